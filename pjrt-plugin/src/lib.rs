@@ -1,0 +1,1 @@
+//! The PJRT C API over the emulated TPU.

@@ -1,0 +1,1 @@
+//! Protobuf messages that cross our ABIs.

@@ -1,0 +1,2 @@
+//! One memory space: who holds which bytes.
+pub mod layout;

@@ -1,0 +1,180 @@
+//! Interned stacks: a prefix tree, one integer a stack.
+use super::Frame;
+use parking_lot::RwLock;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// Names one interned stack; 0 is the empty one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct StackId(pub u32);
+
+impl StackId {
+    /// The stack without frames.
+    pub const EMPTY: Self = Self(0);
+}
+
+/// One frame and the frames that called it.
+#[derive(Debug, Clone, Copy)]
+struct Node {
+    frame: Frame,
+    /// The caller's node; 0 is the root.
+    caller: u32,
+}
+
+#[derive(Debug)]
+struct Tree {
+    /// Node 0 is the root and has no frame.
+    nodes: Vec<Node>,
+    children: HashMap<(u32, Frame), u32, BuildHasherDefault<Mix>>,
+    /// Hash of a whole stack to the nodes with that hash.
+    whole: HashMap<u64, u32, BuildHasherDefault<Mix>>,
+}
+
+/// The set of all stacks seen.
+///
+/// Stacks share their outer frames: a new stack costs one node for each frame that differs.
+#[derive(Debug)]
+pub struct Stacks {
+    tree: RwLock<Tree>,
+}
+
+impl Default for Stacks {
+    fn default() -> Self {
+        let root = Node { frame: Frame(0), caller: 0 };
+        let tree =
+            Tree { nodes: vec![root], children: HashMap::default(), whole: HashMap::default() };
+        Self { tree: RwLock::new(tree) }
+    }
+}
+
+impl Stacks {
+    /// The number of `frames`, innermost first; the same frames always get the same number.
+    pub fn intern(&self, frames: &[Frame]) -> StackId {
+        if frames.is_empty() {
+            return StackId::EMPTY;
+        }
+        let hash = hash_of(frames);
+        {
+            let tree = self.tree.read();
+            if let Some(&node) = tree.whole.get(&hash)
+                && tree.equals(node, frames)
+            {
+                return StackId(node);
+            }
+        }
+        let mut tree = self.tree.write();
+        let node = tree.insert(frames);
+        tree.whole.insert(hash, node);
+        StackId(node)
+    }
+
+    /// The frames of a stack, innermost first; none for a number never given out.
+    pub fn frames(&self, id: StackId) -> Vec<Frame> {
+        let tree = self.tree.read();
+        tree.walk(id.0).collect()
+    }
+
+    /// How many nodes the tree holds, its root not counted.
+    pub fn nodes(&self) -> usize {
+        self.tree.read().nodes.len() - 1
+    }
+}
+
+impl Tree {
+    fn walk(&self, node: u32) -> impl Iterator<Item = Frame> + '_ {
+        let mut next = node;
+        std::iter::from_fn(move || {
+            let node = self.nodes.get(next as usize).filter(|_| next != 0)?;
+            next = node.caller;
+            Some(node.frame)
+        })
+    }
+
+    fn equals(&self, node: u32, frames: &[Frame]) -> bool {
+        self.walk(node).eq(frames.iter().copied())
+    }
+
+    fn insert(&mut self, frames: &[Frame]) -> u32 {
+        frames.iter().rev().fold(0, |caller, &frame| {
+            if let Some(&node) = self.children.get(&(caller, frame)) {
+                return node;
+            }
+            // Past four thousand million frames every new stack is the root: unknown, not wrong.
+            let Ok(node) = u32::try_from(self.nodes.len()) else { return 0 };
+            self.nodes.push(Node { frame, caller });
+            self.children.insert((caller, frame), node);
+            node
+        })
+    }
+}
+
+fn hash_of(frames: &[Frame]) -> u64 {
+    let mut mix = Mix::default();
+    frames.iter().for_each(|frame| mix.write_u64(frame.0));
+    mix.finish()
+}
+
+/// A multiply-and-rotate hash: the keys are addresses, and collisions are compared away.
+#[derive(Debug, Default, Clone, Copy)]
+struct Mix(u64);
+
+impl Hasher for Mix {
+    fn finish(&self) -> u64 {
+        self.0 ^ (self.0 >> 32)
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u64(u64::from(byte)));
+    }
+
+    fn write_u32(&mut self, n: u32) {
+        self.write_u64(u64::from(n));
+    }
+
+    fn write_u64(&mut self, n: u64) {
+        self.0 = (self.0.rotate_left(5) ^ n).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stack<const N: usize>(frames: [u64; N]) -> [Frame; N] {
+        frames.map(Frame)
+    }
+
+    #[test]
+    fn a_known_stack_keeps_its_number_and_costs_nothing() {
+        let stacks = Stacks::default();
+        let first = stacks.intern(&stack([3, 2, 1]));
+        let nodes = stacks.nodes();
+        assert_eq!(stacks.intern(&stack([3, 2, 1])), first);
+        assert_eq!(stacks.nodes(), nodes);
+        assert_eq!(stacks.frames(first), stack([3, 2, 1]));
+    }
+
+    #[test]
+    fn stacks_share_their_outer_frames() {
+        let stacks = Stacks::default();
+        stacks.intern(&stack([3, 2, 1]));
+        let other = stacks.intern(&stack([4, 2, 1]));
+        assert_eq!(stacks.nodes(), 4);
+        assert_eq!(stacks.frames(other), stack([4, 2, 1]));
+    }
+
+    #[test]
+    fn a_prefix_is_another_stack() {
+        let stacks = Stacks::default();
+        let long = stacks.intern(&stack([2, 1]));
+        let short = stacks.intern(&stack([1]));
+        assert_ne!(long, short);
+        assert_eq!(stacks.frames(short), stack([1]));
+    }
+
+    #[test]
+    fn an_unknown_number_has_no_frames() {
+        assert!(Stacks::default().frames(StackId(7)).is_empty());
+        assert!(Stacks::default().frames(StackId::EMPTY).is_empty());
+    }
+}

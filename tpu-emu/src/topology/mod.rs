@@ -1,0 +1,1 @@
+//! Generations, names, coordinates.
