@@ -1,0 +1,471 @@
+//! The allocator of one space: who holds which bytes, under one lock.
+use super::backing::{Backing, Region};
+use super::holes::Holes;
+use super::pages::{Pages, Span, both};
+use super::stats::HeapStats;
+use crate::error::{Error, Result};
+use crate::units::{Bytes, DevAddr, to_u64, to_usize};
+use parking_lot::{Condvar, Mutex, MutexGuard};
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+/// The most memory that holes keep committed, so that a block freed and allocated again costs no
+/// page fault. A freed block of this size goes back to the system at once; when the pages that
+/// smaller ones leave behind exceed this sum, all of them do.
+pub const KEEP_AT_MOST: Bytes = Bytes::mib(16);
+
+/// One memory space of a device.
+#[derive(Debug, Clone)]
+pub struct Space {
+    /// Chip coordinates and memory, as `0x0x0_HBM0`; named in errors.
+    pub place: Arc<str>,
+    /// Its size.
+    pub capacity: Bytes,
+    /// Every block starts at a multiple of this and has a multiple of it as its size.
+    pub granule: Bytes,
+}
+
+/// A block that is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Live<R> {
+    /// Where it starts.
+    pub addr: DevAddr,
+    /// Its size, rounded to granules.
+    pub size: Bytes,
+    /// What its owner wrote down.
+    pub record: R,
+}
+
+/// What a freed block was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Freed<R> {
+    /// Its size, rounded to granules.
+    pub size: Bytes,
+    /// What its owner wrote down.
+    pub record: R,
+}
+
+/// The blocks and holes of one [`Space`], with a record `R` for each live block.
+///
+/// Best fit, the lowest address among equals, neighbours joined on free: the same calls on one
+/// thread give the same addresses. The host's address space is reserved by the first allocation
+/// and its memory committed by touch; a block's first bytes are zeros or what an earlier block
+/// left.
+#[derive(Debug)]
+pub struct Heap<R> {
+    space: Space,
+    backing: OnceLock<Arc<Backing>>,
+    state: Mutex<State<R>>,
+    /// Told when holes that gave their pages back are there again.
+    returned: Condvar,
+}
+
+#[derive(Debug)]
+struct State<R> {
+    live: BTreeMap<DevAddr, (Bytes, R)>,
+    holes: Holes,
+    /// Pages that were part of a block since they last went back to the system.
+    committed: Pages,
+    /// Sum of the committed pages that lie wholly in one hole.
+    kept: Bytes,
+    /// Sum of the ranges that are neither live nor holes while their pages go back.
+    away: Bytes,
+    in_use: Bytes,
+    peak: Bytes,
+    num_allocs: u64,
+    largest_alloc: Bytes,
+}
+
+impl<R: Copy + Send + Debug> Heap<R> {
+    /// An empty heap. Reserves nothing yet.
+    pub fn new(space: Space) -> Self {
+        let state = State {
+            live: BTreeMap::new(),
+            holes: Holes::new(space.capacity),
+            committed: Pages::default(),
+            kept: Bytes::ZERO,
+            away: Bytes::ZERO,
+            in_use: Bytes::ZERO,
+            peak: Bytes::ZERO,
+            num_allocs: 0,
+            largest_alloc: Bytes::ZERO,
+        };
+        let (state, returned) = (Mutex::new(state), Condvar::new());
+        Self { space, backing: OnceLock::new(), state, returned }
+    }
+
+    /// Takes `size` bytes, rounded up to granules.
+    ///
+    /// # Errors
+    /// `BadArgument` for no bytes, `OutOfMemory` if no hole is large enough, `Host` if the
+    /// system refuses the reservation. Nothing has changed then.
+    // A frame of its own: recorded stacks show it by name.
+    #[inline(never)]
+    pub fn allocate(&self, size: Bytes, record: R) -> Result<Region> {
+        if size == Bytes::ZERO {
+            return Err(Error::bad(format!("an allocation of 0 B in {}", self.space.place)));
+        }
+        let backing = self.backing()?;
+        // A size too large to round is too large to fit.
+        let size = size.round_up(self.space.granule).unwrap_or(size);
+        let addr = self.take(size, record)?;
+        Region::new(backing, addr, size)
+            .ok_or_else(|| Error::bad(format!("{size} at {addr} is outside of its space")))
+    }
+
+    /// Gives the block that starts at `addr` back.
+    ///
+    /// # Errors
+    /// `BadArgument` if no live block starts there.
+    pub fn free(&self, addr: DevAddr) -> Result<Freed<R>> {
+        let mut state = self.state.lock();
+        let Some((size, record)) = state.live.remove(&addr) else {
+            let nearest = state.nearest(addr);
+            drop(state);
+            return Err(self.not_live(addr, nearest));
+        };
+        state.in_use -= size;
+        let span = Span::new(addr, size);
+        if size >= KEEP_AT_MOST {
+            let runs = state.committed.runs(span.pages_inside());
+            self.give_back(&mut state, &[(span, runs)]);
+        } else {
+            state.join(span);
+        }
+        if state.kept > KEEP_AT_MOST {
+            let holes = state.take_kept();
+            self.give_back(&mut state, &holes);
+        }
+        Ok(Freed { size, record })
+    }
+
+    /// All live blocks, by address.
+    pub fn live(&self) -> Vec<Live<R>> {
+        let state = self.state.lock();
+        state.live.iter().map(|(&addr, &(size, record))| Live { addr, size, record }).collect()
+    }
+
+    /// The live block that contains `addr`.
+    pub fn at(&self, addr: DevAddr) -> Option<Live<R>> {
+        self.state.lock().below(addr).filter(|block| addr < block.addr.offset(block.size))
+    }
+
+    /// The numbers of this moment.
+    pub fn stats(&self) -> HeapStats {
+        let state = self.state.lock();
+        HeapStats {
+            bytes_in_use: state.in_use,
+            peak_bytes_in_use: state.peak,
+            num_allocs: state.num_allocs,
+            live_blocks: to_u64(state.live.len()),
+            largest_alloc_size: state.largest_alloc,
+            bytes_limit: self.space.capacity,
+            bytes_reserved: Bytes::ZERO,
+            peak_bytes_reserved: Bytes::ZERO,
+            bytes_reservable_limit: self.space.capacity,
+            bytes_free: state.holes.total(),
+            largest_free_block_bytes: state.holes.largest(),
+            bytes_kept: state.kept,
+        }
+    }
+
+    /// Lets the peak start again from what is in use now.
+    pub fn reset_peak(&self) {
+        let mut state = self.state.lock();
+        state.peak = state.in_use;
+    }
+
+    /// The size of the space.
+    pub fn capacity(&self) -> Bytes {
+        self.space.capacity
+    }
+
+    /// The space itself.
+    pub fn space(&self) -> &Space {
+        &self.space
+    }
+
+    /// Host address of the space's first byte; `None` before the first allocation.
+    pub fn base(&self) -> Option<usize> {
+        self.backing.get().map(|backing| backing.base())
+    }
+
+    /// The address in the space of a host pointer; `None` if it points elsewhere.
+    pub fn addr_of(&self, pointer: usize) -> Option<DevAddr> {
+        let offset = pointer.checked_sub(self.base()?)?;
+        (offset < to_usize(self.space.capacity.0)).then_some(DevAddr(to_u64(offset)))
+    }
+
+    fn backing(&self) -> Result<Arc<Backing>> {
+        if let Some(backing) = self.backing.get() {
+            return Ok(Arc::clone(backing));
+        }
+        // Two threads may both reserve; one of the reservations is dropped unused.
+        let backing = Arc::new(Backing::reserve(self.space.capacity)?);
+        Ok(Arc::clone(self.backing.get_or_init(|| backing)))
+    }
+
+    fn take(&self, size: Bytes, record: R) -> Result<DevAddr> {
+        let mut state = self.state.lock();
+        loop {
+            if let Some(addr) = state.take(size, record) {
+                return Ok(addr);
+            }
+            if state.away == Bytes::ZERO {
+                break;
+            }
+            // Memory another thread is freeing may be what is missing.
+            self.returned.wait(&mut state);
+        }
+        let (free, hole) = (state.holes.total(), state.holes.largest());
+        drop(state);
+        Err(Error::OutOfMemory { asked: size, free, hole, place: Arc::clone(&self.space.place) })
+    }
+
+    /// Gives pages back to the system with the lock open, then makes holes of their ranges.
+    /// The ranges are in no block and no hole, so nobody else can take them meanwhile.
+    fn give_back(&self, state: &mut MutexGuard<'_, State<R>>, ranges: &[(Span, Vec<Range<u64>>)]) {
+        let sum = Bytes(ranges.iter().map(|(span, _)| span.size().0).sum());
+        state.away += sum;
+        MutexGuard::unlocked(state, || {
+            let Some(backing) = self.backing.get() else { return };
+            let runs = ranges.iter().flat_map(|(_, runs)| runs);
+            runs.filter(|run| !run.is_empty()).for_each(|run| backing.discard(Span::of_pages(run)));
+        });
+        for (span, runs) in ranges {
+            runs.iter().for_each(|run| state.committed.clear(run.clone()));
+            state.join(*span);
+        }
+        state.away -= sum;
+        self.returned.notify_all();
+    }
+
+    fn not_live(&self, addr: DevAddr, nearest: Option<Live<R>>) -> Error {
+        let place = &self.space.place;
+        let nearest = match nearest {
+            Some(Live { addr, size, .. }) => format!("the nearest is {size} at {addr}"),
+            None => "there is none".to_owned(),
+        };
+        Error::bad(format!("no live block of {place} starts at {addr}: {nearest}"))
+    }
+}
+
+impl<R: Copy> State<R> {
+    fn take(&mut self, size: Bytes, record: R) -> Option<DevAddr> {
+        let hole = self.holes.cut(size)?;
+        let block = Span::new(hole.start, size);
+        let touched = block.pages_touched();
+        self.kept -= self.committed.bytes(both(&touched, &hole.pages_inside()));
+        self.committed.mark(touched);
+        self.live.insert(block.start, (size, record));
+        self.in_use += size;
+        self.peak = self.peak.max(self.in_use);
+        self.num_allocs += 1;
+        self.largest_alloc = self.largest_alloc.max(size);
+        Some(block.start)
+    }
+
+    fn join(&mut self, span: Span) {
+        let hole = self.holes.join(span);
+        self.kept += self.committed.bytes(both(&span.pages_touched(), &hole.pages_inside()));
+    }
+
+    /// Takes the holes with committed pages out, each with those pages.
+    fn take_kept(&mut self) -> Vec<(Span, Vec<Range<u64>>)> {
+        let large = self.holes.of_a_page_or_more();
+        let mut kept: Vec<_> =
+            large.map(|hole| (hole, self.committed.runs(hole.pages_inside()))).collect();
+        kept.retain(|(_, runs)| !runs.is_empty());
+        for (hole, _) in &kept {
+            self.holes.remove(*hole);
+        }
+        self.kept = Bytes::ZERO;
+        kept
+    }
+
+    /// The last block that starts at or below `addr`.
+    fn below(&self, addr: DevAddr) -> Option<Live<R>> {
+        let (&addr, &(size, record)) = self.live.range(..=addr).next_back()?;
+        Some(Live { addr, size, record })
+    }
+
+    /// The block with the least distance to `addr`, the lower one of two.
+    fn nearest(&self, addr: DevAddr) -> Option<Live<R>> {
+        let above = self.live.range(addr..).next();
+        let above = above.map(|(&addr, &(size, record))| Live { addr, size, record });
+        let Some(below) = self.below(addr) else { return above };
+        let gap = addr.0.saturating_sub(below.addr.offset(below.size).0);
+        let closer = above.filter(|above| above.addr.0 - addr.0 < gap);
+        closer.or(Some(below))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::pages::PAGE;
+    use super::*;
+
+    fn heap(capacity: Bytes) -> Heap<u32> {
+        Heap::new(Space { place: "0x0x0_HBM0".into(), capacity, granule: Bytes(512) })
+    }
+
+    fn take(heap: &Heap<u32>, size: u64) -> DevAddr {
+        heap.allocate(Bytes(size), 0).unwrap().addr()
+    }
+
+    #[test]
+    fn a_block_takes_the_smallest_hole_that_fits_and_the_lowest_among_equals() {
+        let heap = heap(Bytes::kib(64));
+        let blocks = [4096, 512, 1024, 512, 1024, 512].map(|size| take(&heap, size));
+        for hole in [0, 2, 4] {
+            heap.free(blocks[hole]).unwrap();
+        }
+        assert_eq!(take(&heap, 700), blocks[2]);
+        assert_eq!(take(&heap, 1024), blocks[4]);
+        assert_eq!(take(&heap, 1024), blocks[0]);
+        assert_eq!(take(&heap, 8192), DevAddr(7680));
+    }
+
+    #[test]
+    fn free_space_in_pieces_is_reported_with_its_sum_and_its_largest_piece() {
+        let heap = heap(Bytes(4096));
+        let blocks = [1024; 4].map(|size| take(&heap, size));
+        heap.free(blocks[1]).unwrap();
+        heap.free(blocks[3]).unwrap();
+        let before = (heap.live(), heap.stats());
+
+        let error = heap.allocate(Bytes(1025), 0).unwrap_err();
+
+        let [asked, free, hole] = [1536, 2048, 1024].map(Bytes);
+        let place = "0x0x0_HBM0".into();
+        assert_eq!(error, Error::OutOfMemory { asked, free, hole, place });
+        assert_eq!((heap.live(), heap.stats()), before);
+    }
+
+    #[test]
+    fn a_full_space_recovers_to_one_hole_whatever_the_order_of_frees() {
+        let heap = heap(Bytes::kib(64));
+        for step in [1, 3, 5, 7] {
+            let blocks: Vec<_> = (0..128).map(|_| take(&heap, 512)).collect();
+            assert!(heap.allocate(Bytes(1), 0).is_err());
+            assert_eq!(heap.stats().bytes_in_use, Bytes::kib(64));
+            for n in 0..128 {
+                heap.free(blocks[n * step % 128]).unwrap();
+            }
+            assert_eq!(heap.stats().largest_free_block_bytes, Bytes::kib(64));
+        }
+        assert_eq!(take(&heap, 64 << 10), DevAddr(0));
+    }
+
+    #[test]
+    fn freeing_what_is_not_live_names_the_nearest_block() {
+        let heap = heap(Bytes::kib(64));
+        let text = |addr| heap.free(addr).unwrap_err().to_string();
+        let start = "no live block of 0x0x0_HBM0 starts at";
+        assert_eq!(text(DevAddr(0)), format!("{start} 0x0000000000: there is none"));
+
+        let blocks = [512, 4096, 512].map(|size| take(&heap, size));
+        assert_eq!(heap.free(blocks[1]).unwrap(), Freed { size: Bytes(4096), record: 0 });
+        let low = "the nearest is 512 B at 0x0000000000";
+        let high = "the nearest is 512 B at 0x0000001200";
+        assert_eq!(text(blocks[1]), format!("{start} 0x0000000200: {low}"));
+        assert_eq!(text(DevAddr(0x1100)), format!("{start} 0x0000001100: {high}"));
+        assert_eq!(text(DevAddr(0x1201)), format!("{start} 0x0000001201: {high}"));
+    }
+
+    #[test]
+    fn nothing_and_everything_are_refused() {
+        let heap = heap(Bytes(4096));
+        let error = heap.allocate(Bytes::ZERO, 0).unwrap_err();
+        assert_eq!(error, Error::bad("an allocation of 0 B in 0x0x0_HBM0"));
+        assert!(heap.base().is_none(), "a refused call reserved memory");
+        let error = heap.allocate(Bytes(u64::MAX), 0).unwrap_err();
+        assert!(matches!(error, Error::OutOfMemory { asked: Bytes(u64::MAX), .. }));
+    }
+
+    #[test]
+    fn a_block_is_found_by_every_address_and_pointer_in_it() {
+        let heap = heap(Bytes::kib(64));
+        take(&heap, 512);
+        let region = heap.allocate(Bytes(1000), 7).unwrap();
+        let block = Live { addr: DevAddr(512), size: Bytes(1024), record: 7 };
+        assert_eq!(heap.at(DevAddr(512)), Some(block));
+        assert_eq!(heap.at(DevAddr(1535)), Some(block));
+        assert_eq!(heap.at(DevAddr(1536)), None);
+
+        let start = region.as_ptr().addr();
+        assert_eq!(heap.addr_of(start + 3), Some(DevAddr(515)));
+        assert_eq!(heap.addr_of(start - 513), None);
+        assert_eq!(heap.addr_of(start - 512 + (64 << 10)), None);
+    }
+
+    #[test]
+    fn the_peak_can_be_reset_and_the_counts_cannot() {
+        let heap = heap(Bytes::kib(64));
+        let [first, _] = [4096, 512].map(|size| take(&heap, size));
+        heap.free(first).unwrap();
+        assert_eq!(heap.stats().peak_bytes_in_use, Bytes(4608));
+        heap.reset_peak();
+        let stats = heap.stats();
+        assert_eq!((stats.bytes_in_use, stats.peak_bytes_in_use), (Bytes(512), Bytes(512)));
+        assert_eq!((stats.num_allocs, stats.live_blocks), (2, 1));
+        assert_eq!(stats.largest_alloc_size, Bytes(4096));
+    }
+
+    #[test]
+    fn a_page_is_kept_only_while_it_lies_wholly_in_a_hole() {
+        let heap = heap(Bytes(PAGE.0 * 4));
+        let first = heap.allocate(PAGE, 0).unwrap();
+        let half = PAGE.0 / 2 - 512;
+        let blocks: Vec<_> = (0..4).map(|_| take(&heap, half)).collect();
+        for (block, kept) in [(2, 0), (3, 1), (0, 1), (1, 2)] {
+            heap.free(blocks[block]).unwrap();
+            assert_eq!(heap.stats().bytes_kept, Bytes(PAGE.0 * kept));
+        }
+        take(&heap, 512);
+        assert_eq!(heap.stats().bytes_kept, PAGE);
+        heap.free(first.addr()).unwrap();
+        assert_eq!(heap.stats().bytes_kept, PAGE, "the first page does not count");
+    }
+
+    #[test]
+    fn the_kept_sum_is_the_committed_pages_of_all_holes() {
+        let heap = heap(Bytes::mib(96));
+        let mut blocks = Vec::new();
+        for step in 0..3_000_usize {
+            let size = [300 << 10, 512, 3 << 20, 18 << 20, 1 << 20][step * 7 % 5];
+            if step % 23 < 12 {
+                blocks.extend(heap.allocate(Bytes(size), 0).map(|region| region.addr()));
+            } else if !blocks.is_empty() {
+                heap.free(blocks.swap_remove(step * 13 % blocks.len())).unwrap();
+            }
+            let state = heap.state.lock();
+            let holes = state.holes.of_a_page_or_more();
+            let kept = holes.map(|hole| state.committed.bytes(hole.pages_inside()).0).sum();
+            assert_eq!(state.kept, Bytes(kept), "step {step}");
+            assert!(state.kept <= KEEP_AT_MOST && state.away == Bytes::ZERO, "step {step}");
+        }
+        assert!(heap.stats().num_allocs > 1_000, "{:?}", heap.stats());
+    }
+
+    #[test]
+    fn pages_of_small_blocks_go_back_when_too_many_are_kept() {
+        let heap = heap(Bytes::mib(64));
+        take(&heap, PAGE.0);
+        let region = heap.allocate(Bytes::kib(512), 0).unwrap();
+        region.write(Bytes(9), &[1]).unwrap();
+        let blocks: Vec<_> = (0..100).map(|_| take(&heap, 512 << 10)).collect();
+        heap.free(region.addr()).unwrap();
+        let kept = blocks.iter().map(|&block| {
+            heap.free(block).unwrap();
+            heap.stats().bytes_kept
+        });
+        assert_eq!(kept.max(), Some(KEEP_AT_MOST));
+        let mut byte = [9];
+        region.read(Bytes(9), &mut byte).unwrap();
+        assert_eq!(byte, [0], "a stale region of a page that went back");
+        assert_eq!(heap.stats().largest_free_block_bytes, Bytes::mib(62));
+    }
+}
