@@ -185,10 +185,12 @@ fn a_request_never_fails_because_another_thread_gives_pages_back() {
     let (heap, done) = (heap(Bytes::mib(128)), AtomicBool::new(false));
     thread::scope(|scope| {
         scope.spawn(|| {
-            // Each second free has the pages of the whole free space on their way for a moment.
+            // Each second free gives pages of the whole free space back, which takes a moment
+            // if they were touched.
             while !done.load(Ordering::Relaxed) {
                 let blocks = [0, 1].map(|n| heap.allocate(Bytes::mib(10), n).unwrap());
                 for block in blocks {
+                    block.fill_zero();
                     heap.free(block.addr()).unwrap();
                 }
             }
