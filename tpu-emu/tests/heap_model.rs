@@ -195,7 +195,9 @@ fn a_request_never_fails_because_another_thread_gives_pages_back() {
                 }
             }
         });
-        let fails = (0..20_000).filter(|_| match heap.allocate(Bytes::mib(10), 2) {
+        // Of changing size, so that the hole left by the last one is not always enough.
+        let sizes = (0..20_000).map(|n| Bytes::mib(6 + n % 7));
+        let fails = sizes.filter(|&size| match heap.allocate(size, 2) {
             Ok(region) => heap.free(region.addr()).is_err(),
             Err(_) => true,
         });

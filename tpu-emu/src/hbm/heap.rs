@@ -232,7 +232,7 @@ impl<R: Copy + Send + Debug> Heap<R> {
         MutexGuard::unlocked(state, || {
             let Some(backing) = self.backing.get() else { return };
             let runs = ranges.iter().flat_map(|(_, runs)| runs);
-            runs.filter(|run| !run.is_empty()).for_each(|run| backing.discard(Span::of_pages(run)));
+            runs.for_each(|run| backing.discard(Span::of_pages(run)));
         });
         for (span, runs) in ranges {
             runs.iter().for_each(|run| state.committed.clear(run.clone()));
