@@ -1,0 +1,255 @@
+//! The machine: its devices' memory, and the ways to take and give it back.
+use crate::buffer::Block;
+use crate::config::Config;
+use crate::error::{Error, Result};
+use crate::exec::Workers;
+use crate::hbm::{Heap, HeapStats, Region, Space};
+use crate::ledger::{Ledger, Origin, Past, Record};
+use crate::tensor::{ArraySpec, Specs};
+use crate::topology::Topology;
+use crate::trace::ChangeKind;
+use crate::units::{Bytes, DevAddr, to_usize};
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Address space for each kind of host memory; pages are committed by touch.
+const HOST_CAPACITY: Bytes = Bytes::gib(256);
+
+/// A kind of memory that a device can address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum MemoryKind {
+    /// HBM.
+    Device,
+    /// Host memory that the device can reach.
+    PinnedHost,
+    /// Other host memory.
+    UnpinnedHost,
+}
+
+impl MemoryKind {
+    /// All kinds, the default first.
+    pub const ALL: [Self; 3] = [Self::Device, Self::PinnedHost, Self::UnpinnedHost];
+
+    /// The name that clients use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Device => "device",
+            Self::PinnedHost => "pinned_host",
+            Self::UnpinnedHost => "unpinned_host",
+        }
+    }
+
+    /// The number of the kind, as the real library gives it.
+    ///
+    /// Source: MemoryDescriptions extension of libtpu 0.0.51.
+    pub const fn number(self) -> i32 {
+        match self {
+            Self::Device => -569_941_144,
+            Self::PinnedHost => -1_650_963_262,
+            Self::UnpinnedHost => -2_062_524_483,
+        }
+    }
+}
+
+/// One kind of memory as one device sees it. Host memory is shared by all devices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Memory {
+    /// Index into the topology's devices.
+    pub device: usize,
+    /// The kind.
+    pub kind: MemoryKind,
+}
+
+/// One emulated machine: every device of a topology, with one ledger.
+#[derive(Debug)]
+pub struct Emulator {
+    topology: Topology,
+    process_index: u32,
+    /// One heap a device, then one for each kind of host memory.
+    heaps: Vec<Heap<Record>>,
+    limit: Bytes,
+    specs: Specs,
+    ledger: Ledger,
+    pub(crate) workers: Workers,
+    forked: AtomicBool,
+}
+
+impl Emulator {
+    /// Builds a machine. Reserves nothing: a heap's memory is mapped by its first allocation.
+    ///
+    /// # Errors
+    /// `BadArgument` for a process index that the topology does not have.
+    pub fn new(config: Config) -> Result<Arc<Self>> {
+        let Config { topology, hbm, process_index, history, stacks, clock, sink } = config;
+        let processes = topology.process_count();
+        if process_index >= processes {
+            let message = format!("process index {process_index} of {processes} processes");
+            return Err(Error::bad(message));
+        }
+        let rules = topology.tile_rules();
+        let granule = rules.granule();
+        let asked = hbm.unwrap_or_else(|| topology.live_memory_limit());
+        let limit = Bytes(asked.0 / granule.0 * granule.0);
+        let hbm_of = |place: String| Space { place: place.into(), capacity: limit, granule };
+        let host = |kind: MemoryKind| Space {
+            place: kind.name().into(),
+            capacity: HOST_CAPACITY,
+            granule,
+        };
+        let devices = topology.devices().iter().map(|device| {
+            let [x, y, z] = device.coords;
+            hbm_of(format!("{x}x{y}x{z}_HBM{}", device.core_on_chip))
+        });
+        let hosts = [host(MemoryKind::PinnedHost), host(MemoryKind::UnpinnedHost)];
+        let heaps = devices.chain(hosts).map(Heap::new).collect();
+        Ok(Arc::new(Self {
+            process_index,
+            heaps,
+            limit,
+            specs: Specs::new(rules),
+            ledger: Ledger::new(stacks, clock, sink, history),
+            workers: Workers::default(),
+            forked: AtomicBool::new(false),
+            topology,
+        }))
+    }
+
+    /// The chips.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// The process of the slice that this one plays unless a client says otherwise.
+    pub fn process_index(&self) -> u32 {
+        self.process_index
+    }
+
+    /// HBM that programs can use on each device.
+    pub fn memory_limit(&self) -> Bytes {
+        self.limit
+    }
+
+    /// The descriptions of arrays.
+    pub fn specs(&self) -> &Specs {
+        &self.specs
+    }
+
+    /// The record of changes.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// Says that this process is a fork's child: it has none of the machine's threads, and its
+    /// memory is a copy.
+    pub fn mark_forked(&self) {
+        self.forked.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether this process is a fork's child.
+    pub fn is_forked(&self) -> bool {
+        self.forked.load(Ordering::Relaxed)
+    }
+
+    /// # Errors
+    /// `WrongState` in the child of a fork.
+    pub fn check_not_forked(&self) -> Result<()> {
+        if !self.is_forked() {
+            return Ok(());
+        }
+        let why = "this process was forked after the emulated TPU was loaded; \
+                   start it with the spawn method, or load the TPU in the child";
+        Err(Error::WrongState(why.to_owned()))
+    }
+
+    /// The heap behind a memory.
+    pub fn heap(&self, memory: Memory) -> &Heap<Record> {
+        &self.heaps[to_usize(self.space(memory).into())]
+    }
+
+    /// All heaps by space number.
+    pub fn heaps(&self) -> &[Heap<Record>] {
+        &self.heaps
+    }
+
+    /// Number of the space behind a memory.
+    pub fn space(&self, memory: Memory) -> u32 {
+        let devices = self.topology.devices().len();
+        let index = match memory.kind {
+            MemoryKind::Device => memory.device,
+            MemoryKind::PinnedHost => devices,
+            MemoryKind::UnpinnedHost => devices + 1,
+        };
+        u32::try_from(index).unwrap_or(u32::MAX)
+    }
+
+    /// How full a memory is.
+    pub fn memory_stats(&self, memory: Memory) -> HeapStats {
+        self.heap(memory).stats()
+    }
+
+    /// Takes the bytes that an array needs; `None` for an array without bytes.
+    ///
+    /// # Errors
+    /// `OutOfMemory`, and `WrongState` in the child of a fork.
+    #[inline(never)]
+    pub(crate) fn allocate_destination_buffer(
+        self: &Arc<Self>,
+        spec: &Arc<ArraySpec>,
+        memory: Memory,
+    ) -> Result<Option<Arc<Block>>> {
+        self.check_not_forked()?;
+        if spec.padded == Bytes::ZERO {
+            return Ok(None);
+        }
+        let origin = OnceLock::new();
+        let taken = self.heap(memory).allocate(spec.padded, || {
+            let origin = *origin.get_or_init(|| self.ledger.origin());
+            Record { origin, spec: spec.number }
+        });
+        let origin = *origin.get_or_init(|| self.ledger.origin());
+        let space = self.space(memory);
+        let past = |kind, sequence, address, size| Past {
+            kind,
+            space,
+            sequence,
+            address,
+            size,
+            record: Record { origin, spec: spec.number },
+        };
+        match taken {
+            Ok((region, sequence)) => {
+                let (address, size) = (region.addr(), region.size());
+                self.ledger.note(past(ChangeKind::Allocate, sequence, address, size), spec);
+                Ok(Some(Arc::new(Block::new(self, space, region, spec))))
+            }
+            Err(error) => {
+                let refused = past(ChangeKind::Refused, 0, DevAddr(0), spec.padded);
+                self.ledger.note(refused, spec);
+                Err(error)
+            }
+        }
+    }
+
+    /// Gives a block's bytes back, in the name of `origin`.
+    pub(crate) fn release(&self, space: u32, region: &Region, spec: &ArraySpec, origin: Origin) {
+        if self.is_forked() {
+            return;
+        }
+        match self.heaps[to_usize(space.into())].free(region.addr()) {
+            Ok(freed) => {
+                let past = Past {
+                    kind: ChangeKind::Free,
+                    space,
+                    sequence: freed.sequence,
+                    address: region.addr(),
+                    size: freed.size,
+                    record: Record { origin, spec: spec.number },
+                };
+                self.ledger.note(past, spec);
+            }
+            // A block owns its region and frees it once; anything else is a bug worth a line.
+            Err(error) => tracing::error!(%error, "a block could not be freed"),
+        }
+    }
+}
