@@ -60,7 +60,7 @@ pub struct Generation {
     pub tuple_table_step: Bytes,
     /// Axes of the network between the chips.
     ///
-    /// Source: Cloud TPU documentation, "TPU configurations".
+    /// Source: the pages "TPU v2" to "TPU7x" of the Cloud TPU documentation; inferred for v4 lite.
     pub axes: usize,
     /// Chips of a host where nobody asks otherwise.
     pub host: [i32; 3],

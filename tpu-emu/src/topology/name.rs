@@ -148,7 +148,8 @@ fn nearest_family(family: &str) -> Option<&'static Generation> {
 
 /// The shape of an accelerator type such as `v5p-8`, which counts TensorCores.
 ///
-/// Source: Cloud TPU documentation, "TPU configurations".
+/// Source: the pages "TPU v2" to "TPU7x" of the Cloud TPU documentation. That TPU7x counts them
+/// too is inferred.
 fn accelerator(row: &Generation, cores: &str) -> Option<Bounds> {
     let chips = cores.parse::<i64>().ok()? / i64::from(row.cores_per_chip());
     if chips > super::MAX_CHIPS {

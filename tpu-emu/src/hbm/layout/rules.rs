@@ -124,7 +124,9 @@ pub(super) fn choose_axes(packing: Packing, dims: &[u64], elements: u64) -> (usi
 /// Shapes: `dims` of any rank up to [`MAX_RANK`]. An array without elements, and a token, have
 /// no tiles. Small arrays may come out transposed, because that takes fewer tiles.
 /// Errors: `BadArgument` for 2^63 elements or more, an unknown element, or too many dimensions.
-/// Source: 5317 layouts compiled by libtpu 0.0.51 for seven kinds of TPU; the rule covers all.
+/// Source: layouts compiled by libtpu 0.0.51 for seven kinds of TPU; the rule was compared with
+/// 3721 pairs of type and shape, and with 40 of 1-bit types that the library only describes.
+/// Inferred: the tiles of 1-bit arrays of 256 rows or more, and V4Lite, which was only described.
 pub fn default_layout(rules: TileRules, element: Element, dims: &[u64]) -> Result<Layout> {
     let packing = Packing::new(rules, element)?;
     let elements = checked_elements(dims)?;
