@@ -1,4 +1,14 @@
-/* TODO */
+/* The PJRT C interface (OpenXLA, minor 116) as this plugin speaks it: names, order and types are
+   the interface's, the words are ours. One file of more than 500 lines, because the interface is
+   one table and every struct in it belongs to a slot.
+
+   Grammar. Slot PJRT_X takes one PJRT_X_Args and returns a PJRT_Error, NULL for success. A struct
+   begins with struct_size, the size its writer knows, and extension_start, a chain that may be
+   NULL. A struct only grows at its end, so the receiver must not touch what lies behind the
+   struct_size it was given. "out" marks what the callee writes; such a field may hold garbage
+   before. A pointer that is handed out is owned by the object asked, and lives as long, unless a
+   comment says otherwise. Strings have a size and no terminating zero. "Since n" is the minor
+   version that appended a slot or a field; 29 is the oldest that any client here speaks. */
 #ifndef TPU_EMU_PJRT_C_API_H_
 #define TPU_EMU_PJRT_C_API_H_
 
@@ -12,6 +22,9 @@ extern "C" {
 
 #define PJRT_API_MAJOR 0
 #define PJRT_API_MINOR 116
+
+/* Extensions hang off the table, a client or the arguments of a call.
+   Each begins with a PJRT_Extension_Base, and a reader skips the types it does not know. */
 
 typedef enum {
   PJRT_Extension_Type_Gpu_Custom_Call = 0,
@@ -42,7 +55,7 @@ typedef enum {
 } PJRT_Extension_Type;
 
 typedef struct PJRT_Extension_Base {
-  size_t struct_size;
+  size_t struct_size;  /* of the whole extension */
   PJRT_Extension_Type type;
   struct PJRT_Extension_Base* next;
 } PJRT_Extension_Base;
@@ -54,14 +67,18 @@ typedef struct PJRT_Api_Version {
   int minor_version;  /* out */
 } PJRT_Api_Version;
 
+/* Errors. The callee makes them, the caller destroys them.
+   Since 107 the object itself begins with a pointer to its functions. */
+
 typedef struct PJRT_Error PJRT_Error;
 
 typedef struct PJRT_Error_Destroy_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
-  PJRT_Error* error;
+  PJRT_Error* error;  /* NULL is allowed */
 } PJRT_Error_Destroy_Args;
 
+/* The slots for Destroy and Message return nothing. */
 typedef struct PJRT_Error_Message_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -70,6 +87,7 @@ typedef struct PJRT_Error_Message_Args {
   size_t message_size;  /* out */
 } PJRT_Error_Message_Args;
 
+/* The canonical status codes, as in absl and gRPC. */
 typedef enum {
   PJRT_Error_Code_OK = 0,
   PJRT_Error_Code_CANCELLED = 1,
@@ -90,12 +108,13 @@ typedef enum {
   PJRT_Error_Code_UNAUTHENTICATED = 16,
 } PJRT_Error_Code;
 
+/* Called once a payload; key and value live for the call. */
 typedef void (*PJRT_Error_PayloadVisitor)(
     const char* key, size_t key_size, const char* value, size_t value_size, void* user_arg);
 
 typedef struct PJRT_Error_FunctionTable {
   size_t struct_size;
-  size_t instance_size;
+  size_t instance_size;  /* of PJRT_Error */
   PJRT_Extension_Base* extension_start;
   void (*destroy)(PJRT_Error* error);
   void (*message)(const PJRT_Error* error, const char** message, size_t* message_size);
@@ -103,6 +122,9 @@ typedef struct PJRT_Error_FunctionTable {
   void (*for_each_payload)(
       const PJRT_Error* error, PJRT_Error_PayloadVisitor visitor, void* user_arg);
 } PJRT_Error_FunctionTable;
+
+/* Errors. The callee makes them, the caller destroys them.
+   Since 107 the object itself begins with a pointer to its functions. */
 
 struct PJRT_Error {
   const PJRT_Error_FunctionTable* vtable;
@@ -115,6 +137,7 @@ typedef struct PJRT_Error_GetCode_Args {
   PJRT_Error_Code code;  /* out */
 } PJRT_Error_GetCode_Args;
 
+/* Visits the keyed attachments of an error. */
 typedef struct PJRT_Error_ForEachPayload_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -123,8 +146,11 @@ typedef struct PJRT_Error_ForEachPayload_Args {
   void* user_arg;
 } PJRT_Error_ForEachPayload_Args;
 
+/* How a callback of the client makes an error for the plugin; message is copied. */
 typedef PJRT_Error* (*PJRT_CallbackError)(
     PJRT_Error_Code code, const char* message, size_t message_size);
+
+/* Key and value pairs: options going in, attributes coming out. */
 
 typedef enum {
   PJRT_NamedValue_kString = 0,
@@ -147,20 +173,27 @@ typedef struct PJRT_NamedValue {
     float float_value;
     bool bool_value;
   };
-  size_t value_size;
+  size_t value_size;  /* elements of a string or list, 1 for a scalar */
 } PJRT_NamedValue;
 
+/* The plugin. */
+
+/* Called once, before every other slot. */
 typedef struct PJRT_Plugin_Initialize_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
 } PJRT_Plugin_Initialize_Args;
 
+/* Versions and abilities of the plugin, such as stablehlo_current_version. */
 typedef struct PJRT_Plugin_Attributes_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
   const PJRT_NamedValue* attributes;  /* out */
-  size_t num_attributes;  /* out */
+  size_t num_attributes;  /* out; clients before 76 send a struct_size that ends before this */
 } PJRT_Plugin_Attributes_Args;
+
+/* Events: completion of asynchronous work, with its error. The caller destroys them,
+   and may do so while a callback is still to come. */
 
 typedef struct PJRT_Event PJRT_Event;
 
@@ -170,6 +203,7 @@ typedef struct PJRT_Event_Destroy_Args {
   PJRT_Event* event;
 } PJRT_Event_Destroy_Args;
 
+/* Ready means finished, well or not. */
 typedef struct PJRT_Event_IsReady_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -177,20 +211,24 @@ typedef struct PJRT_Event_IsReady_Args {
   bool is_ready;  /* out */
 } PJRT_Event_IsReady_Args;
 
+/* The error of a ready event, as the returned PJRT_Error; a new one each time. */
 typedef struct PJRT_Event_Error_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
   PJRT_Event* event;
 } PJRT_Event_Error_Args;
 
+/* Blocks until ready and returns the error. */
 typedef struct PJRT_Event_Await_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
   PJRT_Event* event;
 } PJRT_Event_Await_Args;
 
+/* Owns error, which is NULL for success. */
 typedef void (*PJRT_Event_OnReadyCallback)(PJRT_Error* error, void* user_arg);
 
+/* Calls back once, at once if the event is ready. */
 typedef struct PJRT_Event_OnReady_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -199,6 +237,7 @@ typedef struct PJRT_Event_OnReady_Args {
   void* user_arg;
 } PJRT_Event_OnReady_Args;
 
+/* An event that the caller completes with PJRT_Event_Set. */
 typedef struct PJRT_Event_Create_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -210,9 +249,11 @@ typedef struct PJRT_Event_Set_Args {
   PJRT_Extension_Base* extension_start;
   PJRT_Event* event;
   PJRT_Error_Code error_code;
-  const char* error_message;
+  const char* error_message;  /* copied */
   size_t error_message_size;
 } PJRT_Event_Set_Args;
+
+/* Objects. All are opaque, but a PJRT_Memory begins with a pointer to its functions (since 105). */
 
 typedef struct PJRT_Client PJRT_Client;
 typedef struct PJRT_Device PJRT_Device;
@@ -222,8 +263,9 @@ typedef struct PJRT_Memory_FunctionTable PJRT_Memory_FunctionTable;
 struct PJRT_Memory_FunctionTable {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
-  size_t instance_struct_size;
+  size_t instance_struct_size;  /* of PJRT_Memory */
   void* (*get_user_data)(PJRT_Memory* memory, const void* key);
+  /* dtor runs on data when it is replaced or its memory dies */
   void (*set_user_data)(PJRT_Memory* memory, const void* key, void* data, void (*dtor)(void*));
 };
 
@@ -241,8 +283,12 @@ typedef struct PJRT_FulfillAliasBufferCallback PJRT_FulfillAliasBufferCallback;
 typedef struct PJRT_AsyncHostToDeviceTransferManager PJRT_AsyncHostToDeviceTransferManager;
 typedef struct PJRT_PhaseCompiler PJRT_PhaseCompiler;
 
+/* A key-value store that the processes of a distributed client share. The client brings the
+   callbacks; they are thread-safe. */
+
 typedef void (*PJRT_KeyValueGetCallback_ValueDeleter)(char* value);
 
+/* Waits for the key, at most timeout_in_ms milliseconds. */
 typedef struct PJRT_KeyValueGetCallback_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -253,13 +299,15 @@ typedef struct PJRT_KeyValueGetCallback_Args {
   void* user_arg;
   char* value;  /* out */
   size_t value_size;  /* out */
-  PJRT_KeyValueGetCallback_ValueDeleter value_deleter_callback;  /* out */
+  /* out; the plugin copies value, then calls this */
+  PJRT_KeyValueGetCallback_ValueDeleter value_deleter_callback;
 } PJRT_KeyValueGetCallback_Args;
 
 typedef PJRT_Error* (*PJRT_KeyValueGetCallback)(PJRT_KeyValueGetCallback_Args* args);
 
 typedef void (*PJRT_KeyValueTryGetCallback_ValueDeleter)(char* value);
 
+/* Does not wait: NOT_FOUND for a key that is not there. */
 typedef struct PJRT_KeyValueTryGetCallback_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -269,11 +317,12 @@ typedef struct PJRT_KeyValueTryGetCallback_Args {
   void* user_arg;
   char* value;  /* out */
   size_t value_size;  /* out */
-  PJRT_KeyValueTryGetCallback_ValueDeleter value_deleter_callback;  /* out */
+  PJRT_KeyValueTryGetCallback_ValueDeleter value_deleter_callback;  /* out; as above */
 } PJRT_KeyValueTryGetCallback_Args;
 
 typedef PJRT_Error* (*PJRT_KeyValueTryGetCallback)(PJRT_KeyValueTryGetCallback_Args* args);
 
+/* Key and value live for the call. */
 typedef struct PJRT_KeyValuePutCallback_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -287,6 +336,9 @@ typedef struct PJRT_KeyValuePutCallback_Args {
 
 typedef PJRT_Error* (*PJRT_KeyValuePutCallback)(PJRT_KeyValuePutCallback_Args* args);
 
+/* The client. */
+
+/* Makes a client; the callbacks may be NULL in a single process. */
 typedef struct PJRT_Client_Create_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -297,16 +349,17 @@ typedef struct PJRT_Client_Create_Args {
   PJRT_KeyValuePutCallback kv_put_callback;
   void* kv_put_user_arg;
   PJRT_Client* client;  /* out */
-  PJRT_KeyValueTryGetCallback kv_try_get_callback;
+  PJRT_KeyValueTryGetCallback kv_try_get_callback;  /* since 61 */
   void* kv_try_get_user_arg;
 } PJRT_Client_Create_Args;
 
 typedef struct PJRT_Client_Destroy_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
-  PJRT_Client* client;
+  PJRT_Client* client;  /* NULL is allowed */
 } PJRT_Client_Destroy_Args;
 
+/* Such as "tpu". */
 typedef struct PJRT_Client_PlatformName_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -315,6 +368,7 @@ typedef struct PJRT_Client_PlatformName_Args {
   size_t platform_name_size;  /* out */
 } PJRT_Client_PlatformName_Args;
 
+/* 0 in a single process. */
 typedef struct PJRT_Client_ProcessIndex_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -322,6 +376,7 @@ typedef struct PJRT_Client_ProcessIndex_Args {
   int process_index;  /* out */
 } PJRT_Client_ProcessIndex_Args;
 
+/* For people. */
 typedef struct PJRT_Client_PlatformVersion_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -330,6 +385,7 @@ typedef struct PJRT_Client_PlatformVersion_Args {
   size_t platform_version_size;  /* out */
 } PJRT_Client_PlatformVersion_Args;
 
+/* The topology stays the client's. */
 typedef struct PJRT_Client_TopologyDescription_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -337,6 +393,7 @@ typedef struct PJRT_Client_TopologyDescription_Args {
   PJRT_TopologyDescription* topology;  /* out */
 } PJRT_Client_TopologyDescription_Args;
 
+/* Devices of all processes. */
 typedef struct PJRT_Client_Devices_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -345,6 +402,7 @@ typedef struct PJRT_Client_Devices_Args {
   size_t num_devices;  /* out */
 } PJRT_Client_Devices_Args;
 
+/* Devices of this process. */
 typedef struct PJRT_Client_AddressableDevices_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -353,6 +411,7 @@ typedef struct PJRT_Client_AddressableDevices_Args {
   size_t num_addressable_devices;  /* out */
 } PJRT_Client_AddressableDevices_Args;
 
+/* By the id that PJRT_DeviceDescription_Id gives. */
 typedef struct PJRT_Client_LookupDevice_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -361,6 +420,7 @@ typedef struct PJRT_Client_LookupDevice_Args {
   PJRT_Device* device;  /* out */
 } PJRT_Client_LookupDevice_Args;
 
+/* By the id that PJRT_Device_LocalHardwareId gives. */
 typedef struct PJRT_Client_LookupAddressableDevice_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -377,6 +437,7 @@ typedef enum {
   PJRT_ProcessState_kError = 4,
 } PJRT_ProcessState;
 
+/* One process of a distributed run. Has no extension_start. */
 typedef struct PJRT_ProcessInfo {
   size_t struct_size;
   int task_id;
@@ -387,6 +448,7 @@ typedef struct PJRT_ProcessInfo {
   size_t error_message_size;
 } PJRT_ProcessInfo;
 
+/* News about which processes are alive. */
 typedef struct PJRT_Client_UpdateGlobalProcessInfo_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -395,6 +457,7 @@ typedef struct PJRT_Client_UpdateGlobalProcessInfo_Args {
   size_t num_process_infos;
 } PJRT_Client_UpdateGlobalProcessInfo_Args;
 
+/* Memories of the devices of this process. */
 typedef struct PJRT_Client_AddressableMemories_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -403,51 +466,56 @@ typedef struct PJRT_Client_AddressableMemories_Args {
   size_t num_addressable_memories;  /* out */
 } PJRT_Client_AddressableMemories_Args;
 
+/* A program as text or bytes. */
 typedef struct PJRT_Program {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
-  char* code;  /* in and out */
+  char* code;  /* of the caller; written by OptimizedProgram */
   size_t code_size;
-  const char* format;
+  const char* format;  /* "mlir", "hlo" or "hlo_with_config" */
   size_t format_size;
 } PJRT_Program;
 
+/* Program and options live for the call. */
 typedef struct PJRT_Client_Compile_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
   PJRT_Client* client;
   const PJRT_Program* program;
-  const char* compile_options;
+  const char* compile_options;  /* a CompileOptionsProto */
   size_t compile_options_size;
   PJRT_LoadedExecutable* executable;  /* out */
 } PJRT_Client_Compile_Args;
 
+/* Makes an executable runnable on this client. */
 typedef struct PJRT_Client_Load_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
   PJRT_Client* client;
   PJRT_Executable* executable;
-  const char* compile_options;
+  const char* compile_options;  /* a CompileOptionsProto */
   size_t compile_options_size;
   PJRT_LoadedExecutable* loaded_executable;  /* out */
 } PJRT_Client_Load_Args;
 
+/* Which device runs which replica of which partition. */
 typedef struct PJRT_Client_DefaultDeviceAssignment_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
   PJRT_Client* client;
   int num_replicas;
   int num_partitions;
-  size_t default_assignment_size;
-  int* default_assignment;
+  size_t default_assignment_size;  /* at least num_replicas * num_partitions */
+  int* default_assignment;  /* array of the caller; device ids written, replica by replica */
 } PJRT_Client_DefaultDeviceAssignment_Args;
 
+/* Pins host memory of the caller for transfers. */
 typedef struct PJRT_Client_DmaMap_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
   PJRT_Client* client;
   void* data;
-  size_t size;
+  size_t size;  /* bytes */
 } PJRT_Client_DmaMap_Args;
 
 typedef struct PJRT_Client_DmaUnmap_Args {
@@ -457,24 +525,28 @@ typedef struct PJRT_Client_DmaUnmap_Args {
   void* data;
 } PJRT_Client_DmaUnmap_Args;
 
+/* Buffers made first and filled piece by piece. */
+
 typedef struct PJRT_AsyncHostToDeviceTransferManager_Destroy_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
   PJRT_AsyncHostToDeviceTransferManager* transfer_manager;
 } PJRT_AsyncHostToDeviceTransferManager_Destroy_Args;
 
+/* Pieces of one buffer may come in any order; the last one makes it ready. */
 typedef struct PJRT_AsyncHostToDeviceTransferManager_TransferData_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
   PJRT_AsyncHostToDeviceTransferManager* transfer_manager;
   int buffer_index;
-  const void* data;
-  int64_t offset;
-  int64_t transfer_size;
+  const void* data;  /* alive until the event */
+  int64_t offset;  /* bytes */
+  int64_t transfer_size;  /* bytes */
   bool is_last_transfer;
   PJRT_Event* done_with_h2d_transfer;  /* out */
 } PJRT_AsyncHostToDeviceTransferManager_TransferData_Args;
 
+/* Hands the buffer over, once an index; the caller destroys it. */
 typedef struct PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -502,9 +574,10 @@ typedef struct PJRT_AsyncHostToDeviceTransferManager_BufferSize_Args {
   PJRT_Extension_Base* extension_start;
   PJRT_AsyncHostToDeviceTransferManager* transfer_manager;
   int buffer_index;
-  size_t buffer_size;  /* out */
+  size_t buffer_size;  /* out; bytes */
 } PJRT_AsyncHostToDeviceTransferManager_BufferSize_Args;
 
+/* Gives the buffer an error in place of data. */
 typedef struct PJRT_AsyncHostToDeviceTransferManager_SetBufferError_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -523,6 +596,9 @@ typedef struct PJRT_AsyncHostToDeviceTransferManager_AddMetadata_Args {
   size_t num_metadata;
 } PJRT_AsyncHostToDeviceTransferManager_AddMetadata_Args;
 
+/* Shapes. */
+
+/* Element types. S1 and U1 since 94, F6E2M3FN and F6E3M2FN since 114. */
 typedef enum {
   PJRT_Buffer_Type_INVALID = 0,
   PJRT_Buffer_Type_PRED = 1,
@@ -560,11 +636,12 @@ typedef enum {
   PJRT_Buffer_Type_F6E3M2FN = 33,
 } PJRT_Buffer_Type;
 
+/* Until when the plugin may read the data of the caller, and whether it may write there. */
 typedef enum {
-  PJRT_HostBufferSemantics_kImmutableOnlyDuringCall = 0,
-  PJRT_HostBufferSemantics_kImmutableUntilTransferCompletes = 1,
-  PJRT_HostBufferSemantics_kImmutableZeroCopy = 2,
-  PJRT_HostBufferSemantics_kMutableZeroCopy = 3,
+  PJRT_HostBufferSemantics_kImmutableOnlyDuringCall = 0,  /* copied before the call returns */
+  PJRT_HostBufferSemantics_kImmutableUntilTransferCompletes = 1,  /* until the event */
+  PJRT_HostBufferSemantics_kImmutableZeroCopy = 2,  /* as long as the buffer lives, read only */
+  PJRT_HostBufferSemantics_kMutableZeroCopy = 3,  /* the same, and donation may overwrite it */
 } PJRT_HostBufferSemantics;
 
 typedef enum {
@@ -575,17 +652,17 @@ typedef enum {
 typedef struct PJRT_Buffer_MemoryLayout_Tiled {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
-  const int64_t* minor_to_major;
+  const int64_t* minor_to_major;  /* dimensions, the fastest varying first */
   size_t minor_to_major_size;
-  const int64_t* tile_dims;
-  const size_t* tile_dim_sizes;
+  const int64_t* tile_dims;  /* all tiles, one after the other */
+  const size_t* tile_dim_sizes;  /* dimensions of each tile, num_tiles entries */
   size_t num_tiles;
 } PJRT_Buffer_MemoryLayout_Tiled;
 
 typedef struct PJRT_Buffer_MemoryLayout_Strides {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
-  const int64_t* byte_strides;
+  const int64_t* byte_strides;  /* may be negative or 0 */
   size_t num_byte_strides;
 } PJRT_Buffer_MemoryLayout_Strides;
 
@@ -596,9 +673,10 @@ typedef struct PJRT_Buffer_MemoryLayout {
     PJRT_Buffer_MemoryLayout_Tiled tiled;
     PJRT_Buffer_MemoryLayout_Strides strides;
   };
-  PJRT_Buffer_MemoryLayout_Type type;
+  PJRT_Buffer_MemoryLayout_Type type;  /* which of the two above */
 } PJRT_Buffer_MemoryLayout;
 
+/* The whole of one buffer, in the given shape. */
 typedef struct PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -612,6 +690,9 @@ typedef struct PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args {
   PJRT_Event* done_with_h2d_transfer;  /* out */
 } PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args;
 
+/* New buffers. A NULL layout is the device's default; the caller destroys buffers and events. */
+
+/* Memory without contents. */
 typedef struct PJRT_Client_CreateUninitializedBuffer_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -621,10 +702,11 @@ typedef struct PJRT_Client_CreateUninitializedBuffer_Args {
   PJRT_Buffer_Type shape_element_type;
   PJRT_Buffer_MemoryLayout* shape_layout;
   PJRT_Device* device;
-  PJRT_Memory* memory;
+  PJRT_Memory* memory;  /* wins over device, which may be NULL then */
   PJRT_Buffer* buffer;  /* out */
 } PJRT_Client_CreateUninitializedBuffer_Args;
 
+/* A buffer whose reads fail with the given error. */
 typedef struct PJRT_Client_CreateErrorBuffer_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -638,10 +720,11 @@ typedef struct PJRT_Client_CreateErrorBuffer_Args {
   PJRT_Buffer_MemoryLayout* shape_layout;
   PJRT_Memory* memory;
   PJRT_Buffer* buffer;  /* out */
-  const PJRT_NamedValue* payload;
+  const PJRT_NamedValue* payload;  /* attachments of the error */
   size_t num_payload;
 } PJRT_Client_CreateErrorBuffer_Args;
 
+/* A buffer whose contents another buffer will provide later. */
 typedef struct PJRT_Client_CreateAliasBuffer_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -652,20 +735,23 @@ typedef struct PJRT_Client_CreateAliasBuffer_Args {
   PJRT_Buffer_Type shape_element_type;
   PJRT_Buffer_MemoryLayout* shape_layout;
   PJRT_Buffer* alias_buffer;  /* out */
-  PJRT_FulfillAliasBufferCallback* fulfill_alias_buffer_cb;  /* out */
+  /* out; for PJRT_Client_FulfillAliasBuffer, used up there */
+  PJRT_FulfillAliasBufferCallback* fulfill_alias_buffer_cb;
 } PJRT_Client_CreateAliasBuffer_Args;
 
+/* Provides the contents, or an error. */
 typedef struct PJRT_Client_FulfillAliasBuffer_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
   PJRT_Client* client;
-  PJRT_Buffer* buffer;
+  PJRT_Buffer* buffer;  /* read if status_code is OK */
   PJRT_Error_Code status_code;
   const char* error_message;
   size_t error_message_size;
   PJRT_FulfillAliasBufferCallback* fulfill_alias_buffer_cb;
 } PJRT_Client_FulfillAliasBuffer_Args;
 
+/* Copies or aliases an array of the host. */
 typedef struct PJRT_Client_BufferFromHostBuffer_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -674,16 +760,17 @@ typedef struct PJRT_Client_BufferFromHostBuffer_Args {
   PJRT_Buffer_Type type;
   const int64_t* dims;
   size_t num_dims;
-  const int64_t* byte_strides;
-  size_t num_byte_strides;
+  const int64_t* byte_strides;  /* NULL is dense and row-major */
+  size_t num_byte_strides;  /* num_dims, or 0 without strides */
   PJRT_HostBufferSemantics host_buffer_semantics;
-  PJRT_Device* device;
-  PJRT_Memory* memory;
+  PJRT_Device* device;  /* ignored if memory is set */
+  PJRT_Memory* memory;  /* NULL is the default memory of device */
   PJRT_Buffer_MemoryLayout* device_layout;
-  PJRT_Event* done_with_host_buffer;  /* out */
+  PJRT_Event* done_with_host_buffer;  /* out; the plugin needs data no longer */
   PJRT_Buffer* buffer;  /* out */
 } PJRT_Client_BufferFromHostBuffer_Args;
 
+/* A buffer over device memory that somebody else owns. */
 typedef struct PJRT_Client_CreateViewOfDeviceBuffer_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -694,11 +781,12 @@ typedef struct PJRT_Client_CreateViewOfDeviceBuffer_Args {
   PJRT_Buffer_Type element_type;
   PJRT_Buffer_MemoryLayout* layout;
   PJRT_Device* device;
+  /* NULL or called when the memory is no longer used */
   void (*on_delete_callback)(void* device_buffer_ptr, void* user_arg);
   void* on_delete_callback_arg;
-  intptr_t stream;
+  intptr_t stream;  /* the one that wrote the contents, 0 for none */
   PJRT_Buffer* buffer;  /* out */
-  PJRT_Memory* memory;
+  PJRT_Memory* memory;  /* wins over device */
 } PJRT_Client_CreateViewOfDeviceBuffer_Args;
 
 struct PJRT_ShapeSpec {
@@ -709,18 +797,22 @@ struct PJRT_ShapeSpec {
   PJRT_Buffer_Type element_type;
 };
 
+/* Buffers to be filled through the transfer manager. */
 typedef struct PJRT_Client_CreateBuffersForAsyncHostToDevice_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
   PJRT_Client* client;
   PJRT_ShapeSpec* shape_specs;
   size_t num_shape_specs;
-  PJRT_Buffer_MemoryLayout** device_layouts;
+  PJRT_Buffer_MemoryLayout** device_layouts;  /* NULL, or one a shape */
   size_t num_device_layouts;
   PJRT_Memory* memory;
   PJRT_AsyncHostToDeviceTransferManager* transfer_manager;  /* out */
 } PJRT_Client_CreateBuffersForAsyncHostToDevice_Args;
 
+/* Device descriptions: what is known of a device without a client. */
+
+/* Unique over all processes. */
 typedef struct PJRT_DeviceDescription_Id_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -728,6 +820,7 @@ typedef struct PJRT_DeviceDescription_Id_Args {
   int id;  /* out */
 } PJRT_DeviceDescription_Id_Args;
 
+/* The process that can address the device. */
 typedef struct PJRT_DeviceDescription_ProcessIndex_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -735,6 +828,7 @@ typedef struct PJRT_DeviceDescription_ProcessIndex_Args {
   int process_index;  /* out */
 } PJRT_DeviceDescription_ProcessIndex_Args;
 
+/* Clients take strings, integers and lists of integers here, and abort on the rest. */
 typedef struct PJRT_DeviceDescription_Attributes_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -743,6 +837,7 @@ typedef struct PJRT_DeviceDescription_Attributes_Args {
   const PJRT_NamedValue* attributes;  /* out */
 } PJRT_DeviceDescription_Attributes_Args;
 
+/* The model, such as "TPU v5 lite". */
 typedef struct PJRT_DeviceDescription_Kind_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -767,6 +862,8 @@ typedef struct PJRT_DeviceDescription_ToString_Args {
   size_t to_string_size;  /* out */
 } PJRT_DeviceDescription_ToString_Args;
 
+/* Devices. */
+
 typedef struct PJRT_Device_GetDescription_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -781,6 +878,7 @@ typedef struct PJRT_Device_IsAddressable_Args {
   bool is_addressable;  /* out */
 } PJRT_Device_IsAddressable_Args;
 
+/* Number within the process or host, -1 if there is none. */
 typedef struct PJRT_Device_LocalHardwareId_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -796,6 +894,7 @@ typedef struct PJRT_Device_AddressableMemories_Args {
   size_t num_memories;  /* out */
 } PJRT_Device_AddressableMemories_Args;
 
+/* Where buffers go that name no memory. */
 typedef struct PJRT_Device_DefaultMemory_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -803,6 +902,7 @@ typedef struct PJRT_Device_DefaultMemory_Args {
   PJRT_Memory* memory;  /* out */
 } PJRT_Device_DefaultMemory_Args;
 
+/* Allocator statistics in bytes; a value counts if its is_set is true. */
 typedef struct PJRT_Device_MemoryStats_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -810,7 +910,7 @@ typedef struct PJRT_Device_MemoryStats_Args {
   int64_t bytes_in_use;  /* out */
   int64_t peak_bytes_in_use;  /* out */
   bool peak_bytes_in_use_is_set;  /* out */
-  int64_t num_allocs;  /* out */
+  int64_t num_allocs;  /* out; a count */
   bool num_allocs_is_set;  /* out */
   int64_t largest_alloc_size;  /* out */
   bool largest_alloc_size_is_set;  /* out */
@@ -828,16 +928,18 @@ typedef struct PJRT_Device_MemoryStats_Args {
   bool pool_bytes_is_set;  /* out */
   int64_t peak_pool_bytes;  /* out */
   bool peak_pool_bytes_is_set;  /* out */
-  int64_t peak_allocated_bytes;  /* out */
+  int64_t peak_allocated_bytes;  /* out; since 113 */
   bool peak_allocated_bytes_is_set;  /* out */
 } PJRT_Device_MemoryStats_Args;
 
+/* Peaks start again from now. */
 typedef struct PJRT_Device_ClearMemoryStats_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
   PJRT_Device* device;
 } PJRT_Device_ClearMemoryStats_Args;
 
+/* Makes the earliest launch of this id fail, if it has not begun. */
 typedef struct PJRT_Device_PoisonExecution_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -846,25 +948,27 @@ typedef struct PJRT_Device_PoisonExecution_Args {
   PJRT_Error_Code error_code;
   const char* error_message;
   size_t error_message_size;
-  bool poisoned;  /* out */
+  bool poisoned;  /* out; whether there was one */
   const PJRT_NamedValue* payload;
   size_t num_payload;
 } PJRT_Device_PoisonExecution_Args;
 
 typedef struct PJRT_Device_Attributes PJRT_Device_Attributes;
 
+/* Attributes of the live device; the caller calls the deleter on device_attributes. */
 typedef struct PJRT_Device_GetAttributes_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
   PJRT_Device* device;
   const PJRT_NamedValue* attributes;  /* out */
   size_t num_attributes;  /* out */
-  PJRT_Device_Attributes* device_attributes;  /* out */
+  PJRT_Device_Attributes* device_attributes;  /* out; backs attributes */
   void (*attributes_deleter)(PJRT_Device_Attributes* device_attributes);  /* out */
 } PJRT_Device_GetAttributes_Args;
 
 typedef struct PJRT_AsyncTrackingEvent PJRT_AsyncTrackingEvent;
 
+/* Marks work of the caller that the device should know of; the caller destroys it. */
 typedef struct PJRT_Device_CreateAsyncTrackingEvent_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -880,6 +984,9 @@ typedef struct PJRT_AsyncTrackingEvent_Destroy_Args {
   PJRT_AsyncTrackingEvent* event;
 } PJRT_AsyncTrackingEvent_Destroy_Args;
 
+/* Memories. */
+
+/* Unique within the client. */
 typedef struct PJRT_Memory_Id_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -887,6 +994,7 @@ typedef struct PJRT_Memory_Id_Args {
   int id;  /* out */
 } PJRT_Memory_Id_Args;
 
+/* Such as "device" or "pinned_host". */
 typedef struct PJRT_Memory_Kind_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -895,6 +1003,7 @@ typedef struct PJRT_Memory_Kind_Args {
   size_t kind_size;  /* out */
 } PJRT_Memory_Kind_Args;
 
+/* The kind as a number. */
 typedef struct PJRT_Memory_Kind_Id_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -926,8 +1035,11 @@ typedef struct PJRT_Memory_AddressableByDevices_Args {
   size_t num_devices;  /* out */
 } PJRT_Memory_AddressableByDevices_Args;
 
+/* Executables. A PJRT_Executable is compiled; a PJRT_LoadedExecutable can run on a client. */
+
 typedef struct PJRT_ExecuteContext PJRT_ExecuteContext;
 
+/* A bag of user data for FFI handlers; the caller destroys it. */
 typedef struct PJRT_ExecuteContext_Create_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -943,15 +1055,16 @@ typedef struct PJRT_ExecuteContext_Destroy_Args {
 typedef struct PJRT_Executable_Destroy_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
-  PJRT_Executable* executable;
+  PJRT_Executable* executable;  /* NULL is allowed */
 } PJRT_Executable_Destroy_Args;
 
 typedef struct PJRT_LoadedExecutable_Destroy_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
-  PJRT_LoadedExecutable* executable;
+  PJRT_LoadedExecutable* executable;  /* NULL is allowed */
 } PJRT_LoadedExecutable_Destroy_Args;
 
+/* The caller destroys the executable. */
 typedef struct PJRT_LoadedExecutable_GetExecutable_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -961,13 +1074,14 @@ typedef struct PJRT_LoadedExecutable_GetExecutable_Args {
 
 typedef struct PJRT_DeviceAssignmentSerialized PJRT_DeviceAssignmentSerialized;
 
+/* A DeviceAssignmentProto; the caller calls the deleter. */
 typedef struct PJRT_LoadedExecutable_GetDeviceAssignment_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
   PJRT_LoadedExecutable* executable;
   const char* serialized_bytes;  /* out */
   size_t serialized_bytes_size;  /* out */
-  PJRT_DeviceAssignmentSerialized* serialized_device_assignment;
+  PJRT_DeviceAssignmentSerialized* serialized_device_assignment;  /* out; backs serialized_bytes */
   void (*serialized_device_assignment_deleter)(PJRT_DeviceAssignmentSerialized* da);  /* out */
 } PJRT_LoadedExecutable_GetDeviceAssignment_Args;
 
@@ -993,11 +1107,13 @@ typedef struct PJRT_Executable_NumPartitions_Args {
   size_t num_partitions;  /* out */
 } PJRT_Executable_NumPartitions_Args;
 
+/* Has neither size nor extensions. */
 typedef struct PJRT_LogicalDeviceIds {
   int replica;
   int partition;
 } PJRT_LogicalDeviceIds;
 
+/* Devices of this process that it runs on. */
 typedef struct PJRT_LoadedExecutable_AddressableDevices_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -1006,6 +1122,7 @@ typedef struct PJRT_LoadedExecutable_AddressableDevices_Args {
   size_t num_addressable_devices;  /* out */
 } PJRT_LoadedExecutable_AddressableDevices_Args;
 
+/* In the order of AddressableDevices. */
 typedef struct PJRT_LoadedExecutable_AddressableDeviceLogicalIds_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -1014,6 +1131,7 @@ typedef struct PJRT_LoadedExecutable_AddressableDeviceLogicalIds_Args {
   size_t num_addressable_device_logical_ids;  /* out */
 } PJRT_LoadedExecutable_AddressableDeviceLogicalIds_Args;
 
+/* Called twice: with a NULL code for code_size and format, then with a buffer of that size. */
 typedef struct PJRT_Executable_OptimizedProgram_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -1021,6 +1139,7 @@ typedef struct PJRT_Executable_OptimizedProgram_Args {
   PJRT_Program* program;  /* out */
 } PJRT_Executable_OptimizedProgram_Args;
 
+/* Frees the device's part now; the handle stays valid. */
 typedef struct PJRT_LoadedExecutable_Delete_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -1034,19 +1153,24 @@ typedef struct PJRT_LoadedExecutable_IsDeleted_Args {
   bool is_deleted;  /* out */
 } PJRT_LoadedExecutable_IsDeleted_Args;
 
+/* Host transfers of a running program. */
+
+/* Data with its deleter. Has neither size nor extensions. */
 typedef struct PJRT_Chunk {
   void* data;
-  size_t size;
+  size_t size;  /* bytes */
   void (*deleter)(void* data, void* deleter_arg);
   void* deleter_arg;
 } PJRT_Chunk;
 
 typedef struct PJRT_CopyToDeviceStream PJRT_CopyToDeviceStream;
 
+/* Takes a chunk from the device; owns it. */
 typedef PJRT_Error* (*PJRT_SendCallback)(
     PJRT_Chunk* chunk, PJRT_CallbackError* callback_error, size_t total_size_in_bytes, bool done,
     void* user_arg);
 
+/* Feeds the stream, which it owns. */
 typedef void (*PJRT_RecvCallback)(PJRT_CopyToDeviceStream* stream, void* user_arg);
 
 typedef struct PJRT_SendCallbackInfo {
@@ -1061,6 +1185,7 @@ typedef struct PJRT_RecvCallbackInfo {
   PJRT_RecvCallback recv_callback;
 } PJRT_RecvCallbackInfo;
 
+/* Sees one operand of a running program on the host; data lives for the call. */
 typedef void (*PJRT_HloOutputCallback)(
     int64_t replica_id, int64_t partition_id, const void* data, const int64_t* shape_dims,
     size_t shape_num_dims, PJRT_Buffer_Type shape_element_type, int64_t operand_index,
@@ -1073,40 +1198,45 @@ typedef struct PJRT_HloOutputCallbackInfo {
   size_t num_operands;
 } PJRT_HloOutputCallbackInfo;
 
+/* Execution. */
+
 typedef struct PJRT_MultiSlice_Config PJRT_MultiSlice_Config;
 
 typedef struct PJRT_ExecuteOptions {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
-  PJRT_SendCallbackInfo** send_callbacks;
-  PJRT_RecvCallbackInfo** recv_callbacks;
-  size_t num_send_ops;
-  size_t num_recv_ops;
-  int launch_id;
+  PJRT_SendCallbackInfo** send_callbacks;  /* a list a device, matched by channel id */
+  PJRT_RecvCallbackInfo** recv_callbacks;  /* a list a device, matched by channel id */
+  size_t num_send_ops;  /* a device */
+  size_t num_recv_ops;  /* a device */
+  int launch_id;  /* the same on all devices of a launch */
+  /* inputs kept although the program would donate them */
   const int64_t* non_donatable_input_indices;
   size_t num_non_donatable_input_indices;
-  PJRT_ExecuteContext* context;
-  const char* call_location;
-  size_t num_tasks;
-  int* task_ids;
-  int64_t* incarnation_ids;
-  PJRT_MultiSlice_Config* multi_slice_config;
-  bool use_major_to_minor_data_layout_for_callbacks;
-  PJRT_HloOutputCallbackInfo* hlo_output_callbacks;
+  PJRT_ExecuteContext* context;  /* since 64 */
+  const char* call_location;  /* since 76; a string with a zero, of the caller, may be NULL */
+  size_t num_tasks;  /* since 78 */
+  int* task_ids;  /* num_tasks entries */
+  int64_t* incarnation_ids;  /* num_tasks entries */
+  PJRT_MultiSlice_Config* multi_slice_config;  /* since 97 */
+  bool use_major_to_minor_data_layout_for_callbacks;  /* since 108 */
+  PJRT_HloOutputCallbackInfo* hlo_output_callbacks;  /* since 112 */
   size_t num_hlo_output_callbacks;
 } PJRT_ExecuteOptions;
 
+/* Runs on all addressable devices, or on execute_device alone. */
 typedef struct PJRT_LoadedExecutable_Execute_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
   PJRT_LoadedExecutable* executable;
   PJRT_ExecuteOptions* options;
-  PJRT_Buffer* const* const* argument_lists;
+  PJRT_Buffer* const* const* argument_lists;  /* num_devices lists of num_args buffers */
   size_t num_devices;
   size_t num_args;
-  PJRT_Buffer** const* output_lists;  /* in and out */
-  PJRT_Event** device_complete_events;  /* in and out */
-  PJRT_Device* execute_device;
+  /* lists of the caller, written; the caller destroys the buffers */
+  PJRT_Buffer** const* output_lists;
+  PJRT_Event** device_complete_events;  /* NULL, or num_devices places, written */
+  PJRT_Device* execute_device;  /* NULL, or addressable and num_devices is 1 */
 } PJRT_LoadedExecutable_Execute_Args;
 
 typedef struct PJRT_Executable_NumOutputs_Args {
@@ -1123,6 +1253,7 @@ typedef struct PJRT_Executable_SizeOfGeneratedCodeInBytes_Args {
   int64_t size_in_bytes;  /* out */
 } PJRT_Executable_SizeOfGeneratedCodeInBytes_Args;
 
+/* Equal for programs that are equal. */
 typedef struct PJRT_Executable_Fingerprint_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -1131,6 +1262,7 @@ typedef struct PJRT_Executable_Fingerprint_Args {
   size_t executable_fingerprint_size;  /* out */
 } PJRT_Executable_Fingerprint_Args;
 
+/* Estimates such as "flops" and "bytes accessed". */
 typedef struct PJRT_Executable_GetCostAnalysis_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -1139,6 +1271,7 @@ typedef struct PJRT_Executable_GetCostAnalysis_Args {
   const PJRT_NamedValue* properties;  /* out */
 } PJRT_Executable_GetCostAnalysis_Args;
 
+/* Bytes that one device needs, as planned. */
 typedef struct PJRT_Executable_GetCompiledMemoryStats_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -1146,16 +1279,16 @@ typedef struct PJRT_Executable_GetCompiledMemoryStats_Args {
   int64_t generated_code_size_in_bytes;  /* out */
   int64_t argument_size_in_bytes;  /* out */
   int64_t output_size_in_bytes;  /* out */
-  int64_t alias_size_in_bytes;  /* out */
+  int64_t alias_size_in_bytes;  /* out; of outputs in the place of inputs */
   int64_t temp_size_in_bytes;  /* out */
   int64_t host_generated_code_size_in_bytes;  /* out */
   int64_t host_argument_size_in_bytes;  /* out */
   int64_t host_output_size_in_bytes;  /* out */
   int64_t host_alias_size_in_bytes;  /* out */
   int64_t host_temp_size_in_bytes;  /* out */
-  int64_t peak_memory_in_bytes;  /* out */
-  int64_t total_size_in_bytes;  /* out */
-  int64_t total_allocation_bytes;  /* out */
+  int64_t peak_memory_in_bytes;  /* out; since 72 */
+  int64_t total_size_in_bytes;  /* out; since 90 */
+  int64_t total_allocation_bytes;  /* out; since 104 */
   int64_t indefinite_allocations;  /* out */
   int64_t peak_unpadded_heap_bytes;  /* out */
 } PJRT_Executable_GetCompiledMemoryStats_Args;
@@ -1172,17 +1305,17 @@ typedef struct PJRT_Executable_OutputDimensions_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
   PJRT_Executable* executable;
-  size_t num_outputs;
-  const int64_t* dims;  /* out */
-  const size_t* dim_sizes;  /* out */
+  size_t num_outputs;  /* out */
+  const int64_t* dims;  /* out; of all outputs, one after the other */
+  const size_t* dim_sizes;  /* out; the rank of each output */
 } PJRT_Executable_OutputDimensions_Args;
 
 typedef struct PJRT_Executable_ParameterMemoryKinds_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
   PJRT_Executable* executable;
-  size_t num_parameters;
-  const char* const* memory_kinds;  /* out */
+  size_t num_parameters;  /* out */
+  const char* const* memory_kinds;  /* out; num_parameters entries */
   const size_t* memory_kind_sizes;  /* out */
 } PJRT_Executable_ParameterMemoryKinds_Args;
 
@@ -1190,41 +1323,45 @@ typedef struct PJRT_Executable_OutputMemoryKinds_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
   PJRT_Executable* executable;
-  size_t num_outputs;
-  const char* const* memory_kinds;  /* out */
+  size_t num_outputs;  /* out */
+  const char* const* memory_kinds;  /* out; num_outputs entries */
   const size_t* memory_kind_sizes;  /* out */
 } PJRT_Executable_OutputMemoryKinds_Args;
 
 typedef struct PJRT_SerializedExecutable PJRT_SerializedExecutable;
 typedef struct PJRT_SerializedCompileOptions PJRT_SerializedCompileOptions;
 
+/* The caller calls the deleter on serialized_executable. */
 typedef struct PJRT_Executable_Serialize_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
   const PJRT_Executable* executable;
   const char* serialized_bytes;  /* out */
   size_t serialized_bytes_size;  /* out */
-  PJRT_SerializedExecutable* serialized_executable;
+  PJRT_SerializedExecutable* serialized_executable;  /* out; backs serialized_bytes */
   void (*serialized_executable_deleter)(PJRT_SerializedExecutable* exec);  /* out */
 } PJRT_Executable_Serialize_Args;
 
+/* A CompileOptionsProto; the caller calls the deleter. */
 typedef struct PJRT_Executable_GetCompileOptions_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
   PJRT_Executable* executable;
   const char* serialized_bytes;  /* out */
   size_t serialized_bytes_size;  /* out */
-  PJRT_SerializedCompileOptions* serialized_compile_options;
+  PJRT_SerializedCompileOptions* serialized_compile_options;  /* out; backs serialized_bytes */
   void (*serialized_compile_options_deleter)(PJRT_SerializedCompileOptions* options);  /* out */
 } PJRT_Executable_GetCompileOptions_Args;
 
+/* Has no extension_start. */
 typedef struct PJRT_LoadOptions {
   size_t struct_size;
-  const int32_t* computation_origin;
+  const int32_t* computation_origin;  /* coordinates of the first chip */
   size_t computation_origin_size;
   PJRT_MultiSlice_Config* multi_slice_config;
 } PJRT_LoadOptions;
 
+/* Reads what Serialize of the same platform and version wrote. */
 typedef struct PJRT_Executable_DeserializeAndLoad_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -1232,11 +1369,12 @@ typedef struct PJRT_Executable_DeserializeAndLoad_Args {
   const char* serialized_executable;
   size_t serialized_executable_size;
   PJRT_LoadedExecutable* loaded_executable;  /* out */
-  const char* overridden_serialized_compile_options;
+  const char* overridden_serialized_compile_options;  /* since 71; NULL keeps the options */
   size_t overridden_serialized_compile_options_size;
-  PJRT_LoadOptions* load_options;
+  PJRT_LoadOptions* load_options;  /* since 111; may be NULL */
 } PJRT_Executable_DeserializeAndLoad_Args;
 
+/* Gave way to PJRT_Executable_Fingerprint. */
 typedef struct PJRT_LoadedExecutable_Fingerprint_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -1244,6 +1382,8 @@ typedef struct PJRT_LoadedExecutable_Fingerprint_Args {
   const char* executable_fingerprint;  /* out */
   size_t executable_fingerprint_size;  /* out */
 } PJRT_LoadedExecutable_Fingerprint_Args;
+
+/* Buffers. */
 
 typedef struct PJRT_Buffer_Destroy_Args {
   size_t struct_size;
@@ -1258,6 +1398,7 @@ typedef struct PJRT_Buffer_ElementType_Args {
   PJRT_Buffer_Type type;  /* out */
 } PJRT_Buffer_ElementType_Args;
 
+/* Dimensions with padding of dynamic ones, num_dims entries. */
 typedef struct PJRT_Buffer_Dimensions_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -1266,6 +1407,7 @@ typedef struct PJRT_Buffer_Dimensions_Args {
   size_t num_dims;  /* out */
 } PJRT_Buffer_Dimensions_Args;
 
+/* Dimensions without that padding. */
 typedef struct PJRT_Buffer_UnpaddedDimensions_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -1289,16 +1431,18 @@ typedef struct PJRT_Buffer_GetMemoryLayout_Args {
   PJRT_Buffer_MemoryLayout layout;  /* out */
 } PJRT_Buffer_GetMemoryLayout_Args;
 
+/* Copies to the host; a NULL dst asks for dst_size only. */
 typedef struct PJRT_Buffer_ToHostBuffer_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
   PJRT_Buffer* src;
-  PJRT_Buffer_MemoryLayout* host_layout;
-  void* dst;  /* in and out */
-  size_t dst_size;  /* in and out */
-  PJRT_Event* event;  /* out */
+  PJRT_Buffer_MemoryLayout* host_layout;  /* NULL is the layout of src */
+  void* dst;  /* written */
+  size_t dst_size;  /* bytes; out if dst is NULL */
+  PJRT_Event* event;  /* out; dst is filled */
 } PJRT_Buffer_ToHostBuffer_Args;
 
+/* With padding. */
 typedef struct PJRT_Buffer_OnDeviceSizeInBytes_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -1306,12 +1450,14 @@ typedef struct PJRT_Buffer_OnDeviceSizeInBytes_Args {
   size_t on_device_size_in_bytes;  /* out */
 } PJRT_Buffer_OnDeviceSizeInBytes_Args;
 
+/* Frees the device memory once nothing runs on it; the handle stays valid. */
 typedef struct PJRT_Buffer_Delete_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
   PJRT_Buffer* buffer;
 } PJRT_Buffer_Delete_Args;
 
+/* True after Delete and after donation. */
 typedef struct PJRT_Buffer_IsDeleted_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -1319,16 +1465,18 @@ typedef struct PJRT_Buffer_IsDeleted_Args {
   bool is_deleted;  /* out */
 } PJRT_Buffer_IsDeleted_Args;
 
+/* Copies bytes as they lie on the device. */
 typedef struct PJRT_Buffer_CopyRawToHost_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
   PJRT_Buffer* buffer;
   void* dst;
-  int64_t offset;
-  int64_t transfer_size;
+  int64_t offset;  /* bytes */
+  int64_t transfer_size;  /* bytes */
   PJRT_Event* event;  /* out */
 } PJRT_Buffer_CopyRawToHost_Args;
 
+/* The caller tells where to copy, or that it failed. Has no extension_start. */
 typedef struct PJRT_Buffer_CopyRawToHostFuture_Callback_Args {
   size_t struct_size;
   void* callback_data;
@@ -1338,6 +1486,7 @@ typedef struct PJRT_Buffer_CopyRawToHostFuture_Callback_Args {
   void* dst;
 } PJRT_Buffer_CopyRawToHostFuture_Callback_Args;
 
+/* The same copy to a place that is known later. */
 typedef struct PJRT_Buffer_CopyRawToHostFuture_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -1345,10 +1494,12 @@ typedef struct PJRT_Buffer_CopyRawToHostFuture_Args {
   int64_t offset;
   int64_t transfer_size;
   PJRT_Event* event;  /* out */
-  void* callback_data;  /* out */
-  void (*future_ready_callback)(PJRT_Buffer_CopyRawToHostFuture_Callback_Args* args);  /* out */
+  void* callback_data;  /* out; for the callback */
+  /* out; the caller calls this once */
+  void (*future_ready_callback)(PJRT_Buffer_CopyRawToHostFuture_Callback_Args* args);
 } PJRT_Buffer_CopyRawToHostFuture_Args;
 
+/* The caller destroys the copy. */
 typedef struct PJRT_Buffer_CopyToDevice_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -1357,6 +1508,7 @@ typedef struct PJRT_Buffer_CopyToDevice_Args {
   PJRT_Buffer* dst_buffer;  /* out */
 } PJRT_Buffer_CopyToDevice_Args;
 
+/* The caller destroys the copy. */
 typedef struct PJRT_Buffer_CopyToMemory_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -1365,6 +1517,7 @@ typedef struct PJRT_Buffer_CopyToMemory_Args {
   PJRT_Buffer* dst_buffer;  /* out */
 } PJRT_Buffer_CopyToMemory_Args;
 
+/* The same bytes as another shape; the caller destroys it. */
 typedef struct PJRT_Buffer_Bitcast_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -1376,6 +1529,7 @@ typedef struct PJRT_Buffer_Bitcast_Args {
   PJRT_Buffer* out_buffer;  /* out */
 } PJRT_Buffer_Bitcast_Args;
 
+/* True makes clients read the memory in place. */
 typedef struct PJRT_Buffer_IsOnCpu_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -1397,6 +1551,7 @@ typedef struct PJRT_Buffer_Memory_Args {
   PJRT_Memory* memory;  /* out */
 } PJRT_Buffer_Memory_Args;
 
+/* Ready when the contents are, or failed; the caller destroys it. */
 typedef struct PJRT_Buffer_ReadyEvent_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -1404,6 +1559,7 @@ typedef struct PJRT_Buffer_ReadyEvent_Args {
   PJRT_Event* event;  /* out */
 } PJRT_Buffer_ReadyEvent_Args;
 
+/* The device address; nothing keeps it valid. */
 typedef struct PJRT_Buffer_UnsafePointer_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -1411,6 +1567,7 @@ typedef struct PJRT_Buffer_UnsafePointer_Args {
   uintptr_t buffer_pointer;  /* out */
 } PJRT_Buffer_UnsafePointer_Args;
 
+/* Keeps the memory from being freed or donated until the count goes down. */
 typedef struct PJRT_Buffer_IncreaseExternalReferenceCount_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -1423,6 +1580,7 @@ typedef struct PJRT_Buffer_DecreaseExternalReferenceCount_Args {
   PJRT_Buffer* buffer;
 } PJRT_Buffer_DecreaseExternalReferenceCount_Args;
 
+/* The device address, valid while the external count is up. */
 typedef struct PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -1430,6 +1588,7 @@ typedef struct PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args {
   void* device_memory_ptr;  /* out */
 } PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args;
 
+/* The caller reports the dependency. Has no extension_start. */
 typedef struct PJRT_Buffer_DonateWithControlDependency_Callback_Args {
   size_t struct_size;
   void* callback_data;
@@ -1438,15 +1597,18 @@ typedef struct PJRT_Buffer_DonateWithControlDependency_Callback_Args {
   size_t error_message_size;
 } PJRT_Buffer_DonateWithControlDependency_Callback_Args;
 
+/* Moves the contents to out_buffer, ready after the dependency. */
 typedef struct PJRT_Buffer_DonateWithControlDependency_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
   PJRT_Buffer* buffer;
-  void* callback_data;  /* out */
-  /* out */
+  void* callback_data;  /* out; for the callback */
+  /* out; the caller calls this once */
   void (*dependency_ready_callback)(PJRT_Buffer_DonateWithControlDependency_Callback_Args* args);
   PJRT_Buffer* out_buffer;  /* out */
 } PJRT_Buffer_DonateWithControlDependency_Args;
+
+/* Streams of chunks towards the device. */
 
 typedef struct PJRT_CopyToDeviceStream_Destroy_Args {
   size_t struct_size;
@@ -1454,6 +1616,7 @@ typedef struct PJRT_CopyToDeviceStream_Destroy_Args {
   PJRT_CopyToDeviceStream* stream;
 } PJRT_CopyToDeviceStream_Destroy_Args;
 
+/* Takes the chunk's contents over. */
 typedef struct PJRT_CopyToDeviceStream_AddChunk_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -1469,6 +1632,7 @@ typedef struct PJRT_CopyToDeviceStream_TotalBytes_Args {
   int64_t total_bytes;  /* out */
 } PJRT_CopyToDeviceStream_TotalBytes_Args;
 
+/* A chunk is a multiple of this many bytes. */
 typedef struct PJRT_CopyToDeviceStream_GranuleSize_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -1483,6 +1647,9 @@ typedef struct PJRT_CopyToDeviceStream_CurrentBytes_Args {
   int64_t current_bytes;  /* out */
 } PJRT_CopyToDeviceStream_CurrentBytes_Args;
 
+/* Topologies: a machine without a client, to compile for. */
+
+/* By name, such as "v5e:2x4"; the caller destroys it. */
 typedef struct PJRT_TopologyDescription_Create_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -1525,16 +1692,18 @@ typedef struct PJRT_TopologyDescription_GetDeviceDescriptions_Args {
 
 typedef struct PJRT_SerializedTopology PJRT_SerializedTopology;
 
+/* The caller calls the deleter on serialized_topology. */
 typedef struct PJRT_TopologyDescription_Serialize_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
   PJRT_TopologyDescription* topology;
   const char* serialized_bytes;  /* out */
   size_t serialized_bytes_size;  /* out */
-  PJRT_SerializedTopology* serialized_topology;  /* out */
+  PJRT_SerializedTopology* serialized_topology;  /* out; backs serialized_bytes */
   void (*serialized_topology_deleter)(PJRT_SerializedTopology* serialized_topology);  /* out */
 } PJRT_TopologyDescription_Serialize_Args;
 
+/* The caller destroys the topology. */
 typedef struct PJRT_TopologyDescription_Deserialize_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -1558,6 +1727,7 @@ typedef struct PJRT_TopologyDescription_Fingerprint_Args {
   uint64_t fingerprint;  /* out */
 } PJRT_TopologyDescription_Fingerprint_Args;
 
+/* The shape as the memory stores it, a ShapeProto; the caller calls the deleter. */
 typedef struct PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -1566,7 +1736,7 @@ typedef struct PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace_Args {
   const int64_t* dims;
   size_t num_dims;
   PJRT_Buffer_Type element_type;
-  const PJRT_Buffer_MemoryLayout* layout;
+  const PJRT_Buffer_MemoryLayout* layout;  /* may be NULL */
   const char* serialized_shape;  /* out */
   size_t serialized_shape_size;  /* out */
   void (*serialized_shape_deleter)(const char*);  /* out */
@@ -1580,16 +1750,20 @@ typedef struct PJRT_TopologyDescription_GetMemorySpaceKindIds_Args {
   size_t num_memory_space_kind_ids;  /* out */
 } PJRT_TopologyDescription_GetMemorySpaceKindIds_Args;
 
+/* Compiles without a client, or with its help if it is not NULL. */
 typedef struct PJRT_Compile_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
   const PJRT_TopologyDescription* topology;
   const PJRT_Program* program;
-  const char* compile_options;
+  const char* compile_options;  /* a CompileOptionsProto */
   size_t compile_options_size;
-  PJRT_Client* client;
+  PJRT_Client* client;  /* may be NULL */
   PJRT_Executable* executable;  /* out */
 } PJRT_Compile_Args;
+
+/* The table. Its order is fixed since 57 and slots are appended: a "since" holds for the
+   slots down to the next one. A NULL slot crashes clients. */
 
 typedef struct PJRT_Api {
   size_t struct_size;
@@ -1701,19 +1875,29 @@ typedef struct PJRT_Api {
   PJRT_Error* (*PJRT_TopologyDescription_Attributes)(
       PJRT_TopologyDescription_Attributes_Args* args);
   PJRT_Error* (*PJRT_Compile)(PJRT_Compile_Args* args);
+  /* since 29 */
   PJRT_Error* (*PJRT_Executable_OutputElementTypes)(PJRT_Executable_OutputElementTypes_Args* args);
   PJRT_Error* (*PJRT_Executable_OutputDimensions)(PJRT_Executable_OutputDimensions_Args* args);
+  /* since 32 */
   PJRT_Error* (*PJRT_Buffer_CopyToMemory)(PJRT_Buffer_CopyToMemory_Args* args);
+  /* since 33 */
   PJRT_Error* (*PJRT_Client_CreateViewOfDeviceBuffer)(
       PJRT_Client_CreateViewOfDeviceBuffer_Args* args);
+  /* since 35 */
   PJRT_Error* (*PJRT_Executable_Fingerprint)(PJRT_Executable_Fingerprint_Args* args);
+  /* since 36 */
   PJRT_Error* (*PJRT_Client_TopologyDescription)(PJRT_Client_TopologyDescription_Args* args);
+  /* since 40 */
   PJRT_Error* (*PJRT_Executable_GetCompiledMemoryStats)(
       PJRT_Executable_GetCompiledMemoryStats_Args* args);
+  /* since 48 */
   PJRT_Error* (*PJRT_Memory_Kind_Id)(PJRT_Memory_Kind_Id_Args* args);
+  /* since 52 */
   PJRT_Error* (*PJRT_ExecuteContext_Create)(PJRT_ExecuteContext_Create_Args* args);
   PJRT_Error* (*PJRT_ExecuteContext_Destroy)(PJRT_ExecuteContext_Destroy_Args* args);
+  /* since 56 */
   PJRT_Error* (*PJRT_Buffer_CopyRawToHost)(PJRT_Buffer_CopyRawToHost_Args* args);
+  /* since 60 to 62 */
   PJRT_Error* (*PJRT_AsyncHostToDeviceTransferManager_Destroy)(
       PJRT_AsyncHostToDeviceTransferManager_Destroy_Args* args);
   PJRT_Error* (*PJRT_AsyncHostToDeviceTransferManager_TransferData)(
@@ -1732,44 +1916,68 @@ typedef struct PJRT_Api {
       PJRT_AsyncHostToDeviceTransferManager_SetBufferError_Args* args);
   PJRT_Error* (*PJRT_AsyncHostToDeviceTransferManager_AddMetadata)(
       PJRT_AsyncHostToDeviceTransferManager_AddMetadata_Args* args);
+  /* since 67 */
   PJRT_Error* (*PJRT_Client_DmaMap)(PJRT_Client_DmaMap_Args* args);
   PJRT_Error* (*PJRT_Client_DmaUnmap)(PJRT_Client_DmaUnmap_Args* args);
+  /* since 69 */
   PJRT_Error* (*PJRT_Client_CreateUninitializedBuffer)(
       PJRT_Client_CreateUninitializedBuffer_Args* args);
+  /* since 73 */
   PJRT_Error* (*PJRT_Client_UpdateGlobalProcessInfo)(
       PJRT_Client_UpdateGlobalProcessInfo_Args* args);
+  /* since 75 */
   PJRT_Error* (*PJRT_TopologyDescription_Deserialize)(
       PJRT_TopologyDescription_Deserialize_Args* args);
+  /* since 77 */
   PJRT_Error* (*PJRT_Client_CreateAliasBuffer)(PJRT_Client_CreateAliasBuffer_Args* args);
   PJRT_Error* (*PJRT_Client_FulfillAliasBuffer)(PJRT_Client_FulfillAliasBuffer_Args* args);
+  /* since 79 */
   PJRT_Error* (*PJRT_LoadedExecutable_GetDeviceAssignment)(
       PJRT_LoadedExecutable_GetDeviceAssignment_Args* args);
+  /* since 82 */
   PJRT_Error* (*PJRT_Client_CreateErrorBuffer)(PJRT_Client_CreateErrorBuffer_Args* args);
+  /* since 83 */
   PJRT_Error* (*PJRT_AsyncHostToDeviceTransferManager_TransferLiteral)(
       PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args* args);
+  /* since 84 */
   PJRT_Error* (*PJRT_Buffer_CopyRawToHostFuture)(PJRT_Buffer_CopyRawToHostFuture_Args* args);
+  /* since 85 */
   PJRT_Error* (*PJRT_Device_PoisonExecution)(PJRT_Device_PoisonExecution_Args* args);
+  /* since 86 */
   PJRT_Error* (*PJRT_Device_CreateAsyncTrackingEvent)(
       PJRT_Device_CreateAsyncTrackingEvent_Args* args);
   PJRT_Error* (*PJRT_AsyncTrackingEvent_Destroy)(PJRT_AsyncTrackingEvent_Destroy_Args* args);
+  /* since 87 */
   PJRT_Error* (*PJRT_Executable_GetCompileOptions)(PJRT_Executable_GetCompileOptions_Args* args);
+  /* since 88 */
   PJRT_Error* (*PJRT_Buffer_DonateWithControlDependency)(
       PJRT_Buffer_DonateWithControlDependency_Args* args);
+  /* since 89 */
   PJRT_Error* (*PJRT_Event_Create)(PJRT_Event_Create_Args* args);
   PJRT_Error* (*PJRT_Event_Set)(PJRT_Event_Set_Args* args);
+  /* since 92 */
   PJRT_Error* (*PJRT_Device_GetAttributes)(PJRT_Device_GetAttributes_Args* args);
+  /* since 95 */
   PJRT_Error* (*PJRT_Client_Load)(PJRT_Client_Load_Args* args);
+  /* since 96 */
   PJRT_Error* (*PJRT_LoadedExecutable_AddressableDeviceLogicalIds)(
       PJRT_LoadedExecutable_AddressableDeviceLogicalIds_Args* args);
+  /* since 98 */
   PJRT_Error* (*PJRT_Buffer_Bitcast)(PJRT_Buffer_Bitcast_Args* args);
+  /* since 99 */
   PJRT_Error* (*PJRT_Error_ForEachPayload)(PJRT_Error_ForEachPayload_Args* args);
+  /* since 101 */
   PJRT_Error* (*PJRT_TopologyDescription_Fingerprint)(
       PJRT_TopologyDescription_Fingerprint_Args* args);
+  /* since 102 */
   PJRT_Error* (*PJRT_Executable_ParameterMemoryKinds)(
       PJRT_Executable_ParameterMemoryKinds_Args* args);
+  /* since 106 */
   PJRT_Error* (*PJRT_Device_ClearMemoryStats)(PJRT_Device_ClearMemoryStats_Args* args);
+  /* since 109 */
   PJRT_Error* (*PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace)(
       PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace_Args* args);
+  /* since 110 */
   PJRT_Error* (*PJRT_TopologyDescription_GetMemorySpaceKindIds)(
       PJRT_TopologyDescription_GetMemorySpaceKindIds_Args* args);
 } PJRT_Api;

@@ -1,4 +1,6 @@
-/* TODO */
+/* Extension 20, version 1: whether an executable of another build runs here.
+
+   The structs have no extension_start. Both IsCompatible slots say no with an error. */
 #ifndef TPU_EMU_PJRT_C_API_ABI_VERSION_EXTENSION_H_
 #define TPU_EMU_PJRT_C_API_ABI_VERSION_EXTENSION_H_
 
@@ -17,13 +19,13 @@ typedef struct PJRT_SerializedProto PJRT_SerializedProto;
 typedef struct PJRT_Client_RuntimeAbiVersion_Args {
   size_t struct_size;
   PJRT_Client* client;
-  PJRT_RuntimeAbiVersion* abi_version;  /* out */
+  PJRT_RuntimeAbiVersion* abi_version;  /* out; the caller destroys it */
 } PJRT_Client_RuntimeAbiVersion_Args;
 
 typedef struct PJRT_Executable_GetAbiVersion_Args {
   size_t struct_size;
   PJRT_Executable* executable;
-  PJRT_ExecutableAbiVersion* abi_version;  /* out */
+  PJRT_ExecutableAbiVersion* abi_version;  /* out; the caller destroys it */
 } PJRT_Executable_GetAbiVersion_Args;
 
 typedef struct PJRT_RuntimeAbiVersion_Destroy_Args {
@@ -43,12 +45,13 @@ typedef struct PJRT_RuntimeAbiVersion_IsCompatibleWithExecutable_Args {
   const PJRT_ExecutableAbiVersion* executable_abi_version;
 } PJRT_RuntimeAbiVersion_IsCompatibleWithExecutable_Args;
 
+/* The caller calls the deleter on the holder. */
 typedef struct PJRT_RuntimeAbiVersion_ToProto_Args {
   size_t struct_size;
   const PJRT_RuntimeAbiVersion* abi_version;
   const char* serialized_proto;  /* out */
   size_t serialized_proto_size;  /* out */
-  PJRT_SerializedProto* serialized_proto_holder;  /* out */
+  PJRT_SerializedProto* serialized_proto_holder;  /* out; backs serialized_proto */
   void (*serialized_proto_deleter)(PJRT_SerializedProto* holder);  /* out */
 } PJRT_RuntimeAbiVersion_ToProto_Args;
 
@@ -63,12 +66,13 @@ typedef struct PJRT_ExecutableAbiVersion_Destroy_Args {
   PJRT_ExecutableAbiVersion* abi_version;
 } PJRT_ExecutableAbiVersion_Destroy_Args;
 
+/* The caller calls the deleter on the holder. */
 typedef struct PJRT_ExecutableAbiVersion_ToProto_Args {
   size_t struct_size;
   const PJRT_ExecutableAbiVersion* abi_version;
   const char* serialized_proto;  /* out */
   size_t serialized_proto_size;  /* out */
-  PJRT_SerializedProto* serialized_proto_holder;  /* out */
+  PJRT_SerializedProto* serialized_proto_holder;  /* out; backs serialized_proto */
   void (*serialized_proto_deleter)(PJRT_SerializedProto* holder);  /* out */
 } PJRT_ExecutableAbiVersion_ToProto_Args;
 
@@ -82,14 +86,14 @@ typedef struct PJRT_RuntimeAbiVersion_FromProto_Args {
   size_t struct_size;
   const char* serialized_proto;
   size_t serialized_proto_size;
-  PJRT_RuntimeAbiVersion* abi_version;  /* out */
+  PJRT_RuntimeAbiVersion* abi_version;  /* out; the caller destroys it */
 } PJRT_RuntimeAbiVersion_FromProto_Args;
 
 typedef struct PJRT_ExecutableAbiVersion_FromProto_Args {
   size_t struct_size;
   const char* serialized_proto;
   size_t serialized_proto_size;
-  PJRT_ExecutableAbiVersion* abi_version;  /* out */
+  PJRT_ExecutableAbiVersion* abi_version;  /* out; the caller destroys it */
 } PJRT_ExecutableAbiVersion_FromProto_Args;
 
 typedef struct PJRT_AbiVersion_Extension {

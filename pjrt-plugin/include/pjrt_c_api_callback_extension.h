@@ -1,4 +1,4 @@
-/* TODO */
+/* Extension 14, version 1: news of the TPU system. The structs have no extension_start. */
 #ifndef TPU_EMU_PJRT_C_API_CALLBACK_EXTENSION_H_
 #define TPU_EMU_PJRT_C_API_CALLBACK_EXTENSION_H_
 
@@ -16,6 +16,7 @@ typedef enum {
   PJRT_Callback_Type_Prefatal = 2,
 } PJRT_Callback_Type;
 
+/* Why a slice failed. */
 typedef enum {
   SLICE_FAILURE_UNKNOWN = 0,
   SLICE_FAILURE_INIT_ERROR = 1,
@@ -30,6 +31,7 @@ typedef struct PJRT_Callback_Tpu_SliceBuilderArgs {
   PJRT_Callback_Tpu_SliceFailureType failure_type;
 } PJRT_Callback_Tpu_SliceBuilderArgs;
 
+/* The process is about to end. */
 typedef struct PJRT_Callback_PrefatalArgs {
   size_t struct_size;
   PJRT_Error_Code error_code;
@@ -41,15 +43,16 @@ typedef struct PJRT_Callback_RegisterCallback_Args {
   size_t struct_size;
   PJRT_Client* client;
   PJRT_Callback_Type type;
-  void (*callback)(void* args, void* user_arg);
+  void (*callback)(void* args, void* user_arg);  /* args is one of the two structs above, by type */
   void* user_arg;
 } PJRT_Callback_RegisterCallback_Args;
 
+/* Calls all callbacks of the type before it returns. */
 typedef struct PJRT_Callback_InvokeCallback_Args {
   size_t struct_size;
   PJRT_Client* client;
   PJRT_Callback_Type type;
-  void* args;
+  void* args;  /* lives for the call */
 } PJRT_Callback_InvokeCallback_Args;
 
 typedef struct PJRT_Callback_Extension {

@@ -1,4 +1,5 @@
-/* TODO */
+/* Extension 2, version 1: partitioning rules of JAX for its custom calls. The callback's structs
+   are JAX's, without struct_size. */
 #ifndef TPU_EMU_PJRT_C_API_CUSTOM_PARTITIONER_EXTENSION_H_
 #define TPU_EMU_PJRT_C_API_CUSTOM_PARTITIONER_EXTENSION_H_
 
@@ -24,7 +25,7 @@ typedef struct JAX_CustomCallPartitioner_aval {
 typedef struct JAX_CustomCallPartitioner_version_and_error {
   int64_t api_version;
   void* data;  /* out */
-  void (*cleanup_fn)(void* data);  /* out */
+  void (*cleanup_fn)(void* data);  /* out; frees what the callback returned */
   bool has_error;
   PJRT_Error_Code code;  /* out */
   JAX_CustomCallPartitioner_string error_msg;  /* out */
@@ -76,7 +77,7 @@ typedef struct JAX_CustomCallPartitioner_Callbacks {
 
 typedef struct PJRT_Register_Custom_Partitioner_Args {
   size_t struct_size;
-  const char* name;
+  const char* name;  /* lives for the call */
   size_t name_size;
   JAX_CustomCallPartitioner_Callbacks* callbacks;
 } PJRT_Register_Custom_Partitioner_Args;

@@ -1,4 +1,5 @@
-/* TODO */
+/* Extension 13, version 1: metadata of an executable as bytes. The structs have neither size nor
+   extensions. */
 #ifndef TPU_EMU_PJRT_C_API_EXECUTABLE_METADATA_EXTENSION_H_
 #define TPU_EMU_PJRT_C_API_EXECUTABLE_METADATA_EXTENSION_H_
 
@@ -17,7 +18,7 @@ typedef struct PJRT_ExecutableMetadata {
 
 typedef struct PJRT_ExecutableMetadata_GetExecutableMetadata_Args {
   PJRT_Executable* executable;
-  PJRT_ExecutableMetadata* metadata;  /* out */
+  PJRT_ExecutableMetadata* metadata;  /* out; destroyed with DestroySerializedMetadata */
 } PJRT_ExecutableMetadata_GetExecutableMetadata_Args;
 
 typedef struct PJRT_ExecutableMetadata_DestroySerializedMetadata_Args {

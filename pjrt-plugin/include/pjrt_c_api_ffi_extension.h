@@ -1,4 +1,4 @@
-/* TODO */
+/* Extension 5, version 3: XLA FFI handlers and their types, registered with the plugin. */
 #ifndef TPU_EMU_PJRT_C_API_FFI_EXTENSION_H_
 #define TPU_EMU_PJRT_C_API_FFI_EXTENSION_H_
 
@@ -10,10 +10,11 @@ extern "C" {
 
 #define PJRT_API_FFI_EXTENSION_VERSION 3
 
+/* Has neither size nor extensions. */
 typedef struct PJRT_FFI_Type_Info {
   void (*deleter)(void* object);
-  void (*serialize)(void);
-  void (*deserialize)(void);
+  void (*serialize)(void);  /* reserved */
+  void (*deserialize)(void);  /* reserved */
 } PJRT_FFI_Type_Info;
 
 typedef struct PJRT_FFI_Type_Register_Args {
@@ -21,10 +22,11 @@ typedef struct PJRT_FFI_Type_Register_Args {
   PJRT_Extension_Base* extension_start;
   const char* type_name;
   size_t type_name_size;
-  int64_t type_id;  /* in and out */
+  int64_t type_id;  /* in and out; 0 asks for a new id */
   PJRT_FFI_Type_Info* type_info;
 } PJRT_FFI_Type_Register_Args;
 
+/* Has neither size nor extensions. */
 typedef struct PJRT_FFI_UserData {
   int64_t type_id;
   void* data;
@@ -41,11 +43,12 @@ typedef enum {
   PJRT_FFI_HANDLER_TRAITS_COMMAND_BUFFER_COMPATIBLE = 1u << 0,
 } PJRT_FFI_Handler_TraitsBits;
 
+/* Has no extension_start. */
 typedef struct PJRT_FFI_Register_Handler_Args {
   size_t struct_size;
   const char* target_name;
   size_t target_name_size;
-  void* handler;
+  void* handler;  /* an XLA_FFI_Handler */
   const char* platform_name;
   size_t platform_name_size;
   PJRT_FFI_Handler_TraitsBits traits;

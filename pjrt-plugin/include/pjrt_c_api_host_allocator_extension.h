@@ -1,4 +1,4 @@
-/* TODO */
+/* Extension 15, version 0: the older host allocator, which extension 23 replaced. */
 #ifndef TPU_EMU_PJRT_C_API_HOST_ALLOCATOR_EXTENSION_H_
 #define TPU_EMU_PJRT_C_API_HOST_ALLOCATOR_EXTENSION_H_
 
@@ -14,7 +14,7 @@ typedef struct PJRT_HostAllocator_GetPreferredAlignment_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
   PJRT_Client* client;
-  size_t preferred_alignment;  /* out */
+  size_t preferred_alignment;  /* out; bytes */
 } PJRT_HostAllocator_GetPreferredAlignment_Args;
 
 typedef PJRT_Error* (*PJRT_HostAllocator_GetPreferredAlignment)(
@@ -24,8 +24,8 @@ typedef struct PJRT_HostAllocator_Allocate_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
   PJRT_Client* client;
-  size_t size;
-  size_t alignment;
+  size_t size;  /* bytes */
+  size_t alignment;  /* bytes */
   void* ptr;  /* out */
 } PJRT_HostAllocator_Allocate_Args;
 

@@ -1,4 +1,4 @@
-/* TODO */
+/* Extension 23, version 0: host memory that transfers like, with the deleter it needs. */
 #ifndef TPU_EMU_PJRT_C_API_HOST_MEMORY_ALLOCATOR_EXTENSION_H_
 #define TPU_EMU_PJRT_C_API_HOST_MEMORY_ALLOCATOR_EXTENSION_H_
 
@@ -14,9 +14,9 @@ typedef struct PJRT_HostMemoryAllocator_Allocate_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
   PJRT_Client* client;
-  size_t size;
-  int numa_node;
-  uint8_t* ptr;  /* out */
+  size_t size;  /* bytes */
+  int numa_node;  /* -1 for any */
+  uint8_t* ptr;  /* out; NULL if there is no memory */
   void (*deleter)(void* ptr, void* arg);  /* out */
   void* deleter_arg;  /* out */
 } PJRT_HostMemoryAllocator_Allocate_Args;

@@ -1,4 +1,4 @@
-/* TODO */
+/* Extension 4, version 4: layouts as objects, on the wire as text such as {1,0:T(8,128)}. */
 #ifndef TPU_EMU_PJRT_C_API_LAYOUTS_EXTENSION_H_
 #define TPU_EMU_PJRT_C_API_LAYOUTS_EXTENSION_H_
 
@@ -19,16 +19,18 @@ typedef struct PJRT_Layouts_MemoryLayout_Destroy_Args {
   PJRT_Layouts_MemoryLayout* layout;
 } PJRT_Layouts_MemoryLayout_Destroy_Args;
 
+/* The caller calls the deleter on serialized_layout. */
 typedef struct PJRT_Layouts_MemoryLayout_Serialize_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
   PJRT_Layouts_MemoryLayout* layout;
   const char* serialized_bytes;  /* out */
   size_t serialized_bytes_size;  /* out */
-  PJRT_Layouts_SerializedLayout* serialized_layout;
+  PJRT_Layouts_SerializedLayout* serialized_layout;  /* out; backs serialized_bytes */
   void (*serialized_layout_deleter)(PJRT_Layouts_SerializedLayout* s_layout);  /* out */
 } PJRT_Layouts_MemoryLayout_Serialize_Args;
 
+/* The caller destroys the layout, here and in both GetDefaultLayout. */
 typedef struct PJRT_Layouts_PJRT_Buffer_MemoryLayout_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -56,6 +58,7 @@ typedef struct PJRT_Layouts_PJRT_Topology_GetDefaultLayout_Args {
   PJRT_Layouts_MemoryLayout* layout;  /* out */
 } PJRT_Layouts_PJRT_Topology_GetDefaultLayout_Args;
 
+/* The executable keeps the layouts; num_outputs entries. Since 81. */
 typedef struct PJRT_Layouts_PJRT_Executable_GetOutputLayouts_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -64,6 +67,7 @@ typedef struct PJRT_Layouts_PJRT_Executable_GetOutputLayouts_Args {
   PJRT_Layouts_MemoryLayout** layouts;  /* out */
 } PJRT_Layouts_PJRT_Executable_GetOutputLayouts_Args;
 
+/* The executable keeps the layouts; num_parameters entries. Since 93. */
 typedef struct PJRT_Layouts_PJRT_Executable_GetParameterLayouts_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;

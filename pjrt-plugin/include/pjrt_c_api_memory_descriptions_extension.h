@@ -1,4 +1,4 @@
-/* TODO */
+/* Extension 6, version 1: the memories of a device that has no client. */
 #ifndef TPU_EMU_PJRT_C_API_MEMORY_DESCRIPTIONS_EXTENSION_H_
 #define TPU_EMU_PJRT_C_API_MEMORY_DESCRIPTIONS_EXTENSION_H_
 
@@ -18,7 +18,7 @@ typedef struct PJRT_DeviceDescription_MemoryDescriptions_Args {
   PJRT_DeviceDescription* device_description;
   const PJRT_MemoryDescription* const* memory_descriptions;  /* out */
   size_t num_memory_descriptions;  /* out */
-  size_t default_memory_index;  /* out */
+  size_t default_memory_index;  /* out; all bits set if there is none */
 } PJRT_DeviceDescription_MemoryDescriptions_Args;
 
 typedef struct PJRT_MemoryDescription_Kind_Args {

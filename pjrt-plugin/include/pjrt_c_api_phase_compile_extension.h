@@ -1,4 +1,4 @@
-/* TODO */
+/* Extension 9, version 1: compilation one phase at a time. Experimental in the interface. */
 #ifndef TPU_EMU_PJRT_C_API_PHASE_COMPILE_EXTENSION_H_
 #define TPU_EMU_PJRT_C_API_PHASE_COMPILE_EXTENSION_H_
 
@@ -13,7 +13,7 @@ extern "C" {
 typedef struct PJRT_PhaseCompile_Get_Compiler_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
-  const PJRT_PhaseCompiler* phase_compiler;  /* out */
+  const PJRT_PhaseCompiler* phase_compiler;  /* out; the caller destroys it */
 } PJRT_PhaseCompile_Get_Compiler_Args;
 
 typedef struct PJRT_PhaseCompile_Destroy_Compiler_Args {
@@ -35,7 +35,7 @@ typedef struct PJRT_PhaseCompile_Run_Phase_Args {
   const char* compile_options;
   size_t compile_options_size;
   PJRT_TopologyDescription* topology;
-  const char** output_programs;  /* out */
+  const char** output_programs;  /* out; freed with C_Buffers_Destroy */
   const size_t* output_programs_sizes;  /* out */
   size_t num_output_programs;  /* out */
 } PJRT_PhaseCompile_Run_Phase_Args;
@@ -44,7 +44,7 @@ typedef struct PJRT_PhaseCompile_Get_PhaseNames_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
   const PJRT_PhaseCompiler* phase_compiler;
-  const char** phase_names;  /* out */
+  const char** phase_names;  /* out; freed with C_Buffers_Destroy */
   const size_t* phase_names_sizes;  /* out */
   size_t num_phase_names;  /* out */
 } PJRT_PhaseCompile_Get_PhaseNames_Args;

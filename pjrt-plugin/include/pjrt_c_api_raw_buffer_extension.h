@@ -1,4 +1,6 @@
-/* TODO */
+/* Extension 8, version 2: the bytes of a buffer, without its type. Experimental in the interface.
+
+   The object begins with a pointer to its functions, and the table below repeats some of them. */
 #ifndef TPU_EMU_PJRT_C_API_RAW_BUFFER_EXTENSION_H_
 #define TPU_EMU_PJRT_C_API_RAW_BUFFER_EXTENSION_H_
 
@@ -15,13 +17,15 @@ typedef struct PJRT_RawBuffer PJRT_RawBuffer;
 
 typedef struct PJRT_RawBuffer_FunctionTable {
   size_t struct_size;
-  size_t instance_size;
+  size_t instance_size;  /* of PJRT_RawBuffer */
   PJRT_Extension_Base* extension_start;
   void (*inc_ref)(PJRT_RawBuffer* raw_buffer);
   void (*dec_ref)(PJRT_RawBuffer* raw_buffer);
   size_t (*get_on_device_size_in_bytes)(const PJRT_RawBuffer* raw_buffer);
   PJRT_Memory* (*get_memory_space)(const PJRT_RawBuffer* raw_buffer);
+  /* NULL if the host cannot read the memory */
   void* (*get_host_pointer)(const PJRT_RawBuffer* raw_buffer);
+  /* offset and size in bytes, here and below */
   PJRT_Error* (*copy_raw_host_to_device_and_return_event)(
       PJRT_RawBuffer* raw_buffer, const void* src, int64_t offset, int64_t transfer_size,
       PJRT_DeviceEventVector* dependencies, PJRT_DeviceEvent* event);
@@ -35,6 +39,7 @@ typedef struct PJRT_RawBuffer_FunctionTable {
   PJRT_Error* (*slice)(
       PJRT_RawBuffer* raw_buffer, int64_t offset, int64_t slice_size,
       PJRT_RawBuffer** sliced_buffer);
+  /* waits for the dependencies, copies, then sets the promises */
   void (*schedule_copy_to)(
       PJRT_RawBuffer* src_buffer, PJRT_DeviceEventVector* transfer_dependency_events,
       PJRT_RawBuffer* dst_buffer, PJRT_DeviceEventPromise* definition_event_promise,
@@ -47,6 +52,7 @@ struct PJRT_RawBuffer {
   const PJRT_RawBuffer_FunctionTable* vtable;
 };
 
+/* Shares the memory of buffer; the caller destroys it. */
 typedef struct PJRT_RawBuffer_CreateRawAliasOfBuffer_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
@@ -64,7 +70,7 @@ typedef struct PJRT_RawBuffer_GetHostPointer_Args {
   size_t struct_size;
   PJRT_Extension_Base* extension_start;
   PJRT_RawBuffer* buffer;
-  void* host_pointer;  /* out */
+  void* host_pointer;  /* out; NULL if the host cannot read the memory */
 } PJRT_RawBuffer_GetHostPointer_Args;
 
 typedef struct PJRT_RawBuffer_GetOnDeviceSizeInBytes_Args {
@@ -86,8 +92,8 @@ typedef struct PJRT_RawBuffer_CopyRawDeviceToHost_Args {
   PJRT_Extension_Base* extension_start;
   PJRT_RawBuffer* buffer;
   void* dst;
-  int64_t offset;
-  int64_t transfer_size;
+  int64_t offset;  /* bytes */
+  int64_t transfer_size;  /* bytes */
   PJRT_Event* event;  /* out */
 } PJRT_RawBuffer_CopyRawDeviceToHost_Args;
 
@@ -96,8 +102,8 @@ typedef struct PJRT_RawBuffer_CopyRawHostToDevice_Args {
   PJRT_Extension_Base* extension_start;
   PJRT_RawBuffer* buffer;
   const void* src;
-  int64_t offset;
-  int64_t transfer_size;
+  int64_t offset;  /* bytes */
+  int64_t transfer_size;  /* bytes */
   PJRT_Event* event;  /* out */
 } PJRT_RawBuffer_CopyRawHostToDevice_Args;
 

@@ -1,4 +1,4 @@
-/* TODO */
+/* Extension 3, version 0: the compute stream of a device. The structs have no extension_start. */
 #ifndef TPU_EMU_PJRT_C_API_STREAM_EXTENSION_H_
 #define TPU_EMU_PJRT_C_API_STREAM_EXTENSION_H_
 

@@ -1,4 +1,8 @@
-/* TODO */
+/* Extension 16, version 1: a topology as chips, cores, processes and coordinates.
+
+   A logical device is what a framework calls a device: a core, or a chip whose cores act as one.
+   The structs have no extension_start. Arrays belong to the caller, with the room they have in a
+   max field; the callee writes the count. */
 #ifndef TPU_EMU_PJRT_C_API_TPU_TOPOLOGY_EXTENSION_H_
 #define TPU_EMU_PJRT_C_API_TPU_TOPOLOGY_EXTENSION_H_
 
@@ -10,6 +14,7 @@ extern "C" {
 
 #define PJRT_API_TPU_TOPOLOGY_EXTENSION_VERSION 1
 
+/* The part of a topology that the bounds cut out; the caller destroys it. */
 typedef struct PJRT_TpuTopology_Subslice_Args {
   size_t struct_size;
   const PJRT_TopologyDescription* topology;
@@ -30,12 +35,13 @@ typedef struct PJRT_TpuTopology_SubsliceDeviceIdFromFullDeviceId_Args {
   size_t struct_size;
   const PJRT_TopologyDescription* client_topology;
   const PJRT_TopologyDescription* subslice_topology;
-  const int32_t* subslice_origin;
+  const int32_t* subslice_origin;  /* coordinates of its first chip */
   size_t subslice_origin_dim_num;
   int32_t full_device_id;
   int32_t subslice_device_id;  /* out */
 } PJRT_TpuTopology_SubsliceDeviceIdFromFullDeviceId_Args;
 
+/* The same chips under other hosts; the caller destroys it. */
 typedef struct PJRT_TpuTopology_ReplaceHostBounds_Args {
   size_t struct_size;
   const PJRT_TopologyDescription* topology;
@@ -56,6 +62,7 @@ typedef struct PJRT_TpuTopology_HasLimitedIciConnectivity_Args {
   bool has_limited_ici_connectivity;  /* out */
 } PJRT_TpuTopology_HasLimitedIciConnectivity_Args;
 
+/* Direct reach, where routing between chips is limited. */
 typedef struct PJRT_TpuTopology_IsReachableOverLimitedIci_Args {
   size_t struct_size;
   const PJRT_TopologyDescription* topology;
@@ -122,7 +129,7 @@ typedef struct PJRT_TpuTopology_ProcessIds_Args {
   size_t struct_size;
   const PJRT_TopologyDescription* topology;
   int32_t max_process_ids;
-  int32_t* process_ids;
+  int32_t* process_ids;  /* written, at most max_process_ids */
   size_t num_process_ids;  /* out */
 } PJRT_TpuTopology_ProcessIds_Args;
 
@@ -131,7 +138,7 @@ typedef struct PJRT_TpuTopology_LogiDeviceIdsOnProcess_Args {
   const PJRT_TopologyDescription* topology;
   int32_t process_id;
   int32_t max_logical_device_ids;
-  int32_t* logical_device_of_default_type_ids;
+  int32_t* logical_device_of_default_type_ids;  /* written, at most max_logical_device_ids */
   size_t num_logical_device_ids;  /* out */
 } PJRT_TpuTopology_LogiDeviceIdsOnProcess_Args;
 
@@ -156,7 +163,7 @@ typedef struct PJRT_TpuTopology_ProcessCoordFromId_Args {
   const PJRT_TopologyDescription* topology;
   int32_t process_id;
   size_t coords_max_dims;
-  int32_t* coords;
+  int32_t* coords;  /* written, at most coords_max_dims */
   size_t coords_num_dims;  /* out */
 } PJRT_TpuTopology_ProcessCoordFromId_Args;
 
@@ -182,7 +189,7 @@ typedef struct PJRT_TpuTopology_ChipCoordAndIdxForLogiDevice_Args {
   const PJRT_TopologyDescription* topology;
   int32_t device_id;
   size_t chip_coords_max_dims;
-  int32_t* chip_coords;
+  int32_t* chip_coords;  /* written, at most chip_coords_max_dims */
   size_t chip_coords_num_dims;  /* out */
   int32_t device_index_on_chip;  /* out */
 } PJRT_TpuTopology_ChipCoordAndIdxForLogiDevice_Args;
@@ -191,7 +198,7 @@ typedef struct PJRT_TpuTopology_ChipsPerProcessBounds_Args {
   size_t struct_size;
   const PJRT_TopologyDescription* topology;
   size_t chip_per_process_bounds_max_dims;
-  int32_t* chip_per_process_bounds;
+  int32_t* chip_per_process_bounds;  /* written, at most chip_per_process_bounds_max_dims */
   size_t chip_per_process_bounds_num_dims;  /* out */
 } PJRT_TpuTopology_ChipsPerProcessBounds_Args;
 
@@ -199,7 +206,7 @@ typedef struct PJRT_TpuTopology_ChipBounds_Args {
   size_t struct_size;
   const PJRT_TopologyDescription* topology;
   size_t chip_bounds_max_dims;
-  int32_t* chip_bounds;
+  int32_t* chip_bounds;  /* written, at most chip_bounds_max_dims */
   size_t chip_bounds_num_dims;  /* out */
 } PJRT_TpuTopology_ChipBounds_Args;
 
@@ -207,38 +214,41 @@ typedef struct PJRT_TpuTopology_ProcessBounds_Args {
   size_t struct_size;
   const PJRT_TopologyDescription* topology;
   size_t process_bounds_max_dims;
-  int32_t* process_bounds;
+  int32_t* process_bounds;  /* written, at most process_bounds_max_dims */
   size_t process_bounds_num_dims;  /* out */
 } PJRT_TpuTopology_ProcessBounds_Args;
 
 typedef struct PJRT_TpuTopology_GetRoutingStrategy_Args {
   size_t struct_size;
   const PJRT_TopologyDescription* topology;
-  char* routing_strategy;
+  char* routing_strategy;  /* written; the interface does not say who owns it */
   size_t routing_strategy_len;
 } PJRT_TpuTopology_GetRoutingStrategy_Args;
 
+/* The shape of a slice. Has neither size nor extensions. */
 typedef struct PJRT_TpuTopology_SliceConfig {
-  size_t dim_size;
-  int32_t dimensions[4];
-  bool wrap[4];
+  size_t dim_size;  /* how many of the dimensions count */
+  int32_t dimensions[4];  /* chips */
+  bool wrap[4];  /* the links of this dimension close a ring */
   bool twist;
 } PJRT_TpuTopology_SliceConfig;
 
+/* The slice of one name, such as "2x4". */
 typedef struct PJRT_TpuTopology_GetSliceConfig_Args {
   size_t struct_size;
   const char* platform_type_name;
   size_t platform_type_name_len;
   const char* slice_name;
   size_t slice_name_len;
-  PJRT_TpuTopology_SliceConfig* slice_config;
+  PJRT_TpuTopology_SliceConfig* slice_config;  /* written in place */
 } PJRT_TpuTopology_GetSliceConfig_Args;
 
+/* All slices of a platform. */
 typedef struct PJRT_TpuTopology_GetSliceConfigs_Args {
   size_t struct_size;
   const char* platform_type_name;
   size_t platform_type_name_len;
-  PJRT_TpuTopology_SliceConfig* slice_configs;
+  PJRT_TpuTopology_SliceConfig* slice_configs;  /* written, at most max_slice_configs */
   size_t max_slice_configs;
   size_t num_slice_configs;  /* out */
 } PJRT_TpuTopology_GetSliceConfigs_Args;

@@ -1,4 +1,5 @@
-/* TODO */
+/* The profiler of a plugin, with errors and a struct_size of its own. A session is created,
+   started, stopped, collected and destroyed. */
 #ifndef TPU_EMU_PROFILER_C_API_H_
 #define TPU_EMU_PROFILER_C_API_H_
 
@@ -17,7 +18,7 @@ typedef struct PLUGIN_Profiler_Error PLUGIN_Profiler_Error;
 typedef struct PLUGIN_Profiler_Error_Destroy_Args {
   size_t struct_size;
   void* priv;
-  PLUGIN_Profiler_Error* error;
+  PLUGIN_Profiler_Error* error;  /* NULL is allowed */
 } PLUGIN_Profiler_Error_Destroy_Args;
 
 typedef struct PLUGIN_Profiler_Error_Message_Args {
@@ -37,7 +38,7 @@ typedef struct PLUGIN_Profiler_Error_GetCode_Args {
 
 typedef struct PLUGIN_Profiler_Create_Args {
   size_t struct_size;
-  const char* options;
+  const char* options;  /* a ProfileOptions message */
   size_t options_size;
   PLUGIN_Profiler* profiler;  /* out */
 } PLUGIN_Profiler_Create_Args;
@@ -57,6 +58,7 @@ typedef struct PLUGIN_Profiler_Stop_Args {
   PLUGIN_Profiler* profiler;
 } PLUGIN_Profiler_Stop_Args;
 
+/* An XSpace message. Called twice: with a NULL buffer for the size, then with a buffer. */
 typedef struct PLUGIN_Profiler_CollectData_Args {
   size_t struct_size;
   PLUGIN_Profiler* profiler;
@@ -66,6 +68,7 @@ typedef struct PLUGIN_Profiler_CollectData_Args {
 
 typedef struct PLUGIN_Profiler_ConsumeResult PLUGIN_Profiler_ConsumeResult;
 
+/* The same as an object, which the caller destroys. This and what follows came later. */
 typedef struct PLUGIN_Profiler_Consume_Args {
   size_t struct_size;
   PLUGIN_Profiler* profiler;
@@ -77,6 +80,7 @@ typedef struct PLUGIN_Profiler_ConsumeResult_Destroy_Args {
   PLUGIN_Profiler_ConsumeResult* consume_result;
 } PLUGIN_Profiler_ConsumeResult_Destroy_Args;
 
+/* The bytes live as long as consume_result. */
 typedef struct PLUGIN_Profiler_Serialize_Args {
   size_t struct_size;
   PLUGIN_Profiler* profiler;
