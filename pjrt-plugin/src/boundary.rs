@@ -26,13 +26,17 @@ pub(crate) unsafe trait CArgs: Copy {
 /// Declares argument structs.
 macro_rules! c_args {
     ($($args:ident),* $(,)?) => {
-        $(
-            // SAFETY: generated from the header: C structs of numbers and pointers, which begin
-            // with `struct_size`.
-            unsafe impl crate::boundary::CArgs for crate::sys::$args {
-                const NAME: &'static str = stringify!($args);
-            }
-        )*
+        // UNSAFETY: a promise about generated structs.
+        #[expect(unsafe_code, reason = "an unsafe trait")]
+        const _: () = {
+            $(
+                // SAFETY: generated from the header: C structs of numbers and pointers, which
+                // begin with `struct_size`.
+                unsafe impl crate::boundary::CArgs for crate::sys::$args {
+                    const NAME: &'static str = stringify!($args);
+                }
+            )*
+        };
     };
 }
 pub(crate) use c_args;

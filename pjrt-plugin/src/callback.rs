@@ -1,7 +1,7 @@
 //! Calls out to the client. Each runs with no lock of ours held.
 // UNSAFETY: the functions and pointers are the client's; it gave them to be called once each.
 #![expect(unsafe_code, reason = "calls of C functions")]
-use crate::boundary::{Caller, UserPointer, end_of, with_args};
+use crate::boundary::{Caller, UserPointer, c_args, end_of, with_args};
 use crate::error;
 use crate::sys;
 use std::ffi::c_void;
@@ -109,7 +109,7 @@ pub(crate) unsafe extern "C" fn destination_ready(
     drop(served);
 }
 
-crate::boundary::c_args!(
+c_args!(
     PJRT_Buffer_DonateWithControlDependency_Callback_Args,
     PJRT_Buffer_CopyRawToHostFuture_Callback_Args,
     PJRT_Buffer_MemoryLayout,

@@ -95,16 +95,6 @@ pub(crate) fn code_of(error: *const PJRT_Error) -> Option<Code> {
     LIVE.lock().get(&error.addr()).map(|owned| owned.0.code)
 }
 
-/// Takes an error that a client's callback made with our `PJRT_CallbackError`.
-pub(crate) fn take(error: *const PJRT_Error) -> Result<()> {
-    let Some(code) = code_of(error) else { return Ok(()) };
-    let message = LIVE.lock().get(&error.addr()).map(|owned| {
-        owned.0.message.trim_end_matches('\0').into()
-    });
-    forget(error);
-    Err(Error::Verbatim { code, message: message.unwrap_or_default() })
-}
-
 /// An error from the code and text that a client passes; an unknown code stays an error.
 pub(crate) fn foreign(code: PJRT_Error_Code, message: String) -> Result<(), Error> {
     let number = i32::try_from(code.0).unwrap_or(i32::MAX);

@@ -5,8 +5,10 @@ use crate::memory_object;
 use crate::sys;
 use crate::views::SpecView;
 use parking_lot::Mutex;
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
 use tpu_emu::buffer::TransferManager;
+use tpu_emu::hbm::layout::Layout;
 use tpu_emu::topology::{DeviceInfo, Topology};
 use tpu_emu::{Buffer, Emulator, Event, Id, Memory, Result, Table};
 
@@ -14,7 +16,7 @@ use tpu_emu::{Buffer, Emulator, Event, Id, Memory, Result, Table};
 #[derive(Debug)]
 pub(crate) struct Client {
     pub(crate) machine: Arc<Emulator>,
-    pub(crate) process_index: u32,
+    pub(crate) process_index: i32,
     /// `PJRT_Device*` of all devices, as bits, in the topology's order.
     pub(crate) devices: Vec<usize>,
     /// `PJRT_Device*` of this process's devices, as bits.
@@ -23,6 +25,8 @@ pub(crate) struct Client {
     pub(crate) memories: Vec<usize>,
     pub(crate) topology: Id<TopologyEntry>,
     pub(crate) platform_version: String,
+    /// Registered client memory: start and size.
+    pub(crate) dma: Mutex<HashMap<usize, usize>>,
 }
 
 /// `PJRT_Device`.
@@ -35,7 +39,14 @@ pub(crate) struct Device {
     pub(crate) description: Id<Description>,
     pub(crate) attributes: Attributes,
     /// `PJRT_Memory*` as bits, the default one first; none for a device of another process.
-    pub(crate) memories: Vec<usize>,
+    pub(crate) memories: OnceLock<Vec<usize>>,
+}
+
+impl Device {
+    /// Its memories; empty for a device of another process.
+    pub(crate) fn memories(&self) -> &[usize] {
+        self.memories.get().map_or(&[], Vec::as_slice)
+    }
 }
 
 /// `PJRT_DeviceDescription`.
@@ -59,7 +70,7 @@ pub(crate) struct MemoryEntry {
     /// `PJRT_Device*` as bits.
     pub(crate) devices: [usize; 1],
     /// `PJRT_Memory*` as bits.
-    pub(crate) handle: usize,
+    pub(crate) handle: OnceLock<usize>,
 }
 
 /// `PJRT_TopologyDescription`.
@@ -106,7 +117,7 @@ pub(crate) struct ContextEntry;
 /// `PJRT_FulfillAliasBufferCallback`: the alias that it belongs to.
 #[derive(Debug)]
 pub(crate) struct AliasEntry {
-    pub(crate) alias: Mutex<Option<Arc<Buffer>>>,
+    pub(crate) alias: Arc<Buffer>,
 }
 
 pub(crate) static CLIENTS: Table<Client> = Table::new("client", 1);
@@ -119,6 +130,7 @@ pub(crate) static EVENTS: Table<Event> = Table::new("event", 7);
 pub(crate) static TRANSFERS: Table<TransferEntry> = Table::new("transfer manager", 8);
 pub(crate) static TRACKING: Table<TrackingEntry> = Table::new("async tracking event", 9);
 pub(crate) static CONTEXTS: Table<ContextEntry> = Table::new("execute context", 10);
+pub(crate) static LAYOUTS: Table<Layout> = Table::new("layout", 12);
 pub(crate) static ALIASES: Table<AliasEntry> = Table::new("alias callback", 11);
 
 pub(crate) fn client(handle: *const sys::PJRT_Client) -> Result<Arc<Client>> {
@@ -160,6 +172,6 @@ pub(crate) fn give_event(event: Event) -> *mut sys::PJRT_Event {
 /// A handle for a buffer that lives in `memory`.
 pub(crate) fn give_buffer(buffer: Arc<Buffer>, memory: &MemoryEntry) -> *mut sys::PJRT_Buffer {
     let view = SpecView::of(buffer.spec());
-    let entry = BufferEntry { buffer, view, device: memory.devices[0], memory: memory.handle };
+    let entry = BufferEntry { buffer, view, device: memory.devices[0], memory: memory.handle.get().copied().unwrap_or(0) };
     handle_of(BUFFERS.insert(entry))
 }

@@ -1,5 +1,5 @@
 //! Shapes and layouts as C arrays, one set for each array description of the machine.
-use crate::boundary::{Caller, c_args, end_of};
+use crate::boundary::{Caller, end_of};
 use crate::sys;
 use parking_lot::RwLock;
 use std::collections::HashMap;
@@ -8,7 +8,6 @@ use tpu_emu::tensor::{ArraySpec, LayoutRequest};
 use tpu_emu::hbm::layout::Layout;
 use tpu_emu::{Error, Result};
 
-c_args!(PJRT_Buffer_MemoryLayout);
 
 /// What C asks of a buffer's description.
 #[derive(Debug)]

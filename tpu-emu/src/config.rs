@@ -16,7 +16,7 @@ pub struct Config {
     /// Memory that programs can use on each device; `None` is the real chip's.
     pub hbm: Option<Bytes>,
     /// The process of the slice that this one plays.
-    pub process_index: u32,
+    pub process_index: i32,
     /// The most past changes that the ledger keeps.
     pub history: usize,
     /// Where stacks come from.

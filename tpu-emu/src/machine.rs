@@ -7,7 +7,7 @@ use crate::hbm::{Heap, HeapStats, Region, Space};
 use crate::ledger::{Ledger, Origin, Past, Record};
 use crate::tensor::{ArraySpec, Specs};
 use crate::topology::Topology;
-use crate::trace::ChangeKind;
+use crate::trace::{Change, ChangeKind, Encoder, Header, SpaceInfo, Usage};
 use crate::units::{Bytes, DevAddr, to_usize};
 use std::sync::Arc;
 use std::sync::OnceLock;
@@ -65,7 +65,7 @@ pub struct Memory {
 #[derive(Debug)]
 pub struct Emulator {
     topology: Topology,
-    process_index: u32,
+    process_index: i32,
     /// One heap a device, then one for each kind of host memory.
     heaps: Vec<Heap<Record>>,
     limit: Bytes,
@@ -83,11 +83,11 @@ impl Emulator {
     pub fn new(config: Config) -> Result<Arc<Self>> {
         let Config { topology, hbm, process_index, history, stacks, clock, sink } = config;
         let processes = topology.process_count();
-        if process_index >= processes {
+        if !(0..processes).contains(&process_index) {
             let message = format!("process index {process_index} of {processes} processes");
             return Err(Error::bad(message));
         }
-        let rules = topology.tile_rules();
+        let rules = topology.generation().tiles;
         let granule = rules.granule();
         let asked = hbm.unwrap_or_else(|| topology.live_memory_limit());
         let limit = Bytes(asked.0 / granule.0 * granule.0);
@@ -102,7 +102,10 @@ impl Emulator {
             hbm_of(format!("{x}x{y}x{z}_HBM{}", device.core_on_chip))
         });
         let hosts = [host(MemoryKind::PinnedHost), host(MemoryKind::UnpinnedHost)];
-        let heaps = devices.chain(hosts).map(Heap::new).collect();
+        let heaps: Vec<_> = devices.chain(hosts).map(Heap::new).collect();
+        if let Some(sink) = &sink {
+            sink.start(&topology.canonical_spec(), &space_infos(&topology, &heaps));
+        }
         Ok(Arc::new(Self {
             process_index,
             heaps,
@@ -121,7 +124,7 @@ impl Emulator {
     }
 
     /// The process of the slice that this one plays unless a client says otherwise.
-    pub fn process_index(&self) -> u32 {
+    pub fn process_index(&self) -> i32 {
         self.process_index
     }
 
@@ -181,6 +184,48 @@ impl Emulator {
             MemoryKind::UnpinnedHost => devices + 1,
         };
         u32::try_from(index).unwrap_or(u32::MAX)
+    }
+
+    /// The memory spaces as a trace names them.
+    pub fn space_infos(&self) -> Vec<SpaceInfo> {
+        space_infos(&self.topology, &self.heaps)
+    }
+
+    /// Everything that lives now, as a trace of its own: each live block as an allocation, and
+    /// how full each space in use is.
+    pub fn snapshot(&self, header: &Header<'_>) -> Vec<u8> {
+        let mut encoder = Encoder::default();
+        let mut out = Vec::new();
+        encoder.start(header, &self.space_infos(), &mut out);
+        for (space, heap) in (0..).zip(&self.heaps) {
+            let stats = heap.stats();
+            if stats.num_allocs == 0 {
+                continue;
+            }
+            for block in heap.live() {
+                let past = Past {
+                    kind: ChangeKind::Allocate,
+                    space,
+                    sequence: block.sequence,
+                    address: block.addr,
+                    size: block.size,
+                    record: block.record,
+                };
+                if let Some(spec) = self.specs.get(block.record.spec) {
+                    let change = Change { past, spec: &spec };
+                    encoder.change(&change, &self.ledger.names(), &mut out);
+                }
+            }
+            let usage = Usage {
+                space,
+                in_use: stats.bytes_in_use,
+                peak: stats.peak_bytes_in_use,
+                allocations: stats.num_allocs,
+                largest_hole: stats.largest_free_block_bytes,
+            };
+            encoder.usage(&usage, &mut out);
+        }
+        out
     }
 
     /// How full a memory is.
@@ -252,4 +297,24 @@ impl Emulator {
             Err(error) => tracing::error!(%error, "a block could not be freed"),
         }
     }
+}
+
+fn space_infos(topology: &Topology, heaps: &[Heap<Record>]) -> Vec<SpaceInfo> {
+    let devices = topology.devices();
+    let info = |(index, heap): (usize, &Heap<Record>)| {
+        let device = devices.get(index);
+        let kind = match index.checked_sub(devices.len()) {
+            None => MemoryKind::Device,
+            Some(0) => MemoryKind::PinnedHost,
+            Some(_) => MemoryKind::UnpinnedHost,
+        };
+        SpaceInfo {
+            number: u32::try_from(index).unwrap_or(u32::MAX),
+            device: device.and_then(|device| u64::try_from(device.id).ok()),
+            owner: device.map_or_else(|| "host".to_owned(), |device| format!("TPU_{}", device.id)),
+            kind: kind.name(),
+            capacity: heap.space().capacity,
+        }
+    };
+    heaps.iter().enumerate().map(info).collect()
 }

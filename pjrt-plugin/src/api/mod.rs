@@ -13,11 +13,9 @@ mod device_description;
 mod error;
 mod event;
 mod memory;
-mod misc;
+mod execute_context;
 mod plugin;
 mod topology;
-
-pub(crate) use topology::publish as publish_topology;
 
 /// How far a function is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +36,7 @@ pub struct Row {
 }
 
 /// Refuses a function that is not done, by name.
-fn not_done(function: &'static str) -> Result<()> {
+pub(crate) fn not_done(function: &'static str) -> Result<()> {
     Err(Error::Unimplemented(format!("{function} is not implemented by the emulated TPU")))
 }
 
@@ -100,7 +98,7 @@ macro_rules! pjrt_api {
         mod table {
             use super::{
                 Caller, PJRT_Error, async_transfer, buffer, client, device, device_description,
-                end_of, error, event, is_forked_child, memory, misc, not_done, plugin, ptr, serve,
+                end_of, error, event, is_forked_child, memory, execute_context, not_done, plugin, ptr, serve,
                 sys, topology,
             };
             $(entry!($name $how($($with)*));)*
@@ -273,9 +271,9 @@ pjrt_api! {
     PJRT_Executable_GetCompiledMemoryStats => missing(PJRT_Executable_GetCompiledMemoryStats_Args),
     PJRT_Memory_Kind_Id => call(memory::kind_id, PJRT_Memory_Kind_Id_Args, kind_id),
     PJRT_ExecuteContext_Create =>
-        call(misc::create_execute_context, PJRT_ExecuteContext_Create_Args, context),
+        call(execute_context::create, PJRT_ExecuteContext_Create_Args, context),
     PJRT_ExecuteContext_Destroy =>
-        destroy(misc::destroy_execute_context, PJRT_ExecuteContext_Destroy_Args, context),
+        destroy(execute_context::destroy, PJRT_ExecuteContext_Destroy_Args, context),
     PJRT_Buffer_CopyRawToHost =>
         call(buffer::transfer::copy_raw_to_host, PJRT_Buffer_CopyRawToHost_Args, event),
     PJRT_AsyncHostToDeviceTransferManager_Destroy =>

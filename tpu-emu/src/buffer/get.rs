@@ -65,11 +65,16 @@ impl Buffer {
     ///
     /// # Errors
     /// `BadArgument` for a deleted buffer or a range outside of its bytes in memory.
-    pub fn get_raw(self: &Arc<Self>, offset: Bytes, mut target: Box<dyn HostTarget>) -> Result<Event> {
+    pub fn get_raw(
+        self: &Arc<Self>,
+        offset: Bytes,
+        mut target: Box<dyn HostTarget>,
+    ) -> Result<Event> {
         let size = Bytes(to_u64(target.bytes().len()));
         let whole = self.spec.padded;
         if offset.checked_add(size).is_none_or(|end| end > whole) {
-            let message = format!("{size} from offset {offset} are outside of the {whole} in memory");
+            let message =
+                format!("{size} from offset {offset} are outside of the {whole} in memory");
             return Err(Error::bad(message));
         }
         self.later(size, move |hold| match hold.region() {
@@ -119,8 +124,7 @@ fn copy_out(
         Some(HostStrides { strides, low }) => {
             let mut elements = vec![0; size];
             dense(hold, spec, &mut elements)?;
-            let strided =
-                Strided { dims: &spec.dims, strides, element: spec.dtype.host_bytes() };
+            let strided = Strided { dims: &spec.dims, strides, element: spec.dtype.host_bytes() };
             strided.scatter(&elements, *low, target)
         }
     }

@@ -15,7 +15,7 @@ mod put;
 mod transfer;
 
 pub use block::Block;
-pub use get::{HostTarget, HostStrides};
+pub use get::{HostStrides, HostTarget};
 pub use put::HostArray;
 pub use transfer::{ShapeRequest, TransferManager};
 

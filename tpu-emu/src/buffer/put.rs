@@ -62,11 +62,7 @@ impl Emulator {
     ///
     /// # Errors
     /// `OutOfMemory`.
-    pub fn uninitialized(
-        self: &Arc<Self>,
-        memory: Memory,
-        spec: Arc<ArraySpec>,
-    ) -> Result<Buffer> {
+    pub fn uninitialized(self: &Arc<Self>, memory: Memory, spec: Arc<ArraySpec>) -> Result<Buffer> {
         let block = self.allocate_destination_buffer(&spec, memory)?;
         Ok(Buffer::with_block(self, spec, memory, block, Event::ready()))
     }

@@ -48,13 +48,8 @@ impl Emulator {
         let slot = |spec: Arc<ArraySpec>| {
             let block = self.allocate_destination_buffer(&spec, memory)?;
             let filled = Event::pending();
-            let buffer = Buffer::with_block(
-                self,
-                Arc::clone(&spec),
-                memory,
-                block.clone(),
-                filled.clone(),
-            );
+            let buffer =
+                Buffer::with_block(self, Arc::clone(&spec), memory, block.clone(), filled.clone());
             let state = SlotState { buffer: Some(Arc::new(buffer)), complete: false };
             Ok(Slot { spec, block, filled, state: Mutex::new(state) })
         };

@@ -1,4 +1,4 @@
 //! Work that goes on after a call has returned.
 mod queue;
 
-pub use queue::Workers;
+pub(crate) use queue::Workers;

@@ -13,7 +13,7 @@ const THREADS: usize = 2;
 
 /// Threads that are started by the first task and live as long as the process.
 #[derive(Debug, Default)]
-pub struct Workers {
+pub(crate) struct Workers {
     queue: OnceLock<Option<Sender<Task>>>,
 }
 
@@ -21,8 +21,8 @@ impl Workers {
     /// Runs `work` on a background thread and settles `event` with its outcome.
     ///
     /// Where the host gives no thread, `work` runs here and now.
-    pub fn run(&self, event: Event, work: impl FnOnce() -> Result<()> + Send + 'static) {
-        let task = Box::new(move || {
+    pub(crate) fn run(&self, event: Event, work: impl FnOnce() -> Result<()> + Send + 'static) {
+        let task: Task = Box::new(move || {
             let outcome = catch_unwind(AssertUnwindSafe(work));
             event.settle(outcome.unwrap_or_else(|_| Err(panicked())));
         });

@@ -146,7 +146,7 @@ impl Specs {
             .checked_mul(to_u64(dtype.host_bytes()))
             .filter(|&host| i64::try_from(host).is_ok())
             .ok_or_else(too_large)?;
-        let padded = layout::padded_bytes(self.rules, element, dims, &layout)?;
+        let padded = layout::padded_bytes(element, dims, &layout)?;
         let dims = dims.clone();
         let logical = Bytes(logical);
         Ok(ArraySpec { number: 0, dtype: *dtype, dims, layout, elements, logical, padded })

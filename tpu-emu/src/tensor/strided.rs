@@ -35,11 +35,7 @@ pub fn dense_strides(dims: &[u64], element: usize) -> Result<Vec<i64>> {
 ///
 /// # Errors
 /// `BadArgument` where `minor_to_major` is no permutation or a stride is past 2^63.
-pub fn ordered_strides(
-    dims: &[u64],
-    element: usize,
-    minor_to_major: &[usize],
-) -> Result<Vec<i64>> {
+pub fn ordered_strides(dims: &[u64], element: usize, minor_to_major: &[usize]) -> Result<Vec<i64>> {
     let mut strides = vec![None; dims.len()];
     let mut next = to_u64(element);
     for &axis in minor_to_major {
@@ -204,7 +200,11 @@ mod tests {
         let strides = dense_strides(&[2, 3, 4], 4).unwrap();
         let array = Strided { dims: &[2, 3, 4], strides: &strides, element: 4 };
         let mut runs = Vec::new();
-        array.runs(|start, length| Ok(runs.push((start, length)))).unwrap();
+        let note = |start, length| {
+            runs.push((start, length));
+            Ok(())
+        };
+        array.runs(note).unwrap();
         assert_eq!(runs, [(0, 96)]);
     }
 

@@ -14,6 +14,18 @@ pub enum TileRules {
     V4,
 }
 
+impl TileRules {
+    /// The smallest piece of HBM that an array takes, and where pieces begin.
+    ///
+    /// Source: the least size of a non-empty array, 4 bytes a lane in one row or two.
+    pub const fn granule(self) -> Bytes {
+        match self {
+            Self::V2 => Bytes(1024),
+            Self::V4Lite | Self::V4 => Bytes(512),
+        }
+    }
+}
+
 /// One chip in one configuration.
 ///
 /// Source of every number that names no other: what libtpu 0.0.51 answers ahead of time, without
@@ -34,8 +46,6 @@ pub struct Generation {
     ///
     /// Source: `Total hbm usage >= ...` of the compiler's long out-of-memory text.
     pub hbm: Bytes,
-    /// Devices that `hbm` is shared by.
-    pub hbm_sharers: u64,
     /// HBM that the runtime keeps for itself.
     pub reserved: Bytes,
     /// HBM that the compiler also keeps, for each chip of a slice.
@@ -116,7 +126,6 @@ const COMMON: Generation = Generation {
     kind: "",
     config_files: ("", ""),
     hbm: Bytes::ZERO,
-    hbm_sharers: 1,
     reserved: Bytes::ZERO,
     reserved_per_chip: Bytes(512),
     least_chips: 1,
@@ -171,7 +180,6 @@ const V4: Generation = Generation {
     kind: "TPU v4",
     config_files: ("pufferfish", ""),
     hbm: Bytes::gib(32),
-    hbm_sharers: 2,
     reserved: Bytes::mib(1539),
     reserved_per_chip: Bytes(2048),
     devices_per_chip: 2,
@@ -184,7 +192,6 @@ const V4: Generation = Generation {
 /// Source of the reserve: also a `bytes_limit` of 33014415360 on a real machine, jax issue 1491.
 const V4_MEGACORE: Generation = Generation {
     configs: &["megacore"],
-    hbm_sharers: 1,
     reserved: Bytes::mib(1283),
     reserved_per_chip: Bytes(512),
     devices_per_chip: 1,

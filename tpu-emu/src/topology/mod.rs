@@ -187,11 +187,10 @@ impl Topology {
     /// HBM of a device that a running client may allocate, `bytes_limit` of its statistics.
     ///
     /// Source: inferred from `memory_stats()` of real v4 and v6e machines, which differ from
-    /// [`Self::aot_memory_limit`] by the part that grows with the slice. Devices that share
-    /// their HBM get equal parts of it, as the compiler has it.
+    /// [`Self::aot_memory_limit`] by the part that grows with the slice.
     pub fn live_memory_limit(&self) -> Bytes {
         let row = self.generation();
-        Bytes(row.hbm.saturating_sub(row.reserved).0 / row.hbm_sharers)
+        row.hbm.saturating_sub(row.reserved)
     }
 }
 

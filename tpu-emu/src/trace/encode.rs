@@ -231,7 +231,8 @@ mod tests {
     #[test]
     fn a_record_is_kind_length_payload() {
         let mut out = Vec::new();
-        Encoder::default().usage(&Usage { space: 3, in_use: Bytes(200), ..Usage::default() }, &mut out);
+        Encoder::default()
+            .usage(&Usage { space: 3, in_use: Bytes(200), ..Usage::default() }, &mut out);
         assert_eq!(out, [9, 6, 0, 0, 0, 3, 0xc8, 0x01, 0, 0, 0]);
     }
 }

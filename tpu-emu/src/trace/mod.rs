@@ -34,6 +34,9 @@ pub struct Change<'a> {
 
 /// Where a machine's changes go, one call each, on the thread that made the change.
 pub trait Sink: Send + Sync + fmt::Debug {
+    /// Hears of the machine, once, before its first change.
+    fn start(&self, topology: &str, spaces: &[SpaceInfo]);
+
     /// Takes one change. Called with no lock of the machine held.
     fn change(&self, change: &Change<'_>, names: &Names<'_>);
 }
@@ -62,7 +65,8 @@ impl Names<'_> {
 /// Whether a frame belongs to the capture itself, which stands inside the function recorded.
 pub(crate) fn is_record_keeping(text: &FrameText) -> bool {
     const OWN: [&str; 3] = ["tpu_emu::ledger::", "tpu_emu::origin::", "tpu_host::stack::"];
-    let of_capture = text.function.contains("::{{closure}}") || text.function.contains("::{closure");
+    let of_capture =
+        text.function.contains("::{{closure}}") || text.function.contains("::{closure");
     !text.python
         && (OWN.iter().any(|own| text.function.trim_start_matches('<').starts_with(own))
             || (of_capture && text.function.starts_with("tpu_emu::machine::")))
