@@ -127,4 +127,3 @@ unsafe fn read_all(union: &Union) -> AllMembers {
         }
     }
 }
-

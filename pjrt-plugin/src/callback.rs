@@ -5,9 +5,9 @@ use crate::boundary::{Caller, UserPointer, c_args, end_of, with_args};
 use crate::error;
 use crate::sys;
 use std::ffi::c_void;
+use std::sync::Arc;
 use tpu_emu::buffer::OnDelete;
 use tpu_emu::{Buffer, Event};
-use std::sync::Arc;
 
 /// Tells a client that its event is over. It takes the error.
 pub(crate) fn event_ready(
@@ -40,17 +40,18 @@ pub(crate) unsafe extern "C" fn dependency_ready(
 ) {
     let function = "PJRT_Buffer_DonateWithControlDependency callback";
     let needed = end_of!(sys::PJRT_Buffer_DonateWithControlDependency_Callback_Args, error_code);
-    let end = |caller: &Caller,
-               args: &mut sys::PJRT_Buffer_DonateWithControlDependency_Callback_Args| {
-        if args.callback_data.is_null() {
-            return Err(tpu_emu::Error::Null("callback_data"));
-        }
-        let message = caller.text(args.error_message, args.error_message_size, "error_message")?;
-        // SAFETY: from `give_dependency`; the header lets the client call back once.
-        let event = unsafe { Box::from_raw(args.callback_data.cast::<Event>()) };
-        event.settle(error::foreign(args.error_code, message));
-        Ok(())
-    };
+    let end =
+        |caller: &Caller, args: &mut sys::PJRT_Buffer_DonateWithControlDependency_Callback_Args| {
+            if args.callback_data.is_null() {
+                return Err(tpu_emu::Error::Null("callback_data"));
+            }
+            let message =
+                caller.text(args.error_message, args.error_message_size, "error_message")?;
+            // SAFETY: from `give_dependency`; the header lets the client call back once.
+            let event = unsafe { Box::from_raw(args.callback_data.cast::<Event>()) };
+            event.settle(error::foreign(args.error_code, message));
+            Ok(())
+        };
     // SAFETY: the caller keeps the header's contract for `args`.
     let served = tpu_emu::entry::enter(function, || unsafe { with_args(args, needed, end) });
     // The header gives no way to report it; `enter` has logged it.

@@ -122,9 +122,8 @@ fn find(memory: *const PJRT_Memory) -> Option<(&'static MemoryObject, usize)> {
 }
 
 unsafe extern "C" fn get_user_data(memory: *mut PJRT_Memory, key: *const c_void) -> *mut c_void {
-    let data = find(memory).and_then(|(object, _)| {
-        object.user_data.lock().get(&key.addr()).map(|entry| entry.data)
-    });
+    let data = find(memory)
+        .and_then(|(object, _)| object.user_data.lock().get(&key.addr()).map(|entry| entry.data));
     data.unwrap_or(std::ptr::null_mut())
 }
 

@@ -141,9 +141,7 @@ pub(crate) fn device(handle: *const sys::PJRT_Device) -> Result<Arc<Device>> {
     DEVICES.get(id_of(handle, "device")?)
 }
 
-pub(crate) fn description(
-    handle: *const sys::PJRT_DeviceDescription,
-) -> Result<Arc<Description>> {
+pub(crate) fn description(handle: *const sys::PJRT_DeviceDescription) -> Result<Arc<Description>> {
     DESCRIPTIONS.get(id_of(handle, "device description")?)
 }
 
@@ -151,9 +149,7 @@ pub(crate) fn memory(handle: *const sys::PJRT_Memory) -> Result<Arc<MemoryEntry>
     MEMORIES.get(memory_object::resolve(handle)?)
 }
 
-pub(crate) fn topology(
-    handle: *const sys::PJRT_TopologyDescription,
-) -> Result<Arc<TopologyEntry>> {
+pub(crate) fn topology(handle: *const sys::PJRT_TopologyDescription) -> Result<Arc<TopologyEntry>> {
     TOPOLOGIES.get(id_of(handle, "topology")?)
 }
 
@@ -172,6 +168,11 @@ pub(crate) fn give_event(event: Event) -> *mut sys::PJRT_Event {
 /// A handle for a buffer that lives in `memory`.
 pub(crate) fn give_buffer(buffer: Arc<Buffer>, memory: &MemoryEntry) -> *mut sys::PJRT_Buffer {
     let view = SpecView::of(buffer.spec());
-    let entry = BufferEntry { buffer, view, device: memory.devices[0], memory: memory.handle.get().copied().unwrap_or(0) };
+    let entry = BufferEntry {
+        buffer,
+        view,
+        device: memory.devices[0],
+        memory: memory.handle.get().copied().unwrap_or(0),
+    };
     handle_of(BUFFERS.insert(entry))
 }

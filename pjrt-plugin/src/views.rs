@@ -4,10 +4,9 @@ use crate::sys;
 use parking_lot::RwLock;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
-use tpu_emu::tensor::{ArraySpec, LayoutRequest};
 use tpu_emu::hbm::layout::Layout;
+use tpu_emu::tensor::{ArraySpec, LayoutRequest};
 use tpu_emu::{Error, Result};
-
 
 /// What C asks of a buffer's description.
 #[derive(Debug)]
@@ -113,15 +112,13 @@ pub(crate) fn read_layout(
     match layout.type_ {
         sys::PJRT_Buffer_MemoryLayout_Type::PJRT_Buffer_MemoryLayout_Type_Tiled => {
             let tiled = layout.tiled();
-            let axes = caller.slice(
-                tiled.minor_to_major,
-                tiled.minor_to_major_size,
-                "minor_to_major",
-            )?;
+            let axes =
+                caller.slice(tiled.minor_to_major, tiled.minor_to_major_size, "minor_to_major")?;
             let minor_to_major = axes
                 .iter()
                 .map(|&axis| {
-                    usize::try_from(axis).map_err(|_| Error::bad(format!("axis {axis} in a layout")))
+                    usize::try_from(axis)
+                        .map_err(|_| Error::bad(format!("axis {axis} in a layout")))
                 })
                 .collect::<Result<Vec<usize>>>()?;
             let sizes = caller.slice(tiled.tile_dim_sizes, tiled.num_tiles, "tile_dim_sizes")?;

@@ -25,9 +25,7 @@ use tpu_emu::tensor::{LayoutRequest, strided};
 use tpu_emu::units::{Bytes, to_usize};
 use tpu_emu::{Error, Event, Result};
 
-fn transfer(
-    handle: *const PJRT_AsyncHostToDeviceTransferManager,
-) -> Result<Arc<TransferEntry>> {
+fn transfer(handle: *const PJRT_AsyncHostToDeviceTransferManager) -> Result<Arc<TransferEntry>> {
     TRANSFERS.get(id_of(handle, "transfer manager")?)
 }
 
@@ -49,8 +47,11 @@ pub(super) fn create(
     let memory = memory_of(args.memory)?;
     let shapes =
         caller.slice(args.shape_specs.cast_const(), args.num_shape_specs, "shape_specs")?;
-    let layouts =
-        caller.slice(args.device_layouts.cast_const(), args.num_device_layouts, "device_layouts")?;
+    let layouts = caller.slice(
+        args.device_layouts.cast_const(),
+        args.num_device_layouts,
+        "device_layouts",
+    )?;
     if !layouts.is_empty() && layouts.len() != shapes.len() {
         let (given, wanted) = (layouts.len(), shapes.len());
         return Err(Error::bad(format!("{given} layouts for {wanted} shapes")));

@@ -4,16 +4,16 @@ use super::topology;
 use crate::attributes;
 use crate::boundary::{Caller, give_text, handle_of, id_of};
 use crate::memory_object;
-use crate::state::{CLIENTS, Client, DESCRIPTIONS, DEVICES, Device, MEMORIES, MemoryEntry, client};
 use crate::state::TOPOLOGIES;
+use crate::state::{CLIENTS, Client, DESCRIPTIONS, DEVICES, Device, MEMORIES, MemoryEntry, client};
 use crate::sys::{
     PJRT_Client_AddressableDevices_Args, PJRT_Client_AddressableMemories_Args,
     PJRT_Client_Create_Args, PJRT_Client_DefaultDeviceAssignment_Args, PJRT_Client_Destroy_Args,
     PJRT_Client_Devices_Args, PJRT_Client_DmaMap_Args, PJRT_Client_DmaUnmap_Args,
     PJRT_Client_LookupAddressableDevice_Args, PJRT_Client_LookupDevice_Args,
-    PJRT_Client_PlatformName_Args, PJRT_Client_PlatformVersion_Args,
-    PJRT_Client_ProcessIndex_Args, PJRT_Client_TopologyDescription_Args,
-    PJRT_Client_UpdateGlobalProcessInfo_Args, PJRT_Device, PJRT_Memory,
+    PJRT_Client_PlatformName_Args, PJRT_Client_PlatformVersion_Args, PJRT_Client_ProcessIndex_Args,
+    PJRT_Client_TopologyDescription_Args, PJRT_Client_UpdateGlobalProcessInfo_Args, PJRT_Device,
+    PJRT_Memory,
 };
 use std::ptr::without_provenance_mut;
 use std::sync::Arc;
@@ -246,9 +246,9 @@ pub(super) fn default_device_assignment(
     let cores = client.devices.len();
     let wanted = usize::try_from(replicas).ok().zip(usize::try_from(partitions).ok());
     let wanted = wanted.and_then(|(replicas, partitions)| replicas.checked_mul(partitions));
-    let wanted = wanted.filter(|&wanted| wanted > 0).ok_or_else(|| {
-        Error::bad(format!("{replicas} replicas of {partitions} partitions"))
-    })?;
+    let wanted = wanted
+        .filter(|&wanted| wanted > 0)
+        .ok_or_else(|| Error::bad(format!("{replicas} replicas of {partitions} partitions")))?;
     let given = args.default_assignment_size;
     if given < wanted {
         let message = format!(

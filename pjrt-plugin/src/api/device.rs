@@ -7,8 +7,8 @@ use crate::sys::{
     PJRT_Device_Attributes, PJRT_Device_ClearMemoryStats_Args,
     PJRT_Device_CreateAsyncTrackingEvent_Args, PJRT_Device_DefaultMemory_Args,
     PJRT_Device_GetAttributes_Args, PJRT_Device_GetDescription_Args,
-    PJRT_Device_IsAddressable_Args, PJRT_Device_LocalHardwareId_Args,
-    PJRT_Device_MemoryStats_Args, PJRT_Device_PoisonExecution_Args,
+    PJRT_Device_IsAddressable_Args, PJRT_Device_LocalHardwareId_Args, PJRT_Device_MemoryStats_Args,
+    PJRT_Device_PoisonExecution_Args,
 };
 use std::ptr::without_provenance_mut;
 use std::sync::Arc;

@@ -1,12 +1,12 @@
 //! Events.
 use crate::boundary::{Caller, UserPointer, id_of};
+use crate::callback;
 use crate::error;
 use crate::state::{EVENTS, event, give_event};
 use crate::sys::{
     PJRT_Event_Await_Args, PJRT_Event_Create_Args, PJRT_Event_Destroy_Args, PJRT_Event_Error_Args,
     PJRT_Event_IsReady_Args, PJRT_Event_OnReady_Args, PJRT_Event_Set_Args,
 };
-use crate::callback;
 use tpu_emu::{Error, Event, Result};
 
 /// Ends the handle's life; callbacks that wait are called all the same.
@@ -24,9 +24,9 @@ pub(super) fn is_ready(_: &Caller, args: &mut PJRT_Event_IsReady_Args) -> Result
 pub(super) fn error(_: &Caller, args: &mut PJRT_Event_Error_Args) -> Result<()> {
     let event = event(args.event)?;
     let outcome = event.outcome().cloned();
-    verbatim(outcome.unwrap_or_else(|| {
-        Err(Error::WrongState("the event is not ready yet".to_owned()))
-    }))
+    verbatim(
+        outcome.unwrap_or_else(|| Err(Error::WrongState("the event is not ready yet".to_owned()))),
+    )
 }
 
 /// Blocks until it is over.

@@ -12,8 +12,8 @@ mod device;
 mod device_description;
 mod error;
 mod event;
-mod memory;
 mod execute_context;
+mod memory;
 mod plugin;
 mod topology;
 

@@ -104,11 +104,7 @@ pub(super) fn platform_version(
     args: &mut PJRT_TopologyDescription_PlatformVersion_Args,
 ) -> Result<()> {
     let entry = topology(args.topology)?;
-    give_text(
-        &entry.platform_version,
-        &mut args.platform_version,
-        &mut args.platform_version_size,
-    );
+    give_text(&entry.platform_version, &mut args.platform_version, &mut args.platform_version_size);
     Ok(())
 }
 

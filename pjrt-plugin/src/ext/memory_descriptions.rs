@@ -44,10 +44,7 @@ unsafe impl Sync for Handles {}
 static HANDLES: Handles =
     Handles([without_provenance(1), without_provenance(2), without_provenance(3)]);
 
-fn of_device(
-    _: &Caller,
-    args: &mut PJRT_DeviceDescription_MemoryDescriptions_Args,
-) -> Result<()> {
+fn of_device(_: &Caller, args: &mut PJRT_DeviceDescription_MemoryDescriptions_Args) -> Result<()> {
     description(args.device_description)?;
     args.memory_descriptions = HANDLES.0.as_ptr();
     args.num_memory_descriptions = HANDLES.0.len();

@@ -50,9 +50,7 @@ macro_rules! extension_function {
                 crate::api::not_done(stringify!($name))
             };
             // SAFETY: the caller keeps the header's contract for `args`.
-            unsafe {
-                crate::boundary::serve(stringify!($name), args, size_of::<usize>(), refuse)
-            }
+            unsafe { crate::boundary::serve(stringify!($name), args, size_of::<usize>(), refuse) }
         }
     };
 }

@@ -23,10 +23,7 @@ use tpu_emu::units::to_usize;
 use tpu_emu::{Error, Event, Result};
 
 /// Where a new buffer goes: `memory`, or the device's default one.
-fn destination(
-    device: *const PJRT_Device,
-    memory: *const PJRT_Memory,
-) -> Result<Arc<MemoryEntry>> {
+fn destination(device: *const PJRT_Device, memory: *const PJRT_Memory) -> Result<Arc<MemoryEntry>> {
     if !memory.is_null() {
         return memory_of(memory);
     }

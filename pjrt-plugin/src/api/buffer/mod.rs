@@ -71,10 +71,7 @@ pub(super) fn dynamic_dimension_indices(
 }
 
 /// Order and tiles on the device.
-pub(super) fn memory_layout(
-    _: &Caller,
-    args: &mut PJRT_Buffer_GetMemoryLayout_Args,
-) -> Result<()> {
+pub(super) fn memory_layout(_: &Caller, args: &mut PJRT_Buffer_GetMemoryLayout_Args) -> Result<()> {
     let entry = buffer(args.buffer)?;
     let view = &entry.view;
     let tiled = sys::PJRT_Buffer_MemoryLayout_Tiled {
