@@ -110,20 +110,15 @@ impl Caller {
         Ok(String::from_utf8_lossy(bytes).into_owned())
     }
 
-    /// A struct of the interface that the arguments point to, as far as the caller has it.
-    /// `needed` is the end of the last field that matters.
-    pub(crate) fn read<T: CArgs>(&self, pointer: *const T, needed: usize) -> Result<T> {
+    /// A struct that the arguments point to, whole.
+    ///
+    /// Its `struct_size` says nothing: jaxlib leaves that field of layouts uninitialised. Only
+    /// structs that have not grown since they exist may be read by this.
+    pub(crate) fn read<T: CArgs>(&self, pointer: *const T) -> Result<T> {
         self.check(pointer, T::NAME)?;
-        // SAFETY: not null and aligned; valid by the promise of `Caller`. All zeros is a `T`.
-        let (given, mut copy) =
-            unsafe { (pointer.cast::<usize>().read(), std::mem::zeroed::<T>()) };
-        if given < needed {
-            return Err(Error::ShortStruct { name: T::NAME, given, needed });
-        }
-        let shared = given.min(size_of::<T>());
-        // SAFETY: `shared` bytes are inside both, which are distinct.
-        unsafe { ptr::copy_nonoverlapping(pointer.cast::<u8>(), (&raw mut copy).cast(), shared) };
-        Ok(copy)
+        // SAFETY: not null and aligned, checked above; valid by the promise of `Caller`, in its
+        // full size by the rule of this function.
+        Ok(unsafe { pointer.read() })
     }
 
     /// Writes a result to a place that the arguments point to.

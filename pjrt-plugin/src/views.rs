@@ -1,5 +1,5 @@
 //! Shapes and layouts as C arrays, one set for each array description of the machine.
-use crate::boundary::{Caller, end_of};
+use crate::boundary::Caller;
 use crate::sys;
 use parking_lot::RwLock;
 use std::collections::HashMap;
@@ -108,7 +108,7 @@ pub(crate) fn read_layout(
     caller: &Caller,
     layout: *const sys::PJRT_Buffer_MemoryLayout,
 ) -> Result<HostLayout> {
-    let layout = caller.read(layout, end_of!(sys::PJRT_Buffer_MemoryLayout, type_))?;
+    let layout = caller.read(layout)?;
     match layout.type_ {
         sys::PJRT_Buffer_MemoryLayout_Type::PJRT_Buffer_MemoryLayout_Type_Tiled => {
             let tiled = layout.tiled();

@@ -1,6 +1,6 @@
 //! Buffers that the client fills piece by piece.
 use crate::attributes;
-use crate::boundary::{Caller, end_of, handle_of, id_of};
+use crate::boundary::{Caller, handle_of, id_of};
 use crate::dtype;
 use crate::error;
 use crate::state::{
@@ -16,7 +16,7 @@ use crate::sys::{
     PJRT_AsyncHostToDeviceTransferManager_SetBufferError_Args,
     PJRT_AsyncHostToDeviceTransferManager_TransferData_Args,
     PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args,
-    PJRT_Client_CreateBuffersForAsyncHostToDevice_Args, PJRT_ShapeSpec,
+    PJRT_Client_CreateBuffersForAsyncHostToDevice_Args,
 };
 use crate::views::{HostLayout, layout_request, read_layout};
 use std::ptr::without_provenance_mut;
@@ -57,7 +57,7 @@ pub(super) fn create(
         return Err(Error::bad(format!("{given} layouts for {wanted} shapes")));
     }
     let specs = shapes.iter().enumerate().map(|(number, shape)| {
-        let shape = caller.read(shape, end_of!(PJRT_ShapeSpec, element_type))?;
+        let shape = caller.read(shape)?;
         let dims = caller.slice(shape.dims, shape.num_dims, "dims")?;
         let dtype = dtype::from_c(shape.element_type)?;
         let layout = layouts.get(number).copied().unwrap_or(std::ptr::null_mut());
