@@ -104,14 +104,19 @@ impl<R: Copy> Heap<R> {
 
     /// Takes the smallest hole that holds `size` bytes, of equal ones the lowest.
     ///
-    /// `record` is made here, before the lock, whether or not there is room. Also returned is
-    /// the position of this allocation in the order of changes.
+    /// Beside the block comes its position in the order of changes. `record` is made here,
+    /// before the lock, and returned whether or not there is room: the stack that it holds
+    /// leads to this function.
     ///
     /// # Errors
     /// `OutOfMemory`; `BadArgument` for no bytes; `Host` without address space.
     #[inline(never)]
-    pub fn allocate(&self, size: Bytes, record: impl FnOnce() -> R) -> Result<(Region, u64)> {
+    pub fn allocate(&self, size: Bytes, record: impl FnOnce() -> R) -> (Result<(Region, u64)>, R) {
         let record = record();
+        (self.take(size, record), record)
+    }
+
+    fn take(&self, size: Bytes, record: R) -> Result<(Region, u64)> {
         if size == Bytes::ZERO {
             return Err(Error::bad("an allocation of no bytes"));
         }
@@ -287,7 +292,7 @@ mod tests {
     }
 
     fn take(heap: &Heap<u8>, size: u64) -> DevAddr {
-        heap.allocate(Bytes(size), || 0).unwrap().0.addr()
+        heap.allocate(Bytes(size), || 0).0.unwrap().0.addr()
     }
 
     #[test]
@@ -321,7 +326,7 @@ mod tests {
         let blocks = [512; 4].map(|size| take(&heap, size));
         heap.free(blocks[0]).unwrap();
         heap.free(blocks[2]).unwrap();
-        let error = heap.allocate(Bytes(1024), || 0).unwrap_err();
+        let error = heap.allocate(Bytes(1024), || 0).0.unwrap_err();
         let (asked, free, hole) = (Bytes(1024), Bytes(1024), Bytes(512));
         assert_eq!(error, Error::OutOfMemory { asked, free, hole, place: "0x0x0_HBM0".into() });
         assert_eq!(take(&heap, 512), blocks[0]);
@@ -331,8 +336,8 @@ mod tests {
     fn a_full_heap_recovers_and_huge_requests_do_not_wrap() {
         let heap = heap(1024);
         let block = take(&heap, 1024);
-        assert!(heap.allocate(Bytes(1), || 0).is_err());
-        assert!(heap.allocate(Bytes(u64::MAX), || 0).is_err());
+        assert!(heap.allocate(Bytes(1), || 0).0.is_err());
+        assert!(heap.allocate(Bytes(u64::MAX), || 0).0.is_err());
         heap.free(block).unwrap();
         assert_eq!(take(&heap, 1), DevAddr(0));
         let stats = heap.stats();
@@ -358,7 +363,7 @@ mod tests {
     #[test]
     fn blocks_are_found_by_any_address_inside() {
         let heap = heap(4096);
-        let (region, _) = heap.allocate(Bytes(1000), || 7).unwrap();
+        let (region, _) = heap.allocate(Bytes(1000), || 7).0.unwrap();
         let pointer = region.as_ptr().addr() + 900;
         let addr = heap.addr_of(pointer).unwrap();
         assert_eq!(heap.at(addr).unwrap().record, 7);
@@ -368,6 +373,6 @@ mod tests {
 
     #[test]
     fn no_bytes_are_refused() {
-        assert!(heap(4096).allocate(Bytes::ZERO, || 0).is_err());
+        assert!(heap(4096).allocate(Bytes::ZERO, || 0).0.is_err());
     }
 }

@@ -5,7 +5,7 @@ use crate::tensor::ArraySpec;
 use crate::trace::{Change, ChangeKind, Names, Sink};
 use crate::units::{Bytes, DevAddr, Nanos};
 use parking_lot::Mutex;
-use std::cell::RefCell;
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ pub struct Ledger {
 }
 
 thread_local! {
-    static FRAMES: RefCell<Vec<Frame>> = const { RefCell::new(Vec::new()) };
+    static FRAMES: Cell<Vec<Frame>> = const { Cell::new(Vec::new()) };
 }
 
 impl Ledger {
@@ -77,14 +77,16 @@ impl Ledger {
     }
 
     /// Where, when and by whom this is called.
+    ///
+    /// A frame of its own, which is the first that the source sees and is not recorded.
+    #[inline(never)]
     pub fn origin(&self) -> Origin {
-        let stack = FRAMES.with(|frames| {
-            // A sink or a source that allocates in turn finds the scratch taken: no stack then.
-            let Ok(mut frames) = frames.try_borrow_mut() else { return StackId::EMPTY };
-            frames.clear();
-            self.source.capture(&mut frames);
-            self.stacks.intern(&frames)
-        });
+        // A capture inside of a capture finds the scratch taken and makes its own.
+        let mut frames = FRAMES.take();
+        frames.clear();
+        self.source.capture(&mut frames);
+        let stack = self.stacks.intern(frames.get(1..).unwrap_or_default());
+        FRAMES.set(frames);
         let (time, thread) = (self.clock.now(), self.source.thread());
         Origin { entry: entry::current(), time, stack, thread }
     }
