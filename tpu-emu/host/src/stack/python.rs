@@ -78,8 +78,10 @@ fn interpreter(loaded: u64) -> Option<&'static Interpreter> {
     if SEARCHED_AT.load(Ordering::Relaxed) == loaded {
         return None;
     }
-    SEARCHED_AT.store(loaded, Ordering::Relaxed);
-    symbol(c"Py_GetVersion")?;
+    if symbol(c"Py_GetVersion").is_none() {
+        SEARCHED_AT.store(loaded, Ordering::Relaxed);
+        return None;
+    }
     INTERPRETER.get_or_init(find).as_ref()
 }
 
