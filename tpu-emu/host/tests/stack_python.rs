@@ -72,6 +72,11 @@ fn threads_may_capture_while_the_interpreter_ends() {
 }
 
 #[test]
+fn libraries_may_be_loaded_and_closed_between_captures() {
+    check("case_libraries_that_come_and_go");
+}
+
+#[test]
 fn a_signal_handler_has_the_frames_it_interrupted() {
     check("case_signal");
 }

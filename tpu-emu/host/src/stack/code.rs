@@ -1,5 +1,6 @@
 //! Python code, known by value: an address is used again as soon as a code object is gone.
 use super::linetable;
+use super::ways::Ways;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
@@ -132,26 +133,23 @@ pub(super) fn is_python(frame: Frame) -> bool {
 
 /// The codes a thread met last, by address. An address finds a code only if the content agrees.
 pub(super) struct CodeCache {
-    entries: Box<[(u64, u32, Arc<Code>)]>,
+    entries: Ways<(u32, Arc<Code>)>,
 }
 
 impl CodeCache {
     /// An empty cache.
     pub(super) fn new() -> Self {
-        let empty = (0, 0, Arc::default());
-        Self { entries: vec![empty; CACHED_CODES].into_boxed_slice() }
+        Self { entries: Ways::new(CACHED_CODES, (0, Arc::default())) }
     }
 
     /// The number of the code at `address`, whose content is `raw`.
     pub(super) fn id(&mut self, codes: &Codes, address: u64, raw: RawCode<'_>) -> u32 {
-        let mixed = address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
-        let slot = usize::try_from(mixed).unwrap_or(0) % CACHED_CODES;
-        let entry = &mut self.entries[slot];
-        if entry.0 == address && entry.2.raw() == raw {
-            return entry.1;
+        let entry = self.entries.entry(address);
+        if entry.0 == address && entry.1.1.raw() == raw {
+            return entry.1.0;
         }
         let Some((id, code)) = codes.intern(raw) else { return 0 };
-        *entry = (address, id, code);
+        *entry = (address, (id, code));
         id
     }
 }

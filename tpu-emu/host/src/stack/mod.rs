@@ -12,6 +12,7 @@ mod modules;
 mod native;
 mod python;
 mod symbols;
+mod ways;
 
 use self::code::{CodeCache, Codes};
 use self::native::{Registers, Walker};

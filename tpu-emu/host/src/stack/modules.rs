@@ -198,12 +198,13 @@ unsafe fn describe(path: PathBuf, bias: u64, headers: &[libc::Elf64_Phdr]) -> Op
     let start = loads().map(|h| range(h).0).min()?;
     let end = loads().map(|h| range(h).1).max()?;
 
-    // SAFETY: a segment is mapped for `p_memsz` bytes, and a part of it in front of its end too.
+    // SAFETY: a segment is mapped for `p_memsz` bytes; only parts of readable ones are asked for.
     let bytes = |from: u64, to: u64| unsafe { mapped(from, to) };
-    let segment_of = |address: u64| loads().map(range).find(|r| (r.0..r.1).contains(&address));
+    let readable = || loads().filter(|h| h.p_flags & libc::PF_R != 0);
+    let segment_of = |address: u64| readable().map(range).find(|r| (r.0..r.1).contains(&address));
 
     let mut identity = Vec::new();
-    if let Some(first) = loads().find(|h| h.p_offset == 0 && h.p_filesz >= 64) {
+    if let Some(first) = readable().find(|h| h.p_offset == 0 && h.p_filesz >= 64) {
         let length = (64 + 56 * headers.len() as u64).min(first.p_filesz);
         identity.push((0, bytes(range(first).0, range(first).0 + length).to_vec()));
     }

@@ -3,6 +3,7 @@
 #![expect(unsafe_code, reason = "a walk reads registers and stack memory")]
 use super::cfi::{self, Base, Context, Place, Rule};
 use super::modules::{self, Modules};
+use super::ways::Ways;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -59,7 +60,7 @@ pub(super) struct NativeFrame {
 /// What a thread keeps between its walks.
 pub(super) struct Walker {
     modules: Arc<Modules>,
-    rules: Box<[(u64, Rule)]>,
+    rules: Ways<Rule>,
     context: Context,
     stack: Range<u64>,
     foreign: Vec<u64>,
@@ -71,7 +72,7 @@ impl Walker {
     pub(super) fn new() -> Self {
         Self {
             modules: Arc::new(Modules::default()),
-            rules: vec![(0, Rule::Unknown); CACHED_RULES].into_boxed_slice(),
+            rules: Ways::new(CACHED_RULES, Rule::Unknown),
             context: Context::new_in(),
             stack: own_stack(),
             foreign: Vec::new(),
@@ -101,8 +102,7 @@ impl Walker {
         let mut at = from;
         let mut pc = from.ip;
         while self.frames.len() < MAX_FRAMES {
-            let slot = usize::try_from(pc.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32).unwrap_or(0);
-            let entry = &mut self.rules[slot % CACHED_RULES];
+            let entry = self.rules.entry(pc);
             if entry.0 != pc {
                 let module = self.modules.at(pc);
                 let rule = module.map(|module| cfi::rule(module, pc, &mut self.context));
@@ -120,7 +120,7 @@ impl Walker {
     fn refresh(&mut self) {
         if modules::counts() != self.modules.counts {
             self.modules = Arc::new(Modules::load());
-            self.rules.fill((0, Rule::Unknown));
+            self.rules.clear();
         }
     }
 }

@@ -78,8 +78,10 @@ fn interpreter(loaded: u64) -> Option<&'static Interpreter> {
     if SEARCHED_AT.load(Ordering::Relaxed) == loaded {
         return None;
     }
-    SEARCHED_AT.store(loaded, Ordering::Relaxed);
-    symbol(c"Py_GetVersion")?;
+    if symbol(c"Py_GetVersion").is_none() {
+        SEARCHED_AT.store(loaded, Ordering::Relaxed);
+        return None;
+    }
     INTERPRETER.get_or_init(find).as_ref()
 }
 
@@ -119,20 +121,23 @@ fn symbol(name: &CStr) -> Option<*mut c_void> {
 }
 
 impl Interpreter {
-    /// The calling thread's state, if its frames stand still.
-    ///
-    /// A shutdown frees the frames of every thread but the one that runs it.
-    fn state(&self) -> Option<u64> {
+    /// The calling thread's state, null without one.
+    fn state(&self) -> u64 {
         let attached = self.attached_state.map(|get| get()).filter(|state| !state.is_null());
-        let state = attached.unwrap_or_else(|| (self.thread_state)());
-        let state = state.expose_provenance() as u64;
+        attached.unwrap_or_else(|| (self.thread_state)()).expose_provenance() as u64
+    }
+
+    /// Whether the frames of `state` stand still: a shutdown frees those of every thread but the
+    /// one that runs it.
+    fn stands_still(&self, state: u64) -> Option<()> {
         let finalizing = read::<u64>(self.runtime + self.layout.finalizing)?;
-        (state != 0 && (finalizing == 0 || finalizing == state)).then_some(state)
+        (finalizing == 0 || finalizing == state).then_some(())
     }
 
     fn walk(&self, stack: &mut PythonStack, codes: &Codes, cache: &mut CodeCache) -> Option<()> {
         let layout = &self.layout;
-        let state = self.state()?;
+        let state = self.state();
+        self.stands_still(state)?;
         let (mut c_frame, mut frame) = match layout.current {
             Current::CFrame { in_state, frame, .. } => {
                 let c_frame = read(state + in_state)?;
@@ -141,6 +146,7 @@ impl Interpreter {
             Current::Frame { in_state } => (0, read(state + in_state)?),
         };
         for _ in 0..MAX_FRAMES {
+            self.stands_still(state)?;
             let owner = read::<u8>(frame + layout.frame_owner)?;
             let previous = read(frame + layout.frame_previous)?;
             let is_shim = layout.run_end == RunEnd::Shim && owner >= OWNED_BY_INTERPRETER;

@@ -254,6 +254,33 @@ def case_shutdown_with_threads():
     check()
 
 
+def case_libraries_that_come_and_go():
+    import _ctypes
+    import pathlib
+    import shutil
+    import tempfile
+
+    source = pathlib.Path(_ctypes.__file__)
+    stop = threading.Event()
+
+    def capture():
+        while not stop.is_set():
+            light_check()
+
+    thread = threading.Thread(target=capture)
+    thread.start()
+    with tempfile.TemporaryDirectory() as folder:
+        for n in range(60):
+            copy = shutil.copy(source, f"{folder}/{n % 3}.so")
+            handle = _ctypes.dlopen(copy, os.RTLD_NOW)
+            text, expected = UNLOCKED.probe_capture(FULL), walked(sys._getframe())
+            compare(parsed(text), expected)
+            _ctypes.dlclose(handle)
+            os.unlink(copy)
+    stop.set()
+    thread.join()
+
+
 def case_signal():
     import signal
 
