@@ -85,7 +85,8 @@ impl Ledger {
         let mut frames = FRAMES.take();
         frames.clear();
         self.source.capture(&mut frames);
-        let stack = self.stacks.intern(frames.get(1..).unwrap_or_default());
+        let own = frames.first().is_some_and(|&frame| self.source.is_native(frame));
+        let stack = self.stacks.intern(frames.get(usize::from(own)..).unwrap_or_default());
         FRAMES.set(frames);
         let (time, thread) = (self.clock.now(), self.source.thread());
         Origin { entry: entry::current(), time, stack, thread }

@@ -101,6 +101,14 @@ impl StackSource for ProcessStacks {
         });
     }
 
+    fn is_native(&self, frame: Frame) -> bool {
+        !code::is_python(frame)
+    }
+
+    fn thread(&self) -> u32 {
+        native::thread_number()
+    }
+
     fn describe(&self, frame: Frame, texts: &mut Vec<FrameText>) {
         if code::is_python(frame) {
             texts.push(self.codes.describe(frame));

@@ -211,6 +211,20 @@ fn copy_stack(sp: u64, copy: &mut Vec<u64>) {
     copy.truncate(usize::try_from(read).unwrap_or(0) / 8);
 }
 
+thread_local! {
+    static NUMBER: u32 = number();
+}
+
+/// The operating system's number of the calling thread; 0 while the thread ends.
+pub(super) fn thread_number() -> u32 {
+    NUMBER.try_with(|number| *number).unwrap_or(0)
+}
+
+fn number() -> u32 {
+    // SAFETY: no arguments, no memory, no failure.
+    u32::try_from(unsafe { libc::gettid() }).unwrap_or(0)
+}
+
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
     use super::*;
