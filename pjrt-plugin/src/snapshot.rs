@@ -19,7 +19,7 @@ pub extern "C" fn tpu_emu_snapshot_version() -> c_int {
 /// Both pointers are valid for one value each.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tpu_emu_snapshot(bytes: *mut *mut u8, size: *mut usize) -> c_int {
-    let taken = entry::enter("tpu_emu_snapshot", || {
+    let taken = entry::enter(&"tpu_emu_snapshot", || {
         if bytes.is_null() || size.is_null() {
             return Err(tpu_emu::Error::Null("result place"));
         }

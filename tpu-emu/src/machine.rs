@@ -201,11 +201,14 @@ impl Emulator {
             if stats.num_allocs == 0 {
                 continue;
             }
-            for block in heap.live() {
+            // The order of a snapshot is that of time: addresses say nothing of it.
+            let mut blocks = heap.live();
+            blocks.sort_by_key(|block| block.record.origin.time);
+            for (sequence, block) in (1..).zip(blocks) {
                 let past = Past {
                     kind: ChangeKind::Allocate,
                     space,
-                    sequence: block.sequence,
+                    sequence,
                     address: block.addr,
                     size: block.size,
                     record: block.record,

@@ -55,7 +55,7 @@ macro_rules! entry {
     ($name:ident call($path:path, $args:ident, $last:ident)) => {
         pub(super) unsafe extern "C" fn $name(args: *mut sys::$args) -> *mut PJRT_Error {
             // SAFETY: the caller keeps the header's contract for `args`.
-            unsafe { serve(stringify!($name), args, end_of!(sys::$args, $last), $path) }
+            unsafe { serve(&stringify!($name), args, end_of!(sys::$args, $last), $path) }
         }
     };
     ($name:ident destroy($path:path, $args:ident, $last:ident)) => {
@@ -64,14 +64,14 @@ macro_rules! entry {
                 return ptr::null_mut();
             }
             // SAFETY: the caller keeps the header's contract for `args`.
-            unsafe { serve(stringify!($name), args, end_of!(sys::$args, $last), $path) }
+            unsafe { serve(&stringify!($name), args, end_of!(sys::$args, $last), $path) }
         }
     };
     ($name:ident missing($args:ident)) => {
         pub(super) unsafe extern "C" fn $name(args: *mut sys::$args) -> *mut PJRT_Error {
             let refuse = |_: &Caller, _: &mut sys::$args| not_done(stringify!($name));
             // SAFETY: the caller keeps the header's contract for `args`.
-            unsafe { serve(stringify!($name), args, size_of::<usize>(), refuse) }
+            unsafe { serve(&stringify!($name), args, size_of::<usize>(), refuse) }
         }
     };
     ($name:ident raw($path:path, $args:ident)) => {

@@ -39,7 +39,7 @@ macro_rules! extension_function {
         ) -> *mut crate::sys::PJRT_Error {
             let needed = crate::boundary::end_of!(crate::sys::$args, $last);
             // SAFETY: the caller keeps the header's contract for `args`.
-            unsafe { crate::boundary::serve(stringify!($name), args, needed, $path) }
+            unsafe { crate::boundary::serve(&stringify!($name), args, needed, $path) }
         }
     };
     ($name:ident missing($args:ident)) => {
@@ -50,7 +50,7 @@ macro_rules! extension_function {
                 crate::api::not_done(stringify!($name))
             };
             // SAFETY: the caller keeps the header's contract for `args`.
-            unsafe { crate::boundary::serve(stringify!($name), args, size_of::<usize>(), refuse) }
+            unsafe { crate::boundary::serve(&stringify!($name), args, size_of::<usize>(), refuse) }
         }
     };
 }

@@ -32,8 +32,6 @@ pub struct Live<R> {
     pub size: Bytes,
     /// What its owner keeps with it.
     pub record: R,
-    /// Position of its allocation in the order of changes of this heap.
-    pub sequence: u64,
 }
 
 /// A block that was.
@@ -50,15 +48,14 @@ pub struct Freed<R> {
 #[derive(Debug)]
 struct Block<R> {
     size: Bytes,
-    sequence: u64,
     record: R,
-    /// Whether somebody is about to free it.
-    leaving: bool,
 }
 
 #[derive(Debug)]
 struct Blocks<R> {
     live: BTreeMap<DevAddr, Block<R>>,
+    /// Live blocks that somebody is about to free.
+    leaving: BTreeSet<DevAddr>,
     holes: BTreeMap<DevAddr, Bytes>,
     by_size: BTreeSet<(Bytes, DevAddr)>,
     stats: HeapStats,
@@ -84,6 +81,7 @@ impl<R: Copy> Heap<R> {
         let whole = space.capacity;
         let mut blocks = Blocks {
             live: BTreeMap::new(),
+            leaving: BTreeSet::new(),
             holes: BTreeMap::new(),
             by_size: BTreeSet::new(),
             stats: HeapStats { bytes_limit: whole, ..HeapStats::default() },
@@ -133,7 +131,7 @@ impl<R: Copy> Heap<R> {
         }
         blocks.changes += 1;
         let sequence = blocks.changes;
-        blocks.live.insert(addr, Block { size: asked, sequence, record, leaving: false });
+        blocks.live.insert(addr, Block { size: asked, record });
         blocks.touched = blocks.touched.max(addr.offset(asked));
         let stats = &mut blocks.stats;
         stats.num_allocs += 1;
@@ -151,17 +149,18 @@ impl<R: Copy> Heap<R> {
     pub fn free(&self, addr: DevAddr) -> Result<Freed<R>> {
         let backing = self.backing()?;
         let mut blocks = self.blocks.lock();
-        let Some(block) = blocks.live.get_mut(&addr).filter(|block| !block.leaving) else {
+        let there = blocks.live.get(&addr).filter(|_| !blocks.leaving.contains(&addr));
+        let Some(size) = there.map(|block| block.size) else {
             return Err(self.no_block(addr, &blocks));
         };
-        let size = block.size;
         if size >= DISCARD_AT_ONCE {
             // The block stays counted while its pages go, so that nobody runs out of memory
             // between the two, and a second free of it is an error.
-            block.leaving = true;
+            blocks.leaving.insert(addr);
             drop(blocks);
             backing.discard(addr, size);
             blocks = self.blocks.lock();
+            blocks.leaving.remove(&addr);
         } else {
             blocks.dirty += size;
         }
@@ -250,7 +249,7 @@ impl<R: Copy> Heap<R> {
 }
 
 fn live<R: Copy>(addr: DevAddr, block: &Block<R>) -> Live<R> {
-    Live { addr, size: block.size, record: block.record, sequence: block.sequence }
+    Live { addr, size: block.size, record: block.record }
 }
 
 impl<R> Blocks<R> {

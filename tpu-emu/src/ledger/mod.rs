@@ -1,5 +1,5 @@
 //! Who took which bytes, and when: the records that live blocks carry, and a bounded history.
-use crate::entry;
+use crate::entry::{self, Function};
 use crate::origin::{Clock, Frame, StackId, StackSource, Stacks};
 use crate::tensor::ArraySpec;
 use crate::trace::{Change, ChangeKind, Names, Sink};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Origin {
     /// The API function, empty where none was on the stack.
-    pub entry: &'static str,
+    pub entry: Function,
     /// When.
     pub time: Nanos,
     /// The stack of that thread.
