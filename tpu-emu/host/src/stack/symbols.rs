@@ -76,7 +76,12 @@ fn readable(name: &[u8]) -> String {
     let options = cpp_demangle::DemangleOptions::new().no_params().no_return_type();
     let demangled =
         cpp_demangle::Symbol::new(name).ok().and_then(|s| s.demangle_with_options(&options).ok());
-    demangled.unwrap_or_else(|| text.into_owned())
+    demangled.unwrap_or_else(|| without_arguments(&text).to_owned())
+}
+
+/// A name from a table of lines without its type arguments: those of a closure fill a page.
+fn without_arguments(name: &str) -> &str {
+    name.find('<').filter(|&at| at > 0).map_or(name, |at| &name[..at])
 }
 
 #[cfg(test)]
@@ -90,6 +95,7 @@ mod tests {
             ("_ZN4core3fmt5write17h0123456789abcdefE", "core::fmt::write"),
             ("_PyEval_EvalFrameDefault", "_PyEval_EvalFrameDefault"),
             ("_ZN", "_ZN"),
+            ("call_once<fn(&u8), (&u8,)>", "call_once"),
         ] {
             assert_eq!(readable(name.as_bytes()), expected);
         }
