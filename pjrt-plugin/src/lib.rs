@@ -1,1 +1,34 @@
-//! The PJRT C API over the emulated TPU.
+//! The PJRT C API over the emulated TPU: `libpjrt_tpu_emu.so`.
+#[cfg(panic = "abort")]
+compile_error!("a panic must become an error of the call that met it: build with panic=unwind");
+
+pub mod api;
+mod attributes;
+mod boundary;
+mod callback;
+mod dtype;
+mod error;
+mod ext;
+mod memory_object;
+mod plugin;
+mod snapshot;
+mod state;
+/// The C interface in Rust, generated from `include/`.
+pub mod sys;
+mod views;
+
+pub use plugin::GetPjrtApi;
+pub use snapshot::{tpu_emu_release, tpu_emu_snapshot, tpu_emu_snapshot_version};
+
+use std::sync::Arc;
+use tpu_emu::{Emulator, Result};
+
+/// The machine of this process.
+fn machine() -> Result<Arc<Emulator>> {
+    tpu_host::machine()
+}
+
+/// The machine of this process, if something has made it.
+fn machine_if_made() -> Option<&'static Arc<Emulator>> {
+    tpu_host::machine_if_made()
+}

@@ -4,7 +4,7 @@
 #![expect(clippy::cast_precision_loss, reason = "nanoseconds for people")]
 use std::hint::black_box;
 use std::time::Instant;
-use tpu_emu::hbm::{Heap, Space};
+use tpu_emu::hbm::{Heap, Region, Space};
 use tpu_emu::units::{Bytes, to_usize};
 
 const ROUNDS: usize = 15;
@@ -20,7 +20,7 @@ fn main() {
             report(size, "untouched", pair, "malloc and free", malloc);
         }
         for size in [Bytes::kib(64), Bytes::mib(1), Bytes::mib(4), Bytes::mib(64)] {
-            let region = heap.allocate(size, 0).expect("room");
+            let region = take(&heap, size, 0);
             let count = 1 + to_usize((64 << 20) / size.0).min(1000);
             let pair = nanos(count, || pair(&heap, size, true));
             let fill = nanos(count, || black_box(&region).fill_zero());
@@ -38,16 +38,19 @@ fn with_others(live: u32) -> Heap<u32> {
     let space = Space { place: "0x0x0_HBM0".into(), capacity: CAPACITY, granule: Bytes(512) };
     let heap = Heap::new(space);
     let size = |n: u32| Bytes(512 + u64::from(n % 17) * 512);
-    let blocks: Vec<_> =
-        (0..2 * live).map(|n| heap.allocate(size(n), n).expect("room").addr()).collect();
+    let blocks: Vec<_> = (0..2 * live).map(|n| take(&heap, size(n), n).addr()).collect();
     for &addr in blocks.iter().step_by(2) {
         heap.free(addr).expect("live");
     }
     heap
 }
 
+fn take(heap: &Heap<u32>, size: Bytes, record: u32) -> Region {
+    heap.allocate(size, || record).0.expect("room").0
+}
+
 fn pair(heap: &Heap<u32>, size: Bytes, fill: bool) {
-    let region = heap.allocate(black_box(size), 0).expect("room");
+    let region = take(heap, black_box(size), 0);
     if fill {
         region.fill_zero();
     }

@@ -123,12 +123,12 @@ pub enum Error {
     /// Known, and not done here.
     #[error("{0}")]
     Unimplemented(String),
-    /// An error that a client set on an event or a buffer; kept as it came.
+    /// Words that go out as they are: a client set them itself, or looks for them.
     #[error("{message}")]
-    Foreign {
-        /// The client's code.
+    Verbatim {
+        /// The code.
         code: Code,
-        /// The client's words.
+        /// The words.
         message: Arc<str>,
     },
     /// A bug of ours, stopped at the door.
@@ -161,7 +161,7 @@ impl Error {
             Self::NotFound(_) => Code::NotFound,
             Self::OutOfMemory { .. } => Code::ResourceExhausted,
             Self::Unimplemented(_) => Code::Unimplemented,
-            Self::Foreign { code, .. } => *code,
+            Self::Verbatim { code, .. } => *code,
             Self::Panic { .. } | Self::Host(_) => Code::Internal,
         }
     }

@@ -1,7 +1,25 @@
 //! The machine: topology, HBM, ledger and trace of an emulated TPU.
+//!
+//! It knows no C, no Python, no environment, no clock and no file: those are given to it.
+pub mod buffer;
+pub mod config;
+pub mod entry;
 pub mod error;
+pub mod event;
+mod exec;
 pub mod hbm;
+pub mod ledger;
+pub mod machine;
 pub mod origin;
+pub mod table;
 pub mod tensor;
 pub mod topology;
+pub mod trace;
 pub mod units;
+
+pub use buffer::Buffer;
+pub use config::Config;
+pub use error::{Code, Error, Result};
+pub use event::Event;
+pub use machine::{Emulator, Memory, MemoryKind};
+pub use table::{Id, Table};

@@ -81,7 +81,8 @@ impl fmt::Display for Bytes {
     /// Exact, in the largest unit that divides the number: `8 KiB`, `513 B`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
-        let exact = units.iter().find(|(shift, _)| self.0 != 0 && self.0 % (1 << shift) == 0);
+        let exact =
+            units.iter().find(|(shift, _)| self.0 != 0 && self.0.is_multiple_of(1 << shift));
         match exact {
             Some((shift, unit)) => write!(f, "{} {unit}", self.0 >> shift),
             None => write!(f, "{} B", self.0),

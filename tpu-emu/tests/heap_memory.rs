@@ -12,6 +12,10 @@ fn heap() -> Heap<u32> {
     Heap::new(Space { place, capacity: Bytes::gib(96), granule: Bytes(512) })
 }
 
+fn take(heap: &Heap<u32>, size: Bytes) -> Region {
+    heap.allocate(size, || 0).0.expect("room").0
+}
+
 /// Memory of this process that is in RAM, from its status in KiB.
 fn resident() -> Bytes {
     let status = fs::read_to_string("/proc/self/status").expect("Linux has it");
@@ -27,22 +31,20 @@ fn memory_is_taken_by_touch_and_goes_back_when_freed() {
     let grown = || resident().saturating_sub(before);
 
     let heaps: Vec<_> = (0..256).map(|_| heap()).collect();
-    let take = |heap: &Heap<u32>| heap.allocate(Bytes::gib(90), 0).expect("address space");
-    let blocks: Vec<Region> = heaps.iter().map(take).collect();
+    let blocks: Vec<Region> = heaps.iter().map(|heap| take(heap, Bytes::gib(90))).collect();
     assert!(grown() < SLACK, "256 untouched blocks of 90 GiB took {}", grown());
     drop((heaps, blocks));
 
     let heap = heap();
     for _ in 0..2 {
-        let large = heap.allocate(Bytes::mib(64), 0).expect("room");
+        let large = take(&heap, Bytes::mib(64));
         large.fill_zero();
         assert!(grown() > Bytes::mib(60), "64 MiB touched took {}", grown());
         heap.free(large.addr()).expect("live");
         assert!(grown() < SLACK, "after the free {} are left", grown());
     }
 
-    let small: Vec<Region> =
-        (0..1024).map(|n| heap.allocate(Bytes::kib(64), n).expect("room")).collect();
+    let small: Vec<Region> = (0..1024).map(|_| take(&heap, Bytes::kib(64))).collect();
     small.iter().for_each(Region::fill_zero);
     assert!(grown() > Bytes::mib(60), "64 MiB touched took {}", grown());
     for block in &small {

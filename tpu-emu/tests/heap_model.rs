@@ -2,8 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use tpu_emu::error::Error;
-use tpu_emu::hbm::{Freed, Heap, HeapStats, Live, Space};
+use tpu_emu::error::{Error, Result};
+use tpu_emu::hbm::{Freed, Heap, HeapStats, Live, Region, Space};
 use tpu_emu::units::{Bytes, DevAddr};
 
 const GRANULE: u64 = 512;
@@ -14,6 +14,7 @@ struct Model {
     live: Vec<Live<u32>>,
     peak: u64,
     allocs: u64,
+    changes: u64,
     largest: u64,
 }
 
@@ -31,7 +32,7 @@ impl Model {
     }
 
     /// The address a request must get, or the sum and the maximum of the holes.
-    fn allocate(&mut self, size: u64, record: u32) -> Result<u64, (u64, u64)> {
+    fn allocate(&mut self, size: u64, record: u32) -> std::result::Result<u64, (u64, u64)> {
         let holes = self.holes();
         let fitting = holes.iter().filter(|hole| hole.1 >= size);
         let Some(&(addr, _)) = fitting.min_by_key(|&&(addr, hole)| (hole, addr)) else {
@@ -42,6 +43,7 @@ impl Model {
         self.live.insert(place, Live { addr: DevAddr(addr), size: Bytes(size), record });
         self.peak = self.peak.max(self.in_use());
         self.allocs += 1;
+        self.changes += 1;
         self.largest = self.largest.max(size);
         Ok(addr)
     }
@@ -86,16 +88,28 @@ fn heap(capacity: Bytes) -> Heap<u32> {
     Heap::new(Space { place: "0x0x0_HBM0".into(), capacity, granule: Bytes(GRANULE) })
 }
 
+fn get(heap: &Heap<u32>, size: Bytes, record: u32) -> Result<Region> {
+    heap.allocate(size, || record).0.map(|(region, _)| region)
+}
+
 /// Random steps with requests of up to `largest` bytes, then all blocks freed in random order.
 fn compare(seed: u64, capacity: Bytes, largest: u64, steps: u32) {
     let (heap, mut random) = (heap(capacity), Random(seed));
-    let mut model =
-        Model { capacity: capacity.0, live: Vec::new(), peak: 0, allocs: 0, largest: 0 };
+    let mut model = Model {
+        capacity: capacity.0,
+        live: Vec::new(),
+        peak: 0,
+        allocs: 0,
+        changes: 0,
+        largest: 0,
+    };
     let free_one = |model: &mut Model, random: &mut Random| {
         let block = model.live.remove(random.index(model.live.len()));
         let Live { addr, size, record } = block;
         assert_eq!(heap.at(addr.offset(Bytes(random.below(size.0)))), Some(block));
-        assert_eq!(heap.free(addr), Ok(Freed { size, record }));
+        model.changes += 1;
+        let sequence = model.changes;
+        assert_eq!(heap.free(addr), Ok(Freed { size, record, sequence }));
         assert!(heap.free(addr).is_err(), "{addr} was freed twice");
     };
     for step in 0..steps {
@@ -105,8 +119,11 @@ fn compare(seed: u64, capacity: Bytes, largest: u64, steps: u32) {
         if request || model.live.is_empty() {
             let asked = 1 + random.below(largest);
             let size = asked.next_multiple_of(GRANULE);
-            match (heap.allocate(Bytes(asked), step), model.allocate(size, step)) {
-                (Ok(region), Ok(addr)) => {
+            let (taken, record) = heap.allocate(Bytes(asked), || step);
+            assert_eq!(record, step);
+            match (taken, model.allocate(size, step)) {
+                (Ok((region, sequence)), Ok(addr)) => {
+                    assert_eq!(sequence, model.changes);
                     assert_eq!((region.addr(), region.size()), (DevAddr(addr), Bytes(size)));
                 }
                 (Err(Error::OutOfMemory { asked, free, hole, .. }), Err(holes)) => {
@@ -154,7 +171,7 @@ fn threads_leave_the_records_and_the_holes_in_agreement() {
                     // One in a hundred is large enough for its pages to go back at once.
                     let large = random.below(100) == 0 && !cfg!(miri);
                     let size = if large { Bytes::mib(20) } else { Bytes(1 + random.below(8192)) };
-                    let region = heap.allocate(size, record).unwrap();
+                    let region = get(heap, size, record).unwrap();
                     region.write(Bytes::ZERO, &[thread]).unwrap();
                     held.push(region);
                     if held.len() > 4 {
@@ -188,7 +205,7 @@ fn a_request_never_fails_because_another_thread_gives_pages_back() {
             // Each second free gives pages of the whole free space back, which takes a moment
             // if they were touched.
             while !done.load(Ordering::Relaxed) {
-                let blocks = [0, 1].map(|n| heap.allocate(Bytes::mib(10), n).unwrap());
+                let blocks = [0, 1].map(|n| get(&heap, Bytes::mib(10), n).unwrap());
                 for block in blocks {
                     block.fill_zero();
                     heap.free(block.addr()).unwrap();
@@ -197,7 +214,7 @@ fn a_request_never_fails_because_another_thread_gives_pages_back() {
         });
         // Of changing size, so that the hole left by the last one is not always enough.
         let sizes = (0..20_000).map(|n| Bytes::mib(6 + n % 7));
-        let fails = sizes.filter(|&size| match heap.allocate(size, 2) {
+        let fails = sizes.filter(|&size| match get(&heap, size, 2) {
             Ok(region) => heap.free(region.addr()).is_err(),
             Err(_) => true,
         });

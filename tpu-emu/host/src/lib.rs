@@ -1,2 +1,9 @@
 //! The process around the machine: stacks, environment, clock, trace file.
+mod clock;
+pub mod env;
+mod fork;
+mod machine;
 pub mod stack;
+mod trace_file;
+
+pub use machine::{header, machine, machine_if_made};

@@ -7,7 +7,6 @@ use crate::error::{Error, Result};
 use crate::units::{Bytes, DevAddr, to_u64, to_usize};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::BTreeMap;
-use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
@@ -45,6 +44,8 @@ pub struct Freed<R> {
     pub size: Bytes,
     /// What its owner wrote down.
     pub record: R,
+    /// Position of the free in the order of changes of this heap.
+    pub sequence: u64,
 }
 
 /// The blocks and holes of one [`Space`], with a record `R` for each live block.
@@ -76,9 +77,11 @@ struct State<R> {
     peak: Bytes,
     num_allocs: u64,
     largest_alloc: Bytes,
+    /// Allocations and frees so far.
+    changes: u64,
 }
 
-impl<R: Copy + Send + Debug> Heap<R> {
+impl<R: Copy> Heap<R> {
     /// An empty heap. Reserves nothing yet.
     pub fn new(space: Space) -> Self {
         let state = State {
@@ -91,6 +94,7 @@ impl<R: Copy + Send + Debug> Heap<R> {
             peak: Bytes::ZERO,
             num_allocs: 0,
             largest_alloc: Bytes::ZERO,
+            changes: 0,
         };
         let (state, returned) = (Mutex::new(state), Condvar::new());
         Self { space, backing: OnceLock::new(), state, returned }
@@ -98,21 +102,18 @@ impl<R: Copy + Send + Debug> Heap<R> {
 
     /// Takes `size` bytes, rounded up to granules.
     ///
+    /// Beside the block comes its position in the order of changes. `record` is made here, before
+    /// the lock, and returned whether or not there is room: the stack that it holds leads to this
+    /// function.
+    ///
     /// # Errors
     /// `BadArgument` for no bytes, `OutOfMemory` if no hole is large enough, `Host` if the
     /// system refuses the reservation. Nothing has changed then.
     // A frame of its own: recorded stacks show it by name.
     #[inline(never)]
-    pub fn allocate(&self, size: Bytes, record: R) -> Result<Region> {
-        if size == Bytes::ZERO {
-            return Err(Error::bad(format!("an allocation of 0 B in {}", self.space.place)));
-        }
-        let backing = self.backing()?;
-        // A size too large to round is too large to fit.
-        let size = size.round_up(self.space.granule).unwrap_or(size);
-        let addr = self.take(size, record)?;
-        Region::new(backing, addr, size)
-            .ok_or_else(|| Error::bad(format!("{size} at {addr} is outside of its space")))
+    pub fn allocate(&self, size: Bytes, record: impl FnOnce() -> R) -> (Result<(Region, u64)>, R) {
+        let record = record();
+        (self.take(size, record), record)
     }
 
     /// Gives the block that starts at `addr` back.
@@ -127,6 +128,8 @@ impl<R: Copy + Send + Debug> Heap<R> {
             return Err(self.not_live(addr, nearest));
         };
         state.in_use -= size;
+        state.changes += 1;
+        let sequence = state.changes;
         let span = Span::new(addr, size);
         if size >= KEEP_AT_MOST {
             let runs = state.committed.runs(span.pages_inside());
@@ -138,7 +141,7 @@ impl<R: Copy + Send + Debug> Heap<R> {
             let holes = state.take_kept();
             self.give_back(&mut state, &holes);
         }
-        Ok(Freed { size, record })
+        Ok(Freed { size, record, sequence })
     }
 
     /// All live blocks, by address.
@@ -171,15 +174,12 @@ impl<R: Copy + Send + Debug> Heap<R> {
         }
     }
 
-    /// Lets the peak start again from what is in use now.
+    /// Forgets the peaks: the most in use and the largest block are those of now.
     pub fn reset_peak(&self) {
         let mut state = self.state.lock();
+        let largest = state.live.values().map(|&(size, _)| size).max();
         state.peak = state.in_use;
-    }
-
-    /// The size of the space.
-    pub fn capacity(&self) -> Bytes {
-        self.space.capacity
+        state.largest_alloc = largest.unwrap_or_default();
     }
 
     /// The space itself.
@@ -198,6 +198,17 @@ impl<R: Copy + Send + Debug> Heap<R> {
         (offset < to_usize(self.space.capacity.0)).then_some(DevAddr(to_u64(offset)))
     }
 
+    /// Bytes of the space, whoever holds them.
+    ///
+    /// # Errors
+    /// `BadArgument` if they pass its end, `Host` if the system refuses the reservation.
+    pub fn region(&self, addr: DevAddr, size: Bytes) -> Result<Region> {
+        let Space { place, capacity, .. } = &self.space;
+        Region::new(self.backing()?, addr, size).ok_or_else(|| {
+            Error::bad(format!("{size} at {addr} pass the end of {place}, {capacity}"))
+        })
+    }
+
     fn backing(&self) -> Result<Arc<Backing>> {
         if let Some(backing) = self.backing.get() {
             return Ok(Arc::clone(backing));
@@ -207,16 +218,24 @@ impl<R: Copy + Send + Debug> Heap<R> {
         Ok(Arc::clone(self.backing.get_or_init(|| backing)))
     }
 
-    fn take(&self, size: Bytes, record: R) -> Result<DevAddr> {
+    fn take(&self, size: Bytes, record: R) -> Result<(Region, u64)> {
+        if size == Bytes::ZERO {
+            return Err(Error::bad(format!("an allocation of 0 B in {}", self.space.place)));
+        }
+        // Before the lock, and before anything has changed.
+        self.backing()?;
+        // A size too large to round is too large to fit.
+        let size = size.round_up(self.space.granule).unwrap_or(size);
         let mut state = self.state.lock();
         loop {
-            if let Some(addr) = state.take(size, record) {
-                return Ok(addr);
+            if let Some((addr, sequence)) = state.take(size, record) {
+                drop(state);
+                return Ok((self.region(addr, size)?, sequence));
             }
             if state.away == Bytes::ZERO {
                 break;
             }
-            // Memory another thread is freeing may be what is missing.
+            // Memory that another thread gives back may be what is missing.
             self.returned.wait(&mut state);
         }
         let (free, hole) = (state.holes.total(), state.holes.largest());
@@ -253,7 +272,7 @@ impl<R: Copy + Send + Debug> Heap<R> {
 }
 
 impl<R: Copy> State<R> {
-    fn take(&mut self, size: Bytes, record: R) -> Option<DevAddr> {
+    fn take(&mut self, size: Bytes, record: R) -> Option<(DevAddr, u64)> {
         let hole = self.holes.cut(size)?;
         let block = Span::new(hole.start, size);
         let touched = block.pages_touched();
@@ -264,7 +283,8 @@ impl<R: Copy> State<R> {
         self.peak = self.peak.max(self.in_use);
         self.num_allocs += 1;
         self.largest_alloc = self.largest_alloc.max(size);
-        Some(block.start)
+        self.changes += 1;
+        Some((block.start, self.changes))
     }
 
     fn join(&mut self, span: Span) {
@@ -311,8 +331,12 @@ mod tests {
         Heap::new(Space { place: "0x0x0_HBM0".into(), capacity, granule: Bytes(512) })
     }
 
+    fn get(heap: &Heap<u32>, size: Bytes, record: u32) -> Result<Region> {
+        heap.allocate(size, || record).0.map(|(region, _)| region)
+    }
+
     fn take(heap: &Heap<u32>, size: u64) -> DevAddr {
-        heap.allocate(Bytes(size), 0).unwrap().addr()
+        get(heap, Bytes(size), 0).unwrap().addr()
     }
 
     #[test]
@@ -336,7 +360,7 @@ mod tests {
         heap.free(blocks[3]).unwrap();
         let before = (heap.live(), heap.stats());
 
-        let error = heap.allocate(Bytes(1025), 0).unwrap_err();
+        let error = get(&heap, Bytes(1025), 0).unwrap_err();
 
         let [asked, free, hole] = [1536, 2048, 1024].map(Bytes);
         let place = "0x0x0_HBM0".into();
@@ -349,7 +373,7 @@ mod tests {
         let heap = heap(Bytes::kib(64));
         for step in [1, 3, 5, 7] {
             let blocks: Vec<_> = (0..128).map(|_| take(&heap, 512)).collect();
-            assert!(heap.allocate(Bytes(1), 0).is_err());
+            assert!(get(&heap, Bytes(1), 0).is_err());
             assert_eq!(heap.stats().bytes_in_use, Bytes::kib(64));
             for n in 0..128 {
                 heap.free(blocks[n * step % 128]).unwrap();
@@ -367,7 +391,10 @@ mod tests {
         assert_eq!(text(DevAddr(0)), format!("{start} 0x0000000000: there is none"));
 
         let blocks = [512, 4096, 512].map(|size| take(&heap, size));
-        assert_eq!(heap.free(blocks[1]).unwrap(), Freed { size: Bytes(4096), record: 0 });
+        assert_eq!(
+            heap.free(blocks[1]).unwrap(),
+            Freed { size: Bytes(4096), record: 0, sequence: 4 }
+        );
         let low = "the nearest is 512 B at 0x0000000000";
         let high = "the nearest is 512 B at 0x0000001200";
         assert_eq!(text(blocks[1]), format!("{start} 0x0000000200: {low}"));
@@ -378,10 +405,10 @@ mod tests {
     #[test]
     fn nothing_and_everything_are_refused() {
         let heap = heap(Bytes(4096));
-        let error = heap.allocate(Bytes::ZERO, 0).unwrap_err();
+        let error = get(&heap, Bytes::ZERO, 0).unwrap_err();
         assert_eq!(error, Error::bad("an allocation of 0 B in 0x0x0_HBM0"));
         assert!(heap.base().is_none(), "a refused call reserved memory");
-        let error = heap.allocate(Bytes(u64::MAX), 0).unwrap_err();
+        let error = get(&heap, Bytes(u64::MAX), 0).unwrap_err();
         assert!(matches!(error, Error::OutOfMemory { asked: Bytes(u64::MAX), .. }));
     }
 
@@ -389,7 +416,7 @@ mod tests {
     fn a_block_is_found_by_every_address_and_pointer_in_it() {
         let heap = heap(Bytes::kib(64));
         take(&heap, 512);
-        let region = heap.allocate(Bytes(1000), 7).unwrap();
+        let region = get(&heap, Bytes(1000), 7).unwrap();
         let block = Live { addr: DevAddr(512), size: Bytes(1024), record: 7 };
         assert_eq!(heap.at(DevAddr(512)), Some(block));
         assert_eq!(heap.at(DevAddr(1535)), Some(block));
@@ -402,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn the_peak_can_be_reset_and_the_counts_cannot() {
+    fn the_peaks_can_be_reset_and_the_count_cannot() {
         let heap = heap(Bytes::kib(64));
         let [first, _] = [4096, 512].map(|size| take(&heap, size));
         heap.free(first).unwrap();
@@ -411,13 +438,13 @@ mod tests {
         let stats = heap.stats();
         assert_eq!((stats.bytes_in_use, stats.peak_bytes_in_use), (Bytes(512), Bytes(512)));
         assert_eq!((stats.num_allocs, stats.live_blocks), (2, 1));
-        assert_eq!(stats.largest_alloc_size, Bytes(4096));
+        assert_eq!(stats.largest_alloc_size, Bytes(512));
     }
 
     #[test]
     fn a_page_is_kept_only_while_it_lies_wholly_in_a_hole() {
         let heap = heap(Bytes(PAGE.0 * 4));
-        let first = heap.allocate(PAGE, 0).unwrap();
+        let first = get(&heap, PAGE, 0).unwrap();
         let half = PAGE.0 / 2 - 512;
         let blocks: Vec<_> = (0..4).map(|_| take(&heap, half)).collect();
         for (block, kept) in [(2, 0), (3, 1), (0, 1), (1, 2)] {
@@ -437,7 +464,7 @@ mod tests {
         for step in 0..3_000_usize {
             let size = [300 << 10, 512, 3 << 20, 18 << 20, 1 << 20][step * 7 % 5];
             if step % 23 < 12 {
-                blocks.extend(heap.allocate(Bytes(size), 0).map(|region| region.addr()));
+                blocks.extend(get(&heap, Bytes(size), 0).map(|region| region.addr()));
             } else if !blocks.is_empty() {
                 heap.free(blocks.swap_remove(step * 13 % blocks.len())).unwrap();
             }
@@ -454,7 +481,7 @@ mod tests {
     fn pages_of_small_blocks_go_back_when_too_many_are_kept() {
         let heap = heap(Bytes::mib(64));
         take(&heap, PAGE.0);
-        let region = heap.allocate(Bytes::kib(512), 0).unwrap();
+        let region = get(&heap, Bytes::kib(512), 0).unwrap();
         region.write(Bytes(9), &[1]).unwrap();
         let blocks: Vec<_> = (0..100).map(|_| take(&heap, 512 << 10)).collect();
         heap.free(region.addr()).unwrap();

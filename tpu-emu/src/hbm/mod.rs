@@ -1,9 +1,8 @@
-//! One memory space: who holds which bytes.
-pub mod layout;
-
+//! One memory space: who holds which bytes. Bytes without meaning.
 mod backing;
 mod heap;
 mod holes;
+pub mod layout;
 mod pages;
 mod stats;
 

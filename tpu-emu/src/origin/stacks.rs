@@ -74,6 +74,14 @@ impl Stacks {
         tree.walk(id.0).collect()
     }
 
+    /// The innermost frame of a stack and the stack of its caller; `None` for the empty stack
+    /// and for a number never given out.
+    pub fn node(&self, id: StackId) -> Option<(Frame, StackId)> {
+        let tree = self.tree.read();
+        let node = tree.nodes.get(id.0 as usize).filter(|_| id != StackId::EMPTY)?;
+        Some((node.frame, StackId(node.caller)))
+    }
+
     /// How many nodes the tree holds, its root not counted.
     pub fn nodes(&self) -> usize {
         self.tree.read().nodes.len() - 1

@@ -1,4 +1,8 @@
-//! Arrays without a place: element types and how their bits lie in host memory.
+//! Arrays without a place: element types, shapes, and how their bits lie in client memory.
 pub mod dtype;
+pub mod pack;
+pub mod spec;
+pub mod strided;
 
 pub use dtype::DType;
+pub use spec::{ArraySpec, LayoutRequest, Specs};

@@ -1,0 +1,169 @@
+//! The headers in `include/`: their Rust in `src/sys.rs`, and the layouts of the interface.
+#![expect(clippy::disallowed_methods, reason = "the environment says what to compare with")]
+#![expect(clippy::unwrap_used, reason = "a test may stop anywhere")]
+
+use std::collections::BTreeMap;
+use std::env::var_os;
+use std::fs::{read_dir, read_to_string, write};
+use std::mem::offset_of;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use bindgen::{EnumVariation, Formatter, MacroTypeVariation, RustEdition, RustTarget};
+use pjrt_tpu_emu::sys::{
+    PJRT_Api, PJRT_Client_Create_Args, PJRT_Error_Code, PJRT_ExecuteOptions, PJRT_NamedValue,
+};
+
+const HEAD: &str = "\
+// Generated from include/all.h, which names every header, by
+// `UPDATE=1 cargo test -p pjrt-plugin --test headers`. Never edited: edit the headers.
+//
+// An enum is a struct around its number and a C bool is a byte, because a caller may write any
+// number there. A handle's struct has no fields that Rust may touch.
+#![expect(missing_docs, reason = \"the headers say what each declaration is\")]
+#![expect(non_camel_case_types, reason = \"the names are the interface's\")]
+#![expect(non_snake_case, reason = \"the names are the interface's\")]
+#![expect(non_upper_case_globals, reason = \"the names are the interface's\")]";
+
+#[test]
+fn sys_is_what_bindgen_makes_of_the_headers() {
+    // Without a libclang to load, this panics.
+    if std::panic::catch_unwind(bindgen::clang_version).is_err() {
+        println!("not compared: no libclang");
+        return;
+    }
+    let path = here("src/sys.rs");
+    let fresh = bindings();
+    if var_os("UPDATE").is_some() {
+        write(&path, &fresh).unwrap();
+    }
+    let stale = read_to_string(&path).unwrap() != fresh;
+    assert!(!stale, "src/sys.rs is stale: UPDATE=1 cargo test -p pjrt-plugin --test headers");
+}
+
+#[test]
+fn all_h_names_every_header() {
+    let all = read_to_string(here("include/all.h")).unwrap();
+    let mut named: Vec<_> =
+        all.lines().filter_map(|line| line.strip_prefix("#include \"")).collect();
+    let files: Vec<_> = read_dir(here("include")).unwrap().collect();
+    let mut there: Vec<_> =
+        files.into_iter().map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+    there.retain(|name| name != "all.h");
+    there.sort();
+    named.sort();
+
+    assert_eq!(there, named.iter().map(|name| name.trim_end_matches('"')).collect::<Vec<_>>());
+}
+
+/// Sizes as clients send them, from measurements of the seven supported ones.
+#[test]
+fn rust_has_the_sizes_of_the_interface() {
+    assert_eq!(size_of::<PJRT_Api>(), 1144);
+    assert_eq!(offset_of!(PJRT_Api, PJRT_Error_Destroy), 40);
+    assert_eq!(offset_of!(PJRT_Api, PJRT_TopologyDescription_GetMemorySpaceKindIds), 40 + 137 * 8);
+    assert_eq!(size_of::<PJRT_Client_Create_Args>(), 88);
+    assert_eq!(size_of::<PJRT_ExecuteOptions>(), 144);
+    assert_eq!(offset_of!(PJRT_ExecuteOptions, call_location), 80);
+    assert_eq!(size_of::<PJRT_NamedValue>(), 56);
+    assert_eq!(size_of::<PJRT_Error_Code>(), 4);
+}
+
+/// `make test` finds an older header in the wheel of another plugin.
+#[test]
+fn an_older_header_has_the_same_layouts() {
+    let Some(older) = var_os("TPU_EMU_TEST_PJRT_HEADER").map(PathBuf::from) else {
+        println!("not compared: TPU_EMU_TEST_PJRT_HEADER names no header");
+        return;
+    };
+    let ours = here("include/pjrt_c_api.h");
+    let known = structs(&ours);
+    let mut shared = structs(&older);
+    shared.retain(|name, _| known.contains_key(name));
+    assert!(shared.len() > 100, "{} structs in common", shared.len());
+
+    let (theirs, ours) = (layouts(&older, &shared, "older"), layouts(&ours, &shared, "ours"));
+    for (theirs, ours) in theirs.lines().zip(ours.lines()) {
+        assert_eq!(theirs, ours);
+    }
+    println!("compared {} structs, {} fields", shared.len(), theirs.lines().count());
+}
+
+/// The Rust text of the headers.
+fn bindings() -> String {
+    let bindings = bindgen::Builder::default()
+        .header(here("include/all.h").display().to_string())
+        .allowlist_type("(PJRT|PLUGIN|JAX)_.*")
+        .allowlist_var("(PJRT|PLUGIN)_.*")
+        .anon_fields_prefix("anon_")
+        .default_enum_style(EnumVariation::NewType { is_bitfield: false, is_global: false })
+        .default_macro_constant_type(MacroTypeVariation::Signed)
+        .disable_header_comment()
+        .formatter(Formatter::Rustfmt)
+        .generate_comments(false)
+        .impl_debug(true)
+        .layout_tests(false)
+        .raw_line(HEAD)
+        .rust_edition(RustEdition::Edition2024)
+        .rust_target(RustTarget::stable(85, 0).unwrap())
+        .rustfmt_configuration_file(Some(here("../rustfmt.toml")))
+        .use_core()
+        .generate()
+        .unwrap();
+    bindings.to_string()
+}
+
+/// The structs that a header defines, with the names of their fields.
+fn structs(header: &Path) -> BTreeMap<String, Vec<String>> {
+    let text = without_comments(&read_to_string(header).unwrap());
+    let bodies = text.match_indices("struct ").filter_map(|(at, word)| {
+        let (name, rest) = text[at + word.len()..].split_once(" {")?;
+        let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        is_name.then(|| (name.to_owned(), rest.split_once("\n}").unwrap().0))
+    });
+    bodies.map(|(name, body)| (name, body.split(';').filter_map(field).collect())).collect()
+}
+
+/// `a` of `int a`, `int (*a)(int b)` and `FIELD(a)`; none of `}`.
+fn field(declaration: &str) -> Option<String> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let from = match declaration.split_once("(*") {
+        Some((_, pointer)) => pointer.split_once(')')?.0,
+        None => declaration,
+    };
+    from.split(|c| !is_part(c)).rfind(|word| !word.is_empty()).map(str::to_owned)
+}
+
+fn without_comments(text: &str) -> String {
+    let text: String =
+        text.lines().map(|line| line.split("//").next().unwrap().to_owned() + "\n").collect();
+    let mut parts = text.split("/*");
+    let head = parts.next().unwrap().to_owned();
+    parts.fold(head, |text, part| text + part.split_once("*/").unwrap().1)
+}
+
+/// A line a field, `struct.field offset size`, as the C compiler lays them out.
+fn layouts(header: &Path, structs: &BTreeMap<String, Vec<String>>, program: &str) -> String {
+    let mut main =
+        format!("#include \"{}\"\n#include <stdio.h>\nint main(void) {{\n", header.display());
+    for (name, fields) in structs {
+        for field in fields {
+            main += &format!(
+                "printf(\"{name}.{field} %zu %zu\\n\", offsetof({name}, {field}), \
+                 sizeof((({name}*)0)->{field}));\n"
+            );
+        }
+    }
+    main += "}\n";
+
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(program);
+    let source = program.with_extension("c");
+    write(&source, main).unwrap();
+    let compiled = Command::new("cc").arg(&source).arg("-o").arg(&program).status().unwrap();
+    assert!(compiled.success(), "{}", source.display());
+    String::from_utf8(Command::new(&program).output().unwrap().stdout).unwrap()
+}
+
+fn here(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}

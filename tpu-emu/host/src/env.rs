@@ -1,0 +1,280 @@
+//! The environment: one row a variable. `docs/environment.md` is made of these rows.
+use crate::stack::StackMode;
+use tpu_emu::config::DEFAULT_HISTORY;
+use tpu_emu::topology::Topology;
+use tpu_emu::units::Bytes;
+use tpu_emu::{Error, Result};
+
+/// One variable.
+#[derive(Debug, Clone, Copy)]
+pub struct Variable {
+    /// Its name.
+    pub name: &'static str,
+    /// What it takes.
+    pub values: &'static str,
+    /// What holds without it.
+    pub default: &'static str,
+    /// What it does.
+    pub effect: &'static str,
+    set: fn(&mut Settings, &str) -> Result<(), String>,
+}
+
+/// All variables, in the order of the page.
+pub const VARIABLES: &[Variable] = &[
+    Variable {
+        name: "TPU_EMU_TOPOLOGY",
+        values: "`FAMILY:XxY[xZ]`, then options after commas, as \
+                 `v5e:4x4,chips_per_host_bounds=2x4x1,num_slices=2`",
+        default: "`v5e:2x4,chips_per_host_bounds=2x4x1`",
+        effect: "The chips, and how they are spread over hosts and slices, as the real library \
+                 reads the same name and options.",
+        set: |settings, value| {
+            settings.topology = Topology::parse(value).map_err(|error| error.to_string())?;
+            Ok(())
+        },
+    },
+    Variable {
+        name: "TPU_EMU_PROCESS_INDEX",
+        values: "a number from 0",
+        default: "`0`",
+        effect: "The process of the slice that this process plays, where the topology has several.",
+        set: |settings, value| {
+            settings.process_index = value.parse().map_err(|_| "a number from 0".to_owned())?;
+            Ok(())
+        },
+    },
+    Variable {
+        name: "TPU_EMU_HBM_BYTES",
+        values: "bytes, with a unit if you like: `2GiB`, `512MiB`, `1000000`",
+        default: "what the real chip leaves to programs",
+        effect: "The HBM that programs can use on each device.",
+        set: |settings, value| {
+            settings.hbm = Some(size(value)?);
+            Ok(())
+        },
+    },
+    Variable {
+        name: "TPU_EMU_STACKS",
+        values: "`full`, `native`, `python` or `off`",
+        default: "`full`",
+        effect: "Which frames are recorded with each allocation and each free.",
+        set: |settings, value| {
+            settings.stacks = match value {
+                "full" => StackMode::Full,
+                "native" => StackMode::Native,
+                "python" => StackMode::Python,
+                "off" => StackMode::Off,
+                _ => return Err("full, native, python or off".to_owned()),
+            };
+            Ok(())
+        },
+    },
+    Variable {
+        name: "TPU_EMU_TRACE",
+        values: "a file, or `-`",
+        default: "no trace",
+        effect: "Writes every allocation, free and refusal, with its stack, to a file of records \
+                 (docs/trace-format.md), or with `-` as text to standard error.",
+        set: |settings, value| {
+            if value.is_empty() {
+                return Err("a file name, or -".to_owned());
+            }
+            settings.trace = Some(value.to_owned());
+            Ok(())
+        },
+    },
+    Variable {
+        name: "TPU_EMU_HISTORY",
+        values: "a number of changes",
+        default: "`65536`",
+        effect: "How many past changes the process keeps in memory; 72 bytes each.",
+        set: |settings, value| {
+            settings.history = value.parse().map_err(|_| "a number from 0".to_owned())?;
+            Ok(())
+        },
+    },
+    Variable {
+        name: "TPU_EMU_LOG",
+        values: "a filter of the `tracing` kind, as `debug` or `tpu_emu=trace`",
+        default: "no log",
+        effect: "Logs what the library does to standard error; with `debug`, every call that fails.",
+        set: |settings, value| {
+            settings.log = Some(value.to_owned());
+            Ok(())
+        },
+    },
+];
+
+/// Variables of other programs of this project: the Python package and the tests.
+const OTHERS: [&str; 1] = ["TPU_EMU_LIBRARY"];
+const TESTS: &str = "TPU_EMU_TEST_";
+
+/// What the environment asks for.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    pub(crate) topology: Topology,
+    pub(crate) process_index: i32,
+    pub(crate) hbm: Option<Bytes>,
+    pub(crate) stacks: StackMode,
+    pub(crate) trace: Option<String>,
+    pub(crate) history: usize,
+    log: Option<String>,
+}
+
+impl Settings {
+    /// # Errors
+    /// `BadArgument` that names every wrong variable and the right ones.
+    pub(crate) fn from_environment() -> Result<Self> {
+        Self::read(std::env::vars_os().filter_map(|(name, value)| {
+            let name = name.into_string().ok()?;
+            Some((name, value.to_string_lossy().into_owned()))
+        }))
+    }
+
+    fn read(environment: impl Iterator<Item = (String, String)>) -> Result<Self> {
+        let mut settings = Self {
+            topology: Topology::common_host(),
+            process_index: 0,
+            hbm: None,
+            stacks: StackMode::Full,
+            trace: None,
+            history: DEFAULT_HISTORY,
+            log: None,
+        };
+        let ours = environment.filter(|(name, _)| {
+            name.starts_with("TPU_EMU_")
+                && !name.starts_with(TESTS)
+                && !OTHERS.contains(&name.as_str())
+        });
+        let mut given: Vec<_> = ours.collect();
+        given.sort();
+        let mut wrong = Vec::new();
+        for (name, value) in &given {
+            match VARIABLES.iter().find(|variable| variable.name == name) {
+                None => wrong.push(unknown(name)),
+                Some(variable) => {
+                    if let Err(wanted) = (variable.set)(&mut settings, value) {
+                        wrong.push(format!("{name}={value}: {wanted}"));
+                    }
+                }
+            }
+        }
+        let processes = settings.topology.process_count();
+        if wrong.is_empty() && !(0..processes).contains(&settings.process_index) {
+            let index = settings.process_index;
+            wrong.push(format!(
+                "TPU_EMU_PROCESS_INDEX={index}: the topology has {processes} processes"
+            ));
+        }
+        if wrong.is_empty() { Ok(settings) } else { Err(Error::bad(wrong.join("\n"))) }
+    }
+
+    /// Starts the log that was asked for.
+    pub(crate) fn start_log(&self) {
+        let Some(filter) = &self.log else { return };
+        let subscriber = tracing_subscriber::fmt()
+            .with_env_filter(tracing_subscriber::EnvFilter::new(filter))
+            .with_writer(std::io::stderr)
+            .finish();
+        // A program that set a subscriber of its own keeps it.
+        let _ = tracing::subscriber::set_global_default(subscriber);
+    }
+}
+
+fn unknown(name: &str) -> String {
+    let nearest = VARIABLES.iter().min_by_key(|variable| distance(variable.name, name));
+    let all: Vec<&str> = VARIABLES.iter().map(|variable| variable.name).collect();
+    let hint = nearest.map_or("", |variable| variable.name);
+    format!("{name} is no variable of tpu-emu; did you mean {hint}? There are {}", all.join(", "))
+}
+
+/// How many letters must change to make one name of the other.
+fn distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.bytes().enumerate() {
+            let substituted = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(row[j] + 1).min(row[j + 1] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// A number of bytes with an optional unit.
+fn size(text: &str) -> Result<Bytes, String> {
+    const UNITS: [(&str, u64); 9] = [
+        ("", 1),
+        ("B", 1),
+        ("KiB", 1 << 10),
+        ("MiB", 1 << 20),
+        ("GiB", 1 << 30),
+        ("TiB", 1 << 40),
+        ("KB", 1_000),
+        ("MB", 1_000_000),
+        ("GB", 1_000_000_000),
+    ];
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let unit = UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit.trim()));
+    let bytes = number.parse::<u64>().ok().zip(unit);
+    let bytes = bytes.and_then(|(number, (_, unit))| number.checked_mul(*unit));
+    match bytes.filter(|bytes| (1..=1 << 46).contains(bytes)) {
+        Some(bytes) => Ok(Bytes(bytes)),
+        None => Err("bytes from 1 to 64TiB, as 2GiB, 512MiB or 1000000".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(given: &[(&str, &str)]) -> Result<Settings> {
+        Settings::read(given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())))
+    }
+
+    #[test]
+    fn without_variables_it_is_an_eight_chip_host() {
+        let settings = read(&[("PATH", "/bin"), ("TPU_EMU_TEST_X", "1")]).unwrap();
+        assert_eq!(settings.topology, Topology::common_host());
+        assert_eq!((settings.hbm, settings.stacks), (None, StackMode::Full));
+    }
+
+    #[test]
+    fn values_are_taken() {
+        let given = [
+            ("TPU_EMU_TOPOLOGY", "v5p:2x2x1"),
+            ("TPU_EMU_HBM_BYTES", "2GiB"),
+            ("TPU_EMU_STACKS", "off"),
+        ];
+        let settings = read(&given).unwrap();
+        assert_eq!(settings.topology.device_kind(), "TPU v5");
+        assert_eq!((settings.hbm, settings.stacks), (Some(Bytes::gib(2)), StackMode::Off));
+    }
+
+    #[test]
+    fn all_mistakes_are_named_at_once_with_the_right_words() {
+        let error = read(&[("TPU_EMU_STACK", "full"), ("TPU_EMU_HBM_BYTES", "2 apples")]);
+        let text = error.unwrap_err().to_string();
+        assert!(text.contains("did you mean TPU_EMU_STACKS?"), "{text}");
+        assert!(text.contains("TPU_EMU_HBM_BYTES=2 apples: bytes from 1"), "{text}");
+    }
+
+    #[test]
+    fn sizes_take_units_and_refuse_nonsense() {
+        assert_eq!(size("512MiB"), Ok(Bytes::mib(512)));
+        assert_eq!(size("1gb"), Ok(Bytes(1_000_000_000)));
+        assert_eq!(size("77"), Ok(Bytes(77)));
+        for wrong in ["", "GiB", "-1", "1.5GiB", "0", "99999999999GiB", "65TiB"] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_process_that_the_topology_does_not_have_is_refused() {
+        let text = read(&[("TPU_EMU_PROCESS_INDEX", "1")]).unwrap_err().to_string();
+        assert_eq!(text, "TPU_EMU_PROCESS_INDEX=1: the topology has 1 processes");
+    }
+}

@@ -1,0 +1,77 @@
+//! The one machine of this process. It is the only global of its kind: the libtpu interface has
+//! functions without a client handle, and a leak report must cover both interfaces.
+use crate::clock::Monotonic;
+use crate::env::Settings;
+use crate::fork;
+use crate::stack::{ProcessStacks, StackMode};
+use crate::trace_file;
+use std::sync::{Arc, OnceLock};
+use tpu_emu::origin::{NoStacks, StackSource};
+use tpu_emu::trace::Header;
+use tpu_emu::{Config, Emulator, Result};
+
+struct Made {
+    machine: Arc<Emulator>,
+    topology: String,
+    started_ns: u64,
+}
+
+static MACHINE: OnceLock<Result<Made>> = OnceLock::new();
+
+/// The machine, made by the first call as the environment says.
+///
+/// # Errors
+/// The same at every call where the environment asks for what cannot be.
+pub fn machine() -> Result<Arc<Emulator>> {
+    made().map(|made| Arc::clone(&made.machine))
+}
+
+/// The machine, if it was made.
+pub fn machine_if_made() -> Option<&'static Arc<Emulator>> {
+    MACHINE.get()?.as_ref().ok().map(|made| &made.machine)
+}
+
+/// What a trace of this process begins with.
+///
+/// # Errors
+/// As for [`machine`].
+pub fn header() -> Result<Header<'static>> {
+    made().map(|made| Header {
+        process: std::process::id(),
+        started_ns: made.started_ns,
+        version: env!("CARGO_PKG_VERSION"),
+        topology: &made.topology,
+    })
+}
+
+fn made() -> Result<&'static Made> {
+    MACHINE.get_or_init(make).as_ref().map_err(Clone::clone)
+}
+
+fn make() -> Result<Made> {
+    let settings = Settings::from_environment()?;
+    settings.start_log();
+    let clock = Monotonic::new();
+    let started_ns = clock.started_ns;
+    let stacks: Arc<dyn StackSource> = match settings.stacks {
+        StackMode::Off => Arc::new(NoStacks),
+        mode => Arc::new(ProcessStacks::new(mode)),
+    };
+    let sink = match &settings.trace {
+        Some(target) => Some(trace_file::open(target, started_ns)?),
+        None => None,
+    };
+    let topology = settings.topology.canonical_spec();
+    let config = Config {
+        topology: settings.topology,
+        hbm: settings.hbm,
+        process_index: settings.process_index,
+        history: settings.history,
+        stacks,
+        clock: Arc::new(clock),
+        sink,
+    };
+    let machine = Emulator::new(config)?;
+    fork::watch();
+    Ok(Made { machine, topology, started_ns })
+}

@@ -1,0 +1,88 @@
+//! Where `TPU_EMU_TRACE` sends the changes: a file of records, or text on standard error.
+//!
+//! A change is written in full before the call that made it returns, names included, so that
+//! nothing is lost however the process ends.
+use parking_lot::Mutex;
+use std::fs::File;
+use std::io::Write;
+use tpu_emu::trace::{Change, Encoder, Header, Names, Sink, SpaceInfo, change_text};
+use tpu_emu::{Error, Result};
+
+/// The sink for `target`: `-` is standard error, everything else a file.
+///
+/// # Errors
+/// `Host` where the file cannot be made.
+pub(crate) fn open(target: &str, started_ns: u64) -> Result<Box<dyn Sink>> {
+    if target == "-" {
+        return Ok(Box::new(Text { spaces: Mutex::default() }));
+    }
+    let file = File::create(target)
+        .map_err(|why| Error::Host(format!("TPU_EMU_TRACE={target} cannot be written: {why}")))?;
+    let writer = Mutex::new(Writer { file: Some(file), encoder: Encoder::default() });
+    Ok(Box::new(Records { started_ns, writer }))
+}
+
+#[derive(Debug)]
+struct Records {
+    started_ns: u64,
+    writer: Mutex<Writer>,
+}
+
+#[derive(Debug)]
+struct Writer {
+    /// `None` after an error: a trace with a gap would mislead.
+    file: Option<File>,
+    encoder: Encoder,
+}
+
+impl Writer {
+    fn write(&mut self, bytes: &[u8]) {
+        let Some(file) = &mut self.file else { return };
+        if let Err(why) = file.write_all(bytes) {
+            tracing::error!(%why, "the trace ends here");
+            self.file = None;
+        }
+    }
+}
+
+impl Sink for Records {
+    fn start(&self, topology: &str, spaces: &[SpaceInfo]) {
+        let header = Header {
+            process: std::process::id(),
+            started_ns: self.started_ns,
+            version: env!("CARGO_PKG_VERSION"),
+            topology,
+        };
+        let mut writer = self.writer.lock();
+        let mut bytes = Vec::new();
+        writer.encoder.start(&header, spaces, &mut bytes);
+        writer.write(&bytes);
+    }
+
+    fn change(&self, change: &Change<'_>, names: &Names<'_>) {
+        let mut writer = self.writer.lock();
+        let mut bytes = Vec::new();
+        writer.encoder.change(change, names, &mut bytes);
+        writer.write(&bytes);
+    }
+}
+
+#[derive(Debug)]
+struct Text {
+    spaces: Mutex<Vec<String>>,
+}
+
+impl Sink for Text {
+    fn start(&self, _: &str, spaces: &[SpaceInfo]) {
+        let names = spaces.iter().map(|space| format!("{} {}", space.owner, space.kind));
+        *self.spaces.lock() = names.collect();
+    }
+
+    fn change(&self, change: &Change<'_>, names: &Names<'_>) {
+        let space = self.spaces.lock().get(change.past.space as usize).cloned();
+        let text = change_text(change, &space.unwrap_or_default(), names);
+        // One write for the whole text, so that lines of several threads do not mix. Where
+        // standard error is closed there is nobody to tell.
+        let _ = std::io::stderr().lock().write_all(text.as_bytes());
+    }
+}

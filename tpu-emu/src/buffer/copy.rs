@@ -1,0 +1,84 @@
+//! Device memory to device memory, and new buffers over old bytes.
+use super::{Buffer, Content, Hold};
+use crate::error::{Error, Result};
+use crate::event::Event;
+use crate::machine::Memory;
+use crate::tensor::{ArraySpec, LayoutRequest};
+use crate::units::Bytes;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+impl Buffer {
+    /// A copy in another memory. It exists at once and is ready when the bytes are there.
+    ///
+    /// # Errors
+    /// `BadArgument` for a deleted buffer, `OutOfMemory`.
+    pub fn copy_to(self: &Arc<Self>, memory: Memory) -> Result<Self> {
+        if self.is_deleted() {
+            return Err(super::deleted());
+        }
+        let layout = LayoutRequest::Tiled(self.spec.layout.clone());
+        let spec = self.machine.specs().intern(self.spec.dtype, &self.spec.dims, layout)?;
+        let block = self.machine.allocate_destination_buffer(&spec, memory)?;
+        let (target, size) = (block.clone(), self.spec.logical);
+        let done = self.later(size, move |hold| match (hold.region(), target) {
+            (Some(from), Some(to)) => from.copy_to(to.region(), size),
+            _ => Ok(()),
+        })?;
+        Ok(Self::with_block(&self.machine, spec, memory, block, done))
+    }
+
+    /// A buffer of another type over the same bytes.
+    ///
+    /// # Errors
+    /// `BadArgument` where the new type needs more bytes than there are, or for a deleted one.
+    pub fn bitcast(self: &Arc<Self>, spec: Arc<ArraySpec>) -> Result<Self> {
+        if spec.logical != self.spec.logical || spec.padded > self.spec.padded {
+            let (from, to) = (self.spec.text(), spec.text());
+            let (had, wanted) = (self.spec.logical, spec.logical);
+            let message = format!("a bitcast of {from} ({had}) to {to} ({wanted})");
+            return Err(Error::bad(message));
+        }
+        let content = match self.hold()? {
+            Hold::Empty => Content::Empty,
+            Hold::Block(block) => Content::Held(block),
+            Hold::View(region) => Content::View(region, None),
+        };
+        Ok(Self::new(&self.machine, spec, self.memory, content, self.ready.clone()))
+    }
+
+    /// Moves the bytes to a new buffer that is ready once `dependency` has ended well; this
+    /// one counts as deleted.
+    ///
+    /// # Errors
+    /// `BadArgument` for a deleted buffer.
+    pub fn donate(self: &Arc<Self>, dependency: &Event) -> Result<Self> {
+        if self.deleted.swap(true, Ordering::AcqRel) {
+            return Err(super::deleted());
+        }
+        let content = std::mem::replace(&mut *self.content.lock(), Content::Deleted);
+        let both = Event::pending();
+        let (settled, bytes) = (both.clone(), self.ready.clone());
+        dependency.on_ready(move |outcome| match outcome {
+            Err(error) => {
+                settled.settle(Err(error.clone()));
+            }
+            Ok(()) => bytes.on_ready(move |outcome| {
+                settled.settle(outcome.clone());
+            }),
+        });
+        Ok(Self::new(&self.machine, Arc::clone(&self.spec), self.memory, content, both))
+    }
+
+    /// Overwrites bytes of the device as they are, `offset` from the start of the block.
+    ///
+    /// # Errors
+    /// `BadArgument` for a deleted buffer or a range outside of its bytes in memory.
+    pub fn put_raw(self: &Arc<Self>, offset: Bytes, bytes: &[u8]) -> Result<()> {
+        match self.hold()?.region() {
+            Some(region) => region.write(offset, bytes),
+            None if bytes.is_empty() => Ok(()),
+            None => Err(Error::bad("the buffer has no bytes")),
+        }
+    }
+}

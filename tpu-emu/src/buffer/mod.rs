@@ -1,0 +1,239 @@
+//! Arrays on the device: their bytes, when they are ready, and how they go away.
+use crate::error::{Error, Result};
+use crate::event::Event;
+use crate::hbm::Region;
+use crate::machine::{Emulator, Memory};
+use crate::tensor::ArraySpec;
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+mod block;
+mod copy;
+mod get;
+mod put;
+mod transfer;
+
+pub use block::Block;
+pub use get::{HostStrides, HostTarget};
+pub use put::HostArray;
+pub use transfer::{ShapeRequest, TransferManager};
+
+/// What is to be called when a view of foreign bytes is given up.
+pub type OnDelete = Box<dyn FnOnce() + Send>;
+
+/// Where a buffer's bytes are.
+enum Content {
+    /// Not known yet: an alias that waits to be fulfilled.
+    Promised,
+    /// Nowhere: no bytes.
+    Empty,
+    /// In a block of its own, or shared with others.
+    Held(Arc<Block>),
+    /// In somebody else's block.
+    View(Region, Option<OnDelete>),
+    /// Nowhere: the buffer stands for an error.
+    Failed,
+    /// Nowhere any more.
+    Deleted,
+}
+
+impl std::fmt::Debug for Content {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let name = match self {
+            Self::Promised => "Promised",
+            Self::Empty => "Empty",
+            Self::Held(_) => "Held",
+            Self::View(..) => "View",
+            Self::Failed => "Failed",
+            Self::Deleted => "Deleted",
+        };
+        f.write_str(name)
+    }
+}
+
+/// A claim on a buffer's bytes that outlives its deletion.
+#[derive(Debug, Clone)]
+pub(crate) enum Hold {
+    Empty,
+    Block(Arc<Block>),
+    View(Region),
+}
+
+impl Hold {
+    pub(crate) fn region(&self) -> Option<&Region> {
+        match self {
+            Self::Empty => None,
+            Self::Block(block) => Some(block.region()),
+            Self::View(region) => Some(region),
+        }
+    }
+}
+
+/// An array on a device.
+#[derive(Debug)]
+pub struct Buffer {
+    machine: Arc<Emulator>,
+    spec: Arc<ArraySpec>,
+    memory: Memory,
+    content: Mutex<Content>,
+    /// Claims of clients that use the bytes behind our back.
+    external: Mutex<Vec<Hold>>,
+    ready: Event,
+    deleted: AtomicBool,
+}
+
+impl Buffer {
+    fn new(
+        machine: &Arc<Emulator>,
+        spec: Arc<ArraySpec>,
+        memory: Memory,
+        content: Content,
+        ready: Event,
+    ) -> Self {
+        Self {
+            machine: Arc::clone(machine),
+            spec,
+            memory,
+            content: Mutex::new(content),
+            external: Mutex::default(),
+            ready,
+            deleted: AtomicBool::new(false),
+        }
+    }
+
+    fn with_block(
+        machine: &Arc<Emulator>,
+        spec: Arc<ArraySpec>,
+        memory: Memory,
+        block: Option<Arc<Block>>,
+        ready: Event,
+    ) -> Self {
+        let content = block.map_or(Content::Empty, Content::Held);
+        Self::new(machine, spec, memory, content, ready)
+    }
+
+    /// Element type, shape, layout, sizes.
+    pub fn spec(&self) -> &Arc<ArraySpec> {
+        &self.spec
+    }
+
+    /// Where it lives.
+    pub fn memory(&self) -> Memory {
+        self.memory
+    }
+
+    /// Ends when the bytes are there, or with the reason why they never will be.
+    pub fn ready_event(&self) -> &Event {
+        &self.ready
+    }
+
+    /// Whether it was deleted or donated.
+    pub fn is_deleted(&self) -> bool {
+        self.deleted.load(Ordering::Acquire)
+    }
+
+    /// Gives the bytes up; pending reads still see them. A second call changes nothing.
+    pub fn delete(&self) {
+        if self.deleted.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        // The stack is taken before the lock: a capture takes time, and may not be locked out.
+        let origin = self.machine.ledger().origin();
+        let content = std::mem::replace(&mut *self.content.lock(), Content::Deleted);
+        match content {
+            Content::Held(block) => block.given_up_by(origin),
+            Content::View(_, Some(on_delete)) => on_delete(),
+            _ => {}
+        }
+    }
+
+    /// A claim on the bytes.
+    ///
+    /// # Errors
+    /// `BadArgument` for a deleted buffer, the buffer's own error for a failed one.
+    pub(crate) fn hold(&self) -> Result<Hold> {
+        match &*self.content.lock() {
+            Content::Empty => Ok(Hold::Empty),
+            Content::Held(block) => Ok(Hold::Block(Arc::clone(block))),
+            Content::View(region, _) => Ok(Hold::View(region.clone())),
+            Content::Promised => Err(Error::WrongState("the buffer has no bytes yet".to_owned())),
+            Content::Deleted => Err(deleted()),
+            Content::Failed => Err(self.failure()),
+        }
+    }
+
+    fn failure(&self) -> Error {
+        let outcome = self.ready.outcome().and_then(|outcome| outcome.clone().err());
+        outcome.unwrap_or_else(|| Error::WrongState("the buffer has failed".to_owned()))
+    }
+
+    /// Claims the bytes once they are there: `then` gets them now or on the thread that
+    /// fulfils the buffer. Deleting the buffer after this call does not take them away.
+    ///
+    /// # Errors
+    /// `BadArgument` for a deleted buffer.
+    pub(crate) fn when_ready(
+        self: &Arc<Self>,
+        then: impl FnOnce(Result<Hold>) + Send + 'static,
+    ) -> Result<()> {
+        let promised = matches!(&*self.content.lock(), Content::Promised);
+        let held = if promised { None } else { Some(self.hold()) };
+        match held {
+            Some(Err(error)) if self.is_deleted() => Err(error),
+            Some(held) => {
+                self.ready.on_ready(move |outcome| then(outcome.clone().and(held)));
+                Ok(())
+            }
+            None => {
+                let buffer = Arc::clone(self);
+                self.ready.on_ready(move |outcome| {
+                    then(outcome.clone().and_then(|()| buffer.hold()));
+                });
+                Ok(())
+            }
+        }
+    }
+
+    /// The bytes' address in this process.
+    ///
+    /// # Errors
+    /// As for reading; and `WrongState` before they are there.
+    pub fn host_pointer(&self) -> Result<*mut u8> {
+        Ok(self.hold()?.region().map_or(std::ptr::null_mut(), Region::as_ptr))
+    }
+
+    /// Keeps the bytes alive through a deletion, until the matching decrease.
+    ///
+    /// # Errors
+    /// `BadArgument` for a deleted buffer.
+    pub fn increase_external_references(&self) -> Result<()> {
+        let hold = self.hold()?;
+        self.external.lock().push(hold);
+        Ok(())
+    }
+
+    /// Ends one increase.
+    ///
+    /// # Errors
+    /// `WrongState` where there is none to end.
+    pub fn decrease_external_references(&self) -> Result<()> {
+        let ended = self.external.lock().pop();
+        ended.map(drop).ok_or_else(|| {
+            let why = "the buffer has no external references to decrease";
+            Error::WrongState(why.to_owned())
+        })
+    }
+
+    /// The bytes' region; `None` for a buffer without bytes.
+    ///
+    /// # Errors
+    /// As for reading.
+    pub fn region(&self) -> Result<Option<Region>> {
+        Ok(self.hold()?.region().cloned())
+    }
+}
+
+fn deleted() -> Error {
+    Error::bad("Buffer has been deleted or donated.")
+}

@@ -1,0 +1,53 @@
+//! What a machine is made of. Plain data: the host reads the environment, not this crate.
+use crate::origin::{Clock, NoStacks, StackSource};
+use crate::topology::Topology;
+use crate::trace::Sink;
+use crate::units::{Bytes, Nanos};
+use std::sync::Arc;
+
+/// Past changes that are kept by default.
+pub const DEFAULT_HISTORY: usize = 65_536;
+
+/// How to build a machine.
+#[derive(Debug)]
+pub struct Config {
+    /// The chips and how they are connected.
+    pub topology: Topology,
+    /// Memory that programs can use on each device; `None` is the real chip's.
+    pub hbm: Option<Bytes>,
+    /// The process of the slice that this one plays.
+    pub process_index: i32,
+    /// The most past changes that the ledger keeps.
+    pub history: usize,
+    /// Where stacks come from.
+    pub stacks: Arc<dyn StackSource>,
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+    /// Where changes go as they happen.
+    pub sink: Option<Box<dyn Sink>>,
+}
+
+impl Config {
+    /// The common eight-chip host without stacks, trace or a running clock: for tests.
+    pub fn plain() -> Self {
+        Self {
+            topology: Topology::common_host(),
+            hbm: None,
+            process_index: 0,
+            history: DEFAULT_HISTORY,
+            stacks: Arc::new(NoStacks),
+            clock: Arc::new(Still),
+            sink: None,
+        }
+    }
+}
+
+/// A clock that stands still.
+#[derive(Debug)]
+struct Still;
+
+impl Clock for Still {
+    fn now(&self) -> Nanos {
+        Nanos(0)
+    }
+}

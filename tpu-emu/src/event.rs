@@ -1,0 +1,148 @@
+//! One-shot events: pending, then done or failed. Callbacks run with no lock held.
+use crate::error::Result;
+use parking_lot::{Condvar, Mutex};
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+type Callback = Box<dyn FnOnce(&Result<()>) + Send>;
+
+#[derive(Default)]
+struct State {
+    outcome: OnceLock<Result<()>>,
+    /// Whom to tell; `None` once they are told.
+    waiting: Mutex<Vec<Callback>>,
+    settled: Condvar,
+}
+
+/// Something that will have happened. Clones are the same event.
+#[derive(Clone, Default)]
+pub struct Event(Arc<State>);
+
+impl fmt::Debug for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Event").field(&self.outcome()).finish()
+    }
+}
+
+impl Event {
+    /// A pending event.
+    pub fn pending() -> Self {
+        Self::default()
+    }
+
+    /// An event that is over.
+    pub fn settled(outcome: Result<()>) -> Self {
+        let event = Self::default();
+        event.settle(outcome);
+        event
+    }
+
+    /// An event that has succeeded.
+    pub fn ready() -> Self {
+        Self::settled(Ok(()))
+    }
+
+    /// Ends the event and calls everybody who waits, on this thread.
+    ///
+    /// Returns whether this call ended it; a later one changes nothing.
+    pub fn settle(&self, outcome: Result<()>) -> bool {
+        let waiting = {
+            let mut waiting = self.0.waiting.lock();
+            if self.0.outcome.set(outcome).is_err() {
+                return false;
+            }
+            self.0.settled.notify_all();
+            std::mem::take(&mut *waiting)
+        };
+        if let Some(outcome) = self.0.outcome.get() {
+            waiting.into_iter().for_each(|callback| callback(outcome));
+        }
+        true
+    }
+
+    /// How it ended, if it has.
+    pub fn outcome(&self) -> Option<&Result<()>> {
+        self.0.outcome.get()
+    }
+
+    /// Whether it is over, well or badly.
+    pub fn is_ready(&self) -> bool {
+        self.outcome().is_some()
+    }
+
+    /// Blocks until it is over.
+    ///
+    /// # Errors
+    /// The event's own.
+    pub fn wait(&self) -> Result<()> {
+        let mut waiting = self.0.waiting.lock();
+        loop {
+            if let Some(outcome) = self.outcome() {
+                return outcome.clone();
+            }
+            self.0.settled.wait(&mut waiting);
+        }
+    }
+
+    /// Calls `callback` once it is over: now, on this thread, if it is already.
+    pub fn on_ready(&self, callback: impl FnOnce(&Result<()>) + Send + 'static) {
+        let mut waiting = self.0.waiting.lock();
+        match self.outcome() {
+            None => waiting.push(Box::new(callback)),
+            Some(outcome) => {
+                drop(waiting);
+                callback(outcome);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    fn counted(event: &Event) -> Arc<AtomicU32> {
+        let calls = Arc::new(AtomicU32::new(0));
+        let counter = Arc::clone(&calls);
+        event.on_ready(move |_| {
+            counter.fetch_add(1, Ordering::SeqCst);
+        });
+        calls
+    }
+
+    #[test]
+    fn callbacks_run_once_before_and_after_the_end() {
+        let event = Event::pending();
+        let early = counted(&event);
+        assert_eq!(early.load(Ordering::SeqCst), 0);
+        assert!(event.settle(Ok(())));
+        assert!(!event.settle(Err(Error::bad("too late"))));
+        let late = counted(&event);
+        assert_eq!((early.load(Ordering::SeqCst), late.load(Ordering::SeqCst)), (1, 1));
+        assert_eq!(event.wait(), Ok(()));
+    }
+
+    #[test]
+    fn a_callback_may_use_its_own_event() {
+        let event = Event::pending();
+        let again = event.clone();
+        let (send, receive) = std::sync::mpsc::channel();
+        event.on_ready(move |_| {
+            let nested = send.clone();
+            again.on_ready(move |outcome| nested.send(outcome.clone()).unwrap());
+        });
+        event.settle(Err(Error::bad("broken")));
+        assert_eq!(receive.recv().unwrap(), Err(Error::bad("broken")));
+    }
+
+    #[test]
+    fn waiting_ends_with_the_event() {
+        let event = Event::pending();
+        let waiter = event.clone();
+        let thread = std::thread::spawn(move || waiter.wait());
+        event.settle(Err(Error::bad("late")));
+        assert_eq!(thread.join().unwrap(), Err(Error::bad("late")));
+    }
+}

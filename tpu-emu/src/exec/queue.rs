@@ -1,0 +1,70 @@
+//! Background threads for copies that are too long for the caller's thread.
+use crate::error::{Error, Result};
+use crate::event::Event;
+use crossbeam::channel::{Sender, unbounded};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
+use std::thread;
+
+type Task = Box<dyn FnOnce() + Send>;
+
+/// Two, so that one long copy does not hold up the others.
+const THREADS: usize = 2;
+
+/// Threads that are started by the first task and live as long as the process.
+#[derive(Debug, Default)]
+pub(crate) struct Workers {
+    queue: OnceLock<Option<Sender<Task>>>,
+}
+
+impl Workers {
+    /// Runs `work` on a background thread and settles `event` with its outcome.
+    ///
+    /// Where the host gives no thread, `work` runs here and now.
+    pub(crate) fn run(&self, event: Event, work: impl FnOnce() -> Result<()> + Send + 'static) {
+        let task: Task = Box::new(move || {
+            let outcome = catch_unwind(AssertUnwindSafe(work));
+            event.settle(outcome.unwrap_or_else(|_| Err(panicked())));
+        });
+        match self.queue.get_or_init(start) {
+            Some(queue) => {
+                if let Err(unsent) = queue.send(task) {
+                    (unsent.0)();
+                }
+            }
+            None => task(),
+        }
+    }
+}
+
+fn panicked() -> Error {
+    Error::Panic { function: "a background copy", message: "see standard error".to_owned() }
+}
+
+fn start() -> Option<Sender<Task>> {
+    let (send, receive) = unbounded::<Task>();
+    let started = (0..THREADS).filter(|number| {
+        let tasks = receive.clone();
+        let name = format!("tpu-emu-{number}");
+        let work = move || tasks.into_iter().for_each(|task| task());
+        thread::Builder::new().name(name).spawn(work).is_ok()
+    });
+    (started.count() > 0).then_some(send)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_event_ends_as_the_work_does() {
+        let workers = Workers::default();
+        let events = [Event::pending(), Event::pending(), Event::pending()];
+        workers.run(events[0].clone(), || Ok(()));
+        workers.run(events[1].clone(), || Err(Error::bad("no")));
+        workers.run(events[2].clone(), || panic!("lost"));
+        assert_eq!(events[0].wait(), Ok(()));
+        assert_eq!(events[1].wait(), Err(Error::bad("no")));
+        assert!(matches!(events[2].wait(), Err(Error::Panic { .. })));
+    }
+}

@@ -1,0 +1,118 @@
+//! Who took which bytes, and when: the records that live blocks carry, and a bounded history.
+use crate::entry::{self, Function};
+use crate::origin::{Clock, Frame, StackId, StackSource, Stacks};
+use crate::tensor::ArraySpec;
+use crate::trace::{Change, ChangeKind, Names, Sink};
+use crate::units::{Bytes, DevAddr, Nanos};
+use parking_lot::Mutex;
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Who did something: taken on the caller's thread, before any lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Origin {
+    /// The API function, empty where none was on the stack.
+    pub entry: Function,
+    /// When.
+    pub time: Nanos,
+    /// The stack of that thread.
+    pub stack: StackId,
+    /// The operating system's number of the thread.
+    pub thread: u32,
+}
+
+/// What the ledger keeps with each live block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Record {
+    /// Who took it.
+    pub origin: Origin,
+    /// Number of the [`ArraySpec`] that lies in it.
+    pub spec: u32,
+}
+
+/// One line of the history.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Past {
+    /// What happened.
+    pub kind: ChangeKind,
+    /// Memory space.
+    pub space: u32,
+    /// Position in the order of changes of that space.
+    pub sequence: u64,
+    /// Where the block starts.
+    pub address: DevAddr,
+    /// Its size, padded.
+    pub size: Bytes,
+    /// Who did it, and what lies in the block.
+    pub record: Record,
+}
+
+/// The machine's memory of changes.
+#[derive(Debug)]
+pub struct Ledger {
+    stacks: Stacks,
+    source: Arc<dyn StackSource>,
+    clock: Arc<dyn Clock>,
+    sink: Option<Box<dyn Sink>>,
+    /// The most lines that `past` keeps.
+    kept: usize,
+    past: Mutex<VecDeque<Past>>,
+}
+
+thread_local! {
+    static FRAMES: Cell<Vec<Frame>> = const { Cell::new(Vec::new()) };
+}
+
+impl Ledger {
+    /// An empty ledger that keeps `kept` past changes and passes every change to `sink`.
+    pub fn new(
+        source: Arc<dyn StackSource>,
+        clock: Arc<dyn Clock>,
+        sink: Option<Box<dyn Sink>>,
+        kept: usize,
+    ) -> Self {
+        let stacks = Stacks::default();
+        Self { stacks, source, clock, sink, kept, past: Mutex::default() }
+    }
+
+    /// Where, when and by whom this is called.
+    ///
+    /// A frame of its own, which is the first that the source sees and is not recorded.
+    #[inline(never)]
+    pub fn origin(&self) -> Origin {
+        // A capture inside of a capture finds the scratch taken and makes its own.
+        let mut frames = FRAMES.take();
+        frames.clear();
+        self.source.capture(&mut frames);
+        let own = frames.first().is_some_and(|&frame| self.source.is_native(frame));
+        let stack = self.stacks.intern(frames.get(usize::from(own)..).unwrap_or_default());
+        FRAMES.set(frames);
+        let (time, thread) = (self.clock.now(), self.source.thread());
+        Origin { entry: entry::current(), time, stack, thread }
+    }
+
+    /// Adds a change to the history and tells the sink.
+    pub fn note(&self, past: Past, spec: &ArraySpec) {
+        if self.kept > 0 {
+            let mut lines = self.past.lock();
+            if lines.len() == self.kept {
+                lines.pop_front();
+            }
+            lines.push_back(past);
+        }
+        if let Some(sink) = &self.sink {
+            sink.change(&Change { past, spec }, &self.names());
+        }
+    }
+
+    /// The history, oldest first.
+    pub fn past(&self) -> Vec<Past> {
+        self.past.lock().iter().copied().collect()
+    }
+
+    /// The stacks seen, and who can name them.
+    pub fn names(&self) -> Names<'_> {
+        Names { stacks: &self.stacks, source: &*self.source }
+    }
+}

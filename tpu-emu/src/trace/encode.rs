@@ -1,0 +1,237 @@
+//! The versioned binary record format. `docs/trace-format.md` describes it for readers.
+use super::{Change, ChangeKind, Names};
+use crate::origin::{Frame, FrameText, StackId};
+use crate::tensor::ArraySpec;
+use crate::units::{Bytes, to_u64};
+use std::collections::HashSet;
+
+/// The first bytes of every trace.
+pub const MAGIC: [u8; 8] = *b"TPUEMUTR";
+/// A reader refuses another number here.
+pub const FORMAT_MAJOR: u16 = 1;
+/// A reader skips the record kinds that it does not know.
+pub const FORMAT_MINOR: u16 = 0;
+
+/// Kinds of records, the first byte of each.
+#[derive(Debug, Clone, Copy)]
+#[repr(u8)]
+enum Kind {
+    Start = 1,
+    Space = 2,
+    Spec = 3,
+    Frame = 4,
+    Stack = 5,
+    Allocate = 6,
+    Free = 7,
+    Refused = 8,
+    Usage = 9,
+}
+
+/// What a trace says of its process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Header<'a> {
+    /// Process id.
+    pub process: u32,
+    /// Nanoseconds since 1970 when the machine's clock stood at 0.
+    pub started_ns: u64,
+    /// Version of this library.
+    pub version: &'a str,
+    /// The topology, as `TPU_EMU_TOPOLOGY` takes it.
+    pub topology: &'a str,
+}
+
+/// One memory space of the machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SpaceInfo {
+    /// Number in this trace.
+    pub number: u32,
+    /// The device it belongs to; `None` for host memory.
+    pub device: Option<u64>,
+    /// `TPU_0` or `host`.
+    pub owner: String,
+    /// `device`, `pinned_host` or `unpinned_host`.
+    pub kind: &'static str,
+    /// What can be allocated.
+    pub capacity: Bytes,
+}
+
+/// How full a memory space is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage {
+    /// The space's number.
+    pub space: u32,
+    /// Sum of the live blocks.
+    pub in_use: Bytes,
+    /// The most that was in use.
+    pub peak: Bytes,
+    /// Allocations so far.
+    pub allocations: u64,
+    /// The largest block that would fit.
+    pub largest_hole: Bytes,
+}
+
+/// Writes records, each definition before its first use.
+#[derive(Debug, Default)]
+pub struct Encoder {
+    specs: HashSet<u32>,
+    stacks: HashSet<StackId>,
+    frames: HashSet<Frame>,
+}
+
+impl Encoder {
+    /// Begins a trace: magic, version, process, memory spaces.
+    pub fn start(&self, header: &Header<'_>, spaces: &[SpaceInfo], out: &mut Vec<u8>) {
+        out.extend_from_slice(&MAGIC);
+        out.extend_from_slice(&FORMAT_MAJOR.to_le_bytes());
+        out.extend_from_slice(&FORMAT_MINOR.to_le_bytes());
+        record(out, Kind::Start, |payload| {
+            number(payload, header.process.into());
+            number(payload, header.started_ns);
+            text(payload, header.version);
+            text(payload, header.topology);
+        });
+        for space in spaces {
+            record(out, Kind::Space, |payload| {
+                number(payload, space.number.into());
+                number(payload, space.device.map_or(0, |device| device + 1));
+                text(payload, &space.owner);
+                text(payload, space.kind);
+                number(payload, space.capacity.0);
+            });
+        }
+    }
+
+    /// A change in memory.
+    pub fn change(&mut self, change: &Change<'_>, names: &Names<'_>, out: &mut Vec<u8>) {
+        let Change { past, spec } = change;
+        self.spec(spec, out);
+        let origin = past.record.origin;
+        self.stack(origin.stack, names, out);
+        let kind = match past.kind {
+            ChangeKind::Allocate => Kind::Allocate,
+            ChangeKind::Free => Kind::Free,
+            ChangeKind::Refused => Kind::Refused,
+        };
+        record(out, kind, |payload| {
+            number(payload, past.space.into());
+            number(payload, past.sequence);
+            number(payload, past.address.0);
+            number(payload, past.size.0);
+            number(payload, past.record.spec.into());
+            number(payload, origin.stack.0.into());
+            number(payload, origin.thread.into());
+            number(payload, origin.time.0);
+            text(payload, origin.entry);
+        });
+    }
+
+    /// How full a space is.
+    pub fn usage(&self, usage: &Usage, out: &mut Vec<u8>) {
+        record(out, Kind::Usage, |payload| {
+            number(payload, usage.space.into());
+            number(payload, usage.in_use.0);
+            number(payload, usage.peak.0);
+            number(payload, usage.allocations);
+            number(payload, usage.largest_hole.0);
+        });
+    }
+
+    fn spec(&mut self, spec: &ArraySpec, out: &mut Vec<u8>) {
+        if !self.specs.insert(spec.number) {
+            return;
+        }
+        record(out, Kind::Spec, |payload| {
+            number(payload, spec.number.into());
+            text(payload, spec.dtype.name());
+            number(payload, to_u64(spec.dims.len()));
+            spec.dims.iter().for_each(|&dim| number(payload, dim));
+            text(payload, &spec.layout.to_string());
+            number(payload, spec.logical.0);
+            number(payload, spec.padded.0);
+        });
+    }
+
+    /// Defines the nodes of a stack that are new, outermost first.
+    fn stack(&mut self, stack: StackId, names: &Names<'_>, out: &mut Vec<u8>) {
+        let mut new = Vec::new();
+        let mut node = stack;
+        while node != StackId::EMPTY && self.stacks.insert(node) {
+            let Some((frame, caller)) = names.stacks.node(node) else { break };
+            new.push((node, frame, caller));
+            node = caller;
+        }
+        for (node, frame, caller) in new.into_iter().rev() {
+            self.frame(frame, node == stack, names, out);
+            record(out, Kind::Stack, |payload| {
+                number(payload, node.0.into());
+                number(payload, caller.0.into());
+                number(payload, frame.0);
+            });
+        }
+    }
+
+    fn frame(&mut self, frame: Frame, innermost: bool, names: &Names<'_>, out: &mut Vec<u8>) {
+        if !self.frames.insert(frame) {
+            return;
+        }
+        let mut texts: Vec<FrameText> = Vec::new();
+        names.frame(frame, innermost, &mut texts);
+        record(out, Kind::Frame, |payload| {
+            number(payload, frame.0);
+            number(payload, to_u64(texts.len()));
+            for part in &texts {
+                number(payload, u64::from(part.python));
+                text(payload, &part.function);
+                text(payload, &part.file);
+                number(payload, part.line.into());
+                text(payload, &part.module);
+            }
+        });
+    }
+}
+
+/// Kind, length of the payload in 4 bytes, payload.
+fn record(out: &mut Vec<u8>, kind: Kind, fill: impl FnOnce(&mut Vec<u8>)) {
+    out.push(kind as u8);
+    let length_at = out.len();
+    out.extend_from_slice(&[0; 4]);
+    fill(out);
+    let length = u32::try_from(out.len() - length_at - 4).unwrap_or(u32::MAX);
+    out[length_at..length_at + 4].copy_from_slice(&length.to_le_bytes());
+}
+
+/// Seven bits a byte, lowest first, the top bit set on all but the last.
+fn number(out: &mut Vec<u8>, mut n: u64) {
+    while n >= 0x80 {
+        out.push(n.to_le_bytes()[0] | 0x80);
+        n >>= 7;
+    }
+    out.push(n.to_le_bytes()[0]);
+}
+
+/// Length and UTF-8.
+fn text(out: &mut Vec<u8>, text: &str) {
+    number(out, to_u64(text.len()));
+    out.extend_from_slice(text.as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_take_seven_bits_a_byte() {
+        let mut out = Vec::new();
+        [0, 0x7f, 0x80, u64::MAX].iter().for_each(|&n| number(&mut out, n));
+        assert_eq!(out[..4], [0, 0x7f, 0x80, 0x01]);
+        assert_eq!(out.len(), 4 + 10);
+    }
+
+    #[test]
+    fn a_record_is_kind_length_payload() {
+        let mut out = Vec::new();
+        Encoder::default()
+            .usage(&Usage { space: 3, in_use: Bytes(200), ..Usage::default() }, &mut out);
+        assert_eq!(out, [9, 6, 0, 0, 0, 3, 0xc8, 0x01, 0, 0, 0]);
+    }
+}

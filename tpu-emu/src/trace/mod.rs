@@ -1,0 +1,72 @@
+//! The record of every change in memory: what it is, how it is encoded, how it reads as text.
+//!
+//! This module knows no writer: files and streams belong to the host.
+use crate::ledger::Past;
+use crate::origin::{Frame, FrameText, StackId, StackSource, Stacks};
+use crate::tensor::ArraySpec;
+use std::fmt;
+
+mod encode;
+mod text;
+
+pub use encode::{Encoder, FORMAT_MAJOR, FORMAT_MINOR, Header, MAGIC, SpaceInfo, Usage};
+pub use text::{change_text, stack_text};
+
+/// What happened to a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChangeKind {
+    /// It was taken.
+    Allocate,
+    /// It was given back.
+    Free,
+    /// There was no room for it; the address means nothing.
+    Refused,
+}
+
+/// A change, with the description of the array.
+#[derive(Debug, Clone, Copy)]
+pub struct Change<'a> {
+    /// The change itself.
+    pub past: Past,
+    /// What lies in the block.
+    pub spec: &'a ArraySpec,
+}
+
+/// Where a machine's changes go, one call each, on the thread that made the change.
+pub trait Sink: Send + Sync + fmt::Debug {
+    /// Hears of the machine, once, before its first change.
+    fn start(&self, topology: &str, spaces: &[SpaceInfo]);
+
+    /// Takes one change. Called with no lock of the machine held.
+    fn change(&self, change: &Change<'_>, names: &Names<'_>);
+}
+
+/// Turns stack numbers into frames and words.
+#[derive(Debug, Clone, Copy)]
+pub struct Names<'a> {
+    /// The interned stacks.
+    pub stacks: &'a Stacks,
+    /// Who captured their frames.
+    pub source: &'a dyn StackSource,
+}
+
+impl Names<'_> {
+    /// The frames of a stack in words, innermost first.
+    pub fn stack(&self, id: StackId) -> Vec<FrameText> {
+        let mut texts = Vec::new();
+        for (depth, frame) in self.stacks.frames(id).into_iter().enumerate() {
+            self.frame(frame, depth == 0, &mut texts);
+        }
+        texts
+    }
+
+    /// Appends a frame in words. What was inlined into the innermost function of a stack is the
+    /// record keeping itself, and is left out.
+    fn frame(&self, frame: Frame, innermost: bool, texts: &mut Vec<FrameText>) {
+        let first = texts.len();
+        self.source.describe(frame, texts);
+        if innermost && texts.len() > first + 1 {
+            texts.drain(first..texts.len() - 1);
+        }
+    }
+}
