@@ -1,44 +1,34 @@
 //! The free ranges of one space: best fit and coalescing. It knows addresses, no memory.
 use super::pages::{PAGE, Span};
 use crate::units::{Bytes, DevAddr};
-use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A hole in the order of best fit: by size, then by address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Fit {
-    size: Bytes,
-    start: DevAddr,
-}
+/// A hole in the order of best fit: its size above its address in one number, so that a
+/// comparison has no branch. Comparisons are most of a search's time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Fit(u128);
 
 impl Fit {
-    const fn of(hole: Span) -> Self {
-        Self { size: hole.size(), start: hole.start }
+    fn new(size: Bytes, start: DevAddr) -> Self {
+        Self(u128::from(size.0) << 64 | u128::from(start.0))
     }
 
-    const fn at_least(size: Bytes) -> Self {
-        Self { size, start: DevAddr(0) }
+    fn of(hole: Span) -> Self {
+        Self::new(hole.size(), hole.start)
     }
 
+    fn at_least(size: Bytes) -> Self {
+        Self::new(size, DevAddr(0))
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "64 bits are left after the shift")]
+    const fn size(self) -> Bytes {
+        Bytes((self.0 >> 64) as u64)
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "the low 64 bits are the address")]
     const fn span(self) -> Span {
-        Span::new(self.start, self.size)
-    }
-
-    /// Both numbers as one, so that a comparison has no branch: it is most of a search's time.
-    fn key(self) -> u128 {
-        u128::from(self.size.0) << 64 | u128::from(self.start.0)
-    }
-}
-
-impl Ord for Fit {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.key().cmp(&other.key())
-    }
-}
-
-impl PartialOrd for Fit {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
+        Span::new(DevAddr(self.0 as u64), self.size())
     }
 }
 
@@ -69,7 +59,7 @@ impl Holes {
         let &fit = self.by_size.range(Fit::at_least(size)..).next()?;
         let hole = fit.span();
         self.by_size.remove(&fit);
-        if fit.size == size {
+        if fit.size() == size {
             self.by_end.remove(&hole.end);
         } else {
             let rest = Span { start: hole.start.offset(size), end: hole.end };
@@ -123,7 +113,7 @@ impl Holes {
 
     /// The largest hole, zero if there is none.
     pub(super) fn largest(&self) -> Bytes {
-        self.by_size.last().map_or(Bytes::ZERO, |fit| fit.size)
+        self.by_size.last().map_or(Bytes::ZERO, |fit| fit.size())
     }
 }
 
