@@ -21,7 +21,6 @@ impl Fit {
         Self::new(size, DevAddr(0))
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "64 bits are left after the shift")]
     const fn size(self) -> Bytes {
         Bytes((self.0 >> 64) as u64)
     }
