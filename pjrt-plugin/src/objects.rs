@@ -67,8 +67,7 @@ impl<F: Face, D: Default> Objects<F, D> {
     pub(crate) fn publish<T>(&'static self, id: Id<T>) -> Result<*mut F> {
         let index = self.take_place()?;
         let chunk = self.chunks[index / IN_A_CHUNK].get_or_init(|| {
-            let empty =
-                || Object { face: F::FACE, id: AtomicU64::new(0), data: D::default() };
+            let empty = || Object { face: F::FACE, id: AtomicU64::new(0), data: D::default() };
             (0..IN_A_CHUNK).map(|_| empty()).collect()
         });
         let object = &chunk[index % IN_A_CHUNK];
@@ -82,7 +81,8 @@ impl<F: Face, D: Default> Objects<F, D> {
             free.fresh += 1;
             return Ok(free.fresh - 1);
         }
-        let full = || Error::Host(format!("more than {} objects: {}", IN_A_CHUNK * CHUNKS, F::KIND));
+        let full =
+            || Error::Host(format!("more than {} objects: {}", IN_A_CHUNK * CHUNKS, F::KIND));
         free.again.pop_front().ok_or_else(full)
     }
 

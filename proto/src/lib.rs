@@ -7,6 +7,7 @@ pub use prost::{DecodeError, Message};
 
 /// Messages of XLA: ABI versions, shapes.
 pub mod xla {
+    #![expect(missing_docs, reason = "the names of element types say what they are")]
     include!("generated/xla.rs");
 }
 

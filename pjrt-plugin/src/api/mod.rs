@@ -15,7 +15,7 @@ mod event;
 mod execute_context;
 mod memory;
 mod plugin;
-mod topology;
+pub(crate) mod topology;
 
 /// How far a function is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
