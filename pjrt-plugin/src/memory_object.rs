@@ -94,7 +94,7 @@ fn destroy(entry: UserData) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::AtomicUsize;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     static DESTROYED: AtomicUsize = AtomicUsize::new(0);
 

@@ -36,9 +36,11 @@ unsafe impl<F: Face, D: Send> Send for Object<F, D> {}
 // SAFETY: as above; the rest is synchronised, or says so by `D: Sync`.
 unsafe impl<F: Face, D: Sync> Sync for Object<F, D> {}
 
+type Chunk<F, D> = Box<[Object<F, D>]>;
+
 /// All objects of a kind. `D` is what is kept at the address itself.
 pub(crate) struct Objects<F: 'static, D: 'static> {
-    chunks: [OnceLock<Box<[Object<F, D>]>>; CHUNKS],
+    chunks: [OnceLock<Chunk<F, D>>; CHUNKS],
     /// Free places: those given back, oldest first, and the first never used.
     free: Mutex<Free>,
 }

@@ -5,6 +5,7 @@ mod abi_version;
 mod host_memory_allocator;
 mod layouts;
 mod memory_descriptions;
+mod raw_buffer;
 mod shardings;
 mod tpu_topology;
 
@@ -15,6 +16,7 @@ pub(crate) fn chain() -> *mut PJRT_Extension_Base {
         layouts::extension,
         memory_descriptions::extension,
         tpu_topology::extension,
+        raw_buffer::extension,
         shardings::extension,
         abi_version::extension,
         host_memory_allocator::extension,
