@@ -15,7 +15,7 @@ mod event;
 mod execute_context;
 mod memory;
 mod plugin;
-mod topology;
+pub(crate) mod topology;
 
 /// How far a function is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -336,7 +336,8 @@ pjrt_api! {
     PJRT_Executable_ParameterMemoryKinds => missing(PJRT_Executable_ParameterMemoryKinds_Args),
     PJRT_Device_ClearMemoryStats =>
         call(device::clear_memory_stats, PJRT_Device_ClearMemoryStats_Args, device),
-    PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace => missing(PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace_Args),
+    PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace =>
+        call(topology::shape::canonical, PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace_Args, serialized_shape_deleter),
     PJRT_TopologyDescription_GetMemorySpaceKindIds =>
         call(topology::memory_space_kind_ids, PJRT_TopologyDescription_GetMemorySpaceKindIds_Args, num_memory_space_kind_ids),
 }
