@@ -15,8 +15,9 @@ use std::ffi::c_void;
 use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use tpu_emu::entry::{self, Function};
 use tpu_emu::units::{Bytes, to_u64, to_usize};
-use tpu_emu::{Buffer, Error, Id, MemoryKind, Result, Table as Handles, entry};
+use tpu_emu::{Buffer, Error, Id, MemoryKind, Result, Table as Handles};
 
 /// A claim on bytes of a buffer.
 #[derive(Debug)]
@@ -152,7 +153,7 @@ pub(super) fn release(handle: *const PJRT_RawBuffer) -> Result<()> {
     Ok(())
 }
 
-fn status(function: &'static str, body: impl FnOnce() -> Result<()>) -> *mut PJRT_Error {
+fn status(function: Function, body: impl FnOnce() -> Result<()>) -> *mut PJRT_Error {
     match entry::enter(function, body) {
         Ok(()) => ptr::null_mut(),
         Err(error) => give_error(function, &error),
@@ -161,40 +162,40 @@ fn status(function: &'static str, body: impl FnOnce() -> Result<()>) -> *mut PJR
 
 /// The table's functions without a status change nothing for a stale pointer, and answer zero.
 extern "C" fn inc_ref(handle: *mut PJRT_RawBuffer) {
-    let added = entry::enter("PJRT_RawBuffer::inc_ref", || {
+    let added = entry::enter(&"PJRT_RawBuffer::inc_ref", || {
         raw(handle).map(|raw| raw.references.fetch_add(1, Ordering::AcqRel))
     });
     drop(added);
 }
 
 extern "C" fn dec_ref(handle: *mut PJRT_RawBuffer) {
-    drop(entry::enter("PJRT_RawBuffer::dec_ref", || release(handle)));
+    drop(entry::enter(&"PJRT_RawBuffer::dec_ref", || release(handle)));
 }
 
 extern "C" fn get_on_device_size_in_bytes(handle: *const PJRT_RawBuffer) -> usize {
     let size = || Ok(to_usize(raw(handle)?.size.0));
-    entry::enter("PJRT_RawBuffer::get_on_device_size_in_bytes", size).unwrap_or(0)
+    entry::enter(&"PJRT_RawBuffer::get_on_device_size_in_bytes", size).unwrap_or(0)
 }
 
 extern "C" fn get_memory_space(handle: *const PJRT_RawBuffer) -> *mut PJRT_Memory {
     let memory = || Ok(ptr::without_provenance_mut(raw(handle)?.memory));
-    entry::enter("PJRT_RawBuffer::get_memory_space", memory).unwrap_or(ptr::null_mut())
+    entry::enter(&"PJRT_RawBuffer::get_memory_space", memory).unwrap_or(ptr::null_mut())
 }
 
 extern "C" fn get_host_pointer(handle: *const PJRT_RawBuffer) -> *mut c_void {
     let pointer = || raw(handle)?.host_pointer();
-    entry::enter("PJRT_RawBuffer::get_host_pointer", pointer).unwrap_or(ptr::null_mut()).cast()
+    entry::enter(&"PJRT_RawBuffer::get_host_pointer", pointer).unwrap_or(ptr::null_mut()).cast()
 }
 
 extern "C" fn opaque_device_memory_data_pointer(handle: *const PJRT_RawBuffer) -> *mut c_void {
-    let name = "PJRT_RawBuffer::opaque_device_memory_data_pointer";
+    let name = &"PJRT_RawBuffer::opaque_device_memory_data_pointer";
     let pointer = || raw(handle)?.data_pointer();
     entry::enter(name, pointer).unwrap_or(ptr::null_mut()).cast()
 }
 
 extern "C" fn is_mutable(handle: *const PJRT_RawBuffer) -> u8 {
     let mutable = || raw(handle).map(|_| 1);
-    entry::enter("PJRT_RawBuffer::is_mutable", mutable).unwrap_or(0)
+    entry::enter(&"PJRT_RawBuffer::is_mutable", mutable).unwrap_or(0)
 }
 
 unsafe extern "C" fn slice(
@@ -205,7 +206,7 @@ unsafe extern "C" fn slice(
 ) -> *mut PJRT_Error {
     // SAFETY: the caller passes a place for the result.
     let caller = unsafe { Caller::new() };
-    status("PJRT_RawBuffer::slice", || {
+    status(&"PJRT_RawBuffer::slice", || {
         let part = raw(handle)?.slice(offset, slice_size)?;
         // A null place is told before there is something to lose.
         caller.write(sliced_buffer, ptr::null_mut(), "sliced_buffer")?;
@@ -221,7 +222,7 @@ extern "C" fn copy_raw_host_to_device_and_return_event(
     _: *mut PJRT_DeviceEventVector,
     _: *mut PJRT_DeviceEvent,
 ) -> *mut PJRT_Error {
-    refuse("PJRT_RawBuffer::copy_raw_host_to_device_and_return_event")
+    refuse(&"PJRT_RawBuffer::copy_raw_host_to_device_and_return_event")
 }
 
 extern "C" fn copy_raw_device_to_host_and_return_event(
@@ -232,25 +233,25 @@ extern "C" fn copy_raw_device_to_host_and_return_event(
     _: *mut PJRT_DeviceEventVector,
     _: *mut PJRT_DeviceEvent,
 ) -> *mut PJRT_Error {
-    refuse("PJRT_RawBuffer::copy_raw_device_to_host_and_return_event")
+    refuse(&"PJRT_RawBuffer::copy_raw_device_to_host_and_return_event")
 }
 
 extern "C" fn make_allocation_ready_event(
     _: *mut PJRT_RawBuffer,
     _: *mut PJRT_DeviceEvent,
 ) -> *mut PJRT_Error {
-    refuse("PJRT_RawBuffer::make_allocation_ready_event")
+    refuse(&"PJRT_RawBuffer::make_allocation_ready_event")
 }
 
 extern "C" fn get_raw_buffer_async_value(
     _: *mut PJRT_RawBuffer,
     _: *mut PJRT_DeviceEvent,
 ) -> *mut PJRT_Error {
-    refuse("PJRT_RawBuffer::get_raw_buffer_async_value")
+    refuse(&"PJRT_RawBuffer::get_raw_buffer_async_value")
 }
 
 /// There are no device events here, so whatever takes or gives one is not done.
-fn refuse(function: &'static str) -> *mut PJRT_Error {
+fn refuse(function: Function) -> *mut PJRT_Error {
     status(function, || not_done(function))
 }
 
@@ -264,7 +265,7 @@ unsafe extern "C" fn schedule_copy_to(
     allocation_event_callback: Option<unsafe extern "C" fn(*mut PJRT_Error, *mut c_void)>,
     allocation_event_user_data: *mut c_void,
 ) {
-    let function = "PJRT_RawBuffer::schedule_copy_to";
+    let function = &"PJRT_RawBuffer::schedule_copy_to";
     for promise in [definition_event_promise, src_usage_event_promise] {
         // SAFETY: the caller passes null or live promises.
         unsafe { break_promise(promise, function) };
@@ -277,7 +278,7 @@ unsafe extern "C" fn schedule_copy_to(
 
 /// # Safety
 /// `promise` is null, or live and begins with its table.
-unsafe fn break_promise(promise: *mut PJRT_DeviceEventPromise, function: &'static str) {
+unsafe fn break_promise(promise: *mut PJRT_DeviceEventPromise, function: Function) {
     if promise.is_null() {
         return;
     }
