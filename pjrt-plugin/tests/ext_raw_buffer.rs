@@ -5,7 +5,7 @@
 mod ext;
 
 use ext::{
-    Failure, INVALID_ARGUMENT, NOT_FOUND, UNIMPLEMENTED, api, args, buffer, call, client,
+    Failure, INVALID_ARGUMENT, STALE, UNIMPLEMENTED, api, args, buffer, call, client,
     destroy_buffer, destroy_client, extension, give, memories, refuses_what_is_missing, wait,
 };
 use pjrt_tpu_emu::sys::{
@@ -117,7 +117,7 @@ fn the_bytes_outlive_the_buffer() {
     call(api().PJRT_Buffer_Delete, &raw mut delete).unwrap();
     assert_eq!(alias(buffer).unwrap_err().0, INVALID_ARGUMENT, "deleted");
     destroy_buffer(buffer);
-    assert_eq!(alias(buffer).unwrap_err().0, NOT_FOUND);
+    assert_eq!(alias(buffer).unwrap_err().0, STALE);
     let other = self::buffer(client, memories(client)[0], &[9.0, 9.0]);
     assert_eq!(get(raw, 0), Ok([5.0, 6.0]));
     destroy(raw).unwrap();
@@ -157,8 +157,8 @@ fn a_raw_buffer_dies_with_its_last_reference() {
     assert!(size(raw).is_ok());
     // SAFETY: as above.
     unsafe { of.dec_ref.unwrap()(raw) };
-    assert_eq!(size(raw).unwrap_err().0, NOT_FOUND);
-    assert_eq!(destroy(raw).unwrap_err().0, NOT_FOUND);
+    assert_eq!(size(raw).unwrap_err().0, STALE);
+    assert_eq!(destroy(raw).unwrap_err().0, STALE);
     // SAFETY: the address of a dead one, which never leads nowhere.
     unsafe {
         of.inc_ref.unwrap()(raw);
@@ -169,7 +169,7 @@ fn a_raw_buffer_dies_with_its_last_reference() {
         assert!(of.opaque_device_memory_data_pointer.unwrap()(raw).is_null());
         assert_eq!(of.is_mutable.unwrap()(raw), 0);
         let error = of.slice.unwrap()(raw, 0, 0, null_mut());
-        assert_eq!(give(error).unwrap_err().0, NOT_FOUND);
+        assert_eq!(give(error).unwrap_err().0, STALE);
     }
     destroy_buffer(buffer);
     destroy_client(client);
