@@ -5,7 +5,7 @@
 mod ext;
 
 use ext::{
-    FAILED_PRECONDITION, Failure, INVALID_ARGUMENT, NOT_FOUND, UNIMPLEMENTED, args, bytes, call,
+    FAILED_PRECONDITION, Failure, INVALID_ARGUMENT, STALE, UNIMPLEMENTED, args, bytes, call,
     client, destroy_client, extension, refuses_what_is_missing,
 };
 use pjrt_tpu_emu::sys::{
@@ -158,15 +158,15 @@ fn bytes_that_are_no_message_are_refused() {
 fn a_version_dies_once() {
     let ours = of_client();
     destroy_runtime(ours).unwrap();
-    assert_eq!(destroy_runtime(ours).unwrap_err().0, NOT_FOUND);
-    assert_eq!(runtime_to_proto(ours).unwrap_err().0, NOT_FOUND);
-    assert_eq!(with_runtime(ours, ours).unwrap_err().0, NOT_FOUND);
+    assert_eq!(destroy_runtime(ours).unwrap_err().0, STALE);
+    assert_eq!(runtime_to_proto(ours).unwrap_err().0, STALE);
+    assert_eq!(with_runtime(ours, ours).unwrap_err().0, STALE);
     let version = executable(b"").unwrap();
-    assert_eq!(with_executable(ours, version).unwrap_err().0, NOT_FOUND);
+    assert_eq!(with_executable(ours, version).unwrap_err().0, STALE);
     destroy_executable(version).unwrap();
-    assert_eq!(destroy_executable(version).unwrap_err().0, NOT_FOUND);
+    assert_eq!(destroy_executable(version).unwrap_err().0, STALE);
     let crossed = of_client();
-    assert_eq!(destroy_executable(crossed.cast()).unwrap_err().0, NOT_FOUND);
+    assert_eq!(destroy_executable(crossed.cast()).unwrap_err().0, STALE);
     destroy_runtime(crossed).unwrap();
 }
 

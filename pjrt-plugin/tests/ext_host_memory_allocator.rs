@@ -4,7 +4,7 @@
 mod ext;
 
 use ext::{
-    Failure, INVALID_ARGUMENT, NOT_FOUND, args, call, client, destroy_client, extension,
+    Failure, INVALID_ARGUMENT, STALE, args, call, client, destroy_client, extension,
     refuses_what_is_missing,
 };
 use pjrt_tpu_emu::sys::{
@@ -62,5 +62,5 @@ fn a_client_is_needed() {
     refuses_what_is_missing(table().allocate);
     let stale = client();
     destroy_client(stale);
-    assert_eq!(allocate(stale, 1, -1).unwrap_err().0, NOT_FOUND);
+    assert_eq!(allocate(stale, 1, -1).unwrap_err().0, STALE);
 }

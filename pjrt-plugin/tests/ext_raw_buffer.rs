@@ -5,16 +5,20 @@
 mod ext;
 
 use ext::{
-    Failure, INVALID_ARGUMENT, NOT_FOUND, UNIMPLEMENTED, api, args, buffer, call, client,
+    Failure, INVALID_ARGUMENT, STALE, UNIMPLEMENTED, api, args, buffer, call, client,
     destroy_buffer, destroy_client, extension, give, memories, refuses_what_is_missing, wait,
 };
 use pjrt_tpu_emu::sys::{
-    PJRT_Buffer, PJRT_Buffer_Delete_Args, PJRT_Buffer_OnDeviceSizeInBytes_Args, PJRT_Error,
-    PJRT_Extension_Type, PJRT_RawBuffer, PJRT_RawBuffer_CopyRawDeviceToHost_Args,
+    PJRT_AsyncHostToDeviceTransferManager_Destroy_Args,
+    PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer_Args,
+    PJRT_AsyncHostToDeviceTransferManager_TransferData_Args, PJRT_Buffer, PJRT_Buffer_Delete_Args,
+    PJRT_Buffer_OnDeviceSizeInBytes_Args, PJRT_Buffer_Type,
+    PJRT_Client_CreateBuffersForAsyncHostToDevice_Args, PJRT_Error, PJRT_Extension_Type,
+    PJRT_RawBuffer, PJRT_RawBuffer_CopyRawDeviceToHost_Args,
     PJRT_RawBuffer_CopyRawHostToDevice_Args, PJRT_RawBuffer_CreateRawAliasOfBuffer_Args,
     PJRT_RawBuffer_Destroy_Args, PJRT_RawBuffer_Extension, PJRT_RawBuffer_FunctionTable,
     PJRT_RawBuffer_GetHostPointer_Args, PJRT_RawBuffer_GetMemorySpace_Args,
-    PJRT_RawBuffer_GetOnDeviceSizeInBytes_Args,
+    PJRT_RawBuffer_GetOnDeviceSizeInBytes_Args, PJRT_ShapeSpec,
 };
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
@@ -108,6 +112,47 @@ fn nothing_outside_of_the_bytes_is_reached() {
 }
 
 #[test]
+fn a_write_waits_for_the_bytes_that_are_on_their_way() {
+    let client = client();
+    let dims = [2];
+    let mut shape: PJRT_ShapeSpec = args();
+    (shape.dims, shape.num_dims) = (dims.as_ptr(), 1);
+    shape.element_type = PJRT_Buffer_Type::PJRT_Buffer_Type_F32;
+    let mut begin: PJRT_Client_CreateBuffersForAsyncHostToDevice_Args = args();
+    (begin.client, begin.memory) = (client, memories(client)[0]);
+    (begin.shape_specs, begin.num_shape_specs) = (&raw mut shape, 1);
+    call(api().PJRT_Client_CreateBuffersForAsyncHostToDevice, &raw mut begin).unwrap();
+    let mut retrieve: PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer_Args = args();
+    retrieve.transfer_manager = begin.transfer_manager;
+    let function = api().PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer;
+    call(function, &raw mut retrieve).unwrap();
+    let raw = alias(retrieve.buffer_out).unwrap();
+
+    let mut late: PJRT_RawBuffer_CopyRawHostToDevice_Args = args();
+    let mut value = 9.0_f32;
+    (late.buffer, late.src, late.transfer_size) = (raw, (&raw const value).cast(), 4);
+    call(table().PJRT_RawBuffer_CopyRawHostToDevice, &raw mut late).unwrap();
+    value = 0.0;
+    let data = [value, 2.0];
+    let mut transfer: PJRT_AsyncHostToDeviceTransferManager_TransferData_Args = args();
+    transfer.transfer_manager = begin.transfer_manager;
+    (transfer.data, transfer.transfer_size) = (data.as_ptr().cast(), 8);
+    transfer.is_last_transfer = 1;
+    let function = api().PJRT_AsyncHostToDeviceTransferManager_TransferData;
+    call(function, &raw mut transfer).unwrap();
+    wait(transfer.done_with_h2d_transfer).unwrap();
+    wait(late.event).unwrap();
+
+    assert_eq!(get(raw, 0), Ok([9.0, 2.0]));
+    destroy(raw).unwrap();
+    destroy_buffer(retrieve.buffer_out);
+    let mut end: PJRT_AsyncHostToDeviceTransferManager_Destroy_Args = args();
+    end.transfer_manager = begin.transfer_manager;
+    call(api().PJRT_AsyncHostToDeviceTransferManager_Destroy, &raw mut end).unwrap();
+    destroy_client(client);
+}
+
+#[test]
 fn the_bytes_outlive_the_buffer() {
     let client = client();
     let buffer = buffer(client, memories(client)[0], &[5.0, 6.0]);
@@ -117,7 +162,7 @@ fn the_bytes_outlive_the_buffer() {
     call(api().PJRT_Buffer_Delete, &raw mut delete).unwrap();
     assert_eq!(alias(buffer).unwrap_err().0, INVALID_ARGUMENT, "deleted");
     destroy_buffer(buffer);
-    assert_eq!(alias(buffer).unwrap_err().0, NOT_FOUND);
+    assert_eq!(alias(buffer).unwrap_err().0, STALE);
     let other = self::buffer(client, memories(client)[0], &[9.0, 9.0]);
     assert_eq!(get(raw, 0), Ok([5.0, 6.0]));
     destroy(raw).unwrap();
@@ -157,8 +202,8 @@ fn a_raw_buffer_dies_with_its_last_reference() {
     assert!(size(raw).is_ok());
     // SAFETY: as above.
     unsafe { of.dec_ref.unwrap()(raw) };
-    assert_eq!(size(raw).unwrap_err().0, NOT_FOUND);
-    assert_eq!(destroy(raw).unwrap_err().0, NOT_FOUND);
+    assert_eq!(size(raw).unwrap_err().0, STALE);
+    assert_eq!(destroy(raw).unwrap_err().0, STALE);
     // SAFETY: the address of a dead one, which never leads nowhere.
     unsafe {
         of.inc_ref.unwrap()(raw);
@@ -169,7 +214,7 @@ fn a_raw_buffer_dies_with_its_last_reference() {
         assert!(of.opaque_device_memory_data_pointer.unwrap()(raw).is_null());
         assert_eq!(of.is_mutable.unwrap()(raw), 0);
         let error = of.slice.unwrap()(raw, 0, 0, null_mut());
-        assert_eq!(give(error).unwrap_err().0, NOT_FOUND);
+        assert_eq!(give(error).unwrap_err().0, STALE);
     }
     destroy_buffer(buffer);
     destroy_client(client);

@@ -5,7 +5,7 @@
 mod ext;
 
 use ext::{
-    INVALID_ARGUMENT, NOT_FOUND, UNIMPLEMENTED, Value, api, args, bytes, call, extension,
+    INVALID_ARGUMENT, NOT_FOUND, STALE, UNIMPLEMENTED, Value, api, args, bytes, call, extension,
     refuses_what_is_missing, topology,
 };
 use pjrt_tpu_emu::sys;
@@ -178,7 +178,9 @@ fn a_topology_that_is_gone_is_told() {
     let gone = topology("v5e:2x2", &[]);
     destroy(gone);
     let count = ask!(chip_count, PJRT_TpuTopology_ChipCount_Args { topology: gone }, chip_count);
-    assert_eq!(count.unwrap_err().0, NOT_FOUND);
+    let (code, message) = count.unwrap_err();
+    assert_eq!(code, STALE);
+    assert!(message.contains("is stale"), "{message}");
 }
 
 #[test]

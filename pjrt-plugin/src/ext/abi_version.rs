@@ -235,3 +235,14 @@ fn executable_from_proto(
 fn unread(size: usize, why: &DecodeError) -> Error {
     Error::bad(format!("{size} bytes that are no ABI version: {why}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Source: the farmhash library.
+    #[test]
+    fn the_platform_is_known_by_its_fingerprint() {
+        assert_eq!(PLATFORM, 0x83d7_1adb_a779_68aa);
+    }
+}

@@ -23,6 +23,8 @@ pub type Function<A> = Option<unsafe extern "C" fn(*mut A) -> *mut PJRT_Error>;
 pub const INVALID_ARGUMENT: u32 = 3;
 pub const FAILED_PRECONDITION: u32 = 9;
 pub const NOT_FOUND: u32 = 5;
+/// What a stale handle gives: it is an argument that is wrong.
+pub const STALE: u32 = INVALID_ARGUMENT;
 pub const UNIMPLEMENTED: u32 = 12;
 
 pub fn api() -> &'static PJRT_Api {
