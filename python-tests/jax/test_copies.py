@@ -21,6 +21,7 @@ def spaces_in_use() -> dict[str, int]:
 
 @pytest.fixture(autouse=True)
 def nothing_before_and_after():
+    jax.devices()
     assert spaces_in_use() == {}
     yield
     assert spaces_in_use() == {}

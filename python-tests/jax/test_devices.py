@@ -54,7 +54,7 @@ def test_an_unknown_memory_kind_is_refused_with_the_known_ones():
     ("topology", "kind", "count"),
     [
         ("v2:2x2", "TPU v2", 8),
-        ("v4:2x2x1", "TPU v4", 4),
+        ("v4:2x2x1", "TPU v4", 8),
         ("v5p:2x2x1", "TPU v5", 4),
         ("v6e:1x1", "TPU v6 lite", 1),
     ],
@@ -94,7 +94,7 @@ def test_a_topology_can_be_described_without_its_devices(name, kind, coords):
 def test_a_topology_without_a_meaning_is_refused_by_name():
     from jax.experimental import topologies  # noqa: PLC0415 (it is slow to import)
 
-    with pytest.raises(Exception, match="v99:2x2"):
+    with pytest.raises(Exception, match="TPU v99"):
         topologies.get_topology_desc("v99:2x2", platform="tpu")
 
 
