@@ -115,9 +115,9 @@ impl Emulator {
         dims: &[i64],
         layout: LayoutRequest,
     ) -> Result<Arc<ArraySpec>> {
-        let dims: Option<Vec<u64>> = dims.iter().map(|&dim| u64::try_from(dim).ok()).collect();
-        match dims {
-            Some(dims) => self.specs().intern(dtype, &dims, layout),
+        let extents: Option<Vec<u64>> = dims.iter().map(|&dim| u64::try_from(dim).ok()).collect();
+        match extents {
+            Some(extents) => self.specs().intern(dtype, &extents, layout),
             None => Err(Error::bad(format!("negative dimension in {}{dims:?}", dtype.name()))),
         }
     }
