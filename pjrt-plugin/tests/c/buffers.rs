@@ -1,4 +1,5 @@
 //! Arrays to a device and back.
+// UNSAFETY: reads the member of a union that its type names.
 use super::{Client, Failure, call, list, wait};
 use pjrt_tpu_emu::sys::{
     PJRT_Buffer, PJRT_Buffer_MemoryLayout, PJRT_Buffer_MemoryLayout__bindgen_ty_1,
@@ -172,4 +173,18 @@ pub(crate) fn get_as(
 /// A null list, for arguments that take one.
 pub(crate) fn none<T>() -> *const T {
     null()
+}
+
+/// The order of the axes in a layout that the library gave out, and its tiles.
+pub(crate) fn tiles_of(layout: &PJRT_Buffer_MemoryLayout) -> (Vec<i64>, Vec<Vec<i64>>) {
+    assert_eq!(
+        layout.type_,
+        PJRT_Buffer_MemoryLayout_Type::PJRT_Buffer_MemoryLayout_Type_Tiled
+    );
+    // SAFETY: the type says that it is tiled.
+    let tiled = unsafe { layout.anon_1.tiled };
+    let sizes = list(tiled.tile_dim_sizes, tiled.num_tiles);
+    let mut extents = list(tiled.tile_dims, sizes.iter().sum()).into_iter();
+    let tiles = sizes.iter().map(|&size| extents.by_ref().take(size).collect()).collect();
+    (list(tiled.minor_to_major, tiled.minor_to_major_size), tiles)
 }
