@@ -49,12 +49,12 @@ fn the_function_keeps_the_contract() {
     let memory = client.hbm(0);
     let bytes = [1_u8; 4];
     contract!(PJRT_Client_BufferFromHostBuffer(client, buffer),
-        client: client.raw, memory: memory, type_: U8, dims: &raw const FOUR, num_dims: 1,
-        data: c::user_pointer(&bytes)
-        => |args| {
-            wait(args.done_with_host_buffer).unwrap();
-            destroy(args.buffer);
-        });
+    client: client.raw, memory: memory, type_: U8, dims: &raw const FOUR, num_dims: 1,
+    data: c::user_pointer(&bytes)
+    => |args| {
+        wait(args.done_with_host_buffer).unwrap();
+        destroy(args.buffer);
+    });
     contract!(PJRT_Client_CreateUninitializedBuffer(client, buffer),
         client: client.raw, memory: memory, shape_element_type: U8, shape_dims: &raw const FOUR,
         shape_num_dims: 1
@@ -124,10 +124,7 @@ fn arrays_longer_than_a_gathered_chunk_come_back() {
         destroy(buffer);
         let width = WIDTHS[number as usize];
         let step = i64::try_from(width).unwrap();
-        let columns = Array {
-            strides: &[step, 3 * step],
-            ..Array::dense(dtype, &dims, &bytes)
-        };
+        let columns = Array { strides: &[step, 3 * step], ..Array::dense(dtype, &dims, &bytes) };
         let buffer = columns.put(&client, client.hbm(0)).unwrap();
         let back = get(buffer).unwrap();
         let second_row = 100_003 * width;
@@ -230,8 +227,7 @@ fn the_layout_of_a_buffer_has_the_devices_tiles() {
     let buffer = Array::dense(F32, &[16, 256], &[0; 16384]).put(&client, client.hbm(0)).unwrap();
     assert_eq!(tiles(buffer), (vec![1, 0], vec![vec![8, 128]]));
     let mut again = call!(PJRT_Buffer_GetMemoryLayout, buffer: buffer).unwrap().layout;
-    let array =
-        Array { layout: &raw mut again, ..Array::dense(F32, &[16, 256], &[0; 16384]) };
+    let array = Array { layout: &raw mut again, ..Array::dense(F32, &[16, 256], &[0; 16384]) };
     let same = array.put(&client, client.hbm(0)).unwrap();
     assert_eq!(tiles(same), (vec![1, 0], vec![vec![8, 128]]));
     destroy(buffer);

@@ -53,12 +53,12 @@ fn every_function_keeps_the_contract() {
         client: raw, data: without_provenance_mut(4096), size: 64
         => |args| drop(call!(PJRT_Client_DmaUnmap, client: args.client, data: args.data)));
     contract!(PJRT_Client_DmaUnmap(client, data),
-        client: raw,
-        data: {
-            let data = without_provenance_mut(8192);
-            let _ = call!(PJRT_Client_DmaMap, client: raw, data: data, size: 64);
-            data
-        });
+    client: raw,
+    data: {
+        let data = without_provenance_mut(8192);
+        let _ = call!(PJRT_Client_DmaMap, client: raw, data: data, size: 64);
+        data
+    });
 }
 
 #[test]
@@ -72,8 +72,7 @@ fn a_client_is_the_tpu_of_process_zero_with_eight_devices() {
     assert!(version.starts_with("TFRT TPU v5 lite\nEmulated by tpu-emu "), "{version}");
 
     let addressable = call!(PJRT_Client_AddressableDevices, client: client.raw).unwrap();
-    let addressable =
-        list(addressable.addressable_devices, addressable.num_addressable_devices);
+    let addressable = list(addressable.addressable_devices, addressable.num_addressable_devices);
     assert_eq!(client.devices().len(), 8);
     assert_eq!(addressable, client.devices());
     let memories = call!(PJRT_Client_AddressableMemories, client: client.raw).unwrap();
@@ -109,10 +108,7 @@ fn a_device_that_is_not_there_is_refused_in_the_words_of_other_plugins() {
             client: client.raw, local_hardware_id: id)
         .unwrap_err();
         assert_eq!(failure.code, INVALID);
-        assert_eq!(
-            failure.message,
-            format!("No matching device found for local_hardware_id {id}")
-        );
+        assert_eq!(failure.message, format!("No matching device found for local_hardware_id {id}"));
     }
 }
 
@@ -246,8 +242,7 @@ fn news_of_other_processes_are_heard() {
 #[test]
 fn a_topology_of_a_client_ends_with_it() {
     let client = Client::new();
-    let topology =
-        call!(PJRT_Client_TopologyDescription, client: client.raw).unwrap().topology;
+    let topology = call!(PJRT_Client_TopologyDescription, client: client.raw).unwrap().topology;
     let answer = call!(PJRT_TopologyDescription_Destroy, topology: topology);
     assert_refused(answer, WRONG_STATE, &["belongs to a client"]);
     drop(client);

@@ -78,8 +78,7 @@ fn an_event_is_pending_until_it_is_set_and_then_over_for_good() {
 fn an_events_error_is_told_in_its_own_words_by_every_way() {
     for code in 1..=16 {
         let event = over(code, "lost the wire");
-        let failure =
-            Failure { code: PJRT_Error_Code(code), message: "lost the wire".to_owned() };
+        let failure = Failure { code: PJRT_Error_Code(code), message: "lost the wire".to_owned() };
         let (sender, receiver) = channel::<Result<(), Failure>>();
         let user_arg = user_pointer(&sender);
         call!(PJRT_Event_OnReady, event: event, callback: Some(tell), user_arg: user_arg).unwrap();

@@ -49,10 +49,10 @@ fn every_function_keeps_the_contract() {
     contract!(PJRT_TopologyDescription_GetDeviceDescriptions(topology, num_descriptions),
         topology: of);
     contract!(PJRT_TopologyDescription_Serialize(topology, serialized_topology_deleter),
-        topology: of => |args| {
-            // SAFETY: the deleter and its object are of one answer, used once.
-            unsafe { args.serialized_topology_deleter.unwrap()(args.serialized_topology) };
-        });
+    topology: of => |args| {
+        // SAFETY: the deleter and its object are of one answer, used once.
+        unsafe { args.serialized_topology_deleter.unwrap()(args.serialized_topology) };
+    });
     let bytes = serialize(of);
     contract!(PJRT_TopologyDescription_Deserialize(-, topology),
         serialized_topology: bytes.as_ptr().cast(), serialized_topology_size: bytes.len()
@@ -114,8 +114,7 @@ fn bytes_and_back_are_the_same_topology() {
 #[test]
 fn the_clients_topology_is_like_one_of_the_same_name() {
     let client = Client::new();
-    let of_client =
-        call!(PJRT_Client_TopologyDescription, client: client.raw).unwrap().topology;
+    let of_client = call!(PJRT_Client_TopologyDescription, client: client.raw).unwrap().topology;
     let back = deserialize(&serialize(of_client)).unwrap();
     assert_eq!(fingerprint(back), fingerprint(of_client));
     destroy(back);

@@ -177,10 +177,7 @@ pub(crate) fn none<T>() -> *const T {
 
 /// The order of the axes in a layout that the library gave out, and its tiles.
 pub(crate) fn tiles_of(layout: &PJRT_Buffer_MemoryLayout) -> (Vec<i64>, Vec<Vec<i64>>) {
-    assert_eq!(
-        layout.type_,
-        PJRT_Buffer_MemoryLayout_Type::PJRT_Buffer_MemoryLayout_Type_Tiled
-    );
+    assert_eq!(layout.type_, PJRT_Buffer_MemoryLayout_Type::PJRT_Buffer_MemoryLayout_Type_Tiled);
     // SAFETY: the type says that it is tiled.
     let tiled = unsafe { layout.anon_1.tiled };
     let sizes = list(tiled.tile_dim_sizes, tiled.num_tiles);

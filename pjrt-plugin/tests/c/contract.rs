@@ -137,11 +137,7 @@ fn release_later<A: Copy>(function: Function<A>, args: &A, release: &mut dyn FnM
 
 /// Calls with the first `size` bytes of a struct, and nothing readable of it behind them.
 /// Panics if a byte behind them was written.
-fn call_sized<A: Copy>(
-    function: Function<A>,
-    args: &A,
-    size: usize,
-) -> (Result<(), Failure>, A) {
+fn call_sized<A: Copy>(function: Function<A>, args: &A, size: usize) -> (Result<(), Failure>, A) {
     // A caller whose struct is shorter than a pointer still has its size to show.
     let given = size.max(size_of::<usize>());
     let room = given + NEWER;
