@@ -22,11 +22,10 @@ pub(super) fn is_ready(_: &Caller, args: &mut PJRT_Event_IsReady_Args) -> Result
 
 /// The event's own error, as this call's.
 pub(super) fn error(_: &Caller, args: &mut PJRT_Event_Error_Args) -> Result<()> {
-    let event = event(args.event)?;
-    let outcome = event.outcome().cloned();
-    verbatim(
-        outcome.unwrap_or_else(|| Err(Error::WrongState("the event is not ready yet".to_owned()))),
-    )
+    match event(args.event)?.outcome() {
+        Some(outcome) => verbatim(outcome.clone()),
+        None => Err(Error::WrongState("the event is not ready yet".to_owned())),
+    }
 }
 
 /// Blocks until it is over.
@@ -36,9 +35,9 @@ pub(super) fn wait(_: &Caller, args: &mut PJRT_Event_Await_Args) -> Result<()> {
 
 /// The error belongs to another call, whose name it carries; this call's would mislead.
 fn verbatim(outcome: Result<()>) -> Result<()> {
-    outcome.map_err(|error| match error {
-        Error::WrongState(_) => error,
-        _ => Error::Verbatim { code: error.code(), message: error.to_string().into() },
+    outcome.map_err(|error| {
+        let (code, message) = (error.code(), error.to_string().into());
+        Error::Verbatim { code, message }
     })
 }
 
