@@ -158,6 +158,18 @@ fn promised(client: &c::Client) -> pjrt_tpu_emu::sys::PJRT_Client_CreateAliasBuf
     .unwrap()
 }
 
+/// Otherwise a client could say that bytes are there which are not.
+#[test]
+fn only_the_clients_own_events_can_be_set() {
+    let client = c::Client::new();
+    let promise = promised(&client);
+    let ready = call!(PJRT_Buffer_ReadyEvent, buffer: promise.alias_buffer).unwrap().event;
+    assert_refused(set(ready, 0, ""), WRONG_STATE, &["none that PJRT_Event_Create made"]);
+    assert!(!is_ready(ready));
+    destroy(ready);
+    c::buffers::destroy(promise.alias_buffer);
+}
+
 #[test]
 fn a_destroyed_event_is_stale() {
     let event = pending();

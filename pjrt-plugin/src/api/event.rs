@@ -1,8 +1,8 @@
 //! Events.
-use crate::boundary::{Caller, UserPointer, id_of};
+use crate::boundary::{Caller, UserPointer, handle_of, id_of};
 use crate::callback;
 use crate::error;
-use crate::state::{EVENTS, event, give_event};
+use crate::state::{EVENTS, EventEntry, event};
 use crate::sys::{
     PJRT_Event_Await_Args, PJRT_Event_Create_Args, PJRT_Event_Destroy_Args, PJRT_Event_Error_Args,
     PJRT_Event_IsReady_Args, PJRT_Event_OnReady_Args, PJRT_Event_Set_Args,
@@ -54,15 +54,18 @@ pub(super) fn on_ready(_: &Caller, args: &mut PJRT_Event_OnReady_Args) -> Result
 
 /// An event that the client ends itself.
 pub(super) fn create(_: &Caller, args: &mut PJRT_Event_Create_Args) -> Result<()> {
-    args.event = give_event(Event::pending());
+    args.event = handle_of(EVENTS.insert(EventEntry { event: Event::pending(), of_client: true }));
     Ok(())
 }
 
-/// Ends an event, well or badly.
+/// Ends an event that the client made, well or badly.
 pub(super) fn set(caller: &Caller, args: &mut PJRT_Event_Set_Args) -> Result<()> {
-    let event = event(args.event)?;
+    let entry = EVENTS.get(id_of(args.event, "event")?)?;
     let message = caller.text(args.error_message, args.error_message_size, "error_message")?;
-    if event.settle(error::foreign(args.error_code, message)) {
+    if !entry.of_client {
+        return Err(Error::WrongState("the event is none that PJRT_Event_Create made".to_owned()));
+    }
+    if entry.event.settle(error::foreign(args.error_code, message)) {
         return Ok(());
     }
     Err(Error::WrongState("the event is over already".to_owned()))
