@@ -11,35 +11,43 @@ use std::slice;
 /// function belongs to (`-` for none) and `last` the last field that it needs. The values are
 /// made anew for every call. `=> |args| …` gives back what a call made.
 macro_rules! contract {
-    ($function:ident(-, $last:ident) $(, $field:ident: $value:expr)* $(=> $release:expr)?) => {
-        $crate::c::contract::check(
-            $crate::c::contract::Checked {
-                name: stringify!($function),
-                function: $crate::c::api().$function,
-                end: |args| $crate::c::contract::end(args, &args.$last),
-                handle: None,
-            },
-            &mut |args| { $(args.$field = $value;)* let _ = args; },
-            &mut $crate::c::contract::or_nothing!($($release)?),
-        )
+    ($($what:tt)*) => {
+        $crate::c::contract::contract_of!($crate::c::api(), $($what)*)
     };
-    ($function:ident($handle:ident, $last:ident) $(, $field:ident: $value:expr)* $(=> $release:expr)?) => {
+}
+pub(crate) use contract;
+
+/// [`contract!`] of a function in another table: that of an extension.
+macro_rules! contract_of {
+    ($table:expr, $function:ident($handle:tt, $last:ident)
+        $(, $field:ident: $value:expr)* $(=> $release:expr)? $(,)?) => {
         $crate::c::contract::check(
             $crate::c::contract::Checked {
                 name: stringify!($function),
-                function: $crate::c::api().$function,
+                function: $table.$function,
                 end: |args| $crate::c::contract::end(args, &args.$last),
-                handle: Some((
-                    |args| args.$handle.addr(),
-                    |args, bits| args.$handle = std::ptr::without_provenance_mut(bits),
-                )),
+                handle: $crate::c::contract::handle!($handle),
             },
             &mut |args| { $(args.$field = $value;)* let _ = args; },
             &mut $crate::c::contract::or_nothing!($($release)?),
         )
     };
 }
-pub(crate) use contract;
+pub(crate) use contract_of;
+
+/// How to read and write the bits of a handle field; `-` is none.
+macro_rules! handle {
+    (-) => {
+        None
+    };
+    ($handle:ident) => {
+        Some((
+            |args| args.$handle.addr(),
+            |args, bits| args.$handle = std::ptr::without_provenance_mut(bits),
+        ))
+    };
+}
+pub(crate) use handle;
 
 /// What to do with a struct after a call that succeeded: nothing, unless somebody says more.
 macro_rules! or_nothing {

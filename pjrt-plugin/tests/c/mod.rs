@@ -10,7 +10,7 @@ pub(crate) mod contract;
 use pjrt_tpu_emu::GetPjrtApi;
 use pjrt_tpu_emu::sys::{
     PJRT_Api, PJRT_Client, PJRT_Device, PJRT_DeviceDescription, PJRT_Error, PJRT_Error_Code,
-    PJRT_Event, PJRT_Memory,
+    PJRT_Event, PJRT_Extension_Base, PJRT_Extension_Type, PJRT_Memory,
 };
 use std::ffi::{c_char, c_void};
 use std::mem::zeroed;
@@ -52,6 +52,24 @@ pub(crate) const ABORTED: PJRT_Error_Code = PJRT_Error_Code::PJRT_Error_Code_ABO
 pub(crate) fn api() -> &'static PJRT_Api {
     // SAFETY: the table lives as long as the library and never changes.
     unsafe { &*GetPjrtApi() }
+}
+
+/// The extensions of the table and their types, in the order of the chain.
+pub(crate) fn extensions() -> Vec<(PJRT_Extension_Type, *const PJRT_Extension_Base)> {
+    let mut all = Vec::new();
+    let mut next = api().extension_start.cast_const();
+    while !next.is_null() {
+        // SAFETY: not null, and an extension that lives as long as the library.
+        let base = unsafe { &*next };
+        all.push((base.type_, next));
+        next = base.next.cast_const();
+    }
+    all
+}
+
+/// The extension of a type.
+pub(crate) fn extension(kind: PJRT_Extension_Type) -> Option<*const PJRT_Extension_Base> {
+    extensions().into_iter().find(|(found, _)| *found == kind).map(|(_, extension)| extension)
 }
 
 /// An argument struct: zeros behind its size.
