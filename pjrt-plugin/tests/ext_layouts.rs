@@ -56,12 +56,12 @@ fn every_function_keeps_the_contract() {
     let extension = extension();
     contract_of!(extension, PJRT_Layouts_MemoryLayout_Destroy(layout, layout), layout: made());
     contract_of!(extension,
-        PJRT_Layouts_MemoryLayout_Serialize(layout, serialized_layout_deleter), layout: made()
-        => |args| {
-            // SAFETY: the deleter and its object are of one answer, used once.
-            unsafe { args.serialized_layout_deleter.unwrap()(args.serialized_layout) };
-            forget(args.layout).unwrap();
-        });
+    PJRT_Layouts_MemoryLayout_Serialize(layout, serialized_layout_deleter), layout: made()
+    => |args| {
+        // SAFETY: the deleter and its object are of one answer, used once.
+        unsafe { args.serialized_layout_deleter.unwrap()(args.serialized_layout) };
+        forget(args.layout).unwrap();
+    });
     contract_of!(extension, PJRT_Layouts_PJRT_Client_GetDefaultLayout(client, layout),
         client: client.raw, type_: F32
         => |args| forget(args.layout).unwrap());

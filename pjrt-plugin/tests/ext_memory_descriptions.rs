@@ -55,10 +55,7 @@ fn a_described_device_has_the_memories_of_a_live_one() {
         })
         .unwrap();
         let live_kind = call!(PJRT_Memory_Kind, memory: live).unwrap();
-        assert_eq!(
-            text(kind.kind, kind.kind_size),
-            text(live_kind.kind, live_kind.kind_size)
-        );
+        assert_eq!(text(kind.kind, kind.kind_size), text(live_kind.kind, live_kind.kind_size));
         assert_eq!(kind.kind_id, call!(PJRT_Memory_Kind_Id, memory: live).unwrap().kind_id);
     }
 }

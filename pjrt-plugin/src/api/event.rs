@@ -28,9 +28,16 @@ pub(super) fn error(_: &Caller, args: &mut PJRT_Event_Error_Args) -> Result<()> 
     }
 }
 
-/// Blocks until it is over.
+/// Blocks until it is over. The child of a fork has no thread that would end it, so it is not
+/// kept waiting.
 pub(super) fn wait(_: &Caller, args: &mut PJRT_Event_Await_Args) -> Result<()> {
-    verbatim(event(args.event)?.wait())
+    let event = event(args.event)?;
+    if !event.is_ready()
+        && let Some(machine) = crate::machine_if_made()
+    {
+        machine.check_not_forked()?;
+    }
+    verbatim(event.wait())
 }
 
 /// The error belongs to another call, whose name it carries; this call's would mislead.
