@@ -13,6 +13,7 @@ use std::ptr;
 use std::slice;
 use tpu_emu::buffer::HostTarget;
 use tpu_emu::entry::{self, Function};
+use tpu_emu::tensor::spec::check_rank;
 use tpu_emu::{Error, Id, Result};
 
 /// An argument struct of the interface.
@@ -88,6 +89,18 @@ impl Caller {
         // SAFETY: not null, aligned and of a possible size, checked above; valid by the promise
         // of `Caller`.
         Ok(unsafe { slice::from_raw_parts(pointer, count) })
+    }
+
+    /// One value for each axis of an array, or of its layout. A count that no array has is refused
+    /// before anything is read, so that a field that nobody wrote leads nowhere.
+    pub(crate) fn axes<'a, T: Copy>(
+        &'a self,
+        pointer: *const T,
+        count: usize,
+        what: &'static str,
+    ) -> Result<&'a [T]> {
+        check_rank(count)?;
+        self.slice(pointer, count, what)
     }
 
     /// Bytes at `pointer`.

@@ -96,6 +96,14 @@ pub(crate) struct BufferEntry {
     pub(crate) memory: usize,
 }
 
+/// `PJRT_Event`.
+#[derive(Debug)]
+pub(crate) struct EventEntry {
+    pub(crate) event: Event,
+    /// Whether the client made it, and so may end it.
+    pub(crate) of_client: bool,
+}
+
 /// `PJRT_AsyncHostToDeviceTransferManager`.
 #[derive(Debug)]
 pub(crate) struct TransferEntry {
@@ -126,7 +134,7 @@ pub(crate) static DESCRIPTIONS: Table<Description> = Table::new("device descript
 pub(crate) static MEMORIES: Table<MemoryEntry> = Table::new("memory", 4);
 pub(crate) static TOPOLOGIES: Table<TopologyEntry> = Table::new("topology", 5);
 pub(crate) static BUFFERS: Table<BufferEntry> = Table::new("buffer", 6);
-pub(crate) static EVENTS: Table<Event> = Table::new("event", 7);
+pub(crate) static EVENTS: Table<EventEntry> = Table::new("event", 7);
 pub(crate) static TRANSFERS: Table<TransferEntry> = Table::new("transfer manager", 8);
 pub(crate) static TRACKING: Table<TrackingEntry> = Table::new("async tracking event", 9);
 pub(crate) static CONTEXTS: Table<ContextEntry> = Table::new("execute context", 10);
@@ -157,12 +165,12 @@ pub(crate) fn buffer(handle: *const sys::PJRT_Buffer) -> Result<Arc<BufferEntry>
     BUFFERS.get(id_of(handle, "buffer")?)
 }
 
-pub(crate) fn event(handle: *const sys::PJRT_Event) -> Result<Arc<Event>> {
-    EVENTS.get(id_of(handle, "event")?)
+pub(crate) fn event(handle: *const sys::PJRT_Event) -> Result<Event> {
+    EVENTS.with(id_of(handle, "event")?, |entry| entry.event.clone())
 }
 
 pub(crate) fn give_event(event: Event) -> *mut sys::PJRT_Event {
-    handle_of(EVENTS.insert(event))
+    handle_of(EVENTS.insert(EventEntry { event, of_client: false }))
 }
 
 /// A handle for a buffer that lives in `memory`.

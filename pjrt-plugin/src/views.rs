@@ -113,7 +113,7 @@ pub(crate) fn read_layout(
         sys::PJRT_Buffer_MemoryLayout_Type::PJRT_Buffer_MemoryLayout_Type_Tiled => {
             let tiled = layout.tiled();
             let axes =
-                caller.slice(tiled.minor_to_major, tiled.minor_to_major_size, "minor_to_major")?;
+                caller.axes(tiled.minor_to_major, tiled.minor_to_major_size, "minor_to_major")?;
             let minor_to_major = axes
                 .iter()
                 .map(|&axis| {
@@ -121,7 +121,7 @@ pub(crate) fn read_layout(
                         .map_err(|_| Error::bad(format!("axis {axis} in a layout")))
                 })
                 .collect::<Result<Vec<usize>>>()?;
-            let sizes = caller.slice(tiled.tile_dim_sizes, tiled.num_tiles, "tile_dim_sizes")?;
+            let sizes = caller.axes(tiled.tile_dim_sizes, tiled.num_tiles, "tile_dim_sizes")?;
             let total = sizes
                 .iter()
                 .try_fold(0_usize, |sum, &size| sum.checked_add(size))
@@ -152,7 +152,7 @@ pub(crate) fn read_layout(
         sys::PJRT_Buffer_MemoryLayout_Type::PJRT_Buffer_MemoryLayout_Type_Strides => {
             let strides = layout.strides();
             let list =
-                caller.slice(strides.byte_strides, strides.num_byte_strides, "byte_strides")?;
+                caller.axes(strides.byte_strides, strides.num_byte_strides, "byte_strides")?;
             Ok(HostLayout::Strides(list.to_vec()))
         }
         other => Err(Error::bad(format!("{} is no kind of memory layout", other.0))),

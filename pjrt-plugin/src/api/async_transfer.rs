@@ -58,7 +58,7 @@ pub(super) fn create(
     }
     let specs = shapes.iter().enumerate().map(|(number, shape)| {
         let shape = caller.read(shape)?;
-        let dims = caller.slice(shape.dims, shape.num_dims, "dims")?;
+        let dims = caller.axes(shape.dims, shape.num_dims, "dims")?;
         let dtype = dtype::from_c(shape.element_type)?;
         let layout = layouts.get(number).copied().unwrap_or(std::ptr::null_mut());
         let layout = layout_request(caller, layout, dims, dtype.host_bytes())?;
@@ -100,7 +100,7 @@ pub(super) fn transfer_literal(
 ) -> Result<()> {
     let transfer = transfer(args.transfer_manager)?;
     let dtype = dtype::from_c(args.shape_element_type)?;
-    let dims = caller.slice(args.shape_dims, args.shape_num_dims, "shape_dims")?;
+    let dims = caller.axes(args.shape_dims, args.shape_num_dims, "shape_dims")?;
     let spec = transfer.memory.machine.describe(dtype, dims, LayoutRequest::Default)?;
     let size = to_usize(spec.host_size().0);
     let bytes = caller.bytes(args.data, size, "data")?;

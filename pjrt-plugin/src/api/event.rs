@@ -1,8 +1,8 @@
 //! Events.
-use crate::boundary::{Caller, UserPointer, id_of};
+use crate::boundary::{Caller, UserPointer, handle_of, id_of};
 use crate::callback;
 use crate::error;
-use crate::state::{EVENTS, event, give_event};
+use crate::state::{EVENTS, EventEntry, event};
 use crate::sys::{
     PJRT_Event_Await_Args, PJRT_Event_Create_Args, PJRT_Event_Destroy_Args, PJRT_Event_Error_Args,
     PJRT_Event_IsReady_Args, PJRT_Event_OnReady_Args, PJRT_Event_Set_Args,
@@ -22,23 +22,29 @@ pub(super) fn is_ready(_: &Caller, args: &mut PJRT_Event_IsReady_Args) -> Result
 
 /// The event's own error, as this call's.
 pub(super) fn error(_: &Caller, args: &mut PJRT_Event_Error_Args) -> Result<()> {
-    let event = event(args.event)?;
-    let outcome = event.outcome().cloned();
-    verbatim(
-        outcome.unwrap_or_else(|| Err(Error::WrongState("the event is not ready yet".to_owned()))),
-    )
+    match event(args.event)?.outcome() {
+        Some(outcome) => verbatim(outcome.clone()),
+        None => Err(Error::WrongState("the event is not ready yet".to_owned())),
+    }
 }
 
-/// Blocks until it is over.
+/// Blocks until it is over. The child of a fork has no thread that would end it, so it is not
+/// kept waiting.
 pub(super) fn wait(_: &Caller, args: &mut PJRT_Event_Await_Args) -> Result<()> {
-    verbatim(event(args.event)?.wait())
+    let event = event(args.event)?;
+    if !event.is_ready()
+        && let Some(machine) = crate::machine_if_made()
+    {
+        machine.check_not_forked()?;
+    }
+    verbatim(event.wait())
 }
 
 /// The error belongs to another call, whose name it carries; this call's would mislead.
 fn verbatim(outcome: Result<()>) -> Result<()> {
-    outcome.map_err(|error| match error {
-        Error::WrongState(_) => error,
-        _ => Error::Verbatim { code: error.code(), message: error.to_string().into() },
+    outcome.map_err(|error| {
+        let (code, message) = (error.code(), error.to_string().into());
+        Error::Verbatim { code, message }
     })
 }
 
@@ -55,15 +61,18 @@ pub(super) fn on_ready(_: &Caller, args: &mut PJRT_Event_OnReady_Args) -> Result
 
 /// An event that the client ends itself.
 pub(super) fn create(_: &Caller, args: &mut PJRT_Event_Create_Args) -> Result<()> {
-    args.event = give_event(Event::pending());
+    args.event = handle_of(EVENTS.insert(EventEntry { event: Event::pending(), of_client: true }));
     Ok(())
 }
 
-/// Ends an event, well or badly.
+/// Ends an event that the client made, well or badly.
 pub(super) fn set(caller: &Caller, args: &mut PJRT_Event_Set_Args) -> Result<()> {
-    let event = event(args.event)?;
+    let entry = EVENTS.get(id_of(args.event, "event")?)?;
     let message = caller.text(args.error_message, args.error_message_size, "error_message")?;
-    if event.settle(error::foreign(args.error_code, message)) {
+    if !entry.of_client {
+        return Err(Error::WrongState("the event is none that PJRT_Event_Create made".to_owned()));
+    }
+    if entry.event.settle(error::foreign(args.error_code, message)) {
         return Ok(());
     }
     Err(Error::WrongState("the event is over already".to_owned()))

@@ -112,7 +112,7 @@ fn layout_of(
     dims: (*const i64, usize),
 ) -> Result<Layout> {
     let dtype = dtype::from_c(dtype)?;
-    let dims = caller.slice(dims.0, dims.1, "dims")?;
+    let dims = caller.axes(dims.0, dims.1, "dims")?;
     let extents: Option<Vec<u64>> = dims.iter().map(|&dim| u64::try_from(dim).ok()).collect();
     let extents = extents
         .ok_or_else(|| Error::bad(format!("negative dimension in {}{dims:?}", dtype.name())))?;

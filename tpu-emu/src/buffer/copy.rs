@@ -60,8 +60,12 @@ impl Buffer {
     /// one counts as deleted.
     ///
     /// # Errors
-    /// `BadArgument` for a deleted buffer.
+    /// `BadArgument` for a deleted buffer, `WrongState` for one that is only promised.
     pub fn donate(self: &Arc<Self>, dependency: &Event) -> Result<Self> {
+        let promised = matches!(&*self.content.lock(), Content::Promised);
+        if promised && !self.is_deleted() {
+            return Err(super::no_bytes_yet());
+        }
         if self.deleted.swap(true, Ordering::AcqRel) {
             return Err(super::deleted());
         }

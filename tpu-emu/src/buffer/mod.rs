@@ -77,6 +77,9 @@ pub struct Buffer {
     spec: Arc<ArraySpec>,
     memory: Memory,
     content: Mutex<Content>,
+    /// The bytes of a promise while those who wait for it are told: a deletion that came after
+    /// they asked does not take them away.
+    promise: Mutex<Option<Hold>>,
     /// Claims of clients that use the bytes behind our back.
     external: Mutex<Vec<Hold>>,
     ready: Event,
@@ -96,6 +99,7 @@ impl Buffer {
             spec,
             memory,
             content: Mutex::new(content),
+            promise: Mutex::default(),
             external: Mutex::default(),
             ready,
             deleted: AtomicBool::new(false),
@@ -140,7 +144,14 @@ impl Buffer {
         }
         // The stack is taken before the lock: a capture takes time, and may not be locked out.
         let origin = self.machine.ledger().origin();
-        let content = std::mem::replace(&mut *self.content.lock(), Content::Deleted);
+        let content = {
+            let mut content = self.content.lock();
+            // A promise is still to be kept to those who asked before.
+            if matches!(*content, Content::Promised) {
+                return;
+            }
+            std::mem::replace(&mut *content, Content::Deleted)
+        };
         match content {
             Content::Held(block) => block.given_up_by(origin),
             Content::View(_, Some(on_delete)) => on_delete(),
@@ -157,7 +168,8 @@ impl Buffer {
             Content::Empty => Ok(Hold::Empty),
             Content::Held(block) => Ok(Hold::Block(Arc::clone(block))),
             Content::View(region, _) => Ok(Hold::View(region.clone())),
-            Content::Promised => Err(Error::WrongState("the buffer has no bytes yet".to_owned())),
+            Content::Promised if self.is_deleted() => Err(deleted()),
+            Content::Promised => Err(no_bytes_yet()),
             Content::Deleted => Err(deleted()),
             Content::Failed => Err(self.failure()),
         }
@@ -177,6 +189,9 @@ impl Buffer {
         self: &Arc<Self>,
         then: impl FnOnce(Result<Hold>) + Send + 'static,
     ) -> Result<()> {
+        if self.is_deleted() {
+            return Err(deleted());
+        }
         let promised = matches!(&*self.content.lock(), Content::Promised);
         let held = if promised { None } else { Some(self.hold()) };
         match held {
@@ -188,7 +203,9 @@ impl Buffer {
             None => {
                 let buffer = Arc::clone(self);
                 self.ready.on_ready(move |outcome| {
-                    then(outcome.clone().and_then(|()| buffer.hold()));
+                    let promise = buffer.promise.lock().clone();
+                    let held = promise.map_or_else(|| buffer.hold(), Ok);
+                    then(outcome.clone().and(held));
                 });
                 Ok(())
             }
@@ -232,6 +249,10 @@ impl Buffer {
     pub fn region(&self) -> Result<Option<Region>> {
         Ok(self.hold()?.region().cloned())
     }
+}
+
+fn no_bytes_yet() -> Error {
+    Error::WrongState("the buffer has no bytes yet".to_owned())
 }
 
 fn deleted() -> Error {

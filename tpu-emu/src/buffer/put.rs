@@ -115,9 +115,9 @@ impl Emulator {
         dims: &[i64],
         layout: LayoutRequest,
     ) -> Result<Arc<ArraySpec>> {
-        let dims: Option<Vec<u64>> = dims.iter().map(|&dim| u64::try_from(dim).ok()).collect();
-        match dims {
-            Some(dims) => self.specs().intern(dtype, &dims, layout),
+        let extents: Option<Vec<u64>> = dims.iter().map(|&dim| u64::try_from(dim).ok()).collect();
+        match extents {
+            Some(extents) => self.specs().intern(dtype, &extents, layout),
             None => Err(Error::bad(format!("negative dimension in {}{dims:?}", dtype.name()))),
         }
     }
@@ -155,22 +155,24 @@ impl Buffer {
     }
 
     fn settle_promise(&self, held: Result<Hold>) {
-        let outcome = {
+        let outcome = held.as_ref().map(drop).map_err(Clone::clone);
+        {
             let mut content = self.content.lock();
             if !matches!(*content, Content::Promised) {
-                Err(super::deleted())
-            } else {
-                let (next, outcome) = match held {
-                    Ok(Hold::Empty) => (Content::Empty, Ok(())),
-                    Ok(Hold::Block(block)) => (Content::Held(block), Ok(())),
-                    Ok(Hold::View(region)) => (Content::View(region, None), Ok(())),
-                    Err(error) => (Content::Failed, Err(error)),
-                };
-                *content = next;
-                outcome
+                return;
             }
-        };
+            *content = match &held {
+                _ if self.is_deleted() => Content::Deleted,
+                Ok(Hold::Empty) => Content::Empty,
+                Ok(Hold::Block(block)) => Content::Held(Arc::clone(block)),
+                Ok(Hold::View(region)) => Content::View(region.clone(), None),
+                Err(_) => Content::Failed,
+            };
+            *self.promise.lock() = held.ok();
+        }
         self.ready.settle(outcome);
+        let kept = self.promise.lock().take();
+        drop(kept);
     }
 }
 

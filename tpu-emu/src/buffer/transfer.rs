@@ -15,7 +15,6 @@ pub type ShapeRequest = Arc<ArraySpec>;
 #[derive(Debug)]
 struct Slot {
     spec: Arc<ArraySpec>,
-    block: Option<Arc<Block>>,
     filled: Event,
     state: Mutex<SlotState>,
 }
@@ -24,6 +23,9 @@ struct Slot {
 struct SlotState {
     /// `None` once it is handed out.
     buffer: Option<Arc<Buffer>>,
+    /// Where the pieces go; `None` for no bytes, and once the last piece has come: from then on
+    /// the buffer alone keeps them.
+    block: Option<Arc<Block>>,
     /// Whether the last piece has come.
     complete: bool,
 }
@@ -50,8 +52,8 @@ impl Emulator {
             let filled = Event::pending();
             let buffer =
                 Buffer::with_block(self, Arc::clone(&spec), memory, block.clone(), filled.clone());
-            let state = SlotState { buffer: Some(Arc::new(buffer)), complete: false };
-            Ok(Slot { spec, block, filled, state: Mutex::new(state) })
+            let state = SlotState { buffer: Some(Arc::new(buffer)), block, complete: false };
+            Ok(Slot { spec, filled, state: Mutex::new(state) })
         };
         let slots = specs.into_iter().map(slot).collect::<Result<_>>()?;
         Ok(TransferManager { memory, slots })
@@ -92,19 +94,18 @@ impl TransferManager {
     /// `BadArgument` past the end or outside of the buffer, `WrongState` after the last piece.
     pub fn write(&self, index: usize, offset: Bytes, bytes: &[u8], last: bool) -> Result<()> {
         let slot = self.slot(index)?;
-        let mut state = slot.state.lock();
-        slot.check_open(index, &state)?;
-        match &slot.block {
+        let block = {
+            let state = slot.state.lock();
+            slot.check_open(index, &state)?;
+            state.block.clone()
+        };
+        match &block {
             Some(block) => block.region().write(offset, bytes)?,
             None if bytes.is_empty() => {}
             None => return Err(Error::bad(format!("buffer {index} has no bytes"))),
         }
-        state.complete = last;
-        drop(state);
-        if last {
-            slot.filled.settle(Ok(()));
-        }
-        Ok(())
+        drop(block);
+        if last { slot.close(index, Ok(())) } else { Ok(()) }
     }
 
     /// Writes a whole array in client form: dense, row-major, sub-byte types one to a byte.
@@ -136,13 +137,7 @@ impl TransferManager {
     /// # Errors
     /// `BadArgument` past the end, `WrongState` after the last piece.
     pub fn fail(&self, index: usize, error: Error) -> Result<()> {
-        let slot = self.slot(index)?;
-        let mut state = slot.state.lock();
-        slot.check_open(index, &state)?;
-        state.complete = true;
-        drop(state);
-        slot.filled.settle(Err(error));
-        Ok(())
+        self.slot(index)?.close(index, Err(error))
     }
 
     fn slot(&self, index: usize) -> Result<&Slot> {
@@ -158,6 +153,19 @@ impl Slot {
             return Ok(());
         }
         Err(Error::WrongState(format!("buffer {index} has had its last transfer")))
+    }
+
+    /// Nothing more comes: tells those who wait.
+    fn close(&self, index: usize, outcome: Result<()>) -> Result<()> {
+        let block = {
+            let mut state = self.state.lock();
+            self.check_open(index, &state)?;
+            state.complete = true;
+            state.block.take()
+        };
+        drop(block);
+        self.filled.settle(outcome);
+        Ok(())
     }
 }
 

@@ -10,6 +10,17 @@ use std::sync::Arc;
 /// The longest shape that is accepted; JAX's programs stay below 16.
 pub const MAX_RANK: usize = 64;
 
+/// Whether an array may have this many axes.
+///
+/// # Errors
+/// `BadArgument` for more than [`MAX_RANK`].
+pub fn check_rank(rank: usize) -> Result<()> {
+    if rank <= MAX_RANK {
+        return Ok(());
+    }
+    Err(Error::bad(format!("{rank} dimensions; at most {MAX_RANK} are accepted")))
+}
+
 /// Element type, shape and layout of an array, and what follows from them.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ArraySpec {
@@ -120,10 +131,7 @@ impl Specs {
 
     fn describe(&self, key: &Key) -> Result<ArraySpec> {
         let Key { dtype, dims, layout } = key;
-        if dims.len() > MAX_RANK {
-            let rank = dims.len();
-            return Err(Error::bad(format!("{rank} dimensions; at most {MAX_RANK} are accepted")));
-        }
+        check_rank(dims.len())?;
         let element = dtype.element();
         let layout = match layout {
             LayoutRequest::Default => layout::default_layout(self.rules, element, dims)?,

@@ -47,7 +47,7 @@ fn describe(
     layout: *const PJRT_Buffer_MemoryLayout,
 ) -> Result<Arc<ArraySpec>> {
     let dtype = dtype::from_c(dtype)?;
-    let dims = caller.slice(dims.0, dims.1, "dims")?;
+    let dims = caller.axes(dims.0, dims.1, "dims")?;
     let layout = layout_request(caller, layout, dims, dtype.host_bytes())?;
     client.machine.describe(dtype, dims, layout)
 }
@@ -84,7 +84,7 @@ fn host_array<'a>(
     args: &PJRT_Client_BufferFromHostBuffer_Args,
     spec: &ArraySpec,
 ) -> Result<HostArray<'a>> {
-    let strides = caller.slice(args.byte_strides, args.num_byte_strides, "byte_strides")?;
+    let strides = caller.axes(args.byte_strides, args.num_byte_strides, "byte_strides")?;
     if strides.is_empty() {
         let bytes = caller.bytes(args.data, to_usize(spec.host_size().0), "data")?;
         return Ok(HostArray { bytes, low: 0, strides: None });

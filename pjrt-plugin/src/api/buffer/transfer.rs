@@ -143,7 +143,7 @@ pub(in crate::api) fn bitcast(caller: &Caller, args: &mut PJRT_Buffer_Bitcast_Ar
     let entry = buffer_of(args.buffer)?;
     let memory = memory_of(without_provenance(entry.memory))?;
     let dtype = dtype::from_c(args.element_type)?;
-    let dims = caller.slice(args.dims, args.num_dims, "dims")?;
+    let dims = caller.axes(args.dims, args.num_dims, "dims")?;
     let layout = layout_request(caller, args.device_layout, dims, dtype.host_bytes())?;
     let spec = memory.machine.describe(dtype, dims, layout)?;
     args.out_buffer = give_buffer(Arc::new(entry.buffer.bitcast(spec)?), &memory);

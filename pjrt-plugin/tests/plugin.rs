@@ -1,0 +1,72 @@
+//! The library as a whole, through the table.
+#![expect(unsafe_code, reason = "an older caller's struct, and unions of values")]
+#![expect(clippy::unwrap_used, reason = "a test may stop anywhere")]
+
+mod c;
+
+use c::contract::contract;
+use c::{api, blank, call, list, outcome, text};
+use pjrt_tpu_emu::sys::{PJRT_NamedValue_Type, PJRT_Plugin_Attributes_Args};
+use pjrt_tpu_emu::{tpu_emu_release, tpu_emu_snapshot, tpu_emu_snapshot_version};
+use std::mem::offset_of;
+use std::ptr::null_mut;
+
+#[test]
+fn every_function_keeps_the_contract() {
+    contract!(PJRT_Plugin_Initialize(-, extension_start));
+}
+
+#[test]
+fn initialising_twice_is_fine() {
+    call!(PJRT_Plugin_Initialize).unwrap();
+    call!(PJRT_Plugin_Initialize).unwrap();
+}
+
+#[test]
+fn the_attributes_are_those_that_jax_reads() {
+    let args = call!(PJRT_Plugin_Attributes).unwrap();
+    let all = list(args.attributes, args.num_attributes);
+    let names: Vec<_> = all.iter().map(|value| text(value.name, value.name_size)).collect();
+    assert_eq!(names, ["xla_version", "stablehlo_current_version", "stablehlo_minimum_version"]);
+    assert_eq!(all[0].type_, PJRT_NamedValue_Type::PJRT_NamedValue_kInt64);
+    for version in &all[1..] {
+        assert_eq!(version.type_, PJRT_NamedValue_Type::PJRT_NamedValue_kInt64List);
+        // SAFETY: the type says that it is a list.
+        let numbers = list(unsafe { version.anon_1.int64_array_value }, version.value_size);
+        assert_eq!(numbers.len(), 3);
+    }
+}
+
+/// Headers before 0.76 stated a size that ends before the count, which is there all the same.
+#[test]
+fn the_count_is_written_where_an_older_header_forgot_its_size() {
+    let mut args = blank::<PJRT_Plugin_Attributes_Args>();
+    args.struct_size = offset_of!(PJRT_Plugin_Attributes_Args, num_attributes);
+    assert_eq!(args.struct_size, 24);
+    // SAFETY: a whole struct.
+    outcome(unsafe { api().PJRT_Plugin_Attributes.unwrap()(&raw mut args) }).unwrap();
+    assert_eq!(args.num_attributes, 3);
+    assert_eq!(list(args.attributes, 3).len(), 3);
+}
+
+#[test]
+fn a_snapshot_is_a_trace_that_its_taker_gives_back() {
+    assert_eq!(tpu_emu_snapshot_version(), 1);
+    let (mut bytes, mut size) = (null_mut(), 0);
+    // SAFETY: two places of ours; given back below, once.
+    assert_eq!(unsafe { tpu_emu_snapshot(&raw mut bytes, &raw mut size) }, 0);
+    assert!(list(bytes, size).len() > 8);
+    // SAFETY: as above.
+    unsafe { tpu_emu_release(bytes, size) };
+}
+
+#[test]
+fn a_snapshot_without_a_place_is_refused() {
+    let mut size = 7;
+    // SAFETY: null is what the function must refuse, and give back as nothing.
+    unsafe {
+        assert_eq!(tpu_emu_snapshot(null_mut(), &raw mut size), 3);
+        tpu_emu_release(null_mut(), 0);
+    }
+    assert_eq!(size, 7);
+}

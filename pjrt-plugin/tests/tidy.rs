@@ -1,0 +1,326 @@
+//! The rules of the house.
+#![expect(clippy::disallowed_methods, reason = "the environment says whether to rewrite pages")]
+#![expect(clippy::unwrap_used, reason = "a test may stop anywhere")]
+
+use pjrt_tpu_emu::api::{ROWS, State};
+use std::env::var_os;
+use std::fmt::Write;
+use std::fs::{read_dir, read_to_string, write};
+use std::path::{Path, PathBuf};
+use tpu_host::env::VARIABLES;
+
+/// A folder or file, what its code must never name, and files in it that may.
+struct Wall {
+    inside: &'static str,
+    never: &'static [&'static str],
+    except: &'static [&'static str],
+}
+
+const WALLS: &[Wall] = &[
+    // The machine knows no door, no environment, no clock and no file.
+    Wall {
+        inside: "tpu-emu/src",
+        never: &[
+            "tpu_host",
+            "tpu_proto",
+            "pjrt_tpu_emu",
+            "libtpu_abi",
+            "std::env",
+            "std::fs",
+            "std::net",
+            "Instant::now",
+            "SystemTime",
+            "static mut",
+            "extern \"C\"",
+        ],
+        except: &[],
+    },
+    Wall { inside: "tpu-emu/src", never: &["libc"], except: &["hbm/backing.rs"] },
+    // What is below knows nothing of what is above.
+    Wall { inside: "tpu-emu/src/units.rs", never: &["crate::"], except: &[] },
+    Wall {
+        inside: "tpu-emu/src/topology",
+        never: &["crate::{", "crate::hbm::Heap", "trace", "tensor", "buffer", "exec", "machine"],
+        except: &[],
+    },
+    Wall { inside: "tpu-emu/src/trace", never: &["hbm", "exec", "ops", "buffer"], except: &[] },
+    // Bytes without meaning.
+    Wall {
+        inside: "tpu-emu/src/hbm",
+        never: &["tensor", "ops", "exec", "buffer", "machine", "ledger"],
+        except: &[],
+    },
+    // An array does not know where it lives; its layout is the device's.
+    Wall {
+        inside: "tpu-emu/src/tensor",
+        never: &["Heap", "Region", "Backing", "exec", "buffer", "machine", "ledger", "trace"],
+        except: &[],
+    },
+    // The process around the machine knows no door, and one file each part of the process.
+    Wall {
+        inside: "tpu-emu/host/src",
+        never: &["libtpu_abi", "pjrt_tpu_emu", "PJRT_"],
+        except: &[],
+    },
+    Wall { inside: "tpu-emu/host/src", never: &["std::env::var"], except: &["env.rs"] },
+    Wall {
+        inside: "tpu-emu/host/src",
+        never: &["Instant::now", "SystemTime::now"],
+        except: &["clock.rs"],
+    },
+    Wall { inside: "proto/src", never: &["tpu_emu", "tpu_host", "pjrt_tpu_emu"], except: &[] },
+    // A door decodes, calls, encodes.
+    Wall {
+        inside: "pjrt-plugin/src",
+        never: &[
+            "std::fs",
+            "std::env::",
+            "std::net",
+            "Instant::now",
+            "SystemTime",
+            "static mut",
+            "tpu_emu::ops",
+            "hbm::Heap;",
+            "Region",
+            "Backing",
+            "catch_unwind",
+        ],
+        except: &[],
+    },
+    Wall { inside: "pjrt-plugin/src/api", never: &["crate::ext", "crate::ffi"], except: &[] },
+    // Only the boundary makes slices of a caller's memory.
+    Wall {
+        inside: "pjrt-plugin/src",
+        never: &["from_raw_parts"],
+        except: &["boundary.rs", "error.rs"],
+    },
+];
+
+/// The folders with code of the library.
+const SOURCES: &[&str] =
+    &["proto/src", "tpu-emu/src", "tpu-emu/host/src", "pjrt-plugin/src", "libtpu-abi/src"];
+/// The folders with any code of ours.
+const ALL: &[&str] = &["proto", "tpu-emu", "pjrt-plugin", "libtpu-abi"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// The Rust files of folders, or one file, by their path from the root, sorted.
+fn files(folders: &[&str]) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut open: Vec<String> = folders.iter().map(|&folder| folder.to_owned()).collect();
+    while let Some(name) = open.pop() {
+        let path = root().join(&name);
+        if name.ends_with(".rs") {
+            found.push((name, read_to_string(path).unwrap()));
+        } else if path.is_dir() && !name.ends_with("/target") {
+            let inside = read_dir(path).unwrap().map(|entry| entry.unwrap().file_name());
+            open.extend(inside.map(|file| format!("{name}/{}", file.to_str().unwrap())));
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The lines of code, by number from 1: no comments, and no unit tests, which stand at the foot.
+fn code(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let lines = text.lines().take_while(|line| line.trim() != "#[cfg(test)]");
+    (1..).zip(lines.map(|line| line.split("//").next().unwrap_or_default()))
+}
+
+/// Whether `line` names `word`, not as a part of a longer name.
+fn names(line: &str, word: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let starts = word.starts_with(is_part);
+    let ends = word.ends_with(is_part) && !word.ends_with('_');
+    line.match_indices(word).any(|(at, _)| {
+        let before = line[..at].chars().next_back().is_some_and(is_part);
+        let after = line[at + word.len()..].chars().next().is_some_and(is_part);
+        !(starts && before) && !(ends && after)
+    })
+}
+
+/// Fails with one line for every broken place.
+#[track_caller]
+fn assert_none(broken: &[String]) {
+    assert!(broken.is_empty(), "\n{}", broken.join("\n"));
+}
+
+#[test]
+fn the_walls_hold() {
+    let mut broken = Vec::new();
+    for Wall { inside, never, except } in WALLS {
+        for (name, text) in files(&[inside]) {
+            if except.iter().any(|file| name.ends_with(&format!("/{file}"))) {
+                continue;
+            }
+            for (number, line) in code(&text) {
+                let named = never.iter().filter(|word| names(line, word));
+                broken.extend(named.map(|word| format!("{name}:{number} names {word}")));
+            }
+        }
+    }
+    assert_none(&broken);
+}
+
+#[test]
+fn the_walls_stand_around_code_that_is_there() {
+    for wall in WALLS {
+        assert!(!files(&[wall.inside]).is_empty(), "{}", wall.inside);
+    }
+}
+
+#[test]
+fn a_file_has_at_most_500_lines_unless_it_says_why() {
+    let mut broken = Vec::new();
+    for (name, text) in files(ALL) {
+        let count = text.lines().count();
+        let comments = text.lines().take(10).filter(|line| line.trim().starts_with("//"));
+        let excused = comments.into_iter().any(|line| line.contains("500"));
+        let generated = text.lines().take(10).any(|line| line.contains("Generated"));
+        if count > 500 && !excused && !generated {
+            broken.push(format!("{name} has {count} lines"));
+        }
+    }
+    assert_none(&broken);
+}
+
+#[test]
+fn unsafe_code_lives_in_files_that_say_so() {
+    let mut broken = Vec::new();
+    for (name, text) in files(SOURCES) {
+        let generated = text.lines().take(10).any(|line| line.contains("Generated"));
+        let says = text.lines().any(|line| line.trim().starts_with("// UNSAFETY:"));
+        let first = code(&text).find(|(_, line)| names(line, "unsafe"));
+        match first {
+            Some((number, _)) if !says && !generated => {
+                broken.push(format!("{name}:{number} is unsafe without an UNSAFETY line"));
+            }
+            None if says => broken.push(format!("{name} says UNSAFETY and is safe")),
+            _ => {}
+        }
+    }
+    assert_none(&broken);
+}
+
+#[test]
+fn every_function_of_the_table_says_what_it_does() {
+    let mut broken = Vec::new();
+    for (name, text) in files(&["pjrt-plugin/src/api"]) {
+        let mut before = "";
+        for line in text.lines().map(str::trim) {
+            let is_function = line.starts_with("pub(super)") || line.starts_with("pub(in ");
+            if is_function
+                && line.contains("fn ")
+                && !line.contains("fn $")
+                && !before.starts_with("///")
+            {
+                broken.push(format!("{name}: {line}"));
+            }
+            // Attributes stand between the words and the function.
+            if !line.starts_with("#[") {
+                before = line;
+            }
+        }
+    }
+    assert_none(&broken);
+}
+
+#[test]
+fn nothing_is_left_for_later() {
+    let words = [concat!("to", "do!"), concat!("un", "implemented!"), concat!("#[", "ignore")];
+    let mut broken = Vec::new();
+    for (name, text) in files(ALL) {
+        for (number, line) in (1..).zip(text.lines()) {
+            let named = words.iter().filter(|word| line.contains(*word));
+            broken.extend(named.map(|word| format!("{name}:{number} has {word}")));
+        }
+    }
+    assert_none(&broken);
+}
+
+#[test]
+fn tests_are_named_by_sentences() {
+    let mut broken = Vec::new();
+    for (name, text) in files(ALL) {
+        let mut is_test = false;
+        for line in text.lines().map(str::trim) {
+            if is_test && let Some(rest) = line.strip_prefix("fn ") {
+                let test = rest.split('(').next().unwrap_or_default();
+                if test.split('_').count() < 3 || test.starts_with("test_") {
+                    broken.push(format!("{name}: {test}"));
+                }
+            }
+            is_test = line == "#[test]" || is_test && line.starts_with('#');
+        }
+    }
+    assert_none(&broken);
+}
+
+#[test]
+fn the_rows_are_the_functions_of_the_header_in_its_order() {
+    let header = read_to_string(root().join("pjrt-plugin/include/pjrt_c_api.h")).unwrap();
+    let (_, table) = header.split_once("struct PJRT_Api {").unwrap();
+    let (table, _) = table.split_once("\n}").unwrap();
+    let fields = table.lines().filter_map(|line| line.split_once("(*PJRT_"));
+    let names: Vec<String> = fields
+        .map(|(_, rest)| format!("PJRT_{}", rest.split(')').next().unwrap_or_default()))
+        .collect();
+    assert_eq!(names, ROWS.iter().map(|row| row.name).collect::<Vec<_>>());
+}
+
+/// Compares a page with what the code says, or with `UPDATE` rewrites it.
+#[track_caller]
+fn assert_page(name: &str, fresh: &str) {
+    let path = root().join(name);
+    if var_os("UPDATE").is_some() {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        write(&path, fresh).unwrap();
+    }
+    let there = read_to_string(&path).unwrap_or_default();
+    assert!(there == fresh, "{name} is stale: UPDATE=1 cargo test -p pjrt-plugin --test tidy");
+}
+
+#[test]
+fn the_page_of_functions_is_current() {
+    let done = ROWS.iter().filter(|row| row.state == State::Done).count();
+    let (all, missing) = (ROWS.len(), ROWS.len() - done);
+    let mut page = format!(
+        "# The PJRT C API\n\n\
+         Generated from the table in `pjrt-plugin/src/api/mod.rs`; never edited: \
+         `UPDATE=1 cargo test -p pjrt-plugin --test tidy`.\n\n\
+         Of {all} functions, {done} work as the header says.\n\
+         The other {missing} answer `UNIMPLEMENTED` with their own name.\n\n\
+         | function | state |\n|---|---|\n"
+    );
+    for row in ROWS {
+        let state = match row.state {
+            State::Done => "done",
+            State::Missing => "unimplemented",
+        };
+        writeln!(page, "| `{}` | {state} |", row.name).unwrap();
+    }
+    assert_page("docs/abi/pjrt.md", &page);
+}
+
+#[test]
+fn the_page_of_the_environment_is_current() {
+    let mut page = "# Environment variables\n\n\
+         Generated from the rows in `tpu-emu/host/src/env.rs`; never edited: \
+         `UPDATE=1 cargo test -p pjrt-plugin --test tidy`.\n\n\
+         They are read once, when the plugin is initialised.\n\
+         A variable that begins with `TPU_EMU_` and is none of these is an error.\n"
+        .to_owned();
+    for variable in VARIABLES {
+        let values = variable.values.split_whitespace().collect::<Vec<_>>().join(" ");
+        let effect = variable.effect.split_whitespace().collect::<Vec<_>>().join(" ");
+        write!(
+            page,
+            "\n## `{}`\n\n{effect}\n\n* Values: {values}\n* Default: {}\n",
+            variable.name, variable.default
+        )
+        .unwrap();
+    }
+    assert_page("docs/environment.md", &page);
+}
