@@ -14,6 +14,7 @@ TESTED := 0.4.38 0.7.2 $(NEWEST)
 # What `make test-clients` runs.
 CLIENTS := 0.4.38 0.5.3 0.6.2 0.7.2 0.8.3 0.9.2 $(NEWEST)
 NEWEST_PYTHON := $(VENVS)/jax-$(NEWEST)/bin/python
+TOOLS := $(CURDIR)/$(VENVS)/jax-$(NEWEST)/bin
 CARGO_DENY_VERSION := 0.20.2
 CARGO_DENY := target/tools/bin/cargo-deny
 
@@ -39,9 +40,10 @@ test-clients: test-no-jax $(CLIENTS:%=test-jax-%) conform
 lint: $(VENVS)/jax-$(NEWEST)/ready
 	cargo fmt --check
 	cargo clippy --workspace --all-targets -- -D warnings
-	$(VENVS)/jax-$(NEWEST)/bin/ruff check --config pjrt-plugin/python/pyproject.toml pjrt-plugin/python python-tests
-	$(VENVS)/jax-$(NEWEST)/bin/ruff format --check --config pjrt-plugin/python/pyproject.toml pjrt-plugin/python python-tests
-	$(VENVS)/jax-$(NEWEST)/bin/mypy --config-file pjrt-plugin/python/pyproject.toml pjrt-plugin/python/tpu_emu
+	$(TOOLS)/ruff check pjrt-plugin/python python-tests
+	$(TOOLS)/ruff format --check pjrt-plugin/python python-tests
+	cd pjrt-plugin/python && $(TOOLS)/mypy
+	cd python-tests && $(TOOLS)/mypy
 
 # Licences, sources and duplicates. Advisories need a database from the network and are left to
 # `cargo deny check advisories` by hand.
