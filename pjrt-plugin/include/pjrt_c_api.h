@@ -21,7 +21,7 @@ extern "C" {
 #endif
 
 #define PJRT_API_MAJOR 0
-#define PJRT_API_MINOR 116
+#define PJRT_API_MINOR 114
 
 /* Extensions hang off the table, a client or the arguments of a call.
    Each begins with a PJRT_Extension_Base, and a reader skips the types it does not know. */

@@ -9,7 +9,7 @@
 #![expect(non_upper_case_globals, reason = "the names are the interface's")]
 
 pub const PJRT_API_MAJOR: i32 = 0;
-pub const PJRT_API_MINOR: i32 = 116;
+pub const PJRT_API_MINOR: i32 = 114;
 pub const PJRT_API_ABI_VERSION_EXTENSION_VERSION: i32 = 1;
 pub const PJRT_API_CALLBACK_EXTENSION_VERSION: i32 = 1;
 pub const PJRT_API_CUSTOM_PARTITIONER_EXTENSION_VERSION: i32 = 1;
