@@ -4,6 +4,7 @@ import re
 import signal
 
 import pytest
+
 import tpu_emu
 from emulator import run
 
