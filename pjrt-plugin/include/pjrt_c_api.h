@@ -1,4 +1,4 @@
-/* The PJRT C interface (OpenXLA, minor 116) as this plugin speaks it: names, order and types are
+/* The PJRT C interface (OpenXLA, minor 114) as this plugin speaks it: names, order and types are
    the interface's, the words are ours. One file of more than 500 lines, because the interface is
    one table and every struct in it belongs to a slot.
 

@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Mapping
 
 import jaxlib.version
+
 import tpu_emu
 
 # Fails with the places that were searched where there is no plugin to test.

@@ -1,11 +1,11 @@
 """Arrays that move between devices and kinds of memory, and arrays spread over devices."""
 
+import jax
 import numpy as np
 import pytest
-import tpu_emu
 from jax.sharding import Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding
 
-import jax
+import tpu_emu
 
 KINDS = ["device", "pinned_host", "unpinned_host"]
 VALUES = np.arange(8 * 129, dtype=np.float32).reshape(8, 129)

@@ -1,10 +1,13 @@
 """The devices that JAX sees: a host with eight chips of v5e, in the words of the real library."""
 
-import pytest
-from emulator import LIBRARY, output
-from jax.experimental import mesh_utils
+from collections.abc import Sequence
+from typing import Any
 
 import jax
+import pytest
+from jax.experimental import mesh_utils
+
+from emulator import LIBRARY, output
 
 
 def test_the_default_is_a_host_of_eight_v5e_chips():

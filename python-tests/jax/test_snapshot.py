@@ -3,11 +3,11 @@
 import itertools
 import threading
 
+import jax
 import numpy as np
+
 import tpu_emu
 from emulator import LIBRARY
-
-import jax
 
 
 def test_a_scalar_is_one_allocation_of_512_bytes_until_it_is_deleted():

@@ -4,12 +4,12 @@ import inspect
 import threading
 from pathlib import Path
 
+import jax
 import numpy as np
 import pytest
+
 import tpu_emu
 from emulator import JAXLIB, output
-
-import jax
 
 HERE = Path(__file__).name
 

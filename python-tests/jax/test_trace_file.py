@@ -4,6 +4,7 @@ import re
 import signal
 
 import pytest
+
 import tpu_emu
 from emulator import run
 
@@ -53,6 +54,27 @@ def test_the_file_holds_every_change_however_the_process_ends(tmp_path, end, sta
         assert len(trace.changes) in (3, 4)
     else:
         assert trace.live == (second,)
+
+
+def test_a_program_that_the_program_starts_writes_a_file_of_its_own(tmp_path):
+    program = (
+        PROGRAM
+        + """
+    import subprocess
+    child = "import jax, os; kept = jax.device_put(2); print(os.getpid()); os._exit(0)"
+    done = subprocess.run([sys.executable, "-c", child], stdout=subprocess.PIPE, text=True)
+    jax.block_until_ready(jax.device_put(3)).delete()
+    print(os.getpid(), done.stdout)
+    os._exit(0)
+    """
+    )
+    path = tmp_path / "trace"
+    path.write_bytes(b"an old trace that is longer than the new one" * 10_000)
+    parent, child = map(int, run(program, {"TPU_EMU_TRACE": str(path)}).stdout.split())
+    of_parent = tpu_emu.read(path)
+    of_child = tpu_emu.read(path.with_name(f"trace.{child}"))
+    assert (of_parent.header.process, len(of_parent.changes)) == (parent, 5)
+    assert (of_child.header.process, len(of_child.changes)) == (child, 1)
 
 
 def test_the_command_prints_the_file(tmp_path):

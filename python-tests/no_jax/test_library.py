@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 import tpu_emu
 from tpu_emu import library
 

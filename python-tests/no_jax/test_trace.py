@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from tpu_emu import ArraySpec, Frame, Kind, Space, TraceError, read
 from trace_writer import Writer, fields
 

@@ -74,7 +74,8 @@ pub const VARIABLES: &[Variable] = &[
         values: "a file, or `-`",
         default: "no trace",
         effect: "Writes every allocation, free and refusal, with its stack, to a file of records \
-                 (docs/trace-format.md), or with `-` as text to standard error.",
+                 (docs/trace-format.md), or with `-` as text to standard error. A second process \
+                 with the same file writes one with its process id at the end of the name.",
         set: |settings, value| {
             if value.is_empty() {
                 return Err("a file name, or -".to_owned());

@@ -3,8 +3,8 @@
 //! A change is written in full before the call that made it returns, names included, so that
 //! nothing is lost however the process ends.
 use parking_lot::Mutex;
-use std::fs::File;
-use std::io::Write;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Write};
 use tpu_emu::trace::{Change, Encoder, Header, Names, Sink, SpaceInfo, change_text};
 use tpu_emu::{Error, Result};
 
@@ -16,10 +16,25 @@ pub(crate) fn open(target: &str, started_ns: u64) -> Result<Box<dyn Sink>> {
     if target == "-" {
         return Ok(Box::new(Text { spaces: Mutex::default() }));
     }
-    let file = File::create(target)
+    let file = own_file(target)
         .map_err(|why| Error::Host(format!("TPU_EMU_TRACE={target} cannot be written: {why}")))?;
     let writer = Mutex::new(Writer { file: Some(file), encoder: Encoder::default() });
     Ok(Box::new(Records { started_ns, writer }))
+}
+
+/// The file at `target`, emptied; `target.PID` where another process writes a trace to it: the
+/// programs that a program starts inherit its environment.
+fn own_file(target: &str) -> io::Result<File> {
+    let open = |path: &str| OpenOptions::new().write(true).create(true).truncate(false).open(path);
+    let mut file = open(target)?;
+    // Held as long as the file is open. A file that cannot be locked has no such protection.
+    if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
+        file = open(&format!("{target}.{}", std::process::id()))?;
+    }
+    if file.metadata()?.is_file() {
+        file.set_len(0)?;
+    }
+    Ok(file)
 }
 
 #[derive(Debug)]
@@ -83,6 +98,6 @@ impl Sink for Text {
         let text = change_text(change, &space.unwrap_or_default(), names);
         // One write for the whole text, so that lines of several threads do not mix. Where
         // standard error is closed there is nobody to tell.
-        let _ = std::io::stderr().lock().write_all(text.as_bytes());
+        let _ = io::stderr().lock().write_all(text.as_bytes());
     }
 }
