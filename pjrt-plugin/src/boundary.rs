@@ -12,8 +12,9 @@ use std::ffi::c_void;
 use std::ptr;
 use std::slice;
 use tpu_emu::buffer::HostTarget;
+use tpu_emu::entry::{self, Function};
 use tpu_emu::tensor::spec::check_rank;
-use tpu_emu::{Error, Id, Result, entry};
+use tpu_emu::{Error, Id, Result};
 
 /// An argument struct of the interface.
 ///
@@ -262,7 +263,7 @@ pub(crate) unsafe fn with_args<A: CArgs>(
 /// # Safety
 /// As for [`with_args`].
 pub(crate) unsafe fn serve<A: CArgs>(
-    function: &'static str,
+    function: Function,
     args: *mut A,
     needed: usize,
     body: impl FnOnce(&Caller, &mut A) -> Result<()>,

@@ -38,7 +38,7 @@ pub(crate) fn give_dependency(event: Event) -> *mut c_void {
 pub(crate) unsafe extern "C" fn dependency_ready(
     args: *mut sys::PJRT_Buffer_DonateWithControlDependency_Callback_Args,
 ) {
-    let function = "PJRT_Buffer_DonateWithControlDependency callback";
+    let function = &"PJRT_Buffer_DonateWithControlDependency callback";
     let needed = end_of!(sys::PJRT_Buffer_DonateWithControlDependency_Callback_Args, error_code);
     let end =
         |caller: &Caller, args: &mut sys::PJRT_Buffer_DonateWithControlDependency_Callback_Args| {
@@ -81,7 +81,7 @@ pub(crate) fn give_raw_copy(
 pub(crate) unsafe extern "C" fn destination_ready(
     args: *mut sys::PJRT_Buffer_CopyRawToHostFuture_Callback_Args,
 ) {
-    let function = "PJRT_Buffer_CopyRawToHostFuture callback";
+    let function = &"PJRT_Buffer_CopyRawToHostFuture callback";
     let needed = end_of!(sys::PJRT_Buffer_CopyRawToHostFuture_Callback_Args, dst);
     let start = |caller: &Caller, args: &mut sys::PJRT_Buffer_CopyRawToHostFuture_Callback_Args| {
         if args.callback_data.is_null() {

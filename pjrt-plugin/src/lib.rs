@@ -10,6 +10,7 @@ mod dtype;
 mod error;
 mod ext;
 mod memory_object;
+mod objects;
 mod plugin;
 mod snapshot;
 mod state;

@@ -19,11 +19,14 @@ pub extern "C" fn tpu_emu_snapshot_version() -> c_int {
 /// Both pointers are valid for one value each.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tpu_emu_snapshot(bytes: *mut *mut u8, size: *mut usize) -> c_int {
-    let taken = entry::enter("tpu_emu_snapshot", || {
+    let taken = entry::enter(&"tpu_emu_snapshot", || {
         if bytes.is_null() || size.is_null() {
             return Err(tpu_emu::Error::Null("result place"));
         }
-        Ok(crate::machine()?.snapshot(&tpu_host::header()?))
+        let machine = crate::machine()?;
+        // The fork may have copied a lock that another thread held.
+        machine.check_not_forked()?;
+        Ok(machine.snapshot(&tpu_host::header()?))
     });
     match taken {
         Err(error) => error.code() as c_int,

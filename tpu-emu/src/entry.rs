@@ -3,12 +3,18 @@ use crate::error::{Error, Result};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+/// The name of an API function. A thin pointer, because every record holds one.
+pub type Function = &'static &'static str;
+
+/// Outside of any.
+const NONE: Function = &"";
+
 thread_local! {
-    static CURRENT: Cell<&'static str> = const { Cell::new("") };
+    static CURRENT: Cell<Function> = const { Cell::new(NONE) };
 }
 
 /// The API function this thread is in, empty outside of one.
-pub fn current() -> &'static str {
+pub fn current() -> Function {
     CURRENT.get()
 }
 
@@ -16,7 +22,7 @@ pub fn current() -> &'static str {
 ///
 /// # Errors
 /// Those of `body`, and `Panic` with the panic's message.
-pub fn enter<R>(function: &'static str, body: impl FnOnce() -> Result<R>) -> Result<R> {
+pub fn enter<R>(function: Function, body: impl FnOnce() -> Result<R>) -> Result<R> {
     let outer = CURRENT.replace(function);
     // The machine's state is behind locks that are not poisoned and is changed in one step, so
     // what a panic leaves behind is whole.
@@ -46,17 +52,17 @@ mod tests {
 
     #[test]
     fn a_panic_is_an_error_with_the_functions_name() {
-        let error = enter::<()>("PJRT_Some_Call", || panic!("lost {}", 1)).unwrap_err();
+        let error = enter::<()>(&"PJRT_Some_Call", || panic!("lost {}", 1)).unwrap_err();
         assert_eq!(error.to_string(), "PJRT_Some_Call panicked: lost 1");
     }
 
     #[test]
     fn the_current_function_is_known_inside_and_restored() {
-        let inner = enter("outer", || {
-            let nested = enter("inner", || Ok(current()))?;
+        let inner = enter(&"outer", || {
+            let nested = enter(&"inner", || Ok(current()))?;
             Ok((nested, current()))
         });
-        assert_eq!(inner, Ok(("inner", "outer")));
-        assert_eq!(current(), "");
+        assert_eq!(inner, Ok((&"inner", &"outer")));
+        assert_eq!(*current(), "");
     }
 }

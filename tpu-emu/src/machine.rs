@@ -10,7 +10,6 @@ use crate::topology::Topology;
 use crate::trace::{Change, ChangeKind, Encoder, Header, SpaceInfo, Usage};
 use crate::units::{Bytes, DevAddr, to_usize};
 use std::sync::Arc;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Address space for each kind of host memory; pages are committed by touch.
@@ -202,11 +201,14 @@ impl Emulator {
             if stats.num_allocs == 0 {
                 continue;
             }
-            for block in heap.live() {
+            // The order of a snapshot is that of time: addresses say nothing of it.
+            let mut blocks = heap.live();
+            blocks.sort_by_key(|block| block.record.origin.time);
+            for (sequence, block) in (1..).zip(blocks) {
                 let past = Past {
                     kind: ChangeKind::Allocate,
                     space,
-                    sequence: block.sequence,
+                    sequence,
                     address: block.addr,
                     size: block.size,
                     record: block.record,
@@ -247,21 +249,11 @@ impl Emulator {
         if spec.padded == Bytes::ZERO {
             return Ok(None);
         }
-        let origin = OnceLock::new();
-        let taken = self.heap(memory).allocate(spec.padded, || {
-            let origin = *origin.get_or_init(|| self.ledger.origin());
-            Record { origin, spec: spec.number }
-        });
-        let origin = *origin.get_or_init(|| self.ledger.origin());
         let space = self.space(memory);
-        let past = |kind, sequence, address, size| Past {
-            kind,
-            space,
-            sequence,
-            address,
-            size,
-            record: Record { origin, spec: spec.number },
-        };
+        let record = || Record { origin: self.ledger.origin(), spec: spec.number };
+        let (taken, record) = self.heap(memory).allocate(spec.padded, record);
+        let past =
+            |kind, sequence, address, size| Past { kind, space, sequence, address, size, record };
         match taken {
             Ok((region, sequence)) => {
                 let (address, size) = (region.addr(), region.size());

@@ -32,6 +32,11 @@ pub trait StackSource: Send + Sync + fmt::Debug {
     /// Called on the caller's thread, with no lock of the emulator held.
     fn capture(&self, frames: &mut Vec<Frame>);
 
+    /// Whether a captured frame is native code; the first native one is the caller of `capture`.
+    fn is_native(&self, _frame: Frame) -> bool {
+        true
+    }
+
     /// The operating system's number of the calling thread.
     fn thread(&self) -> u32 {
         0

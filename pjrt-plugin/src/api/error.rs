@@ -13,7 +13,7 @@ use tpu_emu::{Error, Result, entry};
 pub(in crate::api) unsafe extern "C" fn destroy(args: *mut PJRT_Error_Destroy_Args) {
     let needed = end_of!(PJRT_Error_Destroy_Args, error);
     // SAFETY: the caller keeps the header's contract for `args`.
-    let served = entry::enter("PJRT_Error_Destroy", || unsafe {
+    let served = entry::enter(&"PJRT_Error_Destroy", || unsafe {
         with_args(args, needed, |_, args| {
             error::forget(args.error);
             Ok(())
@@ -27,7 +27,7 @@ pub(in crate::api) unsafe extern "C" fn destroy(args: *mut PJRT_Error_Destroy_Ar
 pub(in crate::api) unsafe extern "C" fn message(args: *mut PJRT_Error_Message_Args) {
     let needed = end_of!(PJRT_Error_Message_Args, message_size);
     // SAFETY: the caller keeps the header's contract for `args`.
-    let served = entry::enter("PJRT_Error_Message", || unsafe {
+    let served = entry::enter(&"PJRT_Error_Message", || unsafe {
         with_args(args, needed, |_, args| {
             (args.message, args.message_size) = error::text_of(args.error);
             Ok(())

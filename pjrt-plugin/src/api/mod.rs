@@ -15,7 +15,7 @@ mod event;
 mod execute_context;
 mod memory;
 mod plugin;
-mod topology;
+pub(crate) mod topology;
 
 /// How far a function is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +55,7 @@ macro_rules! entry {
     ($name:ident call($path:path, $args:ident, $last:ident)) => {
         pub(super) unsafe extern "C" fn $name(args: *mut sys::$args) -> *mut PJRT_Error {
             // SAFETY: the caller keeps the header's contract for `args`.
-            unsafe { serve(stringify!($name), args, end_of!(sys::$args, $last), $path) }
+            unsafe { serve(&stringify!($name), args, end_of!(sys::$args, $last), $path) }
         }
     };
     ($name:ident destroy($path:path, $args:ident, $last:ident)) => {
@@ -64,14 +64,14 @@ macro_rules! entry {
                 return ptr::null_mut();
             }
             // SAFETY: the caller keeps the header's contract for `args`.
-            unsafe { serve(stringify!($name), args, end_of!(sys::$args, $last), $path) }
+            unsafe { serve(&stringify!($name), args, end_of!(sys::$args, $last), $path) }
         }
     };
     ($name:ident missing($args:ident)) => {
         pub(super) unsafe extern "C" fn $name(args: *mut sys::$args) -> *mut PJRT_Error {
             let refuse = |_: &Caller, _: &mut sys::$args| not_done(stringify!($name));
             // SAFETY: the caller keeps the header's contract for `args`.
-            unsafe { serve(stringify!($name), args, size_of::<usize>(), refuse) }
+            unsafe { serve(&stringify!($name), args, size_of::<usize>(), refuse) }
         }
     };
     ($name:ident raw($path:path, $args:ident)) => {
@@ -336,7 +336,8 @@ pjrt_api! {
     PJRT_Executable_ParameterMemoryKinds => missing(PJRT_Executable_ParameterMemoryKinds_Args),
     PJRT_Device_ClearMemoryStats =>
         call(device::clear_memory_stats, PJRT_Device_ClearMemoryStats_Args, device),
-    PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace => missing(PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace_Args),
+    PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace =>
+        call(topology::shape::canonical, PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace_Args, serialized_shape_deleter),
     PJRT_TopologyDescription_GetMemorySpaceKindIds =>
         call(topology::memory_space_kind_ids, PJRT_TopologyDescription_GetMemorySpaceKindIds_Args, num_memory_space_kind_ids),
 }

@@ -35,7 +35,7 @@ pub(super) fn initialize(_: &Caller, _: &mut PJRT_Plugin_Initialize_Args) -> Res
 pub(in crate::api) unsafe extern "C" fn attributes(
     args: *mut PJRT_Plugin_Attributes_Args,
 ) -> *mut PJRT_Error {
-    let function = "PJRT_Plugin_Attributes";
+    let function = &"PJRT_Plugin_Attributes";
     let needed = end_of!(PJRT_Plugin_Attributes_Args, attributes);
     let mut given = 0;
     // SAFETY: the caller keeps the header's contract for `args`.

@@ -17,6 +17,8 @@ use std::ptr::without_provenance_mut;
 use tpu_emu::topology::{MEMORY_SPACE_KIND_IDS, OptionValue, Topology};
 use tpu_emu::{Error, Id, Result};
 
+pub(super) mod shape;
+
 /// The first bytes of a serialized topology, version included.
 const SERIALIZED: &str = "tpu-emu topology 1\n";
 

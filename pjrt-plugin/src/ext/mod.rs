@@ -1,13 +1,27 @@
 //! The extensions: a chain of tables behind the main one, each known by its type.
 use crate::sys::PJRT_Extension_Base;
 
+mod abi_version;
+mod host_memory_allocator;
 mod layouts;
 mod memory_descriptions;
+mod raw_buffer;
+mod shardings;
+mod tpu_topology;
 
 /// The first extension; the rest follow behind it. Null for none.
 pub(crate) fn chain() -> *mut PJRT_Extension_Base {
     let mut next = std::ptr::null_mut();
-    for extension in [layouts::extension, memory_descriptions::extension] {
+    let all = [
+        layouts::extension,
+        memory_descriptions::extension,
+        tpu_topology::extension,
+        raw_buffer::extension,
+        shardings::extension,
+        abi_version::extension,
+        host_memory_allocator::extension,
+    ];
+    for extension in all {
         next = extension(next);
     }
     next
@@ -39,7 +53,7 @@ macro_rules! extension_function {
         ) -> *mut crate::sys::PJRT_Error {
             let needed = crate::boundary::end_of!(crate::sys::$args, $last);
             // SAFETY: the caller keeps the header's contract for `args`.
-            unsafe { crate::boundary::serve(stringify!($name), args, needed, $path) }
+            unsafe { crate::boundary::serve(&stringify!($name), args, needed, $path) }
         }
     };
     ($name:ident missing($args:ident)) => {
@@ -50,7 +64,7 @@ macro_rules! extension_function {
                 crate::api::not_done(stringify!($name))
             };
             // SAFETY: the caller keeps the header's contract for `args`.
-            unsafe { crate::boundary::serve(stringify!($name), args, size_of::<usize>(), refuse) }
+            unsafe { crate::boundary::serve(&stringify!($name), args, size_of::<usize>(), refuse) }
         }
     };
 }

@@ -47,6 +47,15 @@ impl Buffer {
         Ok(Self::new(&self.machine, spec, self.memory, content, self.ready.clone()))
     }
 
+    /// A second buffer over the same bytes. They live until both are gone.
+    ///
+    /// # Errors
+    /// `BadArgument` for a deleted buffer, the buffer's own error for a failed one, `WrongState`
+    /// for one that has no bytes yet.
+    pub fn alias(self: &Arc<Self>) -> Result<Self> {
+        self.bitcast(Arc::clone(&self.spec))
+    }
+
     /// Moves the bytes to a new buffer that is ready once `dependency` has ended well; this
     /// one counts as deleted.
     ///

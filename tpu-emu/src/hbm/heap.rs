@@ -1,373 +1,498 @@
-//! Best fit with coalescing over one address space.
+//! The allocator of one space: who holds which bytes, under one lock.
 use super::backing::{Backing, Region};
+use super::holes::Holes;
+use super::pages::{Pages, Span, both};
 use super::stats::HeapStats;
 use crate::error::{Error, Result};
-use crate::units::{Bytes, DevAddr, to_u64};
-use parking_lot::Mutex;
-use std::collections::{BTreeMap, BTreeSet};
+use crate::units::{Bytes, DevAddr, to_u64, to_usize};
+use parking_lot::{Condvar, Mutex, MutexGuard};
+use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-/// Blocks of this size and more go back to the system when they are freed.
-const DISCARD_AT_ONCE: Bytes = Bytes::mib(1);
-/// Smaller ones do when this much has been freed since the last time.
-const DISCARD_IN_SUM: Bytes = Bytes::mib(16);
+/// The most memory that holes keep committed, so that a block freed and allocated again costs no
+/// page fault. A freed block of this size goes back to the system at once; when the pages that
+/// smaller ones leave behind exceed this sum, all of them do.
+pub const KEEP_AT_MOST: Bytes = Bytes::mib(16);
 
-/// A memory space to be.
+/// One memory space of a device.
 #[derive(Debug, Clone)]
 pub struct Space {
-    /// Its name in errors, as `0x0x0_HBM0`.
+    /// Chip coordinates and memory, as `0x0x0_HBM0`; named in errors.
     pub place: Arc<str>,
-    /// What can be allocated.
+    /// Its size.
     pub capacity: Bytes,
-    /// Blocks start at, and take, multiples of this.
+    /// Every block starts at a multiple of this and has a multiple of it as its size.
     pub granule: Bytes,
 }
 
-/// A block that is allocated.
+/// A block that is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Live<R> {
     /// Where it starts.
     pub addr: DevAddr,
-    /// Its size, rounded up to the granule.
+    /// Its size, rounded to granules.
     pub size: Bytes,
-    /// What its owner keeps with it.
+    /// What its owner wrote down.
     pub record: R,
-    /// Position of its allocation in the order of changes of this heap.
-    pub sequence: u64,
 }
 
-/// A block that was.
+/// What a freed block was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Freed<R> {
-    /// Its size.
+    /// Its size, rounded to granules.
     pub size: Bytes,
-    /// What its owner kept with it.
+    /// What its owner wrote down.
     pub record: R,
     /// Position of the free in the order of changes of this heap.
     pub sequence: u64,
 }
 
-#[derive(Debug)]
-struct Block<R> {
-    size: Bytes,
-    sequence: u64,
-    record: R,
-    /// Whether somebody is about to free it.
-    leaving: bool,
-}
-
-#[derive(Debug)]
-struct Blocks<R> {
-    live: BTreeMap<DevAddr, Block<R>>,
-    holes: BTreeMap<DevAddr, Bytes>,
-    by_size: BTreeSet<(Bytes, DevAddr)>,
-    stats: HeapStats,
-    changes: u64,
-    /// Freed in small blocks since pages last went back to the system.
-    dirty: Bytes,
-    /// The end of the highest block so far: nothing was ever written behind it.
-    touched: DevAddr,
-}
-
-/// One memory space and its blocks. The record of each block is kept with the block, so the
-/// ledger and the allocator cannot disagree.
+/// The blocks and holes of one [`Space`], with a record `R` for each live block.
+///
+/// Best fit, the lowest address among equals, neighbours joined on free: the same calls on one
+/// thread give the same addresses. The host's address space is reserved by the first allocation
+/// and its memory committed by touch; a block's first bytes are zeros or what an earlier block
+/// left.
 #[derive(Debug)]
 pub struct Heap<R> {
     space: Space,
-    backing: OnceLock<Result<Arc<Backing>>>,
-    blocks: Mutex<Blocks<R>>,
+    backing: OnceLock<Arc<Backing>>,
+    state: Mutex<State<R>>,
+    /// Told when holes that gave their pages back are there again.
+    returned: Condvar,
+}
+
+#[derive(Debug)]
+struct State<R> {
+    live: BTreeMap<DevAddr, (Bytes, R)>,
+    holes: Holes,
+    /// Pages that were part of a block since they last went back to the system.
+    committed: Pages,
+    /// Sum of the committed pages that lie wholly in one hole.
+    kept: Bytes,
+    /// Sum of the ranges that are neither live nor holes while their pages go back.
+    away: Bytes,
+    in_use: Bytes,
+    peak: Bytes,
+    num_allocs: u64,
+    largest_alloc: Bytes,
+    /// Allocations and frees so far.
+    changes: u64,
 }
 
 impl<R: Copy> Heap<R> {
-    /// An empty heap. Address space is reserved by the first allocation.
+    /// An empty heap. Reserves nothing yet.
     pub fn new(space: Space) -> Self {
-        let whole = space.capacity;
-        let mut blocks = Blocks {
+        let state = State {
             live: BTreeMap::new(),
-            holes: BTreeMap::new(),
-            by_size: BTreeSet::new(),
-            stats: HeapStats { bytes_limit: whole, ..HeapStats::default() },
+            holes: Holes::new(space.capacity),
+            committed: Pages::default(),
+            kept: Bytes::ZERO,
+            away: Bytes::ZERO,
+            in_use: Bytes::ZERO,
+            peak: Bytes::ZERO,
+            num_allocs: 0,
+            largest_alloc: Bytes::ZERO,
             changes: 0,
-            dirty: Bytes::ZERO,
-            touched: DevAddr(0),
         };
-        if whole > Bytes::ZERO {
-            blocks.add_hole(DevAddr(0), whole);
-        }
-        Self { space, backing: OnceLock::new(), blocks: Mutex::new(blocks) }
+        let (state, returned) = (Mutex::new(state), Condvar::new());
+        Self { space, backing: OnceLock::new(), state, returned }
     }
 
-    /// What the heap is made of.
-    pub fn space(&self) -> &Space {
-        &self.space
-    }
-
-    /// Takes the smallest hole that holds `size` bytes, of equal ones the lowest.
+    /// Takes `size` bytes, rounded up to granules.
     ///
-    /// `record` is made here, before the lock, whether or not there is room. Also returned is
-    /// the position of this allocation in the order of changes.
+    /// Beside the block comes its position in the order of changes. `record` is made here, before
+    /// the lock, and returned whether or not there is room: the stack that it holds leads to this
+    /// function.
     ///
     /// # Errors
-    /// `OutOfMemory`; `BadArgument` for no bytes; `Host` without address space.
+    /// `BadArgument` for no bytes, `OutOfMemory` if no hole is large enough, `Host` if the
+    /// system refuses the reservation. Nothing has changed then.
+    // A frame of its own: recorded stacks show it by name.
     #[inline(never)]
-    pub fn allocate(&self, size: Bytes, record: impl FnOnce() -> R) -> Result<(Region, u64)> {
+    pub fn allocate(&self, size: Bytes, record: impl FnOnce() -> R) -> (Result<(Region, u64)>, R) {
         let record = record();
-        if size == Bytes::ZERO {
-            return Err(Error::bad("an allocation of no bytes"));
-        }
-        let asked = size.round_up(self.space.granule).unwrap_or(Bytes(u64::MAX));
-        let backing = self.backing()?;
-        let mut blocks = self.blocks.lock();
-        let hole = blocks.by_size.range((asked, DevAddr(0))..).next().copied();
-        let Some((hole_size, addr)) = hole else {
-            return Err(self.out_of_memory(asked, &blocks));
-        };
-        blocks.remove_hole(addr, hole_size);
-        if hole_size > asked {
-            blocks.add_hole(addr.offset(asked), hole_size - asked);
-        }
-        blocks.changes += 1;
-        let sequence = blocks.changes;
-        blocks.live.insert(addr, Block { size: asked, sequence, record, leaving: false });
-        blocks.touched = blocks.touched.max(addr.offset(asked));
-        let stats = &mut blocks.stats;
-        stats.num_allocs += 1;
-        stats.bytes_in_use += asked;
-        stats.peak_bytes_in_use = stats.peak_bytes_in_use.max(stats.bytes_in_use);
-        stats.largest_alloc_size = stats.largest_alloc_size.max(asked);
-        drop(blocks);
-        Ok((backing.region(addr, asked)?, sequence))
+        (self.take(size, record), record)
     }
 
-    /// Gives the block at `addr` back.
+    /// Gives the block that starts at `addr` back.
     ///
     /// # Errors
-    /// `BadArgument` where no live block starts there.
+    /// `BadArgument` if no live block starts there.
     pub fn free(&self, addr: DevAddr) -> Result<Freed<R>> {
-        let backing = self.backing()?;
-        let mut blocks = self.blocks.lock();
-        let Some(block) = blocks.live.get_mut(&addr).filter(|block| !block.leaving) else {
-            return Err(self.no_block(addr, &blocks));
+        let mut state = self.state.lock();
+        let Some((size, record)) = state.live.remove(&addr) else {
+            let nearest = state.nearest(addr);
+            drop(state);
+            return Err(self.not_live(addr, nearest));
         };
-        let size = block.size;
-        if size >= DISCARD_AT_ONCE {
-            // The block stays counted while its pages go, so that nobody runs out of memory
-            // between the two, and a second free of it is an error.
-            block.leaving = true;
-            drop(blocks);
-            backing.discard(addr, size);
-            blocks = self.blocks.lock();
+        state.in_use -= size;
+        state.changes += 1;
+        let sequence = state.changes;
+        let span = Span::new(addr, size);
+        if size >= KEEP_AT_MOST {
+            let runs = state.committed.runs(span.pages_inside());
+            self.give_back(&mut state, &[(span, runs)]);
         } else {
-            blocks.dirty += size;
+            state.join(span);
         }
-        let Some(block) = blocks.live.remove(&addr) else {
-            return Err(self.no_block(addr, &blocks));
-        };
-        blocks.changes += 1;
-        blocks.stats.bytes_in_use -= size;
-        blocks.add_hole(addr, size);
-        if blocks.dirty >= DISCARD_IN_SUM {
-            blocks.dirty = Bytes::ZERO;
-            // Under the lock: the holes must be there for others, and be nobody's, all the time.
-            for (&addr, &size) in &blocks.holes {
-                let used = Bytes(blocks.touched.0.saturating_sub(addr.0));
-                backing.discard(addr, size.min(used));
-            }
+        if state.kept > KEEP_AT_MOST {
+            let holes = state.take_kept();
+            self.give_back(&mut state, &holes);
         }
-        Ok(Freed { size, record: block.record, sequence: blocks.changes })
+        Ok(Freed { size, record, sequence })
     }
 
-    /// The live blocks by address.
+    /// All live blocks, by address.
     pub fn live(&self) -> Vec<Live<R>> {
-        let blocks = self.blocks.lock();
-        blocks.live.iter().map(|(&addr, block)| live(addr, block)).collect()
+        let state = self.state.lock();
+        state.live.iter().map(|(&addr, &(size, record))| Live { addr, size, record }).collect()
     }
 
     /// The live block that contains `addr`.
     pub fn at(&self, addr: DevAddr) -> Option<Live<R>> {
-        let blocks = self.blocks.lock();
-        let (&start, block) = blocks.live.range(..=addr).next_back()?;
-        (addr < start.offset(block.size)).then(|| live(start, block))
+        self.state.lock().below(addr).filter(|block| addr < block.addr.offset(block.size))
     }
 
-    /// Where an address of this process is in the space, if it is.
+    /// The numbers of this moment.
+    pub fn stats(&self) -> HeapStats {
+        let state = self.state.lock();
+        HeapStats {
+            bytes_in_use: state.in_use,
+            peak_bytes_in_use: state.peak,
+            num_allocs: state.num_allocs,
+            live_blocks: to_u64(state.live.len()),
+            largest_alloc_size: state.largest_alloc,
+            bytes_limit: self.space.capacity,
+            bytes_reserved: Bytes::ZERO,
+            peak_bytes_reserved: Bytes::ZERO,
+            bytes_reservable_limit: self.space.capacity,
+            bytes_free: state.holes.total(),
+            largest_free_block_bytes: state.holes.largest(),
+            bytes_kept: state.kept,
+        }
+    }
+
+    /// Forgets the peaks: the most in use and the largest block are those of now.
+    pub fn reset_peak(&self) {
+        let mut state = self.state.lock();
+        let largest = state.live.values().map(|&(size, _)| size).max();
+        state.peak = state.in_use;
+        state.largest_alloc = largest.unwrap_or_default();
+    }
+
+    /// The space itself.
+    pub fn space(&self) -> &Space {
+        &self.space
+    }
+
+    /// Host address of the space's first byte; `None` before the first allocation.
+    pub fn base(&self) -> Option<usize> {
+        self.backing.get().map(|backing| backing.base())
+    }
+
+    /// The address in the space of a host pointer; `None` if it points elsewhere.
     pub fn addr_of(&self, pointer: usize) -> Option<DevAddr> {
-        let backing = self.backing.get()?.as_ref().ok()?;
-        let offset = to_u64(pointer.checked_sub(backing.base())?);
-        (offset < self.space.capacity.0).then_some(DevAddr(offset))
+        let offset = pointer.checked_sub(self.base()?)?;
+        (offset < to_usize(self.space.capacity.0)).then_some(DevAddr(to_u64(offset)))
     }
 
-    /// Bytes of the space, whoever owns them.
+    /// Bytes of the space, whoever holds them.
     ///
     /// # Errors
-    /// `BadArgument` where they leave the space.
+    /// `BadArgument` if they pass its end, `Host` if the system refuses the reservation.
     pub fn region(&self, addr: DevAddr, size: Bytes) -> Result<Region> {
-        self.backing()?.region(addr, size)
+        let Space { place, capacity, .. } = &self.space;
+        Region::new(self.backing()?, addr, size).ok_or_else(|| {
+            Error::bad(format!("{size} at {addr} pass the end of {place}, {capacity}"))
+        })
     }
 
-    /// How full it is.
-    pub fn stats(&self) -> HeapStats {
-        let blocks = self.blocks.lock();
-        HeapStats { largest_free_block_bytes: blocks.largest_hole(), ..blocks.stats }
+    fn backing(&self) -> Result<Arc<Backing>> {
+        if let Some(backing) = self.backing.get() {
+            return Ok(Arc::clone(backing));
+        }
+        // Two threads may both reserve; one of the reservations is dropped unused.
+        let backing = Arc::new(Backing::reserve(self.space.capacity)?);
+        Ok(Arc::clone(self.backing.get_or_init(|| backing)))
     }
 
-    /// Forgets the peaks: the most in use is what is in use now.
-    pub fn reset_peak(&self) {
-        let mut blocks = self.blocks.lock();
-        let largest = blocks.live.values().map(|block| block.size).max();
-        blocks.stats.peak_bytes_in_use = blocks.stats.bytes_in_use;
-        blocks.stats.largest_alloc_size = largest.unwrap_or_default();
-    }
-
-    fn backing(&self) -> Result<&Arc<Backing>> {
-        let reserved = self.backing.get_or_init(|| Backing::reserve(self.space.capacity));
-        reserved.as_ref().map_err(Clone::clone)
-    }
-
-    fn out_of_memory(&self, asked: Bytes, blocks: &Blocks<R>) -> Error {
-        let free = self.space.capacity - blocks.stats.bytes_in_use;
-        let (hole, place) = (blocks.largest_hole(), Arc::clone(&self.space.place));
-        Error::OutOfMemory { asked, free, hole, place }
-    }
-
-    fn no_block(&self, addr: DevAddr, blocks: &Blocks<R>) -> Error {
-        let place = &self.space.place;
-        let below = blocks.live.range(..addr).next_back();
-        let nearest = below.or_else(|| blocks.live.range(addr..).next());
-        let hint = match nearest {
-            Some((start, block)) => {
-                format!("the nearest starts at {start} and takes {}", block.size)
+    fn take(&self, size: Bytes, record: R) -> Result<(Region, u64)> {
+        if size == Bytes::ZERO {
+            return Err(Error::bad(format!("an allocation of 0 B in {}", self.space.place)));
+        }
+        // Before the lock, and before anything has changed.
+        self.backing()?;
+        // A size too large to round is too large to fit.
+        let size = size.round_up(self.space.granule).unwrap_or(size);
+        let mut state = self.state.lock();
+        loop {
+            if let Some((addr, sequence)) = state.take(size, record) {
+                drop(state);
+                return Ok((self.region(addr, size)?, sequence));
             }
+            if state.away == Bytes::ZERO {
+                break;
+            }
+            // Memory that another thread gives back may be what is missing.
+            self.returned.wait(&mut state);
+        }
+        let (free, hole) = (state.holes.total(), state.holes.largest());
+        drop(state);
+        Err(Error::OutOfMemory { asked: size, free, hole, place: Arc::clone(&self.space.place) })
+    }
+
+    /// Gives pages back to the system with the lock open, then makes holes of their ranges.
+    /// The ranges are in no block and no hole, so nobody else can take them meanwhile.
+    fn give_back(&self, state: &mut MutexGuard<'_, State<R>>, ranges: &[(Span, Vec<Range<u64>>)]) {
+        let sum = Bytes(ranges.iter().map(|(span, _)| span.size().0).sum());
+        state.away += sum;
+        MutexGuard::unlocked(state, || {
+            let Some(backing) = self.backing.get() else { return };
+            let runs = ranges.iter().flat_map(|(_, runs)| runs);
+            runs.for_each(|run| backing.discard(Span::of_pages(run)));
+        });
+        for (span, runs) in ranges {
+            runs.iter().for_each(|run| state.committed.clear(run.clone()));
+            state.join(*span);
+        }
+        state.away -= sum;
+        self.returned.notify_all();
+    }
+
+    fn not_live(&self, addr: DevAddr, nearest: Option<Live<R>>) -> Error {
+        let place = &self.space.place;
+        let nearest = match nearest {
+            Some(Live { addr, size, .. }) => format!("the nearest is {size} at {addr}"),
             None => "there is none".to_owned(),
         };
-        Error::bad(format!("no live block of {place} starts at {addr}; {hint}"))
+        Error::bad(format!("no live block of {place} starts at {addr}: {nearest}"))
     }
 }
 
-fn live<R: Copy>(addr: DevAddr, block: &Block<R>) -> Live<R> {
-    Live { addr, size: block.size, record: block.record, sequence: block.sequence }
-}
-
-impl<R> Blocks<R> {
-    fn largest_hole(&self) -> Bytes {
-        self.by_size.last().map_or(Bytes::ZERO, |&(size, _)| size)
+impl<R: Copy> State<R> {
+    fn take(&mut self, size: Bytes, record: R) -> Option<(DevAddr, u64)> {
+        let hole = self.holes.cut(size)?;
+        let block = Span::new(hole.start, size);
+        let touched = block.pages_touched();
+        self.kept -= self.committed.bytes(both(&touched, &hole.pages_inside()));
+        self.committed.mark(touched);
+        self.live.insert(block.start, (size, record));
+        self.in_use += size;
+        self.peak = self.peak.max(self.in_use);
+        self.num_allocs += 1;
+        self.largest_alloc = self.largest_alloc.max(size);
+        self.changes += 1;
+        Some((block.start, self.changes))
     }
 
-    fn remove_hole(&mut self, addr: DevAddr, size: Bytes) {
-        self.holes.remove(&addr);
-        self.by_size.remove(&(size, addr));
+    fn join(&mut self, span: Span) {
+        let hole = self.holes.join(span);
+        self.kept += self.committed.bytes(both(&span.pages_touched(), &hole.pages_inside()));
     }
 
-    /// Adds a hole, joined with those that touch it.
-    fn add_hole(&mut self, addr: DevAddr, size: Bytes) {
-        let (mut addr, mut size) = (addr, size);
-        let below = self.holes.range(..addr).next_back().map(|(&start, &size)| (start, size));
-        if let Some((start, below)) = below
-            && start.offset(below) == addr
-        {
-            self.remove_hole(start, below);
-            (addr, size) = (start, size + below);
+    /// Takes the holes with committed pages out, each with those pages.
+    fn take_kept(&mut self) -> Vec<(Span, Vec<Range<u64>>)> {
+        let large = self.holes.of_a_page_or_more();
+        let mut kept: Vec<_> =
+            large.map(|hole| (hole, self.committed.runs(hole.pages_inside()))).collect();
+        kept.retain(|(_, runs)| !runs.is_empty());
+        for (hole, _) in &kept {
+            self.holes.remove(*hole);
         }
-        if let Some(&above) = self.holes.get(&addr.offset(size)) {
-            self.remove_hole(addr.offset(size), above);
-            size += above;
-        }
-        self.holes.insert(addr, size);
-        self.by_size.insert((size, addr));
+        self.kept = Bytes::ZERO;
+        kept
+    }
+
+    /// The last block that starts at or below `addr`.
+    fn below(&self, addr: DevAddr) -> Option<Live<R>> {
+        let (&addr, &(size, record)) = self.live.range(..=addr).next_back()?;
+        Some(Live { addr, size, record })
+    }
+
+    /// The block with the least distance to `addr`, the lower one of two.
+    fn nearest(&self, addr: DevAddr) -> Option<Live<R>> {
+        let above = self.live.range(addr..).next();
+        let above = above.map(|(&addr, &(size, record))| Live { addr, size, record });
+        let Some(below) = self.below(addr) else { return above };
+        let gap = addr.0.saturating_sub(below.addr.offset(below.size).0);
+        let closer = above.filter(|above| above.addr.0 - addr.0 < gap);
+        closer.or(Some(below))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::pages::PAGE;
     use super::*;
 
-    fn heap(capacity: u64) -> Heap<u8> {
-        let place = "0x0x0_HBM0".into();
-        Heap::new(Space { place, capacity: Bytes(capacity), granule: Bytes(512) })
+    fn heap(capacity: Bytes) -> Heap<u32> {
+        Heap::new(Space { place: "0x0x0_HBM0".into(), capacity, granule: Bytes(512) })
     }
 
-    fn take(heap: &Heap<u8>, size: u64) -> DevAddr {
-        heap.allocate(Bytes(size), || 0).unwrap().0.addr()
+    fn get(heap: &Heap<u32>, size: Bytes, record: u32) -> Result<Region> {
+        heap.allocate(size, || record).0.map(|(region, _)| region)
+    }
+
+    fn take(heap: &Heap<u32>, size: u64) -> DevAddr {
+        get(heap, Bytes(size), 0).unwrap().addr()
     }
 
     #[test]
-    fn the_smallest_hole_that_fits_is_taken_and_of_equal_ones_the_lowest() {
-        let heap = heap(64 << 10);
-        let blocks = [2048, 512, 1024, 512, 1024, 512].map(|size| take(&heap, size));
+    fn a_block_takes_the_smallest_hole_that_fits_and_the_lowest_among_equals() {
+        let heap = heap(Bytes::kib(64));
+        let blocks = [4096, 512, 1024, 512, 1024, 512].map(|size| take(&heap, size));
         for hole in [0, 2, 4] {
             heap.free(blocks[hole]).unwrap();
         }
-        assert_eq!(take(&heap, 1000), blocks[2]);
+        assert_eq!(take(&heap, 700), blocks[2]);
         assert_eq!(take(&heap, 1024), blocks[4]);
-        assert_eq!(take(&heap, 1025), blocks[0]);
+        assert_eq!(take(&heap, 1024), blocks[0]);
+        assert_eq!(take(&heap, 8192), DevAddr(7680));
     }
 
     #[test]
-    fn neighbouring_holes_become_one_in_any_order() {
-        for order in [[0, 1, 2], [0, 2, 1], [2, 1, 0], [1, 0, 2], [1, 2, 0], [2, 0, 1]] {
-            let heap = heap(1536);
-            let blocks = [512; 3].map(|size| take(&heap, size));
-            for block in order {
-                heap.free(blocks[block]).unwrap();
+    fn free_space_in_pieces_is_reported_with_its_sum_and_its_largest_piece() {
+        let heap = heap(Bytes(4096));
+        let blocks = [1024; 4].map(|size| take(&heap, size));
+        heap.free(blocks[1]).unwrap();
+        heap.free(blocks[3]).unwrap();
+        let before = (heap.live(), heap.stats());
+
+        let error = get(&heap, Bytes(1025), 0).unwrap_err();
+
+        let [asked, free, hole] = [1536, 2048, 1024].map(Bytes);
+        let place = "0x0x0_HBM0".into();
+        assert_eq!(error, Error::OutOfMemory { asked, free, hole, place });
+        assert_eq!((heap.live(), heap.stats()), before);
+    }
+
+    #[test]
+    fn a_full_space_recovers_to_one_hole_whatever_the_order_of_frees() {
+        let heap = heap(Bytes::kib(64));
+        for step in [1, 3, 5, 7] {
+            let blocks: Vec<_> = (0..128).map(|_| take(&heap, 512)).collect();
+            assert!(get(&heap, Bytes(1), 0).is_err());
+            assert_eq!(heap.stats().bytes_in_use, Bytes::kib(64));
+            for n in 0..128 {
+                heap.free(blocks[n * step % 128]).unwrap();
             }
-            assert_eq!(heap.stats().largest_free_block_bytes, Bytes(1536));
-            assert_eq!(take(&heap, 1536), DevAddr(0));
+            assert_eq!(heap.stats().largest_free_block_bytes, Bytes::kib(64));
         }
+        assert_eq!(take(&heap, 64 << 10), DevAddr(0));
     }
 
     #[test]
-    fn fragmentation_is_told_by_the_largest_hole() {
-        let heap = heap(2048);
-        let blocks = [512; 4].map(|size| take(&heap, size));
-        heap.free(blocks[0]).unwrap();
-        heap.free(blocks[2]).unwrap();
-        let error = heap.allocate(Bytes(1024), || 0).unwrap_err();
-        let (asked, free, hole) = (Bytes(1024), Bytes(1024), Bytes(512));
-        assert_eq!(error, Error::OutOfMemory { asked, free, hole, place: "0x0x0_HBM0".into() });
-        assert_eq!(take(&heap, 512), blocks[0]);
-    }
+    fn freeing_what_is_not_live_names_the_nearest_block() {
+        let heap = heap(Bytes::kib(64));
+        let text = |addr| heap.free(addr).unwrap_err().to_string();
+        let start = "no live block of 0x0x0_HBM0 starts at";
+        assert_eq!(text(DevAddr(0)), format!("{start} 0x0000000000: there is none"));
 
-    #[test]
-    fn a_full_heap_recovers_and_huge_requests_do_not_wrap() {
-        let heap = heap(1024);
-        let block = take(&heap, 1024);
-        assert!(heap.allocate(Bytes(1), || 0).is_err());
-        assert!(heap.allocate(Bytes(u64::MAX), || 0).is_err());
-        heap.free(block).unwrap();
-        assert_eq!(take(&heap, 1), DevAddr(0));
-        let stats = heap.stats();
-        assert_eq!((stats.bytes_in_use, stats.peak_bytes_in_use), (Bytes(512), Bytes(1024)));
-        assert_eq!((stats.num_allocs, stats.largest_alloc_size), (2, Bytes(1024)));
-    }
-
-    #[test]
-    fn freeing_twice_or_inside_a_block_is_an_error_that_names_the_nearest() {
-        let heap = heap(4096);
-        let [first, second] = [1024, 512].map(|size| take(&heap, size));
-        heap.free(second).unwrap();
+        let blocks = [512, 4096, 512].map(|size| take(&heap, size));
         assert_eq!(
-            heap.free(second).unwrap_err().to_string(),
-            "no live block of 0x0x0_HBM0 starts at 0x0000000400; \
-             the nearest starts at 0x0000000000 and takes 1 KiB"
+            heap.free(blocks[1]).unwrap(),
+            Freed { size: Bytes(4096), record: 0, sequence: 4 }
         );
-        assert!(heap.free(DevAddr(512)).is_err());
+        let low = "the nearest is 512 B at 0x0000000000";
+        let high = "the nearest is 512 B at 0x0000001200";
+        assert_eq!(text(blocks[1]), format!("{start} 0x0000000200: {low}"));
+        assert_eq!(text(DevAddr(0x1100)), format!("{start} 0x0000001100: {high}"));
+        assert_eq!(text(DevAddr(0x1201)), format!("{start} 0x0000001201: {high}"));
+    }
+
+    #[test]
+    fn nothing_and_everything_are_refused() {
+        let heap = heap(Bytes(4096));
+        let error = get(&heap, Bytes::ZERO, 0).unwrap_err();
+        assert_eq!(error, Error::bad("an allocation of 0 B in 0x0x0_HBM0"));
+        assert!(heap.base().is_none(), "a refused call reserved memory");
+        let error = get(&heap, Bytes(u64::MAX), 0).unwrap_err();
+        assert!(matches!(error, Error::OutOfMemory { asked: Bytes(u64::MAX), .. }));
+    }
+
+    #[test]
+    fn a_block_is_found_by_every_address_and_pointer_in_it() {
+        let heap = heap(Bytes::kib(64));
+        take(&heap, 512);
+        let region = get(&heap, Bytes(1000), 7).unwrap();
+        let block = Live { addr: DevAddr(512), size: Bytes(1024), record: 7 };
+        assert_eq!(heap.at(DevAddr(512)), Some(block));
+        assert_eq!(heap.at(DevAddr(1535)), Some(block));
+        assert_eq!(heap.at(DevAddr(1536)), None);
+
+        let start = region.as_ptr().addr();
+        assert_eq!(heap.addr_of(start + 3), Some(DevAddr(515)));
+        assert_eq!(heap.addr_of(start - 513), None);
+        assert_eq!(heap.addr_of(start - 512 + (64 << 10)), None);
+    }
+
+    #[test]
+    fn the_peaks_can_be_reset_and_the_count_cannot() {
+        let heap = heap(Bytes::kib(64));
+        let [first, _] = [4096, 512].map(|size| take(&heap, size));
         heap.free(first).unwrap();
-        assert!(heap.free(first).unwrap_err().to_string().ends_with("there is none"));
+        assert_eq!(heap.stats().peak_bytes_in_use, Bytes(4608));
+        heap.reset_peak();
+        let stats = heap.stats();
+        assert_eq!((stats.bytes_in_use, stats.peak_bytes_in_use), (Bytes(512), Bytes(512)));
+        assert_eq!((stats.num_allocs, stats.live_blocks), (2, 1));
+        assert_eq!(stats.largest_alloc_size, Bytes(512));
     }
 
     #[test]
-    fn blocks_are_found_by_any_address_inside() {
-        let heap = heap(4096);
-        let (region, _) = heap.allocate(Bytes(1000), || 7).unwrap();
-        let pointer = region.as_ptr().addr() + 900;
-        let addr = heap.addr_of(pointer).unwrap();
-        assert_eq!(heap.at(addr).unwrap().record, 7);
-        assert_eq!(heap.at(DevAddr(1024)), None);
-        assert_eq!(heap.addr_of(region.as_ptr().addr() + 4096), None);
+    fn a_page_is_kept_only_while_it_lies_wholly_in_a_hole() {
+        let heap = heap(Bytes(PAGE.0 * 4));
+        let first = get(&heap, PAGE, 0).unwrap();
+        let half = PAGE.0 / 2 - 512;
+        let blocks: Vec<_> = (0..4).map(|_| take(&heap, half)).collect();
+        for (block, kept) in [(2, 0), (3, 1), (0, 1), (1, 2)] {
+            heap.free(blocks[block]).unwrap();
+            assert_eq!(heap.stats().bytes_kept, Bytes(PAGE.0 * kept));
+        }
+        take(&heap, 512);
+        assert_eq!(heap.stats().bytes_kept, PAGE);
+        heap.free(first.addr()).unwrap();
+        assert_eq!(heap.stats().bytes_kept, PAGE, "the first page does not count");
     }
 
     #[test]
-    fn no_bytes_are_refused() {
-        assert!(heap(4096).allocate(Bytes::ZERO, || 0).is_err());
+    fn the_kept_sum_is_the_committed_pages_of_all_holes() {
+        let heap = heap(Bytes::mib(96));
+        let mut blocks = Vec::new();
+        for step in 0..3_000_usize {
+            let size = [300 << 10, 512, 3 << 20, 18 << 20, 1 << 20][step * 7 % 5];
+            if step % 23 < 12 {
+                blocks.extend(get(&heap, Bytes(size), 0).map(|region| region.addr()));
+            } else if !blocks.is_empty() {
+                heap.free(blocks.swap_remove(step * 13 % blocks.len())).unwrap();
+            }
+            let state = heap.state.lock();
+            let holes = state.holes.of_a_page_or_more();
+            let kept = holes.map(|hole| state.committed.bytes(hole.pages_inside()).0).sum();
+            assert_eq!(state.kept, Bytes(kept), "step {step}");
+            assert!(state.kept <= KEEP_AT_MOST && state.away == Bytes::ZERO, "step {step}");
+        }
+        assert!(heap.stats().num_allocs > 1_000, "{:?}", heap.stats());
+    }
+
+    #[test]
+    fn pages_of_small_blocks_go_back_when_too_many_are_kept() {
+        let heap = heap(Bytes::mib(64));
+        take(&heap, PAGE.0);
+        let region = get(&heap, Bytes::kib(512), 0).unwrap();
+        region.write(Bytes(9), &[1]).unwrap();
+        let blocks: Vec<_> = (0..100).map(|_| take(&heap, 512 << 10)).collect();
+        heap.free(region.addr()).unwrap();
+        let kept = blocks.iter().map(|&block| {
+            heap.free(block).unwrap();
+            heap.stats().bytes_kept
+        });
+        assert_eq!(kept.max(), Some(KEEP_AT_MOST));
+        let mut byte = [9];
+        region.read(Bytes(9), &mut byte).unwrap();
+        assert_eq!(byte, [0], "a stale region of a page that went back");
+        assert_eq!(heap.stats().largest_free_block_bytes, Bytes::mib(62));
     }
 }

@@ -1,11 +1,11 @@
 //! Who took which bytes, and when: the records that live blocks carry, and a bounded history.
-use crate::entry;
+use crate::entry::{self, Function};
 use crate::origin::{Clock, Frame, StackId, StackSource, Stacks};
 use crate::tensor::ArraySpec;
 use crate::trace::{Change, ChangeKind, Names, Sink};
 use crate::units::{Bytes, DevAddr, Nanos};
 use parking_lot::Mutex;
-use std::cell::RefCell;
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Origin {
     /// The API function, empty where none was on the stack.
-    pub entry: &'static str,
+    pub entry: Function,
     /// When.
     pub time: Nanos,
     /// The stack of that thread.
@@ -61,7 +61,7 @@ pub struct Ledger {
 }
 
 thread_local! {
-    static FRAMES: RefCell<Vec<Frame>> = const { RefCell::new(Vec::new()) };
+    static FRAMES: Cell<Vec<Frame>> = const { Cell::new(Vec::new()) };
 }
 
 impl Ledger {
@@ -77,14 +77,17 @@ impl Ledger {
     }
 
     /// Where, when and by whom this is called.
+    ///
+    /// A frame of its own, which is the first that the source sees and is not recorded.
+    #[inline(never)]
     pub fn origin(&self) -> Origin {
-        let stack = FRAMES.with(|frames| {
-            // A sink or a source that allocates in turn finds the scratch taken: no stack then.
-            let Ok(mut frames) = frames.try_borrow_mut() else { return StackId::EMPTY };
-            frames.clear();
-            self.source.capture(&mut frames);
-            self.stacks.intern(&frames)
-        });
+        // A capture inside of a capture finds the scratch taken and makes its own.
+        let mut frames = FRAMES.take();
+        frames.clear();
+        self.source.capture(&mut frames);
+        let own = frames.first().is_some_and(|&frame| self.source.is_native(frame));
+        let stack = self.stacks.intern(frames.get(usize::from(own)..).unwrap_or_default());
+        FRAMES.set(frames);
         let (time, thread) = (self.clock.now(), self.source.thread());
         Origin { entry: entry::current(), time, stack, thread }
     }

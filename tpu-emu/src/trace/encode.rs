@@ -161,7 +161,7 @@ impl Encoder {
             node = caller;
         }
         for (node, frame, caller) in new.into_iter().rev() {
-            self.frame(frame, names, out);
+            self.frame(frame, node == stack, names, out);
             record(out, Kind::Stack, |payload| {
                 number(payload, node.0.into());
                 number(payload, caller.0.into());
@@ -170,18 +170,17 @@ impl Encoder {
         }
     }
 
-    fn frame(&mut self, frame: Frame, names: &Names<'_>, out: &mut Vec<u8>) {
+    fn frame(&mut self, frame: Frame, innermost: bool, names: &Names<'_>, out: &mut Vec<u8>) {
         if !self.frames.insert(frame) {
             return;
         }
         let mut texts: Vec<FrameText> = Vec::new();
-        names.source.describe(frame, &mut texts);
+        names.frame(frame, innermost, &mut texts);
         record(out, Kind::Frame, |payload| {
             number(payload, frame.0);
             number(payload, to_u64(texts.len()));
             for part in &texts {
-                let flags = u64::from(part.python) | u64::from(super::is_record_keeping(part)) << 1;
-                number(payload, flags);
+                number(payload, u64::from(part.python));
                 text(payload, &part.function);
                 text(payload, &part.file);
                 number(payload, part.line.into());

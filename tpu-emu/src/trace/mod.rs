@@ -2,7 +2,7 @@
 //!
 //! This module knows no writer: files and streams belong to the host.
 use crate::ledger::Past;
-use crate::origin::{FrameText, StackId, StackSource, Stacks};
+use crate::origin::{Frame, FrameText, StackId, StackSource, Stacks};
 use crate::tensor::ArraySpec;
 use std::fmt;
 
@@ -51,23 +51,22 @@ pub struct Names<'a> {
 }
 
 impl Names<'_> {
-    /// The frames of a stack in words, innermost first, without those of the record keeping.
+    /// The frames of a stack in words, innermost first.
     pub fn stack(&self, id: StackId) -> Vec<FrameText> {
         let mut texts = Vec::new();
-        for frame in self.stacks.frames(id) {
-            self.source.describe(frame, &mut texts);
+        for (depth, frame) in self.stacks.frames(id).into_iter().enumerate() {
+            self.frame(frame, depth == 0, &mut texts);
         }
-        let first = texts.iter().position(|text| !is_record_keeping(text)).unwrap_or(0);
-        texts.split_off(first)
+        texts
     }
-}
 
-/// Whether a frame belongs to the capture itself, which stands inside the function recorded.
-pub(crate) fn is_record_keeping(text: &FrameText) -> bool {
-    const OWN: [&str; 3] = ["tpu_emu::ledger::", "tpu_emu::origin::", "tpu_host::stack::"];
-    let of_capture =
-        text.function.contains("::{{closure}}") || text.function.contains("::{closure");
-    !text.python
-        && (OWN.iter().any(|own| text.function.trim_start_matches('<').starts_with(own))
-            || (of_capture && text.function.starts_with("tpu_emu::machine::")))
+    /// Appends a frame in words. What was inlined into the innermost function of a stack is the
+    /// record keeping itself, and is left out.
+    fn frame(&self, frame: Frame, innermost: bool, texts: &mut Vec<FrameText>) {
+        let first = texts.len();
+        self.source.describe(frame, texts);
+        if innermost && texts.len() > first + 1 {
+            texts.drain(first..texts.len() - 1);
+        }
+    }
 }

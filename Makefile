@@ -1,0 +1,85 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`.
+# Needed: Rust, Python 3.11 or later with pip, a C compiler. The rest goes under target/.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := build
+
+PYTHON ?= python3
+LIBRARY := $(CURDIR)/target/release/libpjrt_tpu_emu.so
+VENVS := target/venv
+# The JAX of the demo, the linters and the benchmarks.
+NEWEST := 0.10.2
+# What `make test` runs: the oldest, a middle one, the newest.
+TESTED := 0.4.38 0.7.2 $(NEWEST)
+# What `make test-clients` runs.
+CLIENTS := 0.4.38 0.5.3 0.6.2 0.7.2 0.8.3 0.9.2 $(NEWEST)
+NEWEST_PYTHON := $(VENVS)/jax-$(NEWEST)/bin/python
+CARGO_DENY_VERSION := 0.20.2
+CARGO_DENY := target/tools/bin/cargo-deny
+
+export TPU_EMU_LIBRARY := $(LIBRARY)
+export PYTHONPATH := $(CURDIR)/pjrt-plugin/python
+export PYTHONDONTWRITEBYTECODE := 1
+unexport TPU_LIBRARY_PATH JAX_PLATFORMS
+
+.PHONY: build demo test test-clients test-rust test-docs test-python test-no-jax conform lint deny bench memcheck clean
+
+build:
+	cargo build --release
+
+# jax.device_put(1) and friends on the emulated TPU, and every allocation with its stack.
+demo: build $(VENVS)/jax-$(NEWEST)/ready
+	TPU_LIBRARY_PATH=$(LIBRARY) JAX_PLATFORMS=tpu $(NEWEST_PYTHON) pjrt-plugin/python/examples/device_put.py
+
+test: lint deny test-rust test-docs test-no-jax $(TESTED:%=test-jax-%) conform
+	@echo "make test: all of it passed"
+
+test-clients: test-no-jax $(CLIENTS:%=test-jax-%) conform
+
+lint: $(VENVS)/jax-$(NEWEST)/ready
+	cargo fmt --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	$(VENVS)/jax-$(NEWEST)/bin/ruff check --config pjrt-plugin/python/pyproject.toml pjrt-plugin/python python-tests
+	$(VENVS)/jax-$(NEWEST)/bin/ruff format --check --config pjrt-plugin/python/pyproject.toml pjrt-plugin/python python-tests
+	$(VENVS)/jax-$(NEWEST)/bin/mypy --config-file pjrt-plugin/python/pyproject.toml pjrt-plugin/python/tpu_emu
+
+# Licences, sources and duplicates. Advisories need a database from the network and are left to
+# `cargo deny check advisories` by hand.
+deny: $(CARGO_DENY)
+	$(CARGO_DENY) --offline check bans licenses sources
+
+$(CARGO_DENY):
+	cargo install cargo-deny --version $(CARGO_DENY_VERSION) --locked --root target/tools --target-dir target/tools/build
+	rm -rf target/tools/build
+
+# The Rust tests also look at the Python's stacks and at the header that a wheel brings.
+test-rust: $(VENVS)/jax-$(NEWEST)/ready
+	TPU_EMU_TEST_PYTHONS=$(CURDIR)/$(NEWEST_PYTHON) \
+	TPU_EMU_TEST_PJRT_HEADER=$$(ls $(CURDIR)/$(VENVS)/jax-$(NEWEST)/lib/python*/site-packages/xla_plugins/xla_cpu_pjrt/include/pjrt_c_api.h) \
+	cargo test --workspace
+
+test-docs:
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
+
+test-no-jax: build $(VENVS)/jax-$(NEWEST)/ready
+	$(NEWEST_PYTHON) -m pytest -q -p no:cacheprovider python-tests/no_jax
+
+test-jax-%: build $(VENVS)/jax-%/ready
+	$(VENVS)/jax-$*/bin/python -m pytest -q -p no:cacheprovider python-tests/jax
+
+# A conformance checker of others for PJRT plugins: no check may fail.
+conform: build $(VENVS)/jax-$(NEWEST)/ready
+	$(NEWEST_PYTHON) -m pypjrt.conform $(LIBRARY)
+
+bench: build $(VENVS)/jax-$(NEWEST)/ready
+	cargo bench -p tpu-emu -p tpu-host
+	$(NEWEST_PYTHON) python-tests/bench/device_put.py
+
+$(VENVS)/jax-%/ready: python-tests/requirements/jax-%.txt python-tests/requirements/tools.txt
+	$(PYTHON) -m venv $(VENVS)/jax-$*
+	$(VENVS)/jax-$*/bin/pip install --quiet --disable-pip-version-check -r python-tests/requirements/jax-$*.txt
+	if [ $* = $(NEWEST) ]; then $(VENVS)/jax-$*/bin/pip install --quiet --disable-pip-version-check -r python-tests/requirements/tools.txt; fi
+	touch $@
+
+clean:
+	cargo clean

@@ -1,0 +1,107 @@
+"""Where the library is, and the functions of its own that it exports."""
+
+import ctypes
+import os
+from pathlib import Path
+
+from tpu_emu.trace import Trace, read
+
+FILE_NAME = "libpjrt_tpu_emu.so"
+"""The name that a build gives the library."""
+
+_LOADED_NAME = "libpjrt_tpu_emu"
+_MAPS = Path("/proc/self/maps")
+
+
+def library_path() -> Path:
+    """The file of the plugin, for `TPU_LIBRARY_PATH` and `PJRT_NAMES_AND_LIBRARY_PATHS`.
+
+    It is the one that `TPU_EMU_LIBRARY` names, else the one that this process has loaded, else
+    one beside this package, else the release build of the checkout that the package is in.
+
+    Raises:
+        FileNotFoundError: where none of them is a file; the text says where it looked.
+    """
+    named = os.environ.get("TPU_EMU_LIBRARY")
+    if named is not None:
+        if Path(named).is_file():
+            return Path(named)
+        raise FileNotFoundError(f"TPU_EMU_LIBRARY={named} is no file")
+    loaded = _loaded_paths()
+    candidates = [*loaded, *_places()]
+    for candidate in candidates:
+        if candidate.is_file():
+            return candidate
+    looked = "".join(f"\n  {candidate}" for candidate in candidates)
+    raise FileNotFoundError(
+        f"there is no {FILE_NAME}: TPU_EMU_LIBRARY is not set,"
+        f" {'the library loaded here is gone' if loaded else 'this process has none loaded'},"
+        f" and none of these is a file:{looked}"
+    )
+
+
+def snapshot() -> Trace:
+    """What lives now in the emulated memories of this process: one allocation a live block.
+
+    Raises:
+        RuntimeError: where this process has not loaded the library, or where the library
+            refuses, for example in the child of a fork.
+    """
+    library = _loaded()
+    data, size = ctypes.c_void_p(), ctypes.c_size_t()
+    code = library.tpu_emu_snapshot(ctypes.byref(data), ctypes.byref(size))
+    if code != 0:
+        raise RuntimeError(f"tpu_emu_snapshot failed with status code {code}")
+    try:
+        trace = ctypes.string_at(data.value or 0, size.value)
+    finally:
+        library.tpu_emu_release(data, size)
+    return read(trace)
+
+
+def _places() -> list[Path]:
+    package = Path(__file__).resolve().parent
+    places = [package / FILE_NAME]
+    checkout = package.parents[2]
+    if (checkout / "pjrt-plugin" / "Cargo.toml").is_file():
+        target = os.environ.get("CARGO_TARGET_DIR") or "target"
+        places.append(checkout / target / "release" / FILE_NAME)
+    return places
+
+
+def _loaded_paths() -> list[Path]:
+    """The files of loaded libraries with our name, each once, in the order of addresses."""
+    try:
+        maps = _MAPS.read_text(errors="surrogateescape")
+    except OSError:
+        return []
+    # Address, rights, offset, device, inode, path; a path may hold spaces.
+    fields = (line.split(maxsplit=5) for line in maps.splitlines())
+    paths = (field[5].removesuffix(" (deleted)") for field in fields if len(field) == 6)
+    ours = (path for path in paths if _LOADED_NAME in path.rpartition("/")[2])
+    return [Path(path) for path in dict.fromkeys(ours)]
+
+
+def _loaded() -> ctypes.CDLL:
+    for path in _loaded_paths():
+        library = _open_loaded(path)
+        if library is not None:
+            return library
+    raise RuntimeError(
+        f"{FILE_NAME} is not loaded in this process: let JAX load it first,"
+        " for example by jax.devices()"
+    )
+
+
+def _open_loaded(path: Path) -> ctypes.CDLL | None:
+    """The library at `path` with its functions declared; None where it is not loaded."""
+    try:
+        library = ctypes.CDLL(str(path), mode=os.RTLD_NOLOAD | os.RTLD_NOW)
+        take, release = library.tpu_emu_snapshot, library.tpu_emu_release
+    except (OSError, AttributeError):
+        return None
+    take.argtypes = [ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_size_t)]
+    take.restype = ctypes.c_int
+    release.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    release.restype = None
+    return library

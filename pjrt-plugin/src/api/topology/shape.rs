@@ -1,0 +1,99 @@
+//! Shapes as a memory stores them.
+use crate::boundary::Caller;
+use crate::dtype;
+use crate::state::topology;
+use crate::sys::PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace_Args;
+use crate::views::layout_request;
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::ffi::c_char;
+use std::sync::LazyLock;
+use tpu_emu::hbm::layout::{Layout, TileRules};
+use tpu_emu::tensor::{ArraySpec, DType, Specs};
+use tpu_emu::topology::{MEMORY_KINDS, MEMORY_SPACE_KIND_IDS};
+use tpu_emu::{Error, Result};
+use tpu_proto::Message;
+use tpu_proto::xla::{LayoutProto, ShapeProto, TileProto};
+
+/// The number of host memory in a layout.
+const HOST_MEMORY_SPACE: i64 = 5;
+
+/// The serialized shapes that clients hold, by address: their deleter gets nothing else.
+static GIVEN: LazyLock<Mutex<HashMap<usize, Vec<u8>>>> = LazyLock::new(Mutex::default);
+
+/// The shape of an array in a memory, with the layout it has there, as a `ShapeProto`.
+///
+/// Errors: `BadArgument` for an unknown kind of memory, and for shapes and layouts that cannot
+/// be; `Unimplemented` for 6-bit floats, which the message has no number for.
+#[doc(alias = "PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace")]
+pub(in crate::api) fn canonical(
+    caller: &Caller,
+    args: &mut PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace_Args,
+) -> Result<()> {
+    let entry = topology(args.topology)?;
+    let memory_space = memory_space(args.memory_space_kind_id)?;
+    let dtype = dtype::from_c(args.element_type)?;
+    let dims = caller.slice(args.dims, args.num_dims, "dims")?;
+    let layout = layout_request(caller, args.layout, dims, dtype.host_bytes())?;
+    let extents: Option<Vec<u64>> = dims.iter().map(|&dim| u64::try_from(dim).ok()).collect();
+    let extents = extents
+        .ok_or_else(|| Error::bad(format!("negative dimension in {}{dims:?}", dtype.name())))?;
+    let rules: TileRules = entry.topology.generation().tiles;
+    let spec = Specs::new(rules).intern(dtype, &extents, layout)?;
+    let shape = shape_of(&spec, dims, memory_space)?;
+    let bytes = shape.encode_to_vec();
+    let pointer = bytes.as_ptr();
+    args.serialized_shape = pointer.cast();
+    args.serialized_shape_size = bytes.len();
+    args.serialized_shape_deleter = Some(delete);
+    GIVEN.lock().insert(pointer.addr(), bytes);
+    Ok(())
+}
+
+/// Frees a serialized shape; any other pointer changes nothing.
+extern "C" fn delete(shape: *const c_char) {
+    let given = GIVEN.lock().remove(&shape.addr());
+    drop(given);
+}
+
+/// The number of a kind of memory in a layout. A kind has one number as a device's memory, and
+/// some have another one among those that a topology lists; both are known.
+fn memory_space(kind: i32) -> Result<i64> {
+    let device = MEMORY_KINDS[0].id;
+    let known = MEMORY_KINDS.iter().map(|kind| kind.id).chain(MEMORY_SPACE_KIND_IDS);
+    match known.into_iter().find(|&id| id == kind) {
+        Some(id) if id == device => Ok(0),
+        Some(_) => Ok(HOST_MEMORY_SPACE),
+        None => Err(Error::bad(format!("{kind} is no kind of memory of a TPU"))),
+    }
+}
+
+fn shape_of(spec: &ArraySpec, dims: &[i64], memory_space: i64) -> Result<ShapeProto> {
+    let layout = match spec.dtype {
+        DType::Token => None,
+        _ => Some(layout_of(&spec.layout, memory_space)?),
+    };
+    Ok(ShapeProto {
+        element_type: dtype::to_proto(spec.dtype)?.into(),
+        dimensions: dims.to_vec(),
+        is_dynamic_dimension: vec![false; dims.len()],
+        tuple_shapes: Vec::new(),
+        layout,
+    })
+}
+
+fn layout_of(layout: &Layout, memory_space: i64) -> Result<LayoutProto> {
+    let too_large = |_| Error::bad(format!("the layout {layout} does not fit a message"));
+    let axes = layout.minor_to_major.iter().map(|&axis| i64::try_from(axis));
+    let tile = |sides: &Vec<u64>| TileProto {
+        dimensions: sides.iter().map(|side| side.cast_signed()).collect(),
+    };
+    Ok(LayoutProto {
+        minor_to_major: axes.collect::<Result<_, _>>().map_err(too_large)?,
+        tiles: layout.tiles.iter().map(tile).collect(),
+        element_size_in_bits: layout.element_bits.map_or(0, i64::from),
+        memory_space,
+        // Nothing is rounded up: what XLA writes for every layout.
+        tail_padding_alignment_in_elements: 1,
+    })
+}

@@ -1,0 +1,23 @@
+"""Points JAX, here and in the programs that tests start, at the plugin, before JAX is imported."""
+
+import contextlib
+import os
+from pathlib import Path
+
+import tpu_emu
+
+pytest_plugins = ["trace_writer"]
+
+PACKAGE = Path(tpu_emu.__file__).resolve().parents[1]
+
+# What a developer set for another program must not change a test.
+for _name in list(os.environ):
+    if _name.startswith(("JAX_", "TPU_", "PJRT_", "XLA_")) and _name != "TPU_EMU_LIBRARY":
+        del os.environ[_name]
+
+_inherited = os.environ.get("PYTHONPATH")
+os.environ["PYTHONPATH"] = f"{PACKAGE}{os.pathsep}{_inherited}" if _inherited else str(PACKAGE)
+os.environ["JAX_PLATFORMS"] = "tpu"
+# Tests without JAX run without a plugin; those with it say where it was looked for.
+with contextlib.suppress(FileNotFoundError):
+    os.environ["TPU_LIBRARY_PATH"] = str(tpu_emu.library_path().resolve())

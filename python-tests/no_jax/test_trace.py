@@ -1,0 +1,205 @@
+"""The reader of traces, on bytes written here."""
+
+from pathlib import Path
+
+import pytest
+from trace_writer import Writer, fields
+
+from tpu_emu import ArraySpec, Frame, Kind, Space, TraceError, read
+
+
+def test_what_is_written_is_read_back(small):
+    trace = read(bytes(small.data))
+
+    assert trace.complete
+    assert (trace.header.version, trace.header.format) == ("0.1.0", (1, 0))
+    assert (trace.header.process, trace.header.topology) == (4711, "v5e:2x4")
+    assert trace.header.started_ns == 1_700_000_000_000_000_000
+    hbm = Space(0, 0, "TPU_0", "device", 1 << 34)
+    assert trace.spaces == (hbm, Space(8, None, "host", "pinned_host", 1 << 38))
+    kinds = [change.kind for change in trace.changes]
+    assert kinds == [Kind.ALLOCATE, Kind.FREE, Kind.ALLOCATE]
+    [first, _, _] = trace.changes
+    assert first.space == hbm
+    assert first.device == 0
+    assert first.spec == ArraySpec("f32", (8, 129), "{1,0:T(8,128)}", 4128, 8192)
+    assert str(first.spec) == "f32[8,129]{1,0:T(8,128)}"
+    assert (first.sequence, first.address, first.size) == (1, 0, 8192)
+    assert (first.thread, first.time_ns) == (77, 12_345_678_901)
+    assert first.entry == "PJRT_Client_BufferFromHostBuffer"
+
+
+def test_a_stack_begins_at_the_function_recorded_and_ends_at_the_outermost(small):
+    [change] = read(bytes(small.data)).live
+    assert change.stack == (
+        Frame("tpu_emu::hbm::heap::allocate", "heap.rs", 99, "/lib/libpjrt_x.so", python=False),
+        Frame("PJRT_Client_BufferFromHostBuffer", "", 0, "/lib/libpjrt_x.so", python=False),
+        Frame("train", "train.py", 41, "python", python=True),
+    )
+
+
+def test_a_stack_of_nothing_but_record_keeping_is_kept(writer):
+    writer.start()
+    writer.definitions()
+    writer.put(4, 903, 1, 2, "tpu_emu::ledger::note", "", 0, "")
+    writer.put(5, 4, 0, 903)
+    writer.put(6, 0, 1, 0, 8192, 5, 4, 77, 0, "")
+    [change] = read(bytes(writer.data)).live
+    assert [frame.function for frame in change.stack] == ["tpu_emu::ledger::note"]
+
+
+def test_stack_0_is_empty(writer):
+    writer.start()
+    writer.definitions()
+    writer.put(6, 0, 1, 0, 8192, 5, 0, 77, 0, "")
+    assert read(bytes(writer.data)).live[0].stack == ()
+
+
+def test_live_is_what_was_not_freed_by_space_in_the_order_it_was_taken(writer):
+    writer.start()
+    writer.definitions()
+    writer.change(6, 1, 4096, space=8)
+    # Two threads wrote these three in another order than the heap served them.
+    writer.change(6, 3, 0)
+    writer.change(7, 2, 0)
+    writer.change(6, 1, 0)
+    writer.change(6, 4, 8192)
+    # A refusal has no address: it neither takes nor frees.
+    writer.change(8, 0, 0)
+    live = read(bytes(writer.data)).live
+    assert [(change.space.number, change.sequence) for change in live] == [(0, 3), (0, 4), (8, 1)]
+
+
+def test_a_trace_can_be_read_from_a_file(small, tmp_path):
+    path = tmp_path / "trace"
+    path.write_bytes(small.data)
+    assert read(path) == read(str(path)) == read(small.data) == read(memoryview(small.data))
+
+
+def test_a_missing_file_is_an_os_error(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        read(tmp_path / "nothing")
+
+
+def test_usage_says_how_full_a_space_is(writer):
+    writer.start()
+    writer.definitions()
+    writer.put(9, 8, 200, 300, 3, 1 << 40)
+    [usage] = read(bytes(writer.data)).usages
+    assert usage.space.owner == "host"
+    assert (usage.in_use_bytes, usage.peak_bytes) == (200, 300)
+    assert (usage.allocations, usage.largest_hole_bytes) == (3, 1 << 40)
+
+
+def test_every_truncation_is_an_error_or_incomplete(small):
+    data = bytes(small.data)
+    for size in range(len(data)):
+        if size < small.boundaries[0]:
+            with pytest.raises(TraceError):
+                read(data[:size])
+        else:
+            trace = read(data[:size])
+            assert trace.complete == (size in small.boundaries), size
+            assert len(trace.changes) == sum(end <= size for end in small.boundaries[-3:])
+
+
+def test_every_damaged_byte_is_read_or_refused_with_an_offset_in_the_input(small):
+    data = bytes(small.data)
+    for at in range(len(data)):
+        for flipped in (0x01, 0x80, 0xFF):
+            damaged = bytearray(data)
+            damaged[at] ^= flipped
+            try:
+                read(damaged)
+            except TraceError as error:
+                assert 0 <= error.offset <= len(data)  # noqa: PT017 (most damage is not seen)
+
+
+def test_unknown_records_and_fields_of_later_minor_versions_are_skipped(writer):
+    writer.start(minor=7)
+    writer.record(200, b"\xff" * 300)
+    writer.definitions()
+    entry = "PJRT_Client_BufferFromHostBuffer"
+    writer.put(6, 0, 1, 0, 8192, 5, 3, 77, 0, entry, "a field of version 1.7", 9)
+    writer.record(0, b"")
+    trace = read(bytes(writer.data))
+    assert trace.header.format == (1, 7)
+    assert [change.entry for change in trace.live] == [entry]
+    assert trace.complete
+
+
+@pytest.mark.parametrize("major", [0, 2, 65535])
+def test_another_major_version_is_refused(writer, major):
+    writer.start(major=major)
+    with pytest.raises(TraceError, match=f"format version {major}.0; this reader takes 1.x"):
+        read(bytes(writer.data))
+
+
+def test_other_files_are_refused(writer):
+    writer.start(magic=b"\x7fELF\x02\x01\x01\x00")
+    with pytest.raises(TraceError, match="no trace: .*, at byte 0"):
+        read(bytes(writer.data))
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "message"),
+    [
+        (6, (9, 1, 0, 1, 5, 3, 1, 1, ""), "space 9 is used before it is defined"),
+        (6, (0, 1, 0, 1, 6, 3, 1, 1, ""), "spec 6 is used before it is defined"),
+        (6, (0, 1, 0, 1, 5, 4, 1, 1, ""), "stack 4 is used before it is defined"),
+        (5, (4, 9, 900), "stack 9 is used before it is defined"),
+        (5, (4, 4, 900), "stack 4 is used before it is defined"),
+        (5, (4, 1, 904), "frame 904 is used before it is defined"),
+        (5, (1, 0, 900), "stack 1 is defined twice"),
+        (5, (0, 0, 900), "stack 0 is defined twice"),
+        (6, (0, 1, 0), "1 bytes wanted and 0 left"),
+        (3, (9, "f32", 1 << 62, 1, 1), "1 bytes wanted and 0 left"),
+        (4, (9, 1 << 62), "1 bytes wanted and 0 left"),
+        (2, (1, 2, "TPU_1"), "1 bytes wanted and 0 left"),
+        (1 + 8, (0, 1 << 64), "a number past 64 bits"),
+        (9, (0, 1 << 71), "a number past 64 bits"),
+    ],
+)
+def test_damage_is_named(writer, kind, values, message):
+    writer.start()
+    writer.definitions()
+    start = len(writer.data)
+    writer.put(kind, *values)
+    with pytest.raises(TraceError, match=message) as caught:
+        read(bytes(writer.data))
+    assert start < caught.value.offset <= len(writer.data)
+
+
+def test_a_text_that_is_not_utf8_is_named(writer):
+    writer.start()
+    writer.record(2, fields(0, 0) + b"\x02\xc3\x28" + fields("device", 1))
+    with pytest.raises(TraceError, match="a text that is not UTF-8"):
+        read(bytes(writer.data))
+
+
+def test_a_text_longer_than_its_record_is_refused(writer):
+    writer.start()
+    writer.record(2, fields(0, 0, 1 << 40))
+    with pytest.raises(TraceError, match="1099511627776 bytes wanted and 0 left"):
+        read(bytes(writer.data))
+
+
+def test_a_deep_stack_is_read_without_recursion(writer):
+    writer.start()
+    writer.definitions()
+    for node in range(4, 20_004):
+        writer.put(5, node, node - 1, 901)
+    writer.put(6, 0, 1, 0, 8192, 5, 20_003, 77, 0, "")
+    assert len(read(bytes(writer.data)).live[0].stack) == 20_004
+
+
+def test_the_page_about_the_format_names_every_record_kind():
+    page = (Path(__file__).resolve().parents[2] / "docs" / "trace-format.md").read_text()
+    for kind in range(1, 10):
+        assert f"\n### {kind} " in page
+
+
+def test_writer_and_reader_agree_on_the_first_bytes():
+    writer = Writer()
+    writer.start()
+    assert writer.data[:13] == b"TPUEMUTR\x01\x00\x00\x00\x01"

@@ -1,0 +1,161 @@
+//! Unwind rules: how the caller's registers follow from the callee's, read from `.eh_frame`.
+//!
+//! Only what the tables say is followed. Code without a table ends a walk: a guess by frame
+//! pointers gives wrong frames in code that uses the register for something else.
+use super::modules::{Module, UnwindTables};
+use gimli::{
+    BaseAddresses, CfaRule, EhFrame, EhFrameHdr, EndianSlice, LittleEndian, Operation, Register,
+    RegisterRule, UnwindContext, UnwindContextStorage, UnwindExpression, UnwindSection, X86_64,
+};
+
+/// Where a rule starts to count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Base {
+    /// The canonical frame address: the caller's stack pointer.
+    #[default]
+    Cfa,
+    /// The callee's stack pointer.
+    Sp,
+    /// The callee's frame pointer.
+    Bp,
+}
+
+/// An address: a base and an offset in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Place {
+    pub(super) offset: i32,
+    pub(super) base: Base,
+}
+
+/// How to leave a function at one of its addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rule {
+    /// The caller's registers.
+    Caller {
+        /// The caller's stack pointer, or where it is stored.
+        cfa: Place,
+        /// Whether `cfa` is a place in memory.
+        cfa_in_memory: bool,
+        /// Where the return address is.
+        return_at: Place,
+        /// Where the caller's frame pointer is; `None` where the callee keeps it.
+        bp_at: Option<Place>,
+        /// Whether the caller was interrupted, so that its address is exact.
+        interrupted: bool,
+    },
+    /// There is no caller.
+    End,
+    /// The tables do not say.
+    Unknown,
+}
+
+/// What reading a rule needs, kept to be allocated once.
+pub(super) type Context = UnwindContext<usize, OnHeap>;
+
+/// Growing storage, so that a walk takes little of a small stack.
+#[derive(Debug)]
+pub(super) struct OnHeap;
+
+impl UnwindContextStorage<usize> for OnHeap {
+    type Rules = Vec<(Register, RegisterRule<usize>)>;
+    type Stack = Vec<gimli::UnwindTableRow<usize, Self>>;
+}
+
+type Bytes = EndianSlice<'static, LittleEndian>;
+
+/// The rule at `address`, a code address in `module`.
+pub(super) fn rule(module: &Module, address: u64, context: &mut Context) -> Rule {
+    let read = |tables| read_rule(tables, address, context);
+    module.unwind.as_ref().and_then(read).unwrap_or(Rule::Unknown)
+}
+
+fn read_rule(tables: &UnwindTables, address: u64, context: &mut Context) -> Option<Rule> {
+    let bases = BaseAddresses::default();
+    let bases = bases.set_eh_frame_hdr(tables.hdr_at).set_eh_frame(tables.eh_frame_at);
+    let hdr = EhFrameHdr::new(tables.hdr, LittleEndian).parse(&bases, 8).ok()?;
+    let eh_frame = EhFrame::new(tables.eh_frame, LittleEndian);
+    let get_cie = EhFrame::cie_from_offset;
+    let entry = hdr.table()?.fde_for_address(&eh_frame, &bases, address, get_cie).ok()?;
+    let row = entry.unwind_info_for_address(&eh_frame, &bases, context, address).ok()?;
+
+    let return_at = match row.register(X86_64::RA) {
+        None | Some(RegisterRule::Undefined) => return Some(Rule::End),
+        Some(rule) => place(&eh_frame, rule)?,
+    };
+    let bp_at = match row.register(X86_64::RBP) {
+        None | Some(RegisterRule::Undefined | RegisterRule::SameValue) => None,
+        Some(rule) => Some(place(&eh_frame, rule)?),
+    };
+    let (cfa, cfa_in_memory) = match row.cfa() {
+        CfaRule::RegisterAndOffset { register, offset } => {
+            (Place { base: base(*register)?, offset: i32::try_from(*offset).ok()? }, false)
+        }
+        CfaRule::Expression(expression) => simple(&eh_frame, expression)?,
+    };
+    let interrupted = entry.is_signal_trampoline();
+    Some(Rule::Caller { cfa, cfa_in_memory, return_at, bp_at, interrupted })
+}
+
+fn base(register: Register) -> Option<Base> {
+    match register {
+        X86_64::RSP => Some(Base::Sp),
+        X86_64::RBP => Some(Base::Bp),
+        _ => None,
+    }
+}
+
+fn place(section: &EhFrame<Bytes>, rule: RegisterRule<usize>) -> Option<Place> {
+    match rule {
+        RegisterRule::Offset(offset) => {
+            Some(Place { base: Base::Cfa, offset: i32::try_from(offset).ok()? })
+        }
+        RegisterRule::Expression(expression) => match simple(section, &expression)? {
+            (place, false) => Some(place),
+            (_, true) => None,
+        },
+        _ => None,
+    }
+}
+
+/// An expression of the form register + offset, and whether it reads memory there.
+fn simple(section: &EhFrame<Bytes>, expression: &UnwindExpression<usize>) -> Option<(Place, bool)> {
+    let expression: gimli::Expression<Bytes> = expression.get(section).ok()?;
+    let encoding = gimli::Encoding { address_size: 8, format: gimli::Format::Dwarf32, version: 4 };
+    let mut operations = expression.operations(encoding);
+    let Operation::RegisterOffset { register, offset, .. } = operations.next().ok()?? else {
+        return None;
+    };
+    let place = Place { base: base(register)?, offset: i32::try_from(offset).ok()? };
+    match operations.next().ok()? {
+        None => Some((place, false)),
+        Some(Operation::Deref { size: 8, space: false, .. }) => {
+            operations.next().ok()?.is_none().then_some((place, true))
+        }
+        Some(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::modules::Modules;
+    use super::*;
+
+    #[test]
+    fn a_function_starts_with_its_return_address_on_top() {
+        let here = a_function_starts_with_its_return_address_on_top as fn() as usize as u64;
+        let modules = Modules::load();
+        let found = rule(modules.at(here).unwrap(), here, &mut Context::new_in());
+        let Rule::Caller { cfa, cfa_in_memory, return_at, .. } = found else { panic!("{found:?}") };
+        assert_eq!((cfa, cfa_in_memory), (Place { base: Base::Sp, offset: 8 }, false));
+        assert_eq!(return_at, Place { base: Base::Cfa, offset: -8 });
+    }
+
+    #[test]
+    fn data_has_no_rule() {
+        static DATA: u64 = 1;
+        let modules = Modules::load();
+        let here = (&raw const DATA).addr() as u64;
+        let module = modules.at(here).unwrap();
+        assert_eq!(rule(module, here, &mut Context::new_in()), Rule::Unknown);
+    }
+}
