@@ -1,11 +1,11 @@
 """Arrays that move between devices and kinds of memory, and arrays spread over devices."""
 
-import jax
 import numpy as np
 import pytest
+import tpu_emu
 from jax.sharding import Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding
 
-import tpu_emu
+import jax
 
 KINDS = ["device", "pinned_host", "unpinned_host"]
 VALUES = np.arange(8 * 129, dtype=np.float32).reshape(8, 129)
@@ -21,6 +21,7 @@ def spaces_in_use() -> dict[str, int]:
 
 @pytest.fixture(autouse=True)
 def nothing_before_and_after():
+    jax.devices()
     assert spaces_in_use() == {}
     yield
     assert spaces_in_use() == {}
@@ -48,7 +49,9 @@ def test_an_array_moves_between_kinds_of_memory(source, target):
     assert second.sharding.memory_kind == target
     assert np.array_equal(np.asarray(second), VALUES)
     owner = {"device": "TPU_2"}
-    assert spaces_in_use().keys() == {f"{owner.get(kind, 'host')} {kind}" for kind in (source, target)}
+    assert spaces_in_use().keys() == {
+        f"{owner.get(kind, 'host')} {kind}" for kind in (source, target)
+    }
 
 
 def test_host_memory_is_not_charged_to_the_device():
@@ -81,7 +84,10 @@ def test_a_replicated_array_takes_all_of_it_on_each_device():
 def test_an_array_is_made_of_parts_that_live_already():
     mesh = Mesh(np.array(jax.devices()[:2]), ("all",))
     sharding = NamedSharding(mesh, PartitionSpec("all"))
-    parts = [jax.device_put(VALUES[:4], jax.devices()[0]), jax.device_put(VALUES[4:], jax.devices()[1])]
+    parts = [
+        jax.device_put(VALUES[:4], jax.devices()[0]),
+        jax.device_put(VALUES[4:], jax.devices()[1]),
+    ]
     array = jax.make_array_from_single_device_arrays(VALUES.shape, sharding, parts)
     assert np.array_equal(np.asarray(array), VALUES)
     assert sum(spaces_in_use().values()) == sum(part.on_device_size_in_bytes() for part in parts)

@@ -2,11 +2,11 @@
 
 import gc
 
-import jax
 import numpy as np
 import pytest
-
 import tpu_emu
+
+import jax
 
 
 def test_delete_gives_the_memory_back_at_once():

@@ -1,9 +1,10 @@
 """The devices that JAX sees: a host with eight chips of v5e, in the words of the real library."""
 
-import jax
 import pytest
+from emulator import LIBRARY, output
+from jax.experimental import mesh_utils
 
-from emulator import JAXLIB, LIBRARY, output
+import jax
 
 
 def test_the_default_is_a_host_of_eight_v5e_chips():
@@ -46,7 +47,7 @@ def test_every_device_has_hbm_by_default_and_two_kinds_of_host_memory():
 
 
 def test_an_unknown_memory_kind_is_refused_with_the_known_ones():
-    with pytest.raises(Exception, match="device, pinned_host, unpinned_host.*vmem"):
+    with pytest.raises(Exception, match=r"device, pinned_host, unpinned_host.*vmem"):
         jax.devices()[0].memory("vmem")
 
 
@@ -54,7 +55,7 @@ def test_an_unknown_memory_kind_is_refused_with_the_known_ones():
     ("topology", "kind", "count"),
     [
         ("v2:2x2", "TPU v2", 8),
-        ("v4:2x2x1", "TPU v4", 4),
+        ("v4:2x2x1", "TPU v4", 8),
         ("v5p:2x2x1", "TPU v5", 4),
         ("v6e:1x1", "TPU v6 lite", 1),
     ],
@@ -86,21 +87,19 @@ def test_the_plugin_can_be_loaded_by_the_name_of_its_platform():
 def test_a_topology_can_be_described_without_its_devices(name, kind, coords):
     from jax.experimental import topologies  # noqa: PLC0415 (it is slow to import)
 
-    described = topologies.get_topology_desc(name, platform="tpu")
-    assert [tuple(device.coords) for device in described.devices] == coords
-    assert {device.device_kind for device in described.devices} == {kind}
+    devices: Sequence[Any] = topologies.get_topology_desc(name, platform="tpu").devices
+    assert [tuple(device.coords) for device in devices] == coords
+    assert {device.device_kind for device in devices} == {kind}
 
 
 def test_a_topology_without_a_meaning_is_refused_by_name():
     from jax.experimental import topologies  # noqa: PLC0415 (it is slow to import)
 
-    with pytest.raises(Exception, match="v99:2x2"):
+    with pytest.raises(Exception, match="TPU v99"):
         topologies.get_topology_desc("v99:2x2", platform="tpu")
 
 
-def test_a_mesh_of_all_devices_can_be_made():
-    if JAXLIB < (0, 5):
-        mesh = jax.sharding.Mesh(jax.devices(), ("all",))
-    else:
-        mesh = jax.make_mesh((8,), ("all",))
-    assert mesh.size == 8
+def test_a_mesh_follows_the_coordinates_of_all_chips():
+    devices = mesh_utils.create_device_mesh((4, 2))
+    assert devices.shape == (4, 2)
+    assert set(devices.flat) == set(jax.devices())

@@ -44,9 +44,12 @@ def test_a_snapshot_in_the_child_is_refused():
 
 
 def test_the_parent_goes_on():
-    program = PROGRAM + """
+    program = (
+        PROGRAM
+        + """
     in_child(array.delete)
     seven = jax.device_put(7)
     print(np.asarray(array), seven, len(tpu_emu.snapshot().live))
     """
+    )
     assert output(program).splitlines()[-1] == "[0 1 2] 7 2"

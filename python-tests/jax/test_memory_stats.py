@@ -1,9 +1,10 @@
 """`device.memory_stats()`: the keys of a real TPU, and sizes padded to tiles."""
 
-import jax
 import ml_dtypes
 import numpy as np
 import pytest
+
+import jax
 
 KEYS = {
     *("bytes_in_use", "bytes_limit", "bytes_reservable_limit", "bytes_reserved"),

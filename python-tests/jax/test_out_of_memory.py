@@ -23,10 +23,13 @@ SMALL = {"TPU_EMU_HBM_BYTES": "4MiB"}
 
 
 def test_an_array_that_does_not_fit_is_refused_in_the_words_of_a_real_tpu():
-    program = PROGRAM + """
+    program = (
+        PROGRAM
+        + """
     held = put(3 * MIB)
     print(refused(2 * MIB))
     """
+    )
     [line] = output(program, SMALL).splitlines()
     assert line.startswith("RESOURCE_EXHAUSTED: ")
     assert "Attempting to allocate 2.00M. That was not possible. There are 1.00M free." in line
@@ -35,7 +38,9 @@ def test_an_array_that_does_not_fit_is_refused_in_the_words_of_a_real_tpu():
 
 
 def test_after_a_refusal_an_array_that_fits_is_taken():
-    program = PROGRAM + """
+    program = (
+        PROGRAM
+        + """
     held = put(3 * MIB)
     refused(2 * MIB)
     smaller = put(MIB)
@@ -43,16 +48,20 @@ def test_after_a_refusal_an_array_that_fits_is_taken():
     held.delete()
     print(np.asarray(put(2 * MIB)).size == 2 * MIB)
     """
+    )
     assert output(program, SMALL).splitlines() == ["0 RESOURCE_EXHAUSTED", "True"]
 
 
 def test_fragmentation_is_told_with_the_largest_hole():
-    program = PROGRAM + """
+    program = (
+        PROGRAM
+        + """
     held = [put(MIB) for _ in range(4)]
     held[0].delete()
     held[2].delete()
     print(refused(2 * MIB))
     """
+    )
     text = output(program, SMALL)
     assert "Attempting to allocate 2.00M" in text
     assert "There are 2.00M free." in text
@@ -60,21 +69,27 @@ def test_fragmentation_is_told_with_the_largest_hole():
 
 
 def test_devices_are_full_one_by_one():
-    program = PROGRAM + """
+    program = (
+        PROGRAM
+        + """
     held = put(4 * MIB)
     other = jax.device_put(np.zeros(4 * MIB, np.uint8), jax.devices()[1])
     print(other.devices() == {jax.devices()[1]}, jax.devices()[1].memory_stats()["bytes_in_use"])
     """
+    )
     assert output(program, SMALL) == f"True {4 << 20}\n"
 
 
 def test_a_refusal_is_a_record_of_the_trace(tmp_path):
-    program = PROGRAM + """
+    program = (
+        PROGRAM
+        + """
     refused(5 * MIB)
     import sys, tpu_emu
     [change] = tpu_emu.read(sys.argv[1]).changes
     print(change.kind, change.size, change.device, change.entry)
     """
+    )
     path = str(tmp_path / "trace")
     printed = output(program, {**SMALL, "TPU_EMU_TRACE": path}, path)
     assert printed == f"Kind.OUT_OF_MEMORY {5 << 20} 0 PJRT_Client_BufferFromHostBuffer\n"

@@ -2,11 +2,12 @@
 
 import itertools
 
-import jax
 import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
 import pytest
+
+import jax
 
 PLAIN = [
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
@@ -89,8 +90,10 @@ def test_the_payload_of_a_nan_survives():
 
 @pytest.mark.parametrize(
     "shape",
-    [(), (0,), (1,), (7,), (1024,), (8, 128), (8, 129), (3, 0, 2), (2, 3, 4), (5, 1, 7, 2)]
-    + [(2, 3, 1, 4, 5), (2, 1, 3, 2, 2, 3)],
+    [
+        *((), (0,), (1,), (7,), (1024,), (8, 128), (8, 129), (3, 0, 2), (2, 3, 4)),
+        *((5, 1, 7, 2), (2, 3, 1, 4, 5), (2, 1, 3, 2, 2, 3)),
+    ],
     ids=str,
 )
 @pytest.mark.parametrize("dtype", ["uint8", "float32", "int4"])
@@ -147,8 +150,6 @@ def test_python_scalars_become_32_bit_arrays():
 def test_a_tree_of_arrays_goes_and_comes_back():
     tree = {"w": np.ones((2, 3), np.float32), "b": [np.arange(3), np.float32(2)]}
     got = jax.device_get(jax.device_put(tree))
-    assert jax.tree_util.tree_structure(got) == jax.tree_util.tree_structure(tree)
-    for wanted, leaf in zip(
-        jax.tree_util.tree_leaves(tree), jax.tree_util.tree_leaves(got), strict=True
-    ):
-        assert np.array_equal(wanted, leaf)
+    assert got.keys() == tree.keys()
+    assert np.array_equal(got["w"], np.ones((2, 3)))
+    assert [leaf.tolist() for leaf in got["b"]] == [[0, 1, 2], 2.0]

@@ -1,12 +1,13 @@
 """`tpu_emu.snapshot()`: what lives in this process."""
 
+import itertools
 import threading
 
-import jax
 import numpy as np
-
 import tpu_emu
 from emulator import LIBRARY
+
+import jax
 
 
 def test_a_scalar_is_one_allocation_of_512_bytes_until_it_is_deleted():
@@ -79,7 +80,7 @@ def test_it_equals_what_eight_threads_hold_after_1600_puts():
     assert taken == sorted((number % 4, array.shape) for number, array in held)
     assert len(taken) == 8 * 20
     blocks = sorted((change.device, change.address, change.size) for change in live)
-    for (device, address, size), (following, higher, _) in zip(blocks, blocks[1:], strict=False):
+    for (device, address, size), (following, higher, _) in itertools.pairwise(blocks):
         assert device != following or address + size <= higher
     for number, array in held:
         assert (np.asarray(array) == number).all()

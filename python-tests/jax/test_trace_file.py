@@ -4,7 +4,6 @@ import re
 import signal
 
 import pytest
-
 import tpu_emu
 from emulator import run
 
@@ -68,7 +67,9 @@ def test_a_dash_prints_the_changes_on_standard_error():
     done = run(PROGRAM + "    os._exit(0)", {"TPU_EMU_TRACE": "-"})
     assert done.returncode == 0
     assert done.stdout == ""
-    heads = re.findall(r"^\[ *\d+\.\d+\] (\w+) (TPU_\d \w+) \S+ (\w+\[[\d,]*\])", done.stderr, re.M)
+    heads = re.findall(
+        r"^\[ *\d+\.\d+\] (\w+) (TPU_\d \w+) \S+ (\w+\[[\d,]*\])", done.stderr, re.MULTILINE
+    )
     assert heads == [
         ("allocate", "TPU_0 device", "f32[8,129]"),
         ("free", "TPU_0 device", "f32[8,129]"),

@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
 import tpu_emu
 from tpu_emu import library
 
@@ -43,7 +42,7 @@ def test_the_variable_wins(elsewhere, tmp_path, monkeypatch):
 def test_a_variable_that_names_no_file_is_an_error(elsewhere, monkeypatch):
     (elsewhere / library.FILE_NAME).touch()
     monkeypatch.setenv("TPU_EMU_LIBRARY", "/nothing/here.so")
-    with pytest.raises(FileNotFoundError, match="TPU_EMU_LIBRARY=/nothing/here.so is no file"):
+    with pytest.raises(FileNotFoundError, match=r"TPU_EMU_LIBRARY=/nothing/here\.so is no file"):
         tpu_emu.library_path()
 
 

@@ -3,9 +3,8 @@
 from pathlib import Path
 
 import pytest
-from trace_writer import Writer, fields
-
 from tpu_emu import ArraySpec, Frame, Kind, Space, TraceError, read
+from trace_writer import Writer, fields
 
 
 def test_what_is_written_is_read_back(small):
@@ -137,7 +136,7 @@ def test_another_major_version_is_refused(writer, major):
 
 def test_other_files_are_refused(writer):
     writer.start(magic=b"\x7fELF\x02\x01\x01\x00")
-    with pytest.raises(TraceError, match="no trace: .*, at byte 0"):
+    with pytest.raises(TraceError, match=r"no trace: .*, at byte 0"):
         read(bytes(writer.data))
 
 

@@ -3,7 +3,6 @@ use super::{Buffer, Hold};
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::tensor::ArraySpec;
-use crate::tensor::DType;
 use crate::tensor::pack::unpack;
 use crate::tensor::strided::{Strided, dense_strides};
 use crate::units::{Bytes, to_u64, to_usize};
@@ -136,13 +135,12 @@ fn dense(hold: &Hold, spec: &ArraySpec, target: &mut [u8]) -> Result<()> {
     if bits >= 8 {
         return region.read(Bytes::ZERO, target);
     }
-    let signed = matches!(spec.dtype, DType::S1 | DType::S2 | DType::S4);
     let mut packed = [0; CHUNK];
     let mut at = Bytes::ZERO;
     for loose in target.chunks_mut(CHUNK * 8 / bits as usize) {
         let bytes = (loose.len() * bits as usize).div_ceil(8);
         region.read(at, &mut packed[..bytes])?;
-        unpack(bits, signed, &packed[..bytes], loose);
+        unpack(bits, &packed[..bytes], loose);
         at += Bytes(to_u64(bytes));
     }
     Ok(())
