@@ -1,6 +1,5 @@
 //! Device descriptions, through the table.
 #![expect(unsafe_code, reason = "unions of values")]
-#![expect(clippy::unwrap_used, reason = "a test may stop anywhere")]
 
 mod c;
 

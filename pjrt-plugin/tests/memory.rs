@@ -1,6 +1,5 @@
 //! Memories, through the table and through the table in front of them.
 #![expect(unsafe_code, reason = "follows the function table of an object")]
-#![expect(clippy::unwrap_used, reason = "a test may stop anywhere")]
 
 mod c;
 

@@ -1,6 +1,5 @@
 //! The library as a whole, through the table.
 #![expect(unsafe_code, reason = "an older caller's struct, and unions of values")]
-#![expect(clippy::unwrap_used, reason = "a test may stop anywhere")]
 
 mod c;
 

@@ -43,11 +43,15 @@ const WALLS: &[Wall] = &[
         never: &["crate::{", "crate::hbm::Heap", "trace", "tensor", "buffer", "exec", "machine"],
         except: &[],
     },
-    Wall { inside: "tpu-emu/src/trace", never: &["hbm", "exec", "ops", "buffer"], except: &[] },
+    Wall {
+        inside: "tpu-emu/src/trace",
+        never: &["hbm", "exec", "crate::ops", "buffer"],
+        except: &[],
+    },
     // Bytes without meaning.
     Wall {
         inside: "tpu-emu/src/hbm",
-        never: &["tensor", "ops", "exec", "buffer", "machine", "ledger"],
+        never: &["tensor", "crate::ops", "exec", "buffer", "machine", "ledger"],
         except: &[],
     },
     // An array does not know where it lives; its layout is the device's.
@@ -137,7 +141,7 @@ fn names(line: &str, word: &str) -> bool {
     line.match_indices(word).any(|(at, _)| {
         let before = line[..at].chars().next_back().is_some_and(is_part);
         let after = line[at + word.len()..].chars().next().is_some_and(is_part);
-        !(starts && before) && !(ends && after)
+        !(starts && before || ends && after)
     })
 }
 
