@@ -10,8 +10,9 @@ allocate f32[8,129]{1,0:T(8,128)} on TPU_0 device at 0x2000
   4128 bytes of data, 8192 bytes in memory
   PJRT_Client_BufferFromHostBuffer, thread 77, 12.345678 s
     #0   tpu_emu::hbm::heap::allocate at heap.rs:99 [libpjrt_x.so]
-    #1   PJRT_Client_BufferFromHostBuffer [libpjrt_x.so]
-    #2   train.py:41 train"""
+    #1   put at put.rs:48 [libpjrt_x.so]
+    #2   PJRT_Client_BufferFromHostBuffer [libpjrt_x.so]
+    #3   train.py:41 train"""
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:

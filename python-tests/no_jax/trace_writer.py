@@ -55,12 +55,12 @@ class Writer:
         self.put(3, 5, "f32", 2, 8, 129, "{1,0:T(8,128)}", 4128, 8192)
         self.put(4, 900, 1, 1, "train", "train.py", 41, "python")
         self.put(4, 901, 1, 0, "PJRT_Client_BufferFromHostBuffer", "", 0, "/lib/libpjrt_x.so")
-        # Two functions at one address: the inner one keeps the records.
+        # Two functions at one address: the compiler put one into the other.
         self.put(
             4,
             902,
-            *(2, 2, "tpu_emu::ledger::origin", "mod.rs", 7, "/lib/libpjrt_x.so"),
-            *(0, "tpu_emu::hbm::heap::allocate", "heap.rs", 99, "/lib/libpjrt_x.so"),
+            *(2, 0, "tpu_emu::hbm::heap::allocate", "heap.rs", 99, "/lib/libpjrt_x.so"),
+            *(0, "put", "put.rs", 48, "/lib/libpjrt_x.so"),
         )
         self.put(5, 1, 0, 900)
         self.put(5, 2, 1, 901)

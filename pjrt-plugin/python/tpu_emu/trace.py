@@ -248,7 +248,7 @@ class _Reader:
         self.start: Header | None = None
         self.spaces: dict[int, Space] = {}
         self.specs: dict[int, ArraySpec] = {}
-        self.frames: dict[int, tuple[tuple[Frame, bool], ...]] = {}
+        self.frames: dict[int, tuple[Frame, ...]] = {}
         self.nodes: dict[int, tuple[int, int]] = {}
         self.stacks: dict[int, tuple[Frame, ...]] = {0: ()}
         self.changes: list[Change] = []
@@ -318,7 +318,8 @@ class _Reader:
         )
 
     def frame(self, fields: _Fields) -> None:
-        number, parts = fields.number(), []
+        number = fields.number()
+        parts: list[Frame] = []
         for _ in range(fields.number()):
             flags = fields.number()
             function, file, line, module = (
@@ -327,7 +328,7 @@ class _Reader:
                 fields.number(),
                 fields.text(),
             )
-            parts.append((Frame(function, file, line, module, bool(flags & 1)), bool(flags & 2)))
+            parts.append(Frame(function, file, line, module, bool(flags & 1)))
         self.frames[number] = tuple(parts)
 
     def stack_node(self, fields: _Fields) -> None:
@@ -359,16 +360,15 @@ class _Reader:
         return self.stacks[number]
 
     def walk(self, node: int) -> tuple[Frame, ...]:
-        """The frames of a stack, innermost first, without the leading ones of the recording.
+        """The frames of a stack, innermost first.
 
         A caller is always defined before the stack that it calls, so the walk ends.
         """
-        parts: list[tuple[Frame, bool]] = []
+        parts: list[Frame] = []
         while node != 0:
             node, frame = self.nodes[node]
             parts.extend(self.frames[frame])
-        first = next((at for at, (_, recording) in enumerate(parts) if not recording), 0)
-        return tuple(frame for frame, _ in parts[first:])
+        return tuple(parts)
 
     def usage(self, fields: _Fields) -> None:
         space = fields.known(self.spaces, "space")
