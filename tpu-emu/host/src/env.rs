@@ -88,7 +88,7 @@ pub const VARIABLES: &[Variable] = &[
         name: "TPU_EMU_HISTORY",
         values: "a number of changes",
         default: "`65536`",
-        effect: "How many past changes the process keeps in memory; 72 bytes each.",
+        effect: "How many past changes the process keeps in memory; 64 bytes each.",
         set: |settings, value| {
             settings.history = value.parse().map_err(|_| "a number from 0".to_owned())?;
             Ok(())
