@@ -3,10 +3,9 @@
 use crate::clock::Monotonic;
 use crate::env::Settings;
 use crate::fork;
-use crate::stack::{ProcessStacks, StackMode};
+use crate::stack::ProcessStacks;
 use crate::trace_file;
 use std::sync::{Arc, OnceLock};
-use tpu_emu::origin::{NoStacks, StackSource};
 use tpu_emu::trace::Header;
 use tpu_emu::{Config, Emulator, Result};
 
@@ -53,10 +52,7 @@ fn make() -> Result<Made> {
     settings.start_log();
     let clock = Monotonic::new();
     let started_ns = clock.started_ns;
-    let stacks: Arc<dyn StackSource> = match settings.stacks {
-        StackMode::Off => Arc::new(NoStacks),
-        mode => Arc::new(ProcessStacks::new(mode)),
-    };
+    let stacks = Arc::new(ProcessStacks::new(settings.stacks));
     let sink = match &settings.trace {
         Some(target) => Some(trace_file::open(target, started_ns)?),
         None => None,
