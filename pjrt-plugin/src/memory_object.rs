@@ -75,8 +75,10 @@ unsafe extern "C" fn set_user_data(
     data: *mut c_void,
     destructor: Option<unsafe extern "C" fn(*mut c_void)>,
 ) {
-    let Some(user_data) = OBJECTS.data(memory) else { return };
     let entry = UserData { data, destructor };
+    // A memory that is gone keeps nothing: its place may become another one's.
+    let alive = OBJECTS.resolve::<()>(memory).ok().and_then(|_| OBJECTS.data(memory));
+    let Some(user_data) = alive else { return destroy(entry) };
     let before = user_data.lock().insert(key.addr(), entry);
     if let Some(before) = before {
         destroy(before);
@@ -120,5 +122,10 @@ mod tests {
         assert_eq!(DESTROYED.load(Ordering::SeqCst), 1);
         withdraw(memory);
         assert_eq!(DESTROYED.load(Ordering::SeqCst), 2);
+        // SAFETY: the place of a memory that is gone is still readable.
+        unsafe { set(memory, key, data, Some(count)) };
+        assert_eq!(DESTROYED.load(Ordering::SeqCst), 3);
+        // SAFETY: as above.
+        assert!(unsafe { get(memory, key) }.is_null());
     }
 }

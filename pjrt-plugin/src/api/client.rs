@@ -282,10 +282,12 @@ pub(super) fn dma_map(_: &Caller, args: &mut PJRT_Client_DmaMap_Args) -> Result<
     if start == 0 {
         return Err(Error::Null("data"));
     }
-    if client.dma.lock().insert(start, size).is_some() {
+    let mut mapped = client.dma.lock();
+    if mapped.contains_key(&start) {
         let message = format!("{start:#x} is mapped already");
         return Err(Error::Verbatim { code: Code::AlreadyExists, message: message.into() });
     }
+    mapped.insert(start, size);
     Ok(())
 }
 

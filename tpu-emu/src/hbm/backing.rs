@@ -30,7 +30,8 @@ impl Backing {
     ///
     /// Errors: `Host` with the system's words if it refuses.
     pub(super) fn reserve(size: Bytes) -> Result<Self> {
-        let refused = |why: io::Error| Error::Host(format!("cannot reserve {size} of HBM: {why}"));
+        let refused =
+            |why: io::Error| Error::Host(format!("cannot reserve {size} of address space: {why}"));
         let mapped = size.checked_add(PAGE).filter(|sum| sum.0 <= isize::MAX.unsigned_abs() as u64);
         let mapped = mapped.ok_or_else(|| refused(io::ErrorKind::OutOfMemory.into()))?;
         let mapping = system::map(to_usize(mapped.0)).map_err(refused)?;
@@ -345,7 +346,7 @@ mod tests {
     #[cfg(not(miri))] // Miri ends the test where the host would refuse.
     fn a_reservation_the_host_refuses_says_why() {
         let error = Backing::reserve(Bytes(1 << 62)).unwrap_err().to_string();
-        assert!(error.starts_with("cannot reserve 4294967296 GiB of HBM: "), "{error}");
+        assert!(error.starts_with("cannot reserve 4294967296 GiB of address space: "), "{error}");
         assert!(Backing::reserve(Bytes(u64::MAX)).is_err());
     }
 }
