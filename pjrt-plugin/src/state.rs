@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use tpu_emu::buffer::TransferManager;
 use tpu_emu::hbm::layout::Layout;
 use tpu_emu::topology::{DeviceInfo, Topology};
-use tpu_emu::{Buffer, Emulator, Event, Id, Memory, Result, Table};
+use tpu_emu::{Buffer, Emulator, Error, Event, Id, Memory, Result, Table};
 
 /// `PJRT_Client`.
 #[derive(Debug)]
@@ -46,6 +46,17 @@ impl Device {
     /// Its memories; empty for a device of another process.
     pub(crate) fn memories(&self) -> &[usize] {
         self.memories.get().map_or(&[], Vec::as_slice)
+    }
+
+    /// `PJRT_Memory*` of its HBM, as bits.
+    ///
+    /// # Errors
+    /// `BadArgument` for a device of another process.
+    pub(crate) fn default_memory(&self) -> Result<usize> {
+        self.memories().first().copied().ok_or_else(|| {
+            let info = &self.machine.topology().devices()[self.index];
+            Error::bad(format!("{info} belongs to another process and cannot be addressed"))
+        })
     }
 }
 

@@ -14,7 +14,7 @@ use std::ptr::without_provenance_mut;
 use std::sync::Arc;
 use tpu_emu::hbm::HeapStats;
 use tpu_emu::units::Bytes;
-use tpu_emu::{Error, Memory, MemoryKind, Result};
+use tpu_emu::{Memory, MemoryKind, Result};
 
 use crate::state::Device;
 
@@ -55,20 +55,12 @@ pub(super) fn addressable_memories(
 /// HBM.
 pub(super) fn default_memory(_: &Caller, args: &mut PJRT_Device_DefaultMemory_Args) -> Result<()> {
     let device = device(args.device)?;
-    let default = addressable(&device)?;
-    args.memory = without_provenance_mut(default);
+    args.memory = without_provenance_mut(device.default_memory()?);
     Ok(())
 }
 
-fn addressable(device: &Device) -> Result<usize> {
-    device.memories().first().copied().ok_or_else(|| {
-        let info = &device.machine.topology().devices()[device.index];
-        Error::bad(format!("{info} belongs to another process and cannot be addressed"))
-    })
-}
-
 fn hbm_stats(device: &Arc<Device>) -> Result<HeapStats> {
-    addressable(device)?;
+    device.default_memory()?;
     Ok(device.machine.memory_stats(hbm(device)))
 }
 
@@ -121,7 +113,7 @@ pub(super) fn clear_memory_stats(
     args: &mut PJRT_Device_ClearMemoryStats_Args,
 ) -> Result<()> {
     let device = device(args.device)?;
-    addressable(&device)?;
+    device.default_memory()?;
     device.machine.heap(hbm(&device)).reset_peak();
     Ok(())
 }
@@ -144,7 +136,7 @@ pub(super) fn poison_execution(
     caller: &Caller,
     args: &mut PJRT_Device_PoisonExecution_Args,
 ) -> Result<()> {
-    addressable(&*device(args.device)?)?;
+    device(args.device)?.default_memory()?;
     caller.text(args.error_message, args.error_message_size, "error_message")?;
     args.poisoned = 0;
     Ok(())

@@ -7,8 +7,7 @@ use parking_lot::RwLock;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The longest shape that is accepted; JAX's programs stay below 16.
-pub const MAX_RANK: usize = 64;
+pub use crate::hbm::layout::MAX_RANK;
 
 /// Whether an array may have this many axes.
 ///

@@ -28,26 +28,8 @@ use std::sync::Arc;
 /// The most chips of a topology, all slices together; more is taken for a mistake.
 pub const MAX_CHIPS: i64 = 1 << 20;
 
-/// A memory that every device can address.
-///
-/// Source of the numbers: libtpu 0.0.51, 110 topologies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MemoryKind {
-    /// Its name.
-    pub name: &'static str,
-    /// Its number, as `PJRT_Memory_Kind_Id` answers it.
-    pub id: i32,
-}
-
-/// The memories of a device; the first one is the default.
-pub const MEMORY_KINDS: [MemoryKind; 3] = [
-    MemoryKind { name: "device", id: -569_941_144 },
-    MemoryKind { name: "pinned_host", id: -1_650_963_262 },
-    MemoryKind { name: "unpinned_host", id: -2_062_524_483 },
-];
-
-/// What `PJRT_TopologyDescription_GetMemorySpaceKindIds` answers; it agrees with
-/// [`MEMORY_KINDS`] in the first one only, there as here.
+/// What `PJRT_TopologyDescription_GetMemorySpaceKindIds` answers. The numbers that the memories
+/// themselves have agree in the first one only, there as here.
 pub const MEMORY_SPACE_KIND_IDS: [i32; 3] = [-569_941_144, 1_756_073_601, -272_058_569];
 
 /// Chips, hosts and devices of one slice, or of several equal ones.

@@ -30,12 +30,7 @@ fn destination(device: *const PJRT_Device, memory: *const PJRT_Memory) -> Result
     if device.is_null() {
         return Err(Error::Null("device and memory: one of them is needed"));
     }
-    let device = device_of(device)?;
-    let default = device.memories().first().ok_or_else(|| {
-        let info = &device.machine.topology().devices()[device.index];
-        Error::bad(format!("{info} belongs to another process and cannot be addressed"))
-    })?;
-    memory_of(without_provenance(*default))
+    memory_of(without_provenance(device_of(device)?.default_memory()?))
 }
 
 /// The array that a shape, type and layout describe.

@@ -115,12 +115,8 @@ pub(in crate::api) fn copy_to_device(
     args: &mut PJRT_Buffer_CopyToDevice_Args,
 ) -> Result<()> {
     let entry = buffer_of(args.buffer)?;
-    let device = device_of(args.dst_device)?;
-    let default = device.memories().first().ok_or_else(|| {
-        let info = &device.machine.topology().devices()[device.index];
-        Error::bad(format!("{info} belongs to another process and cannot be addressed"))
-    })?;
-    let memory = memory_of(without_provenance(*default))?;
+    let default = device_of(args.dst_device)?.default_memory()?;
+    let memory = memory_of(without_provenance(default))?;
     let copy = entry.buffer.copy_to(memory.memory)?;
     args.dst_buffer = give_buffer(Arc::new(copy), &memory);
     Ok(())

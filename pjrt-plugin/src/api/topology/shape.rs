@@ -8,9 +8,10 @@ use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::ffi::c_char;
 use std::sync::LazyLock;
+use tpu_emu::MemoryKind;
 use tpu_emu::hbm::layout::{Layout, TileRules};
 use tpu_emu::tensor::{ArraySpec, DType, Specs};
-use tpu_emu::topology::{MEMORY_KINDS, MEMORY_SPACE_KIND_IDS};
+use tpu_emu::topology::MEMORY_SPACE_KIND_IDS;
 use tpu_emu::{Error, Result};
 use tpu_proto::Message;
 use tpu_proto::xla::{LayoutProto, ShapeProto, TileProto};
@@ -59,8 +60,8 @@ extern "C" fn delete(shape: *const c_char) {
 /// The number of a kind of memory in a layout. A kind has one number as a device's memory, and
 /// some have another one among those that a topology lists; both are known.
 fn memory_space(kind: i32) -> Result<i64> {
-    let device = MEMORY_KINDS[0].id;
-    let known = MEMORY_KINDS.iter().map(|kind| kind.id).chain(MEMORY_SPACE_KIND_IDS);
+    let device = MemoryKind::Device.number();
+    let known = MemoryKind::ALL.iter().map(|kind| kind.number()).chain(MEMORY_SPACE_KIND_IDS);
     match known.into_iter().find(|&id| id == kind) {
         Some(id) if id == device => Ok(0),
         Some(_) => Ok(HOST_MEMORY_SPACE),
