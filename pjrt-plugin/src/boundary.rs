@@ -52,6 +52,39 @@ macro_rules! end_of {
 }
 pub(crate) use end_of;
 
+/// Writes a function that C calls by its name in the header.
+///
+/// `call(path, Args, last)`: the safe function at `path`, once `struct_size` reaches the end of
+/// `last`, the last field that it touches. `missing(Args)`: UNIMPLEMENTED.
+macro_rules! c_function {
+    ($name:ident call($path:path, $args:ident, $last:ident)) => {
+        pub(super) unsafe extern "C" fn $name(
+            args: *mut crate::sys::$args,
+        ) -> *mut crate::sys::PJRT_Error {
+            let needed = crate::boundary::end_of!(crate::sys::$args, $last);
+            // SAFETY: the caller keeps the header's contract for `args`.
+            unsafe { crate::boundary::serve(&stringify!($name), args, needed, $path) }
+        }
+    };
+    ($name:ident missing($args:ident)) => {
+        pub(super) unsafe extern "C" fn $name(
+            args: *mut crate::sys::$args,
+        ) -> *mut crate::sys::PJRT_Error {
+            let refuse = |_: &crate::boundary::Caller, _: &mut crate::sys::$args| {
+                crate::boundary::not_done(stringify!($name))
+            };
+            // SAFETY: the caller keeps the header's contract for `args`.
+            unsafe { crate::boundary::serve(&stringify!($name), args, size_of::<usize>(), refuse) }
+        }
+    };
+}
+pub(crate) use c_function;
+
+/// Refuses a function that is not done, by name.
+pub(crate) fn not_done(function: &'static str) -> Result<()> {
+    Err(Error::Unimplemented(format!("{function} is not implemented by the emulated TPU")))
+}
+
 /// The size of what `field` selects.
 pub(crate) const fn size_of_field<A, T>(_field: fn(&A) -> &T) -> usize {
     size_of::<T>()
@@ -91,7 +124,7 @@ impl Caller {
         Ok(unsafe { slice::from_raw_parts(pointer, count) })
     }
 
-    /// One value for each axis of an array, or of its layout. A count that no array has is refused
+    /// One value for each axis of an array, of its layout, or of a topology. A count that no array has is refused
     /// before anything is read, so that a field that nobody wrote leads nowhere.
     pub(crate) fn axes<'a, T: Copy>(
         &'a self,

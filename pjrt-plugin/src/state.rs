@@ -24,7 +24,6 @@ pub(crate) struct Client {
     /// `PJRT_Memory*` of this process's devices, as bits.
     pub(crate) memories: Vec<usize>,
     pub(crate) topology: Id<TopologyEntry>,
-    pub(crate) platform_version: String,
     /// Registered client memory: start and size.
     pub(crate) dma: Mutex<HashMap<usize, usize>>,
 }

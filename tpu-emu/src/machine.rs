@@ -169,11 +169,6 @@ impl Emulator {
         &self.heaps[to_usize(self.space(memory).into())]
     }
 
-    /// All heaps by space number.
-    pub fn heaps(&self) -> &[Heap<Record>] {
-        &self.heaps
-    }
-
     /// Number of the space behind a memory.
     pub fn space(&self, memory: Memory) -> u32 {
         let devices = self.topology.devices().len();

@@ -38,7 +38,6 @@ pub(super) fn create(caller: &Caller, args: &mut PJRT_Client_Create_Args) -> Res
         devices: Vec::new(),
         addressable: Vec::new(),
         memories: Vec::new(),
-        platform_version: TOPOLOGIES.get(topology)?.platform_version.clone(),
         dma: parking_lot::Mutex::default(),
         topology,
         machine,
@@ -153,9 +152,10 @@ pub(super) fn platform_version(
     _: &Caller,
     args: &mut PJRT_Client_PlatformVersion_Args,
 ) -> Result<()> {
-    let client = client(args.client)?;
+    // The topology lives as long as the client, and its text with it.
+    let topology = TOPOLOGIES.get(client(args.client)?.topology)?;
     give_text(
-        &client.platform_version,
+        &topology.platform_version,
         &mut args.platform_version,
         &mut args.platform_version_size,
     );

@@ -1,7 +1,7 @@
 //! Live devices.
 use crate::attributes::Attributes;
 use crate::boundary::{Caller, give_slice, handle_of, id_of};
-use crate::state::{TRACKING, TrackingEntry, device};
+use crate::state::{Device, TRACKING, TrackingEntry, device};
 use crate::sys::{
     PJRT_AsyncTrackingEvent_Destroy_Args, PJRT_Device_AddressableMemories_Args,
     PJRT_Device_Attributes, PJRT_Device_ClearMemoryStats_Args,
@@ -15,8 +15,6 @@ use std::sync::Arc;
 use tpu_emu::hbm::HeapStats;
 use tpu_emu::units::Bytes;
 use tpu_emu::{Memory, MemoryKind, Result};
-
-use crate::state::Device;
 
 /// The device's description.
 pub(super) fn description(_: &Caller, args: &mut PJRT_Device_GetDescription_Args) -> Result<()> {
@@ -86,12 +84,16 @@ pub(super) fn memory_stats(_: &Caller, args: &mut PJRT_Device_MemoryStats_Args) 
         signed(stats.largest_alloc_size),
     );
     set(&mut args.bytes_limit, &mut args.bytes_limit_is_set, signed(stats.bytes_limit));
-    set(&mut args.bytes_reserved, &mut args.bytes_reserved_is_set, 0);
-    set(&mut args.peak_bytes_reserved, &mut args.peak_bytes_reserved_is_set, 0);
+    set(&mut args.bytes_reserved, &mut args.bytes_reserved_is_set, signed(stats.bytes_reserved));
+    set(
+        &mut args.peak_bytes_reserved,
+        &mut args.peak_bytes_reserved_is_set,
+        signed(stats.peak_bytes_reserved),
+    );
     set(
         &mut args.bytes_reservable_limit,
         &mut args.bytes_reservable_limit_is_set,
-        signed(stats.bytes_limit),
+        signed(stats.bytes_reservable_limit),
     );
     set(
         &mut args.largest_free_block_bytes,
@@ -130,8 +132,8 @@ pub(super) fn attributes(_: &Caller, args: &mut PJRT_Device_GetAttributes_Args) 
 /// The attributes belong to the device, so giving them back does nothing.
 extern "C" fn keep_attributes(_: *mut PJRT_Device_Attributes) {}
 
-/// Fails an execution that is under way. Executions end before their call returns, so there is
-/// none to fail, and the answer says so.
+/// Fails an execution that is under way. There are no executions yet, so there is none to fail,
+/// and the answer says so.
 pub(super) fn poison_execution(
     caller: &Caller,
     args: &mut PJRT_Device_PoisonExecution_Args,

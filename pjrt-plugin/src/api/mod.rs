@@ -1,9 +1,8 @@
 //! The function table: one row a function.
-use crate::boundary::{Caller, c_args, end_of, serve};
+use crate::boundary::{c_args, end_of, serve};
 use crate::sys;
 use crate::sys::{PJRT_Api, PJRT_Api_Version, PJRT_Error};
 use std::ptr;
-use tpu_emu::{Error, Result};
 
 mod async_transfer;
 mod buffer;
@@ -35,11 +34,6 @@ pub struct Row {
     pub state: State,
 }
 
-/// Refuses a function that is not done, by name.
-pub(crate) fn not_done(function: &'static str) -> Result<()> {
-    Err(Error::Unimplemented(format!("{function} is not implemented by the emulated TPU")))
-}
-
 /// Whether a call that only gives something up may do nothing: in the child of a fork, where
 /// the object is the parent's and an error would make some clients abort.
 fn is_forked_child() -> bool {
@@ -48,16 +42,9 @@ fn is_forked_child() -> bool {
 
 /// Writes the C function of a row.
 ///
-/// `call(path, Args, last)`: the safe function at `path`, once `struct_size` reaches the end of
-/// `last`, the last field that it touches. `destroy(…)`: the same for a function that gives an
-/// object up. `missing(Args)`: UNIMPLEMENTED. `raw(path, Args)`: the C function itself.
+/// `destroy(path, Args, last)`: as `call`, for a function that gives an object up.
+/// `raw(path, Args)`: the C function itself. The others: see `c_function`.
 macro_rules! entry {
-    ($name:ident call($path:path, $args:ident, $last:ident)) => {
-        pub(super) unsafe extern "C" fn $name(args: *mut sys::$args) -> *mut PJRT_Error {
-            // SAFETY: the caller keeps the header's contract for `args`.
-            unsafe { serve(&stringify!($name), args, end_of!(sys::$args, $last), $path) }
-        }
-    };
     ($name:ident destroy($path:path, $args:ident, $last:ident)) => {
         pub(super) unsafe extern "C" fn $name(args: *mut sys::$args) -> *mut PJRT_Error {
             if is_forked_child() {
@@ -67,15 +54,11 @@ macro_rules! entry {
             unsafe { serve(&stringify!($name), args, end_of!(sys::$args, $last), $path) }
         }
     };
-    ($name:ident missing($args:ident)) => {
-        pub(super) unsafe extern "C" fn $name(args: *mut sys::$args) -> *mut PJRT_Error {
-            let refuse = |_: &Caller, _: &mut sys::$args| not_done(stringify!($name));
-            // SAFETY: the caller keeps the header's contract for `args`.
-            unsafe { serve(&stringify!($name), args, size_of::<usize>(), refuse) }
-        }
-    };
     ($name:ident raw($path:path, $args:ident)) => {
         pub(super) use $path as $name;
+    };
+    ($name:ident $how:ident($($with:tt)*)) => {
+        crate::boundary::c_function!($name $how($($with)*));
     };
 }
 
@@ -97,8 +80,8 @@ macro_rules! pjrt_api {
         #[expect(non_snake_case, reason = "they appear in recorded stacks under these names")]
         mod table {
             use super::{
-                Caller, PJRT_Error, async_transfer, buffer, client, device, device_description,
-                end_of, error, event, is_forked_child, memory, execute_context, not_done, plugin, ptr, serve,
+                PJRT_Error, async_transfer, buffer, client, device, device_description,
+                end_of, error, event, is_forked_child, memory, execute_context, plugin, ptr, serve,
                 sys, topology,
             };
             $(entry!($name $how($($with)*));)*

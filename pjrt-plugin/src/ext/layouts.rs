@@ -10,8 +10,9 @@ use crate::sys::{
     PJRT_Layouts_PJRT_Buffer_MemoryLayout_Args, PJRT_Layouts_PJRT_Client_GetDefaultLayout_Args,
     PJRT_Layouts_PJRT_Topology_GetDefaultLayout_Args,
 };
+use tpu_emu::Result;
 use tpu_emu::hbm::layout::{Layout, TileRules, default_layout};
-use tpu_emu::{Error, Result};
+use tpu_emu::tensor::spec::extents;
 
 c_args!(
     PJRT_Layouts_MemoryLayout_Destroy_Args,
@@ -113,8 +114,5 @@ fn layout_of(
 ) -> Result<Layout> {
     let dtype = dtype::from_c(dtype)?;
     let dims = caller.axes(dims.0, dims.1, "dims")?;
-    let extents: Option<Vec<u64>> = dims.iter().map(|&dim| u64::try_from(dim).ok()).collect();
-    let extents = extents
-        .ok_or_else(|| Error::bad(format!("negative dimension in {}{dims:?}", dtype.name())))?;
-    default_layout(rules, dtype.element(), &extents)
+    default_layout(rules, dtype.element(), &extents(dtype, dims)?)
 }

@@ -5,6 +5,7 @@
 use parking_lot::Mutex;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
+use std::sync::OnceLock;
 use tpu_emu::trace::{Change, Encoder, Header, Names, Sink, SpaceInfo, change_text};
 use tpu_emu::{Error, Result};
 
@@ -14,7 +15,7 @@ use tpu_emu::{Error, Result};
 /// `Host` where the file cannot be made.
 pub(crate) fn open(target: &str, started_ns: u64) -> Result<Box<dyn Sink>> {
     if target == "-" {
-        return Ok(Box::new(Text { spaces: Mutex::default() }));
+        return Ok(Box::new(Text::default()));
     }
     let file = own_file(target)
         .map_err(|why| Error::Host(format!("TPU_EMU_TRACE={target} cannot be written: {why}")))?;
@@ -82,20 +83,22 @@ impl Sink for Records {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Text {
-    spaces: Mutex<Vec<String>>,
+    /// What the spaces are called, by number; known from the start on.
+    spaces: OnceLock<Vec<String>>,
 }
 
 impl Sink for Text {
     fn start(&self, _: &str, spaces: &[SpaceInfo]) {
         let names = spaces.iter().map(|space| format!("{} {}", space.owner, space.kind));
-        *self.spaces.lock() = names.collect();
+        // A machine says it once.
+        let _ = self.spaces.set(names.collect());
     }
 
     fn change(&self, change: &Change<'_>, names: &Names<'_>) {
-        let space = self.spaces.lock().get(change.past.space as usize).cloned();
-        let text = change_text(change, &space.unwrap_or_default(), names);
+        let space = self.spaces.get().and_then(|spaces| spaces.get(change.past.space as usize));
+        let text = change_text(change, space.map_or("", String::as_str), names);
         // One write for the whole text, so that lines of several threads do not mix. Where
         // standard error is closed there is nobody to tell.
         let _ = io::stderr().lock().write_all(text.as_bytes());

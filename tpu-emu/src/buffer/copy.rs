@@ -1,9 +1,9 @@
 //! Device memory to device memory, and new buffers over old bytes.
-use super::{Buffer, Content, Hold};
+use super::{Buffer, Content};
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::machine::Memory;
-use crate::tensor::{ArraySpec, LayoutRequest};
+use crate::tensor::ArraySpec;
 use crate::units::Bytes;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -17,8 +17,7 @@ impl Buffer {
         if self.is_deleted() {
             return Err(super::deleted());
         }
-        let layout = LayoutRequest::Tiled(self.spec.layout.clone());
-        let spec = self.machine.specs().intern(self.spec.dtype, &self.spec.dims, layout)?;
+        let spec = Arc::clone(&self.spec);
         let block = self.machine.allocate_destination_buffer(&spec, memory)?;
         let (target, size) = (block.clone(), self.spec.logical);
         let done = self.later(size, move |hold| match (hold.region(), target) {
@@ -39,11 +38,7 @@ impl Buffer {
             let message = format!("a bitcast of {from} ({had}) to {to} ({wanted})");
             return Err(Error::bad(message));
         }
-        let content = match self.hold()? {
-            Hold::Empty => Content::Empty,
-            Hold::Block(block) => Content::Held(block),
-            Hold::View(region) => Content::View(region, None),
-        };
+        let content = self.hold()?.into();
         Ok(Self::new(&self.machine, spec, self.memory, content, self.ready.clone()))
     }
 

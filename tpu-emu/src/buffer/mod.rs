@@ -17,7 +17,7 @@ mod transfer;
 pub use block::Block;
 pub use get::{HostStrides, HostTarget};
 pub use put::HostArray;
-pub use transfer::{ShapeRequest, TransferManager};
+pub use transfer::TransferManager;
 
 /// What is to be called when a view of foreign bytes is given up.
 pub type OnDelete = Box<dyn FnOnce() + Send>;
@@ -58,6 +58,16 @@ pub(crate) enum Hold {
     Empty,
     Block(Arc<Block>),
     View(Region),
+}
+
+impl From<Hold> for Content {
+    fn from(hold: Hold) -> Self {
+        match hold {
+            Hold::Empty => Self::Empty,
+            Hold::Block(block) => Self::Held(block),
+            Hold::View(region) => Self::View(region, None),
+        }
+    }
 }
 
 impl Hold {

@@ -5,6 +5,7 @@ use crate::event::Event;
 use crate::hbm::Region;
 use crate::machine::{Emulator, Memory};
 use crate::tensor::pack::pack;
+use crate::tensor::spec::extents;
 use crate::tensor::strided::{Strided, dense_strides};
 use crate::tensor::{ArraySpec, DType, LayoutRequest};
 use crate::units::{Bytes, to_u64, to_usize};
@@ -115,11 +116,7 @@ impl Emulator {
         dims: &[i64],
         layout: LayoutRequest,
     ) -> Result<Arc<ArraySpec>> {
-        let extents: Option<Vec<u64>> = dims.iter().map(|&dim| u64::try_from(dim).ok()).collect();
-        match extents {
-            Some(extents) => self.specs().intern(dtype, &extents, layout),
-            None => Err(Error::bad(format!("negative dimension in {}{dims:?}", dtype.name()))),
-        }
+        self.specs().intern(dtype, &extents(dtype, dims)?, layout)
     }
 }
 
@@ -163,9 +160,7 @@ impl Buffer {
             }
             *content = match &held {
                 _ if self.is_deleted() => Content::Deleted,
-                Ok(Hold::Empty) => Content::Empty,
-                Ok(Hold::Block(block)) => Content::Held(Arc::clone(block)),
-                Ok(Hold::View(region)) => Content::View(region.clone(), None),
+                Ok(held) => held.clone().into(),
                 Err(_) => Content::Failed,
             };
             *self.promise.lock() = held.ok();

@@ -9,9 +9,6 @@ use crate::units::{Bytes, to_u64, to_usize};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-/// One buffer to be made: its description.
-pub type ShapeRequest = Arc<ArraySpec>;
-
 #[derive(Debug)]
 struct Slot {
     spec: Arc<ArraySpec>,
@@ -33,7 +30,6 @@ struct SlotState {
 /// Buffers of one memory that are allocated now and filled later.
 #[derive(Debug)]
 pub struct TransferManager {
-    memory: Memory,
     slots: Vec<Slot>,
 }
 
@@ -45,7 +41,7 @@ impl Emulator {
     pub fn begin_transfer(
         self: &Arc<Self>,
         memory: Memory,
-        specs: Vec<ShapeRequest>,
+        specs: Vec<Arc<ArraySpec>>,
     ) -> Result<TransferManager> {
         let slot = |spec: Arc<ArraySpec>| {
             let block = self.allocate_destination_buffer(&spec, memory)?;
@@ -56,16 +52,11 @@ impl Emulator {
             Ok(Slot { spec, filled, state: Mutex::new(state) })
         };
         let slots = specs.into_iter().map(slot).collect::<Result<_>>()?;
-        Ok(TransferManager { memory, slots })
+        Ok(TransferManager { slots })
     }
 }
 
 impl TransferManager {
-    /// Where the buffers live.
-    pub fn memory(&self) -> Memory {
-        self.memory
-    }
-
     /// How many buffers there are.
     pub fn count(&self) -> usize {
         self.slots.len()

@@ -20,6 +20,15 @@ pub fn check_rank(rank: usize) -> Result<()> {
     Err(Error::bad(format!("{rank} dimensions; at most {MAX_RANK} are accepted")))
 }
 
+/// A client's shape as extents.
+///
+/// # Errors
+/// `BadArgument` for a negative dimension.
+pub fn extents(dtype: DType, dims: &[i64]) -> Result<Vec<u64>> {
+    let extents: Option<Vec<u64>> = dims.iter().map(|&dim| u64::try_from(dim).ok()).collect();
+    extents.ok_or_else(|| Error::bad(format!("negative dimension in {}{dims:?}", dtype.name())))
+}
+
 /// Element type, shape and layout of an array, and what follows from them.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ArraySpec {

@@ -10,6 +10,7 @@ use std::ffi::c_char;
 use std::sync::LazyLock;
 use tpu_emu::MemoryKind;
 use tpu_emu::hbm::layout::{Layout, TileRules};
+use tpu_emu::tensor::spec::extents;
 use tpu_emu::tensor::{ArraySpec, DType, Specs};
 use tpu_emu::topology::MEMORY_SPACE_KIND_IDS;
 use tpu_emu::{Error, Result};
@@ -36,11 +37,8 @@ pub(in crate::api) fn canonical(
     let dtype = dtype::from_c(args.element_type)?;
     let dims = caller.slice(args.dims, args.num_dims, "dims")?;
     let layout = layout_request(caller, args.layout, dims, dtype.host_bytes())?;
-    let extents: Option<Vec<u64>> = dims.iter().map(|&dim| u64::try_from(dim).ok()).collect();
-    let extents = extents
-        .ok_or_else(|| Error::bad(format!("negative dimension in {}{dims:?}", dtype.name())))?;
     let rules: TileRules = entry.topology.generation().tiles;
-    let spec = Specs::new(rules).intern(dtype, &extents, layout)?;
+    let spec = Specs::new(rules).intern(dtype, &extents(dtype, dims)?, layout)?;
     let shape = shape_of(&spec, dims, memory_space)?;
     let bytes = shape.encode_to_vec();
     let pointer = bytes.as_ptr();

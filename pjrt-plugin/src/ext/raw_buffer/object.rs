@@ -2,7 +2,7 @@
 // UNSAFETY: C calls the functions of the table; some take places for results and foreign
 // objects with tables of their own.
 #![expect(unsafe_code, reason = "functions that C calls")]
-use crate::api::not_done;
+use crate::boundary::not_done;
 use crate::boundary::{Caller, end_of};
 use crate::error::give_error;
 use crate::objects::{Face, Objects};
