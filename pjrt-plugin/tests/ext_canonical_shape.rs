@@ -18,6 +18,7 @@ use tpu_proto::xla::{PrimitiveType, ShapeProto};
 
 const DEVICE: i32 = -569_941_144;
 const PINNED_HOST: i32 = -1_650_963_262;
+static ONE: i64 = 1;
 
 fn shape(
     topology: *const PJRT_TopologyDescription,
@@ -96,4 +97,17 @@ fn what_cannot_be_is_refused() {
     let f6 = PJRT_Buffer_Type::PJRT_Buffer_Type_F6E2M3FN;
     assert_eq!(shape(topology, DEVICE, f6, &[1], null()).unwrap_err().0, UNIMPLEMENTED);
     refuses_what_is_missing(api().PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace);
+}
+
+#[test]
+fn a_count_of_axes_that_nobody_wrote_leads_nowhere() {
+    let mut make: PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace_Args = args();
+    make.topology = topology("v5e:2x2", &[]);
+    make.memory_space_kind_id = DEVICE;
+    make.element_type = PJRT_Buffer_Type::PJRT_Buffer_Type_F32;
+    (make.dims, make.num_dims) = (&raw const ONE, 1 << 40);
+    let made = call(api().PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace, &raw mut make);
+    let (code, message) = made.unwrap_err();
+    assert_eq!(code, INVALID_ARGUMENT);
+    assert!(message.starts_with("1099511627776 dimensions; at most 64"), "{message}");
 }

@@ -35,7 +35,7 @@ pub(in crate::api) fn canonical(
     let entry = topology(args.topology)?;
     let memory_space = memory_space(args.memory_space_kind_id)?;
     let dtype = dtype::from_c(args.element_type)?;
-    let dims = caller.slice(args.dims, args.num_dims, "dims")?;
+    let dims = caller.axes(args.dims, args.num_dims, "dims")?;
     let layout = layout_request(caller, args.layout, dims, dtype.host_bytes())?;
     let rules: TileRules = entry.topology.generation().tiles;
     let spec = Specs::new(rules).intern(dtype, &extents(dtype, dims)?, layout)?;

@@ -86,7 +86,7 @@ pub(super) fn chip_id_from_coord(
     caller: &Caller,
     args: &mut PJRT_TpuTopology_ChipIdFromCoord_Args,
 ) -> Result<()> {
-    let coords = caller.slice(args.coords, args.coords_num_dims, "coords")?;
+    let coords = caller.axes(args.coords, args.coords_num_dims, "coords")?;
     args.chip_id = ask(args.topology, |chips| chips.chip_id_from_coord(coords))?;
     Ok(())
 }
@@ -96,7 +96,7 @@ pub(super) fn logical_device_id_from_chip_coord_and_idx(
     caller: &Caller,
     args: &mut PJRT_TpuTopology_LogiDeviceIdFromChipCoordAndIdx_Args,
 ) -> Result<()> {
-    let coords = caller.slice(args.chip_coords, args.chip_coords_num_dims, "chip_coords")?;
+    let coords = caller.axes(args.chip_coords, args.chip_coords_num_dims, "chip_coords")?;
     let index = args.logical_device_index_on_chip;
     args.logical_device_of_default_type_id =
         ask(args.topology, |chips| chips.logical_device_id(coords, index))?;

@@ -14,12 +14,12 @@ use tpu_emu::topology::{SliceConfig, platform_config, slice_config as find, slic
 
 /// The part of a topology that so many hosts of so many chips make.
 pub(super) fn subslice(caller: &Caller, args: &mut PJRT_TpuTopology_Subslice_Args) -> Result<()> {
-    let chips_per_host = caller.slice(
+    let chips_per_host = caller.axes(
         args.chips_per_host_bounds,
         args.chips_per_host_bounds_num_dims,
         "chips_per_host_bounds",
     )?;
-    let hosts = caller.slice(args.host_bounds, args.host_bounds_num_dims, "host_bounds")?;
+    let hosts = caller.axes(args.host_bounds, args.host_bounds_num_dims, "host_bounds")?;
     let part = ask(args.topology, |chips| chips.subslice(chips_per_host, hosts))?;
     args.subslice_topology = handle_of(publish(part, false));
     Ok(())
@@ -32,7 +32,7 @@ pub(super) fn subslice_device_id_from_full_device_id(
 ) -> Result<()> {
     let part = topology(args.subslice_topology)?;
     let (origin, count) = (args.subslice_origin, args.subslice_origin_dim_num);
-    let origin = caller.slice(origin, count, "subslice_origin")?;
+    let origin = caller.axes(origin, count, "subslice_origin")?;
     let device = args.full_device_id;
     args.subslice_device_id = ask(args.client_topology, |chips| {
         chips.subslice_device_id_from_full_device_id(&part.topology, origin, device)
@@ -45,7 +45,7 @@ pub(super) fn replace_host_bounds(
     caller: &Caller,
     args: &mut PJRT_TpuTopology_ReplaceHostBounds_Args,
 ) -> Result<()> {
-    let hosts = caller.slice(args.host_bounds, args.host_bounds_dim_num, "host_bounds")?;
+    let hosts = caller.axes(args.host_bounds, args.host_bounds_dim_num, "host_bounds")?;
     let changed = ask(args.topology, |chips| chips.replace_host_bounds(hosts))?;
     args.new_topology = handle_of(publish(changed, false));
     Ok(())
