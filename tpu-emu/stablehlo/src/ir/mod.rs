@@ -1,0 +1,123 @@
+//! The one form of a program: plain data in StableHLO's terms, whatever it was read from.
+//!
+//! Operations are named as in StableHLO's text (`stablehlo.add`, `func.call`, `sdy.mesh`, …).
+//! Attributes are flat, with the names that the newest VHLO gives them (`offset_dims` stands
+//! beside `slice_sizes`, not inside a `dimension_numbers`), and an attribute that says "none" is
+//! absent. See [`Attribute`] for the one way each kind of value is written.
+mod attribute;
+mod location;
+mod types;
+
+pub use attribute::{
+    Attribute, Attributes, AxisRef, DimensionSharding, Elements, Mesh, MeshRef, OutputAlias,
+    TensorSharding,
+};
+pub use location::{Location, LocationId, Locations, SourceLine};
+pub use types::{DYNAMIC, Element, Quantization, TensorType, Type};
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// The name of an operation or attribute.
+pub type Name = Cow<'static, str>;
+
+/// A program.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Module {
+    /// Its symbol, if it has one.
+    pub name: Option<Arc<str>>,
+    /// `mhlo.num_partitions` and the like.
+    pub attributes: Attributes,
+    /// `sdy.mesh` operations: symbol, mesh, other attributes.
+    pub meshes: Vec<(Arc<str>, Mesh)>,
+    /// Functions in the order of the source.
+    pub functions: Vec<Function>,
+    /// What [`LocationId`]s stand for.
+    pub locations: Locations,
+}
+
+impl Module {
+    /// The function with this symbol.
+    pub fn function(&self, name: &str) -> Option<&Function> {
+        self.functions.iter().find(|function| &*function.name == name)
+    }
+
+    /// Where a client enters: `main`, or the only public function.
+    pub fn entry(&self) -> Option<&Function> {
+        let public = || {
+            let mut public = self.functions.iter().filter(|function| function.public);
+            public.next().filter(|_| public.next().is_none())
+        };
+        self.function("main").or_else(public)
+    }
+}
+
+/// A function.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Function {
+    /// Its symbol.
+    pub name: Arc<str>,
+    /// Whether its visibility is public (the default).
+    pub public: bool,
+    /// Attributes other than name, type and visibility.
+    pub attributes: Attributes,
+    /// Attributes of each argument; the arguments themselves are those of the body's block.
+    pub arguments: Vec<Attributes>,
+    /// Type and attributes of each result.
+    pub results: Vec<(Type, Attributes)>,
+    /// The type of every value of the function, regions included: [`Value`] is an index here.
+    pub values: Vec<Type>,
+    /// The body: one block that ends with `func.return`. A declaration has no block.
+    pub body: Region,
+    /// Where it was written.
+    pub location: LocationId,
+}
+
+impl Function {
+    /// The type of a value.
+    pub fn type_of(&self, value: Value) -> &Type {
+        &self.values[value.0 as usize]
+    }
+
+    /// The block of the body; `None` for a declaration.
+    pub fn block(&self) -> Option<&Block> {
+        self.body.blocks.first()
+    }
+}
+
+/// A value of a function: an index into [`Function::values`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Value(pub u32);
+
+/// Code inside an operation or a function.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Region {
+    /// StableHLO has one block a region; others are read and refused later.
+    pub blocks: Vec<Block>,
+}
+
+/// Straight-line code. The last operation is the terminator.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Block {
+    /// Parameters.
+    pub arguments: Vec<Value>,
+    /// What it does, in order.
+    pub operations: Vec<Operation>,
+}
+
+/// One operation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Operation {
+    /// Dialect and mnemonic, without a version: `stablehlo.dot_general`.
+    pub name: Name,
+    /// What it reads.
+    pub operands: Vec<Value>,
+    /// What it defines.
+    pub results: Vec<Value>,
+    /// Properties and discardable attributes together.
+    pub attributes: Attributes,
+    /// Code inside it.
+    pub regions: Vec<Region>,
+    /// Where it was written.
+    pub location: LocationId,
+}

@@ -1,0 +1,9 @@
+//! StableHLO programs as plain data: [`ir`] is the one form; the readers make it, the printer
+//! writes it. Nothing here executes.
+#![forbid(unsafe_code)]
+
+pub mod error;
+pub mod ir;
+
+pub use error::{Place, ReadError};
+pub use ir::Module;
