@@ -120,6 +120,24 @@ pub enum Error {
         /// Chip coordinates and memory, as `0x0x0_HBM0`.
         place: Arc<str>,
     },
+    /// An operation that breaks a constraint of its specification.
+    #[error("{op} violates {constraint}: {what}")]
+    Constraint {
+        /// The operation, with its dialect.
+        op: String,
+        /// The constraint's label in the StableHLO specification: `C1`.
+        constraint: &'static str,
+        /// The facts that disagree.
+        what: String,
+    },
+    /// A program that cannot be compiled: every reason, one a line, each with its source line.
+    #[error("{}", reasons.join("\n"))]
+    Program {
+        /// The code of the first reason.
+        code: Code,
+        /// The reasons.
+        reasons: Vec<String>,
+    },
     /// Known, and not done here.
     #[error("{0}")]
     Unimplemented(String),
@@ -156,7 +174,9 @@ impl Error {
             Self::BadArgument(_)
             | Self::StaleHandle { .. }
             | Self::Null(_)
-            | Self::ShortStruct { .. } => Code::InvalidArgument,
+            | Self::ShortStruct { .. }
+            | Self::Constraint { .. } => Code::InvalidArgument,
+            Self::Program { code, .. } => *code,
             Self::WrongState(_) => Code::FailedPrecondition,
             Self::NotFound(_) => Code::NotFound,
             Self::OutOfMemory { .. } => Code::ResourceExhausted,

@@ -1,8 +1,10 @@
 //! Arrays without a place: element types, shapes, and how their bits lie in client memory.
 pub mod dtype;
 pub mod pack;
+pub mod shape;
 pub mod spec;
 pub mod strided;
 
 pub use dtype::DType;
+pub use shape::Shape;
 pub use spec::{ArraySpec, LayoutRequest, Specs};

@@ -1,0 +1,2 @@
+//! The inner loops: bytes in, bytes out, no policy.
+pub mod lanes;

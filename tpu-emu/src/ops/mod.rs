@@ -1,0 +1,125 @@
+//! The operations: one file each, one table. An operation knows shapes and bytes; it knows no
+//! HBM, no threads, no traces, and no other operation.
+mod body;
+mod site;
+
+pub use body::{Body, combiner};
+pub use site::{Declared, Site};
+
+use crate::error::Result;
+use crate::kernels::lanes::LaneOp;
+use crate::tensor::Shape;
+use std::fmt;
+
+/// How matrix products round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Numerics {
+    /// As the TPU's matrix unit: at DEFAULT precision operands of f32 are rounded to bf16 and
+    /// products summed in f32.
+    #[default]
+    Tpu,
+    /// In the types that the program states.
+    Ieee,
+}
+
+/// What an operation becomes when it is compiled.
+#[derive(Debug)]
+pub enum Lowered {
+    /// One element of the result from the elements at the same index of the operands.
+    Lane(LaneOp),
+    /// Elements of the first operand in another order, some of them several times.
+    Access(Access),
+    /// The result counts up along an axis.
+    Iota(usize),
+    /// The first operand's bytes as they are.
+    View,
+    /// Known now.
+    Constant(std::sync::Arc<[u8]>),
+    /// Anything else.
+    Kernel(Box<dyn Kernel>),
+}
+
+/// Where the elements of a result come from: element `i` of the result is element
+/// `offset + Σ strides[d]·i[d]` of the operand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Access {
+    /// Element of the operand that the result's first element is.
+    pub offset: usize,
+    /// Operand elements from one index of the result to the next, per axis of the result.
+    pub strides: Vec<isize>,
+}
+
+/// What a kernel may use besides its operands and results.
+#[derive(Debug)]
+pub struct Cx<'a> {
+    /// As many bytes as [`Kernel::scratch`] asked for, aligned to 64; whatever was there before.
+    pub scratch: &'a mut [u8],
+    /// Seed of this launch for operations that draw random numbers without a state.
+    pub seed: &'a mut u64,
+}
+
+/// A compiled operation: shapes, types and index maps are decided; bytes in, bytes out.
+///
+/// Slices are dense, row-major and aligned to 64 bytes; booleans are bytes 0 and 1, sub-byte
+/// integers one to a byte (signed ones extended, unsigned ones with zero upper bits), sub-byte
+/// floats one to a byte with zero upper bits.
+pub trait Kernel: fmt::Debug + Send + Sync {
+    /// Computes the results. It writes every byte of them.
+    ///
+    /// # Errors
+    /// What only the data can tell.
+    fn run(&self, cx: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()>;
+
+    /// Bytes of scratch memory that a run needs.
+    fn scratch(&self) -> usize {
+        0
+    }
+
+    /// The operand whose bytes a result starts from, if the kernel updates in place: then
+    /// result `result` holds a copy of that operand (or is the operand itself, where nobody
+    /// needs it afterwards), and `operands` has an empty slice in its place.
+    fn starts_from(&self, result: usize) -> Option<usize> {
+        let _ = result;
+        None
+    }
+
+    /// Arithmetic done by a run.
+    fn cost(&self) -> Cost;
+}
+
+/// Arithmetic, as XLA counts it.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Cost {
+    /// Additions, multiplications and the like.
+    pub flops: f64,
+    /// Exponentials, logarithms and the like.
+    pub transcendentals: f64,
+}
+
+/// A row of the table of operations.
+#[derive(Debug)]
+pub struct Entry {
+    /// The operation's name without its dialect, or a custom call's target.
+    pub mnemonic: &'static str,
+    /// Checks the operands and attributes and tells the results' shapes.
+    pub infer: fn(&Site<'_>) -> Result<Vec<Shape>>,
+    /// Compiles the operation; shapes are checked before.
+    pub lower: fn(&Site<'_>) -> Result<Lowered>,
+}
+
+/// Declares the operations' files and writes the table, sorted by mnemonic.
+macro_rules! ops {
+    ($($file:ident)*) => {
+        $(mod $file;)*
+
+        /// The operations of StableHLO and CHLO.
+        const OPS: &[&Entry] = &[$(&$file::OP),*];
+    };
+}
+
+ops! {}
+
+/// The row of an operation, by its name without the dialect.
+pub fn find(mnemonic: &str) -> Option<&'static Entry> {
+    OPS.iter().copied().find(|entry| entry.mnemonic == mnemonic)
+}

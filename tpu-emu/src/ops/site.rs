@@ -1,0 +1,156 @@
+//! An operation as its file sees it: attributes, shapes, and what is known before it runs.
+use super::{Body, Numerics};
+use crate::error::{Error, Result};
+use crate::tensor::{DType, Shape};
+use std::sync::Arc;
+use tpu_stablehlo::ir::{Attribute, Attributes};
+
+/// A result's type as the program declares it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Declared {
+    /// Element type.
+    pub dtype: DType,
+    /// Extents; `None` where only running (or folding) tells.
+    pub dims: Vec<Option<usize>>,
+}
+
+impl Declared {
+    /// The shape, if every extent is known.
+    pub fn shape(&self) -> Option<Shape> {
+        let dims: Option<Vec<usize>> = self.dims.iter().copied().collect();
+        Some(Shape::new(self.dtype, dims?))
+    }
+}
+
+/// One operation of a program, at compile time.
+#[derive(Debug)]
+pub struct Site<'a> {
+    /// The operation's name with its dialect; for a custom call its target.
+    pub name: &'a str,
+    /// Properties and discardable attributes.
+    pub attributes: &'a Attributes,
+    /// Shapes of the operands.
+    pub operands: &'a [Shape],
+    /// The operands' values where they are known at compile time.
+    pub known: &'a [Option<Arc<[u8]>>],
+    /// The results as declared.
+    pub declared: &'a [Declared],
+    /// The results' shapes. Empty while they are being inferred.
+    pub results: &'a [Shape],
+    /// The code inside the operation, in order.
+    pub bodies: &'a [Arc<dyn Body>],
+    /// How matrix products round.
+    pub numerics: Numerics,
+}
+
+impl Site<'_> {
+    /// The error for a broken constraint of the specification (`C1`, …).
+    pub fn violates(&self, constraint: &'static str, what: impl Into<String>) -> Error {
+        Error::Constraint { op: self.name.to_owned(), constraint, what: what.into() }
+    }
+
+    /// The error for what this emulator does not do.
+    pub fn unimplemented(&self, what: impl std::fmt::Display) -> Error {
+        Error::Unimplemented(format!("{}: {what}", self.name))
+    }
+
+    /// Exactly `N` operands.
+    ///
+    /// # Errors
+    /// `BadArgument` for another number.
+    pub fn exactly<const N: usize>(&self) -> Result<&[Shape; N]> {
+        self.operands.try_into().map_err(|_| {
+            Error::bad(format!("{} has {} operands and takes {N}", self.name, self.operands.len()))
+        })
+    }
+
+    /// The declared shape of result `index`, all extents known.
+    ///
+    /// # Errors
+    /// `BadArgument` where there is no such result, `Unimplemented` for unknown extents.
+    pub fn declared(&self, index: usize) -> Result<Shape> {
+        let declared = self.declared.get(index).ok_or_else(|| {
+            Error::bad(format!("{} has {} results", self.name, self.declared.len()))
+        })?;
+        declared
+            .shape()
+            .ok_or_else(|| self.unimplemented(format!("result {index} has an unknown extent")))
+    }
+
+    /// An attribute that must be there.
+    ///
+    /// # Errors
+    /// `BadArgument` where it is not.
+    pub fn attribute(&self, name: &str) -> Result<&Attribute> {
+        let missing = || Error::bad(format!("{} has no attribute {name}", self.name));
+        self.attributes.get(name).ok_or_else(missing)
+    }
+
+    /// A list of integers that must be there.
+    ///
+    /// # Errors
+    /// `BadArgument` where it is not, or is something else.
+    pub fn integers(&self, name: &str) -> Result<Vec<i64>> {
+        let other = || Error::bad(format!("{}: {name} is no list of integers", self.name));
+        self.attribute(name)?.integers().ok_or_else(other)
+    }
+
+    /// A list of axis numbers or extents: integers that are not negative.
+    ///
+    /// # Errors
+    /// `BadArgument` where it is missing, something else, or has a negative number.
+    pub fn indices(&self, name: &str) -> Result<Vec<usize>> {
+        let negative = |value: i64| {
+            usize::try_from(value)
+                .map_err(|_| Error::bad(format!("{}: {name} has {value}", self.name)))
+        };
+        self.integers(name)?.into_iter().map(negative).collect()
+    }
+
+    /// The same, empty where the attribute is absent.
+    ///
+    /// # Errors
+    /// `BadArgument` where it is something else, or has a negative number.
+    pub fn optional_indices(&self, name: &str) -> Result<Vec<usize>> {
+        if self.attributes.get(name).is_none() { Ok(Vec::new()) } else { self.indices(name) }
+    }
+
+    /// An integer that must be there and not be negative.
+    ///
+    /// # Errors
+    /// `BadArgument` where it is not.
+    pub fn index(&self, name: &str) -> Result<usize> {
+        let value = self.attribute(name)?.integer();
+        value
+            .and_then(|value| usize::try_from(value).ok())
+            .ok_or_else(|| Error::bad(format!("{}: {name} is no integer from 0 on", self.name)))
+    }
+
+    /// The integers of an operand that is known at compile time.
+    pub fn known_integers(&self, operand: usize) -> Option<Vec<i64>> {
+        let bytes = self.known.get(operand)?.as_deref()?;
+        let dtype = self.operands.get(operand)?.dtype;
+        let width = dtype.host_bytes();
+        let read = |bytes: &[u8]| {
+            let mut wide = [0; 8];
+            wide[..width].copy_from_slice(bytes);
+            let value = i64::from_le_bytes(wide);
+            let unused = 64 - 8 * u32::try_from(width).unwrap_or(8);
+            match dtype {
+                DType::S8 | DType::S16 | DType::S32 | DType::S64 => Some(value << unused >> unused),
+                DType::Pred | DType::U8 | DType::U16 | DType::U32 | DType::U64 => Some(value),
+                _ => None,
+            }
+        };
+        bytes.chunks_exact(width).map(read).collect()
+    }
+
+    /// The code inside the operation, number `index`.
+    ///
+    /// # Errors
+    /// `BadArgument` where there is none.
+    pub fn body(&self, index: usize) -> Result<&Arc<dyn Body>> {
+        let missing = || Error::bad(format!("{} has {} regions", self.name, self.bodies.len()));
+        self.bodies.get(index).ok_or_else(missing)
+    }
+}
