@@ -8,7 +8,7 @@ pub mod error;
 pub mod event;
 mod exec;
 pub mod hbm;
-mod kernels;
+pub mod kernels;
 pub mod ledger;
 pub mod machine;
 pub mod ops;
