@@ -5,7 +5,7 @@
 
 pub use prost::{DecodeError, Message};
 
-/// Messages of XLA: ABI versions, shapes.
+/// Messages of XLA: ABI versions, shapes, shardings, compile options.
 pub mod xla {
     #![expect(missing_docs, reason = "the names of element types say what they are")]
     include!("generated/xla.rs");
