@@ -1,7 +1,9 @@
 //! Programs: from a module to a plan that can run on one device.
 mod executable;
+mod serialized;
 
 pub use executable::{
     CompileOptions, CostAnalysis, Donation, Executable, Format, MemoryAnalysis, Parameter,
     ResultInfo,
 };
+pub use serialized::Serialized;
