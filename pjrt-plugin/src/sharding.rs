@@ -1,4 +1,5 @@
 //! `OpSharding` messages from a program's own words.
+use crate::texts::Texts;
 use std::sync::Arc;
 use tpu_emu::program::CompileOptions;
 use tpu_emu::tensor::ArraySpec;
@@ -6,23 +7,16 @@ use tpu_proto::Message;
 use tpu_proto::xla::OpSharding;
 use tpu_proto::xla::op_sharding::Type;
 
-use crate::texts::Texts;
-
 /// One message a value; `None` if there is a value that nothing can be told of.
 ///
-/// A program on one device holds every value whole. So does every partition, where the program
-/// does not say how a value is split.
+/// A program of one partition holds every value whole.
 pub(crate) fn messages<'a>(
     options: &CompileOptions,
     values: impl Iterator<Item = (Option<&'a str>, &'a ArraySpec)>,
 ) -> Option<Texts> {
     let one = options.partitions <= 1;
     let message = |(text, _): (Option<&str>, &ArraySpec)| -> Option<Arc<[u8]>> {
-        let sharding = match text {
-            None => Some(plain(Type::Replicated)),
-            Some(_) if one => Some(plain(Type::Replicated)),
-            Some(text) => parse(text),
-        };
+        let sharding = if one { Some(plain(Type::Replicated)) } else { text.and_then(parse) };
         sharding.map(|sharding| sharding.encode_to_vec().into())
     };
     values.map(message).collect::<Option<Vec<_>>>().map(Texts::new)

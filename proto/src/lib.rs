@@ -3,7 +3,7 @@
 //! The `.proto` files in `proto/` are in our own words: names and numbers of fields are the
 //! interface, the rest is not. Encoding and decoding are [`prost`]'s.
 
-pub use prost::{DecodeError, Message};
+pub use prost::{DecodeError, Message, encoding};
 
 /// Messages of XLA: ABI versions, shapes, shardings, compile options.
 pub mod xla {

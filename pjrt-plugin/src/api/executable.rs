@@ -12,8 +12,9 @@ use crate::sys::{
     PJRT_Executable_SizeOfGeneratedCodeInBytes_Args, PJRT_Program,
 };
 use tpu_emu::program::Format;
-use tpu_emu::units::Bytes;
+use tpu_emu::units::{Bytes, to_u64};
 use tpu_emu::{Error, Result};
+use tpu_proto::encoding::{WireType, encode_key, encode_varint};
 
 /// Ends the life of one handle of a program. Others, and loaded executables, are not touched.
 pub(super) fn destroy(_: &Caller, args: &mut PJRT_Executable_Destroy_Args) -> Result<()> {
@@ -174,27 +175,38 @@ pub(super) fn optimized_program(
     args: &mut PJRT_Executable_OptimizedProgram_Args,
 ) -> Result<()> {
     let entry = executable(args.executable)?;
-    let (format, code) = &entry.executable.source;
+    let (format, source) = &entry.executable.source;
+    let (name, head) = readable(*format, source.len());
+    let size = head.len() + source.len();
     let needed = end_of!(PJRT_Program, format_size);
     let mut program = caller.read_sized(args.program.cast_const(), needed)?;
     let given = program.code_size;
-    program.code_size = code.len();
-    give_text(format_name(*format), &mut program.format, &mut program.format_size);
+    program.code_size = size;
+    give_text(name, &mut program.format, &mut program.format_size);
     if !program.code.is_null() {
-        if given < code.len() {
-            let size = code.len();
+        if given < size {
             return Err(Error::bad(format!("room for {given} bytes of a program of {size}")));
         }
-        caller.write_all(program.code.cast(), code, "code")?;
+        caller.write_all(program.code.cast(), &head, "code")?;
+        let behind = program.code.wrapping_byte_add(head.len());
+        caller.write_all(behind.cast(), source, "code")?;
     }
     caller.write(args.program, program, "program")
 }
 
-/// The interface's name of a format.
-fn format_name(format: Format) -> &'static str {
+/// What clients read: the format's name, and the bytes that go before a program of `size` bytes.
+///
+/// They know `mlir` and `hlo_with_config`. An HLO module alone becomes the first field of the
+/// latter's message, without a configuration.
+fn readable(format: Format, size: usize) -> (&'static str, Vec<u8>) {
     match format {
-        Format::Mlir => "mlir",
-        Format::Hlo => "hlo",
-        Format::HloWithConfig => "hlo_with_config",
+        Format::Mlir => ("mlir", Vec::new()),
+        Format::HloWithConfig => ("hlo_with_config", Vec::new()),
+        Format::Hlo => {
+            let mut head = vec![];
+            encode_key(1, WireType::LengthDelimited, &mut head);
+            encode_varint(to_u64(size), &mut head);
+            ("hlo_with_config", head)
+        }
     }
 }

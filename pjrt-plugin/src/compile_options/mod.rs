@@ -79,8 +79,8 @@ fn build_options(build: &ExecutableBuildOptionsProto, portable: bool) -> Result<
 
 /// 0 says nothing, which is one.
 fn count(name: &str, number: i64) -> Result<usize> {
-    let count = usize::try_from(number.max(i64::from(number == 0)));
-    count.map_err(|_| Error::bad(format!("compile option {name} is {number}")))
+    let said = if number == 0 { 1 } else { number };
+    usize::try_from(said).map_err(|_| Error::bad(format!("compile option {name} is {number}")))
 }
 
 /// The devices replica by replica; the message lists them partition by partition.
