@@ -2,8 +2,10 @@
 //! writes it. Nothing here executes.
 #![forbid(unsafe_code)]
 
+mod canonical;
 pub mod error;
 pub mod ir;
+pub mod text;
 
 pub use error::{Place, ReadError};
 pub use ir::Module;
