@@ -85,10 +85,11 @@ impl<'a> Parser<'a> {
             if !cursor.eat("=") || name.contains('.') {
                 continue;
             }
+            let place = cursor.position();
             if cursor.sees("loc(") {
                 locations.push(start);
             }
-            if self.alias_places.insert(name, cursor.position()).is_some() {
+            if self.alias_places.insert(name, place).is_some() {
                 return Err(self.cursor.error_at(start, format!("the alias #{name} is defined twice")));
             }
         }
