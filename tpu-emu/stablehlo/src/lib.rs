@@ -2,8 +2,10 @@
 //! writes it. Nothing here executes.
 #![forbid(unsafe_code)]
 
+pub mod bytecode;
 pub mod error;
 pub mod ir;
+mod vhlo;
 
 pub use error::{Place, ReadError};
 pub use ir::Module;
