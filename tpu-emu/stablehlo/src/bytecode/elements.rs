@@ -28,7 +28,11 @@ impl Reader<'_> {
             ReadError::at(at, format!("{} bytes for an array {shape}", blob.len()))
         };
         if of.element == Element::Pred {
-            let (data, splat) = booleans(blob, count).ok_or_else(wrong)?;
+            let (mut data, mut splat) = booleans(blob, count).ok_or_else(wrong)?;
+            if data.len() > 1 && data.iter().all(|byte| *byte == data[0]) {
+                data.truncate(1);
+                splat = true;
+            }
             self.pay_once(at, data.len())?;
             return Ok(Elements { of, data: data.into(), splat });
         }

@@ -52,7 +52,9 @@ impl Parser<'_> {
                 }
             }
             // The value of a constant stays an array whatever it holds.
-            Parsed::Value(Attribute::Elements(elements)) if !(name == "value" && operation.ends_with(".constant")) => {
+            Parsed::Value(Attribute::Elements(elements))
+                if !(name == "value" && operation.ends_with(".constant")) =>
+            {
                 into.set(name, simplest(elements));
             }
             Parsed::Value(value) => into.set(name, value),
@@ -68,9 +70,9 @@ impl Parser<'_> {
             Parsed::Value(Attribute::Elements(elements)) => simplest(elements),
             Parsed::Value(value) => value,
             // Away from its place a struct has nothing to dissolve into.
-            Parsed::Struct(_) => {
-                Attribute::Opaque(self.cursor.slice(start, self.cursor.position()).trim_start_matches('#').into())
-            }
+            Parsed::Struct(_) => Attribute::Opaque(
+                self.cursor.slice(start, self.cursor.position()).trim_start_matches('#').into(),
+            ),
         })
     }
 
@@ -212,9 +214,8 @@ impl Parser<'_> {
                 let location = self.optional_location()?;
                 Ok(Attribute::Location(location.unwrap_or_default()))
             }
-            "dense_resource" | "sparse" | "affine_map" | "affine_set" | "opaque" | "distinct" | "strided" => {
-                self.cursor.error(format!("the attribute '{word}' is not supported"))
-            }
+            "dense_resource" | "sparse" | "affine_map" | "affine_set" | "opaque" | "distinct"
+            | "strided" => self.cursor.error(format!("the attribute '{word}' is not supported")),
             _ if self.sees_type() => Ok(Attribute::Type(self.parse_type()?)),
             _ => self.cursor.expected("an attribute"),
         }
@@ -239,7 +240,9 @@ impl Parser<'_> {
                 match bits(text, element) {
                     Some(bits) => items.push(bits),
                     None => {
-                        return Err(self.cursor.error_at(at, format!("'{text}' is no value of {element:?}")));
+                        return Err(self
+                            .cursor
+                            .error_at(at, format!("'{text}' is no value of {element:?}")));
                     }
                 }
                 if !self.cursor.eat(",") {
@@ -255,13 +258,22 @@ impl Parser<'_> {
             Element::Pred => Attribute::Booleans(items.into_iter().map(|bits| bits != 0).collect()),
             element => {
                 let Some(width) = element.bytes() else {
-                    return self.cursor.error(format!("no array of {element:?} can be written out"));
+                    return self
+                        .cursor
+                        .error(format!("no array of {element:?} can be written out"));
                 };
-                let data: Vec<u8> = items.iter().flat_map(|bits| bits.to_le_bytes().into_iter().take(width)).collect();
+                let data: Vec<u8> = items
+                    .iter()
+                    .flat_map(|bits| bits.to_le_bytes().into_iter().take(width))
+                    .collect();
                 let count = i64::try_from(items.len()).unwrap_or(i64::MAX);
-                let splat = items.first().is_some_and(|first| items.iter().all(|item| item == first));
+                let splat = items.len() > 1 && items.iter().all(|item| *item == items[0]);
                 let data = if splat { data[..width].into() } else { data.into() };
-                Attribute::Elements(Elements { of: TensorType::new(element, vec![count]), data, splat })
+                Attribute::Elements(Elements {
+                    of: TensorType::new(element, vec![count]),
+                    data,
+                    splat,
+                })
             }
         })
     }
@@ -309,8 +321,15 @@ impl Parser<'_> {
 }
 
 /// The one form of a dense array that is no constant's value.
+///
+/// A long list of one repeated number stays as short as it is.
 fn simplest(elements: Elements) -> Attribute {
-    let plain = elements.of.dims.len() == 1 && elements.of.bounds.is_empty() && elements.of.quantization.is_none();
+    if elements.splat && elements.count().is_none_or(|count| count > 1 << 16) {
+        return Attribute::Elements(elements);
+    }
+    let plain = elements.of.dims.len() == 1
+        && elements.of.bounds.is_empty()
+        && elements.of.quantization.is_none();
     match elements.of.element {
         Element::S64 | Element::Index | Element::Pred if plain => match elements.integers() {
             Some(values) if elements.of.element == Element::Pred => {

@@ -6,12 +6,18 @@ use crate::ir::{Attribute, Attributes, Element, Elements, TensorType};
 /// For each of input, kernel and output: the letters of its two dimensions that are not spatial,
 /// the names of the attributes they make, and the name for the spatial ones.
 pub(crate) const SIDES: [([(char, &str); 2], &str); 3] = [
-    ([('b', "input_batch_dimension"), ('f', "input_feature_dimension")], "input_spatial_dimensions"),
+    (
+        [('b', "input_batch_dimension"), ('f', "input_feature_dimension")],
+        "input_spatial_dimensions",
+    ),
     (
         [('i', "kernel_input_feature_dimension"), ('o', "kernel_output_feature_dimension")],
         "kernel_spatial_dimensions",
     ),
-    ([('b', "output_batch_dimension"), ('f', "output_feature_dimension")], "output_spatial_dimensions"),
+    (
+        [('b', "output_batch_dimension"), ('f', "output_feature_dimension")],
+        "output_spatial_dimensions",
+    ),
 ];
 
 impl Parser<'_> {
@@ -42,19 +48,25 @@ impl Parser<'_> {
             for (place, (letter, number)) in dims.iter().enumerate() {
                 let slot = match letter {
                     Some(letter) => named.get_mut(*letter),
-                    None => usize::try_from(*number).ok().and_then(|number| spatial.get_mut(number)),
+                    None => {
+                        usize::try_from(*number).ok().and_then(|number| spatial.get_mut(number))
+                    }
                 };
                 match slot {
                     Some(slot @ None) => *slot = i64::try_from(place).ok(),
                     _ => {
-                        let what = format!("dimension {place} of {spatial_name} is given twice or past the rank");
+                        let what = format!(
+                            "dimension {place} of {spatial_name} is given twice or past the rank"
+                        );
                         return Err(self.cursor.error_at(at, what));
                     }
                 }
             }
             for ((_, name), place) in letters.into_iter().zip(named) {
                 match place {
-                    Some(place) => numbers.set(name, Attribute::Integer(place.into(), Element::S64)),
+                    Some(place) => {
+                        numbers.set(name, Attribute::Integer(place.into(), Element::S64))
+                    }
                     None => return Err(self.cursor.error_at(at, format!("{name} is missing"))),
                 }
             }
@@ -126,7 +138,8 @@ impl Parser<'_> {
         let first = pairs.first().map(|pair| pair[0]);
         let splat = first.is_some_and(|first| pairs.iter().flatten().all(|&value| value == first));
         let kept = if splat { 1 } else { usize::MAX };
-        let data: Vec<u8> = pairs.iter().flatten().take(kept).flat_map(|value| value.to_le_bytes()).collect();
+        let data: Vec<u8> =
+            pairs.iter().flatten().take(kept).flat_map(|value| value.to_le_bytes()).collect();
         Ok(Attribute::Elements(Elements {
             of: TensorType::new(Element::S64, vec![rows, 2]),
             data: data.into(),

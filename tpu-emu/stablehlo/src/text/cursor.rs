@@ -80,7 +80,8 @@ impl<'a> Cursor<'a> {
     pub(super) fn enter(&mut self) -> Result<()> {
         self.depth += 1;
         if self.depth > DEPTH {
-            return self.error(format!("nested {} levels deep, at most {DEPTH} are read", self.depth));
+            return self
+                .error(format!("nested {} levels deep, at most {DEPTH} are read", self.depth));
         }
         Ok(())
     }
@@ -177,8 +178,7 @@ impl<'a> Cursor<'a> {
     /// What follows a sigil (`%`, `@`, `#`, `!`, `^`) without a blank: letters, digits, `_$.-`.
     pub(super) fn suffix(&mut self, what: &str) -> Result<&'a str> {
         let rest = self.rest();
-        let count =
-            rest.iter().take_while(|&&byte| in_name(byte) || byte == b'-').count();
+        let count = rest.iter().take_while(|&&byte| in_name(byte) || byte == b'-').count();
         // An arrow is not part of a name.
         let count = if rest[..count].ends_with(b"-") { count - 1 } else { count };
         if count == 0 {
@@ -261,7 +261,8 @@ impl<'a> Cursor<'a> {
         let rest = self.rest();
         let sign = usize::from(rest.first() == Some(&b'-'));
         let digits = |from: usize, hex: bool| {
-            let digit = |byte: &&u8| if hex { byte.is_ascii_hexdigit() } else { byte.is_ascii_digit() };
+            let digit =
+                |byte: &&u8| if hex { byte.is_ascii_hexdigit() } else { byte.is_ascii_digit() };
             rest.get(from..).unwrap_or(&[]).iter().take_while(digit).count()
         };
         let count = digits(sign, false);
@@ -269,7 +270,11 @@ impl<'a> Cursor<'a> {
             return self.expected("a number");
         }
         let mut end = sign + count;
-        if count == 1 && rest[sign] == b'0' && rest.get(end) == Some(&b'x') && digits(end + 1, true) > 0 {
+        if count == 1
+            && rest[sign] == b'0'
+            && rest.get(end) == Some(&b'x')
+            && digits(end + 1, true) > 0
+        {
             end += 1 + digits(end + 1, true);
         } else if rest.get(end) == Some(&b'.') {
             end += 1 + digits(end + 1, false);

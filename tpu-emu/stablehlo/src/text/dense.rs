@@ -13,7 +13,9 @@ impl<'a> Parser<'a> {
         self.cursor.expect(":")?;
         let at = self.cursor.position();
         let Type::Tensor(of) = self.parse_type()? else {
-            return Err(self.cursor.error_at(at, "expected the type of an array after 'dense<…> :'"));
+            return Err(self
+                .cursor
+                .error_at(at, "expected the type of an array after 'dense<…> :'"));
         };
         let end = self.cursor.position();
         self.cursor.seek(body);
@@ -41,7 +43,8 @@ impl<'c, 'a> Literal<'c, 'a> {
 
     fn read(mut self) -> Result<Elements> {
         self.cursor.expect("<")?;
-        let Some(count) = (Elements { of: self.of.clone(), data: [].into(), splat: false }).count() else {
+        let Some(count) = (Elements { of: self.of.clone(), data: [].into(), splat: false }).count()
+        else {
             return self.cursor.error("the extents of this array are unknown or too large");
         };
         let mut splat = false;
@@ -60,14 +63,16 @@ impl<'c, 'a> Literal<'c, 'a> {
         }
         self.cursor.expect(">")?;
         let first = self.data.get(..self.width);
-        let one = first.is_some_and(|first| self.data.chunks_exact(self.width).all(|element| element == first));
+        let one = first.is_some_and(|first| {
+            self.data.chunks_exact(self.width).all(|element| element == first)
+        });
         if splat || one {
             self.data.truncate(self.width);
         }
         if count == 0 {
             self.data.clear();
         }
-        Ok(Elements { splat: count != 0 && (splat || one), of: self.of, data: self.data.into() })
+        Ok(Elements { splat: count > 1 && (splat || one), of: self.of, data: self.data.into() })
     }
 
     /// Lists inside lists, as many levels as dimensions.
@@ -91,7 +96,9 @@ impl<'c, 'a> Literal<'c, 'a> {
             }
         }
         if items != extent {
-            return Err(self.cursor.error_at(at, format!("{items} items for an extent of {extent}")));
+            return Err(self
+                .cursor
+                .error_at(at, format!("{items} items for an extent of {extent}")));
         }
         self.cursor.leave();
         Ok(())
@@ -124,8 +131,9 @@ impl<'c, 'a> Literal<'c, 'a> {
             }
             _ => self.cursor.number()?,
         };
-        let bits = bits(text, element)
-            .ok_or_else(|| self.cursor.error_at(at, format!("'{text}' is no value of {element:?}")))?;
+        let bits = bits(text, element).ok_or_else(|| {
+            self.cursor.error_at(at, format!("'{text}' is no value of {element:?}"))
+        })?;
         let bytes = element.bytes().unwrap_or(8).min(8);
         self.data.extend_from_slice(&bits.to_le_bytes()[..bytes]);
         Ok(())
@@ -139,10 +147,16 @@ impl<'c, 'a> Literal<'c, 'a> {
         let digits = text.strip_prefix(b"0x").unwrap_or(&[]);
         let mut bytes = Vec::with_capacity(digits.len() / 2);
         for pair in digits.chunks(2) {
-            let digit = |index: usize| pair.get(index).and_then(|&byte| char::from(byte).to_digit(16));
+            let digit =
+                |index: usize| pair.get(index).and_then(|&byte| char::from(byte).to_digit(16));
             match (digit(0), digit(1)) {
                 (Some(high), Some(low)) => bytes.extend(u8::try_from(high * 16 + low)),
-                _ => return refuse(self.cursor, "expected an even number of hexadecimal digits after 0x".into()),
+                _ => {
+                    return refuse(
+                        self.cursor,
+                        "expected an even number of hexadecimal digits after 0x".into(),
+                    );
+                }
             }
         }
         let whole = count.checked_mul(self.width);
@@ -158,7 +172,10 @@ impl<'c, 'a> Literal<'c, 'a> {
         }
         if Some(bytes.len()) != whole && bytes.len() != self.width {
             let (found, width) = (bytes.len(), self.width);
-            return refuse(self.cursor, format!("{found} bytes for {count} elements of {width} bytes"));
+            return refuse(
+                self.cursor,
+                format!("{found} bytes for {count} elements of {width} bytes"),
+            );
         }
         if let Some(width) = narrow(self.of.element) {
             for byte in &mut bytes {
@@ -209,7 +226,8 @@ pub(super) fn whole(text: &str, element: Element) -> Option<i128> {
     let value = integer(text)?;
     if let Element::Other(width) = element {
         // The widest integers are kept as far as 128 bits go.
-        let fits = width >= 128 || (-(1_i128 << (width - 1))..1_i128 << width.min(126)).contains(&value);
+        let fits =
+            width >= 128 || (-(1_i128 << (width - 1))..1_i128 << width.min(126)).contains(&value);
         return fits.then_some(value);
     }
     let (width, signed) = integer_width(element)?;

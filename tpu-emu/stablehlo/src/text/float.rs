@@ -67,7 +67,9 @@ pub(crate) fn encode(value: f64, element: Element) -> Option<u64> {
     let unsigned = finite(value.abs(), format);
     let largest = largest(format);
     let nan = match format.special {
-        Special::Ieee => (((1 << format.exponent) - 1) << format.mantissa) | (1 << (format.mantissa - 1)),
+        Special::Ieee => {
+            (((1 << format.exponent) - 1) << format.mantissa) | (1 << (format.mantissa - 1))
+        }
         Special::NanOnly => (1 << (format.exponent + format.mantissa)) - 1,
         Special::NanIsMinusZero => 1 << (format.exponent + format.mantissa),
         Special::FiniteOnly => 0,
@@ -96,7 +98,9 @@ fn largest(format: Format) -> u64 {
     match format.special {
         Special::Ieee => (((1 << format.exponent) - 1) << format.mantissa) - 1,
         Special::NanOnly => (1 << (format.exponent + format.mantissa)) - 2,
-        Special::NanIsMinusZero | Special::FiniteOnly => (1 << (format.exponent + format.mantissa)) - 1,
+        Special::NanIsMinusZero | Special::FiniteOnly => {
+            (1 << (format.exponent + format.mantissa)) - 1
+        }
     }
 }
 
@@ -165,7 +169,11 @@ pub(crate) fn decode(bits: u64, element: Element) -> Option<f64> {
         return Some(f64::NAN);
     }
     let value = if unsigned > largest {
-        if format.special == Special::Ieee && unsigned == largest + 1 { f64::INFINITY } else { f64::NAN }
+        if format.special == Special::Ieee && unsigned == largest + 1 {
+            f64::INFINITY
+        } else {
+            f64::NAN
+        }
     } else {
         let field = i32::try_from(unsigned >> format.mantissa).ok()?;
         let fraction = u32::try_from(unsigned & ((1 << format.mantissa) - 1)).ok()?;
@@ -184,10 +192,19 @@ mod tests {
     #[test]
     fn every_pattern_of_a_narrow_type_comes_back() {
         let narrow = [
-            (Element::F8E5M2, 8), (Element::F8E4M3, 8), (Element::F8E3M4, 8), (Element::F8E4M3FN, 8),
-            (Element::F8E5M2FNUZ, 8), (Element::F8E4M3FNUZ, 8), (Element::F8E4M3B11FNUZ, 8),
-            (Element::F6E2M3FN, 6), (Element::F6E3M2FN, 6), (Element::F4E2M1FN, 4),
-            (Element::F8E8M0FNU, 8), (Element::Bf16, 16), (Element::F16, 16),
+            (Element::F8E5M2, 8),
+            (Element::F8E4M3, 8),
+            (Element::F8E3M4, 8),
+            (Element::F8E4M3FN, 8),
+            (Element::F8E5M2FNUZ, 8),
+            (Element::F8E4M3FNUZ, 8),
+            (Element::F8E4M3B11FNUZ, 8),
+            (Element::F6E2M3FN, 6),
+            (Element::F6E3M2FN, 6),
+            (Element::F4E2M1FN, 4),
+            (Element::F8E8M0FNU, 8),
+            (Element::Bf16, 16),
+            (Element::F16, 16),
         ];
         for (element, width) in narrow {
             for bits in 0..1_u64 << width {
@@ -207,11 +224,22 @@ mod tests {
             let exponent = 1023 - 160 + (bits >> 20) % 320;
             let fraction = bits & ((1 << 52) - 1) & (u64::MAX << (index % 52));
             let value = f64::from_bits((bits & (1 << 63)) | exponent << 52 | fraction);
-            #[expect(clippy::cast_possible_truncation, reason = "the rounding of the processor is the oracle")]
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "the rounding of the processor is the oracle"
+            )]
             let single = value as f32;
             assert_eq!(encode(value, Element::F32), Some(single.to_bits().into()), "{value:e}");
-            assert_eq!(encode(value, Element::F16), Some(half::f16::from_f64(value).to_bits().into()), "{value:e}");
-            assert_eq!(encode(value, Element::Bf16), Some(half::bf16::from_f64(value).to_bits().into()), "{value:e}");
+            assert_eq!(
+                encode(value, Element::F16),
+                Some(half::f16::from_f64(value).to_bits().into()),
+                "{value:e}"
+            );
+            assert_eq!(
+                encode(value, Element::Bf16),
+                Some(half::bf16::from_f64(value).to_bits().into()),
+                "{value:e}"
+            );
         }
     }
 

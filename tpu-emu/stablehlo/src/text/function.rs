@@ -2,7 +2,9 @@
 use super::Parser;
 use super::cursor::Result;
 use super::values::Values;
-use crate::ir::{Attribute, Attributes, Function, LocationId, Mesh, Module, Operation, Region, Type};
+use crate::ir::{
+    Attribute, Attributes, Function, LocationId, Mesh, Module, Operation, Region, Type,
+};
 use std::sync::Arc;
 
 impl<'a> Parser<'a> {
@@ -96,12 +98,17 @@ impl<'a> Parser<'a> {
                 _ if self.cursor.sees("\"sdy.mesh\"") => {
                     self.values = Values::default();
                     let operation = self.operation()?;
-                    let (name, mesh) = (operation.attributes.text("sym_name"), operation.attributes.get("mesh"));
+                    let (name, mesh) =
+                        (operation.attributes.text("sym_name"), operation.attributes.get("mesh"));
                     match (name, mesh) {
                         (Some(name), Some(Attribute::Mesh(mesh))) => {
                             add_mesh(module, name.into(), mesh.clone())
                         }
-                        _ => return Err(self.cursor.error_at(at, "sdy.mesh needs sym_name and mesh")),
+                        _ => {
+                            return Err(self
+                                .cursor
+                                .error_at(at, "sdy.mesh needs sym_name and mesh"));
+                        }
                     }
                 }
                 _ => return self.cursor.expected("func.func, sdy.mesh or '}'"),
@@ -137,15 +144,31 @@ impl<'a> Parser<'a> {
             for (name, of) in arguments {
                 match name {
                     Some((name, at)) => named.push((name, at, of)),
-                    None => return self.cursor.error("the arguments of a function with a body have names"),
+                    None => {
+                        return self
+                            .cursor
+                            .error("the arguments of a function with a body have names");
+                    }
                 }
             }
             self.region(named)?
         } else {
+            // A declaration has no block: the first values are its arguments.
+            for (_, of) in arguments {
+                self.new_value(of)?;
+            }
             Region::default()
         };
         let location = self.trailing_location()?;
-        self.finish_function(name, public, attributes, attributes_of_arguments, results, body, location)
+        self.finish_function(
+            name,
+            public,
+            attributes,
+            attributes_of_arguments,
+            results,
+            body,
+            location,
+        )
     }
 
     #[expect(clippy::too_many_arguments, reason = "one for each field of a function")]
@@ -232,14 +255,18 @@ impl<'a> Parser<'a> {
         let Some(name) = attributes.text("sym_name").map(Arc::from) else {
             return Err(self.cursor.error_at(at, "a function needs sym_name"));
         };
-        let Some(Attribute::Type(Type::Function(inputs, outputs))) = attributes.get("function_type").cloned() else {
+        let Some(Attribute::Type(Type::Function(inputs, outputs))) =
+            attributes.get("function_type").cloned()
+        else {
             return Err(self.cursor.error_at(at, "a function needs function_type"));
         };
         let public = !matches!(attributes.text("sym_visibility"), Some("private" | "nested"));
         let arguments = each(&attributes, "arg_attrs", inputs.len());
         let results = each(&attributes, "res_attrs", outputs.len());
         let (Some(arguments), Some(results)) = (arguments, results) else {
-            return Err(self.cursor.error_at(at, "arg_attrs and res_attrs have a dictionary for each value"));
+            return Err(self
+                .cursor
+                .error_at(at, "arg_attrs and res_attrs have a dictionary for each value"));
         };
         let own = ["sym_name", "function_type", "sym_visibility", "arg_attrs", "res_attrs"];
         attributes.0.retain(|(name, _)| !own.contains(&&**name));
@@ -248,7 +275,14 @@ impl<'a> Parser<'a> {
         if let Some(block) = body.blocks.first()
             && !block.arguments.iter().map(types).eq(&inputs)
         {
-            return Err(self.cursor.error_at(at, "function_type and the arguments of the body differ"));
+            return Err(self
+                .cursor
+                .error_at(at, "function_type and the arguments of the body differ"));
+        }
+        if body.blocks.is_empty() {
+            for of in inputs {
+                self.new_value(of)?;
+            }
         }
         let results = outputs.into_iter().zip(results).collect();
         self.finish_function(name, public, attributes, arguments, results, body, location)

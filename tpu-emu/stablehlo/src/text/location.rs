@@ -107,8 +107,9 @@ impl Parser<'_> {
     fn line_number(&mut self) -> Result<u32> {
         let at = self.cursor.position();
         let number = self.cursor.integer()?;
-        u32::try_from(number)
-            .map_err(|_| self.cursor.error_at(at, format!("{number} is no number of a line or column")))
+        u32::try_from(number).map_err(|_| {
+            self.cursor.error_at(at, format!("{number} is no number of a line or column"))
+        })
     }
 
     fn location_alias(&mut self) -> Result<LocationId> {

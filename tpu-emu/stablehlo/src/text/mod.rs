@@ -8,6 +8,7 @@ mod function;
 mod location;
 mod operation;
 mod pretty;
+mod print;
 mod regions;
 mod sdy;
 mod sharding;
@@ -90,7 +91,9 @@ impl<'a> Parser<'a> {
                 locations.push(start);
             }
             if self.alias_places.insert(name, place).is_some() {
-                return Err(self.cursor.error_at(start, format!("the alias #{name} is defined twice")));
+                return Err(self
+                    .cursor
+                    .error_at(start, format!("the alias #{name} is defined twice")));
             }
         }
         for start in locations {
@@ -122,7 +125,9 @@ impl<'a> Parser<'a> {
         let name = self.cursor.suffix("an alias")?;
         self.cursor.expect("=")?;
         if self.alias_places.get(name) != Some(&self.cursor.position()) {
-            return Err(self.cursor.error_at(at, "the definition of an alias stands at the start of a line"));
+            return Err(self
+                .cursor
+                .error_at(at, "the definition of an alias stands at the start of a line"));
         }
         self.cursor.seek(at - 1);
         self.alias()?;

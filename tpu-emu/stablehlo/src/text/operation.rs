@@ -2,21 +2,15 @@
 use super::Parser;
 use super::cursor::Result;
 use super::values::Use;
-use crate::ir::{Attributes, Block, Operation, Region, Type, Value};
 use crate::canonical;
-
-/// What stands before the `=`: names and how many values each has, with the values made for them.
-#[derive(Debug, Default)]
-pub(super) struct Defined<'a> {
-    names: Vec<(&'a str, usize, usize)>,
-    pub(super) values: Vec<Value>,
-}
+use crate::ir::{Attributes, Block, Operation, Region, Type};
 
 impl<'a> Parser<'a> {
     /// One operation with its results and location.
     pub(super) fn operation(&mut self) -> Result<Operation> {
         self.cursor.enter()?;
-        let mut defined = Defined::default();
+        // Names before the `=`, where they stand, and how many values each has.
+        let mut names: Vec<(&'a str, usize, usize)> = Vec::new();
         if self.cursor.sees("%") {
             loop {
                 self.cursor.expect("%")?;
@@ -25,14 +19,12 @@ impl<'a> Parser<'a> {
                 let mut count = 1;
                 if self.cursor.eat(":") {
                     let number = self.cursor.integer()?;
-                    count = usize::try_from(number).ok().filter(|count| (1..=1 << 16).contains(count))
+                    count = usize::try_from(number)
+                        .ok()
+                        .filter(|count| (1..=1 << 16).contains(count))
                         .ok_or_else(|| self.cursor.error_at(at, format!("{number} results")))?;
                 }
-                for _ in 0..count {
-                    // The type comes last in the text; the number of the value is due now.
-                    defined.values.push(self.new_value(Type::None)?);
-                }
-                defined.names.push((name, at, count));
+                names.push((name, at, count));
                 if !self.cursor.eat(",") {
                     break;
                 }
@@ -41,31 +33,28 @@ impl<'a> Parser<'a> {
         }
         self.cursor.skip();
         let at = self.cursor.position();
-        let mut operation = if self.cursor.sees("\"") {
-            self.generic(&defined)?
-        } else {
-            self.pretty(&defined)?
-        };
+        let mut operation = if self.cursor.sees("\"") { self.generic()? } else { self.pretty()? };
         if operation.location == crate::ir::LocationId::UNKNOWN {
             operation.location = self.trailing_location()?;
         }
         let found = operation.results.len();
-        if !defined.names.is_empty() && found != defined.values.len() {
-            let what = format!("{} names for the {found} results of {}", defined.values.len(), operation.name);
+        let wanted: usize = names.iter().map(|(_, _, count)| count).sum();
+        if !names.is_empty() && found != wanted {
+            let what = format!("{wanted} names for the {found} results of {}", operation.name);
             return Err(self.cursor.error_at(at, what));
         }
         let mut first = 0;
-        for (name, at, count) in defined.names {
+        for (name, at, count) in names {
             self.define(name, at, &operation.results[first..first + count])?;
             first += count;
         }
-        canonical::simplify(&operation.name, &mut operation.attributes);
+        canonical::complete(&operation.name, &mut operation.attributes);
         self.cursor.leave();
         Ok(operation)
     }
 
     /// `"name"(%a) <{…}> ({…}) {…} : (types) -> types`.
-    fn generic(&mut self, defined: &Defined<'a>) -> Result<Operation> {
+    fn generic(&mut self) -> Result<Operation> {
         self.cursor.skip();
         let at = self.cursor.position();
         let name = self.cursor.text()?;
@@ -73,11 +62,11 @@ impl<'a> Parser<'a> {
             return Err(self.cursor.error_at(at, format!("'{name}' is no dialect and mnemonic")));
         }
         let uses = self.value_uses_in_parentheses()?;
-        self.generic_rest(name, &uses, defined)
+        self.generic_rest(name, &uses)
     }
 
     /// What follows the operands in the generic form.
-    pub(super) fn generic_rest(&mut self, name: String, uses: &[Use<'a>], defined: &Defined<'a>) -> Result<Operation> {
+    pub(super) fn generic_rest(&mut self, name: String, uses: &[Use<'a>]) -> Result<Operation> {
         if self.cursor.sees("[") {
             return self.cursor.error("operations with successors are not supported");
         }
@@ -103,7 +92,7 @@ impl<'a> Parser<'a> {
         }
         self.cursor.expect(":")?;
         let (operands, results) = self.function_type()?;
-        self.finish(name, uses, &operands, results, attributes, regions, defined)
+        self.finish(name, uses, &operands, results, attributes, regions)
     }
 
     /// Puts an operation together from what was read.
@@ -116,27 +105,11 @@ impl<'a> Parser<'a> {
         results: Vec<Type>,
         attributes: Attributes,
         regions: Vec<Region>,
-        defined: &Defined<'a>,
     ) -> Result<Operation> {
         let operands = self.resolve(uses, operands)?;
-        let results = self.result_values(results, defined)?;
+        let results = results.into_iter().map(|of| self.new_value(of)).collect::<Result<_>>()?;
         let location = self.trailing_location()?;
         Ok(Operation { name: name.into(), operands, results, attributes, regions, location })
-    }
-
-    /// The values for results of these types: those made for the names, or new ones.
-    pub(super) fn result_values(&mut self, types: Vec<Type>, defined: &Defined<'a>) -> Result<Vec<Value>> {
-        if defined.values.is_empty() {
-            return types.into_iter().map(|of| self.new_value(of)).collect();
-        }
-        if defined.values.len() != types.len() {
-            let (names, found) = (defined.values.len(), types.len());
-            return self.cursor.error(format!("{names} names for {found} results"));
-        }
-        for (value, of) in defined.values.iter().zip(types) {
-            self.values.types[value.0 as usize] = of;
-        }
-        Ok(defined.values.clone())
     }
 
     /// `{ … }`: blocks. The arguments of the first are given if its label does not give them.
@@ -182,7 +155,13 @@ impl<'a> Parser<'a> {
         Ok(region)
     }
 
-    fn block_argument(&mut self, name: &'a str, at: usize, of: Type, block: &mut Block) -> Result<()> {
+    fn block_argument(
+        &mut self,
+        name: &'a str,
+        at: usize,
+        of: Type,
+        block: &mut Block,
+    ) -> Result<()> {
         let value = self.new_value(of)?;
         self.define(name, at, &[value])?;
         block.arguments.push(value);

@@ -1,14 +1,13 @@
 //! Pretty forms that are operands and words, then attributes, then types.
 use super::Parser;
 use super::cursor::Result;
-use super::operation::Defined;
 use super::table::{self, Kind};
 use super::values::Use;
 use crate::ir::{Attribute, Attributes, Element, Operation, TensorType, Type};
 
 impl<'a> Parser<'a> {
     /// An operation that does not start with a quote.
-    pub(super) fn pretty(&mut self, defined: &Defined<'a>) -> Result<Operation> {
+    pub(super) fn pretty(&mut self) -> Result<Operation> {
         let start = self.cursor.position();
         let word = self.cursor.word("an operation")?;
         let name = match word {
@@ -18,26 +17,26 @@ impl<'a> Parser<'a> {
         };
         let (dialect, mnemonic) = name.split_once('.').unwrap_or(("", name));
         match (dialect, mnemonic) {
-            ("func", "call") => self.call(defined),
+            ("func", "call") => self.call(),
             ("func", "return") | (_, "return") => self.returned(name),
-            ("sdy", _) => self.sdy_operation(name, defined),
-            ("stablehlo" | "mhlo" | "chlo", _) => self.hlo(name, mnemonic, defined),
+            ("sdy", _) => self.sdy_operation(name),
+            ("stablehlo" | "mhlo" | "chlo", _) => self.hlo(name, mnemonic),
             _ => Err(self.cursor.error_at(start, format!("no pretty form of '{name}' is known"))),
         }
     }
 
-    fn hlo(&mut self, name: &'a str, mnemonic: &str, defined: &Defined<'a>) -> Result<Operation> {
+    fn hlo(&mut self, name: &'a str, mnemonic: &str) -> Result<Operation> {
         match mnemonic {
-            "constant" => self.constant(name, defined),
-            "reduce" => self.reduce(name, defined),
-            "while" => self.while_loop(name, defined),
-            "optimization_barrier" => self.barrier(name, defined),
+            "constant" => self.constant(name),
+            "reduce" => self.reduce(name),
+            "while" => self.while_loop(name),
+            "optimization_barrier" => self.barrier(name),
             "custom_call" => {
                 let mut attributes = Attributes::default();
                 let target = self.cursor.symbol()?;
                 attributes.set("call_target_name", Attribute::string(&target));
                 let uses = self.value_uses_in_parentheses()?;
-                self.attributes_and_types(name, mnemonic, &uses, attributes, defined)
+                self.attributes_and_types(name, mnemonic, &uses, attributes)
             }
             "convolution" => {
                 let uses = self.value_uses_in_parentheses()?;
@@ -48,20 +47,20 @@ impl<'a> Parser<'a> {
                 self.cursor.expect_word("window")?;
                 self.cursor.expect("=")?;
                 self.window(&mut attributes)?;
-                self.attributes_and_types(name, mnemonic, &uses, attributes, defined)
+                self.attributes_and_types(name, mnemonic, &uses, attributes)
             }
             "composite" => {
                 let mut attributes = Attributes::default();
                 attributes.set("name", Attribute::String(self.cursor.string()?.into()));
                 let uses = self.value_uses()?;
-                self.attributes_and_types(name, mnemonic, &uses, attributes, defined)
+                self.attributes_and_types(name, mnemonic, &uses, attributes)
             }
             "top_k" => {
                 self.cursor.expect("(")?;
                 let mut attributes = Attributes::default();
                 let uses = self.items(mnemonic, &mut attributes)?;
                 self.cursor.expect(")")?;
-                self.attributes_and_types(name, mnemonic, &uses, attributes, defined)
+                self.attributes_and_types(name, mnemonic, &uses, attributes)
             }
             _ => {
                 let mut attributes = Attributes::default();
@@ -81,7 +80,7 @@ impl<'a> Parser<'a> {
                     }
                     _ => {}
                 }
-                self.attributes_and_types(name, mnemonic, &uses, attributes, defined)
+                self.attributes_and_types(name, mnemonic, &uses, attributes)
             }
         }
     }
@@ -172,7 +171,8 @@ impl<'a> Parser<'a> {
             let limit = cursor.integer()?;
             Ok((start, limit, if cursor.eat(":") { cursor.integer()? } else { 1 }))
         })?;
-        let list = |of: fn(&(i64, i64, i64)) -> i64| Attribute::Integers(ranges.iter().map(of).collect());
+        let list =
+            |of: fn(&(i64, i64, i64)) -> i64| Attribute::Integers(ranges.iter().map(of).collect());
         attributes.set("start_indices", list(|range| range.0));
         attributes.set("limit_indices", list(|range| range.1));
         attributes.set("strides", list(|range| range.2));
@@ -186,11 +186,15 @@ impl<'a> Parser<'a> {
         mnemonic: &str,
         uses: &[Use<'a>],
         mut attributes: Attributes,
-        defined: &Defined<'a>,
     ) -> Result<Operation> {
         self.more_attributes(name, &mut attributes)?;
         if mnemonic == "dot_general" {
-            for side in ["lhs_batching_dimensions", "rhs_batching_dimensions", "lhs_contracting_dimensions", "rhs_contracting_dimensions"] {
+            for side in [
+                "lhs_batching_dimensions",
+                "rhs_batching_dimensions",
+                "lhs_contracting_dimensions",
+                "rhs_contracting_dimensions",
+            ] {
                 if attributes.get(side).is_none() {
                     attributes.set(side, Attribute::Integers(Vec::new()));
                 }
@@ -198,11 +202,15 @@ impl<'a> Parser<'a> {
         }
         self.cursor.expect(":")?;
         let (operands, results) = self.pretty_types(mnemonic, uses.len())?;
-        self.finish(name.to_owned(), uses, &operands, results, attributes, Vec::new(), defined)
+        self.finish(name.to_owned(), uses, &operands, results, attributes, Vec::new())
     }
 
     /// `{…}` if it stands next, with no name that is there already.
-    pub(super) fn more_attributes(&mut self, name: &str, attributes: &mut Attributes) -> Result<()> {
+    pub(super) fn more_attributes(
+        &mut self,
+        name: &str,
+        attributes: &mut Attributes,
+    ) -> Result<()> {
         if self.cursor.sees("{") {
             for (key, value) in self.attribute_dictionary(name)?.0 {
                 if attributes.get(&key).is_some() {
@@ -226,7 +234,10 @@ impl<'a> Parser<'a> {
             return Ok((types, self.result_types()?));
         }
         match (mnemonic, types.len()) {
-            ("select", 2) => Ok((vec![types[0].clone(), types[1].clone(), types[1].clone()], vec![types.swap_remove(1)])),
+            ("select", 2) => Ok((
+                vec![types[0].clone(), types[1].clone(), types[1].clone()],
+                vec![types.swap_remove(1)],
+            )),
             ("tuple", 1) => match types.swap_remove(0) {
                 Type::Tuple(parts) => Ok((parts.clone(), vec![Type::Tuple(parts)])),
                 _ => self.cursor.error("a tuple has the type of one"),
@@ -246,25 +257,25 @@ impl<'a> Parser<'a> {
         let mut attributes = Attributes::default();
         self.more_attributes(name, &mut attributes)?;
         let types = if self.cursor.eat(":") { self.type_list()? } else { Vec::new() };
-        self.finish(name.to_owned(), &uses, &types, Vec::new(), attributes, Vec::new(), &Defined::default())
+        self.finish(name.to_owned(), &uses, &types, Vec::new(), attributes, Vec::new())
     }
 
     /// `call @f(%a) {…} : (types) -> types`.
-    fn call(&mut self, defined: &Defined<'a>) -> Result<Operation> {
+    fn call(&mut self) -> Result<Operation> {
         let mut attributes = Attributes::default();
         attributes.set("callee", Attribute::Symbol(self.cursor.symbol()?.into()));
         let uses = self.value_uses_in_parentheses()?;
         self.more_attributes("func.call", &mut attributes)?;
         self.cursor.expect(":")?;
         let (operands, results) = self.function_type()?;
-        self.finish("func.call".into(), &uses, &operands, results, attributes, Vec::new(), defined)
+        self.finish("func.call".into(), &uses, &operands, results, attributes, Vec::new())
     }
 
     /// `constant dense<…> : type`.
-    fn constant(&mut self, name: &str, defined: &Defined<'a>) -> Result<Operation> {
+    fn constant(&mut self, name: &str) -> Result<Operation> {
         if self.cursor.eat("(") {
             self.cursor.expect(")")?;
-            return self.generic_rest(name.to_owned(), &[], defined);
+            return self.generic_rest(name.to_owned(), &[]);
         }
         let mut attributes = Attributes::default();
         self.more_attributes(name, &mut attributes)?;
@@ -273,29 +284,31 @@ impl<'a> Parser<'a> {
         };
         let of = Type::Tensor(elements.of.clone());
         attributes.set("value", Attribute::Elements(elements));
-        self.finish(name.to_owned(), &[], &[], vec![of], attributes, Vec::new(), defined)
+        self.finish(name.to_owned(), &[], &[], vec![of], attributes, Vec::new())
     }
 
     /// An attribute as it is written: arrays are not shortened.
     fn plain(&mut self) -> Result<Attribute> {
         match self.parsed()? {
             super::attributes::Parsed::Value(value) => Ok(value),
-            super::attributes::Parsed::Struct(_) => self.cursor.error("expected a value, found a struct"),
+            super::attributes::Parsed::Struct(_) => {
+                self.cursor.error("expected a value, found a struct")
+            }
         }
     }
 
     /// `optimization_barrier %a, %b : types`.
-    fn barrier(&mut self, name: &str, defined: &Defined<'a>) -> Result<Operation> {
+    fn barrier(&mut self, name: &str) -> Result<Operation> {
         let mut attributes = Attributes::default();
         self.more_attributes(name, &mut attributes)?;
         if self.cursor.eat("(") {
             self.cursor.expect(")")?;
-            return self.finish(name.to_owned(), &[], &[], Vec::new(), attributes, Vec::new(), defined);
+            return self.finish(name.to_owned(), &[], &[], Vec::new(), attributes, Vec::new());
         }
         let uses = self.value_uses()?;
         self.cursor.expect(":")?;
         let types = self.type_list()?;
-        self.finish(name.to_owned(), &uses, &types.clone(), types, attributes, Vec::new(), defined)
+        self.finish(name.to_owned(), &uses, &types.clone(), types, attributes, Vec::new())
     }
 }
 

@@ -1,13 +1,12 @@
 //! Pretty forms with code inside: `reduce` and `while`.
 use super::Parser;
 use super::cursor::Result;
-use super::operation::Defined;
 use crate::ir::{Attribute, Attributes, Block, Operation, Region, TensorType, Type};
 
 impl<'a> Parser<'a> {
     /// `reduce(%a init: %b), … applies op across dimensions = […] {…} : types`, or the same
     /// without `applies` and with `reducer(%c: type, %d: type) … {…}` behind.
-    pub(super) fn reduce(&mut self, name: &'a str, defined: &Defined<'a>) -> Result<Operation> {
+    pub(super) fn reduce(&mut self, name: &'a str) -> Result<Operation> {
         let (mut uses, mut initial) = (Vec::new(), Vec::new());
         while self.cursor.eat("(") {
             uses.push(self.value_use()?);
@@ -20,7 +19,11 @@ impl<'a> Parser<'a> {
             }
         }
         uses.append(&mut initial);
-        let inner = if self.cursor.eat_word("applies") { Some(self.cursor.word("an operation")?) } else { None };
+        let inner = if self.cursor.eat_word("applies") {
+            Some(self.cursor.word("an operation")?)
+        } else {
+            None
+        };
         self.cursor.expect_word("across")?;
         self.cursor.expect_word("dimensions")?;
         self.cursor.expect("=")?;
@@ -34,7 +37,7 @@ impl<'a> Parser<'a> {
             None => self.reducer()?,
         };
         let mut operation =
-            self.finish(name.to_owned(), &uses, &operands, results, attributes, vec![region], defined)?;
+            self.finish(name.to_owned(), &uses, &operands, results, attributes, vec![region])?;
         if inner.is_some() {
             // What is not written stands where the reduction stands.
             let location = operation.location;
@@ -103,7 +106,7 @@ impl<'a> Parser<'a> {
     }
 
     /// `while(%i = %a, …) : types attributes {…} cond {…} do {…}`.
-    pub(super) fn while_loop(&mut self, name: &str, defined: &Defined<'a>) -> Result<Operation> {
+    pub(super) fn while_loop(&mut self, name: &str) -> Result<Operation> {
         self.cursor.expect("(")?;
         let (mut names, mut uses) = (Vec::new(), Vec::new());
         while !self.cursor.eat(")") {
@@ -137,6 +140,13 @@ impl<'a> Parser<'a> {
         let condition = self.region(arguments.clone())?;
         self.cursor.expect_word("do")?;
         let body = self.region(arguments)?;
-        self.finish(name.to_owned(), &uses, &types.clone(), types, attributes, vec![condition, body], defined)
+        self.finish(
+            name.to_owned(),
+            &uses,
+            &types.clone(),
+            types,
+            attributes,
+            vec![condition, body],
+        )
     }
 }

@@ -1,27 +1,26 @@
 //! Pretty forms of Shardy's operations.
 use super::Parser;
 use super::cursor::Result;
-use super::operation::Defined;
 use super::sharding::{manual_axes, sharding};
 use crate::ir::{Attribute, Attributes, Operation};
 
 impl<'a> Parser<'a> {
     /// What follows the name of an operation of Shardy.
-    pub(super) fn sdy_operation(&mut self, name: &str, defined: &Defined<'a>) -> Result<Operation> {
+    pub(super) fn sdy_operation(&mut self, name: &str) -> Result<Operation> {
         match name {
             "sdy.sharding_constraint" | "sdy.reshard" => {
                 let uses = [self.value_use()?];
                 let mut attributes = Attributes::default();
                 attributes.set("sharding", Attribute::Sharding(sharding(&mut self.cursor)?));
-                self.attributes_and_types(name, "", &uses, attributes, defined)
+                self.attributes_and_types(name, "", &uses, attributes)
             }
-            "sdy.manual_computation" => self.manual_computation(name, defined),
+            "sdy.manual_computation" => self.manual_computation(name),
             _ => self.cursor.error(format!("no pretty form of '{name}' is known")),
         }
     }
 
     /// `(%a) in_shardings=[…] out_shardings=[…] manual_axes={…} (%b: type) {…} : types`.
-    fn manual_computation(&mut self, name: &str, defined: &Defined<'a>) -> Result<Operation> {
+    fn manual_computation(&mut self, name: &str) -> Result<Operation> {
         let uses = self.value_uses_in_parentheses()?;
         let mut attributes = Attributes::default();
         for key in ["in_shardings", "out_shardings"] {
@@ -49,6 +48,6 @@ impl<'a> Parser<'a> {
         self.more_attributes(name, &mut attributes)?;
         self.cursor.expect(":")?;
         let (operands, results) = self.function_type()?;
-        self.finish(name.to_owned(), &uses, &operands, results, attributes, vec![region], defined)
+        self.finish(name.to_owned(), &uses, &operands, results, attributes, vec![region])
     }
 }

@@ -73,7 +73,8 @@ pub(super) fn sharding(cursor: &mut Cursor<'_>) -> Result<TensorSharding> {
     };
     cursor.expect(",")?;
     let dimensions = cursor.list("[", "]", dimension)?;
-    let mut sharding = TensorSharding { mesh, dimensions, replicated: Vec::new(), unreduced: Vec::new() };
+    let mut sharding =
+        TensorSharding { mesh, dimensions, replicated: Vec::new(), unreduced: Vec::new() };
     while cursor.eat(",") {
         if cursor.eat_word("replicated") {
             cursor.expect("=")?;

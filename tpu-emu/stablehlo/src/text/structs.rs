@@ -130,7 +130,11 @@ impl Parser<'_> {
             }
             "conv" => {
                 self.cursor.expect("<")?;
-                let numbers = if self.cursor.eat_word("raw") { self.raw_convolution()? } else { self.convolution_numbers()? };
+                let numbers = if self.cursor.eat_word("raw") {
+                    self.raw_convolution()?
+                } else {
+                    self.convolution_numbers()?
+                };
                 self.cursor.expect(">")?;
                 Ok(Parsed::Struct(numbers))
             }
@@ -173,7 +177,9 @@ impl Parser<'_> {
                 (None, Field::Number) => Attribute::Integer(0, Element::S64),
                 (None, Field::Flag) => Attribute::Bool(false),
                 (None, Field::Type) => {
-                    return Err(self.cursor.error_at(at, format!("{} lacks its field {name}", of.name)));
+                    return Err(self
+                        .cursor
+                        .error_at(at, format!("{} lacks its field {name}", of.name)));
                 }
             };
             fields.set(name, value);
@@ -229,7 +235,11 @@ impl Parser<'_> {
                 "output_tuple_indices" => alias.output = parser.cursor.integers()?,
                 "operand_index" => alias.operand = parser.cursor.integer()?,
                 "operand_tuple_indices" => alias.operand_path = parser.cursor.integers()?,
-                _ => return parser.cursor.error(format!("output_operand_alias has no field {name}")),
+                _ => {
+                    return parser
+                        .cursor
+                        .error(format!("output_operand_alias has no field {name}"));
+                }
             }
             Ok(())
         })?;
@@ -240,9 +250,9 @@ impl Parser<'_> {
     fn result_accuracy(&mut self) -> Result<Attribute> {
         let mut fields = Attributes(vec![
             ("atol".into(), Attribute::Float(0.0, Element::F64)),
-            ("mode".into(), Attribute::Word("DEFAULT".into())),
             ("rtol".into(), Attribute::Float(0.0, Element::F64)),
             ("ulps".into(), Attribute::Integer(0, Element::S64)),
+            ("mode".into(), Attribute::Word("DEFAULT".into())),
         ]);
         self.struct_body(|parser, name| {
             let value = match name {

@@ -64,25 +64,19 @@ impl Parser<'_> {
             Some(b'(' | b'!') => true,
             _ => {
                 let word = self.cursor.peek_word();
-                matches!(word, "tensor" | "tuple" | "memref" | "vector" | "none" | "complex")
+                matches!(word, "tensor" | "tuple" | "memref" | "none" | "complex")
                     || scalar(word).is_some()
             }
         }
     }
 
     fn builtin_type(&mut self) -> Result<Type> {
-        let start = self.cursor.position();
         match self.cursor.peek_word() {
             "tensor" => self.shaped("tensor"),
             "memref" => self.shaped("memref"),
             "tuple" => {
                 self.cursor.expect_word("tuple")?;
                 Ok(Type::Tuple(self.types_in("<", ">")?))
-            }
-            "vector" => {
-                self.cursor.expect_word("vector")?;
-                self.cursor.balanced()?;
-                Ok(Type::Opaque(self.cursor.slice(start, self.cursor.position()).into()))
             }
             "none" => {
                 self.cursor.expect_word("none")?;
@@ -94,7 +88,10 @@ impl Parser<'_> {
 
     /// An element type outside of quantization.
     pub(super) fn element(&mut self) -> Result<Element> {
-        let start = { self.cursor.skip(); self.cursor.position() };
+        let start = {
+            self.cursor.skip();
+            self.cursor.position()
+        };
         let word = self.cursor.peek_word();
         if word == "complex" {
             self.cursor.expect_word("complex")?;
@@ -104,7 +101,9 @@ impl Parser<'_> {
             return match part {
                 "f32" => Ok(Element::C64),
                 "f64" => Ok(Element::C128),
-                part => Err(self.cursor.error_at(start, format!("complex<{part}> is no type of StableHLO"))),
+                part => Err(self
+                    .cursor
+                    .error_at(start, format!("complex<{part}> is no type of StableHLO"))),
             };
         }
         match scalar(word) {
@@ -155,7 +154,9 @@ impl Parser<'_> {
                         extent = extent
                             .checked_mul(10)
                             .and_then(|extent| extent.checked_add(i64::from(digit - b'0')))
-                            .ok_or_else(|| self.cursor.error_at(start, "this extent does not fit in 64 bits"))?;
+                            .ok_or_else(|| {
+                                self.cursor.error_at(start, "this extent does not fit in 64 bits")
+                            })?;
                         self.cursor.seek(self.cursor.position() + 1);
                     }
                     dims.push(extent);
@@ -238,11 +239,21 @@ impl Parser<'_> {
         let at = self.cursor.position();
         let storage = self.cursor.word("a storage type")?;
         let known = [
-            ("i2", Element::S2), ("i4", Element::S4), ("i8", Element::S8), ("i16", Element::S16), ("i32", Element::S32),
-            ("u2", Element::U2), ("u4", Element::U4), ("u8", Element::U8), ("u16", Element::U16), ("u32", Element::U32),
+            ("i2", Element::S2),
+            ("i4", Element::S4),
+            ("i8", Element::S8),
+            ("i16", Element::S16),
+            ("i32", Element::S32),
+            ("u2", Element::U2),
+            ("u4", Element::U4),
+            ("u8", Element::U8),
+            ("u16", Element::U16),
+            ("u32", Element::U32),
         ];
         let Some(&(_, element)) = known.iter().find(|(name, _)| *name == storage) else {
-            return Err(self.cursor.error_at(at, format!("no quantized type is stored as {storage}")));
+            return Err(self
+                .cursor
+                .error_at(at, format!("no quantized type is stored as {storage}")));
         };
         let signed = storage.starts_with('i');
         let (mut storage_min, mut storage_max) = storage_range(element);
@@ -265,7 +276,13 @@ impl Parser<'_> {
         let (scales, zero_points) = pairs.into_iter().unzip();
         let mut tensor = TensorType::new(element, Vec::new());
         tensor.quantization = Some(Box::new(Quantization {
-            expressed, storage_min, storage_max, axis, scales, zero_points, signed,
+            expressed,
+            storage_min,
+            storage_max,
+            axis,
+            scales,
+            zero_points,
+            signed,
         }));
         Ok(Type::Tensor(tensor))
     }
@@ -304,6 +321,7 @@ fn scalar(word: &str) -> Option<Element> {
         return Some(element);
     }
     let digits = word.strip_prefix('i')?;
-    let width = digits.parse::<u16>().ok().filter(|_| digits.bytes().all(|byte| byte.is_ascii_digit()))?;
+    let width =
+        digits.parse::<u16>().ok().filter(|_| digits.bytes().all(|byte| byte.is_ascii_digit()))?;
     (width > 0).then_some(Element::Other(width))
 }

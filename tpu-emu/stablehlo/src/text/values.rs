@@ -74,14 +74,19 @@ impl<'a> Parser<'a> {
     /// The values that are used, which have these types.
     pub(super) fn resolve(&mut self, uses: &[Use<'a>], types: &[Type]) -> Result<Vec<Value>> {
         if uses.len() != types.len() {
-            return self.cursor.error(format!("{} operands, but types of {}", uses.len(), types.len()));
+            return self.cursor.error(format!(
+                "{} operands, but types of {}",
+                uses.len(),
+                types.len()
+            ));
         }
         let mut values = Vec::with_capacity(uses.len());
         for (one, of) in uses.iter().zip(types) {
             let value = self.lookup(*one)?;
             let defined = &self.values.types[value.0 as usize];
             if defined != of {
-                let what = format!("%{} is used as {}, but it is {}", one.name, shown(of), shown(defined));
+                let what =
+                    format!("%{} is used as {}, but it is {}", one.name, shown(of), shown(defined));
                 return Err(self.cursor.error_at(one.at, what));
             }
             values.push(value);
@@ -97,7 +102,10 @@ impl<'a> Parser<'a> {
                 Ok(Value(first + u32::try_from(one.index).unwrap_or(0)))
             }
             Some((_, count)) => {
-                let what = format!("%{}#{} is used, but %{} has {count} values", one.name, one.index, one.name);
+                let what = format!(
+                    "%{}#{} is used, but %{} has {count} values",
+                    one.name, one.index, one.name
+                );
                 Err(self.cursor.error_at(one.at, what))
             }
         }
