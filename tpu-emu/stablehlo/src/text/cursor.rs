@@ -352,10 +352,8 @@ impl<'a> Cursor<'a> {
                 b'(' => open.push(b')'),
                 b'[' => open.push(b']'),
                 b'{' => open.push(b'}'),
-                b'>' | b')' | b']' | b'}' => {
-                    if open.pop() != Some(byte) {
-                        return self.error(format!("'{}' closes nothing", char::from(byte)));
-                    }
+                b'>' | b')' | b']' | b'}' if open.pop() != Some(byte) => {
+                    return self.error(format!("'{}' closes nothing", char::from(byte)));
                 }
                 _ => {}
             }

@@ -96,7 +96,6 @@ impl<'a> Parser<'a> {
     }
 
     /// Puts an operation together from what was read.
-    #[expect(clippy::too_many_arguments, reason = "one for each part of an operation")]
     pub(super) fn finish(
         &mut self,
         name: String,

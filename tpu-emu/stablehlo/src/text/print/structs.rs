@@ -66,6 +66,12 @@ impl Printer<'_> {
                 _ => printer.named(dialect, name, value),
             }));
         }
+        // MLIR wants the layouts of operands and of results, or neither.
+        let layouts = ["operand_layouts", "result_layouts"];
+        if layouts.iter().any(|name| operation.attributes.get(name).is_some()) {
+            let missing = layouts.iter().filter(|name| operation.attributes.get(name).is_none());
+            texts.extend(missing.map(|name| format!("{name} = []")));
+        }
         texts.sort();
         texts
     }
