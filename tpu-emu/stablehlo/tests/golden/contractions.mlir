@@ -16,7 +16,7 @@ module @contractions {
     return %1 : tensor<4x2xf32>
   }
   func.func private @ragged(%a: tensor<8x4xf32>, %b: tensor<2x4x3xf32>, %g: tensor<2xi32>) -> tensor<8x3xf32> {
-    %0 = "chlo.ragged_dot"(%a, %b, %g) <{precision_config = [#stablehlo<precision DEFAULT>, #stablehlo<precision DEFAULT>], ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_batching_dimensions = [], rhs_batching_dimensions = [], lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [0], rhs_group_dimensions = [0]>}> : (tensor<8x4xf32>, tensor<2x4x3xf32>, tensor<2xi32>) -> tensor<8x3xf32>
+    %0 = "chlo.ragged_dot"(%a, %b, %g) <{precision_config = [#chlo<precision DEFAULT>, #chlo<precision HIGHEST>], ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_batching_dimensions = [], rhs_batching_dimensions = [], lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [0], rhs_group_dimensions = [0]>}> : (tensor<8x4xf32>, tensor<2x4x3xf32>, tensor<2xi32>) -> tensor<8x3xf32>
     return %0 : tensor<8x3xf32>
   }
 }

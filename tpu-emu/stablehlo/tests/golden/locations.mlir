@@ -1,7 +1,6 @@
 #loc = loc(unknown)
 #loc1 = loc("model.py":10:4)
 #loc2 = loc("layer"(#loc1))
-#loc9 = loc(callsite(#loc2 at #loc3))
 #numbers = array<i64: 1, 0>
 module @locations {
   func.func public @main(%x: tensor<2x3xf32> loc("x")) -> tensor<3x2xf32> {
@@ -12,5 +11,6 @@ module @locations {
     return %2 : tensor<3x2xf32> loc(#loc)
   } loc(#loc3)
 } loc(#loc)
-#loc3 = loc("main"(#loc4))
 #loc4 = loc("main.py":3:1)
+#loc3 = loc("main"(#loc4))
+#loc9 = loc(callsite(#loc2 at #loc3))

@@ -121,10 +121,6 @@ impl Printer<'_> {
 
     fn word(&mut self, dialect: &str, name: &str, word: &str) {
         match ENUMERATIONS.iter().find(|(attribute, _)| *attribute == name) {
-            // Precision is StableHLO's in every dialect but its ancestor.
-            Some((_, "precision")) if dialect == "chlo" => {
-                self.push(&format!("#stablehlo<precision {word}>"));
-            }
             Some((_, enumeration)) => self.push(&format!("#{dialect}<{enumeration} {word}>")),
             None if name == "mode" => {
                 self.push(&format!("#stablehlo.result_accuracy_mode<{word}>"))
