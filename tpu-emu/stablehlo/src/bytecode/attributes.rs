@@ -221,6 +221,16 @@ impl Reader<'_> {
     }
 }
 
+/// An attribute of chlo: its two enumerations.
+pub(crate) fn chlo(cursor: &mut Cursor<'_>) -> Result<Node, ReadError> {
+    let at = cursor.at();
+    match cursor.varint()? {
+        0 => vhlo::words::read(cursor, vhlo::words::COMPARISON_DIRECTION),
+        1 => vhlo::words::read(cursor, vhlo::words::COMPARISON_TYPE),
+        other => Err(ReadError::at(at, format!("chlo attribute of code {other}"))),
+    }
+}
+
 /// Bits of an integer type, and whether it is signed.
 fn integer_width(of: Element) -> Option<(u16, bool)> {
     Some(match of {

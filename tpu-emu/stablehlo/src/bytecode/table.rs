@@ -2,7 +2,7 @@
 use super::cursor::Cursor;
 use super::dialects::Dialects;
 use super::strings::Strings;
-use super::{ENTRY_DEPTH, asm};
+use super::{ENTRY_DEPTH, asm, attributes};
 use crate::ReadError;
 use crate::ir::{
     Attribute, Attributes, AxisRef, DimensionSharding, Element, LocationId, Locations, Type,
@@ -233,6 +233,7 @@ impl<'a> Reader<'a> {
                 "vhlo" => self.vhlo_attribute(&mut entry.data)?,
                 "sdy" => self.sdy_attribute(&mut entry.data)?,
                 "stablehlo" => self.stablehlo_attribute(&mut entry.data)?,
+                "chlo" => attributes::chlo(&mut entry.data)?,
                 other => return Err(entry.data.error(format!("attributes of dialect {other}"))),
             }
         };
