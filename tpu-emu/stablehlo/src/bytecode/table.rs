@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub(crate) enum Node {
     /// An attribute that a program can have.
     Attribute(Attribute),
-    /// VHLO's word for an attribute that is not there.
+    /// What an attribute says that might as well not be there.
     Absent,
     /// The bounds of a tensor's dimensions.
     Bounds(Vec<i64>),

@@ -2,7 +2,7 @@
 use super::words;
 use crate::ReadError;
 use crate::bytecode::{Cursor, Node, Reader};
-use crate::ir::{Attribute, Attributes, AxisRef, Element, Mesh, Name, Type};
+use crate::ir::{Attribute, Attributes, AxisRef, Element, Mesh, Name};
 
 impl Reader<'_> {
     /// An attribute of VHLO.
@@ -46,12 +46,7 @@ impl Reader<'_> {
                 return self.elements(at, of, blob).map(Attribute::Elements).map(Node::Attribute);
             }
             16 => words::TRANSPOSE,
-            17 => {
-                return Ok(match self.next_type(cursor)? {
-                    Type::None => Node::Absent,
-                    of => Node::Attribute(Attribute::Type(of)),
-                });
-            }
+            17 => return Ok(Node::Attribute(Attribute::Type(self.next_type(cursor)?))),
             18 => return Ok(Node::Bounds(self.signed_list(cursor)?)),
             19 => words::ACCURACY_MODE,
             20 => return self.result_accuracy(cursor),

@@ -1,6 +1,6 @@
 //! What older versions of operations lack or have too much, and how VHLO spells symbols.
 use super::Row;
-use crate::ir::{Attribute, Attributes};
+use crate::ir::{Attribute, Attributes, Type};
 
 /// Attributes that a version lacks and that then are a list of nothing: the operation, the last
 /// version without it, and the attribute.
@@ -29,7 +29,8 @@ const SYMBOLS: &[(&str, &str)] = &[
 ];
 
 /// Brings the attributes of an operation to the newest version. Those that are empty strings,
-/// arrays or dictionaries, and a comparison of no type, say nothing and are dropped.
+/// arrays or dictionaries, the type `none`, and a comparison of no type say nothing and are
+/// dropped.
 pub(crate) fn upgrade(row: &Row, attributes: &mut Attributes) {
     let removed = |name: &str| REMOVED.contains(&(row.name, row.version, name));
     attributes.0.retain(|(name, value)| {
@@ -56,6 +57,7 @@ fn says_nothing(value: &Attribute) -> bool {
         Attribute::String(text) => text.is_empty(),
         Attribute::Array(items) => items.is_empty(),
         Attribute::Dictionary(named) => named.0.is_empty(),
+        Attribute::Type(of) => *of == Type::None,
         Attribute::Word(word) => word == "NOTYPE",
         _ => false,
     }
