@@ -55,6 +55,9 @@ impl Reader<'_> {
         }
         let (regions, isolated) = if has(4) { cursor.flagged()? } else { (0, false) };
         let name = full_name(name, row);
+        if let Name::Owned(name) = &name {
+            self.pay(at, name.len())?;
+        }
         Ok(Header { name, at, location, attributes, results, operands, regions, isolated })
     }
 }

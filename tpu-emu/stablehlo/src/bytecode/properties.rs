@@ -1,5 +1,6 @@
 //! Properties: attributes that have their own encoding for each operation.
 use super::dialects::OperationName;
+use super::table::{brief, unknown};
 use super::{Cursor, Node, Reader};
 use crate::ReadError;
 use crate::ir::{Attribute, Attributes, Name};
@@ -150,7 +151,9 @@ impl Reader<'_> {
         }
         match self.node_at(at, index)? {
             Node::Attribute(Attribute::Dictionary(named)) => Ok(named.0),
-            other => Err(ReadError::at(at, format!("{other:?} where a dictionary was expected"))),
+            other => {
+                Err(ReadError::at(at, format!("{} where a dictionary was expected", brief(&other))))
+            }
         }
     }
 
@@ -161,7 +164,7 @@ impl Reader<'_> {
         row: &'static vhlo::Row,
     ) -> Result<Vec<(Name, Attribute)>, ReadError> {
         let Some(entry) = self.attributes.get(index) else {
-            return Err(super::table::unknown(at, "attribute", index, self.attributes.len()));
+            return Err(unknown(at, "attribute", index, self.attributes.len()));
         };
         let mut data = entry.data;
         if entry.dialect != "builtin" || !entry.encoded || data.varint()? != 1 {

@@ -1,7 +1,7 @@
 //! Attributes of VHLO.
 use super::words;
 use crate::ReadError;
-use crate::bytecode::{Cursor, Node, Reader};
+use crate::bytecode::{Cursor, Node, Reader, brief};
 use crate::ir::{Attribute, Attributes, AxisRef, Element, Mesh, Name};
 
 impl Reader<'_> {
@@ -89,7 +89,7 @@ impl Reader<'_> {
             let at = cursor.at();
             match self.node(cursor)? {
                 Node::SubAxis(before, size) => part = Some((before, size)),
-                other => return Err(ReadError::at(at, format!("{other:?} of an axis"))),
+                other => return Err(ReadError::at(at, format!("{} of an axis", brief(&other)))),
             }
         }
         Ok(Node::Axis(AxisRef { name, part }))
@@ -114,7 +114,12 @@ impl Reader<'_> {
         let at = cursor.at();
         let axes = match self.present(cursor)? {
             Attribute::Array(axes) => axes,
-            other => return Err(ReadError::at(at, format!("{other:?} where axes were expected"))),
+            other => {
+                return Err(ReadError::at(
+                    at,
+                    format!("{} where axes were expected", brief(&other)),
+                ));
+            }
         };
         let axes = axes.iter().map(|axis| match axis {
             Attribute::Dictionary(axis) => Some((axis.text("name")?.into(), axis.integer("size")?)),
