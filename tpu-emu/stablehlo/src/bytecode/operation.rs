@@ -26,13 +26,10 @@ impl Reader<'_> {
     pub(crate) fn header(&mut self, cursor: &mut Cursor<'_>) -> Result<Header, ReadError> {
         let at = cursor.at();
         let name = self.dialects.operation(cursor)?;
-        let row = match name.dialect {
-            "vhlo" => Some(
-                vhlo::operation(name.mnemonic, &self.producer)
-                    .map_err(|what| ReadError::at(at, what))?,
-            ),
-            _ => None,
-        };
+        let row = name.row;
+        if row.is_none() && name.dialect == "vhlo" {
+            return Err(ReadError::at(at, vhlo::why_unknown(name.mnemonic, &self.producer)));
+        }
         let mask = cursor.byte()?;
         let has = |bit: u8| mask & (1 << bit) != 0;
         if has(7) {

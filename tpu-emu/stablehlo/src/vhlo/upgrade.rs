@@ -79,16 +79,16 @@ fn symbols(value: &mut Attribute) {
 mod tests {
     use super::upgrade;
     use crate::ir::{Attribute, Attributes};
-    use crate::vhlo::operation;
+    use crate::vhlo::find;
 
     #[test]
     fn an_old_gather_gets_the_attributes_of_the_newest() {
         let mut attributes = Attributes::default();
-        upgrade(operation("gather_v1", "").unwrap(), &mut attributes);
+        upgrade(find("gather_v1").unwrap(), &mut attributes);
         assert_eq!(attributes.integers("operand_batching_dims"), Some(vec![]));
         let mut attributes = Attributes::default();
         attributes.set("padding", Attribute::Unit);
-        upgrade(operation("dynamic_conv_v1", "").unwrap(), &mut attributes);
+        upgrade(find("dynamic_conv_v1").unwrap(), &mut attributes);
         assert_eq!(attributes, Attributes::default());
     }
 
@@ -98,7 +98,7 @@ mod tests {
         let called = Attribute::Array(vec![Attribute::string("f")]);
         attributes.set("called_computations", called);
         attributes.set("backend_config", Attribute::string(""));
-        upgrade(operation("custom_call_v1", "").unwrap(), &mut attributes);
+        upgrade(find("custom_call_v1").unwrap(), &mut attributes);
         let called = Attribute::Array(vec![Attribute::Symbol("f".into())]);
         assert_eq!(attributes.0, [("called_computations".into(), called)]);
     }
