@@ -1,6 +1,6 @@
 //! Attributes of the builtin dialect, and the few of stablehlo that stay beside VHLO.
 use super::float;
-use super::table::unknown;
+use super::table::{brief, unknown};
 use super::{Cursor, Node, Reader};
 use crate::ReadError;
 use crate::ir::{Attribute, Attributes, Element, Name, OutputAlias, TensorType, Type};
@@ -119,7 +119,9 @@ impl Reader<'_> {
         let at = cursor.at();
         match self.next_type(cursor)? {
             Type::Scalar(element) => Ok(element),
-            other => Err(ReadError::at(at, format!("{other:?} where a scalar was expected"))),
+            other => {
+                Err(ReadError::at(at, format!("{} where a scalar was expected", brief(&other))))
+            }
         }
     }
 
@@ -128,7 +130,9 @@ impl Reader<'_> {
         let at = cursor.at();
         match self.next_type(cursor)? {
             Type::Tensor(tensor) => Ok(tensor),
-            other => Err(ReadError::at(at, format!("{other:?} where an array was expected"))),
+            other => {
+                Err(ReadError::at(at, format!("{} where an array was expected", brief(&other))))
+            }
         }
     }
 
@@ -218,6 +222,16 @@ impl Reader<'_> {
         let operand = cursor.signed()?;
         let operand_path = self.signed_list(cursor)?;
         Ok(Node::Attribute(Attribute::OutputAlias(OutputAlias { output, operand, operand_path })))
+    }
+}
+
+/// An attribute of chlo: its two enumerations.
+pub(crate) fn chlo(cursor: &mut Cursor<'_>) -> Result<Node, ReadError> {
+    let at = cursor.at();
+    match cursor.varint()? {
+        0 => vhlo::words::read(cursor, vhlo::words::COMPARISON_DIRECTION),
+        1 => vhlo::words::read(cursor, vhlo::words::COMPARISON_TYPE),
+        other => Err(ReadError::at(at, format!("chlo attribute of code {other}"))),
     }
 }
 

@@ -2,7 +2,7 @@
 use super::cursor::Cursor;
 use super::strings::Strings;
 use super::{KIND_DIALECT_VERSION, VERSION_DIALECT, VERSION_ELIDED, VERSION_PROPERTIES};
-use crate::ReadError;
+use crate::{ReadError, vhlo};
 
 /// The dialect section.
 #[derive(Debug, Default)]
@@ -22,6 +22,8 @@ pub(crate) struct OperationName<'a> {
     pub(crate) mnemonic: &'a str,
     /// Whether its properties have an encoding of their own; otherwise they are a dictionary.
     pub(crate) registered: bool,
+    /// What it is in VHLO, if it is known there.
+    pub(crate) row: Option<&'static vhlo::Row>,
 }
 
 impl<'a> Dialects<'a> {
@@ -64,7 +66,8 @@ impl<'a> Dialects<'a> {
                     section.flagged()?
                 };
                 let mnemonic = strings.text_at(at, name)?;
-                dialects.operations.push(OperationName { dialect, mnemonic, registered });
+                let row = (dialect == "vhlo").then(|| vhlo::find(mnemonic)).flatten();
+                dialects.operations.push(OperationName { dialect, mnemonic, registered, row });
             }
         }
         Ok(dialects)

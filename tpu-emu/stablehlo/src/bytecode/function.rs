@@ -1,5 +1,6 @@
 //! The module, its functions, and the code in them.
 use super::operation::{Header, skip_uses};
+use super::table::brief;
 use super::{Cursor, REGION_DEPTH, Reader, VERSION_ELIDED, VERSION_SECTIONS, VERSION_USES};
 use crate::ReadError;
 use crate::ir::{
@@ -106,7 +107,10 @@ impl<'a> Reader<'a> {
             module.name = name.as_ref().and_then(Attribute::as_str).map(Arc::from);
             module.attributes = header.attributes;
         } else if let Some(name) = name {
-            return Err(ReadError::at(header.at, format!("the module {name:?} inside of another")));
+            return Err(ReadError::at(
+                header.at,
+                format!("the module {} inside of another", brief(&name)),
+            ));
         }
         if depth >= REGION_DEPTH {
             return Err(ReadError::at(header.at, format!("modules nested {depth} deep")));
@@ -244,6 +248,7 @@ impl<'a> Reader<'a> {
             return Ok(region);
         }
         let count = code.count()?;
+        self.pay(at, count.saturating_mul(size_of::<Option<Value>>()))?;
         let scope = values.scope(at)?;
         let start = scope.len();
         scope.resize(start + count, None);
@@ -301,7 +306,7 @@ impl<'a> Reader<'a> {
         if header.name == "builtin.unrealized_conversion_cast" {
             let same = operands.iter().map(|value| &values.types[value.0 as usize]);
             if header.regions > 0 || !same.eq(&header.results) {
-                let what = format!("{} changes types to {:?}", header.name, header.results);
+                let what = format!("{} changes types to {}", header.name, brief(&header.results));
                 return Err(ReadError::at(at, what));
             }
             for value in operands {
@@ -370,12 +375,15 @@ fn each(
         }
         Some(Attribute::Array(items)) if items.len() == count => items,
         other => {
-            return Err(ReadError::at(at, format!("{name} for {count} values are {other:?}")));
+            return Err(ReadError::at(
+                at,
+                format!("{name} for {count} values are {}", brief(&other)),
+            ));
         }
     };
     let dictionary = |item| match item {
         Attribute::Dictionary(named) => Ok(named),
-        other => Err(ReadError::at(at, format!("{name} has {other:?}"))),
+        other => Err(ReadError::at(at, format!("{name} has {}", brief(&other)))),
     };
     items.into_iter().map(dictionary).collect()
 }

@@ -2,7 +2,7 @@
 //! every version, builtin, func, sdy, and what they mix in.
 //!
 //! The input is not trusted. All access goes through one cursor; counts are held against the
-//! bytes that are left; nesting is bounded; and what decoding makes is paid from a [`Budget`]
+//! bytes that are left; nesting is bounded; and what decoding makes is paid from a budget
 //! that is proportional to the input, so that shared attributes cannot blow up.
 mod asm;
 mod attributes;
@@ -20,7 +20,7 @@ mod table;
 mod types;
 
 pub(crate) use cursor::Cursor;
-pub(crate) use table::{Node, Reader};
+pub(crate) use table::{Node, Reader, brief};
 
 use crate::{Module, ReadError};
 use dialects::Dialects;

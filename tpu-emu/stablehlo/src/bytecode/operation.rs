@@ -26,13 +26,10 @@ impl Reader<'_> {
     pub(crate) fn header(&mut self, cursor: &mut Cursor<'_>) -> Result<Header, ReadError> {
         let at = cursor.at();
         let name = self.dialects.operation(cursor)?;
-        let row = match name.dialect {
-            "vhlo" => Some(
-                vhlo::operation(name.mnemonic, &self.producer)
-                    .map_err(|what| ReadError::at(at, what))?,
-            ),
-            _ => None,
-        };
+        let row = name.row;
+        if row.is_none() && name.dialect == "vhlo" {
+            return Err(ReadError::at(at, vhlo::why_unknown(name.mnemonic, &self.producer)));
+        }
         let mask = cursor.byte()?;
         let has = |bit: u8| mask & (1 << bit) != 0;
         if has(7) {
@@ -55,6 +52,9 @@ impl Reader<'_> {
         }
         let (regions, isolated) = if has(4) { cursor.flagged()? } else { (0, false) };
         let name = full_name(name, row);
+        if let Name::Owned(name) = &name {
+            self.pay(at, name.len())?;
+        }
         Ok(Header { name, at, location, attributes, results, operands, regions, isolated })
     }
 }

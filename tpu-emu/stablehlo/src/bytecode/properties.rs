@@ -1,5 +1,6 @@
 //! Properties: attributes that have their own encoding for each operation.
 use super::dialects::OperationName;
+use super::table::{brief, unknown};
 use super::{Cursor, Node, Reader};
 use crate::ReadError;
 use crate::ir::{Attribute, Attributes, Name};
@@ -10,6 +11,13 @@ use crate::vhlo;
 /// gained attributes has several rows, told apart by the number of attributes.
 const ROWS: &[(&str, &str, &[&str])] = &[
     ("builtin", "module", &["sym_name?", "sym_visibility?"]),
+    ("chlo", "_", &["broadcast_dimensions?"]),
+    ("chlo", "broadcast_compare", COMPARISON),
+    ("chlo", "constant", &["value"]),
+    ("chlo", "constant_like", &["value"]),
+    ("chlo", "ragged_dot", &["precision_config?", "ragged_dot_dimension_numbers"]),
+    ("chlo", "top_k", &["k"]),
+    ("chlo", "top_k", &["is_stable?", "k"]),
     ("func", "call", &["callee"]),
     ("func", "call", &["callee", "no_inline?"]),
     ("func", "call", &["arg_attrs?", "callee", "res_attrs?"]),
@@ -35,6 +43,8 @@ const ROWS: &[(&str, &str, &[&str])] = &[
     ("sdy", "sharding_constraint", &["sharding"]),
     ("sdy", "sharding_group", &["group_id"]),
 ];
+
+const COMPARISON: &[&str] = &["broadcast_dimensions?", "compare_type?", "comparison_direction"];
 
 /// Where each operation's properties are.
 pub(crate) fn blobs(mut section: Cursor<'_>) -> Result<Vec<Cursor<'_>>, ReadError> {
@@ -105,7 +115,9 @@ impl Reader<'_> {
             count += 1;
         }
         let fits = |row: &&(&str, &str, &[&str])| {
-            row.0 == dialect && row.1 == mnemonic && row.2.len() == count
+            // The other operations of chlo that broadcast are alike.
+            let broadcast = row.1 == "_" && mnemonic.starts_with("broadcast_");
+            row.0 == dialect && (row.1 == mnemonic || broadcast) && row.2.len() == count
         };
         let Some((.., names)) = ROWS.iter().find(fits) else {
             let what = format!("operation {dialect}.{mnemonic} with {count} properties");
@@ -139,7 +151,9 @@ impl Reader<'_> {
         }
         match self.node_at(at, index)? {
             Node::Attribute(Attribute::Dictionary(named)) => Ok(named.0),
-            other => Err(ReadError::at(at, format!("{other:?} where a dictionary was expected"))),
+            other => {
+                Err(ReadError::at(at, format!("{} where a dictionary was expected", brief(&other))))
+            }
         }
     }
 
@@ -150,7 +164,7 @@ impl Reader<'_> {
         row: &'static vhlo::Row,
     ) -> Result<Vec<(Name, Attribute)>, ReadError> {
         let Some(entry) = self.attributes.get(index) else {
-            return Err(super::table::unknown(at, "attribute", index, self.attributes.len()));
+            return Err(unknown(at, "attribute", index, self.attributes.len()));
         };
         let mut data = entry.data;
         if entry.dialect != "builtin" || !entry.encoded || data.varint()? != 1 {

@@ -1,4 +1,5 @@
 //! Attributes of sdy, which come beside VHLO.
+use super::table::brief;
 use super::{Cursor, Node, Reader};
 use crate::ReadError;
 use crate::ir::{Attribute, AxisRef, DimensionSharding, Mesh, MeshRef, TensorSharding};
@@ -46,7 +47,9 @@ impl Reader<'_> {
                 let mesh = match self.present(cursor)? {
                     Attribute::Symbol(name) => MeshRef::Symbol(name),
                     Attribute::Mesh(mesh) => MeshRef::Inline(mesh),
-                    other => return Err(ReadError::at(at, format!("{other:?} is no mesh"))),
+                    other => {
+                        return Err(ReadError::at(at, format!("{} is no mesh", brief(&other))));
+                    }
                 };
                 let dimensions = self.list_of(cursor, Self::dimension)?;
                 let replicated = self.list_of(cursor, Self::axis)?;
@@ -212,5 +215,5 @@ fn axis_list(axes: &[AxisRef]) -> String {
 }
 
 fn wrong(at: usize, found: &Node, expected: &str) -> ReadError {
-    ReadError::at(at, format!("{found:?} where {expected} was expected"))
+    ReadError::at(at, format!("{} where {expected} was expected", brief(found)))
 }

@@ -2,11 +2,12 @@
 use super::cursor::Cursor;
 use super::dialects::Dialects;
 use super::strings::Strings;
-use super::{ENTRY_DEPTH, asm};
+use super::{ENTRY_DEPTH, asm, attributes};
 use crate::ReadError;
 use crate::ir::{
     Attribute, Attributes, AxisRef, DimensionSharding, Element, LocationId, Locations, Type,
 };
+use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
 /// What an entry of the attribute table decodes to.
@@ -14,7 +15,7 @@ use std::sync::Arc;
 pub(crate) enum Node {
     /// An attribute that a program can have.
     Attribute(Attribute),
-    /// VHLO's word for an attribute that is not there.
+    /// What an attribute says that might as well not be there.
     Absent,
     /// The bounds of a tensor's dimensions.
     Bounds(Vec<i64>),
@@ -233,6 +234,7 @@ impl<'a> Reader<'a> {
                 "vhlo" => self.vhlo_attribute(&mut entry.data)?,
                 "sdy" => self.sdy_attribute(&mut entry.data)?,
                 "stablehlo" => self.stablehlo_attribute(&mut entry.data)?,
+                "chlo" => attributes::chlo(&mut entry.data)?,
                 other => return Err(entry.data.error(format!("attributes of dialect {other}"))),
             }
         };
@@ -266,7 +268,9 @@ impl<'a> Reader<'a> {
             Node::Axis(AxisRef { name, part: Some((before, size)) }) => {
                 Ok(Some(axis_dictionary(&name, &[("pre_size", before), ("size", size)])))
             }
-            other => Err(ReadError::at(at, format!("{other:?} is not an attribute by itself"))),
+            other => {
+                Err(ReadError::at(at, format!("{} is not an attribute by itself", brief(&other))))
+            }
         }
     }
 
@@ -292,10 +296,12 @@ impl<'a> Reader<'a> {
     ) -> Result<Arc<str>, ReadError> {
         let at = cursor.at();
         let attribute = self.present(cursor)?;
-        attribute
-            .as_str()
-            .map(Into::into)
-            .ok_or_else(|| ReadError::at(at, format!("{attribute:?} where a text was expected")))
+        let Some(text) = attribute.as_str() else {
+            let what = format!("{} where a text was expected", brief(&attribute));
+            return Err(ReadError::at(at, what));
+        };
+        self.pay(at, text.len())?;
+        Ok(text.into())
     }
 
     /// The type whose index comes next.
@@ -363,6 +369,26 @@ fn axis_dictionary(name: &str, sizes: &[(&'static str, i64)]) -> Attribute {
         axis.set(key, Attribute::Integer(size.into(), Element::S64));
     }
     Attribute::Dictionary(axis)
+}
+
+/// The beginning of what a value looks like, for messages.
+pub(crate) fn brief(value: &dyn fmt::Debug) -> String {
+    /// Text that takes no more than its limit.
+    struct Brief(String);
+
+    impl fmt::Write for Brief {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            let left = 160_usize.saturating_sub(self.0.len());
+            self.0.extend(text.chars().take(left));
+            if text.len() > left { Err(fmt::Error) } else { Ok(()) }
+        }
+    }
+
+    let mut brief = Brief(String::new());
+    if write!(brief, "{value:?}").is_err() {
+        brief.0.push('…');
+    }
+    brief.0
 }
 
 /// An index past a table.

@@ -1,4 +1,5 @@
 //! Types of the builtin dialect, and the few of stablehlo that stay beside VHLO.
+use super::table::brief;
 use super::{Cursor, Node, Reader};
 use crate::ReadError;
 use crate::ir::{Attribute, DYNAMIC, Element, TensorType, Type};
@@ -71,7 +72,7 @@ impl Reader<'_> {
             Type::Tensor(TensorType { element, quantization: quantization @ Some(_), .. }) => {
                 Ok(Type::Tensor(TensorType { element, dims, bounds, quantization }))
             }
-            other => Err(ReadError::at(at, format!("an array of {other:?}"))),
+            other => Err(ReadError::at(at, format!("an array of {}", brief(&other)))),
         }
     }
 
@@ -100,7 +101,7 @@ impl Reader<'_> {
         let at = cursor.at();
         match self.node(cursor)? {
             Node::Bounds(bounds) => Ok(bounds),
-            other => Err(ReadError::at(at, format!("the encoding {other:?} of an array"))),
+            other => Err(ReadError::at(at, format!("the encoding {} of an array", brief(&other)))),
         }
     }
 
@@ -116,7 +117,7 @@ impl Reader<'_> {
         {
             return Ok(());
         }
-        Err(ReadError::at(at, format!("a memref with the layout {layout:?}")))
+        Err(ReadError::at(at, format!("a memref with the layout {}", brief(&layout))))
     }
 }
 

@@ -1,8 +1,8 @@
 //! Attributes of VHLO.
 use super::words;
 use crate::ReadError;
-use crate::bytecode::{Cursor, Node, Reader};
-use crate::ir::{Attribute, Attributes, AxisRef, Element, Mesh, Name, Type};
+use crate::bytecode::{Cursor, Node, Reader, brief};
+use crate::ir::{Attribute, Attributes, AxisRef, Element, Mesh, Name};
 
 impl Reader<'_> {
     /// An attribute of VHLO.
@@ -46,12 +46,7 @@ impl Reader<'_> {
                 return self.elements(at, of, blob).map(Attribute::Elements).map(Node::Attribute);
             }
             16 => words::TRANSPOSE,
-            17 => {
-                return Ok(match self.next_type(cursor)? {
-                    Type::None => Node::Absent,
-                    of => Node::Attribute(Attribute::Type(of)),
-                });
-            }
+            17 => return Ok(Node::Attribute(Attribute::Type(self.next_type(cursor)?))),
             18 => return Ok(Node::Bounds(self.signed_list(cursor)?)),
             19 => words::ACCURACY_MODE,
             20 => return self.result_accuracy(cursor),
@@ -94,7 +89,7 @@ impl Reader<'_> {
             let at = cursor.at();
             match self.node(cursor)? {
                 Node::SubAxis(before, size) => part = Some((before, size)),
-                other => return Err(ReadError::at(at, format!("{other:?} of an axis"))),
+                other => return Err(ReadError::at(at, format!("{} of an axis", brief(&other)))),
             }
         }
         Ok(Node::Axis(AxisRef { name, part }))
@@ -119,7 +114,12 @@ impl Reader<'_> {
         let at = cursor.at();
         let axes = match self.present(cursor)? {
             Attribute::Array(axes) => axes,
-            other => return Err(ReadError::at(at, format!("{other:?} where axes were expected"))),
+            other => {
+                return Err(ReadError::at(
+                    at,
+                    format!("{} where axes were expected", brief(&other)),
+                ));
+            }
         };
         let axes = axes.iter().map(|axis| match axis {
             Attribute::Dictionary(axis) => Some((axis.text("name")?.into(), axis.integer("size")?)),

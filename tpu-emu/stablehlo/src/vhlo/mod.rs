@@ -13,46 +13,51 @@ pub(crate) use upgrade::upgrade;
 const NEWEST: &str = "1.20";
 
 /// The operation with this name, as `dot_general_v2`.
-///
-/// # Errors
-///
-/// Which operation is unknown, and whether that is because it is newer.
-pub(crate) fn operation(name: &str, producer: &str) -> Result<&'static Row, String> {
-    let unknown = |why: String| {
-        let known = format!("StableHLO {NEWEST} is the newest known, the program is {producer}");
-        format!("operation vhlo.{name}: {why}; {known}")
+pub(crate) fn find(name: &str) -> Option<&'static Row> {
+    let (mnemonic, version) = parts(name)?;
+    versions(mnemonic).iter().find(|row| row.version == version)
+}
+
+/// Why there is no operation with this name, in the program of this producer.
+pub(crate) fn why_unknown(name: &str, producer: &str) -> String {
+    let why = match parts(name) {
+        None => "a name without a version".into(),
+        Some((mnemonic, version)) => match versions(mnemonic).last() {
+            Some(row) => format!("version {version}, the newest known is {}", row.version),
+            None => "no known operation".into(),
+        },
     };
-    let parts = name.rsplit_once("_v");
-    let Some((mnemonic, Ok(version))) = parts.map(|(name, version)| (name, version.parse::<u32>()))
-    else {
-        return Err(unknown("a name without a version".into()));
-    };
+    format!(
+        "operation vhlo.{name}: {why}; StableHLO {NEWEST} is the newest known, the program is \
+         {producer}"
+    )
+}
+
+/// Mnemonic and version.
+fn parts(name: &str) -> Option<(&str, u32)> {
+    let (mnemonic, version) = name.rsplit_once("_v")?;
+    Some((mnemonic, version.parse().ok()?))
+}
+
+/// All versions of an operation.
+fn versions(mnemonic: &str) -> &'static [Row] {
     let first = ROWS.partition_point(|row| row.mnemonic() < mnemonic);
-    let versions = ROWS[first..].iter().take_while(|row| row.mnemonic() == mnemonic);
-    let mut newest = None;
-    for row in versions {
-        if row.version == version {
-            return Ok(row);
-        }
-        newest = Some(row.version);
-    }
-    Err(unknown(match newest {
-        Some(newest) => format!("version {version}, the newest known is {newest}"),
-        None => "no known operation".into(),
-    }))
+    let end = ROWS.partition_point(|row| row.mnemonic() <= mnemonic);
+    &ROWS[first..end]
 }
 
 #[cfg(test)]
 mod tests {
-    use super::operation;
+    use super::{find, why_unknown};
 
     #[test]
     fn names_with_versions_are_found_and_newer_ones_refused() {
-        let row = operation("dot_general_v2", "").unwrap();
+        let row = find("dot_general_v2").unwrap();
         assert_eq!((row.name, row.version), ("stablehlo.dot_general", 2));
-        let error = operation("constant_v99", "StableHLO_v2.0.0").unwrap_err();
-        assert!(error.contains("version 99, the newest known is 1"), "{error}");
-        assert!(operation("nothing_v1", "").unwrap_err().contains("no known operation"));
-        assert!(operation("add", "").is_err());
+        assert!(find("constant_v99").is_none());
+        let why = why_unknown("constant_v99", "StableHLO_v2.0.0");
+        assert!(why.contains("version 99, the newest known is 1"), "{why}");
+        assert!(why_unknown("nothing_v1", "").contains("no known operation"));
+        assert!(find("add").is_none());
     }
 }
