@@ -34,7 +34,7 @@ pub(crate) fn complete(operation: &str, attributes: &mut Attributes) {
             }
         }
     }
-    attributes.0.sort_by(|(a, _), (b, _)| a.cmp(b));
+    attributes.sort();
 }
 
 /// Whether VHLO's operation has this attribute in some version.
@@ -47,6 +47,7 @@ fn says_nothing(value: &Attribute) -> bool {
         Attribute::String(text) => text.is_empty(),
         Attribute::Array(items) => items.is_empty(),
         Attribute::Type(of) => *of == Type::None,
+        Attribute::Word(word) => word == "NOTYPE",
         Attribute::Dictionary(fields) => fields.0.iter().all(|(name, field)| match field {
             Attribute::Float(value, _) => name.ends_with("tol") && *value == 0.0,
             Attribute::Integer(value, _) => name == "ulps" && *value == 0,
@@ -80,7 +81,6 @@ pub(crate) fn defaults(operation: &str, attributes: &Attributes) -> Vec<(&'stati
             ("use_global_device_ids", no()),
         ],
         "cholesky" => vec![("lower", no())],
-        "compare" => vec![("compare_type", Attribute::Word("NOTYPE".into()))],
         "composite" => vec![("version", zero())],
         "convolution" | "dynamic_conv" => {
             let rank = rank("input_spatial_dimensions");

@@ -36,7 +36,8 @@ impl Reader<'_> {
             return Err(ReadError::at(at, format!("the operation's parts are {mask:#x}")));
         }
         let location = self.location(cursor)?;
-        let attributes = self.operation_attributes(cursor, name, row, has(0), has(6))?;
+        let mut attributes = self.operation_attributes(cursor, name, row, has(0), has(6))?;
+        attributes.sort();
         let results = if has(1) { self.type_list(cursor)? } else { Vec::new() };
         let mut operands = Vec::new();
         if has(2) {

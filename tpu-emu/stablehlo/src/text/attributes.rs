@@ -90,7 +90,7 @@ impl Parser<'_> {
             Some(b'[') => Attribute::Array(self.attributes_in_brackets()?),
             Some(b'{') => {
                 let mut entries = self.nested_dictionary()?;
-                entries.0.sort_by(|(a, _), (b, _)| a.cmp(b));
+                entries.sort();
                 Attribute::Dictionary(entries)
             }
             Some(b'-' | b'0'..=b'9') => self.numeric()?,

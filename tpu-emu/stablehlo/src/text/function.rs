@@ -48,7 +48,7 @@ impl<'a> Parser<'a> {
         } else {
             self.module_body(&mut module)?;
         }
-        module.attributes.0.sort_by(|(a, _), (b, _)| a.cmp(b));
+        module.attributes.sort();
         Ok(module)
     }
 
@@ -138,7 +138,7 @@ impl<'a> Parser<'a> {
         if self.cursor.eat_word("attributes") {
             attributes = self.attribute_dictionary("func.func")?;
         }
-        attributes.0.sort_by(|(a, _), (b, _)| a.cmp(b));
+        attributes.sort();
         let body = if self.cursor.sees("{") {
             let mut named = Vec::new();
             for (name, of) in arguments {
@@ -220,7 +220,7 @@ impl<'a> Parser<'a> {
         let mut attributes = Attributes::default();
         if self.cursor.sees("{") {
             attributes = self.attribute_dictionary("")?;
-            attributes.0.sort_by(|(a, _), (b, _)| a.cmp(b));
+            attributes.sort();
         }
         Ok(attributes)
     }

@@ -75,16 +75,7 @@ impl<'a> Parser<'a> {
             attributes = self.attribute_dictionary(&name)?;
             self.cursor.expect(">")?;
         }
-        let mut regions = Vec::new();
-        if self.cursor.eat("(") {
-            loop {
-                regions.push(self.region(Vec::new())?);
-                if self.cursor.eat(")") {
-                    break;
-                }
-                self.cursor.expect(",")?;
-            }
-        }
+        let regions = self.regions_in_parentheses()?;
         if self.cursor.sees("{") {
             for (key, value) in self.attribute_dictionary(&name)?.0 {
                 attributes.set(key, value);
@@ -93,6 +84,21 @@ impl<'a> Parser<'a> {
         self.cursor.expect(":")?;
         let (operands, results) = self.function_type()?;
         self.finish(name, uses, &operands, results, attributes, regions)
+    }
+
+    /// `({…}, {…})` if it stands next.
+    pub(super) fn regions_in_parentheses(&mut self) -> Result<Vec<Region>> {
+        let mut regions = Vec::new();
+        if !self.cursor.eat("(") {
+            return Ok(regions);
+        }
+        loop {
+            regions.push(self.region(Vec::new())?);
+            if self.cursor.eat(")") {
+                return Ok(regions);
+            }
+            self.cursor.expect(",")?;
+        }
     }
 
     /// Puts an operation together from what was read.

@@ -53,7 +53,10 @@ impl<'a> Parser<'a> {
                 let mut attributes = Attributes::default();
                 attributes.set("name", Attribute::String(self.cursor.string()?.into()));
                 let uses = self.value_uses()?;
-                self.attributes_and_types(name, mnemonic, &uses, attributes)
+                let regions = self.regions_in_parentheses()?;
+                let mut operation = self.attributes_and_types(name, mnemonic, &uses, attributes)?;
+                operation.regions = regions;
+                Ok(operation)
             }
             "top_k" => {
                 self.cursor.expect("(")?;
