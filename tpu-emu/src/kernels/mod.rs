@@ -1,2 +1,4 @@
-//! The inner loops: bytes in, bytes out, no policy.
+//! The inner loops.
+pub mod copy;
+pub mod index;
 pub mod lanes;
