@@ -2,6 +2,7 @@
 //! HBM, no threads, no traces, and no other operation.
 mod access;
 mod body;
+pub mod custom;
 #[cfg(test)]
 mod case;
 mod site;
