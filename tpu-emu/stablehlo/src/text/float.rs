@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn rounding_agrees_with_the_processor_and_with_half() {
+    fn rounding_to_f32_agrees_with_the_processor() {
         for index in 0..200_000_u64 {
             let bits = index.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (index << 31);
             // Exponents near those of f32 and f16, fractions with long runs of zeros among them.
@@ -230,16 +230,27 @@ mod tests {
             )]
             let single = value as f32;
             assert_eq!(encode(value, Element::F32), Some(single.to_bits().into()), "{value:e}");
-            assert_eq!(
-                encode(value, Element::F16),
-                Some(half::f16::from_f64(value).to_bits().into()),
-                "{value:e}"
-            );
-            assert_eq!(
-                encode(value, Element::Bf16),
-                Some(half::bf16::from_f64(value).to_bits().into()),
-                "{value:e}"
-            );
+        }
+    }
+
+    #[test]
+    fn no_neighbour_is_nearer_and_ties_are_even() {
+        for element in
+            [Element::Bf16, Element::F16, Element::F8E4M3FN, Element::F8E5M2, Element::F8E4M3FNUZ]
+        {
+            for index in 0..20_000_u64 {
+                let bits = index.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                let fraction = bits & ((1 << 52) - 1) & (u64::MAX << (index % 52));
+                // Between 2^-9 and 2^7, where each of the types has numbers on both sides.
+                let value = f64::from_bits((1023 - 9 + bits % 16) << 52 | fraction);
+                let found = encode(value, element).unwrap();
+                let error = |bits: u64| (decode(bits, element).unwrap() - value).abs();
+                for other in [found + 1, found.saturating_sub(1)] {
+                    assert!(error(found) <= error(other), "{element:?} {value:e} {found:#x}");
+                    let tie = other != found && error(found) == error(other);
+                    assert!(!tie || found.is_multiple_of(2), "{element:?} {value:e} {found:#x}");
+                }
+            }
         }
     }
 

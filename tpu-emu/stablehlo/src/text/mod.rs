@@ -6,6 +6,7 @@ mod dense;
 mod float;
 mod function;
 mod location;
+mod mesh_axes;
 mod operation;
 mod pretty;
 mod print;
