@@ -3,7 +3,6 @@ mod attributes;
 mod convolution;
 mod cursor;
 mod dense;
-mod float;
 mod function;
 mod location;
 mod mesh_axes;

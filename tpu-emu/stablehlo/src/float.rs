@@ -234,6 +234,31 @@ mod tests {
     }
 
     #[test]
+    fn small_floats_have_the_values_of_their_formats() {
+        for (of, bits, expected) in [
+            (Element::F32, 0x3FC0_0000, 1.5),
+            (Element::Bf16, 0x3FC0, 1.5),
+            (Element::F16, 0x3E00, 1.5),
+            (Element::F8E4M3FN, 0x7E, 448.0),
+            (Element::F8E5M2, 0x7B, 57344.0),
+            (Element::F8E5M2, 0x01, 2_f64.powi(-16)),
+            (Element::F8E4M3FNUZ, 0x7F, 240.0),
+            (Element::F8E4M3B11FNUZ, 0x7F, 30.0),
+            (Element::F8E3M4, 0x6F, 15.5),
+            (Element::F4E2M1FN, 0x7, 6.0),
+            (Element::F6E2M3FN, 0x1F, 7.5),
+            (Element::F6E3M2FN, 0x1F, 28.0),
+            (Element::F8E8M0FNU, 0x80, 2.0),
+            (Element::Tf32, 0x1FE00, 1.5),
+        ] {
+            assert_eq!(decode(bits, of), Some(expected), "{of:?}");
+        }
+        assert!(decode(0x80, Element::F8E4M3FNUZ).is_some_and(f64::is_nan));
+        assert!(decode(0xFF, Element::F8E4M3FN).is_some_and(f64::is_nan));
+        assert_eq!(decode(1, Element::S32), None);
+    }
+
+    #[test]
     fn no_neighbour_is_nearer_and_ties_are_even() {
         for element in
             [Element::Bf16, Element::F16, Element::F8E4M3FN, Element::F8E5M2, Element::F8E4M3FNUZ]
