@@ -20,7 +20,7 @@ impl Parser<'_> {
         self.cursor.expect_word("axes")?;
         self.cursor.expect("=")?;
         let axes = self.cursor.list("[", "]", |cursor| {
-            cursor.expect("#stablehlo.axis_ref")?;
+            cursor.eat("#stablehlo.axis_ref");
             cursor.expect("<")?;
             cursor.expect_word("name")?;
             cursor.expect("=")?;
@@ -51,7 +51,7 @@ impl Parser<'_> {
         self.cursor.expect_word("axes")?;
         self.cursor.expect("=")?;
         let axes = self.cursor.list("[", "]", |cursor| {
-            cursor.expect("#stablehlo.mesh_axis")?;
+            cursor.eat("#stablehlo.mesh_axis");
             cursor.expect("<")?;
             cursor.expect_word("name")?;
             cursor.expect("=")?;
