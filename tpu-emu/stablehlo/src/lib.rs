@@ -5,6 +5,7 @@
 pub mod bytecode;
 mod canonical;
 pub mod error;
+mod float;
 pub mod ir;
 pub mod text;
 mod vhlo;
