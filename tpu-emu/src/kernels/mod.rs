@@ -1,2 +1,7 @@
 //! The inner loops: bytes in, bytes out, no policy.
+pub mod access;
+pub mod aligned;
+pub mod copy;
+pub mod index;
+pub mod iota;
 pub mod lanes;

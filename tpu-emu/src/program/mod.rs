@@ -1,5 +1,9 @@
 //! Programs: from a module to a plan that can run on one device.
 mod executable;
+mod fold;
+mod fuse;
+mod graph;
+mod load;
 mod serialized;
 
 pub use executable::{
