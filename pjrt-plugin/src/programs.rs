@@ -6,8 +6,8 @@ use crate::sharding;
 use crate::state::{Client, LAYOUTS};
 use crate::sys;
 use crate::texts::Texts;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use tpu_emu::hbm::layout::Layout;
 use tpu_emu::program::{CostAnalysis, Executable};
 use tpu_emu::tensor::ArraySpec;
@@ -36,6 +36,8 @@ pub(crate) struct ExecutableEntry {
     pub(crate) output_layouts: Layouts,
     pub(crate) parameter_layouts: Layouts,
     pub(crate) cost: Attributes,
+    /// See [`ExecutableEntry::listing`].
+    listing: OnceLock<Option<String>>,
 }
 
 impl ExecutableEntry {
@@ -64,10 +66,16 @@ impl ExecutableEntry {
             output_layouts: Layouts::new(outputs()),
             parameter_layouts: Layouts::new(parameters.iter().map(|parameter| &*parameter.spec)),
             cost: cost(&executable.cost),
+            listing: OnceLock::new(),
             executable,
             device_kind,
             options,
         }
+    }
+
+    /// The program for other tools, where its own bytes would not do; made by the first call.
+    pub(crate) fn listing(&self) -> Option<&str> {
+        self.listing.get_or_init(|| self.executable.listing()).as_deref()
     }
 }
 

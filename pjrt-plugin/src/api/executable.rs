@@ -168,14 +168,15 @@ pub(super) fn compile_options(
     Ok(())
 }
 
-/// The program as it came: nothing that a reader could use is done to it. The first call, with a
-/// null `code`, asks for the size; the second brings the room.
+/// The program in a form that clients read: as it came, where that is one. The first call, with
+/// a null `code`, asks for the size; the second brings the room.
 pub(super) fn optimized_program(
     caller: &Caller,
     args: &mut PJRT_Executable_OptimizedProgram_Args,
 ) -> Result<()> {
     let entry = executable(args.executable)?;
     let (format, source) = &entry.executable.source;
+    let source = entry.listing().map_or(&**source, str::as_bytes);
     let (name, head) = readable(*format, source.len());
     let size = head.len() + source.len();
     let needed = end_of!(PJRT_Program, format_size);

@@ -3,6 +3,7 @@ mod executable;
 mod fold;
 mod fuse;
 mod graph;
+mod listing;
 mod load;
 mod serialized;
 
