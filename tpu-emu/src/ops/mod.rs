@@ -2,9 +2,9 @@
 //! HBM, no threads, no traces, and no other operation.
 mod access;
 mod body;
-pub mod custom;
 #[cfg(test)]
 mod case;
+pub mod custom;
 mod site;
 
 pub use body::{Body, combiner};

@@ -1,9 +1,10 @@
 //! Programs: from a module to a plan that can run on one device.
 mod executable;
 mod fold;
-mod fuse;
+pub(crate) mod fuse;
 mod graph;
 mod load;
+pub(crate) mod plan;
 
 pub use executable::{
     CompileOptions, CostAnalysis, Donation, Executable, Format, MemoryAnalysis, Parameter,
