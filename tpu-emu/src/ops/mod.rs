@@ -1,7 +1,10 @@
 //! The operations: one file each, one table. An operation knows shapes and bytes; it knows no
 //! HBM, no threads, no traces, and no other operation.
 mod body;
+mod elementwise;
 mod site;
+#[cfg(test)]
+mod testing;
 
 pub use body::{Body, combiner};
 pub use site::{Declared, Site};
@@ -117,7 +120,54 @@ macro_rules! ops {
     };
 }
 
-ops! {}
+ops! {
+    abs
+    add
+    and
+    atan2
+    bitcast_convert
+    cbrt
+    ceil
+    clamp
+    compare
+    complex
+    convert
+    cosine
+    count_leading_zeros
+    divide
+    exponential
+    exponential_minus_one
+    floor
+    imag
+    is_finite
+    log
+    log_plus_one
+    logistic
+    maximum
+    minimum
+    multiply
+    negate
+    not
+    or
+    popcnt
+    power
+    real
+    remainder
+    round_nearest_afz
+    round_nearest_even
+    rsqrt
+    select
+    shift_left
+    shift_right_arithmetic
+    shift_right_logical
+    sign
+    sine
+    sqrt
+    subtract
+    tan
+    tanh
+    xor
+}
 
 /// The row of an operation, by its name without the dialect.
 pub fn find(mnemonic: &str) -> Option<&'static Entry> {
