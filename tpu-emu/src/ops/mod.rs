@@ -1,6 +1,10 @@
 //! The operations: one file each, one table. An operation knows shapes and bytes; it knows no
 //! HBM, no threads, no traces, and no other operation.
+mod access;
 mod body;
+#[cfg(test)]
+mod case;
+pub mod custom;
 mod elementwise;
 mod site;
 #[cfg(test)]
@@ -36,8 +40,12 @@ pub enum Lowered {
     Iota(usize),
     /// The first operand's bytes as they are.
     View,
-    /// Known now.
+    /// Result `k` is operand `k` as it is.
+    Forward,
+    /// Known now: the bytes of the result.
     Constant(std::sync::Arc<[u8]>),
+    /// Known now: one element that every element of the result equals.
+    Splat(std::sync::Arc<[u8]>),
     /// Anything else.
     Kernel(Box<dyn Kernel>),
 }
@@ -126,19 +134,26 @@ ops! {
     and
     atan2
     bitcast_convert
+    broadcast
+    broadcast_in_dim
     cbrt
     ceil
     clamp
     compare
     complex
+    concatenate
+    constant
     convert
     cosine
     count_leading_zeros
     divide
+    dynamic_slice
+    dynamic_update_slice
     exponential
     exponential_minus_one
     floor
     imag
+    iota
     is_finite
     log
     log_plus_one
@@ -148,11 +163,15 @@ ops! {
     multiply
     negate
     not
+    optimization_barrier
     or
+    pad
     popcnt
     power
     real
     remainder
+    reshape
+    reverse
     round_nearest_afz
     round_nearest_even
     rsqrt
@@ -162,10 +181,12 @@ ops! {
     shift_right_logical
     sign
     sine
+    slice
     sqrt
     subtract
     tan
     tanh
+    transpose
     xor
 }
 
