@@ -1,7 +1,9 @@
 //! The inner loops: bytes in, bytes out, no policy.
 pub mod access;
 pub mod aligned;
+pub mod complex;
 pub mod copy;
 pub mod index;
 pub mod iota;
 pub mod lanes;
+pub mod map;

@@ -5,7 +5,10 @@ mod body;
 #[cfg(test)]
 mod case;
 pub mod custom;
+mod elementwise;
 mod site;
+#[cfg(test)]
+mod testing;
 
 pub use body::{Body, combiner};
 pub use site::{Declared, Site};
@@ -126,19 +129,65 @@ macro_rules! ops {
 }
 
 ops! {
+    abs
+    add
+    and
+    atan2
+    bitcast_convert
     broadcast
     broadcast_in_dim
+    cbrt
+    ceil
+    clamp
+    compare
+    complex
     concatenate
     constant
+    convert
+    cosine
+    count_leading_zeros
+    divide
     dynamic_slice
     dynamic_update_slice
+    exponential
+    exponential_minus_one
+    floor
+    imag
     iota
+    is_finite
+    log
+    log_plus_one
+    logistic
+    maximum
+    minimum
+    multiply
+    negate
+    not
     optimization_barrier
+    or
     pad
+    popcnt
+    power
+    real
+    remainder
     reshape
     reverse
+    round_nearest_afz
+    round_nearest_even
+    rsqrt
+    select
+    shift_left
+    shift_right_arithmetic
+    shift_right_logical
+    sign
+    sine
     slice
+    sqrt
+    subtract
+    tan
+    tanh
     transpose
+    xor
 }
 
 /// The row of an operation, by its name without the dialect.
