@@ -1,4 +1,5 @@
 //! The inner loops.
 pub mod copy;
+pub mod gather;
 pub mod index;
 pub mod lanes;

@@ -4,6 +4,9 @@ mod access;
 mod body;
 #[cfg(test)]
 mod case;
+mod edges;
+mod extents;
+mod gather_dimensions;
 mod site;
 
 pub use body::{Body, combiner};
@@ -125,18 +128,30 @@ macro_rules! ops {
 }
 
 ops! {
+    after_all
     broadcast
     broadcast_in_dim
     concatenate
     constant
+    create_token
+    dynamic_broadcast_in_dim
+    dynamic_gather
+    dynamic_iota
+    dynamic_pad
+    dynamic_reshape
     dynamic_slice
     dynamic_update_slice
+    gather
+    get_dimension_size
     iota
     optimization_barrier
     pad
+    real_dynamic_slice
     reshape
     reverse
+    set_dimension_size
     slice
+    torch_index_select
     transpose
 }
 
