@@ -4,9 +4,12 @@ mod access;
 mod body;
 #[cfg(test)]
 mod case;
+mod collective;
+pub mod custom;
 mod edges;
 mod extents;
 mod gather_dimensions;
+mod sharding;
 mod site;
 
 pub use body::{Body, combiner};
@@ -129,11 +132,17 @@ macro_rules! ops {
 
 ops! {
     after_all
+    all_gather
+    all_reduce
+    all_to_all
     broadcast
     broadcast_in_dim
+    collective_broadcast
+    collective_permute
     concatenate
     constant
     create_token
+    cross_replica_sum
     dynamic_broadcast_in_dim
     dynamic_gather
     dynamic_iota
@@ -146,7 +155,10 @@ ops! {
     iota
     optimization_barrier
     pad
+    partition_id
     real_dynamic_slice
+    reduce_scatter
+    replica_id
     reshape
     reverse
     set_dimension_size
@@ -155,7 +167,7 @@ ops! {
     transpose
 }
 
-/// The row of an operation, by its name without the dialect.
+/// The row of an operation, by its name without the dialect; with it for Shardy's.
 pub fn find(mnemonic: &str) -> Option<&'static Entry> {
-    OPS.iter().copied().find(|entry| entry.mnemonic == mnemonic)
+    OPS.iter().copied().chain(sharding::OPS).find(|entry| entry.mnemonic == mnemonic)
 }
