@@ -3,6 +3,7 @@ pub mod access;
 pub mod aligned;
 pub mod complex;
 pub mod copy;
+pub mod gather;
 pub mod index;
 pub mod iota;
 pub mod lanes;

@@ -6,6 +6,12 @@ mod body;
 mod case;
 pub mod custom;
 mod elementwise;
+mod collective;
+pub mod custom;
+mod edges;
+mod extents;
+mod gather_dimensions;
+mod sharding;
 mod site;
 #[cfg(test)]
 mod testing;
@@ -153,6 +159,27 @@ ops! {
     exponential_minus_one
     floor
     imag
+    after_all
+    all_gather
+    all_reduce
+    all_to_all
+    broadcast
+    broadcast_in_dim
+    collective_broadcast
+    collective_permute
+    concatenate
+    constant
+    create_token
+    cross_replica_sum
+    dynamic_broadcast_in_dim
+    dynamic_gather
+    dynamic_iota
+    dynamic_pad
+    dynamic_reshape
+    dynamic_slice
+    dynamic_update_slice
+    gather
+    get_dimension_size
     iota
     is_finite
     log
@@ -186,11 +213,20 @@ ops! {
     subtract
     tan
     tanh
+    partition_id
+    real_dynamic_slice
+    reduce_scatter
+    replica_id
+    reshape
+    reverse
+    set_dimension_size
+    slice
+    torch_index_select
     transpose
     xor
 }
 
-/// The row of an operation, by its name without the dialect.
+/// The row of an operation, by its name without the dialect; with it for Shardy's.
 pub fn find(mnemonic: &str) -> Option<&'static Entry> {
-    OPS.iter().copied().find(|entry| entry.mnemonic == mnemonic)
+    OPS.iter().copied().chain(sharding::OPS).find(|entry| entry.mnemonic == mnemonic)
 }
