@@ -1,2 +1,5 @@
 //! The inner loops: bytes in, bytes out, no policy.
+pub mod fold;
 pub mod lanes;
+pub mod reduce;
+pub mod walk;

@@ -1,7 +1,10 @@
 //! The operations: one file each, one table. An operation knows shapes and bytes; it knows no
 //! HBM, no threads, no traces, and no other operation.
 mod body;
+mod reducer;
 mod site;
+#[cfg(test)]
+mod testing;
 
 pub use body::{Body, combiner};
 pub use site::{Declared, Site};
@@ -117,7 +120,9 @@ macro_rules! ops {
     };
 }
 
-ops! {}
+ops! {
+    reduce
+}
 
 /// The row of an operation, by its name without the dialect.
 pub fn find(mnemonic: &str) -> Option<&'static Entry> {
