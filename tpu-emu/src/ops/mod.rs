@@ -4,7 +4,7 @@ mod body;
 mod reducer;
 mod site;
 #[cfg(test)]
-mod testing;
+mod testing_bodies;
 
 pub use body::{Body, combiner};
 pub use site::{Declared, Site};

@@ -208,7 +208,7 @@ impl Kernel for General {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Code, Value, integers, lane, run};
+    use super::super::testing_bodies::{Code, Value, integers, lane, run};
     use crate::kernels::lanes::Register::{Parameter, Step};
     use crate::tensor::DType;
 

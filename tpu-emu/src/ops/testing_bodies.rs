@@ -1,4 +1,4 @@
-//! Operations run alone, for the tests in their files.
+//! Operations with bodies run alone, for the tests in their files.
 use super::{Body, Cx, Declared, Kernel, Lowered, Numerics, Site, find};
 use crate::error::Result;
 use crate::kernels::lanes::{LaneOp, LaneProgram, LaneStep, Register};
