@@ -122,6 +122,7 @@ macro_rules! ops {
 
 ops! {
     reduce
+    scatter
 }
 
 /// The row of an operation, by its name without the dialect.

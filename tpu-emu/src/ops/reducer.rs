@@ -2,6 +2,7 @@
 use super::{Body, Cost, Site};
 use crate::error::Result;
 use crate::kernels::fold::Combiner;
+use crate::kernels::lanes::Register;
 use crate::tensor::{DType, Shape};
 use std::sync::Arc;
 
@@ -49,13 +50,11 @@ impl Reducer {
         Some((Combiner::named(super::combiner(&*self.body)?)?, dtype))
     }
 
-    /// Whether the body gives back parameter `index` of a single input.
-    pub(super) fn gives(&self, index: usize) -> bool {
-        use crate::kernels::lanes::Register;
-        let given = |program: &crate::kernels::lanes::LaneProgram| {
-            program.results == [Register::Parameter(index)]
-        };
-        self.body.program().is_some_and(given)
+    /// Whether the body gives back the elements, whatever was held.
+    pub(super) fn overwrites(&self) -> bool {
+        let count = self.dtypes.len();
+        let elements = (count..2 * count).map(Register::Parameter);
+        self.body.program().is_some_and(|program| elements.eq(program.results.iter().copied()))
     }
 
     /// Arithmetic of `times` evaluations.
