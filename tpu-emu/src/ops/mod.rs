@@ -123,6 +123,7 @@ macro_rules! ops {
 ops! {
     reduce
     scatter
+    sort
 }
 
 /// The row of an operation, by its name without the dialect.
