@@ -3,3 +3,4 @@ pub mod fold;
 pub mod lanes;
 pub mod reduce;
 pub mod walk;
+pub mod window;

@@ -5,6 +5,7 @@ mod reducer;
 mod site;
 #[cfg(test)]
 mod testing_bodies;
+mod windowed;
 
 pub use body::{Body, combiner};
 pub use site::{Declared, Site};
@@ -122,6 +123,7 @@ macro_rules! ops {
 
 ops! {
     reduce
+    reduce_window
     scatter
     sort
 }

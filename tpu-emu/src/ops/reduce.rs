@@ -17,8 +17,10 @@ use std::marker::PhantomData;
 /// Source: StableHLO specification, "reduce", C1-C8.
 pub(super) const OP: Entry = Entry { mnemonic: "reduce", infer, lower };
 
+const LABELS: [&str; 4] = ["C3", "C1", "C2", "C6"];
+
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
-    let (inputs, _) = inputs(site, "C6")?;
+    let (inputs, _) = inputs(site, LABELS)?;
     let first = &inputs[0];
     let dimensions = site.optional_indices("dimensions")?;
     for (index, &axis) in dimensions.iter().enumerate() {
@@ -35,22 +37,24 @@ fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
 }
 
 /// The inputs of a reduction, checked against the initial values that follow them and the body.
+/// `labels` name the constraints on the inputs' number, shapes and types, and on the body.
 pub(super) fn inputs<'a>(
     site: &Site<'a>,
-    body: &'static str,
+    labels: [&'static str; 4],
 ) -> Result<(&'a [Shape], Reducer)> {
+    let [number, shapes, types, body] = labels;
     let count = site.operands.len() / 2;
     if count == 0 || site.operands.len() % 2 != 0 {
         let what = format!("{} operands are no inputs with initial values", site.operands.len());
-        return Err(site.violates("C3", what));
+        return Err(site.violates(number, what));
     }
     let (inputs, initial) = site.operands.split_at(count);
     for (input, initial) in inputs.iter().zip(initial) {
         if input.dims != inputs[0].dims {
-            return Err(site.violates("C1", format!("{input} beside {}", inputs[0])));
+            return Err(site.violates(shapes, format!("{input} beside {}", inputs[0])));
         }
         if initial.dtype != input.dtype || initial.rank() != 0 {
-            return Err(site.violates("C2", format!("{input} starts from {initial}")));
+            return Err(site.violates(types, format!("{input} starts from {initial}")));
         }
     }
     let dtypes: Vec<DType> = inputs.iter().map(|input| input.dtype).collect();
@@ -58,7 +62,7 @@ pub(super) fn inputs<'a>(
 }
 
 fn lower(site: &Site<'_>) -> Result<Lowered> {
-    let (inputs, reducer) = inputs(site, "C6")?;
+    let (inputs, reducer) = inputs(site, LABELS)?;
     let plan = Reduction::new(&inputs[0], &site.optional_indices("dimensions")?);
     let outputs: usize = plan.kept.iter().map(|axis| axis.count).product();
     let cost = reducer.cost(inputs[0].elements().saturating_sub(outputs));
