@@ -1,6 +1,10 @@
 //! The operations: one file each, one table. An operation knows shapes and bytes; it knows no
 //! HBM, no threads, no traces, and no other operation.
+mod access;
 mod body;
+#[cfg(test)]
+mod case;
+pub mod custom;
 mod reducer;
 mod site;
 #[cfg(test)]
@@ -37,8 +41,12 @@ pub enum Lowered {
     Iota(usize),
     /// The first operand's bytes as they are.
     View,
-    /// Known now.
+    /// Result `k` is operand `k` as it is.
+    Forward,
+    /// Known now: the bytes of the result.
     Constant(std::sync::Arc<[u8]>),
+    /// Known now: one element that every element of the result equals.
+    Splat(std::sync::Arc<[u8]>),
     /// Anything else.
     Kernel(Box<dyn Kernel>),
 }
@@ -122,10 +130,23 @@ macro_rules! ops {
 }
 
 ops! {
+    broadcast
+    broadcast_in_dim
+    concatenate
+    constant
+    dynamic_slice
+    dynamic_update_slice
+    iota
+    optimization_barrier
+    pad
     reduce
     reduce_window
+    reshape
+    reverse
     scatter
+    slice
     sort
+    transpose
 }
 
 /// The row of an operation, by its name without the dialect.
