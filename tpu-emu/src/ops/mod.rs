@@ -5,8 +5,11 @@ mod body;
 #[cfg(test)]
 mod case;
 pub mod custom;
+mod elementwise;
 mod reducer;
 mod site;
+#[cfg(test)]
+mod testing;
 #[cfg(test)]
 mod testing_bodies;
 mod windowed;
@@ -130,23 +133,69 @@ macro_rules! ops {
 }
 
 ops! {
+    abs
+    add
+    and
+    atan2
+    bitcast_convert
     broadcast
     broadcast_in_dim
+    cbrt
+    ceil
+    clamp
+    compare
+    complex
     concatenate
     constant
+    convert
+    cosine
+    count_leading_zeros
+    divide
     dynamic_slice
     dynamic_update_slice
+    exponential
+    exponential_minus_one
+    floor
+    imag
     iota
+    is_finite
+    log
+    log_plus_one
+    logistic
+    maximum
+    minimum
+    multiply
+    negate
+    not
     optimization_barrier
+    or
     pad
+    popcnt
+    power
+    real
     reduce
     reduce_window
+    remainder
     reshape
     reverse
+    round_nearest_afz
+    round_nearest_even
+    rsqrt
     scatter
+    select
+    shift_left
+    shift_right_arithmetic
+    shift_right_logical
+    sign
+    sine
     slice
     sort
+    sqrt
+    subtract
+    tan
+    tanh
     transpose
+    xor
 }
 
 /// The row of an operation, by its name without the dialect.
