@@ -12,9 +12,13 @@ mod edges;
 mod extents;
 mod gather_dimensions;
 mod sharding;
+mod reducer;
 mod site;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod testing_bodies;
+mod windowed;
 
 pub use body::{Body, combiner};
 pub use site::{Declared, Site};
@@ -196,12 +200,15 @@ ops! {
     popcnt
     power
     real
+    reduce
+    reduce_window
     remainder
     reshape
     reverse
     round_nearest_afz
     round_nearest_even
     rsqrt
+    scatter
     select
     shift_left
     shift_right_arithmetic
@@ -209,6 +216,7 @@ ops! {
     sign
     sine
     slice
+    sort
     sqrt
     subtract
     tan
