@@ -1,7 +1,11 @@
 //! The operations: one file each, one table. An operation knows shapes and bytes; it knows no
 //! HBM, no threads, no traces, and no other operation.
 mod body;
+mod contraction;
+mod precision;
 mod site;
+#[cfg(test)]
+mod testing_kernels;
 
 pub use body::{Body, combiner};
 pub use site::{Declared, Site};
@@ -117,7 +121,10 @@ macro_rules! ops {
     };
 }
 
-ops! {}
+ops! {
+    dot
+    dot_general
+}
 
 /// The row of an operation, by its name without the dialect.
 pub fn find(mnemonic: &str) -> Option<&'static Entry> {
