@@ -5,6 +5,7 @@
     reason = "integers wrap into the work type and out of it; floats round"
 )]
 use crate::tensor::DType;
+use crate::tensor::element::{Real, for_dtype};
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use half::{bf16, f16};
 use num_complex::Complex;
@@ -50,7 +51,12 @@ pub fn widen<W: Widen>(dtype: DType, bytes: &[u8], out: &mut [W]) -> bool {
         DType::C128 => {
             each::<Complex<f64>, W>(bytes, out, |value| W::of_complex(value.re, value.im));
         }
-        _ => return false,
+        small => {
+            let read = for_dtype!(small, T: Float => {
+                each::<T, W>(bytes, out, |value| W::of_f32(value.to_f32()));
+            });
+            return read.is_some();
+        }
     }
     true
 }
@@ -70,7 +76,7 @@ fn put<W: Pod, T: Pod>(values: &[W], out: &mut [u8], f: impl Fn(W) -> T) -> bool
 
 /// A real float type.
 macro_rules! float {
-    ($type:ty, $bf16:ident, $f16:ident) => {
+    ($type:ty, $from:ident) => {
         impl Widen for $type {
             fn of_i64(value: i64) -> Self {
                 value as Self
@@ -96,17 +102,18 @@ macro_rules! float {
                 match dtype {
                     DType::F32 => put(values, out, |value| value as f32),
                     DType::F64 => put(values, out, f64::from),
-                    DType::Bf16 => put(values, out, bf16::$bf16),
-                    DType::F16 => put(values, out, f16::$f16),
-                    _ => false,
+                    DType::Bf16 => put(values, out, bf16::$from),
+                    DType::F16 => put(values, out, f16::$from),
+                    small => for_dtype!(small, T: Float => put(values, out, <T as Real>::$from))
+                        .unwrap_or(false),
                 }
             }
         }
     };
 }
 
-float!(f32, from_f32, from_f32);
-float!(f64, from_f64, from_f64);
+float!(f32, from_f32);
+float!(f64, from_f64);
 
 /// A complex type.
 macro_rules! complex {
@@ -209,6 +216,16 @@ mod tests {
         assert_eq!(narrow, [0xff, 7]);
         assert!(u32::narrow(&[256, 0], DType::Pred, &mut narrow));
         assert_eq!(narrow, [1, 0]);
+    }
+
+    #[test]
+    fn small_floats_are_read_exactly_and_rounded_once() {
+        let mut wide = [0_f32; 2];
+        assert!(widen(DType::F8E4M3FN, &[0x38, 0xc4], &mut wide));
+        assert_eq!(wide, [1.0, -3.0]);
+        let mut narrow = [0_u8; 2];
+        assert!(f32::narrow(&[1.0, -3.1], DType::F8E4M3FN, &mut narrow));
+        assert_eq!(narrow, [0x38, 0xc4]);
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! Arrays without a place: element types, shapes, and how their bits lie in client memory.
 pub mod dtype;
+pub mod element;
 pub mod pack;
 pub mod shape;
+pub mod small_float;
 pub mod spec;
 pub mod strided;
 

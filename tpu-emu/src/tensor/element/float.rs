@@ -1,0 +1,318 @@
+//! Floats.
+use super::{
+    Element, F4E2M1FN, F6E2M3FN, F6E3M2FN, F8E3M4, F8E4M3, F8E4M3B11FNUZ, F8E4M3FN, F8E4M3FNUZ,
+    F8E5M2, F8E5M2FNUZ, F8E8M0FNU, Float, Number, Real, Wide, bf16, f16,
+};
+use crate::tensor::DType;
+
+macro_rules! wide_floats {
+    ($($name:ident $dtype:ident $key:ident;)*) => {$(
+        impl Element for $name {
+            const DTYPE: DType = DType::$dtype;
+        }
+
+        impl Number for $name {
+            const ZERO: Self = 0.0;
+            const ONE: Self = 1.0;
+
+            #[inline]
+            fn add(self, other: Self) -> Self {
+                self + other
+            }
+
+            #[inline]
+            fn sub(self, other: Self) -> Self {
+                self - other
+            }
+
+            #[inline]
+            fn mul(self, other: Self) -> Self {
+                self * other
+            }
+
+            #[inline]
+            fn div(self, other: Self) -> Self {
+                self / other
+            }
+
+            #[inline]
+            fn neg(self) -> Self {
+                -self
+            }
+        }
+
+        impl Real for $name {
+            #[inline]
+            fn rem(self, other: Self) -> Self {
+                self % other
+            }
+
+            #[inline]
+            fn nan_max(self, other: Self) -> Self {
+                // The sum is NaN if either is. Of two zeros the one with more sign bits loses.
+                let larger = if self == other {
+                    Self::from_bits(self.to_bits() & other.to_bits())
+                } else if self > other {
+                    self
+                } else {
+                    other
+                };
+                if self.is_nan() { self } else { larger }
+            }
+
+            #[inline]
+            fn nan_min(self, other: Self) -> Self {
+                let smaller = if self == other {
+                    Self::from_bits(self.to_bits() | other.to_bits())
+                } else if self < other {
+                    self
+                } else {
+                    other
+                };
+                if self.is_nan() { self } else { smaller }
+            }
+
+            #[inline]
+            fn less(self, other: Self) -> bool {
+                self < other
+            }
+
+            #[inline]
+            fn same(self, other: Self) -> bool {
+                self == other
+            }
+
+            #[inline]
+            fn order_key(self) -> i64 {
+                let bits = self.to_bits().cast_signed();
+                i64::from(if bits < 0 { !bits ^ $key::MIN } else { bits })
+            }
+
+            #[inline]
+            fn magnitude(self) -> Self {
+                self.abs()
+            }
+
+            #[inline]
+            fn signum(self) -> Self {
+                if self == 0.0 || self.is_nan() { self } else { Self::copysign(1.0, self) }
+            }
+
+            #[inline]
+            #[allow(
+                clippy::cast_possible_truncation,
+                clippy::unnecessary_cast,
+                reason = "the nearest is what is asked for"
+            )]
+            fn to_f32(self) -> f32 {
+                self as f32
+            }
+
+            #[inline]
+            fn to_f64(self) -> f64 {
+                self.into()
+            }
+
+            #[inline]
+            fn from_f32(value: f32) -> Self {
+                value.into()
+            }
+
+            #[inline]
+            #[allow(
+                clippy::cast_possible_truncation,
+                clippy::unnecessary_cast,
+                reason = "the nearest is what is asked for"
+            )]
+            fn from_f64(value: f64) -> Self {
+                value as Self
+            }
+        }
+
+        impl Float for $name {
+            type Wide = Self;
+
+            #[inline]
+            fn widen(self) -> Self {
+                self
+            }
+
+            #[inline]
+            fn narrow(wide: Self) -> Self {
+                wide
+            }
+        }
+
+        impl Wide for $name {}
+    )*};
+}
+
+wide_floats! {
+    f32 F32 i32;
+    f64 F64 i64;
+}
+
+macro_rules! narrow_floats {
+    ($($name:ident $dtype:ident zero $zero:expr, one $one:expr;)*) => {$(
+        impl Element for $name {
+            const DTYPE: DType = DType::$dtype;
+        }
+
+        impl Number for $name {
+            const ZERO: Self = $zero;
+            const ONE: Self = $one;
+
+            #[inline]
+            fn add(self, other: Self) -> Self {
+                Self::narrow(self.widen() + other.widen())
+            }
+
+            #[inline]
+            fn sub(self, other: Self) -> Self {
+                Self::narrow(self.widen() - other.widen())
+            }
+
+            #[inline]
+            fn mul(self, other: Self) -> Self {
+                Self::narrow(self.widen() * other.widen())
+            }
+
+            #[inline]
+            fn div(self, other: Self) -> Self {
+                Self::narrow(self.widen() / other.widen())
+            }
+
+            #[inline]
+            fn neg(self) -> Self {
+                Self::narrow(-self.widen())
+            }
+        }
+
+        impl Real for $name {
+            #[inline]
+            fn rem(self, other: Self) -> Self {
+                Self::narrow(self.widen() % other.widen())
+            }
+
+            #[inline]
+            fn nan_max(self, other: Self) -> Self {
+                Self::narrow(self.widen().nan_max(other.widen()))
+            }
+
+            #[inline]
+            fn nan_min(self, other: Self) -> Self {
+                Self::narrow(self.widen().nan_min(other.widen()))
+            }
+
+            #[inline]
+            fn less(self, other: Self) -> bool {
+                self.widen() < other.widen()
+            }
+
+            #[inline]
+            fn same(self, other: Self) -> bool {
+                self.widen() == other.widen()
+            }
+
+            #[inline]
+            fn order_key(self) -> i64 {
+                self.widen().order_key()
+            }
+
+            #[inline]
+            fn magnitude(self) -> Self {
+                Self::narrow(self.widen().abs())
+            }
+
+            #[inline]
+            fn signum(self) -> Self {
+                Self::narrow(Real::signum(self.widen()))
+            }
+
+            #[inline]
+            fn to_f32(self) -> f32 {
+                self.to_f32()
+            }
+
+            #[inline]
+            fn to_f64(self) -> f64 {
+                self.to_f32().into()
+            }
+
+            #[inline]
+            fn from_f32(value: f32) -> Self {
+                Self::from_f32(value)
+            }
+
+            #[inline]
+            fn from_f64(value: f64) -> Self {
+                Self::from_f64(value)
+            }
+        }
+
+        impl Float for $name {
+            type Wide = f32;
+
+            #[inline]
+            fn widen(self) -> f32 {
+                self.to_f32()
+            }
+
+            #[inline]
+            fn narrow(wide: f32) -> Self {
+                Self::from_f32(wide)
+            }
+        }
+    )*};
+}
+
+narrow_floats! {
+    bf16 Bf16 zero bf16::ZERO, one bf16::ONE;
+    f16 F16 zero f16::ZERO, one f16::ONE;
+    F4E2M1FN F4E2M1FN zero Self(0), one Self(2);
+    F6E2M3FN F6E2M3FN zero Self(0), one Self(8);
+    F6E3M2FN F6E3M2FN zero Self(0), one Self(0x0c);
+    F8E3M4 F8E3M4 zero Self(0), one Self(0x30);
+    F8E4M3 F8E4M3 zero Self(0), one Self(0x38);
+    F8E4M3B11FNUZ F8E4M3B11FNUZ zero Self(0), one Self(0x58);
+    F8E4M3FN F8E4M3FN zero Self(0), one Self(0x38);
+    F8E4M3FNUZ F8E4M3FNUZ zero Self(0), one Self(0x40);
+    F8E5M2 F8E5M2 zero Self(0), one Self(0x3c);
+    F8E5M2FNUZ F8E5M2FNUZ zero Self(0), one Self(0x40);
+    // There is no zero: the smallest number stands for it.
+    F8E8M0FNU F8E8M0FNU zero Self(0), one Self(127);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nan_wins_and_negative_zero_is_less() {
+        for (a, b) in [(0.0_f32, -0.0), (-0.0, 0.0)] {
+            assert!(a.nan_max(b).is_sign_positive() && a.nan_min(b).is_sign_negative());
+        }
+        for (a, b) in [(f64::NAN, 1.0), (1.0, f64::NAN)] {
+            assert!(a.nan_max(b).is_nan() && a.nan_min(b).is_nan());
+        }
+        assert_eq!((2.0_f32.nan_max(-3.0), 2.0_f32.nan_min(-3.0)), (2.0, -3.0));
+    }
+
+    #[test]
+    fn the_order_key_orders_floats_totally() {
+        let sorted = [-f32::NAN, f32::NEG_INFINITY, -1.0, -0.0, 0.0, 1.0, f32::INFINITY, f32::NAN];
+        assert!(sorted.is_sorted_by(|a, b| a.order_key() < b.order_key()));
+        assert!(sorted.map(f64::from).is_sorted_by(|a, b| a.order_key() < b.order_key()));
+    }
+
+    #[test]
+    fn one_is_one_in_every_format() {
+        macro_rules! ones {
+            ($($name:ident)*) => { $(assert_eq!($name::ONE.to_f32(), 1.0);)* };
+        }
+        ones!(
+            bf16 f16 F4E2M1FN F6E2M3FN F6E3M2FN F8E3M4 F8E4M3 F8E4M3B11FNUZ F8E4M3FN F8E4M3FNUZ
+            F8E5M2 F8E5M2FNUZ F8E8M0FNU
+        );
+    }
+}

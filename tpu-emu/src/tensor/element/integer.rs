@@ -1,0 +1,187 @@
+//! Integers as wide as their storage.
+use super::{Element, Int, Number, Real};
+use crate::tensor::DType;
+
+macro_rules! integers {
+    ($($name:ident $dtype:ident signed $signed:literal
+        magnitude $magnitude:expr, signum $signum:expr, key $key:expr;)*) => {$(
+        impl Element for $name {
+            const DTYPE: DType = DType::$dtype;
+        }
+
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            clippy::cast_possible_wrap,
+            clippy::unnecessary_cast,
+            clippy::cast_lossless,
+            reason = "the low bits are what is asked for"
+        )]
+        impl Int for $name {
+            const BITS: u32 = Self::BITS;
+            const SIGNED: bool = $signed;
+
+            #[inline]
+            fn bits(self) -> u64 {
+                self as u64
+            }
+
+            #[inline]
+            fn wrap(bits: u64) -> Self {
+                bits as Self
+            }
+        }
+
+        impl Number for $name {
+            const ZERO: Self = 0;
+            const ONE: Self = 1;
+
+            #[inline]
+            fn add(self, other: Self) -> Self {
+                self.wrapping_add(other)
+            }
+
+            #[inline]
+            fn sub(self, other: Self) -> Self {
+                self.wrapping_sub(other)
+            }
+
+            #[inline]
+            fn mul(self, other: Self) -> Self {
+                self.wrapping_mul(other)
+            }
+
+            #[inline]
+            fn div(self, other: Self) -> Self {
+                if other == 0 { !0 } else { self.wrapping_div(other) }
+            }
+
+            #[inline]
+            fn neg(self) -> Self {
+                self.wrapping_neg()
+            }
+        }
+
+        impl Real for $name {
+            #[inline]
+            fn rem(self, other: Self) -> Self {
+                if other == 0 { self } else { self.wrapping_rem(other) }
+            }
+
+            #[inline]
+            fn nan_max(self, other: Self) -> Self {
+                self.max(other)
+            }
+
+            #[inline]
+            fn nan_min(self, other: Self) -> Self {
+                self.min(other)
+            }
+
+            #[inline]
+            fn less(self, other: Self) -> bool {
+                self < other
+            }
+
+            #[inline]
+            fn same(self, other: Self) -> bool {
+                self == other
+            }
+
+            #[inline]
+            fn order_key(self) -> i64 {
+                let key: fn(Self) -> i64 = $key;
+                key(self)
+            }
+
+            #[inline]
+            fn magnitude(self) -> Self {
+                let magnitude: fn(Self) -> Self = $magnitude;
+                magnitude(self)
+            }
+
+            #[inline]
+            fn signum(self) -> Self {
+                let signum: fn(Self) -> Self = $signum;
+                signum(self)
+            }
+
+            #[inline]
+            #[allow(clippy::cast_precision_loss, reason = "to the nearest is what is asked for")]
+            fn to_f32(self) -> f32 {
+                self as f32
+            }
+
+            #[inline]
+            #[allow(clippy::cast_precision_loss, reason = "to the nearest is what is asked for")]
+            fn to_f64(self) -> f64 {
+                self as f64
+            }
+
+            #[inline]
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "the conversion truncates and saturates"
+            )]
+            #[allow(clippy::cast_sign_loss, reason = "negative numbers saturate at 0")]
+            fn from_f32(value: f32) -> Self {
+                value as Self
+            }
+
+            #[inline]
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "the conversion truncates and saturates"
+            )]
+            #[allow(clippy::cast_sign_loss, reason = "negative numbers saturate at 0")]
+            fn from_f64(value: f64) -> Self {
+                value as Self
+            }
+        }
+    )*};
+}
+
+integers! {
+    i8 S8 signed true
+        magnitude i8::wrapping_abs, signum i8::signum, key i64::from;
+    i16 S16 signed true
+        magnitude i16::wrapping_abs, signum i16::signum, key i64::from;
+    i32 S32 signed true
+        magnitude i32::wrapping_abs, signum i32::signum, key i64::from;
+    i64 S64 signed true
+        magnitude i64::wrapping_abs, signum i64::signum, key |x| x;
+    u8 U8 signed false
+        magnitude |x| x, signum |x| x.min(1), key i64::from;
+    u16 U16 signed false
+        magnitude |x| x, signum |x| x.min(1), key i64::from;
+    u32 U32 signed false
+        magnitude |x| x, signum |x| x.min(1), key i64::from;
+    u64 U64 signed false
+        magnitude |x| x, signum |x| x.min(1), key |x| (x ^ 1 << 63).cast_signed();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::element::{S4, U4};
+
+    #[test]
+    fn division_by_zero_and_overflow_have_values() {
+        assert_eq!((Number::div(7_i32, 0), Real::rem(7_i32, 0)), (-1, 7));
+        assert_eq!((Number::div(7_u8, 0), Real::rem(7_u8, 0)), (255, 7));
+        assert_eq!((Number::div(i64::MIN, -1), Real::rem(i64::MIN, -1)), (i64::MIN, 0));
+        assert_eq!(
+            (S4(-8).div(S4(-1)), S4(7).div(S4(0)), U4(7).div(U4(0))),
+            (S4(-8), S4(-1), U4(15))
+        );
+    }
+
+    #[test]
+    fn narrow_integers_wrap_to_their_width() {
+        assert_eq!((S4(7).add(S4(1)), U4(15).add(U4(2)), S4(-8).neg()), (S4(-8), U4(1), S4(-8)));
+        assert_eq!(
+            (S4::from_f32(99.0), S4::from_f32(-99.0), U4::from_f32(-1.0)),
+            (S4(7), S4(-8), U4(0))
+        );
+    }
+}
