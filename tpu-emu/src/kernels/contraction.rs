@@ -10,7 +10,7 @@ use bytemuck::{cast_slice, cast_slice_mut};
 pub type Axis = (usize, usize);
 
 /// Axes as one: `None` where a single stride does not reach all their elements in order.
-fn merged(axes: &[Axis]) -> Option<Axis> {
+pub(super) fn merged(axes: &[Axis]) -> Option<Axis> {
     let mut whole: Axis = (1, 1);
     let long = axes.iter().filter(|axis| axis.0 != 1);
     for (index, &(size, stride)) in long.enumerate() {

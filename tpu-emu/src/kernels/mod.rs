@@ -2,6 +2,7 @@
 pub mod arithmetic;
 pub mod contraction;
 pub mod convert;
+pub mod convolution;
 pub mod gemm;
 pub mod integer_product;
 pub mod lanes;

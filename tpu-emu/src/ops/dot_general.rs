@@ -8,8 +8,8 @@ use crate::tensor::Shape;
 ///
 /// Shapes: axes of the operands in any order, named by the attributes; the result has the batch
 /// axes, then the free ones of `lhs`, then those of `rhs`.
-/// Errors: `Constraint` C1-C10 for axes that do not pair, C11 for a list of precisions of another
-/// length than 2; `Unimplemented` for unknown algorithms.
+/// Errors: `Constraint` C1-C10 for axes that do not pair; `BadArgument` for a list of precisions
+/// of another length than 2 (C11); `Unimplemented` for unknown algorithms.
 /// Source: StableHLO specification, "dot_general", C1-C12.
 pub(super) const OP: Entry = Entry { mnemonic: "dot_general", infer, lower };
 

@@ -2,6 +2,7 @@
 //! HBM, no threads, no traces, and no other operation.
 mod body;
 mod contraction;
+mod convolve;
 mod precision;
 mod site;
 #[cfg(test)]
@@ -122,8 +123,10 @@ macro_rules! ops {
 }
 
 ops! {
+    convolution
     dot
     dot_general
+    dynamic_conv
 }
 
 /// The row of an operation, by its name without the dialect.

@@ -1,6 +1,6 @@
 //! How a product rounds: from the types, the attributes and the machine's numerics.
 use super::{Numerics, Site};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::kernels::arithmetic::{
     Arithmetic, Kind, NINE_PASSES, ONE_PASS, Passes, SIX_PASSES, THREE_PASSES,
 };
@@ -64,11 +64,11 @@ fn kind(site: &Site<'_>, operands: [DType; 2], result: DType) -> Result<Kind> {
 fn precision(site: &Site<'_>, attributes: &Attributes) -> Result<Precision> {
     let Some(config) = attributes.get("precision_config") else { return Ok(Precision::Default) };
     let Attribute::Array(items) = config else {
-        return Err(site.violates("C11", "precision_config is no array"));
+        return Err(Error::bad(format!("{}: precision_config is no array", site.name)));
     };
     if !matches!(items.len(), 0 | 2) {
-        let what = format!("precision_config has {} elements, not 2", items.len());
-        return Err(site.violates("C11", what));
+        let what = format!("{}: precision_config has {} elements, not 2", site.name, items.len());
+        return Err(Error::bad(what));
     }
     let one = |item: &Attribute| match item.as_str() {
         Some("DEFAULT") => Ok(Precision::Default),
