@@ -127,6 +127,7 @@ ops! {
     dot
     dot_general
     dynamic_conv
+    fft
 }
 
 /// The row of an operation, by its name without the dialect.
