@@ -19,6 +19,12 @@ mod testing;
 #[cfg(test)]
 mod testing_bodies;
 mod windowed;
+mod contraction;
+mod convolve;
+mod precision;
+mod site;
+#[cfg(test)]
+mod testing_kernels;
 
 pub use body::{Body, combiner};
 pub use site::{Declared, Site};
@@ -237,4 +243,14 @@ ops! {
 /// The row of an operation, by its name without the dialect; with it for Shardy's.
 pub fn find(mnemonic: &str) -> Option<&'static Entry> {
     OPS.iter().copied().chain(sharding::OPS).find(|entry| entry.mnemonic == mnemonic)
+    convolution
+    dot
+    dot_general
+    dynamic_conv
+    fft
+}
+
+/// The row of an operation, by its name without the dialect.
+pub fn find(mnemonic: &str) -> Option<&'static Entry> {
+    OPS.iter().copied().find(|entry| entry.mnemonic == mnemonic)
 }
