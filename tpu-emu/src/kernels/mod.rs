@@ -1,7 +1,22 @@
 //! The inner loops: bytes in, bytes out, no policy.
 pub mod access;
 pub mod aligned;
+pub mod complex;
 pub mod copy;
+pub mod gather;
+pub mod fold;
 pub mod index;
 pub mod iota;
 pub mod lanes;
+pub mod map;
+pub mod reduce;
+pub mod walk;
+pub mod window;
+pub mod arithmetic;
+pub mod contraction;
+pub mod convert;
+pub mod convolution;
+pub mod gemm;
+pub mod integer_product;
+pub mod lanes;
+pub mod work;

@@ -5,7 +5,26 @@ mod body;
 #[cfg(test)]
 mod case;
 pub mod custom;
+mod elementwise;
+mod collective;
+pub mod custom;
+mod edges;
+mod extents;
+mod gather_dimensions;
+mod sharding;
+mod reducer;
 mod site;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod testing_bodies;
+mod windowed;
+mod contraction;
+mod convolve;
+mod precision;
+mod site;
+#[cfg(test)]
+mod testing_kernels;
 
 pub use body::{Body, combiner};
 pub use site::{Declared, Site};
@@ -126,19 +145,109 @@ macro_rules! ops {
 }
 
 ops! {
+    abs
+    add
+    and
+    atan2
+    bitcast_convert
     broadcast
     broadcast_in_dim
+    cbrt
+    ceil
+    clamp
+    compare
+    complex
     concatenate
     constant
+    convert
+    cosine
+    count_leading_zeros
+    divide
     dynamic_slice
     dynamic_update_slice
+    exponential
+    exponential_minus_one
+    floor
+    imag
+    after_all
+    all_gather
+    all_reduce
+    all_to_all
+    broadcast
+    broadcast_in_dim
+    collective_broadcast
+    collective_permute
+    concatenate
+    constant
+    create_token
+    cross_replica_sum
+    dynamic_broadcast_in_dim
+    dynamic_gather
+    dynamic_iota
+    dynamic_pad
+    dynamic_reshape
+    dynamic_slice
+    dynamic_update_slice
+    gather
+    get_dimension_size
     iota
+    is_finite
+    log
+    log_plus_one
+    logistic
+    maximum
+    minimum
+    multiply
+    negate
+    not
     optimization_barrier
+    or
     pad
+    popcnt
+    power
+    real
+    reduce
+    reduce_window
+    remainder
     reshape
     reverse
+    round_nearest_afz
+    round_nearest_even
+    rsqrt
+    scatter
+    select
+    shift_left
+    shift_right_arithmetic
+    shift_right_logical
+    sign
+    sine
     slice
+    sort
+    sqrt
+    subtract
+    tan
+    tanh
+    partition_id
+    real_dynamic_slice
+    reduce_scatter
+    replica_id
+    reshape
+    reverse
+    set_dimension_size
+    slice
+    torch_index_select
     transpose
+    xor
+}
+
+/// The row of an operation, by its name without the dialect; with it for Shardy's.
+pub fn find(mnemonic: &str) -> Option<&'static Entry> {
+    OPS.iter().copied().chain(sharding::OPS).find(|entry| entry.mnemonic == mnemonic)
+    convolution
+    dot
+    dot_general
+    dynamic_conv
+    fft
 }
 
 /// The row of an operation, by its name without the dialect.

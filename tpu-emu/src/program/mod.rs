@@ -1,11 +1,15 @@
 //! Programs: from a module to a plan that can run on one device.
 mod executable;
 mod fold;
-mod fuse;
+pub(crate) mod fuse;
 mod graph;
 mod listing;
 mod load;
+<<<<<<< HEAD
 mod serialized;
+=======
+pub(crate) mod plan;
+>>>>>>> main
 
 pub use executable::{
     CompileOptions, CostAnalysis, Donation, Executable, Format, MemoryAnalysis, Parameter,
