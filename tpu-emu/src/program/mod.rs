@@ -5,11 +5,8 @@ pub(crate) mod fuse;
 mod graph;
 mod listing;
 mod load;
-<<<<<<< HEAD
 mod serialized;
-=======
 pub(crate) mod plan;
->>>>>>> main
 
 pub use executable::{
     CompileOptions, CostAnalysis, Donation, Executable, Format, MemoryAnalysis, Parameter,
