@@ -4,27 +4,25 @@ mod access;
 mod body;
 #[cfg(test)]
 mod case;
-pub mod custom;
-mod elementwise;
 mod collective;
+mod contraction;
+mod convolve;
 pub mod custom;
 mod edges;
+mod elementwise;
 mod extents;
 mod gather_dimensions;
-mod sharding;
+mod precision;
 mod reducer;
+mod sharding;
 mod site;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
 mod testing_bodies;
-mod windowed;
-mod contraction;
-mod convolve;
-mod precision;
-mod site;
 #[cfg(test)]
 mod testing_kernels;
+mod windowed;
 
 pub use body::{Body, combiner};
 pub use site::{Declared, Site};
@@ -147,6 +145,10 @@ macro_rules! ops {
 ops! {
     abs
     add
+    after_all
+    all_gather
+    all_reduce
+    all_to_all
     and
     atan2
     bitcast_convert
@@ -155,41 +157,36 @@ ops! {
     cbrt
     ceil
     clamp
+    collective_broadcast
+    collective_permute
     compare
     complex
     concatenate
     constant
     convert
+    convolution
     cosine
     count_leading_zeros
-    divide
-    dynamic_slice
-    dynamic_update_slice
-    exponential
-    exponential_minus_one
-    floor
-    imag
-    after_all
-    all_gather
-    all_reduce
-    all_to_all
-    broadcast
-    broadcast_in_dim
-    collective_broadcast
-    collective_permute
-    concatenate
-    constant
     create_token
     cross_replica_sum
+    divide
+    dot
+    dot_general
     dynamic_broadcast_in_dim
+    dynamic_conv
     dynamic_gather
     dynamic_iota
     dynamic_pad
     dynamic_reshape
     dynamic_slice
     dynamic_update_slice
+    exponential
+    exponential_minus_one
+    fft
+    floor
     gather
     get_dimension_size
+    imag
     iota
     is_finite
     log
@@ -203,12 +200,16 @@ ops! {
     optimization_barrier
     or
     pad
+    partition_id
     popcnt
     power
     real
+    real_dynamic_slice
     reduce
+    reduce_scatter
     reduce_window
     remainder
+    replica_id
     reshape
     reverse
     round_nearest_afz
@@ -216,6 +217,7 @@ ops! {
     rsqrt
     scatter
     select
+    set_dimension_size
     shift_left
     shift_right_arithmetic
     shift_right_logical
@@ -227,30 +229,12 @@ ops! {
     subtract
     tan
     tanh
-    partition_id
-    real_dynamic_slice
-    reduce_scatter
-    replica_id
-    reshape
-    reverse
-    set_dimension_size
-    slice
     torch_index_select
     transpose
     xor
 }
 
-/// The row of an operation, by its name without the dialect; with it for Shardy's.
+/// The row of an operation, by its name: StableHLO's and CHLO's without the dialect.
 pub fn find(mnemonic: &str) -> Option<&'static Entry> {
     OPS.iter().copied().chain(sharding::OPS).find(|entry| entry.mnemonic == mnemonic)
-    convolution
-    dot
-    dot_general
-    dynamic_conv
-    fft
-}
-
-/// The row of an operation, by its name without the dialect.
-pub fn find(mnemonic: &str) -> Option<&'static Entry> {
-    OPS.iter().copied().find(|entry| entry.mnemonic == mnemonic)
 }

@@ -5,8 +5,8 @@ pub(crate) mod fuse;
 mod graph;
 mod listing;
 mod load;
-mod serialized;
 pub(crate) mod plan;
+mod serialized;
 
 pub use executable::{
     CompileOptions, CostAnalysis, Donation, Executable, Format, MemoryAnalysis, Parameter,

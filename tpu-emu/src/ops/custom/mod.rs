@@ -1,12 +1,3 @@
-//! Custom calls that the emulator knows itself, by target.
-use super::Entry;
-
-/// The targets.
-const TARGETS: &[&Entry] = &[];
-
-/// The row of a target.
-pub fn find(target: &str) -> Option<&'static Entry> {
-    TARGETS.iter().copied().find(|entry| entry.mnemonic == target)
 //! Custom calls that the machine knows itself, by their target.
 mod assertion;
 mod buffer;
