@@ -171,8 +171,8 @@ pub(super) fn compile_options(
     Ok(())
 }
 
-/// The program in a form that clients read: as it came, where that is one. The first call, with
-/// a null `code`, asks for the size; the second brings the room.
+/// The program in a form that clients read. The first call, with a null `code`, asks for the
+/// size; the second brings the room.
 pub(super) fn optimized_program(
     caller: &Caller,
     args: &mut PJRT_Executable_OptimizedProgram_Args,
