@@ -279,3 +279,8 @@ pub fn atan2(y: C, x: C) -> C {
     let turned = log(ratio);
     C::new(turned.im, -turned.re)
 }
+
+/// `z²`, with a real part that cancels no earlier than it must.
+pub fn square(z: C) -> C {
+    C::new((z.re - z.im) * (z.re + z.im), 2.0 * (z.re * z.im))
+}

@@ -130,9 +130,16 @@ macro_rules! ops {
 
 ops! {
     abs
+    acos
+    acosh
     add
     and
+    asin
+    asinh
+    atan
     atan2
+    atanh
+    bessel_i1e
     bitcast_convert
     broadcast
     broadcast_in_dim
@@ -142,33 +149,47 @@ ops! {
     compare
     complex
     concatenate
+    conj
     constant
     convert
+    cosh
     cosine
     count_leading_zeros
+    digamma
     divide
     dynamic_slice
     dynamic_update_slice
+    erf
+    erf_inv
+    erfc
     exponential
     exponential_minus_one
     floor
     imag
     iota
     is_finite
+    is_inf
+    is_neg_inf
+    is_pos_inf
+    lgamma
     log
     log_plus_one
     logistic
     maximum
     minimum
+    mulhi
     multiply
     negate
+    next_after
     not
     optimization_barrier
     or
     pad
+    polygamma
     popcnt
     power
     real
+    reduce_precision
     remainder
     reshape
     reverse
@@ -181,13 +202,16 @@ ops! {
     shift_right_logical
     sign
     sine
+    sinh
     slice
     sqrt
+    square
     subtract
     tan
     tanh
     transpose
     xor
+    zeta
 }
 
 /// The row of an operation, by its name without the dialect.
