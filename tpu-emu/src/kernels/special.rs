@@ -34,6 +34,11 @@ pub fn lgamma(x: f64) -> f64 {
     if x.is_infinite() { f64::INFINITY } else { libm::lgamma(x) }
 }
 
+/// The inverse hyperbolic cosine; NaN below 1.
+pub fn acosh(x: f64) -> f64 {
+    if x < 1.0 { f64::NAN } else { libm::acosh(x) }
+}
+
 /// The derivative of `ln Γ`; NaN at 0, -1, -2, ….
 ///
 /// Source: Abramowitz and Stegun, 6.3.5, 6.3.7 and 6.3.18.
@@ -45,8 +50,8 @@ pub fn digamma(x: f64) -> f64 {
         return f64::NAN;
     }
     if x < 0.5 {
-        let fraction = x - x.floor();
-        return digamma(1.0 - x) - PI / (PI * fraction).tan();
+        // The tangent has the period 1 here; the difference is exact.
+        return digamma(1.0 - x) - PI / (PI * (x - x.round())).tan();
     }
     let (mut x, mut sum) = (x, 0.0);
     while x < 10.0 {
@@ -75,8 +80,12 @@ pub fn zeta(x: f64, q: f64) -> f64 {
     if x.is_nan() || q.is_nan() || x < 1.0 {
         return f64::NAN;
     }
-    if x == 1.0 || (q <= 0.0 && q == q.floor()) {
+    if x == 1.0 {
         return f64::INFINITY;
+    }
+    if q <= 0.0 && q == q.floor() {
+        // The pole has one sign on both sides for even powers only.
+        return if x % 2.0 == 0.0 { f64::INFINITY } else { f64::NAN };
     }
     // Past this many terms below zero the sum is not worth its time.
     const LOWEST: f64 = -4096.0;
@@ -84,9 +93,15 @@ pub fn zeta(x: f64, q: f64) -> f64 {
         return f64::NAN;
     }
     let (mut sum, mut base) = (0.0, q);
-    while base < 12.0 {
-        sum += base.powf(-x);
+    // The series below wants a base that grows with the power.
+    let enough = 12.0 + x.min(1000.0) / 2.0;
+    while base < enough {
+        let term = base.powf(-x);
+        sum += term;
         base += 1.0;
+        if base > 1.0 && term.abs() < sum.abs() * f64::EPSILON / 16.0 {
+            return sum;
+        }
     }
     // Bernoulli numbers over factorials of their index.
     const SERIES: [f64; 9] = [
@@ -159,7 +174,7 @@ pub fn bessel_i1e(x: f64) -> f64 {
             sum += term;
             k += 1.0;
         }
-        sum / (2.0 * PI * a).sqrt()
+        sum / ((2.0 * PI).sqrt() * a.sqrt())
     };
     value.copysign(x)
 }
@@ -192,12 +207,16 @@ mod tests {
     fn the_ends_of_the_domains_have_values() {
         close(erf_inv(1.0), f64::INFINITY);
         close(erf_inv(1.5), f64::NAN);
+        close(acosh(-1e5), f64::NAN);
+        close(digamma(-1e-20), 1e20);
         close(digamma(0.0), f64::NAN);
         close(digamma(-2.0), f64::NAN);
         close(lgamma(-3.0), f64::INFINITY);
         close(lgamma(f64::NEG_INFINITY), f64::INFINITY);
         close(zeta(1.0, 2.0), f64::INFINITY);
         close(zeta(0.5, 2.0), f64::NAN);
+        close(zeta(2.0, -1.0), f64::INFINITY);
+        close(zeta(3.0, -1.0), f64::NAN);
         assert_eq!(bessel_i1e(f64::INFINITY), 0.0);
     }
 }

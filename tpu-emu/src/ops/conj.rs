@@ -19,3 +19,16 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
         .or_else(|| for_dtype!(dtype, T: Real => lane!(|a: T| a)));
     lane_of(site, OP.mnemonic, run, false)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::OP;
+    use crate::ops::testing::unary;
+    use crate::tensor::element::{Complex};
+
+    #[test]
+    fn the_imaginary_part_changes_its_sign() {
+        assert_eq!(unary::<_, Complex<f32>>(&OP, &[Complex::new(1.0_f32, 2.0)]), [Complex::new(1.0, -2.0)]);
+        assert_eq!(unary::<_, f32>(&OP, &[-3.0_f32]), [-3.0]);
+    }
+}

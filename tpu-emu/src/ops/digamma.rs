@@ -19,3 +19,14 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     let run = for_dtype!(dtype, T: Float => lane!(|a: T| T::from_f64(special::digamma(a.to_f64()))));
     lane_of(site, OP.mnemonic, run, true)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::OP;
+    use crate::ops::testing::unary;
+
+    #[test]
+    fn the_value_at_one_half_is_right() {
+        for (got, expected) in unary::<f32, f32>(&OP, &[0.5]).into_iter().zip([-1.963_51]) { assert!((got - expected).abs() <= 1e-6 * expected.abs(), "{got}"); }
+    }
+}

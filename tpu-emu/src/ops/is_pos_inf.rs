@@ -23,3 +23,16 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     Ok(vec![alike::<1>(site)?.with(DType::Pred)])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::OP;
+    use crate::ops::testing::unary;
+    use crate::tensor::element::{Pred};
+
+    #[test]
+    fn nan_is_not_infinite() {
+        let floats = [f32::INFINITY, f32::NEG_INFINITY, f32::NAN, f32::MAX];
+        assert_eq!(unary::<_, Pred>(&OP, &floats), [1, 0, 0, 0].map(Pred));
+    }
+}

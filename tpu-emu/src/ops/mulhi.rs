@@ -27,3 +27,18 @@ fn high<T: Int>(a: T, b: T) -> T {
     let product = wide(a).wrapping_mul(wide(b)).cast_unsigned() >> T::BITS;
     T::wrap(u64::try_from(product & u128::from(u64::MAX)).unwrap_or_default())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::OP;
+    use crate::ops::testing::binary;
+    use crate::tensor::element::{S4};
+    use tpu_stablehlo::ir::Attributes;
+
+    #[test]
+    fn the_upper_half_has_the_sign() {
+        assert_eq!(binary::<_, _, i8>(&OP, &Attributes::default(), &[100_i8, -100], &[100_i8, 100]), [39, -40]);
+        assert_eq!(binary::<_, _, u64>(&OP, &Attributes::default(), &[u64::MAX], &[u64::MAX]), [u64::MAX - 1]);
+        assert_eq!(binary::<_, _, S4>(&OP, &Attributes::default(), &[S4(7)], &[S4(7)]), [S4(3)]);
+    }
+}

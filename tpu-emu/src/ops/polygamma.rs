@@ -20,3 +20,16 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     let run = for_dtype!(dtype, T: Float => lane!(|a: T, b: T| T::from_f64(special::polygamma(a.to_f64(), b.to_f64()))));
     lane_of(site, OP.mnemonic, run, true)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::OP;
+    use crate::ops::testing::binary;
+    use tpu_stablehlo::ir::Attributes;
+
+    #[test]
+    fn the_second_derivative_has_the_value_of_scipy() {
+        let value: Vec<f64> = binary(&OP, &Attributes::default(), &[2.0_f64], &[1.5_f64]);
+        assert!((value[0] + 0.828_796_644_234_32).abs() < 1e-14);
+    }
+}

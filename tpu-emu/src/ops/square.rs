@@ -20,3 +20,16 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
         .or_else(|| for_dtype!(dtype, T: Complex => lane!(|a: T| T::narrow(complex::square(a.widen())))));
     lane_of(site, OP.mnemonic, run, false)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::OP;
+    use crate::ops::testing::unary;
+    use crate::tensor::element::{Complex};
+
+    #[test]
+    fn integers_wrap_and_complex_numbers_turn() {
+        assert_eq!(unary::<_, u8>(&OP, &[17_u8]), [33]);
+        assert_eq!(unary::<_, Complex<f64>>(&OP, &[Complex::new(0.0_f64, 2.0)]), [Complex::new(-4.0, 0.0)]);
+    }
+}

@@ -19,3 +19,16 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     let run = for_dtype!(dtype, T: Float => lane!(|a: T, b: T| T::from_f64(special::zeta(a.to_f64(), b.to_f64()))));
     lane_of(site, OP.mnemonic, run, true)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::OP;
+    use crate::ops::testing::binary;
+    use tpu_stablehlo::ir::Attributes;
+
+    #[test]
+    fn the_sum_of_inverse_squares_is_a_sixth_of_pi_squared() {
+        let value: Vec<f64> = binary(&OP, &Attributes::default(), &[2.0_f64], &[1.0_f64]);
+        assert!((value[0] - std::f64::consts::PI.powi(2) / 6.0).abs() < 1e-15);
+    }
+}
