@@ -144,13 +144,20 @@ macro_rules! ops {
 
 ops! {
     abs
+    acos
+    acosh
     add
     after_all
     all_gather
     all_reduce
     all_to_all
     and
+    asin
+    asinh
+    atan
     atan2
+    atanh
+    bessel_i1e
     bitcast_convert
     broadcast
     broadcast_in_dim
@@ -162,13 +169,16 @@ ops! {
     compare
     complex
     concatenate
+    conj
     constant
     convert
     convolution
+    cosh
     cosine
     count_leading_zeros
     create_token
     cross_replica_sum
+    digamma
     divide
     dot
     dot_general
@@ -180,6 +190,9 @@ ops! {
     dynamic_reshape
     dynamic_slice
     dynamic_update_slice
+    erf
+    erf_inv
+    erfc
     exponential
     exponential_minus_one
     fft
@@ -189,23 +202,31 @@ ops! {
     imag
     iota
     is_finite
+    is_inf
+    is_neg_inf
+    is_pos_inf
+    lgamma
     log
     log_plus_one
     logistic
     maximum
     minimum
+    mulhi
     multiply
     negate
+    next_after
     not
     optimization_barrier
     or
     pad
     partition_id
+    polygamma
     popcnt
     power
     real
     real_dynamic_slice
     reduce
+    reduce_precision
     reduce_scatter
     reduce_window
     remainder
@@ -223,15 +244,18 @@ ops! {
     shift_right_logical
     sign
     sine
+    sinh
     slice
     sort
     sqrt
+    square
     subtract
     tan
     tanh
     torch_index_select
     transpose
     xor
+    zeta
 }
 
 /// The row of an operation, by its name: StableHLO's and CHLO's without the dialect.

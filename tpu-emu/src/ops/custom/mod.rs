@@ -2,13 +2,24 @@
 mod assertion;
 mod buffer;
 mod check;
+
+mod functions;
+
+
 mod marker;
+
+
 
 use super::Entry;
 
 /// The targets of each file.
-const TARGETS: &[&[Entry]] =
-    &[assertion::TARGETS, buffer::TARGETS, check::TARGETS, marker::TARGETS];
+const TARGETS: &[&[Entry]] = &[
+    assertion::TARGETS,
+    buffer::TARGETS,
+    check::TARGETS,
+    functions::TARGETS,
+    marker::TARGETS,
+];
 
 /// The row of a custom call, by its target.
 pub fn find(target: &str) -> Option<&'static Entry> {
