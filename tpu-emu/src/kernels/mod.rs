@@ -3,3 +3,4 @@ pub mod copy;
 pub mod gather;
 pub mod index;
 pub mod lanes;
+pub mod random;

@@ -161,6 +161,8 @@ ops! {
     replica_id
     reshape
     reverse
+    rng
+    rng_bit_generator
     set_dimension_size
     slice
     torch_index_select
