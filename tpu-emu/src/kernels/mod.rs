@@ -1,4 +1,5 @@
 //! The inner loops.
+pub mod batch_norm;
 pub mod copy;
 pub mod gather;
 pub mod index;

@@ -9,6 +9,7 @@ pub mod custom;
 mod edges;
 mod extents;
 mod gather_dimensions;
+mod normalization;
 mod sharding;
 mod site;
 
@@ -135,6 +136,9 @@ ops! {
     all_gather
     all_reduce
     all_to_all
+    batch_norm_grad
+    batch_norm_inference
+    batch_norm_training
     broadcast
     broadcast_in_dim
     collective_broadcast
