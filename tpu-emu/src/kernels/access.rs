@@ -64,7 +64,7 @@ impl AccessMap {
             return;
         }
         let (&(inner, step), outer) = self.axes.split_last().unwrap_or((&(1, 0), &[]));
-        let mut index = Indices::default();
+        let mut index = Indices { at: [0; Indices::RANK] };
         let mut at = index.seek(self, start);
         let mut column = start % inner;
         while !result.is_empty() {
@@ -90,7 +90,7 @@ impl AccessMap {
 }
 
 /// Where a walk over the outer axes is.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Indices {
     at: [usize; Self::RANK],
 }

@@ -58,6 +58,8 @@ pub(crate) struct Node {
     /// The operation's name, for reports.
     pub(crate) name: Arc<str>,
     pub(crate) location: LocationId,
+    /// Whether it does more than give results.
+    pub(crate) effect: bool,
 }
 
 /// Straight-line nodes with parameters and results.

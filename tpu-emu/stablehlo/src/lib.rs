@@ -5,7 +5,9 @@
 pub mod bytecode;
 mod canonical;
 pub mod error;
+mod float;
 pub mod ir;
+mod plain;
 pub mod text;
 mod vhlo;
 

@@ -65,7 +65,9 @@ impl<'m> Loader<'m> {
             .iter()
             .map(|&argument| {
                 let shape = declared(scope.type_of(argument)?)?.shape();
-                shape.ok_or_else(|| Error::Unimplemented(format!("{of} with unknown extents inside")))
+                shape.ok_or_else(|| {
+                    Error::Unimplemented(format!("{of} with unknown extents inside"))
+                })
             })
             .collect::<Result<_>>()?;
         let mut lanes = Lanes { loader: self, program: LaneProgram::default() };
@@ -177,7 +179,8 @@ impl<'m> Lanes<'_, 'm> {
         let entry = entry_of(operation).ok()?;
         let shapes: Vec<Shape> = operands.iter().map(|(_, shape)| shape.clone()).collect();
         let known: Vec<_> = operands.iter().map(|(register, _)| self.known(*register)).collect();
-        let types = operation.results.iter().map(|&result| declared(scope.type_of(result).ok()?).ok());
+        let types =
+            operation.results.iter().map(|&result| declared(scope.type_of(result).ok()?).ok());
         let declared = types.collect::<Option<Vec<_>>>()?;
         let mut site = Site {
             name: name_of(operation),
@@ -268,6 +271,7 @@ impl<'m> Scope<'m> {
                 results: vec![value],
                 name: "constant".into(),
                 location: ir::LocationId::UNKNOWN,
+                effect: false,
             });
             Some(Binding::Array(value, shape.clone()))
         });

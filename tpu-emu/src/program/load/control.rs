@@ -175,6 +175,7 @@ impl<'m> Loader<'m> {
             results: results.clone(),
             name,
             location: operation.location,
+            effect: true,
         });
         let mut values = results.into_iter();
         let bindings: Option<Vec<Binding>> =
@@ -221,8 +222,17 @@ impl<'m> Loader<'m> {
             })
             .collect();
         let (name, location) = ((*operation.name).into(), operation.location);
+        let effect = false;
         let shapes = Vec::new();
-        into.nodes.push(Node { work, operands, shapes, results: results.clone(), name, location });
+        into.nodes.push(Node {
+            work,
+            operands,
+            shapes,
+            results: results.clone(),
+            name,
+            location,
+            effect,
+        });
         Ok(results)
     }
 
@@ -249,11 +259,7 @@ fn region(operation: &Operation, index: usize) -> Result<&Region> {
     operation.regions.get(index).ok_or_else(missing)
 }
 
-fn bind_all(
-    scope: &mut Scope<'_>,
-    operation: &Operation,
-    bindings: Vec<Binding>,
-) -> Result<()> {
+fn bind_all(scope: &mut Scope<'_>, operation: &Operation, bindings: Vec<Binding>) -> Result<()> {
     if bindings.len() != operation.results.len() {
         let (name, had, wanted) = (&operation.name, bindings.len(), operation.results.len());
         return Err(Error::bad(format!("{name} gives {had} results where {wanted} are declared")));

@@ -1,10 +1,10 @@
 //! Operations without control flow: inferred, checked, lowered, folded where small.
+use super::super::fold::evaluate;
 use super::super::graph::{Block, Node, ValueId, Work};
 use super::scope::{Binding, Scope};
 use super::types::declared;
 use super::{Loader, NODES};
 use crate::error::{Error, Result};
-use crate::kernels::evaluate::evaluate;
 use crate::ops::{self, Body, Declared, Entry, Lowered, Site};
 use crate::tensor::Shape;
 use std::sync::Arc;
@@ -24,9 +24,7 @@ pub(super) fn entry_of(operation: &Operation) -> Result<&'static Entry> {
     }
     let (dialect, mnemonic) = name.split_once('.').unwrap_or(("", name));
     let found = match dialect {
-        "stablehlo" | "chlo" | "mhlo" => {
-            ops::find(name).or_else(|| ops::find(mnemonic))
-        }
+        "stablehlo" | "chlo" | "mhlo" => ops::find(name).or_else(|| ops::find(mnemonic)),
         _ => ops::find(name),
     };
     found.ok_or_else(|| Error::Unimplemented(format!("operation {name} is not supported")))
@@ -61,8 +59,7 @@ impl<'m> Loader<'m> {
             operation.results.iter().map(|&result| scope.type_of(result)).collect::<Result<_>>()?;
         let mut leaves = Vec::new();
         types.iter().for_each(|of| leaf_types(of, &mut leaves));
-        let declared: Vec<Declared> =
-            leaves.into_iter().map(declared).collect::<Result<_>>()?;
+        let declared: Vec<Declared> = leaves.into_iter().map(declared).collect::<Result<_>>()?;
         let mut site = Site {
             name: name_of(operation),
             attributes: &operation.attributes,
@@ -122,13 +119,22 @@ impl<'m> Loader<'m> {
         let folded = self.folded(operation, &work, values, shapes, results)?;
         let name: Arc<str> = name_of(operation).into();
         let location = operation.location;
+        let effect = operation.attributes.flag("has_side_effect");
         match folded {
             Some(known) => {
                 for (&id, bytes) in ids.iter().zip(known) {
                     self.graph.values[id.index()].known = Some(Arc::clone(&bytes));
                     let (operands, shapes, results) = (Vec::new(), Vec::new(), vec![id]);
                     let (work, name) = (Work::Constant(bytes), Arc::clone(&name));
-                    into.nodes.push(Node { work, operands, shapes, results, name, location });
+                    into.nodes.push(Node {
+                        work,
+                        operands,
+                        shapes,
+                        results,
+                        name,
+                        location,
+                        effect,
+                    });
                 }
             }
             None => {
@@ -141,7 +147,7 @@ impl<'m> Loader<'m> {
                 };
                 let (operands, shapes) = (values[..kept].to_vec(), shapes[..kept].to_vec());
                 let results = ids.clone();
-                into.nodes.push(Node { work, operands, shapes, results, name, location });
+                into.nodes.push(Node { work, operands, shapes, results, name, location, effect });
             }
         }
         Ok(ids)
@@ -177,7 +183,7 @@ impl<'m> Loader<'m> {
         let operands: Option<Vec<Arc<[u8]>>> =
             values.iter().map(|&value| self.graph.value(value).known.clone()).collect();
         let Some(operands) = operands else { return Ok(None) };
-        evaluate(work, &operands, shapes, results).map(Some)
+        evaluate(work, &operands, shapes, results)
     }
 
     /// Adds an operation's work to the analysis.
@@ -236,11 +242,12 @@ fn agree(site: &Site<'_>, inferred: &[Shape]) -> Result<()> {
         return Err(Error::bad(format!("{name} has {had} results declared and gives {wanted}")));
     }
     for (declared, inferred) in site.declared.iter().zip(inferred) {
-        let same = declared.dtype == inferred.dtype
-            && declared.dims.len() == inferred.rank()
-            && declared.dims.iter().zip(&inferred.dims).all(|(declared, inferred)| {
-                declared.is_none_or(|declared| declared == *inferred)
-            });
+        let same =
+            declared.dtype == inferred.dtype
+                && declared.dims.len() == inferred.rank()
+                && declared.dims.iter().zip(&inferred.dims).all(|(declared, inferred)| {
+                    declared.is_none_or(|declared| declared == *inferred)
+                });
         if !same {
             let dims: Vec<String> = declared
                 .dims

@@ -137,9 +137,12 @@ impl<'m> Loader<'m> {
         into: &mut Block,
     ) -> Result<Vec<Binding>> {
         let callee = self.module.function(name);
-        let callee = callee.ok_or_else(|| Error::bad(format!("a call of @{name}, which is not there")))?;
+        let callee =
+            callee.ok_or_else(|| Error::bad(format!("a call of @{name}, which is not there")))?;
         if self.calls.len() >= DEPTH || self.calls.contains(&&*callee.name) {
-            return Err(Error::Unimplemented(format!("@{name} calls itself, or calls nest too deep")));
+            return Err(Error::Unimplemented(format!(
+                "@{name} calls itself, or calls nest too deep"
+            )));
         }
         let block = one_block(&callee.body, name)?;
         if block.arguments.len() != arguments.len() {

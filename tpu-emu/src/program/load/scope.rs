@@ -69,9 +69,11 @@ impl Binding {
             (Self::Array(_, shape), of) => {
                 let wanted = declared(of)?;
                 let dims = wanted.dims.len() == shape.rank()
-                    && wanted.dims.iter().zip(&shape.dims).all(|(wanted, had)| {
-                        wanted.is_none_or(|wanted| wanted == *had)
-                    });
+                    && wanted
+                        .dims
+                        .iter()
+                        .zip(&shape.dims)
+                        .all(|(wanted, had)| wanted.is_none_or(|wanted| wanted == *had));
                 if dims && wanted.dtype == shape.dtype {
                     return Ok(());
                 }

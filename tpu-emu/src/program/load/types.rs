@@ -74,7 +74,9 @@ fn array(tensor: &TensorType) -> Result<Declared> {
         .filter(|&&dim| dim != 0)
         .try_fold(dtype.host_bytes(), |size, &dim| size.checked_mul(dim))
         .filter(|&size| isize::try_from(size).is_ok());
-    size.ok_or_else(|| Error::bad(format!("{}{:?} is past 2^63 bytes", dtype.name(), tensor.dims)))?;
+    size.ok_or_else(|| {
+        Error::bad(format!("{}{:?} is past 2^63 bytes", dtype.name(), tensor.dims))
+    })?;
     Ok(Declared { dtype, dims })
 }
 

@@ -1,8 +1,8 @@
 //! Attributes of the builtin dialect, and the few of stablehlo that stay beside VHLO.
-use super::float;
 use super::table::{brief, unknown};
 use super::{Cursor, Node, Reader};
 use crate::ReadError;
+use crate::float;
 use crate::ir::{Attribute, Attributes, Element, Name, OutputAlias, TensorType, Type};
 use crate::vhlo;
 
@@ -186,7 +186,7 @@ impl Reader<'_> {
         };
         let bits =
             if width <= 8 { cursor.byte()?.into() } else { cursor.signed()?.cast_unsigned() };
-        let value = float::value(of, bits)
+        let value = float::decode(bits, of)
             .ok_or_else(|| ReadError::at(at, format!("a float of type {of:?}")))?;
         Ok(Attribute::Float(value, of))
     }

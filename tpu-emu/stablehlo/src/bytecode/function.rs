@@ -187,6 +187,11 @@ impl<'a> Reader<'a> {
                     format!("function {name}: its arguments and its type disagree"),
                 ));
             }
+        } else {
+            // A declaration has no block: the first values are its arguments.
+            for of in arguments {
+                values.add(at, of)?;
+            }
         }
         Ok(Function {
             name,

@@ -9,7 +9,6 @@ mod attributes;
 mod cursor;
 mod dialects;
 mod elements;
-mod float;
 mod function;
 mod locations;
 mod operation;

@@ -149,7 +149,7 @@ pub struct Elements {
     /// and 1, sub-byte integers one to a byte with their low bits valid (signed ones extended).
     /// One element stands for all if [`Elements::splat`].
     pub data: Arc<[u8]>,
-    /// Whether `data` is one element that repeats.
+    /// Whether `data` is one element that repeats: wherever several elements are all the same.
     pub splat: bool,
 }
 

@@ -1,7 +1,8 @@
 //! Attributes in MLIR's words.
 use super::cursor::{Result, integer};
 use super::dense::{bits, whole};
-use super::{Alias, Parser, float};
+use super::{Alias, Parser};
+use crate::float;
 use crate::ir::{Attribute, Attributes, Element, Elements, TensorType, Type};
 
 /// What an attribute's text says: a value, or a struct of StableHLO that dissolves into the

@@ -1,6 +1,7 @@
 //! `dense<…>`: arrays written out.
+use super::Parser;
 use super::cursor::{Cursor, Result, integer};
-use super::{Parser, float};
+use crate::float;
 use crate::ir::{Element, Elements, TensorType, Type};
 
 impl<'a> Parser<'a> {

@@ -10,6 +10,8 @@ module @collectives attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas
     %3 = stablehlo.partition_id : tensor<ui32>
     %t = stablehlo.create_token : !stablehlo.token
     %4 = "stablehlo.send"(%2, %t) <{channel_handle = #stablehlo.channel_handle<handle = 3, type = 2>, is_host_transfer = true}> : (tensor<8x4xf32>, !stablehlo.token) -> !stablehlo.token
+    %5 = "stablehlo.all_to_all"(%2) <{concat_dimension = 1 : i64, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, split_count = 4 : i64, split_dimension = 0 : i64}> : (tensor<8x4xf32>) -> tensor<2x16xf32>
+    %6 = "stablehlo.all_gather"(%5) <{all_gather_dim = 0 : i64, replica_groups = #stablehlo.replica_group_mesh_axes<mesh = #stablehlo.mesh<axes = [#stablehlo.mesh_axis<name = "x", size = 2>, #stablehlo.mesh_axis<name = "y", size = 2>]>, axes = [#stablehlo.axis_ref<name = "x">]>}> : (tensor<2x16xf32>) -> tensor<4x16xf32>
     return %2 : tensor<8x4xf32>
   }
 }

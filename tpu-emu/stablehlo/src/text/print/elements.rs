@@ -1,7 +1,8 @@
 //! Numbers and dense arrays.
 use super::Printer;
+use crate::float;
 use crate::ir::{Element, Elements, Type};
-use crate::text::{dense, float};
+use crate::text::dense;
 
 /// Longer arrays are written as bytes.
 const WRITTEN_OUT: usize = 64;

@@ -1,6 +1,7 @@
 //! A [`Module`] as MLIR text that both our reader and MLIR's own read.
 mod attributes;
 mod elements;
+mod mesh_axes;
 mod operation;
 mod structs;
 mod types;

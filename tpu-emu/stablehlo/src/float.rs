@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn rounding_agrees_with_the_processor_and_with_half() {
+    fn rounding_to_f32_agrees_with_the_processor() {
         for index in 0..200_000_u64 {
             let bits = index.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (index << 31);
             // Exponents near those of f32 and f16, fractions with long runs of zeros among them.
@@ -230,16 +230,52 @@ mod tests {
             )]
             let single = value as f32;
             assert_eq!(encode(value, Element::F32), Some(single.to_bits().into()), "{value:e}");
-            assert_eq!(
-                encode(value, Element::F16),
-                Some(half::f16::from_f64(value).to_bits().into()),
-                "{value:e}"
-            );
-            assert_eq!(
-                encode(value, Element::Bf16),
-                Some(half::bf16::from_f64(value).to_bits().into()),
-                "{value:e}"
-            );
+        }
+    }
+
+    #[test]
+    fn small_floats_have_the_values_of_their_formats() {
+        for (of, bits, expected) in [
+            (Element::F32, 0x3FC0_0000, 1.5),
+            (Element::Bf16, 0x3FC0, 1.5),
+            (Element::F16, 0x3E00, 1.5),
+            (Element::F8E4M3FN, 0x7E, 448.0),
+            (Element::F8E5M2, 0x7B, 57344.0),
+            (Element::F8E5M2, 0x01, 2_f64.powi(-16)),
+            (Element::F8E4M3FNUZ, 0x7F, 240.0),
+            (Element::F8E4M3B11FNUZ, 0x7F, 30.0),
+            (Element::F8E3M4, 0x6F, 15.5),
+            (Element::F4E2M1FN, 0x7, 6.0),
+            (Element::F6E2M3FN, 0x1F, 7.5),
+            (Element::F6E3M2FN, 0x1F, 28.0),
+            (Element::F8E8M0FNU, 0x80, 2.0),
+            (Element::Tf32, 0x1FE00, 1.5),
+        ] {
+            assert_eq!(decode(bits, of), Some(expected), "{of:?}");
+        }
+        assert!(decode(0x80, Element::F8E4M3FNUZ).is_some_and(f64::is_nan));
+        assert!(decode(0xFF, Element::F8E4M3FN).is_some_and(f64::is_nan));
+        assert_eq!(decode(1, Element::S32), None);
+    }
+
+    #[test]
+    fn no_neighbour_is_nearer_and_ties_are_even() {
+        for element in
+            [Element::Bf16, Element::F16, Element::F8E4M3FN, Element::F8E5M2, Element::F8E4M3FNUZ]
+        {
+            for index in 0..20_000_u64 {
+                let bits = index.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                let fraction = bits & ((1 << 52) - 1) & (u64::MAX << (index % 52));
+                // Between 2^-9 and 2^7, where each of the types has numbers on both sides.
+                let value = f64::from_bits((1023 - 9 + bits % 16) << 52 | fraction);
+                let found = encode(value, element).unwrap();
+                let error = |bits: u64| (decode(bits, element).unwrap() - value).abs();
+                for other in [found + 1, found.saturating_sub(1)] {
+                    assert!(error(found) <= error(other), "{element:?} {value:e} {found:#x}");
+                    let tie = other != found && error(found) == error(other);
+                    assert!(!tie || found.is_multiple_of(2), "{element:?} {value:e} {found:#x}");
+                }
+            }
         }
     }
 
