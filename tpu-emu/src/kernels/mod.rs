@@ -1,9 +1,8 @@
-//! The inner loops.
-pub mod batch_norm;
 //! The inner loops: bytes in, bytes out, no policy.
 pub mod access;
 pub mod aligned;
 pub mod arithmetic;
+pub mod batch_norm;
 pub mod complex;
 pub mod contraction;
 pub mod convert;
@@ -16,8 +15,8 @@ pub mod index;
 pub mod integer_product;
 pub mod iota;
 pub mod lanes;
-pub mod random;
 pub mod map;
+pub mod random;
 pub mod reduce;
 pub mod walk;
 pub mod window;
