@@ -2,6 +2,7 @@
 pub mod access;
 pub mod aligned;
 pub mod arithmetic;
+pub mod batch_norm;
 pub mod complex;
 pub mod complex_inverse;
 pub mod contraction;
@@ -16,6 +17,7 @@ pub mod integer_product;
 pub mod iota;
 pub mod lanes;
 pub mod map;
+pub mod random;
 pub mod reduce;
 pub mod special;
 pub mod walk;

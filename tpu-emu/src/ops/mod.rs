@@ -12,6 +12,7 @@ mod edges;
 mod elementwise;
 mod extents;
 mod gather_dimensions;
+mod normalization;
 mod precision;
 mod reducer;
 mod sharding;
@@ -151,6 +152,9 @@ ops! {
     all_gather
     all_reduce
     all_to_all
+    batch_norm_grad
+    batch_norm_inference
+    batch_norm_training
     and
     asin
     asinh
@@ -233,6 +237,8 @@ ops! {
     replica_id
     reshape
     reverse
+    rng
+    rng_bit_generator
     round_nearest_afz
     round_nearest_even
     rsqrt
