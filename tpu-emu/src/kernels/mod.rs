@@ -4,6 +4,7 @@ pub mod aligned;
 pub mod complex;
 pub mod copy;
 pub mod fold;
+pub mod gather;
 pub mod index;
 pub mod iota;
 pub mod lanes;

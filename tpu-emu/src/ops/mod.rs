@@ -5,7 +5,10 @@ mod body;
 #[cfg(test)]
 mod case;
 pub mod custom;
+mod edges;
 mod elementwise;
+mod extents;
+mod gather_dimensions;
 mod reducer;
 mod site;
 #[cfg(test)]
@@ -135,6 +138,7 @@ macro_rules! ops {
 ops! {
     abs
     add
+    after_all
     and
     atan2
     bitcast_convert
@@ -150,12 +154,20 @@ ops! {
     convert
     cosine
     count_leading_zeros
+    create_token
     divide
+    dynamic_broadcast_in_dim
+    dynamic_gather
+    dynamic_iota
+    dynamic_pad
+    dynamic_reshape
     dynamic_slice
     dynamic_update_slice
     exponential
     exponential_minus_one
     floor
+    gather
+    get_dimension_size
     imag
     iota
     is_finite
@@ -173,6 +185,7 @@ ops! {
     popcnt
     power
     real
+    real_dynamic_slice
     reduce
     reduce_window
     remainder
@@ -183,6 +196,7 @@ ops! {
     rsqrt
     scatter
     select
+    set_dimension_size
     shift_left
     shift_right_arithmetic
     shift_right_logical
@@ -194,6 +208,7 @@ ops! {
     subtract
     tan
     tanh
+    torch_index_select
     transpose
     xor
 }
