@@ -9,6 +9,8 @@ pub mod index;
 pub mod iota;
 pub mod lanes;
 pub mod map;
+pub mod order;
 pub mod reduce;
+pub mod top;
 pub mod walk;
 pub mod window;

@@ -174,6 +174,7 @@ ops! {
     log
     log_plus_one
     logistic
+    map
     maximum
     minimum
     multiply
@@ -196,6 +197,7 @@ ops! {
     rsqrt
     scatter
     select
+    select_and_scatter
     set_dimension_size
     shift_left
     shift_right_arithmetic
@@ -208,6 +210,7 @@ ops! {
     subtract
     tan
     tanh
+    top_k
     torch_index_select
     transpose
     xor

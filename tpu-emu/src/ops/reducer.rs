@@ -93,6 +93,31 @@ impl Reducer {
     }
 }
 
+/// The inputs of a reduction, checked against the initial values that follow them and the body.
+/// `labels` name the constraints on the inputs' number, shapes and types, and on the body.
+pub(super) fn inputs<'a>(
+    site: &Site<'a>,
+    labels: [&'static str; 4],
+) -> Result<(&'a [Shape], Reducer)> {
+    let [number, shapes, types, body] = labels;
+    let count = site.operands.len() / 2;
+    if count == 0 || site.operands.len() % 2 != 0 {
+        let what = format!("{} operands are no inputs with initial values", site.operands.len());
+        return Err(site.violates(number, what));
+    }
+    let (inputs, initial) = site.operands.split_at(count);
+    for (input, initial) in inputs.iter().zip(initial) {
+        if input.dims != inputs[0].dims {
+            return Err(site.violates(shapes, format!("{input} beside {}", inputs[0])));
+        }
+        if initial.dtype != input.dtype || initial.rank() != 0 {
+            return Err(site.violates(types, format!("{input} starts from {initial}")));
+        }
+    }
+    let dtypes: Vec<DType> = inputs.iter().map(|input| input.dtype).collect();
+    Ok((inputs, Reducer::of(site, 0, &dtypes, body)?))
+}
+
 /// Arithmetic of `times` evaluations of a region.
 pub(super) fn cost(body: &dyn Body, times: usize) -> Cost {
     let (mut flops, mut transcendentals) = (0_u32, 0_u32);

@@ -1,14 +1,12 @@
 //! `sort`: orders the elements of several arrays along an axis by one comparator.
 mod merge;
-mod order;
 
 use super::{Body, Cost, Cx, Entry, Kernel, Lowered, Site};
 use crate::error::Result;
+use crate::kernels::order::{self, Encode, Key, encoder};
 use crate::kernels::walk::{carve, carved, gather};
 use crate::tensor::{DType, Shape};
 use std::sync::Arc;
-
-pub(super) use order::{Encode, Key, encoder};
 
 /// Shapes: inputs and results of one shape.
 ///
