@@ -6,7 +6,7 @@ use crate::kernels::fold::{Fold, Visitor, dispatch};
 use crate::kernels::lanes::TILE;
 use crate::kernels::reduce::Reduction;
 use crate::kernels::walk::{carve, carved, gather, rows};
-use crate::tensor::{DType, Shape};
+use crate::tensor::Shape;
 use std::marker::PhantomData;
 
 /// Shapes: inputs of one shape and an initial scalar for each; the results lack `dimensions`.

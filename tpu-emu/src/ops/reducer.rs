@@ -101,7 +101,7 @@ pub(super) fn inputs<'a>(
 ) -> Result<(&'a [Shape], Reducer)> {
     let [number, shapes, types, body] = labels;
     let count = site.operands.len() / 2;
-    if count == 0 || site.operands.len() % 2 != 0 {
+    if count == 0 || !site.operands.len().is_multiple_of(2) {
         let what = format!("{} operands are no inputs with initial values", site.operands.len());
         return Err(site.violates(number, what));
     }
