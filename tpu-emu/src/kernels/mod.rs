@@ -1,11 +1,17 @@
 //! The inner loops: bytes in, bytes out, no policy.
 pub mod access;
 pub mod aligned;
+pub mod arithmetic;
 pub mod complex;
+pub mod contraction;
+pub mod convert;
+pub mod convolution;
 pub mod copy;
 pub mod fold;
 pub mod gather;
+pub mod gemm;
 pub mod index;
+pub mod integer_product;
 pub mod iota;
 pub mod lanes;
 pub mod map;
@@ -14,3 +20,4 @@ pub mod reduce;
 pub mod top;
 pub mod walk;
 pub mod window;
+pub mod work;

@@ -4,17 +4,24 @@ mod access;
 mod body;
 #[cfg(test)]
 mod case;
+mod collective;
+mod contraction;
+mod convolve;
 pub mod custom;
 mod edges;
 mod elementwise;
 mod extents;
 mod gather_dimensions;
+mod precision;
 mod reducer;
+mod sharding;
 mod site;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
 mod testing_bodies;
+#[cfg(test)]
+mod testing_kernels;
 mod windowed;
 
 pub use body::{Body, combiner};
@@ -139,6 +146,9 @@ ops! {
     abs
     add
     after_all
+    all_gather
+    all_reduce
+    all_to_all
     and
     atan2
     bitcast_convert
@@ -147,6 +157,8 @@ ops! {
     cbrt
     ceil
     clamp
+    collective_broadcast
+    collective_permute
     compare
     complex
     concatenate
@@ -156,7 +168,16 @@ ops! {
     count_leading_zeros
     create_token
     divide
+    convolution
+    cosine
+    count_leading_zeros
+    create_token
+    cross_replica_sum
+    divide
+    dot
+    dot_general
     dynamic_broadcast_in_dim
+    dynamic_conv
     dynamic_gather
     dynamic_iota
     dynamic_pad
@@ -165,6 +186,7 @@ ops! {
     dynamic_update_slice
     exponential
     exponential_minus_one
+    fft
     floor
     gather
     get_dimension_size
@@ -183,13 +205,16 @@ ops! {
     optimization_barrier
     or
     pad
+    partition_id
     popcnt
     power
     real
     real_dynamic_slice
     reduce
+    reduce_scatter
     reduce_window
     remainder
+    replica_id
     reshape
     reverse
     round_nearest_afz
@@ -216,7 +241,7 @@ ops! {
     xor
 }
 
-/// The row of an operation, by its name without the dialect.
+/// The row of an operation, by its name: StableHLO's and CHLO's without the dialect.
 pub fn find(mnemonic: &str) -> Option<&'static Entry> {
-    OPS.iter().copied().find(|entry| entry.mnemonic == mnemonic)
+    OPS.iter().copied().chain(sharding::OPS).find(|entry| entry.mnemonic == mnemonic)
 }
