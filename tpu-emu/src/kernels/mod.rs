@@ -16,6 +16,7 @@ pub mod iota;
 pub mod lanes;
 pub mod map;
 pub mod order;
+pub mod pick;
 pub mod reduce;
 pub mod top;
 pub mod walk;

@@ -178,11 +178,7 @@ impl Windows {
     ///
     /// # Errors
     /// The first one of `place`.
-    pub fn places<E>(
-        &self,
-        block: (usize, usize),
-        place: Place<'_, E>,
-    ) -> Result<(), E> {
+    pub fn places<E>(&self, block: (usize, usize), place: Place<'_, E>) -> Result<(), E> {
         let (first, outputs) = block;
         if outputs == 0 || self.slots.iter().any(Vec::is_empty) {
             return Ok(());

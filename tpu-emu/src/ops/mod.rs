@@ -164,10 +164,6 @@ ops! {
     concatenate
     constant
     convert
-    cosine
-    count_leading_zeros
-    create_token
-    divide
     convolution
     cosine
     count_leading_zeros

@@ -3,6 +3,7 @@ use super::{Body, Cost, Site};
 use crate::error::Result;
 use crate::kernels::fold::Combiner;
 use crate::kernels::lanes::Register;
+use crate::kernels::pick::is_pick;
 use crate::tensor::{DType, Shape};
 use std::sync::Arc;
 
@@ -55,6 +56,11 @@ impl Reducer {
         let count = self.dtypes.len();
         let elements = (count..2 * count).map(Register::Parameter);
         self.body.program().is_some_and(|program| elements.eq(program.results.iter().copied()))
+    }
+
+    /// Whether the body is an associative one that picks an extreme value with its index.
+    pub(super) fn picks(&self) -> bool {
+        self.body.program().is_some_and(is_pick)
     }
 
     /// Arithmetic of `times` evaluations.

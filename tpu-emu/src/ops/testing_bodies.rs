@@ -97,6 +97,33 @@ impl Body for Code {
     }
 }
 
+/// The lane operation that an operation becomes on scalars.
+pub(super) fn step(
+    name: &str,
+    list: &[(&'static str, Attribute)],
+    operands: &[DType],
+    result: DType,
+) -> LaneOp {
+    let operands: Vec<Shape> = operands.iter().map(|&dtype| Shape::scalar(dtype)).collect();
+    let results = [Shape::scalar(result)];
+    let site = Site {
+        name,
+        attributes: &attributes(list),
+        operands: &operands,
+        known: &[None, None, None],
+        declared: &[],
+        results: &results,
+        bodies: &[],
+        numerics: Numerics::Ieee,
+    };
+    let mnemonic = name.strip_prefix("stablehlo.").unwrap_or(name);
+    let entry = find(mnemonic).unwrap_or_else(|| panic!("no operation {mnemonic}"));
+    match (entry.lower)(&site) {
+        Ok(Lowered::Lane(op)) => op,
+        other => panic!("{other:?} is no lane operation"),
+    }
+}
+
 /// A lane operation on one type from a function of two elements.
 macro_rules! lane {
     ($name:literal, $operand:ident $t:ty => $result:ident $r:ty, $f:expr) => {{
