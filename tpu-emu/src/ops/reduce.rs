@@ -308,7 +308,7 @@ mod tests {
             (max, vec![Parameter(0), Parameter(2)]),
             (first, vec![Parameter(3), Parameter(1)]),
         ];
-        let body = Code::new(&inputs, steps, &[Step(1), Step(2)]);
+        let body = Code::steps(&inputs, steps, &[Step(1), Step(2)]);
         let x = Value::of(DType::S32, &[2, 2000], &(0..4000).collect::<Vec<i32>>());
         let y = Value::of(DType::S16, &[2, 2000], &(0..4000).collect::<Vec<i16>>());
         let (a, b) = (Value::of(DType::S32, &[], &[7]), Value::of(DType::S16, &[], &[8_i16]));
@@ -339,14 +339,14 @@ mod tests {
             (select(float), vec![Step(2), held, value]),
             (select(int), vec![Step(6), held_index, index]),
         ];
-        Code::new(&[float, int, float, int], steps, &[Step(7), Step(8)])
+        Code::steps(&[float, int, float, int], steps, &[Step(7), Step(8)])
     }
 
     #[test]
     fn a_long_row_is_cut_into_pieces_and_the_first_nan_or_extreme_still_wins() {
         let body = argmax();
         assert!(crate::kernels::pick::is_pick(body.program().unwrap()));
-        let length: usize = 5003;
+        let (length, count) = (5003, 5003_i32);
         let mut x: Vec<f32> = (0..3 * length).map(|at| (at * 7919 % 4999) as f32).collect();
         x[2 * length..][4000] = f32::NAN;
         x[2 * length..][5001] = f32::NAN;
@@ -355,8 +355,8 @@ mod tests {
             let found = |&value: &f32| value.is_nan() || value == best;
             row.iter().position(|value| value.is_nan()).or(row.iter().position(found)).unwrap()
         };
-        let expected: Vec<i32> = x.chunks(length).map(|row| first(row) as i32).collect();
-        let places: Vec<i32> = (0..3).flat_map(|_| 0..length as i32).collect();
+        let expected: Vec<i32> = x.chunks(length).map(|row| i32::try_from(first(row)).unwrap()).collect();
+        let places: Vec<i32> = (0..3).flat_map(|_| 0..count).collect();
         let x = Value::of(DType::F32, &[3, length], &x);
         let places = Value::of(DType::S32, &[3, length], &places);
         let low = Value::of(DType::F32, &[], &[f32::NEG_INFINITY]);

@@ -167,3 +167,72 @@ impl Kernel for Approximate {
         Cost { flops, transcendentals: 0.0 }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::testing_bodies::{Code, Value, attributes, run_declared, step};
+    use crate::kernels::lanes::Register::{Parameter, Step};
+    use crate::ops::Body;
+    use crate::tensor::{DType, Shape};
+    use std::sync::Arc;
+    use tpu_stablehlo::ir::{Attribute, Element};
+
+    fn comparator(direction: &'static str) -> Arc<dyn Body> {
+        let (float, int) = (DType::F32, DType::S32);
+        let list = [("comparison_direction", Attribute::Word(direction.into()))];
+        let compare = step("stablehlo.compare", &list, &[float; 2], DType::Pred);
+        let steps = vec![(compare, vec![Parameter(0), Parameter(1)])];
+        Code::steps(&[float, float, int, int], steps, &[Step(0)])
+    }
+
+    /// The first of `[3, 1, 2, 5, 4]` (twice, along axis 0) and where they are.
+    fn approximate(direction: &'static str, k: i128, count: usize) -> (Vec<f32>, Vec<i32>) {
+        let x: Vec<f32> = [3.0, 1.0, 2.0, 5.0, 4.0].into_iter().flat_map(|x| [x, -x]).collect();
+        let places: Vec<i32> = (0..5).flat_map(|at| [at; 2]).collect();
+        let x = Value::of(DType::F32, &[5, 2], &x);
+        let places = Value::of(DType::S32, &[5, 2], &places);
+        let low = Value::of(DType::F32, &[], &[f32::NEG_INFINITY]);
+        let none = Value::of(DType::S32, &[], &[-1]);
+        let config = attributes(&[
+            ("reduction_dim", Attribute::Integer(0, Element::S64)),
+            ("top_k", Attribute::Integer(k, Element::S64)),
+            ("aggregate_to_topk", Attribute::Bool(i128::try_from(count) == Ok(k))),
+        ]);
+        let list = [("mhlo.backend_config", Attribute::Dictionary(config))];
+        let declared = [DType::F32, DType::S32].map(|dtype| Shape::new(dtype, [count, 2]));
+        let operands = [&x, &places, &low, &none];
+        let bodies = [comparator(direction)];
+        let found = run_declared("ApproxTopK", &list, &operands, &bodies, &declared).unwrap();
+        (found[0].elements(), found[1].elements())
+    }
+
+    #[test]
+    fn approximate_ones_are_exact() {
+        let (values, places) = approximate("GT", 2, 2);
+        assert_eq!(values, [5.0, -1.0, 4.0, -2.0]);
+        assert_eq!(places, [3, 1, 4, 2]);
+        let (values, places) = approximate("LT", 1, 2);
+        assert_eq!(values, [1.0, -5.0, 2.0, -4.0]);
+        assert_eq!(places, [1, 3, 2, 4]);
+    }
+
+    #[test]
+    fn results_past_the_row_are_initial_values() {
+        let (values, places) = approximate("GT", 3, 6);
+        assert_eq!(values[8..], [1.0, -5.0, f32::NEG_INFINITY, f32::NEG_INFINITY]);
+        assert_eq!(places[8..], [1, 3, -1, -1]);
+    }
+
+    #[test]
+    fn the_smallest_come_first_on_request() {
+        let x = Value::of(DType::S32, &[4], &[3, 1, 2, 1]);
+        let config = attributes(&[
+            ("k", Attribute::Integer(3, Element::S64)),
+            ("largest", Attribute::Bool(false)),
+        ]);
+        let list = [("mhlo.attributes", Attribute::Dictionary(config))];
+        let found = run_declared("mhlo.topk", &list, &[&x], &[], &[]).unwrap();
+        assert_eq!(found[0].elements::<i32>(), [1, 1, 2]);
+        assert_eq!(found[1].elements::<i32>(), [1, 3, 2]);
+    }
+}

@@ -331,7 +331,7 @@ mod tests {
     }
 
     fn overwrite() -> Arc<dyn Body> {
-        Code::new(&[DType::S32; 2], Vec::new(), &[Parameter(1)])
+        Code::steps(&[DType::S32; 2], Vec::new(), &[Parameter(1)])
     }
 
     #[test]
