@@ -1,5 +1,6 @@
 //! What happens on the device and on threads of our own.
 mod frame;
+mod lane_body;
 mod launch;
 mod queue;
 mod run;

@@ -1,7 +1,11 @@
 //! A compiled program: what can be asked about it, and what it runs.
+use super::plan::Plan;
+use crate::buffer::Block;
 use crate::machine::MemoryKind;
 use crate::tensor::ArraySpec;
 use crate::units::Bytes;
+use parking_lot::Mutex;
+use std::collections::HashMap;
 use std::sync::Arc;
 use tpu_stablehlo::Module;
 
@@ -151,4 +155,8 @@ pub struct Executable {
     pub cost: CostAnalysis,
     /// A hash of the program, the options and this version of the emulator, as hex digits.
     pub fingerprint: Arc<str>,
+    /// What it runs.
+    pub(crate) plan: Plan,
+    /// The constants in the HBM of each device that it has run on.
+    pub(crate) pools: Mutex<HashMap<usize, Arc<Block>>>,
 }

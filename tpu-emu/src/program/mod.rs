@@ -1,10 +1,12 @@
 //! Programs: from a module to a plan that can run on one device.
+pub(crate) mod compile;
 mod executable;
 mod fold;
 pub(crate) mod fuse;
-mod graph;
+pub(crate) mod graph;
 mod listing;
-mod load;
+pub(crate) mod load;
+mod oom;
 pub(crate) mod plan;
 mod serialized;
 

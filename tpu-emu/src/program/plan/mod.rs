@@ -87,4 +87,18 @@ impl Plan {
     pub(crate) const POOL: u32 = 1;
     /// Number of the first parameter's.
     pub(crate) const PARAMETERS: u32 = 2;
+
+    /// Bytes of the steps themselves.
+    pub(crate) fn size(&self) -> usize {
+        fn count(steps: &[Step]) -> usize {
+            let inside = |step: &Step| match &step.op {
+                Op::While { condition, body, .. } => count(condition) + count(body),
+                Op::Branch { branches, .. } => branches.iter().map(|branch| count(branch)).sum(),
+                _ => 0,
+            };
+            let own = |step: &Step| 1 + step.operands.len() + step.results.len() + inside(step);
+            steps.iter().map(own).sum()
+        }
+        count(&self.steps) * size_of::<Slot>()
+    }
 }
