@@ -213,6 +213,7 @@ ops! {
     log
     log_plus_one
     logistic
+    map
     maximum
     minimum
     mulhi
@@ -244,6 +245,7 @@ ops! {
     rsqrt
     scatter
     select
+    select_and_scatter
     set_dimension_size
     shift_left
     shift_right_arithmetic
@@ -258,6 +260,7 @@ ops! {
     subtract
     tan
     tanh
+    top_k
     torch_index_select
     transpose
     xor
