@@ -24,7 +24,7 @@ export PYTHONPATH := $(CURDIR)/pjrt-plugin/python
 export PYTHONDONTWRITEBYTECODE := 1
 unexport TPU_LIBRARY_PATH JAX_PLATFORMS
 
-.PHONY: build demo test test-clients test-rust test-docs test-python test-no-jax conform lint deny bench memcheck clean
+.PHONY: build demo test test-clients test-rust test-docs test-python test-no-jax conform lint deny bench memcheck fuzz clean
 
 build:
 	cargo build --release
@@ -88,6 +88,10 @@ memcheck:
 	CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="valgrind -q --error-exitcode=9 --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite" \
 	cargo test -p pjrt-plugin --test '[!hft]*' --test 't[ao]*' --test threads -- \
 	--test-threads=1 --skip host_memor --skip a_copy_ --skip memory_stats_set
+
+# Damaged programs for a minute.
+fuzz:
+	cargo run --release -p tpu-stablehlo --example fuzz -- 60
 
 $(VENVS)/jax-%/ready: python-tests/requirements/jax-%.txt python-tests/requirements/tools.txt
 	$(PYTHON) -m venv $(VENVS)/jax-$*

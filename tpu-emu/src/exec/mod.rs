@@ -1,4 +1,6 @@
-//! Work that goes on after a call has returned.
+//! What happens on the device and on threads of our own.
+mod launch;
 mod queue;
 
+pub use launch::{LaunchOptions, Launched};
 pub(crate) use queue::Workers;

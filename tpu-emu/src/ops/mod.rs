@@ -1,8 +1,13 @@
 //! The operations: one file each, one table. An operation knows shapes and bytes; it knows no
 //! HBM, no threads, no traces, and no other operation.
+mod access;
 mod body;
+#[cfg(test)]
+mod case;
 mod contraction;
 mod convolve;
+pub mod custom;
+mod factor;
 mod precision;
 mod site;
 #[cfg(test)]
@@ -38,8 +43,12 @@ pub enum Lowered {
     Iota(usize),
     /// The first operand's bytes as they are.
     View,
-    /// Known now.
+    /// Result `k` is operand `k` as it is.
+    Forward,
+    /// Known now: the bytes of the result.
     Constant(std::sync::Arc<[u8]>),
+    /// Known now: one element that every element of the result equals.
+    Splat(std::sync::Arc<[u8]>),
     /// Anything else.
     Kernel(Box<dyn Kernel>),
 }
@@ -123,11 +132,26 @@ macro_rules! ops {
 }
 
 ops! {
+    broadcast
+    broadcast_in_dim
+    cholesky
+    concatenate
+    constant
     convolution
     dot
     dot_general
     dynamic_conv
+    dynamic_slice
+    dynamic_update_slice
     fft
+    iota
+    optimization_barrier
+    pad
+    reshape
+    reverse
+    slice
+    transpose
+    triangular_solve
 }
 
 /// The row of an operation, by its name without the dialect.

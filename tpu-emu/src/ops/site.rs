@@ -77,6 +77,24 @@ impl Site<'_> {
             .ok_or_else(|| self.unimplemented(format!("result {index} has an unknown extent")))
     }
 
+    /// A shape that the operation makes.
+    ///
+    /// # Errors
+    /// `BadArgument` for one past `isize` bytes.
+    pub fn shape(&self, dtype: DType, dims: impl Into<Box<[usize]>>) -> Result<Shape> {
+        let dims = dims.into();
+        // Zeros count as ones: the strides of an empty array stay in range, too.
+        let bytes = dims
+            .iter()
+            .try_fold(dtype.host_bytes(), |bytes, &dim| bytes.checked_mul(dim.max(1)))
+            .filter(|&bytes| isize::try_from(bytes).is_ok());
+        if bytes.is_none() {
+            let name = dtype.name();
+            return Err(Error::bad(format!("{}: {name}{dims:?} is past 2^63 bytes", self.name)));
+        }
+        Ok(Shape { dtype, dims })
+    }
+
     /// An attribute that must be there.
     ///
     /// # Errors

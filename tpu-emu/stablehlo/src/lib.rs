@@ -2,8 +2,13 @@
 //! writes it. Nothing here executes.
 #![forbid(unsafe_code)]
 
+pub mod bytecode;
+mod canonical;
 pub mod error;
+mod float;
 pub mod ir;
+pub mod text;
+mod vhlo;
 
 pub use error::{Place, ReadError};
 pub use ir::Module;

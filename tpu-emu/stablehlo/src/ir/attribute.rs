@@ -94,7 +94,8 @@ impl Attribute {
     }
 }
 
-/// Attributes by name, in the order of the source.
+/// Attributes by name. Those of an operation, a function, a value or a module are in the order of
+/// their names.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Attributes(pub Vec<(Name, Attribute)>);
 
@@ -111,6 +112,11 @@ impl Attributes {
             Some((_, old)) => *old = value,
             None => self.0.push((name, value)),
         }
+    }
+
+    /// Brings them into the order of their names.
+    pub fn sort(&mut self) {
+        self.0.sort_by(|(a, _), (b, _)| a.cmp(b));
     }
 
     /// The list of integers with this name.
@@ -143,7 +149,7 @@ pub struct Elements {
     /// and 1, sub-byte integers one to a byte with their low bits valid (signed ones extended).
     /// One element stands for all if [`Elements::splat`].
     pub data: Arc<[u8]>,
-    /// Whether `data` is one element that repeats.
+    /// Whether `data` is one element that repeats: wherever several elements are all the same.
     pub splat: bool,
 }
 

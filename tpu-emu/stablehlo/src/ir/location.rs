@@ -73,6 +73,11 @@ impl Locations {
         self.entries.get(id.0 as usize).unwrap_or(&Location::Unknown)
     }
 
+    /// The location with this number, if one was given out.
+    pub fn entry(&self, id: LocationId) -> Option<&Location> {
+        self.entries.get(id.0 as usize)
+    }
+
     /// The name of the operation (`jit(f)/mul`), if it has one.
     pub fn operation_name(&self, id: LocationId) -> Option<&str> {
         match self.get(id) {

@@ -2,8 +2,10 @@
 //!
 //! Operations are named as in StableHLO's text (`stablehlo.add`, `func.call`, `sdy.mesh`, …).
 //! Attributes are flat, with the names that the newest VHLO gives them (`offset_dims` stands
-//! beside `slice_sizes`, not inside a `dimension_numbers`), and an attribute that says "none" is
-//! absent. See [`Attribute`] for the one way each kind of value is written.
+//! beside `slice_sizes`, not inside a `dimension_numbers`). What StableHLO's text may leave out is
+//! there as VHLO has it (`window_strides`, `precision_config`), but an attribute that says "none"
+//! (an empty string or list of attributes, `NOTYPE`, the default accuracy) is absent.
+//! See [`Attribute`] for the one way each kind of value is written.
 mod attribute;
 mod location;
 mod types;
@@ -65,7 +67,8 @@ pub struct Function {
     pub arguments: Vec<Attributes>,
     /// Type and attributes of each result.
     pub results: Vec<(Type, Attributes)>,
-    /// The type of every value of the function, regions included: [`Value`] is an index here.
+    /// The type of every value of the function, regions included: [`Value`] is an index here. A
+    /// declaration has those of its arguments.
     pub values: Vec<Type>,
     /// The body: one block that ends with `func.return`. A declaration has no block.
     pub body: Region,

@@ -1,0 +1,190 @@
+//! Elements in another order: transposes, broadcasts, slices, reversals.
+use crate::ops::Access;
+
+/// An access over a result's extents, with neighbouring axes joined where that changes nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccessMap {
+    offset: usize,
+    /// Extent and stride in elements, major first; at least one axis.
+    axes: Vec<(usize, isize)>,
+}
+
+impl AccessMap {
+    /// The map of `access` for a result with extents `dims`.
+    pub fn new(access: &Access, dims: &[usize]) -> Self {
+        let mut axes: Vec<(usize, isize)> = Vec::new();
+        for (&extent, &stride) in dims.iter().zip(&access.strides) {
+            if extent == 1 {
+                continue;
+            }
+            match axes.last_mut() {
+                Some((above, step))
+                    if isize::try_from(extent)
+                        .ok()
+                        .and_then(|extent| extent.checked_mul(stride))
+                        == Some(*step) =>
+                {
+                    *above *= extent;
+                    *step = stride;
+                }
+                _ => axes.push((extent, stride)),
+            }
+        }
+        if axes.is_empty() {
+            axes.push((1, 0));
+        }
+        Self { offset: access.offset, axes }
+    }
+
+    /// Whether every element of the result is one element of the operand.
+    pub fn is_one_element(&self) -> bool {
+        self.axes.iter().all(|&(_, stride)| stride == 0)
+    }
+
+    /// Whether the elements are a run of the operand's in order.
+    pub fn run(&self) -> Option<usize> {
+        matches!(self.axes[..], [(_, 1)]).then_some(self.offset)
+    }
+
+    /// Fills `result` with the elements from number `start` on. `width` is an element's bytes.
+    pub fn fill(&self, width: usize, operand: &[u8], start: usize, result: &mut [u8]) {
+        match width {
+            1 => self.copy::<u8>(operand, start, result),
+            2 => self.copy::<u16>(operand, start, result),
+            4 => self.copy::<u32>(operand, start, result),
+            8 => self.copy::<u64>(operand, start, result),
+            _ => self.copy::<[u64; 2]>(operand, start, result),
+        }
+    }
+
+    fn copy<T: bytemuck::Pod>(&self, operand: &[u8], start: usize, result: &mut [u8]) {
+        let operand: &[T] = bytemuck::cast_slice(operand);
+        let mut result: &mut [T] = bytemuck::cast_slice_mut(result);
+        if result.is_empty() {
+            return;
+        }
+        let (&(inner, step), outer) = self.axes.split_last().unwrap_or((&(1, 0), &[]));
+        let mut index = Indices { at: [0; Indices::RANK] };
+        let mut at = index.seek(self, start);
+        let mut column = start % inner;
+        while !result.is_empty() {
+            let count = result.len().min(inner - column);
+            let (row, rest) = result.split_at_mut(count);
+            let from = at.wrapping_add_signed(isize::try_from(column).unwrap_or(0) * step);
+            match step {
+                0 => row.fill(operand[from]),
+                1 => row.copy_from_slice(&operand[from..from + count]),
+                _ => {
+                    let mut source = from;
+                    for element in row {
+                        *element = operand[source];
+                        source = source.wrapping_add_signed(step);
+                    }
+                }
+            }
+            result = rest;
+            column = 0;
+            at = index.advance(outer, at);
+        }
+    }
+}
+
+/// Where a walk over the outer axes is.
+#[derive(Debug)]
+struct Indices {
+    at: [usize; Self::RANK],
+}
+
+impl Indices {
+    /// Programs have arrays of at most this many axes; see `check_rank`.
+    const RANK: usize = 64;
+
+    /// Goes to the row of element `start`; gives the operand's element at its beginning.
+    fn seek(&mut self, map: &AccessMap, start: usize) -> usize {
+        let (&(inner, _), outer) = map.axes.split_last().unwrap_or((&(1, 0), &[]));
+        let mut left = start / inner;
+        let mut at = map.offset;
+        for (slot, &(extent, stride)) in self.at[..outer.len()].iter_mut().zip(outer).rev() {
+            *slot = left % extent;
+            left /= extent;
+            at = at.wrapping_add_signed(isize::try_from(*slot).unwrap_or(0) * stride);
+        }
+        at
+    }
+
+    /// Goes to the next row.
+    fn advance(&mut self, outer: &[(usize, isize)], mut at: usize) -> usize {
+        for (slot, &(extent, stride)) in self.at[..outer.len()].iter_mut().zip(outer).rev() {
+            *slot += 1;
+            at = at.wrapping_add_signed(stride);
+            if *slot < extent {
+                return at;
+            }
+            *slot = 0;
+            let back = isize::try_from(extent).unwrap_or(0) * stride;
+            at = at.wrapping_add_signed(-back);
+        }
+        at
+    }
+}
+
+/// Counts along an axis: `count / inner % extent` for element `start` and on, as `T`.
+pub fn count_up<T>(
+    start: usize,
+    inner: usize,
+    extent: usize,
+    result: &mut [T],
+    number: impl Fn(usize) -> T,
+) {
+    let mut left = inner - start % inner;
+    let mut index = start / inner % extent;
+    for element in result {
+        *element = number(index);
+        left -= 1;
+        if left == 0 {
+            left = inner;
+            index += 1;
+            if index == extent {
+                index = 0;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled(offset: usize, strides: &[isize], dims: &[usize], operand: &[u32]) -> Vec<u32> {
+        let map = AccessMap::new(&Access { offset, strides: strides.to_vec() }, dims);
+        let count = dims.iter().product();
+        let mut result = vec![0_u32; count];
+        let operand = bytemuck::cast_slice(operand);
+        map.fill(4, operand, 0, bytemuck::cast_slice_mut(&mut result));
+        // Any other start gives the same tail.
+        for start in 0..count {
+            let mut tail = vec![0_u32; count - start];
+            map.fill(4, operand, start, bytemuck::cast_slice_mut(&mut tail));
+            assert_eq!(tail, result[start..], "from {start}");
+        }
+        result
+    }
+
+    #[test]
+    fn transposes_broadcasts_and_reversals_are_strides() {
+        let six = [1, 2, 3, 4, 5, 6];
+        assert_eq!(filled(0, &[1, 3], &[3, 2], &six), [1, 4, 2, 5, 3, 6]);
+        assert_eq!(filled(0, &[0, 1], &[2, 3], &six[..3]), [1, 2, 3, 1, 2, 3]);
+        assert_eq!(filled(0, &[1, 0], &[2, 3], &six[..2]), [1, 1, 1, 2, 2, 2]);
+        assert_eq!(filled(5, &[-3, -1], &[2, 3], &six), [6, 5, 4, 3, 2, 1]);
+        assert_eq!(filled(1, &[3, 2], &[2, 1], &six), [2, 5]);
+    }
+
+    #[test]
+    fn dense_axes_join() {
+        let access = Access { offset: 2, strides: vec![12, 4, 1] };
+        assert_eq!(AccessMap::new(&access, &[2, 3, 4]).run(), Some(2));
+        let splat = Access { offset: 0, strides: vec![0, 0] };
+        assert!(AccessMap::new(&splat, &[2, 3]).is_one_element());
+    }
+}

@@ -1,0 +1,112 @@
+//! Arrays one after another along an axis.
+use super::{Cost, Cx, Entry, Kernel, Lowered, Site};
+use crate::error::Result;
+use crate::tensor::Shape;
+
+/// The operands side by side along `dimension`.
+///
+/// Shapes: operands equal but for axis `dimension`; there the result has the sum.
+/// Errors: `Constraint` C1 to C4.
+/// Source: StableHLO specification, "concatenate", C1-C6.
+pub(super) const OP: Entry = Entry { mnemonic: "concatenate", infer, lower };
+
+fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
+    let Some((first, rest)) = site.operands.split_first() else {
+        return Err(site.violates("C3", "no operand"));
+    };
+    let axis = site.index("dimension")?;
+    if axis >= first.rank() {
+        return Err(site.violates("C4", format!("axis {axis} of {first}")));
+    }
+    let mut dims = first.dims.clone();
+    for shape in rest {
+        if shape.dtype != first.dtype {
+            return Err(site.violates("C1", format!("{shape} after {first}")));
+        }
+        let same = |(at, (a, b)): (usize, (&usize, &usize))| at == axis || a == b;
+        let mut sides = shape.dims.iter().zip(&first.dims).enumerate();
+        if shape.rank() != first.rank() || !sides.all(same) {
+            let what = format!("{shape} after {first} along axis {axis}");
+            return Err(site.violates("C2", what));
+        }
+        dims[axis] = dims[axis].saturating_add(shape.dims[axis]);
+    }
+    Ok(vec![site.shape(first.dtype, dims)?])
+}
+
+fn lower(site: &Site<'_>) -> Result<Lowered> {
+    if site.operands.len() == 1 {
+        return Ok(Lowered::View);
+    }
+    let axis = site.index("dimension")?;
+    let runs = site.operands.iter().map(|shape| {
+        let inner: usize = shape.dims[axis..].iter().product();
+        inner * shape.dtype.host_bytes()
+    });
+    Ok(Lowered::Kernel(Box::new(Concatenate { runs: runs.collect() })))
+}
+
+/// Runs of each operand in turn.
+#[derive(Debug)]
+struct Concatenate {
+    /// Bytes that each operand gives at a time.
+    runs: Vec<usize>,
+}
+
+impl Kernel for Concatenate {
+    fn run(&self, _: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
+        let line: usize = self.runs.iter().sum();
+        if line == 0 {
+            return Ok(());
+        }
+        let mut at = 0;
+        for (operand, &run) in operands.iter().zip(&self.runs) {
+            if run > 0 {
+                let lines = results[0].chunks_exact_mut(line);
+                for (line, from) in lines.zip(operand.chunks_exact(run)) {
+                    line[at..at + run].copy_from_slice(from);
+                }
+            }
+            at += run;
+        }
+        Ok(())
+    }
+
+    fn cost(&self) -> Cost {
+        Cost::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::case::Case;
+    use super::*;
+    use crate::tensor::DType;
+
+    fn case(axis: i64) -> Case {
+        Case::new("stablehlo.concatenate").integer("dimension", axis)
+    }
+
+    #[test]
+    fn operands_follow_each_other_along_either_axis() {
+        let rows = case(0).value(DType::S16, &[2, 2], &[1_i16, 2, 3, 4]);
+        let rows = rows.operand(DType::S16, &[0, 2]).value(DType::S16, &[1, 2], &[5_i16, 6]);
+        assert_eq!(rows.eval::<i16>(&OP), [1, 2, 3, 4, 5, 6]);
+        let columns = case(1).value(DType::S16, &[2, 2], &[1_i16, 2, 3, 4]);
+        let columns = columns.value(DType::S16, &[2, 1], &[5_i16, 6]);
+        assert_eq!(columns.shapes(&OP), "s16[2,3]");
+        assert_eq!(columns.eval::<i16>(&OP), [1, 2, 5, 3, 4, 6]);
+    }
+
+    #[test]
+    fn every_broken_constraint_is_named() {
+        let two = |dtype, dims: &[usize], axis| {
+            case(axis).operand(DType::U8, &[2, 2]).operand(dtype, dims).shapes(&OP)
+        };
+        assert!(two(DType::S8, &[2, 2], 0).contains("violates C1"));
+        assert!(two(DType::U8, &[2, 3], 0).contains("violates C2"));
+        assert!(two(DType::U8, &[2], 0).contains("violates C2"));
+        assert!(case(0).shapes(&OP).contains("violates C3"));
+        assert!(two(DType::U8, &[2, 2], 2).contains("violates C4"));
+    }
+}

@@ -1,0 +1,141 @@
+//! A compiled program: what can be asked about it, and what it runs.
+use crate::machine::MemoryKind;
+use crate::tensor::ArraySpec;
+use crate::units::Bytes;
+use std::sync::Arc;
+use tpu_stablehlo::Module;
+
+/// What the bytes of a program are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// MLIR bytecode or text.
+    Mlir,
+    /// A serialized `HloModuleProto`.
+    Hlo,
+    /// A serialized `HloModuleProtoWithConfig`.
+    HloWithConfig,
+}
+
+/// How a program is to be compiled, besides what it says itself.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct CompileOptions {
+    /// Copies of the program that run on different data.
+    pub replicas: usize,
+    /// Devices that share the work of one copy.
+    pub partitions: usize,
+    /// Device ids, replica major; empty for the first devices.
+    pub devices: Vec<i64>,
+    /// Whether all arguments are fields of one tuple parameter (HLO programs only).
+    pub tupled_arguments: bool,
+    /// Whether the compiler may choose each result's sharding.
+    pub propagate_to_results: Vec<bool>,
+}
+
+/// Whether the caller gives a parameter's memory up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Donation {
+    /// No.
+    #[default]
+    Kept,
+    /// The result with this number takes it over (`tf.aliasing_output`).
+    To(usize),
+    /// Yes, for whatever result fits (`jax.buffer_donor`); nobody took it.
+    Free,
+}
+
+/// A parameter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parameter {
+    /// Type, shape and layout. A token is `pred[0]`.
+    pub spec: Arc<ArraySpec>,
+    /// Where it must be.
+    pub kind: MemoryKind,
+    /// Its sharding as the program states it (`mhlo.sharding` text), if it does.
+    pub sharding: Option<Arc<str>>,
+    /// Whether it is donated.
+    pub donation: Donation,
+    /// Whether the layout was chosen by the compiler (`mhlo.layout_mode = "auto"`).
+    pub auto_layout: bool,
+    /// Whether it is a token.
+    pub token: bool,
+}
+
+/// A result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResultInfo {
+    /// Type, shape and layout. A token is `pred[0]`.
+    pub spec: Arc<ArraySpec>,
+    /// Where it will be.
+    pub kind: MemoryKind,
+    /// Its sharding as the program states it, if it does.
+    pub sharding: Option<Arc<str>>,
+    /// The parameter whose memory it takes over.
+    pub alias: Option<usize>,
+    /// Whether the layout was chosen by the compiler.
+    pub auto_layout: bool,
+    /// Whether it is a token.
+    pub token: bool,
+}
+
+/// Sizes of a program's memory, padded to the device's tiles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MemoryAnalysis {
+    /// Instructions: the plan's own size.
+    pub code: Bytes,
+    /// Parameters in HBM.
+    pub arguments: Bytes,
+    /// Results in HBM.
+    pub outputs: Bytes,
+    /// Results that live in donated parameters.
+    pub alias: Bytes,
+    /// Temporaries, constants included.
+    pub temporaries: Bytes,
+    /// The most that is in use at once, arguments and results included.
+    pub peak: Bytes,
+    /// Parameters in host memory.
+    pub host_arguments: Bytes,
+    /// Results in host memory.
+    pub host_outputs: Bytes,
+    /// Results in donated host parameters.
+    pub host_alias: Bytes,
+    /// Temporaries in host memory.
+    pub host_temporaries: Bytes,
+}
+
+/// Work of one run.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct CostAnalysis {
+    /// Arithmetic operations.
+    pub flops: f64,
+    /// Transcendental functions.
+    pub transcendentals: f64,
+    /// Bytes that the operations read and write.
+    pub bytes_accessed: f64,
+    /// Seconds at the chip's peak rates.
+    pub optimal_seconds: f64,
+}
+
+/// A program that is ready to run on one device.
+#[derive(Debug)]
+pub struct Executable {
+    /// The module's name.
+    pub name: Arc<str>,
+    /// The program as it was read.
+    pub module: Arc<Module>,
+    /// The bytes it was read from, and what they are.
+    pub source: (Format, Arc<[u8]>),
+    /// The options it was compiled with.
+    pub options: CompileOptions,
+    /// Indices of the devices it runs on, in the order of the assignment.
+    pub devices: Vec<usize>,
+    /// Parameters.
+    pub parameters: Vec<Parameter>,
+    /// Results.
+    pub results: Vec<ResultInfo>,
+    /// Sizes.
+    pub memory: MemoryAnalysis,
+    /// Work.
+    pub cost: CostAnalysis,
+    /// A hash of the program, the options and this version of the emulator, as hex digits.
+    pub fingerprint: Arc<str>,
+}

@@ -1,0 +1,189 @@
+//! From a module to a graph: calls inlined, shapes inferred and checked against the declared
+//! ones, every operation lowered. All reasons why a program cannot be compiled are collected.
+mod body;
+mod control;
+mod emit;
+mod scope;
+mod types;
+
+pub(crate) use body::BodyMaker;
+
+use super::graph::{Block, Graph};
+use crate::error::{Code, Error, Result};
+use crate::ops::Numerics;
+use scope::{Binding, Scope};
+use tpu_stablehlo::Module;
+use tpu_stablehlo::ir::{Function, LocationId, Operation, Region, Value};
+
+/// Calls inside of calls that are followed.
+const DEPTH: usize = 256;
+/// Nodes that a program may have once its calls are inlined.
+const NODES: usize = 4 << 20;
+/// Reasons that are collected before the rest is left unread.
+const REASONS: usize = 100;
+
+/// A loaded program: the graph, and the entry it came from.
+#[derive(Debug)]
+pub(crate) struct Loaded<'m> {
+    pub(crate) graph: Graph,
+    pub(crate) entry: &'m Function,
+}
+
+/// Reads a module into a graph.
+///
+/// # Errors
+/// `Program` with every reason and its source line.
+pub(crate) fn load<'m>(
+    module: &'m Module,
+    numerics: Numerics,
+    make_body: BodyMaker,
+) -> Result<Loaded<'m>> {
+    let entry = module.entry().ok_or_else(|| Error::bad("the module has no function main"))?;
+    let mut loader = Loader {
+        module,
+        numerics,
+        make_body,
+        graph: Graph::default(),
+        reasons: Vec::new(),
+        code: None,
+        calls: Vec::new(),
+        nodes: 0,
+    };
+    let mut main = Block::default();
+    if let Err(error) = loader.entry(entry, &mut main) {
+        loader.reason(entry.location, None, &error);
+    }
+    loader.graph.main = main;
+    match loader.code {
+        None => Ok(Loaded { graph: loader.graph, entry }),
+        Some(code) => Err(Error::Program { code, reasons: loader.reasons }),
+    }
+}
+
+struct Loader<'m> {
+    module: &'m Module,
+    numerics: Numerics,
+    make_body: BodyMaker,
+    graph: Graph,
+    reasons: Vec<String>,
+    code: Option<Code>,
+    /// Functions that are being inlined.
+    calls: Vec<&'m str>,
+    nodes: usize,
+}
+
+impl<'m> Loader<'m> {
+    fn entry(&mut self, entry: &'m Function, main: &mut Block) -> Result<()> {
+        let block = one_block(&entry.body, &entry.name)?;
+        let mut scope = Scope::new(entry);
+        for &argument in &block.arguments {
+            let binding = self.parameter(scope.type_of(argument)?, main)?;
+            scope.bind(argument, binding)?;
+        }
+        let results = self.block(&mut scope, block, main)?;
+        for result in &results {
+            result.leaves(&mut main.results);
+        }
+        Ok(())
+    }
+
+    /// A new value for a parameter of a block.
+    fn parameter(&mut self, of: &tpu_stablehlo::ir::Type, block: &mut Block) -> Result<Binding> {
+        let mut binding = types::placeholder(of, &mut self.graph)?;
+        binding.each(&mut |value, _| block.parameters.push(value));
+        Ok(binding)
+    }
+
+    /// The operations of a block, up to its terminator; gives the terminator's operands.
+    fn block(
+        &mut self,
+        scope: &mut Scope<'m>,
+        source: &'m tpu_stablehlo::ir::Block,
+        into: &mut Block,
+    ) -> Result<Vec<Binding>> {
+        let Some((last, operations)) = source.operations.split_last() else {
+            return Err(Error::bad("a block without a terminator"));
+        };
+        for operation in operations {
+            if self.reasons.len() >= REASONS {
+                break;
+            }
+            if let Err(error) = self.operation(scope, operation, into) {
+                self.reason(operation.location, Some(operation), &error);
+                self.stand_in(scope, operation)?;
+            }
+        }
+        if !matches!(&*last.name, "func.return" | "stablehlo.return" | "mhlo.return" | "sdy.return")
+        {
+            return Err(Error::bad(format!("a block ends with {}", last.name)));
+        }
+        last.operands.iter().map(|&value| scope.binding(value).cloned()).collect()
+    }
+
+    /// Binds the results of an operation that failed, so that the rest can be checked too.
+    fn stand_in(&mut self, scope: &mut Scope<'m>, operation: &'m Operation) -> Result<()> {
+        for &result in &operation.results {
+            let binding = types::placeholder(scope.type_of(result)?, &mut self.graph)?;
+            scope.bind(result, binding)?;
+        }
+        Ok(())
+    }
+
+    /// Inlines a function.
+    fn call(
+        &mut self,
+        name: &str,
+        arguments: Vec<Binding>,
+        into: &mut Block,
+    ) -> Result<Vec<Binding>> {
+        let callee = self.module.function(name);
+        let callee =
+            callee.ok_or_else(|| Error::bad(format!("a call of @{name}, which is not there")))?;
+        if self.calls.len() >= DEPTH || self.calls.contains(&&*callee.name) {
+            return Err(Error::Unimplemented(format!(
+                "@{name} calls itself, or calls nest too deep"
+            )));
+        }
+        let block = one_block(&callee.body, name)?;
+        if block.arguments.len() != arguments.len() {
+            let (given, takes) = (arguments.len(), block.arguments.len());
+            return Err(Error::bad(format!("{given} arguments for @{name}, which takes {takes}")));
+        }
+        self.calls.push(&callee.name);
+        let mut scope = Scope::new(callee);
+        for (&parameter, argument) in block.arguments.iter().zip(arguments) {
+            argument.check(scope.type_of(parameter)?)?;
+            scope.bind(parameter, argument)?;
+        }
+        let results = self.block(&mut scope, block, into);
+        self.calls.pop();
+        results
+    }
+
+    /// Notes why the program cannot be compiled.
+    fn reason(&mut self, location: LocationId, operation: Option<&Operation>, error: &Error) {
+        let line = self.module.locations.line(location);
+        let place = match (line, operation) {
+            (Some(line), _) => format!("{line}: "),
+            (None, Some(operation)) if !error.to_string().contains(&*operation.name) => {
+                format!("{}: ", operation.name)
+            }
+            (None, _) => String::new(),
+        };
+        self.code.get_or_insert(error.code());
+        self.reasons.push(format!("{place}{error}"));
+    }
+}
+
+/// The block of a region that has one.
+fn one_block<'m>(region: &'m Region, of: &str) -> Result<&'m tpu_stablehlo::ir::Block> {
+    match &region.blocks[..] {
+        [block] => Ok(block),
+        [] => Err(Error::bad(format!("{of} has no body"))),
+        blocks => Err(Error::Unimplemented(format!("{of} has {} blocks", blocks.len()))),
+    }
+}
+
+fn operands<'a>(scope: &'a Scope<'_>, values: &[Value]) -> Result<Vec<&'a Binding>> {
+    values.iter().map(|&value| scope.binding(value)).collect()
+}

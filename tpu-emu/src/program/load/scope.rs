@@ -1,0 +1,153 @@
+//! What the values of a function stand for while it is read.
+use super::super::graph::ValueId;
+use super::types::declared;
+use crate::error::{Error, Result};
+use crate::tensor::Shape;
+use tpu_stablehlo::ir::{Function, Type, Value};
+
+/// What a value of the module stands for.
+#[derive(Debug, Clone)]
+pub(super) enum Binding {
+    /// An array. The shape here is the one that counts: a reshape names the same bytes anew.
+    Array(ValueId, Shape),
+    /// Several.
+    Tuple(Vec<Binding>),
+}
+
+impl Binding {
+    /// The array.
+    pub(super) fn array(&self) -> Result<(ValueId, &Shape)> {
+        match self {
+            Self::Array(value, shape) => Ok((*value, shape)),
+            Self::Tuple(_) => Err(Error::bad("a tuple where an array is needed")),
+        }
+    }
+
+    /// Appends the arrays, tuples opened.
+    pub(super) fn leaves(&self, into: &mut Vec<ValueId>) {
+        match self {
+            Self::Array(value, _) => into.push(*value),
+            Self::Tuple(items) => items.iter().for_each(|item| item.leaves(into)),
+        }
+    }
+
+    /// Visits the arrays; they may be given another value.
+    pub(super) fn each(&mut self, visit: &mut dyn FnMut(ValueId, &Shape)) {
+        match self {
+            Self::Array(value, shape) => visit(*value, shape),
+            Self::Tuple(items) => items.iter_mut().for_each(|item| item.each(visit)),
+        }
+    }
+
+    /// Appends the arrays and their shapes, tuples opened.
+    pub(super) fn arrays(&self, values: &mut Vec<ValueId>, shapes: &mut Vec<Shape>) {
+        match self {
+            Self::Array(value, shape) => {
+                values.push(*value);
+                shapes.push(shape.clone());
+            }
+            Self::Tuple(items) => items.iter().for_each(|item| item.arrays(values, shapes)),
+        }
+    }
+
+    /// The same structure over other values, in order.
+    pub(super) fn rebuilt(&self, values: &mut impl Iterator<Item = ValueId>) -> Option<Self> {
+        Some(match self {
+            Self::Array(_, shape) => Self::Array(values.next()?, shape.clone()),
+            Self::Tuple(items) => {
+                Self::Tuple(items.iter().map(|item| item.rebuilt(values)).collect::<Option<_>>()?)
+            }
+        })
+    }
+
+    /// Whether it fits a declared type.
+    pub(super) fn check(&self, of: &Type) -> Result<()> {
+        match (self, of) {
+            (Self::Tuple(items), Type::Tuple(types)) if items.len() == types.len() => {
+                items.iter().zip(types).try_for_each(|(item, of)| item.check(of))
+            }
+            (Self::Array(_, shape), of) => {
+                let wanted = declared(of)?;
+                let dims = wanted.dims.len() == shape.rank()
+                    && wanted
+                        .dims
+                        .iter()
+                        .zip(&shape.dims)
+                        .all(|(wanted, had)| wanted.is_none_or(|wanted| wanted == *had));
+                if dims && wanted.dtype == shape.dtype {
+                    return Ok(());
+                }
+                Err(Error::bad(format!("{shape} where {} is declared", text(of))))
+            }
+            (Self::Tuple(_), of) => {
+                Err(Error::bad(format!("a tuple where {} is declared", text(of))))
+            }
+        }
+    }
+}
+
+/// A type for people.
+pub(super) fn text(of: &Type) -> String {
+    match declared(of) {
+        Ok(declared) => {
+            let dims: Vec<String> = declared
+                .dims
+                .iter()
+                .map(|dim| dim.map_or_else(|| "?".to_owned(), |dim| dim.to_string()))
+                .collect();
+            format!("{}[{}]", declared.dtype.name(), dims.join(","))
+        }
+        Err(_) => format!("{of:?}"),
+    }
+}
+
+/// The values of one function while it is inlined.
+#[derive(Debug)]
+pub(super) struct Scope<'m> {
+    function: &'m Function,
+    bindings: Vec<Option<Binding>>,
+}
+
+impl<'m> Scope<'m> {
+    pub(super) fn new(function: &'m Function) -> Self {
+        Self { function, bindings: vec![None; function.values.len()] }
+    }
+
+    /// The same function with nothing bound.
+    pub(super) fn emptied(&self) -> Self {
+        Self::new(self.function)
+    }
+
+    /// Binds what `translate` makes of the bindings of another scope of the same function.
+    pub(super) fn adopt(
+        &mut self,
+        other: &Self,
+        translate: &mut dyn FnMut(&Binding) -> Option<Binding>,
+    ) {
+        for (slot, binding) in self.bindings.iter_mut().zip(&other.bindings) {
+            *slot = binding.as_ref().and_then(&mut *translate);
+        }
+    }
+
+    /// The declared type of a value.
+    pub(super) fn type_of(&self, value: Value) -> Result<&'m Type> {
+        self.function.values.get(value.0 as usize).ok_or_else(|| unknown(value))
+    }
+
+    /// What a value stands for.
+    pub(super) fn binding(&self, value: Value) -> Result<&Binding> {
+        let binding = self.bindings.get(value.0 as usize).and_then(Option::as_ref);
+        binding.ok_or_else(|| unknown(value))
+    }
+
+    /// Says what a value stands for.
+    pub(super) fn bind(&mut self, value: Value, binding: Binding) -> Result<()> {
+        let slot = self.bindings.get_mut(value.0 as usize).ok_or_else(|| unknown(value))?;
+        *slot = Some(binding);
+        Ok(())
+    }
+}
+
+fn unknown(value: Value) -> Error {
+    Error::bad(format!("value {} is used before it is defined", value.0))
+}

@@ -1,0 +1,394 @@
+//! The module, its functions, and the code in them.
+use super::operation::{Header, skip_uses};
+use super::table::brief;
+use super::{Cursor, REGION_DEPTH, Reader, VERSION_ELIDED, VERSION_SECTIONS, VERSION_USES};
+use crate::ReadError;
+use crate::ir::{
+    Attribute, Attributes, Block, Function, Module, Name, Operation, Region, Type, Value,
+};
+use std::sync::Arc;
+
+/// The values of a function while it is read.
+#[derive(Debug, Default)]
+struct Values {
+    types: Vec<Type>,
+    /// For each isolated region around, what the numbers in it stand for.
+    scopes: Vec<Vec<Option<Value>>>,
+}
+
+impl Values {
+    /// A new value.
+    fn add(&mut self, at: usize, of: Type) -> Result<Value, ReadError> {
+        let number = u32::try_from(self.types.len())
+            .map_err(|_| ReadError::at(at, "too many values in a function"))?;
+        self.types.push(of);
+        Ok(Value(number))
+    }
+
+    fn scope(&mut self, at: usize) -> Result<&mut Vec<Option<Value>>, ReadError> {
+        self.scopes.last_mut().ok_or_else(|| ReadError::at(at, "a value outside of a function"))
+    }
+
+    /// What a number stands for.
+    fn get(&mut self, at: usize, number: usize) -> Result<Value, ReadError> {
+        let scope = self.scope(at)?;
+        match scope.get(number) {
+            Some(Some(value)) => Ok(*value),
+            Some(None) => Err(ReadError::at(at, format!("value {number} is used before it is"))),
+            None => Err(ReadError::at(at, format!("value {number} of {}", scope.len()))),
+        }
+    }
+}
+
+/// The numbers that a region gives to its values.
+struct Numbers {
+    next: usize,
+    end: usize,
+}
+
+impl<'a> Reader<'a> {
+    /// Reads the section of the code.
+    pub(crate) fn module(mut self, mut code: Cursor<'a>) -> Result<Module, ReadError> {
+        let mut module = Module::default();
+        let (operations, has_arguments) = code.flagged()?;
+        if has_arguments {
+            return Err(code.error("a module with arguments"));
+        }
+        for _ in 0..operations {
+            self.module_operation(&mut code, &mut module, 0)?;
+        }
+        code.finish("the code")?;
+        module.locations = self.locations;
+        Ok(module)
+    }
+
+    /// Reads what stands in a module: functions, meshes and modules without a name.
+    fn module_operation(
+        &mut self,
+        code: &mut Cursor<'a>,
+        module: &mut Module,
+        depth: usize,
+    ) -> Result<(), ReadError> {
+        let header = self.header(code)?;
+        if !header.operands.is_empty() || !header.results.is_empty() {
+            let what = format!("{} in a module has operands or results", header.name);
+            return Err(ReadError::at(header.at, what));
+        }
+        match &*header.name {
+            "builtin.module" => self.inner_module(code, header, module, depth),
+            "func.func" | "stablehlo.func" => {
+                let function = self.function(code, header)?;
+                module.functions.push(function);
+                Ok(())
+            }
+            "sdy.mesh" if header.regions == 0 => {
+                let name = header.attributes.text("sym_name").map(Arc::from);
+                let mesh = header.attributes.get("mesh");
+                let (Some(name), Some(Attribute::Mesh(mesh))) = (name, mesh) else {
+                    return Err(ReadError::at(header.at, "sdy.mesh without a name or a mesh"));
+                };
+                module.meshes.push((name, mesh.clone()));
+                Ok(())
+            }
+            other => Err(ReadError::at(header.at, format!("operation {other} in a module"))),
+        }
+    }
+
+    fn inner_module(
+        &mut self,
+        code: &mut Cursor<'a>,
+        mut header: Header,
+        module: &mut Module,
+        depth: usize,
+    ) -> Result<(), ReadError> {
+        let name = take(&mut header.attributes, "sym_name");
+        take(&mut header.attributes, "sym_visibility");
+        if depth == 0 && module.name.is_none() && module.functions.is_empty() {
+            module.name = name.as_ref().and_then(Attribute::as_str).map(Arc::from);
+            module.attributes = header.attributes;
+        } else if let Some(name) = name {
+            return Err(ReadError::at(
+                header.at,
+                format!("the module {} inside of another", brief(&name)),
+            ));
+        }
+        if depth >= REGION_DEPTH {
+            return Err(ReadError::at(header.at, format!("modules nested {depth} deep")));
+        }
+        let mut inner = self.regions_of(code, header.at, header.isolated)?;
+        let code = inner.as_mut().unwrap_or(code);
+        for _ in 0..header.regions {
+            let blocks = code.count()?;
+            if blocks > 0 {
+                code.count()?;
+            }
+            for _ in 0..blocks {
+                let (operations, has_arguments) = code.flagged()?;
+                if has_arguments {
+                    return Err(code.error("a module with arguments"));
+                }
+                for _ in 0..operations {
+                    self.module_operation(code, module, depth + 1)?;
+                }
+            }
+        }
+        match inner {
+            Some(inner) => inner.finish("a module"),
+            None => Ok(()),
+        }
+    }
+
+    /// The section of isolated regions, if they have one.
+    fn regions_of(
+        &mut self,
+        code: &mut Cursor<'a>,
+        at: usize,
+        isolated: bool,
+    ) -> Result<Option<Cursor<'a>>, ReadError> {
+        if !isolated || self.version < VERSION_SECTIONS {
+            return Ok(None);
+        }
+        match code.section()? {
+            (super::KIND_IR, content) => Ok(Some(content)),
+            (kind, _) => Err(ReadError::at(at, format!("section {kind} where code was expected"))),
+        }
+    }
+
+    fn function(
+        &mut self,
+        code: &mut Cursor<'a>,
+        mut header: Header,
+    ) -> Result<Function, ReadError> {
+        let at = header.at;
+        let attributes = &mut header.attributes;
+        let name = take(attributes, "sym_name");
+        let name = name.as_ref().and_then(Attribute::as_str).map(Arc::from);
+        let name: Arc<str> = name.ok_or_else(|| ReadError::at(at, "a function without a name"))?;
+        let Some(Attribute::Type(Type::Function(arguments, results))) =
+            take(attributes, "function_type")
+        else {
+            return Err(ReadError::at(at, format!("function {name} without a type")));
+        };
+        let visibility = take(attributes, "sym_visibility");
+        let visibility = visibility.as_ref().and_then(Attribute::as_str).unwrap_or("");
+        let public = matches!(visibility, "" | "public");
+        let argument_attributes = each(attributes, "arg_attrs", at, arguments.len())?;
+        let result_attributes = each(attributes, "res_attrs", at, results.len())?;
+        let mut values = Values::default();
+        let regions = self.regions(code, &header, &mut values, 0, true)?;
+        let [body] = <[Region; 1]>::try_from(regions).map_err(|regions| {
+            ReadError::at(at, format!("function {name} with {} regions", regions.len()))
+        })?;
+        if let Some(block) = body.blocks.first() {
+            let types = block.arguments.iter().map(|value| &values.types[value.0 as usize]);
+            if !types.eq(&arguments) {
+                return Err(ReadError::at(
+                    at,
+                    format!("function {name}: its arguments and its type disagree"),
+                ));
+            }
+        } else {
+            // A declaration has no block: the first values are its arguments.
+            for of in arguments {
+                values.add(at, of)?;
+            }
+        }
+        Ok(Function {
+            name,
+            public,
+            attributes: header.attributes,
+            arguments: argument_attributes,
+            results: results.into_iter().zip(result_attributes).collect(),
+            values: values.types,
+            body,
+            location: header.location,
+        })
+    }
+
+    /// All regions of an operation. `of_function` tells that they are a function's.
+    fn regions(
+        &mut self,
+        code: &mut Cursor<'a>,
+        header: &Header,
+        values: &mut Values,
+        depth: usize,
+        of_function: bool,
+    ) -> Result<Vec<Region>, ReadError> {
+        if header.regions == 0 {
+            return Ok(Vec::new());
+        }
+        if depth >= REGION_DEPTH {
+            let what = format!("{}: regions nested {depth} deep", header.name);
+            return Err(ReadError::at(header.at, what));
+        }
+        let mut inner = self.regions_of(code, header.at, header.isolated)?;
+        let code = inner.as_mut().unwrap_or(code);
+        if header.isolated || of_function {
+            values.scopes.push(Vec::new());
+        }
+        let mut regions = Vec::new();
+        for _ in 0..header.regions {
+            regions.push(self.region(code, values, depth, of_function)?);
+        }
+        if header.isolated || of_function {
+            values.scopes.pop();
+        }
+        if let Some(inner) = inner {
+            inner.finish("the regions of an operation")?;
+        }
+        Ok(regions)
+    }
+
+    fn region(
+        &mut self,
+        code: &mut Cursor<'a>,
+        values: &mut Values,
+        depth: usize,
+        of_function: bool,
+    ) -> Result<Region, ReadError> {
+        let at = code.at();
+        let blocks = code.count()?;
+        let mut region = Region::default();
+        if blocks == 0 {
+            return Ok(region);
+        }
+        let count = code.count()?;
+        self.pay(at, count.saturating_mul(size_of::<Option<Value>>()))?;
+        let scope = values.scope(at)?;
+        let start = scope.len();
+        scope.resize(start + count, None);
+        let mut numbers = Numbers { next: start, end: start + count };
+        for _ in 0..blocks {
+            let (operations, has_arguments) = code.flagged()?;
+            let mut block = Block::default();
+            if has_arguments {
+                for _ in 0..code.count()? {
+                    let of = self.argument_type(code)?;
+                    let value = values.add(at, of)?;
+                    define(code.at(), values, &mut numbers, value)?;
+                    block.arguments.push(value);
+                }
+                if self.version >= VERSION_USES && code.byte()? != 0 {
+                    skip_uses(code, block.arguments.len())?;
+                }
+            }
+            for _ in 0..operations {
+                let operation = self.operation(code, values, &mut numbers, depth, of_function)?;
+                block.operations.extend(operation);
+            }
+            region.blocks.push(block);
+        }
+        values.scope(at)?.truncate(start);
+        Ok(region)
+    }
+
+    /// The type of a block's argument; its location is skipped.
+    fn argument_type(&mut self, code: &mut Cursor<'_>) -> Result<Type, ReadError> {
+        let at = code.at();
+        let (index, has_location) =
+            if self.version >= VERSION_ELIDED { code.flagged()? } else { (code.index()?, true) };
+        if has_location {
+            code.index()?;
+        }
+        self.type_at(at, index)
+    }
+
+    /// Reads an operation of a function; none for a cast between dialects.
+    fn operation(
+        &mut self,
+        code: &mut Cursor<'a>,
+        values: &mut Values,
+        numbers: &mut Numbers,
+        depth: usize,
+        of_function: bool,
+    ) -> Result<Option<Operation>, ReadError> {
+        let mut header = self.header(code)?;
+        let at = header.at;
+        let mut operands = Vec::with_capacity(header.operands.len());
+        for &number in &header.operands {
+            operands.push(values.get(at, number)?);
+        }
+        if header.name == "builtin.unrealized_conversion_cast" {
+            let same = operands.iter().map(|value| &values.types[value.0 as usize]);
+            if header.regions > 0 || !same.eq(&header.results) {
+                let what = format!("{} changes types to {}", header.name, brief(&header.results));
+                return Err(ReadError::at(at, what));
+            }
+            for value in operands {
+                define(at, values, numbers, value)?;
+            }
+            return Ok(None);
+        }
+        let regions = self.regions(code, &header, values, depth + 1, false)?;
+        let mut results = Vec::with_capacity(header.results.len());
+        for of in std::mem::take(&mut header.results) {
+            let value = values.add(at, of)?;
+            define(at, values, numbers, value)?;
+            results.push(value);
+        }
+        let name = match &*header.name {
+            "stablehlo.call" => Name::Borrowed("func.call"),
+            "stablehlo.return" if of_function => Name::Borrowed("func.return"),
+            "stablehlo.func" | "func.func" | "builtin.module" => {
+                return Err(ReadError::at(at, format!("{} inside of a function", header.name)));
+            }
+            _ => header.name,
+        };
+        Ok(Some(Operation {
+            name,
+            operands,
+            results,
+            attributes: header.attributes,
+            regions,
+            location: header.location,
+        }))
+    }
+}
+
+/// Gives the next number of a region to a value.
+fn define(
+    at: usize,
+    values: &mut Values,
+    numbers: &mut Numbers,
+    value: Value,
+) -> Result<(), ReadError> {
+    let Numbers { next, end } = *numbers;
+    match values.scope(at)?.get_mut(next) {
+        Some(slot) if next < end => *slot = Some(value),
+        _ => return Err(ReadError::at(at, format!("more values than the {end} of the region"))),
+    }
+    numbers.next += 1;
+    Ok(())
+}
+
+fn take(attributes: &mut Attributes, name: &str) -> Option<Attribute> {
+    let index = attributes.0.iter().position(|(key, _)| key == name)?;
+    Some(attributes.0.remove(index).1)
+}
+
+/// A dictionary for each argument or result.
+fn each(
+    attributes: &mut Attributes,
+    name: &str,
+    at: usize,
+    count: usize,
+) -> Result<Vec<Attributes>, ReadError> {
+    let items = match take(attributes, name) {
+        None => return Ok(vec![Attributes::default(); count]),
+        Some(Attribute::Array(items)) if items.is_empty() => {
+            return Ok(vec![Attributes::default(); count]);
+        }
+        Some(Attribute::Array(items)) if items.len() == count => items,
+        other => {
+            return Err(ReadError::at(
+                at,
+                format!("{name} for {count} values are {}", brief(&other)),
+            ));
+        }
+    };
+    let dictionary = |item| match item {
+        Attribute::Dictionary(named) => Ok(named),
+        other => Err(ReadError::at(at, format!("{name} has {}", brief(&other)))),
+    };
+    items.into_iter().map(dictionary).collect()
+}
