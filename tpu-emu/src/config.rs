@@ -28,7 +28,8 @@ pub struct Config {
 }
 
 impl Config {
-    /// The common eight-chip host without stacks, trace or a running clock: for tests.
+    /// The common eight-chip host without stacks, trace or a running clock: for tests, and for
+    /// machines that only compile.
     pub fn plain() -> Self {
         Self {
             topology: Topology::common_host(),

@@ -155,8 +155,14 @@ impl Convolution {
         };
         let (input, kernel) = (read(0, input)?, read(1, kernel)?);
         // An operand without elements has no bytes either, and nothing is read from it.
-        let input: &[W] = input.map_or_else(|| cast_slice(operands[0]), |numbers| numbers);
-        let kernel: &[W] = kernel.map_or_else(|| cast_slice(operands[1]), |numbers| numbers);
+        let input: &[W] = match input {
+            Some(numbers) => numbers,
+            None => cast_slice(operands[0]),
+        };
+        let kernel: &[W] = match kernel {
+            Some(numbers) => numbers,
+            None => cast_slice(operands[1]),
+        };
         let packed = take::<W>(&mut scratch, packed)?;
         let tile = take::<W>(&mut scratch, tile)?;
         let sums = take::<W>(&mut scratch, sums)?;
@@ -216,7 +222,7 @@ impl Convolution {
         let axes = kernel_rows(&self.geometry);
         for part in 0..parts {
             let from = &kernel[part * self.geometry.elements[1]..];
-            let mut rows = packed[part * size..(part + 1) * size].chunks_exact_mut(columns);
+            let rows = packed[part * size..(part + 1) * size].chunks_exact_mut(columns);
             let mut index = vec![0; axes.len()];
             let mirrored = |index: &[usize]| -> usize {
                 let each = index.iter().zip(&axes).enumerate();
@@ -227,8 +233,7 @@ impl Convolution {
                 })
                 .sum()
             };
-            loop {
-                let Some(row) = rows.next() else { break };
+            for row in rows {
                 let start = mirrored(&index);
                 let values = from[start..].iter().step_by(column.max(1));
                 row.iter_mut().zip(values).for_each(|(to, from)| *to = *from);

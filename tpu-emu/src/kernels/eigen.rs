@@ -49,7 +49,7 @@ pub fn eigen<T: Scalar>(n: usize, a: &mut [T], room: &mut [T], reals: &mut [T::R
         return;
     }
     sort(n, values, a);
-    values.iter_mut().for_each(|value| *value = *value * largest);
+    values.iter_mut().for_each(|value| *value *= largest);
 }
 
 /// Reduces `a` to tridiagonal form with a real subdiagonal. The reflector of step `k` is stored
@@ -143,7 +143,7 @@ fn diagonal<T: Scalar>(n: usize, d: &mut [T::Real], e: &mut [T::Real], vectors: 
                 let r = f.hypot(bulge);
                 e[at + 1] = r;
                 if r == zero {
-                    d[at + 1] = d[at + 1] - moved;
+                    d[at + 1] -= moved;
                     e[high] = zero;
                     split = true;
                     break;
@@ -162,7 +162,7 @@ fn diagonal<T: Scalar>(n: usize, d: &mut [T::Real], e: &mut [T::Real], vectors: 
                 }
             }
             if !split {
-                d[low] = d[low] - moved;
+                d[low] -= moved;
                 e[low] = bulge;
                 e[high] = zero;
             }

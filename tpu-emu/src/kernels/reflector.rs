@@ -1,6 +1,5 @@
 //! Householder reflectors `I - tau·v·vᴴ` in LAPACK's convention: `v` begins with a one that is not
 //! stored, and `(I - tau·v·vᴴ)ᴴ` maps the vector to a real multiple of the first axis.
-use super::convert::Widen;
 use super::scalar::Scalar;
 use super::work::Work;
 use num_traits::Float;

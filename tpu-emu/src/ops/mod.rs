@@ -4,14 +4,26 @@ mod access;
 mod body;
 #[cfg(test)]
 mod case;
+mod collective;
 mod contraction;
 mod convolve;
 pub mod custom;
+mod edges;
+mod elementwise;
+mod extents;
 mod factor;
+mod gather_dimensions;
 mod precision;
+mod reducer;
+mod sharding;
 mod site;
 #[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod testing_bodies;
+#[cfg(test)]
 mod testing_kernels;
+mod windowed;
 
 pub use body::{Body, combiner};
 pub use site::{Declared, Site};
@@ -132,29 +144,100 @@ macro_rules! ops {
 }
 
 ops! {
+    abs
+    add
+    after_all
+    all_gather
+    all_reduce
+    all_to_all
+    and
+    atan2
+    bitcast_convert
     broadcast
     broadcast_in_dim
+    cbrt
+    ceil
     cholesky
+    clamp
+    collective_broadcast
+    collective_permute
+    compare
+    complex
     concatenate
     constant
+    convert
     convolution
+    cosine
+    count_leading_zeros
+    create_token
+    cross_replica_sum
+    divide
     dot
     dot_general
+    dynamic_broadcast_in_dim
     dynamic_conv
+    dynamic_gather
+    dynamic_iota
+    dynamic_pad
+    dynamic_reshape
     dynamic_slice
     dynamic_update_slice
+    exponential
+    exponential_minus_one
     fft
+    floor
+    gather
+    get_dimension_size
+    imag
     iota
+    is_finite
+    log
+    log_plus_one
+    logistic
+    maximum
+    minimum
+    multiply
+    negate
+    not
     optimization_barrier
+    or
     pad
+    partition_id
+    popcnt
+    power
+    real
+    real_dynamic_slice
+    reduce
+    reduce_scatter
+    reduce_window
+    remainder
+    replica_id
     reshape
     reverse
+    round_nearest_afz
+    round_nearest_even
+    rsqrt
+    scatter
+    select
+    set_dimension_size
+    shift_left
+    shift_right_arithmetic
+    shift_right_logical
+    sign
+    sine
     slice
+    sort
+    sqrt
+    subtract
+    tan
+    tanh
+    torch_index_select
     transpose
     triangular_solve
+    xor
 }
 
-/// The row of an operation, by its name without the dialect.
+/// The row of an operation, by its name: StableHLO's and CHLO's without the dialect.
 pub fn find(mnemonic: &str) -> Option<&'static Entry> {
-    OPS.iter().copied().find(|entry| entry.mnemonic == mnemonic)
+    OPS.iter().copied().chain(sharding::OPS).find(|entry| entry.mnemonic == mnemonic)
 }

@@ -102,6 +102,19 @@ pub struct MemoryAnalysis {
     pub host_temporaries: Bytes,
 }
 
+impl MemoryAnalysis {
+    /// What lives from the start of a run to its end: parameters, results, instructions.
+    pub fn lasting(&self) -> Bytes {
+        let taken = self.arguments.0.saturating_add(self.outputs.0).saturating_add(self.code.0);
+        Bytes(taken.saturating_sub(self.alias.0))
+    }
+
+    /// All that a run takes in HBM.
+    pub fn total(&self) -> Bytes {
+        Bytes(self.lasting().0.saturating_add(self.temporaries.0))
+    }
+}
+
 /// Work of one run.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct CostAnalysis {

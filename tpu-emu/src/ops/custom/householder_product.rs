@@ -99,7 +99,6 @@ impl Kernel for Product {
 mod tests {
     use super::*;
     use crate::kernels::convert::Widen;
-    use crate::kernels::work::Work;
     use crate::ops::Numerics;
     use crate::ops::custom::qr;
     use crate::ops::testing_kernels::{Array, run};

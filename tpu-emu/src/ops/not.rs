@@ -1,0 +1,21 @@
+//! `stablehlo.not`: bits inverted.
+use super::elementwise::{dtype, lane_of, same};
+use super::{Entry, Lowered, Site};
+use crate::error::Result;
+use crate::kernels::map::lane;
+use crate::tensor::element::{for_dtype, Int, Pred};
+
+pub(super) const OP: Entry = Entry { mnemonic: "not", infer: same::<1>, lower };
+
+/// `!operand`, bit by bit.
+///
+/// Shapes: operands and result [d..].
+/// Errors: `Constraint` C1 for operands of different types, `BadArgument` for an element type
+/// that the operation does not take.
+/// Source: StableHLO specification, "not", C1.
+fn lower(site: &Site<'_>) -> Result<Lowered> {
+    let dtype = dtype(site)?;
+    let run = for_dtype!(dtype, T: Int => lane!(|a: T| T::wrap(!a.bits())))
+        .or_else(|| for_dtype!(dtype, T: Pred => lane!(|a: T| Pred(a.0 ^ 1))));
+    lane_of(site, OP.mnemonic, run, false)
+}

@@ -1,0 +1,22 @@
+//! `stablehlo.sqrt`: square roots.
+use super::elementwise::{dtype, lane_of, same};
+use super::{Entry, Lowered, Site};
+use crate::error::Result;
+use crate::kernels::complex;
+use crate::kernels::map::lane;
+use crate::tensor::element::{for_dtype, Float, ComplexNumber};
+
+pub(super) const OP: Entry = Entry { mnemonic: "sqrt", infer: same::<1>, lower };
+
+/// The square root; NaN below 0.
+///
+/// Shapes: operands and result [d..].
+/// Errors: `Constraint` C1 for operands of different types, `BadArgument` for an element type
+/// that the operation does not take.
+/// Source: StableHLO specification, "sqrt", C1.
+fn lower(site: &Site<'_>) -> Result<Lowered> {
+    let dtype = dtype(site)?;
+    let run = for_dtype!(dtype, T: Float => lane!(|a: T| T::narrow(a.widen().sqrt())))
+        .or_else(|| for_dtype!(dtype, T: Complex => lane!(|a: T| T::narrow(complex::sqrt(a.widen())))));
+    lane_of(site, OP.mnemonic, run, true)
+}
