@@ -171,6 +171,12 @@ fn plan(site: &Site<'_>) -> Result<Plan> {
     if sizes.rank() > 1 && sizes.dims[..sizes.rank() - 1] != extents {
         return Err(bad(format!("group sizes {sizes} for axes {extents:?}")));
     }
+    for shape in [lhs, rhs] {
+        let bytes = shape.bytes().checked_mul(groups);
+        if bytes.is_none_or(|bytes| isize::try_from(bytes).is_err()) {
+            return Err(bad(format!("{groups} groups of {shape} are past the address space")));
+        }
+    }
     let later = |axes: &[usize]| axes.iter().map(|axis| axis + 1).collect::<Vec<_>>();
     let spread = |shape: &Shape| Shape::new(shape.dtype, [&[groups], &shape.dims[..]].concat());
     let first = |axes: &[usize]| [&[0], &later(axes)[..]].concat();
