@@ -11,6 +11,7 @@ pub mod custom;
 mod edges;
 mod elementwise;
 mod extents;
+mod factor;
 mod gather_dimensions;
 mod normalization;
 mod precision;
@@ -152,21 +153,22 @@ ops! {
     all_gather
     all_reduce
     all_to_all
-    batch_norm_grad
-    batch_norm_inference
-    batch_norm_training
     and
     asin
     asinh
     atan
     atan2
     atanh
+    batch_norm_grad
+    batch_norm_inference
+    batch_norm_training
     bessel_i1e
     bitcast_convert
     broadcast
     broadcast_in_dim
     cbrt
     ceil
+    cholesky
     clamp
     collective_broadcast
     collective_permute
@@ -263,6 +265,7 @@ ops! {
     top_k
     torch_index_select
     transpose
+    triangular_solve
     xor
     zeta
 }

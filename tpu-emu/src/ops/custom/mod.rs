@@ -2,13 +2,13 @@
 mod assertion;
 mod buffer;
 mod check;
-
+mod eigh;
 mod functions;
-
-
+mod householder_product;
+mod lu_decomposition;
 mod marker;
-
-
+mod qr;
+mod ragged_dot;
 
 use super::Entry;
 
@@ -17,8 +17,10 @@ const TARGETS: &[&[Entry]] = &[
     assertion::TARGETS,
     buffer::TARGETS,
     check::TARGETS,
+    &[eigh::OP, householder_product::OP, lu_decomposition::OP],
     functions::TARGETS,
     marker::TARGETS,
+    &[qr::OP, ragged_dot::OP],
 ];
 
 /// The row of a custom call, by its target.
