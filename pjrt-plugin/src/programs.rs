@@ -73,7 +73,7 @@ impl ExecutableEntry {
         }
     }
 
-    /// The program for other tools, where its own bytes would not do; made by the first call.
+    /// The program as text for other tools, if it can be one; made by the first call.
     pub(crate) fn listing(&self) -> Option<&str> {
         self.listing.get_or_init(|| self.executable.listing()).as_deref()
     }

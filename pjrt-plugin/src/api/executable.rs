@@ -34,7 +34,8 @@ pub(super) fn name(_: &Caller, args: &mut PJRT_Executable_Name_Args) -> Result<(
 
 /// Copies that run on different data.
 pub(super) fn num_replicas(_: &Caller, args: &mut PJRT_Executable_NumReplicas_Args) -> Result<()> {
-    args.num_replicas = executable(args.executable)?.executable.options.replicas;
+    let id = id_of(args.executable, "executable")?;
+    args.num_replicas = EXECUTABLES.with(id, |entry| entry.executable.options.replicas)?;
     Ok(())
 }
 
@@ -43,13 +44,15 @@ pub(super) fn num_partitions(
     _: &Caller,
     args: &mut PJRT_Executable_NumPartitions_Args,
 ) -> Result<()> {
-    args.num_partitions = executable(args.executable)?.executable.options.partitions;
+    let id = id_of(args.executable, "executable")?;
+    args.num_partitions = EXECUTABLES.with(id, |entry| entry.executable.options.partitions)?;
     Ok(())
 }
 
 /// Results on each device.
 pub(super) fn num_outputs(_: &Caller, args: &mut PJRT_Executable_NumOutputs_Args) -> Result<()> {
-    args.num_outputs = executable(args.executable)?.executable.results.len();
+    let id = id_of(args.executable, "executable")?;
+    args.num_outputs = EXECUTABLES.with(id, |entry| entry.executable.results.len())?;
     Ok(())
 }
 
@@ -168,8 +171,8 @@ pub(super) fn compile_options(
     Ok(())
 }
 
-/// The program in a form that clients read: as it came, where that is one. The first call, with
-/// a null `code`, asks for the size; the second brings the room.
+/// The program in a form that clients read. The first call, with a null `code`, asks for the
+/// size; the second brings the room.
 pub(super) fn optimized_program(
     caller: &Caller,
     args: &mut PJRT_Executable_OptimizedProgram_Args,
