@@ -18,6 +18,9 @@ pub fn abs(z: C) -> f64 {
 /// `z / |z|`; zero is its own.
 pub fn sign(z: C) -> C {
     let abs = abs(z);
+    if abs.is_infinite() && z.re.is_finite() && z.im.is_finite() {
+        return sign(z / 4.0);
+    }
     if abs == 0.0 { C::new(0.0, 0.0) } else { C::new(z.re / abs, z.im / abs) }
 }
 
@@ -145,6 +148,9 @@ pub fn rsqrt(z: C) -> C {
     let abs = abs(z);
     if abs == 0.0 {
         return C::new(f64::INFINITY, f64::NAN);
+    }
+    if abs.is_infinite() && z.re.is_finite() && z.im.is_finite() {
+        return rsqrt(z / 4.0) / 2.0;
     }
     // The conjugate of the root of z / |z|, over the root of |z|.
     let root = sqrt(z);
@@ -278,4 +284,9 @@ pub fn atan2(y: C, x: C) -> C {
     let ratio = (x + i_y) / sqrt(x * x + y * y);
     let turned = log(ratio);
     C::new(turned.im, -turned.re)
+}
+
+/// `z²`, with a real part that cancels no earlier than it must.
+pub fn square(z: C) -> C {
+    C::new((z.re - z.im) * (z.re + z.im), 2.0 * (z.re * z.im))
 }

@@ -73,13 +73,14 @@ impl Side {
             let (row, column) = (row.1, column.1);
             return Self { dtype, elements, read, order: None, batch, row, column };
         }
-        let count = |axes: &[Axis]| axes.iter().map(|axis| axis.0).product::<usize>();
+        let count =
+            |axes: &[Axis]| axes.iter().fold(1_usize, |all, axis| all.saturating_mul(axis.0));
         let width = count(&columns);
-        let mut stride = width * count(&rows);
+        let mut stride = width.saturating_mul(count(&rows));
         let mut dense = batch.clone();
         for axis in dense.iter_mut().rev() {
             axis.1 = stride;
-            stride *= axis.0;
+            stride = stride.saturating_mul(axis.0);
         }
         let order = Some([batch, rows, columns].concat());
         Self { dtype, elements, read, order, batch: dense, row: width, column: 1 }
@@ -87,7 +88,7 @@ impl Side {
 
     /// Numbers of scratch memory.
     fn numbers(&self, parts: usize) -> [usize; 2] {
-        let all = parts * self.elements;
+        let all = self.elements.saturating_mul(parts);
         [if self.read { all } else { 0 }, if self.order.is_some() { all } else { 0 }]
     }
 
@@ -160,7 +161,7 @@ impl Contraction {
         Axes { batch, sum, free }: Axes<'_>,
     ) -> Self {
         let count = |shape: &Shape, axes: &[usize]| -> usize {
-            axes.iter().map(|&axis| shape.dims[axis]).product()
+            axes.iter().fold(1_usize, |all, &axis| all.saturating_mul(shape.dims[axis]))
         };
         let extent =
             Extent { m: count(lhs, free[0]), n: count(rhs, free[1]), k: count(lhs, sum[0]) };
@@ -180,8 +181,8 @@ impl Contraction {
     #[expect(clippy::cast_precision_loss, reason = "a count of operations, as a float by contract")]
     pub fn flops(&self) -> f64 {
         let Extent { m, n, k } = self.extent;
-        let batch: usize = self.batch.iter().product();
-        2.0 * batch as f64 * m as f64 * n as f64 * k as f64
+        let batch: f64 = self.batch.iter().map(|&extent| extent as f64).product();
+        2.0 * batch * m as f64 * n as f64 * k as f64
     }
 
     /// Bytes of scratch memory of a run.
@@ -195,7 +196,7 @@ impl Contraction {
 
     /// Elements of the result of one batch index.
     fn sums(&self) -> usize {
-        self.extent.m * self.extent.n
+        self.extent.m.saturating_mul(self.extent.n)
     }
 
     /// Computes the result.

@@ -84,11 +84,12 @@ pub struct Convolution {
 impl Convolution {
     /// Plans it: `dtypes` of input, kernel and result.
     pub fn new(arithmetic: Arithmetic, geometry: Geometry, dtypes: [DType; 3]) -> Self {
-        let kernel: usize = geometry.windows.iter().map(|window| window.kernel.0).product();
-        let output: usize = geometry.windows.iter().map(|window| window.output.0).product();
-        let depth = kernel * geometry.input_features.0;
-        let windows = geometry.batch.0 * output;
-        let width = (depth * arithmetic.parts()).max(geometry.output_features.0).max(1);
+        let all = |first: usize, of: &dyn Fn(&Window) -> usize| {
+            geometry.windows.iter().fold(first, |all, window| all.saturating_mul(of(window)))
+        };
+        let depth = all(geometry.input_features.0, &|window| window.kernel.0);
+        let windows = all(geometry.batch.0, &|window| window.output.0);
+        let width = depth.saturating_mul(arithmetic.parts()).max(geometry.output_features.0).max(1);
         let rows = (TILE / width).clamp(1, windows.max(1));
         let reversed =
             geometry.windows.iter().any(|window| window.reversed && window.kernel.0 != 1);
@@ -99,8 +100,8 @@ impl Convolution {
     /// Multiplications and additions, those with padding included.
     #[expect(clippy::cast_precision_loss, reason = "a count of operations, as a float by contract")]
     pub fn flops(&self) -> f64 {
-        let features = self.geometry.output_features.0 * self.geometry.groups;
-        2.0 * self.windows as f64 * features as f64 * self.depth as f64
+        let features = self.geometry.output_features.0 as f64 * self.geometry.groups as f64;
+        2.0 * self.windows as f64 * features * self.depth as f64
     }
 
     /// Numbers of scratch memory: input and kernel as numbers, the kernel of one group as a
@@ -109,17 +110,19 @@ impl Convolution {
         let parts = self.arithmetic.parts();
         let read = |side: usize| {
             let direct = self.arithmetic.takes(self.dtypes[side]);
-            if direct { 0 } else { parts * self.geometry.elements[side] }
+            if direct { 0 } else { self.geometry.elements[side].saturating_mul(parts) }
         };
         let columns = self.geometry.output_features.0;
-        let packed = if self.plain.is_some() { 0 } else { parts * self.depth * columns };
-        [read(0), read(1), packed, parts * self.rows * self.depth, self.rows * columns]
+        let depth = self.depth.saturating_mul(parts);
+        let packed = if self.plain.is_some() { 0 } else { depth.saturating_mul(columns) };
+        let tile = depth.saturating_mul(self.rows);
+        [read(0), read(1), packed, tile, columns.saturating_mul(self.rows)]
     }
 
     /// Bytes of scratch memory of a run.
     pub fn scratch(&self) -> usize {
         let width = self.arithmetic.kind.bytes();
-        let results = self.rows * self.geometry.output_features.0;
+        let results = self.rows.saturating_mul(self.geometry.output_features.0);
         let numbers = self.numbers().into_iter();
         numbers.fold(room(results, self.dtypes[2].host_bytes()), |all, count| {
             all.saturating_add(room(count, width))
@@ -155,8 +158,14 @@ impl Convolution {
         };
         let (input, kernel) = (read(0, input)?, read(1, kernel)?);
         // An operand without elements has no bytes either, and nothing is read from it.
-        let input: &[W] = input.map_or_else(|| cast_slice(operands[0]), |numbers| numbers);
-        let kernel: &[W] = kernel.map_or_else(|| cast_slice(operands[1]), |numbers| numbers);
+        let input: &[W] = match input {
+            Some(numbers) => numbers,
+            None => cast_slice(operands[0]),
+        };
+        let kernel: &[W] = match kernel {
+            Some(numbers) => numbers,
+            None => cast_slice(operands[1]),
+        };
         let packed = take::<W>(&mut scratch, packed)?;
         let tile = take::<W>(&mut scratch, tile)?;
         let sums = take::<W>(&mut scratch, sums)?;
@@ -216,7 +225,7 @@ impl Convolution {
         let axes = kernel_rows(&self.geometry);
         for part in 0..parts {
             let from = &kernel[part * self.geometry.elements[1]..];
-            let mut rows = packed[part * size..(part + 1) * size].chunks_exact_mut(columns);
+            let rows = packed[part * size..(part + 1) * size].chunks_exact_mut(columns);
             let mut index = vec![0; axes.len()];
             let mirrored = |index: &[usize]| -> usize {
                 let each = index.iter().zip(&axes).enumerate();
@@ -227,8 +236,7 @@ impl Convolution {
                 })
                 .sum()
             };
-            loop {
-                let Some(row) = rows.next() else { break };
+            for row in rows {
                 let start = mirrored(&index);
                 let values = from[start..].iter().step_by(column.max(1));
                 row.iter_mut().zip(values).for_each(|(to, from)| *to = *from);

@@ -115,6 +115,9 @@ struct Slot {
 /// Outputs that are computed together where there are many small problems.
 const BLOCK: usize = 8192;
 
+/// What is called for each place of a window: axes and first offsets of outputs and inputs.
+pub type Place<'a, E> = &'a mut dyn FnMut(&[Axis<2>], [usize; 2]) -> Result<(), E>;
+
 /// All windows over an array.
 ///
 /// Outer axes that windows do not run along are cut into blocks, which are independent.
@@ -175,11 +178,7 @@ impl Windows {
     ///
     /// # Errors
     /// The first one of `place`.
-    pub fn places<E>(
-        &self,
-        block: (usize, usize),
-        place: &mut dyn FnMut(&[Axis<2>], [usize; 2]) -> Result<(), E>,
-    ) -> Result<(), E> {
+    pub fn places<E>(&self, block: (usize, usize), place: Place<'_, E>) -> Result<(), E> {
         let (first, outputs) = block;
         if outputs == 0 || self.slots.iter().any(Vec::is_empty) {
             return Ok(());
@@ -226,10 +225,10 @@ mod tests {
         let mut pairs = Vec::new();
         for place in 0..axis.size {
             for output in 0..axis.output {
-                let at = (output * axis.stride + place * axis.dilation) as i64 - axis.low;
-                if at >= 0 && at as usize % axis.base == 0 && (at as usize / axis.base) < axis.input
-                {
-                    pairs.push((output, at as usize / axis.base));
+                let over = i64::try_from(output * axis.stride + place * axis.dilation).unwrap();
+                let Ok(at) = usize::try_from(over - axis.low) else { continue };
+                if at.is_multiple_of(axis.base) && at / axis.base < axis.input {
+                    pairs.push((output, at / axis.base));
                 }
             }
         }

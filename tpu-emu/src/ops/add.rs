@@ -19,3 +19,18 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
         .or_else(|| for_dtype!(dtype, T: Pred => lane!(|a: T, b: T| Pred(a.0 | b.0))));
     lane_of(site, OP.mnemonic, run, false)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::OP;
+    use crate::ops::testing::binary;
+    use crate::tensor::element::{bf16, Pred};
+    use tpu_stablehlo::ir::Attributes;
+
+    #[test]
+    fn integers_wrap_and_booleans_join() {
+        assert_eq!(binary::<_, _, u8>(&OP, &Attributes::default(), &[250_u8, 1], &[10_u8, 2]), [4, 3]);
+        assert_eq!(binary::<_, _, Pred>(&OP, &Attributes::default(), &[Pred(1), Pred(0)], &[Pred(1), Pred(0)]), [Pred(1), Pred(0)]);
+        assert_eq!(binary::<_, _, bf16>(&OP, &Attributes::default(), &[bf16::ONE], &[bf16::from_f32(0.001)]), [bf16::ONE]);
+    }
+}

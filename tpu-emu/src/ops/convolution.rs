@@ -31,6 +31,12 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
 }
 
 #[cfg(test)]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    reason = "extents and values of tests are small"
+)]
 mod tests {
     use super::*;
     use crate::ops::Numerics;

@@ -18,3 +18,16 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     let run = for_dtype!(dtype, T: Int => lane!(|a: T| T::wrap((a.bits() << (64 - T::BITS)).leading_zeros().min(T::BITS).into())));
     lane_of(site, OP.mnemonic, run, false)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::OP;
+    use crate::ops::testing::unary;
+    use crate::tensor::element::{U4};
+
+    #[test]
+    fn zero_has_as_many_as_its_width() {
+        assert_eq!(unary::<_, i32>(&OP, &[0_i32, 1, -1]), [32, 31, 0]);
+        assert_eq!(unary::<_, U4>(&OP, &[U4(0), U4(3)]), [U4(4), U4(2)]);
+    }
+}

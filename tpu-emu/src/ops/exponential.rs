@@ -20,3 +20,17 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
         .or_else(|| for_dtype!(dtype, T: Complex => lane!(|a: T| T::narrow(complex::exp(a.widen())))));
     lane_of(site, OP.mnemonic, run, true)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::OP;
+    use crate::ops::testing::unary;
+    use crate::tensor::element::{Complex};
+
+    #[test]
+    fn a_turn_by_half_a_circle_is_minus_one() {
+        for (got, expected) in unary::<f32, f32>(&OP, &[0.0, 1.0, -2.5]).into_iter().zip([1.0, std::f32::consts::E, 0.082_085]) { assert!((got - expected).abs() <= 1e-6 * expected.abs(), "{got}"); }
+        let z = unary::<_, Complex<f64>>(&OP, &[Complex::new(0.0_f64, std::f64::consts::PI)])[0]; assert!((z - Complex::new(-1.0, 0.0)).norm() < 1e-14, "{z}");
+        assert_eq!(unary::<f32, f32>(&OP, &[f32::NEG_INFINITY, 1000.0]), [0.0, f32::INFINITY]);
+    }
+}

@@ -20,3 +20,16 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
         .or_else(|| for_dtype!(dtype, T: Complex => lane!(|a: T| T::narrow(complex::exp_m1(a.widen())))));
     lane_of(site, OP.mnemonic, run, true)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::OP;
+    use crate::ops::testing::unary;
+    use crate::tensor::element::{Complex};
+
+    #[test]
+    fn small_numbers_keep_their_digits() {
+        for (got, expected) in unary::<f32, f32>(&OP, &[1e-8, -1e-20, 1.0]).into_iter().zip([1e-8, -1e-20, 1.718_281_8]) { assert!((got - expected).abs() <= 1e-6 * expected.abs(), "{got}"); }
+        let z = unary::<_, Complex<f64>>(&OP, &[Complex::new(1e-9_f64, 0.0)])[0]; assert!((z - Complex::new(1e-9, 0.0)).norm() < 1e-14, "{z}");
+    }
+}

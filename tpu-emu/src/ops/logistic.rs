@@ -20,3 +20,17 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
         .or_else(|| for_dtype!(dtype, T: Complex => lane!(|a: T| T::narrow(complex::logistic(a.widen())))));
     lane_of(site, OP.mnemonic, run, true)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::OP;
+    use crate::ops::testing::unary;
+    use crate::tensor::element::{Complex};
+
+    #[test]
+    fn the_ends_are_zero_and_one() {
+        for (got, expected) in unary::<f32, f32>(&OP, &[0.0, 2.0, -2.0]).into_iter().zip([0.5, 0.880_797_1, 0.119_202_92]) { assert!((got - expected).abs() <= 1e-6 * expected.abs(), "{got}"); }
+        assert_eq!(unary::<f32, f32>(&OP, &[f32::NEG_INFINITY, f32::INFINITY]), [0.0, 1.0]);
+        let z = unary::<_, Complex<f64>>(&OP, &[Complex::new(2.0_f64, 0.0)])[0]; assert!((z - Complex::new(0.880_797_077_977_882_4, 0.0)).norm() < 1e-14, "{z}");
+    }
+}

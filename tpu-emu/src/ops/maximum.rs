@@ -21,3 +21,18 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
         .or_else(|| for_dtype!(dtype, T: Complex => lane!(|a: T, b: T| if lexical(b, a) { a } else { b })));
     lane_of(site, OP.mnemonic, run, false)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::OP;
+    use crate::ops::testing::binary;
+    use crate::tensor::element::{Complex};
+    use tpu_stablehlo::ir::Attributes;
+
+    #[test]
+    fn nan_wins_and_positive_zero_is_larger() {
+        let larger = binary::<_, _, f32>(&OP, &Attributes::default(), &[1.0_f32, f32::NAN, -0.0], &[2.0_f32, 1.0, 0.0]);
+        assert!(larger[0] == 2.0 && larger[1].is_nan() && larger[2].is_sign_positive());
+        assert_eq!(binary::<_, _, Complex<f32>>(&OP, &Attributes::default(), &[Complex::new(1.0_f32, 2.0)], &[Complex::new(1.0_f32, 3.0)]), [Complex::new(1.0, 3.0)]);
+    }
+}

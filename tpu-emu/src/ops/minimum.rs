@@ -21,3 +21,17 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
         .or_else(|| for_dtype!(dtype, T: Complex => lane!(|a: T, b: T| if lexical(a, b) { a } else { b })));
     lane_of(site, OP.mnemonic, run, false)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::OP;
+    use crate::ops::testing::binary;
+    use tpu_stablehlo::ir::Attributes;
+
+    #[test]
+    fn nan_wins_and_negative_zero_is_smaller() {
+        let smaller = binary::<_, _, f32>(&OP, &Attributes::default(), &[1.0_f32, f32::NAN, -0.0], &[2.0_f32, 1.0, 0.0]);
+        assert!(smaller[0] == 1.0 && smaller[1].is_nan() && smaller[2].is_sign_negative());
+        assert_eq!(binary::<_, _, u8>(&OP, &Attributes::default(), &[200_u8], &[3_u8]), [3]);
+    }
+}

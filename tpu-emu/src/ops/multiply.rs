@@ -19,3 +19,17 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
         .or_else(|| for_dtype!(dtype, T: Pred => lane!(|a: T, b: T| Pred(a.0 & b.0))));
     lane_of(site, OP.mnemonic, run, false)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::OP;
+    use crate::ops::testing::binary;
+    use crate::tensor::element::{Complex};
+    use tpu_stablehlo::ir::Attributes;
+
+    #[test]
+    fn products_wrap_and_complex_numbers_turn() {
+        assert_eq!(binary::<_, _, i8>(&OP, &Attributes::default(), &[100_i8, -128], &[3_i8, -1]), [44, -128]);
+        assert_eq!(binary::<_, _, Complex<f32>>(&OP, &Attributes::default(), &[Complex::new(0.0_f32, 1.0)], &[Complex::new(0.0_f32, 1.0)]), [Complex::new(-1.0, 0.0)]);
+    }
+}

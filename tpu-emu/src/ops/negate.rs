@@ -18,3 +18,16 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     let run = for_dtype!(dtype, T: Number => lane!(|a: T| a.neg()));
     lane_of(site, OP.mnemonic, run, false)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::OP;
+    use crate::ops::testing::unary;
+
+    #[test]
+    fn the_smallest_integer_and_unsigned_ones_wrap() {
+        assert_eq!(unary::<_, i8>(&OP, &[-128_i8, 5]), [-128, -5]);
+        assert_eq!(unary::<_, u8>(&OP, &[1_u8]), [255]);
+        assert!(unary::<f32, f32>(&OP, &[0.0])[0].is_sign_negative());
+    }
+}

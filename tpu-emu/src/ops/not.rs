@@ -19,3 +19,17 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
         .or_else(|| for_dtype!(dtype, T: Pred => lane!(|a: T| Pred(a.0 ^ 1))));
     lane_of(site, OP.mnemonic, run, false)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::OP;
+    use crate::ops::testing::unary;
+    use crate::tensor::element::{Pred, S4, U4};
+
+    #[test]
+    fn the_bits_of_a_narrow_integer_stay_inside_its_width() {
+        assert_eq!(unary::<_, U4>(&OP, &[U4(5)]), [U4(10)]);
+        assert_eq!(unary::<_, S4>(&OP, &[S4(5)]), [S4(-6)]);
+        assert_eq!(unary::<_, Pred>(&OP, &[Pred(1), Pred(0)]), [Pred(0), Pred(1)]);
+    }
+}

@@ -19,3 +19,17 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
         .or_else(|| for_dtype!(dtype, T: Pred => lane!(|a: T, b: T| Pred(a.0 | b.0))));
     lane_of(site, OP.mnemonic, run, false)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::OP;
+    use crate::ops::testing::binary;
+    use crate::tensor::element::{Pred};
+    use tpu_stablehlo::ir::Attributes;
+
+    #[test]
+    fn bits_and_booleans_join() {
+        assert_eq!(binary::<_, _, i8>(&OP, &Attributes::default(), &[0b1100_i8], &[-128_i8]), [-116]);
+        assert_eq!(binary::<_, _, Pred>(&OP, &Attributes::default(), &[Pred(0), Pred(1)], &[Pred(0), Pred(0)]), [Pred(0), Pred(1)]);
+    }
+}

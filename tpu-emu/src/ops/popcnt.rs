@@ -18,3 +18,16 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     let run = for_dtype!(dtype, T: Int => lane!(|a: T| T::wrap((a.bits() << (64 - T::BITS)).count_ones().into())));
     lane_of(site, OP.mnemonic, run, false)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::OP;
+    use crate::ops::testing::unary;
+    use crate::tensor::element::{S4};
+
+    #[test]
+    fn the_bits_of_the_width_are_counted() {
+        assert_eq!(unary::<_, i8>(&OP, &[-1_i8, 5, 0]), [8, 2, 0]);
+        assert_eq!(unary::<_, S4>(&OP, &[S4(-1)]), [S4(4)]);
+    }
+}

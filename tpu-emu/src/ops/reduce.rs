@@ -1,12 +1,12 @@
 //! `reduce`: combines the elements along some axes.
-use super::reducer::{Reducer, splat};
+use super::reducer::{Reducer, inputs, splat};
 use super::{Cost, Cx, Entry, Kernel, Lowered, Site};
 use crate::error::Result;
 use crate::kernels::fold::{Fold, Visitor, dispatch};
 use crate::kernels::lanes::TILE;
 use crate::kernels::reduce::Reduction;
-use crate::kernels::walk::{carve, carved, gather, rows};
-use crate::tensor::{DType, Shape};
+use crate::kernels::walk::{Axis, carve, carved, gather, rows};
+use crate::tensor::Shape;
 use std::marker::PhantomData;
 
 /// Shapes: inputs of one shape and an initial scalar for each; the results lack `dimensions`.
@@ -36,40 +36,25 @@ fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     Ok(inputs.iter().map(|input| Shape::new(input.dtype, dims.clone())).collect())
 }
 
-/// The inputs of a reduction, checked against the initial values that follow them and the body.
-/// `labels` name the constraints on the inputs' number, shapes and types, and on the body.
-pub(super) fn inputs<'a>(
-    site: &Site<'a>,
-    labels: [&'static str; 4],
-) -> Result<(&'a [Shape], Reducer)> {
-    let [number, shapes, types, body] = labels;
-    let count = site.operands.len() / 2;
-    if count == 0 || site.operands.len() % 2 != 0 {
-        let what = format!("{} operands are no inputs with initial values", site.operands.len());
-        return Err(site.violates(number, what));
-    }
-    let (inputs, initial) = site.operands.split_at(count);
-    for (input, initial) in inputs.iter().zip(initial) {
-        if input.dims != inputs[0].dims {
-            return Err(site.violates(shapes, format!("{input} beside {}", inputs[0])));
-        }
-        if initial.dtype != input.dtype || initial.rank() != 0 {
-            return Err(site.violates(types, format!("{input} starts from {initial}")));
-        }
-    }
-    let dtypes: Vec<DType> = inputs.iter().map(|input| input.dtype).collect();
-    Ok((inputs, Reducer::of(site, 0, &dtypes, body)?))
-}
-
 fn lower(site: &Site<'_>) -> Result<Lowered> {
     let (inputs, reducer) = inputs(site, LABELS)?;
     let plan = Reduction::new(&inputs[0], &site.optional_indices("dimensions")?);
     let outputs: usize = plan.kept.iter().map(|axis| axis.count).product();
     let cost = reducer.cost(inputs[0].elements().saturating_sub(outputs));
-    let general = General { plan, reducer, outputs, cost };
+    let pieces = if reducer.picks() { pieces(&plan, outputs) } else { 1 };
+    let general = General { plan, reducer, outputs, pieces, cost };
     let known = general.reducer.combiner();
     let fast = known.and_then(|(combiner, dtype)| dispatch(combiner, dtype, Build(&general)));
     Ok(Lowered::Kernel(fast.unwrap_or_else(|| Box::new(general))))
+}
+
+/// Pieces that few long rows are cut into, so that there are lanes to fill.
+fn pieces(plan: &Reduction, outputs: usize) -> usize {
+    const MOST: usize = 256;
+    match plan.reduced[..] {
+        [axis] if outputs > 0 && axis.count >= 4 * MOST => (TILE / outputs).clamp(1, MOST),
+        _ => 1,
+    }
 }
 
 /// Makes the kernel for a known combiner.
@@ -114,13 +99,15 @@ struct General {
     plan: Reduction,
     reducer: Reducer,
     outputs: usize,
+    /// Pieces of each row that are reduced side by side; more than one for associative bodies.
+    pieces: usize,
     cost: Cost,
 }
 
 impl General {
-    /// Results that are computed together.
+    /// Results, or pieces of all results, that are computed together.
     fn lanes(&self) -> usize {
-        self.outputs.min(TILE)
+        (self.outputs * self.pieces).min(TILE)
     }
 
     /// Sizes of the parts of the scratch memory: offsets of the lanes, then for each input what
@@ -130,6 +117,61 @@ impl General {
         let widths = self.reducer.widths().map(move |width| width * lanes);
         let offsets = std::iter::once(lanes * size_of::<usize>());
         offsets.chain(widths.clone()).chain(widths.clone()).chain(widths)
+    }
+
+    /// Reduces rows that are cut into pieces, whose results then follow each other in order.
+    /// `offsets` has the rows' starts in front, and room for all pieces.
+    fn cut(
+        &self,
+        offsets: &mut [usize],
+        inputs: &[&[u8]],
+        initial: &[&[u8]],
+        buffers: &mut Buffers<'_>,
+    ) -> Result<()> {
+        let [Axis { count, steps: [step] }] = self.plan.reduced[..] else { return Ok(()) };
+        let (outputs, length) = (self.outputs, count / self.pieces);
+        let lanes = self.pieces * outputs;
+        for lane in outputs..lanes {
+            offsets[lane] = offsets[lane % outputs] + lane / outputs * (length * step);
+        }
+        let Buffers { held, next, elements } = buffers;
+        let load = |to: &mut [&mut [u8]], offsets: &[usize], at: usize| {
+            for ((input, width), to) in inputs.iter().zip(self.reducer.widths()).zip(to) {
+                gather(width, input, at, offsets, &mut to[..offsets.len() * width]);
+            }
+        };
+        load(held, &offsets[..lanes], 0);
+        for index in 1..length {
+            load(elements, &offsets[..lanes], index * step);
+            self.step(lanes, 0, held, elements, next)?;
+        }
+        std::mem::swap(held, elements);
+        for (held, initial) in held.iter_mut().zip(initial) {
+            splat(initial, held);
+        }
+        for piece in 0..self.pieces {
+            self.step(outputs, piece * outputs, held, elements, next)?;
+        }
+        for index in length * self.pieces..count {
+            load(elements, &offsets[..outputs], index * step);
+            self.step(outputs, 0, held, elements, next)?;
+        }
+        Ok(())
+    }
+
+    /// One step with the elements from lane `first` on.
+    fn step<'a>(
+        &self,
+        lanes: usize,
+        first: usize,
+        held: &mut Vec<&'a mut [u8]>,
+        elements: &[&mut [u8]],
+        next: &mut Vec<&'a mut [u8]>,
+    ) -> Result<()> {
+        let parts = elements.iter().zip(self.reducer.widths());
+        let now: Vec<&[u8]> =
+            parts.map(|(element, width)| &element[first * width..][..lanes * width]).collect();
+        self.reducer.step(lanes, held, &now, next)
     }
 
     /// Reduces the elements at `offsets` and those that follow them along the reduced axes.
@@ -182,13 +224,17 @@ impl Kernel for General {
             for index in 0..count {
                 offsets[filled] = at + index * step;
                 filled += 1;
-                if filled < offsets.len() && done + filled < self.outputs {
+                if filled < self.outputs.min(TILE) && done + filled < self.outputs {
                     continue;
                 }
-                for (held, initial) in buffers.held.iter_mut().zip(initial) {
-                    splat(initial, held);
+                if self.pieces > 1 {
+                    self.cut(offsets, inputs, initial, &mut buffers)?;
+                } else {
+                    for (held, initial) in buffers.held.iter_mut().zip(initial) {
+                        splat(initial, held);
+                    }
+                    self.tile(&offsets[..filled], inputs, &mut buffers)?;
                 }
-                self.tile(&offsets[..filled], inputs, &mut buffers)?;
                 let parts = results.iter_mut().zip(&buffers.held).zip(self.reducer.widths());
                 for ((result, held), width) in parts {
                     let held = &held[..filled * width];
@@ -212,9 +258,10 @@ impl Kernel for General {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing_bodies::{Code, Value, integers, lane, run};
+    use super::super::testing_bodies::{Code, Value, integers, lane, run, step};
     use crate::kernels::lanes::Register::{Parameter, Step};
     use crate::tensor::DType;
+    use tpu_stablehlo::ir::Attribute;
 
     fn sum_f32() -> std::sync::Arc<dyn super::super::Body> {
         Code::binary(lane!("add", F32 f32 => F32 f32, |a, b| a + b))
@@ -261,7 +308,7 @@ mod tests {
             (max, vec![Parameter(0), Parameter(2)]),
             (first, vec![Parameter(3), Parameter(1)]),
         ];
-        let body = Code::new(&inputs, steps, &[Step(1), Step(2)]);
+        let body = Code::steps(&inputs, steps, &[Step(1), Step(2)]);
         let x = Value::of(DType::S32, &[2, 2000], &(0..4000).collect::<Vec<i32>>());
         let y = Value::of(DType::S16, &[2, 2000], &(0..4000).collect::<Vec<i16>>());
         let (a, b) = (Value::of(DType::S32, &[], &[7]), Value::of(DType::S16, &[], &[8_i16]));
@@ -269,6 +316,55 @@ mod tests {
         let found = run("stablehlo.reduce", &list, &[&x, &y, &a, &b], &[body]).unwrap();
         assert_eq!(found[0].elements::<i32>(), (2000..4000).collect::<Vec<_>>());
         assert_eq!(found[1].elements::<i16>(), (2000..4000).collect::<Vec<_>>());
+    }
+
+    /// JAX's body for an argmax, from the operations themselves.
+    fn argmax() -> std::sync::Arc<dyn super::super::Body> {
+        let compare = |direction: &'static str, dtype| {
+            let list = [("comparison_direction", Attribute::Word(direction.into()))];
+            step("stablehlo.compare", &list, &[dtype; 2], DType::Pred)
+        };
+        let bits = |name| step(name, &[], &[DType::Pred; 2], DType::Pred);
+        let select = |dtype| step("stablehlo.select", &[], &[DType::Pred, dtype, dtype], dtype);
+        let [held, held_index, value, index] = [0, 1, 2, 3].map(Parameter);
+        let (float, int) = (DType::F32, DType::S32);
+        let steps = vec![
+            (compare("GT", float), vec![held, value]),
+            (compare("NE", float), vec![held, held]),
+            (bits("stablehlo.or"), vec![Step(0), Step(1)]),
+            (compare("EQ", float), vec![held, value]),
+            (compare("LT", int), vec![held_index, index]),
+            (bits("stablehlo.and"), vec![Step(3), Step(4)]),
+            (bits("stablehlo.or"), vec![Step(2), Step(5)]),
+            (select(float), vec![Step(2), held, value]),
+            (select(int), vec![Step(6), held_index, index]),
+        ];
+        Code::steps(&[float, int, float, int], steps, &[Step(7), Step(8)])
+    }
+
+    #[test]
+    fn a_long_row_is_cut_into_pieces_and_the_first_nan_or_extreme_still_wins() {
+        let body = argmax();
+        assert!(crate::kernels::pick::is_pick(body.program().unwrap()));
+        let (length, count) = (5003, 5003_i32);
+        let mut x: Vec<f32> = (0..3 * length).map(|at| (at * 7919 % 4999) as f32).collect();
+        x[2 * length..][4000] = f32::NAN;
+        x[2 * length..][5001] = f32::NAN;
+        let first = |row: &[f32]| {
+            let best = row.iter().copied().fold(f32::MIN, f32::max);
+            let found = |&value: &f32| value.is_nan() || value == best;
+            row.iter().position(|value| value.is_nan()).or(row.iter().position(found)).unwrap()
+        };
+        let expected: Vec<i32> = x.chunks(length).map(|row| i32::try_from(first(row)).unwrap()).collect();
+        let places: Vec<i32> = (0..3).flat_map(|_| 0..count).collect();
+        let x = Value::of(DType::F32, &[3, length], &x);
+        let places = Value::of(DType::S32, &[3, length], &places);
+        let low = Value::of(DType::F32, &[], &[f32::NEG_INFINITY]);
+        let zero = Value::of(DType::S32, &[], &[0]);
+        let list = [("dimensions", integers(&[1]))];
+        let found = run("stablehlo.reduce", &list, &[&x, &places, &low, &zero], &[body]).unwrap();
+        assert_eq!(found[1].elements::<i32>(), expected);
+        assert_eq!(expected[2], 4000);
     }
 
     #[test]

@@ -3,6 +3,7 @@ use super::{Body, Cost, Site};
 use crate::error::Result;
 use crate::kernels::fold::Combiner;
 use crate::kernels::lanes::Register;
+use crate::kernels::pick::is_pick;
 use crate::tensor::{DType, Shape};
 use std::sync::Arc;
 
@@ -57,6 +58,11 @@ impl Reducer {
         self.body.program().is_some_and(|program| elements.eq(program.results.iter().copied()))
     }
 
+    /// Whether the body is an associative one that picks an extreme value with its index.
+    pub(super) fn picks(&self) -> bool {
+        self.body.program().is_some_and(is_pick)
+    }
+
     /// Arithmetic of `times` evaluations.
     pub(super) fn cost(&self, times: usize) -> Cost {
         cost(&*self.body, times)
@@ -91,6 +97,31 @@ impl Reducer {
         std::mem::swap(held, next);
         Ok(())
     }
+}
+
+/// The inputs of a reduction, checked against the initial values that follow them and the body.
+/// `labels` name the constraints on the inputs' number, shapes and types, and on the body.
+pub(super) fn inputs<'a>(
+    site: &Site<'a>,
+    labels: [&'static str; 4],
+) -> Result<(&'a [Shape], Reducer)> {
+    let [number, shapes, types, body] = labels;
+    let count = site.operands.len() / 2;
+    if count == 0 || !site.operands.len().is_multiple_of(2) {
+        let what = format!("{} operands are no inputs with initial values", site.operands.len());
+        return Err(site.violates(number, what));
+    }
+    let (inputs, initial) = site.operands.split_at(count);
+    for (input, initial) in inputs.iter().zip(initial) {
+        if input.dims != inputs[0].dims {
+            return Err(site.violates(shapes, format!("{input} beside {}", inputs[0])));
+        }
+        if initial.dtype != input.dtype || initial.rank() != 0 {
+            return Err(site.violates(types, format!("{input} starts from {initial}")));
+        }
+    }
+    let dtypes: Vec<DType> = inputs.iter().map(|input| input.dtype).collect();
+    Ok((inputs, Reducer::of(site, 0, &dtypes, body)?))
 }
 
 /// Arithmetic of `times` evaluations of a region.

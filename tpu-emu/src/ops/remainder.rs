@@ -19,3 +19,16 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     let run = for_dtype!(dtype, T: Real => lane!(|a: T, b: T| a.rem(b)));
     lane_of(site, OP.mnemonic, run, false)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::OP;
+    use crate::ops::testing::binary;
+    use tpu_stablehlo::ir::Attributes;
+
+    #[test]
+    fn the_sign_is_that_of_the_first() {
+        assert_eq!(binary::<_, _, i32>(&OP, &Attributes::default(), &[-7_i32, 7, 7], &[2_i32, -2, 0]), [-1, 1, 7]);
+        assert_eq!(binary::<_, _, f32>(&OP, &Attributes::default(), &[-7.5_f32, 7.5], &[2.0_f32, -2.0]), [-1.5, 1.5]);
+    }
+}

@@ -18,3 +18,16 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     let run = for_dtype!(dtype, T: Float => lane!(|a: T| T::narrow(a.widen().round_ties_even())));
     lane_of(site, OP.mnemonic, run, false)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::OP;
+    use crate::ops::testing::unary;
+    use crate::tensor::element::{bf16};
+
+    #[test]
+    fn a_tie_goes_to_the_even_number() {
+        assert_eq!(unary::<_, f32>(&OP, &[1.5_f32, -1.5, 3.0]), [2.0, -2.0, 3.0]);
+        assert_eq!(unary::<_, bf16>(&OP, &[bf16::from_f32(2.5)]), [bf16::from_f32(2.0)]);
+    }
+}

@@ -20,3 +20,17 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
         .or_else(|| for_dtype!(dtype, T: Complex => lane!(|a: T| T::narrow(complex::rsqrt(a.widen())))));
     lane_of(site, OP.mnemonic, run, true)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::OP;
+    use crate::ops::testing::unary;
+    use crate::tensor::element::{Complex};
+
+    #[test]
+    fn zeros_have_infinite_ones() {
+        for (got, expected) in unary::<f32, f32>(&OP, &[4.0, 0.25]).into_iter().zip([0.5, 2.0]) { assert!((got - expected).abs() <= 1e-6 * expected.abs(), "{got}"); }
+        assert_eq!(unary::<f32, f32>(&OP, &[0.0, -0.0, f32::INFINITY]), [f32::INFINITY, f32::NEG_INFINITY, 0.0]);
+        let z = unary::<_, Complex<f64>>(&OP, &[Complex::new(-4.0_f64, 0.0)])[0]; assert!((z - Complex::new(0.0, -0.5)).norm() < 1e-14, "{z}");
+    }
+}

@@ -24,3 +24,16 @@ fn shift<T: Int>(value: T, distance: T) -> T {
     let signed = (value.bits() << unused).cast_signed() >> unused;
     T::wrap((signed >> distance.distance().min(T::BITS - 1)).cast_unsigned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::OP;
+    use crate::ops::testing::binary;
+    use tpu_stablehlo::ir::Attributes;
+
+    #[test]
+    fn the_sign_moves_in() {
+        assert_eq!(binary::<_, _, i8>(&OP, &Attributes::default(), &[-128_i8, -1, 64, 64], &[1_i8, 8, 9, -1]), [-64, -1, 0, 0]);
+        assert_eq!(binary::<_, _, u8>(&OP, &Attributes::default(), &[128_u8, 128], &[1_u8, 9]), [192, 255]);
+    }
+}

@@ -22,3 +22,17 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
         }));
     lane_of(site, OP.mnemonic, run, false)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::OP;
+    use crate::ops::testing::binary;
+    use crate::tensor::element::{S4};
+    use tpu_stablehlo::ir::Attributes;
+
+    #[test]
+    fn zeros_move_in() {
+        assert_eq!(binary::<_, _, i8>(&OP, &Attributes::default(), &[-1_i8, -1, -1], &[1_i8, 8, -1]), [127, 0, 0]);
+        assert_eq!(binary::<_, _, S4>(&OP, &Attributes::default(), &[S4(-8)], &[S4(1)]), [S4(4)]);
+    }
+}

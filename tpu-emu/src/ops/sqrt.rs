@@ -20,3 +20,17 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
         .or_else(|| for_dtype!(dtype, T: Complex => lane!(|a: T| T::narrow(complex::sqrt(a.widen())))));
     lane_of(site, OP.mnemonic, run, true)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::OP;
+    use crate::ops::testing::unary;
+    use crate::tensor::element::{Complex};
+
+    #[test]
+    fn negative_numbers_have_a_root_only_among_complex_ones() {
+        for (got, expected) in unary::<f32, f32>(&OP, &[4.0, 1e-30, 0.0]).into_iter().zip([2.0, 1e-15, 0.0]) { assert!((got - expected).abs() <= 1e-6 * expected.abs(), "{got}"); }
+        let z = unary::<_, Complex<f64>>(&OP, &[Complex::new(-4.0_f64, -0.0)])[0]; assert!((z - Complex::new(0.0, -2.0)).norm() < 1e-14, "{z}");
+        assert!(unary::<f32, f32>(&OP, &[-1.0])[0].is_nan());
+    }
+}

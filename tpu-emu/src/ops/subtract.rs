@@ -18,3 +18,18 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     let run = for_dtype!(dtype, T: Number => lane!(|a: T, b: T| a.sub(b)));
     lane_of(site, OP.mnemonic, run, false)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::OP;
+    use crate::ops::testing::binary;
+    use crate::tensor::element::{S4};
+    use tpu_stablehlo::ir::Attributes;
+
+    #[test]
+    fn differences_wrap_and_keep_signed_zeros() {
+        assert_eq!(binary::<_, _, u8>(&OP, &Attributes::default(), &[1_u8], &[2_u8]), [255]);
+        assert_eq!(binary::<_, _, S4>(&OP, &Attributes::default(), &[S4(-8)], &[S4(1)]), [S4(7)]);
+        assert_eq!(binary::<_, _, f32>(&OP, &Attributes::default(), &[1.5_f32], &[2.0_f32]), [-0.5]);
+    }
+}

@@ -20,3 +20,16 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
         .or_else(|| for_dtype!(dtype, T: Complex => lane!(|a: T| T::narrow(complex::tanh(a.widen())))));
     lane_of(site, OP.mnemonic, run, true)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::OP;
+    use crate::ops::testing::unary;
+    use crate::tensor::element::{Complex};
+
+    #[test]
+    fn large_numbers_have_one() {
+        for (got, expected) in unary::<f32, f32>(&OP, &[0.5, -100.0, 100.0]).into_iter().zip([0.462_117_16, -1.0, 1.0]) { assert!((got - expected).abs() <= 1e-6 * expected.abs(), "{got}"); }
+        let z = unary::<_, Complex<f64>>(&OP, &[Complex::new(1.0_f64, 2.0)])[0]; assert!((z - Complex::new(1.166_736_257_240_92, -0.243_458_201_185_725_3)).norm() < 1e-14, "{z}");
+    }
+}

@@ -1,21 +1,25 @@
 //! Operations with bodies run alone, for the tests in their files.
-use super::{Body, Cx, Declared, Kernel, Lowered, Numerics, Site, find};
+use super::{Body, Cx, Declared, Kernel, Lowered, Numerics, Site, custom, find};
 use crate::error::Result;
-use crate::kernels::lanes::{LaneOp, LaneProgram, LaneStep, Register};
+use crate::kernels::lanes::{LaneConstant, LaneOp, LaneProgram, LaneStep, Register};
 use crate::tensor::{DType, Shape};
 use std::sync::Arc;
 use tpu_stablehlo::ir::{Attribute, Attributes};
 
 /// An array: its shape and elements.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Value {
-    pub(super) shape: Shape,
-    pub(super) words: Vec<u128>,
+pub(in crate::ops) struct Value {
+    pub(in crate::ops) shape: Shape,
+    pub(in crate::ops) words: Vec<u128>,
 }
 
 impl Value {
     /// From elements.
-    pub(super) fn of<T: bytemuck::Pod>(dtype: DType, dims: &[usize], elements: &[T]) -> Self {
+    pub(in crate::ops) fn of<T: bytemuck::Pod>(
+        dtype: DType,
+        dims: &[usize],
+        elements: &[T],
+    ) -> Self {
         let mut value = Self::zero(Shape::new(dtype, dims));
         assert_eq!(value.shape.elements(), elements.len());
         value.bytes_mut().copy_from_slice(bytemuck::cast_slice(elements));
@@ -23,13 +27,13 @@ impl Value {
     }
 
     /// All zero bytes.
-    pub(super) fn zero(shape: Shape) -> Self {
+    pub(in crate::ops) fn zero(shape: Shape) -> Self {
         let words = vec![0; shape.bytes().div_ceil(16)];
         Self { shape, words }
     }
 
     /// The elements' bytes.
-    pub(super) fn bytes(&self) -> &[u8] {
+    pub(in crate::ops) fn bytes(&self) -> &[u8] {
         &bytemuck::cast_slice(&self.words)[..self.shape.bytes()]
     }
 
@@ -39,14 +43,14 @@ impl Value {
     }
 
     /// The elements.
-    pub(super) fn elements<T: bytemuck::Pod>(&self) -> Vec<T> {
+    pub(in crate::ops) fn elements<T: bytemuck::Pod>(&self) -> Vec<T> {
         bytemuck::cast_slice(self.bytes()).to_vec()
     }
 }
 
 /// A region made of lane operations.
 #[derive(Debug)]
-pub(super) struct Code {
+pub(in crate::ops) struct Code {
     program: LaneProgram,
     parameters: Vec<Shape>,
     results: Vec<Shape>,
@@ -54,27 +58,37 @@ pub(super) struct Code {
 
 impl Code {
     /// A region that runs `steps` on scalars.
-    pub(super) fn new(
+    pub(in crate::ops) fn steps(
         parameters: &[DType],
         steps: Vec<(LaneOp, Vec<Register>)>,
         results: &[Register],
     ) -> Arc<dyn Body> {
-        let program = LaneProgram {
-            parameters: parameters.to_vec(),
-            constants: Vec::new(),
-            steps: steps.into_iter().map(|(op, inputs)| LaneStep { op, inputs }).collect(),
-            results: results.to_vec(),
-        };
+        Self::with_constants(parameters, Vec::new(), steps, results)
+    }
+
+    fn of(program: LaneProgram) -> Arc<dyn Body> {
         let scalar = |&register| Shape::scalar(program.dtype(register));
-        let results = results.iter().map(scalar).collect();
-        let parameters = parameters.iter().map(|&dtype| Shape::scalar(dtype)).collect();
+        let results = program.results.iter().map(scalar).collect();
+        let parameters = program.parameters.iter().map(|&dtype| Shape::scalar(dtype)).collect();
         Arc::new(Self { program, parameters, results })
     }
 
+    /// A region with constants of one element each.
+    pub(in crate::ops) fn with_constants(
+        parameters: &[DType],
+        constants: Vec<LaneConstant>,
+        steps: Vec<(LaneOp, Vec<Register>)>,
+        results: &[Register],
+    ) -> Arc<dyn Body> {
+        let steps = steps.into_iter().map(|(op, inputs)| LaneStep { op, inputs }).collect();
+        let (parameters, results) = (parameters.to_vec(), results.to_vec());
+        Self::of(LaneProgram { parameters, constants, steps, results })
+    }
+
     /// A region of one operation on its two parameters.
-    pub(super) fn binary(op: LaneOp) -> Arc<dyn Body> {
+    pub(in crate::ops) fn binary(op: LaneOp) -> Arc<dyn Body> {
         let inputs = vec![Register::Parameter(0), Register::Parameter(1)];
-        Self::new(&[op.operand; 2], vec![(op, inputs)], &[Register::Step(0)])
+        Self::steps(&[op.operand; 2], vec![(op, inputs)], &[Register::Step(0)])
     }
 }
 
@@ -94,6 +108,33 @@ impl Body for Code {
 
     fn program(&self) -> Option<&LaneProgram> {
         Some(&self.program)
+    }
+}
+
+/// The lane operation that an operation becomes on scalars.
+pub(in crate::ops) fn step(
+    name: &str,
+    list: &[(&'static str, Attribute)],
+    operands: &[DType],
+    result: DType,
+) -> LaneOp {
+    let operands: Vec<Shape> = operands.iter().map(|&dtype| Shape::scalar(dtype)).collect();
+    let results = [Shape::scalar(result)];
+    let site = Site {
+        name,
+        attributes: &attributes(list),
+        operands: &operands,
+        known: &[None, None, None],
+        declared: &[],
+        results: &results,
+        bodies: &[],
+        numerics: Numerics::Ieee,
+    };
+    let mnemonic = name.strip_prefix("stablehlo.").unwrap_or(name);
+    let entry = find(mnemonic).unwrap_or_else(|| panic!("no operation {mnemonic}"));
+    match (entry.lower)(&site) {
+        Ok(Lowered::Lane(op)) => op,
+        other => panic!("{other:?} is no lane operation"),
     }
 }
 
@@ -119,20 +160,20 @@ macro_rules! lane {
         }
     }};
 }
-pub(super) use lane;
+pub(in crate::ops) use lane;
 
 /// Attributes from names and values.
-pub(super) fn attributes(list: &[(&'static str, Attribute)]) -> Attributes {
+pub(in crate::ops) fn attributes(list: &[(&'static str, Attribute)]) -> Attributes {
     Attributes(list.iter().map(|(name, value)| ((*name).into(), value.clone())).collect())
 }
 
 /// A list of integers.
-pub(super) fn integers(values: &[i64]) -> Attribute {
+pub(in crate::ops) fn integers(values: &[i64]) -> Attribute {
     Attribute::Integers(values.to_vec())
 }
 
 /// Infers, lowers and runs an operation that becomes a kernel.
-pub(super) fn run(
+pub(in crate::ops) fn run(
     name: &str,
     list: &[(&'static str, Attribute)],
     operands: &[&Value],
@@ -142,7 +183,7 @@ pub(super) fn run(
 }
 
 /// The same with declared results.
-pub(super) fn run_declared(
+pub(in crate::ops) fn run_declared(
     name: &str,
     list: &[(&'static str, Attribute)],
     operands: &[&Value],
@@ -168,7 +209,8 @@ pub(super) fn run_declared(
         numerics: Numerics::Ieee,
     };
     let mnemonic = name.strip_prefix("stablehlo.").or(name.strip_prefix("chlo.")).unwrap_or(name);
-    let entry = find(mnemonic).unwrap_or_else(|| panic!("no operation {mnemonic}"));
+    let entry = find(mnemonic).or_else(|| custom::find(name));
+    let entry = entry.unwrap_or_else(|| panic!("no operation {mnemonic}"));
     let results = (entry.infer)(&site)?;
     site.results = &results;
     let lowered = (entry.lower)(&site)?;
@@ -176,7 +218,12 @@ pub(super) fn run_declared(
     execute(&*kernel, operands, &results)
 }
 
-fn execute(kernel: &dyn Kernel, operands: &[&Value], results: &[Shape]) -> Result<Vec<Value>> {
+/// Runs a kernel.
+pub(in crate::ops) fn execute(
+    kernel: &dyn Kernel,
+    operands: &[&Value],
+    results: &[Shape],
+) -> Result<Vec<Value>> {
     let started = |index: usize, shape: &Shape| match kernel.starts_from(index) {
         Some(operand) => operands[operand].clone(),
         None => Value::zero(shape.clone()),

@@ -19,3 +19,17 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
         .or_else(|| for_dtype!(dtype, T: Pred => lane!(|a: T, b: T| Pred(a.0 ^ b.0))));
     lane_of(site, OP.mnemonic, run, false)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::OP;
+    use crate::ops::testing::binary;
+    use crate::tensor::element::{Pred, S4};
+    use tpu_stablehlo::ir::Attributes;
+
+    #[test]
+    fn bits_and_booleans_differ() {
+        assert_eq!(binary::<_, _, S4>(&OP, &Attributes::default(), &[S4(-1)], &[S4(5)]), [S4(-6)]);
+        assert_eq!(binary::<_, _, Pred>(&OP, &Attributes::default(), &[Pred(1), Pred(1)], &[Pred(1), Pred(0)]), [Pred(0), Pred(1)]);
+    }
+}

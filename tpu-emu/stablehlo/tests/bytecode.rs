@@ -173,6 +173,21 @@ fn meshes_and_shardings_are_read_and_the_casts_around_them_dropped() {
 }
 
 #[test]
+fn words_and_structs_of_chlo_are_those_of_the_text() {
+    let module = module("chlo");
+    let parsed = tpu_stablehlo::text::parse(include_str!("golden/chlo.mlir")).unwrap();
+    assert_eq!(module.to_mlir(false), parsed.to_mlir(false));
+    let ragged = &find(&module, "chlo.ragged_dot").attributes;
+    assert_eq!(*ragged, find(&parsed, "chlo.ragged_dot").attributes);
+    assert_eq!(ragged.integers("lhs_ragged_dimensions"), Some(vec![0]));
+    let words = ["DEFAULT", "HIGHEST"].map(|word| Attribute::Word(word.into()));
+    assert_eq!(ragged.get("precision_config"), Some(&Attribute::Array(words.to_vec())));
+    let compare = &find(&module, "chlo.broadcast_compare").attributes;
+    assert_eq!(*compare, find(&parsed, "chlo.broadcast_compare").attributes);
+    assert_eq!(compare.text("comparison_direction"), Some("NE"));
+}
+
+#[test]
 fn bounds_belong_to_the_type() {
     let module = module("dynamic");
     let main = module.entry().unwrap();

@@ -2,13 +2,26 @@
 mod assertion;
 mod buffer;
 mod check;
+mod eigh;
+mod functions;
+mod householder_product;
+mod lu_decomposition;
 mod marker;
+mod qr;
+mod ragged_dot;
 
 use super::Entry;
 
 /// The targets of each file.
-const TARGETS: &[&[Entry]] =
-    &[assertion::TARGETS, buffer::TARGETS, check::TARGETS, marker::TARGETS];
+const TARGETS: &[&[Entry]] = &[
+    assertion::TARGETS,
+    buffer::TARGETS,
+    check::TARGETS,
+    &[eigh::OP, householder_product::OP, lu_decomposition::OP],
+    functions::TARGETS,
+    marker::TARGETS,
+    &[qr::OP, ragged_dot::OP],
+];
 
 /// The row of a custom call, by its target.
 pub fn find(target: &str) -> Option<&'static Entry> {

@@ -2,8 +2,7 @@
 mod general;
 mod scan;
 
-use super::reduce::inputs;
-use super::reducer::Reducer;
+use super::reducer::{Reducer, inputs};
 use super::windowed::{Labels, windows};
 use super::{Cost, Cx, Entry, Kernel, Lowered, Site};
 use crate::error::Result;

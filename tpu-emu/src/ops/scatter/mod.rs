@@ -33,7 +33,7 @@ struct Checked<'a> {
 
 fn check<'a>(site: &Site<'a>) -> Result<Checked<'a>> {
     let count = site.operands.len() / 2;
-    if count == 0 || site.operands.len() % 2 == 0 {
+    if count == 0 || site.operands.len().is_multiple_of(2) {
         let what = format!("{} operands are no inputs with updates", site.operands.len());
         return Err(site.violates("C5", what));
     }
@@ -331,7 +331,7 @@ mod tests {
     }
 
     fn overwrite() -> Arc<dyn Body> {
-        Code::new(&[DType::S32; 2], Vec::new(), &[Parameter(1)])
+        Code::steps(&[DType::S32; 2], Vec::new(), &[Parameter(1)])
     }
 
     #[test]

@@ -1,14 +1,12 @@
 //! `sort`: orders the elements of several arrays along an axis by one comparator.
 mod merge;
-mod order;
 
 use super::{Body, Cost, Cx, Entry, Kernel, Lowered, Site};
 use crate::error::Result;
+use crate::kernels::order::{self, Encode, Key, encoder};
 use crate::kernels::walk::{carve, carved, gather};
 use crate::tensor::{DType, Shape};
 use std::sync::Arc;
-
-pub(super) use order::{Encode, Key, encoder};
 
 /// Shapes: inputs and results of one shape.
 ///
@@ -295,9 +293,11 @@ impl Kernel for Merged {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing_bodies::{Code, Value, lane, run};
+    use super::super::testing_bodies::{Code, Value, execute, lane, run, step};
     use super::super::Body;
-    use crate::kernels::lanes::Register::{Parameter, Step};
+    use crate::kernels::lanes::LaneConstant;
+    use crate::kernels::lanes::Register::{Constant, Parameter, Step};
+    use crate::kernels::order;
     use crate::tensor::DType;
     use std::sync::Arc;
     use tpu_stablehlo::ir::{Attribute, Element};
@@ -312,7 +312,7 @@ mod tests {
         let less = lane!("compare.LT", S32 i32 => Pred u8, |a, b| (a < b).into());
         let less = crate::kernels::lanes::LaneOp { name, ..less };
         let parameters = [DType::S32, DType::S32, DType::S16, DType::S16];
-        Code::new(&parameters, vec![(less, vec![Parameter(0), Parameter(1)])], &[Step(0)])
+        Code::steps(&parameters, vec![(less, vec![Parameter(0), Parameter(1)])], &[Step(0)])
     }
 
     #[test]
@@ -356,5 +356,56 @@ mod tests {
         assert_eq!(sort(0, &[&x], &body), [x]);
         let x = Value::of(DType::S32, &[3], &[1, 3, 2]);
         assert_eq!(sort(0, &[&x], &body)[0].elements::<i32>(), [3, 2, 1]);
+    }
+
+    /// JAX's comparator for two float keys: zeros are made equal, so are NaNs, and the total
+    /// order puts NaN last.
+    fn lexicographic() -> Arc<dyn Body> {
+        let float = DType::F32;
+        let compare = |direction: &'static str, kind: &'static str| {
+            let list = [
+                ("comparison_direction", Attribute::Word(direction.into())),
+                ("compare_type", Attribute::Word(kind.into())),
+            ];
+            step("stablehlo.compare", &list, &[float; 2], DType::Pred)
+        };
+        let bits = |name| step(name, &[], &[DType::Pred; 2], DType::Pred);
+        let select = step("stablehlo.select", &[], &[DType::Pred, float, float], float);
+        let constant =
+            |value: f32| LaneConstant { dtype: float, bytes: Box::new(value.to_le_bytes()) };
+        let mut steps = Vec::new();
+        for parameter in (0..4).map(Parameter) {
+            let at = steps.len();
+            steps.push((compare("EQ", "FLOAT"), vec![parameter, Constant(0)]));
+            steps.push((select, vec![Step(at), Constant(0), parameter]));
+            steps.push((compare("NE", "FLOAT"), vec![parameter, parameter]));
+            steps.push((select, vec![Step(at + 2), Constant(1), Step(at + 1)]));
+        }
+        let (a, b, c, d) = (Step(3), Step(7), Step(11), Step(15));
+        steps.push((compare("LT", "TOTALORDER"), vec![c, d]));
+        steps.push((compare("LT", "TOTALORDER"), vec![a, b]));
+        steps.push((compare("EQ", "TOTALORDER"), vec![a, b]));
+        steps.push((bits("stablehlo.and"), vec![Step(18), Step(16)]));
+        steps.push((bits("stablehlo.or"), vec![Step(17), Step(19)]));
+        let constants = vec![constant(0.0), constant(f32::NAN)];
+        Code::with_constants(&[float; 4], constants, steps, &[Step(20)])
+    }
+
+    #[test]
+    fn the_comparator_of_jax_is_known_and_orders_by_both_keys() {
+        let body = lexicographic();
+        let keys = order::keys(body.program().unwrap()).unwrap();
+        assert_eq!(keys.iter().map(|key| key.operand).collect::<Vec<_>>(), [0, 1]);
+        assert!(keys.iter().all(|key| !key.total && key.nan_is_largest && !key.descending));
+        let nan = f32::NAN;
+        let x = Value::of(DType::F32, &[7], &[1.0, -nan, 0.0, -0.0, nan, 1.0, -3.0]);
+        let y = Value::of(DType::F32, &[7], &[2.0_f32, 5.0, 4.0, 3.0, 1.0, -2.0, nan]);
+        let found = sort(0, &[&x, &y], &body);
+        assert_eq!(found[0].elements::<f32>()[..5], [-3.0, 0.0, 0.0, 1.0, 1.0]);
+        assert_eq!(found[1].elements::<f32>()[1..], [3.0, 4.0, -2.0, 2.0, 1.0, 5.0]);
+        // The same by the comparator itself.
+        let rows = super::Rows { length: 7, inner: 1, outer: 1, widths: vec![4, 4] };
+        let kernel = super::Merged { rows, comparator: body };
+        assert_eq!(execute(&kernel, &[&x, &y], &[x.shape.clone(), y.shape.clone()]).unwrap()[1].words, found[1].words);
     }
 }

@@ -86,7 +86,7 @@ pub trait Real: Number {
 
     /// -1, 0 or 1; zeros and NaN are their own.
     #[must_use]
-    fn signum(self) -> Self;
+    fn sign(self) -> Self;
 
     /// The nearest `f32`.
     fn to_f32(self) -> f32;

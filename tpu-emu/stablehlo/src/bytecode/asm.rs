@@ -1,8 +1,9 @@
-//! Entries that their dialect has no encoding for: they are MLIR text. The simple ones are read;
-//! others stay text.
-use super::Cursor;
+//! Entries that their dialect has no encoding for: they are MLIR text. The simple ones and chlo's
+//! are read; others stay text.
+use super::{Cursor, Reader};
 use crate::ReadError;
-use crate::ir::{Attribute, Element, Type};
+use crate::ir::{Attribute, Attributes, Element, Type};
+use crate::text::{Parsed, attribute_alone};
 
 /// An attribute from its text.
 pub(crate) fn attribute(cursor: &mut Cursor<'_>) -> Result<Attribute, ReadError> {
@@ -19,12 +20,49 @@ pub(crate) fn attribute(cursor: &mut Cursor<'_>) -> Result<Attribute, ReadError>
     if let Some(symbol) = text.strip_prefix('@').filter(plain) {
         return Ok(Attribute::Symbol(symbol.into()));
     }
+    if text.starts_with("#chlo")
+        && let Ok(Parsed::Value(value)) = attribute_alone(text)
+    {
+        return Ok(value);
+    }
     Ok(match text {
         "unit" => Attribute::Unit,
         "true" => Attribute::Bool(true),
         "false" => Attribute::Bool(false),
         other => Attribute::Opaque(other.strip_prefix('#').unwrap_or(other).into()),
     })
+}
+
+impl Reader<'_> {
+    /// Dissolves chlo's structs, which came as text, into the attributes around them.
+    pub(crate) fn dissolve(
+        &mut self,
+        at: usize,
+        attributes: &mut Attributes,
+    ) -> Result<(), ReadError> {
+        let is_struct = |value: &Attribute| matches!(value, Attribute::Opaque(text) if text.starts_with("chlo."));
+        while let Some(index) = attributes.0.iter().position(|(_, value)| is_struct(value)) {
+            let (_, value) = attributes.0.remove(index);
+            let Attribute::Opaque(text) = value else { break };
+            // A number of the text, of two bytes or more, becomes eight.
+            self.pay(at, 4 * text.len())?;
+            match attribute_alone(&format!("#{text}")) {
+                Ok(Parsed::Struct(fields)) => {
+                    fields.0.into_iter().for_each(|(name, value)| attributes.set(name, value));
+                }
+                Ok(Parsed::Value(_)) => {
+                    return Err(ReadError::at(at, format!("the attribute #{text} is unknown")));
+                }
+                Err(error) => {
+                    return Err(ReadError::at(
+                        at,
+                        format!("the attribute #{text}: {}", error.what),
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 /// A type from its text.

@@ -85,6 +85,9 @@ impl Reader<'_> {
         if let Some(row) = row {
             vhlo::upgrade(row, &mut attributes);
         }
+        if name.dialect == "chlo" {
+            self.dissolve(cursor.at(), &mut attributes)?;
+        }
         Ok(attributes)
     }
 

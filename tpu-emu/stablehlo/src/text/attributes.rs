@@ -8,7 +8,7 @@ use crate::ir::{Attribute, Attributes, Element, Elements, TensorType, Type};
 /// What an attribute's text says: a value, or a struct of StableHLO that dissolves into the
 /// attributes of the operation around it.
 #[derive(Debug, Clone)]
-pub(super) enum Parsed {
+pub(crate) enum Parsed {
     Value(Attribute),
     Struct(Attributes),
 }

@@ -19,7 +19,7 @@ mod values;
 
 use crate::ReadError;
 use crate::ir::{LocationId, Locations, Module, Type};
-use attributes::Parsed;
+pub(crate) use attributes::Parsed;
 use cursor::{Cursor, Result};
 use std::collections::HashMap;
 use values::Values;
@@ -36,6 +36,16 @@ pub fn parse(source: &str) -> std::result::Result<Module, ReadError> {
     let mut module = parser.file()?;
     module.locations = parser.locations;
     Ok(module)
+}
+
+/// Reads an attribute that is a whole text.
+pub(crate) fn attribute_alone(source: &str) -> Result<Parsed> {
+    let mut parser = Parser::new(source);
+    let value = parser.parsed()?;
+    match parser.cursor.peek() {
+        None => Ok(value),
+        Some(_) => parser.cursor.expected("the end of the attribute"),
+    }
 }
 
 /// What an alias stands for.

@@ -1,27 +1,27 @@
 //! Comparators that are known orders: lexicographic over operands, each up or down.
-use crate::kernels::lanes::{LaneProgram, LaneStep, Register};
+use super::lanes::{LaneProgram, LaneStep, Register};
 use crate::tensor::DType;
 use half::{bf16, f16};
 
 /// An operand that is sorted by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Key {
+pub struct Key {
     /// Which operand.
-    pub(crate) operand: usize,
+    pub operand: usize,
     /// Its type.
-    pub(crate) dtype: DType,
+    pub dtype: DType,
     /// Whether the largest comes first.
-    pub(crate) descending: bool,
+    pub descending: bool,
     /// Whether -0 comes before +0, and NaN by its bits; else zeros are equal, and so are NaNs,
     /// which come after every number whether the order goes up or down.
-    pub(crate) total: bool,
+    pub total: bool,
     /// Whether NaN is larger than every number in an order that is not total, and so comes first
     /// in one that goes down.
-    pub(crate) nan_is_largest: bool,
+    pub nan_is_largest: bool,
 }
 
 /// The keys of a comparator `(a0, b0, a1, b1, …) -> a before b`, most significant first.
-pub(super) fn keys(program: &LaneProgram) -> Option<Vec<Key>> {
+pub fn keys(program: &LaneProgram) -> Option<Vec<Key>> {
     let [result] = program.results[..] else { return None };
     let reader = Reader(program);
     let mut keys = Vec::new();
@@ -152,14 +152,13 @@ fn is_total(step: &LaneStep, [negative, positive]: [u64; 2]) -> bool {
     let width = step.op.operand.host_bytes();
     let bytes = |value: &'_ u64| value.to_le_bytes();
     let (negative, positive) = ([bytes(&negative)], [bytes(&positive)]);
-    let (negative, positive): (&[u8], &[u8]) = (
-        &bytemuck::cast_slice(&negative)[..width],
-        &bytemuck::cast_slice(&positive)[..width],
-    );
+    let (negative, positive): (&[u8], &[u8]) =
+        (&bytemuck::cast_slice(&negative)[..width], &bytemuck::cast_slice(&positive)[..width]);
     let mut apart = false;
     for inputs in [[negative, positive], [positive, negative]] {
         let inputs = inputs.map(aligned);
-        let views = [&bytemuck::bytes_of(&inputs[0])[..width], &bytemuck::bytes_of(&inputs[1])[..width]];
+        let views =
+            [&bytemuck::bytes_of(&inputs[0])[..width], &bytemuck::bytes_of(&inputs[1])[..width]];
         let mut output = [0];
         (step.op.run)(step.op.immediate, &views, &mut output);
         apart |= output[0] != 0;
@@ -185,10 +184,10 @@ fn is_nan(dtype: DType, bytes: &[u8]) -> bool {
 }
 
 /// Turns elements `start`, `start + step`, … into numbers that order as the key says.
-pub(crate) type Encode = fn(&Key, &[u8], start: usize, step: usize, &mut [u64]);
+pub type Encode = fn(&Key, &[u8], start: usize, step: usize, &mut [u64]);
 
 /// The encoder of a type; `None` for types without one.
-pub(crate) fn encoder(dtype: DType) -> Option<Encode> {
+pub fn encoder(dtype: DType) -> Option<Encode> {
     Some(match dtype {
         DType::Pred | DType::U2 | DType::U4 | DType::U8 => encode::<u8>,
         DType::U16 => encode::<u16>,
