@@ -82,7 +82,12 @@ impl<'m> Loader<'m> {
             scope.bind(argument, binding)?;
         }
         let results = self.block(&mut scope, block, main)?;
-        for result in &results {
+        if results.len() != entry.results.len() {
+            let (had, wanted) = (results.len(), entry.results.len());
+            return Err(Error::bad(format!("{had} values returned where {wanted} are declared")));
+        }
+        for (result, (of, _)) in results.iter().zip(&entry.results) {
+            result.check(of)?;
             result.leaves(&mut main.results);
         }
         Ok(())
