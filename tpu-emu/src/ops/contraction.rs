@@ -1,5 +1,5 @@
 //! The kernel behind the operations that multiply two arrays over pairs of axes.
-use super::precision::arithmetic;
+use super::precision::{arithmetic, beside_the_matrix_unit};
 use super::{Cost, Cx, Kernel, Lowered, Site};
 use crate::error::{Error, Result};
 use crate::kernels::contraction::{Axes, Contraction};
@@ -34,8 +34,13 @@ impl Pairs {
             Some(result) => result.dtype,
             None => site.declared(0)?.dtype,
         };
-        let arithmetic = arithmetic(site, site.attributes, [lhs.dtype, rhs.dtype], result)?;
+        let mut arithmetic = arithmetic(site, site.attributes, [lhs.dtype, rhs.dtype], result)?;
         let free = [self.free(0, lhs), self.free(1, rhs)];
+        let single = |axes: &[usize], shape: &Shape| axes.iter().all(|&axis| shape.dims[axis] == 1);
+        let vectors = single(&free[0], lhs) && single(&free[1], rhs);
+        if vectors || single(&self.sum[0], lhs) {
+            arithmetic = beside_the_matrix_unit(site.attributes, arithmetic);
+        }
         let axes = Axes {
             batch: [&self.batch[0], &self.batch[1]],
             sum: [&self.sum[0], &self.sum[1]],

@@ -173,3 +173,16 @@ pub(super) fn arithmetic(
     };
     Ok(Arithmetic { kind, rounding, passes, sum: None })
 }
+
+/// How a product is computed that the compiler keeps from the matrix unit: it writes products of
+/// vectors, and products that sum over nothing, as multiplications and sums in the operands' type.
+/// An algorithm that is named stays.
+pub(super) fn beside_the_matrix_unit(
+    attributes: &Attributes,
+    arithmetic: Arithmetic,
+) -> Arithmetic {
+    if matches!(attributes.get("accumulation_type"), Some(Attribute::Type(_))) {
+        return arithmetic;
+    }
+    Arithmetic { rounding: Rounding::Exact, passes: ONE_PASS, ..arithmetic }
+}
