@@ -136,6 +136,10 @@ pub fn count_up<T>(
     result: &mut [T],
     number: impl Fn(usize) -> T,
 ) {
+    // An axis of no extent has no index.
+    if result.is_empty() {
+        return;
+    }
     let mut left = inner - start % inner;
     let mut index = start / inner % extent;
     for element in result {
