@@ -103,6 +103,7 @@ impl<'m> Loader<'m> {
             code: None,
             calls: self.calls.iter().copied().chain(called).collect(),
             nodes: 0,
+            inlined: 0,
         };
         let mut main = Block::default();
         let mut inside = scope.known_only(&self.graph, &mut inner.graph, &mut main);

@@ -20,6 +20,8 @@ use tpu_stablehlo::ir::{Function, LocationId, Operation, Region, Value};
 const DEPTH: usize = 256;
 /// Nodes that a program may have once its calls are inlined.
 const NODES: usize = 4 << 20;
+/// Calls that are inlined.
+const CALLS: usize = 1 << 16;
 /// Reasons that are collected before the rest is left unread.
 const REASONS: usize = 100;
 
@@ -51,6 +53,7 @@ pub(crate) fn load<'m>(
         code: None,
         calls: Vec::new(),
         nodes: 0,
+        inlined: 0,
     };
     let mut main = Block::default();
     let mut results = Vec::new();
@@ -75,6 +78,7 @@ struct Loader<'m> {
     /// Functions that are being inlined.
     calls: Vec<&'m str>,
     nodes: usize,
+    inlined: usize,
 }
 
 impl<'m> Loader<'m> {
@@ -155,7 +159,10 @@ impl<'m> Loader<'m> {
             return Err(Error::bad(format!("{given} arguments for @{name}, which takes {takes}")));
         }
         // A chain of functions that call the next one twice has no operation and no end.
-        self.count_nodes(1)?;
+        self.inlined += 1;
+        if self.inlined > CALLS {
+            return Err(Error::Unimplemented(format!("more than {CALLS} calls")));
+        }
         self.calls.push(&callee.name);
         let mut scope = Scope::new(callee);
         for (&parameter, argument) in block.arguments.iter().zip(arguments) {
