@@ -168,6 +168,41 @@ impl Caller {
         Ok(unsafe { pointer.read() })
     }
 
+    /// A struct that the arguments point to and that has grown over time: as much of it as its
+    /// `struct_size` says, zeros behind. `needed` bytes must be there.
+    pub(crate) fn read_sized<T: CArgs>(&self, pointer: *const T, needed: usize) -> Result<T> {
+        self.check(pointer, T::NAME)?;
+        // SAFETY: `T` begins with `struct_size`; not null and aligned, checked above; valid that
+        // far by the promise of `Caller`.
+        let given = unsafe { pointer.cast::<usize>().read() };
+        if given < needed {
+            return Err(Error::ShortStruct { name: T::NAME, given, needed });
+        }
+        // SAFETY: all zeros is a `T`.
+        let mut copy: T = unsafe { std::mem::zeroed() };
+        let shared = given.min(size_of::<T>());
+        // SAFETY: `shared` bytes are inside both structs, which are distinct.
+        unsafe { ptr::copy_nonoverlapping(pointer.cast::<u8>(), (&raw mut copy).cast(), shared) };
+        Ok(copy)
+    }
+
+    /// Writes bytes to a place of their size that the arguments point to.
+    pub(crate) fn write_all<T: Copy>(
+        &self,
+        pointer: *mut T,
+        values: &[T],
+        what: &'static str,
+    ) -> Result<()> {
+        if values.is_empty() {
+            return Ok(());
+        }
+        self.check(pointer.cast_const(), what)?;
+        // SAFETY: not null and aligned, checked above; valid for as many values by the promise
+        // of `Caller`, and ours alone for the call.
+        unsafe { ptr::copy_nonoverlapping(values.as_ptr(), pointer, values.len()) };
+        Ok(())
+    }
+
     /// Writes a result to a place that the arguments point to.
     pub(crate) fn write<T: Copy>(
         &self,

@@ -115,4 +115,5 @@ c_args!(
     PJRT_Buffer_CopyRawToHostFuture_Callback_Args,
     PJRT_Buffer_MemoryLayout,
     PJRT_ShapeSpec,
+    PJRT_Program,
 );

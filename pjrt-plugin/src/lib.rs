@@ -6,16 +6,20 @@ pub mod api;
 mod attributes;
 mod boundary;
 mod callback;
+mod compile_options;
 mod dtype;
 mod error;
 mod ext;
 mod memory_object;
 mod objects;
 mod plugin;
+mod programs;
+mod sharding;
 mod snapshot;
 mod state;
 /// The C interface in Rust, generated from `include/`.
 pub mod sys;
+mod texts;
 mod views;
 
 pub use plugin::GetPjrtApi;

@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use tpu_emu::buffer::TransferManager;
 use tpu_emu::hbm::layout::Layout;
 use tpu_emu::topology::{DeviceInfo, Topology};
-use tpu_emu::{Buffer, Emulator, Error, Event, Id, Memory, Result, Table};
+use tpu_emu::{Buffer, Config, Emulator, Error, Event, Id, Memory, Result, Table};
 
 /// `PJRT_Client`.
 #[derive(Debug)]
@@ -93,6 +93,24 @@ pub(crate) struct TopologyEntry {
     pub(crate) attributes: Attributes,
     /// Whether it lives and dies with a client.
     pub(crate) of_client: bool,
+    /// The machine that compiles for it; it has no memory.
+    pub(crate) compiler: OnceLock<Arc<Emulator>>,
+}
+
+impl TopologyEntry {
+    /// A machine of these chips to compile for, made by the first call.
+    pub(crate) fn compiler(&self) -> Result<Arc<Emulator>> {
+        if let Some(machine) = self.compiler.get() {
+            return Ok(Arc::clone(machine));
+        }
+        let machine = Emulator::new(Config {
+            topology: self.topology.clone(),
+            hbm: Some(self.topology.aot_memory_limit()),
+            history: 0,
+            ..Config::plain()
+        })?;
+        Ok(Arc::clone(self.compiler.get_or_init(|| machine)))
+    }
 }
 
 /// `PJRT_Buffer`.

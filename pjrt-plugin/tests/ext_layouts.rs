@@ -6,7 +6,8 @@ mod c;
 
 use c::buffers::{Array, F32, destroy, ordered};
 use c::contract::contract_of;
-use c::{Client, Failure, INVALID, UNIMPLEMENTED, assert_refused, call, call_with, list};
+use c::programs::{DOUBLE, compile, end, end_executable, executable_of};
+use c::{Client, Failure, INVALID, assert_refused, call, call_with, list};
 use pjrt_tpu_emu::sys::{
     PJRT_Buffer_Type, PJRT_Extension_Type, PJRT_Layouts_Extension, PJRT_Layouts_MemoryLayout,
 };
@@ -28,6 +29,13 @@ fn forget(layout: Layout) -> Result<(), Failure> {
 
 /// The text of a layout; the layout is given back.
 fn text(layout: Layout) -> String {
+    let text = shown(layout);
+    forget(layout).unwrap();
+    text
+}
+
+/// The text of a layout.
+fn shown(layout: Layout) -> String {
     let args = call_with(extension().PJRT_Layouts_MemoryLayout_Serialize, |args| {
         args.layout = layout;
     })
@@ -35,7 +43,6 @@ fn text(layout: Layout) -> String {
     let text = c::text(args.serialized_bytes, args.serialized_bytes_size);
     // SAFETY: the deleter and its object are of one answer, used once.
     unsafe { args.serialized_layout_deleter.unwrap()(args.serialized_layout) };
-    forget(layout).unwrap();
     text
 }
 
@@ -124,13 +131,30 @@ fn a_layout_is_destroyed_once() {
 }
 
 #[test]
-fn what_needs_an_executable_is_not_done_and_says_so() {
-    let answer = call_with(extension().PJRT_Layouts_PJRT_Executable_GetOutputLayouts, |_| ());
-    let name = "PJRT_Layouts_PJRT_Executable_GetOutputLayouts";
-    assert_refused(answer, UNIMPLEMENTED, &[name]);
-    let answer = call_with(extension().PJRT_Layouts_PJRT_Executable_GetParameterLayouts, |_| ());
-    let name = "PJRT_Layouts_PJRT_Executable_GetParameterLayouts";
-    assert_refused(answer, UNIMPLEMENTED, &[name]);
+fn an_executable_keeps_the_layouts_of_its_parameters_and_results() {
+    let client = Client::new();
+    let loaded = compile(&client, DOUBLE);
+    let it = executable_of(loaded);
+    let table = extension();
+    contract_of!(table, PJRT_Layouts_PJRT_Executable_GetOutputLayouts(executable, layouts),
+        executable: it);
+    contract_of!(table, PJRT_Layouts_PJRT_Executable_GetParameterLayouts(executable, layouts),
+        executable: it);
+    let of = call_with(table.PJRT_Layouts_PJRT_Executable_GetOutputLayouts, |args| {
+        args.executable = it;
+    })
+    .unwrap();
+    let outputs = list(of.layouts.cast_const(), of.num_outputs);
+    assert_eq!(outputs.into_iter().map(shown).collect::<Vec<_>>(), ["{1,0:T(8,128)}"]);
+    let of = call_with(table.PJRT_Layouts_PJRT_Executable_GetParameterLayouts, |args| {
+        args.executable = it;
+    })
+    .unwrap();
+    let parameters = list(of.layouts.cast_const(), of.num_parameters);
+    assert_eq!(parameters.iter().map(|&of| shown(of)).collect::<Vec<_>>(), ["{1,0:T(8,128)}"]);
+    end_executable(it);
+    end(loaded);
+    assert_refused(forget(parameters[0]), INVALID, &["stale"]);
 }
 
 #[test]

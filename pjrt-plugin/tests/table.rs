@@ -25,6 +25,9 @@ const WITHOUT_OBJECT: [&str; 6] = [
     "PJRT_TopologyDescription_Create",
 ];
 
+/// Rows that have nothing to do for a null object: the header allows it.
+const NULL_IS_FINE: [&str; 2] = ["PJRT_Executable_Destroy", "PJRT_LoadedExecutable_Destroy"];
+
 /// A struct longer than any of the interface, of zeros behind its size.
 #[repr(C, align(16))]
 struct Zeros {
@@ -129,7 +132,7 @@ fn a_null_object_is_an_error_of_every_function_that_needs_one() {
         }
         let mut zeros = Zeros::new(0);
         let answer = call_any(name, function, (&raw mut zeros).cast());
-        match WITHOUT_OBJECT.contains(&name) {
+        match WITHOUT_OBJECT.contains(&name) || NULL_IS_FINE.contains(&name) {
             true => assert_eq!(answer, Ok(()), "{name}"),
             false => assert_refused(answer, INVALID, &[name]),
         }

@@ -3,9 +3,9 @@
 //! The `.proto` files in `proto/` are in our own words: names and numbers of fields are the
 //! interface, the rest is not. Encoding and decoding are [`prost`]'s.
 
-pub use prost::{DecodeError, Message};
+pub use prost::{DecodeError, Message, encoding};
 
-/// Messages of XLA: ABI versions, shapes.
+/// Messages of XLA: ABI versions, shapes, shardings, compile options.
 pub mod xla {
     #![expect(missing_docs, reason = "the names of element types say what they are")]
     include!("generated/xla.rs");

@@ -1,4 +1,5 @@
 //! What a machine is made of. Plain data: the host reads the environment, not this crate.
+use crate::ops::Numerics;
 use crate::origin::{Clock, NoStacks, StackSource};
 use crate::topology::Topology;
 use crate::trace::Sink;
@@ -19,6 +20,8 @@ pub struct Config {
     pub process_index: i32,
     /// The most past changes that the ledger keeps.
     pub history: usize,
+    /// How matrix products round.
+    pub numerics: Numerics,
     /// Where stacks come from.
     pub stacks: Arc<dyn StackSource>,
     /// The clock.
@@ -28,13 +31,15 @@ pub struct Config {
 }
 
 impl Config {
-    /// The common eight-chip host without stacks, trace or a running clock: for tests.
+    /// The common eight-chip host without stacks, trace or a running clock: for tests, and for
+    /// machines that only compile.
     pub fn plain() -> Self {
         Self {
             topology: Topology::common_host(),
             hbm: None,
             process_index: 0,
             history: DEFAULT_HISTORY,
+            numerics: Numerics::default(),
             stacks: Arc::new(NoStacks),
             clock: Arc::new(Still),
             sink: None,

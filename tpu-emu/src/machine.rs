@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::exec::Workers;
 use crate::hbm::{Heap, HeapStats, Region, Space};
 use crate::ledger::{Ledger, Origin, Past, Record};
+use crate::ops::Numerics;
 use crate::tensor::{ArraySpec, Specs};
 use crate::topology::Topology;
 use crate::trace::{Change, ChangeKind, Encoder, Header, SpaceInfo, Usage};
@@ -69,6 +70,7 @@ pub struct Emulator {
     heaps: Vec<Heap<Record>>,
     limit: Bytes,
     specs: Specs,
+    numerics: Numerics,
     ledger: Ledger,
     pub(crate) workers: Workers,
     forked: AtomicBool,
@@ -80,7 +82,8 @@ impl Emulator {
     /// # Errors
     /// `BadArgument` for a process index that the topology does not have.
     pub fn new(config: Config) -> Result<Arc<Self>> {
-        let Config { topology, hbm, process_index, history, stacks, clock, sink } = config;
+        let Config { topology, hbm, process_index, history, numerics, stacks, clock, sink } =
+            config;
         let processes = topology.process_count();
         if !(0..processes).contains(&process_index) {
             let message = format!("process index {process_index} of {processes} processes");
@@ -110,6 +113,7 @@ impl Emulator {
             heaps,
             limit,
             specs: Specs::new(rules),
+            numerics,
             ledger: Ledger::new(stacks, clock, sink, history),
             workers: Workers::default(),
             forked: AtomicBool::new(false),
@@ -135,6 +139,11 @@ impl Emulator {
     /// The descriptions of arrays.
     pub fn specs(&self) -> &Specs {
         &self.specs
+    }
+
+    /// How matrix products round.
+    pub fn numerics(&self) -> Numerics {
+        self.numerics
     }
 
     /// The record of changes.
@@ -240,12 +249,22 @@ impl Emulator {
         spec: &Arc<ArraySpec>,
         memory: Memory,
     ) -> Result<Option<Arc<Block>>> {
+        self.allocate(spec, memory, || self.ledger.origin())
+    }
+
+    /// The same in the name of an origin that was taken before.
+    pub(crate) fn allocate(
+        self: &Arc<Self>,
+        spec: &Arc<ArraySpec>,
+        memory: Memory,
+        origin: impl FnOnce() -> Origin,
+    ) -> Result<Option<Arc<Block>>> {
         self.check_not_forked()?;
         if spec.padded == Bytes::ZERO {
             return Ok(None);
         }
         let space = self.space(memory);
-        let record = || Record { origin: self.ledger.origin(), spec: spec.number };
+        let record = || Record { origin: origin(), spec: spec.number };
         let (taken, record) = self.heap(memory).allocate(spec.padded, record);
         let past =
             |kind, sequence, address, size| Past { kind, space, sequence, address, size, record };

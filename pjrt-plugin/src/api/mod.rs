@@ -7,11 +7,14 @@ use std::ptr;
 mod async_transfer;
 mod buffer;
 mod client;
+mod compile;
 mod device;
 mod device_description;
 mod error;
 mod event;
+mod executable;
 mod execute_context;
+mod loaded_executable;
 mod memory;
 mod plugin;
 pub(crate) mod topology;
@@ -80,9 +83,9 @@ macro_rules! pjrt_api {
         #[expect(non_snake_case, reason = "they appear in recorded stacks under these names")]
         mod table {
             use super::{
-                PJRT_Error, async_transfer, buffer, client, device, device_description,
-                end_of, error, event, is_forked_child, memory, execute_context, plugin, ptr, serve,
-                sys, topology,
+                PJRT_Error, async_transfer, buffer, client, compile, device, device_description,
+                end_of, error, event, executable, execute_context, is_forked_child,
+                loaded_executable, memory, plugin, ptr, serve, sys, topology,
             };
             $(entry!($name $how($($with)*));)*
         }
@@ -140,7 +143,7 @@ pjrt_api! {
         call(client::lookup_addressable_device, PJRT_Client_LookupAddressableDevice_Args, addressable_device),
     PJRT_Client_AddressableMemories =>
         call(client::addressable_memories, PJRT_Client_AddressableMemories_Args, num_addressable_memories),
-    PJRT_Client_Compile => missing(PJRT_Client_Compile_Args),
+    PJRT_Client_Compile => call(compile::compile_and_load, PJRT_Client_Compile_Args, executable),
     PJRT_Client_DefaultDeviceAssignment =>
         call(client::default_device_assignment, PJRT_Client_DefaultDeviceAssignment_Args, default_assignment),
     PJRT_Client_BufferFromHostBuffer =>
@@ -175,24 +178,39 @@ pjrt_api! {
     PJRT_Memory_ToString => call(memory::to_string, PJRT_Memory_ToString_Args, to_string_size),
     PJRT_Memory_AddressableByDevices =>
         call(memory::addressable_by_devices, PJRT_Memory_AddressableByDevices_Args, num_devices),
-    PJRT_Executable_Destroy => missing(PJRT_Executable_Destroy_Args),
-    PJRT_Executable_Name => missing(PJRT_Executable_Name_Args),
-    PJRT_Executable_NumReplicas => missing(PJRT_Executable_NumReplicas_Args),
-    PJRT_Executable_NumPartitions => missing(PJRT_Executable_NumPartitions_Args),
-    PJRT_Executable_NumOutputs => missing(PJRT_Executable_NumOutputs_Args),
-    PJRT_Executable_SizeOfGeneratedCodeInBytes => missing(PJRT_Executable_SizeOfGeneratedCodeInBytes_Args),
-    PJRT_Executable_GetCostAnalysis => missing(PJRT_Executable_GetCostAnalysis_Args),
-    PJRT_Executable_OutputMemoryKinds => missing(PJRT_Executable_OutputMemoryKinds_Args),
-    PJRT_Executable_OptimizedProgram => missing(PJRT_Executable_OptimizedProgram_Args),
-    PJRT_Executable_Serialize => missing(PJRT_Executable_Serialize_Args),
-    PJRT_LoadedExecutable_Destroy => missing(PJRT_LoadedExecutable_Destroy_Args),
-    PJRT_LoadedExecutable_GetExecutable => missing(PJRT_LoadedExecutable_GetExecutable_Args),
-    PJRT_LoadedExecutable_AddressableDevices => missing(PJRT_LoadedExecutable_AddressableDevices_Args),
-    PJRT_LoadedExecutable_Delete => missing(PJRT_LoadedExecutable_Delete_Args),
-    PJRT_LoadedExecutable_IsDeleted => missing(PJRT_LoadedExecutable_IsDeleted_Args),
-    PJRT_LoadedExecutable_Execute => missing(PJRT_LoadedExecutable_Execute_Args),
-    PJRT_Executable_DeserializeAndLoad => missing(PJRT_Executable_DeserializeAndLoad_Args),
-    PJRT_LoadedExecutable_Fingerprint => missing(PJRT_LoadedExecutable_Fingerprint_Args),
+    PJRT_Executable_Destroy => destroy(executable::destroy, PJRT_Executable_Destroy_Args, executable),
+    PJRT_Executable_Name => call(executable::name, PJRT_Executable_Name_Args, executable_name_size),
+    PJRT_Executable_NumReplicas =>
+        call(executable::num_replicas, PJRT_Executable_NumReplicas_Args, num_replicas),
+    PJRT_Executable_NumPartitions =>
+        call(executable::num_partitions, PJRT_Executable_NumPartitions_Args, num_partitions),
+    PJRT_Executable_NumOutputs =>
+        call(executable::num_outputs, PJRT_Executable_NumOutputs_Args, num_outputs),
+    PJRT_Executable_SizeOfGeneratedCodeInBytes =>
+        call(executable::code_size, PJRT_Executable_SizeOfGeneratedCodeInBytes_Args, size_in_bytes),
+    PJRT_Executable_GetCostAnalysis =>
+        call(executable::cost_analysis, PJRT_Executable_GetCostAnalysis_Args, properties),
+    PJRT_Executable_OutputMemoryKinds =>
+        call(executable::output_memory_kinds, PJRT_Executable_OutputMemoryKinds_Args, memory_kind_sizes),
+    PJRT_Executable_OptimizedProgram =>
+        call(executable::optimized_program, PJRT_Executable_OptimizedProgram_Args, program),
+    PJRT_Executable_Serialize =>
+        call(compile::serialize, PJRT_Executable_Serialize_Args, serialized_executable_deleter),
+    PJRT_LoadedExecutable_Destroy => destroy(loaded_executable::destroy, PJRT_LoadedExecutable_Destroy_Args, executable),
+    PJRT_LoadedExecutable_GetExecutable =>
+        call(loaded_executable::executable, PJRT_LoadedExecutable_GetExecutable_Args, executable),
+    PJRT_LoadedExecutable_AddressableDevices =>
+        call(loaded_executable::addressable_devices, PJRT_LoadedExecutable_AddressableDevices_Args, num_addressable_devices),
+    PJRT_LoadedExecutable_Delete =>
+        destroy(loaded_executable::delete, PJRT_LoadedExecutable_Delete_Args, executable),
+    PJRT_LoadedExecutable_IsDeleted =>
+        call(loaded_executable::is_deleted, PJRT_LoadedExecutable_IsDeleted_Args, is_deleted),
+    PJRT_LoadedExecutable_Execute =>
+        call(loaded_executable::execute::execute, PJRT_LoadedExecutable_Execute_Args, execute_device),
+    PJRT_Executable_DeserializeAndLoad =>
+        call(compile::deserialize_and_load, PJRT_Executable_DeserializeAndLoad_Args, loaded_executable),
+    PJRT_LoadedExecutable_Fingerprint =>
+        call(loaded_executable::fingerprint, PJRT_LoadedExecutable_Fingerprint_Args, executable_fingerprint_size),
     PJRT_Buffer_Destroy => destroy(buffer::destroy, PJRT_Buffer_Destroy_Args, buffer),
     PJRT_Buffer_ElementType => call(buffer::element_type, PJRT_Buffer_ElementType_Args, type_),
     PJRT_Buffer_Dimensions => call(buffer::dimensions, PJRT_Buffer_Dimensions_Args, num_dims),
@@ -241,17 +259,21 @@ pjrt_api! {
         call(topology::serialize, PJRT_TopologyDescription_Serialize_Args, serialized_topology_deleter),
     PJRT_TopologyDescription_Attributes =>
         call(topology::attributes, PJRT_TopologyDescription_Attributes_Args, num_attributes),
-    PJRT_Compile => missing(PJRT_Compile_Args),
-    PJRT_Executable_OutputElementTypes => missing(PJRT_Executable_OutputElementTypes_Args),
-    PJRT_Executable_OutputDimensions => missing(PJRT_Executable_OutputDimensions_Args),
+    PJRT_Compile => call(compile::compile, PJRT_Compile_Args, executable),
+    PJRT_Executable_OutputElementTypes =>
+        call(executable::output_element_types, PJRT_Executable_OutputElementTypes_Args, num_output_types),
+    PJRT_Executable_OutputDimensions =>
+        call(executable::output_dimensions, PJRT_Executable_OutputDimensions_Args, dim_sizes),
     PJRT_Buffer_CopyToMemory =>
         call(buffer::transfer::copy_to_memory, PJRT_Buffer_CopyToMemory_Args, dst_buffer),
     PJRT_Client_CreateViewOfDeviceBuffer =>
         call(buffer::make::view_of_device_buffer, PJRT_Client_CreateViewOfDeviceBuffer_Args, buffer),
-    PJRT_Executable_Fingerprint => missing(PJRT_Executable_Fingerprint_Args),
+    PJRT_Executable_Fingerprint =>
+        call(executable::fingerprint, PJRT_Executable_Fingerprint_Args, executable_fingerprint_size),
     PJRT_Client_TopologyDescription =>
         call(client::topology, PJRT_Client_TopologyDescription_Args, topology),
-    PJRT_Executable_GetCompiledMemoryStats => missing(PJRT_Executable_GetCompiledMemoryStats_Args),
+    PJRT_Executable_GetCompiledMemoryStats =>
+        call(executable::memory_stats, PJRT_Executable_GetCompiledMemoryStats_Args, host_temp_size_in_bytes),
     PJRT_Memory_Kind_Id => call(memory::kind_id, PJRT_Memory_Kind_Id_Args, kind_id),
     PJRT_ExecuteContext_Create =>
         call(execute_context::create, PJRT_ExecuteContext_Create_Args, context),
@@ -289,7 +311,8 @@ pjrt_api! {
         call(buffer::make::alias, PJRT_Client_CreateAliasBuffer_Args, fulfill_alias_buffer_cb),
     PJRT_Client_FulfillAliasBuffer =>
         call(buffer::make::fulfil_alias, PJRT_Client_FulfillAliasBuffer_Args, fulfill_alias_buffer_cb),
-    PJRT_LoadedExecutable_GetDeviceAssignment => missing(PJRT_LoadedExecutable_GetDeviceAssignment_Args),
+    PJRT_LoadedExecutable_GetDeviceAssignment =>
+        call(loaded_executable::device_assignment, PJRT_LoadedExecutable_GetDeviceAssignment_Args, serialized_device_assignment_deleter),
     PJRT_Client_CreateErrorBuffer =>
         call(buffer::make::error, PJRT_Client_CreateErrorBuffer_Args, buffer),
     PJRT_AsyncHostToDeviceTransferManager_TransferLiteral =>
@@ -302,21 +325,24 @@ pjrt_api! {
         call(device::create_async_tracking_event, PJRT_Device_CreateAsyncTrackingEvent_Args, event),
     PJRT_AsyncTrackingEvent_Destroy =>
         destroy(device::destroy_async_tracking_event, PJRT_AsyncTrackingEvent_Destroy_Args, event),
-    PJRT_Executable_GetCompileOptions => missing(PJRT_Executable_GetCompileOptions_Args),
+    PJRT_Executable_GetCompileOptions =>
+        call(executable::compile_options, PJRT_Executable_GetCompileOptions_Args, serialized_compile_options_deleter),
     PJRT_Buffer_DonateWithControlDependency =>
         call(buffer::transfer::donate_with_control_dependency, PJRT_Buffer_DonateWithControlDependency_Args, out_buffer),
     PJRT_Event_Create => call(event::create, PJRT_Event_Create_Args, event),
     PJRT_Event_Set => call(event::set, PJRT_Event_Set_Args, error_message_size),
     PJRT_Device_GetAttributes =>
         call(device::attributes, PJRT_Device_GetAttributes_Args, attributes_deleter),
-    PJRT_Client_Load => missing(PJRT_Client_Load_Args),
-    PJRT_LoadedExecutable_AddressableDeviceLogicalIds => missing(PJRT_LoadedExecutable_AddressableDeviceLogicalIds_Args),
+    PJRT_Client_Load => call(compile::load, PJRT_Client_Load_Args, loaded_executable),
+    PJRT_LoadedExecutable_AddressableDeviceLogicalIds =>
+        call(loaded_executable::addressable_device_logical_ids, PJRT_LoadedExecutable_AddressableDeviceLogicalIds_Args, num_addressable_device_logical_ids),
     PJRT_Buffer_Bitcast => call(buffer::transfer::bitcast, PJRT_Buffer_Bitcast_Args, out_buffer),
     PJRT_Error_ForEachPayload =>
         call(error::for_each_payload, PJRT_Error_ForEachPayload_Args, error),
     PJRT_TopologyDescription_Fingerprint =>
         call(topology::fingerprint, PJRT_TopologyDescription_Fingerprint_Args, fingerprint),
-    PJRT_Executable_ParameterMemoryKinds => missing(PJRT_Executable_ParameterMemoryKinds_Args),
+    PJRT_Executable_ParameterMemoryKinds =>
+        call(executable::parameter_memory_kinds, PJRT_Executable_ParameterMemoryKinds_Args, memory_kind_sizes),
     PJRT_Device_ClearMemoryStats =>
         call(device::clear_memory_stats, PJRT_Device_ClearMemoryStats_Args, device),
     PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace =>

@@ -14,6 +14,7 @@ use crate::sys::{
     PJRT_TopologyDescription_Serialize_Args,
 };
 use std::ptr::without_provenance_mut;
+use std::sync::OnceLock;
 use tpu_emu::topology::{MEMORY_SPACE_KIND_IDS, OptionValue, Topology};
 use tpu_emu::{Error, Id, Result};
 
@@ -44,6 +45,7 @@ pub(crate) fn publish(topology: Topology, of_client: bool) -> Id<TopologyEntry> 
         platform_version,
         attributes,
         of_client,
+        compiler: OnceLock::new(),
     })
 }
 

@@ -2,12 +2,15 @@
 use super::{extension_functions, leak};
 use crate::boundary::{Caller, c_args, give_bytes, handle_of, id_of, take_bytes};
 use crate::dtype;
+use crate::programs::executable;
 use crate::state::{LAYOUTS, buffer, client, topology};
 use crate::sys;
 use crate::sys::{
     PJRT_Extension_Base, PJRT_Extension_Type, PJRT_Layouts_Extension,
     PJRT_Layouts_MemoryLayout_Destroy_Args, PJRT_Layouts_MemoryLayout_Serialize_Args,
     PJRT_Layouts_PJRT_Buffer_MemoryLayout_Args, PJRT_Layouts_PJRT_Client_GetDefaultLayout_Args,
+    PJRT_Layouts_PJRT_Executable_GetOutputLayouts_Args,
+    PJRT_Layouts_PJRT_Executable_GetParameterLayouts_Args,
     PJRT_Layouts_PJRT_Topology_GetDefaultLayout_Args,
 };
 use tpu_emu::Result;
@@ -37,9 +40,9 @@ extension_functions! {
     PJRT_Layouts_PJRT_Topology_GetDefaultLayout =>
         call(super::of_topology, PJRT_Layouts_PJRT_Topology_GetDefaultLayout_Args, layout),
     PJRT_Layouts_PJRT_Executable_GetOutputLayouts =>
-        missing(PJRT_Layouts_PJRT_Executable_GetOutputLayouts_Args),
+        call(super::of_outputs, PJRT_Layouts_PJRT_Executable_GetOutputLayouts_Args, layouts),
     PJRT_Layouts_PJRT_Executable_GetParameterLayouts =>
-        missing(PJRT_Layouts_PJRT_Executable_GetParameterLayouts_Args),
+        call(super::of_parameters, PJRT_Layouts_PJRT_Executable_GetParameterLayouts_Args, layouts),
 }
 
 pub(super) fn extension(next: *mut PJRT_Extension_Base) -> *mut PJRT_Extension_Base {
@@ -103,6 +106,26 @@ fn of_topology(
     let rules = topology(args.topology_description)?.topology.generation().tiles;
     let dims = (args.dims, args.num_dims);
     args.layout = handle_of(LAYOUTS.insert(layout_of(caller, rules, args.type_, dims)?));
+    Ok(())
+}
+
+/// The handles live as long as the executable.
+fn of_outputs(
+    _: &Caller,
+    args: &mut PJRT_Layouts_PJRT_Executable_GetOutputLayouts_Args,
+) -> Result<()> {
+    let entry = executable(args.executable)?;
+    entry.output_layouts.give(&mut args.layouts, &mut args.num_outputs);
+    Ok(())
+}
+
+/// As [`of_outputs`].
+fn of_parameters(
+    _: &Caller,
+    args: &mut PJRT_Layouts_PJRT_Executable_GetParameterLayouts_Args,
+) -> Result<()> {
+    let entry = executable(args.executable)?;
+    entry.parameter_layouts.give(&mut args.layouts, &mut args.num_parameters);
     Ok(())
 }
 

@@ -192,6 +192,139 @@ impl PrimitiveType {
         }
     }
 }
+/// Which device runs which part of a program.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct DeviceAssignmentProto {
+    #[prost(int32, tag = "1")]
+    pub replica_count: i32,
+    /// Partitions of one replica.
+    #[prost(int32, tag = "2")]
+    pub computation_count: i32,
+    /// One for each partition.
+    #[prost(message, repeated, tag = "3")]
+    pub computation_devices: ::prost::alloc::vec::Vec<
+        device_assignment_proto::ComputationDevice,
+    >,
+}
+/// Nested message and enum types in `DeviceAssignmentProto`.
+pub mod device_assignment_proto {
+    /// The devices of one partition, replica by replica.
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+    pub struct ComputationDevice {
+        #[prost(int64, repeated, tag = "1")]
+        pub replica_device_ids: ::prost::alloc::vec::Vec<i64>,
+    }
+}
+/// Options of building one executable.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ExecutableBuildOptionsProto {
+    /// -1 for none.
+    #[prost(int64, tag = "1")]
+    pub device_ordinal: i64,
+    /// The layout that the result is to have.
+    #[prost(message, optional, tag = "2")]
+    pub result_layout: ::core::option::Option<ShapeProto>,
+    /// A DebugOptions message, as it came: the flags of a process.
+    #[prost(bytes = "vec", tag = "3")]
+    pub debug_options: ::prost::alloc::vec::Vec<u8>,
+    /// 0 stands for 1.
+    #[prost(int64, tag = "4")]
+    pub num_replicas: i64,
+    /// 0 stands for 1.
+    #[prost(int64, tag = "5")]
+    pub num_partitions: i64,
+    #[prost(bool, tag = "6")]
+    pub use_spmd_partitioning: bool,
+    #[prost(bool, tag = "7")]
+    pub use_auto_spmd_partitioning: bool,
+    #[prost(bool, tag = "8")]
+    pub deduplicate_hlo: bool,
+    /// Absent for the first devices.
+    #[prost(message, optional, tag = "9")]
+    pub device_assignment: ::core::option::Option<DeviceAssignmentProto>,
+    #[prost(bool, tag = "10")]
+    pub alias_passthrough_params: bool,
+    /// The program is compiled to its end, but for the last step.
+    #[prost(bool, tag = "11")]
+    pub run_backend_only: bool,
+    /// Whether the compiler may choose a result's sharding: one for all, or one for each.
+    #[prost(bool, repeated, tag = "12")]
+    pub allow_spmd_sharding_propagation_to_output: ::prost::alloc::vec::Vec<bool>,
+    #[prost(bytes = "vec", tag = "14")]
+    pub fdo_profile: ::prost::alloc::vec::Vec<u8>,
+    /// Memory that the caller says the device has.
+    #[prost(int64, tag = "15")]
+    pub device_memory_size: i64,
+    #[prost(int64, repeated, tag = "16")]
+    pub auto_spmd_partitioning_mesh_shape: ::prost::alloc::vec::Vec<i64>,
+    #[prost(int64, repeated, tag = "17")]
+    pub auto_spmd_partitioning_mesh_ids: ::prost::alloc::vec::Vec<i64>,
+    /// As for results.
+    #[prost(bool, repeated, tag = "18")]
+    pub allow_spmd_sharding_propagation_to_parameters: ::prost::alloc::vec::Vec<bool>,
+    #[prost(bool, tag = "19")]
+    pub use_shardy_partitioner: bool,
+    #[prost(float, tag = "20")]
+    pub exec_time_optimization_effort: f32,
+    #[prost(float, tag = "21")]
+    pub memory_fitting_effort: f32,
+    #[prost(int64, tag = "22")]
+    pub process_index: i64,
+    #[prost(int64, tag = "23")]
+    pub process_count: i64,
+    #[prost(int64, tag = "26")]
+    pub slice_size: i64,
+}
+/// The value of a named option.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct OptionOverrideProto {
+    #[prost(oneof = "option_override_proto::Value", tags = "1, 2, 3, 4")]
+    pub value: ::core::option::Option<option_override_proto::Value>,
+}
+/// Nested message and enum types in `OptionOverrideProto`.
+pub mod option_override_proto {
+    #[derive(Clone, PartialEq, ::prost::Oneof)]
+    pub enum Value {
+        #[prost(string, tag = "1")]
+        StringField(::prost::alloc::string::String),
+        #[prost(bool, tag = "2")]
+        BoolField(bool),
+        #[prost(int64, tag = "3")]
+        IntField(i64),
+        #[prost(double, tag = "4")]
+        DoubleField(f64),
+    }
+}
+/// Options of compiling a program.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct CompileOptionsProto {
+    /// The layouts that the parameters are to have.
+    #[prost(message, repeated, tag = "1")]
+    pub argument_layouts: ::prost::alloc::vec::Vec<ShapeProto>,
+    /// All parameters are fields of one tuple.
+    #[prost(bool, tag = "2")]
+    pub parameter_is_tupled_arguments: bool,
+    #[prost(message, optional, tag = "3")]
+    pub executable_build_options: ::core::option::Option<ExecutableBuildOptionsProto>,
+    /// The executable may run on any device.
+    #[prost(bool, tag = "4")]
+    pub compile_portable_executable: bool,
+    #[prost(int64, tag = "5")]
+    pub profile_version: i64,
+    #[prost(bytes = "vec", tag = "6")]
+    pub serialized_multi_slice_config: ::prost::alloc::vec::Vec<u8>,
+    /// Options by name, in the words of the user.
+    #[prost(map = "string, message", tag = "7")]
+    pub env_option_overrides: ::std::collections::HashMap<
+        ::prost::alloc::string::String,
+        OptionOverrideProto,
+    >,
+    #[prost(bool, tag = "9")]
+    pub allow_in_place_mlir_modification: bool,
+    /// How exact matrix products are: 0 is the device's choice.
+    #[prost(int32, tag = "10")]
+    pub matrix_unit_operand_precision: i32,
+}
 /// Where an instruction comes from.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct OpMetadata {

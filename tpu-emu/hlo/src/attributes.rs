@@ -4,7 +4,8 @@ use tpu_stablehlo::ir::{Attribute, Attributes, Element, Elements, TensorType};
 
 /// Named attributes in the order of their names.
 pub(crate) fn list<const N: usize>(named: [(&'static str, Attribute); N]) -> Attributes {
-    let mut list = Attributes(named.into_iter().map(|(name, value)| (name.into(), value)).collect());
+    let mut list =
+        Attributes(named.into_iter().map(|(name, value)| (name.into(), value)).collect());
     list.sort();
     list
 }

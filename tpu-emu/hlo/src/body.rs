@@ -33,9 +33,9 @@ impl<'a> Item<'a> {
     /// A part of a tuple.
     pub(crate) fn part(&self, index: i64) -> Result<&[Value], ReadError> {
         let parts = self.starts.len() - 1;
-        let range = usize::try_from(index).ok().and_then(|at| {
-            Some(*self.starts.get(at)?..*self.starts.get(at.checked_add(1)?)?)
-        });
+        let range = usize::try_from(index)
+            .ok()
+            .and_then(|at| Some(*self.starts.get(at)?..*self.starts.get(at.checked_add(1)?)?));
         let part = range.and_then(|range| self.leaves.get(range));
         part.ok_or_else(|| format!("part {index} of a tuple of {parts}").into())
     }
@@ -80,7 +80,9 @@ impl<'r, 'a> Body<'r, 'a> {
 
     /// The array type of a value.
     pub(crate) fn tensor(&self, value: Value) -> Result<&TensorType, ReadError> {
-        self.values[value.0 as usize].tensor().ok_or_else(|| "a token in the place of an array".into())
+        self.values[value.0 as usize]
+            .tensor()
+            .ok_or_else(|| "a token in the place of an array".into())
     }
 
     /// The computation as a block. Its parameters are the values; the block's arguments are left
@@ -191,7 +193,8 @@ impl<'r, 'a> Body<'r, 'a> {
         of: Type,
         attributes: Attributes,
     ) -> Result<Value, ReadError> {
-        let results = self.emit(scope, name, operands.to_vec(), vec![of], attributes, Vec::new())?;
+        let results =
+            self.emit(scope, name, operands.to_vec(), vec![of], attributes, Vec::new())?;
         Ok(results[0])
     }
 

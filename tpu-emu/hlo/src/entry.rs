@@ -7,9 +7,7 @@ use tpu_proto::xla::{
     FrontendAttributes, HloModuleConfigProto, HloModuleProto, OpSharding, ShapeProto,
 };
 use tpu_stablehlo::Module;
-use tpu_stablehlo::ir::{
-    Attribute, Attributes, Element, Function, LocationId, Name, Region, Type,
-};
+use tpu_stablehlo::ir::{Attribute, Attributes, Element, Function, LocationId, Name, Region, Type};
 
 /// The program of a message of `size` bytes.
 pub(crate) fn module(
@@ -64,7 +62,8 @@ fn function(reader: &mut Reader<'_>, index: usize, symbol: &str) -> Result<Funct
     let types = reader.parameter_types(index)?;
     let results = reader.result_types(index)?;
     let metadata = reader.root(index)?.metadata.as_ref();
-    let location = if symbol == "main" { LocationId::UNKNOWN } else { reader.metadata.of(metadata) };
+    let location =
+        if symbol == "main" { LocationId::UNKNOWN } else { reader.metadata.of(metadata) };
     let mut body = Body::new(reader);
     let mut arguments = Vec::with_capacity(types.len());
     for of in types {

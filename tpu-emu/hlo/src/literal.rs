@@ -6,10 +6,7 @@ use tpu_proto::xla::{LiteralProto, PrimitiveType, ShapeProto};
 use tpu_stablehlo::ir::{Elements, TensorType};
 
 /// The array of a literal, for an instruction of this shape.
-pub(crate) fn elements(
-    literal: &LiteralProto,
-    wanted: &ShapeProto,
-) -> Result<Elements, ReadError> {
+pub(crate) fn elements(literal: &LiteralProto, wanted: &ShapeProto) -> Result<Elements, ReadError> {
     let own = literal.shape.as_ref().ok_or("a literal without a shape")?;
     let of = shape::tensor(wanted)?;
     if shape::tensor(own)? != of {
@@ -120,8 +117,11 @@ fn row_major(
     width: usize,
 ) -> Result<Vec<u8>, ReadError> {
     let too_large = || ReadError::new(format!("an array of {dims:?} is too large"));
-    let dims: Vec<usize> =
-        dims.iter().map(|&dim| usize::try_from(dim)).collect::<Result<_, _>>().map_err(|_| too_large())?;
+    let dims: Vec<usize> = dims
+        .iter()
+        .map(|&dim| usize::try_from(dim))
+        .collect::<Result<_, _>>()
+        .map_err(|_| too_large())?;
     let mut strides = vec![0_usize; dims.len()];
     let mut stride = width;
     for &axis in order.iter().rev() {

@@ -113,17 +113,15 @@ mod tests {
             file_locations: vec![at(1, 3), at(2, 9)],
             stack_frames: vec![frame(1, 2), frame(2, 1)],
         };
-        let metadata = OpMetadata {
-            op_name: "jit(f)/mul".into(),
-            stack_frame_id: 2,
-            ..<_>::default()
-        };
+        let metadata =
+            OpMetadata { op_name: "jit(f)/mul".into(), stack_frame_id: 2, ..<_>::default() };
         let mut reader = Metadata::new(Some(&stacks));
         let id = reader.of(Some(&metadata));
         assert_eq!(reader.of(Some(&metadata)), id);
         assert_eq!(reader.locations.operation_name(id), Some("jit(f)/mul"));
         let stack = reader.locations.stack(id);
-        let lines: Vec<_> = stack.iter().map(|line| (line.function.as_deref(), line.line)).collect();
+        let lines: Vec<_> =
+            stack.iter().map(|line| (line.function.as_deref(), line.line)).collect();
         assert_eq!(lines, [(Some("g"), 9), (Some("f"), 3)]);
     }
 }

@@ -101,8 +101,11 @@ impl<'a> Reader<'a> {
         list.sort_by_key(|one| one.parameter_number);
         let in_order = list.iter().zip(0_i64..).all(|(one, at)| one.parameter_number == at);
         if !in_order {
-            return Err(format!("the parameters of '{}' are not numbered 0, 1, …", computation.name)
-                .into());
+            return Err(format!(
+                "the parameters of '{}' are not numbered 0, 1, …",
+                computation.name
+            )
+            .into());
         }
         Ok(list)
     }
@@ -136,8 +139,5 @@ impl<'a> Reader<'a> {
 pub(crate) fn shape_of(
     instruction: &HloInstructionProto,
 ) -> Result<&tpu_proto::xla::ShapeProto, ReadError> {
-    instruction
-        .shape
-        .as_ref()
-        .ok_or_else(|| format!("'{}' has no shape", instruction.name).into())
+    instruction.shape.as_ref().ok_or_else(|| format!("'{}' has no shape", instruction.name).into())
 }

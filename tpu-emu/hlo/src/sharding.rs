@@ -29,7 +29,8 @@ fn tiles(sharding: &OpSharding) -> String {
     } else {
         let _ = write!(text, "<=[{}]", joined(&sharding.iota_reshape_dims));
         if sharding.iota_transpose_perm.len() > 1 {
-            let order: Vec<i64> = sharding.iota_transpose_perm.iter().map(|&axis| axis.into()).collect();
+            let order: Vec<i64> =
+                sharding.iota_transpose_perm.iter().map(|&axis| axis.into()).collect();
             let _ = write!(text, "T({})", joined(&order));
         }
     }

@@ -1,6 +1,7 @@
 //! The environment: one row a variable. `docs/environment.md` is made of these rows.
 use crate::stack::StackMode;
 use tpu_emu::config::DEFAULT_HISTORY;
+use tpu_emu::ops::Numerics;
 use tpu_emu::topology::Topology;
 use tpu_emu::units::Bytes;
 use tpu_emu::{Error, Result};
@@ -50,6 +51,22 @@ pub const VARIABLES: &[Variable] = &[
         effect: "The HBM that programs can use on each device.",
         set: |settings, value| {
             settings.hbm = Some(size(value)?);
+            Ok(())
+        },
+    },
+    Variable {
+        name: "TPU_EMU_NUMERICS",
+        values: "`tpu` or `ieee`",
+        default: "`tpu`",
+        effect: "How matrix products round: as the matrix unit does (at default precision operands \
+                 of f32 are rounded to bf16 and products are summed in f32), or in the types that \
+                 the program states.",
+        set: |settings, value| {
+            settings.numerics = match value {
+                "tpu" => Numerics::Tpu,
+                "ieee" => Numerics::Ieee,
+                _ => return Err("tpu or ieee".to_owned()),
+            };
             Ok(())
         },
     },
@@ -116,6 +133,7 @@ pub(crate) struct Settings {
     pub(crate) topology: Topology,
     pub(crate) process_index: i32,
     pub(crate) hbm: Option<Bytes>,
+    pub(crate) numerics: Numerics,
     pub(crate) stacks: StackMode,
     pub(crate) trace: Option<String>,
     pub(crate) history: usize,
@@ -137,6 +155,7 @@ impl Settings {
             topology: Topology::common_host(),
             process_index: 0,
             hbm: None,
+            numerics: Numerics::default(),
             stacks: StackMode::Full,
             trace: None,
             history: DEFAULT_HISTORY,

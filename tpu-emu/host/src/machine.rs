@@ -63,6 +63,7 @@ fn make() -> Result<Made> {
         hbm: settings.hbm,
         process_index: settings.process_index,
         history: settings.history,
+        numerics: settings.numerics,
         stacks,
         clock: Arc::new(clock),
         sink,

@@ -116,7 +116,7 @@ impl Buffer {
         }
     }
 
-    fn with_block(
+    pub(crate) fn with_block(
         machine: &Arc<Emulator>,
         spec: Arc<ArraySpec>,
         memory: Memory,
@@ -183,6 +183,29 @@ impl Buffer {
             Content::Deleted => Err(deleted()),
             Content::Failed => Err(self.failure()),
         }
+    }
+
+    /// A claim on the bytes of a buffer whose event is over.
+    ///
+    /// # Errors
+    /// The event's, and those of [`Buffer::hold`].
+    pub(crate) fn hold_ready(&self) -> Result<Hold> {
+        match self.ready.outcome() {
+            Some(Err(error)) => Err(error.clone()),
+            _ => self.hold(),
+        }
+    }
+
+    /// Leaves the block to a claim that was made before: this buffer counts as deleted and no
+    /// longer owns it. Whether that was done; views and promises stay as they are.
+    pub(crate) fn give_up(&self) -> bool {
+        let mut content = self.content.lock();
+        if !matches!(*content, Content::Held(_)) || !self.external.lock().is_empty() {
+            return false;
+        }
+        self.deleted.store(true, Ordering::Release);
+        *content = Content::Deleted;
+        true
     }
 
     fn failure(&self) -> Error {

@@ -1,10 +1,26 @@
 //! Compiling and launching programs on a machine.
-use crate::buffer::Buffer;
+use super::frame::Frame;
+use super::lane_body::make_body;
+use super::run::Run;
+use crate::buffer::{Block, Buffer, Hold};
 use crate::error::{Error, Result};
 use crate::event::Event;
-use crate::machine::Emulator;
-use crate::program::{CompileOptions, Executable, Format};
+use crate::kernels::aligned::Aligned;
+use crate::ledger::Origin;
+use crate::machine::{Emulator, Memory, MemoryKind};
+use crate::program::compile::{Target, compile};
+use crate::program::plan::ALIGN;
+use crate::program::{CompileOptions, Donation, Executable, Format};
+use crate::tensor::{DType, LayoutRequest};
+use crate::units::{Bytes, to_u64, to_usize};
+use parking_lot::Mutex;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tpu_stablehlo::Module;
+
+/// Programs that move fewer bytes than this run on the caller's thread, when nothing is to be
+/// waited for.
+const INLINE: f64 = 1e6;
 
 /// How one run is to be done.
 #[derive(Debug, Clone, Default)]
@@ -23,19 +39,71 @@ pub struct Launched {
 }
 
 impl Emulator {
-    /// Compiles a program.
+    /// Compiles a program in MLIR, as bytecode or text.
     ///
     /// # Errors
-    /// `Program` with every reason at once; `OutOfMemory` in the compiler's words where the
-    /// program can never fit.
+    /// `BadArgument` for what cannot be read; `Program` with every reason at once; in the
+    /// compiler's words where the program can never fit.
     pub fn compile(
         self: &Arc<Self>,
         format: Format,
         code: &[u8],
         options: CompileOptions,
     ) -> Result<Arc<Executable>> {
-        let _ = (format, code, options);
-        Err(Error::Unimplemented("compile".to_owned()))
+        if format != Format::Mlir {
+            return Err(Error::Unimplemented("programs as HLO protos".to_owned()));
+        }
+        let unreadable = |error: tpu_stablehlo::ReadError| {
+            Error::bad(format!("the program cannot be read: {error}"))
+        };
+        let module = if tpu_stablehlo::bytecode::is_bytecode(code) {
+            tpu_stablehlo::bytecode::read(code).map_err(unreadable)?
+        } else {
+            let text = std::str::from_utf8(code).map_err(|error| {
+                Error::bad(format!("the program is neither MLIR bytecode nor text: {error}"))
+            })?;
+            tpu_stablehlo::text::parse(text).map_err(unreadable)?
+        };
+        self.compile_module(module, (format, code.into()), options)
+    }
+
+    /// Compiles a module that was read from `source`.
+    ///
+    /// # Errors
+    /// As for [`Emulator::compile`], reading apart.
+    pub fn compile_module(
+        self: &Arc<Self>,
+        module: Module,
+        source: (Format, Arc<[u8]>),
+        options: CompileOptions,
+    ) -> Result<Arc<Executable>> {
+        let (replicas, partitions) = (options.replicas.max(1), options.partitions.max(1));
+        let count = replicas.checked_mul(partitions).unwrap_or(usize::MAX);
+        if count > 1 {
+            let message = format!("programs over {replicas} replicas × {partitions} partitions");
+            return Err(Error::Unimplemented(message));
+        }
+        let devices = self.assigned(&options)?;
+        let target = Target {
+            specs: self.specs(),
+            limit: self.memory_limit(),
+            numerics: self.numerics(),
+            make_body,
+        };
+        Ok(Arc::new(compile(&target, module, source, options, devices)?))
+    }
+
+    /// Indices of the devices of an assignment.
+    fn assigned(&self, options: &CompileOptions) -> Result<Vec<usize>> {
+        if options.devices.is_empty() {
+            return Ok(vec![0]);
+        }
+        let devices = self.topology().devices();
+        let index = |&id: &i64| {
+            let found = devices.iter().position(|device| i64::from(device.id) == id);
+            found.ok_or_else(|| Error::bad(format!("no device has the id {id}")))
+        };
+        options.devices.iter().map(index).collect()
     }
 
     /// Starts a program on one device. Returns at once; errors of the run arrive through the
@@ -51,7 +119,274 @@ impl Emulator {
         arguments: &[Arc<Buffer>],
         options: &LaunchOptions,
     ) -> Result<Launched> {
-        let _ = (executable, device, arguments, options);
-        Err(Error::Unimplemented("launch".to_owned()))
+        self.check_not_forked()?;
+        check_arguments(executable, device, arguments)?;
+        let pool = self.pool(executable, device)?;
+        let gives = |index: usize| {
+            executable.parameters[index].donation != Donation::Kept
+                && !options.not_donated.contains(&index)
+        };
+        check_donations(arguments, &gives)?;
+        let done = Event::pending();
+        let pending = Arc::new(Pending {
+            left: AtomicUsize::new(1),
+            sources: Mutex::new(vec![None; arguments.len()]),
+            error: Mutex::default(),
+        });
+        // Claims first, then the donations: a claim survives the deletion.
+        let mut waiting = Vec::new();
+        for (index, argument) in arguments.iter().enumerate() {
+            if argument.ready_event().is_ready() {
+                pending.settle(index, argument.hold_ready());
+            } else {
+                waiting.push(index);
+            }
+        }
+        let mut results = Vec::with_capacity(executable.results.len());
+        let mut blocks = Vec::with_capacity(executable.results.len());
+        for result in &executable.results {
+            let memory = Memory { device, kind: result.kind };
+            let in_place = result.alias.filter(|&index| gives(index) && !waiting.contains(&index));
+            let mut taken = None;
+            if let Some(index) = in_place {
+                let mut sources = pending.sources.lock();
+                if let Some(Hold::Block(block)) = &sources[index] {
+                    // The claim here and the argument's own: nobody else reads these bytes.
+                    if Arc::strong_count(block) == 2 && arguments[index].give_up() {
+                        taken = Some(Arc::clone(block));
+                        sources[index] = None;
+                    }
+                }
+            }
+            let block = match taken {
+                Some(block) => Some(block),
+                None => self.allocate_destination_buffer(&result.spec, memory)?,
+            };
+            blocks.push(block.clone());
+            let spec = Arc::clone(&result.spec);
+            results.push(Buffer::with_block(self, spec, memory, block, done.clone()));
+        }
+        let job = Job {
+            machine: Arc::clone(self),
+            executable: Arc::clone(executable),
+            device,
+            origin: self.ledger().origin(),
+            pool,
+            results: blocks,
+        };
+        let inline = waiting.is_empty() && executable.plan.work < INLINE && !executable.plan.loops;
+        pending.left.store(waiting.len() + 1, Ordering::Release);
+        let finish = {
+            let (pending, done) = (Arc::clone(&pending), done.clone());
+            let job = Mutex::new(Some(job));
+            Arc::new(move || {
+                let Some(job) = job.lock().take() else { return };
+                pending.start(job, inline, &done);
+            })
+        };
+        for index in waiting {
+            let (pending, finish) = (Arc::clone(&pending), Arc::clone(&finish));
+            arguments[index].when_ready(move |held| {
+                pending.settle(index, held);
+                if pending.left.fetch_sub(1, Ordering::AcqRel) == 1 {
+                    finish();
+                }
+            })?;
+        }
+        for (index, argument) in arguments.iter().enumerate() {
+            if gives(index) {
+                argument.delete();
+            }
+        }
+        if pending.left.fetch_sub(1, Ordering::AcqRel) == 1 {
+            finish();
+        }
+        Ok(Launched { results, done })
     }
+
+    /// The constants of a program in the HBM of a device; placed there by the first launch.
+    fn pool(
+        self: &Arc<Self>,
+        executable: &Executable,
+        device: usize,
+    ) -> Result<Option<Arc<Block>>> {
+        let constants = &executable.plan.pool;
+        if constants.is_empty() {
+            return Ok(None);
+        }
+        if let Some(block) = executable.pools.lock().get(&device) {
+            return Ok(Some(Arc::clone(block)));
+        }
+        let memory = Memory { device, kind: MemoryKind::Device };
+        let dims = [to_u64(constants.len())];
+        let spec = self.specs().intern(DType::U8, &dims, LayoutRequest::Default)?;
+        let Some(block) = self.allocate_destination_buffer(&spec, memory)? else { return Ok(None) };
+        block.region().write(Bytes::ZERO, constants)?;
+        let mut pools = executable.pools.lock();
+        Ok(Some(Arc::clone(pools.entry(device).or_insert(block))))
+    }
+}
+
+/// Arguments that a run still waits for.
+struct Pending {
+    left: AtomicUsize,
+    /// Claims on the arguments' bytes; `None` for one whose block a result has taken over.
+    sources: Mutex<Vec<Option<Hold>>>,
+    error: Mutex<Option<Error>>,
+}
+
+impl Pending {
+    fn settle(&self, index: usize, held: Result<Hold>) {
+        match held {
+            Ok(hold) => self.sources.lock()[index] = Some(hold),
+            Err(error) => {
+                self.error.lock().get_or_insert(error);
+            }
+        }
+    }
+
+    fn start(&self, job: Job, inline: bool, done: &Event) {
+        if let Some(error) = self.error.lock().take() {
+            drop(job);
+            done.settle(Err(error));
+            return;
+        }
+        let sources = std::mem::take(&mut *self.sources.lock());
+        let machine = Arc::clone(&job.machine);
+        let work = move || job.run(sources);
+        if inline {
+            machine.workers.here(done, work);
+        } else {
+            machine.workers.run(done.clone(), work);
+        }
+    }
+}
+
+/// One run with all that it needs.
+struct Job {
+    machine: Arc<Emulator>,
+    executable: Arc<Executable>,
+    device: usize,
+    origin: Origin,
+    pool: Option<Arc<Block>>,
+    results: Vec<Option<Arc<Block>>>,
+}
+
+impl Job {
+    #[expect(unsafe_code, reason = "the frame is made of memory that this function holds")]
+    fn run(self, sources: Vec<Option<Hold>>) -> Result<()> {
+        let plan = &self.executable.plan;
+        let arena = self.arena()?;
+        let place = |block: &Option<Arc<Block>>| {
+            block.as_ref().map_or((std::ptr::null_mut(), 0), |block| {
+                (block.region().as_ptr(), to_usize(block.region().size().0))
+            })
+        };
+        let mut bases = vec![place(&arena), place(&self.pool)];
+        let mut copies: Vec<Aligned> = Vec::new();
+        for source in &sources {
+            let region = source.as_ref().and_then(Hold::region);
+            let mut base = region.map_or((std::ptr::null_mut(), 0), |region| {
+                (region.as_ptr(), to_usize(region.size().0))
+            });
+            // A view may begin anywhere; kernels want aligned elements.
+            if let Some(region) = region.filter(|_| base.0.addr() % ALIGN != 0) {
+                let mut copy = Aligned::zeros(base.1);
+                region.read(Bytes::ZERO, copy.bytes_mut())?;
+                base.0 = copy.bytes_mut().as_mut_ptr();
+                copies.push(copy);
+            }
+            bases.push(base);
+        }
+        for (block, result) in self.results.iter().zip(&self.executable.results) {
+            // A donated parameter that could not be taken over is copied to where the plan
+            // expects it.
+            if let (Some(to), Some(from)) =
+                (block, result.alias.and_then(|at| sources[at].as_ref()))
+            {
+                if let Some(from) = from.region() {
+                    from.copy_to(to.region(), result.spec.logical)?;
+                }
+            }
+            bases.push(place(block));
+        }
+        // SAFETY: `arena`, `self.pool`, `sources`, `copies` and `self.results` hold the memory
+        // until this function ends; results and arena belong to this run alone, and parameters
+        // are not written by anybody while they are claimed.
+        let frame = unsafe { Frame::new(bases) };
+        let locations = Some(&self.executable.module.locations);
+        let outcome = Run { frame: &frame, locations, seed: 0 }.plan(plan);
+        drop(copies);
+        outcome
+    }
+
+    fn arena(&self) -> Result<Option<Arc<Block>>> {
+        let size = self.executable.plan.arena;
+        if size == 0 {
+            return Ok(None);
+        }
+        let memory = Memory { device: self.device, kind: MemoryKind::Device };
+        let specs = self.machine.specs();
+        let spec = specs.intern(DType::U8, &[to_u64(size)], LayoutRequest::Default)?;
+        self.machine.allocate(&spec, memory, || self.origin)
+    }
+}
+
+fn check_arguments(
+    executable: &Executable,
+    device: usize,
+    arguments: &[Arc<Buffer>],
+) -> Result<()> {
+    let (name, wanted, given) = (&executable.name, executable.parameters.len(), arguments.len());
+    if wanted != given {
+        return Err(Error::bad(format!("{name} takes {wanted} arguments; {given} were given")));
+    }
+    for (index, (argument, parameter)) in arguments.iter().zip(&executable.parameters).enumerate() {
+        if argument.is_deleted() {
+            return Err(Error::bad("Buffer has been deleted or donated."));
+        }
+        let (had, wanted) = (argument.spec(), &parameter.spec);
+        // A token may be any buffer.
+        if !parameter.token && (had.dtype != wanted.dtype || had.dims != wanted.dims) {
+            let (had, wanted) = (had.text(), wanted.text());
+            let message = format!("{name}: argument {index} is {had}; the parameter is {wanted}");
+            return Err(Error::bad(message));
+        }
+        let memory = argument.memory();
+        if memory.device != device {
+            let message = format!(
+                "{name}: argument {index} is on device {}; the program runs on device {device}",
+                memory.device
+            );
+            return Err(Error::bad(message));
+        }
+        if memory.kind != parameter.kind {
+            let (had, wanted) = (memory.kind.name(), parameter.kind.name());
+            let message =
+                format!("{name}: argument {index} is in {had}; the parameter in {wanted}");
+            return Err(Error::bad(message));
+        }
+    }
+    Ok(())
+}
+
+/// A buffer that is given up may be an argument once.
+fn check_donations(arguments: &[Arc<Buffer>], gives: &dyn Fn(usize) -> bool) -> Result<()> {
+    for (index, argument) in arguments.iter().enumerate() {
+        if !gives(index) {
+            continue;
+        }
+        let same = |(other, buffer): (usize, &Arc<Buffer>)| {
+            other != index && Arc::ptr_eq(buffer, argument)
+        };
+        if let Some(other) = arguments.iter().enumerate().position(same) {
+            let what = if gives(other) {
+                "Attempt to donate the same buffer twice in Execute()"
+            } else {
+                "Attempt to use a donated buffer as another argument in Execute()"
+            };
+            return Err(Error::bad(format!("{what}: arguments {index} and {other}")));
+        }
+    }
+    Ok(())
 }

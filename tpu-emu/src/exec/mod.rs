@@ -1,6 +1,9 @@
 //! What happens on the device and on threads of our own.
+mod frame;
+mod lane_body;
 mod launch;
 mod queue;
+mod run;
 
 pub use launch::{LaunchOptions, Launched};
 pub(crate) use queue::Workers;

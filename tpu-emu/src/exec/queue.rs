@@ -2,6 +2,7 @@
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crossbeam::channel::{Sender, unbounded};
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 use std::thread;
@@ -18,13 +19,20 @@ pub(crate) struct Workers {
 }
 
 impl Workers {
+    /// Runs `work` here and now and settles `event` with its outcome.
+    #[expect(clippy::unused_self, reason = "the other way to run work is a method, too")]
+    pub(crate) fn here(&self, event: &Event, work: impl FnOnce() -> Result<()>) {
+        let outcome = catch_unwind(AssertUnwindSafe(work));
+        event.settle(outcome.unwrap_or_else(|payload| Err(panicked(&*payload))));
+    }
+
     /// Runs `work` on a background thread and settles `event` with its outcome.
     ///
     /// Where the host gives no thread, `work` runs here and now.
     pub(crate) fn run(&self, event: Event, work: impl FnOnce() -> Result<()> + Send + 'static) {
         let task: Task = Box::new(move || {
             let outcome = catch_unwind(AssertUnwindSafe(work));
-            event.settle(outcome.unwrap_or_else(|_| Err(panicked())));
+            event.settle(outcome.unwrap_or_else(|payload| Err(panicked(&*payload))));
         });
         match self.queue.get_or_init(start) {
             Some(queue) => {
@@ -37,8 +45,11 @@ impl Workers {
     }
 }
 
-fn panicked() -> Error {
-    Error::Panic { function: "a background copy", message: "see standard error".to_owned() }
+fn panicked(payload: &(dyn Any + Send)) -> Error {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
+    let message = text.unwrap_or("a panic without a text").to_owned();
+    Error::Panic { function: "work on the device", message }
 }
 
 fn start() -> Option<Sender<Task>> {

@@ -52,9 +52,9 @@ impl BlockCopy {
         }
     }
 
-    /// Whether the block is one run of bytes on both sides.
-    pub fn is_one_run(&self) -> bool {
-        self.axes.is_empty()
+    /// Its bytes, if the block is one run on both sides.
+    pub fn one_run(&self) -> Option<usize> {
+        self.axes.is_empty().then_some(self.run)
     }
 }
 
@@ -126,7 +126,7 @@ mod tests {
     fn loops_that_continue_each_other_become_one() {
         let whole = BlockCopy::new(4, &[2, 3, 4], &[12, 4, 1], &[12, 4, 1]);
         assert_eq!(whole, BlockCopy { axes: Vec::new(), run: 96 });
-        assert!(whole.is_one_run());
+        assert_eq!(whole.one_run(), Some(96));
         // The columns of a slice: two loops over rows are one, each a run of two elements.
         let slice = BlockCopy::new(4, &[2, 3, 2], &[12, 4, 1], &[6, 2, 1]);
         assert_eq!(slice, BlockCopy { axes: vec![Axis { count: 6, from: 16, to: 8 }], run: 8 });

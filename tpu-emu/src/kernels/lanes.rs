@@ -102,6 +102,7 @@ impl LaneProgram {
             static REGISTERS: RefCell<Vec<u128>> = const { RefCell::new(Vec::new()) };
         }
         REGISTERS.with_borrow_mut(|registers| {
+            self.prepare(lanes, registers);
             let mut start = 0;
             while start < lanes {
                 let count = TILE.min(lanes - start);
@@ -119,29 +120,34 @@ impl LaneProgram {
         });
     }
 
-    /// Runs the program on at most [`TILE`] elements. `input` gives a parameter's elements,
-    /// `output` takes a result's.
-    pub fn tile<'a>(
-        &self,
-        count: usize,
-        registers: &mut Vec<u128>,
-        input: &dyn Fn(usize) -> &'a [u8],
-        mut output: impl FnMut(usize, &[u8]),
-    ) {
-        // Room for `TILE` of the widest element, one slot a constant and one a step.
-        const SLOT: usize = TILE;
-        let constants = self.constants.len();
-        let slots = constants + self.steps.len();
-        if registers.len() < slots * SLOT {
-            registers.resize(slots * SLOT, 0);
+    /// Makes room for the registers and fills those of the constants, for tiles of at most
+    /// `lanes` elements.
+    pub fn prepare(&self, lanes: usize, registers: &mut Vec<u128>) {
+        let slots = self.constants.len() + self.steps.len();
+        if registers.len() < slots * TILE {
+            registers.resize(slots * TILE, 0);
         }
-        for (slot, constant) in registers.chunks_exact_mut(SLOT).zip(&self.constants) {
+        let count = lanes.min(TILE);
+        for (slot, constant) in registers.chunks_exact_mut(TILE).zip(&self.constants) {
             let width = constant.bytes.len();
             let bytes = &mut bytemuck::cast_slice_mut::<u128, u8>(slot)[..count * width];
             for element in bytes.chunks_exact_mut(width) {
                 element.copy_from_slice(&constant.bytes);
             }
         }
+    }
+
+    /// Runs the program on at most [`TILE`] elements. `input` gives a parameter's elements,
+    /// `output` takes a result's. The registers have been prepared.
+    pub fn tile<'a>(
+        &self,
+        count: usize,
+        registers: &mut [u128],
+        input: &dyn Fn(usize) -> &'a [u8],
+        mut output: impl FnMut(usize, &[u8]),
+    ) {
+        const SLOT: usize = TILE;
+        let constants = self.constants.len();
         for (index, step) in self.steps.iter().enumerate() {
             let (before, from) = registers.split_at_mut((constants + index) * SLOT);
             let width = step.op.result.host_bytes();

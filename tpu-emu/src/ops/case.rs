@@ -107,7 +107,6 @@ impl Case {
     }
 
     /// A region.
-    #[expect(dead_code, reason = "for operations with regions")]
     pub(crate) fn body(mut self, body: Arc<dyn Body>) -> Self {
         self.bodies.push(body);
         self

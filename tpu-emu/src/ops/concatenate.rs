@@ -1,6 +1,7 @@
 //! Arrays one after another along an axis.
 use super::{Cost, Cx, Entry, Kernel, Lowered, Site};
 use crate::error::Result;
+use crate::kernels::copy::BlockCopy;
 use crate::tensor::Shape;
 
 /// The operands side by side along `dimension`.
@@ -39,35 +40,37 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
         return Ok(Lowered::View);
     }
     let axis = site.index("dimension")?;
-    let runs = site.operands.iter().map(|shape| {
-        let inner: usize = shape.dims[axis..].iter().product();
-        inner * shape.dtype.host_bytes()
-    });
-    Ok(Lowered::Kernel(Box::new(Concatenate { runs: runs.collect() })))
+    let result = &site.results[0];
+    let width = result.dtype.host_bytes();
+    let to = result.strides();
+    let mut parts = Vec::with_capacity(site.operands.len());
+    let mut start = 0;
+    for operand in site.operands {
+        let copy = BlockCopy::new(width, &operand.dims, &operand.strides(), &to);
+        // An operand without elements may begin past the end.
+        if operand.elements() > 0 {
+            parts.push(Some((start * to[axis] * width, copy)));
+        } else {
+            parts.push(None);
+        }
+        start += operand.dims[axis];
+    }
+    Ok(Lowered::Kernel(Box::new(Concatenate { parts })))
 }
 
-/// Runs of each operand in turn.
+/// Each operand into its part of the result.
 #[derive(Debug)]
 struct Concatenate {
-    /// Bytes that each operand gives at a time.
-    runs: Vec<usize>,
+    /// Where an operand's first byte lies, and how it is copied; `None` for an empty one.
+    parts: Vec<Option<(usize, BlockCopy)>>,
 }
 
 impl Kernel for Concatenate {
     fn run(&self, _: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
-        let line: usize = self.runs.iter().sum();
-        if line == 0 {
-            return Ok(());
-        }
-        let mut at = 0;
-        for (operand, &run) in operands.iter().zip(&self.runs) {
-            if run > 0 {
-                let lines = results[0].chunks_exact_mut(line);
-                for (line, from) in lines.zip(operand.chunks_exact(run)) {
-                    line[at..at + run].copy_from_slice(from);
-                }
+        for (operand, part) in operands.iter().zip(&self.parts) {
+            if let Some((start, copy)) = part {
+                copy.run(operand, &mut results[0][*start..]);
             }
-            at += run;
         }
         Ok(())
     }

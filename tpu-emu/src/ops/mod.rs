@@ -2,10 +2,29 @@
 //! HBM, no threads, no traces, and no other operation.
 mod access;
 mod body;
-pub mod custom;
 #[cfg(test)]
 mod case;
+mod collective;
+mod contraction;
+mod convolve;
+pub mod custom;
+mod edges;
+mod elementwise;
+mod extents;
+mod factor;
+mod gather_dimensions;
+mod normalization;
+mod precision;
+mod reducer;
+mod sharding;
 mod site;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod testing_bodies;
+#[cfg(test)]
+mod testing_kernels;
+mod windowed;
 
 pub use body::{Body, combiner};
 pub use site::{Declared, Site};
@@ -126,22 +145,132 @@ macro_rules! ops {
 }
 
 ops! {
+    abs
+    acos
+    acosh
+    add
+    after_all
+    all_gather
+    all_reduce
+    all_to_all
+    and
+    asin
+    asinh
+    atan
+    atan2
+    atanh
+    batch_norm_grad
+    batch_norm_inference
+    batch_norm_training
+    bessel_i1e
+    bitcast_convert
     broadcast
     broadcast_in_dim
+    cbrt
+    ceil
+    cholesky
+    clamp
+    collective_broadcast
+    collective_permute
+    compare
+    complex
     concatenate
+    conj
     constant
+    convert
+    convolution
+    cosh
+    cosine
+    count_leading_zeros
+    create_token
+    cross_replica_sum
+    digamma
+    divide
+    dot
+    dot_general
+    dynamic_broadcast_in_dim
+    dynamic_conv
+    dynamic_gather
+    dynamic_iota
+    dynamic_pad
+    dynamic_reshape
     dynamic_slice
     dynamic_update_slice
+    erf
+    erf_inv
+    erfc
+    exponential
+    exponential_minus_one
+    fft
+    floor
+    gather
+    get_dimension_size
+    imag
     iota
+    is_finite
+    is_inf
+    is_neg_inf
+    is_pos_inf
+    lgamma
+    log
+    log_plus_one
+    logistic
+    map
+    maximum
+    minimum
+    mulhi
+    multiply
+    negate
+    next_after
+    not
     optimization_barrier
+    or
     pad
+    partition_id
+    polygamma
+    popcnt
+    power
+    real
+    real_dynamic_slice
+    reduce
+    reduce_precision
+    reduce_scatter
+    reduce_window
+    remainder
+    replica_id
     reshape
     reverse
+    rng
+    rng_bit_generator
+    round_nearest_afz
+    round_nearest_even
+    rsqrt
+    scatter
+    select
+    select_and_scatter
+    set_dimension_size
+    shift_left
+    shift_right_arithmetic
+    shift_right_logical
+    sign
+    sine
+    sinh
     slice
+    sort
+    sqrt
+    square
+    subtract
+    tan
+    tanh
+    top_k
+    torch_index_select
     transpose
+    triangular_solve
+    xor
+    zeta
 }
 
-/// The row of an operation, by its name without the dialect.
+/// The row of an operation, by its name: StableHLO's and CHLO's without the dialect.
 pub fn find(mnemonic: &str) -> Option<&'static Entry> {
-    OPS.iter().copied().find(|entry| entry.mnemonic == mnemonic)
+    OPS.iter().copied().chain(sharding::OPS).find(|entry| entry.mnemonic == mnemonic)
 }

@@ -1,7 +1,11 @@
 //! A compiled program: what can be asked about it, and what it runs.
+use super::plan::Plan;
+use crate::buffer::Block;
 use crate::machine::MemoryKind;
 use crate::tensor::ArraySpec;
 use crate::units::Bytes;
+use parking_lot::Mutex;
+use std::collections::HashMap;
 use std::sync::Arc;
 use tpu_stablehlo::Module;
 
@@ -102,6 +106,19 @@ pub struct MemoryAnalysis {
     pub host_temporaries: Bytes,
 }
 
+impl MemoryAnalysis {
+    /// What lives from the start of a run to its end: parameters, results, instructions.
+    pub fn lasting(&self) -> Bytes {
+        let taken = self.arguments.0.saturating_add(self.outputs.0).saturating_add(self.code.0);
+        Bytes(taken.saturating_sub(self.alias.0))
+    }
+
+    /// All that a run takes in HBM.
+    pub fn total(&self) -> Bytes {
+        Bytes(self.lasting().0.saturating_add(self.temporaries.0))
+    }
+}
+
 /// Work of one run.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct CostAnalysis {
@@ -138,4 +155,8 @@ pub struct Executable {
     pub cost: CostAnalysis,
     /// A hash of the program, the options and this version of the emulator, as hex digits.
     pub fingerprint: Arc<str>,
+    /// What it runs.
+    pub(crate) plan: Plan,
+    /// The constants in the HBM of each device that it has run on.
+    pub(crate) pools: Mutex<HashMap<usize, Arc<Block>>>,
 }

@@ -1,11 +1,17 @@
 //! Programs: from a module to a plan that can run on one device.
+pub(crate) mod compile;
 mod executable;
 mod fold;
-mod fuse;
-mod graph;
-mod load;
+pub(crate) mod fuse;
+pub(crate) mod graph;
+mod listing;
+pub(crate) mod load;
+mod oom;
+pub(crate) mod plan;
+mod serialized;
 
 pub use executable::{
     CompileOptions, CostAnalysis, Donation, Executable, Format, MemoryAnalysis, Parameter,
     ResultInfo,
 };
+pub use serialized::Serialized;

@@ -104,7 +104,7 @@ impl Format {
         table
     }
 
-    /// The code nearest to a number, ties to the even code.
+    /// The code nearest to a number; ties go to the even code, in a format without mantissa up.
     fn encode(self, value: f64) -> u8 {
         let sign = if value.is_sign_negative() { self.sign() } else { 0 };
         if value.is_nan() {
@@ -146,10 +146,11 @@ impl Format {
         }
     }
 
-    /// The code of the power of two nearest to the positive number with these bits.
+    /// The code of the power of two nearest to the positive number with these bits; of two the
+    /// larger.
     fn power(self, bits: u64) -> u8 {
-        let smallest = 1023 - i64::from(self.bias);
-        let code = round_off(bits, 52).cast_signed() - smallest;
+        let rounded = ((bits + (1 << 51)) >> 52).cast_signed();
+        let code = rounded - (1023 - i64::from(self.bias));
         u8::try_from(code.max(0)).unwrap_or(self.nan())
     }
 }

@@ -7,6 +7,7 @@ mod canonical;
 pub mod error;
 mod float;
 pub mod ir;
+mod plain;
 pub mod text;
 mod vhlo;
 

@@ -42,7 +42,14 @@ pub(super) fn read<'a>(
             for (operand, of) in operands.into_iter().zip(types) {
                 let region = body.region_of(scope, called(one, 0)?, 2)?;
                 let (name, own) = ("stablehlo.reduce_scatter", attributes.clone());
-                leaves.extend(body.emit(scope, name, vec![operand], vec![of], own, vec![region])?);
+                leaves.extend(body.emit(
+                    scope,
+                    name,
+                    vec![operand],
+                    vec![of],
+                    own,
+                    vec![region],
+                )?);
             }
             Ok(Some(leaves))
         }
@@ -65,11 +72,8 @@ pub(super) fn read<'a>(
             plain(body, scope, one, "stablehlo.all_to_all", attributes)
         }
         "collective-permute" => {
-            let pairs: Vec<Vec<i64>> = one
-                .source_target_pairs
-                .iter()
-                .map(|pair| vec![pair.source, pair.target])
-                .collect();
+            let pairs: Vec<Vec<i64>> =
+                one.source_target_pairs.iter().map(|pair| vec![pair.source, pair.target]).collect();
             super::arity(one, 1)?;
             let attributes =
                 list([("channel_id", channel(one)), ("source_target_pairs", rows(&pairs, 2))]);
@@ -115,8 +119,12 @@ fn iota_groups(iota: &IotaReplicaGroupListProto) -> Result<Vec<Vec<i64>>, ReadEr
     let size = |of: i64| usize::try_from(of).ok().filter(|size| *size <= MAX_DEVICES);
     let bad = || ReadError::new("groups of devices that do not fit their numbers");
     let width = size(iota.num_devices_per_group).filter(|width| *width > 0).ok_or_else(bad)?;
-    let dims: Vec<usize> =
-        iota.iota_reshape_dims.iter().map(|&dim| size(dim)).collect::<Option<_>>().ok_or_else(bad)?;
+    let dims: Vec<usize> = iota
+        .iota_reshape_dims
+        .iter()
+        .map(|&dim| size(dim))
+        .collect::<Option<_>>()
+        .ok_or_else(bad)?;
     let total = dims.iter().try_fold(1_usize, |total, dim| total.checked_mul(*dim));
     let total = total.filter(|total| *total <= MAX_DEVICES).ok_or_else(bad)?;
     let wanted = size(iota.num_replica_groups).and_then(|count| count.checked_mul(width));

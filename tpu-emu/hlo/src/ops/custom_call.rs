@@ -93,7 +93,8 @@ fn aliases(scope: &Scope<'_>, one: &HloInstructionProto) -> Result<Vec<Attribute
         let (result, _) = at_path(shape_of(one)?, &alias.output_shape_index)?;
         let before = usize::try_from(alias.operand_index).ok();
         let before = before.filter(|before| *before < one.operand_ids.len());
-        let before = before.ok_or_else(|| format!("the alias of operand {}", alias.operand_index))?;
+        let before =
+            before.ok_or_else(|| format!("the alias of operand {}", alias.operand_index))?;
         let mut operand = 0;
         for number in 0..before {
             operand += scope.operand(one, number)?.leaves.len();

@@ -104,9 +104,12 @@ fn compare<'a>(
     }
     let kind = match &*one.comparison_type {
         "" => match body.tensor(left)?.element {
-            Element::S2 | Element::S4 | Element::S8 | Element::S16 | Element::S32 | Element::S64 => {
-                "SIGNED"
-            }
+            Element::S2
+            | Element::S4
+            | Element::S8
+            | Element::S16
+            | Element::S32
+            | Element::S64 => "SIGNED",
             Element::Pred
             | Element::U2
             | Element::U4
@@ -119,7 +122,8 @@ fn compare<'a>(
         known @ ("FLOAT" | "TOTALORDER" | "SIGNED" | "UNSIGNED") => known,
         other => return Err(format!("the comparison type '{other}'").into()),
     };
-    let attributes = list([("comparison_direction", word(direction)), ("compare_type", word(kind))]);
+    let attributes =
+        list([("comparison_direction", word(direction)), ("compare_type", word(kind))]);
     let types = types(one)?;
     let operands = scope.operands(one)?;
     body.emit(scope, "stablehlo.compare", operands, types, attributes, Vec::new()).map(Some)

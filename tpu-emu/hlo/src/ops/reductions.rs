@@ -34,8 +34,7 @@ pub(super) fn read<'a>(
         "select-and-scatter" => {
             arity(one, 3)?;
             let window = unreversed(one)?;
-            let dilated =
-                |dim: &WindowDimension| dim.base_dilation > 1 || dim.window_dilation > 1;
+            let dilated = |dim: &WindowDimension| dim.base_dilation > 1 || dim.window_dilation > 1;
             if window.dimensions.iter().any(dilated) {
                 return Err("a dilated window is not supported".into());
             }
@@ -58,9 +57,9 @@ pub(super) fn read<'a>(
         }
         "map" => {
             let operands = scope.operands(one)?;
-            let rank = operands.first().map_or(Ok(0), |value| {
-                body.tensor(*value).map(|of| of.dims.len())
-            })?;
+            let rank = operands
+                .first()
+                .map_or(Ok(0), |value| body.tensor(*value).map(|of| of.dims.len()))?;
             let dimensions = Attribute::Integers((0_i64..).take(rank).collect());
             let region = body.region_of(scope, called(one, 0)?, operands.len())?;
             let attributes = list([("dimensions", dimensions)]);

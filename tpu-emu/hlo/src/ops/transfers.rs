@@ -25,8 +25,14 @@ pub(super) fn read<'a>(
         "send" => {
             let data = scope.operand(one, 0)?.leaves.to_vec();
             let (operands, attributes) = (scope.operands(one)?, channel(one, 2)?);
-            let sent =
-                body.emit(scope, "stablehlo.send", operands, vec![Type::Token], attributes, vec![])?;
+            let sent = body.emit(
+                scope,
+                "stablehlo.send",
+                operands,
+                vec![Type::Token],
+                attributes,
+                vec![],
+            )?;
             let context = body.context(scope)?;
             Ok(Some(data.into_iter().chain([context]).chain(sent).collect()))
         }

@@ -1,10 +1,45 @@
-//! Custom calls that the emulator knows itself, by target.
+//! Custom calls that the machine knows itself, by their target.
+mod assertion;
+mod buffer;
+mod check;
+mod eigh;
+mod functions;
+mod householder_product;
+mod lu_decomposition;
+mod marker;
+mod qr;
+mod ragged_dot;
+
 use super::Entry;
 
-/// The targets.
-const TARGETS: &[&Entry] = &[];
+/// The targets of each file.
+const TARGETS: &[&[Entry]] = &[
+    assertion::TARGETS,
+    buffer::TARGETS,
+    check::TARGETS,
+    &[eigh::OP, householder_product::OP, lu_decomposition::OP],
+    functions::TARGETS,
+    marker::TARGETS,
+    &[qr::OP, ragged_dot::OP],
+];
 
-/// The row of a target.
+/// The row of a custom call, by its target.
 pub fn find(target: &str) -> Option<&'static Entry> {
-    TARGETS.iter().copied().find(|entry| entry.mnemonic == target)
+    TARGETS.iter().flat_map(|rows| rows.iter()).find(|entry| entry.mnemonic == target)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_are_found_once() {
+        let all: Vec<&Entry> = TARGETS.iter().flat_map(|rows| rows.iter()).collect();
+        for entry in &all {
+            let same = all.iter().filter(|other| other.mnemonic == entry.mnemonic).count();
+            assert_eq!(same, 1, "{}", entry.mnemonic);
+            assert_eq!(find(entry.mnemonic).unwrap().mnemonic, entry.mnemonic);
+        }
+        assert!(find("nobody").is_none());
+    }
 }

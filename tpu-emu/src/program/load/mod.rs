@@ -7,6 +7,7 @@ mod scope;
 mod types;
 
 pub(crate) use body::BodyMaker;
+pub(crate) use types::shape_of;
 
 use super::graph::{Block, Graph};
 use crate::error::{Code, Error, Result};

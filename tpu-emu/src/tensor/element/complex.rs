@@ -1,5 +1,5 @@
 //! Complex numbers.
-use super::{Complex, ComplexNumber, Element, Number};
+use super::{Complex, ComplexNumber, Element, Number, Real};
 use crate::tensor::DType;
 
 macro_rules! complex_numbers {
@@ -52,6 +52,16 @@ macro_rules! complex_numbers {
             #[inline]
             fn from_parts(parts: Self) -> Self {
                 parts
+            }
+
+            #[inline]
+            fn widen(self) -> Complex<f64> {
+                Complex::new(self.re.into(), self.im.into())
+            }
+
+            #[inline]
+            fn narrow(wide: Complex<f64>) -> Self {
+                Self { re: $part::from_f64(wide.re), im: $part::from_f64(wide.im) }
             }
         }
     )*};

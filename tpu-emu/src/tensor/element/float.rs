@@ -94,7 +94,7 @@ macro_rules! wide_floats {
             }
 
             #[inline]
-            fn signum(self) -> Self {
+            fn sign(self) -> Self {
                 if self == 0.0 || self.is_nan() { self } else { Self::copysign(1.0, self) }
             }
 
@@ -225,8 +225,8 @@ macro_rules! narrow_floats {
             }
 
             #[inline]
-            fn signum(self) -> Self {
-                Self::narrow(Real::signum(self.widen()))
+            fn sign(self) -> Self {
+                Self::narrow(Real::sign(self.widen()))
             }
 
             #[inline]

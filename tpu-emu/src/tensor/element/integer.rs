@@ -101,7 +101,7 @@ macro_rules! integers {
             }
 
             #[inline]
-            fn signum(self) -> Self {
+            fn sign(self) -> Self {
                 let signum: fn(Self) -> Self = $signum;
                 signum(self)
             }

@@ -118,8 +118,8 @@ macro_rules! loose_integers {
             }
 
             #[inline]
-            fn signum(self) -> Self {
-                Self::wrap(Real::signum(self.0).bits())
+            fn sign(self) -> Self {
+                Self::wrap(Real::sign(self.0).bits())
             }
 
             #[inline]

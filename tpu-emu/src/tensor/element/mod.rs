@@ -2,6 +2,7 @@
 //!
 //! Integers wrap. Floats narrower than 32 bits compute in `f32` and round once.
 mod complex;
+mod convert;
 mod dispatch;
 mod float;
 mod integer;
@@ -13,6 +14,7 @@ pub use super::small_float::{
     F8E5M2FNUZ, F8E8M0FNU,
 };
 use bytemuck::Pod;
+pub use convert::Convert;
 pub(crate) use dispatch::for_dtype;
 pub use half::{bf16, f16};
 pub use loose::{Pred, S1, S2, S4, U1, U2, U4};
@@ -84,7 +86,7 @@ pub trait Real: Number {
 
     /// -1, 0 or 1; zeros and NaN are their own.
     #[must_use]
-    fn signum(self) -> Self;
+    fn sign(self) -> Self;
 
     /// The nearest `f32`.
     fn to_f32(self) -> f32;
@@ -111,6 +113,13 @@ pub trait Int: Real + Ord {
 
     /// The value of the lowest bits.
     fn wrap(bits: u64) -> Self;
+
+    /// How far to shift by this number: the width for everything that is not below it.
+    #[inline]
+    fn distance(self) -> u32 {
+        // A negative number has its highest bits set.
+        u32::try_from(self.bits().min(Self::BITS.into())).unwrap_or(Self::BITS)
+    }
 }
 
 /// A float.
@@ -138,4 +147,10 @@ pub trait ComplexNumber: Number {
 
     /// From the library's type.
     fn from_parts(parts: Complex<Self::Part>) -> Self;
+
+    /// In double precision.
+    fn widen(self) -> Complex<f64>;
+
+    /// The nearest number.
+    fn narrow(wide: Complex<f64>) -> Self;
 }

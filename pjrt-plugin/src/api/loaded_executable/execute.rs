@@ -1,0 +1,154 @@
+//! One run of a program on the devices of this process.
+use crate::boundary::{Caller, c_args, end_of};
+use crate::programs::{LoadedEntry, loaded};
+use crate::state::{
+    Device, MemoryEntry, buffer as buffer_of, device as device_of, give_buffer, give_event,
+    memory as memory_of,
+};
+use crate::sys::{
+    PJRT_Buffer, PJRT_Device, PJRT_Event, PJRT_ExecuteOptions, PJRT_LoadedExecutable_Execute_Args,
+};
+use std::ptr::without_provenance;
+use std::sync::Arc;
+use tpu_emu::exec::{LaunchOptions, Launched};
+use tpu_emu::{Buffer, Error, Memory, Result};
+
+c_args!(PJRT_ExecuteOptions);
+
+/// Starts a run on every device of the program that is this process's, or on `execute_device`.
+///
+/// Nothing is written unless every device has started. Errors of the runs themselves arrive
+/// through the results' events and through `device_complete_events`.
+#[doc(alias = "PJRT_LoadedExecutable_Execute")]
+pub(in crate::api) fn execute(
+    caller: &Caller,
+    args: &mut PJRT_LoadedExecutable_Execute_Args,
+) -> Result<()> {
+    let entry = loaded(args.executable)?;
+    if entry.is_deleted() {
+        let name = &entry.of.executable.name;
+        return Err(Error::WrongState(format!("executable {name} was deleted")));
+    }
+    let needed = end_of!(PJRT_ExecuteOptions, num_non_donatable_input_indices);
+    let options = caller.read_sized(args.options.cast_const(), needed)?;
+    let launch = launch_options(caller, &entry, &options)?;
+    let devices = devices(&entry, args)?;
+    let arguments = arguments(caller, &entry, args)?;
+    let wanted = entry.of.executable.results.len();
+    let outputs = caller.slice(args.output_lists, devices.len(), "output_lists")?;
+    if let Some(place) = outputs.iter().position(|list| list.is_null()).filter(|_| wanted > 0) {
+        return Err(Error::bad(format!("output list {place} is null; {wanted} results")));
+    }
+    let mut launched = Vec::with_capacity(devices.len());
+    for (device, arguments) in devices.iter().zip(&arguments) {
+        let executable = &entry.of.executable;
+        launched.push(entry.machine.launch(executable, device.index, arguments, &launch)?);
+    }
+    for (place, (device, run)) in devices.iter().zip(launched).enumerate() {
+        let Launched { results, done } = run;
+        for (number, result) in results.into_iter().enumerate() {
+            let memory = memory_for(device, result.memory())?;
+            let handle = give_buffer(Arc::new(result), &memory);
+            caller.write(outputs[place].wrapping_add(number), handle, "output list")?;
+        }
+        if !args.device_complete_events.is_null() {
+            let event: *mut PJRT_Event = give_event(done);
+            let slot = args.device_complete_events.wrapping_add(place);
+            caller.write(slot, event, "device_complete_events")?;
+        }
+    }
+    Ok(())
+}
+
+/// What the machine needs of the options. Host transfers are for programs that have them; the
+/// launch refuses such programs by the operation's name.
+fn launch_options(
+    caller: &Caller,
+    entry: &LoadedEntry,
+    options: &PJRT_ExecuteOptions,
+) -> Result<LaunchOptions> {
+    if options.num_send_ops > 0 || options.num_recv_ops > 0 {
+        let (send, recv) = (options.num_send_ops, options.num_recv_ops);
+        let what = format!("host transfers ({send} send, {recv} recv) of a running program");
+        return Err(Error::Unimplemented(what));
+    }
+    let count = options.num_non_donatable_input_indices;
+    let parameters = entry.of.executable.parameters.len();
+    if count > parameters {
+        let what = format!("{count} non_donatable_input_indices for {parameters} parameters");
+        return Err(Error::bad(what));
+    }
+    let kept = caller.slice(options.non_donatable_input_indices, count, "indices")?;
+    let not_donated = kept
+        .iter()
+        .map(|&index| {
+            usize::try_from(index).ok().filter(|&index| index < parameters).ok_or_else(|| {
+                Error::bad(format!("non-donatable input {index} of {parameters} parameters"))
+            })
+        })
+        .collect::<Result<Vec<usize>>>()?;
+    Ok(LaunchOptions { not_donated })
+}
+
+/// The devices to run on, in the order of the argument lists.
+fn devices(
+    entry: &LoadedEntry,
+    args: &PJRT_LoadedExecutable_Execute_Args,
+) -> Result<Vec<Arc<Device>>> {
+    let own = |bits: usize| device_of(without_provenance::<PJRT_Device>(bits));
+    let given = args.num_devices;
+    if args.execute_device.is_null() {
+        let count = entry.devices.len();
+        if given != count {
+            let what = format!("{given} argument lists for a program on {count} devices");
+            return Err(Error::bad(what));
+        }
+        return entry.devices.iter().map(|&bits| own(bits)).collect();
+    }
+    if given != 1 {
+        return Err(Error::bad(format!("{given} argument lists for one execute_device")));
+    }
+    let bits = args.execute_device.addr();
+    let device = own(bits)?;
+    if !device.addressable || !(entry.portable || entry.devices.contains(&bits)) {
+        let info = &device.machine.topology().devices()[device.index];
+        let name = &entry.of.executable.name;
+        return Err(Error::bad(format!("{name} was not compiled for {info}")));
+    }
+    Ok(vec![device])
+}
+
+/// The buffers of each device.
+fn arguments(
+    caller: &Caller,
+    entry: &LoadedEntry,
+    args: &PJRT_LoadedExecutable_Execute_Args,
+) -> Result<Vec<Vec<Arc<Buffer>>>> {
+    let (given, wanted) = (args.num_args, entry.of.executable.parameters.len());
+    if given != wanted {
+        let name = &entry.of.executable.name;
+        return Err(Error::bad(format!("{given} arguments for the {wanted} parameters of {name}")));
+    }
+    if wanted == 0 {
+        return Ok(vec![Vec::new(); args.num_devices]);
+    }
+    let lists = caller.slice(args.argument_lists, args.num_devices, "argument_lists")?;
+    let of_list = |list: &*const *mut PJRT_Buffer| -> Result<Vec<Arc<Buffer>>> {
+        let handles = caller.slice(*list, given, "argument list")?;
+        handles.iter().map(|&handle| Ok(Arc::clone(&buffer_of(handle)?.buffer))).collect()
+    };
+    lists.iter().map(of_list).collect()
+}
+
+/// The handle's side of a result's memory.
+fn memory_for(device: &Device, memory: Memory) -> Result<Arc<MemoryEntry>> {
+    let entries = device.memories().iter().map(|&bits| memory_of(without_provenance(bits)));
+    for entry in entries {
+        let entry = entry?;
+        if entry.memory == memory {
+            return Ok(entry);
+        }
+    }
+    let kind = memory.kind.name();
+    Err(Error::bad(format!("a result in {kind} memory, which device {} lacks", device.index)))
+}

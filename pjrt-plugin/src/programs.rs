@@ -1,0 +1,209 @@
+//! What the handles of programs stand for, and the tables that resolve them.
+use crate::attributes::Attributes;
+use crate::boundary::{handle_of, id_of};
+use crate::dtype;
+use crate::sharding;
+use crate::state::{Client, LAYOUTS};
+use crate::sys;
+use crate::texts::Texts;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use tpu_emu::hbm::layout::Layout;
+use tpu_emu::program::{CostAnalysis, Executable};
+use tpu_emu::tensor::ArraySpec;
+use tpu_emu::topology::OptionValue;
+use tpu_emu::{Emulator, Error, Id, MemoryKind, Result, Table};
+
+/// `PJRT_Executable`: a compiled program, and what C asks of it as arrays.
+#[derive(Debug)]
+pub(crate) struct ExecutableEntry {
+    pub(crate) executable: Arc<Executable>,
+    /// The kind of device that it was compiled for.
+    pub(crate) device_kind: String,
+    /// The `CompileOptionsProto` as it came.
+    pub(crate) options: Arc<[u8]>,
+    pub(crate) output_types: Vec<sys::PJRT_Buffer_Type>,
+    /// Extents of all results, one result behind the other.
+    pub(crate) output_dims: Vec<i64>,
+    /// How many extents each result has.
+    pub(crate) output_ranks: Vec<usize>,
+    pub(crate) output_kinds: Texts,
+    pub(crate) parameter_kinds: Texts,
+    /// `OpSharding` messages; `None` where the program says nothing that can be told.
+    pub(crate) output_shardings: Option<Texts>,
+    /// As above.
+    pub(crate) parameter_shardings: Option<Texts>,
+    pub(crate) output_layouts: Layouts,
+    pub(crate) parameter_layouts: Layouts,
+    pub(crate) cost: Attributes,
+    /// See [`ExecutableEntry::listing`].
+    listing: OnceLock<Option<String>>,
+}
+
+impl ExecutableEntry {
+    /// The answers to everything that C may ask.
+    pub(crate) fn new(
+        executable: Arc<Executable>,
+        device_kind: String,
+        options: Arc<[u8]>,
+    ) -> Self {
+        let (parameters, results) = (&executable.parameters, &executable.results);
+        let outputs = || results.iter().map(|result| &*result.spec);
+        let parameter_shardings =
+            parameters.iter().map(|parameter| (parameter.sharding.as_deref(), &*parameter.spec));
+        let output_shardings =
+            results.iter().map(|result| (result.sharding.as_deref(), &*result.spec));
+        Self {
+            output_types: results.iter().map(|result| dtype::to_c(result.spec.dtype)).collect(),
+            output_dims: outputs()
+                .flat_map(|spec| spec.dims.iter().map(|dim| dim.cast_signed()))
+                .collect(),
+            output_ranks: outputs().map(|spec| spec.dims.len()).collect(),
+            output_kinds: kinds(results.iter().map(|result| result.kind)),
+            parameter_kinds: kinds(parameters.iter().map(|parameter| parameter.kind)),
+            output_shardings: sharding::messages(&executable.options, output_shardings),
+            parameter_shardings: sharding::messages(&executable.options, parameter_shardings),
+            output_layouts: Layouts::new(outputs()),
+            parameter_layouts: Layouts::new(parameters.iter().map(|parameter| &*parameter.spec)),
+            cost: cost(&executable.cost),
+            listing: OnceLock::new(),
+            executable,
+            device_kind,
+            options,
+        }
+    }
+
+    /// The program as text for other tools, if it can be one; made by the first call.
+    pub(crate) fn listing(&self) -> Option<&str> {
+        self.listing.get_or_init(|| self.executable.listing()).as_deref()
+    }
+}
+
+fn kinds(kinds: impl Iterator<Item = MemoryKind>) -> Texts {
+    Texts::new(kinds.map(|kind| kind.name().as_bytes().into()).collect())
+}
+
+/// The names are XLA's, and those of the real library's answers.
+fn cost(cost: &CostAnalysis) -> Attributes {
+    #[expect(clippy::cast_possible_truncation, reason = "the interface has 32-bit floats")]
+    let values = [
+        ("flops", cost.flops),
+        ("transcendentals", cost.transcendentals),
+        ("bytes accessed", cost.bytes_accessed),
+        ("optimal_seconds", cost.optimal_seconds),
+    ]
+    .map(|(name, value)| (name, OptionValue::Float(value as f32)));
+    Attributes::new(values)
+}
+
+/// Handles of layouts that live as long as their executable.
+#[derive(Debug)]
+pub(crate) struct Layouts(Vec<usize>);
+
+impl Layouts {
+    fn new<'a>(specs: impl Iterator<Item = &'a ArraySpec>) -> Self {
+        let handle = |spec: &ArraySpec| {
+            handle_of::<sys::PJRT_Layouts_MemoryLayout, Layout>(LAYOUTS.insert(spec.layout.clone()))
+        };
+        Self(specs.map(|spec| handle(spec).addr()).collect())
+    }
+
+    /// The handles as the interface's array.
+    pub(crate) fn give(
+        &self,
+        layouts: &mut *mut *mut sys::PJRT_Layouts_MemoryLayout,
+        count: &mut usize,
+    ) {
+        *layouts = self.0.as_ptr().cast_mut().cast();
+        *count = self.0.len();
+    }
+}
+
+impl Drop for Layouts {
+    fn drop(&mut self) {
+        for &bits in &self.0 {
+            let id = Id::from_raw(bits as u64);
+            // A client that destroyed a layout of ours has only ended its own access.
+            let _ = id.map(|id| LAYOUTS.remove(id));
+        }
+    }
+}
+
+/// `PJRT_LoadedExecutable`: a program on the devices of a client.
+#[derive(Debug)]
+pub(crate) struct LoadedEntry {
+    pub(crate) of: Arc<ExecutableEntry>,
+    pub(crate) machine: Arc<Emulator>,
+    /// `PJRT_Device*` as bits, the ones of this process, in the order of the assignment.
+    pub(crate) devices: Vec<usize>,
+    /// Replica and partition of each of `devices`.
+    pub(crate) logical_ids: Vec<sys::PJRT_LogicalDeviceIds>,
+    /// Whether it may run on any one device.
+    pub(crate) portable: bool,
+    deleted: AtomicBool,
+}
+
+impl LoadedEntry {
+    /// Puts a program onto the devices that it was compiled for.
+    ///
+    /// # Errors
+    /// `BadArgument` for devices that the client does not have.
+    pub(crate) fn new(of: Arc<ExecutableEntry>, client: &Client, portable: bool) -> Result<Self> {
+        let executable = &of.executable;
+        let partitions = executable.options.partitions.max(1);
+        let topology = client.machine.topology();
+        let (mut devices, mut logical_ids) = (Vec::new(), Vec::new());
+        for (place, &index) in executable.devices.iter().enumerate() {
+            let (info, &handle) =
+                topology.devices().get(index).zip(client.devices.get(index)).ok_or_else(|| {
+                    let count = client.devices.len();
+                    Error::bad(format!("device number {index} of a client with {count}"))
+                })?;
+            if info.process_index == client.process_index {
+                devices.push(handle);
+                logical_ids.push(sys::PJRT_LogicalDeviceIds {
+                    replica: number(place / partitions)?,
+                    partition: number(place % partitions)?,
+                });
+            }
+        }
+        let machine = Arc::clone(&client.machine);
+        let deleted = AtomicBool::new(false);
+        Ok(Self { of, machine, devices, logical_ids, portable, deleted })
+    }
+
+    /// Whether it can no longer run.
+    pub(crate) fn is_deleted(&self) -> bool {
+        self.deleted.load(Ordering::Acquire)
+    }
+
+    /// Ends its runs; what is known of it stays.
+    pub(crate) fn delete(&self) {
+        self.deleted.store(true, Ordering::Release);
+    }
+}
+
+fn number(place: usize) -> Result<i32> {
+    i32::try_from(place).map_err(|_| Error::bad(format!("logical device number {place}")))
+}
+
+pub(crate) static EXECUTABLES: Table<ExecutableEntry> = Table::new("executable", 13);
+pub(crate) static LOADED: Table<LoadedEntry> = Table::new("loaded executable", 14);
+
+pub(crate) fn executable(handle: *const sys::PJRT_Executable) -> Result<Arc<ExecutableEntry>> {
+    EXECUTABLES.get(id_of(handle, "executable")?)
+}
+
+pub(crate) fn loaded(handle: *const sys::PJRT_LoadedExecutable) -> Result<Arc<LoadedEntry>> {
+    LOADED.get(id_of(handle, "loaded executable")?)
+}
+
+/// A handle for a program on the devices of a client.
+pub(crate) fn give_loaded(entry: LoadedEntry) -> *mut sys::PJRT_LoadedExecutable {
+    handle_of(LOADED.insert(entry))
+}
+
+/// A handle for a compiled program. Several handles may lead to one program.
+pub(crate) fn give_executable(entry: Arc<ExecutableEntry>) -> *mut sys::PJRT_Executable {
+    handle_of(EXECUTABLES.insert_arc(entry))
+}

@@ -1,0 +1,199 @@
+//! Runs the steps of a plan.
+use super::frame::Frame;
+use crate::error::{Error, Result};
+use crate::kernels::iota::fill_iota;
+use crate::kernels::lanes::TILE;
+use crate::ops::Cx;
+use crate::program::fuse::{Fused, Load};
+use crate::program::plan::{Op, Plan, Slot, Step};
+use crate::tensor::pack::{pack, unpack};
+use std::cell::RefCell;
+use tpu_stablehlo::ir::Locations;
+
+/// Arrays that a step takes without an allocation.
+const FEW: usize = 8;
+
+thread_local! {
+    /// Registers of fused loops and their filled loads.
+    static TILES: RefCell<(Vec<u128>, Vec<u128>)> = const { RefCell::new((Vec::new(), Vec::new())) };
+}
+
+/// One run: its memory and where its program was written.
+#[derive(Debug)]
+pub(crate) struct Run<'a> {
+    pub(crate) frame: &'a Frame,
+    pub(crate) locations: Option<&'a Locations>,
+    pub(crate) seed: u64,
+}
+
+impl Run<'_> {
+    /// Runs a program.
+    ///
+    /// # Errors
+    /// The first step's that fails, with its source line.
+    pub(crate) fn plan(&mut self, plan: &Plan) -> Result<()> {
+        self.steps(&plan.steps)
+    }
+
+    fn steps(&mut self, steps: &[Step]) -> Result<()> {
+        for step in steps {
+            if let Err(error) = self.step(step) {
+                return Err(self.placed(step, error));
+            }
+        }
+        Ok(())
+    }
+
+    fn placed(&self, step: &Step, error: Error) -> Error {
+        // An error from inside of a loop has its line already.
+        if matches!(step.op, Op::While { .. } | Op::Branch { .. }) {
+            return error;
+        }
+        let line = self.locations.and_then(|locations| locations.line(step.location));
+        match line {
+            Some(line) => Error::Program {
+                code: error.code(),
+                reasons: vec![format!("{line}: {}: {error}", step.name)],
+            },
+            None => error,
+        }
+    }
+
+    fn step(&mut self, step: &Step) -> Result<()> {
+        match &step.op {
+            Op::Fused(fused) => {
+                self.fused(fused, step);
+                Ok(())
+            }
+            Op::Kernel { kernel, starts, scratch } => {
+                starts.iter().for_each(|&(from, to)| self.frame.copy(from, to));
+                self.kernel(&**kernel, step, *scratch)
+            }
+            Op::Copies(copies) => {
+                copies.iter().for_each(|&(from, to)| self.frame.copy(from, to));
+                Ok(())
+            }
+            Op::Unpack { bits, signed } => {
+                let result = self.frame.bytes_mut(step.results[0]);
+                unpack(*bits, self.frame.bytes(step.operands[0]), result);
+                if *signed {
+                    let shift = 8 - bits;
+                    for byte in result {
+                        *byte = ((*byte << shift).cast_signed() >> shift).cast_unsigned();
+                    }
+                }
+                Ok(())
+            }
+            Op::Pack { bits } => {
+                let result = self.frame.bytes_mut(step.results[0]);
+                pack(*bits, self.frame.bytes(step.operands[0]), result);
+                Ok(())
+            }
+            Op::While { condition, decision, body } => loop {
+                self.steps(condition)?;
+                if self.frame.bytes(*decision)[0] == 0 {
+                    return Ok(());
+                }
+                self.steps(body)?;
+            },
+            Op::Branch { selector, branches } => {
+                let number = match *self.frame.bytes(*selector) {
+                    [predicate] => usize::from(predicate != 0),
+                    [a, b, c, d] => {
+                        usize::try_from(i32::from_le_bytes([a, b, c, d])).unwrap_or(usize::MAX)
+                    }
+                    _ => usize::MAX,
+                };
+                // Out of range is the last one.
+                let chosen = branches.get(number).or(branches.last());
+                chosen.map_or(Ok(()), |branch| self.steps(branch))
+            }
+        }
+    }
+
+    fn kernel(
+        &mut self,
+        kernel: &dyn crate::ops::Kernel,
+        step: &Step,
+        scratch: Slot,
+    ) -> Result<()> {
+        let frame = self.frame;
+        let mut cx = Cx { scratch: frame.bytes_mut(scratch), seed: &mut self.seed };
+        let starts = |operand: usize| {
+            (0..step.results.len()).any(|result| kernel.starts_from(result) == Some(operand))
+        };
+        let operand = |(index, &slot): (usize, &Slot)| {
+            if starts(index) { &[][..] } else { frame.bytes(slot) }
+        };
+        if step.operands.len() <= FEW && step.results.len() == 1 {
+            let mut operands: [&[u8]; FEW] = [&[]; FEW];
+            for (index, slot) in step.operands.iter().enumerate() {
+                operands[index] = operand((index, slot));
+            }
+            let operands = &operands[..step.operands.len()];
+            return kernel.run(&mut cx, operands, &mut [frame.bytes_mut(step.results[0])]);
+        }
+        let operands: Vec<&[u8]> = step.operands.iter().enumerate().map(operand).collect();
+        let mut results: Vec<&mut [u8]> =
+            step.results.iter().map(|&slot| frame.bytes_mut(slot)).collect();
+        kernel.run(&mut cx, &operands, &mut results)
+    }
+
+    fn fused(&self, fused: &Fused, step: &Step) {
+        TILES.with_borrow_mut(|(registers, filled)| {
+            fused.program.prepare(fused.elements, registers);
+            let loads = fused.loads.len() * TILE;
+            if filled.len() < loads {
+                filled.resize(loads, 0);
+            }
+            let mut start = 0;
+            while start < fused.elements {
+                let count = TILE.min(fused.elements - start);
+                self.tile(fused, step, start, count, registers, filled);
+                start += count;
+            }
+        });
+    }
+
+    fn tile(
+        &self,
+        fused: &Fused,
+        step: &Step,
+        start: usize,
+        count: usize,
+        registers: &mut [u128],
+        filled: &mut [u128],
+    ) {
+        let frame = self.frame;
+        for ((load, &dtype), place) in
+            fused.loads.iter().zip(&fused.program.parameters).zip(filled.chunks_exact_mut(TILE))
+        {
+            let width = dtype.host_bytes();
+            let place = &mut bytemuck::cast_slice_mut::<u128, u8>(place)[..count * width];
+            match load {
+                Load::Dense(_) => {}
+                Load::Map(operand, map) => {
+                    map.fill(width, frame.bytes(step.operands[*operand]), start, place);
+                }
+                Load::Iota(inner, extent) => fill_iota(dtype, start, *inner, *extent, place),
+            }
+        }
+        let filled: &[u128] = filled;
+        let input = |parameter: usize| -> &[u8] {
+            let width = fused.program.parameters[parameter].host_bytes();
+            match &fused.loads[parameter] {
+                Load::Dense(operand) => {
+                    &frame.bytes(step.operands[*operand])[start * width..(start + count) * width]
+                }
+                Load::Map(..) | Load::Iota(..) => {
+                    let place = &filled[parameter * TILE..(parameter + 1) * TILE];
+                    &bytemuck::cast_slice(place)[..count * width]
+                }
+            }
+        };
+        fused.program.tile(count, registers, &input, |index, bytes| {
+            let width = bytes.len() / count;
+            frame.write(step.results[index], start * width, bytes);
+        });
+    }
+}

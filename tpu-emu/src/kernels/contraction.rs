@@ -1,0 +1,284 @@
+//! Sums of products over axes of two arrays, as matrix products over strided views.
+use super::arithmetic::{Arithmetic, for_kind, room, take};
+use super::gemm::{Extent, Matrix};
+use super::work::Work;
+use crate::error::Result;
+use crate::tensor::{DType, Shape};
+use bytemuck::{cast_slice, cast_slice_mut};
+
+/// Extent of an axis and the elements from one index to the next.
+pub type Axis = (usize, usize);
+
+/// Axes as one: `None` where a single stride does not reach all their elements in order.
+pub(super) fn merged(axes: &[Axis]) -> Option<Axis> {
+    let mut whole: Axis = (1, 1);
+    let long = axes.iter().filter(|axis| axis.0 != 1);
+    for (index, &(size, stride)) in long.enumerate() {
+        if index > 0 && whole.1 != size * stride {
+            return None;
+        }
+        whole = (whole.0 * size, stride);
+    }
+    Some(whole)
+}
+
+/// Calls `visit` with the offset of every index of `axes`, the last one running fastest.
+fn offsets(axes: &[Axis], mut visit: impl FnMut(usize)) {
+    if axes.iter().any(|axis| axis.0 == 0) {
+        return;
+    }
+    let mut index = vec![0; axes.len()];
+    let mut offset = 0;
+    'all: loop {
+        visit(offset);
+        for axis in (0..axes.len()).rev() {
+            let (size, stride) = axes[axis];
+            index[axis] += 1;
+            offset += stride;
+            if index[axis] < size {
+                continue 'all;
+            }
+            offset -= size * stride;
+            index[axis] = 0;
+        }
+        return;
+    }
+}
+
+/// One operand: what is done before its elements are multiplied.
+#[derive(Debug)]
+struct Side {
+    dtype: DType,
+    elements: usize,
+    /// Elements are read into scratch memory and rounded.
+    read: bool,
+    /// Elements are put into the order batch, rows, columns: the axes in that order.
+    order: Option<Vec<Axis>>,
+    /// Batch axes after that.
+    batch: Vec<Axis>,
+    row: usize,
+    column: usize,
+}
+
+impl Side {
+    fn new(arithmetic: &Arithmetic, shape: &Shape, [batch, rows, columns]: [&[usize]; 3]) -> Self {
+        let strides = shape.strides();
+        let axes = |list: &[usize]| -> Vec<Axis> {
+            list.iter().map(|&axis| (shape.dims[axis], strides[axis])).collect()
+        };
+        let [batch, rows, columns] = [batch, rows, columns].map(axes);
+        let common = (shape.dtype, shape.elements(), !arithmetic.takes(shape.dtype));
+        let (dtype, elements, read) = common;
+        if let (Some(row), Some(column)) = (merged(&rows), merged(&columns)) {
+            let (row, column) = (row.1, column.1);
+            return Self { dtype, elements, read, order: None, batch, row, column };
+        }
+        let count =
+            |axes: &[Axis]| axes.iter().fold(1_usize, |all, axis| all.saturating_mul(axis.0));
+        let width = count(&columns);
+        let mut stride = width.saturating_mul(count(&rows));
+        let mut dense = batch.clone();
+        for axis in dense.iter_mut().rev() {
+            axis.1 = stride;
+            stride = stride.saturating_mul(axis.0);
+        }
+        let order = Some([batch, rows, columns].concat());
+        Self { dtype, elements, read, order, batch: dense, row: width, column: 1 }
+    }
+
+    /// Numbers of scratch memory.
+    fn numbers(&self, parts: usize) -> [usize; 2] {
+        let all = self.elements.saturating_mul(parts);
+        [if self.read { all } else { 0 }, if self.order.is_some() { all } else { 0 }]
+    }
+
+    /// The elements as they are multiplied, all parts.
+    fn prepare<'a, W: Work>(
+        &self,
+        arithmetic: &Arithmetic,
+        bytes: &'a [u8],
+        scratch: &mut &'a mut [u8],
+    ) -> Result<&'a [W]> {
+        let parts = arithmetic.parts();
+        let [read, ordered] = self.numbers(parts);
+        let mut numbers: &[W] = &[];
+        if self.read {
+            let out = take::<W>(scratch, read)?;
+            arithmetic.split(self.dtype, bytes, out)?;
+            numbers = out;
+        } else if self.elements > 0 {
+            numbers = cast_slice(bytes);
+        }
+        let Some(order) = &self.order else { return Ok(numbers) };
+        let out = take::<W>(scratch, ordered)?;
+        let split = order.len().saturating_sub(1);
+        let (outer, inner) = order.split_at(split);
+        let &[(width, step)] = inner else { return Ok(numbers) };
+        for part in 0..parts {
+            let from = &numbers[part * self.elements..(part + 1) * self.elements];
+            let mut rows = out[part * self.elements..(part + 1) * self.elements]
+                .chunks_exact_mut(width.max(1));
+            offsets(outer, |offset| {
+                let Some(row) = rows.next() else { return };
+                for (to, from) in row.iter_mut().zip(from[offset..].iter().step_by(step)) {
+                    *to = *from;
+                }
+            });
+        }
+        Ok(out)
+    }
+}
+
+/// The axes that are multiplied over and those that are kept, in the order of the result.
+#[derive(Debug, Clone, Copy)]
+pub struct Axes<'a> {
+    /// Axes that both operands and the result have.
+    pub batch: [&'a [usize]; 2],
+    /// Axes that are summed over.
+    pub sum: [&'a [usize]; 2],
+    /// The other axes of each operand.
+    pub free: [&'a [usize]; 2],
+}
+
+/// A compiled contraction. The result has the batch axes, the free axes of the left operand and
+/// those of the right one, dense.
+#[derive(Debug)]
+pub struct Contraction {
+    arithmetic: Arithmetic,
+    sides: [Side; 2],
+    /// Extents of the batch axes.
+    batch: Vec<usize>,
+    extent: Extent,
+    result: DType,
+}
+
+impl Contraction {
+    /// Plans it. The axes partition each operand's, and paired ones have equal extents.
+    pub fn new(
+        arithmetic: Arithmetic,
+        [lhs, rhs]: [&Shape; 2],
+        result: DType,
+        Axes { batch, sum, free }: Axes<'_>,
+    ) -> Self {
+        let count = |shape: &Shape, axes: &[usize]| -> usize {
+            axes.iter().fold(1_usize, |all, &axis| all.saturating_mul(shape.dims[axis]))
+        };
+        let extent =
+            Extent { m: count(lhs, free[0]), n: count(rhs, free[1]), k: count(lhs, sum[0]) };
+        Self {
+            arithmetic,
+            sides: [
+                Side::new(&arithmetic, lhs, [batch[0], free[0], sum[0]]),
+                Side::new(&arithmetic, rhs, [batch[1], sum[1], free[1]]),
+            ],
+            batch: batch[0].iter().map(|&axis| lhs.dims[axis]).collect(),
+            extent,
+            result,
+        }
+    }
+
+    /// Multiplications and additions.
+    #[expect(clippy::cast_precision_loss, reason = "a count of operations, as a float by contract")]
+    pub fn flops(&self) -> f64 {
+        let Extent { m, n, k } = self.extent;
+        let batch: f64 = self.batch.iter().map(|&extent| extent as f64).product();
+        2.0 * batch * m as f64 * n as f64 * k as f64
+    }
+
+    /// Bytes of scratch memory of a run.
+    pub fn scratch(&self) -> usize {
+        let parts = self.arithmetic.parts();
+        let width = self.arithmetic.kind.bytes();
+        let sides = self.sides.iter().flat_map(|side| side.numbers(parts));
+        let sums = if self.arithmetic.gives(self.result) { 0 } else { self.sums() };
+        sides.chain([sums]).fold(0, |all, count| all.saturating_add(room(count, width)))
+    }
+
+    /// Elements of the result of one batch index.
+    fn sums(&self) -> usize {
+        self.extent.m.saturating_mul(self.extent.n)
+    }
+
+    /// Computes the result.
+    ///
+    /// # Errors
+    /// `Unimplemented` for types that hold no numbers.
+    pub fn run(&self, scratch: &mut [u8], operands: [&[u8]; 2], result: &mut [u8]) -> Result<()> {
+        if result.is_empty() {
+            return Ok(());
+        }
+        for_kind!(self.arithmetic.kind, W => self.run_in::<W>(scratch, operands, result))
+    }
+
+    fn run_in<'a, W: Work>(
+        &self,
+        mut scratch: &'a mut [u8],
+        [lhs, rhs]: [&'a [u8]; 2],
+        result: &mut [u8],
+    ) -> Result<()> {
+        let arithmetic = &self.arithmetic;
+        let numbers = [
+            self.sides[0].prepare::<W>(arithmetic, lhs, &mut scratch)?,
+            self.sides[1].prepare::<W>(arithmetic, rhs, &mut scratch)?,
+        ];
+        let direct = arithmetic.gives(self.result);
+        let sums = take::<W>(&mut scratch, if direct { 0 } else { self.sums() })?;
+        let bytes = self.sums() * self.result.host_bytes();
+        let mut results = result.chunks_exact_mut(bytes);
+        let Extent { n, .. } = self.extent;
+        let mut outcome = Ok(());
+        let mut one = |lhs: usize, rhs: usize| {
+            let Some(out) = results.next() else { return };
+            let operand = |side: usize, start: usize| {
+                let Side { row, column, elements, .. } = self.sides[side];
+                (Matrix { data: numbers[side], row, column }.from(start), elements)
+            };
+            let (lhs, rhs) = (operand(0, lhs), operand(1, rhs));
+            if direct {
+                arithmetic.multiply(self.extent, cast_slice_mut(out), n, lhs, rhs);
+            } else {
+                arithmetic.multiply(self.extent, sums, n, lhs, rhs);
+                let finished = arithmetic.finish(sums, self.result, out);
+                if finished.is_err() {
+                    outcome = finished;
+                }
+            }
+        };
+        self.pairs(&mut one);
+        outcome
+    }
+
+    /// Calls `visit` with the offsets of both operands of every batch index.
+    fn pairs(&self, visit: &mut impl FnMut(usize, usize)) {
+        let [lhs, rhs] = &self.sides;
+        let mut index = vec![0; self.batch.len()];
+        let mut at = [0, 0];
+        'all: loop {
+            visit(at[0], at[1]);
+            for axis in (0..index.len()).rev() {
+                index[axis] += 1;
+                at = [at[0] + lhs.batch[axis].1, at[1] + rhs.batch[axis].1];
+                let size = self.batch[axis];
+                if index[axis] < size {
+                    continue 'all;
+                }
+                at = [at[0] - size * lhs.batch[axis].1, at[1] - size * rhs.batch[axis].1];
+                index[axis] = 0;
+            }
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axes_merge_where_one_stride_reaches_them() {
+        assert_eq!(merged(&[(2, 12), (3, 4)]), Some((6, 4)));
+        assert_eq!(merged(&[(2, 12), (1, 99), (3, 4)]), Some((6, 4)));
+        assert_eq!(merged(&[(2, 12), (3, 5)]), None);
+        assert_eq!(merged(&[]), Some((1, 1)));
+    }
+}

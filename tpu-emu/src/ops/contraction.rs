@@ -1,0 +1,69 @@
+//! The kernel behind the operations that multiply two arrays over pairs of axes.
+use super::precision::arithmetic;
+use super::{Cost, Cx, Kernel, Lowered, Site};
+use crate::error::{Error, Result};
+use crate::kernels::contraction::{Axes, Contraction};
+use crate::tensor::Shape;
+
+/// Axes of both operands: those that batch, and those that are summed over.
+#[derive(Debug)]
+pub(super) struct Pairs {
+    pub(super) batch: [Vec<usize>; 2],
+    pub(super) sum: [Vec<usize>; 2],
+}
+
+impl Pairs {
+    /// The other axes of an operand.
+    pub(super) fn free(&self, side: usize, shape: &Shape) -> Vec<usize> {
+        let used = |axis: &usize| self.batch[side].contains(axis) || self.sum[side].contains(axis);
+        (0..shape.rank()).filter(|axis| !used(axis)).collect()
+    }
+
+    /// Extents of the result.
+    pub(super) fn result(&self, [lhs, rhs]: [&Shape; 2]) -> Vec<usize> {
+        let batch = self.batch[0].iter().map(|&axis| lhs.dims[axis]);
+        let left = self.free(0, lhs).into_iter().map(|axis| lhs.dims[axis]);
+        let right = self.free(1, rhs).into_iter().map(|axis| rhs.dims[axis]);
+        batch.chain(left).chain(right).collect()
+    }
+
+    /// Compiles the product.
+    pub(super) fn lower(&self, site: &Site<'_>) -> Result<Lowered> {
+        let [lhs, rhs] = site.exactly::<2>()?;
+        let result = match site.results.first() {
+            Some(result) => result.dtype,
+            None => site.declared(0)?.dtype,
+        };
+        let arithmetic = arithmetic(site, site.attributes, [lhs.dtype, rhs.dtype], result)?;
+        let free = [self.free(0, lhs), self.free(1, rhs)];
+        let axes = Axes {
+            batch: [&self.batch[0], &self.batch[1]],
+            sum: [&self.sum[0], &self.sum[1]],
+            free: [&free[0], &free[1]],
+        };
+        let plan = Contraction::new(arithmetic, [lhs, rhs], result, axes);
+        Ok(Lowered::Kernel(Box::new(Product { plan })))
+    }
+}
+
+#[derive(Debug)]
+struct Product {
+    plan: Contraction,
+}
+
+impl Kernel for Product {
+    fn run(&self, cx: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
+        let (&[lhs, rhs], [result]) = (operands, results) else {
+            return Err(Error::bad("a product takes two operands and gives one result"));
+        };
+        self.plan.run(cx.scratch, [lhs, rhs], result)
+    }
+
+    fn scratch(&self) -> usize {
+        self.plan.scratch()
+    }
+
+    fn cost(&self) -> Cost {
+        Cost { flops: self.plan.flops(), transcendentals: 0.0 }
+    }
+}

@@ -1,0 +1,189 @@
+//! `Eigh`: eigenvalues and eigenvectors of Hermitian matrices, as JAX asks a TPU for them.
+use crate::error::{Error, Result};
+use crate::kernels::arithmetic::{Kind, room, take};
+use crate::kernels::eigen::{self, eigen};
+use crate::kernels::scalar::Scalar;
+use crate::kernels::work::Work;
+use crate::ops::factor::{Batch, for_scalar, item, item_mut, kind, read, write};
+use crate::ops::{Cost, Cx, Entry, Kernel, Lowered, Site};
+use crate::tensor::{DType, Shape};
+
+/// Eigenvectors, one a column, and eigenvalues, ascending. The configuration is
+/// `lower,sort,sweeps,tolerance`: which triangle is read, and for Jacobi's method what does not
+/// apply here. Values are computed in 64 bits and rounded once. A matrix that is not finite gives
+/// NaN.
+///
+/// Shapes: `a [b…, n, n]`; results `[b…, n, n]` and reals `[b…, n]`.
+/// Errors: `BadArgument` for a matrix that is not square.
+/// Source: JAX, `eigh_p` on TPU.
+pub(super) const OP: Entry = Entry { mnemonic: "Eigh", infer, lower };
+
+/// The type of the parts of a number.
+fn real(dtype: DType) -> DType {
+    match dtype {
+        DType::C64 => DType::F32,
+        DType::C128 => DType::F64,
+        real => real,
+    }
+}
+
+fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
+    let [a] = site.exactly::<1>()?;
+    let Batch { rows, columns, .. } = Batch::new(site, a)?;
+    kind(site, a.dtype)?;
+    if rows != columns {
+        return Err(Error::bad(format!("{}: {a} is not square", site.name)));
+    }
+    let values = &a.dims[..a.rank() - 1];
+    Ok(vec![a.clone(), Shape::new(real(a.dtype), values)])
+}
+
+fn lower(site: &Site<'_>) -> Result<Lowered> {
+    let [a] = site.exactly::<1>()?;
+    let config = site.attributes.text("backend_config").unwrap_or("1");
+    let lower = match config.split(',').next() {
+        Some("1" | "") => true,
+        Some("0") => false,
+        _ => return Err(site.unimplemented(format!("configuration {config:?}"))),
+    };
+    let kind = match kind(site, a.dtype)? {
+        Kind::C64 | Kind::C128 => Kind::C128,
+        _ => Kind::F64,
+    };
+    let batch = Batch::new(site, a)?;
+    Ok(Lowered::Kernel(Box::new(Eigh { batch, kind, dtype: a.dtype, lower })))
+}
+
+#[derive(Debug)]
+struct Eigh {
+    batch: Batch,
+    kind: Kind,
+    dtype: DType,
+    lower: bool,
+}
+
+impl Eigh {
+    fn run_in<T: Scalar>(
+        &self,
+        mut scratch: &mut [u8],
+        a: &[u8],
+        [vectors, values]: [&mut [u8]; 2],
+    ) -> Result<()> {
+        let (n, size) = (self.batch.rows, self.batch.size());
+        let [numbers, reals] = eigen::room(n);
+        let matrix = take::<T>(&mut scratch, size)?;
+        let numbers = take::<T>(&mut scratch, numbers)?;
+        let reals = take::<T::Real>(&mut scratch, reals)?;
+        for index in 0..self.batch.count {
+            read(self.dtype, item(a, self.dtype, size, index), matrix)?;
+            for row in 0..n {
+                matrix[row * n + row] = T::of(matrix[row * n + row].re(), T::Real::ZERO);
+                for column in 0..row {
+                    let (low, high) = (row * n + column, column * n + row);
+                    let (from, to) = if self.lower { (low, high) } else { (high, low) };
+                    matrix[to] = matrix[from].conjugate();
+                }
+            }
+            eigen(n, matrix, numbers, reals);
+            // Rows are vectors; the result has them as columns.
+            for row in 0..n {
+                for column in 0..row {
+                    matrix.swap(row * n + column, column * n + row);
+                }
+            }
+            write(matrix, self.dtype, item_mut(vectors, self.dtype, size, index))?;
+            let real = real(self.dtype);
+            write(&reals[..n], real, item_mut(values, real, n, index))?;
+        }
+        Ok(())
+    }
+}
+
+impl Kernel for Eigh {
+    fn run(&self, cx: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
+        let (&[a], [vectors, values]) = (operands, results) else {
+            return Err(Error::bad("Eigh takes one operand and gives two results"));
+        };
+        if self.batch.size() == 0 {
+            return Ok(());
+        }
+        for_scalar!(self.kind, T => self.run_in::<T>(cx.scratch, a, [vectors, values]))
+    }
+
+    fn scratch(&self) -> usize {
+        let width = self.kind.bytes();
+        let [numbers, reals] = eigen::room(self.batch.rows);
+        let all = [self.batch.size(), numbers, reals].map(|count| room(count, width));
+        all.into_iter().fold(0, usize::saturating_add)
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a count of operations, as a float by contract")]
+    fn cost(&self) -> Cost {
+        let n = self.batch.rows as f64;
+        Cost { flops: 9.0 * self.batch.count as f64 * n * n * n, transcendentals: 0.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::Numerics;
+    use crate::ops::testing_kernels::{Array, attributes, run};
+    use num_complex::Complex;
+    use tpu_stablehlo::ir::Attribute;
+
+    fn decompose<T: Scalar>(dtype: DType, n: usize, a: &[T], lower: bool) -> (Vec<T>, Array) {
+        let config = if lower { "1,1,100,1e-6" } else { "0,1,100,1e-6" };
+        let attributes = attributes([("backend_config", Attribute::string(config))]);
+        let declared = [Shape::new(dtype, [n, n]), Shape::new(real(dtype), [n])];
+        let operands = [Array::new(dtype, &[n, n], a)];
+        let mut results = run(&OP, &attributes, &operands, &declared, Numerics::Tpu).unwrap();
+        let values = results.pop().unwrap();
+        (results[0].values(), values)
+    }
+
+    #[test]
+    fn vectors_diagonalise_and_values_ascend() {
+        let part = |i: usize| f64::from(u32::try_from(i * 37 % 101).unwrap()) / 50.0 - 1.0;
+        for n in [1, 2, 3, 8, 33] {
+            let mut a = vec![Complex::new(0.0, 0.0); n * n];
+            for i in 0..n {
+                a[i * n + i] = Complex::new(part(i), 0.0);
+                for j in 0..i {
+                    a[i * n + j] = Complex::new(part(i * n + j), part(3 * i + j));
+                    a[j * n + i] = a[i * n + j].conj();
+                }
+            }
+            for lower in [true, false] {
+                let (v, w) = decompose(DType::C128, n, &a, lower);
+                let w: Vec<f64> = w.values();
+                assert!(w.is_sorted(), "{w:?}");
+                for i in 0..n {
+                    for j in 0..n {
+                        let product: Complex<f64> =
+                            (0..n).map(|k| a[i * n + k] * v[k * n + j]).sum();
+                        let error = (product - v[i * n + j] * w[j]).norm();
+                        assert!(error < 1e-12, "{n} {i} {j}: {error}");
+                        let inner: Complex<f64> =
+                            (0..n).map(|k| v[k * n + i].conj() * v[k * n + j]).sum();
+                        assert!((inner - f64::from(u8::from(i == j))).norm() < 1e-12, "{n}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn easy_matrices_are_exact_and_others_end() {
+        let (v, w) = decompose(DType::F32, 2, &[2.0_f32, 0.0, 0.0, 1.0], true);
+        assert_eq!(w.values::<f32>(), [1.0, 2.0]);
+        assert_eq!(v.iter().map(|value| value.abs()).collect::<Vec<_>>(), [0.0, 1.0, 1.0, 0.0]);
+        let (_, w) = decompose(DType::F32, 3, &[0.0_f32; 9], true);
+        assert_eq!(w.values::<f32>(), [0.0; 3]);
+        let (v, w) = decompose(DType::F32, 2, &[f32::NAN, 1.0, 1.0, 1.0], true);
+        assert!(v.iter().chain(&w.values::<f32>()).all(|value| value.is_nan()));
+        let (_, w) = decompose(DType::F64, 2, &[1e300_f64, 1e300, 1e300, 1e300], true);
+        let w: Vec<f64> = w.values();
+        assert!(w[0].abs() < 1e285 && (w[1] / 2e300 - 1.0).abs() < 1e-14, "{w:?}");
+    }
+}

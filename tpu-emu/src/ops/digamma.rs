@@ -1,0 +1,32 @@
+//! `chlo.digamma`: the derivative of the logarithm of the gamma function.
+use super::elementwise::{dtype, lane_of, same};
+use super::{Entry, Lowered, Site};
+use crate::error::Result;
+use crate::kernels::map::lane;
+use crate::kernels::special;
+use crate::tensor::element::{for_dtype, Real};
+
+pub(super) const OP: Entry = Entry { mnemonic: "digamma", infer: same::<1>, lower };
+
+/// The derivative of `ln Γ`; NaN at 0, -1, -2, ….
+///
+/// Shapes: operand and result [d..].
+/// Errors: `Constraint` C1 for operands of different types, `BadArgument` for an element type
+/// that the operation does not take.
+/// Source: CHLO, "digamma".
+fn lower(site: &Site<'_>) -> Result<Lowered> {
+    let dtype = dtype(site)?;
+    let run = for_dtype!(dtype, T: Float => lane!(|a: T| T::from_f64(special::digamma(a.to_f64()))));
+    lane_of(site, OP.mnemonic, run, true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::OP;
+    use crate::ops::testing::unary;
+
+    #[test]
+    fn the_value_at_one_half_is_right() {
+        for (got, expected) in unary::<f32, f32>(&OP, &[0.5]).into_iter().zip([-1.963_51]) { assert!((got - expected).abs() <= 1e-6 * expected.abs(), "{got}"); }
+    }
+}

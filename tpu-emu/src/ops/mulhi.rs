@@ -1,0 +1,44 @@
+//! `chlo.mulhi`: the upper half of products.
+use super::elementwise::{dtype, lane_of, same};
+use super::{Entry, Lowered, Site};
+use crate::error::Result;
+use crate::kernels::map::lane;
+use crate::tensor::element::{for_dtype, Int};
+
+pub(super) const OP: Entry = Entry { mnemonic: "mulhi", infer: same::<2>, lower };
+
+/// The bits of the exact product above those that `multiply` gives.
+///
+/// Shapes: operands and result [d..].
+/// Errors: `Constraint` C1 for operands of different types, `BadArgument` for an element type
+/// that the operation does not take.
+/// Source: CHLO, "mulhi".
+fn lower(site: &Site<'_>) -> Result<Lowered> {
+    let dtype = dtype(site)?;
+    let run = for_dtype!(dtype, T: Int => lane!(|a: T, b: T| high(a, b)));
+    lane_of(site, OP.mnemonic, run, false)
+}
+
+fn high<T: Int>(a: T, b: T) -> T {
+    // Sign extension makes one rule for all: the product is exact in 128 bits.
+    let wide = |x: T| {
+        if T::SIGNED { i128::from(x.bits().cast_signed()) } else { i128::from(x.bits()) }
+    };
+    let product = wide(a).wrapping_mul(wide(b)).cast_unsigned() >> T::BITS;
+    T::wrap(u64::try_from(product & u128::from(u64::MAX)).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::OP;
+    use crate::ops::testing::binary;
+    use crate::tensor::element::{S4};
+    use tpu_stablehlo::ir::Attributes;
+
+    #[test]
+    fn the_upper_half_has_the_sign() {
+        assert_eq!(binary::<_, _, i8>(&OP, &Attributes::default(), &[100_i8, -100], &[100_i8, 100]), [39, -40]);
+        assert_eq!(binary::<_, _, u64>(&OP, &Attributes::default(), &[u64::MAX], &[u64::MAX]), [u64::MAX - 1]);
+        assert_eq!(binary::<_, _, S4>(&OP, &Attributes::default(), &[S4(7)], &[S4(7)]), [S4(3)]);
+    }
+}

@@ -1,0 +1,30 @@
+//! The number of this device's partition.
+use super::{Entry, Lowered, Site};
+use crate::error::Result;
+use crate::tensor::{DType, Shape};
+
+/// 0: there is one device.
+///
+/// Shapes: result `u32[]`.
+/// Source: StableHLO specification, "partition_id".
+pub(super) const OP: Entry = Entry { mnemonic: "partition_id", infer, lower };
+
+fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
+    let [] = site.exactly()?;
+    Ok(vec![Shape::scalar(DType::U32)])
+}
+
+fn lower(_: &Site<'_>) -> Result<Lowered> {
+    Ok(Lowered::Constant([0; 4].into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::case::Case;
+    use super::*;
+
+    #[test]
+    fn the_only_device_is_number_zero() {
+        assert_eq!(Case::new("stablehlo.partition_id").eval::<u32>(&OP), [0]);
+    }
+}

@@ -1,0 +1,251 @@
+//! From a module to an executable.
+use super::executable::{
+    CompileOptions, CostAnalysis, Donation, Executable, Format, MemoryAnalysis, Parameter,
+    ResultInfo,
+};
+use super::fuse::fuse;
+use super::graph::Graph;
+use super::load::{BodyMaker, load};
+use super::oom::too_large;
+use super::plan::{Plan, plan};
+use crate::error::{Error, Result};
+use crate::hbm::layout::Layout;
+use crate::machine::MemoryKind;
+use crate::ops::Numerics;
+use crate::tensor::{ArraySpec, LayoutRequest, Shape, Specs};
+use crate::units::{Bytes, to_u64};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use tpu_stablehlo::Module;
+use tpu_stablehlo::ir::{Attributes, Type};
+
+/// What a program is compiled for.
+#[derive(Debug)]
+pub(crate) struct Target<'t> {
+    /// Descriptions of arrays, with the tile rules of the device.
+    pub(crate) specs: &'t Specs,
+    /// HBM of one device.
+    pub(crate) limit: Bytes,
+    /// Rounding of matrix products.
+    pub(crate) numerics: Numerics,
+    /// Makes bodies that need a run of their own.
+    pub(crate) make_body: BodyMaker,
+}
+
+/// Compiles a module that was read from `source`.
+///
+/// # Errors
+/// `Program` with every reason; `Verbatim` in the compiler's words for one that cannot fit.
+pub(crate) fn compile(
+    target: &Target<'_>,
+    module: Module,
+    source: (Format, Arc<[u8]>),
+    options: CompileOptions,
+    devices: Vec<usize>,
+) -> Result<Executable> {
+    let loaded = load(&module, target.numerics, target.make_body)?;
+    let entry = loaded.entry;
+    let mut graph = loaded.graph;
+    let (parameters, results) = {
+        let block = entry.block().ok_or_else(|| Error::bad("the entry has no body"))?;
+        let types: Vec<&Type> = block.arguments.iter().map(|&value| entry.type_of(value)).collect();
+        signature(target, &graph, &types, &entry.arguments, &entry.results)?
+    };
+    let donated: Vec<Option<usize>> = parameters
+        .iter()
+        .map(|parameter| match parameter.donation {
+            Donation::To(result) => Some(result),
+            Donation::Kept | Donation::Free => None,
+        })
+        .collect();
+    let cost = CostAnalysis {
+        flops: graph.cost.flops,
+        transcendentals: graph.cost.transcendentals,
+        bytes_accessed: graph.bytes_accessed,
+        optimal_seconds: 0.0,
+    };
+    let code = fuse(&mut graph);
+    let plan = plan(&graph, &code, &donated);
+    let memory = analysis(&plan, &parameters, &results);
+    let name: Arc<str> = module.name.clone().unwrap_or_else(|| "module".into());
+    if memory.total() > target.limit {
+        return Err(too_large(&module, &plan, &memory, target.limit));
+    }
+    let fingerprint = fingerprint(&source, &options, target.numerics);
+    Ok(Executable {
+        name,
+        module: Arc::new(module),
+        source,
+        options,
+        devices,
+        parameters,
+        results,
+        memory,
+        cost,
+        fingerprint,
+        plan,
+        pools: parking_lot::Mutex::default(),
+    })
+}
+
+fn signature(
+    target: &Target<'_>,
+    graph: &Graph,
+    types: &[&Type],
+    arguments: &[Attributes],
+    declared: &[(Type, Attributes)],
+) -> Result<(Vec<Parameter>, Vec<ResultInfo>)> {
+    let none = Attributes::default();
+    let mut parameters = Vec::new();
+    for (index, &value) in graph.main.parameters.iter().enumerate() {
+        let attributes = arguments.get(index).unwrap_or(&none);
+        let shape = &graph.value(value).shape;
+        let (spec, auto_layout) = spec(target, shape, attributes)?;
+        let aliased = attributes.integer("tf.aliasing_output").map(usize::try_from);
+        let donation = match aliased {
+            Some(Ok(result)) if result < graph.main.results.len() => Donation::To(result),
+            Some(_) => {
+                let count = graph.main.results.len();
+                let message =
+                    format!("parameter {index} aliases a result that is not among {count}");
+                return Err(Error::bad(message));
+            }
+            None if attributes.flag("jax.buffer_donor") => Donation::Free,
+            None => Donation::Kept,
+        };
+        parameters.push(Parameter {
+            spec,
+            kind: kind(attributes)?,
+            sharding: attributes.text("mhlo.sharding").map(Into::into),
+            donation,
+            auto_layout,
+            token: matches!(types.get(index), Some(Type::Token)),
+        });
+    }
+    let mut results = Vec::new();
+    for (index, &value) in graph.main.results.iter().enumerate() {
+        let (of, attributes) =
+            declared.get(index).map_or((None, &none), |(of, attributes)| (Some(of), attributes));
+        // A result may name bytes that were made under another shape.
+        let shape = of.and_then(super::load::shape_of);
+        let shape = shape.unwrap_or_else(|| graph.value(value).shape.clone());
+        let (spec, auto_layout) = spec(target, &shape, attributes)?;
+        results.push(ResultInfo {
+            spec,
+            kind: kind(attributes)?,
+            sharding: attributes.text("mhlo.sharding").map(Into::into),
+            alias: None,
+            auto_layout,
+            token: matches!(of, Some(Type::Token)),
+        });
+    }
+    pair(&mut parameters, &mut results)?;
+    Ok((parameters, results))
+}
+
+/// Gives donated parameters to results: as the program says, then to the first one of the same
+/// size that is free.
+fn pair(parameters: &mut [Parameter], results: &mut [ResultInfo]) -> Result<()> {
+    for (index, parameter) in parameters.iter().enumerate() {
+        let Donation::To(result) = parameter.donation else { continue };
+        let taken = &mut results[result];
+        if taken.spec.padded != parameter.spec.padded || taken.kind != parameter.kind {
+            let (from, to) = (parameter.spec.text(), taken.spec.text());
+            let message = format!("parameter {index}, {from}, cannot alias result {result}, {to}");
+            return Err(Error::bad(message));
+        }
+        if let Some(other) = taken.alias.replace(index) {
+            let message = format!("parameters {other} and {index} both alias result {result}");
+            return Err(Error::bad(message));
+        }
+    }
+    for (index, parameter) in parameters.iter_mut().enumerate() {
+        if parameter.donation != Donation::Free {
+            continue;
+        }
+        let fits = |result: &ResultInfo| {
+            result.alias.is_none()
+                && result.kind == parameter.kind
+                && result.spec.dtype == parameter.spec.dtype
+                && result.spec.dims == parameter.spec.dims
+        };
+        if let Some(result) = results.iter().position(fits) {
+            results[result].alias = Some(index);
+            parameter.donation = Donation::To(result);
+        }
+    }
+    Ok(())
+}
+
+fn spec(
+    target: &Target<'_>,
+    shape: &Shape,
+    attributes: &Attributes,
+) -> Result<(Arc<ArraySpec>, bool)> {
+    let (request, auto) = match attributes.text("mhlo.layout_mode") {
+        None | Some("default" | "") => (LayoutRequest::Default, false),
+        Some("auto") => (LayoutRequest::Default, true),
+        Some(text) => {
+            let layout = Layout::parse(text)?;
+            let order = layout.minor_to_major.clone();
+            let plain = layout == Layout { minor_to_major: order.clone(), ..Layout::default() };
+            let request =
+                if plain { LayoutRequest::Order(order) } else { LayoutRequest::Tiled(layout) };
+            (request, false)
+        }
+    };
+    let dims: Vec<u64> = shape.dims.iter().map(|&dim| to_u64(dim)).collect();
+    Ok((target.specs.intern(shape.dtype, &dims, request)?, auto))
+}
+
+fn kind(attributes: &Attributes) -> Result<MemoryKind> {
+    let Some(name) = attributes.text("mhlo.memory_kind") else { return Ok(MemoryKind::Device) };
+    let found = MemoryKind::ALL.into_iter().find(|kind| kind.name() == name);
+    found.ok_or_else(|| Error::bad(format!("a memory kind {name:?}")))
+}
+
+fn analysis(plan: &Plan, parameters: &[Parameter], results: &[ResultInfo]) -> MemoryAnalysis {
+    let mut memory = MemoryAnalysis {
+        code: Bytes(to_u64(plan.size())),
+        temporaries: Bytes(to_u64(plan.arena) + to_u64(plan.pool.len())),
+        ..MemoryAnalysis::default()
+    };
+    for parameter in parameters {
+        let total = match parameter.kind {
+            MemoryKind::Device => &mut memory.arguments,
+            MemoryKind::PinnedHost | MemoryKind::UnpinnedHost => &mut memory.host_arguments,
+        };
+        total.0 = total.0.saturating_add(parameter.spec.padded.0);
+    }
+    for result in results {
+        let (total, alias) = match result.kind {
+            MemoryKind::Device => (&mut memory.outputs, &mut memory.alias),
+            MemoryKind::PinnedHost | MemoryKind::UnpinnedHost => {
+                (&mut memory.host_outputs, &mut memory.host_alias)
+            }
+        };
+        total.0 = total.0.saturating_add(result.spec.padded.0);
+        if result.alias.is_some() {
+            alias.0 = alias.0.saturating_add(result.spec.padded.0);
+        }
+    }
+    memory.peak = memory.total();
+    memory
+}
+
+/// A hash of everything that decides what a program does.
+fn fingerprint(
+    source: &(Format, Arc<[u8]>),
+    options: &CompileOptions,
+    numerics: Numerics,
+) -> Arc<str> {
+    let half = |salt: u8| {
+        let mut hasher = DefaultHasher::new();
+        salt.hash(&mut hasher);
+        env!("CARGO_PKG_VERSION").hash(&mut hasher);
+        format!("{:?} {options:?} {numerics:?}", source.0).hash(&mut hasher);
+        source.1.hash(&mut hasher);
+        hasher.finish()
+    };
+    format!("{:016x}{:016x}", half(0), half(1)).into()
+}

@@ -1,0 +1,115 @@
+//! Offsets in the arena: pieces whose lives overlap do not.
+use super::ALIGN;
+use super::lives::Life;
+use std::collections::BTreeMap;
+
+/// The arena while it is laid out, in the order of time.
+#[derive(Debug, Default)]
+struct Holes {
+    /// Free pieces below the end: offset to length.
+    free: BTreeMap<usize, usize>,
+    end: usize,
+}
+
+impl Holes {
+    /// The smallest piece that fits, or a new one at the end.
+    fn take(&mut self, bytes: usize) -> usize {
+        let best = self.free.iter().filter(|(_, length)| **length >= bytes);
+        let best = best.min_by_key(|(_, length)| **length);
+        if let Some((&offset, &length)) = best {
+            self.free.remove(&offset);
+            if length > bytes {
+                self.free.insert(offset + bytes, length - bytes);
+            }
+            return offset;
+        }
+        // The last hole may reach the end: then only the rest is new.
+        if let Some((&offset, &length)) = self.free.last_key_value() {
+            if offset + length == self.end {
+                self.free.remove(&offset);
+                self.end = offset.saturating_add(bytes);
+                return offset;
+            }
+        }
+        let offset = self.end;
+        self.end = self.end.saturating_add(bytes);
+        offset
+    }
+
+    fn give(&mut self, offset: usize, bytes: usize) {
+        let (mut offset, mut bytes) = (offset, bytes);
+        if let Some((&before, &length)) = self.free.range(..offset).next_back() {
+            if before + length == offset {
+                self.free.remove(&before);
+                offset = before;
+                bytes += length;
+            }
+        }
+        if let Some(&length) = self.free.get(&(offset + bytes)) {
+            self.free.remove(&(offset + bytes));
+            bytes += length;
+        }
+        self.free.insert(offset, bytes);
+    }
+}
+
+/// Offsets for pieces of memory by their lives, and the size of the whole.
+pub(super) fn lay_out(pieces: &[(Life, usize)]) -> (Vec<usize>, usize) {
+    let mut offsets = vec![0; pieces.len()];
+    let mut by_start: Vec<usize> = (0..pieces.len()).filter(|&at| pieces[at].1 > 0).collect();
+    let mut by_end = by_start.clone();
+    // Large ones first where several begin at once.
+    by_start.sort_by_key(|&at| (pieces[at].0.defined, usize::MAX - pieces[at].1, at));
+    by_end.sort_by_key(|&at| (pieces[at].0.last, at));
+    let mut ending = by_end.into_iter().peekable();
+    let mut holes = Holes::default();
+    for at in by_start {
+        let (life, bytes) = pieces[at];
+        while let Some(over) = ending.next_if(|&other| pieces[other].0.last < life.defined) {
+            holes.give(offsets[over], pieces[over].1.next_multiple_of(ALIGN));
+        }
+        offsets[at] = holes.take(bytes.next_multiple_of(ALIGN));
+    }
+    (offsets, holes.end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn piece(defined: usize, last: usize, bytes: usize) -> (Life, usize) {
+        (Life { defined, last }, bytes)
+    }
+
+    #[test]
+    fn pieces_that_live_at_once_are_apart_and_others_share() {
+        let pieces = [piece(1, 2, 100), piece(2, 3, 64), piece(3, 4, 128), piece(4, 5, 1)];
+        let (offsets, size) = lay_out(&pieces);
+        assert_eq!(offsets, [0, 128, 0, 128]);
+        assert_eq!(size, 192);
+    }
+
+    #[test]
+    fn random_lives_never_overlap_in_memory() {
+        let mut state = 7_u64;
+        let mut random = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            usize::try_from((state >> 33) % below).unwrap()
+        };
+        let pieces: Vec<_> = (0..300)
+            .map(|_| {
+                let start = random(500);
+                piece(start, start + random(60), random(1000))
+            })
+            .collect();
+        let (offsets, size) = lay_out(&pieces);
+        for (a, (life, bytes)) in pieces.iter().enumerate() {
+            assert!(offsets[a] + bytes <= size);
+            for (b, (other, length)) in pieces.iter().enumerate().skip(a + 1) {
+                let together = life.defined <= other.last && other.defined <= life.last;
+                let apart = offsets[a] + bytes <= offsets[b] || offsets[b] + length <= offsets[a];
+                assert!(!together || apart, "{a} and {b}");
+            }
+        }
+    }
+}

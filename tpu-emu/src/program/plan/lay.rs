@@ -1,0 +1,448 @@
+//! Joins values into classes, gives the classes their places, and writes the steps.
+use super::super::fuse::{Code, FusedStep, Load, StepWork};
+use super::super::graph::{Graph, ValueId};
+use super::arena::lay_out;
+use super::classes::Classes;
+use super::lives::{BlockTimes, FOREVER, Life, Lives, Times};
+use super::{ALIGN, Op, Plan, Slot, Step};
+use crate::tensor::{DType, Shape};
+use std::collections::HashMap;
+use std::sync::Arc;
+use tpu_stablehlo::ir::LocationId;
+
+/// Lays out a program. `donated[i]` is the result that takes parameter `i`'s memory over.
+pub(crate) fn plan(graph: &Graph, code: &Code, donated: &[Option<usize>]) -> Plan {
+    let (lives, times) = Lives::new(code);
+    let mut layout = Layout {
+        graph,
+        lives,
+        classes: Classes::default(),
+        results: Plan::PARAMETERS + number(code.parameters.len()),
+        places: Vec::new(),
+        extra: Vec::new(),
+        extra_at: Vec::new(),
+        pool: Vec::new(),
+        pooled: HashMap::new(),
+    };
+    layout.parameters(code, donated);
+    layout.declare(code);
+    layout.join(code, &times);
+    layout.pin_results(code, donated);
+    layout.write(code, &times)
+}
+
+struct Layout<'g> {
+    graph: &'g Graph,
+    lives: Lives,
+    classes: Classes,
+    /// Memory of the first result.
+    results: u32,
+    /// Slot of each class, once they have one.
+    places: Vec<Slot>,
+    /// Scratch and staging pieces, in the order in which they are asked for.
+    extra: Vec<(Life, usize)>,
+    extra_at: Vec<usize>,
+    pool: Vec<u8>,
+    pooled: HashMap<ValueId, Slot>,
+}
+
+fn number(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+/// Whether arrays of this type are packed outside of programs.
+fn packed(shape: &Shape) -> bool {
+    shape.dtype.element().bits < 8 && shape.dtype != DType::Token
+}
+
+impl Layout<'_> {
+    fn life(&self, value: ValueId) -> Life {
+        self.lives.of.get(&value).copied().unwrap_or(Life { defined: 0, last: FOREVER })
+    }
+
+    fn add(&mut self, value: ValueId, pin: Option<u32>) {
+        if self.classes.number(value).is_none() {
+            self.classes.add(value, self.life(value), self.graph.bytes(value), pin);
+        }
+    }
+
+    fn parameters(&mut self, code: &Code, donated: &[Option<usize>]) {
+        for (index, &parameter) in code.parameters.iter().enumerate() {
+            let own = Plan::PARAMETERS + number(index);
+            let taken = donated.get(index).copied().flatten();
+            let memory = taken.map_or(own, |result| self.results + number(result));
+            let loose = !packed(&self.graph.value(parameter).shape);
+            self.add(parameter, loose.then_some(memory));
+        }
+    }
+
+    /// A class for every value that a step makes or a block takes.
+    fn declare(&mut self, code: &Code) {
+        code.parameters.iter().for_each(|&parameter| self.add(parameter, None));
+        for step in &code.steps {
+            step.results.iter().for_each(|&result| self.add(result, None));
+            match &step.work {
+                StepWork::While(condition, body) => {
+                    self.declare(condition);
+                    self.declare(body);
+                }
+                StepWork::Branch(branches) => {
+                    branches.iter().for_each(|branch| self.declare(branch));
+                }
+                StepWork::Fused(_) | StepWork::Kernel(_) => {}
+            }
+        }
+    }
+
+    /// Whether the memory of a dying value may be written to.
+    fn writable(&self, value: ValueId) -> bool {
+        self.classes.get(value).is_some_and(|class| class.pin.is_none_or(|pin| pin >= self.results))
+    }
+
+    fn join(&mut self, code: &Code, times: &BlockTimes) {
+        for (step, times) in code.steps.iter().zip(&times.steps) {
+            match &step.work {
+                StepWork::Fused(fused) => {
+                    let mapped = |operand: usize| {
+                        let reads =
+                            |load: &Load| matches!(load, Load::Map(at, _) if *at == operand);
+                        fused.loads.iter().any(reads)
+                    };
+                    let dense = fused.loads.iter().filter_map(|load| match load {
+                        Load::Dense(operand) if !mapped(*operand) => Some(step.operands[*operand]),
+                        _ => None,
+                    });
+                    let mut dying: Vec<ValueId> = dense
+                        .filter(|&value| {
+                            self.life(value).last == times.start && self.writable(value)
+                        })
+                        .collect();
+                    for &result in &step.results {
+                        let bytes = self.graph.bytes(result);
+                        let fits = |&value: &ValueId| {
+                            self.classes.get(value).map(|class| class.bytes) == Some(bytes)
+                        };
+                        if let Some(at) = dying.iter().position(fits) {
+                            self.classes.join(dying.swap_remove(at), result);
+                        }
+                    }
+                }
+                StepWork::Kernel(kernel) => {
+                    for (index, &result) in step.results.iter().enumerate() {
+                        let Some(from) = kernel.starts_from(index) else { continue };
+                        let Some(&value) = step.operands.get(from) else { continue };
+                        let once =
+                            step.operands.iter().filter(|&&other| other == value).count() == 1;
+                        if once && self.life(value).last == times.start && self.writable(value) {
+                            self.classes.join(value, result);
+                        }
+                    }
+                }
+                StepWork::While(condition, body) => self.join_loop(step, times, condition, body),
+                StepWork::Branch(branches) => self.join_branches(step, times, branches),
+            }
+        }
+    }
+
+    fn join_loop(&mut self, step: &FusedStep, times: &Times, condition: &Code, body: &Code) {
+        let [before, inside] = &times.blocks[..] else { return };
+        for (index, &initial) in step.operands.iter().enumerate() {
+            let [carried, tested, result] =
+                [body.parameters[index], condition.parameters[index], step.results[index]];
+            self.classes.join(result, tested);
+            self.classes.join(result, carried);
+            // The body reads what the condition has read.
+            if let Some(life) = self.lives.of.get_mut(&tested) {
+                life.last = life.last.max(inside.start);
+            }
+            let once = step.operands.iter().filter(|&&other| other == initial).count() == 1;
+            if once && self.life(initial).last == times.start && self.writable(initial) {
+                self.classes.join(initial, result);
+            }
+        }
+        self.join(condition, before);
+        self.join(body, inside);
+        for (index, &made) in body.results.iter().enumerate() {
+            let carried = body.parameters[index];
+            if self.classes.same(made, carried) {
+                continue;
+            }
+            let Some(class) = self.classes.get(made) else { continue };
+            let (first, pinned) = (class.life.defined, class.pin.is_some());
+            let own = first > inside.start && first < inside.end && !pinned;
+            let read = self.classes.last_inside(carried, &self.lives.of, inside.start, inside.end);
+            if own && read < first {
+                self.classes.join(carried, made);
+            }
+        }
+    }
+
+    fn join_branches(&mut self, step: &FusedStep, times: &Times, branches: &[Code]) {
+        for (branch, times) in branches.iter().zip(&times.blocks) {
+            self.join(branch, times);
+            for (&result, &made) in step.results.iter().zip(&branch.results) {
+                let Some(class) = self.classes.get(made) else { continue };
+                let own = class.life.defined > times.start && class.life.defined < times.end;
+                let taken = step.results.iter().any(|&other| self.classes.same(other, made));
+                if own && !taken && class.pin.is_none() {
+                    self.classes.join(result, made);
+                }
+            }
+        }
+    }
+
+    /// Lets values be made where the caller wants them.
+    fn pin_results(&mut self, code: &Code, donated: &[Option<usize>]) {
+        for (index, &value) in code.results.iter().enumerate() {
+            let memory = self.results + number(index);
+            let Some(class) = self.classes.get(value) else { continue };
+            if class.pin.is_some() || packed(&self.graph.value(value).shape) {
+                continue;
+            }
+            let from = donated.iter().position(|&taken| taken == Some(index));
+            let free = from.is_none_or(|parameter| {
+                let parameter = code.parameters.get(parameter);
+                let old = parameter.and_then(|&parameter| self.classes.get(parameter));
+                old.is_none_or(|old| old.life.last < class.life.defined)
+            });
+            if free {
+                self.classes.pin(value, memory);
+            }
+        }
+    }
+
+    fn write(mut self, code: &Code, times: &BlockTimes) -> Plan {
+        // Once to learn which extra pieces there are, once with everything in its place.
+        self.places = self.unplaced();
+        let _ = self.program(code, times);
+        let classes: Vec<(usize, Life, usize, Option<u32>)> = self
+            .classes
+            .all()
+            .map(|(at, class)| (at, class.life, class.bytes, class.pin))
+            .collect();
+        let mut pieces: Vec<(Life, usize)> = Vec::new();
+        for &(_, life, bytes, pin) in &classes {
+            pieces.push((life, if pin.is_none() { bytes } else { 0 }));
+        }
+        pieces.extend_from_slice(&self.extra);
+        let (offsets, arena) = lay_out(&pieces);
+        for (&(at, _, bytes, pin), &offset) in classes.iter().zip(&offsets) {
+            let (base, offset) = pin.map_or((Plan::ARENA, offset), |pin| (pin, 0));
+            self.places[at] = Slot { base, offset, bytes };
+        }
+        self.extra_at = offsets[classes.len()..].to_vec();
+        self.extra.clear();
+        let steps = self.program(code, times);
+        let mut largest: Vec<_> = Vec::new();
+        self.note_largest(code, &mut largest);
+        largest.sort_by_key(|(bytes, ..)| std::cmp::Reverse(*bytes));
+        largest.truncate(8);
+        let loops = steps.iter().any(|step| matches!(step.op, Op::While { .. }));
+        Plan {
+            steps,
+            arena,
+            pool: self.pool,
+            parameters: code.parameters.len(),
+            work: self.graph.bytes_accessed + self.graph.cost.flops,
+            largest,
+            loops,
+        }
+    }
+
+    fn note_largest(&self, code: &Code, into: &mut Vec<(usize, Arc<str>, LocationId)>) {
+        for step in &code.steps {
+            for &result in &step.results {
+                if self.classes.get(result).is_some_and(|class| class.pin.is_none()) {
+                    into.push((self.graph.bytes(result), Arc::clone(&step.name), step.location));
+                }
+            }
+            match &step.work {
+                StepWork::While(condition, body) => {
+                    self.note_largest(condition, into);
+                    self.note_largest(body, into);
+                }
+                StepWork::Branch(branches) => {
+                    branches.iter().for_each(|branch| self.note_largest(branch, into));
+                }
+                StepWork::Fused(_) | StepWork::Kernel(_) => {}
+            }
+        }
+    }
+
+    fn unplaced(&self) -> Vec<Slot> {
+        let last = self.classes.all().map(|(at, _)| at + 1).max().unwrap_or(0);
+        let mut places = vec![Slot::default(); last];
+        // Places differ from one another, so that copies between equal places are recognised.
+        for (at, class) in self.classes.all() {
+            let base = class.pin.unwrap_or(u32::MAX - number(at));
+            places[at] = Slot { base, offset: 0, bytes: class.bytes };
+        }
+        places
+    }
+
+    fn slot(&mut self, value: ValueId) -> Slot {
+        if let Some(number) = self.classes.number(value) {
+            return self.places[number];
+        }
+        if let Some(&slot) = self.pooled.get(&value) {
+            return slot;
+        }
+        // Not made by a step: a constant. The loader binds nothing else.
+        let known = self.graph.value(value).known.clone().unwrap_or_default();
+        let offset = self.pool.len().next_multiple_of(ALIGN);
+        self.pool.resize(offset, 0);
+        self.pool.extend_from_slice(&known);
+        let slot = Slot { base: Plan::POOL, offset, bytes: known.len() };
+        self.pooled.insert(value, slot);
+        slot
+    }
+
+    fn slots(&mut self, values: &[ValueId]) -> Box<[Slot]> {
+        values.iter().map(|&value| self.slot(value)).collect()
+    }
+
+    /// A piece of the arena for one moment.
+    fn moment(&mut self, at: usize, bytes: usize) -> Slot {
+        let index = self.extra.len();
+        self.extra.push((Life { defined: at, last: at }, bytes));
+        let offset = self.extra_at.get(index).copied().unwrap_or(0);
+        Slot { base: Plan::ARENA, offset, bytes }
+    }
+
+    /// Copies that happen at once: no source is overwritten before it is read.
+    fn parallel(&mut self, at: usize, copies: &[(Slot, Slot)]) -> Vec<(Slot, Slot)> {
+        let overlap = |a: &Slot, b: &Slot| {
+            a.base == b.base && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes
+        };
+        let copies: Vec<_> =
+            copies.iter().copied().filter(|(from, to)| from != to && to.bytes > 0).collect();
+        let mut first = Vec::new();
+        let mut second = Vec::new();
+        for (index, &(from, to)) in copies.iter().enumerate() {
+            let others = copies.iter().enumerate().filter(|(other, _)| *other != index);
+            if others.into_iter().any(|(_, (_, target))| overlap(&from, target)) {
+                let staged = self.moment(at, from.bytes);
+                first.push((from, staged));
+                second.push((staged, to));
+            } else {
+                second.push((from, to));
+            }
+        }
+        first.extend(second);
+        first
+    }
+
+    fn program(&mut self, code: &Code, times: &BlockTimes) -> Vec<Step> {
+        let mut steps = Vec::new();
+        for (index, &parameter) in code.parameters.iter().enumerate() {
+            let shape = self.graph.value(parameter).shape.clone();
+            if !packed(&shape) {
+                continue;
+            }
+            let bits = shape.dtype.element().bits;
+            let bytes = (shape.elements() * bits as usize).div_ceil(8);
+            let from = Slot { base: Plan::PARAMETERS + number(index), offset: 0, bytes };
+            let signed = matches!(shape.dtype, DType::S1 | DType::S2 | DType::S4);
+            let to = self.slot(parameter);
+            steps.push(plain(Op::Unpack { bits, signed }, vec![from], vec![to]));
+        }
+        steps.extend(self.steps(code, times));
+        let mut copies = Vec::new();
+        for (index, &value) in code.results.iter().enumerate() {
+            let shape = self.graph.value(value).shape.clone();
+            let from = self.slot(value);
+            let base = self.results + number(index);
+            if packed(&shape) {
+                let bits = shape.dtype.element().bits;
+                let bytes = (shape.elements() * bits as usize).div_ceil(8);
+                let to = Slot { base, offset: 0, bytes };
+                steps.push(plain(Op::Pack { bits }, vec![from], vec![to]));
+            } else {
+                copies.push((from, Slot { base, offset: 0, bytes: from.bytes }));
+            }
+        }
+        let copies = self.parallel(times.end, &copies);
+        if !copies.is_empty() {
+            steps.push(plain(Op::Copies(copies), Vec::new(), Vec::new()));
+        }
+        steps
+    }
+
+    fn steps(&mut self, code: &Code, times: &BlockTimes) -> Vec<Step> {
+        let mut steps = Vec::new();
+        for (step, times) in code.steps.iter().zip(&times.steps) {
+            let op = match &step.work {
+                StepWork::Fused(fused) => Op::Fused(Arc::clone(fused)),
+                StepWork::Kernel(kernel) => {
+                    let mut starts = Vec::new();
+                    for (index, &result) in step.results.iter().enumerate() {
+                        let from = kernel.starts_from(index).and_then(|at| step.operands.get(at));
+                        if let Some(&from) = from {
+                            let (from, to) = (self.slot(from), self.slot(result));
+                            if from != to {
+                                starts.push((from, to));
+                            }
+                        }
+                    }
+                    let scratch = self.moment(times.start, kernel.scratch());
+                    Op::Kernel { kernel: Arc::clone(kernel), starts, scratch }
+                }
+                StepWork::While(condition, body) => {
+                    let [before, inside] = &times.blocks[..] else { continue };
+                    let pairs = step.operands.iter().zip(&step.results);
+                    let copies: Vec<(Slot, Slot)> =
+                        pairs.map(|(&from, &to)| (self.slot(from), self.slot(to))).collect();
+                    let copies = self.parallel(times.start, &copies);
+                    if !copies.is_empty() {
+                        steps.push(plain(Op::Copies(copies), Vec::new(), Vec::new()));
+                    }
+                    let tested = self.steps(condition, before);
+                    let decision = self.slot(condition.results[0]);
+                    let mut again = self.steps(body, inside);
+                    let pairs = body.results.iter().zip(&body.parameters);
+                    let copies: Vec<(Slot, Slot)> =
+                        pairs.map(|(&from, &to)| (self.slot(from), self.slot(to))).collect();
+                    let copies = self.parallel(inside.end, &copies);
+                    if !copies.is_empty() {
+                        again.push(plain(Op::Copies(copies), Vec::new(), Vec::new()));
+                    }
+                    Op::While { condition: tested, decision, body: again }
+                }
+                StepWork::Branch(branches) => {
+                    let selector = self.slot(step.operands[0]);
+                    let mut written = Vec::new();
+                    for (branch, times) in branches.iter().zip(&times.blocks) {
+                        let mut inside = self.steps(branch, times);
+                        let pairs = branch.results.iter().zip(&step.results);
+                        let copies: Vec<(Slot, Slot)> =
+                            pairs.map(|(&from, &to)| (self.slot(from), self.slot(to))).collect();
+                        let copies = self.parallel(times.end, &copies);
+                        if !copies.is_empty() {
+                            inside.push(plain(Op::Copies(copies), Vec::new(), Vec::new()));
+                        }
+                        written.push(inside);
+                    }
+                    Op::Branch { selector, branches: written }
+                }
+            };
+            // Control flow has its values in the steps inside.
+            let (operands, results) = match op {
+                Op::While { .. } | Op::Branch { .. } => (Box::default(), Box::default()),
+                _ => (self.slots(&step.operands), self.slots(&step.results)),
+            };
+            let (name, location) = (Arc::clone(&step.name), step.location);
+            steps.push(Step { op, operands, results, name, location });
+        }
+        steps
+    }
+}
+
+fn plain(op: Op, operands: Vec<Slot>, results: Vec<Slot>) -> Step {
+    Step {
+        op,
+        operands: operands.into(),
+        results: results.into(),
+        name: "copy".into(),
+        location: LocationId::UNKNOWN,
+    }
+}

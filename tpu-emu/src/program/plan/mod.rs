@@ -1,0 +1,104 @@
+//! Where every value lies: static buffer assignment with liveness.
+//!
+//! A value lies in the arena of the execution, in the pool of constants, in a parameter's memory
+//! or in a result's. Values that follow one another in the same memory are one class: a loop's
+//! carried value and what the body makes of it, an array and its update in place.
+mod arena;
+mod classes;
+mod lay;
+mod lives;
+
+pub(crate) use lay::plan;
+
+use super::fuse::Fused;
+use crate::ops::Kernel;
+use std::sync::Arc;
+use tpu_stablehlo::ir::LocationId;
+
+/// Alignment of values in the arena and in the pool.
+pub(crate) const ALIGN: usize = 64;
+
+/// A piece of one of the memories of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Slot {
+    /// Which memory: see [`Plan::arena_base`] and its neighbours.
+    pub(crate) base: u32,
+    /// Where it begins.
+    pub(crate) offset: usize,
+    /// Its length.
+    pub(crate) bytes: usize,
+}
+
+/// What a step does.
+#[derive(Debug)]
+pub(crate) enum Op {
+    /// One loop over elements.
+    Fused(Arc<Fused>),
+    /// A kernel; first the copies that in-place results start from.
+    Kernel { kernel: Arc<dyn Kernel>, starts: Vec<(Slot, Slot)>, scratch: Slot },
+    /// Copies, in order.
+    Copies(Vec<(Slot, Slot)>),
+    /// Sub-byte elements from a packed array, with or without their sign.
+    Unpack { bits: u32, signed: bool },
+    /// Sub-byte elements to a packed array.
+    Pack { bits: u32 },
+    /// A loop.
+    While { condition: Vec<Step>, decision: Slot, body: Vec<Step> },
+    /// One of several blocks: by a predicate of a byte, or a signed 32-bit number.
+    Branch { selector: Slot, branches: Vec<Vec<Step>> },
+}
+
+/// A step over slots.
+#[derive(Debug)]
+pub(crate) struct Step {
+    pub(crate) op: Op,
+    pub(crate) operands: Box<[Slot]>,
+    pub(crate) results: Box<[Slot]>,
+    pub(crate) name: Arc<str>,
+    pub(crate) location: LocationId,
+}
+
+/// A program that is ready to run.
+///
+/// Memories are numbered: 0 is the arena, 1 the pool of constants, then come the parameters and
+/// then the results. A donated parameter and the result that takes it over have the same memory.
+#[derive(Debug, Default)]
+pub(crate) struct Plan {
+    pub(crate) steps: Vec<Step>,
+    /// Bytes of the arena.
+    pub(crate) arena: usize,
+    /// The constants.
+    pub(crate) pool: Vec<u8>,
+    /// How many parameters there are.
+    pub(crate) parameters: usize,
+    /// Bytes that one run moves, loops counted once: decides whether it runs on the caller's
+    /// thread.
+    pub(crate) work: f64,
+    /// The largest values of the arena: bytes, step's name, where it was written.
+    pub(crate) largest: Vec<(usize, Arc<str>, LocationId)>,
+    /// Whether some step does more than give results, or takes unknown time.
+    pub(crate) loops: bool,
+}
+
+impl Plan {
+    /// Number of the arena's memory.
+    pub(crate) const ARENA: u32 = 0;
+    /// Number of the pool's.
+    pub(crate) const POOL: u32 = 1;
+    /// Number of the first parameter's.
+    pub(crate) const PARAMETERS: u32 = 2;
+
+    /// Bytes of the steps themselves.
+    pub(crate) fn size(&self) -> usize {
+        fn count(steps: &[Step]) -> usize {
+            let inside = |step: &Step| match &step.op {
+                Op::While { condition, body, .. } => count(condition) + count(body),
+                Op::Branch { branches, .. } => branches.iter().map(|branch| count(branch)).sum(),
+                _ => 0,
+            };
+            let own = |step: &Step| 1 + step.operands.len() + step.results.len() + inside(step);
+            steps.iter().map(own).sum()
+        }
+        count(&self.steps) * size_of::<Slot>()
+    }
+}
