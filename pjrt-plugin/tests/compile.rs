@@ -151,8 +151,7 @@ fn programs_as_hlo_protos_run() {
     use tpu_proto::xla::HloModuleProtoWithConfig;
     let client = Client::new();
     let options = on_device(0);
-    let both =
-        HloModuleProtoWithConfig { hlo_module: Some(double_proto()), ..<_>::default() };
+    let both = HloModuleProtoWithConfig { hlo_module: Some(double_proto()), ..<_>::default() };
     for (code, format) in
         [(double_proto().encode_to_vec(), "hlo"), (both.encode_to_vec(), "hlo_with_config")]
     {
