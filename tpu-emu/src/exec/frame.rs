@@ -1,27 +1,69 @@
-// UNSAFETY: turns slots of a plan into slices of memory. That slices of one step do not overlap,
-// but for results that start from an operand, is what the planner guarantees and its tests check.
+// UNSAFETY: turns slots of a plan into slices of memory. A frame holds what its addresses lead
+// to. That slices of one step do not overlap, but for results that start from an operand, is what
+// the planner guarantees and its tests check.
 //! The memories of one run.
 #![expect(unsafe_code, reason = "slices into the memories of a run, by the plan's offsets")]
+use crate::buffer::{Block, Hold};
+use crate::hbm::Region;
+use crate::kernels::aligned::Aligned;
 use crate::program::plan::Slot;
+use crate::units::to_usize;
 use std::slice;
+use std::sync::Arc;
+
+/// One of the memories of a run.
+#[derive(Debug)]
+pub(super) enum Memory {
+    /// Without bytes.
+    Nothing,
+    /// A block that this run may write to.
+    Block(Arc<Block>),
+    /// A claim on an argument's bytes; a run only reads them.
+    Claim(Hold),
+    /// Memory that is not the device's.
+    Own(Aligned),
+}
+
+impl From<Option<Arc<Block>>> for Memory {
+    fn from(block: Option<Arc<Block>>) -> Self {
+        block.map_or(Self::Nothing, Self::Block)
+    }
+}
+
+impl Memory {
+    fn place(&mut self) -> (*mut u8, usize) {
+        let region = |region: &Region| (region.as_ptr(), to_usize(region.size().0));
+        match self {
+            Self::Nothing => (std::ptr::null_mut(), 0),
+            Self::Block(block) => region(block.region()),
+            Self::Claim(hold) => hold.region().map_or((std::ptr::null_mut(), 0), region),
+            Self::Own(memory) => {
+                let bytes = memory.bytes_mut();
+                (bytes.as_mut_ptr(), bytes.len())
+            }
+        }
+    }
+}
 
 /// The memories of one run: the arena, the pool of constants, parameters and results.
 #[derive(Debug)]
 pub(crate) struct Frame {
     bases: Vec<(*mut u8, usize)>,
+    /// Keeps the memory behind the addresses.
+    _held: Vec<Memory>,
 }
 
-// SAFETY: the pointers lead to memory that the launch holds until the run has ended.
+// SAFETY: the addresses lead to memory that belongs to no thread and that the frame holds.
 unsafe impl Send for Frame {}
 
 impl Frame {
-    /// A frame over memories: their addresses and sizes.
+    /// A frame over memories in the order of the plan's numbers.
     ///
-    /// # Safety
-    /// Each is valid for reads of its size until the frame is gone, and for writes unless it is
-    /// the pool or a parameter; nobody else writes to them, or reads what the run writes.
-    pub(crate) unsafe fn new(bases: Vec<(*mut u8, usize)>) -> Self {
-        Self { bases }
+    /// Arena and results are for this run alone: until it ends nobody else reads or writes them,
+    /// which is what the results' events are for. A frame is used by one thread at a time.
+    pub(super) fn new(mut memories: Vec<Memory>) -> Self {
+        let bases = memories.iter_mut().map(Memory::place).collect();
+        Self { bases, _held: memories }
     }
 
     fn at(&self, slot: Slot) -> *mut u8 {
@@ -38,8 +80,8 @@ impl Frame {
 
     /// The bytes of a slot.
     pub(super) fn bytes(&self, slot: Slot) -> &[u8] {
-        // SAFETY: `at` has the slot inside its memory, which `new` promises to be readable; the
-        // plan has no step that writes a slot while it reads it otherwise.
+        // SAFETY: `at` has the slot inside a memory that the frame holds; the plan has no step
+        // that writes a slot while it reads it otherwise.
         unsafe { slice::from_raw_parts(self.at(slot), slot.bytes) }
     }
 
@@ -64,5 +106,31 @@ impl Frame {
         unsafe {
             std::ptr::copy(bytes.as_ptr(), self.at(to).wrapping_add(offset), bytes.len());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slot(base: u32, offset: usize, bytes: usize) -> Slot {
+        Slot { base, offset, bytes }
+    }
+
+    #[test]
+    fn slots_are_pieces_of_memories_that_the_frame_holds() {
+        let memories = vec![Memory::Own(Aligned::of(&[1, 2, 3, 4])), Memory::Nothing];
+        let frame = Frame::new(memories);
+        frame.copy(slot(0, 0, 2), slot(0, 1, 2));
+        frame.write(slot(0, 2, 2), 1, &[9]);
+        assert_eq!(frame.bytes(slot(0, 0, 4)), [1, 1, 2, 9]);
+        assert_eq!(frame.bytes(slot(1, 0, 0)), []);
+    }
+
+    #[test]
+    #[should_panic(expected = "in a memory of 4 bytes")]
+    fn a_slot_outside_of_its_memory_is_a_bug_that_stops() {
+        let frame = Frame::new(vec![Memory::Own(Aligned::zeros(4))]);
+        frame.bytes(slot(0, 2, 3));
     }
 }

@@ -1,5 +1,5 @@
 //! Regions that need a run of their own: one lane after the other.
-use super::frame::Frame;
+use super::frame::{Frame, Memory};
 use super::run::Run;
 use crate::error::Result;
 use crate::kernels::aligned::Aligned;
@@ -7,7 +7,8 @@ use crate::kernels::lanes::LaneProgram;
 use crate::ops::Body;
 use crate::program::fuse::fuse;
 use crate::program::graph::Graph;
-use crate::program::plan::{Plan, plan};
+use crate::program::plan::{Outside, Plan, Slot, plan};
+use crate::program::tactics::Tactics;
 use crate::tensor::Shape;
 use std::sync::Arc;
 
@@ -28,8 +29,8 @@ pub(super) fn make_body(
     parameters: Vec<Shape>,
     results: Vec<Shape>,
 ) -> Result<Arc<dyn Body>> {
-    let code = fuse(&mut graph);
-    let plan = plan(&graph, &code, &[]);
+    let code = fuse(&mut graph, Tactics::FAST);
+    let plan = plan(&graph, &code, Outside::Loose, Tactics::FAST);
     Ok(Arc::new(PlannedBody { plan, parameters, results }))
 }
 
@@ -42,34 +43,28 @@ impl Body for PlannedBody {
         &self.results
     }
 
-    #[expect(unsafe_code, reason = "the frame is made of memory that this function holds")]
     fn apply(&self, lanes: usize, inputs: &[&[u8]], outputs: &mut [&mut [u8]]) -> Result<()> {
-        let mut arena = Aligned::zeros(self.plan.arena);
-        let mut pool = Aligned::of(&self.plan.pool);
-        let mut arguments: Vec<Aligned> =
-            self.parameters.iter().map(|shape| Aligned::zeros(shape.bytes())).collect();
-        let mut results: Vec<Aligned> =
-            self.results.iter().map(|shape| Aligned::zeros(shape.bytes())).collect();
-        let place = |memory: &mut Aligned| {
-            let bytes = memory.bytes_mut();
-            (bytes.as_mut_ptr(), bytes.len())
+        let zeros = |shape: &Shape| Memory::Own(Aligned::zeros(shape.bytes()));
+        let arena = Memory::Own(Aligned::zeros(self.plan.arena));
+        let mut memories = vec![arena, Memory::Own(Aligned::of(&self.plan.pool))];
+        memories.extend(self.parameters.iter().chain(&self.results).map(zeros));
+        let frame = Frame::new(memories);
+        let places = |shapes: &[Shape], first: u32| -> Vec<Slot> {
+            let place =
+                |(base, shape): (u32, &Shape)| Slot { base, offset: 0, bytes: shape.bytes() };
+            (first..).zip(shapes).map(place).collect()
         };
-        let mut bases = vec![place(&mut arena), place(&mut pool)];
-        bases.extend(arguments.iter_mut().map(place));
-        bases.extend(results.iter_mut().map(place));
-        // SAFETY: the memory is this function's own and outlives the frame; it is touched
-        // through it alone, but for the copies in and out between two runs.
-        let frame = unsafe { Frame::new(bases) };
+        let arguments = places(&self.parameters, Plan::PARAMETERS);
+        let results = places(&self.results, self.plan.results());
         for lane in 0..lanes {
-            for (argument, input) in arguments.iter_mut().zip(inputs) {
-                let bytes = argument.bytes_mut();
-                let width = bytes.len();
-                bytes.copy_from_slice(&input[lane * width..(lane + 1) * width]);
+            for (&argument, input) in arguments.iter().zip(inputs) {
+                let width = argument.bytes;
+                frame.write(argument, 0, &input[lane * width..(lane + 1) * width]);
             }
             Run { frame: &frame, locations: None, seed: 0 }.plan(&self.plan)?;
-            for (result, output) in results.iter().zip(outputs.iter_mut()) {
-                let bytes = result.bytes();
-                output[lane * bytes.len()..(lane + 1) * bytes.len()].copy_from_slice(bytes);
+            for (&result, output) in results.iter().zip(outputs.iter_mut()) {
+                let width = result.bytes;
+                output[lane * width..(lane + 1) * width].copy_from_slice(frame.bytes(result));
             }
         }
         Ok(())

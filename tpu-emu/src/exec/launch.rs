@@ -1,5 +1,5 @@
 //! Compiling and launching programs on a machine.
-use super::frame::Frame;
+use super::frame::{self, Frame};
 use super::lane_body::make_body;
 use super::run::Run;
 use crate::buffer::{Block, Buffer, Hold};
@@ -10,7 +10,7 @@ use crate::ledger::Origin;
 use crate::machine::{Emulator, Memory, MemoryKind};
 use crate::program::compile::{Target, compile};
 use crate::program::plan::ALIGN;
-use crate::program::{CompileOptions, Donation, Executable, Format};
+use crate::program::{CompileOptions, Donation, Executable, Format, ResultInfo};
 use crate::tensor::{DType, LayoutRequest};
 use crate::units::{Bytes, to_u64, to_usize};
 use parking_lot::Mutex;
@@ -142,35 +142,37 @@ impl Emulator {
                 waiting.push(index);
             }
         }
-        let mut results = Vec::with_capacity(executable.results.len());
-        let mut blocks = Vec::with_capacity(executable.results.len());
-        for result in &executable.results {
+        let origin = self.ledger().origin();
+        let alias = |result: &ResultInfo| result.alias.filter(|&index| gives(index));
+        let allocate = |result: &ResultInfo| {
             let memory = Memory { device, kind: result.kind };
-            let in_place = result.alias.filter(|&index| gives(index) && !waiting.contains(&index));
-            let mut taken = None;
-            if let Some(index) = in_place {
-                let mut sources = pending.sources.lock();
-                if let Some(Hold::Block(block)) = &sources[index] {
-                    // The claim here and the argument's own: nobody else reads these bytes.
-                    if Arc::strong_count(block) == 2 && arguments[index].give_up() {
-                        taken = Some(Arc::clone(block));
-                        sources[index] = None;
-                    }
-                }
+            self.allocate_destination_buffer(&result.spec, memory)
+        };
+        // What needs new memory goes first: where there is none, no argument has been given up.
+        let mut blocks = vec![None; executable.results.len()];
+        for (block, result) in blocks.iter_mut().zip(&executable.results) {
+            if alias(result).is_none() {
+                *block = allocate(result)?;
             }
-            let block = match taken {
-                Some(block) => Some(block),
-                None => self.allocate_destination_buffer(&result.spec, memory)?,
-            };
-            blocks.push(block.clone());
-            let spec = Arc::clone(&result.spec);
-            results.push(Buffer::with_block(self, spec, memory, block, done.clone()));
         }
+        for (block, result) in blocks.iter_mut().zip(&executable.results) {
+            let Some(index) = alias(result) else { continue };
+            let taken = pending.take(index, &arguments[index], origin);
+            *block = match taken {
+                Some(block) => Some(block),
+                None => allocate(result)?,
+            };
+        }
+        let made = blocks.iter().zip(&executable.results).map(|(block, result)| {
+            let (spec, memory) = (Arc::clone(&result.spec), Memory { device, kind: result.kind });
+            Buffer::with_block(self, spec, memory, block.clone(), done.clone())
+        });
+        let results = made.collect();
         let job = Job {
             machine: Arc::clone(self),
             executable: Arc::clone(executable),
             device,
-            origin: self.ledger().origin(),
+            origin,
             pool,
             results: blocks,
         };
@@ -185,13 +187,20 @@ impl Emulator {
             })
         };
         for index in waiting {
-            let (pending, finish) = (Arc::clone(&pending), Arc::clone(&finish));
-            arguments[index].when_ready(move |held| {
-                pending.settle(index, held);
-                if pending.left.fetch_sub(1, Ordering::AcqRel) == 1 {
-                    finish();
+            let told = {
+                let (pending, finish) = (Arc::clone(&pending), Arc::clone(&finish));
+                move |held| {
+                    pending.settle(index, held);
+                    if pending.left.fetch_sub(1, Ordering::AcqRel) == 1 {
+                        finish();
+                    }
                 }
-            })?;
+            };
+            // Deleted by another thread after the check: the run has this one cause to fail.
+            if let Err(error) = arguments[index].when_ready(told) {
+                pending.settle(index, Err(error));
+                pending.left.fetch_sub(1, Ordering::AcqRel);
+            }
         }
         for (index, argument) in arguments.iter().enumerate() {
             if gives(index) {
@@ -245,6 +254,23 @@ impl Pending {
         }
     }
 
+    /// The block of a donated argument, if nobody but this launch has a claim on it.
+    fn take(&self, index: usize, argument: &Buffer, origin: Origin) -> Option<Arc<Block>> {
+        let mut sources = self.sources.lock();
+        let Some(Hold::Block(block)) = &sources[index] else { return None };
+        // Given up first: from then on there are no new claims.
+        if !argument.give_up() {
+            return None;
+        }
+        if Arc::strong_count(block) > 1 {
+            block.given_up_by(origin);
+            return None;
+        }
+        let taken = Arc::clone(block);
+        sources[index] = None;
+        Some(taken)
+    }
+
     fn start(&self, job: Job, inline: bool, done: &Event) {
         if let Some(error) = self.error.lock().take() {
             drop(job);
@@ -273,51 +299,25 @@ struct Job {
 }
 
 impl Job {
-    #[expect(unsafe_code, reason = "the frame is made of memory that this function holds")]
     fn run(self, sources: Vec<Option<Hold>>) -> Result<()> {
-        let plan = &self.executable.plan;
-        let arena = self.arena()?;
-        let place = |block: &Option<Arc<Block>>| {
-            block.as_ref().map_or((std::ptr::null_mut(), 0), |block| {
-                (block.region().as_ptr(), to_usize(block.region().size().0))
-            })
-        };
-        let mut bases = vec![place(&arena), place(&self.pool)];
-        let mut copies: Vec<Aligned> = Vec::new();
-        for source in &sources {
-            let region = source.as_ref().and_then(Hold::region);
-            let mut base = region.map_or((std::ptr::null_mut(), 0), |region| {
-                (region.as_ptr(), to_usize(region.size().0))
-            });
-            // A view may begin anywhere; kernels want aligned elements.
-            if let Some(region) = region.filter(|_| base.0.addr() % ALIGN != 0) {
-                let mut copy = Aligned::zeros(base.1);
-                region.read(Bytes::ZERO, copy.bytes_mut())?;
-                base.0 = copy.bytes_mut().as_mut_ptr();
-                copies.push(copy);
-            }
-            bases.push(base);
-        }
-        for (block, result) in self.results.iter().zip(&self.executable.results) {
+        let results = self.results.iter().zip(&self.executable.results);
+        for (block, result) in results {
+            let from = result.alias.and_then(|at| Some((at, sources[at].as_ref()?)));
+            let (Some(to), Some((at, from))) = (block, from) else { continue };
             // A donated parameter that could not be taken over is copied to where the plan
             // expects it.
-            if let (Some(to), Some(from)) =
-                (block, result.alias.and_then(|at| sources[at].as_ref()))
-            {
-                if let Some(from) = from.region() {
-                    from.copy_to(to.region(), result.spec.logical)?;
-                }
+            if let Some(from) = from.region() {
+                from.copy_to(to.region(), self.executable.parameters[at].spec.logical)?;
             }
-            bases.push(place(block));
         }
-        // SAFETY: `arena`, `self.pool`, `sources`, `copies` and `self.results` hold the memory
-        // until this function ends; results and arena belong to this run alone, and parameters
-        // are not written by anybody while they are claimed.
-        let frame = unsafe { Frame::new(bases) };
+        let mut memories = vec![self.arena()?.into(), self.pool.into()];
+        for source in sources {
+            memories.push(aligned(source)?);
+        }
+        memories.extend(self.results.into_iter().map(frame::Memory::from));
+        let frame = Frame::new(memories);
         let locations = Some(&self.executable.module.locations);
-        let outcome = Run { frame: &frame, locations, seed: 0 }.plan(plan);
-        drop(copies);
-        outcome
+        Run { frame: &frame, locations, seed: 0 }.plan(&self.executable.plan)
     }
 
     fn arena(&self) -> Result<Option<Arc<Block>>> {
@@ -328,7 +328,23 @@ impl Job {
         let memory = Memory { device: self.device, kind: MemoryKind::Device };
         let specs = self.machine.specs();
         let spec = specs.intern(DType::U8, &[to_u64(size)], LayoutRequest::Default)?;
-        self.machine.allocate(&spec, memory, || self.origin)
+        let arena = self.machine.allocate(&spec, memory, || self.origin)?;
+        // Whoever runs the program frees it, in the name of the launch.
+        arena.iter().for_each(|arena| arena.given_up_by(self.origin));
+        Ok(arena)
+    }
+}
+
+/// An argument's bytes as kernels want them: a view may begin anywhere, elements are aligned.
+fn aligned(source: Option<Hold>) -> Result<frame::Memory> {
+    let Some(hold) = source else { return Ok(frame::Memory::Nothing) };
+    match hold.region() {
+        Some(region) if region.as_ptr().addr() % ALIGN != 0 => {
+            let mut copy = Aligned::zeros(to_usize(region.size().0));
+            region.read(Bytes::ZERO, copy.bytes_mut())?;
+            Ok(frame::Memory::Own(copy))
+        }
+        _ => Ok(frame::Memory::Claim(hold)),
     }
 }
 

@@ -1,4 +1,6 @@
 //! What happens on the device and on threads of our own.
+#[cfg(test)]
+mod differential;
 mod frame;
 mod lane_body;
 mod launch;

@@ -136,6 +136,10 @@ pub fn count_up<T>(
     result: &mut [T],
     number: impl Fn(usize) -> T,
 ) {
+    // Nothing to fill: the axis, or one behind it, may be empty.
+    if result.is_empty() {
+        return;
+    }
     let mut left = inner - start % inner;
     let mut index = start / inner % extent;
     for element in result {
@@ -168,6 +172,14 @@ mod tests {
             assert_eq!(tail, result[start..], "from {start}");
         }
         result
+    }
+
+    #[test]
+    fn an_axis_of_nothing_counts_nothing() {
+        let mut nothing = [0_u32; 0];
+        for (inner, extent) in [(0, 3), (2, 0), (0, 0)] {
+            count_up(0, inner, extent, &mut nothing, |_| unreachable!("no element"));
+        }
     }
 
     #[test]

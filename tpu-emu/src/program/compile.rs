@@ -7,7 +7,8 @@ use super::fuse::fuse;
 use super::graph::Graph;
 use super::load::{BodyMaker, load};
 use super::oom::too_large;
-use super::plan::{Plan, plan};
+use super::plan::{Outside, Plan, plan};
+use super::tactics::Tactics;
 use crate::error::{Error, Result};
 use crate::hbm::layout::Layout;
 use crate::machine::MemoryKind;
@@ -17,7 +18,7 @@ use crate::units::{Bytes, to_u64};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use tpu_stablehlo::Module;
-use tpu_stablehlo::ir::{Attributes, Type};
+use tpu_stablehlo::ir::{Attributes, Function, Type};
 
 /// What a program is compiled for.
 #[derive(Debug)]
@@ -49,7 +50,7 @@ pub(crate) fn compile(
     let (parameters, results) = {
         let block = entry.block().ok_or_else(|| Error::bad("the entry has no body"))?;
         let types: Vec<&Type> = block.arguments.iter().map(|&value| entry.type_of(value)).collect();
-        signature(target, &graph, &types, &entry.arguments, &entry.results)?
+        signature(target, &graph, &types, &loaded.results, entry)?
     };
     let donated: Vec<Option<usize>> = parameters
         .iter()
@@ -64,8 +65,8 @@ pub(crate) fn compile(
         bytes_accessed: graph.bytes_accessed,
         optimal_seconds: 0.0,
     };
-    let code = fuse(&mut graph);
-    let plan = plan(&graph, &code, &donated);
+    let code = fuse(&mut graph, Tactics::FAST);
+    let plan = plan(&graph, &code, Outside::Device(&donated), Tactics::FAST);
     let memory = analysis(&plan, &parameters, &results);
     let name: Arc<str> = module.name.clone().unwrap_or_else(|| "module".into());
     if memory.total() > target.limit {
@@ -92,13 +93,13 @@ fn signature(
     target: &Target<'_>,
     graph: &Graph,
     types: &[&Type],
-    arguments: &[Attributes],
-    declared: &[(Type, Attributes)],
+    shapes: &[Shape],
+    entry: &Function,
 ) -> Result<(Vec<Parameter>, Vec<ResultInfo>)> {
     let none = Attributes::default();
     let mut parameters = Vec::new();
     for (index, &value) in graph.main.parameters.iter().enumerate() {
-        let attributes = arguments.get(index).unwrap_or(&none);
+        let attributes = entry.arguments.get(index).unwrap_or(&none);
         let shape = &graph.value(value).shape;
         let (spec, auto_layout) = spec(target, shape, attributes)?;
         let aliased = attributes.integer("tf.aliasing_output").map(usize::try_from);
@@ -123,13 +124,11 @@ fn signature(
         });
     }
     let mut results = Vec::new();
-    for (index, &value) in graph.main.results.iter().enumerate() {
+    for (index, shape) in shapes.iter().enumerate() {
+        let declared = entry.results.get(index);
         let (of, attributes) =
-            declared.get(index).map_or((None, &none), |(of, attributes)| (Some(of), attributes));
-        // A result may name bytes that were made under another shape.
-        let shape = of.and_then(super::load::shape_of);
-        let shape = shape.unwrap_or_else(|| graph.value(value).shape.clone());
-        let (spec, auto_layout) = spec(target, &shape, attributes)?;
+            declared.map_or((None, &none), |(of, attributes)| (Some(of), attributes));
+        let (spec, auto_layout) = spec(target, shape, attributes)?;
         results.push(ResultInfo {
             spec,
             kind: kind(attributes)?,

@@ -1,6 +1,7 @@
 //! Runs of elementwise nodes become one loop over tiles. What is not elementwise stays a step of
 //! its own; what nobody needs disappears.
 use super::graph::{Block, Graph, Node, ValueId, Work};
+use super::tactics::Tactics;
 use crate::kernels::access::AccessMap;
 use crate::kernels::lanes::{LaneConstant, LaneProgram, LaneStep, Register};
 use crate::ops::Kernel;
@@ -62,10 +63,10 @@ pub(crate) struct Code {
 }
 
 /// Fuses a program. Constants that steps read get a `known` value in the graph.
-pub(crate) fn fuse(graph: &mut Graph) -> Code {
+pub(crate) fn fuse(graph: &mut Graph, tactics: Tactics) -> Code {
     let mut main = std::mem::take(&mut graph.main);
     prune(&mut main);
-    Fuser::new(graph).block(&main)
+    Fuser::new(graph, tactics).block(&main)
 }
 
 /// Removes nodes whose results nobody reads and that do nothing else.
@@ -120,6 +121,16 @@ enum Source {
     Splat(Arc<[u8]>, DType, usize),
 }
 
+impl Source {
+    /// Whether the elements that it makes are those of this shape.
+    fn makes(&self, shape: &Shape) -> bool {
+        let (Self::Map(.., dtype, elements)
+        | Self::Iota(dtype, .., elements)
+        | Self::Splat(_, dtype, elements)) = self;
+        *dtype == shape.dtype && *elements == shape.elements()
+    }
+}
+
 enum Item {
     Group(usize),
     Step(Box<FusedStep>),
@@ -127,6 +138,7 @@ enum Item {
 
 struct Fuser<'g> {
     graph: &'g mut Graph,
+    tactics: Tactics,
     groups: Vec<Group>,
     /// The group that defines a value.
     home: HashMap<ValueId, usize>,
@@ -135,9 +147,10 @@ struct Fuser<'g> {
 }
 
 impl<'g> Fuser<'g> {
-    fn new(graph: &'g mut Graph) -> Self {
+    fn new(graph: &'g mut Graph, tactics: Tactics) -> Self {
         Self {
             graph,
+            tactics,
             groups: Vec::new(),
             home: HashMap::new(),
             sources: HashMap::new(),
@@ -148,6 +161,9 @@ impl<'g> Fuser<'g> {
     fn block(mut self, block: &Block) -> Code {
         for node in &block.nodes {
             self.node(node);
+            if !self.tactics.fuse {
+                node.results.iter().for_each(|&result| self.require(result));
+            }
         }
         for &result in &block.results {
             self.require(result);
@@ -202,15 +218,17 @@ impl<'g> Fuser<'g> {
                 node.operands.iter().for_each(|&operand| self.require(operand));
                 self.require_free(condition);
                 self.require_free(body);
-                let condition = Fuser::new(self.graph).block(condition);
-                let body = Fuser::new(self.graph).block(body);
+                let condition = Fuser::new(self.graph, self.tactics).block(condition);
+                let body = Fuser::new(self.graph, self.tactics).block(body);
                 self.step(node, StepWork::While(condition, body));
             }
             Work::Branch(blocks) => {
                 node.operands.iter().for_each(|&operand| self.require(operand));
                 blocks.iter().for_each(|block| self.require_free(block));
-                let blocks =
-                    blocks.iter().map(|block| Fuser::new(self.graph).block(block)).collect();
+                let blocks = blocks
+                    .iter()
+                    .map(|block| Fuser::new(self.graph, self.tactics).block(block))
+                    .collect();
                 self.step(node, StepWork::Branch(blocks));
             }
         }
@@ -291,10 +309,18 @@ impl<'g> Fuser<'g> {
         let result = node.results[0];
         let elements = self.graph.value(result).shape.elements();
         let joined = node.operands.iter().filter_map(|operand| self.home.get(operand).copied());
+        // A value that is read whole for each element cannot come from the loop that reads it.
+        let makes = |index: usize| {
+            let mut read = node.operands.iter().zip(&node.shapes);
+            read.any(|(value, shape)| {
+                shape.elements() != elements && self.home.get(value) == Some(&index)
+            })
+        };
         let fits = |&index: &usize| {
             let group = &self.groups[index];
             group.open
                 && group.elements == elements
+                && !makes(index)
                 && group.program.steps.len() < STEPS
                 && group.loads.len() + node.operands.len() <= LOADS
         };
@@ -321,7 +347,9 @@ impl<'g> Fuser<'g> {
             if let Some(&register) = self.groups[index].registers.get(&value) {
                 return register;
             }
-            if let Some((source, ..)) = self.sources.get(&value) {
+            // The bytes may have another name here, as elements of another width.
+            let source = self.sources.get(&value).map(|(source, ..)| source);
+            if let Some(source) = source.filter(|source| source.makes(shape)) {
                 let source = source.clone();
                 let register = self.load(index, &source);
                 self.groups[index].registers.insert(value, register);
@@ -332,7 +360,8 @@ impl<'g> Fuser<'g> {
             if let Some(known) = self.graph.value(value).known.clone() {
                 return self.constant(index, shape.dtype, &known);
             }
-            if let Some((Source::Splat(element, ..), ..)) = self.sources.get(&value) {
+            let source = self.sources.get(&value).map(|(source, ..)| source);
+            if let Some(Source::Splat(element, ..)) = source.filter(|source| source.makes(shape)) {
                 let element = Arc::clone(element);
                 return self.constant(index, shape.dtype, &element);
             }

@@ -9,6 +9,7 @@ pub(crate) mod load;
 mod oom;
 pub(crate) mod plan;
 mod serialized;
+pub(crate) mod tactics;
 
 pub use executable::{
     CompileOptions, CostAnalysis, Donation, Executable, Format, MemoryAnalysis, Parameter,

@@ -13,6 +13,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use tpu_stablehlo::ir::{self, Operation, Region, Value};
 
+/// Operations of a body that runs as lanes, each with a register of its own.
+const STEPS: usize = 1024;
+
 /// Makes a body that runs a whole program for each lane.
 pub(crate) type BodyMaker = fn(Graph, Vec<Shape>, Vec<Shape>) -> Result<Arc<dyn Body>>;
 
@@ -47,6 +50,8 @@ impl Body for LaneBody {
 struct Lanes<'l, 'm> {
     loader: &'l Loader<'m>,
     program: LaneProgram,
+    /// Functions that were inlined.
+    calls: usize,
 }
 
 type Registers = HashMap<Value, (Register, Shape)>;
@@ -58,6 +63,7 @@ impl<'m> Loader<'m> {
         scope: &Scope<'m>,
         region: &'m Region,
         of: &str,
+        called: Option<&'m str>,
     ) -> Result<Arc<dyn Body>> {
         let block = one_block(region, of)?;
         let parameters: Vec<Shape> = block
@@ -70,14 +76,14 @@ impl<'m> Loader<'m> {
                 })
             })
             .collect::<Result<_>>()?;
-        let mut lanes = Lanes { loader: self, program: LaneProgram::default() };
+        let mut lanes = Lanes { loader: self, program: LaneProgram::default(), calls: 0 };
         if parameters.iter().all(|shape| shape.elements() == 1) {
             if let Some(results) = lanes.whole(scope, block, &parameters) {
                 let program = lanes.program;
                 return Ok(Arc::new(LaneBody { program, parameters, results }));
             }
         }
-        self.general(scope, block, parameters)
+        self.general(scope, block, parameters, called)
     }
 
     /// A region with other operations than elementwise ones.
@@ -86,6 +92,7 @@ impl<'m> Loader<'m> {
         scope: &Scope<'m>,
         block: &'m ir::Block,
         parameters: Vec<Shape>,
+        called: Option<&'m str>,
     ) -> Result<Arc<dyn Body>> {
         let mut inner = Loader {
             module: self.module,
@@ -94,8 +101,9 @@ impl<'m> Loader<'m> {
             graph: Graph::default(),
             reasons: Vec::new(),
             code: None,
-            calls: self.calls.clone(),
+            calls: self.calls.iter().copied().chain(called).collect(),
             nodes: 0,
+            inlined: 0,
         };
         let mut main = Block::default();
         let mut inside = scope.known_only(&self.graph, &mut inner.graph, &mut main);
@@ -165,7 +173,8 @@ impl<'m> Lanes<'_, 'm> {
         if let Some(name) = called {
             let callee = self.loader.module.function(name)?;
             let block = one_block(&callee.body, name).ok()?;
-            if depth >= DEPTH || block.arguments.len() != operands.len() {
+            self.calls += 1;
+            if depth >= DEPTH || self.calls > STEPS || block.arguments.len() != operands.len() {
                 return None;
             }
             let mut inner: Registers = block.arguments.iter().copied().zip(operands).collect();
@@ -173,7 +182,7 @@ impl<'m> Lanes<'_, 'm> {
             registers.extend(operation.results.iter().copied().zip(results));
             return Some(());
         }
-        if !operation.regions.is_empty() {
+        if !operation.regions.is_empty() || self.program.steps.len() >= STEPS {
             return None;
         }
         let entry = entry_of(operation).ok()?;

@@ -99,8 +99,9 @@ impl<'m> Loader<'m> {
             operands(scope, &operation.operands)?.into_iter().cloned().collect();
         let mut initial = Vec::new();
         carried.iter().for_each(|binding| binding.leaves(&mut initial));
-        let condition = self.nested(scope, region(operation, 0)?, operation, &carried)?;
-        let body = self.nested(scope, region(operation, 1)?, operation, &carried)?;
+        let (condition, _) = self.nested(scope, region(operation, 0)?, operation, &carried)?;
+        let (body, made) = self.nested(scope, region(operation, 1)?, operation, &carried)?;
+        returns(scope, operation, &made)?;
         let [decision] = condition.results[..] else {
             let count = condition.results.len();
             return Err(Error::bad(format!("the condition of a while has {count} results")));
@@ -147,6 +148,7 @@ impl<'m> Loader<'m> {
             let mut block = Block::default();
             let results = self.block(scope, source, &mut block)?;
             results.iter().for_each(|binding| binding.leaves(&mut block.results));
+            returns(scope, operation, &results)?;
             if let Some(first) = blocks.first() {
                 let first: &Block = first;
                 self.same_sizes(operation, &block.results, &first.results)?;
@@ -190,7 +192,7 @@ impl<'m> Loader<'m> {
         region: &'m Region,
         operation: &Operation,
         carried: &[Binding],
-    ) -> Result<Block> {
+    ) -> Result<(Block, Vec<Binding>)> {
         let source = one_block(region, &operation.name)?;
         if source.arguments.len() != carried.len() {
             let (name, had, wanted) = (&operation.name, carried.len(), source.arguments.len());
@@ -204,7 +206,7 @@ impl<'m> Loader<'m> {
         }
         let results = self.block(scope, source, &mut block)?;
         results.iter().for_each(|binding| binding.leaves(&mut block.results));
-        Ok(block)
+        Ok((block, results))
     }
 
     fn control(
@@ -257,6 +259,22 @@ impl<'m> Loader<'m> {
 fn region(operation: &Operation, index: usize) -> Result<&Region> {
     let missing = || Error::bad(format!("{} lacks region {index}", operation.name));
     operation.regions.get(index).ok_or_else(missing)
+}
+
+/// Whether a region of control flow returns what the operation gives.
+fn returns(scope: &Scope<'_>, operation: &Operation, results: &[Binding]) -> Result<()> {
+    if results.len() != operation.results.len() {
+        let (name, had, wanted) = (&operation.name, results.len(), operation.results.len());
+        return Err(Error::bad(format!(
+            "a region of {name} returns {had} values where {wanted} are needed"
+        )));
+    }
+    let pairs = results.iter().zip(&operation.results);
+    let check = |(binding, &result): (&Binding, _)| binding.check(scope.type_of(result)?);
+    pairs
+        .map(check)
+        .collect::<Result<()>>()
+        .map_err(|error| Error::bad(format!("a region of {} returns {error}", operation.name)))
 }
 
 fn bind_all(scope: &mut Scope<'_>, operation: &Operation, bindings: Vec<Binding>) -> Result<()> {

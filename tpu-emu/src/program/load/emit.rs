@@ -3,7 +3,7 @@ use super::super::fold::evaluate;
 use super::super::graph::{Block, Node, ValueId, Work};
 use super::scope::{Binding, Scope};
 use super::types::declared;
-use super::{Loader, NODES};
+use super::{DEPTH, Loader};
 use crate::error::{Error, Result};
 use crate::ops::{self, Body, Declared, Entry, Lowered, Site};
 use crate::tensor::Shape;
@@ -111,10 +111,7 @@ impl<'m> Loader<'m> {
             Lowered::Constant(bytes) => Work::Constant(bytes),
             Lowered::Kernel(kernel) => Work::Kernel(kernel.into()),
         };
-        self.nodes += 1;
-        if self.nodes > NODES {
-            return Err(Error::Unimplemented(format!("more than {NODES} operations")));
-        }
+        self.count_nodes(1)?;
         let ids: Vec<ValueId> = results.iter().map(|shape| self.graph.add(shape.clone())).collect();
         let folded = self.folded(operation, &work, values, shapes, results)?;
         let name: Arc<str> = name_of(operation).into();
@@ -222,13 +219,17 @@ impl<'m> Loader<'m> {
     fn bodies(&self, scope: &Scope<'m>, operation: &'m Operation) -> Result<Vec<Arc<dyn Body>>> {
         let mut bodies = Vec::new();
         for region in &operation.regions {
-            bodies.push(self.body(scope, region, &operation.name)?);
+            bodies.push(self.body(scope, region, &operation.name, None)?);
         }
         if let Some(Attribute::Array(called)) = operation.attributes.get("called_computations") {
             for name in called.iter().filter_map(Attribute::as_str) {
                 let callee = self.module.function(name);
                 let callee = callee.ok_or_else(|| Error::bad(format!("@{name} is not there")))?;
-                bodies.push(self.body(&Scope::new(callee), &callee.body, name)?);
+                if self.calls.len() >= DEPTH || self.calls.contains(&&*callee.name) {
+                    return Err(Error::Unimplemented(format!("@{name} calls itself")));
+                }
+                let scope = Scope::new(callee);
+                bodies.push(self.body(&scope, &callee.body, name, Some(&callee.name))?);
             }
         }
         Ok(bodies)

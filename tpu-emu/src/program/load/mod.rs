@@ -7,11 +7,11 @@ mod scope;
 mod types;
 
 pub(crate) use body::BodyMaker;
-pub(crate) use types::shape_of;
 
 use super::graph::{Block, Graph};
 use crate::error::{Code, Error, Result};
 use crate::ops::Numerics;
+use crate::tensor::Shape;
 use scope::{Binding, Scope};
 use tpu_stablehlo::Module;
 use tpu_stablehlo::ir::{Function, LocationId, Operation, Region, Value};
@@ -20,6 +20,8 @@ use tpu_stablehlo::ir::{Function, LocationId, Operation, Region, Value};
 const DEPTH: usize = 256;
 /// Nodes that a program may have once its calls are inlined.
 const NODES: usize = 4 << 20;
+/// Calls that are inlined.
+const CALLS: usize = 1 << 16;
 /// Reasons that are collected before the rest is left unread.
 const REASONS: usize = 100;
 
@@ -28,6 +30,8 @@ const REASONS: usize = 100;
 pub(crate) struct Loaded<'m> {
     pub(crate) graph: Graph,
     pub(crate) entry: &'m Function,
+    /// Shapes of the results: one may name bytes that were made under another shape.
+    pub(crate) results: Vec<Shape>,
 }
 
 /// Reads a module into a graph.
@@ -49,14 +53,17 @@ pub(crate) fn load<'m>(
         code: None,
         calls: Vec::new(),
         nodes: 0,
+        inlined: 0,
     };
     let mut main = Block::default();
-    if let Err(error) = loader.entry(entry, &mut main) {
-        loader.reason(entry.location, None, &error);
+    let mut results = Vec::new();
+    match loader.entry(entry, &mut main) {
+        Ok(shapes) => results = shapes,
+        Err(error) => loader.reason(entry.location, None, &error),
     }
     loader.graph.main = main;
     match loader.code {
-        None => Ok(Loaded { graph: loader.graph, entry }),
+        None => Ok(Loaded { graph: loader.graph, entry, results }),
         Some(code) => Err(Error::Program { code, reasons: loader.reasons }),
     }
 }
@@ -71,10 +78,11 @@ struct Loader<'m> {
     /// Functions that are being inlined.
     calls: Vec<&'m str>,
     nodes: usize,
+    inlined: usize,
 }
 
 impl<'m> Loader<'m> {
-    fn entry(&mut self, entry: &'m Function, main: &mut Block) -> Result<()> {
+    fn entry(&mut self, entry: &'m Function, main: &mut Block) -> Result<Vec<Shape>> {
         let block = one_block(&entry.body, &entry.name)?;
         let mut scope = Scope::new(entry);
         for &argument in &block.arguments {
@@ -82,10 +90,10 @@ impl<'m> Loader<'m> {
             scope.bind(argument, binding)?;
         }
         let results = self.block(&mut scope, block, main)?;
-        for result in &results {
-            result.leaves(&mut main.results);
-        }
-        Ok(())
+        fits(&results, entry)?;
+        let mut shapes = Vec::new();
+        results.iter().for_each(|result| result.arrays(&mut main.results, &mut shapes));
+        Ok(shapes)
     }
 
     /// A new value for a parameter of a block.
@@ -150,6 +158,11 @@ impl<'m> Loader<'m> {
             let (given, takes) = (arguments.len(), block.arguments.len());
             return Err(Error::bad(format!("{given} arguments for @{name}, which takes {takes}")));
         }
+        // A chain of functions that call the next one twice has no operation and no end.
+        self.inlined += 1;
+        if self.inlined > CALLS {
+            return Err(Error::Unimplemented(format!("more than {CALLS} calls")));
+        }
         self.calls.push(&callee.name);
         let mut scope = Scope::new(callee);
         for (&parameter, argument) in block.arguments.iter().zip(arguments) {
@@ -158,7 +171,19 @@ impl<'m> Loader<'m> {
         }
         let results = self.block(&mut scope, block, into);
         self.calls.pop();
-        results
+        let results = results?;
+        // What could not be compiled has stand-ins of the declared types.
+        fits(&results, callee)?;
+        Ok(results)
+    }
+
+    /// Counts what is inlined.
+    fn count_nodes(&mut self, count: usize) -> Result<()> {
+        self.nodes += count;
+        if self.nodes > NODES {
+            return Err(Error::Unimplemented(format!("more than {NODES} operations")));
+        }
+        Ok(())
     }
 
     /// Notes why the program cannot be compiled.
@@ -174,6 +199,15 @@ impl<'m> Loader<'m> {
         self.code.get_or_insert(error.code());
         self.reasons.push(format!("{place}{error}"));
     }
+}
+
+/// Whether a function returns what it declares.
+fn fits(results: &[Binding], function: &Function) -> Result<()> {
+    if results.len() != function.results.len() {
+        let (name, had, wanted) = (&function.name, results.len(), function.results.len());
+        return Err(Error::bad(format!("@{name} returns {had} results and declares {wanted}")));
+    }
+    results.iter().zip(&function.results).try_for_each(|(result, (of, _))| result.check(of))
 }
 
 /// The block of a region that has one.

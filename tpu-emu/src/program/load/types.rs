@@ -45,11 +45,6 @@ pub(crate) fn dtype(element: Element) -> Result<DType> {
     })
 }
 
-/// The shape of a declared type, if every extent is known.
-pub(crate) fn shape_of(of: &Type) -> Option<Shape> {
-    declared(of).ok()?.shape()
-}
-
 /// A declared type: element type and extents.
 pub(super) fn declared(of: &Type) -> Result<Declared> {
     match of {

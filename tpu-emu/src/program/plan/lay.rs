@@ -4,17 +4,25 @@ use super::super::graph::{Graph, ValueId};
 use super::arena::lay_out;
 use super::classes::Classes;
 use super::lives::{BlockTimes, FOREVER, Life, Lives, Times};
-use super::{ALIGN, Op, Plan, Slot, Step};
-use crate::tensor::{DType, Shape};
+use super::{ALIGN, Op, Outside, Plan, Slot, Step};
+use crate::program::tactics::Tactics;
+use crate::tensor::DType;
 use std::collections::HashMap;
 use std::sync::Arc;
 use tpu_stablehlo::ir::LocationId;
 
-/// Lays out a program. `donated[i]` is the result that takes parameter `i`'s memory over.
-pub(crate) fn plan(graph: &Graph, code: &Code, donated: &[Option<usize>]) -> Plan {
+/// Lays out a program.
+pub(crate) fn plan(graph: &Graph, code: &Code, outside: Outside<'_>, tactics: Tactics) -> Plan {
     let (lives, times) = Lives::new(code);
+    let donated = match outside {
+        Outside::Device(donated) => donated,
+        Outside::Loose => &[],
+    };
     let mut layout = Layout {
         graph,
+        donated,
+        packs: matches!(outside, Outside::Device(_)),
+        tactics,
         lives,
         classes: Classes::default(),
         results: Plan::PARAMETERS + number(code.parameters.len()),
@@ -24,15 +32,20 @@ pub(crate) fn plan(graph: &Graph, code: &Code, donated: &[Option<usize>]) -> Pla
         pool: Vec::new(),
         pooled: HashMap::new(),
     };
-    layout.parameters(code, donated);
+    layout.parameters(code);
     layout.declare(code);
     layout.join(code, &times);
-    layout.pin_results(code, donated);
+    layout.pin_results(code);
     layout.write(code, &times)
 }
 
 struct Layout<'g> {
     graph: &'g Graph,
+    /// The result that takes each parameter's memory over.
+    donated: &'g [Option<usize>],
+    /// Whether narrow elements are packed outside.
+    packs: bool,
+    tactics: Tactics,
     lives: Lives,
     classes: Classes,
     /// Memory of the first result.
@@ -50,11 +63,6 @@ fn number(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }
 
-/// Whether arrays of this type are packed outside of programs.
-fn packed(shape: &Shape) -> bool {
-    shape.dtype.element().bits < 8 && shape.dtype != DType::Token
-}
-
 impl Layout<'_> {
     fn life(&self, value: ValueId) -> Life {
         self.lives.of.get(&value).copied().unwrap_or(Life { defined: 0, last: FOREVER })
@@ -66,13 +74,22 @@ impl Layout<'_> {
         }
     }
 
-    fn parameters(&mut self, code: &Code, donated: &[Option<usize>]) {
+    /// Whether a value is packed outside of the program.
+    fn packed(&self, value: ValueId) -> bool {
+        let dtype = self.graph.value(value).shape.dtype;
+        self.packs && dtype.element().bits < 8 && dtype != DType::Token
+    }
+
+    /// Where a parameter's bytes are when the program starts.
+    fn memory(&self, index: usize) -> u32 {
+        let taken = self.donated.get(index).copied().flatten();
+        taken.map_or(Plan::PARAMETERS + number(index), |result| self.results + number(result))
+    }
+
+    fn parameters(&mut self, code: &Code) {
         for (index, &parameter) in code.parameters.iter().enumerate() {
-            let own = Plan::PARAMETERS + number(index);
-            let taken = donated.get(index).copied().flatten();
-            let memory = taken.map_or(own, |result| self.results + number(result));
-            let loose = !packed(&self.graph.value(parameter).shape);
-            self.add(parameter, loose.then_some(memory));
+            let pin = (!self.packed(parameter)).then_some(self.memory(index));
+            self.add(parameter, pin);
         }
     }
 
@@ -96,7 +113,11 @@ impl Layout<'_> {
 
     /// Whether the memory of a dying value may be written to.
     fn writable(&self, value: ValueId) -> bool {
-        self.classes.get(value).is_some_and(|class| class.pin.is_none_or(|pin| pin >= self.results))
+        self.tactics.join
+            && self
+                .classes
+                .get(value)
+                .is_some_and(|class| class.pin.is_none_or(|pin| pin >= self.results))
     }
 
     fn join(&mut self, code: &Code, times: &BlockTimes) {
@@ -133,7 +154,10 @@ impl Layout<'_> {
                         let Some(&value) = step.operands.get(from) else { continue };
                         let once =
                             step.operands.iter().filter(|&&other| other == value).count() == 1;
-                        if once && self.life(value).last == times.start && self.writable(value) {
+                        let others =
+                            (0..index).any(|other| kernel.starts_from(other) == Some(from));
+                        let dies = self.life(value).last == times.start;
+                        if once && !others && dies && self.writable(value) {
                             self.classes.join(value, result);
                         }
                     }
@@ -162,6 +186,9 @@ impl Layout<'_> {
         }
         self.join(condition, before);
         self.join(body, inside);
+        if !self.tactics.join {
+            return;
+        }
         for (index, &made) in body.results.iter().enumerate() {
             let carried = body.parameters[index];
             if self.classes.same(made, carried) {
@@ -180,6 +207,9 @@ impl Layout<'_> {
     fn join_branches(&mut self, step: &FusedStep, times: &Times, branches: &[Code]) {
         for (branch, times) in branches.iter().zip(&times.blocks) {
             self.join(branch, times);
+            if !self.tactics.join {
+                continue;
+            }
             for (&result, &made) in step.results.iter().zip(&branch.results) {
                 let Some(class) = self.classes.get(made) else { continue };
                 let own = class.life.defined > times.start && class.life.defined < times.end;
@@ -192,14 +222,17 @@ impl Layout<'_> {
     }
 
     /// Lets values be made where the caller wants them.
-    fn pin_results(&mut self, code: &Code, donated: &[Option<usize>]) {
+    fn pin_results(&mut self, code: &Code) {
+        if !self.tactics.join {
+            return;
+        }
         for (index, &value) in code.results.iter().enumerate() {
             let memory = self.results + number(index);
             let Some(class) = self.classes.get(value) else { continue };
-            if class.pin.is_some() || packed(&self.graph.value(value).shape) {
+            if class.pin.is_some() || self.packed(value) {
                 continue;
             }
-            let from = donated.iter().position(|&taken| taken == Some(index));
+            let from = self.donated.iter().position(|&taken| taken == Some(index));
             let free = from.is_none_or(|parameter| {
                 let parameter = code.parameters.get(parameter);
                 let old = parameter.and_then(|&parameter| self.classes.get(parameter));
@@ -336,12 +369,12 @@ impl Layout<'_> {
         let mut steps = Vec::new();
         for (index, &parameter) in code.parameters.iter().enumerate() {
             let shape = self.graph.value(parameter).shape.clone();
-            if !packed(&shape) {
+            if !self.packed(parameter) {
                 continue;
             }
             let bits = shape.dtype.element().bits;
             let bytes = (shape.elements() * bits as usize).div_ceil(8);
-            let from = Slot { base: Plan::PARAMETERS + number(index), offset: 0, bytes };
+            let from = Slot { base: self.memory(index), offset: 0, bytes };
             let signed = matches!(shape.dtype, DType::S1 | DType::S2 | DType::S4);
             let to = self.slot(parameter);
             steps.push(plain(Op::Unpack { bits, signed }, vec![from], vec![to]));
@@ -352,11 +385,13 @@ impl Layout<'_> {
             let shape = self.graph.value(value).shape.clone();
             let from = self.slot(value);
             let base = self.results + number(index);
-            if packed(&shape) {
+            if self.packed(value) {
                 let bits = shape.dtype.element().bits;
                 let bytes = (shape.elements() * bits as usize).div_ceil(8);
-                let to = Slot { base, offset: 0, bytes };
-                steps.push(plain(Op::Pack { bits }, vec![from], vec![to]));
+                // The result's memory may still hold another value.
+                let staged = self.moment(times.end, bytes);
+                steps.push(plain(Op::Pack { bits }, vec![from], vec![staged]));
+                copies.push((staged, Slot { base, offset: 0, bytes }));
             } else {
                 copies.push((from, Slot { base, offset: 0, bytes: from.bytes }));
             }

@@ -15,8 +15,6 @@ pub(super) struct Life {
 pub(super) struct Times {
     /// When it begins. A step without blocks begins and ends at once.
     pub(super) start: usize,
-    /// When it ends.
-    pub(super) end: usize,
     /// Beginning, end and steps of each block inside.
     pub(super) blocks: Vec<BlockTimes>,
 }
@@ -109,6 +107,6 @@ impl Lives {
                 life.last = end;
             }
         }
-        Times { start, end, blocks }
+        Times { start, blocks }
     }
 }

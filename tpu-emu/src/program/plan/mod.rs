@@ -4,6 +4,8 @@
 //! or in a result's. Values that follow one another in the same memory are one class: a loop's
 //! carried value and what the body makes of it, an array and its update in place.
 mod arena;
+#[cfg(test)]
+pub(crate) mod check;
 mod classes;
 mod lay;
 mod lives;
@@ -58,6 +60,16 @@ pub(crate) struct Step {
     pub(crate) location: LocationId,
 }
 
+/// What lies outside of a program.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Outside<'d> {
+    /// Arrays of a device, narrow elements packed. `[i]` is the result that takes the memory of
+    /// parameter `i` over.
+    Device(&'d [Option<usize>]),
+    /// Arrays as programs have them, narrow elements a byte each: a region's lanes.
+    Loose,
+}
+
 /// A program that is ready to run.
 ///
 /// Memories are numbered: 0 is the arena, 1 the pool of constants, then come the parameters and
@@ -87,6 +99,11 @@ impl Plan {
     pub(crate) const POOL: u32 = 1;
     /// Number of the first parameter's.
     pub(crate) const PARAMETERS: u32 = 2;
+
+    /// Number of the first result's memory.
+    pub(crate) fn results(&self) -> u32 {
+        Self::PARAMETERS + u32::try_from(self.parameters).unwrap_or(u32::MAX)
+    }
 
     /// Bytes of the steps themselves.
     pub(crate) fn size(&self) -> usize {

@@ -1,0 +1,267 @@
+//! Follows a plan with symbols for values: whatever a step reads must still be what was made.
+use super::super::fuse::{Code, FusedStep, Load, StepWork};
+use super::super::graph::{Graph, ValueId};
+use super::{Op, Outside, Plan, Slot, Step};
+use std::collections::HashMap;
+
+/// What lies in a piece of memory.
+type Symbol = usize;
+
+/// Rounds of a loop that are followed: what one round destroys, the next one misses.
+const ROUNDS: usize = 3;
+
+/// Panics where a plan reads what is not there any more, or writes to what is not its own.
+pub(crate) fn check(graph: &Graph, code: &Code, plan: &Plan, donated: &[Option<usize>]) {
+    let results = plan.results();
+    let mut checker = Checker {
+        graph,
+        plan,
+        values: HashMap::new(),
+        known: HashMap::new(),
+        places: Vec::new(),
+        next: 0,
+    };
+    let mut readonly = vec![Plan::POOL];
+    for (index, &parameter) in code.parameters.iter().enumerate() {
+        let own = Plan::PARAMETERS + u32::try_from(index).unwrap();
+        let base = donated.get(index).copied().flatten();
+        let base = base.map_or(own, |result| results + u32::try_from(result).unwrap());
+        readonly.push(own);
+        let symbol = checker.fresh();
+        checker.values.insert(parameter, symbol);
+        let bytes = graph.bytes(parameter);
+        checker.places.push((Slot { base, offset: 0, bytes }, symbol));
+    }
+    checker.block(code, &plan.steps);
+    for (base, &value) in (results..).zip(&code.results) {
+        let slot = Slot { base, offset: 0, bytes: graph.bytes(value) };
+        checker.read(slot, value, "the caller");
+    }
+    each_write(&plan.steps, &mut |slot| {
+        assert!(slot.bytes == 0 || !readonly.contains(&slot.base), "{slot:?} is written");
+        let outside = slot.base != Plan::ARENA || slot.offset + slot.bytes <= plan.arena;
+        assert!(outside, "{slot:?} in {} bytes", plan.arena);
+    });
+}
+
+/// The program's own way to its plan and through the checker.
+pub(crate) fn planned(
+    graph: &mut Graph,
+    donated: &[Option<usize>],
+    tactics: super::super::tactics::Tactics,
+) -> Plan {
+    let code = super::super::fuse::fuse(graph, tactics);
+    let plan = super::plan(graph, &code, Outside::Device(donated), tactics);
+    check(graph, &code, &plan, donated);
+    plan
+}
+
+fn each_write(steps: &[Step], visit: &mut dyn FnMut(Slot)) {
+    for step in steps {
+        step.results.iter().for_each(|&slot| visit(slot));
+        match &step.op {
+            Op::Kernel { starts, scratch, .. } => {
+                visit(*scratch);
+                starts.iter().for_each(|&(_, to)| visit(to));
+            }
+            Op::Copies(copies) => copies.iter().for_each(|&(_, to)| visit(to)),
+            Op::While { condition, body, .. } => {
+                each_write(condition, visit);
+                each_write(body, visit);
+            }
+            Op::Branch { branches, .. } => {
+                branches.iter().for_each(|branch| each_write(branch, visit));
+            }
+            Op::Fused(_) | Op::Unpack { .. } | Op::Pack { .. } => {}
+        }
+    }
+}
+
+fn overlap(a: Slot, b: Slot) -> bool {
+    a.base == b.base && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes
+}
+
+struct Checker<'c> {
+    graph: &'c Graph,
+    plan: &'c Plan,
+    values: HashMap<ValueId, Symbol>,
+    /// Symbols of constants, by their bytes.
+    known: HashMap<Vec<u8>, Symbol>,
+    places: Vec<(Slot, Symbol)>,
+    next: Symbol,
+}
+
+impl Checker<'_> {
+    fn fresh(&mut self) -> Symbol {
+        self.next += 1;
+        self.next
+    }
+
+    fn constant(&mut self, bytes: &[u8]) -> Symbol {
+        let fresh = self.fresh();
+        *self.known.entry(bytes.to_vec()).or_insert(fresh)
+    }
+
+    fn symbol(&mut self, value: ValueId) -> Symbol {
+        if let Some(&symbol) = self.values.get(&value) {
+            return symbol;
+        }
+        let bytes = self.graph.value(value).known.clone();
+        self.constant(&bytes.unwrap_or_else(|| panic!("{value:?} is not made")))
+    }
+
+    /// What lies in a slot.
+    fn held(&mut self, slot: Slot) -> Option<Symbol> {
+        if slot.base == Plan::POOL {
+            let bytes = self.plan.pool[slot.offset..slot.offset + slot.bytes].to_vec();
+            return Some(self.constant(&bytes));
+        }
+        self.places.iter().find(|(place, _)| *place == slot).map(|(_, symbol)| *symbol)
+    }
+
+    fn read(&mut self, slot: Slot, value: ValueId, by: &str) {
+        let wanted = self.symbol(value);
+        assert_eq!(slot.bytes, self.graph.bytes(value), "{by} reads {value:?}");
+        if slot.bytes > 0 {
+            let held = self.held(slot);
+            assert_eq!(held, Some(wanted), "{by} reads {value:?} at {slot:?}");
+        }
+    }
+
+    fn write(&mut self, slot: Slot, symbol: Symbol) {
+        if slot.bytes > 0 {
+            self.places.retain(|(place, _)| !overlap(*place, slot));
+            self.places.push((slot, symbol));
+        }
+    }
+
+    fn make(&mut self, slot: Slot, value: ValueId) {
+        let symbol = self.fresh();
+        self.values.insert(value, symbol);
+        self.write(slot, symbol);
+    }
+
+    fn copies(&mut self, copies: &[(Slot, Slot)]) {
+        for &(from, to) in copies {
+            assert_eq!(from.bytes, to.bytes);
+            assert!(!overlap(from, to), "a copy from {from:?} to {to:?}");
+            let fresh = self.fresh();
+            let symbol = self.held(from).unwrap_or(fresh);
+            self.write(to, symbol);
+        }
+    }
+
+    fn block(&mut self, code: &Code, steps: &[Step]) {
+        let mut wanted = code.steps.iter();
+        for step in steps {
+            match &step.op {
+                Op::Copies(copies) => self.copies(copies),
+                Op::Pack { .. } | Op::Unpack { .. } => panic!("no narrow types in this test"),
+                _ => self.step(wanted.next().expect("a step of the program"), step),
+            }
+        }
+        assert!(wanted.next().is_none(), "steps are missing");
+    }
+
+    fn step(&mut self, wanted: &FusedStep, step: &Step) {
+        let name = &*wanted.name;
+        for (&slot, &value) in step.operands.iter().zip(&*wanted.operands) {
+            self.read(slot, value, name);
+        }
+        for (index, &result) in step.results.iter().enumerate() {
+            let clash = step.results[..index].iter().any(|&other| overlap(other, result));
+            assert!(!clash, "{name} has two results in one place");
+            for (number, &operand) in step.operands.iter().enumerate() {
+                let in_place = match &wanted.work {
+                    StepWork::Fused(fused) => fused.loads.iter().all(|load| {
+                        *load == Load::Dense(number)
+                            || !matches!(load, Load::Map(at, _) if *at == number)
+                    }),
+                    StepWork::Kernel(kernel) => kernel.starts_from(index) == Some(number),
+                    _ => false,
+                };
+                let same = in_place && operand == result;
+                assert!(same || !overlap(operand, result), "{name} writes what it reads");
+            }
+        }
+        match (&wanted.work, &step.op) {
+            (StepWork::Fused(_), Op::Fused(_)) => {}
+            (StepWork::Kernel(_), Op::Kernel { starts, scratch, .. }) => {
+                let around = step.operands.iter().chain(&step.results);
+                assert!(
+                    around.into_iter().all(|&slot| !overlap(slot, *scratch)),
+                    "{name}: scratch"
+                );
+                self.copies(starts);
+                let junk = self.fresh();
+                self.write(*scratch, junk);
+            }
+            (
+                StepWork::While(condition, body),
+                Op::While { condition: tests, decision, body: again },
+            ) => {
+                self.rounds(wanted, (condition, tests, *decision), (body, again));
+            }
+            (StepWork::Branch(branches), Op::Branch { selector, branches: steps }) => {
+                self.read(*selector, wanted.operands[0], name);
+                self.branches(wanted, branches, steps);
+            }
+            _ => panic!("{name} is another step"),
+        }
+        for (&slot, &value) in step.results.iter().zip(&*wanted.results) {
+            self.make(slot, value);
+        }
+    }
+
+    fn rounds(
+        &mut self,
+        wanted: &FusedStep,
+        (condition, tests, decision): (&Code, &[Step], Slot),
+        (body, again): (&Code, &[Step]),
+    ) {
+        let mut carried: Vec<Symbol> =
+            wanted.operands.iter().map(|&value| self.symbol(value)).collect();
+        for round in 0..ROUNDS {
+            self.values.extend(condition.parameters.iter().copied().zip(carried.clone()));
+            self.block(condition, tests);
+            self.read(decision, condition.results[0], "a loop");
+            if round + 1 < ROUNDS {
+                self.values.extend(body.parameters.iter().copied().zip(carried));
+                self.block(body, again);
+                carried = body.results.iter().map(|&value| self.symbol(value)).collect();
+            } else {
+                self.values.extend(wanted.results.iter().copied().zip(carried.clone()));
+            }
+        }
+    }
+
+    fn branches(&mut self, wanted: &FusedStep, branches: &[Code], steps: &[Vec<Step>]) {
+        let before = self.places.clone();
+        let mut ends = Vec::new();
+        for (code, steps) in branches.iter().zip(steps) {
+            self.places.clone_from(&before);
+            self.block(code, steps);
+            let made: Vec<Symbol> = code.results.iter().map(|&value| self.symbol(value)).collect();
+            ends.push((std::mem::take(&mut self.places), made));
+        }
+        // Afterwards only that is there which every branch leaves in its place.
+        let mut merged: HashMap<Vec<Symbol>, Symbol> = HashMap::new();
+        for (index, &result) in wanted.results.iter().enumerate() {
+            let symbols: Vec<Symbol> = ends.iter().map(|(_, made)| made[index]).collect();
+            let same = symbols.iter().all(|&symbol| symbol == symbols[0]);
+            let fresh = if same { symbols[0] } else { self.fresh() };
+            let symbol = *merged.entry(symbols).or_insert(fresh);
+            self.values.insert(result, symbol);
+        }
+        for &(place, symbol) in &ends[0].0 {
+            let others = ends.iter().map(|(places, _)| {
+                places.iter().find(|(other, _)| *other == place).map(|(_, symbol)| *symbol)
+            });
+            let Some(symbols) = others.collect::<Option<Vec<Symbol>>>() else { continue };
+            let same = symbols.iter().all(|&other| other == symbol);
+            if let Some(symbol) = merged.get(&symbols).copied().or(same.then_some(symbol)) {
+                self.places.push((place, symbol));
+            }
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! Programs as text, compiled and launched: the values that come back.
+#![expect(clippy::unwrap_used, reason = "a test may stop anywhere")]
+
+mod control;
+mod donation;
+mod elementwise;
+mod machine;
+mod refused;
+mod results;
