@@ -24,7 +24,7 @@ export PYTHONPATH := $(CURDIR)/pjrt-plugin/python
 export PYTHONDONTWRITEBYTECODE := 1
 unexport TPU_LIBRARY_PATH JAX_PLATFORMS
 
-.PHONY: build demo test test-clients test-rust test-docs test-python test-no-jax conform lint deny bench memcheck fuzz clean
+.PHONY: build demo test test-clients test-rust test-docs test-python test-no-jax conform ecosystem ecosystem-full lint deny bench memcheck fuzz clean
 
 build:
 	cargo build --release
@@ -33,7 +33,7 @@ build:
 demo: build $(VENVS)/jax-$(NEWEST)/ready
 	TPU_LIBRARY_PATH=$(LIBRARY) JAX_PLATFORMS=tpu $(NEWEST_PYTHON) pjrt-plugin/python/examples/device_put.py
 
-test: lint deny test-rust test-docs test-no-jax $(TESTED:%=test-jax-%) conform
+test: lint deny test-rust test-docs test-no-jax $(TESTED:%=test-jax-%) conform ecosystem
 	@echo "make test: all of it passed"
 
 test-clients: test-no-jax $(CLIENTS:%=test-jax-%) conform
@@ -74,6 +74,13 @@ test-jax-%: build $(VENVS)/jax-%/ready
 conform: build $(VENVS)/jax-$(NEWEST)/ready
 	$(NEWEST_PYTHON) -m pypjrt.conform $(LIBRARY)
 
+# The test files of Chex, Optax and Flax that python-tests/ecosystem/files.toml lists: each test ends
+# as on XLA's CPU backend.
+ecosystem: FILES := short
+ecosystem-full: FILES := full
+ecosystem ecosystem-full: build $(VENVS)/ecosystem/ready
+	$(VENVS)/ecosystem/bin/python python-tests/ecosystem/run.py $(FILES) $(VENVS)/ecosystem/sources target/ecosystem
+
 bench: build $(VENVS)/jax-$(NEWEST)/ready
 	cargo bench -p tpu-emu -p tpu-host
 	$(NEWEST_PYTHON) python-tests/bench/device_put.py
@@ -97,6 +104,16 @@ $(VENVS)/jax-%/ready: python-tests/requirements/jax-%.txt python-tests/requireme
 	$(PYTHON) -m venv $(VENVS)/jax-$*
 	$(VENVS)/jax-$*/bin/pip install --quiet --disable-pip-version-check -r python-tests/requirements/jax-$*.txt
 	if [ $* = $(NEWEST) ]; then $(VENVS)/jax-$*/bin/pip install --quiet --disable-pip-version-check -r python-tests/requirements/tools.txt; fi
+	touch $@
+
+# The projects' source archives have their tests.
+$(VENVS)/ecosystem/ready: python-tests/requirements/ecosystem.txt python-tests/requirements/ecosystem-sources.txt
+	rm -rf $(VENVS)/ecosystem
+	$(PYTHON) -m venv $(VENVS)/ecosystem
+	$(VENVS)/ecosystem/bin/pip install --quiet --disable-pip-version-check -r python-tests/requirements/ecosystem.txt
+	$(VENVS)/ecosystem/bin/pip download --quiet --disable-pip-version-check --no-deps --no-binary :all: --require-hashes --dest $(VENVS)/ecosystem/archives -r python-tests/requirements/ecosystem-sources.txt
+	mkdir $(VENVS)/ecosystem/sources
+	for archive in $(VENVS)/ecosystem/archives/*.tar.gz; do tar -xzf $$archive -C $(VENVS)/ecosystem/sources; done
 	touch $@
 
 clean:

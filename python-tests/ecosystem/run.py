@@ -1,6 +1,8 @@
 """Runs test files of other projects on the plugin and on XLA's CPU backend and compares them.
 
-    python run.py SOURCES RESULTS PACKAGE=FILE,FILE…
+    python run.py LIST SOURCES RESULTS [PACKAGE…]
+
+LIST is a table of `files.toml`, SOURCES the folder of the unpacked source archives.
 
 A test must end the same way in both runs. `accepted.txt` lists the tests that may differ, each with
 the reason; a listed test that no longer differs is a failure too, so that the list stays true.
@@ -10,6 +12,7 @@ import os
 import subprocess
 import sys
 import time
+import tomllib
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -87,16 +90,15 @@ def accepted() -> dict[str, str]:
 
 def main() -> int:
     """Compare every package; 0 where nothing differs that may not."""
-    sources, results = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
+    chosen, sources, results = sys.argv[1], Path(sys.argv[2]).resolve(), Path(sys.argv[3]).resolve()
     results.mkdir(parents=True, exist_ok=True)
+    lists = tomllib.loads((HERE / "files.toml").read_text())[chosen]
     may_differ = accepted()
-    wrong = 0
-    passed = 0
-    for argument in sys.argv[3:]:
-        package, names = argument.split("=")
+    wrong = passed = 0
+    for package in sys.argv[4:] or lists:
         [source] = sources.glob(f"{package}-*/")
         runs = {
-            backend: run(backend, package, source, names.split(","), results)
+            backend: run(backend, package, source, lists[package], results)
             for backend in BACKENDS
         }
         if not all(runs.values()):

@@ -28,16 +28,17 @@ impl Executable {
     fn tell_layouts(&self, module: &mut Module) {
         let parameters = || self.parameters.iter().map(|of| (&*of.spec, of.token));
         let results = || self.results.iter().map(|of| (&*of.spec, of.token));
-        let mut told = vec![
+        // jaxlib up to 0.5 gives these to the module's first computation, which is the entry only
+        // where it is alone, and ends the process where that has fewer parameters or no tuple.
+        if module.functions.len() > 1 || has_regions(module) {
+            return;
+        }
+        let told = [
             ("parameter_layouts", Attribute::Array(parameters().map(order).collect())),
             ("parameter_tiles", Attribute::Array(parameters().map(tiles).collect())),
+            ("result_layout", whole(results().map(order).collect())),
+            ("result_tiles", whole(results().map(tiles).collect())),
         ];
-        // jaxlib up to 0.6 reads the layouts of a tuple for the code inside operations, too, and
-        // ends the process.
-        if self.results.len() == 1 || !has_regions(module) {
-            told.push(("result_layout", whole(results().map(order).collect())));
-            told.push(("result_tiles", whole(results().map(tiles).collect())));
-        }
         for (name, value) in told {
             module.attributes.set(format!("mhlo.xla_entry_computation_{name}"), value);
         }
