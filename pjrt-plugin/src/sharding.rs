@@ -9,7 +9,8 @@ use tpu_proto::xla::op_sharding::Type;
 
 /// One message a value; `None` if there is a value that nothing can be told of.
 ///
-/// A program of one partition holds every value whole.
+/// A program of one partition holds every value whole. A message for each of no values is
+/// nothing that clients take: they look for the sharding of an empty tuple.
 pub(crate) fn messages<'a>(
     options: &CompileOptions,
     values: impl Iterator<Item = (Option<&'a str>, &'a ArraySpec)>,
@@ -19,7 +20,8 @@ pub(crate) fn messages<'a>(
         let sharding = if one { Some(plain(Type::Replicated)) } else { text.and_then(parse) };
         sharding.map(|sharding| sharding.encode_to_vec().into())
     };
-    values.map(message).collect::<Option<Vec<_>>>().map(Texts::new)
+    let all = values.map(message).collect::<Option<Vec<_>>>();
+    all.filter(|all| !all.is_empty()).map(Texts::new)
 }
 
 fn plain(kind: Type) -> OpSharding {
@@ -148,9 +150,8 @@ mod tests {
     }
 
     #[test]
-    fn one_device_holds_all_of_everything() {
+    fn no_values_have_no_messages() {
         let options = CompileOptions { replicas: 1, partitions: 1, ..<_>::default() };
-        let none = std::iter::empty();
-        assert!(messages(&options, none).is_some());
+        assert!(messages(&options, std::iter::empty()).is_none());
     }
 }

@@ -114,6 +114,59 @@ fn an_unknown_option_is_refused_in_the_words_of_xla_alone() {
     assert_eq!(failure.code, INVALID);
 }
 
+/// [`DOUBLE`] in XLA's own form.
+fn double_proto() -> tpu_proto::xla::HloModuleProto {
+    use tpu_proto::xla::{HloComputationProto, HloInstructionProto, PrimitiveType, ShapeProto};
+    let shape = ShapeProto {
+        element_type: PrimitiveType::F32.into(),
+        dimensions: vec![8, 128],
+        ..<_>::default()
+    };
+    let one = |opcode: &str, id, operand_ids| HloInstructionProto {
+        name: format!("{opcode}.{id}"),
+        opcode: opcode.into(),
+        shape: Some(shape.clone()),
+        id,
+        operand_ids,
+        ..<_>::default()
+    };
+    let main = HloComputationProto {
+        name: "main".into(),
+        id: 1,
+        root_id: 2,
+        instructions: vec![one("parameter", 1, vec![]), one("add", 2, vec![1, 1])],
+        ..<_>::default()
+    };
+    tpu_proto::xla::HloModuleProto {
+        name: "double".into(),
+        entry_computation_id: 1,
+        computations: vec![main],
+        ..<_>::default()
+    }
+}
+
+#[test]
+fn programs_as_hlo_protos_run() {
+    use tpu_proto::Message;
+    use tpu_proto::xla::HloModuleProtoWithConfig;
+    let client = Client::new();
+    let options = on_device(0);
+    let both = HloModuleProtoWithConfig { hlo_module: Some(double_proto()), ..<_>::default() };
+    for (code, format) in
+        [(double_proto().encode_to_vec(), "hlo"), (both.encode_to_vec(), "hlo_with_config")]
+    {
+        let code = program(&code, format);
+        let it = call!(PJRT_Client_Compile,
+            client: client.raw,
+            program: &raw const code,
+            compile_options: options.as_ptr().cast(),
+            compile_options_size: options.len());
+        let it = it.unwrap().executable;
+        assert_doubles(&client, it, 0);
+        end(it);
+    }
+}
+
 #[test]
 fn a_program_compiled_ahead_of_time_runs_on_a_client_of_the_same_kind() {
     let client = Client::new();

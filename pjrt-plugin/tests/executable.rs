@@ -199,8 +199,8 @@ fn the_program_comes_back_in_two_calls() {
         for part in [
             "stablehlo.add",
             "mhlo.xla_entry_computation_parameter_layouts = [dense<[1, 0]> : tensor<2xindex>]",
-            "mhlo.xla_entry_computation_result_layout = dense<[1, 0]> : tensor<2xindex>",
-            "mhlo.xla_entry_computation_result_tiles = [dense<[8, 128]> : tensor<2xindex>]",
+            "mhlo.xla_entry_computation_result_layout = [dense<[1, 0]> : tensor<2xindex>]",
+            "mhlo.xla_entry_computation_result_tiles = [[dense<[8, 128]> : tensor<2xindex>]]",
         ] {
             assert!(told.contains(part), "{part} is not in {told}");
         }

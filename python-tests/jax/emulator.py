@@ -15,7 +15,7 @@ LIBRARY = tpu_emu.library_path().resolve()
 
 JAXLIB: tuple[int, ...] = tuple(map(int, jaxlib.version.__version__.split(".")[:3]))
 
-TIMEOUT_S = 60
+TIMEOUT_S = 180
 
 
 def run(

@@ -34,7 +34,14 @@ impl<'a> Request<'a> {
 
     fn compile(self, machine: &Arc<Emulator>) -> Result<(Arc<ExecutableEntry>, bool)> {
         let decoded = decode(&self.options)?;
-        let executable = machine.compile(self.format, self.code, decoded.options)?;
+        let executable = if self.format == Format::Mlir {
+            machine.compile(self.format, self.code, decoded.options)?
+        } else {
+            // The machine knows no messages.
+            let module = tpu_hlo::read(self.code, self.format == Format::HloWithConfig)
+                .map_err(|error| Error::bad(format!("the program cannot be read: {error}")))?;
+            machine.compile_module(module, (self.format, self.code.into()), decoded.options)?
+        };
         let kind = machine.topology().device_kind().to_owned();
         let entry = ExecutableEntry::new(executable, kind, self.options);
         Ok((Arc::new(entry), decoded.portable))

@@ -325,6 +325,579 @@ pub struct CompileOptionsProto {
     #[prost(int32, tag = "10")]
     pub matrix_unit_operand_precision: i32,
 }
+/// Where an instruction comes from.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct OpMetadata {
+    #[prost(string, tag = "1")]
+    pub op_type: ::prost::alloc::string::String,
+    /// The path of the framework's operation, such as jit(f)/mul.
+    #[prost(string, tag = "2")]
+    pub op_name: ::prost::alloc::string::String,
+    #[prost(string, tag = "3")]
+    pub source_file: ::prost::alloc::string::String,
+    #[prost(int32, tag = "4")]
+    pub source_line: i32,
+    /// A frame of the module's stacks, from 1; 0 for none.
+    #[prost(int32, tag = "15")]
+    pub stack_frame_id: i32,
+    #[prost(int32, tag = "18")]
+    pub source_column: i32,
+}
+/// Types of a computation's parameters and result.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ProgramShapeProto {
+    #[prost(message, repeated, tag = "1")]
+    pub parameters: ::prost::alloc::vec::Vec<ShapeProto>,
+    #[prost(message, optional, tag = "2")]
+    pub result: ::core::option::Option<ShapeProto>,
+    #[prost(string, repeated, tag = "3")]
+    pub parameter_names: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+}
+/// What a pad adds, an entry for each axis.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct PaddingConfig {
+    #[prost(message, repeated, tag = "1")]
+    pub dimensions: ::prost::alloc::vec::Vec<padding_config::PaddingConfigDimension>,
+}
+/// Nested message and enum types in `PaddingConfig`.
+pub mod padding_config {
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+    pub struct PaddingConfigDimension {
+        /// May be negative.
+        #[prost(int64, tag = "1")]
+        pub edge_padding_low: i64,
+        /// May be negative.
+        #[prost(int64, tag = "2")]
+        pub edge_padding_high: i64,
+        #[prost(int64, tag = "3")]
+        pub interior_padding: i64,
+    }
+}
+/// A window along one axis.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct WindowDimension {
+    #[prost(int64, tag = "1")]
+    pub size: i64,
+    #[prost(int64, tag = "2")]
+    pub stride: i64,
+    #[prost(int64, tag = "3")]
+    pub padding_low: i64,
+    #[prost(int64, tag = "4")]
+    pub padding_high: i64,
+    #[prost(int64, tag = "5")]
+    pub window_dilation: i64,
+    #[prost(int64, tag = "6")]
+    pub base_dilation: i64,
+    #[prost(bool, tag = "7")]
+    pub window_reversal: bool,
+}
+/// A window, an entry for each axis that it moves along.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Window {
+    #[prost(message, repeated, tag = "1")]
+    pub dimensions: ::prost::alloc::vec::Vec<WindowDimension>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct GatherDimensionNumbers {
+    #[prost(int64, repeated, tag = "1")]
+    pub offset_dims: ::prost::alloc::vec::Vec<i64>,
+    #[prost(int64, repeated, tag = "2")]
+    pub collapsed_slice_dims: ::prost::alloc::vec::Vec<i64>,
+    #[prost(int64, repeated, tag = "3")]
+    pub start_index_map: ::prost::alloc::vec::Vec<i64>,
+    #[prost(int64, tag = "4")]
+    pub index_vector_dim: i64,
+    #[prost(int64, repeated, tag = "5")]
+    pub operand_batching_dims: ::prost::alloc::vec::Vec<i64>,
+    #[prost(int64, repeated, tag = "6")]
+    pub start_indices_batching_dims: ::prost::alloc::vec::Vec<i64>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ScatterDimensionNumbers {
+    #[prost(int64, repeated, tag = "1")]
+    pub update_window_dims: ::prost::alloc::vec::Vec<i64>,
+    #[prost(int64, repeated, tag = "2")]
+    pub inserted_window_dims: ::prost::alloc::vec::Vec<i64>,
+    #[prost(int64, repeated, tag = "3")]
+    pub scatter_dims_to_operand_dims: ::prost::alloc::vec::Vec<i64>,
+    #[prost(int64, tag = "4")]
+    pub index_vector_dim: i64,
+    #[prost(int64, repeated, tag = "5")]
+    pub input_batching_dims: ::prost::alloc::vec::Vec<i64>,
+    #[prost(int64, repeated, tag = "6")]
+    pub scatter_indices_batching_dims: ::prost::alloc::vec::Vec<i64>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ConvolutionDimensionNumbers {
+    #[prost(int64, tag = "3")]
+    pub kernel_input_feature_dimension: i64,
+    #[prost(int64, tag = "4")]
+    pub kernel_output_feature_dimension: i64,
+    #[prost(int64, repeated, tag = "6")]
+    pub kernel_spatial_dimensions: ::prost::alloc::vec::Vec<i64>,
+    #[prost(int64, tag = "7")]
+    pub input_batch_dimension: i64,
+    #[prost(int64, tag = "8")]
+    pub input_feature_dimension: i64,
+    #[prost(int64, tag = "9")]
+    pub output_batch_dimension: i64,
+    #[prost(int64, tag = "10")]
+    pub output_feature_dimension: i64,
+    #[prost(int64, repeated, tag = "11")]
+    pub input_spatial_dimensions: ::prost::alloc::vec::Vec<i64>,
+    #[prost(int64, repeated, tag = "12")]
+    pub output_spatial_dimensions: ::prost::alloc::vec::Vec<i64>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct DotDimensionNumbers {
+    #[prost(int64, repeated, tag = "1")]
+    pub lhs_contracting_dimensions: ::prost::alloc::vec::Vec<i64>,
+    #[prost(int64, repeated, tag = "2")]
+    pub rhs_contracting_dimensions: ::prost::alloc::vec::Vec<i64>,
+    #[prost(int64, repeated, tag = "3")]
+    pub lhs_batch_dimensions: ::prost::alloc::vec::Vec<i64>,
+    #[prost(int64, repeated, tag = "4")]
+    pub rhs_batch_dimensions: ::prost::alloc::vec::Vec<i64>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RaggedDotDimensionNumbers {
+    #[prost(message, optional, tag = "1")]
+    pub dot_dimension_numbers: ::core::option::Option<DotDimensionNumbers>,
+    #[prost(int64, repeated, tag = "2")]
+    pub lhs_ragged_dimensions: ::prost::alloc::vec::Vec<i64>,
+    #[prost(int64, repeated, tag = "3")]
+    pub rhs_group_dimensions: ::prost::alloc::vec::Vec<i64>,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct TriangularSolveOptions {
+    #[prost(bool, tag = "1")]
+    pub left_side: bool,
+    #[prost(bool, tag = "2")]
+    pub lower: bool,
+    #[prost(bool, tag = "3")]
+    pub unit_diagonal: bool,
+    #[prost(enumeration = "triangular_solve_options::Transpose", tag = "4")]
+    pub transpose_a: i32,
+}
+/// Nested message and enum types in `TriangularSolveOptions`.
+pub mod triangular_solve_options {
+    #[derive(
+        Clone,
+        Copy,
+        Debug,
+        PartialEq,
+        Eq,
+        Hash,
+        PartialOrd,
+        Ord,
+        ::prost::Enumeration
+    )]
+    #[repr(i32)]
+    pub enum Transpose {
+        Invalid = 0,
+        NoTranspose = 1,
+        Transpose = 2,
+        Adjoint = 3,
+    }
+    impl Transpose {
+        /// String value of the enum field names used in the ProtoBuf definition.
+        ///
+        /// The values are not transformed in any way and thus are considered stable
+        /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+        pub fn as_str_name(&self) -> &'static str {
+            match self {
+                Self::Invalid => "TRANSPOSE_INVALID",
+                Self::NoTranspose => "NO_TRANSPOSE",
+                Self::Transpose => "TRANSPOSE",
+                Self::Adjoint => "ADJOINT",
+            }
+        }
+        /// Creates an enum from field names used in the ProtoBuf definition.
+        pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+            match value {
+                "TRANSPOSE_INVALID" => Some(Self::Invalid),
+                "NO_TRANSPOSE" => Some(Self::NoTranspose),
+                "TRANSPOSE" => Some(Self::Transpose),
+                "ADJOINT" => Some(Self::Adjoint),
+                _ => None,
+            }
+        }
+    }
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct CholeskyOptions {
+    #[prost(bool, tag = "1")]
+    pub lower: bool,
+}
+/// What a frontend wants to tell a backend.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct FrontendAttributes {
+    #[prost(map = "string, string", tag = "1")]
+    pub map: ::std::collections::HashMap<
+        ::prost::alloc::string::String,
+        ::prost::alloc::string::String,
+    >,
+}
+/// Devices that work together; their order may matter.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ReplicaGroup {
+    #[prost(int64, repeated, tag = "1")]
+    pub replica_ids: ::prost::alloc::vec::Vec<i64>,
+}
+/// Groups that are the rows of 0, 1, 2, …, reshaped and transposed.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct IotaReplicaGroupListProto {
+    #[prost(int64, tag = "1")]
+    pub num_replica_groups: i64,
+    #[prost(int64, tag = "2")]
+    pub num_devices_per_group: i64,
+    #[prost(int64, repeated, tag = "3")]
+    pub iota_reshape_dims: ::prost::alloc::vec::Vec<i64>,
+    #[prost(int32, repeated, tag = "4")]
+    pub iota_transpose_perm: ::prost::alloc::vec::Vec<i32>,
+}
+/// Groups of devices in either form.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct CollectiveDeviceListProto {
+    #[prost(message, repeated, tag = "1")]
+    pub replica_groups: ::prost::alloc::vec::Vec<ReplicaGroup>,
+    #[prost(message, optional, tag = "2")]
+    pub iota_replica_group_list: ::core::option::Option<IotaReplicaGroupListProto>,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct SourceTarget {
+    #[prost(int64, tag = "1")]
+    pub source: i64,
+    #[prost(int64, tag = "2")]
+    pub target: i64,
+}
+/// How exact a function of one argument must be.
+#[derive(Clone, Copy, PartialEq, ::prost::Message)]
+pub struct ResultAccuracy {
+    #[prost(oneof = "result_accuracy::Specs", tags = "1, 2")]
+    pub specs: ::core::option::Option<result_accuracy::Specs>,
+}
+/// Nested message and enum types in `ResultAccuracy`.
+pub mod result_accuracy {
+    #[derive(Clone, Copy, PartialEq, ::prost::Message)]
+    pub struct Tolerance {
+        #[prost(double, tag = "1")]
+        pub atol: f64,
+        #[prost(double, tag = "2")]
+        pub rtol: f64,
+        #[prost(int64, tag = "3")]
+        pub ulps: i64,
+    }
+    #[derive(
+        Clone,
+        Copy,
+        Debug,
+        PartialEq,
+        Eq,
+        Hash,
+        PartialOrd,
+        Ord,
+        ::prost::Enumeration
+    )]
+    #[repr(i32)]
+    pub enum Mode {
+        Default = 0,
+        Highest = 1,
+    }
+    impl Mode {
+        /// String value of the enum field names used in the ProtoBuf definition.
+        ///
+        /// The values are not transformed in any way and thus are considered stable
+        /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+        pub fn as_str_name(&self) -> &'static str {
+            match self {
+                Self::Default => "DEFAULT",
+                Self::Highest => "HIGHEST",
+            }
+        }
+        /// Creates an enum from field names used in the ProtoBuf definition.
+        pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+            match value {
+                "DEFAULT" => Some(Self::Default),
+                "HIGHEST" => Some(Self::Highest),
+                _ => None,
+            }
+        }
+    }
+    #[derive(Clone, Copy, PartialEq, ::prost::Oneof)]
+    pub enum Specs {
+        #[prost(enumeration = "Mode", tag = "1")]
+        Mode(i32),
+        #[prost(message, tag = "2")]
+        Tolerance(Tolerance),
+    }
+}
+/// How exact a contraction must be.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct PrecisionConfig {
+    /// One for each operand.
+    #[prost(enumeration = "precision_config::Precision", repeated, tag = "1")]
+    pub operand_precision: ::prost::alloc::vec::Vec<i32>,
+    #[prost(enumeration = "precision_config::Algorithm", tag = "2")]
+    pub algorithm: i32,
+}
+/// Nested message and enum types in `PrecisionConfig`.
+pub mod precision_config {
+    #[derive(
+        Clone,
+        Copy,
+        Debug,
+        PartialEq,
+        Eq,
+        Hash,
+        PartialOrd,
+        Ord,
+        ::prost::Enumeration
+    )]
+    #[repr(i32)]
+    pub enum Precision {
+        Default = 0,
+        High = 1,
+        Highest = 2,
+    }
+    impl Precision {
+        /// String value of the enum field names used in the ProtoBuf definition.
+        ///
+        /// The values are not transformed in any way and thus are considered stable
+        /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+        pub fn as_str_name(&self) -> &'static str {
+            match self {
+                Self::Default => "DEFAULT",
+                Self::High => "HIGH",
+                Self::Highest => "HIGHEST",
+            }
+        }
+        /// Creates an enum from field names used in the ProtoBuf definition.
+        pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+            match value {
+                "DEFAULT" => Some(Self::Default),
+                "HIGH" => Some(Self::High),
+                "HIGHEST" => Some(Self::Highest),
+                _ => None,
+            }
+        }
+    }
+    #[derive(
+        Clone,
+        Copy,
+        Debug,
+        PartialEq,
+        Eq,
+        Hash,
+        PartialOrd,
+        Ord,
+        ::prost::Enumeration
+    )]
+    #[repr(i32)]
+    pub enum Algorithm {
+        AlgUnset = 0,
+        AlgDotAnyF8AnyF8F32 = 1,
+        AlgDotAnyF8AnyF8F32FastAccum = 2,
+        AlgDotF16F16F16 = 3,
+        AlgDotF16F16F32 = 4,
+        AlgDotBf16Bf16Bf16 = 5,
+        AlgDotBf16Bf16F32 = 6,
+        AlgDotBf16Bf16F32X3 = 7,
+        AlgDotBf16Bf16F32X6 = 8,
+        AlgDotTf32Tf32F32 = 9,
+        AlgDotTf32Tf32F32X3 = 10,
+        AlgDotF32F32F32 = 11,
+        AlgDotF64F64F64 = 12,
+        AlgDotBf16Bf16F32X9 = 13,
+    }
+    impl Algorithm {
+        /// String value of the enum field names used in the ProtoBuf definition.
+        ///
+        /// The values are not transformed in any way and thus are considered stable
+        /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+        pub fn as_str_name(&self) -> &'static str {
+            match self {
+                Self::AlgUnset => "ALG_UNSET",
+                Self::AlgDotAnyF8AnyF8F32 => "ALG_DOT_ANY_F8_ANY_F8_F32",
+                Self::AlgDotAnyF8AnyF8F32FastAccum => {
+                    "ALG_DOT_ANY_F8_ANY_F8_F32_FAST_ACCUM"
+                }
+                Self::AlgDotF16F16F16 => "ALG_DOT_F16_F16_F16",
+                Self::AlgDotF16F16F32 => "ALG_DOT_F16_F16_F32",
+                Self::AlgDotBf16Bf16Bf16 => "ALG_DOT_BF16_BF16_BF16",
+                Self::AlgDotBf16Bf16F32 => "ALG_DOT_BF16_BF16_F32",
+                Self::AlgDotBf16Bf16F32X3 => "ALG_DOT_BF16_BF16_F32_X3",
+                Self::AlgDotBf16Bf16F32X6 => "ALG_DOT_BF16_BF16_F32_X6",
+                Self::AlgDotTf32Tf32F32 => "ALG_DOT_TF32_TF32_F32",
+                Self::AlgDotTf32Tf32F32X3 => "ALG_DOT_TF32_TF32_F32_X3",
+                Self::AlgDotF32F32F32 => "ALG_DOT_F32_F32_F32",
+                Self::AlgDotF64F64F64 => "ALG_DOT_F64_F64_F64",
+                Self::AlgDotBf16Bf16F32X9 => "ALG_DOT_BF16_BF16_F32_X9",
+            }
+        }
+        /// Creates an enum from field names used in the ProtoBuf definition.
+        pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+            match value {
+                "ALG_UNSET" => Some(Self::AlgUnset),
+                "ALG_DOT_ANY_F8_ANY_F8_F32" => Some(Self::AlgDotAnyF8AnyF8F32),
+                "ALG_DOT_ANY_F8_ANY_F8_F32_FAST_ACCUM" => {
+                    Some(Self::AlgDotAnyF8AnyF8F32FastAccum)
+                }
+                "ALG_DOT_F16_F16_F16" => Some(Self::AlgDotF16F16F16),
+                "ALG_DOT_F16_F16_F32" => Some(Self::AlgDotF16F16F32),
+                "ALG_DOT_BF16_BF16_BF16" => Some(Self::AlgDotBf16Bf16Bf16),
+                "ALG_DOT_BF16_BF16_F32" => Some(Self::AlgDotBf16Bf16F32),
+                "ALG_DOT_BF16_BF16_F32_X3" => Some(Self::AlgDotBf16Bf16F32X3),
+                "ALG_DOT_BF16_BF16_F32_X6" => Some(Self::AlgDotBf16Bf16F32X6),
+                "ALG_DOT_TF32_TF32_F32" => Some(Self::AlgDotTf32Tf32F32),
+                "ALG_DOT_TF32_TF32_F32_X3" => Some(Self::AlgDotTf32Tf32F32X3),
+                "ALG_DOT_F32_F32_F32" => Some(Self::AlgDotF32F32F32),
+                "ALG_DOT_F64_F64_F64" => Some(Self::AlgDotF64F64F64),
+                "ALG_DOT_BF16_BF16_F32_X9" => Some(Self::AlgDotBf16Bf16F32X9),
+                _ => None,
+            }
+        }
+    }
+}
+/// A result that shares its memory with an operand.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct OutputOperandAliasing {
+    #[prost(int64, repeated, tag = "1")]
+    pub output_shape_index: ::prost::alloc::vec::Vec<i64>,
+    #[prost(int64, tag = "2")]
+    pub operand_index: i64,
+    #[prost(int64, repeated, tag = "3")]
+    pub operand_shape_index: ::prost::alloc::vec::Vec<i64>,
+}
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum FftType {
+    Fft = 0,
+    Ifft = 1,
+    Rfft = 2,
+    Irfft = 3,
+}
+impl FftType {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Fft => "FFT",
+            Self::Ifft => "IFFT",
+            Self::Rfft => "RFFT",
+            Self::Irfft => "IRFFT",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "FFT" => Some(Self::Fft),
+            "IFFT" => Some(Self::Ifft),
+            "RFFT" => Some(Self::Rfft),
+            "IRFFT" => Some(Self::Irfft),
+            _ => None,
+        }
+    }
+}
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum RandomDistribution {
+    RngInvalid = 0,
+    RngUniform = 1,
+    RngNormal = 2,
+}
+impl RandomDistribution {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::RngInvalid => "RNG_INVALID",
+            Self::RngUniform => "RNG_UNIFORM",
+            Self::RngNormal => "RNG_NORMAL",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "RNG_INVALID" => Some(Self::RngInvalid),
+            "RNG_UNIFORM" => Some(Self::RngUniform),
+            "RNG_NORMAL" => Some(Self::RngNormal),
+            _ => None,
+        }
+    }
+}
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum RandomAlgorithm {
+    RngDefault = 0,
+    RngThreeFry = 1,
+    RngPhilox = 2,
+}
+impl RandomAlgorithm {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::RngDefault => "RNG_DEFAULT",
+            Self::RngThreeFry => "RNG_THREE_FRY",
+            Self::RngPhilox => "RNG_PHILOX",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "RNG_DEFAULT" => Some(Self::RngDefault),
+            "RNG_THREE_FRY" => Some(Self::RngThreeFry),
+            "RNG_PHILOX" => Some(Self::RngPhilox),
+            _ => None,
+        }
+    }
+}
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum CustomCallApiVersion {
+    ApiVersionUnspecified = 0,
+    ApiVersionOriginal = 1,
+    ApiVersionStatusReturning = 2,
+    ApiVersionStatusReturningUnified = 3,
+    ApiVersionTypedFfi = 4,
+}
+impl CustomCallApiVersion {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::ApiVersionUnspecified => "API_VERSION_UNSPECIFIED",
+            Self::ApiVersionOriginal => "API_VERSION_ORIGINAL",
+            Self::ApiVersionStatusReturning => "API_VERSION_STATUS_RETURNING",
+            Self::ApiVersionStatusReturningUnified => {
+                "API_VERSION_STATUS_RETURNING_UNIFIED"
+            }
+            Self::ApiVersionTypedFfi => "API_VERSION_TYPED_FFI",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "API_VERSION_UNSPECIFIED" => Some(Self::ApiVersionUnspecified),
+            "API_VERSION_ORIGINAL" => Some(Self::ApiVersionOriginal),
+            "API_VERSION_STATUS_RETURNING" => Some(Self::ApiVersionStatusReturning),
+            "API_VERSION_STATUS_RETURNING_UNIFIED" => {
+                Some(Self::ApiVersionStatusReturningUnified)
+            }
+            "API_VERSION_TYPED_FFI" => Some(Self::ApiVersionTypedFfi),
+            _ => None,
+        }
+    }
+}
 /// The sharding of one value.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct OpSharding {
@@ -411,4 +984,371 @@ pub mod op_sharding {
             }
         }
     }
+}
+/// An array or a tuple. The shape's type says which field holds the elements; `bytes` are the
+/// elements in little endian.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct LiteralProto {
+    #[prost(message, optional, tag = "1")]
+    pub shape: ::core::option::Option<ShapeProto>,
+    #[prost(bool, repeated, tag = "2")]
+    pub preds: ::prost::alloc::vec::Vec<bool>,
+    #[prost(bytes = "vec", tag = "3")]
+    pub u8s: ::prost::alloc::vec::Vec<u8>,
+    #[prost(int32, repeated, tag = "4")]
+    pub s32s: ::prost::alloc::vec::Vec<i32>,
+    #[prost(int64, repeated, tag = "5")]
+    pub s64s: ::prost::alloc::vec::Vec<i64>,
+    #[prost(uint32, repeated, tag = "6")]
+    pub u32s: ::prost::alloc::vec::Vec<u32>,
+    #[prost(uint64, repeated, tag = "7")]
+    pub u64s: ::prost::alloc::vec::Vec<u64>,
+    #[prost(float, repeated, tag = "8")]
+    pub f32s: ::prost::alloc::vec::Vec<f32>,
+    #[prost(double, repeated, tag = "9")]
+    pub f64s: ::prost::alloc::vec::Vec<f64>,
+    #[prost(message, repeated, tag = "10")]
+    pub tuple_literals: ::prost::alloc::vec::Vec<LiteralProto>,
+    #[prost(bytes = "vec", tag = "11")]
+    pub f16s: ::prost::alloc::vec::Vec<u8>,
+    /// Real and imaginary parts in turn.
+    #[prost(float, repeated, tag = "12")]
+    pub c64s: ::prost::alloc::vec::Vec<f32>,
+    #[prost(bytes = "vec", tag = "13")]
+    pub bf16s: ::prost::alloc::vec::Vec<u8>,
+    #[prost(bytes = "vec", tag = "15")]
+    pub s8s: ::prost::alloc::vec::Vec<u8>,
+    #[prost(bytes = "vec", tag = "16")]
+    pub u16s: ::prost::alloc::vec::Vec<u8>,
+    #[prost(bytes = "vec", tag = "17")]
+    pub s16s: ::prost::alloc::vec::Vec<u8>,
+    /// Real and imaginary parts in turn.
+    #[prost(double, repeated, tag = "18")]
+    pub c128s: ::prost::alloc::vec::Vec<f64>,
+    #[prost(bytes = "vec", tag = "19")]
+    pub f8e5m2s: ::prost::alloc::vec::Vec<u8>,
+    #[prost(bytes = "vec", tag = "20")]
+    pub f8e4m3fns: ::prost::alloc::vec::Vec<u8>,
+    /// Two elements a byte, the first in the low half.
+    #[prost(bytes = "vec", tag = "21")]
+    pub s4s: ::prost::alloc::vec::Vec<u8>,
+    #[prost(bytes = "vec", tag = "22")]
+    pub u4s: ::prost::alloc::vec::Vec<u8>,
+    #[prost(bytes = "vec", tag = "23")]
+    pub f8e4m3b11fnuzs: ::prost::alloc::vec::Vec<u8>,
+    #[prost(bytes = "vec", tag = "24")]
+    pub f8e5m2fnuzs: ::prost::alloc::vec::Vec<u8>,
+    #[prost(bytes = "vec", tag = "25")]
+    pub f8e4m3fnuzs: ::prost::alloc::vec::Vec<u8>,
+    /// Four elements a byte.
+    #[prost(bytes = "vec", tag = "26")]
+    pub s2s: ::prost::alloc::vec::Vec<u8>,
+    #[prost(bytes = "vec", tag = "27")]
+    pub u2s: ::prost::alloc::vec::Vec<u8>,
+    #[prost(bytes = "vec", tag = "28")]
+    pub f8e4m3s: ::prost::alloc::vec::Vec<u8>,
+    #[prost(bytes = "vec", tag = "29")]
+    pub f8e3m4s: ::prost::alloc::vec::Vec<u8>,
+    #[prost(bytes = "vec", tag = "30")]
+    pub s1s: ::prost::alloc::vec::Vec<u8>,
+    #[prost(bytes = "vec", tag = "31")]
+    pub u1s: ::prost::alloc::vec::Vec<u8>,
+    #[prost(bytes = "vec", tag = "32")]
+    pub f4e2m1fns: ::prost::alloc::vec::Vec<u8>,
+    #[prost(bytes = "vec", tag = "33")]
+    pub f8e8m0fnus: ::prost::alloc::vec::Vec<u8>,
+}
+/// One instruction of a computation.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct HloInstructionProto {
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub opcode: ::prost::alloc::string::String,
+    #[prost(message, optional, tag = "3")]
+    pub shape: ::core::option::Option<ShapeProto>,
+    #[prost(message, optional, tag = "7")]
+    pub metadata: ::core::option::Option<OpMetadata>,
+    /// Of a constant.
+    #[prost(message, optional, tag = "8")]
+    pub literal: ::core::option::Option<LiteralProto>,
+    /// Of a parameter.
+    #[prost(int64, tag = "9")]
+    pub parameter_number: i64,
+    /// Of get-tuple-element.
+    #[prost(int64, tag = "13")]
+    pub tuple_index: i64,
+    /// Axes: of broadcasts, reductions, concatenations, reversals, collectives, transpositions.
+    #[prost(int64, repeated, tag = "14")]
+    pub dimensions: ::prost::alloc::vec::Vec<i64>,
+    #[prost(message, optional, tag = "15")]
+    pub window: ::core::option::Option<Window>,
+    #[prost(message, optional, tag = "16")]
+    pub convolution_dimension_numbers: ::core::option::Option<
+        ConvolutionDimensionNumbers,
+    >,
+    #[prost(message, repeated, tag = "17")]
+    pub slice_dimensions: ::prost::alloc::vec::Vec<
+        hlo_instruction_proto::SliceDimensions,
+    >,
+    #[prost(int32, tag = "18")]
+    pub exponent_bits: i32,
+    #[prost(int32, tag = "19")]
+    pub mantissa_bits: i32,
+    #[prost(int64, repeated, tag = "20")]
+    pub dynamic_slice_sizes: ::prost::alloc::vec::Vec<i64>,
+    #[prost(message, optional, tag = "21")]
+    pub padding_config: ::core::option::Option<PaddingConfig>,
+    #[prost(bytes = "vec", tag = "22")]
+    pub outfeed_config: ::prost::alloc::vec::Vec<u8>,
+    #[prost(enumeration = "RandomDistribution", tag = "23")]
+    pub distribution: i32,
+    #[prost(float, tag = "24")]
+    pub epsilon: f32,
+    #[prost(int64, tag = "25")]
+    pub feature_index: i64,
+    /// Of what talks to other devices or the host; none if it is not positive.
+    #[prost(int64, tag = "26")]
+    pub channel_id: i64,
+    #[prost(bytes = "vec", tag = "27")]
+    pub infeed_config: ::prost::alloc::vec::Vec<u8>,
+    #[prost(string, tag = "28")]
+    pub custom_call_target: ::prost::alloc::string::String,
+    #[prost(message, optional, tag = "29")]
+    pub outfeed_shape: ::core::option::Option<ShapeProto>,
+    #[prost(message, optional, tag = "30")]
+    pub dot_dimension_numbers: ::core::option::Option<DotDimensionNumbers>,
+    #[prost(enumeration = "FftType", tag = "31")]
+    pub fft_type: i32,
+    #[prost(int64, repeated, tag = "32")]
+    pub fft_length: ::prost::alloc::vec::Vec<i64>,
+    #[prost(message, optional, tag = "33")]
+    pub gather_dimension_numbers: ::core::option::Option<GatherDimensionNumbers>,
+    #[prost(int64, repeated, tag = "34")]
+    pub gather_slice_sizes: ::prost::alloc::vec::Vec<i64>,
+    /// Unique in the module.
+    #[prost(int64, tag = "35")]
+    pub id: i64,
+    #[prost(int64, repeated, tag = "36")]
+    pub operand_ids: ::prost::alloc::vec::Vec<i64>,
+    #[prost(int64, repeated, tag = "38")]
+    pub called_computation_ids: ::prost::alloc::vec::Vec<i64>,
+    #[prost(message, optional, tag = "40")]
+    pub sharding: ::core::option::Option<OpSharding>,
+    #[prost(bytes = "vec", tag = "43")]
+    pub backend_config: ::prost::alloc::vec::Vec<u8>,
+    /// The older form of channel_id.
+    #[prost(int64, tag = "45")]
+    pub all_reduce_id: i64,
+    #[prost(bool, tag = "47")]
+    pub is_host_transfer: bool,
+    #[prost(message, optional, tag = "48")]
+    pub scatter_dimension_numbers: ::core::option::Option<ScatterDimensionNumbers>,
+    /// The older form of collective_device_list.
+    #[prost(message, repeated, tag = "49")]
+    pub replica_groups: ::prost::alloc::vec::Vec<ReplicaGroup>,
+    /// 0 says 1.
+    #[prost(int64, tag = "50")]
+    pub feature_group_count: i64,
+    #[prost(message, optional, tag = "51")]
+    pub precision_config: ::core::option::Option<PrecisionConfig>,
+    #[prost(message, repeated, tag = "52")]
+    pub source_target_pairs: ::prost::alloc::vec::Vec<SourceTarget>,
+    #[prost(bool, tag = "56")]
+    pub constrain_layout: bool,
+    #[prost(message, repeated, tag = "57")]
+    pub operand_shapes_with_layout: ::prost::alloc::vec::Vec<ShapeProto>,
+    /// 0 says 1.
+    #[prost(int64, tag = "58")]
+    pub batch_group_count: i64,
+    #[prost(message, optional, tag = "59")]
+    pub triangular_solve_options: ::core::option::Option<TriangularSolveOptions>,
+    #[prost(bool, tag = "60")]
+    pub is_stable: bool,
+    #[prost(message, optional, tag = "62")]
+    pub cholesky_options: ::core::option::Option<CholeskyOptions>,
+    /// EQ, NE, GE, GT, LE, LT.
+    #[prost(string, tag = "63")]
+    pub comparison_direction: ::prost::alloc::string::String,
+    #[prost(bool, tag = "65")]
+    pub custom_call_has_side_effect: bool,
+    #[prost(int64, tag = "66")]
+    pub delta: i64,
+    #[prost(bool, tag = "67")]
+    pub indices_are_sorted: bool,
+    #[prost(message, optional, tag = "68")]
+    pub frontend_attributes: ::core::option::Option<FrontendAttributes>,
+    #[prost(bool, tag = "69")]
+    pub unique_indices: bool,
+    #[prost(enumeration = "RandomAlgorithm", tag = "70")]
+    pub rng_algorithm: i32,
+    #[prost(bool, tag = "71")]
+    pub use_global_device_ids: bool,
+    /// FLOAT, TOTALORDER, SIGNED, UNSIGNED; empty for the one that fits the type.
+    #[prost(string, tag = "72")]
+    pub comparison_type: ::prost::alloc::string::String,
+    #[prost(message, repeated, tag = "74")]
+    pub output_operand_aliasing: ::prost::alloc::vec::Vec<OutputOperandAliasing>,
+    #[prost(enumeration = "CustomCallApiVersion", tag = "77")]
+    pub custom_call_api_version: i32,
+    /// How many of the largest elements top-k takes.
+    #[prost(int64, tag = "81")]
+    pub k: i64,
+    #[prost(bool, tag = "85")]
+    pub largest: bool,
+    #[prost(message, optional, tag = "87")]
+    pub collective_device_list: ::core::option::Option<CollectiveDeviceListProto>,
+    #[prost(bool, tag = "89")]
+    pub is_composite: bool,
+    #[prost(message, optional, tag = "90")]
+    pub ragged_dot_dimension_numbers: ::core::option::Option<RaggedDotDimensionNumbers>,
+    #[prost(message, optional, tag = "91")]
+    pub result_accuracy: ::core::option::Option<ResultAccuracy>,
+}
+/// Nested message and enum types in `HloInstructionProto`.
+pub mod hlo_instruction_proto {
+    /// The part of an array that a slice takes along one axis.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+    pub struct SliceDimensions {
+        #[prost(int64, tag = "1")]
+        pub start: i64,
+        #[prost(int64, tag = "2")]
+        pub limit: i64,
+        #[prost(int64, tag = "3")]
+        pub stride: i64,
+    }
+}
+/// A function: a graph of instructions.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct HloComputationProto {
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    /// Operands stand before what uses them.
+    #[prost(message, repeated, tag = "2")]
+    pub instructions: ::prost::alloc::vec::Vec<HloInstructionProto>,
+    #[prost(message, optional, tag = "4")]
+    pub program_shape: ::core::option::Option<ProgramShapeProto>,
+    #[prost(int64, tag = "5")]
+    pub id: i64,
+    /// The instruction whose value is the result.
+    #[prost(int64, tag = "6")]
+    pub root_id: i64,
+}
+/// Results that share the memory of parameters.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct HloInputOutputAliasProto {
+    #[prost(message, repeated, tag = "1")]
+    pub entries: ::prost::alloc::vec::Vec<hlo_input_output_alias_proto::AliasEntryProto>,
+}
+/// Nested message and enum types in `HloInputOutputAliasProto`.
+pub mod hlo_input_output_alias_proto {
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+    pub struct AliasEntryProto {
+        /// Path into the result.
+        #[prost(int64, repeated, tag = "1")]
+        pub output_shape_index: ::prost::alloc::vec::Vec<i64>,
+        #[prost(int64, tag = "2")]
+        pub parameter_number: i64,
+        /// Path into the parameter.
+        #[prost(int64, repeated, tag = "3")]
+        pub parameter_shape_index: ::prost::alloc::vec::Vec<i64>,
+    }
+}
+/// Parameters whose memory any result may take.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct HloBufferDonorProto {
+    #[prost(message, repeated, tag = "1")]
+    pub entries: ::prost::alloc::vec::Vec<hlo_buffer_donor_proto::BufferDonorEntryProto>,
+}
+/// Nested message and enum types in `HloBufferDonorProto`.
+pub mod hlo_buffer_donor_proto {
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+    pub struct BufferDonorEntryProto {
+        #[prost(int64, tag = "1")]
+        pub parameter_number: i64,
+        /// Path into the parameter.
+        #[prost(int64, repeated, tag = "2")]
+        pub parameter_shape_index: ::prost::alloc::vec::Vec<i64>,
+    }
+}
+/// Stacks of source lines, shared by all instructions. Every number of another list counts from 1.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct StackFrameIndexProto {
+    #[prost(string, repeated, tag = "1")]
+    pub file_names: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    #[prost(string, repeated, tag = "2")]
+    pub function_names: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    #[prost(message, repeated, tag = "3")]
+    pub file_locations: ::prost::alloc::vec::Vec<stack_frame_index_proto::FileLocation>,
+    #[prost(message, repeated, tag = "4")]
+    pub stack_frames: ::prost::alloc::vec::Vec<stack_frame_index_proto::StackFrame>,
+}
+/// Nested message and enum types in `StackFrameIndexProto`.
+pub mod stack_frame_index_proto {
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+    pub struct FileLocation {
+        #[prost(int32, tag = "1")]
+        pub file_name_id: i32,
+        #[prost(int32, tag = "2")]
+        pub function_name_id: i32,
+        #[prost(int32, tag = "3")]
+        pub line: i32,
+        #[prost(int32, tag = "4")]
+        pub column: i32,
+    }
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+    pub struct StackFrame {
+        #[prost(int32, tag = "1")]
+        pub file_location_id: i32,
+        /// Who called; 0 for nobody.
+        #[prost(int32, tag = "2")]
+        pub parent_frame_id: i32,
+    }
+}
+/// A program.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct HloModuleProto {
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub entry_computation_name: ::prost::alloc::string::String,
+    /// Those that are called stand before their callers.
+    #[prost(message, repeated, tag = "3")]
+    pub computations: ::prost::alloc::vec::Vec<HloComputationProto>,
+    #[prost(message, optional, tag = "4")]
+    pub host_program_shape: ::core::option::Option<ProgramShapeProto>,
+    #[prost(int64, tag = "5")]
+    pub id: i64,
+    #[prost(int64, tag = "6")]
+    pub entry_computation_id: i64,
+    #[prost(message, optional, tag = "8")]
+    pub input_output_alias: ::core::option::Option<HloInputOutputAliasProto>,
+    #[prost(bool, tag = "11")]
+    pub is_dynamic: bool,
+    #[prost(message, optional, tag = "12")]
+    pub spmd_output_sharding: ::core::option::Option<OpSharding>,
+    #[prost(message, repeated, tag = "14")]
+    pub spmd_parameters_shardings: ::prost::alloc::vec::Vec<OpSharding>,
+    #[prost(message, optional, tag = "17")]
+    pub stack_frame_index: ::core::option::Option<StackFrameIndexProto>,
+    #[prost(message, optional, tag = "18")]
+    pub buffer_donor: ::core::option::Option<HloBufferDonorProto>,
+    #[prost(message, optional, tag = "19")]
+    pub frontend_attributes: ::core::option::Option<FrontendAttributes>,
+}
+/// How a program is to be compiled, as far as it changes what the program is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct HloModuleConfigProto {
+    #[prost(int64, tag = "4")]
+    pub replica_count: i64,
+    #[prost(int64, tag = "5")]
+    pub num_partitions: i64,
+}
+/// A program and its configuration.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct HloModuleProtoWithConfig {
+    #[prost(message, optional, tag = "1")]
+    pub hlo_module: ::core::option::Option<HloModuleProto>,
+    #[prost(message, optional, tag = "2")]
+    pub config: ::core::option::Option<HloModuleConfigProto>,
 }

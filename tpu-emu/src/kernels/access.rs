@@ -136,7 +136,7 @@ pub fn count_up<T>(
     result: &mut [T],
     number: impl Fn(usize) -> T,
 ) {
-    // An axis of no extent has no index.
+    // Nothing to fill: the axis, or one behind it, may be empty.
     if result.is_empty() {
         return;
     }
@@ -172,6 +172,14 @@ mod tests {
             assert_eq!(tail, result[start..], "from {start}");
         }
         result
+    }
+
+    #[test]
+    fn an_axis_of_nothing_counts_nothing() {
+        let mut nothing = [0_u32; 0];
+        for (inner, extent) in [(0, 3), (2, 0), (0, 0)] {
+            count_up(0, inner, extent, &mut nothing, |_| unreachable!("no element"));
+        }
     }
 
     #[test]

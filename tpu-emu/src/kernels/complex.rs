@@ -10,9 +10,9 @@ type C = Complex<f64>;
 /// Exponents past this overflow `exp`, but not its square root's.
 const LARGE: f64 = 700.0;
 
-/// `|z|`.
+/// `|z|`; NaN where either part is.
 pub fn abs(z: C) -> f64 {
-    z.re.hypot(z.im)
+    if z.re.is_nan() || z.im.is_nan() { f64::NAN } else { z.re.hypot(z.im) }
 }
 
 /// `z / |z|`; zero is its own.
@@ -264,18 +264,26 @@ pub fn logistic(z: C) -> C {
 }
 
 /// `base^exponent`, cut along the negative real axis of the base.
+///
+/// The powers of one and of infinity, and the zeroth power, are those of XLA's expansion; zero
+/// has only real powers that are not negative.
 pub fn power(base: C, exponent: C) -> C {
-    let zero = C::new(0.0, 0.0);
-    if exponent == zero {
-        return C::new(1.0, 0.0);
+    let one = C::new(1.0, 0.0);
+    let real = exponent.im == 0.0;
+    if base == C::new(f64::INFINITY, 0.0) && real && exponent.re != 0.0 && !exponent.re.is_nan() {
+        return C::new(if exponent.re > 0.0 { f64::INFINITY } else { 0.0 }, 0.0);
     }
-    if base == zero {
-        return if exponent.re > 0.0 { zero } else { C::new(f64::NAN, f64::NAN) };
+    if base == one || (real && exponent.re == 0.0) {
+        return one;
     }
-    let C { re: size, im: angle } = log(base);
-    let (sin, cos) = (exponent.re * angle + exponent.im * size).sin_cos();
-    let size = exponent.re * size - exponent.im * angle;
-    C::new(scaled_exp(size, cos), scaled_exp(size, sin))
+    let abs = abs(base);
+    if abs == 0.0 && real && exponent.re > 0.0 {
+        return C::new(0.0, 0.0);
+    }
+    let angle = base.im.atan2(base.re);
+    let size = abs.powf(exponent.re) * (-exponent.im * angle).exp();
+    let (sin, cos) = (exponent.re * angle + exponent.im * abs.ln()).sin_cos();
+    C::new(size * cos, size * sin)
 }
 
 /// `-i log((x + iy) / sqrt(x² + y²))`.

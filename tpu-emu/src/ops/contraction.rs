@@ -1,5 +1,5 @@
 //! The kernel behind the operations that multiply two arrays over pairs of axes.
-use super::precision::arithmetic;
+use super::precision::{Unit, arithmetic};
 use super::{Cost, Cx, Kernel, Lowered, Site};
 use crate::error::{Error, Result};
 use crate::kernels::contraction::{Axes, Contraction};
@@ -27,6 +27,19 @@ impl Pairs {
         batch.chain(left).chain(right).collect()
     }
 
+    /// The unit that multiplies on the chip: where one operand is a vector, or where no axis
+    /// is left to sum over, XLA's compiler for TPUs writes the product as multiplications of
+    /// elements and a reduction. Axes of one element do not count.
+    fn unit(&self, [lhs, rhs]: [&Shape; 2]) -> Unit {
+        let single = |axes: &[usize], shape: &Shape| axes.iter().all(|&axis| shape.dims[axis] == 1);
+        let vector = |side, shape| single(&self.free(side, shape), shape);
+        if single(&self.sum[0], lhs) || vector(0, lhs) || vector(1, rhs) {
+            Unit::Vector
+        } else {
+            Unit::Matrix
+        }
+    }
+
     /// Compiles the product.
     pub(super) fn lower(&self, site: &Site<'_>) -> Result<Lowered> {
         let [lhs, rhs] = site.exactly::<2>()?;
@@ -34,7 +47,9 @@ impl Pairs {
             Some(result) => result.dtype,
             None => site.declared(0)?.dtype,
         };
-        let arithmetic = arithmetic(site, site.attributes, [lhs.dtype, rhs.dtype], result)?;
+        let types = [lhs.dtype, rhs.dtype];
+        let unit = self.unit([lhs, rhs]);
+        let arithmetic = arithmetic(site, site.attributes, types, result, unit)?;
         let free = [self.free(0, lhs), self.free(1, rhs)];
         let axes = Axes {
             batch: [&self.batch[0], &self.batch[1]],

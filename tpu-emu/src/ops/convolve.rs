@@ -1,5 +1,5 @@
 //! The shape rule and the kernel behind the convolutions.
-use super::precision::arithmetic;
+use super::precision::{Unit, arithmetic};
 use super::{Cost, Cx, Kernel, Lowered, Site};
 use crate::error::{Error, Result};
 use crate::kernels::convolution::{Convolution, Geometry, Window};
@@ -207,7 +207,8 @@ impl Attributes {
     pub(super) fn lower(&self, site: &Site<'_>, operands: [&Shape; 2]) -> Result<Lowered> {
         let [lhs, rhs] = operands;
         let result = Shape::new(site.declared(0)?.dtype, self.infer(site, operands)?);
-        let arithmetic = arithmetic(site, site.attributes, [lhs.dtype, rhs.dtype], result.dtype)?;
+        let types = [lhs.dtype, rhs.dtype];
+        let arithmetic = arithmetic(site, site.attributes, types, result.dtype, Unit::Matrix)?;
         let strides = [lhs, rhs, &result].map(Shape::strides);
         let axis = |of: usize, shape: &Shape, axis: usize| (shape.dims[axis], strides[of][axis]);
         let window = |index: usize| Window {

@@ -211,8 +211,8 @@ mod tests {
             attributes
         };
         let dot = |attributes: &Attributes, numerics| {
-            let side = || Array::new(DType::F32, &[1, 1], &[a]);
-            let result = one(attributes, [side(), side()], (DType::F32, &[1, 1]), numerics);
+            let side = || Array::new(DType::F32, &[2, 2], &[a, 0.0, 0.0, a]);
+            let result = one(attributes, [side(), side()], (DType::F32, &[2, 2]), numerics);
             result.unwrap().values::<f32>()[0]
         };
         let rounded = bf16::from_f32(a).to_f32();
@@ -222,6 +222,24 @@ mod tests {
         assert!((high - a * a).abs() < 1e-5 && high != rounded * rounded, "{high}");
         assert_eq!(dot(&with("HIGHEST"), Numerics::Tpu), a * a);
         assert_eq!(dot(&matrix(), Numerics::Ieee), a * a);
+    }
+
+    #[test]
+    fn vectors_do_not_go_through_the_matrix_unit() {
+        let a = 1.003_f32;
+        let dot = |[lhs, rhs]: [&[usize]; 2], result: &[usize]| {
+            let side = |dims: &[usize]| {
+                Array::new(DType::F32, dims, &vec![a; dims.iter().product::<usize>()])
+            };
+            let operands = [side(lhs), side(rhs)];
+            let result = one(&matrix(), operands, (DType::F32, result), Numerics::Tpu);
+            result.unwrap().values::<f32>()[0]
+        };
+        let rounded = bf16::from_f32(a).to_f32();
+        assert_eq!(dot([&[2, 2], &[2, 2]], &[2, 2]), 2.0 * rounded * rounded);
+        assert_eq!(dot([&[2, 2], &[2]], &[2]), 2.0 * a * a);
+        assert_eq!(dot([&[1, 2], &[2, 2]], &[1, 2]), 2.0 * a * a);
+        assert_eq!(dot([&[2, 1], &[1, 2]], &[2, 2]), a * a);
     }
 
     #[test]

@@ -74,4 +74,20 @@ mod tests {
         let power: Vec<Complex<f64>> = binary(&OP, &Attributes::default(), &[i], &[i]);
         assert!((power[0].re - 0.207_879_576_350_761_9).abs() < 1e-15 && power[0].im == 0.0);
     }
+
+    #[test]
+    fn one_infinity_and_zero_have_powers_of_their_own() {
+        let (infinity, nan) = (f32::INFINITY, f32::NAN);
+        let bases = [(1.0, 0.0), (infinity, 0.0), (infinity, 0.0), (0.0, 0.0), (nan, 0.0)];
+        let exponents = [(nan, nan), (2.0, 0.0), (-2.0, 0.0), (0.5, 0.0), (0.0, 0.0)];
+        let numbers = |parts: [(f32, f32); 5]| parts.map(|(re, im)| Complex::new(re, im));
+        let (bases, exponents) = (numbers(bases), numbers(exponents));
+        let powers: Vec<Complex<f32>> = binary(&OP, &Attributes::default(), &bases, &exponents);
+        let wanted = numbers([(1.0, 0.0), (infinity, 0.0), (0.0, 0.0), (0.0, 0.0), (1.0, 0.0)]);
+        assert_eq!(powers, wanted);
+        let zero = [Complex::new(0.0_f32, 0.0)];
+        let i = [Complex::new(1.0_f32, 1.0)];
+        let power: Vec<Complex<f32>> = binary(&OP, &Attributes::default(), &zero, &i);
+        assert!(power[0].re.is_nan() && power[0].im.is_nan());
+    }
 }

@@ -16,6 +16,15 @@ enum Precision {
     Highest,
 }
 
+/// Which part of the chip multiplies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unit {
+    /// The matrix unit, which rounds as the precision says.
+    Matrix,
+    /// The vector unit, which rounds no operand, whatever the precision or the algorithm.
+    Vector,
+}
+
 fn is_complex(dtype: DType) -> bool {
     matches!(dtype, DType::C64 | DType::C128)
 }
@@ -157,10 +166,15 @@ pub(super) fn arithmetic(
     attributes: &Attributes,
     operands: [DType; 2],
     result: DType,
+    unit: Unit,
 ) -> Result<Arithmetic> {
     let kind = kind(site, operands, result)?;
     let precision = precision(site, attributes)?;
-    if let Some(arithmetic) = algorithm(site, attributes, operands, result)? {
+    let algorithm = algorithm(site, attributes, operands, result)?;
+    if unit == Unit::Vector && site.numerics == Numerics::Tpu {
+        return Ok(Arithmetic { kind, rounding: Rounding::Exact, passes: ONE_PASS, sum: None });
+    }
+    if let Some(arithmetic) = algorithm {
         return Ok(arithmetic);
     }
     let rounds = matches!(kind, Kind::F32 | Kind::C64)

@@ -26,20 +26,18 @@ impl Executable {
     }
 
     fn tell_layouts(&self, module: &mut Module) {
-        // A token has no layout, and a list must have one for every value.
-        if self.parameters.iter().any(|of| of.token) || self.results.iter().any(|of| of.token) {
-            return;
-        }
-        let parameters = || self.parameters.iter().map(|of| &*of.spec);
-        let results = || self.results.iter().map(|of| &*of.spec);
-        let list = |items: Vec<Attribute>| Attribute::Array(items);
-        let told = [
-            ("parameter_layouts", list(parameters().map(order).collect())),
-            ("parameter_tiles", list(parameters().map(tiles).collect())),
-            // XLA's module of one result has that result, any other a tuple.
-            ("result_layout", one_or_list(results().map(order).collect())),
-            ("result_tiles", one_or_list(results().map(tiles).collect())),
+        let parameters = || self.parameters.iter().map(|of| (&*of.spec, of.token));
+        let results = || self.results.iter().map(|of| (&*of.spec, of.token));
+        let mut told = vec![
+            ("parameter_layouts", Attribute::Array(parameters().map(order).collect())),
+            ("parameter_tiles", Attribute::Array(parameters().map(tiles).collect())),
         ];
+        // jaxlib up to 0.6 reads the layouts of a tuple for the code inside operations, too, and
+        // ends the process.
+        if self.results.len() == 1 || !has_regions(module) {
+            told.push(("result_layout", whole(results().map(order).collect())));
+            told.push(("result_tiles", whole(results().map(tiles).collect())));
+        }
         for (name, value) in told {
             module.attributes.set(format!("mhlo.xla_entry_computation_{name}"), value);
         }
@@ -63,22 +61,30 @@ impl Executable {
     }
 }
 
-fn one_or_list(mut items: Vec<Attribute>) -> Attribute {
-    match items.len() {
-        1 => items.remove(0),
-        _ => Attribute::Array(items),
+fn has_regions(module: &Module) -> bool {
+    let blocks = module.functions.iter().flat_map(|function| &function.body.blocks);
+    blocks.flat_map(|block| &block.operations).any(|operation| !operation.regions.is_empty())
+}
+
+/// What an HLO module's one result has: that of the program's one result, or of the tuple that
+/// stands for any other number of them.
+fn whole(mut items: Vec<Attribute>) -> Attribute {
+    if items.len() != 1 {
+        items = vec![Attribute::Array(items)];
     }
+    Attribute::Array(items)
 }
 
-/// Axes, minor first.
-fn order(spec: &ArraySpec) -> Attribute {
-    indices(spec.layout.minor_to_major.iter().map(|&axis| to_u64(axis)))
+/// Axes, minor first; a token has none.
+fn order((spec, token): (&ArraySpec, bool)) -> Attribute {
+    let axes = if token { &[][..] } else { &spec.layout.minor_to_major };
+    indices(axes.iter().map(|&axis| to_u64(axis)))
 }
 
-/// Extents of each tile.
-fn tiles(spec: &ArraySpec) -> Attribute {
-    let tiles = spec.layout.tiles.iter();
-    Attribute::Array(tiles.map(|tile| indices(tile.iter().copied())).collect())
+/// Extents of each tile; a token has none.
+fn tiles((spec, token): (&ArraySpec, bool)) -> Attribute {
+    let tiles = if token { &[][..] } else { &spec.layout.tiles };
+    Attribute::Array(tiles.iter().map(|tile| indices(tile.iter().copied())).collect())
 }
 
 fn indices(values: impl ExactSizeIterator<Item = u64>) -> Attribute {

@@ -4,7 +4,7 @@ use crate::kernels::arithmetic::room;
 use crate::kernels::contraction::{Axes, Contraction};
 use crate::kernels::convert::widen;
 use crate::ops::contraction::Pairs;
-use crate::ops::precision::arithmetic;
+use crate::ops::precision::{Unit, arithmetic};
 use crate::ops::{Cost, Cx, Entry, Kernel, Lowered, Site};
 use crate::tensor::{DType, Shape};
 use tpu_stablehlo::ir::{Attribute, Attributes};
@@ -236,7 +236,8 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     let Plan { mode, pairs, shapes: [lhs, rhs], spreads } = plan(site)?;
     let sizes = &site.exactly::<3>()?[2];
     let result = site.declared(0)?.dtype;
-    let arithmetic = arithmetic(site, attributes(site)?, [lhs.dtype, rhs.dtype], result)?;
+    let types = [lhs.dtype, rhs.dtype];
+    let arithmetic = arithmetic(site, attributes(site)?, types, result, Unit::Matrix)?;
     let free = [pairs.free(0, &lhs), pairs.free(1, &rhs)];
     let axes = Axes {
         batch: [&pairs.batch[0], &pairs.batch[1]],

@@ -18,7 +18,7 @@ mod types;
 mod values;
 
 use crate::ReadError;
-use crate::ir::{LocationId, Locations, Module, Type};
+use crate::ir::{Attribute, LocationId, Locations, Module, Type};
 pub(crate) use attributes::Parsed;
 use cursor::{Cursor, Result};
 use std::collections::HashMap;
@@ -36,6 +36,18 @@ pub fn parse(source: &str) -> std::result::Result<Module, ReadError> {
     let mut module = parser.file()?;
     module.locations = parser.locations;
     Ok(module)
+}
+
+/// Reads an attribute in MLIR's text form.
+///
+/// # Errors
+///
+/// As [`parse`]; structs of StableHLO, which dissolve, are no attributes of their own.
+pub fn attribute(source: &str) -> std::result::Result<Attribute, ReadError> {
+    match attribute_alone(source)? {
+        Parsed::Value(value) => Ok(value),
+        Parsed::Struct(_) => Err(ReadError::line(1, 1, "a struct without an operation")),
+    }
 }
 
 /// Reads an attribute that is a whole text.

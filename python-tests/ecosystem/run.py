@@ -1,0 +1,116 @@
+"""Runs test files of other projects on the plugin and on XLA's CPU backend and compares them.
+
+    python run.py SOURCES RESULTS PACKAGE=FILE,FILE…
+
+A test must end the same way in both runs. `accepted.txt` lists the tests that may differ, each with
+the reason; a listed test that no longer differs is a failure too, so that the list stays true.
+"""
+
+import os
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import tpu_emu
+
+HERE = Path(__file__).resolve().parent
+# How each backend is asked for: one device, and exact products, for the tolerances of the tests
+# are those of f32 and not of bf16 passes.
+BACKENDS = {
+    "cpu": {"JAX_PLATFORMS": "cpu"},
+    "tpu": {
+        "JAX_PLATFORMS": "tpu,cpu",
+        "TPU_EMU_NUMERICS": "ieee",
+        "TPU_EMU_TOPOLOGY": "v5e:1x1",
+        "TPU_EMU_HISTORY": "0",
+        "TPU_LIBRARY_PATH": str(tpu_emu.library_path().resolve()),
+    },
+}
+TIMEOUT_S = 1800
+
+
+def outcomes(report: Path) -> dict[str, str]:
+    """Test name → passed, failed or skipped, of a JUnit report."""
+    found = {}
+    for case in ET.parse(report).iter("testcase"):  # noqa: S314 (pytest wrote it a moment ago)
+        kinds = {child.tag for child in case}
+        outcome = "failed" if kinds & {"failure", "error"} else "passed"
+        outcome = "skipped" if "skipped" in kinds else outcome
+        found[f"{case.get('classname')}::{case.get('name')}"] = outcome
+    return found
+
+
+def run(backend: str, package: str, source: Path, files: list[str], results: Path) -> dict[str, str]:
+    """Runs the files in one process; a process that ends early leaves no outcomes."""
+    report = results / f"{package}-{backend}.xml"
+    report.unlink(missing_ok=True)
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("JAX_", "XLA_", "TPU_"))
+    }
+    paths = [*source.parent.glob("*/"), os.environ.get("PYTHONPATH", "")]
+    environment = {
+        **inherited,
+        **BACKENDS[backend],
+        "PYTHONPATH": os.pathsep.join(map(str, paths)),
+    }
+    options = ["-q", "-p", "no:cacheprovider", "-o", "addopts=", "-W", "ignore", "--tb=short", "--durations=20"]
+    command = [sys.executable, "-m", "pytest", *options, f"--junitxml={report}", *files]
+    start = time.monotonic()
+    with (results / f"{package}-{backend}.log").open("w") as log:
+        subprocess.run(
+            command,
+            cwd=source,
+            env=environment,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+    seconds = time.monotonic() - start
+    found = outcomes(report) if report.exists() else {}
+    counts = {kind: list(found.values()).count(kind) for kind in ("passed", "failed", "skipped")}
+    told = ", ".join(f"{count} {kind}" for kind, count in counts.items())
+    print(f"{package} on {backend}: {told} in {seconds:.0f} s", flush=True)
+    return found
+
+
+def accepted() -> dict[str, str]:
+    """Test → reason, of the lines `test  # reason` of the list."""
+    rows = (HERE / "accepted.txt").read_text().splitlines()
+    pairs = (row.split("  # ") for row in rows if row and not row.startswith("#"))
+    return {test: reason for test, reason in pairs}
+
+
+def main() -> int:
+    """Compare every package; 0 where nothing differs that may not."""
+    sources, results = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
+    results.mkdir(parents=True, exist_ok=True)
+    may_differ = accepted()
+    wrong = 0
+    passed = 0
+    for argument in sys.argv[3:]:
+        package, names = argument.split("=")
+        [source] = sources.glob(f"{package}-*/")
+        runs = {
+            backend: run(backend, package, source, names.split(","), results)
+            for backend in BACKENDS
+        }
+        if not all(runs.values()):
+            print(f"{package}: no test ran; see {results}")
+            wrong += 1
+        for test in sorted({*runs["cpu"], *runs["tpu"]}):
+            cpu, tpu = (runs[backend].get(test, "absent") for backend in BACKENDS)
+            passed += cpu == tpu == "passed"
+            if (cpu != tpu) != (test in may_differ):
+                print(f"{test}: {cpu} on cpu, {tpu} on tpu {may_differ.get(test, '')}")
+                wrong += 1
+    print(f"{passed} passed, {wrong} failed")
+    return 1 if wrong or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
