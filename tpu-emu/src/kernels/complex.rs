@@ -1,7 +1,7 @@
 //! Functions of complex numbers.
 //!
 //! Everything is computed in `f64`. At infinities, NaN and signed zeros the results are those of
-//! C99, annex G.
+//! C99, annex G, but for the places where XLA's expansions give NaN.
 use crate::tensor::element::Complex;
 use std::f64::consts::LN_2;
 
@@ -54,7 +54,10 @@ pub fn exp_m1(z: C) -> C {
     if z.im == 0.0 {
         return C::new(z.re.exp_m1(), z.im);
     }
-    if !z.re.is_finite() || !z.im.is_finite() || z.re > LARGE {
+    if !z.im.is_finite() {
+        return C::new(f64::NAN, f64::NAN);
+    }
+    if !z.re.is_finite() || z.re > LARGE {
         let power = exp(z);
         return C::new(power.re - 1.0, power.im);
     }
@@ -177,7 +180,7 @@ pub fn sinh(z: C) -> C {
         return C::new(x, y.sin());
     }
     if x.is_infinite() && !y.is_finite() {
-        return C::new(x, f64::NAN);
+        return C::new(f64::NAN, f64::NAN);
     }
     let (sin, cos) = y.sin_cos();
     if x.abs() > LARGE {
@@ -199,7 +202,7 @@ pub fn cosh(z: C) -> C {
         return if y == 0.0 { C::new(x.cosh(), im) } else { C::new(y.cos(), im) };
     }
     if x.is_infinite() && !y.is_finite() {
-        return C::new(f64::INFINITY, f64::NAN);
+        return C::new(f64::NAN, f64::NAN);
     }
     let (sin, cos) = y.sin_cos();
     if x.abs() > LARGE {
@@ -233,7 +236,7 @@ pub fn tanh(z: C) -> C {
         return C::new(1.0_f64.copysign(x), 0.0_f64.copysign(sign));
     }
     if !y.is_finite() {
-        return C::new(if x == 0.0 { x } else { f64::NAN }, f64::NAN);
+        return C::new(f64::NAN, f64::NAN);
     }
     if x.abs() > 22.0 {
         let (sin, cos) = y.sin_cos();
@@ -297,4 +300,36 @@ pub fn atan2(y: C, x: C) -> C {
 /// `z²`, with a real part that cancels no earlier than it must.
 pub fn square(z: C) -> C {
     C::new((z.re - z.im) * (z.re + z.im), 2.0 * (z.re * z.im))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn angles_that_are_not_finite_have_no_hyperbolic_functions() {
+        let (infinity, nan) = (f64::INFINITY, f64::NAN);
+        for im in [infinity, -infinity, nan] {
+            let infinite = C::new(infinity, im);
+            let values = [
+                exp_m1(C::new(0.0, im)),
+                exp_m1(infinite),
+                exp_m1(-infinite),
+                sinh(infinite),
+                cosh(infinite),
+                tanh(C::new(0.0, im)),
+                tanh(C::new(1.0, im)),
+            ];
+            for value in values {
+                assert!(value.re.is_nan() && value.im.is_nan(), "{im} {value}");
+            }
+        }
+        assert_eq!(tanh(C::new(infinity, nan)).re, 1.0);
+    }
+
+    #[test]
+    fn a_number_with_a_nan_has_no_size() {
+        assert!(abs(C::new(f64::INFINITY, f64::NAN)).is_nan());
+        assert_eq!(abs(C::new(f64::INFINITY, 1.0)), f64::INFINITY);
+    }
 }
