@@ -84,6 +84,7 @@ ecosystem ecosystem-full: build $(VENVS)/ecosystem/ready
 bench: build $(VENVS)/jax-$(NEWEST)/ready
 	cargo bench -p tpu-emu -p tpu-host
 	$(NEWEST_PYTHON) python-tests/bench/device_put.py
+	$(NEWEST_PYTHON) python-tests/bench/programs.py
 
 # The tests through the C table under AddressSanitizer with its leak check, then under valgrind.
 # AddressSanitizer is behind a switch that stable Rust hides. Valgrind scans what is reserved, so it
