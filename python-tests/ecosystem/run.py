@@ -4,7 +4,7 @@
 
 LIST is a table of `files.toml`, SOURCES the folder of the unpacked source archives.
 
-A test must end the same way in both runs. `accepted.txt` lists the tests that may differ, each with
+A test must end the same way in both runs, or pass on the plugin. `accepted.txt` lists the tests that may differ, each with
 the reason; a listed test that no longer differs is a failure too, so that the list stays true.
 """
 
@@ -115,8 +115,8 @@ def main() -> int:
             wrong += 1
         for test in sorted({*runs["cpu"], *runs["tpu"]}):
             cpu, tpu = (runs[backend].get(test, "absent") for backend in BACKENDS)
-            passed += cpu == tpu == "passed"
-            if (cpu != tpu) != (test in may_differ):
+            passed += tpu == "passed"
+            if (tpu not in (cpu, "passed")) != (test in may_differ):
                 print(f"{test}: {cpu} on cpu, {tpu} on tpu {may_differ.get(test, '')}")
                 wrong += 1
     print(f"{passed} passed, {wrong} failed")
