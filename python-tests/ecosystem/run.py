@@ -4,8 +4,9 @@
 
 LIST is a table of `files.toml`, SOURCES the folder of the unpacked source archives.
 
-A test must end the same way in both runs, or pass on the plugin. `accepted.txt` lists the tests that may differ, each with
-the reason; a listed test that no longer differs is a failure too, so that the list stays true.
+A test must end the same way in both runs, or pass on the plugin. `accepted.txt` lists the tests
+that may differ, each with the reason; a listed test that no longer differs is a failure too, so
+that the list stays true.
 """
 
 import os
