@@ -309,6 +309,32 @@ fn the_page_of_functions_is_current() {
 }
 
 #[test]
+fn the_page_of_operations_is_current() {
+    let mut operations: Vec<&str> = tpu_emu::ops::mnemonics().collect();
+    let mut targets: Vec<&str> = tpu_emu::ops::custom::targets().collect();
+    operations.sort_unstable();
+    targets.sort_unstable();
+    let list = |names: &[&str]| -> String {
+        names.iter().map(|name| format!("* `{name}`\n")).collect()
+    };
+    let page = format!(
+        "# Operations\n\n\
+         Generated from the tables in `tpu-emu/src/ops`; never edited: \
+         `UPDATE=1 cargo test -p pjrt-plugin --test tidy`.\n\n\
+         Every other operation and target is refused when a program is compiled, all of them at \
+         once, each with its source line.\n\n\
+         ## Operations\n\n\
+         Names of StableHLO and CHLO without the dialect, of others with it.\n\
+         Calls, composites, `while`, `if`, `case`, tuples, `sdy.manual_computation` and \
+         `sdy.named_computation` are inlined or planned by the compiler itself.\n\n\
+         {}\n## Targets of custom calls\n\n{}",
+        list(&operations),
+        list(&targets)
+    );
+    assert_page("docs/ops-status.md", &page);
+}
+
+#[test]
 fn the_page_of_the_environment_is_current() {
     let mut page = "# Environment variables\n\n\
          Generated from the rows in `tpu-emu/host/src/env.rs`; never edited: \

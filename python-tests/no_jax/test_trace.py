@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tpu_emu import ArraySpec, Frame, Kind, Space, TraceError, read
+from tpu_emu.text import change_text
 from trace_writer import Writer, fields
 
 
@@ -72,6 +73,18 @@ def test_a_missing_file_is_an_os_error(tmp_path):
         read(tmp_path / "nothing")
 
 
+def test_a_label_says_what_a_program_took_a_block_for(writer):
+    writer.start(minor=1)
+    writer.definitions()
+    writer.put(10, 4, "result 0 of jit_f: stablehlo.add at train.py:12")
+    writer.put(6, 0, 1, 0, 8192, 5, 3, 77, 0, "PJRT_LoadedExecutable_Execute", 4)
+    writer.put(6, 0, 2, 8192, 8192, 5, 3, 77, 0, "PJRT_Client_BufferFromHostBuffer", 0)
+    [result, put] = read(bytes(writer.data)).live
+    assert result.label == "result 0 of jit_f: stablehlo.add at train.py:12"
+    assert put.label == ""
+    assert change_text(result).splitlines()[1].strip() == result.label
+
+
 def test_usage_says_how_full_a_space_is(writer):
     writer.start()
     writer.definitions()
@@ -111,7 +124,7 @@ def test_unknown_records_and_fields_of_later_minor_versions_are_skipped(writer):
     writer.record(200, b"\xff" * 300)
     writer.definitions()
     entry = "PJRT_Client_BufferFromHostBuffer"
-    writer.put(6, 0, 1, 0, 8192, 5, 3, 77, 0, entry, "a field of version 1.7", 9)
+    writer.put(6, 0, 1, 0, 8192, 5, 3, 77, 0, entry, 0, "a field of version 1.7", 9)
     writer.record(0, b"")
     trace = read(bytes(writer.data))
     assert trace.header.format == (1, 7)
@@ -138,6 +151,7 @@ def test_other_files_are_refused(writer):
         (6, (9, 1, 0, 1, 5, 3, 1, 1, ""), "space 9 is used before it is defined"),
         (6, (0, 1, 0, 1, 6, 3, 1, 1, ""), "spec 6 is used before it is defined"),
         (6, (0, 1, 0, 1, 5, 4, 1, 1, ""), "stack 4 is used before it is defined"),
+        (6, (0, 1, 0, 1, 5, 3, 1, 1, "", 2), "label 2 is used before it is defined"),
         (5, (4, 9, 900), "stack 9 is used before it is defined"),
         (5, (4, 4, 900), "stack 4 is used before it is defined"),
         (5, (4, 1, 904), "frame 904 is used before it is defined"),
@@ -186,7 +200,7 @@ def test_a_deep_stack_is_read_without_recursion(writer):
 
 def test_the_page_about_the_format_names_every_record_kind():
     page = (Path(__file__).resolve().parents[2] / "docs" / "trace-format.md").read_text()
-    for kind in range(1, 10):
+    for kind in range(1, 11):
         assert f"\n### {kind} " in page
 
 

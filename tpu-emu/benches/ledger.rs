@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use tpu_emu::hbm::{Heap, Space};
 use tpu_emu::ledger::{Ledger, Record};
-use tpu_emu::origin::{Clock, Frame, StackSource};
+use tpu_emu::origin::{Clock, Frame, LabelId, StackSource};
 use tpu_emu::units::{Bytes, Nanos};
 
 const LIVE: u64 = 1_000_000;
@@ -49,7 +49,7 @@ fn resident() -> u64 {
 fn main() {
     let ledger = Ledger::new(Arc::new(Known), Arc::new(Still), None, 0);
     let heap = Heap::new(space());
-    let record = || Record { origin: ledger.origin(), spec: 0 };
+    let record = || Record { origin: ledger.origin(), spec: 0, label: LabelId::NONE };
     black_box(heap.allocate(Bytes(512), record).0.is_ok());
     let before = resident();
     for _ in 0..LIVE {

@@ -6,6 +6,7 @@ use crate::exec::Workers;
 use crate::hbm::{Heap, HeapStats, Region, Space};
 use crate::ledger::{Ledger, Origin, Past, Record};
 use crate::ops::Numerics;
+use crate::origin::LabelId;
 use crate::tensor::{ArraySpec, Specs};
 use crate::topology::Topology;
 use crate::trace::{Change, ChangeKind, Encoder, Header, SpaceInfo, Usage};
@@ -249,14 +250,15 @@ impl Emulator {
         spec: &Arc<ArraySpec>,
         memory: Memory,
     ) -> Result<Option<Arc<Block>>> {
-        self.allocate(spec, memory, || self.ledger.origin())
+        self.allocate(spec, memory, LabelId::NONE, || self.ledger.origin())
     }
 
-    /// The same in the name of an origin that was taken before.
+    /// The same in the name of an origin that was taken before, with a label.
     pub(crate) fn allocate(
         self: &Arc<Self>,
         spec: &Arc<ArraySpec>,
         memory: Memory,
+        label: LabelId,
         origin: impl FnOnce() -> Origin,
     ) -> Result<Option<Arc<Block>>> {
         self.check_not_forked()?;
@@ -264,7 +266,7 @@ impl Emulator {
             return Ok(None);
         }
         let space = self.space(memory);
-        let record = || Record { origin: origin(), spec: spec.number };
+        let record = || Record { origin: origin(), spec: spec.number, label };
         let (taken, record) = self.heap(memory).allocate(spec.padded, record);
         let past =
             |kind, sequence, address, size| Past { kind, space, sequence, address, size, record };
@@ -295,7 +297,7 @@ impl Emulator {
                     sequence: freed.sequence,
                     address: region.addr(),
                     size: freed.size,
-                    record: Record { origin, spec: spec.number },
+                    record: Record { origin, spec: spec.number, label: LabelId::NONE },
                 };
                 self.ledger.note(past, spec);
             }

@@ -2,8 +2,10 @@
 use crate::units::Nanos;
 use std::fmt;
 
+mod labels;
 mod stacks;
 
+pub use labels::{LabelId, Labels};
 pub use stacks::{StackId, Stacks};
 
 /// One captured frame: an address, no name. The source that captured it can name it.

@@ -6,7 +6,7 @@ from tpu_emu.trace import Change, Frame, Trace
 
 
 def change_text(change: Change) -> str:
-    """One change: a line on what and where, two on how and who, then its stack.
+    """One change: lines on what and where, what for, how and who, then its stack.
 
     Sizes are in bytes, times in seconds since the start of the machine.
     """
@@ -20,6 +20,8 @@ def change_text(change: Change) -> str:
         f"  {spec.logical_bytes} bytes of data, {change.size} bytes in memory",
         f"  {entry}, thread {change.thread}, {_seconds(change.time_ns)} s",
     ]
+    if change.label:
+        lines.insert(1, f"  {change.label}")
     frames = enumerate(change.stack)
     lines.extend(f"    #{number:<3} {frame_text(frame)}" for number, frame in frames)
     return "\n".join(lines)

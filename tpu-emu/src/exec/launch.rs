@@ -87,6 +87,8 @@ impl Emulator {
         let target = Target {
             specs: self.specs(),
             limit: self.memory_limit(),
+            labels: self.ledger().labels(),
+            generation: self.topology().generation(),
             numerics: self.numerics(),
             make_body,
         };
@@ -144,23 +146,24 @@ impl Emulator {
         }
         let origin = self.ledger().origin();
         let alias = |result: &ResultInfo| result.alias.filter(|&index| gives(index));
-        let allocate = |result: &ResultInfo| {
+        let allocate = |result: &ResultInfo, label| {
             let memory = Memory { device, kind: result.kind };
-            self.allocate_destination_buffer(&result.spec, memory)
+            self.allocate(&result.spec, memory, label, || origin)
         };
+        let labels = &executable.labels.results;
         // What needs new memory goes first: where there is none, no argument has been given up.
         let mut blocks = vec![None; executable.results.len()];
-        for (block, result) in blocks.iter_mut().zip(&executable.results) {
+        for ((block, result), &label) in blocks.iter_mut().zip(&executable.results).zip(labels) {
             if alias(result).is_none() {
-                *block = allocate(result)?;
+                *block = allocate(result, label)?;
             }
         }
-        for (block, result) in blocks.iter_mut().zip(&executable.results) {
+        for ((block, result), &label) in blocks.iter_mut().zip(&executable.results).zip(labels) {
             let Some(index) = alias(result) else { continue };
             let taken = pending.take(index, &arguments[index], origin);
             *block = match taken {
                 Some(block) => Some(block),
-                None => allocate(result)?,
+                None => allocate(result, label)?,
             };
         }
         let made = blocks.iter().zip(&executable.results).map(|(block, result)| {
@@ -229,7 +232,10 @@ impl Emulator {
         let memory = Memory { device, kind: MemoryKind::Device };
         let dims = [to_u64(constants.len())];
         let spec = self.specs().intern(DType::U8, &dims, LayoutRequest::Default)?;
-        let Some(block) = self.allocate_destination_buffer(&spec, memory)? else { return Ok(None) };
+        let label = executable.labels.constants;
+        let Some(block) = self.allocate(&spec, memory, label, || self.ledger().origin())? else {
+            return Ok(None);
+        };
         block.region().write(Bytes::ZERO, constants)?;
         let mut pools = executable.pools.lock();
         Ok(Some(Arc::clone(pools.entry(device).or_insert(block))))
@@ -328,7 +334,8 @@ impl Job {
         let memory = Memory { device: self.device, kind: MemoryKind::Device };
         let specs = self.machine.specs();
         let spec = specs.intern(DType::U8, &[to_u64(size)], LayoutRequest::Default)?;
-        let arena = self.machine.allocate(&spec, memory, || self.origin)?;
+        let label = self.executable.labels.temporaries;
+        let arena = self.machine.allocate(&spec, memory, label, || self.origin)?;
         // Whoever runs the program frees it, in the name of the launch.
         arena.iter().for_each(|arena| arena.given_up_by(self.origin));
         Ok(arena)

@@ -1,6 +1,6 @@
 //! Who took which bytes, and when: the records that live blocks carry, and a bounded history.
 use crate::entry::{self, Function};
-use crate::origin::{Clock, Frame, StackId, StackSource, Stacks};
+use crate::origin::{Clock, Frame, LabelId, Labels, StackId, StackSource, Stacks};
 use crate::tensor::ArraySpec;
 use crate::trace::{Change, ChangeKind, Names, Sink};
 use crate::units::{Bytes, DevAddr, Nanos};
@@ -29,6 +29,8 @@ pub struct Record {
     pub origin: Origin,
     /// Number of the [`ArraySpec`] that lies in it.
     pub spec: u32,
+    /// What the block is for, where a program took it.
+    pub label: LabelId,
 }
 
 /// One line of the history.
@@ -55,6 +57,7 @@ const _: () = assert!(size_of::<Past>() == 64);
 #[derive(Debug)]
 pub struct Ledger {
     stacks: Stacks,
+    labels: Labels,
     source: Arc<dyn StackSource>,
     clock: Arc<dyn Clock>,
     sink: Option<Box<dyn Sink>>,
@@ -75,8 +78,8 @@ impl Ledger {
         sink: Option<Box<dyn Sink>>,
         kept: usize,
     ) -> Self {
-        let stacks = Stacks::default();
-        Self { stacks, source, clock, sink, kept, past: Mutex::default() }
+        let (stacks, labels) = (Stacks::default(), Labels::default());
+        Self { stacks, labels, source, clock, sink, kept, past: Mutex::default() }
     }
 
     /// Where, when and by whom this is called.
@@ -114,8 +117,13 @@ impl Ledger {
         self.past.lock().iter().copied().collect()
     }
 
+    /// What blocks are for, in words.
+    pub fn labels(&self) -> &Labels {
+        &self.labels
+    }
+
     /// The stacks seen, and who can name them.
     pub fn names(&self) -> Names<'_> {
-        Names { stacks: &self.stacks, source: &*self.source }
+        Names { stacks: &self.stacks, labels: &self.labels, source: &*self.source }
     }
 }

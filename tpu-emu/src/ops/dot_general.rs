@@ -103,12 +103,7 @@ mod tests {
     }
 
     /// The sum of products by its definition, over axes in any order.
-    fn expected(
-        lhs: &Array,
-        rhs: &Array,
-        batch: [&[usize]; 2],
-        sum: [&[usize]; 2],
-    ) -> Vec<f64> {
+    fn expected(lhs: &Array, rhs: &Array, batch: [&[usize]; 2], sum: [&[usize]; 2]) -> Vec<f64> {
         let indices = |dims: Vec<usize>| -> Vec<Vec<usize>> {
             dims.iter().fold(vec![vec![]], |all, &size| {
                 let longer = |index: &Vec<usize>| -> Vec<Vec<usize>> {

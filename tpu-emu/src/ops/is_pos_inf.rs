@@ -6,7 +6,7 @@ use crate::kernels::map::lane;
 use crate::tensor::element::{for_dtype, Real, Pred};
 use crate::tensor::{DType, Shape};
 
-pub(super) const OP: Entry = Entry { mnemonic: "is_pos_inf", infer: infer, lower };
+pub(super) const OP: Entry = Entry { mnemonic: "is_pos_inf", infer, lower };
 
 /// Whether an element is infinite and positive.
 ///

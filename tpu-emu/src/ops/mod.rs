@@ -274,3 +274,8 @@ ops! {
 pub fn find(mnemonic: &str) -> Option<&'static Entry> {
     OPS.iter().copied().chain(sharding::OPS).find(|entry| entry.mnemonic == mnemonic)
 }
+
+/// The names of all operations, as programs spell them without StableHLO's dialect.
+pub fn mnemonics() -> impl Iterator<Item = &'static str> {
+    OPS.iter().copied().chain(sharding::OPS).map(|entry| entry.mnemonic)
+}

@@ -5,6 +5,7 @@ use super::executable::{
 };
 use super::fuse::fuse;
 use super::graph::Graph;
+use super::labels::{labels, sources};
 use super::load::{BodyMaker, load};
 use super::oom::too_large;
 use super::plan::{Outside, Plan, plan};
@@ -13,7 +14,9 @@ use crate::error::{Error, Result};
 use crate::hbm::layout::Layout;
 use crate::machine::MemoryKind;
 use crate::ops::Numerics;
+use crate::origin::Labels;
 use crate::tensor::{ArraySpec, LayoutRequest, Shape, Specs};
+use crate::topology::Generation;
 use crate::units::{Bytes, to_u64};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -27,6 +30,10 @@ pub(crate) struct Target<'t> {
     pub(crate) specs: &'t Specs,
     /// HBM of one device.
     pub(crate) limit: Bytes,
+    /// Rates of the device, and what a result of several arrays costs.
+    pub(crate) generation: &'t Generation,
+    /// What blocks are for, in words.
+    pub(crate) labels: &'t Labels,
     /// Rounding of matrix products.
     pub(crate) numerics: Numerics,
     /// Makes bodies that need a run of their own.
@@ -59,19 +66,24 @@ pub(crate) fn compile(
             Donation::Kept | Donation::Free => None,
         })
         .collect();
+    let generation = target.generation;
+    let (moved, worked) = (graph.bytes_accessed, graph.cost.flops);
     let cost = CostAnalysis {
         flops: graph.cost.flops,
         transcendentals: graph.cost.transcendentals,
-        bytes_accessed: graph.bytes_accessed,
-        optimal_seconds: 0.0,
+        bytes_accessed: moved,
+        optimal_seconds: seconds(moved, generation.hbm_rate)
+            .max(seconds(worked, generation.flop_rate)),
     };
+    let sources = sources(&graph.main);
     let code = fuse(&mut graph, Tactics::FAST);
     let plan = plan(&graph, &code, Outside::Device(&donated), Tactics::FAST);
-    let memory = analysis(&plan, &parameters, &results);
+    let memory = analysis(generation, &plan, &parameters, &results);
     let name: Arc<str> = module.name.clone().unwrap_or_else(|| "module".into());
     if memory.total() > target.limit {
         return Err(too_large(&module, &plan, &memory, target.limit));
     }
+    let labels = labels(target.labels, &name, &module, &plan, &sources);
     let fingerprint = fingerprint(&source, &options, target.numerics);
     Ok(Executable {
         name,
@@ -85,6 +97,7 @@ pub(crate) fn compile(
         cost,
         fingerprint,
         plan,
+        labels,
         pools: parking_lot::Mutex::default(),
     })
 }
@@ -203,10 +216,16 @@ fn kind(attributes: &Attributes) -> Result<MemoryKind> {
     found.ok_or_else(|| Error::bad(format!("a memory kind {name:?}")))
 }
 
-fn analysis(plan: &Plan, parameters: &[Parameter], results: &[ResultInfo]) -> MemoryAnalysis {
+fn analysis(
+    generation: &Generation,
+    plan: &Plan,
+    parameters: &[Parameter],
+    results: &[ResultInfo],
+) -> MemoryAnalysis {
     let mut memory = MemoryAnalysis {
         code: Bytes(to_u64(plan.size())),
-        temporaries: Bytes(to_u64(plan.arena) + to_u64(plan.pool.len())),
+        temporaries: Bytes(to_u64(plan.arena).saturating_add(to_u64(plan.pool.len()))),
+        outputs: generation.tuple_table(to_u64(results.len())),
         ..MemoryAnalysis::default()
     };
     for parameter in parameters {
@@ -228,8 +247,13 @@ fn analysis(plan: &Plan, parameters: &[Parameter], results: &[ResultInfo]) -> Me
             alias.0 = alias.0.saturating_add(result.spec.padded.0);
         }
     }
-    memory.peak = memory.total();
+    memory.peak = Bytes(memory.total().0.saturating_sub(memory.code.0));
     memory
+}
+
+#[expect(clippy::cast_precision_loss, reason = "an estimate")]
+fn seconds(amount: f64, rate: u64) -> f64 {
+    amount / rate as f64
 }
 
 /// A hash of everything that decides what a program does.

@@ -2,6 +2,7 @@
 use super::plan::Plan;
 use crate::buffer::Block;
 use crate::machine::MemoryKind;
+use crate::origin::LabelId;
 use crate::tensor::ArraySpec;
 use crate::units::Bytes;
 use parking_lot::Mutex;
@@ -81,6 +82,14 @@ pub struct ResultInfo {
     pub token: bool,
 }
 
+/// Labels of the blocks that a run takes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct BlockLabels {
+    pub(crate) temporaries: LabelId,
+    pub(crate) constants: LabelId,
+    pub(crate) results: Vec<LabelId>,
+}
+
 /// Sizes of a program's memory, padded to the device's tiles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MemoryAnalysis {
@@ -94,7 +103,7 @@ pub struct MemoryAnalysis {
     pub alias: Bytes,
     /// Temporaries, constants included.
     pub temporaries: Bytes,
-    /// The most that is in use at once, arguments and results included.
+    /// The most that is in use at once, arguments and results included, instructions not.
     pub peak: Bytes,
     /// Parameters in host memory.
     pub host_arguments: Bytes,
@@ -157,6 +166,8 @@ pub struct Executable {
     pub fingerprint: Arc<str>,
     /// What it runs.
     pub(crate) plan: Plan,
+    /// What its blocks are for.
+    pub(crate) labels: BlockLabels,
     /// The constants in the HBM of each device that it has run on.
     pub(crate) pools: Mutex<HashMap<usize, Arc<Block>>>,
 }

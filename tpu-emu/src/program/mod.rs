@@ -4,6 +4,7 @@ mod executable;
 mod fold;
 pub(crate) mod fuse;
 pub(crate) mod graph;
+mod labels;
 mod listing;
 pub(crate) mod load;
 mod oom;

@@ -33,12 +33,12 @@ pub(super) fn too_large(
         short(alias),
         short(temporaries)
     );
-    if plan.largest.iter().any(|(bytes, ..)| *bytes > 0) {
+    if plan.largest.iter().any(|(shape, ..)| shape.bytes() > 0) {
         let _ = write!(message, "\nLargest temporaries:");
-        for (bytes, operation, location) in &plan.largest {
+        for (shape, operation, location) in &plan.largest {
             let line = module.locations.line(*location).unwrap_or_else(|| "unknown".to_owned());
-            let size = short(Bytes(to_u64(*bytes)));
-            let _ = write!(message, "\n    {size} {operation} at {line}");
+            let size = short(Bytes(to_u64(shape.bytes())));
+            let _ = write!(message, "\n    {size} {shape} {operation} at {line}");
         }
     }
     Error::Verbatim { code: Code::ResourceExhausted, message: message.into() }

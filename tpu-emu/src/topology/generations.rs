@@ -68,6 +68,17 @@ pub struct Generation {
     pub tiles: TileRules,
     /// What the index table of a tuple result is rounded up to.
     pub tuple_table_step: Bytes,
+    /// Bytes a second between HBM and a device, as the compiler's estimates count.
+    ///
+    /// Source: `bytes accessed` over `optimal_seconds` of an addition compiled by libtpu 0.0.51;
+    /// the pages "TPU v2" and "TPU v3" of the Cloud TPU documentation; for v4 lite Jouppi et al.,
+    /// "Ten Lessons From Three Generations Shaped Google's TPUv4i" (2021).
+    pub hbm_rate: u64,
+    /// Operations a second of a device, as the compiler's estimates count.
+    ///
+    /// Source: `flops` over `optimal_seconds` of a product of bf16\[4096,4096\] compiled by
+    /// libtpu 0.0.51; else as for `hbm_rate`.
+    pub flop_rate: u64,
     /// Axes of the network between the chips.
     ///
     /// Source: the pages "TPU v2" to "TPU7x" of the Cloud TPU documentation; inferred for v4 lite.
@@ -133,6 +144,8 @@ const COMMON: Generation = Generation {
     num_cores: 1,
     vmem: Bytes::mib(16),
     smem: Bytes::mib(1),
+    hbm_rate: 0,
+    flop_rate: 0,
     tiles: TileRules::V4,
     tuple_table_step: Bytes(512),
     axes: 2,
@@ -147,6 +160,8 @@ pub static GENERATIONS: [Generation; 9] = [V2, V3, V4, V4_MEGACORE, V4_LITE, V5E
 /// TPU v2. The files' name is inferred: no record has an error that names it.
 const V2: Generation = Generation {
     family: "v2",
+    hbm_rate: 350_000_000_000,
+    flop_rate: 23_000_000_000_000,
     names: &["TPU v2"],
     kind: "TPU v2",
     config_files: ("jellyfish", ""),
@@ -168,18 +183,23 @@ const V3: Generation = Generation {
     kind: "TPU v3",
     config_files: ("dragonfish", ""),
     hbm: Bytes::gib(16),
+    hbm_rate: 450_000_000_000,
+    flop_rate: 61_500_000_000_000,
     ..V2
 };
 
 /// TPU v4, two devices on a chip.
 ///
-/// Both devices report the chip's whole HBM; the compiler allows each the half of it.
+/// Both devices report the chip's whole HBM; the compiler allows each the half of it. The rates
+/// are inferred: half of those of both.
 const V4: Generation = Generation {
     family: "v4",
     names: &["TPU v4"],
     kind: "TPU v4",
     config_files: ("pufferfish", ""),
     hbm: Bytes::gib(32),
+    hbm_rate: 491_000_000_000,
+    flop_rate: 107_600_000_000_000,
     reserved: Bytes::mib(1539),
     reserved_per_chip: Bytes(2048),
     devices_per_chip: 2,
@@ -192,6 +212,8 @@ const V4: Generation = Generation {
 /// Source of the reserve: also a `bytes_limit` of 33014415360 on a real machine, jax issue 1491.
 const V4_MEGACORE: Generation = Generation {
     configs: &["megacore"],
+    hbm_rate: 982_500_000_000,
+    flop_rate: 215_300_000_000_000,
     reserved: Bytes::mib(1283),
     reserved_per_chip: Bytes(512),
     devices_per_chip: 1,
@@ -207,6 +229,8 @@ const V4_LITE: Generation = Generation {
     kind: "TPU v4 lite",
     config_files: ("pufferfish", "lite"),
     hbm: Bytes::gib(8),
+    hbm_rate: 614_000_000_000,
+    flop_rate: 138_000_000_000_000,
     reserved: Bytes::mib(258),
     tiles: TileRules::V4Lite,
     ..COMMON
@@ -219,6 +243,8 @@ const V5E: Generation = Generation {
     kind: "TPU v5 lite",
     config_files: ("viperfish", "lite"),
     hbm: Bytes::gib(16),
+    hbm_rate: 737_700_000_000,
+    flop_rate: 156_200_000_000_000,
     reserved: Bytes::mib(258),
     vmem: Bytes::mib(128),
     nhop_from: Some(32),
@@ -233,6 +259,8 @@ const V5P: Generation = Generation {
     kind: "TPU v5",
     config_files: ("viperfish", ""),
     hbm: Bytes::gib(96),
+    hbm_rate: 2_350_000_000_000,
+    flop_rate: 338_600_000_000_000,
     reserved: Bytes::mib(279),
     num_cores: 2,
     vmem: Bytes::mib(64),
@@ -248,6 +276,8 @@ const V6E: Generation = Generation {
     kind: "TPU v6 lite",
     config_files: ("ghostlite", ""),
     hbm: Bytes::mib(32256),
+    hbm_rate: 1_638_000_000_000,
+    flop_rate: 593_300_000_000_000,
     reserved: Bytes::mib(264),
     vmem: Bytes::mib(128),
     tuple_table_step: Bytes(32),
@@ -261,6 +291,8 @@ const TPU7X: Generation = Generation {
     kind: "TPU7x",
     config_files: ("6acc60406", ""),
     hbm: Bytes::gib(95),
+    hbm_rate: 3_686_000_000_000,
+    flop_rate: 996_000_000_000_000,
     reserved: Bytes::mib(268),
     reserved_per_chip: Bytes(1024),
     devices_per_chip: 2,

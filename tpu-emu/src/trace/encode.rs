@@ -1,6 +1,6 @@
 //! The versioned binary record format. `docs/trace-format.md` describes it for readers.
 use super::{Change, ChangeKind, Names};
-use crate::origin::{Frame, FrameText, StackId};
+use crate::origin::{Frame, FrameText, LabelId, StackId};
 use crate::tensor::ArraySpec;
 use crate::units::{Bytes, to_u64};
 use std::collections::HashSet;
@@ -10,7 +10,7 @@ pub const MAGIC: [u8; 8] = *b"TPUEMUTR";
 /// A reader refuses another number here.
 pub const FORMAT_MAJOR: u16 = 1;
 /// A reader skips the record kinds that it does not know.
-pub const FORMAT_MINOR: u16 = 0;
+pub const FORMAT_MINOR: u16 = 1;
 
 /// Kinds of records, the first byte of each.
 #[derive(Debug, Clone, Copy)]
@@ -25,6 +25,7 @@ enum Kind {
     Free = 7,
     Refused = 8,
     Usage = 9,
+    Label = 10,
 }
 
 /// What a trace says of its process.
@@ -76,6 +77,7 @@ pub struct Encoder {
     specs: HashSet<u32>,
     stacks: HashSet<StackId>,
     frames: HashSet<Frame>,
+    labels: HashSet<LabelId>,
 }
 
 impl Encoder {
@@ -107,6 +109,8 @@ impl Encoder {
         self.spec(spec, out);
         let origin = past.record.origin;
         self.stack(origin.stack, names, out);
+        let label = past.record.label;
+        self.label(label, names, out);
         let kind = match past.kind {
             ChangeKind::Allocate => Kind::Allocate,
             ChangeKind::Free => Kind::Free,
@@ -122,6 +126,7 @@ impl Encoder {
             number(payload, origin.thread.into());
             number(payload, origin.time.0);
             text(payload, origin.entry);
+            number(payload, label.0.into());
         });
     }
 
@@ -148,6 +153,16 @@ impl Encoder {
             text(payload, &spec.layout.to_string());
             number(payload, spec.logical.0);
             number(payload, spec.padded.0);
+        });
+    }
+
+    fn label(&mut self, label: LabelId, names: &Names<'_>, out: &mut Vec<u8>) {
+        if label == LabelId::NONE || !self.labels.insert(label) {
+            return;
+        }
+        record(out, Kind::Label, |payload| {
+            number(payload, label.0.into());
+            text(payload, &names.labels.text(label).unwrap_or_default());
         });
     }
 

@@ -2,7 +2,7 @@
 //!
 //! This module knows no writer: files and streams belong to the host.
 use crate::ledger::Past;
-use crate::origin::{Frame, FrameText, StackId, StackSource, Stacks};
+use crate::origin::{Frame, FrameText, Labels, StackId, StackSource, Stacks};
 use crate::tensor::ArraySpec;
 use std::fmt;
 
@@ -46,6 +46,8 @@ pub trait Sink: Send + Sync + fmt::Debug {
 pub struct Names<'a> {
     /// The interned stacks.
     pub stacks: &'a Stacks,
+    /// What blocks are for.
+    pub labels: &'a Labels,
     /// Who captured their frames.
     pub source: &'a dyn StackSource,
 }

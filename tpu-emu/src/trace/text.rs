@@ -24,6 +24,10 @@ pub fn change_text(change: &Change<'_>, space: &str, names: &Names<'_>) -> Strin
         if origin.entry.is_empty() { "-" } else { origin.entry },
         origin.thread,
     );
+    if let Some(label) = names.labels.text(past.record.label) {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "    {label}");
+    }
     text.push_str(&stack_text(origin.stack, names));
     text
 }

@@ -9,9 +9,10 @@ use crate::ops::{Cost, Cx, Entry, Kernel, Lowered, Site};
 use crate::tensor::{DType, Shape};
 
 /// Eigenvectors, one a column, and eigenvalues, ascending. The configuration is
-/// `lower,sort,sweeps,tolerance`: which triangle is read, and for Jacobi's method what does not
-/// apply here. Values are computed in 64 bits and rounded once. A matrix that is not finite gives
-/// NaN.
+/// `lower,sort,sweeps,tolerance`: which triangle is read, whether the order is free, and for
+/// Jacobi's method what does not apply here. Without sorting, trailing rows that only have a
+/// diagonal keep their place, as with rotations that never touch them. Values are computed in 64
+/// bits and rounded once. A matrix that is not finite gives NaN.
 ///
 /// Shapes: `a [b…, n, n]`; results `[b…, n, n]` and reals `[b…, n]`.
 /// Errors: `BadArgument` for a matrix that is not square.
@@ -41,17 +42,19 @@ fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
 fn lower(site: &Site<'_>) -> Result<Lowered> {
     let [a] = site.exactly::<1>()?;
     let config = site.attributes.text("backend_config").unwrap_or("1");
-    let lower = match config.split(',').next() {
-        Some("1" | "") => true,
-        Some("0") => false,
-        _ => return Err(site.unimplemented(format!("configuration {config:?}"))),
-    };
+    let mut flags = config.split(',').map(|flag| match flag {
+        "1" | "" => Ok(true),
+        "0" => Ok(false),
+        _ => Err(site.unimplemented(format!("configuration {config:?}"))),
+    });
+    let lower = flags.next().unwrap_or(Ok(true))?;
+    let sort = flags.next().unwrap_or(Ok(true))?;
     let kind = match kind(site, a.dtype)? {
         Kind::C64 | Kind::C128 => Kind::C128,
         _ => Kind::F64,
     };
     let batch = Batch::new(site, a)?;
-    Ok(Lowered::Kernel(Box::new(Eigh { batch, kind, dtype: a.dtype, lower })))
+    Ok(Lowered::Kernel(Box::new(Eigh { batch, kind, dtype: a.dtype, lower, sort })))
 }
 
 #[derive(Debug)]
@@ -60,6 +63,13 @@ struct Eigh {
     kind: Kind,
     dtype: DType,
     lower: bool,
+    sort: bool,
+}
+
+/// Number of leading rows behind which a Hermitian matrix is diagonal.
+fn coupled<T: Scalar>(n: usize, matrix: &[T]) -> usize {
+    let below = |&row: &usize| matrix[row * n..row * n + row].iter().any(|&x| x != T::ZERO);
+    (1..n).rev().find(below).map_or(0, |row| row + 1)
 }
 
 impl Eigh {
@@ -84,12 +94,28 @@ impl Eigh {
                     matrix[to] = matrix[from].conjugate();
                 }
             }
-            eigen(n, matrix, numbers, reals);
+            let m = if self.sort { n } else { coupled(n, matrix) };
+            for row in 1..m {
+                matrix.copy_within(row * n..row * n + m, row * m);
+            }
+            let [some, few] = eigen::room(m);
+            eigen(m, &mut matrix[..m * m], &mut numbers[..some], &mut reals[..few]);
+            for row in m..n {
+                reals[row] = matrix[row * n + row].re();
+            }
             // Rows are vectors; the result has them as columns.
-            for row in 0..n {
+            for row in 0..m {
                 for column in 0..row {
-                    matrix.swap(row * n + column, column * n + row);
+                    matrix.swap(row * m + column, column * m + row);
                 }
+            }
+            for row in (0..m).rev() {
+                matrix.copy_within(row * m..(row + 1) * m, row * n);
+                matrix[row * n + m..(row + 1) * n].fill(T::ZERO);
+            }
+            matrix[m * n..].fill(T::ZERO);
+            for row in m..n {
+                matrix[row * n + row] = T::of_i64(1);
             }
             write(matrix, self.dtype, item_mut(vectors, self.dtype, size, index))?;
             let real = real(self.dtype);
@@ -171,6 +197,21 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn unsorted_padding_stays_behind() {
+        let mut a = [0.0_f32; 16];
+        (a[0], a[1], a[4], a[5], a[15]) = (3.0, 1.0, 1.0, 3.0, -7.0);
+        let attributes = attributes([("backend_config", Attribute::string("1,0,100,1e-6"))]);
+        let declared = [Shape::new(DType::F32, [4, 4]), Shape::new(DType::F32, [4])];
+        let operands = [Array::new(DType::F32, &[4, 4], &a)];
+        let results = run(&OP, &attributes, &operands, &declared, Numerics::Tpu).unwrap();
+        assert_eq!(results[1].values::<f32>(), [2.0, 4.0, 0.0, -7.0]);
+        let vectors: Vec<f32> = results[0].values();
+        assert_eq!(vectors[8..], [0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0]);
+        assert_eq!([vectors[2], vectors[3], vectors[6], vectors[7]], [0.0; 4]);
+        assert!((vectors[0].abs() - 0.5_f32.sqrt()).abs() < 1e-7);
     }
 
     #[test]

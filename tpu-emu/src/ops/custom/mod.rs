@@ -30,6 +30,11 @@ pub fn find(target: &str) -> Option<&'static Entry> {
     TARGETS.iter().flat_map(|rows| rows.iter()).find(|entry| entry.mnemonic == target)
 }
 
+/// The targets that are known, in the order of the table.
+pub fn targets() -> impl Iterator<Item = &'static str> {
+    TARGETS.iter().flat_map(|rows| rows.iter()).map(|entry| entry.mnemonic)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,7 +6,7 @@ use super::classes::Classes;
 use super::lives::{BlockTimes, FOREVER, Life, Lives, Times};
 use super::{ALIGN, Op, Outside, Plan, Slot, Step};
 use crate::program::tactics::Tactics;
-use crate::tensor::DType;
+use crate::tensor::{DType, Shape};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tpu_stablehlo::ir::LocationId;
@@ -268,7 +268,7 @@ impl Layout<'_> {
         let steps = self.program(code, times);
         let mut largest: Vec<_> = Vec::new();
         self.note_largest(code, &mut largest);
-        largest.sort_by_key(|(bytes, ..)| std::cmp::Reverse(*bytes));
+        largest.sort_by_key(|(shape, ..)| std::cmp::Reverse(shape.bytes()));
         largest.truncate(8);
         let loops = steps.iter().any(|step| matches!(step.op, Op::While { .. }));
         Plan {
@@ -282,11 +282,12 @@ impl Layout<'_> {
         }
     }
 
-    fn note_largest(&self, code: &Code, into: &mut Vec<(usize, Arc<str>, LocationId)>) {
+    fn note_largest(&self, code: &Code, into: &mut Vec<(Shape, Arc<str>, LocationId)>) {
         for step in &code.steps {
             for &result in &step.results {
                 if self.classes.get(result).is_some_and(|class| class.pin.is_none()) {
-                    into.push((self.graph.bytes(result), Arc::clone(&step.name), step.location));
+                    let shape = self.graph.value(result).shape.clone();
+                    into.push((shape, Arc::clone(&step.name), step.location));
                 }
             }
             match &step.work {

@@ -14,6 +14,7 @@ pub(crate) use lay::plan;
 
 use super::fuse::Fused;
 use crate::ops::Kernel;
+use crate::tensor::Shape;
 use std::sync::Arc;
 use tpu_stablehlo::ir::LocationId;
 
@@ -86,8 +87,8 @@ pub(crate) struct Plan {
     /// Bytes that one run moves, loops counted once: decides whether it runs on the caller's
     /// thread.
     pub(crate) work: f64,
-    /// The largest values of the arena: bytes, step's name, where it was written.
-    pub(crate) largest: Vec<(usize, Arc<str>, LocationId)>,
+    /// The largest values of the arena: shape, step's name, where it was written.
+    pub(crate) largest: Vec<(Shape, Arc<str>, LocationId)>,
     /// Whether some step does more than give results, or takes unknown time.
     pub(crate) loops: bool,
 }
