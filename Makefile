@@ -75,7 +75,7 @@ conform: build $(VENVS)/jax-$(NEWEST)/ready
 	$(NEWEST_PYTHON) python-tests/conform/run.py $(LIBRARY)
 
 # The test files of Chex, Optax and Flax that python-tests/ecosystem/files.toml lists: each test ends
-# as on XLA's CPU backend.
+# as on XLA's CPU backend, or passes.
 ecosystem: FILES := short
 ecosystem-full: FILES := full
 ecosystem ecosystem-full: build $(VENVS)/ecosystem/ready
@@ -84,6 +84,7 @@ ecosystem ecosystem-full: build $(VENVS)/ecosystem/ready
 bench: build $(VENVS)/jax-$(NEWEST)/ready
 	cargo bench -p tpu-emu -p tpu-host
 	$(NEWEST_PYTHON) python-tests/bench/device_put.py
+	$(NEWEST_PYTHON) python-tests/bench/programs.py
 
 # The tests through the C table under AddressSanitizer with its leak check, then under valgrind.
 # AddressSanitizer is behind a switch that stable Rust hides. Valgrind scans what is reserved, so it
