@@ -60,6 +60,23 @@ const WALLS: &[Wall] = &[
         never: &["Heap", "Region", "Backing", "exec", "buffer", "machine", "ledger", "trace"],
         except: &[],
     },
+    // A plan does not run, and an operation knows no memory but its slices.
+    Wall {
+        inside: "tpu-emu/src/program",
+        never: &["crate::exec", "hbm::Region", "Heap", "crate::trace", "crate::ledger"],
+        except: &[],
+    },
+    Wall {
+        inside: "tpu-emu/src/ops",
+        never: &["hbm", "crate::program", "crate::exec", "crate::trace", "crate::buffer"],
+        except: &[],
+    },
+    // Only frames make slices of the memories of a run.
+    Wall {
+        inside: "tpu-emu/src",
+        never: &["from_raw_parts", "from_raw_parts_mut"],
+        except: &["hbm/backing.rs", "exec/frame.rs"],
+    },
     // The process around the machine knows no door, and one file each part of the process.
     Wall {
         inside: "tpu-emu/host/src",
@@ -343,9 +360,8 @@ fn the_page_of_operations_is_current() {
     let mut targets: Vec<&str> = tpu_emu::ops::custom::targets().collect();
     operations.sort_unstable();
     targets.sort_unstable();
-    let list = |names: &[&str]| -> String {
-        names.iter().map(|name| format!("* `{name}`\n")).collect()
-    };
+    let list =
+        |names: &[&str]| -> String { names.iter().map(|name| format!("* `{name}`\n")).collect() };
     let page = format!(
         "# Operations\n\n\
          Generated from the tables in `tpu-emu/src/ops`; never edited: \
