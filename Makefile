@@ -9,8 +9,8 @@ LIBRARY := $(CURDIR)/target/release/libpjrt_tpu_emu.so
 VENVS := target/venv
 # The JAX of the demo, the linters and the benchmarks.
 NEWEST := 0.10.2
-# What `make test` runs: the oldest, a middle one, the newest.
-TESTED := 0.4.38 0.7.2 $(NEWEST)
+# What `make test` runs: the oldest, two between, the newest.
+TESTED := 0.4.38 0.6.2 0.8.3 $(NEWEST)
 # What `make test-clients` runs.
 CLIENTS := 0.4.38 0.5.3 0.6.2 0.7.2 0.8.3 0.9.2 $(NEWEST)
 NEWEST_PYTHON := $(VENVS)/jax-$(NEWEST)/bin/python
@@ -33,7 +33,7 @@ build:
 demo: build $(VENVS)/jax-$(NEWEST)/ready
 	TPU_LIBRARY_PATH=$(LIBRARY) JAX_PLATFORMS=tpu $(NEWEST_PYTHON) pjrt-plugin/python/examples/device_put.py
 
-test: lint deny test-rust test-docs test-no-jax $(TESTED:%=test-jax-%) conform ecosystem
+test: lint deny test-rust test-docs test-no-jax $(TESTED:%=test-jax-%) conform ecosystem fuzz
 	@echo "make test: all of it passed"
 
 test-clients: test-no-jax $(CLIENTS:%=test-jax-%) conform
@@ -70,12 +70,12 @@ test-no-jax: build $(VENVS)/jax-$(NEWEST)/ready
 test-jax-%: build $(VENVS)/jax-%/ready
 	$(VENVS)/jax-$*/bin/python -m pytest -q -p no:cacheprovider python-tests/jax
 
-# A conformance checker of others for PJRT plugins: no check may fail.
+# A conformance checker of others for PJRT plugins. What it may fail is in the script.
 conform: build $(VENVS)/jax-$(NEWEST)/ready
-	$(NEWEST_PYTHON) -m pypjrt.conform $(LIBRARY)
+	$(NEWEST_PYTHON) python-tests/conform/run.py $(LIBRARY)
 
 # The test files of Chex, Optax and Flax that python-tests/ecosystem/files.toml lists: each test ends
-# as on XLA's CPU backend.
+# as on XLA's CPU backend, or passes.
 ecosystem: FILES := short
 ecosystem-full: FILES := full
 ecosystem ecosystem-full: build $(VENVS)/ecosystem/ready
@@ -84,6 +84,7 @@ ecosystem ecosystem-full: build $(VENVS)/ecosystem/ready
 bench: build $(VENVS)/jax-$(NEWEST)/ready
 	cargo bench -p tpu-emu -p tpu-host
 	$(NEWEST_PYTHON) python-tests/bench/device_put.py
+	$(NEWEST_PYTHON) python-tests/bench/programs.py
 
 # The tests through the C table under AddressSanitizer with its leak check, then under valgrind.
 # AddressSanitizer is behind a switch that stable Rust hides. Valgrind scans what is reserved, so it

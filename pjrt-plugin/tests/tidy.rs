@@ -60,6 +60,23 @@ const WALLS: &[Wall] = &[
         never: &["Heap", "Region", "Backing", "exec", "buffer", "machine", "ledger", "trace"],
         except: &[],
     },
+    // A plan does not run, and an operation knows no memory but its slices.
+    Wall {
+        inside: "tpu-emu/src/program",
+        never: &["crate::exec", "hbm::Region", "Heap", "crate::trace", "crate::ledger"],
+        except: &[],
+    },
+    Wall {
+        inside: "tpu-emu/src/ops",
+        never: &["hbm", "crate::program", "crate::exec", "crate::trace", "crate::buffer"],
+        except: &[],
+    },
+    // Only frames make slices of the memories of a run.
+    Wall {
+        inside: "tpu-emu/src",
+        never: &["from_raw_parts", "from_raw_parts_mut"],
+        except: &["hbm/backing.rs", "exec/frame.rs"],
+    },
     // The process around the machine knows no door, and one file each part of the process.
     Wall {
         inside: "tpu-emu/host/src",
@@ -191,6 +208,35 @@ fn a_file_has_at_most_500_lines_unless_it_says_why() {
 }
 
 #[test]
+fn every_file_is_a_module_of_its_folder() {
+    let mut broken = Vec::new();
+    for (name, _) in files(&[SOURCES, &["tpu-emu/stablehlo/src", "tpu-emu/hlo/src"]].concat()) {
+        let (folder, file) = name.rsplit_once('/').unwrap();
+        let module = file.trim_end_matches(".rs");
+        let root_of_crate = folder.ends_with("/src") && matches!(module, "lib" | "main");
+        let elsewhere = ["/bin", "/generated"].iter().any(|end| folder.ends_with(end));
+        if root_of_crate || elsewhere || module == "mod" {
+            continue;
+        }
+        let parents = ["/mod.rs", "/lib.rs", "/main.rs", ".rs"].map(|end| format!("{folder}{end}"));
+        let listed = parents.iter().filter_map(|file| read_to_string(root().join(file)).ok()).any(
+            |parent| {
+                parent.lines().any(|line| {
+                    let line = line.trim().trim_end_matches([';', ',']);
+                    let word = line.rsplit(' ').next().unwrap_or_default();
+                    // `mod name;`, or the name on a line of its own in a list.
+                    (line == word || names(line, "mod")) && word.trim_start_matches("r#") == module
+                })
+            },
+        );
+        if !listed {
+            broken.push(format!("{name} is in no module"));
+        }
+    }
+    assert_none(&broken);
+}
+
+#[test]
 fn unsafe_code_lives_in_files_that_say_so() {
     let mut broken = Vec::new();
     for (name, text) in files(SOURCES) {
@@ -314,9 +360,8 @@ fn the_page_of_operations_is_current() {
     let mut targets: Vec<&str> = tpu_emu::ops::custom::targets().collect();
     operations.sort_unstable();
     targets.sort_unstable();
-    let list = |names: &[&str]| -> String {
-        names.iter().map(|name| format!("* `{name}`\n")).collect()
-    };
+    let list =
+        |names: &[&str]| -> String { names.iter().map(|name| format!("* `{name}`\n")).collect() };
     let page = format!(
         "# Operations\n\n\
          Generated from the tables in `tpu-emu/src/ops`; never edited: \

@@ -18,7 +18,9 @@ fn programs() -> Vec<(String, Vec<u8>)> {
         .unwrap()
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "mlirbc"))
-        .map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), read(&path).unwrap()))
+        .map(|path| {
+            (path.file_name().unwrap().to_string_lossy().into_owned(), read(&path).unwrap())
+        })
         .collect();
     found.sort();
     assert!(found.len() > 10);

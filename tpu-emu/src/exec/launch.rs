@@ -78,7 +78,7 @@ impl Emulator {
         options: CompileOptions,
     ) -> Result<Arc<Executable>> {
         let (replicas, partitions) = (options.replicas.max(1), options.partitions.max(1));
-        let count = replicas.checked_mul(partitions).unwrap_or(usize::MAX);
+        let count = replicas.saturating_mul(partitions);
         if count > 1 {
             let message = format!("programs over {replicas} replicas × {partitions} partitions");
             return Err(Error::Unimplemented(message));

@@ -74,6 +74,9 @@ mod tests {
         workers.run(events[0].clone(), || Ok(()));
         workers.run(events[1].clone(), || Err(Error::bad("no")));
         workers.run(events[2].clone(), || panic!("lost"));
+        let here = Event::pending();
+        workers.here(&here, || panic!("a kernel"));
+        assert!(matches!(here.wait(), Err(Error::Panic { .. })));
         assert_eq!(events[0].wait(), Ok(()));
         assert_eq!(events[1].wait(), Err(Error::bad("no")));
         assert!(matches!(events[2].wait(), Err(Error::Panic { .. })));

@@ -1,5 +1,5 @@
 //! What may be a result, and how functions are called.
-use super::machine::{Array, bytes, f32s, i32s, run};
+use super::machine::{Array, bytes, compile, f32s, i32s, machine, run};
 use tpu_emu::tensor::DType;
 
 #[test]
@@ -110,4 +110,18 @@ fn calls_and_composites_run_in_place() {
         }"#;
     let results: Vec<Array> = run(text, &[i32s(&[2], &[1, 3])]);
     assert_eq!(results, [i32s(&[2], &[4, 36]), i32s(&[2], &[2, 6])]);
+}
+
+#[test]
+fn several_results_take_room_for_the_table_that_points_to_them() {
+    let text =
+        "func.func public @main(%x: tensor<128x128xf32>) -> (tensor<i32>, tensor<128x128xf32>) {
+        %n = stablehlo.constant dense<3> : tensor<i32>
+        %s = stablehlo.add %x, %x : tensor<128x128xf32>
+        return %n, %s : tensor<i32>, tensor<128x128xf32>
+    }";
+    let memory = compile(&machine(), text).unwrap().memory;
+    assert_eq!((memory.arguments.0, memory.outputs.0, memory.alias.0), (65536, 66560, 0));
+    assert_eq!(memory.peak.0, 65536 + 66560 + memory.temporaries.0);
+    assert!(memory.code.0 > 0);
 }

@@ -100,8 +100,8 @@ impl Eigh {
             }
             let [some, few] = eigen::room(m);
             eigen(m, &mut matrix[..m * m], &mut numbers[..some], &mut reals[..few]);
-            for row in m..n {
-                reals[row] = matrix[row * n + row].re();
+            for (row, value) in reals.iter_mut().enumerate().take(n).skip(m) {
+                *value = matrix[row * n + row].re();
             }
             // Rows are vectors; the result has them as columns.
             for row in 0..m {

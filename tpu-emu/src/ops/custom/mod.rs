@@ -9,6 +9,7 @@ mod lu_decomposition;
 mod marker;
 mod qr;
 mod ragged_dot;
+mod top;
 
 use super::Entry;
 
@@ -21,6 +22,7 @@ const TARGETS: &[&[Entry]] = &[
     functions::TARGETS,
     marker::TARGETS,
     &[qr::OP, ragged_dot::OP],
+    top::TARGETS,
 ];
 
 /// The row of a custom call, by its target.

@@ -144,13 +144,12 @@ impl Kernel for Approximate {
         self.top.run(inputs[self.key], cx.scratch, &mut |row| {
             let arrays = inputs.iter().zip(initial).zip(&mut *results).zip(&self.widths);
             for (((input, initial), result), &width) in arrays {
-                let elements = row.indices().map(|index| {
-                    &input[(row.from + index * row.step) * width..][..width]
-                });
+                let elements = row
+                    .indices()
+                    .map(|index| &input[(row.from + index * row.step) * width..][..width]);
                 let elements = elements.chain(std::iter::repeat(&initial[..width]));
                 for (index, element) in elements.take(self.count).enumerate() {
-                    result[(row.to + index * row.step) * width..][..width]
-                        .copy_from_slice(element);
+                    result[(row.to + index * row.step) * width..][..width].copy_from_slice(element);
                 }
             }
         });

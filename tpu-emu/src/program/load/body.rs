@@ -77,11 +77,11 @@ impl<'m> Loader<'m> {
             })
             .collect::<Result<_>>()?;
         let mut lanes = Lanes { loader: self, program: LaneProgram::default(), calls: 0 };
-        if parameters.iter().all(|shape| shape.elements() == 1) {
-            if let Some(results) = lanes.whole(scope, block, &parameters) {
-                let program = lanes.program;
-                return Ok(Arc::new(LaneBody { program, parameters, results }));
-            }
+        if parameters.iter().all(|shape| shape.elements() == 1)
+            && let Some(results) = lanes.whole(scope, block, &parameters)
+        {
+            let program = lanes.program;
+            return Ok(Arc::new(LaneBody { program, parameters, results }));
         }
         self.general(scope, block, parameters, called)
     }

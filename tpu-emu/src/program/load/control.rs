@@ -269,11 +269,10 @@ fn returns(scope: &Scope<'_>, operation: &Operation, results: &[Binding]) -> Res
             "a region of {name} returns {had} values where {wanted} are needed"
         )));
     }
-    let pairs = results.iter().zip(&operation.results);
+    let mut pairs = results.iter().zip(&operation.results);
     let check = |(binding, &result): (&Binding, _)| binding.check(scope.type_of(result)?);
     pairs
-        .map(check)
-        .collect::<Result<()>>()
+        .try_for_each(check)
         .map_err(|error| Error::bad(format!("a region of {} returns {error}", operation.name)))
 }
 

@@ -24,12 +24,12 @@ impl Holes {
             return offset;
         }
         // The last hole may reach the end: then only the rest is new.
-        if let Some((&offset, &length)) = self.free.last_key_value() {
-            if offset + length == self.end {
-                self.free.remove(&offset);
-                self.end = offset.saturating_add(bytes);
-                return offset;
-            }
+        if let Some((&offset, &length)) = self.free.last_key_value()
+            && offset + length == self.end
+        {
+            self.free.remove(&offset);
+            self.end = offset.saturating_add(bytes);
+            return offset;
         }
         let offset = self.end;
         self.end = self.end.saturating_add(bytes);
@@ -38,12 +38,12 @@ impl Holes {
 
     fn give(&mut self, offset: usize, bytes: usize) {
         let (mut offset, mut bytes) = (offset, bytes);
-        if let Some((&before, &length)) = self.free.range(..offset).next_back() {
-            if before + length == offset {
-                self.free.remove(&before);
-                offset = before;
-                bytes += length;
-            }
+        if let Some((&before, &length)) = self.free.range(..offset).next_back()
+            && before + length == offset
+        {
+            self.free.remove(&before);
+            offset = before;
+            bytes += length;
         }
         if let Some(&length) = self.free.get(&(offset + bytes)) {
             self.free.remove(&(offset + bytes));
