@@ -1,5 +1,6 @@
 //! Windows that reach from one end of an axis to each element: running results.
 use crate::error::Result;
+use bytemuck::Pod;
 use crate::kernels::fold::{Fold, Visitor};
 use crate::kernels::lanes::TILE;
 use crate::kernels::walk::{carve, carved, gather, spread};
@@ -55,36 +56,63 @@ struct Known<F> {
     fold: PhantomData<F>,
 }
 
-impl<F: Fold> Kernel for Known<F> {
-    fn run(&self, cx: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
+/// Sums of at most this many elements are made in the type of the elements, one after the other,
+/// as compilers make them; longer ones in a wider type.
+const SHORT: usize = 64;
+
+impl<F: Fold> Known<F> {
+    /// Scans with totals of type `T`.
+    fn scan<T: Pod>(
+        &self,
+        totals: &mut [T],
+        operands: &[&[u8]],
+        results: &mut [&mut [u8]],
+        start: impl Fn(F::Element) -> T,
+        extend: impl Fn(T, F::Element) -> T,
+        finish: impl Fn(T) -> F::Element,
+    ) {
         let Scan { length, inner, .. } = self.scan;
         let input: &[F::Element] = bytemuck::cast_slice(operands[0]);
         let init: F::Element = bytemuck::pod_read_unaligned(operands[1]);
         let result: &mut [F::Element] = bytemuck::cast_slice_mut(results[0]);
-        let mut parts = carve(cx.scratch, [TILE * size_of::<F::Total>()]);
-        let totals: &mut [F::Total] = bytemuck::cast_slice_mut(parts.remove(0));
         for outer in 0..self.scan.outer {
             for column in (0..inner).step_by(TILE) {
                 let columns = TILE.min(inner - column);
                 let totals = &mut totals[..columns];
-                totals.fill(F::start(init));
+                totals.fill(start(init));
                 for step in 0..length {
                     let row = if self.reverse { length - 1 - step } else { step };
                     let at = (outer * length + row) * inner + column;
                     let places = at..at + columns;
                     let pairs = result[places.clone()].iter_mut().zip(&input[places]);
                     for (total, (result, &element)) in totals.iter_mut().zip(pairs) {
-                        *total = F::extend(*total, F::load(element));
-                        *result = F::finish(*total);
+                        *total = extend(*total, element);
+                        *result = finish(*total);
                     }
                 }
             }
+        }
+    }
+}
+
+impl<F: Fold> Kernel for Known<F> {
+    fn run(&self, cx: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
+        if self.scan.length <= SHORT {
+            let mut parts = carve(cx.scratch, [TILE * size_of::<F::Partial>()]);
+            let totals: &mut [F::Partial] = bytemuck::cast_slice_mut(parts.remove(0));
+            let extend = |total, element| F::join(total, F::load(element));
+            self.scan(totals, operands, results, F::load, extend, F::store);
+        } else {
+            let mut parts = carve(cx.scratch, [TILE * size_of::<F::Total>()]);
+            let totals: &mut [F::Total] = bytemuck::cast_slice_mut(parts.remove(0));
+            let extend = |total, element| F::extend(total, F::load(element));
+            self.scan(totals, operands, results, F::start, extend, F::finish);
         }
         Ok(())
     }
 
     fn scratch(&self) -> usize {
-        carved([TILE * size_of::<F::Total>()])
+        carved([TILE * size_of::<F::Total>().max(size_of::<F::Partial>())])
     }
 
     fn cost(&self) -> Cost {
