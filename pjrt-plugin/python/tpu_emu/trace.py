@@ -354,9 +354,7 @@ class _Reader:
         # Traces of version 1.0 have no labels.
         label = fields.known(self.labels, "label") if fields.at < fields.end else ""
         self.changes.append(
-            Change(
-                kind, space, sequence, address, size, spec, stack, thread, time_ns, entry, label
-            )
+            Change(kind, space, sequence, address, size, spec, stack, thread, time_ns, entry, label)
         )
 
     def label(self, fields: _Fields) -> None:
