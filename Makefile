@@ -107,6 +107,9 @@ $(VENVS)/jax-%/ready: python-tests/requirements/jax-%.txt python-tests/requireme
 	if [ $* = $(NEWEST) ]; then $(VENVS)/jax-$*/bin/pip install --quiet --disable-pip-version-check -r python-tests/requirements/tools.txt; fi
 	touch $@
 
+# Kept between runs.
+.PRECIOUS: $(VENVS)/jax-%/ready
+
 # The projects' source archives have their tests.
 $(VENVS)/ecosystem/ready: python-tests/requirements/ecosystem.txt python-tests/requirements/ecosystem-sources.txt
 	rm -rf $(VENVS)/ecosystem
