@@ -1,8 +1,12 @@
 """Points JAX, here and in the programs that tests start, at the plugin, before JAX is imported."""
 
 import contextlib
+import gc
 import os
+import sys
 from pathlib import Path
+
+import pytest
 
 import tpu_emu
 
@@ -21,3 +25,11 @@ os.environ["JAX_PLATFORMS"] = "tpu"
 # Tests without JAX run without a plugin; those with it say where it was looked for.
 with contextlib.suppress(FileNotFoundError):
     os.environ["TPU_LIBRARY_PATH"] = str(tpu_emu.library_path().resolve())
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _empty_device() -> None:
+    """Each file of tests begins with an empty device: what JAX has cached for others is dropped."""
+    if jax := sys.modules.get("jax"):
+        jax.clear_caches()
+    gc.collect()
