@@ -11,8 +11,7 @@ use crate::machine::{Emulator, Memory, MemoryKind};
 use crate::program::compile::{Target, compile};
 use crate::program::plan::ALIGN;
 use crate::program::{CompileOptions, Donation, Executable, Format, ResultInfo};
-use crate::tensor::{DType, LayoutRequest};
-use crate::units::{Bytes, to_u64, to_usize};
+use crate::units::{Bytes, to_usize};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -222,21 +221,16 @@ impl Emulator {
         executable: &Executable,
         device: usize,
     ) -> Result<Option<Arc<Block>>> {
-        let constants = &executable.plan.pool;
-        if constants.is_empty() {
-            return Ok(None);
-        }
+        let Some(spec) = &executable.pool else { return Ok(None) };
         if let Some(block) = executable.pools.lock().get(&device) {
             return Ok(Some(Arc::clone(block)));
         }
         let memory = Memory { device, kind: MemoryKind::Device };
-        let dims = [to_u64(constants.len())];
-        let spec = self.specs().intern(DType::U8, &dims, LayoutRequest::Default)?;
         let label = executable.labels.constants;
-        let Some(block) = self.allocate(&spec, memory, label, || self.ledger().origin())? else {
+        let Some(block) = self.allocate(spec, memory, label, || self.ledger().origin())? else {
             return Ok(None);
         };
-        block.region().write(Bytes::ZERO, constants)?;
+        block.region().write(Bytes::ZERO, &executable.plan.pool)?;
         let mut pools = executable.pools.lock();
         Ok(Some(Arc::clone(pools.entry(device).or_insert(block))))
     }
@@ -327,15 +321,10 @@ impl Job {
     }
 
     fn arena(&self) -> Result<Option<Arc<Block>>> {
-        let size = self.executable.plan.arena;
-        if size == 0 {
-            return Ok(None);
-        }
+        let Some(spec) = &self.executable.arena else { return Ok(None) };
         let memory = Memory { device: self.device, kind: MemoryKind::Device };
-        let specs = self.machine.specs();
-        let spec = specs.intern(DType::U8, &[to_u64(size)], LayoutRequest::Default)?;
         let label = self.executable.labels.temporaries;
-        let arena = self.machine.allocate(&spec, memory, label, || self.origin)?;
+        let arena = self.machine.allocate(spec, memory, label, || self.origin)?;
         // Whoever runs the program frees it, in the name of the launch.
         arena.iter().for_each(|arena| arena.given_up_by(self.origin));
         Ok(arena)

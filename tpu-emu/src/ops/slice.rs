@@ -1,4 +1,5 @@
 //! A part of an array, with fixed bounds.
+use super::access::sliced;
 use super::{Access, Entry, Lowered, Site};
 use crate::error::Result;
 use crate::tensor::Shape;
@@ -15,23 +16,7 @@ fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     let lists = ["start_indices", "limit_indices", "strides"];
     let [starts, limits, steps] = lists.map(|name| site.indices(name));
     let (starts, limits, steps) = (starts?, limits?, steps?);
-    let sizes = [starts.len(), limits.len(), steps.len()];
-    if sizes != [operand.rank(); 3] {
-        return Err(site.violates("C2", format!("{sizes:?} bounds for {operand}")));
-    }
-    let mut dims = Vec::with_capacity(operand.rank());
-    for (axis, &dim) in operand.dims.iter().enumerate() {
-        let (start, limit, step) = (starts[axis], limits[axis], steps[axis]);
-        if start > limit || limit > dim {
-            let what = format!("{start} to {limit} along axis {axis} of {operand}");
-            return Err(site.violates("C3", what));
-        }
-        if step == 0 {
-            return Err(site.violates("C4", format!("stride 0 along axis {axis}")));
-        }
-        dims.push((limit - start).div_ceil(step));
-    }
-    Ok(vec![Shape::new(operand.dtype, dims)])
+    Ok(vec![sliced(site, operand, [&starts, &limits, &steps])?])
 }
 
 fn lower(site: &Site<'_>) -> Result<Lowered> {

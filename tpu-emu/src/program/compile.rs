@@ -15,7 +15,7 @@ use crate::hbm::layout::Layout;
 use crate::machine::MemoryKind;
 use crate::ops::Numerics;
 use crate::origin::Labels;
-use crate::tensor::{ArraySpec, LayoutRequest, Shape, Specs};
+use crate::tensor::{ArraySpec, DType, LayoutRequest, Shape, Specs};
 use crate::topology::Generation;
 use crate::units::{Bytes, to_u64};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -96,10 +96,20 @@ pub(crate) fn compile(
         memory,
         cost,
         fingerprint,
+        arena: raw_bytes(target.specs, plan.arena)?,
+        pool: raw_bytes(target.specs, plan.pool.len())?,
         plan,
         labels,
         pools: parking_lot::Mutex::default(),
     })
+}
+
+/// The description of a block of so many bytes; `None` for none.
+fn raw_bytes(specs: &Specs, count: usize) -> Result<Option<Arc<ArraySpec>>> {
+    if count == 0 {
+        return Ok(None);
+    }
+    specs.intern(DType::U8, &[to_u64(count)], LayoutRequest::Default).map(Some)
 }
 
 fn signature(

@@ -168,6 +168,10 @@ pub struct Executable {
     pub(crate) plan: Plan,
     /// What its blocks are for.
     pub(crate) labels: BlockLabels,
+    /// The arena of a run, as a block of bytes; `None` for a program without temporaries.
+    pub(crate) arena: Option<Arc<ArraySpec>>,
+    /// The pool of constants, as a block of bytes; `None` for a program without constants.
+    pub(crate) pool: Option<Arc<ArraySpec>>,
     /// The constants in the HBM of each device that it has run on.
     pub(crate) pools: Mutex<HashMap<usize, Arc<Block>>>,
 }

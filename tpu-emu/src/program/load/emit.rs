@@ -24,7 +24,7 @@ pub(super) fn entry_of(operation: &Operation) -> Result<&'static Entry> {
     }
     let (dialect, mnemonic) = name.split_once('.').unwrap_or(("", name));
     let found = match dialect {
-        "stablehlo" | "chlo" | "mhlo" => ops::find(name).or_else(|| ops::find(mnemonic)),
+        "stablehlo" | "chlo" | "mhlo" => ops::find(mnemonic),
         _ => ops::find(name),
     };
     found.ok_or_else(|| Error::Unimplemented(format!("operation {name} is not supported")))
