@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::sync::OnceLock;
-use tpu_emu::trace::{Change, Encoder, Header, Names, Sink, SpaceInfo, change_text};
+use tpu_emu::trace::{Change, Dispatched, Encoder, Header, Names, Sink, SpaceInfo, change_text};
 use tpu_emu::{Error, Result};
 
 /// The sink for `target`: `-` is standard error, everything else a file.
@@ -81,6 +81,8 @@ impl Sink for Records {
         writer.encoder.change(change, names, &mut bytes);
         writer.write(&bytes);
     }
+
+    fn dispatched(&self, _: &Dispatched, _: &Names<'_>) {}
 }
 
 #[derive(Debug, Default)]
@@ -103,4 +105,6 @@ impl Sink for Text {
         // standard error is closed there is nobody to tell.
         let _ = io::stderr().lock().write_all(text.as_bytes());
     }
+
+    fn dispatched(&self, _: &Dispatched, _: &Names<'_>) {}
 }

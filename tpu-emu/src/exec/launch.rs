@@ -1,6 +1,8 @@
 //! Compiling and launching programs on a machine.
+use super::call::{Context, Launch, Open};
 use super::frame::{self, Frame};
 use super::lane_body::make_body;
+use super::queue::Rest;
 use super::run::Run;
 use crate::buffer::{Block, Buffer, Hold};
 use crate::error::{Error, Result};
@@ -26,6 +28,8 @@ const INLINE: f64 = 1e6;
 pub struct LaunchOptions {
     /// Numbers of parameters that are not to be donated though the program says so.
     pub not_donated: Vec<usize>,
+    /// What the client gives to the custom calls of this launch.
+    pub context: Option<Context>,
 }
 
 /// A run that was started.
@@ -89,6 +93,7 @@ impl Emulator {
             labels: self.ledger().labels(),
             generation: self.topology().generation(),
             numerics: self.numerics(),
+            custom_calls: self.custom_calls(),
             make_body,
         };
         Ok(Arc::new(compile(&target, module, source, options, devices)?))
@@ -175,6 +180,7 @@ impl Emulator {
             executable: Arc::clone(executable),
             device,
             origin,
+            context: options.context.clone(),
             pool,
             results: blocks,
         };
@@ -279,11 +285,10 @@ impl Pending {
         }
         let sources = std::mem::take(&mut *self.sources.lock());
         let machine = Arc::clone(&job.machine);
-        let work = move || job.run(sources);
         if inline {
-            machine.workers.here(done, work);
+            machine.workers.here(done, move || job.begin(sources));
         } else {
-            machine.workers.run(done.clone(), work);
+            machine.workers.run(done.clone(), move || job.run(sources));
         }
     }
 }
@@ -294,12 +299,67 @@ struct Job {
     executable: Arc<Executable>,
     device: usize,
     origin: Origin,
+    context: Option<Context>,
     pool: Option<Arc<Block>>,
     results: Vec<Option<Arc<Block>>>,
 }
 
+/// A run that has its memory.
+#[derive(Debug)]
+struct Ready {
+    executable: Arc<Executable>,
+    frame: Frame,
+    launch: Launch,
+}
+
+impl Ready {
+    fn run(&self) -> Run<'_> {
+        let locations = Some(&self.executable.module.locations);
+        Run { frame: &self.frame, locations, seed: 0, launch: Some(&self.launch) }
+    }
+
+    /// Runs the program from a step on, waiting for every custom call.
+    fn rest(&self, from: usize) -> Result<()> {
+        let plan = &self.executable.plan;
+        let mut from = from;
+        while let Some((number, open)) = self.run().until_open(plan, from)? {
+            self.wait(number, open)?;
+            from = number + 1;
+        }
+        Ok(())
+    }
+
+    /// Waits for the custom call of a step.
+    fn wait(&self, number: usize, open: Open) -> Result<()> {
+        let step = self.executable.plan.steps.get(number);
+        open.finish().map_err(|error| match step {
+            Some(step) => self.run().placed(step, error),
+            None => error,
+        })
+    }
+}
+
 impl Job {
+    /// Runs the program to its end.
     fn run(self, sources: Vec<Option<Hold>>) -> Result<()> {
+        self.ready(sources)?.rest(0)
+    }
+
+    /// Runs the program to its end, or to a custom call that goes on after it has returned:
+    /// then gives the rest.
+    fn begin(self, sources: Vec<Option<Hold>>) -> Result<Option<Rest>> {
+        let ready = self.ready(sources)?;
+        let Some((number, open)) = ready.run().until_open(&ready.executable.plan, 0)? else {
+            return Ok(None);
+        };
+        Ok(Some(Box::new(move || {
+            ready.wait(number, open)?;
+            ready.rest(number + 1)
+        })))
+    }
+
+    /// Lays the run's memory out and takes its custom calls through their first stages.
+    fn ready(self, sources: Vec<Option<Hold>>) -> Result<Ready> {
         let results = self.results.iter().zip(&self.executable.results);
         for (block, result) in results {
             let from = result.alias.and_then(|at| Some((at, sources[at].as_ref()?)));
@@ -316,8 +376,21 @@ impl Job {
         }
         memories.extend(self.results.into_iter().map(frame::Memory::from));
         let frame = Frame::new(memories);
-        let locations = Some(&self.executable.module.locations);
-        Run { frame: &frame, locations, seed: 0 }.plan(&self.executable.plan)
+        let (executable, machine) = (self.executable, self.machine);
+        let calls = executable.plan.calls;
+        let launch = Launch::new(
+            &machine,
+            vec![self.device],
+            self.origin,
+            &executable.name,
+            self.context,
+            calls,
+        );
+        let ready = Ready { executable, frame, launch };
+        if calls > 0 {
+            ready.run().early(&ready.executable.plan)?;
+        }
+        Ok(ready)
     }
 
     fn arena(&self) -> Result<Option<Arc<Block>>> {

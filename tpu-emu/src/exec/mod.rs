@@ -1,4 +1,5 @@
 //! What happens on the device and on threads of our own.
+mod call;
 #[cfg(test)]
 mod differential;
 mod frame;
@@ -7,5 +8,6 @@ mod launch;
 mod queue;
 mod run;
 
+pub use call::Context;
 pub use launch::{LaunchOptions, Launched};
 pub(crate) use queue::Workers;

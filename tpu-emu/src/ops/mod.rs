@@ -29,6 +29,7 @@ mod windowed;
 pub use body::{Body, combiner};
 pub use site::{Declared, Site};
 
+use crate::custom_call::CallKernel;
 use crate::error::Result;
 use crate::kernels::lanes::LaneOp;
 use crate::tensor::Shape;
@@ -112,6 +113,11 @@ pub trait Kernel: fmt::Debug + Send + Sync {
 
     /// Arithmetic done by a run.
     fn cost(&self) -> Cost;
+
+    /// The custom call that it stands for. Whoever runs the program dispatches it.
+    fn custom_call(&self) -> Option<&CallKernel> {
+        None
+    }
 }
 
 /// Arithmetic, as XLA counts it.

@@ -87,7 +87,7 @@ fn launch_options(
             })
         })
         .collect::<Result<Vec<usize>>>()?;
-    Ok(LaunchOptions { not_donated })
+    Ok(LaunchOptions { not_donated, context: None })
 }
 
 /// The devices to run on, in the order of the argument lists.

@@ -278,6 +278,7 @@ impl Layout<'_> {
             parameters: code.parameters.len(),
             work: self.graph.bytes_accessed + self.graph.cost.flops,
             largest,
+            calls: self.graph.calls,
             loops,
         }
     }
