@@ -24,6 +24,7 @@ pub mod sys;
 mod texts;
 mod views;
 
+pub use ffi::XLA_FFI_GetApi;
 pub use plugin::GetPjrtApi;
 pub use snapshot::{tpu_emu_release, tpu_emu_snapshot, tpu_emu_snapshot_version};
 

@@ -107,6 +107,7 @@ impl TopologyEntry {
             topology: self.topology.clone(),
             hbm: Some(self.topology.aot_memory_limit()),
             history: 0,
+            custom_calls: tpu_host::custom_calls(),
             ..Config::plain()
         })?;
         Ok(Arc::clone(self.compiler.get_or_init(|| machine)))

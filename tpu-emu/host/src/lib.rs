@@ -6,4 +6,4 @@ mod machine;
 pub mod stack;
 mod trace_file;
 
-pub use machine::{header, machine, machine_if_made};
+pub use machine::{custom_calls, header, machine, machine_if_made};
