@@ -95,6 +95,21 @@ pub trait Target: fmt::Debug + Send + Sync {
     fn instantiate(&self, site: Arc<CallSite>) -> Result<Arc<dyn Call>>;
 }
 
+/// Makes the calls of a program that is being compiled.
+pub trait Linker: fmt::Debug {
+    /// The call at a place, from the target that the place names.
+    ///
+    /// # Errors
+    /// As for [`Registry::find`] and [`Target::instantiate`].
+    fn link(&self, site: CallSite) -> Result<Arc<dyn Call>>;
+}
+
+impl Linker for Registry {
+    fn link(&self, site: CallSite) -> Result<Arc<dyn Call>> {
+        self.find(&site.target, site.abi == Abi::Typed)?.instantiate(Arc::new(site))
+    }
+}
+
 /// A target at one place of one program.
 pub trait Call: fmt::Debug + Send + Sync {
     /// The place.

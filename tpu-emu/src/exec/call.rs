@@ -2,7 +2,9 @@
 use super::frame::Frame;
 use super::run::Run;
 use crate::buffer::Block;
-use crate::custom_call::{CallKernel, Moment, Place, Progress, Services, Stage};
+use crate::custom_call::{
+    Abi, Call, CallKernel, CallSite, Linker, Moment, Place, Progress, Services, Stage,
+};
 use crate::error::{Code, Error, Result};
 use crate::event::Event;
 use crate::ledger::Origin;
@@ -312,6 +314,45 @@ impl Services for Dispatch {
 
     fn context(&self) -> Option<&Context> {
         self.context.as_ref()
+    }
+}
+
+/// Makes the calls of a program, and tells the trace of it.
+#[derive(Debug)]
+pub(super) struct Linking<'a> {
+    pub(super) machine: &'a Emulator,
+    /// The program's name.
+    pub(super) program: &'a Arc<str>,
+}
+
+impl Linker for Linking<'_> {
+    fn link(&self, site: CallSite) -> Result<Arc<dyn Call>> {
+        let site = Arc::new(site);
+        let target = self.machine.custom_calls().find(&site.target, site.abi == Abi::Typed)?;
+        let ledger = self.machine.ledger();
+        if !ledger.is_heard() {
+            return target.instantiate(site);
+        }
+        let origin = ledger.origin();
+        let made = target.instantiate(Arc::clone(&site));
+        // Without a handler for the stage nothing was called.
+        if made.as_ref().is_ok_and(|call| !call.has(Stage::Instantiate)) {
+            return made;
+        }
+        ledger.dispatched(&Dispatched {
+            device: 0,
+            stage: Stage::Instantiate,
+            run: 0,
+            program: Arc::clone(self.program),
+            operands: Vec::new(),
+            results: Vec::new(),
+            duration: Nanos(ledger.now().0.saturating_sub(origin.time.0)),
+            scratch: Vec::new(),
+            error: made.as_ref().err().map(ToString::to_string),
+            site,
+            origin,
+        });
+        made
     }
 }
 

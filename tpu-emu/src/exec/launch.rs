@@ -1,5 +1,5 @@
 //! Compiling and launching programs on a machine.
-use super::call::{Context, Launch, Open};
+use super::call::{Context, Launch, Linking, Open};
 use super::frame::{self, Frame};
 use super::lane_body::make_body;
 use super::queue::Rest;
@@ -87,13 +87,14 @@ impl Emulator {
             return Err(Error::Unimplemented(message));
         }
         let devices = self.assigned(&options)?;
+        let program = module.name.clone().unwrap_or_else(|| "module".into());
         let target = Target {
             specs: self.specs(),
             limit: self.memory_limit(),
             labels: self.ledger().labels(),
             generation: self.topology().generation(),
             numerics: self.numerics(),
-            custom_calls: self.custom_calls(),
+            custom_calls: &Linking { machine: self, program: &program },
             make_body,
         };
         Ok(Arc::new(compile(&target, module, source, options, devices)?))
