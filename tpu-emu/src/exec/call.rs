@@ -402,8 +402,8 @@ impl Record {
         Some(Box::new(Self { dispatched, begun }))
     }
 
-    fn write(self: Box<Self>, dispatch: &Dispatch, outcome: &Result<()>) {
-        let Self { mut dispatched, begun } = *self;
+    fn write(self, dispatch: &Dispatch, outcome: &Result<()>) {
+        let Self { mut dispatched, begun } = self;
         let ledger = dispatch.machine.ledger();
         dispatched.duration = Nanos(ledger.now().0.saturating_sub(begun.0));
         dispatched.scratch = std::mem::take(&mut dispatch.scratch.lock().taken);
