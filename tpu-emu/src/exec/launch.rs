@@ -5,6 +5,7 @@ use super::lane_body::make_body;
 use super::queue::Rest;
 use super::run::Run;
 use crate::buffer::{Block, Buffer, Hold};
+use crate::custom_call::Stage;
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::kernels::aligned::Aligned;
@@ -332,11 +333,12 @@ impl Ready {
 
     /// Waits for the custom call of a step.
     fn wait(&self, number: usize, open: Open) -> Result<()> {
-        let step = self.executable.plan.steps.get(number);
-        open.finish().map_err(|error| match step {
-            Some(step) => self.run().placed(step, error),
-            None => error,
-        })
+        let ended = open.finish();
+        let Some(step) = self.executable.plan.steps.get(number) else { return ended };
+        let run = self.run();
+        ended
+            .and_then(|()| run.unharmed(step, Stage::Execute))
+            .map_err(|error| run.placed(step, error))
     }
 }
 

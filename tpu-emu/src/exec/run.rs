@@ -93,7 +93,9 @@ impl Run<'_> {
     fn step(&mut self, step: &Step) -> Result<()> {
         match &step.op {
             Op::Kernel { kernel, .. } if kernel.custom_call().is_some() => {
-                self.begin(step)?.map_or(Ok(()), Open::finish)
+                let Some(open) = self.begin(step)? else { return Ok(()) };
+                open.finish()?;
+                self.unharmed(step, Stage::Execute)
             }
             Op::Fused(fused) => {
                 self.fused(fused, step);

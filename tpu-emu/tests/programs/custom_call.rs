@@ -307,3 +307,25 @@ fn every_unknown_target_is_named_at_compile_time_with_its_line() {
         ]
     );
 }
+
+#[test]
+fn writing_behind_a_result_is_found_wherever_the_result_lies() {
+    fn beyond(_: &Handler, moment: &Moment<'_>) -> Result<Progress> {
+        let Place { address, bytes } = moment.results[0];
+        set(&Place { address, bytes: bytes + 4 }, bytes / 4, 1.0);
+        Ok(Progress::Done)
+    }
+    let (machine, _) = machine_with("f", beyond);
+    let wanted = "custom call \"f\" wrote past the end of result 0: 4 of the 64 bytes behind its";
+    let outside = run(&machine, &call("", "tensor<5xf32>"), &[f32s(&[5], &[1.0; 5])]);
+    let text = outside.unwrap_err().to_string();
+    assert!(text.contains(&format!("{wanted} 20 bytes")), "{text}");
+    let inside = "func.func public @main(%x: tensor<16xf32>) -> tensor<f32> {
+        %y = stablehlo.custom_call @f(%x) {mhlo.backend_config = {}} : (tensor<16xf32>) -> tensor<16xf32>
+        %z = stablehlo.slice %y [0:1] : (tensor<16xf32>) -> tensor<1xf32>
+        %w = stablehlo.reshape %z : (tensor<1xf32>) -> tensor<f32>
+        return %w : tensor<f32>
+    }";
+    let text = run(&machine, inside, &[f32s(&[16], &[1.0; 16])]).unwrap_err().to_string();
+    assert!(text.contains(&format!("{wanted} 64 bytes")), "{text}");
+}
