@@ -2,7 +2,7 @@
 use crate::buffer::Block;
 use crate::config::Config;
 use crate::error::{Error, Result};
-use crate::exec::Workers;
+use crate::exec::{Turns, Workers};
 use crate::hbm::{Heap, HeapStats, Region, Space};
 use crate::ledger::{Ledger, Origin, Past, Record};
 use crate::ops::Numerics;
@@ -74,6 +74,7 @@ pub struct Emulator {
     numerics: Numerics,
     ledger: Ledger,
     pub(crate) workers: Workers,
+    pub(crate) turns: Turns,
     forked: AtomicBool,
 }
 
@@ -117,6 +118,7 @@ impl Emulator {
             numerics,
             ledger: Ledger::new(stacks, clock, sink, history),
             workers: Workers::default(),
+            turns: Turns::default(),
             forked: AtomicBool::new(false),
             topology,
         }))

@@ -365,7 +365,7 @@ fn results(text: &str, donated: &[Option<usize>], tactics: Tactics) -> Vec<Vec<u
     }
     memories.extend(places.into_iter().map(Memory::Own));
     let frame = Frame::new(memories);
-    Run { frame: &frame, locations: None, seed: 0 }.plan(&plan).unwrap();
+    Run { frame: &frame, locations: None, seed: 0, transfers: &[] }.plan(&plan).unwrap();
     let slots =
         (plan.results()..).zip(results).map(|(base, bytes)| Slot { base, offset: 0, bytes });
     slots.map(|slot| frame.bytes(slot).to_vec()).collect()

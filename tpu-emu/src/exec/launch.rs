@@ -1,10 +1,12 @@
 //! Compiling and launching programs on a machine.
+use super::checks::{check_arguments, check_channels, check_donations};
 use super::frame::{self, Frame};
 use super::lane_body::make_body;
 use super::run::Run;
 use crate::buffer::{Block, Buffer, Hold};
 use crate::error::{Error, Result};
 use crate::event::Event;
+use crate::host_transfer::HostTransfers;
 use crate::kernels::aligned::Aligned;
 use crate::ledger::Origin;
 use crate::machine::{Emulator, Memory, MemoryKind};
@@ -26,6 +28,9 @@ const INLINE: f64 = 1e6;
 pub struct LaunchOptions {
     /// Numbers of parameters that are not to be donated though the program says so.
     pub not_donated: Vec<usize>,
+    /// The client's side of the program's host transfers, one a device of the launch; empty if
+    /// the client serves none.
+    pub transfers: Vec<Arc<dyn HostTransfers>>,
 }
 
 /// A run that was started.
@@ -112,7 +117,8 @@ impl Emulator {
     ///
     /// # Errors
     /// `BadArgument` for arguments of another number, shape, type, device or memory than the
-    /// parameters, and for deleted ones; `OutOfMemory` for the results.
+    /// parameters, and for deleted ones; `OutOfMemory` for the results; `FailedPrecondition` for
+    /// a program with host transfers that the client does not serve.
     pub fn launch(
         self: &Arc<Self>,
         executable: &Arc<Executable>,
@@ -122,6 +128,7 @@ impl Emulator {
     ) -> Result<Launched> {
         self.check_not_forked()?;
         check_arguments(executable, device, arguments)?;
+        check_channels(executable, &options.transfers)?;
         let pool = self.pool(executable, device)?;
         let gives = |index: usize| {
             executable.parameters[index].donation != Donation::Kept
@@ -177,15 +184,23 @@ impl Emulator {
             origin,
             pool,
             results: blocks,
+            transfers: options.transfers.clone(),
         };
-        let inline = waiting.is_empty() && executable.plan.work < INLINE && !executable.plan.loops;
-        pending.left.store(waiting.len() + 1, Ordering::Release);
+        let plan = &executable.plan;
+        let turn = if plan.channels.is_empty() { None } else { self.turns.take(device, &done) };
+        let way = match () {
+            () if !plan.channels.is_empty() => Way::OwnThread,
+            () if waiting.is_empty() && plan.work < INLINE && !plan.loops => Way::Here,
+            () => Way::Worker,
+        };
+        let waits = waiting.len() + usize::from(turn.is_some());
+        pending.left.store(waits + 1, Ordering::Release);
         let finish = {
             let (pending, done) = (Arc::clone(&pending), done.clone());
             let job = Mutex::new(Some(job));
             Arc::new(move || {
                 let Some(job) = job.lock().take() else { return };
-                pending.start(job, inline, &done);
+                pending.start(job, way, &done);
             })
         };
         for index in waiting {
@@ -203,6 +218,14 @@ impl Emulator {
                 pending.settle(index, Err(error));
                 pending.left.fetch_sub(1, Ordering::AcqRel);
             }
+        }
+        if let Some(turn) = turn {
+            let (pending, finish) = (Arc::clone(&pending), Arc::clone(&finish));
+            turn.on_ready(move |_| {
+                if pending.left.fetch_sub(1, Ordering::AcqRel) == 1 {
+                    finish();
+                }
+            });
         }
         for (index, argument) in arguments.iter().enumerate() {
             if gives(index) {
@@ -271,7 +294,7 @@ impl Pending {
         Some(taken)
     }
 
-    fn start(&self, job: Job, inline: bool, done: &Event) {
+    fn start(&self, job: Job, way: Way, done: &Event) {
         if let Some(error) = self.error.lock().take() {
             drop(job);
             done.settle(Err(error));
@@ -280,12 +303,23 @@ impl Pending {
         let sources = std::mem::take(&mut *self.sources.lock());
         let machine = Arc::clone(&job.machine);
         let work = move || job.run(sources);
-        if inline {
-            machine.workers.here(done, work);
-        } else {
-            machine.workers.run(done.clone(), work);
+        match way {
+            Way::Here => machine.workers.here(done, work),
+            Way::Worker => machine.workers.run(done.clone(), work),
+            Way::OwnThread => machine.workers.apart(done.clone(), work),
         }
     }
+}
+
+/// Where a run runs.
+#[derive(Debug, Clone, Copy)]
+enum Way {
+    /// On the thread that makes it ready.
+    Here,
+    /// On one of the few threads for work that ends.
+    Worker,
+    /// On a thread of its own: it waits for the client.
+    OwnThread,
 }
 
 /// One run with all that it needs.
@@ -296,6 +330,7 @@ struct Job {
     origin: Origin,
     pool: Option<Arc<Block>>,
     results: Vec<Option<Arc<Block>>>,
+    transfers: Vec<Arc<dyn HostTransfers>>,
 }
 
 impl Job {
@@ -317,7 +352,8 @@ impl Job {
         memories.extend(self.results.into_iter().map(frame::Memory::from));
         let frame = Frame::new(memories);
         let locations = Some(&self.executable.module.locations);
-        Run { frame: &frame, locations, seed: 0 }.plan(&self.executable.plan)
+        let transfers = &self.transfers;
+        Run { frame: &frame, locations, seed: 0, transfers }.plan(&self.executable.plan)
     }
 
     fn arena(&self) -> Result<Option<Arc<Block>>> {
@@ -342,63 +378,4 @@ fn aligned(source: Option<Hold>) -> Result<frame::Memory> {
         }
         _ => Ok(frame::Memory::Claim(hold)),
     }
-}
-
-fn check_arguments(
-    executable: &Executable,
-    device: usize,
-    arguments: &[Arc<Buffer>],
-) -> Result<()> {
-    let (name, wanted, given) = (&executable.name, executable.parameters.len(), arguments.len());
-    if wanted != given {
-        return Err(Error::bad(format!("{name} takes {wanted} arguments; {given} were given")));
-    }
-    for (index, (argument, parameter)) in arguments.iter().zip(&executable.parameters).enumerate() {
-        if argument.is_deleted() {
-            return Err(Error::bad("Buffer has been deleted or donated."));
-        }
-        let (had, wanted) = (argument.spec(), &parameter.spec);
-        // A token may be any buffer.
-        if !parameter.token && (had.dtype != wanted.dtype || had.dims != wanted.dims) {
-            let (had, wanted) = (had.text(), wanted.text());
-            let message = format!("{name}: argument {index} is {had}; the parameter is {wanted}");
-            return Err(Error::bad(message));
-        }
-        let memory = argument.memory();
-        if memory.device != device {
-            let message = format!(
-                "{name}: argument {index} is on device {}; the program runs on device {device}",
-                memory.device
-            );
-            return Err(Error::bad(message));
-        }
-        if memory.kind != parameter.kind {
-            let (had, wanted) = (memory.kind.name(), parameter.kind.name());
-            let message =
-                format!("{name}: argument {index} is in {had}; the parameter in {wanted}");
-            return Err(Error::bad(message));
-        }
-    }
-    Ok(())
-}
-
-/// A buffer that is given up may be an argument once.
-fn check_donations(arguments: &[Arc<Buffer>], gives: &dyn Fn(usize) -> bool) -> Result<()> {
-    for (index, argument) in arguments.iter().enumerate() {
-        if !gives(index) {
-            continue;
-        }
-        let same = |(other, buffer): (usize, &Arc<Buffer>)| {
-            other != index && Arc::ptr_eq(buffer, argument)
-        };
-        if let Some(other) = arguments.iter().enumerate().position(same) {
-            let what = if gives(other) {
-                "Attempt to donate the same buffer twice in Execute()"
-            } else {
-                "Attempt to use a donated buffer as another argument in Execute()"
-            };
-            return Err(Error::bad(format!("{what}: arguments {index} and {other}")));
-        }
-    }
-    Ok(())
 }

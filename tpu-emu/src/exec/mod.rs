@@ -1,4 +1,5 @@
 //! What happens on the device and on threads of our own.
+mod checks;
 #[cfg(test)]
 mod differential;
 mod frame;
@@ -6,6 +7,8 @@ mod lane_body;
 mod launch;
 mod queue;
 mod run;
+mod turns;
 
 pub use launch::{LaunchOptions, Launched};
 pub(crate) use queue::Workers;
+pub(crate) use turns::Turns;

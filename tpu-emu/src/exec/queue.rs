@@ -1,10 +1,12 @@
-//! Background threads for copies that are too long for the caller's thread.
+//! Background threads for work that is too long for the caller's thread, or that waits.
 use crate::error::{Error, Result};
 use crate::event::Event;
-use crossbeam::channel::{Sender, unbounded};
+use crossbeam::channel::{Receiver, Sender, unbounded};
+use parking_lot::Mutex;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 
 type Task = Box<dyn FnOnce() + Send>;
@@ -12,10 +14,53 @@ type Task = Box<dyn FnOnce() + Send>;
 /// Two, so that one long copy does not hold up the others.
 const THREADS: usize = 2;
 
-/// Threads that are started by the first task and live as long as the process.
+/// Threads without work that are kept for work that waits.
+const KEPT: usize = 4;
+
+/// Threads that are started by the first task and live as long as the process, and threads for
+/// work that may wait for long.
 #[derive(Debug, Default)]
 pub(crate) struct Workers {
     queue: OnceLock<Option<Sender<Task>>>,
+    apart: Apart,
+}
+
+/// Threads each of which has one task, or waits for one. They end with the machine.
+#[derive(Debug)]
+struct Apart {
+    send: Sender<Task>,
+    idle: Idle,
+}
+
+impl Default for Apart {
+    fn default() -> Self {
+        let (send, tasks) = unbounded();
+        Self { send, idle: Idle { tasks, count: Arc::default() } }
+    }
+}
+
+/// Threads that wait for a task nobody has promised them yet.
+#[derive(Debug, Clone)]
+struct Idle {
+    tasks: Receiver<Task>,
+    count: Arc<AtomicUsize>,
+}
+
+impl Idle {
+    /// Takes one off the count; the caller owes it a task then.
+    fn claim(&self) -> bool {
+        let less = |count: usize| count.checked_sub(1);
+        self.count.fetch_update(Ordering::AcqRel, Ordering::Acquire, less).is_ok()
+    }
+
+    /// The life of a thread after its first task.
+    fn serve(&self) {
+        let more = |count: usize| (count < KEPT).then_some(count + 1);
+        while self.count.fetch_update(Ordering::AcqRel, Ordering::Acquire, more).is_ok() {
+            let Ok(task) = self.tasks.recv() else { return };
+            task();
+        }
+    }
 }
 
 impl Workers {
@@ -30,10 +75,7 @@ impl Workers {
     ///
     /// Where the host gives no thread, `work` runs here and now.
     pub(crate) fn run(&self, event: Event, work: impl FnOnce() -> Result<()> + Send + 'static) {
-        let task: Task = Box::new(move || {
-            let outcome = catch_unwind(AssertUnwindSafe(work));
-            event.settle(outcome.unwrap_or_else(|payload| Err(panicked(&*payload))));
-        });
+        let task = settling(event, work);
         match self.queue.get_or_init(start) {
             Some(queue) => {
                 if let Err(unsent) = queue.send(task) {
@@ -43,6 +85,45 @@ impl Workers {
             None => task(),
         }
     }
+
+    /// Runs `work`, which may wait for long, on a thread that has nothing else to do meanwhile,
+    /// and settles `event` with its outcome.
+    ///
+    /// Where the host gives no thread, `work` runs here and now.
+    pub(crate) fn apart(&self, event: Event, work: impl FnOnce() -> Result<()> + Send + 'static) {
+        let task = settling(event, work);
+        let first = if self.apart.idle.claim() {
+            match self.apart.send.send(task) {
+                Ok(()) => return,
+                Err(unsent) => unsent.0,
+            }
+        } else {
+            task
+        };
+        // A thread that cannot be started drops what it was given, so the task stays here.
+        let first = Arc::new(Mutex::new(Some(first)));
+        let (idle, given) = (self.apart.idle.clone(), Arc::clone(&first));
+        let live = move || {
+            let task = given.lock().take();
+            if let Some(task) = task {
+                task();
+            }
+            idle.serve();
+        };
+        if thread::Builder::new().name("tpu-emu-run".to_owned()).spawn(live).is_err() {
+            let task = first.lock().take();
+            if let Some(task) = task {
+                task();
+            }
+        }
+    }
+}
+
+fn settling(event: Event, work: impl FnOnce() -> Result<()> + Send + 'static) -> Task {
+    Box::new(move || {
+        let outcome = catch_unwind(AssertUnwindSafe(work));
+        event.settle(outcome.unwrap_or_else(|payload| Err(panicked(&*payload))));
+    })
 }
 
 fn panicked(payload: &(dyn Any + Send)) -> Error {
@@ -80,5 +161,28 @@ mod tests {
         assert_eq!(events[0].wait(), Ok(()));
         assert_eq!(events[1].wait(), Err(Error::bad("no")));
         assert!(matches!(events[2].wait(), Err(Error::Panic { .. })));
+    }
+
+    #[test]
+    fn work_that_waits_does_not_wait_for_threads() {
+        let workers = Workers::default();
+        let gate = Event::pending();
+        let many: Vec<Event> = (0..3 * KEPT).map(|_| Event::pending()).collect();
+        for event in &many {
+            let gate = gate.clone();
+            workers.apart(event.clone(), move || gate.wait());
+        }
+        let last = Event::pending();
+        let opened = gate.clone();
+        workers.apart(last.clone(), move || {
+            opened.settle(Ok(()));
+            Ok(())
+        });
+        assert_eq!(last.wait(), Ok(()));
+        assert!(many.iter().all(|event| event.wait() == Ok(())));
+        let again = Event::pending();
+        workers.apart(again.clone(), || panic!("lost"));
+        assert!(matches!(again.wait(), Err(Error::Panic { .. })));
+        assert!(workers.apart.idle.count.load(Ordering::Acquire) <= KEPT);
     }
 }

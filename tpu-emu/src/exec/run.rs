@@ -1,6 +1,7 @@
 //! Runs the steps of a plan.
 use super::frame::Frame;
 use crate::error::{Error, Result};
+use crate::host_transfer::HostTransfers;
 use crate::kernels::iota::fill_iota;
 use crate::kernels::lanes::TILE;
 use crate::ops::Cx;
@@ -8,6 +9,7 @@ use crate::program::fuse::{Fused, Load};
 use crate::program::plan::{Op, Plan, Slot, Step};
 use crate::tensor::pack::{pack, unpack};
 use std::cell::RefCell;
+use std::sync::Arc;
 use tpu_stablehlo::ir::Locations;
 
 /// Arrays that a step takes without an allocation.
@@ -24,6 +26,8 @@ pub(crate) struct Run<'a> {
     pub(crate) frame: &'a Frame,
     pub(crate) locations: Option<&'a Locations>,
     pub(crate) seed: u64,
+    /// The clients of the launch, one a device.
+    pub(crate) transfers: &'a [Arc<dyn HostTransfers>],
 }
 
 impl Run<'_> {
@@ -118,7 +122,8 @@ impl Run<'_> {
         scratch: Slot,
     ) -> Result<()> {
         let frame = self.frame;
-        let mut cx = Cx { scratch: frame.bytes_mut(scratch), seed: &mut self.seed };
+        let (scratch, transfers) = (frame.bytes_mut(scratch), self.transfers);
+        let mut cx = Cx { scratch, seed: &mut self.seed, transfers };
         let starts = |operand: usize| {
             (0..step.results.len()).any(|result| kernel.starts_from(result) == Some(operand))
         };

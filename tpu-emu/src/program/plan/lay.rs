@@ -2,6 +2,7 @@
 use super::super::fuse::{Code, FusedStep, Load, StepWork};
 use super::super::graph::{Graph, ValueId};
 use super::arena::lay_out;
+use super::channels::channels;
 use super::classes::Classes;
 use super::lives::{BlockTimes, FOREVER, Life, Lives, Times};
 use super::{ALIGN, Op, Outside, Plan, Slot, Step};
@@ -279,6 +280,7 @@ impl Layout<'_> {
             work: self.graph.bytes_accessed + self.graph.cost.flops,
             largest,
             loops,
+            channels: channels(code),
         }
     }
 
