@@ -7,3 +7,4 @@ mod elementwise;
 mod machine;
 mod refused;
 mod results;
+mod transfers;
