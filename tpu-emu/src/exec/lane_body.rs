@@ -66,7 +66,7 @@ impl Body for PlannedBody {
                 let width = argument.bytes;
                 frame.write(argument, 0, &input[lane * width..(lane + 1) * width]);
             }
-            Run { frame: &frame, locations: None, seed: 0, transfers: &[] }.plan(&self.plan)?;
+            Run { frame: &frame, locations: None, seed: 0, launch: None }.plan(&self.plan)?;
             for (&result, output) in results.iter().zip(outputs.iter_mut()) {
                 let width = result.bytes;
                 output[lane * width..(lane + 1) * width].copy_from_slice(frame.bytes(result));

@@ -1,7 +1,9 @@
 //! Compiling and launching programs on a machine.
+use super::call::{Context, Launch, Linking, Open};
 use super::checks::{check_arguments, check_channels, check_donations};
 use super::frame::{self, Frame};
 use super::lane_body::make_body;
+use super::queue::Rest;
 use super::run::Run;
 use crate::buffer::{Block, Buffer, Hold};
 use crate::error::{Error, Result};
@@ -28,6 +30,8 @@ const INLINE: f64 = 1e6;
 pub struct LaunchOptions {
     /// Numbers of parameters that are not to be donated though the program says so.
     pub not_donated: Vec<usize>,
+    /// What the client gives to the custom calls of this launch.
+    pub context: Option<Context>,
     /// The client's side of the program's host transfers, one a device of the launch; empty if
     /// the client serves none.
     pub transfers: Vec<Arc<dyn HostTransfers>>,
@@ -88,12 +92,14 @@ impl Emulator {
             return Err(Error::Unimplemented(message));
         }
         let devices = self.assigned(&options)?;
+        let program = module.name.clone().unwrap_or_else(|| "module".into());
         let target = Target {
             specs: self.specs(),
             limit: self.memory_limit(),
             labels: self.ledger().labels(),
             generation: self.topology().generation(),
             numerics: self.numerics(),
+            custom_calls: &Linking { machine: self, program: &program },
             make_body,
         };
         Ok(Arc::new(compile(&target, module, source, options, devices)?))
@@ -182,6 +188,7 @@ impl Emulator {
             executable: Arc::clone(executable),
             device,
             origin,
+            context: options.context.clone(),
             pool,
             results: blocks,
             transfers: options.transfers.clone(),
@@ -302,11 +309,10 @@ impl Pending {
         }
         let sources = std::mem::take(&mut *self.sources.lock());
         let machine = Arc::clone(&job.machine);
-        let work = move || job.run(sources);
         match way {
-            Way::Here => machine.workers.here(done, work),
-            Way::Worker => machine.workers.run(done.clone(), work),
-            Way::OwnThread => machine.workers.apart(done.clone(), work),
+            Way::Here => machine.workers.here(done, move || job.begin(sources)),
+            Way::Worker => machine.workers.run(done.clone(), move || job.run(sources)),
+            Way::OwnThread => machine.workers.apart(done.clone(), move || job.run(sources)),
         }
     }
 }
@@ -328,13 +334,68 @@ struct Job {
     executable: Arc<Executable>,
     device: usize,
     origin: Origin,
+    context: Option<Context>,
     pool: Option<Arc<Block>>,
     results: Vec<Option<Arc<Block>>>,
     transfers: Vec<Arc<dyn HostTransfers>>,
 }
 
+/// A run that has its memory.
+#[derive(Debug)]
+struct Ready {
+    executable: Arc<Executable>,
+    frame: Frame,
+    launch: Launch,
+}
+
+impl Ready {
+    fn run(&self) -> Run<'_> {
+        let locations = Some(&self.executable.module.locations);
+        Run { frame: &self.frame, locations, seed: 0, launch: Some(&self.launch) }
+    }
+
+    /// Runs the program from a step on, waiting for every custom call.
+    fn rest(&self, from: usize) -> Result<()> {
+        let plan = &self.executable.plan;
+        let mut from = from;
+        while let Some((number, open)) = self.run().until_open(plan, from)? {
+            self.wait(number, open)?;
+            from = number + 1;
+        }
+        Ok(())
+    }
+
+    /// Waits for the custom call of a step.
+    fn wait(&self, number: usize, open: Open) -> Result<()> {
+        let step = self.executable.plan.steps.get(number);
+        open.finish().map_err(|error| match step {
+            Some(step) => self.run().placed(step, error),
+            None => error,
+        })
+    }
+}
+
 impl Job {
+    /// Runs the program to its end.
     fn run(self, sources: Vec<Option<Hold>>) -> Result<()> {
+        self.ready(sources)?.rest(0)
+    }
+
+    /// Runs the program to its end, or to a custom call that goes on after it has returned:
+    /// then gives the rest.
+    fn begin(self, sources: Vec<Option<Hold>>) -> Result<Option<Rest>> {
+        let ready = self.ready(sources)?;
+        let Some((number, open)) = ready.run().until_open(&ready.executable.plan, 0)? else {
+            return Ok(None);
+        };
+        Ok(Some(Box::new(move || {
+            ready.wait(number, open)?;
+            ready.rest(number + 1)
+        })))
+    }
+
+    /// Lays the run's memory out and takes its custom calls through their first stages.
+    fn ready(self, sources: Vec<Option<Hold>>) -> Result<Ready> {
         let results = self.results.iter().zip(&self.executable.results);
         for (block, result) in results {
             let from = result.alias.and_then(|at| Some((at, sources[at].as_ref()?)));
@@ -351,9 +412,22 @@ impl Job {
         }
         memories.extend(self.results.into_iter().map(frame::Memory::from));
         let frame = Frame::new(memories);
-        let locations = Some(&self.executable.module.locations);
-        let transfers = &self.transfers;
-        Run { frame: &frame, locations, seed: 0, transfers }.plan(&self.executable.plan)
+        let (executable, machine) = (self.executable, self.machine);
+        let calls = executable.plan.calls;
+        let mut launch = Launch::new(
+            &machine,
+            vec![self.device],
+            self.origin,
+            &executable.name,
+            self.context,
+            calls,
+        );
+        launch.transfers = self.transfers;
+        let ready = Ready { executable, frame, launch };
+        if calls > 0 {
+            ready.run().early(&ready.executable.plan)?;
+        }
+        Ok(ready)
     }
 
     fn arena(&self) -> Result<Option<Arc<Block>>> {

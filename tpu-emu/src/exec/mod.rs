@@ -1,4 +1,5 @@
 //! What happens on the device and on threads of our own.
+mod call;
 mod checks;
 #[cfg(test)]
 mod differential;
@@ -9,6 +10,7 @@ mod queue;
 mod run;
 mod turns;
 
+pub use call::Context;
 pub use launch::{LaunchOptions, Launched};
 pub(crate) use queue::Workers;
 pub(crate) use turns::Turns;

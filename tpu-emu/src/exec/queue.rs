@@ -10,6 +10,8 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 
 type Task = Box<dyn FnOnce() + Send>;
+/// The rest of some work.
+pub(super) type Rest = Box<dyn FnOnce() -> Result<()> + Send>;
 
 /// Two, so that one long copy does not hold up the others.
 const THREADS: usize = 2;
@@ -64,18 +66,32 @@ impl Idle {
 }
 
 impl Workers {
-    /// Runs `work` here and now and settles `event` with its outcome.
-    #[expect(clippy::unused_self, reason = "the other way to run work is a method, too")]
-    pub(crate) fn here(&self, event: &Event, work: impl FnOnce() -> Result<()>) {
+    /// Runs `work` here and now and settles `event` with its outcome; work that must wait gives
+    /// its rest, which goes on apart.
+    pub(crate) fn here(&self, event: &Event, work: impl FnOnce() -> Result<Option<Rest>>) {
         let outcome = catch_unwind(AssertUnwindSafe(work));
-        event.settle(outcome.unwrap_or_else(|payload| Err(panicked(&*payload))));
+        match outcome.unwrap_or_else(|payload| Err(panicked(&*payload))) {
+            Ok(Some(rest)) => self.apart(event.clone(), rest),
+            Ok(None) => {
+                event.settle(Ok(()));
+            }
+            Err(error) => {
+                event.settle(Err(error));
+            }
+        }
+    }
+
+    /// How many threads `run` has.
+    #[expect(clippy::unused_self, reason = "a property of the threads")]
+    pub(crate) fn threads(&self) -> usize {
+        THREADS
     }
 
     /// Runs `work` on a background thread and settles `event` with its outcome.
     ///
     /// Where the host gives no thread, `work` runs here and now.
     pub(crate) fn run(&self, event: Event, work: impl FnOnce() -> Result<()> + Send + 'static) {
-        let task = settling(event, work);
+        let task = task_of(event, work);
         match self.queue.get_or_init(start) {
             Some(queue) => {
                 if let Err(unsent) = queue.send(task) {
@@ -86,12 +102,12 @@ impl Workers {
         }
     }
 
-    /// Runs `work`, which may wait for long, on a thread that has nothing else to do meanwhile,
-    /// and settles `event` with its outcome.
+    /// Runs `work` on a thread that has nothing else to do meanwhile and settles `event` with its
+    /// outcome: for work that may wait for something outside of the machine.
     ///
     /// Where the host gives no thread, `work` runs here and now.
     pub(crate) fn apart(&self, event: Event, work: impl FnOnce() -> Result<()> + Send + 'static) {
-        let task = settling(event, work);
+        let task = task_of(event, work);
         let first = if self.apart.idle.claim() {
             match self.apart.send.send(task) {
                 Ok(()) => return,
@@ -110,7 +126,7 @@ impl Workers {
             }
             idle.serve();
         };
-        if thread::Builder::new().name("tpu-emu-run".to_owned()).spawn(live).is_err() {
+        if thread::Builder::new().name("tpu-emu-wait".to_owned()).spawn(live).is_err() {
             let task = first.lock().take();
             if let Some(task) = task {
                 task();
@@ -119,7 +135,7 @@ impl Workers {
     }
 }
 
-fn settling(event: Event, work: impl FnOnce() -> Result<()> + Send + 'static) -> Task {
+fn task_of(event: Event, work: impl FnOnce() -> Result<()> + Send + 'static) -> Task {
     Box::new(move || {
         let outcome = catch_unwind(AssertUnwindSafe(work));
         event.settle(outcome.unwrap_or_else(|payload| Err(panicked(&*payload))));
@@ -158,6 +174,10 @@ mod tests {
         let here = Event::pending();
         workers.here(&here, || panic!("a kernel"));
         assert!(matches!(here.wait(), Err(Error::Panic { .. })));
+        let (waited, apart) = (Event::pending(), Event::pending());
+        workers.here(&waited, || Ok(Some(Box::new(|| Err(Error::bad("late"))))));
+        workers.apart(apart.clone(), || Ok(()));
+        assert_eq!((waited.wait(), apart.wait()), (Err(Error::bad("late")), Ok(())));
         assert_eq!(events[0].wait(), Ok(()));
         assert_eq!(events[1].wait(), Err(Error::bad("no")));
         assert!(matches!(events[2].wait(), Err(Error::Panic { .. })));

@@ -30,6 +30,7 @@ mod windowed;
 pub use body::{Body, combiner};
 pub use site::{Declared, Site};
 
+use crate::custom_call::CallKernel;
 use crate::error::{Error, Result};
 use crate::host_transfer::{Channel, HostTransfers};
 use crate::kernels::lanes::LaneOp;
@@ -134,6 +135,11 @@ pub trait Kernel: fmt::Debug + Send + Sync {
     /// The channel that a run uses. Such a kernel waits for the client: it has an effect, takes
     /// unknown time, and is not run at compile time.
     fn channel(&self) -> Option<Channel> {
+        None
+    }
+
+    /// The custom call that it stands for. Whoever runs the program dispatches it.
+    fn custom_call(&self) -> Option<&CallKernel> {
         None
     }
 }

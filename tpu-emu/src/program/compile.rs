@@ -10,6 +10,7 @@ use super::load::{BodyMaker, load};
 use super::oom::too_large;
 use super::plan::{Outside, Plan, plan};
 use super::tactics::Tactics;
+use crate::custom_call::Linker;
 use crate::error::{Error, Result};
 use crate::hbm::layout::Layout;
 use crate::machine::MemoryKind;
@@ -36,6 +37,8 @@ pub(crate) struct Target<'t> {
     pub(crate) labels: &'t Labels,
     /// Rounding of matrix products.
     pub(crate) numerics: Numerics,
+    /// The targets that programs can call.
+    pub(crate) custom_calls: &'t dyn Linker,
     /// Makes bodies that need a run of their own.
     pub(crate) make_body: BodyMaker,
 }
@@ -51,7 +54,7 @@ pub(crate) fn compile(
     options: CompileOptions,
     devices: Vec<usize>,
 ) -> Result<Executable> {
-    let loaded = load(&module, target.numerics, target.make_body)?;
+    let loaded = load(&module, target.numerics, target.custom_calls, target.make_body)?;
     let entry = loaded.entry;
     let mut graph = loaded.graph;
     let (parameters, results) = {

@@ -91,6 +91,8 @@ pub(crate) struct Graph {
     pub(crate) cost: Cost,
     /// Bytes that operations read and write, counted the same way.
     pub(crate) bytes_accessed: f64,
+    /// Custom calls.
+    pub(crate) calls: usize,
 }
 
 impl Graph {

@@ -107,7 +107,7 @@ fn launch_options(
             })
         })
         .collect::<Result<Vec<usize>>>()?;
-    Ok(LaunchOptions { not_donated, transfers: Vec::new() })
+    Ok(LaunchOptions { not_donated, ..LaunchOptions::default() })
 }
 
 /// The devices to run on, in the order of the argument lists.

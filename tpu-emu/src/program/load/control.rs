@@ -1,5 +1,6 @@
 //! Calls, tuples and control flow.
 use super::super::graph::{Block, Node, ValueId, Work};
+use super::custom_call::is_registered;
 use super::scope::{Binding, Scope};
 use super::{Loader, one_block, operands};
 use crate::error::{Error, Result};
@@ -49,6 +50,9 @@ impl<'m> Loader<'m> {
             ("builtin", "unrealized_conversion_cast") => {
                 let same = operands(scope, &operation.operands)?.into_iter().cloned().collect();
                 bind_all(scope, operation, same)
+            }
+            (_, "custom_call") if is_registered(operation) => {
+                self.registered_call(scope, operation, into)
             }
             _ => self.tabled(scope, operation, into),
         }

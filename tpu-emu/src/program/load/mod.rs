@@ -2,6 +2,7 @@
 //! ones, every operation lowered. All reasons why a program cannot be compiled are collected.
 mod body;
 mod control;
+mod custom_call;
 mod emit;
 mod scope;
 mod types;
@@ -9,6 +10,7 @@ mod types;
 pub(crate) use body::BodyMaker;
 
 use super::graph::{Block, Graph};
+use crate::custom_call::Linker;
 use crate::error::{Code, Error, Result};
 use crate::ops::Numerics;
 use crate::tensor::Shape;
@@ -41,12 +43,14 @@ pub(crate) struct Loaded<'m> {
 pub(crate) fn load<'m>(
     module: &'m Module,
     numerics: Numerics,
+    custom_calls: &'m dyn Linker,
     make_body: BodyMaker,
 ) -> Result<Loaded<'m>> {
     let entry = module.entry().ok_or_else(|| Error::bad("the module has no function main"))?;
     let mut loader = Loader {
         module,
         numerics,
+        custom_calls: Some(custom_calls),
         make_body,
         graph: Graph::default(),
         reasons: Vec::new(),
@@ -71,6 +75,8 @@ pub(crate) fn load<'m>(
 struct Loader<'m> {
     module: &'m Module,
     numerics: Numerics,
+    /// The targets that programs can call; `None` where there is no launch to call them.
+    custom_calls: Option<&'m dyn Linker>,
     make_body: BodyMaker,
     graph: Graph,
     reasons: Vec<String>,

@@ -279,6 +279,7 @@ impl Layout<'_> {
             parameters: code.parameters.len(),
             work: self.graph.bytes_accessed + self.graph.cost.flops,
             largest,
+            calls: self.graph.calls,
             loops,
             channels: channels(code),
         }

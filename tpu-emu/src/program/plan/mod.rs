@@ -91,6 +91,8 @@ pub(crate) struct Plan {
     pub(crate) work: f64,
     /// The largest values of the arena: shape, step's name, where it was written.
     pub(crate) largest: Vec<(Shape, Arc<str>, LocationId)>,
+    /// Custom calls.
+    pub(crate) calls: usize,
     /// Whether some step does more than give results, or takes unknown time.
     pub(crate) loops: bool,
     /// The channels between the program and its client, and where they are used.
