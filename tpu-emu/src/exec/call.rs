@@ -7,6 +7,7 @@ use crate::custom_call::{
 };
 use crate::error::{Code, Error, Result};
 use crate::event::Event;
+use crate::host_transfer::HostTransfers;
 use crate::ledger::Origin;
 use crate::machine::{Emulator, Memory, MemoryKind};
 use crate::program::plan::{Op, Plan, Step};
@@ -30,6 +31,8 @@ pub(super) struct Launch {
     pub(super) origin: Origin,
     pub(super) program: Arc<str>,
     pub(super) context: Option<Context>,
+    /// The clients that serve host transfers, one a device; none where nobody does.
+    pub(super) transfers: Vec<Arc<dyn HostTransfers>>,
     number: i64,
     /// What each call keeps for this launch.
     states: Vec<OnceLock<Context>>,
@@ -48,7 +51,8 @@ impl Launch {
         let (machine, program) = (Arc::clone(machine), Arc::clone(program));
         let number = machine.next_launch();
         let states = (0..calls).map(|_| OnceLock::new()).collect();
-        Self { machine, devices, origin, program, context, number, states }
+        let transfers = Vec::new();
+        Self { machine, devices, origin, program, context, transfers, number, states }
     }
 }
 

@@ -154,7 +154,9 @@ impl Run<'_> {
         scratch: Slot,
     ) -> Result<()> {
         let frame = self.frame;
-        let mut cx = Cx { scratch: frame.bytes_mut(scratch), seed: &mut self.seed };
+        let scratch = frame.bytes_mut(scratch);
+        let transfers = self.launch.map_or(&[][..], |launch| &launch.transfers);
+        let mut cx = Cx { scratch, seed: &mut self.seed, transfers };
         let starts = |operand: usize| {
             (0..step.results.len()).any(|result| kernel.starts_from(result) == Some(operand))
         };

@@ -8,3 +8,4 @@ mod elementwise;
 mod machine;
 mod refused;
 mod results;
+mod transfers;

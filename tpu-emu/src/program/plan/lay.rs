@@ -2,6 +2,7 @@
 use super::super::fuse::{Code, FusedStep, Load, StepWork};
 use super::super::graph::{Graph, ValueId};
 use super::arena::lay_out;
+use super::channels::channels;
 use super::classes::Classes;
 use super::lives::{BlockTimes, FOREVER, Life, Lives, Times};
 use super::{ALIGN, GUARD, Op, Outside, Plan, Slot, Step};
@@ -285,6 +286,7 @@ impl Layout<'_> {
             largest,
             calls: self.graph.calls,
             loops,
+            channels: channels(code),
         }
     }
 
