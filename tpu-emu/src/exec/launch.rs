@@ -199,6 +199,8 @@ impl Emulator {
         let way = match () {
             () if !plan.channels.is_empty() => Way::OwnThread,
             () if waiting.is_empty() && plan.work < INLINE && !plan.loops => Way::Here,
+            // A handler may wait for anything.
+            () if plan.calls > 0 => Way::OwnThread,
             () => Way::Worker,
         };
         let waits = waiting.len() + usize::from(turn.is_some());
@@ -325,7 +327,7 @@ enum Way {
     Here,
     /// On one of the few threads for work that ends.
     Worker,
-    /// On a thread of its own: it waits for the client.
+    /// On a thread of its own: it waits for the client, or may.
     OwnThread,
 }
 
