@@ -22,6 +22,7 @@ mod state;
 /// The C interface in Rust, generated from `include/`.
 pub mod sys;
 mod texts;
+mod transfers;
 mod views;
 
 pub use ffi::XLA_FFI_GetApi;

@@ -98,7 +98,9 @@ impl Run<'_> {
     fn step(&mut self, step: &Step) -> Result<()> {
         match &step.op {
             Op::Kernel { kernel, .. } if kernel.custom_call().is_some() => {
-                self.begin(step)?.map_or(Ok(()), Open::finish)
+                let Some(open) = self.begin(step)? else { return Ok(()) };
+                open.finish()?;
+                self.unharmed(step, Stage::Execute)
             }
             Op::Fused(fused) => {
                 self.fused(fused, step);
@@ -157,7 +159,9 @@ impl Run<'_> {
         scratch: Slot,
     ) -> Result<()> {
         let frame = self.frame;
-        let mut cx = Cx { scratch: frame.bytes_mut(scratch), seed: &mut self.seed };
+        let scratch = frame.bytes_mut(scratch);
+        let transfers = self.launch.map_or(&[][..], |launch| &launch.transfers);
+        let mut cx = Cx { scratch, seed: &mut self.seed, transfers };
         let starts = |operand: usize| {
             (0..step.results.len()).any(|result| kernel.starts_from(result) == Some(operand))
         };
