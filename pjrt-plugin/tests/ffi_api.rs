@@ -52,12 +52,20 @@ fn context_of(frame: *mut XLA_FFI_CallFrame) -> *mut XLA_FFI_ExecutionContext {
     unsafe { (*frame).ctx }
 }
 
-/// All functions that return an error, as functions of bytes.
-fn functions(api: &XLA_FFI_Api) -> Vec<unsafe extern "C" fn(*mut usize) -> *mut XLA_FFI_Error> {
+/// A function of a struct.
+type Of<A> = unsafe extern "C" fn(*mut A) -> *mut XLA_FFI_Error;
+
+/// A function as one of words.
+fn of_words<A>(function: Option<Of<A>>) -> Of<usize> {
+    // SAFETY: it takes a pointer to a struct that begins with its size, a word.
+    unsafe { std::mem::transmute::<Of<A>, Of<usize>>(function.unwrap()) }
+}
+
+/// All functions that return an error.
+fn functions(api: &XLA_FFI_Api) -> Vec<Of<usize>> {
     macro_rules! all {
         ($($name:ident),*) => {
-            // SAFETY: every one of them takes a pointer to a struct that begins with its size.
-            vec![$(unsafe { std::mem::transmute(api.$name.unwrap()) }),*]
+            vec![$(of_words(api.$name)),*]
         };
     }
     all!(

@@ -64,7 +64,7 @@ fn describe(frame: *mut XLA_FFI_CallFrame) -> String {
     let all = operands.chain((0..results).map(|at| result(frame, at)));
     let one = |buffer: pjrt_tpu_emu::sys::XLA_FFI_Buffer| {
         let null = if buffer.data.is_null() { " null" } else { "" };
-        assert!(buffer.data.is_null() || buffer.data.addr() % 64 == 0);
+        assert!(buffer.data.is_null() || buffer.data.addr().is_multiple_of(64));
         format!("{}{:?}{null}", buffer.dtype.0, dims(&buffer))
     };
     all.map(one).collect::<Vec<_>>().join(" ")

@@ -113,7 +113,7 @@ const WALLS: &[Wall] = &[
     Wall {
         inside: "pjrt-plugin/src",
         never: &["from_raw_parts"],
-        except: &["boundary.rs", "error.rs"],
+        except: &["boundary.rs", "error.rs", "ffi/status.rs"],
     },
 ];
 
