@@ -67,8 +67,8 @@ def test_types_and_shapes_arrive_as_they_were_sent():
     assert printed("""
         jax.config.update("jax_enable_x64", True)
         types = ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
-                 "float16", "bfloat16", "float32", "float64", "complex64", "complex128", "int4",
-                 "uint4", "float8_e4m3fn"]
+                 "float16", "bfloat16", "float32", "float64", "complex64", "complex128",
+                 "float8_e4m3fn"]
         for name in types:
             dtype = jnp.dtype(name)
             x = np.asarray([[0, 1, 3], [5, 6, 7]]).astype(dtype)
@@ -81,8 +81,13 @@ def test_types_and_shapes_arrive_as_they_were_sent():
                 print(name, "was sent as", seen[0])
             if y.dtype != dtype or (np.asarray(y) != x).any():
                 print(name, "came back as", y)
-        negative = np.asarray([-8, -1, 7]).astype(jnp.int4)
-        print(jax.jit(lambda x: pure(lambda x: np.asarray(x), x) + x)(negative // 2).tolist())
+        for narrow, values in (("int4", [-8, -1, 7]), ("uint4", [0, 9, 15])):
+            def f(x):
+                y = pure(same, x.astype(narrow))
+                return y.astype(np.int32), (y + y).astype(np.int32)
+            seen = []
+            y, twice = jax.block_until_ready(jax.jit(f)(np.asarray(values, np.int32)))
+            print(seen[0].dtype, seen[0].tolist(), y.tolist(), twice.tolist())
         for shape in [(), (1,), (0,), (3, 0), (2, 3, 4, 5)]:
             x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
             y = jax.jit(lambda x: pure(lambda x: np.asarray(x) + 1, x))(x)
@@ -90,7 +95,11 @@ def test_types_and_shapes_arrive_as_they_were_sent():
         big = np.arange(1 << 22, dtype=np.float32).reshape(1 << 11, 1 << 11)
         y = jax.jit(lambda x: pure(lambda x: np.asarray(x).T, x))(big)
         print((np.asarray(y) == big.T).all())
-    """) == ["[-8, -2, 6]", "True"]
+    """) == [
+        "int4 [-8, -1, 7] [-8, -1, 7] [0, -2, -2]",
+        "uint4 [0, 9, 15] [0, 9, 15] [0, 2, 14]",
+        "True",
+    ]
 
 
 def test_several_operands_and_results_keep_their_order():
