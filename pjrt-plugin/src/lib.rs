@@ -9,6 +9,7 @@ mod callback;
 mod compile_options;
 mod dtype;
 mod error;
+mod exit;
 mod ext;
 #[expect(dead_code, unused_imports, reason = "the doors to it come next")]
 mod ffi;

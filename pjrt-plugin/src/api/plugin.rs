@@ -25,7 +25,9 @@ static ATTRIBUTES: LazyLock<Attributes> = LazyLock::new(|| {
 
 /// Makes the machine, so that a wrong environment variable is reported here.
 pub(super) fn initialize(_: &Caller, _: &mut PJRT_Plugin_Initialize_Args) -> Result<()> {
-    crate::machine().map(drop)
+    crate::machine()?;
+    crate::exit::wait_for_callbacks();
+    Ok(())
 }
 
 /// Names and values of the library's properties.
