@@ -7,6 +7,7 @@
 pub(crate) mod buffers;
 pub(crate) mod callbacks;
 pub(crate) mod contract;
+pub(crate) mod handlers;
 pub(crate) mod programs;
 
 use pjrt_tpu_emu::GetPjrtApi;

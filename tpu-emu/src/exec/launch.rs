@@ -6,6 +6,7 @@ use super::lane_body::make_body;
 use super::queue::Rest;
 use super::run::Run;
 use crate::buffer::{Block, Buffer, Hold};
+use crate::custom_call::Stage;
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::host_transfer::HostTransfers;
@@ -198,6 +199,8 @@ impl Emulator {
         let way = match () {
             () if !plan.channels.is_empty() => Way::OwnThread,
             () if waiting.is_empty() && plan.work < INLINE && !plan.loops => Way::Here,
+            // A handler may wait for anything.
+            () if plan.calls > 0 => Way::OwnThread,
             () => Way::Worker,
         };
         let waits = waiting.len() + usize::from(turn.is_some());
@@ -324,7 +327,7 @@ enum Way {
     Here,
     /// On one of the few threads for work that ends.
     Worker,
-    /// On a thread of its own: it waits for the client.
+    /// On a thread of its own: it waits for the client, or may.
     OwnThread,
 }
 
@@ -367,11 +370,12 @@ impl Ready {
 
     /// Waits for the custom call of a step.
     fn wait(&self, number: usize, open: Open) -> Result<()> {
-        let step = self.executable.plan.steps.get(number);
-        open.finish().map_err(|error| match step {
-            Some(step) => self.run().placed(step, error),
-            None => error,
-        })
+        let ended = open.finish();
+        let Some(step) = self.executable.plan.steps.get(number) else { return ended };
+        let run = self.run();
+        ended
+            .and_then(|()| run.unharmed(step, Stage::Execute))
+            .map_err(|error| run.placed(step, error))
     }
 }
 

@@ -23,6 +23,10 @@ use tpu_stablehlo::ir::LocationId;
 /// Alignment of values in the arena and in the pool.
 pub(crate) const ALIGN: usize = 64;
 
+/// Bytes of the arena behind a custom call's result that no other value has: what a handler
+/// writes there is its mistake.
+pub(crate) const GUARD: usize = 64;
+
 /// A piece of one of the memories of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Slot {
