@@ -279,7 +279,6 @@ def test_the_interpreter_waits_for_callbacks_at_its_end():
         for _ in range(10):
             x = f(x)
         jax.jit(lambda x: jax.debug.print("printed {}", x))(1)
-        print("end of the text", flush=True)
     """)
     assert lines.count("called") == 10
     assert "printed 1" in lines

@@ -26,9 +26,12 @@ pub(crate) const THROUGH_THE_HOST: &str = r#"module @jit_callback {
 /// A code and words, for an error of the client.
 pub(crate) type Refusal = (PJRT_Error_Code, &'static str);
 
+/// What a client does with an array that it is sent.
+pub(crate) type OnSend<'a> = Box<dyn Fn(&[u8]) -> Result<(), Refusal> + Sync + 'a>;
+
 /// What a client does with what it is handed.
 pub(crate) struct Host<'a> {
-    pub(crate) on_send: Box<dyn Fn(&[u8]) -> Result<(), Refusal> + Sync + 'a>,
+    pub(crate) on_send: OnSend<'a>,
     pub(crate) on_recv: Box<dyn Fn(Stream) + Sync + 'a>,
     /// What was called, in order.
     pub(crate) log: Mutex<Vec<String>>,

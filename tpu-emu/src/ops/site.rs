@@ -45,7 +45,6 @@ pub struct Site<'a> {
 
 impl Site<'_> {
     /// Which of the devices of a launch the operation runs on.
-    #[expect(clippy::unused_self, reason = "programs run on one device")]
     pub fn partition(&self) -> usize {
         0
     }
