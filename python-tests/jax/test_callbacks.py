@@ -32,7 +32,8 @@ def printed(program: str) -> list[str]:
 
 
 def test_a_pure_callback_computes_on_the_host_wherever_it_stands():
-    assert printed("""
+    assert (
+        printed("""
         sine = lambda x: pure(np.sin, x)
         x = jnp.arange(4.0)
         close = lambda got, wanted: print(np.allclose(got, wanted, rtol=1e-6))
@@ -48,7 +49,9 @@ def test_a_pure_callback_computes_on_the_host_wherever_it_stands():
         branch = jax.jit(lambda p, x: jax.lax.cond(p, sine, lambda x: -x, x))
         close(branch(True, x), np.sin(x))
         close(branch(False, x), -x)
-    """) == ["True"] * 7
+    """)
+        == ["True"] * 7
+    )
 
 
 def test_the_condition_of_a_loop_may_be_a_callback():
