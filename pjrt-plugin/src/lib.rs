@@ -35,6 +35,14 @@ fn machine() -> Result<Arc<Emulator>> {
     tpu_host::machine()
 }
 
+/// The machine, and every way by which custom calls become known to it.
+fn start() -> Result<()> {
+    machine()?;
+    ffi::load(tpu_host::handler_libraries()?)?;
+    ffi::install();
+    Ok(())
+}
+
 /// The machine of this process, if something has made it.
 fn machine_if_made() -> Option<&'static Arc<Emulator>> {
     tpu_host::machine_if_made()

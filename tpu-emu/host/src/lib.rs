@@ -1,9 +1,11 @@
-//! The process around the machine: stacks, environment, clock, trace file.
+//! The process around the machine: stacks, environment, clock, trace file, Python.
 mod clock;
 pub mod env;
 mod fork;
 mod machine;
+mod python_run;
 pub mod stack;
 mod trace_file;
 
-pub use machine::{header, machine, machine_if_made};
+pub use machine::{handler_libraries, header, machine, machine_if_made};
+pub use python_run::run_python;
