@@ -10,7 +10,6 @@ mod compile_options;
 mod dtype;
 mod error;
 mod ext;
-#[expect(dead_code, unused_imports, reason = "the doors to it come next")]
 mod ffi;
 mod memory_object;
 mod objects;
@@ -22,8 +21,10 @@ mod state;
 /// The C interface in Rust, generated from `include/`.
 pub mod sys;
 mod texts;
+mod transfers;
 mod views;
 
+pub use ffi::XLA_FFI_GetApi;
 pub use plugin::GetPjrtApi;
 pub use snapshot::{tpu_emu_release, tpu_emu_snapshot, tpu_emu_snapshot_version};
 

@@ -93,8 +93,8 @@ fn an_older_header_has_the_same_layouts() {
 fn bindings() -> String {
     let bindings = bindgen::Builder::default()
         .header(here("include/all.h").display().to_string())
-        .allowlist_type("(PJRT|PLUGIN|JAX)_.*")
-        .allowlist_var("(PJRT|PLUGIN)_.*")
+        .allowlist_type("(PJRT|PLUGIN|JAX|XLA_FFI)_.*")
+        .allowlist_var("(PJRT|PLUGIN|XLA_FFI)_.*")
         .anon_fields_prefix("anon_")
         .default_enum_style(EnumVariation::NewType { is_bitfield: false, is_global: false })
         .default_macro_constant_type(MacroTypeVariation::Signed)

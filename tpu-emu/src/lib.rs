@@ -9,6 +9,7 @@ pub mod error;
 pub mod event;
 pub mod exec;
 pub mod hbm;
+pub mod host_transfer;
 pub mod kernels;
 pub mod ledger;
 pub mod machine;

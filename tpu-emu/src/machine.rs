@@ -3,7 +3,7 @@ use crate::buffer::Block;
 use crate::config::Config;
 use crate::custom_call::Registry;
 use crate::error::{Error, Result};
-use crate::exec::Workers;
+use crate::exec::{Turns, Workers};
 use crate::hbm::{Heap, HeapStats, Region, Space};
 use crate::ledger::{Ledger, Origin, Past, Record};
 use crate::ops::Numerics;
@@ -78,6 +78,7 @@ pub struct Emulator {
     call_timeout: Duration,
     ledger: Ledger,
     pub(crate) workers: Workers,
+    pub(crate) turns: Turns,
     /// Threads for the tasks of custom calls, which programs wait for.
     pub(crate) tasks: Workers,
     /// Launches so far.
@@ -127,6 +128,7 @@ impl Emulator {
             call_timeout,
             ledger: Ledger::new(stacks, clock, sink, history),
             workers: Workers::default(),
+            turns: Turns::default(),
             tasks: Workers::default(),
             launches: AtomicI64::new(0),
             forked: AtomicBool::new(false),

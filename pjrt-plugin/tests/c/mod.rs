@@ -6,6 +6,7 @@
 
 pub(crate) mod buffers;
 pub(crate) mod contract;
+pub(crate) mod handlers;
 pub(crate) mod programs;
 
 use pjrt_tpu_emu::GetPjrtApi;

@@ -2,7 +2,8 @@
 use crate::stack::StackMode;
 use std::fmt;
 use std::str::FromStr;
-use tpu_emu::config::DEFAULT_HISTORY;
+use std::time::Duration;
+use tpu_emu::config::{DEFAULT_CALL_TIMEOUT, DEFAULT_HISTORY};
 use tpu_emu::ops::Numerics;
 use tpu_emu::topology::Topology;
 use tpu_emu::units::Bytes;
@@ -127,6 +128,19 @@ pub const VARIABLES: &[Variable] = &[
         },
     },
     Variable {
+        name: "TPU_EMU_FFI_TIMEOUT",
+        values: "seconds, from 1 to 86400",
+        default: "`60`",
+        effect: "How long a launch waits for a custom call that goes on after its handler has \
+                 returned; then the launch fails.",
+        set: |settings, value| {
+            let seconds = value.parse().ok().filter(|seconds| (1..=86_400).contains(seconds));
+            let seconds = seconds.ok_or_else(|| "seconds, from 1 to 86400".to_owned())?;
+            settings.call_timeout = Duration::from_secs(seconds);
+            Ok(())
+        },
+    },
+    Variable {
         name: "TPU_EMU_LOG",
         values: "a filter of the `tracing` kind, as `debug` or `tpu_emu=trace`",
         default: "no log",
@@ -192,6 +206,7 @@ pub(crate) struct Settings {
     pub(crate) trace: Option<String>,
     pub(crate) history: usize,
     pub(crate) handler_libraries: Vec<HandlerLibrary>,
+    pub(crate) call_timeout: Duration,
     log: Option<String>,
 }
 
@@ -215,6 +230,7 @@ impl Settings {
             trace: None,
             history: DEFAULT_HISTORY,
             handler_libraries: Vec::new(),
+            call_timeout: DEFAULT_CALL_TIMEOUT,
             log: None,
         };
         let ours = environment.filter(|(name, _)| {
@@ -324,8 +340,11 @@ mod tests {
             ("TPU_EMU_TOPOLOGY", "v5p:2x2x1"),
             ("TPU_EMU_HBM_BYTES", "2GiB"),
             ("TPU_EMU_STACKS", "off"),
+            ("TPU_EMU_FFI_TIMEOUT", "3"),
         ];
         let settings = read(&given).unwrap();
+        assert_eq!(settings.call_timeout, Duration::from_secs(3));
+        assert!(read(&[("TPU_EMU_FFI_TIMEOUT", "0")]).is_err());
         assert_eq!(settings.topology.device_kind(), "TPU v5");
         assert_eq!((settings.hbm, settings.stacks), (Some(Bytes::gib(2)), StackMode::Off));
     }

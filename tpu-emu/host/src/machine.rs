@@ -5,8 +5,8 @@ use crate::env::{HandlerLibrary, Settings};
 use crate::fork;
 use crate::stack::ProcessStacks;
 use crate::trace_file;
-use std::sync::{Arc, OnceLock};
-use tpu_emu::config::DEFAULT_CALL_TIMEOUT;
+use std::sync::{Arc, LazyLock, OnceLock};
+use tpu_emu::custom_call::Registry;
 use tpu_emu::trace::Header;
 use tpu_emu::{Config, Emulator, Result};
 
@@ -18,6 +18,14 @@ struct Made {
 }
 
 static MACHINE: OnceLock<Result<Made>> = OnceLock::new();
+
+/// Handlers are registered before there is a machine, too.
+static CUSTOM_CALLS: LazyLock<Arc<Registry>> = LazyLock::new(Arc::default);
+
+/// The targets that programs of this process can call, on whichever machine.
+pub fn custom_calls() -> Arc<Registry> {
+    Arc::clone(&CUSTOM_CALLS)
+}
 
 /// The machine, made by the first call as the environment says.
 ///
@@ -74,8 +82,8 @@ fn make() -> Result<Made> {
         process_index: settings.process_index,
         history: settings.history,
         numerics: settings.numerics,
-        custom_calls: Arc::default(),
-        call_timeout: DEFAULT_CALL_TIMEOUT,
+        custom_calls: custom_calls(),
+        call_timeout: settings.call_timeout,
         stacks,
         clock: Arc::new(clock),
         sink,

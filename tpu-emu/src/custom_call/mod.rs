@@ -8,7 +8,7 @@ mod registry;
 pub use kernel::CallKernel;
 pub use registry::{Registration, Registry};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::tensor::Shape;
 use std::any::Any;
@@ -93,6 +93,30 @@ pub trait Target: fmt::Debug + Send + Sync {
     /// # Errors
     /// The target's own.
     fn instantiate(&self, site: Arc<CallSite>) -> Result<Arc<dyn Call>>;
+}
+
+/// Makes the calls of a program that is being compiled.
+pub trait Linker: fmt::Debug {
+    /// The call at a place, from the target that the place names.
+    ///
+    /// # Errors
+    /// As for [`Registry::find`] and [`Target::instantiate`].
+    fn link(&self, site: CallSite) -> Result<Arc<dyn Call>>;
+}
+
+impl Linker for Registry {
+    fn link(&self, site: CallSite) -> Result<Arc<dyn Call>> {
+        instantiate(&*self.find(&site.target, site.abi == Abi::Typed)?, Arc::new(site))
+    }
+}
+
+/// Makes a call; an error of the target's says whose it is.
+pub(crate) fn instantiate(target: &dyn Target, site: Arc<CallSite>) -> Result<Arc<dyn Call>> {
+    let name = Arc::clone(&site.target);
+    target.instantiate(site).map_err(|error| {
+        let message = format!("custom call \"{name}\": {error}").into();
+        Error::Verbatim { code: error.code(), message }
+    })
 }
 
 /// A target at one place of one program.

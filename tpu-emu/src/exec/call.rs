@@ -2,9 +2,12 @@
 use super::frame::Frame;
 use super::run::Run;
 use crate::buffer::Block;
-use crate::custom_call::{CallKernel, Moment, Place, Progress, Services, Stage};
+use crate::custom_call::{
+    Abi, Call, CallKernel, CallSite, Linker, Moment, Place, Progress, Services, Stage, instantiate,
+};
 use crate::error::{Code, Error, Result};
 use crate::event::Event;
+use crate::host_transfer::HostTransfers;
 use crate::ledger::Origin;
 use crate::machine::{Emulator, Memory, MemoryKind};
 use crate::program::plan::{Op, Plan, Step};
@@ -28,6 +31,8 @@ pub(super) struct Launch {
     pub(super) origin: Origin,
     pub(super) program: Arc<str>,
     pub(super) context: Option<Context>,
+    /// The clients that serve host transfers, one a device; none where nobody does.
+    pub(super) transfers: Vec<Arc<dyn HostTransfers>>,
     number: i64,
     /// What each call keeps for this launch.
     states: Vec<OnceLock<Context>>,
@@ -46,7 +51,8 @@ impl Launch {
         let (machine, program) = (Arc::clone(machine), Arc::clone(program));
         let number = machine.next_launch();
         let states = (0..calls).map(|_| OnceLock::new()).collect();
-        Self { machine, devices, origin, program, context, number, states }
+        let transfers = Vec::new();
+        Self { machine, devices, origin, program, context, transfers, number, states }
     }
 }
 
@@ -167,6 +173,7 @@ impl Run<'_> {
             context: launch.context.clone(),
             scratch: Mutex::default(),
         });
+        self.guard(step, stage);
         let record = Record::begin(launch, device, kernel, stage, &operands, &results);
         let services: Arc<dyn Services> = Arc::clone(&dispatch) as Arc<dyn Services>;
         let moment = Moment { services: &services, state, operands: &operands, results: &results };
@@ -185,13 +192,49 @@ impl Run<'_> {
             }
             over => {
                 dispatch.close();
-                let outcome = over.map(drop);
+                let outcome = over.and_then(|_| self.unharmed(step, stage));
                 if let Some(record) = record {
                     record.write(&dispatch, &outcome);
                 }
                 outcome.map(|()| None)
             }
         }
+    }
+}
+
+/// What is written behind a result before its handler runs.
+const POISON: u8 = 0xa5;
+
+impl Run<'_> {
+    /// Marks the memory behind the results of a call that is about to run.
+    fn guard(&self, step: &Step, stage: Stage) {
+        if stage == Stage::Execute {
+            for &result in &step.results {
+                self.frame.bytes_mut(self.frame.behind(result)).fill(POISON);
+            }
+        }
+    }
+
+    /// # Errors
+    /// `BadArgument` where the marks are damaged.
+    pub(super) fn unharmed(&self, step: &Step, stage: Stage) -> Result<()> {
+        if stage != Stage::Execute {
+            return Ok(());
+        }
+        for (number, &result) in step.results.iter().enumerate() {
+            let behind = self.frame.bytes(self.frame.behind(result));
+            let written = behind.iter().filter(|&&byte| byte != POISON).count();
+            if written > 0 {
+                return Err(Error::bad(format!(
+                    "custom call \"{}\" wrote past the end of result {number}: {written} of the \
+                     {} bytes behind its {} bytes are changed",
+                    step.name,
+                    behind.len(),
+                    result.bytes
+                )));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -315,6 +358,45 @@ impl Services for Dispatch {
     }
 }
 
+/// Makes the calls of a program, and tells the trace of it.
+#[derive(Debug)]
+pub(super) struct Linking<'a> {
+    pub(super) machine: &'a Emulator,
+    /// The program's name.
+    pub(super) program: &'a Arc<str>,
+}
+
+impl Linker for Linking<'_> {
+    fn link(&self, site: CallSite) -> Result<Arc<dyn Call>> {
+        let site = Arc::new(site);
+        let target = self.machine.custom_calls().find(&site.target, site.abi == Abi::Typed)?;
+        let ledger = self.machine.ledger();
+        if !ledger.is_heard() {
+            return instantiate(&*target, site);
+        }
+        let origin = ledger.origin();
+        let made = instantiate(&*target, Arc::clone(&site));
+        // Without a handler for the stage nothing was called.
+        if made.as_ref().is_ok_and(|call| !call.has(Stage::Instantiate)) {
+            return made;
+        }
+        ledger.dispatched(&Dispatched {
+            device: 0,
+            stage: Stage::Instantiate,
+            run: 0,
+            program: Arc::clone(self.program),
+            operands: Vec::new(),
+            results: Vec::new(),
+            duration: Nanos(ledger.now().0.saturating_sub(origin.time.0)),
+            scratch: Vec::new(),
+            error: made.as_ref().err().map(ToString::to_string),
+            site,
+            origin,
+        });
+        made
+    }
+}
+
 /// What the trace will say of a dispatch.
 #[derive(Debug)]
 struct Record {
@@ -361,8 +443,8 @@ impl Record {
         Some(Box::new(Self { dispatched, begun }))
     }
 
-    fn write(self: Box<Self>, dispatch: &Dispatch, outcome: &Result<()>) {
-        let Self { mut dispatched, begun } = *self;
+    fn write(self, dispatch: &Dispatch, outcome: &Result<()>) {
+        let Self { mut dispatched, begun } = self;
         let ledger = dispatch.machine.ledger();
         dispatched.duration = Nanos(ledger.now().0.saturating_sub(begun.0));
         dispatched.scratch = std::mem::take(&mut dispatch.scratch.lock().taken);

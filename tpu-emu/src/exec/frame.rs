@@ -6,7 +6,7 @@
 use crate::buffer::{Block, Hold};
 use crate::hbm::Region;
 use crate::kernels::aligned::Aligned;
-use crate::program::plan::Slot;
+use crate::program::plan::{GUARD, Slot};
 use crate::units::to_usize;
 use std::slice;
 use std::sync::Arc;
@@ -69,6 +69,14 @@ impl Frame {
     /// The memory behind the addresses, for whoever may use it after the run.
     pub(super) fn held(&self) -> Arc<Vec<Memory>> {
         Arc::clone(&self.held)
+    }
+
+    /// The bytes behind a custom call's result that belong to nobody else.
+    pub(super) fn behind(&self, slot: Slot) -> Slot {
+        let end = slot.offset + slot.bytes;
+        let left = self.bases[slot.base as usize].1.saturating_sub(end);
+        let bytes = if slot.bytes == 0 { 0 } else { left.min(GUARD) };
+        Slot { base: slot.base, offset: end, bytes }
     }
 
     /// Host address of a slot, for code outside of the machine.

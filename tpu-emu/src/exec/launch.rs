@@ -1,12 +1,15 @@
 //! Compiling and launching programs on a machine.
-use super::call::{Context, Launch, Open};
+use super::call::{Context, Launch, Linking, Open};
+use super::checks::{check_arguments, check_channels, check_donations};
 use super::frame::{self, Frame};
 use super::lane_body::make_body;
 use super::queue::Rest;
 use super::run::Run;
 use crate::buffer::{Block, Buffer, Hold};
+use crate::custom_call::Stage;
 use crate::error::{Error, Result};
 use crate::event::Event;
+use crate::host_transfer::HostTransfers;
 use crate::kernels::aligned::Aligned;
 use crate::ledger::Origin;
 use crate::machine::{Emulator, Memory, MemoryKind};
@@ -30,6 +33,9 @@ pub struct LaunchOptions {
     pub not_donated: Vec<usize>,
     /// What the client gives to the custom calls of this launch.
     pub context: Option<Context>,
+    /// The client's side of the program's host transfers, one a device of the launch; empty if
+    /// the client serves none.
+    pub transfers: Vec<Arc<dyn HostTransfers>>,
 }
 
 /// A run that was started.
@@ -87,13 +93,14 @@ impl Emulator {
             return Err(Error::Unimplemented(message));
         }
         let devices = self.assigned(&options)?;
+        let program = module.name.clone().unwrap_or_else(|| "module".into());
         let target = Target {
             specs: self.specs(),
             limit: self.memory_limit(),
             labels: self.ledger().labels(),
             generation: self.topology().generation(),
             numerics: self.numerics(),
-            custom_calls: self.custom_calls(),
+            custom_calls: &Linking { machine: self, program: &program },
             make_body,
         };
         Ok(Arc::new(compile(&target, module, source, options, devices)?))
@@ -117,7 +124,8 @@ impl Emulator {
     ///
     /// # Errors
     /// `BadArgument` for arguments of another number, shape, type, device or memory than the
-    /// parameters, and for deleted ones; `OutOfMemory` for the results.
+    /// parameters, and for deleted ones; `OutOfMemory` for the results; `FailedPrecondition` for
+    /// a program with host transfers that the client does not serve.
     pub fn launch(
         self: &Arc<Self>,
         executable: &Arc<Executable>,
@@ -127,6 +135,7 @@ impl Emulator {
     ) -> Result<Launched> {
         self.check_not_forked()?;
         check_arguments(executable, device, arguments)?;
+        check_channels(executable, &options.transfers)?;
         let pool = self.pool(executable, device)?;
         let gives = |index: usize| {
             executable.parameters[index].donation != Donation::Kept
@@ -183,15 +192,25 @@ impl Emulator {
             context: options.context.clone(),
             pool,
             results: blocks,
+            transfers: options.transfers.clone(),
         };
-        let inline = waiting.is_empty() && executable.plan.work < INLINE && !executable.plan.loops;
-        pending.left.store(waiting.len() + 1, Ordering::Release);
+        let plan = &executable.plan;
+        let turn = if plan.channels.is_empty() { None } else { self.turns.take(device, &done) };
+        let way = match () {
+            () if !plan.channels.is_empty() => Way::OwnThread,
+            () if waiting.is_empty() && plan.work < INLINE && !plan.loops => Way::Here,
+            // A handler may wait for anything.
+            () if plan.calls > 0 => Way::OwnThread,
+            () => Way::Worker,
+        };
+        let waits = waiting.len() + usize::from(turn.is_some());
+        pending.left.store(waits + 1, Ordering::Release);
         let finish = {
             let (pending, done) = (Arc::clone(&pending), done.clone());
             let job = Mutex::new(Some(job));
             Arc::new(move || {
                 let Some(job) = job.lock().take() else { return };
-                pending.start(job, inline, &done);
+                pending.start(job, way, &done);
             })
         };
         for index in waiting {
@@ -209,6 +228,14 @@ impl Emulator {
                 pending.settle(index, Err(error));
                 pending.left.fetch_sub(1, Ordering::AcqRel);
             }
+        }
+        if let Some(turn) = turn {
+            let (pending, finish) = (Arc::clone(&pending), Arc::clone(&finish));
+            turn.on_ready(move |_| {
+                if pending.left.fetch_sub(1, Ordering::AcqRel) == 1 {
+                    finish();
+                }
+            });
         }
         for (index, argument) in arguments.iter().enumerate() {
             if gives(index) {
@@ -277,7 +304,7 @@ impl Pending {
         Some(taken)
     }
 
-    fn start(&self, job: Job, inline: bool, done: &Event) {
+    fn start(&self, job: Job, way: Way, done: &Event) {
         if let Some(error) = self.error.lock().take() {
             drop(job);
             done.settle(Err(error));
@@ -285,12 +312,23 @@ impl Pending {
         }
         let sources = std::mem::take(&mut *self.sources.lock());
         let machine = Arc::clone(&job.machine);
-        if inline {
-            machine.workers.here(done, move || job.begin(sources));
-        } else {
-            machine.workers.run(done.clone(), move || job.run(sources));
+        match way {
+            Way::Here => machine.workers.here(done, move || job.begin(sources)),
+            Way::Worker => machine.workers.run(done.clone(), move || job.run(sources)),
+            Way::OwnThread => machine.workers.apart(done.clone(), move || job.run(sources)),
         }
     }
+}
+
+/// Where a run runs.
+#[derive(Debug, Clone, Copy)]
+enum Way {
+    /// On the thread that makes it ready.
+    Here,
+    /// On one of the few threads for work that ends.
+    Worker,
+    /// On a thread of its own: it waits for the client, or may.
+    OwnThread,
 }
 
 /// One run with all that it needs.
@@ -302,6 +340,7 @@ struct Job {
     context: Option<Context>,
     pool: Option<Arc<Block>>,
     results: Vec<Option<Arc<Block>>>,
+    transfers: Vec<Arc<dyn HostTransfers>>,
 }
 
 /// A run that has its memory.
@@ -331,11 +370,12 @@ impl Ready {
 
     /// Waits for the custom call of a step.
     fn wait(&self, number: usize, open: Open) -> Result<()> {
-        let step = self.executable.plan.steps.get(number);
-        open.finish().map_err(|error| match step {
-            Some(step) => self.run().placed(step, error),
-            None => error,
-        })
+        let ended = open.finish();
+        let Some(step) = self.executable.plan.steps.get(number) else { return ended };
+        let run = self.run();
+        ended
+            .and_then(|()| run.unharmed(step, Stage::Execute))
+            .map_err(|error| run.placed(step, error))
     }
 }
 
@@ -378,7 +418,7 @@ impl Job {
         let frame = Frame::new(memories);
         let (executable, machine) = (self.executable, self.machine);
         let calls = executable.plan.calls;
-        let launch = Launch::new(
+        let mut launch = Launch::new(
             &machine,
             vec![self.device],
             self.origin,
@@ -386,6 +426,7 @@ impl Job {
             self.context,
             calls,
         );
+        launch.transfers = self.transfers;
         let ready = Ready { executable, frame, launch };
         if calls > 0 {
             ready.run().early(&ready.executable.plan)?;
@@ -415,63 +456,4 @@ fn aligned(source: Option<Hold>) -> Result<frame::Memory> {
         }
         _ => Ok(frame::Memory::Claim(hold)),
     }
-}
-
-fn check_arguments(
-    executable: &Executable,
-    device: usize,
-    arguments: &[Arc<Buffer>],
-) -> Result<()> {
-    let (name, wanted, given) = (&executable.name, executable.parameters.len(), arguments.len());
-    if wanted != given {
-        return Err(Error::bad(format!("{name} takes {wanted} arguments; {given} were given")));
-    }
-    for (index, (argument, parameter)) in arguments.iter().zip(&executable.parameters).enumerate() {
-        if argument.is_deleted() {
-            return Err(Error::bad("Buffer has been deleted or donated."));
-        }
-        let (had, wanted) = (argument.spec(), &parameter.spec);
-        // A token may be any buffer.
-        if !parameter.token && (had.dtype != wanted.dtype || had.dims != wanted.dims) {
-            let (had, wanted) = (had.text(), wanted.text());
-            let message = format!("{name}: argument {index} is {had}; the parameter is {wanted}");
-            return Err(Error::bad(message));
-        }
-        let memory = argument.memory();
-        if memory.device != device {
-            let message = format!(
-                "{name}: argument {index} is on device {}; the program runs on device {device}",
-                memory.device
-            );
-            return Err(Error::bad(message));
-        }
-        if memory.kind != parameter.kind {
-            let (had, wanted) = (memory.kind.name(), parameter.kind.name());
-            let message =
-                format!("{name}: argument {index} is in {had}; the parameter in {wanted}");
-            return Err(Error::bad(message));
-        }
-    }
-    Ok(())
-}
-
-/// A buffer that is given up may be an argument once.
-fn check_donations(arguments: &[Arc<Buffer>], gives: &dyn Fn(usize) -> bool) -> Result<()> {
-    for (index, argument) in arguments.iter().enumerate() {
-        if !gives(index) {
-            continue;
-        }
-        let same = |(other, buffer): (usize, &Arc<Buffer>)| {
-            other != index && Arc::ptr_eq(buffer, argument)
-        };
-        if let Some(other) = arguments.iter().enumerate().position(same) {
-            let what = if gives(other) {
-                "Attempt to donate the same buffer twice in Execute()"
-            } else {
-                "Attempt to use a donated buffer as another argument in Execute()"
-            };
-            return Err(Error::bad(format!("{what}: arguments {index} and {other}")));
-        }
-    }
-    Ok(())
 }

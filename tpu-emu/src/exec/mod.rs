@@ -1,5 +1,6 @@
 //! What happens on the device and on threads of our own.
 mod call;
+mod checks;
 #[cfg(test)]
 mod differential;
 mod frame;
@@ -7,7 +8,9 @@ mod lane_body;
 mod launch;
 mod queue;
 mod run;
+mod turns;
 
 pub use call::Context;
 pub use launch::{LaunchOptions, Launched};
 pub(crate) use queue::Workers;
+pub(crate) use turns::Turns;

@@ -1,10 +1,11 @@
-//! Background threads for copies that are too long for the caller's thread.
+//! Background threads for work that is too long for the caller's thread, or that waits.
 use crate::error::{Error, Result};
 use crate::event::Event;
-use crossbeam::channel::{Sender, unbounded};
+use crossbeam::channel::{Receiver, Sender, unbounded};
 use parking_lot::Mutex;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
@@ -15,10 +16,53 @@ pub(super) type Rest = Box<dyn FnOnce() -> Result<()> + Send>;
 /// Two, so that one long copy does not hold up the others.
 const THREADS: usize = 2;
 
-/// Threads that are started by the first task and live as long as the process.
+/// Threads without work that are kept for work that waits.
+const KEPT: usize = 4;
+
+/// Threads that are started by the first task and live as long as the process, and threads for
+/// work that may wait for long.
 #[derive(Debug, Default)]
 pub(crate) struct Workers {
     queue: OnceLock<Option<Sender<Task>>>,
+    apart: Apart,
+}
+
+/// Threads each of which has one task, or waits for one. They end with the machine.
+#[derive(Debug)]
+struct Apart {
+    send: Sender<Task>,
+    idle: Idle,
+}
+
+impl Default for Apart {
+    fn default() -> Self {
+        let (send, tasks) = unbounded();
+        Self { send, idle: Idle { tasks, count: Arc::default() } }
+    }
+}
+
+/// Threads that wait for a task nobody has promised them yet.
+#[derive(Debug, Clone)]
+struct Idle {
+    tasks: Receiver<Task>,
+    count: Arc<AtomicUsize>,
+}
+
+impl Idle {
+    /// Takes one off the count; the caller owes it a task then.
+    fn claim(&self) -> bool {
+        let less = |count: usize| count.checked_sub(1);
+        self.count.fetch_update(Ordering::AcqRel, Ordering::Acquire, less).is_ok()
+    }
+
+    /// The life of a thread after its first task.
+    fn serve(&self) {
+        let more = |count: usize| (count < KEPT).then_some(count + 1);
+        while self.count.fetch_update(Ordering::AcqRel, Ordering::Acquire, more).is_ok() {
+            let Ok(task) = self.tasks.recv() else { return };
+            task();
+        }
+    }
 }
 
 impl Workers {
@@ -34,25 +78,6 @@ impl Workers {
             Err(error) => {
                 event.settle(Err(error));
             }
-        }
-    }
-
-    /// Runs `work` on a thread of its own and settles `event` with its outcome: for work that
-    /// may wait for something outside of the machine.
-    ///
-    /// Where the host gives no thread, `work` runs here and now.
-    #[expect(clippy::unused_self, reason = "the other way to run work is a method, too")]
-    pub(crate) fn apart(&self, event: Event, work: impl FnOnce() -> Result<()> + Send + 'static) {
-        let task = Arc::new(Mutex::new(Some(task_of(event, work))));
-        let own = Arc::clone(&task);
-        let run = move || {
-            let task = own.lock().take();
-            task.into_iter().for_each(|task| task());
-        };
-        let thread = thread::Builder::new().name("tpu-emu-wait".to_owned()).spawn(run);
-        if thread.is_err() {
-            let task = task.lock().take();
-            task.into_iter().for_each(|task| task());
         }
     }
 
@@ -74,6 +99,38 @@ impl Workers {
                 }
             }
             None => task(),
+        }
+    }
+
+    /// Runs `work` on a thread that has nothing else to do meanwhile and settles `event` with its
+    /// outcome: for work that may wait for something outside of the machine.
+    ///
+    /// Where the host gives no thread, `work` runs here and now.
+    pub(crate) fn apart(&self, event: Event, work: impl FnOnce() -> Result<()> + Send + 'static) {
+        let task = task_of(event, work);
+        let first = if self.apart.idle.claim() {
+            match self.apart.send.send(task) {
+                Ok(()) => return,
+                Err(unsent) => unsent.0,
+            }
+        } else {
+            task
+        };
+        // A thread that cannot be started drops what it was given, so the task stays here.
+        let first = Arc::new(Mutex::new(Some(first)));
+        let (idle, given) = (self.apart.idle.clone(), Arc::clone(&first));
+        let live = move || {
+            let task = given.lock().take();
+            if let Some(task) = task {
+                task();
+            }
+            idle.serve();
+        };
+        if thread::Builder::new().name("tpu-emu-wait".to_owned()).spawn(live).is_err() {
+            let task = first.lock().take();
+            if let Some(task) = task {
+                task();
+            }
         }
     }
 }
@@ -124,5 +181,28 @@ mod tests {
         assert_eq!(events[0].wait(), Ok(()));
         assert_eq!(events[1].wait(), Err(Error::bad("no")));
         assert!(matches!(events[2].wait(), Err(Error::Panic { .. })));
+    }
+
+    #[test]
+    fn work_that_waits_does_not_wait_for_threads() {
+        let workers = Workers::default();
+        let gate = Event::pending();
+        let many: Vec<Event> = (0..3 * KEPT).map(|_| Event::pending()).collect();
+        for event in &many {
+            let gate = gate.clone();
+            workers.apart(event.clone(), move || gate.wait());
+        }
+        let last = Event::pending();
+        let opened = gate.clone();
+        workers.apart(last.clone(), move || {
+            opened.settle(Ok(()));
+            Ok(())
+        });
+        assert_eq!(last.wait(), Ok(()));
+        assert!(many.iter().all(|event| event.wait() == Ok(())));
+        let again = Event::pending();
+        workers.apart(again.clone(), || panic!("lost"));
+        assert!(matches!(again.wait(), Err(Error::Panic { .. })));
+        assert!(workers.apart.idle.count.load(Ordering::Acquire) <= KEPT);
     }
 }

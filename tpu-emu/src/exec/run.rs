@@ -75,6 +75,11 @@ impl Run<'_> {
                 code: error.code(),
                 reasons: vec![format!("{line}: {}: {error}", step.name)],
             },
+            // What a handler says, it says without its name.
+            None if is_call(step) => Error::Program {
+                code: error.code(),
+                reasons: vec![format!("{}: {error}", step.name)],
+            },
             None => error,
         }
     }
@@ -93,7 +98,9 @@ impl Run<'_> {
     fn step(&mut self, step: &Step) -> Result<()> {
         match &step.op {
             Op::Kernel { kernel, .. } if kernel.custom_call().is_some() => {
-                self.begin(step)?.map_or(Ok(()), Open::finish)
+                let Some(open) = self.begin(step)? else { return Ok(()) };
+                open.finish()?;
+                self.unharmed(step, Stage::Execute)
             }
             Op::Fused(fused) => {
                 self.fused(fused, step);
@@ -152,7 +159,9 @@ impl Run<'_> {
         scratch: Slot,
     ) -> Result<()> {
         let frame = self.frame;
-        let mut cx = Cx { scratch: frame.bytes_mut(scratch), seed: &mut self.seed };
+        let scratch = frame.bytes_mut(scratch);
+        let transfers = self.launch.map_or(&[][..], |launch| &launch.transfers);
+        let mut cx = Cx { scratch, seed: &mut self.seed, transfers };
         let starts = |operand: usize| {
             (0..step.results.len()).any(|result| kernel.starts_from(result) == Some(operand))
         };
@@ -230,4 +239,9 @@ impl Run<'_> {
             frame.write(step.results[index], start * width, bytes);
         });
     }
+}
+
+/// Whether a step calls a target that somebody registered.
+fn is_call(step: &Step) -> bool {
+    matches!(&step.op, Op::Kernel { kernel, .. } if kernel.custom_call().is_some())
 }

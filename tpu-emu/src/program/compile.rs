@@ -10,7 +10,7 @@ use super::load::{BodyMaker, load};
 use super::oom::too_large;
 use super::plan::{Outside, Plan, plan};
 use super::tactics::Tactics;
-use crate::custom_call::Registry;
+use crate::custom_call::Linker;
 use crate::error::{Error, Result};
 use crate::hbm::layout::Layout;
 use crate::machine::MemoryKind;
@@ -38,7 +38,7 @@ pub(crate) struct Target<'t> {
     /// Rounding of matrix products.
     pub(crate) numerics: Numerics,
     /// The targets that programs can call.
-    pub(crate) custom_calls: &'t Registry,
+    pub(crate) custom_calls: &'t dyn Linker,
     /// Makes bodies that need a run of their own.
     pub(crate) make_body: BodyMaker,
 }

@@ -12,7 +12,7 @@ mod text;
 
 pub use dispatched::{Dispatched, Operand};
 pub use encode::{Encoder, FORMAT_MAJOR, FORMAT_MINOR, Header, MAGIC, SpaceInfo, Usage};
-pub use text::{change_text, stack_text};
+pub use text::{change_text, dispatched_text, stack_text};
 
 /// What happened to a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -174,14 +174,16 @@ impl<'m> Loader<'m> {
                 self.graph.add(shape)
             })
             .collect();
+        let work = Work::Branch(blocks);
+        let effect = work.has_effect();
         into.nodes.push(Node {
-            work: Work::Branch(blocks),
+            work,
             operands: vec![value],
             shapes: Vec::new(),
             results: results.clone(),
             name,
             location: operation.location,
-            effect: true,
+            effect,
         });
         let mut values = results.into_iter();
         let bindings: Option<Vec<Binding>> =
@@ -228,7 +230,8 @@ impl<'m> Loader<'m> {
             })
             .collect();
         let (name, location) = ((*operation.name).into(), operation.location);
-        let effect = false;
+        // A loop has the effects of what is inside.
+        let effect = work.has_effect();
         let shapes = Vec::new();
         into.nodes.push(Node {
             work,

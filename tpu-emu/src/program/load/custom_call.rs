@@ -25,12 +25,11 @@ impl<'m> Loader<'m> {
         into: &mut Block,
     ) -> Result<()> {
         let name = operation.attributes.text("call_target_name").unwrap_or_default();
-        let registry = self.custom_calls.ok_or_else(|| {
+        let linker = self.custom_calls.ok_or_else(|| {
             let what = "inside of a computation that runs once an element";
             Error::Unimplemented(format!("custom call \"{name}\" {what}"))
         })?;
         let (abi, backend) = interface(name, &operation.attributes)?;
-        let target = registry.find(name, abi == Abi::Typed)?;
 
         let (mut values, mut shapes) = (Vec::new(), Vec::new());
         let mut types = Vec::new();
@@ -77,7 +76,7 @@ impl<'m> Loader<'m> {
             partition: 0,
             line,
         };
-        let call = target.instantiate(Arc::new(site))?;
+        let call = linker.link(site)?;
         self.count_nodes(1)?;
         for (at, order) in operand_orders.into_iter().enumerate() {
             let Some(order) = order else { continue };

@@ -116,7 +116,8 @@ impl<'m> Loader<'m> {
         let folded = self.folded(operation, &work, values, shapes, results)?;
         let name: Arc<str> = name_of(operation).into();
         let location = operation.location;
-        let effect = operation.attributes.flag("has_side_effect");
+        let waits = matches!(&work, Work::Kernel(kernel) if kernel.channel().is_some());
+        let effect = waits || operation.attributes.flag("has_side_effect");
         match folded {
             Some(known) => {
                 for (&id, bytes) in ids.iter().zip(known) {

@@ -10,7 +10,7 @@ mod types;
 pub(crate) use body::BodyMaker;
 
 use super::graph::{Block, Graph};
-use crate::custom_call::Registry;
+use crate::custom_call::Linker;
 use crate::error::{Code, Error, Result};
 use crate::ops::Numerics;
 use crate::tensor::Shape;
@@ -43,7 +43,7 @@ pub(crate) struct Loaded<'m> {
 pub(crate) fn load<'m>(
     module: &'m Module,
     numerics: Numerics,
-    custom_calls: &'m Registry,
+    custom_calls: &'m dyn Linker,
     make_body: BodyMaker,
 ) -> Result<Loaded<'m>> {
     let entry = module.entry().ok_or_else(|| Error::bad("the module has no function main"))?;
@@ -76,7 +76,7 @@ struct Loader<'m> {
     module: &'m Module,
     numerics: Numerics,
     /// The targets that programs can call; `None` where there is no launch to call them.
-    custom_calls: Option<&'m Registry>,
+    custom_calls: Option<&'m dyn Linker>,
     make_body: BodyMaker,
     graph: Graph,
     reasons: Vec<String>,
