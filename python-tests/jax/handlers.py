@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import jax
+from jaxlib import xla_client
 import numpy as np
 
 from emulator import JAXLIB
@@ -106,3 +107,17 @@ def call(name: str, results: object, *arguments: object, **options: object) -> o
     attributes = options.pop("attributes", {})
     function = ffi.ffi_call(name, results, **options)
     return jax.jit(lambda *values: function(*values, **attributes))(*arguments)
+
+
+def run_text(text: str, *arguments: np.ndarray) -> list[np.ndarray]:
+    """Compiles a StableHLO program for the first device and runs it on arrays."""
+    device = jax.devices()[0]
+    options = xla_client.CompileOptions()
+    if hasattr(device.client, "compile_and_load"):
+        devices = xla_client.DeviceList((device,))
+        program = device.client.compile_and_load(text, devices, options)
+    else:
+        program = device.client.compile(text, options)
+    arrays = [jax.device_put(argument, device) for argument in arguments]
+    results = program.execute_sharded(arrays).disassemble_into_single_device_arrays()
+    return [np.asarray(result) for [result] in results]

@@ -18,15 +18,15 @@ ffi::Error Copy(ffi::AnyBuffer from, ffi::Result<ffi::AnyBuffer> to) {
 }
 
 // The element type as XLA numbers it, the rank, the elements and the bytes of an array.
-ffi::Error Describe(ffi::AnyBuffer array, ffi::Result<ffi::Buffer<ffi::S64>> description) {
+ffi::Error Describe(ffi::AnyBuffer array, ffi::Result<ffi::Buffer<ffi::S32>> description) {
   if (description->element_count() != 4) {
     return ffi::Error(ffi::ErrorCode::kInvalidArgument, "a description has 4 numbers");
   }
-  int64_t* numbers = description->typed_data();
-  numbers[0] = static_cast<int64_t>(array.element_type());
-  numbers[1] = static_cast<int64_t>(array.dimensions().size());
-  numbers[2] = static_cast<int64_t>(array.element_count());
-  numbers[3] = static_cast<int64_t>(array.size_bytes());
+  int32_t* numbers = description->typed_data();
+  numbers[0] = static_cast<int32_t>(array.element_type());
+  numbers[1] = static_cast<int32_t>(array.dimensions().size());
+  numbers[2] = static_cast<int32_t>(array.element_count());
+  numbers[3] = static_cast<int32_t>(array.size_bytes());
   return ffi::Error::Success();
 }
 }  // namespace any_buffer
@@ -37,4 +37,4 @@ XLA_FFI_DEFINE_HANDLER_SYMBOL(
 
 XLA_FFI_DEFINE_HANDLER_SYMBOL(
     describe_any, any_buffer::Describe,
-    xla::ffi::Ffi::Bind().Arg<xla::ffi::AnyBuffer>().Ret<xla::ffi::Buffer<xla::ffi::S64>>());
+    xla::ffi::Ffi::Bind().Arg<xla::ffi::AnyBuffer>().Ret<xla::ffi::Buffer<xla::ffi::S32>>());
