@@ -24,7 +24,7 @@ mod texts;
 mod transfers;
 mod views;
 
-pub use ffi::XLA_FFI_GetApi;
+pub use ffi::{XLA_FFI_GetApi, XlaCustomCallStatusSetFailure, XlaCustomCallStatusSetSuccess};
 pub use plugin::GetPjrtApi;
 pub use snapshot::{tpu_emu_release, tpu_emu_snapshot, tpu_emu_snapshot_version};
 

@@ -14,13 +14,16 @@ mod metadata;
 mod probe;
 mod registration;
 mod state;
+mod status;
 mod task;
 mod types;
+mod untyped;
 mod user_data;
 
 pub use api::XLA_FFI_GetApi;
 pub(crate) use jax_hook::install;
 pub(crate) use libraries::load;
 pub(crate) use registration::{Bundle, Deleter, register_typed, register_untyped};
+pub use status::{XlaCustomCallStatusSetFailure, XlaCustomCallStatusSetSuccess};
 pub(crate) use types::register_type;
 pub(crate) use user_data::UserData;
