@@ -4,6 +4,7 @@
 use super::frame::Function;
 use super::handler::{FfiTarget, Handler, Handlers};
 use super::metadata::version_of;
+use super::untyped::UntypedTarget;
 use std::sync::Arc;
 use tpu_emu::custom_call::Registration;
 use tpu_emu::{Error, Result};
@@ -79,5 +80,15 @@ pub(crate) fn register_untyped(
     function: usize,
     origin: String,
 ) -> Result<()> {
-    Err(Error::Unimplemented(format!("{name} {platform} {function} {origin}")))
+    if function == 0 {
+        return Err(Error::bad(format!("custom call target \"{name}\" without a function")));
+    }
+    tpu_host::custom_calls().register(Registration {
+        name: name.into(),
+        platform: platform.to_owned(),
+        typed: false,
+        identity: vec![function],
+        origin,
+        target: Arc::new(UntypedTarget(function)),
+    })
 }

@@ -6,7 +6,8 @@ use pjrt_tpu_emu::sys::{
     XLA_FFI_Api, XLA_FFI_Buffer, XLA_FFI_ByteSpan, XLA_FFI_CallFrame, XLA_FFI_Error,
     XLA_FFI_Error_Code, XLA_FFI_Error_Create_Args, XLA_FFI_Error_Destroy_Args,
     XLA_FFI_Error_GetMessage_Args, XLA_FFI_Handler, XLA_FFI_Handler_Bundle,
-    XLA_FFI_Handler_Register_Args, XLA_FFI_Metadata_Extension,
+    XLA_FFI_Handler_Register_Args, XLA_FFI_Metadata_Extension, XLA_FFI_Type_Register_Args,
+    XLA_FFI_TypeId, XLA_FFI_TypeInfo,
 };
 use std::ffi::{CStr, CString, c_void};
 use std::mem::offset_of;
@@ -177,4 +178,21 @@ pub(crate) use handler;
 /// A pointer of a test's own.
 pub(crate) fn pointer<T>(value: &T) -> *mut c_void {
     super::user_pointer(value)
+}
+
+/// Registers a type; gives its number.
+pub(crate) fn registered_type(
+    name: &str,
+    deleter: Option<unsafe extern "C" fn(*mut c_void)>,
+) -> i64 {
+    let mut type_id = XLA_FFI_TypeId { type_id: 0 };
+    let mut info = blank::<XLA_FFI_TypeInfo>();
+    info.deleter = deleter;
+    ask(newest().XLA_FFI_Type_Register, |args: &mut XLA_FFI_Type_Register_Args| {
+        (args.name, args.type_id, args.type_info) = (span(name), &raw mut type_id, &raw const info);
+        // As the header states it.
+        args.struct_size = offset_of!(XLA_FFI_Type_Register_Args, type_info);
+    })
+    .unwrap();
+    type_id.type_id
 }

@@ -7,5 +7,5 @@ mod python_run;
 pub mod stack;
 mod trace_file;
 
-pub use machine::{custom_calls, header, machine, machine_if_made};
+pub use machine::{custom_calls, handler_libraries, header, machine, machine_if_made};
 pub use python_run::run_python;
