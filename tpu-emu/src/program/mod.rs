@@ -11,6 +11,7 @@ mod oom;
 pub(crate) mod plan;
 mod serialized;
 pub(crate) mod tactics;
+pub(crate) mod tiling;
 
 pub use executable::{
     CompileOptions, CostAnalysis, Donation, Executable, Format, MemoryAnalysis, Parameter,
