@@ -19,7 +19,7 @@ use tpu_stablehlo::Module;
 
 /// Programs that move fewer bytes than this run on the caller's thread, when nothing is to be
 /// waited for.
-const INLINE: f64 = 1e6;
+pub(super) const INLINE: f64 = 1e6;
 
 /// How one run is to be done.
 #[derive(Debug, Clone, Default)]
@@ -78,11 +78,11 @@ impl Emulator {
     ) -> Result<Arc<Executable>> {
         let (replicas, partitions) = (options.replicas.max(1), options.partitions.max(1));
         let count = replicas.saturating_mul(partitions);
-        if count > 1 {
+        if replicas > 1 && partitions > 1 {
             let message = format!("programs over {replicas} replicas × {partitions} partitions");
             return Err(Error::Unimplemented(message));
         }
-        let devices = self.assigned(&options)?;
+        let devices = self.assigned(&options, count)?;
         let target = Target {
             specs: self.specs(),
             limit: self.memory_limit(),
@@ -95,11 +95,16 @@ impl Emulator {
     }
 
     /// Indices of the devices of an assignment.
-    fn assigned(&self, options: &CompileOptions) -> Result<Vec<usize>> {
-        if options.devices.is_empty() {
-            return Ok(vec![0]);
-        }
+    fn assigned(&self, options: &CompileOptions, count: usize) -> Result<Vec<usize>> {
         let devices = self.topology().devices();
+        let given = if options.devices.is_empty() { devices.len() } else { options.devices.len() };
+        if given < count || (count > 1 && !options.devices.is_empty() && given != count) {
+            let message = format!("a program over {count} devices for {given}");
+            return Err(Error::bad(message));
+        }
+        if options.devices.is_empty() {
+            return Ok((0..count).collect());
+        }
         let index = |&id: &i64| {
             let found = devices.iter().position(|device| i64::from(device.id) == id);
             found.ok_or_else(|| Error::bad(format!("no device has the id {id}")))
@@ -121,6 +126,10 @@ impl Emulator {
         options: &LaunchOptions,
     ) -> Result<Launched> {
         self.check_not_forked()?;
+        if executable.spreads.is_some() {
+            let (name, count) = (&executable.name, executable.devices.len());
+            return Err(Error::bad(format!("{name} runs on {count} devices at once")));
+        }
         check_arguments(executable, device, arguments)?;
         let pool = self.pool(executable, device)?;
         let gives = |index: usize| {
@@ -237,15 +246,15 @@ impl Emulator {
 }
 
 /// Arguments that a run still waits for.
-struct Pending {
-    left: AtomicUsize,
+pub(super) struct Pending {
+    pub(super) left: AtomicUsize,
     /// Claims on the arguments' bytes; `None` for one whose block a result has taken over.
-    sources: Mutex<Vec<Option<Hold>>>,
-    error: Mutex<Option<Error>>,
+    pub(super) sources: Mutex<Vec<Option<Hold>>>,
+    pub(super) error: Mutex<Option<Error>>,
 }
 
 impl Pending {
-    fn settle(&self, index: usize, held: Result<Hold>) {
+    pub(super) fn settle(&self, index: usize, held: Result<Hold>) {
         match held {
             Ok(hold) => self.sources.lock()[index] = Some(hold),
             Err(error) => {
@@ -255,7 +264,7 @@ impl Pending {
     }
 
     /// The block of a donated argument, if nobody but this launch has a claim on it.
-    fn take(&self, index: usize, argument: &Buffer, origin: Origin) -> Option<Arc<Block>> {
+    pub(super) fn take(&self, index: usize, argument: &Buffer, origin: Origin) -> Option<Arc<Block>> {
         let mut sources = self.sources.lock();
         let Some(Hold::Block(block)) = &sources[index] else { return None };
         // Given up first: from then on there are no new claims.
@@ -272,14 +281,25 @@ impl Pending {
     }
 
     fn start(&self, job: Job, inline: bool, done: &Event) {
+        let machine = Arc::clone(&job.machine);
+        self.begin(&machine, inline, done, move |sources| job.run(sources));
+    }
+
+    /// Starts work on the claims that were waited for.
+    pub(super) fn begin(
+        &self,
+        machine: &Emulator,
+        inline: bool,
+        done: &Event,
+        work: impl FnOnce(Vec<Option<Hold>>) -> Result<()> + Send + 'static,
+    ) {
         if let Some(error) = self.error.lock().take() {
-            drop(job);
+            drop(work);
             done.settle(Err(error));
             return;
         }
         let sources = std::mem::take(&mut *self.sources.lock());
-        let machine = Arc::clone(&job.machine);
-        let work = move || job.run(sources);
+        let work = move || work(sources);
         if inline {
             machine.workers.here(done, work);
         } else {
@@ -332,7 +352,7 @@ impl Job {
 }
 
 /// An argument's bytes as kernels want them: a view may begin anywhere, elements are aligned.
-fn aligned(source: Option<Hold>) -> Result<frame::Memory> {
+pub(super) fn aligned(source: Option<Hold>) -> Result<frame::Memory> {
     let Some(hold) = source else { return Ok(frame::Memory::Nothing) };
     match hold.region() {
         Some(region) if region.as_ptr().addr() % ALIGN != 0 => {
@@ -344,7 +364,7 @@ fn aligned(source: Option<Hold>) -> Result<frame::Memory> {
     }
 }
 
-fn check_arguments(
+pub(super) fn check_arguments(
     executable: &Executable,
     device: usize,
     arguments: &[Arc<Buffer>],
@@ -383,7 +403,7 @@ fn check_arguments(
 }
 
 /// A buffer that is given up may be an argument once.
-fn check_donations(arguments: &[Arc<Buffer>], gives: &dyn Fn(usize) -> bool) -> Result<()> {
+pub(super) fn check_donations(arguments: &[Arc<Buffer>], gives: &dyn Fn(usize) -> bool) -> Result<()> {
     for (index, argument) in arguments.iter().enumerate() {
         if !gives(index) {
             continue;

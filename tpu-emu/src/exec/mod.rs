@@ -6,6 +6,7 @@ mod lane_body;
 mod launch;
 mod queue;
 mod run;
+mod sharded;
 
 pub use launch::{LaunchOptions, Launched};
 pub(crate) use queue::Workers;

@@ -41,6 +41,9 @@ pub struct Site<'a> {
     pub bodies: &'a [Arc<dyn Body>],
     /// How matrix products round.
     pub numerics: Numerics,
+    /// The device that the operation runs for: its number in the assignment. 0 where it runs
+    /// once for all of them.
+    pub partition: usize,
 }
 
 impl Site<'_> {

@@ -10,6 +10,7 @@ pub(crate) mod load;
 mod oom;
 pub(crate) mod plan;
 mod serialized;
+pub(crate) mod spread;
 pub(crate) mod tactics;
 pub(crate) mod tiling;
 

@@ -4,7 +4,7 @@ use super::super::graph::{Block, Graph, Node, Work};
 use super::emit::{entry_of, name_of};
 use super::scope::{Binding, Scope};
 use super::types::declared;
-use super::{DEPTH, Loader, one_block};
+use super::{DEPTH, Devices, Loader, one_block};
 use crate::error::{Error, Result};
 use crate::kernels::lanes::{LaneConstant, LaneProgram, LaneStep, Register};
 use crate::ops::{Body, Lowered, Site};
@@ -104,6 +104,10 @@ impl<'m> Loader<'m> {
             calls: self.calls.iter().copied().chain(called).collect(),
             nodes: 0,
             inlined: 0,
+            devices: Devices { count: 1, replicas: false },
+            partition: self.partition,
+            partition_context: false,
+            inside: HashMap::new(),
         };
         let mut main = Block::default();
         let mut inside = scope.known_only(&self.graph, &mut inner.graph, &mut main);
@@ -200,6 +204,7 @@ impl<'m> Lanes<'_, 'm> {
             results: &[],
             bodies: &[],
             numerics: self.loader.numerics,
+            partition: self.loader.partition,
         };
         let results = (entry.infer)(&site).ok()?;
         site.results = &results;
