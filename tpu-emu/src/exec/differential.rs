@@ -5,7 +5,7 @@ use super::lane_body::make_body;
 use super::run::Run;
 use crate::kernels::aligned::Aligned;
 use crate::ops::Numerics;
-use crate::program::load::load;
+use crate::program::load::{Devices, load};
 use crate::program::plan::Slot;
 use crate::program::plan::check::planned;
 use crate::program::tactics::Tactics;
@@ -339,7 +339,7 @@ fn program(seed: u64) -> (String, Vec<Option<usize>>) {
 /// The bits of a program's results.
 fn results(text: &str, donated: &[Option<usize>], tactics: Tactics) -> Vec<Vec<u8>> {
     let module = tpu_stablehlo::text::parse(text).unwrap();
-    let loaded = load(&module, Numerics::Ieee, make_body).unwrap();
+    let loaded = load(&module, Numerics::Ieee, make_body, Devices::ONE).unwrap();
     let mut graph = loaded.graph;
     let bytes =
         |values: &[_]| values.iter().map(|&value| graph.bytes(value)).collect::<Vec<usize>>();

@@ -9,6 +9,7 @@ mod listing;
 pub(crate) mod load;
 mod oom;
 pub(crate) mod plan;
+mod propagate;
 mod serialized;
 pub(crate) mod spread;
 pub(crate) mod tactics;

@@ -1,5 +1,6 @@
 //! How the parameters and results of a program are split over its devices.
 use super::load::Devices;
+use super::propagate::Propagation;
 use super::tiling::Tiling;
 use crate::error::{Error, Result};
 use crate::tensor::Shape;
@@ -44,7 +45,8 @@ pub(crate) struct Spreads {
 }
 
 impl Spreads {
-    /// What the program states; whole on every device where it states nothing.
+    /// What the program states. Where it states nothing, parameters are whole on every device,
+    /// and results split as what they are made of.
     ///
     /// # Errors
     /// `BadArgument` and `Unimplemented` with the number of the parameter or result.
@@ -54,31 +56,41 @@ impl Spreads {
         (parameters, results): (Vec<Shape>, &[Shape]),
         devices: Devices,
     ) -> Result<Self> {
+        let (rows, count) = (devices.replicas, devices.count);
         let none = Attributes::default();
-        let spread = |whole: &Shape, attributes: &Attributes| {
-            let tiling = if devices.replicas {
-                Tiling::rows(whole.rank(), devices.count)
-            } else {
-                let size = (whole.rank(), devices.count);
-                stated(module, attributes, size)?
-                    .unwrap_or_else(|| Tiling::replicated(size.0, size.1))
-            };
-            Spread::new(whole.clone(), tiling, devices.replicas)
-        };
         let numbered = |what: &str, index: usize, error: Error| match error {
             Error::Unimplemented(why) => Error::Unimplemented(format!("{what} {index}: {why}")),
             Error::BadArgument(why) => Error::BadArgument(format!("{what} {index}: {why}")),
             other => other,
         };
-        let parameters = parameters.iter().enumerate().map(|(index, whole)| {
-            spread(whole, entry.arguments.get(index).unwrap_or(&none))
-                .map_err(|error| numbered("parameter", index, error))
-        });
-        let results = results.iter().enumerate().map(|(index, whole)| {
-            spread(whole, entry.results.get(index).map_or(&none, |(_, attributes)| attributes))
-                .map_err(|error| numbered("result", index, error))
-        });
-        Ok(Self { parameters: parameters.collect::<Result<_>>()?, results: results.collect::<Result<_>>()? })
+        let mut known = Vec::new();
+        let mut made = Self { parameters: Vec::new(), results: Vec::new() };
+        for (index, whole) in parameters.into_iter().enumerate() {
+            let attributes = entry.arguments.get(index).unwrap_or(&none);
+            let rank = whole.rank();
+            let numbered = |error| numbered("parameter", index, error);
+            let stated =
+                if rows { None } else { stated(module, attributes, (rank, count)).map_err(numbered)? };
+            known.push(stated.clone());
+            let other = || if rows { Tiling::rows(rank, count) } else { Tiling::replicated(rank, count) };
+            let tiling = stated.unwrap_or_else(other);
+            made.parameters.push(Spread::new(whole, tiling, rows).map_err(numbered)?);
+        }
+        let mut follows = Propagation::new(module, count).function(entry, known, 0);
+        follows.resize(results.len(), None);
+        for (index, (whole, follows)) in results.iter().zip(follows).enumerate() {
+            let attributes = entry.results.get(index).map_or(&none, |(_, attributes)| attributes);
+            let rank = whole.rank();
+            let numbered = |error| numbered("result", index, error);
+            let tiling = if rows {
+                Tiling::rows(rank, count)
+            } else {
+                let stated = stated(module, attributes, (rank, count)).map_err(numbered)?;
+                stated.or(follows).unwrap_or_else(|| Tiling::replicated(rank, count))
+            };
+            made.results.push(Spread::new(whole.clone(), tiling, rows).map_err(numbered)?);
+        }
+        Ok(made)
     }
 
     /// Bytes of the whole arrays that a run makes from parts.

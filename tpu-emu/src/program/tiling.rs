@@ -190,7 +190,7 @@ impl Tiling {
     }
 
     /// Whether every tile is on as many devices as the others.
-    fn checked(self) -> Result<Self> {
+    pub(crate) fn checked(self) -> Result<Self> {
         let uneven = || Error::bad(format!("tiles {:?} on {:?}", self.tiles, self.places));
         let copies = self.copies().ok_or_else(uneven)?;
         let mut seen = vec![0_usize; self.places.len() / copies];

@@ -104,7 +104,7 @@ impl<'m> Loader<'m> {
             calls: self.calls.iter().copied().chain(called).collect(),
             nodes: 0,
             inlined: 0,
-            devices: Devices { count: 1, replicas: false },
+            devices: Devices::ONE,
             partition: self.partition,
             partition_context: false,
             inside: HashMap::new(),

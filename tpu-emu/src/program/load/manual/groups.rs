@@ -11,6 +11,11 @@ pub(crate) struct Devices {
     pub(crate) replicas: bool,
 }
 
+impl Devices {
+    /// One device.
+    pub(crate) const ONE: Self = Self { count: 1, replicas: false };
+}
+
 /// Operations that need the values of several devices.
 const COLLECTIVES: [&str; 7] = [
     "all_gather",
