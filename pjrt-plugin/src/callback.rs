@@ -1,13 +1,15 @@
 //! Calls out to the client. Each runs with no lock of ours held.
-// UNSAFETY: the functions and pointers are the client's; it gave them to be called once each.
+// UNSAFETY: the functions and pointers are the client's; it says when and how often they may be
+// called.
 #![expect(unsafe_code, reason = "calls of C functions")]
 use crate::boundary::{Caller, UserPointer, c_args, end_of, with_args};
 use crate::error;
 use crate::sys;
-use std::ffi::c_void;
+use std::ffi::{c_char, c_void};
+use std::ptr::without_provenance_mut;
 use std::sync::Arc;
 use tpu_emu::buffer::OnDelete;
-use tpu_emu::{Buffer, Event};
+use tpu_emu::{Buffer, Code, Error, Event, Result};
 
 /// Tells a client that its event is over. It takes the error.
 pub(crate) fn event_ready(
@@ -43,7 +45,7 @@ pub(crate) unsafe extern "C" fn dependency_ready(
     let end =
         |caller: &Caller, args: &mut sys::PJRT_Buffer_DonateWithControlDependency_Callback_Args| {
             if args.callback_data.is_null() {
-                return Err(tpu_emu::Error::Null("callback_data"));
+                return Err(Error::Null("callback_data"));
             }
             let message =
                 caller.text(args.error_message, args.error_message_size, "error_message")?;
@@ -85,7 +87,7 @@ pub(crate) unsafe extern "C" fn destination_ready(
     let needed = end_of!(sys::PJRT_Buffer_CopyRawToHostFuture_Callback_Args, dst);
     let start = |caller: &Caller, args: &mut sys::PJRT_Buffer_CopyRawToHostFuture_Callback_Args| {
         if args.callback_data.is_null() {
-            return Err(tpu_emu::Error::Null("callback_data"));
+            return Err(Error::Null("callback_data"));
         }
         let message = caller.text(args.error_message, args.error_message_size, "error_message")?;
         // SAFETY: from `give_raw_copy`; the header lets the client call back once.
@@ -108,6 +110,137 @@ pub(crate) unsafe extern "C" fn destination_ready(
     let served = tpu_emu::entry::enter(function, || unsafe { with_args(args, needed, start) });
     // As above.
     drop(served);
+}
+
+/// A client's function that takes an array from a running program.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SendFunction {
+    function: unsafe extern "C" fn(
+        *mut sys::PJRT_Chunk,
+        *mut sys::PJRT_CallbackError,
+        usize,
+        u8,
+        *mut c_void,
+    ) -> *mut sys::PJRT_Error,
+    user_arg: UserPointer,
+}
+
+impl SendFunction {
+    /// The function of a callback.
+    ///
+    /// # Errors
+    /// `Null` for none.
+    pub(crate) fn new(info: &sys::PJRT_SendCallbackInfo) -> Result<Self> {
+        let function = info.send_callback.ok_or(Error::Null("send_callback"))?;
+        Ok(Self { function, user_arg: UserPointer(info.user_arg) })
+    }
+
+    /// Gives the client a copy of an array, whole.
+    ///
+    /// # Errors
+    /// The client's own.
+    pub(crate) fn call(&self, bytes: &[u8]) -> Result<()> {
+        let size = bytes.len();
+        let copy: Box<[u8]> = bytes.into();
+        let mut chunk = sys::PJRT_Chunk {
+            data: Box::into_raw(copy).cast(),
+            size,
+            deleter: Some(delete_copy),
+            deleter_arg: without_provenance_mut(size),
+        };
+        let mut make_error: sys::PJRT_CallbackError = Some(make_error);
+        let (chunk, make_error) = (&raw mut chunk, &raw mut make_error);
+        // SAFETY: the client gave both together, to be called until the execution is over. It
+        // owns the chunk's bytes from here on.
+        let error = unsafe { (self.function)(chunk, make_error, size, 1, self.user_arg.get()) };
+        error::take(error)
+    }
+}
+
+/// Deletes the bytes of a chunk of ours; `size` is their number.
+unsafe extern "C" fn delete_copy(data: *mut c_void, size: *mut c_void) {
+    if !data.is_null() {
+        let bytes = std::ptr::slice_from_raw_parts_mut(data.cast::<u8>(), size.addr());
+        // SAFETY: from `SendFunction::call`; whoever owns a chunk deletes it once.
+        drop(unsafe { Box::from_raw(bytes) });
+    }
+}
+
+/// Makes the error object with which a callback tells that it has failed.
+unsafe extern "C" fn make_error(
+    code: sys::PJRT_Error_Code,
+    message: *const c_char,
+    message_size: usize,
+) -> *mut sys::PJRT_Error {
+    let make = || {
+        // SAFETY: the client passes its text and its size.
+        let caller = unsafe { Caller::new() };
+        let message = caller.text(message, message_size, "message")?;
+        let number = i32::try_from(code.0).unwrap_or(i32::MAX);
+        Ok(error::give(Code::from_number(number).unwrap_or(Code::Unknown), message))
+    };
+    match tpu_emu::entry::enter(&"PJRT_CallbackError", make) {
+        Ok(made) => made,
+        Err(error) => error::give(error.code(), error.to_string()),
+    }
+}
+
+/// A client's function that gives an array to a running program.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RecvFunction {
+    function: unsafe extern "C" fn(*mut sys::PJRT_CopyToDeviceStream, *mut c_void),
+    user_arg: UserPointer,
+}
+
+impl RecvFunction {
+    /// The function of a callback.
+    ///
+    /// # Errors
+    /// `Null` for none.
+    pub(crate) fn new(info: &sys::PJRT_RecvCallbackInfo) -> Result<Self> {
+        let function = info.recv_callback.ok_or(Error::Null("recv_callback"))?;
+        Ok(Self { function, user_arg: UserPointer(info.user_arg) })
+    }
+
+    /// Hands the client the stream that it fills, now or later.
+    pub(crate) fn call(&self, stream: *mut sys::PJRT_CopyToDeviceStream) {
+        // SAFETY: as for `SendFunction::call`.
+        unsafe { (self.function)(stream, self.user_arg.get()) };
+    }
+}
+
+/// A client's chunk that is ours; its bytes are deleted with it.
+#[derive(Debug)]
+pub(crate) struct OwnedChunk(sys::PJRT_Chunk);
+
+/// Takes a chunk over.
+///
+/// # Errors
+/// `Null` for none.
+pub(crate) fn take_chunk(caller: &Caller, chunk: *const sys::PJRT_Chunk) -> Result<OwnedChunk> {
+    let chunk = caller.slice(chunk, 1, "chunk")?;
+    chunk.first().copied().map(OwnedChunk).ok_or(Error::Null("chunk"))
+}
+
+impl OwnedChunk {
+    /// Where its bytes are.
+    pub(crate) fn data(&self) -> *const c_void {
+        self.0.data.cast_const()
+    }
+
+    /// How many they are.
+    pub(crate) fn size(&self) -> usize {
+        self.0.size
+    }
+}
+
+impl Drop for OwnedChunk {
+    fn drop(&mut self) {
+        if let Some(deleter) = self.0.deleter {
+            // SAFETY: the client gave all three together, to be called once.
+            unsafe { deleter(self.0.data, self.0.deleter_arg) };
+        }
+    }
 }
 
 c_args!(

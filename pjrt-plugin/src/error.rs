@@ -81,6 +81,21 @@ pub(crate) fn forget(error: *const PJRT_Error) {
     drop(owned);
 }
 
+/// The error that a client's callback gives back: one that it made through
+/// [`give`], or null for none. It is forgotten.
+pub(crate) fn take(error: *const PJRT_Error) -> Result<(), Error> {
+    if error.is_null() {
+        return Ok(());
+    }
+    let owned = LIVE.lock().remove(&error.addr());
+    let Some(Owned(object)) = owned else {
+        let what = format!("a callback gave an error at {:#x} that is none of ours", error.addr());
+        return Err(Error::Verbatim { code: Code::Unknown, message: what.into() });
+    };
+    let message = object.message.trim_end_matches('\0').into();
+    Err(Error::Verbatim { code: object.code, message })
+}
+
 /// The text of a live error, valid until it is forgotten; empty for any other pointer.
 pub(crate) fn text_of(error: *const PJRT_Error) -> (*const c_char, usize) {
     let live = LIVE.lock();

@@ -10,6 +10,8 @@ mod compile_options;
 mod dtype;
 mod error;
 mod ext;
+#[expect(dead_code, unused_imports, reason = "the doors to it come next")]
+mod ffi;
 mod memory_object;
 mod objects;
 mod plugin;
@@ -20,6 +22,7 @@ mod state;
 /// The C interface in Rust, generated from `include/`.
 pub mod sys;
 mod texts;
+mod transfers;
 mod views;
 
 pub use plugin::GetPjrtApi;

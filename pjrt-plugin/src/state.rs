@@ -3,6 +3,7 @@ use crate::attributes::Attributes;
 use crate::boundary::{handle_of, id_of};
 use crate::memory_object;
 use crate::sys;
+use crate::transfers::Stream;
 use crate::views::SpecView;
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -156,6 +157,18 @@ pub(crate) struct AliasEntry {
     pub(crate) alias: Arc<Buffer>,
 }
 
+/// `PJRT_CopyToDeviceStream`.
+#[derive(Debug)]
+pub(crate) struct StreamEntry {
+    pub(crate) stream: Arc<Stream>,
+}
+
+impl Drop for StreamEntry {
+    fn drop(&mut self) {
+        self.stream.end();
+    }
+}
+
 pub(crate) static CLIENTS: Table<Client> = Table::new("client", 1);
 pub(crate) static DEVICES: Table<Device> = Table::new("device", 2);
 pub(crate) static DESCRIPTIONS: Table<Description> = Table::new("device description", 3);
@@ -167,6 +180,7 @@ pub(crate) static TRANSFERS: Table<TransferEntry> = Table::new("transfer manager
 pub(crate) static TRACKING: Table<TrackingEntry> = Table::new("async tracking event", 9);
 pub(crate) static CONTEXTS: Table<ContextEntry> = Table::new("execute context", 10);
 pub(crate) static LAYOUTS: Table<Layout> = Table::new("layout", 12);
+pub(crate) static STREAMS: Table<StreamEntry> = Table::new("copy-to-device stream", 13);
 pub(crate) static ALIASES: Table<AliasEntry> = Table::new("alias callback", 11);
 
 pub(crate) fn client(handle: *const sys::PJRT_Client) -> Result<Arc<Client>> {

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tpu_emu import ArraySpec, Frame, Kind, Space, TraceError, read
-from tpu_emu.text import change_text
+from tpu_emu import Argument, ArraySpec, Frame, Kind, Space, Stage, TraceError, read
+from tpu_emu.text import change_text, dispatch_text
 from trace_writer import Writer, fields
 
 
@@ -208,3 +208,57 @@ def test_writer_and_reader_agree_on_the_first_bytes():
     writer = Writer()
     writer.start()
     assert writer.data[:13] == b"TPUEMUTR\x01\x00\x00\x00\x01"
+
+
+def dispatched(writer: Writer, stage: int, error: str) -> None:
+    """A custom call with an operand, a result, an attribute and a block of scratch memory."""
+    writer.put(
+        11,
+        *(0, stage, 7, "axpy", "jit_f", "train.py:12:3"),
+        *(1, "f32", 2, 2, 3, 513, 24),
+        *(1, "token", 0, 0, 0),
+        *(1, "alpha", "2.5 : f32", ""),
+        *(3, 77, 12_345_678_901, "PJRT_LoadedExecutable_Execute", 4_321),
+        *(1, 1024, 512, error),
+    )
+
+
+def test_a_custom_call_is_read_with_all_that_it_had(writer):
+    writer.start(minor=2)
+    writer.definitions()
+    dispatched(writer, 3, "")
+    [call] = read(bytes(writer.data)).dispatches
+    assert (call.device, call.stage, call.run) == (0, Stage.EXECUTE, 7)
+    assert (call.target, call.program, call.line) == ("axpy", "jit_f", "train.py:12:3")
+    assert call.operands == (Argument("f32", (2, 3), 512, 24),)
+    assert call.results == (Argument("token", (), None, 0),)
+    assert call.attributes == {"alpha": "2.5 : f32"}
+    assert (call.opaque, call.error, call.scratch) == ("", None, ((1024, 512),))
+    assert (call.duration_ns, call.time_ns, call.thread) == (4_321, 12_345_678_901, 77)
+    assert call.stack[-1].function == "train"
+
+
+def test_a_custom_call_reads_as_text(writer):
+    writer.start(minor=2)
+    writer.definitions()
+    dispatched(writer, 3, "no such axis")
+    [call] = read(bytes(writer.data)).dispatches
+    lines = dispatch_text(call).splitlines()
+    assert lines[:8] == [
+        "custom call axpy: execute on TPU_0, run 7, 4.321 µs",
+        "  in jit_f at train.py:12:3",
+        "  PJRT_LoadedExecutable_Execute, thread 77, 12.345678 s",
+        "  operand 0: f32[2,3], 24 bytes at 0x200",
+        "  result 0: token[]",
+        "  attribute alpha = 2.5 : f32",
+        "  scratch of 512 bytes at 0x400",
+        "  failed: no such axis",
+    ]
+
+
+def test_an_unknown_stage_is_damage(writer):
+    writer.start(minor=2)
+    writer.definitions()
+    dispatched(writer, 4, "")
+    with pytest.raises(TraceError, match="a stage with the number 4"):
+        read(bytes(writer.data))

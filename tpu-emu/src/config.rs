@@ -1,13 +1,18 @@
 //! What a machine is made of. Plain data: the host reads the environment, not this crate.
+use crate::custom_call::Registry;
 use crate::ops::Numerics;
 use crate::origin::{Clock, NoStacks, StackSource};
 use crate::topology::Topology;
 use crate::trace::Sink;
 use crate::units::{Bytes, Nanos};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Past changes that are kept by default.
 pub const DEFAULT_HISTORY: usize = 65_536;
+
+/// How long a custom call may take to end what it left running.
+pub const DEFAULT_CALL_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How to build a machine.
 #[derive(Debug)]
@@ -22,6 +27,10 @@ pub struct Config {
     pub history: usize,
     /// How matrix products round.
     pub numerics: Numerics,
+    /// The targets that programs can call.
+    pub custom_calls: Arc<Registry>,
+    /// How long a launch waits for a custom call that goes on after its handler has returned.
+    pub call_timeout: Duration,
     /// Where stacks come from.
     pub stacks: Arc<dyn StackSource>,
     /// The clock.
@@ -40,6 +49,8 @@ impl Config {
             process_index: 0,
             history: DEFAULT_HISTORY,
             numerics: Numerics::default(),
+            custom_calls: Arc::default(),
+            call_timeout: DEFAULT_CALL_TIMEOUT,
             stacks: Arc::new(NoStacks),
             clock: Arc::new(Still),
             sink: None,

@@ -3,6 +3,7 @@ use crate::error::Result;
 use parking_lot::{Condvar, Mutex};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 type Callback = Box<dyn FnOnce(&Result<()>) + Send>;
 
@@ -84,6 +85,18 @@ impl Event {
         }
     }
 
+    /// Blocks until it is over, but no longer than `patience`; `None` if it is not over then.
+    pub fn wait_for(&self, patience: Duration) -> Option<Result<()>> {
+        let mut waiting = self.0.waiting.lock();
+        while self.outcome().is_none() {
+            // A wake-up without cause starts the patience anew.
+            if self.0.settled.wait_for(&mut waiting, patience).timed_out() {
+                break;
+            }
+        }
+        self.outcome().cloned()
+    }
+
     /// Calls `callback` once it is over: now, on this thread, if it is already.
     pub fn on_ready(&self, callback: impl FnOnce(&Result<()>) + Send + 'static) {
         let mut waiting = self.0.waiting.lock();
@@ -135,6 +148,14 @@ mod tests {
         });
         event.settle(Err(Error::bad("broken")));
         assert_eq!(receive.recv().unwrap(), Err(Error::bad("broken")));
+    }
+
+    #[test]
+    fn patience_ends_before_an_event_that_does_not() {
+        let event = Event::pending();
+        assert_eq!(event.wait_for(Duration::from_millis(1)), None);
+        event.settle(Ok(()));
+        assert_eq!(event.wait_for(Duration::from_millis(1)), Some(Ok(())));
     }
 
     #[test]

@@ -3,11 +3,13 @@
 //! It knows no C, no Python, no environment, no clock and no file: those are given to it.
 pub mod buffer;
 pub mod config;
+pub mod custom_call;
 pub mod entry;
 pub mod error;
 pub mod event;
 pub mod exec;
 pub mod hbm;
+pub mod host_transfer;
 pub mod kernels;
 pub mod ledger;
 pub mod machine;

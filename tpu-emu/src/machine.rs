@@ -1,8 +1,9 @@
 //! The machine: its devices' memory, and the ways to take and give it back.
 use crate::buffer::Block;
 use crate::config::Config;
+use crate::custom_call::Registry;
 use crate::error::{Error, Result};
-use crate::exec::Workers;
+use crate::exec::{Turns, Workers};
 use crate::hbm::{Heap, HeapStats, Region, Space};
 use crate::ledger::{Ledger, Origin, Past, Record};
 use crate::ops::Numerics;
@@ -12,7 +13,8 @@ use crate::topology::Topology;
 use crate::trace::{Change, ChangeKind, Encoder, Header, SpaceInfo, Usage};
 use crate::units::{Bytes, DevAddr, to_usize};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::time::Duration;
 
 /// Address space for each kind of host memory; pages are committed by touch.
 const HOST_CAPACITY: Bytes = Bytes::gib(256);
@@ -72,8 +74,15 @@ pub struct Emulator {
     limit: Bytes,
     specs: Specs,
     numerics: Numerics,
+    custom_calls: Arc<Registry>,
+    call_timeout: Duration,
     ledger: Ledger,
     pub(crate) workers: Workers,
+    pub(crate) turns: Turns,
+    /// Threads for the tasks of custom calls, which programs wait for.
+    pub(crate) tasks: Workers,
+    /// Launches so far.
+    launches: AtomicI64,
     forked: AtomicBool,
 }
 
@@ -83,8 +92,8 @@ impl Emulator {
     /// # Errors
     /// `BadArgument` for a process index that the topology does not have.
     pub fn new(config: Config) -> Result<Arc<Self>> {
-        let Config { topology, hbm, process_index, history, numerics, stacks, clock, sink } =
-            config;
+        let Config { topology, hbm, process_index, history, numerics, .. } = config;
+        let Config { custom_calls, call_timeout, stacks, clock, sink, .. } = config;
         let processes = topology.process_count();
         if !(0..processes).contains(&process_index) {
             let message = format!("process index {process_index} of {processes} processes");
@@ -115,8 +124,13 @@ impl Emulator {
             limit,
             specs: Specs::new(rules),
             numerics,
+            custom_calls,
+            call_timeout,
             ledger: Ledger::new(stacks, clock, sink, history),
             workers: Workers::default(),
+            turns: Turns::default(),
+            tasks: Workers::default(),
+            launches: AtomicI64::new(0),
             forked: AtomicBool::new(false),
             topology,
         }))
@@ -145,6 +159,21 @@ impl Emulator {
     /// How matrix products round.
     pub fn numerics(&self) -> Numerics {
         self.numerics
+    }
+
+    /// The targets that programs can call.
+    pub fn custom_calls(&self) -> &Arc<Registry> {
+        &self.custom_calls
+    }
+
+    /// How long a launch waits for a custom call that goes on after its handler has returned.
+    pub fn call_timeout(&self) -> Duration {
+        self.call_timeout
+    }
+
+    /// A number for a launch.
+    pub(crate) fn next_launch(&self) -> i64 {
+        self.launches.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// The record of changes.

@@ -1,8 +1,8 @@
-"""Changes in memory as text for people."""
+"""Changes in memory and custom calls as text for people."""
 
 from collections.abc import Iterator
 
-from tpu_emu.trace import Change, Frame, Trace
+from tpu_emu.trace import Argument, Change, Dispatch, Frame, Trace
 
 
 def change_text(change: Change) -> str:
@@ -27,6 +27,42 @@ def change_text(change: Change) -> str:
     return "\n".join(lines)
 
 
+def dispatch_text(dispatch: Dispatch) -> str:
+    """One stage of a custom call: where and when, arguments, attributes, memory, its stack.
+
+    Sizes are in bytes, times in seconds since the start of the machine, durations in µs.
+    """
+    run = f", run {dispatch.run}" if dispatch.run else ""
+    entry = dispatch.entry or "outside of the API"
+    micros = f"{dispatch.duration_ns // 1000}.{dispatch.duration_ns % 1000:03}"
+    lines = [
+        (
+            f"custom call {dispatch.target}: {dispatch.stage.name.lower()}"
+            f" on TPU_{dispatch.device}{run}, {micros} µs"
+        ),
+        f"  in {dispatch.program} at {dispatch.line or 'an unknown line'}",
+        f"  {entry}, thread {dispatch.thread}, {_seconds(dispatch.time_ns)} s",
+    ]
+    for what, arguments in (("operand", dispatch.operands), ("result", dispatch.results)):
+        for number, argument in enumerate(arguments):
+            lines.append(f"  {what} {number}: {_argument_text(argument)}")
+    lines.extend(f"  attribute {name} = {value}" for name, value in dispatch.attributes.items())
+    if dispatch.opaque:
+        lines.append(f"  opaque {dispatch.opaque!r}")
+    lines.extend(f"  scratch of {size} bytes at {at:#x}" for at, size in dispatch.scratch)
+    if dispatch.error is not None:
+        lines.append(f"  failed: {dispatch.error}")
+    frames = enumerate(dispatch.stack)
+    lines.extend(f"    #{number:<3} {frame_text(frame)}" for number, frame in frames)
+    return "\n".join(lines)
+
+
+def _argument_text(argument: Argument) -> str:
+    if argument.address is None:
+        return str(argument)
+    return f"{argument}, {argument.size} bytes at {argument.address:#x}"
+
+
 def frame_text(frame: Frame) -> str:
     """`file:line function` of a Python frame, `function at file:line [module]` of another."""
     place = frame.file if frame.line == 0 else f"{frame.file}:{frame.line}"
@@ -40,8 +76,10 @@ def trace_text(trace: Trace) -> Iterator[str]:
     """A trace, one text a paragraph: the process, every change, and what lives at the end."""
     header = trace.header
     yield f"tpu-emu {header.version}, process {header.process}, {header.topology}"
-    for change in trace.changes:
-        yield change_text(change)
+    # Both lists are in the order of writing, which is that of time but for races.
+    both: list[Change | Dispatch] = [*trace.changes, *trace.dispatches]
+    for one in sorted(both, key=lambda one: one.time_ns):
+        yield change_text(one) if isinstance(one, Change) else dispatch_text(one)
     for usage in trace.usages:
         yield (
             f"{usage.space}: {usage.in_use_bytes} bytes in use, at most {usage.peak_bytes},"

@@ -132,6 +132,64 @@ class Change:
         return self.space.device
 
 
+class Stage(enum.Enum):
+    """When a custom call's handler was called."""
+
+    INSTANTIATE = 0
+    PREPARE = 1
+    INITIALIZE = 2
+    EXECUTE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An operand or a result of a custom call: element type (`f32`), extents, size in bytes.
+
+    `address` is that in the device's memory; None for no bytes, for memory elsewhere, and where
+    a handler was called without memory.
+    """
+
+    dtype: str
+    shape: tuple[int, ...]
+    address: int | None
+    size: int
+
+    def __str__(self) -> str:
+        """`f32[8,128]`."""
+        return f"{self.dtype}[{','.join(map(str, self.shape))}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatch:
+    """One stage of a custom call that has ended.
+
+    `run` numbers the launches; it is 0 for the stage `INSTANTIATE`. `program` is the name of the
+    program and `line` where the call was written, empty where unknown. `attributes` are MLIR text
+    by name; `opaque` is what an untyped call has instead. `scratch` are the blocks of memory
+    (address, bytes) that the handler took. `error` is None for success. `stack`, `thread`,
+    `time_ns` and `entry` are those of a `Change`, and `duration_ns` is the time from the
+    call to its end.
+    """
+
+    device: int
+    stage: Stage
+    run: int
+    target: str
+    program: str
+    line: str
+    operands: tuple[Argument, ...]
+    results: tuple[Argument, ...]
+    attributes: Mapping[str, str]
+    opaque: str
+    stack: tuple[Frame, ...]
+    thread: int
+    time_ns: int
+    entry: str
+    duration_ns: int
+    scratch: tuple[tuple[int, int], ...]
+    error: str | None
+
+
 @dataclass(frozen=True, slots=True)
 class Header:
     """The process that wrote the trace.
@@ -151,8 +209,8 @@ class Header:
 class Trace:
     """A trace in memory.
 
-    `changes` stand as they were written. `complete` is False where the last record is cut off,
-    which is what a process leaves that is killed while it writes.
+    `changes` and `dispatches` stand as they were written. `complete` is False where the last
+    record is cut off, which is what a process leaves that is killed while it writes.
     """
 
     header: Header
@@ -160,6 +218,7 @@ class Trace:
     changes: tuple[Change, ...]
     usages: tuple[Usage, ...]
     complete: bool
+    dispatches: tuple[Dispatch, ...] = ()
 
     @cached_property
     def live(self) -> tuple[Change, ...]:
@@ -256,6 +315,7 @@ class _Reader:
         self.labels: dict[int, str] = {0: ""}
         self.changes: list[Change] = []
         self.usages: list[Usage] = []
+        self.dispatches: list[Dispatch] = []
         self.kinds: dict[int, Callable[[_Fields], None]] = {
             2: self.space,
             3: self.spec,
@@ -266,6 +326,7 @@ class _Reader:
             8: lambda fields: self.change(Kind.OUT_OF_MEMORY, fields),
             9: self.usage,
             10: self.label,
+            11: self.dispatch,
         }
 
     def trace(self) -> Trace:
@@ -289,7 +350,8 @@ class _Reader:
                 read_kind(fields)
             at = fields.end
         changes, usages = tuple(self.changes), tuple(self.usages)
-        return Trace(header, tuple(self.spaces.values()), changes, usages, complete)
+        spaces, dispatches = tuple(self.spaces.values()), tuple(self.dispatches)
+        return Trace(header, spaces, changes, usages, complete, dispatches)
 
     def record(self, at: int) -> _Fields | None:
         """The payload of the record at `at`; None where the input ends inside it."""
@@ -356,6 +418,50 @@ class _Reader:
         self.changes.append(
             Change(kind, space, sequence, address, size, spec, stack, thread, time_ns, entry, label)
         )
+
+    def dispatch(self, fields: _Fields) -> None:
+        device, at, stage, run = fields.number(), fields.at, fields.number(), fields.number()
+        try:
+            known_stage = Stage(stage)
+        except ValueError:
+            raise TraceError(f"a stage with the number {stage}", at) from None
+        target, program, line = fields.text(), fields.text(), fields.text()
+        operands, results = self.arguments(fields), self.arguments(fields)
+        attributes = {fields.text(): fields.text() for _ in range(fields.number())}
+        opaque, stack = fields.text(), self.stack(fields)
+        thread, time_ns, entry = fields.number(), fields.number(), fields.text()
+        duration_ns = fields.number()
+        scratch = tuple((fields.number(), fields.number()) for _ in range(fields.number()))
+        self.dispatches.append(
+            Dispatch(
+                device,
+                known_stage,
+                run,
+                target,
+                program,
+                line,
+                operands,
+                results,
+                attributes,
+                opaque,
+                stack,
+                thread,
+                time_ns,
+                entry,
+                duration_ns,
+                scratch,
+                error=fields.text() or None,
+            )
+        )
+
+    def arguments(self, fields: _Fields) -> tuple[Argument, ...]:
+        def argument() -> Argument:
+            dtype = fields.text()
+            shape = tuple(fields.number() for _ in range(fields.number()))
+            address, size = fields.number(), fields.number()
+            return Argument(dtype, shape, address - 1 if address else None, size)
+
+        return tuple(argument() for _ in range(fields.number()))
 
     def label(self, fields: _Fields) -> None:
         number = fields.number()

@@ -8,6 +8,7 @@ mod async_transfer;
 mod buffer;
 mod client;
 mod compile;
+mod copy_to_device_stream;
 mod device;
 mod device_description;
 mod error;
@@ -83,7 +84,7 @@ macro_rules! pjrt_api {
         #[expect(non_snake_case, reason = "they appear in recorded stacks under these names")]
         mod table {
             use super::{
-                PJRT_Error, async_transfer, buffer, client, compile, device, device_description,
+                PJRT_Error, async_transfer, buffer, client, compile, copy_to_device_stream, device, device_description,
                 end_of, error, event, executable, execute_context, is_forked_child,
                 loaded_executable, memory, plugin, ptr, serve, sys, topology,
             };
@@ -240,11 +241,16 @@ pjrt_api! {
         destroy(buffer::decrease_external_references, PJRT_Buffer_DecreaseExternalReferenceCount_Args, buffer),
     PJRT_Buffer_OpaqueDeviceMemoryDataPointer =>
         call(buffer::data_pointer, PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args, device_memory_ptr),
-    PJRT_CopyToDeviceStream_Destroy => missing(PJRT_CopyToDeviceStream_Destroy_Args),
-    PJRT_CopyToDeviceStream_AddChunk => missing(PJRT_CopyToDeviceStream_AddChunk_Args),
-    PJRT_CopyToDeviceStream_TotalBytes => missing(PJRT_CopyToDeviceStream_TotalBytes_Args),
-    PJRT_CopyToDeviceStream_GranuleSize => missing(PJRT_CopyToDeviceStream_GranuleSize_Args),
-    PJRT_CopyToDeviceStream_CurrentBytes => missing(PJRT_CopyToDeviceStream_CurrentBytes_Args),
+    PJRT_CopyToDeviceStream_Destroy =>
+        destroy(copy_to_device_stream::destroy, PJRT_CopyToDeviceStream_Destroy_Args, stream),
+    PJRT_CopyToDeviceStream_AddChunk =>
+        call(copy_to_device_stream::add_chunk, PJRT_CopyToDeviceStream_AddChunk_Args, transfer_complete),
+    PJRT_CopyToDeviceStream_TotalBytes =>
+        call(copy_to_device_stream::total_bytes, PJRT_CopyToDeviceStream_TotalBytes_Args, total_bytes),
+    PJRT_CopyToDeviceStream_GranuleSize =>
+        call(copy_to_device_stream::granule_size, PJRT_CopyToDeviceStream_GranuleSize_Args, granule_size_in_bytes),
+    PJRT_CopyToDeviceStream_CurrentBytes =>
+        call(copy_to_device_stream::current_bytes, PJRT_CopyToDeviceStream_CurrentBytes_Args, current_bytes),
     PJRT_TopologyDescription_Create =>
         call(topology::create, PJRT_TopologyDescription_Create_Args, topology),
     PJRT_TopologyDescription_Destroy =>

@@ -6,6 +6,7 @@ use crate::fork;
 use crate::stack::ProcessStacks;
 use crate::trace_file;
 use std::sync::{Arc, OnceLock};
+use tpu_emu::config::DEFAULT_CALL_TIMEOUT;
 use tpu_emu::trace::Header;
 use tpu_emu::{Config, Emulator, Result};
 
@@ -64,6 +65,8 @@ fn make() -> Result<Made> {
         process_index: settings.process_index,
         history: settings.history,
         numerics: settings.numerics,
+        custom_calls: Arc::default(),
+        call_timeout: DEFAULT_CALL_TIMEOUT,
         stacks,
         clock: Arc::new(clock),
         sink,

@@ -6,7 +6,9 @@ use parking_lot::Mutex;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::sync::OnceLock;
-use tpu_emu::trace::{Change, Encoder, Header, Names, Sink, SpaceInfo, change_text};
+use tpu_emu::trace::{
+    Change, Dispatched, Encoder, Header, Names, Sink, SpaceInfo, change_text, dispatched_text,
+};
 use tpu_emu::{Error, Result};
 
 /// The sink for `target`: `-` is standard error, everything else a file.
@@ -81,12 +83,21 @@ impl Sink for Records {
         writer.encoder.change(change, names, &mut bytes);
         writer.write(&bytes);
     }
+
+    fn dispatched(&self, dispatched: &Dispatched, names: &Names<'_>) {
+        let mut writer = self.writer.lock();
+        let mut bytes = Vec::new();
+        writer.encoder.dispatched(dispatched, names, &mut bytes);
+        writer.write(&bytes);
+    }
 }
 
 #[derive(Debug, Default)]
 struct Text {
     /// What the spaces are called, by number; known from the start on.
     spaces: OnceLock<Vec<String>>,
+    /// What the spaces belong to, likewise: the devices come first.
+    owners: OnceLock<Vec<String>>,
 }
 
 impl Sink for Text {
@@ -94,6 +105,7 @@ impl Sink for Text {
         let names = spaces.iter().map(|space| format!("{} {}", space.owner, space.kind));
         // A machine says it once.
         let _ = self.spaces.set(names.collect());
+        let _ = self.owners.set(spaces.iter().map(|space| space.owner.clone()).collect());
     }
 
     fn change(&self, change: &Change<'_>, names: &Names<'_>) {
@@ -101,6 +113,13 @@ impl Sink for Text {
         let text = change_text(change, space.map_or("", String::as_str), names);
         // One write for the whole text, so that lines of several threads do not mix. Where
         // standard error is closed there is nobody to tell.
+        let _ = io::stderr().lock().write_all(text.as_bytes());
+    }
+
+    fn dispatched(&self, dispatched: &Dispatched, names: &Names<'_>) {
+        let owner = self.owners.get().and_then(|owners| owners.get(dispatched.device));
+        let text = dispatched_text(dispatched, owner.map_or("", String::as_str), names);
+        // As above.
         let _ = io::stderr().lock().write_all(text.as_bytes());
     }
 }

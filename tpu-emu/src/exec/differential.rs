@@ -3,6 +3,7 @@
 use super::frame::{Frame, Memory};
 use super::lane_body::make_body;
 use super::run::Run;
+use crate::custom_call::Registry;
 use crate::kernels::aligned::Aligned;
 use crate::ops::Numerics;
 use crate::program::load::{Devices, load};
@@ -339,7 +340,8 @@ fn program(seed: u64) -> (String, Vec<Option<usize>>) {
 /// The bits of a program's results.
 fn results(text: &str, donated: &[Option<usize>], tactics: Tactics) -> Vec<Vec<u8>> {
     let module = tpu_stablehlo::text::parse(text).unwrap();
-    let loaded = load(&module, Numerics::Ieee, make_body, Devices::ONE).unwrap();
+    let registry = Registry::default();
+    let loaded = load(&module, Numerics::Ieee, &registry, make_body, Devices::ONE).unwrap();
     let mut graph = loaded.graph;
     let bytes =
         |values: &[_]| values.iter().map(|&value| graph.bytes(value)).collect::<Vec<usize>>();
@@ -365,7 +367,7 @@ fn results(text: &str, donated: &[Option<usize>], tactics: Tactics) -> Vec<Vec<u
     }
     memories.extend(places.into_iter().map(Memory::Own));
     let frame = Frame::new(memories);
-    Run { frame: &frame, locations: None, seed: 0 }.plan(&plan).unwrap();
+    Run { frame: &frame, locations: None, seed: 0, launch: None }.plan(&plan).unwrap();
     let slots =
         (plan.results()..).zip(results).map(|(base, bytes)| Slot { base, offset: 0, bytes });
     slots.map(|slot| frame.bytes(slot).to_vec()).collect()

@@ -6,7 +6,7 @@
 use crate::buffer::{Block, Hold};
 use crate::hbm::Region;
 use crate::kernels::aligned::Aligned;
-use crate::program::plan::Slot;
+use crate::program::plan::{GUARD, Slot};
 use crate::units::to_usize;
 use std::slice;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ impl Memory {
 pub(crate) struct Frame {
     bases: Vec<(*mut u8, usize)>,
     /// Keeps the memory behind the addresses.
-    _held: Vec<Memory>,
+    held: Arc<Vec<Memory>>,
 }
 
 // SAFETY: the addresses lead to memory that belongs to no thread and that the frame holds.
@@ -63,7 +63,25 @@ impl Frame {
     /// which is what the results' events are for. A frame is used by one thread at a time.
     pub(super) fn new(mut memories: Vec<Memory>) -> Self {
         let bases = memories.iter_mut().map(Memory::place).collect();
-        Self { bases, _held: memories }
+        Self { bases, held: Arc::new(memories) }
+    }
+
+    /// The memory behind the addresses, for whoever may use it after the run.
+    pub(super) fn held(&self) -> Arc<Vec<Memory>> {
+        Arc::clone(&self.held)
+    }
+
+    /// The bytes behind a custom call's result that belong to nobody else.
+    pub(super) fn behind(&self, slot: Slot) -> Slot {
+        let end = slot.offset + slot.bytes;
+        let left = self.bases[slot.base as usize].1.saturating_sub(end);
+        let bytes = if slot.bytes == 0 { 0 } else { left.min(GUARD) };
+        Slot { base: slot.base, offset: end, bytes }
+    }
+
+    /// Host address of a slot, for code outside of the machine.
+    pub(super) fn address(&self, slot: Slot) -> usize {
+        self.at(slot).expose_provenance()
     }
 
     fn at(&self, slot: Slot) -> *mut u8 {

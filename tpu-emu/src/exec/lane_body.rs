@@ -1,7 +1,7 @@
 //! Regions that need a run of their own: one lane after the other.
 use super::frame::{Frame, Memory};
 use super::run::Run;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::kernels::aligned::Aligned;
 use crate::kernels::lanes::LaneProgram;
 use crate::ops::Body;
@@ -23,7 +23,7 @@ struct PlannedBody {
 /// Plans a region.
 ///
 /// # Errors
-/// None today; the signature is the loader's.
+/// `Unimplemented` for one that moves data to or from the host.
 pub(super) fn make_body(
     mut graph: Graph,
     parameters: Vec<Shape>,
@@ -31,6 +31,11 @@ pub(super) fn make_body(
 ) -> Result<Arc<dyn Body>> {
     let code = fuse(&mut graph, Tactics::FAST);
     let plan = plan(&graph, &code, Outside::Loose, Tactics::FAST);
+    if let Some((channel, _)) = plan.channels.first() {
+        let (verb, id) = (channel.direction.verb(), channel.id);
+        let what = format!("a {verb} of channel {id} inside of a region that computes elements");
+        return Err(Error::Unimplemented(what));
+    }
     Ok(Arc::new(PlannedBody { plan, parameters, results }))
 }
 
@@ -61,7 +66,7 @@ impl Body for PlannedBody {
                 let width = argument.bytes;
                 frame.write(argument, 0, &input[lane * width..(lane + 1) * width]);
             }
-            Run { frame: &frame, locations: None, seed: 0 }.plan(&self.plan)?;
+            Run { frame: &frame, locations: None, seed: 0, launch: None }.plan(&self.plan)?;
             for (&result, output) in results.iter().zip(outputs.iter_mut()) {
                 let width = result.bytes;
                 output[lane * width..(lane + 1) * width].copy_from_slice(frame.bytes(result));

@@ -1,10 +1,15 @@
 //! Compiling and launching programs on a machine.
+use super::call::{Context, Launch, Linking, Open};
+use super::checks::{check_arguments, check_channels, check_donations};
 use super::frame::{self, Frame};
 use super::lane_body::make_body;
+use super::queue::Rest;
 use super::run::Run;
 use crate::buffer::{Block, Buffer, Hold};
+use crate::custom_call::Stage;
 use crate::error::{Error, Result};
 use crate::event::Event;
+use crate::host_transfer::HostTransfers;
 use crate::kernels::aligned::Aligned;
 use crate::ledger::Origin;
 use crate::machine::{Emulator, Memory, MemoryKind};
@@ -26,6 +31,11 @@ pub(super) const INLINE: f64 = 1e6;
 pub struct LaunchOptions {
     /// Numbers of parameters that are not to be donated though the program says so.
     pub not_donated: Vec<usize>,
+    /// What the client gives to the custom calls of this launch.
+    pub context: Option<Context>,
+    /// The client's side of the program's host transfers, one a device of the launch; empty if
+    /// the client serves none.
+    pub transfers: Vec<Arc<dyn HostTransfers>>,
 }
 
 /// A run that was started.
@@ -83,12 +93,14 @@ impl Emulator {
             return Err(Error::Unimplemented(message));
         }
         let devices = self.assigned(&options, count)?;
+        let program = module.name.clone().unwrap_or_else(|| "module".into());
         let target = Target {
             specs: self.specs(),
             limit: self.memory_limit(),
             labels: self.ledger().labels(),
             generation: self.topology().generation(),
             numerics: self.numerics(),
+            custom_calls: &Linking { machine: self, program: &program },
             make_body,
         };
         Ok(Arc::new(compile(&target, module, source, options, devices)?))
@@ -117,7 +129,8 @@ impl Emulator {
     ///
     /// # Errors
     /// `BadArgument` for arguments of another number, shape, type, device or memory than the
-    /// parameters, and for deleted ones; `OutOfMemory` for the results.
+    /// parameters, and for deleted ones; `OutOfMemory` for the results; `FailedPrecondition` for
+    /// a program with host transfers that the client does not serve.
     pub fn launch(
         self: &Arc<Self>,
         executable: &Arc<Executable>,
@@ -131,6 +144,7 @@ impl Emulator {
             return Err(Error::bad(format!("{name} runs on {count} devices at once")));
         }
         check_arguments(executable, device, arguments)?;
+        check_channels(executable, &options.transfers)?;
         let pool = self.pool(executable, device)?;
         let gives = |index: usize| {
             executable.parameters[index].donation != Donation::Kept
@@ -184,17 +198,28 @@ impl Emulator {
             executable: Arc::clone(executable),
             device,
             origin,
+            context: options.context.clone(),
             pool,
             results: blocks,
+            transfers: options.transfers.clone(),
         };
-        let inline = waiting.is_empty() && executable.plan.work < INLINE && !executable.plan.loops;
-        pending.left.store(waiting.len() + 1, Ordering::Release);
+        let plan = &executable.plan;
+        let turn = if plan.channels.is_empty() { None } else { self.turns.take(device, &done) };
+        let way = match () {
+            () if !plan.channels.is_empty() => Way::OwnThread,
+            () if waiting.is_empty() && plan.work < INLINE && !plan.loops => Way::Here,
+            // A handler may wait for anything.
+            () if plan.calls > 0 => Way::OwnThread,
+            () => Way::Worker,
+        };
+        let waits = waiting.len() + usize::from(turn.is_some());
+        pending.left.store(waits + 1, Ordering::Release);
         let finish = {
             let (pending, done) = (Arc::clone(&pending), done.clone());
             let job = Mutex::new(Some(job));
             Arc::new(move || {
                 let Some(job) = job.lock().take() else { return };
-                pending.start(job, inline, &done);
+                pending.start(job, way, &done);
             })
         };
         for index in waiting {
@@ -212,6 +237,14 @@ impl Emulator {
                 pending.settle(index, Err(error));
                 pending.left.fetch_sub(1, Ordering::AcqRel);
             }
+        }
+        if let Some(turn) = turn {
+            let (pending, finish) = (Arc::clone(&pending), Arc::clone(&finish));
+            turn.on_ready(move |_| {
+                if pending.left.fetch_sub(1, Ordering::AcqRel) == 1 {
+                    finish();
+                }
+            });
         }
         for (index, argument) in arguments.iter().enumerate() {
             if gives(index) {
@@ -280,32 +313,41 @@ impl Pending {
         Some(taken)
     }
 
-    fn start(&self, job: Job, inline: bool, done: &Event) {
-        let machine = Arc::clone(&job.machine);
-        self.begin(&machine, inline, done, move |sources| job.run(sources));
+    /// The claims that were waited for, or the first error.
+    pub(super) fn claims(&self) -> Result<Vec<Option<Hold>>> {
+        match self.error.lock().take() {
+            Some(error) => Err(error),
+            None => Ok(std::mem::take(&mut *self.sources.lock())),
+        }
     }
 
-    /// Starts work on the claims that were waited for.
-    pub(super) fn begin(
-        &self,
-        machine: &Emulator,
-        inline: bool,
-        done: &Event,
-        work: impl FnOnce(Vec<Option<Hold>>) -> Result<()> + Send + 'static,
-    ) {
-        if let Some(error) = self.error.lock().take() {
-            drop(work);
-            done.settle(Err(error));
-            return;
-        }
-        let sources = std::mem::take(&mut *self.sources.lock());
-        let work = move || work(sources);
-        if inline {
-            machine.workers.here(done, work);
-        } else {
-            machine.workers.run(done.clone(), work);
+    fn start(&self, job: Job, way: Way, done: &Event) {
+        let sources = match self.claims() {
+            Ok(sources) => sources,
+            Err(error) => {
+                drop(job);
+                done.settle(Err(error));
+                return;
+            }
+        };
+        let machine = Arc::clone(&job.machine);
+        match way {
+            Way::Here => machine.workers.here(done, move || job.begin(sources)),
+            Way::Worker => machine.workers.run(done.clone(), move || job.run(sources)),
+            Way::OwnThread => machine.workers.apart(done.clone(), move || job.run(sources)),
         }
     }
+}
+
+/// Where a run runs.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Way {
+    /// On the thread that makes it ready.
+    Here,
+    /// On one of the few threads for work that ends.
+    Worker,
+    /// On a thread of its own: it waits for the client, or may.
+    OwnThread,
 }
 
 /// One run with all that it needs.
@@ -314,12 +356,75 @@ struct Job {
     executable: Arc<Executable>,
     device: usize,
     origin: Origin,
+    context: Option<Context>,
     pool: Option<Arc<Block>>,
     results: Vec<Option<Arc<Block>>>,
+    transfers: Vec<Arc<dyn HostTransfers>>,
+}
+
+/// A run that has its memory.
+#[derive(Debug)]
+pub(super) struct Ready {
+    pub(super) executable: Arc<Executable>,
+    pub(super) frame: Frame,
+    pub(super) launch: Launch,
+}
+
+impl Ready {
+    fn run(&self) -> Run<'_> {
+        let locations = Some(&self.executable.module.locations);
+        Run { frame: &self.frame, locations, seed: 0, launch: Some(&self.launch) }
+    }
+
+    /// Takes the custom calls through their first stages.
+    pub(super) fn early(&self) -> Result<()> {
+        let plan = &self.executable.plan;
+        if plan.calls == 0 { Ok(()) } else { self.run().early(plan) }
+    }
+
+    /// Runs the program from a step on, waiting for every custom call.
+    pub(super) fn rest(&self, from: usize) -> Result<()> {
+        let plan = &self.executable.plan;
+        let mut from = from;
+        while let Some((number, open)) = self.run().until_open(plan, from)? {
+            self.wait(number, open)?;
+            from = number + 1;
+        }
+        Ok(())
+    }
+
+    /// Waits for the custom call of a step.
+    fn wait(&self, number: usize, open: Open) -> Result<()> {
+        let ended = open.finish();
+        let Some(step) = self.executable.plan.steps.get(number) else { return ended };
+        let run = self.run();
+        ended
+            .and_then(|()| run.unharmed(step, Stage::Execute))
+            .map_err(|error| run.placed(step, error))
+    }
 }
 
 impl Job {
+    /// Runs the program to its end.
     fn run(self, sources: Vec<Option<Hold>>) -> Result<()> {
+        self.ready(sources)?.rest(0)
+    }
+
+    /// Runs the program to its end, or to a custom call that goes on after it has returned:
+    /// then gives the rest.
+    fn begin(self, sources: Vec<Option<Hold>>) -> Result<Option<Rest>> {
+        let ready = self.ready(sources)?;
+        let Some((number, open)) = ready.run().until_open(&ready.executable.plan, 0)? else {
+            return Ok(None);
+        };
+        Ok(Some(Box::new(move || {
+            ready.wait(number, open)?;
+            ready.rest(number + 1)
+        })))
+    }
+
+    /// Lays the run's memory out and takes its custom calls through their first stages.
+    fn ready(self, sources: Vec<Option<Hold>>) -> Result<Ready> {
         let results = self.results.iter().zip(&self.executable.results);
         for (block, result) in results {
             let from = result.alias.and_then(|at| Some((at, sources[at].as_ref()?)));
@@ -336,8 +441,20 @@ impl Job {
         }
         memories.extend(self.results.into_iter().map(frame::Memory::from));
         let frame = Frame::new(memories);
-        let locations = Some(&self.executable.module.locations);
-        Run { frame: &frame, locations, seed: 0 }.plan(&self.executable.plan)
+        let (executable, machine) = (self.executable, self.machine);
+        let calls = executable.plan.calls;
+        let mut launch = Launch::new(
+            &machine,
+            vec![self.device],
+            self.origin,
+            &executable.name,
+            self.context,
+            calls,
+        );
+        launch.transfers = self.transfers;
+        let ready = Ready { executable, frame, launch };
+        ready.early()?;
+        Ok(ready)
     }
 
     fn arena(&self) -> Result<Option<Arc<Block>>> {
@@ -362,63 +479,4 @@ pub(super) fn aligned(source: Option<Hold>) -> Result<frame::Memory> {
         }
         _ => Ok(frame::Memory::Claim(hold)),
     }
-}
-
-pub(super) fn check_arguments(
-    executable: &Executable,
-    device: usize,
-    arguments: &[Arc<Buffer>],
-) -> Result<()> {
-    let (name, wanted, given) = (&executable.name, executable.parameters.len(), arguments.len());
-    if wanted != given {
-        return Err(Error::bad(format!("{name} takes {wanted} arguments; {given} were given")));
-    }
-    for (index, (argument, parameter)) in arguments.iter().zip(&executable.parameters).enumerate() {
-        if argument.is_deleted() {
-            return Err(Error::bad("Buffer has been deleted or donated."));
-        }
-        let (had, wanted) = (argument.spec(), &parameter.spec);
-        // A token may be any buffer.
-        if !parameter.token && (had.dtype != wanted.dtype || had.dims != wanted.dims) {
-            let (had, wanted) = (had.text(), wanted.text());
-            let message = format!("{name}: argument {index} is {had}; the parameter is {wanted}");
-            return Err(Error::bad(message));
-        }
-        let memory = argument.memory();
-        if memory.device != device {
-            let message = format!(
-                "{name}: argument {index} is on device {}; the program runs on device {device}",
-                memory.device
-            );
-            return Err(Error::bad(message));
-        }
-        if memory.kind != parameter.kind {
-            let (had, wanted) = (memory.kind.name(), parameter.kind.name());
-            let message =
-                format!("{name}: argument {index} is in {had}; the parameter in {wanted}");
-            return Err(Error::bad(message));
-        }
-    }
-    Ok(())
-}
-
-/// A buffer that is given up may be an argument once.
-pub(super) fn check_donations(arguments: &[Arc<Buffer>], gives: &dyn Fn(usize) -> bool) -> Result<()> {
-    for (index, argument) in arguments.iter().enumerate() {
-        if !gives(index) {
-            continue;
-        }
-        let same = |(other, buffer): (usize, &Arc<Buffer>)| {
-            other != index && Arc::ptr_eq(buffer, argument)
-        };
-        if let Some(other) = arguments.iter().enumerate().position(same) {
-            let what = if gives(other) {
-                "Attempt to donate the same buffer twice in Execute()"
-            } else {
-                "Attempt to use a donated buffer as another argument in Execute()"
-            };
-            return Err(Error::bad(format!("{what}: arguments {index} and {other}")));
-        }
-    }
-    Ok(())
 }

@@ -1,4 +1,6 @@
 //! What happens on the device and on threads of our own.
+mod call;
+mod checks;
 #[cfg(test)]
 mod differential;
 mod frame;
@@ -7,6 +9,9 @@ mod launch;
 mod queue;
 mod run;
 mod sharded;
+mod turns;
 
+pub use call::Context;
 pub use launch::{LaunchOptions, Launched};
 pub(crate) use queue::Workers;
+pub(crate) use turns::Turns;

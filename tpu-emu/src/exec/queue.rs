@@ -1,39 +1,97 @@
-//! Background threads for copies that are too long for the caller's thread.
+//! Background threads for work that is too long for the caller's thread, or that waits.
 use crate::error::{Error, Result};
 use crate::event::Event;
-use crossbeam::channel::{Sender, unbounded};
+use crossbeam::channel::{Receiver, Sender, unbounded};
+use parking_lot::Mutex;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 
 type Task = Box<dyn FnOnce() + Send>;
+/// The rest of some work.
+pub(super) type Rest = Box<dyn FnOnce() -> Result<()> + Send>;
 
 /// Two, so that one long copy does not hold up the others.
 const THREADS: usize = 2;
 
-/// Threads that are started by the first task and live as long as the process.
+/// Threads without work that are kept for work that waits.
+const KEPT: usize = 4;
+
+/// Threads that are started by the first task and live as long as the process, and threads for
+/// work that may wait for long.
 #[derive(Debug, Default)]
 pub(crate) struct Workers {
     queue: OnceLock<Option<Sender<Task>>>,
+    apart: Apart,
+}
+
+/// Threads each of which has one task, or waits for one. They end with the machine.
+#[derive(Debug)]
+struct Apart {
+    send: Sender<Task>,
+    idle: Idle,
+}
+
+impl Default for Apart {
+    fn default() -> Self {
+        let (send, tasks) = unbounded();
+        Self { send, idle: Idle { tasks, count: Arc::default() } }
+    }
+}
+
+/// Threads that wait for a task nobody has promised them yet.
+#[derive(Debug, Clone)]
+struct Idle {
+    tasks: Receiver<Task>,
+    count: Arc<AtomicUsize>,
+}
+
+impl Idle {
+    /// Takes one off the count; the caller owes it a task then.
+    fn claim(&self) -> bool {
+        let less = |count: usize| count.checked_sub(1);
+        self.count.fetch_update(Ordering::AcqRel, Ordering::Acquire, less).is_ok()
+    }
+
+    /// The life of a thread after its first task.
+    fn serve(&self) {
+        let more = |count: usize| (count < KEPT).then_some(count + 1);
+        while self.count.fetch_update(Ordering::AcqRel, Ordering::Acquire, more).is_ok() {
+            let Ok(task) = self.tasks.recv() else { return };
+            task();
+        }
+    }
 }
 
 impl Workers {
-    /// Runs `work` here and now and settles `event` with its outcome.
-    #[expect(clippy::unused_self, reason = "the other way to run work is a method, too")]
-    pub(crate) fn here(&self, event: &Event, work: impl FnOnce() -> Result<()>) {
+    /// Runs `work` here and now and settles `event` with its outcome; work that must wait gives
+    /// its rest, which goes on apart.
+    pub(crate) fn here(&self, event: &Event, work: impl FnOnce() -> Result<Option<Rest>>) {
         let outcome = catch_unwind(AssertUnwindSafe(work));
-        event.settle(outcome.unwrap_or_else(|payload| Err(panicked(&*payload))));
+        match outcome.unwrap_or_else(|payload| Err(panicked(&*payload))) {
+            Ok(Some(rest)) => self.apart(event.clone(), rest),
+            Ok(None) => {
+                event.settle(Ok(()));
+            }
+            Err(error) => {
+                event.settle(Err(error));
+            }
+        }
+    }
+
+    /// How many threads `run` has.
+    #[expect(clippy::unused_self, reason = "a property of the threads")]
+    pub(crate) fn threads(&self) -> usize {
+        THREADS
     }
 
     /// Runs `work` on a background thread and settles `event` with its outcome.
     ///
     /// Where the host gives no thread, `work` runs here and now.
     pub(crate) fn run(&self, event: Event, work: impl FnOnce() -> Result<()> + Send + 'static) {
-        let task: Task = Box::new(move || {
-            let outcome = catch_unwind(AssertUnwindSafe(work));
-            event.settle(outcome.unwrap_or_else(|payload| Err(panicked(&*payload))));
-        });
+        let task = task_of(event, work);
         match self.queue.get_or_init(start) {
             Some(queue) => {
                 if let Err(unsent) = queue.send(task) {
@@ -43,6 +101,45 @@ impl Workers {
             None => task(),
         }
     }
+
+    /// Runs `work` on a thread that has nothing else to do meanwhile and settles `event` with its
+    /// outcome: for work that may wait for something outside of the machine.
+    ///
+    /// Where the host gives no thread, `work` runs here and now.
+    pub(crate) fn apart(&self, event: Event, work: impl FnOnce() -> Result<()> + Send + 'static) {
+        let task = task_of(event, work);
+        let first = if self.apart.idle.claim() {
+            match self.apart.send.send(task) {
+                Ok(()) => return,
+                Err(unsent) => unsent.0,
+            }
+        } else {
+            task
+        };
+        // A thread that cannot be started drops what it was given, so the task stays here.
+        let first = Arc::new(Mutex::new(Some(first)));
+        let (idle, given) = (self.apart.idle.clone(), Arc::clone(&first));
+        let live = move || {
+            let task = given.lock().take();
+            if let Some(task) = task {
+                task();
+            }
+            idle.serve();
+        };
+        if thread::Builder::new().name("tpu-emu-wait".to_owned()).spawn(live).is_err() {
+            let task = first.lock().take();
+            if let Some(task) = task {
+                task();
+            }
+        }
+    }
+}
+
+fn task_of(event: Event, work: impl FnOnce() -> Result<()> + Send + 'static) -> Task {
+    Box::new(move || {
+        let outcome = catch_unwind(AssertUnwindSafe(work));
+        event.settle(outcome.unwrap_or_else(|payload| Err(panicked(&*payload))));
+    })
 }
 
 fn panicked(payload: &(dyn Any + Send)) -> Error {
@@ -77,8 +174,35 @@ mod tests {
         let here = Event::pending();
         workers.here(&here, || panic!("a kernel"));
         assert!(matches!(here.wait(), Err(Error::Panic { .. })));
+        let (waited, apart) = (Event::pending(), Event::pending());
+        workers.here(&waited, || Ok(Some(Box::new(|| Err(Error::bad("late"))))));
+        workers.apart(apart.clone(), || Ok(()));
+        assert_eq!((waited.wait(), apart.wait()), (Err(Error::bad("late")), Ok(())));
         assert_eq!(events[0].wait(), Ok(()));
         assert_eq!(events[1].wait(), Err(Error::bad("no")));
         assert!(matches!(events[2].wait(), Err(Error::Panic { .. })));
+    }
+
+    #[test]
+    fn work_that_waits_does_not_wait_for_threads() {
+        let workers = Workers::default();
+        let gate = Event::pending();
+        let many: Vec<Event> = (0..3 * KEPT).map(|_| Event::pending()).collect();
+        for event in &many {
+            let gate = gate.clone();
+            workers.apart(event.clone(), move || gate.wait());
+        }
+        let last = Event::pending();
+        let opened = gate.clone();
+        workers.apart(last.clone(), move || {
+            opened.settle(Ok(()));
+            Ok(())
+        });
+        assert_eq!(last.wait(), Ok(()));
+        assert!(many.iter().all(|event| event.wait() == Ok(())));
+        let again = Event::pending();
+        workers.apart(again.clone(), || panic!("lost"));
+        assert!(matches!(again.wait(), Err(Error::Panic { .. })));
+        assert!(workers.apart.idle.count.load(Ordering::Acquire) <= KEPT);
     }
 }

@@ -1,5 +1,7 @@
 //! Runs the steps of a plan.
+use super::call::{Launch, Open};
 use super::frame::Frame;
+use crate::custom_call::Stage;
 use crate::error::{Error, Result};
 use crate::kernels::iota::fill_iota;
 use crate::kernels::lanes::TILE;
@@ -24,6 +26,8 @@ pub(crate) struct Run<'a> {
     pub(crate) frame: &'a Frame,
     pub(crate) locations: Option<&'a Locations>,
     pub(crate) seed: u64,
+    /// The launch that it belongs to; `None` for code inside of an operation.
+    pub(super) launch: Option<&'a Launch>,
 }
 
 impl Run<'_> {
@@ -35,6 +39,22 @@ impl Run<'_> {
         self.steps(&plan.steps)
     }
 
+    /// Runs a program from step `from` on, up to a custom call that goes on after it has
+    /// returned; gives that call and its step's number.
+    ///
+    /// # Errors
+    /// As for [`Run::plan`].
+    pub(super) fn until_open(&mut self, plan: &Plan, from: usize) -> Result<Option<(usize, Open)>> {
+        for (number, step) in plan.steps.iter().enumerate().skip(from) {
+            match self.begin(step) {
+                Ok(None) => {}
+                Ok(Some(open)) => return Ok(Some((number, open))),
+                Err(error) => return Err(self.placed(step, error)),
+            }
+        }
+        Ok(None)
+    }
+
     fn steps(&mut self, steps: &[Step]) -> Result<()> {
         for step in steps {
             if let Err(error) = self.step(step) {
@@ -44,7 +64,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn placed(&self, step: &Step, error: Error) -> Error {
+    pub(super) fn placed(&self, step: &Step, error: Error) -> Error {
         // An error from inside of a loop has its line already.
         if matches!(step.op, Op::While { .. } | Op::Branch { .. }) {
             return error;
@@ -59,8 +79,24 @@ impl Run<'_> {
         }
     }
 
+    /// One step; gives a custom call that is still going on.
+    fn begin(&mut self, step: &Step) -> Result<Option<Open>> {
+        if let Op::Kernel { kernel, starts, .. } = &step.op
+            && let Some(call) = kernel.custom_call()
+        {
+            starts.iter().for_each(|&(from, to)| self.frame.copy(from, to));
+            return self.dispatch(step, call, Stage::Execute);
+        }
+        self.step(step).map(|()| None)
+    }
+
     fn step(&mut self, step: &Step) -> Result<()> {
         match &step.op {
+            Op::Kernel { kernel, .. } if kernel.custom_call().is_some() => {
+                let Some(open) = self.begin(step)? else { return Ok(()) };
+                open.finish()?;
+                self.unharmed(step, Stage::Execute)
+            }
             Op::Fused(fused) => {
                 self.fused(fused, step);
                 Ok(())
@@ -118,7 +154,9 @@ impl Run<'_> {
         scratch: Slot,
     ) -> Result<()> {
         let frame = self.frame;
-        let mut cx = Cx { scratch: frame.bytes_mut(scratch), seed: &mut self.seed };
+        let scratch = frame.bytes_mut(scratch);
+        let transfers = self.launch.map_or(&[][..], |launch| &launch.transfers);
+        let mut cx = Cx { scratch, seed: &mut self.seed, transfers };
         let starts = |operand: usize| {
             (0..step.results.len()).any(|result| kernel.starts_from(result) == Some(operand))
         };

@@ -1,12 +1,14 @@
 //! One run of a program over several devices: the program sees whole arrays, the devices have
 //! their parts.
 use super::frame::{Frame, Memory as Piece};
-use super::launch::{INLINE, LaunchOptions, Launched, Pending, aligned, check_arguments, check_donations};
-use super::run::Run;
+use super::call::{Context, Launch};
+use super::checks::{check_arguments, check_channels, check_donations};
+use super::launch::{INLINE, LaunchOptions, Launched, Pending, Ready, Way, aligned};
 use crate::buffer::{Block, Buffer, Hold};
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::hbm::Region;
+use crate::host_transfer::HostTransfers;
 use crate::kernels::aligned::Aligned;
 use crate::kernels::copy::BlockCopy;
 use crate::ledger::Origin;
@@ -52,6 +54,7 @@ impl Emulator {
             check_arguments(executable, device, arguments)?;
             check_donations(arguments, &gives)?;
         }
+        check_channels(executable, &options.transfers)?;
         let width = executable.parameters.len();
         let done = Event::pending();
         let pending = Arc::new(Pending {
@@ -83,17 +86,43 @@ impl Emulator {
             machine: Arc::clone(self),
             executable: Arc::clone(executable),
             origin,
+            context: options.context.clone(),
+            transfers: options.transfers.clone(),
             results,
         };
-        let inline = waiting.is_empty() && executable.plan.work < INLINE && !executable.plan.loops;
-        pending.left.store(waiting.len() + 1, Ordering::Release);
+        let plan = &executable.plan;
+        let turns: Vec<Event> = match plan.channels.is_empty() {
+            true => Vec::new(),
+            false => self.turns.take_all(devices, &done),
+        };
+        let way = match () {
+            // A handler and a client may wait for anything.
+            () if !plan.channels.is_empty() || plan.calls > 0 => Way::OwnThread,
+            () if waiting.is_empty() && plan.work < INLINE && !plan.loops => Way::Here,
+            () => Way::Worker,
+        };
+        pending.left.store(waiting.len() + turns.len() + 1, Ordering::Release);
         let finish = {
             let (pending, done) = (Arc::clone(&pending), done.clone());
             let job = Mutex::new(Some(job));
             Arc::new(move || {
                 let Some(job) = job.lock().take() else { return };
+                let sources = match pending.claims() {
+                    Ok(sources) => sources,
+                    Err(error) => {
+                        drop(job);
+                        done.settle(Err(error));
+                        return;
+                    }
+                };
                 let machine = Arc::clone(&job.machine);
-                pending.begin(&machine, inline, &done, move |sources| job.run(&sources));
+                match way {
+                    Way::Here => machine.workers.here(&done, move || job.run(&sources).map(|()| None)),
+                    Way::Worker => machine.workers.run(done.clone(), move || job.run(&sources)),
+                    Way::OwnThread => {
+                        machine.workers.apart(done.clone(), move || job.run(&sources));
+                    }
+                }
             })
         };
         for (index, argument) in waiting {
@@ -111,6 +140,14 @@ impl Emulator {
                 pending.settle(index, Err(error));
                 pending.left.fetch_sub(1, Ordering::AcqRel);
             }
+        }
+        for turn in turns {
+            let (pending, finish) = (Arc::clone(&pending), Arc::clone(&finish));
+            turn.on_ready(move |_| {
+                if pending.left.fetch_sub(1, Ordering::AcqRel) == 1 {
+                    finish();
+                }
+            });
         }
         for arguments in arguments {
             for (index, argument) in arguments.iter().enumerate() {
@@ -166,6 +203,8 @@ struct Job {
     machine: Arc<Emulator>,
     executable: Arc<Executable>,
     origin: Origin,
+    context: Option<Context>,
+    transfers: Vec<Arc<dyn HostTransfers>>,
     /// By device, then by result.
     results: Vec<Blocks>,
 }
@@ -192,9 +231,15 @@ impl Job {
                 false => self.results[0][index].clone().into(),
             });
         }
+        let (name, devices) = (&executable.name, executable.devices.clone());
+        let (context, calls) = (self.context.clone(), plan.calls);
+        let mut launch = Launch::new(&self.machine, devices, self.origin, name, context, calls);
+        launch.transfers.clone_from(&self.transfers);
         let frame = Frame::new(pieces);
-        let locations = Some(&executable.module.locations);
-        Run { frame: &frame, locations, seed: 0 }.plan(plan)?;
+        let ready = Ready { executable: Arc::clone(&self.executable), frame, launch };
+        ready.early()?;
+        ready.rest(0)?;
+        let frame = &ready.frame;
         for ((index, spread), base) in results.iter().enumerate().zip(plan.results()..) {
             let bytes = frame.bytes(Slot { base, offset: 0, bytes: spread.whole.bytes() });
             let direct = spread.is_whole() && executable.results[index].alias.is_none();

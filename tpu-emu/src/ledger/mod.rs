@@ -2,7 +2,7 @@
 use crate::entry::{self, Function};
 use crate::origin::{Clock, Frame, LabelId, Labels, StackId, StackSource, Stacks};
 use crate::tensor::ArraySpec;
-use crate::trace::{Change, ChangeKind, Names, Sink};
+use crate::trace::{Change, ChangeKind, Dispatched, Names, Sink};
 use crate::units::{Bytes, DevAddr, Nanos};
 use parking_lot::Mutex;
 use std::cell::Cell;
@@ -87,15 +87,49 @@ impl Ledger {
     /// A frame of its own, which is the first that the source sees and is not recorded.
     #[inline(never)]
     pub fn origin(&self) -> Origin {
+        self.captured(None)
+    }
+
+    /// The same for work that was begun elsewhere: on another thread than the one that began it,
+    /// the stack goes on where that one stood.
+    #[inline(never)]
+    pub fn origin_of(&self, begun: &Origin) -> Origin {
+        self.captured(Some(begun))
+    }
+
+    #[inline(always)]
+    fn captured(&self, begun: Option<&Origin>) -> Origin {
         // A capture inside of a capture finds the scratch taken and makes its own.
         let mut frames = FRAMES.take();
         frames.clear();
         self.source.capture(&mut frames);
+        let (time, thread) = (self.clock.now(), self.source.thread());
+        let mut entry = entry::current();
+        if let Some(begun) = begun.filter(|begun| begun.thread != thread) {
+            frames.extend(self.stacks.frames(begun.stack));
+            entry = begun.entry;
+        }
         let own = frames.first().is_some_and(|&frame| self.source.is_native(frame));
         let stack = self.stacks.intern(frames.get(usize::from(own)..).unwrap_or_default());
         FRAMES.set(frames);
-        let (time, thread) = (self.clock.now(), self.source.thread());
-        Origin { entry: entry::current(), time, stack, thread }
+        Origin { entry, time, stack, thread }
+    }
+
+    /// The time.
+    pub fn now(&self) -> Nanos {
+        self.clock.now()
+    }
+
+    /// Whether somebody listens to what is noted.
+    pub fn is_heard(&self) -> bool {
+        self.sink.is_some()
+    }
+
+    /// Tells the sink of a custom call.
+    pub fn dispatched(&self, dispatched: &Dispatched) {
+        if let Some(sink) = &self.sink {
+            sink.dispatched(dispatched, &self.names());
+        }
     }
 
     /// Adds a change to the history and tells the sink.

@@ -209,7 +209,7 @@ impl Case {
                 let mut seed = 42;
                 let mut outputs: Vec<&mut [u8]> =
                     results.iter_mut().map(Block::bytes_mut).collect();
-                let mut cx = Cx { scratch: scratch.bytes_mut(), seed: &mut seed };
+                let mut cx = Cx { scratch: scratch.bytes_mut(), seed: &mut seed, transfers: &[] };
                 kernel.run(&mut cx, &inputs, &mut outputs)?;
             }
         }

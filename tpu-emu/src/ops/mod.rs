@@ -5,6 +5,7 @@ pub(crate) mod across;
 mod body;
 #[cfg(test)]
 mod case;
+mod channel;
 mod collective;
 mod contraction;
 mod convolve;
@@ -30,10 +31,13 @@ mod windowed;
 pub use body::{Body, combiner};
 pub use site::{Declared, Site};
 
-use crate::error::Result;
+use crate::custom_call::CallKernel;
+use crate::error::{Error, Result};
+use crate::host_transfer::{Channel, HostTransfers};
 use crate::kernels::lanes::LaneOp;
 use crate::tensor::Shape;
 use std::fmt;
+use std::sync::Arc;
 
 /// How matrix products round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -60,9 +64,9 @@ pub enum Lowered {
     /// Result `k` is operand `k` as it is.
     Forward,
     /// Known now: the bytes of the result.
-    Constant(std::sync::Arc<[u8]>),
+    Constant(Arc<[u8]>),
     /// Known now: one element that every element of the result equals.
-    Splat(std::sync::Arc<[u8]>),
+    Splat(Arc<[u8]>),
     /// Anything else.
     Kernel(Box<dyn Kernel>),
 }
@@ -84,6 +88,21 @@ pub struct Cx<'a> {
     pub scratch: &'a mut [u8],
     /// Seed of this launch for operations that draw random numbers without a state.
     pub seed: &'a mut u64,
+    /// The clients of the launch, one a device; none where the code runs without one.
+    pub transfers: &'a [Arc<dyn HostTransfers>],
+}
+
+impl<'a> Cx<'a> {
+    /// Who serves a channel of a device of the launch.
+    ///
+    /// # Errors
+    /// `WrongState` where nobody does.
+    pub fn client(&self, device: usize, channel: Channel) -> Result<&'a dyn HostTransfers> {
+        self.transfers.get(device).map(|client| &**client).ok_or_else(|| {
+            let (verb, id) = (channel.direction.verb(), channel.id);
+            Error::WrongState(format!("nobody serves the {verb} of channel {id}"))
+        })
+    }
 }
 
 /// A compiled operation: shapes, types and index maps are decided; bytes in, bytes out.
@@ -113,6 +132,17 @@ pub trait Kernel: fmt::Debug + Send + Sync {
 
     /// Arithmetic done by a run.
     fn cost(&self) -> Cost;
+
+    /// The channel that a run uses. Such a kernel waits for the client: it has an effect, takes
+    /// unknown time, and is not run at compile time.
+    fn channel(&self) -> Option<Channel> {
+        None
+    }
+
+    /// The custom call that it stands for. Whoever runs the program dispatches it.
+    fn custom_call(&self) -> Option<&CallKernel> {
+        None
+    }
 }
 
 /// Arithmetic, as XLA counts it.
@@ -233,6 +263,7 @@ ops! {
     power
     real
     real_dynamic_slice
+    recv
     reduce
     reduce_precision
     reduce_scatter
@@ -249,6 +280,7 @@ ops! {
     scatter
     select
     select_and_scatter
+    send
     set_dimension_size
     shift_left
     shift_right_arithmetic

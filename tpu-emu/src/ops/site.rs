@@ -47,6 +47,11 @@ pub struct Site<'a> {
 }
 
 impl Site<'_> {
+    /// Which of the devices of a launch the operation runs on.
+    pub fn partition(&self) -> usize {
+        self.partition
+    }
+
     /// The error for a broken constraint of the specification (`C1`, …).
     pub fn violates(&self, constraint: &'static str, what: impl Into<String>) -> Error {
         Error::Constraint { op: self.name.to_owned(), constraint, what: what.into() }

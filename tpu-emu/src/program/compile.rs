@@ -11,6 +11,7 @@ use super::oom::too_large;
 use super::plan::{Outside, Plan, plan};
 use super::spread::{Spread, Spreads, told};
 use super::tactics::Tactics;
+use crate::custom_call::Linker;
 use crate::error::{Error, Result};
 use crate::hbm::layout::Layout;
 use crate::machine::MemoryKind;
@@ -37,6 +38,8 @@ pub(crate) struct Target<'t> {
     pub(crate) labels: &'t Labels,
     /// Rounding of matrix products.
     pub(crate) numerics: Numerics,
+    /// The targets that programs can call.
+    pub(crate) custom_calls: &'t dyn Linker,
     /// Makes bodies that need a run of their own.
     pub(crate) make_body: BodyMaker,
 }
@@ -54,7 +57,7 @@ pub(crate) fn compile(
 ) -> Result<Executable> {
     let count = options.replicas.max(1).saturating_mul(options.partitions.max(1));
     let spread = Devices { count, replicas: options.replicas > 1 };
-    let loaded = load(&module, target.numerics, target.make_body, spread)?;
+    let loaded = load(&module, target.numerics, target.custom_calls, target.make_body, spread)?;
     let entry = loaded.entry;
     let mut graph = loaded.graph;
     let spreads = if spread.count > 1 {

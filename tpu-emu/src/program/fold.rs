@@ -49,6 +49,7 @@ pub(super) fn evaluate(
             return Ok(Some(vec![element.repeat(elements).into()]));
         }
         Work::Constant(bytes) => return Ok(Some(vec![Arc::clone(bytes)])),
+        Work::Kernel(kernel) if kernel.channel().is_some() => return Ok(None),
         Work::Kernel(kernel) => {
             let mut scratch = Aligned::zeros(kernel.scratch());
             let mut inputs: Vec<&[u8]> = operands.iter().map(Aligned::bytes).collect();
@@ -58,7 +59,7 @@ pub(super) fn evaluate(
                     inputs[from] = &[];
                 }
             }
-            let mut cx = Cx { scratch: scratch.bytes_mut(), seed: &mut 0 };
+            let mut cx = Cx { scratch: scratch.bytes_mut(), seed: &mut 0, transfers: &[] };
             let mut slices: Vec<&mut [u8]> = outputs.iter_mut().map(Aligned::bytes_mut).collect();
             kernel.run(&mut cx, &inputs, &mut slices)?;
         }

@@ -47,6 +47,18 @@ pub(crate) enum Work {
     Branch(Vec<Block>),
 }
 
+impl Work {
+    /// Whether something inside of control flow does more than give results.
+    pub(crate) fn has_effect(&self) -> bool {
+        let effect = |block: &Block| block.nodes.iter().any(|node| node.effect);
+        match self {
+            Self::While(condition, body) => effect(condition) || effect(body),
+            Self::Branch(blocks) => blocks.iter().any(effect),
+            _ => false,
+        }
+    }
+}
+
 /// One node.
 #[derive(Debug, Clone)]
 pub(crate) struct Node {
@@ -79,6 +91,8 @@ pub(crate) struct Graph {
     pub(crate) cost: Cost,
     /// Bytes that operations read and write, counted the same way.
     pub(crate) bytes_accessed: f64,
+    /// Custom calls.
+    pub(crate) calls: usize,
 }
 
 impl Graph {

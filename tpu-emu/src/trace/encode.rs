@@ -1,7 +1,8 @@
 //! The versioned binary record format. `docs/trace-format.md` describes it for readers.
-use super::{Change, ChangeKind, Names};
+use super::{Change, ChangeKind, Dispatched, Names, Operand};
+use crate::custom_call::Backend;
 use crate::origin::{Frame, FrameText, LabelId, StackId};
-use crate::tensor::ArraySpec;
+use crate::tensor::{ArraySpec, Shape};
 use crate::units::{Bytes, to_u64};
 use std::collections::HashSet;
 
@@ -10,7 +11,7 @@ pub const MAGIC: [u8; 8] = *b"TPUEMUTR";
 /// A reader refuses another number here.
 pub const FORMAT_MAJOR: u16 = 1;
 /// A reader skips the record kinds that it does not know.
-pub const FORMAT_MINOR: u16 = 1;
+pub const FORMAT_MINOR: u16 = 2;
 
 /// Kinds of records, the first byte of each.
 #[derive(Debug, Clone, Copy)]
@@ -26,6 +27,7 @@ enum Kind {
     Refused = 8,
     Usage = 9,
     Label = 10,
+    Dispatch = 11,
 }
 
 /// What a trace says of its process.
@@ -130,6 +132,48 @@ impl Encoder {
         });
     }
 
+    /// A stage of a custom call. The number of a device's memory space is the device's.
+    pub fn dispatched(&mut self, call: &Dispatched, names: &Names<'_>, out: &mut Vec<u8>) {
+        let origin = call.origin;
+        self.stack(origin.stack, names, out);
+        let site = &call.site;
+        record(out, Kind::Dispatch, |payload| {
+            number(payload, to_u64(call.device));
+            number(payload, u64::from((call.stage as i32).cast_unsigned()));
+            number(payload, call.run.cast_unsigned());
+            text(payload, &site.target);
+            text(payload, &call.program);
+            text(payload, site.line.as_deref().unwrap_or_default());
+            arrays(payload, &site.operands, &call.operands);
+            arrays(payload, &site.results, &call.results);
+            match &site.backend {
+                Backend::Attributes(attributes) => {
+                    number(payload, to_u64(attributes.0.len()));
+                    for (name, value) in &attributes.0 {
+                        text(payload, name);
+                        text(payload, &value.to_mlir());
+                    }
+                    text(payload, "");
+                }
+                Backend::Opaque(opaque) => {
+                    number(payload, 0);
+                    text(payload, &String::from_utf8_lossy(opaque));
+                }
+            }
+            number(payload, origin.stack.0.into());
+            number(payload, origin.thread.into());
+            number(payload, origin.time.0);
+            text(payload, origin.entry);
+            number(payload, call.duration.0);
+            number(payload, to_u64(call.scratch.len()));
+            for (address, size) in &call.scratch {
+                number(payload, address.0);
+                number(payload, size.0);
+            }
+            text(payload, call.error.as_deref().unwrap_or_default());
+        });
+    }
+
     /// How full a space is.
     pub fn usage(&self, usage: &Usage, out: &mut Vec<u8>) {
         record(out, Kind::Usage, |payload| {
@@ -202,6 +246,20 @@ impl Encoder {
                 text(payload, &part.module);
             }
         });
+    }
+}
+
+/// Operands or results: type, extents, address plus 1, bytes. Where they lie is not known of an
+/// instance.
+fn arrays(out: &mut Vec<u8>, shapes: &[Shape], places: &[Operand]) {
+    number(out, to_u64(shapes.len()));
+    for (at, shape) in shapes.iter().enumerate() {
+        let place = places.get(at);
+        text(out, shape.dtype.name());
+        number(out, to_u64(shape.rank()));
+        shape.dims.iter().for_each(|&dim| number(out, to_u64(dim)));
+        number(out, place.and_then(|place| place.address).map_or(0, |address| address.0 + 1));
+        number(out, place.map_or(0, |place| place.bytes.0));
     }
 }
 

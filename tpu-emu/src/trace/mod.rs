@@ -6,11 +6,13 @@ use crate::origin::{Frame, FrameText, Labels, StackId, StackSource, Stacks};
 use crate::tensor::ArraySpec;
 use std::fmt;
 
+mod dispatched;
 mod encode;
 mod text;
 
+pub use dispatched::{Dispatched, Operand};
 pub use encode::{Encoder, FORMAT_MAJOR, FORMAT_MINOR, Header, MAGIC, SpaceInfo, Usage};
-pub use text::{change_text, stack_text};
+pub use text::{change_text, dispatched_text, stack_text};
 
 /// What happened to a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +41,9 @@ pub trait Sink: Send + Sync + fmt::Debug {
 
     /// Takes one change. Called with no lock of the machine held.
     fn change(&self, change: &Change<'_>, names: &Names<'_>);
+
+    /// Takes one stage of a custom call that has ended. Called with no lock of the machine held.
+    fn dispatched(&self, dispatched: &Dispatched, names: &Names<'_>);
 }
 
 /// Turns stack numbers into frames and words.

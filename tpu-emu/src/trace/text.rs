@@ -1,6 +1,8 @@
 //! Changes as lines for people.
-use super::{Change, ChangeKind, Names};
+use super::{Change, ChangeKind, Dispatched, Names, Operand};
+use crate::custom_call::Backend;
 use crate::origin::{FrameText, StackId};
+use crate::tensor::Shape;
 use std::fmt::Write as _;
 
 /// One change and its stack, innermost frame first.
@@ -30,6 +32,56 @@ pub fn change_text(change: &Change<'_>, space: &str, names: &Names<'_>) -> Strin
     }
     text.push_str(&stack_text(origin.stack, names));
     text
+}
+
+/// One stage of a custom call and its stack, innermost frame first.
+///
+/// `device` names the device, as `TPU_0`.
+pub fn dispatched_text(call: &Dispatched, device: &str, names: &Names<'_>) -> String {
+    let (site, origin) = (&call.site, call.origin);
+    let seconds = seconds(origin.time.0);
+    let (stage, target) = (call.stage.name(), &site.target);
+    // Writing to a String cannot fail.
+    let mut text = format!("[{seconds:>12.6}] custom call {stage} {target} on {device}");
+    if call.run > 0 {
+        let _ = write!(text, ", run {}", call.run);
+    }
+    let micros = std::time::Duration::from_nanos(call.duration.0).as_secs_f64() * 1e6;
+    let _ = writeln!(text, ", {micros:.3} µs, thread {}", origin.thread);
+    let line = site.line.as_deref().unwrap_or("an unknown line");
+    let _ = writeln!(text, "    {target} of {} at {line}", call.program);
+    for (what, shapes, places) in
+        [("operand", &site.operands, &call.operands), ("result", &site.results, &call.results)]
+    {
+        for (at, shape) in shapes.iter().enumerate() {
+            let _ = writeln!(text, "    {what} {at}: {}", array_text(shape, places.get(at)));
+        }
+    }
+    match &site.backend {
+        Backend::Attributes(attributes) => {
+            for (name, value) in &attributes.0 {
+                let _ = writeln!(text, "    attribute {name} = {}", value.to_mlir());
+            }
+        }
+        Backend::Opaque(opaque) => {
+            let _ = writeln!(text, "    opaque \"{}\"", opaque.escape_ascii());
+        }
+    }
+    for (address, size) in &call.scratch {
+        let _ = writeln!(text, "    scratch {size} at {address}");
+    }
+    if let Some(error) = &call.error {
+        let _ = writeln!(text, "    failed: {error}");
+    }
+    text.push_str(&stack_text(origin.stack, names));
+    text
+}
+
+fn array_text(shape: &Shape, place: Option<&Operand>) -> String {
+    match place.and_then(|place| place.address.map(|address| (address, place.bytes))) {
+        Some((address, bytes)) => format!("{shape}, {bytes} at {address}"),
+        None => shape.to_string(),
+    }
 }
 
 /// The frames of a stack, a numbered line each, innermost first.

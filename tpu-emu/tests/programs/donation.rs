@@ -41,7 +41,7 @@ fn an_argument_is_kept_where_the_launch_says_so_or_somebody_else_has_its_bytes()
     let machine = machine();
     let program = compile(&machine, ADD).unwrap();
     let arguments = pair(&machine);
-    let options = LaunchOptions { not_donated: vec![0] };
+    let options = LaunchOptions { not_donated: vec![0], ..LaunchOptions::default() };
     let mut kept = machine.launch(&program, 0, &arguments, &options).unwrap().results;
     assert!(!arguments[0].is_deleted());
     assert_ne!(address(&kept[0]), address(&arguments[0]));

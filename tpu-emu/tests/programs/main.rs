@@ -2,8 +2,10 @@
 #![expect(clippy::unwrap_used, reason = "a test may stop anywhere")]
 
 mod control;
+mod custom_call;
 mod donation;
 mod elementwise;
 mod machine;
 mod refused;
 mod results;
+mod transfers;

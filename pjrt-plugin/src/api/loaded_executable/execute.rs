@@ -8,6 +8,7 @@ use crate::state::{
 use crate::sys::{
     PJRT_Buffer, PJRT_Device, PJRT_Event, PJRT_ExecuteOptions, PJRT_LoadedExecutable_Execute_Args,
 };
+use crate::transfers;
 use std::ptr::without_provenance;
 use std::sync::Arc;
 use tpu_emu::exec::{LaunchOptions, Launched};
@@ -33,6 +34,7 @@ pub(in crate::api) fn execute(
     let options = caller.read_sized(args.options.cast_const(), needed)?;
     let launch = launch_options(caller, &entry, &options)?;
     let devices = devices(&entry, args)?;
+    let transfers = transfers::callbacks(caller, &options, devices.len())?;
     let arguments = arguments(caller, &entry, args)?;
     let wanted = entry.of.executable.results.len();
     let outputs = caller.slice(args.output_lists, devices.len(), "output_lists")?;
@@ -41,11 +43,20 @@ pub(in crate::api) fn execute(
     }
     let executable = &entry.of.executable;
     let launched = if executable.devices.len() > 1 {
+        let launch = LaunchOptions { transfers, ..launch };
         entry.machine.launch_sharded(executable, &arguments, &launch)?
     } else {
         let mut launched = Vec::with_capacity(devices.len());
-        for (device, arguments) in devices.iter().zip(&arguments) {
-            launched.push(entry.machine.launch(executable, device.index, arguments, &launch)?);
+        for (place, (device, arguments)) in devices.iter().zip(&arguments).enumerate() {
+            let transfers = transfers.get(place).cloned().into_iter().collect();
+            let launch = LaunchOptions { transfers, ..launch.clone() };
+            match entry.machine.launch(executable, device.index, arguments, &launch) {
+                Ok(run) => launched.push(run),
+                Err(error) => {
+                    end_callbacks(&launch, &launched);
+                    return Err(error);
+                }
+            }
         }
         launched
     };
@@ -65,17 +76,27 @@ pub(in crate::api) fn execute(
     Ok(())
 }
 
-/// What the machine needs of the options. Host transfers are for programs that have them; the
-/// launch refuses such programs by the operation's name.
+/// Waits for runs that may call back: the callbacks of an execution that fails are gone when it
+/// returns.
+fn end_callbacks(launch: &LaunchOptions, launched: &[Launched]) {
+    if !launch.transfers.is_empty() {
+        // Their errors are of no interest: the execution has its own.
+        launched.iter().for_each(|run| drop(run.done.wait()));
+    }
+}
+
+/// What the machine needs of the options, callbacks apart.
 fn launch_options(
     caller: &Caller,
     entry: &LoadedEntry,
     options: &PJRT_ExecuteOptions,
 ) -> Result<LaunchOptions> {
-    if options.num_send_ops > 0 || options.num_recv_ops > 0 {
-        let (send, recv) = (options.num_send_ops, options.num_recv_ops);
-        let what = format!("host transfers ({send} send, {recv} recv) of a running program");
-        return Err(Error::Unimplemented(what));
+    let calls_back = options.num_send_ops > 0 || options.num_recv_ops > 0;
+    let says = end_of!(PJRT_ExecuteOptions, use_major_to_minor_data_layout_for_callbacks);
+    let row_major = options.use_major_to_minor_data_layout_for_callbacks != 0;
+    if calls_back && options.struct_size >= says && !row_major {
+        let what = "callbacks with use_major_to_minor_data_layout_for_callbacks = false";
+        return Err(Error::Unimplemented(what.to_owned()));
     }
     let count = options.num_non_donatable_input_indices;
     let parameters = entry.of.executable.parameters.len();
@@ -92,7 +113,7 @@ fn launch_options(
             })
         })
         .collect::<Result<Vec<usize>>>()?;
-    Ok(LaunchOptions { not_donated })
+    Ok(LaunchOptions { not_donated, ..LaunchOptions::default() })
 }
 
 /// The devices to run on, in the order of the argument lists.

@@ -97,6 +97,7 @@ impl<'m> Loader<'m> {
         let mut inner = Loader {
             module: self.module,
             numerics: self.numerics,
+            custom_calls: None,
             make_body: self.make_body,
             graph: Graph::default(),
             reasons: Vec::new(),

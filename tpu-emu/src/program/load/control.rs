@@ -1,5 +1,6 @@
 //! Calls, tuples and control flow.
 use super::super::graph::{Block, Node, ValueId, Work};
+use super::custom_call::is_registered;
 use super::scope::{Binding, Scope};
 use super::{Loader, one_block, operands};
 use crate::error::{Error, Result};
@@ -55,6 +56,9 @@ impl<'m> Loader<'m> {
             ("builtin", "unrealized_conversion_cast") => {
                 let same = operands(scope, &operation.operands)?.into_iter().cloned().collect();
                 bind_all(scope, operation, same)
+            }
+            (_, "custom_call") if is_registered(operation) => {
+                self.registered_call(scope, operation, into)
             }
             _ => self.tabled(scope, operation, into),
         }
@@ -191,14 +195,16 @@ impl<'m> Loader<'m> {
                 self.graph.add(shape)
             })
             .collect();
+        let work = Work::Branch(blocks);
+        let effect = work.has_effect();
         into.nodes.push(Node {
-            work: Work::Branch(blocks),
+            work,
             operands: vec![selector],
             shapes: Vec::new(),
             results: results.clone(),
             name,
             location: operation.location,
-            effect: true,
+            effect,
         });
         results
     }
@@ -242,7 +248,8 @@ impl<'m> Loader<'m> {
             })
             .collect();
         let (name, location) = ((*operation.name).into(), operation.location);
-        let effect = false;
+        // A loop has the effects of what is inside.
+        let effect = work.has_effect();
         let shapes = Vec::new();
         into.nodes.push(Node {
             work,

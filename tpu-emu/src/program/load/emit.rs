@@ -117,7 +117,8 @@ impl<'m> Loader<'m> {
         let folded = self.folded(operation, &work, values, shapes, results)?;
         let name: Arc<str> = name_of(operation).into();
         let location = operation.location;
-        let effect = operation.attributes.flag("has_side_effect");
+        let waits = matches!(&work, Work::Kernel(kernel) if kernel.channel().is_some());
+        let effect = waits || operation.attributes.flag("has_side_effect");
         match folded {
             Some(known) => {
                 for (&id, bytes) in ids.iter().zip(known) {
@@ -264,7 +265,7 @@ fn agree(site: &Site<'_>, inferred: &[Shape]) -> Result<()> {
     Ok(())
 }
 
-fn leaf_types<'t>(of: &'t Type, into: &mut Vec<&'t Type>) {
+pub(super) fn leaf_types<'t>(of: &'t Type, into: &mut Vec<&'t Type>) {
     match of {
         Type::Tuple(items) => items.iter().for_each(|item| leaf_types(item, into)),
         other => into.push(other),
@@ -272,7 +273,10 @@ fn leaf_types<'t>(of: &'t Type, into: &mut Vec<&'t Type>) {
 }
 
 /// The binding of a result of this type from the arrays in order.
-fn gathered(of: &Type, results: &mut impl Iterator<Item = (ValueId, Shape)>) -> Result<Binding> {
+pub(super) fn gathered(
+    of: &Type,
+    results: &mut impl Iterator<Item = (ValueId, Shape)>,
+) -> Result<Binding> {
     if let Type::Tuple(items) = of {
         let items = items.iter().map(|item| gathered(item, results));
         return Ok(Binding::Tuple(items.collect::<Result<_>>()?));

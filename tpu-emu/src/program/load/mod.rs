@@ -2,6 +2,7 @@
 //! ones, every operation lowered. All reasons why a program cannot be compiled are collected.
 mod body;
 mod control;
+mod custom_call;
 mod emit;
 mod manual;
 mod scope;
@@ -11,6 +12,7 @@ pub(crate) use body::BodyMaker;
 pub(crate) use manual::Devices;
 
 use super::graph::{Block, Graph};
+use crate::custom_call::Linker;
 use crate::error::{Code, Error, Result};
 use crate::ops::Numerics;
 use crate::tensor::Shape;
@@ -44,6 +46,7 @@ pub(crate) struct Loaded<'m> {
 pub(crate) fn load<'m>(
     module: &'m Module,
     numerics: Numerics,
+    custom_calls: &'m dyn Linker,
     make_body: BodyMaker,
     devices: Devices,
 ) -> Result<Loaded<'m>> {
@@ -51,6 +54,7 @@ pub(crate) fn load<'m>(
     let mut loader = Loader {
         module,
         numerics,
+        custom_calls: Some(custom_calls),
         make_body,
         graph: Graph::default(),
         reasons: Vec::new(),
@@ -85,6 +89,8 @@ pub(crate) fn load<'m>(
 struct Loader<'m> {
     module: &'m Module,
     numerics: Numerics,
+    /// The targets that programs can call; `None` where there is no launch to call them.
+    custom_calls: Option<&'m dyn Linker>,
     make_body: BodyMaker,
     graph: Graph,
     reasons: Vec<String>,

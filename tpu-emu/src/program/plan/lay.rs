@@ -2,12 +2,13 @@
 use super::super::fuse::{Code, FusedStep, Load, StepWork};
 use super::super::graph::{Graph, ValueId};
 use super::arena::lay_out;
+use super::channels::channels;
 use super::classes::Classes;
 use super::lives::{BlockTimes, FOREVER, Life, Lives, Times};
-use super::{ALIGN, Op, Outside, Plan, Slot, Step};
+use super::{ALIGN, GUARD, Op, Outside, Plan, Slot, Step};
 use crate::program::tactics::Tactics;
 use crate::tensor::{DType, Shape};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use tpu_stablehlo::ir::LocationId;
 
@@ -31,6 +32,7 @@ pub(crate) fn plan(graph: &Graph, code: &Code, outside: Outside<'_>, tactics: Ta
         extra_at: Vec::new(),
         pool: Vec::new(),
         pooled: HashMap::new(),
+        guarded: HashSet::new(),
     };
     layout.parameters(code);
     layout.declare(code);
@@ -57,6 +59,8 @@ struct Layout<'g> {
     extra_at: Vec<usize>,
     pool: Vec<u8>,
     pooled: HashMap<ValueId, Slot>,
+    /// Results of custom calls.
+    guarded: HashSet<ValueId>,
 }
 
 fn number(n: usize) -> u32 {
@@ -105,6 +109,9 @@ impl Layout<'_> {
                 }
                 StepWork::Branch(branches) => {
                     branches.iter().for_each(|branch| self.declare(branch));
+                }
+                StepWork::Kernel(kernel) if kernel.custom_call().is_some() => {
+                    self.guarded.extend(&step.results);
                 }
                 StepWork::Fused(_) | StepWork::Kernel(_) => {}
             }
@@ -248,18 +255,17 @@ impl Layout<'_> {
         // Once to learn which extra pieces there are, once with everything in its place.
         self.places = self.unplaced();
         let _ = self.program(code, times);
-        let classes: Vec<(usize, Life, usize, Option<u32>)> = self
-            .classes
-            .all()
-            .map(|(at, class)| (at, class.life, class.bytes, class.pin))
-            .collect();
+        let mut classes: Vec<(usize, usize, Option<u32>)> = Vec::new();
         let mut pieces: Vec<(Life, usize)> = Vec::new();
-        for &(_, life, bytes, pin) in &classes {
-            pieces.push((life, if pin.is_none() { bytes } else { 0 }));
+        for (at, class) in self.classes.all() {
+            classes.push((at, class.bytes, class.pin));
+            let guarded = class.members.iter().any(|member| self.guarded.contains(member));
+            let guard = if guarded && class.bytes > 0 { GUARD } else { 0 };
+            pieces.push((class.life, if class.pin.is_none() { class.bytes + guard } else { 0 }));
         }
         pieces.extend_from_slice(&self.extra);
         let (offsets, arena) = lay_out(&pieces);
-        for (&(at, _, bytes, pin), &offset) in classes.iter().zip(&offsets) {
+        for (&(at, bytes, pin), &offset) in classes.iter().zip(&offsets) {
             let (base, offset) = pin.map_or((Plan::ARENA, offset), |pin| (pin, 0));
             self.places[at] = Slot { base, offset, bytes };
         }
@@ -278,7 +284,9 @@ impl Layout<'_> {
             parameters: code.parameters.len(),
             work: self.graph.bytes_accessed + self.graph.cost.flops,
             largest,
+            calls: self.graph.calls,
             loops,
+            channels: channels(code),
         }
     }
 

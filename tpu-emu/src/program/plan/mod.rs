@@ -4,6 +4,7 @@
 //! or in a result's. Values that follow one another in the same memory are one class: a loop's
 //! carried value and what the body makes of it, an array and its update in place.
 mod arena;
+mod channels;
 #[cfg(test)]
 pub(crate) mod check;
 mod classes;
@@ -13,6 +14,7 @@ mod lives;
 pub(crate) use lay::plan;
 
 use super::fuse::Fused;
+use crate::host_transfer::Channel;
 use crate::ops::Kernel;
 use crate::tensor::Shape;
 use std::sync::Arc;
@@ -20,6 +22,10 @@ use tpu_stablehlo::ir::LocationId;
 
 /// Alignment of values in the arena and in the pool.
 pub(crate) const ALIGN: usize = 64;
+
+/// Bytes of the arena behind a custom call's result that no other value has: what a handler
+/// writes there is its mistake.
+pub(crate) const GUARD: usize = 64;
 
 /// A piece of one of the memories of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -89,8 +95,12 @@ pub(crate) struct Plan {
     pub(crate) work: f64,
     /// The largest values of the arena: shape, step's name, where it was written.
     pub(crate) largest: Vec<(Shape, Arc<str>, LocationId)>,
+    /// Custom calls.
+    pub(crate) calls: usize,
     /// Whether some step does more than give results, or takes unknown time.
     pub(crate) loops: bool,
+    /// The channels between the program and its client, and where they are used.
+    pub(crate) channels: Vec<(Channel, LocationId)>,
 }
 
 impl Plan {

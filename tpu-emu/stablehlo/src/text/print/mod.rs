@@ -6,7 +6,7 @@ mod operation;
 mod structs;
 mod types;
 
-use crate::ir::{Attributes, Function, Location, LocationId, Module, Type, Value};
+use crate::ir::{Attribute, Attributes, Function, Location, LocationId, Module, Type, Value};
 use std::fmt;
 
 impl Module {
@@ -14,6 +14,17 @@ impl Module {
     pub fn to_mlir(&self, locations: bool) -> String {
         let mut printer = Printer { out: String::new(), module: self, locations, indent: 0 };
         printer.module();
+        printer.out
+    }
+}
+
+impl Attribute {
+    /// The attribute as MLIR text, by itself.
+    pub fn to_mlir(&self) -> String {
+        let module = Module::default();
+        let mut printer =
+            Printer { out: String::new(), module: &module, locations: false, indent: 0 };
+        printer.attribute("stablehlo", "", self);
         printer.out
     }
 }
@@ -176,6 +187,21 @@ impl<'m> Printer<'m> {
             }
             self.push(")\n");
             id += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::text::attribute;
+
+    #[test]
+    fn an_attribute_alone_is_read_back() {
+        for text in
+            ["1 : i32", "\"a\"", "{a = true, b = [2.5 : f32]}", "dense<[[1, 2]]> : tensor<1x2xi8>"]
+        {
+            let value = attribute(text).unwrap();
+            assert_eq!(attribute(&value.to_mlir()).unwrap(), value, "{text}");
         }
     }
 }

@@ -1,0 +1,461 @@
+//! Dispatch of custom calls: stages, scratch memory, calls that go on after they have returned.
+use super::frame::Frame;
+use super::run::Run;
+use crate::buffer::Block;
+use crate::custom_call::{
+    Abi, Call, CallKernel, CallSite, Linker, Moment, Place, Progress, Services, Stage, instantiate,
+};
+use crate::error::{Code, Error, Result};
+use crate::event::Event;
+use crate::host_transfer::HostTransfers;
+use crate::ledger::Origin;
+use crate::machine::{Emulator, Memory, MemoryKind};
+use crate::program::plan::{Op, Plan, Step};
+use crate::tensor::{DType, LayoutRequest};
+use crate::trace::{Dispatched, Operand};
+use crate::units::{Bytes, DevAddr, Nanos, to_u64, to_usize};
+use parking_lot::Mutex;
+use std::any::Any;
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
+/// The client's side of a launch, handed to its custom calls.
+pub type Context = Arc<dyn Any + Send + Sync>;
+
+/// One launch, as its custom calls see it.
+#[derive(Debug)]
+pub(super) struct Launch {
+    pub(super) machine: Arc<Emulator>,
+    /// Device of each partition: number among those of the topology.
+    pub(super) devices: Vec<usize>,
+    pub(super) origin: Origin,
+    pub(super) program: Arc<str>,
+    pub(super) context: Option<Context>,
+    /// The clients that serve host transfers, one a device; none where nobody does.
+    pub(super) transfers: Vec<Arc<dyn HostTransfers>>,
+    number: i64,
+    /// What each call keeps for this launch.
+    states: Vec<OnceLock<Context>>,
+}
+
+impl Launch {
+    /// A launch of a program with `calls` custom calls.
+    pub(super) fn new(
+        machine: &Arc<Emulator>,
+        devices: Vec<usize>,
+        origin: Origin,
+        program: &Arc<str>,
+        context: Option<Context>,
+        calls: usize,
+    ) -> Self {
+        let (machine, program) = (Arc::clone(machine), Arc::clone(program));
+        let number = machine.next_launch();
+        let states = (0..calls).map(|_| OnceLock::new()).collect();
+        let transfers = Vec::new();
+        Self { machine, devices, origin, program, context, transfers, number, states }
+    }
+}
+
+/// A call whose stage has returned and goes on.
+#[derive(Debug)]
+pub(super) struct Open {
+    event: Event,
+    dispatch: Arc<Dispatch>,
+    timeout: std::time::Duration,
+    record: Option<Box<Record>>,
+    /// What the handler may still write to.
+    held: Arc<dyn Any + Send + Sync>,
+}
+
+impl Open {
+    /// Waits until the call is over.
+    ///
+    /// # Errors
+    /// The target's own; `Verbatim` after the machine's patience. What the call may still write
+    /// to is kept until it ends.
+    pub(super) fn finish(self) -> Result<()> {
+        let Self { event, dispatch, timeout, record, held } = self;
+        let outcome = event.wait_for(timeout).unwrap_or_else(|| {
+            let target = &dispatch.target;
+            let message = format!(
+                "custom call \"{target}\" has not ended {timeout:?} after its handler returned"
+            );
+            let keep = (Arc::clone(&dispatch), held);
+            event.on_ready(move |_| {
+                keep.0.close();
+                drop(keep);
+            });
+            Err(Error::Verbatim { code: Code::DeadlineExceeded, message: message.into() })
+        });
+        if event.is_ready() {
+            dispatch.close();
+        }
+        if let Some(record) = record {
+            record.write(&dispatch, &outcome);
+        }
+        outcome
+    }
+}
+
+impl Run<'_> {
+    /// The stages before the program begins, of all its calls.
+    ///
+    /// # Errors
+    /// The first call's that fails, with its source line.
+    pub(super) fn early(&self, plan: &Plan) -> Result<()> {
+        for stage in [Stage::Prepare, Stage::Initialize] {
+            self.early_steps(&plan.steps, stage)?;
+        }
+        Ok(())
+    }
+
+    fn early_steps(&self, steps: &[Step], stage: Stage) -> Result<()> {
+        for step in steps {
+            match &step.op {
+                Op::Kernel { kernel, .. } => {
+                    let Some(call) = kernel.custom_call() else { continue };
+                    if !call.call().has(stage) {
+                        continue;
+                    }
+                    let ended = self.dispatch(step, call, stage);
+                    let ended = ended.and_then(|open| open.map_or(Ok(()), Open::finish));
+                    ended.map_err(|error| self.placed(step, error))?;
+                }
+                Op::While { condition, body, .. } => {
+                    self.early_steps(condition, stage)?;
+                    self.early_steps(body, stage)?;
+                }
+                Op::Branch { branches, .. } => {
+                    branches.iter().try_for_each(|branch| self.early_steps(branch, stage))?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// One stage of a call; gives what is still going on.
+    pub(super) fn dispatch(
+        &self,
+        step: &Step,
+        kernel: &CallKernel,
+        stage: Stage,
+    ) -> Result<Option<Open>> {
+        let call = kernel.call();
+        let site = call.site();
+        let target = || format!("custom call \"{}\"", site.target);
+        let launch = self
+            .launch
+            .ok_or_else(|| Error::Unimplemented(format!("{} outside of a launch", target())))?;
+        let state = launch
+            .states
+            .get(kernel.number())
+            .ok_or_else(|| Error::bad(format!("{} is not of this program", target())))?;
+        let state = state.get_or_init(|| call.begin());
+        let device = launch.devices.get(site.partition).copied().ok_or_else(|| {
+            let (number, count) = (site.partition, launch.devices.len());
+            Error::bad(format!("{} on device {number} of {count}", target()))
+        })?;
+        let place = |&slot: &crate::program::plan::Slot| self.frame.place(slot);
+        let results: Vec<Place> = step.results.iter().map(place).collect();
+        let mut operands: Vec<Place> = step.operands.iter().map(place).collect();
+        for (&alias, &result) in site.aliases.iter().zip(&results) {
+            if let Some(operand) = alias.and_then(|at| operands.get_mut(at)) {
+                *operand = result;
+            }
+        }
+        let dispatch = Arc::new(Dispatch {
+            machine: Arc::clone(&launch.machine),
+            device,
+            run: launch.number,
+            origin: launch.origin,
+            target: Arc::clone(&site.target),
+            context: launch.context.clone(),
+            scratch: Mutex::default(),
+        });
+        self.guard(step, stage);
+        let record = Record::begin(launch, device, kernel, stage, &operands, &results);
+        let services: Arc<dyn Services> = Arc::clone(&dispatch) as Arc<dyn Services>;
+        let moment = Moment { services: &services, state, operands: &operands, results: &results };
+        let progress = match call.run(stage, &moment) {
+            Ok(Progress::Pending(event)) => match event.outcome() {
+                Some(outcome) => outcome.clone().map(|()| None),
+                None => Ok(Some(event)),
+            },
+            Ok(Progress::Done) => Ok(None),
+            Err(error) => Err(error),
+        };
+        match progress {
+            Ok(Some(event)) => {
+                let timeout = launch.machine.call_timeout();
+                Ok(Some(Open { event, dispatch, timeout, record, held: self.frame.held() }))
+            }
+            over => {
+                dispatch.close();
+                let outcome = over.and_then(|_| self.unharmed(step, stage));
+                if let Some(record) = record {
+                    record.write(&dispatch, &outcome);
+                }
+                outcome.map(|()| None)
+            }
+        }
+    }
+}
+
+/// What is written behind a result before its handler runs.
+const POISON: u8 = 0xa5;
+
+impl Run<'_> {
+    /// Marks the memory behind the results of a call that is about to run.
+    fn guard(&self, step: &Step, stage: Stage) {
+        if stage == Stage::Execute {
+            for &result in &step.results {
+                self.frame.bytes_mut(self.frame.behind(result)).fill(POISON);
+            }
+        }
+    }
+
+    /// # Errors
+    /// `BadArgument` where the marks are damaged.
+    pub(super) fn unharmed(&self, step: &Step, stage: Stage) -> Result<()> {
+        if stage != Stage::Execute {
+            return Ok(());
+        }
+        for (number, &result) in step.results.iter().enumerate() {
+            let behind = self.frame.bytes(self.frame.behind(result));
+            let written = behind.iter().filter(|&&byte| byte != POISON).count();
+            if written > 0 {
+                return Err(Error::bad(format!(
+                    "custom call \"{}\" wrote past the end of result {number}: {written} of the \
+                     {} bytes behind its {} bytes are changed",
+                    step.name,
+                    behind.len(),
+                    result.bytes
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What the device does for one stage of a call.
+#[derive(Debug)]
+struct Dispatch {
+    machine: Arc<Emulator>,
+    device: usize,
+    run: i64,
+    origin: Origin,
+    target: Arc<str>,
+    context: Option<Context>,
+    scratch: Mutex<Scratch>,
+}
+
+#[derive(Debug, Default)]
+struct Scratch {
+    /// Whether the call is over.
+    closed: bool,
+    /// Blocks by the address that the handler has of them.
+    held: HashMap<usize, Arc<Block>>,
+    /// Every block that was taken.
+    taken: Vec<(DevAddr, Bytes)>,
+}
+
+impl Dispatch {
+    /// Ends the call: it gets no more memory, and what it holds is given back.
+    fn close(&self) {
+        let held = {
+            let mut scratch = self.scratch.lock();
+            scratch.closed = true;
+            std::mem::take(&mut scratch.held)
+        };
+        drop(held);
+    }
+
+    fn memory(&self) -> Memory {
+        Memory { device: self.device, kind: MemoryKind::Device }
+    }
+
+    fn over(&self) -> Error {
+        Error::WrongState(format!("custom call \"{}\" is over", self.target))
+    }
+}
+
+impl Services for Dispatch {
+    fn device(&self) -> usize {
+        self.device
+    }
+
+    fn run_id(&self) -> i64 {
+        self.run
+    }
+
+    fn allocate(&self, size: usize, alignment: usize) -> Result<usize> {
+        if alignment == 0 || !alignment.is_power_of_two() {
+            let message = format!("an alignment of {alignment}, which is no power of two");
+            return Err(Error::bad(message));
+        }
+        if self.scratch.lock().closed {
+            return Err(self.over());
+        }
+        let machine = &self.machine;
+        // Blocks begin at multiples of the granule.
+        let granule = to_usize(machine.heap(self.memory()).space().granule.0);
+        let slack = if alignment > granule { alignment } else { 0 };
+        let asked = size.max(1).checked_add(slack);
+        let asked = asked.ok_or_else(|| Error::bad(format!("{size} bytes of scratch memory")))?;
+        let shape = [to_u64(asked)];
+        let spec = machine.specs().intern(DType::U8, &shape, LayoutRequest::Default)?;
+        let ledger = machine.ledger();
+        let label = ledger.labels().intern(&format!("scratch of custom call {}", self.target));
+        let block = machine
+            .allocate(&spec, self.memory(), label, || ledger.origin_of(&self.origin))?
+            .ok_or_else(|| Error::Host("scratch memory without bytes".to_owned()))?;
+        let start = block.region().as_ptr().expose_provenance();
+        let address = start.next_multiple_of(alignment);
+        let mut scratch = self.scratch.lock();
+        if scratch.closed {
+            drop(scratch);
+            return Err(self.over());
+        }
+        scratch.taken.push((block.region().addr(), block.region().size()));
+        scratch.held.insert(address, block);
+        Ok(address)
+    }
+
+    fn free(&self, address: usize) -> Result<()> {
+        let block = {
+            let mut scratch = self.scratch.lock();
+            scratch.held.remove(&address)
+        };
+        let Some(block) = block else {
+            let count = self.scratch.lock().held.len();
+            let message = format!(
+                "custom call \"{}\" frees {address:#x}, which is none of the {count} blocks of \
+                 scratch memory that it holds",
+                self.target
+            );
+            return Err(Error::bad(message));
+        };
+        block.given_up_by(self.machine.ledger().origin_of(&self.origin));
+        drop(block);
+        Ok(())
+    }
+
+    fn schedule(&self, task: Box<dyn FnOnce() + Send>) {
+        let work = move || {
+            task();
+            Ok(())
+        };
+        self.machine.tasks.run(Event::pending(), work);
+    }
+
+    fn threads(&self) -> usize {
+        self.machine.tasks.threads()
+    }
+
+    fn context(&self) -> Option<&Context> {
+        self.context.as_ref()
+    }
+}
+
+/// Makes the calls of a program, and tells the trace of it.
+#[derive(Debug)]
+pub(super) struct Linking<'a> {
+    pub(super) machine: &'a Emulator,
+    /// The program's name.
+    pub(super) program: &'a Arc<str>,
+}
+
+impl Linker for Linking<'_> {
+    fn link(&self, site: CallSite) -> Result<Arc<dyn Call>> {
+        let site = Arc::new(site);
+        let target = self.machine.custom_calls().find(&site.target, site.abi == Abi::Typed)?;
+        let ledger = self.machine.ledger();
+        if !ledger.is_heard() {
+            return instantiate(&*target, site);
+        }
+        let origin = ledger.origin();
+        let made = instantiate(&*target, Arc::clone(&site));
+        // Without a handler for the stage nothing was called.
+        if made.as_ref().is_ok_and(|call| !call.has(Stage::Instantiate)) {
+            return made;
+        }
+        ledger.dispatched(&Dispatched {
+            device: 0,
+            stage: Stage::Instantiate,
+            run: 0,
+            program: Arc::clone(self.program),
+            operands: Vec::new(),
+            results: Vec::new(),
+            duration: Nanos(ledger.now().0.saturating_sub(origin.time.0)),
+            scratch: Vec::new(),
+            error: made.as_ref().err().map(ToString::to_string),
+            site,
+            origin,
+        });
+        made
+    }
+}
+
+/// What the trace will say of a dispatch.
+#[derive(Debug)]
+struct Record {
+    dispatched: Dispatched,
+    begun: Nanos,
+}
+
+impl Record {
+    /// Takes down what is known before the call; `None` where nobody listens.
+    fn begin(
+        launch: &Launch,
+        device: usize,
+        kernel: &CallKernel,
+        stage: Stage,
+        operands: &[Place],
+        results: &[Place],
+    ) -> Option<Box<Self>> {
+        let ledger = launch.machine.ledger();
+        if !ledger.is_heard() {
+            return None;
+        }
+        let site = Arc::clone(kernel.call().site());
+        let heap = launch.machine.heap(Memory { device, kind: MemoryKind::Device });
+        let operand = |place: &Place| Operand {
+            address: if place.bytes == 0 { None } else { heap.addr_of(place.address) },
+            bytes: Bytes(to_u64(place.bytes)),
+        };
+        let begun = ledger.now();
+        let mut origin = ledger.origin_of(&launch.origin);
+        origin.time = begun;
+        let dispatched = Dispatched {
+            operands: operands.iter().map(operand).collect(),
+            results: results.iter().map(operand).collect(),
+            site,
+            stage,
+            device,
+            run: launch.number,
+            program: Arc::clone(&launch.program),
+            origin,
+            duration: Nanos(0),
+            scratch: Vec::new(),
+            error: None,
+        };
+        Some(Box::new(Self { dispatched, begun }))
+    }
+
+    fn write(self, dispatch: &Dispatch, outcome: &Result<()>) {
+        let Self { mut dispatched, begun } = self;
+        let ledger = dispatch.machine.ledger();
+        dispatched.duration = Nanos(ledger.now().0.saturating_sub(begun.0));
+        dispatched.scratch = std::mem::take(&mut dispatch.scratch.lock().taken);
+        dispatched.error = outcome.as_ref().err().map(ToString::to_string);
+        ledger.dispatched(&dispatched);
+    }
+}
+
+/// Where a frame is given to something that outlives the run.
+impl Frame {
+    fn place(&self, slot: crate::program::plan::Slot) -> Place {
+        Place { address: self.address(slot), bytes: slot.bytes }
+    }
+}
