@@ -309,7 +309,8 @@ fn take_part(spread: &Spread, device: usize, from: &Region, whole: &mut [u8]) ->
     let dtype = spread.whole.dtype;
     let copy = BlockCopy::new(dtype.host_bytes(), &spread.tile, &inner, &outer);
     let bits = dtype.element().bits;
-    if bits >= 8 && let Some(run) = copy.one_run() {
+    let first = spread.tiling.term[device] == 0;
+    if first && bits >= 8 && let Some(run) = copy.one_run() {
         return from.read(Bytes::ZERO, &mut whole[start..start + run]);
     }
     let mut loose = Aligned::try_zeros(spread.shard.bytes())?;
@@ -326,6 +327,15 @@ fn take_part(spread: &Spread, device: usize, from: &Region, whole: &mut [u8]) ->
             }
         }
     }
+    if let Some(sum) = spread.sum.as_ref().filter(|_| spread.tiling.term[device] > 0) {
+        let copy = BlockCopy::new(dtype.host_bytes(), &spread.tile, &outer, &inner);
+        let mut held = Aligned::try_zeros(spread.shard.bytes())?;
+        copy.run(&whole[start..], held.bytes_mut());
+        let mut made = Aligned::try_zeros(spread.shard.bytes())?;
+        let operands = [held.bytes(), loose.bytes()];
+        sum.apply(spread.shard.elements(), &operands, &mut [made.bytes_mut()])?;
+        loose = made;
+    }
     copy.run(loose.bytes(), &mut whole[start..]);
     Ok(())
 }
@@ -333,6 +343,11 @@ fn take_part(spread: &Spread, device: usize, from: &Region, whole: &mut [u8]) ->
 /// Copies a device's part out of the whole.
 fn give_part(spread: &Spread, device: usize, whole: &[u8], to: &Region) -> Result<()> {
     if spread.shard.elements() == 0 {
+        return Ok(());
+    }
+    // The first summand is the whole sum.
+    if spread.tiling.term[device] > 0 {
+        to.fill_zero();
         return Ok(());
     }
     let (start, [outer, inner]) = part(spread, device);

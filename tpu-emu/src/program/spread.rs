@@ -1,8 +1,9 @@
 //! How the parameters and results of a program are split over its devices.
-use super::load::Devices;
+use super::load::{Devices, sum};
 use super::propagate::Propagation;
 use super::tiling::Tiling;
 use crate::error::{Error, Result};
+use crate::ops::Body;
 use crate::tensor::Shape;
 use crate::units::{Bytes, to_u64};
 use std::sync::Arc;
@@ -20,6 +21,8 @@ pub(crate) struct Spread {
     pub(crate) tile: Vec<usize>,
     /// The array on a device.
     pub(crate) shard: Shape,
+    /// Adds two elements, where a tile is a sum of what several devices have.
+    pub(crate) sum: Option<Arc<dyn Body>>,
 }
 
 impl Spread {
@@ -28,7 +31,8 @@ impl Spread {
         // Rows of replicas are arrays without that axis.
         let dims = if replicas { tile[1..].to_vec() } else { tile.clone() };
         let shard = Shape::new(whole.dtype, dims);
-        Ok(Self { whole, tiling, tile, shard })
+        let sum = if tiling.terms > 1 { Some(sum(whole.dtype)?) } else { None };
+        Ok(Self { whole, tiling, tile, shard, sum })
     }
 
     /// Whether the array on a device is the whole as it is.

@@ -10,6 +10,10 @@ pub(crate) struct Tiling {
     pub(crate) tiles: Vec<usize>,
     /// The tile of each device: its index along each axis.
     pub(crate) places: Vec<Vec<usize>>,
+    /// Summands that a tile is the sum of; 1 for a tile as it is.
+    pub(crate) terms: usize,
+    /// Which of the summands each device has.
+    pub(crate) term: Vec<usize>,
 }
 
 /// The mesh that a sharding names.
@@ -98,7 +102,8 @@ fn digits(mut number: usize, sizes: &[usize]) -> Vec<usize> {
 impl Tiling {
     /// Every device has the whole array.
     pub(crate) fn replicated(rank: usize, devices: usize) -> Self {
-        Self { tiles: vec![1; rank], places: vec![vec![0; rank]; devices] }
+        let (places, term) = (vec![vec![0; rank]; devices], vec![0; devices]);
+        Self { tiles: vec![1; rank], places, terms: 1, term }
     }
 
     /// Device `i` has row `i`.
@@ -114,8 +119,7 @@ impl Tiling {
     /// What Shardy's attribute says; of the mesh's axes only those that `counts` says.
     ///
     /// # Errors
-    /// `BadArgument` for a damaged one; `Unimplemented` for an array on one device of several
-    /// and for sums that are still to be done.
+    /// `BadArgument` for a damaged one; `Unimplemented` for an array on one device of several.
     pub(crate) fn of(
         sharding: &TensorSharding,
         module: &Module,
@@ -125,10 +129,6 @@ impl Tiling {
         let mesh = mesh_of(module, &sharding.mesh)?;
         if mesh.axes.is_empty() && mesh.device_ids.len() == 1 && devices > 1 {
             let what = format!("an array on device {:?} of {devices} alone", mesh.device_ids);
-            return Err(Error::Unimplemented(what));
-        }
-        if !sharding.unreduced.is_empty() {
-            let what = format!("an array with unreduced axes {:?}", sharding.unreduced);
             return Err(Error::Unimplemented(what));
         }
         let grid = Grid::new(mesh, devices)?;
@@ -146,6 +146,15 @@ impl Tiling {
                     if device == 0 {
                         tiling.tiles[axis] = tiling.tiles[axis].saturating_mul(size);
                     }
+                }
+            }
+        }
+        for part in sharding.unreduced.iter().filter(|part| counts(&part.name)) {
+            for device in 0..devices {
+                let (place, size) = grid.along(device, part)?;
+                tiling.term[device] = tiling.term[device].saturating_mul(size).saturating_add(place);
+                if device == 0 {
+                    tiling.terms = tiling.terms.saturating_mul(size);
                 }
             }
         }
@@ -174,7 +183,10 @@ impl Tiling {
             .and_then(|rest| rest.split_once(']'))
             .ok_or_else(wrong)?;
         let extents = numbers(extents).ok_or_else(wrong)?;
-        let (order, _) = rest.split_once(' ').unwrap_or((rest, ""));
+        let (order, last) = rest.split_once(' ').unwrap_or((rest, ""));
+        if last.contains("unreduced") {
+            return Err(Error::Unimplemented(format!("an array with the sharding {text}")));
+        }
         let order = device_order(order, devices).ok_or_else(wrong)?;
         let total = extents.iter().try_fold(1_usize, |total, &size| total.checked_mul(size));
         if total != Some(devices) || order.len() != devices || extents.len() < rank {
@@ -194,15 +206,15 @@ impl Tiling {
         let uneven = || Error::bad(format!("tiles {:?} on {:?}", self.tiles, self.places));
         let copies = self.copies().ok_or_else(uneven)?;
         let mut seen = vec![0_usize; self.places.len() / copies];
-        for place in &self.places {
-            *seen.get_mut(self.number(place)).ok_or_else(uneven)? += 1;
+        for device in 0..self.places.len() {
+            *seen.get_mut(self.part(device)).ok_or_else(uneven)? += 1;
         }
         if seen.iter().all(|&count| count == copies) { Ok(self) } else { Err(uneven()) }
     }
 
-    /// On how many devices each tile is.
+    /// On how many devices each part is.
     fn copies(&self) -> Option<usize> {
-        let tiles = self.tiles.iter().try_fold(1_usize, |all, &tiles| all.checked_mul(tiles))?;
+        let tiles = self.tiles.iter().try_fold(self.terms, |all, &tiles| all.checked_mul(tiles))?;
         (tiles > 0 && self.places.len() % tiles == 0).then(|| self.places.len() / tiles)
     }
 
@@ -211,9 +223,14 @@ impl Tiling {
         place.iter().zip(&self.tiles).fold(0, |number, (at, tiles)| number * tiles + at)
     }
 
+    /// The number of a device's part: its summand of its tile, tiles row-major.
+    pub(crate) fn part(&self, device: usize) -> usize {
+        self.number(&self.places[device]) * self.terms + self.term[device]
+    }
+
     /// Whether every device has the whole.
     pub(crate) fn is_replicated(&self) -> bool {
-        self.tiles.iter().all(|&tiles| tiles == 1)
+        self.terms == 1 && self.tiles.iter().all(|&tiles| tiles == 1)
     }
 
     /// Extents of a tile.
@@ -236,11 +253,11 @@ impl Tiling {
         self.places[device].iter().zip(shard).map(|(at, size)| at * size).collect()
     }
 
-    /// The first device of each tile, by the tile's number.
+    /// The first device of each part, by the part's number.
     pub(crate) fn owners(&self) -> Vec<usize> {
-        let mut owners = vec![usize::MAX; self.tiles.iter().product()];
-        for (device, place) in self.places.iter().enumerate().rev() {
-            owners[self.number(place)] = device;
+        let mut owners = vec![usize::MAX; self.tiles.iter().product::<usize>() * self.terms];
+        for device in (0..self.places.len()).rev() {
+            owners[self.part(device)] = device;
         }
         owners
     }
@@ -251,13 +268,24 @@ impl Tiling {
         if self.is_replicated() {
             return "{replicated}".to_owned();
         }
-        let mut order: Vec<usize> = (0..self.places.len()).collect();
-        order.sort_by_key(|&device| self.number(&self.places[device]));
-        let mut extents = self.tiles.clone();
-        if copies > 1 {
-            extents.push(copies);
+        // Copies are told before summands.
+        let mut seen = vec![0_usize; self.places.len()];
+        let mut keys = Vec::new();
+        for (device, place) in self.places.iter().enumerate() {
+            let copy = &mut seen[self.part(device)];
+            keys.push((self.number(place), *copy, self.term[device], device));
+            *copy += 1;
         }
-        let last = if copies > 1 { " last_tile_dim_replicate" } else { "" };
+        keys.sort_unstable();
+        let order: Vec<usize> = keys.into_iter().map(|(.., device)| device).collect();
+        let mut extents = self.tiles.clone();
+        let last = match (copies > 1, self.terms > 1) {
+            (false, false) => "",
+            (true, false) => " last_tile_dim_replicate",
+            (false, true) => " last_tile_dims={unreduced}",
+            (true, true) => " last_tile_dims={replicated, unreduced}",
+        };
+        extents.extend([copies, self.terms].into_iter().filter(|&size| size > 1));
         format!("{{devices=[{}]{}{last}}}", list(&extents), order_text(&order))
     }
 }

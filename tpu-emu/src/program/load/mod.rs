@@ -8,7 +8,7 @@ mod manual;
 mod scope;
 mod types;
 
-pub(crate) use body::BodyMaker;
+pub(crate) use body::{BodyMaker, sum};
 pub(crate) use manual::Devices;
 
 use super::graph::{Block, Graph};

@@ -1,5 +1,5 @@
 //! Collectives as operations over the values of a group's members.
-use super::super::super::graph::{Block, ValueId, Work};
+use super::super::super::graph::{Block, ValueId};
 use super::super::Loader;
 use super::super::control::region;
 use super::super::scope::Binding;
@@ -224,11 +224,7 @@ impl<'m> Loader<'m> {
             }
             let id = match zeros {
                 Some(id) => id,
-                None => {
-                    let zero = [0; 16];
-                    let work = Work::Splat(zero[..shape.dtype.host_bytes()].into());
-                    *zeros.insert(self.node(operation, work, Vec::new(), shape, into)?)
-                }
+                None => *zeros.insert(self.zeros(operation, shape, into)?),
             };
             all.push((id, shape.clone()));
         }

@@ -85,7 +85,7 @@ impl<'m> Loader<'m> {
         let mut parts: Vec<Binding> = Vec::with_capacity(count);
         let owners = tiling.owners();
         for device in 0..count {
-            let owner = owners[tiling.number(&tiling.places[device])];
+            let owner = owners[tiling.part(device)];
             let part = match parts.get(owner) {
                 Some(part) => part.clone(),
                 None => self.tile(operation, (value, &shape), &tiling, device, into)?,

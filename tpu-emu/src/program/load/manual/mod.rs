@@ -11,11 +11,12 @@ pub(crate) use groups::Devices;
 use super::super::graph::{Block, Node, ValueId, Work};
 use super::super::tiling::{Grid, Tiling, mesh_of};
 use super::control::{bind_all, region};
+use super::body::sum;
 use super::emit::name_of;
 use super::scope::{Binding, Scope};
 use super::{Loader, one_block};
 use crate::error::{Error, Result};
-use crate::ops::{Access, Kernel};
+use crate::ops::{Access, Kernel, across};
 use crate::tensor::Shape;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -164,7 +165,7 @@ impl<'m> Loader<'m> {
                 } else {
                     Tiling::of(sharding, self.module, (shape.rank(), count), &counts)?
                 };
-                let number = tiling.number(&tiling.places[device]);
+                let number = tiling.part(device);
                 let binding = match made.get(&(parent, number)) {
                     Some(binding) => binding.clone(),
                     None => {
@@ -258,8 +259,24 @@ impl<'m> Loader<'m> {
         let dims = tiling.shard(&shape.dims)?;
         let start = tiling.start(device, &dims);
         let part = Shape::new(shape.dtype, dims);
-        let id = self.slice(operation, (value, shape), &start, &part, into)?;
+        // The first summand is the whole sum.
+        let id = if tiling.term[device] == 0 {
+            self.slice(operation, (value, shape), &start, &part, into)?
+        } else {
+            self.zeros(operation, &part, into)?
+        };
         Ok(Binding::Array(id, part))
+    }
+
+    fn zeros(
+        &mut self,
+        operation: &Operation,
+        shape: &Shape,
+        into: &mut Block,
+    ) -> Result<ValueId> {
+        let zero = [0; 16];
+        let work = Work::Splat(zero[..shape.dtype.host_bytes()].into());
+        self.node(operation, work, Vec::new(), shape, into)
     }
 
     /// The elements of an array from an index on.
@@ -289,14 +306,28 @@ impl<'m> Loader<'m> {
         if tiling.is_replicated() {
             return Ok(parts[0].1.clone());
         }
-        let mut tiles: Vec<Option<(ValueId, Shape)>> =
-            vec![None; tiling.tiles.iter().product::<usize>()];
+        let mut found: Vec<Option<(ValueId, Shape)>> = vec![None; tiling.owners().len()];
         for (device, binding) in parts {
             let (id, shape) = binding.array()?;
-            tiles[tiling.number(&tiling.places[*device])].get_or_insert((id, shape.clone()));
+            found[tiling.part(*device)].get_or_insert((id, shape.clone()));
         }
         let missing = || Error::bad(format!("{} gives a result with holes", operation.name));
-        let tiles = tiles.into_iter().collect::<Option<Vec<_>>>().ok_or_else(missing)?;
+        let found = found.into_iter().collect::<Option<Vec<_>>>().ok_or_else(missing)?;
+        let mut tiles = Vec::new();
+        for terms in found.chunks(tiling.terms) {
+            let shape = terms[0].1.clone();
+            let id = match terms {
+                [(id, _)] => *id,
+                _ => {
+                    let kernel = across::reduction(sum(shape.dtype)?, &shape, terms.len());
+                    self.kernel(operation, kernel, terms.to_vec(), &shape, into)?
+                }
+            };
+            tiles.push((id, shape));
+        }
+        if let [(id, shape)] = &tiles[..] {
+            return Ok(Binding::Array(*id, shape.clone()));
+        }
         let tile = &tiles[0].1;
         let past = || Error::bad(format!("{} gives a result past 2^63 bytes", operation.name));
         let dims = tile.dims.iter().zip(&tiling.tiles).map(|(dim, tiles)| dim.checked_mul(*tiles));
@@ -306,7 +337,7 @@ impl<'m> Loader<'m> {
         });
         bytes.ok_or_else(past)?;
         let whole = Shape::new(tile.dtype, dims);
-        let kernel = crate::ops::across::join(tile, &whole, &tiling.tiles);
+        let kernel = across::join(tile, &whole, &tiling.tiles);
         let id = self.kernel(operation, kernel, tiles, &whole, into)?;
         Ok(Binding::Array(id, whole))
     }
