@@ -17,11 +17,18 @@ impl Turns {
     /// A run that is launched from inside of a client's call has no turn: the run that it is
     /// inside of waits for it.
     pub(crate) fn take(&self, device: usize, done: &Event) -> Option<Event> {
+        self.take_all(&[device], done).pop()
+    }
+
+    /// Queues a run on several devices at once; gives the ends of those before it.
+    pub(crate) fn take_all(&self, devices: &[usize], done: &Event) -> Vec<Event> {
         if host_transfer::inside() {
-            return None;
+            return Vec::new();
         }
-        let before = self.0.lock().insert(device, done.clone());
-        before.filter(|event| !event.is_ready())
+        // In one go: two runs that each had a turn before the other would wait forever.
+        let mut last = self.0.lock();
+        let before = devices.iter().filter_map(|&device| last.insert(device, done.clone()));
+        before.filter(|event| !event.is_ready()).collect()
     }
 
     /// Waits for the runs that are under way, but no longer than `patience` for each device;
