@@ -1,5 +1,7 @@
 //! The environment: one row a variable. `docs/environment.md` is made of these rows.
 use crate::stack::StackMode;
+use std::fmt;
+use std::str::FromStr;
 use std::time::Duration;
 use tpu_emu::config::{DEFAULT_CALL_TIMEOUT, DEFAULT_HISTORY};
 use tpu_emu::ops::Numerics;
@@ -113,6 +115,19 @@ pub const VARIABLES: &[Variable] = &[
         },
     },
     Variable {
+        name: "TPU_EMU_FFI",
+        values: "`NAME=path/to/lib.so:SYMBOL` or `path/to/lib.so`, several after commas",
+        default: "no libraries",
+        effect: "Loads custom call handlers (docs/custom-calls.md): a function of a library under \
+                 the name that programs call, or a library that registers its handlers itself \
+                 when it is loaded.",
+        set: |settings, value| {
+            settings.handler_libraries =
+                value.split(',').map(str::parse).collect::<Result<_, String>>()?;
+            Ok(())
+        },
+    },
+    Variable {
         name: "TPU_EMU_FFI_TIMEOUT",
         values: "seconds, from 1 to 86400",
         default: "`60`",
@@ -141,6 +156,45 @@ pub const VARIABLES: &[Variable] = &[
 const OTHERS: [&str; 1] = ["TPU_EMU_LIBRARY"];
 const TESTS: &str = "TPU_EMU_TEST_";
 
+/// A shared library with custom call handlers, as `TPU_EMU_FFI` names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HandlerLibrary {
+    /// Its file, as the loader takes it.
+    pub path: String,
+    /// The name of a target and the function of the library that serves it; without one the
+    /// library registers its handlers itself.
+    pub handler: Option<(String, String)>,
+}
+
+impl FromStr for HandlerLibrary {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wanted = || format!("{text:?} is neither NAME=LIBRARY:SYMBOL nor LIBRARY");
+        let parts = text.split_once('=').map(|(name, rest)| (name, rest.rsplit_once(':')));
+        let (path, handler) = match parts {
+            None => (text, None),
+            Some((name, Some((path, symbol)))) if !name.is_empty() && !symbol.is_empty() => {
+                (path, Some((name.to_owned(), symbol.to_owned())))
+            }
+            Some(_) => return Err(wanted()),
+        };
+        if path.is_empty() {
+            return Err(wanted());
+        }
+        Ok(Self { path: path.to_owned(), handler })
+    }
+}
+
+impl fmt::Display for HandlerLibrary {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.handler {
+            None => write!(out, "{}", self.path),
+            Some((name, symbol)) => write!(out, "{name}={}:{symbol}", self.path),
+        }
+    }
+}
+
 /// What the environment asks for.
 #[derive(Debug)]
 pub(crate) struct Settings {
@@ -151,6 +205,7 @@ pub(crate) struct Settings {
     pub(crate) stacks: StackMode,
     pub(crate) trace: Option<String>,
     pub(crate) history: usize,
+    pub(crate) handler_libraries: Vec<HandlerLibrary>,
     pub(crate) call_timeout: Duration,
     log: Option<String>,
 }
@@ -174,6 +229,7 @@ impl Settings {
             stacks: StackMode::Full,
             trace: None,
             history: DEFAULT_HISTORY,
+            handler_libraries: Vec::new(),
             call_timeout: DEFAULT_CALL_TIMEOUT,
             log: None,
         };
@@ -291,6 +347,18 @@ mod tests {
         assert!(read(&[("TPU_EMU_FFI_TIMEOUT", "0")]).is_err());
         assert_eq!(settings.topology.device_kind(), "TPU v5");
         assert_eq!((settings.hbm, settings.stacks), (Some(Bytes::gib(2)), StackMode::Off));
+    }
+
+    #[test]
+    fn handlers_are_named_with_their_libraries() {
+        let settings = read(&[("TPU_EMU_FFI", "f=/a:b/c.so:symbol,lib.so")]).unwrap();
+        let texts: Vec<_> = settings.handler_libraries.iter().map(ToString::to_string).collect();
+        assert_eq!(texts, ["f=/a:b/c.so:symbol", "lib.so"]);
+        assert_eq!(settings.handler_libraries[0].path, "/a:b/c.so");
+        for wrong in ["", "f=lib.so", "=lib.so:f", "f=:f", "f=lib.so:", "lib.so,"] {
+            let text = read(&[("TPU_EMU_FFI", wrong)]).unwrap_err().to_string();
+            assert!(text.contains("is neither NAME=LIBRARY:SYMBOL nor LIBRARY"), "{text}");
+        }
     }
 
     #[test]

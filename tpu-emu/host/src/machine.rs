@@ -1,7 +1,7 @@
 //! The one machine of this process. It is the only global of its kind: the libtpu interface has
 //! functions without a client handle, and a leak report must cover both interfaces.
 use crate::clock::Monotonic;
-use crate::env::Settings;
+use crate::env::{HandlerLibrary, Settings};
 use crate::fork;
 use crate::stack::ProcessStacks;
 use crate::trace_file;
@@ -14,6 +14,7 @@ struct Made {
     machine: Arc<Emulator>,
     topology: String,
     started_ns: u64,
+    handler_libraries: Vec<HandlerLibrary>,
 }
 
 static MACHINE: OnceLock<Result<Made>> = OnceLock::new();
@@ -52,6 +53,14 @@ pub fn header() -> Result<Header<'static>> {
     })
 }
 
+/// The libraries whose custom call handlers the environment asks for.
+///
+/// # Errors
+/// As for [`machine`].
+pub fn handler_libraries() -> Result<&'static [HandlerLibrary]> {
+    made().map(|made| made.handler_libraries.as_slice())
+}
+
 fn made() -> Result<&'static Made> {
     MACHINE.get_or_init(make).as_ref().map_err(Clone::clone)
 }
@@ -81,5 +90,6 @@ fn make() -> Result<Made> {
     };
     let machine = Emulator::new(config)?;
     fork::watch();
-    Ok(Made { machine, topology, started_ns })
+    let handler_libraries = settings.handler_libraries;
+    Ok(Made { machine, topology, started_ns, handler_libraries })
 }
