@@ -55,10 +55,12 @@ $(CARGO_DENY):
 	cargo install cargo-deny --version $(CARGO_DENY_VERSION) --locked --root target/tools --target-dir target/tools/build
 	rm -rf target/tools/build
 
-# The Rust tests also look at the Python's stacks and at the header that a wheel brings.
-test-rust: $(VENVS)/jax-$(NEWEST)/ready
+# The Rust tests also look at the Python's stacks, at the header that a wheel brings, and at the
+# headers of XLA FFI that jaxlibs install, of all its versions.
+test-rust: $(TESTED:%=$(VENVS)/jax-%/ready)
 	TPU_EMU_TEST_PYTHONS=$(CURDIR)/$(NEWEST_PYTHON) \
 	TPU_EMU_TEST_PJRT_HEADER=$$(ls $(CURDIR)/$(VENVS)/jax-$(NEWEST)/lib/python*/site-packages/xla_plugins/xla_cpu_pjrt/include/pjrt_c_api.h) \
+	TPU_EMU_TEST_FFI_HEADERS=$$(ls $(CURDIR)/$(VENVS)/jax-*/lib/python*/site-packages/jaxlib/include/xla/ffi/api/c_api.h | paste -sd:) \
 	cargo test --workspace
 
 test-docs:
