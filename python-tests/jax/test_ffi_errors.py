@@ -1,5 +1,7 @@
 """What goes wrong with a custom call: every text reaches Python, and the device stays usable."""
 
+import gc
+
 import jax
 import numpy as np
 import pytest
@@ -30,10 +32,11 @@ def test_a_handler_that_fails_is_named_with_its_text_and_line():
 
 def test_a_handler_that_fails_leaves_no_memory_behind():
     register("always_error")
-    before = tpu_emu.snapshot().live
-    for _ in range(20):
+    for _ in range(5):
         failure("always_error", shape((1024,)), np.zeros(1024, np.float32))
-    assert len(tpu_emu.snapshot().live) <= len(before) + 2
+    # Exceptions hold frames, frames hold arrays.
+    gc.collect()
+    assert [change for change in tpu_emu.snapshot().live if change.size >= 4096] == []
 
 
 @pytest.mark.parametrize(
@@ -79,7 +82,7 @@ def test_attributes_that_do_not_fit_are_told_in_the_bindings_words(attributes, e
 def test_a_struct_without_a_field_and_a_dictionary_without_a_name_are_told():
     register("struct_clip")
     text = failure("struct_clip", shape((3,)), X, attributes={"low": np.float32(0)})
-    assert "attributes: expected 2 but got 1" in text
+    assert "expected 2 attributes but got 1" in text
     register("dictionary_polynomial")
     text = failure("dictionary_polynomial", shape((3,)), X, attributes={"d": np.float32(0)})
     assert "c0" in text
@@ -114,7 +117,7 @@ def test_more_scratch_memory_than_the_device_has_is_an_error_of_the_call():
 
 def test_a_promise_that_fails_fails_the_call():
     register("future_error")
-    text = failure("future_error", (), attributes={"text": "broken promise"})
+    text = failure("future_error", shape(), attributes={"text": "broken promise"})
     assert "broken promise" in text
     assert "future_error" in text
 
