@@ -185,7 +185,7 @@ pub(crate) static TRANSFERS: Table<TransferEntry> = Table::new("transfer manager
 pub(crate) static TRACKING: Table<TrackingEntry> = Table::new("async tracking event", 9);
 pub(crate) static CONTEXTS: Table<ContextEntry> = Table::new("execute context", 10);
 pub(crate) static LAYOUTS: Table<Layout> = Table::new("layout", 12);
-pub(crate) static STREAMS: Table<StreamEntry> = Table::new("copy-to-device stream", 13);
+pub(crate) static STREAMS: Table<StreamEntry> = Table::new("copy-to-device stream", 15);
 pub(crate) static ALIASES: Table<AliasEntry> = Table::new("alias callback", 11);
 
 pub(crate) fn client(handle: *const sys::PJRT_Client) -> Result<Arc<Client>> {

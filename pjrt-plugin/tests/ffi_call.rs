@@ -1,6 +1,5 @@
 //! Typed calls of XLA FFI, through the table.
 #![expect(unsafe_code, reason = "handlers in C's manner")]
-#![expect(clippy::unwrap_used, reason = "a test may stop anywhere")]
 
 mod c;
 

@@ -8,11 +8,12 @@ use crate::sys::{
     XLA_FFI_DeviceMemory_Allocate_Args, XLA_FFI_DeviceMemory_Free_Args,
     XLA_FFI_DeviceOrdinal_Get_Args, XLA_FFI_Error, XLA_FFI_Error_Create_Args,
     XLA_FFI_Error_Destroy_Args, XLA_FFI_Error_GetMessage_Args, XLA_FFI_ExecutionContext_Get_Args,
-    XLA_FFI_Future_Create_Args, XLA_FFI_Future_SetAvailable_Args, XLA_FFI_Future_SetError_Args,
-    XLA_FFI_Handler_Register_Args, XLA_FFI_RunId_Get_Args, XLA_FFI_State_Get_Args,
-    XLA_FFI_State_Get_Args_0_2, XLA_FFI_State_Set_Args, XLA_FFI_State_Set_Args_0_1,
-    XLA_FFI_State_Set_Args_0_2, XLA_FFI_Stream_Get_Args, XLA_FFI_ThreadPool_NumThreads_Args,
-    XLA_FFI_ThreadPool_Schedule_Args, XLA_FFI_Type_Register_Args,
+    XLA_FFI_Future, XLA_FFI_Future_Create_Args, XLA_FFI_Future_SetAvailable_Args,
+    XLA_FFI_Future_SetError_Args, XLA_FFI_Handler_Register_Args, XLA_FFI_RunId_Get_Args,
+    XLA_FFI_State_Get_Args, XLA_FFI_State_Get_Args_0_2, XLA_FFI_State_Set_Args,
+    XLA_FFI_State_Set_Args_0_1, XLA_FFI_State_Set_Args_0_2, XLA_FFI_Stream_Get_Args,
+    XLA_FFI_ThreadPool_NumThreads_Args, XLA_FFI_ThreadPool_Schedule_Args,
+    XLA_FFI_Type_Register_Args,
 };
 use std::ptr;
 use tpu_emu::Result;
@@ -208,11 +209,14 @@ unsafe extern "C" fn error_destroy(args: *mut XLA_FFI_Error_Destroy_Args) {
 /// The struct goes on behind the `struct_size` that the header gives it.
 unsafe extern "C" fn future_create(args: *mut XLA_FFI_Future_Create_Args) -> *mut XLA_FFI_Error {
     let needed = end_of!(XLA_FFI_Future_Create_Args, extension_start);
+    let place = args.wrapping_byte_add(std::mem::offset_of!(XLA_FFI_Future_Create_Args, future));
+    let place: *mut *mut XLA_FFI_Future = place.cast();
     // SAFETY: the handler keeps the header's contract for `args`.
     unsafe {
-        serve(&"XLA_FFI_Future_Create", args, needed, |caller, _| {
-            let place = &raw mut (*args).future;
-            caller.write(place, super::future::create(), "future")
+        serve(&"XLA_FFI_Future_Create", args, needed, |caller, args| {
+            // A caller whose `struct_size` is the whole struct's gets it from the copy.
+            args.future = super::future::create();
+            caller.write(place, args.future, "future")
         })
     }
 }

@@ -20,7 +20,7 @@ pub(super) struct Context {
     pub(super) launch: Option<Arc<LaunchStates>>,
 }
 
-static CONTEXTS: Table<Context> = Table::new("execution context", 13);
+static CONTEXTS: Table<Context> = Table::new("execution context", 16);
 
 /// A context while it is open.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ struct Entry {
     event: Event,
 }
 
-static FUTURES: Table<Entry> = Table::new("future", 14);
+static FUTURES: Table<Entry> = Table::new("future", 17);
 
 /// A pending future.
 pub(super) fn create() -> *mut XLA_FFI_Future {

@@ -3,27 +3,20 @@
 #![expect(unsafe_code, reason = "a C function by its address")]
 use super::Deleter;
 use crate::sys::XLA_FFI_TypeInfo;
-use std::fs::File;
 use std::mem::offset_of;
-use std::os::unix::fs::FileExt;
+use tpu_host::word_at;
 
 /// The deleter of the `XLA_FFI_TypeInfo` that the pointer at address `place` leads to.
 ///
 /// Callers of version 0.1 have no such pointer there: what they have instead is followed only as
 /// far as there is memory. They never need the deleter either, since their states bring one each.
 pub(super) fn deleter_at(place: usize) -> Option<Deleter> {
-    let memory = File::open("/proc/self/mem").ok()?;
-    let word = |address: usize| {
-        let mut word = [0; size_of::<usize>()];
-        memory.read_exact_at(&mut word, address as u64).ok()?;
-        Some(usize::from_ne_bytes(word))
-    };
-    let info = word(place)?;
-    let size = word(info.checked_add(offset_of!(XLA_FFI_TypeInfo, struct_size))?)?;
-    if size < size_of::<XLA_FFI_TypeInfo>() {
+    let info = word_at(place)?;
+    let size = word_at(info.checked_add(offset_of!(XLA_FFI_TypeInfo, struct_size))?)?;
+    if !(size_of::<XLA_FFI_TypeInfo>()..=4096).contains(&size) {
         return None;
     }
-    let deleter = word(info.checked_add(offset_of!(XLA_FFI_TypeInfo, deleter))?)?;
+    let deleter = word_at(info.checked_add(offset_of!(XLA_FFI_TypeInfo, deleter))?)?;
     let deleter = std::ptr::with_exposed_provenance::<()>(deleter);
     // SAFETY: a null pointer is `None`; any other is called only for values of its type, which
     // callers that stated no deleter never leave to it.

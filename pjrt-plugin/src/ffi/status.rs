@@ -69,7 +69,7 @@ impl Status {
             // behind C++'s `new` too; it is forgotten below.
             unsafe { libc::free(self.text.cast::<c_void>()) };
         }
-        *self = Self::new();
+        (self.text, self.size, self.own, self.there) = (ptr::null_mut(), 0, [0; SHORT + 1], 0);
     }
 
     fn set(&mut self, message: &[u8]) {

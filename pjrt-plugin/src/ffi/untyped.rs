@@ -108,3 +108,164 @@ fn addresses<'a>(
         _ => ptr::with_exposed_provenance_mut(place.address),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ffi::{XlaCustomCallStatusSetFailure, XlaCustomCallStatusSetSuccess};
+    use std::slice;
+    use tpu_emu::custom_call::Services;
+
+    /// Nothing that these functions could ask for.
+    #[derive(Debug)]
+    struct Nothing;
+
+    impl Services for Nothing {
+        fn device(&self) -> usize {
+            0
+        }
+
+        fn run_id(&self) -> i64 {
+            0
+        }
+
+        fn allocate(&self, _: usize, _: usize) -> Result<usize> {
+            Err(Error::bad("no memory"))
+        }
+
+        fn free(&self, _: usize) -> Result<()> {
+            Err(Error::bad("no memory"))
+        }
+
+        fn schedule(&self, task: Box<dyn FnOnce() + Send>) {
+            task();
+        }
+
+        fn threads(&self) -> usize {
+            1
+        }
+
+        fn context(&self) -> Option<&Arc<dyn Any + Send + Sync>> {
+            None
+        }
+    }
+
+    /// Calls a function on the numbers 2 and 3; gives its results, which were 0.
+    fn call(
+        function: *const (),
+        abi: Abi,
+        opaque: &str,
+        results: usize,
+        tuple: bool,
+    ) -> Result<Vec<i32>> {
+        let target = UntypedTarget(function.expose_provenance());
+        let one = Shape::new(DType::S32, []);
+        let call = target.instantiate(Arc::new(CallSite {
+            target: "f".into(),
+            abi,
+            backend: Backend::Opaque(opaque.as_bytes().into()),
+            operands: vec![one.clone(); 2],
+            results: vec![one; results],
+            tuple,
+            aliases: vec![None; results],
+            partition: 0,
+            line: None,
+        }))?;
+        let given = [2, 3];
+        let mut made = vec![0; results];
+        let place = |pointer: *const i32| Place { address: pointer.expose_provenance(), bytes: 4 };
+        let operands: Vec<Place> = given.iter().map(|value| place(&raw const *value)).collect();
+        let places: Vec<Place> = made.iter_mut().map(|value| place(&raw mut *value)).collect();
+        let services: Arc<dyn Services> = Arc::new(Nothing);
+        let state = call.begin();
+        let moment =
+            Moment { services: &services, state: &state, operands: &operands, results: &places };
+        assert!(!call.has(Stage::Prepare));
+        call.run(Stage::Execute, &moment)?;
+        Ok(made)
+    }
+
+    fn sum(operands: *const *const c_void) -> i32 {
+        // SAFETY: two numbers, as `call` gives them.
+        unsafe { **operands.cast::<*const i32>() + **operands.cast::<*const i32>().add(1) }
+    }
+
+    unsafe extern "C" fn original(out: *mut c_void, operands: *const *const c_void) {
+        // SAFETY: the memory of one number.
+        unsafe { out.cast::<i32>().write(sum(operands)) };
+    }
+
+    unsafe extern "C" fn both(out: *mut c_void, operands: *const *const c_void) {
+        let sum = sum(operands);
+        // SAFETY: an array of two places.
+        unsafe {
+            let places = slice::from_raw_parts(out.cast::<*mut i32>(), 2);
+            places[0].write(sum);
+            places[1].write(-sum);
+        }
+    }
+
+    unsafe extern "C" fn only(out: *mut c_void, operands: *const *const c_void) {
+        // SAFETY: an array of one place.
+        unsafe { (*out.cast::<*mut i32>()).write(sum(operands)) };
+    }
+
+    unsafe extern "C" fn fails(_: *mut c_void, _: *const *const c_void, status: *mut c_void) {
+        let message = "a message that is long enough for memory of its own";
+        // SAFETY: the status of this call.
+        unsafe {
+            XlaCustomCallStatusSetFailure(status, message.as_ptr().cast(), message.len());
+        }
+    }
+
+    unsafe extern "C" fn unified(
+        out: *mut c_void,
+        operands: *const *const c_void,
+        opaque: *const c_char,
+        size: usize,
+        status: *mut c_void,
+    ) {
+        // SAFETY: the opaque text and its NUL.
+        let opaque = unsafe { slice::from_raw_parts(opaque.cast::<u8>(), size + 1) };
+        assert_eq!(opaque.last(), Some(&0));
+        let size = i32::try_from(size).unwrap();
+        // SAFETY: the memory of one number; the status of this call.
+        unsafe {
+            out.cast::<i32>().write(sum(operands) + size);
+            XlaCustomCallStatusSetFailure(status, opaque.as_ptr().cast(), opaque.len());
+            if opaque.starts_with(b"fine") {
+                XlaCustomCallStatusSetSuccess(status);
+            }
+        }
+    }
+
+    #[test]
+    fn one_result_is_its_memory_and_a_tuple_an_array_of_places() {
+        let function = original as *const ();
+        assert_eq!(call(function, Abi::Original, "", 1, false), Ok(vec![5]));
+        assert_eq!(call(both as *const (), Abi::Original, "", 2, true), Ok(vec![5, -5]));
+        assert_eq!(call(only as *const (), Abi::Original, "", 1, true), Ok(vec![5]));
+    }
+
+    #[test]
+    fn a_status_fails_the_call_in_its_words() {
+        let error = call(fails as *const (), Abi::Status, "", 1, false).unwrap_err();
+        let words = "a message that is long enough for memory of its own";
+        assert_eq!(error.to_string(), words);
+    }
+
+    #[test]
+    fn an_opaque_text_comes_with_its_size() {
+        let function = unified as *const ();
+        assert_eq!(call(function, Abi::StatusUnified, "fine", 1, false), Ok(vec![9]));
+        let error = call(function, Abi::StatusUnified, "bad", 1, false).unwrap_err();
+        assert_eq!(error.to_string(), "bad");
+        let error = call(function, Abi::StatusUnified, "", 1, false).unwrap_err();
+        assert_eq!(error.to_string(), "");
+    }
+
+    #[test]
+    fn a_typed_call_of_an_untyped_function_is_refused() {
+        assert!(call(original as *const (), Abi::Typed, "", 1, false).is_err());
+    }
+}

@@ -6,7 +6,7 @@ use super::run::Run;
 use crate::custom_call::Registry;
 use crate::kernels::aligned::Aligned;
 use crate::ops::Numerics;
-use crate::program::load::load;
+use crate::program::load::{Devices, load};
 use crate::program::plan::Slot;
 use crate::program::plan::check::planned;
 use crate::program::tactics::Tactics;
@@ -341,7 +341,7 @@ fn program(seed: u64) -> (String, Vec<Option<usize>>) {
 fn results(text: &str, donated: &[Option<usize>], tactics: Tactics) -> Vec<Vec<u8>> {
     let module = tpu_stablehlo::text::parse(text).unwrap();
     let registry = Registry::default();
-    let loaded = load(&module, Numerics::Ieee, &registry, make_body).unwrap();
+    let loaded = load(&module, Numerics::Ieee, &registry, make_body, Devices::ONE).unwrap();
     let mut graph = loaded.graph;
     let bytes =
         |values: &[_]| values.iter().map(|&value| graph.bytes(value)).collect::<Vec<usize>>();

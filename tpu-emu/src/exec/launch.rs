@@ -24,7 +24,7 @@ use tpu_stablehlo::Module;
 
 /// Programs that move fewer bytes than this run on the caller's thread, when nothing is to be
 /// waited for.
-const INLINE: f64 = 1e6;
+pub(super) const INLINE: f64 = 1e6;
 
 /// How one run is to be done.
 #[derive(Debug, Clone, Default)]
@@ -88,11 +88,11 @@ impl Emulator {
     ) -> Result<Arc<Executable>> {
         let (replicas, partitions) = (options.replicas.max(1), options.partitions.max(1));
         let count = replicas.saturating_mul(partitions);
-        if count > 1 {
+        if replicas > 1 && partitions > 1 {
             let message = format!("programs over {replicas} replicas × {partitions} partitions");
             return Err(Error::Unimplemented(message));
         }
-        let devices = self.assigned(&options)?;
+        let devices = self.assigned(&options, count)?;
         let program = module.name.clone().unwrap_or_else(|| "module".into());
         let target = Target {
             specs: self.specs(),
@@ -107,11 +107,16 @@ impl Emulator {
     }
 
     /// Indices of the devices of an assignment.
-    fn assigned(&self, options: &CompileOptions) -> Result<Vec<usize>> {
-        if options.devices.is_empty() {
-            return Ok(vec![0]);
-        }
+    fn assigned(&self, options: &CompileOptions, count: usize) -> Result<Vec<usize>> {
         let devices = self.topology().devices();
+        let given = if options.devices.is_empty() { devices.len() } else { options.devices.len() };
+        if given < count || (count > 1 && !options.devices.is_empty() && given != count) {
+            let message = format!("a program over {count} devices for {given}");
+            return Err(Error::bad(message));
+        }
+        if options.devices.is_empty() {
+            return Ok((0..count).collect());
+        }
         let index = |&id: &i64| {
             let found = devices.iter().position(|device| i64::from(device.id) == id);
             found.ok_or_else(|| Error::bad(format!("no device has the id {id}")))
@@ -134,6 +139,10 @@ impl Emulator {
         options: &LaunchOptions,
     ) -> Result<Launched> {
         self.check_not_forked()?;
+        if executable.spreads.is_some() {
+            let (name, count) = (&executable.name, executable.devices.len());
+            return Err(Error::bad(format!("{name} runs on {count} devices at once")));
+        }
         check_arguments(executable, device, arguments)?;
         check_channels(executable, &options.transfers)?;
         let pool = self.pool(executable, device)?;
@@ -270,15 +279,15 @@ impl Emulator {
 }
 
 /// Arguments that a run still waits for.
-struct Pending {
-    left: AtomicUsize,
+pub(super) struct Pending {
+    pub(super) left: AtomicUsize,
     /// Claims on the arguments' bytes; `None` for one whose block a result has taken over.
-    sources: Mutex<Vec<Option<Hold>>>,
-    error: Mutex<Option<Error>>,
+    pub(super) sources: Mutex<Vec<Option<Hold>>>,
+    pub(super) error: Mutex<Option<Error>>,
 }
 
 impl Pending {
-    fn settle(&self, index: usize, held: Result<Hold>) {
+    pub(super) fn settle(&self, index: usize, held: Result<Hold>) {
         match held {
             Ok(hold) => self.sources.lock()[index] = Some(hold),
             Err(error) => {
@@ -288,7 +297,12 @@ impl Pending {
     }
 
     /// The block of a donated argument, if nobody but this launch has a claim on it.
-    fn take(&self, index: usize, argument: &Buffer, origin: Origin) -> Option<Arc<Block>> {
+    pub(super) fn take(
+        &self,
+        index: usize,
+        argument: &Buffer,
+        origin: Origin,
+    ) -> Option<Arc<Block>> {
         let mut sources = self.sources.lock();
         let Some(Hold::Block(block)) = &sources[index] else { return None };
         // Given up first: from then on there are no new claims.
@@ -304,13 +318,23 @@ impl Pending {
         Some(taken)
     }
 
-    fn start(&self, job: Job, way: Way, done: &Event) {
-        if let Some(error) = self.error.lock().take() {
-            drop(job);
-            done.settle(Err(error));
-            return;
+    /// The claims that were waited for, or the first error.
+    pub(super) fn claims(&self) -> Result<Vec<Option<Hold>>> {
+        match self.error.lock().take() {
+            Some(error) => Err(error),
+            None => Ok(std::mem::take(&mut *self.sources.lock())),
         }
-        let sources = std::mem::take(&mut *self.sources.lock());
+    }
+
+    fn start(&self, job: Job, way: Way, done: &Event) {
+        let sources = match self.claims() {
+            Ok(sources) => sources,
+            Err(error) => {
+                drop(job);
+                done.settle(Err(error));
+                return;
+            }
+        };
         let machine = Arc::clone(&job.machine);
         match way {
             Way::Here => machine.workers.here(done, move || job.begin(sources)),
@@ -322,7 +346,7 @@ impl Pending {
 
 /// Where a run runs.
 #[derive(Debug, Clone, Copy)]
-enum Way {
+pub(super) enum Way {
     /// On the thread that makes it ready.
     Here,
     /// On one of the few threads for work that ends.
@@ -345,10 +369,10 @@ struct Job {
 
 /// A run that has its memory.
 #[derive(Debug)]
-struct Ready {
-    executable: Arc<Executable>,
-    frame: Frame,
-    launch: Launch,
+pub(super) struct Ready {
+    pub(super) executable: Arc<Executable>,
+    pub(super) frame: Frame,
+    pub(super) launch: Launch,
 }
 
 impl Ready {
@@ -357,8 +381,14 @@ impl Ready {
         Run { frame: &self.frame, locations, seed: 0, launch: Some(&self.launch) }
     }
 
+    /// Takes the custom calls through their first stages.
+    pub(super) fn early(&self) -> Result<()> {
+        let plan = &self.executable.plan;
+        if plan.calls == 0 { Ok(()) } else { self.run().early(plan) }
+    }
+
     /// Runs the program from a step on, waiting for every custom call.
-    fn rest(&self, from: usize) -> Result<()> {
+    pub(super) fn rest(&self, from: usize) -> Result<()> {
         let plan = &self.executable.plan;
         let mut from = from;
         while let Some((number, open)) = self.run().until_open(plan, from)? {
@@ -428,9 +458,7 @@ impl Job {
         );
         launch.transfers = self.transfers;
         let ready = Ready { executable, frame, launch };
-        if calls > 0 {
-            ready.run().early(&ready.executable.plan)?;
-        }
+        ready.early()?;
         Ok(ready)
     }
 
@@ -446,7 +474,7 @@ impl Job {
 }
 
 /// An argument's bytes as kernels want them: a view may begin anywhere, elements are aligned.
-fn aligned(source: Option<Hold>) -> Result<frame::Memory> {
+pub(super) fn aligned(source: Option<Hold>) -> Result<frame::Memory> {
     let Some(hold) = source else { return Ok(frame::Memory::Nothing) };
     match hold.region() {
         Some(region) if region.as_ptr().addr() % ALIGN != 0 => {

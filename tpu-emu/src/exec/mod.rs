@@ -8,6 +8,7 @@ mod lane_body;
 mod launch;
 mod queue;
 mod run;
+mod sharded;
 mod turns;
 
 pub use call::Context;

@@ -1,4 +1,5 @@
 //! Memory for elements of any type.
+use crate::error::{Error, Result};
 
 /// Bytes aligned to 64, as kernels want them.
 #[derive(Debug, Clone, Default)]
@@ -15,6 +16,16 @@ impl Aligned {
     /// So many zeros.
     pub fn zeros(length: usize) -> Self {
         Self { units: vec![Unit([0; 64]); length.div_ceil(64)], length }
+    }
+
+    /// So many zeros, which cost memory only where they are touched.
+    ///
+    /// # Errors
+    /// `Host` where the system has no room.
+    pub fn try_zeros(length: usize) -> Result<Self> {
+        let refused = |()| Error::Host(format!("no room for {length} bytes beside the devices"));
+        let units = bytemuck::allocation::try_zeroed_vec(length.div_ceil(64)).map_err(refused)?;
+        Ok(Self { units, length })
     }
 
     /// A copy of `bytes`.

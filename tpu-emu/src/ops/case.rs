@@ -122,6 +122,7 @@ impl Case {
             results,
             bodies: &self.bodies,
             numerics: self.numerics,
+            partition: 0,
         }
     }
 

@@ -184,6 +184,7 @@ mod tests {
                 results: &[],
                 bodies: &[],
                 numerics: Numerics::Tpu,
+                partition: 0,
             };
             let inferred = infer(&site).unwrap().remove(0);
             for numerics in [Numerics::Tpu, Numerics::Ieee] {

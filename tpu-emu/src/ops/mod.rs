@@ -1,6 +1,7 @@
 //! The operations: one file each, one table. An operation knows shapes and bytes; it knows no
 //! HBM, no threads, no traces, and no other operation.
 mod access;
+pub(crate) mod across;
 mod body;
 #[cfg(test)]
 mod case;

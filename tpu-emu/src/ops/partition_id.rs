@@ -3,7 +3,7 @@ use super::{Entry, Lowered, Site};
 use crate::error::Result;
 use crate::tensor::{DType, Shape};
 
-/// 0: there is one device.
+/// The number that the program is expanded for; 0 outside of code that runs once per device.
 ///
 /// Shapes: result `u32[]`.
 /// Source: StableHLO specification, "partition_id".
@@ -14,8 +14,9 @@ fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     Ok(vec![Shape::scalar(DType::U32)])
 }
 
-fn lower(_: &Site<'_>) -> Result<Lowered> {
-    Ok(Lowered::Constant([0; 4].into()))
+fn lower(site: &Site<'_>) -> Result<Lowered> {
+    let number = u32::try_from(site.partition).unwrap_or(u32::MAX);
+    Ok(Lowered::Constant(number.to_le_bytes().into()))
 }
 
 #[cfg(test)]

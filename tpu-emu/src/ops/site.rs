@@ -41,13 +41,15 @@ pub struct Site<'a> {
     pub bodies: &'a [Arc<dyn Body>],
     /// How matrix products round.
     pub numerics: Numerics,
+    /// The device that the operation runs for: its number in the assignment. 0 where it runs
+    /// once for all of them.
+    pub partition: usize,
 }
 
 impl Site<'_> {
     /// Which of the devices of a launch the operation runs on.
-    #[expect(clippy::unused_self, reason = "programs run on one device")]
     pub fn partition(&self) -> usize {
-        0
+        self.partition
     }
 
     /// The error for a broken constraint of the specification (`C1`, …).

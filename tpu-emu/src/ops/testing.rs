@@ -33,6 +33,7 @@ pub(super) fn lowered(
         results,
         bodies: &[],
         numerics: Numerics::Ieee,
+        partition: 0,
     };
     let results = (entry.infer)(&site(&[]))?;
     let lowered = (entry.lower)(&site(&results))?;

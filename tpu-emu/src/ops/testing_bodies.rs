@@ -129,6 +129,7 @@ pub(in crate::ops) fn step(
         results: &results,
         bodies: &[],
         numerics: Numerics::Ieee,
+        partition: 0,
     };
     let mnemonic = name.strip_prefix("stablehlo.").unwrap_or(name);
     let entry = find(mnemonic).unwrap_or_else(|| panic!("no operation {mnemonic}"));
@@ -207,6 +208,7 @@ pub(in crate::ops) fn run_declared(
         results: &[],
         bodies,
         numerics: Numerics::Ieee,
+        partition: 0,
     };
     let mnemonic = name.strip_prefix("stablehlo.").or(name.strip_prefix("chlo.")).unwrap_or(name);
     let entry = find(mnemonic).or_else(|| custom::find(name));

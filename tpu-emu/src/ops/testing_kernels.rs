@@ -75,6 +75,7 @@ pub(super) fn run(
         results,
         bodies: &[],
         numerics,
+        partition: 0,
     };
     let inferred = (entry.infer)(&site(&[]))?;
     assert_eq!(inferred, declared);

@@ -6,9 +6,10 @@ use super::executable::{
 use super::fuse::fuse;
 use super::graph::Graph;
 use super::labels::{labels, sources};
-use super::load::{BodyMaker, load};
+use super::load::{BodyMaker, Devices, load};
 use super::oom::too_large;
 use super::plan::{Outside, Plan, plan};
+use super::spread::{Spread, Spreads, told};
 use super::tactics::Tactics;
 use crate::custom_call::Linker;
 use crate::error::{Error, Result};
@@ -18,7 +19,7 @@ use crate::ops::Numerics;
 use crate::origin::Labels;
 use crate::tensor::{ArraySpec, DType, LayoutRequest, Shape, Specs};
 use crate::topology::Generation;
-use crate::units::{Bytes, to_u64};
+use crate::units::{Bytes, to_u64, to_usize};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use tpu_stablehlo::Module;
@@ -54,13 +55,22 @@ pub(crate) fn compile(
     options: CompileOptions,
     devices: Vec<usize>,
 ) -> Result<Executable> {
-    let loaded = load(&module, target.numerics, target.custom_calls, target.make_body)?;
+    let count = options.replicas.max(1).saturating_mul(options.partitions.max(1));
+    let spread = Devices { count, replicas: options.replicas > 1 };
+    let loaded = load(&module, target.numerics, target.custom_calls, target.make_body, spread)?;
     let entry = loaded.entry;
     let mut graph = loaded.graph;
+    let spreads = if spread.count > 1 {
+        let shape = |&value| graph.value(value).shape.clone();
+        let parameters = graph.main.parameters.iter().map(shape).collect();
+        Some(Spreads::new(&module, entry, (parameters, &loaded.results), spread)?)
+    } else {
+        None
+    };
     let (parameters, results) = {
         let block = entry.block().ok_or_else(|| Error::bad("the entry has no body"))?;
         let types: Vec<&Type> = block.arguments.iter().map(|&value| entry.type_of(value)).collect();
-        signature(target, &graph, &types, &loaded.results, entry)?
+        signature(target, &graph, &types, (&loaded.results, spreads.as_ref()), entry)?
     };
     let donated: Vec<Option<usize>> = parameters
         .iter()
@@ -80,8 +90,14 @@ pub(crate) fn compile(
     };
     let sources = sources(&graph.main);
     let code = fuse(&mut graph, Tactics::FAST);
-    let plan = plan(&graph, &code, Outside::Device(&donated), Tactics::FAST);
-    let memory = analysis(generation, &plan, &parameters, &results);
+    // Shards become whole arrays, and those become shards, outside of the plan.
+    let outside = if spreads.is_some() { Outside::Loose } else { Outside::Device(&donated) };
+    let plan = plan(&graph, &code, outside, Tactics::FAST);
+    let (arena, pool) = match &spreads {
+        Some(spreads) => (share(spreads, &plan, spread.count), 0),
+        None => (plan.arena, plan.pool.len()),
+    };
+    let memory = analysis(generation, plan.size(), (arena, pool), &parameters, &results);
     let name: Arc<str> = module.name.clone().unwrap_or_else(|| "module".into());
     if memory.total() > target.limit {
         return Err(too_large(&module, &plan, &memory, target.limit));
@@ -99,12 +115,19 @@ pub(crate) fn compile(
         memory,
         cost,
         fingerprint,
-        arena: raw_bytes(target.specs, plan.arena)?,
-        pool: raw_bytes(target.specs, plan.pool.len())?,
+        arena: raw_bytes(target.specs, arena)?,
+        pool: raw_bytes(target.specs, pool)?,
+        spreads,
         plan,
         labels,
         pools: parking_lot::Mutex::default(),
     })
+}
+
+/// One device's share of what a run over several needs besides arguments and results.
+fn share(spreads: &Spreads, plan: &Plan, devices: usize) -> usize {
+    let all = plan.arena.saturating_add(plan.pool.len());
+    all.saturating_add(to_usize(spreads.assembled().0)).div_ceil(devices)
 }
 
 /// The description of a block of so many bytes; `None` for none.
@@ -119,14 +142,15 @@ fn signature(
     target: &Target<'_>,
     graph: &Graph,
     types: &[&Type],
-    shapes: &[Shape],
+    (shapes, spreads): (&[Shape], Option<&Spreads>),
     entry: &Function,
 ) -> Result<(Vec<Parameter>, Vec<ResultInfo>)> {
     let none = Attributes::default();
     let mut parameters = Vec::new();
     for (index, &value) in graph.main.parameters.iter().enumerate() {
         let attributes = entry.arguments.get(index).unwrap_or(&none);
-        let shape = &graph.value(value).shape;
+        let spread = spreads.map(|spreads| &spreads.parameters[index]);
+        let shape = spread.map_or(&graph.value(value).shape, |spread| &spread.shard);
         let (spec, auto_layout) = spec(target, shape, attributes)?;
         let aliased = attributes.integer("tf.aliasing_output").map(usize::try_from);
         let donation = match aliased {
@@ -143,7 +167,7 @@ fn signature(
         parameters.push(Parameter {
             spec,
             kind: kind(attributes)?,
-            sharding: attributes.text("mhlo.sharding").map(Into::into),
+            sharding: sharding(attributes, spread),
             donation,
             auto_layout,
             token: matches!(types.get(index), Some(Type::Token)),
@@ -154,27 +178,38 @@ fn signature(
         let declared = entry.results.get(index);
         let (of, attributes) =
             declared.map_or((None, &none), |(of, attributes)| (Some(of), attributes));
+        let spread = spreads.map(|spreads| &spreads.results[index]);
+        let shape = spread.map_or(shape, |spread| &spread.shard);
         let (spec, auto_layout) = spec(target, shape, attributes)?;
         results.push(ResultInfo {
             spec,
             kind: kind(attributes)?,
-            sharding: attributes.text("mhlo.sharding").map(Into::into),
+            sharding: sharding(attributes, spread),
             alias: None,
             auto_layout,
             token: matches!(of, Some(Type::Token)),
         });
     }
-    pair(&mut parameters, &mut results)?;
+    pair(&mut parameters, &mut results, spreads.is_some())?;
     Ok((parameters, results))
+}
+
+fn sharding(attributes: &Attributes, spread: Option<&Spread>) -> Option<Arc<str>> {
+    spread.map(told).or_else(|| attributes.text("mhlo.sharding").map(Into::into))
 }
 
 /// Gives donated parameters to results: as the program says, then to the first one of the same
 /// size that is free.
-fn pair(parameters: &mut [Parameter], results: &mut [ResultInfo]) -> Result<()> {
-    for (index, parameter) in parameters.iter().enumerate() {
+fn pair(parameters: &mut [Parameter], results: &mut [ResultInfo], spread: bool) -> Result<()> {
+    for (index, parameter) in parameters.iter_mut().enumerate() {
         let Donation::To(result) = parameter.donation else { continue };
         let taken = &mut results[result];
         if taken.spec.padded != parameter.spec.padded || taken.kind != parameter.kind {
+            // The result's shards may have another size than the program's author thought.
+            if spread {
+                parameter.donation = Donation::Free;
+                continue;
+            }
             let (from, to) = (parameter.spec.text(), taken.spec.text());
             let message = format!("parameter {index}, {from}, cannot alias result {result}, {to}");
             return Err(Error::bad(message));
@@ -231,13 +266,14 @@ fn kind(attributes: &Attributes) -> Result<MemoryKind> {
 
 fn analysis(
     generation: &Generation,
-    plan: &Plan,
+    code: usize,
+    (arena, pool): (usize, usize),
     parameters: &[Parameter],
     results: &[ResultInfo],
 ) -> MemoryAnalysis {
     let mut memory = MemoryAnalysis {
-        code: Bytes(to_u64(plan.size())),
-        temporaries: Bytes(to_u64(plan.arena).saturating_add(to_u64(plan.pool.len()))),
+        code: Bytes(to_u64(code)),
+        temporaries: Bytes(to_u64(arena).saturating_add(to_u64(pool))),
         outputs: generation.tuple_table(to_u64(results.len())),
         ..MemoryAnalysis::default()
     };

@@ -1,5 +1,6 @@
 //! A compiled program: what can be asked about it, and what it runs.
 use super::plan::Plan;
+use super::spread::Spreads;
 use crate::buffer::Block;
 use crate::machine::MemoryKind;
 use crate::origin::LabelId;
@@ -141,7 +142,7 @@ pub struct CostAnalysis {
     pub optimal_seconds: f64,
 }
 
-/// A program that is ready to run on one device.
+/// A program that is ready to run.
 #[derive(Debug)]
 pub struct Executable {
     /// The module's name.
@@ -168,8 +169,11 @@ pub struct Executable {
     pub(crate) plan: Plan,
     /// What its blocks are for.
     pub(crate) labels: BlockLabels,
-    /// The arena of a run, as a block of bytes; `None` for a program without temporaries.
+    /// The arena of a run, as a block of bytes; `None` for a program without temporaries. Of a
+    /// program on several devices, one device's share of it, constants included.
     pub(crate) arena: Option<Arc<ArraySpec>>,
+    /// How parameters and results are split; `None` for a program on one device.
+    pub(crate) spreads: Option<Spreads>,
     /// The pool of constants, as a block of bytes; `None` for a program without constants.
     pub(crate) pool: Option<Arc<ArraySpec>>,
     /// The constants in the HBM of each device that it has run on.

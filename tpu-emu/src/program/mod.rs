@@ -9,8 +9,11 @@ mod listing;
 pub(crate) mod load;
 mod oom;
 pub(crate) mod plan;
+mod propagate;
 mod serialized;
+pub(crate) mod spread;
 pub(crate) mod tactics;
+pub(crate) mod tiling;
 
 pub use executable::{
     CompileOptions, CostAnalysis, Donation, Executable, Format, MemoryAnalysis, Parameter,

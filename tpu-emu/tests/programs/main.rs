@@ -8,4 +8,5 @@ mod elementwise;
 mod machine;
 mod refused;
 mod results;
+mod sharded;
 mod transfers;

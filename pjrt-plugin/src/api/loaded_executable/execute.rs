@@ -41,19 +41,25 @@ pub(in crate::api) fn execute(
     if let Some(place) = outputs.iter().position(|list| list.is_null()).filter(|_| wanted > 0) {
         return Err(Error::bad(format!("output list {place} is null; {wanted} results")));
     }
-    let mut launched = Vec::with_capacity(devices.len());
-    for (place, (device, arguments)) in devices.iter().zip(&arguments).enumerate() {
-        let executable = &entry.of.executable;
-        let transfers = transfers.get(place).cloned().into_iter().collect();
-        let launch = LaunchOptions { transfers, ..launch.clone() };
-        match entry.machine.launch(executable, device.index, arguments, &launch) {
-            Ok(run) => launched.push(run),
-            Err(error) => {
-                end_callbacks(&launch, &launched);
-                return Err(error);
+    let executable = &entry.of.executable;
+    let launched = if executable.devices.len() > 1 {
+        let launch = LaunchOptions { transfers, ..launch };
+        entry.machine.launch_sharded(executable, &arguments, &launch)?
+    } else {
+        let mut launched = Vec::with_capacity(devices.len());
+        for (place, (device, arguments)) in devices.iter().zip(&arguments).enumerate() {
+            let transfers = transfers.get(place).cloned().into_iter().collect();
+            let launch = LaunchOptions { transfers, ..launch.clone() };
+            match entry.machine.launch(executable, device.index, arguments, &launch) {
+                Ok(run) => launched.push(run),
+                Err(error) => {
+                    end_callbacks(&launch, &launched);
+                    return Err(error);
+                }
             }
         }
-    }
+        launched
+    };
     for (place, (device, run)) in devices.iter().zip(launched).enumerate() {
         let Launched { results, done } = run;
         for (number, result) in results.into_iter().enumerate() {
@@ -121,6 +127,14 @@ fn devices(
 ) -> Result<Vec<Arc<Device>>> {
     let own = |bits: usize| device_of(without_provenance::<PJRT_Device>(bits));
     let given = args.num_devices;
+    let (name, wanted) = (&entry.of.executable.name, entry.of.executable.devices.len());
+    if wanted > 1 && entry.devices.len() != wanted {
+        let what = format!(
+            "{name} on {wanted} devices, of which this process has {}",
+            entry.devices.len()
+        );
+        return Err(Error::Unimplemented(what));
+    }
     if args.execute_device.is_null() {
         let count = entry.devices.len();
         if given != count {
@@ -132,11 +146,13 @@ fn devices(
     if given != 1 {
         return Err(Error::bad(format!("{given} argument lists for one execute_device")));
     }
+    if wanted > 1 {
+        return Err(Error::bad(format!("an execute_device for {name}, which is on {wanted}")));
+    }
     let bits = args.execute_device.addr();
     let device = own(bits)?;
     if !device.addressable || !(entry.portable || entry.devices.contains(&bits)) {
         let info = &device.machine.topology().devices()[device.index];
-        let name = &entry.of.executable.name;
         return Err(Error::bad(format!("{name} was not compiled for {info}")));
     }
     Ok(vec![device])

@@ -4,14 +4,14 @@ use super::super::graph::{Block, Graph, Node, Work};
 use super::emit::{entry_of, name_of};
 use super::scope::{Binding, Scope};
 use super::types::declared;
-use super::{DEPTH, Loader, one_block};
+use super::{DEPTH, Devices, Loader, one_block};
 use crate::error::{Error, Result};
 use crate::kernels::lanes::{LaneConstant, LaneProgram, LaneStep, Register};
-use crate::ops::{Body, Lowered, Site};
-use crate::tensor::Shape;
+use crate::ops::{self, Body, Declared, Lowered, Numerics, Site};
+use crate::tensor::{DType, Shape};
 use std::collections::HashMap;
 use std::sync::Arc;
-use tpu_stablehlo::ir::{self, Operation, Region, Value};
+use tpu_stablehlo::ir::{self, Attributes, Operation, Region, Value};
 
 /// Operations of a body that runs as lanes, each with a register of its own.
 const STEPS: usize = 1024;
@@ -44,6 +44,40 @@ impl Body for LaneBody {
     fn program(&self) -> Option<&LaneProgram> {
         Some(&self.program)
     }
+}
+
+/// The code that adds two elements.
+///
+/// # Errors
+/// Those of `add` for this type.
+pub(crate) fn sum(dtype: DType) -> Result<Arc<dyn Body>> {
+    let scalar = Shape::scalar(dtype);
+    let operands = [scalar.clone(), scalar.clone()];
+    let declared = [Declared { dtype, dims: Vec::new() }];
+    let name = "stablehlo.add";
+    let entry = ops::find("add").ok_or_else(|| Error::bad(format!("{name} is not there")))?;
+    let site = Site {
+        name,
+        attributes: &Attributes::default(),
+        operands: &operands,
+        known: &[None, None],
+        declared: &declared,
+        results: &operands[..1],
+        bodies: &[],
+        numerics: Numerics::Ieee,
+        partition: 0,
+    };
+    let Lowered::Lane(op) = (entry.lower)(&site)? else {
+        return Err(site.unimplemented(format!("sums of {scalar}")));
+    };
+    let inputs = vec![Register::Parameter(0), Register::Parameter(1)];
+    let program = LaneProgram {
+        parameters: vec![dtype; 2],
+        steps: vec![LaneStep { op, inputs }],
+        results: vec![Register::Step(0)],
+        ..LaneProgram::default()
+    };
+    Ok(Arc::new(LaneBody { program, parameters: operands.to_vec(), results: vec![scalar] }))
 }
 
 /// Registers of the values of one function, while its code is turned into lanes.
@@ -105,6 +139,10 @@ impl<'m> Loader<'m> {
             calls: self.calls.iter().copied().chain(called).collect(),
             nodes: 0,
             inlined: 0,
+            devices: Devices::ONE,
+            partition: self.partition,
+            partition_context: false,
+            inside: HashMap::new(),
         };
         let mut main = Block::default();
         let mut inside = scope.known_only(&self.graph, &mut inner.graph, &mut main);
@@ -201,6 +239,7 @@ impl<'m> Lanes<'_, 'm> {
             results: &[],
             bodies: &[],
             numerics: self.loader.numerics,
+            partition: self.loader.partition,
         };
         let results = (entry.infer)(&site).ok()?;
         site.results = &results;

@@ -17,6 +17,9 @@ impl<'m> Loader<'m> {
         into: &mut Block,
     ) -> Result<()> {
         let (dialect, mnemonic) = operation.name.split_once('.').unwrap_or(("", &operation.name));
+        if self.devices.count > 1 && self.marked(scope, operation, into)? {
+            return Ok(());
+        }
         match (dialect, mnemonic) {
             ("func", "call") => {
                 let callee = operation.attributes.text("callee").unwrap_or_default();
@@ -43,6 +46,9 @@ impl<'m> Loader<'m> {
                 };
                 let missing = || Error::bad(format!("{} of element {index:?}", operation.name));
                 bind_all(scope, operation, vec![item.ok_or_else(missing)?])
+            }
+            ("sdy", "manual_computation") if self.devices.count > 1 => {
+                self.manual_region(scope, operation, into)
             }
             ("sdy", "manual_computation" | "named_computation") => {
                 self.inlined_region(scope, operation, into)
@@ -166,8 +172,23 @@ impl<'m> Loader<'m> {
         if by_predicate {
             blocks.reverse();
         }
+        let mut values = self.branch(operation, blocks, value, &shapes, into).into_iter();
+        let bindings: Option<Vec<Binding>> =
+            structure.iter().map(|binding| binding.rebuilt(&mut values)).collect();
+        bind_all(scope, operation, bindings.unwrap_or_default())
+    }
+
+    /// Adds the choice between branches, whose results are like those of `like`.
+    pub(super) fn branch(
+        &mut self,
+        operation: &Operation,
+        blocks: Vec<Block>,
+        selector: ValueId,
+        like: &[ValueId],
+        into: &mut Block,
+    ) -> Vec<ValueId> {
         let name: Arc<str> = (*operation.name).into();
-        let results: Vec<ValueId> = shapes
+        let results: Vec<ValueId> = like
             .iter()
             .map(|&id| {
                 let shape = self.graph.value(id).shape.clone();
@@ -178,17 +199,14 @@ impl<'m> Loader<'m> {
         let effect = work.has_effect();
         into.nodes.push(Node {
             work,
-            operands: vec![value],
+            operands: vec![selector],
             shapes: Vec::new(),
             results: results.clone(),
             name,
             location: operation.location,
             effect,
         });
-        let mut values = results.into_iter();
-        let bindings: Option<Vec<Binding>> =
-            structure.iter().map(|binding| binding.rebuilt(&mut values)).collect();
-        bind_all(scope, operation, bindings.unwrap_or_default())
+        results
     }
 
     /// A region of a loop: its parameters are new values.
@@ -215,7 +233,7 @@ impl<'m> Loader<'m> {
         Ok((block, results))
     }
 
-    fn control(
+    pub(super) fn control(
         &mut self,
         operation: &Operation,
         work: Work,
@@ -246,7 +264,12 @@ impl<'m> Loader<'m> {
     }
 
     /// Whether values that share their memory have the same types.
-    fn same_sizes(&self, operation: &Operation, a: &[ValueId], b: &[ValueId]) -> Result<()> {
+    pub(super) fn same_sizes(
+        &self,
+        operation: &Operation,
+        a: &[ValueId],
+        b: &[ValueId],
+    ) -> Result<()> {
         let shape = |id: &ValueId| &self.graph.value(*id).shape;
         let same = |(a, b): (&ValueId, &ValueId)| {
             let (a, b) = (shape(a), shape(b));
@@ -263,13 +286,13 @@ impl<'m> Loader<'m> {
     }
 }
 
-fn region(operation: &Operation, index: usize) -> Result<&Region> {
+pub(super) fn region(operation: &Operation, index: usize) -> Result<&Region> {
     let missing = || Error::bad(format!("{} lacks region {index}", operation.name));
     operation.regions.get(index).ok_or_else(missing)
 }
 
 /// Whether a region of control flow returns what the operation gives.
-fn returns(scope: &Scope<'_>, operation: &Operation, results: &[Binding]) -> Result<()> {
+pub(super) fn returns(scope: &Scope<'_>, operation: &Operation, results: &[Binding]) -> Result<()> {
     if results.len() != operation.results.len() {
         let (name, had, wanted) = (&operation.name, results.len(), operation.results.len());
         return Err(Error::bad(format!(
@@ -283,7 +306,11 @@ fn returns(scope: &Scope<'_>, operation: &Operation, results: &[Binding]) -> Res
         .map_err(|error| Error::bad(format!("a region of {} returns {error}", operation.name)))
 }
 
-fn bind_all(scope: &mut Scope<'_>, operation: &Operation, bindings: Vec<Binding>) -> Result<()> {
+pub(super) fn bind_all(
+    scope: &mut Scope<'_>,
+    operation: &Operation,
+    bindings: Vec<Binding>,
+) -> Result<()> {
     if bindings.len() != operation.results.len() {
         let (name, had, wanted) = (&operation.name, bindings.len(), operation.results.len());
         return Err(Error::bad(format!("{name} gives {had} results where {wanted} are declared")));

@@ -74,7 +74,7 @@ impl<'m> Loader<'m> {
             results,
             tuple: !matches!(result_types[..], [of] if !matches!(of, Type::Tuple(_))),
             aliases,
-            partition: 0,
+            partition: self.partition,
             line,
         };
         let call = linker.link(site)?;

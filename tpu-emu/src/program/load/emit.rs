@@ -69,6 +69,7 @@ impl<'m> Loader<'m> {
             results: &[],
             bodies: &bodies,
             numerics: self.numerics,
+            partition: self.partition,
         };
         let inferred = (entry.infer)(&site)?;
         agree(&site, &inferred)?;

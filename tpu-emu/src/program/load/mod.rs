@@ -4,10 +4,12 @@ mod body;
 mod control;
 mod custom_call;
 mod emit;
+mod manual;
 mod scope;
 mod types;
 
-pub(crate) use body::BodyMaker;
+pub(crate) use body::{BodyMaker, sum};
+pub(crate) use manual::Devices;
 
 use super::graph::{Block, Graph};
 use crate::custom_call::Linker;
@@ -15,6 +17,7 @@ use crate::error::{Code, Error, Result};
 use crate::ops::Numerics;
 use crate::tensor::Shape;
 use scope::{Binding, Scope};
+use std::collections::HashMap;
 use tpu_stablehlo::Module;
 use tpu_stablehlo::ir::{Function, LocationId, Operation, Region, Value};
 
@@ -45,6 +48,7 @@ pub(crate) fn load<'m>(
     numerics: Numerics,
     custom_calls: &'m dyn Linker,
     make_body: BodyMaker,
+    devices: Devices,
 ) -> Result<Loaded<'m>> {
     let entry = module.entry().ok_or_else(|| Error::bad("the module has no function main"))?;
     let mut loader = Loader {
@@ -58,10 +62,20 @@ pub(crate) fn load<'m>(
         calls: Vec::new(),
         nodes: 0,
         inlined: 0,
+        devices,
+        partition: 0,
+        partition_context: false,
+        inside: HashMap::new(),
     };
     let mut main = Block::default();
     let mut results = Vec::new();
-    match loader.entry(entry, &mut main) {
+    let entered = if devices.replicas && devices.count > 1 {
+        loader.partition_context = true;
+        loader.replicated_entry(entry, &mut main)
+    } else {
+        loader.entry(entry, &mut main)
+    };
+    match entered {
         Ok(shapes) => results = shapes,
         Err(error) => loader.reason(entry.location, None, &error),
     }
@@ -85,6 +99,14 @@ struct Loader<'m> {
     calls: Vec<&'m str>,
     nodes: usize,
     inlined: usize,
+    /// Over what the program is spread.
+    devices: Devices,
+    /// The device that code is emitted for, where it is for one.
+    partition: usize,
+    /// Whether code is emitted per device by the markers of old programs.
+    partition_context: bool,
+    /// Groups of collectives inside of operations that were looked at, by their address.
+    inside: HashMap<usize, Option<Vec<Vec<usize>>>>,
 }
 
 impl<'m> Loader<'m> {
@@ -128,10 +150,7 @@ impl<'m> Loader<'m> {
                 self.stand_in(scope, operation)?;
             }
         }
-        if !matches!(&*last.name, "func.return" | "stablehlo.return" | "mhlo.return" | "sdy.return")
-        {
-            return Err(Error::bad(format!("a block ends with {}", last.name)));
-        }
+        check_end(last)?;
         last.operands.iter().map(|&value| scope.binding(value).cloned()).collect()
     }
 
@@ -151,6 +170,27 @@ impl<'m> Loader<'m> {
         arguments: Vec<Binding>,
         into: &mut Block,
     ) -> Result<Vec<Binding>> {
+        let (callee, block) = self.enter(name)?;
+        if block.arguments.len() != arguments.len() {
+            self.leave();
+            let (given, takes) = (arguments.len(), block.arguments.len());
+            return Err(Error::bad(format!("{given} arguments for @{name}, which takes {takes}")));
+        }
+        let mut scope = Scope::new(callee);
+        for (&parameter, argument) in block.arguments.iter().zip(arguments) {
+            argument.check(scope.type_of(parameter)?)?;
+            scope.bind(parameter, argument)?;
+        }
+        let results = self.block(&mut scope, block, into);
+        self.leave();
+        let results = results?;
+        // What could not be compiled has stand-ins of the declared types.
+        fits(&results, callee)?;
+        Ok(results)
+    }
+
+    /// A function that is to be inlined, until [`Loader::leave`].
+    fn enter(&mut self, name: &str) -> Result<(&'m Function, &'m tpu_stablehlo::ir::Block)> {
         let callee = self.module.function(name);
         let callee =
             callee.ok_or_else(|| Error::bad(format!("a call of @{name}, which is not there")))?;
@@ -160,27 +200,17 @@ impl<'m> Loader<'m> {
             )));
         }
         let block = one_block(&callee.body, name)?;
-        if block.arguments.len() != arguments.len() {
-            let (given, takes) = (arguments.len(), block.arguments.len());
-            return Err(Error::bad(format!("{given} arguments for @{name}, which takes {takes}")));
-        }
         // A chain of functions that call the next one twice has no operation and no end.
         self.inlined += 1;
         if self.inlined > CALLS {
             return Err(Error::Unimplemented(format!("more than {CALLS} calls")));
         }
         self.calls.push(&callee.name);
-        let mut scope = Scope::new(callee);
-        for (&parameter, argument) in block.arguments.iter().zip(arguments) {
-            argument.check(scope.type_of(parameter)?)?;
-            scope.bind(parameter, argument)?;
-        }
-        let results = self.block(&mut scope, block, into);
+        Ok((callee, block))
+    }
+
+    fn leave(&mut self) {
         self.calls.pop();
-        let results = results?;
-        // What could not be compiled has stand-ins of the declared types.
-        fits(&results, callee)?;
-        Ok(results)
     }
 
     /// Counts what is inlined.
@@ -204,6 +234,14 @@ impl<'m> Loader<'m> {
         };
         self.code.get_or_insert(error.code());
         self.reasons.push(format!("{place}{error}"));
+    }
+}
+
+/// Whether an operation ends a block.
+fn check_end(last: &Operation) -> Result<()> {
+    match &*last.name {
+        "func.return" | "stablehlo.return" | "mhlo.return" | "sdy.return" => Ok(()),
+        name => Err(Error::bad(format!("a block ends with {name}"))),
     }
 }
 

@@ -3,6 +3,7 @@ use super::super::graph::ValueId;
 use super::types::declared;
 use crate::error::{Error, Result};
 use crate::tensor::Shape;
+use std::collections::HashMap;
 use tpu_stablehlo::ir::{Function, Type, Value};
 
 /// What a value of the module stands for.
@@ -102,15 +103,68 @@ pub(super) fn text(of: &Type) -> String {
 }
 
 /// The values of one function while it is inlined.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Scope<'m> {
     function: &'m Function,
     bindings: Vec<Option<Binding>>,
+    /// Values between XLA's markers, by device.
+    parts: HashMap<Value, Vec<Binding>>,
+    /// Values with a stated sharding.
+    shardings: HashMap<Value, &'m str>,
 }
 
 impl<'m> Scope<'m> {
     pub(super) fn new(function: &'m Function) -> Self {
-        Self { function, bindings: vec![None; function.values.len()] }
+        let (parts, shardings) = (HashMap::new(), HashMap::new());
+        Self { function, bindings: vec![None; function.values.len()], parts, shardings }
+    }
+
+    /// This scope; an empty one stays.
+    pub(super) fn taken(&mut self) -> Self {
+        let (parts, shardings) = (HashMap::new(), HashMap::new());
+        let empty = Self { function: self.function, bindings: Vec::new(), parts, shardings };
+        std::mem::replace(self, empty)
+    }
+
+    /// Whether a value stands for one array on each device.
+    pub(super) fn has_parts(&self, value: Value) -> bool {
+        self.parts.contains_key(&value)
+    }
+
+    /// What a value stands for on each device.
+    pub(super) fn parts_of(&self, value: Value) -> Result<Vec<Binding>> {
+        self.parts.get(&value).cloned().ok_or_else(|| unknown(value))
+    }
+
+    /// Says what a value stands for on each device.
+    pub(super) fn bind_parts(&mut self, value: Value, parts: Vec<Binding>) {
+        self.parts.insert(value, parts);
+    }
+
+    /// What values stand for on one device.
+    pub(super) fn of_device(&self, device: usize) -> Self {
+        let mut scope = Self {
+            function: self.function,
+            bindings: self.bindings.clone(),
+            parts: HashMap::new(),
+            shardings: HashMap::new(),
+        };
+        for (value, parts) in &self.parts {
+            if let Some(slot) = scope.bindings.get_mut(value.0 as usize) {
+                *slot = parts.get(device).cloned();
+            }
+        }
+        scope
+    }
+
+    /// Says how a value is split.
+    pub(super) fn state_sharding(&mut self, value: Value, text: &'m str) {
+        self.shardings.insert(value, text);
+    }
+
+    /// How a value is split, if that was said.
+    pub(super) fn sharding_of(&self, value: Value) -> Option<&'m str> {
+        self.shardings.get(&value).copied()
     }
 
     /// The same function with nothing bound.

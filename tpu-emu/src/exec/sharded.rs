@@ -1,0 +1,380 @@
+//! One run of a program over several devices: the program sees whole arrays, the devices have
+//! their parts.
+use super::call::{Context, Launch};
+use super::checks::{check_arguments, check_channels, check_donations};
+use super::frame::{Frame, Memory as Piece};
+use super::launch::{INLINE, LaunchOptions, Launched, Pending, Ready, Way, aligned};
+use crate::buffer::{Block, Buffer, Hold};
+use crate::error::{Error, Result};
+use crate::event::Event;
+use crate::hbm::Region;
+use crate::host_transfer::HostTransfers;
+use crate::kernels::aligned::Aligned;
+use crate::kernels::copy::BlockCopy;
+use crate::ledger::Origin;
+use crate::machine::{Emulator, Memory, MemoryKind};
+use crate::program::plan::Slot;
+use crate::program::spread::{Spread, Spreads};
+use crate::program::{Donation, Executable, ResultInfo};
+use crate::tensor::pack::{pack, unpack};
+use crate::tensor::{DType, Shape};
+use crate::units::{Bytes, to_u64, to_usize};
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The blocks of one device's results.
+type Blocks = Vec<Option<Arc<Block>>>;
+
+impl Emulator {
+    /// Starts a program on all of its devices at once: one list of arguments for each, in the
+    /// order of the assignment. Returns at once; errors of the run arrive through the results'
+    /// events.
+    ///
+    /// # Errors
+    /// As for [`Emulator::launch`], and `BadArgument` for another number of lists.
+    pub fn launch_sharded(
+        self: &Arc<Self>,
+        executable: &Arc<Executable>,
+        arguments: &[Vec<Arc<Buffer>>],
+        options: &LaunchOptions,
+    ) -> Result<Vec<Launched>> {
+        self.check_not_forked()?;
+        let devices = &executable.devices;
+        if arguments.len() != devices.len() {
+            let (name, given, wanted) = (&executable.name, arguments.len(), devices.len());
+            let message =
+                format!("{given} argument lists for {name}, which is on {wanted} devices");
+            return Err(Error::bad(message));
+        }
+        let gives = |index: usize| {
+            executable.parameters[index].donation != Donation::Kept
+                && !options.not_donated.contains(&index)
+        };
+        for (&device, arguments) in devices.iter().zip(arguments) {
+            check_arguments(executable, device, arguments)?;
+            check_donations(arguments, &gives)?;
+        }
+        check_channels(executable, &options.transfers)?;
+        let width = executable.parameters.len();
+        let done = Event::pending();
+        let pending = Arc::new(Pending {
+            left: AtomicUsize::new(1),
+            sources: Mutex::new(vec![None; devices.len() * width]),
+            error: Mutex::default(),
+        });
+        // Claims first, then the donations: a claim survives the deletion.
+        let mut waiting = Vec::new();
+        for (index, argument) in arguments.iter().flatten().enumerate() {
+            if argument.ready_event().is_ready() {
+                pending.settle(index, argument.hold_ready());
+            } else {
+                waiting.push((index, argument));
+            }
+        }
+        let origin = self.ledger().origin();
+        let alias = |result: &ResultInfo| result.alias.filter(|&index| gives(index));
+        let results = self.result_blocks(executable, arguments, &pending, origin, &alias)?;
+        let launched = devices.iter().zip(&results).map(|(&device, blocks)| {
+            let made = blocks.iter().zip(&executable.results).map(|(block, result)| {
+                let (spec, memory) =
+                    (Arc::clone(&result.spec), Memory { device, kind: result.kind });
+                Buffer::with_block(self, spec, memory, block.clone(), done.clone())
+            });
+            Launched { results: made.collect(), done: done.clone() }
+        });
+        let launched = launched.collect();
+        let job = Job {
+            machine: Arc::clone(self),
+            executable: Arc::clone(executable),
+            origin,
+            context: options.context.clone(),
+            transfers: options.transfers.clone(),
+            results,
+        };
+        let plan = &executable.plan;
+        let turns: Vec<Event> = match plan.channels.is_empty() {
+            true => Vec::new(),
+            false => self.turns.take_all(devices, &done),
+        };
+        let way = match () {
+            // A handler and a client may wait for anything.
+            () if !plan.channels.is_empty() || plan.calls > 0 => Way::OwnThread,
+            () if waiting.is_empty() && plan.work < INLINE && !plan.loops => Way::Here,
+            () => Way::Worker,
+        };
+        pending.left.store(waiting.len() + turns.len() + 1, Ordering::Release);
+        let finish = {
+            let (pending, done) = (Arc::clone(&pending), done.clone());
+            let job = Mutex::new(Some(job));
+            Arc::new(move || {
+                let Some(job) = job.lock().take() else { return };
+                let sources = match pending.claims() {
+                    Ok(sources) => sources,
+                    Err(error) => {
+                        drop(job);
+                        done.settle(Err(error));
+                        return;
+                    }
+                };
+                let machine = Arc::clone(&job.machine);
+                match way {
+                    Way::Here => {
+                        machine.workers.here(&done, move || job.run(&sources).map(|()| None))
+                    }
+                    Way::Worker => machine.workers.run(done.clone(), move || job.run(&sources)),
+                    Way::OwnThread => {
+                        machine.workers.apart(done.clone(), move || job.run(&sources));
+                    }
+                }
+            })
+        };
+        for (index, argument) in waiting {
+            let told = {
+                let (pending, finish) = (Arc::clone(&pending), Arc::clone(&finish));
+                move |held| {
+                    pending.settle(index, held);
+                    if pending.left.fetch_sub(1, Ordering::AcqRel) == 1 {
+                        finish();
+                    }
+                }
+            };
+            // Deleted by another thread after the check: the run has this one cause to fail.
+            if let Err(error) = argument.when_ready(told) {
+                pending.settle(index, Err(error));
+                pending.left.fetch_sub(1, Ordering::AcqRel);
+            }
+        }
+        for turn in turns {
+            let (pending, finish) = (Arc::clone(&pending), Arc::clone(&finish));
+            turn.on_ready(move |_| {
+                if pending.left.fetch_sub(1, Ordering::AcqRel) == 1 {
+                    finish();
+                }
+            });
+        }
+        for arguments in arguments {
+            for (index, argument) in arguments.iter().enumerate() {
+                if gives(index) {
+                    argument.delete();
+                }
+            }
+        }
+        if pending.left.fetch_sub(1, Ordering::AcqRel) == 1 {
+            finish();
+        }
+        Ok(launched)
+    }
+
+    /// Memory for the results of every device: that of donated arguments, and new memory.
+    fn result_blocks(
+        self: &Arc<Self>,
+        executable: &Executable,
+        arguments: &[Vec<Arc<Buffer>>],
+        pending: &Pending,
+        origin: Origin,
+        alias: &dyn Fn(&ResultInfo) -> Option<usize>,
+    ) -> Result<Vec<Blocks>> {
+        let labels = &executable.labels.results;
+        let width = executable.parameters.len();
+        let mut all = vec![vec![None; executable.results.len()]; arguments.len()];
+        // What needs new memory goes first: where there is none, no argument has been given up.
+        for takes_over in [false, true] {
+            for (place, (blocks, &device)) in all.iter_mut().zip(&executable.devices).enumerate() {
+                let places = blocks.iter_mut().zip(&executable.results).zip(labels);
+                for ((block, result), &label) in places {
+                    let from = alias(result);
+                    if from.is_some() != takes_over {
+                        continue;
+                    }
+                    let taken = from.and_then(|index| {
+                        pending.take(place * width + index, &arguments[place][index], origin)
+                    });
+                    let memory = Memory { device, kind: result.kind };
+                    *block = match taken {
+                        Some(block) => Some(block),
+                        None => self.allocate(&result.spec, memory, label, || origin)?,
+                    };
+                }
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// One run with all that it needs.
+struct Job {
+    machine: Arc<Emulator>,
+    executable: Arc<Executable>,
+    origin: Origin,
+    context: Option<Context>,
+    transfers: Vec<Arc<dyn HostTransfers>>,
+    /// By device, then by result.
+    results: Vec<Blocks>,
+}
+
+impl Job {
+    fn run(self, sources: &[Option<Hold>]) -> Result<()> {
+        let _share = self.share()?;
+        let executable = &*self.executable;
+        let Some(Spreads { parameters, results }) = &executable.spreads else {
+            return Err(Error::bad(format!("{} is on one device", executable.name)));
+        };
+        let plan = &executable.plan;
+        let mut pieces =
+            vec![Piece::Own(Aligned::try_zeros(plan.arena)?), Piece::Own(Aligned::of(&plan.pool))];
+        for (index, spread) in parameters.iter().enumerate() {
+            pieces.push(self.whole(index, spread, sources)?);
+        }
+        for (index, spread) in results.iter().enumerate() {
+            let own = !spread.is_whole() || executable.results[index].alias.is_some();
+            pieces.push(match own {
+                true => Piece::Own(Aligned::try_zeros(spread.whole.bytes())?),
+                false => self.results[0][index].clone().into(),
+            });
+        }
+        let (name, devices) = (&executable.name, executable.devices.clone());
+        let (context, calls) = (self.context.clone(), plan.calls);
+        let mut launch = Launch::new(&self.machine, devices, self.origin, name, context, calls);
+        launch.transfers.clone_from(&self.transfers);
+        let frame = Frame::new(pieces);
+        let ready = Ready { executable: Arc::clone(&self.executable), frame, launch };
+        ready.early()?;
+        ready.rest(0)?;
+        let frame = &ready.frame;
+        for ((index, spread), base) in results.iter().enumerate().zip(plan.results()..) {
+            let bytes = frame.bytes(Slot { base, offset: 0, bytes: spread.whole.bytes() });
+            let direct = spread.is_whole() && executable.results[index].alias.is_none();
+            for (device, blocks) in self.results.iter().enumerate().skip(usize::from(direct)) {
+                if let Some(block) = &blocks[index] {
+                    give_part(spread, device, bytes, block.region())?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// One device's share of the temporaries, on each: memory that the devices would need and
+    /// that nobody touches.
+    fn share(&self) -> Result<Blocks> {
+        let Some(spec) = &self.executable.arena else { return Ok(Vec::new()) };
+        let label = self.executable.labels.temporaries;
+        let mut shares = Vec::new();
+        for &device in &self.executable.devices {
+            let memory = Memory { device, kind: MemoryKind::Device };
+            let block = self.machine.allocate(spec, memory, label, || self.origin)?;
+            // Whoever runs the program frees it, in the name of the launch.
+            block.iter().for_each(|block| block.given_up_by(self.origin));
+            shares.push(block);
+        }
+        Ok(shares)
+    }
+
+    /// A parameter as the program sees it.
+    fn whole(&self, index: usize, spread: &Spread, sources: &[Option<Hold>]) -> Result<Piece> {
+        let width = self.executable.parameters.len();
+        let taken = self.executable.results.iter().position(|result| result.alias == Some(index));
+        let hold = |device: usize| -> Option<Hold> {
+            let given = sources[device * width + index].clone();
+            // Memory that a result has taken over holds the argument until the end of the run.
+            let block = || Some(Hold::Block(self.results[device][taken?].clone()?));
+            given.or_else(block)
+        };
+        if spread.is_whole() {
+            return aligned(hold(0));
+        }
+        let mut whole = Aligned::try_zeros(spread.whole.bytes())?;
+        for device in spread.tiling.owners() {
+            if let Some(region) = hold(device).as_ref().and_then(Hold::region) {
+                take_part(spread, device, region, whole.bytes_mut())?;
+            }
+        }
+        Ok(Piece::Own(whole))
+    }
+}
+
+/// Where a device's part begins in the whole, in bytes, and how it is copied from there.
+fn part(spread: &Spread, device: usize) -> (usize, [Vec<usize>; 2]) {
+    let strides = spread.whole.strides();
+    let start = spread.tiling.start(device, &spread.tile);
+    let offset: usize = start.iter().zip(&strides).map(|(at, stride)| at * stride).sum();
+    let tile = Shape::new(spread.whole.dtype, spread.tile.clone());
+    (offset * spread.whole.dtype.host_bytes(), [strides, tile.strides()])
+}
+
+/// Copies a device's part into the whole.
+fn take_part(spread: &Spread, device: usize, from: &Region, whole: &mut [u8]) -> Result<()> {
+    if spread.shard.elements() == 0 {
+        return Ok(());
+    }
+    let (start, [outer, inner]) = part(spread, device);
+    let dtype = spread.whole.dtype;
+    let copy = BlockCopy::new(dtype.host_bytes(), &spread.tile, &inner, &outer);
+    let bits = dtype.element().bits;
+    let first = spread.tiling.term[device] == 0;
+    if first
+        && bits >= 8
+        && let Some(run) = copy.one_run()
+    {
+        return from.read(Bytes::ZERO, &mut whole[start..start + run]);
+    }
+    let mut loose = Aligned::try_zeros(spread.shard.bytes())?;
+    if bits >= 8 {
+        from.read(Bytes::ZERO, loose.bytes_mut())?;
+    } else {
+        let mut packed = Aligned::try_zeros(packed_bytes(spread, bits))?;
+        from.read(Bytes::ZERO, packed.bytes_mut())?;
+        unpack(bits, packed.bytes(), loose.bytes_mut());
+        if matches!(dtype, DType::S1 | DType::S2 | DType::S4) {
+            let unused = 8 - bits;
+            for byte in loose.bytes_mut() {
+                *byte = ((*byte << unused).cast_signed() >> unused).cast_unsigned();
+            }
+        }
+    }
+    if let Some(sum) = spread.sum.as_ref().filter(|_| spread.tiling.term[device] > 0) {
+        let copy = BlockCopy::new(dtype.host_bytes(), &spread.tile, &outer, &inner);
+        let mut held = Aligned::try_zeros(spread.shard.bytes())?;
+        copy.run(&whole[start..], held.bytes_mut());
+        let mut made = Aligned::try_zeros(spread.shard.bytes())?;
+        let operands = [held.bytes(), loose.bytes()];
+        sum.apply(spread.shard.elements(), &operands, &mut [made.bytes_mut()])?;
+        loose = made;
+    }
+    copy.run(loose.bytes(), &mut whole[start..]);
+    Ok(())
+}
+
+/// Copies a device's part out of the whole.
+fn give_part(spread: &Spread, device: usize, whole: &[u8], to: &Region) -> Result<()> {
+    if spread.shard.elements() == 0 {
+        return Ok(());
+    }
+    // The first summand is the whole sum.
+    if spread.tiling.term[device] > 0 {
+        to.fill_zero();
+        return Ok(());
+    }
+    let (start, [outer, inner]) = part(spread, device);
+    let dtype = spread.whole.dtype;
+    let copy = BlockCopy::new(dtype.host_bytes(), &spread.tile, &outer, &inner);
+    let bits = dtype.element().bits;
+    if bits >= 8
+        && let Some(run) = copy.one_run()
+    {
+        return to.write(Bytes::ZERO, &whole[start..start + run]);
+    }
+    let mut loose = Aligned::try_zeros(spread.shard.bytes())?;
+    copy.run(&whole[start..], loose.bytes_mut());
+    if bits >= 8 {
+        return to.write(Bytes::ZERO, loose.bytes());
+    }
+    let mut packed = Aligned::try_zeros(packed_bytes(spread, bits))?;
+    pack(bits, loose.bytes(), packed.bytes_mut());
+    to.write(Bytes::ZERO, packed.bytes())
+}
+
+fn packed_bytes(spread: &Spread, bits: u32) -> usize {
+    let count = to_u64(spread.shard.elements()).saturating_mul(bits.into()).div_ceil(8);
+    to_usize(count)
+}

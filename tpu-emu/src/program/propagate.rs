@@ -1,0 +1,345 @@
+//! How the results of a program are split where it does not say: as what they are made of.
+//!
+//! Values are the same however they are split, so this decides only what the devices hold at the
+//! end. It follows the program once, from the parameters on.
+use super::tiling::Tiling;
+use std::collections::HashMap;
+use tpu_stablehlo::Module;
+use tpu_stablehlo::ir::{
+    Attribute, Block, Function, Operation, Region, TensorSharding, Type, Value,
+};
+
+/// Calls inside of calls that are followed.
+const DEPTH: usize = 64;
+/// Operations that are looked at; what is made by later ones is whole everywhere.
+const OPERATIONS: usize = 1 << 20;
+
+/// Follows shardings through the functions of a module.
+#[derive(Debug)]
+pub(super) struct Propagation<'m> {
+    module: &'m Module,
+    devices: usize,
+    left: usize,
+}
+
+/// What is known of a value: nothing, where it is whole everywhere.
+type Known = Option<Tiling>;
+
+impl<'m> Propagation<'m> {
+    pub(super) fn new(module: &'m Module, devices: usize) -> Self {
+        Self { module, devices, left: OPERATIONS }
+    }
+
+    /// The shardings of a function's results.
+    pub(super) fn function(
+        &mut self,
+        function: &'m Function,
+        parameters: Vec<Known>,
+        depth: usize,
+    ) -> Vec<Known> {
+        let [block] = &function.body.blocks[..] else { return Vec::new() };
+        let mut known: HashMap<Value, Tiling> = HashMap::new();
+        for (&value, tiling) in block.arguments.iter().zip(parameters) {
+            tiling.into_iter().for_each(|tiling| drop(known.insert(value, tiling)));
+        }
+        self.block(function, block, &mut known, depth)
+    }
+
+    fn block(
+        &mut self,
+        function: &'m Function,
+        block: &'m Block,
+        known: &mut HashMap<Value, Tiling>,
+        depth: usize,
+    ) -> Vec<Known> {
+        let Some((last, operations)) = block.operations.split_last() else { return Vec::new() };
+        for operation in operations {
+            if self.left == 0 {
+                return Vec::new();
+            }
+            self.left -= 1;
+            let made = self.operation(function, operation, known, depth);
+            for (&result, tiling) in operation.results.iter().zip(made) {
+                let dims = dims(function, result);
+                // What does not divide the extents is not kept.
+                if let Some(tiling) = tiling.filter(|tiling| {
+                    !tiling.is_replicated()
+                        && dims.is_some_and(|dims| {
+                            let dims: Option<Vec<usize>> =
+                                dims.iter().map(|&dim| usize::try_from(dim).ok()).collect();
+                            dims.is_some_and(|dims| {
+                                dims.len() == tiling.tiles.len() && tiling.shard(&dims).is_ok()
+                            })
+                        })
+                }) {
+                    known.insert(result, tiling);
+                }
+            }
+        }
+        last.operands.iter().map(|value| known.get(value).cloned()).collect()
+    }
+
+    fn operation(
+        &mut self,
+        function: &'m Function,
+        operation: &'m Operation,
+        known: &mut HashMap<Value, Tiling>,
+        depth: usize,
+    ) -> Vec<Known> {
+        let operand =
+            |at: usize| operation.operands.get(at).and_then(|value| known.get(value).cloned());
+        let attributes = &operation.attributes;
+        let axes = |name: &str| -> Vec<usize> {
+            let found = attributes.integers(name).unwrap_or_default();
+            found.into_iter().filter_map(|axis| usize::try_from(axis).ok()).collect()
+        };
+        let (_, mnemonic) = operation.name.split_once('.').unwrap_or(("", &operation.name));
+        match (&*operation.name, mnemonic) {
+            ("sdy.sharding_constraint" | "sdy.reshard", _) => {
+                let Some(Attribute::Sharding(sharding)) = attributes.get("sharding") else {
+                    return Vec::new();
+                };
+                let stated = self.stated(sharding);
+                let open = sharding.dimensions.iter().any(|dimension| !dimension.closed);
+                match stated {
+                    Some(tiling) if open => vec![self.merged([Some(tiling), operand(0)])],
+                    stated => vec![stated],
+                }
+            }
+            ("sdy.manual_computation", _) => match attributes.get("out_shardings") {
+                Some(Attribute::Shardings(all)) => {
+                    all.iter().map(|sharding| self.stated(sharding)).collect()
+                }
+                _ => Vec::new(),
+            },
+            (_, "call" | "composite") => {
+                let name = attributes.text("callee").or_else(|| attributes.text("decomposition"));
+                let callee = name.and_then(|name| self.module.function(name));
+                let given = operation.operands.iter().map(|value| known.get(value).cloned());
+                let given = given.collect();
+                match callee.filter(|_| depth < DEPTH) {
+                    Some(callee) => self.function(callee, given, depth + 1),
+                    None => Vec::new(),
+                }
+            }
+            (_, "custom_call") => {
+                let target = attributes.text("call_target_name").unwrap_or_default();
+                let rank = operation.results.first().and_then(|&value| dims(function, value));
+                match (target, attributes.text("mhlo.sharding"), rank) {
+                    ("Sharding" | "SPMDShardToFullShape", Some(text), Some(dims)) => {
+                        vec![Tiling::parse(text, dims.len(), self.devices).ok()]
+                    }
+                    _ => Vec::new(),
+                }
+            }
+            (_, "while") => {
+                operation.operands.iter().map(|value| known.get(value).cloned()).collect()
+            }
+            (_, "if" | "case") => {
+                let Some(Region { blocks }) = operation.regions.first() else { return Vec::new() };
+                let [block] = &blocks[..] else { return Vec::new() };
+                self.block(function, block, known, depth)
+            }
+            (_, "transpose") => {
+                let order = axes("permutation");
+                vec![operand(0).and_then(|from| self.picked(&from, order.into_iter().map(Some)))]
+            }
+            (_, "broadcast_in_dim") => {
+                let to = axes("broadcast_dimensions");
+                let rank = operation.results.first().and_then(|&value| dims(function, value));
+                let rank = rank.map_or(0, <[i64]>::len);
+                let order = (0..rank).map(|axis| to.iter().position(|&known| known == axis));
+                vec![operand(0).and_then(|from| self.picked(&from, order))]
+            }
+            (_, "reduce") => {
+                let gone = axes("dimensions");
+                let reduced = |at: usize| {
+                    let from = operand(at)?;
+                    let kept = (0..from.tiles.len()).filter(|axis| !gone.contains(axis));
+                    self.picked(&from, kept.map(Some))
+                };
+                (0..operation.results.len()).map(reduced).collect()
+            }
+            (_, "dot_general") => vec![self.product(
+                (operand(0), operand(1)),
+                (axes("lhs_batching_dimensions"), axes("rhs_batching_dimensions")),
+                (axes("lhs_contracting_dimensions"), axes("rhs_contracting_dimensions")),
+                [0, 1].map(|at| {
+                    let value = operation.operands.get(at).copied();
+                    value.and_then(|value| dims(function, value)).map_or(0, <[i64]>::len)
+                }),
+            )],
+            (_, "reshape") => {
+                let of = |values: &[Value]| values.first().and_then(|&value| dims(function, value));
+                let (from, to) = (of(&operation.operands), of(&operation.results));
+                let (Some(from), Some(to)) = (from, to) else { return Vec::new() };
+                vec![operand(0).and_then(|tiling| self.reshaped(&tiling, from, to))]
+            }
+            _ => {
+                let same = |result: &Value| {
+                    let wanted = dims(function, *result)?;
+                    let mut merged = None;
+                    for value in &operation.operands {
+                        let Some(tiling) = known.get(value) else { continue };
+                        let had = dims(function, *value)?;
+                        if had.len() == wanted.len() {
+                            let kept = (0..had.len())
+                                .map(|axis| (had[axis] == wanted[axis]).then_some(axis));
+                            merged = self.merged([merged, self.picked(tiling, kept)]);
+                        }
+                    }
+                    merged
+                };
+                operation.results.iter().map(same).collect()
+            }
+        }
+    }
+
+    fn stated(&self, sharding: &TensorSharding) -> Known {
+        let size = (sharding.dimensions.len(), self.devices);
+        Tiling::of(sharding, self.module, size, &|_| true).ok()
+    }
+
+    /// A tiling whose axis `i` is the axis of `from` that the list names; none is not split.
+    fn picked(&self, from: &Tiling, axes: impl Iterator<Item = Option<usize>>) -> Known {
+        let axes: Vec<Option<usize>> = axes.collect();
+        let mut made = Tiling::replicated(axes.len(), self.devices);
+        for (to, axis) in axes.into_iter().enumerate() {
+            let Some(axis) = axis else { continue };
+            made.tiles[to] = *from.tiles.get(axis)?;
+            for (place, source) in made.places.iter_mut().zip(&from.places) {
+                place[to] = *source.get(axis)?;
+            }
+        }
+        Some(made)
+    }
+
+    /// Both where that is a tiling; axes that the first splits stay as they are.
+    fn merged(&self, [first, second]: [Known; 2]) -> Known {
+        let (Some(first), Some(second)) = (&first, &second) else { return first.or(second) };
+        let mut merged = first.clone();
+        for axis in 0..merged.tiles.len().min(second.tiles.len()) {
+            if merged.tiles[axis] > 1 || second.tiles[axis] == 1 {
+                continue;
+            }
+            let mut with = merged.clone();
+            with.tiles[axis] = second.tiles[axis];
+            for (place, source) in with.places.iter_mut().zip(&second.places) {
+                place[axis] = source[axis];
+            }
+            merged = with.checked().unwrap_or(merged);
+        }
+        Some(merged)
+    }
+
+    fn product(
+        &self,
+        (lhs, rhs): (Known, Known),
+        (lhs_batch, rhs_batch): (Vec<usize>, Vec<usize>),
+        (lhs_sum, rhs_sum): (Vec<usize>, Vec<usize>),
+        ranks: [usize; 2],
+    ) -> Known {
+        let free = |rank: usize, batch: &[usize], sum: &[usize]| -> Vec<usize> {
+            (0..rank).filter(|axis| !batch.contains(axis) && !sum.contains(axis)).collect()
+        };
+        let lhs_free = free(ranks[0], &lhs_batch, &lhs_sum);
+        let rhs_free = free(ranks[1], &rhs_batch, &rhs_sum);
+        let none = |axes: &[usize]| vec![None; axes.len()];
+        let some =
+            |axes: &[usize]| -> Vec<Option<usize>> { axes.iter().copied().map(Some).collect() };
+        let left = [some(&lhs_batch), some(&lhs_free), none(&rhs_free)].concat();
+        let right = [some(&rhs_batch), none(&lhs_free), some(&rhs_free)].concat();
+        let lhs = lhs.and_then(|from| self.picked(&from, left.into_iter()));
+        let rhs = rhs.and_then(|from| self.picked(&from, right.into_iter()));
+        self.merged([lhs, rhs])
+    }
+
+    /// Axes that begin where an axis of the new shape begins, and whose tiles divide that.
+    fn reshaped(&self, tiling: &Tiling, from: &[i64], to: &[i64]) -> Known {
+        let starts = |dims: &[i64]| -> Vec<i64> {
+            let before = |product: &mut i64, dim: &i64| {
+                let start = *product;
+                *product = product.saturating_mul(*dim);
+                Some(start)
+            };
+            dims.iter().scan(1, before).collect()
+        };
+        let (old, new) = (starts(from), starts(to));
+        let axis = |at: usize| {
+            let found = (0..from.len()).rev().find(|&axis| {
+                let tiles = i64::try_from(tiling.tiles[axis]).unwrap_or(i64::MAX);
+                tiles > 1 && old[axis] == new[at] && to[at] % tiles == 0
+            });
+            found.filter(|_| to[at] > 1)
+        };
+        self.picked(tiling, (0..to.len()).map(axis))
+    }
+}
+
+/// The extents of an array.
+fn dims(function: &Function, value: Value) -> Option<&[i64]> {
+    match function.values.get(value.0 as usize)? {
+        Type::Tensor(tensor) | Type::Buffer(tensor) => Some(&tensor.dims),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(body: &str) -> Vec<String> {
+        let source = format!("module {{\n  sdy.mesh @mesh = <[\"x\"=4, \"y\"=2]>\n  {body}\n}}");
+        let module = tpu_stablehlo::text::parse(&source).unwrap();
+        let entry = module.entry().unwrap();
+        let parameters = entry
+            .arguments
+            .iter()
+            .map(|attributes| match attributes.get("sdy.sharding") {
+                Some(Attribute::Sharding(sharding)) => {
+                    Propagation::new(&module, 8).stated(sharding)
+                }
+                _ => None,
+            })
+            .collect();
+        let found = Propagation::new(&module, 8).function(entry, parameters, 0);
+        let text = |known: Known| known.map_or_else(|| "whole".to_owned(), |known| known.text());
+        found.into_iter().map(text).collect()
+    }
+
+    #[test]
+    fn a_product_is_split_as_its_factors_are() {
+        let found = texts(
+            r#"func.func @main(%a: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %b: tensor<6x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"y"}]>}) -> (tensor<8x4xf32>, tensor<4x8xf32>, tensor<8xf32>) {
+    %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<8x6xf32>, tensor<6x4xf32>) -> tensor<8x4xf32>
+    %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<8x4xf32>) -> tensor<4x8xf32>
+    %c = stablehlo.constant dense<0.0> : tensor<f32>
+    %2 = stablehlo.reduce(%0 init: %c) applies stablehlo.add across dimensions = [1] : (tensor<8x4xf32>, tensor<f32>) -> tensor<8xf32>
+    return %0, %1, %2 : tensor<8x4xf32>, tensor<4x8xf32>, tensor<8xf32>
+  }"#,
+        );
+        assert_eq!(
+            found,
+            [
+                "{devices=[4,2]<=[8]}",
+                "{devices=[2,4]<=[4,2]T(1,0)}",
+                "{devices=[4,2]<=[8] last_tile_dim_replicate}"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_reshape_keeps_what_begins_where_it_began() {
+        let found = texts(
+            r#"func.func @main(%a: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>}) -> (tensor<4x2x6xf32>, tensor<48xf32>) {
+    %0 = stablehlo.reshape %a : (tensor<8x6xf32>) -> tensor<4x2x6xf32>
+    %1 = stablehlo.reshape %a : (tensor<8x6xf32>) -> tensor<48xf32>
+    return %0, %1 : tensor<4x2x6xf32>, tensor<48xf32>
+  }"#,
+        );
+        assert_eq!(
+            found,
+            ["{devices=[4,1,2]<=[8]}", "{devices=[4,2]<=[8] last_tile_dim_replicate}"]
+        );
+    }
+}
