@@ -131,7 +131,7 @@ def test_an_alias_of_a_value_that_is_needed_later_spares_it():
         incremented, _ = function(y)
         return incremented - y, y
 
-    difference, y = program(np.float32([1, 2, 3, 4]))
+    difference, y = program(np.array([1, 2, 3, 4], np.float32))
     assert list(np.asarray(difference)) == [1, 1, 1, 1]
     assert list(np.asarray(y)) == [2, 4, 6, 8]
 

@@ -12,8 +12,7 @@ from jaxlib import xla_client
 import handlers
 import tpu_emu
 from emulator import run
-from handlers import call, ffi, register, shape
-from test_ffi_registration import PROGRAM
+from handlers import PROGRAM, call, ffi, register, shape
 
 X = np.arange(1000, dtype=np.float32)
 
@@ -27,7 +26,9 @@ def _counts() -> None:
         fields = {"type_id": number, "type_info": handlers.pointer("stages_type_info")}
         xla_client.register_custom_type("stages.Counts", fields, platform="tpu")
     else:
-        xla_client.register_custom_type_id("stages.Counts", number, platform="tpu")
+        xla_client.register_custom_type_id(  # type: ignore[attr-defined]
+            "stages.Counts", number, platform="tpu"
+        )
     ffi.register_ffi_target("stages", handlers.bundle("stages"), platform="tpu")
 
 
@@ -122,11 +123,15 @@ def test_the_trace_tells_who_took_scratch_memory(tmp_path):
     taken = [change for change in trace.changes if 123_456 <= change.size < 130_000]
     assert [change.kind.value for change in taken] == ["allocate", "free"]
     frames = [str(frame) for frame in taken[0].stack]
-    [handler] = [n for n, frame in enumerate(frames) if "scratch.cc" in frame]
-    [user] = [n for n, frame in enumerate(frames) if "my_own_function" in frame]
-    assert handler < user
+    handler = [n for n, frame in enumerate(frames) if "scratch.cc" in frame]
+    user = [n for n, frame in enumerate(frames) if "my_own_function" in frame]
+    assert handler
+    assert user
+    assert max(handler) < min(user)
     [dispatch] = [entry for entry in trace.dispatches if entry.target == "scratch_reverse"]
-    assert dispatch is not None
+    assert (dispatch.device, dispatch.error, dispatch.stage) == (0, None, tpu_emu.Stage.EXECUTE)
+    assert dispatch.scratch == ((taken[0].address, taken[0].size),)
+    assert "123456" in dispatch.attributes["bytes"]
 
 
 @pytest.mark.parametrize("tasks", [1, 3, 16])
@@ -180,8 +185,8 @@ def test_eight_threads_call_handlers_at_once():
         x = jax.device_put(X, jax.devices()[number])
         start.wait()
         for _ in range(25):
-            if not np.array_equal(np.asarray(program(x)), expected[kind]):
-                wrong.append(names[kind])
+            is_right = np.array_equal(np.asarray(program(x)), expected[kind])
+            wrong.extend([] if is_right else [names[kind]])
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
     for thread in threads:
