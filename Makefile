@@ -1,5 +1,6 @@
 # Two commands do everything on a fresh machine: `make demo` and `make test`.
-# Needed: Rust, Python 3.11 or later with pip, a C compiler. The rest goes under target/.
+# Needed: Rust, Python 3.11 or later with pip, a C compiler. The rest goes under target/, a C++
+# compiler too where the system has none.
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
@@ -87,6 +88,7 @@ bench: build $(VENVS)/jax-$(NEWEST)/ready
 	cargo bench -p tpu-emu -p tpu-host
 	$(NEWEST_PYTHON) python-tests/bench/device_put.py
 	$(NEWEST_PYTHON) python-tests/bench/programs.py
+	$(NEWEST_PYTHON) python-tests/bench/custom_calls.py
 
 # The tests through the C table under AddressSanitizer with its leak check, then under valgrind.
 # AddressSanitizer is behind a switch that stable Rust hides. Valgrind scans what is reserved, so it
@@ -107,6 +109,7 @@ $(VENVS)/jax-%/ready: python-tests/requirements/jax-%.txt python-tests/requireme
 	$(PYTHON) -m venv $(VENVS)/jax-$*
 	$(VENVS)/jax-$*/bin/pip install --quiet --disable-pip-version-check -r python-tests/requirements/jax-$*.txt
 	if [ $* = $(NEWEST) ]; then $(VENVS)/jax-$*/bin/pip install --quiet --disable-pip-version-check -r python-tests/requirements/tools.txt; fi
+	if ! command -v $${CXX:-g++} clang++ c++ > /dev/null; then $(VENVS)/jax-$*/bin/pip install --quiet --disable-pip-version-check -r python-tests/requirements/compiler.txt; fi
 	touch $@
 
 # Kept between runs.

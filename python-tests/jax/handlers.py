@@ -9,15 +9,16 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import jax
-from jaxlib import xla_client
 import numpy as np
+from jaxlib import xla_client
 
 from emulator import JAXLIB
 
 if JAXLIB < (0, 5):
-    from jax.extend import ffi
+    from jax.extend import ffi  # type: ignore[attr-defined]
 else:
     from jax import ffi
 
@@ -30,6 +31,21 @@ STAGES = ("instantiate", "prepare", "initialize", "execute")
 SELF_REGISTERED = EXAMPLES / "self_registered.cc"
 # The bindings of run id and device ordinal came while the version of the headers was 0.1.
 HAS_RUN_ID = "struct DeviceOrdinal" in (INCLUDE / "xla/ffi/api/ffi.h").read_text()
+# The beginning of a program of its own that calls targets by name on one number.
+PROGRAM = """
+    import sys
+    import ctypes
+    import jax
+    import numpy as np
+    try:
+        from jax import ffi
+    except ImportError:
+        from jax.extend import ffi
+
+    def call(name, x=np.float32(3), **options):
+        result = jax.ShapeDtypeStruct(np.shape(x), np.float32)
+        return float(jax.jit(ffi.ffi_call(name, result, **options))(x).sum())
+"""
 FLAGS = ("-std=c++17", "-O1", "-g", "-shared", "-fPIC")
 
 
@@ -102,7 +118,7 @@ def shape(dimensions: Sequence[int] = (), dtype: type = np.float32) -> jax.Shape
     return jax.ShapeDtypeStruct(tuple(dimensions), np.dtype(dtype))
 
 
-def call(name: str, results: object, *arguments: object, **options: object) -> object:
+def call(name: str, results: Any, *arguments: Any, **options: Any) -> Any:
     """Calls a target out of a jitted program. `attributes` are its keyword arguments."""
     attributes = options.pop("attributes", {})
     function = ffi.ffi_call(name, results, **options)

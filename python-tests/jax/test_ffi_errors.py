@@ -1,5 +1,7 @@
 """What goes wrong with a custom call: every text reaches Python, and the device stays usable."""
 
+import gc
+
 import jax
 import numpy as np
 import pytest
@@ -8,12 +10,12 @@ import handlers
 import tpu_emu
 from handlers import call, register, shape
 
-X = np.float32([1, 2, 3])
+X = np.array([1, 2, 3], np.float32)
 
 
 def failure(name, results, *arguments, **options):
     """The text of the error of a call, after which the device still computes."""
-    with pytest.raises(Exception, match=".") as caught:
+    with pytest.raises(Exception, match=r"\w") as caught:
         jax.block_until_ready(call(name, results, *arguments, has_side_effect=True, **options))
     assert jax.jit(lambda x: x + 1)(1) == 2
     return str(caught.value)
@@ -30,10 +32,11 @@ def test_a_handler_that_fails_is_named_with_its_text_and_line():
 
 def test_a_handler_that_fails_leaves_no_memory_behind():
     register("always_error")
-    before = tpu_emu.snapshot().live
-    for _ in range(20):
+    for _ in range(5):
         failure("always_error", shape((1024,)), np.zeros(1024, np.float32))
-    assert len(tpu_emu.snapshot().live) <= len(before) + 2
+    # Exceptions hold frames, frames hold arrays.
+    gc.collect()
+    assert [change for change in tpu_emu.snapshot().live if change.size >= 4096] == []
 
 
 @pytest.mark.parametrize(
@@ -42,8 +45,12 @@ def test_a_handler_that_fails_leaves_no_memory_behind():
         ((X,), shape(), "Wrong number of arguments: expected 2 but got 1"),
         ((X, X, X), shape(), "Wrong number of arguments: expected 2 but got 3"),
         ((X, X), (shape(), shape()), "Wrong number of results: expected 1 but got 2"),
-        ((X, np.int32([1, 2, 3])), shape(), "Wrong buffer dtype: expected F32 but got S32"),
-        ((X, np.float32([[1]])), shape(), "Wrong buffer rank: expected 1 but got 2"),
+        (
+            (X, np.array([1, 2, 3], np.int32)),
+            shape(),
+            "Wrong buffer dtype: expected F32 but got S32",
+        ),
+        ((X, np.array([[1]], np.float32)), shape(), "Wrong buffer rank: expected 1 but got 2"),
         ((X, X), shape((1,)), "Wrong buffer rank: expected 0 but got 1"),
         ((X, X[:2]), shape(), "both vectors must have one length"),
     ],
@@ -54,7 +61,7 @@ def test_arguments_that_do_not_fit_are_told_in_the_bindings_words(arguments, res
     assert expected in failure("constrained_dot", results, *arguments)
 
 
-GOOD = {"scale": np.float32(2), "offsets": np.int64([1]), "mode": "affine"}
+GOOD = {"scale": np.float32(2), "offsets": np.array([1], np.int64), "mode": "affine"}
 
 
 @pytest.mark.parametrize(
@@ -64,7 +71,10 @@ GOOD = {"scale": np.float32(2), "offsets": np.int64([1]), "mode": "affine"}
         ({"scale": np.float32(2), "mode": "affine"}, "Wrong number of attributes: expected 3"),
         ({**GOOD, "extra": 1}, "Wrong number of attributes: expected 3 but got 4"),
         ({**GOOD, "scale": np.int32(2)}, "Wrong scalar data type: expected F32 but got S32"),
-        ({**GOOD, "offsets": np.float32([1])}, "Wrong array data type: expected S64 but got F32"),
+        (
+            {**GOOD, "offsets": np.array([1], np.float32)},
+            "Wrong array data type: expected S64 but got F32",
+        ),
         ({**GOOD, "mode": np.int32(1)}, "Wrong attribute type: expected string but got scalar"),
         ({**GOOD, "mode": "square"}, "unknown mode square"),
     ],
@@ -79,7 +89,7 @@ def test_attributes_that_do_not_fit_are_told_in_the_bindings_words(attributes, e
 def test_a_struct_without_a_field_and_a_dictionary_without_a_name_are_told():
     register("struct_clip")
     text = failure("struct_clip", shape((3,)), X, attributes={"low": np.float32(0)})
-    assert "attributes: expected 2 but got 1" in text
+    assert "expected 2 attributes but got 1" in text
     register("dictionary_polynomial")
     text = failure("dictionary_polynomial", shape((3,)), X, attributes={"d": np.float32(0)})
     assert "c0" in text
@@ -95,7 +105,7 @@ def test_an_enum_of_another_width_is_told():
 
 def test_a_target_that_nobody_registered_is_refused_when_it_is_compiled():
     register("copy_any")
-    lowered = jax.jit(lambda x: handlers.ffi.ffi_call("not_there", shape((3,)))(x)).lower(X)
+    lowered = jax.jit(handlers.ffi.ffi_call("not_there", shape((3,)))).lower(X)
     with pytest.raises(Exception, match="not_there") as caught:
         lowered.compile()
     text = str(caught.value)
@@ -114,7 +124,7 @@ def test_more_scratch_memory_than_the_device_has_is_an_error_of_the_call():
 
 def test_a_promise_that_fails_fails_the_call():
     register("future_error")
-    text = failure("future_error", (), attributes={"text": "broken promise"})
+    text = failure("future_error", shape(), attributes={"text": "broken promise"})
     assert "broken promise" in text
     assert "future_error" in text
 

@@ -4,7 +4,7 @@ import pytest
 
 import handlers
 from emulator import output, run
-from test_ffi_registration import PROGRAM
+from handlers import PROGRAM
 
 
 def test_a_function_of_a_library_is_called_by_the_name_that_the_variable_gives_it():

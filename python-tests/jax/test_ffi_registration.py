@@ -9,25 +9,7 @@ from jaxlib import xla_client
 
 import handlers
 from emulator import LIBRARY, output, run
-from handlers import capsule, ffi, register, shape
-
-X = np.float32([1, 2, 3])
-
-# A program of its own that calls targets by name on one number.
-PROGRAM = """
-    import sys
-    import ctypes
-    import jax
-    import numpy as np
-    try:
-        from jax import ffi
-    except ImportError:
-        from jax.extend import ffi
-
-    def call(name, x=np.float32(3), **options):
-        result = jax.ShapeDtypeStruct(np.shape(x), np.float32)
-        return float(jax.jit(ffi.ffi_call(name, result, **options))(x).sum())
-"""
+from handlers import PROGRAM, capsule, ffi, register, shape
 
 
 def test_a_handler_that_came_before_the_client_is_called():
@@ -120,8 +102,8 @@ def test_another_function_under_a_name_is_refused_with_both_origins():
         ({"run": 5}, {}, "INVALID_ARGUMENT: target 'wrong' has handlers for stages run; there are"),
         ({"execute": 5}, {}, "handler execute of 'wrong' is of type int"),
         ({"execute": 5}, {"api_version": 0}, "api_version 0 is a dict, not a PyCapsule"),
-        (None, {"api_version": 7}, "UNIMPLEMENTED: target \"wrong\" of api_version 7"),
-        (None, {"api_version": -1}, "UNIMPLEMENTED: target \"wrong\" of api_version -1"),
+        (None, {"api_version": 7}, 'UNIMPLEMENTED: target "wrong" of api_version 7'),
+        (None, {"api_version": -1}, 'UNIMPLEMENTED: target "wrong" of api_version -1'),
         (None, {"traits": 1 << 40}, "has traits 0x10000000000"),
     ],
     ids=["int", "empty", "stage", "bundle", "untyped", "version", "negative", "traits"],
@@ -149,7 +131,9 @@ def register_type(name, number, info=None):
         fields = {"type_id": number} | ({} if info is None else {"type_info": info})
         xla_client.register_custom_type(name, fields, platform="tpu")
     else:
-        xla_client.register_custom_type_id(name, number, platform="tpu")
+        xla_client.register_custom_type_id(  # type: ignore[attr-defined]
+            name, number, platform="tpu"
+        )
 
 
 def test_a_type_gets_one_number():
@@ -161,7 +145,7 @@ def test_a_type_gets_one_number():
     assert other.value not in {0, first.value}
     with pytest.raises(xla_client.XlaRuntimeError, match=str(first.value)):
         register_type("test.first", other)
-    with pytest.raises(xla_client.XlaRuntimeError, match="test.other"):
+    with pytest.raises(xla_client.XlaRuntimeError, match=r"test\.other"):
         register_type("test.third", other)
 
 

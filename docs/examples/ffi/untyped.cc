@@ -38,13 +38,12 @@ extern "C" void untyped_status(void* out, const void** in, XlaCustomCallStatus* 
   untyped::AddWrapped(static_cast<float*>(out), b, static_cast<const float*>(in[1]));
 }
 
-// Version 3: a stream, operands and then results in one array, a text of the program's, a status.
-// A text other than "add" is its error.
-extern "C" void untyped_unified(void* /*stream*/, void** buffers, const char* opaque, size_t size,
+// Version 3: the same, and a text of the program's. A text other than "add" is its error.
+extern "C" void untyped_unified(void* out, const void** in, const char* opaque, size_t size,
                                 XlaCustomCallStatus* status) {
   if (size != 3 || std::memcmp(opaque, "add", size) != 0) {
     return untyped::Fail(status, opaque, size);
   }
-  untyped::AddWrapped(static_cast<float*>(buffers[2]), static_cast<const float*>(buffers[0]),
-                      static_cast<const float*>(buffers[1]));
+  untyped::AddWrapped(static_cast<float*>(out), static_cast<const float*>(in[0]),
+                      static_cast<const float*>(in[1]));
 }
