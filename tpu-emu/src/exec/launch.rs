@@ -297,7 +297,12 @@ impl Pending {
     }
 
     /// The block of a donated argument, if nobody but this launch has a claim on it.
-    pub(super) fn take(&self, index: usize, argument: &Buffer, origin: Origin) -> Option<Arc<Block>> {
+    pub(super) fn take(
+        &self,
+        index: usize,
+        argument: &Buffer,
+        origin: Origin,
+    ) -> Option<Arc<Block>> {
         let mut sources = self.sources.lock();
         let Some(Hold::Block(block)) = &sources[index] else { return None };
         // Given up first: from then on there are no new claims.

@@ -1,8 +1,8 @@
 //! One run of a program over several devices: the program sees whole arrays, the devices have
 //! their parts.
-use super::frame::{Frame, Memory as Piece};
 use super::call::{Context, Launch};
 use super::checks::{check_arguments, check_channels, check_donations};
+use super::frame::{Frame, Memory as Piece};
 use super::launch::{INLINE, LaunchOptions, Launched, Pending, Ready, Way, aligned};
 use crate::buffer::{Block, Buffer, Hold};
 use crate::error::{Error, Result};
@@ -16,8 +16,8 @@ use crate::machine::{Emulator, Memory, MemoryKind};
 use crate::program::plan::Slot;
 use crate::program::spread::{Spread, Spreads};
 use crate::program::{Donation, Executable, ResultInfo};
-use crate::tensor::{DType, Shape};
 use crate::tensor::pack::{pack, unpack};
+use crate::tensor::{DType, Shape};
 use crate::units::{Bytes, to_u64, to_usize};
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -43,7 +43,8 @@ impl Emulator {
         let devices = &executable.devices;
         if arguments.len() != devices.len() {
             let (name, given, wanted) = (&executable.name, arguments.len(), devices.len());
-            let message = format!("{given} argument lists for {name}, which is on {wanted} devices");
+            let message =
+                format!("{given} argument lists for {name}, which is on {wanted} devices");
             return Err(Error::bad(message));
         }
         let gives = |index: usize| {
@@ -76,7 +77,8 @@ impl Emulator {
         let results = self.result_blocks(executable, arguments, &pending, origin, &alias)?;
         let launched = devices.iter().zip(&results).map(|(&device, blocks)| {
             let made = blocks.iter().zip(&executable.results).map(|(block, result)| {
-                let (spec, memory) = (Arc::clone(&result.spec), Memory { device, kind: result.kind });
+                let (spec, memory) =
+                    (Arc::clone(&result.spec), Memory { device, kind: result.kind });
                 Buffer::with_block(self, spec, memory, block.clone(), done.clone())
             });
             Launched { results: made.collect(), done: done.clone() }
@@ -117,7 +119,9 @@ impl Emulator {
                 };
                 let machine = Arc::clone(&job.machine);
                 match way {
-                    Way::Here => machine.workers.here(&done, move || job.run(&sources).map(|()| None)),
+                    Way::Here => {
+                        machine.workers.here(&done, move || job.run(&sources).map(|()| None))
+                    }
                     Way::Worker => machine.workers.run(done.clone(), move || job.run(&sources)),
                     Way::OwnThread => {
                         machine.workers.apart(done.clone(), move || job.run(&sources));
@@ -217,10 +221,8 @@ impl Job {
             return Err(Error::bad(format!("{} is on one device", executable.name)));
         };
         let plan = &executable.plan;
-        let mut pieces = vec![
-            Piece::Own(Aligned::try_zeros(plan.arena)?),
-            Piece::Own(Aligned::of(&plan.pool)),
-        ];
+        let mut pieces =
+            vec![Piece::Own(Aligned::try_zeros(plan.arena)?), Piece::Own(Aligned::of(&plan.pool))];
         for (index, spread) in parameters.iter().enumerate() {
             pieces.push(self.whole(index, spread, sources)?);
         }
@@ -310,7 +312,10 @@ fn take_part(spread: &Spread, device: usize, from: &Region, whole: &mut [u8]) ->
     let copy = BlockCopy::new(dtype.host_bytes(), &spread.tile, &inner, &outer);
     let bits = dtype.element().bits;
     let first = spread.tiling.term[device] == 0;
-    if first && bits >= 8 && let Some(run) = copy.one_run() {
+    if first
+        && bits >= 8
+        && let Some(run) = copy.one_run()
+    {
         return from.read(Bytes::ZERO, &mut whole[start..start + run]);
     }
     let mut loose = Aligned::try_zeros(spread.shard.bytes())?;
@@ -354,7 +359,9 @@ fn give_part(spread: &Spread, device: usize, whole: &[u8], to: &Region) -> Resul
     let dtype = spread.whole.dtype;
     let copy = BlockCopy::new(dtype.host_bytes(), &spread.tile, &outer, &inner);
     let bits = dtype.element().bits;
-    if bits >= 8 && let Some(run) = copy.one_run() {
+    if bits >= 8
+        && let Some(run) = copy.one_run()
+    {
         return to.write(Bytes::ZERO, &whole[start..start + run]);
     }
     let mut loose = Aligned::try_zeros(spread.shard.bytes())?;

@@ -18,7 +18,8 @@ pub(crate) fn join(tile: &Shape, whole: &Shape, tiles: &[usize]) -> Box<dyn Kern
     let mut starts = vec![0];
     for ((&count, &size), &stride) in tiles.iter().zip(&tile.dims).zip(&strides) {
         let step = size * stride * width;
-        starts = starts.iter().flat_map(|start| (0..count).map(move |at| start + at * step)).collect();
+        starts =
+            starts.iter().flat_map(|start| (0..count).map(move |at| start + at * step)).collect();
     }
     Box::new(Join { copy, starts: if tile.elements() == 0 { Vec::new() } else { starts } })
 }
@@ -89,7 +90,9 @@ impl Kernel for Agreement {
     fn run(&self, _: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
         if let Some(at) = operands.iter().position(|operand| operand != &operands[0]) {
             let what = &self.what;
-            let message = format!("{what} with collectives inside, which devices 0 and {at} of a group decide differently");
+            let message = format!(
+                "{what} with collectives inside, which devices 0 and {at} of a group decide differently"
+            );
             return Err(Error::Unimplemented(message));
         }
         results[0].copy_from_slice(operands[0]);

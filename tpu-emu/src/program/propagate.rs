@@ -5,7 +5,9 @@
 use super::tiling::Tiling;
 use std::collections::HashMap;
 use tpu_stablehlo::Module;
-use tpu_stablehlo::ir::{Attribute, Block, Function, Operation, Region, TensorSharding, Type, Value};
+use tpu_stablehlo::ir::{
+    Attribute, Block, Function, Operation, Region, TensorSharding, Type, Value,
+};
 
 /// Calls inside of calls that are followed.
 const DEPTH: usize = 64;
@@ -84,9 +86,8 @@ impl<'m> Propagation<'m> {
         known: &mut HashMap<Value, Tiling>,
         depth: usize,
     ) -> Vec<Known> {
-        let operand = |at: usize| {
-            operation.operands.get(at).and_then(|value| known.get(value).cloned())
-        };
+        let operand =
+            |at: usize| operation.operands.get(at).and_then(|value| known.get(value).cloned());
         let attributes = &operation.attributes;
         let axes = |name: &str| -> Vec<usize> {
             let found = attributes.integers(name).unwrap_or_default();
@@ -177,9 +178,8 @@ impl<'m> Propagation<'m> {
                         let Some(tiling) = known.get(value) else { continue };
                         let had = dims(function, *value)?;
                         if had.len() == wanted.len() {
-                            let kept = (0..had.len()).map(|axis| {
-                                (had[axis] == wanted[axis]).then_some(axis)
-                            });
+                            let kept = (0..had.len())
+                                .map(|axis| (had[axis] == wanted[axis]).then_some(axis));
                             merged = self.merged([merged, self.picked(tiling, kept)]);
                         }
                     }
@@ -283,7 +283,8 @@ impl<'m> Propagation<'m> {
         let lhs_free = free(ranks[0], &lhs_batch, &lhs_sum);
         let rhs_free = free(ranks[1], &rhs_batch, &rhs_sum);
         let none = |axes: &[usize]| vec![None; axes.len()];
-        let some = |axes: &[usize]| -> Vec<Option<usize>> { axes.iter().copied().map(Some).collect() };
+        let some =
+            |axes: &[usize]| -> Vec<Option<usize>> { axes.iter().copied().map(Some).collect() };
         let left = [some(&lhs_batch), some(&lhs_free), none(&rhs_free)].concat();
         let right = [some(&rhs_batch), none(&lhs_free), some(&rhs_free)].concat();
         let lhs = lhs.and_then(|from| self.picked(&from, left.into_iter()));

@@ -73,10 +73,14 @@ impl Spreads {
             let attributes = entry.arguments.get(index).unwrap_or(&none);
             let rank = whole.rank();
             let numbered = |error| numbered("parameter", index, error);
-            let stated =
-                if rows { None } else { stated(module, attributes, (rank, count)).map_err(numbered)? };
+            let stated = if rows {
+                None
+            } else {
+                stated(module, attributes, (rank, count)).map_err(numbered)?
+            };
             known.push(stated.clone());
-            let other = || if rows { Tiling::rows(rank, count) } else { Tiling::replicated(rank, count) };
+            let other =
+                || if rows { Tiling::rows(rank, count) } else { Tiling::replicated(rank, count) };
             let tiling = stated.unwrap_or_else(other);
             made.parameters.push(Spread::new(whole, tiling, rows).map_err(numbered)?);
         }

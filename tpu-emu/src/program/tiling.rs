@@ -50,7 +50,8 @@ impl<'m> Grid<'m> {
         let sizes = mesh.axes.iter().map(|(_, size)| usize::try_from(*size).ok());
         let sizes = sizes.collect::<Option<Vec<usize>>>().ok_or_else(wrong)?;
         let total = sizes.iter().try_fold(1_usize, |total, &size| total.checked_mul(size));
-        let total = total.filter(|&total| total == devices || sizes.is_empty()).ok_or_else(wrong)?;
+        let total =
+            total.filter(|&total| total == devices || sizes.is_empty()).ok_or_else(wrong)?;
         if sizes.is_empty() {
             return Ok(Self { mesh, sizes, places: vec![Vec::new(); devices] });
         }
@@ -152,7 +153,8 @@ impl Tiling {
         for part in sharding.unreduced.iter().filter(|part| counts(&part.name)) {
             for device in 0..devices {
                 let (place, size) = grid.along(device, part)?;
-                tiling.term[device] = tiling.term[device].saturating_mul(size).saturating_add(place);
+                tiling.term[device] =
+                    tiling.term[device].saturating_mul(size).saturating_add(place);
                 if device == 0 {
                     tiling.terms = tiling.terms.saturating_mul(size);
                 }
@@ -338,9 +340,9 @@ fn order_text(order: &[usize]) -> String {
     while block < order.len() {
         let step = order[block].wrapping_sub(order[0]);
         let same = |at: usize| {
-            order.get(at * block).is_some_and(|&number| {
-                number.wrapping_sub(order[0]) == step.wrapping_mul(at)
-            })
+            order
+                .get(at * block)
+                .is_some_and(|&number| number.wrapping_sub(order[0]) == step.wrapping_mul(at))
         };
         let count = (1..=order.len() / block).take_while(|&at| same(at)).count() + 1;
         let count = if order.len() % (block * count) == 0 { count } else { break };
@@ -387,7 +389,10 @@ mod tests {
         ] {
             assert_eq!(round(text, rank, 8), text);
         }
-        assert_eq!(round("{devices=[1,1,4,2]<=[8] last_tile_dims={manual, replicated}}", 2, 8), "{replicated}");
+        assert_eq!(
+            round("{devices=[1,1,4,2]<=[8] last_tile_dims={manual, replicated}}", 2, 8),
+            "{replicated}"
+        );
     }
 
     #[test]
@@ -402,7 +407,9 @@ mod tests {
 
     #[test]
     fn words_that_are_not_known_are_not_guessed() {
-        for text in ["replicated", "{devices=[4]<=[8]}", "{devices=[9]<=[9]}", "{devices=[8]<=[8]T(1)}"] {
+        for text in
+            ["replicated", "{devices=[4]<=[8]}", "{devices=[9]<=[9]}", "{devices=[8]<=[8]T(1)}"]
+        {
             assert!(Tiling::parse(text, 1, 8).is_err(), "{text}");
         }
         assert!(Tiling::parse("{maximal device=1}", 1, 8).is_err());

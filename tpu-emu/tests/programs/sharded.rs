@@ -27,7 +27,13 @@ fn compile(machine: &Arc<Emulator>, main: &str) -> Result<Arc<Executable>> {
 }
 
 /// The manual computation `body` from one operand `%a` on each device to `%r`.
-fn manual(from: &str, to: &str, [local, made]: [&str; 2], [takes, gives]: [&str; 2], body: &str) -> String {
+fn manual(
+    from: &str,
+    to: &str,
+    [local, made]: [&str; 2],
+    [takes, gives]: [&str; 2],
+    body: &str,
+) -> String {
     format!(
         "func.func @main(%x: {from} {{sdy.sharding = #sdy.sharding<@line, {takes}>}}) -> ({to} {{sdy.sharding = #sdy.sharding<@line, {gives}>}}) {{
     %0 = sdy.manual_computation(%x) in_shardings=[<@line, {takes}>] out_shardings=[<@line, {gives}>] manual_axes={{\"i\"}} (%a: {local}) {{
@@ -72,7 +78,8 @@ fn first(launched: Launched) -> Vec<f32> {
 
 /// Device `i` has `10 i` and `10 i + 1`.
 fn pairs() -> Vec<Array> {
-    let pair = |device: u8| f32s(&[1, 2], &[f32::from(device) * 10.0, f32::from(device) * 10.0 + 1.0]);
+    let pair =
+        |device: u8| f32s(&[1, 2], &[f32::from(device) * 10.0, f32::from(device) * 10.0 + 1.0]);
     (0..8).map(pair).collect()
 }
 
@@ -129,20 +136,30 @@ fn what_is_whole_everywhere_is_given_to_everyone_and_told_so() {
 #[test]
 fn collectives_are_over_the_values_of_all_devices() {
     let local = "tensor<1x2xf32>";
-    let sum = format!("%r = \"stablehlo.all_reduce\"(%a) <{{{EVERYONE}, use_global_device_ids}}> {SUM} : ({local}) -> {local}");
-    let reduced = run(&manual("tensor<8x2xf32>", local, [local, local], [ROWS, WHOLE], &sum), &pairs());
+    let sum = format!(
+        "%r = \"stablehlo.all_reduce\"(%a) <{{{EVERYONE}, use_global_device_ids}}> {SUM} : ({local}) -> {local}"
+    );
+    let reduced =
+        run(&manual("tensor<8x2xf32>", local, [local, local], [ROWS, WHOLE], &sum), &pairs());
     assert_eq!(reduced, vec![vec![280.0, 288.0]; 8]);
 
     let gathered = "tensor<8x2xf32>";
-    let gather = format!("%r = \"stablehlo.all_gather\"(%a) <{{all_gather_dim = 0 : i64, {EVERYONE}, use_global_device_ids}}> : ({local}) -> {gathered}");
-    let found = run(&manual(gathered, gathered, [local, gathered], [ROWS, WHOLE], &gather), &pairs());
+    let gather = format!(
+        "%r = \"stablehlo.all_gather\"(%a) <{{all_gather_dim = 0 : i64, {EVERYONE}, use_global_device_ids}}> : ({local}) -> {gathered}"
+    );
+    let found =
+        run(&manual(gathered, gathered, [local, gathered], [ROWS, WHOLE], &gather), &pairs());
     let all: Vec<f32> = pairs()
         .iter()
-        .flat_map(|pair| pair.bytes.chunks_exact(4).map(|four| f32::from_le_bytes(four.try_into().unwrap())))
+        .flat_map(|pair| {
+            pair.bytes.chunks_exact(4).map(|four| f32::from_le_bytes(four.try_into().unwrap()))
+        })
         .collect();
     assert_eq!(found, vec![all; 8]);
 
-    let permute = format!("%r = \"stablehlo.collective_permute\"(%a) <{{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [3, 3]]> : tensor<2x2xi64>}}> : ({local}) -> {local}");
+    let permute = format!(
+        "%r = \"stablehlo.collective_permute\"(%a) <{{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [3, 3]]> : tensor<2x2xi64>}}> : ({local}) -> {local}"
+    );
     let found = run(&manual(gathered, gathered, [local, local], [ROWS, ROWS], &permute), &pairs());
     let mut expected = vec![vec![0.0, 0.0]; 8];
     expected[1] = vec![0.0, 1.0];
@@ -158,7 +175,9 @@ fn parts_are_exchanged_and_sums_are_scattered() {
         f32s(&[8, 1], &values)
     };
     let columns: Vec<Array> = (0..8).map(column).collect();
-    let exchange = format!("%r = \"stablehlo.all_to_all\"(%a) <{{split_dimension = 0 : i64, concat_dimension = 1 : i64, split_count = 8 : i64, {EVERYONE}}}> : ({local}) -> tensor<1x8xf32>");
+    let exchange = format!(
+        "%r = \"stablehlo.all_to_all\"(%a) <{{split_dimension = 0 : i64, concat_dimension = 1 : i64, split_count = 8 : i64, {EVERYONE}}}> : ({local}) -> tensor<1x8xf32>"
+    );
     let found = run(
         &manual(whole, whole, [local, "tensor<1x8xf32>"], ["[{}, {\"i\"}]", ROWS], &exchange),
         &columns,
@@ -167,9 +186,17 @@ fn parts_are_exchanged_and_sums_are_scattered() {
         let expected: Vec<f32> = (0..8).map(|column| f32::from(row * 8 + column)).collect();
         assert_eq!(*part, expected);
     }
-    let scatter = format!("%r = \"stablehlo.reduce_scatter\"(%a) <{{scatter_dimension = 0 : i64, {EVERYONE}, use_global_device_ids}}> {SUM} : ({local}) -> tensor<1x1xf32>");
+    let scatter = format!(
+        "%r = \"stablehlo.reduce_scatter\"(%a) <{{scatter_dimension = 0 : i64, {EVERYONE}, use_global_device_ids}}> {SUM} : ({local}) -> tensor<1x1xf32>"
+    );
     let found = run(
-        &manual(whole, "tensor<8x1xf32>", [local, "tensor<1x1xf32>"], ["[{}, {\"i\"}]", ROWS], &scatter),
+        &manual(
+            whole,
+            "tensor<8x1xf32>",
+            [local, "tensor<1x1xf32>"],
+            ["[{}, {\"i\"}]", ROWS],
+            &scatter,
+        ),
         &columns,
     );
     for (row, part) in (0..8_u8).zip(&found) {
@@ -184,7 +211,10 @@ fn a_device_knows_its_number_and_groups_are_their_own() {
       %f = stablehlo.convert %n : (tensor<ui32>) -> tensor<f32>
       %b = stablehlo.broadcast_in_dim %f, dims = [] : (tensor<f32>) -> {local}
       %r = \"stablehlo.all_reduce\"(%b) <{{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 2, 4, 6], [1, 3, 5, 7]]> : tensor<2x4xi64>, use_global_device_ids}}> {SUM} : ({local}) -> {local}");
-    let found = run(&manual("tensor<8x2xf32>", "tensor<8x2xf32>", [local, local], [ROWS, ROWS], &body), &pairs());
+    let found = run(
+        &manual("tensor<8x2xf32>", "tensor<8x2xf32>", [local, local], [ROWS, ROWS], &body),
+        &pairs(),
+    );
     for (device, part) in found.iter().enumerate() {
         assert_eq!(*part, vec![if device % 2 == 0 { 12.0 } else { 16.0 }; 2]);
     }
@@ -209,7 +239,8 @@ fn looping(groups: &str) -> String {
 
 #[test]
 fn a_loop_with_a_collective_goes_on_for_its_group() {
-    let found = run(&looping("dense<[[0, 1], [2, 3], [4, 5], [6, 7]]> : tensor<4x2xi64>"), &pairs());
+    let found =
+        run(&looping("dense<[[0, 1], [2, 3], [4, 5], [6, 7]]> : tensor<4x2xi64>"), &pairs());
     // 1 + 11 = 12, then doubled until 1536; the other groups need fewer rounds.
     assert_eq!(found[0][1], 1536.0);
     assert_eq!(found[1][1], 1536.0);
@@ -220,7 +251,8 @@ fn a_loop_with_a_collective_goes_on_for_its_group() {
 #[test]
 fn devices_that_leave_a_shared_loop_at_different_times_are_an_error() {
     let machine = machine();
-    let program = compile(&machine, &looping("dense<[[0, 1, 2, 3, 4, 5, 6, 7]]> : tensor<1x8xi64>")).unwrap();
+    let program =
+        compile(&machine, &looping("dense<[[0, 1, 2, 3, 4, 5, 6, 7]]> : tensor<1x8xi64>")).unwrap();
     let mut parts = pairs();
     parts[0] = f32s(&[1, 2], &[0.0, 2000.0]);
     let launched = launch(&machine, &program, &parts).unwrap();
@@ -288,8 +320,7 @@ fn every_device_is_charged_for_its_parts_alone() {
     let part = f32s(&[1, 4096], &[1.0; 4096]);
     let arguments: Vec<Vec<Arc<Buffer>>> =
         (0..DEVICES).map(|device| vec![put(&machine, device, &part)]).collect();
-    let launched =
-        machine.launch_sharded(&program, &arguments, &LaunchOptions::default()).unwrap();
+    let launched = machine.launch_sharded(&program, &arguments, &LaunchOptions::default()).unwrap();
     assert!(arguments.iter().flatten().all(|argument| argument.is_deleted()));
     launched[0].done.wait().unwrap();
     for device in 0..DEVICES {

@@ -264,7 +264,12 @@ impl<'m> Loader<'m> {
     }
 
     /// Whether values that share their memory have the same types.
-    pub(super) fn same_sizes(&self, operation: &Operation, a: &[ValueId], b: &[ValueId]) -> Result<()> {
+    pub(super) fn same_sizes(
+        &self,
+        operation: &Operation,
+        a: &[ValueId],
+        b: &[ValueId],
+    ) -> Result<()> {
         let shape = |id: &ValueId| &self.graph.value(*id).shape;
         let same = |(a, b): (&ValueId, &ValueId)| {
             let (a, b) = (shape(a), shape(b));
@@ -301,7 +306,11 @@ pub(super) fn returns(scope: &Scope<'_>, operation: &Operation, results: &[Bindi
         .map_err(|error| Error::bad(format!("a region of {} returns {error}", operation.name)))
 }
 
-pub(super) fn bind_all(scope: &mut Scope<'_>, operation: &Operation, bindings: Vec<Binding>) -> Result<()> {
+pub(super) fn bind_all(
+    scope: &mut Scope<'_>,
+    operation: &Operation,
+    bindings: Vec<Binding>,
+) -> Result<()> {
     if bindings.len() != operation.results.len() {
         let (name, had, wanted) = (&operation.name, bindings.len(), operation.results.len());
         return Err(Error::bad(format!("{name} gives {had} results where {wanted} are declared")));

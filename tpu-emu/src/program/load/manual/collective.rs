@@ -163,7 +163,11 @@ impl<'m> Loader<'m> {
         tiles[axis] = values.len();
         let mut whole = part.clone();
         whole.dims[axis] = whole.dims[axis].saturating_mul(values.len());
-        if isize::try_from(whole.dims.iter().fold(16_usize, |all, &dim| all.saturating_mul(dim.max(1)))).is_err() {
+        if isize::try_from(
+            whole.dims.iter().fold(16_usize, |all, &dim| all.saturating_mul(dim.max(1))),
+        )
+        .is_err()
+        {
             return Err(Error::bad(format!("{} gives an array past 2^63 bytes", operation.name)));
         }
         let kernel = across::join(&part, &whole, &tiles);

@@ -39,9 +39,7 @@ impl<'m> Loader<'m> {
                 let results = self.lockstep(crew, source, into)?;
                 bind_each(crew, operation, results)
             }
-            _ => {
-                Err(Error::Unimplemented(format!("{} with collectives inside", operation.name)))
-            }
+            _ => Err(Error::Unimplemented(format!("{} with collectives inside", operation.name))),
         }
     }
 
@@ -87,7 +85,8 @@ impl<'m> Loader<'m> {
         }
         let decision = self.agreed(operation, &decisions, DType::Pred, &mut condition)?;
         condition.results = vec![decision];
-        let (mut body, made) = self.joint_nested(crew, region(operation, 1)?, operation, &carried)?;
+        let (mut body, made) =
+            self.joint_nested(crew, region(operation, 1)?, operation, &carried)?;
         for (scope, made) in crew.scopes.iter().zip(&made) {
             returns(scope, operation, made)?;
         }

@@ -22,7 +22,8 @@ impl<'m> Loader<'m> {
         into: &mut Block,
     ) -> Result<bool> {
         if self.devices.replicas {
-            let numbered = matches!(&*operation.name, "stablehlo.replica_id" | "stablehlo.partition_id");
+            let numbered =
+                matches!(&*operation.name, "stablehlo.replica_id" | "stablehlo.partition_id");
             return if numbered {
                 self.device_number(scope, operation, into).map(|()| true)
             } else {

@@ -10,8 +10,8 @@ pub(crate) use groups::Devices;
 
 use super::super::graph::{Block, Node, ValueId, Work};
 use super::super::tiling::{Grid, Tiling, mesh_of};
-use super::control::{bind_all, region};
 use super::body::sum;
+use super::control::{bind_all, region};
 use super::emit::name_of;
 use super::scope::{Binding, Scope};
 use super::{Loader, one_block};
@@ -212,9 +212,8 @@ impl<'m> Loader<'m> {
         (ins, outs): (&[TensorSharding], &[TensorSharding]),
         axes: &[Arc<str>],
     ) -> Result<(Team, Vec<usize>)> {
-        let has_axes = |mesh: &&Mesh| {
-            axes.iter().all(|axis| mesh.axes.iter().any(|(name, _)| name == axis))
-        };
+        let has_axes =
+            |mesh: &&Mesh| axes.iter().all(|axis| mesh.axes.iter().any(|(name, _)| name == axis));
         let stated = ins.iter().chain(outs).map(|sharding| mesh_of(self.module, &sharding.mesh));
         let stated = stated.collect::<Result<Vec<&Mesh>>>()?;
         let known = self.module.meshes.iter().map(|(_, mesh)| mesh);
@@ -268,12 +267,7 @@ impl<'m> Loader<'m> {
         Ok(Binding::Array(id, part))
     }
 
-    fn zeros(
-        &mut self,
-        operation: &Operation,
-        shape: &Shape,
-        into: &mut Block,
-    ) -> Result<ValueId> {
+    fn zeros(&mut self, operation: &Operation, shape: &Shape, into: &mut Block) -> Result<ValueId> {
         let zero = [0; 16];
         let work = Work::Splat(zero[..shape.dtype.host_bytes()].into());
         self.node(operation, work, Vec::new(), shape, into)
