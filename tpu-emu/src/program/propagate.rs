@@ -320,7 +320,7 @@ fn inside(whole: &Tiling, outer: &Tiling) -> Known {
     let mut made = whole.clone();
     for axis in 0..whole.tiles.len() {
         let tiles = *outer.tiles.get(axis)?;
-        if whole.tiles[axis] % tiles != 0 {
+        if !whole.tiles[axis].is_multiple_of(tiles) {
             return None;
         }
         let inner = whole.tiles[axis] / tiles;
