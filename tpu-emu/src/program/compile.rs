@@ -234,7 +234,28 @@ fn pair(parameters: &mut [Parameter], results: &mut [ResultInfo], spread: bool) 
             parameter.donation = Donation::To(result);
         }
     }
+    if spread {
+        keep_misfits(parameters, results);
+    }
     Ok(())
+}
+
+/// Of what several devices may give up, only what some result has the size of is given up.
+fn keep_misfits(parameters: &mut [Parameter], results: &[ResultInfo]) {
+    let mut taken: Vec<bool> = results.iter().map(|result| result.alias.is_some()).collect();
+    for parameter in parameters {
+        if parameter.donation != Donation::Free {
+            continue;
+        }
+        let fits = |(result, taken): (&ResultInfo, &mut bool)| {
+            let same =
+                result.kind == parameter.kind && result.spec.logical == parameter.spec.logical;
+            same && !std::mem::replace(taken, true)
+        };
+        if !results.iter().zip(&mut taken).any(fits) {
+            parameter.donation = Donation::Kept;
+        }
+    }
 }
 
 fn spec(

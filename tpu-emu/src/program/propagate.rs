@@ -106,12 +106,7 @@ impl<'m> Propagation<'m> {
                     stated => vec![stated],
                 }
             }
-            ("sdy.manual_computation", _) => match attributes.get("out_shardings") {
-                Some(Attribute::Shardings(all)) => {
-                    all.iter().map(|sharding| self.stated(sharding)).collect()
-                }
-                _ => Vec::new(),
-            },
+            ("sdy.manual_computation", _) => self.manual(function, operation, known, depth),
             (_, "call" | "composite") => {
                 let name = attributes.text("callee").or_else(|| attributes.text("decomposition"));
                 let callee = name.and_then(|name| self.module.function(name));
@@ -195,6 +190,49 @@ impl<'m> Propagation<'m> {
         }
     }
 
+    /// A manual computation: along its own axes as it states, along the others as its body does.
+    fn manual(
+        &mut self,
+        function: &'m Function,
+        operation: &'m Operation,
+        known: &mut HashMap<Value, Tiling>,
+        depth: usize,
+    ) -> Vec<Known> {
+        let attributes = &operation.attributes;
+        let of = |key: &str| match attributes.get(key) {
+            Some(Attribute::Shardings(all)) => &all[..],
+            _ => &[],
+        };
+        let (ins, outs) = (of("in_shardings"), of("out_shardings"));
+        let axes = match attributes.get("manual_axes") {
+            Some(Attribute::ManualAxes(axes)) => &axes[..],
+            _ => &[],
+        };
+        let by_axes = |this: &Self, sharding: &TensorSharding| {
+            let size = (sharding.dimensions.len(), this.devices);
+            let counts = |axis: &str| axes.iter().any(|known| **known == *axis);
+            Tiling::of(sharding, this.module, size, &counts).ok()
+        };
+        let mut follow = Vec::new();
+        if let [Region { blocks }] = &operation.regions[..]
+            && let [block] = &blocks[..]
+        {
+            let operands = operation.operands.iter().zip(&block.arguments).zip(ins);
+            for ((operand, &parameter), sharding) in operands {
+                let whole = known.get(operand);
+                let inside = whole.and_then(|whole| inside(whole, &by_axes(self, sharding)?));
+                inside.into_iter().for_each(|tiling| drop(known.insert(parameter, tiling)));
+            }
+            follow = self.block(function, block, known, depth);
+        }
+        follow.resize(outs.len(), None);
+        let whole = |(sharding, follow): (&TensorSharding, Known)| {
+            let around = follow.and_then(|inside| around(&by_axes(self, sharding)?, &inside));
+            around.or_else(|| self.stated(sharding))
+        };
+        outs.iter().zip(follow).map(whole).collect()
+    }
+
     fn stated(&self, sharding: &TensorSharding) -> Known {
         let size = (sharding.dimensions.len(), self.devices);
         Tiling::of(sharding, self.module, size, &|_| true).ok()
@@ -276,6 +314,40 @@ impl<'m> Propagation<'m> {
     }
 }
 
+/// How the tiles of `outer` are split by a finer tiling of the whole; `None` where it is not
+/// finer.
+fn inside(whole: &Tiling, outer: &Tiling) -> Known {
+    let mut made = whole.clone();
+    for axis in 0..whole.tiles.len() {
+        let tiles = *outer.tiles.get(axis)?;
+        if !whole.tiles[axis].is_multiple_of(tiles) {
+            return None;
+        }
+        let inner = whole.tiles[axis] / tiles;
+        made.tiles[axis] = inner;
+        for (place, outer) in made.places.iter_mut().zip(&outer.places) {
+            if place[axis] / inner != outer[axis] {
+                return None;
+            }
+            place[axis] %= inner;
+        }
+    }
+    made.checked().ok()
+}
+
+/// The tiles of `outer`, each split by `inside`.
+fn around(outer: &Tiling, inside: &Tiling) -> Known {
+    let mut made = outer.clone();
+    for axis in 0..outer.tiles.len() {
+        let tiles = *inside.tiles.get(axis)?;
+        made.tiles[axis] *= tiles;
+        for (place, inner) in made.places.iter_mut().zip(&inside.places) {
+            place[axis] = place[axis] * tiles + inner[axis];
+        }
+    }
+    made.checked().ok()
+}
+
 /// The extents of an array.
 fn dims(function: &Function, value: Value) -> Option<&[i64]> {
     match function.values.get(value.0 as usize)? {
@@ -326,6 +398,20 @@ mod tests {
                 "{devices=[4,2]<=[8] last_tile_dim_replicate}"
             ]
         );
+    }
+
+    #[test]
+    fn a_manual_computation_states_its_own_axes_and_passes_the_others_on() {
+        let found = texts(
+            r#"func.func @main(%a: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>}) -> (tensor<2x6xf32>) {
+    %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x", ?}, {?}]>] out_shardings=[<@mesh, [{?}, {?}]>] manual_axes={"x"} (%b: tensor<2x6xf32>) {
+      %1 = stablehlo.negate %b : tensor<2x6xf32>
+      sdy.return %1 : tensor<2x6xf32>
+    } : (tensor<8x6xf32>) -> tensor<2x6xf32>
+    return %0 : tensor<2x6xf32>
+  }"#,
+        );
+        assert_eq!(found, ["{devices=[1,2,4]<=[4,2]T(1,0) last_tile_dim_replicate}"]);
     }
 
     #[test]

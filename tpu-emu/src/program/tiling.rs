@@ -217,7 +217,7 @@ impl Tiling {
     /// On how many devices each part is.
     fn copies(&self) -> Option<usize> {
         let tiles = self.tiles.iter().try_fold(self.terms, |all, &tiles| all.checked_mul(tiles))?;
-        (tiles > 0 && self.places.len() % tiles == 0).then(|| self.places.len() / tiles)
+        (tiles > 0 && self.places.len().is_multiple_of(tiles)).then(|| self.places.len() / tiles)
     }
 
     /// The number of a tile, row-major.
@@ -345,7 +345,7 @@ fn order_text(order: &[usize]) -> String {
                 .is_some_and(|&number| number.wrapping_sub(order[0]) == step.wrapping_mul(at))
         };
         let count = (1..=order.len() / block).take_while(|&at| same(at)).count() + 1;
-        let count = if order.len() % (block * count) == 0 { count } else { break };
+        let count = if order.len().is_multiple_of(block * count) { count } else { break };
         loops.push((count, step));
         block *= count;
     }

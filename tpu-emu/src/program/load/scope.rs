@@ -3,7 +3,7 @@ use super::super::graph::ValueId;
 use super::types::declared;
 use crate::error::{Error, Result};
 use crate::tensor::Shape;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use tpu_stablehlo::ir::{Function, Type, Value};
 
 /// What a value of the module stands for.
@@ -108,20 +108,20 @@ pub(super) struct Scope<'m> {
     function: &'m Function,
     bindings: Vec<Option<Binding>>,
     /// Values between XLA's markers, by device.
-    parts: HashMap<Value, Vec<Binding>>,
+    parts: BTreeMap<Value, Vec<Binding>>,
     /// Values with a stated sharding.
     shardings: HashMap<Value, &'m str>,
 }
 
 impl<'m> Scope<'m> {
     pub(super) fn new(function: &'m Function) -> Self {
-        let (parts, shardings) = (HashMap::new(), HashMap::new());
+        let (parts, shardings) = (BTreeMap::new(), HashMap::new());
         Self { function, bindings: vec![None; function.values.len()], parts, shardings }
     }
 
     /// This scope; an empty one stays.
     pub(super) fn taken(&mut self) -> Self {
-        let (parts, shardings) = (HashMap::new(), HashMap::new());
+        let (parts, shardings) = (BTreeMap::new(), HashMap::new());
         let empty = Self { function: self.function, bindings: Vec::new(), parts, shardings };
         std::mem::replace(self, empty)
     }
@@ -146,7 +146,7 @@ impl<'m> Scope<'m> {
         let mut scope = Self {
             function: self.function,
             bindings: self.bindings.clone(),
-            parts: HashMap::new(),
+            parts: BTreeMap::new(),
             shardings: HashMap::new(),
         };
         for (value, parts) in &self.parts {

@@ -47,11 +47,11 @@ impl<'m> Loader<'m> {
         }
         match (target, &operation.operands[..]) {
             ("SPMDFullToShardShape", [operand]) if !scope.has_parts(*operand) => {
-                self.to_parts(scope, operation, *operand, into)?;
+                self.split_whole(scope, operation, *operand, into)?;
                 Ok(true)
             }
             ("SPMDShardToFullShape", [operand]) if scope.has_parts(*operand) => {
-                self.from_parts(scope, operation, *operand, into)?;
+                self.join_parts(scope, operation, *operand, into)?;
                 Ok(true)
             }
             _ => {
@@ -66,7 +66,7 @@ impl<'m> Loader<'m> {
         }
     }
 
-    fn to_parts(
+    fn split_whole(
         &mut self,
         scope: &mut Scope<'m>,
         operation: &'m Operation,
@@ -98,7 +98,7 @@ impl<'m> Loader<'m> {
         Ok(())
     }
 
-    fn from_parts(
+    fn join_parts(
         &mut self,
         scope: &mut Scope<'m>,
         operation: &'m Operation,
