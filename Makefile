@@ -1,5 +1,6 @@
 # Two commands do everything on a fresh machine: `make demo` and `make test`.
-# Needed: Rust, Python 3.11 or later with pip, a C compiler. The rest goes under target/.
+# Needed: Rust, Python 3.11 or later with pip, a C compiler. The rest goes under target/, a C++
+# compiler too where the system has none.
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
@@ -55,10 +56,12 @@ $(CARGO_DENY):
 	cargo install cargo-deny --version $(CARGO_DENY_VERSION) --locked --root target/tools --target-dir target/tools/build
 	rm -rf target/tools/build
 
-# The Rust tests also look at the Python's stacks and at the header that a wheel brings.
-test-rust: $(VENVS)/jax-$(NEWEST)/ready
+# The Rust tests also look at the Python's stacks, at the header that a wheel brings, and at the
+# headers of XLA FFI that jaxlibs install, of all its versions.
+test-rust: $(TESTED:%=$(VENVS)/jax-%/ready)
 	TPU_EMU_TEST_PYTHONS=$(CURDIR)/$(NEWEST_PYTHON) \
 	TPU_EMU_TEST_PJRT_HEADER=$$(ls $(CURDIR)/$(VENVS)/jax-$(NEWEST)/lib/python*/site-packages/xla_plugins/xla_cpu_pjrt/include/pjrt_c_api.h) \
+	TPU_EMU_TEST_FFI_HEADERS=$$(ls $(CURDIR)/$(VENVS)/jax-*/lib/python*/site-packages/jaxlib/include/xla/ffi/api/c_api.h | paste -sd:) \
 	cargo test --workspace
 
 test-docs:
@@ -85,6 +88,7 @@ bench: build $(VENVS)/jax-$(NEWEST)/ready
 	cargo bench -p tpu-emu -p tpu-host
 	$(NEWEST_PYTHON) python-tests/bench/device_put.py
 	$(NEWEST_PYTHON) python-tests/bench/programs.py
+	$(NEWEST_PYTHON) python-tests/bench/custom_calls.py
 
 # The tests through the C table under AddressSanitizer with its leak check, then under valgrind.
 # AddressSanitizer is behind a switch that stable Rust hides. Valgrind scans what is reserved, so it
@@ -105,6 +109,7 @@ $(VENVS)/jax-%/ready: python-tests/requirements/jax-%.txt python-tests/requireme
 	$(PYTHON) -m venv $(VENVS)/jax-$*
 	$(VENVS)/jax-$*/bin/pip install --quiet --disable-pip-version-check -r python-tests/requirements/jax-$*.txt
 	if [ $* = $(NEWEST) ]; then $(VENVS)/jax-$*/bin/pip install --quiet --disable-pip-version-check -r python-tests/requirements/tools.txt; fi
+	if ! command -v $${CXX:-g++} clang++ c++ > /dev/null; then $(VENVS)/jax-$*/bin/pip install --quiet --disable-pip-version-check -r python-tests/requirements/compiler.txt; fi
 	touch $@
 
 # Kept between runs.

@@ -25,3 +25,4 @@
 #include "pjrt_c_api_stream_extension.h"
 #include "pjrt_c_api_tpu_topology_extension.h"
 #include "profiler_c_api.h"
+#include "xla_ffi_c_api.h"

@@ -157,6 +157,25 @@ impl Caller {
         Ok(String::from_utf8_lossy(bytes).into_owned())
     }
 
+    /// Text that ends with a NUL; what is no UTF-8 is replaced.
+    pub(crate) fn c_text(
+        &self,
+        pointer: *const std::ffi::c_char,
+        what: &'static str,
+    ) -> Result<String> {
+        self.check(pointer, what)?;
+        // SAFETY: not null, checked above; valid up to a NUL by the promise of `Caller`.
+        let text = unsafe { std::ffi::CStr::from_ptr(pointer) };
+        Ok(text.to_string_lossy().into_owned())
+    }
+
+    /// A value that the arguments point to.
+    pub(crate) fn read_plain<T: Copy>(&self, pointer: *const T, what: &'static str) -> Result<T> {
+        self.check(pointer, what)?;
+        // SAFETY: not null and aligned, checked above; valid by the promise of `Caller`.
+        Ok(unsafe { pointer.read() })
+    }
+
     /// A struct that the arguments point to, whole.
     ///
     /// Its `struct_size` says nothing: jaxlib leaves that field of layouts uninitialised. Only

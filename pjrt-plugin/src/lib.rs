@@ -9,8 +9,8 @@ mod callback;
 mod compile_options;
 mod dtype;
 mod error;
+mod exit;
 mod ext;
-#[expect(dead_code, unused_imports, reason = "the doors to it come next")]
 mod ffi;
 mod memory_object;
 mod objects;
@@ -25,6 +25,7 @@ mod texts;
 mod transfers;
 mod views;
 
+pub use ffi::{XLA_FFI_GetApi, XlaCustomCallStatusSetFailure, XlaCustomCallStatusSetSuccess};
 pub use plugin::GetPjrtApi;
 pub use snapshot::{tpu_emu_release, tpu_emu_snapshot, tpu_emu_snapshot_version};
 
@@ -34,6 +35,14 @@ use tpu_emu::{Emulator, Result};
 /// The machine of this process.
 fn machine() -> Result<Arc<Emulator>> {
     tpu_host::machine()
+}
+
+/// The machine, and every way by which custom calls become known to it.
+fn start() -> Result<()> {
+    machine()?;
+    ffi::load(tpu_host::handler_libraries()?)?;
+    ffi::install();
+    Ok(())
 }
 
 /// The machine of this process, if something has made it.

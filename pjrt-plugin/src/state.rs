@@ -1,6 +1,7 @@
 //! What the handles of this door stand for, and the tables that resolve them.
 use crate::attributes::Attributes;
 use crate::boundary::{handle_of, id_of};
+use crate::ffi::UserData;
 use crate::memory_object;
 use crate::sys;
 use crate::transfers::Stream;
@@ -108,6 +109,7 @@ impl TopologyEntry {
             topology: self.topology.clone(),
             hbm: Some(self.topology.aot_memory_limit()),
             history: 0,
+            custom_calls: tpu_host::custom_calls(),
             ..Config::plain()
         })?;
         Ok(Arc::clone(self.compiler.get_or_init(|| machine)))
@@ -148,8 +150,11 @@ pub(crate) struct TrackingEntry {
 }
 
 /// `PJRT_ExecuteContext`.
-#[derive(Debug)]
-pub(crate) struct ContextEntry;
+#[derive(Debug, Default)]
+pub(crate) struct ContextEntry {
+    /// What an execution with this context hands to its handlers.
+    pub(crate) user_data: Arc<UserData>,
+}
 
 /// `PJRT_FulfillAliasBufferCallback`: the alias that it belongs to.
 #[derive(Debug)]
@@ -180,7 +185,7 @@ pub(crate) static TRANSFERS: Table<TransferEntry> = Table::new("transfer manager
 pub(crate) static TRACKING: Table<TrackingEntry> = Table::new("async tracking event", 9);
 pub(crate) static CONTEXTS: Table<ContextEntry> = Table::new("execute context", 10);
 pub(crate) static LAYOUTS: Table<Layout> = Table::new("layout", 12);
-pub(crate) static STREAMS: Table<StreamEntry> = Table::new("copy-to-device stream", 13);
+pub(crate) static STREAMS: Table<StreamEntry> = Table::new("copy-to-device stream", 15);
 pub(crate) static ALIASES: Table<AliasEntry> = Table::new("alias callback", 11);
 
 pub(crate) fn client(handle: *const sys::PJRT_Client) -> Result<Arc<Client>> {
@@ -205,6 +210,10 @@ pub(crate) fn topology(handle: *const sys::PJRT_TopologyDescription) -> Result<A
 
 pub(crate) fn buffer(handle: *const sys::PJRT_Buffer) -> Result<Arc<BufferEntry>> {
     BUFFERS.get(id_of(handle, "buffer")?)
+}
+
+pub(crate) fn context(handle: *const sys::PJRT_ExecuteContext) -> Result<Arc<ContextEntry>> {
+    CONTEXTS.get(id_of(handle, "execute context")?)
 }
 
 pub(crate) fn event(handle: *const sys::PJRT_Event) -> Result<Event> {

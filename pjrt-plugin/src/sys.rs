@@ -26,6 +26,8 @@ pub const PJRT_API_RAW_BUFFER_EXTENSION_VERSION: i32 = 2;
 pub const PJRT_API_SHARDINGS_EXTENSION_VERSION: i32 = 1;
 pub const PJRT_API_STREAM_EXTENSION_VERSION: i32 = 0;
 pub const PJRT_API_TPU_TOPOLOGY_EXTENSION_VERSION: i32 = 1;
+pub const XLA_FFI_API_MAJOR: i32 = 0;
+pub const XLA_FFI_API_MINOR: i32 = 3;
 impl PJRT_Extension_Type {
     pub const PJRT_Extension_Type_Gpu_Custom_Call: PJRT_Extension_Type = PJRT_Extension_Type(0);
     pub const PJRT_Extension_Type_Profiler: PJRT_Extension_Type = PJRT_Extension_Type(1);
@@ -4050,4 +4052,519 @@ pub struct PJRT_TpuTopology_Extension {
             args: *mut PJRT_TpuTopology_GetDefaultPlatformConfig_Args,
         ) -> *mut PJRT_Error,
     >,
+}
+impl XLA_FFI_Extension_Type {
+    pub const XLA_FFI_Extension_Metadata: XLA_FFI_Extension_Type = XLA_FFI_Extension_Type(1);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct XLA_FFI_Extension_Type(pub ::core::ffi::c_uint);
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct XLA_FFI_Extension_Base {
+    pub struct_size: usize,
+    pub type_: XLA_FFI_Extension_Type,
+    pub next: *mut XLA_FFI_Extension_Base,
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct XLA_FFI_Api_Version {
+    pub struct_size: usize,
+    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub major_version: ::core::ffi::c_int,
+    pub minor_version: ::core::ffi::c_int,
+}
+#[repr(C)]
+#[derive(Debug)]
+pub struct XLA_FFI_Error {
+    _unused: [u8; 0],
+}
+impl XLA_FFI_Error_Code {
+    pub const XLA_FFI_Error_Code_OK: XLA_FFI_Error_Code = XLA_FFI_Error_Code(0);
+    pub const XLA_FFI_Error_Code_CANCELLED: XLA_FFI_Error_Code = XLA_FFI_Error_Code(1);
+    pub const XLA_FFI_Error_Code_UNKNOWN: XLA_FFI_Error_Code = XLA_FFI_Error_Code(2);
+    pub const XLA_FFI_Error_Code_INVALID_ARGUMENT: XLA_FFI_Error_Code = XLA_FFI_Error_Code(3);
+    pub const XLA_FFI_Error_Code_DEADLINE_EXCEEDED: XLA_FFI_Error_Code = XLA_FFI_Error_Code(4);
+    pub const XLA_FFI_Error_Code_NOT_FOUND: XLA_FFI_Error_Code = XLA_FFI_Error_Code(5);
+    pub const XLA_FFI_Error_Code_ALREADY_EXISTS: XLA_FFI_Error_Code = XLA_FFI_Error_Code(6);
+    pub const XLA_FFI_Error_Code_PERMISSION_DENIED: XLA_FFI_Error_Code = XLA_FFI_Error_Code(7);
+    pub const XLA_FFI_Error_Code_RESOURCE_EXHAUSTED: XLA_FFI_Error_Code = XLA_FFI_Error_Code(8);
+    pub const XLA_FFI_Error_Code_FAILED_PRECONDITION: XLA_FFI_Error_Code = XLA_FFI_Error_Code(9);
+    pub const XLA_FFI_Error_Code_ABORTED: XLA_FFI_Error_Code = XLA_FFI_Error_Code(10);
+    pub const XLA_FFI_Error_Code_OUT_OF_RANGE: XLA_FFI_Error_Code = XLA_FFI_Error_Code(11);
+    pub const XLA_FFI_Error_Code_UNIMPLEMENTED: XLA_FFI_Error_Code = XLA_FFI_Error_Code(12);
+    pub const XLA_FFI_Error_Code_INTERNAL: XLA_FFI_Error_Code = XLA_FFI_Error_Code(13);
+    pub const XLA_FFI_Error_Code_UNAVAILABLE: XLA_FFI_Error_Code = XLA_FFI_Error_Code(14);
+    pub const XLA_FFI_Error_Code_DATA_LOSS: XLA_FFI_Error_Code = XLA_FFI_Error_Code(15);
+    pub const XLA_FFI_Error_Code_UNAUTHENTICATED: XLA_FFI_Error_Code = XLA_FFI_Error_Code(16);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct XLA_FFI_Error_Code(pub ::core::ffi::c_uint);
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct XLA_FFI_Error_Create_Args {
+    pub struct_size: usize,
+    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub message: *const ::core::ffi::c_char,
+    pub errc: XLA_FFI_Error_Code,
+}
+pub type XLA_FFI_Error_Create = ::core::option::Option<
+    unsafe extern "C" fn(args: *mut XLA_FFI_Error_Create_Args) -> *mut XLA_FFI_Error,
+>;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct XLA_FFI_Error_GetMessage_Args {
+    pub struct_size: usize,
+    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub error: *mut XLA_FFI_Error,
+    pub message: *const ::core::ffi::c_char,
+}
+pub type XLA_FFI_Error_GetMessage =
+    ::core::option::Option<unsafe extern "C" fn(args: *mut XLA_FFI_Error_GetMessage_Args)>;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct XLA_FFI_Error_Destroy_Args {
+    pub struct_size: usize,
+    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub error: *mut XLA_FFI_Error,
+}
+pub type XLA_FFI_Error_Destroy =
+    ::core::option::Option<unsafe extern "C" fn(args: *mut XLA_FFI_Error_Destroy_Args)>;
+impl XLA_FFI_DataType {
+    pub const XLA_FFI_DataType_INVALID: XLA_FFI_DataType = XLA_FFI_DataType(0);
+    pub const XLA_FFI_DataType_PRED: XLA_FFI_DataType = XLA_FFI_DataType(1);
+    pub const XLA_FFI_DataType_S1: XLA_FFI_DataType = XLA_FFI_DataType(30);
+    pub const XLA_FFI_DataType_S2: XLA_FFI_DataType = XLA_FFI_DataType(26);
+    pub const XLA_FFI_DataType_S4: XLA_FFI_DataType = XLA_FFI_DataType(21);
+    pub const XLA_FFI_DataType_S8: XLA_FFI_DataType = XLA_FFI_DataType(2);
+    pub const XLA_FFI_DataType_S16: XLA_FFI_DataType = XLA_FFI_DataType(3);
+    pub const XLA_FFI_DataType_S32: XLA_FFI_DataType = XLA_FFI_DataType(4);
+    pub const XLA_FFI_DataType_S64: XLA_FFI_DataType = XLA_FFI_DataType(5);
+    pub const XLA_FFI_DataType_U1: XLA_FFI_DataType = XLA_FFI_DataType(31);
+    pub const XLA_FFI_DataType_U2: XLA_FFI_DataType = XLA_FFI_DataType(27);
+    pub const XLA_FFI_DataType_U4: XLA_FFI_DataType = XLA_FFI_DataType(22);
+    pub const XLA_FFI_DataType_U8: XLA_FFI_DataType = XLA_FFI_DataType(6);
+    pub const XLA_FFI_DataType_U16: XLA_FFI_DataType = XLA_FFI_DataType(7);
+    pub const XLA_FFI_DataType_U32: XLA_FFI_DataType = XLA_FFI_DataType(8);
+    pub const XLA_FFI_DataType_U64: XLA_FFI_DataType = XLA_FFI_DataType(9);
+    pub const XLA_FFI_DataType_F16: XLA_FFI_DataType = XLA_FFI_DataType(10);
+    pub const XLA_FFI_DataType_F32: XLA_FFI_DataType = XLA_FFI_DataType(11);
+    pub const XLA_FFI_DataType_F64: XLA_FFI_DataType = XLA_FFI_DataType(12);
+    pub const XLA_FFI_DataType_BF16: XLA_FFI_DataType = XLA_FFI_DataType(16);
+    pub const XLA_FFI_DataType_C64: XLA_FFI_DataType = XLA_FFI_DataType(15);
+    pub const XLA_FFI_DataType_C128: XLA_FFI_DataType = XLA_FFI_DataType(18);
+    pub const XLA_FFI_DataType_TOKEN: XLA_FFI_DataType = XLA_FFI_DataType(17);
+    pub const XLA_FFI_DataType_F8E5M2: XLA_FFI_DataType = XLA_FFI_DataType(19);
+    pub const XLA_FFI_DataType_F8E3M4: XLA_FFI_DataType = XLA_FFI_DataType(29);
+    pub const XLA_FFI_DataType_F8E4M3: XLA_FFI_DataType = XLA_FFI_DataType(28);
+    pub const XLA_FFI_DataType_F8E4M3FN: XLA_FFI_DataType = XLA_FFI_DataType(20);
+    pub const XLA_FFI_DataType_F8E4M3B11FNUZ: XLA_FFI_DataType = XLA_FFI_DataType(23);
+    pub const XLA_FFI_DataType_F8E5M2FNUZ: XLA_FFI_DataType = XLA_FFI_DataType(24);
+    pub const XLA_FFI_DataType_F8E4M3FNUZ: XLA_FFI_DataType = XLA_FFI_DataType(25);
+    pub const XLA_FFI_DataType_F4E2M1FN: XLA_FFI_DataType = XLA_FFI_DataType(32);
+    pub const XLA_FFI_DataType_F8E8M0FNU: XLA_FFI_DataType = XLA_FFI_DataType(33);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct XLA_FFI_DataType(pub ::core::ffi::c_uint);
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct XLA_FFI_Buffer {
+    pub struct_size: usize,
+    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub dtype: XLA_FFI_DataType,
+    pub data: *mut ::core::ffi::c_void,
+    pub rank: i64,
+    pub dims: *mut i64,
+}
+impl XLA_FFI_ArgType {
+    pub const XLA_FFI_ArgType_BUFFER: XLA_FFI_ArgType = XLA_FFI_ArgType(1);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct XLA_FFI_ArgType(pub ::core::ffi::c_uint);
+impl XLA_FFI_RetType {
+    pub const XLA_FFI_RetType_BUFFER: XLA_FFI_RetType = XLA_FFI_RetType(1);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct XLA_FFI_RetType(pub ::core::ffi::c_uint);
+impl XLA_FFI_AttrType {
+    pub const XLA_FFI_AttrType_ARRAY: XLA_FFI_AttrType = XLA_FFI_AttrType(1);
+    pub const XLA_FFI_AttrType_DICTIONARY: XLA_FFI_AttrType = XLA_FFI_AttrType(2);
+    pub const XLA_FFI_AttrType_SCALAR: XLA_FFI_AttrType = XLA_FFI_AttrType(3);
+    pub const XLA_FFI_AttrType_STRING: XLA_FFI_AttrType = XLA_FFI_AttrType(4);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct XLA_FFI_AttrType(pub ::core::ffi::c_uint);
+#[repr(C)]
+#[derive(Debug)]
+pub struct XLA_FFI_ExecutionContext {
+    _unused: [u8; 0],
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct XLA_FFI_ByteSpan {
+    pub ptr: *const ::core::ffi::c_char,
+    pub len: usize,
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct XLA_FFI_Scalar {
+    pub dtype: XLA_FFI_DataType,
+    pub value: *mut ::core::ffi::c_void,
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct XLA_FFI_Array {
+    pub dtype: XLA_FFI_DataType,
+    pub size: usize,
+    pub data: *mut ::core::ffi::c_void,
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct XLA_FFI_TypeId {
+    pub type_id: i64,
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct XLA_FFI_TypeInfo {
+    pub struct_size: usize,
+    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub deleter: ::core::option::Option<unsafe extern "C" fn(object: *mut ::core::ffi::c_void)>,
+}
+#[repr(C)]
+#[derive(Debug)]
+pub struct XLA_FFI_Future {
+    _unused: [u8; 0],
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct XLA_FFI_Future_Create_Args {
+    pub struct_size: usize,
+    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub future: *mut XLA_FFI_Future,
+}
+pub type XLA_FFI_Future_Create = ::core::option::Option<
+    unsafe extern "C" fn(args: *mut XLA_FFI_Future_Create_Args) -> *mut XLA_FFI_Error,
+>;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct XLA_FFI_Future_SetAvailable_Args {
+    pub struct_size: usize,
+    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub future: *mut XLA_FFI_Future,
+}
+pub type XLA_FFI_Future_SetAvailable = ::core::option::Option<
+    unsafe extern "C" fn(args: *mut XLA_FFI_Future_SetAvailable_Args) -> *mut XLA_FFI_Error,
+>;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct XLA_FFI_Future_SetError_Args {
+    pub struct_size: usize,
+    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub future: *mut XLA_FFI_Future,
+    pub error: *mut XLA_FFI_Error,
+}
+pub type XLA_FFI_Future_SetError = ::core::option::Option<
+    unsafe extern "C" fn(args: *mut XLA_FFI_Future_SetError_Args) -> *mut XLA_FFI_Error,
+>;
+impl XLA_FFI_ExecutionStage {
+    pub const XLA_FFI_ExecutionStage_INSTANTIATE: XLA_FFI_ExecutionStage =
+        XLA_FFI_ExecutionStage(0);
+    pub const XLA_FFI_ExecutionStage_PREPARE: XLA_FFI_ExecutionStage = XLA_FFI_ExecutionStage(1);
+    pub const XLA_FFI_ExecutionStage_INITIALIZE: XLA_FFI_ExecutionStage = XLA_FFI_ExecutionStage(2);
+    pub const XLA_FFI_ExecutionStage_EXECUTE: XLA_FFI_ExecutionStage = XLA_FFI_ExecutionStage(3);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct XLA_FFI_ExecutionStage(pub ::core::ffi::c_uint);
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct XLA_FFI_Args {
+    pub struct_size: usize,
+    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub size: i64,
+    pub types: *mut XLA_FFI_ArgType,
+    pub args: *mut *mut ::core::ffi::c_void,
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct XLA_FFI_Rets {
+    pub struct_size: usize,
+    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub size: i64,
+    pub types: *mut XLA_FFI_RetType,
+    pub rets: *mut *mut ::core::ffi::c_void,
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct XLA_FFI_Attrs {
+    pub struct_size: usize,
+    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub size: i64,
+    pub types: *mut XLA_FFI_AttrType,
+    pub names: *mut *mut XLA_FFI_ByteSpan,
+    pub attrs: *mut *mut ::core::ffi::c_void,
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct XLA_FFI_CallFrame {
+    pub struct_size: usize,
+    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub api: *const XLA_FFI_Api,
+    pub ctx: *mut XLA_FFI_ExecutionContext,
+    pub stage: XLA_FFI_ExecutionStage,
+    pub args: XLA_FFI_Args,
+    pub rets: XLA_FFI_Rets,
+    pub attrs: XLA_FFI_Attrs,
+    pub future: *mut XLA_FFI_Future,
+}
+pub type XLA_FFI_Handler = ::core::option::Option<
+    unsafe extern "C" fn(call_frame: *mut XLA_FFI_CallFrame) -> *mut XLA_FFI_Error,
+>;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct XLA_FFI_Handler_Bundle {
+    pub instantiate: XLA_FFI_Handler,
+    pub prepare: XLA_FFI_Handler,
+    pub initialize: XLA_FFI_Handler,
+    pub execute: XLA_FFI_Handler,
+}
+impl XLA_FFI_Handler_TraitsBits {
+    pub const XLA_FFI_HANDLER_TRAITS_COMMAND_BUFFER_COMPATIBLE: XLA_FFI_Handler_TraitsBits =
+        XLA_FFI_Handler_TraitsBits(1);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct XLA_FFI_Handler_TraitsBits(pub ::core::ffi::c_uint);
+pub type XLA_FFI_Handler_Traits = u32;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct XLA_FFI_Handler_Register_Args {
+    pub struct_size: usize,
+    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub name: XLA_FFI_ByteSpan,
+    pub platform: XLA_FFI_ByteSpan,
+    pub bundle: XLA_FFI_Handler_Bundle,
+    pub traits: XLA_FFI_Handler_Traits,
+}
+pub type XLA_FFI_Handler_Register = ::core::option::Option<
+    unsafe extern "C" fn(args: *mut XLA_FFI_Handler_Register_Args) -> *mut XLA_FFI_Error,
+>;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct XLA_FFI_Type_Register_Args {
+    pub struct_size: usize,
+    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub name: XLA_FFI_ByteSpan,
+    pub type_id: *mut XLA_FFI_TypeId,
+    pub type_info: *const XLA_FFI_TypeInfo,
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct XLA_FFI_TypeId_Register_Args_0_1 {
+    pub struct_size: usize,
+    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub name: XLA_FFI_ByteSpan,
+    pub type_id: *mut XLA_FFI_TypeId,
+}
+pub type XLA_FFI_Type_Register = ::core::option::Option<
+    unsafe extern "C" fn(args: *mut XLA_FFI_Type_Register_Args) -> *mut XLA_FFI_Error,
+>;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct XLA_FFI_ExecutionContext_Get_Args {
+    pub struct_size: usize,
+    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub ctx: *mut XLA_FFI_ExecutionContext,
+    pub type_id: *mut XLA_FFI_TypeId,
+    pub data: *mut ::core::ffi::c_void,
+}
+pub type XLA_FFI_ExecutionContext_Get = ::core::option::Option<
+    unsafe extern "C" fn(args: *mut XLA_FFI_ExecutionContext_Get_Args) -> *mut XLA_FFI_Error,
+>;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct XLA_FFI_State_Set_Args {
+    pub struct_size: usize,
+    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub ctx: *mut XLA_FFI_ExecutionContext,
+    pub stage: XLA_FFI_ExecutionStage,
+    pub type_id: *mut XLA_FFI_TypeId,
+    pub state: *mut ::core::ffi::c_void,
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct XLA_FFI_State_Set_Args_0_2 {
+    pub struct_size: usize,
+    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub ctx: *mut XLA_FFI_ExecutionContext,
+    pub type_id: *mut XLA_FFI_TypeId,
+    pub state: *mut ::core::ffi::c_void,
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct XLA_FFI_State_Set_Args_0_1 {
+    pub struct_size: usize,
+    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub ctx: *mut XLA_FFI_ExecutionContext,
+    pub type_id: *mut XLA_FFI_TypeId,
+    pub state: *mut ::core::ffi::c_void,
+    pub deleter: ::core::option::Option<unsafe extern "C" fn(state: *mut ::core::ffi::c_void)>,
+}
+pub type XLA_FFI_State_Set = ::core::option::Option<
+    unsafe extern "C" fn(args: *mut XLA_FFI_State_Set_Args) -> *mut XLA_FFI_Error,
+>;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct XLA_FFI_State_Get_Args {
+    pub struct_size: usize,
+    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub ctx: *mut XLA_FFI_ExecutionContext,
+    pub stage: XLA_FFI_ExecutionStage,
+    pub type_id: *mut XLA_FFI_TypeId,
+    pub state: *mut ::core::ffi::c_void,
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct XLA_FFI_State_Get_Args_0_2 {
+    pub struct_size: usize,
+    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub ctx: *mut XLA_FFI_ExecutionContext,
+    pub type_id: *mut XLA_FFI_TypeId,
+    pub state: *mut ::core::ffi::c_void,
+}
+pub type XLA_FFI_State_Get = ::core::option::Option<
+    unsafe extern "C" fn(args: *mut XLA_FFI_State_Get_Args) -> *mut XLA_FFI_Error,
+>;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct XLA_FFI_Stream_Get_Args {
+    pub struct_size: usize,
+    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub ctx: *mut XLA_FFI_ExecutionContext,
+    pub stream: *mut ::core::ffi::c_void,
+}
+pub type XLA_FFI_Stream_Get = ::core::option::Option<
+    unsafe extern "C" fn(args: *mut XLA_FFI_Stream_Get_Args) -> *mut XLA_FFI_Error,
+>;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct XLA_FFI_DeviceMemory_Allocate_Args {
+    pub struct_size: usize,
+    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub ctx: *mut XLA_FFI_ExecutionContext,
+    pub size: usize,
+    pub alignment: usize,
+    pub data: *mut ::core::ffi::c_void,
+}
+pub type XLA_FFI_DeviceMemory_Allocate = ::core::option::Option<
+    unsafe extern "C" fn(args: *mut XLA_FFI_DeviceMemory_Allocate_Args) -> *mut XLA_FFI_Error,
+>;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct XLA_FFI_DeviceMemory_Free_Args {
+    pub struct_size: usize,
+    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub ctx: *mut XLA_FFI_ExecutionContext,
+    pub size: usize,
+    pub data: *mut ::core::ffi::c_void,
+}
+pub type XLA_FFI_DeviceMemory_Free = ::core::option::Option<
+    unsafe extern "C" fn(args: *mut XLA_FFI_DeviceMemory_Free_Args) -> *mut XLA_FFI_Error,
+>;
+pub type XLA_FFI_Task =
+    ::core::option::Option<unsafe extern "C" fn(data: *mut ::core::ffi::c_void)>;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct XLA_FFI_ThreadPool_Schedule_Args {
+    pub struct_size: usize,
+    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub ctx: *mut XLA_FFI_ExecutionContext,
+    pub task: XLA_FFI_Task,
+    pub data: *mut ::core::ffi::c_void,
+}
+pub type XLA_FFI_ThreadPool_Schedule = ::core::option::Option<
+    unsafe extern "C" fn(args: *mut XLA_FFI_ThreadPool_Schedule_Args) -> *mut XLA_FFI_Error,
+>;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct XLA_FFI_ThreadPool_NumThreads_Args {
+    pub struct_size: usize,
+    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub ctx: *mut XLA_FFI_ExecutionContext,
+    pub num_threads: *mut i64,
+}
+pub type XLA_FFI_ThreadPool_NumThreads = ::core::option::Option<
+    unsafe extern "C" fn(args: *mut XLA_FFI_ThreadPool_NumThreads_Args) -> *mut XLA_FFI_Error,
+>;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct XLA_FFI_RunId_Get_Args {
+    pub struct_size: usize,
+    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub ctx: *mut XLA_FFI_ExecutionContext,
+    pub run_id: i64,
+}
+pub type XLA_FFI_RunId_Get = ::core::option::Option<
+    unsafe extern "C" fn(args: *mut XLA_FFI_RunId_Get_Args) -> *mut XLA_FFI_Error,
+>;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct XLA_FFI_DeviceOrdinal_Get_Args {
+    pub struct_size: usize,
+    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub ctx: *mut XLA_FFI_ExecutionContext,
+    pub device_ordinal: i32,
+}
+pub type XLA_FFI_DeviceOrdinal_Get = ::core::option::Option<
+    unsafe extern "C" fn(args: *mut XLA_FFI_DeviceOrdinal_Get_Args) -> *mut XLA_FFI_Error,
+>;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct XLA_FFI_Metadata {
+    pub struct_size: usize,
+    pub api_version: XLA_FFI_Api_Version,
+    pub traits: XLA_FFI_Handler_Traits,
+    pub state_type_id: XLA_FFI_TypeId,
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct XLA_FFI_Metadata_Extension {
+    pub extension_base: XLA_FFI_Extension_Base,
+    pub metadata: *mut XLA_FFI_Metadata,
+}
+#[repr(C)]
+#[derive(Debug)]
+pub struct XLA_FFI_InternalApi {
+    _unused: [u8; 0],
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct XLA_FFI_Api {
+    pub struct_size: usize,
+    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub api_version: XLA_FFI_Api_Version,
+    pub internal_api: *const XLA_FFI_InternalApi,
+    pub XLA_FFI_Error_Create: XLA_FFI_Error_Create,
+    pub XLA_FFI_Error_GetMessage: XLA_FFI_Error_GetMessage,
+    pub XLA_FFI_Error_Destroy: XLA_FFI_Error_Destroy,
+    pub XLA_FFI_Handler_Register: XLA_FFI_Handler_Register,
+    pub XLA_FFI_Stream_Get: XLA_FFI_Stream_Get,
+    pub XLA_FFI_Type_Register: XLA_FFI_Type_Register,
+    pub XLA_FFI_ExecutionContext_Get: XLA_FFI_ExecutionContext_Get,
+    pub XLA_FFI_State_Set: XLA_FFI_State_Set,
+    pub XLA_FFI_State_Get: XLA_FFI_State_Get,
+    pub XLA_FFI_DeviceMemory_Allocate: XLA_FFI_DeviceMemory_Allocate,
+    pub XLA_FFI_DeviceMemory_Free: XLA_FFI_DeviceMemory_Free,
+    pub XLA_FFI_ThreadPool_Schedule: XLA_FFI_ThreadPool_Schedule,
+    pub XLA_FFI_ThreadPool_NumThreads: XLA_FFI_ThreadPool_NumThreads,
+    pub XLA_FFI_Future_Create: XLA_FFI_Future_Create,
+    pub XLA_FFI_Future_SetAvailable: XLA_FFI_Future_SetAvailable,
+    pub XLA_FFI_Future_SetError: XLA_FFI_Future_SetError,
+    pub XLA_FFI_RunId_Get: XLA_FFI_RunId_Get,
+    pub XLA_FFI_DeviceOrdinal_Get: XLA_FFI_DeviceOrdinal_Get,
 }

@@ -12,6 +12,7 @@ use std::process::Command;
 use bindgen::{EnumVariation, Formatter, MacroTypeVariation, RustEdition, RustTarget};
 use pjrt_tpu_emu::sys::{
     PJRT_Api, PJRT_Client_Create_Args, PJRT_Error_Code, PJRT_ExecuteOptions, PJRT_NamedValue,
+    XLA_FFI_Api,
 };
 
 const HEAD: &str = "\
@@ -89,12 +90,125 @@ fn an_older_header_has_the_same_layouts() {
     println!("compared {} structs, {} fields", shared.len(), theirs.lines().count());
 }
 
+/// `make test` finds the headers that jaxlibs install, of all three versions of XLA FFI.
+#[test]
+fn the_ffi_headers_of_jaxlibs_have_the_same_layouts() {
+    let Some(headers) = var_os("TPU_EMU_TEST_FFI_HEADERS") else {
+        println!("not compared: TPU_EMU_TEST_FFI_HEADERS names no headers");
+        return;
+    };
+    let ours = here("include/xla_ffi_c_api.h");
+    let known = structs(&ours);
+    let mut minors = Vec::new();
+    for theirs in std::env::split_paths(&headers) {
+        let text = read_to_string(&theirs).unwrap();
+        let minor = text.split("XLA_FFI_API_MINOR ").nth(1).unwrap();
+        let minor: u32 = minor.lines().next().unwrap().trim().parse().unwrap();
+        // Their name of a struct, and ours for it under that version.
+        let name_of_ours = |name: &str| match (minor, name) {
+            (1, "XLA_FFI_TypeId_Register_Args" | "XLA_FFI_State_Set_Args") => format!("{name}_0_1"),
+            (1, "XLA_FFI_State_Get_Args")
+            | (2, "XLA_FFI_State_Get_Args" | "XLA_FFI_State_Set_Args") => {
+                format!("{name}_0_2")
+            }
+            _ => name.to_owned(),
+        };
+        let (mut renamed, mut fields) = (BTreeMap::new(), BTreeMap::new());
+        for (name, mut own) in structs(&theirs) {
+            // The table is compared below: its functions are not fields of a plain kind.
+            own.retain(|field| !field.starts_with("XLA_FFI_"));
+            renamed.insert(name_of_ours(&name), own.clone());
+            fields.insert(name, own);
+        }
+        assert!(fields.len() > 30, "{} structs", fields.len());
+        for (name, own) in &renamed {
+            let known = known.get(name).unwrap_or_else(|| panic!("{name} is not declared"));
+            let newer = if minor == 1 && name == "XLA_FFI_Metadata" { 1 } else { 0 };
+            let shared = if name == "XLA_FFI_Api" { own.len() } else { known.len() - newer };
+            assert_eq!(known[..shared], own[..], "{name} of 0.{minor}");
+        }
+        let program = format!("ffi_{}", minors.len());
+        let (theirs, ours) =
+            (layouts(&theirs, &fields, &program), layouts(&ours, &renamed, "ffi_ours"));
+        let plain = |text: &str| {
+            let text = text.replace("_0_1.", ".").replace("_0_2.", ".");
+            let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+            lines.sort();
+            lines
+        };
+        assert_eq!(plain(&theirs), plain(&ours), "0.{minor}");
+        assert_eq!(slots(&text), SLOTS[..slots(&text).len()], "0.{minor}");
+        println!(
+            "compared {} structs of 0.{minor}, {} fields",
+            fields.len(),
+            theirs.lines().count()
+        );
+        minors.push(minor);
+    }
+    minors.sort_unstable();
+    minors.dedup();
+    assert_eq!(minors, [1, 2, 3], "versions of the headers");
+}
+
+/// The slots of the table of XLA FFI; 0.1 calls one of them otherwise.
+const SLOTS: [&str; 18] = [
+    "XLA_FFI_Error_Create",
+    "XLA_FFI_Error_GetMessage",
+    "XLA_FFI_Error_Destroy",
+    "XLA_FFI_Handler_Register",
+    "XLA_FFI_Stream_Get",
+    "XLA_FFI_Type_Register",
+    "XLA_FFI_ExecutionContext_Get",
+    "XLA_FFI_State_Set",
+    "XLA_FFI_State_Get",
+    "XLA_FFI_DeviceMemory_Allocate",
+    "XLA_FFI_DeviceMemory_Free",
+    "XLA_FFI_ThreadPool_Schedule",
+    "XLA_FFI_ThreadPool_NumThreads",
+    "XLA_FFI_Future_Create",
+    "XLA_FFI_Future_SetAvailable",
+    "XLA_FFI_Future_SetError",
+    "XLA_FFI_RunId_Get",
+    "XLA_FFI_DeviceOrdinal_Get",
+];
+
+/// The slots of a header's table, in its order.
+fn slots(header: &str) -> Vec<String> {
+    let table = header.split("struct XLA_FFI_Api {").nth(1).unwrap().split("};").next().unwrap();
+    let names = table.split("_XLA_FFI_API_STRUCT_FIELD(").skip(1);
+    let name =
+        |rest: &str| rest.split(')').next().unwrap().replace("TypeId_Register", "Type_Register");
+    names.map(name).collect()
+}
+
+#[test]
+fn the_table_of_xla_ffi_has_its_slots_in_order() {
+    let text = read_to_string(here("include/xla_ffi_c_api.h")).unwrap();
+    let table = text.split("struct XLA_FFI_Api {").nth(1).unwrap().split("};").next().unwrap();
+    let slots: Vec<&str> =
+        table.lines().filter_map(|line| line.split("* XLA_FFI_").nth(1)).collect();
+    let slots: Vec<String> =
+        slots.iter().map(|name| format!("XLA_FFI_{}", name.trim_end_matches(';'))).collect();
+    assert_eq!(slots, SLOTS);
+    assert_eq!(offset_of!(XLA_FFI_Api, XLA_FFI_Error_Create), 48);
+    assert_eq!(size_of::<XLA_FFI_Api>(), 48 + 8 * SLOTS.len());
+}
+
+#[test]
+fn the_page_of_xla_ffi_has_a_row_for_each_slot() {
+    let page = read_to_string(here("../docs/abi/ffi.md")).unwrap();
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `XLA_FFI_"));
+    let named: Vec<String> =
+        rows.map(|row| format!("XLA_FFI_{}", row.split('`').next().unwrap())).collect();
+    assert_eq!(named, SLOTS);
+}
+
 /// The Rust text of the headers.
 fn bindings() -> String {
     let bindings = bindgen::Builder::default()
         .header(here("include/all.h").display().to_string())
-        .allowlist_type("(PJRT|PLUGIN|JAX)_.*")
-        .allowlist_var("(PJRT|PLUGIN)_.*")
+        .allowlist_type("(PJRT|PLUGIN|JAX|XLA_FFI)_.*")
+        .allowlist_var("(PJRT|PLUGIN|XLA_FFI)_.*")
         .anon_fields_prefix("anon_")
         .default_enum_style(EnumVariation::NewType { is_bitfield: false, is_global: false })
         .default_macro_constant_type(MacroTypeVariation::Signed)
@@ -144,8 +258,10 @@ fn without_comments(text: &str) -> String {
 
 /// A line a field, `struct.field offset size`, as the C compiler lays them out.
 fn layouts(header: &Path, structs: &BTreeMap<String, Vec<String>>, program: &str) -> String {
-    let mut main =
-        format!("#include \"{}\"\n#include <stdio.h>\nint main(void) {{\n", header.display());
+    // The first headers of XLA FFI are C++ in that they name structs without saying so.
+    let named = structs.keys().filter(|name| name.starts_with("XLA_FFI_"));
+    let mut main: String = named.map(|name| format!("typedef struct {name} {name};\n")).collect();
+    main += &format!("#include \"{}\"\n#include <stdio.h>\nint main(void) {{\n", header.display());
     for (name, fields) in structs {
         for field in fields {
             main += &format!(

@@ -152,14 +152,16 @@ fn a_portable_program_runs_on_the_device_of_the_call() {
 }
 
 #[test]
-fn host_transfers_and_indices_that_nothing_has_are_refused() {
+fn callbacks_and_indices_that_nothing_has_are_refused() {
     let client = Client::new();
     let it = compile(&client, DOUBLE);
     let argument = floats(&client, 0, 1.0);
     let arguments = [argument];
     let mut run = Run::new(it, &arguments, 1);
     run.options.num_send_ops = 1;
-    assert_refused(run.start(), UNIMPLEMENTED, &["1 send, 0 recv"]);
+    assert_refused(run.start(), UNIMPLEMENTED, &["major_to_minor"]);
+    run.options.use_major_to_minor_data_layout_for_callbacks = 1;
+    assert_refused(run.start(), INVALID, &["null send_callbacks"]);
     for wrong in [-1_i64, 1, i64::MAX] {
         let mut run = Run::new(it, &arguments, 1);
         run.options.non_donatable_input_indices = &raw const wrong;

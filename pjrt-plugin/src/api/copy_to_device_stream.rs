@@ -28,8 +28,8 @@ pub(super) fn add_chunk(
     caller: &Caller,
     args: &mut PJRT_CopyToDeviceStream_AddChunk_Args,
 ) -> Result<()> {
-    let chunk = callback::take_chunk(caller, args.chunk)?;
-    let stream = stream(args.stream)?;
+    let chunk = callback::take_chunk(caller, args.chunk);
+    let (stream, chunk) = (stream(args.stream)?, chunk?);
     stream.stream.add(caller.bytes(chunk.data(), chunk.size(), "chunk data")?)?;
     args.transfer_complete = give_event(Event::ready());
     Ok(())

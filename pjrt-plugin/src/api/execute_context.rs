@@ -6,7 +6,7 @@ use tpu_emu::Result;
 
 /// An empty context.
 pub(super) fn create(_: &Caller, args: &mut PJRT_ExecuteContext_Create_Args) -> Result<()> {
-    args.context = handle_of(CONTEXTS.insert(ContextEntry));
+    args.context = handle_of(CONTEXTS.insert(ContextEntry::default()));
     Ok(())
 }
 

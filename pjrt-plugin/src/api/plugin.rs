@@ -23,9 +23,12 @@ static ATTRIBUTES: LazyLock<Attributes> = LazyLock::new(|| {
     ])
 });
 
-/// Makes the machine, so that a wrong environment variable is reported here.
+/// Makes the machine, so that a wrong environment variable is reported here, and lets custom
+/// calls be registered.
 pub(super) fn initialize(_: &Caller, _: &mut PJRT_Plugin_Initialize_Args) -> Result<()> {
-    crate::machine().map(drop)
+    crate::start()?;
+    crate::exit::wait_for_callbacks();
+    Ok(())
 }
 
 /// Names and values of the library's properties.

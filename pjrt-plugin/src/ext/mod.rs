@@ -2,6 +2,7 @@
 use crate::sys::PJRT_Extension_Base;
 
 mod abi_version;
+mod ffi;
 mod host_memory_allocator;
 mod layouts;
 mod memory_descriptions;
@@ -20,6 +21,7 @@ pub(crate) fn chain() -> *mut PJRT_Extension_Base {
         shardings::extension,
         abi_version::extension,
         host_memory_allocator::extension,
+        ffi::extension,
     ];
     for extension in all {
         next = extension(next);

@@ -1,4 +1,12 @@
-//! How handlers and types become known, whichever way they come.
+//! How handlers become known, whichever way they come.
+// UNSAFETY: makes function pointers of addresses that callers state.
+#![expect(unsafe_code, reason = "C functions by their addresses")]
+use super::frame::Function;
+use super::handler::{FfiTarget, Handler, Handlers};
+use super::metadata::version_of;
+use super::untyped::UntypedTarget;
+use std::sync::Arc;
+use tpu_emu::custom_call::Registration;
 use tpu_emu::{Error, Result};
 
 /// The handlers of one target: addresses of C functions, 0 for none.
@@ -22,10 +30,44 @@ pub(crate) fn register_typed(
     name: &str,
     platform: &str,
     bundle: Bundle,
-    traits: u32,
+    _traits: u32,
     origin: String,
 ) -> Result<()> {
-    Err(Error::Unimplemented(format!("{name} {platform} {bundle:?} {traits} {origin}")))
+    let handlers = handlers(name, bundle)?;
+    tpu_host::custom_calls().register(Registration {
+        name: name.into(),
+        platform: platform.to_owned(),
+        typed: true,
+        identity: vec![bundle.instantiate, bundle.prepare, bundle.initialize, bundle.execute],
+        origin,
+        target: Arc::new(FfiTarget(handlers)),
+    })
+}
+
+fn handlers(name: &str, bundle: Bundle) -> Result<Handlers> {
+    let handler = |stage: &str, address: usize| -> Result<Option<Handler>> {
+        let Some(function) = function(address) else { return Ok(None) };
+        let minor = version_of(function).map_err(|error| {
+            let message = format!("custom call target \"{name}\", {stage} handler: {error}");
+            Error::Verbatim { code: error.code(), message: message.into() }
+        })?;
+        Ok(Some(Handler { function, minor }))
+    };
+    Ok(Handlers {
+        execute: handler("execute", bundle.execute)?.ok_or_else(|| {
+            Error::bad(format!("custom call target \"{name}\" without an execute handler"))
+        })?,
+        instantiate: handler("instantiate", bundle.instantiate)?,
+        prepare: handler("prepare", bundle.prepare)?,
+        initialize: handler("initialize", bundle.initialize)?,
+    })
+}
+
+/// The function at an address; `None` at 0.
+fn function(address: usize) -> Option<Function> {
+    let address = std::ptr::with_exposed_provenance::<()>(address);
+    // SAFETY: null is `None`; whoever states another address says that a handler is there.
+    unsafe { std::mem::transmute::<*const (), Option<Function>>(address) }
 }
 
 /// Makes a function of the older, untyped interface known, by its address.
@@ -38,13 +80,15 @@ pub(crate) fn register_untyped(
     function: usize,
     origin: String,
 ) -> Result<()> {
-    Err(Error::Unimplemented(format!("{name} {platform} {function} {origin}")))
-}
-
-/// Gives a type of handlers' states and user data its number; 0 asks for a new one.
-///
-/// # Errors
-/// Both numbers where the name has another one, both names where the number has.
-pub(crate) fn register_type(name: &str, number: i64, deleter: Option<Deleter>) -> Result<i64> {
-    Err(Error::Unimplemented(format!("{name} {number} {deleter:?}")))
+    if function == 0 {
+        return Err(Error::bad(format!("custom call target \"{name}\" without a function")));
+    }
+    tpu_host::custom_calls().register(Registration {
+        name: name.into(),
+        platform: platform.to_owned(),
+        typed: false,
+        identity: vec![function],
+        origin,
+        target: Arc::new(UntypedTarget(function)),
+    })
 }

@@ -5,7 +5,9 @@
 #![allow(dead_code, unused_imports, unused_macros, reason = "each test file uses a part of it")]
 
 pub(crate) mod buffers;
+pub(crate) mod callbacks;
 pub(crate) mod contract;
+pub(crate) mod handlers;
 pub(crate) mod programs;
 
 use pjrt_tpu_emu::GetPjrtApi;

@@ -1,6 +1,9 @@
 //! The environment: one row a variable. `docs/environment.md` is made of these rows.
 use crate::stack::StackMode;
-use tpu_emu::config::DEFAULT_HISTORY;
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+use tpu_emu::config::{DEFAULT_CALL_TIMEOUT, DEFAULT_HISTORY};
 use tpu_emu::ops::Numerics;
 use tpu_emu::topology::Topology;
 use tpu_emu::units::Bytes;
@@ -112,6 +115,32 @@ pub const VARIABLES: &[Variable] = &[
         },
     },
     Variable {
+        name: "TPU_EMU_FFI",
+        values: "`NAME=path/to/lib.so:SYMBOL` or `path/to/lib.so`, several after commas",
+        default: "no libraries",
+        effect: "Loads custom call handlers (docs/custom-calls.md): a function of a library under \
+                 the name that programs call, or a library that registers its handlers itself \
+                 when it is loaded.",
+        set: |settings, value| {
+            settings.handler_libraries =
+                value.split(',').map(str::parse).collect::<Result<_, String>>()?;
+            Ok(())
+        },
+    },
+    Variable {
+        name: "TPU_EMU_FFI_TIMEOUT",
+        values: "seconds, from 1 to 86400",
+        default: "`60`",
+        effect: "How long a launch waits for a custom call that goes on after its handler has \
+                 returned; then the launch fails.",
+        set: |settings, value| {
+            let seconds = value.parse().ok().filter(|seconds| (1..=86_400).contains(seconds));
+            let seconds = seconds.ok_or_else(|| "seconds, from 1 to 86400".to_owned())?;
+            settings.call_timeout = Duration::from_secs(seconds);
+            Ok(())
+        },
+    },
+    Variable {
         name: "TPU_EMU_LOG",
         values: "a filter of the `tracing` kind, as `debug` or `tpu_emu=trace`",
         default: "no log",
@@ -127,6 +156,45 @@ pub const VARIABLES: &[Variable] = &[
 const OTHERS: [&str; 1] = ["TPU_EMU_LIBRARY"];
 const TESTS: &str = "TPU_EMU_TEST_";
 
+/// A shared library with custom call handlers, as `TPU_EMU_FFI` names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HandlerLibrary {
+    /// Its file, as the loader takes it.
+    pub path: String,
+    /// The name of a target and the function of the library that serves it; without one the
+    /// library registers its handlers itself.
+    pub handler: Option<(String, String)>,
+}
+
+impl FromStr for HandlerLibrary {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wanted = || format!("{text:?} is neither NAME=LIBRARY:SYMBOL nor LIBRARY");
+        let parts = text.split_once('=').map(|(name, rest)| (name, rest.rsplit_once(':')));
+        let (path, handler) = match parts {
+            None => (text, None),
+            Some((name, Some((path, symbol)))) if !name.is_empty() && !symbol.is_empty() => {
+                (path, Some((name.to_owned(), symbol.to_owned())))
+            }
+            Some(_) => return Err(wanted()),
+        };
+        if path.is_empty() {
+            return Err(wanted());
+        }
+        Ok(Self { path: path.to_owned(), handler })
+    }
+}
+
+impl fmt::Display for HandlerLibrary {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.handler {
+            None => write!(out, "{}", self.path),
+            Some((name, symbol)) => write!(out, "{name}={}:{symbol}", self.path),
+        }
+    }
+}
+
 /// What the environment asks for.
 #[derive(Debug)]
 pub(crate) struct Settings {
@@ -137,6 +205,8 @@ pub(crate) struct Settings {
     pub(crate) stacks: StackMode,
     pub(crate) trace: Option<String>,
     pub(crate) history: usize,
+    pub(crate) handler_libraries: Vec<HandlerLibrary>,
+    pub(crate) call_timeout: Duration,
     log: Option<String>,
 }
 
@@ -159,6 +229,8 @@ impl Settings {
             stacks: StackMode::Full,
             trace: None,
             history: DEFAULT_HISTORY,
+            handler_libraries: Vec::new(),
+            call_timeout: DEFAULT_CALL_TIMEOUT,
             log: None,
         };
         let ours = environment.filter(|(name, _)| {
@@ -268,10 +340,25 @@ mod tests {
             ("TPU_EMU_TOPOLOGY", "v5p:2x2x1"),
             ("TPU_EMU_HBM_BYTES", "2GiB"),
             ("TPU_EMU_STACKS", "off"),
+            ("TPU_EMU_FFI_TIMEOUT", "3"),
         ];
         let settings = read(&given).unwrap();
+        assert_eq!(settings.call_timeout, Duration::from_secs(3));
+        assert!(read(&[("TPU_EMU_FFI_TIMEOUT", "0")]).is_err());
         assert_eq!(settings.topology.device_kind(), "TPU v5");
         assert_eq!((settings.hbm, settings.stacks), (Some(Bytes::gib(2)), StackMode::Off));
+    }
+
+    #[test]
+    fn handlers_are_named_with_their_libraries() {
+        let settings = read(&[("TPU_EMU_FFI", "f=/a:b/c.so:symbol,lib.so")]).unwrap();
+        let texts: Vec<_> = settings.handler_libraries.iter().map(ToString::to_string).collect();
+        assert_eq!(texts, ["f=/a:b/c.so:symbol", "lib.so"]);
+        assert_eq!(settings.handler_libraries[0].path, "/a:b/c.so");
+        for wrong in ["", "f=lib.so", "=lib.so:f", "f=:f", "f=lib.so:", "lib.so,"] {
+            let text = read(&[("TPU_EMU_FFI", wrong)]).unwrap_err().to_string();
+            assert!(text.contains("is neither NAME=LIBRARY:SYMBOL nor LIBRARY"), "{text}");
+        }
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! The one machine of this process. It is the only global of its kind: the libtpu interface has
 //! functions without a client handle, and a leak report must cover both interfaces.
 use crate::clock::Monotonic;
-use crate::env::Settings;
+use crate::env::{HandlerLibrary, Settings};
 use crate::fork;
 use crate::stack::ProcessStacks;
 use crate::trace_file;
-use std::sync::{Arc, OnceLock};
-use tpu_emu::config::DEFAULT_CALL_TIMEOUT;
+use std::sync::{Arc, LazyLock, OnceLock};
+use tpu_emu::custom_call::Registry;
 use tpu_emu::trace::Header;
 use tpu_emu::{Config, Emulator, Result};
 
@@ -14,9 +14,18 @@ struct Made {
     machine: Arc<Emulator>,
     topology: String,
     started_ns: u64,
+    handler_libraries: Vec<HandlerLibrary>,
 }
 
 static MACHINE: OnceLock<Result<Made>> = OnceLock::new();
+
+/// Handlers are registered before there is a machine, too.
+static CUSTOM_CALLS: LazyLock<Arc<Registry>> = LazyLock::new(Arc::default);
+
+/// The targets that programs of this process can call, on whichever machine.
+pub fn custom_calls() -> Arc<Registry> {
+    Arc::clone(&CUSTOM_CALLS)
+}
 
 /// The machine, made by the first call as the environment says.
 ///
@@ -44,6 +53,14 @@ pub fn header() -> Result<Header<'static>> {
     })
 }
 
+/// The libraries whose custom call handlers the environment asks for.
+///
+/// # Errors
+/// As for [`machine`].
+pub fn handler_libraries() -> Result<&'static [HandlerLibrary]> {
+    made().map(|made| made.handler_libraries.as_slice())
+}
+
 fn made() -> Result<&'static Made> {
     MACHINE.get_or_init(make).as_ref().map_err(Clone::clone)
 }
@@ -65,13 +82,14 @@ fn make() -> Result<Made> {
         process_index: settings.process_index,
         history: settings.history,
         numerics: settings.numerics,
-        custom_calls: Arc::default(),
-        call_timeout: DEFAULT_CALL_TIMEOUT,
+        custom_calls: custom_calls(),
+        call_timeout: settings.call_timeout,
         stacks,
         clock: Arc::new(clock),
         sink,
     };
     let machine = Emulator::new(config)?;
     fork::watch();
-    Ok(Made { machine, topology, started_ns })
+    let handler_libraries = settings.handler_libraries;
+    Ok(Made { machine, topology, started_ns, handler_libraries })
 }

@@ -77,6 +77,8 @@ pub struct CallSite {
     pub operands: Vec<Shape>,
     /// The results, likewise.
     pub results: Vec<Shape>,
+    /// Whether the results are a tuple: several, none, or a tuple in the program.
+    pub tuple: bool,
     /// The operand whose memory each result shares.
     pub aliases: Vec<Option<usize>>,
     /// The number of the device, among those of the program, that it runs on.

@@ -75,6 +75,11 @@ impl Run<'_> {
                 code: error.code(),
                 reasons: vec![format!("{line}: {}: {error}", step.name)],
             },
+            // What a handler says, it says without its name.
+            None if is_call(step) => Error::Program {
+                code: error.code(),
+                reasons: vec![format!("{}: {error}", step.name)],
+            },
             None => error,
         }
     }
@@ -234,4 +239,9 @@ impl Run<'_> {
             frame.write(step.results[index], start * width, bytes);
         });
     }
+}
+
+/// Whether a step calls a target that somebody registered.
+fn is_call(step: &Step) -> bool {
+    matches!(&step.op, Op::Kernel { kernel, .. } if kernel.custom_call().is_some())
 }

@@ -1,8 +1,10 @@
 //! Runs that move data to and from their client take turns on a device.
 use crate::event::Event;
 use crate::host_transfer;
+use crate::machine::Emulator;
 use parking_lot::Mutex;
 use std::collections::HashMap;
+use std::time::Duration;
 
 /// The last such run of each device.
 #[derive(Debug, Default)]
@@ -28,6 +30,23 @@ impl Turns {
         let before = devices.iter().filter_map(|&device| last.insert(device, done.clone()));
         before.filter(|event| !event.is_ready()).collect()
     }
+
+    /// Waits for the runs that are under way, but no longer than `patience` for each device;
+    /// whether some are still under way then.
+    fn wait(&self, patience: Duration) -> bool {
+        let last: Vec<Event> = self.0.lock().values().cloned().collect();
+        last.iter().any(|event| event.wait_for(patience).is_none())
+    }
+}
+
+impl Emulator {
+    /// Waits for the runs that call their clients, but no longer than `patience` for each
+    /// device; whether some are still under way then. A client that ends asks until none are:
+    /// what their callbacks need must be there as long.
+    pub fn wait_for_clients(&self, patience: Duration) -> bool {
+        // No thread of the parent's ends its runs in the child of a fork.
+        !self.is_forked() && self.turns.wait(patience)
+    }
 }
 
 #[cfg(test)]
@@ -43,7 +62,10 @@ mod tests {
         let before = turns.take(0, &events[2]).unwrap();
         events[0].settle(Ok(()));
         assert!(before.is_ready());
+        assert!(turns.wait(Duration::from_millis(1)));
         events[2].settle(Ok(()));
+        events[1].settle(Ok(()));
+        assert!(!turns.wait(Duration::from_millis(1)));
         assert!(turns.take(0, &events[1]).is_none());
     }
 

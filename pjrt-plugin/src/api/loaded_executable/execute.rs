@@ -2,8 +2,8 @@
 use crate::boundary::{Caller, c_args, end_of};
 use crate::programs::{LoadedEntry, loaded};
 use crate::state::{
-    Device, MemoryEntry, buffer as buffer_of, device as device_of, give_buffer, give_event,
-    memory as memory_of,
+    Device, MemoryEntry, buffer as buffer_of, context as context_of, device as device_of,
+    give_buffer, give_event, memory as memory_of,
 };
 use crate::sys::{
     PJRT_Buffer, PJRT_Device, PJRT_Event, PJRT_ExecuteOptions, PJRT_LoadedExecutable_Execute_Args,
@@ -113,7 +113,11 @@ fn launch_options(
             })
         })
         .collect::<Result<Vec<usize>>>()?;
-    Ok(LaunchOptions { not_donated, ..LaunchOptions::default() })
+    let context = match options.context.is_null() {
+        true => None,
+        false => Some(Arc::clone(&context_of(options.context)?.user_data) as Arc<_>),
+    };
+    Ok(LaunchOptions { not_donated, context, ..LaunchOptions::default() })
 }
 
 /// The devices to run on, in the order of the argument lists.

@@ -72,6 +72,7 @@ impl<'m> Loader<'m> {
             backend,
             operands,
             results,
+            tuple: !matches!(result_types[..], [of] if !matches!(of, Type::Tuple(_))),
             aliases,
             partition: self.partition,
             line,

@@ -1,0 +1,47 @@
+//! The end of a Python process: the callbacks of running programs have returned by then.
+use std::ffi::{CString, c_int};
+use std::sync::Once;
+use std::time::Duration;
+use tpu_emu::{Error, Result, entry};
+
+/// How long one question takes. Python handles signals in between.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// What runs in the interpreter, with the address of [`pending`] among its globals.
+///
+/// A thread that wants the interpreter's lock when the interpreter is gone does not survive it.
+const TEXT: &str = "
+import atexit, ctypes
+pending = ctypes.CFUNCTYPE(ctypes.c_int)(PENDING)
+@atexit.register
+def wait_for_callbacks():
+    while pending():
+        pass
+";
+
+/// Has the interpreter of this process, where there is one, wait at its end.
+pub(crate) fn wait_for_callbacks() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let install = || script().and_then(|script| tpu_host::run_python(&script));
+        // `enter` logs an error; a client that does not wait is better than none.
+        drop(entry::enter(&"waiting at the end of the interpreter", install));
+    });
+}
+
+fn script() -> Result<CString> {
+    let pending: *const () = pending as *const ();
+    let address = pending.expose_provenance();
+    // Rust's escapes of plain ASCII are Python's, too.
+    let script = format!("__import__('builtins').exec({TEXT:?}, {{'PENDING': {address}}})");
+    CString::new(script).map_err(|_| Error::bad("a text with a NUL"))
+}
+
+/// Waits a while for callbacks to return; 0 when there is nothing to wait for.
+extern "C" fn pending() -> c_int {
+    let wait = || {
+        let machine = crate::machine_if_made();
+        Ok(machine.is_some_and(|machine| machine.wait_for_clients(PATIENCE)))
+    };
+    entry::enter(&"the end of the interpreter", wait).map_or(0, c_int::from)
+}
