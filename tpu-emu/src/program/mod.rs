@@ -1,5 +1,6 @@
 //! Programs: from a module to a plan that can run on one device.
 pub(crate) mod compile;
+mod derived;
 mod executable;
 mod fold;
 pub(crate) mod fuse;

@@ -2,6 +2,7 @@
 //!
 //! Values are the same however they are split, so this decides only what the devices hold at the
 //! end. It follows the program once, from the parameters on.
+use super::derived::{Known, around, inside, merged, picked, reshaped};
 use super::executable::Inspection;
 use super::tiling::Tiling;
 use std::collections::HashMap;
@@ -16,6 +17,10 @@ const DEPTH: usize = 64;
 /// Operations that are looked at; what is made by later ones is whole everywhere.
 const OPERATIONS: usize = 1 << 20;
 
+/// Custom calls whose result is their operand in another place.
+const MOVES: [&str; 4] =
+    ["LayoutConstraint", "MoveToDevice", "MoveToHost", "annotate_device_placement"];
+
 /// Follows shardings through the functions of a module.
 #[derive(Debug)]
 pub(super) struct Propagation<'m> {
@@ -27,9 +32,6 @@ pub(super) struct Propagation<'m> {
     /// What the program asks for, and the answers.
     pub(super) inspections: Vec<Inspection>,
 }
-
-/// What is known of a value: nothing, where it is whole everywhere.
-type Known = Option<Tiling>;
 
 impl<'m> Propagation<'m> {
     pub(super) fn new(module: &'m Module, devices: usize) -> Self {
@@ -108,7 +110,7 @@ impl<'m> Propagation<'m> {
                 let stated = self.stated(sharding);
                 let open = sharding.dimensions.iter().any(|dimension| !dimension.closed);
                 match stated {
-                    Some(tiling) if open => vec![self.merged([Some(tiling), operand(0)])],
+                    Some(tiling) if open => vec![merged([Some(tiling), operand(0)])],
                     stated => vec![stated],
                 }
             }
@@ -134,12 +136,11 @@ impl<'m> Propagation<'m> {
                     ("Sharding" | "SPMDShardToFullShape", Some(text), Some(dims)) => {
                         vec![Tiling::parse(text, dims.len(), self.devices).ok()]
                     }
+                    (target, ..) if MOVES.contains(&target) => vec![operand(0)],
                     _ => Vec::new(),
                 }
             }
-            (_, "while") => {
-                operation.operands.iter().map(|value| known.get(value).cloned()).collect()
-            }
+            (_, "while") => self.r#while(function, operation, known, depth),
             (_, "if" | "case") => {
                 let Some(Region { blocks }) = operation.regions.first() else { return Vec::new() };
                 let [block] = &blocks[..] else { return Vec::new() };
@@ -147,21 +148,21 @@ impl<'m> Propagation<'m> {
             }
             (_, "transpose") => {
                 let order = axes("permutation");
-                vec![operand(0).and_then(|from| self.picked(&from, order.into_iter().map(Some)))]
+                vec![operand(0).and_then(|from| picked(&from, order.into_iter().map(Some)))]
             }
             (_, "broadcast_in_dim") => {
                 let to = axes("broadcast_dimensions");
                 let rank = operation.results.first().and_then(|&value| dims(function, value));
                 let rank = rank.map_or(0, <[i64]>::len);
                 let order = (0..rank).map(|axis| to.iter().position(|&known| known == axis));
-                vec![operand(0).and_then(|from| self.picked(&from, order))]
+                vec![operand(0).and_then(|from| picked(&from, order))]
             }
             (_, "reduce") => {
                 let gone = axes("dimensions");
                 let reduced = |at: usize| {
                     let from = operand(at)?;
                     let kept = (0..from.tiles.len()).filter(|axis| !gone.contains(axis));
-                    self.picked(&from, kept.map(Some))
+                    picked(&from, kept.map(Some))
                 };
                 (0..operation.results.len()).map(reduced).collect()
             }
@@ -174,26 +175,27 @@ impl<'m> Propagation<'m> {
                     value.and_then(|value| dims(function, value)).map_or(0, <[i64]>::len)
                 }),
             )],
+            (_, "gather") => vec![self.gathered(function, operation, known)],
             (_, "reshape") => {
                 let of = |values: &[Value]| values.first().and_then(|&value| dims(function, value));
                 let (from, to) = (of(&operation.operands), of(&operation.results));
                 let (Some(from), Some(to)) = (from, to) else { return Vec::new() };
-                vec![operand(0).and_then(|tiling| self.reshaped(&tiling, from, to))]
+                vec![operand(0).and_then(|tiling| reshaped(&tiling, from, to))]
             }
             _ => {
                 let same = |result: &Value| {
                     let wanted = dims(function, *result)?;
-                    let mut merged = None;
+                    let mut found = None;
                     for value in &operation.operands {
                         let Some(tiling) = known.get(value) else { continue };
                         let had = dims(function, *value)?;
                         if had.len() == wanted.len() {
                             let kept = (0..had.len())
                                 .map(|axis| (had[axis] == wanted[axis]).then_some(axis));
-                            merged = self.merged([merged, self.picked(tiling, kept)]);
+                            found = merged([found, picked(tiling, kept)]);
                         }
                     }
-                    merged
+                    found
                 };
                 operation.results.iter().map(same).collect()
             }
@@ -208,7 +210,65 @@ impl<'m> Propagation<'m> {
             Some(tiling) => tiling.text(),
             None => "{replicated}".to_owned(),
         };
-        self.inspections.push(Inspection { whom: Arc::clone(whom), sharding: sharding.into() });
+        let inspection = Inspection { whom: Arc::clone(whom), sharding: sharding.into() };
+        if !self.inspections.contains(&inspection) {
+            self.inspections.push(inspection);
+        }
+    }
+
+    /// Slices as the operand along axes that they take whole, and as their indices.
+    fn gathered(
+        &self,
+        function: &'m Function,
+        operation: &'m Operation,
+        known: &HashMap<Value, Tiling>,
+    ) -> Known {
+        let &[from, indices] = &operation.operands[..] else { return None };
+        let axes = |name: &str| -> Vec<usize> {
+            let found = operation.attributes.integers(name).unwrap_or_default();
+            found.into_iter().filter_map(|axis| usize::try_from(axis).ok()).collect()
+        };
+        let (offsets, sizes) = (axes("offset_dims"), axes("slice_sizes"));
+        let gone = [axes("collapsed_slice_dims"), axes("operand_batching_dims")].concat();
+        let vector = axes("index_vector_dim").first().copied().unwrap_or(usize::MAX);
+        let dims_of = |value| dims(function, value);
+        let (source, batch) = (dims_of(from)?, dims_of(indices)?.len());
+        let rank = dims_of(*operation.results.first()?)?.len();
+        let mut kept = (0..source.len()).filter(|axis| !gone.contains(axis));
+        let mut batch = (0..batch).filter(|&axis| axis != vector);
+        let (mut slices, mut places) = (vec![None; rank], vec![None; rank]);
+        for axis in 0..rank {
+            if offsets.contains(&axis) {
+                let whole =
+                    |at: &usize| sizes.get(*at).copied() == usize::try_from(source[*at]).ok();
+                slices[axis] = kept.next().filter(whole);
+            } else {
+                places[axis] = batch.next();
+            }
+        }
+        let slices = known.get(&from).and_then(|from| picked(from, slices.into_iter()));
+        let places = known.get(&indices).and_then(|from| picked(from, places.into_iter()));
+        merged([slices, places])
+    }
+
+    /// A loop: as what goes in, and as what its first round makes.
+    fn r#while(
+        &mut self,
+        function: &'m Function,
+        operation: &'m Operation,
+        known: &mut HashMap<Value, Tiling>,
+        depth: usize,
+    ) -> Vec<Known> {
+        let first: Vec<Known> =
+            operation.operands.iter().map(|value| known.get(value).cloned()).collect();
+        let Some(Region { blocks }) = operation.regions.get(1) else { return first };
+        let [block] = &blocks[..] else { return first };
+        for (&parameter, tiling) in block.arguments.iter().zip(&first) {
+            tiling.iter().for_each(|tiling| drop(known.insert(parameter, tiling.clone())));
+        }
+        let mut made = self.block(function, block, known, depth);
+        made.resize(first.len(), None);
+        first.into_iter().zip(made).map(|(first, made)| merged([first, made])).collect()
     }
 
     /// A manual computation: along its own axes as it states, along the others as its body does.
@@ -261,38 +321,6 @@ impl<'m> Propagation<'m> {
         Tiling::of(sharding, self.module, size, &|_| true).ok()
     }
 
-    /// A tiling whose axis `i` is the axis of `from` that the list names; none is not split.
-    fn picked(&self, from: &Tiling, axes: impl Iterator<Item = Option<usize>>) -> Known {
-        let axes: Vec<Option<usize>> = axes.collect();
-        let mut made = Tiling::replicated(axes.len(), self.devices);
-        for (to, axis) in axes.into_iter().enumerate() {
-            let Some(axis) = axis else { continue };
-            made.tiles[to] = *from.tiles.get(axis)?;
-            for (place, source) in made.places.iter_mut().zip(&from.places) {
-                place[to] = *source.get(axis)?;
-            }
-        }
-        Some(made)
-    }
-
-    /// Both where that is a tiling; axes that the first splits stay as they are.
-    fn merged(&self, [first, second]: [Known; 2]) -> Known {
-        let (Some(first), Some(second)) = (&first, &second) else { return first.or(second) };
-        let mut merged = first.clone();
-        for axis in 0..merged.tiles.len().min(second.tiles.len()) {
-            if merged.tiles[axis] > 1 || second.tiles[axis] == 1 {
-                continue;
-            }
-            let mut with = merged.clone();
-            with.tiles[axis] = second.tiles[axis];
-            for (place, source) in with.places.iter_mut().zip(&second.places) {
-                place[axis] = source[axis];
-            }
-            merged = with.checked().unwrap_or(merged);
-        }
-        Some(merged)
-    }
-
     fn product(
         &self,
         (lhs, rhs): (Known, Known),
@@ -310,65 +338,10 @@ impl<'m> Propagation<'m> {
             |axes: &[usize]| -> Vec<Option<usize>> { axes.iter().copied().map(Some).collect() };
         let left = [some(&lhs_batch), some(&lhs_free), none(&rhs_free)].concat();
         let right = [some(&rhs_batch), none(&lhs_free), some(&rhs_free)].concat();
-        let lhs = lhs.and_then(|from| self.picked(&from, left.into_iter()));
-        let rhs = rhs.and_then(|from| self.picked(&from, right.into_iter()));
-        self.merged([lhs, rhs])
+        let lhs = lhs.and_then(|from| picked(&from, left.into_iter()));
+        let rhs = rhs.and_then(|from| picked(&from, right.into_iter()));
+        merged([lhs, rhs])
     }
-
-    /// Axes that begin where an axis of the new shape begins, and whose tiles divide that.
-    fn reshaped(&self, tiling: &Tiling, from: &[i64], to: &[i64]) -> Known {
-        let starts = |dims: &[i64]| -> Vec<i64> {
-            let before = |product: &mut i64, dim: &i64| {
-                let start = *product;
-                *product = product.saturating_mul(*dim);
-                Some(start)
-            };
-            dims.iter().scan(1, before).collect()
-        };
-        let (old, new) = (starts(from), starts(to));
-        let axis = |at: usize| {
-            let found = (0..from.len()).rev().find(|&axis| {
-                let tiles = i64::try_from(tiling.tiles[axis]).unwrap_or(i64::MAX);
-                tiles > 1 && old[axis] == new[at] && to[at] % tiles == 0
-            });
-            found.filter(|_| to[at] > 1)
-        };
-        self.picked(tiling, (0..to.len()).map(axis))
-    }
-}
-
-/// How the tiles of `outer` are split by a finer tiling of the whole; `None` where it is not
-/// finer.
-fn inside(whole: &Tiling, outer: &Tiling) -> Known {
-    let mut made = whole.clone();
-    for axis in 0..whole.tiles.len() {
-        let tiles = *outer.tiles.get(axis)?;
-        if !whole.tiles[axis].is_multiple_of(tiles) {
-            return None;
-        }
-        let inner = whole.tiles[axis] / tiles;
-        made.tiles[axis] = inner;
-        for (place, outer) in made.places.iter_mut().zip(&outer.places) {
-            if place[axis] / inner != outer[axis] {
-                return None;
-            }
-            place[axis] %= inner;
-        }
-    }
-    made.checked().ok()
-}
-
-/// The tiles of `outer`, each split by `inside`.
-fn around(outer: &Tiling, inside: &Tiling) -> Known {
-    let mut made = outer.clone();
-    for axis in 0..outer.tiles.len() {
-        let tiles = *inside.tiles.get(axis)?;
-        made.tiles[axis] *= tiles;
-        for (place, inner) in made.places.iter_mut().zip(&inside.places) {
-            place[axis] = place[axis] * tiles + inner[axis];
-        }
-    }
-    made.checked().ok()
 }
 
 /// The extents of an array.
@@ -421,6 +394,36 @@ mod tests {
                 "{devices=[4,2]<=[8] last_tile_dim_replicate}"
             ]
         );
+    }
+
+    #[test]
+    fn slices_are_split_as_what_they_are_taken_from_and_as_their_indices() {
+        let found = texts(
+            r#"func.func @main(%a: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"y"}]>}, %i: tensor<4x1xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> (tensor<4x6xf32>) {
+    %0 = "stablehlo.gather"(%a, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 6>}> : (tensor<8x6xf32>, tensor<4x1xi32>) -> tensor<4x6xf32>
+    return %0 : tensor<4x6xf32>
+  }"#,
+        );
+        assert_eq!(found, ["{devices=[4,2]<=[8]}"]);
+    }
+
+    #[test]
+    fn a_loop_gives_what_its_first_round_makes() {
+        let found = texts(
+            r#"func.func @main(%a: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> (tensor<8x6xf32>) {
+    %z = stablehlo.constant dense<0.0> : tensor<8x6xf32>
+    %0 = stablehlo.while(%b = %z) : tensor<8x6xf32>
+    cond {
+      %c = stablehlo.constant dense<false> : tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    } do {
+      %1 = stablehlo.add %a, %b : tensor<8x6xf32>
+      stablehlo.return %1 : tensor<8x6xf32>
+    }
+    return %0 : tensor<8x6xf32>
+  }"#,
+        );
+        assert_eq!(found, ["{devices=[4,1,2]<=[8] last_tile_dim_replicate}"]);
     }
 
     #[test]
