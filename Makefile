@@ -56,10 +56,12 @@ $(CARGO_DENY):
 	cargo install cargo-deny --version $(CARGO_DENY_VERSION) --locked --root target/tools --target-dir target/tools/build
 	rm -rf target/tools/build
 
-# The Rust tests also look at the Python's stacks and at the header that a wheel brings.
-test-rust: $(VENVS)/jax-$(NEWEST)/ready
+# The Rust tests also look at the Python's stacks, at the header that a wheel brings, and at the
+# headers of XLA FFI that jaxlibs install, of all its versions.
+test-rust: $(TESTED:%=$(VENVS)/jax-%/ready)
 	TPU_EMU_TEST_PYTHONS=$(CURDIR)/$(NEWEST_PYTHON) \
 	TPU_EMU_TEST_PJRT_HEADER=$$(ls $(CURDIR)/$(VENVS)/jax-$(NEWEST)/lib/python*/site-packages/xla_plugins/xla_cpu_pjrt/include/pjrt_c_api.h) \
+	TPU_EMU_TEST_FFI_HEADERS=$$(ls $(CURDIR)/$(VENVS)/jax-*/lib/python*/site-packages/jaxlib/include/xla/ffi/api/c_api.h | paste -sd:) \
 	cargo test --workspace
 
 test-docs:
@@ -96,7 +98,7 @@ memcheck:
 	cargo test -p pjrt-plugin --tests --target $(TARGET) --target-dir target/asan
 	TPU_EMU_HBM_BYTES=256MiB \
 	CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="valgrind -q --error-exitcode=9 --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite" \
-	cargo test -p pjrt-plugin --test '[!hft]*' --test 't[ao]*' --test threads -- \
+	cargo test -p pjrt-plugin --test '[!hft]*' --test 't[ao]*' --test threads --test 'ffi_*' -- \
 	--test-threads=1 --skip host_memor --skip a_copy_ --skip memory_stats_set
 
 # Damaged programs for a minute.

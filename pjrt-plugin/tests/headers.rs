@@ -194,6 +194,15 @@ fn the_table_of_xla_ffi_has_its_slots_in_order() {
     assert_eq!(size_of::<XLA_FFI_Api>(), 48 + 8 * SLOTS.len());
 }
 
+#[test]
+fn the_page_of_xla_ffi_has_a_row_for_each_slot() {
+    let page = read_to_string(here("../docs/abi/ffi.md")).unwrap();
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `XLA_FFI_"));
+    let named: Vec<String> =
+        rows.map(|row| format!("XLA_FFI_{}", row.split('`').next().unwrap())).collect();
+    assert_eq!(named, SLOTS);
+}
+
 /// The Rust text of the headers.
 fn bindings() -> String {
     let bindings = bindgen::Builder::default()

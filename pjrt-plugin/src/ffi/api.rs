@@ -2,7 +2,7 @@
 // UNSAFETY: functions that C calls, and static tables of pointers to them.
 #![expect(unsafe_code, reason = "the boundary to C")]
 use super::{calls, error};
-use crate::boundary::{CArgs, Caller, c_args, end_of, size_of_field, with_args};
+use crate::boundary::{CArgs, Caller, c_args, end_of, with_args};
 use crate::sys::{
     XLA_FFI_API_MAJOR, XLA_FFI_API_MINOR, XLA_FFI_Api, XLA_FFI_Api_Version,
     XLA_FFI_DeviceMemory_Allocate_Args, XLA_FFI_DeviceMemory_Free_Args,

@@ -21,7 +21,7 @@ const LIMIT: usize = 1 << 28;
 pub(super) struct Decoded {
     top: XLA_FFI_Attrs,
     /// Owners of what `top` points to.
-    kept: Vec<Box<dyn Any>>,
+    _kept: Vec<Box<dyn Any>>,
 }
 
 // SAFETY: everything in it is plain memory that nobody changes after it was made.
@@ -43,18 +43,12 @@ impl Decoded {
     pub(super) fn new(attributes: &Attributes) -> Result<Self> {
         let mut kept = Keeper(Vec::new());
         let top = kept.dictionary(attributes, "")?;
-        Ok(Self { top, kept: kept.0 })
+        Ok(Self { top, _kept: kept.0 })
     }
 
     /// The dictionary, valid as long as `self`.
     pub(super) fn top(&self) -> XLA_FFI_Attrs {
         self.top
-    }
-
-    /// How many parts of memory it has.
-    #[cfg(test)]
-    fn parts(&self) -> usize {
-        self.kept.len()
     }
 }
 
