@@ -8,7 +8,7 @@ use c::buffers::destroy;
 use c::contract::{Checked, check, end};
 use c::handlers::{ask, elements, handler, operand, pointer, result};
 use c::programs::{Run, compile, floats, value};
-use c::{EXISTS, Client, INVALID, NOT_FOUND, assert_refused, call, call_with};
+use c::{Client, EXISTS, INVALID, NOT_FOUND, assert_refused, call, call_with};
 use pjrt_tpu_emu::sys::{
     PJRT_ExecuteContext, PJRT_Extension_Type, PJRT_FFI_Extension, PJRT_FFI_Handler_TraitsBits,
     PJRT_FFI_Register_Handler_Args, PJRT_FFI_Type_Info, PJRT_FFI_Type_Register_Args,
