@@ -78,11 +78,14 @@ pub(super) fn inside(whole: &Tiling, outer: &Tiling) -> Known {
     made.checked().ok()
 }
 
-/// The tiles of `outer`, each split by `inside`.
-pub(super) fn around(outer: &Tiling, inside: &Tiling) -> Known {
+/// The tiles of `outer`, each split by `inside` along the axes that are open to that.
+pub(super) fn around(outer: &Tiling, inside: &Tiling, open: &[bool]) -> Known {
     let mut made = outer.clone();
     for axis in 0..outer.tiles.len() {
         let tiles = *inside.tiles.get(axis)?;
+        if !open.get(axis).copied().unwrap_or(false) {
+            continue;
+        }
         made.tiles[axis] *= tiles;
         for (place, inner) in made.places.iter_mut().zip(&inside.places) {
             place[axis] = place[axis] * tiles + inner[axis];

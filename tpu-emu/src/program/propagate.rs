@@ -310,7 +310,10 @@ impl<'m> Propagation<'m> {
         }
         follow.resize(outs.len(), None);
         let whole = |(sharding, follow): (&TensorSharding, Known)| {
-            let around = follow.and_then(|inside| around(&by_axes(self, sharding)?, &inside));
+            let open: Vec<bool> =
+                sharding.dimensions.iter().map(|dimension| !dimension.closed).collect();
+            let around =
+                follow.and_then(|inside| around(&by_axes(self, sharding)?, &inside, &open));
             around.or_else(|| self.stated(sharding))
         };
         outs.iter().zip(follow).map(whole).collect()

@@ -103,7 +103,7 @@ struct Loader<'m> {
     devices: Devices,
     /// The device that code is emitted for, where it is for one.
     partition: usize,
-    /// Whether code is emitted per device by the markers of old programs.
+    /// Whether code is emitted that runs once per device.
     partition_context: bool,
     /// Groups of collectives inside of operations that were looked at, by their address.
     inside: HashMap<usize, Option<Vec<Vec<usize>>>>,

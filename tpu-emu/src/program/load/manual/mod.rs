@@ -119,7 +119,9 @@ impl<'m> Loader<'m> {
         into: &mut Block,
     ) -> Result<()> {
         let mut crew = Crew::whole(self.devices.count, scope.taken());
+        let before = std::mem::replace(&mut self.partition_context, true);
         let done = self.manual(&mut crew, operation, into);
+        self.partition_context = before;
         self.partition = 0;
         if let Some(back) = crew.scopes.pop() {
             *scope = back;
