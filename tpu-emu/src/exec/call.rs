@@ -325,6 +325,9 @@ struct Record {
 
 impl Record {
     /// Takes down what is known before the call; `None` where nobody listens.
+    ///
+    /// Inlined, so that stacks begin with the dispatch.
+    #[inline(always)]
     fn begin(
         launch: &Launch,
         device: usize,
