@@ -98,7 +98,7 @@ memcheck:
 	cargo test -p pjrt-plugin --tests --target $(TARGET) --target-dir target/asan
 	TPU_EMU_HBM_BYTES=256MiB \
 	CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="valgrind -q --error-exitcode=9 --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite" \
-	cargo test -p pjrt-plugin --test '[!hft]*' --test 't[ao]*' --test threads -- \
+	cargo test -p pjrt-plugin --test '[!hft]*' --test 't[ao]*' --test threads --test 'ffi_*' -- \
 	--test-threads=1 --skip host_memor --skip a_copy_ --skip memory_stats_set
 
 # Damaged programs for a minute.

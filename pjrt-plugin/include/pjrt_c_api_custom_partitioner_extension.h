@@ -75,6 +75,21 @@ typedef struct JAX_CustomCallPartitioner_Callbacks {
   bool can_side_effecting_have_replicated_sharding;
 } JAX_CustomCallPartitioner_Callbacks;
 
+/* What the callback of an InspectSharding call gets. */
+typedef struct JAX_InspectSharding_Callback_Args {
+  char* sharding_spec;  /* an OpSharding message */
+  size_t sharding_spec_size;
+  const char* error_txt;  /* out */
+  void* error_scratch;  /* out */
+  void (*free_error)(struct JAX_InspectSharding_Callback_Args* args);  /* out */
+} JAX_InspectSharding_Callback_Args;
+
+/* The backend_config of an InspectSharding call, byte by byte. */
+typedef struct JAX_InspectSharding_Callback {
+  void (*call)(void* data, JAX_InspectSharding_Callback_Args* args);
+  void* data;
+} JAX_InspectSharding_Callback;
+
 typedef struct PJRT_Register_Custom_Partitioner_Args {
   size_t struct_size;
   const char* name;  /* lives for the call */

@@ -12,6 +12,7 @@ mod error;
 mod exit;
 mod ext;
 mod ffi;
+mod inspection;
 mod memory_object;
 mod objects;
 mod plugin;

@@ -24,6 +24,11 @@ pub(crate) fn messages<'a>(
     all.filter(|all| !all.is_empty()).map(Texts::new)
 }
 
+/// The message of one sharding; `None` for words that are not known.
+pub(crate) fn message(text: &str) -> Option<Vec<u8>> {
+    parse(text).map(|sharding| sharding.encode_to_vec())
+}
+
 fn plain(kind: Type) -> OpSharding {
     OpSharding { r#type: kind.into(), ..OpSharding::default() }
 }

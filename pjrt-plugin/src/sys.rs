@@ -2772,6 +2772,27 @@ pub struct JAX_CustomCallPartitioner_Callbacks {
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
+pub struct JAX_InspectSharding_Callback_Args {
+    pub sharding_spec: *mut ::core::ffi::c_char,
+    pub sharding_spec_size: usize,
+    pub error_txt: *const ::core::ffi::c_char,
+    pub error_scratch: *mut ::core::ffi::c_void,
+    pub free_error:
+        ::core::option::Option<unsafe extern "C" fn(args: *mut JAX_InspectSharding_Callback_Args)>,
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct JAX_InspectSharding_Callback {
+    pub call: ::core::option::Option<
+        unsafe extern "C" fn(
+            data: *mut ::core::ffi::c_void,
+            args: *mut JAX_InspectSharding_Callback_Args,
+        ),
+    >,
+    pub data: *mut ::core::ffi::c_void,
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
 pub struct PJRT_Register_Custom_Partitioner_Args {
     pub struct_size: usize,
     pub name: *const ::core::ffi::c_char,

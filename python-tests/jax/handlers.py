@@ -95,9 +95,9 @@ def capsule(symbol: str, of: ctypes.CDLL | None = None) -> object:
     return ffi.pycapsule(getattr(of or library(), symbol))
 
 
-def pointer(getter: str) -> object:
+def pointer(getter: str, of: ctypes.CDLL | None = None) -> object:
     """What a function of the library points to, as JAX takes it."""
-    function = getattr(library(), getter)
+    function = getattr(of or library(), getter)
     function.restype = ctypes.c_void_p
     return ffi.pycapsule(function())
 

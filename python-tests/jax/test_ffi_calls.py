@@ -17,7 +17,7 @@ DTYPES.append(jnp.bfloat16)
 
 def test_a_handler_without_arguments_succeeds():
     register("always_success")
-    assert call("always_success", (), has_side_effect=True) == ()
+    assert not call("always_success", (), has_side_effect=True)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=lambda dtype: np.dtype(dtype).name)

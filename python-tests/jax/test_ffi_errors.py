@@ -72,8 +72,8 @@ GOOD = {"scale": np.float32(2), "offsets": np.array([1], np.int64), "mode": "aff
         ({**GOOD, "extra": 1}, "Wrong number of attributes: expected 3 but got 4"),
         ({**GOOD, "scale": np.int32(2)}, "Wrong scalar data type: expected F32 but got S32"),
         (
-            {**GOOD, "offsets": np.array([1], np.float32)},
-            "Wrong array data type: expected S64 but got F32",
+            {**GOOD, "offsets": np.int64(1)},
+            "Wrong attribute type: expected array but got scalar",
         ),
         ({**GOOD, "mode": np.int32(1)}, "Wrong attribute type: expected string but got scalar"),
         ({**GOOD, "mode": "square"}, "unknown mode square"),

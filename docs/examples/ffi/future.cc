@@ -26,7 +26,7 @@ ffi::Future Negate(ffi::BufferR1<ffi::F32> x, ffi::Result<ffi::BufferR1<ffi::F32
   return done;
 }
 
-ffi::Future Fail(std::string_view text) {
+ffi::Future Fail(ffi::RemainingArgs, ffi::RemainingRets, std::string_view text) {
   auto promise = std::make_shared<ffi::Promise>();
   ffi::Future done(*promise);
   std::thread([promise, text = std::string(text)] {
@@ -36,7 +36,7 @@ ffi::Future Fail(std::string_view text) {
 }
 
 // The promise is kept by nobody who fulfils it.
-ffi::Future Forget() {
+ffi::Future Forget(ffi::RemainingArgs, ffi::RemainingRets) {
   static ffi::Promise* forgotten = nullptr;
   forgotten = new ffi::Promise();
   return ffi::Future(*forgotten);
@@ -49,6 +49,10 @@ XLA_FFI_DEFINE_HANDLER_SYMBOL(future_negate, future::Negate,
                                   .Ret<xla::ffi::BufferR1<xla::ffi::F32>>());
 
 XLA_FFI_DEFINE_HANDLER_SYMBOL(future_error, future::Fail,
-                              xla::ffi::Ffi::Bind().Attr<std::string_view>("text"));
+                              xla::ffi::Ffi::Bind()
+                                  .RemainingArgs()
+                                  .RemainingRets()
+                                  .Attr<std::string_view>("text"));
 
-XLA_FFI_DEFINE_HANDLER_SYMBOL(future_never, future::Forget, xla::ffi::Ffi::Bind());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(future_never, future::Forget,
+                              xla::ffi::Ffi::Bind().RemainingArgs().RemainingRets());

@@ -38,18 +38,19 @@ ffi::ErrorOr<std::unique_ptr<Counts>> Instantiate(int64_t start) {
   return std::make_unique<Counts>(start);
 }
 
-ffi::Error Prepare(Counts* counts) {
+// The stages see all of a call. Early headers want all of it bound, used or not.
+ffi::Error Prepare(Counts* counts, ffi::RemainingRets, ffi::Dictionary) {
   ++counts->prepared;
   return ffi::Error::Success();
 }
 
-ffi::Error Initialize(Counts* counts) {
+ffi::Error Initialize(Counts* counts, ffi::RemainingRets, ffi::Dictionary) {
   ++counts->initialized;
   return ffi::Error::Success();
 }
 
 // The result is how often each stage ran.
-ffi::Error Execute(Counts* counts, ffi::Result<ffi::BufferR1<ffi::S32>> result) {
+ffi::Error Execute(Counts* counts, ffi::Result<ffi::BufferR1<ffi::S32>> result, ffi::Dictionary) {
   if (result->element_count() != 3) {
     return ffi::Error(ffi::ErrorCode::kInvalidArgument, "there are 3 counts");
   }
@@ -65,16 +66,21 @@ XLA_FFI_DEFINE_HANDLER_SYMBOL(stages_instantiate, stages::Instantiate,
 
 XLA_FFI_DEFINE_HANDLER_SYMBOL(stages_prepare, stages::Prepare,
                               xla::ffi::Ffi::Bind<xla::ffi::ExecutionStage::kPrepare>()
-                                  .Ctx<xla::ffi::State<stages::Counts>>());
+                                  .Ctx<xla::ffi::State<stages::Counts>>()
+                                  .RemainingRets()
+                                  .Attrs());
 
-XLA_FFI_DEFINE_HANDLER_SYMBOL(
-    stages_initialize, stages::Initialize,
-    xla::ffi::Ffi::Bind<xla::ffi::ExecutionStage::kInitialize>().Ctx<xla::ffi::State<stages::Counts>>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(stages_initialize, stages::Initialize,
+                              xla::ffi::Ffi::Bind<xla::ffi::ExecutionStage::kInitialize>()
+                                  .Ctx<xla::ffi::State<stages::Counts>>()
+                                  .RemainingRets()
+                                  .Attrs());
 
 XLA_FFI_DEFINE_HANDLER_SYMBOL(stages_execute, stages::Execute,
                               xla::ffi::Ffi::Bind()
                                   .Ctx<xla::ffi::State<stages::Counts>>()
-                                  .Ret<xla::ffi::BufferR1<xla::ffi::S32>>());
+                                  .Ret<xla::ffi::BufferR1<xla::ffi::S32>>()
+                                  .Attrs());
 
 // What a program registers as the type "stages.Counts".
 extern "C" xla::ffi::TypeId* stages_type_id() { return &stages::Counts::id; }

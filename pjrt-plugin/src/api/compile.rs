@@ -1,6 +1,7 @@
 //! Compiling, serializing, and putting programs on devices.
 use crate::boundary::{Caller, give_bytes, take_bytes};
 use crate::compile_options::decode;
+use crate::inspection;
 use crate::programs::{ExecutableEntry, LoadedEntry, executable, give_executable, give_loaded};
 use crate::state::{Client, client, topology};
 use crate::sys::{
@@ -17,6 +18,8 @@ struct Request<'a> {
     format: Format,
     code: &'a [u8],
     options: Arc<[u8]>,
+    /// Whether it comes from the client itself, whose callbacks are in this process.
+    fresh: bool,
 }
 
 impl<'a> Request<'a> {
@@ -29,7 +32,7 @@ impl<'a> Request<'a> {
         let format = format_of(&caller.text(program.format, program.format_size, "format")?)?;
         let code = caller.bytes(program.code.cast_const().cast(), program.code_size, "code")?;
         let options = caller.bytes(options.0.cast(), options.1, "compile_options")?.into();
-        Ok(Self { format, code, options })
+        Ok(Self { format, code, options, fresh: true })
     }
 
     fn compile(self, machine: &Arc<Emulator>) -> Result<(Arc<ExecutableEntry>, bool)> {
@@ -42,6 +45,9 @@ impl<'a> Request<'a> {
                 .map_err(|error| Error::bad(format!("the program cannot be read: {error}")))?;
             machine.compile_module(module, (self.format, self.code.into()), decoded.options)?
         };
+        if self.fresh {
+            inspection::tell(&executable.inspections)?;
+        }
         let kind = machine.topology().device_kind().to_owned();
         let entry = ExecutableEntry::new(executable, kind, self.options);
         Ok((Arc::new(entry), decoded.portable))
@@ -97,7 +103,7 @@ pub(super) fn load(caller: &Caller, args: &mut PJRT_Client_Load_Args) -> Result<
     let given = caller.bytes(args.compile_options.cast(), size, "compile_options")?;
     let options = if given.is_empty() { Arc::clone(&entry.options) } else { given.into() };
     let (format, code) = &entry.executable.source;
-    let request = Request { format: *format, code, options };
+    let request = Request { format: *format, code, options, fresh: false };
     args.loaded_executable = give_loaded(request.load(&client)?);
     Ok(())
 }
@@ -143,7 +149,7 @@ pub(super) fn deserialize_and_load(
     )?;
     let options = if given.is_empty() { serialized.options } else { given };
     let Serialized { format, code, .. } = serialized;
-    let request = Request { format, code, options: options.into() };
+    let request = Request { format, code, options: options.into(), fresh: false };
     args.loaded_executable = give_loaded(request.load(&client)?);
     Ok(())
 }

@@ -1,15 +1,15 @@
 //! `XLA_FFI_ExecutionContext`: one stage of one call, by a handle that dies with it.
 use super::UserData;
 use super::state::{LaunchStates, Slot};
-use crate::boundary::{handle_of, id_of};
 use crate::sys::{XLA_FFI_ExecutionContext, XLA_FFI_ExecutionStage};
+use parking_lot::{Mutex, RwLock};
 use std::ffi::c_void;
 use std::sync::Arc;
 use tpu_emu::custom_call::{Services, Stage};
-use tpu_emu::{Error, Id, Result, Table};
+use tpu_emu::{Error, Result};
 
 /// What a handler may ask for while its stage goes on.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Context {
     pub(super) stage: Stage,
     /// `None` where there is no device yet, when a program is compiled.
@@ -20,28 +20,65 @@ pub(super) struct Context {
     pub(super) launch: Option<Arc<LaunchStates>>,
 }
 
-static CONTEXTS: Table<Context> = Table::new("execution context", 16);
+/// Bits of a handle, from the top: its kind (8), the seat (24), how often that was left (32).
+const KIND: u64 = 13 << 56;
+const LEFT_BITS: u32 = 32;
+const SEATS: usize = 1 << 24;
 
-/// A context while it is open.
+/// A place for one context after another, which costs less than a place for each.
 #[derive(Debug)]
-pub(super) struct Open(Id<Context>);
+struct Seat {
+    number: usize,
+    taken: Mutex<(u32, Option<Context>)>,
+}
 
-impl Open {
-    /// Gives a context a handle.
-    pub(super) fn new(context: Context) -> Self {
-        Self(CONTEXTS.insert(context))
+static ALL: RwLock<Vec<Arc<Seat>>> = RwLock::new(Vec::new());
+static FREE: Mutex<Vec<Arc<Seat>>> = Mutex::new(Vec::new());
+
+/// A seat that nobody else has.
+#[derive(Debug)]
+pub(super) struct Owned(Arc<Seat>);
+
+impl Owned {
+    /// # Errors
+    /// `Host` where too many calls go on at once.
+    pub(super) fn new() -> Result<Self> {
+        let free = FREE.lock().pop();
+        if let Some(seat) = free {
+            return Ok(Self(seat));
+        }
+        let mut all = ALL.write();
+        if all.len() >= SEATS {
+            return Err(Error::Host(format!("more than {SEATS} execution contexts")));
+        }
+        let seat = Arc::new(Seat { number: all.len(), taken: Mutex::default() });
+        all.push(Arc::clone(&seat));
+        Ok(Self(seat))
     }
 
-    /// The handle.
-    pub(super) fn handle(&self) -> *mut XLA_FFI_ExecutionContext {
-        handle_of(self.0)
+    /// Opens a context; gives its handle.
+    pub(super) fn open(&self, context: Context) -> *mut XLA_FFI_ExecutionContext {
+        let mut taken = self.0.taken.lock();
+        taken.1 = Some(context);
+        let raw = KIND | (self.0.number as u64) << LEFT_BITS | u64::from(taken.0);
+        std::ptr::without_provenance_mut(tpu_emu::units::to_usize(raw))
+    }
+
+    /// Ends the context; its handle is stale from now on.
+    pub(super) fn close(&self) {
+        let context = {
+            let mut taken = self.0.taken.lock();
+            taken.0 = taken.0.wrapping_add(1);
+            taken.1.take()
+        };
+        drop(context);
     }
 }
 
-impl Drop for Open {
+impl Drop for Owned {
     fn drop(&mut self) {
-        // Nobody else takes it away.
-        drop(CONTEXTS.remove(self.0));
+        self.close();
+        FREE.lock().push(Arc::clone(&self.0));
     }
 }
 
@@ -49,8 +86,21 @@ impl Drop for Open {
 ///
 /// # Errors
 /// `Null`; `StaleHandle` once its stage is over.
-pub(super) fn context(handle: *const XLA_FFI_ExecutionContext) -> Result<Arc<Context>> {
-    CONTEXTS.get(id_of(handle, "execution context")?)
+pub(super) fn context(handle: *const XLA_FFI_ExecutionContext) -> Result<Context> {
+    const WHAT: &str = "execution context";
+    if handle.is_null() {
+        return Err(Error::Null(WHAT));
+    }
+    let raw = handle.addr() as u64;
+    let number = (raw & !(0xff << 56)) >> LEFT_BITS;
+    let seat = usize::try_from(number).ok().and_then(|number| ALL.read().get(number).cloned());
+    let seat = seat.filter(|_| raw & (0xff << 56) == KIND);
+    let context = seat.and_then(|seat| {
+        let taken = seat.taken.lock();
+        let is_same = u64::from(taken.0) == raw & u64::from(u32::MAX);
+        taken.1.as_ref().filter(|_| is_same).cloned()
+    });
+    context.ok_or(Error::StaleHandle { kind: WHAT, raw })
 }
 
 impl Context {
@@ -99,5 +149,32 @@ impl Context {
             let of = super::types::name_of(of);
             Error::NotFound(format!("the client gave no user data of type {of} to this launch"))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_handle_is_of_one_stage() {
+        let open = || Context {
+            stage: Stage::Instantiate,
+            services: None,
+            instance: Arc::default(),
+            launch: None,
+        };
+        let seat = Owned::new().unwrap();
+        let first = seat.open(open());
+        assert!(context(first).is_ok());
+        seat.close();
+        let second = seat.open(open());
+        assert_ne!(first, second);
+        assert!(context(first).is_err());
+        assert!(context(second).is_ok());
+        let other = second.wrapping_byte_add(1 << 56);
+        assert!(context(other).is_err());
+        drop(seat);
+        assert!(context(second).is_err());
     }
 }

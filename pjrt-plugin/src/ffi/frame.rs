@@ -3,20 +3,21 @@
 // UNSAFETY: writes and reads C structs at fixed addresses.
 #![expect(unsafe_code, reason = "memory that C reads")]
 use super::attributes::Decoded;
+use super::context::{Context, Owned};
 use super::kept::Kept;
 use crate::boundary::end_of;
 use crate::dtype;
 use crate::sys::{
     XLA_FFI_Api, XLA_FFI_ArgType, XLA_FFI_Args, XLA_FFI_Buffer, XLA_FFI_CallFrame,
-    XLA_FFI_DataType, XLA_FFI_Error, XLA_FFI_ExecutionContext, XLA_FFI_ExecutionStage,
-    XLA_FFI_Extension_Base, XLA_FFI_Future, XLA_FFI_RetType, XLA_FFI_Rets,
+    XLA_FFI_DataType, XLA_FFI_Error, XLA_FFI_ExecutionStage, XLA_FFI_Extension_Base,
+    XLA_FFI_Future, XLA_FFI_RetType, XLA_FFI_Rets,
 };
 use parking_lot::Mutex;
 use std::ffi::c_void;
 use std::fmt;
 use std::ptr;
 use std::sync::Arc;
-use tpu_emu::custom_call::{Place, Stage};
+use tpu_emu::custom_call::Place;
 use tpu_emu::tensor::{DType, Shape};
 use tpu_emu::{Error, Result};
 
@@ -106,13 +107,28 @@ impl Frames {
         }))
     }
 
-    fn memory(&self) -> Memory {
+    fn memory(&self) -> Result<Memory> {
         let spare = self.spare.lock().pop();
-        spare.unwrap_or_else(|| {
-            let (operands, operand_pointers) = self.operands.buffers();
-            let (results, result_pointers) = self.results.buffers();
-            let frame = Kept::new([empty()]);
-            Memory { operands, operand_pointers, results, result_pointers, frame }
+        if let Some(spare) = spare {
+            return Ok(spare);
+        }
+        let (operands, operand_pointers) = self.operands.buffers();
+        let (results, result_pointers) = self.results.buffers();
+        let mut frame = empty();
+        frame.args.size = i64::try_from(operands.len()).unwrap_or(i64::MAX);
+        frame.args.types = self.types.pointer();
+        frame.args.args = operand_pointers.pointer();
+        frame.rets.size = i64::try_from(results.len()).unwrap_or(i64::MAX);
+        frame.rets.types = self.result_types.pointer();
+        frame.rets.rets = result_pointers.pointer();
+        frame.attrs = self.attributes.top();
+        Ok(Memory {
+            operands,
+            _operand_pointers: operand_pointers,
+            results,
+            _result_pointers: result_pointers,
+            frame: Kept::new([frame]),
+            seat: Owned::new()?,
         })
     }
 }
@@ -120,51 +136,56 @@ impl Frames {
 /// The memory of one frame.
 struct Memory {
     operands: Kept<XLA_FFI_Buffer>,
-    operand_pointers: Kept<*mut c_void>,
+    _operand_pointers: Kept<*mut c_void>,
     results: Kept<XLA_FFI_Buffer>,
-    result_pointers: Kept<*mut c_void>,
+    _result_pointers: Kept<*mut c_void>,
     frame: Kept<XLA_FFI_CallFrame>,
+    /// The place of the frame's context.
+    seat: Owned,
 }
 
 // SAFETY: memory that is written before a call, by whoever has it; pointers in it lead to memory
 // that lives as long.
 unsafe impl Send for Memory {}
 
-/// A frame in use. A handler that goes on reads it until its future ends.
+/// A frame in use, and its context. A handler that goes on uses both until its future ends.
 pub(super) struct Frame {
     of: Arc<Frames>,
     memory: Option<Memory>,
+    /// Whether it may be used again.
+    again: bool,
 }
 
 impl Frame {
     /// The frame of a call: of the stages after the first one with buffers, of the first one with
     /// attributes only.
+    ///
+    /// # Errors
+    /// `Host` where too many calls go on at once.
     pub(super) fn new(
         of: &Arc<Frames>,
         api: &'static XLA_FFI_Api,
-        context: *mut XLA_FFI_ExecutionContext,
-        stage: Stage,
+        context: Context,
         places: Option<(&[Place], &[Place])>,
-    ) -> Self {
-        let memory = of.memory();
-        let mut frame = empty();
-        frame.api = api;
-        frame.ctx = context;
-        frame.stage = XLA_FFI_ExecutionStage((stage as i32).cast_unsigned());
-        frame.attrs = of.attributes.top();
+    ) -> Result<Self> {
+        let memory = of.memory()?;
+        let stage = XLA_FFI_ExecutionStage((context.stage as i32).cast_unsigned());
+        let frame = memory.frame.pointer();
+        // SAFETY: one frame is there, and nobody else has it.
+        unsafe {
+            (*frame).api = api;
+            (*frame).stage = stage;
+            (*frame).ctx = memory.seat.open(context);
+            (*frame).future = ptr::null_mut();
+            if places.is_none() {
+                ((*frame).args, (*frame).rets) = (empty().args, empty().rets);
+            }
+        }
         if let Some((operands, results)) = places {
             fill(&of.operands, &memory.operands, operands);
             fill(&of.results, &memory.results, results);
-            frame.args.size = i64::try_from(memory.operands.len()).unwrap_or(i64::MAX);
-            frame.args.types = of.types.pointer();
-            frame.args.args = memory.operand_pointers.pointer();
-            frame.rets.size = i64::try_from(memory.results.len()).unwrap_or(i64::MAX);
-            frame.rets.types = of.result_types.pointer();
-            frame.rets.rets = memory.result_pointers.pointer();
         }
-        // SAFETY: one frame is there, and nobody else has it.
-        unsafe { memory.frame.pointer().write(frame) };
-        Self { of: Arc::clone(of), memory: Some(memory) }
+        Ok(Self { of: Arc::clone(of), memory: Some(memory), again: places.is_some() })
     }
 
     /// Calls a handler; gives what it returned and the future that it left.
@@ -181,7 +202,9 @@ impl Frame {
 
 impl Drop for Frame {
     fn drop(&mut self) {
-        if let Some(memory) = self.memory.take() {
+        let Some(memory) = self.memory.take() else { return };
+        memory.seat.close();
+        if self.again {
             let mut spare = self.of.spare.lock();
             if spare.len() < SPARE {
                 spare.push(memory);

@@ -1,13 +1,15 @@
 //! A bundle of handlers as a target of the machine.
 use super::api::table_of;
 use super::attributes::Decoded;
-use super::context::{Context, Open};
+use super::context::Context;
 use super::frame::{Frame, Frames, Function};
 use super::state::{LaunchStates, Slot};
 use super::{error, future};
 use std::any::Any;
 use std::sync::Arc;
-use tpu_emu::custom_call::{Backend, Call, CallSite, Moment, Progress, Services, Stage, Target};
+use tpu_emu::custom_call::{
+    Backend, Call, CallSite, Moment, Place, Progress, Services, Stage, Target,
+};
 use tpu_emu::{Error, Event, Result};
 
 /// A handler of one stage, with the minor version that it speaks.
@@ -95,13 +97,13 @@ impl FfiCall {
         stage: Stage,
         services: Option<Arc<dyn Services>>,
         launch: Option<Arc<LaunchStates>>,
-        places: Option<(&[tpu_emu::custom_call::Place], &[tpu_emu::custom_call::Place])>,
+        places: Option<(&[Place], &[Place])>,
     ) -> Result<Progress> {
         let Some(handler) = self.handlers.of(stage) else { return Ok(Progress::Done) };
         let instance = Arc::clone(&self.state);
-        let context = Open::new(Context { stage, services, instance, launch });
+        let context = Context { stage, services, instance, launch };
         let api = table_of(handler.minor);
-        let frame = Frame::new(&self.frames, api, context.handle(), stage, places);
+        let frame = Frame::new(&self.frames, api, context, places)?;
         let (returned, left) = frame.call(handler.function);
         let outcome = error::take(returned);
         let Some(event) = future::take(left)? else { return outcome.map(|()| Progress::Done) };
@@ -112,7 +114,7 @@ impl FfiCall {
         let over = Event::pending();
         let ended = over.clone();
         event.on_ready(move |end| {
-            drop((frame, context));
+            drop(frame);
             ended.settle(outcome.and_then(|()| end.clone()));
         });
         Ok(Progress::Pending(over))

@@ -1,7 +1,7 @@
 //! Dispatch of custom calls: stages, scratch memory, calls that go on after they have returned.
+use super::dispatch::Dispatch;
 use super::frame::Frame;
 use super::run::Run;
-use crate::buffer::Block;
 use crate::custom_call::{
     Abi, Call, CallKernel, CallSite, Linker, Moment, Place, Progress, Services, Stage, instantiate,
 };
@@ -10,13 +10,11 @@ use crate::event::Event;
 use crate::host_transfer::HostTransfers;
 use crate::ledger::Origin;
 use crate::machine::{Emulator, Memory, MemoryKind};
-use crate::program::plan::{Op, Plan, Step};
-use crate::tensor::{DType, LayoutRequest};
+use crate::program::plan::{GUARD, Op, Plan, Slot, Step};
 use crate::trace::{Dispatched, Operand};
-use crate::units::{Bytes, DevAddr, Nanos, to_u64, to_usize};
+use crate::units::{Bytes, Nanos, to_u64};
 use parking_lot::Mutex;
 use std::any::Any;
-use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 /// The client's side of a launch, handed to its custom calls.
@@ -34,8 +32,18 @@ pub(super) struct Launch {
     /// The clients that serve host transfers, one a device; none where nobody does.
     pub(super) transfers: Vec<Arc<dyn HostTransfers>>,
     number: i64,
-    /// What each call keeps for this launch.
-    states: Vec<OnceLock<Context>>,
+    /// What is kept for each call.
+    calls: Vec<OnceLock<Kept>>,
+}
+
+/// What is kept for one call of a launch.
+#[derive(Debug)]
+struct Kept {
+    /// The target's own.
+    state: Context,
+    dispatch: Arc<Dispatch>,
+    /// The same, as the target sees it.
+    services: Arc<dyn Services>,
 }
 
 impl Launch {
@@ -50,9 +58,9 @@ impl Launch {
     ) -> Self {
         let (machine, program) = (Arc::clone(machine), Arc::clone(program));
         let number = machine.next_launch();
-        let states = (0..calls).map(|_| OnceLock::new()).collect();
+        let calls = (0..calls).map(|_| OnceLock::new()).collect();
         let transfers = Vec::new();
-        Self { machine, devices, origin, program, context, transfers, number, states }
+        Self { machine, devices, origin, program, context, transfers, number, calls }
     }
 }
 
@@ -147,36 +155,42 @@ impl Run<'_> {
         let launch = self
             .launch
             .ok_or_else(|| Error::Unimplemented(format!("{} outside of a launch", target())))?;
-        let state = launch
-            .states
+        let kept = launch
+            .calls
             .get(kernel.number())
             .ok_or_else(|| Error::bad(format!("{} is not of this program", target())))?;
-        let state = state.get_or_init(|| call.begin());
         let device = launch.devices.get(site.partition).copied().ok_or_else(|| {
             let (number, count) = (site.partition, launch.devices.len());
             Error::bad(format!("{} on device {number} of {count}", target()))
         })?;
-        let place = |&slot: &crate::program::plan::Slot| self.frame.place(slot);
-        let results: Vec<Place> = step.results.iter().map(place).collect();
-        let mut operands: Vec<Place> = step.operands.iter().map(place).collect();
-        for (&alias, &result) in site.aliases.iter().zip(&results) {
+        let Kept { state, dispatch, services } = kept.get_or_init(|| {
+            let dispatch = Arc::new(Dispatch {
+                machine: Arc::clone(&launch.machine),
+                device,
+                run: launch.number,
+                origin: launch.origin,
+                target: Arc::clone(&site.target),
+                context: launch.context.clone(),
+                scratch: Mutex::default(),
+            });
+            let services: Arc<dyn Services> = Arc::clone(&dispatch) as Arc<dyn Services>;
+            Kept { state: call.begin(), dispatch, services }
+        });
+        let mut few = [[Place::default(); FEW]; 2];
+        let mut many = [Vec::new(), Vec::new()];
+        let ([few_operands, few_results], [many_operands, many_results]) = (&mut few, &mut many);
+        let results = self.places(&step.results, few_results, many_results);
+        let operands = self.places(&step.operands, few_operands, many_operands);
+        for (&alias, &result) in site.aliases.iter().zip(&*results) {
             if let Some(operand) = alias.and_then(|at| operands.get_mut(at)) {
                 *operand = result;
             }
         }
-        let dispatch = Arc::new(Dispatch {
-            machine: Arc::clone(&launch.machine),
-            device,
-            run: launch.number,
-            origin: launch.origin,
-            target: Arc::clone(&site.target),
-            context: launch.context.clone(),
-            scratch: Mutex::default(),
-        });
+        let (operands, results) = (&*operands, &*results);
+        dispatch.open();
         self.guard(step, stage);
-        let record = Record::begin(launch, device, kernel, stage, &operands, &results);
-        let services: Arc<dyn Services> = Arc::clone(&dispatch) as Arc<dyn Services>;
-        let moment = Moment { services: &services, state, operands: &operands, results: &results };
+        let record = Record::begin(launch, device, kernel, stage, operands, results);
+        let moment = Moment { services, state, operands, results };
         let progress = match call.run(stage, &moment) {
             Ok(Progress::Pending(event)) => match event.outcome() {
                 Some(outcome) => outcome.clone().map(|()| None),
@@ -188,13 +202,14 @@ impl Run<'_> {
         match progress {
             Ok(Some(event)) => {
                 let timeout = launch.machine.call_timeout();
-                Ok(Some(Open { event, dispatch, timeout, record, held: self.frame.held() }))
+                let (dispatch, held) = (Arc::clone(dispatch), self.frame.held());
+                Ok(Some(Open { event, dispatch, timeout, record, held }))
             }
             over => {
                 dispatch.close();
                 let outcome = over.and_then(|_| self.unharmed(step, stage));
                 if let Some(record) = record {
-                    record.write(&dispatch, &outcome);
+                    record.write(dispatch, &outcome);
                 }
                 outcome.map(|()| None)
             }
@@ -204,8 +219,32 @@ impl Run<'_> {
 
 /// What is written behind a result before its handler runs.
 const POISON: u8 = 0xa5;
+const MARKS: [u8; GUARD] = [POISON; GUARD];
+
+/// Operands and results that a call takes without an allocation.
+const FEW: usize = 8;
 
 impl Run<'_> {
+    /// Where the arrays of a call are.
+    fn places<'p>(
+        &self,
+        slots: &[Slot],
+        few: &'p mut [Place; FEW],
+        many: &'p mut Vec<Place>,
+    ) -> &'p mut [Place] {
+        let places = match few.get_mut(..slots.len()) {
+            Some(few) => few,
+            None => {
+                many.resize(slots.len(), Place::default());
+                &mut many[..]
+            }
+        };
+        for (place, &slot) in places.iter_mut().zip(slots) {
+            *place = self.frame.place(slot);
+        }
+        places
+    }
+
     /// Marks the memory behind the results of a call that is about to run.
     fn guard(&self, step: &Step, stage: Stage) {
         if stage == Stage::Execute {
@@ -223,8 +262,8 @@ impl Run<'_> {
         }
         for (number, &result) in step.results.iter().enumerate() {
             let behind = self.frame.bytes(self.frame.behind(result));
-            let written = behind.iter().filter(|&&byte| byte != POISON).count();
-            if written > 0 {
+            if *behind != MARKS[..behind.len()] {
+                let written = behind.iter().filter(|&&byte| byte != POISON).count();
                 return Err(Error::bad(format!(
                     "custom call \"{}\" wrote past the end of result {number}: {written} of the \
                      {} bytes behind its {} bytes are changed",
@@ -235,126 +274,6 @@ impl Run<'_> {
             }
         }
         Ok(())
-    }
-}
-
-/// What the device does for one stage of a call.
-#[derive(Debug)]
-struct Dispatch {
-    machine: Arc<Emulator>,
-    device: usize,
-    run: i64,
-    origin: Origin,
-    target: Arc<str>,
-    context: Option<Context>,
-    scratch: Mutex<Scratch>,
-}
-
-#[derive(Debug, Default)]
-struct Scratch {
-    /// Whether the call is over.
-    closed: bool,
-    /// Blocks by the address that the handler has of them.
-    held: HashMap<usize, Arc<Block>>,
-    /// Every block that was taken.
-    taken: Vec<(DevAddr, Bytes)>,
-}
-
-impl Dispatch {
-    /// Ends the call: it gets no more memory, and what it holds is given back.
-    fn close(&self) {
-        let held = {
-            let mut scratch = self.scratch.lock();
-            scratch.closed = true;
-            std::mem::take(&mut scratch.held)
-        };
-        drop(held);
-    }
-
-    fn memory(&self) -> Memory {
-        Memory { device: self.device, kind: MemoryKind::Device }
-    }
-
-    fn over(&self) -> Error {
-        Error::WrongState(format!("custom call \"{}\" is over", self.target))
-    }
-}
-
-impl Services for Dispatch {
-    fn device(&self) -> usize {
-        self.device
-    }
-
-    fn run_id(&self) -> i64 {
-        self.run
-    }
-
-    fn allocate(&self, size: usize, alignment: usize) -> Result<usize> {
-        if alignment == 0 || !alignment.is_power_of_two() {
-            let message = format!("an alignment of {alignment}, which is no power of two");
-            return Err(Error::bad(message));
-        }
-        if self.scratch.lock().closed {
-            return Err(self.over());
-        }
-        let machine = &self.machine;
-        // Blocks begin at multiples of the granule.
-        let granule = to_usize(machine.heap(self.memory()).space().granule.0);
-        let slack = if alignment > granule { alignment } else { 0 };
-        let asked = size.max(1).checked_add(slack);
-        let asked = asked.ok_or_else(|| Error::bad(format!("{size} bytes of scratch memory")))?;
-        let shape = [to_u64(asked)];
-        let spec = machine.specs().intern(DType::U8, &shape, LayoutRequest::Default)?;
-        let ledger = machine.ledger();
-        let label = ledger.labels().intern(&format!("scratch of custom call {}", self.target));
-        let block = machine
-            .allocate(&spec, self.memory(), label, || ledger.origin_of(&self.origin))?
-            .ok_or_else(|| Error::Host("scratch memory without bytes".to_owned()))?;
-        let start = block.region().as_ptr().expose_provenance();
-        let address = start.next_multiple_of(alignment);
-        let mut scratch = self.scratch.lock();
-        if scratch.closed {
-            drop(scratch);
-            return Err(self.over());
-        }
-        scratch.taken.push((block.region().addr(), block.region().size()));
-        scratch.held.insert(address, block);
-        Ok(address)
-    }
-
-    fn free(&self, address: usize) -> Result<()> {
-        let block = {
-            let mut scratch = self.scratch.lock();
-            scratch.held.remove(&address)
-        };
-        let Some(block) = block else {
-            let count = self.scratch.lock().held.len();
-            let message = format!(
-                "custom call \"{}\" frees {address:#x}, which is none of the {count} blocks of \
-                 scratch memory that it holds",
-                self.target
-            );
-            return Err(Error::bad(message));
-        };
-        block.given_up_by(self.machine.ledger().origin_of(&self.origin));
-        drop(block);
-        Ok(())
-    }
-
-    fn schedule(&self, task: Box<dyn FnOnce() + Send>) {
-        let work = move || {
-            task();
-            Ok(())
-        };
-        self.machine.tasks.run(Event::pending(), work);
-    }
-
-    fn threads(&self) -> usize {
-        self.machine.tasks.threads()
-    }
-
-    fn context(&self) -> Option<&Context> {
-        self.context.as_ref()
     }
 }
 
@@ -455,7 +374,7 @@ impl Record {
 
 /// Where a frame is given to something that outlives the run.
 impl Frame {
-    fn place(&self, slot: crate::program::plan::Slot) -> Place {
+    fn place(&self, slot: Slot) -> Place {
         Place { address: self.address(slot), bytes: slot.bytes }
     }
 }

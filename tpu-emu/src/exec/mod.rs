@@ -3,6 +3,7 @@ mod call;
 mod checks;
 #[cfg(test)]
 mod differential;
+mod dispatch;
 mod frame;
 mod lane_body;
 mod launch;

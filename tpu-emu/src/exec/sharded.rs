@@ -217,7 +217,7 @@ impl Job {
     fn run(self, sources: &[Option<Hold>]) -> Result<()> {
         let _share = self.share()?;
         let executable = &*self.executable;
-        let Some(Spreads { parameters, results }) = &executable.spreads else {
+        let Some(Spreads { parameters, results, .. }) = &executable.spreads else {
             return Err(Error::bad(format!("{} is on one device", executable.name)));
         };
         let plan = &executable.plan;

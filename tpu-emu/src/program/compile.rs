@@ -114,6 +114,7 @@ pub(crate) fn compile(
         results,
         memory,
         cost,
+        inspections: spreads.as_ref().map_or_else(Vec::new, |spreads| spreads.inspections.clone()),
         fingerprint,
         arena: raw_bytes(target.specs, arena)?,
         pool: raw_bytes(target.specs, pool)?,

@@ -142,6 +142,15 @@ pub struct CostAnalysis {
     pub optimal_seconds: f64,
 }
 
+/// A question of the program how a value is split over the devices, with the answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Inspection {
+    /// The `backend_config` of the custom call `InspectSharding`, which says whom to tell.
+    pub whom: Arc<[u8]>,
+    /// The sharding, as HLO text.
+    pub sharding: Arc<str>,
+}
+
 /// A program that is ready to run.
 #[derive(Debug)]
 pub struct Executable {
@@ -163,6 +172,8 @@ pub struct Executable {
     pub memory: MemoryAnalysis,
     /// Work.
     pub cost: CostAnalysis,
+    /// What the program asks about its own shardings.
+    pub inspections: Vec<Inspection>,
     /// A hash of the program, the options and this version of the emulator, as hex digits.
     pub fingerprint: Arc<str>,
     /// What it runs.

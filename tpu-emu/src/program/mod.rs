@@ -17,7 +17,7 @@ pub(crate) mod tactics;
 pub(crate) mod tiling;
 
 pub use executable::{
-    CompileOptions, CostAnalysis, Donation, Executable, Format, MemoryAnalysis, Parameter,
-    ResultInfo,
+    CompileOptions, CostAnalysis, Donation, Executable, Format, Inspection, MemoryAnalysis,
+    Parameter, ResultInfo,
 };
 pub use serialized::Serialized;

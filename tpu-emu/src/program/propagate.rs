@@ -3,11 +3,13 @@
 //! Values are the same however they are split, so this decides only what the devices hold at the
 //! end. It follows the program once, from the parameters on.
 use super::derived::{Known, around, inside, merged, picked, reshaped};
+use super::executable::Inspection;
 use super::tiling::Tiling;
 use std::collections::HashMap;
+use std::sync::Arc;
 use tpu_stablehlo::Module;
 use tpu_stablehlo::ir::{
-    Attribute, Block, Function, Operation, Region, TensorSharding, Type, Value,
+    Attribute, Attributes, Block, Function, Operation, Region, TensorSharding, Type, Value,
 };
 
 /// Calls inside of calls that are followed.
@@ -25,11 +27,15 @@ pub(super) struct Propagation<'m> {
     module: &'m Module,
     devices: usize,
     left: usize,
+    /// Manual computations around the operation that is looked at.
+    manual: usize,
+    /// What the program asks for, and the answers.
+    pub(super) inspections: Vec<Inspection>,
 }
 
 impl<'m> Propagation<'m> {
     pub(super) fn new(module: &'m Module, devices: usize) -> Self {
-        Self { module, devices, left: OPERATIONS }
+        Self { module, devices, left: OPERATIONS, manual: 0, inspections: Vec::new() }
     }
 
     /// The shardings of a function's results.
@@ -121,6 +127,10 @@ impl<'m> Propagation<'m> {
             }
             (_, "custom_call") => {
                 let target = attributes.text("call_target_name").unwrap_or_default();
+                if target == "InspectSharding" {
+                    self.inspect(attributes, operand(0));
+                    return vec![operand(0)];
+                }
                 let rank = operation.results.first().and_then(|&value| dims(function, value));
                 match (target, attributes.text("mhlo.sharding"), rank) {
                     ("Sharding" | "SPMDShardToFullShape", Some(text), Some(dims)) => {
@@ -189,6 +199,20 @@ impl<'m> Propagation<'m> {
                 };
                 operation.results.iter().map(same).collect()
             }
+        }
+    }
+
+    /// Notes how a value is split that the program asks about.
+    fn inspect(&mut self, attributes: &Attributes, known: Known) {
+        let Some(Attribute::String(whom)) = attributes.get("backend_config") else { return };
+        let sharding = match known {
+            _ if self.manual > 0 => "{manual}".to_owned(),
+            Some(tiling) => tiling.text(),
+            None => "{replicated}".to_owned(),
+        };
+        let inspection = Inspection { whom: Arc::clone(whom), sharding: sharding.into() };
+        if !self.inspections.contains(&inspection) {
+            self.inspections.push(inspection);
         }
     }
 
@@ -280,7 +304,9 @@ impl<'m> Propagation<'m> {
                 let inside = whole.and_then(|whole| inside(whole, &by_axes(self, sharding)?));
                 inside.into_iter().for_each(|tiling| drop(known.insert(parameter, tiling)));
             }
+            self.manual += 1;
             follow = self.block(function, block, known, depth);
+            self.manual -= 1;
         }
         follow.resize(outs.len(), None);
         let whole = |(sharding, follow): (&TensorSharding, Known)| {

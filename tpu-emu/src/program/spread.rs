@@ -1,4 +1,5 @@
 //! How the parameters and results of a program are split over its devices.
+use super::executable::Inspection;
 use super::load::{Devices, sum};
 use super::propagate::Propagation;
 use super::tiling::Tiling;
@@ -46,6 +47,8 @@ impl Spread {
 pub(crate) struct Spreads {
     pub(crate) parameters: Vec<Spread>,
     pub(crate) results: Vec<Spread>,
+    /// What the program asks about its shardings.
+    pub(crate) inspections: Vec<Inspection>,
 }
 
 impl Spreads {
@@ -68,7 +71,8 @@ impl Spreads {
             other => other,
         };
         let mut known = Vec::new();
-        let mut made = Self { parameters: Vec::new(), results: Vec::new() };
+        let mut made =
+            Self { parameters: Vec::new(), results: Vec::new(), inspections: Vec::new() };
         for (index, whole) in parameters.into_iter().enumerate() {
             let attributes = entry.arguments.get(index).unwrap_or(&none);
             let rank = whole.rank();
@@ -84,7 +88,9 @@ impl Spreads {
             let tiling = stated.unwrap_or_else(other);
             made.parameters.push(Spread::new(whole, tiling, rows).map_err(numbered)?);
         }
-        let mut follows = Propagation::new(module, count).function(entry, known, 0);
+        let mut propagation = Propagation::new(module, count);
+        let mut follows = propagation.function(entry, known, 0);
+        made.inspections = propagation.inspections;
         follows.resize(results.len(), None);
         for (index, (whole, follows)) in results.iter().zip(follows).enumerate() {
             let attributes = entry.results.get(index).map_or(&none, |(_, attributes)| attributes);

@@ -10,6 +10,7 @@ use crate::tensor::Shape;
 /// Errors: `Unimplemented` for a result of another shape, which takes several devices.
 /// Source: JAX's lowerings of these targets; XLA's Shardy round trip for `xla.sdy.*`.
 pub(super) const TARGETS: &[Entry] = &[
+    same("InspectSharding"),
     same("LayoutConstraint"),
     same("MoveToDevice"),
     same("MoveToHost"),
@@ -23,7 +24,6 @@ pub(super) const TARGETS: &[Entry] = &[
     same("xla.sdy.GlobalToLocalShape"),
     same("xla.sdy.LocalToGlobalShape"),
     same("xla.sdy.PropagationBarrier"),
-    nothing("InspectSharding"),
     nothing("dce_sink"),
     nothing("xla.sdy.ShardingGroup"),
 ];
