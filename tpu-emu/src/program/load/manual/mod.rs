@@ -183,6 +183,11 @@ impl<'m> Loader<'m> {
         let members = (0..team.ids.len()).collect();
         let mut crew = Crew { team: Arc::new(team), members, scopes };
         let results = self.lockstep(&mut crew, source, into)?;
+        if let Some(made) = results.iter().find(|made| made.len() != outs.len()) {
+            let (name, had, wanted) = (&operation.name, made.len(), outs.len());
+            let message = format!("{name} returns {had} values and has {wanted} results");
+            return Err(Error::bad(message));
+        }
         for (place, scope) in outer.scopes.iter_mut().enumerate() {
             let mine: Vec<usize> =
                 (0..parents.len()).filter(|&member| parents[member] == place).collect();
