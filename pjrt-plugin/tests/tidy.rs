@@ -71,6 +71,12 @@ const WALLS: &[Wall] = &[
         never: &["hbm", "crate::program", "crate::exec", "crate::trace", "crate::buffer"],
         except: &[],
     },
+    // A call knows addresses that it is given, and no memory behind them.
+    Wall {
+        inside: "tpu-emu/src/custom_call",
+        never: &["hbm", "crate::exec", "crate::trace", "crate::buffer", "crate::machine"],
+        except: &[],
+    },
     // Only frames make slices of the memories of a run.
     Wall {
         inside: "tpu-emu/src",

@@ -69,6 +69,16 @@ def test_everything_that_is_wrong_is_told_at_once():
     assert f"TPU_EMU_FFI=d={library}" not in done.stderr
 
 
+def test_a_library_whose_own_registration_is_refused_is_told():
+    own = handlers.build([handlers.SELF_REGISTERED])
+    value = f"twice_tpu={handlers.path()}:copy_any,{own}"
+    done = run("import jax; jax.devices()", {"TPU_EMU_FFI": value})
+    assert done.returncode != 0
+    assert f"TPU_EMU_FFI={own}: " in done.stderr
+    origin = f"TPU_EMU_FFI=twice_tpu={handlers.path()}:copy_any"
+    assert f'"twice_tpu" is registered already for platform tpu, by {origin}' in done.stderr
+
+
 @pytest.mark.parametrize("value", ["", "f=lib.so", "=lib.so:f", "lib.so,,"])
 def test_a_value_that_names_no_library_is_refused(value):
     done = run("import jax; jax.devices()", {"TPU_EMU_FFI": value})

@@ -1,5 +1,6 @@
 //! What stands behind the functions of the table.
 use super::context::context;
+use super::libraries::note_refusal;
 use super::registration::{Bundle, register_typed};
 use super::types::{self, register_type};
 use super::{Deleter, future, probe};
@@ -45,7 +46,9 @@ pub(super) fn handler_register(
         execute: address(args.bundle.execute),
     };
     let origin = format!("XLA_FFI_Handler_Register with {:#x}", bundle.execute);
-    register_typed(&name, &platform, bundle, args.traits, origin)
+    let registered = register_typed(&name, &platform, bundle, args.traits, origin);
+    registered.as_ref().err().into_iter().for_each(note_refusal);
+    registered
 }
 
 /// There is no stream behind an emulated device.

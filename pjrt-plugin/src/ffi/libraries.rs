@@ -3,6 +3,7 @@
 #![expect(unsafe_code, reason = "the loader's C functions")]
 use super::{Bundle, register_typed};
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_LOCAL, RTLD_NOW};
+use std::cell::RefCell;
 use std::ffi::{CStr, OsStr, c_void};
 use std::mem::MaybeUninit;
 use std::os::unix::ffi::OsStrExt;
@@ -33,11 +34,27 @@ pub(crate) fn load(wanted: &[HandlerLibrary]) -> Result<()> {
     if wrong.is_empty() { Ok(()) } else { Err(Error::bad(wrong.join("\n"))) }
 }
 
+thread_local! {
+    /// Why registrations of the library that is being loaded were refused: its initialisers drop
+    /// the errors that they get.
+    static REFUSED: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
+}
+
+/// Notes that an initialiser's registration was refused, where this thread loads a library.
+pub(super) fn note_refusal(error: &Error) {
+    REFUSED.with_borrow_mut(|refused| {
+        refused.iter_mut().for_each(|refused| refused.push(error.to_string()));
+    });
+}
+
 fn one(wanted: &HandlerLibrary) -> Result<()> {
+    REFUSED.set(Some(Vec::new()));
     // SAFETY: whoever sets the variable wants the library's initialisers to run.
     let library = unsafe { Library::open(Some(&wanted.path), RTLD_NOW | RTLD_LOCAL) };
+    let refused = REFUSED.take().unwrap_or_default();
     let library = library.map_err(|error| Error::bad(error.to_string()))?;
     let found = match &wanted.handler {
+        _ if !refused.is_empty() => Err(Error::bad(refused.join("; "))),
         None => Ok(()),
         Some((name, symbol)) => register(&library, name, symbol, wanted.to_string()),
     };
