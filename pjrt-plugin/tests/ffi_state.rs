@@ -291,7 +291,7 @@ handler!(bare, |frame| {
         let (args, rets) = unsafe { ((*frame).args.size, (*frame).rets.size) };
         assert_eq!((args, rets), (0, 0));
         let text = get(frame, PREPARE, *TYPE).unwrap_err();
-        assert!(text.contains("there is no launch in the instantiate stage"), "{text}");
+        assert!(text.contains("in the instantiate stage there is no state of a prepare"), "{text}");
     }
     null_mut()
 });

@@ -124,7 +124,9 @@ impl Context {
         let launch = || {
             self.launch.as_ref().ok_or_else(|| {
                 let stage = self.stage.name();
-                Error::WrongState(format!("there is no launch in the {stage} stage"))
+                Error::WrongState(format!(
+                    "in the {stage} stage there is no state of a prepare or initialize handler"
+                ))
             })
         };
         match stage {

@@ -80,12 +80,14 @@ impl Call for FfiCall {
         self.handlers.of(stage).is_some()
     }
 
-    fn begin(&self) -> Arc<dyn Any + Send + Sync> {
-        Arc::new(LaunchStates::default())
+    /// Without the stages that keep something there is nothing to keep.
+    fn begin(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        let keeps = self.has(Stage::Prepare) || self.has(Stage::Initialize);
+        keeps.then(|| Arc::new(LaunchStates::default()) as Arc<dyn Any + Send + Sync>)
     }
 
     fn run(&self, stage: Stage, moment: &Moment<'_>) -> Result<Progress> {
-        let launch = Arc::clone(moment.state).downcast::<LaunchStates>().ok();
+        let launch = moment.state.and_then(|state| Arc::clone(state).downcast().ok());
         let places = (moment.operands, moment.results);
         self.call(stage, Some(Arc::clone(moment.services)), launch, Some(places))
     }

@@ -48,8 +48,8 @@ impl Call for UntypedCall {
         stage == Stage::Execute
     }
 
-    fn begin(&self) -> Arc<dyn Any + Send + Sync> {
-        Arc::new(())
+    fn begin(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        None
     }
 
     fn run(&self, stage: Stage, moment: &Moment<'_>) -> Result<Progress> {
@@ -178,8 +178,12 @@ mod tests {
         let places: Vec<Place> = made.iter_mut().map(|value| place(&raw mut *value)).collect();
         let services: Arc<dyn Services> = Arc::new(Nothing);
         let state = call.begin();
-        let moment =
-            Moment { services: &services, state: &state, operands: &operands, results: &places };
+        let moment = Moment {
+            services: &services,
+            state: state.as_ref(),
+            operands: &operands,
+            results: &places,
+        };
         assert!(!call.has(Stage::Prepare));
         call.run(Stage::Execute, &moment)?;
         Ok(made)

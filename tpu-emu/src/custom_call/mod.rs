@@ -129,8 +129,8 @@ pub trait Call: fmt::Debug + Send + Sync {
     /// Whether there is something to do at a stage.
     fn has(&self, stage: Stage) -> bool;
 
-    /// What the target keeps for one launch, from [`Stage::Prepare`] on.
-    fn begin(&self) -> Arc<dyn Any + Send + Sync>;
+    /// What the target keeps for one launch, from [`Stage::Prepare`] on; `None` for nothing.
+    fn begin(&self) -> Option<Arc<dyn Any + Send + Sync>>;
 
     /// A stage after [`Stage::Instantiate`].
     ///
@@ -146,7 +146,7 @@ pub struct Moment<'a> {
     /// What the device does for the call.
     pub services: &'a Arc<dyn Services>,
     /// What [`Call::begin`] gave in this launch.
-    pub state: &'a Arc<dyn Any + Send + Sync>,
+    pub state: Option<&'a Arc<dyn Any + Send + Sync>>,
     /// The operands' memory.
     pub operands: &'a [Place],
     /// The results' memory. A result that shares an operand's memory is at the same address.

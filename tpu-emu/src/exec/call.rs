@@ -24,25 +24,23 @@ pub type Context = Arc<dyn Any + Send + Sync>;
 #[derive(Debug)]
 pub(super) struct Launch {
     pub(super) machine: Arc<Emulator>,
-    /// Device of each partition: number among those of the topology.
-    pub(super) devices: Vec<usize>,
+    /// Device of each partition: number among those of the topology, and what it does for calls.
+    devices: Vec<(usize, OnceLock<Device>)>,
     pub(super) origin: Origin,
     pub(super) program: Arc<str>,
     pub(super) context: Option<Context>,
     /// The clients that serve host transfers, one a device; none where nobody does.
     pub(super) transfers: Vec<Arc<dyn HostTransfers>>,
     number: i64,
-    /// What is kept for each call.
-    calls: Vec<OnceLock<Kept>>,
+    /// What each call keeps for this launch.
+    states: Vec<OnceLock<Option<Context>>>,
 }
 
-/// What is kept for one call of a launch.
+/// What a device does for the calls of a launch, which run one after the other.
 #[derive(Debug)]
-struct Kept {
-    /// The target's own.
-    state: Context,
+struct Device {
     dispatch: Arc<Dispatch>,
-    /// The same, as the target sees it.
+    /// The same, as the targets see it.
     services: Arc<dyn Services>,
 }
 
@@ -58,9 +56,10 @@ impl Launch {
     ) -> Self {
         let (machine, program) = (Arc::clone(machine), Arc::clone(program));
         let number = machine.next_launch();
-        let calls = (0..calls).map(|_| OnceLock::new()).collect();
+        let states = (0..calls).map(|_| OnceLock::new()).collect();
+        let devices = devices.into_iter().map(|device| (device, OnceLock::new())).collect();
         let transfers = Vec::new();
-        Self { machine, devices, origin, program, context, transfers, number, calls }
+        Self { machine, devices, origin, program, context, transfers, number, states }
     }
 }
 
@@ -84,7 +83,7 @@ impl Open {
     pub(super) fn finish(self) -> Result<()> {
         let Self { event, dispatch, timeout, record, held } = self;
         let outcome = event.wait_for(timeout).unwrap_or_else(|| {
-            let target = &dispatch.target;
+            let target = dispatch.target();
             let message = format!(
                 "custom call \"{target}\" has not ended {timeout:?} after its handler returned"
             );
@@ -155,26 +154,27 @@ impl Run<'_> {
         let launch = self
             .launch
             .ok_or_else(|| Error::Unimplemented(format!("{} outside of a launch", target())))?;
-        let kept = launch
-            .calls
+        let state = launch
+            .states
             .get(kernel.number())
             .ok_or_else(|| Error::bad(format!("{} is not of this program", target())))?;
-        let device = launch.devices.get(site.partition).copied().ok_or_else(|| {
+        let (number, device) = launch.devices.get(site.partition).ok_or_else(|| {
             let (number, count) = (site.partition, launch.devices.len());
             Error::bad(format!("{} on device {number} of {count}", target()))
         })?;
-        let Kept { state, dispatch, services } = kept.get_or_init(|| {
+        let number = *number;
+        let state = state.get_or_init(|| call.begin()).as_ref();
+        let Device { dispatch, services } = device.get_or_init(|| {
             let dispatch = Arc::new(Dispatch {
                 machine: Arc::clone(&launch.machine),
-                device,
+                device: number,
                 run: launch.number,
                 origin: launch.origin,
-                target: Arc::clone(&site.target),
                 context: launch.context.clone(),
                 scratch: Mutex::default(),
             });
             let services: Arc<dyn Services> = Arc::clone(&dispatch) as Arc<dyn Services>;
-            Kept { state: call.begin(), dispatch, services }
+            Device { dispatch, services }
         });
         let mut few = [[Place::default(); FEW]; 2];
         let mut many = [Vec::new(), Vec::new()];
@@ -187,9 +187,9 @@ impl Run<'_> {
             }
         }
         let (operands, results) = (&*operands, &*results);
-        dispatch.open();
+        dispatch.open(&site.target);
         self.guard(step, stage);
-        let record = Record::begin(launch, device, kernel, stage, operands, results);
+        let record = Record::begin(launch, number, kernel, stage, operands, results);
         let moment = Moment { services, state, operands, results };
         let progress = match call.run(stage, &moment) {
             Ok(Progress::Pending(event)) => match event.outcome() {

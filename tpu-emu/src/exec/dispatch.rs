@@ -1,4 +1,4 @@
-//! What the device does for a custom call while it runs: memory, threads, names.
+//! What a device does for a custom call while it runs: memory, threads, names.
 use super::call::Context;
 use crate::buffer::Block;
 use crate::custom_call::Services;
@@ -12,20 +12,21 @@ use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What the device does for a call, one stage after the other.
+/// What a device does for the calls of a launch, one stage after the other.
 #[derive(Debug)]
 pub(super) struct Dispatch {
     pub(super) machine: Arc<Emulator>,
     pub(super) device: usize,
     pub(super) run: i64,
     pub(super) origin: Origin,
-    pub(super) target: Arc<str>,
     pub(super) context: Option<Context>,
     pub(super) scratch: Mutex<Scratch>,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
+    /// Whose stage it is.
+    target: Option<Arc<str>>,
     /// Whether the call is over.
     closed: bool,
     /// Blocks by the address that the handler has of them.
@@ -36,10 +37,16 @@ pub(super) struct Scratch {
 
 impl Dispatch {
     /// Begins a stage.
-    pub(super) fn open(&self) {
+    pub(super) fn open(&self, target: &Arc<str>) {
         let mut scratch = self.scratch.lock();
+        scratch.target = Some(Arc::clone(target));
         scratch.closed = false;
         scratch.taken.clear();
+    }
+
+    /// The target of the last stage.
+    pub(super) fn target(&self) -> Arc<str> {
+        self.scratch.lock().target.clone().unwrap_or_default()
     }
 
     /// Ends the call: it gets no more memory, and what it holds is given back.
@@ -57,7 +64,7 @@ impl Dispatch {
     }
 
     fn over(&self) -> Error {
-        Error::WrongState(format!("custom call \"{}\" is over", self.target))
+        Error::WrongState(format!("custom call \"{}\" is over", self.target()))
     }
 }
 
@@ -87,7 +94,7 @@ impl Services for Dispatch {
         let shape = [to_u64(asked)];
         let spec = machine.specs().intern(DType::U8, &shape, LayoutRequest::Default)?;
         let ledger = machine.ledger();
-        let label = ledger.labels().intern(&format!("scratch of custom call {}", self.target));
+        let label = ledger.labels().intern(&format!("scratch of custom call {}", self.target()));
         let block = machine
             .allocate(&spec, self.memory(), label, || ledger.origin_of(&self.origin))?
             .ok_or_else(|| Error::Host("scratch memory without bytes".to_owned()))?;
@@ -113,7 +120,7 @@ impl Services for Dispatch {
             let message = format!(
                 "custom call \"{}\" frees {address:#x}, which is none of the {count} blocks of \
                  scratch memory that it holds",
-                self.target
+                self.target()
             );
             return Err(Error::bad(message));
         };

@@ -45,8 +45,8 @@ impl Call for Handler {
         true
     }
 
-    fn begin(&self) -> Arc<dyn Any + Send + Sync> {
-        Arc::new(())
+    fn begin(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        None
     }
 
     fn run(&self, stage: Stage, moment: &Moment<'_>) -> Result<Progress> {
