@@ -3,6 +3,7 @@ use super::call::{Context, Launch, Linking, Open};
 use super::checks::{check_arguments, check_channels, check_donations};
 use super::frame::{self, Frame};
 use super::lane_body::make_body;
+use super::pending::{Pending, Sources, Way, Work};
 use super::queue::Rest;
 use super::run::Run;
 use crate::buffer::{Block, Buffer, Hold};
@@ -17,9 +18,7 @@ use crate::program::compile::{Target, compile};
 use crate::program::plan::ALIGN;
 use crate::program::{CompileOptions, Donation, Executable, Format, ResultInfo};
 use crate::units::{Bytes, to_usize};
-use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use tpu_stablehlo::Module;
 
 /// Programs that move fewer bytes than this run on the caller's thread, when nothing is to be
@@ -152,20 +151,7 @@ impl Emulator {
         };
         check_donations(arguments, &gives)?;
         let done = Event::pending();
-        let pending = Arc::new(Pending {
-            left: AtomicUsize::new(1),
-            sources: Mutex::new(vec![None; arguments.len()]),
-            error: Mutex::default(),
-        });
-        // Claims first, then the donations: a claim survives the deletion.
-        let mut waiting = Vec::new();
-        for (index, argument) in arguments.iter().enumerate() {
-            if argument.ready_event().is_ready() {
-                pending.settle(index, argument.hold_ready());
-            } else {
-                waiting.push(index);
-            }
-        }
+        let (pending, waiting) = Pending::of(arguments.iter());
         let origin = self.ledger().origin();
         let alias = |result: &ResultInfo| result.alias.filter(|&index| gives(index));
         let allocate = |result: &ResultInfo, label| {
@@ -212,48 +198,14 @@ impl Emulator {
             () if plan.calls > 0 => Way::OwnThread,
             () => Way::Worker,
         };
-        let waits = waiting.len() + usize::from(turn.is_some());
-        pending.left.store(waits + 1, Ordering::Release);
-        let finish = {
-            let (pending, done) = (Arc::clone(&pending), done.clone());
-            let job = Mutex::new(Some(job));
-            Arc::new(move || {
-                let Some(job) = job.lock().take() else { return };
-                pending.start(job, way, &done);
-            })
-        };
-        for index in waiting {
-            let told = {
-                let (pending, finish) = (Arc::clone(&pending), Arc::clone(&finish));
-                move |held| {
-                    pending.settle(index, held);
-                    if pending.left.fetch_sub(1, Ordering::AcqRel) == 1 {
-                        finish();
-                    }
-                }
-            };
-            // Deleted by another thread after the check: the run has this one cause to fail.
-            if let Err(error) = arguments[index].when_ready(told) {
-                pending.settle(index, Err(error));
-                pending.left.fetch_sub(1, Ordering::AcqRel);
-            }
-        }
-        if let Some(turn) = turn {
-            let (pending, finish) = (Arc::clone(&pending), Arc::clone(&finish));
-            turn.on_ready(move |_| {
-                if pending.left.fetch_sub(1, Ordering::AcqRel) == 1 {
-                    finish();
-                }
-            });
-        }
+        let waits = (waiting, turn.into_iter().collect());
+        let gate = pending.run(self, waits, (way, &done), job);
         for (index, argument) in arguments.iter().enumerate() {
             if gives(index) {
                 argument.delete();
             }
         }
-        if pending.left.fetch_sub(1, Ordering::AcqRel) == 1 {
-            finish();
-        }
+        gate.pass();
         Ok(Launched { results, done })
     }
 
@@ -276,83 +228,6 @@ impl Emulator {
         let mut pools = executable.pools.lock();
         Ok(Some(Arc::clone(pools.entry(device).or_insert(block))))
     }
-}
-
-/// Arguments that a run still waits for.
-pub(super) struct Pending {
-    pub(super) left: AtomicUsize,
-    /// Claims on the arguments' bytes; `None` for one whose block a result has taken over.
-    pub(super) sources: Mutex<Vec<Option<Hold>>>,
-    pub(super) error: Mutex<Option<Error>>,
-}
-
-impl Pending {
-    pub(super) fn settle(&self, index: usize, held: Result<Hold>) {
-        match held {
-            Ok(hold) => self.sources.lock()[index] = Some(hold),
-            Err(error) => {
-                self.error.lock().get_or_insert(error);
-            }
-        }
-    }
-
-    /// The block of a donated argument, if nobody but this launch has a claim on it.
-    pub(super) fn take(
-        &self,
-        index: usize,
-        argument: &Buffer,
-        origin: Origin,
-    ) -> Option<Arc<Block>> {
-        let mut sources = self.sources.lock();
-        let Some(Hold::Block(block)) = &sources[index] else { return None };
-        // Given up first: from then on there are no new claims.
-        if !argument.give_up() {
-            return None;
-        }
-        if Arc::strong_count(block) > 1 {
-            block.given_up_by(origin);
-            return None;
-        }
-        let taken = Arc::clone(block);
-        sources[index] = None;
-        Some(taken)
-    }
-
-    /// The claims that were waited for, or the first error.
-    pub(super) fn claims(&self) -> Result<Vec<Option<Hold>>> {
-        match self.error.lock().take() {
-            Some(error) => Err(error),
-            None => Ok(std::mem::take(&mut *self.sources.lock())),
-        }
-    }
-
-    fn start(&self, job: Job, way: Way, done: &Event) {
-        let sources = match self.claims() {
-            Ok(sources) => sources,
-            Err(error) => {
-                drop(job);
-                done.settle(Err(error));
-                return;
-            }
-        };
-        let machine = Arc::clone(&job.machine);
-        match way {
-            Way::Here => machine.workers.here(done, move || job.begin(sources)),
-            Way::Worker => machine.workers.run(done.clone(), move || job.run(sources)),
-            Way::OwnThread => machine.workers.apart(done.clone(), move || job.run(sources)),
-        }
-    }
-}
-
-/// Where a run runs.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Way {
-    /// On the thread that makes it ready.
-    Here,
-    /// On one of the few threads for work that ends.
-    Worker,
-    /// On a thread of its own: it waits for the client, or may.
-    OwnThread,
 }
 
 /// One run with all that it needs.
@@ -409,15 +284,13 @@ impl Ready {
     }
 }
 
-impl Job {
-    /// Runs the program to its end.
-    fn run(self, sources: Vec<Option<Hold>>) -> Result<()> {
+impl Work for Job {
+    fn run(self, sources: Sources) -> Result<()> {
         self.ready(sources)?.rest(0)
     }
 
-    /// Runs the program to its end, or to a custom call that goes on after it has returned:
-    /// then gives the rest.
-    fn begin(self, sources: Vec<Option<Hold>>) -> Result<Option<Rest>> {
+    /// What would wait is a custom call that goes on after it has returned.
+    fn begin(self, sources: Sources) -> Result<Option<Rest>> {
         let ready = self.ready(sources)?;
         let Some((number, open)) = ready.run().until_open(&ready.executable.plan, 0)? else {
             return Ok(None);
@@ -427,9 +300,11 @@ impl Job {
             ready.rest(number + 1)
         })))
     }
+}
 
+impl Job {
     /// Lays the run's memory out and takes its custom calls through their first stages.
-    fn ready(self, sources: Vec<Option<Hold>>) -> Result<Ready> {
+    fn ready(self, sources: Sources) -> Result<Ready> {
         let results = self.results.iter().zip(&self.executable.results);
         for (block, result) in results {
             let from = result.alias.and_then(|at| Some((at, sources[at].as_ref()?)));

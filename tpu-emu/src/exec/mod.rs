@@ -7,6 +7,7 @@ mod dispatch;
 mod frame;
 mod lane_body;
 mod launch;
+mod pending;
 mod queue;
 mod run;
 mod sharded;

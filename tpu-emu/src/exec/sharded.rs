@@ -3,7 +3,9 @@
 use super::call::{Context, Launch};
 use super::checks::{check_arguments, check_channels, check_donations};
 use super::frame::{Frame, Memory as Piece};
-use super::launch::{INLINE, LaunchOptions, Launched, Pending, Ready, Way, aligned};
+use super::launch::{INLINE, LaunchOptions, Launched, Ready, aligned};
+use super::pending::{Pending, Sources, Way, Work};
+use super::queue::Rest;
 use crate::buffer::{Block, Buffer, Hold};
 use crate::error::{Error, Result};
 use crate::event::Event;
@@ -19,9 +21,7 @@ use crate::program::{Donation, Executable, ResultInfo};
 use crate::tensor::pack::{pack, unpack};
 use crate::tensor::{DType, Shape};
 use crate::units::{Bytes, to_u64, to_usize};
-use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The blocks of one device's results.
 type Blocks = Vec<Option<Arc<Block>>>;
@@ -56,22 +56,8 @@ impl Emulator {
             check_donations(arguments, &gives)?;
         }
         check_channels(executable, &options.transfers)?;
-        let width = executable.parameters.len();
         let done = Event::pending();
-        let pending = Arc::new(Pending {
-            left: AtomicUsize::new(1),
-            sources: Mutex::new(vec![None; devices.len() * width]),
-            error: Mutex::default(),
-        });
-        // Claims first, then the donations: a claim survives the deletion.
-        let mut waiting = Vec::new();
-        for (index, argument) in arguments.iter().flatten().enumerate() {
-            if argument.ready_event().is_ready() {
-                pending.settle(index, argument.hold_ready());
-            } else {
-                waiting.push((index, argument));
-            }
-        }
+        let (pending, waiting) = Pending::of(arguments.iter().flatten());
         let origin = self.ledger().origin();
         let alias = |result: &ResultInfo| result.alias.filter(|&index| gives(index));
         let results = self.result_blocks(executable, arguments, &pending, origin, &alias)?;
@@ -103,56 +89,7 @@ impl Emulator {
             () if waiting.is_empty() && plan.work < INLINE && !plan.loops => Way::Here,
             () => Way::Worker,
         };
-        pending.left.store(waiting.len() + turns.len() + 1, Ordering::Release);
-        let finish = {
-            let (pending, done) = (Arc::clone(&pending), done.clone());
-            let job = Mutex::new(Some(job));
-            Arc::new(move || {
-                let Some(job) = job.lock().take() else { return };
-                let sources = match pending.claims() {
-                    Ok(sources) => sources,
-                    Err(error) => {
-                        drop(job);
-                        done.settle(Err(error));
-                        return;
-                    }
-                };
-                let machine = Arc::clone(&job.machine);
-                match way {
-                    Way::Here => {
-                        machine.workers.here(&done, move || job.run(&sources).map(|()| None))
-                    }
-                    Way::Worker => machine.workers.run(done.clone(), move || job.run(&sources)),
-                    Way::OwnThread => {
-                        machine.workers.apart(done.clone(), move || job.run(&sources));
-                    }
-                }
-            })
-        };
-        for (index, argument) in waiting {
-            let told = {
-                let (pending, finish) = (Arc::clone(&pending), Arc::clone(&finish));
-                move |held| {
-                    pending.settle(index, held);
-                    if pending.left.fetch_sub(1, Ordering::AcqRel) == 1 {
-                        finish();
-                    }
-                }
-            };
-            // Deleted by another thread after the check: the run has this one cause to fail.
-            if let Err(error) = argument.when_ready(told) {
-                pending.settle(index, Err(error));
-                pending.left.fetch_sub(1, Ordering::AcqRel);
-            }
-        }
-        for turn in turns {
-            let (pending, finish) = (Arc::clone(&pending), Arc::clone(&finish));
-            turn.on_ready(move |_| {
-                if pending.left.fetch_sub(1, Ordering::AcqRel) == 1 {
-                    finish();
-                }
-            });
-        }
+        let gate = pending.run(self, (waiting, turns), (way, &done), job);
         for arguments in arguments {
             for (index, argument) in arguments.iter().enumerate() {
                 if gives(index) {
@@ -160,9 +97,7 @@ impl Emulator {
                 }
             }
         }
-        if pending.left.fetch_sub(1, Ordering::AcqRel) == 1 {
-            finish();
-        }
+        gate.pass();
         Ok(launched)
     }
 
@@ -213,8 +148,20 @@ struct Job {
     results: Vec<Blocks>,
 }
 
+impl Work for Job {
+    fn run(self, sources: Sources) -> Result<()> {
+        self.joined(&sources)
+    }
+
+    /// Programs with calls that may go on have a thread of their own: there is never a rest.
+    fn begin(self, sources: Sources) -> Result<Option<Rest>> {
+        self.joined(&sources).map(|()| None)
+    }
+}
+
 impl Job {
-    fn run(self, sources: &[Option<Hold>]) -> Result<()> {
+    /// Runs the program over whole arrays and splits its results.
+    fn joined(self, sources: &[Option<Hold>]) -> Result<()> {
         let _share = self.share()?;
         let executable = &*self.executable;
         let Some(Spreads { parameters, results, .. }) = &executable.spreads else {
