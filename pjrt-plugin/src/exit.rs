@@ -1,8 +1,8 @@
 //! The end of a Python process: the callbacks of running programs have returned by then.
-use std::ffi::{CString, c_int};
+use std::ffi::c_int;
 use std::sync::Once;
 use std::time::Duration;
-use tpu_emu::{Error, Result, entry};
+use tpu_emu::entry;
 
 /// How long one question takes. Python handles signals in between.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -23,18 +23,12 @@ def wait_for_callbacks():
 pub(crate) fn wait_for_callbacks() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        let install = || script().and_then(|script| tpu_host::run_python(&script));
+        let pending: *const () = pending as *const ();
+        let globals = [("PENDING", pending.expose_provenance())];
+        let install = || tpu_host::run_python(TEXT, "exit", &globals);
         // `enter` logs an error; a client that does not wait is better than none.
         drop(entry::enter(&"waiting at the end of the interpreter", install));
     });
-}
-
-fn script() -> Result<CString> {
-    let pending: *const () = pending as *const ();
-    let address = pending.expose_provenance();
-    // Rust's escapes of plain ASCII are Python's, too.
-    let script = format!("__import__('builtins').exec({TEXT:?}, {{'PENDING': {address}}})");
-    CString::new(script).map_err(|_| Error::bad("a text with a NUL"))
 }
 
 /// Waits a while for callbacks to return; 0 when there is nothing to wait for.

@@ -4,38 +4,24 @@
 #![expect(unsafe_code, reason = "functions that Python calls")]
 use super::{Bundle, Deleter, register_type, register_typed, register_untyped};
 use crate::boundary::{CArgs, Caller, end_of, with_args};
-use std::ffi::{CString, c_char, c_int, c_void};
-use std::fmt::Write;
+use std::ffi::{c_char, c_int, c_void};
 use tpu_emu::entry::{self, Function};
 use tpu_emu::{Error, Result};
 
 /// Runs the text in the interpreter, where there is one. What goes wrong is logged: a client
 /// without handlers is better than none.
 pub(crate) fn install() {
-    let outcome = script().and_then(|script| tpu_host::run_python(&script));
-    match outcome {
+    let target: *const () = (register_target as Entry<TargetArgs>) as *const ();
+    let type_: *const () = (register_type_id as Entry<TypeArgs>) as *const ();
+    let globals = [
+        ("REGISTER_TARGET", target.expose_provenance()),
+        ("REGISTER_TYPE", type_.expose_provenance()),
+    ];
+    match tpu_host::run_python(include_str!("jax_hook.py"), "jax_hook", &globals) {
         Ok(true) => tracing::debug!("jax.ffi registers targets of platform tpu here"),
         Ok(false) => tracing::debug!("no Python in this process"),
         Err(error) => tracing::warn!(%error, "jax.ffi does not reach the emulated TPU"),
     }
-}
-
-/// The text, wrapped so that nothing is left in `__main__`, nor taken from there.
-fn script() -> Result<CString> {
-    let mut script = "(lambda b: b.exec(b.compile(b.bytes.fromhex('".to_owned();
-    for byte in include_str!("jax_hook.py").bytes() {
-        write!(script, "{byte:02x}").map_err(|_| Error::bad("a text that cannot be written"))?;
-    }
-    let target: *const () = (register_target as Entry<TargetArgs>) as *const ();
-    let type_: *const () = (register_type_id as Entry<TypeArgs>) as *const ();
-    let (target, type_) = (target.expose_provenance(), type_.expose_provenance());
-    write!(
-        script,
-        "').decode(), 'jax_hook.py', 'exec'), {{'__name__': 'tpu_emu_jax_hook', \
-         'REGISTER_TARGET': {target}, 'REGISTER_TYPE': {type_}}}))(__import__('builtins'))"
-    )
-    .map_err(|_| Error::bad("a text that cannot be written"))?;
-    CString::new(script).map_err(|_| Error::bad("a text with a NUL"))
 }
 
 type Entry<A> = unsafe extern "C" fn(*mut A) -> c_int;
@@ -185,14 +171,6 @@ fn type_id(caller: &Caller, args: &TypeArgs) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_script_is_one_statement_with_both_addresses() {
-        let script = script().unwrap().into_string().unwrap();
-        assert!(!script.contains('\n'));
-        let (_, globals) = script.split_once("'exec'), ").unwrap();
-        assert!(globals.contains("'REGISTER_TARGET': ") && globals.contains("'REGISTER_TYPE': "));
-    }
 
     #[test]
     fn an_error_is_cut_at_a_letter_and_ends_with_a_nul() {
