@@ -5,6 +5,7 @@ use crate::origin::{Clock, NoStacks, StackSource};
 use crate::topology::Topology;
 use crate::trace::Sink;
 use crate::units::{Bytes, Nanos};
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,6 +28,8 @@ pub struct Config {
     pub history: usize,
     /// How matrix products round.
     pub numerics: Numerics,
+    /// Threads that large steps of programs are split over; `None` is one a core.
+    pub threads: Option<NonZeroUsize>,
     /// The targets that programs can call.
     pub custom_calls: Arc<Registry>,
     /// How long a launch waits for a custom call that goes on after its handler has returned, and
@@ -50,6 +53,7 @@ impl Config {
             process_index: 0,
             history: DEFAULT_HISTORY,
             numerics: Numerics::default(),
+            threads: None,
             custom_calls: Arc::default(),
             call_timeout: DEFAULT_CALL_TIMEOUT,
             stacks: Arc::new(NoStacks),

@@ -13,6 +13,7 @@ use crate::tensor::{ArraySpec, Specs};
 use crate::topology::Topology;
 use crate::trace::{Change, ChangeKind, Encoder, Header, SpaceInfo, Usage};
 use crate::units::{Bytes, DevAddr, to_usize};
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
@@ -97,7 +98,7 @@ impl Emulator {
     /// `BadArgument` for a process index that the topology does not have.
     pub fn new(config: Config) -> Result<Arc<Self>> {
         let Config { topology, hbm, process_index, history, numerics, .. } = config;
-        let Config { custom_calls, call_timeout, stacks, clock, sink, .. } = config;
+        let Config { threads, custom_calls, call_timeout, stacks, clock, sink, .. } = config;
         let processes = topology.process_count();
         if !(0..processes).contains(&process_index) {
             let message = format!("process index {process_index} of {processes} processes");
@@ -131,10 +132,10 @@ impl Emulator {
             custom_calls,
             call_timeout,
             ledger: Ledger::new(stacks, clock, sink, history),
-            workers: Workers::default(),
+            workers: Workers::new(threads.unwrap_or_else(Workers::of_this_host)),
             turns: Turns::default(),
             meetings: Meetings::default(),
-            tasks: Workers::default(),
+            tasks: Workers::new(NonZeroUsize::MIN),
             claims: Claims::default(),
             launches: AtomicI64::new(0),
             forked: AtomicBool::new(false),

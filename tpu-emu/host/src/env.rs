@@ -1,6 +1,7 @@
 //! The environment: one row a variable. `docs/environment.md` is made of these rows.
 use crate::stack::StackMode;
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::str::FromStr;
 use std::time::Duration;
 use tpu_emu::config::{DEFAULT_CALL_TIMEOUT, DEFAULT_HISTORY};
@@ -70,6 +71,19 @@ pub const VARIABLES: &[Variable] = &[
                 "ieee" => Numerics::Ieee,
                 _ => return Err("tpu or ieee".to_owned()),
             };
+            Ok(())
+        },
+    },
+    Variable {
+        name: "TPU_EMU_THREADS",
+        values: "a number from 1 to 1024",
+        default: "one a core",
+        effect: "How many threads large steps of programs are split over. Results do not depend \
+                 on it.",
+        set: |settings, value| {
+            let threads = value.parse().ok().filter(|threads: &NonZeroUsize| threads.get() <= 1024);
+            let threads = threads.ok_or_else(|| "a number from 1 to 1024".to_owned())?;
+            settings.threads = Some(threads);
             Ok(())
         },
     },
@@ -219,6 +233,7 @@ pub(crate) struct Settings {
     pub(crate) trace: Option<String>,
     pub(crate) history: usize,
     pub(crate) handler_libraries: Vec<HandlerLibrary>,
+    pub(crate) threads: Option<NonZeroUsize>,
     pub(crate) call_timeout: Duration,
     pub(crate) asked_dialect: Option<String>,
     log: Option<String>,
@@ -244,6 +259,7 @@ impl Settings {
             trace: None,
             history: DEFAULT_HISTORY,
             handler_libraries: Vec::new(),
+            threads: None,
             call_timeout: DEFAULT_CALL_TIMEOUT,
             asked_dialect: None,
             log: None,
@@ -357,6 +373,9 @@ mod tests {
             ("TPU_EMU_STACKS", "off"),
             ("TPU_EMU_FFI_TIMEOUT", "3"),
         ];
+        let threads = read(&[("TPU_EMU_THREADS", "3")]).unwrap().threads;
+        assert_eq!(threads, NonZeroUsize::new(3));
+        assert!(read(&[("TPU_EMU_THREADS", "0")]).is_err());
         let settings = read(&given).unwrap();
         assert_eq!(settings.call_timeout, Duration::from_secs(3));
         assert!(read(&[("TPU_EMU_FFI_TIMEOUT", "0")]).is_err());

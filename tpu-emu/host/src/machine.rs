@@ -92,6 +92,7 @@ fn make() -> Result<Made> {
         history: settings.history,
         numerics: settings.numerics,
         custom_calls: custom_calls(),
+        threads: settings.threads,
         call_timeout: settings.call_timeout,
         stacks,
         clock: Arc::new(clock),

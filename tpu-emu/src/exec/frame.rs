@@ -56,11 +56,15 @@ pub(crate) struct Frame {
 // SAFETY: the addresses lead to memory that belongs to no thread and that the frame holds.
 unsafe impl Send for Frame {}
 
+// SAFETY: threads that share a run write distinct elements and read none that another writes.
+unsafe impl Sync for Frame {}
+
 impl Frame {
     /// A frame over memories in the order of the plan's numbers.
     ///
     /// Arena and results are for this run alone: until it ends nobody else reads or writes them,
-    /// which is what the results' events are for. A frame is used by one thread at a time.
+    /// which is what the results' events are for. Threads that share one of its steps write
+    /// distinct elements.
     pub(super) fn new(mut memories: Vec<Memory>) -> Self {
         let bases = memories.iter_mut().map(Memory::place).collect();
         Self { bases, held: Arc::new(memories) }

@@ -14,6 +14,7 @@ mod pending;
 mod queue;
 mod run;
 mod sharded;
+mod tiles;
 mod turns;
 
 pub use call::Context;

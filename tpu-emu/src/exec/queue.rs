@@ -1,9 +1,12 @@
 //! Background threads for work that is too long for the caller's thread, or that waits.
 use crate::error::{Error, Result};
 use crate::event::Event;
+use crate::kernels::parallel::share_with;
 use crossbeam::channel::{Receiver, Sender, unbounded};
 use parking_lot::Mutex;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::any::Any;
+use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -13,17 +16,19 @@ type Task = Box<dyn FnOnce() + Send>;
 /// The rest of some work.
 pub(super) type Rest = Box<dyn FnOnce() -> Result<()> + Send>;
 
-/// Two, so that one long copy does not hold up the others.
-const THREADS: usize = 2;
+/// At least two, so that one long copy does not hold up the others.
+const LEAST: usize = 2;
 
 /// Threads without work that are kept for work that waits.
 const KEPT: usize = 4;
 
-/// Threads that are started by the first task and live as long as the process, and threads for
-/// work that may wait for long.
-#[derive(Debug, Default)]
+/// Threads that are started by the first task and end with the machine, and threads for work
+/// that may wait for long.
+#[derive(Debug)]
 pub(crate) struct Workers {
-    queue: OnceLock<Option<Sender<Task>>>,
+    pool: OnceLock<Option<ThreadPool>>,
+    /// Threads that share one task's work.
+    width: usize,
     apart: Apart,
 }
 
@@ -66,6 +71,16 @@ impl Idle {
 }
 
 impl Workers {
+    /// Threads of which `width` share the work of one task, if it asks for that.
+    pub(crate) fn new(width: NonZeroUsize) -> Self {
+        Self { pool: OnceLock::new(), width: width.get(), apart: Apart::default() }
+    }
+
+    /// One a core.
+    pub(crate) fn of_this_host() -> NonZeroUsize {
+        thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
+    }
+
     /// Runs `work` here and now and settles `event` with its outcome; work that must wait gives
     /// its rest, which goes on apart.
     pub(crate) fn here(&self, event: &Event, work: impl FnOnce() -> Result<Option<Rest>>) {
@@ -82,9 +97,8 @@ impl Workers {
     }
 
     /// How many threads `run` has.
-    #[expect(clippy::unused_self, reason = "a property of the threads")]
     pub(crate) fn threads(&self) -> usize {
-        THREADS
+        self.width.max(LEAST)
     }
 
     /// Runs `work` on a background thread and settles `event` with its outcome.
@@ -92,14 +106,21 @@ impl Workers {
     /// Where the host gives no thread, `work` runs here and now.
     pub(crate) fn run(&self, event: Event, work: impl FnOnce() -> Result<()> + Send + 'static) {
         let task = task_of(event, work);
-        match self.queue.get_or_init(start) {
-            Some(queue) => {
-                if let Err(unsent) = queue.send(task) {
-                    (unsent.0)();
-                }
-            }
+        match self.pool.get_or_init(|| self.start()) {
+            Some(pool) => pool.spawn_fifo(task),
             None => task(),
         }
+    }
+
+    fn start(&self) -> Option<ThreadPool> {
+        let width = self.width;
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(self.threads())
+            .thread_name(|number| format!("tpu-emu-{number}"))
+            .start_handler(move |_| share_with(width))
+            // A task's own panic is its event's error; this one came from a listener of it.
+            .panic_handler(|_| ());
+        pool.build().ok()
     }
 
     /// Runs `work` on a thread that has nothing else to do meanwhile and settles `event` with its
@@ -149,24 +170,13 @@ fn panicked(payload: &(dyn Any + Send)) -> Error {
     Error::Panic { function: "work on the device", message }
 }
 
-fn start() -> Option<Sender<Task>> {
-    let (send, receive) = unbounded::<Task>();
-    let started = (0..THREADS).filter(|number| {
-        let tasks = receive.clone();
-        let name = format!("tpu-emu-{number}");
-        let work = move || tasks.into_iter().for_each(|task| task());
-        thread::Builder::new().name(name).spawn(work).is_ok()
-    });
-    (started.count() > 0).then_some(send)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_event_ends_as_the_work_does() {
-        let workers = Workers::default();
+        let workers = Workers::new(NonZeroUsize::MIN);
         let events = [Event::pending(), Event::pending(), Event::pending()];
         workers.run(events[0].clone(), || Ok(()));
         workers.run(events[1].clone(), || Err(Error::bad("no")));
@@ -185,7 +195,7 @@ mod tests {
 
     #[test]
     fn work_that_waits_does_not_wait_for_threads() {
-        let workers = Workers::default();
+        let workers = Workers::new(NonZeroUsize::MIN);
         let gate = Event::pending();
         let many: Vec<Event> = (0..3 * KEPT).map(|_| Event::pending()).collect();
         for event in &many {

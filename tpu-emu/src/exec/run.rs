@@ -1,24 +1,16 @@
 //! Runs the steps of a plan.
 use super::call::{Launch, Open};
 use super::frame::Frame;
+use super::tiles::run_loop;
 use crate::custom_call::Stage;
 use crate::error::{Error, Result};
-use crate::kernels::iota::fill_iota;
-use crate::kernels::lanes::TILE;
 use crate::ops::Cx;
-use crate::program::fuse::{Fused, Load};
 use crate::program::plan::{Op, Plan, Slot, Step};
 use crate::tensor::pack::{pack, unpack};
-use std::cell::RefCell;
 use tpu_stablehlo::ir::Locations;
 
 /// Arrays that a step takes without an allocation.
 const FEW: usize = 8;
-
-thread_local! {
-    /// Registers of fused loops and their filled loads.
-    static TILES: RefCell<(Vec<u128>, Vec<u128>)> = const { RefCell::new((Vec::new(), Vec::new())) };
-}
 
 /// One run: its memory and where its program was written.
 #[derive(Debug)]
@@ -103,7 +95,7 @@ impl Run<'_> {
                 self.unharmed(step, Stage::Execute)
             }
             Op::Fused(fused) => {
-                self.fused(fused, step);
+                run_loop(self.frame, fused, step);
                 Ok(())
             }
             Op::Kernel { kernel, starts, scratch } => {
@@ -180,64 +172,6 @@ impl Run<'_> {
         let mut results: Vec<&mut [u8]> =
             step.results.iter().map(|&slot| frame.bytes_mut(slot)).collect();
         kernel.run(&mut cx, &operands, &mut results)
-    }
-
-    fn fused(&self, fused: &Fused, step: &Step) {
-        TILES.with_borrow_mut(|(registers, filled)| {
-            fused.program.prepare(fused.elements, registers);
-            let loads = fused.loads.len() * TILE;
-            if filled.len() < loads {
-                filled.resize(loads, 0);
-            }
-            let mut start = 0;
-            while start < fused.elements {
-                let count = TILE.min(fused.elements - start);
-                self.tile(fused, step, start, count, registers, filled);
-                start += count;
-            }
-        });
-    }
-
-    fn tile(
-        &self,
-        fused: &Fused,
-        step: &Step,
-        start: usize,
-        count: usize,
-        registers: &mut [u128],
-        filled: &mut [u128],
-    ) {
-        let frame = self.frame;
-        for ((load, &dtype), place) in
-            fused.loads.iter().zip(&fused.program.parameters).zip(filled.chunks_exact_mut(TILE))
-        {
-            let width = dtype.host_bytes();
-            let place = &mut bytemuck::cast_slice_mut::<u128, u8>(place)[..count * width];
-            match load {
-                Load::Dense(_) => {}
-                Load::Map(operand, map) => {
-                    map.fill(width, frame.bytes(step.operands[*operand]), start, place);
-                }
-                Load::Iota(inner, extent) => fill_iota(dtype, start, *inner, *extent, place),
-            }
-        }
-        let filled: &[u128] = filled;
-        let input = |parameter: usize| -> &[u8] {
-            let width = fused.program.parameters[parameter].host_bytes();
-            match &fused.loads[parameter] {
-                Load::Dense(operand) => {
-                    &frame.bytes(step.operands[*operand])[start * width..(start + count) * width]
-                }
-                Load::Map(..) | Load::Iota(..) => {
-                    let place = &filled[parameter * TILE..(parameter + 1) * TILE];
-                    &bytemuck::cast_slice(place)[..count * width]
-                }
-            }
-        };
-        fused.program.tile(count, registers, &input, |index, bytes| {
-            let width = bytes.len() / count;
-            frame.write(step.results[index], start * width, bytes);
-        });
     }
 }
 

@@ -1,0 +1,123 @@
+//! Loops compiled for several vector widths; the widest that the machine has is chosen when it
+//! runs.
+use pulp::x86::{V3, V4};
+use std::cell::Cell;
+use std::sync::OnceLock;
+
+/// The vectors that a loop uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// What every machine of the architecture has.
+    Portable,
+    /// 256 bits: AVX2 with FMA.
+    Avx2,
+    /// 512 bits: AVX-512 F, BW, CD, DQ and VL.
+    Avx512,
+}
+
+/// A loop. `run` is `#[inline(always)]`, and so is every function that it calls in its inner
+/// part: what is not inlined is compiled for any machine.
+pub trait Loop {
+    /// What it gives.
+    type Output;
+    /// The code.
+    fn run(self) -> Self::Output;
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Machine {
+    Portable,
+    Avx2(V3),
+    Avx512(V4),
+}
+
+struct Call<L>(L);
+
+impl<L: Loop> pulp::NullaryFnOnce for Call<L> {
+    type Output = L::Output;
+
+    #[inline(always)]
+    fn call(self) -> L::Output {
+        self.0.run()
+    }
+}
+
+thread_local! {
+    /// The widest vectors that this thread may use; a test takes less.
+    static LIMIT: Cell<Level> = const { Cell::new(Level::Avx512) };
+}
+
+fn machine() -> Machine {
+    static FOUND: OnceLock<Machine> = OnceLock::new();
+    let found = *FOUND.get_or_init(|| match (V4::try_new(), V3::try_new()) {
+        (Some(wide), _) => Machine::Avx512(wide),
+        (None, Some(middle)) => Machine::Avx2(middle),
+        (None, None) => Machine::Portable,
+    });
+    match (LIMIT.get(), found) {
+        (Level::Avx512, found) => found,
+        (Level::Avx2, Machine::Avx512(_)) => V3::try_new().map_or(found, Machine::Avx2),
+        (Level::Avx2, found) => found,
+        (Level::Portable, _) => Machine::Portable,
+    }
+}
+
+/// The vectors that loops use on this thread.
+pub fn level() -> Level {
+    match machine() {
+        Machine::Portable => Level::Portable,
+        Machine::Avx2(_) => Level::Avx2,
+        Machine::Avx512(_) => Level::Avx512,
+    }
+}
+
+/// Runs a loop with the widest vectors.
+#[inline]
+pub fn run<L: Loop>(body: L) -> L::Output {
+    match machine() {
+        Machine::Portable => body.run(),
+        Machine::Avx2(middle) => middle.vectorize(Call(body)),
+        Machine::Avx512(wide) => wide.vectorize(Call(body)),
+    }
+}
+
+/// Runs a test's code with vectors up to a width, in turn for each that the machine has.
+#[cfg(test)]
+pub(crate) fn at_every_level(test: impl Fn(Level)) {
+    for level in [Level::Portable, Level::Avx2, Level::Avx512] {
+        LIMIT.set(level);
+        if self::level() == level {
+            test(level);
+        }
+        LIMIT.set(Level::Avx512);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Sum<'a>(&'a [u32]);
+
+    impl Loop for Sum<'_> {
+        type Output = u32;
+
+        #[inline(always)]
+        fn run(self) -> u32 {
+            self.0.iter().sum()
+        }
+    }
+
+    #[test]
+    fn every_width_gives_the_same() {
+        let numbers: Vec<u32> = (0..1000).collect();
+        let mut seen = Vec::new();
+        let levels = std::cell::RefCell::new(&mut seen);
+        at_every_level(|level| {
+            assert_eq!(run(Sum(&numbers)), 499_500);
+            levels.borrow_mut().push(level);
+        });
+        assert_eq!(seen[0], Level::Portable);
+        assert_eq!(seen.last(), Some(&level()));
+    }
+}
