@@ -1,6 +1,7 @@
-//! Runs fused loops, tile by tile.
+//! Runs fused loops, piece by piece.
 use super::frame::Frame;
 use crate::kernels::iota::fill_iota;
+use crate::kernels::lane_code::{Input, Output};
 use crate::kernels::lanes::TILE;
 use crate::kernels::parallel;
 use crate::program::fuse::{Fused, Load};
@@ -10,10 +11,14 @@ use std::ops::Range;
 
 /// Elements that one piece of a loop has when it is split over threads.
 const PIECE: usize = 32 * TILE;
+/// Bytes from one filled load to the next.
+const ROW: usize = TILE * 16 + 64;
+/// Loads and results that a loop takes without an allocation.
+const FEW: usize = 16;
 
 thread_local! {
-    /// Registers of fused loops and their filled loads.
-    static TILES: RefCell<(Vec<u128>, Vec<u128>)> = const { RefCell::new((Vec::new(), Vec::new())) };
+    /// Filled loads.
+    static FILLED: RefCell<Vec<u128>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Runs the loop of a step.
@@ -21,59 +26,72 @@ pub(super) fn run_loop(frame: &Frame, fused: &Fused, step: &Step) {
     parallel::ranges(fused.elements, PIECE, |range| piece(frame, fused, step, range));
 }
 
+fn is_filled(load: &Load) -> bool {
+    match load {
+        Load::Dense(_) => false,
+        Load::Map(_, map) => !map.is_one_element(),
+        Load::Iota(..) => true,
+    }
+}
+
 fn piece(frame: &Frame, fused: &Fused, step: &Step, elements: Range<usize>) {
-    TILES.with_borrow_mut(|(registers, filled)| {
-        fused.program.prepare(elements.len(), registers);
-        let loads = fused.loads.len() * TILE;
-        if filled.len() < loads {
-            filled.resize(loads, 0);
+    let filled = fused.loads.iter().filter(|load| is_filled(load)).count();
+    if filled == 0 {
+        return tile(frame, fused, step, elements, &mut []);
+    }
+    FILLED.with_borrow_mut(|rows| {
+        let units = filled * ROW / 16;
+        if rows.len() < units {
+            rows.resize(units, 0);
         }
         let mut start = elements.start;
         while start < elements.end {
-            let count = TILE.min(elements.end - start);
-            tile(frame, fused, step, start, count, registers, filled);
-            start += count;
+            let end = elements.end.min(start + TILE);
+            tile(frame, fused, step, start..end, bytemuck::cast_slice_mut(rows));
+            start = end;
         }
     });
 }
 
-fn tile(
-    frame: &Frame,
-    fused: &Fused,
-    step: &Step,
-    start: usize,
-    count: usize,
-    registers: &mut [u128],
-    filled: &mut [u128],
-) {
-    for ((load, &dtype), place) in
-        fused.loads.iter().zip(&fused.program.parameters).zip(filled.chunks_exact_mut(TILE))
-    {
+/// Runs some elements of a loop. `rows` has room for a tile of each load that must be filled.
+fn tile(frame: &Frame, fused: &Fused, step: &Step, elements: Range<usize>, rows: &mut [u8]) {
+    let (start, count) = (elements.start, elements.len());
+    let code = &fused.code;
+    let mut rows = rows.chunks_exact_mut(ROW);
+    let load = |(load, &dtype): (&Load, &crate::tensor::DType)| -> Input<'_> {
         let width = dtype.host_bytes();
-        let place = &mut bytemuck::cast_slice_mut::<u128, u8>(place)[..count * width];
+        let operand = |operand: usize| frame.cells(step.operands[operand]);
+        let mut row = || &mut rows.next().unwrap_or_default()[..count * width];
         match load {
-            Load::Dense(_) => {}
-            Load::Map(operand, map) => {
-                map.fill(width, frame.bytes(step.operands[*operand]), start, place);
+            Load::Dense(index) => operand(*index)[start * width..(start + count) * width].into(),
+            Load::Map(index, map) => {
+                if let Some(at) = map.one_element() {
+                    return operand(*index)[at * width..(at + 1) * width].into();
+                }
+                let row = row();
+                map.fill(width, frame.bytes(step.operands[*index]), start, row);
+                Input::from(&*row)
             }
-            Load::Iota(inner, extent) => fill_iota(dtype, start, *inner, *extent, place),
-        }
-    }
-    let filled: &[u128] = filled;
-    let input = |parameter: usize| -> &[u8] {
-        let width = fused.program.parameters[parameter].host_bytes();
-        match &fused.loads[parameter] {
-            Load::Dense(operand) => {
-                &frame.bytes(step.operands[*operand])[start * width..(start + count) * width]
-            }
-            Load::Map(..) | Load::Iota(..) => {
-                let place = &filled[parameter * TILE..(parameter + 1) * TILE];
-                &bytemuck::cast_slice(place)[..count * width]
+            Load::Iota(inner, extent) => {
+                let row = row();
+                fill_iota(dtype, start, *inner, *extent, row);
+                Input::from(&*row)
             }
         }
     };
-    fused.program.tile(count, registers, &input, |index, bytes| {
-        let width = bytes.len() / count;
-        frame.write(step.results[index], start * width, bytes);
-    });
+    let result = |(&slot, width): (&crate::program::plan::Slot, usize)| {
+        Output::from(&frame.cells(slot)[start * width..(start + count) * width])
+    };
+    let loads = fused.loads.iter().zip(&code.program().parameters).map(load);
+    let results = step.results.iter().zip(code.widths()).map(result);
+    if fused.loads.len() <= FEW && step.results.len() <= FEW {
+        let mut inputs = [Input::default(); FEW];
+        let mut outputs = [Output::default(); FEW];
+        inputs.iter_mut().zip(loads).for_each(|(slot, load)| *slot = load);
+        outputs.iter_mut().zip(results).for_each(|(slot, result)| *slot = result);
+        let (inputs, outputs) = (&inputs[..fused.loads.len()], &outputs[..step.results.len()]);
+        code.run(count, inputs, outputs);
+    } else {
+        code.run(count, &loads.collect::<Vec<_>>(), &results.collect::<Vec<_>>());
+    }
 }

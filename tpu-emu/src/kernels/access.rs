@@ -41,6 +41,11 @@ impl AccessMap {
         self.axes.iter().all(|&(_, stride)| stride == 0)
     }
 
+    /// The one element of the operand that every element of the result is.
+    pub fn one_element(&self) -> Option<usize> {
+        self.is_one_element().then_some(self.offset)
+    }
+
     /// Whether the elements are a run of the operand's in order.
     pub fn run(&self) -> Option<usize> {
         matches!(self.axes[..], [(_, 1)]).then_some(self.offset)

@@ -3,6 +3,7 @@
 use super::graph::{Block, Graph, Node, ValueId, Work};
 use super::tactics::Tactics;
 use crate::kernels::access::AccessMap;
+use crate::kernels::lane_code::{Feed, LaneCode};
 use crate::kernels::lanes::{LaneConstant, LaneProgram, LaneStep, Register};
 use crate::ops::Kernel;
 use crate::tensor::{DType, Shape};
@@ -26,13 +27,23 @@ pub(crate) enum Load {
     Iota(usize, usize),
 }
 
+impl Load {
+    /// Whether it is one element for the whole loop.
+    fn feed(&self) -> Feed {
+        match self {
+            Self::Map(_, map) if map.is_one_element() => Feed::One,
+            _ => Feed::Each,
+        }
+    }
+}
+
 /// One loop over `elements` elements.
 #[derive(Debug, Clone)]
 pub(crate) struct Fused {
     pub(crate) elements: usize,
     /// One a parameter of the program.
     pub(crate) loads: Vec<Load>,
-    pub(crate) program: LaneProgram,
+    pub(crate) code: LaneCode,
 }
 
 /// What a step does.
@@ -444,7 +455,8 @@ fn finish(group: Group) -> Option<FusedStep> {
         return None;
     }
     program.results = outputs.iter().map(|output| registers[output]).collect();
-    let fused = Fused { elements, loads, program };
+    let feeds = loads.iter().map(Load::feed).collect();
+    let fused = Fused { elements, loads, code: LaneCode::new(program, feeds) };
     let work = StepWork::Fused(Arc::new(fused));
     Some(FusedStep { work, operands, results: outputs, name, location })
 }
