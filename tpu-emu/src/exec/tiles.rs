@@ -4,7 +4,7 @@ use crate::kernels::iota::fill_iota;
 use crate::kernels::lanes::TILE;
 use crate::kernels::parallel;
 use crate::program::fuse::{Fused, Load};
-use crate::program::plan::Step;
+use crate::program::plan::{Slot, Step};
 use std::cell::RefCell;
 use std::ops::Range;
 
@@ -16,12 +16,28 @@ thread_local! {
     static TILES: RefCell<(Vec<u128>, Vec<u128>)> = const { RefCell::new((Vec::new(), Vec::new())) };
 }
 
-/// Runs the loop of a step.
-pub(super) fn run_loop(frame: &Frame, fused: &Fused, step: &Step) {
-    parallel::ranges(fused.elements, PIECE, |range| piece(frame, fused, step, range));
+/// What a loop reads or writes: a place, and which of the loop's elements it begins with.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Window<'a> {
+    pub(super) frame: &'a Frame,
+    pub(super) slot: Slot,
+    pub(super) first: usize,
 }
 
-fn piece(frame: &Frame, fused: &Fused, step: &Step, elements: Range<usize>) {
+/// Runs the loop of a step.
+pub(super) fn run_loop(frame: &Frame, fused: &Fused, step: &Step) {
+    let operand = |index: usize| Window { frame, slot: step.operands[index], first: 0 };
+    let result = |index: usize| Window { frame, slot: step.results[index], first: 0 };
+    parallel::ranges(fused.elements, PIECE, |range| piece(fused, &operand, &result, range));
+}
+
+/// Runs some elements of a loop.
+pub(super) fn piece<'a>(
+    fused: &Fused,
+    operand: &dyn Fn(usize) -> Window<'a>,
+    result: &dyn Fn(usize) -> Window<'a>,
+    elements: Range<usize>,
+) {
     TILES.with_borrow_mut(|(registers, filled)| {
         fused.program.prepare(elements.len(), registers);
         let loads = fused.loads.len() * TILE;
@@ -31,16 +47,16 @@ fn piece(frame: &Frame, fused: &Fused, step: &Step, elements: Range<usize>) {
         let mut start = elements.start;
         while start < elements.end {
             let count = TILE.min(elements.end - start);
-            tile(frame, fused, step, start, count, registers, filled);
+            tile(fused, operand, result, start, count, registers, filled);
             start += count;
         }
     });
 }
 
-fn tile(
-    frame: &Frame,
+fn tile<'a>(
     fused: &Fused,
-    step: &Step,
+    operand: &dyn Fn(usize) -> Window<'a>,
+    result: &dyn Fn(usize) -> Window<'a>,
     start: usize,
     count: usize,
     registers: &mut [u128],
@@ -53,8 +69,9 @@ fn tile(
         let place = &mut bytemuck::cast_slice_mut::<u128, u8>(place)[..count * width];
         match load {
             Load::Dense(_) => {}
-            Load::Map(operand, map) => {
-                map.fill(width, frame.bytes(step.operands[*operand]), start, place);
+            Load::Map(index, map) => {
+                let from = operand(*index);
+                map.fill(width, from.frame.bytes(from.slot), start - from.first, place);
             }
             Load::Iota(inner, extent) => fill_iota(dtype, start, *inner, *extent, place),
         }
@@ -63,8 +80,10 @@ fn tile(
     let input = |parameter: usize| -> &[u8] {
         let width = fused.program.parameters[parameter].host_bytes();
         match &fused.loads[parameter] {
-            Load::Dense(operand) => {
-                &frame.bytes(step.operands[*operand])[start * width..(start + count) * width]
+            Load::Dense(index) => {
+                let from = operand(*index);
+                let at = (start - from.first) * width;
+                &from.frame.bytes(from.slot)[at..at + count * width]
             }
             Load::Map(..) | Load::Iota(..) => {
                 let place = &filled[parameter * TILE..(parameter + 1) * TILE];
@@ -74,6 +93,7 @@ fn tile(
     };
     fused.program.tile(count, registers, &input, |index, bytes| {
         let width = bytes.len() / count;
-        frame.write(step.results[index], start * width, bytes);
+        let to = result(index);
+        to.frame.write(to.slot, (start - to.first) * width, bytes);
     });
 }
