@@ -13,6 +13,7 @@ pub mod eigen;
 pub mod factor;
 pub mod fold;
 pub mod folder;
+pub mod functions;
 pub mod gather;
 pub mod gemm;
 pub mod index;
