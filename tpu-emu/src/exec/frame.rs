@@ -71,6 +71,11 @@ impl Frame {
         Self { bases, held: Arc::new(memories) }
     }
 
+    /// Whether its first memory has so many bytes.
+    pub(super) fn holds(&self, bytes: usize) -> bool {
+        self.bases.first().is_some_and(|&(_, size)| size >= bytes)
+    }
+
     /// The memory behind the addresses, for whoever may use it after the run.
     pub(super) fn held(&self) -> Arc<Vec<Memory>> {
         Arc::clone(&self.held)

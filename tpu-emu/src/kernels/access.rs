@@ -51,6 +51,33 @@ impl AccessMap {
         matches!(self.axes[..], [(_, 1)]).then_some(self.offset)
     }
 
+    /// The extent of the outermost axis.
+    pub fn outermost(&self) -> usize {
+        self.axes[0].0
+    }
+
+    /// Whether each of `rows` equal parts of the result has only elements of the same one of as
+    /// many equal parts of an operand with so many elements, at places that do not depend on the
+    /// part. Then the map of one part is the beginning of the whole map.
+    pub fn keeps_rows(&self, rows: usize, operand: usize) -> bool {
+        let (extent, stride) = self.axes[0];
+        let signed = |number: usize| isize::try_from(number).unwrap_or(isize::MAX);
+        if rows == 0 || !extent.is_multiple_of(rows) || !operand.is_multiple_of(rows) {
+            return false;
+        }
+        let (inside, row) = (extent / rows, signed(operand / rows));
+        if rows > 1 && signed(inside).checked_mul(stride) != Some(row) {
+            return false;
+        }
+        let (mut low, mut high) = (signed(self.offset), signed(self.offset));
+        for &(extent, stride) in [(inside, stride)].iter().chain(&self.axes[1..]) {
+            let span = signed(extent.saturating_sub(1)).saturating_mul(stride);
+            let end = if span < 0 { &mut low } else { &mut high };
+            *end = end.saturating_add(span);
+        }
+        low >= 0 && high < row
+    }
+
     /// Fills `result` with the elements from number `start` on. `width` is an element's bytes.
     pub fn fill(&self, width: usize, operand: &[u8], start: usize, result: &mut [u8]) {
         match width {
@@ -195,6 +222,24 @@ mod tests {
         assert_eq!(filled(0, &[1, 0], &[2, 3], &six[..2]), [1, 1, 1, 2, 2, 2]);
         assert_eq!(filled(5, &[-3, -1], &[2, 3], &six), [6, 5, 4, 3, 2, 1]);
         assert_eq!(filled(1, &[3, 2], &[2, 1], &six), [2, 5]);
+    }
+
+    #[test]
+    fn parts_of_a_result_that_are_made_of_parts_of_the_operand_are_recognised() {
+        let map = |offset, strides: &[isize], dims: &[usize]| {
+            AccessMap::new(&Access { offset, strides: strides.to_vec() }, dims)
+        };
+        // A column beside each row, a slice of each row, each row backwards, turned matrices.
+        assert!(map(0, &[1, 0], &[6, 4]).keeps_rows(6, 6));
+        assert!(map(0, &[1, 0], &[6, 4]).keeps_rows(2, 6));
+        assert!(map(1, &[8, 1], &[6, 4]).keeps_rows(6, 48));
+        assert!(map(3, &[4, -1], &[6, 4]).keeps_rows(3, 24));
+        assert!(map(0, &[12, 1, 4], &[6, 4, 3]).keeps_rows(6, 72));
+        // One row everywhere, rows in reverse, a transposition, the next row.
+        assert!(!map(0, &[0, 1], &[6, 4]).keeps_rows(6, 6));
+        assert!(!map(20, &[-4, 1], &[6, 4]).keeps_rows(6, 24));
+        assert!(!map(0, &[1, 6], &[6, 6]).keeps_rows(6, 36));
+        assert!(!map(4, &[4, 1], &[5, 4]).keeps_rows(5, 20));
     }
 
     #[test]

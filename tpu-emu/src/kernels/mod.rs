@@ -12,6 +12,8 @@ pub mod copy;
 pub mod eigen;
 pub mod factor;
 pub mod fold;
+pub mod folder;
+pub mod functions;
 pub mod gather;
 pub mod gemm;
 pub mod index;

@@ -27,7 +27,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
     let run = for_dtype!(dtype, T: Real => lane!(|a: T| a.magnitude())).or_else(|| {
         for_dtype!(dtype, T: Complex => {
-            lane!(|a: T| <T as ComplexNumber>::Part::from_f64(complex::abs(a.widen())))
+            lane!(|a: T| -> <T as ComplexNumber>::Part { <T as ComplexNumber>::Part::from_f64(complex::abs(a.widen())) })
         })
     });
     lane_of(site, OP.mnemonic, run, false)

@@ -36,16 +36,16 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     macro_rules! direction {
         ($name:literal, |$a:ident, $b:ident| $real:expr, $key:expr, $complex:expr) => {{
             let run: Option<LaneFn> = if total {
-                for_dtype!(dtype, T: Float => lane!(|x: T, y: T| {
+                for_dtype!(dtype, T: Float => lane!(|x: T, y: T| -> Pred {
                     let ($a, $b) = (x.order_key(), y.order_key());
                     Pred::from($key)
                 }))
             } else {
-                for_dtype!(dtype, T: Real => lane!(|$a: T, $b: T| Pred::from($real)))
+                for_dtype!(dtype, T: Real => lane!(|$a: T, $b: T| -> Pred { Pred::from($real) }))
                     .or_else(|| for_dtype!(dtype, T: Complex => {
-                        lane!(|$a: T, $b: T| Pred::from($complex))
+                        lane!(|$a: T, $b: T| -> Pred { Pred::from($complex) })
                     }))
-                    .or_else(|| for_dtype!(dtype, T: Pred => lane!(|x: T, y: T| {
+                    .or_else(|| for_dtype!(dtype, T: Pred => lane!(|x: T, y: T| -> Pred {
                         let ($a, $b) = (x.0, y.0);
                         Pred::from($key)
                     })))

@@ -19,6 +19,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     lane_of(site, OP.mnemonic, run, false)
 }
 
+#[inline(always)]
 fn high<T: Int>(a: T, b: T) -> T {
     // Sign extension makes one rule for all: the product is exact in 128 bits.
     let wide = |x: T| {

@@ -19,6 +19,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     lane_of(site, OP.mnemonic, run, false)
 }
 
+#[inline(always)]
 fn shift<T: Int>(value: T, distance: T) -> T {
     let unused = 64 - T::BITS;
     let signed = (value.bits() << unused).cast_signed() >> unused;

@@ -1,5 +1,8 @@
 //! Runs of elementwise nodes become one loop over tiles. What is not elementwise stays a step of
 //! its own; what nobody needs disappears.
+mod grouping;
+pub(crate) mod rows;
+
 use super::graph::{Block, Graph, Node, ValueId, Work};
 use super::tactics::Tactics;
 use crate::kernels::access::AccessMap;
@@ -7,6 +10,7 @@ use crate::kernels::lane_code::{Feed, LaneCode};
 use crate::kernels::lanes::{LaneConstant, LaneProgram, LaneStep, Register};
 use crate::ops::Kernel;
 use crate::tensor::{DType, Shape};
+use rows::Rows;
 use std::collections::HashMap;
 use std::sync::Arc;
 use tpu_stablehlo::ir::LocationId;
@@ -50,6 +54,7 @@ pub(crate) struct Fused {
 #[derive(Debug, Clone)]
 pub(crate) enum StepWork {
     Fused(Arc<Fused>),
+    Rows(Arc<Rows>),
     Kernel(Arc<dyn Kernel>),
     While(Code, Code),
     Branch(Vec<Code>),
@@ -65,6 +70,19 @@ pub(crate) struct FusedStep {
     pub(crate) location: LocationId,
 }
 
+impl StepWork {
+    /// Whether a result may lie where an operand lies that has the same size and that nobody
+    /// needs afterwards.
+    pub(crate) fn takes_over(&self, operand: usize, result: usize) -> bool {
+        match self {
+            Self::Fused(fused) => fused.reads_densely(operand),
+            Self::Rows(rows) => rows.takes_over(operand, result),
+            Self::Kernel(kernel) => kernel.starts_from(result) == Some(operand),
+            Self::While(..) | Self::Branch(_) => false,
+        }
+    }
+}
+
 /// A block of steps.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Code {
@@ -77,7 +95,8 @@ pub(crate) struct Code {
 pub(crate) fn fuse(graph: &mut Graph, tactics: Tactics) -> Code {
     let mut main = std::mem::take(&mut graph.main);
     prune(&mut main);
-    Fuser::new(graph, tactics).block(&main)
+    let code = Fuser::new(graph, tactics).block(&main);
+    if tactics.fuse { grouping::group(graph, code) } else { code }
 }
 
 /// Removes nodes whose results nobody reads and that do nothing else.

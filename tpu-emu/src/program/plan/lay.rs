@@ -1,5 +1,5 @@
 //! Joins values into classes, gives the classes their places, and writes the steps.
-use super::super::fuse::{Code, FusedStep, Load, StepWork};
+use super::super::fuse::{Code, FusedStep, StepWork};
 use super::super::graph::{Graph, ValueId};
 use super::arena::lay_out;
 use super::channels::channels;
@@ -113,7 +113,7 @@ impl Layout<'_> {
                 StepWork::Kernel(kernel) if kernel.custom_call().is_some() => {
                     self.guarded.extend(&step.results);
                 }
-                StepWork::Fused(_) | StepWork::Kernel(_) => {}
+                StepWork::Fused(_) | StepWork::Rows(_) | StepWork::Kernel(_) => {}
             }
         }
     }
@@ -130,28 +130,22 @@ impl Layout<'_> {
     fn join(&mut self, code: &Code, times: &BlockTimes) {
         for (step, times) in code.steps.iter().zip(&times.steps) {
             match &step.work {
-                StepWork::Fused(fused) => {
-                    let mapped = |operand: usize| {
-                        let reads =
-                            |load: &Load| matches!(load, Load::Map(at, _) if *at == operand);
-                        fused.loads.iter().any(reads)
+                StepWork::Fused(_) | StepWork::Rows(_) => {
+                    let dies = |value: ValueId| {
+                        self.life(value).last == times.start && self.writable(value)
                     };
-                    let dense = fused.loads.iter().filter_map(|load| match load {
-                        Load::Dense(operand) if !mapped(*operand) => Some(step.operands[*operand]),
-                        _ => None,
-                    });
-                    let mut dying: Vec<ValueId> = dense
-                        .filter(|&value| {
-                            self.life(value).last == times.start && self.writable(value)
-                        })
-                        .collect();
-                    for &result in &step.results {
+                    let all = 0..step.operands.len();
+                    let mut dying: Vec<usize> = all.filter(|&at| dies(step.operands[at])).collect();
+                    for (number, &result) in step.results.iter().enumerate() {
                         let bytes = self.graph.bytes(result);
-                        let fits = |&value: &ValueId| {
-                            self.classes.get(value).map(|class| class.bytes) == Some(bytes)
+                        let fits = |&at: &usize| {
+                            let class = self.classes.get(step.operands[at]);
+                            class.map(|class| class.bytes) == Some(bytes)
+                                && step.work.takes_over(at, number)
                         };
                         if let Some(at) = dying.iter().position(fits) {
-                            self.classes.join(dying.swap_remove(at), result);
+                            let operand = step.operands[dying.swap_remove(at)];
+                            self.classes.join(operand, result);
                         }
                     }
                 }
@@ -306,7 +300,7 @@ impl Layout<'_> {
                 StepWork::Branch(branches) => {
                     branches.iter().for_each(|branch| self.note_largest(branch, into));
                 }
-                StepWork::Fused(_) | StepWork::Kernel(_) => {}
+                StepWork::Fused(_) | StepWork::Rows(_) | StepWork::Kernel(_) => {}
             }
         }
     }
@@ -417,6 +411,10 @@ impl Layout<'_> {
         for (step, times) in code.steps.iter().zip(&times.steps) {
             let op = match &step.work {
                 StepWork::Fused(fused) => Op::Fused(Arc::clone(fused)),
+                StepWork::Rows(rows) => {
+                    let scratch = self.moment(times.start, rows.states);
+                    Op::Rows { rows: Arc::clone(rows), scratch }
+                }
                 StepWork::Kernel(kernel) => {
                     let mut starts = Vec::new();
                     for (index, &result) in step.results.iter().enumerate() {

@@ -15,39 +15,39 @@ macro_rules! wide_floats {
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
 
-            #[inline]
+            #[inline(always)]
             fn add(self, other: Self) -> Self {
                 self + other
             }
 
-            #[inline]
+            #[inline(always)]
             fn sub(self, other: Self) -> Self {
                 self - other
             }
 
-            #[inline]
+            #[inline(always)]
             fn mul(self, other: Self) -> Self {
                 self * other
             }
 
-            #[inline]
+            #[inline(always)]
             fn div(self, other: Self) -> Self {
                 self / other
             }
 
-            #[inline]
+            #[inline(always)]
             fn neg(self) -> Self {
                 -self
             }
         }
 
         impl Real for $name {
-            #[inline]
+            #[inline(always)]
             fn rem(self, other: Self) -> Self {
                 self % other
             }
 
-            #[inline]
+            #[inline(always)]
             fn nan_max(self, other: Self) -> Self {
                 // The sum is NaN if either is. Of two zeros the one with more sign bits loses.
                 let larger = if self == other {
@@ -60,7 +60,7 @@ macro_rules! wide_floats {
                 if self.is_nan() { self } else { larger }
             }
 
-            #[inline]
+            #[inline(always)]
             fn nan_min(self, other: Self) -> Self {
                 let smaller = if self == other {
                     Self::from_bits(self.to_bits() | other.to_bits())
@@ -72,33 +72,33 @@ macro_rules! wide_floats {
                 if self.is_nan() { self } else { smaller }
             }
 
-            #[inline]
+            #[inline(always)]
             fn less(self, other: Self) -> bool {
                 self < other
             }
 
-            #[inline]
+            #[inline(always)]
             fn same(self, other: Self) -> bool {
                 self == other
             }
 
-            #[inline]
+            #[inline(always)]
             fn order_key(self) -> i64 {
                 let bits = self.to_bits().cast_signed();
                 i64::from(if bits < 0 { !bits ^ $key::MIN } else { bits })
             }
 
-            #[inline]
+            #[inline(always)]
             fn magnitude(self) -> Self {
                 self.abs()
             }
 
-            #[inline]
+            #[inline(always)]
             fn sign(self) -> Self {
                 if self == 0.0 || self.is_nan() { self } else { Self::copysign(1.0, self) }
             }
 
-            #[inline]
+            #[inline(always)]
             #[allow(
                 clippy::cast_possible_truncation,
                 clippy::unnecessary_cast,
@@ -108,17 +108,17 @@ macro_rules! wide_floats {
                 self as f32
             }
 
-            #[inline]
+            #[inline(always)]
             fn to_f64(self) -> f64 {
                 self.into()
             }
 
-            #[inline]
+            #[inline(always)]
             fn from_f32(value: f32) -> Self {
                 value.into()
             }
 
-            #[inline]
+            #[inline(always)]
             #[allow(
                 clippy::cast_possible_truncation,
                 clippy::unnecessary_cast,
@@ -132,12 +132,12 @@ macro_rules! wide_floats {
         impl Float for $name {
             type Wide = Self;
 
-            #[inline]
+            #[inline(always)]
             fn widen(self) -> Self {
                 self
             }
 
-            #[inline]
+            #[inline(always)]
             fn narrow(wide: Self) -> Self {
                 wide
             }
@@ -162,89 +162,89 @@ macro_rules! narrow_floats {
             const ZERO: Self = $zero;
             const ONE: Self = $one;
 
-            #[inline]
+            #[inline(always)]
             fn add(self, other: Self) -> Self {
                 Self::narrow(self.widen() + other.widen())
             }
 
-            #[inline]
+            #[inline(always)]
             fn sub(self, other: Self) -> Self {
                 Self::narrow(self.widen() - other.widen())
             }
 
-            #[inline]
+            #[inline(always)]
             fn mul(self, other: Self) -> Self {
                 Self::narrow(self.widen() * other.widen())
             }
 
-            #[inline]
+            #[inline(always)]
             fn div(self, other: Self) -> Self {
                 Self::narrow(self.widen() / other.widen())
             }
 
-            #[inline]
+            #[inline(always)]
             fn neg(self) -> Self {
                 Self::narrow(-self.widen())
             }
         }
 
         impl Real for $name {
-            #[inline]
+            #[inline(always)]
             fn rem(self, other: Self) -> Self {
                 Self::narrow(self.widen() % other.widen())
             }
 
-            #[inline]
+            #[inline(always)]
             fn nan_max(self, other: Self) -> Self {
                 Self::narrow(self.widen().nan_max(other.widen()))
             }
 
-            #[inline]
+            #[inline(always)]
             fn nan_min(self, other: Self) -> Self {
                 Self::narrow(self.widen().nan_min(other.widen()))
             }
 
-            #[inline]
+            #[inline(always)]
             fn less(self, other: Self) -> bool {
                 self.widen() < other.widen()
             }
 
-            #[inline]
+            #[inline(always)]
             fn same(self, other: Self) -> bool {
                 self.widen() == other.widen()
             }
 
-            #[inline]
+            #[inline(always)]
             fn order_key(self) -> i64 {
                 self.widen().order_key()
             }
 
-            #[inline]
+            #[inline(always)]
             fn magnitude(self) -> Self {
                 Self::narrow(self.widen().abs())
             }
 
-            #[inline]
+            #[inline(always)]
             fn sign(self) -> Self {
                 Self::narrow(Real::sign(self.widen()))
             }
 
-            #[inline]
+            #[inline(always)]
             fn to_f32(self) -> f32 {
                 self.to_f32()
             }
 
-            #[inline]
+            #[inline(always)]
             fn to_f64(self) -> f64 {
                 self.to_f32().into()
             }
 
-            #[inline]
+            #[inline(always)]
             fn from_f32(value: f32) -> Self {
                 Self::from_f32(value)
             }
 
-            #[inline]
+            #[inline(always)]
             fn from_f64(value: f64) -> Self {
                 Self::from_f64(value)
             }
@@ -253,12 +253,12 @@ macro_rules! narrow_floats {
         impl Float for $name {
             type Wide = f32;
 
-            #[inline]
+            #[inline(always)]
             fn widen(self) -> f32 {
                 self.to_f32()
             }
 
-            #[inline]
+            #[inline(always)]
             fn narrow(wide: f32) -> Self {
                 Self::from_f32(wide)
             }

@@ -21,12 +21,12 @@ macro_rules! integers {
             const BITS: u32 = Self::BITS;
             const SIGNED: bool = $signed;
 
-            #[inline]
+            #[inline(always)]
             fn bits(self) -> u64 {
                 self as u64
             }
 
-            #[inline]
+            #[inline(always)]
             fn wrap(bits: u64) -> Self {
                 bits as Self
             }
@@ -36,89 +36,89 @@ macro_rules! integers {
             const ZERO: Self = 0;
             const ONE: Self = 1;
 
-            #[inline]
+            #[inline(always)]
             fn add(self, other: Self) -> Self {
                 self.wrapping_add(other)
             }
 
-            #[inline]
+            #[inline(always)]
             fn sub(self, other: Self) -> Self {
                 self.wrapping_sub(other)
             }
 
-            #[inline]
+            #[inline(always)]
             fn mul(self, other: Self) -> Self {
                 self.wrapping_mul(other)
             }
 
-            #[inline]
+            #[inline(always)]
             fn div(self, other: Self) -> Self {
                 if other == 0 { !0 } else { self.wrapping_div(other) }
             }
 
-            #[inline]
+            #[inline(always)]
             fn neg(self) -> Self {
                 self.wrapping_neg()
             }
         }
 
         impl Real for $name {
-            #[inline]
+            #[inline(always)]
             fn rem(self, other: Self) -> Self {
                 if other == 0 { self } else { self.wrapping_rem(other) }
             }
 
-            #[inline]
+            #[inline(always)]
             fn nan_max(self, other: Self) -> Self {
                 self.max(other)
             }
 
-            #[inline]
+            #[inline(always)]
             fn nan_min(self, other: Self) -> Self {
                 self.min(other)
             }
 
-            #[inline]
+            #[inline(always)]
             fn less(self, other: Self) -> bool {
                 self < other
             }
 
-            #[inline]
+            #[inline(always)]
             fn same(self, other: Self) -> bool {
                 self == other
             }
 
-            #[inline]
+            #[inline(always)]
             fn order_key(self) -> i64 {
                 let key: fn(Self) -> i64 = $key;
                 key(self)
             }
 
-            #[inline]
+            #[inline(always)]
             fn magnitude(self) -> Self {
                 let magnitude: fn(Self) -> Self = $magnitude;
                 magnitude(self)
             }
 
-            #[inline]
+            #[inline(always)]
             fn sign(self) -> Self {
                 let signum: fn(Self) -> Self = $signum;
                 signum(self)
             }
 
-            #[inline]
+            #[inline(always)]
             #[allow(clippy::cast_precision_loss, reason = "to the nearest is what is asked for")]
             fn to_f32(self) -> f32 {
                 self as f32
             }
 
-            #[inline]
+            #[inline(always)]
             #[allow(clippy::cast_precision_loss, reason = "to the nearest is what is asked for")]
             fn to_f64(self) -> f64 {
                 self as f64
             }
 
-            #[inline]
+            #[inline(always)]
             #[expect(
                 clippy::cast_possible_truncation,
                 reason = "the conversion truncates and saturates"
@@ -128,7 +128,7 @@ macro_rules! integers {
                 value as Self
             }
 
-            #[inline]
+            #[inline(always)]
             #[expect(
                 clippy::cast_possible_truncation,
                 reason = "the conversion truncates and saturates"

@@ -25,6 +25,25 @@ use std::fmt::Debug;
 pub trait Element: Pod + PartialEq + Debug + Send + Sync {
     /// The element type.
     const DTYPE: DType;
+    /// Whether loops over it are compiled for every vector width.
+    const COMMON: bool = matches!(
+        Self::DTYPE,
+        DType::Bf16
+            | DType::F16
+            | DType::F32
+            | DType::F64
+            | DType::Pred
+            | DType::S8
+            | DType::S16
+            | DType::S32
+            | DType::S64
+            | DType::U8
+            | DType::U16
+            | DType::U32
+            | DType::U64
+            | DType::C64
+            | DType::C128
+    );
 }
 
 /// A number: an integer, a float or a complex number.
@@ -115,7 +134,7 @@ pub trait Int: Real + Ord {
     fn wrap(bits: u64) -> Self;
 
     /// How far to shift by this number: the width for everything that is not below it.
-    #[inline]
+    #[inline(always)]
     fn distance(self) -> u32 {
         // A negative number has its highest bits set.
         u32::try_from(self.bits().min(Self::BITS.into())).unwrap_or(Self::BITS)
