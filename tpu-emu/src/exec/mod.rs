@@ -12,6 +12,7 @@ mod meeting;
 mod parts;
 mod pending;
 mod queue;
+mod rounds;
 mod rows;
 mod run;
 mod sharded;

@@ -22,7 +22,7 @@ pub mod iota;
 pub mod lane_code;
 pub mod lanes;
 pub mod map;
-mod native;
+pub mod native;
 pub mod order;
 pub mod parallel;
 pub mod pick;

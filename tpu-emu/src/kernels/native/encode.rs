@@ -24,8 +24,6 @@ pub(super) mod general {
     pub(in super::super) const RDX: u8 = 2;
     pub(in super::super) const RBX: u8 = 3;
     pub(in super::super) const RSP: u8 = 4;
-    pub(in super::super) const RBP: u8 = 5;
-    pub(in super::super) const RSI: u8 = 6;
     pub(in super::super) const RDI: u8 = 7;
 }
 

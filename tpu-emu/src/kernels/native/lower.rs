@@ -14,6 +14,8 @@ pub(in crate::kernels) enum Source {
     One(usize),
     /// The bits of one element for all.
     Constant(u64),
+    /// One element that each round of a loop reads and writes.
+    Variable(usize),
 }
 
 /// What is known of an operand: its elements as they lie in memory, 16-bit floats as the `f32`
@@ -103,6 +105,7 @@ impl Lowerer {
             (_, Forms { wide: Some(wide), .. }) => self.pack(kind, wide),
             (Some(&Source::Each(array)), _) => self.body.load(array, width),
             (Some(&Source::One(array)), _) => self.body.broadcast(array, width),
+            (Some(&Source::Variable(array)), _) => self.body.variable(array),
             (Some(&Source::Constant(bits)), _) => self.body.constant(bits, width),
             // A register that nothing defines holds zeros.
             (None, _) => self.body.constant(0, width),

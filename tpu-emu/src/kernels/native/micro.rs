@@ -30,6 +30,8 @@ pub(super) enum Origin {
     Broadcast(usize, usize),
     /// One constant for all: its offset in the pool, its width.
     Constant(usize, usize),
+    /// One element that each round of a loop reads and writes: its number among the arrays.
+    Variable(usize),
 }
 
 /// Where an instruction's operands stand.
@@ -83,6 +85,8 @@ pub(super) struct Body {
     pub(super) code: Vec<Micro>,
     /// What is written at the end of a group: value, array, width.
     pub(super) stores: Vec<(Value, usize, usize)>,
+    /// The instruction before which a round ends all, and the mask that says it does not.
+    pub(super) decision: Option<(usize, Value)>,
     pub(super) pool: Vec<u8>,
     known: HashMap<(u64, usize), Value>,
 }
@@ -94,6 +98,7 @@ impl Body {
             values: Vec::new(),
             code: Vec::new(),
             stores: Vec::new(),
+            decision: None,
             pool: Vec::new(),
             known: HashMap::new(),
         }
@@ -119,6 +124,11 @@ impl Body {
 
     pub(super) fn broadcast(&mut self, array: usize, width: usize) -> Value {
         self.value(Class::Vector, Origin::Broadcast(array, width))
+    }
+
+    /// One element that a round may write.
+    pub(super) fn variable(&mut self, array: usize) -> Value {
+        self.value(Class::Vector, Origin::Variable(array))
     }
 
     /// The same element everywhere, by its bits.

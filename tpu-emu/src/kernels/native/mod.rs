@@ -10,6 +10,7 @@ mod job;
 mod lower;
 mod memory;
 mod micro;
+mod rounds;
 
 use super::lanes::{LaneOp, LaneProgram, Register};
 use allocate::Emitter;
@@ -17,9 +18,10 @@ use lower::Lowerer;
 use memory::Function;
 
 pub(super) use lower::Source;
+pub use rounds::{Loop, Rounds};
 
 /// Whether machine code can do an operation.
-pub(super) fn knows(op: &LaneOp) -> bool {
+pub fn knows(op: &LaneOp) -> bool {
     job::job(op).is_some()
 }
 
