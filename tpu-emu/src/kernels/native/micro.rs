@@ -255,4 +255,23 @@ impl Body {
     pub(super) fn bits(width: usize) -> u8 {
         u8::try_from(8 * width).unwrap_or(64)
     }
+
+    /// Drops instructions whose results nothing reads.
+    pub(super) fn prune(&mut self) {
+        let mut read = vec![false; self.values.len()];
+        let outside = self.stores.iter().map(|(value, ..)| *value);
+        outside.chain(self.decision.map(|(_, mask)| mask)).for_each(|v| read[v.index()] = true);
+        let mut kept = vec![false; self.code.len()];
+        for (micro, kept) in self.code.iter().zip(&mut kept).rev() {
+            *kept = read[micro.result.index()];
+            if *kept {
+                micro.reads().for_each(|value| read[value.index()] = true);
+            }
+        }
+        if let Some((before, _)) = &mut self.decision {
+            *before = kept[..*before].iter().filter(|kept| **kept).count();
+        }
+        let mut kept = kept.into_iter();
+        self.code.retain(|_| kept.next().unwrap_or(true));
+    }
 }

@@ -78,6 +78,7 @@ impl Part<'_> {
             let value = lowerer.packed(register, kind);
             lowerer.body.stores.push((value, array, kind.width()));
         }
+        lowerer.body.prune();
         Some(Emitter::new(&lowerer.body, self.arrays).function())
     }
 }

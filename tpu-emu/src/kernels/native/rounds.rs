@@ -100,6 +100,7 @@ fn compile(of: &Loop, widths: &[usize]) -> Option<(Vec<u8>, usize)> {
         let value = if variable { lowerer.body.unary(MOVE, 2, value) } else { value };
         lowerer.body.stores.push((value, index, widths[index]));
     }
+    lowerer.body.prune();
     let body = &lowerer.body;
     Some(Emitter::new(body, widths.len()).rounds(widths))
 }
