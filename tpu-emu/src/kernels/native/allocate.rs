@@ -2,7 +2,7 @@
 //!
 //! The code of a group is straight, so the value whose next use is farthest gives its register
 //! up. What came from memory is read again, what was made is kept on the stack.
-use super::encode::{Code, Fields, If, Opcode, Operand, general, opcode};
+use super::encode::{Code, Fields, If, Opcode, Operand, byte, general, opcode};
 use super::micro::{Body, Class, Form, Micro, Origin, Value};
 
 /// Registers that keep the addresses of arrays; those from the sixth on belong to the caller.
@@ -126,7 +126,7 @@ impl<'b> Emitter<'b> {
             }
         }
         self.keep_constants();
-        let group = Code::count(self.body.group);
+        let group = byte(self.body.group);
         // xor ecx, ecx; mov eax, group's mask; kmovd k1, eax
         self.code.raw(&[0x31, 0xc9, 0xb8]);
         self.code.raw(&((1_u32 << group) - 1).to_le_bytes());
@@ -393,14 +393,14 @@ impl<'b> Emitter<'b> {
         let mut best = (0, 0);
         for (index, holder) in holders.iter().enumerate() {
             let Some(holder) = holder else {
-                return Code::count(low + index);
+                return byte(low + index);
             };
             let next = self.uses.next(*holder);
             if !locked.contains(holder) && next >= best.0 {
                 best = (next, low + index);
             }
         }
-        let register = Code::count(best.1);
+        let register = byte(best.1);
         let holder = match class {
             Class::Vector => self.vectors[best.1].take(),
             Class::Mask => self.masks[best.1].take(),

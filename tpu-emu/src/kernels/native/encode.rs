@@ -80,7 +80,8 @@ pub(super) struct Code {
     accesses: Vec<usize>,
 }
 
-fn low(value: usize) -> u8 {
+/// A small number as a byte: of a register, or in an instruction.
+pub(super) fn byte(value: usize) -> u8 {
     value.to_le_bytes()[0]
 }
 
@@ -232,8 +233,4 @@ impl Code {
         (pool, start)
     }
 
-    /// `low` byte of a count, for immediates.
-    pub(super) fn count(value: usize) -> u8 {
-        low(value)
-    }
 }

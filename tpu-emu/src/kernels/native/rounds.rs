@@ -3,7 +3,7 @@
 //! Loops over single elements as machine code: condition, body, and back.
 #![expect(unsafe_code, reason = "calls machine code")]
 use super::allocate::{Emitter, number, vector};
-use super::encode::{Code, Fields, If, Operand, general, opcode};
+use super::encode::{Fields, If, Operand, byte, general, opcode};
 use super::job::{Kind, job};
 use super::lower::{Lowerer, MOVE, Source};
 use super::memory::Function;
@@ -112,7 +112,7 @@ impl Emitter<'_> {
         let mut registers = vec![None; widths.len()];
         for (_, array, width) in self.body.stores.clone() {
             self.limit -= 1;
-            let register = Code::count(self.limit);
+            let register = byte(self.limit);
             self.code.load(general::RAX, general::RDI, number(8 * array));
             self.spread(width, register, Operand::At { base: general::RAX, offset: 0 });
             registers[array] = Some(register);
