@@ -1,10 +1,17 @@
 //! Sums of products over axes of two arrays, as matrix products over strided views.
 use super::arithmetic::{Arithmetic, for_kind, room, take};
 use super::gemm::{Extent, Matrix};
+use super::parallel;
 use super::work::Work;
 use crate::error::Result;
 use crate::tensor::{DType, Shape};
 use bytemuck::{cast_slice, cast_slice_mut};
+use parking_lot::Mutex;
+
+/// Multiplications of a piece of work.
+const PIECE: usize = 1 << 23;
+/// Rows of a piece are a multiple of these.
+const ROWS: usize = 64;
 
 /// Extent of an axis and the elements from one index to the next.
 pub type Axis = (usize, usize);
@@ -190,13 +197,7 @@ impl Contraction {
         let parts = self.arithmetic.parts();
         let width = self.arithmetic.kind.bytes();
         let sides = self.sides.iter().flat_map(|side| side.numbers(parts));
-        let sums = if self.arithmetic.gives(self.result) { 0 } else { self.sums() };
-        sides.chain([sums]).fold(0, |all, count| all.saturating_add(room(count, width)))
-    }
-
-    /// Elements of the result of one batch index.
-    fn sums(&self) -> usize {
-        self.extent.m.saturating_mul(self.extent.n)
+        sides.fold(0, |all, count| all.saturating_add(room(count, width)))
     }
 
     /// Computes the result.
@@ -217,56 +218,76 @@ impl Contraction {
         result: &mut [u8],
     ) -> Result<()> {
         let arithmetic = &self.arithmetic;
-        let numbers = [
+        let numbers: [&[W]; 2] = [
             self.sides[0].prepare::<W>(arithmetic, lhs, &mut scratch)?,
             self.sides[1].prepare::<W>(arithmetic, rhs, &mut scratch)?,
         ];
-        let direct = arithmetic.gives(self.result);
-        let sums = take::<W>(&mut scratch, if direct { 0 } else { self.sums() })?;
-        let bytes = self.sums() * self.result.host_bytes();
-        let mut results = result.chunks_exact_mut(bytes);
-        let Extent { n, .. } = self.extent;
-        let mut outcome = Ok(());
-        let mut one = |lhs: usize, rhs: usize| {
-            let Some(out) = results.next() else { return };
+        let Extent { m, n, k } = self.extent;
+        let row = n * self.result.host_bytes();
+        let work = n.saturating_mul(k.max(1));
+        let outcome = Mutex::new(Ok(()));
+        // A piece is some rows of one product, or some whole products.
+        let rows = (PIECE / work.max(1)).next_multiple_of(ROWS).min(m);
+        let several = if rows < m { 1 } else { (PIECE / work.saturating_mul(m).max(1)).max(1) };
+        let (batches, rows) = if several > 1 { (several, m) } else { (1, rows) };
+        let one = |index: usize, out: &mut [u8], first: usize| {
+            let starts = self.starts(index);
             let operand = |side: usize, start: usize| {
                 let Side { row, column, elements, .. } = self.sides[side];
                 (Matrix { data: numbers[side], row, column }.from(start), elements)
             };
-            let (lhs, rhs) = (operand(0, lhs), operand(1, rhs));
-            if direct {
-                arithmetic.multiply(self.extent, cast_slice_mut(out), n, lhs, rhs);
-            } else {
-                arithmetic.multiply(self.extent, sums, n, lhs, rhs);
-                let finished = arithmetic.finish(sums, self.result, out);
-                if finished.is_err() {
-                    outcome = finished;
-                }
+            let lhs = operand(0, starts[0] + first * self.sides[0].row);
+            let extent = Extent { m: out.len() / row, n, k };
+            let finished = self.piece(extent, out, lhs, operand(1, starts[1]));
+            if finished.is_err() {
+                *outcome.lock() = finished;
             }
         };
-        self.pairs(&mut one);
-        outcome
+        if batches > 1 {
+            parallel::chunks_mut(result, batches * m * row, |chunk, out| {
+                for (index, out) in out.chunks_exact_mut(m * row).enumerate() {
+                    one(chunk * batches + index, out, 0);
+                }
+            });
+        } else if rows == m {
+            parallel::chunks_mut(result, m * row, |index, out| one(index, out, 0));
+        } else {
+            for (index, out) in result.chunks_exact_mut(m * row).enumerate() {
+                parallel::chunks_mut(out, rows * row, |chunk, out| one(index, out, chunk * rows));
+            }
+        }
+        outcome.into_inner()
     }
 
-    /// Calls `visit` with the offsets of both operands of every batch index.
-    fn pairs(&self, visit: &mut impl FnMut(usize, usize)) {
-        let [lhs, rhs] = &self.sides;
-        let mut index = vec![0; self.batch.len()];
-        let mut at = [0, 0];
-        'all: loop {
-            visit(at[0], at[1]);
-            for axis in (0..index.len()).rev() {
-                index[axis] += 1;
-                at = [at[0] + lhs.batch[axis].1, at[1] + rhs.batch[axis].1];
-                let size = self.batch[axis];
-                if index[axis] < size {
-                    continue 'all;
-                }
-                at = [at[0] - size * lhs.batch[axis].1, at[1] - size * rhs.batch[axis].1];
-                index[axis] = 0;
-            }
-            return;
+    /// Some rows of a product.
+    fn piece<W: Work>(
+        &self,
+        extent: Extent,
+        out: &mut [u8],
+        lhs: (Matrix<'_, W>, usize),
+        rhs: (Matrix<'_, W>, usize),
+    ) -> Result<()> {
+        let arithmetic = &self.arithmetic;
+        if arithmetic.gives(self.result) {
+            arithmetic.multiply(extent, cast_slice_mut(out), extent.n, lhs, rhs);
+            return Ok(());
         }
+        let mut sums = vec![W::ZERO; extent.m * extent.n];
+        arithmetic.multiply(extent, &mut sums, extent.n, lhs, rhs);
+        arithmetic.finish(&mut sums, self.result, out)
+    }
+
+    /// The offsets of both operands for a batch index.
+    fn starts(&self, mut index: usize) -> [usize; 2] {
+        let mut at = [0, 0];
+        for (axis, &size) in self.batch.iter().enumerate().rev() {
+            let place = index % size.max(1);
+            index /= size.max(1);
+            for (at, side) in at.iter_mut().zip(&self.sides) {
+                *at += place * side.batch[axis].1;
+            }
+        }
+        at
     }
 }
 
