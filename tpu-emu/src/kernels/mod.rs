@@ -32,6 +32,7 @@ pub mod simd;
 pub mod special;
 pub mod tile;
 pub mod top;
+pub mod vector;
 pub mod walk;
 pub mod window;
 pub mod work;

@@ -48,8 +48,20 @@ pub enum Load {
 pub trait Panel: Lane + Work {
     /// How elements of a type are read; `None` where only [`Arithmetic::split`] can.
     fn load(arithmetic: &Arithmetic, dtype: DType) -> Option<Load>;
-    /// Runs a layout with elements read in a way that [`Panel::load`] gave.
-    fn lay<const W: usize>(load: Load, part: usize, layout: Layout<'_>, out: &mut [[Self; W]]);
+    /// Gives a visitor the function that reads elements in a way that [`Panel::load`] gave.
+    fn read<V: Visit<Self>>(load: Load, part: usize, visitor: V);
+    /// `self + a·b`.
+    #[must_use]
+    fn plus(self, a: Self, b: Self) -> Self;
+    /// `self + other`.
+    #[must_use]
+    fn sum(self, other: Self) -> Self;
+}
+
+/// Work on elements as they are stored.
+pub trait Visit<T> {
+    /// Does it; `read` makes a number of an element.
+    fn visit<E: Pod + Sync>(self, read: impl Fn(E) -> T + Copy + Sync);
 }
 
 impl Panel for f32 {
@@ -65,23 +77,33 @@ impl Panel for f32 {
         }
     }
 
-    fn lay<const W: usize>(load: Load, part: usize, layout: Layout<'_>, out: &mut [[Self; W]]) {
+    fn read<V: Visit<Self>>(load: Load, part: usize, visitor: V) {
         match load {
-            Load::Plain => layout.run(out, |value: f32| value),
-            Load::Nearest => layout.run(out, |value: f32| round_f32(value, Rounding::Bf16)),
-            Load::Part(rounding, _) => layout.run(out, move |mut value: f32| {
+            Load::Plain => visitor.visit(|value: f32| value),
+            Load::Nearest => visitor.visit(|value: f32| round_f32(value, Rounding::Bf16)),
+            Load::Part(rounding, _) => visitor.visit(move |mut value: f32| {
                 for _ in 0..part {
                     value -= round_f32(value, rounding);
                 }
                 round_f32(value, rounding)
             }),
             Load::Bf16 => {
-                layout.run(out, |value: bf16| f32::from_bits(u32::from(value.to_bits()) << 16));
+                visitor.visit(|value: bf16| f32::from_bits(u32::from(value.to_bits()) << 16));
             }
-            Load::F16 => layout.run(out, widen_f16),
-            Load::S8 => layout.run(out, |value: i8| f32::from(value)),
-            Load::U8 => layout.run(out, |value: u8| f32::from(value)),
+            Load::F16 => visitor.visit(widen_f16),
+            Load::S8 => visitor.visit(|value: i8| f32::from(value)),
+            Load::U8 => visitor.visit(|value: u8| f32::from(value)),
         }
+    }
+
+    #[inline(always)]
+    fn plus(self, a: Self, b: Self) -> Self {
+        self + a * b
+    }
+
+    #[inline(always)]
+    fn sum(self, other: Self) -> Self {
+        self + other
     }
 }
 
@@ -106,36 +128,46 @@ impl Panel for u32 {
         }
     }
 
-    fn lay<const W: usize>(load: Load, _: usize, layout: Layout<'_>, out: &mut [[Self; W]]) {
+    fn read<V: Visit<Self>>(load: Load, _: usize, visitor: V) {
         match load {
-            Load::S8 => layout.run(out, |value: i8| i32::from(value).cast_unsigned()),
-            Load::U8 => layout.run(out, |value: u8| Self::from(value)),
-            _ => layout.run(out, |value: Self| value),
+            Load::S8 => visitor.visit(|value: i8| i32::from(value).cast_unsigned()),
+            Load::U8 => visitor.visit(|value: u8| Self::from(value)),
+            _ => visitor.visit(|value: Self| value),
         }
+    }
+
+    #[inline(always)]
+    fn plus(self, a: Self, b: Self) -> Self {
+        self.wrapping_add(a.wrapping_mul(b))
+    }
+
+    #[inline(always)]
+    fn sum(self, other: Self) -> Self {
+        self.wrapping_add(other)
     }
 }
 
-/// Where the elements of some rows or columns lie.
-#[derive(Debug)]
-pub struct Layout<'a> {
+/// Where the elements of some rows or columns lie, and where their panels go.
+struct Layout<'a, T, const W: usize> {
     /// The matrix's elements from the first one on.
     bytes: &'a [u8],
     /// Elements from one row or column to the next, and from one step of the sums to the next.
     strides: [usize; 2],
     free: Range<usize>,
     depth: Range<usize>,
+    out: &'a mut [[T; W]],
 }
 
-impl Layout<'_> {
-    fn run<E: Pod, T: Lane, const W: usize>(
-        self,
-        out: &mut [[T; W]],
-        read: impl Fn(E) -> T + Copy,
-    ) {
-        let data: &[E] = if self.bytes.is_empty() { &[] } else { cast_slice(self.bytes) };
-        let Layout { strides, free, depth, .. } = self;
-        simd::run(Lay { data, strides, free, depth, out, read });
+impl<T: Lane, const W: usize> Visit<T> for Layout<'_, T, W> {
+    fn visit<E: Pod + Sync>(self, read: impl Fn(E) -> T + Copy + Sync) {
+        let Layout { bytes, strides, free, depth, out } = self;
+        simd::run(Lay { data: elements::<E>(bytes), strides, free, depth, out, read });
     }
+}
+
+/// Bytes as elements; those of nothing need not be aligned.
+pub fn elements<E: Pod>(bytes: &[u8]) -> &[E] {
+    if bytes.is_empty() { &[] } else { cast_slice(bytes) }
 }
 
 struct Lay<'a, E, T, const W: usize, F> {
@@ -233,7 +265,7 @@ impl<T: Panel> Source<T> for Strided<'_> {
     ) {
         let [start, step] = self.start;
         let bytes = self.bytes.get(start + part * step..).unwrap_or_default();
-        T::lay(self.load, part, Layout { bytes, strides: self.strides, free, depth }, out);
+        T::read(self.load, part, Layout { bytes, strides: self.strides, free, depth, out });
     }
 }
 
@@ -248,12 +280,8 @@ mod tests {
             let data: Vec<f32> = (0..40_u8 * 6).map(f32::from).collect();
             for strides in [[1, 40], [40, 1], [2, 80]] {
                 let (free, depth) = if strides[0] == 40 { (1..6, 3..38) } else { (3..17, 1..3) };
-                let source = Strided {
-                    load: Load::Plain,
-                    bytes: cast_slice(&data),
-                    start: [0, 0],
-                    strides,
-                };
+                let source =
+                    Strided { load: Load::Plain, bytes: cast_slice(&data), start: [0, 0], strides };
                 let steps = depth.len();
                 let mut out = vec![[f32::NAN; 8]; free.len().div_ceil(8) * steps];
                 source.pack(0, free.clone(), depth.clone(), &mut out);
