@@ -64,7 +64,12 @@ impl Run<'_> {
     }
 
     /// These rows of a value.
-    fn some<'s>(&'s self, place: Place, strip: &'s Frame, rows: &Range<usize>) -> (&'s Frame, Slot) {
+    fn some<'s>(
+        &'s self,
+        place: Place,
+        strip: &'s Frame,
+        rows: &Range<usize>,
+    ) -> (&'s Frame, Slot) {
         match place {
             Place::Inner(index) => {
                 let (offset, row) = self.rows.inner[index];

@@ -38,6 +38,15 @@ pub(super) fn piece<'a>(
     result: &dyn Fn(usize) -> Window<'a>,
     elements: Range<usize>,
 ) {
+    if let Some((index, map)) = fused.copies() {
+        let (from, to) = (operand(index), result(0));
+        let width = fused.program.parameters[0].host_bytes();
+        let offset = to.slot.offset + (elements.start - to.first) * width;
+        let slot = Slot { base: to.slot.base, offset, bytes: elements.len() * width };
+        let start = elements.start - from.first;
+        map.fill(width, from.frame.bytes(from.slot), start, to.frame.bytes_mut(slot));
+        return;
+    }
     TILES.with_borrow_mut(|(registers, filled)| {
         fused.program.prepare(elements.len(), registers);
         let loads = fused.loads.len() * TILE;

@@ -35,14 +35,7 @@ pub trait Folder: Debug + Send + Sync {
     fn rows(&self, operand: &[u8], count: usize, init: &[u8], result: &mut [u8]);
 
     /// Reduces each `count` rows of `columns` elements to one row, starting from `init`.
-    fn columns(
-        &self,
-        operand: &[u8],
-        count: usize,
-        columns: usize,
-        init: &[u8],
-        result: &mut [u8],
-    );
+    fn columns(&self, operand: &[u8], count: usize, columns: usize, init: &[u8], result: &mut [u8]);
 
     /// How a reduction of all rows is cut.
     fn block(&self, columns: usize) -> Block;
@@ -151,7 +144,8 @@ impl<F: Fold> Folder for Of<F> {
         let result: &mut [F::Element] = bytemuck::cast_slice_mut(result);
         if let ([result], 1) = (&mut *result, columns) {
             let (blocks, _) = state.as_chunks::<LANES>();
-            let total = blocks.iter().fold(start, |total, lanes| F::extend(total, tree::<F>(*lanes)));
+            let total =
+                blocks.iter().fold(start, |total, lanes| F::extend(total, tree::<F>(*lanes)));
             *result = F::finish(total);
             return;
         }

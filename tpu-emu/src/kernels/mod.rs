@@ -30,6 +30,7 @@ pub mod scalar;
 pub mod simd;
 pub mod special;
 pub mod top;
+pub mod turn;
 pub mod walk;
 pub mod window;
 pub mod work;

@@ -2,8 +2,8 @@
 use super::rows::{Part, PartWork, Place, Rows};
 use super::{Code, Fused, FusedStep, Load, StepWork};
 use crate::kernels::access::AccessMap;
-use crate::program::graph::{Graph, ValueId};
 use crate::ops::Reduced;
+use crate::program::graph::{Graph, ValueId};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -13,6 +13,8 @@ const STEPS: usize = 64;
 const ROW: usize = 512 << 10;
 /// Bytes that a strip's values have together, if a row has not more.
 const STRIP: usize = 96 << 10;
+/// The same where rows are columns of another value: of its lines, much should be used at once.
+const BLOCKS: usize = 512 << 10;
 /// Elements of the widest value that a thread takes at once.
 const PIECE: usize = 32 << 10;
 /// Bytes from which on a reduction alone is worth to be split over threads.
@@ -40,10 +42,8 @@ pub(super) fn group(graph: &Graph, code: Code) -> Code {
         }
     }
     let mut written = Vec::with_capacity(steps.len());
-    let members: HashSet<usize> = last
-        .iter()
-        .flat_map(|(_, group)| group.members.iter().map(|&(index, _)| index))
-        .collect();
+    let members: HashSet<usize> =
+        last.iter().flat_map(|(_, group)| group.members.iter().map(|&(index, _)| index)).collect();
     for index in 0..steps.len() {
         if let Some(group) = last.remove(&index) {
             written.push(write(graph, group, &mut steps, &uses));
@@ -223,13 +223,7 @@ impl Grouper<'_> {
     }
 
     /// The group that open groups and a step that reads from them become.
-    fn joined(
-        &self,
-        from: &[usize],
-        index: usize,
-        step: &FusedStep,
-        unit: &Unit,
-    ) -> Option<Group> {
+    fn joined(&self, from: &[usize], index: usize, step: &FusedStep, unit: &Unit) -> Option<Group> {
         if from.is_empty() {
             return None;
         }
@@ -306,9 +300,8 @@ fn write(
     uses: &HashMap<ValueId, usize>,
 ) -> FusedStep {
     let rows = group.rows;
-    let taken = group.members.into_iter().filter_map(|(index, unit)| {
-        Some((steps[index].take()?, unit))
-    });
+    let taken =
+        group.members.into_iter().filter_map(|(index, unit)| Some((steps[index].take()?, unit)));
     let members: Vec<(FusedStep, Unit)> = taken.collect();
     let mut inside: HashMap<ValueId, usize> = HashMap::new();
     for (step, _) in &members {
@@ -335,8 +328,8 @@ fn write(
         let read: Vec<Place> = read.collect();
         let total = unit.is_total();
         let written = step.results.iter().map(|&value| {
-            let outside = uses.get(&value).copied().unwrap_or(0)
-                > inside.get(&value).copied().unwrap_or(0);
+            let outside =
+                uses.get(&value).copied().unwrap_or(0) > inside.get(&value).copied().unwrap_or(0);
             let place = if outside || total {
                 results.push(value);
                 Place::Result(results.len() - 1)
@@ -380,7 +373,12 @@ fn write(
         parts.push(Part { work, operands: read, results: written });
     }
     let piece = (PIECE / widest).max(1).next_multiple_of(align).min(rows);
-    let strip = (STRIP / bytes.max(1)).clamp(1, piece);
+    let blocks = |part: &Part| match &part.work {
+        PartWork::Loop(fused) => fused.copies().is_some_and(|(_, map)| map.wants_blocks()),
+        _ => false,
+    };
+    let room = if parts.iter().any(blocks) { BLOCKS } else { STRIP };
+    let strip = (room / bytes.max(1)).clamp(1, piece);
     let mut memory = 0;
     let inner = inner
         .into_iter()
