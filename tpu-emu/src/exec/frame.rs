@@ -8,6 +8,7 @@ use crate::hbm::Region;
 use crate::kernels::aligned::Aligned;
 use crate::program::plan::{GUARD, Slot};
 use crate::units::to_usize;
+use std::cell::Cell;
 use std::slice;
 use std::sync::Arc;
 
@@ -117,6 +118,13 @@ impl Frame {
     pub(super) fn bytes_mut(&self, slot: Slot) -> &mut [u8] {
         // SAFETY: as in `bytes`; results of one step are in distinct slots.
         unsafe { slice::from_raw_parts_mut(self.at(slot), slot.bytes) }
+    }
+
+    /// The bytes of a slot, which a loop may read and write at once.
+    pub(super) fn cells(&self, slot: Slot) -> &[Cell<u8>] {
+        // SAFETY: as in `bytes`; cells may be written while there are others for them, and
+        // threads that share a step use cells of distinct elements.
+        unsafe { slice::from_raw_parts(self.at(slot).cast::<Cell<u8>>(), slot.bytes) }
     }
 
     /// Copies a slot to another; they may be the same.

@@ -18,6 +18,7 @@ pub mod gemm;
 pub mod index;
 pub mod integer_product;
 pub mod iota;
+pub mod lane_code;
 pub mod lanes;
 pub mod map;
 pub mod order;

@@ -1,6 +1,7 @@
 //! Operations with bodies run alone, for the tests in their files.
 use super::{Body, Cx, Declared, Kernel, Lowered, Numerics, Site, custom, find};
 use crate::error::Result;
+use crate::kernels::lane_code::LaneCode;
 use crate::kernels::lanes::{LaneConstant, LaneOp, LaneProgram, LaneStep, Register};
 use crate::tensor::{DType, Shape};
 use std::sync::Arc;
@@ -51,7 +52,7 @@ impl Value {
 /// A region made of lane operations.
 #[derive(Debug)]
 pub(in crate::ops) struct Code {
-    program: LaneProgram,
+    code: LaneCode,
     parameters: Vec<Shape>,
     results: Vec<Shape>,
 }
@@ -70,7 +71,7 @@ impl Code {
         let scalar = |&register| Shape::scalar(program.dtype(register));
         let results = program.results.iter().map(scalar).collect();
         let parameters = program.parameters.iter().map(|&dtype| Shape::scalar(dtype)).collect();
-        Arc::new(Self { program, parameters, results })
+        Arc::new(Self { code: LaneCode::of(program), parameters, results })
     }
 
     /// A region with constants of one element each.
@@ -102,12 +103,12 @@ impl Body for Code {
     }
 
     fn apply(&self, lanes: usize, inputs: &[&[u8]], outputs: &mut [&mut [u8]]) -> Result<()> {
-        self.program.run(lanes, inputs, outputs);
+        self.code.apply(lanes, inputs, outputs);
         Ok(())
     }
 
     fn program(&self) -> Option<&LaneProgram> {
-        Some(&self.program)
+        Some(self.code.program())
     }
 }
 

@@ -7,7 +7,7 @@ pub(crate) mod rows;
 use super::graph::{Block, Graph, ValueId, Work};
 use super::tactics::Tactics;
 use crate::kernels::access::AccessMap;
-use crate::kernels::lanes::LaneProgram;
+use crate::kernels::lane_code::{Feed, LaneCode};
 use crate::ops::Kernel;
 use loops::Fuser;
 use rows::Rows;
@@ -25,13 +25,23 @@ pub(crate) enum Load {
     Iota(usize, usize),
 }
 
+impl Load {
+    /// Whether it is one element for the whole loop.
+    fn feed(&self) -> Feed {
+        match self {
+            Self::Map(_, map) if map.is_one_element() => Feed::One,
+            _ => Feed::Each,
+        }
+    }
+}
+
 /// One loop over `elements` elements.
 #[derive(Debug, Clone)]
 pub(crate) struct Fused {
     pub(crate) elements: usize,
     /// One a parameter of the program.
     pub(crate) loads: Vec<Load>,
-    pub(crate) program: LaneProgram,
+    pub(crate) code: LaneCode,
 }
 
 /// What a step does.

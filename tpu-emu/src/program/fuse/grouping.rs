@@ -243,7 +243,7 @@ impl Grouper<'_> {
         }
         match unit {
             Unit::Loop(fused) => {
-                for (load, dtype) in fused.loads.iter().zip(&fused.program.parameters) {
+                for (load, dtype) in fused.loads.iter().zip(&fused.code.program().parameters) {
                     let Load::Map(operand, map) = load else { continue };
                     let value = step.operands[*operand];
                     if own(&value) {

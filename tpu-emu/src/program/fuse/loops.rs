@@ -2,6 +2,7 @@
 use super::{Code, Fused, FusedStep, Load, StepWork};
 use crate::kernels::access::AccessMap;
 use crate::kernels::aligned::Aligned;
+use crate::kernels::lane_code::LaneCode;
 use crate::kernels::lanes::{LaneConstant, LaneOp, LaneProgram, LaneStep, Register};
 use crate::program::graph::{Block, Graph, Node, ValueId, Work};
 use crate::program::tactics::Tactics;
@@ -477,7 +478,8 @@ fn finish(group: Group) -> Option<FusedStep> {
         return None;
     }
     program.results = outputs.iter().map(|output| registers[output]).collect();
-    let fused = Fused { elements, loads, program };
+    let feeds = loads.iter().map(Load::feed).collect();
+    let fused = Fused { elements, loads, code: LaneCode::new(program, feeds) };
     let work = StepWork::Fused(Arc::new(fused));
     let location = location.unwrap_or(LocationId::UNKNOWN);
     Some(FusedStep { work, operands, results: outputs, name, location })

@@ -84,8 +84,9 @@ impl Rows {
 impl Fused {
     /// The operand and its map, if the loop only copies elements.
     pub(crate) fn copies(&self) -> Option<(usize, &AccessMap)> {
-        let plain = self.program.steps.is_empty();
-        match (&self.loads[..], &self.program.results[..]) {
+        let program = self.code.program();
+        let plain = program.steps.is_empty();
+        match (&self.loads[..], &program.results[..]) {
             ([Load::Map(operand, map)], [Register::Parameter(0)]) if plain => Some((*operand, map)),
             _ => None,
         }
