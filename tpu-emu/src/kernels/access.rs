@@ -54,6 +54,8 @@ impl AccessMap {
         const LEAST: usize = 8;
         let columns = self.axes.last().map_or(0, |axis| axis.0);
         self.turned().is_some_and(|(_, rows)| rows >= LEAST && columns >= LEAST)
+    }
+
     /// The one element of the operand that every element of the result is.
     pub fn one_element(&self) -> Option<usize> {
         self.is_one_element().then_some(self.offset)
