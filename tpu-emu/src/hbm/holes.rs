@@ -99,8 +99,7 @@ impl Holes {
         let Some(hole) = hole.filter(|hole| hole.start <= span.start) else { return };
         self.by_end.remove(&hole.end);
         self.by_size.remove(&Fit::of(hole));
-        let (below, above) =
-            (Span { end: span.start, ..hole }, Span { start: span.end, ..hole });
+        let (below, above) = (Span { end: span.start, ..hole }, Span { start: span.end, ..hole });
         for rest in [below, above].into_iter().filter(|rest| rest.start < rest.end) {
             self.by_end.insert(rest.end, rest.start);
             self.by_size.insert(Fit::of(rest));

@@ -39,6 +39,7 @@ pub mod simd;
 pub mod special;
 pub mod tile;
 pub mod top;
+pub mod turn;
 pub mod vector;
 pub mod walk;
 pub mod window;
