@@ -1,9 +1,9 @@
 //! Compiling and launching programs on a machine.
 use super::call::{Context, Launch, Linking, Open};
 use super::checks::{check_arguments, check_channels, check_donations};
+use super::flight::Ticket;
 use super::frame::{self, Frame};
 use super::lane_body::make_body;
-use super::flight::Ticket;
 use super::pending::{Claims, Sources, Way, Work};
 use super::queue::Rest;
 use super::run::Run;
@@ -162,7 +162,8 @@ impl Emulator {
         let ticket = if now { None } else { self.ticket::<Job>(executable, &claims) };
         let origin = self.ledger().origin();
         let lists = [(device, arguments)];
-        let (claims, mut blocks) = self.result_blocks(executable, &lists, claims, origin, &gives)?;
+        let (claims, mut blocks) =
+            self.result_blocks(executable, &lists, claims, origin, &gives)?;
         let blocks = blocks.pop().unwrap_or_default();
         let job = Job {
             machine: Arc::clone(self),
@@ -419,8 +420,7 @@ impl Job {
         let sees = calls > 0 || !self.transfers.is_empty();
         let launch = sees.then(|| {
             let (name, device) = (&executable.name, vec![self.device]);
-            let mut launch =
-                Launch::new(&machine, device, self.origin, name, self.context, calls);
+            let mut launch = Launch::new(&machine, device, self.origin, name, self.context, calls);
             launch.transfers = self.transfers;
             launch
         });

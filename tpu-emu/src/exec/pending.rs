@@ -165,7 +165,8 @@ impl<'a> Claims<'a> {
             error: Mutex::new(error),
         });
         let start = {
-            let (pending, machine, done) = (Arc::clone(&pending), Arc::clone(machine), done.clone());
+            let (pending, machine, done) =
+                (Arc::clone(&pending), Arc::clone(machine), done.clone());
             let work = Mutex::new(Some((work, ticket)));
             Arc::new(move || {
                 let Some((work, ticket)) = work.lock().take() else { return };

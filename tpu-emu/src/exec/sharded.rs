@@ -15,9 +15,9 @@ use crate::kernels::aligned::Aligned;
 use crate::kernels::copy::BlockCopy;
 use crate::ledger::Origin;
 use crate::machine::{Emulator, Memory, MemoryKind};
+use crate::program::Executable;
 use crate::program::plan::Slot;
 use crate::program::spread::{Spread, Spreads};
-use crate::program::Executable;
 use crate::tensor::pack::{pack, unpack};
 use crate::tensor::{DType, Shape};
 use crate::units::{Bytes, to_u64, to_usize};
@@ -80,9 +80,7 @@ impl Emulator {
         }
         gate.pass();
         let made = devices.iter().zip(results);
-        Ok(made
-            .map(|(&device, blocks)| self.launched(executable, device, blocks, &done))
-            .collect())
+        Ok(made.map(|(&device, blocks)| self.launched(executable, device, blocks, &done)).collect())
     }
 }
 
@@ -151,8 +149,7 @@ impl Job {
         let mut launch = Launch::new(&self.machine, devices, self.origin, name, context, calls);
         launch.transfers.clone_from(&self.transfers);
         let frame = Frame::new(pieces);
-        let ready =
-            Ready { executable: Arc::clone(&self.executable), frame, launch: Some(launch) };
+        let ready = Ready { executable: Arc::clone(&self.executable), frame, launch: Some(launch) };
         ready.early()?;
         ready.rest(0)?;
         let frame = &ready.frame;
