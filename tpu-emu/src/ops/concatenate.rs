@@ -69,7 +69,7 @@ impl Kernel for Concatenate {
     fn run(&self, _: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
         for (operand, part) in operands.iter().zip(&self.parts) {
             if let Some((start, copy)) = part {
-                copy.run(operand, &mut results[0][*start..]);
+                copy.run_shared(operand, &mut results[0][*start..]);
             }
         }
         Ok(())
