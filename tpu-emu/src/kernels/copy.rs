@@ -209,6 +209,32 @@ pub fn interleave(from: &[u8], between: &[u8], to: &mut [u8]) {
     });
 }
 
+/// Copies elements of `width` bytes from two arrays in turn. `None` for a width without a loop.
+pub fn in_turn(width: usize, first: &[u8], second: &[u8], to: &mut [u8]) -> Option<()> {
+    fn fixed<const N: usize>(first: &[u8], second: &[u8], to: &mut [u8]) {
+        let ((first, _), (second, _)) = (first.as_chunks::<N>(), second.as_chunks::<N>());
+        let (pairs, _) = to.as_chunks_mut::<N>().0.as_chunks_mut::<2>();
+        for (to, (&first, &second)) in pairs.iter_mut().zip(first.iter().zip(second)) {
+            *to = [first, second];
+        }
+    }
+    let run = match width {
+        1 => fixed::<1>,
+        2 => fixed::<2>,
+        4 => fixed::<4>,
+        8 => fixed::<8>,
+        16 => fixed::<16>,
+        _ => return None,
+    };
+    let piece = parallel::PIECE;
+    parallel::chunks_mut(to, piece, |number, to| {
+        let [first, second] =
+            [first, second].map(|from| &from[number * piece / 2..][..to.len() / 2]);
+        run(first, second, to);
+    });
+    Some(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

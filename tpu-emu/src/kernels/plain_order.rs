@@ -136,7 +136,9 @@ fn sort<T: Coded>(key: &Key, from: &[u8], to: &mut [u8], room: &mut [u8]) {
     simd::run(Each(codes.iter_mut().zip(from), |(code, &element): (&mut T::Code, &T)| {
         *code = element.code(down);
     }));
-    radix::sort(codes, bytemuck::cast_slice_mut(room), 0..size_of::<T>());
+    let room: &mut [T::Code] =
+        if room.is_empty() { &mut [] } else { bytemuck::cast_slice_mut(room) };
+    radix::sort(codes, room, 0..size_of::<T>());
     // A code has as many bytes as its element, and may have any bits.
     simd::run(Each(codes.iter_mut(), |code: &mut T::Code| {
         *code = bytemuck::cast(T::element(*code, down));
