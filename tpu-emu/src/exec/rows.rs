@@ -1,6 +1,6 @@
 //! Runs steps that belong together, some rows at a time.
 use super::frame::{Frame, Memory};
-use super::tiles::{Window, piece};
+use super::tiles::{Window, Windows, piece};
 use crate::kernels::aligned::Aligned;
 use crate::kernels::parallel;
 use crate::program::fuse::rows::{Part, PartWork, Place, Rows};
@@ -92,16 +92,9 @@ impl Run<'_> {
         match &part.work {
             PartWork::Loop(fused) => {
                 let row = fused.elements / self.rows.rows;
-                let window = |place: Place| {
-                    if let Place::Operand(_) = place {
-                        return Window { frame: self.frame, slot: self.whole(place), first: 0 };
-                    }
-                    let (frame, slot) = self.some(place, strip, &rows);
-                    Window { frame, slot, first: row * rows.start }
-                };
-                let operand = |index: usize| window(part.operands[index]);
-                let result = |index: usize| window(part.results[index]);
-                piece(fused, &operand, &result, row * rows.start..row * rows.end);
+                let first = row * rows.start;
+                let windows = Parts { run: self, part, strip, rows: &rows, first };
+                piece(fused, &windows, first..row * rows.end);
             }
             PartWork::Fold { fold, count, inner } => {
                 let operand = read(part.operands[0]);
@@ -127,5 +120,36 @@ impl Run<'_> {
                 fold.collect(operand, *columns, row, self.frame.bytes_mut(slot));
             }
         }
+    }
+}
+
+/// The values of a loop over some rows.
+struct Parts<'a> {
+    run: &'a Run<'a>,
+    part: &'a Part,
+    strip: &'a Frame,
+    rows: &'a Range<usize>,
+    /// The loop's first element in these rows.
+    first: usize,
+}
+
+impl Parts<'_> {
+    fn window(&self, place: Place) -> Window<'_> {
+        // What comes from outside is there as a whole.
+        if let Place::Operand(_) = place {
+            return Window { frame: self.run.frame, slot: self.run.whole(place), first: 0 };
+        }
+        let (frame, slot) = self.run.some(place, self.strip, self.rows);
+        Window { frame, slot, first: self.first }
+    }
+}
+
+impl Windows for Parts<'_> {
+    fn operand(&self, index: usize) -> Window<'_> {
+        self.window(self.part.operands[index])
+    }
+
+    fn result(&self, index: usize) -> Window<'_> {
+        self.window(self.part.results[index])
     }
 }

@@ -7,7 +7,7 @@ use crate::kernels::parallel;
 use crate::program::fuse::{Fused, Load};
 use crate::program::plan::{Slot, Step};
 use crate::tensor::DType;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ops::Range;
 
 /// Elements that one piece of a loop has when it is split over threads.
@@ -30,14 +30,39 @@ pub(super) struct Window<'a> {
     pub(super) first: usize,
 }
 
-/// Where a loop's operands and results are, by their numbers.
-type Windows<'w, 'a> = &'w dyn Fn(usize) -> Window<'a>;
+impl<'a> Window<'a> {
+    /// The place of some of the loop's elements.
+    fn some(self, elements: &Range<usize>, width: usize) -> Slot {
+        let offset = self.slot.offset + (elements.start - self.first) * width;
+        Slot { base: self.slot.base, offset, bytes: elements.len() * width }
+    }
+
+    fn cells(self, elements: &Range<usize>, width: usize) -> &'a [Cell<u8>] {
+        self.frame.cells(self.some(elements, width))
+    }
+}
+
+/// The values of a loop, by the numbers of its operands and results.
+pub(super) trait Windows {
+    /// Where an operand is.
+    fn operand(&self, index: usize) -> Window<'_>;
+    /// Where a result goes.
+    fn result(&self, index: usize) -> Window<'_>;
+}
+
+impl Windows for (&Frame, &Step) {
+    fn operand(&self, index: usize) -> Window<'_> {
+        Window { frame: self.0, slot: self.1.operands[index], first: 0 }
+    }
+
+    fn result(&self, index: usize) -> Window<'_> {
+        Window { frame: self.0, slot: self.1.results[index], first: 0 }
+    }
+}
 
 /// Runs the loop of a step.
 pub(super) fn run_loop(frame: &Frame, fused: &Fused, step: &Step) {
-    let operand = |index: usize| Window { frame, slot: step.operands[index], first: 0 };
-    let result = |index: usize| Window { frame, slot: step.results[index], first: 0 };
-    parallel::ranges(fused.elements, PIECE, |range| piece(fused, &operand, &result, range));
+    parallel::ranges(fused.elements, PIECE, |range| piece(fused, &(frame, step), range));
 }
 
 fn is_filled(load: &Load) -> bool {
@@ -49,15 +74,18 @@ fn is_filled(load: &Load) -> bool {
 }
 
 /// Runs some elements of a loop.
-pub(super) fn piece<'a>(
-    fused: &Fused,
-    operand: Windows<'_, 'a>,
-    result: Windows<'_, 'a>,
-    elements: Range<usize>,
-) {
+pub(super) fn piece<W: Windows>(fused: &Fused, at: &W, elements: Range<usize>) {
+    if let Some((index, map)) = fused.copies() {
+        let (from, to) = (at.operand(index), at.result(0));
+        let width = fused.code.program().parameters[0].host_bytes();
+        let operand = from.frame.bytes(from.slot);
+        let result = to.frame.bytes_mut(to.some(&elements, width));
+        map.fill(width, operand, elements.start - from.first, result);
+        return;
+    }
     let filled = fused.loads.iter().filter(|load| is_filled(load)).count();
     if filled == 0 {
-        return tile(fused, operand, result, elements, &mut []);
+        return tile(fused, at, elements, &mut []);
     }
     FILLED.with_borrow_mut(|rows| {
         let units = filled * ROW / 16;
@@ -67,34 +95,24 @@ pub(super) fn piece<'a>(
         let mut start = elements.start;
         while start < elements.end {
             let end = elements.end.min(start + TILE);
-            tile(fused, operand, result, start..end, bytemuck::cast_slice_mut(rows));
+            tile(fused, at, start..end, bytemuck::cast_slice_mut(rows));
             start = end;
         }
     });
 }
 
 /// Runs some elements of a loop. `rows` has room for a tile of each load that must be filled.
-fn tile<'a>(
-    fused: &Fused,
-    operand: Windows<'_, 'a>,
-    result: Windows<'_, 'a>,
-    elements: Range<usize>,
-    rows: &mut [u8],
-) {
+fn tile<W: Windows>(fused: &Fused, at: &W, elements: Range<usize>, rows: &mut [u8]) {
     let (start, count) = (elements.start, elements.len());
     let code = &fused.code;
     let mut rows = rows.chunks_exact_mut(ROW);
-    let run_of = |window: Window<'a>, width: usize| {
-        let at = (start - window.first) * width;
-        &window.frame.cells(window.slot)[at..at + count * width]
-    };
     let load = |(load, &dtype): (&Load, &DType)| -> Input<'_> {
         let width = dtype.host_bytes();
         let mut row = || &mut rows.next().unwrap_or_default()[..count * width];
         match load {
-            Load::Dense(index) => run_of(operand(*index), width).into(),
+            Load::Dense(index) => at.operand(*index).cells(&elements, width).into(),
             Load::Map(index, map) => {
-                let from = operand(*index);
+                let from = at.operand(*index);
                 if let Some(at) = map.one_element() {
                     return from.frame.cells(from.slot)[at * width..(at + 1) * width].into();
                 }
@@ -109,16 +127,18 @@ fn tile<'a>(
             }
         }
     };
-    let results =
-        code.widths().enumerate().map(|(index, width)| Output::from(run_of(result(index), width)));
-    let made = code.program().results.len();
+    let result = |(index, width): (usize, usize)| -> Output<'_> {
+        Output::from(at.result(index).cells(&elements, width))
+    };
     let loads = fused.loads.iter().zip(&code.program().parameters).map(load);
-    if fused.loads.len() <= FEW && made <= FEW {
+    let results = code.widths().enumerate().map(result);
+    let (reads, writes) = (fused.loads.len(), code.program().results.len());
+    if reads <= FEW && writes <= FEW {
         let mut inputs = [Input::default(); FEW];
         let mut outputs = [Output::default(); FEW];
         inputs.iter_mut().zip(loads).for_each(|(slot, load)| *slot = load);
         outputs.iter_mut().zip(results).for_each(|(slot, result)| *slot = result);
-        let (inputs, outputs) = (&inputs[..fused.loads.len()], &outputs[..made]);
+        let (inputs, outputs) = (&inputs[..reads], &outputs[..writes]);
         code.run(count, inputs, outputs);
     } else {
         code.run(count, &loads.collect::<Vec<_>>(), &results.collect::<Vec<_>>());

@@ -9,6 +9,12 @@ const QUARTER: [f64; 3] =
 /// Up to here a number less a multiple of π/2 is what the parts give.
 pub(super) const NEAR: f64 = 1e6;
 
+/// Whether a number is past [`NEAR`] ones.
+#[inline(always)]
+pub(super) fn is_far(x: f64) -> bool {
+    x.abs() > NEAR
+}
+
 /// `sin(r) / r` by `r²` for `|r| ≤ π/4`, to 2^-37 of it.
 const SINE_SHORT: [f64; 5] = [
     0.999_999_999_995_670_9,

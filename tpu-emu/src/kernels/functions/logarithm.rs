@@ -54,7 +54,7 @@ fn positive_short(x: f64) -> f64 {
 
 /// `ln x` for a normal positive `x`, to about 2^-50 of it.
 #[inline(always)]
-fn positive_long(x: f64) -> f64 {
+pub(super) fn positive_long(x: f64) -> f64 {
     let (k, m) = parts(x);
     let s = (m - 1.0) / (m + 1.0);
     let square = s * s;

@@ -3,8 +3,10 @@
 //! A function of single precision is computed in double precision and rounded once. All vector
 //! widths give the same bits: nothing here is fused, reordered or approximated by an instruction.
 mod circular;
+pub mod complex;
 mod error;
 mod exponential;
+mod gamma;
 mod logarithm;
 mod polynomial;
 
@@ -23,8 +25,8 @@ pub trait Function {
     const NAME: &'static str;
     /// How many units in the last place the result of single precision is off at most.
     const ULPS: f64;
-    /// Larger numbers are the business of `far`.
-    const NEAR: f64 = f64::INFINITY;
+    /// Whether there are numbers that are the business of `far`.
+    const HAS_FAR: bool = false;
 
     /// The function of a number of single precision, before it is rounded.
     fn single(x: f64) -> f64;
@@ -32,7 +34,13 @@ pub trait Function {
     /// The function in double precision.
     fn double(x: f64) -> f64;
 
-    /// The function of numbers that are not near.
+    /// Whether a number is the business of `far`.
+    #[inline(always)]
+    fn is_far(_x: f64) -> bool {
+        false
+    }
+
+    /// The function of such numbers.
     fn far(x: f64) -> f64 {
         Self::double(x)
     }
@@ -50,12 +58,23 @@ pub trait Function2 {
 
     /// The function in double precision.
     fn double(x: f64, y: f64) -> f64;
+
+    /// Whether a pair is the business of `far`.
+    #[inline(always)]
+    fn is_far(_x: f64, _y: f64) -> bool {
+        false
+    }
+
+    /// The function of such pairs.
+    fn far(x: f64, y: f64) -> f64 {
+        Self::double(x, y)
+    }
 }
 
 /// Writes [`Function`] for a type of its own.
 macro_rules! functions {
     ($($(#[$doc:meta])* $name:ident $mnemonic:literal $ulps:literal
-        $single:expr, $double:expr $(, beyond $near:expr => $far:expr)?;)*) => {$(
+        $single:expr, $double:expr $(, where $is_far:expr => $far:expr)?;)*) => {$(
         $(#[$doc])*
         #[derive(Debug)]
         pub struct $name;
@@ -63,7 +82,7 @@ macro_rules! functions {
         impl Function for $name {
             const NAME: &'static str = $mnemonic;
             const ULPS: f64 = $ulps;
-            $(const NEAR: f64 = $near;)?
+            $(const HAS_FAR: bool = { _ = $far; true };)?
 
             #[inline(always)]
             fn single(x: f64) -> f64 {
@@ -75,7 +94,12 @@ macro_rules! functions {
                 $double(x)
             }
 
-            $(fn far(x: f64) -> f64 {
+            $(#[inline(always)]
+            fn is_far(x: f64) -> bool {
+                $is_far(x)
+            }
+
+            fn far(x: f64) -> f64 {
                 $far(x)
             })?
         }
@@ -113,11 +137,11 @@ functions! {
     /// The hyperbolic cosine.
     Cosh "cosh" 0.51 exponential::cosh_single, f64::cosh;
     /// The sine.
-    Sine "sine" 0.51 circular::sin_single, circular::sin, beyond circular::NEAR => libm::sin;
+    Sine "sine" 0.51 circular::sin_single, circular::sin, where circular::is_far => libm::sin;
     /// The cosine.
-    Cosine "cosine" 0.51 circular::cos_single, circular::cos, beyond circular::NEAR => libm::cos;
+    Cosine "cosine" 0.51 circular::cos_single, circular::cos, where circular::is_far => libm::cos;
     /// The tangent.
-    Tan "tan" 0.51 circular::tan_single, f64::tan, beyond circular::NEAR => libm::tan;
+    Tan "tan" 0.51 circular::tan_single, f64::tan, where circular::is_far => libm::tan;
     /// The arcsine.
     Asin "asin" 0.51 circular::asin_single, f64::asin;
     /// The arccosine.
@@ -138,6 +162,17 @@ functions! {
     Erfc "erfc" 0.51 error::erfc_single, libm::erfc;
     /// The inverse of the error function; NaN past ±1.
     ErfInv "erf_inv" 0.51 error::erf_inv_single, special::erf_inv;
+    /// `ln |Γ(x)|`.
+    Lgamma "lgamma" 2.0 gamma::lgamma_single, special::lgamma,
+        where negative => special::lgamma;
+    /// The derivative of `ln Γ`.
+    Digamma "digamma" 2.0 gamma::digamma_single, special::digamma,
+        where negative => special::digamma;
+}
+
+#[inline(always)]
+fn negative(x: f64) -> bool {
+    x < 0.0
 }
 
 /// `x^y`.
@@ -175,6 +210,39 @@ impl Function2 for Atan2 {
     #[inline(always)]
     fn double(y: f64, x: f64) -> f64 {
         y.atan2(x)
+    }
+}
+
+/// The remainder of the division that truncates, with the sign of `x`.
+#[derive(Debug)]
+pub struct Remainder;
+
+/// Quotients from here on have no exact product with the divisor.
+const LARGE_QUOTIENT: f64 = 536_870_912.0;
+
+impl Function2 for Remainder {
+    const NAME: &'static str = "remainder";
+    const ULPS: f64 = 0.0;
+
+    #[inline(always)]
+    fn single(x: f64, y: f64) -> f64 {
+        let (a, b) = (x.abs(), y.abs());
+        let count = (a / b + polynomial::SHIFT) - polynomial::SHIFT;
+        let rest = a - count * b;
+        let rest = if rest < 0.0 { rest + b } else { rest };
+        let rest = if b == f64::INFINITY && a < b { a } else { rest };
+        rest.copysign(x)
+    }
+
+    #[inline(always)]
+    fn double(x: f64, y: f64) -> f64 {
+        x % y
+    }
+
+    #[inline(always)]
+    fn is_far(x: f64, y: f64) -> bool {
+        let (a, b) = (x.abs(), y.abs());
+        b > 0.0 && a < f64::INFINITY && a >= b * LARGE_QUOTIENT
     }
 }
 
@@ -233,14 +301,19 @@ impl<F: Function> Loop for Over<(&[f64], &mut [f64]), Of<F>> {
 }
 
 impl<F: Function2> Loop for Over<(&[f32], &[f32], &mut [f32]), Of<F>> {
-    type Output = ();
+    type Output = bool;
 
+    /// Whether there was a pair that is far.
     #[inline(always)]
-    fn run(self) {
+    fn run(self) -> bool {
         let (x, y, output) = self.0;
+        let mut far = false;
         for ((result, &x), &y) in output.iter_mut().zip(x).zip(y) {
-            *result = rounded(F::single(x.into(), y.into()));
+            let (x, y) = (x.into(), y.into());
+            far |= F::is_far(x, y);
+            *result = rounded(F::single(x, y));
         }
+        far
     }
 }
 
@@ -256,13 +329,13 @@ impl<F: Function2> Loop for Over<(&[f64], &[f64], &mut [f64]), Of<F>> {
     }
 }
 
-/// Whether a number is not near a function's good range.
+/// Whether there is a number that is the business of `far`.
 impl<F: Function, W: Copy + Into<f64>> Loop for Over<&[W], Far<F>> {
     type Output = bool;
 
     #[inline(always)]
     fn run(self) -> bool {
-        self.0.iter().fold(false, |any, &x| any | (x.into().abs() > F::NEAR))
+        self.0.iter().fold(false, |any, &x| any | F::is_far(x.into()))
     }
 }
 
@@ -273,25 +346,25 @@ fn over<S, F>(slices: S) -> Over<S, F> {
 fn single<F: Function>(_: Immediate, inputs: &[&[u8]], output: &mut [u8]) {
     let (x, output): (&[f32], &mut [f32]) = (cast_slice(inputs[0]), cast_slice_mut(output));
     simd::run(over::<_, Of<F>>((x, &mut *output)));
-    if F::NEAR < f64::INFINITY && simd::run(over::<_, Far<F>>(x)) {
-        mend(x, output, F::NEAR, |x| rounded(F::far(x)));
+    if F::HAS_FAR && simd::run(over::<_, Far<F>>(x)) {
+        mend::<_, F>(x, output, |x| rounded(F::far(x)));
     }
 }
 
 fn double<F: Function>(_: Immediate, inputs: &[&[u8]], output: &mut [u8]) {
     let (x, output): (&[f64], &mut [f64]) = (cast_slice(inputs[0]), cast_slice_mut(output));
     simd::run(over::<_, Of<F>>((x, &mut *output)));
-    if F::NEAR < f64::INFINITY && simd::run(over::<_, Far<F>>(x)) {
-        mend(x, output, F::NEAR, F::far);
+    if F::HAS_FAR && simd::run(over::<_, Far<F>>(x)) {
+        mend::<_, F>(x, output, F::far);
     }
 }
 
-/// Computes the results of numbers that are not near one by one.
+/// Computes the results of numbers that are the business of `far`.
 #[cold]
-fn mend<W: Copy + Into<f64>>(x: &[W], output: &mut [W], near: f64, far: impl Fn(f64) -> W) {
+fn mend<W: Copy + Into<f64>, F: Function>(x: &[W], output: &mut [W], far: impl Fn(f64) -> W) {
     for (result, &x) in output.iter_mut().zip(x) {
         let x: f64 = x.into();
-        if x.abs() > near {
+        if F::is_far(x) {
             *result = far(x);
         }
     }
@@ -299,7 +372,15 @@ fn mend<W: Copy + Into<f64>>(x: &[W], output: &mut [W], near: f64, far: impl Fn(
 
 fn single2<F: Function2>(_: Immediate, inputs: &[&[u8]], output: &mut [u8]) {
     let (x, y): (&[f32], &[f32]) = (cast_slice(inputs[0]), cast_slice(inputs[1]));
-    simd::run(over::<_, Of<F>>((x, y, cast_slice_mut(output))));
+    let output: &mut [f32] = cast_slice_mut(output);
+    if simd::run(over::<_, Of<F>>((x, y, &mut *output))) {
+        for ((result, &x), &y) in output.iter_mut().zip(x).zip(y) {
+            let (x, y) = (x.into(), y.into());
+            if F::is_far(x, y) {
+                *result = rounded(F::far(x, y));
+            }
+        }
+    }
 }
 
 fn double2<F: Function2>(_: Immediate, inputs: &[&[u8]], output: &mut [u8]) {

@@ -66,6 +66,8 @@ fn exact(name: &str, x: f64) -> f64 {
         "erf" => libm::erf(x),
         "erfc" => libm::erfc(x),
         "erf_inv" => special::erf_inv(x),
+        "lgamma" => special::lgamma(x),
+        "digamma" => special::digamma(x),
         other => panic!("no function {other}"),
     }
 }
@@ -115,6 +117,7 @@ fn powers_and_angles_are_as_close_as_they_are_said_to_be() {
     };
     check(single2::<Power>, Power::ULPS, f64::powf);
     check(single2::<Atan2>, Atan2::ULPS, f64::atan2);
+    check(single2::<Remainder>, Remainder::ULPS, |x, y| x % y);
 }
 
 #[test]

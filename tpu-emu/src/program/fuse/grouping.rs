@@ -13,6 +13,8 @@ const STEPS: usize = 64;
 const ROW: usize = 512 << 10;
 /// Bytes that a strip's values have together, if a row has not more.
 const STRIP: usize = 96 << 10;
+/// The same where rows are columns of another value: of its lines, much should be used at once.
+const BLOCKS: usize = 512 << 10;
 /// Elements of the widest value that a thread takes at once.
 const PIECE: usize = 32 << 10;
 /// Bytes from which on a reduction alone is worth to be split over threads.
@@ -371,7 +373,12 @@ fn write(
         parts.push(Part { work, operands: read, results: written });
     }
     let piece = (PIECE / widest).max(1).next_multiple_of(align).min(rows);
-    let strip = (STRIP / bytes.max(1)).clamp(1, piece);
+    let blocks = |part: &Part| match &part.work {
+        PartWork::Loop(fused) => fused.copies().is_some_and(|(_, map)| map.wants_blocks()),
+        _ => false,
+    };
+    let room = if parts.iter().any(blocks) { BLOCKS } else { STRIP };
+    let strip = (room / bytes.max(1)).clamp(1, piece);
     let mut memory = 0;
     let inner = inner
         .into_iter()

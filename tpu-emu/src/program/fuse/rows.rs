@@ -1,7 +1,9 @@
 //! Steps that run together, some rows at a time: what one part makes of these rows, the next ones
 //! read while it is in the cache.
 use super::{Fused, Load};
+use crate::kernels::access::AccessMap;
 use crate::kernels::folder::Folder;
+use crate::kernels::lanes::Register;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -80,6 +82,16 @@ impl Rows {
 }
 
 impl Fused {
+    /// The operand and its map, if the loop only copies elements.
+    pub(crate) fn copies(&self) -> Option<(usize, &AccessMap)> {
+        let program = self.code.program();
+        let plain = program.steps.is_empty();
+        match (&self.loads[..], &program.results[..]) {
+            ([Load::Map(operand, map)], [Register::Parameter(0)]) if plain => Some((*operand, map)),
+            _ => None,
+        }
+    }
+
     /// Whether only element `i` of an operand is read for element `i` of the results.
     pub(crate) fn reads_densely(&self, operand: usize) -> bool {
         let mapped = |load: &Load| matches!(load, Load::Map(at, _) if *at == operand);

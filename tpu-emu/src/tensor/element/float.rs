@@ -1,7 +1,7 @@
 //! Floats.
 use super::{
     Element, F4E2M1FN, F6E2M3FN, F6E3M2FN, F8E3M4, F8E4M3, F8E4M3B11FNUZ, F8E4M3FN, F8E4M3FNUZ,
-    F8E5M2, F8E5M2FNUZ, F8E8M0FNU, Float, Number, Real, Wide, bf16, f16,
+    F8E5M2, F8E5M2FNUZ, F8E8M0FNU, Float, Number, Real, Wide, bf16, f16, sixteen,
 };
 use crate::tensor::DType;
 
@@ -153,7 +153,8 @@ wide_floats! {
 }
 
 macro_rules! narrow_floats {
-    ($($name:ident $dtype:ident zero $zero:expr, one $one:expr;)*) => {$(
+    ($($name:ident $dtype:ident zero $zero:expr, one $one:expr,
+        read $read:expr, single $single:expr, double $double:expr;)*) => {$(
         impl Element for $name {
             const DTYPE: DType = DType::$dtype;
         }
@@ -231,22 +232,22 @@ macro_rules! narrow_floats {
 
             #[inline(always)]
             fn to_f32(self) -> f32 {
-                self.to_f32()
+                $read(self)
             }
 
             #[inline(always)]
             fn to_f64(self) -> f64 {
-                self.to_f32().into()
+                $read(self).into()
             }
 
             #[inline(always)]
             fn from_f32(value: f32) -> Self {
-                Self::from_f32(value)
+                $single(value)
             }
 
             #[inline(always)]
             fn from_f64(value: f64) -> Self {
-                Self::from_f64(value)
+                $double(value)
             }
         }
 
@@ -255,32 +256,47 @@ macro_rules! narrow_floats {
 
             #[inline(always)]
             fn widen(self) -> f32 {
-                self.to_f32()
+                $read(self)
             }
 
             #[inline(always)]
             fn narrow(wide: f32) -> Self {
-                Self::from_f32(wide)
+                $single(wide)
             }
         }
     )*};
 }
 
 narrow_floats! {
-    bf16 Bf16 zero bf16::ZERO, one bf16::ONE;
-    f16 F16 zero f16::ZERO, one f16::ONE;
-    F4E2M1FN F4E2M1FN zero Self(0), one Self(2);
-    F6E2M3FN F6E2M3FN zero Self(0), one Self(8);
-    F6E3M2FN F6E3M2FN zero Self(0), one Self(0x0c);
-    F8E3M4 F8E3M4 zero Self(0), one Self(0x30);
-    F8E4M3 F8E4M3 zero Self(0), one Self(0x38);
-    F8E4M3B11FNUZ F8E4M3B11FNUZ zero Self(0), one Self(0x58);
-    F8E4M3FN F8E4M3FN zero Self(0), one Self(0x38);
-    F8E4M3FNUZ F8E4M3FNUZ zero Self(0), one Self(0x40);
-    F8E5M2 F8E5M2 zero Self(0), one Self(0x3c);
-    F8E5M2FNUZ F8E5M2FNUZ zero Self(0), one Self(0x40);
+    bf16 Bf16 zero bf16::ZERO, one bf16::ONE,
+        read sixteen::of_bf16, single sixteen::bf16_of, double |x| sixteen::bf16_of(sixteen::odd(x));
+    f16 F16 zero f16::ZERO, one f16::ONE,
+        read sixteen::of_f16, single sixteen::f16_of, double |x| sixteen::f16_of(sixteen::odd(x));
+}
+
+/// The floats of eight bits and fewer.
+macro_rules! small_floats {
+    ($($name:ident zero $zero:expr, one $one:expr;)*) => {
+        narrow_floats! {$(
+            $name $name zero $zero, one $one,
+                read $name::to_f32, single $name::from_f32, double $name::from_f64;
+        )*}
+    };
+}
+
+small_floats! {
+    F4E2M1FN zero Self(0), one Self(2);
+    F6E2M3FN zero Self(0), one Self(8);
+    F6E3M2FN zero Self(0), one Self(0x0c);
+    F8E3M4 zero Self(0), one Self(0x30);
+    F8E4M3 zero Self(0), one Self(0x38);
+    F8E4M3B11FNUZ zero Self(0), one Self(0x58);
+    F8E4M3FN zero Self(0), one Self(0x38);
+    F8E4M3FNUZ zero Self(0), one Self(0x40);
+    F8E5M2 zero Self(0), one Self(0x3c);
+    F8E5M2FNUZ zero Self(0), one Self(0x40);
     // There is no zero: the smallest number stands for it.
-    F8E8M0FNU F8E8M0FNU zero Self(0), one Self(127);
+    F8E8M0FNU zero Self(0), one Self(127);
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ mod dispatch;
 mod float;
 mod integer;
 mod loose;
+mod sixteen;
 
 use super::DType;
 pub use super::small_float::{
@@ -138,6 +139,55 @@ pub trait Int: Real + Ord {
     fn distance(self) -> u32 {
         // A negative number has its highest bits set.
         u32::try_from(self.bits().min(Self::BITS.into())).unwrap_or(Self::BITS)
+    }
+
+    /// The bits moved up; zero for a distance of the width or more.
+    #[must_use]
+    #[inline(always)]
+    fn left(self, distance: Self) -> Self {
+        let by = distance.distance();
+        Self::wrap(if by < Self::BITS { self.bits() << by } else { 0 })
+    }
+
+    /// The bits moved down; zero for a distance of the width or more.
+    #[must_use]
+    #[inline(always)]
+    fn right(self, distance: Self) -> Self {
+        let by = distance.distance();
+        let bits = self.bits() & (u64::MAX >> (64 - Self::BITS));
+        Self::wrap(if by < Self::BITS { bits >> by } else { 0 })
+    }
+
+    /// The bits moved down with copies of the highest bit above them.
+    #[must_use]
+    #[inline(always)]
+    fn right_signed(self, distance: Self) -> Self {
+        let unused = 64 - Self::BITS;
+        let signed = (self.bits() << unused).cast_signed() >> unused;
+        Self::wrap((signed >> distance.distance().min(Self::BITS - 1)).cast_unsigned())
+    }
+
+    /// How many bits are set.
+    #[must_use]
+    #[inline(always)]
+    fn ones(self) -> Self {
+        Self::wrap((self.bits() << (64 - Self::BITS)).count_ones().into())
+    }
+
+    /// How many bits above the highest one that is set.
+    #[must_use]
+    #[inline(always)]
+    fn zeros_above(self) -> Self {
+        let zeros = (self.bits() << (64 - Self::BITS)).leading_zeros();
+        Self::wrap(zeros.min(Self::BITS).into())
+    }
+
+    /// The upper half of the product.
+    #[must_use]
+    #[inline(always)]
+    fn upper_product(self, other: Self) -> Self {
+        // Both have at most eight bits where this is not written anew.
+        Self::wrap((self.bits().wrapping_mul(other.bits())) >> Self::BITS)
     }
 }
 
