@@ -232,5 +232,4 @@ impl Code {
         pool.extend(self.bytes);
         (pool, start)
     }
-
 }
