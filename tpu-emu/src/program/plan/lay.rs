@@ -10,7 +10,7 @@ use super::{ALIGN, GUARD, Op, Outside, Plan, Slot, Step};
 use crate::program::tactics::Tactics;
 use crate::tensor::{DType, Shape};
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use tpu_stablehlo::ir::LocationId;
 
 /// Lays out a program.
@@ -440,7 +440,9 @@ impl Layout<'_> {
                     if !copies.is_empty() {
                         again.push(plain(Op::Copies(copies), Vec::new(), Vec::new()));
                     }
-                    Op::While { condition: tested, decision, body: again }
+                    let carried = self.slots(&step.results);
+                    let compiled = OnceLock::new();
+                    Op::While { condition: tested, decision, body: again, carried, compiled }
                 }
                 StepWork::Branch(branches) => {
                     let selector = self.slot(step.operands[0]);
