@@ -428,6 +428,23 @@ fn the_page_of_operations_is_current() {
 }
 
 #[test]
+fn the_page_of_numerics_is_current() {
+    let mut page = "# Numerics\n\n\
+         Generated from the table in `tpu-emu/src/kernels/functions/mod.rs`; never edited: \
+         `UPDATE=1 cargo test -p pjrt-plugin --test tidy`.\n\n\
+         How many units in the last place a result of single precision is off at most; a test \
+         beside the table compares numbers of the whole range with double precision.\n\
+         Shorter floats are computed in single precision and rounded once more.\n\
+         Results do not depend on the vectors of the machine or on the number of threads.\n\n\
+         | function | units |\n|---|---|\n"
+        .to_owned();
+    for (name, units) in tpu_emu::kernels::functions::ACCURACY {
+        writeln!(page, "| `{name}` | {units} |").unwrap();
+    }
+    assert_page("docs/numerics.md", &page);
+}
+
+#[test]
 fn the_page_of_the_environment_is_current() {
     let mut page = "# Environment variables\n\n\
          Generated from the rows in `tpu-emu/host/src/env.rs`; never edited: \

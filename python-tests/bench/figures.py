@@ -174,11 +174,19 @@ def summary_table(ratios: Ratios) -> str:
 
 
 class SuiteRun(TypedDict):
-    """Wall and processor seconds of one process, and seconds of each test that has passed."""
+    """Of one process of tests.
+
+    Attributes:
+        wall: seconds from its start to its end.
+        processor: the same of all its threads.
+        passed: seconds of each test that has passed.
+        durations: seconds of each program that JAX has traced, lowered and compiled.
+    """
 
     wall: float
     processor: float
     passed: dict[str, float]
+    durations: dict[str, list[float]]
 
 
 class SuiteRow(TypedDict):
@@ -188,7 +196,16 @@ class SuiteRow(TypedDict):
     runs: dict[str, SuiteRun]
 
 
-SUITE_HEADERS = ("suite", "wall s", "processor s", "s of tests that pass on both", "tests passed")
+SUITE_HEADERS = (
+    "suite",
+    "wall s",
+    "processor s",
+    "s of tests that pass on both",
+    "tests passed",
+    "tracing, lowering s",
+    "compiling s",
+    "a compilation, median ms",
+)
 
 
 def suite_table(rows: Sequence[SuiteRow]) -> str:
@@ -216,9 +233,27 @@ def _suite_cells(name: str, rows: Sequence[SuiteRow]) -> list[str]:
         name,
         beside(wall(rows, "tpu"), wall(rows, "cpu")),
         beside(*(sum(run["processor"] for run in runs) for runs in (ours, theirs))),
-        beside(*shared) if all(shared) else "",
+        _beside(*shared),
         " / ".join(passed),
+        _beside(*(spent(runs, "trace", "lower") for runs in (ours, theirs))),
+        _beside(*(spent(runs, "compile") for runs in (ours, theirs))),
+        _beside(*(compilation_ms(runs) for runs in (ours, theirs))),
     ]
+
+
+def spent(runs: Iterable[SuiteRun], *kinds: str) -> float:
+    """Seconds of the kinds of work, of all programs."""
+    return sum(sum(run["durations"].get(kind, ())) for run in runs for kind in kinds)
+
+
+def compilation_ms(runs: Iterable[SuiteRun]) -> float:
+    """The median of all programs, 0 where there are none."""
+    all_s = [seconds for run in runs for seconds in run["durations"].get("compile", ())]
+    return statistics.median(all_s) * 1e3 if all_s else 0
+
+
+def _beside(ours: float, theirs: float) -> str:
+    return beside(ours, theirs) if ours and theirs else ""
 
 
 class GrowthRow(TypedDict):

@@ -8,6 +8,7 @@ SOURCES is the folder of the unpacked archives of `make ecosystem`. A process ru
 platform; the platforms take turns.
 """
 
+import json
 import os
 import resource
 import subprocess
@@ -33,7 +34,10 @@ JAX_FILES = (
 PACKAGES = ("optax", "flax")
 ECOSYSTEM = Path(__file__).resolve().parents[1] / "ecosystem" / "files.toml"
 TIMEOUT_S = 3600
-OPTIONS = ("-q", "-p", "no:cacheprovider", "-o", "addopts=", "-W", "ignore", "--tb=line")
+OPTIONS = (
+    *("-q", "-p", "no:cacheprovider", "-p", "durations"),
+    *("-o", "addopts=", "-W", "ignore", "--tb=line"),
+)
 
 
 def environment(platform: str) -> dict[str, str]:
@@ -65,11 +69,16 @@ def run(name: str, platform: str, folder: Path, files: list[str]) -> SuiteRun:
     stem = f"{name.replace(' ', '-')}-{platform}"
     report = page.RUNS / f"{stem}.xml"
     report.unlink(missing_ok=True)
+    durations = page.RUNS / f"{stem}-durations.json"
+    durations.unlink(missing_ok=True)
     command = [sys.executable, "-m", "pytest", *OPTIONS, f"--junitxml={report}", *files]
-    variables = environment(platform)
-    if name in PACKAGES:
-        paths = [*folder.parent.glob("*/"), os.environ.get("PYTHONPATH", "")]
-        variables["PYTHONPATH"] = os.pathsep.join(map(str, paths))
+    paths = [Path(__file__).parent, *(folder.parent.glob("*/") if name in PACKAGES else ())]
+    inherited = os.environ.get("PYTHONPATH", "")
+    variables = {
+        **environment(platform),
+        "BENCH_DURATIONS": str(durations),
+        "PYTHONPATH": os.pathsep.join([*map(str, paths), inherited]),
+    }
     start, before = time.monotonic(), children_s()
     with (page.RUNS / f"{stem}.log").open("w") as log:
         subprocess.run(
@@ -85,6 +94,7 @@ def run(name: str, platform: str, folder: Path, files: list[str]) -> SuiteRun:
         "wall": time.monotonic() - start,
         "processor": children_s() - before,
         "passed": passed(report) if report.exists() else {},
+        "durations": json.loads(durations.read_text()) if durations.exists() else {},
     }
 
 

@@ -84,12 +84,22 @@ def test_a_missed_aim_says_so():
     }
     lines = blocks.aims_block(run, None, None).splitlines()
     [steady] = [line for line in lines if "steady state, geometric mean" in line]
-    assert [cell.strip() for cell in steady.split("|")[2:5]] == ["≤ 1.00", "3.00", "no"]
+    assert [cell.strip() for cell in steady.split("|")[2:5]] == ["≤ 1", "3.00", "no"]
 
 
 def test_a_suite_is_compared_by_the_tests_that_pass_on_both():
-    ours: figures.SuiteRun = {"wall": 5, "processor": 4, "passed": {"a": 1, "b": 9}}
-    theirs: figures.SuiteRun = {"wall": 10, "processor": 8, "passed": {"a": 2, "c": 7}}
+    ours: figures.SuiteRun = {
+        "wall": 5,
+        "processor": 4,
+        "passed": {"a": 1, "b": 9},
+        "durations": {"trace": [1], "lower": [2], "compile": [0.002, 0.004, 0.003]},
+    }
+    theirs: figures.SuiteRun = {
+        "wall": 10,
+        "processor": 8,
+        "passed": {"a": 2, "c": 7},
+        "durations": {"trace": [1], "lower": [1], "compile": [0.03]},
+    }
     text = figures.suite_table([{"name": "one", "runs": {"tpu": ours, "cpu": theirs}}])
     cells = [cell.strip() for cell in text.splitlines()[-1].split("|")[1:-1]]
     assert cells == [
@@ -98,6 +108,9 @@ def test_a_suite_is_compared_by_the_tests_that_pass_on_both():
         "4.00 / 8.00 (0.50)",
         "1.00 / 2.00 (0.50)",
         "2 / 2",
+        "3.00 / 2.00 (1.5)",
+        "0.00900 / 0.0300 (0.30)",
+        "3.00 / 30.0 (0.10)",
     ]
 
 

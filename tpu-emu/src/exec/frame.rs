@@ -6,11 +6,15 @@
 use crate::buffer::{Block, Hold};
 use crate::hbm::Region;
 use crate::kernels::aligned::Aligned;
+use crate::kernels::parallel;
 use crate::program::plan::{GUARD, Slot};
 use crate::units::to_usize;
 use std::cell::Cell;
 use std::slice;
 use std::sync::Arc;
+
+/// Bytes that one thread copies at a time.
+const COPIED: usize = 1 << 20;
 
 /// One of the memories of a run.
 #[derive(Debug)]
@@ -127,8 +131,27 @@ impl Frame {
         unsafe { slice::from_raw_parts(self.at(slot).cast::<Cell<u8>>(), slot.bytes) }
     }
 
-    /// Copies a slot to another; they may be the same.
+    /// Copies a slot to another, on all threads where they are large; they may be the same.
     pub(super) fn copy(&self, from: Slot, to: Slot) {
+        let count = from.bytes.min(to.bytes);
+        let apart = self.at(from).addr().abs_diff(self.at(to).addr());
+        if apart == 0 {
+            return;
+        }
+        if apart < count {
+            return self.copy_here(from, to);
+        }
+        parallel::ranges(count, COPIED, |range| {
+            let part = |slot: Slot| Slot {
+                base: slot.base,
+                offset: slot.offset + range.start,
+                bytes: range.len(),
+            };
+            self.copy_here(part(from), part(to));
+        });
+    }
+
+    fn copy_here(&self, from: Slot, to: Slot) {
         let count = from.bytes.min(to.bytes);
         // SAFETY: `at` has both slots inside their memories, and `copy` allows overlap.
         unsafe { std::ptr::copy(self.at(from), self.at(to), count) };

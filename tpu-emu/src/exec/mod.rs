@@ -4,6 +4,7 @@ mod checks;
 #[cfg(test)]
 mod differential;
 mod dispatch;
+mod flight;
 mod frame;
 mod given;
 mod lane_body;
@@ -19,6 +20,7 @@ mod tiles;
 mod turns;
 
 pub use call::Context;
+pub(crate) use flight::Flight;
 pub use launch::{LaunchOptions, Launched};
 pub(crate) use meeting::Meetings;
 pub use meeting::RunKey;

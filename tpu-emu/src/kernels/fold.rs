@@ -47,9 +47,9 @@ pub trait Fold: Copy + Debug + Send + Sync + 'static {
     /// The type in memory.
     type Element: Pod + Debug + Send + Sync;
     /// The type of partial results: `f32` for the 16-bit floats.
-    type Partial: Pod;
+    type Partial: Pod + Send + Sync;
     /// The type of results of many partial results: `f64` for sums of narrower floats.
-    type Total: Pod;
+    type Total: Pod + Send + Sync;
     /// What changes nothing.
     const IDENTITY: Self::Partial;
 
@@ -67,6 +67,7 @@ pub trait Fold: Copy + Debug + Send + Sync + 'static {
     fn finish(total: Self::Total) -> Self::Element;
 
     /// The operation on two elements, rounded.
+    #[inline(always)]
     fn combine(a: Self::Element, b: Self::Element) -> Self::Element {
         Self::store(Self::join(Self::load(a), Self::load(b)))
     }

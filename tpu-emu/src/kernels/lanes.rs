@@ -30,7 +30,7 @@ pub struct LaneOp {
 }
 
 /// Where a step's operand comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Register {
     /// A parameter of the program.
     Parameter(usize),

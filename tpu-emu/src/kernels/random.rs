@@ -3,18 +3,21 @@
 //! Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011; how counters
 //! lie in arrays is as XLA's expansion of `RngBitGenerator` has it.
 
+use super::parallel;
+use super::simd::{self, Loop};
+use bytemuck::{Pod, cast_slice_mut};
+
 /// Counters that are worked on at once.
-const LANES: usize = 64;
+const LANES: usize = 256;
+
+/// Blocks whose words a thread draws at a time.
+const PIECE: usize = 1 << 14;
 
 /// The lower and the upper half.
+#[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "the halves of a number")]
 fn halves(value: u64) -> [u32; 2] {
     [value as u32, (value >> 32) as u32]
-}
-
-/// The number with these halves.
-fn joined(low: u32, high: u32) -> u64 {
-    u64::from(low) | u64::from(high) << 32
 }
 
 /// One block of Threefry-2x32.
@@ -53,49 +56,128 @@ fn philox(counter: [u32; 4], key: [u32; 2]) -> [u32; 4] {
     [a, b, c, d]
 }
 
-/// Gives `put` the blocks of the counters `first`, `first + 1`, … by their number.
-pub fn threefry_blocks(key: u64, first: u64, count: usize, mut put: impl FnMut(usize, [u32; 2])) {
-    let key = halves(key);
-    let mut counter = first;
-    let mut at = 0;
-    while at < count {
-        let lanes = LANES.min(count - at);
-        let mut blocks = [[0; 2]; LANES];
-        for (lane, block) in (0_u64..).zip(&mut blocks) {
-            *block = threefry(halves(counter.wrapping_add(lane)), key);
+/// Blocks of Threefry of counters that follow each other, first words and second words apart.
+struct Threefry<'a> {
+    key: [u32; 2],
+    first: u64,
+    words: &'a mut [[u32; LANES]; 2],
+}
+
+impl Loop for Threefry<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let [a, b] = self.words;
+        for ((a, b), lane) in a.iter_mut().zip(b).zip(0_u64..) {
+            [*a, *b] = threefry(halves(self.first.wrapping_add(lane)), self.key);
         }
-        for (lane, &block) in blocks[..lanes].iter().enumerate() {
-            put(at + lane, block);
-        }
-        counter = counter.wrapping_add(LANES as u64);
-        at += lanes;
     }
 }
 
-/// The same for Philox and 128-bit counters.
-pub fn philox_blocks(key: u64, first: u128, count: usize, mut put: impl FnMut(usize, [u32; 4])) {
-    let key = halves(key);
-    let mut counter = first;
-    let mut at = 0;
-    while at < count {
-        let lanes = LANES.min(count - at);
-        let mut blocks = [[0; 4]; LANES];
-        for (lane, block) in (0_u128..).zip(&mut blocks) {
-            let words = counter.wrapping_add(lane);
-            *block = philox(words_of(words), key);
+/// Blocks of Philox, likewise.
+struct Philox<'a> {
+    key: [u32; 2],
+    first: [u64; 2],
+    words: &'a mut [[u32; LANES]; 4],
+}
+
+impl Loop for Philox<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let [a, b, c, d] = self.words;
+        let [low, high] = self.first;
+        let words = a.iter_mut().zip(b).zip(c.iter_mut().zip(d));
+        for (((a, b), (c, d)), lane) in words.zip(0_u64..) {
+            let counter = low.wrapping_add(lane);
+            let carry = u64::from(counter < low);
+            let ([w, x], [y, z]) = (halves(counter), halves(high.wrapping_add(carry)));
+            [*a, *b, *c, *d] = philox([w, x, y, z], self.key);
         }
-        for (lane, &block) in blocks[..lanes].iter().enumerate() {
-            put(at + lane, block);
-        }
-        counter = counter.wrapping_add(LANES as u128);
-        at += lanes;
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the halves of a number")]
-fn words_of(value: u128) -> [u32; 4] {
-    let ([a, b], [c, d]) = (halves(value as u64), halves((value >> 64) as u64));
-    [a, b, c, d]
+/// An element that is the lower part of a word.
+pub trait Word: Pod + Send {
+    /// The lower part.
+    fn of(word: u32) -> Self;
+}
+
+macro_rules! words {
+    ($($name:ident)*) => {$(
+        impl Word for $name {
+            #[allow(clippy::cast_possible_truncation, reason = "the lower part is asked for")]
+            #[allow(clippy::unnecessary_cast, reason = "not for all types")]
+            #[inline(always)]
+            fn of(word: u32) -> Self {
+                word as Self
+            }
+        }
+    )*};
+}
+
+words!(u8 u16 u32);
+
+/// Puts the words of blocks beside each other.
+struct Weave<'a, T, const N: usize>(&'a [[u32; LANES]; N], &'a mut [T]);
+
+impl<T: Word, const N: usize> Loop for Weave<'_, T, N> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self(words, output) = self;
+        let (blocks, rest) = output.as_chunks_mut::<N>();
+        for (lane, block) in blocks.iter_mut().enumerate().take(LANES) {
+            for (element, words) in block.iter_mut().zip(words) {
+                *element = T::of(words[lane]);
+            }
+        }
+        for (element, words) in rest.iter_mut().zip(words) {
+            *element = T::of(words[blocks.len() % LANES]);
+        }
+    }
+}
+
+/// Words of Philox's blocks in order.
+pub fn philox_words<T: Word>(key: u64, first: u128, output: &mut [T]) {
+    parallel::chunks_mut(output, 4 * PIECE, |index, piece| {
+        let mut counter = first.wrapping_add((index * PIECE) as u128);
+        let mut words = [[0; LANES]; 4];
+        for part in piece.chunks_mut(4 * LANES) {
+            let first = bytemuck::cast::<[u128; 1], [u64; 2]>([counter]);
+            simd::run(Philox { key: halves(key), first, words: &mut words });
+            simd::run(Weave(&words, part));
+            counter = counter.wrapping_add(LANES as u128);
+        }
+    });
+}
+
+/// Gives `put` 64-bit numbers of Philox's blocks in order.
+pub fn philox_wide(key: u64, first: u128, count: usize, mut put: impl FnMut(usize, u64)) {
+    let mut numbers = [0_u64; LANES];
+    let mut counter = first;
+    for at in (0..count).step_by(LANES) {
+        let numbers = &mut numbers[..LANES.min(count - at)];
+        philox_words::<u32>(key, counter, cast_slice_mut(numbers));
+        (at..).zip(&*numbers).for_each(|(at, &number)| put(at, number));
+        counter = counter.wrapping_add(LANES as u128 / 2);
+    }
+}
+
+/// The words of Threefry's blocks in order.
+pub fn threefry_words<T: Word>(key: u64, first: u64, output: &mut [T]) {
+    parallel::chunks_mut(output, 2 * PIECE, |index, piece| {
+        let mut counter = first.wrapping_add((index * PIECE) as u64);
+        let mut words = [[0; LANES]; 2];
+        for part in piece.chunks_mut(2 * LANES) {
+            simd::run(Threefry { key: halves(key), first: counter, words: &mut words });
+            simd::run(Weave(&words, part));
+            counter = counter.wrapping_add(LANES as u64);
+        }
+    });
 }
 
 /// How 32-bit words of Threefry's blocks lie in an array: the axis in the middle has the two
@@ -132,48 +214,43 @@ impl Halving {
         self.outer * self.extent.div_ceil(2) * self.inner
     }
 
-    /// Gives `put` every word by the index of its element.
-    pub fn words(&self, key: u64, first: u64, mut put: impl FnMut(usize, u32)) {
-        let Self { extent, inner, .. } = *self;
-        let (mut line, mut row, mut column) = (0, 0, 0);
-        threefry_blocks(key, first, self.blocks(), |_, [a, b]| {
-            let at = (line + row) * inner + column;
-            put(at, a);
-            if row + 1 < extent {
-                put(at + inner, b);
-            }
-            column += 1;
-            if column == inner {
-                (column, row) = (0, row + 2);
-                if row >= extent {
-                    (row, line) = (0, line + extent);
+    /// Draws the words of all elements.
+    pub fn words<T: Word>(&self, key: u64, first: u64, output: &mut [T]) {
+        let Self { outer, extent, inner } = *self;
+        if inner == 1 && (extent.is_multiple_of(2) || outer == 1) {
+            return threefry_words(key, first, output);
+        }
+        if inner == 0 || extent == 0 {
+            return;
+        }
+        // Two rows have the words of as many blocks as a row has elements.
+        let pairs = extent.div_ceil(2);
+        let lines = (PIECE / (pairs * inner)).max(1);
+        parallel::chunks_mut(output, lines * extent * inner, |index, piece| {
+            for (line, rows) in piece.chunks_mut(extent * inner).enumerate() {
+                for (pair, rows) in rows.chunks_mut(2 * inner).enumerate() {
+                    let before = ((index * lines + line) * pairs + pair) * inner;
+                    two_rows(key, first.wrapping_add(before as u64), inner, rows);
                 }
             }
         });
     }
 }
 
-/// 64-bit numbers of Threefry's blocks.
-pub fn threefry_wide(key: u64, first: u64, count: usize, mut put: impl FnMut(usize, u64)) {
-    threefry_blocks(key, first, count, |at, [a, b]| put(at, joined(a, b)));
-}
-
-/// 32-bit words of Philox's blocks in order.
-pub fn philox_words(key: u64, first: u128, count: usize, mut put: impl FnMut(usize, u32)) {
-    philox_blocks(key, first, count.div_ceil(4), |at, block| {
-        for (index, word) in (4 * at..count).zip(block) {
-            put(index, word);
+/// Draws first words into a row of `inner` elements and second words into the one after it,
+/// which may be missing.
+fn two_rows<T: Word>(key: u64, first: u64, inner: usize, rows: &mut [T]) {
+    let (upper, lower) = rows.split_at_mut(inner);
+    let mut words = [[0; LANES]; 2];
+    let mut counter = first;
+    for at in (0..inner).step_by(LANES) {
+        simd::run(Threefry { key: halves(key), first: counter, words: &mut words });
+        for (row, words) in [&mut *upper, &mut *lower].into_iter().zip(&words) {
+            let part = row.iter_mut().skip(at);
+            part.zip(words).for_each(|(element, &word)| *element = T::of(word));
         }
-    });
-}
-
-/// 64-bit numbers of Philox's blocks in order.
-pub fn philox_wide(key: u64, first: u128, count: usize, mut put: impl FnMut(usize, u64)) {
-    philox_blocks(key, first, count.div_ceil(2), |at, [a, b, c, d]| {
-        for (index, wide) in (2 * at..count).zip([joined(a, b), joined(c, d)]) {
-            put(index, wide);
-        }
-    });
+        counter = counter.wrapping_add(LANES as u64);
+    }
 }
 
 #[cfg(test)]
@@ -197,12 +274,49 @@ mod tests {
     }
 
     #[test]
-    fn every_element_gets_one_word() {
-        for dims in [&[5, 3][..], &[2, 3, 7], &[129], &[], &[3, 0]] {
-            let elements: usize = dims.iter().product();
-            let mut seen = vec![0; elements];
-            Halving::of(dims).words(1, 2, |at, _| seen[at] += 1);
-            assert!(seen.iter().all(|&count| count == 1), "{dims:?}");
+    fn words_lie_as_the_blocks_are_counted() {
+        let shapes = [&[5, 3][..], &[2, 3, 7], &[129], &[], &[3, 0], &[600, 3], &[3, 1023]];
+        for dims in shapes {
+            let halving = Halving::of(dims);
+            let Halving { outer, extent, inner } = halving;
+            let mut expected = vec![0; dims.iter().product()];
+            let mut counter = 7;
+            for line in 0..outer {
+                for row in (0..extent).step_by(2) {
+                    for column in 0..inner {
+                        let block = threefry(halves(counter), halves(3));
+                        for (row, word) in (row..extent).zip(block) {
+                            expected[(line * extent + row) * inner + column] = word;
+                        }
+                        counter += 1;
+                    }
+                }
+            }
+            let mut words = vec![0_u32; expected.len()];
+            halving.words(3, 7, &mut words);
+            assert_eq!(words, expected, "{dims:?}");
         }
+    }
+
+    #[test]
+    fn pieces_and_widths_continue_the_count() {
+        let first = u128::from(u64::MAX) - 2;
+        let [low, high] = [u64::MAX - 2, 0].map(halves);
+        let mut words = vec![0_u32; 4 * PIECE + 7];
+        philox_words(9, first, &mut words);
+        assert_eq!(words[..4], philox([low[0], low[1], high[0], high[1]], halves(9)));
+        // The lower half of the counter has overflowed.
+        assert_eq!(words[12..16], philox([0, 0, 1, 0], halves(9)));
+        let after = halves(PIECE as u64 - 3);
+        let block = philox([after[0], after[1], 1, 0], halves(9));
+        assert_eq!(words[4 * PIECE..4 * PIECE + 4], block);
+        let mut bytes = vec![0_u8; 4 * PIECE + 7];
+        philox_words(9, first, &mut bytes);
+        assert!(bytes.iter().zip(&words).all(|(&byte, word)| byte == word.to_le_bytes()[0]));
+        simd::at_every_level(|level| {
+            let mut again = vec![0_u32; words.len()];
+            philox_words(9, first, &mut again);
+            assert_eq!(again, words, "{level:?}");
+        });
     }
 }

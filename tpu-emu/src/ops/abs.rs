@@ -3,6 +3,8 @@ use super::elementwise::{alike, dtype, lane_of};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
 use crate::kernels::complex;
+use crate::kernels::functions;
+use crate::kernels::lanes::LaneFn;
 use crate::kernels::map::lane;
 use crate::tensor::element::{ComplexNumber, Real, for_dtype};
 use crate::tensor::{DType, Shape};
@@ -27,9 +29,13 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
     let run = for_dtype!(dtype, T: Real => lane!(|a: T| a.magnitude())).or_else(|| {
         for_dtype!(dtype, T: Complex => {
-            lane!(|a: T| <T as ComplexNumber>::Part::from_f64(complex::abs(a.widen())))
+            lane!(|a: T| -> <T as ComplexNumber>::Part {
+                <T as ComplexNumber>::Part::from_f64(complex::abs(a.widen()))
+            })
         })
     });
+    let single: LaneFn = functions::complex::abs;
+    let run = if dtype == DType::C64 { Some(single) } else { run };
     lane_of(site, OP.mnemonic, run, false)
 }
 

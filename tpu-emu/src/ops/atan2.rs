@@ -3,8 +3,9 @@ use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
 use crate::kernels::complex;
+use crate::kernels::functions;
 use crate::kernels::map::lane;
-use crate::tensor::element::{ComplexNumber, Float, for_dtype};
+use crate::tensor::element::{ComplexNumber, for_dtype};
 
 pub(super) const OP: Entry = Entry { mnemonic: "atan2", infer: same::<2>, lower };
 
@@ -16,10 +17,7 @@ pub(super) const OP: Entry = Entry { mnemonic: "atan2", infer: same::<2>, lower 
 /// Source: StableHLO specification, "atan2", C1.
 fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
-    let run = for_dtype!(dtype, T: Float => {
-        lane!(|a: T, b: T| T::narrow(a.widen().atan2(b.widen())))
-    })
-    .or_else(|| {
+    let run = functions::binary::<functions::Atan2>(dtype).or_else(|| {
         for_dtype!(dtype, T: Complex => {
             lane!(|a: T, b: T| T::narrow(complex::atan2(a.widen(), b.widen())))
         })

@@ -71,7 +71,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
         64 => copy!(u64),
         128 => copy!(Complex<f64>),
         // Narrow types have their upper bits zero or copies of the sign.
-        _ => for_dtype!(to, T: Int => lane!(|a: u8| T::wrap(a.into()))).or(match from_bits {
+        _ => for_dtype!(to, T: Int => lane!(|a: u8| -> T { T::wrap(a.into()) })).or(match from_bits {
             1 => Some(lane!(|a: u8| a & 1)),
             4 => Some(lane!(|a: u8| a & 0x0f)),
             6 => Some(lane!(|a: u8| a & 0x3f)),

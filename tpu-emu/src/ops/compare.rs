@@ -2,7 +2,7 @@
 use super::elementwise::{alike, dtype, lane_of, lexical};
 use super::{Entry, Lowered, Site};
 use crate::error::{Error, Result};
-use crate::kernels::lanes::LaneFn;
+use crate::kernels::lanes::{LaneFn, LaneOp};
 use crate::kernels::map::lane;
 use crate::tensor::element::{Element, Pred, Real, for_dtype};
 use crate::tensor::{DType, Shape};
@@ -36,16 +36,16 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     macro_rules! direction {
         ($name:literal, |$a:ident, $b:ident| $real:expr, $key:expr, $complex:expr) => {{
             let run: Option<LaneFn> = if total {
-                for_dtype!(dtype, T: Float => lane!(|x: T, y: T| {
+                for_dtype!(dtype, T: Float => lane!(|x: T, y: T| -> Pred {
                     let ($a, $b) = (x.order_key(), y.order_key());
                     Pred::from($key)
                 }))
             } else {
-                for_dtype!(dtype, T: Real => lane!(|$a: T, $b: T| Pred::from($real)))
+                for_dtype!(dtype, T: Real => lane!(|$a: T, $b: T| -> Pred { Pred::from($real) }))
                     .or_else(|| for_dtype!(dtype, T: Complex => {
-                        lane!(|$a: T, $b: T| Pred::from($complex))
+                        lane!(|$a: T, $b: T| -> Pred { Pred::from($complex) })
                     }))
-                    .or_else(|| for_dtype!(dtype, T: Pred => lane!(|x: T, y: T| {
+                    .or_else(|| for_dtype!(dtype, T: Pred => lane!(|x: T, y: T| -> Pred {
                         let ($a, $b) = (x.0, y.0);
                         Pred::from($key)
                     })))
@@ -70,7 +70,11 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
         }
         other => return Err(Error::bad(format!("{}: no direction {other}", site.name))),
     };
-    lane_of(site, name, run, false)
+    match lane_of(site, name, run, false)? {
+        // The number tells it from a comparison by value, which has the same name.
+        Lowered::Lane(op) if total => Ok(Lowered::Lane(LaneOp { immediate: [1, 0], ..op })),
+        lowered => Ok(lowered),
+    }
 }
 
 #[cfg(test)]

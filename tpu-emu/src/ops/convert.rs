@@ -3,9 +3,10 @@ use super::elementwise::{alike, dtype, lane_of, result};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
 use crate::kernels::lanes::LaneFn;
-use crate::kernels::map::lane;
-use crate::tensor::element::{Convert, Element, for_dtype};
+use crate::kernels::map::{self, Unary};
+use crate::tensor::element::{Convert, for_dtype};
 use crate::tensor::{DType, Shape};
+use std::marker::PhantomData;
 
 pub(super) const OP: Entry = Entry { mnemonic: "convert", infer, lower };
 
@@ -32,8 +33,23 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     lane_of(site, OP.mnemonic, run, false)
 }
 
-fn loop_to<A: Element + Convert>(to: DType) -> Option<LaneFn> {
-    for_dtype!(to, R: Element => lane!(|a: A| a.convert::<R>()))
+fn loop_to<A: Convert>(to: DType) -> Option<LaneFn> {
+    for_dtype!(to, R: Element => {
+        let run: LaneFn = map::unary::<Cast<A, R>>;
+        run
+    })
+}
+
+struct Cast<A, R>(PhantomData<(A, R)>);
+
+impl<A: Convert, R: Convert> Unary for Cast<A, R> {
+    type A = A;
+    type R = R;
+
+    #[inline(always)]
+    fn at(a: A) -> R {
+        a.convert()
+    }
 }
 
 #[cfg(test)]

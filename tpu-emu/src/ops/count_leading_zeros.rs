@@ -15,7 +15,7 @@ pub(super) const OP: Entry = Entry { mnemonic: "count_leading_zeros", infer: sam
 /// Source: StableHLO specification, "count_leading_zeros", C1.
 fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
-    let run = for_dtype!(dtype, T: Int => lane!(|a: T| T::wrap((a.bits() << (64 - T::BITS)).leading_zeros().min(T::BITS).into())));
+    let run = for_dtype!(dtype, T: Int => lane!(|a: T| a.zeros_above()));
     lane_of(site, OP.mnemonic, run, false)
 }
 

@@ -2,7 +2,10 @@
 use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
+use crate::kernels::functions;
+use crate::kernels::lanes::LaneFn;
 use crate::kernels::map::lane;
+use crate::tensor::DType;
 use crate::tensor::element::{for_dtype, Number};
 
 pub(super) const OP: Entry = Entry { mnemonic: "divide", infer: same::<2>, lower };
@@ -16,6 +19,8 @@ pub(super) const OP: Entry = Entry { mnemonic: "divide", infer: same::<2>, lower
 fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
     let run = for_dtype!(dtype, T: Number => lane!(|a: T, b: T| a.div(b)));
+    let single: LaneFn = functions::complex::divide;
+    let run = if dtype == DType::C64 { Some(single) } else { run };
     lane_of(site, OP.mnemonic, run, false)
 }
 

@@ -2,8 +2,7 @@
 use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::map::lane;
-use crate::tensor::element::{for_dtype, Real};
+use crate::kernels::functions;
 
 pub(super) const OP: Entry = Entry { mnemonic: "erfc", infer: same::<1>, lower };
 
@@ -15,7 +14,7 @@ pub(super) const OP: Entry = Entry { mnemonic: "erfc", infer: same::<1>, lower }
 /// Source: CHLO, "erfc".
 fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
-    let run = for_dtype!(dtype, T: Float => lane!(|a: T| T::from_f64(libm::erfc(a.to_f64()))));
+    let run = functions::unary::<functions::Erfc>(dtype);
     lane_of(site, OP.mnemonic, run, true)
 }
 

@@ -3,8 +3,11 @@ use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
 use crate::kernels::complex;
+use crate::kernels::functions;
+use crate::kernels::lanes::LaneFn;
 use crate::kernels::map::lane;
-use crate::tensor::element::{for_dtype, Float, ComplexNumber};
+use crate::tensor::DType;
+use crate::tensor::element::{ComplexNumber, for_dtype};
 
 pub(super) const OP: Entry = Entry { mnemonic: "exponential", infer: same::<1>, lower };
 
@@ -16,8 +19,10 @@ pub(super) const OP: Entry = Entry { mnemonic: "exponential", infer: same::<1>, 
 /// Source: StableHLO specification, "exponential", C1.
 fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
-    let run = for_dtype!(dtype, T: Float => lane!(|a: T| T::narrow(a.widen().exp())))
+    let run = functions::unary::<functions::Exponential>(dtype)
         .or_else(|| for_dtype!(dtype, T: Complex => lane!(|a: T| T::narrow(complex::exp(a.widen())))));
+    let single: LaneFn = functions::complex::unary::<functions::complex::Exponential>;
+    let run = if dtype == DType::C64 { Some(single) } else { run };
     lane_of(site, OP.mnemonic, run, true)
 }
 

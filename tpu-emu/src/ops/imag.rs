@@ -24,7 +24,7 @@ fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
 
 fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
-    let run = for_dtype!(dtype, T: Complex => lane!(|a: T| a.parts().im))
+    let run = for_dtype!(dtype, T: Complex => lane!(|a: T| -> <T as ComplexNumber>::Part { a.parts().im }))
         .or_else(|| for_dtype!(dtype, T: Float => {
             lane!(|_a: T| T::ZERO)
         }));

@@ -16,7 +16,7 @@ pub(super) const OP: Entry = Entry { mnemonic: "is_inf", infer, lower };
 /// Source: CHLO, "is_inf".
 fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
-    let run = for_dtype!(dtype, T: Float => lane!(|a: T| Pred::from(a.widen().is_infinite())));
+    let run = for_dtype!(dtype, T: Float => lane!(|a: T| -> Pred { Pred::from(a.widen().is_infinite()) }));
     lane_of(site, OP.mnemonic, run, false)
 }
 

@@ -2,9 +2,7 @@
 use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::map::lane;
-use crate::kernels::special;
-use crate::tensor::element::{for_dtype, Real};
+use crate::kernels::functions;
 
 pub(super) const OP: Entry = Entry { mnemonic: "lgamma", infer: same::<1>, lower };
 
@@ -16,7 +14,7 @@ pub(super) const OP: Entry = Entry { mnemonic: "lgamma", infer: same::<1>, lower
 /// Source: CHLO, "lgamma".
 fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
-    let run = for_dtype!(dtype, T: Float => lane!(|a: T| T::from_f64(special::lgamma(a.to_f64()))));
+    let run = functions::unary::<functions::Lgamma>(dtype);
     lane_of(site, OP.mnemonic, run, true)
 }
 

@@ -3,8 +3,11 @@ use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
 use crate::kernels::complex;
+use crate::kernels::functions;
+use crate::kernels::lanes::LaneFn;
 use crate::kernels::map::lane;
-use crate::tensor::element::{for_dtype, Float, ComplexNumber};
+use crate::tensor::DType;
+use crate::tensor::element::{ComplexNumber, for_dtype};
 
 pub(super) const OP: Entry = Entry { mnemonic: "log", infer: same::<1>, lower };
 
@@ -16,8 +19,10 @@ pub(super) const OP: Entry = Entry { mnemonic: "log", infer: same::<1>, lower };
 /// Source: StableHLO specification, "log", C1.
 fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
-    let run = for_dtype!(dtype, T: Float => lane!(|a: T| T::narrow(a.widen().ln())))
+    let run = functions::unary::<functions::Log>(dtype)
         .or_else(|| for_dtype!(dtype, T: Complex => lane!(|a: T| T::narrow(complex::log(a.widen())))));
+    let single: LaneFn = functions::complex::unary::<functions::complex::Log>;
+    let run = if dtype == DType::C64 { Some(single) } else { run };
     lane_of(site, OP.mnemonic, run, true)
 }
 

@@ -30,6 +30,8 @@ mod windowed;
 
 pub use body::{Body, combiner};
 pub use site::{Declared, Site};
+#[cfg(test)]
+pub(crate) use testing_bodies::lane_operation;
 
 use crate::custom_call::CallKernel;
 use crate::error::{Error, Result};

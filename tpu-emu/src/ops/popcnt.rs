@@ -15,7 +15,7 @@ pub(super) const OP: Entry = Entry { mnemonic: "popcnt", infer: same::<1>, lower
 /// Source: StableHLO specification, "popcnt", C1.
 fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
-    let run = for_dtype!(dtype, T: Int => lane!(|a: T| T::wrap((a.bits() << (64 - T::BITS)).count_ones().into())));
+    let run = for_dtype!(dtype, T: Int => lane!(|a: T| a.ones()));
     lane_of(site, OP.mnemonic, run, false)
 }
 

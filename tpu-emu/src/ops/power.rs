@@ -3,8 +3,9 @@ use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
 use crate::kernels::complex;
+use crate::kernels::functions;
 use crate::kernels::map::lane;
-use crate::tensor::element::{ComplexNumber, Float, Int, for_dtype};
+use crate::tensor::element::{ComplexNumber, Int, for_dtype};
 
 pub(super) const OP: Entry = Entry { mnemonic: "power", infer: same::<2>, lower };
 
@@ -15,10 +16,7 @@ pub(super) const OP: Entry = Entry { mnemonic: "power", infer: same::<2>, lower 
 /// Source: StableHLO specification, "power", C1.
 fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
-    let run = for_dtype!(dtype, T: Float => {
-        lane!(|a: T, b: T| T::narrow(a.widen().powf(b.widen())))
-    })
-    .or_else(|| for_dtype!(dtype, T: Int => lane!(|a: T, b: T| power(a, b))))
+    let run = functions::binary::<functions::Power>(dtype).or_else(|| for_dtype!(dtype, T: Int => lane!(|a: T, b: T| power(a, b))))
     .or_else(|| {
         for_dtype!(dtype, T: Complex => {
             lane!(|a: T, b: T| T::narrow(complex::power(a.widen(), b.widen())))

@@ -24,7 +24,7 @@ fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
 
 fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
-    let run = for_dtype!(dtype, T: Complex => lane!(|a: T| a.parts().re))
+    let run = for_dtype!(dtype, T: Complex => lane!(|a: T| -> <T as ComplexNumber>::Part { a.parts().re }))
         .or_else(|| for_dtype!(dtype, T: Float => lane!(|a: T| a)));
     lane_of(site, OP.mnemonic, run, false)
 }

@@ -2,6 +2,7 @@
 use super::elementwise::{dtype, same};
 use super::{Entry, Lowered, Site};
 use crate::error::{Error, Result};
+use crate::kernels::map;
 use crate::kernels::lanes::{Immediate, LaneFn, LaneOp};
 use crate::tensor::DType;
 use crate::tensor::element::Int;
@@ -88,7 +89,8 @@ fn run<T: Int, const EXPONENT: u32, const MANTISSA: u32>(
         }
         T::wrap(bits & sign | rounded)
     };
-    crate::kernels::map::unary(inputs, output, round);
+    let (values, output) = (bytemuck::cast_slice(inputs[0]), bytemuck::cast_slice_mut(output));
+    map::each(values, output, round);
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@ use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
 use crate::kernels::map::lane;
-use crate::tensor::element::{for_dtype, Real};
+use crate::kernels::functions;
+use crate::tensor::element::{Int, Real, for_dtype};
 
 pub(super) const OP: Entry = Entry { mnemonic: "remainder", infer: same::<2>, lower };
 
@@ -16,7 +17,8 @@ pub(super) const OP: Entry = Entry { mnemonic: "remainder", infer: same::<2>, lo
 /// Source: StableHLO specification, "remainder", C1.
 fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
-    let run = for_dtype!(dtype, T: Real => lane!(|a: T, b: T| a.rem(b)));
+    let run = for_dtype!(dtype, T: Int => lane!(|a: T, b: T| a.rem(b)))
+        .or_else(|| functions::binary::<functions::Remainder>(dtype));
     lane_of(site, OP.mnemonic, run, false)
 }
 

@@ -1,8 +1,9 @@
 //! Random bits from a state.
 use super::{Cost, Cx, Entry, Kernel, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::random::{Halving, philox_wide, philox_words, threefry_wide};
+use crate::kernels::random::{Halving, philox_words, threefry_words};
 use crate::tensor::{DType, Shape};
+use bytemuck::cast_slice_mut;
 
 /// The state after the draw, and bits of the algorithm `rng_algorithm` for a key and a counter.
 /// The state is the key and the counter: 64 bits of it for `THREE_FRY`, 128 for `PHILOX`, whose
@@ -67,42 +68,33 @@ struct RngBits {
 impl RngBits {
     /// Threefry: the bits, and how far the counter went.
     fn threefry(&self, key: u64, counter: u64, output: &mut [u8]) -> usize {
-        if self.dtype.host_bytes() == 8 {
-            threefry_wide(key, counter, self.elements, |at, bits| {
-                output[at * 8..][..8].copy_from_slice(&bits.to_le_bytes());
-            });
-            return self.elements;
-        }
         let halving = &self.halving;
         match self.dtype.host_bytes() {
-            1 => halving.words(key, counter, |at, word| put::<1>(output, at, word)),
-            2 => halving.words(key, counter, |at, word| put::<2>(output, at, word)),
-            _ => halving.words(key, counter, |at, word| put::<4>(output, at, word)),
+            1 => halving.words::<u8>(key, counter, output),
+            2 => halving.words::<u16>(key, counter, cast_slice_mut(output)),
+            4 => halving.words::<u32>(key, counter, cast_slice_mut(output)),
+            _ => {
+                // A number of 64 bits is a block, its lower half first.
+                threefry_words::<u32>(key, counter, cast_slice_mut(output));
+                return self.elements;
+            }
         }
         halving.blocks()
     }
 
     /// Philox: the same.
     fn philox(&self, key: u64, counter: u128, output: &mut [u8]) -> usize {
-        let count = self.elements;
         match self.dtype.host_bytes() {
-            1 => philox_words(key, counter, count, |at, word| put::<1>(output, at, word)),
-            2 => philox_words(key, counter, count, |at, word| put::<2>(output, at, word)),
-            4 => philox_words(key, counter, count, |at, word| put::<4>(output, at, word)),
+            1 => philox_words::<u8>(key, counter, output),
+            2 => philox_words::<u16>(key, counter, cast_slice_mut(output)),
+            4 => philox_words::<u32>(key, counter, cast_slice_mut(output)),
             _ => {
-                philox_wide(key, counter, count, |at, bits| {
-                    output[at * 8..][..8].copy_from_slice(&bits.to_le_bytes());
-                });
-                return count.div_ceil(2);
+                philox_words::<u32>(key, counter, cast_slice_mut(output));
+                return self.elements.div_ceil(2);
             }
         }
-        count.div_ceil(4)
+        self.elements.div_ceil(4)
     }
-}
-
-/// The lowest `N` bytes of a word as element `at`.
-fn put<const N: usize>(output: &mut [u8], at: usize, word: u32) {
-    output[at * N..][..N].copy_from_slice(&word.to_le_bytes()[..N]);
 }
 
 /// Cuts random bytes to the bits of a type that is narrower, as programs store it.
@@ -131,7 +123,7 @@ impl Kernel for RngBits {
     fn run(&self, _: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
         let state: &[u64] = bytemuck::cast_slice(operands[0]);
         let [next, output] = results else { return Ok(()) };
-        let next: &mut [u64] = bytemuck::cast_slice_mut(next);
+        let next: &mut [u64] = cast_slice_mut(next);
         next.copy_from_slice(state);
         let key = state[0];
         match (self.algorithm, state) {

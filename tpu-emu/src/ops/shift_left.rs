@@ -15,10 +15,7 @@ pub(super) const OP: Entry = Entry { mnemonic: "shift_left", infer: same::<2>, l
 /// Source: StableHLO specification, "shift_left", C1.
 fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
-    let run = for_dtype!(dtype, T: Int => lane!(|a: T, b: T| {
-            let by = b.distance();
-            T::wrap(if by < T::BITS { a.bits() << by } else { 0 })
-        }));
+    let run = for_dtype!(dtype, T: Int => lane!(|a: T, b: T| a.left(b)));
     lane_of(site, OP.mnemonic, run, false)
 }
 

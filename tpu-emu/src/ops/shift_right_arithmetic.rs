@@ -15,14 +15,8 @@ pub(super) const OP: Entry = Entry { mnemonic: "shift_right_arithmetic", infer: 
 /// Source: StableHLO specification, "shift_right_arithmetic", C1.
 fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
-    let run = for_dtype!(dtype, T: Int => lane!(|a: T, b: T| shift(a, b)));
+    let run = for_dtype!(dtype, T: Int => lane!(|a: T, b: T| a.right_signed(b)));
     lane_of(site, OP.mnemonic, run, false)
-}
-
-fn shift<T: Int>(value: T, distance: T) -> T {
-    let unused = 64 - T::BITS;
-    let signed = (value.bits() << unused).cast_signed() >> unused;
-    T::wrap((signed >> distance.distance().min(T::BITS - 1)).cast_unsigned())
 }
 
 #[cfg(test)]

@@ -15,11 +15,7 @@ pub(super) const OP: Entry = Entry { mnemonic: "shift_right_logical", infer: sam
 /// Source: StableHLO specification, "shift_right_logical", C1.
 fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
-    let run = for_dtype!(dtype, T: Int => lane!(|a: T, b: T| {
-            let by = b.distance();
-            let bits = a.bits() & (u64::MAX >> (64 - T::BITS));
-            T::wrap(if by < T::BITS { bits >> by } else { 0 })
-        }));
+    let run = for_dtype!(dtype, T: Int => lane!(|a: T, b: T| a.right(b)));
     lane_of(site, OP.mnemonic, run, false)
 }
 

@@ -119,6 +119,27 @@ pub(in crate::ops) fn step(
     operands: &[DType],
     result: DType,
 ) -> LaneOp {
+    lowered(name, list, operands, result).unwrap_or_else(|| panic!("{name} is no lane operation"))
+}
+
+/// The lane operation of a mnemonic, a comparison's direction behind a dot; `None` for types that
+/// it does not take.
+pub(crate) fn lane_operation(name: &str, operands: &[DType], result: DType) -> Option<LaneOp> {
+    match name.split_once('.') {
+        Some((name, direction)) => {
+            let list = [("comparison_direction", Attribute::Word(direction.to_owned().into()))];
+            lowered(name, &list, operands, result)
+        }
+        None => lowered(name, &[], operands, result),
+    }
+}
+
+fn lowered(
+    name: &str,
+    list: &[(&'static str, Attribute)],
+    operands: &[DType],
+    result: DType,
+) -> Option<LaneOp> {
     let operands: Vec<Shape> = operands.iter().map(|&dtype| Shape::scalar(dtype)).collect();
     let results = [Shape::scalar(result)];
     let site = Site {
@@ -135,8 +156,8 @@ pub(in crate::ops) fn step(
     let mnemonic = name.strip_prefix("stablehlo.").unwrap_or(name);
     let entry = find(mnemonic).unwrap_or_else(|| panic!("no operation {mnemonic}"));
     match (entry.lower)(&site) {
-        Ok(Lowered::Lane(op)) => op,
-        other => panic!("{other:?} is no lane operation"),
+        Ok(Lowered::Lane(op)) => Some(op),
+        _ => None,
     }
 }
 

@@ -146,6 +146,42 @@ impl Format {
         }
     }
 
+    /// The same for a number of single precision, without branches where there is a mantissa.
+    #[inline(always)]
+    fn encode_single(self, value: f32) -> u8 {
+        if matches!(self.specials, Specials::Exponent) {
+            return self.encode(value.into());
+        }
+        let size = value.to_bits() & !(1 << 31);
+        let sign = if value.to_bits() >> 31 != 0 { self.sign() } else { 0 };
+        let lowest = (127 + 1 - self.bias).cast_unsigned() << 23;
+        let drop = 23 - self.mantissa_bits;
+        let half = (1 << (drop - 1)) - 1 + (size >> drop & 1);
+        let below = (127 - self.bias).cast_unsigned() << self.mantissa_bits;
+        let normal = (size.wrapping_add(half) >> drop).wrapping_sub(below);
+        // A power of two whose last digit is that of the smallest number.
+        let base = lowest + (drop << 23);
+        let sum = f32::from_bits(size) + f32::from_bits(base);
+        let code = if size < lowest { sum.to_bits().wrapping_sub(base) } else { normal };
+        let past = self.largest() + 1;
+        #[expect(clippy::cast_possible_truncation, reason = "codes have eight bits")]
+        let finite = code.min(past) as u8;
+        let too_large = match self.specials {
+            Specials::Ieee => sign | finite,
+            Specials::Finite => sign | (self.sign() - 1),
+            Specials::Fnuz => self.nan(),
+            _ => sign | self.nan(),
+        };
+        let nan = match self.specials {
+            Specials::Fnuz | Specials::Finite => self.nan(),
+            _ => sign | self.nan(),
+        };
+        let unsigned_zero = matches!(self.specials, Specials::Fnuz) && code == 0;
+        let signed = if unsigned_zero { 0 } else { sign | finite };
+        let number = if code >= past { too_large } else { signed };
+        if size > f32::INFINITY.to_bits() { nan } else { number }
+    }
+
     /// The code of the power of two nearest to the positive number with these bits; of two the
     /// larger.
     fn power(self, bits: u64) -> u8 {
@@ -181,13 +217,15 @@ macro_rules! small_floats {
                 const TABLE: &[f32; 256] = &Self::FORMAT.table();
 
                 /// The number, exactly.
+                #[inline(always)]
                 pub fn to_f32(self) -> f32 {
                     Self::TABLE[usize::from(self.0)]
                 }
 
                 /// The nearest number, ties to the even code.
+                #[inline(always)]
                 pub fn from_f32(value: f32) -> Self {
-                    Self::from_f64(value.into())
+                    Self(Self::FORMAT.encode_single(value))
                 }
 
                 /// The nearest number, ties to the even code.
@@ -235,6 +273,32 @@ mod tests {
         round_trips!(
             F4E2M1FN 4, F6E2M3FN 6, F6E3M2FN 6, F8E3M4 8, F8E4M3 8, F8E4M3B11FNUZ 8, F8E4M3FN 8,
             F8E4M3FNUZ 8, F8E5M2 8, F8E5M2FNUZ 8, F8E8M0FNU 8
+        );
+    }
+
+    #[test]
+    fn single_precision_is_encoded_as_double_is() {
+        macro_rules! same {
+            ($($name:ident)*) => {$(
+                for bits in (0..u32::MAX / 40_009).map(|i| i * 40_009) {
+                    let value = f32::from_bits(bits);
+                    let expected = $name::from_f64(value.into());
+                    assert_eq!($name::from_f32(value), expected, "{value:e}");
+                }
+                // Ties, and their neighbours.
+                for code in 0..u8::MAX {
+                    let middle = ($name(code).to_f32() + $name(code + 1).to_f32()) / 2.0;
+                    for bits in [-1, 0, 1].map(|step| middle.to_bits().wrapping_add_signed(step)) {
+                        let value = f32::from_bits(bits);
+                        let expected = $name::from_f64(value.into());
+                        assert_eq!($name::from_f32(value), expected, "{value:e}");
+                    }
+                }
+            )*};
+        }
+        same!(
+            F4E2M1FN F6E2M3FN F6E3M2FN F8E3M4 F8E4M3 F8E4M3B11FNUZ F8E4M3FN F8E4M3FNUZ F8E5M2
+            F8E5M2FNUZ F8E8M0FNU
         );
     }
 

@@ -1,12 +1,20 @@
 //! Elementwise programs, made ready to run: where every value lies is decided once.
+#[cfg(test)]
+mod differential;
 mod layout;
+mod parts;
 mod run;
 
 pub use run::{Input, Output};
 
 use super::lanes::LaneProgram;
+use super::simd::{Level, level};
 use layout::Layout;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// Operations on elements after which a program is worth machine code.
+const WORTH: usize = 4096;
 
 /// How a program gets the elements of one of its parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,13 +34,41 @@ struct Ready {
     program: LaneProgram,
     feeds: Vec<Feed>,
     portable: Layout,
+    /// With machine code, once that is worth it and if the system allows it.
+    native: OnceLock<Option<Layout>>,
+    /// Operations on elements so far.
+    work: AtomicUsize,
+}
+
+impl Ready {
+    /// What to run for so many elements. All layouts give the same bits.
+    fn layout(&self, lanes: usize) -> &Layout {
+        if level() < Level::Avx512 {
+            return &self.portable;
+        }
+        if self.native.get().is_none() {
+            let more = lanes.saturating_mul(self.program.steps.len());
+            let before = self.work.fetch_add(more, Ordering::Relaxed);
+            if before.saturating_add(more) < WORTH {
+                return &self.portable;
+            }
+        }
+        self.native().unwrap_or(&self.portable)
+    }
+
+    fn native(&self) -> Option<&Layout> {
+        let make = || Layout::new(&self.program, &self.feeds, &parts::groups(&self.program));
+        self.native.get_or_init(make).as_ref()
+    }
 }
 
 impl LaneCode {
     /// Makes a program ready; `feeds` has an item for each parameter.
     pub fn new(program: LaneProgram, feeds: Vec<Feed>) -> Self {
-        let portable = Layout::new(&program, &feeds);
-        Self(Arc::new(Ready { program, feeds, portable }))
+        let calls = parts::calls(&program);
+        let portable = Layout::new(&program, &feeds, &calls).unwrap_or_default();
+        let (native, work) = (OnceLock::new(), AtomicUsize::new(0));
+        Self(Arc::new(Ready { program, feeds, portable, native, work }))
     }
 
     /// The same for a program all of whose parameters have an element for each lane.

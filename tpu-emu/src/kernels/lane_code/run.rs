@@ -4,8 +4,9 @@
 //! Runs programs tile by tile.
 #![expect(unsafe_code, reason = "results may take the place of operands")]
 use super::Ready;
-use super::layout::{Call, Layout, One, Place};
-use crate::kernels::lanes::TILE;
+use super::layout::{Array, Layout, One, Part, Place};
+use crate::kernels::lanes::{LaneOp, TILE};
+use crate::kernels::native::Native;
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 use std::slice;
@@ -72,6 +73,8 @@ thread_local! {
 
 /// Operands that a step takes without an allocation.
 const FEW: usize = 4;
+/// Arrays that machine code takes without an allocation.
+const MANY: usize = 32;
 
 /// Checks that every array has as many elements as the program reads and writes.
 fn check(ready: &Ready, lanes: usize, inputs: &[Input<'_>], outputs: &[Output<'_>]) {
@@ -96,8 +99,22 @@ pub(super) fn run(ready: &Ready, lanes: usize, inputs: &[Input<'_>], outputs: &[
     if lanes == 0 {
         return;
     }
+    run_with(ready, ready.layout(lanes), lanes, inputs, outputs);
+}
+
+/// Runs a program by one of its layouts.
+pub(super) fn run_with(
+    ready: &Ready,
+    layout: &Layout,
+    lanes: usize,
+    inputs: &[Input<'_>],
+    outputs: &[Output<'_>],
+) {
     check(ready, lanes, inputs, outputs);
-    let layout = &ready.portable;
+    if layout.whole {
+        let scratch = std::ptr::null_mut();
+        return Tiles { layout, inputs, outputs, scratch, start: 0, count: lanes, aside: 0 }.tile();
+    }
     SCRATCH.with_borrow_mut(|scratch| {
         let lines = layout.scratch.div_ceil(64);
         if scratch.len() < lines {
@@ -142,7 +159,8 @@ impl Tiles<'_> {
     }
 
     fn is_aside(&self, output: usize) -> bool {
-        output >= 64 || self.aside >> output & 1 == 1
+        let last = self.layout.results[output].last;
+        !last && (output >= 64 || self.aside >> output & 1 == 1)
     }
 
     fn spread(&self, count: usize) {
@@ -182,7 +200,15 @@ impl Tiles<'_> {
     }
 
     fn tile(&self) {
-        self.layout.calls.iter().for_each(|call| self.call(call));
+        for part in &self.layout.parts {
+            match part {
+                Part::Call { op, inputs, result } => self.call(op, inputs, *result),
+                Part::Native(native, arrays) => self.native(native, arrays),
+            }
+        }
+        if self.layout.whole {
+            return;
+        }
         // What was an operand's goes first: its memory may be an output's.
         self.copy(|_, made| !made);
         self.copy(|index, made| made && self.is_aside(index));
@@ -200,9 +226,26 @@ impl Tiles<'_> {
         }
     }
 
-    fn call(&self, call: &Call) {
-        let width = call.op.result.host_bytes();
-        let result = self.address(call.result, width);
+    fn native(&self, native: &Native, arrays: &[Array]) {
+        let mut few = [std::ptr::null_mut(); MANY];
+        let mut many = Vec::new();
+        let addresses = if arrays.len() <= MANY {
+            &mut few[..arrays.len()]
+        } else {
+            many.resize(arrays.len(), std::ptr::null_mut());
+            &mut many[..]
+        };
+        for (address, array) in addresses.iter_mut().zip(arrays) {
+            *address = self.address(array.place, array.width);
+        }
+        // SAFETY: `count` elements are at each place, or one where the code reads one. Outputs
+        // that share memory with an input are made there by the last part alone.
+        unsafe { native.function().call(addresses, self.count) };
+    }
+
+    fn call(&self, op: &LaneOp, inputs: &[(Place, usize)], result: Place) {
+        let width = op.result.host_bytes();
+        let result = self.address(result, width);
         // SAFETY: `count` elements are at each place. The result's place is none of the
         // operands': outputs that share memory with an input are made in scratch memory, and
         // the layout gives a step's result no place that one of its operands has.
@@ -211,15 +254,15 @@ impl Tiles<'_> {
             let read = |&(place, width): &(Place, usize)| {
                 slice::from_raw_parts(self.address(place, width).cast_const(), self.count * width)
             };
-            if call.inputs.len() <= FEW {
-                let mut inputs: [&[u8]; FEW] = [&[]; FEW];
-                for (slot, input) in inputs.iter_mut().zip(&call.inputs) {
+            if inputs.len() <= FEW {
+                let mut few: [&[u8]; FEW] = [&[]; FEW];
+                for (slot, input) in few.iter_mut().zip(inputs) {
                     *slot = read(input);
                 }
-                (call.op.run)(call.op.immediate, &inputs[..call.inputs.len()], result);
+                (op.run)(op.immediate, &few[..inputs.len()], result);
             } else {
-                let inputs: Vec<&[u8]> = call.inputs.iter().map(read).collect();
-                (call.op.run)(call.op.immediate, &inputs, result);
+                let inputs: Vec<&[u8]> = inputs.iter().map(read).collect();
+                (op.run)(op.immediate, &inputs, result);
             }
         }
     }

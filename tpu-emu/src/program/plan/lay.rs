@@ -4,6 +4,7 @@ use super::super::graph::{Graph, ValueId};
 use super::arena::lay_out;
 use super::channels::channels;
 use super::classes::Classes;
+use super::copies::at_once;
 use super::lives::{BlockTimes, FOREVER, Life, Lives, Times};
 use super::{ALIGN, GUARD, Op, Outside, Plan, Slot, Step};
 use crate::program::tactics::Tactics;
@@ -172,6 +173,8 @@ impl Layout<'_> {
 
     fn join_loop(&mut self, step: &FusedStep, times: &Times, condition: &Code, body: &Code) {
         let [before, inside] = &times.blocks[..] else { return };
+        let mut uses: HashMap<ValueId, usize> = HashMap::new();
+        step.operands.iter().for_each(|&value| *uses.entry(value).or_default() += 1);
         for (index, &initial) in step.operands.iter().enumerate() {
             let [carried, tested, result] =
                 [body.parameters[index], condition.parameters[index], step.results[index]];
@@ -181,8 +184,10 @@ impl Layout<'_> {
             if let Some(life) = self.lives.of.get_mut(&tested) {
                 life.last = life.last.max(inside.start);
             }
-            let once = step.operands.iter().filter(|&&other| other == initial).count() == 1;
-            if once && self.life(initial).last == times.start && self.writable(initial) {
+            if uses[&initial] == 1
+                && self.life(initial).last == times.start
+                && self.writable(initial)
+            {
                 self.classes.join(initial, result);
             }
         }
@@ -207,6 +212,7 @@ impl Layout<'_> {
     }
 
     fn join_branches(&mut self, step: &FusedStep, times: &Times, branches: &[Code]) {
+        let results: HashSet<ValueId> = step.results.iter().copied().collect();
         for (branch, times) in branches.iter().zip(&times.blocks) {
             self.join(branch, times);
             if !self.tactics.join {
@@ -215,7 +221,7 @@ impl Layout<'_> {
             for (&result, &made) in step.results.iter().zip(&branch.results) {
                 let Some(class) = self.classes.get(made) else { continue };
                 let own = class.life.defined > times.start && class.life.defined < times.end;
-                let taken = step.results.iter().any(|&other| self.classes.same(other, made));
+                let taken = class.members.iter().any(|member| results.contains(member));
                 if own && !taken && class.pin.is_none() {
                     self.classes.join(result, made);
                 }
@@ -228,14 +234,19 @@ impl Layout<'_> {
         if !self.tactics.join {
             return;
         }
+        let mut donors = vec![None; code.results.len()];
+        for (parameter, taken) in self.donated.iter().enumerate() {
+            if let Some(donor) = taken.and_then(|result| donors.get_mut(result)) {
+                donor.get_or_insert(parameter);
+            }
+        }
         for (index, &value) in code.results.iter().enumerate() {
             let memory = self.results + number(index);
             let Some(class) = self.classes.get(value) else { continue };
             if class.pin.is_some() || self.packed(value) {
                 continue;
             }
-            let from = self.donated.iter().position(|&taken| taken == Some(index));
-            let free = from.is_none_or(|parameter| {
+            let free = donors[index].is_none_or(|parameter: usize| {
                 let parameter = code.parameters.get(parameter);
                 let old = parameter.and_then(|&parameter| self.classes.get(parameter));
                 old.is_none_or(|old| old.life.last < class.life.defined)
@@ -346,27 +357,8 @@ impl Layout<'_> {
         Slot { base: Plan::ARENA, offset, bytes }
     }
 
-    /// Copies that happen at once: no source is overwritten before it is read.
     fn parallel(&mut self, at: usize, copies: &[(Slot, Slot)]) -> Vec<(Slot, Slot)> {
-        let overlap = |a: &Slot, b: &Slot| {
-            a.base == b.base && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes
-        };
-        let copies: Vec<_> =
-            copies.iter().copied().filter(|(from, to)| from != to && to.bytes > 0).collect();
-        let mut first = Vec::new();
-        let mut second = Vec::new();
-        for (index, &(from, to)) in copies.iter().enumerate() {
-            let others = copies.iter().enumerate().filter(|(other, _)| *other != index);
-            if others.into_iter().any(|(_, (_, target))| overlap(&from, target)) {
-                let staged = self.moment(at, from.bytes);
-                first.push((from, staged));
-                second.push((staged, to));
-            } else {
-                second.push((from, to));
-            }
-        }
-        first.extend(second);
-        first
+        at_once(copies, |bytes| self.moment(at, bytes))
     }
 
     fn program(&mut self, code: &Code, times: &BlockTimes) -> Vec<Step> {

@@ -8,6 +8,7 @@ mod channels;
 #[cfg(test)]
 pub(crate) mod check;
 mod classes;
+mod copies;
 mod lay;
 mod lives;
 

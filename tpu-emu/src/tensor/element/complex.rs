@@ -12,17 +12,17 @@ macro_rules! complex_numbers {
             const ZERO: Self = Self { re: 0.0, im: 0.0 };
             const ONE: Self = Self { re: 1.0, im: 0.0 };
 
-            #[inline]
+            #[inline(always)]
             fn add(self, other: Self) -> Self {
                 self + other
             }
 
-            #[inline]
+            #[inline(always)]
             fn sub(self, other: Self) -> Self {
                 self - other
             }
 
-            #[inline]
+            #[inline(always)]
             fn mul(self, other: Self) -> Self {
                 Self {
                     re: self.re * other.re - self.im * other.im,
@@ -30,12 +30,12 @@ macro_rules! complex_numbers {
                 }
             }
 
-            #[inline]
+            #[inline(always)]
             fn div(self, other: Self) -> Self {
                 quotient(self, other)
             }
 
-            #[inline]
+            #[inline(always)]
             fn neg(self) -> Self {
                 -self
             }
@@ -44,22 +44,22 @@ macro_rules! complex_numbers {
         impl ComplexNumber for Complex<$part> {
             type Part = $part;
 
-            #[inline]
+            #[inline(always)]
             fn parts(self) -> Self {
                 self
             }
 
-            #[inline]
+            #[inline(always)]
             fn from_parts(parts: Self) -> Self {
                 parts
             }
 
-            #[inline]
+            #[inline(always)]
             fn widen(self) -> Complex<f64> {
                 Complex::new(self.re.into(), self.im.into())
             }
 
-            #[inline]
+            #[inline(always)]
             fn narrow(wide: Complex<f64>) -> Self {
                 Self { re: $part::from_f64(wide.re), im: $part::from_f64(wide.im) }
             }

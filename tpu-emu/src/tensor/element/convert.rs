@@ -29,27 +29,27 @@ pub trait Convert: Element {
 }
 
 impl Convert for Pred {
-    #[inline]
+    #[inline(always)]
     fn convert<R: Convert>(self) -> R {
         R::from_integer(self.0.into(), false)
     }
 
-    #[inline]
+    #[inline(always)]
     fn from_integer(bits: u64, _: bool) -> Self {
         (bits != 0).into()
     }
 
-    #[inline]
+    #[inline(always)]
     fn from_single(value: f32) -> Self {
         (value != 0.0).into()
     }
 
-    #[inline]
+    #[inline(always)]
     fn from_double(value: f64) -> Self {
         (value != 0.0).into()
     }
 
-    #[inline]
+    #[inline(always)]
     fn from_complex(value: Complex<f64>) -> Self {
         (value.re != 0.0 || value.im != 0.0).into()
     }
@@ -58,22 +58,22 @@ impl Convert for Pred {
 macro_rules! from_integers {
     ($($name:ident)*) => {$(
         impl Convert for $name {
-            #[inline]
+            #[inline(always)]
             fn convert<R: Convert>(self) -> R {
                 R::from_integer(self.bits(), Self::SIGNED)
             }
 
-            #[inline]
+            #[inline(always)]
             fn from_integer(bits: u64, _: bool) -> Self {
                 Self::wrap(bits)
             }
 
-            #[inline]
+            #[inline(always)]
             fn from_single(value: f32) -> Self {
                 Self::from_f32(value)
             }
 
-            #[inline]
+            #[inline(always)]
             fn from_double(value: f64) -> Self {
                 Self::from_f64(value)
             }
@@ -86,24 +86,24 @@ from_integers!(S1 S2 S4 i8 i16 i32 i64 U1 U2 U4 u8 u16 u32 u64);
 macro_rules! from_floats {
     ($($name:ident through $wide:ident $from:ident;)*) => {$(
         impl Convert for $name {
-            #[inline]
+            #[inline(always)]
             fn convert<R: Convert>(self) -> R {
                 R::$from(self.widen())
             }
 
-            #[inline]
+            #[inline(always)]
             #[expect(clippy::cast_precision_loss, reason = "the nearest is what is asked for")]
             fn from_integer(bits: u64, signed: bool) -> Self {
                 let wide = if signed { bits.cast_signed() as $wide } else { bits as $wide };
                 Self::$from(wide)
             }
 
-            #[inline]
+            #[inline(always)]
             fn from_single(value: f32) -> Self {
                 Self::from_f32(value)
             }
 
-            #[inline]
+            #[inline(always)]
             fn from_double(value: f64) -> Self {
                 Self::from_f64(value)
             }
@@ -132,27 +132,27 @@ from_floats! {
 macro_rules! from_complex_numbers {
     ($($part:ident)*) => {$(
         impl Convert for Complex<$part> {
-            #[inline]
+            #[inline(always)]
             fn convert<R: Convert>(self) -> R {
                 R::from_complex(Complex::new(self.re.into(), self.im.into()))
             }
 
-            #[inline]
+            #[inline(always)]
             fn from_integer(bits: u64, signed: bool) -> Self {
                 Self::new($part::from_integer(bits, signed), 0.0)
             }
 
-            #[inline]
+            #[inline(always)]
             fn from_single(value: f32) -> Self {
                 Self::new(value.into(), 0.0)
             }
 
-            #[inline]
+            #[inline(always)]
             fn from_double(value: f64) -> Self {
                 Self::new($part::from_f64(value), 0.0)
             }
 
-            #[inline]
+            #[inline(always)]
             fn from_complex(value: Complex<f64>) -> Self {
                 Self::new($part::from_f64(value.re), $part::from_f64(value.im))
             }

@@ -1,7 +1,7 @@
 //! Floats.
 use super::{
     Element, F4E2M1FN, F6E2M3FN, F6E3M2FN, F8E3M4, F8E4M3, F8E4M3B11FNUZ, F8E4M3FN, F8E4M3FNUZ,
-    F8E5M2, F8E5M2FNUZ, F8E8M0FNU, Float, Number, Real, Wide, bf16, f16,
+    F8E5M2, F8E5M2FNUZ, F8E8M0FNU, Float, Number, Real, Wide, bf16, f16, sixteen,
 };
 use crate::tensor::DType;
 
@@ -15,39 +15,39 @@ macro_rules! wide_floats {
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
 
-            #[inline]
+            #[inline(always)]
             fn add(self, other: Self) -> Self {
                 self + other
             }
 
-            #[inline]
+            #[inline(always)]
             fn sub(self, other: Self) -> Self {
                 self - other
             }
 
-            #[inline]
+            #[inline(always)]
             fn mul(self, other: Self) -> Self {
                 self * other
             }
 
-            #[inline]
+            #[inline(always)]
             fn div(self, other: Self) -> Self {
                 self / other
             }
 
-            #[inline]
+            #[inline(always)]
             fn neg(self) -> Self {
                 -self
             }
         }
 
         impl Real for $name {
-            #[inline]
+            #[inline(always)]
             fn rem(self, other: Self) -> Self {
                 self % other
             }
 
-            #[inline]
+            #[inline(always)]
             fn nan_max(self, other: Self) -> Self {
                 // The sum is NaN if either is. Of two zeros the one with more sign bits loses.
                 let larger = if self == other {
@@ -60,7 +60,7 @@ macro_rules! wide_floats {
                 if self.is_nan() { self } else { larger }
             }
 
-            #[inline]
+            #[inline(always)]
             fn nan_min(self, other: Self) -> Self {
                 let smaller = if self == other {
                     Self::from_bits(self.to_bits() | other.to_bits())
@@ -72,33 +72,33 @@ macro_rules! wide_floats {
                 if self.is_nan() { self } else { smaller }
             }
 
-            #[inline]
+            #[inline(always)]
             fn less(self, other: Self) -> bool {
                 self < other
             }
 
-            #[inline]
+            #[inline(always)]
             fn same(self, other: Self) -> bool {
                 self == other
             }
 
-            #[inline]
+            #[inline(always)]
             fn order_key(self) -> i64 {
                 let bits = self.to_bits().cast_signed();
                 i64::from(if bits < 0 { !bits ^ $key::MIN } else { bits })
             }
 
-            #[inline]
+            #[inline(always)]
             fn magnitude(self) -> Self {
                 self.abs()
             }
 
-            #[inline]
+            #[inline(always)]
             fn sign(self) -> Self {
                 if self == 0.0 || self.is_nan() { self } else { Self::copysign(1.0, self) }
             }
 
-            #[inline]
+            #[inline(always)]
             #[allow(
                 clippy::cast_possible_truncation,
                 clippy::unnecessary_cast,
@@ -108,17 +108,17 @@ macro_rules! wide_floats {
                 self as f32
             }
 
-            #[inline]
+            #[inline(always)]
             fn to_f64(self) -> f64 {
                 self.into()
             }
 
-            #[inline]
+            #[inline(always)]
             fn from_f32(value: f32) -> Self {
                 value.into()
             }
 
-            #[inline]
+            #[inline(always)]
             #[allow(
                 clippy::cast_possible_truncation,
                 clippy::unnecessary_cast,
@@ -132,12 +132,12 @@ macro_rules! wide_floats {
         impl Float for $name {
             type Wide = Self;
 
-            #[inline]
+            #[inline(always)]
             fn widen(self) -> Self {
                 self
             }
 
-            #[inline]
+            #[inline(always)]
             fn narrow(wide: Self) -> Self {
                 wide
             }
@@ -153,7 +153,8 @@ wide_floats! {
 }
 
 macro_rules! narrow_floats {
-    ($($name:ident $dtype:ident zero $zero:expr, one $one:expr;)*) => {$(
+    ($($name:ident $dtype:ident zero $zero:expr, one $one:expr,
+        read $read:expr, single $single:expr, double $double:expr;)*) => {$(
         impl Element for $name {
             const DTYPE: DType = DType::$dtype;
         }
@@ -162,125 +163,140 @@ macro_rules! narrow_floats {
             const ZERO: Self = $zero;
             const ONE: Self = $one;
 
-            #[inline]
+            #[inline(always)]
             fn add(self, other: Self) -> Self {
                 Self::narrow(self.widen() + other.widen())
             }
 
-            #[inline]
+            #[inline(always)]
             fn sub(self, other: Self) -> Self {
                 Self::narrow(self.widen() - other.widen())
             }
 
-            #[inline]
+            #[inline(always)]
             fn mul(self, other: Self) -> Self {
                 Self::narrow(self.widen() * other.widen())
             }
 
-            #[inline]
+            #[inline(always)]
             fn div(self, other: Self) -> Self {
                 Self::narrow(self.widen() / other.widen())
             }
 
-            #[inline]
+            #[inline(always)]
             fn neg(self) -> Self {
                 Self::narrow(-self.widen())
             }
         }
 
         impl Real for $name {
-            #[inline]
+            #[inline(always)]
             fn rem(self, other: Self) -> Self {
                 Self::narrow(self.widen() % other.widen())
             }
 
-            #[inline]
+            #[inline(always)]
             fn nan_max(self, other: Self) -> Self {
                 Self::narrow(self.widen().nan_max(other.widen()))
             }
 
-            #[inline]
+            #[inline(always)]
             fn nan_min(self, other: Self) -> Self {
                 Self::narrow(self.widen().nan_min(other.widen()))
             }
 
-            #[inline]
+            #[inline(always)]
             fn less(self, other: Self) -> bool {
                 self.widen() < other.widen()
             }
 
-            #[inline]
+            #[inline(always)]
             fn same(self, other: Self) -> bool {
                 self.widen() == other.widen()
             }
 
-            #[inline]
+            #[inline(always)]
             fn order_key(self) -> i64 {
                 self.widen().order_key()
             }
 
-            #[inline]
+            #[inline(always)]
             fn magnitude(self) -> Self {
                 Self::narrow(self.widen().abs())
             }
 
-            #[inline]
+            #[inline(always)]
             fn sign(self) -> Self {
                 Self::narrow(Real::sign(self.widen()))
             }
 
-            #[inline]
+            #[inline(always)]
             fn to_f32(self) -> f32 {
-                self.to_f32()
+                $read(self)
             }
 
-            #[inline]
+            #[inline(always)]
             fn to_f64(self) -> f64 {
-                self.to_f32().into()
+                $read(self).into()
             }
 
-            #[inline]
+            #[inline(always)]
             fn from_f32(value: f32) -> Self {
-                Self::from_f32(value)
+                $single(value)
             }
 
-            #[inline]
+            #[inline(always)]
             fn from_f64(value: f64) -> Self {
-                Self::from_f64(value)
+                $double(value)
             }
         }
 
         impl Float for $name {
             type Wide = f32;
 
-            #[inline]
+            #[inline(always)]
             fn widen(self) -> f32 {
-                self.to_f32()
+                $read(self)
             }
 
-            #[inline]
+            #[inline(always)]
             fn narrow(wide: f32) -> Self {
-                Self::from_f32(wide)
+                $single(wide)
             }
         }
     )*};
 }
 
 narrow_floats! {
-    bf16 Bf16 zero bf16::ZERO, one bf16::ONE;
-    f16 F16 zero f16::ZERO, one f16::ONE;
-    F4E2M1FN F4E2M1FN zero Self(0), one Self(2);
-    F6E2M3FN F6E2M3FN zero Self(0), one Self(8);
-    F6E3M2FN F6E3M2FN zero Self(0), one Self(0x0c);
-    F8E3M4 F8E3M4 zero Self(0), one Self(0x30);
-    F8E4M3 F8E4M3 zero Self(0), one Self(0x38);
-    F8E4M3B11FNUZ F8E4M3B11FNUZ zero Self(0), one Self(0x58);
-    F8E4M3FN F8E4M3FN zero Self(0), one Self(0x38);
-    F8E4M3FNUZ F8E4M3FNUZ zero Self(0), one Self(0x40);
-    F8E5M2 F8E5M2 zero Self(0), one Self(0x3c);
-    F8E5M2FNUZ F8E5M2FNUZ zero Self(0), one Self(0x40);
+    bf16 Bf16 zero bf16::ZERO, one bf16::ONE,
+        read sixteen::of_bf16, single sixteen::bf16_of, double |x| sixteen::bf16_of(sixteen::odd(x));
+    f16 F16 zero f16::ZERO, one f16::ONE,
+        read sixteen::of_f16, single sixteen::f16_of, double |x| sixteen::f16_of(sixteen::odd(x));
+}
+
+/// The floats of eight bits and fewer.
+macro_rules! small_floats {
+    ($($name:ident zero $zero:expr, one $one:expr;)*) => {
+        narrow_floats! {$(
+            $name $name zero $zero, one $one,
+                read $name::to_f32, single $name::from_f32, double $name::from_f64;
+        )*}
+    };
+}
+
+small_floats! {
+    F4E2M1FN zero Self(0), one Self(2);
+    F6E2M3FN zero Self(0), one Self(8);
+    F6E3M2FN zero Self(0), one Self(0x0c);
+    F8E3M4 zero Self(0), one Self(0x30);
+    F8E4M3 zero Self(0), one Self(0x38);
+    F8E4M3B11FNUZ zero Self(0), one Self(0x58);
+    F8E4M3FN zero Self(0), one Self(0x38);
+    F8E4M3FNUZ zero Self(0), one Self(0x40);
+    F8E5M2 zero Self(0), one Self(0x3c);
+    F8E5M2FNUZ zero Self(0), one Self(0x40);
     // There is no zero: the smallest number stands for it.
-    F8E8M0FNU F8E8M0FNU zero Self(0), one Self(127);
+    F8E8M0FNU zero Self(0), one Self(127);
 }
 
 #[cfg(test)]

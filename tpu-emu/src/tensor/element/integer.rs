@@ -2,8 +2,30 @@
 use super::{Element, Int, Number, Real};
 use crate::tensor::DType;
 
+/// The quotient of integers of 16 bits or fewer; of zero any number.
+macro_rules! through_single {
+    ($name:ident) => {
+        |a, b| (f32::from(a) / f32::from(b)) as i32 as $name
+    };
+}
+
+/// The quotient of integers of 32 bits; of zero any number.
+///
+/// A quotient that is no whole number is farther from one than the digits of the float.
+macro_rules! through_double {
+    ($name:ident) => {
+        |a, b| {
+            // The lowest bits of the sum are those of the whole number.
+            const SHIFT: f64 = 6_755_399_441_055_744.0;
+            let quotient = (f64::from(a) / f64::from(b)).trunc();
+            (quotient + SHIFT).to_bits() as $name
+        }
+    };
+}
+
 macro_rules! integers {
-    ($($name:ident $dtype:ident signed $signed:literal
+    ($($name:ident $dtype:ident signed $signed:literal unsigned $unsigned:ident same $same:ident
+        double $double:ident, quotient $quotient:expr,
         magnitude $magnitude:expr, signum $signum:expr, key $key:expr;)*) => {$(
         impl Element for $name {
             const DTYPE: DType = DType::$dtype;
@@ -21,14 +43,48 @@ macro_rules! integers {
             const BITS: u32 = Self::BITS;
             const SIGNED: bool = $signed;
 
-            #[inline]
+            #[inline(always)]
             fn bits(self) -> u64 {
                 self as u64
             }
 
-            #[inline]
+            #[inline(always)]
             fn wrap(bits: u64) -> Self {
                 bits as Self
+            }
+
+            #[inline(always)]
+            fn left(self, distance: Self) -> Self {
+                let by = (distance as $unsigned).min(Self::BITS as $unsigned);
+                if by < Self::BITS as $unsigned { self.wrapping_shl(by as u32) } else { 0 }
+            }
+
+            #[inline(always)]
+            fn right(self, distance: Self) -> Self {
+                let by = (distance as $unsigned).min(Self::BITS as $unsigned);
+                let bits = (self as $unsigned).wrapping_shr(by as u32);
+                if by < Self::BITS as $unsigned { bits as Self } else { 0 }
+            }
+
+            #[inline(always)]
+            fn right_signed(self, distance: Self) -> Self {
+                let by = (distance as $unsigned).min(Self::BITS as $unsigned - 1);
+                (self as $same).wrapping_shr(by as u32) as Self
+            }
+
+            #[inline(always)]
+            fn ones(self) -> Self {
+                self.count_ones() as Self
+            }
+
+            #[inline(always)]
+            fn zeros_above(self) -> Self {
+                self.leading_zeros() as Self
+            }
+
+            #[inline(always)]
+            fn upper_product(self, other: Self) -> Self {
+                ((self as $double * other as $double) >> Self::BITS) as Self
             }
         }
 
@@ -36,89 +92,95 @@ macro_rules! integers {
             const ZERO: Self = 0;
             const ONE: Self = 1;
 
-            #[inline]
+            #[inline(always)]
             fn add(self, other: Self) -> Self {
                 self.wrapping_add(other)
             }
 
-            #[inline]
+            #[inline(always)]
             fn sub(self, other: Self) -> Self {
                 self.wrapping_sub(other)
             }
 
-            #[inline]
+            #[inline(always)]
             fn mul(self, other: Self) -> Self {
                 self.wrapping_mul(other)
             }
 
-            #[inline]
+            #[inline(always)]
             fn div(self, other: Self) -> Self {
-                if other == 0 { !0 } else { self.wrapping_div(other) }
+                let quotient: fn(Self, Self) -> Self = $quotient;
+                if other == 0 { !0 } else { quotient(self, other) }
             }
 
-            #[inline]
+            #[inline(always)]
             fn neg(self) -> Self {
                 self.wrapping_neg()
             }
         }
 
         impl Real for $name {
-            #[inline]
+            #[inline(always)]
             fn rem(self, other: Self) -> Self {
-                if other == 0 { self } else { self.wrapping_rem(other) }
+                let quotient: fn(Self, Self) -> Self = $quotient;
+                if other == 0 {
+                    self
+                } else {
+                    self.wrapping_sub(quotient(self, other).wrapping_mul(other))
+                }
             }
 
-            #[inline]
+            #[inline(always)]
             fn nan_max(self, other: Self) -> Self {
                 self.max(other)
             }
 
-            #[inline]
+            #[inline(always)]
             fn nan_min(self, other: Self) -> Self {
                 self.min(other)
             }
 
-            #[inline]
+            #[inline(always)]
             fn less(self, other: Self) -> bool {
                 self < other
             }
 
-            #[inline]
+            #[inline(always)]
             fn same(self, other: Self) -> bool {
                 self == other
             }
 
-            #[inline]
+            #[inline(always)]
             fn order_key(self) -> i64 {
                 let key: fn(Self) -> i64 = $key;
                 key(self)
             }
 
-            #[inline]
+            #[inline(always)]
             fn magnitude(self) -> Self {
                 let magnitude: fn(Self) -> Self = $magnitude;
                 magnitude(self)
             }
 
-            #[inline]
+            #[inline(always)]
             fn sign(self) -> Self {
                 let signum: fn(Self) -> Self = $signum;
                 signum(self)
             }
 
-            #[inline]
+            #[inline(always)]
             #[allow(clippy::cast_precision_loss, reason = "to the nearest is what is asked for")]
             fn to_f32(self) -> f32 {
                 self as f32
             }
 
-            #[inline]
+            #[inline(always)]
             #[allow(clippy::cast_precision_loss, reason = "to the nearest is what is asked for")]
             fn to_f64(self) -> f64 {
                 self as f64
             }
 
-            #[inline]
+            #[inline(always)]
             #[expect(
                 clippy::cast_possible_truncation,
                 reason = "the conversion truncates and saturates"
@@ -128,7 +190,7 @@ macro_rules! integers {
                 value as Self
             }
 
-            #[inline]
+            #[inline(always)]
             #[expect(
                 clippy::cast_possible_truncation,
                 reason = "the conversion truncates and saturates"
@@ -142,21 +204,29 @@ macro_rules! integers {
 }
 
 integers! {
-    i8 S8 signed true
+    i8 S8 signed true unsigned u8 same i8
+        double i16, quotient through_single!(i8),
         magnitude i8::wrapping_abs, signum i8::signum, key i64::from;
-    i16 S16 signed true
+    i16 S16 signed true unsigned u16 same i16
+        double i32, quotient through_single!(i16),
         magnitude i16::wrapping_abs, signum i16::signum, key i64::from;
-    i32 S32 signed true
+    i32 S32 signed true unsigned u32 same i32
+        double i64, quotient through_double!(i32),
         magnitude i32::wrapping_abs, signum i32::signum, key i64::from;
-    i64 S64 signed true
+    i64 S64 signed true unsigned u64 same i64
+        double i128, quotient |a, b| if b == 0 { 0 } else { a.wrapping_div(b) },
         magnitude i64::wrapping_abs, signum i64::signum, key |x| x;
-    u8 U8 signed false
+    u8 U8 signed false unsigned u8 same i8
+        double u16, quotient through_single!(u8),
         magnitude |x| x, signum |x| x.min(1), key i64::from;
-    u16 U16 signed false
+    u16 U16 signed false unsigned u16 same i16
+        double u32, quotient through_single!(u16),
         magnitude |x| x, signum |x| x.min(1), key i64::from;
-    u32 U32 signed false
+    u32 U32 signed false unsigned u32 same i32
+        double u64, quotient through_double!(u32),
         magnitude |x| x, signum |x| x.min(1), key i64::from;
-    u64 U64 signed false
+    u64 U64 signed false unsigned u64 same i64
+        double u128, quotient |a, b| if b == 0 { 0 } else { a.wrapping_div(b) },
         magnitude |x| x, signum |x| x.min(1), key |x| (x ^ 1 << 63).cast_signed();
 }
 

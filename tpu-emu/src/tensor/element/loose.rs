@@ -39,12 +39,12 @@ macro_rules! loose_integers {
             const BITS: u32 = $bits;
             const SIGNED: bool = $signed;
 
-            #[inline]
+            #[inline(always)]
             fn bits(self) -> u64 {
                 self.0.bits()
             }
 
-            #[inline]
+            #[inline(always)]
             fn wrap(bits: u64) -> Self {
                 // Shifting up and down extends the sign of a signed byte.
                 Self(<$byte>::wrap(bits << (8 - $bits)) >> (8 - $bits))
@@ -55,89 +55,89 @@ macro_rules! loose_integers {
             const ZERO: Self = Self(0);
             const ONE: Self = Self(1 << (8 - $bits) >> (8 - $bits));
 
-            #[inline]
+            #[inline(always)]
             fn add(self, other: Self) -> Self {
                 Self::wrap(self.bits().wrapping_add(other.bits()))
             }
 
-            #[inline]
+            #[inline(always)]
             fn sub(self, other: Self) -> Self {
                 Self::wrap(self.bits().wrapping_sub(other.bits()))
             }
 
-            #[inline]
+            #[inline(always)]
             fn mul(self, other: Self) -> Self {
                 Self::wrap(self.bits().wrapping_mul(other.bits()))
             }
 
-            #[inline]
+            #[inline(always)]
             fn div(self, other: Self) -> Self {
                 Self::wrap(Number::div(self.0, other.0).bits())
             }
 
-            #[inline]
+            #[inline(always)]
             fn neg(self) -> Self {
                 Self::wrap(self.bits().wrapping_neg())
             }
         }
 
         impl Real for $name {
-            #[inline]
+            #[inline(always)]
             fn rem(self, other: Self) -> Self {
                 Self(Real::rem(self.0, other.0))
             }
 
-            #[inline]
+            #[inline(always)]
             fn nan_max(self, other: Self) -> Self {
                 self.max(other)
             }
 
-            #[inline]
+            #[inline(always)]
             fn nan_min(self, other: Self) -> Self {
                 self.min(other)
             }
 
-            #[inline]
+            #[inline(always)]
             fn less(self, other: Self) -> bool {
                 self < other
             }
 
-            #[inline]
+            #[inline(always)]
             fn same(self, other: Self) -> bool {
                 self == other
             }
 
-            #[inline]
+            #[inline(always)]
             fn order_key(self) -> i64 {
                 self.0.order_key()
             }
 
-            #[inline]
+            #[inline(always)]
             fn magnitude(self) -> Self {
                 Self::wrap(self.0.magnitude().bits())
             }
 
-            #[inline]
+            #[inline(always)]
             fn sign(self) -> Self {
                 Self::wrap(Real::sign(self.0).bits())
             }
 
-            #[inline]
+            #[inline(always)]
             fn to_f32(self) -> f32 {
                 self.0.into()
             }
 
-            #[inline]
+            #[inline(always)]
             fn to_f64(self) -> f64 {
                 self.0.into()
             }
 
-            #[inline]
+            #[inline(always)]
             fn from_f32(value: f32) -> Self {
                 Self::from_f64(value.into())
             }
 
-            #[inline]
+            #[inline(always)]
             fn from_f64(value: f64) -> Self {
                 let byte = <$byte as Real>::from_f64(value);
                 Self(byte.clamp(<$byte>::MIN >> (8 - $bits), <$byte>::MAX >> (8 - $bits)))

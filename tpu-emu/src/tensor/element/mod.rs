@@ -7,6 +7,7 @@ mod dispatch;
 mod float;
 mod integer;
 mod loose;
+mod sixteen;
 
 use super::DType;
 pub use super::small_float::{
@@ -25,6 +26,25 @@ use std::fmt::Debug;
 pub trait Element: Pod + PartialEq + Debug + Send + Sync {
     /// The element type.
     const DTYPE: DType;
+    /// Whether loops over it are compiled for every vector width.
+    const COMMON: bool = matches!(
+        Self::DTYPE,
+        DType::Bf16
+            | DType::F16
+            | DType::F32
+            | DType::F64
+            | DType::Pred
+            | DType::S8
+            | DType::S16
+            | DType::S32
+            | DType::S64
+            | DType::U8
+            | DType::U16
+            | DType::U32
+            | DType::U64
+            | DType::C64
+            | DType::C128
+    );
 }
 
 /// A number: an integer, a float or a complex number.
@@ -115,10 +135,59 @@ pub trait Int: Real + Ord {
     fn wrap(bits: u64) -> Self;
 
     /// How far to shift by this number: the width for everything that is not below it.
-    #[inline]
+    #[inline(always)]
     fn distance(self) -> u32 {
         // A negative number has its highest bits set.
         u32::try_from(self.bits().min(Self::BITS.into())).unwrap_or(Self::BITS)
+    }
+
+    /// The bits moved up; zero for a distance of the width or more.
+    #[must_use]
+    #[inline(always)]
+    fn left(self, distance: Self) -> Self {
+        let by = distance.distance();
+        Self::wrap(if by < Self::BITS { self.bits() << by } else { 0 })
+    }
+
+    /// The bits moved down; zero for a distance of the width or more.
+    #[must_use]
+    #[inline(always)]
+    fn right(self, distance: Self) -> Self {
+        let by = distance.distance();
+        let bits = self.bits() & (u64::MAX >> (64 - Self::BITS));
+        Self::wrap(if by < Self::BITS { bits >> by } else { 0 })
+    }
+
+    /// The bits moved down with copies of the highest bit above them.
+    #[must_use]
+    #[inline(always)]
+    fn right_signed(self, distance: Self) -> Self {
+        let unused = 64 - Self::BITS;
+        let signed = (self.bits() << unused).cast_signed() >> unused;
+        Self::wrap((signed >> distance.distance().min(Self::BITS - 1)).cast_unsigned())
+    }
+
+    /// How many bits are set.
+    #[must_use]
+    #[inline(always)]
+    fn ones(self) -> Self {
+        Self::wrap((self.bits() << (64 - Self::BITS)).count_ones().into())
+    }
+
+    /// How many bits above the highest one that is set.
+    #[must_use]
+    #[inline(always)]
+    fn zeros_above(self) -> Self {
+        let zeros = (self.bits() << (64 - Self::BITS)).leading_zeros();
+        Self::wrap(zeros.min(Self::BITS).into())
+    }
+
+    /// The upper half of the product.
+    #[must_use]
+    #[inline(always)]
+    fn upper_product(self, other: Self) -> Self {
+        // Both have at most eight bits where this is not written anew.
+        Self::wrap((self.bits().wrapping_mul(other.bits())) >> Self::BITS)
     }
 }
 
