@@ -30,7 +30,7 @@ export PYTHONPATH := $(CURDIR)/pjrt-plugin/python
 export PYTHONDONTWRITEBYTECODE := 1
 unexport TPU_LIBRARY_PATH JAX_PLATFORMS
 
-.PHONY: build demo walkthrough test test-clients test-libtpu test-tensorflow test-rust test-docs test-python test-no-jax conform ecosystem ecosystem-full lint deny bench memcheck fuzz clean
+.PHONY: build demo walkthrough test test-clients test-libtpu test-tensorflow test-rust test-docs test-python test-no-jax conform ecosystem ecosystem-full lint deny bench bench-growth bench-suite bench-ecosystem bench-page bench-parts memcheck fuzz clean
 
 build:
 	cargo build --release
@@ -103,10 +103,32 @@ ecosystem-full: FILES := full
 ecosystem ecosystem-full: build $(VENVS)/ecosystem/ready
 	$(VENVS)/ecosystem/bin/python python-tests/ecosystem/run.py $(FILES) $(VENVS)/ecosystem/sources target/ecosystem
 
+# What docs/performance.md shows, of workloads: about a quarter of an hour. WORKLOADS="--quick" is a
+# subset, WORKLOADS=softmax those of the name; neither touches the page.
+WORKLOADS ?=
 bench: build $(VENVS)/jax-$(NEWEST)/ready
+	$(NEWEST_PYTHON) python-tests/bench/run.py $(WORKLOADS)
+
+# Time by size: of data, and of programs.
+bench-growth: build $(VENVS)/jax-$(NEWEST)/ready
+	$(NEWEST_PYTHON) python-tests/bench/growth.py
+
+# Test files of JAX on both backends: JAX_TESTS is the folder `tests` of JAX's sources at $(NEWEST).
+bench-suite: build $(VENVS)/ecosystem/ready
+	$(VENVS)/ecosystem/bin/python python-tests/bench/suites.py jax $(or $(JAX_TESTS),$(error JAX_TESTS is not set))
+
+# Optax's and Flax's suites on both backends.
+bench-ecosystem: build $(VENVS)/ecosystem/ready
+	$(VENVS)/ecosystem/bin/python python-tests/bench/suites.py ecosystem $(VENVS)/ecosystem/sources
+
+# docs/performance.md out of the last runs.
+bench-page: $(VENVS)/jax-$(NEWEST)/ready
+	$(NEWEST_PYTHON) python-tests/bench/page.py
+
+# The parts: the heap, the ledger, a capture; recorded stacks; custom calls.
+bench-parts: build $(VENVS)/jax-$(NEWEST)/ready
 	cargo bench -p tpu-emu -p tpu-host
 	$(NEWEST_PYTHON) python-tests/bench/device_put.py
-	$(NEWEST_PYTHON) python-tests/bench/programs.py
 	$(NEWEST_PYTHON) python-tests/bench/custom_calls.py
 
 # The tests through the C table under AddressSanitizer with its leak check, then under valgrind.

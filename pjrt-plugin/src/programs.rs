@@ -6,6 +6,7 @@ use crate::sharding;
 use crate::state::{Client, LAYOUTS};
 use crate::sys;
 use crate::texts::Texts;
+use crate::views::SpecView;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use tpu_emu::hbm::layout::Layout;
@@ -27,6 +28,8 @@ pub(crate) struct ExecutableEntry {
     pub(crate) output_dims: Vec<i64>,
     /// How many extents each result has.
     pub(crate) output_ranks: Vec<usize>,
+    /// What C asks of each result's buffer.
+    pub(crate) output_views: Vec<Arc<SpecView>>,
     pub(crate) output_kinds: Texts,
     pub(crate) parameter_kinds: Texts,
     /// `OpSharding` messages; `None` where the program says nothing that can be told.
@@ -59,6 +62,7 @@ impl ExecutableEntry {
                 .flat_map(|spec| spec.dims.iter().map(|dim| dim.cast_signed()))
                 .collect(),
             output_ranks: outputs().map(|spec| spec.dims.len()).collect(),
+            output_views: results.iter().map(|result| SpecView::of(&result.spec)).collect(),
             output_kinds: kinds(results.iter().map(|result| result.kind)),
             parameter_kinds: kinds(parameters.iter().map(|parameter| parameter.kind)),
             output_shardings: sharding::messages(&executable.options, output_shardings),

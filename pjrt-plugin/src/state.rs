@@ -227,6 +227,15 @@ pub(crate) fn give_event(event: Event) -> *mut sys::PJRT_Event {
 /// A handle for a buffer that lives in `memory`.
 pub(crate) fn give_buffer(buffer: Arc<Buffer>, memory: &MemoryEntry) -> *mut sys::PJRT_Buffer {
     let view = SpecView::of(buffer.spec());
+    give_viewed(buffer, view, memory)
+}
+
+/// The same for a buffer whose view is known.
+pub(crate) fn give_viewed(
+    buffer: Arc<Buffer>,
+    view: Arc<SpecView>,
+    memory: &MemoryEntry,
+) -> *mut sys::PJRT_Buffer {
     let entry = BufferEntry {
         buffer,
         view,

@@ -13,11 +13,19 @@ struct State {
     /// Whom to tell; `None` once they are told.
     waiting: Mutex<Vec<Callback>>,
     settled: Condvar,
+    /// See [`Event::is_certain`].
+    certain: bool,
 }
 
+/// How an event without state has ended.
+static WELL: Result<()> = Ok(());
+
 /// Something that will have happened. Clones are the same event.
-#[derive(Clone, Default)]
-pub struct Event(Arc<State>);
+#[derive(Clone)]
+pub struct Event(
+    /// `None` for one that was over, and well, from the start.
+    Option<Arc<State>>,
+);
 
 impl fmt::Debug for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -25,37 +33,57 @@ impl fmt::Debug for Event {
     }
 }
 
+impl Default for Event {
+    fn default() -> Self {
+        Self::pending()
+    }
+}
+
 impl Event {
     /// A pending event.
     pub fn pending() -> Self {
-        Self::default()
+        Self(Some(Arc::default()))
+    }
+
+    /// The pending end of work that needs nothing more from the client.
+    pub(crate) fn certain() -> Self {
+        Self(Some(Arc::new(State { certain: true, ..State::default() })))
     }
 
     /// An event that is over.
     pub fn settled(outcome: Result<()>) -> Self {
-        let event = Self::default();
+        if outcome.is_ok() {
+            return Self::ready();
+        }
+        let event = Self::pending();
         event.settle(outcome);
         event
     }
 
     /// An event that has succeeded.
-    pub fn ready() -> Self {
-        Self::settled(Ok(()))
+    pub const fn ready() -> Self {
+        Self(None)
+    }
+
+    /// Whether it is over, or will be whatever the client does.
+    pub(crate) fn is_certain(&self) -> bool {
+        self.0.as_ref().is_none_or(|state| state.certain || state.outcome.get().is_some())
     }
 
     /// Ends the event and calls everybody who waits, on this thread.
     ///
     /// Returns whether this call ended it; a later one changes nothing.
     pub fn settle(&self, outcome: Result<()>) -> bool {
+        let Some(state) = &self.0 else { return false };
         let waiting = {
-            let mut waiting = self.0.waiting.lock();
-            if self.0.outcome.set(outcome).is_err() {
+            let mut waiting = state.waiting.lock();
+            if state.outcome.set(outcome).is_err() {
                 return false;
             }
-            self.0.settled.notify_all();
+            state.settled.notify_all();
             std::mem::take(&mut *waiting)
         };
-        if let Some(outcome) = self.0.outcome.get() {
+        if let Some(outcome) = state.outcome.get() {
             waiting.into_iter().for_each(|callback| callback(outcome));
         }
         true
@@ -63,7 +91,7 @@ impl Event {
 
     /// How it ended, if it has.
     pub fn outcome(&self) -> Option<&Result<()>> {
-        self.0.outcome.get()
+        self.0.as_ref().map_or(Some(&WELL), |state| state.outcome.get())
     }
 
     /// Whether it is over, well or badly.
@@ -76,21 +104,26 @@ impl Event {
     /// # Errors
     /// The event's own.
     pub fn wait(&self) -> Result<()> {
-        let mut waiting = self.0.waiting.lock();
+        if let Some(outcome) = self.outcome() {
+            return outcome.clone();
+        }
+        let Some(state) = &self.0 else { return Ok(()) };
+        let mut waiting = state.waiting.lock();
         loop {
-            if let Some(outcome) = self.outcome() {
+            if let Some(outcome) = state.outcome.get() {
                 return outcome.clone();
             }
-            self.0.settled.wait(&mut waiting);
+            state.settled.wait(&mut waiting);
         }
     }
 
     /// Blocks until it is over, but no longer than `patience`; `None` if it is not over then.
     pub fn wait_for(&self, patience: Duration) -> Option<Result<()>> {
-        let mut waiting = self.0.waiting.lock();
+        let Some(state) = &self.0 else { return Some(Ok(())) };
+        let mut waiting = state.waiting.lock();
         while self.outcome().is_none() {
             // A wake-up without cause starts the patience anew.
-            if self.0.settled.wait_for(&mut waiting, patience).timed_out() {
+            if state.settled.wait_for(&mut waiting, patience).timed_out() {
                 break;
             }
         }
@@ -99,8 +132,12 @@ impl Event {
 
     /// Calls `callback` once it is over: now, on this thread, if it is already.
     pub fn on_ready(&self, callback: impl FnOnce(&Result<()>) + Send + 'static) {
-        let mut waiting = self.0.waiting.lock();
-        match self.outcome() {
+        if let Some(outcome) = self.outcome() {
+            return callback(outcome);
+        }
+        let Some(state) = &self.0 else { return };
+        let mut waiting = state.waiting.lock();
+        match state.outcome.get() {
             None => waiting.push(Box::new(callback)),
             Some(outcome) => {
                 drop(waiting);
@@ -135,6 +172,15 @@ mod tests {
         let late = counted(&event);
         assert_eq!((early.load(Ordering::SeqCst), late.load(Ordering::SeqCst)), (1, 1));
         assert_eq!(event.wait(), Ok(()));
+    }
+
+    #[test]
+    fn an_event_that_was_over_from_the_start_needs_no_end() {
+        let event = Event::settled(Ok(()));
+        assert_eq!(counted(&event).load(Ordering::SeqCst), 1);
+        assert_eq!((event.wait(), event.is_certain()), (Ok(()), true));
+        assert!(!event.settle(Err(Error::bad("too late"))) && event.outcome() == Some(&Ok(())));
+        assert!(Event::certain().is_certain() && !Event::pending().is_certain());
     }
 
     #[test]

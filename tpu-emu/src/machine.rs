@@ -4,7 +4,7 @@ use crate::claims::Claims;
 use crate::config::Config;
 use crate::custom_call::Registry;
 use crate::error::{Error, Result};
-use crate::exec::{Meetings, Turns, Workers};
+use crate::exec::{Flight, Meetings, Turns, Workers};
 use crate::hbm::{Heap, HeapStats, Region, Space};
 use crate::ledger::{Ledger, Origin, Past, Record};
 use crate::ops::Numerics;
@@ -80,6 +80,7 @@ pub struct Emulator {
     call_timeout: Duration,
     ledger: Ledger,
     pub(crate) workers: Workers,
+    pub(crate) flight: Arc<Flight>,
     pub(crate) turns: Turns,
     pub(crate) meetings: Meetings,
     /// Threads for the tasks of custom calls, which programs wait for.
@@ -133,6 +134,7 @@ impl Emulator {
             call_timeout,
             ledger: Ledger::new(stacks, clock, sink, history),
             workers: Workers::new(threads.unwrap_or_else(Workers::of_this_host)),
+            flight: Arc::default(),
             turns: Turns::default(),
             meetings: Meetings::default(),
             tasks: Workers::new(NonZeroUsize::MIN),

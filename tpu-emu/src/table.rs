@@ -1,7 +1,6 @@
-//! Handles: generational ids and the tables that resolve them. Reads take no lock.
+//! Handles: generational ids and the tables that resolve them.
 use crate::error::{Error, Result};
-use arc_swap::ArcSwapOption;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
@@ -63,14 +62,22 @@ const EPOCHS: u64 = 1 << 28;
 const FIRST_CHUNK: usize = 64;
 const CHUNKS: usize = (1 << SLOT_BITS) / FIRST_CHUNK;
 
+/// Who is in a slot, with the epoch of its id.
 #[derive(Debug)]
-struct Entry<T> {
-    epoch: u64,
-    value: Arc<T>,
-}
+struct Slot<T>(RwLock<Option<(u64, Arc<T>)>>);
 
-#[derive(Debug)]
-struct Slot<T>(ArcSwapOption<Entry<T>>);
+impl<T> Slot<T> {
+    /// The object that came in this epoch.
+    fn get(&self, epoch: u64) -> Option<Arc<T>> {
+        let held = self.0.read();
+        held.as_ref().filter(|(own, _)| *own == epoch).map(|(_, value)| Arc::clone(value))
+    }
+
+    fn take(&self, epoch: u64) -> Option<Arc<T>> {
+        let mut held = self.0.write();
+        held.take_if(|(own, _)| *own == epoch).map(|(_, value)| value)
+    }
+}
 
 #[derive(Debug, Default)]
 struct Free {
@@ -80,7 +87,7 @@ struct Free {
     fresh: usize,
 }
 
-/// Objects by id. `get` is lock-free; `insert` and `remove` take a short lock.
+/// Objects by id. Each slot has a lock of its own, held while a reference is copied.
 #[derive(Debug)]
 pub struct Table<T> {
     name: &'static str,
@@ -109,7 +116,7 @@ impl<T> Table<T> {
     /// Stores a shared `value` under a new id.
     pub fn insert_arc(&self, value: Arc<T>) -> Id<T> {
         let (index, epoch) = self.take_slot();
-        self.slot(index).0.store(Some(Arc::new(Entry { epoch, value })));
+        *self.slot(index).0.write() = Some((epoch, value));
         let raw = u64::from(self.kind) << 56 | epoch << SLOT_BITS | index as u64;
         match Id::from_raw(raw) {
             Some(id) => id,
@@ -122,22 +129,16 @@ impl<T> Table<T> {
     /// # Errors
     /// `StaleHandle` where the object is removed or the id belongs to another table.
     pub fn get(&self, id: Id<T>) -> Result<Arc<T>> {
-        self.with(id, Arc::clone)
+        let (index, epoch) = self.unpack(id)?;
+        self.known(index).and_then(|slot| slot.get(epoch)).ok_or_else(|| self.stale(id))
     }
 
-    /// Calls `read` on the object of `id` without taking a reference of its own.
+    /// Calls `read` on the object of `id`, with no lock held.
     ///
     /// # Errors
     /// As for [`Table::get`].
     pub fn with<R>(&self, id: Id<T>, read: impl FnOnce(&Arc<T>) -> R) -> Result<R> {
-        let (index, epoch) = self.unpack(id)?;
-        let (chunk, at) = place(index);
-        let slots = self.chunks[chunk].get().ok_or_else(|| self.stale(id))?;
-        let entry = slots[at].0.load();
-        match &*entry {
-            Some(entry) if entry.epoch == epoch => Ok(read(&entry.value)),
-            _ => Err(self.stale(id)),
-        }
+        self.get(id).map(|value| read(&value))
     }
 
     /// Takes the object of `id` out; the id is stale from then on.
@@ -146,20 +147,12 @@ impl<T> Table<T> {
     /// As for [`Table::get`]; of two threads that remove one id, one gets the error.
     pub fn remove(&self, id: Id<T>) -> Result<Arc<T>> {
         let (index, epoch) = self.unpack(id)?;
-        let (chunk, at) = place(index);
-        let slots = self.chunks[chunk].get().ok_or_else(|| self.stale(id))?;
-        let mut free = self.free.lock();
-        let value = match &*slots[at].0.load() {
-            Some(entry) if entry.epoch == epoch => Arc::clone(&entry.value),
-            _ => return Err(self.stale(id)),
-        };
-        let taken = slots[at].0.swap(None);
+        let taken = self.known(index).and_then(|slot| slot.take(epoch));
+        let value = taken.ok_or_else(|| self.stale(id))?;
         // A slot whose epochs are used up retires, so that no id ever comes back.
         if epoch + 1 < EPOCHS {
-            free.again.push((index, epoch + 1));
+            self.free.lock().again.push((index, epoch + 1));
         }
-        drop(free);
-        drop(taken);
         Ok(value)
     }
 
@@ -167,8 +160,7 @@ impl<T> Table<T> {
     pub fn ids(&self) -> Vec<Id<T>> {
         let fresh = self.free.lock().fresh;
         let id = |index: usize| {
-            let (chunk, at) = place(index);
-            let epoch = self.chunks[chunk].get()?[at].0.load().as_ref()?.epoch;
+            let epoch = self.known(index)?.0.read().as_ref()?.0;
             Id::from_raw(u64::from(self.kind) << 56 | epoch << SLOT_BITS | index as u64)
         };
         (0..fresh).filter_map(id).collect()
@@ -185,11 +177,17 @@ impl<T> Table<T> {
         (index, 1)
     }
 
+    /// The slot with a number, if it was ever used.
+    fn known(&self, index: usize) -> Option<&Slot<T>> {
+        let (chunk, at) = place(index);
+        self.chunks.get(chunk)?.get()?.get(at)
+    }
+
     fn slot(&self, index: usize) -> &Slot<T> {
         let (chunk, at) = place(index);
         let slots = self.chunks[chunk].get_or_init(|| {
             let size = if chunk == 0 { FIRST_CHUNK } else { FIRST_CHUNK << (chunk - 1) };
-            (0..size).map(|_| Slot(ArcSwapOption::empty())).collect()
+            (0..size).map(|_| Slot(RwLock::new(None))).collect()
         });
         &slots[at]
     }

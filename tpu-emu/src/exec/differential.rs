@@ -1,5 +1,7 @@
 //! Random programs give the same bits whether or not loops are fused and memory is taken over,
 //! and every plan reads what was written.
+mod chains;
+
 use super::frame::{Frame, Memory};
 use super::lane_body::make_body;
 use super::run::Run;
@@ -108,7 +110,7 @@ impl Writer {
         let dims = self.random.pick(SHAPES).to_vec();
         let element = self.random.pick(&["f32", "f32", "i32"]);
         let to = tensor(element, &dims);
-        match self.random.below(if depth == 0 { 14 } else { 11 }) {
+        match self.random.below(if depth == 0 { 17 } else { 13 }) {
             0..=3 => {
                 let [a, b] = [(); 2].map(|()| self.get(seen, element, &dims));
                 let name = self.random.pick(&["add", "multiply", "subtract", "maximum"]);
@@ -200,7 +202,8 @@ impl Writer {
                 let code = format!("stablehlo.reshape {} : ({}) -> {result}", a.0, a.of());
                 self.put(seen, element, &[3, 4], &code);
             }
-            11 => self.branches(seen, depth),
+            11 | 12 => self.chain(seen, element),
+            13 => self.branches(seen, depth),
             _ => self.rounds(seen, depth),
         }
     }

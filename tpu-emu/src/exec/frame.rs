@@ -6,10 +6,15 @@
 use crate::buffer::{Block, Hold};
 use crate::hbm::Region;
 use crate::kernels::aligned::Aligned;
+use crate::kernels::parallel;
 use crate::program::plan::{GUARD, Slot};
 use crate::units::to_usize;
+use std::cell::Cell;
 use std::slice;
 use std::sync::Arc;
+
+/// Bytes that one thread copies at a time.
+const COPIED: usize = 1 << 20;
 
 /// One of the memories of a run.
 #[derive(Debug)]
@@ -70,6 +75,11 @@ impl Frame {
         Self { bases, held: Arc::new(memories) }
     }
 
+    /// Whether its first memory has so many bytes.
+    pub(super) fn holds(&self, bytes: usize) -> bool {
+        self.bases.first().is_some_and(|&(_, size)| size >= bytes)
+    }
+
     /// The memory behind the addresses, for whoever may use it after the run.
     pub(super) fn held(&self) -> Arc<Vec<Memory>> {
         Arc::clone(&self.held)
@@ -114,8 +124,34 @@ impl Frame {
         unsafe { slice::from_raw_parts_mut(self.at(slot), slot.bytes) }
     }
 
-    /// Copies a slot to another; they may be the same.
+    /// The bytes of a slot, which a loop may read and write at once.
+    pub(super) fn cells(&self, slot: Slot) -> &[Cell<u8>] {
+        // SAFETY: as in `bytes`; cells may be written while there are others for them, and
+        // threads that share a step use cells of distinct elements.
+        unsafe { slice::from_raw_parts(self.at(slot).cast::<Cell<u8>>(), slot.bytes) }
+    }
+
+    /// Copies a slot to another, on all threads where they are large; they may be the same.
     pub(super) fn copy(&self, from: Slot, to: Slot) {
+        let count = from.bytes.min(to.bytes);
+        let apart = self.at(from).addr().abs_diff(self.at(to).addr());
+        if apart == 0 {
+            return;
+        }
+        if apart < count {
+            return self.copy_here(from, to);
+        }
+        parallel::ranges(count, COPIED, |range| {
+            let part = |slot: Slot| Slot {
+                base: slot.base,
+                offset: slot.offset + range.start,
+                bytes: range.len(),
+            };
+            self.copy_here(part(from), part(to));
+        });
+    }
+
+    fn copy_here(&self, from: Slot, to: Slot) {
         let count = from.bytes.min(to.bytes);
         // SAFETY: `at` has both slots inside their memories, and `copy` allows overlap.
         unsafe { std::ptr::copy(self.at(from), self.at(to), count) };

@@ -1,6 +1,6 @@
 //! Launches whose client names the memory of the results itself.
 use super::launch::{Job, LaunchOptions};
-use super::pending::{Pending, Work as _};
+use super::pending::{Claims, Work as _};
 use crate::buffer::{Buffer, Hold};
 use crate::error::{Error, Result};
 use crate::event::Event;
@@ -44,8 +44,8 @@ impl Emulator {
     ) -> Result<Event> {
         let pool = self.checked(executable, device, arguments, options)?;
         let given = Given::of(executable, device, arguments, results, options)?;
-        let (pending, waiting) = Pending::of(arguments.iter());
-        given.in_place.iter().for_each(|&index| pending.leave(index));
+        let mut claims = Claims::of(arguments.len(), arguments.iter());
+        given.in_place.iter().for_each(|&index| claims.leave(index));
         let done = Event::pending();
         let job = Job {
             machine: Arc::clone(self),
@@ -57,7 +57,7 @@ impl Emulator {
             results: given.results,
             transfers: options.transfers.clone(),
         };
-        job.start(&pending, waiting, &done).pass();
+        job.start(claims, &done, None).pass();
         Ok(done)
     }
 }

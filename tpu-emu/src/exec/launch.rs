@@ -1,9 +1,10 @@
 //! Compiling and launching programs on a machine.
 use super::call::{Context, Launch, Linking, Open};
 use super::checks::{check_arguments, check_channels, check_donations};
+use super::flight::Ticket;
 use super::frame::{self, Frame};
 use super::lane_body::make_body;
-use super::pending::{Pending, Sources, Work};
+use super::pending::{Claims, Sources, Way, Work};
 use super::queue::Rest;
 use super::run::Run;
 use crate::buffer::{Block, Buffer, Hold};
@@ -16,10 +17,13 @@ use crate::ledger::Origin;
 use crate::machine::{Emulator, Memory, MemoryKind};
 use crate::program::compile::{Target, compile};
 use crate::program::plan::ALIGN;
-use crate::program::{CompileOptions, Donation, Executable, Format, ResultInfo};
+use crate::program::{CompileOptions, Donation, Executable, Format};
 use crate::units::{Bytes, to_usize};
 use std::sync::Arc;
 use tpu_stablehlo::Module;
+
+/// The blocks of one device's results.
+pub(super) type Blocks = Vec<Option<Arc<Block>>>;
 
 /// How one run is to be done.
 #[derive(Debug, Clone, Default)]
@@ -153,35 +157,14 @@ impl Emulator {
         let pool = self.checked(executable, device, arguments, options)?;
         let gives = |index: usize| options.gives(executable, index);
         check_donations(arguments, &gives)?;
-        let done = Event::pending();
-        let (pending, waiting) = Pending::of(arguments.iter());
+        let claims = Claims::of(arguments.len(), arguments.iter());
+        let now = claims.are_ready() && Job::way(executable, true) == Way::Here;
+        let ticket = if now { None } else { self.ticket::<Job>(executable, &claims) };
         let origin = self.ledger().origin();
-        let alias = |result: &ResultInfo| result.alias.filter(|&index| gives(index));
-        let allocate = |result: &ResultInfo, label| {
-            let memory = Memory { device, kind: result.kind };
-            self.allocate(&result.spec, memory, label, || origin)
-        };
-        let labels = &executable.labels.results;
-        // What needs new memory goes first: where there is none, no argument has been given up.
-        let mut blocks = vec![None; executable.results.len()];
-        for ((block, result), &label) in blocks.iter_mut().zip(&executable.results).zip(labels) {
-            if alias(result).is_none() {
-                *block = allocate(result, label)?;
-            }
-        }
-        for ((block, result), &label) in blocks.iter_mut().zip(&executable.results).zip(labels) {
-            let Some(index) = alias(result) else { continue };
-            let taken = pending.take(index, &arguments[index], origin);
-            *block = match taken {
-                Some(block) => Some(block),
-                None => allocate(result, label)?,
-            };
-        }
-        let made = blocks.iter().zip(&executable.results).map(|(block, result)| {
-            let (spec, memory) = (Arc::clone(&result.spec), Memory { device, kind: result.kind });
-            Buffer::with_block(self, spec, memory, block.clone(), done.clone())
-        });
-        let results = made.collect();
+        let lists = [(device, arguments)];
+        let (claims, mut blocks) =
+            self.result_blocks(executable, &lists, claims, origin, &gives)?;
+        let blocks = blocks.pop().unwrap_or_default();
         let job = Job {
             machine: Arc::clone(self),
             executable: Arc::clone(executable),
@@ -189,17 +172,100 @@ impl Emulator {
             origin,
             context: options.context.clone(),
             pool,
-            results: blocks.into_iter().map(Hold::from).collect(),
+            results: blocks.iter().cloned().map(Hold::from).collect(),
             transfers: options.transfers.clone(),
         };
-        let gate = job.start(&pending, waiting, &done);
-        for (index, argument) in arguments.iter().enumerate() {
-            if gives(index) {
-                argument.delete();
+        let give_up = || {
+            for (index, argument) in arguments.iter().enumerate() {
+                if gives(index) {
+                    argument.delete();
+                }
+            }
+        };
+        let done = if now {
+            give_up();
+            match claims.ready() {
+                Ok(sources) => self.workers.now(move || job.begin(sources)),
+                Err(error) => Event::settled(Err(error)),
+            }
+        } else {
+            let done = if ticket.is_some() { Event::certain() } else { Event::pending() };
+            let gate = job.start(claims, &done, ticket);
+            give_up();
+            gate.pass();
+            done
+        };
+        Ok(self.launched(executable, device, blocks, &done))
+    }
+
+    /// Leave for a run to be under way on background threads; `None` for one that may wait for
+    /// its client.
+    pub(super) fn ticket<W: Work>(
+        self: &Arc<Self>,
+        executable: &Executable,
+        claims: &Claims<'_>,
+    ) -> Option<Ticket> {
+        let worker = W::way(executable, claims.are_ready()) == Way::Worker;
+        (worker && claims.are_certain()).then(|| {
+            let results = executable.results.iter().map(|result| result.spec.padded.0);
+            let arena = executable.arena.as_ref().map_or(0, |arena| arena.padded.0);
+            self.flight.board(results.sum::<u64>().saturating_add(arena))
+        })
+    }
+
+    /// Memory for the results of every device: that of donated arguments, and new memory.
+    pub(super) fn result_blocks<'a>(
+        self: &Arc<Self>,
+        executable: &Executable,
+        lists: &[(usize, &[Arc<Buffer>])],
+        mut claims: Claims<'a>,
+        origin: Origin,
+        gives: &dyn Fn(usize) -> bool,
+    ) -> Result<(Claims<'a>, Vec<Blocks>)> {
+        let labels = &executable.labels.results;
+        let width = executable.parameters.len();
+        let mut all = vec![vec![None; executable.results.len()]; lists.len()];
+        let mut aliases = false;
+        // What needs new memory goes first: where there is none, no argument has been given up.
+        for takes_over in [false, true] {
+            if takes_over && !aliases {
+                break;
+            }
+            for (place, (blocks, &(device, arguments))) in all.iter_mut().zip(lists).enumerate() {
+                let places = blocks.iter_mut().zip(&executable.results).zip(labels);
+                for ((block, result), &label) in places {
+                    let from = result.alias.filter(|&index| gives(index));
+                    aliases |= from.is_some();
+                    if from.is_some() != takes_over {
+                        continue;
+                    }
+                    let taken = from.and_then(|index| {
+                        claims.take(place * width + index, &arguments[index], origin)
+                    });
+                    let memory = Memory { device, kind: result.kind };
+                    *block = match taken {
+                        Some(block) => Some(block),
+                        None => self.allocate(&result.spec, memory, label, || origin)?,
+                    };
+                }
             }
         }
-        gate.pass();
-        Ok(Launched { results, done })
+        Ok((claims, all))
+    }
+
+    /// The results of one device, as buffers.
+    pub(super) fn launched(
+        self: &Arc<Self>,
+        executable: &Executable,
+        device: usize,
+        blocks: Blocks,
+        done: &Event,
+    ) -> Launched {
+        let made = blocks.into_iter().zip(&executable.results).map(|(block, result)| {
+            let (spec, memory) = (Arc::clone(&result.spec), Memory { device, kind: result.kind });
+            Buffer::with_block(self, spec, memory, block, done.clone())
+        });
+        Launched { results: made.collect(), done: done.clone() }
     }
 
     /// What is checked before a launch on one device; gives the program's constants.
@@ -258,13 +324,14 @@ pub(super) struct Job {
 pub(super) struct Ready {
     pub(super) executable: Arc<Executable>,
     pub(super) frame: Frame,
-    pub(super) launch: Launch,
+    /// What its custom calls and transfers see of it; `None` for a program without any.
+    pub(super) launch: Option<Launch>,
 }
 
 impl Ready {
     fn run(&self) -> Run<'_> {
         let locations = Some(&self.executable.module.locations);
-        Run { frame: &self.frame, locations, seed: 0, launch: Some(&self.launch) }
+        Run { frame: &self.frame, locations, seed: 0, launch: self.launch.as_ref() }
     }
 
     /// Takes the custom calls through their first stages.
@@ -340,7 +407,9 @@ impl Job {
                 from.copy_to(to, self.executable.parameters[at].spec.logical)?;
             }
         }
-        let mut memories = vec![self.arena()?.into(), self.pool.into()];
+        let count = 2 + sources.len() + self.results.len();
+        let mut memories = Vec::with_capacity(count);
+        memories.extend([self.arena()?.into(), self.pool.clone().into()]);
         for source in sources {
             memories.push(aligned(source)?);
         }
@@ -348,15 +417,13 @@ impl Job {
         let frame = Frame::new(memories);
         let (executable, machine) = (self.executable, self.machine);
         let calls = executable.plan.calls;
-        let mut launch = Launch::new(
-            &machine,
-            vec![self.device],
-            self.origin,
-            &executable.name,
-            self.context,
-            calls,
-        );
-        launch.transfers = self.transfers;
+        let sees = calls > 0 || !self.transfers.is_empty();
+        let launch = sees.then(|| {
+            let (name, device) = (&executable.name, vec![self.device]);
+            let mut launch = Launch::new(&machine, device, self.origin, name, self.context, calls);
+            launch.transfers = self.transfers;
+            launch
+        });
         let ready = Ready { executable, frame, launch };
         ready.early()?;
         Ok(ready)

@@ -4,6 +4,7 @@ mod checks;
 #[cfg(test)]
 mod differential;
 mod dispatch;
+mod flight;
 mod frame;
 mod given;
 mod lane_body;
@@ -12,12 +13,14 @@ mod meeting;
 mod parts;
 mod pending;
 mod queue;
+mod rows;
 mod run;
 mod sharded;
 mod tiles;
 mod turns;
 
 pub use call::Context;
+pub(crate) use flight::Flight;
 pub use launch::{LaunchOptions, Launched};
 pub(crate) use meeting::Meetings;
 pub use meeting::RunKey;

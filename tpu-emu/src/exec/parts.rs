@@ -4,7 +4,7 @@ use super::checks::{check_arguments, check_channels};
 use super::given::Given;
 use super::launch::LaunchOptions;
 use super::meeting::{Meeting, Part, RunKey};
-use super::pending::{Pending, Work as _};
+use super::pending::{Claims, Work as _};
 use super::sharded::Job;
 use crate::buffer::Buffer;
 use crate::error::{Code, Error, Result};
@@ -172,10 +172,11 @@ impl Emulator {
     fn run_parts(self: &Arc<Self>, executable: &Arc<Executable>, meeting: Meeting) -> Result<()> {
         let Meeting { devices, parts, .. } = meeting;
         let parts: Vec<Part> = parts.into_iter().flatten().collect();
-        let (pending, waiting) = Pending::of(parts.iter().flat_map(|part| &part.arguments));
+        let count = parts.iter().map(|part| part.arguments.len()).sum();
+        let mut claims = Claims::of(count, parts.iter().flat_map(|part| &part.arguments));
         let width = executable.parameters.len();
         for (place, part) in parts.iter().enumerate() {
-            part.given.in_place.iter().for_each(|&index| pending.leave(place * width + index));
+            part.given.in_place.iter().for_each(|&index| claims.leave(place * width + index));
         }
         let done = Event::pending();
         let transfers = parts.iter().flat_map(|part| part.options.transfers.iter().cloned());
@@ -188,7 +189,7 @@ impl Emulator {
             transfers: transfers.collect(),
             results: parts.iter().map(|part| part.given.results.clone()).collect(),
         };
-        job.start(&pending, waiting, &done).pass();
+        job.start(claims, &done, None).pass();
         done.wait()
     }
 }

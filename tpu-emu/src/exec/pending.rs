@@ -1,4 +1,5 @@
 //! What a launch waits for before its program runs, and where that runs then.
+use super::flight::Ticket;
 use super::queue::Rest;
 use crate::buffer::{Block, Buffer, Hold};
 use crate::error::{Error, Result};
@@ -34,35 +35,35 @@ pub(super) trait Work: Sized + Send + 'static {
     /// The same on the caller's thread: gives the rest where it would have to wait.
     fn begin(self, sources: Sources) -> Result<Option<Rest>>;
 
-    /// Makes the run start once its arguments are there and the gate that this gives has passed;
-    /// `done` ends as it does.
-    fn start(
-        self,
-        pending: &Arc<Pending>,
-        waiting: Vec<(usize, &Arc<Buffer>)>,
-        done: &Event,
-    ) -> Gate {
-        let (machine, executable) = (Arc::clone(self.machine()), Arc::clone(self.executable()));
+    /// Where a run of a program runs, if its arguments are there or not.
+    fn way(executable: &Executable, ready: bool) -> Way {
         let plan = &executable.plan;
-        let talks = !plan.channels.is_empty();
-        let turns = if talks { machine.turns.take_all(self.devices(), done) } else { Vec::new() };
-        let way = match () {
+        match () {
             // A client and a handler may wait for anything.
-            () if talks || plan.calls > 0 && !Self::PAUSES => Way::OwnThread,
-            () if waiting.is_empty() && plan.work < INLINE && !plan.loops => Way::Here,
+            () if !plan.channels.is_empty() || plan.calls > 0 && !Self::PAUSES => Way::OwnThread,
+            () if ready && plan.work < INLINE && !plan.loops => Way::Here,
             () if plan.calls > 0 => Way::OwnThread,
             () => Way::Worker,
-        };
-        pending.run(&machine, (waiting, turns), (way, done), self)
+        }
+    }
+
+    /// Makes the run start once its arguments are there and the gate that this gives has passed;
+    /// `done` ends as it does.
+    fn start(self, claims: Claims<'_>, done: &Event, ticket: Option<Ticket>) -> Gate {
+        let (machine, executable) = (Arc::clone(self.machine()), Arc::clone(self.executable()));
+        let way = Self::way(&executable, claims.waiting.is_empty());
+        let talks = !executable.plan.channels.is_empty();
+        let turns = if talks { machine.turns.take_all(self.devices(), done) } else { Vec::new() };
+        claims.run(&machine, turns, (way, done, ticket), self)
     }
 }
 
 /// Programs that move fewer bytes than this run on the caller's thread, when nothing is to be
 /// waited for.
-const INLINE: f64 = 1e6;
+const INLINE: f64 = 2e6;
 
 /// Where a run runs.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
     /// On the thread that makes it ready.
     Here,
@@ -72,8 +73,131 @@ pub(super) enum Way {
     OwnThread,
 }
 
+/// What a launch knows of its arguments' bytes.
+pub(super) struct Claims<'a> {
+    sources: Sources,
+    /// The arguments that are not there yet, with their numbers.
+    waiting: Vec<(usize, &'a Arc<Buffer>)>,
+    error: Option<Error>,
+}
+
+impl<'a> Claims<'a> {
+    /// Claims what is ready.
+    ///
+    /// Before any donation: a claim survives the deletion.
+    pub(super) fn of(count: usize, arguments: impl Iterator<Item = &'a Arc<Buffer>>) -> Self {
+        let mut claims =
+            Self { sources: Vec::with_capacity(count), waiting: Vec::new(), error: None };
+        for (index, argument) in arguments.enumerate() {
+            let mut source = None;
+            if !argument.ready_event().is_ready() {
+                claims.waiting.push((index, argument));
+            } else {
+                match argument.hold_ready() {
+                    Ok(hold) => source = Some(hold),
+                    Err(error) => claims.error = claims.error.or(Some(error)),
+                }
+            }
+            claims.sources.push(source);
+        }
+        claims
+    }
+
+    /// Whether a run need not wait.
+    pub(super) fn are_ready(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// Whether what a run waits for will come whatever the client does.
+    pub(super) fn are_certain(&self) -> bool {
+        self.waiting.iter().all(|(_, argument)| argument.ready_event().is_certain())
+    }
+
+    /// What a run that need not wait starts with.
+    ///
+    /// # Errors
+    /// That of an argument that has failed.
+    pub(super) fn ready(self) -> Result<Sources> {
+        self.error.map_or(Ok(self.sources), Err)
+    }
+
+    /// The block of a donated argument, if nobody but this launch has a claim on it.
+    pub(super) fn take(
+        &mut self,
+        index: usize,
+        argument: &Buffer,
+        origin: Origin,
+    ) -> Option<Arc<Block>> {
+        let Some(Hold::Block(block)) = &self.sources[index] else { return None };
+        // Given up first: from then on there are no new claims.
+        if !argument.give_up() {
+            return None;
+        }
+        if Arc::strong_count(block) > 1 {
+            block.given_up_by(origin);
+            return None;
+        }
+        let taken = Arc::clone(block);
+        self.sources[index] = None;
+        Some(taken)
+    }
+
+    /// Leaves an argument's bytes to the result that lies in them.
+    pub(super) fn leave(&mut self, index: usize) {
+        if let Some(source) = self.sources.get_mut(index) {
+            *source = None;
+        }
+    }
+
+    /// Runs `work` once the arguments and the turns are there and the gate that this gives has
+    /// passed; `done` ends as it does.
+    fn run<W: Work>(
+        self,
+        machine: &Arc<Emulator>,
+        turns: Vec<Event>,
+        (way, done, ticket): (Way, &Event, Option<Ticket>),
+        work: W,
+    ) -> Gate {
+        let Self { sources, waiting, error } = self;
+        let pending = Arc::new(Pending {
+            left: AtomicUsize::new(waiting.len() + turns.len() + 1),
+            sources: Mutex::new(sources),
+            error: Mutex::new(error),
+        });
+        let start = {
+            let (pending, machine, done) =
+                (Arc::clone(&pending), Arc::clone(machine), done.clone());
+            let work = Mutex::new(Some((work, ticket)));
+            Arc::new(move || {
+                let Some((work, ticket)) = work.lock().take() else { return };
+                pending.start(&machine, (way, &done, ticket), work);
+            })
+        };
+        let gate = Gate { pending: Arc::clone(&pending), start };
+        for (index, argument) in waiting {
+            let told = {
+                let gate = gate.clone();
+                move |held| {
+                    gate.pending.settle(index, held);
+                    gate.pass();
+                }
+            };
+            // Deleted by another thread after the check: the run has this one cause to fail.
+            if let Err(error) = argument.when_ready(told) {
+                pending.settle(index, Err(error));
+                gate.pass();
+            }
+        }
+        for turn in turns {
+            let gate = gate.clone();
+            turn.on_ready(move |_| gate.pass());
+        }
+        gate
+    }
+}
+
 /// Arguments that a run still waits for.
-pub(super) struct Pending {
+struct Pending {
     left: AtomicUsize,
     sources: Mutex<Sources>,
     error: Mutex<Option<Error>>,
@@ -96,28 +220,6 @@ impl Gate {
 }
 
 impl Pending {
-    /// Claims what is ready; gives the arguments that are not, with their numbers.
-    ///
-    /// Before any donation: a claim survives the deletion.
-    pub(super) fn of<'a>(
-        arguments: impl Iterator<Item = &'a Arc<Buffer>> + Clone,
-    ) -> (Arc<Self>, Vec<(usize, &'a Arc<Buffer>)>) {
-        let pending = Self {
-            left: AtomicUsize::new(1),
-            sources: Mutex::new(vec![None; arguments.clone().count()]),
-            error: Mutex::default(),
-        };
-        let mut waiting = Vec::new();
-        for (index, argument) in arguments.enumerate() {
-            if argument.ready_event().is_ready() {
-                pending.settle(index, argument.hold_ready());
-            } else {
-                waiting.push((index, argument));
-            }
-        }
-        (Arc::new(pending), waiting)
-    }
-
     fn settle(&self, index: usize, held: Result<Hold>) {
         match held {
             Ok(hold) => self.sources.lock()[index] = Some(hold),
@@ -127,86 +229,28 @@ impl Pending {
         }
     }
 
-    /// The block of a donated argument, if nobody but this launch has a claim on it.
-    pub(super) fn take(
+    fn start<W: Work>(
         &self,
-        index: usize,
-        argument: &Buffer,
-        origin: Origin,
-    ) -> Option<Arc<Block>> {
-        let mut sources = self.sources.lock();
-        let Some(Hold::Block(block)) = &sources[index] else { return None };
-        // Given up first: from then on there are no new claims.
-        if !argument.give_up() {
-            return None;
-        }
-        if Arc::strong_count(block) > 1 {
-            block.given_up_by(origin);
-            return None;
-        }
-        let taken = Arc::clone(block);
-        sources[index] = None;
-        Some(taken)
-    }
-
-    /// Leaves an argument's bytes to the result that lies in them.
-    pub(super) fn leave(&self, index: usize) {
-        if let Some(source) = self.sources.lock().get_mut(index) {
-            *source = None;
-        }
-    }
-
-    /// Runs `work` once the arguments and the turns are there and the gate that this gives has
-    /// passed; `done` ends as it does.
-    pub(super) fn run<W: Work>(
-        self: &Arc<Self>,
-        machine: &Arc<Emulator>,
-        (waiting, turns): (Vec<(usize, &Arc<Buffer>)>, Vec<Event>),
-        (way, done): (Way, &Event),
+        machine: &Emulator,
+        (way, done, ticket): (Way, &Event, Option<Ticket>),
         work: W,
-    ) -> Gate {
-        self.left.store(waiting.len() + turns.len() + 1, Ordering::Release);
-        let start = {
-            let (pending, machine, done) = (Arc::clone(self), Arc::clone(machine), done.clone());
-            let work = Mutex::new(Some(work));
-            Arc::new(move || {
-                let Some(work) = work.lock().take() else { return };
-                pending.start(&machine, way, &done, work);
-            })
-        };
-        let gate = Gate { pending: Arc::clone(self), start };
-        for (index, argument) in waiting {
-            let told = {
-                let gate = gate.clone();
-                move |held| {
-                    gate.pending.settle(index, held);
-                    gate.pass();
-                }
-            };
-            // Deleted by another thread after the check: the run has this one cause to fail.
-            if let Err(error) = argument.when_ready(told) {
-                self.settle(index, Err(error));
-                gate.pass();
-            }
-        }
-        for turn in turns {
-            let gate = gate.clone();
-            turn.on_ready(move |_| gate.pass());
-        }
-        gate
-    }
-
-    fn start<W: Work>(&self, machine: &Emulator, way: Way, done: &Event, work: W) {
+    ) {
         if let Some(error) = self.error.lock().take() {
-            drop(work);
+            drop((work, ticket));
             done.settle(Err(error));
             return;
         }
         let sources = std::mem::take(&mut *self.sources.lock());
+        if matches!(way, Way::Here) {
+            return machine.workers.here(done, move || work.begin(sources));
+        }
+        let run = move || {
+            let _until_here = ticket;
+            work.run(sources)
+        };
         match way {
-            Way::Here => machine.workers.here(done, move || work.begin(sources)),
-            Way::Worker => machine.workers.run(done.clone(), move || work.run(sources)),
-            Way::OwnThread => machine.workers.apart(done.clone(), move || work.run(sources)),
+            Way::OwnThread => machine.workers.apart(done.clone(), run),
+            Way::Worker | Way::Here => machine.workers.run(done.clone(), run),
         }
     }
 }

@@ -84,16 +84,37 @@ impl Workers {
     /// Runs `work` here and now and settles `event` with its outcome; work that must wait gives
     /// its rest, which goes on apart.
     pub(crate) fn here(&self, event: &Event, work: impl FnOnce() -> Result<Option<Rest>>) {
-        let outcome = catch_unwind(AssertUnwindSafe(work));
-        match outcome.unwrap_or_else(|payload| Err(panicked(&*payload))) {
-            Ok(Some(rest)) => self.apart(event.clone(), rest),
-            Ok(None) => {
-                event.settle(Ok(()));
+        let ended = self.now(work);
+        match ended.outcome() {
+            Some(outcome) => {
+                event.settle(outcome.clone());
             }
-            Err(error) => {
-                event.settle(Err(error));
+            None => {
+                let event = event.clone();
+                ended.on_ready(move |outcome| {
+                    event.settle(outcome.clone());
+                });
             }
         }
+    }
+
+    /// The same, with an event that needs no state where the work ends well.
+    pub(crate) fn now(&self, work: impl FnOnce() -> Result<Option<Rest>>) -> Event {
+        let outcome = catch_unwind(AssertUnwindSafe(work));
+        match outcome.unwrap_or_else(|payload| Err(panicked(&*payload))) {
+            Ok(Some(rest)) => {
+                let event = Event::pending();
+                self.apart(event.clone(), rest);
+                event
+            }
+            Ok(None) => Event::ready(),
+            Err(error) => Event::settled(Err(error)),
+        }
+    }
+
+    /// Whether the calling thread is one of a pool's.
+    pub(crate) fn are_here() -> bool {
+        rayon::current_thread_index().is_some()
     }
 
     /// How many threads `run` has.

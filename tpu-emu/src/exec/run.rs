@@ -1,6 +1,7 @@
 //! Runs the steps of a plan.
 use super::call::{Launch, Open};
 use super::frame::Frame;
+use super::rows::run_rows;
 use super::tiles::run_loop;
 use crate::custom_call::Stage;
 use crate::error::{Error, Result};
@@ -96,6 +97,10 @@ impl Run<'_> {
             }
             Op::Fused(fused) => {
                 run_loop(self.frame, fused, step);
+                Ok(())
+            }
+            Op::Rows { rows, scratch } => {
+                run_rows(self.frame, rows, step, *scratch);
                 Ok(())
             }
             Op::Kernel { kernel, starts, scratch } => {

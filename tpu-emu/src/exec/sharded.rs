@@ -3,10 +3,10 @@
 use super::call::{Context, Launch};
 use super::checks::{check_arguments, check_channels, check_donations};
 use super::frame::{Frame, Memory as Piece};
-use super::launch::{LaunchOptions, Launched, Ready, aligned};
-use super::pending::{Pending, Sources, Work};
+use super::launch::{Blocks, LaunchOptions, Launched, Ready, aligned};
+use super::pending::{Claims, Sources, Work};
 use super::queue::Rest;
-use crate::buffer::{Block, Buffer, Hold};
+use crate::buffer::{Buffer, Hold};
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::hbm::Region;
@@ -15,16 +15,13 @@ use crate::kernels::aligned::Aligned;
 use crate::kernels::copy::BlockCopy;
 use crate::ledger::Origin;
 use crate::machine::{Emulator, Memory, MemoryKind};
+use crate::program::Executable;
 use crate::program::plan::Slot;
 use crate::program::spread::{Spread, Spreads};
-use crate::program::{Executable, ResultInfo};
 use crate::tensor::pack::{pack, unpack};
 use crate::tensor::{DType, Shape};
 use crate::units::{Bytes, to_u64, to_usize};
 use std::sync::Arc;
-
-/// The blocks of one device's results.
-type Blocks = Vec<Option<Arc<Block>>>;
 
 impl Emulator {
     /// Starts a program on all of its devices at once: one list of arguments for each, in the
@@ -53,20 +50,14 @@ impl Emulator {
             check_donations(arguments, &gives)?;
         }
         check_channels(executable, &options.transfers)?;
-        let done = Event::pending();
-        let (pending, waiting) = Pending::of(arguments.iter().flatten());
+        let count = arguments.iter().map(Vec::len).sum();
+        let claims = Claims::of(count, arguments.iter().flatten());
+        let ticket = self.ticket::<Job>(executable, &claims);
+        let done = if ticket.is_some() { Event::certain() } else { Event::pending() };
         let origin = self.ledger().origin();
-        let alias = |result: &ResultInfo| result.alias.filter(|&index| gives(index));
-        let results = self.result_blocks(executable, arguments, &pending, origin, &alias)?;
-        let launched = devices.iter().zip(&results).map(|(&device, blocks)| {
-            let made = blocks.iter().zip(&executable.results).map(|(block, result)| {
-                let (spec, memory) =
-                    (Arc::clone(&result.spec), Memory { device, kind: result.kind });
-                Buffer::with_block(self, spec, memory, block.clone(), done.clone())
-            });
-            Launched { results: made.collect(), done: done.clone() }
-        });
-        let launched = launched.collect();
+        let lists: Vec<(usize, &[Arc<Buffer>])> =
+            devices.iter().copied().zip(arguments.iter().map(Vec::as_slice)).collect();
+        let (claims, results) = self.result_blocks(executable, &lists, claims, origin, &gives)?;
         let job = Job {
             machine: Arc::clone(self),
             executable: Arc::clone(executable),
@@ -75,11 +66,11 @@ impl Emulator {
             context: options.context.clone(),
             transfers: options.transfers.clone(),
             results: results
-                .into_iter()
-                .map(|row| row.into_iter().map(Hold::from).collect())
+                .iter()
+                .map(|row| row.iter().cloned().map(Hold::from).collect())
                 .collect(),
         };
-        let gate = job.start(&pending, waiting, &done);
+        let gate = job.start(claims, &done, ticket);
         for arguments in arguments {
             for (index, argument) in arguments.iter().enumerate() {
                 if gives(index) {
@@ -88,42 +79,8 @@ impl Emulator {
             }
         }
         gate.pass();
-        Ok(launched)
-    }
-
-    /// Memory for the results of every device: that of donated arguments, and new memory.
-    fn result_blocks(
-        self: &Arc<Self>,
-        executable: &Executable,
-        arguments: &[Vec<Arc<Buffer>>],
-        pending: &Pending,
-        origin: Origin,
-        alias: &dyn Fn(&ResultInfo) -> Option<usize>,
-    ) -> Result<Vec<Blocks>> {
-        let labels = &executable.labels.results;
-        let width = executable.parameters.len();
-        let mut all = vec![vec![None; executable.results.len()]; arguments.len()];
-        // What needs new memory goes first: where there is none, no argument has been given up.
-        for takes_over in [false, true] {
-            for (place, (blocks, &device)) in all.iter_mut().zip(&executable.devices).enumerate() {
-                let places = blocks.iter_mut().zip(&executable.results).zip(labels);
-                for ((block, result), &label) in places {
-                    let from = alias(result);
-                    if from.is_some() != takes_over {
-                        continue;
-                    }
-                    let taken = from.and_then(|index| {
-                        pending.take(place * width + index, &arguments[place][index], origin)
-                    });
-                    let memory = Memory { device, kind: result.kind };
-                    *block = match taken {
-                        Some(block) => Some(block),
-                        None => self.allocate(&result.spec, memory, label, || origin)?,
-                    };
-                }
-            }
-        }
-        Ok(all)
+        let made = devices.iter().zip(results);
+        Ok(made.map(|(&device, blocks)| self.launched(executable, device, blocks, &done)).collect())
     }
 }
 
@@ -192,7 +149,7 @@ impl Job {
         let mut launch = Launch::new(&self.machine, devices, self.origin, name, context, calls);
         launch.transfers.clone_from(&self.transfers);
         let frame = Frame::new(pieces);
-        let ready = Ready { executable: Arc::clone(&self.executable), frame, launch };
+        let ready = Ready { executable: Arc::clone(&self.executable), frame, launch: Some(launch) };
         ready.early()?;
         ready.rest(0)?;
         let frame = &ready.frame;

@@ -1,19 +1,13 @@
 //! The allocator of one space: who holds which bytes, under one lock.
 use super::backing::{Backing, Region};
-use super::holes::Holes;
-use super::pages::{Pages, Span, both};
+use super::pages::Span;
+use super::state::{KEEP_AT_MOST, State};
 use super::stats::HeapStats;
 use crate::error::{Error, Result};
 use crate::units::{Bytes, DevAddr, to_u64, to_usize};
 use parking_lot::{Condvar, Mutex, MutexGuard};
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
-
-/// The most memory that holes keep committed, so that a block freed and allocated again costs no
-/// page fault. A freed block of this size goes back to the system at once; when the pages that
-/// smaller ones leave behind exceed this sum, all of them do.
-pub const KEEP_AT_MOST: Bytes = Bytes::mib(16);
 
 /// One memory space of a device.
 #[derive(Debug, Clone)]
@@ -63,39 +57,10 @@ pub struct Heap<R> {
     returned: Condvar,
 }
 
-#[derive(Debug)]
-struct State<R> {
-    live: BTreeMap<DevAddr, (Bytes, R)>,
-    holes: Holes,
-    /// Pages that were part of a block since they last went back to the system.
-    committed: Pages,
-    /// Sum of the committed pages that lie wholly in one hole.
-    kept: Bytes,
-    /// Sum of the ranges that are neither live nor holes while their pages go back.
-    away: Bytes,
-    in_use: Bytes,
-    peak: Bytes,
-    num_allocs: u64,
-    largest_alloc: Bytes,
-    /// Allocations and frees so far.
-    changes: u64,
-}
-
 impl<R: Copy> Heap<R> {
     /// An empty heap. Reserves nothing yet.
     pub fn new(space: Space) -> Self {
-        let state = State {
-            live: BTreeMap::new(),
-            holes: Holes::new(space.capacity),
-            committed: Pages::default(),
-            kept: Bytes::ZERO,
-            away: Bytes::ZERO,
-            in_use: Bytes::ZERO,
-            peak: Bytes::ZERO,
-            num_allocs: 0,
-            largest_alloc: Bytes::ZERO,
-            changes: 0,
-        };
+        let state = State::new(space.capacity);
         let (state, returned) = (Mutex::new(state), Condvar::new());
         Self { space, backing: OnceLock::new(), state, returned }
     }
@@ -137,10 +102,7 @@ impl<R: Copy> Heap<R> {
         } else {
             state.join(span);
         }
-        if state.kept > KEEP_AT_MOST {
-            let holes = state.take_kept();
-            self.give_back(&mut state, &holes);
-        }
+        self.trim(&mut state);
         Ok(Freed { size, record, sequence })
     }
 
@@ -229,6 +191,7 @@ impl<R: Copy> Heap<R> {
         let mut state = self.state.lock();
         loop {
             if let Some((addr, sequence)) = state.take(size, record) {
+                self.trim(&mut state);
                 drop(state);
                 return Ok((self.region(addr, size)?, sequence));
             }
@@ -241,6 +204,15 @@ impl<R: Copy> Heap<R> {
         let (free, hole) = (state.holes.total(), state.holes.largest());
         drop(state);
         Err(Error::OutOfMemory { asked: size, free, hole, place: Arc::clone(&self.space.place) })
+    }
+
+    /// Gives back what is kept too much.
+    fn trim(&self, state: &mut MutexGuard<'_, State<R>>) {
+        let excess = state.excess();
+        if excess > Bytes::ZERO {
+            let pages = state.take_kept(excess);
+            self.give_back(state, &pages);
+        }
     }
 
     /// Gives pages back to the system with the lock open, then makes holes of their ranges.
@@ -268,57 +240,6 @@ impl<R: Copy> Heap<R> {
             None => "there is none".to_owned(),
         };
         Error::bad(format!("no live block of {place} starts at {addr}: {nearest}"))
-    }
-}
-
-impl<R: Copy> State<R> {
-    fn take(&mut self, size: Bytes, record: R) -> Option<(DevAddr, u64)> {
-        let hole = self.holes.cut(size)?;
-        let block = Span::new(hole.start, size);
-        let touched = block.pages_touched();
-        self.kept -= self.committed.bytes(both(&touched, &hole.pages_inside()));
-        self.committed.mark(touched);
-        self.live.insert(block.start, (size, record));
-        self.in_use += size;
-        self.peak = self.peak.max(self.in_use);
-        self.num_allocs += 1;
-        self.largest_alloc = self.largest_alloc.max(size);
-        self.changes += 1;
-        Some((block.start, self.changes))
-    }
-
-    fn join(&mut self, span: Span) {
-        let hole = self.holes.join(span);
-        self.kept += self.committed.bytes(both(&span.pages_touched(), &hole.pages_inside()));
-    }
-
-    /// Takes the holes with committed pages out, each with those pages.
-    fn take_kept(&mut self) -> Vec<(Span, Vec<Range<u64>>)> {
-        let large = self.holes.of_a_page_or_more();
-        let mut kept: Vec<_> =
-            large.map(|hole| (hole, self.committed.runs(hole.pages_inside()))).collect();
-        kept.retain(|(_, runs)| !runs.is_empty());
-        for (hole, _) in &kept {
-            self.holes.remove(*hole);
-        }
-        self.kept = Bytes::ZERO;
-        kept
-    }
-
-    /// The last block that starts at or below `addr`.
-    fn below(&self, addr: DevAddr) -> Option<Live<R>> {
-        let (&addr, &(size, record)) = self.live.range(..=addr).next_back()?;
-        Some(Live { addr, size, record })
-    }
-
-    /// The block with the least distance to `addr`, the lower one of two.
-    fn nearest(&self, addr: DevAddr) -> Option<Live<R>> {
-        let above = self.live.range(addr..).next();
-        let above = above.map(|(&addr, &(size, record))| Live { addr, size, record });
-        let Some(below) = self.below(addr) else { return above };
-        let gap = addr.0.saturating_sub(below.addr.offset(below.size).0);
-        let closer = above.filter(|above| above.addr.0 - addr.0 < gap);
-        closer.or(Some(below))
     }
 }
 
@@ -479,11 +400,11 @@ mod tests {
 
     #[test]
     fn pages_of_small_blocks_go_back_when_too_many_are_kept() {
-        let heap = heap(Bytes::mib(64));
+        let heap = heap(Bytes::gib(1));
         take(&heap, PAGE.0);
-        let region = get(&heap, Bytes::kib(512), 0).unwrap();
+        let blocks: Vec<_> = (0..120).map(|_| take(&heap, PAGE.0 * 4)).collect();
+        let region = get(&heap, Bytes(PAGE.0 * 4), 0).unwrap();
         region.write(Bytes(9), &[1]).unwrap();
-        let blocks: Vec<_> = (0..100).map(|_| take(&heap, 512 << 10)).collect();
         heap.free(region.addr()).unwrap();
         let kept = blocks.iter().map(|&block| {
             heap.free(block).unwrap();
@@ -493,6 +414,25 @@ mod tests {
         let mut byte = [9];
         region.read(Bytes(9), &mut byte).unwrap();
         assert_eq!(byte, [0], "a stale region of a page that went back");
-        assert_eq!(heap.stats().largest_free_block_bytes, Bytes::mib(62));
+        assert_eq!(heap.stats().largest_free_block_bytes, Bytes::mib(1022));
+    }
+
+    #[test]
+    fn what_is_kept_does_not_make_the_process_larger_than_its_blocks_did() {
+        let heap = heap(Bytes::gib(1));
+        let sizes = [40, 60, 80, 100, 120].map(|pages| PAGE.0 * pages);
+        for size in sizes {
+            let blocks = [(); 2].map(|()| take(&heap, size));
+            // The holes are too small for the next, which goes behind them.
+            let fence = take(&heap, 512);
+            for block in blocks {
+                heap.free(block).unwrap();
+            }
+            take(&heap, size);
+            heap.free(fence).unwrap();
+            let state = heap.state.lock();
+            let (all, peak) = (state.committed.total(), state.peak);
+            assert!(all.0 <= peak.0 + peak.0 / 16 + Bytes::mib(20).0, "{all} of {peak}");
+        }
     }
 }

@@ -93,15 +93,22 @@ impl Holes {
         merged
     }
 
-    /// Takes one whole hole out.
-    pub(super) fn remove(&mut self, hole: Span) {
+    /// Takes a range out of the hole that it lies in.
+    pub(super) fn carve(&mut self, span: Span) {
+        let hole = self.by_end.range(span.end..).next().map(|(&end, &start)| Span { start, end });
+        let Some(hole) = hole.filter(|hole| hole.start <= span.start) else { return };
         self.by_end.remove(&hole.end);
         self.by_size.remove(&Fit::of(hole));
-        self.total -= hole.size();
+        let (below, above) = (Span { end: span.start, ..hole }, Span { start: span.end, ..hole });
+        for rest in [below, above].into_iter().filter(|rest| rest.start < rest.end) {
+            self.by_end.insert(rest.end, rest.start);
+            self.by_size.insert(Fit::of(rest));
+        }
+        self.total -= span.size();
     }
 
     /// The holes large enough to hold a whole page, by size.
-    pub(super) fn of_a_page_or_more(&self) -> impl Iterator<Item = Span> {
+    pub(super) fn of_a_page_or_more(&self) -> impl DoubleEndedIterator<Item = Span> {
         self.by_size.range(Fit::at_least(PAGE)..).map(|fit| fit.span())
     }
 
@@ -140,6 +147,16 @@ mod tests {
         assert_eq!(holes.cut(Bytes(10)), Some(span(0, 40)));
         assert_eq!(holes.cut(Bytes(31)), None);
         assert_eq!(holes.total(), Bytes(30 + 4 + 5));
+    }
+
+    #[test]
+    fn a_range_is_carved_out_of_the_middle_the_ends_or_whole() {
+        let mut holes = holes(&[span(0, 40), span(50, 60)]);
+        for (start, end) in [(10, 20), (0, 10), (30, 40), (50, 60)] {
+            holes.carve(span(start, end));
+        }
+        assert_eq!((holes.total(), holes.largest()), (Bytes(10), Bytes(10)));
+        assert_eq!(holes.join(span(10, 20)), span(10, 30));
     }
 
     #[test]

@@ -4,8 +4,10 @@ mod heap;
 mod holes;
 pub mod layout;
 mod pages;
+mod state;
 mod stats;
 
 pub use backing::Region;
-pub use heap::{Freed, Heap, KEEP_AT_MOST, Live, Space};
+pub use heap::{Freed, Heap, Live, Space};
+pub use state::KEEP_AT_MOST;
 pub use stats::HeapStats;

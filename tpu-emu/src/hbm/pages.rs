@@ -52,6 +52,8 @@ pub(super) fn both(a: &Range<u64>, b: &Range<u64>) -> Range<u64> {
 #[derive(Debug, Default)]
 pub(super) struct Pages {
     words: Vec<u64>,
+    /// How many are in the set.
+    count: u64,
 }
 
 impl Pages {
@@ -65,14 +67,21 @@ impl Pages {
             self.words.resize(words, 0);
         }
         for (word, mask) in masks(pages) {
+            self.count += u64::from((mask & !self.words[word]).count_ones());
             self.words[word] |= mask;
         }
     }
 
     pub(super) fn clear(&mut self, pages: Range<u64>) {
         for (word, mask) in masks(self.known(pages)) {
+            self.count -= u64::from((mask & self.words[word]).count_ones());
             self.words[word] &= !mask;
         }
+    }
+
+    /// The bytes of all marked pages.
+    pub(super) const fn total(&self) -> Bytes {
+        Bytes(self.count * PAGE.0)
     }
 
     /// The bytes of the marked pages among `pages`.
@@ -125,6 +134,9 @@ mod tests {
         pages.clear(64..128);
 
         assert_eq!(pages.bytes(0..1000), Bytes(PAGE.0 * 76));
+        pages.mark(60..64);
+        pages.clear(64..128);
+        assert_eq!(pages.total(), Bytes(PAGE.0 * 76));
         assert_eq!(pages.runs(0..1000), [60..64, 128..200]);
         assert_eq!(pages.runs(62..130), [62..64, 128..130]);
     }

@@ -1,4 +1,5 @@
 //! Elements in another order: transposes, broadcasts, slices, reversals.
+use super::turn::turn;
 use crate::ops::Access;
 
 /// An access over a result's extents, with neighbouring axes joined where that changes nothing.
@@ -41,9 +42,111 @@ impl AccessMap {
         self.axes.iter().all(|&(_, stride)| stride == 0)
     }
 
+    /// Whether the rows of the result are columns of the operand: the step along a row, and how
+    /// many rows follow one another so.
+    fn turned(&self) -> Option<(usize, usize)> {
+        let [.., (rows, 1), (_, step)] = self.axes[..] else { return None };
+        usize::try_from(step).ok().filter(|&step| step > 1).map(|step| (step, rows))
+    }
+
+    /// Whether it is better followed in blocks of many rows than in short runs.
+    pub fn wants_blocks(&self) -> bool {
+        const LEAST: usize = 8;
+        let columns = self.axes.last().map_or(0, |axis| axis.0);
+        self.turned().is_some_and(|(_, rows)| rows >= LEAST && columns >= LEAST)
+    }
+
+    /// The one element of the operand that every element of the result is.
+    pub fn one_element(&self) -> Option<usize> {
+        self.is_one_element().then_some(self.offset)
+    }
+
     /// Whether the elements are a run of the operand's in order.
     pub fn run(&self) -> Option<usize> {
         matches!(self.axes[..], [(_, 1)]).then_some(self.offset)
+    }
+
+    /// The extent of the outermost axis.
+    pub fn outermost(&self) -> usize {
+        self.axes[0].0
+    }
+
+    /// Whether each of `rows` equal parts of the result has only elements of the same one of as
+    /// many equal parts of an operand with so many elements, at places that do not depend on the
+    /// part. Then the map of one part is the beginning of the whole map.
+    pub fn keeps_rows(&self, rows: usize, operand: usize) -> bool {
+        let (extent, stride) = self.axes[0];
+        let signed = |number: usize| isize::try_from(number).unwrap_or(isize::MAX);
+        if rows == 0 || !extent.is_multiple_of(rows) || !operand.is_multiple_of(rows) {
+            return false;
+        }
+        let (inside, row) = (extent / rows, signed(operand / rows));
+        if rows > 1 && signed(inside).checked_mul(stride) != Some(row) {
+            return false;
+        }
+        let (mut low, mut high) = (signed(self.offset), signed(self.offset));
+        for &(extent, stride) in [(inside, stride)].iter().chain(&self.axes[1..]) {
+            let span = signed(extent.saturating_sub(1)).saturating_mul(stride);
+            let end = if span < 0 { &mut low } else { &mut high };
+            *end = end.saturating_add(span);
+        }
+        low >= 0 && high < row
+    }
+
+    /// This map of what another one makes, as a map of that one's operand, where it is one.
+    #[must_use]
+    pub fn of(&self, inner: &Self) -> Option<Self> {
+        // The places of the other one's axes in its result, major first.
+        let mut places = vec![1_isize; inner.axes.len()];
+        for axis in (1..places.len()).rev() {
+            let extent = isize::try_from(inner.axes[axis].0).ok()?;
+            places[axis - 1] = places[axis].checked_mul(extent)?;
+        }
+        // Where the first element is, and the reach of the indices from there.
+        let mut left = isize::try_from(self.offset).ok()?;
+        let mut offset = isize::try_from(inner.offset).ok()?;
+        let mut reach = Vec::with_capacity(places.len());
+        for (&(_, stride), &place) in inner.axes.iter().zip(&places) {
+            let index = left / place;
+            left %= place;
+            offset = offset.checked_add(index.checked_mul(stride)?)?;
+            reach.push((index, index));
+        }
+        let mut axes = Vec::new();
+        for &(extent, stride) in &self.axes {
+            let count = isize::try_from(extent).ok()?;
+            if count < 2 || stride == 0 {
+                axes.push((extent, 0));
+                continue;
+            }
+            let at = places.iter().position(|&place| place.abs() <= stride.abs())?;
+            let (steps, rest) = (stride / places[at], stride % places[at]);
+            if rest != 0 {
+                return None;
+            }
+            let span = steps.checked_mul(count - 1)?;
+            let (low, high) = &mut reach[at];
+            *(if span < 0 { low } else { high }) += span;
+            axes.push((extent, steps.checked_mul(inner.axes[at].1)?));
+        }
+        let inside = |((low, high), axis): (&(isize, isize), &(usize, isize))| {
+            *low >= 0 && isize::try_from(axis.0).is_ok_and(|extent| *high < extent)
+        };
+        if !reach.iter().zip(&inner.axes).all(inside) {
+            return None;
+        }
+        let dims: Vec<usize> = axes.iter().map(|&(extent, _)| extent).collect();
+        let strides = axes.into_iter().map(|(_, stride)| stride).collect();
+        Some(Self::new(&Access { offset: usize::try_from(offset).ok()?, strides }, &dims))
+    }
+
+    /// For a map of elements that count up from zero: elements from one number to the next, and
+    /// how many numbers there are, where the result counts up again and again.
+    pub fn counts(&self) -> Option<(usize, usize)> {
+        let mut moving = (0..self.axes.len()).filter(|&axis| self.axes[axis].1 != 0);
+        let (axis, None) = (moving.next()?, moving.next()) else { return None };
+        let inner = self.axes[axis + 1..].iter().map(|&(extent, _)| extent).product();
+        (self.offset == 0 && self.axes[axis].1 == 1).then_some((inner, self.axes[axis].0))
     }
 
     /// Fills `result` with the elements from number `start` on. `width` is an element's bytes.
@@ -67,7 +170,21 @@ impl AccessMap {
         let mut index = Indices { at: [0; Indices::RANK] };
         let mut at = index.seek(self, start);
         let mut column = start % inner;
+        let turned = self.turned();
         while !result.is_empty() {
+            // Whole rows whose first elements lie side by side.
+            if let Some((step, rows)) = turned.filter(|_| column == 0 && result.len() >= 2 * inner)
+            {
+                let left = rows - index.at[outer.len() - 1];
+                let count = left.min(result.len() / inner);
+                let (block, rest) = result.split_at_mut(count * inner);
+                turn(&operand[at..], step, inner, block);
+                result = rest;
+                for _ in 0..count {
+                    at = index.advance(outer, at);
+                }
+                continue;
+            }
             let count = result.len().min(inner - column);
             let (row, rest) = result.split_at_mut(count);
             let from = at.wrapping_add_signed(isize::try_from(column).unwrap_or(0) * step);
@@ -190,6 +307,69 @@ mod tests {
         assert_eq!(filled(0, &[1, 0], &[2, 3], &six[..2]), [1, 1, 1, 2, 2, 2]);
         assert_eq!(filled(5, &[-3, -1], &[2, 3], &six), [6, 5, 4, 3, 2, 1]);
         assert_eq!(filled(1, &[3, 2], &[2, 1], &six), [2, 5]);
+    }
+
+    #[test]
+    fn parts_of_a_result_that_are_made_of_parts_of_the_operand_are_recognised() {
+        let map = |offset, strides: &[isize], dims: &[usize]| {
+            AccessMap::new(&Access { offset, strides: strides.to_vec() }, dims)
+        };
+        // A column beside each row, a slice of each row, each row backwards, turned matrices.
+        assert!(map(0, &[1, 0], &[6, 4]).keeps_rows(6, 6));
+        assert!(map(0, &[1, 0], &[6, 4]).keeps_rows(2, 6));
+        assert!(map(1, &[8, 1], &[6, 4]).keeps_rows(6, 48));
+        assert!(map(3, &[4, -1], &[6, 4]).keeps_rows(3, 24));
+        assert!(map(0, &[12, 1, 4], &[6, 4, 3]).keeps_rows(6, 72));
+        // One row everywhere, rows in reverse, a transposition, the next row.
+        assert!(!map(0, &[0, 1], &[6, 4]).keeps_rows(6, 6));
+        assert!(!map(20, &[-4, 1], &[6, 4]).keeps_rows(6, 24));
+        assert!(!map(0, &[1, 6], &[6, 6]).keeps_rows(6, 36));
+        assert!(!map(4, &[4, 1], &[5, 4]).keeps_rows(5, 20));
+    }
+
+    #[test]
+    fn a_map_of_a_map_is_a_map_where_one_index_does_not_run_over_into_another() {
+        let map = |offset, strides: &[isize], dims: &[usize]| {
+            AccessMap::new(&Access { offset, strides: strides.to_vec() }, dims)
+        };
+        let data: Vec<u32> = (0..60).collect();
+        let fill = |map: &AccessMap, data: &[u32], count: usize| {
+            let mut result = vec![0_u32; count];
+            let to = bytemuck::cast_slice_mut(&mut result);
+            map.fill(4, bytemuck::cast_slice(data), 0, to);
+            result
+        };
+        let inner = [
+            (map(0, &[1, 5], &[5, 12]), 60),
+            (map(0, &[1, 0, 5], &[5, 3, 12]), 180),
+            (map(59, &[-5, -1], &[12, 5]), 60),
+            (map(7, &[10, 1], &[5, 6]), 30),
+        ];
+        let outer = [
+            (map(0, &[1, 12], &[12, 5]), 60),
+            (map(0, &[1, 5], &[5, 6]), 30),
+            (map(13, &[12, 1], &[3, 4]), 12),
+            (map(0, &[0, 1], &[3, 6]), 18),
+            (map(29, &[-6, -1], &[5, 6]), 30),
+            (map(2, &[0], &[7]), 7),
+            (map(0, &[1], &[30]), 30),
+            (map(5, &[2], &[9]), 9),
+        ];
+        let mut composed = 0;
+        for (first, made) in &inner {
+            let middle = fill(first, &data, *made);
+            for (second, count) in outer.iter().filter(|_| *made >= 30) {
+                if *made < 60 && *count == 60 {
+                    continue;
+                }
+                let Some(both) = second.of(first) else { continue };
+                composed += 1;
+                assert_eq!(fill(&both, &data, *count), fill(second, &middle, *count));
+            }
+        }
+        assert!(composed > 12, "{composed}");
+        assert_eq!(map(0, &[0, 1, 0], &[2, 3, 4]).counts(), Some((4, 3)));
+        assert_eq!(map(1, &[1], &[3]).counts(), None);
     }
 
     #[test]

@@ -1,9 +1,12 @@
 //! What a product is computed in, and how its operands are rounded and split for it.
 use super::convert::widen;
 use super::gemm::{Extent, Matrix};
+use super::parallel;
+use super::simd::{self, Loop};
 use super::work::{Rounding, Work};
 use crate::error::{Error, Result};
 use crate::tensor::DType;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The type that products are summed in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,21 +97,27 @@ impl Arithmetic {
     pub fn split<W: Work>(&self, dtype: DType, bytes: &[u8], out: &mut [W]) -> Result<()> {
         let parts = self.parts();
         let count = out.len() / parts;
-        if !widen(dtype, bytes, &mut out[..count]) {
+        let width = dtype.host_bytes();
+        let refused = AtomicBool::new(false);
+        parallel::chunks_mut(&mut out[..count], parallel::piece_of(width), |piece, out| {
+            let first = piece * parallel::piece_of(width) * width;
+            let bytes = &bytes[first..first + out.len() * width];
+            if !simd::run(Read { dtype, bytes, out: &mut *out }) {
+                refused.store(true, Ordering::Relaxed);
+            }
+            if parts == 1 && self.rounding != Rounding::Exact {
+                simd::run(Round { rounding: self.rounding, values: out });
+            }
+        });
+        if refused.into_inner() {
             return Err(Error::Unimplemented(format!("a product of {}", dtype.name())));
         }
         for part in 1..parts {
             let (before, rest) = out[(part - 1) * count..].split_at_mut(count);
-            for (value, rest) in before.iter_mut().zip(rest) {
-                let rounded = value.round(self.rounding);
-                *rest = value.rest(rounded);
-                *value = rounded;
-            }
+            simd::run(Split { rounding: self.rounding, values: before, rest });
         }
-        if self.rounding != Rounding::Exact {
-            for value in &mut out[(parts - 1) * count..] {
-                *value = value.round(self.rounding);
-            }
+        if parts > 1 && self.rounding != Rounding::Exact {
+            simd::run(Round { rounding: self.rounding, values: &mut out[(parts - 1) * count..] });
         }
         Ok(())
     }
@@ -142,12 +151,90 @@ impl Arithmetic {
     /// `Unimplemented` where the one does not become the other.
     pub fn finish<W: Work>(&self, sums: &mut [W], dtype: DType, out: &mut [u8]) -> Result<()> {
         if let Some(rounding) = self.sum {
-            sums.iter_mut().for_each(|value| *value = value.round(rounding));
+            simd::run(Round { rounding, values: sums });
         }
-        if W::narrow(sums, dtype, out) {
+        if simd::run(Write { sums, dtype, out }) {
             return Ok(());
         }
         Err(Error::Unimplemented(format!("{} as {}", std::any::type_name::<W>(), dtype.name())))
+    }
+}
+
+/// Reads elements; `false` for types that hold no numbers.
+struct Read<'a, W> {
+    dtype: DType,
+    bytes: &'a [u8],
+    out: &'a mut [W],
+}
+
+impl<W: Work> Loop for Read<'_, W> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run(self) -> bool {
+        widen(self.dtype, self.bytes, self.out)
+    }
+}
+
+/// Writes elements; `false` for types that the numbers do not become.
+struct Write<'a, W> {
+    sums: &'a [W],
+    dtype: DType,
+    out: &'a mut [u8],
+}
+
+impl<W: Work> Loop for Write<'_, W> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run(self) -> bool {
+        W::narrow(self.sums, self.dtype, self.out)
+    }
+}
+
+/// Rounds numbers.
+struct Round<'a, W> {
+    rounding: Rounding,
+    values: &'a mut [W],
+}
+
+impl<W: Work> Loop for Round<'_, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        // Each loop knows its rounding.
+        match self.rounding {
+            Rounding::Exact => {}
+            Rounding::Bf16 => each(self.values, |value| value.round(Rounding::Bf16)),
+            Rounding::Tf32 => each(self.values, |value| value.round(Rounding::Tf32)),
+            Rounding::F16 => each(self.values, |value| value.round(Rounding::F16)),
+        }
+    }
+}
+
+#[inline(always)]
+fn each<W: Work>(values: &mut [W], f: impl Fn(W) -> W) {
+    values.iter_mut().for_each(|value| *value = f(*value));
+}
+
+/// Rounds numbers and keeps what that lost.
+struct Split<'a, W> {
+    rounding: Rounding,
+    values: &'a mut [W],
+    rest: &'a mut [W],
+}
+
+impl<W: Work> Loop for Split<'_, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for (value, rest) in self.values.iter_mut().zip(self.rest) {
+            let rounded = value.round(self.rounding);
+            *rest = value.rest(rounded);
+            *value = rounded;
+        }
     }
 }
 

@@ -1,10 +1,24 @@
 //! Sums of products over axes of two arrays, as matrix products over strided views.
-use super::arithmetic::{Arithmetic, for_kind, room, take};
+use super::arithmetic::{Arithmetic, Kind, for_kind, room, take};
+use super::blocked::{self, Part, WIDTH};
 use super::gemm::{Extent, Matrix};
+use super::panel::{Load, Panel, Strided};
+use super::parallel;
 use super::work::Work;
 use crate::error::Result;
 use crate::tensor::{DType, Shape};
 use bytemuck::{cast_slice, cast_slice_mut};
+use parking_lot::Mutex;
+use std::ops::Range;
+
+/// Multiplications of a piece of work.
+const PIECE: usize = 1 << 23;
+/// Rows of a piece are a multiple of these.
+const ROWS: usize = 8;
+/// Rows whose panels stay in a cache.
+const TALL: usize = 256;
+/// Rows that are too few to be split.
+const FLAT: usize = 32;
 
 /// Extent of an axis and the elements from one index to the next.
 pub type Axis = (usize, usize);
@@ -52,6 +66,8 @@ struct Side {
     elements: usize,
     /// Elements are read into scratch memory and rounded.
     read: bool,
+    /// How they are read where that happens with their panels.
+    load: Load,
     /// Elements are put into the order batch, rows, columns: the axes in that order.
     order: Option<Vec<Axis>>,
     /// Batch axes after that.
@@ -67,11 +83,18 @@ impl Side {
             list.iter().map(|&axis| (shape.dims[axis], strides[axis])).collect()
         };
         let [batch, rows, columns] = [batch, rows, columns].map(axes);
-        let common = (shape.dtype, shape.elements(), !arithmetic.takes(shape.dtype));
-        let (dtype, elements, read) = common;
+        let (dtype, elements) = (shape.dtype, shape.elements());
+        let load = match arithmetic.kind {
+            Kind::F32 => f32::load(arithmetic, dtype),
+            Kind::U32 => u32::load(arithmetic, dtype),
+            _ => None,
+        };
+        let read = !arithmetic.takes(dtype);
         if let (Some(row), Some(column)) = (merged(&rows), merged(&columns)) {
             let (row, column) = (row.1, column.1);
-            return Self { dtype, elements, read, order: None, batch, row, column };
+            let read = read && load.is_none();
+            let load = load.unwrap_or(Load::Plain);
+            return Self { dtype, elements, read, load, order: None, batch, row, column };
         }
         let count =
             |axes: &[Axis]| axes.iter().fold(1_usize, |all, axis| all.saturating_mul(axis.0));
@@ -83,7 +106,8 @@ impl Side {
             stride = stride.saturating_mul(axis.0);
         }
         let order = Some([batch, rows, columns].concat());
-        Self { dtype, elements, read, order, batch: dense, row: width, column: 1 }
+        let load = Load::Plain;
+        Self { dtype, elements, read, load, order, batch: dense, row: width, column: 1 }
     }
 
     /// Numbers of scratch memory.
@@ -190,13 +214,7 @@ impl Contraction {
         let parts = self.arithmetic.parts();
         let width = self.arithmetic.kind.bytes();
         let sides = self.sides.iter().flat_map(|side| side.numbers(parts));
-        let sums = if self.arithmetic.gives(self.result) { 0 } else { self.sums() };
-        sides.chain([sums]).fold(0, |all, count| all.saturating_add(room(count, width)))
-    }
-
-    /// Elements of the result of one batch index.
-    fn sums(&self) -> usize {
-        self.extent.m.saturating_mul(self.extent.n)
+        sides.fold(0, |all, count| all.saturating_add(room(count, width)))
     }
 
     /// Computes the result.
@@ -207,7 +225,172 @@ impl Contraction {
         if result.is_empty() {
             return Ok(());
         }
-        for_kind!(self.arithmetic.kind, W => self.run_in::<W>(scratch, operands, result))
+        match self.arithmetic.kind {
+            Kind::F32 => self.run_panels::<f32>(scratch, operands, result),
+            Kind::U32 => self.run_panels::<u32>(scratch, operands, result),
+            kind => for_kind!(kind, W => self.run_in::<W>(scratch, operands, result)),
+        }
+    }
+
+    /// The operands as they are read into panels.
+    fn strided<'a, T: Panel>(
+        &self,
+        mut scratch: &'a mut [u8],
+        operands: [&'a [u8]; 2],
+    ) -> Result<[Strided<'a>; 2]> {
+        let mut side = |index: usize| -> Result<Strided<'a>> {
+            let side = &self.sides[index];
+            let strides =
+                if index == 0 { [side.row, side.column] } else { [side.column, side.row] };
+            if !side.read && side.order.is_none() {
+                let (load, bytes) = (side.load, operands[index]);
+                return Ok(Strided { load, bytes, start: [0, 0], strides });
+            }
+            let numbers = side.prepare::<T>(&self.arithmetic, operands[index], &mut scratch)?;
+            let start = [0, side.elements * size_of::<T>()];
+            Ok(Strided { load: Load::Plain, bytes: cast_slice(numbers), start, strides })
+        };
+        Ok([side(0)?, side(1)?])
+    }
+
+    fn run_panels<T: Panel>(
+        &self,
+        scratch: &mut [u8],
+        operands: [&[u8]; 2],
+        result: &mut [u8],
+    ) -> Result<()> {
+        let sides = self.strided::<T>(scratch, operands)?;
+        let Extent { m, n, k } = self.extent;
+        let all = m * n * self.result.host_bytes();
+        let row = n * self.result.host_bytes();
+        let work = n.saturating_mul(k.max(1));
+        let outcome = Mutex::new(Ok(()));
+        let keep = |finished: Result<()>| {
+            if finished.is_err() {
+                *outcome.lock() = finished;
+            }
+        };
+        let at = |index: usize| {
+            let mut sides = sides;
+            for (side, (start, plan)) in
+                sides.iter_mut().zip(self.starts(index).into_iter().zip(&self.sides))
+            {
+                let plain = plan.read || plan.order.is_some();
+                let width = if plain { size_of::<T>() } else { plan.dtype.host_bytes() };
+                side.start[0] = start * width;
+            }
+            sides
+        };
+        let vector = (m == 1 || n == 1) && self.arithmetic.passes.len() == 1;
+        let batches = (PIECE / work.saturating_mul(m).max(1)).max(1);
+        if batches > 1 || (vector && self.batch.iter().any(|&size| size > 1)) {
+            parallel::chunks_mut(result, batches * all, |chunk, out| {
+                for (index, out) in out.chunks_exact_mut(all).enumerate() {
+                    let sides = at(chunk * batches + index);
+                    keep(if vector {
+                        self.vector::<T>(sides, out)
+                    } else {
+                        self.rows::<T>(sides, 0..m, out)
+                    });
+                }
+            });
+            return outcome.into_inner();
+        }
+        for (index, out) in result.chunks_exact_mut(all).enumerate() {
+            let sides = at(index);
+            if vector {
+                keep(self.vector::<T>(sides, out));
+            } else if m <= FLAT {
+                keep(self.columns::<T>(sides, out));
+            } else {
+                // Right panels are made once for every piece of rows.
+                let least = if m < 2 * TALL { m.div_ceil(2) } else { TALL };
+                let rows = (PIECE / work).max(least).next_multiple_of(ROWS);
+                parallel::chunks_mut(out, rows * row, |chunk, out| {
+                    let first = chunk * rows;
+                    keep(self.rows::<T>(sides, first..m.min(first + rows), out));
+                });
+            }
+        }
+        outcome.into_inner()
+    }
+
+    /// A product of a matrix and a vector.
+    fn vector<T: Panel>(&self, [lhs, rhs]: [Strided<'_>; 2], out: &mut [u8]) -> Result<()> {
+        let Extent { m, n, k } = self.extent;
+        let (matrix, vector) = if n == 1 { (lhs, rhs) } else { (rhs, lhs) };
+        if self.arithmetic.gives(self.result) {
+            super::vector::product::<T>(matrix, vector, k, cast_slice_mut(out));
+            return Ok(());
+        }
+        let mut sums = vec![<T as Work>::ZERO; m * n];
+        super::vector::product(matrix, vector, k, &mut sums);
+        self.arithmetic.finish(&mut sums, self.result, out)
+    }
+
+    /// A product of few rows, split by columns.
+    fn columns<T: Panel>(&self, [lhs, rhs]: [Strided<'_>; 2], out: &mut [u8]) -> Result<()> {
+        let Extent { m, n, k: depth } = self.extent;
+        if m.saturating_mul(n).saturating_mul(depth) < PIECE || n <= WIDTH {
+            return self.rows::<T>([lhs, rhs], 0..m, out);
+        }
+        let passes = self.arithmetic.passes;
+        let blocks = parallel::map(n.div_ceil(WIDTH), |block| {
+            let columns = block * WIDTH..n.min((block + 1) * WIDTH);
+            let stride = columns.len();
+            let mut sums = vec![<T as Work>::ZERO; m * stride];
+            let part = Part { rows: 0..m, columns, depth };
+            blocked::product(part, passes, &lhs, &rhs, (&mut sums, stride));
+            sums
+        });
+        let width = self.result.host_bytes();
+        for (block, mut sums) in blocks.into_iter().enumerate() {
+            let columns = sums.len() / m;
+            for (i, sums) in sums.chunks_exact_mut(columns).enumerate() {
+                let out = &mut out[(i * n + block * WIDTH) * width..][..columns * width];
+                self.arithmetic.finish(sums, self.result, out)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Some rows of a product.
+    fn rows<T: Panel>(
+        &self,
+        [lhs, rhs]: [Strided<'_>; 2],
+        rows: Range<usize>,
+        out: &mut [u8],
+    ) -> Result<()> {
+        let Extent { n, k: depth, .. } = self.extent;
+        let passes = self.arithmetic.passes;
+        let width = self.result.host_bytes();
+        for first in rows.clone().step_by(TALL) {
+            let some = first..rows.end.min(first + TALL);
+            let out = &mut out[(first - rows.start) * n * width..][..some.len() * n * width];
+            if self.arithmetic.gives(self.result) {
+                let part = Part { rows: some, columns: 0..n, depth };
+                blocked::product::<T>(part, passes, &lhs, &rhs, (cast_slice_mut(out), n));
+                continue;
+            }
+            for left in (0..n).step_by(WIDTH) {
+                let columns = left..n.min(left + WIDTH);
+                let stride = columns.len();
+                blocked::with_sums(some.len() * stride, |sums: &mut [T]| -> Result<()> {
+                    let part = Part { rows: some.clone(), columns, depth };
+                    blocked::product(part, passes, &lhs, &rhs, (&mut *sums, stride));
+                    if stride == n {
+                        return self.arithmetic.finish(sums, self.result, out);
+                    }
+                    for (sums, out) in sums.chunks_exact_mut(stride).zip(out.chunks_mut(n * width))
+                    {
+                        let out = &mut out[left * width..][..stride * width];
+                        self.arithmetic.finish(sums, self.result, out)?;
+                    }
+                    Ok(())
+                })?;
+            }
+        }
+        Ok(())
     }
 
     fn run_in<'a, W: Work>(
@@ -217,56 +400,76 @@ impl Contraction {
         result: &mut [u8],
     ) -> Result<()> {
         let arithmetic = &self.arithmetic;
-        let numbers = [
+        let numbers: [&[W]; 2] = [
             self.sides[0].prepare::<W>(arithmetic, lhs, &mut scratch)?,
             self.sides[1].prepare::<W>(arithmetic, rhs, &mut scratch)?,
         ];
-        let direct = arithmetic.gives(self.result);
-        let sums = take::<W>(&mut scratch, if direct { 0 } else { self.sums() })?;
-        let bytes = self.sums() * self.result.host_bytes();
-        let mut results = result.chunks_exact_mut(bytes);
-        let Extent { n, .. } = self.extent;
-        let mut outcome = Ok(());
-        let mut one = |lhs: usize, rhs: usize| {
-            let Some(out) = results.next() else { return };
+        let Extent { m, n, k } = self.extent;
+        let row = n * self.result.host_bytes();
+        let work = n.saturating_mul(k.max(1));
+        let outcome = Mutex::new(Ok(()));
+        // A piece is some rows of one product, or some whole products.
+        let rows = (PIECE / work.max(1)).next_multiple_of(ROWS).min(m);
+        let several = if rows < m { 1 } else { (PIECE / work.saturating_mul(m).max(1)).max(1) };
+        let (batches, rows) = if several > 1 { (several, m) } else { (1, rows) };
+        let one = |index: usize, out: &mut [u8], first: usize| {
+            let starts = self.starts(index);
             let operand = |side: usize, start: usize| {
                 let Side { row, column, elements, .. } = self.sides[side];
                 (Matrix { data: numbers[side], row, column }.from(start), elements)
             };
-            let (lhs, rhs) = (operand(0, lhs), operand(1, rhs));
-            if direct {
-                arithmetic.multiply(self.extent, cast_slice_mut(out), n, lhs, rhs);
-            } else {
-                arithmetic.multiply(self.extent, sums, n, lhs, rhs);
-                let finished = arithmetic.finish(sums, self.result, out);
-                if finished.is_err() {
-                    outcome = finished;
-                }
+            let lhs = operand(0, starts[0] + first * self.sides[0].row);
+            let extent = Extent { m: out.len() / row, n, k };
+            let finished = self.piece(extent, out, lhs, operand(1, starts[1]));
+            if finished.is_err() {
+                *outcome.lock() = finished;
             }
         };
-        self.pairs(&mut one);
-        outcome
+        if batches > 1 {
+            parallel::chunks_mut(result, batches * m * row, |chunk, out| {
+                for (index, out) in out.chunks_exact_mut(m * row).enumerate() {
+                    one(chunk * batches + index, out, 0);
+                }
+            });
+        } else if rows == m {
+            parallel::chunks_mut(result, m * row, |index, out| one(index, out, 0));
+        } else {
+            for (index, out) in result.chunks_exact_mut(m * row).enumerate() {
+                parallel::chunks_mut(out, rows * row, |chunk, out| one(index, out, chunk * rows));
+            }
+        }
+        outcome.into_inner()
     }
 
-    /// Calls `visit` with the offsets of both operands of every batch index.
-    fn pairs(&self, visit: &mut impl FnMut(usize, usize)) {
-        let [lhs, rhs] = &self.sides;
-        let mut index = vec![0; self.batch.len()];
-        let mut at = [0, 0];
-        'all: loop {
-            visit(at[0], at[1]);
-            for axis in (0..index.len()).rev() {
-                index[axis] += 1;
-                at = [at[0] + lhs.batch[axis].1, at[1] + rhs.batch[axis].1];
-                let size = self.batch[axis];
-                if index[axis] < size {
-                    continue 'all;
-                }
-                at = [at[0] - size * lhs.batch[axis].1, at[1] - size * rhs.batch[axis].1];
-                index[axis] = 0;
-            }
-            return;
+    /// Some rows of a product.
+    fn piece<W: Work>(
+        &self,
+        extent: Extent,
+        out: &mut [u8],
+        lhs: (Matrix<'_, W>, usize),
+        rhs: (Matrix<'_, W>, usize),
+    ) -> Result<()> {
+        let arithmetic = &self.arithmetic;
+        if arithmetic.gives(self.result) {
+            arithmetic.multiply(extent, cast_slice_mut(out), extent.n, lhs, rhs);
+            return Ok(());
         }
+        let mut sums = vec![W::ZERO; extent.m * extent.n];
+        arithmetic.multiply(extent, &mut sums, extent.n, lhs, rhs);
+        arithmetic.finish(&mut sums, self.result, out)
+    }
+
+    /// The offsets of both operands for a batch index.
+    fn starts(&self, mut index: usize) -> [usize; 2] {
+        let mut at = [0, 0];
+        for (axis, &size) in self.batch.iter().enumerate().rev() {
+            let place = index % size.max(1);
+            index /= size.max(1);
+            for (at, side) in at.iter_mut().zip(&self.sides) {
+                *at += place * side.batch[axis].1;
+            }
+        }
+        at
     }
 }
 

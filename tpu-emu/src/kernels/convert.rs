@@ -27,6 +27,7 @@ pub trait Widen: Pod {
 }
 
 /// Reads elements; `false` for types that hold no numbers known here.
+#[inline(always)]
 pub fn widen<W: Widen>(dtype: DType, bytes: &[u8], out: &mut [W]) -> bool {
     match dtype {
         DType::Pred | DType::U2 | DType::U4 | DType::U8 => {
@@ -51,22 +52,28 @@ pub fn widen<W: Widen>(dtype: DType, bytes: &[u8], out: &mut [W]) -> bool {
         DType::C128 => {
             each::<Complex<f64>, W>(bytes, out, |value| W::of_complex(value.re, value.im));
         }
-        small => {
-            let read = for_dtype!(small, T: Float => {
-                each::<T, W>(bytes, out, |value| W::of_f32(value.to_f32()));
-            });
-            return read.is_some();
-        }
+        small => return widen_small(small, bytes, out),
     }
     true
 }
 
+/// Reads floats of few bits, which take no part in vectors.
+#[inline(never)]
+fn widen_small<W: Widen>(dtype: DType, bytes: &[u8], out: &mut [W]) -> bool {
+    for_dtype!(dtype, T: Float => {
+        each::<T, W>(bytes, out, |value| W::of_f32(value.to_f32()));
+    })
+    .is_some()
+}
+
+#[inline(always)]
 fn each<T: Pod, W: Pod>(bytes: &[u8], out: &mut [W], f: impl Fn(T) -> W) {
     for (out, &value) in out.iter_mut().zip(cast_slice::<u8, T>(bytes)) {
         *out = f(value);
     }
 }
 
+#[inline(always)]
 fn put<W: Pod, T: Pod>(values: &[W], out: &mut [u8], f: impl Fn(W) -> T) -> bool {
     for (out, &value) in cast_slice_mut::<u8, T>(out).iter_mut().zip(values) {
         *out = f(value);
@@ -78,26 +85,32 @@ fn put<W: Pod, T: Pod>(values: &[W], out: &mut [u8], f: impl Fn(W) -> T) -> bool
 macro_rules! float {
     ($type:ty, $from:ident) => {
         impl Widen for $type {
+            #[inline(always)]
             fn of_i64(value: i64) -> Self {
                 value as Self
             }
 
+            #[inline(always)]
             fn of_u64(value: u64) -> Self {
                 value as Self
             }
 
+            #[inline(always)]
             fn of_f32(value: f32) -> Self {
                 value.into()
             }
 
+            #[inline(always)]
             fn of_f64(value: f64) -> Self {
                 value as Self
             }
 
+            #[inline(always)]
             fn of_complex(re: f64, _: f64) -> Self {
                 re as Self
             }
 
+            #[inline(always)]
             fn narrow(values: &[Self], dtype: DType, out: &mut [u8]) -> bool {
                 match dtype {
                     DType::F32 => put(values, out, |value| value as f32),
@@ -119,26 +132,32 @@ float!(f64, from_f64);
 macro_rules! complex {
     ($part:ty) => {
         impl Widen for Complex<$part> {
+            #[inline(always)]
             fn of_i64(value: i64) -> Self {
                 Self::new(<$part>::of_i64(value), 0.0)
             }
 
+            #[inline(always)]
             fn of_u64(value: u64) -> Self {
                 Self::new(<$part>::of_u64(value), 0.0)
             }
 
+            #[inline(always)]
             fn of_f32(value: f32) -> Self {
                 Self::new(value.into(), 0.0)
             }
 
+            #[inline(always)]
             fn of_f64(value: f64) -> Self {
                 Self::new(<$part>::of_f64(value), 0.0)
             }
 
+            #[inline(always)]
             fn of_complex(re: f64, im: f64) -> Self {
                 Self::new(<$part>::of_f64(re), <$part>::of_f64(im))
             }
 
+            #[inline(always)]
             fn narrow(values: &[Self], dtype: DType, out: &mut [u8]) -> bool {
                 match dtype {
                     DType::C64 => {
@@ -161,26 +180,32 @@ complex!(f64);
 macro_rules! integer {
     ($type:ty) => {
         impl Widen for $type {
+            #[inline(always)]
             fn of_i64(value: i64) -> Self {
                 value as Self
             }
 
+            #[inline(always)]
             fn of_u64(value: u64) -> Self {
                 value as Self
             }
 
+            #[inline(always)]
             fn of_f32(value: f32) -> Self {
                 value as Self
             }
 
+            #[inline(always)]
             fn of_f64(value: f64) -> Self {
                 value as Self
             }
 
+            #[inline(always)]
             fn of_complex(re: f64, _: f64) -> Self {
                 re as Self
             }
 
+            #[inline(always)]
             fn narrow(values: &[Self], dtype: DType, out: &mut [u8]) -> bool {
                 match dtype {
                     DType::Pred => put(values, out, |value| u8::from(value != 0)),

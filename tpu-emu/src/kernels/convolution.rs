@@ -1,70 +1,34 @@
 //! Convolutions as matrix products: windows of the input become the rows of a matrix, a tile of
 //! bounded size at a time.
-use super::arithmetic::{Arithmetic, for_kind, room, take};
+use super::aligned::Aligned;
+use super::arithmetic::{Arithmetic, Kind, for_kind, room, take};
+use super::blocked::{self, Part};
 use super::contraction::{Axis, merged};
 use super::gemm::{Extent, Matrix};
+use super::geometry::{Geometry, Order, Window};
+use super::panel::{Load, Panel, Strided};
+use super::parallel;
+use super::tile::ROWS;
+use super::under::{Beside, Under};
 use super::work::Work;
 use crate::error::Result;
 use crate::tensor::DType;
-use bytemuck::cast_slice;
+use bytemuck::{cast_slice, cast_slice_mut};
+use parking_lot::Mutex;
+use std::ops::Range;
 
+/// Multiplications of a piece of work.
+const PIECE: usize = 1 << 23;
+/// Windows of a block at most; they are a multiple of [`ROWS`].
+const TALL: usize = 256;
+/// Windows of a block of many sums.
+const LEAST: usize = 64;
+/// Sums of a block.
+const SUMS: usize = 1 << 17;
+/// Blocks whose results wait to be written.
+const WAVE: usize = 16;
 /// Numbers of a tile of windows.
 const TILE: usize = 1 << 18;
-
-/// One spatial axis.
-#[derive(Debug, Clone, Copy)]
-pub struct Window {
-    /// Extent and stride in the input.
-    pub input: Axis,
-    /// Extent and stride in the kernel.
-    pub kernel: Axis,
-    /// Extent and stride in the result.
-    pub output: Axis,
-    /// From one window to the next.
-    pub step: usize,
-    /// Padding before the input; negative to leave input out.
-    pub low: i64,
-    /// Distance of the input's elements.
-    pub base_dilation: usize,
-    /// Distance of the elements under the kernel.
-    pub dilation: usize,
-    /// Whether the kernel runs backwards.
-    pub reversed: bool,
-}
-
-impl Window {
-    /// The index in the input under kernel element `at` of window `window`; `None` for padding.
-    fn locate(&self, window: usize, at: usize) -> Option<usize> {
-        let place = (window * self.step + at * self.dilation).cast_signed() as i64 - self.low;
-        let mut place = usize::try_from(place).ok()?;
-        if self.base_dilation > 1 {
-            if !place.is_multiple_of(self.base_dilation) {
-                return None;
-            }
-            place /= self.base_dilation;
-        }
-        (place < self.input.0).then_some(place)
-    }
-}
-
-/// Extents and strides of a convolution.
-#[derive(Debug)]
-pub struct Geometry {
-    /// Spatial axes.
-    pub windows: Vec<Window>,
-    /// Groups of features, or of batches.
-    pub groups: usize,
-    /// Elements from one group to the next in the input, the kernel and the result.
-    pub group_strides: [usize; 3],
-    /// Images of the result; strides in the input and in the result.
-    pub batch: (usize, [usize; 2]),
-    /// Input features of a group; strides in the input and in the kernel.
-    pub input_features: (usize, [usize; 2]),
-    /// Output features of a group; strides in the kernel and in the result.
-    pub output_features: (usize, [usize; 2]),
-    /// Elements of the input and of the kernel.
-    pub elements: [usize; 2],
-}
 
 /// A compiled convolution.
 #[derive(Debug)]
@@ -79,6 +43,10 @@ pub struct Convolution {
     rows: usize,
     /// Rows of the kernel as a matrix, where one stride reaches them.
     plain: Option<Axis>,
+    /// How input and kernel are read where products go through panels.
+    loads: Option<[Option<Load>; 2]>,
+    /// Groups of one output feature lie beside each other.
+    beside: bool,
 }
 
 impl Convolution {
@@ -94,7 +62,18 @@ impl Convolution {
         let reversed =
             geometry.windows.iter().any(|window| window.reversed && window.kernel.0 != 1);
         let plain = if reversed { None } else { merged(&kernel_rows(&geometry)) };
-        Self { arithmetic, geometry, dtypes, depth, windows, rows, plain }
+        let load = |dtype| match arithmetic.kind {
+            Kind::F32 => Some(f32::load(&arithmetic, dtype)),
+            Kind::U32 => Some(u32::load(&arithmetic, dtype)),
+            _ => None,
+        };
+        let loads = load(dtypes[0]).zip(load(dtypes[1])).map(<[_; 2]>::from);
+        let beside = loads.is_some()
+            && arithmetic.passes.len() == 1
+            && geometry.groups > 1
+            && geometry.output_features.0 == 1
+            && geometry.group_strides == [1; 3];
+        Self { arithmetic, geometry, dtypes, depth, windows, rows, plain, loads, beside }
     }
 
     /// Multiplications and additions, those with padding included.
@@ -109,12 +88,19 @@ impl Convolution {
     fn numbers(&self) -> [usize; 5] {
         let parts = self.arithmetic.parts();
         let read = |side: usize| {
-            let direct = self.arithmetic.takes(self.dtypes[side]);
+            let packed = self.loads.is_some_and(|loads| {
+                loads[side].is_some() && (side == 0 || (self.plain.is_some() && !self.beside))
+            });
+            let direct = packed || self.arithmetic.takes(self.dtypes[side]);
             if direct { 0 } else { self.geometry.elements[side].saturating_mul(parts) }
         };
         let columns = self.geometry.output_features.0;
         let depth = self.depth.saturating_mul(parts);
-        let packed = if self.plain.is_some() { 0 } else { depth.saturating_mul(columns) };
+        let packed =
+            if self.plain.is_some() || self.beside { 0 } else { depth.saturating_mul(columns) };
+        if self.loads.is_some() {
+            return [read(0), read(1), packed, 0, 0];
+        }
         let tile = depth.saturating_mul(self.rows);
         [read(0), read(1), packed, tile, columns.saturating_mul(self.rows)]
     }
@@ -122,7 +108,8 @@ impl Convolution {
     /// Bytes of scratch memory of a run.
     pub fn scratch(&self) -> usize {
         let width = self.arithmetic.kind.bytes();
-        let results = self.rows.saturating_mul(self.geometry.output_features.0);
+        let columns = if self.loads.is_some() { 0 } else { self.geometry.output_features.0 };
+        let results = self.rows.saturating_mul(columns);
         let numbers = self.numbers().into_iter();
         numbers.fold(room(results, self.dtypes[2].host_bytes()), |all, count| {
             all.saturating_add(room(count, width))
@@ -137,7 +124,148 @@ impl Convolution {
         if result.is_empty() {
             return Ok(());
         }
-        for_kind!(self.arithmetic.kind, W => self.run_in::<W>(scratch, operands, result))
+        match (self.loads, self.arithmetic.kind) {
+            (Some(loads), Kind::U32) => self.run_panels::<u32>(loads, scratch, operands, result),
+            (Some(loads), _) => self.run_panels::<f32>(loads, scratch, operands, result),
+            (None, kind) => for_kind!(kind, W => self.run_in::<W>(scratch, operands, result)),
+        }
+    }
+
+    fn run_panels<T: Panel>(
+        &self,
+        loads: [Option<Load>; 2],
+        mut scratch: &mut [u8],
+        operands: [&[u8]; 2],
+        result: &mut [u8],
+    ) -> Result<()> {
+        let Self { arithmetic, geometry, dtypes, depth, .. } = self;
+        let numbers = self.numbers();
+        // Each side as it is read: elements, how, bytes of one, bytes from part to part.
+        let mut side = |index: usize| -> Result<(&[u8], Load, usize, usize)> {
+            if numbers[index] == 0 {
+                let plain = Load::Plain;
+                let load = loads[index].unwrap_or(plain);
+                return Ok((operands[index], load, dtypes[index].host_bytes(), 0));
+            }
+            let out = take::<T>(&mut scratch, numbers[index])?;
+            arithmetic.split(dtypes[index], operands[index], out)?;
+            let step = geometry.elements[index] * size_of::<T>();
+            Ok((cast_slice(out), Load::Plain, size_of::<T>(), step))
+        };
+        let (input, kernel) = (side(0)?, side(1)?);
+        let packed = take::<T>(&mut scratch, numbers[2])?;
+        let (columns, [column, _]) = geometry.output_features;
+        let under = |group: usize| {
+            let (bytes, load, width, step) = input;
+            Under {
+                geometry,
+                load,
+                bytes,
+                start: [geometry.group_strides[0] * group * width, step],
+            }
+        };
+        if self.beside {
+            let whole = Beside { input: under(0), kernel: cast_slice::<u8, T>(kernel.0) };
+            return self.blocks(result, [0, geometry.groups, 1], &|rows: Range<usize>, sums| {
+                for (window, sums) in rows.zip(sums.chunks_exact_mut(geometry.groups)) {
+                    whole.sums(window, sums);
+                }
+            });
+        }
+        for group in 0..geometry.groups {
+            let (bytes, load, width, step) = kernel;
+            let start = geometry.group_strides[1] * group;
+            let right = if let Some((_, row)) = self.plain {
+                Strided { load, bytes, start: [start * width, step], strides: [column, row] }
+            } else {
+                let numbers = cast_slice::<u8, T>(bytes);
+                self.pack(numbers.get(start..).unwrap_or_default(), packed);
+                let step = depth * columns * size_of::<T>();
+                let bytes = cast_slice(&*packed);
+                Strided { load: Load::Plain, bytes, start: [0, step], strides: [1, columns] }
+            };
+            let left = under(group);
+            let to = [geometry.group_strides[2] * group, columns, geometry.output_features.1[1]];
+            self.blocks(result, to, &|rows: Range<usize>, sums: &mut [T]| {
+                let part = Part { rows, columns: 0..columns, depth: *depth };
+                blocked::product(part, arithmetic.passes, &left, &right, (sums, columns));
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Computes the sums of blocks of windows and writes them: `columns` numbers a window,
+    /// `stride` apart, from element `start` of the result on.
+    fn blocks<T: Panel>(
+        &self,
+        result: &mut [u8],
+        [start, columns, stride]: [usize; 3],
+        compute: &(impl Fn(Range<usize>, &mut [T]) + Sync),
+    ) -> Result<()> {
+        let Self { arithmetic, geometry, windows, .. } = self;
+        let (dtype, windows) = (self.dtypes[2], *windows);
+        let width = dtype.host_bytes();
+        // An even number of blocks, of rows whose panels and sums stay in a cache.
+        let rows = windows.div_ceil(windows.div_ceil(TALL).next_multiple_of(2));
+        let rows = rows.min((SUMS / columns).max(LEAST)).next_multiple_of(ROWS);
+        let block = |first: usize, out: &mut [u8]| -> Result<()> {
+            let some = first..windows.min(first + rows);
+            if arithmetic.gives(dtype) {
+                compute(some, cast_slice_mut(out));
+                return Ok(());
+            }
+            blocked::with_sums(some.len() * columns, |sums| {
+                compute(some, &mut *sums);
+                arithmetic.finish(sums, dtype, out)
+            })
+        };
+        let outcome = Mutex::new(Ok(()));
+        let keep = |finished: Result<()>| {
+            if finished.is_err() {
+                *outcome.lock() = finished;
+            }
+        };
+        let work = columns.saturating_mul(self.depth).max(1);
+        if stride == 1 && self.dense(columns) {
+            let piece = (PIECE / work).max(1).next_multiple_of(rows);
+            let row = columns * width;
+            parallel::chunks_mut(result, piece * row, |index, out| {
+                for (part, out) in out.chunks_mut(rows * row).enumerate() {
+                    keep(block(index * piece + part * rows, out));
+                }
+            });
+            return outcome.into_inner();
+        }
+        let blocks = windows.div_ceil(rows);
+        for wave in (0..blocks).step_by(WAVE) {
+            let finished = parallel::map(WAVE.min(blocks - wave), |index| {
+                let first = (wave + index) * rows;
+                let mut out = Aligned::zeros(rows.min(windows - first) * columns * width);
+                keep(block(first, out.bytes_mut()));
+                out
+            });
+            for (index, values) in finished.iter().enumerate() {
+                let first = (wave + index) * rows;
+                for (row, values) in values.bytes().chunks_exact(columns * width).enumerate() {
+                    let at = start + geometry.target(first + row);
+                    spread(values, &mut result[at * width..], stride, width);
+                }
+            }
+        }
+        outcome.into_inner()
+    }
+
+    /// Whether the results of the windows follow each other, `columns` elements each.
+    fn dense(&self, columns: usize) -> bool {
+        let geometry = &self.geometry;
+        let mut axes: Vec<Axis> = geometry.windows.iter().map(|window| window.output).collect();
+        let images = (geometry.batch.0, geometry.batch.1[1]);
+        match geometry.order() {
+            Order::Images => axes.insert(0, images),
+            Order::Places => axes.push(images),
+        }
+        let whole = self.beside || geometry.groups == 1;
+        whole && merged(&axes).is_some_and(|(count, stride)| count == 1 || stride == columns)
     }
 
     fn run_in<W: Work>(

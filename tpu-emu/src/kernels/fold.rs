@@ -1,5 +1,6 @@
 //! Folds: commutative operations on two elements, by type, with the type they accumulate in.
 #![expect(clippy::cast_possible_truncation, reason = "sums are rounded to the type of the result")]
+use super::simd;
 use crate::tensor::DType;
 use bytemuck::Pod;
 use half::{bf16, f16};
@@ -46,9 +47,9 @@ pub trait Fold: Copy + Debug + Send + Sync + 'static {
     /// The type in memory.
     type Element: Pod + Debug + Send + Sync;
     /// The type of partial results: `f32` for the 16-bit floats.
-    type Partial: Pod;
+    type Partial: Pod + Send + Sync;
     /// The type of results of many partial results: `f64` for sums of narrower floats.
-    type Total: Pod;
+    type Total: Pod + Send + Sync;
     /// What changes nothing.
     const IDENTITY: Self::Partial;
 
@@ -66,6 +67,7 @@ pub trait Fold: Copy + Debug + Send + Sync + 'static {
     fn finish(total: Self::Total) -> Self::Element;
 
     /// The operation on two elements, rounded.
+    #[inline(always)]
     fn combine(a: Self::Element, b: Self::Element) -> Self::Element {
         Self::store(Self::join(Self::load(a), Self::load(b)))
     }
@@ -303,14 +305,16 @@ pub fn dispatch<V: Visitor>(combiner: Combiner, dtype: DType, visitor: V) -> Opt
 }
 
 /// Elements that become one partial result before it joins the total.
-const BLOCK: usize = 4096;
+pub const BLOCK: usize = 4096;
+
+/// Interleaved partial results of a block.
+pub const LANES: usize = 32;
 
 /// Folds elements that lie side by side.
 ///
 /// The order is fixed by the length: blocks of 4096 elements, 32 interleaved partial results in
 /// each, joined in a tree; a run of at most 32 elements in order.
 pub fn fold_run<F: Fold>(mut total: F::Total, run: &[F::Element]) -> F::Total {
-    const LANES: usize = 32;
     if run.len() <= LANES {
         let join = |partial, &element| F::join(partial, F::load(element));
         let Some((first, rest)) = run.split_first() else { return total };
@@ -318,7 +322,35 @@ pub fn fold_run<F: Fold>(mut total: F::Total, run: &[F::Element]) -> F::Total {
     }
     for block in run.chunks(BLOCK) {
         let mut lanes = [F::IDENTITY; LANES];
-        let (rows, rest) = block.as_chunks::<LANES>();
+        lanes_of::<F>(block, 0, &mut lanes);
+        total = F::extend(total, tree::<F>(lanes));
+    }
+    total
+}
+
+/// Takes elements into interleaved partial results; the first one goes to `lane`.
+pub fn lanes_of<F: Fold>(run: &[F::Element], lane: usize, lanes: &mut [F::Partial]) {
+    let Ok(lanes) = <&mut [F::Partial; LANES]>::try_from(lanes) else { return };
+    let (head, run) = run.split_at(if lane == 0 { 0 } else { run.len().min(LANES - lane) });
+    for (lane, &element) in lanes[lane..].iter_mut().zip(head) {
+        *lane = F::join(*lane, F::load(element));
+    }
+    simd::run(Interleaved::<F> { run, lanes });
+}
+
+/// Elements that begin at the first one of the partial results.
+struct Interleaved<'a, F: Fold> {
+    run: &'a [F::Element],
+    lanes: &'a mut [F::Partial; LANES],
+}
+
+impl<F: Fold> simd::Loop for Interleaved<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let mut lanes = *self.lanes;
+        let (rows, rest) = self.run.as_chunks::<LANES>();
         for row in rows {
             for (lane, &element) in lanes.iter_mut().zip(row) {
                 *lane = F::join(*lane, F::load(element));
@@ -327,16 +359,20 @@ pub fn fold_run<F: Fold>(mut total: F::Total, run: &[F::Element]) -> F::Total {
         for (lane, &element) in lanes.iter_mut().zip(rest) {
             *lane = F::join(*lane, F::load(element));
         }
-        let mut width = LANES;
-        while width > 1 {
-            width /= 2;
-            for lane in 0..width {
-                lanes[lane] = F::join(lanes[lane], lanes[lane + width]);
-            }
-        }
-        total = F::extend(total, lanes[0]);
+        *self.lanes = lanes;
     }
-    total
+}
+
+/// Joins the partial results of a block.
+pub fn tree<F: Fold>(mut lanes: [F::Partial; LANES]) -> F::Partial {
+    let mut width = LANES;
+    while width > 1 {
+        width /= 2;
+        for lane in 0..width {
+            lanes[lane] = F::join(lanes[lane], lanes[lane + width]);
+        }
+    }
+    lanes[0]
 }
 
 #[cfg(test)]

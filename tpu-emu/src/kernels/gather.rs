@@ -1,7 +1,7 @@
 //! Slices of an array taken at computed places.
 use super::copy::BlockCopy;
-use super::index::{clamped, reader};
-use crate::tensor::DType;
+use super::index::{Component, PLACES, Placer, Vectors};
+use super::parallel;
 
 /// One loop over index vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,23 +17,14 @@ pub struct Batch {
     pub result: usize,
 }
 
-/// One component of an index vector.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Component {
-    /// The largest start.
-    pub room: usize,
-    /// From one index to the next in the operand, in bytes.
-    pub step: usize,
-}
-
 /// Where slices are taken and where they go.
 #[derive(Debug)]
 pub struct Gather {
-    /// The type of the indices.
-    pub dtype: DType,
+    /// How the indices are read.
+    pub placer: Placer,
     /// Loops over index vectors, outer first.
     pub batches: Vec<Batch>,
-    /// The components of an index vector.
+    /// The components of an index vector, with steps in bytes.
     pub components: Vec<Component>,
     /// From one component to the next, in elements.
     pub component_step: usize,
@@ -67,87 +58,111 @@ impl Gather {
         if result.is_empty() || self.batches.iter().any(|batch| batch.count == 0) {
             return;
         }
-        // The common index types get loops of their own.
-        match self.dtype {
-            DType::S32 => {
-                let indices = bytemuck::cast_slice::<u8, i32>(indices);
-                self.batch(&self.batches, operand, 0, &|at| indices[at].into(), 0, result);
-            }
-            DType::U32 => {
-                let indices = bytemuck::cast_slice::<u8, u32>(indices);
-                self.batch(&self.batches, operand, 0, &|at| indices[at].into(), 0, result);
-            }
-            other => {
-                let Some(read) = reader(other) else { return };
-                self.batch(&self.batches, operand, 0, &|at| read(indices, at), 0, result);
-            }
+        let at = At { operand: 0, vector: 0 };
+        let Some((&outer, inner)) = self.batches.split_first() else {
+            return self.batch(&[], operand, indices, at, result);
+        };
+        // Pieces of the outer loop, where it goes through the result once.
+        let piece = parallel::piece_of(outer.result);
+        if outer.result * outer.count != result.len() || piece >= outer.count {
+            return self.batch(&self.batches, operand, indices, at, result);
         }
-    }
-
-    fn batch(
-        &self,
-        batches: &[Batch],
-        operand: &[u8],
-        offset: usize,
-        index: &impl Fn(usize) -> i64,
-        vector: usize,
-        result: &mut [u8],
-    ) {
-        match batches {
-            [] => self.slice.run(&operand[self.place(offset, index, vector)..], result),
-            [last] => self.slices(*last, operand, offset, index, vector, result),
-            [outer, inner @ ..] => {
-                for at in 0..outer.count {
-                    let offset = offset + at * outer.operand;
-                    let result = &mut result[at * outer.result..];
-                    self.batch(inner, operand, offset, index, vector + at * outer.indices, result);
-                }
+        parallel::chunks_mut(result, piece * outer.result, |number, result| {
+            let part = Batch { count: result.len() / outer.result, ..outer };
+            let at = at.further(outer, number * piece);
+            match inner {
+                [] => self.slices(part, operand, indices, at, result),
+                _ => self.each(part, inner, operand, indices, at, result),
             }
-        }
-    }
-
-    /// Where in the operand the slice of the index vector at `vector` begins.
-    fn place(&self, offset: usize, index: &impl Fn(usize) -> i64, vector: usize) -> usize {
-        let starts = self.components.iter().enumerate().map(|(at, component)| {
-            clamped(index(vector + at * self.component_step), component.room) * component.step
         });
-        offset + starts.sum::<usize>()
     }
 
-    fn slices(
+    fn batch(&self, batches: &[Batch], operand: &[u8], indices: &[u8], at: At, result: &mut [u8]) {
+        match batches {
+            [] => {
+                let one = Batch { count: 1, indices: 0, operand: 0, result: result.len() };
+                self.slices(one, operand, indices, at, result);
+            }
+            &[last] => self.slices(last, operand, indices, at, result),
+            [outer, inner @ ..] => self.each(*outer, inner, operand, indices, at, result),
+        }
+    }
+
+    fn each(
         &self,
-        loops: Batch,
+        outer: Batch,
+        inner: &[Batch],
         operand: &[u8],
-        offset: usize,
-        index: &impl Fn(usize) -> i64,
-        vector: usize,
+        indices: &[u8],
+        at: At,
         result: &mut [u8],
     ) {
-        let place =
-            |at: usize| self.place(offset + at * loops.operand, index, vector + at * loops.indices);
-        match self.slice.one_run() {
-            Some(1) => runs::<1>(loops, operand, place, result),
-            Some(2) => runs::<2>(loops, operand, place, result),
-            Some(4) => runs::<4>(loops, operand, place, result),
-            Some(8) => runs::<8>(loops, operand, place, result),
-            Some(16) => runs::<16>(loops, operand, place, result),
-            _ => {
-                for at in 0..loops.count {
-                    self.slice.run(&operand[place(at)..], &mut result[at * loops.result..]);
+        for index in 0..outer.count {
+            let result = &mut result[index * outer.result..];
+            self.batch(inner, operand, indices, at.further(outer, index), result);
+        }
+    }
+
+    /// The slices of one loop.
+    fn slices(&self, loops: Batch, operand: &[u8], indices: &[u8], at: At, result: &mut [u8]) {
+        let mut room = [0; PLACES];
+        for first in (0..loops.count).step_by(PLACES) {
+            let places = &mut room[..PLACES.min(loops.count - first)];
+            let at = at.further(loops, first);
+            let vectors =
+                Vectors { first: at.vector, step: loops.indices, between: self.component_step };
+            let base = [at.operand, loops.operand];
+            (self.placer)(indices, vectors, &self.components, base, places);
+            let result = &mut result[first * loops.result..];
+            match self.slice.one_run() {
+                Some(1) => runs::<1>(places, operand, loops.result, result),
+                Some(2) => runs::<2>(places, operand, loops.result, result),
+                Some(4) => runs::<4>(places, operand, loops.result, result),
+                Some(8) => runs::<8>(places, operand, loops.result, result),
+                Some(16) => runs::<16>(places, operand, loops.result, result),
+                Some(run) => {
+                    for (index, &place) in places.iter().enumerate() {
+                        let to = &mut result[index * loops.result..][..run];
+                        to.copy_from_slice(&operand[place..][..run]);
+                    }
+                }
+                None => {
+                    for (index, &place) in places.iter().enumerate() {
+                        self.slice.run(&operand[place..], &mut result[index * loops.result..]);
+                    }
                 }
             }
         }
     }
 }
 
+/// Where a loop begins: in the operand, in bytes, and among the indices, in elements.
+#[derive(Debug, Clone, Copy)]
+struct At {
+    operand: usize,
+    vector: usize,
+}
+
+impl At {
+    /// Element `index` of a loop.
+    fn further(self, along: Batch, index: usize) -> Self {
+        Self {
+            operand: self.operand + index * along.operand,
+            vector: self.vector + index * along.indices,
+        }
+    }
+}
+
 /// Slices of `N` bytes.
-fn runs<const N: usize>(
-    loops: Batch,
-    operand: &[u8],
-    place: impl Fn(usize) -> usize,
-    result: &mut [u8],
-) {
-    for at in 0..loops.count {
-        result[at * loops.result..][..N].copy_from_slice(&operand[place(at)..][..N]);
+fn runs<const N: usize>(places: &[usize], operand: &[u8], step: usize, result: &mut [u8]) {
+    if step == N {
+        let (to, _) = result.as_chunks_mut::<N>();
+        for (to, &place) in to.iter_mut().zip(places) {
+            to.copy_from_slice(&operand[place..][..N]);
+        }
+    } else {
+        for (index, &place) in places.iter().enumerate() {
+            result[index * step..][..N].copy_from_slice(&operand[place..][..N]);
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Comparators that are known orders: lexicographic over operands, each up or down.
 use super::lanes::{LaneProgram, LaneStep, Register};
+use super::simd;
 use crate::tensor::DType;
 use half::{bf16, f16};
 
@@ -210,10 +211,12 @@ trait Ordinal: bytemuck::Pod {
     /// The number of the total order.
     fn total(self) -> u64;
     /// The same with one zero and one NaN, which is the largest.
+    #[inline(always)]
     fn canonical(self) -> u64 {
         self.total()
     }
     /// Whether it is a number.
+    #[inline(always)]
     fn is_number(self) -> bool {
         true
     }
@@ -221,6 +224,7 @@ trait Ordinal: bytemuck::Pod {
 
 macro_rules! unsigned {
     ($($t:ty)*) => {$(impl Ordinal for $t {
+        #[inline(always)]
         fn total(self) -> u64 {
             self.into()
         }
@@ -229,6 +233,7 @@ macro_rules! unsigned {
 
 macro_rules! signed {
     ($($t:ty)*) => {$(impl Ordinal for $t {
+        #[inline(always)]
         fn total(self) -> u64 {
             (self ^ <$t>::MIN).cast_unsigned().into()
         }
@@ -237,17 +242,20 @@ macro_rules! signed {
 
 macro_rules! floats {
     ($($t:ty, $bits:ty, $zero:expr;)*) => {$(impl Ordinal for $t {
+        #[inline(always)]
         fn total(self) -> u64 {
             const SIGN: $bits = 1 << (<$bits>::BITS - 1);
             let bits = self.to_bits();
             (if bits & SIGN == 0 { bits | SIGN } else { !bits }).into()
         }
+        #[inline(always)]
         fn canonical(self) -> u64 {
             if self.is_nan() {
                 return <$bits>::MAX.into();
             }
             (if self == $zero { $zero } else { self }).total()
         }
+        #[inline(always)]
         fn is_number(self) -> bool {
             !self.is_nan()
         }
@@ -264,18 +272,51 @@ floats! {
 }
 
 fn encode<T: Ordinal>(key: &Key, elements: &[u8], start: usize, step: usize, codes: &mut [u64]) {
-    let elements = bytemuck::cast_slice::<u8, T>(elements);
-    let elements = elements[start..].iter().step_by(step.max(1));
-    let last = u64::MAX >> (64 - 8 * size_of::<T>());
-    let flip = if key.descending { last } else { 0 };
-    for (code, &element) in codes.iter_mut().zip(elements) {
-        *code = if key.total {
-            element.total() ^ flip
-        } else if element.is_number() || key.nan_is_largest {
-            element.canonical() ^ flip
+    let elements = &bytemuck::cast_slice::<u8, T>(elements)[start..];
+    simd::run(Codes { key, elements, step: step.max(1), codes });
+}
+
+/// The codes of elements.
+struct Codes<'a, T> {
+    key: &'a Key,
+    elements: &'a [T],
+    step: usize,
+    codes: &'a mut [u64],
+}
+
+impl<T: Ordinal> Codes<'_, T> {
+    #[inline(always)]
+    fn fill(codes: &mut [u64], elements: &[T], step: usize, code: impl Fn(T) -> u64) {
+        if step == 1 {
+            for (to, &element) in codes.iter_mut().zip(elements) {
+                *to = code(element);
+            }
         } else {
-            last
-        };
+            for (to, &element) in codes.iter_mut().zip(elements.iter().step_by(step)) {
+                *to = code(element);
+            }
+        }
+    }
+}
+
+impl<T: Ordinal> simd::Loop for Codes<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { key, elements, step, codes } = self;
+        let last = u64::MAX >> (64 - 8 * size_of::<T>());
+        let flip = if key.descending { last } else { 0 };
+        if key.total {
+            Self::fill(codes, elements, step, |element| element.total() ^ flip);
+        } else if key.nan_is_largest {
+            Self::fill(codes, elements, step, |element| element.canonical() ^ flip);
+        } else {
+            let code = |element: T| {
+                if element.is_number() { element.canonical() ^ flip } else { last }
+            };
+            Self::fill(codes, elements, step, code);
+        }
     }
 }
 

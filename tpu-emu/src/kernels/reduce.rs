@@ -1,14 +1,12 @@
 //! Reductions by a known combiner.
 use super::fold::{Fold, fold_run};
+use super::folder::ROWS;
 use super::walk::{Axis, carve, carved, collapse, rows};
 use crate::tensor::Shape;
 use std::convert::Infallible;
 
 /// Columns that are reduced side by side.
 const COLUMNS: usize = 1024;
-
-/// Rows that become one partial result before it joins the totals.
-const ROWS: usize = 64;
 
 /// Which axes of a dense array stay and which are reduced.
 #[derive(Debug, Clone)]
@@ -30,6 +28,25 @@ impl Reduction {
             collapse(&axes)
         };
         Self { kept: of(false), reduced: of(true) }
+    }
+
+    /// The extents `[outer, count, inner]` of which the middle one is reduced, where the axes are
+    /// of that form.
+    pub fn middle(&self) -> Option<[usize; 3]> {
+        let (&[axis], [inner]) = (&self.reduced[..], self.reduced.first()?.steps) else {
+            return None;
+        };
+        let columns = Axis { count: inner, steps: [1] };
+        let rows = |count| Axis { count, steps: [axis.count * inner] };
+        let outer = match self.kept[..] {
+            [] => 1,
+            [only] if only == columns => 1,
+            [first, last] if last == columns => first.count,
+            [first] if inner == 1 => first.count,
+            _ => return None,
+        };
+        let whole = outer == 1 || self.kept.first() == Some(&rows(outer));
+        whole.then_some([outer, axis.count, inner])
     }
 
     /// Scratch bytes of [`Reduction::run`].

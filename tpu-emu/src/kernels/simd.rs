@@ -1,6 +1,7 @@
 //! Loops compiled for several vector widths; the widest that the machine has is chosen when it
 //! runs.
 use pulp::x86::{V3, V4};
+use pulp::{Scalar128b, Simd, WithSimd};
 use std::cell::Cell;
 use std::sync::OnceLock;
 
@@ -78,6 +79,17 @@ pub fn run<L: Loop>(body: L) -> L::Output {
         Machine::Portable => body.run(),
         Machine::Avx2(middle) => middle.vectorize(Call(body)),
         Machine::Avx512(wide) => wide.vectorize(Call(body)),
+    }
+}
+
+/// Runs code written in vectors with the widest ones. Every function that it calls in its inner
+/// part is `#[inline(always)]`.
+#[inline]
+pub fn with<W: WithSimd>(body: W) -> W::Output {
+    match machine() {
+        Machine::Portable => Simd::vectorize(Scalar128b, body),
+        Machine::Avx2(middle) => Simd::vectorize(middle, body),
+        Machine::Avx512(wide) => Simd::vectorize(wide, body),
     }
 }
 

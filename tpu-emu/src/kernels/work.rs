@@ -48,6 +48,7 @@ pub trait Work: Pod + Send + Sync + Widen {
 }
 
 /// Rounds to the nearest, ties to even. Infinities stay, NaN stays NaN.
+#[inline(always)]
 pub fn round_f32(value: f32, rounding: Rounding) -> f32 {
     match rounding {
         Rounding::Exact => value,
@@ -58,6 +59,7 @@ pub fn round_f32(value: f32, rounding: Rounding) -> f32 {
 }
 
 /// Clears the `BITS` lowest bits, rounding to the nearest, ties to even.
+#[inline(always)]
 fn round_bits<const BITS: u32>(value: f32) -> f32 {
     let bits = value.to_bits();
     let half = (1 << (BITS - 1)) - 1 + ((bits >> BITS) & 1);
@@ -79,14 +81,17 @@ impl Work for f32 {
         gemm::product(extent, result, stride, (add, 1.0, 1.0), lhs, rhs);
     }
 
+    #[inline(always)]
     fn round(self, rounding: Rounding) -> Self {
         round_f32(self, rounding)
     }
 
+    #[inline(always)]
     fn rest(self, rounded: Self) -> Self {
         self - rounded
     }
 
+    #[inline(always)]
     fn without_nan(self) -> Self {
         if self.is_nan() { 0.0 } else { self }
     }
@@ -106,6 +111,7 @@ impl Work for f64 {
         gemm::product(extent, result, stride, (add, 1.0, 1.0), lhs, rhs);
     }
 
+    #[inline(always)]
     fn round(self, rounding: Rounding) -> Self {
         match rounding {
             Rounding::Exact | Rounding::Tf32 => self,
@@ -114,10 +120,12 @@ impl Work for f64 {
         }
     }
 
+    #[inline(always)]
     fn rest(self, rounded: Self) -> Self {
         self - rounded
     }
 
+    #[inline(always)]
     fn without_nan(self) -> Self {
         if self.is_nan() { 0.0 } else { self }
     }
@@ -141,14 +149,17 @@ macro_rules! complex {
                 gemm::product(extent, result, stride, (add, one, one), lhs, rhs);
             }
 
+            #[inline(always)]
             fn round(self, rounding: Rounding) -> Self {
                 Self::new(self.re.round_to(rounding), self.im.round_to(rounding))
             }
 
+            #[inline(always)]
             fn rest(self, rounded: Self) -> Self {
                 self - rounded
             }
 
+            #[inline(always)]
             fn without_nan(self) -> Self {
                 Self::new(Work::without_nan(self.re), Work::without_nan(self.im))
             }
@@ -186,14 +197,17 @@ macro_rules! integer {
                 integer_product::product(extent, result, stride, add, lhs, rhs);
             }
 
+            #[inline(always)]
             fn round(self, _: Rounding) -> Self {
                 self
             }
 
+            #[inline(always)]
             fn rest(self, rounded: Self) -> Self {
                 self.wrapping_sub(rounded)
             }
 
+            #[inline(always)]
             fn without_nan(self) -> Self {
                 self
             }

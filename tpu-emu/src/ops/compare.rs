@@ -2,7 +2,7 @@
 use super::elementwise::{alike, dtype, lane_of, lexical};
 use super::{Entry, Lowered, Site};
 use crate::error::{Error, Result};
-use crate::kernels::lanes::LaneFn;
+use crate::kernels::lanes::{LaneFn, LaneOp};
 use crate::kernels::map::lane;
 use crate::tensor::element::{Element, Pred, Real, for_dtype};
 use crate::tensor::{DType, Shape};
@@ -70,7 +70,11 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
         }
         other => return Err(Error::bad(format!("{}: no direction {other}", site.name))),
     };
-    lane_of(site, name, run, false)
+    match lane_of(site, name, run, false)? {
+        // The number tells it from a comparison by value, which has the same name.
+        Lowered::Lane(op) if total => Ok(Lowered::Lane(LaneOp { immediate: [1, 0], ..op })),
+        lowered => Ok(lowered),
+    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 use super::precision::{Unit, arithmetic};
 use super::{Cost, Cx, Kernel, Lowered, Site};
 use crate::error::{Error, Result};
-use crate::kernels::convolution::{Convolution, Geometry, Window};
+use crate::kernels::convolution::Convolution;
+use crate::kernels::geometry::{Geometry, Window};
 use crate::tensor::Shape;
 use tpu_stablehlo::ir::Attribute;
 

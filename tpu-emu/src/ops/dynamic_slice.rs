@@ -71,7 +71,7 @@ impl Kernel for DynamicSlice {
         let offset: usize =
             starts.map(|(start, &(room, step))| clamped((self.read)(start, 0), room) * step).sum();
         if !results[0].is_empty() {
-            self.copy.run(&operands[0][offset..], results[0]);
+            self.copy.run_shared(&operands[0][offset..], results[0]);
         }
         Ok(())
     }

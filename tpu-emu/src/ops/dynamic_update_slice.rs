@@ -78,7 +78,7 @@ impl Kernel for DynamicUpdateSlice {
         };
         let offset: usize = operands[2..].iter().zip(&self.steps).map(at).sum();
         if !operands[1].is_empty() {
-            self.copy.run(operands[1], &mut results[0][offset..]);
+            self.copy.run_shared(operands[1], &mut results[0][offset..]);
         }
         Ok(())
     }

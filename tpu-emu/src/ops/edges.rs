@@ -2,7 +2,7 @@
 use super::access::signed;
 use super::{Access, Cost, Cx, Kernel, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::copy::{BlockCopy, fill};
+use crate::kernels::copy::{BlockCopy, fill_shared, interleave};
 use crate::tensor::Shape;
 
 /// What is added, per axis.
@@ -132,9 +132,24 @@ struct Pad {
 
 impl Kernel for Pad {
     fn run(&self, _: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
-        fill(results[0], operands[1]);
+        if let Some(Place { from, to, copy }) = &self.copy
+            && let Some((count, width)) = copy.doubled()
+            && width == operands[1].len()
+        {
+            // The last element may have nothing behind it.
+            let pairs = count - 1;
+            let (before, rest) = results[0].split_at_mut(*to);
+            let (inside, after) = rest.split_at_mut(pairs * 2 * width);
+            let (elements, last) = operands[0][*from..].split_at(pairs * width);
+            fill_shared(before, operands[1]);
+            interleave(elements, operands[1], inside);
+            after[..width].copy_from_slice(&last[..width]);
+            fill_shared(&mut after[width..], operands[1]);
+            return Ok(());
+        }
+        fill_shared(results[0], operands[1]);
         if let Some(Place { from, to, copy }) = &self.copy {
-            copy.run(&operands[0][*from..], &mut results[0][*to..]);
+            copy.run_shared(&operands[0][*from..], &mut results[0][*to..]);
         }
         Ok(())
     }

@@ -29,6 +29,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
 mod tests {
     use super::super::case::Case;
     use super::*;
+    use crate::kernels::parallel;
     use crate::tensor::DType;
 
     /// The example of the specification: batching, collapsed and mapped axes in another order.
@@ -109,6 +110,36 @@ mod tests {
             .integer("index_vector_dim", 0)
             .integers("slice_sizes", &[1, 1]);
         assert_eq!(case.eval::<f32>(&OP), [5., 1., 3.]);
+    }
+
+    #[test]
+    fn many_slices_are_the_same_for_any_number_of_threads() {
+        let rows = 20_000;
+        let indices: Vec<i32> = (0..rows).map(|at| at * 7919 % 1009 - 3).collect();
+        for (width, vectors) in [(1, vec![rows]), (40, vec![rows]), (1, vec![4, rows / 4])] {
+            let dims: Vec<usize> =
+                vectors.iter().map(|&count| usize::try_from(count).unwrap()).collect();
+            let operand: Vec<i32> = (0..1000 * width).collect();
+            let size = usize::try_from(width).unwrap();
+            let offset = i64::try_from(dims.len()).unwrap();
+            let case = Case::new("stablehlo.gather")
+                .value(DType::S32, &[1000, size], &operand)
+                .value(DType::S32, &dims, &indices)
+                .integers("offset_dims", &[offset])
+                .integers("collapsed_slice_dims", &[0])
+                .integers("start_index_map", &[0])
+                .integer("index_vector_dim", offset)
+                .integers("slice_sizes", &[1, width.into()]);
+            let row = |&index: &i32| {
+                let first = index.clamp(0, 999) * width;
+                first..first + width
+            };
+            let expected: Vec<i32> = indices.iter().flat_map(row).collect();
+            for threads in [1, 2, 3] {
+                let found = parallel::with_threads(threads, || case.eval::<i32>(&OP));
+                assert_eq!(found, expected, "{threads} threads");
+            }
+        }
     }
 
     #[test]

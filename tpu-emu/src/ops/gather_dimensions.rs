@@ -3,8 +3,8 @@ use super::access::unique;
 use super::{Cost, Cx, Kernel, Lowered, Site};
 use crate::error::Result;
 use crate::kernels::copy::BlockCopy;
-use crate::kernels::gather::{Batch, Component, Gather};
-use crate::kernels::index::reader;
+use crate::kernels::gather::{Batch, Gather};
+use crate::kernels::index::{Component, Outside, placer};
 use crate::tensor::Shape;
 
 /// Which axis of what is which.
@@ -107,7 +107,7 @@ impl Dimensions {
 
     fn check_indices(&self, site: &Site<'_>, operand: &Shape, indices: &Shape) -> Result<()> {
         let Self { operand_batching, indices_batching, map, vector, .. } = self;
-        if reader(indices.dtype).is_none() {
+        if placer(indices.dtype, Outside::Clamp).is_none() {
             return Err(site.violates("C2", format!("start indices {indices}")));
         }
         if *vector > indices.rank() {
@@ -189,14 +189,16 @@ impl Dimensions {
             }
         });
         let components = self.map.iter().map(|&axis| Component {
-            room: operand.dims[axis] - self.sizes[axis],
+            starts: operand.dims[axis] - self.sizes[axis] + 1,
             step: from[axis] * width,
         });
         let (sizes, strides): (Vec<usize>, Vec<usize>) =
             self.inside().map(|axis| (self.sizes[axis], from[axis])).unzip();
         let places: Vec<usize> = self.offset.iter().map(|&axis| to[axis]).collect();
+        let placer = placer(indices.dtype, Outside::Clamp)
+            .ok_or_else(|| site.unimplemented(format!("indices {indices}")))?;
         let mut gather = Gather {
-            dtype: indices.dtype,
+            placer,
             batches: batches.collect(),
             components: components.collect(),
             component_step: counts.get(self.vector).copied().unwrap_or(0),

@@ -30,10 +30,13 @@ mod windowed;
 
 pub use body::{Body, combiner};
 pub use site::{Declared, Site};
+#[cfg(test)]
+pub(crate) use testing_bodies::lane_operation;
 
 use crate::custom_call::CallKernel;
 use crate::error::{Error, Result};
 use crate::host_transfer::{Channel, HostTransfers};
+use crate::kernels::folder::Folder;
 use crate::kernels::lanes::LaneOp;
 use crate::tensor::Shape;
 use std::fmt;
@@ -130,6 +133,11 @@ pub trait Kernel: fmt::Debug + Send + Sync {
         None
     }
 
+    /// The reduction of its first operand, starting from its second, that it is.
+    fn reduction(&self) -> Option<Reduced> {
+        None
+    }
+
     /// Arithmetic done by a run.
     fn cost(&self) -> Cost;
 
@@ -143,6 +151,15 @@ pub trait Kernel: fmt::Debug + Send + Sync {
     fn custom_call(&self) -> Option<&CallKernel> {
         None
     }
+}
+
+/// A reduction of the middle one of three axes by a known combiner.
+#[derive(Debug, Clone)]
+pub struct Reduced {
+    /// The combiner.
+    pub fold: Arc<dyn Folder>,
+    /// Extents of the axes.
+    pub dims: [usize; 3],
 }
 
 /// Arithmetic, as XLA counts it.

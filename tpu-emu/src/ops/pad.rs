@@ -73,6 +73,30 @@ mod tests {
     }
 
     #[test]
+    fn elements_of_every_width_are_put_apart() {
+        fn check<T: bytemuck::Pod + PartialEq + std::fmt::Debug>(dtype: DType, of: fn(u8) -> T) {
+            for (low, high) in [(0, 0), (1, 0), (0, 1), (2, 3), (-1, 0)] {
+                let elements: Vec<T> = (1..=5).map(of).collect();
+                let case = Case::new("stablehlo.pad")
+                    .value(dtype, &[5], &elements)
+                    .value(dtype, &[], &[of(9)])
+                    .integers("edge_padding_low", &[low])
+                    .integers("edge_padding_high", &[high])
+                    .integers("interior_padding", &[1]);
+                let whole = [9, 9, 1, 9, 2, 9, 3, 9, 4, 9, 5, 9, 9, 9];
+                let range = usize::try_from(2 - low).unwrap()..usize::try_from(11 + high).unwrap();
+                let expected: Vec<T> = whole[range].iter().map(|&value| of(value)).collect();
+                assert_eq!(case.eval::<T>(&OP), expected, "{low} {high}");
+            }
+        }
+        check(DType::U8, |value| value);
+        check(DType::U16, u16::from);
+        check(DType::F32, f32::from);
+        check(DType::S64, i64::from);
+        check(DType::C128, |value| u128::from(value) << 70);
+    }
+
+    #[test]
     fn nothing_may_be_left_of_the_operand() {
         assert_eq!(case(&[-3, 0], &[3, 0], &[0, 0]).eval::<i32>(&OP), [-9; 6]);
         assert_eq!(case(&[-2, 0], &[0, 0], &[0, 0]).shapes(&OP), "s32[0,3]");

@@ -1,8 +1,9 @@
 //! `reduce`: combines the elements along some axes.
 use super::reducer::{Reducer, inputs, splat};
-use super::{Cost, Cx, Entry, Kernel, Lowered, Site};
+use super::{Cost, Cx, Entry, Kernel, Lowered, Reduced, Site};
 use crate::error::Result;
 use crate::kernels::fold::{Fold, Visitor, dispatch};
+use crate::kernels::folder::folder;
 use crate::kernels::lanes::TILE;
 use crate::kernels::reduce::Reduction;
 use crate::kernels::walk::{Axis, carve, carved, gather, rows};
@@ -44,7 +45,11 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     let pieces = if reducer.picks() { pieces(&plan, outputs) } else { 1 };
     let general = General { plan, reducer, outputs, pieces, cost };
     let known = general.reducer.combiner();
-    let fast = known.and_then(|(combiner, dtype)| dispatch(combiner, dtype, Build(&general)));
+    let fast = known.and_then(|(combiner, dtype)| {
+        let middle = general.plan.middle().zip(folder(combiner, dtype));
+        let reduced = middle.map(|(dims, fold)| Reduced { fold, dims });
+        dispatch(combiner, dtype, Build(&general, reduced))
+    });
     Ok(Lowered::Kernel(fast.unwrap_or_else(|| Box::new(general))))
 }
 
@@ -58,13 +63,15 @@ fn pieces(plan: &Reduction, outputs: usize) -> usize {
 }
 
 /// Makes the kernel for a known combiner.
-struct Build<'a>(&'a General);
+struct Build<'a>(&'a General, Option<Reduced>);
 
 impl Visitor for Build<'_> {
     type Output = Box<dyn Kernel>;
 
     fn visit<F: Fold>(self) -> Box<dyn Kernel> {
-        Box::new(Known::<F> { plan: self.0.plan.clone(), cost: self.0.cost, fold: PhantomData })
+        let Self(general, reduced) = self;
+        let (plan, cost) = (general.plan.clone(), general.cost);
+        Box::new(Known::<F> { plan, reduced, cost, fold: PhantomData })
     }
 }
 
@@ -72,6 +79,7 @@ impl Visitor for Build<'_> {
 #[derive(Debug)]
 struct Known<F> {
     plan: Reduction,
+    reduced: Option<Reduced>,
     cost: Cost,
     fold: PhantomData<F>,
 }
@@ -86,6 +94,10 @@ impl<F: Fold> Kernel for Known<F> {
 
     fn scratch(&self) -> usize {
         Reduction::scratch::<F>()
+    }
+
+    fn reduction(&self) -> Option<Reduced> {
+        self.reduced.clone()
     }
 
     fn cost(&self) -> Cost {

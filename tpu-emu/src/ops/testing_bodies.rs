@@ -1,6 +1,7 @@
 //! Operations with bodies run alone, for the tests in their files.
 use super::{Body, Cx, Declared, Kernel, Lowered, Numerics, Site, custom, find};
 use crate::error::Result;
+use crate::kernels::lane_code::LaneCode;
 use crate::kernels::lanes::{LaneConstant, LaneOp, LaneProgram, LaneStep, Register};
 use crate::tensor::{DType, Shape};
 use std::sync::Arc;
@@ -51,7 +52,7 @@ impl Value {
 /// A region made of lane operations.
 #[derive(Debug)]
 pub(in crate::ops) struct Code {
-    program: LaneProgram,
+    code: LaneCode,
     parameters: Vec<Shape>,
     results: Vec<Shape>,
 }
@@ -70,7 +71,7 @@ impl Code {
         let scalar = |&register| Shape::scalar(program.dtype(register));
         let results = program.results.iter().map(scalar).collect();
         let parameters = program.parameters.iter().map(|&dtype| Shape::scalar(dtype)).collect();
-        Arc::new(Self { program, parameters, results })
+        Arc::new(Self { code: LaneCode::of(program), parameters, results })
     }
 
     /// A region with constants of one element each.
@@ -102,12 +103,12 @@ impl Body for Code {
     }
 
     fn apply(&self, lanes: usize, inputs: &[&[u8]], outputs: &mut [&mut [u8]]) -> Result<()> {
-        self.program.run(lanes, inputs, outputs);
+        self.code.apply(lanes, inputs, outputs);
         Ok(())
     }
 
     fn program(&self) -> Option<&LaneProgram> {
-        Some(&self.program)
+        Some(self.code.program())
     }
 }
 
@@ -118,6 +119,27 @@ pub(in crate::ops) fn step(
     operands: &[DType],
     result: DType,
 ) -> LaneOp {
+    lowered(name, list, operands, result).unwrap_or_else(|| panic!("{name} is no lane operation"))
+}
+
+/// The lane operation of a mnemonic, a comparison's direction behind a dot; `None` for types that
+/// it does not take.
+pub(crate) fn lane_operation(name: &str, operands: &[DType], result: DType) -> Option<LaneOp> {
+    match name.split_once('.') {
+        Some((name, direction)) => {
+            let list = [("comparison_direction", Attribute::Word(direction.to_owned().into()))];
+            lowered(name, &list, operands, result)
+        }
+        None => lowered(name, &[], operands, result),
+    }
+}
+
+fn lowered(
+    name: &str,
+    list: &[(&'static str, Attribute)],
+    operands: &[DType],
+    result: DType,
+) -> Option<LaneOp> {
     let operands: Vec<Shape> = operands.iter().map(|&dtype| Shape::scalar(dtype)).collect();
     let results = [Shape::scalar(result)];
     let site = Site {
@@ -134,8 +156,8 @@ pub(in crate::ops) fn step(
     let mnemonic = name.strip_prefix("stablehlo.").unwrap_or(name);
     let entry = find(mnemonic).unwrap_or_else(|| panic!("no operation {mnemonic}"));
     match (entry.lower)(&site) {
-        Ok(Lowered::Lane(op)) => op,
-        other => panic!("{other:?} is no lane operation"),
+        Ok(Lowered::Lane(op)) => Some(op),
+        _ => None,
     }
 }
 

@@ -3,8 +3,8 @@ use super::gather_dimensions::Take;
 use super::{Entry, Lowered, Site};
 use crate::error::{Error, Result};
 use crate::kernels::copy::BlockCopy;
-use crate::kernels::gather::{Batch, Component, Gather};
-use crate::kernels::index::reader;
+use crate::kernels::gather::{Batch, Gather};
+use crate::kernels::index::{Component, Outside, placer};
 use crate::tensor::Shape;
 
 /// `operand[.., index[b.., i..], ..]` along axis `dim`, the first `batch_dims` axes together;
@@ -28,7 +28,7 @@ fn axes(site: &Site<'_>, operand: &Shape, index: &Shape) -> Result<(usize, usize
         && batch <= dim
         && batch <= index.rank()
         && operand.dims[..batch] == index.dims[..batch]
-        && reader(index.dtype).is_some();
+        && placer(index.dtype, Outside::Clamp).is_some();
     if !fits {
         let what = format!("{index} into axis {dim} of {operand} with {batch} batch axes");
         return Err(Error::bad(format!("{}: {what}", site.name)));
@@ -70,11 +70,12 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     });
     let slice =
         BlockCopy::new(width, &operand.dims[dim + 1..], &from[dim + 1..], &to[dim + picked..]);
-    let room = operand.dims[dim].saturating_sub(1);
+    let placer = placer(index.dtype, Outside::Clamp)
+        .ok_or_else(|| site.unimplemented(format!("indices {index}")))?;
     let mut gather = Gather {
-        dtype: index.dtype,
+        placer,
         batches: outer.chain(inner).collect(),
-        components: vec![Component { room, step: from[dim] * width }],
+        components: vec![Component { starts: operand.dims[dim].max(1), step: from[dim] * width }],
         component_step: 0,
         slice,
     };

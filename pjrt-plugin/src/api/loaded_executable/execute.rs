@@ -3,7 +3,7 @@ use crate::boundary::{Caller, c_args, end_of};
 use crate::programs::{LoadedEntry, loaded};
 use crate::state::{
     Device, MemoryEntry, buffer as buffer_of, context as context_of, device as device_of,
-    give_buffer, give_event, memory as memory_of,
+    give_event, give_viewed, memory as memory_of,
 };
 use crate::sys::{
     PJRT_Buffer, PJRT_Device, PJRT_Event, PJRT_ExecuteOptions, PJRT_LoadedExecutable_Execute_Args,
@@ -62,9 +62,16 @@ pub(in crate::api) fn execute(
     };
     for (place, (device, run)) in devices.iter().zip(launched).enumerate() {
         let Launched { results, done } = run;
-        for (number, result) in results.into_iter().enumerate() {
-            let memory = memory_for(device, result.memory())?;
-            let handle = give_buffer(Arc::new(result), &memory);
+        let mut known: Option<Arc<MemoryEntry>> = None;
+        let views = &entry.of.output_views;
+        for ((number, result), view) in results.into_iter().enumerate().zip(views) {
+            // Most programs have all results in one memory.
+            let memory = match known.take().filter(|known| known.memory == result.memory()) {
+                Some(memory) => memory,
+                None => memory_for(device, result.memory())?,
+            };
+            let handle = give_viewed(Arc::new(result), Arc::clone(view), &memory);
+            known = Some(memory);
             caller.write(outputs[place].wrapping_add(number), handle, "output list")?;
         }
         if !args.device_complete_events.is_null() {

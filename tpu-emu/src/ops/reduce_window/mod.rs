@@ -1,4 +1,5 @@
 //! `reduce_window`: combines the elements of sliding windows.
+mod direct;
 mod general;
 mod scan;
 
@@ -6,7 +7,8 @@ use super::reducer::{Reducer, inputs};
 use super::windowed::{Labels, windows};
 use super::{Cost, Cx, Entry, Kernel, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::fold::{Fold, Visitor, dispatch};
+use crate::kernels::fold::{Combiner, Fold, Visitor, dispatch};
+use crate::kernels::pool::Pool;
 use crate::kernels::walk::{carve, carved, rows};
 use crate::kernels::window::{WindowAxis, Windows};
 use crate::tensor::Shape;
@@ -54,6 +56,13 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
         }
         if !reverse {
             return Ok(Lowered::Kernel(Box::new(scan::General { scan, reducer, cost })));
+        }
+    }
+    if let (Some((combiner, dtype)), Some(pool)) = (known, Pool::new(&axes)) {
+        let idempotent = !matches!(combiner, Combiner::Add | Combiner::Multiply | Combiner::Xor);
+        let build = direct::Build { pool, idempotent, cost };
+        if let Some(kernel) = dispatch(combiner, dtype, build) {
+            return Ok(Lowered::Kernel(kernel));
         }
     }
     let Some(windows) = Windows::new(&axes) else {
@@ -158,6 +167,7 @@ fn join<F: Fold>(
 mod tests {
     use super::super::Body;
     use super::super::testing_bodies::{Code, Value, integers, lane, run};
+    use crate::kernels::{parallel, simd};
     use crate::tensor::DType;
     use std::sync::Arc;
     use tpu_stablehlo::ir::Attribute;
@@ -199,6 +209,50 @@ mod tests {
             ("padding", integers(&[2, 1, 0, 0])),
         ];
         assert_eq!(both(&list, &x, 0), [0, 0, 3, 4]);
+    }
+
+    #[test]
+    fn every_form_of_windows_gives_the_same_as_its_body() {
+        let forms: [(&[usize], &[i64], &[i64], &[i64], &[i64]); 10] = [
+            // Shape, sizes, strides, dilations, padding.
+            (&[2, 9, 7, 20], &[1, 2, 2, 1], &[1, 2, 2, 1], &[1; 4], &[0; 8]),
+            (&[2, 9, 7, 20], &[1, 3, 3, 1], &[1, 2, 1, 1], &[1; 4], &[0, 0, 1, 1, 1, 1, 0, 0]),
+            (&[2, 9, 7, 3], &[1, 3, 3, 1], &[1, 2, 1, 1], &[1; 4], &[0, 0, 1, 1, 1, 1, 0, 0]),
+            (&[2, 3, 9, 8], &[1, 1, 2, 2], &[1, 1, 2, 2], &[1; 4], &[0; 8]),
+            (&[2, 3, 9, 8], &[1, 1, 3, 3], &[1, 1, 2, 2], &[1; 4], &[0, 0, 0, 0, 1, 1, 1, 1]),
+            (&[3, 50], &[2, 7], &[1, 3], &[1, 2], &[1, 0, 4, -1]),
+            (&[5000], &[64], &[1], &[1], &[0, 0]),
+            (&[5000], &[9], &[1], &[1], &[12, -3]),
+            (&[3000, 2], &[7, 1], &[1, 1], &[1, 1], &[3, 3, 0, 0]),
+            (&[2, 70, 10], &[1, 7, 1], &[1, 1, 1], &[1, 1, 1], &[0, 0, 3, 3, 0, 0]),
+        ];
+        for (dims, sizes, strides, dilations, padding) in forms {
+            let count = dims.iter().product();
+            let x: Vec<i32> = (0..count).map(|at: usize| i32::try_from(at * 7919 % 1009).unwrap() - 500).collect();
+            let x = Value::of(DType::S32, dims, &x);
+            let list = vec![
+                ("window_dimensions", integers(sizes)),
+                ("window_strides", integers(strides)),
+                ("window_dilations", integers(dilations)),
+                ("padding", integers(padding)),
+            ];
+            simd::at_every_level(|_| {
+                both(&list, &x, 3);
+            });
+            let extreme = |name: &'static str| {
+                let maximum = lane!("maximum", S32 i32 => S32 i32, |a, b| a.max(b));
+                let body = Code::binary(crate::kernels::lanes::LaneOp { name, ..maximum });
+                let init = Value::of(DType::S32, &[], &[i32::MIN]);
+                let found = run("stablehlo.reduce_window", &list, &[&x, &init], &[body]).unwrap();
+                found[0].elements::<i32>()
+            };
+            let expected = extreme("unheard of");
+            simd::at_every_level(|_| assert_eq!(extreme("maximum"), expected, "{dims:?} {sizes:?}"));
+            for threads in [2, 3] {
+                let found = parallel::with_threads(threads, || extreme("maximum"));
+                assert_eq!(found, expected, "{threads} threads");
+            }
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use crate::kernels::fold::{Fold, Visitor};
 use crate::kernels::lanes::TILE;
 use crate::kernels::walk::{carve, carved, gather, spread};
 use crate::kernels::window::WindowAxis;
+use crate::kernels::{parallel, simd};
 use crate::ops::reducer::{Reducer, splat};
 use crate::ops::{Cost, Cx, Kernel};
 use std::marker::PhantomData;
@@ -60,35 +61,134 @@ struct Known<F> {
 /// as compilers make them; longer ones in a wider type.
 const SHORT: usize = 64;
 
+/// Elements of a piece of a scan.
+const PIECE: usize = 1 << 15;
+
 impl<F: Fold> Known<F> {
     /// Scans with totals of type `T`.
-    fn scan<T: Pod>(
+    fn scan<T: Pod + Send + Sync>(
         &self,
-        totals: &mut [T],
         operands: &[&[u8]],
         results: &mut [&mut [u8]],
-        start: impl Fn(F::Element) -> T,
-        extend: impl Fn(T, F::Element) -> T,
-        finish: impl Fn(T) -> F::Element,
+        steps: Steps<T, impl Sync + Fn(T, F::Element) -> T, impl Sync + Fn(T) -> F::Element>,
     ) {
         let Scan { length, inner, .. } = self.scan;
         let input: &[F::Element] = bytemuck::cast_slice(operands[0]);
-        let init: F::Element = bytemuck::pod_read_unaligned(operands[1]);
         let result: &mut [F::Element] = bytemuck::cast_slice_mut(results[0]);
-        for outer in 0..self.scan.outer {
-            for column in (0..inner).step_by(TILE) {
-                let columns = TILE.min(inner - column);
-                let totals = &mut totals[..columns];
-                totals.fill(start(init));
-                for step in 0..length {
-                    let row = if self.reverse { length - 1 - step } else { step };
-                    let at = (outer * length + row) * inner + column;
-                    let places = at..at + columns;
-                    let pairs = result[places.clone()].iter_mut().zip(&input[places]);
-                    for (total, (result, &element)) in totals.iter_mut().zip(pairs) {
-                        *total = extend(*total, element);
-                        *result = finish(*total);
-                    }
+        let row = length * inner;
+        let piece = (PIECE / row.max(1)).max(1) * row;
+        parallel::chunks_mut(result, piece, |number, result| {
+            let input = &input[number * piece..][..result.len()];
+            if inner == 1 {
+                let reverse = self.reverse;
+                simd::run(Rows { input, result, length, reverse, steps: &steps });
+            } else {
+                let rows = result.chunks_exact_mut(row).zip(input.chunks_exact(row));
+                for (result, input) in rows {
+                    let reverse = self.reverse;
+                    simd::run(Columns { input, result, inner, reverse, steps: &steps });
+                }
+            }
+        });
+    }
+}
+
+/// How a total begins, goes on, and becomes an element.
+struct Steps<T, X, Y> {
+    start: T,
+    extend: X,
+    finish: Y,
+}
+
+/// Running results along rows.
+struct Rows<'a, E, T, X, Y> {
+    input: &'a [E],
+    result: &'a mut [E],
+    length: usize,
+    reverse: bool,
+    steps: &'a Steps<T, X, Y>,
+}
+
+/// Rows that go on together: no one waits for the sum of another.
+const TOGETHER: usize = 4;
+
+impl<E, T, X, Y> simd::Loop for Rows<'_, E, T, X, Y>
+where
+    E: Pod,
+    T: Pod,
+    X: Fn(T, E) -> T,
+    Y: Fn(T) -> E,
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { input, result, length, reverse, steps } = self;
+        let place = |step: usize| if reverse { length - 1 - step } else { step };
+        let together = result.chunks_exact_mut(TOGETHER * length);
+        let whole = together.len() * TOGETHER * length;
+        for (result, input) in together.zip(input.chunks_exact(TOGETHER * length)) {
+            let mut totals = [steps.start; TOGETHER];
+            for at in (0..length).map(place) {
+                for (row, total) in totals.iter_mut().enumerate() {
+                    *total = (steps.extend)(*total, input[row * length + at]);
+                    result[row * length + at] = (steps.finish)(*total);
+                }
+            }
+        }
+        let rest = result[whole..].chunks_exact_mut(length);
+        for (result, input) in rest.zip(input[whole..].chunks_exact(length)) {
+            let mut total = steps.start;
+            let mut one = |result: &mut E, element: E| {
+                total = (steps.extend)(total, element);
+                *result = (steps.finish)(total);
+            };
+            let pairs = result.iter_mut().zip(input);
+            if reverse {
+                pairs.rev().for_each(|(result, &element)| one(result, element));
+            } else {
+                pairs.for_each(|(result, &element)| one(result, element));
+            }
+        }
+    }
+}
+
+/// Running results along the first of two axes.
+struct Columns<'a, E, T, X, Y> {
+    input: &'a [E],
+    result: &'a mut [E],
+    inner: usize,
+    reverse: bool,
+    steps: &'a Steps<T, X, Y>,
+}
+
+/// Columns whose totals are held together.
+const COLUMNS: usize = 256;
+
+impl<E, T, X, Y> simd::Loop for Columns<'_, E, T, X, Y>
+where
+    E: Pod,
+    T: Pod,
+    X: Fn(T, E) -> T,
+    Y: Fn(T) -> E,
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { input, result, inner, reverse, steps } = self;
+        let length = result.len() / inner;
+        for column in (0..inner).step_by(COLUMNS) {
+            let columns = COLUMNS.min(inner - column);
+            let mut totals = [steps.start; COLUMNS];
+            let totals = &mut totals[..columns];
+            for step in 0..length {
+                let row = if reverse { length - 1 - step } else { step };
+                let places = row * inner + column..row * inner + column + columns;
+                let pairs = result[places.clone()].iter_mut().zip(&input[places]);
+                for (total, (result, &element)) in totals.iter_mut().zip(pairs) {
+                    *total = (steps.extend)(*total, element);
+                    *result = (steps.finish)(*total);
                 }
             }
         }
@@ -96,23 +196,18 @@ impl<F: Fold> Known<F> {
 }
 
 impl<F: Fold> Kernel for Known<F> {
-    fn run(&self, cx: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
+    fn run(&self, _: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
+        let init: F::Element = bytemuck::pod_read_unaligned(operands[1]);
         if self.scan.length <= SHORT {
-            let mut parts = carve(cx.scratch, [TILE * size_of::<F::Partial>()]);
-            let totals: &mut [F::Partial] = bytemuck::cast_slice_mut(parts.remove(0));
             let extend = |total, element| F::join(total, F::load(element));
-            self.scan(totals, operands, results, F::load, extend, F::store);
+            let steps = Steps { start: F::load(init), extend, finish: F::store };
+            self.scan(operands, results, steps);
         } else {
-            let mut parts = carve(cx.scratch, [TILE * size_of::<F::Total>()]);
-            let totals: &mut [F::Total] = bytemuck::cast_slice_mut(parts.remove(0));
             let extend = |total, element| F::extend(total, F::load(element));
-            self.scan(totals, operands, results, F::start, extend, F::finish);
+            let steps = Steps { start: F::start(init), extend, finish: F::finish };
+            self.scan(operands, results, steps);
         }
         Ok(())
-    }
-
-    fn scratch(&self) -> usize {
-        carved([TILE * size_of::<F::Total>().max(size_of::<F::Partial>())])
     }
 
     fn cost(&self) -> Cost {

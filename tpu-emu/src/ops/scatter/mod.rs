@@ -1,15 +1,15 @@
 //! `scatter`: combines windows of updates into arrays at given indices.
+mod general;
 mod plan;
+mod put;
 
 use super::reducer::Reducer;
-use super::{Cost, Cx, Entry, Kernel, Lowered, Site};
+use super::{Cost, Entry, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::fold::{Fold, Visitor, dispatch};
-use crate::kernels::lanes::TILE;
-use crate::kernels::walk::{carve, carved, gather, spread};
+use crate::kernels::fold::dispatch;
+use crate::kernels::index::{Outside, placer};
 use crate::tensor::{DType, Shape};
 use plan::{Dimensions, Plan};
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// Shapes: inputs of one shape, indices, and updates of one shape; the results are as the inputs.
@@ -63,249 +63,36 @@ fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
 
 fn lower(site: &Site<'_>) -> Result<Lowered> {
     let Checked { inputs, indices, update, dimensions, reducer } = check(site)?;
-    let Some(starts) = starts(indices.dtype) else {
+    let Some(placer) = placer(indices.dtype, Outside::Skip) else {
         return Err(site.unimplemented(format!("indices {indices}")));
     };
     let windows = Arc::new(Windows {
-        plan: Plan::new(&dimensions, &inputs[0], indices, update),
-        indices: indices.elements(),
-        starts,
+        plan: Plan::new(placer, &dimensions, &inputs[0], indices, update),
         inputs: inputs.len(),
         cost: reducer.cost(update.elements()),
     });
     if reducer.overwrites() {
-        let widths = reducer.widths().collect();
-        return Ok(Lowered::Kernel(Box::new(Overwrite { windows, widths })));
+        return Ok(Lowered::Kernel(put::overwrite(&windows, reducer.widths())));
     }
     let known = reducer.combiner();
-    let fast = known.and_then(|(combiner, dtype)| dispatch(combiner, dtype, Build(&windows)));
-    Ok(Lowered::Kernel(fast.unwrap_or_else(|| Box::new(General { windows, reducer }))))
-}
-
-/// Turns indices into starts; negative ones and those past `usize` become `usize::MAX`.
-type Starts = fn(&[u8], &mut [usize]);
-
-fn starts(dtype: DType) -> Option<Starts> {
-    fn of<T: bytemuck::Pod + TryInto<usize>>(indices: &[u8], starts: &mut [usize]) {
-        for (start, &index) in starts.iter_mut().zip(bytemuck::cast_slice::<u8, T>(indices)) {
-            *start = index.try_into().unwrap_or(usize::MAX);
-        }
-    }
-    Some(match dtype {
-        DType::S2 | DType::S4 | DType::S8 => of::<i8>,
-        DType::S16 => of::<i16>,
-        DType::S32 => of::<i32>,
-        DType::S64 => of::<i64>,
-        DType::U2 | DType::U4 | DType::U8 => of::<u8>,
-        DType::U16 => of::<u16>,
-        DType::U32 => of::<u32>,
-        DType::U64 => of::<u64>,
-        _ => return None,
-    })
+    let fast = known.and_then(|(combiner, dtype)| dispatch(combiner, dtype, put::Build(&windows)));
+    Ok(Lowered::Kernel(fast.unwrap_or_else(|| Box::new(general::General { windows, reducer }))))
 }
 
 /// What every kernel of a scatter has.
 #[derive(Debug)]
 struct Windows {
     plan: Plan,
-    /// Elements of the indices.
-    indices: usize,
-    starts: Starts,
     /// Number of inputs.
     inputs: usize,
     cost: Cost,
-}
-
-impl Windows {
-    /// Scratch bytes for the starts.
-    fn room(&self) -> usize {
-        self.indices * size_of::<usize>()
-    }
-
-    /// Calls `row` as [`Plan::run`] does.
-    fn run(
-        &self,
-        room: &mut [u8],
-        indices: &[u8],
-        row: &mut dyn FnMut([usize; 2], usize, [usize; 2]) -> Result<()>,
-    ) -> Result<()> {
-        let starts = bytemuck::cast_slice_mut(room);
-        (self.starts)(indices, starts);
-        self.plan.run(starts, row)
-    }
-}
-
-/// A scatter that replaces elements.
-#[derive(Debug)]
-struct Overwrite {
-    windows: Arc<Windows>,
-    widths: Vec<usize>,
-}
-
-impl Kernel for Overwrite {
-    fn run(&self, cx: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
-        let (indices, updates) = (operands[self.windows.inputs], &operands[self.windows.inputs + 1..]);
-        let mut parts = carve(cx.scratch, [self.windows.room()]);
-        let row = &mut |[from, to]: [usize; 2], count: usize, steps: [usize; 2]| {
-            for ((update, result), &width) in updates.iter().zip(&mut *results).zip(&self.widths) {
-                if steps == [1, 1] {
-                    result[to * width..][..count * width]
-                        .copy_from_slice(&update[from * width..][..count * width]);
-                } else {
-                    for index in 0..count {
-                        let (from, to) = (from + index * steps[0], to + index * steps[1]);
-                        result[to * width..][..width]
-                            .copy_from_slice(&update[from * width..][..width]);
-                    }
-                }
-            }
-            Ok(())
-        };
-        self.windows.run(parts.remove(0), indices, row)
-    }
-
-    fn scratch(&self) -> usize {
-        carved([self.windows.room()])
-    }
-
-    fn starts_from(&self, result: usize) -> Option<usize> {
-        Some(result)
-    }
-
-    fn cost(&self) -> Cost {
-        self.windows.cost
-    }
-}
-
-/// Makes the kernel for a known combiner.
-struct Build<'a>(&'a Arc<Windows>);
-
-impl Visitor for Build<'_> {
-    type Output = Box<dyn Kernel>;
-
-    fn visit<F: Fold>(self) -> Box<dyn Kernel> {
-        Box::new(Known::<F> { windows: Arc::clone(self.0), fold: PhantomData })
-    }
-}
-
-/// A scatter into one input by a known combiner.
-#[derive(Debug)]
-struct Known<F> {
-    windows: Arc<Windows>,
-    fold: PhantomData<F>,
-}
-
-impl<F: Fold> Kernel for Known<F> {
-    fn run(&self, cx: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
-        let updates: &[F::Element] = bytemuck::cast_slice(operands[2]);
-        let result: &mut [F::Element] = bytemuck::cast_slice_mut(results[0]);
-        let mut parts = carve(cx.scratch, [self.windows.room()]);
-        let row = &mut |[from, to]: [usize; 2], count: usize, steps: [usize; 2]| {
-            if steps == [1, 1] {
-                let result = &mut result[to..to + count];
-                for (result, &update) in result.iter_mut().zip(&updates[from..from + count]) {
-                    *result = F::combine(*result, update);
-                }
-            } else {
-                for index in 0..count {
-                    let result = &mut result[to + index * steps[1]];
-                    *result = F::combine(*result, updates[from + index * steps[0]]);
-                }
-            }
-            Ok(())
-        };
-        self.windows.run(parts.remove(0), operands[1], row)
-    }
-
-    fn scratch(&self) -> usize {
-        carved([self.windows.room()])
-    }
-
-    fn starts_from(&self, result: usize) -> Option<usize> {
-        Some(result)
-    }
-
-    fn cost(&self) -> Cost {
-        self.windows.cost
-    }
-}
-
-/// A scatter by any body: its lanes are elements of one window, which are all different.
-#[derive(Debug)]
-struct General {
-    windows: Arc<Windows>,
-    reducer: Reducer,
-}
-
-impl General {
-    /// Sizes of the parts of the scratch memory: starts, offsets of lanes, and for each input
-    /// what is held, what comes next, and updates.
-    fn parts(&self) -> impl Iterator<Item = usize> {
-        let widths = self.reducer.widths().map(|width| width * TILE);
-        let offsets = [self.windows.room(), TILE * size_of::<usize>()];
-        offsets.into_iter().chain(widths.clone()).chain(widths.clone()).chain(widths)
-    }
-}
-
-impl Kernel for General {
-    fn run(&self, cx: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
-        let count = self.windows.inputs;
-        let (indices, updates) = (operands[count], &operands[count + 1..]);
-        let mut parts = carve(cx.scratch, self.parts()).into_iter();
-        let (Some(room), Some(offsets)) = (parts.next(), parts.next()) else { return Ok(()) };
-        let offsets: &mut [usize] = bytemuck::cast_slice_mut(offsets);
-        let mut held: Vec<&mut [u8]> = parts.by_ref().take(count).collect();
-        let mut next: Vec<&mut [u8]> = parts.by_ref().take(count).collect();
-        let mut elements: Vec<&mut [u8]> = parts.collect();
-        let row = &mut |[from, to]: [usize; 2], length: usize, steps: [usize; 2]| {
-            for start in (0..length).step_by(TILE) {
-                let lanes = TILE.min(length - start);
-                let (from, to) = (from + start * steps[0], to + start * steps[1]);
-                let offsets = &mut offsets[..lanes];
-                let along = |offsets: &mut [usize], step: usize| {
-                    offsets.iter_mut().enumerate().for_each(|(lane, at)| *at = lane * step);
-                };
-                along(offsets, steps[0]);
-                let parts = updates.iter().zip(&mut elements).zip(self.reducer.widths());
-                for ((update, element), width) in parts {
-                    gather(width, update, from, offsets, &mut element[..lanes * width]);
-                }
-                along(offsets, steps[1]);
-                let parts = results.iter().zip(&mut held).zip(self.reducer.widths());
-                for ((result, held), width) in parts {
-                    gather(width, result, to, offsets, &mut held[..lanes * width]);
-                }
-                let parts = elements.iter().zip(self.reducer.widths());
-                let now: Vec<&[u8]> =
-                    parts.map(|(element, width)| &element[..lanes * width]).collect();
-                self.reducer.step(lanes, &mut held, &now, &mut next)?;
-                let parts = results.iter_mut().zip(&held).zip(self.reducer.widths());
-                for ((result, held), width) in parts {
-                    spread(width, &held[..lanes * width], to, offsets, result);
-                }
-            }
-            Ok(())
-        };
-        self.windows.run(room, indices, row)
-    }
-
-    fn scratch(&self) -> usize {
-        carved(self.parts())
-    }
-
-    fn starts_from(&self, result: usize) -> Option<usize> {
-        Some(result)
-    }
-
-    fn cost(&self) -> Cost {
-        self.windows.cost
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::testing_bodies::{Code, Value, integers, lane, run};
     use crate::kernels::lanes::Register::Parameter;
+    use crate::kernels::{parallel, simd};
     use crate::ops::Body;
     use crate::tensor::DType;
     use std::sync::Arc;
@@ -348,6 +135,47 @@ mod tests {
         assert_eq!(scatter(add()), [31, 42, 3, 4, 65, 86]);
         assert_eq!(scatter(overwrite()), [30, 40, 3, 4, 50, 60]);
         assert_eq!(scatter(unknown()), [32, 44, 3, 4, 4 * 5 + 2 * 10 + 50, 4 * 6 + 2 * 20 + 60]);
+    }
+
+    #[test]
+    fn bodies_known_and_unknown_agree_for_any_number_of_threads_and_width() {
+        let unheard = lane!("unheard of", S32 i32 => S32 i32, |a, b| a.wrapping_add(b));
+        let unheard = Code::binary(unheard);
+        let number = |at: usize| i32::try_from(at * 7919 % 10_007).unwrap();
+        // Single elements, rows, and rows of columns; some indices are outside.
+        for (width, inner) in [(1, 1), (40, 1), (3, 20)] {
+            let (targets, count) = (3000, 12_000);
+            let size = width * inner;
+            let whole: Vec<i32> = (0..targets * size).map(number).collect();
+            let whole = Value::of(DType::S32, &[targets, width, inner], &whole);
+            let at: Vec<i32> = (0..count).map(|at| number(at) % 3100 - 50).collect();
+            let at = Value::of(DType::S32, &[count, 1], &at);
+            let updates: Vec<i32> = (0..count * size).map(|at| number(at) - 77).collect();
+            // The axis of windows lies before or behind their elements.
+            let (dims, window) = if inner == 1 {
+                ([count, width, inner], [1, 2])
+            } else {
+                ([width, count, inner], [0, 2])
+            };
+            let updates = Value::of(DType::S32, &dims, &updates);
+            let list = list(&window, &[0], &[0], 1);
+            let scatter = |body: &Arc<dyn Body>| {
+                let operands = [&whole, &at, &updates];
+                run("stablehlo.scatter", &list, &operands, &[Arc::clone(body)]).unwrap()
+            };
+            let expected = [scatter(&unheard), scatter(&last())];
+            simd::at_every_level(|_| assert_eq!([scatter(&add()), scatter(&overwrite())], expected));
+            for threads in [2, 3] {
+                let found =
+                    parallel::with_threads(threads, || [scatter(&add()), scatter(&overwrite())]);
+                assert_eq!(found, expected, "{threads} threads");
+            }
+        }
+    }
+
+    /// Gives the update, and is not recognised.
+    fn last() -> Arc<dyn Body> {
+        Code::binary(lane!("last", S32 i32 => S32 i32, |_, b| b))
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Where the windows of a scatter lie.
 use crate::error::Result;
+use crate::kernels::index::{Component, PLACES, Placer, Vectors};
 use crate::kernels::walk::{Axis, collapse, rows};
 use crate::ops::Site;
 use crate::tensor::Shape;
@@ -127,22 +128,14 @@ impl Dimensions {
     }
 }
 
-/// One component of an index.
-#[derive(Debug)]
-struct Component {
-    /// Elements from one start to the next.
-    step: usize,
-    /// Number of starts at which the window is inside.
-    starts: usize,
-}
-
 /// Where windows lie: steps over indices, updates and inputs.
 #[derive(Debug)]
 pub(super) struct Plan {
+    placer: Placer,
     /// Elements in indices, updates, inputs from one window to the next.
     positions: Vec<Axis<3>>,
     /// Elements in updates and inputs inside a window.
-    window: Vec<Axis<2>>,
+    pub(super) window: Vec<Axis<2>>,
     components: Vec<Component>,
     /// Elements from one component of an index to the next.
     between: usize,
@@ -151,6 +144,7 @@ pub(super) struct Plan {
 impl Plan {
     /// For checked dimension numbers.
     pub(super) fn new(
+        placer: Placer,
         dimensions: &Dimensions,
         input: &Shape,
         indices: &Shape,
@@ -185,6 +179,7 @@ impl Plan {
             Component { step: input_steps[axis], starts }
         };
         Self {
+            placer,
             positions: collapse(&positions),
             window: collapse(&window),
             components: dimensions.targets.iter().map(component).collect(),
@@ -192,28 +187,29 @@ impl Plan {
         }
     }
 
-    /// Calls `row` for each run of each window that is inside, in order: offsets in updates and
-    /// inputs, length, steps. `indices` are starts; those past the end are windows outside.
+    /// Calls `chunk` for runs of windows, in order: the offset of the first one in the updates,
+    /// from one to the next there, and the offsets in the inputs, which are `NOWHERE` for windows
+    /// that are not inside.
     ///
     /// # Errors
-    /// The first one of `row`.
-    pub(super) fn run(
+    /// The first one of `chunk`.
+    pub(super) fn chunks<E>(
         &self,
-        indices: &[usize],
-        row: &mut dyn FnMut([usize; 2], usize, [usize; 2]) -> Result<()>,
-    ) -> Result<()> {
+        indices: &[u8],
+        chunk: &mut dyn FnMut(usize, usize, &[usize]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut room = [0; PLACES];
         rows(&self.positions, [0; 3], &mut |[index, update, input], count, steps| {
-            'position: for position in 0..count {
-                let index = index + position * steps[0];
-                let mut start = input + position * steps[2];
-                for (number, component) in self.components.iter().enumerate() {
-                    let at = indices[index + number * self.between];
-                    if at >= component.starts {
-                        continue 'position;
-                    }
-                    start += at * component.step;
-                }
-                rows(&self.window, [update + position * steps[1], start], row)?;
+            for first in (0..count).step_by(PLACES) {
+                let places = &mut room[..PLACES.min(count - first)];
+                let vectors = Vectors {
+                    first: index + first * steps[0],
+                    step: steps[0],
+                    between: self.between,
+                };
+                let base = [input + first * steps[2], steps[2]];
+                (self.placer)(indices, vectors, &self.components, base, places);
+                chunk(update + first * steps[1], steps[1], places)?;
             }
             Ok(())
         })

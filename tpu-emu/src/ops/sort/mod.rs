@@ -1,9 +1,12 @@
 //! `sort`: orders the elements of several arrays along an axis by one comparator.
+mod keyed;
 mod merge;
+mod plain;
 
 use super::{Body, Cost, Cx, Entry, Kernel, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::order::{self, Encode, Key, encoder};
+use crate::kernels::order::{self, Key};
+use crate::kernels::plain_order;
 use crate::kernels::walk::{carve, carved, gather};
 use crate::tensor::{DType, Shape};
 use std::sync::Arc;
@@ -61,15 +64,21 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     };
     let keys = comparator.program().and_then(order::keys).filter(|_| u32::try_from(length).is_ok());
     let bits = |keys: &Vec<Key>| keys.iter().map(|key| 8 * key.dtype.host_bytes()).sum::<usize>();
+    if let Some([key]) = keys.as_deref()
+        && let Some(plain) = plain_order::plain(key.dtype)
+        && let Some(kernel) = plain::Sorted::new(&rows, *key, plain)
+    {
+        return Ok(Lowered::Kernel(Box::new(kernel)));
+    }
     Ok(Lowered::Kernel(match keys {
-        Some(keys) if bits(&keys) <= 32 => Box::new(Keyed::<u64>::new(rows, &keys)),
-        Some(keys) if bits(&keys) <= 96 => Box::new(Keyed::<u128>::new(rows, &keys)),
+        Some(keys) if bits(&keys) <= 32 => Box::new(keyed::Keyed::<u64>::new(rows, &keys)),
+        Some(keys) if bits(&keys) <= 96 => Box::new(keyed::Keyed::<u128>::new(rows, &keys)),
         _ => Box::new(Merged { rows, comparator: Arc::clone(comparator) }),
     }))
 }
 
 /// The rows that are sorted.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Rows {
     length: usize,
     /// Elements from one of a row to the next.
@@ -97,101 +106,6 @@ impl Rows {
         #[expect(clippy::cast_precision_loss, reason = "a count that is reported rounded")]
         let elements = elements as f64;
         Cost { flops: elements * f64::from(levels), transcendentals: 0.0 }
-    }
-}
-
-/// A number that holds the codes of an element's keys, and below them its index.
-trait Packed: bytemuck::Pod + Ord + From<u64> + std::fmt::Debug + Send + Sync {
-    /// This number with `bits` more bits.
-    fn push(self, bits: usize, low: u64) -> Self;
-    /// The lowest 32 bits.
-    fn index(self) -> usize;
-}
-
-impl Packed for u64 {
-    fn push(self, bits: usize, low: u64) -> Self {
-        self << bits | low
-    }
-    fn index(self) -> usize {
-        usize::try_from(self & u64::from(u32::MAX)).unwrap_or(0)
-    }
-}
-
-impl Packed for u128 {
-    fn push(self, bits: usize, low: u64) -> Self {
-        self << bits | Self::from(low)
-    }
-    fn index(self) -> usize {
-        usize::try_from(self & Self::from(u32::MAX)).unwrap_or(0)
-    }
-}
-
-/// A sort by a known order.
-#[derive(Debug)]
-struct Keyed<P> {
-    rows: Rows,
-    keys: Vec<(Key, Encode)>,
-    packed: std::marker::PhantomData<P>,
-}
-
-impl<P: Packed> Keyed<P> {
-    fn new(rows: Rows, keys: &[Key]) -> Self {
-        let keys = keys.iter().filter_map(|&key| Some((key, encoder(key.dtype)?))).collect();
-        Self { rows, keys, packed: std::marker::PhantomData }
-    }
-
-    /// Codes, packed codes, offsets.
-    fn parts(&self) -> [usize; 3] {
-        [8, size_of::<P>(), size_of::<usize>()].map(|width| width * self.rows.length)
-    }
-}
-
-impl<P: Packed> Kernel for Keyed<P> {
-    fn run(&self, cx: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
-        if self.rows.length == 0 {
-            return Ok(());
-        }
-        let mut parts = carve(cx.scratch, self.parts()).into_iter();
-        let (Some(codes), Some(packed), Some(offsets)) = (parts.next(), parts.next(), parts.next())
-        else {
-            return Ok(());
-        };
-        let codes: &mut [u64] = bytemuck::cast_slice_mut(codes);
-        let packed: &mut [P] = bytemuck::cast_slice_mut(packed);
-        let offsets: &mut [usize] = bytemuck::cast_slice_mut(offsets);
-        let step = self.rows.inner;
-        for row in 0..self.rows.count() {
-            let start = self.rows.start(row);
-            packed.fill(P::zeroed());
-            for (key, encode) in &self.keys {
-                encode(key, operands[key.operand], start, step, codes);
-                let bits = 8 * key.dtype.host_bytes();
-                for (packed, &code) in packed.iter_mut().zip(&*codes) {
-                    *packed = packed.push(bits, code);
-                }
-            }
-            for (packed, index) in packed.iter_mut().zip(0..) {
-                *packed = packed.push(32, index);
-            }
-            // The index makes all of them different, so this is stable.
-            packed.sort_unstable();
-            for (offset, packed) in offsets.iter_mut().zip(&*packed) {
-                *offset = start + packed.index() * step;
-            }
-            let arrays = operands.iter().zip(&mut *results).zip(&self.rows.widths);
-            for ((operand, result), &width) in arrays {
-                permute(width, operand, offsets, start, step, result);
-            }
-        }
-        Ok(())
-    }
-
-    fn scratch(&self) -> usize {
-        carved(self.parts())
-    }
-
-    fn cost(&self) -> Cost {
-        self.rows.cost()
     }
 }
 
@@ -297,7 +211,7 @@ mod tests {
     use super::super::Body;
     use crate::kernels::lanes::LaneConstant;
     use crate::kernels::lanes::Register::{Constant, Parameter, Step};
-    use crate::kernels::order;
+    use crate::kernels::{order, parallel};
     use crate::tensor::DType;
     use std::sync::Arc;
     use tpu_stablehlo::ir::{Attribute, Element};
@@ -337,6 +251,46 @@ mod tests {
         for (row, (keys, tags)) in rows.enumerate() {
             let together: Vec<_> = keys.iter().zip(tags).collect();
             assert!(together.is_sorted(), "row {row}");
+        }
+    }
+
+    /// `<` or `>` on one float.
+    fn floats(direction: &'static str) -> Arc<dyn Body> {
+        let list = [("comparison_direction", Attribute::Word(direction.into()))];
+        let compare = step("stablehlo.compare", &list, &[DType::F32; 2], DType::Pred);
+        Code::binary(compare)
+    }
+
+    #[test]
+    fn one_array_is_sorted_as_by_its_comparator_for_any_number_of_threads() {
+        // Some rows have NaN or zeros of both signs, others have not.
+        let number = |at: usize| f32::from(u16::try_from(at * 7919 % 4001).unwrap()) - 1999.5;
+        let plain: Vec<f32> = (0..4 * 50_000).map(number).collect();
+        let mut special = plain.clone();
+        for at in (0..special.len()).step_by(1013) {
+            special[at] = [0.0, -0.0][at / 1013 % 2];
+        }
+        for x in [plain, special] {
+            for (dims, axis) in [([4, 50_000], 1), ([20_000, 10], 1), ([50_000, 4], 0)] {
+                let x = Value::of(DType::F32, &dims, &x);
+                for direction in ["LT", "GT"] {
+                    let body = floats(direction);
+                    let rows = super::Rows {
+                        length: dims[axis],
+                        inner: dims[axis + 1..].iter().product(),
+                        outer: dims[..axis].iter().product(),
+                        widths: vec![4],
+                    };
+                    let kernel = super::Merged { rows, comparator: Arc::clone(&body) };
+                    let expected = execute(&kernel, &[&x], &[x.shape.clone()]).unwrap();
+                    let axis = i128::try_from(axis).unwrap();
+                    for threads in [1, 3] {
+                        let found =
+                            parallel::with_threads(threads, || sort(axis, &[&x], &body));
+                        assert!(found[0].words == expected[0].words, "{dims:?} {direction}");
+                    }
+                }
+            }
         }
     }
 

@@ -6,6 +6,7 @@ use super::scope::{Binding, Scope};
 use super::types::declared;
 use super::{DEPTH, Devices, Loader, one_block};
 use crate::error::{Error, Result};
+use crate::kernels::lane_code::LaneCode;
 use crate::kernels::lanes::{LaneConstant, LaneProgram, LaneStep, Register};
 use crate::ops::{self, Body, Declared, Lowered, Numerics, Site};
 use crate::tensor::{DType, Shape};
@@ -22,7 +23,7 @@ pub(crate) type BodyMaker = fn(Graph, Vec<Shape>, Vec<Shape>) -> Result<Arc<dyn 
 /// A region of elementwise operations.
 #[derive(Debug)]
 struct LaneBody {
-    program: LaneProgram,
+    code: LaneCode,
     parameters: Vec<Shape>,
     results: Vec<Shape>,
 }
@@ -37,12 +38,12 @@ impl Body for LaneBody {
     }
 
     fn apply(&self, lanes: usize, inputs: &[&[u8]], outputs: &mut [&mut [u8]]) -> Result<()> {
-        self.program.run(lanes, inputs, outputs);
+        self.code.apply(lanes, inputs, outputs);
         Ok(())
     }
 
     fn program(&self) -> Option<&LaneProgram> {
-        Some(&self.program)
+        Some(self.code.program())
     }
 }
 
@@ -77,7 +78,8 @@ pub(crate) fn sum(dtype: DType) -> Result<Arc<dyn Body>> {
         results: vec![Register::Step(0)],
         ..LaneProgram::default()
     };
-    Ok(Arc::new(LaneBody { program, parameters: operands.to_vec(), results: vec![scalar] }))
+    let code = LaneCode::of(program);
+    Ok(Arc::new(LaneBody { code, parameters: operands.to_vec(), results: vec![scalar] }))
 }
 
 /// Registers of the values of one function, while its code is turned into lanes.
@@ -114,8 +116,8 @@ impl<'m> Loader<'m> {
         if parameters.iter().all(|shape| shape.elements() == 1)
             && let Some(results) = lanes.whole(scope, block, &parameters)
         {
-            let program = lanes.program;
-            return Ok(Arc::new(LaneBody { program, parameters, results }));
+            let code = LaneCode::of(lanes.program);
+            return Ok(Arc::new(LaneBody { code, parameters, results }));
         }
         self.general(scope, block, parameters, called)
     }

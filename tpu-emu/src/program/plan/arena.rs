@@ -1,25 +1,35 @@
 //! Offsets in the arena: pieces whose lives overlap do not.
 use super::ALIGN;
 use super::lives::Life;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The arena while it is laid out, in the order of time.
 #[derive(Debug, Default)]
 struct Holes {
     /// Free pieces below the end: offset to length.
     free: BTreeMap<usize, usize>,
+    /// The same, length before offset.
+    by_length: BTreeSet<(usize, usize)>,
     end: usize,
 }
 
 impl Holes {
+    fn add(&mut self, offset: usize, length: usize) {
+        self.free.insert(offset, length);
+        self.by_length.insert((length, offset));
+    }
+
+    fn remove(&mut self, offset: usize, length: usize) {
+        self.free.remove(&offset);
+        self.by_length.remove(&(length, offset));
+    }
+
     /// The smallest piece that fits, or a new one at the end.
     fn take(&mut self, bytes: usize) -> usize {
-        let best = self.free.iter().filter(|(_, length)| **length >= bytes);
-        let best = best.min_by_key(|(_, length)| **length);
-        if let Some((&offset, &length)) = best {
-            self.free.remove(&offset);
+        if let Some(&(length, offset)) = self.by_length.range((bytes, 0)..).next() {
+            self.remove(offset, length);
             if length > bytes {
-                self.free.insert(offset + bytes, length - bytes);
+                self.add(offset + bytes, length - bytes);
             }
             return offset;
         }
@@ -27,7 +37,7 @@ impl Holes {
         if let Some((&offset, &length)) = self.free.last_key_value()
             && offset + length == self.end
         {
-            self.free.remove(&offset);
+            self.remove(offset, length);
             self.end = offset.saturating_add(bytes);
             return offset;
         }
@@ -41,15 +51,15 @@ impl Holes {
         if let Some((&before, &length)) = self.free.range(..offset).next_back()
             && before + length == offset
         {
-            self.free.remove(&before);
+            self.remove(before, length);
             offset = before;
             bytes += length;
         }
         if let Some(&length) = self.free.get(&(offset + bytes)) {
-            self.free.remove(&(offset + bytes));
+            self.remove(offset + bytes, length);
             bytes += length;
         }
-        self.free.insert(offset, bytes);
+        self.add(offset, bytes);
     }
 }
 

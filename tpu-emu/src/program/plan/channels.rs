@@ -23,7 +23,7 @@ fn note(code: &Code, into: &mut Vec<(Channel, LocationId)>) {
             StepWork::Branch(branches) => {
                 branches.iter().for_each(|branch| note(branch, into));
             }
-            StepWork::Fused(_) => {}
+            StepWork::Fused(_) | StepWork::Rows(_) => {}
         }
     }
 }

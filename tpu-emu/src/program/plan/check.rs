@@ -1,5 +1,5 @@
 //! Follows a plan with symbols for values: whatever a step reads must still be what was made.
-use super::super::fuse::{Code, FusedStep, Load, StepWork};
+use super::super::fuse::{Code, FusedStep, StepWork};
 use super::super::graph::{Graph, ValueId};
 use super::{Op, Outside, Plan, Slot, Step};
 use std::collections::HashMap;
@@ -64,6 +64,7 @@ fn each_write(steps: &[Step], visit: &mut dyn FnMut(Slot)) {
                 visit(*scratch);
                 starts.iter().for_each(|&(_, to)| visit(to));
             }
+            Op::Rows { scratch, .. } => visit(*scratch),
             Op::Copies(copies) => copies.iter().for_each(|&(_, to)| visit(to)),
             Op::While { condition, body, .. } => {
                 each_write(condition, visit);
@@ -172,20 +173,19 @@ impl Checker<'_> {
             let clash = step.results[..index].iter().any(|&other| overlap(other, result));
             assert!(!clash, "{name} has two results in one place");
             for (number, &operand) in step.operands.iter().enumerate() {
-                let in_place = match &wanted.work {
-                    StepWork::Fused(fused) => fused.loads.iter().all(|load| {
-                        *load == Load::Dense(number)
-                            || !matches!(load, Load::Map(at, _) if *at == number)
-                    }),
-                    StepWork::Kernel(kernel) => kernel.starts_from(index) == Some(number),
-                    _ => false,
-                };
+                let in_place = wanted.work.takes_over(number, index);
                 let same = in_place && operand == result;
                 assert!(same || !overlap(operand, result), "{name} writes what it reads");
             }
         }
         match (&wanted.work, &step.op) {
             (StepWork::Fused(_), Op::Fused(_)) => {}
+            (StepWork::Rows(_), Op::Rows { scratch, .. }) => {
+                let mut around = step.operands.iter().chain(&step.results);
+                assert!(around.all(|&slot| !overlap(slot, *scratch)), "{name}: scratch");
+                let junk = self.fresh();
+                self.write(*scratch, junk);
+            }
             (StepWork::Kernel(_), Op::Kernel { starts, scratch, .. }) => {
                 let around = step.operands.iter().chain(&step.results);
                 assert!(

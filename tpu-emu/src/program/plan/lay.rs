@@ -1,9 +1,10 @@
 //! Joins values into classes, gives the classes their places, and writes the steps.
-use super::super::fuse::{Code, FusedStep, Load, StepWork};
+use super::super::fuse::{Code, FusedStep, StepWork};
 use super::super::graph::{Graph, ValueId};
 use super::arena::lay_out;
 use super::channels::channels;
 use super::classes::Classes;
+use super::copies::at_once;
 use super::lives::{BlockTimes, FOREVER, Life, Lives, Times};
 use super::{ALIGN, GUARD, Op, Outside, Plan, Slot, Step};
 use crate::program::tactics::Tactics;
@@ -113,7 +114,7 @@ impl Layout<'_> {
                 StepWork::Kernel(kernel) if kernel.custom_call().is_some() => {
                     self.guarded.extend(&step.results);
                 }
-                StepWork::Fused(_) | StepWork::Kernel(_) => {}
+                StepWork::Fused(_) | StepWork::Rows(_) | StepWork::Kernel(_) => {}
             }
         }
     }
@@ -130,28 +131,22 @@ impl Layout<'_> {
     fn join(&mut self, code: &Code, times: &BlockTimes) {
         for (step, times) in code.steps.iter().zip(&times.steps) {
             match &step.work {
-                StepWork::Fused(fused) => {
-                    let mapped = |operand: usize| {
-                        let reads =
-                            |load: &Load| matches!(load, Load::Map(at, _) if *at == operand);
-                        fused.loads.iter().any(reads)
+                StepWork::Fused(_) | StepWork::Rows(_) => {
+                    let dies = |value: ValueId| {
+                        self.life(value).last == times.start && self.writable(value)
                     };
-                    let dense = fused.loads.iter().filter_map(|load| match load {
-                        Load::Dense(operand) if !mapped(*operand) => Some(step.operands[*operand]),
-                        _ => None,
-                    });
-                    let mut dying: Vec<ValueId> = dense
-                        .filter(|&value| {
-                            self.life(value).last == times.start && self.writable(value)
-                        })
-                        .collect();
-                    for &result in &step.results {
+                    let all = 0..step.operands.len();
+                    let mut dying: Vec<usize> = all.filter(|&at| dies(step.operands[at])).collect();
+                    for (number, &result) in step.results.iter().enumerate() {
                         let bytes = self.graph.bytes(result);
-                        let fits = |&value: &ValueId| {
-                            self.classes.get(value).map(|class| class.bytes) == Some(bytes)
+                        let fits = |&at: &usize| {
+                            let class = self.classes.get(step.operands[at]);
+                            class.map(|class| class.bytes) == Some(bytes)
+                                && step.work.takes_over(at, number)
                         };
                         if let Some(at) = dying.iter().position(fits) {
-                            self.classes.join(dying.swap_remove(at), result);
+                            let operand = step.operands[dying.swap_remove(at)];
+                            self.classes.join(operand, result);
                         }
                     }
                 }
@@ -177,6 +172,8 @@ impl Layout<'_> {
 
     fn join_loop(&mut self, step: &FusedStep, times: &Times, condition: &Code, body: &Code) {
         let [before, inside] = &times.blocks[..] else { return };
+        let mut uses: HashMap<ValueId, usize> = HashMap::new();
+        step.operands.iter().for_each(|&value| *uses.entry(value).or_default() += 1);
         for (index, &initial) in step.operands.iter().enumerate() {
             let [carried, tested, result] =
                 [body.parameters[index], condition.parameters[index], step.results[index]];
@@ -186,8 +183,10 @@ impl Layout<'_> {
             if let Some(life) = self.lives.of.get_mut(&tested) {
                 life.last = life.last.max(inside.start);
             }
-            let once = step.operands.iter().filter(|&&other| other == initial).count() == 1;
-            if once && self.life(initial).last == times.start && self.writable(initial) {
+            if uses[&initial] == 1
+                && self.life(initial).last == times.start
+                && self.writable(initial)
+            {
                 self.classes.join(initial, result);
             }
         }
@@ -212,6 +211,7 @@ impl Layout<'_> {
     }
 
     fn join_branches(&mut self, step: &FusedStep, times: &Times, branches: &[Code]) {
+        let results: HashSet<ValueId> = step.results.iter().copied().collect();
         for (branch, times) in branches.iter().zip(&times.blocks) {
             self.join(branch, times);
             if !self.tactics.join {
@@ -220,7 +220,7 @@ impl Layout<'_> {
             for (&result, &made) in step.results.iter().zip(&branch.results) {
                 let Some(class) = self.classes.get(made) else { continue };
                 let own = class.life.defined > times.start && class.life.defined < times.end;
-                let taken = step.results.iter().any(|&other| self.classes.same(other, made));
+                let taken = class.members.iter().any(|member| results.contains(member));
                 if own && !taken && class.pin.is_none() {
                     self.classes.join(result, made);
                 }
@@ -233,14 +233,19 @@ impl Layout<'_> {
         if !self.tactics.join {
             return;
         }
+        let mut donors = vec![None; code.results.len()];
+        for (parameter, taken) in self.donated.iter().enumerate() {
+            if let Some(donor) = taken.and_then(|result| donors.get_mut(result)) {
+                donor.get_or_insert(parameter);
+            }
+        }
         for (index, &value) in code.results.iter().enumerate() {
             let memory = self.results + number(index);
             let Some(class) = self.classes.get(value) else { continue };
             if class.pin.is_some() || self.packed(value) {
                 continue;
             }
-            let from = self.donated.iter().position(|&taken| taken == Some(index));
-            let free = from.is_none_or(|parameter| {
+            let free = donors[index].is_none_or(|parameter: usize| {
                 let parameter = code.parameters.get(parameter);
                 let old = parameter.and_then(|&parameter| self.classes.get(parameter));
                 old.is_none_or(|old| old.life.last < class.life.defined)
@@ -306,7 +311,7 @@ impl Layout<'_> {
                 StepWork::Branch(branches) => {
                     branches.iter().for_each(|branch| self.note_largest(branch, into));
                 }
-                StepWork::Fused(_) | StepWork::Kernel(_) => {}
+                StepWork::Fused(_) | StepWork::Rows(_) | StepWork::Kernel(_) => {}
             }
         }
     }
@@ -351,27 +356,8 @@ impl Layout<'_> {
         Slot { base: Plan::ARENA, offset, bytes }
     }
 
-    /// Copies that happen at once: no source is overwritten before it is read.
     fn parallel(&mut self, at: usize, copies: &[(Slot, Slot)]) -> Vec<(Slot, Slot)> {
-        let overlap = |a: &Slot, b: &Slot| {
-            a.base == b.base && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes
-        };
-        let copies: Vec<_> =
-            copies.iter().copied().filter(|(from, to)| from != to && to.bytes > 0).collect();
-        let mut first = Vec::new();
-        let mut second = Vec::new();
-        for (index, &(from, to)) in copies.iter().enumerate() {
-            let others = copies.iter().enumerate().filter(|(other, _)| *other != index);
-            if others.into_iter().any(|(_, (_, target))| overlap(&from, target)) {
-                let staged = self.moment(at, from.bytes);
-                first.push((from, staged));
-                second.push((staged, to));
-            } else {
-                second.push((from, to));
-            }
-        }
-        first.extend(second);
-        first
+        at_once(copies, |bytes| self.moment(at, bytes))
     }
 
     fn program(&mut self, code: &Code, times: &BlockTimes) -> Vec<Step> {
@@ -417,6 +403,10 @@ impl Layout<'_> {
         for (step, times) in code.steps.iter().zip(&times.steps) {
             let op = match &step.work {
                 StepWork::Fused(fused) => Op::Fused(Arc::clone(fused)),
+                StepWork::Rows(rows) => {
+                    let scratch = self.moment(times.start, rows.states);
+                    Op::Rows { rows: Arc::clone(rows), scratch }
+                }
                 StepWork::Kernel(kernel) => {
                     let mut starts = Vec::new();
                     for (index, &result) in step.results.iter().enumerate() {

@@ -81,7 +81,7 @@ impl Lives {
         step.operands.iter().for_each(|&operand| self.touch(operand, start, touched));
         let mut inside = Vec::new();
         let blocks: Vec<BlockTimes> = match &step.work {
-            StepWork::Fused(_) | StepWork::Kernel(_) => Vec::new(),
+            StepWork::Fused(_) | StepWork::Rows(_) | StepWork::Kernel(_) => Vec::new(),
             StepWork::While(condition, body) => {
                 vec![self.block(condition, &mut inside), self.block(body, &mut inside)]
             }

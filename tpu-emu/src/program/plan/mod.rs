@@ -8,12 +8,14 @@ mod channels;
 #[cfg(test)]
 pub(crate) mod check;
 mod classes;
+mod copies;
 mod lay;
 mod lives;
 
 pub(crate) use lay::plan;
 
 use super::fuse::Fused;
+use super::fuse::rows::Rows;
 use crate::host_transfer::Channel;
 use crate::ops::Kernel;
 use crate::tensor::Shape;
@@ -43,6 +45,8 @@ pub(crate) struct Slot {
 pub(crate) enum Op {
     /// One loop over elements.
     Fused(Arc<Fused>),
+    /// Several steps, some rows at a time.
+    Rows { rows: Arc<Rows>, scratch: Slot },
     /// A kernel; first the copies that in-place results start from.
     Kernel { kernel: Arc<dyn Kernel>, starts: Vec<(Slot, Slot)>, scratch: Slot },
     /// Copies, in order.

@@ -1,10 +1,13 @@
 //! `select_and_scatter`: adds each source element where its window has the selected one.
+mod direct;
+
 use super::reducer::{self, Reducer, splat};
 use super::windowed::{Labels, windows};
 use super::{Body, Cost, Cx, Entry, Kernel, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::fold::{Fold, Visitor, dispatch};
+use crate::kernels::fold::{Combiner, Fold, Visitor, dispatch};
 use crate::kernels::lanes::TILE;
+use crate::kernels::pool::Pool;
 use crate::kernels::walk::{carve, carved, gather, rows, spread};
 use crate::kernels::window::Windows;
 use crate::tensor::{DType, Shape};
@@ -71,6 +74,12 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
         transcendentals: selecting.transcendentals + scattering.transcendentals,
     };
     let known = scatter.combiner();
+    if let (Some((Combiner::Add, dtype)), Some(program)) = (known, select.program())
+        && let Some(pool) = Pool::new(&axes)
+        && let Some(kernel) = direct::kernel(pool, program, dtype, cost)
+    {
+        return Ok(Lowered::Kernel(kernel));
+    }
     let known = known.and_then(|(combiner, dtype)| dispatch(combiner, dtype, Deposits));
     let width = operand.dtype.host_bytes();
     let kernel = SelectAndScatter { windows, select, scatter, known, width, cost };
@@ -224,6 +233,7 @@ impl Kernel for SelectAndScatter {
 #[cfg(test)]
 mod tests {
     use super::super::testing_bodies::{Code, Value, integers, lane, run};
+    use crate::kernels::{parallel, simd};
     use crate::tensor::DType;
 
     #[test]
@@ -244,6 +254,59 @@ mod tests {
             let bodies = [select, add];
             let found = run("stablehlo.select_and_scatter", &list, &[&x, &source, &zero], &bodies);
             assert_eq!(found.unwrap()[0].elements::<i32>(), [0, 0, 0, 0, 5, 14, 7, 0]);
+        }
+    }
+
+    #[test]
+    fn the_gradient_of_a_pool_is_what_its_bodies_say() {
+        let forms: [(&[usize], &[i64], &[i64], &[i64]); 4] = [
+            (&[3, 8, 6, 20], &[1, 2, 2, 1], &[1, 2, 2, 1], &[0; 8]),
+            (&[3, 8, 6, 3], &[1, 3, 3, 1], &[1, 2, 2, 1], &[0, 0, 0, 1, 1, 1, 0, 0]),
+            (&[3, 2, 8, 6], &[1, 1, 3, 3], &[1, 1, 1, 1], &[0, 0, 0, 0, 1, 1, 1, 1]),
+            (&[40], &[3], &[3], &[0, 0]),
+        ];
+        let special = [f32::NAN, -0.0, 0.0, f32::INFINITY, f32::NEG_INFINITY];
+        for (dims, sizes, strides, padding) in forms {
+            let number = |at: usize| {
+                let value = u8::try_from(at * 7919 % 251).unwrap();
+                special.get(usize::from(value)).copied().unwrap_or(f32::from(value % 16))
+            };
+            let count = dims.iter().product();
+            let x: Vec<f32> = (0..count).map(number).collect();
+            let x = Value::of(DType::F32, dims, &x);
+            let zero = Value::of(DType::F32, &[], &[0.0_f32]);
+            let list = [
+                ("window_dimensions", integers(sizes)),
+                ("window_strides", integers(strides)),
+                ("padding", integers(padding)),
+            ];
+            let windows = dims.iter().zip(sizes.iter().zip(strides)).zip(padding.chunks(2));
+            let outputs: Vec<usize> = windows
+                .map(|((&dim, (size, stride)), padding)| {
+                    let room = i64::try_from(dim).unwrap() + padding[0] + padding[1] - size;
+                    usize::try_from(room / stride + 1).unwrap()
+                })
+                .collect();
+            let source: Vec<f32> = (0..outputs.iter().product()).map(|at| number(at + 9)).collect();
+            let source = Value::of(DType::F32, &outputs, &source);
+            for direction in ["compare.GE", "compare.LE"] {
+                let gradient = |known: bool| {
+                    let ge = lane!("compare.GE", F32 f32 => Pred u8, |a, b| (a >= b).into());
+                    let le = lane!("compare.LE", F32 f32 => Pred u8, |a, b| (a <= b).into());
+                    let select = if direction == "compare.GE" { ge } else { le };
+                    let name = if known { direction } else { "unheard of" };
+                    let select = Code::binary(crate::kernels::lanes::LaneOp { name, ..select });
+                    let add = Code::binary(lane!("add", F32 f32 => F32 f32, |a, b| a + b));
+                    let bodies = [select, add];
+                    let operands = [&x, &source, &zero];
+                    let found = run("stablehlo.select_and_scatter", &list, &operands, &bodies);
+                    found.unwrap()[0].elements::<u32>()
+                };
+                let expected = gradient(false);
+                simd::at_every_level(|_| assert_eq!(gradient(true), expected, "{dims:?}"));
+                let threaded = parallel::with_threads(3, || gradient(true));
+                assert_eq!(threaded, expected, "{dims:?} {direction}");
+            }
         }
     }
 

@@ -1,0 +1,476 @@
+//! Registers for values, and the instructions with them.
+//!
+//! The code of a group is straight, so the value whose next use is farthest gives its register
+//! up. What came from memory is read again, what was made is kept on the stack.
+use super::encode::{Code, Fields, If, Opcode, Operand, general, opcode};
+use super::micro::{Body, Class, Form, Micro, Origin, Value};
+
+/// Registers that keep the addresses of arrays; those from the sixth on belong to the caller.
+const POINTERS: [u8; 10] = [8, 9, 10, 11, general::RDX, general::RBX, 12, 13, 14, 15];
+/// How many of them may be used without saving them.
+const FREE: usize = 5;
+/// The mask of the elements that a last, short group has.
+const TAIL: u8 = 1;
+const NEVER: u32 = u32::MAX;
+
+/// When each value is read.
+struct Uses {
+    starts: Vec<u32>,
+    times: Vec<u32>,
+    /// The first that is not over yet.
+    next: Vec<u32>,
+}
+
+fn number(value: usize) -> u32 {
+    u32::try_from(value).unwrap_or(NEVER)
+}
+
+fn size(value: u32) -> usize {
+    usize::try_from(value).unwrap_or(usize::MAX)
+}
+
+impl Uses {
+    fn new(body: &Body) -> Self {
+        let mut starts = vec![0_u32; body.values.len() + 1];
+        for value in body.code.iter().flat_map(Micro::reads) {
+            starts[value.index() + 1] += 1;
+        }
+        for (value, ..) in &body.stores {
+            starts[value.index() + 1] += 1;
+        }
+        for index in 1..starts.len() {
+            starts[index] += starts[index - 1];
+        }
+        let mut next: Vec<u32> = starts[..body.values.len()].to_vec();
+        let mut times = vec![0; size(*starts.last().unwrap_or(&0))];
+        let mut note = |value: Value, at: usize| {
+            times[size(next[value.index()])] = number(at);
+            next[value.index()] += 1;
+        };
+        for (at, micro) in body.code.iter().enumerate() {
+            micro.reads().for_each(|value| note(value, at));
+        }
+        for (at, (value, ..)) in body.stores.iter().enumerate() {
+            note(*value, body.code.len() + at);
+        }
+        let next = starts[..body.values.len()].to_vec();
+        Self { starts, times, next }
+    }
+
+    fn next(&self, value: Value) -> u32 {
+        let (at, end) = (self.next[value.index()], self.starts[value.index() + 1]);
+        if at < end { self.times[size(at)] } else { NEVER }
+    }
+
+    /// Forgets the uses up to a time.
+    fn pass(&mut self, value: Value, now: u32) {
+        while self.next(value) <= now && self.next(value) != NEVER {
+            self.next[value.index()] += 1;
+        }
+    }
+
+    fn count(&self, index: usize) -> u32 {
+        self.starts[index + 1] - self.starts[index]
+    }
+}
+
+pub(super) struct Emitter<'b> {
+    body: &'b Body,
+    code: Code,
+    uses: Uses,
+    /// The register of each value that has one.
+    place: Vec<Option<u8>>,
+    /// The stack slot of each value that has one.
+    kept: Vec<Option<u32>>,
+    slots: u32,
+    vectors: [Option<Value>; 32],
+    masks: [Option<Value>; 8],
+    /// Vector registers from here on hold what never changes.
+    limit: usize,
+    pointers: Vec<Option<u8>>,
+}
+
+impl<'b> Emitter<'b> {
+    pub(super) fn new(body: &'b Body, arrays: usize) -> Self {
+        Self {
+            body,
+            code: Code::default(),
+            uses: Uses::new(body),
+            place: vec![None; body.values.len()],
+            kept: vec![None; body.values.len()],
+            slots: 0,
+            vectors: [None; 32],
+            masks: [None; 8],
+            limit: 32,
+            pointers: vec![None; arrays],
+        }
+    }
+
+    /// The machine code, with its constants before it, and where it begins.
+    pub(super) fn function(mut self) -> (Vec<u8>, usize) {
+        let saved = self.choose_pointers();
+        for &register in &saved {
+            self.code.stack(false, register);
+        }
+        // push rbp; mov rbp, rsp; and rsp, -64; sub rsp, …
+        self.code.raw(&[0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xe4, 0xc0, 0x48, 0x81, 0xec]);
+        let frame = self.code.here();
+        self.code.raw(&[0; 4]);
+        for (array, pointer) in self.pointers.clone().into_iter().enumerate() {
+            if let Some(pointer) = pointer {
+                self.code.load(pointer, general::RDI, number(8 * array));
+            }
+        }
+        self.keep_constants();
+        let group = Code::count(self.body.group);
+        // xor ecx, ecx; mov eax, group's mask; kmovd k1, eax
+        self.code.raw(&[0x31, 0xc9, 0xb8]);
+        self.code.raw(&((1_u32 << group) - 1).to_le_bytes());
+        self.code.raw(&[0xc5, 0xfb, 0x92, 0xc8]);
+        // cmp rsi, group
+        self.code.raw(&[0x48, 0x83, 0xfe, group]);
+        let short = self.code.jump(If::Below);
+        // sub rsi, group
+        self.code.raw(&[0x48, 0x83, 0xee, group]);
+        let top = self.code.here();
+        self.group();
+        let body_end = self.code.here();
+        // add rcx, group; cmp rcx, rsi
+        self.code.raw(&[0x48, 0x83, 0xc1, group, 0x48, 0x39, 0xf1]);
+        self.code.jump_back(If::BelowOrEqual, top);
+        // add rsi, group
+        self.code.raw(&[0x48, 0x83, 0xc6, group]);
+        self.code.land(short);
+        // sub rsi, rcx
+        self.code.raw(&[0x48, 0x29, 0xce]);
+        let done = self.code.jump(If::Zero);
+        // mov eax, -1; bzhi eax, eax, esi; kmovd k1, eax
+        self.code.raw(&[0xb8, 0xff, 0xff, 0xff, 0xff, 0xc4, 0xe2, 0x48, 0xf5, 0xc0]);
+        self.code.raw(&[0xc5, 0xfb, 0x92, 0xc8]);
+        self.code.again_masked(top, body_end);
+        self.code.land(done);
+        // vzeroupper; mov rsp, rbp; pop rbp
+        self.code.raw(&[0xc5, 0xf8, 0x77, 0x48, 0x89, 0xec, 0x5d]);
+        for &register in saved.iter().rev() {
+            self.code.stack(true, register);
+        }
+        self.code.raw(&[0xc3]);
+        self.code.bytes[frame..frame + 4].copy_from_slice(&(64 * self.slots).to_le_bytes());
+        self.code.finish(self.body.pool.clone())
+    }
+
+    /// Gives the arrays that are read or written by elements a register each, while there are
+    /// any; gives those that must be saved.
+    fn choose_pointers(&mut self) -> Vec<u8> {
+        let mut free = POINTERS.into_iter();
+        let mut saved = Vec::new();
+        let loads = self.body.values.iter().filter_map(|(_, origin)| match origin {
+            Origin::Load(array, _) => Some(*array),
+            _ => None,
+        });
+        for array in loads.chain(self.body.stores.iter().map(|(_, array, _)| *array)) {
+            if self.pointers[array].is_none() {
+                self.pointers[array] = free.next();
+            }
+        }
+        for register in self.pointers.iter().flatten() {
+            if POINTERS[FREE..].contains(register) {
+                saved.push(*register);
+            }
+        }
+        saved
+    }
+
+    /// The most vectors that are alive at once and that the code makes.
+    fn pressure(&self) -> usize {
+        let mut alive = vec![false; self.body.values.len()];
+        let mut count = 0_usize;
+        let mut most = 0;
+        let mut read = |value: Value, count: &mut usize| {
+            let (class, origin) = self.body.values[value.index()];
+            let local = class == Class::Vector && matches!(origin, Origin::Made | Origin::Load(..));
+            if local && !alive[value.index()] {
+                alive[value.index()] = true;
+                *count += 1;
+            }
+        };
+        for (value, ..) in &self.body.stores {
+            read(*value, &mut count);
+        }
+        most = most.max(count);
+        for micro in self.body.code.iter().rev() {
+            for value in micro.reads() {
+                read(value, &mut count);
+            }
+            most = most.max(count);
+            let vector = self.body.values[micro.result.index()].0 == Class::Vector;
+            count = count
+                .saturating_sub(usize::from(vector && self.uses.count(micro.result.index()) > 0));
+        }
+        most
+    }
+
+    /// Fills registers with what is the same for all groups, the most used first.
+    fn keep_constants(&mut self) {
+        let fixed =
+            |origin: &Origin| matches!(origin, Origin::Broadcast(..) | Origin::Constant(..));
+        let mut all: Vec<usize> = (0..self.body.values.len())
+            .filter(|&index| fixed(&self.body.values[index].1) && self.uses.count(index) > 0)
+            .collect();
+        all.sort_by_key(|&index| std::cmp::Reverse(self.uses.count(index)));
+        let local = (self.pressure() + 2).clamp(6, 24);
+        all.truncate(32 - local);
+        for index in all {
+            let value = Value(number(index));
+            self.limit -= 1;
+            let register = u8::try_from(self.limit).unwrap_or(0);
+            self.reload(value, register);
+            self.place[index] = Some(register);
+        }
+    }
+
+    /// The code of one group.
+    fn group(&mut self) {
+        for at in 0..self.body.code.len() {
+            self.micro(number(at), self.body.code[at]);
+        }
+        for at in 0..self.body.stores.len() {
+            let (value, array, width) = self.body.stores[at];
+            let register = self.ensure(value, &[]);
+            let base = self.pointer(array);
+            let op = moving(width, 0x7f);
+            let fields = self.whole(width, register);
+            let operand = Operand::Indexed { base, scale: scale(width) };
+            self.code.access(op, fields, operand);
+            self.release(value, number(self.body.code.len() + at));
+        }
+    }
+
+    /// Fields of a move of whole groups. Less than the shortest vector needs a mask.
+    fn whole(&self, width: usize, reg: u8) -> Fields {
+        let mask = if self.body.group * width < 16 { TAIL } else { 0 };
+        let length = self.body.length(width);
+        Fields { length, reg, other: 0, mask, zero: false, immediate: None }
+    }
+
+    fn micro(&mut self, now: u32, micro: Micro) {
+        let locked: Vec<Value> = micro.reads().collect();
+        for &value in &locked {
+            self.ensure(value, &locked);
+        }
+        let at = |emitter: &Self, value: Option<Value>| {
+            value.and_then(|value| emitter.place[value.index()]).unwrap_or(0)
+        };
+        let [a, b, c] = micro.operands.map(|operand| at(self, operand));
+        let mask = at(self, micro.mask);
+        let start = micro.start.map(|start| (start, at(self, Some(start))));
+        let class = self.body.values[micro.result.index()].0;
+        let result = if let Some((start, from)) = start {
+            let dies = {
+                self.uses.pass(start, now);
+                self.uses.next(start) == NEVER && usize::from(from) < self.limit
+            };
+            if dies {
+                self.place[start.index()] = None;
+                from
+            } else {
+                let register = self.take(class, &locked);
+                let fields = Fields {
+                    length: 2,
+                    reg: register,
+                    other: 0,
+                    mask: 0,
+                    zero: false,
+                    immediate: None,
+                };
+                self.code.vector(opcode(1, 1, true, 0x6f), fields, Operand::Register(from));
+                register
+            }
+        } else {
+            locked.iter().for_each(|&value| self.release(value, now));
+            self.take(class, &[])
+        };
+        self.put(class, micro.result, result);
+        locked.iter().for_each(|&value| self.release(value, now));
+        let fields = |reg: u8, other: u8| Fields {
+            length: micro.length,
+            reg,
+            other,
+            mask,
+            zero: micro.zero,
+            immediate: micro.immediate,
+        };
+        let register = Operand::Register;
+        match micro.form {
+            Form::Unary => self.code.vector(micro.op, fields(result, 0), register(a)),
+            Form::Binary => self.code.vector(micro.op, fields(result, a), register(b)),
+            Form::Reversed => self.code.vector(micro.op, fields(a, 0), register(result)),
+            Form::Shift(digit) => self.code.vector(micro.op, fields(digit, result), register(a)),
+            Form::Ternary => self.code.vector(micro.op, fields(result, b), register(c)),
+            Form::MaskBinary => self.code.mask(micro.op, true, result, a, register(b)),
+            Form::MaskUnary => self.code.mask(micro.op, false, result, 0, register(a)),
+        }
+        if self.uses.next(micro.result) == NEVER {
+            self.free(micro.result);
+        }
+    }
+
+    /// Frees a value's register after its last use.
+    fn release(&mut self, value: Value, now: u32) {
+        self.uses.pass(value, now);
+        if self.uses.next(value) == NEVER {
+            self.free(value);
+        }
+    }
+
+    fn free(&mut self, value: Value) {
+        let Some(register) = self.place[value.index()] else { return };
+        let at = usize::from(register);
+        match self.body.values[value.index()].0 {
+            Class::Vector if at < self.limit => {
+                self.place[value.index()] = None;
+                if self.vectors[at] == Some(value) {
+                    self.vectors[at] = None;
+                }
+            }
+            Class::Vector => {}
+            Class::Mask => {
+                self.place[value.index()] = None;
+                if self.masks[at] == Some(value) {
+                    self.masks[at] = None;
+                }
+            }
+        }
+    }
+
+    fn put(&mut self, class: Class, value: Value, register: u8) {
+        self.place[value.index()] = Some(register);
+        match class {
+            Class::Vector => self.vectors[usize::from(register)] = Some(value),
+            Class::Mask => self.masks[usize::from(register)] = Some(value),
+        }
+    }
+
+    /// A value's register; it gets one if it has none.
+    fn ensure(&mut self, value: Value, locked: &[Value]) -> u8 {
+        if let Some(register) = self.place[value.index()] {
+            return register;
+        }
+        let class = self.body.values[value.index()].0;
+        let register = self.take(class, locked);
+        self.reload(value, register);
+        self.put(class, value, register);
+        register
+    }
+
+    /// A free register, or that of the value whose next use is farthest.
+    fn take(&mut self, class: Class, locked: &[Value]) -> u8 {
+        let (low, holders) = match class {
+            Class::Vector => (0, &self.vectors[..self.limit]),
+            Class::Mask => (2, &self.masks[2..]),
+        };
+        let mut best = (0, 0);
+        for (index, holder) in holders.iter().enumerate() {
+            let Some(holder) = holder else {
+                return Code::count(low + index);
+            };
+            let next = self.uses.next(*holder);
+            if !locked.contains(holder) && next >= best.0 {
+                best = (next, low + index);
+            }
+        }
+        let register = Code::count(best.1);
+        let holder = match class {
+            Class::Vector => self.vectors[best.1].take(),
+            Class::Mask => self.masks[best.1].take(),
+        };
+        if let Some(holder) = holder {
+            self.evict(class, holder, register);
+        }
+        register
+    }
+
+    fn evict(&mut self, class: Class, value: Value, register: u8) {
+        self.place[value.index()] = None;
+        let made = matches!(self.body.values[value.index()].1, Origin::Made);
+        if !made || self.kept[value.index()].is_some() {
+            return;
+        }
+        let slot = self.slots;
+        self.slots += 1;
+        self.kept[value.index()] = Some(slot);
+        let at = Operand::At { base: general::RSP, offset: 64 * slot };
+        match class {
+            Class::Vector => self.code.vector(moving(4, 0x7f), vector(register), at),
+            Class::Mask => self.code.mask(opcode(1, 0, false, 0x91), false, register, 0, at),
+        }
+    }
+
+    fn pointer(&mut self, array: usize) -> u8 {
+        self.pointers[array].unwrap_or_else(|| {
+            self.code.load(general::RAX, general::RDI, number(8 * array));
+            general::RAX
+        })
+    }
+
+    /// Reads a value from where it is kept.
+    fn reload(&mut self, value: Value, register: u8) {
+        let (class, origin) = self.body.values[value.index()];
+        match origin {
+            Origin::Made => {
+                let offset = 64 * self.kept[value.index()].unwrap_or(0);
+                let at = Operand::At { base: general::RSP, offset };
+                match class {
+                    Class::Vector => self.code.vector(moving(4, 0x6f), vector(register), at),
+                    Class::Mask => {
+                        self.code.mask(opcode(1, 0, false, 0x90), false, register, 0, at);
+                    }
+                }
+            }
+            Origin::Load(array, width) => {
+                let base = self.pointer(array);
+                let mut fields = self.whole(width, register);
+                fields.zero = fields.mask != 0;
+                let operand = Operand::Indexed { base, scale: scale(width) };
+                self.code.access(moving(width, 0x6f), fields, operand);
+            }
+            Origin::Broadcast(array, width) => {
+                let base = self.pointer(array);
+                self.spread(width, register, Operand::At { base, offset: 0 });
+            }
+            Origin::Constant(offset, width) => {
+                self.spread(width, register, Operand::Pool(offset));
+            }
+        }
+    }
+
+    /// One element everywhere.
+    fn spread(&mut self, width: usize, register: u8, operand: Operand) {
+        let op = match width {
+            1 => opcode(2, 1, false, 0x78),
+            2 => opcode(2, 1, false, 0x79),
+            4 => opcode(2, 1, false, 0x58),
+            _ => opcode(2, 1, true, 0x59),
+        };
+        self.code.vector(op, vector(register), operand);
+    }
+}
+
+/// Fields of an instruction on a whole register.
+fn vector(reg: u8) -> Fields {
+    Fields { length: 2, reg, other: 0, mask: 0, zero: false, immediate: None }
+}
+
+/// A move between memory and a register, by elements of a width.
+fn moving(width: usize, byte: u8) -> Opcode {
+    opcode(1, if width < 4 { 3 } else { 2 }, matches!(width, 2 | 8), byte)
+}
+
+fn scale(width: usize) -> u8 {
+    match width {
+        1 => 0,
+        2 => 1,
+        4 => 2,
+        _ => 3,
+    }
+}

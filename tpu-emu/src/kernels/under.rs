@@ -1,0 +1,269 @@
+//! The elements under the windows of a convolution, as the rows of a matrix that is never stored.
+use super::geometry::{AXES, Geometry, place_room};
+use super::panel::{Load, Panel, Source, Visit, elements};
+use super::simd::{self, Loop};
+use super::tile::Lane;
+use super::work::Work;
+use bytemuck::Pod;
+use std::ops::Range;
+
+/// Steps of the sums that are turned at once.
+const TURNED: usize = 16;
+
+/// The input of a convolution as a matrix: a row for every window, a column for every element
+/// under one, the features of a place beside each other.
+#[derive(Debug, Clone, Copy)]
+pub struct Under<'a> {
+    /// Extents and strides.
+    pub geometry: &'a Geometry,
+    /// How elements are read.
+    pub load: Load,
+    /// The input.
+    pub bytes: &'a [u8],
+    /// Bytes of the first element, and from one part to the next.
+    pub start: [usize; 2],
+}
+
+impl<T: Panel> Source<T> for Under<'_> {
+    fn pack<const W: usize>(
+        &self,
+        part: usize,
+        free: Range<usize>,
+        depth: Range<usize>,
+        out: &mut [[T; W]],
+    ) {
+        let [start, step] = self.start;
+        let bytes = self.bytes.get(start + part * step..).unwrap_or_default();
+        let geometry = self.geometry;
+        T::read(self.load, part, Lay { geometry, bytes, free, depth, out });
+    }
+}
+
+struct Lay<'a, T, const W: usize> {
+    geometry: &'a Geometry,
+    bytes: &'a [u8],
+    free: Range<usize>,
+    depth: Range<usize>,
+    out: &'a mut [[T; W]],
+}
+
+impl<T: Panel, const W: usize> Visit<T> for Lay<'_, T, W> {
+    fn visit<E: Pod + Sync>(self, read: impl Fn(E) -> T + Copy + Sync) {
+        let Lay { geometry, bytes, free, depth, out } = self;
+        let data = elements::<E>(bytes);
+        let (features, [stride, _]) = geometry.input_features;
+        let steps = depth.len();
+        if steps == 0 || features == 0 {
+            return;
+        }
+        let axes = geometry.windows.len();
+        // Where each row's window begins along each axis, padding before it negative.
+        let mut corners = vec![[0_i64; W]; axes];
+        let mut places = vec![0; axes];
+        let mut tap = vec![0; axes];
+        for (panel, first) in out.chunks_exact_mut(steps).zip(free.clone().step_by(W)) {
+            let width = W.min(free.end - first);
+            let mut images = [None; W];
+            for (i, image) in images[..width].iter_mut().enumerate() {
+                *image = Some(geometry.split(first + i, &mut places) * geometry.batch.1[0]);
+                for ((corner, axis), &place) in
+                    corners.iter_mut().zip(&geometry.windows).zip(&places)
+                {
+                    corner[i] = signed(place * axis.step) - axis.low;
+                }
+            }
+            let mut number = depth.start / features;
+            for (tap, axis) in tap.iter_mut().zip(&geometry.windows).rev() {
+                (*tap, number) = (number % axis.kernel.0.max(1), number / axis.kernel.0.max(1));
+            }
+            let mut feature = depth.start % features;
+            let mut lines = panel;
+            while !lines.is_empty() {
+                let mut starts = images;
+                for ((corner, axis), &tap) in corners.iter().zip(&geometry.windows).zip(&tap) {
+                    let along = signed(tap * axis.dilation);
+                    for (start, corner) in starts[..width].iter_mut().zip(corner) {
+                        let found = axis.found(corner + along);
+                        *start = start.zip(found).map(|(start, at)| start + at * axis.input.1);
+                    }
+                }
+                let count = (features - feature).min(lines.len());
+                let (some, rest) = lines.split_at_mut(count);
+                let from = feature * stride;
+                simd::run(Tap { data, starts, from, stride, width, lines: some, read });
+                lines = rest;
+                feature = 0;
+                for (tap, axis) in tap.iter_mut().zip(&geometry.windows).rev() {
+                    *tap += 1;
+                    if *tap < axis.kernel.0 {
+                        break;
+                    }
+                    *tap = 0;
+                }
+            }
+        }
+    }
+}
+
+fn signed(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// The features under one element of the kernel, of some windows.
+struct Tap<'a, E, T, const W: usize, F> {
+    data: &'a [E],
+    /// Where each window finds its elements; `None` for padding.
+    starts: [Option<usize>; W],
+    /// Elements before the first feature, and from one to the next.
+    from: usize,
+    stride: usize,
+    width: usize,
+    lines: &'a mut [[T; W]],
+    read: F,
+}
+
+impl<E: Copy, T: Lane, const W: usize, F: Fn(E) -> T + Copy> Loop for Tap<'_, E, T, W, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { data, starts, from, stride, width, lines, read } = self;
+        let first = starts[0];
+        let beside = width == W
+            && starts
+                .iter()
+                .zip(0..)
+                .all(|(&start, i)| start.is_some() && start == first.map(|at| at + i));
+        if let (true, Some(first)) = (beside, first) {
+            for (line, at) in lines.iter_mut().zip(0..) {
+                let from = &data[first + from + at * stride..][..W];
+                for (to, &from) in line.iter_mut().zip(from) {
+                    *to = read(from);
+                }
+            }
+            return;
+        }
+        if stride == 1 {
+            let mut block = [[T::ZERO; TURNED]; W];
+            let steps = lines.len();
+            for (lines, at) in lines.chunks_mut(TURNED).zip((0..steps).step_by(TURNED)) {
+                for (row, start) in block.iter_mut().zip(starts) {
+                    let Some(start) = start else {
+                        *row = [T::ZERO; TURNED];
+                        continue;
+                    };
+                    let from = &data[start + from + at..][..lines.len()];
+                    if let Some(from) = from.first_chunk::<TURNED>() {
+                        *row = from.map(read);
+                    } else {
+                        row.iter_mut().zip(from).for_each(|(to, &from)| *to = read(from));
+                    }
+                }
+                for (step, line) in lines.iter_mut().enumerate() {
+                    for (to, row) in line.iter_mut().zip(&block) {
+                        *to = row[step];
+                    }
+                }
+            }
+            return;
+        }
+        for (line, at) in lines.iter_mut().zip(0..) {
+            for (to, start) in line.iter_mut().zip(starts) {
+                *to = start.map_or(T::ZERO, |start| read(data[start + from + at * stride]));
+            }
+        }
+    }
+}
+
+/// Sums of a convolution whose groups have one output feature each and lie beside each other:
+/// vectors run over the groups.
+#[derive(Debug, Clone, Copy)]
+pub struct Beside<'a, T> {
+    /// The input.
+    pub input: Under<'a>,
+    /// The kernel's elements.
+    pub kernel: &'a [T],
+}
+
+impl<T: Panel> Beside<'_, T> {
+    /// The sums of all groups of one window.
+    pub fn sums(&self, window: usize, out: &mut [T]) {
+        let Self { input, kernel } = *self;
+        let bytes = input.bytes.get(input.start[0]..).unwrap_or_default();
+        T::read(input.load, 0, Window { geometry: input.geometry, bytes, kernel, window, out });
+    }
+}
+
+struct Window<'a, T> {
+    geometry: &'a Geometry,
+    bytes: &'a [u8],
+    kernel: &'a [T],
+    window: usize,
+    out: &'a mut [T],
+}
+
+impl<T: Panel> Visit<T> for Window<'_, T> {
+    fn visit<E: Pod + Sync>(self, read: impl Fn(E) -> T + Copy + Sync) {
+        let Self { geometry, bytes, kernel, window, out } = self;
+        out.fill(<T as Work>::ZERO);
+        let data = elements::<E>(bytes);
+        let (features, [stride, across]) = geometry.input_features;
+        let (mut room, mut more) = ([0; AXES], Vec::new());
+        let places = place_room(&mut room, &mut more, geometry.windows.len());
+        let image = geometry.split(window, places) * geometry.batch.1[0];
+        let (mut room, mut more) = ([0; AXES], Vec::new());
+        let tap = place_room(&mut room, &mut more, geometry.windows.len());
+        if geometry.windows.iter().any(|axis| axis.kernel.0 == 0) {
+            return;
+        }
+        loop {
+            let mut start = Some(image);
+            let mut element = 0;
+            for ((axis, &place), &at) in geometry.windows.iter().zip(&*places).zip(&*tap) {
+                let found = axis.found(signed(place * axis.step + at * axis.dilation) - axis.low);
+                start = start.zip(found).map(|(start, at)| start + at * axis.input.1);
+                let at = if axis.reversed { axis.kernel.0 - 1 - at } else { at };
+                element += at * axis.kernel.1;
+            }
+            if let Some(start) = start {
+                for feature in 0..features {
+                    let data = &data[start + feature * stride..][..out.len()];
+                    let kernel = &kernel[element + feature * across..][..out.len()];
+                    simd::run(Step { data, kernel, out: &mut *out, read });
+                }
+            }
+            let mut axes = tap.iter_mut().zip(&geometry.windows).rev();
+            let more = axes.any(|(tap, axis)| {
+                *tap += 1;
+                let inside = *tap < axis.kernel.0;
+                if !inside {
+                    *tap = 0;
+                }
+                inside
+            });
+            if !more {
+                return;
+            }
+        }
+    }
+}
+
+/// `out += data·kernel`.
+struct Step<'a, E, T, F> {
+    data: &'a [E],
+    kernel: &'a [T],
+    out: &'a mut [T],
+    read: F,
+}
+
+impl<E: Copy, T: Panel, F: Fn(E) -> T + Copy> Loop for Step<'_, E, T, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let both = self.data.iter().zip(self.kernel);
+        for (sum, (&value, &factor)) in self.out.iter_mut().zip(both) {
+            *sum = sum.plus((self.read)(value), factor);
+        }
+    }
+}
