@@ -1,6 +1,7 @@
 //! Loops over elements at the same index, for every vector width.
 use super::lanes::Immediate;
 use super::simd::{self, Loop};
+use crate::tensor::DType;
 use crate::tensor::element::Element;
 use std::marker::PhantomData;
 
@@ -119,10 +120,23 @@ fn choose<L: Loop>(common: bool, body: L) -> L::Output {
     if common { simd::run(body) } else { body.run() }
 }
 
+/// Whether both types are common, or the result is a float of eight bits that is stored for one
+/// that is.
+const fn common<A: Element, R: Element>() -> bool {
+    const fn single(dtype: DType) -> bool {
+        matches!(dtype, DType::F32 | DType::Bf16 | DType::F16)
+    }
+    const fn small(dtype: DType) -> bool {
+        matches!(dtype, DType::F8E4M3FN | DType::F8E5M2)
+    }
+    let [a, r] = [A::DTYPE, R::DTYPE];
+    A::COMMON && R::COMMON || single(a) && small(r)
+}
+
 /// The `LaneFn` of a function of one element.
 pub fn unary<F: Unary>(_: Immediate, inputs: &[&[u8]], output: &mut [u8]) {
     let function = PhantomData::<One<F>>;
-    choose(const { F::A::COMMON && F::R::COMMON }, Over { inputs, output, function });
+    choose(const { common::<F::A, F::R>() }, Over { inputs, output, function });
 }
 
 /// The `LaneFn` of a function of two elements.

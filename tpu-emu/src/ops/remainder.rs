@@ -4,7 +4,7 @@ use super::{Entry, Lowered, Site};
 use crate::error::Result;
 use crate::kernels::map::lane;
 use crate::kernels::functions;
-use crate::tensor::element::{Int, Real, for_dtype};
+use crate::tensor::element::{Real, for_dtype};
 
 pub(super) const OP: Entry = Entry { mnemonic: "remainder", infer: same::<2>, lower };
 

@@ -27,10 +27,12 @@ struct Format {
 
 impl Format {
     /// Bits without the sign.
+    #[inline(always)]
     const fn width(self) -> u32 {
         self.exponent_bits + self.mantissa_bits
     }
 
+    #[inline(always)]
     const fn sign(self) -> u8 {
         match self.specials {
             Specials::Exponent => 0,
@@ -39,6 +41,7 @@ impl Format {
     }
 
     /// The code of the largest finite number.
+    #[inline(always)]
     const fn largest(self) -> u32 {
         let codes = 1 << self.width();
         match self.specials {
@@ -49,6 +52,7 @@ impl Format {
     }
 
     /// The code of NaN without its sign.
+    #[inline(always)]
     const fn nan(self) -> u8 {
         let all = self.sign().wrapping_sub(1);
         match self.specials {

@@ -35,7 +35,8 @@ pub(super) fn lgamma_single(x: f64) -> f64 {
     let pairs =
         (x * (x + 7.0), (x + 1.0) * (x + 6.0), (x + 2.0) * (x + 5.0), (x + 3.0) * (x + 4.0));
     let product = (pairs.0 * pairs.1) * (pairs.2 * pairs.3);
-    let below = if small { log_single(product) } else { 0.0 };
+    let log = log_single(product);
+    let below = if small { log } else { 0.0 };
     let z = if small { x + MOVED } else { x };
     let inverse = 1.0 / z;
     let series = inverse * polynomial(inverse * inverse, &STIRLING);

@@ -70,12 +70,12 @@ macro_rules! from_integers {
 
             #[inline(always)]
             fn from_single(value: f32) -> Self {
-                Self::from_f32(value)
+                <Self as Real>::from_f32(value)
             }
 
             #[inline(always)]
             fn from_double(value: f64) -> Self {
-                Self::from_f64(value)
+                <Self as Real>::from_f64(value)
             }
         }
     )*};
@@ -100,12 +100,12 @@ macro_rules! from_floats {
 
             #[inline(always)]
             fn from_single(value: f32) -> Self {
-                Self::from_f32(value)
+                <Self as Real>::from_f32(value)
             }
 
             #[inline(always)]
             fn from_double(value: f64) -> Self {
-                Self::from_f64(value)
+                <Self as Real>::from_f64(value)
             }
         }
     )*};

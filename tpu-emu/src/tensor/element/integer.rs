@@ -2,30 +2,55 @@
 use super::{Element, Int, Number, Real};
 use crate::tensor::DType;
 
-/// The quotient of integers of 16 bits or fewer; of zero any number.
-macro_rules! through_single {
-    ($name:ident) => {
-        |a, b| (f32::from(a) / f32::from(b)) as i32 as $name
+/// A number with the whole part of `x` in its lowest bits, for `|x|` below 2^22.
+#[inline(always)]
+fn whole_single(x: f32) -> u32 {
+    (x.trunc() + 12_582_912.0).to_bits()
+}
+
+/// The same below 2^51.
+#[inline(always)]
+fn whole_double(x: f64) -> u64 {
+    (x.trunc() + 6_755_399_441_055_744.0).to_bits()
+}
+
+/// The quotient of integers; of zero any number.
+///
+/// A quotient that is no whole number is farther from one than the digits of the float.
+macro_rules! quotient {
+    (short $a:ident $b:ident) => {
+        whole_single(f32::from($a) / f32::from($b)) as Self
+    };
+    (middle $a:ident $b:ident) => {
+        whole_double(f64::from($a) / f64::from($b)) as Self
+    };
+    (long $a:ident $b:ident) => {
+        if $b == 0 { 0 } else { $a.wrapping_div($b) }
     };
 }
 
-/// The quotient of integers of 32 bits; of zero any number.
-///
-/// A quotient that is no whole number is farther from one than the digits of the float.
-macro_rules! through_double {
-    ($name:ident) => {
-        |a, b| {
-            // The lowest bits of the sum are those of the whole number.
-            const SHIFT: f64 = 6_755_399_441_055_744.0;
-            let quotient = (f64::from(a) / f64::from(b)).trunc();
-            (quotient + SHIFT).to_bits() as $name
-        }
+/// The whole part of a float, between the bounds; 0 for NaN.
+macro_rules! whole {
+    (short f32 $value:ident) => {
+        whole!(@bounded whole_single, f32, $value)
     };
+    (long $float:ident $value:ident) => {
+        $value as Self
+    };
+    ($width:ident $float:ident $value:ident) => {
+        whole!(@bounded whole_double, f64, f64::from($value))
+    };
+    (@bounded $whole:ident, $float:ident, $value:expr) => {{
+        let value = $value;
+        let above = if value > Self::MAX as $float { Self::MAX as $float } else { value };
+        let bounded = if above < Self::MIN as $float { Self::MIN as $float } else { above };
+        if value.is_nan() { 0 } else { $whole(bounded) as Self }
+    }};
 }
 
 macro_rules! integers {
     ($($name:ident $dtype:ident signed $signed:literal unsigned $unsigned:ident same $same:ident
-        double $double:ident, quotient $quotient:expr,
+        double $double:ident $width:ident,
         magnitude $magnitude:expr, signum $signum:expr, key $key:expr;)*) => {$(
         impl Element for $name {
             const DTYPE: DType = DType::$dtype;
@@ -109,8 +134,8 @@ macro_rules! integers {
 
             #[inline(always)]
             fn div(self, other: Self) -> Self {
-                let quotient: fn(Self, Self) -> Self = $quotient;
-                if other == 0 { !0 } else { quotient(self, other) }
+                let quotient = quotient!($width self other);
+                if other == 0 { !0 } else { quotient }
             }
 
             #[inline(always)]
@@ -122,12 +147,9 @@ macro_rules! integers {
         impl Real for $name {
             #[inline(always)]
             fn rem(self, other: Self) -> Self {
-                let quotient: fn(Self, Self) -> Self = $quotient;
-                if other == 0 {
-                    self
-                } else {
-                    self.wrapping_sub(quotient(self, other).wrapping_mul(other))
-                }
+                let quotient: Self = quotient!($width self other);
+                let rest = self.wrapping_sub(quotient.wrapping_mul(other));
+                if other == 0 { self } else { rest }
             }
 
             #[inline(always)]
@@ -187,7 +209,7 @@ macro_rules! integers {
             )]
             #[allow(clippy::cast_sign_loss, reason = "negative numbers saturate at 0")]
             fn from_f32(value: f32) -> Self {
-                value as Self
+                whole!($width f32 value)
             }
 
             #[inline(always)]
@@ -197,7 +219,7 @@ macro_rules! integers {
             )]
             #[allow(clippy::cast_sign_loss, reason = "negative numbers saturate at 0")]
             fn from_f64(value: f64) -> Self {
-                value as Self
+                whole!($width f64 value)
             }
         }
     )*};
@@ -205,32 +227,38 @@ macro_rules! integers {
 
 integers! {
     i8 S8 signed true unsigned u8 same i8
-        double i16, quotient through_single!(i8),
+        double i16 short,
         magnitude i8::wrapping_abs, signum i8::signum, key i64::from;
     i16 S16 signed true unsigned u16 same i16
-        double i32, quotient through_single!(i16),
+        double i32 short,
         magnitude i16::wrapping_abs, signum i16::signum, key i64::from;
     i32 S32 signed true unsigned u32 same i32
-        double i64, quotient through_double!(i32),
+        double i64 middle,
         magnitude i32::wrapping_abs, signum i32::signum, key i64::from;
     i64 S64 signed true unsigned u64 same i64
-        double i128, quotient |a, b| if b == 0 { 0 } else { a.wrapping_div(b) },
+        double i128 long,
         magnitude i64::wrapping_abs, signum i64::signum, key |x| x;
     u8 U8 signed false unsigned u8 same i8
-        double u16, quotient through_single!(u8),
+        double u16 short,
         magnitude |x| x, signum |x| x.min(1), key i64::from;
     u16 U16 signed false unsigned u16 same i16
-        double u32, quotient through_single!(u16),
+        double u32 short,
         magnitude |x| x, signum |x| x.min(1), key i64::from;
     u32 U32 signed false unsigned u32 same i32
-        double u64, quotient through_double!(u32),
+        double u64 middle,
         magnitude |x| x, signum |x| x.min(1), key i64::from;
     u64 U64 signed false unsigned u64 same i64
-        double u128, quotient |a, b| if b == 0 { 0 } else { a.wrapping_div(b) },
+        double u128 long,
         magnitude |x| x, signum |x| x.min(1), key |x| (x ^ 1 << 63).cast_signed();
 }
 
 #[cfg(test)]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    reason = "the language's own conversions are what is compared with"
+)]
 mod tests {
     use super::*;
     use crate::tensor::element::{S4, U4};
@@ -244,6 +272,40 @@ mod tests {
             (S4(-8).div(S4(-1)), S4(7).div(S4(0)), U4(7).div(U4(0))),
             (S4(-8), S4(-1), U4(15))
         );
+    }
+
+    #[test]
+    fn floats_are_cut_as_the_language_does() {
+        let numbers = (0..u32::MAX / 65_003).map(|i| f32::from_bits(i * 65_003));
+        let near = [0.0, 0.999_999_94, 127.999_99, 128.0, 255.5, 65_535.996, 2_147_483_648.0];
+        let ends = near.into_iter().flat_map(|x| [x, -x]).chain([f32::NAN, f32::INFINITY]);
+        macro_rules! same {
+            ($($name:ident)*) => {$(
+                for x in numbers.clone().chain(ends.clone()) {
+                    assert_eq!($name::from_f32(x), x as $name, "{x:e}");
+                    let wide = f64::from(x) * (1.0 - f64::EPSILON);
+                    assert_eq!($name::from_f64(wide), wide as $name, "{wide:e}");
+                }
+            )*};
+        }
+        same!(i8 i16 i32 i64 u8 u16 u32 u64);
+    }
+
+    #[test]
+    fn quotients_and_rests_are_those_of_integers() {
+        let wide = [0, 1, 2, 3, 7, 127, 128, 255, 46_341, 65_535, i32::MAX, i32::MIN, i32::MIN + 1];
+        let numbers = wide.into_iter().flat_map(|x| [x, -(x & i32::MAX)]);
+        macro_rules! same {
+            ($($name:ident)*) => {$(
+                for a in numbers.clone().map(|x| x as $name) {
+                    for b in numbers.clone().map(|x| x as $name).filter(|&b| b != 0) {
+                        assert_eq!(Number::div(a, b), a.wrapping_div(b), "{a} / {b}");
+                        assert_eq!(Real::rem(a, b), a.wrapping_rem(b), "{a} % {b}");
+                    }
+                }
+            )*};
+        }
+        same!(i8 i16 i32 i64 u8 u16 u32 u64);
     }
 
     #[test]
