@@ -116,9 +116,10 @@ bench-all: bench bench-growth $(if $(JAX_TESTS),bench-suite)
 bench-growth: build $(VENVS)/jax-$(NEWEST)/ready
 	$(NEWEST_PYTHON) python-tests/bench/growth.py
 
-# Test files of JAX on both backends: JAX_TESTS is the folder `tests` of JAX's sources at $(NEWEST).
-bench-suite: build $(VENVS)/ecosystem/ready
-	$(VENVS)/ecosystem/bin/python python-tests/bench/suites.py jax $(or $(JAX_TESTS),$(error JAX_TESTS is not set))
+# Test files of JAX on both backends: JAX_TESTS is the folder `tests` of JAX's sources at $(NEWEST),
+# SUITE_PYTHON another Python that has it and what its tests import.
+bench-suite: build $(if $(SUITE_PYTHON),,$(VENVS)/ecosystem/ready)
+	$(or $(SUITE_PYTHON),$(VENVS)/ecosystem/bin/python) python-tests/bench/suites.py jax $(or $(JAX_TESTS),$(error JAX_TESTS is not set))
 
 # Optax's and Flax's suites on both backends.
 bench-ecosystem: build $(VENVS)/ecosystem/ready
