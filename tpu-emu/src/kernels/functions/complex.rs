@@ -275,7 +275,9 @@ mod tests {
                 let good = near(result.re, wanted.re, size) && near(result.im, wanted.im, size);
                 assert!(good, "{a} / {b}: {result}, not {wanted}");
             } else {
-                let bits = |z: Complex<f32>| [z.re, z.im].map(|x| if x.is_nan() { 1 } else { x.to_bits() });
+                let bits = |z: Complex<f32>| {
+                    [z.re, z.im].map(|x| if x.is_nan() { 1 } else { x.to_bits() })
+                };
                 assert_eq!(bits(result), bits(Number::div(a, b)), "{a} / {b}");
             }
         }

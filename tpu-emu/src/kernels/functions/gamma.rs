@@ -32,7 +32,8 @@ const DERIVATIVE: [f64; 7] = [
 pub(super) fn lgamma_single(x: f64) -> f64 {
     const HALF_LOG_TURN: f64 = 0.918_938_533_204_672_7;
     let small = x < MOVED;
-    let pairs = (x * (x + 7.0), (x + 1.0) * (x + 6.0), (x + 2.0) * (x + 5.0), (x + 3.0) * (x + 4.0));
+    let pairs =
+        (x * (x + 7.0), (x + 1.0) * (x + 6.0), (x + 2.0) * (x + 5.0), (x + 3.0) * (x + 4.0));
     let product = (pairs.0 * pairs.1) * (pairs.2 * pairs.3);
     let log = log_single(product);
     let below = if small { log } else { 0.0 };
