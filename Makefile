@@ -30,7 +30,7 @@ export PYTHONPATH := $(CURDIR)/pjrt-plugin/python
 export PYTHONDONTWRITEBYTECODE := 1
 unexport TPU_LIBRARY_PATH JAX_PLATFORMS
 
-.PHONY: build demo walkthrough test test-clients test-libtpu test-tensorflow test-rust test-docs test-python test-no-jax conform ecosystem ecosystem-full lint deny bench bench-growth bench-suite bench-ecosystem bench-page bench-parts memcheck fuzz clean
+.PHONY: build demo walkthrough test test-clients test-libtpu test-tensorflow test-rust test-docs test-python test-no-jax conform ecosystem ecosystem-full lint deny bench bench-all bench-growth bench-suite bench-ecosystem bench-page bench-parts memcheck fuzz clean
 
 build:
 	cargo build --release
@@ -109,13 +109,17 @@ WORKLOADS ?=
 bench: build $(VENVS)/jax-$(NEWEST)/ready
 	$(NEWEST_PYTHON) python-tests/bench/run.py $(WORKLOADS)
 
+# All that the page shows but Optax and Flax; the test files where JAX_TESTS is set.
+bench-all: bench bench-growth $(if $(JAX_TESTS),bench-suite)
+
 # Time by size: of data, and of programs.
 bench-growth: build $(VENVS)/jax-$(NEWEST)/ready
 	$(NEWEST_PYTHON) python-tests/bench/growth.py
 
-# Test files of JAX on both backends: JAX_TESTS is the folder `tests` of JAX's sources at $(NEWEST).
-bench-suite: build $(VENVS)/ecosystem/ready
-	$(VENVS)/ecosystem/bin/python python-tests/bench/suites.py jax $(or $(JAX_TESTS),$(error JAX_TESTS is not set))
+# Test files of JAX on both backends: JAX_TESTS is the folder `tests` of JAX's sources at $(NEWEST),
+# SUITE_PYTHON another Python that has it and what its tests import.
+bench-suite: build $(if $(SUITE_PYTHON),,$(VENVS)/ecosystem/ready)
+	$(or $(SUITE_PYTHON),$(VENVS)/ecosystem/bin/python) python-tests/bench/suites.py jax $(or $(JAX_TESTS),$(error JAX_TESTS is not set))
 
 # Optax's and Flax's suites on both backends.
 bench-ecosystem: build $(VENVS)/ecosystem/ready

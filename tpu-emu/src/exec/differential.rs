@@ -9,8 +9,8 @@ use crate::custom_call::Registry;
 use crate::kernels::aligned::Aligned;
 use crate::ops::Numerics;
 use crate::program::load::{Devices, load};
-use crate::program::plan::Slot;
 use crate::program::plan::check::planned;
+use crate::program::plan::{Plan, Slot};
 use crate::program::tactics::Tactics;
 use std::fmt::Write;
 
@@ -340,8 +340,18 @@ fn program(seed: u64) -> (String, Vec<Option<usize>>) {
     (format!("func.func public @main({list}) -> ({types}) {{\n{}}}\n", writer.text), donated)
 }
 
+/// The plan of a program.
+pub(super) fn plan_of(text: &str) -> Plan {
+    let module = tpu_stablehlo::text::parse(text).unwrap();
+    let registry = Registry::default();
+    let loaded = load(&module, Numerics::Ieee, &registry, make_body, Devices::ONE).unwrap();
+    let mut graph = loaded.graph;
+    let kept = vec![None; graph.main.parameters.len()];
+    planned(&mut graph, &kept, Tactics::FAST)
+}
+
 /// The bits of a program's results.
-fn results(text: &str, donated: &[Option<usize>], tactics: Tactics) -> Vec<Vec<u8>> {
+pub(super) fn results(text: &str, donated: &[Option<usize>], tactics: Tactics) -> Vec<Vec<u8>> {
     let module = tpu_stablehlo::text::parse(text).unwrap();
     let registry = Registry::default();
     let loaded = load(&module, Numerics::Ieee, &registry, make_body, Devices::ONE).unwrap();

@@ -13,6 +13,7 @@ mod meeting;
 mod parts;
 mod pending;
 mod queue;
+mod rounds;
 mod rows;
 mod run;
 mod sharded;

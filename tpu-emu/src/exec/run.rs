@@ -1,6 +1,7 @@
 //! Runs the steps of a plan.
 use super::call::{Launch, Open};
 use super::frame::Frame;
+use super::rounds::run_rounds;
 use super::rows::run_rows;
 use super::tiles::run_loop;
 use crate::custom_call::Stage;
@@ -10,6 +11,8 @@ use crate::program::plan::{Op, Plan, Slot, Step};
 use crate::tensor::pack::{pack, unpack};
 use tpu_stablehlo::ir::Locations;
 
+/// Rounds after which a loop is worth machine code.
+const ROUNDS: usize = 32;
 /// Arrays that a step takes without an allocation.
 const FEW: usize = 8;
 
@@ -127,13 +130,28 @@ impl Run<'_> {
                 pack(*bits, self.frame.bytes(step.operands[0]), result);
                 Ok(())
             }
-            Op::While { condition, decision, body } => loop {
-                self.steps(condition)?;
-                if self.frame.bytes(*decision)[0] == 0 {
-                    return Ok(());
+            Op::While { condition, decision, body, carried, compiled } => {
+                for round in 0_usize.. {
+                    let make = round == ROUNDS;
+                    if (make || round == 0)
+                        && run_rounds(
+                            self.frame,
+                            compiled,
+                            (condition, *decision, body),
+                            carried,
+                            make,
+                        )
+                    {
+                        break;
+                    }
+                    self.steps(condition)?;
+                    if self.frame.bytes(*decision)[0] == 0 {
+                        break;
+                    }
+                    self.steps(body)?;
                 }
-                self.steps(body)?;
-            },
+                Ok(())
+            }
             Op::Branch { selector, branches } => {
                 let number = match *self.frame.bytes(*selector) {
                     [predicate] => usize::from(predicate != 0),

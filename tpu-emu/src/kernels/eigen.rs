@@ -2,7 +2,7 @@
 //! reflectors, then implicit QL steps.
 use super::convert::Widen;
 use super::reflector::{apply, reflect};
-use super::scalar::Scalar;
+use super::scalar::{Scalar, add_conjugates, rotate, subtract_both};
 use super::work::Work;
 use num_traits::Float;
 
@@ -76,9 +76,7 @@ fn tridiagonal<T: Scalar>(n: usize, a: &mut [T], room: &mut [T]) {
         w[k + 1..].fill(T::ZERO);
         for row in k + 1..n {
             let factor = v[row];
-            for column in k + 1..n {
-                w[column] += a[row * n + column].conjugate() * factor;
-            }
+            add_conjugates(&mut w[k + 1..n], factor, &a[row * n + k + 1..(row + 1) * n]);
         }
         let mut inner = T::ZERO;
         for row in k + 1..n {
@@ -92,9 +90,7 @@ fn tridiagonal<T: Scalar>(n: usize, a: &mut [T], room: &mut [T]) {
         for row in k + 1..n {
             let (left, right) = (v[row], w[row]);
             let values = &mut a[row * n + k + 1..(row + 1) * n];
-            for ((value, v), w) in values.iter_mut().zip(&v[k + 1..]).zip(&w[k + 1..]) {
-                *value -= left * w.conjugate() + right * v.conjugate();
-            }
+            subtract_both(values, (left, &w[k + 1..]), (right, &v[k + 1..]));
         }
     }
 }
@@ -155,11 +151,7 @@ fn diagonal<T: Scalar>(n: usize, d: &mut [T::Real], e: &mut [T::Real], vectors: 
                 d[at + 1] = base + moved;
                 bulge = cosine * change - b;
                 let (first, second) = vectors[at * n..(at + 2) * n].split_at_mut(n);
-                for (x, y) in first.iter_mut().zip(second) {
-                    let (old, next) = (*x, *y);
-                    *y = old.times(sine) + next.times(cosine);
-                    *x = old.times(cosine) - next.times(sine);
-                }
+                rotate(first, second, [sine, cosine]);
             }
             if !split {
                 d[low] -= moved;

@@ -1,28 +1,94 @@
 //! Triangular systems, and factors that are triangular. Matrices are dense and row-major.
-use super::scalar::Scalar;
+use super::gemm::{self, Extent, Matrix};
+use super::parallel;
+use super::scalar::{Scalar, add_multiple};
 use super::work::Work;
 use num_traits::Float;
+use std::ops::Range;
+
+/// Rows and columns that are reduced at once, by products of matrices.
+const BLOCK: usize = 64;
+/// Multiplications of a piece of work.
+const PIECE: usize = 1 << 21;
+
+/// Rows of a piece, whole blocks of them, where each has so many results of sums of a block.
+fn piece(columns: usize) -> usize {
+    (PIECE / (columns * BLOCK).max(1)).max(1).next_multiple_of(BLOCK)
+}
 
 /// `to -= factor·from`.
 fn subtract<T: Scalar>(to: &mut [T], factor: T, from: &[T]) {
-    for (to, &from) in to.iter_mut().zip(from) {
-        *to -= factor * from;
-    }
+    add_multiple(to, -factor, from);
+}
+
+/// `rows -= left·right` for some columns of rows that are `width` apart. `left` has `depth` columns.
+fn reduce<T: Scalar>(
+    (rows, width, columns): (&mut [T], usize, Range<usize>),
+    left: Matrix<'_, T>,
+    right: Matrix<'_, T>,
+    depth: usize,
+) {
+    let extent = Extent { m: rows.len() / width, n: columns.len(), k: depth };
+    let rows = &mut rows[columns.start..];
+    gemm::product(extent, rows, width, (true, -T::one(), T::one()), left, right);
+}
+
+/// Numbers of room that [`cholesky`] uses.
+pub fn cholesky_room(n: usize) -> usize {
+    n.saturating_mul(2 * BLOCK.min(n))
 }
 
 /// The lower triangular `L` with `L·Lᴴ = a`, of the lower triangle of `a`, in its place; the upper
-/// one becomes zero. All NaN where there is none. `column` has room for `n` numbers.
-pub fn cholesky<T: Scalar>(n: usize, a: &mut [T], column: &mut [T]) {
-    for k in 0..n {
-        let pivot = a[k * n + k].re();
-        // Written so that NaN fails.
-        if !(pivot > T::Real::ZERO && pivot.is_finite()) {
+/// one becomes zero. All NaN where there is none. `room` has [`cholesky_room`] numbers.
+pub fn cholesky<T: Scalar>(n: usize, a: &mut [T], room: &mut [T]) {
+    for first in (0..n).step_by(BLOCK) {
+        let end = n.min(first + BLOCK);
+        if !columns_of_cholesky(n, a, first..end, room) {
             a.fill(T::missing());
             return;
         }
+        let depth = end - first;
+        // The block's columns below it, and their conjugates.
+        let (below, conjugates) = room.split_at_mut((n - end) * depth);
+        let copies = below.chunks_exact_mut(depth).zip(conjugates.chunks_exact_mut(depth));
+        for ((below, conjugates), row) in copies.zip(a[end * n..].chunks_exact(n)) {
+            below.copy_from_slice(&row[first..end]);
+            for (to, from) in conjugates.iter_mut().zip(&*below) {
+                *to = from.conjugate();
+            }
+        }
+        let (below, conjugates) = (&*below, &*conjugates);
+        let piece = piece(n - end);
+        parallel::chunks_mut(&mut a[end * n..], piece * n, |index, rows| {
+            let starts = (index * piece..).step_by(BLOCK);
+            for (start, rows) in starts.zip(rows.chunks_mut(BLOCK * n)) {
+                let columns = end..end + start + rows.len() / n;
+                let left = Matrix { data: &below[start * depth..], row: depth, column: 1 };
+                let right = Matrix { data: conjugates, row: 1, column: depth };
+                reduce((rows, n, columns), left, right, depth);
+            }
+        });
+    }
+    for row in 0..n {
+        a[row * n + row + 1..(row + 1) * n].fill(T::ZERO);
+    }
+}
+
+/// Some columns of the factor, where those before are done; `false` where there is none.
+fn columns_of_cholesky<T: Scalar>(
+    n: usize,
+    a: &mut [T],
+    columns: Range<usize>,
+    column: &mut [T],
+) -> bool {
+    for k in columns.clone() {
+        let pivot = a[k * n + k].re();
+        // Written so that NaN fails.
+        if !(pivot > T::Real::ZERO && pivot.is_finite()) {
+            return false;
+        }
         let root = pivot.sqrt();
         a[k * n + k] = T::of(root, T::Real::ZERO);
-        a[k * n + k + 1..(k + 1) * n].fill(T::ZERO);
         for i in k + 1..n {
             let value = &mut a[i * n + k];
             *value = T::of(value.re() / root, value.im() / root);
@@ -30,9 +96,11 @@ pub fn cholesky<T: Scalar>(n: usize, a: &mut [T], column: &mut [T]) {
         }
         for i in k + 1..n {
             let factor = a[i * n + k];
-            subtract(&mut a[i * n + k + 1..=i * n + i], factor, &column[k + 1..=i]);
+            let end = (i + 1).min(columns.end);
+            subtract(&mut a[i * n + k + 1..i * n + end], factor, &column[k + 1..end]);
         }
     }
+    true
 }
 
 /// `a = P·L·U` with `L` of unit diagonal, both in the place of `a [m, n]`. `pivots[k]` is the row
@@ -41,7 +109,44 @@ pub fn lu<T: Scalar>([m, n]: [usize; 2], a: &mut [T], pivots: &mut [i32], permut
     for (index, row) in (0..).zip(permutation.iter_mut()) {
         *row = index;
     }
-    for k in 0..m.min(n) {
+    let rank = m.min(n);
+    for first in (0..rank).step_by(BLOCK) {
+        let end = rank.min(first + BLOCK);
+        columns_of_lu([m, n], a, first..end, pivots, permutation);
+        if end == n {
+            continue;
+        }
+        let (above, below) = a.split_at_mut(end * n);
+        let top = &mut above[first * n..];
+        // The block's rows to its right.
+        for i in 1..end - first {
+            let (solved, row) = top.split_at_mut(i * n);
+            for (solved, k) in solved.chunks_exact(n).zip(first..) {
+                let factor = row[k];
+                subtract(&mut row[end..n], factor, &solved[end..]);
+            }
+        }
+        let top = &*top;
+        parallel::chunks_mut(below, piece(n - end) * n, |_, rows| {
+            let depth = end - first;
+            let left: Vec<T> =
+                rows.chunks_exact(n).flat_map(|row| row[first..end].iter().copied()).collect();
+            let left = Matrix { data: &left, row: depth, column: 1 };
+            let right = Matrix { data: &top[end..], row: n, column: 1 };
+            reduce((rows, n, end..n), left, right, depth);
+        });
+    }
+}
+
+/// Some columns of the factors, where those before are done; rows are exchanged as a whole.
+fn columns_of_lu<T: Scalar>(
+    [m, n]: [usize; 2],
+    a: &mut [T],
+    columns: Range<usize>,
+    pivots: &mut [i32],
+    permutation: &mut [i32],
+) {
+    for k in columns.clone() {
         let mut pivot = k;
         let mut largest = a[k * n + k].size();
         for i in k + 1..m {
@@ -64,7 +169,7 @@ pub fn lu<T: Scalar>([m, n]: [usize; 2], a: &mut [T], pivots: &mut [i32], permut
         for row in below.chunks_exact_mut(n) {
             let factor = row[k] / top[k];
             row[k] = factor;
-            subtract(&mut row[k + 1..], factor, &top[k + 1..]);
+            subtract(&mut row[k + 1..columns.end], factor, &top[k + 1..columns.end]);
         }
     }
 }
@@ -80,16 +185,39 @@ pub struct Triangle {
 
 /// Solves `a·x = b` in the place of `b [n, columns]`.
 pub fn solve_left<T: Scalar>(n: usize, triangle: Triangle, a: &[T], b: &mut [T], columns: usize) {
-    for step in 0..n {
-        let i = if triangle.lower { step } else { n - 1 - step };
+    if columns == 0 {
+        return;
+    }
+    let blocks = n.div_ceil(BLOCK);
+    for step in 0..blocks {
+        let block = if triangle.lower { step } else { blocks - 1 - step };
+        let (first, end) = (block * BLOCK, n.min((block + 1) * BLOCK));
+        let (before, rest) = b.split_at_mut(first * columns);
+        let (rows, after) = rest.split_at_mut((end - first) * columns);
+        solve_block(n, triangle, &a[first * n + first..], rows, columns);
+        let (open, start) = if triangle.lower { (after, end) } else { (before, 0) };
+        let rows = &*rows;
+        let piece = piece(columns);
+        parallel::chunks_mut(open, piece * columns, |index, open| {
+            let row = start + index * piece;
+            let left = Matrix { data: &a[row * n + first..], row: n, column: 1 };
+            let right = Matrix { data: rows, row: columns, column: 1 };
+            reduce((open, columns, 0..columns), left, right, end - first);
+        });
+    }
+}
+
+/// The rows of one block: `a` begins with its triangle.
+fn solve_block<T: Scalar>(n: usize, triangle: Triangle, a: &[T], b: &mut [T], columns: usize) {
+    let count = b.len() / columns;
+    for step in 0..count {
+        let i = if triangle.lower { step } else { count - 1 - step };
         let (before, rest) = b.split_at_mut(i * columns);
         let (row, after) = rest.split_at_mut(columns);
         let known = if triangle.lower { before } else { after };
         let first = if triangle.lower { 0 } else { i + 1 };
-        if columns > 0 {
-            for (solved, &factor) in known.chunks_exact(columns).zip(&a[i * n + first..]) {
-                subtract(row, factor, solved);
-            }
+        for (solved, &factor) in known.chunks_exact(columns).zip(&a[i * n + first..]) {
+            subtract(row, factor, solved);
         }
         if !triangle.unit {
             let diagonal = a[i * n + i];
@@ -103,15 +231,117 @@ pub fn solve_right<T: Scalar>(n: usize, triangle: Triangle, a: &[T], b: &mut [T]
     if n == 0 {
         return;
     }
-    for row in b.chunks_exact_mut(n) {
-        for step in 0..n {
-            let j = if triangle.lower { n - 1 - step } else { step };
-            if !triangle.unit {
-                row[j] /= a[j * n + j];
+    let blocks = n.div_ceil(BLOCK);
+    // All blocks take part in a row.
+    let piece = (PIECE / (n * n)).max(1).next_multiple_of(BLOCK);
+    parallel::chunks_mut(b, piece * n, |_, b| {
+        for step in 0..blocks {
+            let block = if triangle.lower { blocks - 1 - step } else { step };
+            let (first, end) = (block * BLOCK, n.min((block + 1) * BLOCK));
+            for row in b.chunks_exact_mut(n) {
+                for step in 0..end - first {
+                    let j = if triangle.lower { end - 1 - step } else { first + step };
+                    if !triangle.unit {
+                        row[j] /= a[j * n + j];
+                    }
+                    let factor = row[j];
+                    let open = if triangle.lower { first..j } else { j + 1..end };
+                    subtract(&mut row[open.clone()], factor, &a[j * n..][open]);
+                }
             }
-            let factor = row[j];
-            let open = if triangle.lower { 0..j } else { j + 1..n };
-            subtract(&mut row[open.clone()], factor, &a[j * n..][open]);
+            let open = if triangle.lower { 0..first } else { end..n };
+            if open.is_empty() {
+                continue;
+            }
+            let solved: Vec<T> =
+                b.chunks_exact(n).flat_map(|row| row[first..end].iter().copied()).collect();
+            let left = Matrix { data: &solved, row: end - first, column: 1 };
+            let right = Matrix { data: &a[first * n + open.start..], row: n, column: 1 };
+            reduce((&mut *b, n, open), left, right, end - first);
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(i: usize) -> f64 {
+        f64::from(u32::try_from(i * 37 % 101).unwrap()) / 50.0 - 1.0
+    }
+
+    fn times(left: &[f64], right: &[f64], [m, k, n]: [usize; 3]) -> Vec<f64> {
+        let sum = |at: usize| (0..k).map(|l| left[at / n * k + l] * right[l * n + at % n]).sum();
+        (0..m * n).map(sum).collect()
+    }
+
+    fn near(left: &[f64], right: &[f64]) {
+        for (at, (left, right)) in left.iter().zip(right).enumerate() {
+            assert!((left - right).abs() < 1e-9, "{at}: {left} {right}");
+        }
+    }
+
+    #[test]
+    fn a_factor_of_several_blocks_times_its_transpose_is_the_matrix() {
+        let n = 2 * BLOCK + 9;
+        let half: Vec<f64> = (0..n * n).map(number).collect();
+        let turned: Vec<f64> = (0..n * n).map(|at| half[at % n * n + at / n]).collect();
+        let mut a = times(&half, &turned, [n, n, n]);
+        (0..n).for_each(|i| a[i * n + i] += 1.0);
+        let factors = [1, 2].map(|threads| {
+            let (mut factor, mut room) = (a.clone(), vec![0.0; cholesky_room(n)]);
+            parallel::with_threads(threads, || {
+                cholesky(n, &mut factor, &mut room);
+                factor
+            })
+        });
+        assert_eq!(factors[0], factors[1]);
+        let turned: Vec<f64> = (0..n * n).map(|at| factors[0][at % n * n + at / n]).collect();
+        near(&times(&factors[0], &turned, [n, n, n]), &a);
+        assert_eq!(factors[0][n - 1], 0.0);
+    }
+
+    #[test]
+    fn factors_of_several_blocks_are_the_permuted_matrix() {
+        let square = 2 * BLOCK + 9;
+        for [m, n] in [[square, square], [square, BLOCK + 3], [BLOCK + 3, square]] {
+            let a: Vec<f64> = (0..m * n).map(|i| number(i * i + i / 7)).collect();
+            let (mut both, rank) = (a.clone(), m.min(n));
+            let (mut pivots, mut permutation) = (vec![0; rank], vec![0; m]);
+            lu([m, n], &mut both, &mut pivots, &mut permutation);
+            let lower = |at: usize| match (at / rank).cmp(&(at % rank)) {
+                std::cmp::Ordering::Less => 0.0,
+                std::cmp::Ordering::Equal => 1.0,
+                std::cmp::Ordering::Greater => both[at / rank * n + at % rank],
+            };
+            let lower: Vec<f64> = (0..m * rank).map(lower).collect();
+            let upper = |at: usize| if at / n <= at % n { both[at] } else { 0.0 };
+            let upper: Vec<f64> = (0..rank * n).map(upper).collect();
+            let row = |i: usize| usize::try_from(permutation[i]).unwrap();
+            let wanted: Vec<f64> = (0..m * n).map(|at| a[row(at / n) * n + at % n]).collect();
+            near(&times(&lower, &upper, [m, rank, n]), &wanted);
+        }
+    }
+
+    #[test]
+    fn systems_of_several_blocks_are_solved_from_both_sides() {
+        let (n, columns) = (2 * BLOCK + 9, 5);
+        for (lower, unit) in [(true, false), (false, false), (true, true), (false, true)] {
+            let inside = |at: usize| if lower { at / n >= at % n } else { at / n <= at % n };
+            let entry = |at: usize| {
+                let diagonal = at / n == at % n;
+                if diagonal { if unit { 1.0 } else { 40.0 } } else { number(at) / 40.0 }
+            };
+            let a: Vec<f64> =
+                (0..n * n).map(|at| if inside(at) { entry(at) } else { 0.0 }).collect();
+            let b: Vec<f64> = (0..n * columns).map(number).collect();
+            let triangle = Triangle { lower, unit };
+            let mut x = b.clone();
+            solve_left(n, triangle, &a, &mut x, columns);
+            near(&times(&a, &x, [n, n, columns]), &b);
+            let mut x = b.clone();
+            solve_right(n, triangle, &a, &mut x);
+            near(&times(&x, &a, [columns, n, n]), &b);
         }
     }
 }

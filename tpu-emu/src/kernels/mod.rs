@@ -24,7 +24,7 @@ pub mod iota;
 pub mod lane_code;
 pub mod lanes;
 pub mod map;
-mod native;
+pub mod native;
 pub mod order;
 pub mod panel;
 pub mod parallel;

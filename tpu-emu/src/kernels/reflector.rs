@@ -1,6 +1,6 @@
 //! Householder reflectors `I - tau·v·vᴴ` in LAPACK's convention: `v` begins with a one that is not
 //! stored, and `(I - tau·v·vᴴ)ᴴ` maps the vector to a real multiple of the first axis.
-use super::scalar::Scalar;
+use super::scalar::{Scalar, add_multiple};
 use super::work::Work;
 use num_traits::Float;
 
@@ -65,16 +65,11 @@ pub fn apply<T: Scalar>(
     sums.fill(T::ZERO);
     for row in at..rows {
         let factor = entry(row).conjugate();
-        for (sum, &value) in sums.iter_mut().zip(&matrix[row * width + from..(row + 1) * width]) {
-            *sum += factor * value;
-        }
+        add_multiple(sums, factor, &matrix[row * width + from..(row + 1) * width]);
     }
     for row in at..rows {
         let factor = tau * entry(row);
-        let values = &mut matrix[row * width + from..(row + 1) * width];
-        for (value, &sum) in values.iter_mut().zip(&*sums) {
-            *value -= factor * sum;
-        }
+        add_multiple(&mut matrix[row * width + from..(row + 1) * width], -factor, sums);
     }
 }
 

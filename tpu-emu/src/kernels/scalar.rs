@@ -1,4 +1,5 @@
 //! Real and complex numbers under one name, for decompositions.
+use super::simd::{self, Loop};
 use super::work::Work;
 use num_complex::Complex;
 use num_traits::{Float, NumAssign};
@@ -18,6 +19,7 @@ pub trait Scalar: Work + NumAssign + Neg<Output = Self> {
 
     /// The conjugate.
     #[must_use]
+    #[inline(always)]
     fn conjugate(self) -> Self {
         Self::of(self.re(), -self.im())
     }
@@ -29,6 +31,7 @@ pub trait Scalar: Work + NumAssign + Neg<Output = Self> {
 
     /// A multiple by a real number.
     #[must_use]
+    #[inline(always)]
     fn times(self, factor: Self::Real) -> Self {
         Self::of(self.re() * factor, self.im() * factor)
     }
@@ -44,20 +47,122 @@ pub trait Scalar: Work + NumAssign + Neg<Output = Self> {
     }
 }
 
+/// Numbers below which vectors are not worth their call.
+const SHORT: usize = 16;
+
+/// `to += factor·from`.
+#[inline]
+pub fn add_multiple<T: Scalar>(to: &mut [T], factor: T, from: &[T]) {
+    let body = Multiple { to, factor, from };
+    if body.to.len() < SHORT { body.run() } else { simd::run(body) }
+}
+
+struct Multiple<'a, T> {
+    to: &'a mut [T],
+    factor: T,
+    from: &'a [T],
+}
+
+impl<T: Scalar> Loop for Multiple<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        self.to.iter_mut().zip(self.from).for_each(|(to, &from)| *to += self.factor * from);
+    }
+}
+
+/// Rows `(x, y)` become `(cosine·x - sine·y, sine·x + cosine·y)`.
+#[inline]
+pub fn rotate<T: Scalar>(first: &mut [T], second: &mut [T], [sine, cosine]: [T::Real; 2]) {
+    let body = Rotation { first, second, sine, cosine };
+    if body.first.len() < SHORT { body.run() } else { simd::run(body) }
+}
+
+struct Rotation<'a, T: Scalar> {
+    first: &'a mut [T],
+    second: &'a mut [T],
+    sine: T::Real,
+    cosine: T::Real,
+}
+
+impl<T: Scalar> Loop for Rotation<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { first, second, sine, cosine } = self;
+        for (x, y) in first.iter_mut().zip(second) {
+            let (old, next) = (*x, *y);
+            *y = old.times(sine) + next.times(cosine);
+            *x = old.times(cosine) - next.times(sine);
+        }
+    }
+}
+
+/// `to -= left·wᴴ + right·vᴴ`.
+#[inline]
+pub fn subtract_both<T: Scalar>(to: &mut [T], (left, w): (T, &[T]), (right, v): (T, &[T])) {
+    let body = Both { to, left, w, right, v };
+    if body.to.len() < SHORT { body.run() } else { simd::run(body) }
+}
+
+struct Both<'a, T> {
+    to: &'a mut [T],
+    left: T,
+    w: &'a [T],
+    right: T,
+    v: &'a [T],
+}
+
+impl<T: Scalar> Loop for Both<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { to, left, w, right, v } = self;
+        for ((to, v), w) in to.iter_mut().zip(v).zip(w) {
+            *to -= left * w.conjugate() + right * v.conjugate();
+        }
+    }
+}
+
+/// `to += conjugate(from)·factor`.
+#[inline]
+pub fn add_conjugates<T: Scalar>(to: &mut [T], factor: T, from: &[T]) {
+    let body = Conjugates(Multiple { to, factor, from });
+    if body.0.to.len() < SHORT { body.run() } else { simd::run(body) }
+}
+
+struct Conjugates<'a, T>(Multiple<'a, T>);
+
+impl<T: Scalar> Loop for Conjugates<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Multiple { to, factor, from } = self.0;
+        to.iter_mut().zip(from).for_each(|(to, from)| *to += from.conjugate() * factor);
+    }
+}
+
 /// Writes [`Scalar`] for a float and its complex numbers.
 macro_rules! scalar {
     ($real:ty) => {
         impl Scalar for $real {
             type Real = Self;
 
+            #[inline(always)]
             fn re(self) -> Self {
                 self
             }
 
+            #[inline(always)]
             fn im(self) -> Self {
                 0.0
             }
 
+            #[inline(always)]
             fn of(re: Self, _: Self) -> Self {
                 re
             }
@@ -74,14 +179,17 @@ macro_rules! scalar {
         impl Scalar for Complex<$real> {
             type Real = $real;
 
+            #[inline(always)]
             fn re(self) -> $real {
                 self.re
             }
 
+            #[inline(always)]
             fn im(self) -> $real {
                 self.im
             }
 
+            #[inline(always)]
             fn of(re: $real, im: $real) -> Self {
                 Self::new(re, im)
             }

@@ -24,23 +24,38 @@ impl<T: Pod> simd::Loop for Turn<'_, T> {
     fn run(self) {
         let Turn { operand, step, columns, result } = self;
         let rows = result.len().checked_div(columns).unwrap_or(0);
-        let mut block = [[T::zeroed(); SIDE]; SIDE];
         for first in (0..rows).step_by(SIDE) {
             let high = SIDE.min(rows - first);
             for left in (0..columns).step_by(SIDE) {
                 let wide = SIDE.min(columns - left);
-                for (column, line) in block[..wide].iter_mut().enumerate() {
-                    let at = (left + column) * step + first;
-                    line[..high].copy_from_slice(&operand[at..at + high]);
+                let (from, to) = (left * step + first, first * columns + left);
+                if (high, wide) == (SIDE, SIDE) {
+                    block(&operand[from..], step, &mut result[to..], columns);
+                    continue;
                 }
                 for row in 0..high {
-                    let at = (first + row) * columns + left;
-                    let mut turned = [T::zeroed(); SIDE];
-                    for (element, line) in turned.iter_mut().zip(&block) {
-                        *element = line[row];
+                    for column in 0..wide {
+                        result[to + row * columns + column] = operand[from + column * step + row];
                     }
-                    result[at..at + wide].copy_from_slice(&turned[..wide]);
                 }
+            }
+        }
+    }
+}
+
+/// Turns a whole block: its lines are `step` apart in the operand and `width` in the result.
+#[inline(always)]
+fn block<T: Pod>(operand: &[T], step: usize, result: &mut [T], width: usize) {
+    let mut lines = [[T::zeroed(); SIDE]; SIDE];
+    for (column, line) in lines.iter_mut().enumerate() {
+        if let Some(from) = operand[column * step..].first_chunk::<SIDE>() {
+            *line = *from;
+        }
+    }
+    for row in 0..SIDE {
+        if let Some(to) = result[row * width..].first_chunk_mut::<SIDE>() {
+            for (element, line) in to.iter_mut().zip(&lines) {
+                *element = line[row];
             }
         }
     }

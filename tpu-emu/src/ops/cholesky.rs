@@ -1,9 +1,9 @@
 //! `cholesky`: triangular factors of positive definite matrices.
-use super::factor::{Batch, for_scalar, item, item_mut, kind, read, write};
+use super::factor::{Batch, each, for_scalar, item, kind, read, write};
 use super::{Cost, Cx, Entry, Kernel, Lowered, Site};
 use crate::error::{Error, Result};
 use crate::kernels::arithmetic::{Kind, room, take};
-use crate::kernels::factor::cholesky;
+use crate::kernels::factor::{cholesky, cholesky_room};
 use crate::kernels::scalar::Scalar;
 use crate::tensor::{DType, Shape};
 
@@ -41,22 +41,22 @@ struct Cholesky {
 }
 
 impl Cholesky {
-    fn run_in<T: Scalar>(&self, mut scratch: &mut [u8], a: &[u8], out: &mut [u8]) -> Result<()> {
+    fn run_in<T: Scalar>(&self, scratch: &mut [u8], a: &[u8], out: &mut [u8]) -> Result<()> {
         let (n, size) = (self.batch.rows, self.batch.size());
-        let matrix = take::<T>(&mut scratch, size)?;
-        let column = take::<T>(&mut scratch, n)?;
-        for index in 0..self.batch.count {
+        each(self.batch.count, scratch, &mut [out], |index, mut scratch, results| {
+            let [out] = results else { return Ok(()) };
+            let matrix = take::<T>(&mut scratch, size)?;
+            let room = take::<T>(&mut scratch, cholesky_room(n))?;
             read(self.dtype, item(a, self.dtype, size, index), matrix)?;
             if !self.lower {
                 adjoint(n, matrix);
             }
-            cholesky(n, matrix, column);
+            cholesky(n, matrix, room);
             if !self.lower {
                 adjoint(n, matrix);
             }
-            write(matrix, self.dtype, item_mut(out, self.dtype, size, index))?;
-        }
-        Ok(())
+            write(matrix, self.dtype, out)
+        })
     }
 }
 
@@ -84,7 +84,7 @@ impl Kernel for Cholesky {
 
     fn scratch(&self) -> usize {
         let width = self.kind.bytes();
-        room(self.batch.size(), width).saturating_add(room(self.batch.rows, width))
+        room(self.batch.size(), width).saturating_add(room(cholesky_room(self.batch.rows), width))
     }
 
     #[expect(clippy::cast_precision_loss, reason = "a count of operations, as a float by contract")]

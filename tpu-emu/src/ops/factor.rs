@@ -1,9 +1,12 @@
 //! Batches of matrices: what the decompositions share.
 use super::Site;
 use crate::error::{Error, Result};
+use crate::kernels::aligned::Aligned;
 use crate::kernels::arithmetic::Kind;
 use crate::kernels::convert::{Widen, widen};
+use crate::kernels::parallel;
 use crate::tensor::{DType, Shape};
+use parking_lot::Mutex;
 
 /// Rows and columns of the matrices of a batch, and how many there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,10 +48,51 @@ pub(super) fn item(bytes: &[u8], dtype: DType, size: usize, index: usize) -> &[u
     &bytes[index * width..(index + 1) * width]
 }
 
-/// The same to be written.
-pub(super) fn item_mut(bytes: &mut [u8], dtype: DType, size: usize, index: usize) -> &mut [u8] {
-    let width = size * dtype.host_bytes();
-    &mut bytes[index * width..(index + 1) * width]
+/// Calls `work` for every matrix of a batch with room and with its part of each result, on
+/// several threads where there are many. The room of a thread is as large as `scratch`.
+pub(super) fn each(
+    count: usize,
+    scratch: &mut [u8],
+    results: &mut [&mut [u8]],
+    work: impl Fn(usize, &mut [u8], &mut [&mut [u8]]) -> Result<()> + Sync,
+) -> Result<()> {
+    let widths: Vec<usize> = results.iter().map(|result| result.len() / count.max(1)).collect();
+    let some = |first: usize, room: &mut [u8], results: &mut [&mut [u8]], count: usize| {
+        for index in 0..count {
+            let parts = results.iter_mut().zip(&widths);
+            let mut parts: Vec<&mut [u8]> =
+                parts.map(|(result, &width)| &mut result[index * width..][..width]).collect();
+            work(first + index, &mut *room, &mut parts)?;
+        }
+        Ok(())
+    };
+    let piece = parallel::piece_of(scratch.len()).max(1);
+    if count <= piece || parallel::threads() < 2 {
+        return some(0, scratch, results, count);
+    }
+    let mut pieces: Vec<Vec<&mut [u8]>> = Vec::new();
+    pieces.resize_with(count.div_ceil(piece), Vec::new);
+    for (result, &width) in results.iter_mut().zip(&widths) {
+        let mut rest = &mut **result;
+        for (index, parts) in pieces.iter_mut().enumerate() {
+            let count = piece.min(count - index * piece);
+            let (part, after) = rest.split_at_mut(count * width);
+            parts.push(part);
+            rest = after;
+        }
+    }
+    let (outcome, size) = (Mutex::new(Ok(())), scratch.len());
+    parallel::chunks_mut(&mut pieces, 1, |index, parts| {
+        let mut room = Aligned::zeros(size);
+        let count = piece.min(count - index * piece);
+        for parts in parts {
+            let done = some(index * piece, room.bytes_mut(), parts, count);
+            if done.is_err() {
+                *outcome.lock() = done;
+            }
+        }
+    });
+    outcome.into_inner()
 }
 
 /// Reads a matrix.

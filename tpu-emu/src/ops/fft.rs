@@ -1,10 +1,12 @@
 //! `fft`: Fourier transforms over the last one to three axes.
 use super::{Cost, Cx, Entry, Kernel, Lowered, Site};
 use crate::error::{Error, Result};
+use crate::kernels::parallel;
 use crate::tensor::{DType, Shape};
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use num_complex::Complex;
 use num_traits::Zero;
+use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
 use rustfft::{Fft, FftDirection, FftNum, FftPlanner};
 use std::fmt;
 use std::sync::Arc;
@@ -93,16 +95,24 @@ struct Axis<T> {
     stride: usize,
 }
 
+/// The transform of the last axis between reals and half of their spectrum.
+enum Last<T> {
+    Complex,
+    FromReal(Arc<dyn RealToComplex<T>>),
+    ToReal(Arc<dyn ComplexToReal<T>>),
+}
+
 struct Transform<T> {
     kind: Kind,
-    /// Axes in the order in which they are transformed.
+    /// Axes in the order in which they are transformed, without the one between reals and halves.
     axes: Vec<Axis<T>>,
+    real: Last<T>,
     /// The last extent of operand and result.
     last: [usize; 2],
-    /// Elements of the array that is transformed, the longer of both.
+    /// Elements of the complex array.
     elements: usize,
-    /// Elements of an axis to be copied out, and room for the plans.
-    scratch: [usize; 2],
+    /// Nothing is there to be transformed.
+    empty: bool,
     factor: T,
 }
 
@@ -113,54 +123,90 @@ impl<T: FftNum> fmt::Debug for Transform<T> {
     }
 }
 
+/// Elements of the lines that are transformed together where they lie across memory.
+const BLOCK: usize = 1 << 15;
+/// Lines of such a block at least, which fill a line of the cache, and at most.
+const LINES: [usize; 2] = [8, 64];
+
+impl<T: FftNum> Axis<T> {
+    /// Transforms every line along the axis.
+    fn transform(&self, array: &mut [Complex<T>]) {
+        let Self { plan, length, stride } = self;
+        let room = plan.get_inplace_scratch_len();
+        let lines = |lines: &mut [Complex<T>]| {
+            plan.process_with_scratch(lines, &mut vec![Complex::zero(); room]);
+        };
+        if *stride == 1 {
+            let piece = parallel::piece_of(length * size_of::<Complex<T>>());
+            parallel::chunks_mut(array, piece * length, |_, part| lines(part));
+            return;
+        }
+        let width = (BLOCK / length).clamp(LINES[0], LINES[1]).min(*stride);
+        for block in array.chunks_exact_mut(length * stride) {
+            // The rows of each block of lines.
+            let mut tiles: Vec<Vec<&mut [Complex<T>]>> = Vec::new();
+            tiles.resize_with(stride.div_ceil(width), || Vec::with_capacity(*length));
+            for row in block.chunks_exact_mut(*stride) {
+                for (tile, row) in tiles.iter_mut().zip(row.chunks_mut(width)) {
+                    tile.push(row);
+                }
+            }
+            let piece = parallel::piece_of(length * width * size_of::<Complex<T>>());
+            parallel::chunks_mut(&mut tiles, piece, |_, tiles| {
+                let mut turned = vec![Complex::zero(); length * width];
+                for tile in tiles {
+                    for (at, row) in tile.iter().enumerate() {
+                        for (line, &value) in turned.chunks_exact_mut(*length).zip(row.iter()) {
+                            line[at] = value;
+                        }
+                    }
+                    let used = tile.first().map_or(0, |row| row.len());
+                    lines(&mut turned[..used * length]);
+                    for (at, row) in tile.iter_mut().enumerate() {
+                        for (line, value) in turned.chunks_exact(*length).zip(row.iter_mut()) {
+                            *value = line[at];
+                        }
+                    }
+                }
+            });
+        }
+    }
+}
+
 impl<T: FftNum + Pod + num_traits::Float> Transform<T> {
     fn new(kind: Kind, operand: &Shape, result: &Shape, lengths: &[usize]) -> Self {
-        // The complex array in which everything happens: real ones are whole in it.
-        let full = if kind == Kind::FromReal { operand } else { result };
+        // The complex array in which everything happens has half of the last axis of reals.
+        let array = if kind == Kind::ToReal { operand } else { result };
         let inverse = matches!(kind, Kind::Inverse | Kind::ToReal);
         let direction = if inverse { FftDirection::Inverse } else { FftDirection::Forward };
-        let (elements, strides) = (full.elements(), full.strides());
-        let outer = full.rank() - lengths.len();
-        let mut planner = FftPlanner::new();
+        let (elements, strides) = (array.elements(), array.strides());
+        let empty = elements == 0 || result.elements() == 0;
+        let outer = array.rank() - lengths.len();
         let mut axes: Vec<Axis<T>> = Vec::new();
-        if elements > 0 {
+        let mut real = Last::Complex;
+        if !empty {
+            let mut planner = FftPlanner::new();
             for (&length, &stride) in lengths.iter().zip(&strides[outer..]) {
                 axes.push(Axis { plan: planner.plan_fft(length, direction), length, stride });
             }
+            let last = lengths.last().copied().unwrap_or(1);
+            if kind == Kind::FromReal {
+                axes.pop();
+                real = Last::FromReal(RealFftPlanner::new().plan_fft_forward(last));
+            } else if kind == Kind::ToReal {
+                axes.pop();
+                real = Last::ToReal(RealFftPlanner::new().plan_fft_inverse(last));
+            }
         }
-        // Real input first loses half of the last axis, real output has it until the end.
         if !inverse {
             axes.reverse();
         }
-        let longest = |of: &dyn Fn(&Axis<T>) -> usize| axes.iter().map(of).max().unwrap_or(0);
-        let copied = longest(&|axis| if axis.stride == 1 { 0 } else { axis.length });
-        let scratch = [copied, longest(&|axis| axis.plan.get_inplace_scratch_len())];
         let count = lengths.iter().fold(T::one(), |count, &length| {
             count * T::from_usize(length).unwrap_or_else(T::one)
         });
         let factor = if inverse { T::one() / count } else { T::one() };
         let last = [operand, result].map(|shape| shape.dims.last().copied().unwrap_or(1));
-        Self { kind, axes, last, elements, scratch, factor }
-    }
-
-    /// Transforms every line along an axis.
-    fn along(axis: &Axis<T>, array: &mut [Complex<T>], line: &mut [Complex<T>], room: &mut [Complex<T>]) {
-        let Axis { plan, length, stride } = axis;
-        let room = &mut room[..plan.get_inplace_scratch_len()];
-        if *stride == 1 {
-            plan.process_with_scratch(array, room);
-            return;
-        }
-        let line = &mut line[..*length];
-        for block in array.chunks_exact_mut(length * stride) {
-            for start in 0..*stride {
-                let from = block[start..].iter().step_by(*stride);
-                line.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
-                plan.process_with_scratch(line, room);
-                let to = block[start..].iter_mut().step_by(*stride);
-                to.zip(&*line).for_each(|(to, from)| *to = *from);
-            }
-        }
+        Self { kind, axes, real, last, elements, empty, factor }
     }
 }
 
@@ -172,69 +218,73 @@ where
         let (&[operand], [result]) = (operands, results) else {
             return Err(Error::bad("fft takes one operand and gives one result"));
         };
-        if self.elements == 0 {
+        if self.empty {
             return Ok(());
         }
-        let numbers: &mut [Complex<T>] = cast_slice_mut(&mut *cx.scratch);
-        let (line, rest) = numbers.split_at_mut(self.scratch[0]);
-        let (room, rest) = rest.split_at_mut(self.scratch[1]);
         let [before, after] = self.last;
-        match self.kind {
-            Kind::Forward | Kind::Inverse => {
+        let piece = parallel::piece_of(before.max(after) * size_of::<Complex<T>>());
+        match &self.real {
+            Last::Complex => {
                 let array: &mut [Complex<T>] = cast_slice_mut(result);
                 array.copy_from_slice(cast_slice(operand));
-                self.axes.iter().for_each(|axis| Self::along(axis, array, line, room));
+                self.axes.iter().for_each(|axis| axis.transform(array));
                 if self.kind == Kind::Inverse {
-                    array.iter_mut().for_each(|value| *value = value.scale(self.factor));
+                    parallel::chunks_mut(array, piece * after, |_, part| {
+                        part.iter_mut().for_each(|value| *value = value.scale(self.factor));
+                    });
                 }
             }
-            Kind::FromReal => {
-                let array = &mut rest[..self.elements];
-                for (to, &from) in array.iter_mut().zip(cast_slice::<u8, T>(operand)) {
-                    *to = Complex::new(from, T::zero());
-                }
-                self.axes.iter().for_each(|axis| Self::along(axis, array, line, room));
-                let rows = cast_slice_mut::<u8, Complex<T>>(result).chunks_exact_mut(after);
-                for (to, from) in rows.zip(array.chunks_exact(before)) {
-                    to.copy_from_slice(&from[..after]);
-                }
-            }
-            Kind::ToReal => {
-                let array = &mut rest[..self.elements];
-                let halves = cast_slice::<u8, Complex<T>>(operand).chunks_exact(before);
-                for (row, half) in array.chunks_exact_mut(after).zip(halves) {
-                    row.fill(Complex::zero());
-                    row[..before].copy_from_slice(half);
-                }
-                let Some((last, outer)) = self.axes.split_last() else { return Ok(()) };
-                outer.iter().for_each(|axis| Self::along(axis, array, line, room));
-                // The other half of the last axis follows from the result being real, once the
-                // other axes are done.
-                for row in array.chunks_exact_mut(after) {
-                    for at in before..after {
-                        row[at] = row[after - at].conj();
+            Last::FromReal(plan) => {
+                let reals: &[T] = cast_slice(operand);
+                let array: &mut [Complex<T>] = cast_slice_mut(result);
+                parallel::chunks_mut(array, piece * after, |index, part| {
+                    let mut line = vec![T::zero(); before];
+                    let mut room = vec![Complex::zero(); plan.get_scratch_len()];
+                    let rows = reals[index * piece * before..].chunks_exact(before);
+                    for (to, from) in part.chunks_exact_mut(after).zip(rows) {
+                        line.copy_from_slice(from);
+                        // Only lengths can be wrong, and they are the plan's.
+                        let _lengths = plan.process_with_scratch(&mut line, to, &mut room);
                     }
-                }
-                Self::along(last, array, line, room);
-                let reals = cast_slice_mut::<u8, T>(result);
-                for (to, from) in reals.iter_mut().zip(&*array) {
-                    *to = from.re * self.factor;
-                }
+                });
+                self.axes.iter().for_each(|axis| axis.transform(array));
+            }
+            Last::ToReal(plan) => {
+                let array: &mut [Complex<T>] = cast_slice_mut(&mut *cx.scratch);
+                let array = &mut array[..self.elements];
+                array.copy_from_slice(cast_slice(operand));
+                self.axes.iter().for_each(|axis| axis.transform(array));
+                let array = &*array;
+                let reals: &mut [T] = cast_slice_mut(result);
+                parallel::chunks_mut(reals, piece * after, |index, part| {
+                    let mut line = vec![Complex::zero(); before];
+                    let mut room = vec![Complex::zero(); plan.get_scratch_len()];
+                    let rows = array[index * piece * before..].chunks_exact(before);
+                    for (to, from) in part.chunks_exact_mut(after).zip(rows) {
+                        line.copy_from_slice(from);
+                        // Parts that a real spectrum does not have are taken for zero, as they
+                        // add nothing to the real result.
+                        let _parts = plan.process_with_scratch(&mut line, to, &mut room);
+                        to.iter_mut().for_each(|value| *value = *value * self.factor);
+                    }
+                });
             }
         }
         Ok(())
     }
 
     fn scratch(&self) -> usize {
-        let complex = matches!(self.kind, Kind::Forward | Kind::Inverse);
-        let array = if complex { 0 } else { self.elements };
-        (self.scratch[0] + self.scratch[1] + array).saturating_mul(size_of::<Complex<T>>())
+        let copy = if self.kind == Kind::ToReal { self.elements } else { 0 };
+        copy.saturating_mul(size_of::<Complex<T>>())
     }
 
     #[expect(clippy::cast_precision_loss, reason = "a count of operations, as a float by contract")]
     fn cost(&self) -> Cost {
         // Five operations a stage of a radix-2 transform.
-        let stages: f64 = self.axes.iter().map(|axis| (axis.length as f64).log2().max(0.0)).sum();
+        let last = if self.kind == Kind::ToReal { self.last[1] } else { self.last[0] };
+        let real = if matches!(self.real, Last::Complex) { None } else { Some(last) };
+        let lengths = self.axes.iter().map(|axis| axis.length).chain(real);
+        let stages: f64 = lengths.map(|length| (length as f64).log2().max(0.0)).sum();
         Cost { flops: 5.0 * self.elements as f64 * stages, transcendentals: 0.0 }
     }
 }

@@ -1,5 +1,5 @@
 //! `triangular_solve`: systems with a triangular matrix.
-use super::factor::{Batch, for_scalar, item, item_mut, kind, read, write};
+use super::factor::{Batch, each, for_scalar, item, kind, read, write};
 use super::{Cost, Cx, Entry, Kernel, Lowered, Site};
 use crate::error::{Error, Result};
 use crate::kernels::arithmetic::{Kind, room, take};
@@ -67,14 +67,15 @@ struct Solve {
 impl Solve {
     fn run_in<T: Scalar>(
         &self,
-        mut scratch: &mut [u8],
+        scratch: &mut [u8],
         [a, b]: [&[u8]; 2],
         out: &mut [u8],
     ) -> Result<()> {
         let (n, size, right) = (self.matrix.rows, self.matrix.size(), self.right.size());
-        let matrix = take::<T>(&mut scratch, size)?;
-        let values = take::<T>(&mut scratch, right)?;
-        for index in 0..self.matrix.count {
+        each(self.matrix.count, scratch, &mut [out], |index, mut scratch, results| {
+            let [out] = results else { return Ok(()) };
+            let matrix = take::<T>(&mut scratch, size)?;
+            let values = take::<T>(&mut scratch, right)?;
             read(self.dtype, item(a, self.dtype, size, index), matrix)?;
             read(self.dtype, item(b, self.dtype, right, index), values)?;
             if self.transposed {
@@ -92,9 +93,8 @@ impl Solve {
             } else {
                 solve_right(n, self.triangle, matrix, values);
             }
-            write(values, self.dtype, item_mut(out, self.dtype, right, index))?;
-        }
-        Ok(())
+            write(values, self.dtype, out)
+        })
     }
 }
 

@@ -20,6 +20,7 @@ use crate::origin::Labels;
 use crate::tensor::{ArraySpec, DType, LayoutRequest, Shape, Specs};
 use crate::topology::Generation;
 use crate::units::{Bytes, to_u64, to_usize};
+use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use tpu_stablehlo::Module;
@@ -220,25 +221,30 @@ fn pair(parameters: &mut [Parameter], results: &mut [ResultInfo], spread: bool) 
             return Err(Error::bad(message));
         }
     }
-    for (index, parameter) in parameters.iter_mut().enumerate() {
-        if parameter.donation != Donation::Free {
-            continue;
-        }
-        let fits = |result: &ResultInfo| {
-            result.alias.is_none()
-                && result.kind == parameter.kind
-                && result.spec.dtype == parameter.spec.dtype
-                && result.spec.dims == parameter.spec.dims
-        };
-        if let Some(result) = results.iter().position(fits) {
-            results[result].alias = Some(index);
-            parameter.donation = Donation::To(result);
-        }
+    for (index, result) in free_pairs(parameters, results) {
+        results[result].alias = Some(index);
+        parameters[index].donation = Donation::To(result);
     }
     if spread {
         keep_misfits(parameters, results);
     }
     Ok(())
+}
+
+/// Parameters that any result may take over, each with the first result like it that no other has.
+fn free_pairs(parameters: &[Parameter], results: &[ResultInfo]) -> Vec<(usize, usize)> {
+    let mut free: HashMap<(MemoryKind, DType, &[u64]), VecDeque<usize>> = HashMap::new();
+    for (index, result) in results.iter().enumerate().filter(|(_, result)| result.alias.is_none()) {
+        let like = (result.kind, result.spec.dtype, &*result.spec.dims);
+        free.entry(like).or_default().push_back(index);
+    }
+    let offered = parameters.iter().enumerate().filter(|(_, one)| one.donation == Donation::Free);
+    offered
+        .filter_map(|(index, one)| {
+            let like = (one.kind, one.spec.dtype, &*one.spec.dims);
+            Some((index, free.get_mut(&like)?.pop_front()?))
+        })
+        .collect()
 }
 
 /// Of what several devices may give up, only what some result has the size of is given up.

@@ -5,6 +5,7 @@ mod loops;
 pub(crate) mod rows;
 
 use super::graph::{Block, Graph, ValueId, Work};
+use super::invariant::simplify;
 use super::tactics::Tactics;
 use crate::kernels::access::AccessMap;
 use crate::kernels::lane_code::{Feed, LaneCode};
@@ -87,6 +88,9 @@ pub(crate) struct Code {
 
 /// Fuses a program. Constants that steps read get a `known` value in the graph.
 pub(crate) fn fuse(graph: &mut Graph, tactics: Tactics) -> Code {
+    if tactics.fuse {
+        simplify(graph);
+    }
     let mut main = std::mem::take(&mut graph.main);
     prune(&mut main);
     let code = Fuser::new(graph, tactics).block(&main);

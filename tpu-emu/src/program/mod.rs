@@ -5,6 +5,7 @@ mod executable;
 mod fold;
 pub(crate) mod fuse;
 pub(crate) mod graph;
+mod invariant;
 mod labels;
 mod listing;
 pub(crate) mod load;

@@ -142,8 +142,31 @@ impl Writer {
         self.random.pick(&fitting)
     }
 
+    /// Two shifts whose bits meet, or nearly.
+    fn rotation(&mut self, dtype: DType) {
+        let width = dtype.host_bytes();
+        let bits = 8 * width;
+        let left = self.random.below(bits + 1);
+        let right = bits - left + usize::from(self.random.below(4) == 0);
+        let x = self.get(dtype);
+        let both = [("shift_left", left), ("shift_right_logical", right)].map(|(name, by)| {
+            let bytes = by.to_le_bytes()[..width].into();
+            self.program.constants.push(LaneConstant { dtype, bytes });
+            let by = Register::Constant(self.program.constants.len() - 1);
+            let op = lane_operation(name, &[dtype; 2], dtype).unwrap();
+            self.program.steps.push(LaneStep { op, inputs: vec![x, by] });
+            Register::Step(self.program.steps.len() - 1)
+        });
+        let name = self.random.pick(&["or", "xor", "add"]);
+        let op = lane_operation(name, &[dtype; 2], dtype).unwrap();
+        self.program.steps.push(LaneStep { op, inputs: both.to_vec() });
+    }
+
     fn step(&mut self) {
         let dtype = self.random.pick(&self.types.clone());
+        if INTEGERS.contains(&dtype) && self.random.below(8) == 0 {
+            return self.rotation(dtype);
+        }
         let (float, pred) = (FLOATS.contains(&dtype), dtype == DType::Pred);
         let name = match self.random.below(10) {
             0..4 => self.random.pick(&ANY),

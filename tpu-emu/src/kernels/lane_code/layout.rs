@@ -160,11 +160,12 @@ impl Maker<'_> {
                 group.steps.iter().for_each(|&step| self.call(step));
             }
             // What is read here for the last time gives its place to later values.
-            for step in 0..self.steps.len() {
-                if last[step] == Some(at)
-                    && let Some(Place::Scratch(offset)) = self.steps[step]
+            let program = self.program;
+            for ((place, last), step) in self.steps.iter().zip(&last).zip(&program.steps) {
+                if *last == Some(at)
+                    && let Some(Place::Scratch(offset)) = *place
                 {
-                    self.room.free.push((self.width(Register::Step(step)), offset));
+                    self.room.free.push((step.op.result.host_bytes(), offset));
                 }
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! The code of a group is straight, so the value whose next use is farthest gives its register
 //! up. What came from memory is read again, what was made is kept on the stack.
-use super::encode::{Code, Fields, If, Opcode, Operand, general, opcode};
+use super::encode::{Code, Fields, If, Opcode, Operand, byte, general, opcode};
 use super::micro::{Body, Class, Form, Micro, Origin, Value};
 
 /// Registers that keep the addresses of arrays; those from the sixth on belong to the caller.
@@ -14,14 +14,14 @@ const TAIL: u8 = 1;
 const NEVER: u32 = u32::MAX;
 
 /// When each value is read.
-struct Uses {
+pub(super) struct Uses {
     starts: Vec<u32>,
     times: Vec<u32>,
     /// The first that is not over yet.
     next: Vec<u32>,
 }
 
-fn number(value: usize) -> u32 {
+pub(super) fn number(value: usize) -> u32 {
     u32::try_from(value).unwrap_or(NEVER)
 }
 
@@ -38,6 +38,9 @@ impl Uses {
         for (value, ..) in &body.stores {
             starts[value.index() + 1] += 1;
         }
+        if let Some((_, mask)) = body.decision {
+            starts[mask.index() + 1] += 1;
+        }
         for index in 1..starts.len() {
             starts[index] += starts[index - 1];
         }
@@ -47,8 +50,15 @@ impl Uses {
             times[size(next[value.index()])] = number(at);
             next[value.index()] += 1;
         };
+        let mut decision = body.decision;
         for (at, micro) in body.code.iter().enumerate() {
+            if let Some((_, mask)) = decision.take_if(|(before, _)| *before == at) {
+                note(mask, at);
+            }
             micro.reads().for_each(|value| note(value, at));
+        }
+        if let Some((_, mask)) = decision {
+            note(mask, body.code.len());
         }
         for (at, (value, ..)) in body.stores.iter().enumerate() {
             note(*value, body.code.len() + at);
@@ -75,19 +85,19 @@ impl Uses {
 }
 
 pub(super) struct Emitter<'b> {
-    body: &'b Body,
-    code: Code,
-    uses: Uses,
+    pub(super) body: &'b Body,
+    pub(super) code: Code,
+    pub(super) uses: Uses,
     /// The register of each value that has one.
-    place: Vec<Option<u8>>,
+    pub(super) place: Vec<Option<u8>>,
     /// The stack slot of each value that has one.
-    kept: Vec<Option<u32>>,
-    slots: u32,
-    vectors: [Option<Value>; 32],
-    masks: [Option<Value>; 8],
+    pub(super) kept: Vec<Option<u32>>,
+    pub(super) slots: u32,
+    pub(super) vectors: [Option<Value>; 32],
+    pub(super) masks: [Option<Value>; 8],
     /// Vector registers from here on hold what never changes.
-    limit: usize,
-    pointers: Vec<Option<u8>>,
+    pub(super) limit: usize,
+    pub(super) pointers: Vec<Option<u8>>,
 }
 
 impl<'b> Emitter<'b> {
@@ -109,20 +119,14 @@ impl<'b> Emitter<'b> {
     /// The machine code, with its constants before it, and where it begins.
     pub(super) fn function(mut self) -> (Vec<u8>, usize) {
         let saved = self.choose_pointers();
-        for &register in &saved {
-            self.code.stack(false, register);
-        }
-        // push rbp; mov rbp, rsp; and rsp, -64; sub rsp, …
-        self.code.raw(&[0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xe4, 0xc0, 0x48, 0x81, 0xec]);
-        let frame = self.code.here();
-        self.code.raw(&[0; 4]);
+        let frame = self.enter(&saved);
         for (array, pointer) in self.pointers.clone().into_iter().enumerate() {
             if let Some(pointer) = pointer {
                 self.code.load(pointer, general::RDI, number(8 * array));
             }
         }
         self.keep_constants();
-        let group = Code::count(self.body.group);
+        let group = byte(self.body.group);
         // xor ecx, ecx; mov eax, group's mask; kmovd k1, eax
         self.code.raw(&[0x31, 0xc9, 0xb8]);
         self.code.raw(&((1_u32 << group) - 1).to_le_bytes());
@@ -149,6 +153,23 @@ impl<'b> Emitter<'b> {
         self.code.raw(&[0xc5, 0xfb, 0x92, 0xc8]);
         self.code.again_masked(top, body_end);
         self.code.land(done);
+        self.leave(&saved, frame)
+    }
+
+    /// Saves registers and makes room on the stack; gives where the size of the room stands.
+    pub(super) fn enter(&mut self, saved: &[u8]) -> usize {
+        for &register in saved {
+            self.code.stack(false, register);
+        }
+        // push rbp; mov rbp, rsp; and rsp, -64; sub rsp, …
+        self.code.raw(&[0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xe4, 0xc0, 0x48, 0x81, 0xec]);
+        let frame = self.code.here();
+        self.code.raw(&[0; 4]);
+        frame
+    }
+
+    /// Restores registers and returns; gives the code and where it begins.
+    pub(super) fn leave(mut self, saved: &[u8], frame: usize) -> (Vec<u8>, usize) {
         // vzeroupper; mov rsp, rbp; pop rbp
         self.code.raw(&[0xc5, 0xf8, 0x77, 0x48, 0x89, 0xec, 0x5d]);
         for &register in saved.iter().rev() {
@@ -211,7 +232,7 @@ impl<'b> Emitter<'b> {
     }
 
     /// Fills registers with what is the same for all groups, the most used first.
-    fn keep_constants(&mut self) {
+    pub(super) fn keep_constants(&mut self) {
         let fixed =
             |origin: &Origin| matches!(origin, Origin::Broadcast(..) | Origin::Constant(..));
         let mut all: Vec<usize> = (0..self.body.values.len())
@@ -219,7 +240,7 @@ impl<'b> Emitter<'b> {
             .collect();
         all.sort_by_key(|&index| std::cmp::Reverse(self.uses.count(index)));
         let local = (self.pressure() + 2).clamp(6, 24);
-        all.truncate(32 - local);
+        all.truncate(self.limit.saturating_sub(local));
         for index in all {
             let value = Value(number(index));
             self.limit -= 1;
@@ -253,7 +274,7 @@ impl<'b> Emitter<'b> {
         Fields { length, reg, other: 0, mask, zero: false, immediate: None }
     }
 
-    fn micro(&mut self, now: u32, micro: Micro) {
+    pub(super) fn micro(&mut self, now: u32, micro: Micro) {
         let locked: Vec<Value> = micro.reads().collect();
         for &value in &locked {
             self.ensure(value, &locked);
@@ -316,7 +337,7 @@ impl<'b> Emitter<'b> {
     }
 
     /// Frees a value's register after its last use.
-    fn release(&mut self, value: Value, now: u32) {
+    pub(super) fn release(&mut self, value: Value, now: u32) {
         self.uses.pass(value, now);
         if self.uses.next(value) == NEVER {
             self.free(value);
@@ -352,7 +373,7 @@ impl<'b> Emitter<'b> {
     }
 
     /// A value's register; it gets one if it has none.
-    fn ensure(&mut self, value: Value, locked: &[Value]) -> u8 {
+    pub(super) fn ensure(&mut self, value: Value, locked: &[Value]) -> u8 {
         if let Some(register) = self.place[value.index()] {
             return register;
         }
@@ -364,7 +385,7 @@ impl<'b> Emitter<'b> {
     }
 
     /// A free register, or that of the value whose next use is farthest.
-    fn take(&mut self, class: Class, locked: &[Value]) -> u8 {
+    pub(super) fn take(&mut self, class: Class, locked: &[Value]) -> u8 {
         let (low, holders) = match class {
             Class::Vector => (0, &self.vectors[..self.limit]),
             Class::Mask => (2, &self.masks[2..]),
@@ -372,14 +393,14 @@ impl<'b> Emitter<'b> {
         let mut best = (0, 0);
         for (index, holder) in holders.iter().enumerate() {
             let Some(holder) = holder else {
-                return Code::count(low + index);
+                return byte(low + index);
             };
             let next = self.uses.next(*holder);
             if !locked.contains(holder) && next >= best.0 {
                 best = (next, low + index);
             }
         }
-        let register = Code::count(best.1);
+        let register = byte(best.1);
         let holder = match class {
             Class::Vector => self.vectors[best.1].take(),
             Class::Mask => self.masks[best.1].take(),
@@ -414,7 +435,7 @@ impl<'b> Emitter<'b> {
     }
 
     /// Reads a value from where it is kept.
-    fn reload(&mut self, value: Value, register: u8) {
+    pub(super) fn reload(&mut self, value: Value, register: u8) {
         let (class, origin) = self.body.values[value.index()];
         match origin {
             Origin::Made => {
@@ -434,6 +455,8 @@ impl<'b> Emitter<'b> {
                 let operand = Operand::Indexed { base, scale: scale(width) };
                 self.code.access(moving(width, 0x6f), fields, operand);
             }
+            // Variables have their registers for good.
+            Origin::Variable(_) => {}
             Origin::Broadcast(array, width) => {
                 let base = self.pointer(array);
                 self.spread(width, register, Operand::At { base, offset: 0 });
@@ -445,7 +468,7 @@ impl<'b> Emitter<'b> {
     }
 
     /// One element everywhere.
-    fn spread(&mut self, width: usize, register: u8, operand: Operand) {
+    pub(super) fn spread(&mut self, width: usize, register: u8, operand: Operand) {
         let op = match width {
             1 => opcode(2, 1, false, 0x78),
             2 => opcode(2, 1, false, 0x79),
@@ -457,7 +480,7 @@ impl<'b> Emitter<'b> {
 }
 
 /// Fields of an instruction on a whole register.
-fn vector(reg: u8) -> Fields {
+pub(super) fn vector(reg: u8) -> Fields {
     Fields { length: 2, reg, other: 0, mask: 0, zero: false, immediate: None }
 }
 

@@ -63,7 +63,7 @@ impl Lowerer {
 
     pub(super) fn convert(&mut self, from: Kind, to: Kind, input: Register) -> Forms {
         match (from, to) {
-            (Kind::Pred, _) => self.from_mask(to, input),
+            (Kind::Pred, _) => self.ones_where(to, input),
             (Kind::Integer(width, _), Kind::Pred) => {
                 let value = self.packed(input, from);
                 Forms::mask(self.not_zero(value, width))
@@ -81,7 +81,7 @@ impl Lowerer {
             }
             (Kind::Integer(width, signed), _) => {
                 let value = self.packed(input, from);
-                self.to_float(value, width, signed, to)
+                self.floats_of(value, width, signed, to)
             }
             (_, Kind::Integer(width, signed)) => {
                 let value = self.wide(input, from);
@@ -111,7 +111,7 @@ impl Lowerer {
     }
 
     /// Zeros and ones.
-    fn from_mask(&mut self, to: Kind, input: Register) -> Forms {
+    fn ones_where(&mut self, to: Kind, input: Register) -> Forms {
         let mask = self.mask(input);
         let one = match to {
             Kind::F32 => 1.0_f32.to_bits().into(),
@@ -155,7 +155,7 @@ impl Lowerer {
         }
     }
 
-    fn to_float(&mut self, value: Value, width: usize, signed: bool, to: Kind) -> Forms {
+    fn floats_of(&mut self, value: Value, width: usize, signed: bool, to: Kind) -> Forms {
         let (value, from) =
             if width < 4 { (self.resize(value, width, signed, 4), 4) } else { (value, width) };
         let large = if to == Kind::F64 { 8 } else { from };

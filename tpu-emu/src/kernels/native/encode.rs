@@ -24,8 +24,6 @@ pub(super) mod general {
     pub(in super::super) const RDX: u8 = 2;
     pub(in super::super) const RBX: u8 = 3;
     pub(in super::super) const RSP: u8 = 4;
-    pub(in super::super) const RBP: u8 = 5;
-    pub(in super::super) const RSI: u8 = 6;
     pub(in super::super) const RDI: u8 = 7;
 }
 
@@ -82,7 +80,8 @@ pub(super) struct Code {
     accesses: Vec<usize>,
 }
 
-fn low(value: usize) -> u8 {
+/// A small number as a byte: of a register, or in an instruction.
+pub(super) fn byte(value: usize) -> u8 {
     value.to_le_bytes()[0]
 }
 
@@ -232,10 +231,5 @@ impl Code {
         }
         pool.extend(self.bytes);
         (pool, start)
-    }
-
-    /// `low` byte of a count, for immediates.
-    pub(super) fn count(value: usize) -> u8 {
-        low(value)
     }
 }

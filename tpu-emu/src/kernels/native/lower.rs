@@ -14,6 +14,8 @@ pub(in crate::kernels) enum Source {
     One(usize),
     /// The bits of one element for all.
     Constant(u64),
+    /// One element that each round of a loop reads and writes.
+    Variable(usize),
 }
 
 /// What is known of an operand: its elements as they lie in memory, 16-bit floats as the `f32`
@@ -45,6 +47,8 @@ pub(super) struct Lowerer {
     pub(super) body: Body,
     sources: HashMap<Register, Source>,
     forms: HashMap<Register, Forms>,
+    /// What has been shifted by a constant: the value, and the distance to the left.
+    shifts: HashMap<Register, (Value, i16)>,
 }
 
 /// An instruction on floats: `vxxxps` or `vxxxpd`.
@@ -70,7 +74,12 @@ fn by_width(width: usize, ops: [Opcode; 4]) -> Opcode {
 
 impl Lowerer {
     pub(super) fn new(group: usize) -> Self {
-        Self { body: Body::new(group), sources: HashMap::new(), forms: HashMap::new() }
+        Self {
+            body: Body::new(group),
+            sources: HashMap::new(),
+            forms: HashMap::new(),
+            shifts: HashMap::new(),
+        }
     }
 
     /// Says where a register's elements come from.
@@ -103,6 +112,7 @@ impl Lowerer {
             (_, Forms { wide: Some(wide), .. }) => self.pack(kind, wide),
             (Some(&Source::Each(array)), _) => self.body.load(array, width),
             (Some(&Source::One(array)), _) => self.body.broadcast(array, width),
+            (Some(&Source::Variable(array)), _) => self.body.variable(array),
             (Some(&Source::Constant(bits)), _) => self.body.constant(bits, width),
             // A register that nothing defines holds zeros.
             (None, _) => self.body.constant(0, width),
@@ -163,10 +173,45 @@ impl Lowerer {
             (Job::Same, _) => Forms::packed(self.packed(inputs[0], kind)),
             (Job::Select, _) => self.select(kind, inputs),
             (_, Kind::Pred) => self.predicates(job, inputs),
-            (_, Kind::Integer(width, signed)) => self.integers(job, width, signed, inputs),
+            (_, Kind::Integer(width, signed)) => {
+                self.note_shift(job, kind, inputs, result);
+                match self.rotation(job, width, inputs) {
+                    Some(value) => Forms::packed(value),
+                    None => self.integers(job, width, signed, inputs),
+                }
+            }
             _ => self.floats(job, kind, inputs),
         };
         self.forms.insert(result, forms);
+    }
+
+    fn note_shift(&mut self, job: Job, kind: Kind, inputs: &[Register], result: Register) {
+        let way = match job {
+            Job::ShiftLeft => 1,
+            Job::ShiftRight => -1,
+            _ => return,
+        };
+        let distance = self.constant_of(inputs[1]).and_then(|bits| i16::try_from(bits).ok());
+        if let Some(distance) = distance {
+            let value = self.packed(inputs[0], kind);
+            self.shifts.insert(result, (value, way * distance));
+        }
+    }
+
+    /// One rotation for two shifts whose bits meet.
+    fn rotation(&mut self, job: Job, width: usize, inputs: &[Register]) -> Option<Value> {
+        if !matches!(job, Job::Or | Job::Xor | Job::Add) || width < 4 {
+            return None;
+        }
+        let [a, b] = inputs else { return None };
+        let (&(a, left), &(b, right)) = (self.shifts.get(a)?, self.shifts.get(b)?);
+        let bits = i16::from(Body::bits(width));
+        let meet = left.signum() != right.signum() && (left - right).abs() == bits;
+        let inside = left.abs() < bits && right.abs() < bits;
+        let by = u8::try_from(left.max(right)).ok()?;
+        let length = self.body.length(width);
+        (a == b && meet && inside)
+            .then(|| self.body.shift(sized(1, 1, 0x72, width), 1, length, a, by))
     }
 
     fn select(&mut self, kind: Kind, inputs: &[Register]) -> Forms {

@@ -30,6 +30,8 @@ pub(super) enum Origin {
     Broadcast(usize, usize),
     /// One constant for all: its offset in the pool, its width.
     Constant(usize, usize),
+    /// One element that each round of a loop reads and writes: its number among the arrays.
+    Variable(usize),
 }
 
 /// Where an instruction's operands stand.
@@ -83,6 +85,8 @@ pub(super) struct Body {
     pub(super) code: Vec<Micro>,
     /// What is written at the end of a group: value, array, width.
     pub(super) stores: Vec<(Value, usize, usize)>,
+    /// The instruction before which a round ends all, and the mask that says it does not.
+    pub(super) decision: Option<(usize, Value)>,
     pub(super) pool: Vec<u8>,
     known: HashMap<(u64, usize), Value>,
 }
@@ -94,6 +98,7 @@ impl Body {
             values: Vec::new(),
             code: Vec::new(),
             stores: Vec::new(),
+            decision: None,
             pool: Vec::new(),
             known: HashMap::new(),
         }
@@ -119,6 +124,11 @@ impl Body {
 
     pub(super) fn broadcast(&mut self, array: usize, width: usize) -> Value {
         self.value(Class::Vector, Origin::Broadcast(array, width))
+    }
+
+    /// One element that a round may write.
+    pub(super) fn variable(&mut self, array: usize) -> Value {
+        self.value(Class::Vector, Origin::Variable(array))
     }
 
     /// The same element everywhere, by its bits.
@@ -244,5 +254,24 @@ impl Body {
     /// Bits of an element.
     pub(super) fn bits(width: usize) -> u8 {
         u8::try_from(8 * width).unwrap_or(64)
+    }
+
+    /// Drops instructions whose results nothing reads.
+    pub(super) fn prune(&mut self) {
+        let mut read = vec![false; self.values.len()];
+        let outside = self.stores.iter().map(|(value, ..)| *value);
+        outside.chain(self.decision.map(|(_, mask)| mask)).for_each(|v| read[v.index()] = true);
+        let mut kept = vec![false; self.code.len()];
+        for (micro, kept) in self.code.iter().zip(&mut kept).rev() {
+            *kept = read[micro.result.index()];
+            if *kept {
+                micro.reads().for_each(|value| read[value.index()] = true);
+            }
+        }
+        if let Some((before, _)) = &mut self.decision {
+            *before = kept[..*before].iter().filter(|kept| **kept).count();
+        }
+        let mut kept = kept.into_iter();
+        self.code.retain(|_| kept.next().unwrap_or(true));
     }
 }

@@ -10,6 +10,7 @@ mod job;
 mod lower;
 mod memory;
 mod micro;
+mod rounds;
 
 use super::lanes::{LaneOp, LaneProgram, Register};
 use allocate::Emitter;
@@ -17,9 +18,10 @@ use lower::Lowerer;
 use memory::Function;
 
 pub(super) use lower::Source;
+pub use rounds::{Loop, Rounds};
 
 /// Whether machine code can do an operation.
-pub(super) fn knows(op: &LaneOp) -> bool {
+pub fn knows(op: &LaneOp) -> bool {
     job::job(op).is_some()
 }
 
@@ -76,6 +78,7 @@ impl Part<'_> {
             let value = lowerer.packed(register, kind);
             lowerer.body.stores.push((value, array, kind.width()));
         }
+        lowerer.body.prune();
         Some(Emitter::new(&lowerer.body, self.arrays).function())
     }
 }

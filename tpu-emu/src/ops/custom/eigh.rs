@@ -4,7 +4,7 @@ use crate::kernels::arithmetic::{Kind, room, take};
 use crate::kernels::eigen::{self, eigen};
 use crate::kernels::scalar::Scalar;
 use crate::kernels::work::Work;
-use crate::ops::factor::{Batch, for_scalar, item, item_mut, kind, read, write};
+use crate::ops::factor::{Batch, each, for_scalar, item, kind, read, write};
 use crate::ops::{Cost, Cx, Entry, Kernel, Lowered, Site};
 use crate::tensor::{DType, Shape};
 
@@ -75,16 +75,18 @@ fn coupled<T: Scalar>(n: usize, matrix: &[T]) -> usize {
 impl Eigh {
     fn run_in<T: Scalar>(
         &self,
-        mut scratch: &mut [u8],
+        scratch: &mut [u8],
         a: &[u8],
         [vectors, values]: [&mut [u8]; 2],
     ) -> Result<()> {
         let (n, size) = (self.batch.rows, self.batch.size());
         let [numbers, reals] = eigen::room(n);
-        let matrix = take::<T>(&mut scratch, size)?;
-        let numbers = take::<T>(&mut scratch, numbers)?;
-        let reals = take::<T::Real>(&mut scratch, reals)?;
-        for index in 0..self.batch.count {
+        let results = &mut [vectors, values];
+        each(self.batch.count, scratch, results, |index, mut scratch, results| {
+            let [vectors, values] = results else { return Ok(()) };
+            let matrix = take::<T>(&mut scratch, size)?;
+            let numbers = take::<T>(&mut scratch, numbers)?;
+            let reals = take::<T::Real>(&mut scratch, reals)?;
             read(self.dtype, item(a, self.dtype, size, index), matrix)?;
             for row in 0..n {
                 matrix[row * n + row] = T::of(matrix[row * n + row].re(), T::Real::ZERO);
@@ -117,11 +119,10 @@ impl Eigh {
             for row in m..n {
                 matrix[row * n + row] = T::of_i64(1);
             }
-            write(matrix, self.dtype, item_mut(vectors, self.dtype, size, index))?;
+            write(matrix, self.dtype, vectors)?;
             let real = real(self.dtype);
-            write(&reals[..n], real, item_mut(values, real, n, index))?;
-        }
-        Ok(())
+            write(&reals[..n], real, values)
+        })
     }
 }
 

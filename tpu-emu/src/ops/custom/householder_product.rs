@@ -3,7 +3,7 @@ use crate::error::{Error, Result};
 use crate::kernels::arithmetic::{Kind, room, take};
 use crate::kernels::reflector::product;
 use crate::kernels::scalar::Scalar;
-use crate::ops::factor::{Batch, for_scalar, item, item_mut, kind, read, write};
+use crate::ops::factor::{Batch, each, for_scalar, item, kind, read, write};
 use crate::ops::{Cost, Cx, Entry, Kernel, Lowered, Site};
 use crate::tensor::{DType, Shape};
 
@@ -55,23 +55,23 @@ impl Product {
 
     fn run_in<T: Scalar>(
         &self,
-        mut scratch: &mut [u8],
+        scratch: &mut [u8],
         [a, factors]: [&[u8]; 2],
         out: &mut [u8],
     ) -> Result<()> {
         let Batch { count, rows, columns } = self.batch;
         let [size, _, reflectors, row] = self.numbers();
-        let matrix = take::<T>(&mut scratch, size)?;
-        let q = take::<T>(&mut scratch, size)?;
-        let taus = take::<T>(&mut scratch, reflectors)?;
-        let row = take::<T>(&mut scratch, row)?;
-        for index in 0..count {
+        each(count, scratch, &mut [out], |index, mut scratch, results| {
+            let [out] = results else { return Ok(()) };
+            let matrix = take::<T>(&mut scratch, size)?;
+            let q = take::<T>(&mut scratch, size)?;
+            let taus = take::<T>(&mut scratch, reflectors)?;
+            let row = take::<T>(&mut scratch, row)?;
             read(self.dtype, item(a, self.dtype, size, index), matrix)?;
             read(self.dtype, item(factors, self.dtype, reflectors, index), taus)?;
             product([rows, columns], matrix, taus, q, row);
-            write(q, self.dtype, item_mut(out, self.dtype, size, index))?;
-        }
-        Ok(())
+            write(q, self.dtype, out)
+        })
     }
 }
 

@@ -3,7 +3,7 @@ use crate::error::{Error, Result};
 use crate::kernels::arithmetic::{Kind, room, take};
 use crate::kernels::factor::lu;
 use crate::kernels::scalar::Scalar;
-use crate::ops::factor::{Batch, for_scalar, item, item_mut, kind, read, write};
+use crate::ops::factor::{Batch, each, for_scalar, item, kind, read, write};
 use crate::ops::{Cost, Cx, Entry, Kernel, Lowered, Site};
 use crate::tensor::{DType, Shape};
 use bytemuck::cast_slice_mut;
@@ -41,21 +41,20 @@ struct Lu {
 impl Lu {
     fn run_in<T: Scalar>(
         &self,
-        mut scratch: &mut [u8],
+        scratch: &mut [u8],
         a: &[u8],
         [out, pivots, permutation]: [&mut [u8]; 3],
     ) -> Result<()> {
         let Batch { count, rows, columns } = self.batch;
         let size = self.batch.size();
-        let matrix = take::<T>(&mut scratch, size)?;
-        for index in 0..count {
+        let results = &mut [out, pivots, permutation];
+        each(count, scratch, results, |index, mut scratch, results| {
+            let [out, pivots, permutation] = results else { return Ok(()) };
+            let matrix = take::<T>(&mut scratch, size)?;
             read(self.dtype, item(a, self.dtype, size, index), matrix)?;
-            let pivots = item_mut(pivots, DType::S32, rows.min(columns), index);
-            let permutation = item_mut(permutation, DType::S32, rows, index);
             lu([rows, columns], matrix, cast_slice_mut(pivots), cast_slice_mut(permutation));
-            write(matrix, self.dtype, item_mut(out, self.dtype, size, index))?;
-        }
-        Ok(())
+            write(matrix, self.dtype, out)
+        })
     }
 }
 

@@ -3,7 +3,7 @@ use crate::error::{Error, Result};
 use crate::kernels::arithmetic::{Kind, room, take};
 use crate::kernels::reflector::qr;
 use crate::kernels::scalar::Scalar;
-use crate::ops::factor::{Batch, for_scalar, item, item_mut, kind, read, write};
+use crate::ops::factor::{Batch, each, for_scalar, item, kind, read, write};
 use crate::ops::{Cost, Cx, Entry, Kernel, Lowered, Site};
 use crate::tensor::{DType, Shape};
 
@@ -44,23 +44,23 @@ impl Qr {
 
     fn run_in<T: Scalar>(
         &self,
-        mut scratch: &mut [u8],
+        scratch: &mut [u8],
         a: &[u8],
         [out, factors]: [&mut [u8]; 2],
     ) -> Result<()> {
         let Batch { count, rows, columns } = self.batch;
         let [size, taus, row, column] = self.numbers();
-        let matrix = take::<T>(&mut scratch, size)?;
-        let taus = take::<T>(&mut scratch, taus)?;
-        let row = take::<T>(&mut scratch, row)?;
-        let column = take::<T>(&mut scratch, column)?;
-        for index in 0..count {
+        each(count, scratch, &mut [out, factors], |index, mut scratch, results| {
+            let [out, factors] = results else { return Ok(()) };
+            let matrix = take::<T>(&mut scratch, size)?;
+            let taus = take::<T>(&mut scratch, taus)?;
+            let row = take::<T>(&mut scratch, row)?;
+            let column = take::<T>(&mut scratch, column)?;
             read(self.dtype, item(a, self.dtype, size, index), matrix)?;
             qr([rows, columns], matrix, taus, row, column);
-            write(matrix, self.dtype, item_mut(out, self.dtype, size, index))?;
-            write(taus, self.dtype, item_mut(factors, self.dtype, taus.len(), index))?;
-        }
-        Ok(())
+            write(matrix, self.dtype, out)?;
+            write(taus, self.dtype, factors)
+        })
     }
 }
 

@@ -198,7 +198,7 @@ impl Checker<'_> {
             }
             (
                 StepWork::While(condition, body),
-                Op::While { condition: tests, decision, body: again },
+                Op::While { condition: tests, decision, body: again, .. },
             ) => {
                 self.rounds(wanted, (condition, tests, *decision), (body, again));
             }

@@ -10,7 +10,7 @@ use super::{ALIGN, GUARD, Op, Outside, Plan, Slot, Step};
 use crate::program::tactics::Tactics;
 use crate::tensor::{DType, Shape};
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use tpu_stablehlo::ir::LocationId;
 
 /// Lays out a program.
@@ -35,6 +35,7 @@ pub(crate) fn plan(graph: &Graph, code: &Code, outside: Outside<'_>, tactics: Ta
         pooled: HashMap::new(),
         guarded: HashSet::new(),
     };
+    
     layout.parameters(code);
     layout.declare(code);
     layout.join(code, &times);
@@ -440,7 +441,9 @@ impl Layout<'_> {
                     if !copies.is_empty() {
                         again.push(plain(Op::Copies(copies), Vec::new(), Vec::new()));
                     }
-                    Op::While { condition: tested, decision, body: again }
+                    let carried = self.slots(&step.results);
+                    let compiled = OnceLock::new();
+                    Op::While { condition: tested, decision, body: again, carried, compiled }
                 }
                 StepWork::Branch(branches) => {
                     let selector = self.slot(step.operands[0]);
@@ -480,3 +483,4 @@ fn plain(op: Op, operands: Vec<Slot>, results: Vec<Slot>) -> Step {
         location: LocationId::UNKNOWN,
     }
 }
+

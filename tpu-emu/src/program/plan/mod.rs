@@ -17,9 +17,10 @@ pub(crate) use lay::plan;
 use super::fuse::Fused;
 use super::fuse::rows::Rows;
 use crate::host_transfer::Channel;
+use crate::kernels::native::Rounds;
 use crate::ops::Kernel;
 use crate::tensor::Shape;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use tpu_stablehlo::ir::LocationId;
 
 /// Alignment of values in the arena and in the pool.
@@ -40,6 +41,14 @@ pub(crate) struct Slot {
     pub(crate) bytes: usize,
 }
 
+/// A loop over single elements as one piece of code.
+#[derive(Debug)]
+pub(crate) struct Compiled {
+    pub(crate) rounds: Rounds,
+    /// Where its variables lie.
+    pub(crate) variables: Vec<Slot>,
+}
+
 /// What a step does.
 #[derive(Debug)]
 pub(crate) enum Op {
@@ -56,7 +65,15 @@ pub(crate) enum Op {
     /// Sub-byte elements to a packed array.
     Pack { bits: u32 },
     /// A loop.
-    While { condition: Vec<Step>, decision: Slot, body: Vec<Step> },
+    While {
+        condition: Vec<Step>,
+        decision: Slot,
+        body: Vec<Step>,
+        /// What goes from round to round, and is the loop's result.
+        carried: Box<[Slot]>,
+        /// The loop as one piece of code, once that has been tried.
+        compiled: OnceLock<Option<Compiled>>,
+    },
     /// One of several blocks: by a predicate of a byte, or a signed 32-bit number.
     Branch { selector: Slot, branches: Vec<Vec<Step>> },
 }
