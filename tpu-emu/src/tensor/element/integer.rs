@@ -267,7 +267,6 @@ integers! {
 #[cfg(test)]
 #[expect(
     clippy::cast_possible_truncation,
-    clippy::cast_possible_wrap,
     clippy::cast_sign_loss,
     reason = "the language's own conversions are what is compared with"
 )]
