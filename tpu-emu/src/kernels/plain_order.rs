@@ -125,7 +125,7 @@ impl<T: Coded> simd::Loop for Fits<'_, T> {
             }
         }
         let [nan, positive, negative] = any;
-        !nan && !(positive && negative)
+        !(nan || positive && negative)
     }
 }
 

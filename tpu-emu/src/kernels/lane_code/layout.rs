@@ -245,7 +245,10 @@ impl Maker<'_> {
     }
 
     fn results(&mut self, groups: &[Group]) {
-        let last = groups.last().filter(|group| group.native);
+        // What is a parameter as it is, is read after all groups.
+        let steps = |result: &Register| matches!(result, Register::Step(_));
+        let alone = self.program.results.iter().all(steps);
+        let last = groups.last().filter(|group| group.native && alone);
         for (index, &result) in self.program.results.iter().enumerate() {
             let width = self.width(result);
             let made = matches!(result, Register::Step(step) if self.outputs[step] == Some(index));

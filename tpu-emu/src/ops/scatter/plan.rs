@@ -128,6 +128,9 @@ impl Dimensions {
     }
 }
 
+/// What is called for runs of windows.
+pub(super) type Chunk<'a, E> = &'a mut dyn FnMut(usize, usize, &[usize]) -> Result<(), E>;
+
 /// Where windows lie: steps over indices, updates and inputs.
 #[derive(Debug)]
 pub(super) struct Plan {
@@ -196,7 +199,7 @@ impl Plan {
     pub(super) fn chunks<E>(
         &self,
         indices: &[u8],
-        chunk: &mut dyn FnMut(usize, usize, &[usize]) -> Result<(), E>,
+        chunk: Chunk<'_, E>,
     ) -> Result<(), E> {
         let mut room = [0; PLACES];
         rows(&self.positions, [0; 3], &mut |[index, update, input], count, steps| {

@@ -259,14 +259,15 @@ mod tests {
 
     #[test]
     fn the_gradient_of_a_pool_is_what_its_bodies_say() {
-        let forms: [(&[usize], &[i64], &[i64], &[i64]); 4] = [
-            (&[3, 8, 6, 20], &[1, 2, 2, 1], &[1, 2, 2, 1], &[0; 8]),
-            (&[3, 8, 6, 3], &[1, 3, 3, 1], &[1, 2, 2, 1], &[0, 0, 0, 1, 1, 1, 0, 0]),
-            (&[3, 2, 8, 6], &[1, 1, 3, 3], &[1, 1, 1, 1], &[0, 0, 0, 0, 1, 1, 1, 1]),
-            (&[40], &[3], &[3], &[0, 0]),
+        type Form = (&'static [usize], [&'static [i64]; 3]);
+        let forms: [Form; 4] = [
+            (&[3, 8, 6, 20], [&[1, 2, 2, 1], &[1, 2, 2, 1], &[0; 8]]),
+            (&[3, 8, 6, 3], [&[1, 3, 3, 1], &[1, 2, 2, 1], &[0, 0, 0, 1, 1, 1, 0, 0]]),
+            (&[3, 2, 8, 6], [&[1, 1, 3, 3], &[1, 1, 1, 1], &[0, 0, 0, 0, 1, 1, 1, 1]]),
+            (&[40], [&[3], &[3], &[0, 0]]),
         ];
         let special = [f32::NAN, -0.0, 0.0, f32::INFINITY, f32::NEG_INFINITY];
-        for (dims, sizes, strides, padding) in forms {
+        for (dims, [sizes, strides, padding]) in forms {
             let number = |at: usize| {
                 let value = u8::try_from(at * 7919 % 251).unwrap();
                 special.get(usize::from(value)).copied().unwrap_or(f32::from(value % 16))

@@ -282,7 +282,7 @@ mod tests {
                         widths: vec![4],
                     };
                     let kernel = super::Merged { rows, comparator: Arc::clone(&body) };
-                    let expected = execute(&kernel, &[&x], &[x.shape.clone()]).unwrap();
+                    let expected = execute(&kernel, &[&x], std::slice::from_ref(&x.shape)).unwrap();
                     let axis = i128::try_from(axis).unwrap();
                     for threads in [1, 3] {
                         let found =
