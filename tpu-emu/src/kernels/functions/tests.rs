@@ -20,7 +20,7 @@ fn error(result: f32, exact: f64) -> f64 {
 
 /// The distance of neighbours of single precision.
 fn unit(x: f64) -> f64 {
-    let exponent = (x.abs().to_bits() >> 52).max(1023 - 126).min(1023 + 127);
+    let exponent = (x.abs().to_bits() >> 52).clamp(1023 - 126, 1023 + 127);
     f64::from_bits((exponent - 23) << 52)
 }
 
@@ -147,7 +147,8 @@ fn every_width_gives_the_same_bits() {
 
 #[test]
 fn double_precision_is_nearly_exact() {
-    let x: Vec<f64> = (0..1 << 16).map(|i| f64::from_bits(i << 47 | i * 0x9_e377_9b97)).collect();
+    let x: Vec<f64> =
+        (0..1 << 16).map(|i| f64::from_bits((i << 47) | (i * 0x9_e377_9b97))).collect();
     let check = |name: &str, code: fn(f64) -> f64, bound: f64| {
         for x in x.iter().flat_map(|&x| [x, -x]) {
             let (result, exact) = (code(x), exact(name, x));

@@ -132,6 +132,12 @@ macro_rules! integers {
                 self.wrapping_mul(other)
             }
 
+            #[allow(
+                clippy::cast_possible_truncation,
+                clippy::cast_possible_wrap,
+                clippy::cast_sign_loss,
+                reason = "the low bits are what is asked for"
+            )]
             #[inline(always)]
             fn div(self, other: Self) -> Self {
                 let quotient = quotient!($width self other);
@@ -145,6 +151,12 @@ macro_rules! integers {
         }
 
         impl Real for $name {
+            #[allow(
+                clippy::cast_possible_truncation,
+                clippy::cast_possible_wrap,
+                clippy::cast_sign_loss,
+                reason = "the low bits are what is asked for"
+            )]
             #[inline(always)]
             fn rem(self, other: Self) -> Self {
                 let quotient: Self = quotient!($width self other);
@@ -255,7 +267,6 @@ integers! {
 #[cfg(test)]
 #[expect(
     clippy::cast_possible_truncation,
-    clippy::cast_possible_wrap,
     clippy::cast_sign_loss,
     reason = "the language's own conversions are what is compared with"
 )]
