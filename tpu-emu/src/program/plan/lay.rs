@@ -35,7 +35,7 @@ pub(crate) fn plan(graph: &Graph, code: &Code, outside: Outside<'_>, tactics: Ta
         pooled: HashMap::new(),
         guarded: HashSet::new(),
     };
-    
+
     layout.parameters(code);
     layout.declare(code);
     layout.join(code, &times);
@@ -483,4 +483,3 @@ fn plain(op: Op, operands: Vec<Slot>, results: Vec<Slot>) -> Step {
         location: LocationId::UNKNOWN,
     }
 }
-
