@@ -43,7 +43,7 @@ pub(super) fn group(graph: &Graph, code: Code) -> Code {
     }
     let mut written = Vec::with_capacity(steps.len());
     let members: HashSet<usize> =
-        last.iter().flat_map(|(_, group)| group.members.iter().map(|&(index, _)| index)).collect();
+        last.values().flat_map(|group| group.members.iter().map(|&(index, _)| index)).collect();
     for index in 0..steps.len() {
         if let Some(group) = last.remove(&index) {
             written.push(write(graph, group, &mut steps, &uses));
