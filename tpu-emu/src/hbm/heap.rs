@@ -419,7 +419,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_does_not_make_the_process_larger_than_its_blocks_did() {
-        let heap = heap(Bytes::gib(1));
+        let heap = heap(Bytes::gib(4));
         let sizes = [40, 60, 80, 100, 120].map(|pages| PAGE.0 * pages);
         for size in sizes {
             let blocks = [(); 2].map(|()| take(&heap, size));
