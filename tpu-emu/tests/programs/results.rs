@@ -113,6 +113,24 @@ fn calls_and_composites_run_in_place() {
 }
 
 #[test]
+fn a_composite_of_the_largest_elements_does_not_sort_whole_rows() {
+    // The decomposition gives something else, to tell which of the two ran.
+    let text = r#"
+        func.func public @main(%x: tensor<5xf32>) -> (tensor<2xf32>, tensor<2xi32>) {
+          %a:2 = stablehlo.composite "chlo.top_k" %x {composite_attributes = {k = 2 : i64}, decomposition = @first, version = 1 : i32} : (tensor<5xf32>) -> (tensor<2xf32>, tensor<2xi32>)
+          return %a#0, %a#1 : tensor<2xf32>, tensor<2xi32>
+        }
+        func.func private @first(%x: tensor<5xf32>) -> (tensor<2xf32>, tensor<2xi32>) {
+          %0 = stablehlo.slice %x [0:2] : (tensor<5xf32>) -> tensor<2xf32>
+          %1 = stablehlo.iota dim = 0 : tensor<2xi32>
+          return %0, %1 : tensor<2xf32>, tensor<2xi32>
+        }"#;
+    let results = run(text, &[f32s(&[5], &[3.0, f32::NAN, 5.0, -0.0, 4.0])]);
+    assert_eq!(results[1], i32s(&[2], &[1, 2]));
+    assert_eq!(results[0].bytes[4..], 5.0_f32.to_le_bytes());
+}
+
+#[test]
 fn several_results_take_room_for_the_table_that_points_to_them() {
     let text =
         "func.func public @main(%x: tensor<128x128xf32>) -> (tensor<i32>, tensor<128x128xf32>) {

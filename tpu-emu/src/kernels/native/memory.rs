@@ -77,7 +77,7 @@ pub(in crate::kernels) struct Function {
 }
 
 /// How compiled loops are called: the addresses of the arrays, and a number of elements.
-type Signature = unsafe extern "C" fn(arrays: *const *mut u8, count: usize);
+type Signature = unsafe extern "sysv64" fn(arrays: *const *mut u8, count: usize);
 
 impl Function {
     /// Puts code into memory; `entry` is where it begins. `None` where it does not fit or the

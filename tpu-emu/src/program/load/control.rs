@@ -1,6 +1,7 @@
 //! Calls, tuples and control flow.
 use super::super::graph::{Block, Node, ValueId, Work};
 use super::custom_call::is_registered;
+use super::emit::top_k;
 use super::scope::{Binding, Scope};
 use super::{Loader, one_block, operands};
 use crate::error::{Error, Result};
@@ -25,7 +26,7 @@ impl<'m> Loader<'m> {
                 let callee = operation.attributes.text("callee").unwrap_or_default();
                 self.inlined_call(scope, operation, callee, into)
             }
-            ("stablehlo" | "mhlo", "composite") => {
+            ("stablehlo" | "mhlo", "composite") if top_k(operation).is_none() => {
                 let callee = operation.attributes.text("decomposition").unwrap_or_default();
                 self.inlined_call(scope, operation, callee, into)
             }

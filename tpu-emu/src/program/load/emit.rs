@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::ops::{self, Body, Declared, Entry, Lowered, Site};
 use crate::tensor::Shape;
 use std::sync::Arc;
-use tpu_stablehlo::ir::{Attribute, Operation, Type};
+use tpu_stablehlo::ir::{Attribute, Attributes, Operation, Type};
 
 /// Results up to this size are computed at compile time where the operands are known.
 const FOLD: usize = 512;
@@ -22,6 +22,7 @@ pub(super) fn entry_of(operation: &Operation) -> Result<&'static Entry> {
             Error::Unimplemented(format!("custom call target \"{target}\" is not registered"))
         });
     }
+    let name = if top_k(operation).is_some() { TOP_K } else { name };
     let (dialect, mnemonic) = name.split_once('.').unwrap_or(("", name));
     let found = match dialect {
         "stablehlo" | "chlo" | "mhlo" => ops::find(mnemonic),
@@ -36,6 +37,19 @@ pub(super) fn name_of(operation: &Operation) -> &str {
         operation.attributes.text("call_target_name").unwrap_or(&operation.name)
     } else {
         &operation.name
+    }
+}
+
+/// The operation that frameworks send as a composite whose decomposition sorts whole rows.
+const TOP_K: &str = "chlo.top_k";
+
+/// The attributes of a composite that stands for `chlo.top_k`.
+pub(super) fn top_k(operation: &Operation) -> Option<&Attributes> {
+    let attributes = &operation.attributes;
+    let named = operation.name.ends_with(".composite") && attributes.text("name") == Some(TOP_K);
+    match attributes.get("composite_attributes") {
+        Some(Attribute::Dictionary(inner)) if named && inner.get("k").is_some() => Some(inner),
+        _ => None,
     }
 }
 
@@ -62,7 +76,7 @@ impl<'m> Loader<'m> {
         let declared: Vec<Declared> = leaves.into_iter().map(declared).collect::<Result<_>>()?;
         let mut site = Site {
             name: name_of(operation),
-            attributes: &operation.attributes,
+            attributes: top_k(operation).unwrap_or(&operation.attributes),
             operands: &shapes,
             known: &known,
             declared: &declared,
