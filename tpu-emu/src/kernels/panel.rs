@@ -33,7 +33,7 @@ pub enum Load {
     /// An f32, to the nearest bf16.
     Nearest,
     /// A part of an f32, as the arithmetic splits it.
-    Part(Rounding, bool),
+    Part(Rounding),
     /// A bf16.
     Bf16,
     /// An f16.
@@ -70,7 +70,7 @@ impl Panel for f32 {
         match (dtype, arithmetic.parts()) {
             (DType::F32, 1) if rounding == Rounding::Exact => Some(Load::Plain),
             (DType::F32, 1) if rounding == Rounding::Bf16 => Some(Load::Nearest),
-            (DType::F32, parts) => Some(Load::Part(rounding, parts > 1)),
+            (DType::F32, _) => Some(Load::Part(rounding)),
             (DType::Bf16, 1) if rounding != Rounding::F16 => Some(Load::Bf16),
             (DType::F16, 1) if rounding != Rounding::Bf16 => Some(Load::F16),
             _ => None,
@@ -81,7 +81,7 @@ impl Panel for f32 {
         match load {
             Load::Plain => visitor.visit(|value: f32| value),
             Load::Nearest => visitor.visit(|value: f32| round_f32(value, Rounding::Bf16)),
-            Load::Part(rounding, _) => visitor.visit(move |mut value: f32| {
+            Load::Part(rounding) => visitor.visit(move |mut value: f32| {
                 for _ in 0..part {
                     value -= round_f32(value, rounding);
                 }

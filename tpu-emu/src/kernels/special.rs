@@ -39,6 +39,18 @@ pub fn acosh(x: f64) -> f64 {
     if x < 1.0 { f64::NAN } else { libm::acosh(x) }
 }
 
+/// The series of the derivative of `ln Γ`, by `1 / z²`, over `-1 / z²`: Bernoulli numbers over
+/// twice their index.
+pub(crate) const DIGAMMA: [f64; 7] = [
+    1.0 / 12.0,
+    -1.0 / 120.0,
+    1.0 / 252.0,
+    -1.0 / 240.0,
+    1.0 / 132.0,
+    -691.0 / 32_760.0,
+    1.0 / 12.0,
+];
+
 /// The derivative of `ln Γ`; NaN at 0, -1, -2, ….
 ///
 /// Source: Abramowitz and Stegun, 6.3.5, 6.3.7 and 6.3.18.
@@ -58,18 +70,8 @@ pub fn digamma(x: f64) -> f64 {
         sum -= 1.0 / x;
         x += 1.0;
     }
-    // Bernoulli numbers over twice their index.
-    const SERIES: [f64; 7] = [
-        1.0 / 12.0,
-        -1.0 / 120.0,
-        1.0 / 252.0,
-        -1.0 / 240.0,
-        1.0 / 132.0,
-        -691.0 / 32_760.0,
-        1.0 / 12.0,
-    ];
     let square = 1.0 / (x * x);
-    let series = SERIES.iter().rev().fold(0.0, |sum, term| (sum + term) * square);
+    let series = DIGAMMA.iter().rev().fold(0.0, |sum, term| (sum + term) * square);
     sum + x.ln() - 0.5 / x - series
 }
 

@@ -1,6 +1,7 @@
 //! The logarithm of the gamma function and its derivative, of single precision.
 use super::logarithm::{log_single, positive_long};
 use super::polynomial::polynomial;
+use crate::kernels::special::DIGAMMA;
 
 /// Numbers below are moved up by it, where the series below holds.
 const MOVED: f64 = 8.0;
@@ -14,17 +15,6 @@ const STIRLING: [f64; 7] = [
     1.0 / 1188.0,
     -691.0 / 360_360.0,
     1.0 / 156.0,
-];
-
-/// The series of `ψ(z)` by `1 / z²`, over `-1 / z²`.
-const DERIVATIVE: [f64; 7] = [
-    1.0 / 12.0,
-    -1.0 / 120.0,
-    1.0 / 252.0,
-    -1.0 / 240.0,
-    1.0 / 132.0,
-    -691.0 / 32_760.0,
-    1.0 / 12.0,
 ];
 
 /// `ln |Γ(x)|` from zero on.
@@ -59,7 +49,7 @@ pub(super) fn digamma_single(x: f64) -> f64 {
     let z = if small { x + MOVED } else { x };
     let inverse = 1.0 / z;
     let square = inverse * inverse;
-    let value = positive_long(z) - 0.5 * inverse - square * polynomial(square, &DERIVATIVE) - below;
+    let value = positive_long(z) - 0.5 * inverse - square * polynomial(square, &DIGAMMA) - below;
     let value = if x < f64::INFINITY { value } else { x };
     if x == 0.0 { f64::NAN } else { value }
 }
