@@ -161,24 +161,52 @@ macro_rules! signed {
     };
 }
 
-/// The larger and the smaller of two floats as IEEE 754-2019's `maximum` and `minimum`.
+/// The larger and the smaller of floats as IEEE 754-2019's `maximum` and `minimum`: partial results
+/// are integers in the order of the floats, and NaN is beyond all of them.
 macro_rules! extremes {
-    ($($t:ident $larger:ident $smaller:ident;)*) => {$(
-        #[inline(always)]
-        fn $larger(a: $t, b: $t) -> $t {
-            // Equal numbers have equal bits, zeros aside.
-            let equal = $t::from_bits(a.to_bits() & b.to_bits());
-            let ordered = if a > b { a } else if b > a { b } else { equal };
-            if a.is_nan() { a } else if b.is_nan() { b } else { ordered }
-        }
+    ($($name:ident $element:ty, $integer:ty, $start:expr, $nan:ident, $join:ident;)*) => {
+        folds! {$(
+            $name $element, $integer, $integer, {
+                let bits = <$element>::to_bits($start).cast_signed();
+                bits ^ ((bits >> (<$integer>::BITS - 1)) & <$integer>::MAX)
+            },
+                |x| {
+                    let bits = x.to_bits().cast_signed();
+                    let number = bits ^ ((bits >> (<$integer>::BITS - 1)) & <$integer>::MAX);
+                    let magnitude = bits & <$integer>::MAX;
+                    if magnitude > <$element>::INFINITY.to_bits().cast_signed() {
+                        <$integer>::$nan
+                    } else {
+                        number
+                    }
+                },
+                |a, b| a.$join(b),
+                |x| {
+                    let bits = x ^ ((x >> (<$integer>::BITS - 1)) & <$integer>::MAX);
+                    if x == <$integer>::$nan {
+                        <$element>::NAN
+                    } else {
+                        <$element>::from_bits(bits.cast_unsigned())
+                    }
+                },
+                |x| x,
+                |a, b| a.$join(b),
+                |x| {
+                    let bits = x ^ ((x >> (<$integer>::BITS - 1)) & <$integer>::MAX);
+                    if x == <$integer>::$nan {
+                        <$element>::NAN
+                    } else {
+                        <$element>::from_bits(bits.cast_unsigned())
+                    }
+                };
+        )*}
+    };
+}
 
-        #[inline(always)]
-        fn $smaller(a: $t, b: $t) -> $t {
-            let equal = $t::from_bits(a.to_bits() | b.to_bits());
-            let ordered = if a < b { a } else if b < a { b } else { equal };
-            if a.is_nan() { a } else if b.is_nan() { b } else { ordered }
-        }
-    )*};
+/// A float of 16 bits as one of 32; NaN stays one.
+#[inline(always)]
+fn widened(x: bf16) -> f32 {
+    f32::from_bits(u32::from(x.to_bits()) << 16)
 }
 
 unsigned! {
@@ -194,17 +222,19 @@ signed! {
     i64: MaxS64 MinS64;
 }
 extremes! {
-    f32 larger_f32 smaller_f32;
-    f64 larger_f64 smaller_f64;
+    MaxF32 f32, i32, f32::NEG_INFINITY, MAX, max;
+    MinF32 f32, i32, f32::INFINITY, MIN, min;
+    MaxF64 f64, i64, f64::NEG_INFINITY, MAX, max;
+    MinF64 f64, i64, f64::INFINITY, MIN, min;
+    MaxBf16 bf16, i16, bf16::NEG_INFINITY, MAX, max;
+    MinBf16 bf16, i16, bf16::INFINITY, MIN, min;
+    MaxF16 f16, i16, f16::NEG_INFINITY, MAX, max;
+    MinF16 f16, i16, f16::INFINITY, MIN, min;
 }
 plain! {
     MulF32 f32, 1.0, |a, b| a * b;
-    MaxF32 f32, f32::NEG_INFINITY, larger_f32;
-    MinF32 f32, f32::INFINITY, smaller_f32;
     AddF64 f64, -0.0, |a, b| a + b;
     MulF64 f64, 1.0, |a, b| a * b;
-    MaxF64 f64, f64::NEG_INFINITY, larger_f64;
-    MinF64 f64, f64::INFINITY, smaller_f64;
     AddC128 Complex<f64>, Complex::new(-0.0, -0.0), |a, b| a + b;
 }
 folds! {
@@ -213,23 +243,15 @@ folds! {
         |x| x, |a, b| a + b, |x| x, |x| Complex::new(x.re.into(), x.im.into()), |a, b| a + b,
         |x| Complex::new(x.re as f32, x.im as f32);
     AddBf16 bf16, f32, f64, -0.0,
-        f32::from, |a, b| a + b, bf16::from_f32, f64::from, |a, b| a + b,
+        widened, |a, b| a + b, bf16::from_f32, f64::from, |a, b| a + b,
         |x| bf16::from_f32(x as f32);
     MulBf16 bf16, f32, f32, 1.0,
-        f32::from, |a, b| a * b, bf16::from_f32, |x| x, |a, b| a * b, bf16::from_f32;
-    MaxBf16 bf16, f32, f32, f32::NEG_INFINITY,
-        f32::from, larger_f32, bf16::from_f32, |x| x, larger_f32, bf16::from_f32;
-    MinBf16 bf16, f32, f32, f32::INFINITY,
-        f32::from, smaller_f32, bf16::from_f32, |x| x, smaller_f32, bf16::from_f32;
+        widened, |a, b| a * b, bf16::from_f32, |x| x, |a, b| a * b, bf16::from_f32;
     AddF16 f16, f32, f64, -0.0,
         f32::from, |a, b| a + b, f16::from_f32, f64::from, |a, b| a + b,
         |x| f16::from_f32(x as f32);
     MulF16 f16, f32, f32, 1.0,
         f32::from, |a, b| a * b, f16::from_f32, |x| x, |a, b| a * b, f16::from_f32;
-    MaxF16 f16, f32, f32, f32::NEG_INFINITY,
-        f32::from, larger_f32, f16::from_f32, |x| x, larger_f32, f16::from_f32;
-    MinF16 f16, f32, f32, f32::INFINITY,
-        f32::from, smaller_f32, f16::from_f32, |x| x, smaller_f32, f16::from_f32;
 }
 
 /// Runs code for a combiner on a type; `None` for a pair that has no fold.
@@ -314,19 +336,104 @@ pub const LANES: usize = 32;
 ///
 /// The order is fixed by the length: blocks of 4096 elements, 32 interleaved partial results in
 /// each, joined in a tree; a run of at most 32 elements in order.
-pub fn fold_run<F: Fold>(mut total: F::Total, run: &[F::Element]) -> F::Total {
+pub fn fold_run<F: Fold>(total: F::Total, run: &[F::Element]) -> F::Total {
     if run.len() <= LANES {
-        let join = |partial, &element| F::join(partial, F::load(element));
-        let Some((first, rest)) = run.split_first() else { return total };
-        return F::extend(total, rest.iter().fold(F::load(*first), join));
+        return short::<F>(total, run);
     }
+    simd::run(Run::<F> { total, run })
+}
+
+#[inline(always)]
+fn short<F: Fold>(total: F::Total, run: &[F::Element]) -> F::Total {
+    let Some((first, rest)) = run.split_first() else { return total };
+    let join = |partial, &element| F::join(partial, F::load(element));
+    F::extend(total, rest.iter().fold(F::load(*first), join))
+}
+
+#[inline(always)]
+fn long<F: Fold>(mut total: F::Total, run: &[F::Element]) -> F::Total {
     for block in run.chunks(BLOCK) {
         let mut lanes = [F::IDENTITY; LANES];
-        lanes_of::<F>(block, 0, &mut lanes);
+        interleave::<F>(block, &mut lanes);
         total = F::extend(total, tree::<F>(lanes));
     }
     total
 }
+
+struct Run<'a, F: Fold> {
+    total: F::Total,
+    run: &'a [F::Element],
+}
+
+impl<F: Fold> simd::Loop for Run<'_, F> {
+    type Output = F::Total;
+
+    #[inline(always)]
+    fn run(self) -> F::Total {
+        long::<F>(self.total, self.run)
+    }
+}
+
+/// Folds each run of `count` elements into one result, as [`fold_run`] does.
+pub fn fold_runs<F: Fold>(
+    start: F::Total,
+    operand: &[F::Element],
+    count: usize,
+    result: &mut [F::Element],
+) {
+    simd::run(Runs::<F> { start, operand, count, result });
+}
+
+struct Runs<'a, F: Fold> {
+    start: F::Total,
+    operand: &'a [F::Element],
+    count: usize,
+    result: &'a mut [F::Element],
+}
+
+impl<F: Fold> simd::Loop for Runs<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { start, operand, count, result } = self;
+        if count > LANES {
+            for (result, run) in result.iter_mut().zip(operand.chunks_exact(count)) {
+                *result = F::finish(long::<F>(start, run));
+            }
+            return;
+        }
+        if count == 0 {
+            return result.fill(F::finish(start));
+        }
+        // Short runs side by side: their first elements, their second ones, and so on.
+        let (groups, rest) = result.as_chunks_mut::<SIDE>();
+        let (most, few) = operand.split_at(groups.len() * SIDE * count);
+        let mut turned = [[F::IDENTITY; SIDE]; LANES];
+        for (group, runs) in groups.iter_mut().zip(most.chunks_exact(SIDE * count)) {
+            for (lane, run) in runs.chunks_exact(count).enumerate() {
+                for (elements, &element) in turned.iter_mut().zip(run) {
+                    elements[lane] = F::load(element);
+                }
+            }
+            let mut partials = turned[0];
+            for elements in &turned[1..count] {
+                for (partial, &element) in partials.iter_mut().zip(elements) {
+                    *partial = F::join(*partial, element);
+                }
+            }
+            for (result, partial) in group.iter_mut().zip(partials) {
+                *result = F::finish(F::extend(start, partial));
+            }
+        }
+        for (result, run) in rest.iter_mut().zip(few.chunks_exact(count)) {
+            *result = F::finish(short::<F>(start, run));
+        }
+    }
+}
+
+/// Short runs that are folded side by side.
+const SIDE: usize = 16;
 
 /// Takes elements into interleaved partial results; the first one goes to `lane`.
 pub fn lanes_of<F: Fold>(run: &[F::Element], lane: usize, lanes: &mut [F::Partial]) {
@@ -349,21 +456,66 @@ impl<F: Fold> simd::Loop for Interleaved<'_, F> {
 
     #[inline(always)]
     fn run(self) {
-        let mut lanes = *self.lanes;
-        let (rows, rest) = self.run.as_chunks::<LANES>();
-        for row in rows {
-            for (lane, &element) in lanes.iter_mut().zip(row) {
-                *lane = F::join(*lane, F::load(element));
-            }
-        }
-        for (lane, &element) in lanes.iter_mut().zip(rest) {
+        interleave::<F>(self.run, self.lanes);
+    }
+}
+
+#[inline(always)]
+fn interleave<F: Fold>(run: &[F::Element], partials: &mut [F::Partial; LANES]) {
+    let mut lanes = *partials;
+    let (rows, rest) = run.as_chunks::<LANES>();
+    for row in rows {
+        for (lane, &element) in lanes.iter_mut().zip(row) {
             *lane = F::join(*lane, F::load(element));
         }
-        *self.lanes = lanes;
+    }
+    for (lane, &element) in lanes.iter_mut().zip(rest) {
+        *lane = F::join(*lane, F::load(element));
+    }
+    *partials = lanes;
+}
+
+/// Takes rows of `partials` columns into the partial results of the columns. The rows' first
+/// elements are `stride` apart.
+pub fn join_rows<F: Fold>(partials: &mut [F::Partial], rows: &[F::Element], stride: usize) {
+    simd::run(Join::<F> { partials, rows, stride });
+}
+
+struct Join<'a, F: Fold> {
+    partials: &'a mut [F::Partial],
+    rows: &'a [F::Element],
+    stride: usize,
+}
+
+impl<F: Fold> simd::Loop for Join<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        const ROWS: usize = 8;
+        let Self { partials, rows, stride } = self;
+        let width = partials.len();
+        let mut left = rows;
+        while left.len() >= (ROWS - 1) * stride + width {
+            let rows: [&[F::Element]; ROWS] =
+                std::array::from_fn(|row| &left[row * stride..][..width]);
+            for (column, partial) in partials.iter_mut().enumerate() {
+                let join = |partial, row: &&[F::Element]| F::join(partial, F::load(row[column]));
+                *partial = rows.iter().fold(*partial, join);
+            }
+            left = left.get(ROWS * stride..).unwrap_or_default();
+        }
+        while left.len() >= width && !left.is_empty() {
+            for (partial, &element) in partials.iter_mut().zip(left) {
+                *partial = F::join(*partial, F::load(element));
+            }
+            left = left.get(stride..).unwrap_or_default();
+        }
     }
 }
 
 /// Joins the partial results of a block.
+#[inline(always)]
 pub fn tree<F: Fold>(mut lanes: [F::Partial; LANES]) -> F::Partial {
     let mut width = LANES;
     while width > 1 {
@@ -389,11 +541,43 @@ mod tests {
 
     #[test]
     fn extremes_keep_nan_and_order_zeros() {
-        assert!(larger_f32(1.0, f32::NAN).is_nan() && larger_f32(f32::NAN, 1.0).is_nan());
-        assert!(smaller_f32(1.0, f32::NAN).is_nan());
-        assert_eq!(larger_f32(-0.0, 0.0).to_bits(), 0);
-        assert_eq!(smaller_f32(0.0, -0.0).to_bits(), 1 << 31);
-        assert_eq!((larger_f32(-2.0, 3.0), smaller_f32(-2.0, 3.0)), (3.0, -2.0));
+        fn larger<F: Fold<Element = f32>>(a: f32, b: f32) -> f32 {
+            F::finish(F::extend(F::start(a), F::load(b)))
+        }
+        for nan in [f32::NAN, -f32::NAN, f32::from_bits(0x7f80_0001)] {
+            for number in [1.0, f32::INFINITY, f32::NEG_INFINITY] {
+                assert!(larger::<MaxF32>(number, nan).is_nan());
+                assert!(larger::<MinF32>(nan, number).is_nan());
+                assert!(MaxF32::combine(nan, number).is_nan());
+            }
+        }
+        assert_eq!(larger::<MaxF32>(-0.0, 0.0).to_bits(), 0);
+        assert_eq!(larger::<MinF32>(0.0, -0.0).to_bits(), 1 << 31);
+        let tiny = f32::from_bits(1);
+        let order = [f32::NEG_INFINITY, f32::MIN, -1.5, -tiny, -0.0, 0.0, tiny, 2.0, f32::INFINITY];
+        for (index, &high) in order.iter().enumerate() {
+            for &low in &order[..=index] {
+                assert_eq!(larger::<MaxF32>(low, high).to_bits(), high.to_bits());
+                assert_eq!(larger::<MinF32>(high, low).to_bits(), low.to_bits());
+            }
+        }
+        assert_eq!(MaxF32::store(MaxF32::IDENTITY), f32::NEG_INFINITY);
+        assert_eq!(MinBf16::store(MinBf16::IDENTITY), bf16::INFINITY);
+        assert!(MinF16::combine(f16::NAN, f16::NEG_INFINITY).is_nan());
+        assert_eq!(MaxF64::combine(-2.0, -3.0), -2.0);
+    }
+
+    #[test]
+    fn many_short_runs_are_folded_like_one() {
+        simd::at_every_level(|_| {
+            for count in [1, 2, 7, 10, 32, 33, 50] {
+                let data: Vec<f32> = (0..count * 37).map(|at| (at as f32).sin()).collect();
+                let mut result = vec![0.0; 37];
+                fold_runs::<AddF32>(AddF32::start(0.5), &data, count, &mut result);
+                let one = |run| AddF32::finish(fold_run::<AddF32>(AddF32::start(0.5), run));
+                assert!(result.iter().copied().eq(data.chunks(count).map(one)), "{count}");
+            }
+        });
     }
 
     #[test]

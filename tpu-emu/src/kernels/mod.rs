@@ -14,6 +14,7 @@ pub mod eigen;
 pub mod factor;
 pub mod fold;
 pub mod folder;
+mod follow;
 pub mod functions;
 pub mod gather;
 pub mod gemm;

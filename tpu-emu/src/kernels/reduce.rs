@@ -1,5 +1,5 @@
 //! Reductions by a known combiner.
-use super::fold::{Fold, fold_run};
+use super::fold::{Fold, fold_run, join_rows};
 use super::folder::ROWS;
 use super::walk::{Axis, carve, carved, collapse, rows};
 use crate::tensor::Shape;
@@ -121,9 +121,7 @@ impl Reduction {
         partials.fill(F::IDENTITY);
         let mut pending = 0;
         each(&self.reduced, start, &mut |at| {
-            for (partial, &element) in partials.iter_mut().zip(&operand[at..at + columns]) {
-                *partial = F::join(*partial, F::load(element));
-            }
+            join_rows::<F>(partials, &operand[at..at + columns], columns);
             pending += 1;
             if pending == ROWS {
                 extend::<F>(totals, partials);
