@@ -1,5 +1,6 @@
 //! Reductions of bytes by a known combiner: all at once, or strip by strip with a state.
-use super::fold::{Combiner, Fold, Visitor, dispatch, fold_runs, join_rows, lanes_of, tree};
+use super::fold::{Combiner, Fold, Visitor, dispatch};
+use super::runs::{self, fold_runs, join_rows, lanes_of, tree};
 use crate::tensor::DType;
 use std::fmt::Debug;
 use std::marker::PhantomData;
@@ -9,10 +10,10 @@ use std::sync::Arc;
 pub const ROWS: usize = 64;
 
 /// Elements of a single column that become one partial result.
-const BLOCK: usize = super::fold::BLOCK;
+const BLOCK: usize = runs::BLOCK;
 
 /// Interleaved partial results of a block of a single column.
-const LANES: usize = super::fold::LANES;
+const LANES: usize = runs::LANES;
 
 /// Columns whose partial results and totals lie on the stack.
 const COLUMNS: usize = 256;

@@ -1,6 +1,7 @@
 //! Reductions by a known combiner.
-use super::fold::{Fold, fold_run, join_rows};
+use super::fold::Fold;
 use super::folder::ROWS;
+use super::runs::{fold_run, join_rows};
 use super::walk::{Axis, carve, carved, collapse, rows};
 use crate::tensor::Shape;
 use std::convert::Infallible;

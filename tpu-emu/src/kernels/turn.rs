@@ -35,6 +35,28 @@ pub fn turn<T: Pod>(matrix: Turned<'_, T>, result: &mut [T]) {
     }
 }
 
+/// Turns a matrix of elements of `width` bytes into one of `size` rows and columns; `step` is
+/// [`Turned::step`].
+pub fn turn_bytes(
+    width: usize,
+    operand: &[u8],
+    step: usize,
+    size: [usize; 2],
+    result: &mut [u8],
+) {
+    fn of<T: Pod>(operand: &[u8], step: usize, size: [usize; 2], result: &mut [u8]) {
+        let operand: &[T] = bytemuck::cast_slice(operand);
+        turn(Turned { operand, step, size, width: size[1] }, bytemuck::cast_slice_mut(result));
+    }
+    match width {
+        1 => of::<u8>(operand, step, size, result),
+        2 => of::<u16>(operand, step, size, result),
+        4 => of::<u32>(operand, step, size, result),
+        8 => of::<u64>(operand, step, size, result),
+        _ => of::<[u64; 2]>(operand, step, size, result),
+    }
+}
+
 /// A few columns.
 struct Few<'a, T, const N: usize> {
     matrix: Turned<'a, T>,
