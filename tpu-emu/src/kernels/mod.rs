@@ -26,6 +26,7 @@ pub mod iota;
 pub mod lane_code;
 pub mod lanes;
 pub mod map;
+pub mod moves;
 pub mod native;
 pub mod order;
 pub mod panel;

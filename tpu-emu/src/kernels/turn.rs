@@ -36,13 +36,7 @@ pub fn turn<T: Pod>(matrix: Turned<'_, T>, result: &mut [T]) {
 
 /// Turns a matrix of elements of `width` bytes into one of `size` rows and columns; `step` is
 /// [`Turned::step`].
-pub fn turn_bytes(
-    width: usize,
-    operand: &[u8],
-    step: usize,
-    size: [usize; 2],
-    result: &mut [u8],
-) {
+pub fn turn_bytes(width: usize, operand: &[u8], step: usize, size: [usize; 2], result: &mut [u8]) {
     fn of<T: Pod>(operand: &[u8], step: usize, size: [usize; 2], result: &mut [u8]) {
         let operand: &[T] = bytemuck::cast_slice(operand);
         turn(Turned { operand, step, size, width: size[1] }, bytemuck::cast_slice_mut(result));
@@ -257,9 +251,15 @@ mod tests {
     use super::*;
 
     fn check<T: Pod + PartialEq + std::fmt::Debug>(number: impl Fn(usize) -> T) {
-        for (rows, columns, step) in
-            [(1, 1, 1), (16, 16, 16), (5, 40, 9), (33, 17, 33), (50, 3, 64), (70, 40, 90), (9, 2, 9)]
-        {
+        for (rows, columns, step) in [
+            (1, 1, 1),
+            (16, 16, 16),
+            (5, 40, 9),
+            (33, 17, 33),
+            (50, 3, 64),
+            (70, 40, 90),
+            (9, 2, 9),
+        ] {
             for width in [columns, columns + 5] {
                 let operand: Vec<T> = (0..columns * step).map(&number).collect();
                 let mut result = vec![number(9); rows * width];

@@ -151,7 +151,10 @@ mod tests {
     #[test]
     fn short_periods_are_filled_once() {
         assert_eq!(way(&[0, 1], &[300, 60]), Way::Again { period: 60, kept: 1020 });
-        assert_eq!(Way::of(&Load::Iota(1, 1000), 5000, LEAST), Way::Again { period: 1000, kept: 1000 });
+        assert_eq!(
+            Way::of(&Load::Iota(1, 1000), 5000, LEAST),
+            Way::Again { period: 1000, kept: 1000 }
+        );
         assert_eq!(Way::of(&Load::Iota(1, 5000), 50_000, LEAST), Way::Fill);
         assert_eq!(Way::of(&Load::Iota(1, 5000), 5000, LEAST), Way::Fill);
     }
