@@ -84,7 +84,10 @@ impl<T: Word, const REST: bool> Loop for Divide<'_, T, REST> {
             })
         };
         let Some(&first) = b.first() else { return };
-        let all = b.iter().fold(true, |all, &b| all & (b == first));
+        let mut all = true;
+        for &b in b {
+            all &= b == first;
+        }
         let (by, below) = first.parts();
         if all && by != 0 {
             let inverse = 1.0 / f64::from(by);

@@ -146,7 +146,9 @@ impl<T: Pod> simd::Loop for Rows<'_, T> {
             }),
             (-1, _) => self.rows(|operand, from, row| {
                 let from = &operand[from + 1 - row.len()..=from];
-                row.iter_mut().zip(from.iter().rev()).for_each(|(to, &from)| *to = from);
+                for (to, &from) in row.iter_mut().zip(from.iter().rev()) {
+                    *to = from;
+                }
             }),
             (2, _) => self.strided::<2>(),
             (3, _) => self.strided::<3>(),
@@ -178,7 +180,9 @@ impl<T: Pod> Rows<'_, T> {
         let (rows, _) = self.result.as_chunks_mut::<N>();
         if self.above == 1 {
             let from = &self.operand[self.first..][..rows.len()];
-            rows.iter_mut().zip(from).for_each(|(row, &element)| *row = [element; N]);
+            for (row, &element) in rows.iter_mut().zip(from) {
+                *row = [element; N];
+            }
             return;
         }
         let mut from = self.first;
@@ -207,8 +211,12 @@ impl<T: Pod> Rows<'_, T> {
             let from = &operand[from..from + (row.len() - 1) * N + 1];
             let (groups, last) = from.as_chunks::<N>();
             let (most, rest) = row.split_at_mut(groups.len());
-            most.iter_mut().zip(groups).for_each(|(to, group)| *to = group[0]);
-            rest.iter_mut().zip(last).for_each(|(to, &from)| *to = from);
+            for (to, group) in most.iter_mut().zip(groups) {
+                *to = group[0];
+            }
+            for (to, &from) in rest.iter_mut().zip(last) {
+                *to = from;
+            }
         });
     }
 }

@@ -180,12 +180,11 @@ impl At {
 
 /// Slices of `N` bytes.
 fn runs<const N: usize>(places: &[usize], operand: &[u8], step: usize, result: &mut [u8]) {
-    let take = |place: usize| operand.get(place..).and_then(<[u8]>::first_chunk::<N>);
     if step == N {
         let (to, _) = result.as_chunks_mut::<N>();
         for (to, &place) in to.iter_mut().zip(places) {
-            if let Some(found) = take(place) {
-                *to = *found;
+            if let Some(found) = operand.get(place..place + N) {
+                to.copy_from_slice(found);
             }
         }
     } else {

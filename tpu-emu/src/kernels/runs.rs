@@ -22,8 +22,11 @@ pub fn fold_run<F: Fold>(total: F::Total, run: &[F::Element]) -> F::Total {
 #[inline(always)]
 fn short<F: Fold>(total: F::Total, run: &[F::Element]) -> F::Total {
     let Some((first, rest)) = run.split_first() else { return total };
-    let join = |partial, &element| F::join(partial, F::load(element));
-    F::extend(total, rest.iter().fold(F::load(*first), join))
+    let mut partial = F::load(*first);
+    for &element in rest {
+        partial = F::join(partial, F::load(element));
+    }
+    F::extend(total, partial)
 }
 
 #[inline(always)]
@@ -76,11 +79,14 @@ impl<F: Fold> simd::Loop for Runs<'_, F> {
         if count == 0 {
             return result.fill(F::finish(start));
         }
-        let runs = result.iter_mut().zip(operand.chunks_exact(count));
         if count > LANES {
-            runs.for_each(|(result, run)| *result = F::finish(long::<F>(start, run)));
+            for (result, run) in result.iter_mut().zip(operand.chunks_exact(count)) {
+                *result = F::finish(long::<F>(start, run));
+            }
         } else {
-            runs.for_each(|(result, run)| *result = F::finish(short::<F>(start, run)));
+            for (result, run) in result.iter_mut().zip(operand.chunks_exact(count)) {
+                *result = F::finish(short::<F>(start, run));
+            }
         }
     }
 }
@@ -113,10 +119,20 @@ impl<F: Fold> simd::Loop for Interleaved<'_, F> {
 #[inline(always)]
 fn interleave<F: Fold>(run: &[F::Element], partials: &mut [F::Partial; LANES]) {
     let (rows, rest) = run.as_chunks::<LANES>();
-    // By value: the partial results stay in registers.
-    *partials = rows.iter().fold(*partials, |lanes, row| {
-        std::array::from_fn(|lane| F::join(lanes[lane], F::load(row[lane])))
-    });
+    // Two arrays of which nothing takes an address stay in registers.
+    let [mut low, mut high] = [[F::IDENTITY; LANES / 2]; 2];
+    low.copy_from_slice(&partials[..LANES / 2]);
+    high.copy_from_slice(&partials[LANES / 2..]);
+    for row in rows {
+        for (lane, &element) in low.iter_mut().zip(&row[..LANES / 2]) {
+            *lane = F::join(*lane, F::load(element));
+        }
+        for (lane, &element) in high.iter_mut().zip(&row[LANES / 2..]) {
+            *lane = F::join(*lane, F::load(element));
+        }
+    }
+    partials[..LANES / 2].copy_from_slice(&low);
+    partials[LANES / 2..].copy_from_slice(&high);
     for (partial, &element) in partials.iter_mut().zip(rest) {
         *partial = F::join(*partial, F::load(element));
     }
@@ -146,9 +162,12 @@ impl<F: Fold> simd::Loop for Join<'_, F> {
         while left.len() >= (ROWS - 1) * stride + width {
             let rows: [&[F::Element]; ROWS] =
                 std::array::from_fn(|row| &left[row * stride..][..width]);
-            for (column, partial) in partials.iter_mut().enumerate() {
-                let join = |partial, row: &&[F::Element]| F::join(partial, F::load(row[column]));
-                *partial = rows.iter().fold(*partial, join);
+            for column in 0..width {
+                let mut partial = partials[column];
+                for row in &rows {
+                    partial = F::join(partial, F::load(row[column]));
+                }
+                partials[column] = partial;
             }
             left = left.get(ROWS * stride..).unwrap_or_default();
         }

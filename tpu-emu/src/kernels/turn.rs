@@ -2,7 +2,6 @@
 use super::simd;
 use bytemuck::Pod;
 use pulp::x86::V3;
-use std::arch::x86_64::__m128i;
 
 /// Rows and columns of a block.
 const SIDE: usize = 16;
@@ -25,13 +24,13 @@ pub struct Turned<'a, T> {
 
 /// Turns a matrix.
 pub fn turn<T: Pod>(matrix: Turned<'_, T>, result: &mut [T]) {
-    let shuffles = simd::shuffles().filter(|_| size_of::<T>() <= 2);
+    let shuffles = simd::shuffles().filter(|_| size_of::<T>() <= 4);
     match (shuffles, matrix.size[1]) {
         (_, 2) => simd::run(Few::<T, 2> { matrix, result }),
         (_, 3) => simd::run(Few::<T, 3> { matrix, result }),
         (_, 4) => simd::run(Few::<T, 4> { matrix, result }),
-        (Some(machine), _) => machine.vectorize(Shuffled { machine, matrix, result }),
-        (None, _) => simd::run(Turn { matrix, result }),
+        (Some(machine), _) => simd::run(Turn { side: Shuffles(machine), matrix, result }),
+        (None, _) => simd::run(Turn { side: Plain, matrix, result }),
     }
 }
 
@@ -67,51 +66,53 @@ impl<T: Pod, const N: usize> simd::Loop for Few<'_, T, N> {
         if width == N {
             let (to, _) = self.result.as_chunks_mut::<N>();
             for (row, to) in to[..rows].iter_mut().enumerate() {
-                *to = columns.map(|column| column[row]);
+                for (element, column) in to.iter_mut().zip(&columns) {
+                    *element = column[row];
+                }
             }
             return;
         }
         for row in 0..rows {
             let to = &mut self.result[row * width..][..N];
-            to.copy_from_slice(&columns.map(|column| column[row]));
+            for (element, column) in to.iter_mut().zip(&columns) {
+                *element = column[row];
+            }
         }
     }
 }
 
-struct Turn<'a, T> {
+/// What turns a block. `turn` is `#[inline(always)]`.
+trait Side<T>: Copy {
+    /// Turns a whole block: its lines are `step` apart in the operand and `width` in the result.
+    fn turn(self, operand: &[T], step: usize, result: &mut [T], width: usize);
+}
+
+struct Turn<'a, T, S> {
+    side: S,
     matrix: Turned<'a, T>,
     result: &'a mut [T],
 }
 
-impl<T: Pod> simd::Loop for Turn<'_, T> {
+impl<T: Pod, S: Side<T>> simd::Loop for Turn<'_, T, S> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Turned { step, width, .. } = self.matrix;
-        blocks(self.matrix, self.result, |from, to| block(from, step, to, width));
-    }
-}
-
-/// Calls `whole` for every whole block, and moves the other elements one by one. The blocks of a
-/// line of the cache come one after another.
-#[inline(always)]
-fn blocks<T: Pod>(matrix: Turned<'_, T>, result: &mut [T], whole: impl Fn(&[T], &mut [T])) {
-    let Turned { operand, step, size: [rows, columns], width } = matrix;
-    let lines = SIDE.max(LINE / size_of::<T>());
-    for line in (0..rows).step_by(lines) {
-        for left in (0..columns).step_by(SIDE) {
-            let wide = SIDE.min(columns - left);
-            for first in (line..rows.min(line + lines)).step_by(SIDE) {
-                let high = SIDE.min(rows - first);
-                let (from, to) = (left * step + first, first * width + left);
-                if (high, wide) == (SIDE, SIDE) {
-                    whole(&operand[from..], &mut result[to..]);
-                    continue;
-                }
-                for row in 0..high {
-                    for column in 0..wide {
-                        result[to + row * width + column] = operand[from + column * step + row];
+        let Self { side, matrix, result } = self;
+        let Turned { operand, step, size: [rows, columns], width } = matrix;
+        // The blocks of a line of the cache come one after another.
+        let lines = SIDE.max(LINE / size_of::<T>());
+        for line in (0..rows).step_by(lines) {
+            for left in (0..columns).step_by(SIDE) {
+                let wide = SIDE.min(columns - left);
+                for first in (line..rows.min(line + lines)).step_by(SIDE) {
+                    let high = SIDE.min(rows - first);
+                    let (from, to) = (left * step + first, first * width + left);
+                    let (operand, result) = (&operand[from..], &mut result[to..]);
+                    if (high, wide) == (SIDE, SIDE) {
+                        side.turn(operand, step, result, width);
+                    } else {
+                        partly(side, [high, wide], (operand, step), (result, width));
                     }
                 }
             }
@@ -119,83 +120,128 @@ fn blocks<T: Pod>(matrix: Turned<'_, T>, result: &mut [T], whole: impl Fn(&[T], 
     }
 }
 
-/// Turns a whole block: its lines are `step` apart in the operand and `width` in the result.
+/// Turns less than a block, as a whole one at another place.
 #[inline(always)]
-fn block<T: Pod>(operand: &[T], step: usize, result: &mut [T], width: usize) {
-    let mut lines = [[T::zeroed(); SIDE]; SIDE];
-    for (column, line) in lines.iter_mut().enumerate() {
-        if let Some(from) = operand[column * step..].first_chunk::<SIDE>() {
-            *line = *from;
+fn partly<T: Pod, S: Side<T>>(
+    side: S,
+    [high, wide]: [usize; 2],
+    (operand, step): (&[T], usize),
+    (result, width): (&mut [T], usize),
+) {
+    let (mut from, mut to) = ([[T::zeroed(); SIDE]; SIDE], [[T::zeroed(); SIDE]; SIDE]);
+    for (column, line) in from.iter_mut().enumerate().take(wide) {
+        let found = &operand[column * step..];
+        match found.first_chunk::<SIDE>() {
+            // What lies behind is turned too, and left out.
+            Some(found) => *line = *found,
+            None => line[..high].copy_from_slice(&found[..high]),
         }
     }
-    for row in 0..SIDE {
-        if let Some(to) = result[row * width..].first_chunk_mut::<SIDE>() {
-            for (element, line) in to.iter_mut().zip(&lines) {
-                *element = line[row];
+    side.turn(from.as_flattened(), SIDE, to.as_flattened_mut(), SIDE);
+    for (row, line) in to.iter().enumerate().take(high) {
+        let result = &mut result[row * width..][..wide];
+        match result.first_chunk_mut::<8>() {
+            Some(first) if wide < SIDE => {
+                first.copy_from_slice(&line[..8]);
+                result[8..].copy_from_slice(&line[8..wide]);
+            }
+            _ => result.copy_from_slice(&line[..wide]),
+        }
+    }
+}
+
+/// Element by element.
+#[derive(Debug, Clone, Copy)]
+struct Plain;
+
+impl<T: Pod> Side<T> for Plain {
+    #[inline(always)]
+    fn turn(self, operand: &[T], step: usize, result: &mut [T], width: usize) {
+        let mut lines = [[T::zeroed(); SIDE]; SIDE];
+        for (column, line) in lines.iter_mut().enumerate() {
+            if let Some(from) = operand[column * step..].first_chunk::<SIDE>() {
+                *line = *from;
             }
         }
-    }
-}
-
-/// The same for elements of one or two bytes, by instructions that interleave vectors.
-struct Shuffled<'a, T> {
-    machine: V3,
-    matrix: Turned<'a, T>,
-    result: &'a mut [T],
-}
-
-impl<T: Pod> pulp::NullaryFnOnce for Shuffled<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        let Self { machine, matrix, result } = self;
-        let Turned { step, width, .. } = matrix;
-        blocks(matrix, result, |from, to| {
-            if size_of::<T>() == 1 {
-                shuffle::<T, 16>(machine, (from, step), (to, width));
-            } else {
-                // Eight elements are a vector: four quarters.
-                for quarter in 0..4 {
-                    let (right, down) = (quarter % 2 * 8, quarter / 2 * 8);
-                    let from = &from[right * step + down..];
-                    let to = &mut to[down * width + right..];
-                    shuffle::<T, 8>(machine, (from, step), (to, width));
+        for row in 0..SIDE {
+            if let Some(to) = result[row * width..].first_chunk_mut::<SIDE>() {
+                for (element, line) in to.iter_mut().zip(&lines) {
+                    *element = line[row];
                 }
             }
-        });
+        }
+    }
+}
+
+/// Elements of up to four bytes, by instructions that interleave vectors.
+#[derive(Debug, Clone, Copy)]
+struct Shuffles(V3);
+
+impl<T: Pod> Side<T> for Shuffles {
+    #[inline(always)]
+    fn turn(self, operand: &[T], step: usize, result: &mut [T], width: usize) {
+        let at = (operand, step);
+        match size_of::<T>() {
+            1 => square::<T, 16>(self.0, at, (result, width)),
+            2 => self.squares::<T, 8>(at, (result, width)),
+            _ => self.squares::<T, 4>(at, (result, width)),
+        }
+    }
+}
+
+impl Shuffles {
+    /// A block as squares of `N` elements, which are a vector.
+    #[inline(always)]
+    fn squares<T: Pod, const N: usize>(
+        self,
+        (operand, step): (&[T], usize),
+        (result, width): (&mut [T], usize),
+    ) {
+        for down in (0..SIDE).step_by(N) {
+            for right in (0..SIDE).step_by(N) {
+                let from = &operand[right * step + down..];
+                let to = &mut result[down * width + right..];
+                square::<T, N>(self.0, (from, step), (to, width));
+            }
+        }
     }
 }
 
 /// Turns a square of `N` vectors of `N` elements; with the slices stand the elements from one line
 /// to the next.
 #[inline(always)]
-fn shuffle<T: Pod, const N: usize>(
+fn square<T: Pod, const N: usize>(
     machine: V3,
     (operand, step): (&[T], usize),
     (result, width): (&mut [T], usize),
 ) {
     let sse = machine.sse2;
-    let mut lines: [__m128i; N] = std::array::from_fn(|line| {
-        let bytes: &[u8] = bytemuck::cast_slice(&operand[line * step..][..N]);
-        bytes.first_chunk::<16>().map_or(sse._mm_setzero_si128(), |bytes| pulp::cast(*bytes))
-    });
+    let mut lines = [sse._mm_setzero_si128(); N];
+    for (at, line) in lines.iter_mut().enumerate() {
+        let bytes: &[u8] = bytemuck::cast_slice(&operand[at * step..][..N]);
+        if let Some(bytes) = bytes.first_chunk::<16>() {
+            *line = pulp::cast(*bytes);
+        }
+    }
     let mut round = N;
     while round > 1 {
-        lines = std::array::from_fn(|line| {
-            let (a, b) = (lines[line / 2], lines[line / 2 + N / 2]);
-            match (size_of::<T>(), line % 2) {
+        let before = lines;
+        for (at, line) in lines.iter_mut().enumerate() {
+            let (a, b) = (before[at / 2], before[at / 2 + N / 2]);
+            *line = match (size_of::<T>(), at % 2) {
                 (1, 0) => sse._mm_unpacklo_epi8(a, b),
                 (1, _) => sse._mm_unpackhi_epi8(a, b),
-                (_, 0) => sse._mm_unpacklo_epi16(a, b),
-                _ => sse._mm_unpackhi_epi16(a, b),
-            }
-        });
+                (2, 0) => sse._mm_unpacklo_epi16(a, b),
+                (2, _) => sse._mm_unpackhi_epi16(a, b),
+                (_, 0) => sse._mm_unpacklo_epi32(a, b),
+                _ => sse._mm_unpackhi_epi32(a, b),
+            };
+        }
         round /= 2;
     }
-    for (line, vector) in lines.into_iter().enumerate() {
-        let bytes: [u8; 16] = pulp::cast(vector);
-        let to: &mut [u8] = bytemuck::cast_slice_mut(&mut result[line * width..][..N]);
+    for (at, line) in lines.into_iter().enumerate() {
+        let bytes: [u8; 16] = pulp::cast(line);
+        let to: &mut [u8] = bytemuck::cast_slice_mut(&mut result[at * width..][..N]);
         to.copy_from_slice(&bytes);
     }
 }
