@@ -1,5 +1,5 @@
 //! Extents and strides of convolutions, and the order of their windows.
-use super::contraction::Axis;
+use super::side::Axis;
 
 /// Spatial axes that are followed without memory of their own.
 pub(super) const AXES: usize = 8;
