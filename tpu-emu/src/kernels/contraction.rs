@@ -19,6 +19,10 @@ const PIECE: usize = 1 << 23;
 const FEW: usize = 1 << 20;
 /// What writing an element costs, in multiplications.
 const WRITTEN: usize = 16;
+/// Sums that are too short for blocks.
+const SHALLOW: usize = 64;
+/// Elements of a right matrix that need no blocks.
+const NARROW: usize = 1 << 16;
 /// Rows of a piece are a multiple of these.
 const ROWS: usize = 8;
 /// Rows whose panels stay in a cache.
@@ -255,6 +259,26 @@ impl Contraction {
         Ok(())
     }
 
+    /// Some rows and columns of a product, dense.
+    fn part<T: Panel>(
+        &self,
+        [lhs, rhs]: [Strided<'_>; 2],
+        rows: Range<usize>,
+        columns: Range<usize>,
+        sums: &mut [T],
+    ) {
+        let (depth, passes) = (self.extent.k, self.arithmetic.passes);
+        let shallow = (1..=SHALLOW).contains(&depth) && columns.len() * depth <= NARROW;
+        if shallow && passes.len() == 1 {
+            let size = [rows.len(), columns.len(), depth];
+            let start = [rows.start * lhs.strides[0], columns.start * rhs.strides[0]];
+            small::products(size, [lhs, rhs].map(Operand::from), |_| start, sums);
+            return;
+        }
+        let stride = columns.len();
+        blocked::product(Part { rows, columns, depth }, passes, &lhs, &rhs, (sums, stride));
+    }
+
     /// Some rows of a product.
     fn rows<T: Panel>(
         &self,
@@ -262,23 +286,20 @@ impl Contraction {
         rows: Range<usize>,
         out: &mut [u8],
     ) -> Result<()> {
-        let Extent { n, k: depth, .. } = self.extent;
-        let passes = self.arithmetic.passes;
+        let n = self.extent.n;
         let width = self.result.host_bytes();
         for first in rows.clone().step_by(TALL) {
             let some = first..rows.end.min(first + TALL);
             let out = &mut out[(first - rows.start) * n * width..][..some.len() * n * width];
             if self.arithmetic.gives(self.result) {
-                let part = Part { rows: some, columns: 0..n, depth };
-                blocked::product::<T>(part, passes, &lhs, &rhs, (cast_slice_mut(out), n));
+                self.part::<T>([lhs, rhs], some, 0..n, cast_slice_mut(out));
                 continue;
             }
             for left in (0..n).step_by(WIDTH) {
                 let columns = left..n.min(left + WIDTH);
                 let stride = columns.len();
                 blocked::with_sums(some.len() * stride, |sums: &mut [T]| -> Result<()> {
-                    let part = Part { rows: some.clone(), columns, depth };
-                    blocked::product(part, passes, &lhs, &rhs, (&mut *sums, stride));
+                    self.part([lhs, rhs], some.clone(), columns, &mut *sums);
                     if stride == n {
                         return self.arithmetic.finish(sums, self.result, out);
                     }

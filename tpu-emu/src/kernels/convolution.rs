@@ -3,13 +3,13 @@
 use super::aligned::Aligned;
 use super::arithmetic::{Arithmetic, Kind, for_kind, room, take};
 use super::blocked::{self, Part};
-use super::side::{Axis, merged};
 use super::gemm::{Extent, Matrix};
 use super::geometry::{Geometry, Order, Window};
 use super::panel::{Load, Panel, Strided};
 use super::parallel;
-use super::tile::ROWS;
+use super::side::{Axis, merged};
 use super::sweep::Sweep;
+use super::tile::ROWS;
 use super::under::Under;
 use super::work::Work;
 use crate::error::Result;
@@ -86,9 +86,9 @@ impl Convolution {
     fn numbers(&self) -> [usize; 5] {
         let parts = self.arithmetic.parts();
         let read = |side: usize| {
-            let packed = self.loads.is_some_and(|loads| {
-                loads[side].is_some() && (side == 0 || self.plain.is_some())
-            });
+            let packed = self
+                .loads
+                .is_some_and(|loads| loads[side].is_some() && (side == 0 || self.plain.is_some()));
             let direct = packed || self.arithmetic.takes(self.dtypes[side]);
             if direct { 0 } else { self.geometry.elements[side].saturating_mul(parts) }
         };
@@ -261,7 +261,8 @@ impl Convolution {
             Order::Images => axes.insert(0, images),
             Order::Places => axes.push(images),
         }
-        geometry.groups == 1 && merged(&axes).is_some_and(|(count, stride)| count == 1 || stride == columns)
+        geometry.groups == 1
+            && merged(&axes).is_some_and(|(count, stride)| count == 1 || stride == columns)
     }
 
     fn run_in<W: Work>(

@@ -8,6 +8,15 @@ pub const NARROW: usize = 16;
 /// Columns of a wide one.
 pub const WIDE: usize = 32;
 
+/// Whether so many columns leave less of narrow panels empty than of wide ones.
+pub fn is_narrow(columns: usize) -> bool {
+    let rest = columns % WIDE;
+    columns <= MANY && rest > 0 && rest <= NARROW
+}
+
+/// Columns of which the last panel is a small part.
+const MANY: usize = 128;
+
 /// Elements beside each other under every row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Run {
@@ -205,15 +214,15 @@ mod tests {
         let right = panels::<P>(8, columns);
         for add in [false, true] {
             let (data, starts, right) = (&data[..], &starts[..], &right[..]);
-            Direct { data, starts, runs: &runs, right, columns, out: (&mut out, stride), add }.run();
+            Direct { data, starts, runs: &runs, right, columns, out: (&mut out, stride), add }
+                .run();
         }
         let places = [4, 5, 6, 50, 51, 52, 53, 54];
         for (at, &value) in out.iter().enumerate() {
             let (i, j) = (at / stride, at % stride);
             let each = places.iter().enumerate();
-            let sum: u32 = each
-                .map(|(l, place)| data[starts[i] + place] * number(l * columns + j + 3))
-                .sum();
+            let sum: u32 =
+                each.map(|(l, place)| data[starts[i] + place] * number(l * columns + j + 3)).sum();
             assert_eq!(value, if j < columns { 2 * sum } else { 1 }, "({i}, {j}) of {columns}");
         }
     }
@@ -228,6 +237,13 @@ mod tests {
                 }
             }
         });
+    }
+
+    #[test]
+    fn panels_are_narrow_where_wide_ones_would_be_half_empty() {
+        let narrow: Vec<usize> =
+            [1, 16, 17, 32, 33, 48, 49, 100, 130].into_iter().filter(|&n| is_narrow(n)).collect();
+        assert_eq!(narrow, [1, 16, 33, 48, 100]);
     }
 
     #[test]

@@ -121,7 +121,13 @@ pub fn lu<T: Scalar>([m, n]: [usize; 2], a: &mut [T], pivots: &mut [i32], permut
     for first in (0..rank).step_by(BLOCK) {
         let end = rank.min(first + BLOCK);
         let columns = first..end;
-        simd::run(LuColumns { size: [m, n], a: &mut *a, columns, pivots: &mut *pivots, permutation: &mut *permutation });
+        simd::run(LuColumns {
+            size: [m, n],
+            a: &mut *a,
+            columns,
+            pivots: &mut *pivots,
+            permutation: &mut *permutation,
+        });
         if end == n {
             continue;
         }

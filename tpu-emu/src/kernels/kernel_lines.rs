@@ -94,7 +94,8 @@ mod tests {
         let taps = [40, 0, 90];
         for (strides, columns, width) in [([20, 1], 20, 16), ([1, 7], 5, 16), ([3, 2], 6, 6)] {
             let (features, segments) = (4, [(0..1, 0..7), (1..3, 7..12)]);
-            let lines = Lines { taps: &taps, segments: &segments, features, strides, columns, width };
+            let lines =
+                Lines { taps: &taps, segments: &segments, features, strides, columns, width };
             let all = columns.next_multiple_of(width);
             let mut out = vec![9_u32; 12 * all];
             lines.lay(Load::Plain, cast_slice(&data), &mut out);

@@ -47,7 +47,8 @@ impl Axis {
         let (windows, taps) = (by(window.step), by(window.dilation));
         let (base, low) = (i64::try_from(base).ok()?, window.low);
         let offset = |first: usize, tap: usize| -> Option<i64> {
-            let sum = first.checked_mul(window.step)?.checked_add(tap.checked_mul(window.dilation)?)?;
+            let sum =
+                first.checked_mul(window.step)?.checked_add(tap.checked_mul(window.dilation)?)?;
             i64::try_from(sum).ok()?.checked_sub(low)
         };
         let mut phases = Vec::new();
@@ -134,7 +135,8 @@ mod tests {
                         for l in 0..taps {
                             let far = i * phase.steps[0] + l * phase.steps[1];
                             let place = phase.place + i64::try_from(far).unwrap();
-                            let inside = axis.first..axis.first + i64::try_from(axis.places).unwrap();
+                            let inside =
+                                axis.first..axis.first + i64::try_from(axis.places).unwrap();
                             assert!(inside.contains(&place));
                             let place = usize::try_from(place).ok().filter(|&place| place < 7);
                             seen[first + i * apart][tap + l * between] = place;

@@ -80,7 +80,8 @@ impl<T: Scalar> Loop for Apply<'_, T> {
 
     #[inline(always)]
     fn run(self) {
-        let Self { stored, stored_width, column, tau, matrix, width, rows: (at, from), sums } = self;
+        let Self { stored, stored_width, column, tau, matrix, width, rows: (at, from), sums } =
+            self;
         let count = matrix.len() / width;
         sums.fill(T::ZERO);
         for row in at..count {

@@ -63,7 +63,11 @@ pub(super) struct Side {
 }
 
 impl Side {
-    pub fn new(arithmetic: &Arithmetic, shape: &Shape, [batch, rows, columns]: [&[usize]; 3]) -> Self {
+    pub fn new(
+        arithmetic: &Arithmetic,
+        shape: &Shape,
+        [batch, rows, columns]: [&[usize]; 3],
+    ) -> Self {
         let strides = shape.strides();
         let axes = |list: &[usize]| -> Vec<Axis> {
             list.iter().map(|&axis| (shape.dims[axis], strides[axis])).collect()

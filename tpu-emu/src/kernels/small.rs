@@ -1,6 +1,6 @@
 //! Batches of products of small matrices: operands are laid out for many of them at once.
 use super::blocked::with_panels;
-use super::direct::{NARROW, Several, WIDE};
+use super::direct::{NARROW, Several, WIDE, is_narrow};
 use super::panel::{Load, Panel, Strided, Visit, elements};
 use super::simd::{self, Loop};
 use super::tile::Lane;
@@ -9,7 +9,7 @@ use bytemuck::{Pod, cast_slice_mut};
 /// Bytes of matrices laid out at once.
 const ROOM: usize = 128 << 10;
 /// Multiplications of a product that is small.
-const MOST: usize = 1 << 19;
+const MOST: usize = 1 << 20;
 /// The longest sums of one.
 const LONGEST: usize = 256;
 
@@ -31,8 +31,8 @@ pub struct Operand<'a> {
 }
 
 impl<'a> From<Strided<'a>> for Operand<'a> {
-    fn from(Strided { load, bytes, strides, .. }: Strided<'a>) -> Self {
-        Self { load, bytes, strides }
+    fn from(Strided { load, bytes, start, strides }: Strided<'a>) -> Self {
+        Self { load, bytes: bytes.get(start[0]..).unwrap_or_default(), strides }
     }
 }
 
@@ -44,7 +44,7 @@ pub fn products<T: Panel>(
     starts: impl Fn(usize) -> [usize; 2],
     out: &mut [T],
 ) {
-    if size[1] <= NARROW {
+    if is_narrow(size[1]) {
         in_panels::<T, NARROW>(size, operands, &starts, out);
     } else {
         in_panels::<T, WIDE>(size, operands, &starts, out);
@@ -207,9 +207,8 @@ mod tests {
                 let lefts = [[k, 1], [1, m], [2 * k, 2]];
                 let rights = [[1, n], [k, 1], [2, 2 * n]];
                 for strides in lefts.into_iter().zip(rights) {
-                    let side = |strides| {
-                        Operand { load: Load::Plain, bytes: cast_slice(&data), strides }
-                    };
+                    let side =
+                        |strides| Operand { load: Load::Plain, bytes: cast_slice(&data), strides };
                     let starts = |index: usize| [index * 5, 300 + index * 7];
                     let mut out = vec![9; 3 * m * n];
                     let operands = [side(strides.0), side(strides.1)];
@@ -231,7 +230,7 @@ mod tests {
     #[test]
     fn a_product_without_terms_or_of_many_is_not_small() {
         assert!(is_small([1, 1, 1]) && is_small([64, 64, 64]));
-        assert!(!is_small([8, 8, 0]) && !is_small([8, 8, 1000]) && !is_small([100, 100, 100]));
+        assert!(!is_small([8, 8, 0]) && !is_small([8, 8, 1000]) && !is_small([200, 100, 100]));
         assert!(!is_small([usize::MAX, 2, 2]));
     }
 }

@@ -4,7 +4,7 @@ use super::aligned::Aligned;
 use super::arithmetic::{Arithmetic, room, take};
 use super::blocked;
 use super::canvas::{Canvas, Side};
-use super::direct::{Direct, NARROW, WIDE};
+use super::direct::{Direct, NARROW, WIDE, is_narrow};
 use super::geometry::Geometry;
 use super::kernel_lines::Lines;
 use super::panel::{Load, Panel};
@@ -76,14 +76,19 @@ impl Sweep {
         }
         let beside = geometry.groups > 1 && (columns <= REPEATED || features == 1);
         let axes = phase::axes(geometry)?;
-        let images = Side { input: (geometry.batch.0, geometry.batch.1[0]), first: 0, places: geometry.batch.0 };
+        let images = Side {
+            input: (geometry.batch.0, geometry.batch.1[0]),
+            first: 0,
+            places: geometry.batch.0,
+        };
         let spatial = axes.iter().zip(&geometry.windows);
         let spatial = spatial.map(|(axis, window)| Side {
             input: window.input,
             first: axis.first,
             places: axis.places,
         });
-        let (groups, group) = if beside { (geometry.groups, geometry.group_strides[0]) } else { (1, 0) };
+        let (groups, group) =
+            if beside { (geometry.groups, geometry.group_strides[0]) } else { (1, 0) };
         let canvas = Canvas {
             sides: [images].into_iter().chain(spatial).collect(),
             inner: [(features, feature), (groups, group)],
@@ -128,7 +133,7 @@ impl Sweep {
     fn panel(&self) -> usize {
         match self.columns {
             columns if self.beside => columns,
-            0..=NARROW => NARROW,
+            columns if is_narrow(columns) => NARROW,
             _ => WIDE,
         }
     }
@@ -295,35 +300,17 @@ impl Sweep {
                 self.finish(windows, out.bytes_mut(), sums).map(|()| out)
             });
             for (index, values) in finished.into_iter().enumerate() {
-                let starts = phase.starts(some(wave + index), 1);
+                let (windows, step) = (some(wave + index), [self.columns, self.stride]);
                 let values = values?;
                 match width {
-                    1 => self.spread::<1>(values.bytes(), &starts, result),
-                    2 => self.spread::<2>(values.bytes(), &starts, result),
-                    4 => self.spread::<4>(values.bytes(), &starts, result),
-                    _ => self.spread::<8>(values.bytes(), &starts, result),
+                    1 => phase.spread::<1>(windows, step, values.bytes(), result),
+                    2 => phase.spread::<2>(windows, step, values.bytes(), result),
+                    4 => phase.spread::<4>(windows, step, values.bytes(), result),
+                    _ => phase.spread::<8>(windows, step, values.bytes(), result),
                 }
             }
         }
         Ok(())
-    }
-
-    /// Writes the results of windows to where each begins. Elements have `W` bytes.
-    fn spread<const W: usize>(&self, values: &[u8], starts: &[usize], result: &mut [u8]) {
-        let (values, result) = (values.as_chunks::<W>().0, result.as_chunks_mut::<W>().0);
-        let (columns, stride) = (self.columns, self.stride);
-        if stride == 1 {
-            for (&start, values) in starts.iter().zip(values.chunks_exact(columns)) {
-                result[start..][..columns].copy_from_slice(values);
-            }
-            return;
-        }
-        // Windows lie closer together than the features of one.
-        for column in 0..columns {
-            for (&start, values) in starts.iter().zip(values.chunks_exact(columns)) {
-                result[start + column * stride] = values[column];
-            }
-        }
     }
 }
 
@@ -425,11 +412,8 @@ mod tests {
         let outputs: Vec<usize> = geometry.windows.iter().map(|axis| axis.output.0).collect();
         let kernels: Vec<usize> = geometry.windows.iter().map(|axis| axis.kernel.0).collect();
         let split = |mut index: usize, extents: &[usize]| -> Vec<usize> {
-            let mut places: Vec<usize> = extents
-                .iter()
-                .rev()
-                .map(|extent| (index % extent, index /= extent).0)
-                .collect();
+            let mut places: Vec<usize> =
+                extents.iter().rev().map(|extent| (index % extent, index /= extent).0).collect();
             places.reverse();
             places
         };
@@ -446,7 +430,8 @@ mod tests {
                         let taps = split(tap, &kernels);
                         let mut from = Some(image * geometry.batch.1[0]);
                         let mut element = 0;
-                        for ((axis, &place), &tap) in geometry.windows.iter().zip(&places).zip(&taps)
+                        for ((axis, &place), &tap) in
+                            geometry.windows.iter().zip(&places).zip(&taps)
                         {
                             let found = axis.locate(place, tap);
                             from = from.zip(found).map(|(from, at)| from + at * axis.input.1);
@@ -484,7 +469,8 @@ mod tests {
                     let number = |i: usize| u32::try_from(i * 37 % 1009).unwrap();
                     let [input, kernel] =
                         geometry.elements.map(|count| (0..count).map(number).collect::<Vec<u32>>());
-                    let windows: usize = geometry.windows.iter().map(|axis| axis.output.0).product();
+                    let windows: usize =
+                        geometry.windows.iter().map(|axis| axis.output.0).product();
                     let mut expected = vec![0; 2 * windows * columns * groups];
                     wanted(&geometry, &input, &kernel, &mut expected);
                     let loads = [Load::Plain; 2];

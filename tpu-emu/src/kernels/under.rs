@@ -173,3 +173,64 @@ impl<E: Copy, T: Lane, const W: usize, F: Fn(E) -> T + Copy> Loop for Tap<'_, E,
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::geometry::tests::geometry;
+    use super::*;
+    use bytemuck::cast_slice;
+
+    /// Checks panels of some windows and some elements under them.
+    fn check(geometry: &Geometry, free: Range<usize>, depth: Range<usize>) {
+        let data: Vec<u32> = (1..=200).collect();
+        let under = Under { geometry, load: Load::Plain, bytes: cast_slice(&data), start: [8, 0] };
+        let steps = depth.len();
+        let mut out = vec![[7_u32; 4]; free.len().div_ceil(4) * steps];
+        under.pack(0, free.clone(), depth.clone(), &mut out);
+        let (features, [feature, _]) = geometry.input_features;
+        let across = geometry.windows[1].kernel.0;
+        for (at, line) in out.iter().enumerate() {
+            let element = depth.start + at % steps;
+            let (tap, kind) = (element / features, element % features);
+            for (i, &value) in line.iter().enumerate() {
+                let window = free.start + at / steps * 4 + i;
+                let mut places = [0; 2];
+                let image = geometry.split(window, &mut places);
+                let [rows, columns] = [0, 1].map(|axis: usize| {
+                    let tap = if axis == 0 { tap / across } else { tap % across };
+                    let window = &geometry.windows[axis];
+                    window.locate(places[axis], tap).map(|at| at * window.input.1)
+                });
+                let place = rows.zip(columns).map(|(row, column)| row + column);
+                let place = place.filter(|_| window < free.end);
+                let wanted = place.map_or(0, |place| {
+                    data[2 + image * geometry.batch.1[0] + place + kind * feature]
+                });
+                assert_eq!(value, wanted, "window {window}, element {element}");
+            }
+        }
+    }
+
+    #[test]
+    fn panels_hold_what_lies_under_the_windows() {
+        simd::at_every_level(|_| {
+            // Features beside each other, apart, and images beside each other.
+            for geometry in
+                [geometry(90, 1, [18, 3]), geometry(90, 30, [6, 1]), geometry(1, 2, [36, 6])]
+            {
+                check(&geometry, 0..24, 0..18);
+                check(&geometry, 3..17, 5..16);
+                check(&geometry, 23..24, 17..18);
+            }
+        });
+    }
+
+    #[test]
+    fn nothing_is_written_where_there_are_no_steps() {
+        let geometry = geometry(90, 1, [18, 3]);
+        let under = Under { geometry: &geometry, load: Load::Plain, bytes: &[], start: [0, 0] };
+        let mut out = [[7_u32; 4]];
+        under.pack(0, 0..4, 3..3, &mut out);
+        assert_eq!(out, [[7; 4]]);
+    }
+}

@@ -11,8 +11,6 @@ use std::ops::Range;
 const TOGETHER: usize = 4;
 /// Vectors of a row whose sums do.
 const WAYS: usize = 4;
-/// Numbers of a vector, at most.
-const LANES: usize = 32;
 /// Elements of a row that become numbers at a time.
 const SEGMENT: usize = 1024;
 /// Rows or columns of a block of sums.
@@ -125,19 +123,6 @@ impl<E: Copy, T: Panel, F: Fn(E) -> T + Copy> Loop for Rows<'_, E, T, F> {
     }
 }
 
-/// The sum of numbers, halves by halves.
-#[inline(always)]
-fn whole<T: Panel>(sums: &mut [T]) -> T {
-    let mut width = sums.len();
-    while width > 1 {
-        width /= 2;
-        for at in 0..width {
-            sums[at] = sums[at].sum(sums[at + width]);
-        }
-    }
-    sums[0]
-}
-
 /// Rows of numbers that are dense along the sums, some of them at a time.
 struct Numbers<'a, T> {
     data: &'a [T],
@@ -191,7 +176,8 @@ fn dots<T: Panel, S: Simd, const M: usize>(
         }
     }
     let done = factors.len() * WAYS * S::F32_LANES;
-    let (factors, rest) = vector[done..].split_at((vector.len() - done) / S::F32_LANES * S::F32_LANES);
+    let (factors, rest) =
+        vector[done..].split_at((vector.len() - done) / S::F32_LANES * S::F32_LANES);
     for i in 0..M {
         let row = &data[i * across..][done..vector.len()];
         let (values, last) = row.split_at(factors.len());
@@ -199,13 +185,10 @@ fn dots<T: Panel, S: Simd, const M: usize>(
             sums[i][0] = T::multiply_add(simd, factor, value, sums[i][0]);
         }
         let [a, b, c, d] = sums[i];
-        let mut lanes = [zero; LANES];
-        let lanes = &mut lanes[..S::F32_LANES];
-        T::vectors_mut::<S>(lanes)[0] = T::add(simd, T::add(simd, a, b), T::add(simd, c, d));
-        for ((sum, &factor), &value) in lanes.iter_mut().zip(rest).zip(last) {
-            *sum = sum.plus(factor, value);
+        let mut sum = T::sum_of(simd, T::add(simd, T::add(simd, a, b), T::add(simd, c, d)));
+        for (&factor, &value) in rest.iter().zip(last) {
+            sum = sum.plus(factor, value);
         }
-        let sum = whole(lanes);
         out[i] = if add { out[i].sum(sum) } else { sum };
     }
 }

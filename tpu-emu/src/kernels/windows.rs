@@ -1,8 +1,8 @@
 //! The windows of a convolution as rows of a matrix, in the order of the result.
-use super::side::merged;
 use super::direct::Run;
 use super::geometry::Geometry;
 use super::phase::{Along, Axis};
+use super::side::merged;
 use std::ops::Range;
 
 /// Terms that are added up before they are added to a sum.
@@ -37,7 +37,7 @@ pub struct Windows {
 }
 
 impl Windows {
-/// Plans the windows of one phase of each axis. `strides` are those of the canvas.
+    /// Plans the windows of one phase of each axis. `strides` are those of the canvas.
     pub fn new(geometry: &Geometry, strides: &[usize], axes: &[Axis], phase: &[Along]) -> Self {
         let (images, [_, image]) = geometry.batch;
         let mut rows = vec![Row { count: images, step: strides[0], target: image }];
@@ -113,6 +113,31 @@ impl Windows {
         }
         starts
     }
+
+    /// Writes the results of some windows, `columns` elements of `W` bytes each, to places that are
+    /// `stride` elements apart.
+    pub fn spread<const W: usize>(
+        &self,
+        windows: Range<usize>,
+        [columns, stride]: [usize; 2],
+        values: &[u8],
+        result: &mut [u8],
+    ) {
+        let (values, result) = (values.as_chunks::<W>().0, result.as_chunks_mut::<W>().0);
+        let starts = self.starts(windows, 1);
+        if stride == 1 {
+            for (&start, values) in starts.iter().zip(values.chunks_exact(columns)) {
+                result[start..][..columns].copy_from_slice(values);
+            }
+            return;
+        }
+        // Windows lie closer together than the elements of one.
+        for column in 0..columns {
+            for (&start, values) in starts.iter().zip(values.chunks_exact(columns)) {
+                result[start + column * stride] = values[column];
+            }
+        }
+    }
 }
 
 /// Elements beside each other at the places, `count` at each.
@@ -162,13 +187,16 @@ mod tests {
     fn places_beside_each_other_are_one_run_up_to_a_depth() {
         let run = |start, count| Run { start, count };
         assert_eq!(runs(&[0, 3, 6, 20, 23], 3), [run(0, 9), run(20, 6)]);
-        assert_eq!(runs(&[5, 605], 600), [
-            run(5, DEPTH),
-            run(5 + DEPTH, DEPTH),
-            run(5 + 2 * DEPTH, DEPTH),
-            run(5 + 3 * DEPTH, DEPTH),
-            run(5 + 4 * DEPTH, 1200 - 4 * DEPTH),
-        ][..]);
+        assert_eq!(
+            runs(&[5, 605], 600),
+            [
+                run(5, DEPTH),
+                run(5 + DEPTH, DEPTH),
+                run(5 + 2 * DEPTH, DEPTH),
+                run(5 + 3 * DEPTH, DEPTH),
+                run(5 + 4 * DEPTH, 1200 - 4 * DEPTH),
+            ][..]
+        );
         assert!(runs(&[], 3).is_empty());
     }
 
@@ -195,5 +223,10 @@ mod tests {
         assert_eq!(windows.starts(1..8, 0), [8, 17, 18, 27, 28, 107, 108]);
         assert_eq!(windows.starts(5..8, 1), [46, 61, 66]);
         assert!(!windows.is_dense(5));
+        let mut result = [0_u8; 80];
+        windows.spread::<1>(2..4, [2, 3], &[1, 2, 3, 4], &mut result);
+        assert_eq!([21, 24, 26, 29].map(|at| result[at]), [1, 2, 3, 4]);
+        windows.spread::<2>(0..1, [2, 1], &[5, 6, 7, 8], &mut result);
+        assert_eq!(result[2..6], [5, 6, 7, 8]);
     }
 }
