@@ -367,9 +367,10 @@ pub(super) fn results(text: &str, donated: &[Option<usize>], tactics: Tactics) -
     let mut random = Random(7);
     for (index, bytes) in parameters.into_iter().enumerate() {
         // Small integers are small floats or tiny ones; both are good enough.
-        let input: Vec<u8> = (0..bytes / 4)
+        let mut input: Vec<u8> = (0..bytes.div_ceil(4))
             .flat_map(|_| (0x3f80_0000 + (random.below(1 << 10) << 12)).to_le_bytes()[..4].to_vec())
             .collect();
+        input.truncate(bytes);
         match donated[index] {
             Some(result) => {
                 places[result] = Aligned::of(&input);

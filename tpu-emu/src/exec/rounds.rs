@@ -1,16 +1,15 @@
-//! Loops whose condition and body are operations on single elements, as one piece of code.
+//! Loops over a few elements as one piece of code.
+mod writer;
+
 use super::frame::Frame;
-use crate::kernels::lanes::{LaneProgram, LaneStep, Register};
-use crate::kernels::native::{Loop, Rounds, knows};
+use crate::kernels::lanes::Register;
+use crate::kernels::native::{Loop, Rounds};
 use crate::kernels::simd::{Level, level};
-use crate::program::fuse::{Fused, Load};
-use crate::program::plan::{Compiled, Op, Slot, Step};
+use crate::program::plan::{Compiled, Slot, Step};
 use crate::tensor::DType;
 use std::cell::Cell;
 use std::sync::OnceLock;
-
-/// Steps of a loop that becomes one piece of code.
-const STEPS: usize = 256;
+use writer::{Writer, inside, overlap};
 
 /// Runs a loop to its end, if it has become code or, when it is asked to, can become some.
 pub(super) fn run_rounds(
@@ -25,9 +24,9 @@ pub(super) fn run_rounds(
     }
     let compile = || compile(condition, decision, body, carried);
     let code = if make { Some(code.get_or_init(compile)) } else { code.get() };
-    let Some(Some(Compiled { rounds, variables })) = code else { return false };
-    let variables: Vec<&[Cell<u8>]> = variables.iter().map(|&slot| frame.cells(slot)).collect();
-    rounds.run(&variables);
+    let Some(Some(Compiled { rounds, memories })) = code else { return false };
+    let memories: Vec<&[Cell<u8>]> = memories.iter().map(|&slot| frame.cells(slot)).collect();
+    rounds.run(&memories);
     true
 }
 
@@ -38,149 +37,29 @@ fn compile(
     carried: &[Slot],
 ) -> Option<Compiled> {
     let mut writer = Writer::default();
-    for &slot in carried.iter().filter(|slot| dtype(slot).is_some()) {
-        writer.read(slot, None)?;
-    }
     writer.steps(condition)?;
-    if !(0..writer.slots.len()).all(|index| writer.next(index) == Some(Register::Parameter(index)))
-    {
+    let told = |slot: &Slot| carried.iter().any(|other| overlap(other, slot));
+    if writer.written.iter().any(told) || writer.writes() {
         return None;
     }
-    let tested = writer.program.steps.len();
-    let decision = writer.read(decision, Some(DType::Pred))?;
+    let tested = writer.actions.len();
+    let decision = writer.element(decision, Some(DType::Pred))?;
     writer.steps(body)?;
-    let next: Vec<Register> =
-        (0..writer.slots.len()).map(|index| writer.next(index)).collect::<Option<_>>()?;
+    writer.close(carried)?;
+    let next: Vec<Register> = (0..writer.homes.len()).map(|at| writer.next(at)).collect();
     // What changes must be what the loop carries, or somebody behind it would miss it.
-    let known = |(index, &next): (usize, &Register)| {
-        next == Register::Parameter(index) || carried.contains(&writer.slots[index])
+    let known = |(parameter, &next): (usize, &Register)| {
+        let home = writer.homes[parameter].map(|memory| writer.memories[memory]);
+        next == Register::Parameter(parameter)
+            || home.is_some_and(|home| carried.iter().any(|whole| inside(&home, whole)))
     };
-    if !next.iter().enumerate().all(known) || writer.untold(carried) {
+    if !next.iter().enumerate().all(known) {
         return None;
     }
-    let all = Loop { program: writer.program, condition: tested, decision, next };
-    Some(Compiled { rounds: Rounds::new(&all)?, variables: writer.slots })
-}
-
-/// The type of an element of a slot's bytes, when nothing is known but that.
-fn dtype(slot: &Slot) -> Option<DType> {
-    match slot.bytes {
-        1 => Some(DType::U8),
-        2 => Some(DType::U16),
-        4 => Some(DType::U32),
-        8 => Some(DType::U64),
-        _ => None,
-    }
-}
-
-fn overlap(a: &Slot, b: &Slot) -> bool {
-    a.base == b.base && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes
-}
-
-/// Follows the values of a round through the slots.
-#[derive(Default)]
-struct Writer {
-    program: LaneProgram,
-    /// Where each parameter of the program lies.
-    slots: Vec<Slot>,
-    /// What lies in each slot that has been read or written.
-    values: Vec<(Slot, Register)>,
-    /// Slots that have been written.
-    written: Vec<Slot>,
-}
-
-impl Writer {
-    /// What lies in a slot now.
-    fn read(&mut self, slot: Slot, known: Option<DType>) -> Option<Register> {
-        if let Some((_, register)) = self.values.iter().find(|(other, _)| *other == slot) {
-            return Some(*register);
-        }
-        let partly = self.written.iter().any(|other| overlap(other, &slot))
-            || self.slots.iter().any(|other| overlap(other, &slot));
-        let dtype = known.filter(|known| known.host_bytes() == slot.bytes).or(dtype(&slot))?;
-        if partly || self.slots.len() >= STEPS {
-            return None;
-        }
-        self.program.parameters.push(dtype);
-        self.slots.push(slot);
-        let register = Register::Parameter(self.slots.len() - 1);
-        self.values.push((slot, register));
-        Some(register)
-    }
-
-    fn write(&mut self, slot: Slot, register: Register) {
-        self.values.retain(|(other, _)| !overlap(other, &slot));
-        self.values.push((slot, register));
-        self.written.push(slot);
-    }
-
-    /// What a parameter's slot holds now, if that is one value.
-    fn next(&self, index: usize) -> Option<Register> {
-        let slot = self.slots[index];
-        self.values.iter().find(|(other, _)| *other == slot).map(|(_, register)| *register)
-    }
-
-    /// Whether something that is carried has been written in part.
-    fn untold(&self, carried: &[Slot]) -> bool {
-        let told = |slot: &&Slot| self.slots.contains(slot);
-        carried
-            .iter()
-            .filter(|slot| !told(slot))
-            .any(|slot| self.written.iter().any(|written| overlap(written, slot)))
-    }
-
-    fn steps(&mut self, steps: &[Step]) -> Option<()> {
-        steps.iter().try_for_each(|step| match &step.op {
-            Op::Fused(fused) => self.fused(fused, step),
-            Op::Copies(copies) => copies.iter().try_for_each(|&(from, to)| {
-                let bytes = from.bytes.min(to.bytes);
-                let register = self.read(Slot { bytes, ..from }, None)?;
-                self.write(Slot { bytes, ..to }, register);
-                Some(())
-            }),
-            _ => None,
-        })
-    }
-
-    fn fused(&mut self, fused: &Fused, step: &Step) -> Option<()> {
-        let program = fused.code.program();
-        if fused.elements != 1 || self.program.steps.len() + program.steps.len() > STEPS {
-            return None;
-        }
-        if !program.steps.iter().all(|step| knows(&step.op)) {
-            return None;
-        }
-        let mut inputs = Vec::with_capacity(fused.loads.len());
-        for (load, &dtype) in fused.loads.iter().zip(&program.parameters) {
-            let (slot, at) = match load {
-                Load::Dense(operand) => (step.operands[*operand], 0),
-                Load::Map(operand, map) => (step.operands[*operand], map.one_element()?),
-                Load::Iota(..) => return None,
-            };
-            let bytes = dtype.host_bytes();
-            let offset = slot.offset + at * bytes;
-            inputs.push(self.read(Slot { base: slot.base, offset, bytes }, Some(dtype))?);
-        }
-        let (first, constants) = (self.program.steps.len(), self.program.constants.len());
-        self.program.constants.extend(program.constants.iter().cloned());
-        let here = |register: &Register| match *register {
-            Register::Parameter(index) => inputs[index],
-            Register::Constant(index) => Register::Constant(constants + index),
-            Register::Step(index) => Register::Step(first + index),
-        };
-        for step in &program.steps {
-            let inputs = step.inputs.iter().map(here).collect();
-            self.program.steps.push(LaneStep { op: step.op, inputs });
-        }
-        for (&slot, result) in step.results.iter().zip(&program.results) {
-            let register = here(result);
-            if slot.bytes != self.program.dtype(register).host_bytes() {
-                return None;
-            }
-            self.write(slot, register);
-        }
-        Some(())
-    }
+    let Writer { program, homes, memories, actions, .. } = writer;
+    let bytes = memories.iter().map(|slot| slot.bytes).collect();
+    let all = Loop { program, homes, memories: bytes, actions, condition: tested, decision, next };
+    Some(Compiled { rounds: Rounds::new(&all)?, memories })
 }
 
 #[cfg(test)]
@@ -188,6 +67,7 @@ mod tests {
     use super::super::differential::{plan_of, results};
     use super::*;
     use crate::kernels::simd::at_every_level;
+    use crate::program::plan::Op;
     use crate::program::tactics::Tactics;
 
     /// A loop of `rounds` rounds over an i32 counter and what else `types` says.
@@ -292,12 +172,65 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_with_calls_stays_steps() {
+    fn operations_without_instructions_are_called() {
         let body = "%x = stablehlo.cosine %b1 : tensor<f32>
-            stablehlo.return %next, %x : tensor<i32>, tensor<f32>";
-        check(&text(50, &["f32"], GO, body), false);
-        let body = "%x = stablehlo.add %b1, %b1 : tensor<4xf32>
-            stablehlo.return %next, %x : tensor<i32>, tensor<4xf32>";
-        check(&text(50, &["4xf32"], GO, body), false);
+            %y = stablehlo.remainder %next, %b2 : tensor<i32>
+            %z = stablehlo.add %y, %next : tensor<i32>
+            %u = stablehlo.power %x, %b3 : tensor<f32>
+            %v = stablehlo.abs %u : tensor<f32>
+            stablehlo.return %next, %x, %z, %v :
+            tensor<i32>, tensor<f32>, tensor<i32>, tensor<f32>";
+        for rounds in [31, 33, 200] {
+            check(&text(rounds, &["f32", "i32", "f32"], GO, body), true);
+        }
+    }
+
+    #[test]
+    fn arrays_of_a_few_elements_become_as_many_values() {
+        let body = "%x = stablehlo.slice %b1 [1:4] : (tensor<4xf32>) -> tensor<3xf32>
+            %y = stablehlo.slice %b1 [0:1] : (tensor<4xf32>) -> tensor<1xf32>
+            %z = stablehlo.concatenate %x, %y, dim = 0 : (tensor<3xf32>, tensor<1xf32>) -> tensor<4xf32>
+            %i = stablehlo.iota dim = 0 : tensor<4xf32>
+            %a = stablehlo.add %z, %i : tensor<4xf32>
+            %b = stablehlo.broadcast_in_dim %b2, dims = [] : (tensor<f32>) -> tensor<4xf32>
+            %c = stablehlo.subtract %a, %b : tensor<4xf32>
+            %d = stablehlo.reshape %y : (tensor<1xf32>) -> tensor<f32>
+            %p = stablehlo.pad %x, %b2, low = [1], high = [0], interior = [0] :
+                (tensor<3xf32>, tensor<f32>) -> tensor<4xf32>
+            %e = stablehlo.maximum %p, %c : tensor<4xf32>
+            stablehlo.return %next, %e, %d : tensor<i32>, tensor<4xf32>, tensor<f32>";
+        for rounds in [33, 77] {
+            check(&text(rounds, &["4xf32", "f32"], GO, body), true);
+        }
+        let body = "%x = stablehlo.add %b1, %b1 : tensor<17xf32>
+            stablehlo.return %next, %x : tensor<i32>, tensor<17xf32>";
+        check(&text(50, &["17xf32"], GO, body), false);
+    }
+
+    #[test]
+    fn elements_are_read_and_written_where_the_loop_says() {
+        // The place runs past both ends.
+        let body = "%seven = stablehlo.constant dense<7> : tensor<i32>
+            %zero = stablehlo.constant dense<0> : tensor<i32>
+            %from = stablehlo.subtract %b0, %seven : tensor<i32>
+            %x = stablehlo.dynamic_slice %b2, %from, %zero, sizes = [1, 3] :
+                (tensor<30x3xf32>, tensor<i32>, tensor<i32>) -> tensor<1x3xf32>
+            %y = stablehlo.reshape %x : (tensor<1x3xf32>) -> tensor<3xf32>
+            %z = stablehlo.add %y, %b1 : tensor<3xf32>
+            %u = stablehlo.reshape %z : (tensor<3xf32>) -> tensor<1x3xf32>
+            %v = stablehlo.dynamic_update_slice %b2, %u, %b0, %zero :
+                (tensor<30x3xf32>, tensor<1x3xf32>, tensor<i32>, tensor<i32>) -> tensor<30x3xf32>
+            stablehlo.return %next, %z, %v : tensor<i32>, tensor<3xf32>, tensor<30x3xf32>";
+        check(&text(50, &["3xf32", "30x3xf32"], GO, body), true);
+        let body = "%f = stablehlo.convert %b0 : (tensor<i32>) -> tensor<i64>
+            %x = stablehlo.dynamic_slice %b1, %f, sizes = [1] :
+                (tensor<40xbf16>, tensor<i64>) -> tensor<1xbf16>
+            %a = stablehlo.add %x, %x : tensor<1xbf16>
+            %y = stablehlo.reshape %x : (tensor<1xbf16>) -> tensor<bf16>
+            %z = stablehlo.add %y, %b2 : tensor<bf16>
+            %u = stablehlo.dynamic_update_slice %b1, %a, %b0 :
+                (tensor<40xbf16>, tensor<1xbf16>, tensor<i32>) -> tensor<40xbf16>
+            stablehlo.return %next, %u, %z : tensor<i32>, tensor<40xbf16>, tensor<bf16>";
+        check(&text(60, &["40xbf16", "bf16"], GO, body), true);
     }
 }

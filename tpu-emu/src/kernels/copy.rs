@@ -92,6 +92,23 @@ impl BlockCopy {
         });
     }
 
+    /// Where its runs begin in the source and in the destination, and the bytes of each. `None`
+    /// for more than `most` of them.
+    pub fn runs(&self, most: usize) -> Option<(Vec<(usize, usize)>, usize)> {
+        let count = self.axes.iter().fold(1_usize, |count, axis| count.saturating_mul(axis.count));
+        if count > most {
+            return None;
+        }
+        let mut runs = vec![(0, 0)];
+        for axis in &self.axes {
+            let along = |&(from, to): &(usize, usize)| {
+                (0..axis.count).map(move |at| (from + at * axis.from, to + at * axis.to))
+            };
+            runs = runs.iter().flat_map(along).collect();
+        }
+        Some((runs, self.run))
+    }
+
     /// Its bytes, if the block is one run on both sides.
     pub fn one_run(&self) -> Option<usize> {
         self.axes.is_empty().then_some(self.run)

@@ -27,6 +27,7 @@ pub mod kernel_lines;
 pub mod lane_code;
 pub mod lanes;
 pub mod map;
+pub mod moves;
 pub mod native;
 pub mod order;
 pub mod panel;

@@ -1,4 +1,4 @@
-//! Windows over arrays without dilation of the input, row by row of the outputs.
+//! Windows over arrays, of which the windows or the input may be dilated, row by row of the outputs.
 use super::window::WindowAxis;
 use std::ops::Range;
 
@@ -15,8 +15,8 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// Windows along these axes. `None` where there are none, where the input is dilated, and
-    /// for numbers past any array's.
+    /// Windows along these axes. `None` where there are none, where the input and the
+    /// window are both dilated, and for numbers past any array's.
     pub fn new(axes: &[WindowAxis]) -> Option<Self> {
         const MOST: i128 = 1 << 48;
         let first = axes.iter().position(|axis| !axis.is_trivial())?;
@@ -29,7 +29,9 @@ impl Pool {
             let over = wide(axis.output)?.checked_mul(wide(axis.stride)?)?;
             let inside = wide(axis.size)?.checked_mul(wide(axis.dilation)?)?;
             let low = i128::from(axis.low).abs();
-            if axis.base != 1 || axis.input == 0 || over > MOST || inside > MOST || low > MOST {
+            let dilated = wide(axis.input)?.checked_mul(wide(axis.base)?)?;
+            let both = axis.base != 1 && axis.dilation != 1;
+            if both || axis.input == 0 || [over, inside, low, dilated].iter().any(|&n| n > MOST) {
                 return None;
             }
         }
@@ -38,6 +40,11 @@ impl Pool {
             steps[index - 1] = steps[index] * axes[index].input;
         }
         Some(Self { outer, axes: axes.to_vec(), inner, steps })
+    }
+
+    /// Whether the input is dilated along a row.
+    pub fn is_spread(&self) -> bool {
+        self.axes[self.axes.len() - 1].base != 1
     }
 
     /// Elements that windows do not run along, behind those that they do.
@@ -82,10 +89,16 @@ impl Pool {
         for (axis, step) in axes.iter().zip(&self.steps) {
             below /= axis.output.max(1);
             let (first, count) = span(axis, row / below.max(1) % axis.output.max(1));
-            let before = std::mem::take(bases);
-            bases.extend(before.iter().flat_map(|base| {
-                (0..count).map(move |place| base + (first + place * axis.dilation) * step)
-            }));
+            // From the last one on, so that none is overwritten before it is read.
+            let before = bases.len();
+            bases.resize(before.max(before * count), 0);
+            for index in (0..before).rev() {
+                let base = bases[index] + first * step;
+                for place in 0..count {
+                    bases[index * count + place] = base + place * axis.dilation * step;
+                }
+            }
+            bases.truncate(before * count);
         }
     }
 }
@@ -130,7 +143,7 @@ impl Along {
         self.axis.stride == 1 && self.axis.dilation == 1
     }
 
-    /// Those of some outputs that have a place of their window inside, and the first one's
+    /// Of a row whose input is not dilated: those of some outputs that have a place of their window inside, and the first one's
     /// element there.
     #[inline(always)]
     pub fn meeting(&self, place: usize, outputs: Range<usize>) -> (Range<usize>, usize) {
@@ -152,6 +165,11 @@ impl Along {
 #[inline(always)]
 fn span(axis: &WindowAxis, output: usize) -> (usize, usize) {
     let at = narrow(output * axis.stride) - axis.low;
+    if axis.base != 1 {
+        let end = wide(at + narrow(axis.size)).div_ceil(axis.base).min(axis.input);
+        let first = wide(at).div_ceil(axis.base).min(end);
+        return (first, end - first);
+    }
     let skipped = if at < 0 { wide(-at).div_ceil(axis.dilation) } else { 0 };
     let first = wide(at + narrow(skipped * axis.dilation));
     if skipped >= axis.size || first >= axis.input {
@@ -179,18 +197,12 @@ mod tests {
     #[test]
     fn spans_and_meetings_are_what_a_search_finds() {
         for size in 1..5 {
-            for (stride, dilation) in [(1, 1), (2, 1), (3, 2), (1, 3)] {
+            for (stride, dilation, base) in
+                [(1, 1, 1), (2, 1, 1), (3, 2, 1), (1, 3, 1), (1, 1, 2), (2, 1, 3), (3, 1, 2)]
+            {
                 for (low, high) in [(0, 0), (2, 1), (-1, 3), (9, 9), (1, -2)] {
-                    let axis = WindowAxis {
-                        input: 7,
-                        output: 0,
-                        size,
-                        stride,
-                        dilation,
-                        base: 1,
-                        low,
-                        high,
-                    };
+                    let axis =
+                        WindowAxis { input: 7, output: 0, size, stride, dilation, base, low, high };
                     let axis = WindowAxis { output: axis.windows().unwrap(), ..axis };
                     let Some(pool) = Pool::new(&[axis]) else {
                         assert!(axis.is_trivial());
@@ -199,7 +211,8 @@ mod tests {
                     let along = pool.along();
                     let element = |output: usize, place: usize| {
                         let over = i64::try_from(output * stride + place * dilation).unwrap();
-                        usize::try_from(over - low).ok().filter(|&at| at < 7)
+                        let at = usize::try_from(over - low).ok()?;
+                        Some(at / base).filter(|&index| at % base == 0 && index < 7)
                     };
                     for output in 0..axis.output {
                         let expected: Vec<usize> =
@@ -209,7 +222,7 @@ mod tests {
                             (0..count).map(|place| first + place * dilation).collect();
                         assert_eq!(found, expected, "{axis:?}");
                     }
-                    for place in 0..size {
+                    for place in (0..size).filter(|_| base == 1) {
                         let inside = |&output: &usize| element(output, place).is_some();
                         let expected: Vec<usize> = (1..axis.output).filter(inside).collect();
                         let (found, first) = along.meeting(place, 1..axis.output);

@@ -2,6 +2,7 @@
 use super::{Cost, Cx, Entry, Kernel, Lowered, Site};
 use crate::error::Result;
 use crate::kernels::copy::{BlockCopy, in_turn};
+use crate::kernels::moves::{Move, Moves};
 use crate::tensor::Shape;
 
 /// The operands side by side along `dimension`.
@@ -55,12 +56,14 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
         }
         start += operand.dims[axis];
     }
-    Ok(Lowered::Kernel(Box::new(Concatenate { parts })))
+    Ok(Lowered::Kernel(Box::new(Concatenate { width, parts })))
 }
 
 /// Each operand into its part of the result.
 #[derive(Debug)]
 struct Concatenate {
+    /// Bytes of an element.
+    width: usize,
     /// Where an operand's first byte lies, and how it is copied; `None` for an empty one.
     parts: Vec<Option<(usize, BlockCopy)>>,
 }
@@ -80,6 +83,17 @@ impl Kernel for Concatenate {
             }
         }
         Ok(())
+    }
+
+    fn moves(&self, most: usize) -> Option<Moves> {
+        let mut moves = Vec::new();
+        for (operand, part) in self.parts.iter().enumerate() {
+            let Some((start, copy)) = part else { continue };
+            let (runs, bytes) = copy.runs(most - moves.len())?;
+            let of = |(from, to)| Move { operand, from, to: start + to, bytes };
+            moves.extend(runs.into_iter().map(of));
+        }
+        Some(Moves { width: self.width, moves, starts: Vec::new(), into: false })
     }
 
     fn cost(&self) -> Cost {

@@ -3,6 +3,7 @@ use super::{Access, Cost, Cx, Entry, Kernel, Lowered, Site};
 use crate::error::Result;
 use crate::kernels::copy::BlockCopy;
 use crate::kernels::index::{IndexReader, clamped, reader};
+use crate::kernels::moves::{Move, Moves, Start};
 use crate::tensor::Shape;
 
 /// The part of extents `slice_sizes` at the start indices, moved so far that it lies inside.
@@ -53,27 +54,42 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     let width = operand.dtype.host_bytes();
     let strides = operand.strides();
     let copy = BlockCopy::new(width, &result.dims, &strides, &result.strides());
-    let steps = rooms.iter().zip(&strides).map(|(&room, &stride)| (room, stride * width));
-    Ok(Lowered::Kernel(Box::new(DynamicSlice { read, steps: steps.collect(), copy })))
+    let steps = rooms.iter().zip(&strides).enumerate().map(|(axis, (&room, &stride))| Start {
+        operand: axis + 1,
+        dtype,
+        room,
+        step: stride * width,
+    });
+    Ok(Lowered::Kernel(Box::new(DynamicSlice { read, steps: steps.collect(), width, copy })))
 }
 
 #[derive(Debug)]
 struct DynamicSlice {
     read: IndexReader,
-    /// Per axis: the largest start, and the bytes from one index to the next.
-    steps: Vec<(usize, usize)>,
+    /// Per axis.
+    steps: Vec<Start>,
+    /// Bytes of an element.
+    width: usize,
     copy: BlockCopy,
 }
 
 impl Kernel for DynamicSlice {
     fn run(&self, _: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
-        let starts = operands[1..].iter().zip(&self.steps);
-        let offset: usize =
-            starts.map(|(start, &(room, step))| clamped((self.read)(start, 0), room) * step).sum();
+        let at = |step: &Start| {
+            clamped((self.read)(operands[step.operand], 0), step.room) * step.step
+        };
+        let offset: usize = self.steps.iter().map(at).sum();
         if !results[0].is_empty() {
             self.copy.run_shared(&operands[0][offset..], results[0]);
         }
         Ok(())
+    }
+
+    fn moves(&self, most: usize) -> Option<Moves> {
+        let (runs, bytes) = self.copy.runs(most)?;
+        let moves = runs.into_iter().map(|(from, to)| Move { operand: 0, from, to, bytes });
+        let (width, starts) = (self.width, self.steps.clone());
+        Some(Moves { width, moves: moves.collect(), starts, into: false })
     }
 
     fn cost(&self) -> Cost {

@@ -3,6 +3,7 @@ use super::{Cost, Cx, Entry, Kernel, Lowered, Site};
 use crate::error::{Error, Result};
 use crate::kernels::copy::BlockCopy;
 use crate::kernels::index::{IndexReader, clamped, reader};
+use crate::kernels::moves::{Move, Moves, Start};
 use crate::tensor::Shape;
 
 /// The operand with `update` at the start indices, moved so far that it lies inside.
@@ -50,33 +51,27 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
         let none = || site.unimplemented(format!("{} index", start.dtype.name()));
         let read = reader(start.dtype).ok_or_else(none)?;
         let room = operand.dims[axis] - update.dims[axis];
-        steps.push(Step { read, room, bytes: strides[axis] * width });
+        let (operand, step) = (axis + 2, strides[axis] * width);
+        steps.push((read, Start { operand, dtype: start.dtype, room, step }));
     }
-    Ok(Lowered::Kernel(Box::new(DynamicUpdateSlice { steps, copy })))
-}
-
-/// How the start along one axis counts.
-#[derive(Debug)]
-struct Step {
-    read: IndexReader,
-    /// The largest start.
-    room: usize,
-    /// From one index to the next.
-    bytes: usize,
+    Ok(Lowered::Kernel(Box::new(DynamicUpdateSlice { steps, width, copy })))
 }
 
 #[derive(Debug)]
 struct DynamicUpdateSlice {
-    steps: Vec<Step>,
+    /// How the start along each axis is read and counts.
+    steps: Vec<(IndexReader, Start)>,
+    /// Bytes of an element.
+    width: usize,
     copy: BlockCopy,
 }
 
 impl Kernel for DynamicUpdateSlice {
     fn run(&self, _: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
-        let at = |(start, step): (&&[u8], &Step)| {
-            clamped((step.read)(start, 0), step.room) * step.bytes
+        let at = |(read, start): &(IndexReader, Start)| {
+            clamped(read(operands[start.operand], 0), start.room) * start.step
         };
-        let offset: usize = operands[2..].iter().zip(&self.steps).map(at).sum();
+        let offset: usize = self.steps.iter().map(at).sum();
         if !operands[1].is_empty() {
             self.copy.run_shared(operands[1], &mut results[0][offset..]);
         }
@@ -85,6 +80,13 @@ impl Kernel for DynamicUpdateSlice {
 
     fn starts_from(&self, result: usize) -> Option<usize> {
         (result == 0).then_some(0)
+    }
+
+    fn moves(&self, most: usize) -> Option<Moves> {
+        let (runs, bytes) = self.copy.runs(most)?;
+        let moves = runs.into_iter().map(|(from, to)| Move { operand: 1, from, to, bytes });
+        let starts = self.steps.iter().map(|(_, start)| *start).collect();
+        Some(Moves { width: self.width, moves: moves.collect(), starts, into: true })
     }
 
     fn cost(&self) -> Cost {

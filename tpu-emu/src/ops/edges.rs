@@ -3,6 +3,7 @@ use super::access::signed;
 use super::{Access, Cost, Cx, Kernel, Lowered, Site};
 use crate::error::Result;
 use crate::kernels::copy::{BlockCopy, fill_shared, interleave};
+use crate::kernels::moves::{Move, Moves};
 use crate::tensor::Shape;
 
 /// What is added, per axis.
@@ -77,7 +78,7 @@ impl Edges {
             to: first(&to, |span| span.to) * width,
             copy: BlockCopy::new(width, &counts, &from, &steps),
         });
-        Lowered::Kernel(Box::new(Pad { copy }))
+        Lowered::Kernel(Box::new(Pad { width, elements: result.elements(), copy }))
     }
 }
 
@@ -126,6 +127,10 @@ struct Place {
 
 #[derive(Debug)]
 struct Pad {
+    /// Bytes of an element.
+    width: usize,
+    /// Elements of the result.
+    elements: usize,
     /// `None` where no element of the operand is left.
     copy: Option<Place>,
 }
@@ -152,6 +157,21 @@ impl Kernel for Pad {
             copy.run_shared(&operands[0][*from..], &mut results[0][*to..]);
         }
         Ok(())
+    }
+
+    fn moves(&self, most: usize) -> Option<Moves> {
+        let width = self.width;
+        if self.elements > most {
+            return None;
+        }
+        let fill = |at| Move { operand: 1, from: 0, to: at * width, bytes: width };
+        let mut moves: Vec<Move> = (0..self.elements).map(fill).collect();
+        if let Some(Place { from, to, copy }) = &self.copy {
+            let (runs, bytes) = copy.runs(most)?;
+            let of = |(a, b)| Move { operand: 0, from: from + a, to: to + b, bytes };
+            moves.extend(runs.into_iter().map(of));
+        }
+        Some(Moves { width, moves, starts: Vec::new(), into: false })
     }
 
     fn cost(&self) -> Cost {

@@ -38,6 +38,7 @@ use crate::error::{Error, Result};
 use crate::host_transfer::{Channel, HostTransfers};
 use crate::kernels::folder::Folder;
 use crate::kernels::lanes::LaneOp;
+use crate::kernels::moves::Moves;
 use crate::tensor::Shape;
 use std::fmt;
 use std::sync::Arc;
@@ -135,6 +136,12 @@ pub trait Kernel: fmt::Debug + Send + Sync {
 
     /// The reduction of its first operand, starting from its second, that it is.
     fn reduction(&self) -> Option<Reduced> {
+        None
+    }
+
+    /// What it does, if it has one result and only moves elements, in at most `most` runs.
+    fn moves(&self, most: usize) -> Option<Moves> {
+        let _ = most;
         None
     }
 

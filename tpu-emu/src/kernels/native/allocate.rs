@@ -98,6 +98,12 @@ pub(super) struct Emitter<'b> {
     /// Vector registers from here on hold what never changes.
     pub(super) limit: usize,
     pub(super) pointers: Vec<Option<u8>>,
+    /// The registers of a loop's variables.
+    pub(super) variables: Vec<u8>,
+    /// Where on the stack a call's operands lie.
+    pub(super) cells: Option<u32>,
+    /// Where on the stack variables lie while something is called.
+    pub(super) homes: Option<u32>,
 }
 
 impl<'b> Emitter<'b> {
@@ -113,6 +119,9 @@ impl<'b> Emitter<'b> {
             masks: [None; 8],
             limit: 32,
             pointers: vec![None; arrays],
+            variables: Vec::new(),
+            cells: None,
+            homes: None,
         }
     }
 
@@ -275,6 +284,12 @@ impl<'b> Emitter<'b> {
     }
 
     pub(super) fn micro(&mut self, now: u32, micro: Micro) {
+        match micro.form {
+            Form::Peek(element) => return self.peek(now, micro, element),
+            Form::Poke(element) => return self.poke(now, micro, element),
+            Form::Call(number) => return self.call(now, micro, number),
+            _ => {}
+        }
         let locked: Vec<Value> = micro.reads().collect();
         for &value in &locked {
             self.ensure(value, &locked);
@@ -330,10 +345,16 @@ impl<'b> Emitter<'b> {
             Form::Ternary => self.code.vector(micro.op, fields(result, b), register(c)),
             Form::MaskBinary => self.code.mask(micro.op, true, result, a, register(b)),
             Form::MaskUnary => self.code.mask(micro.op, false, result, 0, register(a)),
+            Form::Peek(_) | Form::Poke(_) | Form::Call(_) => {}
         }
         if self.uses.next(micro.result) == NEVER {
             self.free(micro.result);
         }
+    }
+
+    /// Whether a value is read from here on.
+    pub(super) fn is_read(&self, value: Value) -> bool {
+        self.uses.next(value) != NEVER
     }
 
     /// Frees a value's register after its last use.
@@ -344,7 +365,7 @@ impl<'b> Emitter<'b> {
         }
     }
 
-    fn free(&mut self, value: Value) {
+    pub(super) fn free(&mut self, value: Value) {
         let Some(register) = self.place[value.index()] else { return };
         let at = usize::from(register);
         match self.body.values[value.index()].0 {
@@ -364,7 +385,7 @@ impl<'b> Emitter<'b> {
         }
     }
 
-    fn put(&mut self, class: Class, value: Value, register: u8) {
+    pub(super) fn put(&mut self, class: Class, value: Value, register: u8) {
         self.place[value.index()] = Some(register);
         match class {
             Class::Vector => self.vectors[usize::from(register)] = Some(value),
@@ -411,7 +432,7 @@ impl<'b> Emitter<'b> {
         register
     }
 
-    fn evict(&mut self, class: Class, value: Value, register: u8) {
+    pub(super) fn evict(&mut self, class: Class, value: Value, register: u8) {
         self.place[value.index()] = None;
         let made = matches!(self.body.values[value.index()].1, Origin::Made);
         if !made || self.kept[value.index()].is_some() {

@@ -24,6 +24,7 @@ pub(super) mod general {
     pub(in super::super) const RDX: u8 = 2;
     pub(in super::super) const RBX: u8 = 3;
     pub(in super::super) const RSP: u8 = 4;
+    pub(in super::super) const RSI: u8 = 6;
     pub(in super::super) const RDI: u8 = 7;
 }
 
@@ -165,6 +166,26 @@ impl Code {
         self.bytes.push(0x48 | (register >> 3) << 2 | base >> 3);
         self.bytes.push(0x8b);
         self.operand(register, Operand::At { base, offset }, false);
+    }
+
+    /// `[base + offset] ← register`, 64 bits.
+    pub(super) fn store(&mut self, register: u8, base: u8, offset: u32) {
+        self.bytes.push(0x48 | (register >> 3) << 2 | base >> 3);
+        self.bytes.push(0x89);
+        self.operand(register, Operand::At { base, offset }, false);
+    }
+
+    /// `register ← base + offset`.
+    pub(super) fn address(&mut self, register: u8, base: u8, offset: u32) {
+        self.bytes.push(0x48 | (register >> 3) << 2 | base >> 3);
+        self.bytes.push(0x8d);
+        self.operand(register, Operand::At { base, offset }, false);
+    }
+
+    /// `register ← number`, one of the first eight registers.
+    pub(super) fn number(&mut self, register: u8, number: u64) {
+        self.bytes.extend([0x48, 0xb8 | register & 7]);
+        self.bytes.extend(number.to_le_bytes());
     }
 
     /// Bytes as they are.

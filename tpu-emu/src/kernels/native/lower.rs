@@ -166,6 +166,11 @@ impl Lowerer {
         self.body.test(op, self.body.length(width), value, value, None)
     }
 
+    /// Says what a register holds.
+    pub(super) fn define(&mut self, register: Register, value: Value) {
+        self.forms.insert(register, Forms::packed(value));
+    }
+
     /// Lowers an operation.
     pub(super) fn step(&mut self, job: Job, kind: Kind, inputs: &[Register], result: Register) {
         let forms = match (job, kind) {

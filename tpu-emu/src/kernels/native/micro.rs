@@ -1,4 +1,5 @@
 //! A loop's body as vector instructions over values that are each made once.
+use super::call::Callee;
 use super::encode::{Opcode, opcode};
 use std::collections::HashMap;
 
@@ -51,6 +52,23 @@ pub(super) enum Form {
     MaskBinary,
     /// Masks: `reg ← rm`.
     MaskUnary,
+    /// The element at a number of bytes behind the beginning of an array.
+    Peek(Element),
+    /// Writes there.
+    Poke(Element),
+    /// Calls the function with this number for an operation.
+    Call(u32),
+}
+
+/// Elements of an array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Element {
+    /// The array's number.
+    pub(super) array: u32,
+    /// Where the first of them lies.
+    pub(super) offset: u32,
+    /// Bytes of an element.
+    pub(super) width: usize,
 }
 
 /// An instruction.
@@ -88,6 +106,8 @@ pub(super) struct Body {
     /// The instruction before which a round ends all, and the mask that says it does not.
     pub(super) decision: Option<(usize, Value)>,
     pub(super) pool: Vec<u8>,
+    /// Operations that are called.
+    pub(super) calls: Vec<Callee>,
     known: HashMap<(u64, usize), Value>,
 }
 
@@ -100,6 +120,7 @@ impl Body {
             stores: Vec::new(),
             decision: None,
             pool: Vec::new(),
+            calls: Vec::new(),
             known: HashMap::new(),
         }
     }
@@ -263,7 +284,7 @@ impl Body {
         outside.chain(self.decision.map(|(_, mask)| mask)).for_each(|v| read[v.index()] = true);
         let mut kept = vec![false; self.code.len()];
         for (micro, kept) in self.code.iter().zip(&mut kept).rev() {
-            *kept = read[micro.result.index()];
+            *kept = read[micro.result.index()] || matches!(micro.form, Form::Poke(_));
             if *kept {
                 micro.reads().for_each(|value| read[value.index()] = true);
             }

@@ -4,7 +4,9 @@
 //! registers. The results have the bits that the operations' own loops give; only which NaN
 //! comes of two is not settled by either.
 mod allocate;
+mod call;
 mod convert;
+mod element;
 mod encode;
 mod job;
 mod lower;
@@ -13,16 +15,23 @@ mod micro;
 mod rounds;
 
 use super::lanes::{LaneOp, LaneProgram, Register};
+use crate::tensor::DType;
 use allocate::Emitter;
 use lower::Lowerer;
 use memory::Function;
 
+pub use element::{Index, Place};
 pub(super) use lower::Source;
-pub use rounds::{Loop, Rounds};
+pub use rounds::{Action, Loop, Rounds};
 
 /// Whether machine code can do an operation.
 pub fn knows(op: &LaneOp) -> bool {
     job::job(op).is_some()
+}
+
+/// Whether it can, or can let the operation's own loop do it, on operands of these types.
+pub fn reaches(op: &LaneOp, inputs: &[DType]) -> bool {
+    knows(op) || call::can_call(op, inputs)
 }
 
 /// Some operations of a program as machine code.

@@ -46,35 +46,56 @@ impl<F: Fold> Kernel for Direct<F> {
         let init = F::start(bytemuck::pod_read_unaligned(operands[1]));
         let result: &mut [F::Element] = bytemuck::cast_slice_mut(results[0]);
         let (along, inner) = (self.pool.along(), self.pool.inner());
-        let outputs = along.outputs();
         let piece = PIECE / (self.pool.places() * inner).clamp(1, PIECE);
+        let halves = self.idempotent && !self.pool.is_spread() && along.is_dense() && along.size() >= LONG;
         parallel::chunks_mut(result, piece * inner, |number, result| {
-            let mut bases = Vec::new();
-            let mut totals = Vec::new();
-            let mut halves = [Vec::new(), Vec::new()];
-            let (mut at, mut rest) = (number * piece, result);
-            while !rest.is_empty() {
-                let (row, first) = (at / outputs, at % outputs);
-                let count = (outputs - first).min(rest.len() / inner);
-                let (result, after) = rest.split_at_mut(count * inner);
-                self.pool.bases(row, &mut bases);
-                let row = Row::<F> { bases: &bases, along, inner, first, input, init, result };
-                let long = self.idempotent && along.is_dense() && along.size() >= LONG;
-                if inner >= WIDE {
-                    simd::run(row);
-                } else if long && inner == 1 && bases.len() == 1 && along.size() <= BLOCK {
-                    simd::run(Halves { row, halves: &mut halves });
-                } else {
-                    simd::run(Singles { row, totals: &mut totals });
-                }
-                (at, rest) = (at + count, after);
-            }
+            let (pool, first) = (&self.pool, number * piece);
+            simd::run(Piece::<F> { pool, halves, first, input, init, result });
         });
         Ok(())
     }
 
     fn cost(&self) -> Cost {
         self.cost
+    }
+}
+
+/// Outputs from number `first` on.
+struct Piece<'a, F: Fold> {
+    pool: &'a Pool,
+    /// Whether windows along a row may be computed by halves.
+    halves: bool,
+    first: usize,
+    input: &'a [F::Element],
+    init: F::Total,
+    result: &'a mut [F::Element],
+}
+
+impl<F: Fold> simd::Loop for Piece<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { pool, halves, first: mut at, input, init, result: mut rest } = self;
+        let (along, inner) = (pool.along(), pool.inner());
+        let outputs = along.outputs();
+        let (mut bases, mut totals) = (Vec::new(), Vec::new());
+        let (mut now, mut next) = (Vec::new(), Vec::new());
+        while !rest.is_empty() {
+            let (row, first) = (at / outputs, at % outputs);
+            let count = (outputs - first).min(rest.len() / inner);
+            let (result, after) = rest.split_at_mut(count * inner);
+            pool.bases(row, &mut bases);
+            let row = Row::<F> { bases: &bases, along, inner, first, input, init, result };
+            if inner >= WIDE || pool.is_spread() {
+                row.groups();
+            } else if halves && inner == 1 && bases.len() == 1 && along.size() <= BLOCK {
+                row.halves(&mut now, &mut next);
+            } else {
+                row.singles(&mut totals);
+            }
+            (at, rest) = (at + count, after);
+        }
     }
 }
 
@@ -92,11 +113,10 @@ struct Row<'a, F: Fold> {
 /// Elements of an output that are held together.
 const LANES: usize = 16;
 
-impl<F: Fold> simd::Loop for Row<'_, F> {
-    type Output = ();
-
+impl<F: Fold> Row<'_, F> {
+    /// Outputs of many elements, one after the other.
     #[inline(always)]
-    fn run(self) {
+    fn groups(self) {
         let Self { bases, along, inner, first, input, init, result } = self;
         let step = along.step();
         for (output, result) in (first..).zip(result.chunks_exact_mut(inner)) {
@@ -134,24 +154,14 @@ impl<F: Fold> simd::Loop for Row<'_, F> {
             }
         }
     }
-}
 
-/// The same for outputs of few elements: place by place, for many outputs.
-struct Singles<'a, 'b, F: Fold> {
-    row: Row<'a, F>,
-    totals: &'b mut Vec<F::Total>,
-}
-
-impl<F: Fold> simd::Loop for Singles<'_, '_, F> {
-    type Output = ();
-
+    /// Outputs of few elements: place by place, for many outputs.
     #[inline(always)]
-    fn run(self) {
-        let Row { bases, along, inner, first, input, init, result } = self.row;
+    fn singles(self, totals: &mut Vec<F::Total>) {
+        let Self { bases, along, inner, first, input, init, result } = self;
         let count = result.len() / inner;
         for begin in (0..count).step_by(BLOCK) {
             let outputs = first + begin..first + count.min(begin + BLOCK);
-            let totals = &mut *self.totals;
             totals.clear();
             totals.resize(outputs.len() * inner, init);
             for base in bases {
@@ -168,61 +178,12 @@ impl<F: Fold> simd::Loop for Singles<'_, '_, F> {
             }
         }
     }
-}
 
-/// Combines groups of `inner` elements, `stride` apart, into totals.
-#[inline(always)]
-fn join<F: Fold>(
-    totals: &mut [F::Total],
-    inner: usize,
-    stride: usize,
-    input: &[F::Element],
-    from: usize,
-) {
-    if totals.is_empty() {
-        return;
-    }
-    let input = &input[from..];
-    match (inner, stride) {
-        (1, 1) => {
-            for (total, &element) in totals.iter_mut().zip(input) {
-                *total = F::extend(*total, F::load(element));
-            }
-        }
-        (1, 2) => {
-            let (pairs, rest) = input.as_chunks::<2>();
-            for (total, pair) in totals.iter_mut().zip(pairs) {
-                *total = F::extend(*total, F::load(pair[0]));
-            }
-            // The last one may have nothing behind it.
-            if let (Some(total), Some(&element)) = (totals.get_mut(pairs.len()), rest.first()) {
-                *total = F::extend(*total, F::load(element));
-            }
-        }
-        _ => {
-            for (group, totals) in totals.chunks_exact_mut(inner).enumerate() {
-                for (total, &element) in totals.iter_mut().zip(&input[group * stride..]) {
-                    *total = F::extend(*total, F::load(element));
-                }
-            }
-        }
-    }
-}
-
-/// The same for windows without gaps under a combiner that may meet an element twice: results of
-/// 2, 4, 8, … elements, of which two make a window.
-struct Halves<'a, 'b, F: Fold> {
-    row: Row<'a, F>,
-    halves: &'b mut [Vec<F::Partial>; 2],
-}
-
-impl<F: Fold> simd::Loop for Halves<'_, '_, F> {
-    type Output = ();
-
+    /// Windows without gaps under a combiner that may meet an element twice: results of 2, 4,
+    /// 8, … elements, of which two make a window.
     #[inline(always)]
-    fn run(self) {
-        let Row { bases, along, first, input, init, result, .. } = self.row;
-        let [now, next] = self.halves;
+    fn halves(self, now: &mut Vec<F::Partial>, next: &mut Vec<F::Partial>) {
+        let Self { bases, along, first, input, init, result, .. } = self;
         let size = along.size();
         let base = bases[0];
         for (number, result) in result.chunks_mut(BLOCK).enumerate() {
@@ -247,6 +208,68 @@ impl<F: Fold> simd::Loop for Halves<'_, '_, F> {
             for (result, (&a, &b)) in result.iter_mut().zip(ends) {
                 *result = F::finish(F::extend(init, F::join(a, b)));
             }
+        }
+    }}
+
+/// Combines groups of `inner` elements, `stride` apart, into totals.
+#[inline(always)]
+fn join<F: Fold>(
+    totals: &mut [F::Total],
+    inner: usize,
+    stride: usize,
+    input: &[F::Element],
+    from: usize,
+) {
+    if totals.is_empty() {
+        return;
+    }
+    let input = &input[from..];
+    match (inner, stride) {
+        (1, 1) => {
+            for (total, &element) in totals.iter_mut().zip(input) {
+                *total = F::extend(*total, F::load(element));
+            }
+        }
+        (1, 2) => join_apart::<F, 2>(totals, input),
+        (1, 3) => join_apart::<F, 3>(totals, input),
+        (1, 4) => join_apart::<F, 4>(totals, input),
+        (1, _) => join_groups::<F, 1>(totals, input, stride),
+        (2, _) => join_groups::<F, 2>(totals, input, stride),
+        (3, _) => join_groups::<F, 3>(totals, input, stride),
+        (4, _) => join_groups::<F, 4>(totals, input, stride),
+        _ => {
+            for (group, totals) in totals.chunks_exact_mut(inner).enumerate() {
+                for (total, &element) in totals.iter_mut().zip(&input[group * stride..]) {
+                    *total = F::extend(*total, F::load(element));
+                }
+            }
+        }
+    }
+}
+
+/// Combines every `STRIDE`-th element into totals.
+#[inline(always)]
+fn join_apart<F: Fold, const STRIDE: usize>(totals: &mut [F::Total], input: &[F::Element]) {
+    let (groups, rest) = input.as_chunks::<STRIDE>();
+    for (total, group) in totals.iter_mut().zip(groups) {
+        *total = F::extend(*total, F::load(group[0]));
+    }
+    // The last one may have less than a stride behind it.
+    if let (Some(total), Some(&element)) = (totals.get_mut(groups.len()), rest.first()) {
+        *total = F::extend(*total, F::load(element));
+    }
+}
+
+/// Combines groups of `INNER` elements, `stride` apart, into totals.
+#[inline(always)]
+fn join_groups<F: Fold, const INNER: usize>(
+    totals: &mut [F::Total],
+    input: &[F::Element],
+    stride: usize,
+) {
+    for (totals, group) in totals.as_chunks_mut::<INNER>().0.iter_mut().zip(input.chunks(stride)) {
+        for (total, &element) in totals.iter_mut().zip(group) {
+            *total = F::extend(*total, F::load(element));
         }
     }
 }

@@ -41,12 +41,12 @@ pub(crate) struct Slot {
     pub(crate) bytes: usize,
 }
 
-/// A loop over single elements as one piece of code.
+/// A loop over a few elements as one piece of code.
 #[derive(Debug)]
 pub(crate) struct Compiled {
     pub(crate) rounds: Rounds,
-    /// Where its variables lie.
-    pub(crate) variables: Vec<Slot>,
+    /// The memories that it reads and writes.
+    pub(crate) memories: Vec<Slot>,
 }
 
 /// What a step does.

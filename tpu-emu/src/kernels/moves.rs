@@ -1,0 +1,41 @@
+//! What a kernel does that only moves elements.
+use crate::tensor::DType;
+
+/// Elements that lie side by side, from an operand to the result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Move {
+    /// The operand.
+    pub operand: usize,
+    /// Its first byte there.
+    pub from: usize,
+    /// Its first byte in the result.
+    pub to: usize,
+    /// How many bytes.
+    pub bytes: usize,
+}
+
+/// An index along an axis that an operand tells. It counts as the nearest from 0 to `room`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Start {
+    /// The operand.
+    pub operand: usize,
+    /// Its type.
+    pub dtype: DType,
+    /// The largest index.
+    pub room: usize,
+    /// Bytes from one index to the next.
+    pub step: usize,
+}
+
+/// All that a kernel with one result does, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Moves {
+    /// Bytes of an element.
+    pub width: usize,
+    /// What is moved.
+    pub moves: Vec<Move>,
+    /// What is added to the places in the array.
+    pub starts: Vec<Start>,
+    /// Whether the array is the result; otherwise it is operand 0.
+    pub into: bool,
+}

@@ -1,0 +1,146 @@
+// UNSAFETY: machine code calls `operate` with the address of a `Callee` that its function owns,
+// and of four cells of 64 bytes on its own stack.
+//! Operations on single elements that machine code leaves to their own loops.
+#![expect(unsafe_code, reason = "is called by machine code")]
+use super::allocate::Emitter;
+use super::encode::{Operand, general, opcode};
+use super::job::Kind;
+use super::lower::Lowerer;
+use super::micro::{Class, Form, Micro, Value};
+use crate::kernels::lanes::{LaneOp, Register};
+use crate::tensor::DType;
+
+/// Operands of an operation that can be called.
+const OPERANDS: usize = 3;
+/// Bytes of a cell for one of them, or for the result.
+const CELL: u32 = 64;
+
+/// An operation, and the bytes of its operands and of its result.
+#[derive(Debug)]
+pub(super) struct Callee {
+    op: LaneOp,
+    widths: [usize; OPERANDS],
+    operands: usize,
+    result: usize,
+}
+
+/// Runs an operation on one element: from the first cells into the last one.
+extern "sysv64" fn operate(callee: *const Callee, cells: *mut u8) {
+    // SAFETY: the code gives the address of a callee that lives as long as it does.
+    let callee = unsafe { &*callee };
+    let cell = |index: usize| {
+        // SAFETY: there are four cells.
+        unsafe { cells.add(index * 64) }
+    };
+    // SAFETY: an element has at most as many bytes as a cell, and nobody else knows the cells.
+    let (inputs, output) = unsafe {
+        let input = |index: usize| std::slice::from_raw_parts(cell(index), callee.widths[index]);
+        let output = std::slice::from_raw_parts_mut(cell(OPERANDS), callee.result);
+        ([0, 1, 2].map(input), output)
+    };
+    (callee.op.run)(callee.op.immediate, &inputs[..callee.operands], output);
+}
+
+/// Whether an operation can be called: on operands of these types.
+pub(super) fn can_call(op: &LaneOp, inputs: &[DType]) -> bool {
+    let plain = |dtype: &DType| Kind::of(*dtype).is_some();
+    inputs.len() <= OPERANDS && plain(&op.result) && inputs.iter().all(plain)
+}
+
+impl Lowerer {
+    /// Calls an operation.
+    pub(super) fn call(&mut self, op: &LaneOp, inputs: &[(Register, DType)], result: Register) {
+        let mut operands = [None; OPERANDS];
+        let mut widths = [0; OPERANDS];
+        let places = operands.iter_mut().zip(&mut widths);
+        for (&(register, dtype), (operand, width)) in inputs.iter().zip(places) {
+            if let Some(kind) = Kind::of(dtype) {
+                (*operand, *width) = (Some(self.packed(register, kind)), kind.width());
+            }
+        }
+        let callee =
+            Callee { op: *op, widths, operands: inputs.len(), result: op.result.host_bytes() };
+        let form = Form::Call(super::allocate::number(self.body.calls.len()));
+        self.body.calls.push(callee);
+        let none = opcode(0, 0, false, 0);
+        let value = self.body.emit(Class::Vector, none, form, 0, operands, None);
+        self.define(result, value);
+    }
+}
+
+impl Emitter<'_> {
+    /// A slot of the stack.
+    fn room(&mut self, slots: u32) -> u32 {
+        self.slots += slots;
+        CELL * (self.slots - slots)
+    }
+
+    /// The code of a call. Everything in registers is kept on the stack meanwhile.
+    pub(super) fn call(&mut self, now: u32, micro: Micro, number: u32) {
+        let callee = usize::try_from(number).ok().and_then(|at| self.body.calls.get(at));
+        let Some(callee) = callee else { return };
+        let address = std::ptr::from_ref::<Callee>(callee).expose_provenance();
+        let cells = match self.cells {
+            Some(cells) => cells,
+            None => self.room(5),
+        };
+        self.cells = Some(cells);
+        let kept_pointer = cells + 4 * CELL;
+        let locked: Vec<Value> = micro.reads().collect();
+        let mut cell = cells;
+        for &value in &locked {
+            let from = self.ensure(value, &locked);
+            self.write_element(8, from, Operand::At { base: general::RSP, offset: cell });
+            cell += CELL;
+        }
+        locked.iter().for_each(|&value| self.release(value, now));
+        for register in 0..self.limit {
+            if let Some(value) = self.vectors[register].take() {
+                self.evict(Class::Vector, value, super::encode::byte(register));
+            }
+        }
+        for register in 0..self.masks.len() {
+            if let Some(value) = self.masks[register].take() {
+                self.evict(Class::Mask, value, super::encode::byte(register));
+            }
+        }
+        let homes = match self.homes {
+            Some(homes) => homes,
+            None => self.room(32),
+        };
+        self.homes = Some(homes);
+        let variables = self.variables.clone();
+        let home = |register: u8| Operand::At {
+            base: general::RSP,
+            offset: homes + CELL * u32::from(register),
+        };
+        for &register in &variables {
+            self.write_element(8, register, home(register));
+        }
+        self.code.store(general::RDI, general::RSP, kept_pointer);
+        self.code.number(general::RDI, u64::try_from(address).unwrap_or(0));
+        self.code.address(general::RSI, general::RSP, cells);
+        let operate: extern "sysv64" fn(*const Callee, *mut u8) = operate;
+        let target = (operate as *const ()).expose_provenance();
+        self.code.number(general::RAX, u64::try_from(target).unwrap_or(0));
+        // vzeroupper; call rax
+        self.code.raw(&[0xc5, 0xf8, 0x77, 0xff, 0xd0]);
+        self.code.load(general::RDI, general::RSP, kept_pointer);
+        for &register in &variables {
+            self.spread(8, register, home(register));
+        }
+        for index in 0..self.place.len() {
+            let Some(register) = self.place[index] else { continue };
+            if usize::from(register) >= self.limit && !variables.contains(&register) {
+                self.reload(Value(super::allocate::number(index)), register);
+            }
+        }
+        let result = self.take(Class::Vector, &[]);
+        self.put(Class::Vector, micro.result, result);
+        let at = Operand::At { base: general::RSP, offset: cells + 3 * CELL };
+        self.spread(callee.result, result, at);
+        if !self.is_read(micro.result) {
+            self.free(micro.result);
+        }
+    }
+}
