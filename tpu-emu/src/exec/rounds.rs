@@ -1,4 +1,6 @@
 //! Loops over a few elements as one piece of code.
+#[cfg(test)]
+mod random;
 mod writer;
 
 use super::frame::Frame;
@@ -71,7 +73,7 @@ mod tests {
     use crate::program::tactics::Tactics;
 
     /// A loop of `rounds` rounds over an i32 counter and what else `types` says.
-    fn text(rounds: usize, types: &[&str], condition: &str, body: &str) -> String {
+    pub(super) fn text(rounds: usize, types: &[&str], condition: &str, body: &str) -> String {
         let names = |prefix: &str| -> Vec<String> {
             (0..=types.len()).map(|at| format!("%{prefix}{at}")).collect()
         };
@@ -133,7 +135,7 @@ mod tests {
         });
     }
 
-    const GO: &str = "stablehlo.return %less : tensor<i1>";
+    pub(super) const GO: &str = "stablehlo.return %less : tensor<i1>";
 
     #[test]
     fn a_loop_of_scalars_is_one_piece_of_code() {
