@@ -1,9 +1,10 @@
 //! Runs fused loops, piece by piece.
 use super::frame::Frame;
 use crate::kernels::iota::fill_iota;
-use crate::kernels::lane_code::{Input, Output};
+use crate::kernels::lane_code::{Bound, Input, Output};
 use crate::kernels::lanes::TILE;
 use crate::kernels::parallel;
+use crate::program::fuse::ways::Way;
 use crate::program::fuse::{Fused, Load};
 use crate::program::plan::{Slot, Step};
 use crate::tensor::DType;
@@ -12,8 +13,6 @@ use std::ops::Range;
 
 /// Elements that one piece of a loop has when it is split over threads.
 const PIECE: usize = 32 * TILE;
-/// Bytes from one filled load to the next.
-const ROW: usize = TILE * 16 + 64;
 /// Loads and results that a loop takes without an allocation.
 const FEW: usize = 16;
 
@@ -62,15 +61,12 @@ impl Windows for (&Frame, &Step) {
 
 /// Runs the loop of a step.
 pub(super) fn run_loop(frame: &Frame, fused: &Fused, step: &Step) {
-    parallel::ranges(fused.elements, PIECE, |range| piece(fused, &(frame, step), range));
-}
-
-fn is_filled(load: &Load) -> bool {
-    match load {
-        Load::Dense(_) => false,
-        Load::Map(_, map) => !map.is_one_element(),
-        Load::Iota(..) => true,
+    if let Some((index, map)) = fused.copies().filter(|(_, map)| map.wants_blocks()) {
+        let width = fused.code.program().parameters[0].host_bytes();
+        let operand = frame.bytes(step.operands[index]);
+        return map.fill_blocks(width, operand, frame.bytes_mut(step.results[0]));
     }
+    parallel::ranges(fused.elements, PIECE, |range| piece(fused, &(frame, step), range));
 }
 
 /// Runs some elements of a loop.
@@ -83,56 +79,135 @@ pub(super) fn piece<W: Windows>(fused: &Fused, at: &W, elements: Range<usize>) {
         map.fill(width, operand, elements.start - from.first, result);
         return;
     }
-    let filled = fused.loads.iter().filter(|load| is_filled(load)).count();
-    if filled == 0 {
-        return tile(fused, at, elements, &mut []);
+    if fused.room == 0 {
+        return spans(fused, at, elements, &mut []);
     }
-    FILLED.with_borrow_mut(|rows| {
-        let units = filled * ROW / 16;
-        if rows.len() < units {
-            rows.resize(units, 0);
+    FILLED.with_borrow_mut(|room| {
+        let units = fused.room.div_ceil(16);
+        if room.len() < units {
+            room.resize(units, 0);
         }
-        let mut start = elements.start;
-        while start < elements.end {
-            let end = elements.end.min(start + TILE);
-            tile(fused, at, start..end, bytemuck::cast_slice_mut(rows));
-            start = end;
-        }
+        let room = &mut bytemuck::cast_slice_mut(room)[..fused.room];
+        keep(fused, at, &elements, room);
+        spans(fused, at, elements, room);
     });
 }
 
-/// Runs some elements of a loop. `rows` has room for a tile of each load that must be filled.
-fn tile<W: Windows>(fused: &Fused, at: &W, elements: Range<usize>, rows: &mut [u8]) {
+/// The loop of a step with its arrays, where it is one call of machine code.
+pub(super) fn bind<'f>(frame: &'f Frame, fused: &Fused, step: &Step) -> Option<Bound<'f>> {
+    if fused.elements > PIECE {
+        return None;
+    }
+    let dtypes = &fused.code.program().parameters;
+    let mut inputs = Vec::with_capacity(fused.loads.len());
+    for ((load, way), dtype) in fused.loads.iter().zip(&fused.ways).zip(dtypes) {
+        let (Load::Dense(operand) | Load::Map(operand, _)) = load else { return None };
+        let (first, count) = match *way {
+            Way::Run(first) => (first, fused.elements),
+            Way::One(first) => (first, 1),
+            _ => return None,
+        };
+        let width = dtype.host_bytes();
+        let cells = frame.cells(step.operands[*operand]);
+        inputs.push(Input::from(&cells[first * width..(first + count) * width]));
+    }
+    let outputs: Vec<Output<'f>> =
+        step.results.iter().map(|&result| Output::from(frame.cells(result))).collect();
+    fused.code.bind(fused.elements, &inputs, &outputs)
+}
+
+/// The first element of a load among those of the loop.
+fn first<W: Windows>(load: &Load, at: &W) -> usize {
+    match load {
+        Load::Dense(index) | Load::Map(index, _) => at.operand(*index).first,
+        Load::Iota(..) => 0,
+    }
+}
+
+/// Elements of a load, from number `local` of it on.
+fn fill<W: Windows>(load: &Load, dtype: DType, at: &W, local: usize, into: &mut [u8]) {
+    match load {
+        Load::Iota(inner, extent) => fill_iota(dtype, local, *inner, *extent, into),
+        Load::Map(index, map) => {
+            let from = at.operand(*index);
+            map.fill(dtype.host_bytes(), from.frame.bytes(from.slot), local, into);
+        }
+        Load::Dense(_) => {}
+    }
+}
+
+/// Fills what is kept for a whole run of a loop.
+fn keep<W: Windows>(fused: &Fused, at: &W, elements: &Range<usize>, room: &mut [u8]) {
+    let dtypes = &fused.code.program().parameters;
+    for (index, way) in fused.ways.iter().enumerate() {
+        let Way::Again { period, kept } = *way else { continue };
+        let (load, dtype) = (&fused.loads[index], dtypes[index]);
+        let local = (elements.start - first(load, at)) % period;
+        let count = kept.min(local + elements.len());
+        let into = &mut room[fused.aside[index]..][..count * dtype.host_bytes()];
+        fill(load, dtype, at, 0, into);
+    }
+}
+
+/// Runs some elements of a loop. `room` has what is kept, and place for what is filled.
+fn spans<W: Windows>(fused: &Fused, at: &W, elements: Range<usize>, room: &mut [u8]) {
+    let mut start = elements.start;
+    while start < elements.end {
+        let span = |(load, way): (&Load, &Way)| match way {
+            Way::Run(_) | Way::One(_) => usize::MAX,
+            _ => way.span(start - first(load, at)),
+        };
+        let least = fused.loads.iter().zip(&fused.ways).map(span).min().unwrap_or(usize::MAX);
+        let end = start + least.min(elements.end - start);
+        span_of(fused, at, start..end, room);
+        start = end;
+    }
+}
+
+/// Runs elements that every load has at once.
+fn span_of<W: Windows>(fused: &Fused, at: &W, elements: Range<usize>, room: &mut [u8]) {
     let (start, count) = (elements.start, elements.len());
     let code = &fused.code;
-    let mut rows = rows.chunks_exact_mut(ROW);
-    let load = |(load, &dtype): (&Load, &DType)| -> Input<'_> {
-        let width = dtype.host_bytes();
-        let mut row = || &mut rows.next().unwrap_or_default()[..count * width];
-        match load {
-            Load::Dense(index) => at.operand(*index).cells(&elements, width).into(),
-            Load::Map(index, map) => {
-                let from = at.operand(*index);
-                if let Some(at) = map.one_element() {
-                    return from.frame.cells(from.slot)[at * width..(at + 1) * width].into();
-                }
-                let row = row();
-                map.fill(width, from.frame.bytes(from.slot), start - from.first, row);
-                Input::from(&*row)
+    let dtypes = &code.program().parameters;
+    for (index, (load, way)) in fused.loads.iter().zip(&fused.ways).enumerate() {
+        let count = match (way, load) {
+            (Way::Fill, _) => count,
+            (Way::Steps(_), Load::Iota(..)) => 1,
+            _ => continue,
+        };
+        let into = &mut room[fused.aside[index]..][..count * dtypes[index].host_bytes()];
+        fill(load, dtypes[index], at, start - first(load, at), into);
+    }
+    let room = &*room;
+    let load = |index: usize| -> Input<'_> {
+        let (load, way, width) =
+            (&fused.loads[index], fused.ways[index], dtypes[index].host_bytes());
+        let local = start - first(load, at);
+        let place = match (load, way) {
+            (_, Way::Fill) | (Load::Iota(..), Way::Steps(_)) => 0,
+            (_, Way::Again { period, .. }) => local % period,
+            (Load::Dense(operand) | Load::Map(operand, _), _) => {
+                let from = at.operand(*operand);
+                let (place, count) = match (way, load) {
+                    (Way::One(at), _) => (at, 1),
+                    (Way::Run(at), _) => (at + local, count),
+                    (Way::Steps(_), Load::Map(_, map)) => (map.at(local), 1),
+                    (_, Load::Map(_, map)) => (map.at(local), count),
+                    _ => (local, count),
+                };
+                return from.frame.cells(from.slot)[place * width..(place + count) * width].into();
             }
-            Load::Iota(inner, extent) => {
-                let row = row();
-                fill_iota(dtype, start, *inner, *extent, row);
-                Input::from(&*row)
-            }
-        }
+            (Load::Iota(..), _) => 0,
+        };
+        let count = if matches!(way, Way::Steps(_)) { 1 } else { count };
+        room[fused.aside[index] + place * width..][..count * width].into()
     };
     let result = |(index, width): (usize, usize)| -> Output<'_> {
         Output::from(at.result(index).cells(&elements, width))
     };
-    let loads = fused.loads.iter().zip(&code.program().parameters).map(load);
     let results = code.widths().enumerate().map(result);
     let (reads, writes) = (fused.loads.len(), code.program().results.len());
+    let loads = (0..reads).map(load);
     if reads <= FEW && writes <= FEW {
         let mut inputs = [Input::default(); FEW];
         let mut outputs = [Output::default(); FEW];

@@ -1,13 +1,12 @@
 //! Elements in another order: transposes, broadcasts, slices, reversals.
-use super::turn::turn;
 use crate::ops::Access;
 
 /// An access over a result's extents, with neighbouring axes joined where that changes nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccessMap {
-    offset: usize,
+    pub(super) offset: usize,
     /// Extent and stride in elements, major first; at least one axis.
-    axes: Vec<(usize, isize)>,
+    pub(super) axes: Vec<(usize, isize)>,
 }
 
 impl AccessMap {
@@ -42,18 +41,13 @@ impl AccessMap {
         self.axes.iter().all(|&(_, stride)| stride == 0)
     }
 
-    /// Whether the rows of the result are columns of the operand: the step along a row, and how
-    /// many rows follow one another so.
-    fn turned(&self) -> Option<(usize, usize)> {
-        let [.., (rows, 1), (_, step)] = self.axes[..] else { return None };
-        usize::try_from(step).ok().filter(|&step| step > 1).map(|step| (step, rows))
-    }
-
-    /// Whether it is better followed in blocks of many rows than in short runs.
+    /// Whether it is better followed in blocks than in runs: elements that lie side by side in the
+    /// operand do not in the result.
     pub fn wants_blocks(&self) -> bool {
         const LEAST: usize = 8;
-        let columns = self.axes.last().map_or(0, |axis| axis.0);
-        self.turned().is_some_and(|(_, rows)| rows >= LEAST && columns >= LEAST)
+        let Some((&(columns, step), outer)) = self.axes.split_last() else { return false };
+        let beside = |&(extent, stride): &(usize, isize)| stride == 1 && extent >= LEAST;
+        step > 1 && columns >= LEAST && outer.iter().any(beside)
     }
 
     /// The one element of the operand that every element of the result is.
@@ -61,20 +55,32 @@ impl AccessMap {
         self.is_one_element().then_some(self.offset)
     }
 
-    /// The element of the operand that element `index` of the result is.
-    pub fn element(&self, mut index: usize) -> usize {
-        let mut at = self.offset;
-        for &(extent, stride) in self.axes.iter().rev() {
-            let (rest, here) = (index / extent.max(1), index % extent.max(1));
-            at = at.wrapping_add_signed(isize::try_from(here).unwrap_or(0).wrapping_mul(stride));
-            index = rest;
-        }
-        at
-    }
-
     /// Whether the elements are a run of the operand's in order.
     pub fn run(&self) -> Option<usize> {
         matches!(self.axes[..], [(_, 1)]).then_some(self.offset)
+    }
+
+    /// How many elements of the result in a row are one of the operand, and how many lie side by
+    /// side in the operand.
+    pub fn innermost(&self) -> (usize, usize) {
+        let same = self.axes.iter().rev().take_while(|axis| axis.1 == 0).map(|axis| axis.0);
+        let run = self.axes.last().map_or(1, |&(extent, step)| if step == 1 { extent } else { 1 });
+        (same.product(), run)
+    }
+
+    /// After how many elements the first one comes again, and all that follow.
+    pub fn period(&self) -> usize {
+        self.axes.iter().skip_while(|axis| axis.1 == 0).map(|axis| axis.0).product()
+    }
+
+    /// The operand's element that element `index` of the result is.
+    pub fn at(&self, mut index: usize) -> usize {
+        let mut at = self.offset;
+        for &(extent, stride) in self.axes[1..].iter().rev() {
+            at = at.wrapping_add_signed(isize::try_from(index % extent).unwrap_or(0) * stride);
+            index /= extent;
+        }
+        at.wrapping_add_signed(isize::try_from(index).unwrap_or(0) * self.axes[0].1)
     }
 
     /// The extent of the outermost axis.
@@ -159,105 +165,11 @@ impl AccessMap {
         let inner = self.axes[axis + 1..].iter().map(|&(extent, _)| extent).product();
         (self.offset == 0 && self.axes[axis].1 == 1).then_some((inner, self.axes[axis].0))
     }
-
-    /// Fills `result` with the elements from number `start` on. `width` is an element's bytes.
-    pub fn fill(&self, width: usize, operand: &[u8], start: usize, result: &mut [u8]) {
-        match width {
-            1 => self.copy::<u8>(operand, start, result),
-            2 => self.copy::<u16>(operand, start, result),
-            4 => self.copy::<u32>(operand, start, result),
-            8 => self.copy::<u64>(operand, start, result),
-            _ => self.copy::<[u64; 2]>(operand, start, result),
-        }
-    }
-
-    fn copy<T: bytemuck::Pod>(&self, operand: &[u8], start: usize, result: &mut [u8]) {
-        let operand: &[T] = bytemuck::cast_slice(operand);
-        let mut result: &mut [T] = bytemuck::cast_slice_mut(result);
-        if result.is_empty() {
-            return;
-        }
-        let (&(inner, step), outer) = self.axes.split_last().unwrap_or((&(1, 0), &[]));
-        let mut index = Indices { at: [0; Indices::RANK] };
-        let mut at = index.seek(self, start);
-        let mut column = start % inner;
-        let turned = self.turned();
-        while !result.is_empty() {
-            // Whole rows whose first elements lie side by side.
-            if let Some((step, rows)) = turned.filter(|_| column == 0 && result.len() >= 2 * inner)
-            {
-                let left = rows - index.at[outer.len() - 1];
-                let count = left.min(result.len() / inner);
-                let (block, rest) = result.split_at_mut(count * inner);
-                turn(&operand[at..], step, inner, block);
-                result = rest;
-                for _ in 0..count {
-                    at = index.advance(outer, at);
-                }
-                continue;
-            }
-            let count = result.len().min(inner - column);
-            let (row, rest) = result.split_at_mut(count);
-            let from = at.wrapping_add_signed(isize::try_from(column).unwrap_or(0) * step);
-            match step {
-                0 => row.fill(operand[from]),
-                1 => row.copy_from_slice(&operand[from..from + count]),
-                _ => {
-                    let mut source = from;
-                    for element in row {
-                        *element = operand[source];
-                        source = source.wrapping_add_signed(step);
-                    }
-                }
-            }
-            result = rest;
-            column = 0;
-            at = index.advance(outer, at);
-        }
-    }
-}
-
-/// Where a walk over the outer axes is.
-#[derive(Debug)]
-struct Indices {
-    at: [usize; Self::RANK],
-}
-
-impl Indices {
-    /// Programs have arrays of at most this many axes; see `check_rank`.
-    const RANK: usize = 64;
-
-    /// Goes to the row of element `start`; gives the operand's element at its beginning.
-    fn seek(&mut self, map: &AccessMap, start: usize) -> usize {
-        let (&(inner, _), outer) = map.axes.split_last().unwrap_or((&(1, 0), &[]));
-        let mut left = start / inner;
-        let mut at = map.offset;
-        for (slot, &(extent, stride)) in self.at[..outer.len()].iter_mut().zip(outer).rev() {
-            *slot = left % extent;
-            left /= extent;
-            at = at.wrapping_add_signed(isize::try_from(*slot).unwrap_or(0) * stride);
-        }
-        at
-    }
-
-    /// Goes to the next row.
-    fn advance(&mut self, outer: &[(usize, isize)], mut at: usize) -> usize {
-        for (slot, &(extent, stride)) in self.at[..outer.len()].iter_mut().zip(outer).rev() {
-            *slot += 1;
-            at = at.wrapping_add_signed(stride);
-            if *slot < extent {
-                return at;
-            }
-            *slot = 0;
-            let back = isize::try_from(extent).unwrap_or(0) * stride;
-            at = at.wrapping_add_signed(-back);
-        }
-        at
-    }
 }
 
 /// Counts along an axis: `count / inner % extent` for element `start` and on, as `T`.
-pub fn count_up<T>(
+#[inline(always)]
+pub fn count_up<T: Copy>(
     start: usize,
     inner: usize,
     extent: usize,
@@ -268,18 +180,25 @@ pub fn count_up<T>(
     if result.is_empty() {
         return;
     }
-    let mut left = inner - start % inner;
     let mut index = start / inner % extent;
-    for element in result {
-        *element = number(index);
-        left -= 1;
-        if left == 0 {
-            left = inner;
-            index += 1;
-            if index == extent {
-                index = 0;
+    let mut result = result;
+    if inner == 1 {
+        while !result.is_empty() {
+            let (now, rest) = result.split_at_mut(result.len().min(extent - index));
+            for (element, index) in now.iter_mut().zip(index..) {
+                *element = number(index);
             }
+            (result, index) = (rest, 0);
         }
+        return;
+    }
+    let mut left = inner - start % inner;
+    while !result.is_empty() {
+        let (now, rest) = result.split_at_mut(result.len().min(left));
+        now.fill(number(index));
+        result = rest;
+        left = inner;
+        index = if index + 1 == extent { 0 } else { index + 1 };
     }
 }
 

@@ -92,6 +92,14 @@ impl BlockCopy {
         });
     }
 
+    /// The block's outermost loop, if it goes through a destination of so many bytes once: how
+    /// often, and the bytes further on each side; and the rest of the block.
+    pub fn outermost(&self, bytes: usize) -> Option<([usize; 3], Self)> {
+        let (&Axis { count, from, to }, inner) = self.axes.split_first()?;
+        (to.checked_mul(count) == Some(bytes))
+            .then(|| ([count, from, to], Self { axes: inner.to_vec(), run: self.run }))
+    }
+
     /// Where its runs begin in the source and in the destination, and the bytes of each. `None`
     /// for more than `most` of them.
     pub fn runs(&self, most: usize) -> Option<(Vec<(usize, usize)>, usize)> {
@@ -125,8 +133,15 @@ fn level(axes: &[Axis], run: usize, from: &[u8], to: &mut [u8]) {
             8 => elements::<8>(axis, from, to),
             12 => elements::<12>(axis, from, to),
             16 => elements::<16>(axis, from, to),
+            20 => elements::<20>(axis, from, to),
+            24 => elements::<24>(axis, from, to),
+            28 => elements::<28>(axis, from, to),
             32 => elements::<32>(axis, from, to),
+            40 => elements::<40>(axis, from, to),
+            48 => elements::<48>(axis, from, to),
             64 => elements::<64>(axis, from, to),
+            128 => elements::<128>(axis, from, to),
+            256 => elements::<256>(axis, from, to),
             _ => {
                 for index in 0..axis.count {
                     let from = &from[index * axis.from..][..run];

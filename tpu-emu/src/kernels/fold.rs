@@ -1,6 +1,5 @@
 //! Folds: commutative operations on two elements, by type, with the type they accumulate in.
 #![expect(clippy::cast_possible_truncation, reason = "sums are rounded to the type of the result")]
-use super::simd;
 use crate::tensor::DType;
 use bytemuck::Pod;
 use half::{bf16, f16};
@@ -161,24 +160,52 @@ macro_rules! signed {
     };
 }
 
-/// The larger and the smaller of two floats as IEEE 754-2019's `maximum` and `minimum`.
+/// The larger and the smaller of floats as IEEE 754-2019's `maximum` and `minimum`: partial results
+/// are integers in the order of the floats, and NaN is beyond all of them.
 macro_rules! extremes {
-    ($($t:ident $larger:ident $smaller:ident;)*) => {$(
-        #[inline(always)]
-        fn $larger(a: $t, b: $t) -> $t {
-            // Equal numbers have equal bits, zeros aside.
-            let equal = $t::from_bits(a.to_bits() & b.to_bits());
-            let ordered = if a > b { a } else if b > a { b } else { equal };
-            if a.is_nan() { a } else if b.is_nan() { b } else { ordered }
-        }
+    ($($name:ident $element:ty, $integer:ty, $start:expr, $nan:ident, $join:ident;)*) => {
+        folds! {$(
+            $name $element, $integer, $integer, {
+                let bits = <$element>::to_bits($start).cast_signed();
+                bits ^ ((bits >> (<$integer>::BITS - 1)) & <$integer>::MAX)
+            },
+                |x| {
+                    let bits = x.to_bits().cast_signed();
+                    let number = bits ^ ((bits >> (<$integer>::BITS - 1)) & <$integer>::MAX);
+                    let magnitude = bits & <$integer>::MAX;
+                    if magnitude > <$element>::INFINITY.to_bits().cast_signed() {
+                        <$integer>::$nan
+                    } else {
+                        number
+                    }
+                },
+                |a, b| a.$join(b),
+                |x| {
+                    let bits = x ^ ((x >> (<$integer>::BITS - 1)) & <$integer>::MAX);
+                    if x == <$integer>::$nan {
+                        <$element>::NAN
+                    } else {
+                        <$element>::from_bits(bits.cast_unsigned())
+                    }
+                },
+                |x| x,
+                |a, b| a.$join(b),
+                |x| {
+                    let bits = x ^ ((x >> (<$integer>::BITS - 1)) & <$integer>::MAX);
+                    if x == <$integer>::$nan {
+                        <$element>::NAN
+                    } else {
+                        <$element>::from_bits(bits.cast_unsigned())
+                    }
+                };
+        )*}
+    };
+}
 
-        #[inline(always)]
-        fn $smaller(a: $t, b: $t) -> $t {
-            let equal = $t::from_bits(a.to_bits() | b.to_bits());
-            let ordered = if a < b { a } else if b < a { b } else { equal };
-            if a.is_nan() { a } else if b.is_nan() { b } else { ordered }
-        }
-    )*};
+/// A float of 16 bits as one of 32; NaN stays one.
+#[inline(always)]
+fn widened(x: bf16) -> f32 {
+    f32::from_bits(u32::from(x.to_bits()) << 16)
 }
 
 unsigned! {
@@ -194,17 +221,19 @@ signed! {
     i64: MaxS64 MinS64;
 }
 extremes! {
-    f32 larger_f32 smaller_f32;
-    f64 larger_f64 smaller_f64;
+    MaxF32 f32, i32, f32::NEG_INFINITY, MAX, max;
+    MinF32 f32, i32, f32::INFINITY, MIN, min;
+    MaxF64 f64, i64, f64::NEG_INFINITY, MAX, max;
+    MinF64 f64, i64, f64::INFINITY, MIN, min;
+    MaxBf16 bf16, i16, bf16::NEG_INFINITY, MAX, max;
+    MinBf16 bf16, i16, bf16::INFINITY, MIN, min;
+    MaxF16 f16, i16, f16::NEG_INFINITY, MAX, max;
+    MinF16 f16, i16, f16::INFINITY, MIN, min;
 }
 plain! {
     MulF32 f32, 1.0, |a, b| a * b;
-    MaxF32 f32, f32::NEG_INFINITY, larger_f32;
-    MinF32 f32, f32::INFINITY, smaller_f32;
     AddF64 f64, -0.0, |a, b| a + b;
     MulF64 f64, 1.0, |a, b| a * b;
-    MaxF64 f64, f64::NEG_INFINITY, larger_f64;
-    MinF64 f64, f64::INFINITY, smaller_f64;
     AddC128 Complex<f64>, Complex::new(-0.0, -0.0), |a, b| a + b;
 }
 folds! {
@@ -213,23 +242,15 @@ folds! {
         |x| x, |a, b| a + b, |x| x, |x| Complex::new(x.re.into(), x.im.into()), |a, b| a + b,
         |x| Complex::new(x.re as f32, x.im as f32);
     AddBf16 bf16, f32, f64, -0.0,
-        f32::from, |a, b| a + b, bf16::from_f32, f64::from, |a, b| a + b,
+        widened, |a, b| a + b, bf16::from_f32, f64::from, |a, b| a + b,
         |x| bf16::from_f32(x as f32);
     MulBf16 bf16, f32, f32, 1.0,
-        f32::from, |a, b| a * b, bf16::from_f32, |x| x, |a, b| a * b, bf16::from_f32;
-    MaxBf16 bf16, f32, f32, f32::NEG_INFINITY,
-        f32::from, larger_f32, bf16::from_f32, |x| x, larger_f32, bf16::from_f32;
-    MinBf16 bf16, f32, f32, f32::INFINITY,
-        f32::from, smaller_f32, bf16::from_f32, |x| x, smaller_f32, bf16::from_f32;
+        widened, |a, b| a * b, bf16::from_f32, |x| x, |a, b| a * b, bf16::from_f32;
     AddF16 f16, f32, f64, -0.0,
         f32::from, |a, b| a + b, f16::from_f32, f64::from, |a, b| a + b,
         |x| f16::from_f32(x as f32);
     MulF16 f16, f32, f32, 1.0,
         f32::from, |a, b| a * b, f16::from_f32, |x| x, |a, b| a * b, f16::from_f32;
-    MaxF16 f16, f32, f32, f32::NEG_INFINITY,
-        f32::from, larger_f32, f16::from_f32, |x| x, larger_f32, f16::from_f32;
-    MinF16 f16, f32, f32, f32::INFINITY,
-        f32::from, smaller_f32, f16::from_f32, |x| x, smaller_f32, f16::from_f32;
 }
 
 /// Runs code for a combiner on a type; `None` for a pair that has no fold.
@@ -304,79 +325,9 @@ pub fn dispatch<V: Visitor>(combiner: Combiner, dtype: DType, visitor: V) -> Opt
     })
 }
 
-/// Elements that become one partial result before it joins the total.
-pub const BLOCK: usize = 4096;
-
-/// Interleaved partial results of a block.
-pub const LANES: usize = 32;
-
-/// Folds elements that lie side by side.
-///
-/// The order is fixed by the length: blocks of 4096 elements, 32 interleaved partial results in
-/// each, joined in a tree; a run of at most 32 elements in order.
-pub fn fold_run<F: Fold>(mut total: F::Total, run: &[F::Element]) -> F::Total {
-    if run.len() <= LANES {
-        let join = |partial, &element| F::join(partial, F::load(element));
-        let Some((first, rest)) = run.split_first() else { return total };
-        return F::extend(total, rest.iter().fold(F::load(*first), join));
-    }
-    for block in run.chunks(BLOCK) {
-        let mut lanes = [F::IDENTITY; LANES];
-        lanes_of::<F>(block, 0, &mut lanes);
-        total = F::extend(total, tree::<F>(lanes));
-    }
-    total
-}
-
-/// Takes elements into interleaved partial results; the first one goes to `lane`.
-pub fn lanes_of<F: Fold>(run: &[F::Element], lane: usize, lanes: &mut [F::Partial]) {
-    let Ok(lanes) = <&mut [F::Partial; LANES]>::try_from(lanes) else { return };
-    let (head, run) = run.split_at(if lane == 0 { 0 } else { run.len().min(LANES - lane) });
-    for (lane, &element) in lanes[lane..].iter_mut().zip(head) {
-        *lane = F::join(*lane, F::load(element));
-    }
-    simd::run(Interleaved::<F> { run, lanes });
-}
-
-/// Elements that begin at the first one of the partial results.
-struct Interleaved<'a, F: Fold> {
-    run: &'a [F::Element],
-    lanes: &'a mut [F::Partial; LANES],
-}
-
-impl<F: Fold> simd::Loop for Interleaved<'_, F> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        let mut lanes = *self.lanes;
-        let (rows, rest) = self.run.as_chunks::<LANES>();
-        for row in rows {
-            for (lane, &element) in lanes.iter_mut().zip(row) {
-                *lane = F::join(*lane, F::load(element));
-            }
-        }
-        for (lane, &element) in lanes.iter_mut().zip(rest) {
-            *lane = F::join(*lane, F::load(element));
-        }
-        *self.lanes = lanes;
-    }
-}
-
-/// Joins the partial results of a block.
-pub fn tree<F: Fold>(mut lanes: [F::Partial; LANES]) -> F::Partial {
-    let mut width = LANES;
-    while width > 1 {
-        width /= 2;
-        for lane in 0..width {
-            lanes[lane] = F::join(lanes[lane], lanes[lane + width]);
-        }
-    }
-    lanes[0]
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::runs::fold_run;
     use super::*;
 
     #[test]
@@ -389,11 +340,30 @@ mod tests {
 
     #[test]
     fn extremes_keep_nan_and_order_zeros() {
-        assert!(larger_f32(1.0, f32::NAN).is_nan() && larger_f32(f32::NAN, 1.0).is_nan());
-        assert!(smaller_f32(1.0, f32::NAN).is_nan());
-        assert_eq!(larger_f32(-0.0, 0.0).to_bits(), 0);
-        assert_eq!(smaller_f32(0.0, -0.0).to_bits(), 1 << 31);
-        assert_eq!((larger_f32(-2.0, 3.0), smaller_f32(-2.0, 3.0)), (3.0, -2.0));
+        fn larger<F: Fold<Element = f32>>(a: f32, b: f32) -> f32 {
+            F::finish(F::extend(F::start(a), F::load(b)))
+        }
+        for nan in [f32::NAN, -f32::NAN, f32::from_bits(0x7f80_0001)] {
+            for number in [1.0, f32::INFINITY, f32::NEG_INFINITY] {
+                assert!(larger::<MaxF32>(number, nan).is_nan());
+                assert!(larger::<MinF32>(nan, number).is_nan());
+                assert!(MaxF32::combine(nan, number).is_nan());
+            }
+        }
+        assert_eq!(larger::<MaxF32>(-0.0, 0.0).to_bits(), 0);
+        assert_eq!(larger::<MinF32>(0.0, -0.0).to_bits(), 1 << 31);
+        let tiny = f32::from_bits(1);
+        let order = [f32::NEG_INFINITY, f32::MIN, -1.5, -tiny, -0.0, 0.0, tiny, 2.0, f32::INFINITY];
+        for (index, &high) in order.iter().enumerate() {
+            for &low in &order[..=index] {
+                assert_eq!(larger::<MaxF32>(low, high).to_bits(), high.to_bits());
+                assert_eq!(larger::<MinF32>(high, low).to_bits(), low.to_bits());
+            }
+        }
+        assert_eq!(MaxF32::store(MaxF32::IDENTITY), f32::NEG_INFINITY);
+        assert_eq!(MinBf16::store(MinBf16::IDENTITY), bf16::INFINITY);
+        assert!(MinF16::combine(f16::NAN, f16::NEG_INFINITY).is_nan());
+        assert_eq!(MaxF64::combine(-2.0, -3.0), -2.0);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Reductions of bytes by a known combiner: all at once, or strip by strip with a state.
-use super::fold::{Combiner, Fold, Visitor, dispatch, fold_run, lanes_of, tree};
-use super::simd;
+use super::fold::{Combiner, Fold, Visitor, dispatch};
+use super::runs::{self, fold_runs, join_rows, lanes_of, tree};
 use crate::tensor::DType;
 use std::fmt::Debug;
 use std::marker::PhantomData;
@@ -10,10 +10,10 @@ use std::sync::Arc;
 pub const ROWS: usize = 64;
 
 /// Elements of a single column that become one partial result.
-const BLOCK: usize = super::fold::BLOCK;
+const BLOCK: usize = runs::BLOCK;
 
 /// Interleaved partial results of a block of a single column.
-const LANES: usize = super::fold::LANES;
+const LANES: usize = runs::LANES;
 
 /// Columns whose partial results and totals lie on the stack.
 const COLUMNS: usize = 256;
@@ -68,9 +68,7 @@ impl<F: Fold> Folder for Of<F> {
         let operand: &[F::Element] = bytemuck::cast_slice(operand);
         let start = F::start(bytemuck::pod_read_unaligned(init));
         let result: &mut [F::Element] = bytemuck::cast_slice_mut(result);
-        for (result, run) in result.iter_mut().zip(operand.chunks_exact(count.max(1))) {
-            *result = F::finish(fold_run::<F>(start, run));
-        }
+        fold_runs::<F>(start, operand, count, result);
     }
 
     fn columns(
@@ -91,10 +89,7 @@ impl<F: Fold> Folder for Of<F> {
                 let (totals, width) = (&mut totals[..result.len()], result.len());
                 for rows in operand.chunks(ROWS * columns) {
                     let mut partials = [F::IDENTITY; COLUMNS];
-                    for row in rows.chunks_exact(columns) {
-                        let row = &row[index * COLUMNS..][..width];
-                        simd::run(Join::<F> { partials: &mut partials[..width], row });
-                    }
+                    join_rows::<F>(&mut partials[..width], &rows[index * COLUMNS..], columns);
                     for (total, &partial) in totals.iter_mut().zip(&partials) {
                         *total = F::extend(*total, partial);
                     }
@@ -129,9 +124,7 @@ impl<F: Fold> Folder for Of<F> {
             if columns == 1 {
                 lanes_of::<F>(now, inside % LANES, partials);
             } else {
-                for row in now.chunks_exact(columns) {
-                    simd::run(Join::<F> { partials, row });
-                }
+                join_rows::<F>(partials, now, columns);
             }
             operand = rest;
             row += count;
@@ -160,23 +153,6 @@ impl<F: Fold> Folder for Of<F> {
             for (result, &total) in result.iter_mut().zip(&totals) {
                 *result = F::finish(total);
             }
-        }
-    }
-}
-
-/// Takes one more row into the partial results of the columns.
-struct Join<'a, F: Fold> {
-    partials: &'a mut [F::Partial],
-    row: &'a [F::Element],
-}
-
-impl<F: Fold> simd::Loop for Join<'_, F> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        for (partial, &element) in self.partials.iter_mut().zip(self.row) {
-            *partial = F::join(*partial, F::load(element));
         }
     }
 }

@@ -59,6 +59,23 @@ impl Gather {
             return;
         }
         let at = At { operand: 0, vector: 0 };
+        if let [loops] = self.batches[..]
+            && let Some(([count, from, to], rest)) = self.slice.outermost(result.len())
+            && loops.result * loops.count <= to
+        {
+            // The slices lie beside one another in each row of the result.
+            let mut places = vec![0; loops.count];
+            for (number, places) in places.chunks_mut(PLACES).enumerate() {
+                self.places(loops, indices, at.further(loops, number * PLACES), places);
+            }
+            let piece = parallel::piece_of(to).min(count);
+            return parallel::chunks_mut(result, piece * to, |number, result| {
+                for (row, result) in result.chunks_exact_mut(to).enumerate() {
+                    let operand = &operand[(number * piece + row) * from..];
+                    take(&rest, &places, operand, loops.result, result);
+                }
+            });
+        }
         let Some((&outer, inner)) = self.batches.split_first() else {
             return self.batch(&[], operand, indices, at, result);
         };
@@ -108,29 +125,37 @@ impl Gather {
         let mut room = [0; PLACES];
         for first in (0..loops.count).step_by(PLACES) {
             let places = &mut room[..PLACES.min(loops.count - first)];
-            let at = at.further(loops, first);
-            let vectors =
-                Vectors { first: at.vector, step: loops.indices, between: self.component_step };
-            let base = [at.operand, loops.operand];
-            (self.placer)(indices, vectors, &self.components, base, places);
-            let result = &mut result[first * loops.result..];
-            match self.slice.one_run() {
-                Some(1) => runs::<1>(places, operand, loops.result, result),
-                Some(2) => runs::<2>(places, operand, loops.result, result),
-                Some(4) => runs::<4>(places, operand, loops.result, result),
-                Some(8) => runs::<8>(places, operand, loops.result, result),
-                Some(16) => runs::<16>(places, operand, loops.result, result),
-                Some(run) => {
-                    for (index, &place) in places.iter().enumerate() {
-                        let to = &mut result[index * loops.result..][..run];
-                        to.copy_from_slice(&operand[place..][..run]);
-                    }
-                }
-                None => {
-                    for (index, &place) in places.iter().enumerate() {
-                        self.slice.run(&operand[place..], &mut result[index * loops.result..]);
-                    }
-                }
+            self.places(loops, indices, at.further(loops, first), places);
+            take(&self.slice, places, operand, loops.result, &mut result[first * loops.result..]);
+        }
+    }
+
+    /// Where the slices of a loop begin in the operand, from `at` on.
+    fn places(&self, loops: Batch, indices: &[u8], at: At, places: &mut [usize]) {
+        let vectors =
+            Vectors { first: at.vector, step: loops.indices, between: self.component_step };
+        let base = [at.operand, loops.operand];
+        (self.placer)(indices, vectors, &self.components, base, places);
+    }
+}
+
+/// Copies the slice at each place; in the result they are `step` bytes apart.
+fn take(slice: &BlockCopy, places: &[usize], operand: &[u8], step: usize, result: &mut [u8]) {
+    match slice.one_run() {
+        Some(1) => runs::<1>(places, operand, step, result),
+        Some(2) => runs::<2>(places, operand, step, result),
+        Some(4) => runs::<4>(places, operand, step, result),
+        Some(8) => runs::<8>(places, operand, step, result),
+        Some(16) => runs::<16>(places, operand, step, result),
+        Some(run) => {
+            for (index, &place) in places.iter().enumerate() {
+                let to = &mut result[index * step..][..run];
+                to.copy_from_slice(&operand[place..][..run]);
+            }
+        }
+        None => {
+            for (index, &place) in places.iter().enumerate() {
+                slice.run(&operand[place..], &mut result[index * step..]);
             }
         }
     }
@@ -158,7 +183,9 @@ fn runs<const N: usize>(places: &[usize], operand: &[u8], step: usize, result: &
     if step == N {
         let (to, _) = result.as_chunks_mut::<N>();
         for (to, &place) in to.iter_mut().zip(places) {
-            to.copy_from_slice(&operand[place..][..N]);
+            if let Some(found) = operand.get(place..place + N) {
+                to.copy_from_slice(found);
+            }
         }
     } else {
         for (index, &place) in places.iter().enumerate() {

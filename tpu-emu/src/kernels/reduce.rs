@@ -1,6 +1,7 @@
 //! Reductions by a known combiner.
-use super::fold::{Fold, fold_run};
+use super::fold::Fold;
 use super::folder::ROWS;
+use super::runs::{fold_run, join_rows};
 use super::walk::{Axis, carve, carved, collapse, rows};
 use crate::tensor::Shape;
 use std::convert::Infallible;
@@ -121,9 +122,7 @@ impl Reduction {
         partials.fill(F::IDENTITY);
         let mut pending = 0;
         each(&self.reduced, start, &mut |at| {
-            for (partial, &element) in partials.iter_mut().zip(&operand[at..at + columns]) {
-                *partial = F::join(*partial, F::load(element));
-            }
+            join_rows::<F>(partials, &operand[at..at + columns], columns);
             pending += 1;
             if pending == ROWS {
                 extend::<F>(totals, partials);

@@ -72,6 +72,15 @@ pub fn level() -> Level {
     }
 }
 
+/// Instructions on vectors of 128 and 256 bits, where the machine has them.
+pub fn shuffles() -> Option<V3> {
+    match machine() {
+        Machine::Portable => None,
+        Machine::Avx2(middle) => Some(middle),
+        Machine::Avx512(_) => V3::try_new(),
+    }
+}
+
 /// Runs a loop with the widest vectors.
 #[inline]
 pub fn run<L: Loop>(body: L) -> L::Output {

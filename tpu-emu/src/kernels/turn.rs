@@ -1,41 +1,118 @@
 //! Matrices turned, block by block.
 use super::simd;
 use bytemuck::Pod;
+use pulp::x86::V3;
 
 /// Rows and columns of a block.
 const SIDE: usize = 16;
+/// Bytes of a line of the cache.
+const LINE: usize = 64;
 
-/// `result[r * columns + c] = operand[r + c * step]`, for `columns` and the rows that `result` has.
-pub fn turn<T: Pod>(operand: &[T], step: usize, columns: usize, result: &mut [T]) {
-    simd::run(Turn { operand, step, columns, result });
+/// A matrix to be turned: row `r` of the result has element `r + c * step` of the operand in
+/// column `c`.
+#[derive(Debug, Clone, Copy)]
+pub struct Turned<'a, T> {
+    /// What is turned.
+    pub operand: &'a [T],
+    /// Elements from one column of the result to the next.
+    pub step: usize,
+    /// Rows and columns of the result.
+    pub size: [usize; 2],
+    /// Elements from one row of the result to the next.
+    pub width: usize,
 }
 
-struct Turn<'a, T> {
-    operand: &'a [T],
-    step: usize,
-    columns: usize,
+/// Turns a matrix.
+pub fn turn<T: Pod>(matrix: Turned<'_, T>, result: &mut [T]) {
+    let shuffles = simd::shuffles().filter(|_| size_of::<T>() <= 4);
+    match (shuffles, matrix.size[1]) {
+        (_, 2) => simd::run(Few::<T, 2> { matrix, result }),
+        (_, 3) => simd::run(Few::<T, 3> { matrix, result }),
+        (_, 4) => simd::run(Few::<T, 4> { matrix, result }),
+        (Some(machine), _) => simd::run(Turn { side: Shuffles(machine), matrix, result }),
+        (None, _) => simd::run(Turn { side: Plain, matrix, result }),
+    }
+}
+
+/// Turns a matrix of elements of `width` bytes into one of `size` rows and columns; `step` is
+/// [`Turned::step`].
+pub fn turn_bytes(width: usize, operand: &[u8], step: usize, size: [usize; 2], result: &mut [u8]) {
+    fn of<T: Pod>(operand: &[u8], step: usize, size: [usize; 2], result: &mut [u8]) {
+        let operand: &[T] = bytemuck::cast_slice(operand);
+        turn(Turned { operand, step, size, width: size[1] }, bytemuck::cast_slice_mut(result));
+    }
+    match width {
+        1 => of::<u8>(operand, step, size, result),
+        2 => of::<u16>(operand, step, size, result),
+        4 => of::<u32>(operand, step, size, result),
+        8 => of::<u64>(operand, step, size, result),
+        _ => of::<[u64; 2]>(operand, step, size, result),
+    }
+}
+
+/// A few columns.
+struct Few<'a, T, const N: usize> {
+    matrix: Turned<'a, T>,
     result: &'a mut [T],
 }
 
-impl<T: Pod> simd::Loop for Turn<'_, T> {
+impl<T: Pod, const N: usize> simd::Loop for Few<'_, T, N> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Turn { operand, step, columns, result } = self;
-        let rows = result.len().checked_div(columns).unwrap_or(0);
-        for first in (0..rows).step_by(SIDE) {
-            let high = SIDE.min(rows - first);
+        let Turned { operand, step, size: [rows, _], width } = self.matrix;
+        let columns: [&[T]; N] = std::array::from_fn(|column| &operand[column * step..][..rows]);
+        if width == N {
+            let (to, _) = self.result.as_chunks_mut::<N>();
+            for (row, to) in to[..rows].iter_mut().enumerate() {
+                for (element, column) in to.iter_mut().zip(&columns) {
+                    *element = column[row];
+                }
+            }
+            return;
+        }
+        for row in 0..rows {
+            let to = &mut self.result[row * width..][..N];
+            for (element, column) in to.iter_mut().zip(&columns) {
+                *element = column[row];
+            }
+        }
+    }
+}
+
+/// What turns a block. `turn` is `#[inline(always)]`.
+trait Side<T>: Copy {
+    /// Turns a whole block: its lines are `step` apart in the operand and `width` in the result.
+    fn turn(self, operand: &[T], step: usize, result: &mut [T], width: usize);
+}
+
+struct Turn<'a, T, S> {
+    side: S,
+    matrix: Turned<'a, T>,
+    result: &'a mut [T],
+}
+
+impl<T: Pod, S: Side<T>> simd::Loop for Turn<'_, T, S> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { side, matrix, result } = self;
+        let Turned { operand, step, size: [rows, columns], width } = matrix;
+        // The blocks of a line of the cache come one after another.
+        let lines = SIDE.max(LINE / size_of::<T>());
+        for line in (0..rows).step_by(lines) {
             for left in (0..columns).step_by(SIDE) {
                 let wide = SIDE.min(columns - left);
-                let (from, to) = (left * step + first, first * columns + left);
-                if (high, wide) == (SIDE, SIDE) {
-                    block(&operand[from..], step, &mut result[to..], columns);
-                    continue;
-                }
-                for row in 0..high {
-                    for column in 0..wide {
-                        result[to + row * columns + column] = operand[from + column * step + row];
+                for first in (line..rows.min(line + lines)).step_by(SIDE) {
+                    let high = SIDE.min(rows - first);
+                    let (from, to) = (left * step + first, first * width + left);
+                    let (operand, result) = (&operand[from..], &mut result[to..]);
+                    if (high, wide) == (SIDE, SIDE) {
+                        side.turn(operand, step, result, width);
+                    } else {
+                        partly(side, [high, wide], (operand, step), (result, width));
                     }
                 }
             }
@@ -43,21 +120,129 @@ impl<T: Pod> simd::Loop for Turn<'_, T> {
     }
 }
 
-/// Turns a whole block: its lines are `step` apart in the operand and `width` in the result.
+/// Turns less than a block, as a whole one at another place.
 #[inline(always)]
-fn block<T: Pod>(operand: &[T], step: usize, result: &mut [T], width: usize) {
-    let mut lines = [[T::zeroed(); SIDE]; SIDE];
-    for (column, line) in lines.iter_mut().enumerate() {
-        if let Some(from) = operand[column * step..].first_chunk::<SIDE>() {
-            *line = *from;
+fn partly<T: Pod, S: Side<T>>(
+    side: S,
+    [high, wide]: [usize; 2],
+    (operand, step): (&[T], usize),
+    (result, width): (&mut [T], usize),
+) {
+    let (mut from, mut to) = ([[T::zeroed(); SIDE]; SIDE], [[T::zeroed(); SIDE]; SIDE]);
+    for (column, line) in from.iter_mut().enumerate().take(wide) {
+        let found = &operand[column * step..];
+        match found.first_chunk::<SIDE>() {
+            // What lies behind is turned too, and left out.
+            Some(found) => *line = *found,
+            None => line[..high].copy_from_slice(&found[..high]),
         }
     }
-    for row in 0..SIDE {
-        if let Some(to) = result[row * width..].first_chunk_mut::<SIDE>() {
-            for (element, line) in to.iter_mut().zip(&lines) {
-                *element = line[row];
+    side.turn(from.as_flattened(), SIDE, to.as_flattened_mut(), SIDE);
+    for (row, line) in to.iter().enumerate().take(high) {
+        let result = &mut result[row * width..][..wide];
+        match result.first_chunk_mut::<8>() {
+            Some(first) if wide < SIDE => {
+                first.copy_from_slice(&line[..8]);
+                result[8..].copy_from_slice(&line[8..wide]);
+            }
+            _ => result.copy_from_slice(&line[..wide]),
+        }
+    }
+}
+
+/// Element by element.
+#[derive(Debug, Clone, Copy)]
+struct Plain;
+
+impl<T: Pod> Side<T> for Plain {
+    #[inline(always)]
+    fn turn(self, operand: &[T], step: usize, result: &mut [T], width: usize) {
+        let mut lines = [[T::zeroed(); SIDE]; SIDE];
+        for (column, line) in lines.iter_mut().enumerate() {
+            if let Some(from) = operand[column * step..].first_chunk::<SIDE>() {
+                *line = *from;
             }
         }
+        for row in 0..SIDE {
+            if let Some(to) = result[row * width..].first_chunk_mut::<SIDE>() {
+                for (element, line) in to.iter_mut().zip(&lines) {
+                    *element = line[row];
+                }
+            }
+        }
+    }
+}
+
+/// Elements of up to four bytes, by instructions that interleave vectors.
+#[derive(Debug, Clone, Copy)]
+struct Shuffles(V3);
+
+impl<T: Pod> Side<T> for Shuffles {
+    #[inline(always)]
+    fn turn(self, operand: &[T], step: usize, result: &mut [T], width: usize) {
+        let at = (operand, step);
+        match size_of::<T>() {
+            1 => square::<T, 16>(self.0, at, (result, width)),
+            2 => self.squares::<T, 8>(at, (result, width)),
+            _ => self.squares::<T, 4>(at, (result, width)),
+        }
+    }
+}
+
+impl Shuffles {
+    /// A block as squares of `N` elements, which are a vector.
+    #[inline(always)]
+    fn squares<T: Pod, const N: usize>(
+        self,
+        (operand, step): (&[T], usize),
+        (result, width): (&mut [T], usize),
+    ) {
+        for down in (0..SIDE).step_by(N) {
+            for right in (0..SIDE).step_by(N) {
+                let from = &operand[right * step + down..];
+                let to = &mut result[down * width + right..];
+                square::<T, N>(self.0, (from, step), (to, width));
+            }
+        }
+    }
+}
+
+/// Turns a square of `N` vectors of `N` elements; with the slices stand the elements from one line
+/// to the next.
+#[inline(always)]
+fn square<T: Pod, const N: usize>(
+    machine: V3,
+    (operand, step): (&[T], usize),
+    (result, width): (&mut [T], usize),
+) {
+    let sse = machine.sse2;
+    let mut lines = [sse._mm_setzero_si128(); N];
+    for (at, line) in lines.iter_mut().enumerate() {
+        let bytes: &[u8] = bytemuck::cast_slice(&operand[at * step..][..N]);
+        if let Some(bytes) = bytes.first_chunk::<16>() {
+            *line = pulp::cast(*bytes);
+        }
+    }
+    let mut round = N;
+    while round > 1 {
+        let before = lines;
+        for (at, line) in lines.iter_mut().enumerate() {
+            let (a, b) = (before[at / 2], before[at / 2 + N / 2]);
+            *line = match (size_of::<T>(), at % 2) {
+                (1, 0) => sse._mm_unpacklo_epi8(a, b),
+                (1, _) => sse._mm_unpackhi_epi8(a, b),
+                (2, 0) => sse._mm_unpacklo_epi16(a, b),
+                (2, _) => sse._mm_unpackhi_epi16(a, b),
+                (_, 0) => sse._mm_unpacklo_epi32(a, b),
+                _ => sse._mm_unpackhi_epi32(a, b),
+            };
+        }
+        round /= 2;
+    }
+    for (at, line) in lines.into_iter().enumerate() {
+        let bytes: [u8; 16] = pulp::cast(line);
+        let to: &mut [u8] = bytemuck::cast_slice_mut(&mut result[at * width..][..N]);
+        to.copy_from_slice(&bytes);
     }
 }
 
@@ -65,17 +250,38 @@ fn block<T: Pod>(operand: &[T], step: usize, result: &mut [T], width: usize) {
 mod tests {
     use super::*;
 
+    fn check<T: Pod + PartialEq + std::fmt::Debug>(number: impl Fn(usize) -> T) {
+        for (rows, columns, step) in [
+            (1, 1, 1),
+            (16, 16, 16),
+            (5, 40, 9),
+            (33, 17, 33),
+            (50, 3, 64),
+            (70, 40, 90),
+            (9, 2, 9),
+        ] {
+            for width in [columns, columns + 5] {
+                let operand: Vec<T> = (0..columns * step).map(&number).collect();
+                let mut result = vec![number(9); rows * width];
+                let size = [rows, columns];
+                turn(Turned { operand: &operand, step, size, width }, &mut result);
+                for (at, &found) in result.iter().enumerate() {
+                    let (row, column) = (at / width, at % width);
+                    let wanted =
+                        if column < columns { operand[row + column * step] } else { number(9) };
+                    assert_eq!(found, wanted, "{rows} x {columns} by {step}, {at}");
+                }
+            }
+        }
+    }
+
     #[test]
     fn rows_become_columns_whatever_their_numbers() {
-        for (rows, columns, step) in
-            [(1, 1, 1), (16, 16, 16), (5, 40, 9), (33, 17, 33), (50, 3, 64)]
-        {
-            let operand: Vec<u32> = (0..).take(columns * step).collect();
-            let mut result = vec![0; rows * columns];
-            turn(&operand, step, columns, &mut result);
-            let expected =
-                (0..rows * columns).map(|at| operand[at / columns + at % columns * step]);
-            assert!(expected.eq(result.iter().copied()), "{rows} x {columns} by {step}");
-        }
+        simd::at_every_level(|_| {
+            check(|index| u8::try_from(index % 251).unwrap());
+            check(|index| u16::try_from(index).unwrap());
+            check(|index| u32::try_from(index).unwrap());
+            check(|index| [u64::try_from(index).unwrap(); 2]);
+        });
     }
 }

@@ -2,6 +2,7 @@
 use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
+use crate::kernels::division;
 use crate::kernels::functions;
 use crate::kernels::lanes::LaneFn;
 use crate::kernels::map::lane;
@@ -20,7 +21,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
     let run = for_dtype!(dtype, T: Number => lane!(|a: T, b: T| a.div(b)));
     let single: LaneFn = functions::complex::divide;
-    let run = if dtype == DType::C64 { Some(single) } else { run };
+    let run = if dtype == DType::C64 { Some(single) } else { division::quotients(dtype).or(run) };
     lane_of(site, OP.mnemonic, run, false)
 }
 

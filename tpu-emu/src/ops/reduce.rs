@@ -6,6 +6,7 @@ use crate::kernels::fold::{Fold, Visitor, dispatch};
 use crate::kernels::folder::folder;
 use crate::kernels::lanes::TILE;
 use crate::kernels::reduce::Reduction;
+use crate::kernels::turn::turn_bytes;
 use crate::kernels::walk::{Axis, carve, carved, gather, rows};
 use crate::tensor::Shape;
 use std::marker::PhantomData;
@@ -186,12 +187,61 @@ impl General {
         self.reducer.step(lanes, held, &now, next)
     }
 
+    /// How far apart the rows at `offsets` are, if each is a run of elements.
+    fn rows_apart(&self, offsets: &[usize]) -> Option<usize> {
+        let ([Axis { steps: [1], .. }], [first, second, ..]) = (&self.plan.reduced[..], offsets)
+        else {
+            return None;
+        };
+        let apart = second.checked_sub(*first)?;
+        let fits = |(lane, &offset): (usize, &usize)| offset == first + lane * apart;
+        (apart > 1 && offsets.iter().enumerate().all(fits)).then_some(apart)
+    }
+
+    /// Reduces rows, some columns of all of them at a time.
+    fn turned<'a>(
+        &self,
+        start: usize,
+        apart: usize,
+        lanes: usize,
+        inputs: &[&[u8]],
+        held: &mut Vec<&'a mut [u8]>,
+        next: &mut Vec<&'a mut [u8]>,
+    ) -> Result<()> {
+        const COLUMNS: usize = 32;
+        let count: usize = self.plan.reduced.iter().map(|axis| axis.count).product();
+        let room = |width: usize| vec![0_u128; (COLUMNS * lanes * width).div_ceil(16)];
+        let mut turned: Vec<Vec<u128>> = self.reducer.widths().map(room).collect();
+        for first in (0..count).step_by(COLUMNS) {
+            let columns = COLUMNS.min(count - first);
+            for ((input, width), turned) in
+                inputs.iter().zip(self.reducer.widths()).zip(&mut turned)
+            {
+                let turned: &mut [u8] = bytemuck::cast_slice_mut(turned);
+                let dims = [columns, lanes];
+                turn_bytes(width, &input[(start + first) * width..], apart, dims, turned);
+            }
+            for column in 0..columns {
+                let parts = turned.iter().zip(self.reducer.widths());
+                let now = parts.map(|(turned, width)| {
+                    &bytemuck::cast_slice(turned)[column * lanes * width..][..lanes * width]
+                });
+                let now: Vec<&[u8]> = now.collect();
+                self.reducer.step(lanes, held, &now, next)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Reduces the elements at `offsets` and those that follow them along the reduced axes.
     fn tile(&self, offsets: &[usize], inputs: &[&[u8]], buffers: &mut Buffers<'_>) -> Result<()> {
         let lanes = offsets.len();
         let start = offsets.first().copied().unwrap_or(0);
         let dense = offsets.iter().enumerate().all(|(lane, &offset)| offset == start + lane);
         let Buffers { held, next, elements } = buffers;
+        if let Some(apart) = self.rows_apart(offsets) {
+            return self.turned(start, apart, lanes, inputs, held, next);
+        }
         rows(&self.plan.reduced, [0], &mut |[at], count, [step]| {
             for at in (0..count).map(|index| at + index * step) {
                 let parts = inputs.iter().zip(self.reducer.widths());

@@ -2,6 +2,7 @@
 use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
+use crate::kernels::division;
 use crate::kernels::map::lane;
 use crate::kernels::functions;
 use crate::tensor::element::{Real, for_dtype};
@@ -17,7 +18,8 @@ pub(super) const OP: Entry = Entry { mnemonic: "remainder", infer: same::<2>, lo
 /// Source: StableHLO specification, "remainder", C1.
 fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
-    let run = for_dtype!(dtype, T: Int => lane!(|a: T, b: T| a.rem(b)))
+    let run = division::remainders(dtype)
+        .or_else(|| for_dtype!(dtype, T: Int => lane!(|a: T, b: T| a.rem(b))))
         .or_else(|| functions::binary::<functions::Remainder>(dtype));
     lane_of(site, OP.mnemonic, run, false)
 }

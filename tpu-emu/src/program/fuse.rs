@@ -3,17 +3,19 @@
 mod grouping;
 mod loops;
 pub(crate) mod rows;
+pub(crate) mod ways;
 
 use super::graph::{Block, Graph, ValueId, Work};
 use super::invariant::simplify;
 use super::tactics::Tactics;
 use crate::kernels::access::AccessMap;
-use crate::kernels::lane_code::{Feed, LaneCode};
+use crate::kernels::lane_code::LaneCode;
 use crate::ops::Kernel;
 use loops::Fuser;
 use rows::Rows;
 use std::sync::Arc;
 use tpu_stablehlo::ir::LocationId;
+use ways::Way;
 
 /// How a loop reads one of its parameters.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,22 +28,18 @@ pub(crate) enum Load {
     Iota(usize, usize),
 }
 
-impl Load {
-    /// Whether it is one element for the whole loop.
-    fn feed(&self) -> Feed {
-        match self {
-            Self::Map(_, map) if map.is_one_element() => Feed::One,
-            _ => Feed::Each,
-        }
-    }
-}
-
 /// One loop over `elements` elements.
 #[derive(Debug, Clone)]
 pub(crate) struct Fused {
     pub(crate) elements: usize,
     /// One a parameter of the program.
     pub(crate) loads: Vec<Load>,
+    /// The same: how its elements are got at.
+    pub(crate) ways: Vec<Way>,
+    /// The same: where in the memory beside the loop it has what is filled.
+    pub(crate) aside: Vec<usize>,
+    /// Bytes of that memory.
+    pub(crate) room: usize,
     pub(crate) code: LaneCode,
 }
 

@@ -2,8 +2,10 @@
 use super::{Value, Writer, tensor};
 use std::fmt::Write;
 
-/// Extents with rows enough to be run in strips, and columns for more than one block.
-const SHAPES: &[&[usize]] = &[&[130, 40], &[6, 70, 5], &[4, 3, 4, 9], &[5000], &[40, 130], &[3, 4]];
+/// Extents with rows enough to be run in strips, and columns for more than one block and for spans
+/// of their own.
+const SHAPES: &[&[usize]] =
+    &[&[130, 40], &[6, 70, 5], &[4, 3, 4, 9], &[5000], &[40, 130], &[3, 4], &[7, 300], &[3, 1100]];
 
 impl Writer {
     /// A few rounds of: an operation, a reduction of it, the result beside every element again.

@@ -111,7 +111,7 @@ impl Unit {
                 let whole = reduced.dims.iter().all(|&dim| dim > 0);
                 // The fold of a short run has another order.
                 let [outer, count, inner] = reduced.dims;
-                let short = outer == 1 && inner == 1 && count <= crate::kernels::fold::LANES;
+                let short = outer == 1 && inner == 1 && count <= crate::kernels::runs::LANES;
                 (whole && !short).then_some(Self::Fold(reduced))
             }
             _ => None,

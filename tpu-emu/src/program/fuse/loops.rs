@@ -2,7 +2,6 @@
 use super::{Code, Fused, FusedStep, Load, StepWork};
 use crate::kernels::access::AccessMap;
 use crate::kernels::aligned::Aligned;
-use crate::kernels::lane_code::LaneCode;
 use crate::kernels::lanes::{LaneConstant, LaneOp, LaneProgram, LaneStep, Register};
 use crate::program::graph::{Block, Graph, Node, ValueId, Work};
 use crate::program::tactics::Tactics;
@@ -478,9 +477,7 @@ fn finish(group: Group) -> Option<FusedStep> {
         return None;
     }
     program.results = outputs.iter().map(|output| registers[output]).collect();
-    let feeds = loads.iter().map(Load::feed).collect();
-    let fused = Fused { elements, loads, code: LaneCode::new(program, feeds) };
-    let work = StepWork::Fused(Arc::new(fused));
+    let work = StepWork::Fused(Arc::new(Fused::new(elements, loads, program)));
     let location = location.unwrap_or(LocationId::UNKNOWN);
     Some(FusedStep { work, operands, results: outputs, name, location })
 }
