@@ -14,6 +14,8 @@ pub fn is_narrow(columns: usize) -> bool {
     columns <= MANY && rest > 0 && rest <= NARROW
 }
 
+/// Elements of a right matrix that stays in the first cache.
+const CACHED: usize = 1 << 12;
 /// Columns of which the last panel is a small part.
 const MANY: usize = 128;
 
@@ -78,17 +80,19 @@ fn all<T: Lane, S: Simd, const P: usize, const M: usize, const V: usize, const C
 ) {
     let Direct { data, starts, runs, right, columns, out: (out, stride), add } = direct;
     let depth: usize = runs.iter().map(|run| run.count).sum();
-    for (panel, column) in (0..columns).step_by(P).enumerate() {
-        let right = &right[panel * depth..][..depth];
-        let width = P.min(columns - column);
-        let mut at = 0;
-        while at < starts.len() {
-            let height = M.min(starts.len() - at);
+    let (tiles, panels) = (starts.len().div_ceil(M), columns.div_ceil(P));
+    // A right matrix that stays in a cache is read again for the sake of writes in order.
+    let in_order = depth * columns <= CACHED;
+    let [outer, inner] = if in_order { [tiles, panels] } else { [panels, tiles] };
+    for one in 0..outer {
+        for other in 0..inner {
+            let (at, panel) = if in_order { (one * M, other) } else { (other * M, one) };
+            let (right, column) = (&right[panel * depth..][..depth], panel * P);
+            let (width, height) = (P.min(columns - column), M.min(starts.len() - at));
             // Rows beyond the last one repeat it and are left out.
             let mut some = [starts[starts.len() - 1]; M];
             some[..height].copy_from_slice(&starts[at..at + height]);
             let out = &mut out[at * stride + column..];
-            at += height;
             if width == P && height == M {
                 tile::<T, S, P, M, V, C>(simd, data, &some, runs, right, (out, stride), add);
                 continue;

@@ -126,7 +126,11 @@ pub(super) mod tests {
     /// Two images of 5 by 6 places and 3 features, under windows of 2 by 3 places that are 1 and 2
     /// apart, with padding before the second axis. `strides` are those of images, features and
     /// places in the input.
-    pub fn geometry(image: usize, feature: usize, places: [usize; 2]) -> Geometry {
+    pub(in crate::kernels) fn geometry(
+        image: usize,
+        feature: usize,
+        places: [usize; 2],
+    ) -> Geometry {
         let window = |extents: [usize; 3], stride: usize, step: usize, low: i64| Window {
             input: (extents[0], stride),
             kernel: (extents[1], 3),

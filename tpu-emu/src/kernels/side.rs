@@ -63,7 +63,7 @@ pub(super) struct Side {
 }
 
 impl Side {
-    pub fn new(
+    pub(super) fn new(
         arithmetic: &Arithmetic,
         shape: &Shape,
         [batch, rows, columns]: [&[usize]; 3],
@@ -101,13 +101,13 @@ impl Side {
     }
 
     /// Numbers of scratch memory.
-    pub fn numbers(&self, parts: usize) -> [usize; 2] {
+    pub(super) fn numbers(&self, parts: usize) -> [usize; 2] {
         let all = self.elements.saturating_mul(parts);
         [if self.read { all } else { 0 }, if self.order.is_some() { all } else { 0 }]
     }
 
     /// The elements as they are multiplied, all parts.
-    pub fn prepare<'a, W: Work>(
+    pub(super) fn prepare<'a, W: Work>(
         &self,
         arithmetic: &Arithmetic,
         bytes: &'a [u8],

@@ -3,6 +3,7 @@
 //! A left panel is eight rows of a matrix, a right panel thirty-two columns; both lie in the order
 //! of the sums, so that a step of all the sums of a tile reads one line of each.
 use super::simd;
+use bytemuck::cast_slice;
 use pulp::{Simd, WithSimd};
 
 /// Rows of a left panel.
@@ -109,7 +110,7 @@ impl Lane for u32 {
 
     #[inline(always)]
     fn sum_of<S: Simd>(_: S, vector: S::u32s) -> Self {
-        let numbers = pulp::bytemuck::cast_slice::<_, Self>(std::slice::from_ref(&vector));
+        let numbers = cast_slice::<_, Self>(std::slice::from_ref(&vector));
         numbers.iter().fold(0, |sum, &number| sum.wrapping_add(number))
     }
 }
