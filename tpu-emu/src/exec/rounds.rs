@@ -233,4 +233,42 @@ mod tests {
             stablehlo.return %next, %u, %z : tensor<i32>, tensor<40xbf16>, tensor<bf16>";
         check(&text(60, &["40xbf16", "bf16"], GO, body), true);
     }
+
+    #[test]
+    fn an_element_put_outside_is_skipped() {
+        let body = "%seven = stablehlo.constant dense<7> : tensor<i32>
+            %at = stablehlo.subtract %b0, %seven : tensor<i32>
+            %i = stablehlo.reshape %at : (tensor<i32>) -> tensor<1xi32>
+            %x = \"stablehlo.scatter\"(%b1, %i, %b2) ({
+            ^bb0(%old: tensor<f32>, %new: tensor<f32>):
+              stablehlo.return %new : tensor<f32>
+            }) {scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0]>} :
+                (tensor<30xf32>, tensor<1xi32>, tensor<f32>) -> tensor<30xf32>
+            %y = stablehlo.add %b2, %b2 : tensor<f32>
+            stablehlo.return %next, %x, %y : tensor<i32>, tensor<30xf32>, tensor<f32>";
+        check(&text(50, &["30xf32", "f32"], GO, body), true);
+    }
+
+    #[test]
+    fn both_branches_of_a_choice_are_computed() {
+        let body =
+            "%p = stablehlo.compare GT, %b1, %b2, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+            %x:2 = \"stablehlo.if\"(%p) ({
+              %u = stablehlo.subtract %b1, %b2 : tensor<f32>
+              stablehlo.return %u, %b2 : tensor<f32>, tensor<f32>
+            }, {
+              %v = stablehlo.add %b1, %b1 : tensor<f32>
+              stablehlo.return %b2, %v : tensor<f32>, tensor<f32>
+            }) : (tensor<i1>) -> (tensor<f32>, tensor<f32>)
+            %i = stablehlo.remainder %b0, %b3 : tensor<i32>
+            %y = \"stablehlo.case\"(%i) ({
+              stablehlo.return %x#0 : tensor<f32>
+            }, {
+              %w = stablehlo.sqrt %x#1 : tensor<f32>
+              stablehlo.return %w : tensor<f32>
+            }) : (tensor<i32>) -> tensor<f32>
+            stablehlo.return %next, %x#0, %y, %b3 :
+            tensor<i32>, tensor<f32>, tensor<f32>, tensor<i32>";
+        check(&text(90, &["f32", "f32", "i32"], GO, body), true);
+    }
 }

@@ -3,9 +3,10 @@ use super::call::{Launch, Open};
 use super::frame::Frame;
 use super::rounds::run_rounds;
 use super::rows::run_rows;
-use super::tiles::run_loop;
+use super::tiles::{bind as bind_loop, run_loop};
 use crate::custom_call::Stage;
 use crate::error::{Error, Result};
+use crate::kernels::lane_code::Bound;
 use crate::ops::Cx;
 use crate::program::plan::{Op, Plan, Slot, Step};
 use crate::tensor::pack::{pack, unpack};
@@ -131,24 +132,15 @@ impl Run<'_> {
                 Ok(())
             }
             Op::While { condition, decision, body, carried, compiled } => {
-                for round in 0_usize.. {
-                    let make = round == ROUNDS;
-                    if (make || round == 0)
-                        && run_rounds(
-                            self.frame,
-                            compiled,
-                            (condition, *decision, body),
-                            carried,
-                            make,
-                        )
-                    {
-                        break;
+                let code = (&condition[..], *decision, &body[..]);
+                for make in [false, true] {
+                    if run_rounds(self.frame, compiled, code, carried, make) {
+                        return Ok(());
                     }
-                    self.steps(condition)?;
-                    if self.frame.bytes(*decision)[0] == 0 {
-                        break;
+                    let rounds = if make { usize::MAX } else { ROUNDS };
+                    if self.rounds(code, rounds, make)? {
+                        return Ok(());
                     }
-                    self.steps(body)?;
                 }
                 Ok(())
             }
@@ -165,6 +157,42 @@ impl Run<'_> {
                 chosen.map_or(Ok(()), |branch| self.steps(branch))
             }
         }
+    }
+
+    /// At most so many rounds of a loop; gives whether it has ended.
+    fn rounds(
+        &mut self,
+        (condition, decision, body): (&[Step], Slot, &[Step]),
+        rounds: usize,
+        bind: bool,
+    ) -> Result<bool> {
+        let bound = |steps: &[Step]| -> Vec<Option<Bound<'_>>> {
+            let of = |step: &Step| match &step.op {
+                Op::Fused(fused) if bind => bind_loop(self.frame, fused, step),
+                _ => None,
+            };
+            steps.iter().map(of).collect()
+        };
+        let (bound_condition, bound_body) = (bound(condition), bound(body));
+        for _ in 0..rounds {
+            self.bound_steps(condition, &bound_condition)?;
+            if self.frame.bytes(decision)[0] == 0 {
+                return Ok(true);
+            }
+            self.bound_steps(body, &bound_body)?;
+        }
+        Ok(false)
+    }
+
+    /// Steps, of which some have been bound to their arrays.
+    fn bound_steps(&mut self, steps: &[Step], bound: &[Option<Bound<'_>>]) -> Result<()> {
+        for (step, bound) in steps.iter().zip(bound) {
+            match bound {
+                Some(bound) => bound.run(),
+                None => self.step(step).map_err(|error| self.placed(step, error))?,
+            }
+        }
+        Ok(())
     }
 
     fn kernel(

@@ -1,7 +1,7 @@
 //! Runs fused loops, piece by piece.
 use super::frame::Frame;
 use crate::kernels::iota::fill_iota;
-use crate::kernels::lane_code::{Input, Output};
+use crate::kernels::lane_code::{Bound, Input, Output};
 use crate::kernels::lanes::TILE;
 use crate::kernels::parallel;
 use crate::program::fuse::ways::Way;
@@ -91,6 +91,29 @@ pub(super) fn piece<W: Windows>(fused: &Fused, at: &W, elements: Range<usize>) {
         keep(fused, at, &elements, room);
         spans(fused, at, elements, room);
     });
+}
+
+/// The loop of a step with its arrays, where it is one call of machine code.
+pub(super) fn bind<'f>(frame: &'f Frame, fused: &Fused, step: &Step) -> Option<Bound<'f>> {
+    if fused.elements > PIECE {
+        return None;
+    }
+    let dtypes = &fused.code.program().parameters;
+    let mut inputs = Vec::with_capacity(fused.loads.len());
+    for ((load, way), dtype) in fused.loads.iter().zip(&fused.ways).zip(dtypes) {
+        let (Load::Dense(operand) | Load::Map(operand, _)) = load else { return None };
+        let (first, count) = match *way {
+            Way::Run(first) => (first, fused.elements),
+            Way::One(first) => (first, 1),
+            _ => return None,
+        };
+        let width = dtype.host_bytes();
+        let cells = frame.cells(step.operands[*operand]);
+        inputs.push(Input::from(&cells[first * width..(first + count) * width]));
+    }
+    let outputs: Vec<Output<'f>> =
+        step.results.iter().map(|&result| Output::from(frame.cells(result))).collect();
+    fused.code.bind(fused.elements, &inputs, &outputs)
 }
 
 /// The first element of a load among those of the loop.

@@ -55,17 +55,6 @@ impl AccessMap {
         self.is_one_element().then_some(self.offset)
     }
 
-    /// The element of the operand that element `index` of the result is.
-    pub fn element(&self, mut index: usize) -> usize {
-        let mut at = self.offset;
-        for &(extent, stride) in self.axes.iter().rev() {
-            let (rest, here) = (index / extent.max(1), index % extent.max(1));
-            at = at.wrapping_add_signed(isize::try_from(here).unwrap_or(0).wrapping_mul(stride));
-            index = rest;
-        }
-        at
-    }
-
     /// Whether the elements are a run of the operand's in order.
     pub fn run(&self) -> Option<usize> {
         matches!(self.axes[..], [(_, 1)]).then_some(self.offset)

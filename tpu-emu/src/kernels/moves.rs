@@ -1,4 +1,5 @@
 //! What a kernel does that only moves elements.
+use super::index::Outside;
 use crate::tensor::DType;
 
 /// Elements that lie side by side, from an operand to the result.
@@ -14,14 +15,16 @@ pub struct Move {
     pub bytes: usize,
 }
 
-/// An index along an axis that an operand tells. It counts as the nearest from 0 to `room`.
+/// An index along an axis that an operand tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Start {
     /// The operand.
     pub operand: usize,
+    /// The index's first byte there.
+    pub at: usize,
     /// Its type.
     pub dtype: DType,
-    /// The largest index.
+    /// The largest index that is inside.
     pub room: usize,
     /// Bytes from one index to the next.
     pub step: usize,
@@ -36,6 +39,8 @@ pub struct Moves {
     pub moves: Vec<Move>,
     /// What is added to the places in the array.
     pub starts: Vec<Start>,
+    /// What becomes of an index that is not inside: the nearest one, or nothing is moved.
+    pub outside: Outside,
     /// Whether the array is the result; otherwise it is operand 0.
     pub into: bool,
 }

@@ -2,6 +2,7 @@
 use super::{Cost, Cx, Entry, Kernel, Lowered, Site};
 use crate::error::Result;
 use crate::kernels::copy::{BlockCopy, in_turn};
+use crate::kernels::index::Outside;
 use crate::kernels::moves::{Move, Moves};
 use crate::tensor::Shape;
 
@@ -93,7 +94,7 @@ impl Kernel for Concatenate {
             let of = |(from, to)| Move { operand, from, to: start + to, bytes };
             moves.extend(runs.into_iter().map(of));
         }
-        Some(Moves { width: self.width, moves, starts: Vec::new(), into: false })
+        Some(Moves { width: self.width, moves, starts: Vec::new(), outside: Outside::Clamp, into: false })
     }
 
     fn cost(&self) -> Cost {

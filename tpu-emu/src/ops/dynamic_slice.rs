@@ -2,7 +2,7 @@
 use super::{Access, Cost, Cx, Entry, Kernel, Lowered, Site};
 use crate::error::Result;
 use crate::kernels::copy::BlockCopy;
-use crate::kernels::index::{IndexReader, clamped, reader};
+use crate::kernels::index::{IndexReader, Outside, clamped, reader};
 use crate::kernels::moves::{Move, Moves, Start};
 use crate::tensor::Shape;
 
@@ -56,6 +56,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     let copy = BlockCopy::new(width, &result.dims, &strides, &result.strides());
     let steps = rooms.iter().zip(&strides).enumerate().map(|(axis, (&room, &stride))| Start {
         operand: axis + 1,
+        at: 0,
         dtype,
         room,
         step: stride * width,
@@ -89,7 +90,8 @@ impl Kernel for DynamicSlice {
         let (runs, bytes) = self.copy.runs(most)?;
         let moves = runs.into_iter().map(|(from, to)| Move { operand: 0, from, to, bytes });
         let (width, starts) = (self.width, self.steps.clone());
-        Some(Moves { width, moves: moves.collect(), starts, into: false })
+        let outside = Outside::Clamp;
+        Some(Moves { width, moves: moves.collect(), starts, outside, into: false })
     }
 
     fn cost(&self) -> Cost {

@@ -2,7 +2,7 @@
 use super::{Cost, Cx, Entry, Kernel, Lowered, Site};
 use crate::error::{Error, Result};
 use crate::kernels::copy::BlockCopy;
-use crate::kernels::index::{IndexReader, clamped, reader};
+use crate::kernels::index::{IndexReader, Outside, clamped, reader};
 use crate::kernels::moves::{Move, Moves, Start};
 use crate::tensor::Shape;
 
@@ -52,7 +52,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
         let read = reader(start.dtype).ok_or_else(none)?;
         let room = operand.dims[axis] - update.dims[axis];
         let (operand, step) = (axis + 2, strides[axis] * width);
-        steps.push((read, Start { operand, dtype: start.dtype, room, step }));
+        steps.push((read, Start { operand, at: 0, dtype: start.dtype, room, step }));
     }
     Ok(Lowered::Kernel(Box::new(DynamicUpdateSlice { steps, width, copy })))
 }
@@ -86,7 +86,8 @@ impl Kernel for DynamicUpdateSlice {
         let (runs, bytes) = self.copy.runs(most)?;
         let moves = runs.into_iter().map(|(from, to)| Move { operand: 1, from, to, bytes });
         let starts = self.steps.iter().map(|(_, start)| *start).collect();
-        Some(Moves { width: self.width, moves: moves.collect(), starts, into: true })
+        let (width, outside) = (self.width, Outside::Clamp);
+        Some(Moves { width, moves: moves.collect(), starts, outside, into: true })
     }
 
     fn cost(&self) -> Cost {

@@ -3,6 +3,7 @@ use super::access::signed;
 use super::{Access, Cost, Cx, Kernel, Lowered, Site};
 use crate::error::Result;
 use crate::kernels::copy::{BlockCopy, fill_shared, interleave};
+use crate::kernels::index::Outside;
 use crate::kernels::moves::{Move, Moves};
 use crate::tensor::Shape;
 
@@ -171,7 +172,7 @@ impl Kernel for Pad {
             let of = |(a, b)| Move { operand: 0, from: from + a, to: to + b, bytes };
             moves.extend(runs.into_iter().map(of));
         }
-        Some(Moves { width, moves, starts: Vec::new(), into: false })
+        Some(Moves { width, moves, starts: Vec::new(), outside: Outside::Clamp, into: false })
     }
 
     fn cost(&self) -> Cost {

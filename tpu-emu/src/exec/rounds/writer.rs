@@ -1,12 +1,15 @@
 //! The steps of a round as operations on single elements: arrays of a few elements become as many
 //! values, and what only moves elements becomes nothing.
+use crate::kernels::index::Outside;
 use crate::kernels::iota::fill_iota;
-use crate::kernels::lanes::{LaneConstant, LaneProgram, LaneStep, Register};
+use crate::kernels::lanes::{LaneConstant, LaneOp, LaneProgram, LaneStep, Register};
+use crate::kernels::map::lane;
 use crate::kernels::moves::{Moves, Start};
 use crate::kernels::native::{Action, Index, Place, reaches};
 use crate::program::fuse::{Fused, Load};
 use crate::program::plan::{Op, Slot, Step};
 use crate::tensor::DType;
+use crate::tensor::element::Pred;
 
 /// Operations of a round that becomes one piece of code.
 const STEPS: usize = 512;
@@ -32,6 +35,32 @@ fn dtype(bytes: usize) -> Option<DType> {
         8 => Some(DType::U64),
         _ => None,
     }
+}
+
+/// Whether two numbers differ.
+fn differs() -> LaneOp {
+    let run = lane!(|a: i32, b: i32| -> Pred { (a != b).into() });
+    let (operand, result) = (DType::S32, DType::Pred);
+    let name = "compare.NE";
+    LaneOp { name, operand, result, run, immediate: [0; 2], transcendental: false }
+}
+
+/// The second element where the first one holds, else the third, by their bytes.
+fn choice(bytes: usize) -> Option<LaneOp> {
+    macro_rules! choose {
+        ($T:ty) => {
+            lane!(|p: Pred, a: $T, b: $T| if p.0 != 0 { a } else { b })
+        };
+    }
+    let run = match bytes {
+        1 => choose!(u8),
+        2 => choose!(u16),
+        4 => choose!(u32),
+        _ => choose!(u64),
+    };
+    let (name, operand) = ("select", dtype(bytes)?);
+    let result = operand;
+    Some(LaneOp { name, operand, result, run, immediate: [0; 2], transcendental: false })
 }
 
 /// A piece of a slot.
@@ -180,6 +209,7 @@ impl Writer {
         steps.iter().try_for_each(|step| match &step.op {
             Op::Fused(fused) => self.fused(fused, step),
             Op::Copies(copies) => copies.iter().try_for_each(|&(from, to)| self.copy(from, to)),
+            Op::Branch { selector, branches } => self.branch(*selector, branches),
             Op::Kernel { kernel, starts, .. } => {
                 let moves = kernel.moves(ELEMENTS)?;
                 starts.iter().try_for_each(|&(from, to)| self.copy(from, to))?;
@@ -235,12 +265,63 @@ impl Writer {
         Some(())
     }
 
+    /// Both of two branches, and of each value the one that the chosen branch has.
+    fn branch(&mut self, selector: Slot, branches: &[Vec<Step>]) -> Option<()> {
+        let [zero, other] = branches else { return None };
+        let chosen = match selector.bytes {
+            1 => self.element(selector, Some(DType::Pred))?,
+            4 => {
+                let number = self.element(selector, Some(DType::S32))?;
+                self.program
+                    .constants
+                    .push(LaneConstant { dtype: DType::S32, bytes: Box::new([0; 4]) });
+                let zero = Register::Constant(self.program.constants.len() - 1);
+                self.operation(differs(), vec![number, zero])
+            }
+            _ => return None,
+        };
+        let (before, homes, arrays) = (self.values.clone(), self.homes.len(), self.arrays.len());
+        self.steps(zero)?;
+        let first = std::mem::replace(&mut self.values, before);
+        // What the first branch has read lies there for the second one too.
+        for parameter in homes..self.homes.len() {
+            if let Some(home) = self.homes[parameter] {
+                self.values.push((self.memories[home], Register::Parameter(parameter)));
+            }
+        }
+        self.steps(other)?;
+        if self.arrays[arrays..].iter().any(|&(_, written)| written) {
+            return None;
+        }
+        let second = std::mem::take(&mut self.values);
+        for (slot, register) in second {
+            let same = |(other, _): &&(Slot, Register)| *other == slot;
+            let Some(&(_, zero)) = first.iter().find(same) else {
+                // Only one branch knows it, so that it is not there behind them.
+                continue;
+            };
+            let value = if zero == register {
+                register
+            } else {
+                self.operation(choice(slot.bytes)?, vec![chosen, register, zero])
+            };
+            self.values.push((slot, value));
+        }
+        Some(())
+    }
+
+    fn operation(&mut self, op: LaneOp, inputs: Vec<Register>) -> Register {
+        self.actions.push(Action::Step(self.program.steps.len()));
+        self.program.steps.push(LaneStep { op, inputs });
+        Register::Step(self.program.steps.len() - 1)
+    }
+
     /// What a loop reads for one of its elements.
     fn load(&mut self, load: &Load, dtype: DType, element: usize, step: &Step) -> Option<Register> {
         let bytes = dtype.host_bytes();
         let (operand, at) = match load {
             Load::Dense(operand) => (*operand, element),
-            Load::Map(operand, map) => (*operand, map.element(element)),
+            Load::Map(operand, map) => (*operand, map.at(element)),
             Load::Iota(inner, extent) => {
                 let mut number = [0_u64; 1];
                 let one = &mut bytemuck::cast_slice_mut(&mut number)[..bytes];
@@ -256,7 +337,9 @@ impl Writer {
     /// What only moves elements.
     fn moves(&mut self, moves: &Moves, step: &Step) -> Option<()> {
         let &[result] = &step.results[..] else { return None };
-        let starts: Vec<&Start> = moves.starts.iter().filter(|start| start.room > 0).collect();
+        let skips = moves.outside == Outside::Skip;
+        let counts = |start: &&Start| start.room > 0 || skips;
+        let starts: Vec<&Start> = moves.starts.iter().filter(counts).collect();
         let mut found = Vec::new();
         for run in &moves.moves {
             if run.bytes / moves.width.max(1) > ELEMENTS {
@@ -277,13 +360,19 @@ impl Writer {
             return Some(());
         }
         let mut indices = Vec::with_capacity(starts.len());
-        for &&Start { operand, dtype, room, step: bytes } in &starts {
-            let register = self.element(step.operands[operand], Some(dtype))?;
+        for &&Start { operand, at, dtype, room, step: bytes } in &starts {
+            let slot = part(step.operands[operand], at, dtype.host_bytes())?;
+            let register = self.element(slot, Some(dtype))?;
             indices.push(Index { register, dtype, room, step: bytes });
         }
         let memory = self.array(if moves.into { result } else { step.operands[0] }, moves.into);
-        let place =
-            |offset: usize, width: usize| Place { memory, offset, width, indices: indices.clone() };
+        let place = |offset: usize, width: usize| Place {
+            memory,
+            offset,
+            width,
+            indices: indices.clone(),
+            skips,
+        };
         if moves.into {
             for (at, bytes, register) in found {
                 self.actions.push(Action::Write(register, place(at, bytes)));

@@ -5,7 +5,7 @@ mod layout;
 mod parts;
 mod run;
 
-pub use run::{Input, Output};
+pub use run::{Bound, Input, Output};
 
 use super::lanes::LaneProgram;
 use super::simd::{Level, level};
@@ -101,6 +101,20 @@ impl LaneCode {
     /// Where an input or an output is missing, too short, or not aligned for its elements.
     pub fn run(&self, lanes: usize, inputs: &[Input<'_>], outputs: &[Output<'_>]) {
         run::run(&self.0, lanes, inputs, outputs);
+    }
+
+    /// The program with the arrays that it will run on, again and again; `None` where not all of
+    /// it is machine code.
+    ///
+    /// # Panics
+    /// As for [`LaneCode::run`].
+    pub fn bind<'a>(
+        &self,
+        lanes: usize,
+        inputs: &[Input<'a>],
+        outputs: &[Output<'a>],
+    ) -> Option<Bound<'a>> {
+        Bound::new(&self.0, lanes, inputs, outputs)
     }
 
     /// The same on arrays that share no memory.

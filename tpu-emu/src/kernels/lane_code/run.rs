@@ -7,9 +7,11 @@ use super::Ready;
 use super::layout::{Array, Layout, One, Part, Place};
 use crate::kernels::lanes::{LaneOp, TILE};
 use crate::kernels::native::Native;
+use crate::kernels::simd::{Level, level};
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 use std::slice;
+use std::sync::Arc;
 
 /// Elements to read. Others may write to them only where a program's output is in their place.
 #[derive(Debug, Clone, Copy)]
@@ -130,6 +132,47 @@ pub(super) fn run_with(
             tiles.start += tiles.count;
         }
     });
+}
+
+/// A program as machine code with the arrays that it works on.
+#[derive(Debug)]
+pub struct Bound<'a> {
+    ready: Arc<Ready>,
+    addresses: Vec<*mut u8>,
+    lanes: usize,
+    lives: PhantomData<&'a [Cell<u8>]>,
+}
+
+impl<'a> Bound<'a> {
+    /// Binds a program; `None` where not all of it is machine code.
+    pub(super) fn new(
+        ready: &Arc<Ready>,
+        lanes: usize,
+        inputs: &[Input<'a>],
+        outputs: &[Output<'a>],
+    ) -> Option<Self> {
+        if lanes == 0 || level() < Level::Avx512 {
+            return None;
+        }
+        let layout = ready.native().filter(|layout| layout.whole)?;
+        check(ready, lanes, inputs, outputs);
+        let (scratch, start, aside) = (std::ptr::null_mut(), 0, 0);
+        let tiles = Tiles { layout, inputs, outputs, scratch, start, count: lanes, aside };
+        let [Part::Native(_, arrays)] = &layout.parts[..] else { return None };
+        let address = |array: &Array| tiles.address(array.place, array.width);
+        let addresses = arrays.iter().map(address).collect();
+        Some(Self { ready: Arc::clone(ready), addresses, lanes, lives: PhantomData })
+    }
+
+    /// Runs it.
+    pub fn run(&self) {
+        let part = self.ready.native().and_then(|layout| layout.parts.first());
+        if let Some(Part::Native(native, _)) = part {
+            // SAFETY: `new` has checked that as many elements are at each place as the code reads
+            // and writes, and `'a` keeps them there.
+            unsafe { native.function().call(&self.addresses, self.lanes) };
+        }
+    }
 }
 
 /// A walk over the tiles of a run. All addresses below stay inside of the inputs and outputs,

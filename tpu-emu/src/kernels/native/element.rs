@@ -1,13 +1,13 @@
 //! Single elements of arrays, at places that a loop computes.
 use super::allocate::{Emitter, number};
-use super::encode::{Fields, Operand, general, opcode};
+use super::encode::{Fields, If, Operand, general, opcode};
 use super::job::Kind;
 use super::lower::{Lowerer, sized};
 use super::micro::{Class, Element, Form, Micro, Value};
 use crate::kernels::lanes::Register;
 use crate::tensor::DType;
 
-/// An index that counts as the nearest from 0 to `room`.
+/// An index that counts as the nearest one from 0 to `room`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Index {
     /// Where it is.
@@ -40,6 +40,8 @@ pub struct Place {
     pub width: usize,
     /// The indices.
     pub indices: Vec<Index>,
+    /// Whether nothing is written where an index is not inside.
+    pub skips: bool,
 }
 
 impl Place {
@@ -104,7 +106,26 @@ impl Lowerer {
         let at = self.bytes_to(&place.indices);
         let form = Form::Poke(Self::element(place));
         let none = opcode(0, 0, false, 0);
+        let inside = if place.skips { self.inside(&place.indices) } else { None };
         self.body.emit(Class::Vector, none, form, 0, [Some(at), Some(value), None], None);
+        if let Some(last) = self.body.code.last_mut() {
+            last.mask = inside;
+        }
+    }
+
+    /// Whether all indices are inside.
+    fn inside(&mut self, indices: &[Index]) -> Option<Value> {
+        const AND: u8 = 0x41;
+        let mut all: Option<Value> = None;
+        for Index { register, dtype, room, .. } in indices {
+            let width = dtype.host_bytes();
+            let value = self.packed(*register, Kind::of(*dtype)?);
+            let room = self.body.constant(u64::try_from(*room).unwrap_or(0), width);
+            // Without its sign, a negative index is a large one.
+            let test = self.body.test(sized(3, 1, 0x1e, width), 0, value, room, Some(2));
+            all = Some(all.map_or(test, |all| self.body.logic(AND, all, Some(test))));
+        }
+        all
     }
 }
 
@@ -140,11 +161,19 @@ impl Emitter<'_> {
 
     pub(super) fn poke(&mut self, now: u32, micro: Micro, element: Element) {
         let [Some(at), Some(value), _] = micro.operands else { return };
-        let locked = [at, value];
+        let locked: Vec<Value> = micro.reads().collect();
         let to = self.ensure(at, &locked);
         let from = self.ensure(value, &locked);
+        let skipped = micro.mask.map(|mask| {
+            let mask = self.ensure(mask, &locked);
+            self.code.test_mask(mask);
+            self.code.jump(If::Zero)
+        });
         let operand = self.element(to, element);
         self.write_element(element.width, from, operand);
+        if let Some(jump) = skipped {
+            self.code.land(jump);
+        }
         locked.iter().for_each(|&value| self.release(value, now));
     }
 

@@ -188,6 +188,12 @@ impl Code {
         self.bytes.extend(number.to_le_bytes());
     }
 
+    /// Sets the zero flag where the first bit of a mask register is not set.
+    pub(super) fn test_mask(&mut self, mask: u8) {
+        // kmovw eax, mask; test al, 1
+        self.raw(&[0xc5, 0xf8, 0x93, 0xc0 | mask, 0xa8, 1]);
+    }
+
     /// Bytes as they are.
     pub(super) fn raw(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);

@@ -185,8 +185,7 @@ impl Emitter<'_> {
             self.micro(number(at), self.body.code[at]);
         }
         let mask = self.ensure(decision, &[]);
-        // kmovw eax, mask; test al, 1
-        self.code.raw(&[0xc5, 0xf8, 0x93, 0xc0 | mask, 0xa8, 1]);
+        self.code.test_mask(mask);
         let exit = self.code.jump(If::Zero);
         if before == self.body.code.len() {
             self.release(decision, number(before));

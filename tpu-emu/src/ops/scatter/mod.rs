@@ -68,6 +68,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     };
     let windows = Arc::new(Windows {
         plan: Plan::new(placer, &dimensions, &inputs[0], indices, update),
+        indices: indices.dtype,
         inputs: inputs.len(),
         cost: reducer.cost(update.elements()),
     });
@@ -83,6 +84,8 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
 #[derive(Debug)]
 struct Windows {
     plan: Plan,
+    /// The type of the indices.
+    indices: DType,
     /// Number of inputs.
     inputs: usize,
     cost: Cost,

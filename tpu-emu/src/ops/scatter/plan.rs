@@ -1,9 +1,10 @@
 //! Where the windows of a scatter lie.
 use crate::error::Result;
 use crate::kernels::index::{Component, PLACES, Placer, Vectors};
+use crate::kernels::moves::Start;
 use crate::kernels::walk::{Axis, collapse, rows};
 use crate::ops::Site;
-use crate::tensor::Shape;
+use crate::tensor::{DType, Shape};
 
 /// The dimension numbers of a scatter.
 #[derive(Debug)]
@@ -188,6 +189,26 @@ impl Plan {
             components: dimensions.targets.iter().map(component).collect(),
             between: index_steps.get(dimensions.vector).copied().unwrap_or(0),
         }
+    }
+
+    /// The elements of the only window, and where it begins, as parts of operand 1 with steps in
+    /// elements. `None` where there are several windows, or where one does not lie side by side.
+    pub(super) fn single(&self, indices: DType) -> Option<(usize, Vec<Start>)> {
+        let elements = match self.window[..] {
+            [] => 1,
+            [axis] if axis.steps == [1, 1] => axis.count,
+            _ => return None,
+        };
+        if self.positions.iter().any(|axis| axis.count != 1) {
+            return None;
+        }
+        let start = |(number, component): (usize, &Component)| {
+            let at = number * self.between * indices.host_bytes();
+            let room = component.starts.checked_sub(1)?;
+            Some(Start { operand: 1, at, dtype: indices, room, step: component.step })
+        };
+        let starts = self.components.iter().enumerate().map(start).collect::<Option<_>>()?;
+        Some((elements, starts))
     }
 
     /// Calls `chunk` for runs of windows, in order: the offset of the first one in the updates,

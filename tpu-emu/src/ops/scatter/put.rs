@@ -2,7 +2,8 @@
 use super::Windows;
 use crate::error::Result;
 use crate::kernels::fold::{Fold, Visitor};
-use crate::kernels::index::NOWHERE;
+use crate::kernels::index::{NOWHERE, Outside};
+use crate::kernels::moves::{Move, Moves, Start};
 use crate::kernels::walk::rows;
 use crate::kernels::{parallel, simd};
 use crate::ops::{Cost, Cx, Kernel};
@@ -55,7 +56,8 @@ impl Visitor for Build<'_> {
     type Output = Box<dyn Kernel>;
 
     fn visit<F: Fold>(self) -> Box<dyn Kernel> {
-        Box::new(Direct { windows: Arc::clone(self.0), inputs: vec![scatter::<Combine<F>>] })
+        let windows = Arc::clone(self.0);
+        Box::new(Direct { windows, inputs: vec![scatter::<Combine<F>>], replaced: None })
     }
 }
 
@@ -71,7 +73,10 @@ pub(super) fn overwrite(
         8 => scatter::<Replace<u64>>,
         _ => scatter::<Replace<[u64; 2]>>,
     };
-    Box::new(Direct { windows: Arc::clone(windows), inputs: widths.map(replace).collect() })
+    let widths: Vec<usize> = widths.collect();
+    let replaced = if let &[width] = &widths[..] { Some(width) } else { None };
+    let inputs = widths.into_iter().map(replace).collect();
+    Box::new(Direct { windows: Arc::clone(windows), inputs, replaced })
 }
 
 /// Scatters updates into one input.
@@ -82,6 +87,8 @@ type Scatter = fn(&Windows, indices: &[u8], updates: &[u8], result: &mut [u8]);
 struct Direct {
     windows: Arc<Windows>,
     inputs: Vec<Scatter>,
+    /// Bytes of an element, where elements of a single input are replaced.
+    replaced: Option<usize>,
 }
 
 impl Kernel for Direct {
@@ -95,6 +102,15 @@ impl Kernel for Direct {
 
     fn starts_from(&self, result: usize) -> Option<usize> {
         Some(result)
+    }
+
+    fn moves(&self, _: usize) -> Option<Moves> {
+        let width = self.replaced?;
+        let (elements, starts) = self.windows.plan.single(self.windows.indices)?;
+        let run = Move { operand: 2, from: 0, to: 0, bytes: elements * width };
+        let scaled = |start: Start| Start { step: start.step * width, ..start };
+        let starts = starts.into_iter().map(scaled).collect();
+        Some(Moves { width, moves: vec![run], starts, outside: Outside::Skip, into: true })
     }
 
     fn cost(&self) -> Cost {
