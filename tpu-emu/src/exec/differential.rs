@@ -44,8 +44,19 @@ fn tensor(element: &str, dims: &[usize]) -> String {
     text + element + ">"
 }
 
-const SHAPES: &[&[usize]] =
-    &[&[], &[4], &[3, 4], &[4, 3], &[2, 2, 3], &[12], &[30, 50], &[50, 30], &[0, 4], &[3, 400], &[5, 1030]];
+const SHAPES: &[&[usize]] = &[
+    &[],
+    &[4],
+    &[3, 4],
+    &[4, 3],
+    &[2, 2, 3],
+    &[12],
+    &[30, 50],
+    &[50, 30],
+    &[0, 4],
+    &[3, 400],
+    &[5, 1030],
+];
 
 /// A program that is being written.
 struct Writer {
