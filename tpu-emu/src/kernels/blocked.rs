@@ -35,6 +35,11 @@ fn with_room<R>(
     result
 }
 
+/// Calls `work` with `bytes` bytes for panels, at a line of the cache; whatever was there before.
+pub fn with_panels<R>(bytes: usize, work: impl FnOnce(&mut [u8]) -> R) -> R {
+    with_room(&PANELS, bytes, work)
+}
+
 /// Calls `work` with room for `count` sums; whatever was there before.
 pub fn with_sums<T: Panel, R>(count: usize, work: impl FnOnce(&mut [T]) -> R) -> R {
     with_room(&SUMS, count * size_of::<T>(), |room| {

@@ -1,9 +1,11 @@
 //! Sums of products over axes of two arrays, as matrix products over strided views.
-use super::arithmetic::{Arithmetic, Kind, for_kind, room, take};
+use super::arithmetic::{Arithmetic, Kind, for_kind, room};
 use super::blocked::{self, Part, WIDTH};
 use super::gemm::{Extent, Matrix};
 use super::panel::{Load, Panel, Strided};
 use super::parallel;
+use super::side::Side;
+use super::small::{self, Operand, is_small};
 use super::work::Work;
 use crate::error::Result;
 use crate::tensor::{DType, Shape};
@@ -13,145 +15,20 @@ use std::ops::Range;
 
 /// Multiplications of a piece of work.
 const PIECE: usize = 1 << 23;
+/// Those of a piece of small products.
+const FEW: usize = 1 << 20;
+/// What writing an element costs, in multiplications.
+const WRITTEN: usize = 16;
+/// Sums that are too short for blocks.
+const SHALLOW: usize = 64;
+/// Elements of a right matrix that need no blocks.
+const NARROW: usize = 1 << 16;
 /// Rows of a piece are a multiple of these.
 const ROWS: usize = 8;
 /// Rows whose panels stay in a cache.
 const TALL: usize = 256;
 /// Rows that are too few to be split.
 const FLAT: usize = 32;
-
-/// Extent of an axis and the elements from one index to the next.
-pub type Axis = (usize, usize);
-
-/// Axes as one: `None` where a single stride does not reach all their elements in order.
-pub(super) fn merged(axes: &[Axis]) -> Option<Axis> {
-    let mut whole: Axis = (1, 1);
-    let long = axes.iter().filter(|axis| axis.0 != 1);
-    for (index, &(size, stride)) in long.enumerate() {
-        if index > 0 && whole.1 != size * stride {
-            return None;
-        }
-        whole = (whole.0 * size, stride);
-    }
-    Some(whole)
-}
-
-/// Calls `visit` with the offset of every index of `axes`, the last one running fastest.
-fn offsets(axes: &[Axis], mut visit: impl FnMut(usize)) {
-    if axes.iter().any(|axis| axis.0 == 0) {
-        return;
-    }
-    let mut index = vec![0; axes.len()];
-    let mut offset = 0;
-    'all: loop {
-        visit(offset);
-        for axis in (0..axes.len()).rev() {
-            let (size, stride) = axes[axis];
-            index[axis] += 1;
-            offset += stride;
-            if index[axis] < size {
-                continue 'all;
-            }
-            offset -= size * stride;
-            index[axis] = 0;
-        }
-        return;
-    }
-}
-
-/// One operand: what is done before its elements are multiplied.
-#[derive(Debug)]
-struct Side {
-    dtype: DType,
-    elements: usize,
-    /// Elements are read into scratch memory and rounded.
-    read: bool,
-    /// How they are read where that happens with their panels.
-    load: Load,
-    /// Elements are put into the order batch, rows, columns: the axes in that order.
-    order: Option<Vec<Axis>>,
-    /// Batch axes after that.
-    batch: Vec<Axis>,
-    row: usize,
-    column: usize,
-}
-
-impl Side {
-    fn new(arithmetic: &Arithmetic, shape: &Shape, [batch, rows, columns]: [&[usize]; 3]) -> Self {
-        let strides = shape.strides();
-        let axes = |list: &[usize]| -> Vec<Axis> {
-            list.iter().map(|&axis| (shape.dims[axis], strides[axis])).collect()
-        };
-        let [batch, rows, columns] = [batch, rows, columns].map(axes);
-        let (dtype, elements) = (shape.dtype, shape.elements());
-        let load = match arithmetic.kind {
-            Kind::F32 => f32::load(arithmetic, dtype),
-            Kind::U32 => u32::load(arithmetic, dtype),
-            _ => None,
-        };
-        let read = !arithmetic.takes(dtype);
-        if let (Some(row), Some(column)) = (merged(&rows), merged(&columns)) {
-            let (row, column) = (row.1, column.1);
-            let read = read && load.is_none();
-            let load = load.unwrap_or(Load::Plain);
-            return Self { dtype, elements, read, load, order: None, batch, row, column };
-        }
-        let count =
-            |axes: &[Axis]| axes.iter().fold(1_usize, |all, axis| all.saturating_mul(axis.0));
-        let width = count(&columns);
-        let mut stride = width.saturating_mul(count(&rows));
-        let mut dense = batch.clone();
-        for axis in dense.iter_mut().rev() {
-            axis.1 = stride;
-            stride = stride.saturating_mul(axis.0);
-        }
-        let order = Some([batch, rows, columns].concat());
-        let load = Load::Plain;
-        Self { dtype, elements, read, load, order, batch: dense, row: width, column: 1 }
-    }
-
-    /// Numbers of scratch memory.
-    fn numbers(&self, parts: usize) -> [usize; 2] {
-        let all = self.elements.saturating_mul(parts);
-        [if self.read { all } else { 0 }, if self.order.is_some() { all } else { 0 }]
-    }
-
-    /// The elements as they are multiplied, all parts.
-    fn prepare<'a, W: Work>(
-        &self,
-        arithmetic: &Arithmetic,
-        bytes: &'a [u8],
-        scratch: &mut &'a mut [u8],
-    ) -> Result<&'a [W]> {
-        let parts = arithmetic.parts();
-        let [read, ordered] = self.numbers(parts);
-        let mut numbers: &[W] = &[];
-        if self.read {
-            let out = take::<W>(scratch, read)?;
-            arithmetic.split(self.dtype, bytes, out)?;
-            numbers = out;
-        } else if self.elements > 0 {
-            numbers = cast_slice(bytes);
-        }
-        let Some(order) = &self.order else { return Ok(numbers) };
-        let out = take::<W>(scratch, ordered)?;
-        let split = order.len().saturating_sub(1);
-        let (outer, inner) = order.split_at(split);
-        let &[(width, step)] = inner else { return Ok(numbers) };
-        for part in 0..parts {
-            let from = &numbers[part * self.elements..(part + 1) * self.elements];
-            let mut rows = out[part * self.elements..(part + 1) * self.elements]
-                .chunks_exact_mut(width.max(1));
-            offsets(outer, |offset| {
-                let Some(row) = rows.next() else { return };
-                for (to, from) in row.iter_mut().zip(from[offset..].iter().step_by(step)) {
-                    *to = *from;
-                }
-            });
-        }
-        Ok(out)
-    }
-}
 
 /// The axes that are multiplied over and those that are kept, in the order of the result.
 #[derive(Debug, Clone, Copy)]
@@ -263,7 +140,7 @@ impl Contraction {
         let Extent { m, n, k } = self.extent;
         let all = m * n * self.result.host_bytes();
         let row = n * self.result.host_bytes();
-        let work = n.saturating_mul(k.max(1));
+        let work = n.saturating_mul(k.saturating_add(WRITTEN));
         let outcome = Mutex::new(Ok(()));
         let keep = |finished: Result<()>| {
             if finished.is_err() {
@@ -281,7 +158,11 @@ impl Contraction {
             }
             sides
         };
-        let vector = (m == 1 || n == 1) && self.arithmetic.passes.len() == 1;
+        let whole = self.arithmetic.passes.len() == 1;
+        let vector = (m == 1 || n == 1) && whole;
+        if whole && !vector && is_small([m, n, k]) {
+            return self.small::<T>(sides, result);
+        }
         let batches = (PIECE / work.saturating_mul(m).max(1)).max(1);
         if batches > 1 || (vector && self.batch.iter().any(|&size| size > 1)) {
             parallel::chunks_mut(result, batches * all, |chunk, out| {
@@ -312,6 +193,30 @@ impl Contraction {
                 });
             }
         }
+        outcome.into_inner()
+    }
+
+    /// Small products, pieces of the batch at a time.
+    fn small<T: Panel>(&self, sides: [Strided<'_>; 2], result: &mut [u8]) -> Result<()> {
+        let Extent { m, n, k } = self.extent;
+        let operands = sides.map(Operand::from);
+        let work = m.saturating_mul(n).saturating_mul(k.saturating_add(WRITTEN));
+        let (some, row) = ((FEW / work).max(1), m * n * self.result.host_bytes());
+        let outcome = Mutex::new(Ok(()));
+        parallel::chunks_mut(result, some * row, |chunk, out| {
+            let starts = |index: usize| self.starts(chunk * some + index);
+            if self.arithmetic.gives(self.result) {
+                small::products::<T>([m, n, k], operands, starts, cast_slice_mut(out));
+                return;
+            }
+            let finished = blocked::with_sums(out.len() / row * m * n, |sums: &mut [T]| {
+                small::products([m, n, k], operands, starts, &mut *sums);
+                self.arithmetic.finish(sums, self.result, out)
+            });
+            if finished.is_err() {
+                *outcome.lock() = finished;
+            }
+        });
         outcome.into_inner()
     }
 
@@ -354,6 +259,26 @@ impl Contraction {
         Ok(())
     }
 
+    /// Some rows and columns of a product, dense.
+    fn part<T: Panel>(
+        &self,
+        [lhs, rhs]: [Strided<'_>; 2],
+        rows: Range<usize>,
+        columns: Range<usize>,
+        sums: &mut [T],
+    ) {
+        let (depth, passes) = (self.extent.k, self.arithmetic.passes);
+        let shallow = (1..=SHALLOW).contains(&depth) && columns.len() * depth <= NARROW;
+        if shallow && passes.len() == 1 {
+            let size = [rows.len(), columns.len(), depth];
+            let start = [rows.start * lhs.strides[0], columns.start * rhs.strides[0]];
+            small::products(size, [lhs, rhs].map(Operand::from), |_| start, sums);
+            return;
+        }
+        let stride = columns.len();
+        blocked::product(Part { rows, columns, depth }, passes, &lhs, &rhs, (sums, stride));
+    }
+
     /// Some rows of a product.
     fn rows<T: Panel>(
         &self,
@@ -361,23 +286,20 @@ impl Contraction {
         rows: Range<usize>,
         out: &mut [u8],
     ) -> Result<()> {
-        let Extent { n, k: depth, .. } = self.extent;
-        let passes = self.arithmetic.passes;
+        let n = self.extent.n;
         let width = self.result.host_bytes();
         for first in rows.clone().step_by(TALL) {
             let some = first..rows.end.min(first + TALL);
             let out = &mut out[(first - rows.start) * n * width..][..some.len() * n * width];
             if self.arithmetic.gives(self.result) {
-                let part = Part { rows: some, columns: 0..n, depth };
-                blocked::product::<T>(part, passes, &lhs, &rhs, (cast_slice_mut(out), n));
+                self.part::<T>([lhs, rhs], some, 0..n, cast_slice_mut(out));
                 continue;
             }
             for left in (0..n).step_by(WIDTH) {
                 let columns = left..n.min(left + WIDTH);
                 let stride = columns.len();
                 blocked::with_sums(some.len() * stride, |sums: &mut [T]| -> Result<()> {
-                    let part = Part { rows: some.clone(), columns, depth };
-                    blocked::product(part, passes, &lhs, &rhs, (&mut *sums, stride));
+                    self.part([lhs, rhs], some.clone(), columns, &mut *sums);
                     if stride == n {
                         return self.arithmetic.finish(sums, self.result, out);
                     }
@@ -470,18 +392,5 @@ impl Contraction {
             }
         }
         at
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn axes_merge_where_one_stride_reaches_them() {
-        assert_eq!(merged(&[(2, 12), (3, 4)]), Some((6, 4)));
-        assert_eq!(merged(&[(2, 12), (1, 99), (3, 4)]), Some((6, 4)));
-        assert_eq!(merged(&[(2, 12), (3, 5)]), None);
-        assert_eq!(merged(&[]), Some((1, 1)));
     }
 }

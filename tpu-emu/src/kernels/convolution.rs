@@ -3,13 +3,14 @@
 use super::aligned::Aligned;
 use super::arithmetic::{Arithmetic, Kind, for_kind, room, take};
 use super::blocked::{self, Part};
-use super::contraction::{Axis, merged};
 use super::gemm::{Extent, Matrix};
 use super::geometry::{Geometry, Order, Window};
 use super::panel::{Load, Panel, Strided};
 use super::parallel;
+use super::side::{Axis, merged};
+use super::sweep::Sweep;
 use super::tile::ROWS;
-use super::under::{Beside, Under};
+use super::under::Under;
 use super::work::Work;
 use crate::error::Result;
 use crate::tensor::DType;
@@ -45,8 +46,8 @@ pub struct Convolution {
     plain: Option<Axis>,
     /// How input and kernel are read where products go through panels.
     loads: Option<[Option<Load>; 2]>,
-    /// Groups of one output feature lie beside each other.
-    beside: bool,
+    /// How it is computed where its input has room on a canvas.
+    sweep: Option<Sweep>,
 }
 
 impl Convolution {
@@ -68,12 +69,9 @@ impl Convolution {
             _ => None,
         };
         let loads = load(dtypes[0]).zip(load(dtypes[1])).map(<[_; 2]>::from);
-        let beside = loads.is_some()
-            && arithmetic.passes.len() == 1
-            && geometry.groups > 1
-            && geometry.output_features.0 == 1
-            && geometry.group_strides == [1; 3];
-        Self { arithmetic, geometry, dtypes, depth, windows, rows, plain, loads, beside }
+        let both = loads.and_then(|[input, kernel]| Some([input?, kernel?]));
+        let sweep = both.and_then(|both| Sweep::new(&arithmetic, &geometry, both, dtypes));
+        Self { arithmetic, geometry, dtypes, depth, windows, rows, plain, loads, sweep }
     }
 
     /// Multiplications and additions, those with padding included.
@@ -88,16 +86,15 @@ impl Convolution {
     fn numbers(&self) -> [usize; 5] {
         let parts = self.arithmetic.parts();
         let read = |side: usize| {
-            let packed = self.loads.is_some_and(|loads| {
-                loads[side].is_some() && (side == 0 || (self.plain.is_some() && !self.beside))
-            });
+            let packed = self
+                .loads
+                .is_some_and(|loads| loads[side].is_some() && (side == 0 || self.plain.is_some()));
             let direct = packed || self.arithmetic.takes(self.dtypes[side]);
             if direct { 0 } else { self.geometry.elements[side].saturating_mul(parts) }
         };
         let columns = self.geometry.output_features.0;
         let depth = self.depth.saturating_mul(parts);
-        let packed =
-            if self.plain.is_some() || self.beside { 0 } else { depth.saturating_mul(columns) };
+        let packed = if self.plain.is_some() { 0 } else { depth.saturating_mul(columns) };
         if self.loads.is_some() {
             return [read(0), read(1), packed, 0, 0];
         }
@@ -107,6 +104,9 @@ impl Convolution {
 
     /// Bytes of scratch memory of a run.
     pub fn scratch(&self) -> usize {
+        if let Some(sweep) = &self.sweep {
+            return sweep.scratch();
+        }
         let width = self.arithmetic.kind.bytes();
         let columns = if self.loads.is_some() { 0 } else { self.geometry.output_features.0 };
         let results = self.rows.saturating_mul(columns);
@@ -123,6 +123,11 @@ impl Convolution {
     pub fn run(&self, scratch: &mut [u8], operands: [&[u8]; 2], result: &mut [u8]) -> Result<()> {
         if result.is_empty() {
             return Ok(());
+        }
+        match (&self.sweep, self.arithmetic.kind) {
+            (Some(sweep), Kind::U32) => return sweep.run::<u32>(scratch, operands, result),
+            (Some(sweep), _) => return sweep.run::<f32>(scratch, operands, result),
+            (None, _) => {}
         }
         match (self.loads, self.arithmetic.kind) {
             (Some(loads), Kind::U32) => self.run_panels::<u32>(loads, scratch, operands, result),
@@ -164,14 +169,6 @@ impl Convolution {
                 start: [geometry.group_strides[0] * group * width, step],
             }
         };
-        if self.beside {
-            let whole = Beside { input: under(0), kernel: cast_slice::<u8, T>(kernel.0) };
-            return self.blocks(result, [0, geometry.groups, 1], &|rows: Range<usize>, sums| {
-                for (window, sums) in rows.zip(sums.chunks_exact_mut(geometry.groups)) {
-                    whole.sums(window, sums);
-                }
-            });
-        }
         for group in 0..geometry.groups {
             let (bytes, load, width, step) = kernel;
             let start = geometry.group_strides[1] * group;
@@ -264,8 +261,8 @@ impl Convolution {
             Order::Images => axes.insert(0, images),
             Order::Places => axes.push(images),
         }
-        let whole = self.beside || geometry.groups == 1;
-        whole && merged(&axes).is_some_and(|(count, stride)| count == 1 || stride == columns)
+        geometry.groups == 1
+            && merged(&axes).is_some_and(|(count, stride)| count == 1 || stride == columns)
     }
 
     fn run_in<W: Work>(

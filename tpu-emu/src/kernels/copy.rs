@@ -92,6 +92,14 @@ impl BlockCopy {
         });
     }
 
+    /// The block's outermost loop, if it goes through a destination of so many bytes once: how
+    /// often, and the bytes further on each side; and the rest of the block.
+    pub fn outermost(&self, bytes: usize) -> Option<([usize; 3], Self)> {
+        let (&Axis { count, from, to }, inner) = self.axes.split_first()?;
+        (to.checked_mul(count) == Some(bytes))
+            .then(|| ([count, from, to], Self { axes: inner.to_vec(), run: self.run }))
+    }
+
     /// Where its runs begin in the source and in the destination, and the bytes of each. `None`
     /// for more than `most` of them.
     pub fn runs(&self, most: usize) -> Option<(Vec<(usize, usize)>, usize)> {
@@ -107,14 +115,6 @@ impl BlockCopy {
             runs = runs.iter().flat_map(along).collect();
         }
         Some((runs, self.run))
-    }
-
-    /// The block's outermost loop, if it goes through a destination of so many bytes once: how
-    /// often, and the bytes further on each side; and the rest of the block.
-    pub fn outermost(&self, bytes: usize) -> Option<([usize; 3], Self)> {
-        let (&Axis { count, from, to }, inner) = self.axes.split_first()?;
-        (to.checked_mul(count) == Some(bytes))
-            .then(|| ([count, from, to], Self { axes: inner.to_vec(), run: self.run }))
     }
 
     /// Its bytes, if the block is one run on both sides.

@@ -1,7 +1,8 @@
 //! Triangular systems, and factors that are triangular. Matrices are dense and row-major.
 use super::gemm::{self, Extent, Matrix};
 use super::parallel;
-use super::scalar::{Scalar, add_multiple};
+use super::scalar::Scalar;
+use super::simd::{self, Loop};
 use super::work::Work;
 use num_traits::Float;
 use std::ops::Range;
@@ -17,8 +18,9 @@ fn piece(columns: usize) -> usize {
 }
 
 /// `to -= factor·from`.
+#[inline(always)]
 fn subtract<T: Scalar>(to: &mut [T], factor: T, from: &[T]) {
-    add_multiple(to, -factor, from);
+    to.iter_mut().zip(from).for_each(|(to, &from)| *to -= factor * from);
 }
 
 /// `rows -= left·right` for some columns of rows that are `width` apart. `left` has `depth` columns.
@@ -43,7 +45,7 @@ pub fn cholesky_room(n: usize) -> usize {
 pub fn cholesky<T: Scalar>(n: usize, a: &mut [T], room: &mut [T]) {
     for first in (0..n).step_by(BLOCK) {
         let end = n.min(first + BLOCK);
-        if !columns_of_cholesky(n, a, first..end, room) {
+        if !simd::run(CholeskyColumns { n, a: &mut *a, columns: first..end, column: &mut *room }) {
             a.fill(T::missing());
             return;
         }
@@ -75,32 +77,38 @@ pub fn cholesky<T: Scalar>(n: usize, a: &mut [T], room: &mut [T]) {
 }
 
 /// Some columns of the factor, where those before are done; `false` where there is none.
-fn columns_of_cholesky<T: Scalar>(
+struct CholeskyColumns<'a, T> {
     n: usize,
-    a: &mut [T],
+    a: &'a mut [T],
     columns: Range<usize>,
-    column: &mut [T],
-) -> bool {
-    for k in columns.clone() {
-        let pivot = a[k * n + k].re();
-        // Written so that NaN fails.
-        if !(pivot > T::Real::ZERO && pivot.is_finite()) {
-            return false;
+    column: &'a mut [T],
+}
+
+impl<T: Scalar> Loop for CholeskyColumns<'_, T> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run(self) -> bool {
+        let Self { n, a, columns, column } = self;
+        for k in columns.clone() {
+            let pivot = a[k * n + k].re();
+            // Written so that NaN fails.
+            if !(pivot > T::Real::ZERO && pivot.is_finite()) {
+                return false;
+            }
+            let root = pivot.sqrt();
+            a[k * n + k] = T::of(root, T::Real::ZERO);
+            for i in k + 1..n {
+                let row = &mut a[i * n..(i + 1) * n];
+                let factor = T::of(row[k].re() / root, row[k].im() / root);
+                row[k] = factor;
+                column[i] = factor.conjugate();
+                let end = (i + 1).min(columns.end);
+                subtract(&mut row[k + 1..end], factor, &column[k + 1..end]);
+            }
         }
-        let root = pivot.sqrt();
-        a[k * n + k] = T::of(root, T::Real::ZERO);
-        for i in k + 1..n {
-            let value = &mut a[i * n + k];
-            *value = T::of(value.re() / root, value.im() / root);
-            column[i] = value.conjugate();
-        }
-        for i in k + 1..n {
-            let factor = a[i * n + k];
-            let end = (i + 1).min(columns.end);
-            subtract(&mut a[i * n + k + 1..i * n + end], factor, &column[k + 1..end]);
-        }
+        true
     }
-    true
 }
 
 /// `a = P·L·U` with `L` of unit diagonal, both in the place of `a [m, n]`. `pivots[k]` is the row
@@ -112,20 +120,21 @@ pub fn lu<T: Scalar>([m, n]: [usize; 2], a: &mut [T], pivots: &mut [i32], permut
     let rank = m.min(n);
     for first in (0..rank).step_by(BLOCK) {
         let end = rank.min(first + BLOCK);
-        columns_of_lu([m, n], a, first..end, pivots, permutation);
+        let columns = first..end;
+        simd::run(LuColumns {
+            size: [m, n],
+            a: &mut *a,
+            columns,
+            pivots: &mut *pivots,
+            permutation: &mut *permutation,
+        });
         if end == n {
             continue;
         }
         let (above, below) = a.split_at_mut(end * n);
         let top = &mut above[first * n..];
         // The block's rows to its right.
-        for i in 1..end - first {
-            let (solved, row) = top.split_at_mut(i * n);
-            for (solved, k) in solved.chunks_exact(n).zip(first..) {
-                let factor = row[k];
-                subtract(&mut row[end..n], factor, &solved[end..]);
-            }
-        }
+        simd::run(LuRows { n, top: &mut *top, columns: first..end });
         let top = &*top;
         parallel::chunks_mut(below, piece(n - end) * n, |_, rows| {
             let depth = end - first;
@@ -138,38 +147,69 @@ pub fn lu<T: Scalar>([m, n]: [usize; 2], a: &mut [T], pivots: &mut [i32], permut
     }
 }
 
-/// Some columns of the factors, where those before are done; rows are exchanged as a whole.
-fn columns_of_lu<T: Scalar>(
-    [m, n]: [usize; 2],
-    a: &mut [T],
+/// The rows to the right of a block's columns, which are done.
+struct LuRows<'a, T> {
+    n: usize,
+    top: &'a mut [T],
     columns: Range<usize>,
-    pivots: &mut [i32],
-    permutation: &mut [i32],
-) {
-    for k in columns.clone() {
-        let mut pivot = k;
-        let mut largest = a[k * n + k].size();
-        for i in k + 1..m {
-            let size = a[i * n + k].size();
-            if size > largest {
-                (pivot, largest) = (i, size);
+}
+
+impl<T: Scalar> Loop for LuRows<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { n, top, columns } = self;
+        for i in 1..columns.len() {
+            let (solved, row) = top.split_at_mut(i * n);
+            for (solved, k) in solved.chunks_exact(n).zip(columns.start..) {
+                let factor = row[k];
+                subtract(&mut row[columns.end..n], factor, &solved[columns.end..]);
             }
         }
-        pivots[k] = i32::try_from(pivot).unwrap_or(i32::MAX);
-        if pivot != k {
-            permutation.swap(k, pivot);
-            let (before, from) = a.split_at_mut(pivot * n);
-            before[k * n..(k + 1) * n].swap_with_slice(&mut from[..n]);
-        }
-        let (before, below) = a.split_at_mut((k + 1) * n);
-        let top = &before[k * n..];
-        if top[k] == T::ZERO {
-            continue;
-        }
-        for row in below.chunks_exact_mut(n) {
-            let factor = row[k] / top[k];
-            row[k] = factor;
-            subtract(&mut row[k + 1..columns.end], factor, &top[k + 1..columns.end]);
+    }
+}
+
+/// Some columns of the factors, where those before are done; rows are exchanged as a whole.
+struct LuColumns<'a, T> {
+    size: [usize; 2],
+    a: &'a mut [T],
+    columns: Range<usize>,
+    pivots: &'a mut [i32],
+    permutation: &'a mut [i32],
+}
+
+impl<T: Scalar> Loop for LuColumns<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { size: [m, n], a, columns, pivots, permutation } = self;
+        for k in columns.clone() {
+            let mut pivot = k;
+            let mut largest = a[k * n + k].size();
+            for i in k + 1..m {
+                let size = a[i * n + k].size();
+                if size > largest {
+                    (pivot, largest) = (i, size);
+                }
+            }
+            pivots[k] = i32::try_from(pivot).unwrap_or(i32::MAX);
+            if pivot != k {
+                permutation.swap(k, pivot);
+                let (before, from) = a.split_at_mut(pivot * n);
+                before[k * n..(k + 1) * n].swap_with_slice(&mut from[..n]);
+            }
+            let (before, below) = a.split_at_mut((k + 1) * n);
+            let top = &before[k * n..];
+            if top[k] == T::ZERO {
+                continue;
+            }
+            for row in below.chunks_exact_mut(n) {
+                let factor = row[k] / top[k];
+                row[k] = factor;
+                subtract(&mut row[k + 1..columns.end], factor, &top[k + 1..columns.end]);
+            }
         }
     }
 }
@@ -194,7 +234,8 @@ pub fn solve_left<T: Scalar>(n: usize, triangle: Triangle, a: &[T], b: &mut [T],
         let (first, end) = (block * BLOCK, n.min((block + 1) * BLOCK));
         let (before, rest) = b.split_at_mut(first * columns);
         let (rows, after) = rest.split_at_mut((end - first) * columns);
-        solve_block(n, triangle, &a[first * n + first..], rows, columns);
+        let a_block = &a[first * n + first..];
+        simd::run(SolvedRows { n, triangle, a: a_block, b: &mut *rows, columns });
         let (open, start) = if triangle.lower { (after, end) } else { (before, 0) };
         let rows = &*rows;
         let piece = piece(columns);
@@ -208,20 +249,34 @@ pub fn solve_left<T: Scalar>(n: usize, triangle: Triangle, a: &[T], b: &mut [T],
 }
 
 /// The rows of one block: `a` begins with its triangle.
-fn solve_block<T: Scalar>(n: usize, triangle: Triangle, a: &[T], b: &mut [T], columns: usize) {
-    let count = b.len() / columns;
-    for step in 0..count {
-        let i = if triangle.lower { step } else { count - 1 - step };
-        let (before, rest) = b.split_at_mut(i * columns);
-        let (row, after) = rest.split_at_mut(columns);
-        let known = if triangle.lower { before } else { after };
-        let first = if triangle.lower { 0 } else { i + 1 };
-        for (solved, &factor) in known.chunks_exact(columns).zip(&a[i * n + first..]) {
-            subtract(row, factor, solved);
-        }
-        if !triangle.unit {
-            let diagonal = a[i * n + i];
-            row.iter_mut().for_each(|value| *value /= diagonal);
+struct SolvedRows<'a, T> {
+    n: usize,
+    triangle: Triangle,
+    a: &'a [T],
+    b: &'a mut [T],
+    columns: usize,
+}
+
+impl<T: Scalar> Loop for SolvedRows<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { n, triangle, a, b, columns } = self;
+        let count = b.len() / columns;
+        for step in 0..count {
+            let i = if triangle.lower { step } else { count - 1 - step };
+            let (before, rest) = b.split_at_mut(i * columns);
+            let (row, after) = rest.split_at_mut(columns);
+            let known = if triangle.lower { before } else { after };
+            let first = if triangle.lower { 0 } else { i + 1 };
+            for (solved, &factor) in known.chunks_exact(columns).zip(&a[i * n + first..]) {
+                subtract(row, factor, solved);
+            }
+            if !triangle.unit {
+                let diagonal = a[i * n + i];
+                row.iter_mut().for_each(|value| *value /= diagonal);
+            }
         }
     }
 }
@@ -238,17 +293,7 @@ pub fn solve_right<T: Scalar>(n: usize, triangle: Triangle, a: &[T], b: &mut [T]
         for step in 0..blocks {
             let block = if triangle.lower { blocks - 1 - step } else { step };
             let (first, end) = (block * BLOCK, n.min((block + 1) * BLOCK));
-            for row in b.chunks_exact_mut(n) {
-                for step in 0..end - first {
-                    let j = if triangle.lower { end - 1 - step } else { first + step };
-                    if !triangle.unit {
-                        row[j] /= a[j * n + j];
-                    }
-                    let factor = row[j];
-                    let open = if triangle.lower { first..j } else { j + 1..end };
-                    subtract(&mut row[open.clone()], factor, &a[j * n..][open]);
-                }
-            }
+            simd::run(SolvedColumns { n, triangle, a, b: &mut *b, columns: first..end });
             let open = if triangle.lower { 0..first } else { end..n };
             if open.is_empty() {
                 continue;
@@ -260,6 +305,35 @@ pub fn solve_right<T: Scalar>(n: usize, triangle: Triangle, a: &[T], b: &mut [T]
             reduce((&mut *b, n, open), left, right, end - first);
         }
     });
+}
+
+/// The columns of one block of every row.
+struct SolvedColumns<'a, T> {
+    n: usize,
+    triangle: Triangle,
+    a: &'a [T],
+    b: &'a mut [T],
+    columns: Range<usize>,
+}
+
+impl<T: Scalar> Loop for SolvedColumns<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { n, triangle, a, b, columns: Range { start: first, end } } = self;
+        for row in b.chunks_exact_mut(n) {
+            for step in 0..end - first {
+                let j = if triangle.lower { end - 1 - step } else { first + step };
+                if !triangle.unit {
+                    row[j] /= a[j * n + j];
+                }
+                let factor = row[j];
+                let open = if triangle.lower { first..j } else { j + 1..end };
+                subtract(&mut row[open.clone()], factor, &a[j * n..][open]);
+            }
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 //! Extents and strides of convolutions, and the order of their windows.
-use super::contraction::Axis;
+use super::side::Axis;
 
 /// Spatial axes that are followed without memory of their own.
 pub(super) const AXES: usize = 8;
@@ -116,5 +116,68 @@ pub(super) fn place_room<'a>(
     } else {
         more.resize(axes, 0);
         more
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// Two images of 5 by 6 places and 3 features, under windows of 2 by 3 places that are 1 and 2
+    /// apart, with padding before the second axis. `strides` are those of images, features and
+    /// places in the input.
+    pub fn geometry(image: usize, feature: usize, places: [usize; 2]) -> Geometry {
+        let window = |extents: [usize; 3], stride: usize, step: usize, low: i64| Window {
+            input: (extents[0], stride),
+            kernel: (extents[1], 3),
+            output: (extents[2], 4 * step),
+            step,
+            low,
+            base_dilation: 1,
+            dilation: 1,
+            reversed: false,
+        };
+        Geometry {
+            windows: vec![window([5, 2, 4], places[0], 1, 0), window([6, 3, 3], places[1], 2, 1)],
+            groups: 1,
+            group_strides: [0; 3],
+            batch: (2, [image, 100]),
+            input_features: (3, [feature, 1]),
+            output_features: (4, [1, 1]),
+            elements: [180, 72],
+        }
+    }
+
+    #[test]
+    fn padding_and_gaps_hold_no_element() {
+        let mut window = geometry(90, 1, [18, 3]).windows[1];
+        assert_eq!([0, 1, 2, 3].map(|at| window.locate(0, at)), [None, Some(0), Some(1), Some(2)]);
+        assert_eq!([0, 1, 2].map(|at| window.locate(2, at)), [Some(3), Some(4), Some(5)]);
+        assert_eq!(window.locate(3, 1), None);
+        window.base_dilation = 2;
+        assert_eq!([0, 1, 2, 3].map(|at| window.locate(0, at)), [None, Some(0), None, Some(1)]);
+        window.low = -3;
+        assert_eq!([0, 1, 2, 3].map(|at| window.locate(0, at)), [None, Some(2), None, Some(3)]);
+        assert_eq!(window.found(i64::MIN), None);
+    }
+
+    #[test]
+    fn windows_are_numbered_along_what_lies_beside_each_other() {
+        let apart = geometry(90, 1, [18, 3]);
+        assert_eq!(apart.order(), Order::Images);
+        let mut places = [9; 2];
+        assert_eq!((apart.split(12 + 3 + 2, &mut places), places), (1, [1, 2]));
+        assert_eq!(apart.target(12 + 3 + 2), 100 + 4 + 2 * 8);
+        let beside = geometry(1, 2, [36, 6]);
+        assert_eq!(beside.order(), Order::Places);
+        assert_eq!((beside.split(2 * 5 + 1, &mut places), places), (1, [1, 2]));
+        assert_eq!(beside.target(2 * 5 + 1), 100 + 4 + 2 * 8);
+    }
+
+    #[test]
+    fn many_axes_have_room_too() {
+        let (mut room, mut more) = ([0; AXES], Vec::new());
+        assert_eq!(place_room(&mut room, &mut more, 3).len(), 3);
+        assert_eq!(place_room(&mut room, &mut more, AXES + 2).len(), AXES + 2);
     }
 }

@@ -1,6 +1,7 @@
 //! Householder reflectors `I - tau·v·vᴴ` in LAPACK's convention: `v` begins with a one that is not
 //! stored, and `(I - tau·v·vᴴ)ᴴ` maps the vector to a real multiple of the first axis.
-use super::scalar::{Scalar, add_multiple};
+use super::scalar::Scalar;
+use super::simd::{self, Loop};
 use super::work::Work;
 use num_traits::Float;
 
@@ -58,18 +59,45 @@ pub fn apply<T: Scalar>(
     if tau == T::ZERO || from >= width {
         return;
     }
-    let entry =
-        |row: usize| if row == at { T::of_i64(1) } else { stored[row * stored_width + column] };
-    let rows = matrix.len() / width;
     let sums = &mut sums[from..width];
-    sums.fill(T::ZERO);
-    for row in at..rows {
-        let factor = entry(row).conjugate();
-        add_multiple(sums, factor, &matrix[row * width + from..(row + 1) * width]);
-    }
-    for row in at..rows {
-        let factor = tau * entry(row);
-        add_multiple(&mut matrix[row * width + from..(row + 1) * width], -factor, sums);
+    simd::run(Apply { stored, stored_width, column, tau, matrix, width, rows: (at, from), sums });
+}
+
+struct Apply<'a, T> {
+    stored: &'a [T],
+    stored_width: usize,
+    column: usize,
+    tau: T,
+    matrix: &'a mut [T],
+    width: usize,
+    /// The first row and the first column.
+    rows: (usize, usize),
+    sums: &'a mut [T],
+}
+
+impl<T: Scalar> Loop for Apply<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { stored, stored_width, column, tau, matrix, width, rows: (at, from), sums } =
+            self;
+        let count = matrix.len() / width;
+        sums.fill(T::ZERO);
+        for row in at..count {
+            let one = row == at;
+            let entry = if one { T::of_i64(1) } else { stored[row * stored_width + column] };
+            let factor = entry.conjugate();
+            let values = &matrix[row * width + from..(row + 1) * width];
+            sums.iter_mut().zip(values).for_each(|(sum, &value)| *sum += factor * value);
+        }
+        for row in at..count {
+            let one = row == at;
+            let entry = if one { T::of_i64(1) } else { stored[row * stored_width + column] };
+            let factor = tau * entry;
+            let values = &mut matrix[row * width + from..(row + 1) * width];
+            values.iter_mut().zip(&*sums).for_each(|(value, &sum)| *value -= factor * sum);
+        }
     }
 }
 

@@ -50,28 +50,6 @@ pub trait Scalar: Work + NumAssign + Neg<Output = Self> {
 /// Numbers below which vectors are not worth their call.
 const SHORT: usize = 16;
 
-/// `to += factor·from`.
-#[inline]
-pub fn add_multiple<T: Scalar>(to: &mut [T], factor: T, from: &[T]) {
-    let body = Multiple { to, factor, from };
-    if body.to.len() < SHORT { body.run() } else { simd::run(body) }
-}
-
-struct Multiple<'a, T> {
-    to: &'a mut [T],
-    factor: T,
-    from: &'a [T],
-}
-
-impl<T: Scalar> Loop for Multiple<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        self.to.iter_mut().zip(self.from).for_each(|(to, &from)| *to += self.factor * from);
-    }
-}
-
 /// Rows `(x, y)` become `(cosine·x - sine·y, sine·x + cosine·y)`.
 #[inline]
 pub fn rotate<T: Scalar>(first: &mut [T], second: &mut [T], [sine, cosine]: [T::Real; 2]) {
@@ -130,18 +108,22 @@ impl<T: Scalar> Loop for Both<'_, T> {
 /// `to += conjugate(from)·factor`.
 #[inline]
 pub fn add_conjugates<T: Scalar>(to: &mut [T], factor: T, from: &[T]) {
-    let body = Conjugates(Multiple { to, factor, from });
-    if body.0.to.len() < SHORT { body.run() } else { simd::run(body) }
+    let body = Conjugates { to, factor, from };
+    if body.to.len() < SHORT { body.run() } else { simd::run(body) }
 }
 
-struct Conjugates<'a, T>(Multiple<'a, T>);
+struct Conjugates<'a, T> {
+    to: &'a mut [T],
+    factor: T,
+    from: &'a [T],
+}
 
 impl<T: Scalar> Loop for Conjugates<'_, T> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Multiple { to, factor, from } = self.0;
+        let Self { to, factor, from } = self;
         to.iter_mut().zip(from).for_each(|(to, from)| *to += from.conjugate() * factor);
     }
 }

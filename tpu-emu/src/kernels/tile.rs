@@ -34,6 +34,8 @@ pub trait Lane: Copy + Send + Sync + 'static {
         b: Self::Vector<S>,
         sum: Self::Vector<S>,
     ) -> Self::Vector<S>;
+    /// The sum of the numbers of a vector.
+    fn sum_of<S: Simd>(simd: S, vector: Self::Vector<S>) -> Self;
 }
 
 impl Lane for f32 {
@@ -69,6 +71,11 @@ impl Lane for f32 {
             simd.mul_add_f32s(a, b, sum)
         }
     }
+
+    #[inline(always)]
+    fn sum_of<S: Simd>(simd: S, vector: S::f32s) -> Self {
+        simd.reduce_sum_f32s(vector)
+    }
 }
 
 impl Lane for u32 {
@@ -98,6 +105,12 @@ impl Lane for u32 {
     #[inline(always)]
     fn multiply_add<S: Simd>(simd: S, a: S::u32s, b: S::u32s, sum: S::u32s) -> S::u32s {
         simd.add_u32s(simd.mul_u32s(a, b), sum)
+    }
+
+    #[inline(always)]
+    fn sum_of<S: Simd>(_: S, vector: S::u32s) -> Self {
+        let numbers = pulp::bytemuck::cast_slice::<_, Self>(std::slice::from_ref(&vector));
+        numbers.iter().fold(0, |sum, &number| sum.wrapping_add(number))
     }
 }
 

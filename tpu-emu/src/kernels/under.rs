@@ -1,9 +1,8 @@
 //! The elements under the windows of a convolution, as the rows of a matrix that is never stored.
-use super::geometry::{AXES, Geometry, place_room};
+use super::geometry::Geometry;
 use super::panel::{Load, Panel, Source, Visit, elements};
 use super::simd::{self, Loop};
 use super::tile::Lane;
-use super::work::Work;
 use bytemuck::Pod;
 use std::ops::Range;
 
@@ -175,95 +174,63 @@ impl<E: Copy, T: Lane, const W: usize, F: Fn(E) -> T + Copy> Loop for Tap<'_, E,
     }
 }
 
-/// Sums of a convolution whose groups have one output feature each and lie beside each other:
-/// vectors run over the groups.
-#[derive(Debug, Clone, Copy)]
-pub struct Beside<'a, T> {
-    /// The input.
-    pub input: Under<'a>,
-    /// The kernel's elements.
-    pub kernel: &'a [T],
-}
+#[cfg(test)]
+mod tests {
+    use super::super::geometry::tests::geometry;
+    use super::*;
+    use bytemuck::cast_slice;
 
-impl<T: Panel> Beside<'_, T> {
-    /// The sums of all groups of one window.
-    pub fn sums(&self, window: usize, out: &mut [T]) {
-        let Self { input, kernel } = *self;
-        let bytes = input.bytes.get(input.start[0]..).unwrap_or_default();
-        T::read(input.load, 0, Window { geometry: input.geometry, bytes, kernel, window, out });
-    }
-}
-
-struct Window<'a, T> {
-    geometry: &'a Geometry,
-    bytes: &'a [u8],
-    kernel: &'a [T],
-    window: usize,
-    out: &'a mut [T],
-}
-
-impl<T: Panel> Visit<T> for Window<'_, T> {
-    fn visit<E: Pod + Sync>(self, read: impl Fn(E) -> T + Copy + Sync) {
-        let Self { geometry, bytes, kernel, window, out } = self;
-        out.fill(<T as Work>::ZERO);
-        let data = elements::<E>(bytes);
-        let (features, [stride, across]) = geometry.input_features;
-        let (mut room, mut more) = ([0; AXES], Vec::new());
-        let places = place_room(&mut room, &mut more, geometry.windows.len());
-        let image = geometry.split(window, places) * geometry.batch.1[0];
-        let (mut room, mut more) = ([0; AXES], Vec::new());
-        let tap = place_room(&mut room, &mut more, geometry.windows.len());
-        if geometry.windows.iter().any(|axis| axis.kernel.0 == 0) {
-            return;
-        }
-        loop {
-            let mut start = Some(image);
-            let mut element = 0;
-            for ((axis, &place), &at) in geometry.windows.iter().zip(&*places).zip(&*tap) {
-                let found = axis.found(signed(place * axis.step + at * axis.dilation) - axis.low);
-                start = start.zip(found).map(|(start, at)| start + at * axis.input.1);
-                let at = if axis.reversed { axis.kernel.0 - 1 - at } else { at };
-                element += at * axis.kernel.1;
-            }
-            if let Some(start) = start {
-                for feature in 0..features {
-                    let data = &data[start + feature * stride..][..out.len()];
-                    let kernel = &kernel[element + feature * across..][..out.len()];
-                    simd::run(Step { data, kernel, out: &mut *out, read });
-                }
-            }
-            let mut axes = tap.iter_mut().zip(&geometry.windows).rev();
-            let more = axes.any(|(tap, axis)| {
-                *tap += 1;
-                let inside = *tap < axis.kernel.0;
-                if !inside {
-                    *tap = 0;
-                }
-                inside
-            });
-            if !more {
-                return;
+    /// Checks panels of some windows and some elements under them.
+    fn check(geometry: &Geometry, free: Range<usize>, depth: Range<usize>) {
+        let data: Vec<u32> = (1..=200).collect();
+        let under = Under { geometry, load: Load::Plain, bytes: cast_slice(&data), start: [8, 0] };
+        let steps = depth.len();
+        let mut out = vec![[7_u32; 4]; free.len().div_ceil(4) * steps];
+        under.pack(0, free.clone(), depth.clone(), &mut out);
+        let (features, [feature, _]) = geometry.input_features;
+        let across = geometry.windows[1].kernel.0;
+        for (at, line) in out.iter().enumerate() {
+            let element = depth.start + at % steps;
+            let (tap, kind) = (element / features, element % features);
+            for (i, &value) in line.iter().enumerate() {
+                let window = free.start + at / steps * 4 + i;
+                let mut places = [0; 2];
+                let image = geometry.split(window, &mut places);
+                let [rows, columns] = [0, 1].map(|axis: usize| {
+                    let tap = if axis == 0 { tap / across } else { tap % across };
+                    let window = &geometry.windows[axis];
+                    window.locate(places[axis], tap).map(|at| at * window.input.1)
+                });
+                let place = rows.zip(columns).map(|(row, column)| row + column);
+                let place = place.filter(|_| window < free.end);
+                let wanted = place.map_or(0, |place| {
+                    data[2 + image * geometry.batch.1[0] + place + kind * feature]
+                });
+                assert_eq!(value, wanted, "window {window}, element {element}");
             }
         }
     }
-}
 
-/// `out += data·kernel`.
-struct Step<'a, E, T, F> {
-    data: &'a [E],
-    kernel: &'a [T],
-    out: &'a mut [T],
-    read: F,
-}
+    #[test]
+    fn panels_hold_what_lies_under_the_windows() {
+        simd::at_every_level(|_| {
+            // Features beside each other, apart, and images beside each other.
+            for geometry in
+                [geometry(90, 1, [18, 3]), geometry(90, 30, [6, 1]), geometry(1, 2, [36, 6])]
+            {
+                check(&geometry, 0..24, 0..18);
+                check(&geometry, 3..17, 5..16);
+                check(&geometry, 23..24, 17..18);
+            }
+        });
+    }
 
-impl<E: Copy, T: Panel, F: Fn(E) -> T + Copy> Loop for Step<'_, E, T, F> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        let both = self.data.iter().zip(self.kernel);
-        for (sum, (&value, &factor)) in self.out.iter_mut().zip(both) {
-            *sum = sum.plus((self.read)(value), factor);
-        }
+    #[test]
+    fn nothing_is_written_where_there_are_no_steps() {
+        let geometry = geometry(90, 1, [18, 3]);
+        let under = Under { geometry: &geometry, load: Load::Plain, bytes: &[], start: [0, 0] };
+        let mut out = [[7_u32; 4]];
+        under.pack(0, 0..4, 3..3, &mut out);
+        assert_eq!(out, [[7; 4]]);
     }
 }

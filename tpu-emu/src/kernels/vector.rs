@@ -1,13 +1,18 @@
 //! Products of a matrix and a vector, which read the matrix once and in the order of its memory.
-use super::panel::{Panel, Source, Strided, Visit, elements};
+use super::panel::{Load, Panel, Source, Strided, Visit, elements};
 use super::parallel;
 use super::simd::{self, Loop};
 use super::work::Work;
 use bytemuck::Pod;
+use pulp::{Simd, WithSimd};
 use std::ops::Range;
 
-/// Sums of a row that run beside each other.
-const LANES: usize = 32;
+/// Rows whose sums run beside each other.
+const TOGETHER: usize = 4;
+/// Vectors of a row whose sums do.
+const WAYS: usize = 4;
+/// Elements of a row that become numbers at a time.
+const SEGMENT: usize = 1024;
 /// Rows or columns of a block of sums.
 const BLOCK: usize = 512;
 /// Steps that are added up before they are added to a sum.
@@ -19,9 +24,14 @@ const FEW: usize = 8;
 
 /// `out[i] = Σ_l matrix[i, l]·vector[l]`. Large ones are split over threads.
 pub fn product<T: Panel>(matrix: Strided<'_>, vector: Strided<'_>, depth: usize, out: &mut [T]) {
-    let mut packed = vec![[<T as Work>::ZERO]; depth];
-    vector.pack(0, 0..1, 0..depth, &mut packed);
-    let vector = packed.as_flattened();
+    let mut packed = Vec::new();
+    let vector = if vector.load == Load::Plain && (vector.strides[1] == 1 || depth == 1) {
+        &elements::<T>(vector.bytes.get(vector.start[0]..).unwrap_or_default())[..depth]
+    } else {
+        packed.resize(depth, [<T as Work>::ZERO]);
+        vector.pack(0, 0..1, 0..depth, &mut packed);
+        packed.as_flattened()
+    };
     if out.len() <= FEW && depth > LONG {
         let pieces = parallel::map(depth.div_ceil(LONG), |piece| {
             let steps = piece * LONG..depth.min((piece + 1) * LONG);
@@ -53,6 +63,12 @@ fn part<T: Panel>(
     let bytes = matrix.bytes.get(matrix.start[0]..).unwrap_or_default();
     let vector = &vector[steps.clone()];
     let from = [first, steps.start];
+    let [across, along] = matrix.strides;
+    if matrix.load == Load::Plain && along == 1 {
+        let data = elements::<T>(bytes).get(first * across + steps.start..).unwrap_or_default();
+        simd::with(Numbers { data, across, vector, out, add: false });
+        return;
+    }
     T::read(matrix.load, 0, Sums { bytes, strides: matrix.strides, from, vector, out });
 }
 
@@ -78,7 +94,7 @@ impl<T: Panel> Visit<T> for Sums<'_, T> {
     }
 }
 
-/// Rows that are dense along the sums.
+/// Rows that are dense along the sums. Elements that are no numbers yet become some in a cache.
 struct Rows<'a, E, T, F> {
     data: &'a [E],
     across: usize,
@@ -93,29 +109,87 @@ impl<E: Copy, T: Panel, F: Fn(E) -> T + Copy> Loop for Rows<'_, E, T, F> {
     #[inline(always)]
     fn run(self) {
         let Self { data, across, vector, out, read } = self;
-        let (lines, rest) = vector.as_chunks::<LANES>();
-        for (i, out) in out.iter_mut().enumerate() {
-            let row = data.get(i * across..).unwrap_or_default();
-            let (values, _) = row[..vector.len()].as_chunks::<LANES>();
-            let mut sums = [<T as Work>::ZERO; LANES];
-            for (line, values) in lines.iter().zip(values) {
-                for ((sum, &factor), &value) in sums.iter_mut().zip(line).zip(values) {
-                    *sum = sum.plus(factor, read(value));
+        let mut block = [<T as Work>::ZERO; TOGETHER * SEGMENT];
+        for (out, first) in out.chunks_mut(TOGETHER).zip((0..).step_by(TOGETHER)) {
+            for (factors, step) in vector.chunks(SEGMENT).zip((0..).step_by(SEGMENT)) {
+                for (row, i) in block.chunks_exact_mut(SEGMENT).zip(first..first + out.len()) {
+                    let from = &data[i * across + step..][..factors.len()];
+                    row.iter_mut().zip(from).for_each(|(to, &from)| *to = read(from));
                 }
+                let data = &block[..];
+                simd::with(Numbers { data, across: SEGMENT, vector: factors, out, add: step > 0 });
             }
-            let last = &row[vector.len() - rest.len()..vector.len()];
-            for ((sum, &factor), &value) in sums.iter_mut().zip(rest).zip(last) {
-                *sum = sum.plus(factor, read(value));
-            }
-            let mut width = LANES;
-            while width > 1 {
-                width /= 2;
-                for at in 0..width {
-                    sums[at] = sums[at].sum(sums[at + width]);
-                }
-            }
-            *out = sums[0];
         }
+    }
+}
+
+/// Rows of numbers that are dense along the sums, some of them at a time.
+struct Numbers<'a, T> {
+    data: &'a [T],
+    across: usize,
+    vector: &'a [T],
+    out: &'a mut [T],
+    add: bool,
+}
+
+impl<T: Panel> WithSimd for Numbers<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { data, across, vector, out, add } = self;
+        let (whole, rest) = out.as_chunks_mut::<TOGETHER>();
+        let first = whole.len() * TOGETHER;
+        for (out, i) in whole.iter_mut().zip((0..).step_by(TOGETHER)) {
+            dots::<T, S, TOGETHER>(simd, &data[i * across..], across, vector, out, add);
+        }
+        for (out, i) in rest.iter_mut().zip(first..) {
+            let out = std::array::from_mut(out);
+            dots::<T, S, 1>(simd, &data[i * across..], across, vector, out, add);
+        }
+    }
+}
+
+/// The sums of `M` rows.
+#[inline(always)]
+fn dots<T: Panel, S: Simd, const M: usize>(
+    simd: S,
+    data: &[T],
+    across: usize,
+    vector: &[T],
+    out: &mut [T; M],
+    add: bool,
+) {
+    let zero = <T as Work>::ZERO;
+    let mut sums = [[T::splat(simd, zero); WAYS]; M];
+    let (factors, _) = T::vectors::<S>(vector).as_chunks::<WAYS>();
+    let mut rows = [factors; M];
+    for i in 0..M {
+        let row = &data[i * across..][..vector.len()];
+        rows[i] = &T::vectors::<S>(row).as_chunks::<WAYS>().0[..factors.len()];
+    }
+    for (l, factors) in factors.iter().enumerate() {
+        for i in 0..M {
+            for j in 0..WAYS {
+                sums[i][j] = T::multiply_add(simd, factors[j], rows[i][l][j], sums[i][j]);
+            }
+        }
+    }
+    let done = factors.len() * WAYS * S::F32_LANES;
+    let (factors, rest) =
+        vector[done..].split_at((vector.len() - done) / S::F32_LANES * S::F32_LANES);
+    for i in 0..M {
+        let row = &data[i * across..][done..vector.len()];
+        let (values, last) = row.split_at(factors.len());
+        for (&factor, &value) in T::vectors::<S>(factors).iter().zip(T::vectors::<S>(values)) {
+            sums[i][0] = T::multiply_add(simd, factor, value, sums[i][0]);
+        }
+        let [a, b, c, d] = sums[i];
+        let mut sum = T::sum_of(simd, T::add(simd, T::add(simd, a, b), T::add(simd, c, d)));
+        for (&factor, &value) in rest.iter().zip(last) {
+            sum = sum.plus(factor, value);
+        }
+        out[i] = if add { out[i].sum(sum) } else { sum };
     }
 }
 
@@ -160,7 +234,6 @@ impl<E: Copy, T: Panel, F: Fn(E) -> T + Copy> Loop for Columns<'_, E, T, F> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::panel::Load;
     use super::*;
     use bytemuck::cast_slice;
 

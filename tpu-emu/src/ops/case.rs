@@ -204,6 +204,11 @@ impl Case {
                         inputs[operand] = &[];
                     }
                 }
+                let moved = kernel.moves(1 << 10).map(|moves| {
+                    let mut result = results[0].bytes().to_vec();
+                    moves.follow(&inputs, &mut result);
+                    result
+                });
                 let mut scratch = Block::new(kernel.scratch());
                 scratch.bytes_mut().fill(0x5a);
                 let mut seed = 42;
@@ -211,6 +216,8 @@ impl Case {
                     results.iter_mut().map(Block::bytes_mut).collect();
                 let mut cx = Cx { scratch: scratch.bytes_mut(), seed: &mut seed, transfers: &[] };
                 kernel.run(&mut cx, &inputs, &mut outputs)?;
+                // What it says that it moves is what it does.
+                moved.into_iter().for_each(|moved| assert_eq!(results[0].bytes(), moved));
             }
         }
         Ok(results.iter().map(|result| result.bytes().to_vec()).collect())

@@ -261,11 +261,18 @@ pub(in crate::ops) fn execute(
         .enumerate()
         .map(|(index, value)| if in_place.contains(&Some(index)) { &[] } else { value.bytes() })
         .collect();
+    let moved = kernel.moves(1 << 10).map(|moves| {
+        let mut result = values[0].bytes().to_vec();
+        moves.follow(&inputs, &mut result);
+        result
+    });
     let mut outputs: Vec<&mut [u8]> = values.iter_mut().map(Value::bytes_mut).collect();
     // Whatever was there before: not zeros.
     let mut scratch = vec![u128::MAX / 3; kernel.scratch().div_ceil(16)];
     let mut cx =
         Cx { scratch: bytemuck::cast_slice_mut(&mut scratch), seed: &mut 0, transfers: &[] };
     kernel.run(&mut cx, &inputs, &mut outputs)?;
+    // What it says that it moves is what it does.
+    moved.into_iter().for_each(|moved| assert_eq!(values[0].bytes(), moved));
     Ok(values)
 }

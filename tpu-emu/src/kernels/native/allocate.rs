@@ -4,6 +4,7 @@
 //! up. What came from memory is read again, what was made is kept on the stack.
 use super::encode::{Code, Fields, If, Opcode, Operand, byte, general, opcode};
 use super::micro::{Body, Class, Form, Micro, Origin, Value};
+use super::uses::{NEVER, Uses, number};
 
 /// Registers that keep the addresses of arrays; those from the sixth on belong to the caller.
 const POINTERS: [u8; 10] = [8, 9, 10, 11, general::RDX, general::RBX, 12, 13, 14, 15];
@@ -11,78 +12,6 @@ const POINTERS: [u8; 10] = [8, 9, 10, 11, general::RDX, general::RBX, 12, 13, 14
 const FREE: usize = 5;
 /// The mask of the elements that a last, short group has.
 const TAIL: u8 = 1;
-const NEVER: u32 = u32::MAX;
-
-/// When each value is read.
-pub(super) struct Uses {
-    starts: Vec<u32>,
-    times: Vec<u32>,
-    /// The first that is not over yet.
-    next: Vec<u32>,
-}
-
-pub(super) fn number(value: usize) -> u32 {
-    u32::try_from(value).unwrap_or(NEVER)
-}
-
-fn size(value: u32) -> usize {
-    usize::try_from(value).unwrap_or(usize::MAX)
-}
-
-impl Uses {
-    fn new(body: &Body) -> Self {
-        let mut starts = vec![0_u32; body.values.len() + 1];
-        for value in body.code.iter().flat_map(Micro::reads) {
-            starts[value.index() + 1] += 1;
-        }
-        for (value, ..) in &body.stores {
-            starts[value.index() + 1] += 1;
-        }
-        if let Some((_, mask)) = body.decision {
-            starts[mask.index() + 1] += 1;
-        }
-        for index in 1..starts.len() {
-            starts[index] += starts[index - 1];
-        }
-        let mut next: Vec<u32> = starts[..body.values.len()].to_vec();
-        let mut times = vec![0; size(*starts.last().unwrap_or(&0))];
-        let mut note = |value: Value, at: usize| {
-            times[size(next[value.index()])] = number(at);
-            next[value.index()] += 1;
-        };
-        let mut decision = body.decision;
-        for (at, micro) in body.code.iter().enumerate() {
-            if let Some((_, mask)) = decision.take_if(|(before, _)| *before == at) {
-                note(mask, at);
-            }
-            micro.reads().for_each(|value| note(value, at));
-        }
-        if let Some((_, mask)) = decision {
-            note(mask, body.code.len());
-        }
-        for (at, (value, ..)) in body.stores.iter().enumerate() {
-            note(*value, body.code.len() + at);
-        }
-        let next = starts[..body.values.len()].to_vec();
-        Self { starts, times, next }
-    }
-
-    fn next(&self, value: Value) -> u32 {
-        let (at, end) = (self.next[value.index()], self.starts[value.index() + 1]);
-        if at < end { self.times[size(at)] } else { NEVER }
-    }
-
-    /// Forgets the uses up to a time.
-    fn pass(&mut self, value: Value, now: u32) {
-        while self.next(value) <= now && self.next(value) != NEVER {
-            self.next[value.index()] += 1;
-        }
-    }
-
-    fn count(&self, index: usize) -> u32 {
-        self.starts[index + 1] - self.starts[index]
-    }
-}
 
 pub(super) struct Emitter<'b> {
     pub(super) body: &'b Body,

@@ -3,10 +3,11 @@
 //! Operations on single elements that machine code leaves to their own loops.
 #![expect(unsafe_code, reason = "is called by machine code")]
 use super::allocate::Emitter;
-use super::encode::{Operand, general, opcode};
+use super::encode::{Operand, byte, general, opcode};
 use super::job::Kind;
 use super::lower::Lowerer;
 use super::micro::{Class, Form, Micro, Value};
+use super::uses::number;
 use crate::kernels::lanes::{LaneOp, Register};
 use crate::tensor::DType;
 
@@ -60,7 +61,7 @@ impl Lowerer {
         }
         let callee =
             Callee { op: *op, widths, operands: inputs.len(), result: op.result.host_bytes() };
-        let form = Form::Call(super::allocate::number(self.body.calls.len()));
+        let form = Form::Call(number(self.body.calls.len()));
         self.body.calls.push(callee);
         let none = opcode(0, 0, false, 0);
         let value = self.body.emit(Class::Vector, none, form, 0, operands, None);
@@ -76,8 +77,8 @@ impl Emitter<'_> {
     }
 
     /// The code of a call. Everything in registers is kept on the stack meanwhile.
-    pub(super) fn call(&mut self, now: u32, micro: Micro, number: u32) {
-        let callee = usize::try_from(number).ok().and_then(|at| self.body.calls.get(at));
+    pub(super) fn call(&mut self, now: u32, micro: Micro, callee: u32) {
+        let callee = usize::try_from(callee).ok().and_then(|at| self.body.calls.get(at));
         let Some(callee) = callee else { return };
         let address = std::ptr::from_ref::<Callee>(callee).expose_provenance();
         let cells = match self.cells {
@@ -96,12 +97,12 @@ impl Emitter<'_> {
         locked.iter().for_each(|&value| self.release(value, now));
         for register in 0..self.limit {
             if let Some(value) = self.vectors[register].take() {
-                self.evict(Class::Vector, value, super::encode::byte(register));
+                self.evict(Class::Vector, value, byte(register));
             }
         }
         for register in 0..self.masks.len() {
             if let Some(value) = self.masks[register].take() {
-                self.evict(Class::Mask, value, super::encode::byte(register));
+                self.evict(Class::Mask, value, byte(register));
             }
         }
         let homes = match self.homes {
@@ -132,7 +133,7 @@ impl Emitter<'_> {
         for index in 0..self.place.len() {
             let Some(register) = self.place[index] else { continue };
             if usize::from(register) >= self.limit && !variables.contains(&register) {
-                self.reload(Value(super::allocate::number(index)), register);
+                self.reload(Value(number(index)), register);
             }
         }
         let result = self.take(Class::Vector, &[]);

@@ -1,9 +1,10 @@
 //! Single elements of arrays, at places that a loop computes.
-use super::allocate::{Emitter, number};
+use super::allocate::Emitter;
 use super::encode::{Fields, If, Operand, general, opcode};
 use super::job::Kind;
 use super::lower::{Lowerer, sized};
 use super::micro::{Class, Element, Form, Micro, Value};
+use super::uses::number;
 use crate::kernels::lanes::Register;
 use crate::tensor::DType;
 

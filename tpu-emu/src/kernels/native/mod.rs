@@ -13,6 +13,7 @@ mod lower;
 mod memory;
 mod micro;
 mod rounds;
+mod uses;
 
 use super::lanes::{LaneOp, LaneProgram, Register};
 use crate::tensor::DType;

@@ -2,7 +2,7 @@
 // have the bytes that the loop reads and writes there; what it computes is moved inside of them.
 //! Loops over single elements as machine code: condition, body, and back.
 #![expect(unsafe_code, reason = "calls machine code")]
-use super::allocate::{Emitter, number, vector};
+use super::allocate::{Emitter, vector};
 use super::call::Callee;
 use super::element::{Index, Place};
 use super::encode::{If, Operand, byte, general, opcode};
@@ -10,6 +10,7 @@ use super::job::{Kind, job};
 use super::lower::{Lowerer, MOVE, Source};
 use super::memory::Function;
 use super::micro::{Origin, Value};
+use super::uses::number;
 use crate::kernels::lanes::{LaneProgram, Register};
 use std::cell::Cell;
 
