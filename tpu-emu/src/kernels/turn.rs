@@ -24,7 +24,7 @@ pub struct Turned<'a, T> {
 
 /// Turns a matrix.
 pub fn turn<T: Pod>(matrix: Turned<'_, T>, result: &mut [T]) {
-    let shuffles = simd::shuffles().filter(|_| size_of::<T>() <= 4);
+    let shuffles = simd::shuffles().filter(|_| size_of::<T>() <= 2);
     match (shuffles, matrix.size[1]) {
         (_, 2) => simd::run(Few::<T, 2> { matrix, result }),
         (_, 3) => simd::run(Few::<T, 3> { matrix, result }),
@@ -139,13 +139,25 @@ fn partly<T: Pod, S: Side<T>>(
     }
     side.turn(from.as_flattened(), SIDE, to.as_flattened_mut(), SIDE);
     for (row, line) in to.iter().enumerate().take(high) {
-        let result = &mut result[row * width..][..wide];
-        match result.first_chunk_mut::<8>() {
-            Some(first) if wide < SIDE => {
-                first.copy_from_slice(&line[..8]);
-                result[8..].copy_from_slice(&line[8..wide]);
-            }
-            _ => result.copy_from_slice(&line[..wide]),
+        put(line, &mut result[row * width..][..wide]);
+    }
+}
+
+/// Copies the beginning of a line, in two parts of a fixed length that may overlap.
+#[inline(always)]
+fn put<T: Pod>(line: &[T; SIDE], to: &mut [T]) {
+    let wide = to.len().min(SIDE);
+    if wide == SIDE {
+        to.copy_from_slice(line);
+    } else if wide >= 8 {
+        to[..8].copy_from_slice(&line[..8]);
+        to[wide - 8..][..8].copy_from_slice(&line[wide - 8..][..8]);
+    } else if wide >= 4 {
+        to[..4].copy_from_slice(&line[..4]);
+        to[wide - 4..][..4].copy_from_slice(&line[wide - 4..][..4]);
+    } else {
+        for (to, &from) in to.iter_mut().zip(line) {
+            *to = from;
         }
     }
 }
@@ -173,7 +185,7 @@ impl<T: Pod> Side<T> for Plain {
     }
 }
 
-/// Elements of up to four bytes, by instructions that interleave vectors.
+/// Elements of one or two bytes, by instructions that interleave vectors.
 #[derive(Debug, Clone, Copy)]
 struct Shuffles(V3);
 
@@ -183,8 +195,7 @@ impl<T: Pod> Side<T> for Shuffles {
         let at = (operand, step);
         match size_of::<T>() {
             1 => square::<T, 16>(self.0, at, (result, width)),
-            2 => self.squares::<T, 8>(at, (result, width)),
-            _ => self.squares::<T, 4>(at, (result, width)),
+            _ => self.squares::<T, 8>(at, (result, width)),
         }
     }
 }
@@ -231,10 +242,8 @@ fn square<T: Pod, const N: usize>(
             *line = match (size_of::<T>(), at % 2) {
                 (1, 0) => sse._mm_unpacklo_epi8(a, b),
                 (1, _) => sse._mm_unpackhi_epi8(a, b),
-                (2, 0) => sse._mm_unpacklo_epi16(a, b),
-                (2, _) => sse._mm_unpackhi_epi16(a, b),
-                (_, 0) => sse._mm_unpacklo_epi32(a, b),
-                _ => sse._mm_unpackhi_epi32(a, b),
+                (_, 0) => sse._mm_unpacklo_epi16(a, b),
+                _ => sse._mm_unpackhi_epi16(a, b),
             };
         }
         round /= 2;
@@ -255,6 +264,9 @@ mod tests {
             (1, 1, 1),
             (16, 16, 16),
             (5, 40, 9),
+            (40, 10, 40),
+            (30, 5, 33),
+            (3, 16, 5),
             (33, 17, 33),
             (50, 3, 64),
             (70, 40, 90),
