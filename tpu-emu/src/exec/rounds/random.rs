@@ -23,11 +23,6 @@ impl Round {
         self.random.pick(&names)
     }
 
-    /// Values of two types as operands, and the types.
-    fn two(&mut self, [a, b]: [&str; 2]) -> String {
-        format!("{}, {} : (tensor<{a}>, tensor<{b}>)", self.get(a), self.get(b))
-    }
-
     fn put(&mut self, of: &'static str, code: &str) -> String {
         let name = format!("%x{}", self.values.len());
         self.code.push_str(&format!("{name} = {code}\n"));

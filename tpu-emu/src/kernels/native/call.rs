@@ -25,21 +25,18 @@ pub(super) struct Callee {
     result: usize,
 }
 
+/// Where operands and the result lie: the code aligns the first cell to its size.
+type Cells = [[u8; 64]; OPERANDS + 1];
+
 /// Runs an operation on one element: from the first cells into the last one.
-extern "sysv64" fn operate(callee: *const Callee, cells: *mut u8) {
-    // SAFETY: the code gives the address of a callee that lives as long as it does.
-    let callee = unsafe { &*callee };
-    let cell = |index: usize| {
-        // SAFETY: there are four cells.
-        unsafe { cells.add(index * 64) }
-    };
-    // SAFETY: an element has at most as many bytes as a cell, and nobody else knows the cells.
-    let (inputs, output) = unsafe {
-        let input = |index: usize| std::slice::from_raw_parts(cell(index), callee.widths[index]);
-        let output = std::slice::from_raw_parts_mut(cell(OPERANDS), callee.result);
-        ([0, 1, 2].map(input), output)
-    };
-    (callee.op.run)(callee.op.immediate, &inputs[..callee.operands], output);
+extern "sysv64" fn operate(callee: *const Callee, cells: *mut Cells) {
+    // SAFETY: the code gives the addresses of a callee that lives as long as it does, and of cells
+    // on its stack that nobody else knows.
+    let (callee, [a, b, c, result]) = unsafe { (&*callee, &mut *cells) };
+    let [x, y, z] = callee.widths;
+    let inputs: [&[u8]; OPERANDS] = [&a[..x], &b[..y], &c[..z]];
+    let result = &mut result[..callee.result];
+    (callee.op.run)(callee.op.immediate, &inputs[..callee.operands], result);
 }
 
 /// Whether an operation can be called: on operands of these types.
@@ -121,7 +118,7 @@ impl Emitter<'_> {
         self.code.store(general::RDI, general::RSP, kept_pointer);
         self.code.number(general::RDI, u64::try_from(address).unwrap_or(0));
         self.code.address(general::RSI, general::RSP, cells);
-        let operate: extern "sysv64" fn(*const Callee, *mut u8) = operate;
+        let operate: extern "sysv64" fn(*const Callee, *mut Cells) = operate;
         let target = (operate as *const ()).expose_provenance();
         self.code.number(general::RAX, u64::try_from(target).unwrap_or(0));
         // vzeroupper; call rax
