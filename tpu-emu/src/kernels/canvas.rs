@@ -144,11 +144,15 @@ impl<E: Copy, T: Lane, F: Fn(E) -> T + Copy> Loop for Line<'_, E, T, F> {
             }
         } else if last.input.1 == depth || count == 1 {
             let from = &data[start..][..out.len()];
-            out.iter_mut().zip(from).for_each(|(to, &from)| *to = read(from));
+            for (to, &from) in out.iter_mut().zip(from) {
+                *to = read(from);
+            }
         } else {
             for (out, at) in out.chunks_exact_mut(depth).zip(0..) {
                 let from = &data[start + at * last.input.1..][..depth];
-                out.iter_mut().zip(from).for_each(|(to, &from)| *to = read(from));
+                for (to, &from) in out.iter_mut().zip(from) {
+                    *to = read(from);
+                }
             }
         }
     }

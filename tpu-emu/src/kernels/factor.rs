@@ -20,7 +20,9 @@ fn piece(columns: usize) -> usize {
 /// `to -= factor·from`.
 #[inline(always)]
 fn subtract<T: Scalar>(to: &mut [T], factor: T, from: &[T]) {
-    to.iter_mut().zip(from).for_each(|(to, &from)| *to -= factor * from);
+    for (to, &from) in to.iter_mut().zip(from) {
+        *to -= factor * from;
+    }
 }
 
 /// `rows -= left·right` for some columns of rows that are `width` apart. `left` has `depth` columns.

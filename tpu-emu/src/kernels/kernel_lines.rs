@@ -67,10 +67,14 @@ impl<E: Copy, T: Lane, F: Fn(E) -> T + Copy> Loop for Each<'_, E, T, F> {
                     let (some, rest) = out.split_at_mut(count);
                     if strides[1] == 1 {
                         let from = &from[..count];
-                        some.iter_mut().zip(from).for_each(|(to, &from)| *to = read(from));
+                        for (to, &from) in some.iter_mut().zip(from) {
+                            *to = read(from);
+                        }
                     } else {
                         let from = from.iter().step_by(strides[1].max(1));
-                        some.iter_mut().zip(from).for_each(|(to, &from)| *to = read(from));
+                        for (to, &from) in some.iter_mut().zip(from) {
+                            *to = read(from);
+                        }
                     }
                     rest.fill(T::ZERO);
                     feature += 1;

@@ -120,16 +120,22 @@ impl<E: Copy, T: Lane, F: Fn(E) -> T + Copy> Loop for LayRows<'_, E, T, F> {
         for (&[start, _], out) in places.iter().zip(out.chunks_exact_mut(count * terms)) {
             if along == 1 && across == terms {
                 let from = &data[start..][..count * terms];
-                out.iter_mut().zip(from).for_each(|(to, &from)| *to = read(from));
+                for (to, &from) in out.iter_mut().zip(from) {
+                    *to = read(from);
+                }
                 continue;
             }
             for (row, i) in out.chunks_exact_mut(terms).zip(0..) {
                 let from = &data[start + i * across..];
                 if along == 1 {
-                    row.iter_mut().zip(from).for_each(|(to, &from)| *to = read(from));
+                    for (to, &from) in row.iter_mut().zip(from) {
+                        *to = read(from);
+                    }
                 } else {
                     let from = from.iter().step_by(along.max(1));
-                    row.iter_mut().zip(from).for_each(|(to, &from)| *to = read(from));
+                    for (to, &from) in row.iter_mut().zip(from) {
+                        *to = read(from);
+                    }
                 }
             }
         }
@@ -172,11 +178,15 @@ impl<E: Copy, T: Lane, F: Fn(E) -> T + Copy, const P: usize> Loop for LayPanels<
                     for (line, l) in panel.iter_mut().zip(0..) {
                         let from = &data[start + l * along..][..width];
                         if let Some(from) = from.first_chunk::<P>() {
-                            *line = from.map(read);
+                            for (to, &from) in line.iter_mut().zip(from) {
+                                *to = read(from);
+                            }
                             continue;
                         }
                         let (some, rest) = line.split_at_mut(width);
-                        some.iter_mut().zip(from).for_each(|(to, &from)| *to = read(from));
+                        for (to, &from) in some.iter_mut().zip(from) {
+                            *to = read(from);
+                        }
                         rest.fill(T::ZERO);
                     }
                     continue;
@@ -186,7 +196,9 @@ impl<E: Copy, T: Lane, F: Fn(E) -> T + Copy, const P: usize> Loop for LayPanels<
                 }
                 for j in 0..width {
                     let from = data[start + j * across..].iter().step_by(along.max(1));
-                    panel.iter_mut().zip(from).for_each(|(line, &from)| line[j] = read(from));
+                    for (line, &from) in panel.iter_mut().zip(from) {
+                        line[j] = read(from);
+                    }
                 }
             }
         }

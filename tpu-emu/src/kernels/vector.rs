@@ -41,7 +41,9 @@ pub fn product<T: Panel>(matrix: Strided<'_>, vector: Strided<'_>, depth: usize,
         });
         out.fill(<T as Work>::ZERO);
         for sums in pieces {
-            out.iter_mut().zip(sums).for_each(|(to, sum)| *to = to.sum(sum));
+            for (to, sum) in out.iter_mut().zip(sums) {
+                *to = to.sum(sum);
+            }
         }
         return;
     }
@@ -114,7 +116,9 @@ impl<E: Copy, T: Panel, F: Fn(E) -> T + Copy> Loop for Rows<'_, E, T, F> {
             for (factors, step) in vector.chunks(SEGMENT).zip((0..).step_by(SEGMENT)) {
                 for (row, i) in block.chunks_exact_mut(SEGMENT).zip(first..first + out.len()) {
                     let from = &data[i * across + step..][..factors.len()];
-                    row.iter_mut().zip(from).for_each(|(to, &from)| *to = read(from));
+                    for (to, &from) in row.iter_mut().zip(from) {
+                        *to = read(from);
+                    }
                 }
                 let data = &block[..];
                 simd::with(Numbers { data, across: SEGMENT, vector: factors, out, add: step > 0 });
@@ -226,7 +230,9 @@ impl<E: Copy, T: Panel, F: Fn(E) -> T + Copy> Loop for Columns<'_, E, T, F> {
                         }
                     }
                 }
-                out.iter_mut().zip(sums).for_each(|(to, sum)| *to = to.sum(*sum));
+                for (to, sum) in out.iter_mut().zip(sums) {
+                    *to = to.sum(*sum);
+                }
             }
         }
     }
