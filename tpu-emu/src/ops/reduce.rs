@@ -2,13 +2,13 @@
 use super::reducer::{Reducer, inputs, splat};
 use super::{Cost, Cx, Entry, Kernel, Lowered, Reduced, Site};
 use crate::error::Result;
-use crate::kernels::fold::{Fold, Visitor, dispatch};
+use crate::kernels::fold::{Combiner, Fold, Visitor, dispatch};
 use crate::kernels::folder::folder;
 use crate::kernels::lanes::TILE;
 use crate::kernels::reduce::Reduction;
 use crate::kernels::turn::turn_bytes;
 use crate::kernels::walk::{Axis, carve, carved, gather, rows};
-use crate::tensor::Shape;
+use crate::tensor::{DType, Shape};
 use std::marker::PhantomData;
 
 /// Shapes: inputs of one shape and an initial scalar for each; the results lack `dimensions`.
@@ -46,12 +46,31 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     let pieces = if reducer.picks() { pieces(&plan, outputs) } else { 1 };
     let general = General { plan, reducer, outputs, pieces, cost };
     let known = general.reducer.combiner();
+    let single = general.outputs == inputs[0].elements();
+    if single && known.is_some_and(|(combiner, dtype)| changes_nothing(site, combiner, dtype)) {
+        return Ok(Lowered::View);
+    }
     let fast = known.and_then(|(combiner, dtype)| {
         let middle = general.plan.middle().zip(folder(combiner, dtype));
         let reduced = middle.map(|(dims, fold)| Reduced { fold, dims });
         dispatch(combiner, dtype, Build(&general, reduced))
     });
     Ok(Lowered::Kernel(fast.unwrap_or_else(|| Box::new(general))))
+}
+
+/// Whether the initial value is known to change no integer.
+fn changes_nothing(site: &Site<'_>, combiner: Combiner, dtype: DType) -> bool {
+    let Some([init]) = site.known_integers(1).as_deref().and_then(|all| all.as_array().copied())
+    else {
+        return false;
+    };
+    match (combiner, dtype) {
+        (Combiner::Add | Combiner::Or | Combiner::Xor, _)
+        | (Combiner::Maximum, DType::Pred) => init == 0,
+        (Combiner::Multiply, _) | (Combiner::And | Combiner::Minimum, DType::Pred) => init == 1,
+        (Combiner::And, _) => init == -1,
+        (Combiner::Maximum | Combiner::Minimum, _) => false,
+    }
 }
 
 /// Pieces that few long rows are cut into, so that there are lanes to fill.
@@ -341,6 +360,27 @@ mod tests {
         assert_eq!(sum(&[1]), [6.5, 15.5]);
         assert_eq!(sum(&[0]), [5.5, 7.5, 9.5]);
         assert_eq!(sum(&[0, 1]), [21.5]);
+    }
+
+    #[test]
+    fn an_initial_value_that_changes_nothing_leaves_single_elements_where_they_are() {
+        use super::super::Lowered;
+        use super::super::case::Case;
+        let and = || Code::binary(lane!("and", S32 i32 => S32 i32, |a, b| a & b));
+        let of = |extent: usize, init: i32| {
+            let case = Case::new("stablehlo.reduce").integers("dimensions", &[1]);
+            let elements: Vec<i32> = (1..=3).collect();
+            let case = match extent {
+                1 => case.value(DType::S32, &[3, 1], &elements),
+                _ => case.value(DType::S32, &[1, 3], &elements),
+            };
+            let case = case.known(DType::S32, &[], &[init]).body(and());
+            let view = matches!(case.lower(&super::OP).unwrap(), Lowered::View);
+            (view, case.eval::<i32>(&super::OP))
+        };
+        assert_eq!(of(1, -1), (true, vec![1, 2, 3]));
+        assert_eq!(of(1, 2), (false, vec![0, 2, 2]));
+        assert_eq!(of(3, -1), (false, vec![0]));
     }
 
     #[test]
