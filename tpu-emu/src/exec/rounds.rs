@@ -273,4 +273,25 @@ mod tests {
             tensor<i32>, tensor<f32>, tensor<f32>, tensor<i32>";
         check(&text(90, &["f32", "f32", "i32"], GO, body), true);
     }
+
+    #[test]
+    fn a_short_loop_that_runs_again_and_again_goes_on_where_it_was() {
+        // From some run on, the inner loop is code; the outer one stays steps.
+        let body = "%zero = stablehlo.constant dense<0> : tensor<i32>
+            %five = stablehlo.constant dense<5> : tensor<i32>
+            %w:2 = stablehlo.while(%i = %zero, %x = %b1) : tensor<i32>, tensor<f32>
+            cond {
+              %go = stablehlo.compare LT, %i, %five, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+              stablehlo.return %go : tensor<i1>
+            } do {
+              %j = stablehlo.add %i, %one : tensor<i32>
+              %y = stablehlo.sine %x : tensor<f32>
+              %z = stablehlo.add %y, %x : tensor<f32>
+              stablehlo.return %j, %z : tensor<i32>, tensor<f32>
+            }
+            stablehlo.return %next, %w#1 : tensor<i32>, tensor<f32>";
+        for rounds in [6, 7, 8, 40] {
+            check(&text(rounds, &["f32"], GO, body), false);
+        }
+    }
 }

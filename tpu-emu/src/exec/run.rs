@@ -10,9 +10,10 @@ use crate::kernels::lane_code::Bound;
 use crate::ops::Cx;
 use crate::program::plan::{Op, Plan, Slot, Step};
 use crate::tensor::pack::{pack, unpack};
+use std::sync::atomic::Ordering;
 use tpu_stablehlo::ir::Locations;
 
-/// Rounds after which a loop is worth machine code.
+/// Rounds of one run or of several after which a loop is worth machine code.
 const ROUNDS: usize = 32;
 /// Arrays that a step takes without an allocation.
 const FEW: usize = 8;
@@ -131,16 +132,16 @@ impl Run<'_> {
                 pack(*bits, self.frame.bytes(step.operands[0]), result);
                 Ok(())
             }
-            Op::While { condition, decision, body, carried, compiled } => {
+            Op::While { condition, decision, body, carried, past } => {
                 let code = (&condition[..], *decision, &body[..]);
-                for make in [false, true] {
-                    if run_rounds(self.frame, compiled, code, carried, make) {
-                        return Ok(());
-                    }
-                    let rounds = if make { usize::MAX } else { ROUNDS };
-                    if self.rounds(code, rounds, make)? {
-                        return Ok(());
-                    }
+                let worth = past.rounds.load(Ordering::Relaxed) >= ROUNDS;
+                if run_rounds(self.frame, &past.compiled, code, carried, worth) {
+                    return Ok(());
+                }
+                let few = self.rounds(code, ROUNDS, false)?;
+                past.rounds.fetch_add(few, Ordering::Relaxed);
+                if few == ROUNDS && !run_rounds(self.frame, &past.compiled, code, carried, true) {
+                    self.rounds(code, usize::MAX, true)?;
                 }
                 Ok(())
             }
@@ -159,13 +160,13 @@ impl Run<'_> {
         }
     }
 
-    /// At most so many rounds of a loop; gives whether it has ended.
+    /// At most so many rounds of a loop, step by step; gives how many there were.
     fn rounds(
         &mut self,
         (condition, decision, body): (&[Step], Slot, &[Step]),
         rounds: usize,
         bind: bool,
-    ) -> Result<bool> {
+    ) -> Result<usize> {
         let bound = |steps: &[Step]| -> Vec<Option<Bound<'_>>> {
             let of = |step: &Step| match &step.op {
                 Op::Fused(fused) if bind => bind_loop(self.frame, fused, step),
@@ -174,14 +175,14 @@ impl Run<'_> {
             steps.iter().map(of).collect()
         };
         let (bound_condition, bound_body) = (bound(condition), bound(body));
-        for _ in 0..rounds {
+        for round in 0..rounds {
             self.bound_steps(condition, &bound_condition)?;
             if self.frame.bytes(decision)[0] == 0 {
-                return Ok(true);
+                return Ok(round);
             }
             self.bound_steps(body, &bound_body)?;
         }
-        Ok(false)
+        Ok(rounds)
     }
 
     /// Steps, of which some have been bound to their arrays.

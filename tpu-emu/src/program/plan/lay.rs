@@ -6,11 +6,11 @@ use super::channels::channels;
 use super::classes::Classes;
 use super::copies::at_once;
 use super::lives::{BlockTimes, FOREVER, Life, Lives, Times};
-use super::{ALIGN, GUARD, Op, Outside, Plan, Slot, Step};
+use super::{ALIGN, GUARD, Op, Outside, Past, Plan, Slot, Step};
 use crate::program::tactics::Tactics;
 use crate::tensor::{DType, Shape};
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use tpu_stablehlo::ir::LocationId;
 
 /// Lays out a program.
@@ -442,8 +442,8 @@ impl Layout<'_> {
                         again.push(plain(Op::Copies(copies), Vec::new(), Vec::new()));
                     }
                     let carried = self.slots(&step.results);
-                    let compiled = OnceLock::new();
-                    Op::While { condition: tested, decision, body: again, carried, compiled }
+                    let past = Past::default();
+                    Op::While { condition: tested, decision, body: again, carried, past }
                 }
                 StepWork::Branch(branches) => {
                     let selector = self.slot(step.operands[0]);

@@ -20,6 +20,7 @@ use crate::host_transfer::Channel;
 use crate::kernels::native::Rounds;
 use crate::ops::Kernel;
 use crate::tensor::Shape;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock};
 use tpu_stablehlo::ir::LocationId;
 
@@ -49,6 +50,15 @@ pub(crate) struct Compiled {
     pub(crate) memories: Vec<Slot>,
 }
 
+/// What is left of a loop's runs.
+#[derive(Debug, Default)]
+pub(crate) struct Past {
+    /// Rounds that it has gone step by step.
+    pub(crate) rounds: AtomicUsize,
+    /// The loop as one piece of code, once that has been tried.
+    pub(crate) compiled: OnceLock<Option<Compiled>>,
+}
+
 /// What a step does.
 #[derive(Debug)]
 pub(crate) enum Op {
@@ -71,8 +81,7 @@ pub(crate) enum Op {
         body: Vec<Step>,
         /// What goes from round to round, and is the loop's result.
         carried: Box<[Slot]>,
-        /// The loop as one piece of code, once that has been tried.
-        compiled: OnceLock<Option<Compiled>>,
+        past: Past,
     },
     /// One of several blocks: by a predicate of a byte, or a signed 32-bit number.
     Branch { selector: Slot, branches: Vec<Vec<Step>> },
