@@ -207,6 +207,11 @@ mod tests {
         let body = "%x = stablehlo.add %b1, %b1 : tensor<17xf32>
             stablehlo.return %next, %x : tensor<i32>, tensor<17xf32>";
         check(&text(50, &["17xf32"], GO, body), false);
+        // An element is wider than what a register has.
+        let body = "%i = stablehlo.iota dim = 0 : tensor<4xcomplex<f64>>
+            %x = stablehlo.add %b1, %i : tensor<4xcomplex<f64>>
+            stablehlo.return %next, %x : tensor<i32>, tensor<4xcomplex<f64>>";
+        check(&text(50, &["4xcomplex<f64>"], GO, body), false);
     }
 
     #[test]

@@ -169,10 +169,10 @@ impl Run<'_> {
     ) -> Result<usize> {
         let bound = |steps: &[Step]| -> Vec<Option<Bound<'_>>> {
             let of = |step: &Step| match &step.op {
-                Op::Fused(fused) if bind => bind_loop(self.frame, fused, step),
+                Op::Fused(fused) => bind_loop(self.frame, fused, step),
                 _ => None,
             };
-            steps.iter().map(of).collect()
+            if bind { steps.iter().map(of).collect() } else { Vec::new() }
         };
         let (bound_condition, bound_body) = (bound(condition), bound(body));
         for round in 0..rounds {
@@ -185,12 +185,12 @@ impl Run<'_> {
         Ok(rounds)
     }
 
-    /// Steps, of which some have been bound to their arrays.
+    /// Steps, of which some have been bound to their arrays; none where `bound` is empty.
     fn bound_steps(&mut self, steps: &[Step], bound: &[Option<Bound<'_>>]) -> Result<()> {
-        for (step, bound) in steps.iter().zip(bound) {
-            match bound {
-                Some(bound) => bound.run(),
-                None => self.step(step).map_err(|error| self.placed(step, error))?,
+        for (index, step) in steps.iter().enumerate() {
+            match bound.get(index) {
+                Some(Some(bound)) => bound.run(),
+                _ => self.step(step).map_err(|error| self.placed(step, error))?,
             }
         }
         Ok(())

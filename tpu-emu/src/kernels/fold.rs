@@ -190,14 +190,7 @@ macro_rules! extremes {
                 },
                 |x| x,
                 |a, b| a.$join(b),
-                |x| {
-                    let bits = x ^ ((x >> (<$integer>::BITS - 1)) & <$integer>::MAX);
-                    if x == <$integer>::$nan {
-                        <$element>::NAN
-                    } else {
-                        <$element>::from_bits(bits.cast_unsigned())
-                    }
-                };
+                Self::store;
         )*}
     };
 }

@@ -95,8 +95,13 @@ impl Writer {
         Register::Parameter(self.homes.len() - 1)
     }
 
+    /// The memories of the parameters that have one.
+    fn home_slots(&self) -> impl Iterator<Item = Slot> {
+        self.homes.iter().flatten().map(|&home| self.memories[home])
+    }
+
     fn is_home(&self, slot: &Slot) -> bool {
-        self.homes.iter().flatten().any(|&home| overlap(&self.memories[home], slot))
+        self.home_slots().any(|home| overlap(&home, slot))
     }
 
     /// What lies in an element now.
@@ -183,8 +188,7 @@ impl Writer {
                 }
                 continue;
             };
-            let has_home = self.homes.iter().flatten().any(|&home| self.memories[home] == slot);
-            if has_home {
+            if self.home_slots().any(|home| home == slot) {
                 continue;
             }
             if self.is_home(&slot) {
@@ -195,12 +199,10 @@ impl Writer {
                 self.variable(slot, dtype);
             }
         }
-        let homes: Vec<Slot> =
-            self.homes.iter().flatten().map(|&home| self.memories[home]).collect();
         let clash = |&(array, is_written): &(usize, bool)| {
             let array = self.memories[array];
             self.written.iter().any(|slot| overlap(slot, &array))
-                || (is_written && homes.iter().any(|slot| overlap(slot, &array)))
+                || (is_written && self.is_home(&array))
         };
         (!self.arrays.iter().any(clash)).then_some(())
     }
@@ -324,7 +326,7 @@ impl Writer {
             Load::Map(operand, map) => (*operand, map.at(element)),
             Load::Iota(inner, extent) => {
                 let mut number = [0_u64; 1];
-                let one = &mut bytemuck::cast_slice_mut(&mut number)[..bytes];
+                let one = bytemuck::cast_slice_mut(&mut number).get_mut(..bytes)?;
                 fill_iota(dtype, element, *inner, *extent, one);
                 let bytes = Box::from(&*one);
                 self.program.constants.push(LaneConstant { dtype, bytes });
