@@ -1,10 +1,9 @@
 //! What the built library exports: the two interfaces, and nothing else.
-#![expect(clippy::unwrap_used, reason = "a test may stop anywhere")]
+
+mod built;
 
 use object::{Object, ObjectSymbol};
 use pjrt_tpu_emu::libtpu::symbols::SYMBOLS;
-use std::env::current_exe;
-use std::path::PathBuf;
 
 /// The functions beside those of libtpu.
 const OTHERS: &[&str] = &[
@@ -17,15 +16,9 @@ const OTHERS: &[&str] = &[
     "tpu_emu_snapshot_version",
 ];
 
-/// The library that was built for this test: it lies beside the test's own file.
-fn library() -> PathBuf {
-    let folder = current_exe().unwrap().parent().unwrap().to_owned();
-    folder.join("libpjrt_tpu_emu.so")
-}
-
 #[test]
 fn the_library_exports_the_listed_functions_and_no_others() {
-    let bytes = std::fs::read(library()).unwrap();
+    let bytes = std::fs::read(built::path()).unwrap();
     let file = object::File::parse(&*bytes).unwrap();
     let symbols = file.dynamic_symbols().filter(|symbol| symbol.is_definition());
     let mut exported: Vec<&str> = symbols.map(|symbol| symbol.name().unwrap()).collect();

@@ -1,22 +1,15 @@
 //! A program in C that uses the library as a TpuDriver: `libtpu-abi/tests/c/driver_client.c`.
-#![expect(clippy::unwrap_used, reason = "a test may stop anywhere")]
+
+mod built;
 
 use std::fs::write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use tpu_proto::Message;
 use tpu_proto::xla::{
     HloComputationProto, HloInstructionProto, HloModuleProto, HloProto, PrimitiveType,
     ProgramShapeProto, ShapeProto,
 };
-
-/// The library that this test was built with.
-fn library() -> PathBuf {
-    let own = std::env::current_exe().unwrap();
-    let library = own.with_file_name("libpjrt_tpu_emu.so");
-    assert!(library.exists(), "{}", library.display());
-    library
-}
 
 /// `(a + b, a * b)` on `f32[2,3]`.
 fn program() -> HloProto {
@@ -83,7 +76,7 @@ fn a_c_program_runs_programs_through_the_table() {
     assert!(compiled.success());
     write(&proto, program().encode_to_vec()).unwrap();
 
-    let run = Command::new(&client).arg(library()).arg(&proto).output().unwrap();
+    let run = Command::new(&client).arg(built::path()).arg(&proto).output().unwrap();
     let text = String::from_utf8_lossy(&run.stdout);
     let errors = String::from_utf8_lossy(&run.stderr);
     assert!(run.status.success(), "{text}\n{errors}");

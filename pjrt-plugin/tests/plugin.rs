@@ -3,10 +3,11 @@
 
 mod c;
 
+use c::built::function;
 use c::contract::contract;
 use c::{api, blank, call, list, outcome, text};
 use pjrt_tpu_emu::sys::{PJRT_NamedValue_Type, PJRT_Plugin_Attributes_Args};
-use pjrt_tpu_emu::{tpu_emu_release, tpu_emu_snapshot, tpu_emu_snapshot_version};
+use std::ffi::c_int;
 use std::mem::offset_of;
 use std::ptr::null_mut;
 
@@ -48,24 +49,37 @@ fn the_count_is_written_where_an_older_header_forgot_its_size() {
     assert_eq!(list(args.attributes, 3).len(), 3);
 }
 
+/// The function of the library that takes a snapshot.
+fn snapshot(bytes: *mut *mut u8, size: *mut usize) -> c_int {
+    // SAFETY: the function's own type; both places are written, or null.
+    unsafe {
+        let take: unsafe extern "C" fn(*mut *mut u8, *mut usize) -> c_int =
+            function("tpu_emu_snapshot");
+        take(bytes, size)
+    }
+}
+
+/// Gives a snapshot back.
+fn release(bytes: *mut u8, size: usize) {
+    // SAFETY: the function's own type, and what `snapshot` gave.
+    unsafe { function::<unsafe extern "C" fn(*mut u8, usize)>("tpu_emu_release")(bytes, size) }
+}
+
 #[test]
 fn a_snapshot_is_a_trace_that_its_taker_gives_back() {
-    assert_eq!(tpu_emu_snapshot_version(), 1);
+    // SAFETY: the function's own type.
+    let version: extern "C" fn() -> c_int = unsafe { function("tpu_emu_snapshot_version") };
+    assert_eq!(version(), 1);
     let (mut bytes, mut size) = (null_mut(), 0);
-    // SAFETY: two places of ours; given back below, once.
-    assert_eq!(unsafe { tpu_emu_snapshot(&raw mut bytes, &raw mut size) }, 0);
+    assert_eq!(snapshot(&raw mut bytes, &raw mut size), 0);
     assert!(list(bytes, size).len() > 8);
-    // SAFETY: as above.
-    unsafe { tpu_emu_release(bytes, size) };
+    release(bytes, size);
 }
 
 #[test]
 fn a_snapshot_without_a_place_is_refused() {
     let mut size = 7;
-    // SAFETY: null is what the function must refuse, and give back as nothing.
-    unsafe {
-        assert_eq!(tpu_emu_snapshot(null_mut(), &raw mut size), 3);
-        tpu_emu_release(null_mut(), 0);
-    }
+    assert_eq!(snapshot(null_mut(), &raw mut size), 3);
+    release(null_mut(), 0);
     assert_eq!(size, 7);
 }

@@ -1,7 +1,6 @@
 //! Handlers of XLA FFI written in Rust, and the table that they call back through.
 // UNSAFETY: follows what a call frame leads to, as a handler does.
-use super::blank;
-use pjrt_tpu_emu::XLA_FFI_GetApi;
+use super::{blank, built};
 use pjrt_tpu_emu::sys::{
     XLA_FFI_Api, XLA_FFI_Buffer, XLA_FFI_ByteSpan, XLA_FFI_CallFrame, XLA_FFI_Error,
     XLA_FFI_Error_Code, XLA_FFI_Error_Create_Args, XLA_FFI_Error_Destroy_Args,
@@ -12,6 +11,7 @@ use pjrt_tpu_emu::sys::{
 use std::ffi::{CStr, CString, c_void};
 use std::mem::offset_of;
 use std::slice;
+use std::sync::LazyLock;
 
 /// Sizes as the header states them, where they end before the struct.
 pub(crate) const FRAME_SIZE: usize = offset_of!(XLA_FFI_CallFrame, future);
@@ -21,8 +21,11 @@ pub(crate) type Function = unsafe extern "C" fn(*mut XLA_FFI_CallFrame) -> *mut 
 
 /// The newest table.
 pub(crate) fn newest() -> &'static XLA_FFI_Api {
+    // SAFETY: the function's own type.
+    static GET: LazyLock<extern "C" fn() -> *const XLA_FFI_Api> =
+        LazyLock::new(|| unsafe { built::function("XLA_FFI_GetApi") });
     // SAFETY: the table lives as long as the library.
-    unsafe { &*XLA_FFI_GetApi() }
+    unsafe { &*GET() }
 }
 
 /// Whether a frame asks what a handler is; then it is answered.

@@ -5,12 +5,13 @@
 #![allow(dead_code, unused_imports, unused_macros, reason = "each test file uses a part of it")]
 
 pub(crate) mod buffers;
+#[path = "../built/mod.rs"]
+pub(crate) mod built;
 pub(crate) mod callbacks;
 pub(crate) mod contract;
 pub(crate) mod handlers;
 pub(crate) mod programs;
 
-use pjrt_tpu_emu::GetPjrtApi;
 use pjrt_tpu_emu::sys::{
     PJRT_Api, PJRT_Client, PJRT_Device, PJRT_DeviceDescription, PJRT_Error, PJRT_Error_Code,
     PJRT_Event, PJRT_Extension_Base, PJRT_Extension_Type, PJRT_Memory,
@@ -18,6 +19,7 @@ use pjrt_tpu_emu::sys::{
 use std::ffi::{c_char, c_void};
 use std::mem::zeroed;
 use std::slice;
+use std::sync::LazyLock;
 
 /// Calls a function of the table: `call!(PJRT_Client_Devices, client: client)` gives the
 /// argument struct back, or what the error object said.
@@ -53,8 +55,11 @@ pub(crate) const UNIMPLEMENTED: PJRT_Error_Code = PJRT_Error_Code::PJRT_Error_Co
 pub(crate) const ABORTED: PJRT_Error_Code = PJRT_Error_Code::PJRT_Error_Code_ABORTED;
 
 pub(crate) fn api() -> &'static PJRT_Api {
+    // SAFETY: the function's own type.
+    static GET: LazyLock<extern "C" fn() -> *const PJRT_Api> =
+        LazyLock::new(|| unsafe { built::function("GetPjrtApi") });
     // SAFETY: the table lives as long as the library and never changes.
-    unsafe { &*GetPjrtApi() }
+    unsafe { &*GET() }
 }
 
 /// The extensions of the table and their types, in the order of the chain.

@@ -4,7 +4,9 @@
 #![allow(dead_code, reason = "each test uses a part")]
 #![allow(unreachable_pub, reason = "each test is a crate of its own")]
 
-use pjrt_tpu_emu::GetPjrtApi;
+#[path = "../built/mod.rs"]
+mod built;
+
 use pjrt_tpu_emu::sys::{
     PJRT_Api, PJRT_Buffer, PJRT_Buffer_Destroy_Args, PJRT_Buffer_Type, PJRT_Client,
     PJRT_Client_AddressableMemories_Args, PJRT_Client_BufferFromHostBuffer_Args,
@@ -14,6 +16,7 @@ use pjrt_tpu_emu::sys::{
     PJRT_NamedValue, PJRT_NamedValue__bindgen_ty_1, PJRT_NamedValue_Type, PJRT_TopologyDescription,
     PJRT_TopologyDescription_Create_Args,
 };
+use std::sync::LazyLock;
 
 /// Code and text of an error.
 pub type Failure = (u32, String);
@@ -28,8 +31,11 @@ pub const STALE: u32 = INVALID_ARGUMENT;
 pub const UNIMPLEMENTED: u32 = 12;
 
 pub fn api() -> &'static PJRT_Api {
+    // SAFETY: the function's own type.
+    static GET: LazyLock<extern "C" fn() -> *const PJRT_Api> =
+        LazyLock::new(|| unsafe { built::function("GetPjrtApi") });
     // SAFETY: the table lives as long as the library.
-    unsafe { &*GetPjrtApi() }
+    unsafe { &*GET() }
 }
 
 /// The extension of a type, which is an `E`.
