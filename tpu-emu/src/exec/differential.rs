@@ -121,7 +121,7 @@ impl Writer {
         let dims = self.random.pick(SHAPES).to_vec();
         let element = self.random.pick(&["f32", "f32", "i32"]);
         let to = tensor(element, &dims);
-        match self.random.below(if depth == 0 { 17 } else { 13 }) {
+        match self.random.below(if depth == 0 { 19 } else { 15 }) {
             0..=3 => {
                 let [a, b] = [(); 2].map(|()| self.get(seen, element, &dims));
                 let name = self.random.pick(&["add", "multiply", "subtract", "maximum"]);
@@ -214,9 +214,33 @@ impl Writer {
                 self.put(seen, element, &[3, 4], &code);
             }
             11 | 12 => self.chain(seen, element),
-            13 => self.branches(seen, depth),
+            13 | 14 => self.lookup(seen, element, &dims),
+            15 => self.branches(seen, depth),
             _ => self.rounds(seen, depth),
         }
+    }
+
+    /// Single elements of an array at places that may lie outside of it, row by row or anywhere.
+    fn lookup(&mut self, seen: &mut Vec<Value>, element: &'static str, dims: &[usize]) {
+        let (at, to) = (self.get(seen, "i32", dims), tensor(element, dims));
+        let rows = dims.len() == 2 && dims[0] > 0 && self.random.below(2) == 0;
+        let from = if rows { vec![dims[0], 50] } else { vec![12] };
+        let a = self.get(seen, element, &from);
+        let (numbers, sizes) = if rows {
+            let batching = "operand_batching_dims = [0], start_indices_batching_dims = [0]";
+            (format!("collapsed_slice_dims = [1], {batching}, start_index_map = [1]"), "1, 1")
+        } else {
+            ("collapsed_slice_dims = [0], start_index_map = [0]".to_owned(), "1")
+        };
+        let code = format!(
+            "\"stablehlo.gather\"({}, {}) <{{dimension_numbers = #stablehlo.gather<{numbers}, index_vector_dim = {}>, slice_sizes = array<i64: {sizes}>}}> : ({}, {}) -> {to}",
+            a.0,
+            at.0,
+            dims.len(),
+            a.of(),
+            at.of()
+        );
+        self.put(seen, element, dims, &code);
     }
 
     fn block(&mut self, seen: &[Value], depth: usize) -> Vec<Value> {

@@ -106,6 +106,12 @@ impl Run<'_> {
                     fold.columns(operand, *count, *inner, init, frame.bytes_mut(slot));
                 }
             }
+            PartWork::Take(gather, each) => {
+                let operand = self.frame.bytes(self.whole(part.operands[0]));
+                let indices = read(part.operands[1]);
+                let (frame, slot) = self.some(part.results[0], strip, &rows);
+                gather.some_rows(operand, indices, rows.start * each, frame.bytes_mut(slot));
+            }
             PartWork::Total { fold, rows: all, columns, state } => {
                 // A piece begins with a block.
                 let block = fold.block(*columns);

@@ -119,7 +119,7 @@ pub(super) fn bind<'f>(frame: &'f Frame, fused: &Fused, step: &Step) -> Option<B
 /// The first element of a load among those of the loop.
 fn first<W: Windows>(load: &Load, at: &W) -> usize {
     match load {
-        Load::Dense(index) | Load::Map(index, _) => at.operand(*index).first,
+        Load::Dense(index) | Load::Map(index, _) | Load::All(index, _) => at.operand(*index).first,
         Load::Iota(..) => 0,
     }
 }
@@ -132,7 +132,7 @@ fn fill<W: Windows>(load: &Load, dtype: DType, at: &W, local: usize, into: &mut 
             let from = at.operand(*index);
             map.fill(dtype.host_bytes(), from.frame.bytes(from.slot), local, into);
         }
-        Load::Dense(_) => {}
+        Load::Dense(_) | Load::All(..) => {}
     }
 }
 
@@ -154,7 +154,7 @@ fn spans<W: Windows>(fused: &Fused, at: &W, elements: Range<usize>, room: &mut [
     let mut start = elements.start;
     while start < elements.end {
         let span = |(load, way): (&Load, &Way)| match way {
-            Way::Run(_) | Way::One(_) => usize::MAX,
+            Way::Run(_) | Way::One(_) | Way::All(_) => usize::MAX,
             _ => way.span(start - first(load, at)),
         };
         let least = fused.loads.iter().zip(&fused.ways).map(span).min().unwrap_or(usize::MAX);
@@ -186,6 +186,10 @@ fn span_of<W: Windows>(fused: &Fused, at: &W, elements: Range<usize>, room: &mut
         let place = match (load, way) {
             (_, Way::Fill) | (Load::Iota(..), Way::Steps(_)) => 0,
             (_, Way::Again { period, .. }) => local % period,
+            (Load::All(operand, elements), _) => {
+                let from = at.operand(*operand);
+                return from.frame.cells(from.slot)[..elements * width].into();
+            }
             (Load::Dense(operand) | Load::Map(operand, _), _) => {
                 let from = at.operand(*operand);
                 let (place, count) = match (way, load) {

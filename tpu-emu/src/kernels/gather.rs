@@ -85,13 +85,41 @@ impl Gather {
             return self.batch(&self.batches, operand, indices, at, result);
         }
         parallel::chunks_mut(result, piece * outer.result, |number, result| {
-            let part = Batch { count: result.len() / outer.result, ..outer };
             let at = at.further(outer, number * piece);
-            match inner {
-                [] => self.slices(part, operand, indices, at, result),
-                _ => self.each(part, inner, operand, indices, at, result),
-            }
+            self.part(outer, inner, operand, indices, at, result);
         });
+    }
+
+    /// The rows that the result of so many bytes can be made in, each of equal parts of so many
+    /// indices; `None` where the outermost loop does not go through both in order.
+    pub fn rows(&self, indices: usize, result: usize) -> Option<usize> {
+        let outer = self.batches.first()?;
+        let both = outer.indices * outer.count == indices && outer.result * outer.count == result;
+        (both && outer.count > 0).then_some(outer.count)
+    }
+
+    /// Some rows, from row `first` on. `indices` has those of these rows.
+    pub fn some_rows(&self, operand: &[u8], indices: &[u8], first: usize, result: &mut [u8]) {
+        let Some((&outer, inner)) = self.batches.split_first() else { return };
+        let at = At { operand: first * outer.operand, vector: 0 };
+        self.part(outer, inner, operand, indices, at, result);
+    }
+
+    /// As much of a loop as the result has room for.
+    fn part(
+        &self,
+        outer: Batch,
+        inner: &[Batch],
+        operand: &[u8],
+        indices: &[u8],
+        at: At,
+        result: &mut [u8],
+    ) {
+        let part = Batch { count: result.len() / outer.result, ..outer };
+        match inner {
+            [] => self.slices(part, operand, indices, at, result),
+            _ => self.each(part, inner, operand, indices, at, result),
+        }
     }
 
     fn batch(&self, batches: &[Batch], operand: &[u8], indices: &[u8], at: At, result: &mut [u8]) {

@@ -28,6 +28,7 @@ pub mod iota;
 pub mod kernel_lines;
 pub mod lane_code;
 pub mod lanes;
+pub mod lookup;
 pub mod map;
 pub mod moves;
 pub mod native;

@@ -6,6 +6,7 @@ use crate::kernels::copy::BlockCopy;
 use crate::kernels::gather::{Batch, Gather};
 use crate::kernels::index::{Component, Outside, placer};
 use crate::tensor::Shape;
+use std::sync::Arc;
 
 /// Which axis of what is which.
 #[derive(Debug)]
@@ -205,20 +206,24 @@ impl Dimensions {
             slice: BlockCopy::new(width, &sizes, &strides, &places),
         };
         gather.merge();
-        Ok(Lowered::Kernel(Box::new(Take { gather })))
+        Ok(Lowered::Kernel(Box::new(Take { gather: gather.into() })))
     }
 }
 
 /// Slices of operand 0 at the places that operand 1 gives.
 #[derive(Debug)]
 pub(super) struct Take {
-    pub(super) gather: Gather,
+    pub(super) gather: Arc<Gather>,
 }
 
 impl Kernel for Take {
     fn run(&self, _: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
         self.gather.run(operands[0], operands[1], results[0]);
         Ok(())
+    }
+
+    fn lookup(&self) -> Option<Arc<Gather>> {
+        Some(Arc::clone(&self.gather))
     }
 
     fn cost(&self) -> Cost {

@@ -37,6 +37,7 @@ use crate::custom_call::CallKernel;
 use crate::error::{Error, Result};
 use crate::host_transfer::{Channel, HostTransfers};
 use crate::kernels::folder::Folder;
+use crate::kernels::gather::Gather;
 use crate::kernels::lanes::LaneOp;
 use crate::kernels::moves::Moves;
 use crate::tensor::Shape;
@@ -136,6 +137,11 @@ pub trait Kernel: fmt::Debug + Send + Sync {
 
     /// The reduction of its first operand, starting from its second, that it is.
     fn reduction(&self) -> Option<Reduced> {
+        None
+    }
+
+    /// The slices of its first operand, at the places that its second gives, that it takes.
+    fn lookup(&self) -> Option<Arc<Gather>> {
         None
     }
 

@@ -80,7 +80,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
         slice,
     };
     gather.merge();
-    Ok(Lowered::Kernel(Box::new(Take { gather })))
+    Ok(Lowered::Kernel(Box::new(Take { gather: gather.into() })))
 }
 
 #[cfg(test)]

@@ -26,6 +26,8 @@ pub(crate) enum Load {
     Map(usize, AccessMap),
     /// Counts along an axis: elements an index, indices.
     Iota(usize, usize),
+    /// An operand of so many elements, in which each lane looks up its own.
+    All(usize, usize),
 }
 
 /// One loop over `elements` elements.

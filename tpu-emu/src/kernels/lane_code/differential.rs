@@ -1,6 +1,7 @@
 //! Random programs with and without machine code: the same bits.
 use super::{Feed, Input, LaneCode, Output, Ready};
 use crate::kernels::lanes::{LaneConstant, LaneProgram, LaneStep, Register};
+use crate::kernels::lookup::{NUMBER, take};
 use crate::kernels::simd::{Level, level};
 use crate::ops::lane_operation;
 use crate::tensor::DType;
@@ -121,13 +122,17 @@ struct Writer {
     random: Random,
     types: Vec<DType>,
     program: LaneProgram,
+    /// Parameters in which lanes look up their own, and the elements that they have.
+    arrays: Vec<(usize, usize)>,
 }
 
 impl Writer {
     fn get(&mut self, dtype: DType) -> Register {
         let program = &self.program;
         let steps = (0..program.steps.len()).map(Register::Step);
-        let all = (0..program.parameters.len()).map(Register::Parameter).chain(steps);
+        let lanes = |at: &usize| !self.arrays.iter().any(|(array, _)| array == at);
+        let parameters = (0..program.parameters.len()).filter(lanes).map(Register::Parameter);
+        let all = parameters.chain(steps);
         let mut fitting: Vec<Register> = all.filter(|&r| program.dtype(r) == dtype).collect();
         // The newest are the likeliest.
         let late = fitting.len().saturating_sub(4);
@@ -162,8 +167,22 @@ impl Writer {
         self.program.steps.push(LaneStep { op, inputs: both.to_vec() });
     }
 
+    /// Elements of an array by numbers that may lead out of it.
+    fn lookup(&mut self, dtype: DType) {
+        let elements = 1 + self.random.below(50);
+        let op = take(dtype, u32::try_from(elements - 1).unwrap()).unwrap();
+        let numbers = self.get(NUMBER);
+        self.arrays.push((self.program.parameters.len(), elements));
+        self.program.parameters.push(dtype);
+        let array = Register::Parameter(self.program.parameters.len() - 1);
+        self.program.steps.push(LaneStep { op, inputs: vec![numbers, array] });
+    }
+
     fn step(&mut self) {
         let dtype = self.random.pick(&self.types.clone());
+        if self.random.below(12) == 0 {
+            return self.lookup(dtype);
+        }
         if INTEGERS.contains(&dtype) && self.random.below(8) == 0 {
             return self.rotation(dtype);
         }
@@ -199,7 +218,7 @@ impl Writer {
     }
 }
 
-fn random_program(seed: u64) -> (LaneProgram, Random) {
+fn random_program(seed: u64) -> (LaneProgram, Vec<(usize, usize)>, Random) {
     let mut random = Random(seed);
     let family: &[DType] = match random.below(5) {
         0 => &[DType::F32, DType::S32, DType::U32, DType::Pred],
@@ -209,7 +228,8 @@ fn random_program(seed: u64) -> (LaneProgram, Random) {
         _ => &ALL,
     };
     let types = family.to_vec();
-    let mut writer = Writer { random, types: types.clone(), program: LaneProgram::default() };
+    let program = LaneProgram::default();
+    let mut writer = Writer { random, types: types.clone(), program, arrays: Vec::new() };
     for _ in 0..1 + writer.random.below(14) {
         let dtype = writer.random.pick(&types);
         writer.program.parameters.push(dtype);
@@ -226,7 +246,7 @@ fn random_program(seed: u64) -> (LaneProgram, Random) {
             writer.program.results.push(step);
         }
     }
-    (writer.program, writer.random)
+    (writer.program, writer.arrays, writer.random)
 }
 
 /// Elements with one NaN for all: which of two survives is not settled.
@@ -282,15 +302,20 @@ fn results(ready: &Ready, native: bool, lanes: usize, inputs: &[Vec<u8>]) -> Vec
 }
 
 fn check(seed: u64) {
-    let (program, mut random) = random_program(seed);
+    let (program, arrays, mut random) = random_program(seed);
     let feed = |random: &mut Random| if random.below(4) == 0 { Feed::One } else { Feed::Each };
-    let feeds: Vec<Feed> = program.parameters.iter().map(|_| feed(&mut random)).collect();
+    let mut feeds: Vec<Feed> = program.parameters.iter().map(|_| feed(&mut random)).collect();
+    arrays.into_iter().for_each(|(array, elements)| feeds[array] = Feed::All(elements));
     let code = LaneCode::new(program, feeds);
     let ready = &code.0;
     let long = 1000 + random.below(1200);
     for lanes in [1 + random.below(40), 1 + random.below(40), long] {
         let mut input = |(&dtype, feed): (&DType, &Feed)| -> Vec<u8> {
-            let count = if *feed == Feed::One { 1 } else { lanes };
+            let count = match *feed {
+                Feed::Each => lanes,
+                Feed::One => 1,
+                Feed::All(elements) => elements,
+            };
             (0..count).flat_map(|_| random.element(dtype)).collect()
         };
         let inputs: Vec<Vec<u8>> =

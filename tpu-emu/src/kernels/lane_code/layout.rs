@@ -9,6 +9,8 @@ use crate::kernels::native::{self, Native, Source};
 pub(super) enum Place {
     /// Those of an input.
     Input(usize),
+    /// All of an input.
+    All(usize),
     /// At an offset of the scratch memory.
     Scratch(usize),
     /// Those of an output.
@@ -33,7 +35,7 @@ pub(super) enum Part {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Array {
     pub(super) place: Place,
-    /// Bytes from one element to the next; 0 for one element that serves all lanes.
+    /// Bytes from one lane's element to the next; 0 where all lanes have the same.
     pub(super) width: usize,
 }
 
@@ -214,11 +216,14 @@ impl Maker<'_> {
                         Source::Constant(u64::from_le_bytes(bits))
                     }
                     Register::Parameter(parameter) => {
-                        let each = self.feeds[parameter] == Feed::Each;
-                        let width = if each { width } else { 0 };
-                        arrays.push(Array { place: Place::Input(parameter), width });
-                        let array = arrays.len() - 1;
-                        if each { Source::Each(array) } else { Source::One(array) }
+                        let array = arrays.len();
+                        let (place, width, source) = match self.feeds[parameter] {
+                            Feed::Each => (Place::Input(parameter), width, Source::Each(array)),
+                            Feed::One => (Place::Input(parameter), 0, Source::One(array)),
+                            Feed::All(_) => (Place::All(parameter), 0, Source::All(array)),
+                        };
+                        arrays.push(Array { place, width });
+                        source
                     }
                 };
                 sources.push((input, source));
@@ -264,10 +269,11 @@ impl Maker<'_> {
     fn elements(&mut self, register: Register) -> Place {
         let (from, number) = match register {
             Register::Step(step) => return self.steps[step].unwrap_or(Place::Scratch(0)),
-            Register::Parameter(index) if self.feeds[index] == Feed::Each => {
-                return Place::Input(index);
-            }
-            Register::Parameter(index) => (One::Input(index), index),
+            Register::Parameter(index) => match self.feeds[index] {
+                Feed::Each => return Place::Input(index),
+                Feed::All(_) => return Place::All(index),
+                Feed::One => (One::Input(index), index),
+            },
             Register::Constant(index) => {
                 let bytes = self.program.constants[index].bytes.clone();
                 (One::Constant(bytes), self.program.parameters.len() + index)

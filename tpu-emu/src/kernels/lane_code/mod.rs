@@ -7,7 +7,8 @@ mod run;
 
 pub use run::{Bound, Input, Output};
 
-use super::lanes::LaneProgram;
+use super::lanes::{LaneProgram, LaneStep, Register};
+use super::lookup::TAKE;
 use super::simd::{Level, level};
 use layout::Layout;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,6 +24,8 @@ pub enum Feed {
     Each,
     /// One element, the same for all lanes.
     One,
+    /// So many elements, in which each lane looks up its own.
+    All(usize),
 }
 
 /// A program that is ready to run.
@@ -64,7 +67,11 @@ impl Ready {
 
 impl LaneCode {
     /// Makes a program ready; `feeds` has an item for each parameter.
+    ///
+    /// # Panics
+    /// Where an operation looks up what is no array of as many elements, or another one reads it.
     pub fn new(program: LaneProgram, feeds: Vec<Feed>) -> Self {
+        check_lookups(&program, &feeds);
         let calls = parts::calls(&program);
         let portable = Layout::new(&program, &feeds, &calls).unwrap_or_default();
         let (native, work) = (OnceLock::new(), AtomicUsize::new(0));
@@ -126,10 +133,34 @@ impl LaneCode {
     }
 }
 
+/// Machine code looks elements up without asking how many there are.
+fn check_lookups(program: &LaneProgram, feeds: &[Feed]) {
+    let elements = |register: &Register| match *register {
+        Register::Parameter(index) => match feeds[index] {
+            Feed::All(elements) => Some(elements),
+            Feed::Each | Feed::One => None,
+        },
+        _ => None,
+    };
+    assert!(program.results.iter().all(|result| elements(result).is_none()), "an array as result");
+    for LaneStep { op, inputs } in &program.steps {
+        for (at, input) in inputs.iter().enumerate() {
+            let last = usize::try_from(op.immediate[0]).unwrap_or(usize::MAX);
+            let wanted = if op.name == TAKE && at == 1 { Some(last) } else { None };
+            let fits = match (elements(input), wanted) {
+                (Some(elements), Some(last)) => last < elements,
+                (None, None) => true,
+                _ => false,
+            };
+            assert!(fits, "operand {at} of {} with {feeds:?}", op.name);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::lanes::{LaneConstant, LaneOp, LaneStep, Register, TILE};
+    use crate::kernels::lanes::{LaneConstant, LaneOp, TILE};
     use crate::kernels::map::lane;
     use crate::tensor::DType;
     use std::cell::Cell;

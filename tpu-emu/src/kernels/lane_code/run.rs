@@ -3,8 +3,8 @@
 // no slice of elements that are written exists beside another one of the same bytes.
 //! Runs programs tile by tile.
 #![expect(unsafe_code, reason = "results may take the place of operands")]
-use super::Ready;
 use super::layout::{Array, Layout, One, Part, Place};
+use super::{Feed, Ready};
 use crate::kernels::lanes::{LaneOp, TILE};
 use crate::kernels::native::Native;
 use crate::kernels::simd::{Level, level};
@@ -89,7 +89,11 @@ fn check(ready: &Ready, lanes: usize, inputs: &[Input<'_>], outputs: &[Output<'_
         assert!(at.addr().is_multiple_of(width), "elements of {width} bytes at {at:p}");
     };
     for ((input, dtype), feed) in inputs.iter().zip(&program.parameters).zip(&ready.feeds) {
-        let lanes = if *feed == super::Feed::One { 1 } else { lanes };
+        let lanes = match *feed {
+            Feed::Each => lanes,
+            Feed::One => 1,
+            Feed::All(elements) => elements,
+        };
         fits(input.at, input.bytes, lanes, dtype.host_bytes());
     }
     for (output, result) in outputs.iter().zip(&ready.portable.results) {
@@ -234,6 +238,7 @@ impl Tiles<'_> {
             Place::Input(index) => {
                 self.inputs[index].at.wrapping_add(self.start * width).cast_mut()
             }
+            Place::All(index) => self.inputs[index].at.cast_mut(),
             Place::Scratch(offset) => self.scratch.wrapping_add(offset),
             Place::Output(index) if self.is_aside(index) => {
                 self.address(self.layout.results[index].aside, width)
@@ -281,7 +286,7 @@ impl Tiles<'_> {
         for (address, array) in addresses.iter_mut().zip(arrays) {
             *address = self.address(array.place, array.width);
         }
-        // SAFETY: `count` elements are at each place, or one where the code reads one. Outputs
+        // SAFETY: `count` elements are at each place, or as many as the feed says. Outputs
         // that share memory with an input are made there by the last part alone.
         unsafe { native.function().call(addresses, self.count) };
     }
@@ -289,13 +294,17 @@ impl Tiles<'_> {
     fn call(&self, op: &LaneOp, inputs: &[(Place, usize)], result: Place) {
         let width = op.result.host_bytes();
         let result = self.address(result, width);
-        // SAFETY: `count` elements are at each place. The result's place is none of the
+        // SAFETY: `count` elements are at each place, or all of an input. The result's place is none of the
         // operands': outputs that share memory with an input are made in scratch memory, and
         // the layout gives a step's result no place that one of its operands has.
         unsafe {
             let result = slice::from_raw_parts_mut(result, self.count * width);
             let read = |&(place, width): &(Place, usize)| {
-                slice::from_raw_parts(self.address(place, width).cast_const(), self.count * width)
+                let bytes = match place {
+                    Place::All(index) => self.inputs[index].bytes,
+                    _ => self.count * width,
+                };
+                slice::from_raw_parts(self.address(place, width).cast_const(), bytes)
             };
             if inputs.len() <= FEW {
                 let mut few: [&[u8]; FEW] = [&[]; FEW];

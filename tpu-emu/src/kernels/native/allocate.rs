@@ -127,7 +127,12 @@ impl<'b> Emitter<'b> {
             Origin::Load(array, _) => Some(*array),
             _ => None,
         });
-        for array in loads.chain(self.body.stores.iter().map(|(_, array, _)| *array)) {
+        let tables = self.body.code.iter().filter_map(|micro| match micro.form {
+            Form::Gather(array, _) => Some(array),
+            _ => None,
+        });
+        let stores = self.body.stores.iter().map(|(_, array, _)| *array);
+        for array in loads.chain(tables).chain(stores) {
             if self.pointers[array].is_none() {
                 self.pointers[array] = free.next();
             }
@@ -217,6 +222,7 @@ impl<'b> Emitter<'b> {
             Form::Peek(element) => return self.peek(now, micro, element),
             Form::Poke(element) => return self.poke(now, micro, element),
             Form::Call(number) => return self.call(now, micro, number),
+            Form::Gather(array, width) => return self.gather(now, micro, array, width),
             _ => {}
         }
         let locked: Vec<Value> = micro.reads().collect();
@@ -274,9 +280,29 @@ impl<'b> Emitter<'b> {
             Form::Ternary => self.code.vector(micro.op, fields(result, b), register(c)),
             Form::MaskBinary => self.code.mask(micro.op, true, result, a, register(b)),
             Form::MaskUnary => self.code.mask(micro.op, false, result, 0, register(a)),
-            Form::Peek(_) | Form::Poke(_) | Form::Call(_) => {}
+            Form::Peek(_) | Form::Poke(_) | Form::Call(_) | Form::Gather(..) => {}
         }
         if self.uses.next(micro.result) == NEVER {
+            self.free(micro.result);
+        }
+    }
+
+    fn gather(&mut self, now: u32, micro: Micro, array: usize, width: usize) {
+        let Some(numbers) = micro.operands[0] else { return };
+        let from = self.ensure(numbers, &[numbers]);
+        // The instruction clears its mask, and its result is never where its numbers are.
+        let mask = self.take(Class::Mask, &[]);
+        let result = self.take(Class::Vector, &[numbers]);
+        self.put(Class::Vector, micro.result, result);
+        let base = self.pointer(array);
+        const SAME: Opcode = opcode(1, 0, false, 0x46);
+        self.code.mask(SAME, true, mask, mask, Operand::Register(mask));
+        let (length, other, zero, immediate) = (micro.length, 0, false, None);
+        let fields = Fields { length, reg: result, other, mask, zero, immediate };
+        let operand = Operand::Numbered { base, numbers: from, scale: scale(width) };
+        self.code.vector(micro.op, fields, operand);
+        self.release(numbers, now);
+        if !self.is_read(micro.result) {
             self.free(micro.result);
         }
     }

@@ -37,6 +37,8 @@ pub(super) enum Operand {
     At { base: u8, offset: u32 },
     /// Memory behind a general register, at the number in `rcx` times `1 << scale`.
     Indexed { base: u8, scale: u8 },
+    /// Memory behind a general register, at each number in a vector register times `1 << scale`.
+    Numbered { base: u8, numbers: u8, scale: u8 },
     /// A constant of the pool, by its offset there.
     Pool(usize),
 }
@@ -98,14 +100,17 @@ impl Code {
         let (x, b) = match operand {
             Operand::Register(number) => (number >> 4 & 1, number >> 3 & 1),
             Operand::At { base, .. } | Operand::Indexed { base, .. } => (0, base >> 3 & 1),
+            Operand::Numbered { base, numbers, .. } => (numbers >> 3 & 1, base >> 3 & 1),
             Operand::Pool(_) => (0, 0),
         };
+        // The numbers' register is told where that of another operand would be.
+        let high = if let Operand::Numbered { numbers, .. } = operand { numbers } else { other };
         let not = |bit: u8| (bit & 1) ^ 1;
         self.bytes.push(0x62);
         self.bytes
             .push(not(reg >> 3) << 7 | not(x) << 6 | not(b) << 5 | not(reg >> 4) << 4 | op.map);
         self.bytes.push(u8::from(op.wide) << 7 | (!other & 15) << 3 | 4 | op.prefix);
-        self.bytes.push(u8::from(zero) << 7 | length << 5 | not(other >> 4) << 3 | mask);
+        self.bytes.push(u8::from(zero) << 7 | length << 5 | not(high >> 4) << 3 | mask);
         self.bytes.push(op.byte);
         self.operand(reg, operand, immediate.is_some());
         self.bytes.extend(immediate);
@@ -138,6 +143,10 @@ impl Code {
                     self.bytes.extend([0x04 | reg, index]);
                 }
             }
+            Operand::Numbered { base, numbers, scale } => {
+                let index = scale << 6 | (numbers & 7) << 3 | base & 7;
+                self.bytes.extend([0x44 | reg, index, 0]);
+            }
             Operand::Pool(offset) => {
                 self.bytes.push(5 | reg);
                 // The distance counts from the instruction's end.
@@ -151,7 +160,7 @@ impl Code {
     pub(super) fn mask(&mut self, op: Opcode, long: bool, reg: u8, other: u8, operand: Operand) {
         let b = match operand {
             Operand::At { base, .. } | Operand::Indexed { base, .. } => base >> 3 & 1,
-            Operand::Register(_) | Operand::Pool(_) => 0,
+            Operand::Register(_) | Operand::Numbered { .. } | Operand::Pool(_) => 0,
         };
         self.bytes.push(0xc4);
         self.bytes.push(0xc0 | (b ^ 1) << 5 | op.map);

@@ -1,5 +1,6 @@
 //! What the emitter knows: operations by name and element type.
 use crate::kernels::lanes::LaneOp;
+use crate::kernels::lookup::TAKE;
 use crate::tensor::DType;
 
 /// How elements of a type are computed with.
@@ -87,6 +88,8 @@ pub(super) enum Job {
     Convert(Kind),
     /// The same bytes.
     Same,
+    /// The element of an array with this number; the array has so many elements behind its first.
+    Take(u32),
 }
 
 /// A direction of a comparison.
@@ -135,6 +138,9 @@ pub(super) fn job(op: &LaneOp) -> Option<(Job, Kind)> {
     let word = matches!(kind, Kind::Integer(2.., _));
     let number = float || integer;
     let product = float || word;
+    if op.name == TAKE {
+        return (kind.width() >= 4).then_some((Job::Take(op.immediate[0]), kind));
+    }
     let (job, known) = match op.name {
         "add" => (Job::Add, number || pred),
         "subtract" => (Job::Subtract, number),

@@ -12,6 +12,8 @@ pub(in crate::kernels) enum Source {
     Each(usize),
     /// An array with one element for all.
     One(usize),
+    /// An array in which each lane looks up its own.
+    All(usize),
     /// The bits of one element for all.
     Constant(u64),
     /// One element that each round of a loop reads and writes.
@@ -112,6 +114,8 @@ impl Lowerer {
             (_, Forms { wide: Some(wide), .. }) => self.pack(kind, wide),
             (Some(&Source::Each(array)), _) => self.body.load(array, width),
             (Some(&Source::One(array)), _) => self.body.broadcast(array, width),
+            // Its elements are nobody's lane.
+            (Some(&Source::All(_)), _) => self.body.constant(0, width),
             (Some(&Source::Variable(array)), _) => self.body.variable(array),
             (Some(&Source::Constant(bits)), _) => self.body.constant(bits, width),
             // A register that nothing defines holds zeros.
@@ -175,6 +179,7 @@ impl Lowerer {
     pub(super) fn step(&mut self, job: Job, kind: Kind, inputs: &[Register], result: Register) {
         let forms = match (job, kind) {
             (Job::Convert(to), _) => self.convert(kind, to, inputs[0]),
+            (Job::Take(last), _) => Forms::packed(self.take(kind, last, inputs)),
             (Job::Same, _) => Forms::packed(self.packed(inputs[0], kind)),
             (Job::Select, _) => self.select(kind, inputs),
             (_, Kind::Pred) => self.predicates(job, inputs),
@@ -188,6 +193,19 @@ impl Lowerer {
             _ => self.floats(job, kind, inputs),
         };
         self.forms.insert(result, forms);
+    }
+
+    /// Elements of an array by their numbers. No number leads out of it.
+    fn take(&mut self, kind: Kind, last: u32, inputs: &[Register]) -> Value {
+        let numbers = self.packed(inputs[0], Kind::Integer(4, true));
+        let last = self.body.constant(last.into(), 4);
+        let (_, least) = extremes(4, false);
+        let length = self.body.length(4);
+        let numbers = self.body.binary(least, length, numbers, last);
+        match self.sources.get(&inputs[1]) {
+            Some(&Source::All(array)) => self.body.gather(array, kind.width(), numbers),
+            _ => self.packed(inputs[1], kind),
+        }
     }
 
     fn note_shift(&mut self, job: Job, kind: Kind, inputs: &[Register], result: Register) {

@@ -56,6 +56,8 @@ pub(super) enum Form {
     Peek(Element),
     /// Writes there.
     Poke(Element),
+    /// The elements of an array with these numbers: its number, the element's width.
+    Gather(usize, usize),
     /// Calls the function with this number for an operation.
     Call(u32),
 }
@@ -263,6 +265,13 @@ impl Body {
     pub(super) fn ternary(&mut self, width: usize, length: u8, of: [Value; 3], table: u8) -> Value {
         let op = opcode(3, 1, width == 8, 0x25);
         self.emit(Class::Vector, op, Form::Ternary, length, of.map(Some), Some(table))
+    }
+
+    /// The elements of an array with these 32-bit numbers.
+    pub(super) fn gather(&mut self, array: usize, width: usize, numbers: Value) -> Value {
+        let (op, length) = (opcode(2, 1, width == 8, 0x90), self.length(width));
+        let form = Form::Gather(array, width);
+        self.emit(Class::Vector, op, form, length, [Some(numbers), None, None], None)
     }
 
     /// Makes the last instruction one for 64-bit elements.

@@ -2,6 +2,7 @@
 use super::rows::{Part, PartWork, Place, Rows};
 use super::{Code, Fused, FusedStep, Load, StepWork};
 use crate::kernels::access::AccessMap;
+use crate::kernels::gather::Gather;
 use crate::ops::Reduced;
 use crate::program::graph::{Graph, ValueId};
 use std::collections::{HashMap, HashSet};
@@ -100,13 +101,20 @@ enum Unit {
     Loop(Arc<Fused>),
     /// A reduction that is done row by row, or once all rows are there.
     Fold(Reduced),
+    /// Slices, and the rows that they are taken in.
+    Take(Arc<Gather>, usize),
 }
 
 impl Unit {
-    fn of(step: &FusedStep) -> Option<Self> {
+    fn of(graph: &Graph, step: &FusedStep) -> Option<Self> {
         match &step.work {
             StepWork::Fused(fused) if fused.elements > 0 => Some(Self::Loop(Arc::clone(fused))),
             StepWork::Kernel(kernel) => {
+                if let Some(gather) = kernel.lookup() {
+                    let indices = graph.value(step.operands[1]).shape.elements();
+                    let rows = gather.rows(indices, graph.bytes(step.results[0]))?;
+                    return Some(Self::Take(gather, rows));
+                }
                 let reduced = kernel.reduction()?;
                 let whole = reduced.dims.iter().all(|&dim| dim > 0);
                 // The fold of a short run has another order.
@@ -124,6 +132,7 @@ impl Unit {
             Self::Loop(fused) => fused.elements,
             Self::Fold(Reduced { dims: [1, count, _], .. }) => *count,
             Self::Fold(Reduced { dims: [outer, ..], .. }) => *outer,
+            Self::Take(_, rows) => *rows,
         }
     }
 
@@ -173,13 +182,13 @@ impl Grouper<'_> {
         from.sort_unstable();
         from.dedup();
         from.retain(|&group| !self.groups[group].closed);
-        let Some(unit) = Unit::of(step) else {
+        let Some(unit) = Unit::of(self.graph, step) else {
             from.iter().for_each(|&group| self.groups[group].closed = true);
             return;
         };
-        // All that it reads from, or the last one.
-        let joined = [&from[..], from.last().map_or(&[][..], std::slice::from_ref)]
-            .into_iter()
+        // All that it reads from, or one of them.
+        let joined = std::iter::once(&from[..])
+            .chain(from.iter().rev().map(std::slice::from_ref))
             .find_map(|from| Some((from, self.joined(from, index, step, &unit)?)));
         let (mut taken, group) = match joined {
             Some((from, group)) => (from.to_vec(), group),
@@ -243,6 +252,11 @@ impl Grouper<'_> {
         }
         match unit {
             Unit::Loop(fused) => {
+                let all =
+                    |load: &Load| matches!(load, Load::All(at, _) if own(&step.operands[*at]));
+                if fused.loads.iter().any(all) {
+                    return None;
+                }
                 for (load, dtype) in fused.loads.iter().zip(&fused.code.program().parameters) {
                     let Load::Map(operand, map) = load else { continue };
                     let value = step.operands[*operand];
@@ -256,6 +270,12 @@ impl Grouper<'_> {
             // The initial value is there before.
             Unit::Fold(_) => {
                 if step.operands.get(1).is_some_and(own) {
+                    return None;
+                }
+            }
+            // So is what slices are taken of.
+            Unit::Take(..) => {
+                if own(&step.operands[0]) {
                     return None;
                 }
             }
@@ -364,6 +384,10 @@ fn write(
                 let state = start..states;
                 states = states.next_multiple_of(64);
                 PartWork::Total { fold, rows: count, columns, state }
+            }
+            Unit::Take(gather, all) => {
+                widest = widest.max(graph.value(step.results[0]).shape.elements() / rows);
+                PartWork::Take(gather, all / rows)
             }
             Unit::Fold(Reduced { fold, dims: [outer, count, inner] }) => {
                 widest = widest.max(outer / rows * count * inner);

@@ -1,4 +1,6 @@
 //! Builds loops: elementwise nodes join the loops of what they read.
+mod lookups;
+
 use super::{Code, Fused, FusedStep, Load, StepWork};
 use crate::kernels::access::AccessMap;
 use crate::kernels::aligned::Aligned;
@@ -139,6 +141,9 @@ impl<'g> Fuser<'g> {
                 self.graph.values[node.results[0].index()].known = Some(Arc::clone(bytes));
             }
             Work::Kernel(kernel) => {
+                if self.tactics.fuse && self.lookup(node, kernel.as_ref()) {
+                    return;
+                }
                 node.operands.iter().for_each(|&operand| self.require(operand));
                 self.step(node, StepWork::Kernel(Arc::clone(kernel)));
             }
@@ -260,10 +265,27 @@ impl<'g> Fuser<'g> {
             self.sources.insert(result, (made, Arc::clone(&node.name), node.location));
             return;
         }
-        let joined = node.operands.iter().filter_map(|operand| self.home.get(operand).copied());
+        let index = self.join(node, &node.operands, &node.shapes, elements);
+        let mut inputs = Vec::with_capacity(node.operands.len());
+        for (&operand, shape) in node.operands.iter().zip(&node.shapes) {
+            inputs.push(self.input(index, operand, shape, elements));
+        }
+        let register = self.groups[index].operation(*op, inputs);
+        self.define(index, node, register);
+    }
+
+    /// The loop that makes something of operands, of one or several that make them.
+    fn join(
+        &mut self,
+        node: &Node,
+        operands: &[ValueId],
+        shapes: &[Shape],
+        elements: usize,
+    ) -> usize {
+        let joined = operands.iter().filter_map(|operand| self.home.get(operand).copied());
         // A value that is read whole for each element cannot come from the loop that reads it.
         let makes = |index: usize| {
-            let mut read = node.operands.iter().zip(&node.shapes);
+            let mut read = operands.iter().zip(shapes);
             read.any(|(value, shape)| {
                 shape.elements() != elements && self.home.get(value) == Some(&index)
             })
@@ -274,7 +296,7 @@ impl<'g> Fuser<'g> {
                 && group.elements == elements
                 && !makes(index)
                 && group.program.steps.len() < STEPS
-                && group.loads.len() + node.operands.len() <= LOADS
+                && group.loads.len() + operands.len() <= LOADS
         };
         let mut found: Vec<usize> = joined.filter(fits).collect();
         found.sort_unstable();
@@ -283,15 +305,15 @@ impl<'g> Fuser<'g> {
             .pop()
             .unwrap_or_else(|| self.open(elements, Arc::clone(&node.name), node.location));
         for other in found {
-            self.merge(index, other, node.operands.len());
+            self.merge(index, other, operands.len());
         }
-        let mut inputs = Vec::with_capacity(node.operands.len());
-        for (&operand, shape) in node.operands.iter().zip(&node.shapes) {
-            inputs.push(self.input(index, operand, shape, elements));
-        }
+        index
+    }
+
+    /// Says which register of a loop holds what a node makes.
+    fn define(&mut self, index: usize, node: &Node, register: Register) {
         let group = &mut self.groups[index];
-        group.program.steps.push(LaneStep { op: *op, inputs });
-        let register = Register::Step(group.program.steps.len() - 1);
+        let result = node.results[0];
         group.registers.insert(result, register);
         group.name = Arc::clone(&node.name);
         group.location = Some(node.location);
@@ -334,6 +356,9 @@ impl<'g> Fuser<'g> {
                 }
                 Load::Map(at, map) => {
                     Load::Map(push_operand(&mut group.operands, moved.operands[at]), map)
+                }
+                Load::All(at, elements) => {
+                    Load::All(push_operand(&mut group.operands, moved.operands[at]), elements)
                 }
                 Load::Iota(inner, extent) => Load::Iota(inner, extent),
             };
@@ -439,6 +464,11 @@ impl<'g> Fuser<'g> {
 }
 
 impl Group {
+    fn operation(&mut self, op: LaneOp, inputs: Vec<Register>) -> Register {
+        self.program.steps.push(LaneStep { op, inputs });
+        Register::Step(self.program.steps.len() - 1)
+    }
+
     fn constant(&mut self, dtype: DType, bytes: &[u8]) -> Register {
         let constants = &mut self.program.constants;
         let constant = LaneConstant { dtype, bytes: bytes.into() };

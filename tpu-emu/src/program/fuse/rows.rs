@@ -3,6 +3,7 @@
 use super::{Fused, Load};
 use crate::kernels::access::AccessMap;
 use crate::kernels::folder::Folder;
+use crate::kernels::gather::Gather;
 use crate::kernels::lanes::Register;
 use std::ops::Range;
 use std::sync::Arc;
@@ -42,6 +43,9 @@ pub(crate) enum PartWork {
     Loop(Arc<Fused>),
     /// The reduction of `count` times `inner` elements each to `inner`.
     Fold { fold: Arc<dyn Folder>, count: usize, inner: usize },
+    /// Slices of an operand that is there before, at the places that these rows of another have.
+    /// There are so many outermost slices in a row.
+    Take(Arc<Gather>, usize),
     /// The reduction of `rows` rows of `columns` elements to one row, which is there when all
     /// rows are done. `state` says where in the scratch memory it has its state.
     Total { fold: Arc<dyn Folder>, rows: usize, columns: usize, state: Range<usize> },
@@ -73,8 +77,12 @@ impl Rows {
                 part.operands.iter().enumerate().filter(|(_, place)| **place == wanted).all(
                     |(number, _)| match &part.work {
                         PartWork::Loop(fused) => at <= writer && fused.reads_densely(number),
+                        // What slices are taken of is read anywhere.
+                        PartWork::Take(..) => at < writer && number == 1,
                         // The initial value is read whole.
-                        _ => at < writer && number == 0,
+                        PartWork::Fold { .. } | PartWork::Total { .. } => {
+                            at < writer && number == 0
+                        }
                     },
                 )
             })
@@ -94,7 +102,8 @@ impl Fused {
 
     /// Whether only element `i` of an operand is read for element `i` of the results.
     pub(crate) fn reads_densely(&self, operand: usize) -> bool {
-        let mapped = |load: &Load| matches!(load, Load::Map(at, _) if *at == operand);
-        !self.loads.iter().any(mapped)
+        let elsewhere =
+            |load: &Load| matches!(load, Load::Map(at, _) | Load::All(at, _) if *at == operand);
+        !self.loads.iter().any(elsewhere)
     }
 }

@@ -20,6 +20,8 @@ pub(crate) enum Way {
     Run(usize),
     /// One serves the whole loop: its number in the operand.
     One(usize),
+    /// All of the operand, so many, for each lane.
+    All(usize),
     /// One serves so many.
     Steps(usize),
     /// So many lie side by side in the operand, the next ones elsewhere.
@@ -39,6 +41,7 @@ impl Way {
     fn of(load: &Load, elements: usize, least: usize) -> Self {
         let (steps, run, period) = match load {
             Load::Dense(_) => return Self::Run(0),
+            Load::All(_, elements) => return Self::All(*elements),
             Load::Map(_, map) => {
                 if let Some(at) = map.one_element() {
                     return Self::One(at);
@@ -67,6 +70,7 @@ impl Way {
     fn feed(self) -> Feed {
         match self {
             Self::One(_) | Self::Steps(_) => Feed::One,
+            Self::All(elements) => Feed::All(elements),
             Self::Run(_) | Self::Runs(_) | Self::Again { .. } | Self::Fill => Feed::Each,
         }
     }
@@ -85,7 +89,7 @@ impl Way {
     /// once.
     pub(crate) fn span(self, local: usize) -> usize {
         match self {
-            Self::Run(_) | Self::One(_) => usize::MAX,
+            Self::Run(_) | Self::One(_) | Self::All(_) => usize::MAX,
             Self::Steps(count) | Self::Runs(count) => count - local % count,
             Self::Again { period, kept } => kept - local % period,
             Self::Fill => SPAN,
