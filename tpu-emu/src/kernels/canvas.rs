@@ -1,5 +1,5 @@
 //! The input of a convolution with its padding, laid out so that windows lie in order.
-use super::panel::{Load, Panel, Visit, elements};
+use super::panel::{Load, Panel, Visit, elements, lay};
 use super::parallel;
 use super::simd::{self, Loop};
 use super::tile::Lane;
@@ -143,16 +143,10 @@ impl<E: Copy, T: Lane, F: Fn(E) -> T + Copy> Loop for Line<'_, E, T, F> {
                 }
             }
         } else if last.input.1 == depth || count == 1 {
-            let from = &data[start..][..out.len()];
-            for (to, &from) in out.iter_mut().zip(from) {
-                *to = read(from);
-            }
+            lay(&data[start..][..out.len()], 1, out, read);
         } else {
             for (out, at) in out.chunks_exact_mut(depth).zip(0..) {
-                let from = &data[start + at * last.input.1..][..depth];
-                for (to, &from) in out.iter_mut().zip(from) {
-                    *to = read(from);
-                }
+                lay(&data[start + at * last.input.1..][..depth], 1, out, read);
             }
         }
     }

@@ -37,9 +37,12 @@ fn reduce<T: Scalar>(
     gemm::product(extent, rows, width, (true, -T::one(), T::one()), left, right);
 }
 
+/// Rows whose sums are held in registers.
+const ROWS: usize = 32;
+
 /// Numbers of room that [`cholesky`] uses.
 pub fn cholesky_room(n: usize) -> usize {
-    n.saturating_mul(2 * BLOCK.min(n))
+    n.saturating_add(n.max(ROWS)).saturating_mul(BLOCK.min(n))
 }
 
 /// The lower triangular `L` with `L·Lᴴ = a`, of the lower triangle of `a`, in its place; the upper
@@ -47,7 +50,7 @@ pub fn cholesky_room(n: usize) -> usize {
 pub fn cholesky<T: Scalar>(n: usize, a: &mut [T], room: &mut [T]) {
     for first in (0..n).step_by(BLOCK) {
         let end = n.min(first + BLOCK);
-        if !simd::run(CholeskyColumns { n, a: &mut *a, columns: first..end, column: &mut *room }) {
+        if !simd::run(CholeskyColumns { n, a: &mut *a, columns: first..end, room: &mut *room }) {
             a.fill(T::missing());
             return;
         }
@@ -78,12 +81,13 @@ pub fn cholesky<T: Scalar>(n: usize, a: &mut [T], room: &mut [T]) {
     }
 }
 
-/// Some columns of the factor, where those before are done; `false` where there is none.
+/// Some columns of the factor, where those before are done; `false` where there is none. `room`
+/// holds them one after the other, so that sums are over runs.
 struct CholeskyColumns<'a, T> {
     n: usize,
     a: &'a mut [T],
     columns: Range<usize>,
-    column: &'a mut [T],
+    room: &'a mut [T],
 }
 
 impl<T: Scalar> Loop for CholeskyColumns<'_, T> {
@@ -91,22 +95,54 @@ impl<T: Scalar> Loop for CholeskyColumns<'_, T> {
 
     #[inline(always)]
     fn run(self) -> bool {
-        let Self { n, a, columns, column } = self;
-        for k in columns.clone() {
-            let pivot = a[k * n + k].re();
-            // Written so that NaN fails.
-            if !(pivot > T::Real::ZERO && pivot.is_finite()) {
-                return false;
+        let Self { n, a, columns, room } = self;
+        let (start, rows) = (columns.start, n - columns.start);
+        // Sums may be of rows behind the last one.
+        let length = rows + ROWS;
+        for column in room.chunks_exact_mut(length).take(columns.len()) {
+            column[rows..].fill(T::ZERO);
+        }
+        for (row, from) in a[start * n..].chunks_exact(n).enumerate() {
+            let from = &from[columns.clone()];
+            for (column, &from) in from[..from.len().min(row + 1)].iter().enumerate() {
+                room[column * length + row] = from;
             }
-            let root = pivot.sqrt();
-            a[k * n + k] = T::of(root, T::Real::ZERO);
-            for i in k + 1..n {
-                let row = &mut a[i * n..(i + 1) * n];
-                let factor = T::of(row[k].re() / root, row[k].im() / root);
-                row[k] = factor;
-                column[i] = factor.conjugate();
-                let end = (i + 1).min(columns.end);
-                subtract(&mut row[k + 1..end], factor, &column[k + 1..end]);
+        }
+        for k in 0..columns.len() {
+            let (done, column) = room.split_at_mut(k * length);
+            let mut root = T::Real::ZERO;
+            for first in (k..rows).step_by(ROWS) {
+                let mut sums = [T::ZERO; ROWS];
+                sums.copy_from_slice(&column[first..][..ROWS]);
+                for other in done.chunks_exact(length) {
+                    let factor = other[k].conjugate();
+                    let other = &other[first..][..ROWS];
+                    for (sum, &other) in sums.iter_mut().zip(other) {
+                        *sum -= other * factor;
+                    }
+                }
+                if first == k {
+                    let pivot = sums[0].re();
+                    // Written so that NaN fails.
+                    if !(pivot > T::Real::ZERO && pivot.is_finite()) {
+                        return false;
+                    }
+                    root = pivot.sqrt();
+                }
+                for sum in &mut sums {
+                    *sum = T::of(sum.re() / root, sum.im() / root);
+                }
+                if first == k {
+                    sums[0] = T::of(root, T::Real::ZERO);
+                }
+                column[first..][..ROWS].copy_from_slice(&sums);
+            }
+        }
+        for (row, to) in a[start * n..].chunks_exact_mut(n).enumerate() {
+            let to = &mut to[columns.clone()];
+            let end = to.len().min(row + 1);
+            for (column, to) in to[..end].iter_mut().enumerate() {
+                *to = room[column * length + row];
             }
         }
         true

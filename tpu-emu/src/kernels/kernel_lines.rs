@@ -1,5 +1,5 @@
 //! The kernel of a convolution as the right matrix of a product, in panels of columns.
-use super::panel::{Load, Panel, Visit, elements};
+use super::panel::{Load, Panel, Visit, elements, lay};
 use super::simd::{self, Loop};
 use super::tile::Lane;
 use bytemuck::Pod;
@@ -65,17 +65,7 @@ impl<E: Copy, T: Lane, F: Fn(E) -> T + Copy> Loop for Each<'_, E, T, F> {
                 for (_, out) in segment.clone().zip(&mut out) {
                     let from = &data[taps[tap] + feature * strides[0] + first * strides[1]..];
                     let (some, rest) = out.split_at_mut(count);
-                    if strides[1] == 1 {
-                        let from = &from[..count];
-                        for (to, &from) in some.iter_mut().zip(from) {
-                            *to = read(from);
-                        }
-                    } else {
-                        let from = from.iter().step_by(strides[1].max(1));
-                        for (to, &from) in some.iter_mut().zip(from) {
-                            *to = read(from);
-                        }
-                    }
+                    lay(from, strides[1], some, read);
                     rest.fill(T::ZERO);
                     feature += 1;
                     if feature == features {

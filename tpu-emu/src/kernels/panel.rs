@@ -194,10 +194,7 @@ impl<E: Copy, T: Lane, const W: usize, F: Fn(E) -> T + Copy> Loop for Lay<'_, E,
             let start = first * across + depth.start * along;
             if across == 1 && width == W {
                 for (line, at) in panel.iter_mut().zip(0..) {
-                    let from = &data[start + at * along..][..W];
-                    for (to, &from) in line.iter_mut().zip(from) {
-                        *to = read(from);
-                    }
+                    lay(&data[start + at * along..][..W], 1, line, read);
                 }
             } else if along == 1 {
                 turned(data, start, across, width, panel, read);
@@ -209,6 +206,20 @@ impl<E: Copy, T: Lane, const W: usize, F: Fn(E) -> T + Copy> Loop for Lay<'_, E,
                     }
                 }
             }
+        }
+    }
+}
+
+/// Lays elements out that are so many places apart.
+#[inline(always)]
+pub fn lay<E: Copy, T>(from: &[E], apart: usize, to: &mut [T], read: impl Fn(E) -> T) {
+    if apart == 1 {
+        for (to, &from) in to.iter_mut().zip(from) {
+            *to = read(from);
+        }
+    } else {
+        for (to, &from) in to.iter_mut().zip(from.iter().step_by(apart.max(1))) {
+            *to = read(from);
         }
     }
 }
@@ -231,7 +242,7 @@ fn turned<E: Copy, T: Lane, const W: usize>(
             if let Some(from) = from.first_chunk::<TURNED>() {
                 *row = from.map(read);
             } else {
-                row.iter_mut().zip(from).for_each(|(to, &from)| *to = read(from));
+                lay(from, 1, row, read);
             }
         }
         for (step, line) in lines.iter_mut().enumerate() {

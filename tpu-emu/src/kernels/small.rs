@@ -1,7 +1,7 @@
 //! Batches of products of small matrices: operands are laid out for many of them at once.
 use super::blocked::with_panels;
 use super::direct::{NARROW, Several, WIDE, is_narrow};
-use super::panel::{Load, Panel, Strided, Visit, elements};
+use super::panel::{Load, Panel, Strided, Visit, elements, lay};
 use super::simd::{self, Loop};
 use super::tile::Lane;
 use bytemuck::{Pod, cast_slice_mut};
@@ -119,24 +119,11 @@ impl<E: Copy, T: Lane, F: Fn(E) -> T + Copy> Loop for LayRows<'_, E, T, F> {
         let ([across, along], [count, terms]) = (strides, size);
         for (&[start, _], out) in places.iter().zip(out.chunks_exact_mut(count * terms)) {
             if along == 1 && across == terms {
-                let from = &data[start..][..count * terms];
-                for (to, &from) in out.iter_mut().zip(from) {
-                    *to = read(from);
-                }
+                lay(&data[start..][..count * terms], 1, out, read);
                 continue;
             }
             for (row, i) in out.chunks_exact_mut(terms).zip(0..) {
-                let from = &data[start + i * across..];
-                if along == 1 {
-                    for (to, &from) in row.iter_mut().zip(from) {
-                        *to = read(from);
-                    }
-                } else {
-                    let from = from.iter().step_by(along.max(1));
-                    for (to, &from) in row.iter_mut().zip(from) {
-                        *to = read(from);
-                    }
-                }
+                lay(&data[start + i * across..], along, row, read);
             }
         }
     }
@@ -178,15 +165,11 @@ impl<E: Copy, T: Lane, F: Fn(E) -> T + Copy, const P: usize> Loop for LayPanels<
                     for (line, l) in panel.iter_mut().zip(0..) {
                         let from = &data[start + l * along..][..width];
                         if let Some(from) = from.first_chunk::<P>() {
-                            for (to, &from) in line.iter_mut().zip(from) {
-                                *to = read(from);
-                            }
+                            lay(from, 1, line, read);
                             continue;
                         }
                         let (some, rest) = line.split_at_mut(width);
-                        for (to, &from) in some.iter_mut().zip(from) {
-                            *to = read(from);
-                        }
+                        lay(from, 1, some, read);
                         rest.fill(T::ZERO);
                     }
                     continue;

@@ -1,6 +1,6 @@
 //! The elements under the windows of a convolution, as the rows of a matrix that is never stored.
 use super::geometry::Geometry;
-use super::panel::{Load, Panel, Source, Visit, elements};
+use super::panel::{Load, Panel, Source, Visit, elements, lay};
 use super::simd::{self, Loop};
 use super::tile::Lane;
 use bytemuck::Pod;
@@ -135,10 +135,7 @@ impl<E: Copy, T: Lane, const W: usize, F: Fn(E) -> T + Copy> Loop for Tap<'_, E,
                 .all(|(&start, i)| start.is_some() && start == first.map(|at| at + i));
         if let (true, Some(first)) = (beside, first) {
             for (line, at) in lines.iter_mut().zip(0..) {
-                let from = &data[first + from + at * stride..][..W];
-                for (to, &from) in line.iter_mut().zip(from) {
-                    *to = read(from);
-                }
+                lay(&data[first + from + at * stride..][..W], 1, line, read);
             }
             return;
         }
@@ -155,7 +152,7 @@ impl<E: Copy, T: Lane, const W: usize, F: Fn(E) -> T + Copy> Loop for Tap<'_, E,
                     if let Some(from) = from.first_chunk::<TURNED>() {
                         *row = from.map(read);
                     } else {
-                        row.iter_mut().zip(from).for_each(|(to, &from)| *to = read(from));
+                        lay(from, 1, row, read);
                     }
                 }
                 for (step, line) in lines.iter_mut().enumerate() {

@@ -1,5 +1,5 @@
 //! Products of a matrix and a vector, which read the matrix once and in the order of its memory.
-use super::panel::{Load, Panel, Source, Strided, Visit, elements};
+use super::panel::{Load, Panel, Source, Strided, Visit, elements, lay};
 use super::parallel;
 use super::simd::{self, Loop};
 use super::work::Work;
@@ -115,10 +115,7 @@ impl<E: Copy, T: Panel, F: Fn(E) -> T + Copy> Loop for Rows<'_, E, T, F> {
         for (out, first) in out.chunks_mut(TOGETHER).zip((0..).step_by(TOGETHER)) {
             for (factors, step) in vector.chunks(SEGMENT).zip((0..).step_by(SEGMENT)) {
                 for (row, i) in block.chunks_exact_mut(SEGMENT).zip(first..first + out.len()) {
-                    let from = &data[i * across + step..][..factors.len()];
-                    for (to, &from) in row.iter_mut().zip(from) {
-                        *to = read(from);
-                    }
+                    lay(&data[i * across + step..][..factors.len()], 1, row, read);
                 }
                 let data = &block[..];
                 simd::with(Numbers { data, across: SEGMENT, vector: factors, out, add: step > 0 });

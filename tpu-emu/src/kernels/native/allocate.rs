@@ -10,6 +10,8 @@ use super::uses::{NEVER, Uses, number};
 const POINTERS: [u8; 10] = [8, 9, 10, 11, general::RDX, general::RBX, 12, 13, 14, 15];
 /// How many of them may be used without saving them.
 const FREE: usize = 5;
+/// Bytes of a cell of the stack: of a vector.
+pub(super) const CELL: u32 = 64;
 /// The mask of the elements that a last, short group has.
 const TAIL: u8 = 1;
 
@@ -19,9 +21,10 @@ pub(super) struct Emitter<'b> {
     pub(super) uses: Uses,
     /// The register of each value that has one.
     pub(super) place: Vec<Option<u8>>,
-    /// The stack slot of each value that has one.
+    /// Where on the stack each value lies that is kept there.
     pub(super) kept: Vec<Option<u32>>,
-    pub(super) slots: u32,
+    /// Bytes of the stack.
+    pub(super) stack: u32,
     pub(super) vectors: [Option<Value>; 32],
     pub(super) masks: [Option<Value>; 8],
     /// Vector registers from here on hold what never changes.
@@ -43,7 +46,7 @@ impl<'b> Emitter<'b> {
             uses: Uses::new(body),
             place: vec![None; body.values.len()],
             kept: vec![None; body.values.len()],
-            slots: 0,
+            stack: 0,
             vectors: [None; 32],
             masks: [None; 8],
             limit: 32,
@@ -114,7 +117,7 @@ impl<'b> Emitter<'b> {
             self.code.stack(true, register);
         }
         self.code.raw(&[0xc3]);
-        self.code.bytes[frame..frame + 4].copy_from_slice(&(64 * self.slots).to_le_bytes());
+        self.code.bytes[frame..frame + 4].copy_from_slice(&self.stack.to_le_bytes());
         self.code.finish(self.body.pool.clone())
     }
 
@@ -387,16 +390,21 @@ impl<'b> Emitter<'b> {
         register
     }
 
+    /// Cells of the stack: where they begin.
+    pub(super) fn room(&mut self, cells: u32) -> u32 {
+        self.stack += CELL * cells;
+        self.stack - CELL * cells
+    }
+
     pub(super) fn evict(&mut self, class: Class, value: Value, register: u8) {
         self.place[value.index()] = None;
         let made = matches!(self.body.values[value.index()].1, Origin::Made);
         if !made || self.kept[value.index()].is_some() {
             return;
         }
-        let slot = self.slots;
-        self.slots += 1;
-        self.kept[value.index()] = Some(slot);
-        let at = Operand::At { base: general::RSP, offset: 64 * slot };
+        let offset = self.room(1);
+        self.kept[value.index()] = Some(offset);
+        let at = Operand::At { base: general::RSP, offset };
         match class {
             Class::Vector => self.code.vector(moving(4, 0x7f), vector(register), at),
             Class::Mask => self.code.mask(opcode(1, 0, false, 0x91), false, register, 0, at),
@@ -415,7 +423,7 @@ impl<'b> Emitter<'b> {
         let (class, origin) = self.body.values[value.index()];
         match origin {
             Origin::Made => {
-                let offset = 64 * self.kept[value.index()].unwrap_or(0);
+                let offset = self.kept[value.index()].unwrap_or(0);
                 let at = Operand::At { base: general::RSP, offset };
                 match class {
                     Class::Vector => self.code.vector(moving(4, 0x6f), vector(register), at),

@@ -2,7 +2,7 @@
 // and of four cells of 64 bytes on its own stack.
 //! Operations on single elements that machine code leaves to their own loops.
 #![expect(unsafe_code, reason = "is called by machine code")]
-use super::allocate::Emitter;
+use super::allocate::{CELL, Emitter};
 use super::encode::{Operand, byte, general, opcode};
 use super::job::Kind;
 use super::lower::Lowerer;
@@ -13,9 +13,6 @@ use crate::tensor::DType;
 
 /// Operands of an operation that can be called.
 const OPERANDS: usize = 3;
-/// Bytes of a cell for one of them, or for the result.
-const CELL: u32 = 64;
-
 /// An operation, and the bytes of its operands and of its result.
 #[derive(Debug)]
 pub(super) struct Callee {
@@ -67,12 +64,6 @@ impl Lowerer {
 }
 
 impl Emitter<'_> {
-    /// A slot of the stack.
-    fn room(&mut self, slots: u32) -> u32 {
-        self.slots += slots;
-        CELL * (self.slots - slots)
-    }
-
     /// The code of a call. Everything in registers is kept on the stack meanwhile.
     pub(super) fn call(&mut self, now: u32, micro: Micro, callee: u32) {
         let callee = usize::try_from(callee).ok().and_then(|at| self.body.calls.get(at));

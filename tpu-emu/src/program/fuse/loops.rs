@@ -1,13 +1,15 @@
 //! Builds loops: elementwise nodes join the loops of what they read.
+mod group;
 mod lookups;
 
-use super::{Code, Fused, FusedStep, Load, StepWork};
+use super::{Code, FusedStep, Load, StepWork};
 use crate::kernels::access::AccessMap;
 use crate::kernels::aligned::Aligned;
-use crate::kernels::lanes::{LaneConstant, LaneOp, LaneProgram, LaneStep, Register};
+use crate::kernels::lanes::{LaneOp, LaneStep, Register};
 use crate::program::graph::{Block, Graph, Node, ValueId, Work};
 use crate::program::tactics::Tactics;
 use crate::tensor::{DType, Shape};
+use group::{Group, finish, push_operand};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tpu_stablehlo::ir::LocationId;
@@ -18,24 +20,6 @@ const STEPS: usize = 48;
 const LOADS: usize = 24;
 /// Elements from which on a turned matrix is made by a loop of its own.
 const BLOCKS: usize = 4096;
-
-/// A loop that is being built.
-#[derive(Default)]
-struct Group {
-    elements: usize,
-    open: bool,
-    /// The node after which it can run.
-    at: usize,
-    loads: Vec<Load>,
-    operands: Vec<ValueId>,
-    program: LaneProgram,
-    /// Registers of the values inside.
-    registers: HashMap<ValueId, Register>,
-    /// Values that others read.
-    outputs: Vec<ValueId>,
-    name: Arc<str>,
-    location: Option<LocationId>,
-}
 
 /// A value that costs next to nothing to make where it is read.
 #[derive(Clone)]
@@ -461,53 +445,4 @@ impl<'g> Fuser<'g> {
     fn constant(&mut self, index: usize, dtype: DType, bytes: &[u8]) -> Register {
         self.groups[index].constant(dtype, bytes)
     }
-}
-
-impl Group {
-    fn operation(&mut self, op: LaneOp, inputs: Vec<Register>) -> Register {
-        self.program.steps.push(LaneStep { op, inputs });
-        Register::Step(self.program.steps.len() - 1)
-    }
-
-    fn constant(&mut self, dtype: DType, bytes: &[u8]) -> Register {
-        let constants = &mut self.program.constants;
-        let constant = LaneConstant { dtype, bytes: bytes.into() };
-        let found = constants.iter().position(|known| *known == constant);
-        Register::Constant(found.unwrap_or_else(|| {
-            constants.push(constant);
-            constants.len() - 1
-        }))
-    }
-
-    fn parameter(&mut self, load: Load, dtype: DType) -> Register {
-        let same = |(known, of): (&Load, &DType)| *known == load && *of == dtype;
-        let parameters = &mut self.program.parameters;
-        let found = self.loads.iter().zip(parameters.iter()).position(same);
-        Register::Parameter(found.unwrap_or_else(|| {
-            self.loads.push(load);
-            parameters.push(dtype);
-            parameters.len() - 1
-        }))
-    }
-}
-
-fn push_operand(operands: &mut Vec<ValueId>, value: ValueId) -> usize {
-    operands.iter().position(|&known| known == value).unwrap_or_else(|| {
-        operands.push(value);
-        operands.len() - 1
-    })
-}
-
-/// The step of a group; `None` where nobody reads what it makes.
-fn finish(group: Group) -> Option<FusedStep> {
-    let Group {
-        elements, loads, operands, mut program, registers, outputs, name, location, ..
-    } = group;
-    if outputs.is_empty() {
-        return None;
-    }
-    program.results = outputs.iter().map(|output| registers[output]).collect();
-    let work = StepWork::Fused(Arc::new(Fused::new(elements, loads, program)));
-    let location = location.unwrap_or(LocationId::UNKNOWN);
-    Some(FusedStep { work, operands, results: outputs, name, location })
 }

@@ -1,5 +1,6 @@
 //! Single elements that are looked up become part of the loop that computes where.
-use super::{Fuser, LOADS, STEPS, push_operand};
+use super::group::push_operand;
+use super::{Fuser, LOADS, STEPS};
 use crate::kernels::access::AccessMap;
 use crate::kernels::gather::Gather;
 use crate::kernels::lanes::{LaneOp, Register};
