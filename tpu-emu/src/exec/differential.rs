@@ -121,7 +121,7 @@ impl Writer {
         let dims = self.random.pick(SHAPES).to_vec();
         let element = self.random.pick(&["f32", "f32", "i32"]);
         let to = tensor(element, &dims);
-        match self.random.below(if depth == 0 { 19 } else { 15 }) {
+        match self.random.below(if depth == 0 { 21 } else { 17 }) {
             0..=3 => {
                 let [a, b] = [(); 2].map(|()| self.get(seen, element, &dims));
                 let name = self.random.pick(&["add", "multiply", "subtract", "maximum"]);
@@ -215,7 +215,8 @@ impl Writer {
             }
             11 | 12 => self.chain(seen, element),
             13 | 14 => self.lookup(seen, element, &dims),
-            15 => self.branches(seen, depth),
+            15 | 16 => self.roll(seen, element, &dims),
+            17 => self.branches(seen, depth),
             _ => self.rounds(seen, depth),
         }
     }
@@ -239,6 +240,43 @@ impl Writer {
             dims.len(),
             a.of(),
             at.of()
+        );
+        self.put(seen, element, dims, &code);
+    }
+
+    /// An array whose last part comes first.
+    fn roll(&mut self, seen: &mut Vec<Value>, element: &'static str, dims: &[usize]) {
+        if dims.iter().product::<usize>() == 0 || dims.is_empty() {
+            return;
+        }
+        let axis = self.random.below(dims.len());
+        let middle = self.random.below(dims[axis] + 1);
+        let a = self.get(seen, element, dims);
+        let parts = [(middle, dims[axis]), (0, middle)].map(|(from, to)| {
+            let mut part = dims.to_vec();
+            part[axis] = to - from;
+            let ranges: Vec<String> =
+                (0..dims.len())
+                    .map(|at| {
+                        if at == axis { format!("{from}:{to}") } else { format!("0:{}", dims[at]) }
+                    })
+                    .collect();
+            let code = format!(
+                "stablehlo.slice {} [{}] : ({}) -> {}",
+                a.0,
+                ranges.join(", "),
+                a.of(),
+                tensor(element, &part)
+            );
+            self.put(seen, element, &part, &code)
+        });
+        let code = format!(
+            "stablehlo.concatenate {}, {}, dim = {axis} : ({}, {}) -> {}",
+            parts[0].0,
+            parts[1].0,
+            parts[0].of(),
+            parts[1].of(),
+            a.of()
         );
         self.put(seen, element, dims, &code);
     }

@@ -120,7 +120,7 @@ pub(super) fn bind<'f>(frame: &'f Frame, fused: &Fused, step: &Step) -> Option<B
 fn first<W: Windows>(load: &Load, at: &W) -> usize {
     match load {
         Load::Dense(index) | Load::Map(index, _) | Load::All(index, _) => at.operand(*index).first,
-        Load::Iota(..) => 0,
+        Load::Iota(..) | Load::Pieces(_) => 0,
     }
 }
 
@@ -132,7 +132,7 @@ fn fill<W: Windows>(load: &Load, dtype: DType, at: &W, local: usize, into: &mut 
             let from = at.operand(*index);
             map.fill(dtype.host_bytes(), from.frame.bytes(from.slot), local, into);
         }
-        Load::Dense(_) | Load::All(..) => {}
+        Load::Dense(_) | Load::All(..) | Load::Pieces(_) => {}
     }
 }
 
@@ -155,7 +155,7 @@ fn spans<W: Windows>(fused: &Fused, at: &W, elements: Range<usize>, room: &mut [
     while start < elements.end {
         let span = |(load, way): (&Load, &Way)| match way {
             Way::Run(_) | Way::One(_) | Way::All(_) => usize::MAX,
-            _ => way.span(start - first(load, at)),
+            _ => way.span(load, start - first(load, at)),
         };
         let least = fused.loads.iter().zip(&fused.ways).map(span).min().unwrap_or(usize::MAX);
         let end = start + least.min(elements.end - start);
@@ -189,6 +189,11 @@ fn span_of<W: Windows>(fused: &Fused, at: &W, elements: Range<usize>, room: &mut
             (Load::All(operand, elements), _) => {
                 let from = at.operand(*operand);
                 return from.frame.cells(from.slot)[..elements * width].into();
+            }
+            (Load::Pieces(pieces), _) => {
+                let (operand, place) = pieces.at(local);
+                let from = at.operand(operand);
+                return from.frame.cells(from.slot)[place * width..(place + count) * width].into();
             }
             (Load::Dense(operand) | Load::Map(operand, _), _) => {
                 let from = at.operand(*operand);

@@ -57,7 +57,8 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
         }
         start += operand.dims[axis];
     }
-    Ok(Lowered::Kernel(Box::new(Concatenate { width, parts })))
+    let rows = result.dims[..axis].iter().product();
+    Ok(Lowered::Kernel(Box::new(Concatenate { width, rows, parts })))
 }
 
 /// Each operand into its part of the result.
@@ -65,6 +66,8 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
 struct Concatenate {
     /// Bytes of an element.
     width: usize,
+    /// Rows that have a part of each operand.
+    rows: usize,
     /// Where an operand's first byte lies, and how it is copied; `None` for an empty one.
     parts: Vec<Option<(usize, BlockCopy)>>,
 }
@@ -84,6 +87,10 @@ impl Kernel for Concatenate {
             }
         }
         Ok(())
+    }
+
+    fn joins(&self) -> Option<usize> {
+        Some(self.rows)
     }
 
     fn moves(&self, most: usize) -> Option<Moves> {

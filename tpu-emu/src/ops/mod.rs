@@ -145,6 +145,11 @@ pub trait Kernel: fmt::Debug + Send + Sync {
         None
     }
 
+    /// The rows in each of which its operands lie side by side, if that is what it makes.
+    fn joins(&self) -> Option<usize> {
+        None
+    }
+
     /// What it does, if it has one result and only moves elements, in at most `most` runs.
     fn moves(&self, most: usize) -> Option<Moves> {
         let _ = most;

@@ -2,6 +2,7 @@
 //! its own; what nobody needs disappears.
 mod grouping;
 mod loops;
+pub(crate) mod pieces;
 pub(crate) mod rows;
 pub(crate) mod ways;
 
@@ -12,6 +13,7 @@ use crate::kernels::access::AccessMap;
 use crate::kernels::lane_code::LaneCode;
 use crate::ops::Kernel;
 use loops::Fuser;
+use pieces::Pieces;
 use rows::Rows;
 use std::sync::Arc;
 use tpu_stablehlo::ir::LocationId;
@@ -26,6 +28,8 @@ pub(crate) enum Load {
     Map(usize, AccessMap),
     /// Counts along an axis: elements an index, indices.
     Iota(usize, usize),
+    /// Operands side by side.
+    Pieces(Pieces),
     /// An operand of so many elements, in which each lane looks up its own.
     All(usize, usize),
 }

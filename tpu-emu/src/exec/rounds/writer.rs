@@ -324,6 +324,7 @@ impl Writer {
         let (operand, at) = match load {
             Load::Dense(operand) => (*operand, element),
             Load::Map(operand, map) => (*operand, map.at(element)),
+            Load::Pieces(pieces) => pieces.at(element),
             Load::All(..) => return None,
             Load::Iota(inner, extent) => {
                 let mut number = [0_u64; 1];

@@ -252,9 +252,16 @@ impl Grouper<'_> {
         }
         match unit {
             Unit::Loop(fused) => {
-                let all =
-                    |load: &Load| matches!(load, Load::All(at, _) if own(&step.operands[*at]));
-                if fused.loads.iter().any(all) {
+                // What is read in another place than its own is there before too.
+                let elsewhere = |load: &Load| match load {
+                    Load::All(at, _) => own(&step.operands[*at]),
+                    Load::Pieces(pieces) => {
+                        let mut operands = step.operands.iter().enumerate();
+                        operands.any(|(at, value)| pieces.reads(at) && own(value))
+                    }
+                    Load::Dense(_) | Load::Map(..) | Load::Iota(..) => false,
+                };
+                if fused.loads.iter().any(elsewhere) {
                     return None;
                 }
                 for (load, dtype) in fused.loads.iter().zip(&fused.code.program().parameters) {

@@ -1,7 +1,9 @@
 //! Builds loops: elementwise nodes join the loops of what they read.
 mod group;
+mod joins;
 mod lookups;
 
+use super::pieces::Pieces;
 use super::{Code, FusedStep, Load, StepWork};
 use crate::kernels::access::AccessMap;
 use crate::kernels::aligned::Aligned;
@@ -27,6 +29,8 @@ enum Source {
     Map(ValueId, AccessMap, DType, usize),
     Iota(DType, usize, usize, usize),
     Splat(Arc<[u8]>, DType, usize),
+    /// Of these values; with the node that makes all of it, where it is all of it.
+    Pieces(Vec<ValueId>, Pieces, Option<Box<Node>>, DType, usize),
 }
 
 impl Source {
@@ -34,6 +38,7 @@ impl Source {
     fn makes(&self, shape: &Shape) -> bool {
         let (Self::Map(.., dtype, elements)
         | Self::Iota(dtype, .., elements)
+        | Self::Pieces(.., dtype, elements)
         | Self::Splat(_, dtype, elements)) = self;
         *dtype == shape.dtype && *elements == shape.elements()
     }
@@ -125,7 +130,10 @@ impl<'g> Fuser<'g> {
                 self.graph.values[node.results[0].index()].known = Some(Arc::clone(bytes));
             }
             Work::Kernel(kernel) => {
-                if self.tactics.fuse && self.lookup(node, kernel.as_ref()) {
+                let known = |fuser: &mut Self| {
+                    fuser.lookup(node, kernel.as_ref()) || fuser.pieces(node, kernel.as_ref())
+                };
+                if self.tactics.fuse && known(self) {
                     return;
                 }
                 node.operands.iter().for_each(|&operand| self.require(operand));
@@ -173,6 +181,10 @@ impl<'g> Fuser<'g> {
             Some(Source::Map(base, inner, ..)) => {
                 map.of(inner).map(|map| Source::Map(*base, map, dtype, elements))
             }
+            Some(Source::Pieces(values, pieces, ..)) => map.run().and_then(|first| {
+                let some = pieces.some(first, elements)?;
+                Some(Source::Pieces(values.clone(), some, None, dtype, elements))
+            }),
             Some(Source::Iota(_, 1, extent, count)) if extent == count => {
                 map.counts().map(|(inner, extent)| Source::Iota(dtype, inner, extent, elements))
             }
@@ -203,9 +215,13 @@ impl<'g> Fuser<'g> {
     /// Makes a value available in memory.
     fn require(&mut self, value: ValueId) {
         if let Some((source, name, location)) = self.sources.remove(&value) {
+            if let Source::Pieces(_, _, Some(node), ..) = &source {
+                return self.joined(value, node);
+            }
             let elements = match &source {
                 Source::Map(.., elements)
                 | Source::Iota(.., elements)
+                | Source::Pieces(.., elements)
                 | Source::Splat(.., elements) => *elements,
             };
             let index = self.open(elements, name, location);
@@ -334,18 +350,7 @@ impl<'g> Fuser<'g> {
         let group = &mut self.groups[index];
         let mut parameters = Vec::with_capacity(moved.loads.len());
         for (load, &dtype) in moved.loads.into_iter().zip(&moved.program.parameters) {
-            let load = match load {
-                Load::Dense(at) => {
-                    Load::Dense(push_operand(&mut group.operands, moved.operands[at]))
-                }
-                Load::Map(at, map) => {
-                    Load::Map(push_operand(&mut group.operands, moved.operands[at]), map)
-                }
-                Load::All(at, elements) => {
-                    Load::All(push_operand(&mut group.operands, moved.operands[at]), elements)
-                }
-                Load::Iota(inner, extent) => Load::Iota(inner, extent),
-            };
+            let load = group.renumbered(load, &moved.operands);
             parameters.push(group.parameter(load, dtype));
         }
         let constants = moved.program.constants.iter();
@@ -426,6 +431,11 @@ impl<'g> Fuser<'g> {
             Source::Splat(element, dtype, _) => self.constant(index, *dtype, element),
             Source::Iota(dtype, inner, extent, _) => {
                 self.groups[index].parameter(Load::Iota(*inner, *extent), *dtype)
+            }
+            Source::Pieces(values, pieces, _, dtype, _) => {
+                let group = &mut self.groups[index];
+                let load = group.renumbered(Load::Pieces(pieces.clone()), values);
+                group.parameter(load, *dtype)
             }
             Source::Map(operand, map, dtype, _) => {
                 if map.is_one_element() {

@@ -102,8 +102,11 @@ impl Fused {
 
     /// Whether only element `i` of an operand is read for element `i` of the results.
     pub(crate) fn reads_densely(&self, operand: usize) -> bool {
-        let elsewhere =
-            |load: &Load| matches!(load, Load::Map(at, _) | Load::All(at, _) if *at == operand);
+        let elsewhere = |load: &Load| match load {
+            Load::Map(at, _) | Load::All(at, _) => *at == operand,
+            Load::Pieces(pieces) => pieces.reads(operand),
+            Load::Dense(_) | Load::Iota(..) => false,
+        };
         !self.loads.iter().any(elsewhere)
     }
 }

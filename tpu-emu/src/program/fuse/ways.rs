@@ -22,6 +22,8 @@ pub(crate) enum Way {
     One(usize),
     /// All of the operand, so many, for each lane.
     All(usize),
+    /// They lie side by side in operands, piece by piece.
+    Pieces,
     /// One serves so many.
     Steps(usize),
     /// So many lie side by side in the operand, the next ones elsewhere.
@@ -42,6 +44,7 @@ impl Way {
         let (steps, run, period) = match load {
             Load::Dense(_) => return Self::Run(0),
             Load::All(_, elements) => return Self::All(*elements),
+            Load::Pieces(_) => return Self::Pieces,
             Load::Map(_, map) => {
                 if let Some(at) = map.one_element() {
                     return Self::One(at);
@@ -71,7 +74,9 @@ impl Way {
         match self {
             Self::One(_) | Self::Steps(_) => Feed::One,
             Self::All(elements) => Feed::All(elements),
-            Self::Run(_) | Self::Runs(_) | Self::Again { .. } | Self::Fill => Feed::Each,
+            Self::Run(_) | Self::Runs(_) | Self::Pieces | Self::Again { .. } | Self::Fill => {
+                Feed::Each
+            }
         }
     }
 
@@ -87,8 +92,12 @@ impl Way {
 
     /// How many elements from number `local` on, counted from the load's first one, are there at
     /// once.
-    pub(crate) fn span(self, local: usize) -> usize {
+    pub(crate) fn span(self, load: &Load, local: usize) -> usize {
         match self {
+            Self::Pieces => match load {
+                Load::Pieces(pieces) => pieces.span(local),
+                _ => usize::MAX,
+            },
             Self::Run(_) | Self::One(_) | Self::All(_) => usize::MAX,
             Self::Steps(count) | Self::Runs(count) => count - local % count,
             Self::Again { period, kept } => kept - local % period,

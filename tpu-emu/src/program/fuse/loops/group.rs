@@ -41,6 +41,18 @@ impl Group {
         }))
     }
 
+    /// A load with the numbers that its operands have here.
+    pub(super) fn renumbered(&mut self, load: Load, operands: &[ValueId]) -> Load {
+        let mut number = |at: usize| push_operand(&mut self.operands, operands[at]);
+        match load {
+            Load::Dense(at) => Load::Dense(number(at)),
+            Load::Map(at, map) => Load::Map(number(at), map),
+            Load::All(at, elements) => Load::All(number(at), elements),
+            Load::Pieces(pieces) => Load::Pieces(pieces.renumbered(number)),
+            Load::Iota(inner, extent) => Load::Iota(inner, extent),
+        }
+    }
+
     pub(super) fn parameter(&mut self, load: Load, dtype: DType) -> Register {
         let same = |(known, of): (&Load, &DType)| *known == load && *of == dtype;
         let parameters = &mut self.program.parameters;
