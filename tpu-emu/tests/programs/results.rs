@@ -143,3 +143,15 @@ fn several_results_take_room_for_the_table_that_points_to_them() {
     assert_eq!(memory.peak.0, 65536 + 66560 + memory.temporaries.0);
     assert!(memory.code.0 > 0);
 }
+
+#[test]
+fn a_step_may_have_no_result() {
+    let text = r#"
+        func.func public @main(%a: tensor<2xf32>, %b: tensor<2xf32>) -> tensor<2xf32> {
+          %s = stablehlo.add %a, %b : tensor<2xf32>
+          stablehlo.custom_call @check.expect_eq(%s, %b) {has_side_effect = true} : (tensor<2xf32>, tensor<2xf32>) -> ()
+          return %s : tensor<2xf32>
+        }"#;
+    let b = f32s(&[2], &[1.0, 2.0]);
+    assert_eq!(run(text, &[f32s(&[2], &[0.0; 2]), b.clone()]), [b]);
+}

@@ -67,30 +67,32 @@ impl Lookup {
 impl Fuser<'_> {
     /// Makes a lookup of single elements part of a loop; says whether it is one.
     pub(super) fn lookup(&mut self, node: &Node, kernel: &dyn Kernel) -> bool {
-        let ([table, indices], [array, shape]) = (&node.operands[..], &node.shapes[..]) else {
+        let ([table, indices], [array, shape], [result]) =
+            (&node.operands[..], &node.shapes[..], &node.results[..])
+        else {
             return false;
         };
-        let elements = self.graph.value(node.results[0]).shape.elements();
+        let elements = self.graph.value(*result).shape.elements();
         let found = (elements >= LEAST).then(|| kernel.lookup()).flatten();
         let found = found.and_then(|gather| Lookup::of(&gather, array, elements));
         let (Some(Lookup { take, terms, dims }), Some(clamp)) = (found, clamp(shape.dtype)) else {
             return false;
         };
         self.require(*table);
-        let result = Shape { dims: dims.into(), ..shape.clone() };
+        let components = Shape { dims: dims.into(), ..shape.clone() };
         let mut sources = Vec::new();
         for term in &terms {
             if let Term::Index(map, ..) = term {
                 let same = shape.elements() == elements && map.run() == Some(0);
-                let read = || self.read(*indices, shape, map.clone(), &result);
-                sources.push((!same).then(read));
+                let source = || self.read(*indices, shape, map.clone(), &components);
+                sources.push((!same).then(source));
             }
         }
         // What is read as it lies is read from the loop that makes it.
         let dense = sources.iter().all(Option::is_none);
         let (operands, shapes) = (&node.operands[1..], &node.shapes[1..]);
-        let read = if dense { (operands, shapes) } else { (&[][..], &[][..]) };
-        let index = match self.join(node, read.0, read.1, elements) {
+        let joined = if dense { (operands, shapes) } else { (&[][..], &[][..]) };
+        let index = match self.join(node, joined.0, joined.1, elements) {
             index if self.has_room(index) => index,
             _ => self.open(elements, node.name.clone(), node.location),
         };
@@ -99,19 +101,11 @@ impl Fuser<'_> {
         for term in terms {
             let (number, step) = match term {
                 Term::Index(_, starts, step) => {
-                    let read = match sources.next().flatten() {
+                    let start = match sources.next().flatten() {
                         Some(source) => self.load(index, &source),
                         None => self.input(index, *indices, shape, elements),
                     };
-                    let ends = [0, largest(shape.dtype).min(starts - 1)]
-                        .map(|end| self.number(index, shape.dtype, end));
-                    let group = &mut self.groups[index];
-                    let start = group.operation(clamp, vec![ends[0], read, ends[1]]);
-                    let start = match narrowed(shape.dtype) {
-                        Some(narrowed) => group.operation(narrowed, vec![start]),
-                        None => start,
-                    };
-                    (start, step)
+                    (self.start(index, shape.dtype, start, clamp, starts), step)
                 }
                 Term::Axis(inner, extent, step) => {
                     (self.groups[index].parameter(Load::Iota(inner, extent), NUMBER), step)
@@ -135,6 +129,24 @@ impl Fuser<'_> {
         let register = group.operation(take, inputs);
         self.define(index, node, register);
         true
+    }
+
+    /// One of so many starts: the nearest one, as a number.
+    fn start(
+        &mut self,
+        index: usize,
+        dtype: DType,
+        start: Register,
+        clamp: LaneOp,
+        starts: usize,
+    ) -> Register {
+        let ends = [0, largest(dtype).min(starts - 1)].map(|end| self.number(index, dtype, end));
+        let group = &mut self.groups[index];
+        let start = group.operation(clamp, vec![ends[0], start, ends[1]]);
+        match narrowed(dtype) {
+            Some(narrowed) => group.operation(narrowed, vec![start]),
+            None => start,
+        }
     }
 
     /// Whether a loop can hold one more lookup.
