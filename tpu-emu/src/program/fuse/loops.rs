@@ -216,7 +216,7 @@ impl<'g> Fuser<'g> {
     fn require(&mut self, value: ValueId) {
         if let Some((source, name, location)) = self.sources.remove(&value) {
             if let Source::Pieces(_, _, Some(node), ..) = &source {
-                return self.joined(value, node);
+                return self.joined(node);
             }
             let elements = match &source {
                 Source::Map(.., elements)

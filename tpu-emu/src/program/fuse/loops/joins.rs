@@ -4,7 +4,7 @@ use crate::kernels::access::AccessMap;
 use crate::ops::{Access, Kernel};
 use crate::program::fuse::StepWork;
 use crate::program::fuse::pieces::Pieces;
-use crate::program::graph::{Node, ValueId, Work};
+use crate::program::graph::{Node, Work};
 use std::sync::Arc;
 
 /// Elements from which on it pays.
@@ -27,18 +27,18 @@ impl Fuser<'_> {
         let mut values = Vec::with_capacity(count);
         let mut parts = Vec::with_capacity(count);
         for (&operand, shape) in node.operands.iter().zip(&node.shapes) {
-            let count = shape.elements();
+            let elements = shape.elements();
             let source = self.sources.get(&operand).map(|(source, ..)| source);
             let (value, map) = match source.filter(|source| source.makes(shape)) {
                 Some(Source::Map(value, map, ..)) => (*value, map.clone()),
                 _ => {
                     self.require(operand);
                     let dense = Access { offset: 0, strides: vec![1] };
-                    (operand, AccessMap::new(&dense, &[count]))
+                    (operand, AccessMap::new(&dense, &[elements]))
                 }
             };
             values.push(value);
-            parts.push((values.len() - 1, map, count / rows));
+            parts.push((values.len() - 1, map, elements / rows));
         }
         let Some(pieces) = Pieces::new(parts) else { return false };
         let whole = Some(Box::new(node.clone()));
@@ -47,11 +47,10 @@ impl Fuser<'_> {
         true
     }
 
-    /// Makes an array of its pieces by the node for that. It may have another name here.
-    pub(super) fn joined(&mut self, value: ValueId, node: &Node) {
+    /// Makes an array of its pieces, by the kernel for that.
+    pub(super) fn joined(&mut self, node: &Node) {
         let Work::Kernel(kernel) = &node.work else { return };
         node.operands.iter().for_each(|&operand| self.require(operand));
-        let node = Node { results: vec![value], ..node.clone() };
-        self.step(&node, StepWork::Kernel(Arc::clone(kernel)));
+        self.step(node, StepWork::Kernel(Arc::clone(kernel)));
     }
 }
