@@ -6,6 +6,7 @@
 #![allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 
 use libloading::Library;
+use pjrt_tpu_emu::sys::PJRT_Api;
 use std::env::current_exe;
 use std::path::PathBuf;
 use std::sync::LazyLock;
@@ -30,4 +31,13 @@ static LIBRARY: LazyLock<Library> = LazyLock::new(|| {
 pub unsafe fn function<F: Copy>(name: &str) -> F {
     // SAFETY: the promise of the caller.
     *unsafe { LIBRARY.get::<F>(name.as_bytes()) }.unwrap()
+}
+
+/// The table of PJRT.
+pub fn api() -> &'static PJRT_Api {
+    // SAFETY: the function's own type.
+    static GET: LazyLock<extern "C" fn() -> *const PJRT_Api> =
+        LazyLock::new(|| unsafe { function("GetPjrtApi") });
+    // SAFETY: the table lives as long as the library and never changes.
+    unsafe { &*GET() }
 }

@@ -12,6 +12,7 @@ pub(crate) mod contract;
 pub(crate) mod handlers;
 pub(crate) mod programs;
 
+pub(crate) use built::api;
 use pjrt_tpu_emu::sys::{
     PJRT_Api, PJRT_Client, PJRT_Device, PJRT_DeviceDescription, PJRT_Error, PJRT_Error_Code,
     PJRT_Event, PJRT_Extension_Base, PJRT_Extension_Type, PJRT_Memory,
@@ -19,7 +20,6 @@ use pjrt_tpu_emu::sys::{
 use std::ffi::{c_char, c_void};
 use std::mem::zeroed;
 use std::slice;
-use std::sync::LazyLock;
 
 /// Calls a function of the table: `call!(PJRT_Client_Devices, client: client)` gives the
 /// argument struct back, or what the error object said.
@@ -53,14 +53,6 @@ pub(crate) const WRONG_STATE: PJRT_Error_Code =
     PJRT_Error_Code::PJRT_Error_Code_FAILED_PRECONDITION;
 pub(crate) const UNIMPLEMENTED: PJRT_Error_Code = PJRT_Error_Code::PJRT_Error_Code_UNIMPLEMENTED;
 pub(crate) const ABORTED: PJRT_Error_Code = PJRT_Error_Code::PJRT_Error_Code_ABORTED;
-
-pub(crate) fn api() -> &'static PJRT_Api {
-    // SAFETY: the function's own type.
-    static GET: LazyLock<extern "C" fn() -> *const PJRT_Api> =
-        LazyLock::new(|| unsafe { built::function("GetPjrtApi") });
-    // SAFETY: the table lives as long as the library and never changes.
-    unsafe { &*GET() }
-}
 
 /// The extensions of the table and their types, in the order of the chain.
 pub(crate) fn extensions() -> Vec<(PJRT_Extension_Type, *const PJRT_Extension_Base)> {

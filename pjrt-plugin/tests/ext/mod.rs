@@ -7,8 +7,9 @@
 #[path = "../built/mod.rs"]
 mod built;
 
+pub use built::api;
 use pjrt_tpu_emu::sys::{
-    PJRT_Api, PJRT_Buffer, PJRT_Buffer_Destroy_Args, PJRT_Buffer_Type, PJRT_Client,
+    PJRT_Buffer, PJRT_Buffer_Destroy_Args, PJRT_Buffer_Type, PJRT_Client,
     PJRT_Client_AddressableMemories_Args, PJRT_Client_BufferFromHostBuffer_Args,
     PJRT_Client_Create_Args, PJRT_Client_Destroy_Args, PJRT_Error, PJRT_Error_Destroy_Args,
     PJRT_Error_GetCode_Args, PJRT_Error_Message_Args, PJRT_Event, PJRT_Event_Await_Args,
@@ -16,7 +17,6 @@ use pjrt_tpu_emu::sys::{
     PJRT_NamedValue, PJRT_NamedValue__bindgen_ty_1, PJRT_NamedValue_Type, PJRT_TopologyDescription,
     PJRT_TopologyDescription_Create_Args,
 };
-use std::sync::LazyLock;
 
 /// Code and text of an error.
 pub type Failure = (u32, String);
@@ -29,14 +29,6 @@ pub const NOT_FOUND: u32 = 5;
 /// What a stale handle gives: it is an argument that is wrong.
 pub const STALE: u32 = INVALID_ARGUMENT;
 pub const UNIMPLEMENTED: u32 = 12;
-
-pub fn api() -> &'static PJRT_Api {
-    // SAFETY: the function's own type.
-    static GET: LazyLock<extern "C" fn() -> *const PJRT_Api> =
-        LazyLock::new(|| unsafe { built::function("GetPjrtApi") });
-    // SAFETY: the table lives as long as the library.
-    unsafe { &*GET() }
-}
 
 /// The extension of a type, which is an `E`.
 pub fn extension<E>(type_: PJRT_Extension_Type) -> &'static E {

@@ -17,6 +17,13 @@ pub struct Batch {
     pub result: usize,
 }
 
+impl Batch {
+    /// As much of the loop as a result of so many bytes has room for.
+    fn within(self, result: usize) -> Self {
+        Self { count: result / self.result, ..self }
+    }
+}
+
 /// Where slices are taken and where they go.
 #[derive(Debug)]
 pub struct Gather {
@@ -86,7 +93,7 @@ impl Gather {
         }
         parallel::chunks_mut(result, piece * outer.result, |number, result| {
             let at = at.further(outer, number * piece);
-            self.part(outer, inner, operand, indices, at, result);
+            self.each(outer.within(result.len()), inner, operand, indices, at, result);
         });
     }
 
@@ -102,24 +109,7 @@ impl Gather {
     pub fn some_rows(&self, operand: &[u8], indices: &[u8], first: usize, result: &mut [u8]) {
         let Some((&outer, inner)) = self.batches.split_first() else { return };
         let at = At { operand: first * outer.operand, vector: 0 };
-        self.part(outer, inner, operand, indices, at, result);
-    }
-
-    /// As much of a loop as the result has room for.
-    fn part(
-        &self,
-        outer: Batch,
-        inner: &[Batch],
-        operand: &[u8],
-        indices: &[u8],
-        at: At,
-        result: &mut [u8],
-    ) {
-        let part = Batch { count: result.len() / outer.result, ..outer };
-        match inner {
-            [] => self.slices(part, operand, indices, at, result),
-            _ => self.each(part, inner, operand, indices, at, result),
-        }
+        self.each(outer.within(result.len()), inner, operand, indices, at, result);
     }
 
     fn batch(&self, batches: &[Batch], operand: &[u8], indices: &[u8], at: At, result: &mut [u8]) {
@@ -128,11 +118,11 @@ impl Gather {
                 let one = Batch { count: 1, indices: 0, operand: 0, result: result.len() };
                 self.slices(one, operand, indices, at, result);
             }
-            &[last] => self.slices(last, operand, indices, at, result),
             [outer, inner @ ..] => self.each(*outer, inner, operand, indices, at, result),
         }
     }
 
+    /// All of a loop, with the loops in it.
     fn each(
         &self,
         outer: Batch,
@@ -142,6 +132,9 @@ impl Gather {
         at: At,
         result: &mut [u8],
     ) {
+        if inner.is_empty() {
+            return self.slices(outer, operand, indices, at, result);
+        }
         for index in 0..outer.count {
             let result = &mut result[index * outer.result..];
             self.batch(inner, operand, indices, at.further(outer, index), result);

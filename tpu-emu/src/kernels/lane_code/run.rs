@@ -294,9 +294,9 @@ impl Tiles<'_> {
     fn call(&self, op: &LaneOp, inputs: &[(Place, usize)], result: Place) {
         let width = op.result.host_bytes();
         let result = self.address(result, width);
-        // SAFETY: `count` elements are at each place, or all of an input. The result's place is none of the
-        // operands': outputs that share memory with an input are made in scratch memory, and
-        // the layout gives a step's result no place that one of its operands has.
+        // SAFETY: `count` elements are at each place, or all of an input. The result's place is
+        // none of the operands': outputs that share memory with an input are made in scratch
+        // memory, and the layout gives a step's result no place that one of its operands has.
         unsafe {
             let result = slice::from_raw_parts_mut(result, self.count * width);
             let read = |&(place, width): &(Place, usize)| {
