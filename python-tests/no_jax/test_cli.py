@@ -70,6 +70,19 @@ def test_the_command_says_that_a_trace_is_cut_off(small, tmp_path):
     ]
 
 
+def test_the_command_does_not_say_that_what_a_cut_trace_ends_with_lives(small, tmp_path):
+    small.put(13, 1, 0)
+    path = tmp_path / "trace"
+    path.write_bytes(small.data)
+    [why, those, *_] = run("--live", str(path)).stdout.splitlines()
+    assert why.startswith(
+        "The trace was cut off by an error of its writer, and 1 record is missing"
+    )
+    assert why.endswith("another program changed the file")
+    assert those.startswith("These allocations lived where the trace ends")
+    assert "live allocations" not in run(str(path)).stdout
+
+
 def test_the_command_refuses_other_files_with_their_name(tmp_path):
     path = tmp_path / "other"
     path.write_text("something else")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tpu_emu import Argument, ArraySpec, Fault, Frame, Kind, Space, Stage, TraceError, read
+from tpu_emu import Argument, ArraySpec, Fault, Frame, Kind, Loss, Space, Stage, TraceError, read
 from tpu_emu.text import change_text, dispatch_text, fault_text, trace_text
 from trace_writer import Writer, fields
 
@@ -198,9 +198,31 @@ def test_a_deep_stack_is_read_without_recursion(writer):
     assert len(read(bytes(writer.data)).live[0].stack) == 20_004
 
 
+def test_a_loss_is_none_until_there_is_one(small):
+    # Ten bytes a number, as a writer makes them that puts the record in its own place again.
+    padded = b"\x80" * 8
+    small.record(13, b"\x80" + padded + b"\0" + b"\x80" + padded + b"\0")
+    assert read(bytes(small.data)).loss is None
+    assert read(bytes(small.data)).complete
+    small.record(13, b"\x87" + padded + b"\0" + b"\x9c" + padded + b"\0")
+    trace = read(bytes(small.data))
+    assert trace.loss == Loss(7, 28)
+    assert not trace.complete
+    [*_, loss, live] = trace_text(trace)
+    assert loss.endswith("and 7 records are missing at its end: No space left on device")
+    assert live == (
+        "1 allocations lived where the trace ends, 8192 bytes; what became of them is not known"
+    )
+
+
+def test_an_empty_file_is_no_trace():
+    with pytest.raises(TraceError, match="no trace: it is empty, at byte 0"):
+        read(b"")
+
+
 def test_the_page_about_the_format_names_every_record_kind():
     page = (Path(__file__).resolve().parents[2] / "docs" / "trace-format.md").read_text()
-    for kind in range(1, 13):
+    for kind in range(1, 14):
         assert f"\n### {kind} " in page
 
 

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 
 import tpu_emu
-from tpu_emu.text import change_text, trace_text
+from tpu_emu.text import live_text, trace_text
 from tpu_emu.trace import TraceError, read
 
 
@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (OSError, TraceError) as why:
         print(f"{options.file}: {why}", file=sys.stderr)
         return 1
-    texts = map(change_text, trace.live) if options.live else trace_text(trace)
+    texts = live_text(trace) if options.live else trace_text(trace)
     try:
         for text in texts:
             print(text)

@@ -1,8 +1,9 @@
 """Changes in memory, custom calls and refused calls as text for people."""
 
+import os
 from collections.abc import Iterator
 
-from tpu_emu.trace import Argument, Change, Dispatch, Fault, Frame, Trace
+from tpu_emu.trace import Argument, Change, Dispatch, Fault, Frame, Loss, Trace
 
 
 def change_text(change: Change) -> str:
@@ -96,9 +97,32 @@ def trace_text(trace: Trace) -> Iterator[str]:
             f" {usage.allocations} allocations, largest hole {usage.largest_hole_bytes}"
         )
     live = trace.live
-    yield f"{len(live)} live allocations, {sum(change.size for change in live)} bytes"
+    size = sum(change.size for change in live)
+    if trace.loss is not None:
+        yield loss_text(trace.loss)
+        yield (
+            f"{len(live)} allocations lived where the trace ends, {size} bytes;"
+            " what became of them is not known"
+        )
+        return
+    yield f"{len(live)} live allocations, {size} bytes"
     if not trace.complete:
         yield "The last record is cut off: the process ended while it wrote."
+
+
+def live_text(trace: Trace) -> Iterator[str]:
+    """What lives at the end of a trace, one text a paragraph."""
+    if trace.loss is not None:
+        yield loss_text(trace.loss)
+        yield "These allocations lived where the trace ends; what became of them is not known:"
+    yield from map(change_text, trace.live)
+
+
+def loss_text(loss: Loss) -> str:
+    """Why a trace ends before its process did."""
+    why = os.strerror(loss.error) if loss.error else "another program changed the file"
+    what = f"{loss.records} records are" if loss.records > 1 else "1 record is"
+    return f"The trace was cut off by an error of its writer, and {what} missing at its end: {why}"
 
 
 def _event_text(event: Change | Dispatch | Fault) -> str:

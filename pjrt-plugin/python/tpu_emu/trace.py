@@ -220,12 +220,27 @@ class Header:
     topology: str
 
 
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """How a trace ended before its process did: its writer could not write any more.
+
+    `records` counts the changes, custom calls and faults that are not in the trace. `error` is
+    the system's number of the reason (as in the module `errno`); 0 where another program changed
+    the file.
+    """
+
+    records: int
+    error: int
+
+
 @dataclass(frozen=True)
 class Trace:
     """A trace in memory.
 
-    `changes`, `dispatches` and `faults` stand as they were written. `complete` is False where
-    the last record is cut off, which is what a process leaves that is killed while it writes.
+    `changes`, `dispatches` and `faults` stand as they were written. `loss` is None unless the
+    writer could not write all of them; then they end before the process did. `complete` is False
+    there, and where the last record is cut off, which is what a process leaves that is killed
+    while it writes.
     """
 
     header: Header
@@ -235,12 +250,14 @@ class Trace:
     complete: bool
     dispatches: tuple[Dispatch, ...] = ()
     faults: tuple[Fault, ...] = ()
+    loss: Loss | None = None
 
     @cached_property
     def live(self) -> tuple[Change, ...]:
         """The allocations that were not freed, by space, in the order they were made.
 
-        The order of a space is that of `sequence`: two threads may write in another.
+        Where there is a `loss`, they are those that lived when the trace was cut off: which of
+        them were freed later, the trace does not know. The order of a space is that of `sequence`: two threads may write in another.
         """
         taken: dict[tuple[int, int], Change] = {}
         for change in sorted(self.changes, key=_place):
@@ -333,6 +350,7 @@ class _Reader:
         self.usages: list[Usage] = []
         self.dispatches: list[Dispatch] = []
         self.faults: list[Fault] = []
+        self.loss: Loss | None = None
         self.kinds: dict[int, Callable[[_Fields], None]] = {
             2: self.space,
             3: self.spec,
@@ -345,10 +363,13 @@ class _Reader:
             10: self.label,
             11: self.dispatch,
             12: self.fault,
+            13: self.lost,
         }
 
     def trace(self) -> Trace:
         data = self.data
+        if not data:
+            raise TraceError("no trace: it is empty", 0)
         head = _Fields(data, 0, len(data))
         if head.take(len(MAGIC)) != MAGIC:
             raise TraceError("no trace: it does not begin with TPUEMUTR", 0)
@@ -369,8 +390,8 @@ class _Reader:
             at = fields.end
         changes, usages = tuple(self.changes), tuple(self.usages)
         spaces, dispatches = tuple(self.spaces.values()), tuple(self.dispatches)
-        faults = tuple(self.faults)
-        return Trace(header, spaces, changes, usages, complete, dispatches, faults)
+        faults, complete = tuple(self.faults), complete and self.loss is None
+        return Trace(header, spaces, changes, usages, complete, dispatches, faults, self.loss)
 
     def record(self, at: int) -> _Fields | None:
         """The payload of the record at `at`; None where the input ends inside it."""
@@ -477,6 +498,11 @@ class _Reader:
         message, stack = fields.text(), self.stack(fields)
         thread, time_ns, entry = fields.number(), fields.number(), fields.text()
         self.faults.append(Fault(message, stack, thread, time_ns, entry))
+
+    def lost(self, fields: _Fields) -> None:
+        loss = Loss(fields.number(), fields.number())
+        # Every file has the record, and none that is whole has a number in it.
+        self.loss = loss if loss.records else None
 
     def arguments(self, fields: _Fields) -> tuple[Argument, ...]:
         def argument() -> Argument:

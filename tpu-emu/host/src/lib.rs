@@ -1,4 +1,5 @@
 //! The process around the machine: stacks, environment, clock, trace file, Python.
+mod at_exit;
 mod client;
 mod clock;
 mod cpu;
@@ -7,8 +8,10 @@ mod fork;
 mod machine;
 mod memory;
 mod python_run;
+mod quiet;
 pub mod stack;
 mod trace_file;
+mod trace_writer;
 
 pub use client::{CallingLibrary, calling_library};
 pub use cpu::{Cpu, cpu};
@@ -18,10 +21,13 @@ pub use machine::{
 pub use memory::word_at;
 pub use python_run::run_python;
 
-use std::io::Write as _;
-
 /// Says something that no call can tell its client: a line on standard error.
 pub fn tell(message: &str) {
+    say(&format!("tpu-emu: {message}\n"));
+}
+
+/// Writes to standard error, without a signal where its reader went away.
+fn say(text: &str) {
     // Where nobody can read it there is nobody to tell.
-    let _ = writeln!(std::io::stderr().lock(), "tpu-emu: {message}");
+    let _ = quiet::write_all(&mut std::io::stderr().lock(), text.as_bytes());
 }

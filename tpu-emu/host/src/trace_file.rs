@@ -2,9 +2,10 @@
 //!
 //! A change is written in full before the call that made it returns, names included, so that
 //! nothing is lost however the process ends.
+use crate::trace_writer::Writer;
 use parking_lot::Mutex;
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Write};
+use std::io;
 use std::sync::OnceLock;
 use tpu_emu::trace::{
     Change, Dispatched, Encoder, Fault, Header, Names, Sink, SpaceInfo, change_text,
@@ -20,25 +21,26 @@ pub(crate) fn open(target: &str, started_ns: u64) -> Result<Box<dyn Sink>> {
     if target == "-" {
         return Ok(Box::new(Text::default()));
     }
-    let file = own_file(target)
+    let (file, name) = own_file(target)
         .map_err(|why| Error::Host(format!("TPU_EMU_TRACE={target} cannot be written: {why}")))?;
-    let writer = Mutex::new(Writer { file: Some(file), encoder: Encoder::default() });
+    let writer = Mutex::new(Writer::new(file, name));
     Ok(Box::new(Records { started_ns, writer }))
 }
 
-/// The file at `target`, emptied; `target.PID` where another process writes a trace to it: the
-/// programs that a program starts inherit its environment.
-fn own_file(target: &str) -> io::Result<File> {
+/// The file at `target`, emptied, and its name: `target.PID` where another process writes a trace
+/// to it, as the programs that a program starts inherit its environment.
+fn own_file(target: &str) -> io::Result<(File, String)> {
     let open = |path: &str| OpenOptions::new().write(true).create(true).truncate(false).open(path);
-    let mut file = open(target)?;
+    let (mut file, mut name) = (open(target)?, target.to_owned());
     // Held as long as the file is open. A file that cannot be locked has no such protection.
     if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
-        file = open(&format!("{target}.{}", std::process::id()))?;
+        name = format!("{target}.{}", std::process::id());
+        file = open(&name)?;
     }
     if file.metadata()?.is_file() {
         file.set_len(0)?;
     }
-    Ok(file)
+    Ok((file, name))
 }
 
 #[derive(Debug)]
@@ -47,19 +49,12 @@ struct Records {
     writer: Mutex<Writer>,
 }
 
-#[derive(Debug)]
-struct Writer {
-    /// `None` after an error: a trace with a gap would mislead.
-    file: Option<File>,
-    encoder: Encoder,
-}
-
-impl Writer {
-    fn write(&mut self, bytes: &[u8]) {
-        let Some(file) = &mut self.file else { return };
-        if let Err(why) = file.write_all(bytes) {
-            tracing::error!(%why, "the trace ends here");
-            self.file = None;
+impl Records {
+    /// Writes what `encode` makes. What could not be written is told with no lock held.
+    fn write(&self, encode: impl FnOnce(&mut Encoder, &mut Vec<u8>)) {
+        let told = self.writer.lock().write(encode);
+        if let Some(message) = told {
+            crate::tell(&message);
         }
     }
 }
@@ -72,31 +67,22 @@ impl Sink for Records {
             version: env!("CARGO_PKG_VERSION"),
             topology,
         };
-        let mut writer = self.writer.lock();
-        let mut bytes = Vec::new();
-        writer.encoder.start(&header, spaces, &mut bytes);
-        writer.write(&bytes);
+        let told = self.writer.lock().start(&header, spaces);
+        if let Some(message) = told {
+            crate::tell(&message);
+        }
     }
 
     fn change(&self, change: &Change<'_>, names: &Names<'_>) {
-        let mut writer = self.writer.lock();
-        let mut bytes = Vec::new();
-        writer.encoder.change(change, names, &mut bytes);
-        writer.write(&bytes);
+        self.write(|encoder, out| encoder.change(change, names, out));
     }
 
     fn dispatched(&self, dispatched: &Dispatched, names: &Names<'_>) {
-        let mut writer = self.writer.lock();
-        let mut bytes = Vec::new();
-        writer.encoder.dispatched(dispatched, names, &mut bytes);
-        writer.write(&bytes);
+        self.write(|encoder, out| encoder.dispatched(dispatched, names, out));
     }
 
     fn fault(&self, fault: &Fault<'_>, names: &Names<'_>) {
-        let mut writer = self.writer.lock();
-        let mut bytes = Vec::new();
-        writer.encoder.fault(fault, names, &mut bytes);
-        writer.write(&bytes);
+        self.write(|encoder, out| encoder.fault(fault, names, out));
     }
 }
 
@@ -119,20 +105,17 @@ impl Sink for Text {
     fn change(&self, change: &Change<'_>, names: &Names<'_>) {
         let space = self.spaces.get().and_then(|spaces| spaces.get(change.past.space as usize));
         let text = change_text(change, space.map_or("", String::as_str), names);
-        // One write for the whole text, so that lines of several threads do not mix. Where
-        // standard error is closed there is nobody to tell.
-        let _ = io::stderr().lock().write_all(text.as_bytes());
+        // One write for the whole text, so that lines of several threads do not mix.
+        crate::say(&text);
     }
 
     fn dispatched(&self, dispatched: &Dispatched, names: &Names<'_>) {
         let owner = self.owners.get().and_then(|owners| owners.get(dispatched.device));
         let text = dispatched_text(dispatched, owner.map_or("", String::as_str), names);
-        // As above.
-        let _ = io::stderr().lock().write_all(text.as_bytes());
+        crate::say(&text);
     }
 
     fn fault(&self, fault: &Fault<'_>, names: &Names<'_>) {
-        // As above.
-        let _ = io::stderr().lock().write_all(fault_text(fault, names).as_bytes());
+        crate::say(&fault_text(fault, names));
     }
 }

@@ -11,7 +11,7 @@ pub const MAGIC: [u8; 8] = *b"TPUEMUTR";
 /// A reader refuses another number here.
 pub const FORMAT_MAJOR: u16 = 1;
 /// A reader skips the record kinds that it does not know.
-pub const FORMAT_MINOR: u16 = 3;
+pub const FORMAT_MINOR: u16 = 4;
 
 /// Kinds of records, the first byte of each.
 #[derive(Debug, Clone, Copy)]
@@ -29,6 +29,7 @@ enum Kind {
     Label = 10,
     Dispatch = 11,
     Fault = 12,
+    Loss = 13,
 }
 
 /// What a trace says of its process.
@@ -72,6 +73,15 @@ pub struct Usage {
     pub allocations: u64,
     /// The largest block that would fit.
     pub largest_hole: Bytes,
+}
+
+/// What a writer could not write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Loss {
+    /// How many changes, custom calls and faults.
+    pub records: u64,
+    /// The system's number of the error that ended the trace; 0 for none and for another reason.
+    pub error: u32,
 }
 
 /// Writes records, each definition before its first use.
@@ -199,6 +209,15 @@ impl Encoder {
         });
     }
 
+    /// What could not be written. The record has one length for all numbers, so that a writer can
+    /// put it in the place of an earlier one when it can add nothing to its file.
+    pub fn loss(loss: Loss, out: &mut Vec<u8>) {
+        record(out, Kind::Loss, |payload| {
+            long_number(payload, loss.records);
+            long_number(payload, loss.error.into());
+        });
+    }
+
     fn spec(&mut self, spec: &ArraySpec, out: &mut Vec<u8>) {
         if !self.specs.insert(spec.number) {
             return;
@@ -296,6 +315,13 @@ fn number(out: &mut Vec<u8>, mut n: u64) {
     out.push(n.to_le_bytes()[0]);
 }
 
+/// The same number in as many bytes as the largest takes.
+fn long_number(out: &mut Vec<u8>, n: u64) {
+    let bits = |shift: u32| (n >> shift).to_le_bytes()[0] & 0x7f;
+    out.extend((0..9).map(|place| bits(7 * place) | 0x80));
+    out.push(bits(63));
+}
+
 /// Length and UTF-8.
 fn text(out: &mut Vec<u8>, text: &str) {
     number(out, to_u64(text.len()));
@@ -323,6 +349,21 @@ mod tests {
             .usage(&Usage { space: 3, in_use: Bytes(200), ..Usage::default() }, &mut out);
         assert_eq!(out, [9, 6, 0, 0, 0, 3, 0xc8, 0x01, 0, 0, 0]);
     }
+
+    #[test]
+    fn a_loss_takes_the_same_bytes_whatever_its_numbers() {
+        let of = |records, error| {
+            let mut out = Vec::new();
+            Encoder::loss(Loss { records, error }, &mut out);
+            out
+        };
+        let none = [&[13, 20, 0, 0, 0][..], &[0x80; 9], &[0], &[0x80; 9], &[0]].concat();
+        assert_eq!(of(0, 0), none);
+        assert_eq!(of(200, 28)[5..17], *b"\xc8\x81\x80\x80\x80\x80\x80\x80\x80\x00\x9c\x80");
+        assert_eq!(of(u64::MAX, u32::MAX).len(), none.len());
+        assert_eq!(of(u64::MAX, 0)[5..15], [&[0xff; 9][..], &[1]].concat());
+    }
+
     #[test]
     fn a_fault_is_its_words_and_who_called() {
         let ledger = Config::plain();

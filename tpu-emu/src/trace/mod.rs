@@ -11,7 +11,7 @@ mod encode;
 mod text;
 
 pub use dispatched::{Dispatched, Operand};
-pub use encode::{Encoder, FORMAT_MAJOR, FORMAT_MINOR, Header, MAGIC, SpaceInfo, Usage};
+pub use encode::{Encoder, FORMAT_MAJOR, FORMAT_MINOR, Header, Loss, MAGIC, SpaceInfo, Usage};
 pub use text::{change_text, dispatched_text, fault_text, stack_text};
 
 /// What happened to a block.
