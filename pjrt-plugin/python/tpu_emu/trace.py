@@ -257,7 +257,8 @@ class Trace:
         """The allocations that were not freed, by space, in the order they were made.
 
         Where there is a `loss`, they are those that lived when the trace was cut off: which of
-        them were freed later, the trace does not know. The order of a space is that of `sequence`: two threads may write in another.
+        them were freed later, the trace does not know. The order of a space is that of
+        `sequence`: two threads may write in another.
         """
         taken: dict[tuple[int, int], Change] = {}
         for change in sorted(self.changes, key=_place):
