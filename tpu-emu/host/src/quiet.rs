@@ -4,6 +4,7 @@
 // UNSAFETY: masks and takes signals of the calling thread, and waits for a file.
 #![expect(unsafe_code, reason = "pthread_sigmask, sigtimedwait and poll")]
 use libc::{c_int, sigset_t};
+use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, RawFd};
@@ -56,6 +57,25 @@ pub(crate) fn write_all<W: Write + AsRawFd>(to: &mut W, mut bytes: &[u8]) -> io:
     })
 }
 
+/// Whether the files of this process have a limit, past which a write raises a signal.
+pub(crate) fn is_limited() -> bool {
+    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: 0 };
+    // SAFETY: the place is this function's.
+    let failed = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) };
+    failed != 0 || limit.rlim_cur != libc::RLIM_INFINITY
+}
+
+/// Lets writes go to a place of a file that was opened to append.
+pub(crate) fn write_in_place(file: &File) {
+    let file = file.as_raw_fd();
+    // SAFETY: the descriptor is open; only how it appends changes.
+    let flags = unsafe { libc::fcntl(file, libc::F_GETFL) };
+    if flags >= 0 {
+        // SAFETY: as above.
+        unsafe { libc::fcntl(file, libc::F_SETFL, flags & !libc::O_APPEND) };
+    }
+}
+
 /// Waits until a file takes bytes, or has an error.
 fn wait(file: RawFd) -> io::Result<()> {
     let mut asked = libc::pollfd { fd: file, events: libc::POLLOUT, revents: 0 };
@@ -84,7 +104,6 @@ fn of(signals: &[c_int]) -> sigset_t {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs::File;
     use std::os::fd::FromRawFd;
 
     fn pipe(flags: c_int) -> [File; 2] {

@@ -30,7 +30,7 @@ pub(crate) fn open(target: &str, started_ns: u64) -> Result<Box<dyn Sink>> {
 /// The file at `target`, emptied, and its name: `target.PID` where another process writes a trace
 /// to it, as the programs that a program starts inherit its environment.
 fn own_file(target: &str) -> io::Result<(File, String)> {
-    let open = |path: &str| OpenOptions::new().write(true).create(true).truncate(false).open(path);
+    let open = |path: &str| OpenOptions::new().append(true).create(true).open(path);
     let (mut file, mut name) = (open(target)?, target.to_owned());
     // Held as long as the file is open. A file that cannot be locked has no such protection.
     if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {

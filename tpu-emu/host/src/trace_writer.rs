@@ -1,14 +1,43 @@
 //! The file of a trace, and what happens when it can be written no more: what follows is counted,
 //! the file says so, and the program goes on.
-use crate::quiet::{quietly, write_all};
+use crate::quiet::{is_limited, quietly, write_all, write_in_place};
+use std::fmt;
 use std::fs::File;
-use std::io;
+use std::io::{self, Write as _};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tpu_emu::trace::{Encoder, Header, Loss, SpaceInfo};
 
-/// A file of records.
+/// Records from one look at the file to the next.
+const CHECKED: u64 = 8;
+
+/// Why a trace ends before its process.
+enum Why {
+    System(io::Error),
+    Deleted,
+    Changed { found: u64, place: u64 },
+}
+
+impl From<io::Error> for Why {
+    fn from(why: io::Error) -> Self {
+        Self::System(why)
+    }
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::System(why) => why.fmt(f),
+            Self::Deleted => f.write_str("another program deleted it"),
+            Self::Changed { found, place } => {
+                write!(f, "another program changed it: it has {found} of its {place} bytes")
+            }
+        }
+    }
+}
+
+/// A file of records, opened to append.
 #[derive(Debug)]
 pub(crate) struct Writer {
     file: File,
@@ -23,6 +52,12 @@ pub(crate) struct Writer {
     loss_at: usize,
     /// Where the next record begins in a file with places; `None` for a pipe or a terminal.
     place: Option<u64>,
+    /// Records since the start, to look at the file now and then.
+    unchecked: u64,
+    /// Where the next record began at the last look.
+    checked: u64,
+    /// Whether files of this process may not grow without end.
+    limited: bool,
     /// Nothing is written any more.
     ended: bool,
     loss: Loss,
@@ -40,6 +75,9 @@ impl Writer {
             start: Vec::new(),
             loss_at: 0,
             place,
+            unchecked: 0,
+            checked: 0,
+            limited: true,
             ended: false,
             loss: Loss::default(),
         }
@@ -77,35 +115,55 @@ impl Writer {
         told
     }
 
-    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let Some(place) = self.place else { return write_all(&mut self.file, bytes) };
-        let found = self.file.metadata()?;
-        if found.nlink() == 0 {
-            return Err(io::Error::other("another program deleted it"));
+    fn put(&mut self, bytes: &[u8]) -> Result<(), Why> {
+        let Some(place) = self.place else { return Ok(write_all(&mut self.file, bytes)?) };
+        if self.unchecked.is_multiple_of(CHECKED) {
+            self.check(place)?;
         }
-        if found.len() < place {
-            let (left, was) = (found.len(), place);
-            let why = format!("another program cut it to {left} of its {was} bytes");
-            return Err(io::Error::other(why));
+        self.unchecked += 1;
+        if self.limited {
+            write_all(&mut self.file, bytes)?;
+        } else {
+            self.file.write_all(bytes)?;
         }
-        quietly(|| self.file.write_all_at(bytes, place))?;
         self.place = Some(place + bytes.len() as u64);
         Ok(())
     }
 
+    /// Whether the file is as this writer left it, and may grow without end.
+    fn check(&mut self, place: u64) -> Result<(), Why> {
+        let found = self.file.metadata()?;
+        if found.nlink() == 0 {
+            return Err(Why::Deleted);
+        }
+        if found.len() != place {
+            return Err(Why::Changed { found: found.len(), place });
+        }
+        self.limited = is_limited();
+        self.checked = place;
+        Ok(())
+    }
+
     /// Makes the file whole up to its last record.
-    fn end(&mut self, why: &io::Error) -> String {
+    fn end(&mut self, why: &Why) -> String {
         self.ended = true;
-        self.loss.error = why.raw_os_error().unwrap_or_default().unsigned_abs();
-        let found = self.file.metadata().ok().filter(|found| found.nlink() > 0);
-        // A file without a name is a place that nobody looks at.
-        self.place = self.place.filter(|_| found.is_some());
-        if let (Some(place), Some(found)) = (self.place, found) {
-            let found = found.len();
+        if let Why::System(why) = why {
+            self.loss.error = why.raw_os_error().unwrap_or_default().unsigned_abs();
+        }
+        let whole = match (why, self.place) {
+            (Why::System(_), Some(place)) => Some(place),
+            // What was written since the last look may lie anywhere behind the cut.
+            (Why::Changed { found, place }, _) => Some(found.saturating_sub(place - self.checked)),
+            _ => None,
+        };
+        self.place = whole;
+        if let Some(whole) = whole {
+            write_in_place(&self.file);
             // What cannot be cut off is the beginning of a record, which a reader leaves out.
-            let _ = self.file.set_len(found.min(place));
-            if found < self.start.len() as u64 {
-                let _ = quietly(|| self.file.write_all_at(&self.start, 0));
+            let _ = self.file.set_len(whole);
+            if whole < self.start.len() as u64 && !matches!(why, Why::System(_)) {
+                let written = quietly(|| self.file.write_all_at(&self.start, 0));
+                self.place = written.is_ok().then_some(self.start.len() as u64);
             }
         }
         let name = &self.name;
