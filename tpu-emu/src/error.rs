@@ -1,5 +1,6 @@
 //! The one error type of the machine, and the one place where an error becomes a number.
 use crate::units::Bytes;
+use std::any::Any;
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -120,6 +121,16 @@ pub enum Error {
         /// Chip coordinates and memory, as `0x0x0_HBM0`.
         place: Arc<str>,
     },
+    /// The host has no memory for something.
+    #[error("the host has no room for {asked} of {what}: {why}")]
+    HostMemory {
+        /// How much was wanted.
+        asked: Bytes,
+        /// What for.
+        what: &'static str,
+        /// Why there is none, in the system's words.
+        why: String,
+    },
     /// An operation that breaks a constraint of its specification.
     #[error("{op} violates {constraint}: {what}")]
     Constraint {
@@ -162,7 +173,24 @@ pub enum Error {
     Host(String),
 }
 
+/// Ends what the thread works on with an error, where no result has a place for it: the machine's
+/// door, or the event of a task, has the error then, and nothing is printed.
+pub(crate) fn end_work(error: Error) -> ! {
+    std::panic::resume_unwind(Box::new(error))
+}
+
 impl Error {
+    /// What stopped `function` by unwinding: an error of [`end_work`], or a bug.
+    pub(crate) fn of_unwinding(function: &'static str, payload: &(dyn Any + Send)) -> Self {
+        if let Some(error) = payload.downcast_ref::<Self>() {
+            return error.clone();
+        }
+        let text = payload.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
+        let message = text.unwrap_or("a panic without a text").to_owned();
+        Self::Panic { function, message }
+    }
+
     /// A broken contract, in words.
     pub fn bad(message: impl Into<String>) -> Self {
         Self::BadArgument(message.into())
@@ -179,7 +207,7 @@ impl Error {
             Self::Program { code, .. } => *code,
             Self::WrongState(_) => Code::FailedPrecondition,
             Self::NotFound(_) => Code::NotFound,
-            Self::OutOfMemory { .. } => Code::ResourceExhausted,
+            Self::OutOfMemory { .. } | Self::HostMemory { .. } => Code::ResourceExhausted,
             Self::Unimplemented(_) => Code::Unimplemented,
             Self::Verbatim { code, .. } => *code,
             Self::Panic { .. } | Self::Host(_) => Code::Internal,

@@ -1,32 +1,42 @@
-//! The memory behind one space: address space of the full capacity, committed by touch.
+//! The memory behind one space: its addresses, and how many of them can be touched.
 // UNSAFETY: maps, unmaps and copies raw memory. Everything that leaves this file is bounds-checked.
 #![expect(unsafe_code, reason = "mmap, and copies through pointers into the mapping")]
 use super::pages::{PAGE, Span};
+use super::system;
 use crate::error::{Error, Result};
 use crate::units::{Bytes, DevAddr, to_u64, to_usize};
+use parking_lot::Mutex;
 use std::io;
 use std::ptr::{self, NonNull};
 use std::slice;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// One reservation; unmapped at drop.
+/// How much more than was asked for can be touched afterwards, at least and at most.
+const STEPS: [usize; 2] = [4 << 20, 256 << 20];
+
+/// The addresses of one space; unmapped at drop. They can be touched from the start up to a place
+/// that only moves up.
 #[derive(Debug)]
 pub(super) struct Backing {
-    /// Start of the space, aligned to [`PAGE`]; `size` bytes from here are mapped.
+    /// Start of the space, aligned to [`PAGE`].
     base: NonNull<u8>,
     size: usize,
-    /// The mapping with the slack that the alignment needed.
-    mapping: NonNull<u8>,
-    mapped: usize,
+    /// Addresses that nobody else gets, with the slack that the alignment needed; `None` where
+    /// the space takes addresses only as it needs them.
+    reserved: Option<(NonNull<u8>, usize)>,
+    /// Bytes from `base` that can be touched.
+    usable: AtomicUsize,
+    growing: Mutex<()>,
 }
 
 // SAFETY: the mapping belongs to no thread; `Backing` gives out addresses and never a reference.
 unsafe impl Send for Backing {}
-// SAFETY: as for `Send`; its fields never change after `reserve`.
+// SAFETY: as for `Send`; its addresses never change after `reserve`.
 unsafe impl Sync for Backing {}
 
 impl Backing {
-    /// Reserves address space; nothing is committed.
+    /// Takes addresses for a space; nothing can be touched yet.
     ///
     /// Errors: `Host` with the system's words if it refuses.
     pub(super) fn reserve(size: Bytes) -> Result<Self> {
@@ -34,16 +44,29 @@ impl Backing {
             |why: io::Error| Error::Host(format!("cannot reserve {size} of address space: {why}"));
         let mapped = size.checked_add(PAGE).filter(|sum| sum.0 <= isize::MAX.unsigned_abs() as u64);
         let mapped = mapped.ok_or_else(|| refused(io::ErrorKind::OutOfMemory.into()))?;
-        let mapping = system::map(to_usize(mapped.0)).map_err(refused)?;
-        let slack = mapping.align_offset(to_usize(PAGE.0));
-        // SAFETY: `slack` is less than `PAGE`, and the mapping is `PAGE` larger than the space.
-        let base = unsafe { mapping.add(slack) };
-        let backing = Self { base, size: to_usize(size.0), mapping, mapped: to_usize(mapped.0) };
-        // The first page stays in small pages of the host, so that a device with a few small
-        // arrays costs kilobytes. Past it huge pages make the first touch several times cheaper.
-        let huge = Span { start: DevAddr(PAGE.0), end: DevAddr(size.0) };
-        backing.advise(huge, system::prefer_huge_pages);
-        Ok(backing)
+        let (size, mapped) = (to_usize(size.0), to_usize(mapped.0));
+        let backing = |base, reserved| Self {
+            base,
+            size,
+            reserved,
+            usable: AtomicUsize::new(0),
+            growing: Mutex::new(()),
+        };
+        // What is reserved counts in a process's address space. Where that has an end, the
+        // addresses are left free until they are needed.
+        if system::addresses_are_limited() {
+            return Ok(backing(system::far_addresses(size).map_err(refused)?, None));
+        }
+        match system::reserve(mapped) {
+            Ok(mapping) => {
+                let slack = mapping.align_offset(to_usize(PAGE.0));
+                // SAFETY: `slack` is less than `PAGE`, and the mapping is `PAGE` larger than the
+                // space.
+                let base = unsafe { mapping.add(slack) };
+                Ok(backing(base, Some((mapping, mapped))))
+            }
+            Err(why) => Err(refused(why)),
+        }
     }
 
     /// Host address of the first byte.
@@ -51,21 +74,67 @@ impl Backing {
         self.base.addr().get()
     }
 
-    /// Gives the memory of whole pages back to the system; it reads as zeros from now on.
-    pub(super) fn discard(&self, span: Span) {
-        self.advise(span, system::discard);
+    /// The bytes from the start on that can be touched.
+    pub(super) fn usable(&self) -> Bytes {
+        Bytes(to_u64(self.usable.load(Ordering::Acquire)))
     }
 
-    /// A system call on a part of the space. A refusal costs memory or speed, never
-    /// correctness, so it is only logged.
-    fn advise(&self, span: Span, call: unsafe fn(NonNull<u8>, usize) -> io::Result<()>) {
-        let start = to_usize(span.start.0);
-        let length = to_usize(span.end.0).min(self.size).saturating_sub(start);
-        if length == 0 {
-            return;
+    /// Lets everything below `end` be touched, and somewhat more where the system has it: large
+    /// spaces grow in large steps.
+    ///
+    /// Errors: `HostMemory` with the system's words if it refuses.
+    pub(super) fn grow(&self, end: DevAddr) -> Result<()> {
+        let _one = self.growing.lock();
+        let (usable, end) = (self.usable.load(Ordering::Acquire), to_usize(end.0));
+        if end <= usable {
+            return Ok(());
         }
-        // SAFETY: `start + length` is at most `size`, computed above.
-        let done = unsafe { call(self.base.add(start), length) };
+        let ample = end.max(usable + (usable / 8).clamp(STEPS[0], STEPS[1]));
+        let ample = ample.next_multiple_of(to_usize(PAGE.0)).min(self.size);
+        let grown = self.map(usable, ample).or_else(|_| self.map(usable, end));
+        let usable_now = grown.map_err(|why| Error::HostMemory {
+            asked: Bytes(to_u64(end - usable)),
+            what: "device memory",
+            why: why.to_string(),
+        })?;
+        self.usable.store(usable_now, Ordering::Release);
+        Ok(())
+    }
+
+    /// Maps the bytes from `usable` to `end`, rounded up to the system's pages; gives where they
+    /// end.
+    fn map(&self, usable: usize, end: usize) -> io::Result<usize> {
+        let end = end.next_multiple_of(system::SMALL_PAGE);
+        let at = self.base.as_ptr().wrapping_add(usable);
+        // SAFETY: past `usable` nobody has an address yet. What was reserved is this space's,
+        // and has room for the last page; what was not is mapped only where nothing else is.
+        unsafe { system::map_at(at, end - usable, self.reserved.is_some())? };
+        // The first page stays in small pages of the host, so that a device with a few small
+        // arrays costs kilobytes. Past it huge pages make the first touch several times cheaper.
+        let first = usable.max(to_usize(PAGE.0));
+        if first < end {
+            let start = self.base.as_ptr().wrapping_add(first);
+            // SAFETY: the range was mapped just now.
+            let done = unsafe { system::prefer_huge_pages(start, end - first) };
+            Self::advised(first, end - first, done);
+        }
+        Ok(end)
+    }
+
+    /// Gives the memory of whole pages back to the system; it reads as zeros from now on.
+    pub(super) fn discard(&self, span: Span) {
+        let start = to_usize(span.start.0);
+        let end = to_usize(span.end.0).min(self.usable.load(Ordering::Acquire));
+        if start < end {
+            // SAFETY: `end` is at most `usable`.
+            let done =
+                unsafe { system::discard(self.base.as_ptr().wrapping_add(start), end - start) };
+            Self::advised(start, end - start, done);
+        }
+    }
+
+    /// A refusal of advice costs memory or speed, never correctness, so it is only logged.
+    fn advised(start: usize, length: usize, done: io::Result<()>) {
         if let Err(why) = done {
             tracing::warn!(start, length, %why, "the host refused advice about HBM");
         }
@@ -74,9 +143,12 @@ impl Backing {
 
 impl Drop for Backing {
     fn drop(&mut self) {
-        // SAFETY: `mapping` and `mapped` are what `map` gave and was given. Every `Region` holds
-        // an `Arc` of this `Backing`, so none is left.
-        unsafe { system::unmap(self.mapping, self.mapped) };
+        let (start, length) = self.reserved.unwrap_or((self.base, *self.usable.get_mut()));
+        if length > 0 {
+            // SAFETY: what `reserve` or `map_at` gave. Every `Region` holds an `Arc` of this
+            // `Backing`, so none is left.
+            unsafe { system::unmap(start.as_ptr(), length) };
+        }
     }
 }
 
@@ -84,7 +156,7 @@ impl Drop for Backing {
 ///
 /// It is a view, not the owner of the block: freeing the block leaves the region readable, with
 /// whatever is written there later. The mapping lives as long as any region of it, so a stale
-/// region never faults. A clone costs one reference count.
+/// region never faults: what could be touched once can always be. A clone costs one reference count.
 ///
 /// The copies are raw. Two of them racing on the same bytes leave a mixture of both; who orders
 /// them is the machine, by its events.
@@ -96,10 +168,10 @@ pub struct Region {
 }
 
 impl Region {
-    /// `None` if the range passes the end of the space.
+    /// `None` if the range passes the end of what can be touched of the space.
     pub(super) fn new(backing: Arc<Backing>, addr: DevAddr, size: Bytes) -> Option<Self> {
         let end = Bytes(addr.0).checked_add(size)?;
-        (end.0 <= to_u64(backing.size)).then_some(Self { backing, addr, size })
+        (end <= backing.usable()).then_some(Self { backing, addr, size })
     }
 
     /// Where the range starts in its space.
@@ -166,8 +238,20 @@ impl Region {
 
     /// Sets every byte to zero.
     pub fn fill_zero(&self) {
+        self.fill(0);
+    }
+
+    /// Sets every byte to `byte`.
+    pub fn fill(&self, byte: u8) {
         // SAFETY: the region's `size` bytes are mapped while it lives.
-        unsafe { ptr::write_bytes(self.as_ptr(), 0, to_usize(self.size.0)) };
+        unsafe { ptr::write_bytes(self.as_ptr(), byte, to_usize(self.size.0)) };
+    }
+
+    /// How many of its bytes have memory of the host.
+    pub fn resident(&self) -> Bytes {
+        // SAFETY: the region's `size` bytes are mapped while it lives.
+        let pages = unsafe { system::resident(self.as_ptr(), to_usize(self.size.0)) };
+        Bytes(to_u64(pages)).min(self.size)
     }
 
     /// The bytes as a slice.
@@ -206,90 +290,13 @@ impl Region {
     }
 }
 
-/// The host's calls.
-#[cfg(not(miri))]
-mod system {
-    use std::io;
-    use std::ptr::{self, NonNull};
-
-    /// Reserves address space, readable and writable, zero until written.
-    pub(super) fn map(length: usize) -> io::Result<NonNull<u8>> {
-        let access = libc::PROT_READ | libc::PROT_WRITE;
-        let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        // SAFETY: a new anonymous mapping at an address of the system's choice touches no
-        // memory of ours.
-        let start = unsafe { libc::mmap(ptr::null_mut(), length, access, kind, -1, 0) };
-        if start == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        NonNull::new(start.cast()).ok_or_else(|| io::Error::other("mapped at address 0"))
-    }
-
-    /// # Safety
-    /// `start` and `length` are one mapping of `map`, and nothing uses it any more.
-    pub(super) unsafe fn unmap(start: NonNull<u8>, length: usize) {
-        // SAFETY: promised by the caller.
-        unsafe { libc::munmap(start.as_ptr().cast(), length) };
-    }
-
-    /// # Safety
-    /// The range lies in one mapping of `map`.
-    pub(super) unsafe fn discard(start: NonNull<u8>, length: usize) -> io::Result<()> {
-        // SAFETY: promised by the caller.
-        done(unsafe { libc::madvise(start.as_ptr().cast(), length, libc::MADV_DONTNEED) })
-    }
-
-    /// # Safety
-    /// The range lies in one mapping of `map`.
-    pub(super) unsafe fn prefer_huge_pages(start: NonNull<u8>, length: usize) -> io::Result<()> {
-        // SAFETY: promised by the caller.
-        done(unsafe { libc::madvise(start.as_ptr().cast(), length, libc::MADV_HUGEPAGE) })
-    }
-
-    fn done(result: i32) -> io::Result<()> {
-        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-    }
-}
-
-/// Stand-ins for Miri, which has no such calls.
-#[cfg(miri)]
-mod system {
-    use std::alloc::{Layout, alloc_zeroed, dealloc};
-    use std::io;
-    use std::ptr::NonNull;
-
-    fn layout(length: usize) -> Layout {
-        Layout::from_size_align(length, 4096).expect("smaller than isize::MAX")
-    }
-
-    pub(super) fn map(length: usize) -> io::Result<NonNull<u8>> {
-        // SAFETY: `length` is not zero, as the caller adds a page.
-        let start = unsafe { alloc_zeroed(layout(length)) };
-        NonNull::new(start).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
-    }
-
-    pub(super) unsafe fn unmap(start: NonNull<u8>, length: usize) {
-        // SAFETY: promised by the caller, as in the other `system`.
-        unsafe { dealloc(start.as_ptr(), layout(length)) };
-    }
-
-    pub(super) unsafe fn discard(start: NonNull<u8>, length: usize) -> io::Result<()> {
-        // SAFETY: promised by the caller, as in the other `system`.
-        unsafe { start.write_bytes(0, length) };
-        Ok(())
-    }
-
-    pub(super) unsafe fn prefer_huge_pages(_: NonNull<u8>, _: usize) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn region(addr: u64, size: u64) -> Region {
         let backing = Backing::reserve(Bytes::kib(64)).unwrap();
+        backing.grow(DevAddr(addr + size)).unwrap();
         Region::new(Arc::new(backing), DevAddr(addr), Bytes(size)).unwrap()
     }
 
@@ -334,12 +341,28 @@ mod tests {
     #[test]
     fn a_discarded_page_reads_as_zeros() {
         let backing = Arc::new(Backing::reserve(Bytes(2 * PAGE.0)).unwrap());
+        backing.grow(DevAddr(2 * PAGE.0)).unwrap();
         let region = Region::new(Arc::clone(&backing), DevAddr(PAGE.0 - 1), Bytes(2)).unwrap();
         region.write(Bytes::ZERO, &[7, 7]).unwrap();
         backing.discard(Span::of_pages(&(1..2)));
         let mut back = [9; 2];
         region.read(Bytes::ZERO, &mut back).unwrap();
         assert_eq!(back, [7, 0]);
+    }
+
+    #[test]
+    fn a_space_grows_in_steps_and_never_past_its_end() {
+        let space = Bytes(PAGE.0 * 8 + 512);
+        let backing = Arc::new(Backing::reserve(space).unwrap());
+        assert!(Region::new(Arc::clone(&backing), DevAddr(0), Bytes(1)).is_none());
+        backing.grow(DevAddr(1)).unwrap();
+        assert_eq!(backing.usable(), Bytes(to_u64(STEPS[0])));
+        backing.grow(DevAddr(PAGE.0 * 5)).unwrap();
+        assert_eq!(backing.usable(), Bytes(PAGE.0 * 5));
+        backing.grow(DevAddr(space.0)).unwrap();
+        let last = Region::new(Arc::clone(&backing), DevAddr(space.0 - 4), Bytes(4)).unwrap();
+        last.write(Bytes::ZERO, &[1, 2, 3, 4]).unwrap();
+        assert!(backing.usable() < Bytes(space.0 + 4096));
     }
 
     #[test]

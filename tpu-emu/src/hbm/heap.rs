@@ -1,7 +1,7 @@
 //! The allocator of one space: who holds which bytes, under one lock.
 use super::backing::{Backing, Region};
 use super::pages::Span;
-use super::state::{KEEP_AT_MOST, State};
+use super::state::{KEEP_AT_MOST, State, Taken};
 use super::stats::HeapStats;
 use crate::error::{Error, Result};
 use crate::units::{Bytes, DevAddr, to_u64, to_usize};
@@ -45,8 +45,8 @@ pub struct Freed<R> {
 /// The blocks and holes of one [`Space`], with a record `R` for each live block.
 ///
 /// Best fit, the lowest address among equals, neighbours joined on free: the same calls on one
-/// thread give the same addresses. The host's address space is reserved by the first allocation
-/// and its memory committed by touch; a block's first bytes are zeros or what an earlier block
+/// thread give the same addresses. The host's address space is reserved by the first allocation,
+/// can be touched as far as blocks have reached, and has memory where it was; a block's first bytes are zeros or what an earlier block
 /// left.
 #[derive(Debug)]
 pub struct Heap<R> {
@@ -55,6 +55,8 @@ pub struct Heap<R> {
     state: Mutex<State<R>>,
     /// Told when holes that gave their pages back are there again.
     returned: Condvar,
+    /// What blocks are filled with when they are taken and when they are given back.
+    poison: Option<u8>,
 }
 
 impl<R: Copy> Heap<R> {
@@ -62,7 +64,13 @@ impl<R: Copy> Heap<R> {
     pub fn new(space: Space) -> Self {
         let state = State::new(space.capacity);
         let (state, returned) = (Mutex::new(state), Condvar::new());
-        Self { space, backing: OnceLock::new(), state, returned }
+        Self { space, backing: OnceLock::new(), state, returned, poison: None }
+    }
+
+    /// The same heap, which fills blocks with a byte when they are taken and when they are given
+    /// back. It keeps all memory that it has had: pages that go back would read as zeros.
+    pub fn poisoned(self, poison: Option<u8>) -> Self {
+        Self { poison, ..self }
     }
 
     /// Takes `size` bytes, rounded up to granules.
@@ -72,8 +80,8 @@ impl<R: Copy> Heap<R> {
     /// function.
     ///
     /// # Errors
-    /// `BadArgument` for no bytes, `OutOfMemory` if no hole is large enough, `Host` if the
-    /// system refuses the reservation. Nothing has changed then.
+    /// `BadArgument` for no bytes, `OutOfMemory` if no hole is large enough, `Host` and
+    /// `HostMemory` if the system refuses addresses or memory. Nothing has changed then.
     // A frame of its own: recorded stacks show it by name.
     #[inline(never)]
     pub fn allocate(&self, size: Bytes, record: impl FnOnce() -> R) -> (Result<(Region, u64)>, R) {
@@ -96,6 +104,19 @@ impl<R: Copy> Heap<R> {
         state.changes += 1;
         let sequence = state.changes;
         let span = Span::new(addr, size);
+        if let Some(byte) = self.poison {
+            state.away += size;
+            // With the lock open: the block is in no list, so nobody takes it meanwhile.
+            MutexGuard::unlocked(&mut state, || {
+                if let Ok(region) = self.region(addr, size) {
+                    region.fill(byte);
+                }
+            });
+            state.away -= size;
+            state.join(span);
+            self.returned.notify_all();
+            return Ok(Freed { size, record, sequence });
+        }
         if size >= KEEP_AT_MOST {
             let runs = state.committed.runs(span.pages_inside());
             self.give_back(&mut state, &[(span, runs)]);
@@ -163,7 +184,8 @@ impl<R: Copy> Heap<R> {
     /// Bytes of the space, whoever holds them.
     ///
     /// # Errors
-    /// `BadArgument` if they pass its end, `Host` if the system refuses the reservation.
+    /// `BadArgument` if they pass the end of what blocks have had, `Host` if the system refuses
+    /// the reservation.
     pub fn region(&self, addr: DevAddr, size: Bytes) -> Result<Region> {
         let Space { place, capacity, .. } = &self.space;
         Region::new(self.backing()?, addr, size).ok_or_else(|| {
@@ -185,15 +207,28 @@ impl<R: Copy> Heap<R> {
             return Err(Error::bad(format!("an allocation of 0 B in {}", self.space.place)));
         }
         // Before the lock, and before anything has changed.
-        self.backing()?;
+        let backing = self.backing()?;
         // A size too large to round is too large to fit.
         let size = size.round_up(self.space.granule).unwrap_or(size);
         let mut state = self.state.lock();
         loop {
-            if let Some((addr, sequence)) = state.take(size, record) {
-                self.trim(&mut state);
-                drop(state);
-                return Ok((self.region(addr, size)?, sequence));
+            match state.take(size, record, backing.usable()) {
+                Taken::Block(addr, sequence) => {
+                    if self.poison.is_none() {
+                        self.trim(&mut state);
+                    }
+                    drop(state);
+                    let region = self.region(addr, size)?;
+                    if let Some(byte) = self.poison {
+                        region.fill(byte);
+                    }
+                    return Ok((region, sequence));
+                }
+                Taken::Beyond(end) => {
+                    MutexGuard::unlocked(&mut state, || backing.grow(end))?;
+                    continue;
+                }
+                Taken::None => {}
             }
             if state.away == Bytes::ZERO {
                 break;

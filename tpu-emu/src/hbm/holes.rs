@@ -31,6 +31,17 @@ impl Fit {
     }
 }
 
+/// How a search for a hole ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cut {
+    /// The bytes are at the start of this hole, as it was.
+    Made(Span),
+    /// They would end here, where nothing can be touched yet.
+    Beyond(DevAddr),
+    /// No hole is large enough.
+    None,
+}
+
 /// Free ranges that never touch each other, found by size and by address.
 #[derive(Debug)]
 pub(super) struct Holes {
@@ -53,10 +64,16 @@ impl Holes {
     }
 
     /// Cuts `size` bytes from the start of the smallest hole that has them, the lowest among
-    /// equals. Returns that hole as it was.
-    pub(super) fn cut(&mut self, size: Bytes) -> Option<Span> {
-        let &fit = self.by_size.range(Fit::at_least(size)..).next()?;
+    /// equals. Returns that hole as it was; leaves it where the bytes would end past `usable`.
+    pub(super) fn cut(&mut self, size: Bytes, usable: Bytes) -> Cut {
+        let Some(&fit) = self.by_size.range(Fit::at_least(size)..).next() else {
+            return Cut::None;
+        };
         let hole = fit.span();
+        let end = hole.start.offset(size);
+        if end.0 > usable.0 {
+            return Cut::Beyond(end);
+        }
         self.by_size.remove(&fit);
         if fit.size() == size {
             self.by_end.remove(&hole.end);
@@ -66,7 +83,7 @@ impl Holes {
             self.by_size.insert(Fit::of(rest));
         }
         self.total -= size;
-        Some(hole)
+        Cut::Made(hole)
     }
 
     /// Adds a range that is in no hole; returns the hole it has become part of.
@@ -142,10 +159,11 @@ mod tests {
     #[test]
     fn the_smallest_hole_that_fits_is_cut_and_the_lowest_among_equals() {
         let mut holes = holes(&[span(0, 40), span(50, 60), span(70, 80), span(90, 95)]);
-        assert_eq!(holes.cut(Bytes(6)), Some(span(50, 60)));
-        assert_eq!(holes.cut(Bytes(10)), Some(span(70, 80)));
-        assert_eq!(holes.cut(Bytes(10)), Some(span(0, 40)));
-        assert_eq!(holes.cut(Bytes(31)), None);
+        let all = Bytes(100);
+        assert_eq!(holes.cut(Bytes(6), all), Cut::Made(span(50, 60)));
+        assert_eq!(holes.cut(Bytes(10), all), Cut::Made(span(70, 80)));
+        assert_eq!(holes.cut(Bytes(10), all), Cut::Made(span(0, 40)));
+        assert_eq!(holes.cut(Bytes(31), all), Cut::None);
         assert_eq!(holes.total(), Bytes(30 + 4 + 5));
     }
 

@@ -6,8 +6,10 @@ pub mod layout;
 mod pages;
 mod state;
 mod stats;
+mod system;
 
 pub use backing::Region;
 pub use heap::{Freed, Heap, Live, Space};
 pub use state::KEEP_AT_MOST;
 pub use stats::HeapStats;
+pub(crate) use system::forget;

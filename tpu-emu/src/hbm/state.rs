@@ -1,6 +1,6 @@
 //! What one heap knows under its lock: blocks, holes, and which of their pages are committed.
 use super::heap::Live;
-use super::holes::Holes;
+use super::holes::{Cut, Holes};
 use super::pages::{PAGE, Pages, Span, both};
 use crate::units::{Bytes, DevAddr};
 use std::collections::BTreeMap;
@@ -12,6 +12,17 @@ pub const KEEP_AT_MOST: Bytes = Bytes::mib(512);
 
 /// What holes may keep beyond the most that blocks have held at once.
 const SPARE: Bytes = Bytes::mib(16);
+
+/// What came of taking a block.
+#[derive(Debug)]
+pub(super) enum Taken {
+    /// Its address and its place in the order of changes.
+    Block(DevAddr, u64),
+    /// It would end here, where nothing can be touched yet.
+    Beyond(DevAddr),
+    /// There is no hole for it.
+    None,
+}
 
 #[derive(Debug)]
 pub(super) struct State<R> {
@@ -51,9 +62,13 @@ impl<R: Copy> State<R> {
         }
     }
 
-    /// Takes a block; gives its address and its place in the order of changes.
-    pub(super) fn take(&mut self, size: Bytes, record: R) -> Option<(DevAddr, u64)> {
-        let hole = self.holes.cut(size)?;
+    /// Takes a block below `usable`.
+    pub(super) fn take(&mut self, size: Bytes, record: R, usable: Bytes) -> Taken {
+        let hole = match self.holes.cut(size, usable) {
+            Cut::Made(hole) => hole,
+            Cut::Beyond(end) => return Taken::Beyond(end),
+            Cut::None => return Taken::None,
+        };
         let block = Span::new(hole.start, size);
         let touched = block.pages_touched();
         self.kept -= self.committed.bytes(both(&touched, &hole.pages_inside()));
@@ -65,7 +80,7 @@ impl<R: Copy> State<R> {
         self.num_allocs += 1;
         self.largest_alloc = self.largest_alloc.max(size);
         self.changes += 1;
-        Some((block.start, self.changes))
+        Taken::Block(block.start, self.changes)
     }
 
     /// Makes a range a hole, or part of one.
