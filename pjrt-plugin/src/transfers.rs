@@ -7,6 +7,7 @@ use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
 use tpu_emu::host_transfer::{Channel, Direction, HostTransfers};
+use tpu_emu::units::{Bytes, to_u64};
 use tpu_emu::{Error, Event, Result};
 
 /// The callbacks for one device.
@@ -144,7 +145,14 @@ impl Stream {
         };
         // Before the copy, so that nothing is allocated for what is refused.
         fits(self.current())?;
-        let piece: Box<[u8]> = bytes.into();
+        let mut piece = Vec::new();
+        piece.try_reserve_exact(bytes.len()).map_err(|why| Error::HostMemory {
+            asked: Bytes(to_u64(bytes.len())),
+            what: "a chunk of a transfer",
+            why: why.to_string(),
+        })?;
+        piece.extend_from_slice(bytes);
+        let piece = piece.into_boxed_slice();
         let complete = {
             let mut pieces = self.pieces.lock();
             pieces.bytes = fits(pieces.bytes)?;

@@ -2,6 +2,7 @@
 use crate::custom_call::Registry;
 use crate::ops::Numerics;
 use crate::origin::{Clock, NoStacks, StackSource};
+use crate::room::{NoEnd, Room};
 use crate::topology::Topology;
 use crate::trace::Sink;
 use crate::units::{Bytes, Nanos};
@@ -41,7 +42,15 @@ pub struct Config {
     pub clock: Arc<dyn Clock>,
     /// Where changes go as they happen.
     pub sink: Option<Box<dyn Sink>>,
+    /// What the host has left; asked before something large is written.
+    pub room: Arc<dyn Room>,
+    /// Whether memory that is taken, and memory that is given back, is filled with [`POISON`].
+    pub poison: bool,
 }
+
+/// What poisoned memory is full of: not a number in the floating-point types of eight bits and
+/// more that have a pattern of ones for it, -1 or the largest number in integers.
+pub const POISON: u8 = 0xff;
 
 impl Config {
     /// The common eight-chip host without stacks, trace or a running clock: for tests, and for
@@ -59,6 +68,8 @@ impl Config {
             stacks: Arc::new(NoStacks),
             clock: Arc::new(Still),
             sink: None,
+            room: Arc::new(NoEnd),
+            poison: false,
         }
     }
 }

@@ -35,13 +35,9 @@ pub fn enter<R>(function: Function, body: impl FnOnce() -> Result<R>) -> Result<
             Err(error)
         }
         Err(payload) => {
-            let message = payload
-                .downcast_ref::<String>()
-                .cloned()
-                .or_else(|| payload.downcast_ref::<&str>().map(|text| (*text).to_owned()))
-                .unwrap_or_else(|| "a panic without a text".to_owned());
-            tracing::error!(function, message, "panicked");
-            Err(Error::Panic { function, message })
+            let error = Error::of_unwinding(function, &*payload);
+            tracing::error!(function, %error, "stopped");
+            Err(error)
         }
     }
 }

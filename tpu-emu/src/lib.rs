@@ -17,6 +17,7 @@ pub mod machine;
 pub mod ops;
 pub mod origin;
 pub mod program;
+pub mod room;
 pub mod table;
 pub mod tensor;
 pub mod topology;

@@ -1,7 +1,7 @@
 //! The machine: its devices' memory, and the ways to take and give it back.
 use crate::buffer::Block;
 use crate::claims::Claims;
-use crate::config::Config;
+use crate::config::{Config, POISON};
 use crate::custom_call::Registry;
 use crate::error::{Error, Result};
 use crate::exec::{Flight, Meetings, Turns, Workers};
@@ -9,6 +9,7 @@ use crate::hbm::{Heap, HeapStats, Region, Space};
 use crate::ledger::{Ledger, Origin, Past, Record};
 use crate::ops::Numerics;
 use crate::origin::LabelId;
+use crate::room::Room;
 use crate::tensor::{ArraySpec, Specs};
 use crate::topology::Topology;
 use crate::trace::{Change, ChangeKind, Encoder, Header, SpaceInfo, Usage};
@@ -78,6 +79,8 @@ pub struct Emulator {
     numerics: Numerics,
     custom_calls: Arc<Registry>,
     call_timeout: Duration,
+    room: Arc<dyn Room>,
+    poison: bool,
     ledger: Ledger,
     pub(crate) workers: Workers,
     pub(crate) flight: Arc<Flight>,
@@ -100,6 +103,7 @@ impl Emulator {
     pub fn new(config: Config) -> Result<Arc<Self>> {
         let Config { topology, hbm, process_index, history, numerics, .. } = config;
         let Config { threads, custom_calls, call_timeout, stacks, clock, sink, .. } = config;
+        let Config { room, poison, .. } = config;
         let processes = topology.process_count();
         if !(0..processes).contains(&process_index) {
             let message = format!("process index {process_index} of {processes} processes");
@@ -120,7 +124,9 @@ impl Emulator {
             hbm_of(format!("{x}x{y}x{z}_HBM{}", device.core_on_chip))
         });
         let hosts = [host(MemoryKind::PinnedHost), host(MemoryKind::UnpinnedHost)];
-        let heaps: Vec<_> = devices.chain(hosts).map(Heap::new).collect();
+        let byte = poison.then_some(POISON);
+        let heap = |space| Heap::new(space).poisoned(byte);
+        let heaps: Vec<_> = devices.chain(hosts).map(heap).collect();
         if let Some(sink) = &sink {
             sink.start(&topology.canonical_spec(), &space_infos(&topology, &heaps));
         }
@@ -132,6 +138,8 @@ impl Emulator {
             numerics,
             custom_calls,
             call_timeout,
+            room,
+            poison,
             ledger: Ledger::new(stacks, clock, sink, history),
             workers: Workers::new(threads.unwrap_or_else(Workers::of_this_host)),
             flight: Arc::default(),
@@ -179,6 +187,16 @@ impl Emulator {
     /// a call for one device of a run for those of the others.
     pub fn call_timeout(&self) -> Duration {
         self.call_timeout
+    }
+
+    /// What the host has left.
+    pub(crate) fn room(&self) -> &dyn Room {
+        &*self.room
+    }
+
+    /// Whether memory that nobody has written is filled with a pattern.
+    pub(crate) fn is_poisoned(&self) -> bool {
+        self.poison
     }
 
     /// A number for a launch.

@@ -129,6 +129,23 @@ pub const VARIABLES: &[Variable] = &[
         },
     },
     Variable {
+        name: "TPU_EMU_POISON",
+        values: "`1` or `0`",
+        default: "`0`",
+        effect: "Fills memory of the devices with bytes of 0xff when it is taken and when it is \
+                 given back, so that what reads it before anybody has written it, or after it was \
+                 freed, shows: as nan in floating-point types, as -1 or the largest number in \
+                 integers. Freed memory stays with the process then.",
+        set: |settings, value| {
+            settings.poison = match value {
+                "1" => true,
+                "0" => false,
+                _ => return Err("1 or 0".to_owned()),
+            };
+            Ok(())
+        },
+    },
+    Variable {
         name: "TPU_EMU_FFI",
         values: "`NAME=path/to/lib.so:SYMBOL` or `path/to/lib.so`, several after commas",
         default: "no libraries",
@@ -232,6 +249,7 @@ pub(crate) struct Settings {
     pub(crate) stacks: StackMode,
     pub(crate) trace: Option<String>,
     pub(crate) history: usize,
+    pub(crate) poison: bool,
     pub(crate) handler_libraries: Vec<HandlerLibrary>,
     pub(crate) threads: Option<NonZeroUsize>,
     pub(crate) call_timeout: Duration,
@@ -258,6 +276,7 @@ impl Settings {
             stacks: StackMode::Full,
             trace: None,
             history: DEFAULT_HISTORY,
+            poison: false,
             handler_libraries: Vec::new(),
             threads: None,
             call_timeout: DEFAULT_CALL_TIMEOUT,

@@ -9,6 +9,7 @@ mod machine;
 mod memory;
 mod python_run;
 mod quiet;
+mod room;
 pub mod stack;
 mod trace_file;
 mod trace_writer;

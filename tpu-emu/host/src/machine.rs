@@ -3,6 +3,7 @@
 use crate::clock::Monotonic;
 use crate::env::{HandlerLibrary, Settings};
 use crate::fork;
+use crate::room::Host;
 use crate::stack::ProcessStacks;
 use crate::trace_file;
 use std::sync::{Arc, LazyLock, OnceLock};
@@ -97,6 +98,8 @@ fn make() -> Result<Made> {
         stacks,
         clock: Arc::new(clock),
         sink,
+        room: Arc::new(Host),
+        poison: settings.poison,
     };
     let machine = Emulator::new(config)?;
     fork::watch();

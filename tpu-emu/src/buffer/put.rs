@@ -48,6 +48,7 @@ impl Emulator {
         let strided = Strided { dims: &spec.dims, strides, element };
         let block = self.allocate_destination_buffer(&spec, memory)?;
         if let Some(block) = &block {
+            self.room_for(spec.padded, "an array", std::iter::once(block.region()))?;
             let mut filler = Filler::new(block.region(), &spec);
             strided.runs(|start, length| {
                 let begin = usize::try_from(start - array.low).ok();

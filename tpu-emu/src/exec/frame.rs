@@ -4,7 +4,7 @@
 //! The memories of one run.
 #![expect(unsafe_code, reason = "slices into the memories of a run, by the plan's offsets")]
 use crate::buffer::{Block, Hold};
-use crate::hbm::Region;
+use crate::hbm::{Region, forget};
 use crate::kernels::aligned::Aligned;
 use crate::kernels::parallel;
 use crate::program::plan::{GUARD, Slot};
@@ -129,6 +129,19 @@ impl Frame {
         // SAFETY: as in `bytes`; cells may be written while there are others for them, and
         // threads that share a step use cells of distinct elements.
         unsafe { slice::from_raw_parts(self.at(slot).cast::<Cell<u8>>(), slot.bytes) }
+    }
+
+    /// Gives the memory of the whole pages of a slot back to the system, where the slot is in
+    /// memory that is the run's own: nobody reads it any more.
+    pub(super) fn forget(&self, slot: Slot) {
+        /// Less is not worth a call of the system.
+        const LEAST: usize = 1 << 20;
+        let own = matches!(self.held.get(slot.base as usize), Some(Memory::Own(_)));
+        if own && slot.bytes >= LEAST {
+            // SAFETY: `at` has the slot inside memory that the frame holds and that is for this
+            // run alone; the caller reads it no more.
+            unsafe { forget(self.at(slot), slot.bytes) };
+        }
     }
 
     /// Copies a slot to another, on all threads where they are large; they may be the same.

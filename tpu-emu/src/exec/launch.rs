@@ -397,6 +397,8 @@ impl Work for Job {
 impl Job {
     /// Lays the run's memory out and takes its custom calls through their first stages.
     fn ready(self, sources: Sources) -> Result<Ready> {
+        let held = self.results.iter().filter_map(Hold::region);
+        self.machine.room_for(self.executable.written, "results and temporaries", held)?;
         let results = self.results.iter().zip(&self.executable.results);
         for (place, result) in results {
             let from = result.alias.and_then(|at| Some((at, sources[at].as_ref()?)));
@@ -445,7 +447,7 @@ pub(super) fn aligned(source: Option<Hold>) -> Result<frame::Memory> {
     let Some(hold) = source else { return Ok(frame::Memory::Nothing) };
     match hold.region() {
         Some(region) if region.as_ptr().addr() % ALIGN != 0 => {
-            let mut copy = Aligned::zeros(to_usize(region.size().0));
+            let mut copy = Aligned::try_zeros(to_usize(region.size().0))?;
             region.read(Bytes::ZERO, copy.bytes_mut())?;
             Ok(frame::Memory::Own(copy))
         }

@@ -26,7 +26,7 @@ const KEPT: usize = 4;
 /// that may wait for long.
 #[derive(Debug)]
 pub(crate) struct Workers {
-    pool: OnceLock<Option<ThreadPool>>,
+    pool: OnceLock<ThreadPool>,
     /// Threads that share one task's work.
     width: usize,
     apart: Apart,
@@ -101,7 +101,7 @@ impl Workers {
     /// The same, with an event that needs no state where the work ends well.
     pub(crate) fn now(&self, work: impl FnOnce() -> Result<Option<Rest>>) -> Event {
         let outcome = catch_unwind(AssertUnwindSafe(work));
-        match outcome.unwrap_or_else(|payload| Err(panicked(&*payload))) {
+        match outcome.unwrap_or_else(|payload| Err(stopped(&*payload))) {
             Ok(Some(rest)) => {
                 let event = Event::pending();
                 self.apart(event.clone(), rest);
@@ -127,10 +127,20 @@ impl Workers {
     /// Where the host gives no thread, `work` runs here and now.
     pub(crate) fn run(&self, event: Event, work: impl FnOnce() -> Result<()> + Send + 'static) {
         let task = task_of(event, work);
-        match self.pool.get_or_init(|| self.start()) {
+        match self.started() {
             Some(pool) => pool.spawn_fifo(task),
             None => task(),
         }
+    }
+
+    /// The pool; `None` while the host gives no threads.
+    fn started(&self) -> Option<&ThreadPool> {
+        if let Some(pool) = self.pool.get() {
+            return Some(pool);
+        }
+        let made = self.start()?;
+        // Two threads may both make one; one of them ends unused.
+        Some(self.pool.get_or_init(|| made))
     }
 
     fn start(&self) -> Option<ThreadPool> {
@@ -141,7 +151,8 @@ impl Workers {
             .start_handler(move |_| share_with(width))
             // A task's own panic is its event's error; this one came from a listener of it.
             .panic_handler(|_| ());
-        pool.build().ok()
+        let refused = |why| tracing::warn!(%why, "no threads: work is done where it is asked for");
+        pool.build().map_err(refused).ok()
     }
 
     /// Runs `work` on a thread that has nothing else to do meanwhile and settles `event` with its
@@ -168,7 +179,9 @@ impl Workers {
             }
             idle.serve();
         };
-        if thread::Builder::new().name("tpu-emu-wait".to_owned()).spawn(live).is_err() {
+        let started = thread::Builder::new().name("tpu-emu-wait".to_owned()).spawn(live);
+        if let Err(why) = started {
+            tracing::warn!(%why, "no thread: work is done where it is asked for");
             let task = first.lock().take();
             if let Some(task) = task {
                 task();
@@ -180,15 +193,12 @@ impl Workers {
 fn task_of(event: Event, work: impl FnOnce() -> Result<()> + Send + 'static) -> Task {
     Box::new(move || {
         let outcome = catch_unwind(AssertUnwindSafe(work));
-        event.settle(outcome.unwrap_or_else(|payload| Err(panicked(&*payload))));
+        event.settle(outcome.unwrap_or_else(|payload| Err(stopped(&*payload))));
     })
 }
 
-fn panicked(payload: &(dyn Any + Send)) -> Error {
-    let text = payload.downcast_ref::<String>().map(String::as_str);
-    let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
-    let message = text.unwrap_or("a panic without a text").to_owned();
-    Error::Panic { function: "work on the device", message }
+fn stopped(payload: &(dyn Any + Send)) -> Error {
+    Error::of_unwinding("work on the device", payload)
 }
 
 #[cfg(test)]

@@ -132,16 +132,21 @@ impl Job {
             return Err(Error::bad(format!("{} is on one device", executable.name)));
         };
         let plan = &executable.plan;
-        let mut pieces =
-            vec![Piece::Own(Aligned::try_zeros(plan.arena)?), Piece::Own(Aligned::of(&plan.pool))];
+        self.room_beside()?;
+        let mut arena = Aligned::try_zeros(plan.arena)?;
+        self.machine.poison(arena.bytes_mut());
+        let mut pieces = vec![Piece::Own(arena), Piece::Own(Aligned::of(&plan.pool))];
         for (index, spread) in parameters.iter().enumerate() {
             pieces.push(self.whole(index, spread, sources)?);
         }
         for (index, spread) in results.iter().enumerate() {
             let own = !spread.is_whole() || executable.results[index].alias.is_some();
-            pieces.push(match own {
-                true => Piece::Own(Aligned::try_zeros(spread.whole.bytes())?),
-                false => Piece::Claim(self.results[0][index].clone()),
+            pieces.push(if own {
+                let mut whole = Aligned::try_zeros(spread.whole.bytes())?;
+                self.machine.poison(whole.bytes_mut());
+                Piece::Own(whole)
+            } else {
+                Piece::Claim(self.results[0][index].clone())
             });
         }
         let (name, devices) = (&executable.name, self.devices.clone());
@@ -153,16 +158,58 @@ impl Job {
         ready.early()?;
         ready.rest(0)?;
         let frame = &ready.frame;
+        // What is left of the run is its results. They are taken apart one after the other, and
+        // the memory behind each goes as the devices get theirs.
+        frame.forget(Slot { base: 0, offset: 0, bytes: plan.arena });
+        for (base, spread) in (2..).zip(parameters) {
+            frame.forget(Slot { base, offset: 0, bytes: spread.whole.bytes() });
+        }
         for ((index, spread), base) in results.iter().enumerate().zip(plan.results()..) {
-            let bytes = frame.bytes(Slot { base, offset: 0, bytes: spread.whole.bytes() });
+            let whole = Slot { base, offset: 0, bytes: spread.whole.bytes() };
             let direct = spread.is_whole() && executable.results[index].alias.is_none();
-            for (device, places) in self.results.iter().enumerate().skip(usize::from(direct)) {
-                if let Some(region) = places[index].region() {
-                    give_part(spread, device, bytes, region)?;
+            let run = if whole.bytes >= HANDED { run_of(spread) } else { None };
+            let places = self.results.iter().map(|places| places[index].region()).enumerate();
+            for (device, region) in places.skip(usize::from(direct)) {
+                match (region, run) {
+                    (None, _) => {}
+                    (Some(to), None) => give_part(spread, device, frame.bytes(whole), to)?,
+                    (Some(to), Some(run)) => {
+                        let (start, _) = part(spread, device);
+                        let from = Slot { offset: whole.offset + start, bytes: run, ..whole };
+                        give_run(frame, from, to)?;
+                    }
                 }
             }
+            frame.forget(whole);
         }
         Ok(())
+    }
+
+    /// Refuses a run for whose whole arrays the host has no memory: what the program works on,
+    /// and what its results take on the devices while the parts are handed out.
+    fn room_beside(&self) -> Result<()> {
+        let executable = &*self.executable;
+        let Some(Spreads { parameters, results, .. }) = &executable.spreads else { return Ok(()) };
+        let wholes = parameters.iter().filter(|spread| !spread.is_whole());
+        let mut wanted: usize = wholes.map(|spread| spread.whole.bytes()).sum();
+        let most = results.iter().map(|spread| spread.whole.bytes()).max();
+        if wanted.max(most.unwrap_or(0)).max(executable.plan.arena) < HANDED {
+            return Ok(());
+        }
+        for (spread, result) in results.iter().zip(&executable.results) {
+            // Of a result in runs, each byte is in the whole or in a part.
+            let in_runs = run_of(spread).is_some();
+            if result.alias.is_none() && !in_runs {
+                let parts = spread.shard.bytes().saturating_mul(self.devices.len());
+                wanted = wanted.saturating_add(parts);
+            }
+            if result.alias.is_some() || !spread.is_whole() {
+                wanted = wanted.saturating_add(spread.whole.bytes());
+            }
+        }
+        let wanted = wanted.saturating_add(executable.plan.arena);
+        let held = self.results.iter().flatten().filter_map(Hold::region);
+        self.machine.room_for(Bytes(to_u64(wanted)), "a run over whole arrays", held)
     }
 
     /// One device's share of the temporaries, on each: memory that the devices would need and
@@ -252,6 +299,34 @@ fn take_part(spread: &Spread, device: usize, from: &Region, whole: &mut [u8]) ->
         loose = made;
     }
     copy.run(loose.bytes(), &mut whole[start..]);
+    Ok(())
+}
+
+/// Bytes of a part that are handed out at a time; a smaller array is handed out at once.
+const HANDED: usize = 16 << 20;
+
+/// The bytes of a device's part, where every part is a run of its own in the whole.
+fn run_of(spread: &Spread) -> Option<usize> {
+    let devices = spread.tiling.places.len();
+    let alone = spread.tiling.terms == 1 && spread.tiling.owners().len() == devices;
+    if !alone || spread.whole.dtype.element().bits < 8 || spread.shard.elements() == 0 {
+        return None;
+    }
+    let (_, [outer, inner]) = part(spread, 0);
+    let width = spread.whole.dtype.host_bytes();
+    BlockCopy::new(width, &spread.tile, &inner, &outer).one_run()
+}
+
+/// Hands a device its part, which is a run of the whole, and forgets it there.
+fn give_run(frame: &Frame, from: Slot, to: &Region) -> Result<()> {
+    let mut at = 0;
+    while at < from.bytes {
+        let bytes = HANDED.min(from.bytes - at);
+        let piece = Slot { offset: from.offset + at, bytes, ..from };
+        to.write(Bytes(to_u64(at)), frame.bytes(piece))?;
+        frame.forget(piece);
+        at += bytes;
+    }
     Ok(())
 }
 

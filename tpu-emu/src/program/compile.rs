@@ -105,7 +105,10 @@ pub(crate) fn compile(
     }
     let labels = labels(target.labels, &name, &module, &plan, &sources);
     let fingerprint = fingerprint(&source, &options, target.numerics);
+    let own = results.iter().filter(|result| result.alias.is_none());
+    let written = own.fold(to_u64(arena), |sum, result| sum.saturating_add(result.spec.padded.0));
     Ok(Executable {
+        written: Bytes(written),
         name,
         module: Arc::new(module),
         source,

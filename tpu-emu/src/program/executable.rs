@@ -183,6 +183,8 @@ pub struct Executable {
     /// The arena of a run, as a block of bytes; `None` for a program without temporaries. Of a
     /// program on several devices, one device's share of it, constants included.
     pub(crate) arena: Option<Arc<ArraySpec>>,
+    /// What a run on one device writes: its temporaries, and results in memory of their own.
+    pub(crate) written: Bytes,
     /// How parameters and results are split; `None` for a program on one device.
     pub(crate) spreads: Option<Spreads>,
     /// The pool of constants, as a block of bytes; `None` for a program without constants.

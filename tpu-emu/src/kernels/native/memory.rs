@@ -4,7 +4,7 @@
 //! Memory for machine code.
 #![expect(unsafe_code, reason = "maps, writes and calls machine code")]
 use parking_lot::Mutex;
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 /// Bytes of a chunk.
 const CHUNK: usize = 256 << 10;
@@ -39,8 +39,30 @@ fn process() -> i32 {
     unsafe { libc::getpid() }
 }
 
+/// Whether the process may make files of a chunk's size. A larger one would raise a signal, also
+/// where it has no name.
+fn is_allowed() -> bool {
+    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: 0 };
+    // SAFETY: the place is this function's.
+    let failed = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) };
+    failed != 0 || usize::try_from(limit.rlim_cur).map_or(true, |limit| limit >= CHUNK)
+}
+
 impl Chunk {
+    /// Memory for code, or `None`: then loops are interpreted, which the log says once.
     fn new() -> Option<Self> {
+        static TOLD: Once = Once::new();
+        let chunk = if is_allowed() { Self::mapped() } else { None };
+        if chunk.is_none() {
+            let why = std::io::Error::last_os_error();
+            TOLD.call_once(
+                || tracing::warn!(%why, "no memory for machine code: loops are interpreted"),
+            );
+        }
+        chunk
+    }
+
+    fn mapped() -> Option<Self> {
         let size = libc::off_t::try_from(CHUNK).ok()?;
         // SAFETY: the name is a C string; the file is used by nobody else. A mapping outlives
         // the descriptor. What fails gives back what it took.

@@ -7,8 +7,10 @@ use super::classes::Classes;
 use super::copies::at_once;
 use super::lives::{BlockTimes, FOREVER, Life, Lives, Times};
 use super::{ALIGN, GUARD, Op, Outside, Past, Plan, Slot, Step};
+use crate::error::{Error, end_work};
 use crate::program::tactics::Tactics;
 use crate::tensor::{DType, Shape};
+use crate::units::{Bytes, to_u64};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use tpu_stablehlo::ir::LocationId;
@@ -338,6 +340,11 @@ impl Layout<'_> {
         // Not made by a step: a constant. The loader binds nothing else.
         let known = self.graph.value(value).known.clone().unwrap_or_default();
         let offset = self.pool.len().next_multiple_of(ALIGN);
+        let more = offset - self.pool.len() + known.len();
+        if let Err(why) = self.pool.try_reserve(more) {
+            let asked = Bytes(to_u64(more));
+            end_work(Error::HostMemory { asked, what: "constants", why: why.to_string() });
+        }
         self.pool.resize(offset, 0);
         self.pool.extend_from_slice(&known);
         let slot = Slot { base: Plan::POOL, offset, bytes: known.len() };
