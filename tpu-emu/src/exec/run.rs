@@ -87,10 +87,23 @@ impl Run<'_> {
         if let Op::Kernel { kernel, starts, .. } = &step.op
             && let Some(call) = kernel.custom_call()
         {
+            self.poison_results(step, &**kernel);
             starts.iter().for_each(|&(from, to)| self.frame.copy(from, to));
             return self.dispatch(step, call, Stage::Execute);
         }
         self.step(step).map(|()| None)
+    }
+
+    /// Fills what a handler is to write, where that is asked for.
+    fn poison_results(&self, step: &Step, kernel: &dyn crate::ops::Kernel) {
+        let Some(launch) = self.launch.filter(|launch| launch.machine.is_poisoned()) else {
+            return;
+        };
+        for (index, &slot) in step.results.iter().enumerate() {
+            if kernel.starts_from(index).is_none() {
+                launch.machine.poison(self.frame.bytes_mut(slot));
+            }
+        }
     }
 
     fn step(&mut self, step: &Step) -> Result<()> {
