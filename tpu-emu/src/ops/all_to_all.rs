@@ -14,7 +14,6 @@ pub(super) const OP: Entry = Entry { mnemonic: "all_to_all", infer, lower };
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     collective::axis(site, "split_dimension", "C1")?;
     collective::axis(site, "concat_dimension", "C3")?;
-    collective::alone(site)?;
     match site.index("split_count")? {
         0 => Err(site.violates("C4", "split_count 0")),
         1 => Ok(site.operands.to_vec()),

@@ -1,33 +1,6 @@
-//! Collectives of one device: groups of one member.
+//! Collectives of one device: groups of one member. Whether the groups are such, the loader sees.
 use super::Site;
-use crate::error::{Error, Result};
-use tpu_stablehlo::ir::{Attribute, DYNAMIC};
-
-/// Checks that every group of `replica_groups` has one member, device 0; none is all devices,
-/// which is the same.
-///
-/// # Errors
-/// `Unimplemented` for other groups.
-pub(super) fn alone(site: &Site<'_>) -> Result<()> {
-    let Some(attribute) = site.attributes.get("replica_groups") else { return Ok(()) };
-    let Attribute::Elements(groups) = attribute else {
-        return Err(site.unimplemented("replica_groups that are no dense array"));
-    };
-    let &[count, size] = &groups.of.dims[..] else {
-        let dims = &groups.of.dims;
-        return Err(Error::bad(format!("{}: replica_groups of shape {dims:?}", site.name)));
-    };
-    if count == 0 || size == 0 {
-        return Ok(());
-    }
-    // -1 fills the room of groups that are smaller than others.
-    let members = groups.integers().unwrap_or_default();
-    if count == DYNAMIC || members.iter().any(|&member| member != 0) || members.len() != 1 {
-        let what = format!("replica_groups {members:?} of shape [{count}, {size}]");
-        return Err(site.unimplemented(format!("{what} take several devices")));
-    }
-    Ok(())
-}
+use crate::error::Result;
 
 /// Checks that axis `name` is one of every operand's; gives it.
 ///

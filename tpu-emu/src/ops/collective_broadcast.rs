@@ -1,13 +1,13 @@
 //! A member's value for its whole group.
-use super::{Entry, Lowered, Site, collective};
+use super::{Entry, Lowered, Site};
 use crate::error::Result;
 use crate::tensor::Shape;
 
 /// The operands of a group's first member: of one member, its own.
 ///
 /// Shapes: those of the operands.
-/// Errors: `Constraint` C3 without an operand; `Unimplemented` for several devices, and for a
-/// root that the program computes.
+/// Errors: `Constraint` C3 without an operand; `Unimplemented` for a root that the program
+/// computes.
 /// Source: StableHLO specification, "collective_broadcast", C1-C6.
 pub(super) const OP: Entry = Entry { mnemonic: "collective_broadcast", infer, lower };
 
@@ -18,7 +18,6 @@ fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     if site.attributes.flag("has_dynamic_root") {
         return Err(site.unimplemented("has_dynamic_root"));
     }
-    collective::alone(site)?;
     Ok(site.operands.to_vec())
 }
 

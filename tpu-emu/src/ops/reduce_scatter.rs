@@ -7,15 +7,13 @@ use crate::tensor::Shape;
 /// its own operand.
 ///
 /// Shapes: result as the operand.
-/// Errors: `Constraint` C2; `Unimplemented` for several devices, or a computation of another
-/// type.
+/// Errors: `Constraint` C2; `Unimplemented` for a computation of another type.
 /// Source: StableHLO specification, "reduce_scatter", C1-C9.
 pub(super) const OP: Entry = Entry { mnemonic: "reduce_scatter", infer, lower };
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     let [operand] = site.exactly()?;
     collective::axis(site, "scatter_dimension", "C2")?;
-    collective::alone(site)?;
     collective::keeps_types(site)?;
     Ok(vec![operand.clone()])
 }

@@ -1,11 +1,11 @@
 //! A program as other tools read it: StableHLO alone, with what was decided beside it.
 //!
 //! The names of the module's attributes are those that XLA's readers look for.
-use super::{Executable, Format};
+use super::{Executable, Format, grid};
 use crate::tensor::ArraySpec;
 use crate::units::to_u64;
 use tpu_stablehlo::Module;
-use tpu_stablehlo::ir::{Attribute, Element, Elements, TensorType};
+use tpu_stablehlo::ir::{Attribute, Element, Elements, Region, TensorType};
 
 impl Executable {
     /// The program as MLIR text, without the operations of Shardy, which XLA cannot show, and
@@ -15,8 +15,9 @@ impl Executable {
         if self.source.0 != Format::Mlir {
             return None;
         }
-        let mut module =
-            self.module.without_shardy().unwrap_or_else(|| Module::clone(&self.module));
+        let mut module = Module::clone(&self.module);
+        dense_groups(&mut module);
+        module = module.without_shardy().unwrap_or(module);
         self.tell_layouts(&mut module);
         if self.options.partitions > 1 {
             self.tell_shardings(&mut module);
@@ -60,6 +61,36 @@ impl Executable {
         };
         module.attributes.set("mhlo.spmd_output_sharding", Attribute::string(&whole));
     }
+}
+
+/// Writes groups of devices along axes of a mesh as their numbers: their meshes are Shardy's, and
+/// XLA's way back from MLIR to HLO ends the process at some that are written in their place.
+fn dense_groups(module: &mut Module) {
+    let mut functions = std::mem::take(&mut module.functions);
+    let mut regions: Vec<&mut Region> =
+        functions.iter_mut().map(|function| &mut function.body).collect();
+    while let Some(region) = regions.pop() {
+        for operation in region.blocks.iter_mut().flat_map(|block| &mut block.operations) {
+            for (_, attribute) in &mut operation.attributes.0 {
+                if let Attribute::MeshAxes(axes) = attribute
+                    && let Ok(groups) = grid::groups(module, axes)
+                {
+                    *attribute = rows(&groups);
+                }
+            }
+            regions.extend(&mut operation.regions);
+        }
+    }
+    module.functions = functions;
+}
+
+/// Groups of one size as an array.
+fn rows(groups: &[Vec<usize>]) -> Attribute {
+    let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+    let dims = vec![number(groups.len()), number(groups.first().map_or(0, Vec::len))];
+    let data = groups.iter().flatten().flat_map(|&device| number(device).to_le_bytes()).collect();
+    let of = TensorType::new(Element::S64, dims);
+    Attribute::Elements(Elements { of, data, splat: false })
 }
 
 fn has_regions(module: &Module) -> bool {

@@ -5,6 +5,7 @@ mod executable;
 mod fold;
 pub(crate) mod fuse;
 pub(crate) mod graph;
+pub(crate) mod grid;
 mod invariant;
 mod labels;
 mod listing;

@@ -1,7 +1,8 @@
 //! How an array is split over the devices of a program: which tile of it each device has.
+use super::grid::{Grid, digits, mesh_of};
 use crate::error::{Error, Result};
 use tpu_stablehlo::Module;
-use tpu_stablehlo::ir::{AxisRef, Mesh, MeshRef, TensorSharding};
+use tpu_stablehlo::ir::TensorSharding;
 
 /// Which tile of an array each device holds. Devices are numbered as in the assignment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,90 +15,6 @@ pub(crate) struct Tiling {
     pub(crate) terms: usize,
     /// Which of the summands each device has.
     pub(crate) term: Vec<usize>,
-}
-
-/// The mesh that a sharding names.
-pub(crate) fn mesh_of<'m>(module: &'m Module, of: &'m MeshRef) -> Result<&'m Mesh> {
-    match of {
-        MeshRef::Inline(mesh) => Ok(mesh),
-        MeshRef::Symbol(name) => {
-            let found = module.meshes.iter().find(|(symbol, _)| symbol == name);
-            let missing = || Error::bad(format!("the mesh @{name} is not there"));
-            found.map(|(_, mesh)| mesh).ok_or_else(missing)
-        }
-    }
-}
-
-/// A mesh as a grid: where each device stands along each axis.
-#[derive(Debug)]
-pub(crate) struct Grid<'m> {
-    mesh: &'m Mesh,
-    sizes: Vec<usize>,
-    /// By device, then by axis.
-    places: Vec<Vec<usize>>,
-}
-
-impl<'m> Grid<'m> {
-    /// The grid of a mesh over all `devices`.
-    ///
-    /// # Errors
-    /// `BadArgument` for a mesh that has another number of devices.
-    pub(crate) fn new(mesh: &'m Mesh, devices: usize) -> Result<Self> {
-        let wrong = || {
-            let axes = &mesh.axes;
-            Error::bad(format!("a mesh {axes:?} for a program over {devices} devices"))
-        };
-        let sizes = mesh.axes.iter().map(|(_, size)| usize::try_from(*size).ok());
-        let sizes = sizes.collect::<Option<Vec<usize>>>().ok_or_else(wrong)?;
-        let total = sizes.iter().try_fold(1_usize, |total, &size| total.checked_mul(size));
-        let total =
-            total.filter(|&total| total == devices || sizes.is_empty()).ok_or_else(wrong)?;
-        if sizes.is_empty() {
-            return Ok(Self { mesh, sizes, places: vec![Vec::new(); devices] });
-        }
-        if !mesh.device_ids.is_empty() && mesh.device_ids.len() != total {
-            return Err(wrong());
-        }
-        let mut places = vec![Vec::new(); devices];
-        for index in 0..total {
-            let device = match mesh.device_ids.get(index) {
-                Some(&id) => usize::try_from(id).ok().filter(|&id| id < devices),
-                None => Some(index),
-            };
-            places[device.ok_or_else(wrong)?] = digits(index, &sizes);
-        }
-        if places.iter().any(Vec::is_empty) {
-            return Err(wrong());
-        }
-        Ok(Self { mesh, sizes, places })
-    }
-
-    /// Where a device stands along an axis of the mesh, and how long the axis is.
-    ///
-    /// # Errors
-    /// `BadArgument` for an axis that the mesh does not have.
-    pub(crate) fn along(&self, device: usize, axis: &AxisRef) -> Result<(usize, usize)> {
-        let found = self.mesh.axes.iter().position(|(name, _)| *name == axis.name);
-        let wrong = || Error::bad(format!("axis {axis:?} of the mesh {:?}", self.mesh.axes));
-        let at = found.ok_or_else(wrong)?;
-        let (place, size) = (self.places[device][at], self.sizes[at]);
-        let Some((before, part)) = axis.part else { return Ok((place, size)) };
-        let (before, part) = (usize::try_from(before).ok(), usize::try_from(part).ok());
-        let (before, part) = before.zip(part).ok_or_else(wrong)?;
-        let taken = before.checked_mul(part).filter(|&taken| taken > 0 && size % taken == 0);
-        let inner = size / taken.ok_or_else(wrong)?;
-        Ok((place / inner % part, part))
-    }
-}
-
-/// The digits of a number, major first.
-fn digits(mut number: usize, sizes: &[usize]) -> Vec<usize> {
-    let mut digits = vec![0; sizes.len()];
-    for (digit, &size) in digits.iter_mut().zip(sizes).rev() {
-        *digit = number % size.max(1);
-        number /= size.max(1);
-    }
-    digits
 }
 
 impl Tiling {

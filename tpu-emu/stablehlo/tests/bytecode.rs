@@ -3,8 +3,8 @@
 use std::path::Path;
 use tpu_stablehlo::bytecode::{is_bytecode, read};
 use tpu_stablehlo::ir::{
-    Attribute, AxisRef, DYNAMIC, Element, Location, Mesh, MeshRef, Module, Operation, Region,
-    TensorType, Type,
+    Attribute, Attributes, AxisRef, DYNAMIC, Element, Location, Mesh, MeshRef, Module, NamedMesh,
+    Operation, Region, TensorType, Type,
 };
 
 fn golden(name: &str) -> Vec<u8> {
@@ -155,7 +155,9 @@ fn meshes_and_shardings_are_read_and_the_casts_around_them_dropped() {
     let module = module("sdy");
     let mesh = Mesh { axes: vec![("x".into(), 4), ("y".into(), 4)], device_ids: vec![] };
     let one = Mesh { axes: vec![], device_ids: vec![3] };
-    assert_eq!(module.meshes, [("mesh".into(), mesh), ("one".into(), one)]);
+    let named =
+        |name: &str, mesh| NamedMesh { name: name.into(), mesh, attributes: Attributes::default() };
+    assert_eq!(module.meshes, [named("mesh", mesh), named("one", one)]);
     let main = module.entry().unwrap();
     let Some(Attribute::Sharding(sharding)) = main.arguments[0].get("sdy.sharding") else {
         panic!("no sharding")

@@ -5,6 +5,7 @@ mod control;
 mod custom_call;
 mod donation;
 mod elementwise;
+mod groups;
 mod machine;
 mod refused;
 mod results;

@@ -3,7 +3,7 @@ use super::super::fold::evaluate;
 use super::super::graph::{Block, Node, ValueId, Work};
 use super::scope::{Binding, Scope};
 use super::types::declared;
-use super::{DEPTH, Loader};
+use super::{DEPTH, Loader, manual};
 use crate::error::{Error, Result};
 use crate::ops::{self, Body, Declared, Entry, Lowered, Site};
 use crate::tensor::Shape;
@@ -62,6 +62,9 @@ impl<'m> Loader<'m> {
         into: &mut Block,
     ) -> Result<()> {
         let entry = entry_of(operation)?;
+        if manual::collective(operation).is_some() {
+            manual::alone(operation, self.module)?;
+        }
         let (mut values, mut shapes) = (Vec::new(), Vec::new());
         for &operand in &operation.operands {
             scope.binding(operand)?.arrays(&mut values, &mut shapes);

@@ -39,8 +39,10 @@ impl Reader<'_> {
             cursor.rest();
             return Ok(Node::Attribute(Attribute::Location(self.location_at(at, index)?)));
         }
+        if kind == code::ARRAY {
+            return self.array(cursor);
+        }
         Ok(Node::Attribute(match kind {
-            code::ARRAY => Attribute::Array(self.attribute_list(cursor)?),
             code::DICTIONARY => Attribute::Dictionary(self.named_attributes(cursor)?),
             code::STRING => Attribute::String(self.string_bytes(cursor)?.into()),
             code::STRING_WITH_TYPE => {
@@ -191,7 +193,7 @@ impl Reader<'_> {
         Ok(Attribute::Float(value, of))
     }
 
-    /// An attribute of stablehlo: enumerations, bounds and aliases.
+    /// An attribute of stablehlo: enumerations, bounds, aliases, groups of devices by axes.
     pub(crate) fn stablehlo_attribute(
         &mut self,
         cursor: &mut Cursor<'_>,
@@ -209,6 +211,14 @@ impl Reader<'_> {
             16 => vhlo::words::ACCURACY_MODE,
             13 => return Ok(Node::Bounds(self.signed_list(cursor)?)),
             14 => return self.output_alias(cursor),
+            18 => return self.mesh_axes(cursor),
+            19 => return Ok(Node::SubAxis(cursor.signed()?, cursor.signed()?)),
+            20 => return self.stablehlo_axis(cursor),
+            21 => {
+                let name = self.strings.shared(cursor)?;
+                return Ok(Node::MeshAxis(name, cursor.signed()?));
+            }
+            22 => return self.stablehlo_mesh(cursor),
             other => {
                 return Err(ReadError::at(at, format!("stablehlo attribute of code {other}")));
             }

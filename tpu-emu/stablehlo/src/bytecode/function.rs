@@ -4,7 +4,7 @@ use super::table::brief;
 use super::{Cursor, REGION_DEPTH, Reader, VERSION_ELIDED, VERSION_SECTIONS, VERSION_USES};
 use crate::ReadError;
 use crate::ir::{
-    Attribute, Attributes, Block, Function, Module, Name, Operation, Region, Type, Value,
+    Attribute, Attributes, Block, Function, Module, Name, NamedMesh, Operation, Region, Type, Value,
 };
 use std::sync::Arc;
 
@@ -82,12 +82,14 @@ impl<'a> Reader<'a> {
                 Ok(())
             }
             "sdy.mesh" if header.regions == 0 => {
-                let name = header.attributes.text("sym_name").map(Arc::from);
-                let mesh = header.attributes.get("mesh");
-                let (Some(name), Some(Attribute::Mesh(mesh))) = (name, mesh) else {
+                let mut attributes = header.attributes;
+                let name = attributes.take("sym_name");
+                let name = name.as_ref().and_then(Attribute::as_str).map(Arc::from);
+                let (Some(name), Some(Attribute::Mesh(mesh))) = (name, attributes.take("mesh"))
+                else {
                     return Err(ReadError::at(header.at, "sdy.mesh without a name or a mesh"));
                 };
-                module.meshes.push((name, mesh.clone()));
+                module.meshes.push(NamedMesh { name, mesh, attributes });
                 Ok(())
             }
             other => Err(ReadError::at(header.at, format!("operation {other} in a module"))),
@@ -101,8 +103,8 @@ impl<'a> Reader<'a> {
         module: &mut Module,
         depth: usize,
     ) -> Result<(), ReadError> {
-        let name = take(&mut header.attributes, "sym_name");
-        take(&mut header.attributes, "sym_visibility");
+        let name = header.attributes.take("sym_name");
+        header.attributes.take("sym_visibility");
         if depth == 0 && module.name.is_none() && module.functions.is_empty() {
             module.name = name.as_ref().and_then(Attribute::as_str).map(Arc::from);
             module.attributes = header.attributes;
@@ -161,15 +163,15 @@ impl<'a> Reader<'a> {
     ) -> Result<Function, ReadError> {
         let at = header.at;
         let attributes = &mut header.attributes;
-        let name = take(attributes, "sym_name");
+        let name = attributes.take("sym_name");
         let name = name.as_ref().and_then(Attribute::as_str).map(Arc::from);
         let name: Arc<str> = name.ok_or_else(|| ReadError::at(at, "a function without a name"))?;
         let Some(Attribute::Type(Type::Function(arguments, results))) =
-            take(attributes, "function_type")
+            attributes.take("function_type")
         else {
             return Err(ReadError::at(at, format!("function {name} without a type")));
         };
-        let visibility = take(attributes, "sym_visibility");
+        let visibility = attributes.take("sym_visibility");
         let visibility = visibility.as_ref().and_then(Attribute::as_str).unwrap_or("");
         let public = matches!(visibility, "" | "public");
         let argument_attributes = each(attributes, "arg_attrs", at, arguments.len())?;
@@ -361,11 +363,6 @@ fn define(
     Ok(())
 }
 
-fn take(attributes: &mut Attributes, name: &str) -> Option<Attribute> {
-    let index = attributes.0.iter().position(|(key, _)| key == name)?;
-    Some(attributes.0.remove(index).1)
-}
-
 /// A dictionary for each argument or result.
 fn each(
     attributes: &mut Attributes,
@@ -373,7 +370,7 @@ fn each(
     at: usize,
     count: usize,
 ) -> Result<Vec<Attributes>, ReadError> {
-    let items = match take(attributes, name) {
+    let items = match attributes.take(name) {
         None => return Ok(vec![Attributes::default(); count]),
         Some(Attribute::Array(items)) if items.is_empty() => {
             return Ok(vec![Attributes::default(); count]);

@@ -11,6 +11,7 @@ mod dialects;
 mod elements;
 mod function;
 mod locations;
+mod mesh_axes;
 mod operation;
 mod properties;
 mod sdy;
@@ -19,7 +20,7 @@ mod table;
 mod types;
 
 pub(crate) use cursor::Cursor;
-pub(crate) use table::{Node, Reader, brief};
+pub(crate) use table::{Node, Reader};
 
 use crate::{Module, ReadError};
 use dialects::Dialects;

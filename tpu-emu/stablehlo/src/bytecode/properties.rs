@@ -81,7 +81,13 @@ impl Reader<'_> {
             };
             self.property_list(blob, name, row, &mut attributes)?;
         }
-        attributes.0.extend(dictionary);
+        for (key, value) in dictionary {
+            if attributes.get(&key).is_some() {
+                let what = format!("the attribute {key} of {} is given twice", name.mnemonic);
+                return Err(ReadError::at(cursor.at(), what));
+            }
+            attributes.0.push((key, value));
+        }
         if let Some(row) = row {
             vhlo::upgrade(row, &mut attributes);
         }

@@ -4,9 +4,7 @@ use super::dialects::Dialects;
 use super::strings::Strings;
 use super::{ENTRY_DEPTH, asm, attributes};
 use crate::ReadError;
-use crate::ir::{
-    Attribute, Attributes, AxisRef, DimensionSharding, Element, LocationId, Locations, Type,
-};
+use crate::ir::{Attribute, AxisRef, DimensionSharding, LocationId, Locations, Type};
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
@@ -23,8 +21,12 @@ pub(crate) enum Node {
     SubAxis(i64, i64),
     /// A mesh axis in a sharding.
     Axis(AxisRef),
+    /// Mesh axes in a list.
+    Axes(Vec<AxisRef>),
     /// A mesh axis in a mesh.
     MeshAxis(Arc<str>, i64),
+    /// All axes of a mesh.
+    MeshAxes(Vec<(Arc<str>, i64)>),
     /// The sharding of a dimension.
     Dimension(DimensionSharding),
     /// Factors of each dimension, in a sharding rule.
@@ -263,11 +265,6 @@ impl<'a> Reader<'a> {
             Node::Attribute(attribute) => Ok(Some(attribute)),
             Node::Absent => Ok(None),
             Node::Bounds(bounds) => Ok(Some(Attribute::Integers(bounds))),
-            Node::MeshAxis(name, size) => Ok(Some(axis_dictionary(&name, &[("size", size)]))),
-            Node::Axis(AxisRef { name, part: None }) => Ok(Some(axis_dictionary(&name, &[]))),
-            Node::Axis(AxisRef { name, part: Some((before, size)) }) => {
-                Ok(Some(axis_dictionary(&name, &[("pre_size", before), ("size", size)])))
-            }
             other => {
                 Err(ReadError::at(at, format!("{} is not an attribute by itself", brief(&other))))
             }
@@ -277,7 +274,14 @@ impl<'a> Reader<'a> {
     /// The attribute whose index comes next; it must be there.
     pub(crate) fn present(&mut self, cursor: &mut Cursor<'_>) -> Result<Attribute, ReadError> {
         let at = cursor.at();
-        self.attribute(cursor)?.ok_or_else(|| ReadError::at(at, "an attribute that is absent"))
+        let node = self.node(cursor)?;
+        self.stated(at, node)
+    }
+
+    /// A node as an attribute of a program; it must say something.
+    pub(crate) fn stated(&mut self, at: usize, node: Node) -> Result<Attribute, ReadError> {
+        let absent = || ReadError::at(at, "an attribute that is absent");
+        self.listed(at, node)?.ok_or_else(absent)
     }
 
     /// A list of attributes.
@@ -359,16 +363,6 @@ impl<'a> Reader<'a> {
         }
         self.pay(at, size)
     }
-}
-
-/// A mesh axis where it is an attribute by itself.
-fn axis_dictionary(name: &str, sizes: &[(&'static str, i64)]) -> Attribute {
-    let mut axis = Attributes::default();
-    axis.set("name", Attribute::string(name));
-    for &(key, size) in sizes {
-        axis.set(key, Attribute::Integer(size.into(), Element::S64));
-    }
-    Attribute::Dictionary(axis)
 }
 
 /// The beginning of what a value looks like, for messages.

@@ -46,6 +46,8 @@ pub enum Attribute {
     OutputAlias(OutputAlias),
     /// `#sdy.mesh`.
     Mesh(Mesh),
+    /// `#stablehlo.replica_group_mesh_axes`.
+    MeshAxes(MeshAxes),
     /// `#sdy.sharding`.
     Sharding(TensorSharding),
     /// `#sdy.sharding_per_value`.
@@ -112,6 +114,12 @@ impl Attributes {
             Some((_, old)) => *old = value,
             None => self.0.push((name, value)),
         }
+    }
+
+    /// Takes the one with this name out.
+    pub fn take(&mut self, name: &str) -> Option<Attribute> {
+        let index = self.0.iter().position(|(key, _)| key == name)?;
+        Some(self.0.remove(index).1)
     }
 
     /// Brings them into the order of their names.
@@ -223,6 +231,15 @@ pub struct AxisRef {
     pub name: Arc<str>,
     /// `(pre_size, size)` of a sub-axis.
     pub part: Option<(i64, i64)>,
+}
+
+/// Groups of devices: each has those that differ along these axes alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MeshAxes {
+    /// The mesh.
+    pub mesh: MeshRef,
+    /// Axes, major first: the order of the devices of a group.
+    pub axes: Vec<AxisRef>,
 }
 
 /// How one dimension is split.

@@ -11,8 +11,8 @@ mod location;
 mod types;
 
 pub use attribute::{
-    Attribute, Attributes, AxisRef, DimensionSharding, Elements, Mesh, MeshRef, OutputAlias,
-    TensorSharding,
+    Attribute, Attributes, AxisRef, DimensionSharding, Elements, Mesh, MeshAxes, MeshRef,
+    OutputAlias, TensorSharding,
 };
 pub use location::{Location, LocationId, Locations, SourceLine};
 pub use types::{DYNAMIC, Element, Quantization, TensorType, Type};
@@ -30,8 +30,8 @@ pub struct Module {
     pub name: Option<Arc<str>>,
     /// `mhlo.num_partitions` and the like.
     pub attributes: Attributes,
-    /// `sdy.mesh` operations: symbol, mesh, other attributes.
-    pub meshes: Vec<(Arc<str>, Mesh)>,
+    /// `sdy.mesh` operations.
+    pub meshes: Vec<NamedMesh>,
     /// Functions in the order of the source.
     pub functions: Vec<Function>,
     /// What [`LocationId`]s stand for.
@@ -52,6 +52,17 @@ impl Module {
         };
         self.function("main").or_else(public)
     }
+}
+
+/// A mesh that others refer to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NamedMesh {
+    /// Its symbol.
+    pub name: Arc<str>,
+    /// The mesh.
+    pub mesh: Mesh,
+    /// Attributes other than these, such as `stablehlo.mesh`, which says the mesh once more.
+    pub attributes: Attributes,
 }
 
 /// A function.

@@ -3,7 +3,7 @@ use super::Parser;
 use super::cursor::Result;
 use super::values::Values;
 use crate::ir::{
-    Attribute, Attributes, Function, LocationId, Mesh, Module, Operation, Region, Type,
+    Attribute, Attributes, Function, LocationId, Mesh, Module, NamedMesh, Operation, Region, Type,
 };
 use std::sync::Arc;
 
@@ -82,11 +82,9 @@ impl<'a> Parser<'a> {
                     let name: Arc<str> = self.cursor.symbol()?.into();
                     self.cursor.expect("=")?;
                     let mesh = super::sharding::mesh(&mut self.cursor)?;
-                    if self.cursor.sees("{") {
-                        self.attribute_dictionary("sdy.mesh")?;
-                    }
+                    let attributes = self.value_attributes()?;
                     self.trailing_location()?;
-                    add_mesh(module, name, mesh)
+                    add_mesh(module, name, mesh, attributes)
                 }
                 _ if self.cursor.sees("\"func.func\"") => {
                     let function = self.generic_function()?;
@@ -97,12 +95,11 @@ impl<'a> Parser<'a> {
                 }
                 _ if self.cursor.sees("\"sdy.mesh\"") => {
                     self.values = Values::default();
-                    let operation = self.operation()?;
-                    let (name, mesh) =
-                        (operation.attributes.text("sym_name"), operation.attributes.get("mesh"));
-                    match (name, mesh) {
+                    let mut attributes = self.operation()?.attributes;
+                    let name = attributes.take("sym_name");
+                    match (name.as_ref().and_then(Attribute::as_str), attributes.take("mesh")) {
                         (Some(name), Some(Attribute::Mesh(mesh))) => {
-                            add_mesh(module, name.into(), mesh.clone())
+                            add_mesh(module, name.into(), mesh, attributes)
                         }
                         _ => {
                             return Err(self
@@ -305,8 +302,13 @@ fn each(attributes: &Attributes, name: &str, count: usize) -> Option<Vec<Attribu
 }
 
 /// Adds a mesh; its name if it is taken.
-fn add_mesh(module: &mut Module, name: Arc<str>, mesh: Mesh) -> Option<Arc<str>> {
-    let twice = module.meshes.iter().any(|(known, _)| *known == name);
-    module.meshes.push((Arc::clone(&name), mesh));
+fn add_mesh(
+    module: &mut Module,
+    name: Arc<str>,
+    mesh: Mesh,
+    attributes: Attributes,
+) -> Option<Arc<str>> {
+    let twice = module.meshes.iter().any(|known| known.name == name);
+    module.meshes.push(NamedMesh { name: Arc::clone(&name), mesh, attributes });
     twice.then_some(name)
 }

@@ -1,52 +1,30 @@
 //! Groups of devices that axes of a mesh make: `#stablehlo.replica_group_mesh_axes<…>`.
 use super::Parser;
-use super::cursor::Result;
-use crate::ir::{Attribute, Attributes, Element, Mesh};
+use super::cursor::{Cursor, Result};
+use crate::ir::{AxisRef, Mesh, MeshAxes, MeshRef};
 use std::sync::Arc;
 
 impl Parser<'_> {
-    /// `<mesh = @mesh, axes = […]>` as a dictionary of `mesh` and `axes`, each axis one of `name`
-    /// and, for a part of an axis, `pre_size` and `size`.
-    pub(super) fn replica_group_mesh_axes(&mut self) -> Result<Attribute> {
+    /// `<mesh = @mesh, axes = […]>`.
+    pub(super) fn replica_group_mesh_axes(&mut self) -> Result<MeshAxes> {
         self.cursor.expect("<")?;
         self.cursor.expect_word("mesh")?;
         self.cursor.expect("=")?;
         let mesh = if self.cursor.eat("#stablehlo.mesh") {
-            Attribute::Mesh(self.stablehlo_mesh()?)
+            MeshRef::Inline(self.stablehlo_mesh()?)
         } else {
-            Attribute::Symbol(self.cursor.symbol()?.into())
+            MeshRef::Symbol(self.cursor.symbol()?.into())
         };
         self.cursor.expect(",")?;
         self.cursor.expect_word("axes")?;
         self.cursor.expect("=")?;
-        let axes = self.cursor.list("[", "]", |cursor| {
-            cursor.eat("#stablehlo.axis_ref");
-            cursor.expect("<")?;
-            cursor.expect_word("name")?;
-            cursor.expect("=")?;
-            let mut axis = Attributes::default();
-            axis.set("name", Attribute::String(cursor.string()?.into()));
-            if cursor.eat(",") {
-                cursor.expect_word("sub_axis_info")?;
-                cursor.expect("=")?;
-                cursor.eat("#stablehlo.sub_axis_info");
-                cursor.expect("(")?;
-                axis.set("pre_size", Attribute::Integer(cursor.integer()?.into(), Element::S64));
-                cursor.expect(")")?;
-                axis.set("size", Attribute::Integer(cursor.integer()?.into(), Element::S64));
-            }
-            cursor.expect(">")?;
-            Ok(Attribute::Dictionary(axis))
-        })?;
+        let axes = self.cursor.list("[", "]", axis)?;
         self.cursor.expect(">")?;
-        let mut groups = Attributes::default();
-        groups.set("mesh", mesh);
-        groups.set("axes", Attribute::Array(axes));
-        Ok(Attribute::Dictionary(groups))
+        Ok(MeshAxes { mesh, axes })
     }
 
     /// `<axes = [#stablehlo.mesh_axis<name = "x", size = 2>], device_ids = dense<…>>`.
-    fn stablehlo_mesh(&mut self) -> Result<Mesh> {
+    pub(super) fn stablehlo_mesh(&mut self) -> Result<Mesh> {
         self.cursor.expect("<")?;
         self.cursor.expect_word("axes")?;
         self.cursor.expect("=")?;
@@ -75,4 +53,25 @@ impl Parser<'_> {
         self.cursor.expect(">")?;
         Ok(Mesh { axes, device_ids })
     }
+}
+
+/// `#stablehlo.axis_ref<name = "x", sub_axis_info = (1)2>`.
+fn axis(cursor: &mut Cursor<'_>) -> Result<AxisRef> {
+    cursor.eat("#stablehlo.axis_ref");
+    cursor.expect("<")?;
+    cursor.expect_word("name")?;
+    cursor.expect("=")?;
+    let name = cursor.text()?.into();
+    let mut part = None;
+    if cursor.eat(",") {
+        cursor.expect_word("sub_axis_info")?;
+        cursor.expect("=")?;
+        cursor.eat("#stablehlo.sub_axis_info");
+        cursor.expect("(")?;
+        let before = cursor.integer()?;
+        cursor.expect(")")?;
+        part = Some((before, cursor.integer()?));
+    }
+    cursor.expect(">")?;
+    Ok(AxisRef { name, part })
 }

@@ -77,9 +77,7 @@ impl<'a> Parser<'a> {
         }
         let regions = self.regions_in_parentheses()?;
         if self.cursor.sees("{") {
-            for (key, value) in self.attribute_dictionary(&name)?.0 {
-                attributes.set(key, value);
-            }
+            self.more_attributes(&name, &mut attributes)?;
         }
         self.cursor.expect(":")?;
         let (operands, results) = self.function_type()?;

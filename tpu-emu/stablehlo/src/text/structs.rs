@@ -140,7 +140,9 @@ impl Parser<'_> {
             }
             "channel_handle" => self.channel_handle().map(Parsed::Struct),
             "output_operand_alias" => self.output_alias().map(Parsed::Value),
-            "replica_group_mesh_axes" => self.replica_group_mesh_axes().map(Parsed::Value),
+            "replica_group_mesh_axes" => {
+                self.replica_group_mesh_axes().map(|groups| Attribute::MeshAxes(groups).into())
+            }
             "result_accuracy" => self.result_accuracy().map(Parsed::Value),
             "result_accuracy_mode" => {
                 self.cursor.expect("<")?;

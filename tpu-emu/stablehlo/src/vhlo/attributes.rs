@@ -1,15 +1,15 @@
 //! Attributes of VHLO.
 use super::words;
 use crate::ReadError;
-use crate::bytecode::{Cursor, Node, Reader, brief};
-use crate::ir::{Attribute, Attributes, AxisRef, Element, Mesh, Name};
+use crate::bytecode::{Cursor, Node, Reader};
+use crate::ir::{Attribute, Attributes, Element, Name};
 
 impl Reader<'_> {
     /// An attribute of VHLO.
     pub(crate) fn vhlo_attribute(&mut self, cursor: &mut Cursor<'_>) -> Result<Node, ReadError> {
         let at = cursor.at();
         let words = match cursor.varint()? {
-            1 => return Ok(Node::Attribute(Attribute::Array(self.attribute_list(cursor)?))),
+            1 => return self.array(cursor),
             2 => {
                 return match cursor.varint()? {
                     value @ (0 | 1) => Ok(Node::Attribute(Attribute::Bool(value == 1))),
@@ -51,13 +51,13 @@ impl Reader<'_> {
             19 => words::ACCURACY_MODE,
             20 => return self.result_accuracy(cursor),
             21 => return Ok(Node::SubAxis(cursor.signed()?, cursor.signed()?)),
-            22 => return self.axis_reference(cursor),
-            23 => return self.mesh_axes(cursor),
+            22 => return self.vhlo_axis(cursor),
+            23 => return self.vhlo_mesh_axes(cursor),
             24 => {
                 let name = self.text_attribute(cursor)?;
                 return Ok(Node::MeshAxis(name, cursor.signed()?));
             }
-            25 => return self.mesh(cursor),
+            25 => return self.vhlo_mesh(cursor),
             other => return Err(ReadError::at(at, format!("VHLO attribute of code {other}"))),
         };
         words::read(cursor, words)
@@ -80,61 +80,5 @@ impl Reader<'_> {
             (Name::Borrowed("ulps"), Attribute::Integer(ulps.into(), Element::S64)),
             (Name::Borrowed("mode"), mode),
         ]))))
-    }
-
-    fn axis_reference(&mut self, cursor: &mut Cursor<'_>) -> Result<Node, ReadError> {
-        let name = self.text_attribute(cursor)?;
-        let mut part = None;
-        if cursor.varint()? != 0 {
-            let at = cursor.at();
-            match self.node(cursor)? {
-                Node::SubAxis(before, size) => part = Some((before, size)),
-                other => return Err(ReadError::at(at, format!("{} of an axis", brief(&other)))),
-            }
-        }
-        Ok(Node::Axis(AxisRef { name, part }))
-    }
-
-    /// Groups of devices that axes of a mesh make, as a dictionary of `mesh` (a symbol or a mesh)
-    /// and `axes` (each a dictionary of `name` and, for a part of an axis, `pre_size` and `size`).
-    fn mesh_axes(&mut self, cursor: &mut Cursor<'_>) -> Result<Node, ReadError> {
-        let mesh = match self.present(cursor)? {
-            Attribute::String(bytes) => Attribute::Symbol(String::from_utf8_lossy(&bytes).into()),
-            other => other,
-        };
-        let axes = self.present(cursor)?;
-        Ok(Node::Attribute(Attribute::Dictionary(Attributes(vec![
-            (Name::Borrowed("mesh"), mesh),
-            (Name::Borrowed("axes"), axes),
-        ]))))
-    }
-
-    /// A mesh. Its axes are an array of mesh axes, which are attributes of no other place.
-    fn mesh(&mut self, cursor: &mut Cursor<'_>) -> Result<Node, ReadError> {
-        let at = cursor.at();
-        let axes = match self.present(cursor)? {
-            Attribute::Array(axes) => axes,
-            other => {
-                return Err(ReadError::at(
-                    at,
-                    format!("{} where axes were expected", brief(&other)),
-                ));
-            }
-        };
-        let axes = axes.iter().map(|axis| match axis {
-            Attribute::Dictionary(axis) => Some((axis.text("name")?.into(), axis.integer("size")?)),
-            _ => None,
-        });
-        let axes: Option<Vec<_>> = axes.collect();
-        let axes = axes.ok_or_else(|| ReadError::at(at, "a mesh without names of axes"))?;
-        let device_ids = match self.optional_node(cursor)? {
-            None | Some(Node::Absent) => Vec::new(),
-            Some(node) => {
-                let ids = self.listed(at, node)?;
-                ids.and_then(|ids| ids.integers())
-                    .ok_or_else(|| ReadError::at(at, "a mesh whose devices are no integers"))?
-            }
-        };
-        Ok(Node::Attribute(Attribute::Mesh(Mesh { axes, device_ids })))
     }
 }

@@ -28,7 +28,7 @@ impl<'m> Loader<'m> {
                 (&operation.name, operation.operands.len(), operation.results.len());
             return Err(Error::bad(format!("{name} has {had} operands and {made} results")));
         }
-        let groups = crew.groups(operation, &groups(operation, self.devices)?)?;
+        let groups = crew.groups(operation, &groups(operation, self.module, self.devices)?)?;
         for (&operand, &result) in operation.operands.iter().zip(&operation.results) {
             let arrays = crew.arrays(operand)?;
             if mnemonic == "collective_permute" {

@@ -1,6 +1,8 @@
 //! Who takes part in a collective with whom.
+use super::super::super::grid::{Grid, mesh_of};
 use crate::error::{Error, Result};
-use tpu_stablehlo::ir::{Attribute, Operation};
+use tpu_stablehlo::Module;
+use tpu_stablehlo::ir::{Attribute, Elements, Operation};
 
 /// Over what a program is spread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,10 +30,64 @@ const COLLECTIVES: [&str; 7] = [
 ];
 
 /// The name of a collective without its dialect; `None` for other operations.
-pub(super) fn collective(operation: &Operation) -> Option<&str> {
+pub(in super::super) fn collective(operation: &Operation) -> Option<&str> {
     let (dialect, mnemonic) = operation.name.split_once('.')?;
     let known = matches!(dialect, "stablehlo" | "mhlo") && COLLECTIVES.contains(&mnemonic);
     known.then_some(mnemonic)
+}
+
+/// What the numbers in a collective's groups count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Numbers {
+    /// Replicas; every partition is by itself.
+    Replicas,
+    /// Replicas, each with all of its partitions.
+    WholeReplicas,
+    /// Partitions; every replica is by itself.
+    Partitions,
+    /// Devices.
+    Devices,
+}
+
+impl Numbers {
+    /// What they count in a collective.
+    ///
+    /// # Errors
+    /// `BadArgument` for numbers of devices without a channel.
+    fn of(operation: &Operation, mnemonic: &str) -> Result<Self> {
+        let channel = operation.attributes.integer("channel_id").unwrap_or(0);
+        if matches!(mnemonic, "all_to_all" | "collective_broadcast" | "collective_permute") {
+            return Ok(if channel > 0 { Self::Partitions } else { Self::Replicas });
+        }
+        match (channel > 0, operation.attributes.flag("use_global_device_ids")) {
+            (true, true) => Ok(Self::Devices),
+            (true, false) => Ok(Self::WholeReplicas),
+            (false, false) => Ok(Self::Replicas),
+            (false, true) => {
+                let name = &operation.name;
+                let what = format!("{name}: use_global_device_ids with the channel {channel}");
+                Err(Error::bad(what))
+            }
+        }
+    }
+
+    /// What one of them is called.
+    fn noun(self) -> &'static str {
+        match self {
+            Self::Replicas | Self::WholeReplicas => "replica",
+            Self::Partitions => "partition",
+            Self::Devices => "device",
+        }
+    }
+
+    /// How many there are.
+    fn count(self, devices: Devices) -> usize {
+        match self {
+            Self::Replicas | Self::WholeReplicas if !devices.replicas => 1,
+            Self::Partitions if devices.replicas => 1,
+            _ => devices.count,
+        }
+    }
 }
 
 /// The groups of a collective, in numbers of devices; pairs for a permutation.
@@ -39,53 +95,104 @@ pub(super) fn collective(operation: &Operation) -> Option<&str> {
 /// Source: StableHLO specification, "Process groups".
 ///
 /// # Errors
-/// `Unimplemented` and `BadArgument` for groups that cannot be read.
-pub(super) fn groups(operation: &Operation, devices: Devices) -> Result<Vec<Vec<usize>>> {
+/// `BadArgument` for groups that name what is not there, or cannot be read.
+pub(super) fn groups(
+    operation: &Operation,
+    module: &Module,
+    devices: Devices,
+) -> Result<Vec<Vec<usize>>> {
+    let mnemonic = collective(operation).unwrap_or_default();
+    let numbers = Numbers::of(operation, mnemonic)?;
+    let count = numbers.count(devices);
+    let key = if mnemonic == "collective_permute" { PAIRS } else { GROUPS };
+    let listed = listed(operation, key, module, (count, numbers.noun()))?;
+    if count == devices.count {
+        return Ok(listed);
+    }
+    // One number stands for all devices: each does it with itself, or all do it together.
+    if key == GROUPS && numbers == Numbers::WholeReplicas {
+        return Ok(vec![(0..devices.count).collect()]);
+    }
+    let alone = |device: usize| listed.iter().map(move |group| vec![device; group.len()]);
+    Ok((0..devices.count).flat_map(alone).collect())
+}
+
+const GROUPS: &str = "replica_groups";
+const PAIRS: &str = "source_target_pairs";
+
+/// Checks that a collective of a program over one device has that device in all of its groups.
+///
+/// # Errors
+/// `Unimplemented` for groups of several devices; `BadArgument` for those that cannot be read.
+pub(in super::super) fn alone(operation: &Operation, module: &Module) -> Result<()> {
+    let Some(attribute) = operation.attributes.get(GROUPS) else { return Ok(()) };
+    if let Attribute::Elements(elements) = attribute {
+        let rows = rows(elements)?;
+        if rows.iter().flatten().any(|&number| number > 0) || rows.len() > 1 {
+            let what = format!("{}: replica_groups {rows:?} take several devices", operation.name);
+            return Err(Error::Unimplemented(what));
+        }
+    }
+    listed(operation, GROUPS, module, (1, "device")).map(drop)
+}
+
+/// The groups as they are written, of numbers below `count`; none are one group of all.
+fn listed(
+    operation: &Operation,
+    key: &str,
+    module: &Module,
+    (count, noun): (usize, &str),
+) -> Result<Vec<Vec<usize>>> {
     let name = &operation.name;
-    let pairs = name.ends_with("collective_permute");
-    let key = if pairs { "source_target_pairs" } else { "replica_groups" };
-    let channel = operation.attributes.integer("channel_id").unwrap_or(0);
-    let everyone = || vec![(0..devices.count).collect::<Vec<usize>>()];
-    // Without a channel the numbers are those of replicas, and every partition is alone.
-    if !devices.replicas && channel <= 0 {
-        return Ok((0..devices.count).map(|device| vec![device]).collect());
-    }
-    let global = operation.attributes.flag("use_global_device_ids");
-    let by_partition =
-        pairs || name.ends_with("all_to_all") || name.ends_with("collective_broadcast");
-    if !devices.replicas && !global && !by_partition {
-        return Ok(everyone());
-    }
-    let Some(attribute) = operation.attributes.get(key) else { return Ok(everyone()) };
-    let Attribute::Elements(elements) = attribute else {
-        return Err(Error::Unimplemented(format!("{name}: {key} that are no dense array")));
+    let everyone = || vec![(0..count).collect::<Vec<usize>>()];
+    let wrong = |what: String| Error::bad(format!("{name}: {what}"));
+    let elements = match operation.attributes.get(key) {
+        None if key == PAIRS => return Err(wrong(format!("no {key}"))),
+        None => return Ok(everyone()),
+        Some(Attribute::Elements(elements)) => elements,
+        Some(Attribute::MeshAxes(groups)) if key == GROUPS => {
+            let grid = mesh_of(module, &groups.mesh).and_then(|mesh| Grid::new(mesh, count));
+            let groups = grid.and_then(|grid| grid.groups(&groups.axes));
+            return groups.map_err(|error| wrong(format!("{key} of {count} {noun}s: {error}")));
+        }
+        Some(_) => return Err(wrong(format!("{key} that are no dense array"))),
     };
-    let &[count, size] = &elements.of.dims[..] else {
-        let dims = &elements.of.dims;
-        return Err(Error::bad(format!("{name}: {key} of shape {dims:?}")));
+    let rows = rows(elements).map_err(|error| wrong(format!("{key} {error}")))?;
+    if rows.is_empty() {
+        return Ok(if key == PAIRS { Vec::new() } else { everyone() });
+    }
+    let member = |&number: &i64| {
+        let found = usize::try_from(number).ok().filter(|&member| member < count);
+        found.ok_or_else(|| wrong(format!("{key} name {noun} {number} of {count}")))
     };
-    if count == 0 || size == 0 {
-        return Ok(if pairs { Vec::new() } else { everyone() });
+    if key == PAIRS {
+        if let Some(other) = rows.iter().find(|row| row.len() != 2) {
+            return Err(wrong(format!("pairs of {}", other.len())));
+        }
+        return rows.iter().map(|row| row.iter().map(member).collect()).collect();
     }
-    let width = usize::try_from(size).unwrap_or(1);
-    let numbers = elements.integers().unwrap_or_default();
-    let mut groups = Vec::new();
-    for group in numbers.chunks(width) {
-        let member = |&number: &i64| {
-            let wrong = || {
-                let count = devices.count;
-                Error::bad(format!("{name}: {key} name device {number} of {count}"))
-            };
-            usize::try_from(number).ok().filter(|&device| device < devices.count).ok_or_else(wrong)
-        };
-        // -1 fills the room of groups that are smaller than others.
-        let members = group.iter().filter(|&&number| number != -1).map(member);
-        groups.push(members.collect::<Result<Vec<usize>>>()?);
+    // -1 fills the room of groups that are smaller than others.
+    let group = |row: &Vec<i64>| row.iter().filter(|&&number| number != -1).map(member).collect();
+    rows.iter().map(group).collect()
+}
+
+/// The rows of an array of numbers; none, if it has no elements.
+fn rows(elements: &Elements) -> Result<Vec<Vec<i64>>> {
+    let dims = &elements.of.dims;
+    let numbers = elements.integers();
+    let (Some(numbers), &[_, width]) = (numbers, &dims[..]) else {
+        let element = elements.of.element;
+        return Err(Error::bad(format!("of shape {dims:?} and type {element:?}")));
+    };
+    if numbers.is_empty() {
+        return Ok(Vec::new());
     }
-    if pairs && width != 2 {
-        return Err(Error::bad(format!("{name}: pairs of {width}")));
-    }
-    Ok(groups)
+    let width = usize::try_from(width).ok().filter(|width| numbers.len() % width.max(&1) == 0);
+    let width = width.ok_or_else(|| {
+        let had = numbers.len();
+        Error::bad(format!("of shape {dims:?} with {had} numbers"))
+    })?;
+    Ok(numbers.chunks(width.max(1)).map(<[i64]>::to_vec).collect())
 }
 
 /// The sets of members that are connected by groups; each member is in one.

@@ -7,9 +7,11 @@ mod markers;
 mod replicas;
 
 pub(crate) use groups::Devices;
+pub(super) use groups::{alone, collective};
 
 use super::super::graph::{Block, Node, ValueId, Work};
-use super::super::tiling::{Grid, Tiling, mesh_of};
+use super::super::grid::{Grid, mesh_of};
+use super::super::tiling::Tiling;
 use super::body::sum;
 use super::control::{bind_all, region};
 use super::emit::name_of;
@@ -223,7 +225,7 @@ impl<'m> Loader<'m> {
             |mesh: &&Mesh| axes.iter().all(|axis| mesh.axes.iter().any(|(name, _)| name == axis));
         let stated = ins.iter().chain(outs).map(|sharding| mesh_of(self.module, &sharding.mesh));
         let stated = stated.collect::<Result<Vec<&Mesh>>>()?;
-        let known = self.module.meshes.iter().map(|(_, mesh)| mesh);
+        let known = self.module.meshes.iter().map(|known| &known.mesh);
         let mesh = stated.into_iter().chain(known).find(has_axes);
         let missing = || Error::bad(format!("no mesh has the axes {axes:?}"));
         let grid = Grid::new(mesh.ok_or_else(missing)?, self.devices.count)?;
@@ -410,7 +412,7 @@ impl<'m> Loader<'m> {
         operation: &'m Operation,
         into: &mut Block,
     ) -> Result<()> {
-        if let Some(mnemonic) = groups::collective(operation) {
+        if let Some(mnemonic) = collective(operation) {
             return self.collective(crew, mnemonic, operation, into);
         }
         if operation.name == "sdy.manual_computation" {
@@ -454,8 +456,8 @@ impl<'m> Loader<'m> {
         let mut found: Option<Vec<Vec<usize>>> = None;
         let blocks = operation.regions.iter().chain(callee).flat_map(|region| &region.blocks);
         for inner in blocks.flat_map(|block| &block.operations) {
-            let groups = if groups::collective(inner).is_some() {
-                Some(groups::groups(inner, self.devices)?)
+            let groups = if collective(inner).is_some() {
+                Some(groups::groups(inner, self.module, self.devices)?)
             } else if inner.name == "sdy.manual_computation" {
                 Some(self.groups_inside(inner)?.unwrap_or_default())
             } else {

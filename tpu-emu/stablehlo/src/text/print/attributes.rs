@@ -71,8 +71,6 @@ impl Printer<'_> {
             Attribute::Integers(values) => self.list("i64", values),
             Attribute::Booleans(values) => self.list("i1", values),
             Attribute::Dictionary(entries) if name == "result_accuracy" => self.result_accuracy(entries),
-            Attribute::Dictionary(groups)
-                if name == "replica_groups" && self.replica_group_mesh_axes(groups) => {}
             Attribute::Dictionary(entries) => {
                 self.push("{");
                 self.commas(&entries.0, |printer, (name, value)| printer.named(dialect, name, value));
@@ -91,6 +89,7 @@ impl Printer<'_> {
                 self.push("#sdy.mesh");
                 self.mesh(mesh);
             }
+            Attribute::MeshAxes(groups) => self.replica_group_mesh_axes(groups),
             Attribute::Sharding(sharding) => {
                 self.push("#sdy.sharding");
                 self.sharding(sharding);

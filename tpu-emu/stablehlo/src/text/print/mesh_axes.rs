@@ -1,36 +1,25 @@
 //! Groups of devices that axes of a mesh make.
 use super::Printer;
-use crate::ir::{Attribute, Attributes, Mesh};
+use crate::ir::{Mesh, MeshAxes, MeshRef};
 
 impl Printer<'_> {
-    /// `#stablehlo.replica_group_mesh_axes<…>`; nothing, if the dictionary is not one.
-    pub(super) fn replica_group_mesh_axes(&mut self, groups: &Attributes) -> bool {
-        let (Some(mesh), Some(Attribute::Array(axes))) = (groups.get("mesh"), groups.get("axes"))
-        else {
-            return false;
-        };
-        let known = matches!(mesh, Attribute::Symbol(_) | Attribute::Mesh(_));
-        let dictionary = |axis: &Attribute| matches!(axis, Attribute::Dictionary(_));
-        if !known || !axes.iter().all(dictionary) {
-            return false;
-        }
+    /// `#stablehlo.replica_group_mesh_axes<…>`.
+    pub(super) fn replica_group_mesh_axes(&mut self, groups: &MeshAxes) {
         self.push("#stablehlo.replica_group_mesh_axes<mesh = ");
-        match mesh {
-            Attribute::Mesh(mesh) => self.stablehlo_mesh(mesh),
-            other => self.attribute("stablehlo", "mesh", other),
+        match &groups.mesh {
+            MeshRef::Symbol(name) => self.symbol(name),
+            MeshRef::Inline(mesh) => self.stablehlo_mesh(mesh),
         }
         self.push(", axes = [");
-        self.commas(axes, |printer, axis| {
-            let Attribute::Dictionary(axis) = axis else { return };
+        self.commas(&groups.axes, |printer, axis| {
             printer.push("#stablehlo.axis_ref<name = ");
-            printer.string(axis.text("name").unwrap_or("").as_bytes());
-            if let (Some(pre), Some(size)) = (axis.integer("pre_size"), axis.integer("size")) {
-                printer.push(&format!(", sub_axis_info = ({pre}){size}"));
+            printer.string(axis.name.as_bytes());
+            if let Some((before, size)) = axis.part {
+                printer.push(&format!(", sub_axis_info = ({before}){size}"));
             }
             printer.push(">");
         });
         self.push("]>");
-        true
     }
 
     fn stablehlo_mesh(&mut self, mesh: &Mesh) {

@@ -86,12 +86,13 @@ impl<'m> Printer<'m> {
         }
         self.push(" {");
         self.indent += 1;
-        for (name, mesh) in &module.meshes {
+        for named in &module.meshes {
             self.line();
             self.push("sdy.mesh ");
-            self.symbol(name);
+            self.symbol(&named.name);
             self.push(" = ");
-            self.mesh(mesh);
+            self.mesh(&named.mesh);
+            self.value_attributes(&named.attributes);
         }
         for function in &module.functions {
             self.line();
