@@ -8,17 +8,24 @@ SHELL := /bin/bash
 PYTHON ?= python3
 LIBRARY := $(CURDIR)/target/release/libpjrt_tpu_emu.so
 VENVS := target/venv
-# The JAX of the demo, the linters and the benchmarks.
+# The JAX of the demo, the linters and the benchmarks: the newest for Python 3.11.
 NEWEST := 0.10.2
-# What `make test` runs: the oldest, two between, the newest.
-TESTED := 0.4.38 0.6.2 0.8.3 $(NEWEST)
+# Those for Python 3.12 and later, the newest last.
+MODERN := 0.11.0 0.11.2 0.12.0.1
+# What `make test` runs: the oldest, two between, the newest for Python 3.11, the newest of all.
+TESTED := 0.4.38 0.6.2 0.8.3 $(NEWEST) $(lastword $(MODERN))
+# A Python for them: the oldest that works. Without one they are skipped, which is said.
+MODERN_PYTHON := $(shell $(PYTHON) python-tests/pythons.py 3.12)
 # The JAX, and the TensorFlow, that use the libtpu C API. Their wheels end with Python 3.11.
 LIBTPU_JAX := 0.4.13
 TENSORFLOWS := 2.16.1 2.20.0
 LIBTPU_PYTHON ?= $(if $(shell command -v python3.11),python3.11,$(PYTHON))
 $(VENVS)/jax-$(LIBTPU_JAX)/ready: private PYTHON := $(LIBTPU_PYTHON)
 # What `make test-clients` runs.
-CLIENTS := 0.4.38 0.5.3 0.6.2 0.7.2 0.8.3 0.9.2 $(NEWEST)
+CLIENTS := 0.4.38 0.5.3 0.6.2 0.7.2 0.8.3 0.9.2 $(NEWEST) $(MODERN)
+# Versions of these lists that have no Python here.
+SKIPPED = $(if $(MODERN_PYTHON),,$(filter $(MODERN),$(1)))
+SKIPS = $(if $(call SKIPPED,$(1)), But for JAX $(call SKIPPED,$(1)): SKIPPED without a Python 3.12 or later.)
 NEWEST_PYTHON := $(VENVS)/jax-$(NEWEST)/bin/python
 TOOLS := $(CURDIR)/$(VENVS)/jax-$(NEWEST)/bin
 CARGO_DENY_VERSION := 0.20.2
@@ -44,9 +51,10 @@ walkthrough: build $(VENVS)/jax-$(LIBTPU_JAX)/ready
 	TPU_LIBRARY_PATH=$(LIBRARY) $(VENVS)/jax-$(LIBTPU_JAX)/bin/python pjrt-plugin/python/examples/walkthrough.py
 
 test: lint deny test-rust test-docs test-no-jax $(TESTED:%=test-jax-%) test-libtpu conform ecosystem fuzz
-	@echo "make test: all of it passed"
+	@echo "make test: all of it passed.$(call SKIPS,$(TESTED))"
 
 test-clients: test-no-jax $(CLIENTS:%=test-jax-%) conform
+	@echo "make test-clients: all of it passed.$(call SKIPS,$(CLIENTS))"
 
 lint: $(VENVS)/jax-$(NEWEST)/ready
 	cargo fmt --check
@@ -67,7 +75,7 @@ $(CARGO_DENY):
 
 # The Rust tests also look at the Python's stacks, at the header that a wheel brings, and at the
 # headers of XLA FFI that jaxlibs install, of all its versions.
-test-rust: $(TESTED:%=$(VENVS)/jax-%/ready)
+test-rust: $(patsubst %,$(VENVS)/jax-%/ready,$(filter-out $(call SKIPPED,$(TESTED)),$(TESTED)))
 	TPU_EMU_TEST_PYTHONS=$(CURDIR)/$(NEWEST_PYTHON) \
 	TPU_EMU_TEST_PJRT_HEADER=$$(ls $(CURDIR)/$(VENVS)/jax-$(NEWEST)/lib/python*/site-packages/xla_plugins/xla_cpu_pjrt/include/pjrt_c_api.h) \
 	TPU_EMU_TEST_FFI_HEADERS=$$(ls $(CURDIR)/$(VENVS)/jax-*/lib/python*/site-packages/jaxlib/include/xla/ffi/api/c_api.h | paste -sd:) \
@@ -81,6 +89,17 @@ test-no-jax: build $(VENVS)/jax-$(NEWEST)/ready
 
 test-jax-%: build $(VENVS)/jax-%/ready
 	$(VENVS)/jax-$*/bin/python -m pytest -q -p no:cacheprovider python-tests/jax
+
+ifeq ($(MODERN_PYTHON),)
+$(MODERN:%=test-jax-%):
+	@echo
+	@echo "SKIPPED: $@ needs a Python 3.12 or later; none of those on the path or in pyenv works."
+	@echo
+else
+$(MODERN:%=$(VENVS)/jax-%/ready): private PYTHON := $(MODERN_PYTHON)
+# One of them on a later Python, where there is one.
+$(VENVS)/jax-0.11.2/ready: private PYTHON = $(or $(shell $(MODERN_PYTHON) python-tests/pythons.py 3.13),$(MODERN_PYTHON))
+endif
 
 # The libtpu C API under the last JAX that calls it.
 test-libtpu: build $(VENVS)/jax-$(LIBTPU_JAX)/ready
