@@ -11,30 +11,22 @@ enum Kind {
     Int,
     Float,
     Text,
+    /// One of these, with `|` between them.
+    Word(&'static str),
+    /// What no one value can say.
+    Several,
 }
 
 use Kind::{Bool, Float, Int, Text};
 
-/// Options that are accepted and change nothing, each with the reason why that is right. A name
-/// that is not here is refused, as XLA does.
+/// The fields of XLA's `DebugOptions`, which it takes as options on every backend: a name and the
+/// kind of the value in each line. jaxlib 0.10.2 and 0.12.0.1 together have these.
+const FIELDS: &str = include_str!("debug_options.txt");
+
+/// Options of TPUs beside them that are accepted and change nothing, each with the reason why that
+/// is right. A name that is in neither list is refused, as XLA does.
 const KNOWN: &[(&str, Kind, &str)] = &[
-    // Results do not depend on them.
-    ("xla_embed_ir_in_executable", Bool, "what an executable carries along"),
-    ("xla_dump_max_hlo_modules", Int, "there is no dump"),
-    ("xla_dump_to", Text, "there is no dump"),
-    ("xla_dump_hlo_as_proto", Bool, "there is no dump"),
-    ("xla_dump_hlo_as_text", Bool, "there is no dump"),
-    ("xla_dump_hlo_as_html", Bool, "there is no dump"),
-    ("xla_dump_hlo_as_dot", Bool, "there is no dump"),
-    ("xla_dump_hlo_pass_re", Text, "there is no dump"),
-    ("xla_dump_hlo_module_re", Text, "there is no dump"),
-    ("xla_dump_disable_metadata", Bool, "there is no dump"),
-    ("xla_backend_optimization_level", Int, "how long the compiler may think"),
-    // Allowed to be more exact than asked is no duty: every step rounds here.
-    ("xla_allow_excess_precision", Bool, "nothing is kept more exactly than its type"),
     // Speed and memory of hardware that is not here.
-    ("xla_gpu_auto_spmd_partitioning_memory_budget_ratio", Float, "another device's"),
-    ("xla_gpu_enable_latency_hiding_scheduler", Bool, "another device's"),
     ("xla_latency_hiding_scheduler_rerun", Int, "the order of steps"),
     ("xla_tpu_enable_latency_hiding_scheduler", Bool, "the order of steps"),
     ("xla_tpu_scoped_vmem_limit_kib", Int, "the chip's scratch memory"),
@@ -77,19 +69,38 @@ pub(super) fn check(overrides: &HashMap<String, OptionOverrideProto>) -> Result<
     let mut names: Vec<&String> = overrides.keys().collect();
     names.sort_unstable();
     for name in names {
-        let known = KNOWN.iter().find(|(known, ..)| known == name);
-        let (_, kind, _) =
-            known.ok_or_else(|| refused(format!("No such compile option: '{name}'")))?;
+        let unknown = || refused(format!("No such compile option: '{name}'"));
+        let kind = kind_of(name).ok_or_else(unknown)?;
         let value = overrides[name].value.as_ref();
-        if !fits(*kind, value) {
+        if !fits(kind, value) {
             let value = shown(value);
-            let kind = noun(*kind);
+            let kind = noun(kind);
             let message =
                 format!("While setting option {name}, '{value}' is not a valid {kind} value.");
             return Err(refused(message));
         }
     }
     Ok(())
+}
+
+fn kind_of(name: &str) -> Option<Kind> {
+    let known = KNOWN.iter().find(|(known, ..)| *known == name).map(|&(_, kind, _)| kind);
+    known.or_else(|| fields().find(|(known, _)| *known == name).map(|(_, kind)| kind))
+}
+
+/// The names of XLA's fields with the kinds of their values.
+fn fields() -> impl Iterator<Item = (&'static str, Kind)> {
+    FIELDS.lines().filter_map(|line| {
+        let (name, kind) = line.split_once(' ')?;
+        let kind = match kind {
+            "bool" => Bool,
+            "int" => Int,
+            "float" => Float,
+            "text" => Text,
+            _ => kind.strip_prefix("word ").map_or(Kind::Several, Kind::Word),
+        };
+        Some((name, kind))
+    })
 }
 
 fn refused(message: String) -> Error {
@@ -100,6 +111,12 @@ fn refused(message: String) -> Error {
 fn fits(kind: Kind, value: Option<&Value>) -> bool {
     match (kind, value) {
         (_, None) => false,
+        // Lists and messages are read from text, and none of them is read here.
+        (Kind::Several, Some(value)) => matches!(value, Value::StringField(_)),
+        (Kind::Word(words), Some(Value::StringField(text))) => {
+            words.split('|').any(|word| word == text)
+        }
+        (Kind::Word(_), Some(_)) => false,
         (Text, Some(value)) => matches!(value, Value::StringField(_)),
         (Bool, Some(Value::BoolField(_)))
         | (Int, Some(Value::IntField(_)))
@@ -129,6 +146,8 @@ fn noun(kind: Kind) -> &'static str {
         Int => "int",
         Float => "float",
         Text => "string",
+        Kind::Word(_) => "enum",
+        Kind::Several => "message",
     }
 }
 
@@ -142,6 +161,36 @@ mod tests {
             assert_eq!(error.code(), Code::InvalidArgument);
             error.to_string()
         })
+    }
+
+    #[test]
+    fn every_field_of_the_table_has_a_name_and_a_kind_once() {
+        let mut names: Vec<&str> = fields().map(|(name, _)| name).collect();
+        assert_eq!(names.len(), FIELDS.lines().count());
+        names.extend(KNOWN.iter().map(|(name, ..)| *name));
+        assert!(names.iter().all(|name| name.starts_with("xla_")));
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+    }
+
+    #[test]
+    fn options_of_other_backends_are_known_by_name_and_kind() {
+        let text = |text: &str| Value::StringField(text.to_owned());
+        assert_eq!(check_one("xla_gpu_autotune_level", Value::IntField(0)), Ok(()));
+        assert_eq!(check_one("xla_gpu_autotune_level", text("4")), Ok(()));
+        assert_eq!(check_one("xla_cpu_enable_fast_math", Value::BoolField(true)), Ok(()));
+        assert_eq!(check_one("xla_gpu_cuda_data_dir", text("/usr")), Ok(()));
+        assert_eq!(check_one("xla_step_marker_location", text("STEP_MARK_NONE")), Ok(()));
+        let refused = check_one("xla_step_marker_location", text("nowhere")).unwrap_err();
+        assert!(refused.ends_with("'nowhere' is not a valid enum value."), "{refused}");
+        let refused = check_one("xla_gpu_autotune_level", text("high")).unwrap_err();
+        let expected =
+            "While setting option xla_gpu_autotune_level, 'high' is not a valid int value.";
+        assert_eq!(refused, expected);
+        let refused = check_one("xla_gpu_autotune_levels", Value::IntField(0)).unwrap_err();
+        assert_eq!(refused, "No such compile option: 'xla_gpu_autotune_levels'");
     }
 
     #[test]
