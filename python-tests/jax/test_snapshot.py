@@ -1,13 +1,16 @@
 """`tpu_emu.snapshot()`: what lives in this process."""
 
 import itertools
+import shutil
 import threading
+from pathlib import Path
 
 import jax
 import numpy as np
+import pytest
 
 import tpu_emu
-from emulator import LIBRARY
+from emulator import LIBRARY, output
 
 
 def test_a_scalar_is_one_allocation_of_512_bytes_until_it_is_deleted():
@@ -52,6 +55,32 @@ def test_allocations_stand_in_the_order_they_were_made():
 def test_the_library_that_is_loaded_is_found():
     jax.devices()
     assert tpu_emu.library_path().resolve() == LIBRARY
+
+
+@pytest.mark.parametrize("how", ["copy", "link"])
+@pytest.mark.parametrize("variable", ["TPU_LIBRARY_PATH", "PJRT_NAMES_AND_LIBRARY_PATHS"])
+def test_the_file_of_the_library_may_have_any_name(tmp_path, how: str, variable: str):
+    renamed = tmp_path / "my chip.so"
+    if how == "copy":
+        shutil.copy(LIBRARY, renamed)
+    else:
+        renamed.symlink_to(LIBRARY)
+    plugin = variable == "PJRT_NAMES_AND_LIBRARY_PATHS"
+    environment = {
+        variable: f"chip:{renamed}" if plugin else str(renamed),
+        "JAX_PLATFORMS": "chip" if plugin else "tpu",
+    }
+    program = """
+        import os
+        os.environ.pop("TPU_EMU_LIBRARY", None)
+        import jax, tpu_emu
+        array = jax.device_put(1)
+        [change] = tpu_emu.snapshot().live
+        print(change.size, tpu_emu.library_path())
+    """
+    size, _, path = output(program, environment).strip().partition(" ")
+    assert size == "512"
+    assert Path(path).samefile(renamed)
 
 
 def test_it_equals_what_eight_threads_hold_after_1600_puts():

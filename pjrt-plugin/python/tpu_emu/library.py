@@ -70,16 +70,35 @@ def _places() -> list[Path]:
 
 
 def _loaded_paths() -> list[Path]:
-    """The files of loaded libraries with our name, each once, in the order of addresses."""
+    """The files of loaded libraries that are ours, in the order of addresses.
+
+    They are those with our name, else those that export our functions, whatever they are called.
+    """
     try:
         maps = _MAPS.read_text(errors="surrogateescape")
     except OSError:
         return []
-    # Address, rights, offset, device, inode, path; a path may hold spaces.
-    fields = (line.split(maxsplit=5) for line in maps.splitlines())
-    paths = (field[5].removesuffix(" (deleted)") for field in fields if len(field) == 6)
-    ours = (path for path in paths if _LOADED_NAME in path.rpartition("/")[2])
-    return [Path(path) for path in dict.fromkeys(ours)]
+    code: dict[str, list[range]] = {}
+    for line in maps.splitlines():
+        # Address, rights, offset, device, inode, path; a path may hold spaces.
+        fields = line.split(maxsplit=5)
+        if len(fields) == 6 and fields[5].startswith("/"):
+            ranges = code.setdefault(fields[5].removesuffix(" (deleted)"), [])
+            if "x" in fields[1]:
+                first, _, last = fields[0].partition("-")
+                ranges.append(range(int(first, 16), int(last, 16)))
+    named = [path for path in code if _LOADED_NAME in path.rpartition("/")[2]]
+    return [Path(path) for path in named or code if named or _exports(path, code[path])]
+
+
+def _exports(path: str, code: list[range]) -> bool:
+    """Whether the loaded library at `path` has our functions in its own code."""
+    library = _open_loaded(Path(path)) if code else None
+    if library is None:
+        return False
+    # A library that depends on ours has the name too, but not the function.
+    address = ctypes.cast(library.tpu_emu_snapshot, ctypes.c_void_p).value or 0
+    return any(address in part for part in code)
 
 
 def _loaded() -> ctypes.CDLL:
@@ -88,8 +107,8 @@ def _loaded() -> ctypes.CDLL:
         if library is not None:
             return library
     raise RuntimeError(
-        f"{FILE_NAME} is not loaded in this process: let JAX load it first,"
-        " for example by jax.devices()"
+        f"{FILE_NAME} is not loaded in this process, under this or another name: let JAX load it"
+        " first, for example by jax.devices()"
     )
 
 
