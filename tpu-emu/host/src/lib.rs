@@ -4,6 +4,7 @@ mod client;
 mod clock;
 mod cpu;
 pub mod env;
+pub mod foreign;
 mod fork;
 mod machine;
 mod memory;
