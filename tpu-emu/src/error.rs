@@ -1,6 +1,5 @@
 //! The one error type of the machine, and the one place where an error becomes a number.
 use crate::units::Bytes;
-use std::any::Any;
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -161,12 +160,14 @@ pub enum Error {
         message: Arc<str>,
     },
     /// A bug of ours, stopped at the door.
-    #[error("{function} panicked: {message}")]
+    #[error("{function} panicked: {message} ({place}): a fault of tpu-emu, please report it")]
     Panic {
         /// The entry point.
         function: &'static str,
         /// The panic's payload.
         message: String,
+        /// File, line and column of ours.
+        place: String,
     },
     /// The host refused something: memory, a file, a thread.
     #[error("{0}")]
@@ -180,17 +181,6 @@ pub(crate) fn end_work(error: Error) -> ! {
 }
 
 impl Error {
-    /// What stopped `function` by unwinding: an error of [`end_work`], or a bug.
-    pub(crate) fn of_unwinding(function: &'static str, payload: &(dyn Any + Send)) -> Self {
-        if let Some(error) = payload.downcast_ref::<Self>() {
-            return error.clone();
-        }
-        let text = payload.downcast_ref::<String>().map(String::as_str);
-        let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
-        let message = text.unwrap_or("a panic without a text").to_owned();
-        Self::Panic { function, message }
-    }
-
     /// A broken contract, in words.
     pub fn bad(message: impl Into<String>) -> Self {
         Self::BadArgument(message.into())

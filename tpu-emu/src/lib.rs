@@ -16,6 +16,7 @@ pub mod ledger;
 pub mod machine;
 pub mod ops;
 pub mod origin;
+pub mod panics;
 pub mod program;
 pub mod room;
 pub mod table;

@@ -1,13 +1,12 @@
 //! Background threads for work that is too long for the caller's thread, or that waits.
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::event::Event;
 use crate::kernels::parallel::share_with;
+use crate::panics::{adopt, caught, lost};
 use crossbeam::channel::{Receiver, Sender, unbounded};
 use parking_lot::Mutex;
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use std::any::Any;
 use std::num::NonZeroUsize;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread;
@@ -100,8 +99,7 @@ impl Workers {
 
     /// The same, with an event that needs no state where the work ends well.
     pub(crate) fn now(&self, work: impl FnOnce() -> Result<Option<Rest>>) -> Event {
-        let outcome = catch_unwind(AssertUnwindSafe(work));
-        match outcome.unwrap_or_else(|payload| Err(stopped(&*payload))) {
+        match caught(WORK, work).flatten() {
             Ok(Some(rest)) => {
                 let event = Event::pending();
                 self.apart(event.clone(), rest);
@@ -148,9 +146,12 @@ impl Workers {
         let pool = ThreadPoolBuilder::new()
             .num_threads(self.threads())
             .thread_name(|number| format!("tpu-emu-{number}"))
-            .start_handler(move |_| share_with(width))
+            .start_handler(move |_| {
+                adopt();
+                share_with(width);
+            })
             // A task's own panic is its event's error; this one came from a listener of it.
-            .panic_handler(|_| ());
+            .panic_handler(|payload| lost(&*payload));
         let refused = |why| tracing::warn!(%why, "no threads: work is done where it is asked for");
         pool.build().map_err(refused).ok()
     }
@@ -192,18 +193,17 @@ impl Workers {
 
 fn task_of(event: Event, work: impl FnOnce() -> Result<()> + Send + 'static) -> Task {
     Box::new(move || {
-        let outcome = catch_unwind(AssertUnwindSafe(work));
-        event.settle(outcome.unwrap_or_else(|payload| Err(stopped(&*payload))));
+        event.settle(caught(WORK, work).flatten());
     })
 }
 
-fn stopped(payload: &(dyn Any + Send)) -> Error {
-    Error::of_unwinding("work on the device", payload)
-}
+/// What panics of tasks are said to come from.
+const WORK: &str = "work on the device";
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Error;
 
     #[test]
     fn the_event_ends_as_the_work_does() {
