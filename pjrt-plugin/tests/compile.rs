@@ -233,3 +233,19 @@ fn damaged_and_foreign_bytes_are_refused() {
     end_executable(executable);
     end(it);
 }
+
+#[test]
+fn a_copy_of_mhlo_is_its_operand() {
+    let client = Client::new();
+    let code = r#"module @jit_double {
+  func.func public @main(%arg0: tensor<8x128xf32>) -> tensor<8x128xf32> {
+    %0 = "mhlo.copy"(%arg0) : (tensor<8x128xf32>) -> tensor<8x128xf32>
+    %1 = mhlo.add %0, %arg0 : tensor<8x128xf32>
+    return %1 : tensor<8x128xf32>
+  }
+}
+"#;
+    let it = compile(&client, code);
+    assert_doubles(&client, it, 0);
+    end(it);
+}

@@ -2,11 +2,12 @@
 // UNSAFETY: gives serialized messages back by their deleter.
 #![expect(unsafe_code, reason = "a C client")]
 #![expect(clippy::unwrap_used, reason = "a test may stop anywhere")]
+mod c;
 mod ext;
 
 use ext::{
-    FAILED_PRECONDITION, Failure, INVALID_ARGUMENT, STALE, UNIMPLEMENTED, args, bytes, call,
-    client, destroy_client, extension, refuses_what_is_missing,
+    FAILED_PRECONDITION, Failure, INVALID_ARGUMENT, STALE, args, bytes, call, client,
+    destroy_client, extension, refuses_what_is_missing,
 };
 use pjrt_tpu_emu::sys::{
     PJRT_AbiVersion_Extension, PJRT_Client_RuntimeAbiVersion_Args,
@@ -186,9 +187,37 @@ fn what_is_missing_is_told() {
 }
 
 #[test]
-fn the_version_of_an_executable_is_not_done() {
+fn an_executable_needs_the_version_of_the_runtime_that_compiled_it() {
+    let client = c::Client::new();
+    let loaded = c::programs::compile(&client, c::programs::DOUBLE);
+    let compiled = c::programs::executable_of(loaded);
     let mut of: PJRT_Executable_GetAbiVersion_Args = args();
-    let (code, message) = call(table().executable_get_abi_version, &raw mut of).unwrap_err();
-    assert_eq!(code, UNIMPLEMENTED);
-    assert!(message.starts_with("PJRT_Executable_GetAbiVersion"), "{message}");
+    of.executable = compiled;
+    call(table().executable_get_abi_version, &raw mut of).unwrap();
+    // The version outlives what it was asked of.
+    c::programs::end_executable(compiled);
+    c::programs::end(loaded);
+    let version = of.abi_version;
+    let ours = of_client();
+    assert_eq!(with_executable(ours, version), Ok(()));
+    let mut platforms = [0, 0];
+    let mut platform: PJRT_ExecutableAbiVersion_PlatformId_Args = args();
+    platform.abi_version = version;
+    call(table().executable_abi_version_platform_id, &raw mut platform).unwrap();
+    platforms[0] = platform.platform_id;
+    let mut platform: PJRT_RuntimeAbiVersion_PlatformId_Args = args();
+    platform.abi_version = ours;
+    call(table().runtime_abi_version_platform_id, &raw mut platform).unwrap();
+    platforms[1] = platform.platform_id;
+    assert_eq!(platforms[0], platforms[1]);
+    let later = PjRtRuntimeAbiVersionProto { platform: platforms[0], version: b"later".to_vec() };
+    let later = runtime(&later.encode_to_vec()).unwrap();
+    let (code, message) = with_executable(later, version).unwrap_err();
+    assert_eq!(code, FAILED_PRECONDITION);
+    assert!(message.contains("this runtime is of version \"later\""), "{message}");
+    destroy_executable(version).unwrap();
+    assert_eq!(destroy_executable(version).unwrap_err().0, STALE);
+    destroy_runtime(later).unwrap();
+    destroy_runtime(ours).unwrap();
+    assert_eq!(call(table().executable_get_abi_version, &raw mut of).unwrap_err().0, STALE);
 }

@@ -1,9 +1,11 @@
 //! Extension 20: whether an executable of another build runs here.
 use super::{extension_functions, leak};
 use crate::boundary::{Caller, c_args, give_bytes, handle_of, id_of, take_bytes};
+use crate::programs::EXECUTABLES;
 use crate::state::client;
 use crate::sys::{
-    PJRT_AbiVersion_Extension, PJRT_Client_RuntimeAbiVersion_Args, PJRT_ExecutableAbiVersion,
+    PJRT_AbiVersion_Extension, PJRT_Client_RuntimeAbiVersion_Args,
+    PJRT_Executable_GetAbiVersion_Args, PJRT_ExecutableAbiVersion,
     PJRT_ExecutableAbiVersion_Destroy_Args, PJRT_ExecutableAbiVersion_FromProto_Args,
     PJRT_ExecutableAbiVersion_PlatformId_Args, PJRT_ExecutableAbiVersion_ToProto_Args,
     PJRT_Extension_Base, PJRT_Extension_Type, PJRT_RuntimeAbiVersion,
@@ -35,7 +37,8 @@ c_args!(
 extension_functions! {
     PJRT_Client_RuntimeAbiVersion =>
         call(super::of_client, PJRT_Client_RuntimeAbiVersion_Args, abi_version),
-    PJRT_Executable_GetAbiVersion => missing(PJRT_Executable_GetAbiVersion_Args),
+    PJRT_Executable_GetAbiVersion =>
+        call(super::of_executable, PJRT_Executable_GetAbiVersion_Args, abi_version),
     PJRT_RuntimeAbiVersion_Destroy =>
         call(super::destroy_runtime, PJRT_RuntimeAbiVersion_Destroy_Args, abi_version),
     PJRT_RuntimeAbiVersion_IsCompatibleWithRuntime => call(
@@ -93,7 +96,8 @@ pub(super) fn extension(next: *mut PJRT_Extension_Base) -> *mut PJRT_Extension_B
 }
 
 static RUNTIMES: Table<PjRtRuntimeAbiVersionProto> = Table::new("runtime ABI version", 20);
-static EXECUTABLES: Table<PjRtExecutableAbiVersionProto> = Table::new("executable ABI version", 21);
+static EXECUTABLE_VERSIONS: Table<PjRtExecutableAbiVersionProto> =
+    Table::new("executable ABI version", 21);
 
 /// `FarmHash::Fingerprint64("tpu")`, by which XLA knows the platform.
 const PLATFORM: u64 = fingerprint(b"tpu");
@@ -119,7 +123,7 @@ fn runtime(handle: *const PJRT_RuntimeAbiVersion) -> Result<Arc<PjRtRuntimeAbiVe
 fn executable(
     handle: *const PJRT_ExecutableAbiVersion,
 ) -> Result<Arc<PjRtExecutableAbiVersionProto>> {
-    EXECUTABLES.get(id_of(handle, "executable ABI version")?)
+    EXECUTABLE_VERSIONS.get(id_of(handle, "executable ABI version")?)
 }
 
 /// The version of this build.
@@ -130,12 +134,21 @@ fn of_client(_: &Caller, args: &mut PJRT_Client_RuntimeAbiVersion_Args) -> Resul
     Ok(())
 }
 
+/// What the executable needs of a runtime that is to load it: this build's version, because its
+/// serialized form is read by builds of the same one. It outlives the executable.
+fn of_executable(_: &Caller, args: &mut PJRT_Executable_GetAbiVersion_Args) -> Result<()> {
+    EXECUTABLES.with(id_of(args.executable, "executable")?, |_| ())?;
+    let version = PjRtExecutableAbiVersionProto { platform: PLATFORM, version: VERSION.to_vec() };
+    args.abi_version = handle_of(EXECUTABLE_VERSIONS.insert(version));
+    Ok(())
+}
+
 fn destroy_runtime(_: &Caller, args: &mut PJRT_RuntimeAbiVersion_Destroy_Args) -> Result<()> {
     RUNTIMES.remove(id_of(args.abi_version, "runtime ABI version")?).map(drop)
 }
 
 fn destroy_executable(_: &Caller, args: &mut PJRT_ExecutableAbiVersion_Destroy_Args) -> Result<()> {
-    EXECUTABLES.remove(id_of(args.abi_version, "executable ABI version")?).map(drop)
+    EXECUTABLE_VERSIONS.remove(id_of(args.abi_version, "executable ABI version")?).map(drop)
 }
 
 /// Says no, where two runtimes differ, with an error.
@@ -228,7 +241,7 @@ fn executable_from_proto(
     let size = args.serialized_proto_size;
     let bytes = caller.bytes(args.serialized_proto.cast(), size, "serialized_proto")?;
     let version = PjRtExecutableAbiVersionProto::decode(bytes).map_err(|why| unread(size, &why))?;
-    args.abi_version = handle_of(EXECUTABLES.insert(version));
+    args.abi_version = handle_of(EXECUTABLE_VERSIONS.insert(version));
     Ok(())
 }
 

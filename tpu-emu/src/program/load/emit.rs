@@ -25,6 +25,8 @@ pub(super) fn entry_of(operation: &Operation) -> Result<&'static Entry> {
     let name = if top_k(operation).is_some() { TOP_K } else { name };
     let (dialect, mnemonic) = name.split_once('.').unwrap_or(("", name));
     let found = match dialect {
+        // StableHLO has no copy: its operations never share memory.
+        "mhlo" if mnemonic == "copy" => ops::find("optimization_barrier"),
         "stablehlo" | "chlo" | "mhlo" => ops::find(mnemonic),
         _ => ops::find(name),
     };
