@@ -1,4 +1,4 @@
-/* The XLA FFI C interface (OpenXLA, 0.3) as this plugin speaks it: names, order and types are the
+/* The XLA FFI C interface (OpenXLA, 0.5) as this plugin speaks it: names, order and types are the
    interface's, the words are ours.
 
    A runtime, here the plugin, calls handlers; a handler calls back through the table in its call
@@ -6,9 +6,11 @@
    chain that may be NULL. "out" marks what the callee writes. An error that is handed over is
    owned by whoever gets it, NULL is success.
 
-   Three versions are in use. The table has the same slots in all of them; where the arguments of
-   a slot differ, those of an older version are declared beside the newest ones, with the version
-   at the end of the name. */
+   Five versions are in use. The table has the same slots in all of them, to which 0.4 and 0.5
+   add one each at the end; where the arguments of a slot differ, those of an older version are
+   declared beside the newest ones, with the last version that has them at the end of the name.
+   0.4 renamed some: XLA_FFI_InternalExtension was XLA_FFI_Extension_Base, XLA_FFI_InvokeContext was
+   XLA_FFI_ExecutionContext, XLA_FFI_Error_GetDetails was XLA_FFI_Error_GetMessage. */
 #ifndef TPU_EMU_XLA_FFI_C_API_H_
 #define TPU_EMU_XLA_FFI_C_API_H_
 
@@ -20,21 +22,35 @@ extern "C" {
 #endif
 
 #define XLA_FFI_API_MAJOR 0
-#define XLA_FFI_API_MINOR 3
+#define XLA_FFI_API_MINOR 5
 
 typedef enum {
   XLA_FFI_Extension_Metadata = 1,
-} XLA_FFI_Extension_Type;
+} XLA_FFI_InternalExtension_Type;
 
-typedef struct XLA_FFI_Extension_Base {
+typedef struct XLA_FFI_InternalExtension {
   size_t struct_size;
-  XLA_FFI_Extension_Type type;
-  struct XLA_FFI_Extension_Base* next;
-} XLA_FFI_Extension_Base;
+  XLA_FFI_InternalExtension_Type type;
+  struct XLA_FFI_InternalExtension* next;
+} XLA_FFI_InternalExtension;
+
+/* What other headers add to a context, by numbers of their own; since 0.4. */
+
+typedef struct XLA_FFI_ExtensionId {
+  int64_t extension_type;
+  int32_t major_version;
+  int32_t minor_version;
+} XLA_FFI_ExtensionId;
+
+typedef struct XLA_FFI_Extension {
+  size_t struct_size;
+  XLA_FFI_ExtensionId id;
+  const struct XLA_FFI_Extension* next;
+} XLA_FFI_Extension;
 
 typedef struct XLA_FFI_Api_Version {
   size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
+  XLA_FFI_InternalExtension* extension_start;
   int major_version;  /* out */
   int minor_version;  /* out */
 } XLA_FFI_Api_Version;
@@ -65,25 +81,33 @@ typedef enum {
 
 typedef struct XLA_FFI_Error_Create_Args {
   size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
+  XLA_FFI_InternalExtension* extension_start;
   const char* message;  /* ends with a zero */
   XLA_FFI_Error_Code errc;
 } XLA_FFI_Error_Create_Args;
 
 typedef XLA_FFI_Error* XLA_FFI_Error_Create(XLA_FFI_Error_Create_Args* args);
 
-typedef struct XLA_FFI_Error_GetMessage_Args {
+typedef struct XLA_FFI_Error_GetDetails_Args {
   size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
+  XLA_FFI_InternalExtension* extension_start;
   XLA_FFI_Error* error;
   const char* message;  /* out; the error owns it */
-} XLA_FFI_Error_GetMessage_Args;
+  XLA_FFI_Error_Code errc;  /* out */
+} XLA_FFI_Error_GetDetails_Args;
 
-typedef void XLA_FFI_Error_GetMessage(XLA_FFI_Error_GetMessage_Args* args);
+typedef struct XLA_FFI_Error_GetMessage_Args_0_3 {
+  size_t struct_size;
+  XLA_FFI_InternalExtension* extension_start;
+  XLA_FFI_Error* error;
+  const char* message;  /* out; the error owns it */
+} XLA_FFI_Error_GetMessage_Args_0_3;
+
+typedef void XLA_FFI_Error_GetDetails(XLA_FFI_Error_GetDetails_Args* args);
 
 typedef struct XLA_FFI_Error_Destroy_Args {
   size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
+  XLA_FFI_InternalExtension* extension_start;
   XLA_FFI_Error* error;
 } XLA_FFI_Error_Destroy_Args;
 
@@ -130,7 +154,7 @@ typedef enum {
 
 typedef struct XLA_FFI_Buffer {
   size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
+  XLA_FFI_InternalExtension* extension_start;
   XLA_FFI_DataType dtype;
   void* data;
   int64_t rank;
@@ -153,7 +177,7 @@ typedef enum {
 } XLA_FFI_AttrType;
 
 /* One stage of one call; its handle means nothing once the stage is over. */
-typedef struct XLA_FFI_ExecutionContext XLA_FFI_ExecutionContext;
+typedef struct XLA_FFI_InvokeContext XLA_FFI_InvokeContext;
 
 /* Text without a terminating zero. */
 typedef struct XLA_FFI_ByteSpan {
@@ -180,7 +204,7 @@ typedef struct XLA_FFI_TypeId {
 /* Since 0.2. */
 typedef struct XLA_FFI_TypeInfo {
   size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
+  XLA_FFI_InternalExtension* extension_start;
   void (*deleter)(void* object);
 } XLA_FFI_TypeInfo;
 
@@ -191,7 +215,7 @@ typedef struct XLA_FFI_Future XLA_FFI_Future;
 /* struct_size ends before future. */
 typedef struct XLA_FFI_Future_Create_Args {
   size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
+  XLA_FFI_InternalExtension* extension_start;
   XLA_FFI_Future* future;  /* out */
 } XLA_FFI_Future_Create_Args;
 
@@ -199,7 +223,7 @@ typedef XLA_FFI_Error* XLA_FFI_Future_Create(XLA_FFI_Future_Create_Args* args);
 
 typedef struct XLA_FFI_Future_SetAvailable_Args {
   size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
+  XLA_FFI_InternalExtension* extension_start;
   XLA_FFI_Future* future;
 } XLA_FFI_Future_SetAvailable_Args;
 
@@ -207,7 +231,7 @@ typedef XLA_FFI_Error* XLA_FFI_Future_SetAvailable(XLA_FFI_Future_SetAvailable_A
 
 typedef struct XLA_FFI_Future_SetError_Args {
   size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
+  XLA_FFI_InternalExtension* extension_start;
   XLA_FFI_Future* future;
   XLA_FFI_Error* error;  /* given to the runtime */
 } XLA_FFI_Future_SetError_Args;
@@ -221,11 +245,12 @@ typedef enum {
   XLA_FFI_ExecutionStage_PREPARE = 1,
   XLA_FFI_ExecutionStage_INITIALIZE = 2,
   XLA_FFI_ExecutionStage_EXECUTE = 3,
+  XLA_FFI_ExecutionStage_RECORD = 4,  /* of devices with command buffers; since 0.4 */
 } XLA_FFI_ExecutionStage;
 
 typedef struct XLA_FFI_Args {
   size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
+  XLA_FFI_InternalExtension* extension_start;
   int64_t size;
   XLA_FFI_ArgType* types;
   void** args;
@@ -233,7 +258,7 @@ typedef struct XLA_FFI_Args {
 
 typedef struct XLA_FFI_Rets {
   size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
+  XLA_FFI_InternalExtension* extension_start;
   int64_t size;
   XLA_FFI_RetType* types;
   void** rets;
@@ -242,7 +267,7 @@ typedef struct XLA_FFI_Rets {
 /* Sorted by name. */
 typedef struct XLA_FFI_Attrs {
   size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
+  XLA_FFI_InternalExtension* extension_start;
   int64_t size;
   XLA_FFI_AttrType* types;
   XLA_FFI_ByteSpan** names;
@@ -254,9 +279,9 @@ typedef struct XLA_FFI_Api XLA_FFI_Api;
 /* struct_size ends before future, and handlers demand exactly that. */
 typedef struct XLA_FFI_CallFrame {
   size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
+  XLA_FFI_InternalExtension* extension_start;
   const XLA_FFI_Api* api;
-  XLA_FFI_ExecutionContext* ctx;
+  XLA_FFI_InvokeContext* ctx;
   XLA_FFI_ExecutionStage stage;
   XLA_FFI_Args args;
   XLA_FFI_Rets rets;
@@ -272,7 +297,15 @@ typedef struct XLA_FFI_Handler_Bundle {
   XLA_FFI_Handler* prepare;
   XLA_FFI_Handler* initialize;
   XLA_FFI_Handler* execute;
+  XLA_FFI_Handler* record;
 } XLA_FFI_Handler_Bundle;
+
+typedef struct XLA_FFI_Handler_Bundle_0_3 {
+  XLA_FFI_Handler* instantiate;
+  XLA_FFI_Handler* prepare;
+  XLA_FFI_Handler* initialize;
+  XLA_FFI_Handler* execute;
+} XLA_FFI_Handler_Bundle_0_3;
 
 enum XLA_FFI_Handler_TraitsBits {
   XLA_FFI_HANDLER_TRAITS_COMMAND_BUFFER_COMPATIBLE = 1u << 0,
@@ -282,19 +315,28 @@ typedef uint32_t XLA_FFI_Handler_Traits;
 
 typedef struct XLA_FFI_Handler_Register_Args {
   size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
+  XLA_FFI_InternalExtension* extension_start;
   XLA_FFI_ByteSpan name;
   XLA_FFI_ByteSpan platform;
   XLA_FFI_Handler_Bundle bundle;
   XLA_FFI_Handler_Traits traits;
 } XLA_FFI_Handler_Register_Args;
 
+typedef struct XLA_FFI_Handler_Register_Args_0_3 {
+  size_t struct_size;
+  XLA_FFI_InternalExtension* extension_start;
+  XLA_FFI_ByteSpan name;
+  XLA_FFI_ByteSpan platform;
+  XLA_FFI_Handler_Bundle_0_3 bundle;
+  XLA_FFI_Handler_Traits traits;
+} XLA_FFI_Handler_Register_Args_0_3;
+
 typedef XLA_FFI_Error* XLA_FFI_Handler_Register(XLA_FFI_Handler_Register_Args* args);
 
 /* struct_size ends before type_info, as under 0.1, where the struct ends there too. */
 typedef struct XLA_FFI_Type_Register_Args {
   size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
+  XLA_FFI_InternalExtension* extension_start;
   XLA_FFI_ByteSpan name;
   XLA_FFI_TypeId* type_id;  /* in and out; 0 asks for a new id */
   const XLA_FFI_TypeInfo* type_info;
@@ -302,31 +344,55 @@ typedef struct XLA_FFI_Type_Register_Args {
 
 typedef struct XLA_FFI_TypeId_Register_Args_0_1 {
   size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
+  XLA_FFI_InternalExtension* extension_start;
   XLA_FFI_ByteSpan name;
   XLA_FFI_TypeId* type_id;  /* in and out */
 } XLA_FFI_TypeId_Register_Args_0_1;
 
 typedef XLA_FFI_Error* XLA_FFI_Type_Register(XLA_FFI_Type_Register_Args* args);
 
+/* What other headers added to the context; NULL where nothing did. Since 0.4. */
+
+typedef struct XLA_FFI_InvokeContext_FindExtension_Args {
+  size_t struct_size;
+  XLA_FFI_InternalExtension* extension_start;
+  XLA_FFI_InvokeContext* ctx;
+  int64_t extension_type;
+  const XLA_FFI_Extension* extension;  /* out */
+} XLA_FFI_InvokeContext_FindExtension_Args;
+
+typedef XLA_FFI_Error* XLA_FFI_InvokeContext_FindExtension(
+    XLA_FFI_InvokeContext_FindExtension_Args* args);
+
 /* What the client gave to the launch, by type. */
 
-typedef struct XLA_FFI_ExecutionContext_Get_Args {
+typedef struct XLA_FFI_InvokeContext_Get_Args {
   size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
-  XLA_FFI_ExecutionContext* ctx;
+  XLA_FFI_InternalExtension* extension_start;
+  XLA_FFI_InvokeContext* ctx;
   XLA_FFI_TypeId* type_id;
   void* data;  /* out */
-} XLA_FFI_ExecutionContext_Get_Args;
+} XLA_FFI_InvokeContext_Get_Args;
 
-typedef XLA_FFI_Error* XLA_FFI_ExecutionContext_Get(XLA_FFI_ExecutionContext_Get_Args* args);
+typedef XLA_FFI_Error* XLA_FFI_InvokeContext_Get(XLA_FFI_InvokeContext_Get_Args* args);
+
+/* The options of one execution, as a dictionary that may be empty. Since 0.5. */
+
+typedef struct XLA_FFI_CustomOptions_Get_Args {
+  size_t struct_size;
+  XLA_FFI_InternalExtension* extension_start;
+  XLA_FFI_InvokeContext* ctx;
+  const XLA_FFI_Attrs* attrs;  /* out */
+} XLA_FFI_CustomOptions_Get_Args;
+
+typedef XLA_FFI_Error* XLA_FFI_CustomOptions_Get(XLA_FFI_CustomOptions_Get_Args* args);
 
 /* What a stage keeps for later ones. Before 0.3 only instantiate may keep something. */
 
 typedef struct XLA_FFI_State_Set_Args {
   size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
-  XLA_FFI_ExecutionContext* ctx;
+  XLA_FFI_InternalExtension* extension_start;
+  XLA_FFI_InvokeContext* ctx;
   XLA_FFI_ExecutionStage stage;
   XLA_FFI_TypeId* type_id;
   void* state;
@@ -334,16 +400,16 @@ typedef struct XLA_FFI_State_Set_Args {
 
 typedef struct XLA_FFI_State_Set_Args_0_2 {
   size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
-  XLA_FFI_ExecutionContext* ctx;
+  XLA_FFI_InternalExtension* extension_start;
+  XLA_FFI_InvokeContext* ctx;
   XLA_FFI_TypeId* type_id;
   void* state;
 } XLA_FFI_State_Set_Args_0_2;
 
 typedef struct XLA_FFI_State_Set_Args_0_1 {
   size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
-  XLA_FFI_ExecutionContext* ctx;
+  XLA_FFI_InternalExtension* extension_start;
+  XLA_FFI_InvokeContext* ctx;
   XLA_FFI_TypeId* type_id;
   void* state;
   void (*deleter)(void* state);
@@ -353,8 +419,8 @@ typedef XLA_FFI_Error* XLA_FFI_State_Set(XLA_FFI_State_Set_Args* args);
 
 typedef struct XLA_FFI_State_Get_Args {
   size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
-  XLA_FFI_ExecutionContext* ctx;
+  XLA_FFI_InternalExtension* extension_start;
+  XLA_FFI_InvokeContext* ctx;
   XLA_FFI_ExecutionStage stage;
   XLA_FFI_TypeId* type_id;
   void* state;  /* out */
@@ -363,8 +429,8 @@ typedef struct XLA_FFI_State_Get_Args {
 /* 0.1 has the same. */
 typedef struct XLA_FFI_State_Get_Args_0_2 {
   size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
-  XLA_FFI_ExecutionContext* ctx;
+  XLA_FFI_InternalExtension* extension_start;
+  XLA_FFI_InvokeContext* ctx;
   XLA_FFI_TypeId* type_id;
   void* state;  /* out */
 } XLA_FFI_State_Get_Args_0_2;
@@ -375,8 +441,8 @@ typedef XLA_FFI_Error* XLA_FFI_State_Get(XLA_FFI_State_Get_Args* args);
 
 typedef struct XLA_FFI_Stream_Get_Args {
   size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
-  XLA_FFI_ExecutionContext* ctx;
+  XLA_FFI_InternalExtension* extension_start;
+  XLA_FFI_InvokeContext* ctx;
   void* stream;  /* out */
 } XLA_FFI_Stream_Get_Args;
 
@@ -384,8 +450,8 @@ typedef XLA_FFI_Error* XLA_FFI_Stream_Get(XLA_FFI_Stream_Get_Args* args);
 
 typedef struct XLA_FFI_DeviceMemory_Allocate_Args {
   size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
-  XLA_FFI_ExecutionContext* ctx;
+  XLA_FFI_InternalExtension* extension_start;
+  XLA_FFI_InvokeContext* ctx;
   size_t size;
   size_t alignment;
   void* data;  /* out */
@@ -395,8 +461,8 @@ typedef XLA_FFI_Error* XLA_FFI_DeviceMemory_Allocate(XLA_FFI_DeviceMemory_Alloca
 
 typedef struct XLA_FFI_DeviceMemory_Free_Args {
   size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
-  XLA_FFI_ExecutionContext* ctx;
+  XLA_FFI_InternalExtension* extension_start;
+  XLA_FFI_InvokeContext* ctx;
   size_t size;
   void* data;
 } XLA_FFI_DeviceMemory_Free_Args;
@@ -408,8 +474,8 @@ typedef void XLA_FFI_Task(void* data);
 
 typedef struct XLA_FFI_ThreadPool_Schedule_Args {
   size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
-  XLA_FFI_ExecutionContext* ctx;
+  XLA_FFI_InternalExtension* extension_start;
+  XLA_FFI_InvokeContext* ctx;
   XLA_FFI_Task* task;
   void* data;
 } XLA_FFI_ThreadPool_Schedule_Args;
@@ -418,8 +484,8 @@ typedef XLA_FFI_Error* XLA_FFI_ThreadPool_Schedule(XLA_FFI_ThreadPool_Schedule_A
 
 typedef struct XLA_FFI_ThreadPool_NumThreads_Args {
   size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
-  XLA_FFI_ExecutionContext* ctx;
+  XLA_FFI_InternalExtension* extension_start;
+  XLA_FFI_InvokeContext* ctx;
   int64_t* num_threads;  /* out, behind the pointer */
 } XLA_FFI_ThreadPool_NumThreads_Args;
 
@@ -428,8 +494,8 @@ typedef XLA_FFI_Error* XLA_FFI_ThreadPool_NumThreads(XLA_FFI_ThreadPool_NumThrea
 /* Since jaxlib 0.5. */
 typedef struct XLA_FFI_RunId_Get_Args {
   size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
-  XLA_FFI_ExecutionContext* ctx;
+  XLA_FFI_InternalExtension* extension_start;
+  XLA_FFI_InvokeContext* ctx;
   int64_t run_id;  /* out */
 } XLA_FFI_RunId_Get_Args;
 
@@ -438,8 +504,8 @@ typedef XLA_FFI_Error* XLA_FFI_RunId_Get(XLA_FFI_RunId_Get_Args* args);
 /* Since jaxlib 0.6. */
 typedef struct XLA_FFI_DeviceOrdinal_Get_Args {
   size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
-  XLA_FFI_ExecutionContext* ctx;
+  XLA_FFI_InternalExtension* extension_start;
+  XLA_FFI_InvokeContext* ctx;
   int32_t device_ordinal;  /* out */
 } XLA_FFI_DeviceOrdinal_Get_Args;
 
@@ -456,7 +522,7 @@ typedef struct XLA_FFI_Metadata {
 } XLA_FFI_Metadata;
 
 typedef struct XLA_FFI_Metadata_Extension {
-  XLA_FFI_Extension_Base extension_base;
+  XLA_FFI_InternalExtension extension_base;
   XLA_FFI_Metadata* metadata;
 } XLA_FFI_Metadata_Extension;
 
@@ -466,16 +532,16 @@ typedef struct XLA_FFI_InternalApi XLA_FFI_InternalApi;
 
 struct XLA_FFI_Api {
   size_t struct_size;
-  XLA_FFI_Extension_Base* extension_start;
+  XLA_FFI_InternalExtension* extension_start;
   XLA_FFI_Api_Version api_version;
   const XLA_FFI_InternalApi* internal_api;
   XLA_FFI_Error_Create* XLA_FFI_Error_Create;
-  XLA_FFI_Error_GetMessage* XLA_FFI_Error_GetMessage;
+  XLA_FFI_Error_GetDetails* XLA_FFI_Error_GetDetails;
   XLA_FFI_Error_Destroy* XLA_FFI_Error_Destroy;
   XLA_FFI_Handler_Register* XLA_FFI_Handler_Register;
   XLA_FFI_Stream_Get* XLA_FFI_Stream_Get;
   XLA_FFI_Type_Register* XLA_FFI_Type_Register;
-  XLA_FFI_ExecutionContext_Get* XLA_FFI_ExecutionContext_Get;
+  XLA_FFI_InvokeContext_Get* XLA_FFI_InvokeContext_Get;
   XLA_FFI_State_Set* XLA_FFI_State_Set;
   XLA_FFI_State_Get* XLA_FFI_State_Get;
   XLA_FFI_DeviceMemory_Allocate* XLA_FFI_DeviceMemory_Allocate;
@@ -487,6 +553,8 @@ struct XLA_FFI_Api {
   XLA_FFI_Future_SetError* XLA_FFI_Future_SetError;
   XLA_FFI_RunId_Get* XLA_FFI_RunId_Get;
   XLA_FFI_DeviceOrdinal_Get* XLA_FFI_DeviceOrdinal_Get;
+  XLA_FFI_InvokeContext_FindExtension* XLA_FFI_InvokeContext_FindExtension;
+  XLA_FFI_CustomOptions_Get* XLA_FFI_CustomOptions_Get;
 };
 
 const XLA_FFI_Api* XLA_FFI_GetApi(void);

@@ -345,6 +345,16 @@ pub(crate) unsafe fn with_args<A: CArgs>(
     Ok(())
 }
 
+/// Whether all bytes of a struct from `known` to `end` are zero.
+///
+/// # Safety
+/// `args` points to `end` bytes.
+pub(crate) unsafe fn is_zero_behind<A: CArgs>(args: *const A, known: usize, end: usize) -> bool {
+    // SAFETY: the promise of this function's caller.
+    let bytes = unsafe { slice::from_raw_parts(args.cast::<u8>(), end) };
+    bytes[known.min(end)..].iter().all(|&byte| byte == 0)
+}
+
 /// One entry of the table: names the call, copies the arguments, turns an error into an object.
 ///
 /// # Safety

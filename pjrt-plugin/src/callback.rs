@@ -6,10 +6,16 @@ use crate::boundary::{Caller, UserPointer, c_args, end_of, with_args};
 use crate::error;
 use crate::sys;
 use std::ffi::{c_char, c_void};
-use std::ptr::without_provenance_mut;
+use std::ptr::{with_exposed_provenance_mut, without_provenance_mut};
 use std::sync::Arc;
 use tpu_emu::buffer::OnDelete;
 use tpu_emu::{Buffer, Code, Error, Event, Result};
+use tpu_host::foreign::{self, Thrown};
+
+/// The error of a function of the client's that threw something.
+fn threw(what: &str, thrown: &Thrown) -> Error {
+    Error::Verbatim { code: Code::Internal, message: format!("{what} {thrown}").into() }
+}
 
 /// Tells a client that its event is over. It takes the error.
 pub(crate) fn event_ready(
@@ -17,8 +23,9 @@ pub(crate) fn event_ready(
     error: *mut sys::PJRT_Error,
     user_arg: UserPointer,
 ) {
+    let arguments = [error.expose_provenance(), user_arg.get().expose_provenance(), 0, 0, 0];
     // SAFETY: the client gave both together, to be called once.
-    unsafe { callback(error, user_arg.get()) };
+    unsafe { foreign::call_or_tell("a callback of an event", callback as *const (), arguments) };
 }
 
 /// What to call when a view of the client's bytes is given up.
@@ -27,8 +34,13 @@ pub(crate) fn on_delete(
     pointer: UserPointer,
     user_arg: UserPointer,
 ) -> OnDelete {
-    // SAFETY: the client gave all three together, to be called once.
-    Box::new(move || unsafe { callback(pointer.get(), user_arg.get()) })
+    Box::new(move || {
+        let [pointer, user_arg] = [pointer, user_arg].map(|one| one.get().expose_provenance());
+        let arguments = [pointer, user_arg, 0, 0, 0];
+        let what = "a callback of a view's end";
+        // SAFETY: the client gave all three together, to be called once.
+        unsafe { foreign::call_or_tell(what, callback as *const (), arguments) };
+    })
 }
 
 /// The event that a donation waits for, for its C callback to end.
@@ -152,8 +164,14 @@ impl SendFunction {
         let (chunk, make_error) = (&raw mut chunk, &raw mut make_error);
         // SAFETY: the client gave both together, to be called until the execution is over. It
         // owns the chunk's bytes from here on.
-        let error = unsafe { (self.function)(chunk, make_error, size, 1, self.user_arg.get()) };
-        error::take(error)
+        let returned = unsafe {
+            let (chunk, make_error) = (chunk.expose_provenance(), make_error.expose_provenance());
+            let user_arg = self.user_arg.get().expose_provenance();
+            let arguments = [chunk, make_error, size, 1, user_arg];
+            foreign::call(self.function as *const (), arguments)
+        };
+        let error = returned.map_err(|thrown| threw("the send callback", &thrown))?;
+        error::take(with_exposed_provenance_mut(error))
     }
 }
 
@@ -203,9 +221,15 @@ impl RecvFunction {
     }
 
     /// Hands the client the stream that it fills, now or later.
-    pub(crate) fn call(&self, stream: *mut sys::PJRT_CopyToDeviceStream) {
+    ///
+    /// # Errors
+    /// `Internal` for a client that throws something.
+    pub(crate) fn call(&self, stream: *mut sys::PJRT_CopyToDeviceStream) -> Result<()> {
+        let user_arg = self.user_arg.get().expose_provenance();
+        let arguments = [stream.expose_provenance(), user_arg, 0, 0, 0];
         // SAFETY: as for `SendFunction::call`.
-        unsafe { (self.function)(stream, self.user_arg.get()) };
+        let called = unsafe { foreign::call(self.function as *const (), arguments) };
+        called.map(drop).map_err(|thrown| threw("the recv callback", &thrown))
     }
 }
 
@@ -237,8 +261,11 @@ impl OwnedChunk {
 impl Drop for OwnedChunk {
     fn drop(&mut self) {
         if let Some(deleter) = self.0.deleter {
+            let [data, of] =
+                [self.0.data, self.0.deleter_arg].map(<*mut c_void>::expose_provenance);
+            let what = "the deleter of a chunk";
             // SAFETY: the client gave all three together, to be called once.
-            unsafe { deleter(self.0.data, self.0.deleter_arg) };
+            unsafe { foreign::call_or_tell(what, deleter as *const (), [data, of, 0, 0, 0]) };
         }
     }
 }

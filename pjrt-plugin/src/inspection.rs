@@ -6,7 +6,8 @@ use crate::sys::{JAX_InspectSharding_Callback, JAX_InspectSharding_Callback_Args
 use std::ffi::CStr;
 use std::ptr;
 use tpu_emu::program::Inspection;
-use tpu_emu::{Error, Result};
+use tpu_emu::{Code, Error, Result};
+use tpu_host::foreign;
 
 /// Calls everybody who asked. A program that was serialized in another process asks nobody: its
 /// addresses mean nothing here, and it is not told on the way back.
@@ -38,7 +39,15 @@ fn tell_one(whom: &[u8], sharding: &str) -> Result<()> {
     };
     // SAFETY: the client that compiles the program keeps the callback until it is compiled, and
     // has put it in itself.
-    unsafe { call(callback.data, &raw mut args) };
+    let called = unsafe {
+        let arguments = [callback.data.expose_provenance(), (&raw mut args).expose_provenance()];
+        let [data, args] = arguments;
+        foreign::call(call as *const (), [data, args, 0, 0, 0])
+    };
+    called.map_err(|thrown| Error::Verbatim {
+        code: Code::Internal,
+        message: format!("the callback of InspectSharding {thrown}").into(),
+    })?;
     if args.error_txt.is_null() {
         return Ok(());
     }

@@ -88,8 +88,10 @@ unsafe extern "C" fn set_user_data(
 /// Runs the client's destructor, with no lock held.
 fn destroy(entry: UserData) {
     if let Some(destructor) = entry.destructor {
+        let arguments = [entry.data.expose_provenance(), 0, 0, 0, 0];
+        let what = "the destructor of a memory's user data";
         // SAFETY: the client gave both, to be called once.
-        unsafe { destructor(entry.data) };
+        unsafe { tpu_host::foreign::call_or_tell(what, destructor as *const (), arguments) };
     }
 }
 

@@ -27,7 +27,7 @@ pub const PJRT_API_SHARDINGS_EXTENSION_VERSION: i32 = 1;
 pub const PJRT_API_STREAM_EXTENSION_VERSION: i32 = 0;
 pub const PJRT_API_TPU_TOPOLOGY_EXTENSION_VERSION: i32 = 1;
 pub const XLA_FFI_API_MAJOR: i32 = 0;
-pub const XLA_FFI_API_MINOR: i32 = 3;
+pub const XLA_FFI_API_MINOR: i32 = 5;
 impl PJRT_Extension_Type {
     pub const PJRT_Extension_Type_Gpu_Custom_Call: PJRT_Extension_Type = PJRT_Extension_Type(0);
     pub const PJRT_Extension_Type_Profiler: PJRT_Extension_Type = PJRT_Extension_Type(1);
@@ -4074,24 +4074,39 @@ pub struct PJRT_TpuTopology_Extension {
         ) -> *mut PJRT_Error,
     >,
 }
-impl XLA_FFI_Extension_Type {
-    pub const XLA_FFI_Extension_Metadata: XLA_FFI_Extension_Type = XLA_FFI_Extension_Type(1);
+impl XLA_FFI_InternalExtension_Type {
+    pub const XLA_FFI_Extension_Metadata: XLA_FFI_InternalExtension_Type =
+        XLA_FFI_InternalExtension_Type(1);
 }
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
-pub struct XLA_FFI_Extension_Type(pub ::core::ffi::c_uint);
+pub struct XLA_FFI_InternalExtension_Type(pub ::core::ffi::c_uint);
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
-pub struct XLA_FFI_Extension_Base {
+pub struct XLA_FFI_InternalExtension {
     pub struct_size: usize,
-    pub type_: XLA_FFI_Extension_Type,
-    pub next: *mut XLA_FFI_Extension_Base,
+    pub type_: XLA_FFI_InternalExtension_Type,
+    pub next: *mut XLA_FFI_InternalExtension,
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct XLA_FFI_ExtensionId {
+    pub extension_type: i64,
+    pub major_version: i32,
+    pub minor_version: i32,
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct XLA_FFI_Extension {
+    pub struct_size: usize,
+    pub id: XLA_FFI_ExtensionId,
+    pub next: *const XLA_FFI_Extension,
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct XLA_FFI_Api_Version {
     pub struct_size: usize,
-    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub extension_start: *mut XLA_FFI_InternalExtension,
     pub major_version: ::core::ffi::c_int,
     pub minor_version: ::core::ffi::c_int,
 }
@@ -4126,7 +4141,7 @@ pub struct XLA_FFI_Error_Code(pub ::core::ffi::c_uint);
 #[derive(Debug, Copy, Clone)]
 pub struct XLA_FFI_Error_Create_Args {
     pub struct_size: usize,
-    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub extension_start: *mut XLA_FFI_InternalExtension,
     pub message: *const ::core::ffi::c_char,
     pub errc: XLA_FFI_Error_Code,
 }
@@ -4135,19 +4150,28 @@ pub type XLA_FFI_Error_Create = ::core::option::Option<
 >;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
-pub struct XLA_FFI_Error_GetMessage_Args {
+pub struct XLA_FFI_Error_GetDetails_Args {
     pub struct_size: usize,
-    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub extension_start: *mut XLA_FFI_InternalExtension,
+    pub error: *mut XLA_FFI_Error,
+    pub message: *const ::core::ffi::c_char,
+    pub errc: XLA_FFI_Error_Code,
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct XLA_FFI_Error_GetMessage_Args_0_3 {
+    pub struct_size: usize,
+    pub extension_start: *mut XLA_FFI_InternalExtension,
     pub error: *mut XLA_FFI_Error,
     pub message: *const ::core::ffi::c_char,
 }
-pub type XLA_FFI_Error_GetMessage =
-    ::core::option::Option<unsafe extern "C" fn(args: *mut XLA_FFI_Error_GetMessage_Args)>;
+pub type XLA_FFI_Error_GetDetails =
+    ::core::option::Option<unsafe extern "C" fn(args: *mut XLA_FFI_Error_GetDetails_Args)>;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct XLA_FFI_Error_Destroy_Args {
     pub struct_size: usize,
-    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub extension_start: *mut XLA_FFI_InternalExtension,
     pub error: *mut XLA_FFI_Error,
 }
 pub type XLA_FFI_Error_Destroy =
@@ -4193,7 +4217,7 @@ pub struct XLA_FFI_DataType(pub ::core::ffi::c_uint);
 #[derive(Debug, Copy, Clone)]
 pub struct XLA_FFI_Buffer {
     pub struct_size: usize,
-    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub extension_start: *mut XLA_FFI_InternalExtension,
     pub dtype: XLA_FFI_DataType,
     pub data: *mut ::core::ffi::c_void,
     pub rank: i64,
@@ -4222,7 +4246,7 @@ impl XLA_FFI_AttrType {
 pub struct XLA_FFI_AttrType(pub ::core::ffi::c_uint);
 #[repr(C)]
 #[derive(Debug)]
-pub struct XLA_FFI_ExecutionContext {
+pub struct XLA_FFI_InvokeContext {
     _unused: [u8; 0],
 }
 #[repr(C)]
@@ -4253,7 +4277,7 @@ pub struct XLA_FFI_TypeId {
 #[derive(Debug, Copy, Clone)]
 pub struct XLA_FFI_TypeInfo {
     pub struct_size: usize,
-    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub extension_start: *mut XLA_FFI_InternalExtension,
     pub deleter: ::core::option::Option<unsafe extern "C" fn(object: *mut ::core::ffi::c_void)>,
 }
 #[repr(C)]
@@ -4265,7 +4289,7 @@ pub struct XLA_FFI_Future {
 #[derive(Debug, Copy, Clone)]
 pub struct XLA_FFI_Future_Create_Args {
     pub struct_size: usize,
-    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub extension_start: *mut XLA_FFI_InternalExtension,
     pub future: *mut XLA_FFI_Future,
 }
 pub type XLA_FFI_Future_Create = ::core::option::Option<
@@ -4275,7 +4299,7 @@ pub type XLA_FFI_Future_Create = ::core::option::Option<
 #[derive(Debug, Copy, Clone)]
 pub struct XLA_FFI_Future_SetAvailable_Args {
     pub struct_size: usize,
-    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub extension_start: *mut XLA_FFI_InternalExtension,
     pub future: *mut XLA_FFI_Future,
 }
 pub type XLA_FFI_Future_SetAvailable = ::core::option::Option<
@@ -4285,7 +4309,7 @@ pub type XLA_FFI_Future_SetAvailable = ::core::option::Option<
 #[derive(Debug, Copy, Clone)]
 pub struct XLA_FFI_Future_SetError_Args {
     pub struct_size: usize,
-    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub extension_start: *mut XLA_FFI_InternalExtension,
     pub future: *mut XLA_FFI_Future,
     pub error: *mut XLA_FFI_Error,
 }
@@ -4298,6 +4322,7 @@ impl XLA_FFI_ExecutionStage {
     pub const XLA_FFI_ExecutionStage_PREPARE: XLA_FFI_ExecutionStage = XLA_FFI_ExecutionStage(1);
     pub const XLA_FFI_ExecutionStage_INITIALIZE: XLA_FFI_ExecutionStage = XLA_FFI_ExecutionStage(2);
     pub const XLA_FFI_ExecutionStage_EXECUTE: XLA_FFI_ExecutionStage = XLA_FFI_ExecutionStage(3);
+    pub const XLA_FFI_ExecutionStage_RECORD: XLA_FFI_ExecutionStage = XLA_FFI_ExecutionStage(4);
 }
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
@@ -4306,7 +4331,7 @@ pub struct XLA_FFI_ExecutionStage(pub ::core::ffi::c_uint);
 #[derive(Debug, Copy, Clone)]
 pub struct XLA_FFI_Args {
     pub struct_size: usize,
-    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub extension_start: *mut XLA_FFI_InternalExtension,
     pub size: i64,
     pub types: *mut XLA_FFI_ArgType,
     pub args: *mut *mut ::core::ffi::c_void,
@@ -4315,7 +4340,7 @@ pub struct XLA_FFI_Args {
 #[derive(Debug, Copy, Clone)]
 pub struct XLA_FFI_Rets {
     pub struct_size: usize,
-    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub extension_start: *mut XLA_FFI_InternalExtension,
     pub size: i64,
     pub types: *mut XLA_FFI_RetType,
     pub rets: *mut *mut ::core::ffi::c_void,
@@ -4324,7 +4349,7 @@ pub struct XLA_FFI_Rets {
 #[derive(Debug, Copy, Clone)]
 pub struct XLA_FFI_Attrs {
     pub struct_size: usize,
-    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub extension_start: *mut XLA_FFI_InternalExtension,
     pub size: i64,
     pub types: *mut XLA_FFI_AttrType,
     pub names: *mut *mut XLA_FFI_ByteSpan,
@@ -4334,9 +4359,9 @@ pub struct XLA_FFI_Attrs {
 #[derive(Debug, Copy, Clone)]
 pub struct XLA_FFI_CallFrame {
     pub struct_size: usize,
-    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub extension_start: *mut XLA_FFI_InternalExtension,
     pub api: *const XLA_FFI_Api,
-    pub ctx: *mut XLA_FFI_ExecutionContext,
+    pub ctx: *mut XLA_FFI_InvokeContext,
     pub stage: XLA_FFI_ExecutionStage,
     pub args: XLA_FFI_Args,
     pub rets: XLA_FFI_Rets,
@@ -4349,6 +4374,15 @@ pub type XLA_FFI_Handler = ::core::option::Option<
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct XLA_FFI_Handler_Bundle {
+    pub instantiate: XLA_FFI_Handler,
+    pub prepare: XLA_FFI_Handler,
+    pub initialize: XLA_FFI_Handler,
+    pub execute: XLA_FFI_Handler,
+    pub record: XLA_FFI_Handler,
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct XLA_FFI_Handler_Bundle_0_3 {
     pub instantiate: XLA_FFI_Handler,
     pub prepare: XLA_FFI_Handler,
     pub initialize: XLA_FFI_Handler,
@@ -4366,10 +4400,20 @@ pub type XLA_FFI_Handler_Traits = u32;
 #[derive(Debug, Copy, Clone)]
 pub struct XLA_FFI_Handler_Register_Args {
     pub struct_size: usize,
-    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub extension_start: *mut XLA_FFI_InternalExtension,
     pub name: XLA_FFI_ByteSpan,
     pub platform: XLA_FFI_ByteSpan,
     pub bundle: XLA_FFI_Handler_Bundle,
+    pub traits: XLA_FFI_Handler_Traits,
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct XLA_FFI_Handler_Register_Args_0_3 {
+    pub struct_size: usize,
+    pub extension_start: *mut XLA_FFI_InternalExtension,
+    pub name: XLA_FFI_ByteSpan,
+    pub platform: XLA_FFI_ByteSpan,
+    pub bundle: XLA_FFI_Handler_Bundle_0_3,
     pub traits: XLA_FFI_Handler_Traits,
 }
 pub type XLA_FFI_Handler_Register = ::core::option::Option<
@@ -4379,7 +4423,7 @@ pub type XLA_FFI_Handler_Register = ::core::option::Option<
 #[derive(Debug, Copy, Clone)]
 pub struct XLA_FFI_Type_Register_Args {
     pub struct_size: usize,
-    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub extension_start: *mut XLA_FFI_InternalExtension,
     pub name: XLA_FFI_ByteSpan,
     pub type_id: *mut XLA_FFI_TypeId,
     pub type_info: *const XLA_FFI_TypeInfo,
@@ -4388,7 +4432,7 @@ pub struct XLA_FFI_Type_Register_Args {
 #[derive(Debug, Copy, Clone)]
 pub struct XLA_FFI_TypeId_Register_Args_0_1 {
     pub struct_size: usize,
-    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub extension_start: *mut XLA_FFI_InternalExtension,
     pub name: XLA_FFI_ByteSpan,
     pub type_id: *mut XLA_FFI_TypeId,
 }
@@ -4397,22 +4441,45 @@ pub type XLA_FFI_Type_Register = ::core::option::Option<
 >;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
-pub struct XLA_FFI_ExecutionContext_Get_Args {
+pub struct XLA_FFI_InvokeContext_FindExtension_Args {
     pub struct_size: usize,
-    pub extension_start: *mut XLA_FFI_Extension_Base,
-    pub ctx: *mut XLA_FFI_ExecutionContext,
+    pub extension_start: *mut XLA_FFI_InternalExtension,
+    pub ctx: *mut XLA_FFI_InvokeContext,
+    pub extension_type: i64,
+    pub extension: *const XLA_FFI_Extension,
+}
+pub type XLA_FFI_InvokeContext_FindExtension = ::core::option::Option<
+    unsafe extern "C" fn(args: *mut XLA_FFI_InvokeContext_FindExtension_Args) -> *mut XLA_FFI_Error,
+>;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct XLA_FFI_InvokeContext_Get_Args {
+    pub struct_size: usize,
+    pub extension_start: *mut XLA_FFI_InternalExtension,
+    pub ctx: *mut XLA_FFI_InvokeContext,
     pub type_id: *mut XLA_FFI_TypeId,
     pub data: *mut ::core::ffi::c_void,
 }
-pub type XLA_FFI_ExecutionContext_Get = ::core::option::Option<
-    unsafe extern "C" fn(args: *mut XLA_FFI_ExecutionContext_Get_Args) -> *mut XLA_FFI_Error,
+pub type XLA_FFI_InvokeContext_Get = ::core::option::Option<
+    unsafe extern "C" fn(args: *mut XLA_FFI_InvokeContext_Get_Args) -> *mut XLA_FFI_Error,
+>;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct XLA_FFI_CustomOptions_Get_Args {
+    pub struct_size: usize,
+    pub extension_start: *mut XLA_FFI_InternalExtension,
+    pub ctx: *mut XLA_FFI_InvokeContext,
+    pub attrs: *const XLA_FFI_Attrs,
+}
+pub type XLA_FFI_CustomOptions_Get = ::core::option::Option<
+    unsafe extern "C" fn(args: *mut XLA_FFI_CustomOptions_Get_Args) -> *mut XLA_FFI_Error,
 >;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct XLA_FFI_State_Set_Args {
     pub struct_size: usize,
-    pub extension_start: *mut XLA_FFI_Extension_Base,
-    pub ctx: *mut XLA_FFI_ExecutionContext,
+    pub extension_start: *mut XLA_FFI_InternalExtension,
+    pub ctx: *mut XLA_FFI_InvokeContext,
     pub stage: XLA_FFI_ExecutionStage,
     pub type_id: *mut XLA_FFI_TypeId,
     pub state: *mut ::core::ffi::c_void,
@@ -4421,8 +4488,8 @@ pub struct XLA_FFI_State_Set_Args {
 #[derive(Debug, Copy, Clone)]
 pub struct XLA_FFI_State_Set_Args_0_2 {
     pub struct_size: usize,
-    pub extension_start: *mut XLA_FFI_Extension_Base,
-    pub ctx: *mut XLA_FFI_ExecutionContext,
+    pub extension_start: *mut XLA_FFI_InternalExtension,
+    pub ctx: *mut XLA_FFI_InvokeContext,
     pub type_id: *mut XLA_FFI_TypeId,
     pub state: *mut ::core::ffi::c_void,
 }
@@ -4430,8 +4497,8 @@ pub struct XLA_FFI_State_Set_Args_0_2 {
 #[derive(Debug, Copy, Clone)]
 pub struct XLA_FFI_State_Set_Args_0_1 {
     pub struct_size: usize,
-    pub extension_start: *mut XLA_FFI_Extension_Base,
-    pub ctx: *mut XLA_FFI_ExecutionContext,
+    pub extension_start: *mut XLA_FFI_InternalExtension,
+    pub ctx: *mut XLA_FFI_InvokeContext,
     pub type_id: *mut XLA_FFI_TypeId,
     pub state: *mut ::core::ffi::c_void,
     pub deleter: ::core::option::Option<unsafe extern "C" fn(state: *mut ::core::ffi::c_void)>,
@@ -4443,8 +4510,8 @@ pub type XLA_FFI_State_Set = ::core::option::Option<
 #[derive(Debug, Copy, Clone)]
 pub struct XLA_FFI_State_Get_Args {
     pub struct_size: usize,
-    pub extension_start: *mut XLA_FFI_Extension_Base,
-    pub ctx: *mut XLA_FFI_ExecutionContext,
+    pub extension_start: *mut XLA_FFI_InternalExtension,
+    pub ctx: *mut XLA_FFI_InvokeContext,
     pub stage: XLA_FFI_ExecutionStage,
     pub type_id: *mut XLA_FFI_TypeId,
     pub state: *mut ::core::ffi::c_void,
@@ -4453,8 +4520,8 @@ pub struct XLA_FFI_State_Get_Args {
 #[derive(Debug, Copy, Clone)]
 pub struct XLA_FFI_State_Get_Args_0_2 {
     pub struct_size: usize,
-    pub extension_start: *mut XLA_FFI_Extension_Base,
-    pub ctx: *mut XLA_FFI_ExecutionContext,
+    pub extension_start: *mut XLA_FFI_InternalExtension,
+    pub ctx: *mut XLA_FFI_InvokeContext,
     pub type_id: *mut XLA_FFI_TypeId,
     pub state: *mut ::core::ffi::c_void,
 }
@@ -4465,8 +4532,8 @@ pub type XLA_FFI_State_Get = ::core::option::Option<
 #[derive(Debug, Copy, Clone)]
 pub struct XLA_FFI_Stream_Get_Args {
     pub struct_size: usize,
-    pub extension_start: *mut XLA_FFI_Extension_Base,
-    pub ctx: *mut XLA_FFI_ExecutionContext,
+    pub extension_start: *mut XLA_FFI_InternalExtension,
+    pub ctx: *mut XLA_FFI_InvokeContext,
     pub stream: *mut ::core::ffi::c_void,
 }
 pub type XLA_FFI_Stream_Get = ::core::option::Option<
@@ -4476,8 +4543,8 @@ pub type XLA_FFI_Stream_Get = ::core::option::Option<
 #[derive(Debug, Copy, Clone)]
 pub struct XLA_FFI_DeviceMemory_Allocate_Args {
     pub struct_size: usize,
-    pub extension_start: *mut XLA_FFI_Extension_Base,
-    pub ctx: *mut XLA_FFI_ExecutionContext,
+    pub extension_start: *mut XLA_FFI_InternalExtension,
+    pub ctx: *mut XLA_FFI_InvokeContext,
     pub size: usize,
     pub alignment: usize,
     pub data: *mut ::core::ffi::c_void,
@@ -4489,8 +4556,8 @@ pub type XLA_FFI_DeviceMemory_Allocate = ::core::option::Option<
 #[derive(Debug, Copy, Clone)]
 pub struct XLA_FFI_DeviceMemory_Free_Args {
     pub struct_size: usize,
-    pub extension_start: *mut XLA_FFI_Extension_Base,
-    pub ctx: *mut XLA_FFI_ExecutionContext,
+    pub extension_start: *mut XLA_FFI_InternalExtension,
+    pub ctx: *mut XLA_FFI_InvokeContext,
     pub size: usize,
     pub data: *mut ::core::ffi::c_void,
 }
@@ -4503,8 +4570,8 @@ pub type XLA_FFI_Task =
 #[derive(Debug, Copy, Clone)]
 pub struct XLA_FFI_ThreadPool_Schedule_Args {
     pub struct_size: usize,
-    pub extension_start: *mut XLA_FFI_Extension_Base,
-    pub ctx: *mut XLA_FFI_ExecutionContext,
+    pub extension_start: *mut XLA_FFI_InternalExtension,
+    pub ctx: *mut XLA_FFI_InvokeContext,
     pub task: XLA_FFI_Task,
     pub data: *mut ::core::ffi::c_void,
 }
@@ -4515,8 +4582,8 @@ pub type XLA_FFI_ThreadPool_Schedule = ::core::option::Option<
 #[derive(Debug, Copy, Clone)]
 pub struct XLA_FFI_ThreadPool_NumThreads_Args {
     pub struct_size: usize,
-    pub extension_start: *mut XLA_FFI_Extension_Base,
-    pub ctx: *mut XLA_FFI_ExecutionContext,
+    pub extension_start: *mut XLA_FFI_InternalExtension,
+    pub ctx: *mut XLA_FFI_InvokeContext,
     pub num_threads: *mut i64,
 }
 pub type XLA_FFI_ThreadPool_NumThreads = ::core::option::Option<
@@ -4526,8 +4593,8 @@ pub type XLA_FFI_ThreadPool_NumThreads = ::core::option::Option<
 #[derive(Debug, Copy, Clone)]
 pub struct XLA_FFI_RunId_Get_Args {
     pub struct_size: usize,
-    pub extension_start: *mut XLA_FFI_Extension_Base,
-    pub ctx: *mut XLA_FFI_ExecutionContext,
+    pub extension_start: *mut XLA_FFI_InternalExtension,
+    pub ctx: *mut XLA_FFI_InvokeContext,
     pub run_id: i64,
 }
 pub type XLA_FFI_RunId_Get = ::core::option::Option<
@@ -4537,8 +4604,8 @@ pub type XLA_FFI_RunId_Get = ::core::option::Option<
 #[derive(Debug, Copy, Clone)]
 pub struct XLA_FFI_DeviceOrdinal_Get_Args {
     pub struct_size: usize,
-    pub extension_start: *mut XLA_FFI_Extension_Base,
-    pub ctx: *mut XLA_FFI_ExecutionContext,
+    pub extension_start: *mut XLA_FFI_InternalExtension,
+    pub ctx: *mut XLA_FFI_InvokeContext,
     pub device_ordinal: i32,
 }
 pub type XLA_FFI_DeviceOrdinal_Get = ::core::option::Option<
@@ -4555,7 +4622,7 @@ pub struct XLA_FFI_Metadata {
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct XLA_FFI_Metadata_Extension {
-    pub extension_base: XLA_FFI_Extension_Base,
+    pub extension_base: XLA_FFI_InternalExtension,
     pub metadata: *mut XLA_FFI_Metadata,
 }
 #[repr(C)]
@@ -4567,16 +4634,16 @@ pub struct XLA_FFI_InternalApi {
 #[derive(Debug, Copy, Clone)]
 pub struct XLA_FFI_Api {
     pub struct_size: usize,
-    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub extension_start: *mut XLA_FFI_InternalExtension,
     pub api_version: XLA_FFI_Api_Version,
     pub internal_api: *const XLA_FFI_InternalApi,
     pub XLA_FFI_Error_Create: XLA_FFI_Error_Create,
-    pub XLA_FFI_Error_GetMessage: XLA_FFI_Error_GetMessage,
+    pub XLA_FFI_Error_GetDetails: XLA_FFI_Error_GetDetails,
     pub XLA_FFI_Error_Destroy: XLA_FFI_Error_Destroy,
     pub XLA_FFI_Handler_Register: XLA_FFI_Handler_Register,
     pub XLA_FFI_Stream_Get: XLA_FFI_Stream_Get,
     pub XLA_FFI_Type_Register: XLA_FFI_Type_Register,
-    pub XLA_FFI_ExecutionContext_Get: XLA_FFI_ExecutionContext_Get,
+    pub XLA_FFI_InvokeContext_Get: XLA_FFI_InvokeContext_Get,
     pub XLA_FFI_State_Set: XLA_FFI_State_Set,
     pub XLA_FFI_State_Get: XLA_FFI_State_Get,
     pub XLA_FFI_DeviceMemory_Allocate: XLA_FFI_DeviceMemory_Allocate,
@@ -4588,4 +4655,6 @@ pub struct XLA_FFI_Api {
     pub XLA_FFI_Future_SetError: XLA_FFI_Future_SetError,
     pub XLA_FFI_RunId_Get: XLA_FFI_RunId_Get,
     pub XLA_FFI_DeviceOrdinal_Get: XLA_FFI_DeviceOrdinal_Get,
+    pub XLA_FFI_InvokeContext_FindExtension: XLA_FFI_InvokeContext_FindExtension,
+    pub XLA_FFI_CustomOptions_Get: XLA_FFI_CustomOptions_Get,
 }

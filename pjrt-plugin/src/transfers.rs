@@ -96,7 +96,12 @@ impl HostTransfers for Callbacks {
         let missing = || Self::missing(channel, Direction::ToDevice);
         let function = self.recvs.get(&channel).ok_or_else(missing)?;
         let stream = Arc::new(Stream::new(bytes.len()));
-        function.call(handle_of(STREAMS.insert(StreamEntry { stream: Arc::clone(&stream) })));
+        let entry = STREAMS.insert(StreamEntry { stream: Arc::clone(&stream) });
+        if let Err(error) = function.call(handle_of(entry)) {
+            // One that threw does not destroy it any more, unless it has.
+            drop(STREAMS.remove(entry));
+            return Err(error);
+        }
         stream.done.wait()?;
         stream.read(bytes)
     }

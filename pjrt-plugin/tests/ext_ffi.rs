@@ -12,8 +12,7 @@ use c::{Client, EXISTS, INVALID, NOT_FOUND, assert_refused, call, call_with};
 use pjrt_tpu_emu::sys::{
     PJRT_ExecuteContext, PJRT_Extension_Type, PJRT_FFI_Extension, PJRT_FFI_Handler_TraitsBits,
     PJRT_FFI_Register_Handler_Args, PJRT_FFI_Type_Info, PJRT_FFI_Type_Register_Args,
-    PJRT_FFI_UserData, PJRT_FFI_UserData_Add_Args, XLA_FFI_ExecutionContext_Get_Args,
-    XLA_FFI_TypeId,
+    PJRT_FFI_UserData, PJRT_FFI_UserData_Add_Args, XLA_FFI_InvokeContext_Get_Args, XLA_FFI_TypeId,
 };
 use std::ptr::null_mut;
 use std::sync::OnceLock;
@@ -117,8 +116,8 @@ handler!(add_bias, |frame| {
     let mut of = XLA_FFI_TypeId { type_id: *BIAS.get().unwrap() };
     // SAFETY: a frame of the runtime's.
     let (table, context) = unsafe { (c::handlers::api_of(frame), (*frame).ctx) };
-    let given = ask(table.XLA_FFI_ExecutionContext_Get, |args| {
-        let args: &mut XLA_FFI_ExecutionContext_Get_Args = args;
+    let given = ask(table.XLA_FFI_InvokeContext_Get, |args| {
+        let args: &mut XLA_FFI_InvokeContext_Get_Args = args;
         (args.ctx, args.type_id) = (context, &raw mut of);
     });
     let bias = match given {

@@ -5,52 +5,24 @@
 
 mod c;
 
-use c::buffers::destroy;
-use c::handlers::{api_of, ask, error, handler, newest, only, register, register_bundle, said};
-use c::programs::{Run, compile_with, end, on_device};
-use c::{ABORTED, Client, EXHAUSTED, Failure, assert_refused, blank, call};
+use c::handlers::{
+    api_of, ask, context_of, error, handler, newest, only, register, register_bundle, said,
+};
+use c::programs::{run_target as run, run_target_on as run_on, run_target_once as run_once};
+use c::{ABORTED, Client, EXHAUSTED, assert_refused, blank, call};
 use pjrt_tpu_emu::sys::{
     XLA_FFI_Api, XLA_FFI_CallFrame, XLA_FFI_DeviceMemory_Allocate_Args,
     XLA_FFI_DeviceMemory_Free_Args, XLA_FFI_DeviceOrdinal_Get_Args, XLA_FFI_Error,
     XLA_FFI_Error_Code, XLA_FFI_Error_Create_Args, XLA_FFI_Error_Destroy_Args,
-    XLA_FFI_Error_GetMessage_Args, XLA_FFI_ExecutionContext, XLA_FFI_ExecutionContext_Get_Args,
-    XLA_FFI_Future_Create_Args, XLA_FFI_RunId_Get_Args, XLA_FFI_Stream_Get_Args,
-    XLA_FFI_ThreadPool_NumThreads_Args, XLA_FFI_ThreadPool_Schedule_Args, XLA_FFI_TypeId,
+    XLA_FFI_Error_GetDetails_Args, XLA_FFI_Future_Create_Args, XLA_FFI_InvokeContext_Get_Args,
+    XLA_FFI_RunId_Get_Args, XLA_FFI_Stream_Get_Args, XLA_FFI_ThreadPool_NumThreads_Args,
+    XLA_FFI_ThreadPool_Schedule_Args, XLA_FFI_TypeId,
 };
 use std::ffi::{CStr, c_void};
 use std::mem::offset_of;
 use std::ptr::{null_mut, without_provenance_mut};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-
-/// Runs one call without operands, with a result that the handler leaves alone.
-fn run(client: &Client, target: &str) -> Result<(), Failure> {
-    run_on(client, 0, target)
-}
-
-fn run_on(client: &Client, device: i64, target: &str) -> Result<(), Failure> {
-    let code = format!(
-        "module @jit_call {{\n  func.func public @main() -> tensor<f32> {{\n    \
-         %0 = stablehlo.custom_call @{target}() {{has_side_effect = true, \
-         mhlo.backend_config = {{}}}} : () -> tensor<f32>\n    return %0 : tensor<f32>\n  }}\n}}\n"
-    );
-    let it = compile_with(client, &code, &on_device(device)).unwrap();
-    let outcome = Run::new(it, &[], 1).start();
-    end(it);
-    outcome?.into_iter().for_each(destroy);
-    Ok(())
-}
-
-/// Runs `execute` once.
-fn run_once(target: &str, execute: c::handlers::Function) -> Result<(), Failure> {
-    register(target, execute);
-    run(&Client::new(), target)
-}
-
-fn context_of(frame: *mut XLA_FFI_CallFrame) -> *mut XLA_FFI_ExecutionContext {
-    // SAFETY: a frame of the runtime's.
-    unsafe { (*frame).ctx }
-}
 
 /// A function of a struct.
 type Of<A> = unsafe extern "C" fn(*mut A) -> *mut XLA_FFI_Error;
@@ -73,7 +45,7 @@ fn functions(api: &XLA_FFI_Api) -> Vec<Of<usize>> {
         XLA_FFI_Handler_Register,
         XLA_FFI_Stream_Get,
         XLA_FFI_Type_Register,
-        XLA_FFI_ExecutionContext_Get,
+        XLA_FFI_InvokeContext_Get,
         XLA_FFI_State_Set,
         XLA_FFI_State_Get,
         XLA_FFI_DeviceMemory_Allocate,
@@ -84,7 +56,9 @@ fn functions(api: &XLA_FFI_Api) -> Vec<Of<usize>> {
         XLA_FFI_Future_SetAvailable,
         XLA_FFI_Future_SetError,
         XLA_FFI_RunId_Get,
-        XLA_FFI_DeviceOrdinal_Get
+        XLA_FFI_DeviceOrdinal_Get,
+        XLA_FFI_InvokeContext_FindExtension,
+        XLA_FFI_CustomOptions_Get
     )
 }
 
@@ -98,16 +72,26 @@ handler!(shows_0_2, 2, |frame| {
     TABLES.lock().unwrap().push(std::ptr::from_ref(api_of(frame)).expose_provenance());
     null_mut()
 });
+handler!(shows_0_3, 3, |frame| {
+    TABLES.lock().unwrap().push(std::ptr::from_ref(api_of(frame)).expose_provenance());
+    null_mut()
+});
+handler!(shows_0_4, 4, |frame| {
+    TABLES.lock().unwrap().push(std::ptr::from_ref(api_of(frame)).expose_provenance());
+    null_mut()
+});
 
 #[test]
 fn every_function_of_every_version_refuses_wrong_arguments() {
     run_once("api.shows_0_1", shows_0_1).unwrap();
     run_once("api.shows_0_2", shows_0_2).unwrap();
+    run_once("api.shows_0_3", shows_0_3).unwrap();
+    run_once("api.shows_0_4", shows_0_4).unwrap();
     let tables = TABLES.lock().unwrap().clone();
     // SAFETY: tables live as long as the library.
     let old = tables.iter().map(|&at| unsafe { &*std::ptr::with_exposed_provenance(at) });
     for (api, minor) in old.chain([newest()]).zip(1..) {
-        assert_eq!((api.struct_size, api.api_version.minor_version), (192, minor));
+        assert_eq!((api.struct_size, api.api_version.minor_version), (208, minor));
         for function in functions(api) {
             let mut args = [0_usize; 16];
             // SAFETY: a struct of less than any, an address that is not aligned, none.
@@ -129,8 +113,8 @@ fn every_function_of_every_version_refuses_wrong_arguments() {
                     api.XLA_FFI_Error_Destroy.unwrap()(null_mut());
                     api.XLA_FFI_Error_Destroy.unwrap()(args.cast());
                 } else {
-                    api.XLA_FFI_Error_GetMessage.unwrap()(null_mut());
-                    api.XLA_FFI_Error_GetMessage.unwrap()(args.cast());
+                    api.XLA_FFI_Error_GetDetails.unwrap()(null_mut());
+                    api.XLA_FFI_Error_GetDetails.unwrap()(args.cast());
                 }
             }
         }
@@ -141,11 +125,11 @@ fn every_function_of_every_version_refuses_wrong_arguments() {
 fn an_error_is_readable_until_it_is_destroyed() {
     let api = newest();
     let read = |error| {
-        let mut args = blank::<XLA_FFI_Error_GetMessage_Args>();
+        let mut args = blank::<XLA_FFI_Error_GetDetails_Args>();
         args.error = error;
         // SAFETY: a struct of the function's own type; a text that lives as long as the error.
         unsafe {
-            api.XLA_FFI_Error_GetMessage.unwrap()(&raw mut args);
+            api.XLA_FFI_Error_GetDetails.unwrap()(&raw mut args);
             CStr::from_ptr(args.message).to_str().unwrap().to_owned()
         }
     };
@@ -261,10 +245,9 @@ handler!(asks, |frame| {
     let stream = ask(api.XLA_FFI_Stream_Get, |args: &mut XLA_FFI_Stream_Get_Args| args.ctx = ctx);
     assert!(stream.unwrap_err().contains("has no platform stream"));
     let mut type_id = XLA_FFI_TypeId { type_id: 77 };
-    let data =
-        ask(api.XLA_FFI_ExecutionContext_Get, |args: &mut XLA_FFI_ExecutionContext_Get_Args| {
-            (args.ctx, args.type_id) = (ctx, &raw mut type_id);
-        });
+    let data = ask(api.XLA_FFI_InvokeContext_Get, |args: &mut XLA_FFI_InvokeContext_Get_Args| {
+        (args.ctx, args.type_id) = (ctx, &raw mut type_id);
+    });
     assert!(data.unwrap_err().contains("no user data of type number 77"));
     null_mut()
 });
@@ -376,10 +359,11 @@ fn handlers_are_refused_at_registration() {
     let none = c::handlers::bundle(None, None, None, None);
     let text = register("api.none", none).unwrap_err();
     assert!(text.contains("\"api.none\" without an execute handler"), "{text}");
-    for (version, handler) in [("0.4", future_version as c::handlers::Function), ("0.0", ancient)] {
+    for (version, handler) in [("1.2", other_major as c::handlers::Function), ("0.0", ancient)] {
         let text = register("api.version", only(handler)).unwrap_err();
         let wanted = format!(
-            "the handler speaks version {version} of XLA FFI; this runtime speaks 0.1 to 0.3"
+            "the handler speaks version {version} of XLA FFI; this runtime speaks 0.1 to 0.5, \
+             for which the newest jaxlib is 0.12.0.1"
         );
         assert!(text.contains(&wanted) && text.contains("\"api.version\""), "{text}");
     }
@@ -387,7 +371,7 @@ fn handlers_are_refused_at_registration() {
     assert!(text.contains("does not say which version"), "{text}");
     let text = register("api.refuses", only(refuses)).unwrap_err();
     assert!(text.contains("types first"), "{text}");
-    let mixed = c::handlers::bundle(Some(future_version), None, None, Some(leaks_its_context));
+    let mixed = c::handlers::bundle(Some(other_major), None, None, Some(leaks_its_context));
     let text = register("api.mixed", mixed).unwrap_err();
     assert!(text.contains("\"api.mixed\", instantiate handler: "), "{text}");
     register("api.twice", only(leaks_its_context)).unwrap();
@@ -398,7 +382,11 @@ fn handlers_are_refused_at_registration() {
     assert!(register("", only(scratch)).is_err());
 }
 
-handler!(future_version, 4, |_frame| null_mut());
+unsafe extern "C" fn other_major(frame: *mut XLA_FFI_CallFrame) -> *mut XLA_FFI_Error {
+    c::handlers::answered_with(frame, 1, 2);
+    null_mut()
+}
+
 handler!(ancient, 0, |_frame| null_mut());
 
 unsafe extern "C" fn silent(_: *mut XLA_FFI_CallFrame) -> *mut XLA_FFI_Error {

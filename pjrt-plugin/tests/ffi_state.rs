@@ -46,7 +46,7 @@ fn run(it: *mut pjrt_tpu_emu::sys::PJRT_LoadedExecutable) -> Result<(), c::Failu
     Ok(())
 }
 
-fn context_of(frame: *mut XLA_FFI_CallFrame) -> *mut pjrt_tpu_emu::sys::XLA_FFI_ExecutionContext {
+fn context_of(frame: *mut XLA_FFI_CallFrame) -> *mut pjrt_tpu_emu::sys::XLA_FFI_InvokeContext {
     // SAFETY: a frame of the runtime's.
     unsafe { (*frame).ctx }
 }

@@ -12,7 +12,7 @@ use std::process::Command;
 use bindgen::{EnumVariation, Formatter, MacroTypeVariation, RustEdition, RustTarget};
 use pjrt_tpu_emu::sys::{
     PJRT_Api, PJRT_Client_Create_Args, PJRT_Error_Code, PJRT_ExecuteOptions, PJRT_NamedValue,
-    XLA_FFI_Api,
+    XLA_FFI_API_MINOR, XLA_FFI_Api,
 };
 
 const HEAD: &str = "\
@@ -90,7 +90,7 @@ fn an_older_header_has_the_same_layouts() {
     println!("compared {} structs, {} fields", shared.len(), theirs.lines().count());
 }
 
-/// `make test` finds the headers that jaxlibs install, of all three versions of XLA FFI.
+/// `make test` finds the headers that jaxlibs install, of all versions of XLA FFI.
 #[test]
 fn the_ffi_headers_of_jaxlibs_have_the_same_layouts() {
     let Some(headers) = var_os("TPU_EMU_TEST_FFI_HEADERS") else {
@@ -107,11 +107,17 @@ fn the_ffi_headers_of_jaxlibs_have_the_same_layouts() {
         // Their name of a struct, and ours for it under that version.
         let name_of_ours = |name: &str| match (minor, name) {
             (1, "XLA_FFI_TypeId_Register_Args" | "XLA_FFI_State_Set_Args") => format!("{name}_0_1"),
+            (
+                1..=3,
+                "XLA_FFI_Error_GetMessage_Args"
+                | "XLA_FFI_Handler_Bundle"
+                | "XLA_FFI_Handler_Register_Args",
+            ) => format!("{name}_0_3"),
             (1, "XLA_FFI_State_Get_Args")
             | (2, "XLA_FFI_State_Get_Args" | "XLA_FFI_State_Set_Args") => {
                 format!("{name}_0_2")
             }
-            _ => name.to_owned(),
+            _ => newer_name(name),
         };
         let (mut renamed, mut fields) = (BTreeMap::new(), BTreeMap::new());
         for (name, mut own) in structs(&theirs) {
@@ -131,7 +137,9 @@ fn the_ffi_headers_of_jaxlibs_have_the_same_layouts() {
         let (theirs, ours) =
             (layouts(&theirs, &fields, &program), layouts(&ours, &renamed, "ffi_ours"));
         let plain = |text: &str| {
-            let text = text.replace("_0_1.", ".").replace("_0_2.", ".");
+            let versions = ["_0_1.", "_0_2.", "_0_3."];
+            let text =
+                versions.iter().fold(newer_name(text), |text, version| text.replace(version, "."));
             let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
             lines.sort();
             lines
@@ -147,18 +155,26 @@ fn the_ffi_headers_of_jaxlibs_have_the_same_layouts() {
     }
     minors.sort_unstable();
     minors.dedup();
-    assert_eq!(minors, [1, 2, 3], "versions of the headers");
+    let newest = XLA_FFI_API_MINOR.unsigned_abs();
+    assert!(minors.starts_with(&[1, 2, 3]), "versions of the headers: {minors:?}");
+    assert!(minors.iter().all(|&minor| minor <= newest), "{minors:?} and our 0.{newest}");
 }
 
-/// The slots of the table of XLA FFI; 0.1 calls one of them otherwise.
-const SLOTS: [&str; 18] = [
+/// Names before 0.4, as they are called since.
+fn newer_name(text: &str) -> String {
+    text.replace("XLA_FFI_Extension_Base", "XLA_FFI_InternalExtension")
+        .replace("XLA_FFI_ExecutionContext", "XLA_FFI_InvokeContext")
+}
+
+/// The slots of the table of XLA FFI; older versions call some of them otherwise.
+const SLOTS: [&str; 20] = [
     "XLA_FFI_Error_Create",
-    "XLA_FFI_Error_GetMessage",
+    "XLA_FFI_Error_GetDetails",
     "XLA_FFI_Error_Destroy",
     "XLA_FFI_Handler_Register",
     "XLA_FFI_Stream_Get",
     "XLA_FFI_Type_Register",
-    "XLA_FFI_ExecutionContext_Get",
+    "XLA_FFI_InvokeContext_Get",
     "XLA_FFI_State_Set",
     "XLA_FFI_State_Get",
     "XLA_FFI_DeviceMemory_Allocate",
@@ -170,14 +186,19 @@ const SLOTS: [&str; 18] = [
     "XLA_FFI_Future_SetError",
     "XLA_FFI_RunId_Get",
     "XLA_FFI_DeviceOrdinal_Get",
+    "XLA_FFI_InvokeContext_FindExtension",
+    "XLA_FFI_CustomOptions_Get",
 ];
 
 /// The slots of a header's table, in its order.
 fn slots(header: &str) -> Vec<String> {
     let table = header.split("struct XLA_FFI_Api {").nth(1).unwrap().split("};").next().unwrap();
     let names = table.split("_XLA_FFI_API_STRUCT_FIELD(").skip(1);
-    let name =
-        |rest: &str| rest.split(')').next().unwrap().replace("TypeId_Register", "Type_Register");
+    let name = |rest: &str| {
+        newer_name(rest.split(')').next().unwrap())
+            .replace("TypeId_Register", "Type_Register")
+            .replace("Error_GetMessage", "Error_GetDetails")
+    };
     names.map(name).collect()
 }
 

@@ -62,8 +62,10 @@ pub unsafe extern "C" fn TpuDriver_EventAddCallback(
             // The whole of it, and not the pointer inside alone, goes to the thread that calls.
             let UserPointer(info) = { info };
             let status = status::give(outcome.as_ref().map(|&()| ()));
+            let arguments = [status.expose_provenance(), info.expose_provenance(), 0, 0, 0];
+            let what = "a callback of a TpuEvent";
             // SAFETY: a function of the client with the pointer that it gave for it.
-            unsafe { callback(status, info) };
+            unsafe { tpu_host::foreign::call_or_tell(what, callback as *const (), arguments) };
             // A client that freed it has done what is done here.
             let _ = status::take_back(status);
         };

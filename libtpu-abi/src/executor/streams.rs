@@ -6,8 +6,9 @@ use crate::objects::{self, Executor, STREAMS, Stream};
 use crate::status;
 use crate::sys::{SE_StatusCallback, SE_Stream, SE_StreamExecutor, TF_Status};
 use std::ffi::c_void;
+use std::ptr;
 use std::sync::Arc;
-use tpu_emu::Error;
+use tpu_emu::{Code, Error};
 
 /// The streams of an executor's device.
 fn streams(executor: &Executor) -> impl Iterator<Item = Arc<Stream>> {
@@ -123,7 +124,18 @@ pub unsafe extern "C" fn TpuExecutor_HostCallback(
         let callback = callback_fn.ok_or(Error::Null("callback_fn"))?;
         // SAFETY: the contract of the interface: a function of the client and what it takes. No
         // lock is held.
-        let given = unsafe { callback(ctx) };
+        let given = unsafe {
+            let arguments = [ctx.expose_provenance(), 0, 0, 0, 0];
+            tpu_host::foreign::call(callback as *const (), arguments)
+        };
+        let given: *mut TF_Status = match given {
+            Ok(given) => ptr::with_exposed_provenance_mut(given),
+            Err(thrown) => {
+                let message = format!("the host callback {thrown}").into();
+                stream.fail(Error::Verbatim { code: Code::Internal, message });
+                return Ok(true);
+            }
+        };
         if given.is_null() {
             return Ok(true);
         }

@@ -1,36 +1,42 @@
 //! `XLA_FFI_Api`: the tables that handlers call back through, one for each version.
 // UNSAFETY: functions that C calls, and static tables of pointers to them.
 #![expect(unsafe_code, reason = "the boundary to C")]
-use super::{calls, error};
-use crate::boundary::{CArgs, Caller, c_args, end_of, with_args};
+use super::context::context;
+use super::{calls, error, metadata};
+use crate::boundary::{CArgs, Caller, c_args, end_of, is_zero_behind, with_args};
 use crate::sys::{
-    XLA_FFI_API_MAJOR, XLA_FFI_API_MINOR, XLA_FFI_Api, XLA_FFI_Api_Version,
-    XLA_FFI_DeviceMemory_Allocate_Args, XLA_FFI_DeviceMemory_Free_Args,
-    XLA_FFI_DeviceOrdinal_Get_Args, XLA_FFI_Error, XLA_FFI_Error_Create_Args,
-    XLA_FFI_Error_Destroy_Args, XLA_FFI_Error_GetMessage_Args, XLA_FFI_ExecutionContext_Get_Args,
+    XLA_FFI_API_MAJOR, XLA_FFI_API_MINOR, XLA_FFI_Api, XLA_FFI_Api_Version, XLA_FFI_Attrs,
+    XLA_FFI_CustomOptions_Get_Args, XLA_FFI_DeviceMemory_Allocate_Args,
+    XLA_FFI_DeviceMemory_Free_Args, XLA_FFI_DeviceOrdinal_Get_Args, XLA_FFI_Error,
+    XLA_FFI_Error_Create_Args, XLA_FFI_Error_Destroy_Args, XLA_FFI_Error_GetDetails_Args,
     XLA_FFI_Future, XLA_FFI_Future_Create_Args, XLA_FFI_Future_SetAvailable_Args,
-    XLA_FFI_Future_SetError_Args, XLA_FFI_Handler_Register_Args, XLA_FFI_RunId_Get_Args,
-    XLA_FFI_State_Get_Args, XLA_FFI_State_Get_Args_0_2, XLA_FFI_State_Set_Args,
-    XLA_FFI_State_Set_Args_0_1, XLA_FFI_State_Set_Args_0_2, XLA_FFI_Stream_Get_Args,
-    XLA_FFI_ThreadPool_NumThreads_Args, XLA_FFI_ThreadPool_Schedule_Args,
+    XLA_FFI_Future_SetError_Args, XLA_FFI_Handler_Register_Args, XLA_FFI_Handler_Register_Args_0_3,
+    XLA_FFI_InvokeContext_FindExtension_Args, XLA_FFI_InvokeContext_Get_Args,
+    XLA_FFI_RunId_Get_Args, XLA_FFI_State_Get_Args, XLA_FFI_State_Get_Args_0_2,
+    XLA_FFI_State_Set_Args, XLA_FFI_State_Set_Args_0_1, XLA_FFI_State_Set_Args_0_2,
+    XLA_FFI_Stream_Get_Args, XLA_FFI_ThreadPool_NumThreads_Args, XLA_FFI_ThreadPool_Schedule_Args,
     XLA_FFI_Type_Register_Args,
 };
+use std::ffi::c_void;
 use std::ptr;
-use tpu_emu::Result;
 use tpu_emu::entry::{self, Function};
+use tpu_emu::{Error, Result};
 
 c_args!(
+    XLA_FFI_CustomOptions_Get_Args,
     XLA_FFI_DeviceMemory_Allocate_Args,
     XLA_FFI_DeviceMemory_Free_Args,
     XLA_FFI_DeviceOrdinal_Get_Args,
     XLA_FFI_Error_Create_Args,
     XLA_FFI_Error_Destroy_Args,
-    XLA_FFI_Error_GetMessage_Args,
-    XLA_FFI_ExecutionContext_Get_Args,
+    XLA_FFI_Error_GetDetails_Args,
+    XLA_FFI_InvokeContext_Get_Args,
     XLA_FFI_Future_Create_Args,
     XLA_FFI_Future_SetAvailable_Args,
     XLA_FFI_Future_SetError_Args,
     XLA_FFI_Handler_Register_Args,
+    XLA_FFI_Handler_Register_Args_0_3,
+    XLA_FFI_InvokeContext_FindExtension_Args,
     XLA_FFI_RunId_Get_Args,
     XLA_FFI_State_Get_Args,
     XLA_FFI_State_Get_Args_0_2,
@@ -46,18 +52,23 @@ c_args!(
 /// The oldest minor version whose handlers are served; the newest is the header's.
 pub(super) const OLDEST_MINOR: i32 = 1;
 
-struct Table(XLA_FFI_Api);
+/// A table, and what handlers of versions to come find behind its end.
+#[repr(C)]
+struct Table {
+    api: XLA_FFI_Api,
+    beyond: [Beyond; BEYOND],
+}
 
 // SAFETY: function pointers and numbers, never changed.
 unsafe impl Sync for Table {}
 
-/// The tables of versions 0.1, 0.2 and 0.3.
-static TABLES: [Table; 3] = [Table(table(1)), Table(table(2)), Table(table(3))];
+/// The tables of versions 0.1 to 0.5.
+static TABLES: [Table; 5] = [table(1), table(2), table(3), table(4), table(5)];
 
-/// The table that handlers of version 0.`minor` read.
+/// The table that handlers of version 0.`minor` read: the newest one for versions to come.
 pub(super) fn table_of(minor: i32) -> &'static XLA_FFI_Api {
     let at = usize::try_from(minor - OLDEST_MINOR).unwrap_or(0);
-    &TABLES[at.min(TABLES.len() - 1)].0
+    &TABLES[at.min(TABLES.len() - 1)].api
 }
 
 /// The newest table, for libraries that register their handlers when they are loaded.
@@ -66,7 +77,11 @@ pub extern "C" fn XLA_FFI_GetApi() -> *const XLA_FFI_Api {
     table_of(XLA_FFI_API_MINOR)
 }
 
-const fn table(minor: i32) -> XLA_FFI_Api {
+const fn table(minor: i32) -> Table {
+    Table { api: functions_of(minor), beyond: REFUSING }
+}
+
+const fn functions_of(minor: i32) -> XLA_FFI_Api {
     XLA_FFI_Api {
         struct_size: size_of::<XLA_FFI_Api>(),
         extension_start: ptr::null_mut(),
@@ -78,12 +93,12 @@ const fn table(minor: i32) -> XLA_FFI_Api {
         },
         internal_api: ptr::null(),
         XLA_FFI_Error_Create: Some(error_create),
-        XLA_FFI_Error_GetMessage: Some(error_get_message),
+        XLA_FFI_Error_GetDetails: Some(error_get_details),
         XLA_FFI_Error_Destroy: Some(error_destroy),
         XLA_FFI_Handler_Register: Some(handler_register),
         XLA_FFI_Stream_Get: Some(stream_get),
         XLA_FFI_Type_Register: Some(if minor == 1 { type_register_0_1 } else { type_register }),
-        XLA_FFI_ExecutionContext_Get: Some(execution_context_get),
+        XLA_FFI_InvokeContext_Get: Some(execution_context_get),
         XLA_FFI_State_Set: Some(match minor {
             1 => state_set_0_1,
             2 => state_set_0_2,
@@ -99,7 +114,41 @@ const fn table(minor: i32) -> XLA_FFI_Api {
         XLA_FFI_Future_SetError: Some(future_set_error),
         XLA_FFI_RunId_Get: Some(run_id_get),
         XLA_FFI_DeviceOrdinal_Get: Some(device_ordinal_get),
+        XLA_FFI_InvokeContext_FindExtension: Some(find_extension),
+        XLA_FFI_CustomOptions_Get: Some(custom_options_get),
     }
+}
+
+/// A function that the newest table does not have.
+type Beyond = unsafe extern "C" fn(*mut c_void) -> *mut XLA_FFI_Error;
+
+/// How many there are behind a table.
+const BEYOND: usize = 40;
+
+macro_rules! refusing {
+    ($($tens:literal)*) => {
+        [$(
+            beyond::<{ 10 * $tens }>, beyond::<{ 10 * $tens + 1 }>, beyond::<{ 10 * $tens + 2 }>,
+            beyond::<{ 10 * $tens + 3 }>, beyond::<{ 10 * $tens + 4 }>,
+            beyond::<{ 10 * $tens + 5 }>, beyond::<{ 10 * $tens + 6 }>,
+            beyond::<{ 10 * $tens + 7 }>, beyond::<{ 10 * $tens + 8 }>,
+            beyond::<{ 10 * $tens + 9 }>,
+        )*]
+    };
+}
+
+const REFUSING: [Beyond; BEYOND] = refusing!(0 1 2 3);
+
+/// The function `AT` places behind the end of the newest table. Handlers that look at the
+/// table's `struct_size` do not call it.
+unsafe extern "C" fn beyond<const AT: usize>(_: *mut c_void) -> *mut XLA_FFI_Error {
+    const FIRST: usize = std::mem::offset_of!(XLA_FFI_Api, XLA_FFI_Error_Create);
+    let number = (size_of::<XLA_FFI_Api>() - FIRST) / size_of::<Beyond>() + AT + 1;
+    let served = entry::enter::<()>(&"XLA_FFI_Api", || {
+        let spoken = metadata::SPOKEN;
+        Err(Error::Unimplemented(format!("function {number} of the table of XLA FFI; {spoken}")))
+    });
+    served.map_or_else(|error| error::give("XLA_FFI_Api", &error), |()| ptr::null_mut())
 }
 
 /// One entry of a table: names the call, copies the arguments, turns an error into an object.
@@ -112,12 +161,61 @@ unsafe fn serve<A: CArgs>(
     needed: usize,
     body: impl FnOnce(&Caller, &mut A) -> Result<()>,
 ) -> *mut XLA_FFI_Error {
-    // SAFETY: the promise of this function's caller.
-    let served = entry::enter(function, || unsafe { with_args(args, needed, body) });
+    let served = entry::enter(function, || {
+        // SAFETY: the promise of this function's caller.
+        unsafe {
+            nothing_beyond(args, known_size::<A>())?;
+            with_args(args, needed, body)
+        }
+    });
     match served {
         Ok(()) => ptr::null_mut(),
         Err(error) => error::give(function, &error),
     }
+}
+
+/// The most bytes of a struct that are looked at.
+const MOST: usize = 4096;
+
+/// How far a struct goes under the versions that we know, by its `struct_size`.
+fn known_size<A: CArgs>() -> usize {
+    // Every header so far states the size of another struct there, so what follows is garbage.
+    if A::NAME == XLA_FFI_RunId_Get_Args::NAME {
+        return size_of::<XLA_FFI_InvokeContext_Get_Args>();
+    }
+    size_of::<A>()
+}
+
+/// Refuses a struct of a version to come that says something in fields which we do not know.
+///
+/// # Errors
+/// `Unimplemented` where a byte behind the first `known` ones is not zero; `BadArgument` for a
+/// `struct_size` that no struct of the interface has.
+///
+/// # Safety
+/// `args` is null or points to `struct_size` bytes.
+unsafe fn nothing_beyond<A: CArgs>(args: *const A, known: usize) -> Result<()> {
+    if args.is_null() || !args.is_aligned() {
+        return Ok(());
+    }
+    // SAFETY: `A` begins with `struct_size`, and `args` is valid that far.
+    let given = unsafe { args.cast::<usize>().read() };
+    if given <= known {
+        return Ok(());
+    }
+    let name = A::NAME;
+    if given > MOST {
+        return Err(Error::bad(format!("{name} of {given} bytes; this runtime knows {known}")));
+    }
+    // SAFETY: `args` is valid for `given` bytes.
+    if unsafe { is_zero_behind(args, known, given) } {
+        return Ok(());
+    }
+    let spoken = metadata::SPOKEN;
+    Err(Error::Unimplemented(format!(
+        "{name} of {given} bytes says something behind the {known} bytes that this runtime knows; \
+         {spoken}"
+    )))
 }
 
 /// Writes a function of the table: its name in Rust and in the header, its arguments, the last
@@ -137,13 +235,11 @@ macro_rules! functions {
 }
 
 functions! {
-    handler_register = "XLA_FFI_Handler_Register"
-        (XLA_FFI_Handler_Register_Args, traits) calls::handler_register;
     stream_get = "XLA_FFI_Stream_Get" (XLA_FFI_Stream_Get_Args, ctx) calls::stream_get;
     type_register_0_1 = "XLA_FFI_TypeId_Register"
         (XLA_FFI_Type_Register_Args, type_id) calls::type_register_0_1;
-    execution_context_get = "XLA_FFI_ExecutionContext_Get"
-        (XLA_FFI_ExecutionContext_Get_Args, data) calls::execution_context_get;
+    execution_context_get = "XLA_FFI_InvokeContext_Get"
+        (XLA_FFI_InvokeContext_Get_Args, data) calls::execution_context_get;
     state_set_0_1 = "XLA_FFI_State_Set"
         (XLA_FFI_State_Set_Args as XLA_FFI_State_Set_Args_0_1, deleter) calls::state_set_0_1;
     state_set_0_2 = "XLA_FFI_State_Set"
@@ -167,6 +263,61 @@ functions! {
     run_id_get = "XLA_FFI_RunId_Get" (XLA_FFI_RunId_Get_Args, run_id) calls::run_id_get;
     device_ordinal_get = "XLA_FFI_DeviceOrdinal_Get"
         (XLA_FFI_DeviceOrdinal_Get_Args, device_ordinal) calls::device_ordinal_get;
+    find_extension = "XLA_FFI_InvokeContext_FindExtension"
+        (XLA_FFI_InvokeContext_FindExtension_Args, extension) calls::find_extension;
+    custom_options_get = "XLA_FFI_CustomOptions_Get"
+        (XLA_FFI_CustomOptions_Get_Args, attrs) custom_options;
+}
+
+/// A dictionary without entries.
+struct Empty(XLA_FFI_Attrs);
+
+// SAFETY: null pointers and numbers, never changed.
+unsafe impl Sync for Empty {}
+
+static NO_OPTIONS: Empty = Empty(XLA_FFI_Attrs {
+    struct_size: end_of!(XLA_FFI_Attrs, attrs),
+    extension_start: ptr::null_mut(),
+    size: 0,
+    types: ptr::null_mut(),
+    names: ptr::null_mut(),
+    attrs: ptr::null_mut(),
+});
+
+/// The options of the execution: PJRT has no way to state any.
+fn custom_options(_: &Caller, args: &mut XLA_FFI_CustomOptions_Get_Args) -> Result<()> {
+    context(args.ctx)?;
+    args.attrs = &raw const NO_OPTIONS.0;
+    Ok(())
+}
+
+/// The bundle in the middle of the struct grew with 0.4, so the size says which of the two it is.
+unsafe extern "C" fn handler_register(
+    args: *mut XLA_FFI_Handler_Register_Args,
+) -> *mut XLA_FFI_Error {
+    const NAME: Function = &"XLA_FFI_Handler_Register";
+    let size = match !args.is_null() && args.is_aligned() {
+        // SAFETY: the struct begins with its size, by the header's contract.
+        true => unsafe { args.cast::<usize>().read() },
+        false => 0,
+    };
+    let needed = end_of!(XLA_FFI_Handler_Register_Args, traits);
+    // SAFETY: the handler keeps the header's contract for `args`.
+    unsafe {
+        if size <= size_of::<XLA_FFI_Handler_Register_Args_0_3>() {
+            let needed = end_of!(XLA_FFI_Handler_Register_Args_0_3, traits);
+            let register = calls::handler_register_0_3;
+            return serve::<XLA_FFI_Handler_Register_Args_0_3>(NAME, args.cast(), needed, register);
+        }
+        serve(NAME, args, needed, |caller, given| {
+            if size > size_of::<XLA_FFI_Handler_Register_Args>() {
+                // A longer bundle moves what is behind it, so zeros must begin there.
+                let known = std::mem::offset_of!(XLA_FFI_Handler_Register_Args, traits);
+                nothing_beyond(args, known)?;
+            }
+            calls::handler_register(caller, given)
+        })
+    }
 }
 
 /// The error that is asked for, or the one that the arguments deserve: never null.
@@ -186,14 +337,15 @@ unsafe extern "C" fn error_create(args: *mut XLA_FFI_Error_Create_Args) -> *mut 
     if refused.is_null() { made } else { refused }
 }
 
-unsafe extern "C" fn error_get_message(args: *mut XLA_FFI_Error_GetMessage_Args) {
-    let needed = end_of!(XLA_FFI_Error_GetMessage_Args, message);
-    let get = |_: &Caller, args: &mut XLA_FFI_Error_GetMessage_Args| {
-        args.message = error::message_of(args.error);
+unsafe extern "C" fn error_get_details(args: *mut XLA_FFI_Error_GetDetails_Args) {
+    // Before 0.4 the struct ends there.
+    let needed = end_of!(XLA_FFI_Error_GetDetails_Args, message);
+    let get = |_: &Caller, args: &mut XLA_FFI_Error_GetDetails_Args| {
+        (args.message, args.errc) = error::details_of(args.error);
         Ok(())
     };
     // SAFETY: the handler keeps the header's contract for `args`.
-    error::forget(unsafe { serve(&"XLA_FFI_Error_GetMessage", args, needed, get) });
+    error::forget(unsafe { serve(&"XLA_FFI_Error_GetDetails", args, needed, get) });
 }
 
 unsafe extern "C" fn error_destroy(args: *mut XLA_FFI_Error_Destroy_Args) {

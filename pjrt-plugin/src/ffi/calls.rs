@@ -7,15 +7,18 @@ use super::{Deleter, future, probe};
 use crate::boundary::{Caller, UserPointer};
 use crate::sys::{
     XLA_FFI_ByteSpan, XLA_FFI_DeviceMemory_Allocate_Args, XLA_FFI_DeviceMemory_Free_Args,
-    XLA_FFI_DeviceOrdinal_Get_Args, XLA_FFI_ExecutionContext, XLA_FFI_ExecutionContext_Get_Args,
-    XLA_FFI_ExecutionStage, XLA_FFI_Future_SetAvailable_Args, XLA_FFI_Future_SetError_Args,
-    XLA_FFI_Handler, XLA_FFI_Handler_Register_Args, XLA_FFI_RunId_Get_Args, XLA_FFI_State_Get_Args,
-    XLA_FFI_State_Get_Args_0_2, XLA_FFI_State_Set_Args, XLA_FFI_State_Set_Args_0_1,
-    XLA_FFI_State_Set_Args_0_2, XLA_FFI_Stream_Get_Args, XLA_FFI_ThreadPool_NumThreads_Args,
-    XLA_FFI_ThreadPool_Schedule_Args, XLA_FFI_Type_Register_Args, XLA_FFI_TypeId,
+    XLA_FFI_DeviceOrdinal_Get_Args, XLA_FFI_ExecutionStage, XLA_FFI_Future_SetAvailable_Args,
+    XLA_FFI_Future_SetError_Args, XLA_FFI_Handler, XLA_FFI_Handler_Bundle,
+    XLA_FFI_Handler_Register_Args, XLA_FFI_Handler_Register_Args_0_3, XLA_FFI_InvokeContext,
+    XLA_FFI_InvokeContext_FindExtension_Args, XLA_FFI_InvokeContext_Get_Args,
+    XLA_FFI_RunId_Get_Args, XLA_FFI_State_Get_Args, XLA_FFI_State_Get_Args_0_2,
+    XLA_FFI_State_Set_Args, XLA_FFI_State_Set_Args_0_1, XLA_FFI_State_Set_Args_0_2,
+    XLA_FFI_Stream_Get_Args, XLA_FFI_ThreadPool_NumThreads_Args, XLA_FFI_ThreadPool_Schedule_Args,
+    XLA_FFI_Type_Register_Args, XLA_FFI_TypeId,
 };
 use std::ffi::c_void;
 use std::ptr;
+use std::sync::Arc;
 use tpu_emu::{Error, Result};
 
 const INSTANTIATE: XLA_FFI_ExecutionStage =
@@ -34,21 +37,57 @@ pub(super) fn handler_register(
     caller: &Caller,
     args: &mut XLA_FFI_Handler_Register_Args,
 ) -> Result<()> {
-    let name = text(caller, args.name, "name")?;
-    let platform = text(caller, args.platform, "platform")?;
+    handlers_register(caller, args.name, args.platform, args.bundle, args.traits)
+}
+
+/// Before 0.4 there is no record stage.
+pub(super) fn handler_register_0_3(
+    caller: &Caller,
+    args: &mut XLA_FFI_Handler_Register_Args_0_3,
+) -> Result<()> {
+    let bundle = XLA_FFI_Handler_Bundle {
+        instantiate: args.bundle.instantiate,
+        prepare: args.bundle.prepare,
+        initialize: args.bundle.initialize,
+        execute: args.bundle.execute,
+        record: None,
+    };
+    handlers_register(caller, args.name, args.platform, bundle, args.traits)
+}
+
+fn handlers_register(
+    caller: &Caller,
+    name: XLA_FFI_ByteSpan,
+    platform: XLA_FFI_ByteSpan,
+    bundle: XLA_FFI_Handler_Bundle,
+    traits: u32,
+) -> Result<()> {
+    let name = text(caller, name, "name")?;
+    let platform = text(caller, platform, "platform")?;
     let address = |handler: XLA_FFI_Handler| {
         handler.map_or(0, |function| (function as *const ()).expose_provenance())
     };
     let bundle = Bundle {
-        instantiate: address(args.bundle.instantiate),
-        prepare: address(args.bundle.prepare),
-        initialize: address(args.bundle.initialize),
-        execute: address(args.bundle.execute),
+        instantiate: address(bundle.instantiate),
+        prepare: address(bundle.prepare),
+        initialize: address(bundle.initialize),
+        execute: address(bundle.execute),
+        record: address(bundle.record),
     };
     let origin = format!("XLA_FFI_Handler_Register with {:#x}", bundle.execute);
-    let registered = register_typed(&name, &platform, bundle, args.traits, origin);
+    let registered = register_typed(&name, &platform, bundle, traits, origin);
     registered.as_ref().err().into_iter().for_each(note_refusal);
     registered
+}
+
+/// No header adds anything to a context here: records and collectives are of GPUs.
+pub(super) fn find_extension(
+    _: &Caller,
+    args: &mut XLA_FFI_InvokeContext_FindExtension_Args,
+) -> Result<()> {
+    context(args.ctx)?;
+    args.extension = ptr::null();
+    Ok(())
 }
 
 /// There is no stream behind an emulated device.
@@ -90,14 +129,14 @@ pub(super) fn type_register(
 /// What the client gave to the launch.
 pub(super) fn execution_context_get(
     caller: &Caller,
-    args: &mut XLA_FFI_ExecutionContext_Get_Args,
+    args: &mut XLA_FFI_InvokeContext_Get_Args,
 ) -> Result<()> {
     args.data = context(args.ctx)?.user_data(number(caller, args.type_id)?)?;
     Ok(())
 }
 
 fn set(
-    ctx: *const XLA_FFI_ExecutionContext,
+    ctx: *const XLA_FFI_InvokeContext,
     stage: XLA_FFI_ExecutionStage,
     of: i64,
     state: *mut c_void,
@@ -168,7 +207,8 @@ pub(super) fn thread_pool_schedule(
 ) -> Result<()> {
     let context = context(args.ctx)?;
     let task = super::task::Task::new(args.task, UserPointer(args.data))?;
-    context.services()?.schedule(Box::new(move || task.run()));
+    let (stage, failure) = (context.stage, Arc::clone(&context.failure));
+    context.services()?.schedule(Box::new(move || task.run(stage, &failure)));
     Ok(())
 }
 

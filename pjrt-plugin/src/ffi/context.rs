@@ -1,7 +1,8 @@
-//! `XLA_FFI_ExecutionContext`: one stage of one call, by a handle that dies with it.
+//! `XLA_FFI_InvokeContext`: one stage of one call, by a handle that dies with it.
 use super::UserData;
+use super::failure::Failure;
 use super::state::{LaunchStates, Slot};
-use crate::sys::{XLA_FFI_ExecutionContext, XLA_FFI_ExecutionStage};
+use crate::sys::{XLA_FFI_ExecutionStage, XLA_FFI_InvokeContext};
 use parking_lot::{Mutex, RwLock};
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -18,6 +19,8 @@ pub(super) struct Context {
     pub(super) instance: Arc<Slot>,
     /// What it keeps for the launch, if there is one.
     pub(super) launch: Option<Arc<LaunchStates>>,
+    /// What tasks of the call that fail are told to.
+    pub(super) failure: Arc<Failure>,
 }
 
 /// Bits of a handle, from the top: its kind (8), the seat (24), how often that was left (32).
@@ -57,7 +60,7 @@ impl Owned {
     }
 
     /// Opens a context; gives its handle.
-    pub(super) fn open(&self, context: Context) -> *mut XLA_FFI_ExecutionContext {
+    pub(super) fn open(&self, context: Context) -> *mut XLA_FFI_InvokeContext {
         let mut taken = self.0.taken.lock();
         taken.1 = Some(context);
         let raw = KIND | (self.0.number as u64) << LEFT_BITS | u64::from(taken.0);
@@ -86,7 +89,7 @@ impl Drop for Owned {
 ///
 /// # Errors
 /// `Null`; `StaleHandle` once its stage is over.
-pub(super) fn context(handle: *const XLA_FFI_ExecutionContext) -> Result<Context> {
+pub(super) fn context(handle: *const XLA_FFI_InvokeContext) -> Result<Context> {
     const WHAT: &str = "execution context";
     if handle.is_null() {
         return Err(Error::Null(WHAT));
@@ -136,6 +139,9 @@ impl Context {
             XLA_FFI_ExecutionStage::XLA_FFI_ExecutionStage_EXECUTE => {
                 Err(Error::bad("the execute stage keeps no state"))
             }
+            XLA_FFI_ExecutionStage::XLA_FFI_ExecutionStage_RECORD => {
+                Err(Error::Unimplemented("the emulated TPU has no record stage".to_owned()))
+            }
             other => Err(Error::bad(format!("{} is no XLA_FFI_ExecutionStage", other.0))),
         }
     }
@@ -165,6 +171,7 @@ mod tests {
             services: None,
             instance: Arc::default(),
             launch: None,
+            failure: Arc::default(),
         };
         let seat = Owned::new().unwrap();
         let first = seat.open(open());

@@ -6,6 +6,7 @@ use std::ffi::c_char;
 use std::ptr;
 use std::sync::LazyLock;
 use tpu_emu::{Code, Error, Result};
+use tpu_host::foreign::Thrown;
 
 /// One error. Its address is the handle.
 #[derive(Debug)]
@@ -47,11 +48,15 @@ pub(super) fn give(function: &str, error: &Error) -> *mut XLA_FFI_Error {
     give_object(Some(error.code()), message.replace('\0', ""))
 }
 
-/// The text of a live error, valid until it ends; empty for any other pointer.
-pub(super) fn message_of(error: *const XLA_FFI_Error) -> *const c_char {
+/// The text and the code of a live error, valid until it ends; empty and unknown for any other
+/// pointer.
+pub(super) fn details_of(error: *const XLA_FFI_Error) -> (*const c_char, XLA_FFI_Error_Code) {
     match LIVE.lock().get(&error.addr()) {
-        Some(object) => object.message.as_ptr().cast(),
-        None => c"".as_ptr(),
+        Some(object) => {
+            let code = object.code.map_or(0, |code| (code as i32).cast_unsigned());
+            (object.message.as_ptr().cast(), XLA_FFI_Error_Code(code))
+        }
+        None => (c"".as_ptr(), XLA_FFI_Error_Code::XLA_FFI_Error_Code_UNKNOWN),
     }
 }
 
@@ -81,6 +86,11 @@ pub(super) fn take(error: *const XLA_FFI_Error) -> Result<()> {
             Err(Error::Verbatim { code, message: message.into() })
         }
     }
+}
+
+/// The error of a function of a handler's that threw something.
+pub(super) fn thrown(what: &str, thrown: &Thrown) -> Error {
+    Error::Verbatim { code: Code::Internal, message: format!("{what} {thrown}").into() }
 }
 
 /// Whether a pointer is a live error that says what is wrong.

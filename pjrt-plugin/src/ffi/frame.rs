@@ -4,13 +4,14 @@
 #![expect(unsafe_code, reason = "memory that C reads")]
 use super::attributes::Decoded;
 use super::context::{Context, Owned};
+use super::failure::Failure;
 use super::kept::Kept;
 use crate::boundary::end_of;
 use crate::dtype;
 use crate::sys::{
     XLA_FFI_Api, XLA_FFI_ArgType, XLA_FFI_Args, XLA_FFI_Buffer, XLA_FFI_CallFrame,
-    XLA_FFI_DataType, XLA_FFI_Error, XLA_FFI_ExecutionStage, XLA_FFI_Extension_Base,
-    XLA_FFI_Future, XLA_FFI_RetType, XLA_FFI_Rets,
+    XLA_FFI_DataType, XLA_FFI_Error, XLA_FFI_ExecutionStage, XLA_FFI_Future,
+    XLA_FFI_InternalExtension, XLA_FFI_RetType, XLA_FFI_Rets,
 };
 use parking_lot::Mutex;
 use std::ffi::c_void;
@@ -20,6 +21,7 @@ use std::sync::Arc;
 use tpu_emu::custom_call::Place;
 use tpu_emu::tensor::{DType, Shape};
 use tpu_emu::{Error, Result};
+use tpu_host::foreign::{self, Thrown};
 
 /// Frames that are kept for the next call, at most.
 const SPARE: usize = 64;
@@ -129,6 +131,7 @@ impl Frames {
             _result_pointers: result_pointers,
             frame: Kept::new([frame]),
             seat: Owned::new()?,
+            failure: Arc::default(),
         })
     }
 }
@@ -142,6 +145,7 @@ struct Memory {
     frame: Kept<XLA_FFI_CallFrame>,
     /// The place of the frame's context.
     seat: Owned,
+    failure: Arc<Failure>,
 }
 
 // SAFETY: memory that is written before a call, by whoever has it; pointers in it lead to memory
@@ -165,10 +169,16 @@ impl Frame {
     pub(super) fn new(
         of: &Arc<Frames>,
         api: &'static XLA_FFI_Api,
-        context: Context,
+        mut context: Context,
         places: Option<(&[Place], &[Place])>,
     ) -> Result<Self> {
-        let memory = of.memory()?;
+        let mut memory = of.memory()?;
+        // A task of the last call may go on.
+        match Arc::get_mut(&mut memory.failure) {
+            Some(failure) => *failure = Failure::default(),
+            None => memory.failure = Arc::default(),
+        }
+        context.failure = Arc::clone(&memory.failure);
         let stage = XLA_FFI_ExecutionStage((context.stage as i32).cast_unsigned());
         let frame = memory.frame.pointer();
         // SAFETY: one frame is there, and nobody else has it.
@@ -188,15 +198,23 @@ impl Frame {
         Ok(Self { of: Arc::clone(of), memory: Some(memory), again: places.is_some() })
     }
 
-    /// Calls a handler; gives what it returned and the future that it left.
-    pub(super) fn call(&self, handler: Function) -> (*mut XLA_FFI_Error, *mut XLA_FFI_Future) {
-        let Some(memory) = &self.memory else { return (ptr::null_mut(), ptr::null_mut()) };
+    /// Calls a handler; gives what it returned or threw and the future that it left.
+    pub(super) fn call(
+        &self,
+        handler: Function,
+    ) -> (Result<*mut XLA_FFI_Error, Thrown>, *mut XLA_FFI_Future) {
+        let Some(memory) = &self.memory else { return (Ok(ptr::null_mut()), ptr::null_mut()) };
         let frame = memory.frame.pointer();
         // SAFETY: a handler that was registered as one, with a frame of the version that it
         // states.
-        let error = unsafe { handler(frame) };
+        let returned = unsafe { call(handler, frame) };
         // SAFETY: the frame is still there.
-        (error, unsafe { (*frame).future })
+        (returned, unsafe { (*frame).future })
+    }
+
+    /// What tasks of the call that fail are told to.
+    pub(super) fn failure(&self) -> Option<&Arc<Failure>> {
+        self.memory.as_ref().map(|memory| &memory.failure)
     }
 }
 
@@ -258,19 +276,31 @@ fn empty() -> XLA_FFI_CallFrame {
     }
 }
 
-/// Calls a handler with nothing but an extension; gives what it returned.
+/// # Safety
+/// `handler` is one, and `frame` a frame that it can read.
+unsafe fn call(
+    handler: Function,
+    frame: *mut XLA_FFI_CallFrame,
+) -> Result<*mut XLA_FFI_Error, Thrown> {
+    let arguments = [frame.expose_provenance(), 0, 0, 0, 0];
+    // SAFETY: the promise of this function's caller.
+    let returned = unsafe { foreign::call(handler as *const (), arguments) };
+    returned.map(ptr::with_exposed_provenance_mut)
+}
+
+/// Calls a handler with nothing but an extension; gives what it returned or threw.
 ///
 /// # Safety
 /// `extension` is an extension whose parts live during the call.
 pub(super) unsafe fn ask(
     handler: Function,
     api: &'static XLA_FFI_Api,
-    extension: *mut XLA_FFI_Extension_Base,
-) -> *mut XLA_FFI_Error {
+    extension: *mut XLA_FFI_InternalExtension,
+) -> Result<*mut XLA_FFI_Error, Thrown> {
     let mut frame = empty();
     frame.api = api;
     frame.extension_start = extension;
     frame.stage = XLA_FFI_ExecutionStage::XLA_FFI_ExecutionStage_EXECUTE;
     // SAFETY: a handler that was registered as one; the frame lives during the call.
-    unsafe { handler(&raw mut frame) }
+    unsafe { call(handler, &raw mut frame) }
 }

@@ -4,7 +4,7 @@ use super::attributes::Decoded;
 use super::context::Context;
 use super::frame::{Frame, Frames, Function};
 use super::state::{LaunchStates, Slot};
-use super::{error, future};
+use super::{error, future, metadata};
 use std::any::Any;
 use std::sync::Arc;
 use tpu_emu::custom_call::{
@@ -103,12 +103,23 @@ impl FfiCall {
     ) -> Result<Progress> {
         let Some(handler) = self.handlers.of(stage) else { return Ok(Progress::Done) };
         let instance = Arc::clone(&self.state);
-        let context = Context { stage, services, instance, launch };
+        let failure = Arc::default();
+        let context = Context { stage, services, instance, launch, failure };
         let api = table_of(handler.minor);
         let frame = Frame::new(&self.frames, api, context, places)?;
         let (returned, left) = frame.call(handler.function);
-        let outcome = error::take(returned);
-        let Some(event) = future::take(left)? else { return outcome.map(|()| Progress::Done) };
+        let explained = |error| metadata::explained(handler.minor, error);
+        let outcome = match returned {
+            Ok(returned) => error::take(returned).map_err(explained),
+            Err(thrown) => Err(error::thrown(&format!("the {} handler", stage.name()), &thrown)),
+        };
+        let Some(event) = future::take(left)? else {
+            let failed = frame.failure().and_then(|failure| failure.end());
+            return outcome.and(failed.map_or(Ok(Progress::Done), Err));
+        };
+        if let Some(failure) = frame.failure() {
+            failure.watch(&event);
+        }
         if let Some(ended) = event.outcome() {
             return outcome.and_then(|()| ended.clone()).map(|()| Progress::Done);
         }

@@ -10,7 +10,7 @@ import ctypes
 import logging
 import sys
 
-STAGES = ("instantiate", "prepare", "initialize", "execute")
+STAGES = ("instantiate", "prepare", "initialize", "execute", "record")
 CODES = (
     *("OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND"),
     *("ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION"),

@@ -60,6 +60,7 @@ struct TargetArgs {
     prepare: usize,
     initialize: usize,
     execute: usize,
+    record: usize,
     traits: u64,
     room: Room,
 }
@@ -140,11 +141,11 @@ fn target(caller: &Caller, args: &TargetArgs) -> Result<()> {
     let name = caller.text(args.name, args.name_size, "name")?;
     let platform = caller.text(args.platform, args.platform_size, "platform")?;
     let origin = caller.text(args.origin, args.origin_size, "origin")?;
-    let TargetArgs { instantiate, prepare, initialize, execute, .. } = *args;
+    let TargetArgs { instantiate, prepare, initialize, execute, record, .. } = *args;
     match args.api_version {
         0 => register_untyped(&name, &platform, execute, origin),
         1 => {
-            let bundle = Bundle { instantiate, prepare, initialize, execute };
+            let bundle = Bundle { instantiate, prepare, initialize, execute, record };
             let traits = u32::try_from(args.traits).map_err(|_| {
                 Error::bad(format!("target {name:?} has traits {:#x}", args.traits))
             })?;

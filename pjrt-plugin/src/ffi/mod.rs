@@ -4,6 +4,7 @@ mod attributes;
 mod calls;
 mod context;
 mod error;
+mod failure;
 mod frame;
 mod future;
 mod handler;

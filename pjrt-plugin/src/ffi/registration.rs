@@ -16,6 +16,8 @@ pub(crate) struct Bundle {
     pub(crate) prepare: usize,
     pub(crate) initialize: usize,
     pub(crate) execute: usize,
+    /// Never called: the emulated TPU has no command buffers.
+    pub(crate) record: usize,
 }
 
 /// Ends the life of a value of a registered type.
@@ -38,7 +40,13 @@ pub(crate) fn register_typed(
         name: name.into(),
         platform: platform.to_owned(),
         typed: true,
-        identity: vec![bundle.instantiate, bundle.prepare, bundle.initialize, bundle.execute],
+        identity: vec![
+            bundle.instantiate,
+            bundle.prepare,
+            bundle.initialize,
+            bundle.execute,
+            bundle.record,
+        ],
         origin,
         target: Arc::new(FfiTarget(handlers)),
     })
@@ -53,6 +61,7 @@ fn handlers(name: &str, bundle: Bundle) -> Result<Handlers> {
         })?;
         Ok(Some(Handler { function, minor }))
     };
+    handler("record", bundle.record)?;
     Ok(Handlers {
         execute: handler("execute", bundle.execute)?.ok_or_else(|| {
             Error::bad(format!("custom call target \"{name}\" without an execute handler"))

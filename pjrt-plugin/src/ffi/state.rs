@@ -7,6 +7,7 @@ use crate::boundary::UserPointer;
 use parking_lot::Mutex;
 use std::ffi::c_void;
 use tpu_emu::{Code, Error, Result};
+use tpu_host::foreign;
 
 /// A value of a handler's.
 #[derive(Debug)]
@@ -20,9 +21,11 @@ struct State {
 impl Drop for State {
     fn drop(&mut self) {
         if let Some(deleter) = self.deleter {
+            let what = format!("the deleter of a state of type {}", types::name_of(self.of));
+            let arguments = [self.value.get().expose_provenance(), 0, 0, 0, 0];
             // SAFETY: the handler gave the value away, of the type that the function is for; it
             // is given to the function once.
-            unsafe { deleter(self.value.get()) };
+            unsafe { foreign::call_or_tell(&what, deleter as *const (), arguments) };
         }
     }
 }

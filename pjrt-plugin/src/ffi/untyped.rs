@@ -2,20 +2,16 @@
 //! backend calls it.
 // UNSAFETY: calls a C function by its address.
 #![expect(unsafe_code, reason = "a C function by its address")]
+use super::error;
 use super::status::Status;
 use std::any::Any;
-use std::ffi::{c_char, c_void};
-use std::mem::transmute;
+use std::ffi::c_void;
 use std::ptr;
 use std::sync::Arc;
 use tpu_emu::custom_call::{Abi, Backend, Call, CallSite, Moment, Place, Progress, Stage, Target};
 use tpu_emu::tensor::{DType, Shape};
 use tpu_emu::{Error, Result};
-
-type Original = unsafe extern "C" fn(*mut c_void, *const *const c_void);
-type WithStatus = unsafe extern "C" fn(*mut c_void, *const *const c_void, *mut c_void);
-type Unified =
-    unsafe extern "C" fn(*mut c_void, *const *const c_void, *const c_char, usize, *mut c_void);
+use tpu_host::foreign;
 
 /// A function, by its address; the program says which interface it has.
 #[derive(Debug)]
@@ -77,24 +73,22 @@ impl UntypedCall {
         operands: *const *const c_void,
         status: *mut Status,
     ) -> Result<()> {
+        let (out, operands) = (out.expose_provenance(), operands.expose_provenance());
+        let status = status.expose_provenance();
+        let arguments = match self.site.abi {
+            Abi::Original => [out, operands, 0, 0, 0],
+            Abi::Status => [out, operands, status, 0, 0],
+            Abi::StatusUnified => {
+                let opaque = self.opaque.as_ptr().expose_provenance();
+                [out, operands, opaque, self.opaque.len() - 1, status]
+            }
+            Abi::Typed => return Err(Error::bad("a typed call of an untyped function")),
+        };
         let function = ptr::with_exposed_provenance::<()>(self.function);
         // SAFETY: whoever registered the address, not null, says that a function is there; the
         // program says of which interface. The pointers are valid for the call.
-        unsafe {
-            match self.site.abi {
-                Abi::Original => transmute::<*const (), Original>(function)(out, operands),
-                Abi::Status => {
-                    transmute::<*const (), WithStatus>(function)(out, operands, status.cast());
-                }
-                Abi::StatusUnified => {
-                    let (opaque, size) = (self.opaque.as_ptr().cast(), self.opaque.len() - 1);
-                    let function = transmute::<*const (), Unified>(function);
-                    function(out, operands, opaque, size, status.cast());
-                }
-                Abi::Typed => return Err(Error::bad("a typed call of an untyped function")),
-            }
-        }
-        Ok(())
+        let called = unsafe { foreign::call(function, arguments) };
+        called.map(drop).map_err(|thrown| error::thrown("the function", &thrown))
     }
 }
 
@@ -113,6 +107,7 @@ fn addresses<'a>(
 mod tests {
     use super::*;
     use crate::ffi::{XlaCustomCallStatusSetFailure, XlaCustomCallStatusSetSuccess};
+    use std::ffi::c_char;
     use std::slice;
     use tpu_emu::custom_call::Services;
 

@@ -4,9 +4,9 @@ use super::{blank, built};
 use pjrt_tpu_emu::sys::{
     XLA_FFI_Api, XLA_FFI_Buffer, XLA_FFI_ByteSpan, XLA_FFI_CallFrame, XLA_FFI_Error,
     XLA_FFI_Error_Code, XLA_FFI_Error_Create_Args, XLA_FFI_Error_Destroy_Args,
-    XLA_FFI_Error_GetMessage_Args, XLA_FFI_Handler, XLA_FFI_Handler_Bundle,
-    XLA_FFI_Handler_Register_Args, XLA_FFI_Metadata_Extension, XLA_FFI_Type_Register_Args,
-    XLA_FFI_TypeId, XLA_FFI_TypeInfo,
+    XLA_FFI_Error_GetDetails_Args, XLA_FFI_Handler, XLA_FFI_Handler_Bundle,
+    XLA_FFI_Handler_Register_Args, XLA_FFI_InvokeContext, XLA_FFI_Metadata_Extension,
+    XLA_FFI_Type_Register_Args, XLA_FFI_TypeId, XLA_FFI_TypeInfo,
 };
 use std::ffi::{CStr, CString, c_void};
 use std::mem::offset_of;
@@ -30,6 +30,11 @@ pub(crate) fn newest() -> &'static XLA_FFI_Api {
 
 /// Whether a frame asks what a handler is; then it is answered.
 pub(crate) fn answered(frame: *mut XLA_FFI_CallFrame, minor: i32) -> bool {
+    answered_with(frame, 0, minor)
+}
+
+/// The same of another major version.
+pub(crate) fn answered_with(frame: *mut XLA_FFI_CallFrame, major: i32, minor: i32) -> bool {
     // SAFETY: a frame of the runtime's; its first extension is the metadata.
     unsafe {
         assert_eq!((*frame).struct_size, FRAME_SIZE);
@@ -38,7 +43,7 @@ pub(crate) fn answered(frame: *mut XLA_FFI_CallFrame, minor: i32) -> bool {
             return false;
         }
         let metadata = (*extension).metadata;
-        (*metadata).api_version.major_version = 0;
+        (*metadata).api_version.major_version = major;
         (*metadata).api_version.minor_version = minor;
         true
     }
@@ -48,6 +53,12 @@ pub(crate) fn answered(frame: *mut XLA_FFI_CallFrame, minor: i32) -> bool {
 pub(crate) fn api_of(frame: *mut XLA_FFI_CallFrame) -> &'static XLA_FFI_Api {
     // SAFETY: a frame of the runtime's.
     unsafe { &*(*frame).api }
+}
+
+/// The context of a frame.
+pub(crate) fn context_of(frame: *mut XLA_FFI_CallFrame) -> *mut XLA_FFI_InvokeContext {
+    // SAFETY: a frame of the runtime's.
+    unsafe { (*frame).ctx }
 }
 
 /// An operand.
@@ -90,13 +101,13 @@ pub(crate) fn said(error: *mut XLA_FFI_Error) -> Option<String> {
     if error.is_null() {
         return None;
     }
-    let mut read = blank::<XLA_FFI_Error_GetMessage_Args>();
+    let mut read = blank::<XLA_FFI_Error_GetDetails_Args>();
     read.error = error;
     let mut end = blank::<XLA_FFI_Error_Destroy_Args>();
     end.error = error;
     // SAFETY: structs of the functions' own types; the text lives as long as the error.
     unsafe {
-        newest().XLA_FFI_Error_GetMessage.unwrap()(&raw mut read);
+        newest().XLA_FFI_Error_GetDetails.unwrap()(&raw mut read);
         let text = CStr::from_ptr(read.message).to_str().unwrap().to_owned();
         newest().XLA_FFI_Error_Destroy.unwrap()(&raw mut end);
         Some(text)
@@ -152,7 +163,7 @@ pub(crate) fn bundle(
     initialize: XLA_FFI_Handler,
     execute: XLA_FFI_Handler,
 ) -> XLA_FFI_Handler_Bundle {
-    XLA_FFI_Handler_Bundle { instantiate, prepare, initialize, execute }
+    XLA_FFI_Handler_Bundle { instantiate, prepare, initialize, execute, record: None }
 }
 
 /// Registers one handler for the emulated TPU.
@@ -163,7 +174,7 @@ pub(crate) fn register(name: &str, execute: Function) {
 /// A handler that answers the question for its metadata and runs `body` otherwise.
 macro_rules! handler {
     ($name:ident, |$frame:ident| $body:expr) => {
-        handler!($name, 3, |$frame| $body);
+        handler!($name, 5, |$frame| $body);
     };
     ($name:ident, $minor:expr, |$frame:ident| $body:expr) => {
         unsafe extern "C" fn $name(

@@ -52,6 +52,7 @@ pub(crate) const EXHAUSTED: PJRT_Error_Code = PJRT_Error_Code::PJRT_Error_Code_R
 pub(crate) const WRONG_STATE: PJRT_Error_Code =
     PJRT_Error_Code::PJRT_Error_Code_FAILED_PRECONDITION;
 pub(crate) const UNIMPLEMENTED: PJRT_Error_Code = PJRT_Error_Code::PJRT_Error_Code_UNIMPLEMENTED;
+pub(crate) const INTERNAL: PJRT_Error_Code = PJRT_Error_Code::PJRT_Error_Code_INTERNAL;
 pub(crate) const ABORTED: PJRT_Error_Code = PJRT_Error_Code::PJRT_Error_Code_ABORTED;
 
 /// The extensions of the table and their types, in the order of the chain.

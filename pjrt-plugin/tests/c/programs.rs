@@ -1,6 +1,7 @@
 //! Programs to a device, and runs.
 // UNSAFETY: calls the deleters that the library gives with its bytes.
-use super::buffers::{Array, F32, get};
+use super::buffers::{Array, F32, destroy, get};
+use super::handlers::{Function, register};
 use super::{Client, Failure, blank, call, list, text, wait};
 use pjrt_tpu_emu::sys::{
     PJRT_Buffer, PJRT_Event, PJRT_Executable, PJRT_ExecuteOptions, PJRT_LoadedExecutable,
@@ -188,4 +189,29 @@ pub(crate) fn texts(
 ) -> Vec<String> {
     let sizes = list(sizes, count);
     list(pointers, count).into_iter().zip(sizes).map(|(at, size)| text(at, size)).collect()
+}
+
+/// Runs one call without operands, with a result that the handler leaves alone.
+pub(crate) fn run_target(client: &Client, target: &str) -> Result<(), Failure> {
+    run_target_on(client, 0, target)
+}
+
+/// The same on another device.
+pub(crate) fn run_target_on(client: &Client, device: i64, target: &str) -> Result<(), Failure> {
+    let code = format!(
+        "module @jit_call {{\n  func.func public @main() -> tensor<f32> {{\n    \
+         %0 = stablehlo.custom_call @{target}() {{has_side_effect = true, \
+         mhlo.backend_config = {{}}}} : () -> tensor<f32>\n    return %0 : tensor<f32>\n  }}\n}}\n"
+    );
+    let it = compile_with(client, &code, &on_device(device))?;
+    let outcome = Run::new(it, &[], 1).start();
+    end(it);
+    outcome?.into_iter().for_each(destroy);
+    Ok(())
+}
+
+/// Registers a handler and runs it once.
+pub(crate) fn run_target_once(target: &str, execute: Function) -> Result<(), Failure> {
+    register(target, execute);
+    run_target(&Client::new(), target)
 }
