@@ -168,9 +168,12 @@ memcheck:
 	cargo test -p pjrt-plugin --test '[!hft]*' --test 't[ao]*' --test threads --test 'ffi_*' -- \
 	--test-threads=1 --skip host_memor --skip a_copy_ --skip memory_stats_set
 
-# Damaged programs for a minute.
+# Damaged programs, compiled and run: for a minute, or SECONDS=3600 SEED=7 by hand. Unoptimized code
+# has the checks for numbers that overflow.
+SECONDS ?= 60
+SEED ?= 1
 fuzz:
-	cargo run --release -p tpu-stablehlo --example fuzz -- 60
+	cargo run -p tpu-fuzz -- $(SECONDS) $(SEED)
 
 $(VENVS)/jax-%/ready: python-tests/requirements/jax-%.txt python-tests/requirements/tools.txt
 	$(PYTHON) -m venv $(VENVS)/jax-$*
