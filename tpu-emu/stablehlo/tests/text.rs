@@ -231,3 +231,20 @@ fn locations_are_a_stack_of_lines() {
     assert_eq!(module.locations.line(reduce.location).as_deref(), Some("f:1:2"));
     assert_eq!(reduce.regions[0].blocks[0].operations[0].location, reduce.location);
 }
+
+#[test]
+fn tolerances_without_an_end_and_without_a_value_read_back_the_same() {
+    let program = |tolerance: &str| {
+        format!(
+            "func.func @main(%x: tensor<f32>) -> tensor<f32> {{
+               %y = stablehlo.tanh %x {{result_accuracy = #stablehlo.result_accuracy<atol = {tolerance}, \
+             rtol = 0.5, ulps = 3, mode = #stablehlo.result_accuracy_mode<TOLERANCE>>}} : tensor<f32>
+               return %y : tensor<f32>
+             }}"
+        )
+    };
+    for tolerance in ["1.0e+999", "0x7FF0000000000000", "0x7FF8000000000000", "-0.0", "1"] {
+        let text = read(tolerance, &program(tolerance)).to_mlir(false);
+        assert_eq!(read(tolerance, &text).to_mlir(false), text);
+    }
+}

@@ -2,6 +2,8 @@
 use super::Parser;
 use super::attributes::{Parsed, scalar_type};
 use super::cursor::Result;
+use super::dense::bits;
+use crate::float;
 use crate::ir::{Attribute, Attributes, Element, OutputAlias};
 
 /// What a field of a struct holds, and what it is if it is not written.
@@ -263,9 +265,10 @@ impl Parser<'_> {
                 "ulps" => Attribute::Integer(parser.cursor.integer()?.into(), Element::S64),
                 "atol" | "rtol" => {
                     let text = parser.cursor.number()?;
-                    match text.parse() {
-                        Ok(value) => Attribute::Float(value, Element::F64),
-                        Err(_) => return parser.cursor.error(format!("'{text}' is no number")),
+                    let value = bits(text, Element::F64);
+                    match value.and_then(|bits| float::decode(bits, Element::F64)) {
+                        Some(value) => Attribute::Float(value, Element::F64),
+                        None => return parser.cursor.error(format!("'{text}' is no number")),
                     }
                 }
                 _ => return parser.cursor.error(format!("result_accuracy has no field {name}")),
