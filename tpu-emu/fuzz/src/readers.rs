@@ -20,7 +20,7 @@ pub const READERS: [(&str, Reader); 5] = [
 
 /// The variable that plants a fault in every reader: an extent, or a count of devices, of 77
 /// is a panic. A fuzzer that does not find it would find nothing.
-pub const PLANTED: &str = "TPU_EMU_FUZZ_PLANTED";
+pub const PLANTED: &str = "TPU_EMU_TEST_PLANTED";
 
 /// The number behind which the planted fault is. No seed has it.
 const UNLUCKY: i64 = 77;

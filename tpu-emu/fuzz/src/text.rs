@@ -81,8 +81,31 @@ const HLO_ELEMENTS: &[&str] = &[
     "f32", "f64", "c64", "c128", "f8e4m3fn", "f8e5m2", "token", "opaque",
 ];
 
-/// Extents that code forgets, and a few common ones.
-const EXTENTS: &[&str] = &["0", "0", "0", "1", "1", "1", "2", "3", "4", "5", "8", "17", "?"];
+/// Extents that code forgets, a few common ones, and some that no memory has.
+const EXTENTS: &[&str] = &[
+    "0",
+    "0",
+    "0",
+    "0",
+    "1",
+    "1",
+    "1",
+    "1",
+    "2",
+    "3",
+    "4",
+    "5",
+    "8",
+    "17",
+    "65",
+    "130",
+    "1027",
+    "?",
+    "65536",
+    "2147483648",
+    "4294967296",
+    "9223372036854775807",
+];
 
 /// One to three changes. `others` are texts whose lines and names may be taken.
 pub fn damage(random: &mut Random, text: &mut String, others: &[&str]) {
