@@ -1,6 +1,4 @@
 //! The net finds faults that are planted, each of another kind.
-#![expect(clippy::unwrap_used, reason = "a test may stop anywhere")]
-
 use std::process::Command;
 use tpu_fuzz::planted::Fault;
 

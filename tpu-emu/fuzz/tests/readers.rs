@@ -1,6 +1,4 @@
 //! What the fuzzers of the readers stand on.
-#![expect(clippy::unwrap_used, reason = "a test may stop anywhere")]
-
 use tpu_fuzz::random::Random;
 use tpu_fuzz::readers::READERS;
 use tpu_fuzz::{bytes, seeds};
