@@ -156,19 +156,20 @@ impl Site<'_> {
     pub fn known_integers(&self, operand: usize) -> Option<Vec<i64>> {
         let bytes = self.known.get(operand)?.as_deref()?;
         let dtype = self.operands.get(operand)?.dtype;
+        let signed = match dtype {
+            DType::S8 | DType::S16 | DType::S32 | DType::S64 => true,
+            DType::Pred | DType::U8 | DType::U16 | DType::U32 | DType::U64 => false,
+            _ => return None,
+        };
         let width = dtype.host_bytes();
+        let unused = 64 - 8 * u32::try_from(width).unwrap_or(8);
         let read = |bytes: &[u8]| {
             let mut wide = [0; 8];
             wide[..width].copy_from_slice(bytes);
             let value = i64::from_le_bytes(wide);
-            let unused = 64 - 8 * u32::try_from(width).unwrap_or(8);
-            match dtype {
-                DType::S8 | DType::S16 | DType::S32 | DType::S64 => Some(value << unused >> unused),
-                DType::Pred | DType::U8 | DType::U16 | DType::U32 | DType::U64 => Some(value),
-                _ => None,
-            }
+            if signed { value << unused >> unused } else { value }
         };
-        bytes.chunks_exact(width).map(read).collect()
+        Some(bytes.chunks_exact(width).map(read).collect())
     }
 
     /// The code inside the operation, number `index`.
@@ -178,5 +179,36 @@ impl Site<'_> {
     pub fn body(&self, index: usize) -> Result<&Arc<dyn Body>> {
         let missing = || Error::bad(format!("{} has {} regions", self.name, self.bodies.len()));
         self.bodies.get(index).ok_or_else(missing)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known(dtype: DType, bytes: &[u8]) -> Option<Vec<i64>> {
+        let site = Site {
+            name: "test",
+            attributes: &Attributes::default(),
+            operands: &[Shape::scalar(dtype)],
+            known: &[Some(bytes.into())],
+            declared: &[],
+            results: &[],
+            bodies: &[],
+            numerics: Numerics::default(),
+            partition: 0,
+        };
+        site.known_integers(0)
+    }
+
+    #[test]
+    fn integers_of_all_whole_byte_types_are_known_and_nothing_else_is_one() {
+        assert_eq!(known(DType::S16, &[0xfe, 0xff]), Some(vec![-2]));
+        assert_eq!(known(DType::U16, &[0xfe, 0xff]), Some(vec![0xfffe]));
+        assert_eq!(known(DType::S64, &[0xff; 8]), Some(vec![-1]));
+        assert_eq!(known(DType::Pred, &[1]), Some(vec![1]));
+        for dtype in [DType::C128, DType::C64, DType::F64, DType::Bf16, DType::F8E5M2, DType::S4] {
+            assert_eq!(known(dtype, &vec![0; dtype.host_bytes()]), None, "{dtype:?}");
+        }
     }
 }

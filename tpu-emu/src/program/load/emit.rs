@@ -131,13 +131,19 @@ impl<'m> Loader<'m> {
             Lowered::Constant(bytes) => Work::Constant(bytes),
             Lowered::Kernel(kernel) => Work::Kernel(kernel.into()),
         };
-        self.count_nodes(1)?;
-        let ids: Vec<ValueId> = results.iter().map(|shape| self.graph.add(shape.clone())).collect();
-        let folded = self.folded(operation, &work, values, shapes, results)?;
-        let name: Arc<str> = name_of(operation).into();
-        let location = operation.location;
         let waits = matches!(&work, Work::Kernel(kernel) if kernel.channel().is_some());
         let effect = waits || operation.attributes.flag("has_side_effect");
+        self.count_nodes(1)?;
+        let ids: Vec<ValueId> = results.iter().map(|shape| self.graph.add(shape.clone())).collect();
+        // What makes no element is known: no step after this one has to look after that case.
+        let empty = !results.is_empty() && results.iter().all(|shape| shape.elements() == 0);
+        let folded = if empty && !effect {
+            Some(vec![Arc::from([]); results.len()])
+        } else {
+            self.folded(operation, &work, values, shapes, results)?
+        };
+        let name: Arc<str> = name_of(operation).into();
+        let location = operation.location;
         match folded {
             Some(known) => {
                 for (&id, bytes) in ids.iter().zip(known) {
