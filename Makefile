@@ -37,7 +37,7 @@ export PYTHONPATH := $(CURDIR)/pjrt-plugin/python
 export PYTHONDONTWRITEBYTECODE := 1
 unexport TPU_LIBRARY_PATH JAX_PLATFORMS
 
-.PHONY: build demo walkthrough test test-clients test-libtpu test-tensorflow test-rust test-docs test-python test-no-jax conform ecosystem ecosystem-full lint deny bench bench-all bench-growth bench-suite bench-ecosystem bench-page bench-parts memcheck fuzz clean
+.PHONY: build demo walkthrough test test-clients test-libtpu test-tensorflow test-rust test-docs test-python test-no-jax conform ecosystem ecosystem-full lint deny bench bench-all bench-growth bench-suite bench-ecosystem bench-page bench-parts memcheck random fuzz clean
 
 build:
 	cargo build --release
@@ -50,7 +50,7 @@ demo: build $(VENVS)/jax-$(NEWEST)/ready
 walkthrough: build $(VENVS)/jax-$(LIBTPU_JAX)/ready
 	TPU_LIBRARY_PATH=$(LIBRARY) $(VENVS)/jax-$(LIBTPU_JAX)/bin/python pjrt-plugin/python/examples/walkthrough.py
 
-test: lint deny test-rust test-docs test-no-jax $(TESTED:%=test-jax-%) test-libtpu conform ecosystem fuzz
+test: lint deny test-rust test-docs test-no-jax $(TESTED:%=test-jax-%) test-libtpu conform ecosystem random fuzz
 	@echo "make test: all of it passed.$(call SKIPS,$(TESTED))"
 
 test-clients: test-no-jax $(CLIENTS:%=test-jax-%) conform
@@ -168,12 +168,17 @@ memcheck:
 	cargo test -p pjrt-plugin --test '[!hft]*' --test 't[ao]*' --test threads --test 'ffi_*' -- \
 	--test-threads=1 --skip host_memor --skip a_copy_ --skip memory_stats_set
 
+# Random JAX programs, compared with themselves and with XLA's CPU backend: those of fixed numbers,
+# about a minute, or with SECONDS=600 others for so long; SEED=4711 is the first one's number.
+SECONDS ?=
+SEED ?=
+random: build $(VENVS)/jax-$(NEWEST)/ready
+	$(NEWEST_PYTHON) python-tests/random/run.py $(SECONDS) $(SEED)
+
 # Damaged programs, compiled and run: for a minute, or SECONDS=3600 SEED=7 by hand. Unoptimized code
 # has the checks for numbers that overflow.
-SECONDS ?= 60
-SEED ?= 1
 fuzz:
-	cargo run -p tpu-fuzz -- $(SECONDS) $(SEED)
+	cargo run -p tpu-fuzz -- $(or $(SECONDS),60) $(or $(SEED),1)
 
 $(VENVS)/jax-%/ready: python-tests/requirements/jax-%.txt python-tests/requirements/tools.txt
 	$(PYTHON) -m venv $(VENVS)/jax-$*

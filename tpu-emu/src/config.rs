@@ -1,5 +1,6 @@
 //! What a machine is made of. Plain data: the host reads the environment, not this crate.
 use crate::custom_call::Registry;
+use crate::kernels::simd::Level;
 use crate::ops::Numerics;
 use crate::origin::{Clock, NoStacks, StackSource};
 use crate::room::{NoEnd, Room};
@@ -31,6 +32,8 @@ pub struct Config {
     pub numerics: Numerics,
     /// Threads that large steps of programs are split over; `None` is one a core.
     pub threads: Option<NonZeroUsize>,
+    /// The widest vectors that programs use. The first machine of a process decides for all.
+    pub vectors: Level,
     /// The targets that programs can call.
     pub custom_calls: Arc<Registry>,
     /// How long a launch waits for a custom call that goes on after its handler has returned, and
@@ -63,6 +66,7 @@ impl Config {
             history: DEFAULT_HISTORY,
             numerics: Numerics::default(),
             threads: None,
+            vectors: Level::Avx512,
             custom_calls: Arc::default(),
             call_timeout: DEFAULT_CALL_TIMEOUT,
             stacks: Arc::new(NoStacks),

@@ -6,6 +6,7 @@ use crate::custom_call::Registry;
 use crate::error::{Error, Result};
 use crate::exec::{Flight, Meetings, Turns, Workers};
 use crate::hbm::{Heap, HeapStats, Region, Space};
+use crate::kernels::simd;
 use crate::ledger::{Ledger, Origin, Past, Record};
 use crate::ops::Numerics;
 use crate::origin::LabelId;
@@ -103,7 +104,8 @@ impl Emulator {
     pub fn new(config: Config) -> Result<Arc<Self>> {
         let Config { topology, hbm, process_index, history, numerics, .. } = config;
         let Config { threads, custom_calls, call_timeout, stacks, clock, sink, .. } = config;
-        let Config { room, poison, .. } = config;
+        let Config { room, poison, vectors, .. } = config;
+        simd::limit(vectors);
         let processes = topology.process_count();
         if !(0..processes).contains(&process_index) {
             let message = format!("process index {process_index} of {processes} processes");

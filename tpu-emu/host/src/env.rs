@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use std::str::FromStr;
 use std::time::Duration;
 use tpu_emu::config::{DEFAULT_CALL_TIMEOUT, DEFAULT_HISTORY};
+use tpu_emu::kernels::simd::Level;
 use tpu_emu::ops::Numerics;
 use tpu_emu::topology::Topology;
 use tpu_emu::units::Bytes;
@@ -84,6 +85,22 @@ pub const VARIABLES: &[Variable] = &[
             let threads = value.parse().ok().filter(|threads: &NonZeroUsize| threads.get() <= 1024);
             let threads = threads.ok_or_else(|| "a number from 1 to 1024".to_owned())?;
             settings.threads = Some(threads);
+            Ok(())
+        },
+    },
+    Variable {
+        name: "TPU_EMU_SIMD",
+        values: "`avx512`, `avx2` or `portable`",
+        default: "`avx512`",
+        effect: "The widest vectors that programs use, where the processor has them. Loops become \
+                 machine code with `avx512` only. Results do not depend on it.",
+        set: |settings, value| {
+            settings.vectors = match value {
+                "avx512" => Level::Avx512,
+                "avx2" => Level::Avx2,
+                "portable" => Level::Portable,
+                _ => return Err("avx512, avx2 or portable".to_owned()),
+            };
             Ok(())
         },
     },
@@ -252,6 +269,7 @@ pub(crate) struct Settings {
     pub(crate) poison: bool,
     pub(crate) handler_libraries: Vec<HandlerLibrary>,
     pub(crate) threads: Option<NonZeroUsize>,
+    pub(crate) vectors: Level,
     pub(crate) call_timeout: Duration,
     pub(crate) asked_dialect: Option<String>,
     log: Option<String>,
@@ -279,6 +297,7 @@ impl Settings {
             poison: false,
             handler_libraries: Vec::new(),
             threads: None,
+            vectors: Level::Avx512,
             call_timeout: DEFAULT_CALL_TIMEOUT,
             asked_dialect: None,
             log: None,
@@ -391,12 +410,15 @@ mod tests {
             ("TPU_EMU_HBM_BYTES", "2GiB"),
             ("TPU_EMU_STACKS", "off"),
             ("TPU_EMU_FFI_TIMEOUT", "3"),
+            ("TPU_EMU_SIMD", "avx2"),
         ];
         let threads = read(&[("TPU_EMU_THREADS", "3")]).unwrap().threads;
         assert_eq!(threads, NonZeroUsize::new(3));
         assert!(read(&[("TPU_EMU_THREADS", "0")]).is_err());
         let settings = read(&given).unwrap();
         assert_eq!(settings.call_timeout, Duration::from_secs(3));
+        assert_eq!(settings.vectors, Level::Avx2);
+        assert!(read(&[("TPU_EMU_SIMD", "neon")]).is_err());
         assert!(read(&[("TPU_EMU_FFI_TIMEOUT", "0")]).is_err());
         assert_eq!(settings.topology.device_kind(), "TPU v5");
         assert_eq!((settings.hbm, settings.stacks), (Some(Bytes::gib(2)), StackMode::Off));

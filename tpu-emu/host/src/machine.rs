@@ -94,6 +94,7 @@ fn make() -> Result<Made> {
         numerics: settings.numerics,
         custom_calls: custom_calls(),
         threads: settings.threads,
+        vectors: settings.vectors,
         call_timeout: settings.call_timeout,
         stacks,
         clock: Arc::new(clock),

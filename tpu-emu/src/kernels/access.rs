@@ -11,7 +11,12 @@ pub struct AccessMap {
 
 impl AccessMap {
     /// The map of `access` for a result with extents `dims`.
+    ///
+    /// The maps of all results without elements are one map.
     pub fn new(access: &Access, dims: &[usize]) -> Self {
+        if dims.contains(&0) {
+            return Self { offset: 0, axes: vec![(0, 1)] };
+        }
         let mut axes: Vec<(usize, isize)> = Vec::new();
         for (&extent, &stride) in dims.iter().zip(&access.strides) {
             if extent == 1 {
@@ -34,6 +39,11 @@ impl AccessMap {
             axes.push((1, 0));
         }
         Self { offset: access.offset, axes }
+    }
+
+    /// Whether the result has no element.
+    fn is_empty(&self) -> bool {
+        self.axes[0].0 == 0
     }
 
     /// Whether every element of the result is one element of the operand.
@@ -113,6 +123,9 @@ impl AccessMap {
     /// This map of what another one makes, as a map of that one's operand, where it is one.
     #[must_use]
     pub fn of(&self, inner: &Self) -> Option<Self> {
+        if self.is_empty() {
+            return Some(self.clone());
+        }
         // The places of the other one's axes in its result, major first.
         let mut places = vec![1_isize; inner.axes.len()];
         for axis in (1..places.len()).rev() {
@@ -152,6 +165,8 @@ impl AccessMap {
         if !reach.iter().zip(&inner.axes).all(inside) {
             return None;
         }
+        #[cfg(test)]
+        fault::strike(&mut axes);
         let dims: Vec<usize> = axes.iter().map(|&(extent, _)| extent).collect();
         let strides = axes.into_iter().map(|(_, stride)| stride).collect();
         Some(Self::new(&Access { offset: usize::try_from(offset).ok()?, strides }, &dims))
@@ -199,6 +214,27 @@ pub fn count_up<T: Copy>(
         result = rest;
         left = inner;
         index = if index + 1 == extent { 0 } else { index + 1 };
+    }
+}
+
+/// A fault that a test plants, to see that the random programs find it.
+#[cfg(test)]
+pub(crate) mod fault {
+    use std::cell::Cell;
+
+    thread_local! {
+        static PLANTED: Cell<bool> = const { Cell::new(false) };
+    }
+
+    /// From now on, on this thread, the last two axes of a composed view change places, or not.
+    pub(crate) fn plant(planted: bool) {
+        PLANTED.set(planted);
+    }
+
+    pub(super) fn strike(axes: &mut [(usize, isize)]) {
+        if let (true, [.., (_, one), (_, other)]) = (PLANTED.get(), axes) {
+            std::mem::swap(one, other);
+        }
     }
 }
 
@@ -300,6 +336,22 @@ mod tests {
         assert!(composed > 12, "{composed}");
         assert_eq!(map(0, &[0, 1, 0], &[2, 3, 4]).counts(), Some((4, 3)));
         assert_eq!(map(1, &[1], &[3]).counts(), None);
+    }
+
+    #[test]
+    fn maps_of_nothing_are_one_map_and_compose() {
+        let map = |offset, strides: &[isize], dims: &[usize]| {
+            AccessMap::new(&Access { offset, strides: strides.to_vec() }, dims)
+        };
+        let nothing = map(0, &[1], &[0]);
+        for (strides, dims) in
+            [([20, 5, 1], [3, 0, 4]), ([1, 0, 12], [0, 3, 4]), ([4, 4, 1], [3, 1, 0])]
+        {
+            assert_eq!(map(16, &strides, &dims), nothing);
+        }
+        assert_eq!(nothing.of(&nothing), Some(nothing.clone()));
+        assert_eq!(nothing.of(&map(16, &[20, 5, 1], &[3, 2, 4])), Some(nothing.clone()));
+        assert_eq!((nothing.run(), nothing.one_element(), nothing.period()), (Some(0), None, 0));
     }
 
     #[test]

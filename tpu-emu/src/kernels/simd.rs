@@ -48,13 +48,27 @@ thread_local! {
     static LIMIT: Cell<Level> = const { Cell::new(Level::Avx512) };
 }
 
-fn machine() -> Machine {
-    static FOUND: OnceLock<Machine> = OnceLock::new();
-    let found = *FOUND.get_or_init(|| match (V4::try_new(), V3::try_new()) {
+static FOUND: OnceLock<Machine> = OnceLock::new();
+
+/// The widest vectors that the processor has and the process may use.
+fn found(most: Level) -> Machine {
+    let wide = V4::try_new().filter(|_| most >= Level::Avx512);
+    let middle = V3::try_new().filter(|_| most >= Level::Avx2);
+    match (wide, middle) {
         (Some(wide), _) => Machine::Avx512(wide),
         (None, Some(middle)) => Machine::Avx2(middle),
         (None, None) => Machine::Portable,
-    });
+    }
+}
+
+/// Says which vectors the process may use at most. The first one to say so, or to run a loop,
+/// decides for all.
+pub fn limit(most: Level) {
+    FOUND.get_or_init(|| found(most));
+}
+
+fn machine() -> Machine {
+    let found = *FOUND.get_or_init(|| found(Level::Avx512));
     match (LIMIT.get(), found) {
         (Level::Avx512, found) => found,
         (Level::Avx2, Machine::Avx512(_)) => V3::try_new().map_or(found, Machine::Avx2),
@@ -127,6 +141,12 @@ mod tests {
         fn run(self) -> u32 {
             self.0.iter().sum()
         }
+    }
+
+    #[test]
+    fn no_more_is_found_than_allowed() {
+        assert!(matches!(found(Level::Portable), Machine::Portable));
+        assert!(!matches!(found(Level::Avx2), Machine::Avx512(_)));
     }
 
     #[test]

@@ -57,7 +57,9 @@ fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     let outer = dims.len() - lengths.len();
     let mut wanted = lengths.clone();
     if let (Kind::ToReal, Some(last)) = (kind, wanted.last_mut()) {
-        *last = half(*last);
+        // XLA makes no reals of one number as of none.
+        let none = *last == 0 && dims.last() == Some(&1);
+        *last = if none { 1 } else { half(*last) };
     }
     if dims[outer..] != wanted {
         let what = format!("lengths {lengths:?} of {operand}");
@@ -395,6 +397,10 @@ mod tests {
         };
         let result = transform("FFT", &[0], array(&[2, 0]), (DType::C64, &[2, 0])).unwrap();
         assert!(result.bytes().is_empty());
+        for count in [0, 1] {
+            let result = transform("IRFFT", &[0], array(&[3, count]), (DType::F32, &[3, 0]));
+            assert!(result.unwrap().bytes().is_empty());
+        }
         let error = transform("FFT", &[5], array(&[4]), (DType::C64, &[4])).unwrap_err();
         assert!(error.to_string().contains("lengths [5] of c64[4]"), "{error}");
     }

@@ -1,5 +1,5 @@
 //! Chains of reductions and of elementwise operations with what they give.
-use super::{Value, Writer, tensor};
+use super::writer::{Value, Writer, tensor};
 use std::fmt::Write;
 
 /// Extents with rows enough to be run in strips, and columns for more than one block and for spans
