@@ -173,6 +173,7 @@ memcheck:
 SECONDS ?=
 SEED ?=
 random: build $(VENVS)/jax-$(NEWEST)/ready
+	$(NEWEST_PYTHON) -m pytest -q -p no:cacheprovider python-tests/random
 	$(NEWEST_PYTHON) python-tests/random/run.py $(SECONDS) $(SEED)
 
 # Damaged programs, compiled and run: for a minute, or SECONDS=3600 SEED=7 by hand. Unoptimized code

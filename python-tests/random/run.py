@@ -35,7 +35,8 @@ COMMON = {
     "XLA_FLAGS": "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true",
 }
 # What each process is like. Programs of the same numerics have the same results in all.
-WAYS: tuple[tuple[str, str, dict[str, str]], ...] = (
+Way = tuple[str, str, dict[str, str]]
+WAYS: tuple[Way, ...] = (
     ("ieee", "all", {"TPU_EMU_THREADS": "2"}),
     ("ieee", "results", {"TPU_EMU_THREADS": "1", "TPU_EMU_SIMD": "avx2"}),
     ("ieee", "results", {"TPU_EMU_THREADS": "3", "TPU_EMU_SIMD": "portable"}),
@@ -54,7 +55,7 @@ class Found:
     problems: dict[int, list[str]] = field(default_factory=dict)
 
 
-def run(way: tuple[str, str, dict[str, str]], first: int, count: int, seconds: float) -> Found:
+def run(way: Way, first: int, count: int, seconds: float) -> Found:
     """One process."""
     numerics, mode, more = way
     kept = {
@@ -64,20 +65,28 @@ def run(way: tuple[str, str, dict[str, str]], first: int, count: int, seconds: f
     }
     library = {"TPU_LIBRARY_PATH": str(tpu_emu.library_path().resolve())}
     environment = kept | COMMON | library | {"TPU_EMU_NUMERICS": numerics} | more
-    command = [sys.executable, str(HERE / "worker.py"), str(first), str(count), str(seconds), mode]
-    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     found = Found(f"{numerics} {mode} {more}")
-    begun = first
-    for line in ended.stdout.splitlines():
-        told = json.loads(line)
-        begun = told.get("begin", begun)
-        if "seed" in told:
-            found.digests[told["seed"]] = told["digest"]
-            if told["problems"]:
-                found.problems[told["seed"]] = told["problems"]
-    if ended.returncode:
+    end, after = time.monotonic() + seconds, first + count
+    # A process that dies is followed by one that begins behind the program it died of.
+    while first < after and time.monotonic() < end:
+        numbers = [str(first), str(after - first), str(end - time.monotonic())]
+        command = [sys.executable, str(HERE / "worker.py"), *numbers, mode]
+        ended = subprocess.run(
+            command, env=environment, capture_output=True, text=True, check=False
+        )
+        begun = first
+        for line in ended.stdout.splitlines():
+            told = json.loads(line)
+            begun = told.get("begin", begun)
+            if "seed" in told:
+                found.digests[told["seed"]] = told["digest"]
+                if told["problems"]:
+                    found.problems[told["seed"]] = told["problems"]
+        if not ended.returncode:
+            break
         tail = ended.stderr.strip()[-600:]
         found.problems.setdefault(begun, []).append(f"ended with {ended.returncode}: {tail}")
+        first = begun + 1
     return found
 
 
