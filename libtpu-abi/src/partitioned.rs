@@ -6,15 +6,9 @@
 use crate::shape::Shape;
 use tpu_emu::program::Executable;
 use tpu_emu::{Error, Result};
+use tpu_hlo::told::{of_shape, stand_in};
 use tpu_proto::xla::op_sharding::Type;
-use tpu_proto::xla::{
-    HloComputationProto, HloInstructionProto, HloModuleProto, OpSharding, ProgramShapeProto,
-};
-
-/// The name of the only computation.
-const NAME: &str = "main";
-/// The target of the custom call.
-const TARGET: &str = "tpu_emu.partitioned";
+use tpu_proto::xla::{HloModuleProto, OpSharding, ProgramShapeProto};
 
 /// One partition's program of `module`, which gives `result` on each device.
 ///
@@ -32,27 +26,13 @@ pub(crate) fn partitioned(
         result: Some(result.to_proto()),
         parameter_names: names.unwrap_or_default(),
     };
-    let mut arrays = executable.parameters.iter().map(|array| array.sharding.as_deref());
-    let of_parameters = parameters
-        .iter()
-        .map(|shape| of_shape(executable, shape, &mut arrays))
-        .collect::<Result<_>>()?;
-    let mut arrays = executable.results.iter().map(|array| array.sharding.as_deref());
-    let of_result = of_shape(executable, result, &mut arrays)?;
-    Ok(HloModuleProto {
-        name: module.name.clone(),
-        entry_computation_name: NAME.into(),
-        computations: vec![computation(&program)],
-        host_program_shape: Some(program),
-        id: module.id,
-        entry_computation_id: 1,
-        input_output_alias: module.input_output_alias.clone(),
-        buffer_donor: module.buffer_donor.clone(),
-        spmd_output_sharding: Some(of_result),
-        spmd_parameters_shardings: of_parameters,
-        frontend_attributes: module.frontend_attributes.clone(),
-        ..HloModuleProto::default()
-    })
+    let texts = executable.parameters.iter().map(|array| array.sharding.as_deref());
+    let mut arrays = shardings(executable, texts)?;
+    let of_parameters =
+        program.parameters.iter().map(|shape| of_shape(shape, &mut arrays)).collect();
+    let texts = executable.results.iter().map(|array| array.sharding.as_deref());
+    let of_result = of_shape(&result.to_proto(), &mut shardings(executable, texts)?);
+    Ok(stand_in(module, program, of_parameters, Some(of_result)))
 }
 
 /// The parameters as one device holds them.
@@ -79,20 +59,13 @@ fn part_of(whole: Shape, next: &mut impl FnMut() -> Result<Shape>) -> Result<Sha
     Ok(if whole.is_array() { array } else { whole })
 }
 
-/// The sharding of a shape whose arrays have those that `texts` begins with.
-fn of_shape<'a>(
+/// The shardings of arrays, whose words are `texts`.
+fn shardings<'a>(
     executable: &Executable,
-    shape: &Shape,
-    texts: &mut impl Iterator<Item = Option<&'a str>>,
-) -> Result<OpSharding> {
-    let arrays = texts.take(shape.leaves().len());
-    let mut arrays =
-        arrays.map(|text| sharding(executable, text)).collect::<Result<Vec<OpSharding>>>()?;
-    if !shape.is_tuple() {
-        return Ok(arrays.pop().unwrap_or_default());
-    }
-    let r#type = Type::Tuple.into();
-    Ok(OpSharding { r#type, tuple_shardings: arrays, ..OpSharding::default() })
+    texts: impl Iterator<Item = Option<&'a str>>,
+) -> Result<std::vec::IntoIter<OpSharding>> {
+    let all: Result<Vec<OpSharding>> = texts.map(|text| sharding(executable, text)).collect();
+    all.map(Vec::into_iter)
 }
 
 fn sharding(executable: &Executable, text: Option<&str>) -> Result<OpSharding> {
@@ -145,39 +118,6 @@ fn iota(extents: &[i64], order: &[i32], count: usize) -> Option<Vec<i64>> {
             .collect();
     }
     Some(numbers)
-}
-
-/// Parameters, and the call that stands for what is done with them.
-fn computation(program: &ProgramShapeProto) -> HloComputationProto {
-    let mut instructions: Vec<HloInstructionProto> = (1..)
-        .zip(&program.parameters)
-        .map(|(id, shape)| HloInstructionProto {
-            name: format!("parameter.{id}"),
-            opcode: "parameter".into(),
-            shape: Some(shape.clone()),
-            parameter_number: id - 1,
-            id,
-            ..HloInstructionProto::default()
-        })
-        .collect();
-    let operand_ids: Vec<i64> = instructions.iter().map(|parameter| parameter.id).collect();
-    let id = operand_ids.last().map_or(1, |last| last + 1);
-    instructions.push(HloInstructionProto {
-        name: format!("custom-call.{id}"),
-        opcode: "custom-call".into(),
-        shape: program.result.clone(),
-        custom_call_target: TARGET.into(),
-        operand_ids,
-        id,
-        ..HloInstructionProto::default()
-    });
-    HloComputationProto {
-        name: NAME.into(),
-        instructions,
-        program_shape: Some(program.clone()),
-        id: 1,
-        root_id: id,
-    }
 }
 
 #[cfg(test)]
@@ -236,7 +176,7 @@ mod tests {
         assert_eq!(text(result), "(f32[2,6],f32[4,6])");
         let root = module.computations[0].instructions.last().unwrap();
         assert_eq!((root.shape.as_ref(), &*root.operand_ids), (Some(result), &[1, 2][..]));
-        assert_eq!(root.custom_call_target, TARGET);
+        assert_eq!(root.custom_call_target, "tpu_emu.partitioned");
 
         let shardings = &module.spmd_parameters_shardings;
         let kinds: Vec<i32> = shardings.iter().map(|sharding| sharding.r#type).collect();

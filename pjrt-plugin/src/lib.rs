@@ -17,6 +17,7 @@ mod memory_object;
 mod objects;
 mod plugin;
 mod programs;
+mod shapes;
 mod sharding;
 mod snapshot;
 mod state;

@@ -2,6 +2,7 @@
 use crate::attributes::Attributes;
 use crate::boundary::{handle_of, id_of};
 use crate::dtype;
+use crate::shapes::shape_of;
 use crate::sharding;
 use crate::state::{Client, LAYOUTS};
 use crate::sys;
@@ -10,10 +11,13 @@ use crate::views::SpecView;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use tpu_emu::hbm::layout::Layout;
-use tpu_emu::program::{CostAnalysis, Executable};
+use tpu_emu::program::{CostAnalysis, Executable, Format};
 use tpu_emu::tensor::ArraySpec;
-use tpu_emu::topology::OptionValue;
+use tpu_emu::topology::{OptionValue, Topology};
 use tpu_emu::{Emulator, Error, Id, MemoryKind, Result, Table};
+use tpu_hlo::told::{Decided, told};
+use tpu_proto::xla::device_assignment_proto::ComputationDevice;
+use tpu_proto::xla::{DeviceAssignmentProto, OpSharding, ShapeProto};
 
 /// `PJRT_Executable`: a compiled program, and what C asks of it as arrays.
 #[derive(Debug)]
@@ -39,8 +43,18 @@ pub(crate) struct ExecutableEntry {
     pub(crate) output_layouts: Layouts,
     pub(crate) parameter_layouts: Layouts,
     pub(crate) cost: Attributes,
-    /// See [`ExecutableEntry::listing`].
-    listing: OnceLock<Option<String>>,
+    /// Which device runs which part.
+    pub(crate) assignment: DeviceAssignmentProto,
+    /// See [`ExecutableEntry::answer`].
+    answer: OnceLock<Result<Answer>>,
+}
+
+/// A compiled program as clients read it back.
+#[derive(Debug, Clone)]
+pub(crate) struct Answer {
+    /// The name of the format: `mlir` or `hlo_with_config`.
+    pub(crate) format: &'static str,
+    pub(crate) code: Arc<[u8]>,
 }
 
 impl ExecutableEntry {
@@ -49,14 +63,15 @@ impl ExecutableEntry {
         executable: Arc<Executable>,
         device_kind: String,
         options: Arc<[u8]>,
-    ) -> Self {
+        topology: &Topology,
+    ) -> Result<Self> {
         let (parameters, results) = (&executable.parameters, &executable.results);
         let outputs = || results.iter().map(|result| &*result.spec);
         let parameter_shardings =
             parameters.iter().map(|parameter| (parameter.sharding.as_deref(), &*parameter.spec));
         let output_shardings =
             results.iter().map(|result| (result.sharding.as_deref(), &*result.spec));
-        Self {
+        Ok(Self {
             output_types: results.iter().map(|result| dtype::to_c(result.spec.dtype)).collect(),
             output_dims: outputs()
                 .flat_map(|spec| spec.dims.iter().map(|dim| dim.cast_signed()))
@@ -70,17 +85,82 @@ impl ExecutableEntry {
             output_layouts: Layouts::new(outputs()),
             parameter_layouts: Layouts::new(parameters.iter().map(|parameter| &*parameter.spec)),
             cost: cost(&executable.cost),
-            listing: OnceLock::new(),
+            assignment: assignment(&executable, topology)?,
+            answer: OnceLock::new(),
             executable,
             device_kind,
             options,
-        }
+        })
     }
 
-    /// The program as text for other tools, if it can be one; made by the first call.
-    pub(crate) fn listing(&self) -> Option<&str> {
-        self.listing.get_or_init(|| self.executable.listing()).as_deref()
+    /// The program in a form that clients read; made by the first call. One that came as MLIR is
+    /// told as MLIR, one that came as HLO as a module with its configuration.
+    ///
+    /// # Errors
+    /// `Unimplemented` for what XLA's messages cannot say.
+    pub(crate) fn answer(&self) -> Result<Answer> {
+        self.answer.get_or_init(|| self.told()).clone()
     }
+
+    fn told(&self) -> Result<Answer> {
+        let executable = &*self.executable;
+        let (format, source) = &executable.source;
+        if let Some(listing) = executable.listing() {
+            return Ok(Answer { format: "mlir", code: listing.into_bytes().into() });
+        }
+        let parameters = executable.parameters.iter();
+        let results = executable.results.iter();
+        let split = executable.options.partitions > 1;
+        let sharding = |text: Option<&str>| match text.filter(|_| split) {
+            Some(text) => sharding::of_text(text),
+            None => Ok(OpSharding::default()),
+        };
+        let decided = Decided {
+            parameters: parameters.clone().map(|one| array(&one.spec)).collect::<Result<_>>()?,
+            results: results.clone().map(|one| array(&one.spec)).collect::<Result<_>>()?,
+            parameter_shardings: parameters
+                .map(|one| sharding(one.sharding.as_deref()))
+                .collect::<Result<_>>()?,
+            result_shardings: results
+                .map(|one| sharding(one.sharding.as_deref()))
+                .collect::<Result<_>>()?,
+            devices: self.assignment.clone(),
+        };
+        let code = told(source, *format == Format::HloWithConfig, decided)
+            .map_err(|error| Error::bad(format!("{} cannot be told: {error}", executable.name)))?;
+        Ok(Answer { format: "hlo_with_config", code: code.into() })
+    }
+}
+
+/// An array as XLA's messages describe it.
+fn array(spec: &ArraySpec) -> Result<ShapeProto> {
+    let memory_space = spec.layout.memory_space.unwrap_or(0);
+    shape_of(spec, memory_space.into())
+}
+
+/// The ids of a program's devices, by partition and replica.
+fn assignment(executable: &Executable, topology: &Topology) -> Result<DeviceAssignmentProto> {
+    let all = topology.devices();
+    let id = |index: &usize| -> Result<i64> {
+        let no_device = || Error::bad(format!("device number {index} of {}", all.len()));
+        all.get(*index).map(|info| info.id.into()).ok_or_else(no_device)
+    };
+    let ids = executable.devices.iter().map(id).collect::<Result<Vec<i64>>>()?;
+    let (replicas, partitions) =
+        (executable.options.replicas.max(1), executable.options.partitions.max(1));
+    let computation_devices: Vec<ComputationDevice> = (0..partitions)
+        .map(|partition| ComputationDevice {
+            replica_device_ids: ids.iter().skip(partition).step_by(partitions).copied().collect(),
+        })
+        .collect();
+    let counted = |count: usize| {
+        i32::try_from(count).map_err(|_| Error::bad(format!("{count} parts of a program")))
+    };
+    Ok(DeviceAssignmentProto {
+        replica_count: counted(replicas)?,
+        computation_count: counted(partitions)?,
+        computation_devices,
+    })
 }
 
 fn kinds(kinds: impl Iterator<Item = MemoryKind>) -> Texts {

@@ -3,6 +3,7 @@ use crate::texts::Texts;
 use std::sync::Arc;
 use tpu_emu::program::CompileOptions;
 use tpu_emu::tensor::ArraySpec;
+use tpu_emu::{Error, Result};
 use tpu_proto::Message;
 use tpu_proto::xla::OpSharding;
 use tpu_proto::xla::op_sharding::Type;
@@ -26,6 +27,15 @@ pub(crate) fn messages<'a>(
     };
     let all = values.map(message).collect::<Option<Vec<_>>>();
     all.filter(|all| !all.is_empty()).map(Texts::new)
+}
+
+/// The message of a program's words.
+///
+/// # Errors
+/// `Unimplemented` for words that are not known.
+pub(crate) fn of_text(text: &str) -> Result<OpSharding> {
+    let unknown = || Error::Unimplemented(format!("the sharding {text} in a message"));
+    tpu_hlo::sharding_of(text).ok_or_else(unknown)
 }
 
 /// The message of one sharding; `None` for words that are not known.

@@ -49,7 +49,7 @@ impl<'a> Request<'a> {
             inspection::tell(&executable.inspections)?;
         }
         let kind = machine.topology().device_kind().to_owned();
-        let entry = ExecutableEntry::new(executable, kind, self.options);
+        let entry = ExecutableEntry::new(executable, kind, self.options, machine.topology())?;
         Ok((Arc::new(entry), decoded.portable))
     }
 

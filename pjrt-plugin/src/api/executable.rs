@@ -1,6 +1,6 @@
 //! Compiled programs: what can be asked about them.
 use crate::boundary::{Caller, end_of, give_bytes, give_slice, give_text, id_of, take_bytes};
-use crate::programs::{EXECUTABLES, executable};
+use crate::programs::{Answer, EXECUTABLES, executable};
 use crate::sys::{
     PJRT_Executable_Destroy_Args, PJRT_Executable_Fingerprint_Args,
     PJRT_Executable_GetCompileOptions_Args, PJRT_Executable_GetCompiledMemoryStats_Args,
@@ -11,10 +11,8 @@ use crate::sys::{
     PJRT_Executable_OutputMemoryKinds_Args, PJRT_Executable_ParameterMemoryKinds_Args,
     PJRT_Executable_SizeOfGeneratedCodeInBytes_Args, PJRT_Program,
 };
-use tpu_emu::program::Format;
-use tpu_emu::units::{Bytes, to_u64};
+use tpu_emu::units::Bytes;
 use tpu_emu::{Error, Result};
-use tpu_proto::encoding::{WireType, encode_key, encode_varint};
 
 /// Ends the life of one handle of a program. Others, and loaded executables, are not touched.
 pub(super) fn destroy(_: &Caller, args: &mut PJRT_Executable_Destroy_Args) -> Result<()> {
@@ -178,39 +176,18 @@ pub(super) fn optimized_program(
     args: &mut PJRT_Executable_OptimizedProgram_Args,
 ) -> Result<()> {
     let entry = executable(args.executable)?;
-    let (format, source) = &entry.executable.source;
-    let source = entry.listing().map_or(&**source, str::as_bytes);
-    let (name, head) = readable(*format, source.len());
-    let size = head.len() + source.len();
+    let Answer { format, code } = entry.answer()?;
+    let size = code.len();
     let needed = end_of!(PJRT_Program, format_size);
     let mut program = caller.read_sized(args.program.cast_const(), needed)?;
     let given = program.code_size;
     program.code_size = size;
-    give_text(name, &mut program.format, &mut program.format_size);
+    give_text(format, &mut program.format, &mut program.format_size);
     if !program.code.is_null() {
         if given < size {
             return Err(Error::bad(format!("room for {given} bytes of a program of {size}")));
         }
-        caller.write_all(program.code.cast(), &head, "code")?;
-        let behind = program.code.wrapping_byte_add(head.len());
-        caller.write_all(behind.cast(), source, "code")?;
+        caller.write_all(program.code.cast(), &code, "code")?;
     }
     caller.write(args.program, program, "program")
-}
-
-/// What clients read: the format's name, and the bytes that go before a program of `size` bytes.
-///
-/// They know `mlir` and `hlo_with_config`. An HLO module alone becomes the first field of the
-/// latter's message, without a configuration.
-fn readable(format: Format, size: usize) -> (&'static str, Vec<u8>) {
-    match format {
-        Format::Mlir => ("mlir", Vec::new()),
-        Format::HloWithConfig => ("hlo_with_config", Vec::new()),
-        Format::Hlo => {
-            let mut head = vec![];
-            encode_key(1, WireType::LengthDelimited, &mut head);
-            encode_varint(to_u64(size), &mut head);
-            ("hlo_with_config", head)
-        }
-    }
 }

@@ -9,10 +9,8 @@ use crate::sys::{
     PJRT_LoadedExecutable_IsDeleted_Args,
 };
 use std::sync::Arc;
-use tpu_emu::{Error, Result};
+use tpu_emu::Result;
 use tpu_proto::Message;
-use tpu_proto::xla::DeviceAssignmentProto;
-use tpu_proto::xla::device_assignment_proto::ComputationDevice;
 
 pub(super) mod execute;
 
@@ -91,29 +89,8 @@ pub(super) fn device_assignment(
     args: &mut PJRT_LoadedExecutable_GetDeviceAssignment_Args,
 ) -> Result<()> {
     let entry = loaded(args.executable)?;
-    let executable = &entry.of.executable;
-    let all = entry.machine.topology().devices();
-    let id = |index: &usize| -> Result<i64> {
-        let no_device = || Error::bad(format!("device number {index} of {}", all.len()));
-        all.get(*index).map(|info| info.id.into()).ok_or_else(no_device)
-    };
-    let ids = executable.devices.iter().map(id).collect::<Result<Vec<i64>>>()?;
-    let partitions = executable.options.partitions.max(1);
-    let computation_devices: Vec<ComputationDevice> = (0..partitions)
-        .map(|partition| ComputationDevice {
-            replica_device_ids: ids.iter().skip(partition).step_by(partitions).copied().collect(),
-        })
-        .collect();
-    let counted = |count: usize| {
-        i32::try_from(count).map_err(|_| Error::bad(format!("{count} parts of a program")))
-    };
-    let message = DeviceAssignmentProto {
-        replica_count: counted(executable.options.replicas)?,
-        computation_count: counted(partitions)?,
-        computation_devices,
-    };
     (args.serialized_bytes, args.serialized_bytes_size, args.serialized_device_assignment) =
-        give_bytes(message.encode_to_vec());
+        give_bytes(entry.of.assignment.encode_to_vec());
     args.serialized_device_assignment_deleter = Some(take_bytes);
     Ok(())
 }

@@ -1336,13 +1336,20 @@ pub struct HloModuleProto {
     #[prost(message, optional, tag = "19")]
     pub frontend_attributes: ::core::option::Option<FrontendAttributes>,
 }
-/// How a program is to be compiled, as far as it changes what the program is.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+/// How a program is to be compiled, as far as it changes what the program is, and how its
+/// parameters and result lie.
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct HloModuleConfigProto {
+    #[prost(message, optional, tag = "1")]
+    pub entry_computation_layout: ::core::option::Option<ProgramShapeProto>,
     #[prost(int64, tag = "4")]
     pub replica_count: i64,
     #[prost(int64, tag = "5")]
     pub num_partitions: i64,
+    #[prost(bool, tag = "7")]
+    pub use_spmd_partitioning: bool,
+    #[prost(message, optional, tag = "15")]
+    pub static_device_assignment: ::core::option::Option<DeviceAssignmentProto>,
 }
 /// A program and its configuration.
 #[derive(Clone, PartialEq, ::prost::Message)]

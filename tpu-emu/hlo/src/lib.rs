@@ -18,6 +18,7 @@ mod reader;
 mod shape;
 mod sharding;
 pub mod text;
+pub mod told;
 
 pub use error::ReadError;
 pub use sharding::parse as sharding_of;

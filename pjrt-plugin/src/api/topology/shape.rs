@@ -1,6 +1,7 @@
 //! Shapes as a memory stores them.
 use crate::boundary::Caller;
 use crate::dtype;
+use crate::shapes::shape_of;
 use crate::state::topology;
 use crate::sys::PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace_Args;
 use crate::views::layout_request;
@@ -9,13 +10,12 @@ use std::collections::HashMap;
 use std::ffi::c_char;
 use std::sync::LazyLock;
 use tpu_emu::MemoryKind;
-use tpu_emu::hbm::layout::{Layout, TileRules};
+use tpu_emu::hbm::layout::TileRules;
+use tpu_emu::tensor::Specs;
 use tpu_emu::tensor::spec::extents;
-use tpu_emu::tensor::{ArraySpec, DType, Specs};
 use tpu_emu::topology::MEMORY_SPACE_KIND_IDS;
 use tpu_emu::{Error, Result};
 use tpu_proto::Message;
-use tpu_proto::xla::{LayoutProto, ShapeProto, TileProto};
 
 /// The number of host memory in a layout.
 const HOST_MEMORY_SPACE: i64 = 5;
@@ -39,7 +39,7 @@ pub(in crate::api) fn canonical(
     let layout = layout_request(caller, args.layout, dims, dtype.host_bytes())?;
     let rules: TileRules = entry.topology.generation().tiles;
     let spec = Specs::new(rules).intern(dtype, &extents(dtype, dims)?, layout)?;
-    let shape = shape_of(&spec, dims, memory_space)?;
+    let shape = shape_of(&spec, memory_space)?;
     let bytes = shape.encode_to_vec();
     let pointer = bytes.as_ptr();
     args.serialized_shape = pointer.cast();
@@ -65,34 +65,4 @@ fn memory_space(kind: i32) -> Result<i64> {
         Some(_) => Ok(HOST_MEMORY_SPACE),
         None => Err(Error::bad(format!("{kind} is no kind of memory of a TPU"))),
     }
-}
-
-fn shape_of(spec: &ArraySpec, dims: &[i64], memory_space: i64) -> Result<ShapeProto> {
-    let layout = match spec.dtype {
-        DType::Token => None,
-        _ => Some(layout_of(&spec.layout, memory_space)?),
-    };
-    Ok(ShapeProto {
-        element_type: dtype::to_proto(spec.dtype)?.into(),
-        dimensions: dims.to_vec(),
-        is_dynamic_dimension: vec![false; dims.len()],
-        tuple_shapes: Vec::new(),
-        layout,
-    })
-}
-
-fn layout_of(layout: &Layout, memory_space: i64) -> Result<LayoutProto> {
-    let too_large = |_| Error::bad(format!("the layout {layout} does not fit a message"));
-    let axes = layout.minor_to_major.iter().map(|&axis| i64::try_from(axis));
-    let tile = |sides: &Vec<u64>| TileProto {
-        dimensions: sides.iter().map(|side| side.cast_signed()).collect(),
-    };
-    Ok(LayoutProto {
-        minor_to_major: axes.collect::<Result<_, _>>().map_err(too_large)?,
-        tiles: layout.tiles.iter().map(tile).collect(),
-        element_size_in_bits: layout.element_bits.map_or(0, i64::from),
-        memory_space,
-        // Nothing is rounded up: what XLA writes for every layout.
-        tail_padding_alignment_in_elements: 1,
-    })
 }
