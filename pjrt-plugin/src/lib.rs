@@ -12,6 +12,8 @@ mod error;
 mod exit;
 mod ext;
 mod ffi;
+#[cfg(versions_of_glibc)]
+mod glibc;
 mod inspection;
 mod memory_object;
 mod objects;
