@@ -1,9 +1,12 @@
 //! The kernel behind the operations that multiply two arrays over pairs of axes.
+use super::elementwise::lane_of;
 use super::precision::{Unit, arithmetic};
 use super::{Cost, Cx, Kernel, Lowered, Site};
 use crate::error::{Error, Result};
 use crate::kernels::contraction::{Axes, Contraction};
+use crate::kernels::map::lane;
 use crate::tensor::Shape;
+use crate::tensor::element::{Number, for_dtype};
 
 /// Axes of both operands: those that batch, and those that are summed over.
 #[derive(Debug)]
@@ -40,6 +43,12 @@ impl Pairs {
         }
     }
 
+    /// Whether elements at the same index are multiplied, and nothing is summed.
+    fn pairs_elements(&self, rank: usize) -> bool {
+        let [left, right] = &self.batch;
+        self.sum[0].is_empty() && left == right && left.iter().copied().eq(0..rank)
+    }
+
     /// Compiles the product.
     pub(super) fn lower(&self, site: &Site<'_>) -> Result<Lowered> {
         let [lhs, rhs] = site.exactly::<2>()?;
@@ -50,6 +59,11 @@ impl Pairs {
         let types = [lhs.dtype, rhs.dtype];
         let unit = self.unit([lhs, rhs]);
         let arithmetic = arithmetic(site, site.attributes, types, result, unit)?;
+        let takes = types == [result; 2] && arithmetic.takes(result) && arithmetic.gives(result);
+        if takes && self.pairs_elements(lhs.rank()) {
+            let run = for_dtype!(result, T: Number => lane!(|a: T, b: T| a.mul(b)));
+            return lane_of(site, "multiply", run, false);
+        }
         let free = [self.free(0, lhs), self.free(1, rhs)];
         let axes = Axes {
             batch: [&self.batch[0], &self.batch[1]],

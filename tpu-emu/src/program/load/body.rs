@@ -2,12 +2,13 @@
 //! a small program of its own otherwise.
 use super::super::graph::{Block, Graph, Node, Work};
 use super::emit::{entry_of, name_of};
+use super::masks::{Masks, choice, is_mask};
 use super::scope::{Binding, Scope};
 use super::types::declared;
 use super::{DEPTH, Devices, Loader, one_block};
 use crate::error::{Error, Result};
 use crate::kernels::lane_code::LaneCode;
-use crate::kernels::lanes::{LaneConstant, LaneProgram, LaneStep, Register};
+use crate::kernels::lanes::{LaneConstant, LaneOp, LaneProgram, LaneStep, Register};
 use crate::ops::{self, Body, Declared, Lowered, Numerics, Site};
 use crate::tensor::{DType, Shape};
 use std::collections::HashMap;
@@ -145,6 +146,7 @@ impl<'m> Loader<'m> {
             partition: self.partition,
             partition_context: false,
             inside: HashMap::new(),
+            masks: Masks::default(),
         };
         let mut main = Block::default();
         let mut inside = scope.known_only(&self.graph, &mut inner.graph, &mut main);
@@ -252,8 +254,13 @@ impl<'m> Lanes<'_, 'm> {
         let mut bound = Vec::new();
         match lowered {
             Lowered::Lane(op) => {
-                let inputs = operands.iter().map(|(register, _)| *register).collect();
-                self.program.steps.push(LaneStep { op, inputs });
+                let inputs: Vec<Register> =
+                    operands.iter().map(|(register, _)| *register).collect();
+                let step = match self.choice(&op, &inputs, &results[0]) {
+                    Some(step) => step,
+                    None => LaneStep { op, inputs },
+                };
+                self.program.steps.push(step);
                 bound.push(Register::Step(self.program.steps.len() - 1));
             }
             Lowered::View | Lowered::Access(_) => bound.push(operands.first()?.0),
@@ -270,6 +277,20 @@ impl<'m> Lanes<'_, 'm> {
         let bound = bound.into_iter().zip(results);
         registers.extend(operation.results.iter().copied().zip(bound));
         Some(())
+    }
+
+    /// The choice that a product is, if one of its operands is a mask.
+    fn choice(&mut self, product: &LaneOp, inputs: &[Register], shape: &Shape) -> Option<LaneStep> {
+        let &[a, b] = inputs else { return None };
+        let (pred, other) = [(a, b), (b, a)].into_iter().find_map(|(mask, other)| {
+            let Register::Step(index) = mask else { return None };
+            let step = self.program.steps.get(index).filter(|step| is_mask(&step.op))?;
+            let pred = *step.inputs.first()?;
+            (!matches!(pred, Register::Constant(_))).then_some((pred, other))
+        })?;
+        let op = choice(product, shape).ok()??;
+        let zero = self.constant(&vec![0; shape.dtype.host_bytes()], shape);
+        Some(LaneStep { op, inputs: vec![pred, other, zero] })
     }
 
     fn constant(&mut self, bytes: &[u8], shape: &Shape) -> Register {

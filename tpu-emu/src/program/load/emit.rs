@@ -1,6 +1,7 @@
 //! Operations without control flow: inferred, checked, lowered, folded where small.
 use super::super::fold::evaluate;
 use super::super::graph::{Block, Node, ValueId, Work};
+use super::masks::Choice;
 use super::scope::{Binding, Scope};
 use super::types::declared;
 use super::{DEPTH, Loader, manual};
@@ -11,7 +12,7 @@ use std::sync::Arc;
 use tpu_stablehlo::ir::{Attribute, Attributes, Operation, Type};
 
 /// Results up to this size are computed at compile time where the operands are known.
-const FOLD: usize = 512;
+pub(super) const FOLD: usize = 512;
 
 /// The row of an operation, by its full name.
 pub(super) fn entry_of(operation: &Operation) -> Result<&'static Entry> {
@@ -41,6 +42,9 @@ pub(super) fn name_of(operation: &Operation) -> &str {
         &operation.name
     }
 }
+
+/// The operation that hides its operands from whatever rewrites a program.
+const BARRIER: &str = ".optimization_barrier";
 
 /// The operation that frameworks send as a composite whose decomposition sorts whole rows.
 const TOP_K: &str = "chlo.top_k";
@@ -120,6 +124,9 @@ impl<'m> Loader<'m> {
         };
         let work = match lowered {
             Lowered::View => return Ok(vec![first()?]),
+            Lowered::Forward if operation.name.ends_with(BARRIER) => {
+                return Ok(self.behind_barrier(values, into));
+            }
             Lowered::Forward => return Ok(values.to_vec()),
             Lowered::Access(access) if self.is_whole(&access, &shapes[0], &results[0]) => {
                 return Ok(vec![first()?]);
@@ -130,6 +137,14 @@ impl<'m> Loader<'m> {
             Lowered::Splat(bytes) => Work::Splat(bytes),
             Lowered::Constant(bytes) => Work::Constant(bytes),
             Lowered::Kernel(kernel) => Work::Kernel(kernel.into()),
+        };
+        let choice = match &work {
+            Work::Lane(op) => self.choice(op, (values, shapes), into)?,
+            _ => None,
+        };
+        let (work, values, shapes) = match &choice {
+            Some(Choice { op, operands, shapes }) => (Work::Lane(*op), &operands[..], &shapes[..]),
+            None => (work, values, shapes),
         };
         let waits = matches!(&work, Work::Kernel(kernel) if kernel.channel().is_some());
         let effect = waits || operation.attributes.flag("has_side_effect");
@@ -144,6 +159,7 @@ impl<'m> Loader<'m> {
         };
         let name: Arc<str> = name_of(operation).into();
         let location = operation.location;
+        self.note(operation, (&work, values), &ids, into);
         match folded {
             Some(known) => {
                 for (&id, bytes) in ids.iter().zip(known) {

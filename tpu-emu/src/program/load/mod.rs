@@ -5,6 +5,7 @@ mod control;
 mod custom_call;
 mod emit;
 mod manual;
+mod masks;
 mod scope;
 mod types;
 
@@ -16,6 +17,7 @@ use crate::custom_call::Linker;
 use crate::error::{Code, Error, Result};
 use crate::ops::Numerics;
 use crate::tensor::Shape;
+use masks::Masks;
 use scope::{Binding, Scope};
 use std::collections::HashMap;
 use tpu_stablehlo::Module;
@@ -66,6 +68,7 @@ pub(crate) fn load<'m>(
         partition: 0,
         partition_context: false,
         inside: HashMap::new(),
+        masks: Masks::default(),
     };
     let mut main = Block::default();
     let mut results = Vec::new();
@@ -107,6 +110,8 @@ struct Loader<'m> {
     partition_context: bool,
     /// Groups of collectives inside of operations that were looked at, by their address.
     inside: HashMap<usize, Option<Vec<Vec<usize>>>>,
+    /// Booleans that were converted, for the products with them.
+    masks: Masks,
 }
 
 impl<'m> Loader<'m> {
