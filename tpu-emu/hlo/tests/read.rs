@@ -102,7 +102,7 @@ fn locations_are_names_and_lines() {
 
 #[test]
 fn a_configuration_says_how_many_devices_there_are() {
-    let config = HloModuleConfigProto { replica_count: 1, num_partitions: 4 };
+    let config = HloModuleConfigProto { replica_count: 1, num_partitions: 4, ..Default::default() };
     let both =
         HloModuleProtoWithConfig { hlo_module: Some(proto("elementwise")), config: Some(config) };
     let module = read(&both.encode_to_vec(), true).unwrap();
