@@ -92,8 +92,9 @@ pub const VARIABLES: &[Variable] = &[
         name: "TPU_EMU_SIMD",
         values: "`avx512`, `avx2` or `portable`",
         default: "`avx512`",
-        effect: "The widest vectors that programs use, where the processor has them. Loops become \
-                 machine code with `avx512` only. Results do not depend on it.",
+        effect: "The widest vectors that programs' loops use, where the processor has them. Loops \
+                 become machine code with `avx512` only. Results do not depend on it. The \
+                 libraries `gemm` and `rustfft` choose their vectors themselves.",
         set: |settings, value| {
             settings.vectors = match value {
                 "avx512" => Level::Avx512,
