@@ -107,25 +107,31 @@ def test_without_threads_work_is_done_where_it_is_asked_for():
 def test_without_memory_for_machine_code_loops_are_interpreted(refused):
     taken = {
         "files": """
-        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")) - 1, hard))
-        taken = contextlib.nullcontext()
+        def taken():
+            _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")) - 1, hard))
+            return contextlib.nullcontext()
         """,
         "size": """
-        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.RLIM_INFINITY))
-        taken = contextlib.nullcontext()
+        def taken():
+            signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.RLIM_INFINITY))
+            return contextlib.nullcontext()
         """,
     }
+    refusal = f"""
+        def taken():
+            return refusing({refused}=1)
+        """
     done = ran(
-        taken.get(refused, f"\n        taken = refusing({refused}=1)\n")
+        taken.get(refused, refusal)
         + """
         x = numbers(1 << 20) % 100
         def f(x):
             return jnp.where(x > 3, x * x - 2 * x, -x) + 1
         expected = np.where(x > 3, x * x - 2 * x, -x) + 1
         compiled = jax.jit(f).lower(x).compile()
-        with taken:
+        with taken():
             for _ in range(6):
                 assert np.array_equal(compiled(x), expected)
         assert np.array_equal(compiled(x), expected)
