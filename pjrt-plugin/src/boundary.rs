@@ -412,3 +412,37 @@ pub(crate) unsafe extern "C" fn take_bytes<O>(object: *mut O) {
         drop(unsafe { Box::from_raw(object.cast::<Vec<u8>>()) });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tpu_emu::Code;
+
+    #[derive(Debug, Clone, Copy)]
+    #[repr(C)]
+    struct Args {
+        struct_size: usize,
+    }
+
+    // SAFETY: a number, which is its size.
+    unsafe impl CArgs for Args {
+        const NAME: &'static str = "Args";
+    }
+
+    #[test]
+    fn a_panic_becomes_an_error_object_that_says_whose_fault_it_is() {
+        let mut args = Args { struct_size: size_of::<Args>() };
+        let body = |_: &Caller, _: &mut Args| panic!("lost {}", 7);
+        // SAFETY: a struct of its size.
+        let error = unsafe { serve(&"PJRT_Some_Call", &raw mut args, size_of::<Args>(), body) };
+        assert_eq!(crate::error::code_of(error), Some(Code::Internal));
+        let (text, size) = crate::error::text_of(error);
+        // SAFETY: the text of a live error.
+        let text = unsafe { slice::from_raw_parts(text.cast::<u8>(), size) };
+        let text = String::from_utf8_lossy(text);
+        let begin = "PJRT_Some_Call panicked: lost 7 (pjrt-plugin/src/boundary.rs:";
+        assert!(text.starts_with(begin), "{text}");
+        assert!(text.ends_with("a fault of tpu-emu, please report it"), "{text}");
+        crate::error::forget(error);
+    }
+}

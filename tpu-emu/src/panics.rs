@@ -23,7 +23,7 @@ static PLACES: Mutex<VecDeque<(String, String)>> = Mutex::new(VecDeque::new());
 /// Runs `work` for `function`; a panic becomes an error with the place of it. Nothing is printed.
 ///
 /// # Errors
-/// `Panic`, and what [`crate::error::end_work`] ended the work with.
+/// `Panic`.
 pub fn caught<R>(function: &'static str, work: impl FnOnce() -> R) -> Result<R> {
     install();
     let depth = DEPTH.get();
@@ -31,9 +31,6 @@ pub fn caught<R>(function: &'static str, work: impl FnOnce() -> R) -> Result<R> 
     let outcome = catch_unwind(AssertUnwindSafe(work));
     DEPTH.set(depth);
     outcome.map_err(|payload| {
-        if let Some(error) = payload.downcast_ref::<Error>() {
-            return error.clone();
-        }
         let message = text_of(&*payload);
         let place = take_place(&message);
         Error::Panic { function, message, place }
@@ -85,8 +82,7 @@ fn note(info: &PanicHookInfo<'_>) {
 /// Whether a panic that says this ends the process, as one does that cannot unwind. Then those
 /// that led to it are printed too.
 fn is_the_end(message: &str) -> bool {
-    let ends = ["panic in a ", "unsafe precondition"];
-    if !ends.iter().any(|text| message.starts_with(text)) {
+    if !message.starts_with("panic in a ") && !message.contains("precondition(s) violated") {
         return false;
     }
     for (message, place) in PLACES.lock().drain(..) {
@@ -192,8 +188,14 @@ mod tests {
     fn a_panic_that_nobody_waits_for_is_printed_once() {
         if is_child() {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(1).start_handler(|_| adopt());
-            let pool = pool.panic_handler(|payload| lost(&*payload)).build().unwrap();
-            pool.spawn(|| panic!("a listener"));
+            let (told, ended) = std::sync::mpsc::channel();
+            let told = Mutex::new(told);
+            let pool = pool.panic_handler(move |payload| {
+                lost(&*payload);
+                told.lock().send(()).unwrap();
+            });
+            pool.build().unwrap().spawn(|| panic!("a listener"));
+            ended.recv().unwrap();
             return;
         }
         let text = printed("a_panic_that_nobody_waits_for_is_printed_once");
