@@ -435,6 +435,7 @@ mod tests {
         let body = |_: &Caller, _: &mut Args| panic!("lost {}", 7);
         // SAFETY: a struct of its size.
         let error = unsafe { serve(&"PJRT_Some_Call", &raw mut args, size_of::<Args>(), body) };
+        assert_eq!(args.struct_size, size_of::<Args>());
         assert_eq!(crate::error::code_of(error), Some(Code::Internal));
         let (text, size) = crate::error::text_of(error);
         // SAFETY: the text of a live error.

@@ -304,3 +304,16 @@ fn layouts(header: &Path, structs: &BTreeMap<String, Vec<String>>, program: &str
 fn here(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
+
+/// What a handler that is refused is told of versions.
+#[test]
+fn refusals_name_our_version_and_the_newest_jaxlib_that_is_tested() {
+    let makefile = read_to_string(here("../Makefile")).unwrap();
+    let tested = makefile.lines().find_map(|line| line.strip_prefix("MODERN := ")).unwrap();
+    let newest = tested.split_whitespace().last().unwrap();
+    let source = read_to_string(here("src/ffi/metadata.rs")).unwrap();
+    let words = format!(
+        "this runtime speaks 0.1 to 0.{XLA_FFI_API_MINOR}, for which the newest jaxlib is {newest}"
+    );
+    assert!(source.contains(&words), "{words}");
+}
