@@ -21,6 +21,9 @@ LIBTPU_JAX := 0.4.13
 TENSORFLOWS := 2.16.1 2.20.0
 LIBTPU_PYTHON ?= $(if $(shell command -v python3.11),python3.11,$(PYTHON))
 $(VENVS)/jax-$(LIBTPU_JAX)/ready: private PYTHON := $(LIBTPU_PYTHON)
+# torch_xla is tested with Pythons 3.12 and 3.13; the first that runs is taken.
+TORCH_XLA := 2.9.0
+TORCH_PYTHON ?= $(or $(firstword $(foreach name,python3.12 python3.13 $(PYTHON) $(wildcard $(HOME)/.pyenv/versions/3.1[23].*/bin/python),$(shell $(name) -c 'import sys, venv; sys.version_info[:2] in ((3, 12), (3, 13)) and print("$(name)")' 2> /dev/null))),$(error torch_xla needs Python 3.12 or 3.13: TORCH_PYTHON names none and none was found))
 # What `make test-clients` runs.
 CLIENTS := 0.4.38 0.5.3 0.6.2 0.7.2 0.8.3 0.9.2 $(NEWEST) $(MODERN)
 # Versions of these lists that have no Python here.
@@ -37,7 +40,7 @@ export PYTHONPATH := $(CURDIR)/pjrt-plugin/python
 export PYTHONDONTWRITEBYTECODE := 1
 unexport TPU_LIBRARY_PATH JAX_PLATFORMS
 
-.PHONY: build demo walkthrough test test-clients test-libtpu test-tensorflow test-rust test-docs test-python test-no-jax conform ecosystem ecosystem-full lint deny bench bench-all bench-growth bench-suite bench-ecosystem bench-page bench-parts memcheck random fuzz clean
+.PHONY: build demo walkthrough test test-clients test-libtpu test-tensorflow test-torch test-rust test-docs test-python test-no-jax conform ecosystem ecosystem-full lint deny bench bench-all bench-growth bench-suite bench-ecosystem bench-page bench-parts memcheck random fuzz clean
 
 build:
 	cargo build --release
@@ -110,6 +113,14 @@ test-tensorflow: $(TENSORFLOWS:%=test-tensorflow-%)
 
 test-tensorflow-%: build $(VENVS)/tensorflow-%/ready
 	$(VENVS)/tensorflow-$*/bin/python -m pytest -q -p no:cacheprovider python-tests/libtpu_tensorflow
+
+# torch_xla on one chip and on eight, each chip a device and all of them one. torch's wheel brings
+# CUDA, which takes 7 GB with it; no part of `make test`.
+test-torch: build $(VENVS)/torch-xla-$(TORCH_XLA)/ready
+	for chips in 1 8; do for tests in torch_xla torch_xla_spmd; do \
+	echo "$$tests, chips: $$chips"; \
+	TORCH_CHIPS=$$chips $(VENVS)/torch-xla-$(TORCH_XLA)/bin/python -m pytest -q -p no:cacheprovider python-tests/$$tests; \
+	done; done
 
 # A conformance checker of others for PJRT plugins. What it may fail is in the script.
 conform: build $(VENVS)/jax-$(NEWEST)/ready
@@ -195,8 +206,13 @@ $(VENVS)/tensorflow-%/ready: python-tests/requirements/tensorflow-%.txt
 	$(VENVS)/tensorflow-$*/bin/pip install --quiet --disable-pip-version-check --no-deps tensorflow-tpu==$*
 	touch $@
 
+$(VENVS)/torch-xla-%/ready: python-tests/requirements/torch-xla-%.txt
+	$(TORCH_PYTHON) -m venv $(VENVS)/torch-xla-$*
+	$(VENVS)/torch-xla-$*/bin/pip install --quiet --disable-pip-version-check -r python-tests/requirements/torch-xla-$*.txt
+	touch $@
+
 # Kept between runs.
-.PRECIOUS: $(VENVS)/jax-%/ready $(VENVS)/tensorflow-%/ready
+.PRECIOUS: $(VENVS)/jax-%/ready $(VENVS)/tensorflow-%/ready $(VENVS)/torch-xla-%/ready
 
 # The projects' source archives have their tests.
 $(VENVS)/ecosystem/ready: python-tests/requirements/ecosystem.txt python-tests/requirements/ecosystem-sources.txt

@@ -97,7 +97,8 @@ impl Emulator {
     #[inline(never)]
     pub fn allocate_raw(self: &Arc<Self>, device: usize, size: Bytes) -> Result<usize> {
         let name = self.device_name(device)?;
-        let purpose = PURPOSE.with_borrow(Clone::clone);
+        // A thread that ends has none.
+        let purpose = PURPOSE.try_with(|purpose| purpose.borrow().clone()).ok().flatten();
         let (spec, label) = match purpose.filter(|(spec, _)| spec.padded == size) {
             Some(purpose) => purpose,
             None => (self.bytes_of(size)?, LabelId::NONE),

@@ -303,7 +303,11 @@ impl Settings {
             asked_dialect: None,
             log: None,
         };
-        let ours = environment.filter(|(name, _)| {
+        let mut shared = None;
+        let ours = environment.filter(|(name, value)| {
+            if name == PROCESS_BOUNDS {
+                shared = Some(value.clone());
+            }
             name.starts_with("TPU_EMU_")
                 && !name.starts_with(TESTS)
                 && !OTHERS.contains(&name.as_str())
@@ -328,6 +332,15 @@ impl Settings {
                 "TPU_EMU_PROCESS_INDEX={index}: the topology has {processes} processes"
             ));
         }
+        if let Some(bounds) = shared.filter(|_| processes == 1)
+            && let Some(count) = asked_processes(&bounds)
+        {
+            return Err(Error::Unimplemented(format!(
+                "{PROCESS_BOUNDS}={bounds} asks for {count} processes that share the chips, and \
+                 programs over several processes are not supported: one process has all {} chips",
+                settings.topology.devices().len()
+            )));
+        }
         if wrong.is_empty() { Ok(settings) } else { Err(Error::bad(wrong.join("\n"))) }
     }
 
@@ -341,6 +354,17 @@ impl Settings {
         // A program that set a subscriber of its own keeps it.
         let _ = tracing::subscriber::set_global_default(subscriber);
     }
+}
+
+/// The extents of the grid of processes that share a host's chips, which launchers set for the
+/// real library before they start one process a chip.
+const PROCESS_BOUNDS: &str = "TPU_PROCESS_BOUNDS";
+
+/// How many processes bounds as `2,2,1` ask for, if several; `None` for what is no bounds.
+fn asked_processes(bounds: &str) -> Option<u64> {
+    let extents: Result<Vec<u64>, _> = bounds.split(',').map(|one| one.trim().parse()).collect();
+    let count = extents.ok()?.into_iter().try_fold(1, u64::checked_mul)?;
+    (count > 1).then_some(count)
 }
 
 fn unknown(name: &str) -> String {
@@ -459,5 +483,18 @@ mod tests {
     fn a_process_that_the_topology_does_not_have_is_refused() {
         let text = read(&[("TPU_EMU_PROCESS_INDEX", "1")]).unwrap_err().to_string();
         assert_eq!(text, "TPU_EMU_PROCESS_INDEX=1: the topology has 1 processes");
+    }
+
+    #[test]
+    fn several_processes_that_share_the_chips_are_refused_by_their_number() {
+        let refused = read(&[(PROCESS_BOUNDS, "2,2,1")]).unwrap_err();
+        assert_eq!(refused.code(), tpu_emu::Code::Unimplemented);
+        let text = refused.to_string();
+        assert!(text.contains("TPU_PROCESS_BOUNDS=2,2,1 asks for 4 processes"), "{text}");
+        for fine in ["1,1,1", "", "x", "1, 1,1", "0,0,0"] {
+            assert!(read(&[(PROCESS_BOUNDS, fine)]).is_ok(), "{fine}");
+        }
+        let hosts = ("TPU_EMU_TOPOLOGY", "v5e:4x4,chips_per_host_bounds=2x2x1");
+        assert!(read(&[hosts, (PROCESS_BOUNDS, "2,2,1")]).is_ok());
     }
 }

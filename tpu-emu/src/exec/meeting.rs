@@ -1,14 +1,14 @@
 //! The calls of a run over several devices that have arrived, until the run begins.
-use super::given::Given;
 use super::launch::LaunchOptions;
-use crate::buffer::Buffer;
+use super::pending::Kept;
+use crate::buffer::Hold;
 use crate::event::Event;
 use crate::machine::Emulator;
 use crate::program::Executable;
 use crate::units::Nanos;
 use parking_lot::Mutex;
 use std::fmt::Write as _;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 /// The most runs that have failed and are remembered for calls that are still to come.
 pub(super) const REMEMBERED: usize = 256;
@@ -38,8 +38,8 @@ pub(super) struct Open {
 #[derive(Debug)]
 pub(super) struct Meeting {
     pub(super) number: u64,
-    /// Those who wait hold it, a run that has failed does not.
-    pub(super) executable: Weak<Executable>,
+    /// Of the program: every thread of a client may have compiled it for itself.
+    pub(super) likeness: u128,
     pub(super) name: Arc<str>,
     pub(super) run: i64,
     pub(super) devices: Vec<usize>,
@@ -54,8 +54,9 @@ pub(super) struct Meeting {
 /// What one device brings.
 #[derive(Debug)]
 pub(super) struct Part {
-    pub(super) arguments: Vec<Arc<Buffer>>,
-    pub(super) given: Given,
+    pub(super) claims: Kept,
+    /// Where its results go.
+    pub(super) results: Vec<Hold>,
     pub(super) options: LaunchOptions,
 }
 
@@ -63,13 +64,13 @@ impl Open {
     /// The first run of this key that the device has not arrived for, which may be a new one.
     pub(super) fn find(
         &mut self,
-        executable: &Arc<Executable>,
+        executable: &Executable,
         run: i64,
         devices: &[usize],
         place: usize,
     ) -> usize {
         let same = |meeting: &Meeting| {
-            std::ptr::eq(meeting.executable.as_ptr(), Arc::as_ptr(executable))
+            meeting.likeness == executable.likeness()
                 && meeting.run == run
                 && meeting.devices == devices
                 && !meeting.arrived[place]
@@ -80,7 +81,7 @@ impl Open {
         self.begun += 1;
         self.meetings.push(Meeting {
             number: self.begun,
-            executable: Arc::downgrade(executable),
+            likeness: executable.likeness(),
             name: Arc::clone(&executable.name),
             run,
             devices: devices.to_vec(),

@@ -1,12 +1,12 @@
 //! Runs over several devices whose client calls once for each device: the calls meet, and the
 //! last one runs the program.
-use super::checks::{check_arguments, check_channels};
+use super::checks::{check_arguments, check_channels, check_donations};
 use super::given::Given;
-use super::launch::LaunchOptions;
+use super::launch::{Blocks, LaunchOptions, Launched};
 use super::meeting::{Meeting, Part, RunKey};
-use super::pending::{Claims, Work as _};
+use super::pending::{Claims, Kept, Work as _};
 use super::sharded::Job;
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, Hold};
 use crate::error::{Code, Error, Result};
 use crate::event::Event;
 use crate::machine::Emulator;
@@ -40,15 +40,85 @@ impl Emulator {
             check_arguments(executable, device, arguments)?;
             check_channels(executable, &options.transfers)?;
             let given = Given::of(executable, device, arguments, results, options)?;
-            Ok(Part { arguments: arguments.to_vec(), given, options: options.clone() })
+            let mut claims = Claims::of(arguments.len(), arguments.iter());
+            given.in_place.iter().for_each(|&index| claims.leave(index));
+            let (claims, results) = (claims.kept(), given.results);
+            Ok(Part { claims, results, options: options.clone() })
         };
         let part = checked();
         let own = part.as_ref().err().cloned();
-        let (number, outcome) = self.arrive(executable, key.run, (place, devices), part);
+        let Arrived { number, outcome, .. } =
+            self.arrive(executable, key.run, (place, devices), part);
         match own {
             Some(error) => Err(error),
             None => self.wait_for_run(number, &outcome),
         }
+    }
+
+    /// One device's part of a run over several devices, as for [`Emulator::launch`]: returns at
+    /// once, and the run begins when all devices have their part. `run` is the client's number
+    /// of it.
+    ///
+    /// # Errors
+    /// As for [`Emulator::launch`], which the other devices' parts then end with; through the
+    /// results' events the errors of the others, and `DeadlineExceeded` where a device has not
+    /// come after [`Emulator::call_timeout`].
+    pub fn launch_part(
+        self: &Arc<Self>,
+        executable: &Arc<Executable>,
+        device: usize,
+        arguments: &[Arc<Buffer>],
+        options: &LaunchOptions,
+        run: i64,
+    ) -> Result<Launched> {
+        if !executable.is_joint() {
+            return self.launch(executable, device, arguments, options);
+        }
+        let key = RunKey { run, devices: Vec::new() };
+        let (place, devices) = self.place(executable, device, &key)?;
+        let part = self.part(executable, device, arguments, options);
+        let (part, made) = match part {
+            Ok((part, blocks)) => (Ok(part), Ok(blocks)),
+            Err(error) => (Err(error.clone()), Err(error)),
+        };
+        let Arrived { number, outcome, first } =
+            self.arrive(executable, run, (place, devices), part);
+        let blocks = made?;
+        if first {
+            // Nobody else waits: clients of this kind look at the results when they want them.
+            let (machine, outcome) = (Arc::clone(self), outcome.clone());
+            let ended = Event::pending();
+            self.workers.apart(ended, move || machine.wait_for_run(number, &outcome));
+        }
+        Ok(self.launched(executable, device, blocks, &outcome))
+    }
+
+    /// What a device brings whose results have new memory, and that memory.
+    fn part(
+        self: &Arc<Self>,
+        executable: &Arc<Executable>,
+        device: usize,
+        arguments: &[Arc<Buffer>],
+        options: &LaunchOptions,
+    ) -> Result<(Part, Blocks)> {
+        self.check_not_forked()?;
+        check_arguments(executable, device, arguments)?;
+        let gives = |index: usize| options.gives(executable, index);
+        check_donations(arguments, &gives)?;
+        check_channels(executable, &options.transfers)?;
+        let claims = Claims::of(arguments.len(), arguments.iter());
+        let (origin, lists) = (self.ledger().origin(), [(device, arguments)]);
+        let (claims, mut blocks) =
+            self.result_blocks(executable, &lists, claims, origin, &gives)?;
+        let blocks = blocks.pop().unwrap_or_default();
+        let results = blocks.iter().cloned().map(Hold::from).collect();
+        let claims = claims.kept();
+        for (index, argument) in arguments.iter().enumerate() {
+            if gives(index) {
+                argument.delete();
+            }
+        }
+        Ok((Part { claims, results, options: options.clone() }, blocks))
     }
 
     /// Says that a device does not come to a run that the others may wait for: they fail with
@@ -98,27 +168,29 @@ impl Emulator {
         Ok((place, devices))
     }
 
-    /// Takes a device's part, and runs the program if it is the last. Gives the run's number and
-    /// its end.
+    /// Takes a device's part, and starts the program if it is the last.
     fn arrive(
         self: &Arc<Self>,
         executable: &Arc<Executable>,
         run: i64,
         (place, devices): (usize, &[usize]),
         part: Result<Part>,
-    ) -> (u64, Event) {
+    ) -> Arrived {
         let (now, patience) = (self.ledger().now(), self.call_timeout());
         let patience = u64::try_from(patience.as_nanos()).unwrap_or(u64::MAX);
         let (part, error) = match part {
             Ok(part) => (Some(part), None),
             Err(error) => (None, Some(error)),
         };
+        // Made by the first call, and not while others wait for the lock.
+        executable.likeness();
         let mut dropped = Vec::new();
-        let (number, outcome, full, _forgotten) = {
+        let (arrived, full, _forgotten) = {
             let mut open = self.meetings.0.lock();
             let forgotten = open.forget(now.0.saturating_sub(patience));
             let at = open.find(executable, run, devices, place);
             let meeting = &mut open.meetings[at];
+            let first = !meeting.arrived.contains(&true);
             meeting.arrived[place] = true;
             meeting.parts[place] = part;
             if error.is_some() {
@@ -128,18 +200,19 @@ impl Emulator {
                 dropped.append(&mut meeting.parts);
                 meeting.parts.resize_with(devices.len(), || None);
             }
-            let (number, outcome) = (meeting.number, meeting.outcome.clone());
+            let arrived =
+                Arrived { number: meeting.number, outcome: meeting.outcome.clone(), first };
             let all = meeting.arrived.iter().all(|&arrived| arrived);
             let full = if all { Some(open.meetings.remove(at)) } else { None };
-            (number, outcome, full, forgotten)
+            (arrived, full, forgotten)
         };
         drop(dropped);
         if let Some(error) = error {
-            outcome.settle(Err(error));
+            arrived.outcome.settle(Err(error));
         } else if let Some(meeting) = full.filter(|meeting| meeting.failed.is_none()) {
-            self.workers.here(&outcome, || self.run_parts(executable, meeting).map(|()| None));
+            self.start_parts(executable, meeting);
         }
-        (number, outcome)
+        arrived
     }
 
     /// Waits for the end of a run, but no longer than the machine's patience for its beginning.
@@ -168,17 +241,10 @@ impl Emulator {
         outcome.wait()
     }
 
-    /// Runs a program whose devices have all arrived.
-    fn run_parts(self: &Arc<Self>, executable: &Arc<Executable>, meeting: Meeting) -> Result<()> {
-        let Meeting { devices, parts, .. } = meeting;
-        let parts: Vec<Part> = parts.into_iter().flatten().collect();
-        let count = parts.iter().map(|part| part.arguments.len()).sum();
-        let mut claims = Claims::of(count, parts.iter().flat_map(|part| &part.arguments));
-        let width = executable.parameters.len();
-        for (place, part) in parts.iter().enumerate() {
-            part.given.in_place.iter().for_each(|&index| claims.leave(place * width + index));
-        }
-        let done = Event::pending();
+    /// Starts a program whose devices have all arrived, once their arguments are there.
+    fn start_parts(self: &Arc<Self>, executable: &Arc<Executable>, meeting: Meeting) {
+        let Meeting { devices, parts, outcome, .. } = meeting;
+        let mut parts: Vec<Part> = parts.into_iter().flatten().collect();
         let transfers = parts.iter().flat_map(|part| part.options.transfers.iter().cloned());
         let job = Job {
             machine: Arc::clone(self),
@@ -187,11 +253,32 @@ impl Emulator {
             origin: self.ledger().origin(),
             context: parts.iter().find_map(|part| part.options.context.clone()),
             transfers: transfers.collect(),
-            results: parts.iter().map(|part| part.given.results.clone()).collect(),
+            results: parts.iter_mut().map(|part| std::mem::take(&mut part.results)).collect(),
         };
-        job.start(claims, &done, None).pass();
-        done.wait()
+        let start = move |parts: &[Part], outcome: &Event| {
+            let claims: Vec<&Kept> = parts.iter().map(|part| &part.claims).collect();
+            job.start(Claims::joined(&claims), outcome, None).pass();
+        };
+        if parts.iter().all(|part| part.claims.there().is_ready()) {
+            return start(&parts, &outcome);
+        }
+        // Its own outcome is nobody's: the run's is the meeting's.
+        self.workers.apart(Event::pending(), move || {
+            parts.iter().try_for_each(|part| part.claims.there().wait())?;
+            start(&parts, &outcome);
+            Ok(())
+        });
     }
+}
+
+/// How a device's part was taken.
+struct Arrived {
+    /// The number of the run.
+    number: u64,
+    /// Ends as the run does.
+    outcome: Event,
+    /// Whether no other device had come before.
+    first: bool,
 }
 
 #[cfg(test)]

@@ -149,6 +149,39 @@ impl<'a> Claims<'a> {
         }
     }
 
+    /// Waits for all arguments without keeping a thread, whatever becomes of the buffers.
+    pub(super) fn kept(self) -> Kept {
+        let Self { sources, waiting, error } = self;
+        let pending = Arc::new(Pending {
+            left: AtomicUsize::new(waiting.len() + 1),
+            sources: Mutex::new(sources),
+            error: Mutex::new(error),
+        });
+        let there = if waiting.is_empty() { Event::ready() } else { Event::pending() };
+        let start = {
+            let there = there.clone();
+            Arc::new(move || {
+                there.settle(Ok(()));
+            })
+        };
+        let gate = Gate { pending: Arc::clone(&pending), start };
+        gate.watch(waiting);
+        gate.pass();
+        Kept { pending, there }
+    }
+
+    /// Those of several launches, one behind the other, when they are there.
+    pub(super) fn joined(kept: &[&Kept]) -> Self {
+        let mut claims = Self { sources: Vec::new(), waiting: Vec::new(), error: None };
+        for one in kept {
+            claims.sources.append(&mut one.pending.sources.lock());
+            if let Some(error) = one.pending.error.lock().take() {
+                claims.error.get_or_insert(error);
+            }
+        }
+        claims
+    }
+
     /// Runs `work` once the arguments and the turns are there and the gate that this gives has
     /// passed; `done` ends as it does.
     fn run<W: Work>(
@@ -174,20 +207,7 @@ impl<'a> Claims<'a> {
             })
         };
         let gate = Gate { pending: Arc::clone(&pending), start };
-        for (index, argument) in waiting {
-            let told = {
-                let gate = gate.clone();
-                move |held| {
-                    gate.pending.settle(index, held);
-                    gate.pass();
-                }
-            };
-            // Deleted by another thread after the check: the run has this one cause to fail.
-            if let Err(error) = argument.when_ready(told) {
-                pending.settle(index, Err(error));
-                gate.pass();
-            }
-        }
+        gate.watch(waiting);
         for turn in turns {
             let gate = gate.clone();
             turn.on_ready(move |_| gate.pass());
@@ -196,7 +216,22 @@ impl<'a> Claims<'a> {
     }
 }
 
+/// Claims of one launch that may still come.
+#[derive(Debug)]
+pub(super) struct Kept {
+    pending: Arc<Pending>,
+    there: Event,
+}
+
+impl Kept {
+    /// Ends, always well, when the last argument is there or has failed.
+    pub(super) fn there(&self) -> &Event {
+        &self.there
+    }
+}
+
 /// Arguments that a run still waits for.
+#[derive(Debug)]
 struct Pending {
     left: AtomicUsize,
     sources: Mutex<Sources>,
@@ -211,6 +246,24 @@ pub(super) struct Gate {
 }
 
 impl Gate {
+    /// Passes once for each of these arguments, when it is there.
+    fn watch(&self, waiting: Vec<(usize, &Arc<Buffer>)>) {
+        for (index, argument) in waiting {
+            let told = {
+                let gate = self.clone();
+                move |held| {
+                    gate.pending.settle(index, held);
+                    gate.pass();
+                }
+            };
+            // Deleted by another thread after the check: the run has this one cause to fail.
+            if let Err(error) = argument.when_ready(told) {
+                self.pending.settle(index, Err(error));
+                self.pass();
+            }
+        }
+    }
+
     /// Says that it is there.
     pub(super) fn pass(&self) {
         if self.pending.left.fetch_sub(1, Ordering::AcqRel) == 1 {

@@ -49,6 +49,12 @@ impl Emulator {
             check_arguments(executable, device, arguments)?;
             check_donations(arguments, &gives)?;
         }
+        if !executable.is_joint() {
+            let lists = devices.iter().zip(arguments);
+            return lists
+                .map(|(&device, arguments)| self.launch(executable, device, arguments, options))
+                .collect();
+        }
         check_channels(executable, &options.transfers)?;
         let count = arguments.iter().map(Vec::len).sum();
         let claims = Claims::of(count, arguments.iter().flatten());

@@ -99,8 +99,9 @@ impl Ledger {
 
     #[inline(always)]
     fn captured(&self, begun: Option<&Origin>) -> Origin {
-        // A capture inside of a capture finds the scratch taken and makes its own.
-        let mut frames = FRAMES.take();
+        // A capture inside of a capture finds the scratch taken and makes its own, and so does one
+        // of a thread that ends: a client's static objects may outlive what the thread keeps.
+        let mut frames = FRAMES.try_with(Cell::take).unwrap_or_default();
         frames.clear();
         self.source.capture(&mut frames);
         let (time, thread) = (self.clock.now(), self.source.thread());
@@ -111,7 +112,8 @@ impl Ledger {
         }
         let own = frames.first().is_some_and(|&frame| self.source.is_native(frame));
         let stack = self.stacks.intern(frames.get(usize::from(own)..).unwrap_or_default());
-        FRAMES.set(frames);
+        // A thread that ends has no use for it.
+        let _ = FRAMES.try_with(|kept| kept.set(frames));
         Origin { entry, time, stack, thread }
     }
 
@@ -195,6 +197,26 @@ mod tests {
             let told = (fault.origin.entry, fault.message.to_owned());
             self.0.lock().send(told).unwrap();
         }
+    }
+
+    #[test]
+    fn a_thread_local_destructor_may_ask_for_an_origin() {
+        struct OnExit(Sender<u64>);
+        impl Drop for OnExit {
+            fn drop(&mut self) {
+                let machine = crate::machine::Emulator::new(Config::plain()).unwrap();
+                self.0.send(machine.ledger().origin().time.0).unwrap();
+            }
+        }
+        thread_local!(static LAST: Cell<Option<OnExit>> = const { Cell::new(None) });
+        let (told, heard) = channel();
+        let thread = std::thread::spawn(move || {
+            LAST.set(Some(OnExit(told)));
+            let machine = crate::machine::Emulator::new(Config::plain()).unwrap();
+            machine.ledger().origin();
+        });
+        thread.join().unwrap();
+        assert!(heard.recv().is_ok());
     }
 
     #[test]

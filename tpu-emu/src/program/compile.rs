@@ -6,7 +6,7 @@ use super::executable::{
 use super::fuse::fuse;
 use super::graph::Graph;
 use super::labels::{labels, sources};
-use super::load::{BodyMaker, Devices, load};
+use super::load::{BodyMaker, Devices, is_alone, load};
 use super::oom::too_large;
 use super::plan::{Outside, Plan, plan};
 use super::spread::{Spread, Spreads, told};
@@ -57,7 +57,9 @@ pub(crate) fn compile(
     devices: Vec<usize>,
 ) -> Result<Executable> {
     let count = options.replicas.max(1).saturating_mul(options.partitions.max(1));
-    let spread = Devices { count, replicas: options.replicas > 1 };
+    let replicas = options.replicas > 1;
+    let spread =
+        if replicas && is_alone(&module) { Devices::ONE } else { Devices { count, replicas } };
     let loaded = load(&module, target.numerics, target.custom_calls, target.make_body, spread)?;
     let entry = loaded.entry;
     let mut graph = loaded.graph;
@@ -126,6 +128,7 @@ pub(crate) fn compile(
         plan,
         labels,
         pools: parking_lot::Mutex::default(),
+        likeness: std::sync::OnceLock::new(),
     })
 }
 

@@ -8,7 +8,7 @@ use crate::tensor::ArraySpec;
 use crate::units::Bytes;
 use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use tpu_stablehlo::Module;
 
 /// What the bytes of a program are.
@@ -185,10 +185,21 @@ pub struct Executable {
     pub(crate) arena: Option<Arc<ArraySpec>>,
     /// What a run on one device writes: its temporaries, and results in memory of their own.
     pub(crate) written: Bytes,
-    /// How parameters and results are split; `None` for a program on one device.
+    /// How parameters and results are split; `None` for a program on one device, and for one
+    /// over replicas each of which computes by itself.
     pub(crate) spreads: Option<Spreads>,
     /// The pool of constants, as a block of bytes; `None` for a program without constants.
     pub(crate) pool: Option<Arc<ArraySpec>>,
     /// The constants in the HBM of each device that it has run on.
     pub(crate) pools: Mutex<HashMap<usize, Arc<Block>>>,
+    /// See [`Executable::likeness`].
+    pub(crate) likeness: OnceLock<u128>,
+}
+
+impl Executable {
+    /// Whether its devices run as one. A program on one device does not, nor one over replicas
+    /// each of which computes by itself: any device may run that without the others.
+    pub fn is_joint(&self) -> bool {
+        self.spreads.is_some()
+    }
 }

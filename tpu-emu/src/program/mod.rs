@@ -8,6 +8,7 @@ pub(crate) mod graph;
 pub(crate) mod grid;
 mod invariant;
 mod labels;
+mod likeness;
 mod listing;
 pub(crate) mod load;
 mod oom;

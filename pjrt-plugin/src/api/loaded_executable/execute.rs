@@ -16,7 +16,8 @@ use tpu_emu::{Buffer, Error, Memory, Result};
 
 c_args!(PJRT_ExecuteOptions);
 
-/// Starts a run on every device of the program that is this process's, or on `execute_device`.
+/// Starts a run on every device of the program that is this process's, or on `execute_device`:
+/// then a program whose devices run as one starts when all of them have been called for.
 ///
 /// Nothing is written unless every device has started. Errors of the runs themselves arrive
 /// through the results' events and through `device_complete_events`.
@@ -42,15 +43,16 @@ pub(in crate::api) fn execute(
         return Err(Error::bad(format!("output list {place} is null; {wanted} results")));
     }
     let executable = &entry.of.executable;
-    let launched = if executable.devices.len() > 1 {
+    let launched = if executable.devices.len() > 1 && args.execute_device.is_null() {
         let launch = LaunchOptions { transfers, ..launch };
         entry.machine.launch_sharded(executable, &arguments, &launch)?
     } else {
+        let run = i64::from(options.launch_id);
         let mut launched = Vec::with_capacity(devices.len());
         for (place, (device, arguments)) in devices.iter().zip(&arguments).enumerate() {
             let transfers = transfers.get(place).cloned().into_iter().collect();
             let launch = LaunchOptions { transfers, ..launch.clone() };
-            match entry.machine.launch(executable, device.index, arguments, &launch) {
+            match entry.machine.launch_part(executable, device.index, arguments, &launch, run) {
                 Ok(run) => launched.push(run),
                 Err(error) => {
                     end_callbacks(&launch, &launched);
@@ -152,9 +154,6 @@ fn devices(
     }
     if given != 1 {
         return Err(Error::bad(format!("{given} argument lists for one execute_device")));
-    }
-    if wanted > 1 {
-        return Err(Error::bad(format!("an execute_device for {name}, which is on {wanted}")));
     }
     let bits = args.execute_device.addr();
     let device = own(bits)?;

@@ -4,7 +4,7 @@ use crate::ReadError;
 use crate::attributes::{flag, list, number, rows};
 use crate::body::{Body, Scope};
 use tpu_proto::xla::{HloInstructionProto, IotaReplicaGroupListProto};
-use tpu_stablehlo::ir::{Attribute, Attributes};
+use tpu_stablehlo::ir::{Attribute, Attributes, TensorType, Type};
 
 /// Groups may name so many devices, however briefly they are written.
 const MAX_DEVICES: usize = 1 << 20;
@@ -54,10 +54,8 @@ pub(super) fn read<'a>(
             Ok(Some(leaves))
         }
         "all-to-all" => {
-            let [axis] = *one.dimensions else {
-                return Err("an all-to-all of a tuple is not supported".into());
-            };
             let groups = groups(one)?;
+            let [axis] = *one.dimensions else { return exchange(body, scope, one, &groups) };
             let Some(size) = groups.first().map(Vec::len) else {
                 return Err("an all-to-all without groups is not supported".into());
             };
@@ -89,6 +87,67 @@ pub(super) fn read<'a>(
         }
         _ => Ok(None),
     }
+}
+
+/// An all-to-all of arrays instead of parts of one array: each device of a group sends an operand
+/// to each, in the order of the group. The operands become the rows of one array.
+fn exchange<'a>(
+    body: &mut Body<'_, 'a>,
+    scope: &mut Scope<'a>,
+    one: &HloInstructionProto,
+    groups: &[Vec<i64>],
+) -> Found {
+    let operands = scope.operands(one)?;
+    let of = match operands.first() {
+        Some(first) => body.tensor(*first)?.clone(),
+        None => return Err("an all-to-all of nothing".into()),
+    };
+    let count = operands.len();
+    if let Some(other) = groups.iter().find(|group| group.len() != count) {
+        let size = other.len();
+        return Err(format!("an all-to-all of {count} arrays in a group of {size}").into());
+    }
+    let all = i64::try_from(count).map_err(|_| "too many arrays")?;
+    let with_rows = |rows: i64| {
+        let dims = std::iter::once(rows).chain(of.dims.iter().copied()).collect();
+        Type::Tensor(TensorType::new(of.element, dims))
+    };
+    let none = Attributes::default;
+    let mut sent = Vec::with_capacity(count);
+    for operand in operands {
+        if *body.tensor(operand)? != of {
+            return Err("an all-to-all of arrays of several shapes".into());
+        }
+        sent.push(body.emit_one(scope, "stablehlo.reshape", &[operand], with_rows(1), none())?);
+    }
+    let attributes = list([("dimension", number(0))]);
+    let joined =
+        body.emit_one(scope, "stablehlo.concatenate", &sent, with_rows(all), attributes)?;
+    let attributes = list([
+        ("channel_id", channel(one)),
+        ("replica_groups", group_rows(groups)),
+        ("split_dimension", number(0)),
+        ("concat_dimension", number(0)),
+        ("split_count", number(all)),
+    ]);
+    let received =
+        body.emit_one(scope, "stablehlo.all_to_all", &[joined], with_rows(all), attributes)?;
+    let mut results = Vec::with_capacity(count);
+    for row in 0..all {
+        let rest = || of.dims.iter().copied();
+        let numbers = |first: i64, rest: &mut dyn Iterator<Item = i64>| {
+            Attribute::Integers(std::iter::once(first).chain(rest).collect())
+        };
+        let attributes = list([
+            ("start_indices", numbers(row, &mut rest().map(|_| 0))),
+            ("limit_indices", numbers(row + 1, &mut rest())),
+            ("strides", numbers(1, &mut rest().map(|_| 1))),
+        ]);
+        let row = body.emit_one(scope, "stablehlo.slice", &[received], with_rows(1), attributes)?;
+        let to = Type::Tensor(of.clone());
+        results.push(body.emit_one(scope, "stablehlo.reshape", &[row], to, none())?);
+    }
+    Ok(Some(results))
 }
 
 fn channel(one: &HloInstructionProto) -> Attribute {

@@ -66,35 +66,59 @@ pub(super) fn read<'a>(
             plain(body, scope, one, "stablehlo.slice", attributes)
         }
         "dynamic-slice" => {
-            indices(body, scope, one, 1)?;
+            let operands = indices(body, scope, one, 1)?;
             let attributes = list([("slice_sizes", numbers(&one.dynamic_slice_sizes))]);
-            plain(body, scope, one, "stablehlo.dynamic_slice", attributes)
+            let of = only(one)?;
+            let made =
+                body.emit_one(scope, "stablehlo.dynamic_slice", &operands, of, attributes)?;
+            Ok(Some(vec![made]))
         }
         "dynamic-update-slice" => {
-            indices(body, scope, one, 2)?;
-            plain(body, scope, one, "stablehlo.dynamic_update_slice", Attributes::default())
+            let operands = indices(body, scope, one, 2)?;
+            let (name, of) = ("stablehlo.dynamic_update_slice", only(one)?);
+            Ok(Some(vec![body.emit_one(scope, name, &operands, of, Attributes::default())?]))
         }
         _ => Ok(None),
     }
 }
 
-/// Fails unless there is a scalar index for each axis after the first operands.
+/// The operands with a scalar index for each axis after the first ones. Older programs have one
+/// array of all indices.
 fn indices<'a>(
-    body: &Body<'_, 'a>,
-    scope: &Scope<'a>,
+    body: &mut Body<'_, 'a>,
+    scope: &mut Scope<'a>,
     one: &HloInstructionProto,
     first: usize,
-) -> Result<(), crate::ReadError> {
+) -> Result<Vec<Value>, crate::ReadError> {
     let values = scope.operands(one)?;
     let rank = values.first().map_or(Ok(0), |value| body.tensor(*value).map(|of| of.dims.len()))?;
+    if let Some(&[all]) = values.get(first..) {
+        let of = body.tensor(all)?.clone();
+        if let &[count] = &of.dims[..] {
+            if usize::try_from(count) != Ok(rank) {
+                return Err(format!("{count} indices in an array, it takes {rank}").into());
+            }
+            let mut scalars = values[..first].to_vec();
+            for at in 0..count {
+                let item = |dims| Type::Tensor(TensorType { dims, ..of.clone() });
+                let numbers = |at: i64| Attribute::Integers([at].into());
+                let attributes = list([
+                    ("start_indices", numbers(at)),
+                    ("limit_indices", numbers(at + 1)),
+                    ("strides", numbers(1)),
+                ]);
+                let (name, none) = ("stablehlo.slice", Attributes::default());
+                let piece = body.emit_one(scope, name, &[all], item(vec![1]), attributes)?;
+                let (name, to) = ("stablehlo.reshape", item(Vec::new()));
+                scalars.push(body.emit_one(scope, name, &[piece], to, none)?);
+            }
+            return Ok(scalars);
+        }
+    }
     if values.len() != first + rank {
         return Err(format!("{} operands, it takes {}", values.len(), first + rank).into());
     }
-    match values[first..].iter().all(|value| body.tensor(*value).is_ok_and(|of| of.dims.is_empty()))
-    {
-        true => Ok(()),
-        false => Err("indices in an array, not one by one".into()),
-    }
+    Ok(values)
 }
 
 /// The same bytes with another shape: the axes in the order of the operand's layout are those in

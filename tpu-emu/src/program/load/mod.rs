@@ -10,7 +10,7 @@ mod scope;
 mod types;
 
 pub(crate) use body::{BodyMaker, sum};
-pub(crate) use manual::Devices;
+pub(crate) use manual::{Devices, is_alone};
 
 use super::graph::{Block, Graph};
 use crate::custom_call::Linker;

@@ -1,11 +1,13 @@
 //! Code that runs once per device: it is emitted once for each, operation by operation, and
 //! collectives become operations over the values of all.
+mod alone;
 mod collective;
 mod control;
 mod groups;
 mod markers;
 mod replicas;
 
+pub(crate) use alone::is_alone;
 pub(crate) use groups::Devices;
 pub(super) use groups::{alone, collective};
 

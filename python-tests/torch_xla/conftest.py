@@ -1,0 +1,30 @@
+"""Points torch_xla at the plugin. The counts of chips and the mode are the whole process's."""
+
+import os
+
+import pytest
+
+import tpu_emu
+
+CHIPS = int(os.environ.get("TORCH_CHIPS", "8"))
+os.environ["PJRT_DEVICE"] = "TPU"
+os.environ["TPU_EMU_NUMERICS"] = "ieee"
+os.environ["TPU_LIBRARY_PATH"] = str(tpu_emu.library_path().resolve())
+if CHIPS == 1:
+    os.environ["TPU_EMU_TOPOLOGY"] = "v5e:1x1,chips_per_host_bounds=1x1x1"
+
+
+@pytest.fixture(scope="session")
+def chips() -> int:
+    """Chips of this process."""
+    return CHIPS
+
+
+@pytest.fixture(autouse=True)
+def _own_numbers() -> None:
+    """Each test draws the same random numbers, whatever ran before it."""
+    import torch  # noqa: PLC0415 - the variables above are read when it is imported
+    import torch_xla  # noqa: PLC0415
+
+    torch.manual_seed(0)
+    torch_xla.manual_seed(0)
