@@ -8,6 +8,9 @@ import tpu_emu
 
 CHIPS = int(os.environ.get("TORCH_CHIPS", "8"))
 os.environ["PJRT_DEVICE"] = "TPU"
+# torch_xla transposes what it reads in tasks that wait for tasks of the same pool: with a thread a
+# core, as many shards as cores end in a wait without end.
+os.environ["XLA_THREAD_POOL_SIZE"] = "32"
 os.environ["TPU_EMU_NUMERICS"] = "ieee"
 os.environ["TPU_LIBRARY_PATH"] = str(tpu_emu.library_path().resolve())
 if CHIPS == 1:
