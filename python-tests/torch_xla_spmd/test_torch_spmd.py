@@ -65,7 +65,7 @@ def test_a_mesh_of_two_axes_splits_along_both(grid, spec):
     x = data(16, 8)
     there = split(x, grid, spec)
     result = there.sin() * 2
-    torch_xla.sync()
+    torch_xla.sync(wait=True)
     assert result.shape == x.shape
     assert shapes(result) == shapes(there)
     torch.testing.assert_close(result.cpu(), x.sin() * 2, rtol=1e-5, atol=1e-5)
@@ -108,7 +108,7 @@ def test_operands_that_are_split_differently_meet(grid):
 def test_a_result_is_split_as_it_is_told_to_be(line, chips):
     x = data(8, 16).to(torch_xla.device()) * 3
     xs.mark_sharding(x, line, ("x", None))
-    torch_xla.sync()
+    torch_xla.sync(wait=True)
     assert shapes(x) == {(8 // chips, 16)}
     torch.testing.assert_close(x.cpu(), data(8, 16) * 3)
 
