@@ -1,5 +1,6 @@
 //! The data of a running program that its client takes or gives: what `send` and `recv` move.
 use crate::error::Result;
+use crate::kernels::subnormals::Subnormals;
 use std::cell::Cell;
 use std::fmt;
 
@@ -62,7 +63,8 @@ pub(crate) fn inside() -> bool {
     INSIDE.get()
 }
 
-/// Calls the client, and lets [`inside`] say so meanwhile.
+/// Calls the client, with subnormal floats as it expects them, and lets [`inside`] say so
+/// meanwhile.
 pub(crate) fn call<T>(client: impl FnOnce() -> T) -> T {
     struct Back(bool);
     impl Drop for Back {
@@ -71,6 +73,7 @@ pub(crate) fn call<T>(client: impl FnOnce() -> T) -> T {
         }
     }
     let _back = Back(INSIDE.replace(true));
+    let _mode = Subnormals::Kept.enter();
     client()
 }
 

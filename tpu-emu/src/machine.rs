@@ -10,6 +10,7 @@ use crate::kernels::simd;
 use crate::ledger::{Ledger, Origin, Past, Record};
 use crate::ops::Numerics;
 use crate::origin::LabelId;
+use crate::program::Executable;
 use crate::room::Room;
 use crate::tensor::{ArraySpec, Specs};
 use crate::topology::Topology;
@@ -17,7 +18,7 @@ use crate::trace::{Change, ChangeKind, Encoder, Header, SpaceInfo, Usage};
 use crate::units::{Bytes, DevAddr, to_usize};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Address space for each kind of host memory; pages are committed by touch.
@@ -93,6 +94,8 @@ pub struct Emulator {
     pub(crate) claims: Claims,
     /// Launches so far.
     launches: AtomicI64,
+    /// Launches so far of programs that draw random numbers without a state.
+    draws: AtomicU64,
     forked: AtomicBool,
 }
 
@@ -150,6 +153,7 @@ impl Emulator {
             tasks: Workers::new(NonZeroUsize::MIN),
             claims: Claims::default(),
             launches: AtomicI64::new(0),
+            draws: AtomicU64::new(0),
             forked: AtomicBool::new(false),
             topology,
         }))
@@ -204,6 +208,19 @@ impl Emulator {
     /// A number for a launch.
     pub(crate) fn next_launch(&self) -> i64 {
         self.launches.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// The seed of a launch for what draws random numbers without a state: another one for each
+    /// launch of a program that does, and the same ones in every process that launches the same.
+    pub(crate) fn seed(&self, executable: &Executable) -> u64 {
+        if !executable.draws {
+            return 0;
+        }
+        // Every bit of the count moves half of the bits of the seed.
+        let count = self.draws.fetch_add(1, Ordering::Relaxed);
+        [0xbf58_476d_1ce4_e5b9_u64, 0x94d0_49bb_1331_11eb]
+            .into_iter()
+            .fold(count, |bits, factor| (bits ^ (bits >> 30)).wrapping_mul(factor))
     }
 
     /// The record of changes.

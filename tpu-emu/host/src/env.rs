@@ -63,9 +63,10 @@ pub const VARIABLES: &[Variable] = &[
         name: "TPU_EMU_NUMERICS",
         values: "`tpu` or `ieee`",
         default: "`tpu`",
-        effect: "How matrix products round: as the matrix unit does (at default precision operands \
-                 of f32 are rounded to bf16 and products are summed in f32), or in the types that \
-                 the program states.",
+        effect: "How matrix products round, and what becomes of floats that are too small to be \
+                 normal: as on the chip (at default precision operands of f32 are rounded to bf16 \
+                 and products are summed in f32; subnormal numbers of 32 and 64 bits are zeros), \
+                 or as IEEE 754 has it in the types that the program states.",
         set: |settings, value| {
             settings.numerics = match value {
                 "tpu" => Numerics::Tpu,

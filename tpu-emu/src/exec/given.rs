@@ -56,6 +56,7 @@ impl Emulator {
             pool,
             results: given.results,
             transfers: options.transfers.clone(),
+            seed: self.seed(executable),
         };
         job.start(claims, &done, None).pass();
         Ok(done)

@@ -20,6 +20,7 @@ use crate::program::plan::ALIGN;
 use crate::program::{CompileOptions, Donation, Executable, Format};
 use crate::units::{Bytes, to_usize};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use tpu_stablehlo::Module;
 
 /// The blocks of one device's results.
@@ -174,6 +175,7 @@ impl Emulator {
             pool,
             results: blocks.iter().cloned().map(Hold::from).collect(),
             transfers: options.transfers.clone(),
+            seed: self.seed(executable),
         };
         let give_up = || {
             for (index, argument) in arguments.iter().enumerate() {
@@ -317,6 +319,8 @@ pub(super) struct Job {
     pub(super) pool: Option<Arc<Block>>,
     pub(super) results: Vec<Hold>,
     pub(super) transfers: Vec<Arc<dyn HostTransfers>>,
+    /// For what draws random numbers without a state.
+    pub(super) seed: u64,
 }
 
 /// A run that has its memory.
@@ -326,12 +330,15 @@ pub(super) struct Ready {
     pub(super) frame: Frame,
     /// What its custom calls and transfers see of it; `None` for a program without any.
     pub(super) launch: Option<Launch>,
+    /// For the next random number that is drawn without a state.
+    pub(super) seed: AtomicU64,
 }
 
 impl Ready {
     fn run(&self) -> Run<'_> {
         let locations = Some(&self.executable.module.locations);
-        Run { frame: &self.frame, locations, seed: 0, launch: self.launch.as_ref() }
+        let seed = self.seed.load(Ordering::Relaxed);
+        Run { frame: &self.frame, locations, seed, launch: self.launch.as_ref() }
     }
 
     /// Takes the custom calls through their first stages.
@@ -342,13 +349,21 @@ impl Ready {
 
     /// Runs the program from a step on, waiting for every custom call.
     pub(super) fn rest(&self, from: usize) -> Result<()> {
-        let plan = &self.executable.plan;
         let mut from = from;
-        while let Some((number, open)) = self.run().until_open(plan, from)? {
+        while let Some((number, open)) = self.until_open(from)? {
             self.wait(number, open)?;
             from = number + 1;
         }
         Ok(())
+    }
+
+    /// Runs the program from a step on, up to a custom call that goes on after it has returned.
+    pub(super) fn until_open(&self, from: usize) -> Result<Option<(usize, Open)>> {
+        let _mode = self.executable.numerics.subnormals().enter();
+        let mut run = self.run();
+        let open = run.until_open(&self.executable.plan, from);
+        self.seed.store(run.seed, Ordering::Relaxed);
+        open
     }
 
     /// Waits for the custom call of a step.
@@ -384,7 +399,7 @@ impl Work for Job {
     /// What would wait is a custom call that goes on after it has returned.
     fn begin(self, sources: Sources) -> Result<Option<Rest>> {
         let ready = self.ready(sources)?;
-        let Some((number, open)) = ready.run().until_open(&ready.executable.plan, 0)? else {
+        let Some((number, open)) = ready.until_open(0)? else {
             return Ok(None);
         };
         Ok(Some(Box::new(move || {
@@ -426,7 +441,8 @@ impl Job {
             launch.transfers = self.transfers;
             launch
         });
-        let ready = Ready { executable, frame, launch };
+        let seed = self.seed.into();
+        let ready = Ready { executable, frame, launch, seed };
         ready.early()?;
         Ok(ready)
     }

@@ -250,6 +250,7 @@ impl Emulator {
             machine: Arc::clone(self),
             executable: Arc::clone(executable),
             devices,
+            seed: self.seed(executable),
             origin: self.ledger().origin(),
             context: parts.iter().find_map(|part| part.options.context.clone()),
             transfers: transfers.collect(),

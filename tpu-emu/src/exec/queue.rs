@@ -2,6 +2,7 @@
 use crate::error::Result;
 use crate::event::Event;
 use crate::kernels::parallel::share_with;
+use crate::kernels::subnormals::Subnormals;
 use crate::panics::{adopt, caught, lost};
 use crossbeam::channel::{Receiver, Sender, unbounded};
 use parking_lot::Mutex;
@@ -193,6 +194,8 @@ impl Workers {
 
 fn task_of(event: Event, work: impl FnOnce() -> Result<()> + Send + 'static) -> Task {
     Box::new(move || {
+        // The thread may be one that waits for pieces of its run, in that run's mode.
+        let _mode = Subnormals::Kept.enter();
         event.settle(caught(WORK, work).flatten());
     })
 }

@@ -71,6 +71,7 @@ impl Emulator {
             origin,
             context: options.context.clone(),
             transfers: options.transfers.clone(),
+            seed: self.seed(executable),
             results: results
                 .iter()
                 .map(|row| row.iter().cloned().map(Hold::from).collect())
@@ -101,6 +102,8 @@ pub(super) struct Job {
     pub(super) transfers: Vec<Arc<dyn HostTransfers>>,
     /// By device, then by result.
     pub(super) results: Vec<Vec<Hold>>,
+    /// For what draws random numbers without a state.
+    pub(super) seed: u64,
 }
 
 impl Work for Job {
@@ -160,7 +163,8 @@ impl Job {
         let mut launch = Launch::new(&self.machine, devices, self.origin, name, context, calls);
         launch.transfers.clone_from(&self.transfers);
         let frame = Frame::new(pieces);
-        let ready = Ready { executable: Arc::clone(&self.executable), frame, launch: Some(launch) };
+        let (program, seed) = (Arc::clone(&self.executable), self.seed.into());
+        let ready = Ready { executable: program, frame, launch: Some(launch), seed };
         ready.early()?;
         ready.rest(0)?;
         let frame = &ready.frame;

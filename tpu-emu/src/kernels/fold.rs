@@ -1,6 +1,7 @@
 //! Folds: commutative operations on two elements, by type, with the type they accumulate in.
 #![expect(clippy::cast_possible_truncation, reason = "sums are rounded to the type of the result")]
 use crate::tensor::DType;
+use crate::tensor::element::{Float, Wide};
 use bytemuck::Pod;
 use half::{bf16, f16};
 use num_complex::Complex;
@@ -185,7 +186,8 @@ macro_rules! extremes {
                     if x == <$integer>::$nan {
                         <$element>::NAN
                     } else {
-                        <$element>::from_bits(bits.cast_unsigned())
+                        let number = <$element>::from_bits(bits.cast_unsigned());
+                        Float::narrow(Float::widen(number).flushed())
                     }
                 },
                 |x| x,

@@ -50,6 +50,7 @@ pub mod simd;
 pub mod small;
 pub mod special;
 pub mod strip;
+pub mod subnormals;
 pub mod sweep;
 pub mod tile;
 pub mod top;

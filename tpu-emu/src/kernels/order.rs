@@ -2,6 +2,7 @@
 use super::lanes::{LaneProgram, LaneStep, Register};
 use super::simd;
 use crate::tensor::DType;
+use crate::tensor::element::Float;
 use half::{bf16, f16};
 
 /// An operand that is sorted by.
@@ -253,7 +254,7 @@ macro_rules! floats {
             if self.is_nan() {
                 return <$bits>::MAX.into();
             }
-            (if self == $zero { $zero } else { self }).total()
+            (if Float::widen(self) == 0.0 { $zero } else { self }).total()
         }
         #[inline(always)]
         fn is_number(self) -> bool {

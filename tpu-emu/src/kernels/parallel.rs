@@ -2,8 +2,9 @@
 //!
 //! Where the pieces begin depends on the work alone, never on the number of threads, so results
 //! do not either. Outside of a pool, and in one of a single thread, everything runs on the
-//! caller's thread. A caller holds no lock and no borrow of a thread-local while its pieces run:
+//! caller's thread. Pieces do with subnormal floats what their caller does. A caller holds no lock and no borrow of a thread-local while its pieces run:
 //! its thread may run pieces of others meanwhile.
+use super::subnormals::Subnormals;
 use rayon::prelude::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 use rayon::slice::ParallelSliceMut;
 use std::cell::Cell;
@@ -39,7 +40,11 @@ pub fn ranges(count: usize, piece: usize, work: impl Fn(Range<usize>) + Sync) {
     if pieces < 2 || threads() < 2 {
         (0..pieces).for_each(|index| work(range(index)));
     } else {
-        (0..pieces).into_par_iter().with_max_len(1).for_each(|index| work(range(index)));
+        let mode = Subnormals::here();
+        (0..pieces).into_par_iter().with_max_len(1).for_each(|index| {
+            let _mode = mode.enter();
+            work(range(index));
+        });
     }
 }
 
@@ -50,7 +55,11 @@ pub fn chunks_mut<T: Send>(data: &mut [T], piece: usize, work: impl Fn(usize, &m
         data.chunks_mut(piece).enumerate().for_each(|(index, chunk)| work(index, chunk));
     } else {
         let chunks = data.par_chunks_mut(piece).enumerate().with_max_len(1);
-        chunks.for_each(|(index, chunk)| work(index, chunk));
+        let mode = Subnormals::here();
+        chunks.for_each(|(index, chunk)| {
+            let _mode = mode.enter();
+            work(index, chunk);
+        });
     }
 }
 
@@ -59,7 +68,12 @@ pub fn map<R: Send>(count: usize, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
     if count < 2 || threads() < 2 {
         return (0..count).map(work).collect();
     }
-    (0..count).into_par_iter().with_max_len(1).map(&work).collect()
+    let mode = Subnormals::here();
+    let work = |index| {
+        let _mode = mode.enter();
+        work(index)
+    };
+    (0..count).into_par_iter().with_max_len(1).map(work).collect()
 }
 
 /// Two pieces of work.
@@ -67,7 +81,19 @@ pub fn both<A: Send, B: Send>(
     first: impl FnOnce() -> A + Send,
     second: impl FnOnce() -> B + Send,
 ) -> (A, B) {
-    if threads() < 2 { (first(), second()) } else { rayon::join(first, second) }
+    if threads() < 2 {
+        return (first(), second());
+    }
+    let mode = Subnormals::here();
+    let first = || {
+        let _mode = mode.enter();
+        first()
+    };
+    let second = || {
+        let _mode = mode.enter();
+        second()
+    };
+    rayon::join(first, second)
 }
 
 /// Runs a test's code on a pool of this many threads.
@@ -114,6 +140,22 @@ mod tests {
             });
             assert_eq!(chunks, [1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4]);
             assert_eq!((squares, two), (vec![0, 1, 4, 9], (1, 2)));
+        }
+    }
+
+    #[test]
+    fn pieces_do_with_subnormal_floats_what_their_caller_does() {
+        for mode in [Subnormals::Flushed, Subnormals::Kept] {
+            let seen = with_threads(3, || {
+                let _mode = mode.enter();
+                let seen = Mutex::new(map(5, |_| Subnormals::here()));
+                ranges(5, 1, |_| seen.lock().push(Subnormals::here()));
+                chunks_mut(&mut [0; 5], 1, |_, _| seen.lock().push(Subnormals::here()));
+                let (first, second) = both(Subnormals::here, Subnormals::here);
+                seen.lock().extend([first, second]);
+                seen.into_inner()
+            });
+            assert_eq!(seen, [mode; 17]);
         }
     }
 

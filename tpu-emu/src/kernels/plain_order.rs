@@ -3,6 +3,7 @@ use super::order::Key;
 use super::radix::{self, Digits};
 use super::simd;
 use crate::tensor::DType;
+use crate::tensor::element::{Float, Wide};
 use half::{bf16, f16};
 
 /// How rows of one type are sorted.
@@ -95,7 +96,12 @@ macro_rules! floats {
         fn special(self) -> [bool; 3] {
             const SIGN: $code = 1 << (<$code>::BITS - 1);
             let bits = self.to_bits();
-            [bits & !SIGN > <$t>::INFINITY.to_bits(), bits == 0, bits == SIGN]
+            // Where subnormal numbers count as zeros, each is a zero of a kind of its own.
+            let digits = bits & !SIGN;
+            let subnormal = digits.wrapping_sub(1) < <$t>::MIN_POSITIVE.to_bits() - 1;
+            let kinds = subnormal && Float::widen(self).flushed() == 0.0;
+            let nan = bits & !SIGN > <$t>::INFINITY.to_bits();
+            [nan, bits == 0 || kinds, bits == SIGN || kinds]
         }
     })*};
 }

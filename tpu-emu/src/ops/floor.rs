@@ -3,7 +3,7 @@ use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
 use crate::kernels::map::lane;
-use crate::tensor::element::{for_dtype, Float};
+use crate::tensor::element::{for_dtype, Float, Wide};
 
 pub(super) const OP: Entry = Entry { mnemonic: "floor", infer: same::<1>, lower };
 
@@ -15,7 +15,7 @@ pub(super) const OP: Entry = Entry { mnemonic: "floor", infer: same::<1>, lower 
 /// Source: StableHLO specification, "floor", C1.
 fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
-    let run = for_dtype!(dtype, T: Float => lane!(|a: T| T::narrow(a.widen().floor())));
+    let run = for_dtype!(dtype, T: Float => lane!(|a: T| T::narrow(a.widen().flushed().floor())));
     lane_of(site, OP.mnemonic, run, false)
 }
 

@@ -40,19 +40,30 @@ use crate::kernels::folder::Folder;
 use crate::kernels::gather::Gather;
 use crate::kernels::lanes::LaneOp;
 use crate::kernels::moves::Moves;
+use crate::kernels::subnormals::Subnormals;
 use crate::tensor::Shape;
 use std::fmt;
 use std::sync::Arc;
 
-/// How matrix products round.
+/// How matrix products round, and what becomes of subnormal floats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Numerics {
     /// As the TPU's matrix unit: at DEFAULT precision operands of f32 are rounded to bf16 and
-    /// products summed in f32.
+    /// products summed in f32; subnormal floats of 32 and 64 bits count as zeros.
     #[default]
     Tpu,
     /// In the types that the program states.
     Ieee,
+}
+
+impl Numerics {
+    /// What becomes of subnormal floats.
+    pub fn subnormals(self) -> Subnormals {
+        match self {
+            Self::Tpu => Subnormals::Flushed,
+            Self::Ieee => Subnormals::Kept,
+        }
+    }
 }
 
 /// What an operation becomes when it is compiled.

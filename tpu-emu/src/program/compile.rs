@@ -122,6 +122,8 @@ pub(crate) fn compile(
         cost,
         inspections: spreads.as_ref().map_or_else(Vec::new, |spreads| spreads.inspections.clone()),
         fingerprint,
+        numerics: target.numerics,
+        draws: graph.draws,
         arena: raw_bytes(target.specs, arena)?,
         pool: raw_bytes(target.specs, pool)?,
         spreads,

@@ -3,6 +3,7 @@ use super::plan::Plan;
 use super::spread::Spreads;
 use crate::buffer::Block;
 use crate::machine::MemoryKind;
+use crate::ops::Numerics;
 use crate::origin::LabelId;
 use crate::tensor::ArraySpec;
 use crate::units::Bytes;
@@ -176,6 +177,10 @@ pub struct Executable {
     pub inspections: Vec<Inspection>,
     /// A hash of the program, the options and this version of the emulator, as hex digits.
     pub fingerprint: Arc<str>,
+    /// How products round, and what becomes of subnormal floats.
+    pub(crate) numerics: Numerics,
+    /// Whether it draws random numbers without a state.
+    pub(crate) draws: bool,
     /// What it runs.
     pub(crate) plan: Plan,
     /// What its blocks are for.

@@ -4,11 +4,11 @@ use crate::error::Result;
 use crate::kernels::access::AccessMap;
 use crate::kernels::aligned::Aligned;
 use crate::kernels::iota::fill_iota;
-use crate::ops::Cx;
+use crate::ops::{Cx, Numerics};
 use crate::tensor::Shape;
 use std::sync::Arc;
 
-/// The bytes of the results.
+/// The bytes of the results, with the bits that a run under `numerics` would give.
 ///
 /// # Errors
 /// Those of the kernel.
@@ -17,7 +17,9 @@ pub(super) fn evaluate(
     operands: &[Arc<[u8]>],
     shapes: &[Shape],
     results: &[Shape],
+    numerics: Numerics,
 ) -> Result<Option<Vec<Arc<[u8]>>>> {
+    let _mode = numerics.subnormals().enter();
     let operands: Vec<Aligned> = operands.iter().map(|bytes| Aligned::of(bytes)).collect();
     let mut outputs: Vec<Aligned> =
         results.iter().map(|shape| Aligned::zeros(shape.bytes())).collect();

@@ -93,6 +93,8 @@ pub(crate) struct Graph {
     pub(crate) bytes_accessed: f64,
     /// Custom calls.
     pub(crate) calls: usize,
+    /// Whether it draws random numbers without a state.
+    pub(crate) draws: bool,
 }
 
 impl Graph {

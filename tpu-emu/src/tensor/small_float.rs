@@ -154,7 +154,11 @@ impl Format {
     #[inline(always)]
     fn encode_single(self, value: f32) -> u8 {
         if matches!(self.specials, Specials::Exponent) {
-            return self.encode(value.into());
+            // A product, as the conversion of a subnormal number may be a zero.
+            let digits = value.to_bits() & 0x007f_ffff;
+            let subnormal = value.is_sign_positive() && value.to_bits() == digits;
+            let tiny = f64::from(digits) * f64::from_bits((1023 - 149) << 52);
+            return self.encode(if subnormal { tiny } else { value.into() });
         }
         let size = value.to_bits() & !(1 << 31);
         let sign = if value.to_bits() >> 31 != 0 { self.sign() } else { 0 };

@@ -15,7 +15,7 @@ use super::map::each;
 use super::simd::{self, Loop};
 use super::special;
 use crate::tensor::DType;
-use crate::tensor::element::{Float, for_dtype};
+use crate::tensor::element::{Float, Wide, for_dtype};
 use bytemuck::{cast_slice, cast_slice_mut};
 use std::marker::PhantomData;
 
@@ -236,7 +236,8 @@ impl Function2 for Remainder {
 
     #[inline(always)]
     fn double(x: f64, y: f64) -> f64 {
-        x % y
+        // Libraries compute remainders bit by bit, or do not, as they like.
+        (x.flushed() % y.flushed()).flushed()
     }
 
     #[inline(always)]

@@ -40,8 +40,12 @@ impl Lowerer {
 
     /// Numbers as they are, and every NaN a quiet one.
     fn quiet(&mut self, value: Value) -> Value {
-        let one = self.body.constant(1.0_f32.to_bits().into(), 4);
-        self.body.binary(float(Kind::F32, 0x59), self.body.length(4), value, one)
+        let quiet = self.body.constant(0x0040_0000, 4);
+        let length = self.body.length(4);
+        let nan = self.body.test(float(Kind::F32, 0xc2), length, value, value, Some(3));
+        let all = self.body.binary(opcode(1, 1, false, 0xeb), length, value, quiet);
+        self.body.over(nan, value);
+        all
     }
 
     /// The nearest that has 16 bits, ties to even; NaN stays one.
@@ -99,10 +103,7 @@ impl Lowerer {
                     value,
                 ))
             }
-            (Kind::Bf16, Kind::F32) => {
-                let value = self.wide(input, from);
-                Forms::packed(self.quiet(value))
-            }
+            (Kind::Bf16, Kind::F32) => Forms::packed(self.wide(input, from)),
             _ => {
                 let value = self.wide(input, from);
                 self.rounded(to, value, false)

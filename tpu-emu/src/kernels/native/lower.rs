@@ -386,8 +386,9 @@ impl Lowerer {
                 let (zero, sign, one) =
                     (body.constant(0, width), body.constant(top, width), body.constant(one, width));
                 let other = body.test(float(kind, 0xc2), length, a, zero, Some(0x0c));
+                let zero = body.binary(float(kind, 0x5f), length, a, a);
                 let value = body.ternary(width, length, [a, sign, one], AND_OR);
-                body.over(other, a);
+                body.over(other, zero);
                 (value, true)
             }
             Job::Round(how) => (body.unary_with(rounding(width), length, a, how), false),
@@ -466,6 +467,8 @@ impl Lowerer {
         let chosen = body.binary(float(kind, byte), length, a, b);
         let value = body.binary(sized(1, 1, logic, width), length, a, b);
         body.over(equal, chosen);
+        // Of a zero that was no zero as an integer, the sign is left.
+        let value = body.binary(float(kind, byte), length, value, value);
         body.choose(sized(2, 1, 0x64, width), length, nan, a, value)
     }
 }

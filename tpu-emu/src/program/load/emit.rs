@@ -43,6 +43,9 @@ pub(super) fn name_of(operation: &Operation) -> &str {
     }
 }
 
+/// The operation that draws random numbers without a state.
+const DRAW: &str = ".rng";
+
 /// The operation that hides its operands from whatever rewrites a program.
 const BARRIER: &str = ".optimization_barrier";
 
@@ -160,6 +163,7 @@ impl<'m> Loader<'m> {
         let name: Arc<str> = name_of(operation).into();
         let location = operation.location;
         self.note(operation, (&work, values), &ids, into);
+        self.graph.draws |= operation.name.ends_with(DRAW);
         match folded {
             Some(known) => {
                 for (&id, bytes) in ids.iter().zip(known) {
@@ -223,7 +227,7 @@ impl<'m> Loader<'m> {
         let operands: Option<Vec<Arc<[u8]>>> =
             values.iter().map(|&value| self.graph.value(value).known.clone()).collect();
         let Some(operands) = operands else { return Ok(None) };
-        evaluate(work, &operands, shapes, results)
+        evaluate(work, &operands, shapes, results, self.numerics)
     }
 
     /// Adds an operation's work to the analysis.

@@ -3,10 +3,11 @@ use super::{
     Element, F4E2M1FN, F6E2M3FN, F6E3M2FN, F8E3M4, F8E4M3, F8E4M3B11FNUZ, F8E4M3FN, F8E4M3FNUZ,
     F8E5M2, F8E5M2FNUZ, F8E8M0FNU, Float, Number, Real, Wide, bf16, f16, sixteen,
 };
+use crate::kernels::subnormals::{one_double, one_single};
 use crate::tensor::DType;
 
 macro_rules! wide_floats {
-    ($($name:ident $dtype:ident $key:ident;)*) => {$(
+    ($($name:ident $dtype:ident $key:ident $one:ident;)*) => {$(
         impl Element for $name {
             const DTYPE: DType = DType::$dtype;
         }
@@ -44,7 +45,7 @@ macro_rules! wide_floats {
         impl Real for $name {
             #[inline(always)]
             fn rem(self, other: Self) -> Self {
-                self % other
+                (self.flushed() % other.flushed()).flushed()
             }
 
             #[inline(always)]
@@ -57,7 +58,7 @@ macro_rules! wide_floats {
                 } else {
                     other
                 };
-                if self.is_nan() { self } else { larger }
+                if self.is_nan() { self } else { larger.flushed() }
             }
 
             #[inline(always)]
@@ -69,7 +70,7 @@ macro_rules! wide_floats {
                 } else {
                     other
                 };
-                if self.is_nan() { self } else { smaller }
+                if self.is_nan() { self } else { smaller.flushed() }
             }
 
             #[inline(always)]
@@ -95,7 +96,13 @@ macro_rules! wide_floats {
 
             #[inline(always)]
             fn sign(self) -> Self {
-                if self == 0.0 || self.is_nan() { self } else { Self::copysign(1.0, self) }
+                if self == 0.0 {
+                    self.flushed()
+                } else if self.is_nan() {
+                    self
+                } else {
+                    Self::copysign(1.0, self)
+                }
             }
 
             #[inline(always)]
@@ -143,13 +150,18 @@ macro_rules! wide_floats {
             }
         }
 
-        impl Wide for $name {}
+        impl Wide for $name {
+            #[inline(always)]
+            fn flushed(self) -> Self {
+                self * $one()
+            }
+        }
     )*};
 }
 
 wide_floats! {
-    f32 F32 i32;
-    f64 F64 i64;
+    f32 F32 i32 one_single;
+    f64 F64 i64 one_double;
 }
 
 macro_rules! narrow_floats {

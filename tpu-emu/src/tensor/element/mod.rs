@@ -204,7 +204,12 @@ pub trait Float: Real {
 }
 
 /// A float that computes in itself.
-pub trait Wide: Float<Wide = Self> + num_traits::Float + num_traits::FloatConst {}
+pub trait Wide: Float<Wide = Self> + num_traits::Float + num_traits::FloatConst {
+    /// The number; a zero of its sign for a subnormal one where the thread flushes those. For
+    /// results that come about without arithmetic.
+    #[must_use]
+    fn flushed(self) -> Self;
+}
 
 /// A complex number.
 pub trait ComplexNumber: Number {
