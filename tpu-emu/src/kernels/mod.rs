@@ -48,6 +48,7 @@ pub mod scalar;
 pub mod side;
 pub mod simd;
 pub mod small;
+pub mod small_order;
 pub mod special;
 pub mod strip;
 pub mod subnormals;

@@ -208,7 +208,7 @@ pub fn encoder(dtype: DType) -> Option<Encode> {
 }
 
 /// An element that orders as an unsigned number of its own width.
-trait Ordinal: bytemuck::Pod {
+pub(super) trait Ordinal: bytemuck::Pod {
     /// The number of the total order.
     fn total(self) -> u64;
     /// The same with one zero and one NaN, which is the largest.
@@ -272,7 +272,14 @@ floats! {
     f64, u64, 0.0;
 }
 
-fn encode<T: Ordinal>(key: &Key, elements: &[u8], start: usize, step: usize, codes: &mut [u64]) {
+/// The codes of elements of a type.
+pub(super) fn encode<T: Ordinal>(
+    key: &Key,
+    elements: &[u8],
+    start: usize,
+    step: usize,
+    codes: &mut [u64],
+) {
     let elements = &bytemuck::cast_slice::<u8, T>(elements)[start..];
     simd::run(Codes { key, elements, step: step.max(1), codes });
 }

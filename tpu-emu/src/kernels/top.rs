@@ -1,7 +1,7 @@
 //! The first few of each row in a known order.
 use super::order::{Encode, Key, encoder};
 use super::walk::{carve, carved};
-use super::{parallel, simd};
+use super::{parallel, simd, small_order};
 use crate::tensor::Shape;
 
 /// Rows along one axis, of which the first elements in order are wanted.
@@ -48,7 +48,7 @@ impl Top {
             inner: shape.dims[axis + 1..].iter().product(),
             wanted,
             key,
-            encode: encoder(key.dtype)?,
+            encode: encoder(key.dtype).or_else(|| small_order::encoder(key.dtype))?,
         })
     }
 

@@ -5,7 +5,10 @@ use crate::error::{Error, Result};
 use crate::kernels::map;
 use crate::kernels::lanes::{Immediate, LaneFn, LaneOp};
 use crate::tensor::DType;
-use crate::tensor::element::Int;
+use crate::tensor::element::{
+    F4E2M1FN, F6E2M3FN, F6E3M2FN, F8E3M4, F8E4M3, F8E4M3B11FNUZ, F8E4M3FN, F8E4M3FNUZ, F8E5M2,
+    F8E5M2FNUZ, F8E8M0FNU, Int, Real, f16,
+};
 
 pub(super) const OP: Entry = Entry { mnemonic: "reduce_precision", infer: same::<1>, lower };
 
@@ -14,8 +17,7 @@ pub(super) const OP: Entry = Entry { mnemonic: "reduce_precision", infer: same::
 ///
 /// Shapes: operand and result `[d..]`.
 /// Errors: `Constraint` C2 for no exponent bits, C3 for a negative number of mantissa bits,
-/// `BadArgument` for an element type other than floats, `Unimplemented` for floats that are not
-/// laid out as IEEE has them.
+/// `BadArgument` for an element type other than floats.
 /// Source: StableHLO specification, "reduce_precision", C1-C3.
 fn lower(site: &Site<'_>) -> Result<Lowered> {
     let bits = |name: &str, least: i64, constraint| {
@@ -28,21 +30,21 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     let immediate = [bits("exponent_bits", 1, "C2")?, bits("mantissa_bits", 0, "C3")?];
     let operand = dtype(site)?;
     let run: LaneFn = match operand {
-        DType::F8E5M2 => run::<u8, 5, 2>,
-        DType::F8E4M3 => run::<u8, 4, 3>,
-        DType::F8E3M4 => run::<u8, 3, 4>,
+        DType::F4E2M1FN => through_f16::<F4E2M1FN>,
+        DType::F6E2M3FN => through_f16::<F6E2M3FN>,
+        DType::F6E3M2FN => through_f16::<F6E3M2FN>,
+        DType::F8E3M4 => through_f16::<F8E3M4>,
+        DType::F8E4M3 => through_f16::<F8E4M3>,
+        DType::F8E4M3B11FNUZ => through_f16::<F8E4M3B11FNUZ>,
+        DType::F8E4M3FN => through_f16::<F8E4M3FN>,
+        DType::F8E4M3FNUZ => through_f16::<F8E4M3FNUZ>,
+        DType::F8E5M2 => through_f16::<F8E5M2>,
+        DType::F8E5M2FNUZ => through_f16::<F8E5M2FNUZ>,
+        DType::F8E8M0FNU => through_f32::<F8E8M0FNU>,
         DType::F16 => run::<u16, 5, 10>,
         DType::Bf16 => run::<u16, 8, 7>,
         DType::F32 => run::<u32, 8, 23>,
         DType::F64 => run::<u64, 11, 52>,
-        DType::F4E2M1FN
-        | DType::F6E2M3FN
-        | DType::F6E3M2FN
-        | DType::F8E4M3B11FNUZ
-        | DType::F8E4M3FN
-        | DType::F8E4M3FNUZ
-        | DType::F8E5M2FNUZ
-        | DType::F8E8M0FNU => return Err(site.unimplemented(operand.name())),
         _ => return Err(Error::bad(format!("{} does not take {}", site.name, operand.name()))),
     };
     Ok(Lowered::Lane(LaneOp {
@@ -55,11 +57,35 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     }))
 }
 
+/// The floats of eight bits and fewer are rounded as the shortest IEEE float that holds them.
+fn through_f16<T: Real>(immediate: Immediate, inputs: &[&[u8]], output: &mut [u8]) {
+    let round = rounding::<u16, 5, 10>(immediate);
+    each::<T>(inputs, output, |value| f16::from_bits(round(f16::from_f32(value).to_bits())).to_f32());
+}
+
+fn through_f32<T: Real>(immediate: Immediate, inputs: &[&[u8]], output: &mut [u8]) {
+    let round = rounding::<u32, 8, 23>(immediate);
+    each::<T>(inputs, output, |value| f32::from_bits(round(value.to_bits())));
+}
+
+fn each<T: Real>(inputs: &[&[u8]], output: &mut [u8], round: impl Fn(f32) -> f32) {
+    let (values, output) = (bytemuck::cast_slice(inputs[0]), bytemuck::cast_slice_mut(output));
+    map::each(values, output, |value: T| T::from_f32(round(value.to_f32())));
+}
+
 fn run<T: Int, const EXPONENT: u32, const MANTISSA: u32>(
-    [exponent_bits, mantissa_bits]: Immediate,
+    immediate: Immediate,
     inputs: &[&[u8]],
     output: &mut [u8],
 ) {
+    let (values, output) = (bytemuck::cast_slice(inputs[0]), bytemuck::cast_slice_mut(output));
+    map::each(values, output, rounding::<T, EXPONENT, MANTISSA>(immediate));
+}
+
+/// What rounds the bits of a float with so many bits of exponent and mantissa.
+fn rounding<T: Int, const EXPONENT: u32, const MANTISSA: u32>(
+    [exponent_bits, mantissa_bits]: Immediate,
+) -> impl Fn(T) -> T {
     let sign = 1_u64 << (EXPONENT + MANTISSA);
     let infinity = ((1 << EXPONENT) - 1) << MANTISSA;
     let dropped = MANTISSA.saturating_sub(mantissa_bits);
@@ -70,7 +96,7 @@ fn run<T: Int, const EXPONENT: u32, const MANTISSA: u32>(
     let narrower = exponent_bits < EXPONENT;
     let lowest = (bias(EXPONENT) - reduced) << MANTISSA;
     let highest = (bias(EXPONENT) + reduced) << MANTISSA;
-    let round = |value: T| {
+    move |value: T| {
         let bits = value.bits() & (sign << 1).wrapping_sub(1);
         let size = bits & !sign;
         if size > infinity {
@@ -88,9 +114,7 @@ fn run<T: Int, const EXPONENT: u32, const MANTISSA: u32>(
             }
         }
         T::wrap(bits & sign | rounded)
-    };
-    let (values, output) = (bytemuck::cast_slice(inputs[0]), bytemuck::cast_slice_mut(output));
-    map::each(values, output, round);
+    }
 }
 
 #[cfg(test)]
