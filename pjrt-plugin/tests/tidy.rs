@@ -433,8 +433,13 @@ fn the_page_of_operations_is_current() {
 
 #[test]
 fn the_page_of_numerics_is_current() {
-    let mut page = "# Numerics\n\n\
-         Generated from the table in `tpu-emu/src/kernels/functions/mod.rs`; never edited: \
+    // The table stands between two marks; around it the page is written by hand.
+    const BEGIN: &str = "<!-- functions -->\n";
+    const END: &str = "<!-- end of functions -->\n";
+    let there = read_to_string(root().join("docs/numerics.md")).unwrap_or_default();
+    let before = there.split_once(BEGIN).map_or("# Numerics\n\n", |(before, _)| before);
+    let after = there.split_once(END).map_or("", |(_, after)| after);
+    let mut table = "Generated from the table in `tpu-emu/src/kernels/functions/mod.rs`; never edited: \
          `UPDATE=1 cargo test -p pjrt-plugin --test tidy`.\n\n\
          How many units in the last place a result of single precision is off at most; a test \
          beside the table compares numbers of the whole range with double precision.\n\
@@ -443,8 +448,9 @@ fn the_page_of_numerics_is_current() {
          | function | units |\n|---|---|\n"
         .to_owned();
     for (name, units) in tpu_emu::kernels::functions::ACCURACY {
-        writeln!(page, "| `{name}` | {units} |").unwrap();
+        writeln!(table, "| `{name}` | {units} |").unwrap();
     }
+    let page = format!("{before}{BEGIN}{table}{END}{after}");
     assert_page("docs/numerics.md", &page);
 }
 
