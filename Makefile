@@ -165,27 +165,21 @@ bench-parts: build $(VENVS)/jax-$(NEWEST)/ready
 	$(NEWEST_PYTHON) python-tests/bench/device_put.py
 	$(NEWEST_PYTHON) python-tests/bench/custom_calls.py
 
-# The tests through the C table under AddressSanitizer with its leak check, then under valgrind.
-# AddressSanitizer is behind a switch that stable Rust hides, and the library that the tests load takes
-# its functions from their programs, which a program in C does not have. Valgrind scans what is
-# reserved, so it gets little HBM and leaves out the tests of the host's 256 GiB spaces and of real
-# sizes.
+# The tests of the PJRT door under AddressSanitizer with its leak check, then those through the C
+# tables of both doors under valgrind. AddressSanitizer is behind a switch that stable Rust hides, and
+# the library that the tests load takes its functions from their programs, which a program in C does
+# not have. Valgrind scans what is reserved, so it gets little HBM and leaves out the tests of the
+# host's 256 GiB spaces and of real sizes.
+SANITIZED = RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=$(1) $(2) -Zexport-executable-symbols -Clink-arg=-Wl,--export-dynamic"
+VALGRIND := valgrind -q --error-exitcode=9 --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite
 memcheck:
-	ASAN_OPTIONS=allocator_may_return_null=1 RUSTC_BOOTSTRAP=1 \
-	RUSTFLAGS="-Zsanitizer=address -Zexport-executable-symbols -Clink-arg=-Wl,--export-dynamic" \
+	ASAN_OPTIONS=allocator_may_return_null=1 $(call SANITIZED,address) \
 	cargo test -p pjrt-plugin --tests --target $(TARGET) --target-dir target/asan -- --skip a_c_program_
-	TPU_EMU_HBM_BYTES=256MiB \
-	CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="valgrind -q --error-exitcode=9 --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite" \
+	TPU_EMU_HBM_BYTES=256MiB CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="$(VALGRIND)" \
 	cargo test -p pjrt-plugin --test '[!hft]*' --test 't[ao]*' --test threads --test 'ffi_*' -- \
 	--test-threads=1 --skip host_memor --skip a_copy_ --skip memory_stats_set
-
-# Random JAX programs, compared with themselves and with XLA's CPU backend: those of fixed numbers,
-# about a minute, or with SECONDS=600 others for so long; SEED=4711 is the first one's number.
-SECONDS ?=
-SEED ?=
-random: build $(VENVS)/jax-$(NEWEST)/ready
-	$(NEWEST_PYTHON) -m pytest -q -p no:cacheprovider python-tests/random
-	$(NEWEST_PYTHON) python-tests/random/run.py $(SECONDS) $(SEED)
+	TPU_EMU_HBM_BYTES=256MiB CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="$(VALGRIND)" \
+	cargo test --workspace --test driver -- --test-threads=1
 
 # Damaged programs, compiled and run: for a minute, or SECONDS=3600 SEED=7 by hand. Unoptimized code
 # has the checks for numbers that overflow.
