@@ -439,14 +439,15 @@ fn the_page_of_numerics_is_current() {
     let there = read_to_string(root().join("docs/numerics.md")).unwrap_or_default();
     let before = there.split_once(BEGIN).map_or("# Numerics\n\n", |(before, _)| before);
     let after = there.split_once(END).map_or("", |(_, after)| after);
-    let mut table = "Generated from the table in `tpu-emu/src/kernels/functions/mod.rs`; never edited: \
+    let mut table =
+        "Generated from the table in `tpu-emu/src/kernels/functions/mod.rs`; never edited: \
          `UPDATE=1 cargo test -p pjrt-plugin --test tidy`.\n\n\
          How many units in the last place a result of single precision is off at most; a test \
          beside the table compares numbers of the whole range with double precision.\n\
          Shorter floats are computed in single precision and rounded once more.\n\
          Results do not depend on the vectors of the machine or on the number of threads.\n\n\
          | function | units |\n|---|---|\n"
-        .to_owned();
+            .to_owned();
     for (name, units) in tpu_emu::kernels::functions::ACCURACY {
         writeln!(table, "| `{name}` | {units} |").unwrap();
     }

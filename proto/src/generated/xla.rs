@@ -564,6 +564,62 @@ pub struct CollectiveDeviceListProto {
     #[prost(message, optional, tag = "2")]
     pub iota_replica_group_list: ::core::option::Option<IotaReplicaGroupListProto>,
 }
+/// Devices in a grid with named axes.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct MeshProto {
+    #[prost(message, repeated, tag = "1")]
+    pub axes: ::prost::alloc::vec::Vec<mesh_proto::MeshAxis>,
+    /// In the order of the grid; none are 0, 1, 2, …, unless iota_transform says their order.
+    #[prost(int64, repeated, tag = "2")]
+    pub device_ids: ::prost::alloc::vec::Vec<i64>,
+    #[prost(message, optional, tag = "3")]
+    pub iota_transform: ::core::option::Option<mesh_proto::IotaTransform>,
+}
+/// Nested message and enum types in `MeshProto`.
+pub mod mesh_proto {
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+    pub struct MeshAxis {
+        #[prost(string, tag = "1")]
+        pub name: ::prost::alloc::string::String,
+        #[prost(int64, tag = "2")]
+        pub size: i64,
+    }
+    /// 0, 1, 2, …, reshaped and transposed.
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+    pub struct IotaTransform {
+        #[prost(int64, repeated, tag = "1")]
+        pub reshape_dims: ::prost::alloc::vec::Vec<i64>,
+        #[prost(int64, repeated, tag = "2")]
+        pub transpose_perm: ::prost::alloc::vec::Vec<i64>,
+    }
+}
+/// An axis of a mesh, or a part of one.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct AxisRefProto {
+    #[prost(int64, tag = "1")]
+    pub mesh_axis_index: i64,
+    #[prost(message, optional, tag = "2")]
+    pub sub_axis_info: ::core::option::Option<axis_ref_proto::SubAxis>,
+}
+/// Nested message and enum types in `AxisRefProto`.
+pub mod axis_ref_proto {
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+    pub struct SubAxis {
+        /// The product of the sizes of the parts before it.
+        #[prost(int64, tag = "1")]
+        pub pre_size: i64,
+        #[prost(int64, tag = "2")]
+        pub size: i64,
+    }
+}
+/// Groups of the devices that differ along some axes of a mesh alone.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct MeshAxesReplicaGroupListProto {
+    #[prost(message, optional, tag = "1")]
+    pub mesh: ::core::option::Option<MeshProto>,
+    #[prost(message, repeated, tag = "2")]
+    pub axes: ::prost::alloc::vec::Vec<AxisRefProto>,
+}
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct SourceTarget {
     #[prost(int64, tag = "1")]
@@ -1144,7 +1200,7 @@ pub struct HloInstructionProto {
     pub is_host_transfer: bool,
     #[prost(message, optional, tag = "48")]
     pub scatter_dimension_numbers: ::core::option::Option<ScatterDimensionNumbers>,
-    /// The older form of collective_device_list.
+    /// The oldest form of collective_device_list.
     #[prost(message, repeated, tag = "49")]
     pub replica_groups: ::prost::alloc::vec::Vec<ReplicaGroup>,
     /// 0 says 1.
@@ -1204,6 +1260,16 @@ pub struct HloInstructionProto {
     pub ragged_dot_dimension_numbers: ::core::option::Option<RaggedDotDimensionNumbers>,
     #[prost(message, optional, tag = "91")]
     pub result_accuracy: ::core::option::Option<ResultAccuracy>,
+    /// Two further forms of collective_device_list; no more than one of the three is there.
+    #[prost(message, optional, tag = "92")]
+    pub iota_collective_device_list: ::core::option::Option<IotaReplicaGroupListProto>,
+    #[prost(message, optional, tag = "93")]
+    pub mesh_axes_replica_group_list: ::core::option::Option<
+        MeshAxesReplicaGroupListProto,
+    >,
+    /// Whether an operand says which device of a group the others receive from.
+    #[prost(bool, tag = "100")]
+    pub has_dynamic_root: bool,
 }
 /// Nested message and enum types in `HloInstructionProto`.
 pub mod hlo_instruction_proto {

@@ -3,6 +3,7 @@ mod blas;
 mod collectives;
 mod control;
 mod custom_call;
+mod device_groups;
 mod elementwise;
 mod indexing;
 mod movement;
