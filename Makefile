@@ -34,13 +34,14 @@ TOOLS := $(CURDIR)/$(VENVS)/jax-$(NEWEST)/bin
 CARGO_DENY_VERSION := 0.20.2
 CARGO_DENY := target/tools/bin/cargo-deny
 TARGET := x86_64-unknown-linux-gnu
+OTHER_TARGET := aarch64-unknown-linux-gnu
 
 export TPU_EMU_LIBRARY := $(LIBRARY)
 export PYTHONPATH := $(CURDIR)/pjrt-plugin/python
 export PYTHONDONTWRITEBYTECODE := 1
 unexport TPU_LIBRARY_PATH JAX_PLATFORMS
 
-.PHONY: build demo walkthrough test test-clients test-libtpu test-tensorflow test-torch test-rust test-docs test-python test-no-jax conform ecosystem ecosystem-full lint deny bench bench-all bench-growth bench-suite bench-ecosystem bench-page bench-parts memcheck random fuzz clean
+.PHONY: build demo walkthrough test test-clients test-libtpu test-tensorflow test-torch test-rust test-portable test-docs test-python test-no-jax conform ecosystem ecosystem-full lint deny bench bench-all bench-growth bench-suite bench-ecosystem bench-page bench-parts memcheck random fuzz clean
 
 build:
 	cargo build --release
@@ -66,6 +67,10 @@ lint: $(VENVS)/jax-$(NEWEST)/ready
 	$(TOOLS)/ruff format --check pjrt-plugin/python python-tests
 	cd pjrt-plugin/python && $(TOOLS)/mypy
 	cd python-tests && $(TOOLS)/mypy
+	@if [ -d "$$(rustc --print target-libdir --target $(OTHER_TARGET))" ]; then \
+	echo "cargo check --workspace --target $(OTHER_TARGET)"; \
+	RUSTFLAGS="-D warnings" cargo check --workspace --target $(OTHER_TARGET); \
+	else echo "skipped: cargo check --target $(OTHER_TARGET): its standard library is not installed"; fi
 
 # Licences, sources and duplicates. Advisories need a database from the network and are left to
 # `cargo deny check advisories` by hand.
@@ -83,6 +88,11 @@ test-rust: $(patsubst %,$(VENVS)/jax-%/ready,$(filter-out $(call SKIPPED,$(TESTE
 	TPU_EMU_TEST_PJRT_HEADER=$$(ls $(CURDIR)/$(VENVS)/jax-$(NEWEST)/lib/python*/site-packages/xla_plugins/xla_cpu_pjrt/include/pjrt_c_api.h) \
 	TPU_EMU_TEST_FFI_HEADERS=$$(ls $(CURDIR)/$(VENVS)/jax-*/lib/python*/site-packages/jaxlib/include/xla/ffi/api/c_api.h | paste -sd:) \
 	cargo test --workspace
+
+# What stands for the parts that are for x86-64 alone, tested on it: plain loops, no machine code,
+# stacks by the system's unwinder. No part of `make test`.
+test-portable:
+	RUSTFLAGS="--cfg tpu_emu_portable" cargo test -p tpu-emu -p tpu-host --lib --target-dir target/portable
 
 test-docs:
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps

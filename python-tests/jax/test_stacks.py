@@ -146,3 +146,30 @@ def test_the_environment_chooses_the_frames_of_allocations_and_frees(tmp_path, m
     path = str(tmp_path / "trace")
     printed = output(PROGRAM, {"TPU_EMU_TRACE": path, "TPU_EMU_STACKS": mode}, path)
     assert printed.splitlines() == [taken, given]
+
+
+UNWOUND = """
+    import sys
+    import jax, jax.numpy as jnp, tpu_emu
+
+    def deeper(depth, what):
+        return list(map(lambda _: deeper(depth - 1, what), [0]))[0] if depth else what()
+
+    one = deeper(0, lambda: jax.device_put(1))
+    two = deeper(40, lambda: jax.device_put([1.0, 2.0]))
+    three = deeper(3, lambda: jax.jit(lambda x: jnp.sin(x) + 1)(jnp.arange(4.0)))
+    del one, two, three
+    for change in tpu_emu.read(sys.argv[1]).changes:
+        print(len(change.stack), *map(tpu_emu.frame_text, change.stack), sep="\\n")
+"""
+
+
+def test_both_unwinders_find_the_same_frames_of_whole_programs(tmp_path):
+    def by(unwinder: str) -> str:
+        path = str(tmp_path / unwinder)
+        return output(UNWOUND, {"TPU_EMU_TRACE": path, "TPU_EMU_UNWINDER": unwinder}, path)
+
+    compiled, backtrace = by("compiled"), by("backtrace")
+    assert "PJRT_LoadedExecutable_Execute" in compiled
+    assert compiled.count("_PyEval_EvalFrameDefault") > 50
+    assert compiled.splitlines() == backtrace.splitlines()

@@ -4,18 +4,22 @@
 use std::hint::black_box;
 use std::time::Instant;
 use tpu_emu::origin::StackSource;
-use tpu_host::stack::{ProcessStacks, StackMode};
+use tpu_host::stack::{ProcessStacks, StackMode, Unwinder};
 
 const ROUNDS: u32 = 2000;
 const REPEATS: u32 = 7;
 const DEPTH: usize = 60;
 
 fn main() {
-    let sources = [StackMode::Native, StackMode::Full].map(ProcessStacks::new);
+    let sources = [
+        ProcessStacks::new(StackMode::Native),
+        ProcessStacks::new(StackMode::Full),
+        ProcessStacks::by(Unwinder::Backtrace, StackMode::Native),
+    ];
     let mut frames = Vec::new();
     let mut walked = 0;
-    let [native, full, reference] = at_depth(DEPTH, &mut || {
-        let [native, full] = [&sources[0], &sources[1]].map(|source| {
+    let [native, full, backtrace, reference] = at_depth(DEPTH, &mut || {
+        let [native, full, backtrace] = sources.each_ref().map(|source| {
             microseconds(|| {
                 frames.clear();
                 source.capture(&mut frames);
@@ -29,12 +33,12 @@ fn main() {
                 true
             });
         });
-        [native, full, reference]
+        [native, full, backtrace, reference]
     });
     println!("reference   {reference:8.2} us  {walked} frames");
-    for (name, time) in [("native", native), ("full", full)] {
+    for (name, time) in [("native", native), ("full", full), ("backtrace", backtrace)] {
         let count = frames.len();
-        println!("{name:8}    {time:8.2} us  {count} frames  ({:.3}x)", time / reference);
+        println!("{name:9}   {time:8.2} us  {count} frames  ({:.3}x)", time / reference);
     }
 }
 

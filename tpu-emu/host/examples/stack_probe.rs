@@ -8,12 +8,17 @@ use std::fmt::Write as _;
 use std::sync::LazyLock;
 use std::time::Instant;
 use tpu_emu::origin::{Frame, FrameText, StackSource};
-use tpu_host::stack::{ProcessStacks, StackMode};
+use tpu_host::stack::{ProcessStacks, StackMode, Unwinder};
 
 const MODES: [StackMode; 4] =
     [StackMode::Full, StackMode::Native, StackMode::Python, StackMode::Off];
 
 static SOURCES: LazyLock<[ProcessStacks; 4]> = LazyLock::new(|| MODES.map(ProcessStacks::new));
+
+/// Full stacks by each unwinder of the architecture.
+static BY_UNWINDER: LazyLock<Vec<ProcessStacks>> = LazyLock::new(|| {
+    Unwinder::all().iter().map(|&by| ProcessStacks::by(by, StackMode::Full)).collect()
+});
 
 thread_local!(static TEXT: RefCell<CString> = RefCell::default());
 
@@ -42,6 +47,22 @@ pub extern "C" fn probe_nanoseconds(mode: u32, rounds: u32) -> f64 {
     start.elapsed().as_secs_f64() * 1e9 / f64::from(rounds)
 }
 
+/// Full stacks at one place by every unwinder: their texts with form feeds between. Native frames
+/// have their addresses too.
+#[unsafe(no_mangle)]
+pub extern "C" fn probe_unwinders() -> *const c_char {
+    let mut stacks: Vec<Vec<Frame>> = vec![Vec::new(); BY_UNWINDER.len()];
+    for (source, frames) in BY_UNWINDER.iter().zip(&mut stacks) {
+        source.capture(frames);
+    }
+    let texts = BY_UNWINDER.iter().zip(&stacks).map(|(source, frames)| {
+        let native = frames.iter().filter(|&&frame| source.is_native(frame));
+        let addresses: String = native.map(|frame| format!("{:#x}\n", frame.0)).collect();
+        lines(source, frames) + &addresses
+    });
+    keep(texts.collect::<Vec<_>>().join("\u{c}"))
+}
+
 /// Captures `rounds` times; gives the number of frames.
 #[unsafe(no_mangle)]
 pub extern "C" fn probe_count(mode: u32) -> usize {
@@ -51,13 +72,23 @@ pub extern "C" fn probe_count(mode: u32) -> usize {
 }
 
 fn text_of(source: &ProcessStacks, frames: &[Frame]) -> *const c_char {
-    let mut texts = Vec::new();
-    frames.iter().for_each(|&frame| source.describe(frame, &mut texts));
+    keep(lines(source, frames))
+}
+
+fn lines(source: &ProcessStacks, frames: &[Frame]) -> String {
     let mut text = String::new();
-    for FrameText { function, file, line, python, .. } in &texts {
-        let kind = if *python { "py" } else { "c" };
-        let _ = writeln!(text, "{kind}\t{function}\t{file}\t{line}");
+    for &frame in frames {
+        let mut texts = Vec::new();
+        source.describe(frame, &mut texts);
+        for FrameText { function, file, line, python, .. } in &texts {
+            let kind = if *python { "py" } else { "c" };
+            let _ = writeln!(text, "{kind}\t{function}\t{file}\t{line}");
+        }
     }
+    text
+}
+
+fn keep(text: String) -> *const c_char {
     TEXT.with(|kept| {
         *kept.borrow_mut() = CString::new(text.replace('\0', "")).unwrap_or_default();
         kept.borrow().as_ptr()

@@ -1,5 +1,5 @@
 //! The environment: one row a variable. `docs/environment.md` is made of these rows.
-use crate::stack::StackMode;
+use crate::stack::{StackMode, Unwinder};
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::str::FromStr;
@@ -119,6 +119,26 @@ pub const VARIABLES: &[Variable] = &[
                 "off" => StackMode::Off,
                 _ => return Err("full, native, python or off".to_owned()),
             };
+            Ok(())
+        },
+    },
+    Variable {
+        name: "TPU_EMU_UNWINDER",
+        values: "`compiled` or `backtrace`",
+        default: "`compiled`, and `backtrace` where nothing is compiled: not on x86-64",
+        effect: "Who walks native stacks: rules of unwinding that are compiled once for each \
+                 address, or the `backtrace` crate over the system's unwinder. Both find the same \
+                 frames; the second takes about ten times as long.",
+        set: |settings, value| {
+            let unwinder = match value {
+                "compiled" => Unwinder::Compiled,
+                "backtrace" => Unwinder::Backtrace,
+                _ => return Err("compiled or backtrace".to_owned()),
+            };
+            if !Unwinder::all().contains(&unwinder) {
+                return Err("backtrace; nothing is compiled for this architecture".to_owned());
+            }
+            settings.unwinder = unwinder;
             Ok(())
         },
     },
@@ -266,6 +286,7 @@ pub(crate) struct Settings {
     pub(crate) hbm: Option<Bytes>,
     pub(crate) numerics: Numerics,
     pub(crate) stacks: StackMode,
+    pub(crate) unwinder: Unwinder,
     pub(crate) trace: Option<String>,
     pub(crate) history: usize,
     pub(crate) poison: bool,
@@ -294,6 +315,7 @@ impl Settings {
             hbm: None,
             numerics: Numerics::default(),
             stacks: StackMode::Full,
+            unwinder: Unwinder::default(),
             trace: None,
             history: DEFAULT_HISTORY,
             poison: false,
@@ -435,6 +457,7 @@ mod tests {
             ("TPU_EMU_TOPOLOGY", "v5p:2x2x1"),
             ("TPU_EMU_HBM_BYTES", "2GiB"),
             ("TPU_EMU_STACKS", "off"),
+            ("TPU_EMU_UNWINDER", "backtrace"),
             ("TPU_EMU_FFI_TIMEOUT", "3"),
             ("TPU_EMU_SIMD", "avx2"),
         ];
@@ -445,6 +468,7 @@ mod tests {
         assert_eq!(settings.call_timeout, Duration::from_secs(3));
         assert_eq!(settings.vectors, Level::Avx2);
         assert!(read(&[("TPU_EMU_SIMD", "neon")]).is_err());
+        assert_eq!(settings.unwinder, Unwinder::Backtrace);
         assert!(read(&[("TPU_EMU_FFI_TIMEOUT", "0")]).is_err());
         assert_eq!(settings.topology.device_kind(), "TPU v5");
         assert_eq!((settings.hbm, settings.stacks), (Some(Bytes::gib(2)), StackMode::Off));
@@ -464,8 +488,13 @@ mod tests {
 
     #[test]
     fn all_mistakes_are_named_at_once_with_the_right_words() {
-        let error = read(&[("TPU_EMU_STACK", "full"), ("TPU_EMU_HBM_BYTES", "2 apples")]);
-        let text = error.unwrap_err().to_string();
+        let given = [
+            ("TPU_EMU_STACK", "full"),
+            ("TPU_EMU_HBM_BYTES", "2 apples"),
+            ("TPU_EMU_UNWINDER", ""),
+        ];
+        let text = read(&given).unwrap_err().to_string();
+        assert!(text.contains("TPU_EMU_UNWINDER=: compiled or backtrace"), "{text}");
         assert!(text.contains("did you mean TPU_EMU_STACKS?"), "{text}");
         assert!(text.contains("TPU_EMU_HBM_BYTES=2 apples: bytes from 1"), "{text}");
     }

@@ -80,7 +80,7 @@ fn make() -> Result<Made> {
     settings.start_log();
     let clock = Monotonic::new();
     let started_ns = clock.started_ns;
-    let stacks = Arc::new(ProcessStacks::new(settings.stacks));
+    let stacks = Arc::new(ProcessStacks::by(settings.unwinder, settings.stacks));
     let sink = match &settings.trace {
         Some(target) => Some(trace_file::open(target, started_ns)?),
         None => None,

@@ -1,7 +1,18 @@
 //! Loops compiled for several vector widths; the widest that the machine has is chosen when it
 //! runs.
-use pulp::x86::{V3, V4};
-use pulp::{Scalar128b, Simd, WithSimd};
+#[cfg(all(target_arch = "x86_64", not(tpu_emu_portable)))]
+#[path = "simd/x86.rs"]
+mod machine;
+#[cfg(all(target_arch = "aarch64", not(tpu_emu_portable)))]
+#[path = "simd/neon.rs"]
+mod machine;
+#[cfg(any(tpu_emu_portable, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
+#[path = "simd/plain.rs"]
+mod machine;
+
+use machine::Machine;
+pub use machine::Shuffles;
+use pulp::WithSimd;
 use std::cell::Cell;
 use std::sync::OnceLock;
 
@@ -25,24 +36,6 @@ pub trait Loop {
     fn run(self) -> Self::Output;
 }
 
-#[derive(Debug, Clone, Copy)]
-enum Machine {
-    Portable,
-    Avx2(V3),
-    Avx512(V4),
-}
-
-struct Call<L>(L);
-
-impl<L: Loop> pulp::NullaryFnOnce for Call<L> {
-    type Output = L::Output;
-
-    #[inline(always)]
-    fn call(self) -> L::Output {
-        self.0.run()
-    }
-}
-
 thread_local! {
     /// The widest vectors that this thread may use; a test takes less.
     static LIMIT: Cell<Level> = const { Cell::new(Level::Avx512) };
@@ -50,70 +43,37 @@ thread_local! {
 
 static FOUND: OnceLock<Machine> = OnceLock::new();
 
-/// The widest vectors that the processor has and the process may use.
-fn found(most: Level) -> Machine {
-    let wide = V4::try_new().filter(|_| most >= Level::Avx512);
-    let middle = V3::try_new().filter(|_| most >= Level::Avx2);
-    match (wide, middle) {
-        (Some(wide), _) => Machine::Avx512(wide),
-        (None, Some(middle)) => Machine::Avx2(middle),
-        (None, None) => Machine::Portable,
-    }
-}
-
 /// Says which vectors the process may use at most. The first one to say so, or to run a loop,
 /// decides for all.
 pub fn limit(most: Level) {
-    FOUND.get_or_init(|| found(most));
+    FOUND.get_or_init(|| Machine::found(most));
 }
 
 fn machine() -> Machine {
-    let found = *FOUND.get_or_init(|| found(Level::Avx512));
-    match (LIMIT.get(), found) {
-        (Level::Avx512, found) => found,
-        (Level::Avx2, Machine::Avx512(_)) => V3::try_new().map_or(found, Machine::Avx2),
-        (Level::Avx2, found) => found,
-        (Level::Portable, _) => Machine::Portable,
-    }
+    FOUND.get_or_init(|| Machine::found(Level::Avx512)).up_to(LIMIT.get())
 }
 
 /// The vectors that loops use on this thread.
 pub fn level() -> Level {
-    match machine() {
-        Machine::Portable => Level::Portable,
-        Machine::Avx2(_) => Level::Avx2,
-        Machine::Avx512(_) => Level::Avx512,
-    }
+    machine().level()
 }
 
-/// Instructions on vectors of 128 and 256 bits, where the machine has them.
-pub fn shuffles() -> Option<V3> {
-    match machine() {
-        Machine::Portable => None,
-        Machine::Avx2(middle) => Some(middle),
-        Machine::Avx512(_) => V3::try_new(),
-    }
+/// Instructions that interleave vectors, where the machine has them.
+pub fn shuffles() -> Option<Shuffles> {
+    machine().shuffles()
 }
 
 /// Runs a loop with the widest vectors.
 #[inline]
 pub fn run<L: Loop>(body: L) -> L::Output {
-    match machine() {
-        Machine::Portable => body.run(),
-        Machine::Avx2(middle) => middle.vectorize(Call(body)),
-        Machine::Avx512(wide) => wide.vectorize(Call(body)),
-    }
+    machine().run(body)
 }
 
 /// Runs code written in vectors with the widest ones. Every function that it calls in its inner
 /// part is `#[inline(always)]`.
 #[inline]
 pub fn with<W: WithSimd>(body: W) -> W::Output {
-    match machine() {
-        Machine::Portable => Simd::vectorize(Scalar128b, body),
-        Machine::Avx2(middle) => Simd::vectorize(middle, body),
-        Machine::Avx512(wide) => Simd::vectorize(wide, body),
-    }
+    machine().with(body)
 }
 
 /// Runs a test's code with vectors up to a width, in turn for each that the machine has.

@@ -1,7 +1,14 @@
 //! Matrices turned, block by block.
+#[cfg(all(target_arch = "x86_64", not(tpu_emu_portable)))]
+#[path = "turn/shuffles.rs"]
+mod shuffles;
+#[cfg(not(all(target_arch = "x86_64", not(tpu_emu_portable))))]
+#[path = "turn/no_shuffles.rs"]
+mod shuffles;
+
 use super::simd;
 use bytemuck::Pod;
-use pulp::x86::V3;
+use shuffles::Interleaved;
 
 /// Rows and columns of a block.
 const SIDE: usize = 16;
@@ -29,7 +36,7 @@ pub fn turn<T: Pod>(matrix: Turned<'_, T>, result: &mut [T]) {
         (_, 2) => simd::run(Few::<T, 2> { matrix, result }),
         (_, 3) => simd::run(Few::<T, 3> { matrix, result }),
         (_, 4) => simd::run(Few::<T, 4> { matrix, result }),
-        (Some(machine), _) => simd::run(Turn { side: Shuffles(machine), matrix, result }),
+        (Some(machine), _) => simd::run(Turn { side: Interleaved(machine), matrix, result }),
         (None, _) => simd::run(Turn { side: Plain, matrix, result }),
     }
 }
@@ -182,76 +189,6 @@ impl<T: Pod> Side<T> for Plain {
                 }
             }
         }
-    }
-}
-
-/// Elements of one or two bytes, by instructions that interleave vectors.
-#[derive(Debug, Clone, Copy)]
-struct Shuffles(V3);
-
-impl<T: Pod> Side<T> for Shuffles {
-    #[inline(always)]
-    fn turn(self, operand: &[T], step: usize, result: &mut [T], width: usize) {
-        let at = (operand, step);
-        match size_of::<T>() {
-            1 => square::<T, 16>(self.0, at, (result, width)),
-            _ => self.squares::<T, 8>(at, (result, width)),
-        }
-    }
-}
-
-impl Shuffles {
-    /// A block as squares of `N` elements, which are a vector.
-    #[inline(always)]
-    fn squares<T: Pod, const N: usize>(
-        self,
-        (operand, step): (&[T], usize),
-        (result, width): (&mut [T], usize),
-    ) {
-        for down in (0..SIDE).step_by(N) {
-            for right in (0..SIDE).step_by(N) {
-                let from = &operand[right * step + down..];
-                let to = &mut result[down * width + right..];
-                square::<T, N>(self.0, (from, step), (to, width));
-            }
-        }
-    }
-}
-
-/// Turns a square of `N` vectors of `N` elements; with the slices stand the elements from one line
-/// to the next.
-#[inline(always)]
-fn square<T: Pod, const N: usize>(
-    machine: V3,
-    (operand, step): (&[T], usize),
-    (result, width): (&mut [T], usize),
-) {
-    let sse = machine.sse2;
-    let mut lines = [sse._mm_setzero_si128(); N];
-    for (at, line) in lines.iter_mut().enumerate() {
-        let bytes: &[u8] = bytemuck::cast_slice(&operand[at * step..][..N]);
-        if let Some(bytes) = bytes.first_chunk::<16>() {
-            *line = pulp::cast(*bytes);
-        }
-    }
-    let mut round = N;
-    while round > 1 {
-        let before = lines;
-        for (at, line) in lines.iter_mut().enumerate() {
-            let (a, b) = (before[at / 2], before[at / 2 + N / 2]);
-            *line = match (size_of::<T>(), at % 2) {
-                (1, 0) => sse._mm_unpacklo_epi8(a, b),
-                (1, _) => sse._mm_unpackhi_epi8(a, b),
-                (_, 0) => sse._mm_unpacklo_epi16(a, b),
-                _ => sse._mm_unpackhi_epi16(a, b),
-            };
-        }
-        round /= 2;
-    }
-    for (at, line) in lines.into_iter().enumerate() {
-        let bytes: [u8; 16] = pulp::cast(line);
-        let to: &mut [u8] = bytemuck::cast_slice_mut(&mut result[at * width..][..N]);
-        to.copy_from_slice(&bytes);
     }
 }
 

@@ -2,10 +2,11 @@
 //!
 //! Only what the tables say is followed. Code without a table ends a walk: a guess by frame
 //! pointers gives wrong frames in code that uses the register for something else.
+use super::entry::{self, Bytes};
 use super::modules::{Module, UnwindTables};
 use gimli::{
-    BaseAddresses, CfaRule, EhFrame, EhFrameHdr, EndianSlice, LittleEndian, Operation, Register,
-    RegisterRule, UnwindContext, UnwindContextStorage, UnwindExpression, UnwindSection, X86_64,
+    CfaRule, EhFrame, Operation, Register, RegisterRule, UnwindContext, UnwindContextStorage,
+    UnwindExpression, X86_64,
 };
 
 /// Where a rule starts to count.
@@ -61,8 +62,6 @@ impl UnwindContextStorage<usize> for OnHeap {
     type Stack = Vec<gimli::UnwindTableRow<usize, Self>>;
 }
 
-type Bytes = EndianSlice<'static, LittleEndian>;
-
 /// The rule at `address`, a code address in `module`.
 pub(super) fn rule(module: &Module, address: u64, context: &mut Context) -> Rule {
     let read = |tables| read_rule(tables, address, context);
@@ -70,29 +69,24 @@ pub(super) fn rule(module: &Module, address: u64, context: &mut Context) -> Rule
 }
 
 fn read_rule(tables: &UnwindTables, address: u64, context: &mut Context) -> Option<Rule> {
-    let bases = BaseAddresses::default();
-    let bases = bases.set_eh_frame_hdr(tables.hdr_at).set_eh_frame(tables.eh_frame_at);
-    let hdr = EhFrameHdr::new(tables.hdr, LittleEndian).parse(&bases, 8).ok()?;
-    let eh_frame = EhFrame::new(tables.eh_frame, LittleEndian);
-    let get_cie = EhFrame::cie_from_offset;
-    let entry = hdr.table()?.fde_for_address(&eh_frame, &bases, address, get_cie).ok()?;
-    let row = entry.unwind_info_for_address(&eh_frame, &bases, context, address).ok()?;
+    let ((bases, section), function) = (entry::section(tables), entry::entry(tables, address)?);
+    let row = function.unwind_info_for_address(&section, &bases, context, address).ok()?;
 
     let return_at = match row.register(X86_64::RA) {
         None | Some(RegisterRule::Undefined) => return Some(Rule::End),
-        Some(rule) => place(&eh_frame, rule)?,
+        Some(rule) => place(&section, rule)?,
     };
     let bp_at = match row.register(X86_64::RBP) {
         None | Some(RegisterRule::Undefined | RegisterRule::SameValue) => None,
-        Some(rule) => Some(place(&eh_frame, rule)?),
+        Some(rule) => Some(place(&section, rule)?),
     };
     let (cfa, cfa_in_memory) = match row.cfa() {
         CfaRule::RegisterAndOffset { register, offset } => {
             (Place { base: base(*register)?, offset: i32::try_from(*offset).ok()? }, false)
         }
-        CfaRule::Expression(expression) => simple(&eh_frame, expression)?,
+        CfaRule::Expression(expression) => simple(&section, expression)?,
     };
-    let interrupted = entry.is_signal_trampoline();
+    let interrupted = function.is_signal_trampoline();
     Some(Rule::Caller { cfa, cfa_in_memory, return_at, bp_at, interrupted })
 }
 

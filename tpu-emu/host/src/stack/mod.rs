@@ -1,9 +1,16 @@
 //! Stacks of the calling thread: native and Python frames in one list.
 //!
 //! A capture takes addresses and reads no file; names are looked up when somebody reads a report.
+#[cfg(all(target_arch = "x86_64", not(tpu_emu_portable)))]
 mod cfi;
 mod code;
+#[cfg(all(target_arch = "x86_64", not(tpu_emu_portable)))]
+mod compiled;
+#[cfg(not(all(target_arch = "x86_64", not(tpu_emu_portable))))]
+#[path = "uncompiled.rs"]
+mod compiled;
 mod elf;
+mod entry;
 mod join;
 mod layout;
 mod lines;
@@ -12,10 +19,11 @@ mod modules;
 mod native;
 mod python;
 mod symbols;
+mod system;
 mod ways;
 
 use self::code::{CodeCache, Codes};
-use self::native::{Registers, Walker};
+use self::native::{Start, Walker};
 use self::python::PythonStack;
 use self::symbols::Symbols;
 use std::cell::RefCell;
@@ -37,6 +45,31 @@ pub enum StackMode {
     Off,
 }
 
+/// Who walks native stacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unwinder {
+    /// Rules that are compiled once for each address, on architectures that have them.
+    Compiled,
+    /// The `backtrace` crate, over the system's unwinder.
+    Backtrace,
+}
+
+impl Unwinder {
+    /// Those of this architecture, the one to be preferred first.
+    pub fn all() -> &'static [Self] {
+        match compiled::EXISTS {
+            true => &[Self::Compiled, Self::Backtrace],
+            false => &[Self::Backtrace],
+        }
+    }
+}
+
+impl Default for Unwinder {
+    fn default() -> Self {
+        Self::all()[0]
+    }
+}
+
 /// The file that the code of a captured native frame comes from.
 pub(crate) fn library_of(frame: Frame) -> Option<PathBuf> {
     if code::is_python(frame) {
@@ -53,6 +86,7 @@ pub(crate) fn library_of(frame: Frame) -> Option<PathBuf> {
 #[derive(Default)]
 pub struct ProcessStacks {
     mode: StackMode,
+    unwinder: Unwinder,
     codes: Codes,
     symbols: Symbols,
 }
@@ -73,10 +107,15 @@ struct Thread {
 impl ProcessStacks {
     /// Stacks with the frames that `mode` asks for.
     pub fn new(mode: StackMode) -> Self {
-        Self { mode, ..Self::default() }
+        Self::by(Unwinder::default(), mode)
     }
 
-    fn capture_from(&self, registers: Registers, thread: &mut Thread, frames: &mut Vec<Frame>) {
+    /// The same, walked by `unwinder`, which is one of [`Unwinder::all`].
+    pub fn by(unwinder: Unwinder, mode: StackMode) -> Self {
+        Self { mode, unwinder, ..Self::default() }
+    }
+
+    fn capture_from(&self, start: Start, thread: &mut Thread, frames: &mut Vec<Frame>) {
         let Thread { walker, python, source, cache } = thread;
         let own = std::ptr::from_ref(self).addr();
         if *source != own {
@@ -89,7 +128,7 @@ impl ProcessStacks {
         if self.mode == StackMode::Python {
             return frames.extend_from_slice(&python.frames);
         }
-        walker.walk(registers);
+        walker.walk(self.unwinder, start);
         let name = |address| Frame(walker.modules().frame(address));
         join::join(walker.frames(), python, name, frames);
     }
@@ -101,12 +140,12 @@ impl StackSource for ProcessStacks {
         if self.mode == StackMode::Off {
             return;
         }
-        let registers = Registers::here();
+        let start = Start::here();
         // A thread that ends has no frames any more, and a capture inside a capture has none.
         let _ = THREAD.try_with(|thread| {
             let Ok(mut thread) = thread.try_borrow_mut() else { return };
             let thread = thread.get_or_insert_with(Thread::new);
-            self.capture_from(registers, thread, frames);
+            self.capture_from(start, thread, frames);
         });
     }
 
@@ -140,7 +179,7 @@ impl fmt::Debug for ProcessStacks {
     }
 }
 
-#[cfg(all(test, target_arch = "x86_64"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -159,15 +198,17 @@ mod tests {
 
     #[test]
     fn the_first_frame_is_the_caller_of_capture() {
-        let stacks = ProcessStacks::new(StackMode::Full);
-        let mut frames = Vec::new();
-        let line = caller(&stacks, &mut frames);
-        let texts = names(&stacks, &frames);
-        assert!(texts[0].function.ends_with("tests::caller"), "{texts:#?}");
-        assert!(texts[0].file.ends_with("stack/mod.rs"));
-        assert_eq!(texts[0].line, line);
-        let test = "the_first_frame_is_the_caller_of_capture";
-        assert!(texts[1].function.ends_with(test), "{texts:#?}");
+        for &unwinder in Unwinder::all() {
+            let stacks = ProcessStacks::by(unwinder, StackMode::Full);
+            let mut frames = Vec::new();
+            let line = caller(&stacks, &mut frames);
+            let texts = names(&stacks, &frames);
+            assert!(texts[0].function.ends_with("tests::caller"), "{texts:#?}");
+            assert!(texts[0].file.ends_with("stack/mod.rs"));
+            assert_eq!(texts[0].line, line);
+            let test = "the_first_frame_is_the_caller_of_capture";
+            assert!(texts[1].function.ends_with(test), "{texts:#?}");
+        }
     }
 
     #[test]

@@ -18,6 +18,7 @@ UNLOCKED = ctypes.CDLL(sys.argv[1])
 LOCKED = ctypes.PyDLL(sys.argv[1])
 for library in (UNLOCKED, LOCKED):
     library.probe_capture.restype = ctypes.c_char_p
+    library.probe_unwinders.restype = ctypes.c_char_p
 
 
 def walked(frame):
@@ -51,7 +52,15 @@ def check():
         native = parsed(capture(NATIVE))
         assert native and python_part(native) == [], native
         assert capture(OFF) == b""
+        check_unwinders(library)
     return True
+
+
+def check_unwinders(library):
+    """Every unwinder finds the same frames, native and Python."""
+    first, *others = library.probe_unwinders().split(b"\f")
+    assert all(other == first for other in others), "\n\n".join(map(bytes.decode, [first, *others]))
+    return first
 
 
 def compare(stack, expected):
@@ -162,6 +171,7 @@ def case_code_that_comes_and_goes():
 
 
 def light_check():
+    check_unwinders(LOCKED)
     text, expected = LOCKED.probe_capture(PYTHON), walked(sys._getframe())
     assert python_part(parsed(text)) == (expected if SUPPORTED else [])
 
@@ -203,6 +213,7 @@ def case_deep_recursion():
     def through_c(n):
         if n:
             return list(map(through_c, [n - 1]))[0]
+        assert check_unwinders(LOCKED).count(b"\n") > 500
         return LOCKED.probe_capture(FULL), walked(sys._getframe())
 
     text, expected = through_c(400)
@@ -248,6 +259,7 @@ def case_shutdown_with_threads():
     def forever():
         while True:
             UNLOCKED.probe_capture(FULL)
+            UNLOCKED.probe_unwinders()
 
     for _ in range(3):
         threading.Thread(target=forever, daemon=True).start()

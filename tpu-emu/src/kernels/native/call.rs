@@ -1,11 +1,9 @@
-// UNSAFETY: machine code calls `operate` with the address of a `Callee` that its function owns,
-// and of four cells of 64 bytes on its own stack.
 //! Operations on single elements that machine code leaves to their own loops.
-#![expect(unsafe_code, reason = "is called by machine code")]
 use super::allocate::{CELL, Emitter};
 use super::encode::{Operand, byte, general, opcode};
 use super::job::Kind;
 use super::lower::Lowerer;
+use super::memory::address_of_operate;
 use super::micro::{Class, Form, Micro, Value};
 use super::uses::number;
 use crate::kernels::lanes::{LaneOp, Register};
@@ -23,13 +21,11 @@ pub(super) struct Callee {
 }
 
 /// Where operands and the result lie: the code aligns the first cell to its size.
-type Cells = [[u8; 64]; OPERANDS + 1];
+pub(super) type Cells = [[u8; 64]; OPERANDS + 1];
 
 /// Runs an operation on one element: from the first cells into the last one.
-extern "sysv64" fn operate(callee: *const Callee, cells: *mut Cells) {
-    // SAFETY: the code gives the addresses of a callee that lives as long as it does, and of cells
-    // on its stack that nobody else knows.
-    let (callee, [a, b, c, result]) = unsafe { (&*callee, &mut *cells) };
+#[inline]
+pub(super) fn operate(callee: &Callee, [a, b, c, result]: &mut Cells) {
     let [x, y, z] = callee.widths;
     let inputs: [&[u8]; OPERANDS] = [&a[..x], &b[..y], &c[..z]];
     let result = &mut result[..callee.result];
@@ -109,9 +105,7 @@ impl Emitter<'_> {
         self.code.store(general::RDI, general::RSP, kept_pointer);
         self.code.number(general::RDI, u64::try_from(address).unwrap_or(0));
         self.code.address(general::RSI, general::RSP, cells);
-        let operate: extern "sysv64" fn(*const Callee, *mut Cells) = operate;
-        let target = (operate as *const ()).expose_provenance();
-        self.code.number(general::RAX, u64::try_from(target).unwrap_or(0));
+        self.code.number(general::RAX, u64::try_from(address_of_operate()).unwrap_or(0));
         // vzeroupper; call rax
         self.code.raw(&[0xc5, 0xf8, 0x77, 0xff, 0xd0]);
         self.code.load(general::RDI, general::RSP, kept_pointer);

@@ -1,8 +1,11 @@
 // UNSAFETY: maps memory for machine code and calls it. No page is writable and executable at one
 // address: the pages of a file without a name are mapped twice, once to write and once to run.
-// What is called was written by this module's neighbours for exactly this signature.
-//! Memory for machine code.
+// What is called was written by this module's neighbours for exactly this signature. Machine code
+// calls `enter` with the address of a `Callee` that its function owns, and of four cells of 64 bytes
+// on its own stack.
+//! Memory for machine code, and the calls into it and out of it.
 #![expect(unsafe_code, reason = "maps, writes and calls machine code")]
+use super::call::{Callee, Cells, operate};
 use parking_lot::Mutex;
 use std::sync::{Arc, Once};
 
@@ -96,6 +99,19 @@ static CURRENT: Mutex<Option<(Arc<Chunk>, usize)>> = Mutex::new(None);
 pub(in crate::kernels) struct Function {
     chunk: Arc<Chunk>,
     entry: usize,
+}
+
+extern "sysv64" fn enter(callee: *const Callee, cells: *mut Cells) {
+    // SAFETY: the code gives the addresses of a callee that lives as long as it does, and of cells
+    // on its stack that nobody else knows.
+    let (callee, cells) = unsafe { (&*callee, &mut *cells) };
+    operate(callee, cells);
+}
+
+/// What machine code calls to run an operation.
+pub(super) fn address_of_operate() -> usize {
+    let enter: extern "sysv64" fn(*const Callee, *mut Cells) = enter;
+    (enter as *const ()).expose_provenance()
 }
 
 /// How compiled loops are called: the addresses of the arrays, and a number of elements.

@@ -2,7 +2,7 @@
 //!
 //! A run of operations becomes one loop over groups of elements that keeps its values in
 //! registers. The results have the bits that the operations' own loops give; only which NaN
-//! comes of two is not settled by either.
+//! comes of two is not settled by either. Elsewhere the operations' own loops run.
 mod allocate;
 mod call;
 mod convert;
@@ -10,6 +10,10 @@ mod element;
 mod encode;
 mod job;
 mod lower;
+#[cfg(all(target_arch = "x86_64", not(tpu_emu_portable)))]
+mod memory;
+#[cfg(not(all(target_arch = "x86_64", not(tpu_emu_portable))))]
+#[path = "no_memory.rs"]
 mod memory;
 mod micro;
 mod rounds;

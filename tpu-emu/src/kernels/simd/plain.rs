@@ -1,0 +1,39 @@
+//! The vectors of an architecture of which nothing is known.
+use super::{Level, Loop};
+use pulp::{Scalar128b, Simd, WithSimd};
+use std::convert::Infallible;
+
+/// Instructions that nobody has.
+pub type Shuffles = Infallible;
+
+/// The vectors of a machine: those that all have.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Machine;
+
+impl Machine {
+    pub(super) fn found(_: Level) -> Self {
+        Self
+    }
+
+    pub(super) fn up_to(self, _: Level) -> Self {
+        self
+    }
+
+    pub(super) fn level(self) -> Level {
+        Level::Portable
+    }
+
+    pub(super) fn shuffles(self) -> Option<Shuffles> {
+        None
+    }
+
+    #[inline]
+    pub(super) fn run<L: Loop>(self, body: L) -> L::Output {
+        body.run()
+    }
+
+    #[inline]
+    pub(super) fn with<W: WithSimd>(self, body: W) -> W::Output {
+        Simd::vectorize(Scalar128b, body)
+    }
+}
