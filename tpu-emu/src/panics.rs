@@ -23,7 +23,7 @@ static PLACES: Mutex<VecDeque<(String, String)>> = Mutex::new(VecDeque::new());
 /// Runs `work` for `function`; a panic becomes an error with the place of it. Nothing is printed.
 ///
 /// # Errors
-/// `Panic`.
+/// `Panic`, and what [`end_work`](crate::error::end_work) ended the work with.
 pub fn caught<R>(function: &'static str, work: impl FnOnce() -> R) -> Result<R> {
     install();
     let depth = DEPTH.get();
@@ -31,6 +31,9 @@ pub fn caught<R>(function: &'static str, work: impl FnOnce() -> R) -> Result<R> 
     let outcome = catch_unwind(AssertUnwindSafe(work));
     DEPTH.set(depth);
     outcome.map_err(|payload| {
+        if let Some(error) = payload.downcast_ref::<Error>() {
+            return error.clone();
+        }
         let message = text_of(&*payload);
         let place = take_place(&message);
         Error::Panic { function, message, place }

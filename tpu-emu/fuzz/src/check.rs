@@ -98,6 +98,8 @@ impl Checker {
                 hbm: Some(HBM),
                 threads: NonZeroUsize::new(threads),
                 custom_calls: Arc::clone(registry),
+                // What nobody has written is the same in every run, and shows.
+                poison: true,
                 ..Config::plain()
             })
         };

@@ -38,13 +38,19 @@ fn panic_seen() -> Option<String> {
     PANIC.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
-/// Keeps each panic's place, also of those that become errors.
+/// Keeps each panic's place, also of those that become errors. The machine puts its own hook before
+/// the one that is there when it is first called, and this one is to come before the machine's.
 fn listen() {
-    std::panic::set_hook(Box::new(|info| {
+    let first: tpu_emu::Result<()> = tpu_emu::entry::enter(&"fuzz", || Ok(()));
+    drop(first);
+    let machine = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
         let mut seen = PANIC.lock().unwrap_or_else(PoisonError::into_inner);
         let place = info.location().map(ToString::to_string).unwrap_or_default();
         let text = info.payload_as_str().unwrap_or("a panic without a text");
         seen.get_or_insert_with(|| format!("panic at {place}: {text}"));
+        drop(seen);
+        machine(info);
     }));
 }
 
