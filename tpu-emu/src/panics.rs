@@ -131,7 +131,6 @@ mod tests {
     }
 
     /// What a process prints that runs the test `name` of this file with `PANICS_CHILD`.
-    #[expect(clippy::disallowed_methods, reason = "a process of its own")]
     fn printed(name: &str) -> String {
         let mut child = Command::new(std::env::current_exe().unwrap());
         child.args(["--exact", &format!("panics::tests::{name}"), "--nocapture"]);

@@ -26,17 +26,19 @@ pub(crate) fn quietly<R>(write: impl FnOnce() -> io::Result<R>) -> io::Result<R>
     let old = unsafe { old.assume_init() };
     if done.is_err() {
         // One that was blocked before may be somebody's who waits for it.
-        // SAFETY: the set is a valid one.
-        let ours = RAISED.iter().filter(|&&signal| unsafe { libc::sigismember(&old, signal) } == 0);
+        let ours = RAISED.iter().filter(|&&signal| {
+            // SAFETY: the set is a valid one.
+            unsafe { libc::sigismember(&raw const old, signal) == 0 }
+        });
         let ours: Vec<c_int> = ours.copied().collect();
-        let now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        let (set, now) = (of(&ours), libc::timespec { tv_sec: 0, tv_nsec: 0 });
         // SAFETY: the set and the time are this function's; what it was is not asked for.
-        while !ours.is_empty()
-            && unsafe { libc::sigtimedwait(&of(&ours), ptr::null_mut(), &now) } > 0
-        {}
+        let take =
+            || unsafe { libc::sigtimedwait(&raw const set, ptr::null_mut(), &raw const now) };
+        while !ours.is_empty() && take() > 0 {}
     }
     // SAFETY: `old` is what the mask was.
-    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &old, ptr::null_mut()) };
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const old, ptr::null_mut()) };
     done
 }
 

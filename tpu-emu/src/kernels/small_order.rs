@@ -16,7 +16,7 @@ macro_rules! small_floats {
                 let value = self.to_f32();
                 let code = if value.is_nan() {
                     if value.is_sign_negative() { 0 } else { u8::MAX }
-                } else if self.0 & SIGN == 0 {
+                } else if value.is_sign_positive() {
                     self.0 | SIGN
                 } else {
                     // Without a negative zero, there is room for NaN below.

@@ -173,7 +173,7 @@ impl<'m> Grid<'m> {
         let (before, size) = (usize::try_from(before).ok(), usize::try_from(size).ok());
         let part = before.zip(size).filter(|&(before, size)| {
             let taken = before.checked_mul(size).unwrap_or(0);
-            taken > 0 && whole % taken == 0
+            taken > 0 && whole.is_multiple_of(taken)
         });
         let (before, size) = part.ok_or_else(missing)?;
         Ok(Part { axis: at, before, size })
