@@ -1,7 +1,6 @@
 //! Functions of a client that throw, as C++ does: the library goes on.
 #![cfg(target_arch = "x86_64")]
 #![expect(unsafe_code, reason = "functions in C's manner, and the unwinder's")]
-#![expect(clippy::unwrap_used, reason = "a test may stop anywhere")]
 
 mod c;
 
@@ -98,8 +97,12 @@ fn callbacks_of_a_program_that_throw_fail_its_run() {
     ) -> *mut PJRT_Error;
     type Recv = unsafe extern "C" fn(*mut PJRT_CopyToDeviceStream, *mut c_void);
     // SAFETY: the same arguments; that they throw is what is tested.
-    let (send, recv): (Send, Recv) =
-        unsafe { (transmute(throwing_send as *const ()), transmute(throwing_recv as *const ())) };
+    let (send, recv): (Send, Recv) = unsafe {
+        (
+            transmute::<*const (), Send>(throwing_send as *const ()),
+            transmute::<*const (), Recv>(throwing_recv as *const ()),
+        )
+    };
     let client = Client::new();
     let loaded = compile(&client, THROUGH_THE_HOST);
     let two = [0, 0, 128, 63, 0, 0, 0, 64];
@@ -156,9 +159,10 @@ unsafe extern "C-unwind" fn throws_when_asked(
 #[test]
 fn a_handler_that_throws_fails_its_call_and_no_other() {
     // SAFETY: the same arguments; that they throw is what is tested.
-    let (thrower, asked): (c::handlers::Function, c::handlers::Function) = unsafe {
-        (transmute(throwing_handler as *const ()), transmute(throws_when_asked as *const ()))
-    };
+    let handler_of =
+        |function: *const ()| unsafe { transmute::<*const (), c::handlers::Function>(function) };
+    let thrower = handler_of(throwing_handler as *const ());
+    let asked = handler_of(throws_when_asked as *const ());
     register("exceptions.throws", thrower);
     register("exceptions.silent", silent);
     register("exceptions.aborts", aborts);

@@ -2,6 +2,7 @@
 // UNSAFETY: gives serialized messages back by their deleter.
 #![expect(unsafe_code, reason = "a C client")]
 #![expect(clippy::unwrap_used, reason = "a test may stop anywhere")]
+#![expect(clippy::duplicate_mod, reason = "both kits for tests load the library")]
 mod c;
 mod ext;
 
