@@ -6,10 +6,10 @@ import platform
 import jax
 import numpy as np
 import pytest
+from test_ffi_errors import failure
 
 import handlers
 from handlers import STAGES, call, register, shape
-from test_ffi_errors import failure
 
 pytestmark = pytest.mark.skipif(
     platform.machine() != "x86_64", reason="an exception ends the process on this processor"
@@ -68,7 +68,8 @@ def test_many_exceptions_leave_nothing_behind(live):
     assert uncaught() == 0
 
 
-def test_a_program_whose_call_threw_runs_again(live):
+@pytest.mark.usefixtures("live")
+def test_a_program_whose_call_threw_runs_again():
     function = handlers.ffi.ffi_call("exceptions", shape((3,)), has_side_effect=True)
     run = jax.jit(lambda x: (function(**attributes(3, 4)), x + 1))
     for _ in range(3):
@@ -77,7 +78,8 @@ def test_a_program_whose_call_threw_runs_again(live):
     jax.block_until_ready(call("exceptions", shape((3,)), attributes=attributes(3, NOTHING)))
 
 
-def test_an_exception_beside_results_that_are_pending(live):
+@pytest.mark.usefixtures("live")
+def test_an_exception_beside_results_that_are_pending():
     register("future_negate")
     negate = handlers.ffi.ffi_call("future_negate", shape((1 << 16,)))
     throw = handlers.ffi.ffi_call("exceptions", shape((3,)), has_side_effect=True)
@@ -90,7 +92,8 @@ def test_an_exception_beside_results_that_are_pending(live):
     gc.collect()
 
 
-def test_an_exception_of_a_task_ends_the_calls_future(live):
+@pytest.mark.usefixtures("live")
+def test_an_exception_of_a_task_ends_the_calls_future():
     register("exceptions_task")
     text = failure("exceptions_task", shape((3,)))
     assert "a task of the execute handler threw std::runtime_error: the matrix is sing" in text
@@ -98,14 +101,16 @@ def test_an_exception_of_a_task_ends_the_calls_future(live):
     assert uncaught() == 0
 
 
-def test_an_exception_of_an_untyped_function(live):
+@pytest.mark.usefixtures("live")
+def test_an_exception_of_an_untyped_function():
     register("exceptions_untyped", api_version=0)
     text = failure("exceptions_untyped", shape(), custom_call_api_version=1)
     assert "the function threw std::runtime_error: the matrix is singular" in text
     assert "exceptions_untyped" in text
 
 
-def test_a_launch_over_several_devices_that_throw_fails_as_one(live):
+@pytest.mark.usefixtures("live")
+def test_a_launch_over_several_devices_that_throw_fails_as_one():
     devices = jax.devices()[:4]
     function = handlers.ffi.ffi_call("exceptions", shape((3,)), has_side_effect=True)
     x = np.ones((len(devices), 2), np.float32)

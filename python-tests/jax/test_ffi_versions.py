@@ -161,7 +161,9 @@ def test_a_handler_of_a_version_to_come_is_served_with_what_there_is(tmp_path):
 def test_a_refusal_names_the_newest_version_and_its_jaxlib(tmp_path, change):
     jax.devices()
     library = built(tmp_path, SLOT | change)
-    with pytest.raises(Exception, match=r"0\.1 to 0\.5, for which the newest jaxlib is 0\.12\.0\.1"):
+    with pytest.raises(
+        Exception, match=r"0\.1 to 0\.5, for which the newest jaxlib is 0\.12\.0\.1"
+    ):
         ffi.register_ffi_target("refused", capsule("newer_twice", library), platform="tpu")
 
 

@@ -5,6 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import emulator
+
 INF, NAN = np.inf, np.nan
 MASK = np.array([True, False, True, False, False])
 X = np.array([INF, INF, NAN, NAN, -5.0], np.float32)
@@ -23,7 +25,7 @@ def same(found, expected):
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64", "complex128"])
 @pytest.mark.parametrize("jitted", [True, False], ids=["jit", "eager"])
 def test_a_false_mask_gives_zero_whatever_it_hides(dtype, jitted):
-    with jax.enable_x64(True):
+    with emulator.wide_types():
         x = jnp.asarray(X.astype(dtype))
         run = jax.jit if jitted else lambda function: function
         for product in (lambda m, x: m * x, lambda m, x: x * m):

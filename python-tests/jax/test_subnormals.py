@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import emulator
 from emulator import output
 
 SINGLE = np.array([1e-40, -1e-40, 1e-45, 1.5e-38, -0.0], np.float32)
@@ -25,8 +26,8 @@ def flushed(values):
 
 @pytest.fixture(params=sorted(SMALL))
 def x(request):
-    with jax.enable_x64(True):
-        yield jnp.asarray(SMALL[request.param].astype(jnp.dtype(request.param)))
+    with emulator.wide_types():
+        yield jnp.asarray(np.asarray(SMALL[request.param], jnp.dtype(request.param)))
 
 
 def test_what_computes_takes_them_for_zeros(x):
@@ -69,7 +70,7 @@ def test_what_moves_or_turns_bits_keeps_them(x):
 
 
 def test_results_that_are_too_small_are_zeros():
-    with jax.enable_x64(True):
+    with emulator.wide_types():
         for dtype in SMALL:
             tiny = jnp.finfo(dtype).tiny.astype(dtype)
             half = jax.jit(lambda a, b: a * b)(tiny, jnp.asarray(-0.5, dtype))
@@ -93,7 +94,10 @@ def test_shorter_floats_keep_theirs():
     assert bits(jax.jit(lambda x: x.astype(np.float16))(wide)) == bits(half)
     square = np.diag(half)
     product = jax.jit(lambda a, b: jnp.matmul(a, b, precision="highest"))
-    assert np.asarray(product(square, np.eye(3, dtype=np.float16))).diagonal().tolist() == half.tolist()
+    assert (
+        np.asarray(product(square, np.eye(3, dtype=np.float16))).diagonal().tolist()
+        == half.tolist()
+    )
 
 
 def test_a_sort_takes_them_for_zeros_and_keeps_their_order():

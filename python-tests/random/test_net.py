@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-import run
+
+import search
 
 HERE = Path(__file__).resolve().parent
 # A program in which the order of elements, a sum and a loop matter, in place of a random one.
@@ -76,7 +77,7 @@ worker.Check.whole = changed
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_planted_fault_is_found(fault: str):
     code, wanted = FAULTS[fault]
-    environment = os.environ | run.COMMON | {"TPU_EMU_NUMERICS": "ieee", "PYTHONPATH": str(HERE)}
+    environment = os.environ | search.COMMON | {"TPU_EMU_NUMERICS": "ieee", "PYTHONPATH": str(HERE)}
     ended = subprocess.run(
         [sys.executable, "-c", PROGRAM + code + REPORT],
         env=environment,
@@ -95,15 +96,15 @@ def test_a_planted_fault_is_found(fault: str):
 def test_another_result_in_another_process_and_an_early_end_are_told(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    def other(way: run.Way, first: int, _count: int, _seconds: float) -> run.Found:
-        odd = way == run.WAYS[2]
-        found = run.Found(str(way), {first: "b" if odd else "a"})
-        if way == run.WAYS[3]:
+    def other(way: search.Way, first: int, _count: int, _seconds: float) -> search.Found:
+        odd = way == search.WAYS[2]
+        found = search.Found(str(way), {first: "b" if odd else "a"})
+        if way == search.WAYS[3]:
             found.problems[first + 1] = ["ended with -11: "]
         return found
 
-    monkeypatch.setattr(run, "run", other)
-    problems = run.batch(7, 2, 1)
+    monkeypatch.setattr(search, "run", other)
+    problems = search.batch(7, 2, 1)
     assert sorted(problems) == [7, 8]
     assert "other results" in problems[7][0]
     assert "ended with -11" in problems[8][0]

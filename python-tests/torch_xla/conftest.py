@@ -27,6 +27,7 @@ def chips() -> int:
 def _own_numbers() -> None:
     """Each test draws the same random numbers, whatever ran before it."""
     import torch  # noqa: PLC0415 - the variables above are read when it is imported
+
     import torch_xla  # noqa: PLC0415
 
     torch.manual_seed(0)

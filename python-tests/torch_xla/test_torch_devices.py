@@ -2,10 +2,11 @@
 
 import pytest
 import torch
-import torch_xla
 import torch_xla.core.xla_model as xm
 import torch_xla.debug.metrics as met
 import torch_xla.runtime as xr
+
+import torch_xla
 
 
 def test_devices_are_those_of_the_topology(chips):

@@ -5,12 +5,13 @@ import copy
 import pytest
 import torch
 import torch.nn.functional as F
-import torch_xla
 import torch_xla.core.xla_model as xm
 from torch import nn
-from torch_xla import stablehlo
 from torch_xla.experimental.scan import scan
 from torch_xla.utils.checkpoint import checkpoint
+
+import torch_xla
+from torch_xla import stablehlo
 
 
 class Cnn(nn.Module):

@@ -7,7 +7,6 @@ import pytest
 import torch
 import torch.distributed.checkpoint as dist_cp
 import torch.nn.functional as F
-import torch_xla
 import torch_xla.distributed.spmd as xs
 import torch_xla.experimental.distributed_checkpoint as xc
 import torch_xla.runtime as xr
@@ -16,6 +15,8 @@ from torch_xla.distributed.spmd.debugging import visualize_tensor_sharding
 from torch_xla.experimental.spmd_fully_sharded_data_parallel import (
     SpmdFullyShardedDataParallel as FSDPv2,
 )
+
+import torch_xla
 
 
 @pytest.fixture
@@ -187,7 +188,7 @@ def test_the_sharding_of_an_array_can_be_drawn(line, chips):
     rich = pytest.importorskip("rich")
     assert rich
     drawn = visualize_tensor_sharding(split(data(8, 8), line, ("x", None)), use_color=False)
-    assert drawn.row_count == (chips if chips > 1 else 1)
+    assert drawn.row_count == (max(1, chips))
 
 
 def test_a_sharded_state_is_saved_and_loaded(line, tmp_path):

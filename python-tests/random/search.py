@@ -1,6 +1,6 @@
 """Random JAX programs on the plugin, compared with themselves and with XLA's CPU backend.
 
-    python run.py [SECONDS] [FIRST] [COUNT]
+    python search.py [SECONDS] [FIRST] [COUNT]
 
 Each program is run line by line and as a whole: in all, several times over, with its arguments
 given away, by other numbers of threads, by vectors of other widths with and without machine code.
