@@ -191,6 +191,14 @@ memcheck:
 	TPU_EMU_HBM_BYTES=256MiB CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="$(VALGRIND)" \
 	cargo test --workspace --test driver -- --test-threads=1
 
+# Random JAX programs, compared with themselves and with XLA's CPU backend: those of fixed numbers,
+# about a minute, or with SECONDS=600 others for so long; SEED=4711 is the first one's number.
+SECONDS ?=
+SEED ?=
+random: build $(VENVS)/jax-$(NEWEST)/ready
+	$(NEWEST_PYTHON) -m pytest -q -p no:cacheprovider python-tests/random
+	$(NEWEST_PYTHON) python-tests/random/search.py $(SECONDS) $(SEED)
+
 # Damaged programs, compiled and run: for a minute, or SECONDS=3600 SEED=7 by hand. Unoptimized code
 # has the checks for numbers that overflow.
 fuzz:

@@ -1,6 +1,7 @@
 //! `fft`: Fourier transforms over the last one to three axes.
 use super::{Cost, Cx, Entry, Kernel, Lowered, Site};
 use crate::error::{Error, Result};
+use crate::kernels::aligned::Aligned;
 use crate::kernels::parallel;
 use crate::tensor::{DType, Shape};
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
@@ -81,12 +82,29 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     let [operand] = site.exactly::<1>()?;
     let (kind, lengths) = (kind(site)?, site.indices("fft_length")?);
     let result = infer(site)?.remove(0);
+    if result.elements() > 0 {
+        has_room_for_tables(&lengths)?;
+    }
     let wide = matches!(operand.dtype, DType::F64 | DType::C128);
     Ok(Lowered::Kernel(if wide {
         Box::new(Transform::<f64>::new(kind, operand, &result, &lengths))
     } else {
         Box::new(Transform::<f32>::new(kind, operand, &result, &lengths))
     }))
+}
+
+/// Asks for the room of a transform's tables, which are made by a library that ends the process
+/// where there is none.
+///
+/// # Errors
+/// `HostMemory`.
+fn has_room_for_tables(lengths: &[usize]) -> Result<()> {
+    /// Bytes for each element of an axis, at most: a few tables of complex numbers.
+    const TABLES: usize = 64;
+    /// What is asked for without a look.
+    const LITTLE: usize = 16 << 20;
+    let longest = lengths.iter().copied().max().unwrap_or(0).saturating_mul(TABLES);
+    if longest > LITTLE { Aligned::try_zeros(longest).map(drop) } else { Ok(()) }
 }
 
 /// The transform of one axis of the complex array.
@@ -342,6 +360,13 @@ mod tests {
         for (left, right) in left.iter().zip(right) {
             assert!((left - right).norm() < tolerance, "{left} {right}");
         }
+    }
+
+    #[test]
+    fn an_axis_whose_tables_have_no_room_is_refused() {
+        assert!(has_room_for_tables(&[]).is_ok() && has_room_for_tables(&[7, 1 << 20]).is_ok());
+        let error = has_room_for_tables(&[3, 1 << 60]).unwrap_err();
+        assert!(matches!(error, Error::HostMemory { .. }), "{error}");
     }
 
     #[test]
