@@ -23,7 +23,7 @@ static PLACES: Mutex<VecDeque<(String, String)>> = Mutex::new(VecDeque::new());
 /// Runs `work` for `function`; a panic becomes an error with the place of it. Nothing is printed.
 ///
 /// # Errors
-/// `Panic`, and what [`end_work`](crate::error::end_work) ended the work with.
+/// `Panic`, and what `end_work` ended the work with.
 pub fn caught<R>(function: &'static str, work: impl FnOnce() -> R) -> Result<R> {
     install();
     let depth = DEPTH.get();
