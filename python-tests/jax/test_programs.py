@@ -180,3 +180,10 @@ def test_a_program_gives_the_same_bits_each_time():
     third = jax.jit(lambda x: (jnp.tanh(x @ x.T).sum(), jnp.fft.fft(x), jnp.exp(x).mean(0)))(x)
     for one, two, three in zip(first, second, third, strict=True):
         assert np.asarray(one).tobytes() == np.asarray(two).tobytes() == np.asarray(three).tobytes()
+
+
+def test_a_product_without_sums_may_have_more_axes_on_one_side():
+    few, many = np.array([3, 5], np.int32), np.arange(12, dtype=np.int32).reshape(2, 2, 3)
+    for left, right in [(few, many), (many, few)]:
+        got = jax.jit(lambda a, b: jax.lax.dot_general(a, b, (((), ()), ((0,), (0,)))))(left, right)
+        assert np.asarray(got).tolist() == (few[:, None, None] * many).tolist()

@@ -44,9 +44,10 @@ impl Pairs {
     }
 
     /// Whether elements at the same index are multiplied, and nothing is summed.
-    fn pairs_elements(&self, rank: usize) -> bool {
+    fn pairs_elements(&self, ranks: [usize; 2]) -> bool {
         let [left, right] = &self.batch;
-        self.sum[0].is_empty() && left == right && left.iter().copied().eq(0..rank)
+        let all = ranks == [left.len(); 2] && left.iter().copied().eq(0..left.len());
+        self.sum[0].is_empty() && left == right && all
     }
 
     /// Compiles the product.
@@ -60,7 +61,7 @@ impl Pairs {
         let unit = self.unit([lhs, rhs]);
         let arithmetic = arithmetic(site, site.attributes, types, result, unit)?;
         let takes = types == [result; 2] && arithmetic.takes(result) && arithmetic.gives(result);
-        if takes && self.pairs_elements(lhs.rank()) {
+        if takes && self.pairs_elements([lhs.rank(), rhs.rank()]) {
             let run = for_dtype!(result, T: Number => lane!(|a: T, b: T| a.mul(b)));
             return lane_of(site, "multiply", run, false);
         }
