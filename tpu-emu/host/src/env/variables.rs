@@ -125,7 +125,7 @@ pub const VARIABLES: &[Variable] = &[
         default: "`compiled`, and `backtrace` where nothing is compiled: not on x86-64",
         effect: "Who walks native stacks: rules of unwinding that are compiled once for each \
                  address, or the `backtrace` crate over the system's unwinder. Both find the same \
-                 frames; the second takes about ten times as long.",
+                 frames; the second is slower.",
         set: |settings, value| {
             let unwinder = match value {
                 "compiled" => Unwinder::Compiled,
