@@ -183,12 +183,9 @@ macro_rules! extremes {
                 |a, b| a.$join(b),
                 |x| {
                     let bits = x ^ ((x >> (<$integer>::BITS - 1)) & <$integer>::MAX);
-                    if x == <$integer>::$nan {
-                        <$element>::NAN
-                    } else {
-                        let number = <$element>::from_bits(bits.cast_unsigned());
-                        Float::narrow(Float::widen(number).flushed())
-                    }
+                    let number = <$element>::from_bits(bits.cast_unsigned());
+                    let number = Float::narrow(Float::widen(number).flushed());
+                    if x == <$integer>::$nan { <$element>::NAN } else { number }
                 },
                 |x| x,
                 |a, b| a.$join(b),

@@ -3,8 +3,7 @@
 //!
 //! The mode belongs to a thread: who computes sets it for as long as a [`Guard`] lives, and what
 //! is handed to other threads takes it along (`parallel`).
-#![expect(unsafe_code, reason = "reads and writes a register, and a static that nobody writes")]
-use std::cell::UnsafeCell;
+#![expect(unsafe_code, reason = "reads and writes registers")]
 use std::marker::PhantomData;
 
 /// What becomes of subnormal floats of 32 and 64 bits, as operands and as results.
@@ -62,37 +61,46 @@ impl Drop for Guard {
     }
 }
 
-/// A number that the compiler does not know.
-struct Unknown<T>(UnsafeCell<T>);
-
-// SAFETY: nobody writes it.
-unsafe impl<T: Sync> Sync for Unknown<T> {}
-
-// What is used from outside keeps its value to itself.
-#[used]
-static SINGLE: Unknown<f32> = Unknown(UnsafeCell::new(1.0));
-#[used]
-static DOUBLE: Unknown<f64> = Unknown(UnsafeCell::new(1.0));
-
 /// One. A product with it is computed, so that it is a zero where subnormal numbers are; the
-/// compiler leaves every other product that changes nothing out.
+/// compiler leaves every other product that changes nothing out. It is the same everywhere, so
+/// loops hold it in a register.
 #[inline(always)]
 pub fn one_single() -> f32 {
-    // SAFETY: nobody writes the static.
-    unsafe { *SINGLE.0.get() }
+    register::unknown_single(1.0)
 }
 
 /// One, likewise.
 #[inline(always)]
 pub fn one_double() -> f64 {
-    // SAFETY: nobody writes the static.
-    unsafe { *DOUBLE.0.get() }
+    register::unknown_double(1.0)
+}
+
+/// Numbers of which the compiler knows no more than that they are the same for the same number.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+macro_rules! unknown {
+    ($class:ident) => {
+        #[inline(always)]
+        pub(super) fn unknown_single(mut number: f32) -> f32 {
+            // SAFETY: there is no instruction.
+            unsafe { asm!("/* {0} */", inout($class) number, options(pure, nomem, nostack, preserves_flags)) };
+            number
+        }
+
+        #[inline(always)]
+        pub(super) fn unknown_double(mut number: f64) -> f64 {
+            // SAFETY: there is no instruction.
+            unsafe { asm!("/* {0} */", inout($class) number, options(pure, nomem, nostack, preserves_flags)) };
+            number
+        }
+    };
 }
 
 /// MXCSR.
 #[cfg(target_arch = "x86_64")]
 mod register {
     use std::arch::asm;
+
+    unknown! { xmm_reg }
 
     pub(super) type Word = u32;
     /// Round to nearest, no exception traps.
@@ -122,6 +130,8 @@ mod register {
 #[cfg(target_arch = "aarch64")]
 mod register {
     use std::arch::asm;
+
+    unknown! { vreg }
 
     pub(super) type Word = u64;
     pub(super) const PLAIN: Word = 0;
@@ -158,6 +168,9 @@ mod register {
     }
 
     pub(super) fn write(_: Word) {}
+
+    pub(super) use std::hint::black_box as unknown_single;
+    pub(super) use std::hint::black_box as unknown_double;
 }
 
 #[cfg(test)]

@@ -58,7 +58,8 @@ macro_rules! wide_floats {
                 } else {
                     other
                 };
-                if self.is_nan() { self } else { larger.flushed() }
+                let larger = larger.flushed();
+                if self.is_nan() { self } else { larger }
             }
 
             #[inline(always)]
@@ -70,7 +71,8 @@ macro_rules! wide_floats {
                 } else {
                     other
                 };
-                if self.is_nan() { self } else { smaller.flushed() }
+                let smaller = smaller.flushed();
+                if self.is_nan() { self } else { smaller }
             }
 
             #[inline(always)]
@@ -96,8 +98,9 @@ macro_rules! wide_floats {
 
             #[inline(always)]
             fn sign(self) -> Self {
+                let zero = self.flushed();
                 if self == 0.0 {
-                    self.flushed()
+                    zero
                 } else if self.is_nan() {
                     self
                 } else {
