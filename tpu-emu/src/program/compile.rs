@@ -3,6 +3,7 @@ use super::executable::{
     CompileOptions, CostAnalysis, Donation, Executable, Format, MemoryAnalysis, Parameter,
     ResultInfo,
 };
+use super::free_layouts::{Order, orders};
 use super::fuse::fuse;
 use super::graph::Graph;
 use super::labels::{labels, sources};
@@ -73,7 +74,7 @@ pub(crate) fn compile(
     let (parameters, results) = {
         let block = entry.block().ok_or_else(|| Error::bad("the entry has no body"))?;
         let types: Vec<&Type> = block.arguments.iter().map(|&value| entry.type_of(value)).collect();
-        signature(target, &graph, &types, (&loaded.results, spreads.as_ref()), entry)?
+        signature(target, &graph, &types, (&loaded.results, spreads.as_ref()), (&module, entry))?
     };
     let donated: Vec<Option<usize>> = parameters
         .iter()
@@ -153,7 +154,7 @@ fn signature(
     graph: &Graph,
     types: &[&Type],
     (shapes, spreads): (&[Shape], Option<&Spreads>),
-    entry: &Function,
+    (module, entry): (&Module, &Function),
 ) -> Result<(Vec<Parameter>, Vec<ResultInfo>)> {
     let none = Attributes::default();
     let mut parameters = Vec::new();
@@ -183,6 +184,7 @@ fn signature(
             token: matches!(types.get(index), Some(Type::Token)),
         });
     }
+    let orders = free_orders(module, entry, &parameters);
     let mut results = Vec::new();
     for (index, shape) in shapes.iter().enumerate() {
         let declared = entry.results.get(index);
@@ -190,7 +192,14 @@ fn signature(
             declared.map_or((None, &none), |(of, attributes)| (Some(of), attributes));
         let spread = spreads.map(|spreads| &spreads.results[index]);
         let shape = spread.map_or(shape, |spread| &spread.shard);
-        let (spec, auto_layout) = spec(target, shape, attributes)?;
+        let (mut spec, auto_layout) = spec(target, shape, attributes)?;
+        if let Some(Some(order)) = orders.get(index).filter(|_| auto_layout)
+            && order.len() == spec.dims.len()
+            && *order != spec.layout.minor_to_major
+        {
+            let request = LayoutRequest::Order(order.clone());
+            spec = target.specs.intern(spec.dtype, &spec.dims, request)?;
+        }
         results.push(ResultInfo {
             spec,
             kind: kind(attributes)?,
@@ -202,6 +211,25 @@ fn signature(
     }
     pair(&mut parameters, &mut results, spreads.is_some())?;
     Ok((parameters, results))
+}
+
+/// How the results whose layout is free lie: as the parameter that is given up for them, or as
+/// what they are made of. Empty where none is free.
+fn free_orders(module: &Module, entry: &Function, parameters: &[Parameter]) -> Vec<Order> {
+    let free = |attributes: &Attributes| attributes.text("mhlo.layout_mode") == Some("auto");
+    if !entry.results.iter().any(|(_, attributes)| free(attributes)) {
+        return Vec::new();
+    }
+    let order = |of: &Parameter| Some(of.spec.layout.minor_to_major.clone());
+    let mut found = orders(module, entry, parameters.iter().map(order).collect());
+    for parameter in parameters {
+        if let Donation::To(result) = parameter.donation
+            && let Some(found) = found.get_mut(result)
+        {
+            *found = order(parameter);
+        }
+    }
+    found
 }
 
 fn sharding(attributes: &Attributes, spread: Option<&Spread>) -> Option<Arc<str>> {
@@ -239,17 +267,18 @@ fn pair(parameters: &mut [Parameter], results: &mut [ResultInfo], spread: bool) 
     Ok(())
 }
 
-/// Parameters that any result may take over, each with the first result like it that no other has.
+/// Parameters that any result may take over, each with the first result like it that no other has
+/// and that takes as many bytes: another layout may need more.
 fn free_pairs(parameters: &[Parameter], results: &[ResultInfo]) -> Vec<(usize, usize)> {
-    let mut free: HashMap<(MemoryKind, DType, &[u64]), VecDeque<usize>> = HashMap::new();
+    let mut free: HashMap<(MemoryKind, DType, &[u64], Bytes), VecDeque<usize>> = HashMap::new();
     for (index, result) in results.iter().enumerate().filter(|(_, result)| result.alias.is_none()) {
-        let like = (result.kind, result.spec.dtype, &*result.spec.dims);
+        let like = (result.kind, result.spec.dtype, &*result.spec.dims, result.spec.padded);
         free.entry(like).or_default().push_back(index);
     }
     let offered = parameters.iter().enumerate().filter(|(_, one)| one.donation == Donation::Free);
     offered
         .filter_map(|(index, one)| {
-            let like = (one.kind, one.spec.dtype, &*one.spec.dims);
+            let like = (one.kind, one.spec.dtype, &*one.spec.dims, one.spec.padded);
             Some((index, free.get_mut(&like)?.pop_front()?))
         })
         .collect()
@@ -262,9 +291,9 @@ fn keep_misfits(parameters: &mut [Parameter], results: &[ResultInfo]) {
         if parameter.donation != Donation::Free {
             continue;
         }
+        let bytes = (parameter.kind, parameter.spec.logical, parameter.spec.padded);
         let fits = |(result, taken): (&ResultInfo, &mut bool)| {
-            let same =
-                result.kind == parameter.kind && result.spec.logical == parameter.spec.logical;
+            let same = (result.kind, result.spec.logical, result.spec.padded) == bytes;
             same && !std::mem::replace(taken, true)
         };
         if !results.iter().zip(&mut taken).any(fits) {

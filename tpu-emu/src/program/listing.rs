@@ -7,9 +7,13 @@ use crate::units::to_u64;
 use tpu_stablehlo::Module;
 use tpu_stablehlo::ir::{Attribute, Element, Elements, Region, TensorType};
 
+/// The most operations that a listing has where functions were called.
+const OPERATIONS: usize = 1 << 16;
+
 impl Executable {
-    /// The program as MLIR text, without the operations of Shardy, which XLA cannot show, and
-    /// with the layouts and shardings of parameters and results. `None` for a program that came
+    /// The program as MLIR text, without the operations of Shardy, which XLA cannot show, with
+    /// the bodies of functions where they were called, as compiled programs have them, and with
+    /// the layouts and shardings of parameters and results. `None` for a program that came
     /// as HLO.
     pub fn listing(&self) -> Option<String> {
         if self.source.0 != Format::Mlir {
@@ -18,6 +22,7 @@ impl Executable {
         let mut module = Module::clone(&self.module);
         dense_groups(&mut module);
         module = module.without_shardy().unwrap_or(module);
+        module = module.with_calls_inlined(OPERATIONS).unwrap_or(module);
         self.tell_layouts(&mut module);
         if self.options.partitions > 1 {
             self.tell_shardings(&mut module);

@@ -3,6 +3,7 @@ pub(crate) mod compile;
 mod derived;
 mod executable;
 mod fold;
+mod free_layouts;
 pub(crate) mod fuse;
 pub(crate) mod graph;
 pub(crate) mod grid;

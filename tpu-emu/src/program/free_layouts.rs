@@ -1,0 +1,208 @@
+//! How results of free layout (`mhlo.layout_mode = "auto"`) lie: as what they are made of.
+//!
+//! Elements are stored densely whatever a layout says, so this decides only what clients are
+//! told. It follows the program once, from the parameters on.
+use std::collections::HashMap;
+use tpu_stablehlo::Module;
+use tpu_stablehlo::ir::{Attribute, Block, Function, Operation, Value};
+
+/// Calls inside of calls that are followed.
+const DEPTH: usize = 64;
+/// Operations that are looked at; what is made by later ones lies by default.
+const OPERATIONS: usize = 1 << 20;
+
+/// Operations whose result is made anew, even where it has the shape of an operand.
+const ANEW: [&str; 8] =
+    ["convolution", "dot", "dot_general", "dynamic_conv", "gather", "rng", "fft", "reduce_window"];
+
+/// Axes, the fastest changing first; `None` for the default of the shape.
+pub(super) type Order = Option<Vec<usize>>;
+
+/// The orders of the results of `entry`, whose parameters lie as given.
+pub(super) fn orders(module: &Module, entry: &Function, parameters: Vec<Order>) -> Vec<Order> {
+    Walk { module, left: OPERATIONS }.function(entry, parameters, 0)
+}
+
+#[derive(Debug)]
+struct Walk<'m> {
+    module: &'m Module,
+    left: usize,
+}
+
+impl<'m> Walk<'m> {
+    fn function(
+        &mut self,
+        function: &'m Function,
+        parameters: Vec<Order>,
+        depth: usize,
+    ) -> Vec<Order> {
+        let [block] = &function.body.blocks[..] else { return Vec::new() };
+        self.block(function, block, parameters, &mut HashMap::new(), depth)
+    }
+
+    fn block(
+        &mut self,
+        function: &'m Function,
+        block: &'m Block,
+        parameters: Vec<Order>,
+        known: &mut HashMap<Value, Vec<usize>>,
+        depth: usize,
+    ) -> Vec<Order> {
+        let Some((last, operations)) = block.operations.split_last() else { return Vec::new() };
+        for (&value, order) in block.arguments.iter().zip(parameters) {
+            order.into_iter().for_each(|order| drop(known.insert(value, order)));
+        }
+        for operation in operations {
+            if self.left == 0 {
+                return Vec::new();
+            }
+            self.left -= 1;
+            let made = self.operation(function, operation, known, depth);
+            for (&result, order) in operation.results.iter().zip(made) {
+                let rank = dims(function, result).map_or(0, <[i64]>::len);
+                if let Some(order) = order.filter(|order| is_order(order, rank)) {
+                    known.insert(result, order);
+                }
+            }
+        }
+        last.operands.iter().map(|value| known.get(value).cloned()).collect()
+    }
+
+    fn operation(
+        &mut self,
+        function: &'m Function,
+        operation: &'m Operation,
+        known: &mut HashMap<Value, Vec<usize>>,
+        depth: usize,
+    ) -> Vec<Order> {
+        let operands: Vec<Order> =
+            operation.operands.iter().map(|value| known.get(value).cloned()).collect();
+        let attributes = &operation.attributes;
+        let (_, mnemonic) = operation.name.split_once('.').unwrap_or(("", &operation.name));
+        match mnemonic {
+            "call" | "composite" => {
+                let name = attributes.text("callee").or_else(|| attributes.text("decomposition"));
+                let callee = name.and_then(|name| self.module.function(name));
+                match callee.filter(|_| depth < DEPTH) {
+                    Some(callee) => self.function(callee, operands, depth + 1),
+                    None => Vec::new(),
+                }
+            }
+            "manual_computation" => match operation.regions.first().map(|body| &body.blocks[..]) {
+                Some([block]) => self.block(function, block, operands, known, depth),
+                _ => Vec::new(),
+            },
+            "while" | "optimization_barrier" => operands,
+            "custom_call" if attributes.text("call_target_name") == Some("LayoutConstraint") => {
+                stated(operation).unwrap_or(operands)
+            }
+            "transpose" => vec![operands.into_iter().next().flatten().and_then(|order| {
+                let permutation = axes(&attributes.integers("permutation")?);
+                order.iter().map(|axis| permutation.iter().position(|from| from == axis)).collect()
+            })],
+            _ if ANEW.contains(&mnemonic) => Vec::new(),
+            _ => {
+                let same = |&result: &Value| {
+                    let wanted = dims(function, result)?;
+                    let mut given = operation.operands.iter().zip(&operands);
+                    given.find_map(|(&value, order)| {
+                        order.clone().filter(|_| dims(function, value) == Some(wanted))
+                    })
+                };
+                operation.results.iter().map(same).collect()
+            }
+        }
+    }
+}
+
+/// The layouts that a constraint states for its results.
+fn stated(operation: &Operation) -> Option<Vec<Order>> {
+    let Some(Attribute::Array(layouts)) = operation.attributes.get("result_layouts") else {
+        return None;
+    };
+    Some(layouts.iter().map(|layout| layout.integers().map(|order| axes(&order))).collect())
+}
+
+/// Numbers of axes; one that is none stands for the largest, which no array has.
+fn axes(numbers: &[i64]) -> Vec<usize> {
+    numbers.iter().map(|&axis| usize::try_from(axis).unwrap_or(usize::MAX)).collect()
+}
+
+fn dims(function: &Function, value: Value) -> Option<&[i64]> {
+    function.type_of(value).tensor().map(|of| &of.dims[..])
+}
+
+/// Whether every axis of an array of that rank is there once.
+fn is_order(order: &[usize], rank: usize) -> bool {
+    order.len() == rank && (0..rank).all(|axis| order.contains(&axis))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::orders;
+    use tpu_stablehlo::text::parse;
+
+    /// The order of the one result of a program over an array of three axes.
+    fn order(text: &str) -> Option<Vec<usize>> {
+        let module = parse(text).unwrap();
+        let entry = module.entry().unwrap();
+        let rows = |_| Some(vec![2, 1, 0]);
+        let parameters = (0..entry.arguments.len()).map(rows).collect();
+        orders(&module, entry, parameters).pop().flatten()
+    }
+
+    fn of(body: &str, result: &str) -> Option<Vec<usize>> {
+        order(&format!(
+            "func.func @main(%a: tensor<2x3x4xf32>) -> {result} {{\n{body}\n  return %r : {result}\n}}"
+        ))
+    }
+
+    const TURN: &str = "%t = stablehlo.transpose %a, dims = [2, 0, 1] \
+        : (tensor<2x3x4xf32>) -> tensor<4x2x3xf32>";
+
+    #[test]
+    fn what_is_turned_lies_as_it_did() {
+        let sine = format!("{TURN}\n%r = stablehlo.sine %t : tensor<4x2x3xf32>");
+
+        // The axes of 4, 3 and 2 elements, as in the parameter.
+        assert_eq!(of(&sine, "tensor<4x2x3xf32>"), Some(vec![0, 2, 1]));
+    }
+
+    #[test]
+    fn a_constraint_states_the_order() {
+        let text = format!(
+            "{TURN}\n%r = stablehlo.custom_call @LayoutConstraint(%t) {{\
+             operand_layouts = [dense<[2, 1, 0]> : tensor<3xindex>], \
+             result_layouts = [dense<[1, 2, 0]> : tensor<3xindex>]}} \
+             : (tensor<4x2x3xf32>) -> tensor<4x2x3xf32>"
+        );
+
+        assert_eq!(of(&text, "tensor<4x2x3xf32>"), Some(vec![1, 2, 0]));
+    }
+
+    #[test]
+    fn functions_are_followed_and_a_product_is_made_anew() {
+        let text = "func.func private @turned(%b: tensor<4x4xf32>) -> tensor<4x4xf32> {\n\
+            %t = stablehlo.transpose %b, dims = [1, 0] : (tensor<4x4xf32>) -> tensor<4x4xf32>\n\
+            return %t : tensor<4x4xf32>\n}\n\
+            func.func public @main(%a: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) {\n\
+            %r = func.call @turned(%a) : (tensor<4x4xf32>) -> tensor<4x4xf32>\n\
+            %p = stablehlo.dot_general %r, %a, contracting_dims = [1] x [0] \
+            : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>\n\
+            return %r, %p : tensor<4x4xf32>, tensor<4x4xf32>\n}";
+        let module = parse(text).unwrap();
+
+        let found = orders(&module, module.entry().unwrap(), vec![Some(vec![1, 0])]);
+
+        assert_eq!(found, [Some(vec![0, 1]), None]);
+    }
+
+    #[test]
+    fn a_permutation_with_axes_that_are_not_there_says_nothing() {
+        let text = "%r = stablehlo.custom_call @LayoutConstraint(%a) {\
+             result_layouts = [dense<[7, 7, 0]> : tensor<3xindex>]} \
+             : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>";
+
+        assert_eq!(of(text, "tensor<2x3x4xf32>"), None);
+    }
+}
