@@ -29,17 +29,33 @@ pub(super) struct Propagation<'m> {
     left: usize,
     /// Manual computations around the operation that is looked at.
     manual: usize,
+    /// How the members of a sharding group are split that were seen; by the manual computations
+    /// around it and its number.
+    groups: HashMap<(usize, i64), Tiling>,
     /// What the program asks for, and the answers.
     pub(super) inspections: Vec<Inspection>,
 }
 
 impl<'m> Propagation<'m> {
     pub(super) fn new(module: &'m Module, devices: usize) -> Self {
-        Self { module, devices, left: OPERATIONS, manual: 0, inspections: Vec::new() }
+        let (groups, inspections) = (HashMap::new(), Vec::new());
+        Self { module, devices, left: OPERATIONS, manual: 0, groups, inspections }
+    }
+
+    /// The shardings of the results of the program's entry. What the last member of a sharding
+    /// group told is known to the first one when the program is followed for the second time.
+    pub(super) fn entry(&mut self, entry: &'m Function, parameters: Vec<Known>) -> Vec<Known> {
+        let found = self.function(entry, parameters.clone(), 0);
+        if self.groups.is_empty() {
+            return found;
+        }
+        self.left = OPERATIONS;
+        self.inspections.clear();
+        self.function(entry, parameters, 0)
     }
 
     /// The shardings of a function's results.
-    pub(super) fn function(
+    fn function(
         &mut self,
         function: &'m Function,
         parameters: Vec<Known>,
@@ -113,6 +129,14 @@ impl<'m> Propagation<'m> {
                     Some(tiling) if open => vec![merged([Some(tiling), operand(0)])],
                     stated => vec![stated],
                 }
+            }
+            ("sdy.sharding_group", _) => {
+                let group = (self.manual, attributes.integer("group_id").unwrap_or_default());
+                if let Some(shared) = merged([self.groups.get(&group).cloned(), operand(0)]) {
+                    known.extend(operation.operands.iter().map(|&member| (member, shared.clone())));
+                    self.groups.insert(group, shared);
+                }
+                Vec::new()
             }
             ("sdy.manual_computation", _) => self.manual(function, operation, known, depth),
             (_, "call" | "composite") => {
@@ -373,9 +397,24 @@ mod tests {
                 _ => None,
             })
             .collect();
-        let found = Propagation::new(&module, 8).function(entry, parameters, 0);
+        let found = Propagation::new(&module, 8).entry(entry, parameters);
         let text = |known: Known| known.map_or_else(|| "whole".to_owned(), |known| known.text());
         found.into_iter().map(text).collect()
+    }
+
+    #[test]
+    fn members_of_a_group_are_split_alike() {
+        let found = texts(
+            r#"func.func @main(%a: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> (tensor<8x6xf32>, tensor<8x6xf32>) {
+    %0 = stablehlo.iota dim = 0 : tensor<8x6xf32>
+    sdy.sharding_group %0 group_id=3 : tensor<8x6xf32>
+    %2 = stablehlo.negate %0 : tensor<8x6xf32>
+    sdy.sharding_group %a group_id=3 : tensor<8x6xf32>
+    return %0, %2 : tensor<8x6xf32>, tensor<8x6xf32>
+  }"#,
+        );
+        let rows = "{devices=[4,1,2]<=[8] last_tile_dim_replicate}";
+        assert_eq!(found, [rows, rows]);
     }
 
     #[test]

@@ -89,7 +89,7 @@ impl Spreads {
             made.parameters.push(Spread::new(whole, tiling, rows).map_err(numbered)?);
         }
         let mut propagation = Propagation::new(module, count);
-        let mut follows = propagation.function(entry, known, 0);
+        let mut follows = propagation.entry(entry, known);
         made.inspections = propagation.inspections;
         follows.resize(results.len(), None);
         for (index, (whole, follows)) in results.iter().zip(follows).enumerate() {
