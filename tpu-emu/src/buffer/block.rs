@@ -3,6 +3,7 @@ use crate::hbm::Region;
 use crate::ledger::Origin;
 use crate::machine::Emulator;
 use crate::tensor::ArraySpec;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// An owned region of a memory space.
@@ -13,6 +14,24 @@ pub struct Block {
     region: Region,
     spec: Arc<ArraySpec>,
     freed_by: OnceLock<Origin>,
+    content: AtomicU64,
+}
+
+/// Says of blocks which have the same that their bytes are equal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Content(u64);
+
+impl Content {
+    /// Of no block.
+    const NONE: u64 = 0;
+    /// Of a block that a client may write to behind our back.
+    const EXPOSED: u64 = u64::MAX;
+
+    /// One that no block has.
+    pub(crate) fn fresh() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(Content::NONE + 1);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
 }
 
 impl Block {
@@ -23,12 +42,38 @@ impl Block {
         spec: &Arc<ArraySpec>,
     ) -> Self {
         let (machine, spec) = (Arc::clone(machine), Arc::clone(spec));
-        Self { machine, space, region, spec, freed_by: OnceLock::new() }
+        Self {
+            machine,
+            space,
+            region,
+            spec,
+            freed_by: OnceLock::new(),
+            content: Content::NONE.into(),
+        }
     }
 
     /// The bytes.
     pub fn region(&self) -> &Region {
         &self.region
+    }
+
+    /// What is known of the bytes, if anything is.
+    pub(crate) fn content(&self) -> Option<Content> {
+        let content = self.content.load(Ordering::Acquire);
+        (content != Content::NONE && content != Content::EXPOSED).then_some(Content(content))
+    }
+
+    /// Says what is known of the bytes from now on: nothing, once they are written to.
+    pub(crate) fn set_content(&self, content: Option<Content>) {
+        let content = content.map_or(Content::NONE, |content| content.0);
+        let exposed = |old| (old != Content::EXPOSED).then_some(content);
+        // A client that may write to them makes that impossible for good.
+        let _ = self.content.fetch_update(Ordering::AcqRel, Ordering::Acquire, exposed);
+    }
+
+    /// Says that a client may write to the bytes from now on.
+    pub(crate) fn expose(&self) {
+        self.content.store(Content::EXPOSED, Ordering::Release);
     }
 
     /// Says who gave the block up; the first to say so is recorded when the last owner goes.

@@ -20,9 +20,11 @@ impl Buffer {
         let spec = Arc::clone(&self.spec);
         let block = self.machine.allocate_destination_buffer(&spec, memory)?;
         let (target, size) = (block.clone(), self.spec.logical);
-        let done = self.later(size, move |hold| match (hold.region(), target) {
-            (Some(from), Some(to)) => from.copy_to(to.region(), size),
-            _ => Ok(()),
+        let done = self.later(size, move |hold| {
+            let (Some(from), Some(to)) = (hold.region(), target) else { return Ok(()) };
+            from.copy_to(to.region(), size)?;
+            to.set_content(hold.block().and_then(|block| block.content()));
+            Ok(())
         })?;
         Ok(Self::with_block(&self.machine, spec, memory, block, done))
     }
@@ -83,7 +85,9 @@ impl Buffer {
     /// # Errors
     /// `BadArgument` for a deleted buffer or a range outside of its bytes in memory.
     pub fn put_raw(self: &Arc<Self>, offset: Bytes, bytes: &[u8]) -> Result<()> {
-        match self.hold()?.region() {
+        let hold = self.hold()?;
+        hold.block().into_iter().for_each(|block| block.set_content(None));
+        match hold.region() {
             Some(region) => region.write(offset, bytes),
             None if bytes.is_empty() => Ok(()),
             None => Err(Error::bad("the buffer has no bytes")),

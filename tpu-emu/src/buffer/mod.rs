@@ -4,6 +4,7 @@ use crate::event::Event;
 use crate::hbm::Region;
 use crate::machine::{Emulator, Memory};
 use crate::tensor::ArraySpec;
+use crate::units::Bytes;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,6 +16,7 @@ mod put;
 mod transfer;
 
 pub use block::Block;
+pub(crate) use block::Content as Known;
 pub use get::{HostStrides, HostTarget};
 pub use put::HostArray;
 pub use transfer::TransferManager;
@@ -88,6 +90,34 @@ impl Hold {
             Self::Block(block) => Some(block.region()),
             Self::Part(_, region) | Self::View(region) => Some(region),
         }
+    }
+
+    /// The block, if all of it is the array's.
+    pub(crate) fn block(&self) -> Option<&Arc<Block>> {
+        match self {
+            Self::Block(block) => Some(block),
+            _ => None,
+        }
+    }
+
+    /// Whether two arrays of so many bytes are equal. What was found out by comparing them is
+    /// known from then on.
+    ///
+    /// # Errors
+    /// `BadArgument` where one has fewer bytes.
+    pub(crate) fn equals(&self, other: &Self, size: Bytes) -> Result<bool> {
+        let blocks = self.block().zip(other.block());
+        let known = blocks.is_some_and(|(one, other)| {
+            one.content().is_some_and(|content| other.content() == Some(content))
+        });
+        let (Some(one), Some(two)) = (self.region(), other.region()) else { return Ok(true) };
+        let equal = known || one.equals(two, size)?;
+        if let Some((one, other)) = blocks.filter(|_| equal && !known) {
+            let content = one.content().unwrap_or_else(Known::fresh);
+            one.set_content(Some(content));
+            other.set_content(Some(content));
+        }
+        Ok(equal)
     }
 }
 
@@ -273,7 +303,9 @@ impl Buffer {
     /// # Errors
     /// As for reading; and `WrongState` before they are there.
     pub fn host_pointer(&self) -> Result<*mut u8> {
-        Ok(self.hold()?.region().map_or(std::ptr::null_mut(), Region::as_ptr))
+        let hold = self.hold()?;
+        hold.block().into_iter().for_each(|block| block.expose());
+        Ok(hold.region().map_or(std::ptr::null_mut(), Region::as_ptr))
     }
 
     /// Keeps the bytes alive through a deletion, until the matching decrease.
@@ -303,7 +335,9 @@ impl Buffer {
     /// # Errors
     /// As for reading.
     pub fn region(&self) -> Result<Option<Region>> {
-        Ok(self.hold()?.region().cloned())
+        let hold = self.hold()?;
+        hold.block().into_iter().for_each(|block| block.expose());
+        Ok(hold.region().cloned())
     }
 }
 

@@ -17,6 +17,7 @@ use crate::program::plan::check::planned;
 use crate::program::plan::{Plan, Slot};
 use crate::program::tactics::Tactics;
 use crate::tensor::{DType, Shape};
+use std::collections::BTreeMap;
 use wide::is_narrow;
 use writer::{SHAPES, Value, Writer};
 
@@ -74,7 +75,9 @@ fn program(seed: u64, wide: bool) -> (String, Vec<Option<usize>>) {
 pub(super) fn plan_of(text: &str) -> Plan {
     let module = tpu_stablehlo::text::parse(text).unwrap();
     let registry = Registry::default();
-    let loaded = load(&module, Numerics::Ieee, &registry, make_body, Devices::ONE).unwrap();
+    let loaded =
+        load(&module, Numerics::Ieee, &registry, make_body, (Devices::ONE, &BTreeMap::new()))
+            .unwrap();
     let mut graph = loaded.graph;
     let kept = vec![None; graph.main.parameters.len()];
     planned(&mut graph, &kept, Tactics::FAST)
@@ -105,7 +108,9 @@ fn numbers(random: &mut Random, dtype: DType, bytes: usize) -> Vec<u8> {
 pub(super) fn results(text: &str, donated: &[Option<usize>], tactics: Tactics) -> Vec<Vec<u8>> {
     let module = tpu_stablehlo::text::parse(text).unwrap();
     let registry = Registry::default();
-    let loaded = load(&module, Numerics::Ieee, &registry, make_body, Devices::ONE).unwrap();
+    let loaded =
+        load(&module, Numerics::Ieee, &registry, make_body, (Devices::ONE, &BTreeMap::new()))
+            .unwrap();
     let mut graph = loaded.graph;
     let bytes =
         |values: &[_]| values.iter().map(|&value| graph.bytes(value)).collect::<Vec<usize>>();

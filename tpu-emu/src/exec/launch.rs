@@ -17,8 +17,10 @@ use crate::ledger::Origin;
 use crate::machine::{Emulator, Memory, MemoryKind};
 use crate::program::compile::{Target, compile};
 use crate::program::plan::ALIGN;
+use crate::program::spread::Spread;
 use crate::program::{CompileOptions, Donation, Executable, Format};
 use crate::units::{Bytes, to_usize};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tpu_stablehlo::Module;
@@ -101,6 +103,17 @@ impl Emulator {
             return Err(Error::Unimplemented(message));
         }
         let devices = self.assigned(&options, count)?;
+        self.compiled(Arc::new(module), source, options, (devices, &BTreeMap::new()))
+    }
+
+    /// Compiles a module for these devices.
+    pub(super) fn compiled(
+        self: &Arc<Self>,
+        module: Arc<Module>,
+        source: (Format, Arc<[u8]>),
+        options: CompileOptions,
+        devices: (Vec<usize>, &BTreeMap<usize, Spread>),
+    ) -> Result<Arc<Executable>> {
         let program = module.name.clone().unwrap_or_else(|| "module".into());
         let target = Target {
             specs: self.specs(),
@@ -412,6 +425,8 @@ impl Work for Job {
 impl Job {
     /// Lays the run's memory out and takes its custom calls through their first stages.
     fn ready(self, sources: Sources) -> Result<Ready> {
+        let blocks = self.results.iter().filter_map(Hold::block);
+        blocks.for_each(|block| block.set_content(None));
         let held = self.results.iter().filter_map(Hold::region);
         self.machine.room_for(self.executable.written, "results and temporaries", held)?;
         let results = self.results.iter().zip(&self.executable.results);

@@ -6,7 +6,7 @@ use super::frame::{Frame, Memory as Piece};
 use super::launch::{Blocks, LaunchOptions, Launched, Ready, aligned};
 use super::pending::{Claims, Sources, Work};
 use super::queue::Rest;
-use crate::buffer::{Buffer, Hold};
+use crate::buffer::{Buffer, Hold, Known};
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::hbm::Region;
@@ -21,6 +21,7 @@ use crate::program::spread::{Spread, Spreads};
 use crate::tensor::pack::{pack, unpack};
 use crate::tensor::{DType, Shape};
 use crate::units::{Bytes, to_u64, to_usize};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 impl Emulator {
@@ -134,7 +135,8 @@ impl Work for Job {
 
 impl Job {
     /// Runs the program over whole arrays and splits its results.
-    fn joined(self, sources: &[Option<Hold>]) -> Result<()> {
+    fn joined(mut self, sources: &[Option<Hold>]) -> Result<()> {
+        self.executable = self.as_given(sources)?;
         let _share = self.share()?;
         let executable = &*self.executable;
         let Some(Spreads { parameters, results, .. }) = &executable.spreads else {
@@ -191,8 +193,70 @@ impl Job {
                 }
             }
             frame.forget(whole);
+            self.note_contents(index, spread);
         }
         Ok(())
+    }
+
+    /// The program: where devices were given copies of an argument that differ, the one in which
+    /// every device reads its own.
+    fn as_given(&self, sources: &[Option<Hold>]) -> Result<Arc<Executable>> {
+        let executable = &self.executable;
+        let Some(Spreads { parameters, .. }) = &executable.spreads else {
+            return Ok(Arc::clone(executable));
+        };
+        let mut apart = BTreeMap::new();
+        for (index, spread) in parameters.iter().enumerate() {
+            if self.differs(index, spread, sources)? {
+                apart.insert(index, spread.in_rows()?);
+            }
+        }
+        if apart.is_empty() {
+            return Ok(Arc::clone(executable));
+        }
+        let key: Vec<usize> = apart.keys().copied().collect();
+        if let Some(known) = executable.apart.lock().get(&key) {
+            return Ok(Arc::clone(known));
+        }
+        let (module, options) = (Arc::clone(&executable.module), executable.options.clone());
+        let devices = (executable.devices.clone(), &apart);
+        let made = self.machine.compiled(module, executable.source.clone(), options, devices)?;
+        Ok(Arc::clone(executable.apart.lock().entry(key).or_insert(made)))
+    }
+
+    /// Whether devices that are to have the same part of an argument have other bytes.
+    fn differs(&self, index: usize, spread: &Spread, sources: &[Option<Hold>]) -> Result<bool> {
+        let size = self.executable.parameters[index].spec.logical;
+        let owners = spread.tiling.owners();
+        for device in 0..self.devices.len() {
+            let owner = owners[spread.tiling.part(device)];
+            let holds = [owner, device].map(|device| self.hold(device, index, sources));
+            if let [Some(one), Some(other)] = holds
+                && owner != device
+                && !one.equals(&other, size)?
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Notes which devices have the same of a result.
+    fn note_contents(&self, index: usize, spread: &Spread) {
+        let mut contents: HashMap<usize, Known> = HashMap::new();
+        for (device, places) in self.results.iter().enumerate() {
+            let content = contents.entry(spread.tiling.part(device)).or_insert_with(Known::fresh);
+            let block = places[index].block();
+            block.into_iter().for_each(|block| block.set_content(Some(*content)));
+        }
+    }
+
+    /// A device's argument.
+    fn hold(&self, device: usize, index: usize, sources: &[Option<Hold>]) -> Option<Hold> {
+        let given = sources[device * self.executable.parameters.len() + index].clone();
+        // Memory that a result has taken over holds the argument until the end of the run.
+        let taken = || self.executable.results.iter().position(|one| one.alias == Some(index));
+        given.or_else(|| Some(self.results[device][taken()?].clone()))
     }
 
     /// Refuses a run for whose whole arrays the host has no memory: what the program works on,
@@ -240,13 +304,7 @@ impl Job {
 
     /// A parameter as the program sees it.
     fn whole(&self, index: usize, spread: &Spread, sources: &[Option<Hold>]) -> Result<Piece> {
-        let width = self.executable.parameters.len();
-        let taken = self.executable.results.iter().position(|result| result.alias == Some(index));
-        let hold = |device: usize| -> Option<Hold> {
-            let given = sources[device * width + index].clone();
-            // Memory that a result has taken over holds the argument until the end of the run.
-            given.or_else(|| Some(self.results[device][taken?].clone()))
-        };
+        let hold = |device| self.hold(device, index, sources);
         if spread.is_whole() {
             return aligned(hold(0));
         }

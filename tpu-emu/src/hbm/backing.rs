@@ -236,6 +236,23 @@ impl Region {
         Ok(())
     }
 
+    /// Whether the first `size` bytes are those of another region.
+    ///
+    /// # Errors
+    /// `BadArgument` if they pass the end of either.
+    pub fn equals(&self, other: &Self, size: Bytes) -> Result<bool> {
+        self.check("a comparison of", Bytes::ZERO, size)?;
+        other.check("a comparison with", Bytes::ZERO, size)?;
+        if self.as_ptr() == other.as_ptr() {
+            return Ok(true);
+        }
+        let size = to_usize(size.0);
+        // SAFETY: `check` has `size` bytes inside both regions, all of them initialised; who
+        // orders this and the writes to them is the machine, by its events.
+        let bytes = |region: &Self| unsafe { slice::from_raw_parts(region.as_ptr(), size) };
+        Ok(bytes(self) == bytes(other))
+    }
+
     /// Sets every byte to zero.
     pub fn fill_zero(&self) {
         self.fill(0);
@@ -311,6 +328,16 @@ mod tests {
         region.fill_zero();
         // SAFETY: no other region, pointer or thread knows this mapping.
         assert_eq!(unsafe { region.bytes() }, [0; 16]);
+    }
+
+    #[test]
+    fn regions_are_compared_as_far_as_is_asked() {
+        let (one, other) = (region(0, 64), region(4096, 64));
+        one.write(Bytes(40), &[7]).unwrap();
+        assert!(one.equals(&other, Bytes(40)).unwrap());
+        assert!(!one.equals(&other, Bytes(41)).unwrap());
+        assert!(one.equals(&one.clone(), Bytes(64)).unwrap());
+        assert!(one.equals(&other, Bytes(65)).is_err());
     }
 
     #[test]

@@ -21,7 +21,7 @@ use crate::origin::Labels;
 use crate::tensor::{ArraySpec, DType, LayoutRequest, Shape, Specs};
 use crate::topology::Generation;
 use crate::units::{Bytes, to_u64, to_usize};
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use tpu_stablehlo::Module;
@@ -46,31 +46,38 @@ pub(crate) struct Target<'t> {
     pub(crate) make_body: BodyMaker,
 }
 
-/// Compiles a module that was read from `source`.
+/// Compiles a module that was read from `source`. Of the parameters in `apart` every device reads
+/// its own copy.
 ///
 /// # Errors
 /// `Program` with every reason; `Verbatim` in the compiler's words for one that cannot fit.
 pub(crate) fn compile(
     target: &Target<'_>,
-    module: Module,
+    module: Arc<Module>,
     source: (Format, Arc<[u8]>),
     options: CompileOptions,
-    devices: Vec<usize>,
+    (devices, apart): (Vec<usize>, &BTreeMap<usize, Spread>),
 ) -> Result<Executable> {
     let count = options.replicas.max(1).saturating_mul(options.partitions.max(1));
     let replicas = options.replicas > 1;
     let spread =
         if replicas && is_alone(&module) { Devices::ONE } else { Devices { count, replicas } };
-    let loaded = load(&module, target.numerics, target.custom_calls, target.make_body, spread)?;
+    let loaded =
+        load(&module, target.numerics, target.custom_calls, target.make_body, (spread, apart))?;
     let entry = loaded.entry;
     let mut graph = loaded.graph;
-    let spreads = if spread.count > 1 {
+    let mut spreads = if spread.count > 1 {
         let shape = |&value| graph.value(value).shape.clone();
         let parameters = graph.main.parameters.iter().map(shape).collect();
-        Some(Spreads::new(&module, entry, (parameters, &loaded.results), spread)?)
+        Some(Spreads::new(&module, entry, (parameters, &loaded.results), (spread, apart))?)
     } else {
         None
     };
+    for (index, copies) in loaded.copies.iter().enumerate() {
+        let (Some(spreads), Some(copies)) = (&mut spreads, copies) else { continue };
+        let made = spreads.results[index].joined_rows(&mut graph, copies, entry.location)?;
+        (spreads.results[index], graph.main.results[index]) = made;
+    }
     let (parameters, results) = {
         let block = entry.block().ok_or_else(|| Error::bad("the entry has no body"))?;
         let types: Vec<&Type> = block.arguments.iter().map(|&value| entry.type_of(value)).collect();
@@ -113,7 +120,7 @@ pub(crate) fn compile(
     Ok(Executable {
         written: Bytes(written),
         name,
-        module: Arc::new(module),
+        module,
         source,
         options,
         devices,
@@ -131,6 +138,7 @@ pub(crate) fn compile(
         plan,
         labels,
         pools: parking_lot::Mutex::default(),
+        apart: parking_lot::Mutex::default(),
         likeness: std::sync::OnceLock::new(),
     })
 }

@@ -197,6 +197,8 @@ pub struct Executable {
     pub(crate) pool: Option<Arc<ArraySpec>>,
     /// The constants in the HBM of each device that it has run on.
     pub(crate) pools: Mutex<HashMap<usize, Arc<Block>>>,
+    /// The same program for arguments whose copies on the devices differ, by their parameters.
+    pub(crate) apart: Mutex<HashMap<Vec<usize>, Arc<Executable>>>,
     /// See [`Executable::likeness`].
     pub(crate) likeness: OnceLock<u128>,
 }

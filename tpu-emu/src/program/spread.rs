@@ -1,15 +1,17 @@
 //! How the parameters and results of a program are split over its devices.
 use super::executable::Inspection;
+use super::graph::{Graph, Node, ValueId, Work};
 use super::load::{Devices, sum};
 use super::propagate::Propagation;
 use super::tiling::Tiling;
 use crate::error::{Error, Result};
-use crate::ops::Body;
+use crate::ops::{Access, Body, across};
 use crate::tensor::Shape;
 use crate::units::{Bytes, to_u64};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use tpu_stablehlo::Module;
-use tpu_stablehlo::ir::{Attribute, Attributes, Function};
+use tpu_stablehlo::ir::{Attribute, Attributes, Function, LocationId};
 
 /// A parameter or result of a program over several devices.
 #[derive(Debug, Clone)]
@@ -24,6 +26,8 @@ pub(crate) struct Spread {
     pub(crate) shard: Shape,
     /// Adds two elements, where a tile is a sum of what several devices have.
     pub(crate) sum: Option<Arc<dyn Body>>,
+    /// The tiling in the words that clients are told.
+    pub(crate) told: Arc<str>,
 }
 
 impl Spread {
@@ -33,7 +37,75 @@ impl Spread {
         let dims = if replicas { tile[1..].to_vec() } else { tile.clone() };
         let shard = Shape::new(whole.dtype, dims);
         let sum = if tiling.terms > 1 { Some(sum(whole.dtype)?) } else { None };
-        Ok(Self { whole, tiling, tile, shard, sum })
+        let told = tiling.text().into();
+        Ok(Self { whole, tiling, tile, shard, sum, told })
+    }
+
+    /// The same with a row for each copy that devices have, as an axis in front.
+    ///
+    /// # Errors
+    /// `BadArgument` where the rows are past what can be addressed.
+    pub(crate) fn in_rows(&self) -> Result<Self> {
+        let tiling = self.tiling.in_rows();
+        let in_front = |first: usize, rest: &[usize]| [&[first], rest].concat();
+        let whole = Shape::new(self.whole.dtype, in_front(tiling.tiles[0], &self.whole.dims));
+        let bytes = self.whole.bytes().checked_mul(tiling.tiles[0]);
+        if bytes.is_none_or(|bytes| isize::try_from(bytes).is_err()) {
+            let (whole, copies) = (&self.whole, tiling.tiles[0]);
+            return Err(Error::bad(format!("{whole} in {copies} copies is past 2^63 bytes")));
+        }
+        Ok(Self { whole, tiling, tile: in_front(1, &self.tile), ..self.clone() })
+    }
+
+    /// Makes the rows of a result out of what each device has of it, and appends what that takes
+    /// to the program.
+    ///
+    /// # Errors
+    /// Those of [`Spread::in_rows`].
+    pub(crate) fn joined_rows(
+        &self,
+        graph: &mut Graph,
+        copies: &[ValueId],
+        location: LocationId,
+    ) -> Result<(Self, ValueId)> {
+        let rows = self.in_rows()?;
+        let tile = Shape::new(self.whole.dtype, self.tile.clone());
+        let mut node = |work: Work, operands: Vec<(ValueId, Shape)>, result: &Shape| {
+            let id = graph.add(result.clone());
+            let (operands, shapes) = operands.into_iter().unzip();
+            let (name, results) = ("copies".into(), vec![id]);
+            let node = Node { work, operands, shapes, results, name, location, effect: false };
+            graph.main.nodes.push(node);
+            id
+        };
+        let mut parts: Vec<Option<(ValueId, Shape)>> =
+            vec![None; rows.tiling.tiles.iter().product()];
+        for (device, &value) in copies.iter().enumerate() {
+            let number = rows.tiling.number(&rows.tiling.places[device]);
+            // Of summands the first is the whole sum.
+            if rows.tiling.term[device] > 0 || parts[number].is_some() {
+                continue;
+            }
+            let mut part = value;
+            if tile != self.whole {
+                let strides = self.whole.strides();
+                let start = self.tiling.start(device, &self.tile);
+                let offset = start.iter().zip(&strides).map(|(at, stride)| at * stride).sum();
+                let signed = |&stride: &usize| isize::try_from(stride).unwrap_or(isize::MAX);
+                let strides = strides.iter().map(signed).collect();
+                let work = Work::Access(Access { offset, strides });
+                part = node(work, vec![(value, self.whole.clone())], &tile);
+            }
+            parts[number] = Some((part, tile.clone()));
+        }
+        let holes = || Error::bad(format!("{} in {} has holes", self.whole, self.told));
+        let parts = parts.into_iter().collect::<Option<Vec<_>>>().ok_or_else(holes)?;
+        let row = Shape::new(self.whole.dtype, rows.tile.clone());
+        let parts = parts.into_iter().map(|(part, _)| (part, row.clone())).collect();
+        let kernel = across::join(&row, &rows.whole, &rows.tiling.tiles);
+        let whole = rows.whole.clone();
+        let joined = node(Work::Kernel(kernel.into()), parts, &whole);
+        Ok((rows, joined))
     }
 
     /// Whether the array on a device is the whole as it is.
@@ -53,7 +125,8 @@ pub(crate) struct Spreads {
 
 impl Spreads {
     /// What the program states. Where it states nothing, parameters are whole on every device,
-    /// and results split as what they are made of.
+    /// and results split as what they are made of. Parameters in `apart` have a row for each
+    /// copy.
     ///
     /// # Errors
     /// `BadArgument` and `Unimplemented` with the number of the parameter or result.
@@ -61,7 +134,7 @@ impl Spreads {
         module: &Module,
         entry: &Function,
         (parameters, results): (Vec<Shape>, &[Shape]),
-        devices: Devices,
+        (devices, apart): (Devices, &BTreeMap<usize, Spread>),
     ) -> Result<Self> {
         let (rows, count) = (devices.replicas, devices.count);
         let none = Attributes::default();
@@ -75,6 +148,10 @@ impl Spreads {
             Self { parameters: Vec::new(), results: Vec::new(), inspections: Vec::new() };
         for (index, whole) in parameters.into_iter().enumerate() {
             let attributes = entry.arguments.get(index).unwrap_or(&none);
+            let whole = match apart.get(&index) {
+                Some(_) => Shape::new(whole.dtype, whole.dims[1..].to_vec()),
+                None => whole,
+            };
             let rank = whole.rank();
             let numbered = |error| numbered("parameter", index, error);
             let stated = if rows {
@@ -86,7 +163,11 @@ impl Spreads {
             let other =
                 || if rows { Tiling::rows(rank, count) } else { Tiling::replicated(rank, count) };
             let tiling = stated.unwrap_or_else(other);
-            made.parameters.push(Spread::new(whole, tiling, rows).map_err(numbered)?);
+            let spread = Spread::new(whole, tiling, rows).map_err(numbered)?;
+            made.parameters.push(match apart.get(&index) {
+                Some(_) => spread.in_rows()?,
+                None => spread,
+            });
         }
         let mut propagation = Propagation::new(module, count);
         let mut follows = propagation.entry(entry, known);
@@ -129,5 +210,5 @@ fn stated(
 
 /// The words for a sharding that clients are told.
 pub(crate) fn told(spread: &Spread) -> Arc<str> {
-    spread.tiling.text().into()
+    Arc::clone(&spread.told)
 }

@@ -172,6 +172,19 @@ impl Tiling {
         self.places[device].iter().zip(shard).map(|(at, size)| at * size).collect()
     }
 
+    /// The same with an axis in front, along which the copies of a part lie.
+    pub(crate) fn in_rows(&self) -> Self {
+        let mut seen = vec![0_usize; self.places.len()];
+        let mut rows = self.clone();
+        for (device, place) in rows.places.iter_mut().enumerate() {
+            let copy = &mut seen[self.part(device)];
+            place.insert(0, *copy);
+            *copy += 1;
+        }
+        rows.tiles.insert(0, self.copies().unwrap_or(1));
+        rows
+    }
+
     /// The first device of each part, by the part's number.
     pub(crate) fn owners(&self) -> Vec<usize> {
         let mut owners = vec![usize::MAX; self.tiles.iter().product::<usize>() * self.terms];

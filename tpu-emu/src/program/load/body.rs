@@ -146,6 +146,8 @@ impl<'m> Loader<'m> {
             partition: self.partition,
             partition_context: false,
             inside: HashMap::new(),
+            alike: HashMap::new(),
+            constants: HashMap::new(),
             masks: Masks::default(),
         };
         let mut main = Block::default();

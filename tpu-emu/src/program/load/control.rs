@@ -21,6 +21,16 @@ impl<'m> Loader<'m> {
         if self.devices.count > 1 && self.marked(scope, operation, into)? {
             return Ok(());
         }
+        let passes = match (dialect, mnemonic) {
+            ("func", "call") | ("sdy", "manual_computation" | "named_computation") => true,
+            ("builtin", "unrealized_conversion_cast") => true,
+            (_, "tuple" | "get_tuple_element") => true,
+            (_, "composite") => top_k(operation).is_none(),
+            _ => false,
+        };
+        if self.devices.count > 1 && !passes && self.reads_copies(scope, operation) {
+            return self.on_copies(scope, operation, into);
+        }
         match (dialect, mnemonic) {
             ("func", "call") => {
                 let callee = operation.attributes.text("callee").unwrap_or_default();
@@ -110,8 +120,12 @@ impl<'m> Loader<'m> {
             operands(scope, &operation.operands)?.into_iter().cloned().collect();
         let mut initial = Vec::new();
         carried.iter().for_each(|binding| binding.leaves(&mut initial));
-        let (condition, _) = self.nested(scope, region(operation, 0)?, operation, &carried)?;
+        let (condition, decided) =
+            self.nested(scope, region(operation, 0)?, operation, &carried)?;
         let (body, made) = self.nested(scope, region(operation, 1)?, operation, &carried)?;
+        if decided.iter().chain(&made).any(Binding::has_copies) {
+            return self.on_copies(scope, operation, into);
+        }
         returns(scope, operation, &made)?;
         let [decision] = condition.results[..] else {
             let count = condition.results.len();
@@ -158,6 +172,9 @@ impl<'m> Loader<'m> {
             }
             let mut block = Block::default();
             let results = self.block(scope, source, &mut block)?;
+            if results.iter().any(Binding::has_copies) {
+                return self.on_copies(scope, operation, into);
+            }
             results.iter().for_each(|binding| binding.leaves(&mut block.results));
             returns(scope, operation, &results)?;
             if let Some(first) = blocks.first() {

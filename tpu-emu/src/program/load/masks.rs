@@ -163,6 +163,7 @@ mod tests {
     use super::*;
     use crate::custom_call::Registry;
     use crate::program::load::{Devices, load};
+    use std::collections::BTreeMap;
 
     /// The names of the elementwise operations that a program of one mask `%m`, numbers `%x`
     /// and these lines becomes.
@@ -182,7 +183,7 @@ mod tests {
             Numerics::Ieee,
             &registry,
             |_, _, _| Err(Error::bad("no bodies")),
-            Devices::ONE,
+            (Devices::ONE, &BTreeMap::new()),
         )
         .unwrap();
         let lane = |work: &Work| match work {

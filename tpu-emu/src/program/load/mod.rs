@@ -12,14 +12,16 @@ mod types;
 pub(crate) use body::{BodyMaker, sum};
 pub(crate) use manual::{Devices, is_alone};
 
-use super::graph::{Block, Graph};
+use super::graph::{Block, Graph, ValueId};
+use super::spread::Spread;
 use crate::custom_call::Linker;
 use crate::error::{Code, Error, Result};
 use crate::ops::Numerics;
 use crate::tensor::Shape;
 use masks::Masks;
 use scope::{Binding, Scope};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 use tpu_stablehlo::Module;
 use tpu_stablehlo::ir::{Function, LocationId, Operation, Region, Value};
 
@@ -39,9 +41,12 @@ pub(crate) struct Loaded<'m> {
     pub(crate) entry: &'m Function,
     /// Shapes of the results: one may name bytes that were made under another shape.
     pub(crate) results: Vec<Shape>,
+    /// What each device has of a result that differs between them, by result.
+    pub(crate) copies: Vec<Option<Vec<ValueId>>>,
 }
 
-/// Reads a module into a graph.
+/// Reads a module into a graph; with which parameters have a row for each copy that devices have
+/// of them, since the copies differ.
 ///
 /// # Errors
 /// `Program` with every reason and its source line.
@@ -50,7 +55,7 @@ pub(crate) fn load<'m>(
     numerics: Numerics,
     custom_calls: &'m dyn Linker,
     make_body: BodyMaker,
-    devices: Devices,
+    (devices, apart): (Devices, &BTreeMap<usize, Spread>),
 ) -> Result<Loaded<'m>> {
     let entry = module.entry().ok_or_else(|| Error::bad("the module has no function main"))?;
     let mut loader = Loader {
@@ -68,23 +73,25 @@ pub(crate) fn load<'m>(
         partition: 0,
         partition_context: false,
         inside: HashMap::new(),
+        alike: HashMap::new(),
+        constants: HashMap::new(),
         masks: Masks::default(),
     };
     let mut main = Block::default();
-    let mut results = Vec::new();
+    let (mut copies, mut results) = (Vec::new(), Vec::new());
     let entered = if devices.replicas && devices.count > 1 {
         loader.partition_context = true;
-        loader.replicated_entry(entry, &mut main)
+        loader.replicated_entry(entry, &mut main).map(|shapes| (vec![None; shapes.len()], shapes))
     } else {
-        loader.entry(entry, &mut main)
+        loader.entry(entry, apart, &mut main)
     };
     match entered {
-        Ok(shapes) => results = shapes,
+        Ok(made) => (copies, results) = made,
         Err(error) => loader.reason(entry.location, None, &error),
     }
     loader.graph.main = main;
     match loader.code {
-        None => Ok(Loaded { graph: loader.graph, entry, results }),
+        None => Ok(Loaded { graph: loader.graph, entry, results, copies }),
         Some(code) => Err(Error::Program { code, reasons: loader.reasons }),
     }
 }
@@ -110,23 +117,38 @@ struct Loader<'m> {
     partition_context: bool,
     /// Groups of collectives inside of operations that were looked at, by their address.
     inside: HashMap<usize, Option<Vec<Vec<usize>>>>,
+    /// Whether devices with the same operands get the same of an operation, by its address.
+    alike: HashMap<usize, bool>,
+    /// A value for known bytes, to tell that two are the same.
+    constants: HashMap<Arc<[u8]>, ValueId>,
     /// Booleans that were converted, for the products with them.
     masks: Masks,
 }
 
 impl<'m> Loader<'m> {
-    fn entry(&mut self, entry: &'m Function, main: &mut Block) -> Result<Vec<Shape>> {
+    fn entry(
+        &mut self,
+        entry: &'m Function,
+        apart: &BTreeMap<usize, Spread>,
+        main: &mut Block,
+    ) -> Result<(Vec<Option<Vec<ValueId>>>, Vec<Shape>)> {
         let block = one_block(&entry.body, &entry.name)?;
         let mut scope = Scope::new(entry);
         for &argument in &block.arguments {
-            let binding = self.parameter(scope.type_of(argument)?, main)?;
+            let binding = match apart.get(&main.parameters.len()) {
+                Some(rows) => self.copies_in_rows(entry.location, rows, main)?,
+                None => self.parameter(scope.type_of(argument)?, main)?,
+            };
+            binding.check(scope.type_of(argument)?)?;
             scope.bind(argument, binding)?;
         }
         let results = self.block(&mut scope, block, main)?;
         fits(&results, entry)?;
-        let mut shapes = Vec::new();
-        results.iter().for_each(|result| result.arrays(&mut main.results, &mut shapes));
-        Ok(shapes)
+        let (mut values, mut shapes) = (Vec::new(), Vec::new());
+        results.iter().try_for_each(|result| result.by_device(&mut values, &mut shapes))?;
+        main.results = values.iter().map(|values| values[0]).collect();
+        let copies = values.into_iter().map(|values| (values.len() > 1).then_some(values));
+        Ok((copies.collect(), shapes))
     }
 
     /// A new value for a parameter of a block.

@@ -13,6 +13,9 @@ pub(super) enum Binding {
     Array(ValueId, Shape),
     /// Several.
     Tuple(Vec<Binding>),
+    /// An array of which every device has a copy of its own, by device: the copies may differ.
+    /// Only code over whole arrays has them.
+    Copies(Vec<Binding>),
 }
 
 impl Binding {
@@ -21,6 +24,28 @@ impl Binding {
         match self {
             Self::Array(value, shape) => Ok((*value, shape)),
             Self::Tuple(_) => Err(Error::bad("a tuple where an array is needed")),
+            Self::Copies(_) => {
+                let what = "an array that differs between devices where one is needed";
+                Err(Error::Unimplemented(what.to_owned()))
+            }
+        }
+    }
+
+    /// Whether devices have copies of it that may differ.
+    pub(super) fn has_copies(&self) -> bool {
+        match self {
+            Self::Array(..) => false,
+            Self::Tuple(items) => items.iter().any(Self::has_copies),
+            Self::Copies(_) => true,
+        }
+    }
+
+    /// What a device has of it.
+    pub(super) fn on(&self, device: usize) -> Self {
+        match self {
+            Self::Array(..) => self.clone(),
+            Self::Tuple(items) => Self::Tuple(items.iter().map(|item| item.on(device)).collect()),
+            Self::Copies(copies) => copies[device].clone(),
         }
     }
 
@@ -28,7 +53,9 @@ impl Binding {
     pub(super) fn leaves(&self, into: &mut Vec<ValueId>) {
         match self {
             Self::Array(value, _) => into.push(*value),
-            Self::Tuple(items) => items.iter().for_each(|item| item.leaves(into)),
+            Self::Tuple(items) | Self::Copies(items) => {
+                items.iter().for_each(|item| item.leaves(into));
+            }
         }
     }
 
@@ -36,7 +63,9 @@ impl Binding {
     pub(super) fn each(&mut self, visit: &mut dyn FnMut(ValueId, &Shape)) {
         match self {
             Self::Array(value, shape) => visit(*value, shape),
-            Self::Tuple(items) => items.iter_mut().for_each(|item| item.each(visit)),
+            Self::Tuple(items) | Self::Copies(items) => {
+                items.iter_mut().for_each(|item| item.each(visit));
+            }
         }
     }
 
@@ -47,8 +76,33 @@ impl Binding {
                 values.push(*value);
                 shapes.push(shape.clone());
             }
-            Self::Tuple(items) => items.iter().for_each(|item| item.arrays(values, shapes)),
+            Self::Tuple(items) | Self::Copies(items) => {
+                items.iter().for_each(|item| item.arrays(values, shapes));
+            }
         }
+    }
+
+    /// Appends the arrays and their shapes, tuples opened; of copies what each device has.
+    pub(super) fn by_device(
+        &self,
+        values: &mut Vec<Vec<ValueId>>,
+        shapes: &mut Vec<Shape>,
+    ) -> Result<()> {
+        match self {
+            Self::Array(value, shape) => {
+                values.push(vec![*value]);
+                shapes.push(shape.clone());
+            }
+            Self::Tuple(items) => {
+                items.iter().try_for_each(|item| item.by_device(values, shapes))?;
+            }
+            Self::Copies(copies) => {
+                let arrays = copies.iter().map(Self::array).collect::<Result<Vec<_>>>()?;
+                values.push(arrays.iter().map(|(value, _)| *value).collect());
+                shapes.push(arrays[0].1.clone());
+            }
+        }
+        Ok(())
     }
 
     /// The same structure over other values, in order.
@@ -58,12 +112,17 @@ impl Binding {
             Self::Tuple(items) => {
                 Self::Tuple(items.iter().map(|item| item.rebuilt(values)).collect::<Option<_>>()?)
             }
+            Self::Copies(copies) => {
+                let copies = copies.iter().map(|copy| copy.rebuilt(values));
+                Self::Copies(copies.collect::<Option<_>>()?)
+            }
         })
     }
 
     /// Whether it fits a declared type.
     pub(super) fn check(&self, of: &Type) -> Result<()> {
         match (self, of) {
+            (Self::Copies(copies), of) => copies.iter().try_for_each(|copy| copy.check(of)),
             (Self::Tuple(items), Type::Tuple(types)) if items.len() == types.len() => {
                 items.iter().zip(types).try_for_each(|(item, of)| item.check(of))
             }
@@ -143,11 +202,12 @@ impl<'m> Scope<'m> {
 
     /// What values stand for on one device.
     pub(super) fn of_device(&self, device: usize) -> Self {
+        let on = |binding: &Option<Binding>| binding.as_ref().map(|binding| binding.on(device));
         let mut scope = Self {
             function: self.function,
-            bindings: self.bindings.clone(),
+            bindings: self.bindings.iter().map(on).collect(),
             parts: BTreeMap::new(),
-            shardings: HashMap::new(),
+            shardings: self.shardings.clone(),
         };
         for (value, parts) in &self.parts {
             if let Some(slot) = scope.bindings.get_mut(value.0 as usize) {

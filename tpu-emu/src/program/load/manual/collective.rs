@@ -39,6 +39,8 @@ impl<'m> Loader<'m> {
                 continue;
             }
             let mut seen = vec![false; arrays.len()];
+            // Groups of members with the same arrays are given the same.
+            let mut known: Vec<(Vec<ValueId>, Values)> = Vec::new();
             for group in &groups {
                 for &place in group {
                     if std::mem::replace(&mut seen[place], true) {
@@ -47,7 +49,12 @@ impl<'m> Loader<'m> {
                     }
                 }
                 let values: Values = group.iter().map(|&place| arrays[place].clone()).collect();
-                let made = self.group(crew, mnemonic, operation, values, into)?;
+                let ids: Vec<ValueId> = values.iter().map(|(id, _)| *id).collect();
+                let made = match known.iter().find(|(other, _)| *other == ids) {
+                    Some((_, made)) => made.clone(),
+                    None => self.group(crew, mnemonic, operation, values, into)?,
+                };
+                known.push((ids, made.clone()));
                 for (&place, (id, shape)) in group.iter().zip(made) {
                     let binding = Binding::Array(id, shape);
                     binding.check(crew.scopes[place].type_of(result)?)?;

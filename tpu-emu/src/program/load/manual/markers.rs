@@ -1,13 +1,31 @@
 //! Code that runs per device between XLA's markers `SPMDFullToShardShape` and
 //! `SPMDShardToFullShape`, as jaxlib up to 0.6 writes it.
-use super::super::super::graph::Block;
+use super::super::super::graph::{Block, ValueId};
 use super::super::super::tiling::Tiling;
 use super::super::Loader;
 use super::super::control::bind_all;
 use super::super::scope::{Binding, Scope};
 use super::Crew;
 use crate::error::{Error, Result};
+use std::collections::HashMap;
 use tpu_stablehlo::ir::{Operation, Value};
+
+/// Where code per device begins and ends.
+const SPLIT: &str = "SPMDFullToShardShape";
+const JOIN: &str = "SPMDShardToFullShape";
+
+/// Whether code per device begins or ends with an operation.
+pub(super) fn is_marker(operation: &Operation) -> bool {
+    matches!(target(operation), SPLIT | JOIN)
+}
+
+/// The target of a custom call.
+fn target(operation: &Operation) -> &str {
+    match operation.name.ends_with(".custom_call") {
+        true => operation.attributes.text("call_target_name").unwrap_or_default(),
+        false => "",
+    }
+}
 
 /// JAX's name for a function that is the body of a `shard_map`.
 const BODY: &str = "shmap_body";
@@ -33,10 +51,7 @@ impl<'m> Loader<'m> {
         if self.partition_context {
             return Ok(false);
         }
-        let target = match operation.name.ends_with(".custom_call") {
-            true => operation.attributes.text("call_target_name").unwrap_or_default(),
-            false => "",
-        };
+        let target = target(operation);
         if let ("Sharding", [operand], [result]) =
             (target, &operation.operands[..], &operation.results[..])
         {
@@ -46,11 +61,11 @@ impl<'m> Loader<'m> {
             }
         }
         match (target, &operation.operands[..]) {
-            ("SPMDFullToShardShape", [operand]) if !scope.has_parts(*operand) => {
+            (SPLIT, [operand]) if !scope.has_parts(*operand) => {
                 self.split_whole(scope, operation, *operand, into)?;
                 Ok(true)
             }
-            ("SPMDShardToFullShape", [operand]) if scope.has_parts(*operand) => {
+            (JOIN, [operand]) if scope.has_parts(*operand) => {
                 self.join_parts(scope, operation, *operand, into)?;
                 Ok(true)
             }
@@ -73,29 +88,46 @@ impl<'m> Loader<'m> {
         operand: Value,
         into: &mut Block,
     ) -> Result<()> {
-        let (value, shape) = scope.binding(operand)?.array()?;
-        let shape = shape.clone();
         let count = self.devices.count;
-        let tiling = match scope.sharding_of(operand) {
-            Some(text) => Tiling::parse(text, shape.rank(), count)?,
-            None => Tiling::replicated(shape.rank(), count),
-        };
+        let binding = scope.binding(operand)?;
+        let wholes: Vec<Binding> = (0..count).map(|device| binding.on(device)).collect();
+        let parts = self.split(operation, &wholes, scope.sharding_of(operand), into)?;
         let &[result] = &operation.results[..] else {
             return Err(Error::bad(format!("{} without one result", operation.name)));
         };
-        let mut parts: Vec<Binding> = Vec::with_capacity(count);
-        let owners = tiling.owners();
-        for device in 0..count {
-            let owner = owners[tiling.part(device)];
-            let part = match parts.get(owner) {
-                Some(part) => part.clone(),
-                None => self.tile(operation, (value, &shape), &tiling, device, into)?,
-            };
-            part.check(scope.type_of(result)?)?;
-            parts.push(part);
-        }
+        let of = scope.type_of(result)?;
+        parts.iter().try_for_each(|part| part.check(of))?;
         scope.bind_parts(result, parts);
         Ok(())
+    }
+
+    /// The parts of devices of what each has as a whole.
+    fn split(
+        &mut self,
+        operation: &'m Operation,
+        wholes: &[Binding],
+        stated: Option<&str>,
+        into: &mut Block,
+    ) -> Result<Vec<Binding>> {
+        let count = self.devices.count;
+        let rank = wholes[0].array()?.1.rank();
+        let tiling = match stated {
+            Some(text) => Tiling::parse(text, rank, count)?,
+            None => Tiling::replicated(rank, count),
+        };
+        let mut made: HashMap<(ValueId, usize), Binding> = HashMap::new();
+        let mut parts = Vec::with_capacity(count);
+        for (device, whole) in wholes.iter().enumerate() {
+            let (value, shape) = whole.array()?;
+            let key = (value, tiling.part(device));
+            let part = match made.get(&key) {
+                Some(part) => part.clone(),
+                None => self.tile(operation, (value, shape), &tiling, device, into)?,
+            };
+            made.insert(key, part.clone());
+            parts.push(part);
+        }
+        Ok(parts)
     }
 
     fn join_parts(
@@ -106,13 +138,57 @@ impl<'m> Loader<'m> {
         into: &mut Block,
     ) -> Result<()> {
         let parts = scope.parts_of(operand)?;
-        let (_, shape) = parts[0].array()?;
-        let (rank, count) = (shape.rank(), self.devices.count);
+        let wholes = self.join(operation, &parts, into)?;
+        let whole = self.agreed_on(wholes);
+        bind_all(scope, operation, vec![whole])
+    }
+
+    /// The whole as each device sees it.
+    fn join(
+        &mut self,
+        operation: &'m Operation,
+        parts: &[Binding],
+        into: &mut Block,
+    ) -> Result<Vec<Binding>> {
+        let count = self.devices.count;
+        let rank = parts[0].array()?.1.rank();
         let stated = operation.attributes.text("mhlo.sharding");
         let tiling = Tiling::parse(stated.unwrap_or("{replicated}"), rank, count)?;
-        let parts: Vec<(usize, Binding)> = parts.into_iter().enumerate().collect();
-        let whole = self.joined(operation, &parts, &tiling, into)?;
-        bind_all(scope, operation, vec![whole])
+        let parts: Vec<Option<&Binding>> = parts.iter().map(Some).collect();
+        let (zone, all): (Vec<usize>, Vec<usize>) = (vec![0; count], (0..count).collect());
+        self.seen(operation, &parts, (&tiling, &zone, &all), into)
+    }
+
+    /// What has to do with markers in code over whole arrays of which every device has its own
+    /// copy. Whether it was such.
+    pub(super) fn marker(
+        &mut self,
+        crew: &mut Crew<'m>,
+        operation: &'m Operation,
+        into: &mut Block,
+    ) -> Result<bool> {
+        let target = target(operation);
+        let (&[operand], &[result]) = (&operation.operands[..], &operation.results[..]) else {
+            return Ok(false);
+        };
+        if let ("Sharding", Some(stated)) = (target, operation.attributes.text("mhlo.sharding")) {
+            crew.scopes.iter_mut().for_each(|scope| scope.state_sharding(result, stated));
+        }
+        if !is_marker(operation) {
+            return Ok(false);
+        }
+        let given = crew.scopes.iter().map(|scope| scope.binding(operand).cloned());
+        let given = given.collect::<Result<Vec<_>>>()?;
+        let made = if target == SPLIT {
+            let stated = crew.scopes[0].sharding_of(operand);
+            self.split(operation, &given, stated, into)?
+        } else {
+            self.join(operation, &given, into)?
+        };
+        for (scope, made) in crew.scopes.iter_mut().zip(made) {
+            bind_all(scope, operation, vec![made])?;
+        }
+        Ok(true)
     }
 
     /// An operation on parts: what is whole is the same on every device.

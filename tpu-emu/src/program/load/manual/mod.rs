@@ -3,6 +3,7 @@
 mod alone;
 mod collective;
 mod control;
+mod copies;
 mod groups;
 mod markers;
 mod replicas;
@@ -15,13 +16,15 @@ use super::super::graph::{Block, Node, ValueId, Work};
 use super::super::grid::{Grid, mesh_of};
 use super::super::tiling::Tiling;
 use super::body::sum;
-use super::control::{bind_all, region};
+use super::control::region;
 use super::emit::name_of;
 use super::scope::{Binding, Scope};
 use super::{Loader, one_block};
 use crate::error::{Error, Result};
 use crate::ops::{Access, Kernel, across};
 use crate::tensor::Shape;
+use copies::Made;
+use markers::is_marker;
 use std::collections::HashMap;
 use std::sync::Arc;
 use tpu_stablehlo::ir::{self, Attribute, Mesh, Operation, TensorSharding, Type};
@@ -34,6 +37,10 @@ pub(super) struct Team {
     ids: Vec<usize>,
     /// The member of each device; none for devices that run other code.
     of: Vec<Option<usize>>,
+    /// Devices in different zones are at different places of the mesh for all of the team's code.
+    zone: Vec<usize>,
+    /// Whether the members go through code over whole arrays, each with its own copies of them.
+    whole: bool,
 }
 
 /// Some members of a team, with what values stand for on each.
@@ -46,13 +53,24 @@ pub(super) struct Crew<'m> {
 impl<'m> Crew<'m> {
     /// All devices as one.
     fn whole(devices: usize, scope: Scope<'m>) -> Self {
-        let team = Team { ids: vec![0], of: vec![Some(0); devices] };
+        let (of, zone) = (vec![Some(0); devices], vec![0; devices]);
+        let team = Team { ids: vec![0], of, zone, whole: true };
         Self { team: Arc::new(team), members: vec![0], scopes: vec![scope] }
     }
 
     /// Every device by itself.
     fn each(devices: usize, scopes: Vec<Scope<'m>>) -> Self {
-        let team = Team { ids: (0..devices).collect(), of: (0..devices).map(Some).collect() };
+        Self::alone(devices, scopes, false)
+    }
+
+    /// Every device with its own copies of whole arrays.
+    fn copies(devices: usize, scopes: Vec<Scope<'m>>) -> Self {
+        Self::alone(devices, scopes, true)
+    }
+
+    fn alone(devices: usize, scopes: Vec<Scope<'m>>, whole: bool) -> Self {
+        let (ids, of) = ((0..devices).collect(), (0..devices).map(Some).collect());
+        let team = Team { ids, of, zone: vec![0; devices], whole };
         Self { team: Arc::new(team), members: (0..devices).collect(), scopes }
     }
 
@@ -148,7 +166,9 @@ impl<'m> Loader<'m> {
         let counts = |axis: &str| axes.iter().any(|known| **known == *axis);
         let ins = shardings(operation, "in_shardings", operation.operands.len())?;
         let outs = shardings(operation, "out_shardings", operation.results.len())?;
-        let (team, parents) = self.split_team(outer, (ins, outs), axes)?;
+        let copies = outer.scopes.iter().any(|scope| self.reads_copies(scope, operation));
+        let each = copies || outer.members.len() > 1 || self.nests(operation);
+        let (team, parents) = self.split_team(outer, (ins, outs), axes, each)?;
         let source = one_block(region(operation, 0)?, &operation.name)?;
         if source.arguments.len() != operation.operands.len() {
             let (had, wanted) = (operation.operands.len(), source.arguments.len());
@@ -156,27 +176,30 @@ impl<'m> Loader<'m> {
             return Err(Error::bad(format!("{name} has {had} operands and {wanted} parameters")));
         }
         let count = self.devices.count;
-        let mut scopes: Vec<Scope<'m>> =
-            parents.iter().map(|&parent| outer.scopes[parent].clone()).collect();
+        let mut scopes: Vec<Scope<'m>> = Vec::new();
+        for (&parent, &device) in parents.iter().zip(&team.ids) {
+            let scope = &outer.scopes[parent];
+            scopes.push(if copies { scope.of_device(device) } else { scope.clone() });
+        }
         for ((&operand, &parameter), sharding) in
             operation.operands.iter().zip(&source.arguments).zip(ins)
         {
-            let arrays = outer.arrays(operand)?;
             let token = matches!(outer.scopes[0].type_of(operand)?, Type::Token);
-            let mut made: HashMap<(usize, usize), Binding> = HashMap::new();
-            for ((scope, &parent), &device) in scopes.iter_mut().zip(&parents).zip(&team.ids) {
-                let (value, shape) = &arrays[parent];
+            let mut made: HashMap<(ValueId, usize), Binding> = HashMap::new();
+            for (scope, &device) in scopes.iter_mut().zip(&team.ids) {
+                let (value, shape) = scope.binding(operand)?.array()?;
+                let shape = shape.clone();
                 let tiling = if token {
                     Tiling::replicated(shape.rank(), count)
                 } else {
                     Tiling::of(sharding, self.module, (shape.rank(), count), &counts)?
                 };
                 let number = tiling.part(device);
-                let binding = match made.get(&(parent, number)) {
+                let binding = match made.get(&(value, number)) {
                     Some(binding) => binding.clone(),
                     None => {
-                        let part = self.tile(operation, (*value, shape), &tiling, device, into)?;
-                        made.insert((parent, number), part.clone());
+                        let part = self.tile(operation, (value, &shape), &tiling, device, into)?;
+                        made.insert((value, number), part.clone());
                         part
                     }
                 };
@@ -192,36 +215,46 @@ impl<'m> Loader<'m> {
             let message = format!("{name} returns {had} values and has {wanted} results");
             return Err(Error::bad(message));
         }
-        for (place, scope) in outer.scopes.iter_mut().enumerate() {
-            let mine: Vec<usize> =
-                (0..parents.len()).filter(|&member| parents[member] == place).collect();
-            let mut whole = Vec::new();
-            for (index, sharding) in outs.iter().enumerate() {
-                let parts: Vec<(usize, Binding)> = mine
-                    .iter()
-                    .map(|&member| (crew.team.ids[member], results[member][index].clone()))
-                    .collect();
-                let (_, shape) = parts[0].1.array()?;
-                let of = operation.results.get(index).copied();
-                let token = of.map(|of| scope.type_of(of)).transpose()?;
-                let tiling = if matches!(token, Some(Type::Token)) {
-                    Tiling::replicated(shape.rank(), count)
-                } else {
-                    Tiling::of(sharding, self.module, (shape.rank(), count), &counts)?
-                };
-                whole.push(self.joined(operation, &parts, &tiling, into)?);
+        for (index, (sharding, &result)) in outs.iter().zip(&operation.results).enumerate() {
+            let of = |member: &Option<usize>| member.map(|member| &results[member][index]);
+            let parts: Vec<Option<&Binding>> = crew.team.of.iter().map(of).collect();
+            let first = parts
+                .iter()
+                .flatten()
+                .next()
+                .ok_or_else(|| Error::bad(format!("{} runs on no device", operation.name)))?;
+            let (rank, token) = match outer.scopes[0].type_of(result)? {
+                Type::Token => (0, true),
+                _ => (first.array()?.1.rank(), false),
+            };
+            let tiling = if token {
+                Tiling::replicated(rank, count)
+            } else {
+                Tiling::of(sharding, self.module, (rank, count), &counts)?
+            };
+            for place in 0..outer.members.len() {
+                let member = Some(outer.members[place]);
+                let mine: Vec<usize> =
+                    (0..count).filter(|&device| outer.team.of[device] == member).collect();
+                let seen =
+                    self.seen(operation, &parts, (&tiling, &outer.team.zone, &mine), into)?;
+                let whole = self.agreed_on(seen);
+                let scope = &mut outer.scopes[place];
+                whole.check(scope.type_of(result)?)?;
+                scope.bind(result, whole)?;
             }
-            bind_all(scope, operation, whole)?;
         }
         Ok(())
     }
 
-    /// The members that an outer team falls into along more axes, and whose parts they are.
+    /// The members that an outer team falls into along more axes, and whose parts they are; with
+    /// `each`, every device is one.
     fn split_team(
         &self,
         outer: &Crew<'m>,
         (ins, outs): (&[TensorSharding], &[TensorSharding]),
         axes: &[Arc<str>],
+        each: bool,
     ) -> Result<(Team, Vec<usize>)> {
         let has_axes =
             |mesh: &&Mesh| axes.iter().all(|axis| mesh.axes.iter().any(|(name, _)| name == axis));
@@ -231,8 +264,11 @@ impl<'m> Loader<'m> {
         let mesh = stated.into_iter().chain(known).find(has_axes);
         let missing = || Error::bad(format!("no mesh has the axes {axes:?}"));
         let grid = Grid::new(mesh.ok_or_else(missing)?, self.devices.count)?;
+        let count = self.devices.count;
         let mut keys: Vec<(usize, Vec<usize>)> = Vec::new();
-        let mut team = Team { ids: Vec::new(), of: vec![None; self.devices.count] };
+        let mut zones: Vec<(usize, Vec<usize>)> = Vec::new();
+        let (of, zone) = (vec![None; count], vec![0; count]);
+        let mut team = Team { ids: Vec::new(), of, zone, whole: false };
         let mut parents = Vec::new();
         for (device, of) in outer.team.of.iter().enumerate() {
             let place = outer.members.iter().position(|member| Some(*member) == *of);
@@ -242,6 +278,13 @@ impl<'m> Loader<'m> {
                 let axis = ir::AxisRef { name: Arc::clone(name), part: None };
                 key.push(grid.along(device, &axis)?.0);
             }
+            let zone = (outer.team.zone[device], key.clone());
+            team.zone[device] =
+                zones.iter().position(|known| *known == zone).unwrap_or_else(|| {
+                    zones.push(zone);
+                    zones.len() - 1
+                });
+            key.extend(each.then_some(device));
             let key = (parent, key);
             let member = keys.iter().position(|known| *known == key).unwrap_or_else(|| {
                 keys.push(key);
@@ -420,17 +463,36 @@ impl<'m> Loader<'m> {
         if operation.name == "sdy.manual_computation" {
             return self.manual(crew, operation, into);
         }
+        if crew.team.whole && self.marker(crew, operation, into)? {
+            return Ok(());
+        }
+        let mut made = Made::default();
         let Some(groups) = self.groups_inside(operation)? else {
             for (&member, scope) in crew.members.iter().zip(&mut crew.scopes) {
-                self.partition = crew.team.ids[member];
-                self.operation(scope, operation, into)?;
+                let scope = std::slice::from_mut(scope);
+                let read = self.read(scope, operation);
+                if !made.bind(read.as_ref(), operation, scope)? {
+                    self.partition = crew.team.ids[member];
+                    self.operation(&mut scope[0], operation, into)?;
+                    made.note(read, operation, scope)?;
+                }
             }
             return Ok(());
         };
+        // Code over whole arrays has code per device inside, which needs all of them.
+        if crew.team.whole {
+            return self.joint(crew, operation, into);
+        }
         let groups = crew.groups(operation, &groups)?;
         for places in groups::connected(crew.members.len(), &groups) {
             let mut part = crew.take(&places);
-            let done = self.joint(&mut part, operation, into);
+            let read = self.read(&part.scopes, operation);
+            let done = match made.bind(read.as_ref(), operation, &mut part.scopes) {
+                Ok(false) => self
+                    .joint(&mut part, operation, into)
+                    .and_then(|()| made.note(read, operation, &part.scopes)),
+                done => done.map(drop),
+            };
             crew.put_back(&places, part);
             done?;
         }
@@ -460,7 +522,7 @@ impl<'m> Loader<'m> {
         for inner in blocks.flat_map(|block| &block.operations) {
             let groups = if collective(inner).is_some() {
                 Some(groups::groups(inner, self.module, self.devices)?)
-            } else if inner.name == "sdy.manual_computation" {
+            } else if inner.name == "sdy.manual_computation" || is_marker(inner) {
                 Some(self.groups_inside(inner)?.unwrap_or_default())
             } else {
                 self.groups_inside(inner)?

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::ops::{Access, across};
 use crate::tensor::{DType, Shape};
 use std::sync::Arc;
-use tpu_stablehlo::ir::{Attributes, Function, Operation};
+use tpu_stablehlo::ir::{Attributes, Function, LocationId, Operation};
 
 impl<'m> Loader<'m> {
     /// The entry, once per replica; gives the shapes of the results with their rows.
@@ -20,14 +20,7 @@ impl<'m> Loader<'m> {
     ) -> Result<Vec<Shape>> {
         let block = one_block(&entry.body, &entry.name)?;
         let count = self.devices.count;
-        let operation = Operation {
-            name: "parameter".into(),
-            operands: Vec::new(),
-            results: Vec::new(),
-            attributes: Attributes::default(),
-            regions: Vec::new(),
-            location: entry.location,
-        };
+        let operation = Operation { location: entry.location, ..of_parameters() };
         let mut scopes: Vec<Scope<'m>> = (0..count).map(|_| Scope::new(entry)).collect();
         for &argument in &block.arguments {
             let of = super::super::types::declared(scopes[0].type_of(argument)?)?;
@@ -82,6 +75,18 @@ impl<'m> Loader<'m> {
         let id = self.node(operation, work, Vec::new(), &shape, into)?;
         self.graph.values[id.index()].known = Some(bytes);
         bind_all(scope, operation, vec![Binding::Array(id, shape)])
+    }
+}
+
+/// The operation that takes parameters apart.
+pub(super) fn of_parameters() -> Operation {
+    Operation {
+        name: "parameter".into(),
+        operands: Vec::new(),
+        results: Vec::new(),
+        attributes: Attributes::default(),
+        regions: Vec::new(),
+        location: LocationId::UNKNOWN,
     }
 }
 
