@@ -118,9 +118,12 @@ fn order((spec, token): (&ArraySpec, bool)) -> Attribute {
     indices(axes.iter().map(|&axis| to_u64(axis)))
 }
 
-/// Extents of each tile; a token has none.
+/// Extents of each tile; a token has none. Nor has an array of elements below a byte: there is no
+/// attribute for their bits, and JAX up to 0.8 takes tiles without them for another layout than
+/// the one that it asks for.
 fn tiles((spec, token): (&ArraySpec, bool)) -> Attribute {
-    let tiles = if token { &[][..] } else { &spec.layout.tiles };
+    let none = token || spec.layout.element_bits.is_some();
+    let tiles = if none { &[][..] } else { &spec.layout.tiles };
     Attribute::Array(tiles.iter().map(|tile| indices(tile.iter().copied())).collect())
 }
 

@@ -120,10 +120,12 @@ impl<'m> Loader<'m> {
             operands(scope, &operation.operands)?.into_iter().cloned().collect();
         let mut initial = Vec::new();
         carried.iter().for_each(|binding| binding.leaves(&mut initial));
+        let mark = self.mark();
         let (condition, decided) =
             self.nested(scope, region(operation, 0)?, operation, &carried)?;
         let (body, made) = self.nested(scope, region(operation, 1)?, operation, &carried)?;
         if decided.iter().chain(&made).any(Binding::has_copies) {
+            self.back_to(&mark);
             return self.on_copies(scope, operation, into);
         }
         returns(scope, operation, &made)?;
@@ -165,6 +167,7 @@ impl<'m> Loader<'m> {
         }
         let mut blocks = Vec::new();
         let mut structure: Option<Vec<Binding>> = None;
+        let mark = self.mark();
         for region in &operation.regions {
             let source = one_block(region, &operation.name)?;
             if !source.arguments.is_empty() {
@@ -173,6 +176,7 @@ impl<'m> Loader<'m> {
             let mut block = Block::default();
             let results = self.block(scope, source, &mut block)?;
             if results.iter().any(Binding::has_copies) {
+                self.back_to(&mark);
                 return self.on_copies(scope, operation, into);
             }
             results.iter().for_each(|binding| binding.leaves(&mut block.results));

@@ -16,7 +16,7 @@ use super::graph::{Block, Graph, ValueId};
 use super::spread::Spread;
 use crate::custom_call::Linker;
 use crate::error::{Code, Error, Result};
-use crate::ops::Numerics;
+use crate::ops::{Cost, Numerics};
 use crate::tensor::Shape;
 use masks::Masks;
 use scope::{Binding, Scope};
@@ -123,6 +123,16 @@ struct Loader<'m> {
     constants: HashMap<Arc<[u8]>, ValueId>,
     /// Booleans that were converted, for the products with them.
     masks: Masks,
+}
+
+/// See [`Loader::mark`].
+struct Mark {
+    cost: Cost,
+    bytes_accessed: f64,
+    calls: usize,
+    reasons: usize,
+    nodes: usize,
+    inlined: usize,
 }
 
 impl<'m> Loader<'m> {
@@ -247,6 +257,23 @@ impl<'m> Loader<'m> {
             return Err(Error::Unimplemented(format!("more than {NODES} operations")));
         }
         Ok(())
+    }
+
+    /// How far the program has come, but for its nodes.
+    fn mark(&self) -> Mark {
+        let Self { graph, reasons, nodes, inlined, .. } = self;
+        let (cost, bytes_accessed, calls) = (graph.cost, graph.bytes_accessed, graph.calls);
+        let (reasons, nodes, inlined) = (reasons.len(), *nodes, *inlined);
+        Mark { cost, bytes_accessed, calls, reasons, nodes, inlined }
+    }
+
+    /// Forgets what was emitted since a mark, into blocks that are dropped.
+    fn back_to(&mut self, mark: &Mark) {
+        self.graph.cost = mark.cost;
+        self.graph.bytes_accessed = mark.bytes_accessed;
+        self.graph.calls = mark.calls;
+        self.reasons.truncate(mark.reasons);
+        (self.nodes, self.inlined) = (mark.nodes, mark.inlined);
     }
 
     /// Notes why the program cannot be compiled.

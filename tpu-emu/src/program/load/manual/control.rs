@@ -7,8 +7,9 @@ use super::Crew;
 use crate::error::{Error, Result};
 use crate::ops::across;
 use crate::tensor::{DType, Shape};
+use std::collections::HashMap;
 use std::sync::Arc;
-use tpu_stablehlo::ir::{Operation, Region};
+use tpu_stablehlo::ir::{Operation, Region, Value};
 
 impl<'m> Loader<'m> {
     /// An operation with collectives inside.
@@ -74,27 +75,47 @@ impl<'m> Loader<'m> {
         into: &mut Block,
     ) -> Result<()> {
         let carried = crew.bindings(&operation.operands)?;
+        let mut classes = Classes::default();
+        for carried in &carried {
+            let key = carried.iter().map(|binding| self.key(std::slice::from_ref(binding)));
+            classes.add(key.map(|key| (usize::MAX, key)).collect());
+        }
+        // What members carry alike is one value, as long as they make it alike too.
+        let mark = self.mark();
+        let (condition, mut body, made) = loop {
+            let (mut condition, decisions) =
+                self.joint_nested(crew, region(operation, 0)?, operation, (&carried, &classes))?;
+            let decisions: Vec<Binding> = decisions.into_iter().flatten().collect();
+            if decisions.len() != crew.members.len() {
+                let count = decisions.len() / crew.members.len();
+                return Err(Error::bad(format!("the condition of a while has {count} results")));
+            }
+            let decision = self.agreed(operation, &decisions, DType::Pred, &mut condition)?;
+            condition.results = vec![decision];
+            let (body, made) =
+                self.joint_nested(crew, region(operation, 1)?, operation, (&carried, &classes))?;
+            for (scope, made) in crew.scopes.iter().zip(&made) {
+                returns(scope, operation, made)?;
+            }
+            let mut finer = Classes::default();
+            for (made, before) in made.iter().zip(&classes.of) {
+                let key = made.iter().zip(before);
+                let key = key.map(|(made, &class)| (class, self.key(std::slice::from_ref(made))));
+                finer.add(key.collect());
+            }
+            if finer.first.len() == classes.first.len() {
+                break (condition, body, made);
+            }
+            classes = finer;
+            self.back_to(&mark);
+        };
         let mut initial = Vec::new();
-        carried.iter().flatten().for_each(|binding| binding.leaves(&mut initial));
-        let (mut condition, decisions) =
-            self.joint_nested(crew, region(operation, 0)?, operation, &carried)?;
-        let decisions: Vec<Binding> = decisions.into_iter().flatten().collect();
-        if decisions.len() != crew.members.len() {
-            let count = decisions.len() / crew.members.len();
-            return Err(Error::bad(format!("the condition of a while has {count} results")));
-        }
-        let decision = self.agreed(operation, &decisions, DType::Pred, &mut condition)?;
-        condition.results = vec![decision];
-        let (mut body, made) =
-            self.joint_nested(crew, region(operation, 1)?, operation, &carried)?;
-        for (scope, made) in crew.scopes.iter().zip(&made) {
-            returns(scope, operation, made)?;
-        }
-        made.iter().flatten().for_each(|binding| binding.leaves(&mut body.results));
+        classes.each(&carried).for_each(|binding| binding.leaves(&mut initial));
+        classes.each(&made).for_each(|binding| binding.leaves(&mut body.results));
         self.same_sizes(operation, &body.results, &initial)?;
         let work = Work::While(Arc::new(condition), Arc::new(body));
         let results = self.control(operation, work, initial, into)?;
-        bind_values(crew, operation, &carried, results)
+        bind_values(crew, operation, (&carried, &classes), results)
     }
 
     fn joint_branches(
@@ -113,7 +134,7 @@ impl<'m> Loader<'m> {
         let wanted = if by_predicate { DType::Pred } else { DType::S32 };
         let selector = self.agreed(operation, &selectors, wanted, into)?;
         let mut blocks: Vec<Block> = Vec::new();
-        let mut structure: Option<Vec<Vec<Binding>>> = None;
+        let mut made: Vec<Vec<Vec<Binding>>> = Vec::new();
         for region in &operation.regions {
             let source = one_block(region, &operation.name)?;
             let mut block = Block::default();
@@ -121,12 +142,24 @@ impl<'m> Loader<'m> {
             for (scope, results) in crew.scopes.iter().zip(&results) {
                 returns(scope, operation, results)?;
             }
-            results.iter().flatten().for_each(|binding| binding.leaves(&mut block.results));
-            if let Some(first) = blocks.first() {
-                self.same_sizes(operation, &block.results, &first.results)?;
-            }
-            structure.get_or_insert(results);
             blocks.push(block);
+            made.push(results);
+        }
+        // What members make alike in every branch is one value.
+        let mut classes = Classes::default();
+        for member in 0..crew.members.len() {
+            let key = |(at, _): (usize, &Value)| {
+                let all: Vec<Binding> = made.iter().map(|made| made[member][at].clone()).collect();
+                (usize::MAX, self.key(&all))
+            };
+            let key = operation.results.iter().enumerate().map(key).collect();
+            classes.add(key);
+        }
+        for (block, made) in blocks.iter_mut().zip(&made) {
+            classes.each(made).for_each(|binding| binding.leaves(&mut block.results));
+        }
+        for block in &blocks[1..] {
+            self.same_sizes(operation, &block.results, &blocks[0].results)?;
         }
         let shapes = blocks[0].results.clone();
         // A predicate is 1 for the first region, which `if` names true.
@@ -134,7 +167,7 @@ impl<'m> Loader<'m> {
             blocks.reverse();
         }
         let results = self.branch(operation, blocks, selector, &shapes, into);
-        bind_values(crew, operation, &structure.unwrap_or_default(), results)
+        bind_values(crew, operation, (&made[0], &classes), results)
     }
 
     /// A region of a loop on all members: its parameters are new values.
@@ -143,20 +176,23 @@ impl<'m> Loader<'m> {
         crew: &mut Crew<'m>,
         region: &'m Region,
         operation: &Operation,
-        carried: &[Vec<Binding>],
+        (carried, classes): (&[Vec<Binding>], &Classes),
     ) -> Result<(Block, Vec<Vec<Binding>>)> {
         let source = one_block(region, &operation.name)?;
         let mut block = Block::default();
-        for (scope, carried) in crew.scopes.iter_mut().zip(carried) {
+        let mut parameters: Vec<Binding> = Vec::new();
+        for ((scope, carried), of) in crew.scopes.iter_mut().zip(carried).zip(&classes.of) {
             if source.arguments.len() != carried.len() {
                 let (name, had, wanted) = (&operation.name, carried.len(), source.arguments.len());
                 let message = format!("{name} has {had} operands and {wanted} parameters");
                 return Err(Error::bad(message));
             }
-            for (&parameter, initial) in source.arguments.iter().zip(carried) {
+            for ((&parameter, initial), &class) in source.arguments.iter().zip(carried).zip(of) {
                 initial.check(scope.type_of(parameter)?)?;
-                let binding = self.parameter(scope.type_of(parameter)?, &mut block)?;
-                scope.bind(parameter, binding)?;
+                if class == parameters.len() {
+                    parameters.push(self.parameter(scope.type_of(parameter)?, &mut block)?);
+                }
+                scope.bind(parameter, parameters[class].clone())?;
             }
         }
         let results = self.lockstep(crew, source, &mut block)?;
@@ -214,18 +250,51 @@ fn bind_each(crew: &mut Crew<'_>, operation: &Operation, results: Vec<Vec<Bindin
     Ok(())
 }
 
-/// Binds the results of control flow, which are those of all members, one after the other.
+/// Values of members that are one: by member and place, the number of the value, counted in the
+/// order in which they are met.
+#[derive(Default)]
+struct Classes {
+    of: Vec<Vec<usize>>,
+    /// Where each is met first.
+    first: Vec<(usize, usize)>,
+    known: HashMap<(usize, (usize, Vec<ValueId>)), usize>,
+}
+
+impl Classes {
+    /// Adds a member's values; those with the same key at the same place are one.
+    fn add(&mut self, keys: Vec<(usize, Vec<ValueId>)>) {
+        let member = self.of.len();
+        let mut of = Vec::with_capacity(keys.len());
+        for (place, key) in keys.into_iter().enumerate() {
+            let next = self.known.len();
+            let class = *self.known.entry((place, key)).or_insert(next);
+            if class == next {
+                self.first.push((member, place));
+            }
+            of.push(class);
+        }
+        self.of.push(of);
+    }
+
+    /// One binding of each class.
+    fn each<'a>(&'a self, all: &'a [Vec<Binding>]) -> impl Iterator<Item = &'a Binding> {
+        self.first.iter().map(|&(member, place)| &all[member][place])
+    }
+}
+
+/// Binds the results of control flow, which are those of all classes, one after the other.
 fn bind_values(
     crew: &mut Crew<'_>,
     operation: &Operation,
-    structure: &[Vec<Binding>],
+    (structure, classes): (&[Vec<Binding>], &Classes),
     results: Vec<ValueId>,
 ) -> Result<()> {
     let mut values = results.into_iter();
-    for (scope, structure) in crew.scopes.iter_mut().zip(structure) {
-        let bindings: Option<Vec<Binding>> =
-            structure.iter().map(|binding| binding.rebuilt(&mut values)).collect();
-        bind_all(scope, operation, bindings.unwrap_or_default())?;
+    let bindings = classes.each(structure).map(|binding| binding.rebuilt(&mut values));
+    let bindings: Vec<Binding> = bindings.collect::<Option<_>>().unwrap_or_default();
+    for (scope, of) in crew.scopes.iter_mut().zip(&classes.of) {
+        let mine = of.iter().filter_map(|&class| bindings.get(class).cloned()).collect();
+        bind_all(scope, operation, mine)?;
     }
     Ok(())
 }
