@@ -73,6 +73,7 @@ fn build_options(build: &ExecutableBuildOptionsProto, portable: bool) -> Result<
         partitions,
         devices,
         tupled_arguments: false,
+        propagate_to_parameters: build.allow_spmd_sharding_propagation_to_parameters.clone(),
         propagate_to_results: build.allow_spmd_sharding_propagation_to_output.clone(),
     })
 }

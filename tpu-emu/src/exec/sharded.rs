@@ -151,9 +151,9 @@ impl Job {
             pieces.push(self.whole(index, spread, sources)?);
         }
         for (index, spread) in results.iter().enumerate() {
-            let own = !spread.is_whole() || executable.results[index].alias.is_some();
+            let own = !self.is_direct(index, spread);
             pieces.push(if own {
-                let mut whole = Aligned::try_zeros(spread.whole.bytes())?;
+                let mut whole = Aligned::try_zeros(spread.bytes())?;
                 self.machine.poison(whole.bytes_mut());
                 Piece::Own(whole)
             } else {
@@ -177,11 +177,15 @@ impl Job {
             frame.forget(Slot { base, offset: 0, bytes: spread.whole.bytes() });
         }
         for ((index, spread), base) in results.iter().enumerate().zip(plan.results()..) {
-            let whole = Slot { base, offset: 0, bytes: spread.whole.bytes() };
-            let direct = spread.is_whole() && executable.results[index].alias.is_none();
+            let whole = Slot { base, offset: 0, bytes: spread.bytes() };
+            let direct = self.is_direct(index, spread);
             let run = if whole.bytes >= HANDED { run_of(spread) } else { None };
             let places = self.results.iter().map(|places| places[index].region()).enumerate();
             for (device, region) in places.skip(usize::from(direct)) {
+                if let (Some(to), Some(element)) = (region, &spread.element) {
+                    give_element(spread, (device, element), to)?;
+                    continue;
+                }
                 match (region, run) {
                     (None, _) => {}
                     (Some(to), None) => give_part(spread, device, frame.bytes(whole), to)?,
@@ -259,6 +263,12 @@ impl Job {
         given.or_else(|| Some(self.results[device][taken()?].clone()))
     }
 
+    /// Whether the program writes a result to where the first device has it.
+    fn is_direct(&self, index: usize, spread: &Spread) -> bool {
+        let alias = self.executable.results[index].alias;
+        spread.is_whole() && spread.element.is_none() && alias.is_none()
+    }
+
     /// Refuses a run for whose whole arrays the host has no memory: what the program works on,
     /// and what its results take on the devices while the parts are handed out.
     fn room_beside(&self) -> Result<()> {
@@ -266,19 +276,24 @@ impl Job {
         let Some(Spreads { parameters, results, .. }) = &executable.spreads else { return Ok(()) };
         let wholes = parameters.iter().filter(|spread| !spread.is_whole());
         let mut wanted: usize = wholes.map(|spread| spread.whole.bytes()).sum();
-        let most = results.iter().map(|spread| spread.whole.bytes()).max();
+        let most = results.iter().map(Spread::bytes).max();
         if wanted.max(most.unwrap_or(0)).max(executable.plan.arena) < HANDED {
             return Ok(());
         }
         for (spread, result) in results.iter().zip(&executable.results) {
             // Of a result in runs, each byte is in the whole or in a part.
-            let in_runs = run_of(spread).is_some();
+            let in_runs = spread.element.is_none() && run_of(spread).is_some();
+            // Whole pages of zeros take no memory.
+            let zeros = spread.element.as_ref();
+            if zeros.is_some_and(|element| element.iter().all(|&byte| byte == 0)) {
+                continue;
+            }
             if result.alias.is_none() && !in_runs {
                 let parts = spread.shard.bytes().saturating_mul(self.devices.len());
                 wanted = wanted.saturating_add(parts);
             }
             if result.alias.is_some() || !spread.is_whole() {
-                wanted = wanted.saturating_add(spread.whole.bytes());
+                wanted = wanted.saturating_add(spread.bytes());
             }
         }
         let wanted = wanted.saturating_add(executable.plan.arena);
@@ -425,6 +440,21 @@ fn give_part(spread: &Spread, device: usize, whole: &[u8], to: &Region) -> Resul
     let mut packed = Aligned::try_zeros(packed_bytes(spread, bits))?;
     pack(bits, loose.bytes(), packed.bytes_mut());
     to.write(Bytes::ZERO, packed.bytes())
+}
+
+/// Repeats the one element of a result on a device.
+fn give_element(spread: &Spread, (device, element): (usize, &[u8]), to: &Region) -> Result<()> {
+    let bits = spread.whole.dtype.element().bits;
+    // The first summand is the whole sum.
+    let zeros = vec![0; element.len()];
+    let element = if spread.tiling.term[device] > 0 { &zeros[..] } else { element };
+    if bits >= 8 {
+        return to.repeat(element, Bytes(to_u64(spread.shard.bytes())));
+    }
+    let all = element.repeat(8 / to_usize(bits.into()));
+    let mut packed = [0];
+    pack(bits, &all, &mut packed);
+    to.repeat(&packed, Bytes(to_u64(packed_bytes(spread, bits))))
 }
 
 fn packed_bytes(spread: &Spread, bits: u32) -> usize {

@@ -152,6 +152,11 @@ impl Drop for Backing {
     }
 }
 
+/// Bytes of zeros from which on pages are given back instead of written.
+const CLEARED: usize = 1 << 20;
+/// Bytes of a repeated element that are written at a time.
+const REPEATED: usize = 1 << 16;
+
 /// A range of emulated HBM: an address in its space, a size, and the memory behind them.
 ///
 /// It is a view, not the owner of the block: freeing the block leaves the region readable, with
@@ -264,6 +269,36 @@ impl Region {
         unsafe { ptr::write_bytes(self.as_ptr(), byte, to_usize(self.size.0)) };
     }
 
+    /// Sets the first `size` bytes to an element again and again; whole pages of zeros take no
+    /// memory of the host.
+    ///
+    /// # Errors
+    /// `BadArgument` if they pass the end; then nothing is written.
+    pub fn repeat(&self, element: &[u8], size: Bytes) -> Result<()> {
+        self.check("a write", Bytes::ZERO, size)?;
+        let zeros = element.iter().all(|&byte| byte == 0);
+        let mut at = 0;
+        let end = to_usize(size.0);
+        if zeros && end >= CLEARED {
+            let start = self.as_ptr().align_offset(system::SMALL_PAGE);
+            let pages = (end - start) / system::SMALL_PAGE * system::SMALL_PAGE;
+            // SAFETY: the pages are inside of the region, which is mapped while it lives; who
+            // orders this and what reads them is the machine, by its events.
+            if unsafe { system::discard(self.as_ptr().wrapping_add(start), pages) }.is_ok() {
+                self.write(Bytes::ZERO, &vec![0; start])?;
+                at = start + pages;
+            }
+        }
+        let times = (REPEATED / element.len().max(1)).max(1);
+        let piece = element.repeat(times);
+        while at < end && !piece.is_empty() {
+            let bytes = piece.len().min(end - at);
+            self.write(Bytes(to_u64(at)), &piece[..bytes])?;
+            at += bytes;
+        }
+        Ok(())
+    }
+
     /// How many of its bytes have memory of the host.
     pub fn resident(&self) -> Bytes {
         // SAFETY: the region's `size` bytes are mapped while it lives.
@@ -338,6 +373,30 @@ mod tests {
         assert!(!one.equals(&other, Bytes(41)).unwrap());
         assert!(one.equals(&one.clone(), Bytes(64)).unwrap());
         assert!(one.equals(&other, Bytes(65)).is_err());
+    }
+
+    #[test]
+    fn an_element_is_repeated_and_zeros_take_no_memory() {
+        let backing = Backing::reserve(Bytes::mib(8)).unwrap();
+        backing.grow(DevAddr(8 << 20)).unwrap();
+        let whole = Region::new(Arc::new(backing), DevAddr(0), Bytes::mib(8)).unwrap();
+        let part = whole.part(Bytes(512), Bytes::mib(6)).unwrap();
+        whole.fill(7);
+        let size = Bytes((5 << 20) + 8);
+        part.repeat(&[1, 2, 3, 4], size).unwrap();
+        let mut found = [0; 8];
+        part.read(Bytes((5 << 20) + 4), &mut found).unwrap();
+        assert_eq!(found, [1, 2, 3, 4, 7, 7, 7, 7]);
+        part.read(Bytes(REPEATED as u64 - 4), &mut found).unwrap();
+        assert_eq!(found, [1, 2, 3, 4, 1, 2, 3, 4]);
+        part.repeat(&[0; 4], size).unwrap();
+        let mut all = vec![9; 6 << 20];
+        part.read(Bytes::ZERO, &mut all).unwrap();
+        let zeros = (5 << 20) + 8;
+        assert!(all[..zeros].iter().all(|&byte| byte == 0));
+        assert!(all[zeros..].iter().all(|&byte| byte == 7));
+        whole.read(Bytes(504), &mut found).unwrap();
+        assert_eq!(found, [7; 8]);
     }
 
     #[test]

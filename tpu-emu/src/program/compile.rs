@@ -69,7 +69,8 @@ pub(crate) fn compile(
     let mut spreads = if spread.count > 1 {
         let shape = |&value| graph.value(value).shape.clone();
         let parameters = graph.main.parameters.iter().map(shape).collect();
-        Some(Spreads::new(&module, entry, (parameters, &loaded.results), (spread, apart))?)
+        let settled = (spread, apart, &options.propagate_to_parameters[..]);
+        Some(Spreads::new(&module, entry, (parameters, &loaded.results), settled)?)
     } else {
         None
     };
@@ -77,6 +78,9 @@ pub(crate) fn compile(
         let (Some(spreads), Some(copies)) = (&mut spreads, copies) else { continue };
         let made = spreads.results[index].joined_rows(&mut graph, copies, entry.location)?;
         (spreads.results[index], graph.main.results[index]) = made;
+    }
+    for (index, spread) in spreads.iter_mut().flat_map(|of| &mut of.results).enumerate() {
+        spread.settle_element(&mut graph, index, entry.location);
     }
     let (parameters, results) = {
         let block = entry.block().ok_or_else(|| Error::bad("the entry has no body"))?;

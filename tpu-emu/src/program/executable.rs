@@ -34,6 +34,8 @@ pub struct CompileOptions {
     pub devices: Vec<i64>,
     /// Whether all arguments are fields of one tuple parameter (HLO programs only).
     pub tupled_arguments: bool,
+    /// Whether the compiler may choose each parameter's sharding; one answer may stand for all.
+    pub propagate_to_parameters: Vec<bool>,
     /// Whether the compiler may choose each result's sharding.
     pub propagate_to_results: Vec<bool>,
 }

@@ -19,6 +19,7 @@ mod serialized;
 pub(crate) mod spread;
 pub(crate) mod tactics;
 pub(crate) mod tiling;
+mod wanted;
 
 pub use executable::{
     CompileOptions, CostAnalysis, Donation, Executable, Format, Inspection, MemoryAnalysis,

@@ -21,6 +21,9 @@ const OPERATIONS: usize = 1 << 20;
 const MOVES: [&str; 4] =
     ["LayoutConstraint", "MoveToDevice", "MoveToHost", "annotate_device_placement"];
 
+/// Operations whose results are split as their operands along axes of other extents too.
+pub(super) const PIECES: [&str; 3] = ["concatenate", "pad", "slice"];
+
 /// Follows shardings through the functions of a module.
 #[derive(Debug)]
 pub(super) struct Propagation<'m> {
@@ -62,11 +65,31 @@ impl<'m> Propagation<'m> {
         depth: usize,
     ) -> Vec<Known> {
         let [block] = &function.body.blocks[..] else { return Vec::new() };
-        let mut known: HashMap<Value, Tiling> = HashMap::new();
+        self.follow(function, block, &parameters, &mut HashMap::new(), depth)
+    }
+
+    /// The shardings of a block's results, from those of its parameters; `known` has those of all
+    /// values then.
+    pub(super) fn follow(
+        &mut self,
+        function: &'m Function,
+        block: &'m Block,
+        parameters: &[Known],
+        known: &mut HashMap<Value, Tiling>,
+        depth: usize,
+    ) -> Vec<Known> {
         for (&value, tiling) in block.arguments.iter().zip(parameters) {
-            tiling.into_iter().for_each(|tiling| drop(known.insert(value, tiling)));
+            tiling.iter().for_each(|tiling| drop(known.insert(value, tiling.clone())));
         }
-        self.block(function, block, &mut known, depth)
+        self.block(function, block, known, depth)
+    }
+
+    pub(super) fn module(&self) -> &'m Module {
+        self.module
+    }
+
+    pub(super) fn devices(&self) -> usize {
+        self.devices
     }
 
     fn block(
@@ -214,8 +237,10 @@ impl<'m> Propagation<'m> {
                         let Some(tiling) = known.get(value) else { continue };
                         let had = dims(function, *value)?;
                         if had.len() == wanted.len() {
-                            let kept = (0..had.len())
-                                .map(|axis| (had[axis] == wanted[axis]).then_some(axis));
+                            let kept = (0..had.len()).map(|axis| {
+                                let same = PIECES.contains(&mnemonic) || had[axis] == wanted[axis];
+                                same.then_some(axis)
+                            });
                             found = merged([found, picked(tiling, kept)]);
                         }
                     }
@@ -343,7 +368,8 @@ impl<'m> Propagation<'m> {
         outs.iter().zip(follow).map(whole).collect()
     }
 
-    fn stated(&self, sharding: &TensorSharding) -> Known {
+    /// What an attribute states.
+    pub(super) fn stated(&self, sharding: &TensorSharding) -> Known {
         let size = (sharding.dimensions.len(), self.devices);
         Tiling::of(sharding, self.module, size, &|_| true).ok()
     }
@@ -372,7 +398,7 @@ impl<'m> Propagation<'m> {
 }
 
 /// The extents of an array.
-fn dims(function: &Function, value: Value) -> Option<&[i64]> {
+pub(super) fn dims(function: &Function, value: Value) -> Option<&[i64]> {
     match function.values.get(value.0 as usize)? {
         Type::Tensor(tensor) | Type::Buffer(tensor) => Some(&tensor.dims),
         _ => None,

@@ -4,6 +4,7 @@ use super::graph::{Graph, Node, ValueId, Work};
 use super::load::{Devices, sum};
 use super::propagate::Propagation;
 use super::tiling::Tiling;
+use super::wanted;
 use crate::error::{Error, Result};
 use crate::ops::{Access, Body, across};
 use crate::tensor::Shape;
@@ -28,6 +29,9 @@ pub(crate) struct Spread {
     pub(crate) sum: Option<Arc<dyn Body>>,
     /// The tiling in the words that clients are told.
     pub(crate) told: Arc<str>,
+    /// The one element of a result that has no other: the program gives it once, in the place of
+    /// the whole.
+    pub(crate) element: Option<Arc<[u8]>>,
 }
 
 impl Spread {
@@ -38,7 +42,33 @@ impl Spread {
         let shard = Shape::new(whole.dtype, dims);
         let sum = if tiling.terms > 1 { Some(sum(whole.dtype)?) } else { None };
         let told = tiling.text().into();
-        Ok(Self { whole, tiling, tile, shard, sum, told })
+        Ok(Self { whole, tiling, tile, shard, sum, told, element: None })
+    }
+
+    /// Bytes of what the program gives for it, or takes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.element.as_ref().map_or_else(|| self.whole.bytes(), |element| element.len())
+    }
+
+    /// Leaves it to the devices to repeat the element of a result that has no other.
+    pub(crate) fn settle_element(&mut self, graph: &mut Graph, index: usize, at: LocationId) {
+        let id = graph.main.results[index];
+        let Some(element) = only_element(graph, id).filter(|_| self.whole.elements() > 1) else {
+            return;
+        };
+        let scalar = graph.add(Shape::scalar(self.whole.dtype));
+        graph.values[scalar.index()].known = Some(Arc::clone(&element));
+        graph.main.nodes.push(Node {
+            work: Work::Constant(Arc::clone(&element)),
+            operands: Vec::new(),
+            shapes: Vec::new(),
+            results: vec![scalar],
+            name: "constant".into(),
+            location: at,
+            effect: false,
+        });
+        graph.main.results[index] = scalar;
+        self.element = Some(element);
     }
 
     /// The same with a row for each copy that devices have, as an axis in front.
@@ -124,8 +154,8 @@ pub(crate) struct Spreads {
 }
 
 impl Spreads {
-    /// What the program states. Where it states nothing, parameters are whole on every device,
-    /// and results split as what they are made of. Parameters in `apart` have a row for each
+    /// What the program states. Where it states nothing, parameters in `free` are split as what is
+    /// made of them, others are whole on every device, and results split as what they are made of. Parameters in `apart` have a row for each
     /// copy.
     ///
     /// # Errors
@@ -134,7 +164,7 @@ impl Spreads {
         module: &Module,
         entry: &Function,
         (parameters, results): (Vec<Shape>, &[Shape]),
-        (devices, apart): (Devices, &BTreeMap<usize, Spread>),
+        (devices, apart, free): (Devices, &BTreeMap<usize, Spread>, &[bool]),
     ) -> Result<Self> {
         let (rows, count) = (devices.replicas, devices.count);
         let none = Attributes::default();
@@ -143,27 +173,48 @@ impl Spreads {
             Error::BadArgument(why) => Error::BadArgument(format!("{what} {index}: {why}")),
             other => other,
         };
-        let mut known = Vec::new();
         let mut made =
             Self { parameters: Vec::new(), results: Vec::new(), inspections: Vec::new() };
+        let (mut wholes, mut known) = (Vec::new(), Vec::new());
         for (index, whole) in parameters.into_iter().enumerate() {
-            let attributes = entry.arguments.get(index).unwrap_or(&none);
             let whole = match apart.get(&index) {
                 Some(_) => Shape::new(whole.dtype, whole.dims[1..].to_vec()),
                 None => whole,
             };
-            let rank = whole.rank();
-            let numbered = |error| numbered("parameter", index, error);
+            let attributes = entry.arguments.get(index).unwrap_or(&none);
             let stated = if rows {
                 None
             } else {
-                stated(module, attributes, (rank, count)).map_err(numbered)?
+                let stated = stated(module, attributes, (whole.rank(), count));
+                stated.map_err(|error| numbered("parameter", index, error))?
             };
-            known.push(stated.clone());
+            known.push(stated);
+            wholes.push(whole);
+        }
+        let mut stated_results = Vec::new();
+        for (index, whole) in results.iter().enumerate().filter(|_| !rows) {
+            let attributes = entry.results.get(index).map_or(&none, |(_, attributes)| attributes);
+            let stated = stated(module, attributes, (whole.rank(), count));
+            stated_results.push(stated.map_err(|error| numbered("result", index, error))?);
+        }
+        let chosen = |index: usize| {
+            *free.get(index).or(free.first().filter(|_| free.len() == 1)).unwrap_or(&false)
+        };
+        if !rows && (0..known.len()).any(|index| known[index].is_none() && chosen(index)) {
+            let mut forward = Propagation::new(module, count);
+            let given = known.clone();
+            let wanted = wanted::parameters(&mut forward, entry, given, &stated_results, 0);
+            for (index, (known, wanted)) in known.iter_mut().zip(wanted).enumerate() {
+                *known = known.take().or_else(|| wanted.filter(|_| chosen(index)));
+            }
+        }
+        for (index, (whole, known)) in wholes.into_iter().zip(&known).enumerate() {
+            let rank = whole.rank();
             let other =
                 || if rows { Tiling::rows(rank, count) } else { Tiling::replicated(rank, count) };
-            let tiling = stated.unwrap_or_else(other);
-            let spread = Spread::new(whole, tiling, rows).map_err(numbered)?;
+            let tiling = known.clone().unwrap_or_else(other);
+            let spread = Spread::new(whole, tiling, rows);
+            let spread = spread.map_err(|error| numbered("parameter", index, error))?;
             made.parameters.push(match apart.get(&index) {
                 Some(_) => spread.in_rows()?,
                 None => spread,
@@ -173,14 +224,14 @@ impl Spreads {
         let mut follows = propagation.entry(entry, known);
         made.inspections = propagation.inspections;
         follows.resize(results.len(), None);
-        for (index, (whole, follows)) in results.iter().zip(follows).enumerate() {
-            let attributes = entry.results.get(index).map_or(&none, |(_, attributes)| attributes);
+        stated_results.resize(results.len(), None);
+        let tilings = stated_results.into_iter().zip(follows);
+        for (index, (whole, (stated, follows))) in results.iter().zip(tilings).enumerate() {
             let rank = whole.rank();
             let numbered = |error| numbered("result", index, error);
             let tiling = if rows {
                 Tiling::rows(rank, count)
             } else {
-                let stated = stated(module, attributes, (rank, count)).map_err(numbered)?;
                 stated.or(follows).unwrap_or_else(|| Tiling::replicated(rank, count))
             };
             made.results.push(Spread::new(whole.clone(), tiling, rows).map_err(numbered)?);
@@ -191,7 +242,22 @@ impl Spreads {
     /// Bytes of the whole arrays that a run makes from parts.
     pub(crate) fn assembled(&self) -> Bytes {
         let all = self.parameters.iter().chain(&self.results).filter(|spread| !spread.is_whole());
-        Bytes(all.fold(0, |sum, spread| sum.saturating_add(to_u64(spread.whole.bytes()))))
+        Bytes(all.fold(0, |sum, spread| sum.saturating_add(to_u64(spread.bytes()))))
+    }
+}
+
+/// The element of a value that has no other.
+fn only_element(graph: &Graph, id: ValueId) -> Option<Arc<[u8]>> {
+    let node = graph.main.nodes.iter().find(|node| node.results.contains(&id))?;
+    match &node.work {
+        Work::Splat(element) => Some(Arc::clone(element)),
+        Work::Access(access) if access.strides.iter().all(|&stride| stride == 0) => {
+            let of = graph.value(*node.operands.first()?);
+            let width = of.shape.dtype.host_bytes();
+            let start = access.offset * width;
+            of.known.as_ref()?.get(start..start + width).map(Arc::from)
+        }
+        _ => None,
     }
 }
 

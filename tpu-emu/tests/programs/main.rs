@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may stop anywhere")]
 
 mod control;
+mod copies;
 mod custom_call;
 mod donation;
 mod elementwise;

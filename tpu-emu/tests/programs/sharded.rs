@@ -5,6 +5,7 @@ use tpu_emu::buffer::HostArray;
 use tpu_emu::exec::{LaunchOptions, Launched};
 use tpu_emu::program::{CompileOptions, Executable, Format};
 use tpu_emu::tensor::LayoutRequest;
+use tpu_emu::units::Bytes;
 use tpu_emu::{Buffer, Emulator, Memory, MemoryKind, Result};
 
 const DEVICES: usize = 8;
@@ -14,7 +15,7 @@ fn memory(device: usize) -> Memory {
 }
 
 /// A program with a mesh of 4 × 2 and one of 8.
-fn compile(machine: &Arc<Emulator>, main: &str) -> Result<Arc<Executable>> {
+pub(super) fn compile(machine: &Arc<Emulator>, main: &str) -> Result<Arc<Executable>> {
     let text = format!(
         "module @m {{
   sdy.mesh @mesh = <[\"x\"=4, \"y\"=2]>
@@ -27,7 +28,7 @@ fn compile(machine: &Arc<Emulator>, main: &str) -> Result<Arc<Executable>> {
 }
 
 /// The manual computation `body` from one operand `%a` on each device to `%r`.
-fn manual(
+pub(super) fn manual(
     from: &str,
     to: &str,
     [local, made]: [&str; 2],
@@ -45,20 +46,20 @@ fn manual(
     )
 }
 
-fn put(machine: &Arc<Emulator>, device: usize, array: &Array) -> Arc<Buffer> {
+pub(super) fn put(machine: &Arc<Emulator>, device: usize, array: &Array) -> Arc<Buffer> {
     let spec = machine.describe(array.dtype, &array.dims, LayoutRequest::Default).unwrap();
     let array = HostArray { bytes: &array.bytes, low: 0, strides: None };
     Arc::new(machine.put(memory(device), spec, array).unwrap())
 }
 
 /// Runs a program of one parameter: the parts of the devices in, the parts of the devices out.
-fn run(main: &str, parts: &[Array]) -> Vec<Vec<f32>> {
+pub(super) fn run(main: &str, parts: &[Array]) -> Vec<Vec<f32>> {
     let machine = machine();
     let program = compile(&machine, main).unwrap();
     launch(&machine, &program, parts).unwrap().into_iter().map(first).collect()
 }
 
-fn launch(
+pub(super) fn launch(
     machine: &Arc<Emulator>,
     program: &Arc<Executable>,
     parts: &[Array],
@@ -69,7 +70,7 @@ fn launch(
 }
 
 /// The elements of the first result.
-fn first(launched: Launched) -> Vec<f32> {
+pub(super) fn first(launched: Launched) -> Vec<f32> {
     let Launched { mut results, done } = launched;
     done.wait().unwrap();
     let bytes = get(results.remove(0)).unwrap().bytes;
@@ -77,7 +78,7 @@ fn first(launched: Launched) -> Vec<f32> {
 }
 
 /// Device `i` has `10 i` and `10 i + 1`.
-fn pairs() -> Vec<Array> {
+pub(super) fn pairs() -> Vec<Array> {
     let pair =
         |device: u8| f32s(&[1, 2], &[f32::from(device) * 10.0, f32::from(device) * 10.0 + 1.0]);
     (0..8).map(pair).collect()
@@ -382,4 +383,46 @@ fn what_does_not_divide_is_refused_by_its_number() {
   }";
     let error = compile(&machine(), main).unwrap_err().to_string();
     assert!(error.contains("parameter 0") && error.contains("do not divide"), "{error}");
+}
+
+#[test]
+fn an_array_of_one_element_is_repeated_by_each_device() {
+    let machine = machine();
+    let main = "func.func @main(%x: tensor<8x2xf32> {sdy.sharding = #sdy.sharding<@line, [{\"i\"}, {}]>, tf.aliasing_output = 0 : i32}) -> (tensor<8x2xf32> {sdy.sharding = #sdy.sharding<@line, [{\"i\"}, {}]>}, tensor<512xf32>, tensor<1024xi4> {sdy.sharding = #sdy.sharding<@line, [{\"i\"}]>}) {
+    %c = stablehlo.constant dense<3.0> : tensor<f32>
+    %0 = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<f32>) -> tensor<8x2xf32>
+    %1 = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<f32>) -> tensor<512xf32>
+    %2 = stablehlo.constant dense<-3> : tensor<1024xi4>
+    return %0, %1, %2 : tensor<8x2xf32>, tensor<512xf32>, tensor<1024xi4>
+  }";
+    let program = compile(&machine, main).unwrap();
+    for mut launched in launch(&machine, &program, &pairs()).unwrap() {
+        launched.done.wait().unwrap();
+        let [rows, whole, packed] = [0; 3].map(|_| get(launched.results.remove(0)).unwrap());
+        assert_eq!(rows, f32s(&[1, 2], &[3.0; 2]));
+        assert_eq!(whole, f32s(&[512], &[3.0; 512]));
+        assert_eq!(packed.dims, [128]);
+        assert!(packed.bytes.iter().all(|&byte| byte << 4 == 0xd0), "{:?}", packed.bytes);
+    }
+}
+
+#[test]
+fn constants_larger_than_the_host_are_never_whole() {
+    // Eight times two arrays of half a gigabyte, of zeros; the whole of each would be four.
+    let machine = machine();
+    let main = "func.func @main() -> (tensor<8x134217728xf32> {sdy.sharding = #sdy.sharding<@line, [{\"i\"}, {}]>}, tensor<1024x1024x1024xf32> {sdy.sharding = #sdy.sharding<@line, [{}, {\"i\"}, {}]>}) {
+    %0 = stablehlo.constant dense<0.0> : tensor<8x134217728xf32>
+    %1 = stablehlo.constant dense<0.0> : tensor<1024x1024x1024xf32>
+    return %0, %1 : tensor<8x134217728xf32>, tensor<1024x1024x1024xf32>
+  }";
+    let program = compile(&machine, main).unwrap();
+    let options = LaunchOptions::default();
+    let launched = machine.launch_sharded(&program, &vec![Vec::new(); DEVICES], &options).unwrap();
+    for one in launched {
+        one.done.wait().unwrap();
+        for result in one.results {
+            let region = result.region().unwrap().unwrap();
+            assert!(region.resident() < Bytes::mib(4), "{:?}", region.resident());
+        }
+    }
 }
