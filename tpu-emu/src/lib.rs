@@ -8,6 +8,7 @@ pub mod custom_call;
 pub mod entry;
 pub mod error;
 pub mod event;
+pub mod exchange;
 pub mod exec;
 pub mod hbm;
 pub mod host_transfer;

@@ -4,7 +4,7 @@ use crate::claims::Claims;
 use crate::config::{Config, POISON};
 use crate::custom_call::Registry;
 use crate::error::{Error, Result};
-use crate::exec::{Flight, Meetings, Turns, Workers};
+use crate::exec::{Flight, Joints, Meetings, Turns, Workers};
 use crate::hbm::{Heap, HeapStats, Region, Space};
 use crate::kernels::simd;
 use crate::ledger::{Ledger, Origin, Past, Record};
@@ -88,6 +88,7 @@ pub struct Emulator {
     pub(crate) flight: Arc<Flight>,
     pub(crate) turns: Turns,
     pub(crate) meetings: Meetings,
+    pub(crate) joints: Joints,
     /// Threads for the tasks of custom calls, which programs wait for.
     pub(crate) tasks: Workers,
     /// Blocks that clients hold by address.
@@ -150,6 +151,7 @@ impl Emulator {
             flight: Arc::default(),
             turns: Turns::default(),
             meetings: Meetings::default(),
+            joints: Joints::default(),
             tasks: Workers::new(NonZeroUsize::MIN),
             claims: Claims::default(),
             launches: AtomicI64::new(0),

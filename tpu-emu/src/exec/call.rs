@@ -7,6 +7,7 @@ use crate::custom_call::{
 };
 use crate::error::{Code, Error, Result};
 use crate::event::Event;
+use crate::exchange::Others;
 use crate::host_transfer::HostTransfers;
 use crate::ledger::Origin;
 use crate::machine::{Emulator, Memory, MemoryKind};
@@ -31,6 +32,8 @@ pub(super) struct Launch {
     pub(super) context: Option<Context>,
     /// The clients that serve host transfers, one a device; none where nobody does.
     pub(super) transfers: Vec<Arc<dyn HostTransfers>>,
+    /// The other replicas, where each runs a program of its own.
+    pub(super) others: Option<Arc<dyn Others>>,
     number: i64,
     /// What each call keeps for this launch.
     states: Vec<OnceLock<Option<Context>>>,
@@ -58,8 +61,8 @@ impl Launch {
         let number = machine.next_launch();
         let states = (0..calls).map(|_| OnceLock::new()).collect();
         let devices = devices.into_iter().map(|device| (device, OnceLock::new())).collect();
-        let transfers = Vec::new();
-        Self { machine, devices, origin, program, context, transfers, number, states }
+        let (transfers, others) = (Vec::new(), None);
+        Self { machine, devices, origin, program, context, transfers, others, number, states }
     }
 }
 

@@ -56,6 +56,7 @@ impl Emulator {
             pool,
             results: given.results,
             transfers: options.transfers.clone(),
+            others: None,
             seed: self.seed(executable),
         };
         job.start(claims, &done, None).pass();

@@ -11,6 +11,7 @@ use crate::buffer::{Block, Buffer, Hold};
 use crate::custom_call::Stage;
 use crate::error::{Error, Result};
 use crate::event::Event;
+use crate::exchange::Others;
 use crate::host_transfer::HostTransfers;
 use crate::kernels::aligned::Aligned;
 use crate::ledger::Origin;
@@ -96,6 +97,17 @@ impl Emulator {
         source: (Format, Arc<[u8]>),
         options: CompileOptions,
     ) -> Result<Arc<Executable>> {
+        self.compile_for(Arc::new(module), source, options, None)
+    }
+
+    /// The same, for the one replica `only`, where there is one.
+    pub(super) fn compile_for(
+        self: &Arc<Self>,
+        module: Arc<Module>,
+        source: (Format, Arc<[u8]>),
+        options: CompileOptions,
+        only: Option<usize>,
+    ) -> Result<Arc<Executable>> {
         let (replicas, partitions) = (options.replicas.max(1), options.partitions.max(1));
         let count = replicas.saturating_mul(partitions);
         if replicas > 1 && partitions > 1 {
@@ -103,16 +115,18 @@ impl Emulator {
             return Err(Error::Unimplemented(message));
         }
         let devices = self.assigned(&options, count)?;
-        self.compiled(Arc::new(module), source, options, (devices, &BTreeMap::new()))
+        self.compiled(module, source, options, (devices, only), &BTreeMap::new())
     }
 
-    /// Compiles a module for these devices.
+    /// Compiles a module for these devices, or for one replica of them; of the parameters in
+    /// `apart` every device reads its own copy.
     pub(super) fn compiled(
         self: &Arc<Self>,
         module: Arc<Module>,
         source: (Format, Arc<[u8]>),
         options: CompileOptions,
-        devices: (Vec<usize>, &BTreeMap<usize, Spread>),
+        devices: (Vec<usize>, Option<usize>),
+        apart: &BTreeMap<usize, Spread>,
     ) -> Result<Arc<Executable>> {
         let program = module.name.clone().unwrap_or_else(|| "module".into());
         let target = Target {
@@ -124,7 +138,7 @@ impl Emulator {
             custom_calls: &Linking { machine: self, program: &program },
             make_body,
         };
-        Ok(Arc::new(compile(&target, module, source, options, devices)?))
+        Ok(Arc::new(compile(&target, module, source, options, devices, apart)?))
     }
 
     /// Indices of the devices of an assignment.
@@ -168,6 +182,18 @@ impl Emulator {
         arguments: &[Arc<Buffer>],
         options: &LaunchOptions,
     ) -> Result<Launched> {
+        self.launch_among(executable, device, arguments, options, None)
+    }
+
+    /// The same, for a replica that meets others in its collectives.
+    pub(super) fn launch_among(
+        self: &Arc<Self>,
+        executable: &Arc<Executable>,
+        device: usize,
+        arguments: &[Arc<Buffer>],
+        options: &LaunchOptions,
+        others: Option<Arc<dyn Others>>,
+    ) -> Result<Launched> {
         let pool = self.checked(executable, device, arguments, options)?;
         let gives = |index: usize| options.gives(executable, index);
         check_donations(arguments, &gives)?;
@@ -188,6 +214,7 @@ impl Emulator {
             pool,
             results: blocks.iter().cloned().map(Hold::from).collect(),
             transfers: options.transfers.clone(),
+            others,
             seed: self.seed(executable),
         };
         let give_up = || {
@@ -332,6 +359,8 @@ pub(super) struct Job {
     pub(super) pool: Option<Arc<Block>>,
     pub(super) results: Vec<Hold>,
     pub(super) transfers: Vec<Arc<dyn HostTransfers>>,
+    /// The other replicas of the run, where each runs a program of its own.
+    pub(super) others: Option<Arc<dyn Others>>,
     /// For what draws random numbers without a state.
     pub(super) seed: u64,
 }
@@ -449,11 +478,12 @@ impl Job {
         let frame = Frame::new(memories);
         let (executable, machine) = (self.executable, self.machine);
         let calls = executable.plan.calls;
-        let sees = calls > 0 || !self.transfers.is_empty();
+        let sees = calls > 0 || !self.transfers.is_empty() || self.others.is_some();
         let launch = sees.then(|| {
             let (name, device) = (&executable.name, vec![self.device]);
             let mut launch = Launch::new(&machine, device, self.origin, name, self.context, calls);
             launch.transfers = self.transfers;
+            launch.others = self.others;
             launch
         });
         let seed = self.seed.into();

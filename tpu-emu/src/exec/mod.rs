@@ -7,6 +7,7 @@ mod dispatch;
 mod flight;
 mod frame;
 mod given;
+mod joint;
 mod lane_body;
 mod launch;
 mod meeting;
@@ -22,6 +23,7 @@ mod turns;
 
 pub use call::Context;
 pub(crate) use flight::Flight;
+pub(crate) use joint::Joints;
 pub use launch::{LaunchOptions, Launched};
 pub(crate) use meeting::Meetings;
 pub use meeting::RunKey;

@@ -62,7 +62,9 @@ impl Emulator {
     /// # Errors
     /// As for [`Emulator::launch`], which the other devices' parts then end with; through the
     /// results' events the errors of the others, and `DeadlineExceeded` where a device has not
-    /// come after [`Emulator::call_timeout`].
+    /// come after [`Emulator::call_timeout`]. A replica's part is a run of its own, which fails by
+    /// itself: with the errors of the others and for lack of them at its collectives, and
+    /// with `WrongState` where the replicas do not agree about these.
     pub fn launch_part(
         self: &Arc<Self>,
         executable: &Arc<Executable>,
@@ -76,6 +78,9 @@ impl Emulator {
         }
         let key = RunKey { run, devices: Vec::new() };
         let (place, devices) = self.place(executable, device, &key)?;
+        if executable.options.replicas > 1 {
+            return self.launch_replica(executable, (place, device), arguments, options, run);
+        }
         let part = self.part(executable, device, arguments, options);
         let (part, made) = match part {
             Ok((part, blocks)) => (Ok(part), Ok(blocks)),

@@ -40,7 +40,7 @@ pub(super) trait Work: Sized + Send + 'static {
         let plan = &executable.plan;
         match () {
             // A client and a handler may wait for anything.
-            () if !plan.channels.is_empty() || plan.calls > 0 && !Self::PAUSES => Way::OwnThread,
+            () if plan.waits() || plan.calls > 0 && !Self::PAUSES => Way::OwnThread,
             () if ready && plan.work < INLINE && !plan.loops => Way::Here,
             () if plan.calls > 0 => Way::OwnThread,
             () => Way::Worker,
@@ -52,8 +52,11 @@ pub(super) trait Work: Sized + Send + 'static {
     fn start(self, claims: Claims<'_>, done: &Event, ticket: Option<Ticket>) -> Gate {
         let (machine, executable) = (Arc::clone(self.machine()), Arc::clone(self.executable()));
         let way = Self::way(&executable, claims.waiting.is_empty());
-        let talks = !executable.plan.channels.is_empty();
-        let turns = if talks { machine.turns.take_all(self.devices(), done) } else { Vec::new() };
+        let turns = if executable.plan.waits() {
+            machine.turns.take_all(self.devices(), done)
+        } else {
+            Vec::new()
+        };
         claims.run(&machine, turns, (way, done, ticket), self)
     }
 }

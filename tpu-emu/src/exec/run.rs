@@ -218,7 +218,8 @@ impl Run<'_> {
         let frame = self.frame;
         let scratch = frame.bytes_mut(scratch);
         let transfers = self.launch.map_or(&[][..], |launch| &launch.transfers);
-        let mut cx = Cx { scratch, seed: &mut self.seed, transfers };
+        let others = self.launch.and_then(|launch| launch.others.as_deref());
+        let mut cx = Cx { scratch, seed: &mut self.seed, transfers, others };
         let starts = |operand: usize| {
             (0..step.results.len()).any(|result| kernel.starts_from(result) == Some(operand))
         };

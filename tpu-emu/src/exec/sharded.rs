@@ -223,8 +223,9 @@ impl Job {
             return Ok(Arc::clone(known));
         }
         let (module, options) = (Arc::clone(&executable.module), executable.options.clone());
-        let devices = (executable.devices.clone(), &apart);
-        let made = self.machine.compiled(module, executable.source.clone(), options, devices)?;
+        let devices = (executable.devices.clone(), None);
+        let made =
+            self.machine.compiled(module, executable.source.clone(), options, devices, &apart)?;
         Ok(Arc::clone(executable.apart.lock().entry(key).or_insert(made)))
     }
 

@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn bytes_become_nibbles_and_back() {
         let (bytes, nibbles) = (Shape::new(DType::U8, [2]), Shape::new(DType::S4, [2, 2]));
-        let cx = || Cx { scratch: &mut [], seed: Box::leak(Box::new(0)), transfers: &[] };
+        let cx = || Cx { scratch: &mut [], seed: Box::leak(Box::new(0)), transfers: &[], others: None };
         let (shapes, there) = try_types(bytes.clone(), nibbles.clone()).unwrap();
         assert_eq!(shapes[0], nibbles);
         let Lowered::Kernel(there) = there else { panic!("no kernel") };

@@ -214,7 +214,12 @@ impl Case {
                 let mut seed = 42;
                 let mut outputs: Vec<&mut [u8]> =
                     results.iter_mut().map(Block::bytes_mut).collect();
-                let mut cx = Cx { scratch: scratch.bytes_mut(), seed: &mut seed, transfers: &[] };
+                let mut cx = Cx {
+                    scratch: scratch.bytes_mut(),
+                    seed: &mut seed,
+                    transfers: &[],
+                    others: None,
+                };
                 kernel.run(&mut cx, &inputs, &mut outputs)?;
                 // What it says that it moves is what it does.
                 moved.into_iter().for_each(|moved| assert_eq!(results[0].bytes(), moved));

@@ -12,6 +12,7 @@ mod convolve;
 pub mod custom;
 mod edges;
 mod elementwise;
+pub(crate) mod exchange;
 mod extents;
 mod factor;
 mod gather_dimensions;
@@ -35,6 +36,7 @@ pub(crate) use testing_bodies::lane_operation;
 
 use crate::custom_call::CallKernel;
 use crate::error::{Error, Result};
+use crate::exchange::Others;
 use crate::host_transfer::{Channel, HostTransfers};
 use crate::kernels::folder::Folder;
 use crate::kernels::gather::Gather;
@@ -106,6 +108,8 @@ pub struct Cx<'a> {
     pub seed: &'a mut u64,
     /// The clients of the launch, one a device; none where the code runs without one.
     pub transfers: &'a [Arc<dyn HostTransfers>],
+    /// The other replicas of the run, where each runs a program of its own.
+    pub others: Option<&'a dyn Others>,
 }
 
 impl<'a> Cx<'a> {
@@ -174,6 +178,12 @@ pub trait Kernel: fmt::Debug + Send + Sync {
     /// unknown time, and is not run at compile time.
     fn channel(&self) -> Option<Channel> {
         None
+    }
+
+    /// Whether a run waits for the other replicas of the run. Then it has an effect, and takes
+    /// unknown time.
+    fn meets_others(&self) -> bool {
+        false
     }
 
     /// The custom call that it stands for. Whoever runs the program dispatches it.

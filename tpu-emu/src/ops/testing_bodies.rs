@@ -269,8 +269,12 @@ pub(in crate::ops) fn execute(
     let mut outputs: Vec<&mut [u8]> = values.iter_mut().map(Value::bytes_mut).collect();
     // Whatever was there before: not zeros.
     let mut scratch = vec![u128::MAX / 3; kernel.scratch().div_ceil(16)];
-    let mut cx =
-        Cx { scratch: bytemuck::cast_slice_mut(&mut scratch), seed: &mut 0, transfers: &[] };
+    let mut cx = Cx {
+        scratch: bytemuck::cast_slice_mut(&mut scratch),
+        seed: &mut 0,
+        transfers: &[],
+        others: None,
+    };
     kernel.run(&mut cx, &inputs, &mut outputs)?;
     // What it says that it moves is what it does.
     moved.into_iter().for_each(|moved| assert_eq!(values[0].bytes(), moved));

@@ -88,7 +88,8 @@ pub(super) fn run(
     let inputs: Vec<&[u8]> = operands.iter().map(Array::bytes).collect();
     let mut outputs: Vec<&mut [u8]> = results.iter_mut().map(Array::bytes_mut).collect();
     outputs.iter_mut().for_each(|output| output.fill(0xff));
-    let mut cx = Cx { scratch: cast_slice_mut(&mut scratch), seed: &mut 0, transfers: &[] };
+    let mut cx =
+        Cx { scratch: cast_slice_mut(&mut scratch), seed: &mut 0, transfers: &[], others: None };
     kernel.run(&mut cx, &inputs, &mut outputs)?;
     Ok(results)
 }

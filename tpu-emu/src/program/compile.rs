@@ -46,8 +46,9 @@ pub(crate) struct Target<'t> {
     pub(crate) make_body: BodyMaker,
 }
 
-/// Compiles a module that was read from `source`. Of the parameters in `apart` every device reads
-/// its own copy.
+/// Compiles a module that was read from `source`, for all devices or for the one replica `only`,
+/// which meets the others in its collectives. Of the parameters in `apart` every device reads its
+/// own copy.
 ///
 /// # Errors
 /// `Program` with every reason; `Verbatim` in the compiler's words for one that cannot fit.
@@ -56,17 +57,20 @@ pub(crate) fn compile(
     module: Arc<Module>,
     source: (Format, Arc<[u8]>),
     options: CompileOptions,
-    (devices, apart): (Vec<usize>, &BTreeMap<usize, Spread>),
+    (devices, only): (Vec<usize>, Option<usize>),
+    apart: &BTreeMap<usize, Spread>,
 ) -> Result<Executable> {
     let count = options.replicas.max(1).saturating_mul(options.partitions.max(1));
     let replicas = options.replicas > 1;
-    let spread =
-        if replicas && is_alone(&module) { Devices::ONE } else { Devices { count, replicas } };
+    let spread = match only {
+        None if replicas && is_alone(&module) => Devices::ONE,
+        _ => Devices { count, replicas, only },
+    };
     let loaded =
         load(&module, target.numerics, target.custom_calls, target.make_body, (spread, apart))?;
     let entry = loaded.entry;
     let mut graph = loaded.graph;
-    let mut spreads = if spread.count > 1 {
+    let mut spreads = if spread.count > 1 && only.is_none() {
         let shape = |&value| graph.value(value).shape.clone();
         let parameters = graph.main.parameters.iter().map(shape).collect();
         let settled = (spread, apart, &options.propagate_to_parameters[..]);
@@ -144,6 +148,7 @@ pub(crate) fn compile(
         pools: parking_lot::Mutex::default(),
         apart: parking_lot::Mutex::default(),
         likeness: std::sync::OnceLock::new(),
+        replicas: parking_lot::Mutex::default(),
     })
 }
 

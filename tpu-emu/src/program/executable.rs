@@ -203,6 +203,8 @@ pub struct Executable {
     pub(crate) apart: Mutex<HashMap<Vec<usize>, Arc<Executable>>>,
     /// See [`Executable::likeness`].
     pub(crate) likeness: OnceLock<u128>,
+    /// The program of each replica that has run by itself.
+    pub(crate) replicas: Mutex<HashMap<usize, Arc<Executable>>>,
 }
 
 impl Executable {

@@ -61,7 +61,8 @@ pub(super) fn evaluate(
                     inputs[from] = &[];
                 }
             }
-            let mut cx = Cx { scratch: scratch.bytes_mut(), seed: &mut 0, transfers: &[] };
+            let mut cx =
+                Cx { scratch: scratch.bytes_mut(), seed: &mut 0, transfers: &[], others: None };
             let mut slices: Vec<&mut [u8]> = outputs.iter_mut().map(Aligned::bytes_mut).collect();
             kernel.run(&mut cx, &inputs, &mut slices)?;
         }

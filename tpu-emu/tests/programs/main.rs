@@ -9,6 +9,7 @@ mod elementwise;
 mod groups;
 mod machine;
 mod refused;
+mod replicas;
 mod results;
 mod sharded;
 mod transfers;

@@ -79,7 +79,7 @@ pub(crate) fn load<'m>(
     };
     let mut main = Block::default();
     let (mut copies, mut results) = (Vec::new(), Vec::new());
-    let entered = if devices.replicas && devices.count > 1 {
+    let entered = if devices.replicas && devices.count > 1 && devices.only.is_none() {
         loader.partition_context = true;
         loader.replicated_entry(entry, &mut main).map(|shapes| (vec![None; shapes.len()], shapes))
     } else {

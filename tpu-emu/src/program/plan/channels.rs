@@ -1,4 +1,4 @@
-//! The channels of a program.
+//! Whom a program waits for: its channels, and other replicas.
 use super::super::fuse::{Code, StepWork};
 use crate::host_transfer::Channel;
 use tpu_stablehlo::ir::LocationId;
@@ -8,6 +8,16 @@ pub(super) fn channels(code: &Code) -> Vec<(Channel, LocationId)> {
     let mut found = Vec::new();
     note(code, &mut found);
     found
+}
+
+/// Whether a program waits for other replicas of its run.
+pub(super) fn meets(code: &Code) -> bool {
+    code.steps.iter().any(|step| match &step.work {
+        StepWork::Kernel(kernel) => kernel.meets_others(),
+        StepWork::While(condition, body) => meets(condition) || meets(body),
+        StepWork::Branch(branches) => branches.iter().any(meets),
+        StepWork::Fused(_) | StepWork::Rows(_) => false,
+    })
 }
 
 fn note(code: &Code, into: &mut Vec<(Channel, LocationId)>) {

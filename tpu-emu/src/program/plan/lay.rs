@@ -2,7 +2,7 @@
 use super::super::fuse::{Code, FusedStep, StepWork};
 use super::super::graph::{Graph, ValueId};
 use super::arena::lay_out;
-use super::channels::channels;
+use super::channels::{channels, meets};
 use super::classes::Classes;
 use super::copies::at_once;
 use super::lives::{BlockTimes, FOREVER, Life, Lives, Times};
@@ -295,6 +295,7 @@ impl Layout<'_> {
             calls: self.graph.calls,
             loops,
             channels: channels(code),
+            meets: meets(code),
         }
     }
 

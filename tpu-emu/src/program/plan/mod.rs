@@ -131,6 +131,8 @@ pub(crate) struct Plan {
     pub(crate) loops: bool,
     /// The channels between the program and its client, and where they are used.
     pub(crate) channels: Vec<(Channel, LocationId)>,
+    /// Whether it waits for other replicas of its run.
+    pub(crate) meets: bool,
 }
 
 impl Plan {
@@ -140,6 +142,11 @@ impl Plan {
     pub(crate) const POOL: u32 = 1;
     /// Number of the first parameter's.
     pub(crate) const PARAMETERS: u32 = 2;
+
+    /// Whether a run waits for somebody, for as long as they please.
+    pub(crate) fn waits(&self) -> bool {
+        self.meets || !self.channels.is_empty()
+    }
 
     /// Number of the first result's memory.
     pub(crate) fn results(&self) -> u32 {

@@ -2,13 +2,12 @@
 use super::super::super::graph::{Block, ValueId};
 use super::super::Loader;
 use super::super::control::region;
-use super::super::scope::Binding;
+use super::super::scope::{Binding, Scope};
 use super::Crew;
 use super::groups::groups;
 use crate::error::{Error, Result};
-use crate::ops::across;
+use crate::ops::{Kernel, across};
 use crate::tensor::Shape;
-use std::sync::Arc;
 use tpu_stablehlo::ir::Operation;
 
 /// The values of a group's members, in the group's order.
@@ -52,7 +51,7 @@ impl<'m> Loader<'m> {
                 let ids: Vec<ValueId> = values.iter().map(|(id, _)| *id).collect();
                 let made = match known.iter().find(|(other, _)| *other == ids) {
                     Some((_, made)) => made.clone(),
-                    None => self.group(crew, mnemonic, operation, values, into)?,
+                    None => self.group(&crew.scopes[0], mnemonic, operation, values, into)?,
                 };
                 known.push((ids, made.clone()));
                 for (&place, (id, shape)) in group.iter().zip(made) {
@@ -70,9 +69,9 @@ impl<'m> Loader<'m> {
     }
 
     /// What each member of one group receives.
-    fn group(
+    pub(super) fn group(
         &mut self,
-        crew: &Crew<'m>,
+        scope: &Scope<'m>,
         mnemonic: &str,
         operation: &'m Operation,
         values: Values,
@@ -80,18 +79,12 @@ impl<'m> Loader<'m> {
     ) -> Result<Values> {
         let count = values.len();
         let shape = values[0].1.clone();
-        let index = |name: &str| {
-            let missing = || Error::bad(format!("{} has no {name}", operation.name));
-            let found = operation.attributes.integer(name);
-            found.and_then(|value| usize::try_from(value).ok()).ok_or_else(missing)
-        };
-        let axis = |name: &str| {
-            let axis = index(name)?;
-            let past = || Error::bad(format!("{}: axis {axis} of {shape}", operation.name));
-            (axis < shape.rank()).then_some(axis).ok_or_else(past)
-        };
+        let axis = |name: &str| axis(operation, name, &shape);
         Ok(match mnemonic {
-            "all_reduce" => vec![self.reduced(crew, operation, values, into)?; count],
+            "all_reduce" | "reduce_scatter" => {
+                let reduced = self.reduced(scope, operation, values, into)?;
+                self.after_reduction(mnemonic, operation, reduced, count, into)?
+            }
             "all_gather" => {
                 let axis = axis("all_gather_dim")?;
                 vec![self.side_by_side(operation, values, axis, into)?; count]
@@ -103,14 +96,9 @@ impl<'m> Loader<'m> {
                 }
                 vec![values[0].clone(); count]
             }
-            "reduce_scatter" => {
-                let axis = axis("scatter_dimension")?;
-                let (id, shape) = self.reduced(crew, operation, values, into)?;
-                self.parts(operation, (id, &shape), axis, count, into)?
-            }
             "all_to_all" => {
                 let (split, concat) = (axis("split_dimension")?, axis("concat_dimension")?);
-                let parts = index("split_count")?;
+                let parts = index(operation, "split_count")?;
                 if parts != count {
                     let name = &operation.name;
                     return Err(Error::bad(format!("{name}: {parts} parts for {count} devices")));
@@ -130,16 +118,48 @@ impl<'m> Loader<'m> {
         })
     }
 
+    /// What each member has of a reduced array: all of it, or its part.
+    pub(super) fn after_reduction(
+        &mut self,
+        mnemonic: &str,
+        operation: &'m Operation,
+        (id, shape): (ValueId, Shape),
+        count: usize,
+        into: &mut Block,
+    ) -> Result<Values> {
+        if mnemonic != "reduce_scatter" {
+            return Ok(vec![(id, shape); count]);
+        }
+        let axis = axis(operation, "scatter_dimension", &shape)?;
+        self.parts(operation, (id, &shape), axis, count, into)
+    }
+
     /// The computation over all values.
     fn reduced(
         &mut self,
-        crew: &Crew<'m>,
+        scope: &Scope<'m>,
         operation: &'m Operation,
         values: Values,
         into: &mut Block,
     ) -> Result<(ValueId, Shape)> {
         let shape = values[0].1.clone();
-        let body = self.body(&crew.scopes[0], region(operation, 0)?, &operation.name, None)?;
+        let kernel = self.reduction_of(scope, operation, &shape, values.len())?;
+        if values.len() == 1 {
+            return Ok(values[0].clone());
+        }
+        let id = self.kernel(operation, kernel, values, &shape, into)?;
+        Ok((id, shape))
+    }
+
+    /// The computation over so many arrays of a shape.
+    pub(super) fn reduction_of(
+        &self,
+        scope: &Scope<'m>,
+        operation: &'m Operation,
+        shape: &Shape,
+        count: usize,
+    ) -> Result<Box<dyn Kernel>> {
+        let body = self.body(scope, region(operation, 0)?, &operation.name, None)?;
         let scalar = Shape::scalar(shape.dtype);
         let fits = body.parameters() == [scalar.clone(), scalar.clone()];
         if !fits || body.results() != [scalar] {
@@ -147,12 +167,7 @@ impl<'m> Loader<'m> {
             let what = format!("{name} of {shape} by a computation from {given:?} to {made:?}");
             return Err(Error::Unimplemented(what));
         }
-        if values.len() == 1 {
-            return Ok(values[0].clone());
-        }
-        let kernel = across::reduction(Arc::clone(&body), &shape, values.len());
-        let id = self.kernel(operation, kernel, values, &shape, into)?;
-        Ok((id, shape))
+        Ok(across::reduction(body, shape, count))
     }
 
     fn side_by_side(
@@ -241,4 +256,18 @@ impl<'m> Loader<'m> {
         }
         Ok(all)
     }
+}
+
+/// An attribute that counts.
+fn index(operation: &Operation, name: &str) -> Result<usize> {
+    let missing = || Error::bad(format!("{} has no {name}", operation.name));
+    let found = operation.attributes.integer(name);
+    found.and_then(|value| usize::try_from(value).ok()).ok_or_else(missing)
+}
+
+/// An attribute that names an axis of the operand.
+fn axis(operation: &Operation, name: &str, shape: &Shape) -> Result<usize> {
+    let axis = index(operation, name)?;
+    let past = || Error::bad(format!("{}: axis {axis} of {shape}", operation.name));
+    (axis < shape.rank()).then_some(axis).ok_or_else(past)
 }

@@ -11,11 +11,13 @@ pub(crate) struct Devices {
     pub(crate) count: usize,
     /// Whether they are replicas; partitions otherwise.
     pub(crate) replicas: bool,
+    /// The one replica that code is emitted for, where its run is its own.
+    pub(crate) only: Option<usize>,
 }
 
 impl Devices {
     /// One device.
-    pub(crate) const ONE: Self = Self { count: 1, replicas: false };
+    pub(crate) const ONE: Self = Self { count: 1, replicas: false, only: None };
 }
 
 /// Operations that need the values of several devices.

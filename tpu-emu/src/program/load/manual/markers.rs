@@ -6,6 +6,7 @@ use super::super::Loader;
 use super::super::control::bind_all;
 use super::super::scope::{Binding, Scope};
 use super::Crew;
+use super::groups::collective;
 use crate::error::{Error, Result};
 use std::collections::HashMap;
 use tpu_stablehlo::ir::{Operation, Value};
@@ -42,10 +43,20 @@ impl<'m> Loader<'m> {
         if self.devices.replicas {
             let numbered =
                 matches!(&*operation.name, "stablehlo.replica_id" | "stablehlo.partition_id");
-            return if numbered {
-                self.device_number(scope, operation, into).map(|()| true)
-            } else {
-                Ok(false)
+            if numbered {
+                self.device_number(scope, operation, into)?;
+            }
+            let Some(replica) = self.devices.only else { return Ok(numbered) };
+            return match collective(operation) {
+                Some(mnemonic) => {
+                    self.exchanged(scope, (replica, mnemonic), operation, into)?;
+                    Ok(true)
+                }
+                None if &*operation.name == "sdy.manual_computation" => {
+                    let what = format!("{} of a replica that runs by itself", operation.name);
+                    Err(Error::Unimplemented(what))
+                }
+                None => Ok(numbered),
             };
         }
         if self.partition_context {

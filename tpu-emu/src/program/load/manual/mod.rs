@@ -6,6 +6,7 @@ mod control;
 mod copies;
 mod groups;
 mod markers;
+mod own;
 mod replicas;
 
 pub(crate) use alone::is_alone;

@@ -68,7 +68,8 @@ impl<'m> Loader<'m> {
         operation: &'m Operation,
         into: &mut Block,
     ) -> Result<()> {
-        let number = if operation.name.ends_with("replica_id") { self.partition } else { 0 };
+        let replica = self.devices.only.unwrap_or(self.partition);
+        let number = if operation.name.ends_with("replica_id") { replica } else { 0 };
         let number = u32::try_from(number).unwrap_or(u32::MAX).to_le_bytes();
         let (bytes, shape): (Arc<[u8]>, _) = (number.into(), Shape::scalar(DType::U32));
         let work = Work::Constant(Arc::clone(&bytes));
