@@ -1,32 +1,16 @@
-"""Points torch_xla at the plugin. The counts of chips and the mode are the whole process's."""
-
-import os
+"""Every chip is a device of its own."""
 
 import pytest
 
-import tpu_emu
+from torch_chips import chips
 
-CHIPS = int(os.environ.get("TORCH_CHIPS", "8"))
-os.environ["PJRT_DEVICE"] = "TPU"
-# torch_xla transposes what it reads in tasks that wait for tasks of the same pool: with a thread a
-# core, as many shards as cores end in a wait without end.
-os.environ["XLA_THREAD_POOL_SIZE"] = "32"
-os.environ["TPU_EMU_NUMERICS"] = "ieee"
-os.environ["TPU_LIBRARY_PATH"] = str(tpu_emu.library_path().resolve())
-if CHIPS == 1:
-    os.environ["TPU_EMU_TOPOLOGY"] = "v5e:1x1,chips_per_host_bounds=1x1x1"
-
-
-@pytest.fixture(scope="session")
-def chips() -> int:
-    """Chips of this process."""
-    return CHIPS
+__all__ = ["chips"]
 
 
 @pytest.fixture(autouse=True)
 def _own_numbers() -> None:
     """Each test draws the same random numbers, whatever ran before it."""
-    import torch  # noqa: PLC0415 - the variables above are read when it is imported
+    import torch  # noqa: PLC0415 - the variables of torch_chips are read when it is imported
 
     import torch_xla  # noqa: PLC0415
 

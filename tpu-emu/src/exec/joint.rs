@@ -205,7 +205,7 @@ impl Joint {
         if gathering.collective.what != collective.what {
             let (first, theirs) = (&self.names[gathering.first], &gathering.collective);
             let message = format!(
-                "{self}: the replicas do not agree: {first} is at {theirs}, {} at {collective}",
+                "{self}: the replicas do not agree: {first} is at {theirs}; {} is at {collective}",
                 self.names[replica]
             );
             return Err(self.fail(&mut state, Error::WrongState(message), now));
@@ -276,13 +276,22 @@ impl Joint {
 
     /// What each replica does, in words.
     fn whereabouts(&self, state: &State) -> String {
-        let place = |(name, doing): (&String, &Doing)| match doing {
-            Doing::Away => format!("{name} had not arrived"),
-            Doing::Runs | Doing::Receives(_) => format!("{name} was running"),
-            Doing::Waits(collective) => format!("{name} waited at {collective}"),
-            Doing::Ended => format!("{name} had ended"),
-        };
-        let places: Vec<String> = self.names.iter().zip(&state.doing).map(place).collect();
+        // Those who do the same are named together.
+        let mut places: Vec<(String, String)> = Vec::new();
+        for (name, doing) in self.names.iter().zip(&state.doing) {
+            let what = match doing {
+                Doing::Away => "had not arrived".to_owned(),
+                Doing::Runs | Doing::Receives(_) => "ran".to_owned(),
+                Doing::Waits(collective) => format!("waited at {collective}"),
+                Doing::Ended => "had ended".to_owned(),
+            };
+            match places.iter_mut().find(|(_, known)| *known == what) {
+                Some((names, _)) => names.extend([", ", name]),
+                None => places.push((name.clone(), what)),
+            }
+        }
+        let places: Vec<String> =
+            places.into_iter().map(|(names, what)| format!("{names} {what}")).collect();
         places.join("; ")
     }
 }
