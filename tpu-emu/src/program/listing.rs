@@ -62,6 +62,8 @@ impl Executable {
         module.attributes.set("mhlo.spmd_parameters_shardings", Attribute::Array(parameters));
         let whole = match &results[..] {
             [one] => (*one).to_owned(),
+            // XLA counts one array in a tuple of none.
+            [] => "{{replicated}}".to_owned(),
             several => format!("{{{}}}", several.join(", ")),
         };
         module.attributes.set("mhlo.spmd_output_sharding", Attribute::string(&whole));
