@@ -50,6 +50,21 @@ OPERATIONS = {
     "linalg": lambda x: torch.linalg.inv(x @ x.T + torch.eye(4, device=x.device)),
     "cholesky": lambda x: torch.linalg.cholesky(x @ x.T + torch.eye(4, device=x.device)),
     "norm": lambda x: torch.linalg.vector_norm(x, dim=1),
+    "fft": lambda x: torch.view_as_real(torch.fft.rfft(x)),
+    "attention": lambda x: F.scaled_dot_product_attention(
+        *[x.reshape(2, 2, 6)] * 3, is_causal=True
+    ),
+}
+
+INTEGERS = {
+    "division and rest": lambda x: x // 4 + x % 4,
+    # torch_xla shifts a negative number to the right by a division, on every device.
+    "shifts": lambda x: (x << 2) + (x.abs() >> 1),
+    "bits": lambda x: (x & 3) + (x | 4) + (x ^ 7) + ~x,
+    "absolute values and signs": lambda x: x.abs() * x.sign(),
+    "sums and products": lambda x: x.sum() + x[:5].prod(),
+    "comparisons": lambda x: (x > 2) ^ (x != -3),
+    "extremes": lambda x: torch.stack([x.max(), x.min(), x.clamp(-2, 3)[0]]),
 }
 
 IMAGES = {
@@ -91,6 +106,13 @@ def test_an_operation_has_the_gradient_that_the_cpu_has(name):
         (result.float() ** 2).sum().backward()
         grads.append(x.grad)
     close(grads[1], grads[0], rtol=2e-4, atol=2e-4)
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.int32, torch.int64], ids=str)
+@pytest.mark.parametrize("name", INTEGERS)
+def test_integers_are_those_of_the_cpu(name, dtype):
+    x = torch.arange(-6, 7, dtype=dtype)
+    close(INTEGERS[name](x.to(torch_xla.device())), INTEGERS[name](x))
 
 
 @pytest.mark.parametrize("name", IMAGES)
@@ -167,3 +189,17 @@ def test_many_steps_reuse_one_program():
         torch_xla.sync()
     assert met.metric_data("CompileTime")[0] == before
     torch.testing.assert_close(x.cpu(), torch.full((3,), 1.5**12))
+
+
+def test_a_program_that_is_wrong_is_an_error_and_the_next_one_runs():
+    x = torch.ones(2, 3, device=torch_xla.device())
+    with pytest.raises(RuntimeError, match=r"dim|shape|size"):
+        (x @ x).cpu()
+    close(x + 1, torch.full((2, 3), 2.0))
+
+
+def test_a_graph_is_told_as_hlo_before_it_is_compiled():
+    x = torch.ones(2, 3, device=torch_xla.device()) * 2
+    text = torch_xla._XLAC._get_xla_tensors_hlo([x])
+    assert "ENTRY" in text
+    assert "f32[2,3]" in text

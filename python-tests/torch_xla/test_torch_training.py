@@ -171,3 +171,11 @@ def test_a_model_is_exported_as_stablehlo():
     assert "stablehlo.dot_general" in program.get_stablehlo_text()
     got = program(torch.ones(1, 3))
     torch.testing.assert_close(got.cpu(), model(torch.ones(1, 3)), rtol=1e-5, atol=1e-5)
+
+
+def test_an_lstm_gives_what_the_cpu_gives():
+    model, x = nn.LSTM(3, 4, num_layers=2, batch_first=True), torch.randn(2, 5, 3)
+    got, (hidden, _) = copy.deepcopy(model).to(torch_xla.device())(x.to(torch_xla.device()))
+    want, (last, _) = model(x)
+    torch.testing.assert_close(got.cpu(), want, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(hidden.cpu(), last, rtol=1e-4, atol=1e-5)

@@ -185,8 +185,6 @@ def test_dynamo_infers_over_all_chips(line):
 
 
 def test_the_sharding_of_an_array_can_be_drawn(line, chips):
-    rich = pytest.importorskip("rich")
-    assert rich
     drawn = visualize_tensor_sharding(split(data(8, 8), line, ("x", None)), use_color=False)
     assert drawn.row_count == (max(1, chips))
 
