@@ -1,4 +1,6 @@
 //! What the fuzzers of the readers stand on.
+use std::fs::{read, remove_dir_all};
+use std::process::Command;
 use tpu_fuzz::random::Random;
 use tpu_fuzz::readers::READERS;
 use tpu_fuzz::{bytes, seeds};
@@ -12,6 +14,20 @@ fn every_reader_has_a_fuzzer_of_its_name_and_seeds() {
     for name in names {
         assert!(seeds::of_reader(name).unwrap().len() > 5, "{name}");
     }
+}
+
+#[test]
+fn the_seeds_are_written_to_a_folder_for_each_reader() {
+    let folder = std::env::temp_dir().join(format!("tpu-fuzz-seeds-{}", std::process::id()));
+    let mut run = Command::new(env!("CARGO_BIN_EXE_tpu-fuzz"));
+    let said = run.arg("seeds").arg(&folder).output().unwrap();
+    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+    for (name, _) in READERS {
+        for (number, seed) in seeds::of_reader(name).unwrap().iter().enumerate() {
+            assert!(read(folder.join(name).join(number.to_string())).unwrap() == *seed, "{name}");
+        }
+    }
+    remove_dir_all(folder).unwrap();
 }
 
 #[test]

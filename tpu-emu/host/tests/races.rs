@@ -1,7 +1,7 @@
 // UNSAFETY: the planted race writes to an argument's memory while launches read it.
-//! Threads that launch, wait, transfer and give up at once, into one trace. The results are
-//! checked as they are; who accesses what without order is for a tool like ThreadSanitizer to find,
-//! and `TPU_EMU_TEST_RACE` gives it something to find.
+//! Threads that compile, launch, wait, transfer, take snapshots and give up at once, into one trace.
+//! The results are checked as they are; who accesses what without order is for ThreadSanitizer to
+//! find (`make racecheck`), and `TPU_EMU_TEST_RACE` gives it something to find.
 #![expect(unsafe_code, reason = "a race is planted")]
 #![expect(clippy::unwrap_used, reason = "a test may stop anywhere")]
 #![expect(clippy::disallowed_methods, reason = "a test's own switch")]
@@ -10,19 +10,22 @@ use std::env::{current_exe, temp_dir, var_os};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Barrier};
+use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 use tpu_emu::buffer::{HostArray, HostTarget};
 use tpu_emu::exec::LaunchOptions;
+use tpu_emu::host_transfer::{Channel, HostTransfers};
 use tpu_emu::program::{CompileOptions, Executable, Format};
 use tpu_emu::tensor::{ArraySpec, DType, LayoutRequest};
 use tpu_emu::units::Bytes;
 use tpu_emu::{Buffer, Emulator, Error, Memory, MemoryKind};
 
 const THREADS: usize = 4;
-const ROUNDS: usize = 24;
+const KINDS: usize = 8;
+const ROUNDS: usize = 3 * KINDS;
 const SIDE: usize = 96;
 const HBM: Memory = Memory { device: 0, kind: MemoryKind::Device };
+const OTHER: Memory = Memory { device: 1, kind: MemoryKind::Device };
 
 /// Long enough for a background thread and for several threads: a product, a sum, a loop.
 const LONG: &str = "func.func public @main(%x: tensor<96x96xf32>, %y: tensor<96x96xf32> {jax.buffer_donor = true}) -> (tensor<96x96xf32>, tensor<96xf32>) {
@@ -38,6 +41,65 @@ const SHORT: &str = "func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> 
     %y = stablehlo.add %x, %x : tensor<4xf32>
     return %y : tensor<4xf32>
   }";
+
+/// Large enough for pieces on several threads.
+const PIECES: &str = "func.func public @main(%x: tensor<64x4096xf32>) -> tensor<64xf32> {
+    %y = stablehlo.add %x, %x : tensor<64x4096xf32>
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %r = stablehlo.reduce(%y init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<64x4096xf32>, tensor<f32>) -> tensor<64xf32>
+    return %r : tensor<64xf32>
+  }";
+
+/// Gives its argument to the client and takes another array for it.
+const TALK: &str = "func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+    %t0 = stablehlo.create_token : !stablehlo.token
+    %t1 = \"stablehlo.send\"(%x, %t0) {channel_handle = #stablehlo.channel_handle<handle = 2, type = 2>, is_host_transfer = true} : (tensor<4xf32>, !stablehlo.token) -> !stablehlo.token
+    %r:2 = \"stablehlo.recv\"(%t1) {channel_handle = #stablehlo.channel_handle<handle = 3, type = 3>, is_host_transfer = true} : (!stablehlo.token) -> (tensor<4xf32>, !stablehlo.token)
+    return %r#0 : tensor<4xf32>
+  }";
+
+/// Two devices give each other the sum of what they have.
+const MEET: &str = "module @m {
+  sdy.mesh @pair = <[\"i\"=2]>
+  func.func @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@pair, [{\"i\"}]>}) -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@pair, [{\"i\"}]>}) {
+    %0 = sdy.manual_computation(%x) in_shardings=[<@pair, [{\"i\"}]>] out_shardings=[<@pair, [{\"i\"}]>] manual_axes={\"i\"} (%a: tensor<4xf32>) {
+      %1 = \"stablehlo.all_reduce\"(%a) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, use_global_device_ids}> ({
+      ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+        %s = stablehlo.add %l, %r : tensor<f32>
+        stablehlo.return %s : tensor<f32>
+      }) : (tensor<4xf32>) -> tensor<4xf32>
+      sdy.return %1 : tensor<4xf32>
+    } : (tensor<8xf32>) -> tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }
+}";
+
+/// A client that gives back twice what it was given.
+#[derive(Debug, Default)]
+struct Doubling(Mutex<Vec<f32>>);
+
+impl HostTransfers for Doubling {
+    fn serves(&self, channel: Channel) -> bool {
+        [2, 3].contains(&channel.id)
+    }
+
+    fn send(&self, _: i64, bytes: &[u8]) -> Result<(), Error> {
+        *self.0.lock().unwrap() = floats(bytes);
+        Ok(())
+    }
+
+    fn recv(&self, _: i64, bytes: &mut [u8]) -> Result<(), Error> {
+        let given = self.0.lock().unwrap();
+        for (four, value) in bytes.chunks_exact_mut(4).zip(&*given) {
+            four.copy_from_slice(&(2.0 * value).to_le_bytes());
+        }
+        Ok(())
+    }
+}
+
+fn floats(bytes: &[u8]) -> Vec<f32> {
+    bytes.chunks_exact(4).map(|four| f32::from_le_bytes(four.try_into().unwrap())).collect()
+}
 
 #[derive(Debug)]
 struct Target(Vec<u8>, Sender<Vec<u8>>);
@@ -58,8 +120,7 @@ fn get(buffer: &Arc<Buffer>) -> Vec<f32> {
     let size = usize::try_from(buffer.spec().host_size().0).unwrap();
     let (back, bytes) = channel();
     buffer.get(None, Box::new(Target(vec![0; size], back))).unwrap().wait().unwrap();
-    let bytes = bytes.recv().unwrap();
-    bytes.chunks_exact(4).map(|four| f32::from_le_bytes(four.try_into().unwrap())).collect()
+    floats(&bytes.recv().unwrap())
 }
 
 fn bytes_of(value: f32, count: usize) -> Vec<u8> {
@@ -71,8 +132,11 @@ struct Shared {
     machine: Arc<Emulator>,
     long: Arc<Executable>,
     short: Arc<Executable>,
+    talk: Arc<Executable>,
+    meet: Arc<Executable>,
     square: Arc<ArraySpec>,
     line: Arc<ArraySpec>,
+    table: Arc<ArraySpec>,
     /// Ones, read by every launch.
     ones: Arc<Buffer>,
     heard: AtomicUsize,
@@ -81,23 +145,31 @@ struct Shared {
 impl Shared {
     fn new() -> Self {
         let machine = tpu_host::machine().unwrap();
-        let compile = |text: &str| {
-            machine.compile(Format::Mlir, text.as_bytes(), CompileOptions::default()).unwrap()
+        let compile = |text: &str, partitions: usize| {
+            let options = CompileOptions { partitions, ..CompileOptions::default() };
+            machine.compile(Format::Mlir, text.as_bytes(), options).unwrap()
         };
+        let (long, short) = (compile(LONG, 1), compile(SHORT, 1));
+        let (talk, meet) = (compile(TALK, 1), compile(MEET, 2));
         let spec = |dims: &[i64]| machine.describe(DType::F32, dims, LayoutRequest::Default);
-        let square = spec(&[96, 96]).unwrap();
+        let [square, line, table] =
+            [&[96, 96][..], &[4], &[64, 4096]].map(|dims| spec(dims).unwrap());
         let bytes = bytes_of(1.0, SIDE * SIDE);
         let array = HostArray { bytes: &bytes, low: 0, strides: None };
         let ones = Arc::new(machine.put(HBM, Arc::clone(&square), array).unwrap());
-        let (long, short, line) = (compile(LONG), compile(SHORT), spec(&[4]).unwrap());
-        Self { long, short, square, line, ones, machine, heard: AtomicUsize::new(0) }
+        let heard = AtomicUsize::new(0);
+        Self { machine, long, short, talk, meet, square, line, table, ones, heard }
     }
 
     fn put(&self, spec: &Arc<ArraySpec>, value: f32) -> Arc<Buffer> {
+        self.put_on(HBM, spec, value)
+    }
+
+    fn put_on(&self, memory: Memory, spec: &Arc<ArraySpec>, value: f32) -> Arc<Buffer> {
         let count = usize::try_from(spec.host_size().0).unwrap() / 4;
         let bytes = bytes_of(value, count);
         let array = HostArray { bytes: &bytes, low: 0, strides: None };
-        Arc::new(self.machine.put(HBM, Arc::clone(spec), array).unwrap())
+        Arc::new(self.machine.put(memory, Arc::clone(spec), array).unwrap())
     }
 
     /// A launch of the long program, whose results another launch takes before they are there.
@@ -164,12 +236,66 @@ impl Shared {
 
     /// Copies to another device and back, given up while they are under way.
     fn copies(&self, value: f32) {
-        let other = Memory { device: 1, kind: MemoryKind::Device };
         let source = self.put(&self.square, value);
-        let there = Arc::new(source.copy_to(other).unwrap());
+        let there = Arc::new(source.copy_to(OTHER).unwrap());
         source.delete();
         let back = Arc::new(there.copy_to(HBM).unwrap());
         assert_eq!(get(&back)[SIDE], value);
+    }
+
+    /// A program that this thread compiles, in pieces on several threads.
+    fn pieces(&self, value: f32) {
+        let options = CompileOptions::default();
+        let program = self.machine.compile(Format::Mlir, PIECES.as_bytes(), options).unwrap();
+        let arguments = [self.put(&self.table, value)];
+        let options = LaunchOptions::default();
+        let run = self.machine.launch(&program, 0, &arguments, &options).unwrap();
+        drop((program, arguments));
+        let sums = run.results.into_iter().next().unwrap();
+        assert_eq!(get(&Arc::new(sums)), vec![8192.0 * value; 64]);
+    }
+
+    /// An array that goes out of a running program and another that comes in.
+    fn talks(&self, value: f32) {
+        let transfers: Vec<Arc<dyn HostTransfers>> = vec![Arc::new(Doubling::default())];
+        let options = LaunchOptions { transfers, ..LaunchOptions::default() };
+        let arguments = [self.put(&self.line, value)];
+        let run = self.machine.launch(&self.talk, 0, &arguments, &options).unwrap();
+        let result = run.results.into_iter().next().unwrap();
+        assert_eq!(get(&Arc::new(result)), vec![2.0 * value; 4]);
+    }
+
+    /// Two devices whose values meet.
+    fn meetings(&self, value: f32) {
+        let arguments = [(HBM, value), (OTHER, 3.0)]
+            .map(|(memory, value)| vec![self.put_on(memory, &self.line, value)]);
+        let options = LaunchOptions::default();
+        for run in self.machine.launch_sharded(&self.meet, &arguments, &options).unwrap() {
+            let sum = run.results.into_iter().next().unwrap();
+            assert_eq!(get(&Arc::new(sum)), vec![value + 3.0; 4]);
+        }
+    }
+
+    /// What is allocated, while others allocate and free.
+    fn snapshots(&self, value: f32) {
+        let mine = self.put(&self.square, value);
+        let bytes = self.machine.snapshot(&tpu_host::header().unwrap());
+        assert!(bytes.len() > 100, "a snapshot of {} bytes", bytes.len());
+        let stats = self.machine.memory_stats(HBM);
+        assert!(stats.bytes_in_use >= self.ones.spec().host_size());
+        mine.delete();
+    }
+}
+
+/// A write that nothing orders, over and over: a fault on purpose.
+#[inline(never)]
+fn planted(shared: &Shared, over: &AtomicBool) {
+    let first = shared.ones.host_pointer().unwrap().cast::<f32>();
+    while !over.load(Ordering::Relaxed) {
+        // SAFETY: the memory is there as long as the buffer; that others read it at the same time
+        // is the fault that is planted.
+        unsafe { first.write(1.0) };
+        thread::yield_now();
     }
 }
 
@@ -179,15 +305,7 @@ fn work() {
     let over = Arc::new(AtomicBool::new(false));
     let culprit = var_os("TPU_EMU_TEST_RACE").map(|_| {
         let (shared, over) = (Arc::clone(&shared), Arc::clone(&over));
-        thread::spawn(move || {
-            let first = shared.ones.host_pointer().unwrap().cast::<f32>();
-            while !over.load(Ordering::Relaxed) {
-                // SAFETY: the memory is there as long as the buffer; that others read it at the
-                // same time is the fault that is planted.
-                unsafe { first.write(1.0) };
-                thread::yield_now();
-            }
-        })
+        thread::spawn(move || planted(&shared, &over))
     });
     let threads: Vec<_> = (0..THREADS)
         .map(|number| {
@@ -196,10 +314,14 @@ fn work() {
                 start.wait();
                 for round in 0..ROUNDS {
                     let value = f32::from(u8::try_from(number + round).unwrap());
-                    match (number + round) % 4 {
+                    match (number + round) % KINDS {
                         0 => shared.launches(value),
                         1 => shared.short_launches(value),
                         2 => shared.transfers(value),
+                        3 => shared.pieces(value),
+                        4 => shared.talks(value),
+                        5 => shared.meetings(value),
+                        6 => shared.snapshots(value),
                         _ => shared.copies(value),
                     }
                 }
@@ -209,7 +331,7 @@ fn work() {
     threads.into_iter().for_each(|thread| thread.join().unwrap());
     over.store(true, Ordering::Relaxed);
     culprit.into_iter().for_each(|thread| thread.join().unwrap());
-    assert_eq!(shared.heard.load(Ordering::Relaxed), THREADS * ROUNDS / 4);
+    assert_eq!(shared.heard.load(Ordering::Relaxed), THREADS * ROUNDS / KINDS);
 }
 
 /// The environment is read once a process, so a process of its own has the trace.
