@@ -151,7 +151,7 @@ mod tests {
     use super::*;
     use crate::client::{dialect, said, words};
     use crate::compiled::COMPILED;
-    use crate::launcher::{CModule, INC, code, compile, message as text};
+    use crate::launcher::{CModule, INC, code, compile, free_config, message as text};
     use crate::{TpuExecutable_Free, executor::TpuExecutor_Free};
     use tpu_proto::xla::HloModuleProto;
 
@@ -304,11 +304,15 @@ mod tests {
         let compiler = TpuCompiler_New();
         let places = places.map_or(ptr::null_mut(), |places| places.as_mut_ptr());
         // SAFETY: structs of the dialect.
-        said(|status| unsafe {
+        let said = said(|status| unsafe {
             let (own, count) = (own.as_mut_ptr().cast(), c_int::try_from(lists.len()).unwrap());
             let lists = if lists.is_empty() { ptr::null_mut() } else { lists.as_mut_ptr() };
             TpuCompiler_Compile(compiler, own, lists, count, ptr::null_mut(), places, status);
-        })
+        });
+        for index in 0..codes.len() {
+            free_config(abi, At::of(&mut configs).inner(index * size));
+        }
+        said
     }
 
     #[test]

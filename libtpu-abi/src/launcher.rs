@@ -133,35 +133,44 @@ impl CModule {
 impl Drop for CModule {
     fn drop(&mut self) {
         let abi = self.abi;
-        let (module, fields) = (&abi.fields.module, &abi.fields.module_config);
-        let proto = |at: At<'_>, offset| {
-            free(at.read::<TpuSerializedProto>(offset).bytes.cast_mut().cast());
-        };
-        proto(self.at(), module.proto);
-        let at = self.at().inner(module.module_config);
-        proto(at, fields.debug_options);
-        proto(at, fields.static_device_assignment);
-        for (list, item) in [
-            (fields.mesh_shape, 8),
-            (fields.mesh_ids, 8),
-            (fields.propagation_to_parameters, 1),
-            (fields.propagation_to_output, 1),
-        ] {
-            list.inspect(|&list| free_list(at, list, item));
-        }
-        if !at.read_bool(fields.has_entry_computation_layout) {
-            return;
-        }
-        let (layout, own) =
-            (at.inner(fields.entry_computation_layout), &abi.fields.computation_layout);
-        let count = usize::try_from(layout.read::<i32>(own.parameter_count)).unwrap();
-        let shapes = layout.follow(own.parameter_layouts, "parameter_layouts").unwrap();
-        for index in 0..count {
-            free_shape(abi, shapes.inner(index * abi.fields.shape.size));
-        }
-        free(shapes.address());
-        free_shape(abi, layout.inner(own.result_layout));
+        free_module(abi, self.at());
     }
+}
+
+/// Frees what hangs on an `XLA_HloModule`.
+pub(crate) fn free_module(abi: &Abi, at: At<'_>) {
+    free_message(at, abi.fields.module.proto);
+    free_config(abi, at.inner(abi.fields.module.module_config));
+}
+
+/// Frees what hangs on the config of a module.
+pub(crate) fn free_config(abi: &Abi, at: At<'_>) {
+    let fields = &abi.fields.module_config;
+    free_message(at, fields.debug_options);
+    free_message(at, fields.static_device_assignment);
+    for (list, item) in [
+        (fields.mesh_shape, 8),
+        (fields.mesh_ids, 8),
+        (fields.propagation_to_parameters, 1),
+        (fields.propagation_to_output, 1),
+    ] {
+        list.inspect(|&list| free_list(at, list, item));
+    }
+    if !at.read_bool(fields.has_entry_computation_layout) {
+        return;
+    }
+    let (layout, own) = (at.inner(fields.entry_computation_layout), &abi.fields.computation_layout);
+    let count = usize::try_from(layout.read::<i32>(own.parameter_count)).unwrap();
+    let shapes = layout.follow(own.parameter_layouts, "parameter_layouts").unwrap();
+    for index in 0..count {
+        free_shape(abi, shapes.inner(index * abi.fields.shape.size));
+    }
+    free(shapes.address());
+    free_shape(abi, layout.inner(own.result_layout));
+}
+
+fn free_message(at: At<'_>, offset: usize) {
+    free(at.read::<TpuSerializedProto>(offset).bytes.cast_mut().cast());
 }
 
 /// Compiles a program for one device.

@@ -273,6 +273,7 @@ pub(crate) fn write_module(abi: &Abi, at: At<'_>, code: &[u8], config: Option<&M
 mod tests {
     use super::*;
     use crate::abi::ROWS;
+    use crate::launcher::free_module;
     use tpu_proto::xla::device_assignment_proto::ComputationDevice;
 
     fn assignment(lists: &[&[i64]]) -> Vec<u8> {
@@ -305,6 +306,7 @@ mod tests {
             write_module(abi, at, b"program", Some(&config));
             let (code, read) = read_module(abi, at).unwrap();
             assert_eq!((code, &read), (&b"program"[..], &config), "{}", abi.name);
+            free_module(abi, at);
         }
     }
 
@@ -325,6 +327,7 @@ mod tests {
             write_module(abi, at, b"program", Some(&ModuleConfig::default()));
             let read = read_module(abi, at).unwrap().1;
             assert_eq!((&*read.debug_options, &read.devices), (EMPTY, &None), "{}", abi.name);
+            free_module(abi, at);
         }
     }
 
