@@ -6,6 +6,7 @@ pub mod bytecode;
 mod canonical;
 pub mod error;
 mod float;
+mod futures;
 mod inlined;
 pub mod ir;
 mod plain;
