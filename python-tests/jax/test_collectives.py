@@ -167,25 +167,3 @@ def test_an_exported_program_with_collectives_runs():
     again = export.deserialize(exported.serialize())
     found = jax.jit(again.call)(jax.device_put(x, sharding))
     np.testing.assert_allclose(found, x.reshape(8, 4, 2).sum(1))
-
-
-@pytest.mark.skipif(JAXLIB < (0, 11), reason="JAX has no collectives that are only started")
-def test_a_collective_that_is_started_gives_what_it_gives_at_once() -> None:
-    from jax._src.lax import parallel  # Not public yet.
-
-    ring = [(at, (at + 1) % 8) for at in range(8)]
-    mesh = Mesh(np.array(jax.devices()), ("i",))
-
-    def run(x: jax.Array) -> tuple[jax.Array, jax.Array]:
-        total = parallel.psum_start(x, "i")
-        turned = parallel.ppermute_start(x, "i", ring)
-        return total.done(), turned.done()
-
-    spread = shard_map(run, mesh=mesh, in_specs=P("i"), out_specs=(P(), P("i")), **UNCHECKED)
-    x = np.arange(16, dtype=np.float32)
-    lowered = jax.jit(spread).lower(x)
-    total, turned = lowered.compile()(x)
-
-    assert "async_start" in (lowered.as_text() or "")
-    np.testing.assert_array_equal(total, x.reshape(8, 2).sum(0))
-    np.testing.assert_array_equal(turned, np.roll(x, 2))
