@@ -34,6 +34,9 @@ const CALLS: usize = 1 << 16;
 /// Reasons that are collected before the rest is left unread.
 const REASONS: usize = 100;
 
+/// What each device has of the results that differ between them, by result.
+type Copies = Vec<Option<Vec<ValueId>>>;
+
 /// A loaded program: the graph, and the entry it came from.
 #[derive(Debug)]
 pub(crate) struct Loaded<'m> {
@@ -42,7 +45,7 @@ pub(crate) struct Loaded<'m> {
     /// Shapes of the results: one may name bytes that were made under another shape.
     pub(crate) results: Vec<Shape>,
     /// What each device has of a result that differs between them, by result.
-    pub(crate) copies: Vec<Option<Vec<ValueId>>>,
+    pub(crate) copies: Copies,
 }
 
 /// Reads a module into a graph; with which parameters have a row for each copy that devices have
@@ -141,7 +144,7 @@ impl<'m> Loader<'m> {
         entry: &'m Function,
         apart: &BTreeMap<usize, Spread>,
         main: &mut Block,
-    ) -> Result<(Vec<Option<Vec<ValueId>>>, Vec<Shape>)> {
+    ) -> Result<(Copies, Vec<Shape>)> {
         let block = one_block(&entry.body, &entry.name)?;
         let mut scope = Scope::new(entry);
         for &argument in &block.arguments {

@@ -184,8 +184,9 @@ impl<'m> Loader<'m> {
         let callee = attributes.text("callee").or_else(|| attributes.text("decomposition"));
         let callee = callee.and_then(|name| self.module.function(name)).map(|callee| &callee.body);
         let regions = operation.regions.iter().chain(callee);
-        let inner = regions.flat_map(|region| &region.blocks).flat_map(|block| &block.operations);
-        let alike = own && inner.fold(true, |alike, inner| alike && self.is_alike(inner));
+        let mut inner =
+            regions.flat_map(|region| &region.blocks).flat_map(|block| &block.operations);
+        let alike = own && inner.all(|inner| self.is_alike(inner));
         self.alike.insert(key, alike);
         alike
     }
