@@ -1,4 +1,4 @@
-"""The plugin's `PJRT_Client_Compile` alone, without jaxlib between: a small client in ctypes."""
+"""The plugin's compiler alone, without jaxlib between: a small client in ctypes."""
 
 import ctypes
 import time
@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import ClassVar
 
 # Places in the table of functions; they never change.
-ERROR_DESTROY, ERROR_MESSAGE, CLIENT_CREATE, COMPILE, EXECUTABLE_DESTROY = 0, 1, 10, 20, 50
+ERROR_DESTROY, ERROR_MESSAGE, CLIENT_CREATE, COMPILE = 0, 1, 10, 20
+UNLOADED_DESTROY, OPTIMIZED_PROGRAM, EXECUTABLE_DESTROY, GET_EXECUTABLE = 40, 48, 50, 51
 # The table begins with its size, its extensions, and 24 bytes of version.
 FIRST_FUNCTION = 40
 
@@ -53,6 +54,17 @@ class _Handle(_Args):
     _fields_: ClassVar[Fields] = [("handle", ctypes.c_void_p)]
 
 
+class _GetExecutable(_Args):
+    _fields_: ClassVar[Fields] = [("loaded", ctypes.c_void_p), ("executable", ctypes.c_void_p)]
+
+
+class _Optimized(_Args):
+    _fields_: ClassVar[Fields] = [
+        ("executable", ctypes.c_void_p),
+        ("program", ctypes.POINTER(_Program)),
+    ]
+
+
 class _Message(_Args):
     _fields_: ClassVar[Fields] = [
         ("error", ctypes.c_void_p),
@@ -87,7 +99,41 @@ class Client:
         Raises:
             RuntimeError: the plugin refuses.
         """
-        program = _Program(code=code, code_size=len(code), format=b"mlir", format_size=4)
+        start = time.perf_counter()
+        loaded = self._compile(code, b"mlir", options)
+        seconds = time.perf_counter() - start
+        self._call(EXECUTABLE_DESTROY, _Handle(handle=loaded))
+        return seconds
+
+    def told(self, code: bytes, form: bytes, options: bytes) -> tuple[bytes, bytes]:
+        """What is told of a program once it is compiled: a format, and bytes in it.
+
+        Args:
+            code: a program.
+            form: its format.
+            options: a serialized CompileOptionsProto.
+
+        Raises:
+            RuntimeError: the plugin refuses.
+        """
+        loaded = self._compile(code, form, options)
+        found = _GetExecutable(loaded=loaded)
+        self._call(GET_EXECUTABLE, found)
+        program = _Program()
+        program.struct_size = ctypes.sizeof(program)
+        args = _Optimized(executable=found.executable, program=ctypes.pointer(program))
+        # First the size, then the bytes.
+        self._call(OPTIMIZED_PROGRAM, args)
+        room = ctypes.create_string_buffer(program.code_size)
+        program.code = ctypes.cast(room, ctypes.c_char_p)
+        self._call(OPTIMIZED_PROGRAM, args)
+        told = program.format[: program.format_size], room.raw
+        self._call(UNLOADED_DESTROY, _Handle(handle=found.executable))
+        self._call(EXECUTABLE_DESTROY, _Handle(handle=loaded))
+        return told
+
+    def _compile(self, code: bytes, form: bytes, options: bytes) -> int:
+        program = _Program(code=code, code_size=len(code), format=form, format_size=len(form))
         program.struct_size = ctypes.sizeof(program)
         args = _Compile(
             client=self._client,
@@ -95,11 +141,8 @@ class Client:
             options=options,
             options_size=len(options),
         )
-        start = time.perf_counter()
         self._call(COMPILE, args)
-        seconds = time.perf_counter() - start
-        self._call(EXECUTABLE_DESTROY, _Handle(handle=args.executable))
-        return seconds
+        return int(args.executable)
 
     def _call(self, place: int, args: _Args) -> None:
         args.struct_size = ctypes.sizeof(args)

@@ -12,6 +12,9 @@ import numpy as np
 import pytest
 from jax._src.lib import xla_client
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from pjrt import Client
+
+from emulator import LIBRARY
 
 # The readers moved.
 READERS: Any = getattr(xla_client, "hlo", None) or xla_client._xla
@@ -249,3 +252,86 @@ def test_each_result_that_lies_in_a_parameter_is_told():
 def test_a_split_program_without_results_runs():
     """XLA refused it where the sharding of its empty tuple was that of no array."""
     assert jax.jit(lambda x: (), in_shardings=line("x"), keep_unused=True)(np.ones((8, 2))) == ()
+
+
+def field(message, wanted):
+    """The bytes of a field of a protobuf message, which come in parts where it is a message."""
+    at, found = 0, b""
+
+    def number():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = message[at]
+            at, value, shift = at + 1, value | (byte & 127) << shift, shift + 7
+            if byte < 128:
+                return value
+
+    while at < len(message):
+        key = number()
+        assert key & 7 in {0, 2}, key
+        size = number()
+        if key & 7 == 2:
+            found += message[at : at + size] if key >> 3 == wanted else b""
+            at += size
+    return found
+
+
+@functools.cache
+def told_as_hlo(name):
+    """What is told of a program that came as HLO: its module as jaxlib reads it, and the config."""
+    options = xla_client.CompileOptions()
+    build = options.executable_build_options
+    if name in SPLIT:
+        options.num_partitions = build.num_partitions = 8
+        build.use_spmd_partitioning = True
+        devices = np.arange(8).reshape(1, 8)
+        build.device_assignment = xla_client.DeviceAssignment.create(devices)
+    code = SENT[name]().compiler_ir("hlo").as_serialized_hlo_module_proto()
+    form, message = Client(LIBRARY).told(code, b"hlo", options.SerializeAsString())
+    assert form == b"hlo_with_config"
+    return READERS.HloModule.from_serialized_hlo_module_proto(field(message, 1)), field(message, 2)
+
+
+SENT: dict[str, Any] = {
+    "plain": lambda: jax.jit(lambda x: x @ x.T + 1).lower(X),
+    "several results": lambda: jax.jit(lambda x, y: (x.sum(), y)).lower(X, array((), jnp.int32)),
+    "without results": lambda: jax.jit(lambda x: (), keep_unused=True).lower(X),
+    "split": lambda: jax.jit(
+        lambda x, y: x @ y,
+        in_shardings=(line("x"), line()),
+        out_shardings=line("x"),
+    ).lower(X, array((16, 4))),
+}
+
+
+@pytest.mark.parametrize("name", SENT)
+def test_what_is_told_of_hlo_has_the_layout_that_xla_demands(name):
+    """XLA ends the process where the entry's layout in the config is not that of the module."""
+    module, config = told_as_hlo(name)
+    parameters, results = shapes(computation(module).program_shape())
+    _, wanted_in, wanted_out = PROGRAMS[name]
+    if name in SPLIT:
+        wanted_in, wanted_out = ([array(one) for one in all_] for all_ in SPLIT[name])
+    if name == "several results":
+        wanted_out = wanted_out[:2]
+    for found, wanted in ((parameters, wanted_in), (results, wanted_out)):
+        assert [described(one) for one in found] == [(one.shape, one.dtype) for one in wanted]
+    # The layout of the entry is a ProgramShapeProto, of which field 1 has the parameters and
+    # field 2 the result; field 3 of a shape has its extents, field 4 the shapes of a tuple.
+    layout = field(config, 1)
+    assert layout
+    stated = b"".join(one.to_serialized_proto() for one in parameters)
+    assert field(field(layout, 1), 3) == field(stated, 3)
+    whole = computation(module).program_shape().result_shape().to_serialized_proto()
+    result = field(layout, 2)
+    assert field(result, 3) == field(whole, 3)
+    assert field(field(result, 4), 3) == field(field(whole, 4), 3)
+
+
+def test_shardings_of_hlo_are_in_the_module():
+    module, _ = told_as_hlo("split")
+    ins, out = module.spmd_parameters_shardings, module.spmd_output_sharding
+    found = [parts(one, whole) for one, whole in zip(ins, [(8, 16), (16, 4)], strict=True)]
+    assert found == [(1, 16), (16, 4)]
+    assert parts(out, (8, 4)) == (1, 4)
