@@ -33,6 +33,8 @@ NEWEST_PYTHON := $(VENVS)/jax-$(NEWEST)/bin/python
 TOOLS := $(CURDIR)/$(VENVS)/jax-$(NEWEST)/bin
 CARGO_DENY_VERSION := 0.20.2
 CARGO_DENY := target/tools/bin/cargo-deny
+CARGO_FUZZ_VERSION := 0.13.2
+CARGO_FUZZ := target/tools/bin/cargo-fuzz
 TARGET := x86_64-unknown-linux-gnu
 OTHER_TARGET := aarch64-unknown-linux-gnu
 
@@ -41,7 +43,7 @@ export PYTHONPATH := $(CURDIR)/pjrt-plugin/python
 export PYTHONDONTWRITEBYTECODE := 1
 unexport TPU_LIBRARY_PATH JAX_PLATFORMS
 
-.PHONY: build demo walkthrough test test-clients test-libtpu test-tensorflow test-torch test-rust test-portable test-docs test-python test-no-jax conform ecosystem ecosystem-full lint deny bench bench-all bench-growth bench-suite bench-ecosystem bench-page bench-parts memcheck random fuzz clean
+.PHONY: build demo walkthrough test test-clients test-libtpu test-tensorflow test-torch test-rust test-portable test-docs test-python test-no-jax conform ecosystem ecosystem-full lint deny bench bench-all bench-growth bench-suite bench-ecosystem bench-page bench-parts memcheck racecheck random fuzz fuzz-readers fuzz-readers-proof clean
 
 build:
 	cargo build --release
@@ -175,21 +177,35 @@ bench-parts: build $(VENVS)/jax-$(NEWEST)/ready
 	$(NEWEST_PYTHON) python-tests/bench/device_put.py
 	$(NEWEST_PYTHON) python-tests/bench/custom_calls.py
 
-# The tests of the PJRT door under AddressSanitizer with its leak check, then those through the C
-# tables of both doors under valgrind. AddressSanitizer is behind a switch that stable Rust hides, and
-# the library that the tests load takes its functions from their programs, which a program in C does
-# not have. Valgrind scans what is reserved, so it gets little HBM and leaves out the tests of the
-# host's 256 GiB spaces and of real sizes.
+# The tests of the machine and of both doors under AddressSanitizer with its leak check, then those
+# through the C tables of both doors under valgrind. AddressSanitizer is behind a switch that stable
+# Rust hides, and the library that the tests load takes its functions from their programs, which a
+# program in C does not have; heap_memory counts the memory of the process, to which the sanitizer adds
+# its own. Valgrind scans what is reserved, so it gets little HBM and leaves out the tests of the host's
+# 256 GiB spaces and of real sizes.
 SANITIZED = RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=$(1) $(2) -Zexport-executable-symbols -Clink-arg=-Wl,--export-dynamic"
 VALGRIND := valgrind -q --error-exitcode=9 --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite
+ADDRESSCHECK = ASAN_OPTIONS=allocator_may_return_null=1 $(call SANITIZED,address) cargo test --target $(TARGET) --target-dir target/asan
 memcheck:
-	ASAN_OPTIONS=allocator_may_return_null=1 $(call SANITIZED,address) \
-	cargo test -p pjrt-plugin --tests --target $(TARGET) --target-dir target/asan -- --skip a_c_program_
+	$(ADDRESSCHECK) -p tpu-emu --lib --test heap_model --test history --test hostile_programs --test programs
+	$(ADDRESSCHECK) -p libtpu-abi --tests
+	$(ADDRESSCHECK) -p pjrt-plugin --tests -- --skip a_c_program_
 	TPU_EMU_HBM_BYTES=256MiB CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="$(VALGRIND)" \
 	cargo test -p pjrt-plugin --test '[!hft]*' --test 't[ao]*' --test threads --test 'ffi_*' -- \
 	--test-threads=1 --skip host_memor --skip a_copy_ --skip memory_stats_set
 	TPU_EMU_HBM_BYTES=256MiB CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="$(VALGRIND)" \
 	cargo test --workspace --test driver -- --test-threads=1
+
+# Threads at the machine, the trace writer and the doors under ThreadSanitizer, then a race that is
+# planted, which it must report. The standard library is built for it: docs/decisions/0039.
+RACECHECK = $(call SANITIZED,thread) TPU_EMU_SIMD=avx2 TPU_EMU_THREADS=3 cargo test -Zbuild-std --target $(TARGET) --target-dir target/tsan
+RACES := races programs driver threads event async_transfer ffi_future
+racecheck:
+	[ -e "$$(rustc --print sysroot)/lib/rustlib/src/rust/library/Cargo.lock" ] || rustup component add rust-src
+	$(RACECHECK) -p tpu-host -p tpu-emu -p libtpu-abi -p pjrt-plugin $(addprefix --test ,$(RACES))
+	if TPU_EMU_TEST_RACE=1 $(RACECHECK) -p tpu-host --test races > target/tsan/planted.txt 2>&1; then echo "the planted race was not found"; exit 1; fi
+	grep "ThreadSanitizer: data race" target/tsan/planted.txt
+	grep "races::planted" target/tsan/planted.txt
 
 # Random JAX programs, compared with themselves and with XLA's CPU backend: those of fixed numbers,
 # about a minute, or with SECONDS=600 others for so long; SEED=4711 is the first one's number.
@@ -203,6 +219,34 @@ random: build $(VENVS)/jax-$(NEWEST)/ready
 # has the checks for numbers that overflow.
 fuzz:
 	cargo run -p tpu-fuzz -- $(or $(SECONDS),60) $(or $(SEED),1)
+
+# The readers under libFuzzer with AddressSanitizer, and the search of damaged traces: a minute each,
+# or SECONDS=600. What is found lies in target/fuzz/readers, what was learned in target/fuzz/corpus.
+READERS := bytecode text hlo_proto hlo_text compile_options
+READER = RUSTC_BOOTSTRAP=1 $(CARGO_FUZZ) run --dev --fuzz-dir tpu-emu/fuzz/cargo-fuzz --target-dir target/cargo-fuzz
+fuzz-readers: $(READERS:%=fuzz-reader-%) $(VENVS)/jax-$(NEWEST)/ready
+	$(NEWEST_PYTHON) python-tests/no_jax/trace_damage.py $(or $(SECONDS),60) $(or $(SEED),1)
+
+fuzz-reader-%: $(CARGO_FUZZ)
+	cargo run -p tpu-fuzz -- seeds target/fuzz/seeds
+	mkdir -p target/fuzz/corpus/$* target/fuzz/readers
+	$(READER) $* target/fuzz/corpus/$* target/fuzz/seeds/$* -- -artifact_prefix=$(CURDIR)/target/fuzz/readers/$*- -max_total_time=$(or $(SECONDS),60)
+
+# Each of them finds the fault that is planted in its reader, from the seeds alone.
+fuzz-readers-proof: $(READERS:%=fuzz-reader-proof-%) $(VENVS)/jax-$(NEWEST)/ready
+	$(NEWEST_PYTHON) -m pytest -q -p no:cacheprovider python-tests/no_jax/test_trace_damage.py -k planted
+
+fuzz-reader-proof-%: PROOF = target/fuzz/proof/$*
+fuzz-reader-proof-%: $(CARGO_FUZZ)
+	cargo run -p tpu-fuzz -- seeds target/fuzz/seeds
+	rm -rf $(PROOF)
+	mkdir -p $(PROOF)/corpus
+	if TPU_EMU_TEST_PLANTED=1 $(READER) $* $(PROOF)/corpus target/fuzz/seeds/$* -- -artifact_prefix=$(CURDIR)/$(PROOF)/ -max_total_time=$(or $(SECONDS),600) > $(PROOF)/said 2>&1; then echo "the fault planted in $* was not found"; exit 1; fi
+	grep "the planted fault" $(PROOF)/said
+
+$(CARGO_FUZZ):
+	cargo install cargo-fuzz --version $(CARGO_FUZZ_VERSION) --locked --root target/tools --target-dir target/tools/build
+	rm -rf target/tools/build
 
 $(VENVS)/jax-%/ready: python-tests/requirements/jax-%.txt python-tests/requirements/tools.txt
 	$(PYTHON) -m venv $(VENVS)/jax-$*

@@ -2,7 +2,7 @@
 use std::fs::{read, remove_dir_all};
 use std::process::Command;
 use tpu_fuzz::random::Random;
-use tpu_fuzz::readers::READERS;
+use tpu_fuzz::readers::{PLANTED, READERS};
 use tpu_fuzz::{bytes, seeds};
 
 #[test]
@@ -28,6 +28,21 @@ fn the_seeds_are_written_to_a_folder_for_each_reader() {
         }
     }
     remove_dir_all(folder).unwrap();
+}
+
+/// What a fuzzer finds of the planted fault is its own.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a test's own switch")]
+fn no_seed_meets_the_planted_fault() {
+    if std::env::var_os(PLANTED).is_none() {
+        let mut again = Command::new(std::env::current_exe().unwrap());
+        let said = again.arg("no_seed_meets_the_planted_fault").env(PLANTED, "1").output().unwrap();
+        assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stdout));
+        return;
+    }
+    for (name, reader) in READERS {
+        seeds::of_reader(name).unwrap().iter().for_each(|seed| reader(seed));
+    }
 }
 
 #[test]
