@@ -230,6 +230,12 @@ mod tests {
         }
     }
 
+    impl Drop for Client {
+        fn drop(&mut self) {
+            self.machine.claims.end();
+        }
+    }
+
     const SUM: [f32; 4] = [11.0, 12.0, 13.0, 14.0];
     const PRODUCT: [f32; 4] = [10.0, 20.0, 30.0, 40.0];
 

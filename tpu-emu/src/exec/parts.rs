@@ -382,6 +382,12 @@ mod tests {
         }
     }
 
+    impl Drop for Client {
+        fn drop(&mut self) {
+            self.machine.claims.end();
+        }
+    }
+
     #[test]
     fn runs_with_one_number_follow_one_another_and_every_device_gets_its_part() {
         let client = Client::patient();

@@ -147,16 +147,17 @@ mod tests {
     #[test]
     fn bytes_become_nibbles_and_back() {
         let (bytes, nibbles) = (Shape::new(DType::U8, [2]), Shape::new(DType::S4, [2, 2]));
-        let cx = || Cx { scratch: &mut [], seed: Box::leak(Box::new(0)), transfers: &[], others: None };
+        let mut seed = 0;
+        let mut cx = Cx { scratch: &mut [], seed: &mut seed, transfers: &[], others: None };
         let (shapes, there) = try_types(bytes.clone(), nibbles.clone()).unwrap();
         assert_eq!(shapes[0], nibbles);
         let Lowered::Kernel(there) = there else { panic!("no kernel") };
         let mut loose = [0_u8; 4];
-        there.run(&mut cx(), &[&[0x2f, 0x81]], &mut [&mut loose]).unwrap();
+        there.run(&mut cx, &[&[0x2f, 0x81]], &mut [&mut loose]).unwrap();
         assert_eq!(loose, [0xff, 0x02, 0x01, 0xf8]);
         let Lowered::Kernel(back) = try_types(nibbles, bytes).unwrap().1 else { panic!("no kernel") };
         let mut packed = [0_u8; 2];
-        back.run(&mut cx(), &[&loose], &mut [&mut packed]).unwrap();
+        back.run(&mut cx, &[&loose], &mut [&mut packed]).unwrap();
         assert_eq!(packed, [0x2f, 0x81]);
     }
 
