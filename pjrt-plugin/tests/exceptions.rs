@@ -72,12 +72,18 @@ fn a_callback_of_an_event_may_throw() {
 }
 
 unsafe extern "C-unwind" fn throwing_send(
-    _: *mut PJRT_Chunk,
+    chunk: *mut PJRT_Chunk,
     _: *mut PJRT_CallbackError,
     _: usize,
     _: u8,
     _: *mut c_void,
 ) -> *mut PJRT_Error {
+    // SAFETY: the chunk is the callback's to read and to delete, as a client's destructor does.
+    let chunk = unsafe { *chunk };
+    if let Some(deleter) = chunk.deleter {
+        // SAFETY: as above, once.
+        unsafe { deleter(chunk.data, chunk.deleter_arg) };
+    }
     throw();
     null_mut()
 }
