@@ -60,7 +60,7 @@ pub(crate) fn compile(
     (devices, only): (Vec<usize>, Option<usize>),
     apart: &BTreeMap<usize, Spread>,
 ) -> Result<Executable> {
-    let module = module.without_futures().unwrap_or(module);
+    let module = module.without_futures().map_or(module, Arc::new);
     let count = options.replicas.max(1).saturating_mul(options.partitions.max(1));
     let replicas = options.replicas > 1;
     let spread = match only {
