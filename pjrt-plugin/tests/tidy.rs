@@ -35,12 +35,12 @@ const WALLS: &[Wall] = &[
             "extern \"C\"",
         ],
         // A test that runs for as long as its caller says.
-        except: &["exec/differential.rs"],
+        except: &["exec/differential/mod.rs"],
     },
     Wall {
         inside: "tpu-emu/src",
         never: &["libc"],
-        except: &["hbm/system.rs", "kernels/native/memory.rs"],
+        except: &["hbm/system.rs", "kernels/jit/code_memory.rs"],
     },
     // What is below knows nothing of what is above.
     Wall { inside: "tpu-emu/src/units.rs", never: &["crate::"], except: &[] },
@@ -87,7 +87,7 @@ const WALLS: &[Wall] = &[
     Wall {
         inside: "tpu-emu/src",
         never: &["from_raw_parts", "from_raw_parts_mut"],
-        except: &["hbm/backing.rs", "exec/frame.rs", "kernels/lane_code/run.rs"],
+        except: &["hbm/backing.rs", "exec/frame.rs", "kernels/elementwise/vm/run.rs"],
     },
     // The process around the machine knows no door, and one file each part of the process.
     Wall {
@@ -445,16 +445,15 @@ fn the_page_of_numerics_is_current() {
     let there = read_to_string(root().join("docs/numerics.md")).unwrap_or_default();
     let before = there.split_once(BEGIN).map_or("# Numerics\n\n", |(before, _)| before);
     let after = there.split_once(END).map_or("", |(_, after)| after);
-    let mut table =
-        "Generated from the table in `tpu-emu/src/kernels/functions/mod.rs`; never edited: \
+    let mut table = "Generated from the table in `tpu-emu/src/kernels/math/mod.rs`; never edited: \
          `UPDATE=1 cargo test -p pjrt-plugin --test tidy`.\n\n\
          How many units in the last place a result of single precision is off at most; a test \
          beside the table compares numbers of the whole range with double precision.\n\
          Shorter floats are computed in single precision and rounded once more.\n\
          Results do not depend on the vectors of the machine or on the number of threads.\n\n\
          | function | units |\n|---|---|\n"
-            .to_owned();
-    for (name, units) in tpu_emu::kernels::functions::ACCURACY {
+        .to_owned();
+    for (name, units) in tpu_emu::kernels::math::ACCURACY {
         writeln!(table, "| `{name}` | {units} |").unwrap();
     }
     let page = format!("{before}{BEGIN}{table}{END}{after}");

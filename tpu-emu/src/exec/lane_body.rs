@@ -3,7 +3,7 @@ use super::frame::{Frame, Memory};
 use super::run::Run;
 use crate::error::{Error, Result};
 use crate::kernels::aligned::Aligned;
-use crate::kernels::lanes::LaneProgram;
+use crate::kernels::elementwise::program::LaneProgram;
 use crate::ops::Body;
 use crate::program::fuse::fuse;
 use crate::program::graph::Graph;

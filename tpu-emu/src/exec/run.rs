@@ -6,7 +6,7 @@ use super::rows::run_rows;
 use super::tiles::{bind as bind_loop, run_loop};
 use crate::custom_call::Stage;
 use crate::error::{Error, Result};
-use crate::kernels::lane_code::Bound;
+use crate::kernels::elementwise::vm::Bound;
 use crate::ops::Cx;
 use crate::program::plan::{Op, Plan, Slot, Step};
 use crate::tensor::pack::{pack, unpack};

@@ -12,7 +12,7 @@ use crate::event::Event;
 use crate::hbm::Region;
 use crate::host_transfer::HostTransfers;
 use crate::kernels::aligned::Aligned;
-use crate::kernels::copy::BlockCopy;
+use crate::kernels::movement::block_copy::BlockCopy;
 use crate::ledger::Origin;
 use crate::machine::{Emulator, Memory, MemoryKind};
 use crate::program::Executable;

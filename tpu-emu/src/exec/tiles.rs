@@ -1,8 +1,8 @@
 //! Runs fused loops, piece by piece.
 use super::frame::Frame;
-use crate::kernels::iota::fill_iota;
-use crate::kernels::lane_code::{Bound, Input, Output};
-use crate::kernels::lanes::TILE;
+use crate::kernels::elementwise::program::TILE;
+use crate::kernels::elementwise::vm::{Bound, Input, Output};
+use crate::kernels::movement::iota::fill_iota;
 use crate::kernels::parallel;
 use crate::program::fuse::ways::Way;
 use crate::program::fuse::{Fused, Load};

@@ -36,9 +36,9 @@ mod real {
 
     /// What lengths are rounded to: the largest small page of a system that we run on.
     #[cfg(target_arch = "x86_64")]
-    pub(in super::super) const SMALL_PAGE: usize = 4 << 10;
+    pub(in crate::hbm) const SMALL_PAGE: usize = 4 << 10;
     #[cfg(not(target_arch = "x86_64"))]
-    pub(in super::super) const SMALL_PAGE: usize = 64 << 10;
+    pub(in crate::hbm) const SMALL_PAGE: usize = 64 << 10;
 
     /// Addresses far from where the system, the C library and sanitizers put things: those of
     /// spaces that reserve nothing.
@@ -49,7 +49,7 @@ mod real {
     ///
     /// The call is made past the C library, where tools that count what is mapped as memory in
     /// use wait for it.
-    pub(in super::super) fn reserve(length: usize) -> io::Result<NonNull<u8>> {
+    pub(in crate::hbm) fn reserve(length: usize) -> io::Result<NonNull<u8>> {
         let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         let none: *mut u8 = ptr::null_mut();
         // SAFETY: a new anonymous mapping at an address of the system's choice touches no
@@ -65,7 +65,7 @@ mod real {
     }
 
     /// Whether the process has a limit on its address space.
-    pub(in super::super) fn addresses_are_limited() -> bool {
+    pub(in crate::hbm) fn addresses_are_limited() -> bool {
         let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: 0 };
         // SAFETY: the place is this function's.
         let failed = unsafe { libc::getrlimit(libc::RLIMIT_AS, &raw mut limit) };
@@ -73,7 +73,7 @@ mod real {
     }
 
     /// Addresses that probably nobody takes, without taking them.
-    pub(in super::super) fn far_addresses(length: usize) -> io::Result<NonNull<u8>> {
+    pub(in crate::hbm) fn far_addresses(length: usize) -> io::Result<NonNull<u8>> {
         static NEXT: AtomicUsize = AtomicUsize::new(FAR[0]);
         const APART: usize = 1 << 30;
         let taken = NEXT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |next| {
@@ -90,7 +90,7 @@ mod real {
     ///
     /// # Safety
     /// Nobody uses the range of what was reserved.
-    pub(in super::super) unsafe fn map_at(
+    pub(in crate::hbm) unsafe fn map_at(
         at: *mut u8,
         length: usize,
         reserved: bool,
@@ -113,21 +113,21 @@ mod real {
 
     /// # Safety
     /// The range is one that `reserve` or calls of `map_at` gave, and nothing uses it any more.
-    pub(in super::super) unsafe fn unmap(start: *mut u8, length: usize) {
+    pub(in crate::hbm) unsafe fn unmap(start: *mut u8, length: usize) {
         // SAFETY: promised by the caller.
         unsafe { libc::munmap(start.cast(), length) };
     }
 
     /// # Safety
     /// The range was given by `map_at`.
-    pub(in super::super) unsafe fn discard(start: *mut u8, length: usize) -> io::Result<()> {
+    pub(in crate::hbm) unsafe fn discard(start: *mut u8, length: usize) -> io::Result<()> {
         // SAFETY: promised by the caller.
         done(unsafe { libc::madvise(start.cast(), length, libc::MADV_DONTNEED) })
     }
 
     /// # Safety
     /// The range was given by `map_at`.
-    pub(in super::super) unsafe fn prefer_huge_pages(
+    pub(in crate::hbm) unsafe fn prefer_huge_pages(
         start: *mut u8,
         length: usize,
     ) -> io::Result<()> {
@@ -139,7 +139,7 @@ mod real {
     ///
     /// # Safety
     /// The range was given by `map_at`.
-    pub(in super::super) unsafe fn resident(start: *mut u8, length: usize) -> usize {
+    pub(in crate::hbm) unsafe fn resident(start: *mut u8, length: usize) -> usize {
         /// Pages that one call is asked about.
         const ASKED: usize = 1 << 14;
         let first = start.align_offset(SMALL_PAGE).min(length);
@@ -171,46 +171,46 @@ mod stand_in {
     use std::io;
     use std::ptr::NonNull;
 
-    pub(in super::super) const SMALL_PAGE: usize = 4 << 10;
+    pub(in crate::hbm) const SMALL_PAGE: usize = 4 << 10;
 
     fn layout(length: usize) -> Layout {
         Layout::from_size_align(length, 4096).expect("smaller than isize::MAX")
     }
 
-    pub(in super::super) fn reserve(length: usize) -> io::Result<NonNull<u8>> {
+    pub(in crate::hbm) fn reserve(length: usize) -> io::Result<NonNull<u8>> {
         // SAFETY: `length` is not zero, as the caller adds a page.
         let start = unsafe { alloc_zeroed(layout(length)) };
         NonNull::new(start).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
     }
 
-    pub(in super::super) fn addresses_are_limited() -> bool {
+    pub(in crate::hbm) fn addresses_are_limited() -> bool {
         false
     }
 
-    pub(in super::super) fn far_addresses(length: usize) -> io::Result<NonNull<u8>> {
+    pub(in crate::hbm) fn far_addresses(length: usize) -> io::Result<NonNull<u8>> {
         reserve(length)
     }
 
-    pub(in super::super) unsafe fn map_at(_: *mut u8, _: usize, _: bool) -> io::Result<()> {
+    pub(in crate::hbm) unsafe fn map_at(_: *mut u8, _: usize, _: bool) -> io::Result<()> {
         Ok(())
     }
 
-    pub(in super::super) unsafe fn unmap(start: *mut u8, length: usize) {
+    pub(in crate::hbm) unsafe fn unmap(start: *mut u8, length: usize) {
         // SAFETY: promised by the caller, as in the other module.
         unsafe { dealloc(start, layout(length)) };
     }
 
-    pub(in super::super) unsafe fn discard(start: *mut u8, length: usize) -> io::Result<()> {
+    pub(in crate::hbm) unsafe fn discard(start: *mut u8, length: usize) -> io::Result<()> {
         // SAFETY: promised by the caller, as in the other module.
         unsafe { start.write_bytes(0, length) };
         Ok(())
     }
 
-    pub(in super::super) unsafe fn prefer_huge_pages(_: *mut u8, _: usize) -> io::Result<()> {
+    pub(in crate::hbm) unsafe fn prefer_huge_pages(_: *mut u8, _: usize) -> io::Result<()> {
         Ok(())
     }
 
-    pub(in super::super) unsafe fn resident(_: *mut u8, length: usize) -> usize {
+    pub(in crate::hbm) unsafe fn resident(_: *mut u8, length: usize) -> usize {
         length
     }
 }

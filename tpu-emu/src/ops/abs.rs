@@ -2,10 +2,10 @@
 use super::elementwise::{alike, dtype, lane_of};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::complex;
-use crate::kernels::functions;
-use crate::kernels::lanes::LaneFn;
-use crate::kernels::map::lane;
+use crate::kernels::math::complex;
+use crate::kernels::math;
+use crate::kernels::elementwise::program::LaneFn;
+use crate::kernels::elementwise::loops::lane;
 use crate::tensor::element::{ComplexNumber, Real, for_dtype};
 use crate::tensor::{DType, Shape};
 
@@ -34,7 +34,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
             })
         })
     });
-    let single: LaneFn = functions::complex::abs;
+    let single: LaneFn = math::complex_simd::abs;
     let run = if dtype == DType::C64 { Some(single) } else { run };
     lane_of(site, OP.mnemonic, run, false)
 }

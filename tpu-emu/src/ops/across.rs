@@ -1,7 +1,7 @@
 //! Kernels over the values of several devices, which lie side by side as operands.
 use super::{Body, Cost, Cx, Kernel};
 use crate::error::{Error, Result};
-use crate::kernels::copy::BlockCopy;
+use crate::kernels::movement::block_copy::BlockCopy;
 use crate::tensor::Shape;
 use std::sync::Arc;
 

@@ -24,7 +24,7 @@ mod tests {
     use super::super::Body;
     use super::super::case::Case;
     use super::*;
-    use crate::kernels::lanes::LaneProgram;
+    use crate::kernels::elementwise::program::LaneProgram;
     use crate::tensor::DType;
     use std::sync::Arc;
 

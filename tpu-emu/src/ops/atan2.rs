@@ -2,9 +2,9 @@
 use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::complex;
-use crate::kernels::functions;
-use crate::kernels::map::lane;
+use crate::kernels::math::complex;
+use crate::kernels::math;
+use crate::kernels::elementwise::loops::lane;
 use crate::tensor::element::{ComplexNumber, for_dtype};
 
 pub(super) const OP: Entry = Entry { mnemonic: "atan2", infer: same::<2>, lower };
@@ -17,7 +17,7 @@ pub(super) const OP: Entry = Entry { mnemonic: "atan2", infer: same::<2>, lower 
 /// Source: StableHLO specification, "atan2", C1.
 fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
-    let run = functions::binary::<functions::Atan2>(dtype).or_else(|| {
+    let run = math::binary::<math::Atan2>(dtype).or_else(|| {
         for_dtype!(dtype, T: Complex => {
             lane!(|a: T, b: T| T::narrow(complex::atan2(a.widen(), b.widen())))
         })

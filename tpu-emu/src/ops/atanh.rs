@@ -2,9 +2,9 @@
 use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::complex_inverse;
-use crate::kernels::functions;
-use crate::kernels::map::lane;
+use crate::kernels::math::complex_inverse;
+use crate::kernels::math;
+use crate::kernels::elementwise::loops::lane;
 use crate::tensor::element::{ComplexNumber, for_dtype};
 
 pub(super) const OP: Entry = Entry { mnemonic: "atanh", infer: same::<1>, lower };
@@ -17,7 +17,7 @@ pub(super) const OP: Entry = Entry { mnemonic: "atanh", infer: same::<1>, lower 
 /// Source: CHLO, "atanh".
 fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
-    let run = functions::unary::<functions::Atanh>(dtype)
+    let run = math::unary::<math::Atanh>(dtype)
         .or_else(|| for_dtype!(dtype, T: Complex => lane!(|a: T| T::narrow(complex_inverse::atanh(a.widen())))));
     lane_of(site, OP.mnemonic, run, true)
 }

@@ -1,7 +1,7 @@
 //! The gradients of batch normalisation.
 use super::{Entry, Lowered, Site, normalization};
 use crate::error::Result;
-use crate::kernels::batch_norm::gradient;
+use crate::kernels::reduce::batch_norm::gradient;
 use crate::tensor::Shape;
 use crate::tensor::element::for_dtype;
 

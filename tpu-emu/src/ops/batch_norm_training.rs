@@ -1,7 +1,7 @@
 //! Batch normalisation by the batch's own mean and variance.
 use super::{Entry, Lowered, Site, normalization};
 use crate::error::Result;
-use crate::kernels::batch_norm::training;
+use crate::kernels::reduce::batch_norm::training;
 use crate::tensor::Shape;
 use crate::tensor::element::for_dtype;
 

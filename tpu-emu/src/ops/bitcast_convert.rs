@@ -2,7 +2,7 @@
 use super::elementwise::{alike, dtype, lane_of, result};
 use super::{Cost, Cx, Entry, Kernel, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::map::lane;
+use crate::kernels::elementwise::loops::lane;
 use crate::tensor::element::{Complex, Int, for_dtype};
 use crate::tensor::{DType, Shape};
 

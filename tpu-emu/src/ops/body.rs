@@ -1,6 +1,6 @@
 //! Code inside an operation (a reduction's body, a sort's comparator) as its file sees it.
 use crate::error::Result;
-use crate::kernels::lanes::LaneProgram;
+use crate::kernels::elementwise::program::LaneProgram;
 use crate::tensor::Shape;
 use std::fmt;
 

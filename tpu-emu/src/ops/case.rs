@@ -1,7 +1,7 @@
 //! Operations built by hand, inferred, lowered and run, for the tests of their files.
 use super::{Body, Cx, Declared, Entry, Lowered, Numerics, Site};
 use crate::error::Result;
-use crate::kernels::copy::fill;
+use crate::kernels::movement::block_copy::fill;
 use crate::tensor::{DType, Shape};
 use std::sync::Arc;
 use tpu_stablehlo::ir::{Attribute, Attributes};

@@ -2,7 +2,7 @@
 use super::elementwise::lane_of;
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::map::lane;
+use crate::kernels::elementwise::loops::lane;
 use crate::tensor::Shape;
 use crate::tensor::element::{Pred, Real, for_dtype};
 

@@ -2,8 +2,8 @@
 use super::elementwise::{alike, dtype, lane_of, lexical};
 use super::{Entry, Lowered, Site};
 use crate::error::{Error, Result};
-use crate::kernels::lanes::{LaneFn, LaneOp};
-use crate::kernels::map::lane;
+use crate::kernels::elementwise::program::{LaneFn, LaneOp};
+use crate::kernels::elementwise::loops::lane;
 use crate::tensor::element::{Element, Pred, Real, for_dtype};
 use crate::tensor::{DType, Shape};
 

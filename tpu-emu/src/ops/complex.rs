@@ -2,7 +2,7 @@
 use super::elementwise::{alike, dtype, lane_of};
 use super::{Entry, Lowered, Site};
 use crate::error::{Error, Result};
-use crate::kernels::map::lane;
+use crate::kernels::elementwise::loops::lane;
 use crate::tensor::element::{Complex, for_dtype};
 use crate::tensor::{DType, Shape};
 

@@ -1,9 +1,9 @@
 //! Arrays one after another along an axis.
 use super::{Cost, Cx, Entry, Kernel, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::copy::{BlockCopy, in_turn};
-use crate::kernels::index::Outside;
-use crate::kernels::moves::{Move, Moves};
+use crate::kernels::movement::block_copy::{BlockCopy, in_turn};
+use crate::kernels::movement::index::Outside;
+use crate::kernels::movement::move_list::{Move, Moves};
 use crate::tensor::Shape;
 
 /// The operands side by side along `dimension`.

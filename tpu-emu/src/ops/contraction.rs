@@ -3,8 +3,8 @@ use super::elementwise::lane_of;
 use super::precision::{Unit, arithmetic};
 use super::{Cost, Cx, Kernel, Lowered, Site};
 use crate::error::{Error, Result};
-use crate::kernels::contraction::{Axes, Contraction};
-use crate::kernels::map::lane;
+use crate::kernels::elementwise::loops::lane;
+use crate::kernels::matmul::dot_general::{Axes, Contraction};
 use crate::tensor::Shape;
 use crate::tensor::element::{Number, for_dtype};
 

@@ -2,8 +2,9 @@
 use super::elementwise::{alike, dtype, lane_of, result};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::lanes::LaneFn;
-use crate::kernels::map::{self, Unary};
+use crate::kernels::elementwise::program::LaneFn;
+use crate::kernels::elementwise::loops;
+use crate::kernels::elementwise::loops::Unary;
 use crate::tensor::element::{Convert, for_dtype};
 use crate::tensor::{DType, Shape};
 use std::marker::PhantomData;
@@ -35,7 +36,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
 
 fn loop_to<A: Convert>(to: DType) -> Option<LaneFn> {
     for_dtype!(to, R: Element => {
-        let run: LaneFn = map::unary::<Cast<A, R>>;
+        let run: LaneFn = loops::unary::<Cast<A, R>>;
         run
     })
 }

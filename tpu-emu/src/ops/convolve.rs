@@ -2,8 +2,8 @@
 use super::precision::{Unit, arithmetic};
 use super::{Cost, Cx, Kernel, Lowered, Site};
 use crate::error::{Error, Result};
-use crate::kernels::convolution::Convolution;
-use crate::kernels::geometry::{Geometry, Window};
+use crate::kernels::conv::geometry::{Geometry, Window};
+use crate::kernels::conv::im2col::Convolution;
 use crate::tensor::Shape;
 use tpu_stablehlo::ir::Attribute;
 

@@ -2,7 +2,7 @@
 use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::map::lane;
+use crate::kernels::elementwise::loops::lane;
 use crate::tensor::element::{for_dtype, Int};
 
 pub(super) const OP: Entry = Entry { mnemonic: "count_leading_zeros", infer: same::<1>, lower };

@@ -2,10 +2,10 @@
 use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::division;
-use crate::kernels::functions;
-use crate::kernels::lanes::LaneFn;
-use crate::kernels::map::lane;
+use crate::kernels::math::int_div;
+use crate::kernels::math;
+use crate::kernels::elementwise::program::LaneFn;
+use crate::kernels::elementwise::loops::lane;
 use crate::tensor::DType;
 use crate::tensor::element::{for_dtype, Number};
 
@@ -20,8 +20,8 @@ pub(super) const OP: Entry = Entry { mnemonic: "divide", infer: same::<2>, lower
 fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
     let run = for_dtype!(dtype, T: Number => lane!(|a: T, b: T| a.div(b)));
-    let single: LaneFn = functions::complex::divide;
-    let run = if dtype == DType::C64 { Some(single) } else { division::quotients(dtype).or(run) };
+    let single: LaneFn = math::complex_simd::divide;
+    let run = if dtype == DType::C64 { Some(single) } else { int_div::quotients(dtype).or(run) };
     lane_of(site, OP.mnemonic, run, false)
 }
 

@@ -1,9 +1,9 @@
 //! A part of an array from a start that the program computes.
 use super::{Access, Cost, Cx, Entry, Kernel, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::copy::BlockCopy;
-use crate::kernels::index::{IndexReader, Outside, clamped, reader};
-use crate::kernels::moves::{Move, Moves, Start};
+use crate::kernels::movement::block_copy::BlockCopy;
+use crate::kernels::movement::index::{IndexReader, Outside, clamped, reader};
+use crate::kernels::movement::move_list::{Move, Moves, Start};
 use crate::tensor::Shape;
 
 /// The part of extents `slice_sizes` at the start indices, moved so far that it lies inside.

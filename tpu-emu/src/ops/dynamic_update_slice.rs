@@ -1,9 +1,9 @@
 //! An array with a part replaced, from a start that the program computes.
 use super::{Cost, Cx, Entry, Kernel, Lowered, Site};
 use crate::error::{Error, Result};
-use crate::kernels::copy::BlockCopy;
-use crate::kernels::index::{IndexReader, Outside, clamped, reader};
-use crate::kernels::moves::{Move, Moves, Start};
+use crate::kernels::movement::block_copy::BlockCopy;
+use crate::kernels::movement::index::{IndexReader, Outside, clamped, reader};
+use crate::kernels::movement::move_list::{Move, Moves, Start};
 use crate::tensor::Shape;
 
 /// The operand with `update` at the start indices, moved so far that it lies inside.

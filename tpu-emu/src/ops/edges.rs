@@ -2,9 +2,9 @@
 use super::access::signed;
 use super::{Access, Cost, Cx, Kernel, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::copy::{BlockCopy, fill_shared, interleave};
-use crate::kernels::index::Outside;
-use crate::kernels::moves::{Move, Moves};
+use crate::kernels::movement::block_copy::{BlockCopy, fill_shared, interleave};
+use crate::kernels::movement::index::Outside;
+use crate::kernels::movement::move_list::{Move, Moves};
 use crate::tensor::Shape;
 
 /// What is added, per axis.

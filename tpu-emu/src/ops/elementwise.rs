@@ -1,7 +1,7 @@
 //! What elementwise operations have in common: shape rules, and the way into a lane.
 use super::{Lowered, Site};
 use crate::error::{Error, Result};
-use crate::kernels::lanes::{LaneFn, LaneOp};
+use crate::kernels::elementwise::program::{LaneFn, LaneOp};
 use crate::tensor::element::{ComplexNumber, Real};
 use crate::tensor::{DType, Shape};
 

@@ -2,7 +2,7 @@
 use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::functions;
+use crate::kernels::math;
 
 pub(super) const OP: Entry = Entry { mnemonic: "erf_inv", infer: same::<1>, lower };
 
@@ -14,7 +14,7 @@ pub(super) const OP: Entry = Entry { mnemonic: "erf_inv", infer: same::<1>, lowe
 /// Source: CHLO, "erf_inv".
 fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
-    let run = functions::unary::<functions::ErfInv>(dtype);
+    let run = math::unary::<math::ErfInv>(dtype);
     lane_of(site, OP.mnemonic, run, true)
 }
 

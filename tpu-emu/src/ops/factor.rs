@@ -2,8 +2,8 @@
 use super::Site;
 use crate::error::{Error, Result};
 use crate::kernels::aligned::Aligned;
-use crate::kernels::arithmetic::Kind;
-use crate::kernels::convert::{Widen, widen};
+use crate::kernels::matmul::precision::Kind;
+use crate::kernels::matmul::widen::{Widen, widen};
 use crate::kernels::parallel;
 use crate::tensor::{DType, Shape};
 use parking_lot::Mutex;
@@ -115,15 +115,15 @@ pub(super) fn write<W: Widen>(values: &[W], dtype: DType, out: &mut [u8]) -> Res
 macro_rules! for_scalar {
     ($kind:expr, $type:ident => $call:expr) => {
         match $kind {
-            $crate::kernels::arithmetic::Kind::F64 => {
+            $crate::kernels::matmul::precision::Kind::F64 => {
                 type $type = f64;
                 $call
             }
-            $crate::kernels::arithmetic::Kind::C64 => {
+            $crate::kernels::matmul::precision::Kind::C64 => {
                 type $type = num_complex::Complex<f32>;
                 $call
             }
-            $crate::kernels::arithmetic::Kind::C128 => {
+            $crate::kernels::matmul::precision::Kind::C128 => {
                 type $type = num_complex::Complex<f64>;
                 $call
             }

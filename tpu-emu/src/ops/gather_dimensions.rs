@@ -2,9 +2,9 @@
 use super::access::unique;
 use super::{Cost, Cx, Kernel, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::copy::BlockCopy;
-use crate::kernels::gather::{Batch, Gather};
-use crate::kernels::index::{Component, Outside, placer};
+use crate::kernels::movement::block_copy::BlockCopy;
+use crate::kernels::movement::gather::{Batch, Gather};
+use crate::kernels::movement::index::{Component, Outside, placer};
 use crate::tensor::Shape;
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@
 use super::elementwise::{alike, dtype, lane_of};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::map::lane;
+use crate::kernels::elementwise::loops::lane;
 use crate::tensor::element::{for_dtype, Real, Pred};
 use crate::tensor::{DType, Shape};
 

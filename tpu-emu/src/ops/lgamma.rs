@@ -2,7 +2,7 @@
 use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::functions;
+use crate::kernels::math;
 
 pub(super) const OP: Entry = Entry { mnemonic: "lgamma", infer: same::<1>, lower };
 
@@ -14,7 +14,7 @@ pub(super) const OP: Entry = Entry { mnemonic: "lgamma", infer: same::<1>, lower
 /// Source: CHLO, "lgamma".
 fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
-    let run = functions::unary::<functions::Lgamma>(dtype);
+    let run = math::unary::<math::Lgamma>(dtype);
     lane_of(site, OP.mnemonic, run, true)
 }
 

@@ -2,10 +2,10 @@
 use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::complex;
-use crate::kernels::functions;
-use crate::kernels::lanes::LaneFn;
-use crate::kernels::map::lane;
+use crate::kernels::math::complex;
+use crate::kernels::math;
+use crate::kernels::elementwise::program::LaneFn;
+use crate::kernels::elementwise::loops::lane;
 use crate::tensor::DType;
 use crate::tensor::element::{ComplexNumber, for_dtype};
 
@@ -19,9 +19,9 @@ pub(super) const OP: Entry = Entry { mnemonic: "log", infer: same::<1>, lower };
 /// Source: StableHLO specification, "log", C1.
 fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
-    let run = functions::unary::<functions::Log>(dtype)
+    let run = math::unary::<math::Log>(dtype)
         .or_else(|| for_dtype!(dtype, T: Complex => lane!(|a: T| T::narrow(complex::log(a.widen())))));
-    let single: LaneFn = functions::complex::unary::<functions::complex::Log>;
+    let single: LaneFn = math::complex_simd::unary::<math::complex_simd::Log>;
     let run = if dtype == DType::C64 { Some(single) } else { run };
     lane_of(site, OP.mnemonic, run, true)
 }

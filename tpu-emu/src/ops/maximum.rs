@@ -2,7 +2,7 @@
 use super::elementwise::{dtype, lane_of, lexical, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::map::lane;
+use crate::kernels::elementwise::loops::lane;
 use crate::tensor::element::{for_dtype, Pred, Real};
 
 pub(super) const OP: Entry = Entry { mnemonic: "maximum", infer: same::<2>, lower };

@@ -2,7 +2,7 @@
 use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::map::lane;
+use crate::kernels::elementwise::loops::lane;
 use crate::tensor::element::{for_dtype, Number, Pred};
 
 pub(super) const OP: Entry = Entry { mnemonic: "multiply", infer: same::<2>, lower };

@@ -2,8 +2,8 @@
 use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::lanes::LaneFn;
-use crate::kernels::map::lane;
+use crate::kernels::elementwise::program::LaneFn;
+use crate::kernels::elementwise::loops::lane;
 use crate::tensor::DType;
 use crate::tensor::element::{Float, Real, bf16, f16};
 

@@ -1,7 +1,7 @@
 //! What the batch normalisations share: their constraints and their kernel.
 use super::{Cost, Cx, Kernel, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::batch_norm::Features;
+use crate::kernels::reduce::batch_norm::Features;
 use crate::tensor::Shape;
 use tpu_stablehlo::ir::Attribute;
 

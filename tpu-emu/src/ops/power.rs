@@ -2,9 +2,9 @@
 use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::complex;
-use crate::kernels::functions;
-use crate::kernels::map::lane;
+use crate::kernels::math::complex;
+use crate::kernels::math;
+use crate::kernels::elementwise::loops::lane;
 use crate::tensor::element::{ComplexNumber, Int, for_dtype};
 
 pub(super) const OP: Entry = Entry { mnemonic: "power", infer: same::<2>, lower };
@@ -16,7 +16,7 @@ pub(super) const OP: Entry = Entry { mnemonic: "power", infer: same::<2>, lower 
 /// Source: StableHLO specification, "power", C1.
 fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
-    let run = functions::binary::<functions::Power>(dtype).or_else(|| for_dtype!(dtype, T: Int => lane!(|a: T, b: T| power(a, b))))
+    let run = math::binary::<math::Power>(dtype).or_else(|| for_dtype!(dtype, T: Int => lane!(|a: T, b: T| power(a, b))))
     .or_else(|| {
         for_dtype!(dtype, T: Complex => {
             lane!(|a: T, b: T| T::narrow(complex::power(a.widen(), b.widen())))

@@ -1,10 +1,10 @@
 //! How a product rounds: from the types, the attributes and the machine's numerics.
 use super::{Numerics, Site};
 use crate::error::{Error, Result};
-use crate::kernels::arithmetic::{
+use crate::kernels::matmul::accumulate::Rounding;
+use crate::kernels::matmul::precision::{
     Arithmetic, Kind, NINE_PASSES, ONE_PASS, Passes, SIX_PASSES, THREE_PASSES,
 };
-use crate::kernels::work::Rounding;
 use crate::tensor::DType;
 use tpu_stablehlo::ir::{Attribute, Attributes, Element, Type};
 

@@ -2,12 +2,12 @@
 use super::reducer::{Reducer, inputs, splat};
 use super::{Cost, Cx, Entry, Kernel, Lowered, Reduced, Site};
 use crate::error::Result;
-use crate::kernels::fold::{Combiner, Fold, Visitor, dispatch};
-use crate::kernels::folder::folder;
-use crate::kernels::lanes::TILE;
-use crate::kernels::reduce::Reduction;
-use crate::kernels::turn::turn_bytes;
-use crate::kernels::walk::{Axis, carve, carved, gather, rows};
+use crate::kernels::reduce::combiner::{Combiner, Fold, Visitor, dispatch};
+use crate::kernels::reduce::dyn_combiner::folder;
+use crate::kernels::elementwise::program::TILE;
+use crate::kernels::reduce::axis::Reduction;
+use crate::kernels::movement::transpose::turn_bytes;
+use crate::kernels::movement::loop_nest::{Axis, carve, carved, gather, rows};
 use crate::tensor::{DType, Shape};
 use std::marker::PhantomData;
 
@@ -340,7 +340,7 @@ impl Kernel for General {
 #[cfg(test)]
 mod tests {
     use super::super::testing_bodies::{Code, Value, integers, lane, run, step};
-    use crate::kernels::lanes::Register::{Parameter, Step};
+    use crate::kernels::elementwise::program::Register::{Parameter, Step};
     use crate::tensor::DType;
     use tpu_stablehlo::ir::Attribute;
 
@@ -447,7 +447,7 @@ mod tests {
     #[test]
     fn a_long_row_is_cut_into_pieces_and_the_first_nan_or_extreme_still_wins() {
         let body = argmax();
-        assert!(crate::kernels::pick::is_pick(body.program().unwrap()));
+        assert!(crate::kernels::reduce::argminmax::is_pick(body.program().unwrap()));
         let (length, count) = (5003, 5003_i32);
         let mut x: Vec<f32> = (0..3 * length).map(|at| (at * 7919 % 4999) as f32).collect();
         x[2 * length..][4000] = f32::NAN;

@@ -2,8 +2,8 @@
 use super::elementwise::{dtype, same};
 use super::{Entry, Lowered, Site};
 use crate::error::{Error, Result};
-use crate::kernels::map;
-use crate::kernels::lanes::{Immediate, LaneFn, LaneOp};
+use crate::kernels::elementwise::loops;
+use crate::kernels::elementwise::program::{Immediate, LaneFn, LaneOp};
 use crate::tensor::DType;
 use crate::tensor::element::{
     F4E2M1FN, F6E2M3FN, F6E3M2FN, F8E3M4, F8E4M3, F8E4M3B11FNUZ, F8E4M3FN, F8E4M3FNUZ, F8E5M2,
@@ -70,7 +70,7 @@ fn through_f32<T: Real>(immediate: Immediate, inputs: &[&[u8]], output: &mut [u8
 
 fn each<T: Real>(inputs: &[&[u8]], output: &mut [u8], round: impl Fn(f32) -> f32) {
     let (values, output) = (bytemuck::cast_slice(inputs[0]), bytemuck::cast_slice_mut(output));
-    map::each(values, output, |value: T| T::from_f32(round(value.to_f32())));
+    loops::each(values, output, |value: T| T::from_f32(round(value.to_f32())));
 }
 
 fn run<T: Int, const EXPONENT: u32, const MANTISSA: u32>(
@@ -79,7 +79,7 @@ fn run<T: Int, const EXPONENT: u32, const MANTISSA: u32>(
     output: &mut [u8],
 ) {
     let (values, output) = (bytemuck::cast_slice(inputs[0]), bytemuck::cast_slice_mut(output));
-    map::each(values, output, rounding::<T, EXPONENT, MANTISSA>(immediate));
+    loops::each(values, output, rounding::<T, EXPONENT, MANTISSA>(immediate));
 }
 
 /// What rounds the bits of a float with so many bits of exponent and mantissa.

@@ -1,9 +1,9 @@
 //! The body of a reduction: what it may be, what it costs, and how results accumulate through it.
 use super::{Body, Cost, Site};
 use crate::error::Result;
-use crate::kernels::fold::Combiner;
-use crate::kernels::lanes::Register;
-use crate::kernels::pick::is_pick;
+use crate::kernels::elementwise::program::Register;
+use crate::kernels::reduce::argminmax::is_pick;
+use crate::kernels::reduce::combiner::Combiner;
 use crate::tensor::{DType, Shape};
 use std::sync::Arc;
 

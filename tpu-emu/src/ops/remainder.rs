@@ -2,9 +2,9 @@
 use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::division;
-use crate::kernels::map::lane;
-use crate::kernels::functions;
+use crate::kernels::math::int_div;
+use crate::kernels::elementwise::loops::lane;
+use crate::kernels::math;
 use crate::tensor::element::{Real, for_dtype};
 
 pub(super) const OP: Entry = Entry { mnemonic: "remainder", infer: same::<2>, lower };
@@ -18,9 +18,9 @@ pub(super) const OP: Entry = Entry { mnemonic: "remainder", infer: same::<2>, lo
 /// Source: StableHLO specification, "remainder", C1.
 fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
-    let run = division::remainders(dtype)
+    let run = int_div::remainders(dtype)
         .or_else(|| for_dtype!(dtype, T: Int => lane!(|a: T, b: T| a.rem(b))))
-        .or_else(|| functions::binary::<functions::Remainder>(dtype));
+        .or_else(|| math::binary::<math::Remainder>(dtype));
     lane_of(site, OP.mnemonic, run, false)
 }
 

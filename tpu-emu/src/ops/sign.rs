@@ -2,8 +2,8 @@
 use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::complex;
-use crate::kernels::map::lane;
+use crate::kernels::math::complex;
+use crate::kernels::elementwise::loops::lane;
 use crate::tensor::element::{for_dtype, Real, ComplexNumber};
 
 pub(super) const OP: Entry = Entry { mnemonic: "sign", infer: same::<1>, lower };

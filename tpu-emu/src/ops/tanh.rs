@@ -2,9 +2,9 @@
 use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::complex;
-use crate::kernels::functions;
-use crate::kernels::map::lane;
+use crate::kernels::math::complex;
+use crate::kernels::math;
+use crate::kernels::elementwise::loops::lane;
 use crate::tensor::element::{ComplexNumber, for_dtype};
 
 pub(super) const OP: Entry = Entry { mnemonic: "tanh", infer: same::<1>, lower };
@@ -17,7 +17,7 @@ pub(super) const OP: Entry = Entry { mnemonic: "tanh", infer: same::<1>, lower }
 /// Source: StableHLO specification, "tanh", C1.
 fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
-    let run = functions::unary::<functions::Tanh>(dtype)
+    let run = math::unary::<math::Tanh>(dtype)
         .or_else(|| for_dtype!(dtype, T: Complex => lane!(|a: T| T::narrow(complex::tanh(a.widen())))));
     lane_of(site, OP.mnemonic, run, true)
 }

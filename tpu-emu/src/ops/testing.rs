@@ -1,7 +1,7 @@
 //! Operations in tests: a site from shapes, a run from values.
 use super::{Entry, Lowered, Numerics, Site};
 use crate::error::Result;
-use crate::kernels::lanes::LaneOp;
+use crate::kernels::elementwise::program::LaneOp;
 use crate::tensor::element::Element;
 use crate::tensor::{DType, Shape};
 use tpu_stablehlo::ir::Attributes;

@@ -1,8 +1,8 @@
 //! Operations with bodies run alone, for the tests in their files.
 use super::{Body, Cx, Declared, Kernel, Lowered, Numerics, Site, custom, find};
 use crate::error::Result;
-use crate::kernels::lane_code::LaneCode;
-use crate::kernels::lanes::{LaneConstant, LaneOp, LaneProgram, LaneStep, Register};
+use crate::kernels::elementwise::program::{LaneConstant, LaneOp, LaneProgram, LaneStep, Register};
+use crate::kernels::elementwise::vm::LaneCode;
 use crate::tensor::{DType, Shape};
 use std::sync::Arc;
 use tpu_stablehlo::ir::{Attribute, Attributes};
@@ -173,7 +173,7 @@ macro_rules! lane {
                 *output = f(inputs[0][index], inputs[inputs.len() - 1][index]);
             }
         }
-        crate::kernels::lanes::LaneOp {
+        crate::kernels::elementwise::program::LaneOp {
             name: $name,
             operand: crate::tensor::DType::$operand,
             result: crate::tensor::DType::$result,

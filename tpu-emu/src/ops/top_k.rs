@@ -1,8 +1,8 @@
 //! `chlo.top_k`: the largest of each row, and where they were.
 use super::{Cost, Cx, Entry, Kernel, Lowered, Site};
 use crate::error::{Error, Result};
-use crate::kernels::order::Key;
-use crate::kernels::top::Top;
+use crate::kernels::sort::comparator::Key;
+use crate::kernels::sort::top_k::Top;
 use crate::tensor::{DType, Shape};
 
 /// Floats are in the total order, so that NaN comes before every number; equal elements come in

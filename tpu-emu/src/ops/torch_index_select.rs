@@ -2,9 +2,9 @@
 use super::gather_dimensions::Take;
 use super::{Entry, Lowered, Site};
 use crate::error::{Error, Result};
-use crate::kernels::copy::BlockCopy;
-use crate::kernels::gather::{Batch, Gather};
-use crate::kernels::index::{Component, Outside, placer};
+use crate::kernels::movement::block_copy::BlockCopy;
+use crate::kernels::movement::gather::{Batch, Gather};
+use crate::kernels::movement::index::{Component, Outside, placer};
 use crate::tensor::Shape;
 
 /// `operand[.., index[b.., i..], ..]` along axis `dim`, the first `batch_dims` axes together;

@@ -2,9 +2,9 @@
 use super::factor::{Batch, each, for_scalar, item, kind, read, write};
 use super::{Cost, Cx, Entry, Kernel, Lowered, Site};
 use crate::error::{Error, Result};
-use crate::kernels::arithmetic::{Kind, room, take};
-use crate::kernels::factor::{Triangle, solve_left, solve_right};
-use crate::kernels::scalar::Scalar;
+use crate::kernels::matmul::precision::{Kind, room, take};
+use crate::kernels::linalg::factor::{Triangle, solve_left, solve_right};
+use crate::kernels::linalg::scalar::Scalar;
 use crate::tensor::{DType, Shape};
 
 /// `x` with `op(a)·x = b`, or `x·op(a) = b` where `left_side` is false. Only the triangle that

@@ -1,7 +1,7 @@
 //! The windows that an operation's attributes describe.
 use super::Site;
 use crate::error::Result;
-use crate::kernels::window::WindowAxis;
+use crate::kernels::window::geometry::WindowAxis;
 use crate::tensor::Shape;
 
 /// Labels of the constraints on the attributes of windows.

@@ -2,8 +2,8 @@
 use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::map::lane;
-use crate::kernels::special;
+use crate::kernels::elementwise::loops::lane;
+use crate::kernels::math::special;
 use crate::tensor::element::{for_dtype, Real};
 
 pub(super) const OP: Entry = Entry { mnemonic: "zeta", infer: same::<2>, lower };

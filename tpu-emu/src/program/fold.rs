@@ -1,9 +1,9 @@
 //! Nodes whose operands are known, evaluated at compile time.
 use super::graph::Work;
 use crate::error::Result;
-use crate::kernels::access::AccessMap;
 use crate::kernels::aligned::Aligned;
-use crate::kernels::iota::fill_iota;
+use crate::kernels::movement::iota::fill_iota;
+use crate::kernels::movement::strided_view::AccessMap;
 use crate::ops::{Cx, Numerics};
 use crate::tensor::Shape;
 use std::sync::Arc;

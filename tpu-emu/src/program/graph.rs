@@ -1,5 +1,5 @@
 //! A program as nodes over numbered values: calls inlined, shapes known, operations lowered.
-use crate::kernels::lanes::LaneOp;
+use crate::kernels::elementwise::program::LaneOp;
 use crate::ops::{Access, Cost, Kernel};
 use crate::tensor::Shape;
 use std::sync::Arc;

@@ -121,8 +121,8 @@ impl Loops<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::lanes::LaneOp;
-    use crate::kernels::map::lane;
+    use crate::kernels::elementwise::loops::lane;
+    use crate::kernels::elementwise::program::LaneOp;
     use crate::tensor::{DType, Shape};
     use tpu_stablehlo::ir::LocationId;
 

@@ -1,11 +1,11 @@
 //! The steps of a round as operations on single elements: arrays of a few elements become as many
 //! values, and what only moves elements becomes nothing.
-use crate::kernels::index::Outside;
-use crate::kernels::iota::fill_iota;
-use crate::kernels::lanes::{LaneConstant, LaneOp, LaneProgram, LaneStep, Register};
-use crate::kernels::map::lane;
-use crate::kernels::moves::{Moves, Start};
-use crate::kernels::native::{Action, Index, Place, reaches};
+use crate::kernels::elementwise::loops::lane;
+use crate::kernels::elementwise::program::{LaneConstant, LaneOp, LaneProgram, LaneStep, Register};
+use crate::kernels::jit::{Action, Index, Place, reaches};
+use crate::kernels::movement::index::Outside;
+use crate::kernels::movement::iota::fill_iota;
+use crate::kernels::movement::move_list::{Moves, Start};
 use crate::program::fuse::{Fused, Load};
 use crate::program::plan::{Op, Slot, Step};
 use crate::tensor::DType;

@@ -1,7 +1,7 @@
 //! Promises about shapes that an exported program checks.
 use super::super::{Cost, Cx, Entry, Kernel, Lowered, Site};
 use crate::error::{Error, Result};
-use crate::kernels::index::{IndexReader, reader};
+use crate::kernels::movement::index::{IndexReader, reader};
 use crate::tensor::{DType, Shape};
 
 /// Nothing if the first operand is true, else an error in the words of `error_message`, with

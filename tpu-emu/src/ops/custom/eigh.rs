@@ -1,9 +1,10 @@
 //! `Eigh`: eigenvalues and eigenvectors of Hermitian matrices, as JAX asks a TPU for them.
 use crate::error::{Error, Result};
-use crate::kernels::arithmetic::{Kind, room, take};
-use crate::kernels::eigen::{self, eigen};
-use crate::kernels::scalar::Scalar;
-use crate::kernels::work::Work;
+use crate::kernels::linalg::eigh;
+use crate::kernels::linalg::eigh::eigen;
+use crate::kernels::linalg::scalar::Scalar;
+use crate::kernels::matmul::accumulate::Work;
+use crate::kernels::matmul::precision::{Kind, room, take};
 use crate::ops::factor::{Batch, each, for_scalar, item, kind, read, write};
 use crate::ops::{Cost, Cx, Entry, Kernel, Lowered, Site};
 use crate::tensor::{DType, Shape};
@@ -80,7 +81,7 @@ impl Eigh {
         [vectors, values]: [&mut [u8]; 2],
     ) -> Result<()> {
         let (n, size) = (self.batch.rows, self.batch.size());
-        let [numbers, reals] = eigen::room(n);
+        let [numbers, reals] = eigh::room(n);
         let results = &mut [vectors, values];
         each(self.batch.count, scratch, results, |index, mut scratch, results| {
             let [vectors, values] = results else { return Ok(()) };
@@ -100,7 +101,7 @@ impl Eigh {
             for row in 1..m {
                 matrix.copy_within(row * n..row * n + m, row * m);
             }
-            let [some, few] = eigen::room(m);
+            let [some, few] = eigh::room(m);
             eigen(m, &mut matrix[..m * m], &mut numbers[..some], &mut reals[..few]);
             for (row, value) in reals.iter_mut().enumerate().take(n).skip(m) {
                 *value = matrix[row * n + row].re();
@@ -139,7 +140,7 @@ impl Kernel for Eigh {
 
     fn scratch(&self) -> usize {
         let width = self.kind.bytes();
-        let [numbers, reals] = eigen::room(self.batch.rows);
+        let [numbers, reals] = eigh::room(self.batch.rows);
         let all = [self.batch.size(), numbers, reals].map(|count| room(count, width));
         all.into_iter().fold(0, usize::saturating_add)
     }

@@ -1,8 +1,8 @@
 //! `ProductOfElementaryHouseholderReflectors`: the `Q` of a QR decomposition.
 use crate::error::{Error, Result};
-use crate::kernels::arithmetic::{Kind, room, take};
-use crate::kernels::reflector::product;
-use crate::kernels::scalar::Scalar;
+use crate::kernels::linalg::householder::product;
+use crate::kernels::linalg::scalar::Scalar;
+use crate::kernels::matmul::precision::{Kind, room, take};
 use crate::ops::factor::{Batch, each, for_scalar, item, kind, read, write};
 use crate::ops::{Cost, Cx, Entry, Kernel, Lowered, Site};
 use crate::tensor::{DType, Shape};
@@ -98,7 +98,7 @@ impl Kernel for Product {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::convert::Widen;
+    use crate::kernels::matmul::widen::Widen;
     use crate::ops::Numerics;
     use crate::ops::custom::qr;
     use crate::ops::testing_kernels::{Array, run};

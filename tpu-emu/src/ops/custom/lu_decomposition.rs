@@ -1,8 +1,8 @@
 //! `LuDecomposition`: LU with partial pivoting, as JAX asks a TPU for it.
 use crate::error::{Error, Result};
-use crate::kernels::arithmetic::{Kind, room, take};
-use crate::kernels::factor::lu;
-use crate::kernels::scalar::Scalar;
+use crate::kernels::linalg::factor::lu;
+use crate::kernels::linalg::scalar::Scalar;
+use crate::kernels::matmul::precision::{Kind, room, take};
 use crate::ops::factor::{Batch, each, for_scalar, item, kind, read, write};
 use crate::ops::{Cost, Cx, Entry, Kernel, Lowered, Site};
 use crate::tensor::{DType, Shape};

@@ -1,8 +1,8 @@
 //! `Qr`: QR by reflectors, as JAX asks a TPU for it.
 use crate::error::{Error, Result};
-use crate::kernels::arithmetic::{Kind, room, take};
-use crate::kernels::reflector::qr;
-use crate::kernels::scalar::Scalar;
+use crate::kernels::linalg::householder::qr;
+use crate::kernels::linalg::scalar::Scalar;
+use crate::kernels::matmul::precision::{Kind, room, take};
 use crate::ops::factor::{Batch, each, for_scalar, item, kind, read, write};
 use crate::ops::{Cost, Cx, Entry, Kernel, Lowered, Site};
 use crate::tensor::{DType, Shape};

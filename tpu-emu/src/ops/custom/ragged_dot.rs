@@ -1,8 +1,8 @@
 //! `chlo.ragged_dot`: products in groups along an axis, as jaxlib up to 0.8 asks for them.
 use crate::error::{Error, Result};
-use crate::kernels::arithmetic::room;
-use crate::kernels::contraction::{Axes, Contraction};
-use crate::kernels::convert::widen;
+use crate::kernels::matmul::dot_general::{Axes, Contraction};
+use crate::kernels::matmul::precision::room;
+use crate::kernels::matmul::widen::widen;
 use crate::ops::contraction::Pairs;
 use crate::ops::precision::{Unit, arithmetic};
 use crate::ops::{Cost, Cx, Entry, Kernel, Lowered, Site};

@@ -3,8 +3,8 @@
 //!
 //! The approximate ones are exact here, which every recall target allows.
 use crate::error::{Error, Result};
-use crate::kernels::order::keys;
-use crate::kernels::top::Top;
+use crate::kernels::sort::comparator::keys;
+use crate::kernels::sort::top_k::Top;
 use crate::ops::top_k::{largest, lower_top};
 use crate::ops::{Cost, Cx, Entry, Kernel, Lowered, Site};
 use crate::tensor::Shape;
@@ -170,7 +170,7 @@ impl Kernel for Approximate {
 #[cfg(test)]
 mod tests {
     use super::super::super::testing_bodies::{Code, Value, attributes, run_declared, step};
-    use crate::kernels::lanes::Register::{Parameter, Step};
+    use crate::kernels::elementwise::program::Register::{Parameter, Step};
     use crate::ops::Body;
     use crate::tensor::{DType, Shape};
     use std::sync::Arc;

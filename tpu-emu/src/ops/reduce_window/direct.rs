@@ -1,7 +1,7 @@
 //! Windows of one input under a known combiner, row by row.
 use crate::error::Result;
-use crate::kernels::fold::{Fold, Visitor};
-use crate::kernels::pool::{Along, Pool};
+use crate::kernels::reduce::combiner::{Fold, Visitor};
+use crate::kernels::window::pool::{Along, Pool};
 use crate::kernels::{parallel, simd};
 use crate::ops::{Cost, Cx, Kernel};
 use std::marker::PhantomData;

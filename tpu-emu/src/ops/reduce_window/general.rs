@@ -1,8 +1,8 @@
 //! Windows under any body: its lanes are results.
 use crate::error::Result;
-use crate::kernels::lanes::TILE;
-use crate::kernels::walk::{carve, carved, gather, rows, spread};
-use crate::kernels::window::Windows;
+use crate::kernels::elementwise::program::TILE;
+use crate::kernels::movement::loop_nest::{carve, carved, gather, rows, spread};
+use crate::kernels::window::geometry::Windows;
 use crate::ops::reducer::{Reducer, splat};
 use crate::ops::{Cost, Cx, Kernel};
 

@@ -7,10 +7,10 @@ use super::reducer::{Reducer, inputs};
 use super::windowed::{Labels, windows};
 use super::{Cost, Cx, Entry, Kernel, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::fold::{Combiner, Fold, Visitor, dispatch};
-use crate::kernels::pool::Pool;
-use crate::kernels::walk::{carve, carved, rows};
-use crate::kernels::window::{WindowAxis, Windows};
+use crate::kernels::reduce::combiner::{Combiner, Fold, Visitor, dispatch};
+use crate::kernels::window::pool::Pool;
+use crate::kernels::movement::loop_nest::{carve, carved, rows};
+use crate::kernels::window::geometry::{WindowAxis, Windows};
 use crate::tensor::Shape;
 use std::convert::Infallible;
 use std::marker::PhantomData;
@@ -174,7 +174,7 @@ mod tests {
 
     fn add(name: &'static str) -> Arc<dyn Body> {
         let add = lane!("add", S32 i32 => S32 i32, |a, b| a + b);
-        Code::binary(crate::kernels::lanes::LaneOp { name, ..add })
+        Code::binary(crate::kernels::elementwise::program::LaneOp { name, ..add })
     }
 
     type List = Vec<(&'static str, Attribute)>;
@@ -250,7 +250,7 @@ mod tests {
             });
             let extreme = |name: &'static str| {
                 let maximum = lane!("maximum", S32 i32 => S32 i32, |a, b| a.max(b));
-                let body = Code::binary(crate::kernels::lanes::LaneOp { name, ..maximum });
+                let body = Code::binary(crate::kernels::elementwise::program::LaneOp { name, ..maximum });
                 let init = Value::of(DType::S32, &[], &[i32::MIN]);
                 let found = run("stablehlo.reduce_window", &list, &[&x, &init], &[body]).unwrap();
                 found[0].elements::<i32>()

@@ -1,10 +1,10 @@
 //! Windows that reach from one end of an axis to each element: running results.
 use crate::error::Result;
 use bytemuck::Pod;
-use crate::kernels::fold::{Fold, Visitor};
-use crate::kernels::lanes::TILE;
-use crate::kernels::walk::{carve, carved, gather, spread};
-use crate::kernels::window::WindowAxis;
+use crate::kernels::reduce::combiner::{Fold, Visitor};
+use crate::kernels::elementwise::program::TILE;
+use crate::kernels::movement::loop_nest::{carve, carved, gather, spread};
+use crate::kernels::window::geometry::WindowAxis;
 use crate::kernels::{parallel, simd};
 use crate::ops::reducer::{Reducer, splat};
 use crate::ops::{Cost, Cx, Kernel};

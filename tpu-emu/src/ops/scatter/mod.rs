@@ -6,8 +6,8 @@ mod put;
 use super::reducer::Reducer;
 use super::{Cost, Entry, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::fold::dispatch;
-use crate::kernels::index::{Outside, placer};
+use crate::kernels::reduce::combiner::dispatch;
+use crate::kernels::movement::index::{Outside, placer};
 use crate::tensor::{DType, Shape};
 use plan::{Dimensions, Plan};
 use std::sync::Arc;
@@ -94,7 +94,7 @@ struct Windows {
 #[cfg(test)]
 mod tests {
     use super::super::testing_bodies::{Code, Value, integers, lane, run};
-    use crate::kernels::lanes::Register::Parameter;
+    use crate::kernels::elementwise::program::Register::Parameter;
     use crate::kernels::{parallel, simd};
     use crate::ops::Body;
     use crate::tensor::DType;

@@ -1,8 +1,8 @@
 //! Where the windows of a scatter lie.
 use crate::error::Result;
-use crate::kernels::index::{Component, PLACES, Placer, Vectors};
-use crate::kernels::moves::Start;
-use crate::kernels::walk::{Axis, collapse, rows};
+use crate::kernels::movement::index::{Component, PLACES, Placer, Vectors};
+use crate::kernels::movement::move_list::Start;
+use crate::kernels::movement::loop_nest::{Axis, collapse, rows};
 use crate::ops::Site;
 use crate::tensor::{DType, Shape};
 

@@ -1,7 +1,7 @@
 //! Sums of float sources where windows have their largest or smallest element.
 use crate::error::Result;
-use crate::kernels::lanes::{LaneProgram, LaneStep, Register};
-use crate::kernels::pool::{Along, Pool};
+use crate::kernels::elementwise::program::{LaneProgram, LaneStep, Register};
+use crate::kernels::window::pool::{Along, Pool};
 use crate::kernels::{parallel, simd};
 use crate::ops::{Cost, Cx, Kernel};
 use crate::tensor::DType;

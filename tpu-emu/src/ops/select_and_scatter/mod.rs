@@ -5,11 +5,11 @@ use super::reducer::{self, Reducer, splat};
 use super::windowed::{Labels, windows};
 use super::{Body, Cost, Cx, Entry, Kernel, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::fold::{Combiner, Fold, Visitor, dispatch};
-use crate::kernels::lanes::TILE;
-use crate::kernels::pool::Pool;
-use crate::kernels::walk::{carve, carved, gather, rows, spread};
-use crate::kernels::window::Windows;
+use crate::kernels::reduce::combiner::{Combiner, Fold, Visitor, dispatch};
+use crate::kernels::elementwise::program::TILE;
+use crate::kernels::window::pool::Pool;
+use crate::kernels::movement::loop_nest::{carve, carved, gather, rows, spread};
+use crate::kernels::window::geometry::Windows;
 use crate::tensor::{DType, Shape};
 use std::sync::Arc;
 
@@ -250,7 +250,7 @@ mod tests {
         for name in ["add", "unheard of"] {
             let select = Code::binary(lane!("compare.GE", S32 i32 => Pred u8, |a, b| (a >= b).into()));
             let add = lane!("add", S32 i32 => S32 i32, |a, b| a + b);
-            let add = Code::binary(crate::kernels::lanes::LaneOp { name, ..add });
+            let add = Code::binary(crate::kernels::elementwise::program::LaneOp { name, ..add });
             let bodies = [select, add];
             let found = run("stablehlo.select_and_scatter", &list, &[&x, &source, &zero], &bodies);
             assert_eq!(found.unwrap()[0].elements::<i32>(), [0, 0, 0, 0, 5, 14, 7, 0]);
@@ -296,7 +296,7 @@ mod tests {
                     let le = lane!("compare.LE", F32 f32 => Pred u8, |a, b| (a <= b).into());
                     let select = if direction == "compare.GE" { ge } else { le };
                     let name = if known { direction } else { "unheard of" };
-                    let select = Code::binary(crate::kernels::lanes::LaneOp { name, ..select });
+                    let select = Code::binary(crate::kernels::elementwise::program::LaneOp { name, ..select });
                     let add = Code::binary(lane!("add", F32 f32 => F32 f32, |a, b| a + b));
                     let bodies = [select, add];
                     let operands = [&x, &source, &zero];

@@ -1,9 +1,10 @@
 //! Sorts by a known order of at most 96 bits.
 use super::Rows;
 use crate::error::Result;
-use crate::kernels::order::{Encode, Key, encoder};
-use crate::kernels::radix::{self, Digits};
-use crate::kernels::walk::{carve, carved};
+use crate::kernels::sort::comparator::{Encode, Key, encoder};
+use crate::kernels::sort::radix;
+use crate::kernels::sort::radix::Digits;
+use crate::kernels::movement::loop_nest::{carve, carved};
 use crate::kernels::parallel;
 use crate::ops::{Cost, Cx, Kernel};
 

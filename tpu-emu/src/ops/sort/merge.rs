@@ -1,6 +1,6 @@
 //! A merge sort that asks one comparator about many pairs of runs at once.
 use crate::error::Result;
-use crate::kernels::walk::gather;
+use crate::kernels::movement::loop_nest::gather;
 use crate::ops::Body;
 
 /// Two sorted runs on their way into one.

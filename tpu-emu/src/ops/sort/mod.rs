@@ -5,9 +5,10 @@ mod plain;
 
 use super::{Body, Cost, Cx, Entry, Kernel, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::order::{self, Key};
-use crate::kernels::plain_order;
-use crate::kernels::walk::{carve, carved, gather};
+use crate::kernels::sort::comparator;
+use crate::kernels::sort::comparator::Key;
+use crate::kernels::sort::keys;
+use crate::kernels::movement::loop_nest::{carve, carved, gather};
 use crate::tensor::{DType, Shape};
 use std::sync::Arc;
 
@@ -62,10 +63,10 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
         outer: first.dims[..axis].iter().product(),
         widths: site.operands.iter().map(|operand| operand.dtype.host_bytes()).collect(),
     };
-    let keys = comparator.program().and_then(order::keys).filter(|_| u32::try_from(length).is_ok());
+    let keys = comparator.program().and_then(comparator::keys).filter(|_| u32::try_from(length).is_ok());
     let bits = |keys: &Vec<Key>| keys.iter().map(|key| 8 * key.dtype.host_bytes()).sum::<usize>();
     if let Some([key]) = keys.as_deref()
-        && let Some(plain) = plain_order::plain(key.dtype)
+        && let Some(plain) = keys::plain(key.dtype)
         && let Some(kernel) = plain::Sorted::new(&rows, *key, plain)
     {
         return Ok(Lowered::Kernel(Box::new(kernel)));
@@ -209,9 +210,10 @@ impl Kernel for Merged {
 mod tests {
     use super::super::testing_bodies::{Code, Value, execute, lane, run, step};
     use super::super::Body;
-    use crate::kernels::lanes::LaneConstant;
-    use crate::kernels::lanes::Register::{Constant, Parameter, Step};
-    use crate::kernels::{order, parallel};
+    use crate::kernels::elementwise::program::LaneConstant;
+    use crate::kernels::elementwise::program::Register::{Constant, Parameter, Step};
+    use crate::kernels::sort::comparator;
+use crate::kernels::parallel;
     use crate::tensor::DType;
     use std::sync::Arc;
     use tpu_stablehlo::ir::{Attribute, Element};
@@ -224,7 +226,7 @@ mod tests {
     /// A comparator of the first of two operands; `name` tells whether it is recognised.
     fn pairs(name: &'static str) -> Arc<dyn Body> {
         let less = lane!("compare.LT", S32 i32 => Pred u8, |a, b| (a < b).into());
-        let less = crate::kernels::lanes::LaneOp { name, ..less };
+        let less = crate::kernels::elementwise::program::LaneOp { name, ..less };
         let parameters = [DType::S32, DType::S32, DType::S16, DType::S16];
         Code::steps(&parameters, vec![(less, vec![Parameter(0), Parameter(1)])], &[Step(0)])
     }
@@ -348,7 +350,7 @@ mod tests {
     #[test]
     fn the_comparator_of_jax_is_known_and_orders_by_both_keys() {
         let body = lexicographic();
-        let keys = order::keys(body.program().unwrap()).unwrap();
+        let keys = comparator::keys(body.program().unwrap()).unwrap();
         assert_eq!(keys.iter().map(|key| key.operand).collect::<Vec<_>>(), [0, 1]);
         assert!(keys.iter().all(|key| !key.total && key.nan_is_largest && !key.descending));
         let nan = f32::NAN;

@@ -2,10 +2,11 @@
 use super::Rows;
 use super::keyed::Keyed;
 use crate::error::Result;
-use crate::kernels::order::Key;
-use crate::kernels::plain_order::Plain;
-use crate::kernels::walk::{carve, carved};
-use crate::kernels::{parallel, radix};
+use crate::kernels::sort::comparator::Key;
+use crate::kernels::sort::keys::Plain;
+use crate::kernels::movement::loop_nest::{carve, carved};
+use crate::kernels::parallel;
+use crate::kernels::sort::radix;
 use crate::ops::{Cost, Cx, Kernel};
 
 /// Rows of elements side by side.

@@ -1,8 +1,8 @@
 //! Finds steps that can run together, some rows at a time.
 use super::rows::{Part, PartWork, Place, Rows};
 use super::{Code, Fused, FusedStep, Load, StepWork};
-use crate::kernels::access::AccessMap;
-use crate::kernels::gather::Gather;
+use crate::kernels::movement::gather::Gather;
+use crate::kernels::movement::strided_view::AccessMap;
 use crate::ops::Reduced;
 use crate::program::graph::{Graph, ValueId};
 use std::collections::{HashMap, HashSet};
@@ -119,7 +119,8 @@ impl Unit {
                 let whole = reduced.dims.iter().all(|&dim| dim > 0);
                 // The fold of a short run has another order.
                 let [outer, count, inner] = reduced.dims;
-                let short = outer == 1 && inner == 1 && count <= crate::kernels::runs::LANES;
+                let short =
+                    outer == 1 && inner == 1 && count <= crate::kernels::reduce::tree::LANES;
                 (whole && !short).then_some(Self::Fold(reduced))
             }
             _ => None,

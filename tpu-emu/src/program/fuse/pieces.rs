@@ -1,5 +1,5 @@
 //! Operands side by side along an axis, read where they are.
-use crate::kernels::access::AccessMap;
+use crate::kernels::movement::strided_view::AccessMap;
 use crate::ops::Access;
 
 /// Operands that follow each other in every row.

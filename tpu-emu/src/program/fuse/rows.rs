@@ -1,10 +1,10 @@
 //! Steps that run together, some rows at a time: what one part makes of these rows, the next ones
 //! read while it is in the cache.
 use super::{Fused, Load};
-use crate::kernels::access::AccessMap;
-use crate::kernels::folder::Folder;
-use crate::kernels::gather::Gather;
-use crate::kernels::lanes::Register;
+use crate::kernels::elementwise::program::Register;
+use crate::kernels::movement::gather::Gather;
+use crate::kernels::movement::strided_view::AccessMap;
+use crate::kernels::reduce::dyn_combiner::Folder;
 use std::ops::Range;
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! How a loop gets at the elements that its loads read, span by span.
 use super::{Fused, Load};
-use crate::kernels::lane_code::{Feed, LaneCode};
-use crate::kernels::lanes::{LaneProgram, TILE};
-use crate::kernels::native::knows;
+use crate::kernels::elementwise::program::{LaneProgram, TILE};
+use crate::kernels::elementwise::vm::{Feed, LaneCode};
+use crate::kernels::jit::knows;
 use crate::tensor::DType;
 
 /// Elements of a span that a load is filled for.
@@ -136,7 +136,7 @@ fn bytes(dtype: DType, elements: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::access::AccessMap;
+    use crate::kernels::movement::strided_view::AccessMap;
     use crate::ops::Access;
 
     fn way(strides: &[isize], dims: &[usize]) -> Way {

@@ -4,7 +4,7 @@ use super::super::graph::{Block, Node, ValueId, Work};
 use super::Loader;
 use super::emit::FOLD;
 use crate::error::{Error, Result};
-use crate::kernels::lanes::LaneOp;
+use crate::kernels::elementwise::program::LaneOp;
 use crate::ops::{self, Lowered, Numerics, Site};
 use crate::tensor::{DType, Shape};
 use std::collections::{HashMap, HashSet};

@@ -17,7 +17,7 @@ pub(crate) use lay::plan;
 use super::fuse::Fused;
 use super::fuse::rows::Rows;
 use crate::host_transfer::Channel;
-use crate::kernels::native::Rounds;
+use crate::kernels::jit::Rounds;
 use crate::ops::Kernel;
 use crate::tensor::Shape;
 use std::sync::atomic::AtomicUsize;

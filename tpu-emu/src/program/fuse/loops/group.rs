@@ -1,5 +1,5 @@
 //! A loop while it is being built.
-use crate::kernels::lanes::{LaneConstant, LaneOp, LaneProgram, LaneStep, Register};
+use crate::kernels::elementwise::program::{LaneConstant, LaneOp, LaneProgram, LaneStep, Register};
 use crate::program::fuse::{Fused, FusedStep, Load, StepWork};
 use crate::program::graph::ValueId;
 use crate::tensor::DType;

@@ -1,6 +1,6 @@
 //! Arrays one after another are read where they are by the loops that need them.
 use super::{Fuser, Source};
-use crate::kernels::access::AccessMap;
+use crate::kernels::movement::strided_view::AccessMap;
 use crate::ops::{Access, Kernel};
 use crate::program::fuse::StepWork;
 use crate::program::fuse::pieces::Pieces;

@@ -1,10 +1,10 @@
 //! Single elements that are looked up become part of the loop that computes where.
 use super::group::push_operand;
 use super::{Fuser, LOADS, STEPS};
-use crate::kernels::access::AccessMap;
-use crate::kernels::gather::Gather;
-use crate::kernels::lanes::{LaneOp, Register};
-use crate::kernels::lookup::{NUMBER, clamp, narrowed, plus, take, times};
+use crate::kernels::elementwise::program::{LaneOp, Register};
+use crate::kernels::elementwise::take::{NUMBER, clamp, narrowed, plus, take, times};
+use crate::kernels::movement::gather::Gather;
+use crate::kernels::movement::strided_view::AccessMap;
 use crate::ops::{Access, Kernel};
 use crate::program::fuse::Load;
 use crate::program::graph::Node;

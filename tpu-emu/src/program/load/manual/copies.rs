@@ -66,7 +66,7 @@ impl Made {
 impl<'m> Loader<'m> {
     /// An operation over whole arrays of which some differ between devices: once for each, where
     /// that is not the same.
-    pub(in super::super) fn on_copies(
+    pub(in crate::program::load) fn on_copies(
         &mut self,
         scope: &mut Scope<'m>,
         operation: &'m Operation,
@@ -89,7 +89,7 @@ impl<'m> Loader<'m> {
     }
 
     /// A parameter that has a row for each copy, as the devices see it.
-    pub(in super::super) fn copies_in_rows(
+    pub(in crate::program::load) fn copies_in_rows(
         &mut self,
         location: LocationId,
         rows: &Spread,
@@ -118,7 +118,11 @@ impl<'m> Loader<'m> {
 
     /// Whether an operation over whole arrays has one among its operands, or inside of its
     /// regions, that differs between devices.
-    pub(in super::super) fn reads_copies(&self, scope: &Scope<'m>, operation: &Operation) -> bool {
+    pub(in crate::program::load) fn reads_copies(
+        &self,
+        scope: &Scope<'m>,
+        operation: &Operation,
+    ) -> bool {
         let differs =
             |&value: &Value| scope.binding(value).is_ok_and(|binding| binding.has_copies());
         operation.operands.iter().any(differs)

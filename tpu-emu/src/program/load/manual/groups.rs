@@ -32,7 +32,7 @@ const COLLECTIVES: [&str; 7] = [
 ];
 
 /// The name of a collective without its dialect; `None` for other operations.
-pub(in super::super) fn collective(operation: &Operation) -> Option<&str> {
+pub(in crate::program::load) fn collective(operation: &Operation) -> Option<&str> {
     let (dialect, mnemonic) = operation.name.split_once('.')?;
     let known = matches!(dialect, "stablehlo" | "mhlo") && COLLECTIVES.contains(&mnemonic);
     known.then_some(mnemonic)
@@ -126,7 +126,7 @@ const PAIRS: &str = "source_target_pairs";
 ///
 /// # Errors
 /// `Unimplemented` for groups of several devices; `BadArgument` for those that cannot be read.
-pub(in super::super) fn alone(operation: &Operation, module: &Module) -> Result<()> {
+pub(in crate::program::load) fn alone(operation: &Operation, module: &Module) -> Result<()> {
     let Some(attribute) = operation.attributes.get(GROUPS) else { return Ok(()) };
     if let Attribute::Elements(elements) = attribute {
         let rows = rows(elements)?;

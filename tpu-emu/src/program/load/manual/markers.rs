@@ -34,7 +34,7 @@ const BODY: &str = "shmap_body";
 impl<'m> Loader<'m> {
     /// An operation outside of Shardy's regions that has to do with one device's part of an
     /// array. Whether it was one.
-    pub(in super::super) fn marked(
+    pub(in crate::program::load) fn marked(
         &mut self,
         scope: &mut Scope<'m>,
         operation: &'m Operation,

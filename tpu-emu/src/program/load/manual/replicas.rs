@@ -13,7 +13,7 @@ use tpu_stablehlo::ir::{Attributes, Function, LocationId, Operation};
 
 impl<'m> Loader<'m> {
     /// The entry, once per replica; gives the shapes of the results with their rows.
-    pub(in super::super) fn replicated_entry(
+    pub(in crate::program::load) fn replicated_entry(
         &mut self,
         entry: &'m Function,
         main: &mut Block,

@@ -1,0 +1,483 @@
+//! Registers for values, and the instructions with them.
+//!
+//! The code of a group is straight, so the value whose next use is farthest gives its register
+//! up. What came from memory is read again, what was made is kept on the stack.
+use super::encode::{Code, Fields, If, Opcode, Operand, byte, general, opcode};
+use super::inst::{Body, Class, Form, Micro, Origin, Value};
+use super::liveness::{NEVER, Uses, number};
+
+/// Registers that keep the addresses of arrays; those from the sixth on belong to the caller.
+const POINTERS: [u8; 10] = [8, 9, 10, 11, general::RDX, general::RBX, 12, 13, 14, 15];
+/// How many of them may be used without saving them.
+const FREE: usize = 5;
+/// Bytes of a cell of the stack: of a vector.
+pub(super) const CELL: u32 = 64;
+/// The mask of the elements that a last, short group has.
+const TAIL: u8 = 1;
+
+pub(super) struct Emitter<'b> {
+    pub(super) body: &'b Body,
+    pub(super) code: Code,
+    pub(super) uses: Uses,
+    /// The register of each value that has one.
+    pub(super) place: Vec<Option<u8>>,
+    /// Where on the stack each value lies that is kept there.
+    pub(super) kept: Vec<Option<u32>>,
+    /// Bytes of the stack.
+    pub(super) stack: u32,
+    pub(super) vectors: [Option<Value>; 32],
+    pub(super) masks: [Option<Value>; 8],
+    /// Vector registers from here on hold what never changes.
+    pub(super) limit: usize,
+    pub(super) pointers: Vec<Option<u8>>,
+    /// The registers of a loop's variables.
+    pub(super) variables: Vec<u8>,
+    /// Where on the stack a call's operands lie.
+    pub(super) cells: Option<u32>,
+    /// Where on the stack variables lie while something is called.
+    pub(super) homes: Option<u32>,
+}
+
+impl<'b> Emitter<'b> {
+    pub(super) fn new(body: &'b Body, arrays: usize) -> Self {
+        Self {
+            body,
+            code: Code::default(),
+            uses: Uses::new(body),
+            place: vec![None; body.values.len()],
+            kept: vec![None; body.values.len()],
+            stack: 0,
+            vectors: [None; 32],
+            masks: [None; 8],
+            limit: 32,
+            pointers: vec![None; arrays],
+            variables: Vec::new(),
+            cells: None,
+            homes: None,
+        }
+    }
+
+    /// The machine code, with its constants before it, and where it begins.
+    pub(super) fn function(mut self) -> (Vec<u8>, usize) {
+        let saved = self.choose_pointers();
+        let frame = self.enter(&saved);
+        for (array, pointer) in self.pointers.clone().into_iter().enumerate() {
+            if let Some(pointer) = pointer {
+                self.code.load(pointer, general::RDI, number(8 * array));
+            }
+        }
+        self.keep_constants();
+        let group = byte(self.body.group);
+        // xor ecx, ecx; mov eax, group's mask; kmovd k1, eax
+        self.code.raw(&[0x31, 0xc9, 0xb8]);
+        self.code.raw(&((1_u32 << group) - 1).to_le_bytes());
+        self.code.raw(&[0xc5, 0xfb, 0x92, 0xc8]);
+        // cmp rsi, group
+        self.code.raw(&[0x48, 0x83, 0xfe, group]);
+        let short = self.code.jump(If::Below);
+        // sub rsi, group
+        self.code.raw(&[0x48, 0x83, 0xee, group]);
+        let top = self.code.here();
+        self.group();
+        let body_end = self.code.here();
+        // add rcx, group; cmp rcx, rsi
+        self.code.raw(&[0x48, 0x83, 0xc1, group, 0x48, 0x39, 0xf1]);
+        self.code.jump_back(If::BelowOrEqual, top);
+        // add rsi, group
+        self.code.raw(&[0x48, 0x83, 0xc6, group]);
+        self.code.land(short);
+        // sub rsi, rcx
+        self.code.raw(&[0x48, 0x29, 0xce]);
+        let done = self.code.jump(If::Zero);
+        // mov eax, -1; bzhi eax, eax, esi; kmovd k1, eax
+        self.code.raw(&[0xb8, 0xff, 0xff, 0xff, 0xff, 0xc4, 0xe2, 0x48, 0xf5, 0xc0]);
+        self.code.raw(&[0xc5, 0xfb, 0x92, 0xc8]);
+        self.code.again_masked(top, body_end);
+        self.code.land(done);
+        self.leave(&saved, frame)
+    }
+
+    /// Saves registers and makes room on the stack; gives where the size of the room stands.
+    pub(super) fn enter(&mut self, saved: &[u8]) -> usize {
+        for &register in saved {
+            self.code.stack(false, register);
+        }
+        // push rbp; mov rbp, rsp; and rsp, -64; sub rsp, …
+        self.code.raw(&[0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xe4, 0xc0, 0x48, 0x81, 0xec]);
+        let frame = self.code.here();
+        self.code.raw(&[0; 4]);
+        frame
+    }
+
+    /// Restores registers and returns; gives the code and where it begins.
+    pub(super) fn leave(mut self, saved: &[u8], frame: usize) -> (Vec<u8>, usize) {
+        // vzeroupper; mov rsp, rbp; pop rbp
+        self.code.raw(&[0xc5, 0xf8, 0x77, 0x48, 0x89, 0xec, 0x5d]);
+        for &register in saved.iter().rev() {
+            self.code.stack(true, register);
+        }
+        self.code.raw(&[0xc3]);
+        self.code.bytes[frame..frame + 4].copy_from_slice(&self.stack.to_le_bytes());
+        self.code.finish(self.body.pool.clone())
+    }
+
+    /// Gives the arrays that are read or written by elements a register each, while there are
+    /// any; gives those that must be saved.
+    fn choose_pointers(&mut self) -> Vec<u8> {
+        let mut free = POINTERS.into_iter();
+        let mut saved = Vec::new();
+        let loads = self.body.values.iter().filter_map(|(_, origin)| match origin {
+            Origin::Load(array, _) => Some(*array),
+            _ => None,
+        });
+        let tables = self.body.code.iter().filter_map(|micro| match micro.form {
+            Form::Gather(array, _) => Some(array),
+            _ => None,
+        });
+        let stores = self.body.stores.iter().map(|(_, array, _)| *array);
+        for array in loads.chain(tables).chain(stores) {
+            if self.pointers[array].is_none() {
+                self.pointers[array] = free.next();
+            }
+        }
+        for register in self.pointers.iter().flatten() {
+            if POINTERS[FREE..].contains(register) {
+                saved.push(*register);
+            }
+        }
+        saved
+    }
+
+    /// The most vectors that are alive at once and that the code makes.
+    fn pressure(&self) -> usize {
+        let mut alive = vec![false; self.body.values.len()];
+        let mut count = 0_usize;
+        let mut most = 0;
+        let mut read = |value: Value, count: &mut usize| {
+            let (class, origin) = self.body.values[value.index()];
+            let local = class == Class::Vector && matches!(origin, Origin::Made | Origin::Load(..));
+            if local && !alive[value.index()] {
+                alive[value.index()] = true;
+                *count += 1;
+            }
+        };
+        for (value, ..) in &self.body.stores {
+            read(*value, &mut count);
+        }
+        most = most.max(count);
+        for micro in self.body.code.iter().rev() {
+            for value in micro.reads() {
+                read(value, &mut count);
+            }
+            most = most.max(count);
+            let vector = self.body.values[micro.result.index()].0 == Class::Vector;
+            count = count
+                .saturating_sub(usize::from(vector && self.uses.count(micro.result.index()) > 0));
+        }
+        most
+    }
+
+    /// Fills registers with what is the same for all groups, the most used first.
+    pub(super) fn keep_constants(&mut self) {
+        let fixed =
+            |origin: &Origin| matches!(origin, Origin::Broadcast(..) | Origin::Constant(..));
+        let mut all: Vec<usize> = (0..self.body.values.len())
+            .filter(|&index| fixed(&self.body.values[index].1) && self.uses.count(index) > 0)
+            .collect();
+        all.sort_by_key(|&index| std::cmp::Reverse(self.uses.count(index)));
+        let local = (self.pressure() + 2).clamp(6, 24);
+        all.truncate(self.limit.saturating_sub(local));
+        for index in all {
+            let value = Value(number(index));
+            self.limit -= 1;
+            let register = u8::try_from(self.limit).unwrap_or(0);
+            self.reload(value, register);
+            self.place[index] = Some(register);
+        }
+    }
+
+    /// The code of one group.
+    fn group(&mut self) {
+        for at in 0..self.body.code.len() {
+            self.micro(number(at), self.body.code[at]);
+        }
+        for at in 0..self.body.stores.len() {
+            let (value, array, width) = self.body.stores[at];
+            let register = self.ensure(value, &[]);
+            let base = self.pointer(array);
+            let op = moving(width, 0x7f);
+            let fields = self.whole(width, register);
+            let operand = Operand::Indexed { base, scale: scale(width) };
+            self.code.access(op, fields, operand);
+            self.release(value, number(self.body.code.len() + at));
+        }
+    }
+
+    /// Fields of a move of whole groups. Less than the shortest vector needs a mask.
+    fn whole(&self, width: usize, reg: u8) -> Fields {
+        let mask = if self.body.group * width < 16 { TAIL } else { 0 };
+        let length = self.body.length(width);
+        Fields { length, reg, other: 0, mask, zero: false, immediate: None }
+    }
+
+    pub(super) fn micro(&mut self, now: u32, micro: Micro) {
+        match micro.form {
+            Form::Peek(element) => return self.peek(now, micro, element),
+            Form::Poke(element) => return self.poke(now, micro, element),
+            Form::Call(number) => return self.call(now, micro, number),
+            Form::Gather(array, width) => return self.gather(now, micro, array, width),
+            _ => {}
+        }
+        let locked: Vec<Value> = micro.reads().collect();
+        for &value in &locked {
+            self.ensure(value, &locked);
+        }
+        let at = |emitter: &Self, value: Option<Value>| {
+            value.and_then(|value| emitter.place[value.index()]).unwrap_or(0)
+        };
+        let [a, b, c] = micro.operands.map(|operand| at(self, operand));
+        let mask = at(self, micro.mask);
+        let start = micro.start.map(|start| (start, at(self, Some(start))));
+        let class = self.body.values[micro.result.index()].0;
+        let result = if let Some((start, from)) = start {
+            let dies = {
+                self.uses.pass(start, now);
+                self.uses.next(start) == NEVER && usize::from(from) < self.limit
+            };
+            if dies {
+                self.place[start.index()] = None;
+                from
+            } else {
+                let register = self.take(class, &locked);
+                let fields = Fields {
+                    length: 2,
+                    reg: register,
+                    other: 0,
+                    mask: 0,
+                    zero: false,
+                    immediate: None,
+                };
+                self.code.vector(opcode(1, 1, true, 0x6f), fields, Operand::Register(from));
+                register
+            }
+        } else {
+            locked.iter().for_each(|&value| self.release(value, now));
+            self.take(class, &[])
+        };
+        self.put(class, micro.result, result);
+        locked.iter().for_each(|&value| self.release(value, now));
+        let fields = |reg: u8, other: u8| Fields {
+            length: micro.length,
+            reg,
+            other,
+            mask,
+            zero: micro.zero,
+            immediate: micro.immediate,
+        };
+        let register = Operand::Register;
+        match micro.form {
+            Form::Unary => self.code.vector(micro.op, fields(result, 0), register(a)),
+            Form::Binary => self.code.vector(micro.op, fields(result, a), register(b)),
+            Form::Reversed => self.code.vector(micro.op, fields(a, 0), register(result)),
+            Form::Shift(digit) => self.code.vector(micro.op, fields(digit, result), register(a)),
+            Form::Ternary => self.code.vector(micro.op, fields(result, b), register(c)),
+            Form::MaskBinary => self.code.mask(micro.op, true, result, a, register(b)),
+            Form::MaskUnary => self.code.mask(micro.op, false, result, 0, register(a)),
+            Form::Peek(_) | Form::Poke(_) | Form::Call(_) | Form::Gather(..) => {}
+        }
+        if self.uses.next(micro.result) == NEVER {
+            self.free(micro.result);
+        }
+    }
+
+    fn gather(&mut self, now: u32, micro: Micro, array: usize, width: usize) {
+        let Some(numbers) = micro.operands[0] else { return };
+        let from = self.ensure(numbers, &[numbers]);
+        // The instruction clears its mask, and its result is never where its numbers are.
+        let mask = self.take(Class::Mask, &[]);
+        let result = self.take(Class::Vector, &[numbers]);
+        self.put(Class::Vector, micro.result, result);
+        let base = self.pointer(array);
+        const SAME: Opcode = opcode(1, 0, false, 0x46);
+        self.code.mask(SAME, true, mask, mask, Operand::Register(mask));
+        let (length, other, zero, immediate) = (micro.length, 0, false, None);
+        let fields = Fields { length, reg: result, other, mask, zero, immediate };
+        let operand = Operand::Numbered { base, numbers: from, scale: scale(width) };
+        self.code.vector(micro.op, fields, operand);
+        self.release(numbers, now);
+        if !self.is_read(micro.result) {
+            self.free(micro.result);
+        }
+    }
+
+    /// Whether a value is read from here on.
+    pub(super) fn is_read(&self, value: Value) -> bool {
+        self.uses.next(value) != NEVER
+    }
+
+    /// Frees a value's register after its last use.
+    pub(super) fn release(&mut self, value: Value, now: u32) {
+        self.uses.pass(value, now);
+        if self.uses.next(value) == NEVER {
+            self.free(value);
+        }
+    }
+
+    pub(super) fn free(&mut self, value: Value) {
+        let Some(register) = self.place[value.index()] else { return };
+        let at = usize::from(register);
+        match self.body.values[value.index()].0 {
+            Class::Vector if at < self.limit => {
+                self.place[value.index()] = None;
+                if self.vectors[at] == Some(value) {
+                    self.vectors[at] = None;
+                }
+            }
+            Class::Vector => {}
+            Class::Mask => {
+                self.place[value.index()] = None;
+                if self.masks[at] == Some(value) {
+                    self.masks[at] = None;
+                }
+            }
+        }
+    }
+
+    pub(super) fn put(&mut self, class: Class, value: Value, register: u8) {
+        self.place[value.index()] = Some(register);
+        match class {
+            Class::Vector => self.vectors[usize::from(register)] = Some(value),
+            Class::Mask => self.masks[usize::from(register)] = Some(value),
+        }
+    }
+
+    /// A value's register; it gets one if it has none.
+    pub(super) fn ensure(&mut self, value: Value, locked: &[Value]) -> u8 {
+        if let Some(register) = self.place[value.index()] {
+            return register;
+        }
+        let class = self.body.values[value.index()].0;
+        let register = self.take(class, locked);
+        self.reload(value, register);
+        self.put(class, value, register);
+        register
+    }
+
+    /// A free register, or that of the value whose next use is farthest.
+    pub(super) fn take(&mut self, class: Class, locked: &[Value]) -> u8 {
+        let (low, holders) = match class {
+            Class::Vector => (0, &self.vectors[..self.limit]),
+            Class::Mask => (2, &self.masks[2..]),
+        };
+        let mut best = (0, 0);
+        for (index, holder) in holders.iter().enumerate() {
+            let Some(holder) = holder else {
+                return byte(low + index);
+            };
+            let next = self.uses.next(*holder);
+            if !locked.contains(holder) && next >= best.0 {
+                best = (next, low + index);
+            }
+        }
+        let register = byte(best.1);
+        let holder = match class {
+            Class::Vector => self.vectors[best.1].take(),
+            Class::Mask => self.masks[best.1].take(),
+        };
+        if let Some(holder) = holder {
+            self.evict(class, holder, register);
+        }
+        register
+    }
+
+    /// Cells of the stack: where they begin.
+    pub(super) fn room(&mut self, cells: u32) -> u32 {
+        self.stack += CELL * cells;
+        self.stack - CELL * cells
+    }
+
+    pub(super) fn evict(&mut self, class: Class, value: Value, register: u8) {
+        self.place[value.index()] = None;
+        let made = matches!(self.body.values[value.index()].1, Origin::Made);
+        if !made || self.kept[value.index()].is_some() {
+            return;
+        }
+        let offset = self.room(1);
+        self.kept[value.index()] = Some(offset);
+        let at = Operand::At { base: general::RSP, offset };
+        match class {
+            Class::Vector => self.code.vector(moving(4, 0x7f), vector(register), at),
+            Class::Mask => self.code.mask(opcode(1, 0, false, 0x91), false, register, 0, at),
+        }
+    }
+
+    fn pointer(&mut self, array: usize) -> u8 {
+        self.pointers[array].unwrap_or_else(|| {
+            self.code.load(general::RAX, general::RDI, number(8 * array));
+            general::RAX
+        })
+    }
+
+    /// Reads a value from where it is kept.
+    pub(super) fn reload(&mut self, value: Value, register: u8) {
+        let (class, origin) = self.body.values[value.index()];
+        match origin {
+            Origin::Made => {
+                let offset = self.kept[value.index()].unwrap_or(0);
+                let at = Operand::At { base: general::RSP, offset };
+                match class {
+                    Class::Vector => self.code.vector(moving(4, 0x6f), vector(register), at),
+                    Class::Mask => {
+                        self.code.mask(opcode(1, 0, false, 0x90), false, register, 0, at);
+                    }
+                }
+            }
+            Origin::Load(array, width) => {
+                let base = self.pointer(array);
+                let mut fields = self.whole(width, register);
+                fields.zero = fields.mask != 0;
+                let operand = Operand::Indexed { base, scale: scale(width) };
+                self.code.access(moving(width, 0x6f), fields, operand);
+            }
+            // Variables have their registers for good.
+            Origin::Variable(_) => {}
+            Origin::Broadcast(array, width) => {
+                let base = self.pointer(array);
+                self.spread(width, register, Operand::At { base, offset: 0 });
+            }
+            Origin::Constant(offset, width) => {
+                self.spread(width, register, Operand::Pool(offset));
+            }
+        }
+    }
+
+    /// One element everywhere.
+    pub(super) fn spread(&mut self, width: usize, register: u8, operand: Operand) {
+        let op = match width {
+            1 => opcode(2, 1, false, 0x78),
+            2 => opcode(2, 1, false, 0x79),
+            4 => opcode(2, 1, false, 0x58),
+            _ => opcode(2, 1, true, 0x59),
+        };
+        self.code.vector(op, vector(register), operand);
+    }
+}
+
+/// Fields of an instruction on a whole register.
+pub(super) fn vector(reg: u8) -> Fields {
+    Fields { length: 2, reg, other: 0, mask: 0, zero: false, immediate: None }
+}
+
+/// A move between memory and a register, by elements of a width.
+fn moving(width: usize, byte: u8) -> Opcode {
+    opcode(1, if width < 4 { 3 } else { 2 }, matches!(width, 2 | 8), byte)
+}
+
+fn scale(width: usize) -> u8 {
+    match width {
+        1 => 0,
+        2 => 1,
+        4 => 2,
+        _ => 3,
+    }
+}

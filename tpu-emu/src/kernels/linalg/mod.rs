@@ -1,0 +1,5 @@
+//! Factorizations and eigenvalues.
+pub mod eigh;
+pub mod factor;
+pub mod householder;
+pub mod scalar;

@@ -1,0 +1,6 @@
+//! Sorting, and the greatest few.
+pub mod comparator;
+pub mod keys;
+pub mod radix;
+pub mod small;
+pub mod top_k;

@@ -1,0 +1,3 @@
+//! Reductions over windows.
+pub mod geometry;
+pub mod pool;
