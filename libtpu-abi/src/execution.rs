@@ -15,8 +15,8 @@ use crate::sys::{
 };
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
-use tpu_emu::exec::{LaunchOptions, RunKey};
-use tpu_emu::program::{Donation, Parameter};
+use tpu_emu::executable::{Donation, Parameter};
+use tpu_emu::runtime::{LaunchOptions, RunKey};
 use tpu_emu::units::Bytes;
 use tpu_emu::{Buffer, Error, Result};
 

@@ -3,7 +3,7 @@ use crate::abi::{Abi, ModuleConfigFields};
 use crate::memory::{At, count_of, given, given_bytes};
 use crate::shape::{MOST, Shape};
 use crate::sys::TpuSerializedProto;
-use tpu_emu::program::CompileOptions;
+use tpu_emu::executable::CompileOptions;
 use tpu_emu::{Error, Result};
 use tpu_proto::Message as _;
 use tpu_proto::xla::{DeviceAssignmentProto, ExecutableBuildOptionsProto};

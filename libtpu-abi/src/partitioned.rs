@@ -4,7 +4,7 @@
 //! one partition. Clients read shapes, shardings and donations from it, and these are told: the
 //! parameters as each device holds them, and one custom call that stands for all the rest.
 use crate::shape::Shape;
-use tpu_emu::program::Executable;
+use tpu_emu::executable::Executable;
 use tpu_emu::{Error, Result};
 use tpu_hlo::told::{of_shape, stand_in};
 use tpu_proto::xla::op_sharding::Type;

@@ -5,7 +5,7 @@ use crate::sharding::message;
 use crate::sys::{JAX_InspectSharding_Callback, JAX_InspectSharding_Callback_Args};
 use std::ffi::CStr;
 use std::ptr;
-use tpu_emu::program::Inspection;
+use tpu_emu::executable::Inspection;
 use tpu_emu::{Code, Error, Result};
 use tpu_host::foreign;
 

@@ -1,7 +1,7 @@
 //! `OpSharding` messages from a program's own words.
 use crate::texts::Texts;
 use std::sync::Arc;
-use tpu_emu::program::CompileOptions;
+use tpu_emu::executable::CompileOptions;
 use tpu_emu::tensor::ArraySpec;
 use tpu_emu::{Error, Result};
 use tpu_proto::Message;

@@ -2,14 +2,13 @@
 //!
 //! It knows no C, no Python, no environment, no clock and no file: those are given to it.
 pub mod buffer;
-mod claims;
 pub mod config;
 pub mod custom_call;
 pub mod entry;
 pub mod error;
 pub mod event;
 pub mod exchange;
-pub mod exec;
+pub mod executable;
 pub mod hbm;
 pub mod host_transfer;
 pub mod kernels;
@@ -20,6 +19,7 @@ pub mod origin;
 pub mod panics;
 pub mod program;
 pub mod room;
+pub mod runtime;
 pub mod table;
 pub mod tensor;
 pub mod topology;

@@ -1,17 +1,17 @@
 //! The machine: its devices' memory, and the ways to take and give it back.
 use crate::buffer::Block;
-use crate::claims::Claims;
+use crate::buffer::raw_allocations::Claims;
 use crate::config::{Config, POISON};
 use crate::custom_call::Registry;
 use crate::error::{Error, Result};
-use crate::exec::{Flight, Joints, Meetings, Turns, Workers};
+use crate::executable::Executable;
 use crate::hbm::{Heap, HeapStats, Region, Space};
 use crate::kernels::simd;
 use crate::ledger::{Ledger, Origin, Past, Record};
 use crate::ops::Numerics;
 use crate::origin::LabelId;
-use crate::program::Executable;
 use crate::room::Room;
+use crate::runtime::{Flight, Joints, Meetings, Turns, Workers};
 use crate::tensor::{ArraySpec, Specs};
 use crate::topology::Topology;
 use crate::trace::{Change, ChangeKind, Encoder, Header, SpaceInfo, Usage};

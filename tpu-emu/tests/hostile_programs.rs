@@ -5,8 +5,8 @@
 use std::fs::{read, read_dir};
 use std::path::Path;
 use std::sync::Arc;
-use tpu_emu::exec::LaunchOptions;
-use tpu_emu::program::{CompileOptions, Format};
+use tpu_emu::executable::{CompileOptions, Format};
+use tpu_emu::runtime::LaunchOptions;
 use tpu_emu::{Buffer, Config, Emulator, Memory, MemoryKind};
 
 const MEMORY: Memory = Memory { device: 0, kind: MemoryKind::Device };
@@ -36,7 +36,7 @@ fn compile_and_run(machine: &Arc<Emulator>, code: &[u8]) -> bool {
     if executable.memory.total().0 > 1 << 22 || executable.name.contains("while") {
         return false;
     }
-    let argument = |parameter: &tpu_emu::program::Parameter| -> Arc<Buffer> {
+    let argument = |parameter: &tpu_emu::executable::Parameter| -> Arc<Buffer> {
         let buffer = machine.uninitialized(MEMORY, Arc::clone(&parameter.spec)).unwrap();
         if let Some(region) = buffer.region().unwrap() {
             region.fill_zero();

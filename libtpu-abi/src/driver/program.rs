@@ -11,7 +11,7 @@ use crate::memory;
 use std::ffi::c_char;
 use std::ptr;
 use std::sync::Arc;
-use tpu_emu::program::{CompileOptions, Executable, Format};
+use tpu_emu::executable::{CompileOptions, Executable, Format};
 use tpu_emu::{Error, Id, Result};
 use tpu_proto::Message;
 use tpu_proto::xla::{self, HloModuleProto, ProgramShapeProto};

@@ -10,7 +10,7 @@ use crate::sys::{
 };
 use std::ffi::c_char;
 use std::sync::Arc;
-use tpu_emu::program::{Format, Serialized};
+use tpu_emu::executable::{Format, Serialized};
 use tpu_emu::{Emulator, Error, Result};
 
 /// A program and its options, both as bytes.

@@ -1,5 +1,5 @@
 //! `CompileOptionsProto`: how a client wants its program compiled.
-use tpu_emu::program::CompileOptions;
+use tpu_emu::executable::CompileOptions;
 use tpu_emu::{Error, Result};
 use tpu_proto::Message;
 use tpu_proto::xla::{

@@ -13,6 +13,7 @@ mod block;
 mod copy;
 mod get;
 mod put;
+pub(crate) mod raw_allocations;
 mod transfer;
 
 pub use block::Block;

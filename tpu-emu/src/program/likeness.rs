@@ -1,5 +1,5 @@
 //! What several compilations of one program have in common.
-use super::Executable;
+use crate::executable::Executable;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -51,8 +51,8 @@ fn symbols(text: &str) -> impl Iterator<Item = (&str, &str)> {
 mod tests {
     use super::*;
     use crate::config::Config;
+    use crate::executable::{CompileOptions, Format};
     use crate::machine::Emulator;
-    use crate::program::{CompileOptions, Format};
 
     fn likeness(module: &str, helper: &str, operation: &str, replicas: usize) -> u128 {
         let code = format!(

@@ -4,7 +4,7 @@ use super::machine::{f32s, get, machine};
 use super::sharded::{compile, first, launch, manual, pairs, put, run};
 use std::sync::Arc;
 use tpu_emu::Buffer;
-use tpu_emu::exec::LaunchOptions;
+use tpu_emu::runtime::LaunchOptions;
 
 const ROWS: &str = "[{\"i\"}, {}]";
 const WHOLE: &str = "[{}, {}]";

@@ -1,7 +1,7 @@
 //! Arguments that are given up, wait, or have failed.
 use super::machine::{Array, HBM, bytes, compile, f32s, get, i32s, launch, machine, put, run};
 use std::sync::Arc;
-use tpu_emu::exec::LaunchOptions;
+use tpu_emu::runtime::LaunchOptions;
 use tpu_emu::tensor::{DType, LayoutRequest};
 use tpu_emu::{Buffer, Emulator, Error};
 

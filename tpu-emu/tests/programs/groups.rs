@@ -1,7 +1,7 @@
 //! Whose values meet in a collective, however its groups are written.
 use super::machine::machine;
 use tpu_emu::Result;
-use tpu_emu::program::{CompileOptions, Format};
+use tpu_emu::executable::{CompileOptions, Format};
 
 /// Compiles a sum over groups for 8 devices, written per device.
 fn compile(mesh: &str, attributes: &str) -> Result<()> {

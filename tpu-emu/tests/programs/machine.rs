@@ -2,8 +2,8 @@
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use tpu_emu::buffer::{HostArray, HostTarget};
-use tpu_emu::exec::{LaunchOptions, Launched};
-use tpu_emu::program::{CompileOptions, Executable, Format};
+use tpu_emu::executable::{CompileOptions, Executable, Format};
+use tpu_emu::runtime::{LaunchOptions, Launched};
 use tpu_emu::tensor::{ArraySpec, DType, LayoutRequest};
 use tpu_emu::{Buffer, Config, Emulator, Memory, MemoryKind, Result};
 

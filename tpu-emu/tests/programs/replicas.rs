@@ -4,8 +4,8 @@ use super::machine::{Array, f32s, get};
 use std::sync::Arc;
 use std::time::Duration;
 use tpu_emu::buffer::HostArray;
-use tpu_emu::exec::{LaunchOptions, Launched};
-use tpu_emu::program::{CompileOptions, Executable, Format};
+use tpu_emu::executable::{CompileOptions, Executable, Format};
+use tpu_emu::runtime::{LaunchOptions, Launched};
 use tpu_emu::tensor::LayoutRequest;
 use tpu_emu::{Buffer, Code, Config, Emulator, Error, Memory, MemoryKind, Result};
 

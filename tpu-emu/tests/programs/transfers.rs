@@ -2,9 +2,9 @@
 use super::machine::{Array, compile, f32s, get, i32s, machine, put, refusal};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
-use tpu_emu::exec::{LaunchOptions, Launched};
+use tpu_emu::executable::Executable;
 use tpu_emu::host_transfer::{Channel, Direction, HostTransfers};
-use tpu_emu::program::Executable;
+use tpu_emu::runtime::{LaunchOptions, Launched};
 use tpu_emu::{Buffer, Code, Emulator, Error, Event, Result};
 
 /// What a client did with one array.

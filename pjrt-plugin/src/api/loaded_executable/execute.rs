@@ -11,7 +11,7 @@ use crate::sys::{
 use crate::transfers;
 use std::ptr::without_provenance;
 use std::sync::Arc;
-use tpu_emu::exec::{LaunchOptions, Launched};
+use tpu_emu::runtime::{LaunchOptions, Launched};
 use tpu_emu::{Buffer, Error, Memory, Result};
 
 c_args!(PJRT_ExecuteOptions);

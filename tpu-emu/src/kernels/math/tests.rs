@@ -164,12 +164,12 @@ fn double_precision_is_nearly_exact() {
     check("logistic", Logistic::double, 2.0);
     check("tanh", Tanh::double, 3.0);
     let near = |f: fn(f64) -> f64, g: fn(f64) -> f64| {
-        for x in x.iter().filter(|x| x.abs() <= circular::NEAR) {
+        for x in x.iter().filter(|x| x.abs() <= trig::NEAR) {
             let (result, exact) = (f(*x), g(*x));
             let unit = f64::from_bits(exact.abs().to_bits() + 1) - exact.abs();
             assert!((result - exact).abs() <= 1.5 * unit, "{x:e}: {result:e}, not {exact:e}");
         }
     };
-    near(circular::sin, f64::sin);
-    near(circular::cos, f64::cos);
+    near(trig::sin, f64::sin);
+    near(trig::cos, f64::cos);
 }

@@ -1,6 +1,6 @@
 //! Offsets in the arena: pieces whose lives overlap do not.
 use super::ALIGN;
-use super::lives::Life;
+use super::live_range::Life;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The arena while it is laid out, in the order of time.

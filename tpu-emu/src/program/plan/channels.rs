@@ -1,5 +1,5 @@
 //! Whom a program waits for: its channels, and other replicas.
-use super::super::fuse::{Code, StepWork};
+use super::super::passes::fuse::{Code, StepWork};
 use crate::host_transfer::Channel;
 use tpu_stablehlo::ir::LocationId;
 

@@ -1,6 +1,6 @@
 //! Follows a plan with symbols for values: whatever a step reads must still be what was made.
-use super::super::fuse::{Code, FusedStep, StepWork};
 use super::super::graph::{Graph, ValueId};
+use super::super::passes::fuse::{Code, FusedStep, StepWork};
 use super::{Op, Outside, Plan, Slot, Step};
 use std::collections::HashMap;
 
@@ -48,9 +48,9 @@ pub(crate) fn check(graph: &Graph, code: &Code, plan: &Plan, donated: &[Option<u
 pub(crate) fn planned(
     graph: &mut Graph,
     donated: &[Option<usize>],
-    tactics: super::super::tactics::Tactics,
+    tactics: super::super::passes::options::Tactics,
 ) -> Plan {
-    let code = super::super::fuse::fuse(graph, tactics);
+    let code = super::super::passes::fuse::fuse(graph, tactics);
     let plan = super::plan(graph, &code, Outside::Device(donated), tactics);
     check(graph, &code, &plan, donated);
     plan

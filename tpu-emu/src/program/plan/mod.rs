@@ -3,19 +3,19 @@
 //! A value lies in the arena of the execution, in the pool of constants, in a parameter's memory
 //! or in a result's. Values that follow one another in the same memory are one class: a loop's
 //! carried value and what the body makes of it, an array and its update in place.
+mod alias_sets;
 mod arena;
+mod assign;
 mod channels;
 #[cfg(test)]
 pub(crate) mod check;
-mod classes;
-mod copies;
-mod lay;
-mod lives;
+mod live_range;
+mod parallel_copy;
 
-pub(crate) use lay::plan;
+pub(crate) use assign::plan;
 
-use super::fuse::Fused;
-use super::fuse::rows::Rows;
+use super::passes::fuse::Fused;
+use super::passes::fuse::row_step::Rows;
 use crate::host_transfer::Channel;
 use crate::kernels::jit::Rounds;
 use crate::ops::Kernel;

@@ -30,7 +30,7 @@ pub enum Feed {
 
 /// A program that is ready to run.
 #[derive(Debug, Clone)]
-pub struct LaneCode(Arc<Ready>);
+pub struct LaneCode(pub(crate) Arc<Ready>);
 
 #[derive(Debug)]
 struct Ready {

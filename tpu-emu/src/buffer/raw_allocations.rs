@@ -1,0 +1,432 @@
+//! Blocks that a client holds by address: what it took, where that lies, and how it comes back.
+use crate::buffer::{Block, Buffer};
+use crate::error::{Error, Result};
+use crate::executable::Executable;
+use crate::hbm::Region;
+use crate::hbm::layout::Layout;
+use crate::machine::{Emulator, Memory, MemoryKind};
+use crate::origin::LabelId;
+use crate::tensor::{ArraySpec, DType, LayoutRequest};
+use crate::units::{Bytes, to_u64, to_usize};
+use parking_lot::Mutex;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// The blocks that clients hold by address, by the host address of their first byte.
+///
+/// A machine lives at least as long as its claims.
+#[derive(Debug, Default)]
+pub(crate) struct Claims(Mutex<BTreeMap<usize, Claim>>);
+
+/// A block of a client.
+#[derive(Debug, Clone)]
+struct Claim {
+    device: usize,
+    block: Arc<Block>,
+}
+
+/// A block of a client, for messages.
+#[derive(Debug, Clone, Copy)]
+struct Found {
+    address: usize,
+    size: Bytes,
+}
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at {:#x}", self.size, self.address)
+    }
+}
+
+impl Claims {
+    /// The block that contains `address`, and how far into it that is.
+    fn at(&self, address: usize) -> Option<(Claim, Bytes)> {
+        let claims = self.0.lock();
+        let (&start, claim) = claims.range(..=address).next_back()?;
+        let offset = Bytes(to_u64(address - start));
+        (offset < claim.block.region().size()).then(|| (claim.clone(), offset))
+    }
+
+    /// Takes all of them off their clients: what a test has not freed would keep its machine.
+    #[cfg(test)]
+    pub(crate) fn end(&self) {
+        let all = std::mem::take(&mut *self.0.lock());
+        drop(all);
+    }
+
+    /// The device's block with the least distance to `address`, the lower one of two.
+    fn nearest(&self, device: usize, address: usize) -> Option<Found> {
+        let claims = self.0.lock();
+        let found = |(&address, claim): (&usize, &Claim)| {
+            (claim.device == device).then(|| Found { address, size: claim.block.region().size() })
+        };
+        let below = claims.range(..=address).rev().find_map(found);
+        let above = claims.range(address..).find_map(found);
+        let Some(low) = below else { return above };
+        let gap = address.saturating_sub(low.address + to_usize(low.size.0));
+        above.filter(|high| high.address - address < gap).or(Some(low))
+    }
+}
+
+thread_local! {
+    /// What the next block of this thread's client is for.
+    static PURPOSE: RefCell<Option<(Arc<ArraySpec>, LabelId)>> = const { RefCell::new(None) };
+}
+
+impl Executable {
+    /// Runs `take`, by which a client takes memory for a result of this program: the blocks of
+    /// the result's size that this thread takes meanwhile are known as that result.
+    pub fn for_result<R>(
+        &self,
+        index: usize,
+        spec: &Arc<ArraySpec>,
+        take: impl FnOnce() -> R,
+    ) -> R {
+        let label = self.labels.results.get(index).copied().unwrap_or(LabelId::NONE);
+        let outer = PURPOSE.replace(Some((Arc::clone(spec), label)));
+        let taken = take();
+        PURPOSE.set(outer);
+        taken
+    }
+}
+
+impl Emulator {
+    /// Takes `size` bytes of a device's HBM, rounded to granules, for a client that knows them by
+    /// address: the host address of the first one. They are the client's until
+    /// [`Emulator::free_raw`].
+    ///
+    /// # Errors
+    /// `BadArgument` for no bytes and for a device that the machine does not have, `OutOfMemory`,
+    /// and `WrongState` in the child of a fork.
+    // A frame of its own: recorded stacks show it by name.
+    #[inline(never)]
+    pub fn allocate_raw(self: &Arc<Self>, device: usize, size: Bytes) -> Result<usize> {
+        let name = self.device_name(device)?;
+        // A thread that ends has none.
+        let purpose = PURPOSE.try_with(|purpose| purpose.borrow().clone()).ok().flatten();
+        let (spec, label) = match purpose.filter(|(spec, _)| spec.padded == size) {
+            Some(purpose) => purpose,
+            None => (self.bytes_of(size)?, LabelId::NONE),
+        };
+        let memory = Memory { device, kind: MemoryKind::Device };
+        let block = self
+            .allocate(&spec, memory, label, || self.ledger().origin())?
+            .ok_or_else(|| Error::bad(format!("an allocation of {size} on {name}")))?;
+        let address = block.region().as_ptr().expose_provenance();
+        self.claims.0.lock().insert(address, Claim { device, block });
+        Ok(address)
+    }
+
+    /// Bytes without a meaning.
+    fn bytes_of(&self, size: Bytes) -> Result<Arc<ArraySpec>> {
+        let untiled = Layout { minor_to_major: vec![0], ..Layout::default() };
+        self.specs().intern(DType::U8, &[size.0], LayoutRequest::Tiled(untiled))
+    }
+
+    /// Gives back what [`Emulator::allocate_raw`] gave out. A run that still uses the bytes keeps
+    /// them until it ends.
+    ///
+    /// # Errors
+    /// `BadArgument` with the nearest block where the client holds none on this device that
+    /// starts at `address`.
+    pub fn free_raw(&self, device: usize, address: usize) -> Result<()> {
+        let name = self.device_name(device)?;
+        let claim = {
+            let mut claims = self.claims.0.lock();
+            let own = claims.get(&address).is_some_and(|claim| claim.device == device);
+            if own { claims.remove(&address) } else { None }
+        };
+        let Some(Claim { block, .. }) = claim else {
+            let nearest = match self.claims.nearest(device, address) {
+                Some(found) => format!("the nearest is {found}"),
+                None => "there is none".to_owned(),
+            };
+            let elsewhere = match self.claims.at(address) {
+                Some((claim, Bytes::ZERO)) if claim.device != device => {
+                    format!("; the one at {address:#x} is on {}", self.device_name(claim.device)?)
+                }
+                _ => String::new(),
+            };
+            return Err(Error::bad(format!(
+                "no live block of {name} starts at {address:#x}: {nearest}{elsewhere}"
+            )));
+        };
+        block.given_up_by(self.ledger().origin());
+        drop(block);
+        Ok(())
+    }
+
+    /// The client's block that contains `address`.
+    pub fn raw_block(&self, address: usize) -> Option<Arc<Block>> {
+        self.claims.at(address).map(|(claim, _)| claim.block)
+    }
+
+    /// The device whose block contains `address`.
+    pub fn raw_device(&self, address: usize) -> Option<usize> {
+        self.claims.at(address).map(|(claim, _)| claim.device)
+    }
+
+    /// A buffer over the client's bytes at `address`, of which the client says that there are
+    /// `bytes`. The client keeps the block: dropping or deleting the buffer does not free it. An
+    /// array without bytes needs none.
+    ///
+    /// # Errors
+    /// `BadArgument` where the device has no such block, and where the block or `bytes` are short
+    /// of the array.
+    pub fn raw_buffer(
+        self: &Arc<Self>,
+        device: usize,
+        address: usize,
+        bytes: Bytes,
+        spec: &Arc<ArraySpec>,
+    ) -> Result<Arc<Buffer>> {
+        let name = self.device_name(device)?;
+        let memory = Memory { device, kind: MemoryKind::Device };
+        if spec.logical == Bytes::ZERO {
+            return Ok(Arc::new(Buffer::of_part(self, spec, memory, None)));
+        }
+        let (claim, offset) = self.claim(address)?;
+        if claim.device != device {
+            let (text, other) = (spec.text(), self.device_name(claim.device)?);
+            return Err(Error::bad(format!(
+                "{text} on {name}, but the block at {address:#x} is on {other}"
+            )));
+        }
+        let rest = claim.block.region().size().saturating_sub(offset);
+        if bytes > rest || spec.logical > bytes {
+            let (text, needed) = (spec.text(), spec.logical);
+            return Err(Error::bad(format!(
+                "{text} takes {needed}: {bytes} were given at {address:#x}, where the block has \
+                 {rest}"
+            )));
+        }
+        let size = spec.padded.max(spec.logical).min(bytes);
+        let region = claim.block.region().part(offset, size)?;
+        Ok(Arc::new(Buffer::of_part(self, spec, memory, Some((claim.block, region)))))
+    }
+
+    /// Copies the client's bytes at `address` out.
+    ///
+    /// # Errors
+    /// `BadArgument` where they are not all in one block of the client; then `into` is untouched.
+    pub fn read_raw(&self, address: usize, into: &mut [u8]) -> Result<()> {
+        if into.is_empty() {
+            return Ok(());
+        }
+        let (_block, region) = self.range("a read", address, Bytes(to_u64(into.len())))?;
+        region.read(Bytes::ZERO, into)
+    }
+
+    /// Copies `bytes` to the client's bytes at `address`.
+    ///
+    /// # Errors
+    /// `BadArgument` where they do not all go into one block of the client; then nothing is
+    /// written.
+    pub fn write_raw(&self, address: usize, bytes: &[u8]) -> Result<()> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let (_block, region) = self.range("a write", address, Bytes(to_u64(bytes.len())))?;
+        region.write(Bytes::ZERO, bytes)
+    }
+
+    /// Copies `size` bytes of the client's to another place of the client's, on the same device
+    /// or another. The two may overlap.
+    ///
+    /// # Errors
+    /// `BadArgument` where either is not in one block of the client; then nothing is written.
+    pub fn copy_raw(&self, from: usize, to: usize, size: Bytes) -> Result<()> {
+        if size == Bytes::ZERO {
+            return Ok(());
+        }
+        let (_from, source) = self.range("a copy from", from, size)?;
+        let (_to, target) = self.range("a copy to", to, size)?;
+        source.copy_to(&target, size)
+    }
+
+    /// Sets `size` of the client's bytes at `address` to zero.
+    ///
+    /// # Errors
+    /// `BadArgument` where they are not all in one block of the client; then nothing is written.
+    pub fn zero_raw(&self, address: usize, size: Bytes) -> Result<()> {
+        if size == Bytes::ZERO {
+            return Ok(());
+        }
+        let (_block, region) = self.range("zeros", address, size)?;
+        region.fill_zero();
+        Ok(())
+    }
+
+    /// `TPU_0`.
+    ///
+    /// # Errors
+    /// `BadArgument` for a device that the machine does not have.
+    pub(crate) fn device_name(&self, device: usize) -> Result<String> {
+        let devices = self.topology().devices();
+        devices.get(device).map(|device| format!("TPU_{}", device.id)).ok_or_else(|| {
+            Error::bad(format!("device {device} of a machine with {}", devices.len()))
+        })
+    }
+
+    fn claim(&self, address: usize) -> Result<(Claim, Bytes)> {
+        self.claims.at(address).ok_or_else(|| {
+            let nearest = |device| self.claims.nearest(device, address);
+            let devices = 0..self.topology().devices().len();
+            let nearest = devices
+                .filter_map(nearest)
+                .min_by_key(|found| found.address.abs_diff(address))
+                .map_or_else(
+                    || "there is none".to_owned(),
+                    |found| format!("the nearest is {found}"),
+                );
+            Error::bad(format!("no live block contains {address:#x}: {nearest}"))
+        })
+    }
+
+    /// The bytes from `address` on, with their block.
+    fn range(&self, what: &str, address: usize, size: Bytes) -> Result<(Arc<Block>, Region)> {
+        self.check_not_forked()?;
+        let (claim, offset) = self.claim(address)?;
+        let rest = claim.block.region().size().saturating_sub(offset);
+        if size > rest {
+            return Err(Error::bad(format!(
+                "{what} of {size} at {address:#x}, where the block has {rest}"
+            )));
+        }
+        let region = claim.block.region().part(offset, size)?;
+        Ok((claim.block, region))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::error::Code;
+    use crate::trace::ChangeKind;
+
+    fn machine(hbm: Bytes) -> Arc<Emulator> {
+        Emulator::new(Config { hbm: Some(hbm), ..Config::plain() }).unwrap()
+    }
+
+    fn in_use(machine: &Emulator, device: usize) -> Bytes {
+        machine.memory_stats(Memory { device, kind: MemoryKind::Device }).bytes_in_use
+    }
+
+    fn refused<T: fmt::Debug>(outcome: Result<T>) -> String {
+        let error = outcome.unwrap_err();
+        assert_eq!(error.code(), Code::InvalidArgument);
+        error.to_string()
+    }
+
+    #[test]
+    fn a_block_is_the_clients_from_allocation_to_deallocation() {
+        let machine = machine(Bytes::mib(1));
+        let address = machine.allocate_raw(3, Bytes(100)).unwrap();
+        let granule = machine.heap(Memory { device: 3, kind: MemoryKind::Device }).space().granule;
+        assert_eq!(in_use(&machine, 3), granule);
+        assert_eq!(machine.raw_device(address + 99), Some(3));
+        assert_eq!(machine.raw_block(address).unwrap().region().size(), granule);
+
+        machine.free_raw(3, address).unwrap();
+
+        assert_eq!((in_use(&machine, 3), machine.raw_device(address)), (Bytes::ZERO, None));
+        let kinds: Vec<_> = machine.ledger().past().iter().map(|past| past.kind).collect();
+        assert_eq!(kinds, [ChangeKind::Allocate, ChangeKind::Free]);
+    }
+
+    #[test]
+    fn more_than_there_is_is_out_of_memory_and_on_record() {
+        let machine = machine(Bytes::mib(1));
+        let error = machine.allocate_raw(0, Bytes::mib(2)).unwrap_err();
+        assert_eq!(error.code(), Code::ResourceExhausted);
+        assert_eq!(machine.ledger().past()[0].kind, ChangeKind::Refused);
+        refused(machine.allocate_raw(0, Bytes::ZERO));
+        let text = refused(machine.allocate_raw(8, Bytes(1)));
+        assert_eq!(text, "device 8 of a machine with 8");
+    }
+
+    #[test]
+    fn giving_back_what_is_not_held_names_the_nearest_block() {
+        let machine = machine(Bytes::mib(1));
+        let text = refused(machine.free_raw(0, 0x1000));
+        assert_eq!(text, "no live block of TPU_0 starts at 0x1000: there is none");
+
+        let blocks = [4096, 8192].map(|size| machine.allocate_raw(0, Bytes(size)).unwrap());
+        let (inside, start) = (blocks[0] + 16, "no live block of TPU_0 starts at");
+        let text = refused(machine.free_raw(0, inside));
+        assert_eq!(text, format!("{start} {inside:#x}: the nearest is 4 KiB at {:#x}", blocks[0]));
+        let text = refused(machine.free_raw(1, blocks[1]));
+        let on = format!("there is none; the one at {0:#x} is on TPU_0", blocks[1]);
+        assert_eq!(text, format!("no live block of TPU_1 starts at {:#x}: {on}", blocks[1]));
+        machine.free_raw(0, blocks[0]).unwrap();
+        let text = refused(machine.free_raw(0, blocks[0]));
+        let nearest = format!("the nearest is 8 KiB at {:#x}", blocks[1]);
+        assert_eq!(text, format!("{start} {:#x}: {nearest}", blocks[0]));
+        machine.free_raw(0, blocks[1]).unwrap();
+    }
+
+    #[test]
+    fn bytes_are_copied_within_a_block_and_between_devices_and_no_further() {
+        let machine = machine(Bytes::mib(1));
+        let [first, second] = [0, 1].map(|at| machine.allocate_raw(at, Bytes(4096)).unwrap());
+        machine.write_raw(first + 8, &[1, 2, 3, 4]).unwrap();
+        machine.copy_raw(first + 8, first + 10, Bytes(4)).unwrap();
+        machine.copy_raw(first + 8, second + 4090, Bytes(6)).unwrap();
+        let mut back = [0; 6];
+        machine.read_raw(second + 4090, &mut back).unwrap();
+        assert_eq!(back, [1, 2, 1, 2, 3, 4]);
+        machine.zero_raw(second + 4090, Bytes(2)).unwrap();
+        machine.read_raw(second + 4090, &mut back).unwrap();
+        assert_eq!(back, [0, 0, 1, 2, 3, 4]);
+
+        let text = refused(machine.read_raw(second + 4090, &mut [0; 7]));
+        let at = second + 4090;
+        assert_eq!(text, format!("a read of 7 B at {at:#x}, where the block has 6 B"));
+        let text = refused(machine.copy_raw(first, second + 1, Bytes(4096)));
+        let at = second + 1;
+        assert_eq!(text, format!("a copy to of 4 KiB at {at:#x}, where the block has 4095 B"));
+        refused(machine.write_raw(usize::MAX, &[1]));
+        [first, second].iter().zip(0..).for_each(|(&at, device)| {
+            machine.free_raw(device, at).unwrap();
+        });
+        let text = refused(machine.write_raw(first, &[1]));
+        assert_eq!(text, format!("no live block contains {first:#x}: there is none"));
+    }
+
+    #[test]
+    fn a_buffer_over_a_block_does_not_free_it_and_keeps_it_to_its_end() {
+        let machine = machine(Bytes::mib(1));
+        let spec = machine.describe(DType::F32, &[8, 128], LayoutRequest::Default).unwrap();
+        let address = machine.allocate_raw(0, Bytes(8192)).unwrap();
+        let whole = machine.raw_buffer(0, address, Bytes(8192), &spec).unwrap();
+        let second = machine.raw_buffer(0, address + 4096, Bytes(4096), &spec).unwrap();
+        assert_eq!(second.host_pointer().unwrap().addr(), address + 4096);
+        whole.delete();
+        drop(whole);
+        assert_eq!(in_use(&machine, 0), Bytes(8192));
+        machine.free_raw(0, address).unwrap();
+        assert_eq!(in_use(&machine, 0), Bytes(8192));
+        drop(second);
+        assert_eq!(in_use(&machine, 0), Bytes::ZERO);
+    }
+
+    #[test]
+    fn a_buffer_needs_a_block_of_its_device_with_room_for_the_array() {
+        let machine = machine(Bytes::mib(1));
+        let spec = machine.describe(DType::F32, &[8, 128], LayoutRequest::Default).unwrap();
+        let address = machine.allocate_raw(1, Bytes(4096)).unwrap();
+        let text = refused(machine.raw_buffer(0, address, Bytes(4096), &spec));
+        assert!(text.ends_with(&format!("on TPU_0, but the block at {address:#x} is on TPU_1")));
+        let text = refused(machine.raw_buffer(1, address + 512, Bytes(4096), &spec));
+        let end = format!("4 KiB were given at {:#x}, where the block has 3584 B", address + 512);
+        assert!(text.ends_with(&end), "{text}");
+        let text = refused(machine.raw_buffer(1, address, Bytes(4095), &spec));
+        assert!(text.contains("takes 4 KiB: 4095 B were given"), "{text}");
+        let none = machine.describe(DType::F32, &[0], LayoutRequest::Default).unwrap();
+        assert!(machine.raw_buffer(1, 0, Bytes::ZERO, &none).is_ok());
+        machine.free_raw(1, address).unwrap();
+    }
+}

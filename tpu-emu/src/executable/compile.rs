@@ -1,0 +1,408 @@
+//! From a module to an executable.
+use super::free_layouts::{Order, orders};
+use super::labels::{labels, sources};
+use super::oom::too_large;
+use super::{
+    CompileOptions, CostAnalysis, Donation, Executable, Format, MemoryAnalysis, Parameter,
+    ResultInfo,
+};
+use crate::custom_call::Linker;
+use crate::error::{Error, Result};
+use crate::hbm::layout::Layout;
+use crate::machine::MemoryKind;
+use crate::ops::Numerics;
+use crate::origin::Labels;
+use crate::program::graph::Graph;
+use crate::program::import::{BodyMaker, load};
+use crate::program::passes::fuse::fuse;
+use crate::program::passes::options::Tactics;
+use crate::program::plan::{Outside, Plan, plan};
+use crate::program::spmd::alone::is_alone;
+use crate::program::spmd::groups::Devices;
+use crate::program::spmd::io_shardings::{Spread, Spreads, told};
+use crate::tensor::{ArraySpec, DType, LayoutRequest, Shape, Specs};
+use crate::topology::Generation;
+use crate::units::{Bytes, to_u64, to_usize};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use tpu_stablehlo::Module;
+use tpu_stablehlo::ir::{Attributes, Function, Type};
+
+/// What a program is compiled for.
+#[derive(Debug)]
+pub(crate) struct Target<'t> {
+    /// Descriptions of arrays, with the tile rules of the device.
+    pub(crate) specs: &'t Specs,
+    /// HBM of one device.
+    pub(crate) limit: Bytes,
+    /// Rates of the device, and what a result of several arrays costs.
+    pub(crate) generation: &'t Generation,
+    /// What blocks are for, in words.
+    pub(crate) labels: &'t Labels,
+    /// Rounding of matrix products.
+    pub(crate) numerics: Numerics,
+    /// The targets that programs can call.
+    pub(crate) custom_calls: &'t dyn Linker,
+    /// Makes bodies that need a run of their own.
+    pub(crate) make_body: BodyMaker,
+}
+
+/// Compiles a module that was read from `source`, for all devices or for the one replica `only`,
+/// which meets the others in its collectives. Of the parameters in `apart` every device reads its
+/// own copy.
+///
+/// # Errors
+/// `Program` with every reason; `Verbatim` in the compiler's words for one that cannot fit.
+pub(crate) fn compile(
+    target: &Target<'_>,
+    module: Arc<Module>,
+    source: (Format, Arc<[u8]>),
+    options: CompileOptions,
+    (devices, only): (Vec<usize>, Option<usize>),
+    apart: &BTreeMap<usize, Spread>,
+) -> Result<Executable> {
+    let module = module.without_futures().map_or(module, Arc::new);
+    let count = options.replicas.max(1).saturating_mul(options.partitions.max(1));
+    let replicas = options.replicas > 1;
+    let spread = match only {
+        None if replicas && is_alone(&module) => Devices::ONE,
+        _ => Devices { count, replicas, only },
+    };
+    let loaded =
+        load(&module, target.numerics, target.custom_calls, target.make_body, (spread, apart))?;
+    let entry = loaded.entry;
+    let mut graph = loaded.graph;
+    let mut spreads = if spread.count > 1 && only.is_none() {
+        let shape = |&value| graph.value(value).shape.clone();
+        let parameters = graph.main.parameters.iter().map(shape).collect();
+        let settled = (spread, apart, &options.propagate_to_parameters[..]);
+        Some(Spreads::new(&module, entry, (parameters, &loaded.results), settled)?)
+    } else {
+        None
+    };
+    for (index, copies) in loaded.copies.iter().enumerate() {
+        let (Some(spreads), Some(copies)) = (&mut spreads, copies) else { continue };
+        let made = spreads.results[index].joined_rows(&mut graph, copies, entry.location)?;
+        (spreads.results[index], graph.main.results[index]) = made;
+    }
+    for (index, spread) in spreads.iter_mut().flat_map(|of| &mut of.results).enumerate() {
+        spread.settle_element(&mut graph, index, entry.location);
+    }
+    let (parameters, results) = {
+        let block = entry.block().ok_or_else(|| Error::bad("the entry has no body"))?;
+        let types: Vec<&Type> = block.arguments.iter().map(|&value| entry.type_of(value)).collect();
+        signature(target, &graph, &types, (&loaded.results, spreads.as_ref()), (&module, entry))?
+    };
+    let donated: Vec<Option<usize>> = parameters
+        .iter()
+        .map(|parameter| match parameter.donation {
+            Donation::To(result) => Some(result),
+            Donation::Kept | Donation::Free => None,
+        })
+        .collect();
+    let generation = target.generation;
+    let (moved, worked) = (graph.bytes_accessed, graph.cost.flops);
+    let cost = CostAnalysis {
+        flops: graph.cost.flops,
+        transcendentals: graph.cost.transcendentals,
+        bytes_accessed: moved,
+        optimal_seconds: seconds(moved, generation.hbm_rate)
+            .max(seconds(worked, generation.flop_rate)),
+    };
+    let sources = sources(&graph.main);
+    let code = fuse(&mut graph, Tactics::FAST);
+    // Shards become whole arrays, and those become shards, outside of the plan.
+    let outside = if spreads.is_some() { Outside::Loose } else { Outside::Device(&donated) };
+    let plan = plan(&graph, &code, outside, Tactics::FAST);
+    let (arena, pool) = match &spreads {
+        Some(spreads) => (share(spreads, &plan, spread.count), 0),
+        None => (plan.arena, plan.pool.len()),
+    };
+    let memory = analysis(generation, plan.size(), (arena, pool), &parameters, &results);
+    let name: Arc<str> = module.name.clone().unwrap_or_else(|| "module".into());
+    if memory.total() > target.limit {
+        return Err(too_large(&module, &plan, &memory, target.limit));
+    }
+    let labels = labels(target.labels, &name, &module, &plan, &sources);
+    let fingerprint = fingerprint(&source, &options, target.numerics);
+    let own = results.iter().filter(|result| result.alias.is_none());
+    let written = own.fold(to_u64(arena), |sum, result| sum.saturating_add(result.spec.padded.0));
+    Ok(Executable {
+        written: Bytes(written),
+        name,
+        module,
+        source,
+        options,
+        devices,
+        parameters,
+        results,
+        memory,
+        cost,
+        inspections: spreads.as_ref().map_or_else(Vec::new, |spreads| spreads.inspections.clone()),
+        fingerprint,
+        numerics: target.numerics,
+        draws: graph.draws,
+        arena: raw_bytes(target.specs, arena)?,
+        pool: raw_bytes(target.specs, pool)?,
+        spreads,
+        plan,
+        labels,
+        pools: parking_lot::Mutex::default(),
+        apart: parking_lot::Mutex::default(),
+        likeness: std::sync::OnceLock::new(),
+        replicas: parking_lot::Mutex::default(),
+    })
+}
+
+/// One device's share of what a run over several needs besides arguments and results.
+fn share(spreads: &Spreads, plan: &Plan, devices: usize) -> usize {
+    let all = plan.arena.saturating_add(plan.pool.len());
+    all.saturating_add(to_usize(spreads.assembled().0)).div_ceil(devices)
+}
+
+/// The description of a block of so many bytes; `None` for none.
+fn raw_bytes(specs: &Specs, count: usize) -> Result<Option<Arc<ArraySpec>>> {
+    if count == 0 {
+        return Ok(None);
+    }
+    specs.intern(DType::U8, &[to_u64(count)], LayoutRequest::Default).map(Some)
+}
+
+fn signature(
+    target: &Target<'_>,
+    graph: &Graph,
+    types: &[&Type],
+    (shapes, spreads): (&[Shape], Option<&Spreads>),
+    (module, entry): (&Module, &Function),
+) -> Result<(Vec<Parameter>, Vec<ResultInfo>)> {
+    let none = Attributes::default();
+    let mut parameters = Vec::new();
+    for (index, &value) in graph.main.parameters.iter().enumerate() {
+        let attributes = entry.arguments.get(index).unwrap_or(&none);
+        let spread = spreads.map(|spreads| &spreads.parameters[index]);
+        let shape = spread.map_or(&graph.value(value).shape, |spread| &spread.shard);
+        let (spec, auto_layout) = spec(target, shape, attributes)?;
+        let aliased = attributes.integer("tf.aliasing_output").map(usize::try_from);
+        let donation = match aliased {
+            Some(Ok(result)) if result < graph.main.results.len() => Donation::To(result),
+            Some(_) => {
+                let count = graph.main.results.len();
+                let message =
+                    format!("parameter {index} aliases a result that is not among {count}");
+                return Err(Error::bad(message));
+            }
+            None if attributes.flag("jax.buffer_donor") => Donation::Free,
+            None => Donation::Kept,
+        };
+        parameters.push(Parameter {
+            spec,
+            kind: kind(attributes)?,
+            sharding: sharding(attributes, spread),
+            donation,
+            auto_layout,
+            token: matches!(types.get(index), Some(Type::Token)),
+        });
+    }
+    let orders = free_orders(module, entry, &parameters);
+    let mut results = Vec::new();
+    for (index, shape) in shapes.iter().enumerate() {
+        let declared = entry.results.get(index);
+        let (of, attributes) =
+            declared.map_or((None, &none), |(of, attributes)| (Some(of), attributes));
+        let spread = spreads.map(|spreads| &spreads.results[index]);
+        let shape = spread.map_or(shape, |spread| &spread.shard);
+        let (mut spec, auto_layout) = spec(target, shape, attributes)?;
+        if let Some(Some(order)) = orders.get(index).filter(|_| auto_layout)
+            && order.len() == spec.dims.len()
+            && *order != spec.layout.minor_to_major
+        {
+            let request = LayoutRequest::Order(order.clone());
+            spec = target.specs.intern(spec.dtype, &spec.dims, request)?;
+        }
+        results.push(ResultInfo {
+            spec,
+            kind: kind(attributes)?,
+            sharding: sharding(attributes, spread),
+            alias: None,
+            auto_layout,
+            token: matches!(of, Some(Type::Token)),
+        });
+    }
+    pair(&mut parameters, &mut results, spreads.is_some())?;
+    Ok((parameters, results))
+}
+
+/// How the results whose layout is free lie: as the parameter that is given up for them, or as
+/// what they are made of. Empty where none is free.
+fn free_orders(module: &Module, entry: &Function, parameters: &[Parameter]) -> Vec<Order> {
+    let free = |attributes: &Attributes| attributes.text("mhlo.layout_mode") == Some("auto");
+    if !entry.results.iter().any(|(_, attributes)| free(attributes)) {
+        return Vec::new();
+    }
+    let order = |of: &Parameter| Some(of.spec.layout.minor_to_major.clone());
+    let mut found = orders(module, entry, parameters.iter().map(order).collect());
+    for parameter in parameters {
+        if let Donation::To(result) = parameter.donation
+            && let Some(found) = found.get_mut(result)
+        {
+            *found = order(parameter);
+        }
+    }
+    found
+}
+
+fn sharding(attributes: &Attributes, spread: Option<&Spread>) -> Option<Arc<str>> {
+    spread.map(told).or_else(|| attributes.text("mhlo.sharding").map(Into::into))
+}
+
+/// Gives donated parameters to results: as the program says, then to the first one of the same
+/// size that is free.
+fn pair(parameters: &mut [Parameter], results: &mut [ResultInfo], spread: bool) -> Result<()> {
+    for (index, parameter) in parameters.iter_mut().enumerate() {
+        let Donation::To(result) = parameter.donation else { continue };
+        let taken = &mut results[result];
+        if taken.spec.padded != parameter.spec.padded || taken.kind != parameter.kind {
+            // The result's shards may have another size than the program's author thought.
+            if spread {
+                parameter.donation = Donation::Free;
+                continue;
+            }
+            let (from, to) = (parameter.spec.text(), taken.spec.text());
+            let message = format!("parameter {index}, {from}, cannot alias result {result}, {to}");
+            return Err(Error::bad(message));
+        }
+        if let Some(other) = taken.alias.replace(index) {
+            let message = format!("parameters {other} and {index} both alias result {result}");
+            return Err(Error::bad(message));
+        }
+    }
+    for (index, result) in free_pairs(parameters, results) {
+        results[result].alias = Some(index);
+        parameters[index].donation = Donation::To(result);
+    }
+    if spread {
+        keep_misfits(parameters, results);
+    }
+    Ok(())
+}
+
+/// Parameters that any result may take over, each with the first result like it that no other has
+/// and that takes as many bytes: another layout may need more.
+fn free_pairs(parameters: &[Parameter], results: &[ResultInfo]) -> Vec<(usize, usize)> {
+    let mut free: HashMap<(MemoryKind, DType, &[u64], Bytes), VecDeque<usize>> = HashMap::new();
+    for (index, result) in results.iter().enumerate().filter(|(_, result)| result.alias.is_none()) {
+        let like = (result.kind, result.spec.dtype, &*result.spec.dims, result.spec.padded);
+        free.entry(like).or_default().push_back(index);
+    }
+    let offered = parameters.iter().enumerate().filter(|(_, one)| one.donation == Donation::Free);
+    offered
+        .filter_map(|(index, one)| {
+            let like = (one.kind, one.spec.dtype, &*one.spec.dims, one.spec.padded);
+            Some((index, free.get_mut(&like)?.pop_front()?))
+        })
+        .collect()
+}
+
+/// Of what several devices may give up, only what some result has the size of is given up.
+fn keep_misfits(parameters: &mut [Parameter], results: &[ResultInfo]) {
+    let mut taken: Vec<bool> = results.iter().map(|result| result.alias.is_some()).collect();
+    for parameter in parameters {
+        if parameter.donation != Donation::Free {
+            continue;
+        }
+        let bytes = (parameter.kind, parameter.spec.logical, parameter.spec.padded);
+        let fits = |(result, taken): (&ResultInfo, &mut bool)| {
+            let same = (result.kind, result.spec.logical, result.spec.padded) == bytes;
+            same && !std::mem::replace(taken, true)
+        };
+        if !results.iter().zip(&mut taken).any(fits) {
+            parameter.donation = Donation::Kept;
+        }
+    }
+}
+
+fn spec(
+    target: &Target<'_>,
+    shape: &Shape,
+    attributes: &Attributes,
+) -> Result<(Arc<ArraySpec>, bool)> {
+    let (request, auto) = match attributes.text("mhlo.layout_mode") {
+        None | Some("default" | "") => (LayoutRequest::Default, false),
+        Some("auto") => (LayoutRequest::Default, true),
+        Some(text) => {
+            let layout = Layout::parse(text)?;
+            let order = layout.minor_to_major.clone();
+            let plain = layout == Layout { minor_to_major: order.clone(), ..Layout::default() };
+            let request =
+                if plain { LayoutRequest::Order(order) } else { LayoutRequest::Tiled(layout) };
+            (request, false)
+        }
+    };
+    let dims: Vec<u64> = shape.dims.iter().map(|&dim| to_u64(dim)).collect();
+    Ok((target.specs.intern(shape.dtype, &dims, request)?, auto))
+}
+
+fn kind(attributes: &Attributes) -> Result<MemoryKind> {
+    let Some(name) = attributes.text("mhlo.memory_kind") else { return Ok(MemoryKind::Device) };
+    let found = MemoryKind::ALL.into_iter().find(|kind| kind.name() == name);
+    found.ok_or_else(|| Error::bad(format!("a memory kind {name:?}")))
+}
+
+fn analysis(
+    generation: &Generation,
+    code: usize,
+    (arena, pool): (usize, usize),
+    parameters: &[Parameter],
+    results: &[ResultInfo],
+) -> MemoryAnalysis {
+    let mut memory = MemoryAnalysis {
+        code: Bytes(to_u64(code)),
+        temporaries: Bytes(to_u64(arena).saturating_add(to_u64(pool))),
+        outputs: generation.tuple_table(to_u64(results.len())),
+        ..MemoryAnalysis::default()
+    };
+    for parameter in parameters {
+        let total = match parameter.kind {
+            MemoryKind::Device => &mut memory.arguments,
+            MemoryKind::PinnedHost | MemoryKind::UnpinnedHost => &mut memory.host_arguments,
+        };
+        total.0 = total.0.saturating_add(parameter.spec.padded.0);
+    }
+    for result in results {
+        let (total, alias) = match result.kind {
+            MemoryKind::Device => (&mut memory.outputs, &mut memory.alias),
+            MemoryKind::PinnedHost | MemoryKind::UnpinnedHost => {
+                (&mut memory.host_outputs, &mut memory.host_alias)
+            }
+        };
+        total.0 = total.0.saturating_add(result.spec.padded.0);
+        if result.alias.is_some() {
+            alias.0 = alias.0.saturating_add(result.spec.padded.0);
+        }
+    }
+    memory.peak = Bytes(memory.total().0.saturating_sub(memory.code.0));
+    memory
+}
+
+#[expect(clippy::cast_precision_loss, reason = "an estimate")]
+fn seconds(amount: f64, rate: u64) -> f64 {
+    amount / rate as f64
+}
+
+/// A hash of everything that decides what a program does.
+fn fingerprint(
+    source: &(Format, Arc<[u8]>),
+    options: &CompileOptions,
+    numerics: Numerics,
+) -> Arc<str> {
+    let half = |salt: u8| {
+        let mut hasher = DefaultHasher::new();
+        salt.hash(&mut hasher);
+        env!("CARGO_PKG_VERSION").hash(&mut hasher);
+        format!("{:?} {options:?} {numerics:?}", source.0).hash(&mut hasher);
+        source.1.hash(&mut hasher);
+        hasher.finish()
+    };
+    format!("{:016x}{:016x}", half(0), half(1)).into()
+}

@@ -1,0 +1,65 @@
+//! What the blocks of a run are for, in words: made once, when the program is compiled.
+use super::BlockLabels;
+use crate::origin::Labels;
+use crate::program::graph::{Block, ValueId};
+use crate::program::plan::Plan;
+use std::collections::HashMap;
+use std::sync::Arc;
+use tpu_stablehlo::Module;
+use tpu_stablehlo::ir::LocationId;
+
+/// What makes a result: an operation and where it was written, or nothing known.
+pub(super) type ResultSource = Option<(Arc<str>, LocationId)>;
+
+/// What makes each result of a program.
+pub(super) fn sources(main: &Block) -> Vec<ResultSource> {
+    let mut found: HashMap<ValueId, ResultSource> =
+        main.results.iter().map(|&result| (result, None)).collect();
+    for node in &main.nodes {
+        for result in &node.results {
+            if let Some(source) = found.get_mut(result) {
+                *source = Some((Arc::clone(&node.name), node.location));
+            }
+        }
+    }
+    for (index, parameter) in main.parameters.iter().enumerate() {
+        if let Some(source) = found.get_mut(parameter) {
+            *source = Some((format!("parameter {index}").into(), LocationId::UNKNOWN));
+        }
+    }
+    main.results.iter().map(|result| found.get(result).cloned().flatten()).collect()
+}
+
+/// The labels of a program's blocks.
+pub(super) fn labels(
+    known: &Labels,
+    name: &str,
+    module: &Module,
+    plan: &Plan,
+    sources: &[ResultSource],
+) -> BlockLabels {
+    let place = |operation: &str, location| {
+        let stack = module.locations.stack(location);
+        match stack.first() {
+            Some(line) => format!("{operation} at {}:{}", line.file, line.line),
+            None => operation.to_owned(),
+        }
+    };
+    let temporaries = match plan.largest.first() {
+        Some((shape, operation, location)) => {
+            format!("temporaries of {name}: largest {shape} {}", place(operation, *location))
+        }
+        None => format!("temporaries of {name}"),
+    };
+    let result = |(index, source): (usize, &ResultSource)| match source {
+        Some((operation, location)) => {
+            known.intern(&format!("result {index} of {name}: {}", place(operation, *location)))
+        }
+        None => known.intern(&format!("result {index} of {name}")),
+    };
+    BlockLabels {
+        temporaries: known.intern(&temporaries),
+        constants: known.intern(&format!("constants of {name}")),
+        results: sources.iter().enumerate().map(result).collect(),
+    }
+}

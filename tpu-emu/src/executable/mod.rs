@@ -1,0 +1,224 @@
+//! A compiled program: what can be asked about it, and what it runs.
+pub(crate) mod compile;
+mod free_layouts;
+mod labels;
+mod listing;
+mod oom;
+mod serialized;
+
+use super::program::plan::Plan;
+use super::program::spmd::io_shardings::Spreads;
+use crate::buffer::Block;
+use crate::machine::MemoryKind;
+use crate::ops::Numerics;
+use crate::origin::LabelId;
+use crate::tensor::ArraySpec;
+use crate::units::Bytes;
+use parking_lot::Mutex;
+pub use serialized::Serialized;
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+use tpu_stablehlo::Module;
+
+/// What the bytes of a program are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// MLIR bytecode or text.
+    Mlir,
+    /// A serialized `HloModuleProto`.
+    Hlo,
+    /// A serialized `HloModuleProtoWithConfig`.
+    HloWithConfig,
+}
+
+/// How a program is to be compiled, besides what it says itself.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct CompileOptions {
+    /// Copies of the program that run on different data.
+    pub replicas: usize,
+    /// Devices that share the work of one copy.
+    pub partitions: usize,
+    /// Device ids, replica major; empty for the first devices.
+    pub devices: Vec<i64>,
+    /// Whether all arguments are fields of one tuple parameter (HLO programs only).
+    pub tupled_arguments: bool,
+    /// Whether the compiler may choose each parameter's sharding; one answer may stand for all.
+    pub propagate_to_parameters: Vec<bool>,
+    /// Whether the compiler may choose each result's sharding.
+    pub propagate_to_results: Vec<bool>,
+}
+
+/// Whether the caller gives a parameter's memory up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Donation {
+    /// No.
+    #[default]
+    Kept,
+    /// The result with this number takes it over (`tf.aliasing_output`).
+    To(usize),
+    /// Yes, for whatever result fits (`jax.buffer_donor`); nobody took it.
+    Free,
+}
+
+/// A parameter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parameter {
+    /// Type, shape and layout. A token is `pred[0]`.
+    pub spec: Arc<ArraySpec>,
+    /// Where it must be.
+    pub kind: MemoryKind,
+    /// Its sharding as the program states it (`mhlo.sharding` text), if it does.
+    pub sharding: Option<Arc<str>>,
+    /// Whether it is donated.
+    pub donation: Donation,
+    /// Whether the layout was chosen by the compiler (`mhlo.layout_mode = "auto"`).
+    pub auto_layout: bool,
+    /// Whether it is a token.
+    pub token: bool,
+}
+
+/// A result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResultInfo {
+    /// Type, shape and layout. A token is `pred[0]`.
+    pub spec: Arc<ArraySpec>,
+    /// Where it will be.
+    pub kind: MemoryKind,
+    /// Its sharding as the program states it, if it does.
+    pub sharding: Option<Arc<str>>,
+    /// The parameter whose memory it takes over.
+    pub alias: Option<usize>,
+    /// Whether the layout was chosen by the compiler.
+    pub auto_layout: bool,
+    /// Whether it is a token.
+    pub token: bool,
+}
+
+/// Labels of the blocks that a run takes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct BlockLabels {
+    pub(crate) temporaries: LabelId,
+    pub(crate) constants: LabelId,
+    pub(crate) results: Vec<LabelId>,
+}
+
+/// Sizes of a program's memory, padded to the device's tiles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MemoryAnalysis {
+    /// Instructions: the plan's own size.
+    pub code: Bytes,
+    /// Parameters in HBM.
+    pub arguments: Bytes,
+    /// Results in HBM.
+    pub outputs: Bytes,
+    /// Results that live in donated parameters.
+    pub alias: Bytes,
+    /// Temporaries, constants included.
+    pub temporaries: Bytes,
+    /// The most that is in use at once, arguments and results included, instructions not.
+    pub peak: Bytes,
+    /// Parameters in host memory.
+    pub host_arguments: Bytes,
+    /// Results in host memory.
+    pub host_outputs: Bytes,
+    /// Results in donated host parameters.
+    pub host_alias: Bytes,
+    /// Temporaries in host memory.
+    pub host_temporaries: Bytes,
+}
+
+impl MemoryAnalysis {
+    /// What lives from the start of a run to its end: parameters, results, instructions.
+    pub fn lasting(&self) -> Bytes {
+        let taken = self.arguments.0.saturating_add(self.outputs.0).saturating_add(self.code.0);
+        Bytes(taken.saturating_sub(self.alias.0))
+    }
+
+    /// All that a run takes in HBM.
+    pub fn total(&self) -> Bytes {
+        Bytes(self.lasting().0.saturating_add(self.temporaries.0))
+    }
+}
+
+/// Work of one run.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct CostAnalysis {
+    /// Arithmetic operations.
+    pub flops: f64,
+    /// Transcendental functions.
+    pub transcendentals: f64,
+    /// Bytes that the operations read and write.
+    pub bytes_accessed: f64,
+    /// Seconds at the chip's peak rates.
+    pub optimal_seconds: f64,
+}
+
+/// A question of the program how a value is split over the devices, with the answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Inspection {
+    /// The `backend_config` of the custom call `InspectSharding`, which says whom to tell.
+    pub whom: Arc<[u8]>,
+    /// The sharding, as HLO text.
+    pub sharding: Arc<str>,
+}
+
+/// A program that is ready to run.
+#[derive(Debug)]
+pub struct Executable {
+    /// The module's name.
+    pub name: Arc<str>,
+    /// The program as it was read.
+    pub module: Arc<Module>,
+    /// The bytes it was read from, and what they are.
+    pub source: (Format, Arc<[u8]>),
+    /// The options it was compiled with.
+    pub options: CompileOptions,
+    /// Indices of the devices it runs on, in the order of the assignment.
+    pub devices: Vec<usize>,
+    /// Parameters.
+    pub parameters: Vec<Parameter>,
+    /// Results.
+    pub results: Vec<ResultInfo>,
+    /// Sizes.
+    pub memory: MemoryAnalysis,
+    /// Work.
+    pub cost: CostAnalysis,
+    /// What the program asks about its own shardings.
+    pub inspections: Vec<Inspection>,
+    /// A hash of the program, the options and this version of the emulator, as hex digits.
+    pub fingerprint: Arc<str>,
+    /// How products round, and what becomes of subnormal floats.
+    pub(crate) numerics: Numerics,
+    /// Whether it draws random numbers without a state.
+    pub(crate) draws: bool,
+    /// What it runs.
+    pub(crate) plan: Plan,
+    /// What its blocks are for.
+    pub(crate) labels: BlockLabels,
+    /// The arena of a run, as a block of bytes; `None` for a program without temporaries. Of a
+    /// program on several devices, one device's share of it, constants included.
+    pub(crate) arena: Option<Arc<ArraySpec>>,
+    /// What a run on one device writes: its temporaries, and results in memory of their own.
+    pub(crate) written: Bytes,
+    /// How parameters and results are split; `None` for a program on one device, and for one
+    /// over replicas each of which computes by itself.
+    pub(crate) spreads: Option<Spreads>,
+    /// The pool of constants, as a block of bytes; `None` for a program without constants.
+    pub(crate) pool: Option<Arc<ArraySpec>>,
+    /// The constants in the HBM of each device that it has run on.
+    pub(crate) pools: Mutex<HashMap<usize, Arc<Block>>>,
+    /// The same program for arguments whose copies on the devices differ, by their parameters.
+    pub(crate) apart: Mutex<HashMap<Vec<usize>, Arc<Executable>>>,
+    /// See [`Executable::likeness`].
+    pub(crate) likeness: OnceLock<u128>,
+    /// The program of each replica that has run by itself.
+    pub(crate) replicas: Mutex<HashMap<usize, Arc<Executable>>>,
+}
+
+impl Executable {
+    /// Whether its devices run as one. A program on one device does not, nor one over replicas
+    /// each of which computes by itself: any device may run that without the others.
+    pub fn is_joint(&self) -> bool {
+        self.spreads.is_some()
+    }
+}

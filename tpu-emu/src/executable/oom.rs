@@ -1,0 +1,45 @@
+//! A program that can never fit, in the compiler's words.
+use super::MemoryAnalysis;
+use crate::error::{Code, Error, short};
+use crate::program::plan::Plan;
+use crate::units::{Bytes, to_u64};
+use std::fmt::Write;
+use tpu_stablehlo::Module;
+
+/// The error for a program that needs more HBM than a device has, with its largest temporaries.
+///
+/// Source: libtpu 0.0.51, error E1000.
+pub(super) fn too_large(
+    module: &Module,
+    plan: &Plan,
+    memory: &MemoryAnalysis,
+    limit: Bytes,
+) -> Error {
+    let name = module.name.as_deref().unwrap_or("module");
+    let mut message = format!(
+        "E1000: CompileTimeHbmOom: Ran out of memory on HBM, the total memory required for HLO \
+         temporaries ({}) exceeds available HBM ({}). HLO module: {name}.\n\
+         See https://openxla.org/xla/errors/error_1000 for more details.",
+        short(memory.total()),
+        short(limit)
+    );
+    let MemoryAnalysis { arguments, outputs, alias, temporaries, .. } = *memory;
+    // Writing to a string cannot fail.
+    let _ = write!(
+        message,
+        "\n\nArguments {}, outputs {} ({} of them in arguments), temporaries {}.",
+        short(arguments),
+        short(outputs),
+        short(alias),
+        short(temporaries)
+    );
+    if plan.largest.iter().any(|(shape, ..)| shape.bytes() > 0) {
+        let _ = write!(message, "\nLargest temporaries:");
+        for (shape, operation, location) in &plan.largest {
+            let line = module.locations.line(*location).unwrap_or_else(|| "unknown".to_owned());
+            let size = short(Bytes(to_u64(shape.bytes())));
+            let _ = write!(message, "\n    {size} {shape} {operation} at {line}");
+        }
+    }
+    Error::Verbatim { code: Code::ResourceExhausted, message: message.into() }
+}

@@ -1,0 +1,7 @@
+//! Runs the steps of a plan over a frame.
+pub(crate) mod frame;
+mod fused_loop;
+pub(crate) mod region;
+mod row_fusion;
+mod scalar_loop;
+pub(crate) mod step;

@@ -1,0 +1,95 @@
+//! Tilings that follow from others.
+use super::sharding::Tiling;
+
+/// What is known of a value: nothing, where it is whole everywhere.
+pub(super) type Known = Option<Tiling>;
+
+/// A tiling whose axis `i` is the axis of `from` that the list names; none is not split.
+pub(super) fn picked(from: &Tiling, axes: impl Iterator<Item = Option<usize>>) -> Known {
+    let axes: Vec<Option<usize>> = axes.collect();
+    let mut made = Tiling::replicated(axes.len(), from.places.len());
+    for (to, axis) in axes.into_iter().enumerate() {
+        let Some(axis) = axis else { continue };
+        made.tiles[to] = *from.tiles.get(axis)?;
+        for (place, source) in made.places.iter_mut().zip(&from.places) {
+            place[to] = *source.get(axis)?;
+        }
+    }
+    Some(made)
+}
+
+/// Both where that is a tiling; axes that the first splits stay as they are.
+pub(super) fn merged([first, second]: [Known; 2]) -> Known {
+    let (Some(first), Some(second)) = (&first, &second) else { return first.or(second) };
+    let mut merged = first.clone();
+    for axis in 0..merged.tiles.len().min(second.tiles.len()) {
+        if merged.tiles[axis] > 1 || second.tiles[axis] == 1 {
+            continue;
+        }
+        let mut with = merged.clone();
+        with.tiles[axis] = second.tiles[axis];
+        for (place, source) in with.places.iter_mut().zip(&second.places) {
+            place[axis] = source[axis];
+        }
+        merged = with.checked().unwrap_or(merged);
+    }
+    Some(merged)
+}
+
+/// Axes that begin where an axis of the new shape begins, and whose tiles divide that.
+pub(super) fn reshaped(tiling: &Tiling, from: &[i64], to: &[i64]) -> Known {
+    let starts = |dims: &[i64]| -> Vec<i64> {
+        let before = |product: &mut i64, dim: &i64| {
+            let start = *product;
+            *product = product.saturating_mul(*dim);
+            Some(start)
+        };
+        dims.iter().scan(1, before).collect()
+    };
+    let (old, new) = (starts(from), starts(to));
+    let axis = |at: usize| {
+        let found = (0..from.len()).rev().find(|&axis| {
+            let tiles = i64::try_from(tiling.tiles[axis]).unwrap_or(i64::MAX);
+            tiles > 1 && old[axis] == new[at] && to[at] % tiles == 0
+        });
+        found.filter(|_| to[at] > 1)
+    };
+    picked(tiling, (0..to.len()).map(axis))
+}
+
+/// How the tiles of `outer` are split by a finer tiling of the whole; `None` where it is not
+/// finer.
+pub(super) fn inside(whole: &Tiling, outer: &Tiling) -> Known {
+    let mut made = whole.clone();
+    for axis in 0..whole.tiles.len() {
+        let tiles = *outer.tiles.get(axis)?;
+        if !whole.tiles[axis].is_multiple_of(tiles) {
+            return None;
+        }
+        let inner = whole.tiles[axis] / tiles;
+        made.tiles[axis] = inner;
+        for (place, outer) in made.places.iter_mut().zip(&outer.places) {
+            if place[axis] / inner != outer[axis] {
+                return None;
+            }
+            place[axis] %= inner;
+        }
+    }
+    made.checked().ok()
+}
+
+/// The tiles of `outer`, each split by `inside` along the axes that are open to that.
+pub(super) fn around(outer: &Tiling, inside: &Tiling, open: &[bool]) -> Known {
+    let mut made = outer.clone();
+    for axis in 0..outer.tiles.len() {
+        let tiles = *inside.tiles.get(axis)?;
+        if !open.get(axis).copied().unwrap_or(false) {
+            continue;
+        }
+        made.tiles[axis] *= tiles;
+        for (place, inner) in made.places.iter_mut().zip(&inside.places) {
+            place[axis] = place[axis] * tiles + inner[axis];
+        }
+    }
+    made.checked().ok()
+}

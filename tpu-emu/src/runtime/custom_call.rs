@@ -1,0 +1,386 @@
+//! Dispatch of custom calls: stages, scratch memory, calls that go on after they have returned.
+use super::custom_call_services::Dispatch;
+use crate::custom_call::{
+    Abi, Call, CallKernel, CallSite, Linker, Moment, Place, Progress, Services, Stage, instantiate,
+};
+use crate::error::{Code, Error, Result};
+use crate::event::Event;
+use crate::exchange::Others;
+use crate::host_transfer::HostTransfers;
+use crate::ledger::Origin;
+use crate::machine::{Emulator, Memory, MemoryKind};
+use crate::program::interpret::frame::Frame;
+use crate::program::interpret::step::Run;
+use crate::program::plan::{GUARD, Op, Plan, Slot, Step};
+use crate::trace::{Dispatched, Operand};
+use crate::units::{Bytes, Nanos, to_u64};
+use parking_lot::Mutex;
+use std::any::Any;
+use std::sync::{Arc, OnceLock};
+
+/// The client's side of a launch, handed to its custom calls.
+pub type Context = Arc<dyn Any + Send + Sync>;
+
+/// One launch, as its custom calls see it.
+#[derive(Debug)]
+pub(crate) struct Launch {
+    pub(crate) machine: Arc<Emulator>,
+    /// Device of each partition: number among those of the topology, and what it does for calls.
+    devices: Vec<(usize, OnceLock<Device>)>,
+    pub(super) origin: Origin,
+    pub(super) program: Arc<str>,
+    pub(super) context: Option<Context>,
+    /// The clients that serve host transfers, one a device; none where nobody does.
+    pub(crate) transfers: Vec<Arc<dyn HostTransfers>>,
+    /// The other replicas, where each runs a program of its own.
+    pub(crate) others: Option<Arc<dyn Others>>,
+    number: i64,
+    /// What each call keeps for this launch.
+    states: Vec<OnceLock<Option<Context>>>,
+}
+
+/// What a device does for the calls of a launch, which run one after the other.
+#[derive(Debug)]
+struct Device {
+    dispatch: Arc<Dispatch>,
+    /// The same, as the targets see it.
+    services: Arc<dyn Services>,
+}
+
+impl Launch {
+    /// A launch of a program with `calls` custom calls.
+    pub(super) fn new(
+        machine: &Arc<Emulator>,
+        devices: Vec<usize>,
+        origin: Origin,
+        program: &Arc<str>,
+        context: Option<Context>,
+        calls: usize,
+    ) -> Self {
+        let (machine, program) = (Arc::clone(machine), Arc::clone(program));
+        let number = machine.next_launch();
+        let states = (0..calls).map(|_| OnceLock::new()).collect();
+        let devices = devices.into_iter().map(|device| (device, OnceLock::new())).collect();
+        let (transfers, others) = (Vec::new(), None);
+        Self { machine, devices, origin, program, context, transfers, others, number, states }
+    }
+}
+
+/// A call whose stage has returned and goes on.
+#[derive(Debug)]
+pub(crate) struct Open {
+    event: Event,
+    dispatch: Arc<Dispatch>,
+    timeout: std::time::Duration,
+    record: Option<Box<Record>>,
+    /// What the handler may still write to.
+    held: Arc<dyn Any + Send + Sync>,
+}
+
+impl Open {
+    /// Waits until the call is over.
+    ///
+    /// # Errors
+    /// The target's own; `Verbatim` after the machine's patience. What the call may still write
+    /// to is kept until it ends.
+    pub(crate) fn finish(self) -> Result<()> {
+        let Self { event, dispatch, timeout, record, held } = self;
+        let outcome = event.wait_for(timeout).unwrap_or_else(|| {
+            let target = dispatch.target();
+            let message = format!(
+                "custom call \"{target}\" has not ended {timeout:?} after its handler returned"
+            );
+            let keep = (Arc::clone(&dispatch), held);
+            event.on_ready(move |_| {
+                keep.0.close();
+                drop(keep);
+            });
+            Err(Error::Verbatim { code: Code::DeadlineExceeded, message: message.into() })
+        });
+        if event.is_ready() {
+            dispatch.close();
+        }
+        if let Some(record) = record {
+            record.write(&dispatch, &outcome);
+        }
+        outcome
+    }
+}
+
+impl Run<'_> {
+    /// The stages before the program begins, of all its calls.
+    ///
+    /// # Errors
+    /// The first call's that fails, with its source line.
+    pub(super) fn early(&self, plan: &Plan) -> Result<()> {
+        for stage in [Stage::Prepare, Stage::Initialize] {
+            self.early_steps(&plan.steps, stage)?;
+        }
+        Ok(())
+    }
+
+    fn early_steps(&self, steps: &[Step], stage: Stage) -> Result<()> {
+        for step in steps {
+            match &step.op {
+                Op::Kernel { kernel, .. } => {
+                    let Some(call) = kernel.custom_call() else { continue };
+                    if !call.call().has(stage) {
+                        continue;
+                    }
+                    let ended = self.dispatch(step, call, stage);
+                    let ended = ended.and_then(|open| open.map_or(Ok(()), Open::finish));
+                    ended.map_err(|error| self.placed(step, error))?;
+                }
+                Op::While { condition, body, .. } => {
+                    self.early_steps(condition, stage)?;
+                    self.early_steps(body, stage)?;
+                }
+                Op::Branch { branches, .. } => {
+                    branches.iter().try_for_each(|branch| self.early_steps(branch, stage))?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// One stage of a call; gives what is still going on.
+    pub(crate) fn dispatch(
+        &self,
+        step: &Step,
+        kernel: &CallKernel,
+        stage: Stage,
+    ) -> Result<Option<Open>> {
+        let call = kernel.call();
+        let site = call.site();
+        let target = || format!("custom call \"{}\"", site.target);
+        let launch = self
+            .launch
+            .ok_or_else(|| Error::Unimplemented(format!("{} outside of a launch", target())))?;
+        let state = launch
+            .states
+            .get(kernel.number())
+            .ok_or_else(|| Error::bad(format!("{} is not of this program", target())))?;
+        let (number, device) = launch.devices.get(site.partition).ok_or_else(|| {
+            let (number, count) = (site.partition, launch.devices.len());
+            Error::bad(format!("{} on device {number} of {count}", target()))
+        })?;
+        let number = *number;
+        let state = state.get_or_init(|| call.begin()).as_ref();
+        let Device { dispatch, services } = device.get_or_init(|| {
+            let dispatch = Arc::new(Dispatch {
+                machine: Arc::clone(&launch.machine),
+                device: number,
+                run: launch.number,
+                origin: launch.origin,
+                context: launch.context.clone(),
+                scratch: Mutex::default(),
+            });
+            let services: Arc<dyn Services> = Arc::clone(&dispatch) as Arc<dyn Services>;
+            Device { dispatch, services }
+        });
+        let mut few = [[Place::default(); FEW]; 2];
+        let mut many = [Vec::new(), Vec::new()];
+        let ([few_operands, few_results], [many_operands, many_results]) = (&mut few, &mut many);
+        let results = self.places(&step.results, few_results, many_results);
+        let operands = self.places(&step.operands, few_operands, many_operands);
+        for (&alias, &result) in site.aliases.iter().zip(&*results) {
+            if let Some(operand) = alias.and_then(|at| operands.get_mut(at)) {
+                *operand = result;
+            }
+        }
+        let (operands, results) = (&*operands, &*results);
+        dispatch.open(&site.target);
+        self.guard(step, stage);
+        let record = Record::begin(launch, number, kernel, stage, operands, results);
+        let moment = Moment { services, state, operands, results };
+        let progress = match call.run(stage, &moment) {
+            Ok(Progress::Pending(event)) => match event.outcome() {
+                Some(outcome) => outcome.clone().map(|()| None),
+                None => Ok(Some(event)),
+            },
+            Ok(Progress::Done) => Ok(None),
+            Err(error) => Err(error),
+        };
+        match progress {
+            Ok(Some(event)) => {
+                let timeout = launch.machine.call_timeout();
+                let (dispatch, held) = (Arc::clone(dispatch), self.frame.held());
+                Ok(Some(Open { event, dispatch, timeout, record, held }))
+            }
+            over => {
+                dispatch.close();
+                let outcome = over.and_then(|_| self.unharmed(step, stage));
+                if let Some(record) = record {
+                    record.write(dispatch, &outcome);
+                }
+                outcome.map(|()| None)
+            }
+        }
+    }
+}
+
+/// What is written behind a result before its handler runs.
+const POISON: u8 = 0xa5;
+const MARKS: [u8; GUARD] = [POISON; GUARD];
+
+/// Operands and results that a call takes without an allocation.
+const FEW: usize = 8;
+
+impl Run<'_> {
+    /// Where the arrays of a call are.
+    fn places<'p>(
+        &self,
+        slots: &[Slot],
+        few: &'p mut [Place; FEW],
+        many: &'p mut Vec<Place>,
+    ) -> &'p mut [Place] {
+        let places = match few.get_mut(..slots.len()) {
+            Some(few) => few,
+            None => {
+                many.resize(slots.len(), Place::default());
+                &mut many[..]
+            }
+        };
+        for (place, &slot) in places.iter_mut().zip(slots) {
+            *place = self.frame.place(slot);
+        }
+        places
+    }
+
+    /// Marks the memory behind the results of a call that is about to run.
+    fn guard(&self, step: &Step, stage: Stage) {
+        if stage == Stage::Execute {
+            for &result in &step.results {
+                self.frame.bytes_mut(self.frame.behind(result)).fill(POISON);
+            }
+        }
+    }
+
+    /// # Errors
+    /// `BadArgument` where the marks are damaged.
+    pub(crate) fn unharmed(&self, step: &Step, stage: Stage) -> Result<()> {
+        if stage != Stage::Execute {
+            return Ok(());
+        }
+        for (number, &result) in step.results.iter().enumerate() {
+            let behind = self.frame.bytes(self.frame.behind(result));
+            if *behind != MARKS[..behind.len()] {
+                let written = behind.iter().filter(|&&byte| byte != POISON).count();
+                return Err(Error::bad(format!(
+                    "custom call \"{}\" wrote past the end of result {number}: {written} of the \
+                     {} bytes behind its {} bytes are changed",
+                    step.name,
+                    behind.len(),
+                    result.bytes
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Makes the calls of a program, and tells the trace of it.
+#[derive(Debug)]
+pub(super) struct Linking<'a> {
+    pub(super) machine: &'a Emulator,
+    /// The program's name.
+    pub(super) program: &'a Arc<str>,
+}
+
+impl Linker for Linking<'_> {
+    fn link(&self, site: CallSite) -> Result<Arc<dyn Call>> {
+        let site = Arc::new(site);
+        let target = self.machine.custom_calls().find(&site.target, site.abi == Abi::Typed)?;
+        let ledger = self.machine.ledger();
+        if !ledger.is_heard() {
+            return instantiate(&*target, site);
+        }
+        let origin = ledger.origin();
+        let made = instantiate(&*target, Arc::clone(&site));
+        // Without a handler for the stage nothing was called.
+        if made.as_ref().is_ok_and(|call| !call.has(Stage::Instantiate)) {
+            return made;
+        }
+        ledger.dispatched(&Dispatched {
+            device: 0,
+            stage: Stage::Instantiate,
+            run: 0,
+            program: Arc::clone(self.program),
+            operands: Vec::new(),
+            results: Vec::new(),
+            duration: Nanos(ledger.now().0.saturating_sub(origin.time.0)),
+            scratch: Vec::new(),
+            error: made.as_ref().err().map(ToString::to_string),
+            site,
+            origin,
+        });
+        made
+    }
+}
+
+/// What the trace will say of a dispatch.
+#[derive(Debug)]
+struct Record {
+    dispatched: Dispatched,
+    begun: Nanos,
+}
+
+impl Record {
+    /// Takes down what is known before the call; `None` where nobody listens.
+    ///
+    /// Inlined, so that stacks begin with the dispatch.
+    #[inline(always)]
+    fn begin(
+        launch: &Launch,
+        device: usize,
+        kernel: &CallKernel,
+        stage: Stage,
+        operands: &[Place],
+        results: &[Place],
+    ) -> Option<Box<Self>> {
+        let ledger = launch.machine.ledger();
+        if !ledger.is_heard() {
+            return None;
+        }
+        let site = Arc::clone(kernel.call().site());
+        let heap = launch.machine.heap(Memory { device, kind: MemoryKind::Device });
+        let operand = |place: &Place| Operand {
+            address: if place.bytes == 0 { None } else { heap.addr_of(place.address) },
+            bytes: Bytes(to_u64(place.bytes)),
+        };
+        let begun = ledger.now();
+        let mut origin = ledger.origin_of(&launch.origin);
+        origin.time = begun;
+        let dispatched = Dispatched {
+            operands: operands.iter().map(operand).collect(),
+            results: results.iter().map(operand).collect(),
+            site,
+            stage,
+            device,
+            run: launch.number,
+            program: Arc::clone(&launch.program),
+            origin,
+            duration: Nanos(0),
+            scratch: Vec::new(),
+            error: None,
+        };
+        Some(Box::new(Self { dispatched, begun }))
+    }
+
+    fn write(self, dispatch: &Dispatch, outcome: &Result<()>) {
+        let Self { mut dispatched, begun } = self;
+        let ledger = dispatch.machine.ledger();
+        dispatched.duration = Nanos(ledger.now().0.saturating_sub(begun.0));
+        dispatched.scratch = std::mem::take(&mut dispatch.scratch.lock().taken);
+        dispatched.error = outcome.as_ref().err().map(ToString::to_string);
+        ledger.dispatched(&dispatched);
+    }
+}
+
+/// Where a frame is given to something that outlives the run.
+impl Frame {
+    fn place(&self, slot: Slot) -> Place {
+        Place { address: self.address(slot), bytes: slot.bytes }
+    }
+}

@@ -1,0 +1,87 @@
+//! How far a client may run ahead of its devices.
+use super::workers::Workers;
+use parking_lot::{Condvar, Mutex};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Runs that may be under way at once.
+const RUNS: usize = 32;
+
+/// Bytes that the results and temporaries of runs may have together, if those are two or more.
+const BYTES: u64 = 64 << 20;
+
+/// How long a launch waits for others to end. It is longer than runs take: this is no rule, but
+/// the end of every wait.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The runs that are under way on background threads and end by themselves.
+///
+/// Each has memory for its results from its launch on, so a client that does not wait for them
+/// would take more and more.
+#[derive(Debug, Default)]
+pub(crate) struct Flight {
+    under_way: Mutex<(usize, u64)>,
+    landed: Condvar,
+}
+
+/// One run that is under way, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Ticket {
+    flight: Arc<Flight>,
+    bytes: u64,
+}
+
+impl Flight {
+    /// Waits until there is room for a run with this many bytes.
+    pub(super) fn board(self: &Arc<Self>, bytes: u64) -> Ticket {
+        let full = |&mut (runs, sum): &mut (usize, u64)| {
+            runs >= RUNS || runs >= 2 && sum.saturating_add(bytes) > BYTES
+        };
+        let mut under_way = self.under_way.lock();
+        // A thread of the pool waits for nobody: it may be what the others wait for.
+        if !Workers::are_here() {
+            while full(&mut under_way) {
+                if self.landed.wait_for(&mut under_way, PATIENCE).timed_out() {
+                    break;
+                }
+            }
+        }
+        under_way.0 += 1;
+        under_way.1 = under_way.1.saturating_add(bytes);
+        drop(under_way);
+        Ticket { flight: Arc::clone(self), bytes }
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        let mut under_way = self.flight.under_way.lock();
+        under_way.0 -= 1;
+        under_way.1 = under_way.1.saturating_sub(self.bytes);
+        drop(under_way);
+        self.flight.landed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+
+    #[test]
+    fn two_large_runs_are_under_way_and_the_third_comes_when_one_has_landed() {
+        let flight = Arc::new(Flight::default());
+        let first = flight.board(BYTES);
+        let second = flight.board(BYTES);
+        let (send, boarded) = channel();
+        std::thread::scope(|scope| {
+            scope.spawn(|| send.send(flight.board(1)).unwrap());
+            assert!(boarded.try_recv().is_err());
+            drop(first);
+            let third = boarded.recv().unwrap();
+            assert_eq!(*flight.under_way.lock(), (2, BYTES + 1));
+            drop((second, third));
+        });
+        assert_eq!(*flight.under_way.lock(), (0, 0));
+    }
+}

@@ -1,0 +1,25 @@
+//! What happens on the device and on threads of our own.
+mod callback_order;
+mod checks;
+pub(crate) mod custom_call;
+mod custom_call_services;
+mod dependencies;
+#[cfg(test)]
+pub(crate) mod differential;
+mod in_flight;
+mod joint;
+mod launch;
+mod output_buffers;
+mod rendezvous;
+mod rendezvous_launch;
+mod sharded;
+mod workers;
+
+pub(crate) use callback_order::Turns;
+pub use custom_call::Context;
+pub(crate) use in_flight::Flight;
+pub(crate) use joint::Joints;
+pub use launch::{LaunchOptions, Launched};
+pub(crate) use rendezvous::Meetings;
+pub use rendezvous::RunKey;
+pub(crate) use workers::Workers;

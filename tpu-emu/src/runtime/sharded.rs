@@ -1,0 +1,464 @@
+//! One run of a program over several devices: the program sees whole arrays, the devices have
+//! their parts.
+use super::checks::{check_arguments, check_channels, check_donations};
+use super::custom_call::{Context, Launch};
+use super::dependencies::{Claims, Sources, Work};
+use super::launch::{Blocks, LaunchOptions, Launched, Ready, aligned};
+use super::workers::Rest;
+use crate::buffer::{Buffer, Hold, Known};
+use crate::error::{Error, Result};
+use crate::event::Event;
+use crate::executable::Executable;
+use crate::hbm::Region;
+use crate::host_transfer::HostTransfers;
+use crate::kernels::aligned::Aligned;
+use crate::kernels::movement::block_copy::BlockCopy;
+use crate::ledger::Origin;
+use crate::machine::{Emulator, Memory, MemoryKind};
+use crate::program::interpret::frame::{Frame, Memory as Piece};
+use crate::program::plan::Slot;
+use crate::program::spmd::io_shardings::{Spread, Spreads};
+use crate::tensor::pack::{pack, unpack};
+use crate::tensor::{DType, Shape};
+use crate::units::{Bytes, to_u64, to_usize};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+impl Emulator {
+    /// Starts a program on all of its devices at once: one list of arguments for each, in the
+    /// order of the assignment. Returns at once; errors of the run arrive through the results'
+    /// events.
+    ///
+    /// # Errors
+    /// As for [`Emulator::launch`], and `BadArgument` for another number of lists.
+    pub fn launch_sharded(
+        self: &Arc<Self>,
+        executable: &Arc<Executable>,
+        arguments: &[Vec<Arc<Buffer>>],
+        options: &LaunchOptions,
+    ) -> Result<Vec<Launched>> {
+        self.check_not_forked()?;
+        let devices = &executable.devices;
+        if arguments.len() != devices.len() {
+            let (name, given, wanted) = (&executable.name, arguments.len(), devices.len());
+            let message =
+                format!("{given} argument lists for {name}, which is on {wanted} devices");
+            return Err(Error::bad(message));
+        }
+        let gives = |index: usize| options.gives(executable, index);
+        for (&device, arguments) in devices.iter().zip(arguments) {
+            check_arguments(executable, device, arguments)?;
+            check_donations(arguments, &gives)?;
+        }
+        if !executable.is_joint() {
+            let lists = devices.iter().zip(arguments);
+            return lists
+                .map(|(&device, arguments)| self.launch(executable, device, arguments, options))
+                .collect();
+        }
+        check_channels(executable, &options.transfers)?;
+        let count = arguments.iter().map(Vec::len).sum();
+        let claims = Claims::of(count, arguments.iter().flatten());
+        let ticket = self.ticket::<Job>(executable, &claims);
+        let done = if ticket.is_some() { Event::certain() } else { Event::pending() };
+        let origin = self.ledger().origin();
+        let lists: Vec<(usize, &[Arc<Buffer>])> =
+            devices.iter().copied().zip(arguments.iter().map(Vec::as_slice)).collect();
+        let (claims, results) = self.result_blocks(executable, &lists, claims, origin, &gives)?;
+        let job = Job {
+            machine: Arc::clone(self),
+            executable: Arc::clone(executable),
+            devices: devices.clone(),
+            origin,
+            context: options.context.clone(),
+            transfers: options.transfers.clone(),
+            seed: self.seed(executable),
+            results: results
+                .iter()
+                .map(|row| row.iter().cloned().map(Hold::from).collect())
+                .collect(),
+        };
+        let gate = job.start(claims, &done, ticket);
+        for arguments in arguments {
+            for (index, argument) in arguments.iter().enumerate() {
+                if gives(index) {
+                    argument.delete();
+                }
+            }
+        }
+        gate.pass();
+        let made = devices.iter().zip(results);
+        Ok(made.map(|(&device, blocks)| self.launched(executable, device, blocks, &done)).collect())
+    }
+}
+
+/// One run with all that it needs.
+pub(super) struct Job {
+    pub(super) machine: Arc<Emulator>,
+    pub(super) executable: Arc<Executable>,
+    /// Indices of the devices of this run, in the order of the assignment.
+    pub(super) devices: Vec<usize>,
+    pub(super) origin: Origin,
+    pub(super) context: Option<Context>,
+    pub(super) transfers: Vec<Arc<dyn HostTransfers>>,
+    /// By device, then by result.
+    pub(super) results: Vec<Vec<Hold>>,
+    /// For what draws random numbers without a state.
+    pub(super) seed: u64,
+}
+
+impl Work for Job {
+    /// A call that goes on keeps the whole arrays' thread.
+    const PAUSES: bool = false;
+
+    fn machine(&self) -> &Arc<Emulator> {
+        &self.machine
+    }
+
+    fn executable(&self) -> &Arc<Executable> {
+        &self.executable
+    }
+
+    fn devices(&self) -> &[usize] {
+        &self.devices
+    }
+
+    fn run(self, sources: Sources) -> Result<()> {
+        self.joined(&sources)
+    }
+
+    /// Programs with calls that may go on have a thread of their own: there is never a rest.
+    fn begin(self, sources: Sources) -> Result<Option<Rest>> {
+        self.joined(&sources).map(|()| None)
+    }
+}
+
+impl Job {
+    /// Runs the program over whole arrays and splits its results.
+    fn joined(mut self, sources: &[Option<Hold>]) -> Result<()> {
+        self.executable = self.as_given(sources)?;
+        let _share = self.share()?;
+        let executable = &*self.executable;
+        let Some(Spreads { parameters, results, .. }) = &executable.spreads else {
+            return Err(Error::bad(format!("{} is on one device", executable.name)));
+        };
+        let plan = &executable.plan;
+        self.room_beside()?;
+        let mut arena = Aligned::try_zeros(plan.arena)?;
+        self.machine.poison(arena.bytes_mut());
+        let mut pieces = vec![Piece::Own(arena), Piece::Own(Aligned::of(&plan.pool))];
+        for (index, spread) in parameters.iter().enumerate() {
+            pieces.push(self.whole(index, spread, sources)?);
+        }
+        for (index, spread) in results.iter().enumerate() {
+            let own = !self.is_direct(index, spread);
+            pieces.push(if own {
+                let mut whole = Aligned::try_zeros(spread.bytes())?;
+                self.machine.poison(whole.bytes_mut());
+                Piece::Own(whole)
+            } else {
+                Piece::Claim(self.results[0][index].clone())
+            });
+        }
+        let (name, devices) = (&executable.name, self.devices.clone());
+        let (context, calls) = (self.context.clone(), plan.calls);
+        let mut launch = Launch::new(&self.machine, devices, self.origin, name, context, calls);
+        launch.transfers.clone_from(&self.transfers);
+        let frame = Frame::new(pieces);
+        let (program, seed) = (Arc::clone(&self.executable), self.seed.into());
+        let ready = Ready { executable: program, frame, launch: Some(launch), seed };
+        ready.early()?;
+        ready.rest(0)?;
+        let frame = &ready.frame;
+        // What is left of the run is its results. They are taken apart one after the other, and
+        // the memory behind each goes as the devices get theirs.
+        frame.forget(Slot { base: 0, offset: 0, bytes: plan.arena });
+        for (base, spread) in (2..).zip(parameters) {
+            frame.forget(Slot { base, offset: 0, bytes: spread.whole.bytes() });
+        }
+        for ((index, spread), base) in results.iter().enumerate().zip(plan.results()..) {
+            let whole = Slot { base, offset: 0, bytes: spread.bytes() };
+            let direct = self.is_direct(index, spread);
+            let run = if whole.bytes >= HANDED { run_of(spread) } else { None };
+            let places = self.results.iter().map(|places| places[index].region()).enumerate();
+            for (device, region) in places.skip(usize::from(direct)) {
+                if let (Some(to), Some(element)) = (region, &spread.element) {
+                    give_element(spread, (device, element), to)?;
+                    continue;
+                }
+                match (region, run) {
+                    (None, _) => {}
+                    (Some(to), None) => give_part(spread, device, frame.bytes(whole), to)?,
+                    (Some(to), Some(run)) => {
+                        let (start, _) = part(spread, device);
+                        let from = Slot { offset: whole.offset + start, bytes: run, ..whole };
+                        give_run(frame, from, to)?;
+                    }
+                }
+            }
+            frame.forget(whole);
+            self.note_contents(index, spread);
+        }
+        Ok(())
+    }
+
+    /// The program: where devices were given copies of an argument that differ, the one in which
+    /// every device reads its own.
+    fn as_given(&self, sources: &[Option<Hold>]) -> Result<Arc<Executable>> {
+        let executable = &self.executable;
+        let Some(Spreads { parameters, .. }) = &executable.spreads else {
+            return Ok(Arc::clone(executable));
+        };
+        let mut apart = BTreeMap::new();
+        for (index, spread) in parameters.iter().enumerate() {
+            if self.differs(index, spread, sources)? {
+                apart.insert(index, spread.in_rows()?);
+            }
+        }
+        if apart.is_empty() {
+            return Ok(Arc::clone(executable));
+        }
+        let key: Vec<usize> = apart.keys().copied().collect();
+        if let Some(known) = executable.apart.lock().get(&key) {
+            return Ok(Arc::clone(known));
+        }
+        let (module, options) = (Arc::clone(&executable.module), executable.options.clone());
+        let devices = (executable.devices.clone(), None);
+        let made =
+            self.machine.compiled(module, executable.source.clone(), options, devices, &apart)?;
+        Ok(Arc::clone(executable.apart.lock().entry(key).or_insert(made)))
+    }
+
+    /// Whether devices that are to have the same part of an argument have other bytes.
+    fn differs(&self, index: usize, spread: &Spread, sources: &[Option<Hold>]) -> Result<bool> {
+        let size = self.executable.parameters[index].spec.logical;
+        let owners = spread.tiling.owners();
+        for device in 0..self.devices.len() {
+            let owner = owners[spread.tiling.part(device)];
+            let holds = [owner, device].map(|device| self.hold(device, index, sources));
+            if let [Some(one), Some(other)] = holds
+                && owner != device
+                && !one.equals(&other, size)?
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Notes which devices have the same of a result.
+    fn note_contents(&self, index: usize, spread: &Spread) {
+        let mut contents: HashMap<usize, Known> = HashMap::new();
+        for (device, places) in self.results.iter().enumerate() {
+            let content = contents.entry(spread.tiling.part(device)).or_insert_with(Known::fresh);
+            let block = places[index].block();
+            block.into_iter().for_each(|block| block.set_content(Some(*content)));
+        }
+    }
+
+    /// A device's argument.
+    fn hold(&self, device: usize, index: usize, sources: &[Option<Hold>]) -> Option<Hold> {
+        let given = sources[device * self.executable.parameters.len() + index].clone();
+        // Memory that a result has taken over holds the argument until the end of the run.
+        let taken = || self.executable.results.iter().position(|one| one.alias == Some(index));
+        given.or_else(|| Some(self.results[device][taken()?].clone()))
+    }
+
+    /// Whether the program writes a result to where the first device has it.
+    fn is_direct(&self, index: usize, spread: &Spread) -> bool {
+        let alias = self.executable.results[index].alias;
+        spread.is_whole() && spread.element.is_none() && alias.is_none()
+    }
+
+    /// Refuses a run for whose whole arrays the host has no memory: what the program works on,
+    /// and what its results take on the devices while the parts are handed out.
+    fn room_beside(&self) -> Result<()> {
+        let executable = &*self.executable;
+        let Some(Spreads { parameters, results, .. }) = &executable.spreads else { return Ok(()) };
+        let wholes = parameters.iter().filter(|spread| !spread.is_whole());
+        let mut wanted: usize = wholes.map(|spread| spread.whole.bytes()).sum();
+        let most = results.iter().map(Spread::bytes).max();
+        if wanted.max(most.unwrap_or(0)).max(executable.plan.arena) < HANDED {
+            return Ok(());
+        }
+        for (spread, result) in results.iter().zip(&executable.results) {
+            // Of a result in runs, each byte is in the whole or in a part.
+            let in_runs = spread.element.is_none() && run_of(spread).is_some();
+            // Whole pages of zeros take no memory.
+            let zeros = spread.element.as_ref();
+            if zeros.is_some_and(|element| element.iter().all(|&byte| byte == 0)) {
+                continue;
+            }
+            if result.alias.is_none() && !in_runs {
+                let parts = spread.shard.bytes().saturating_mul(self.devices.len());
+                wanted = wanted.saturating_add(parts);
+            }
+            if result.alias.is_some() || !spread.is_whole() {
+                wanted = wanted.saturating_add(spread.bytes());
+            }
+        }
+        let wanted = wanted.saturating_add(executable.plan.arena);
+        let held = self.results.iter().flatten().filter_map(Hold::region);
+        self.machine.room_for(Bytes(to_u64(wanted)), "a run over whole arrays", held)
+    }
+
+    /// One device's share of the temporaries, on each: memory that the devices would need and
+    /// that nobody touches.
+    fn share(&self) -> Result<Blocks> {
+        let Some(spec) = &self.executable.arena else { return Ok(Vec::new()) };
+        let label = self.executable.labels.temporaries;
+        let mut shares = Vec::new();
+        for &device in &self.devices {
+            let memory = Memory { device, kind: MemoryKind::Device };
+            let block = self.machine.allocate(spec, memory, label, || self.origin)?;
+            // Whoever runs the program frees it, in the name of the launch.
+            block.iter().for_each(|block| block.given_up_by(self.origin));
+            shares.push(block);
+        }
+        Ok(shares)
+    }
+
+    /// A parameter as the program sees it.
+    fn whole(&self, index: usize, spread: &Spread, sources: &[Option<Hold>]) -> Result<Piece> {
+        let hold = |device| self.hold(device, index, sources);
+        if spread.is_whole() {
+            return aligned(hold(0));
+        }
+        let mut whole = Aligned::try_zeros(spread.whole.bytes())?;
+        for device in spread.tiling.owners() {
+            if let Some(region) = hold(device).as_ref().and_then(Hold::region) {
+                take_part(spread, device, region, whole.bytes_mut())?;
+            }
+        }
+        Ok(Piece::Own(whole))
+    }
+}
+
+/// Where a device's part begins in the whole, in bytes, and how it is copied from there.
+fn part(spread: &Spread, device: usize) -> (usize, [Vec<usize>; 2]) {
+    let strides = spread.whole.strides();
+    let start = spread.tiling.start(device, &spread.tile);
+    let offset: usize = start.iter().zip(&strides).map(|(at, stride)| at * stride).sum();
+    let tile = Shape::new(spread.whole.dtype, spread.tile.clone());
+    (offset * spread.whole.dtype.host_bytes(), [strides, tile.strides()])
+}
+
+/// Copies a device's part into the whole.
+fn take_part(spread: &Spread, device: usize, from: &Region, whole: &mut [u8]) -> Result<()> {
+    if spread.shard.elements() == 0 {
+        return Ok(());
+    }
+    let (start, [outer, inner]) = part(spread, device);
+    let dtype = spread.whole.dtype;
+    let copy = BlockCopy::new(dtype.host_bytes(), &spread.tile, &inner, &outer);
+    let bits = dtype.element().bits;
+    let first = spread.tiling.term[device] == 0;
+    if first
+        && bits >= 8
+        && let Some(run) = copy.one_run()
+    {
+        return from.read(Bytes::ZERO, &mut whole[start..start + run]);
+    }
+    let mut loose = Aligned::try_zeros(spread.shard.bytes())?;
+    if bits >= 8 {
+        from.read(Bytes::ZERO, loose.bytes_mut())?;
+    } else {
+        let mut packed = Aligned::try_zeros(packed_bytes(spread, bits))?;
+        from.read(Bytes::ZERO, packed.bytes_mut())?;
+        unpack(bits, packed.bytes(), loose.bytes_mut());
+        if matches!(dtype, DType::S1 | DType::S2 | DType::S4) {
+            let unused = 8 - bits;
+            for byte in loose.bytes_mut() {
+                *byte = ((*byte << unused).cast_signed() >> unused).cast_unsigned();
+            }
+        }
+    }
+    if let Some(sum) = spread.sum.as_ref().filter(|_| spread.tiling.term[device] > 0) {
+        let copy = BlockCopy::new(dtype.host_bytes(), &spread.tile, &outer, &inner);
+        let mut held = Aligned::try_zeros(spread.shard.bytes())?;
+        copy.run(&whole[start..], held.bytes_mut());
+        let mut made = Aligned::try_zeros(spread.shard.bytes())?;
+        let operands = [held.bytes(), loose.bytes()];
+        sum.apply(spread.shard.elements(), &operands, &mut [made.bytes_mut()])?;
+        loose = made;
+    }
+    copy.run(loose.bytes(), &mut whole[start..]);
+    Ok(())
+}
+
+/// Bytes of a part that are handed out at a time; a smaller array is handed out at once.
+const HANDED: usize = 16 << 20;
+
+/// The bytes of a device's part, where every part is a run of its own in the whole.
+fn run_of(spread: &Spread) -> Option<usize> {
+    let devices = spread.tiling.places.len();
+    let alone = spread.tiling.terms == 1 && spread.tiling.owners().len() == devices;
+    if !alone || spread.whole.dtype.element().bits < 8 || spread.shard.elements() == 0 {
+        return None;
+    }
+    let (_, [outer, inner]) = part(spread, 0);
+    let width = spread.whole.dtype.host_bytes();
+    BlockCopy::new(width, &spread.tile, &inner, &outer).one_run()
+}
+
+/// Hands a device its part, which is a run of the whole, and forgets it there.
+fn give_run(frame: &Frame, from: Slot, to: &Region) -> Result<()> {
+    let mut at = 0;
+    while at < from.bytes {
+        let bytes = HANDED.min(from.bytes - at);
+        let piece = Slot { offset: from.offset + at, bytes, ..from };
+        to.write(Bytes(to_u64(at)), frame.bytes(piece))?;
+        frame.forget(piece);
+        at += bytes;
+    }
+    Ok(())
+}
+
+/// Copies a device's part out of the whole.
+fn give_part(spread: &Spread, device: usize, whole: &[u8], to: &Region) -> Result<()> {
+    if spread.shard.elements() == 0 {
+        return Ok(());
+    }
+    // The first summand is the whole sum.
+    if spread.tiling.term[device] > 0 {
+        to.fill_zero();
+        return Ok(());
+    }
+    let (start, [outer, inner]) = part(spread, device);
+    let dtype = spread.whole.dtype;
+    let copy = BlockCopy::new(dtype.host_bytes(), &spread.tile, &outer, &inner);
+    let bits = dtype.element().bits;
+    if bits >= 8
+        && let Some(run) = copy.one_run()
+    {
+        return to.write(Bytes::ZERO, &whole[start..start + run]);
+    }
+    let mut loose = Aligned::try_zeros(spread.shard.bytes())?;
+    copy.run(&whole[start..], loose.bytes_mut());
+    if bits >= 8 {
+        return to.write(Bytes::ZERO, loose.bytes());
+    }
+    let mut packed = Aligned::try_zeros(packed_bytes(spread, bits))?;
+    pack(bits, loose.bytes(), packed.bytes_mut());
+    to.write(Bytes::ZERO, packed.bytes())
+}
+
+/// Repeats the one element of a result on a device.
+fn give_element(spread: &Spread, (device, element): (usize, &[u8]), to: &Region) -> Result<()> {
+    let bits = spread.whole.dtype.element().bits;
+    // The first summand is the whole sum.
+    let zeros = vec![0; element.len()];
+    let element = if spread.tiling.term[device] > 0 { &zeros[..] } else { element };
+    if bits >= 8 {
+        return to.repeat(element, Bytes(to_u64(spread.shard.bytes())));
+    }
+    let all = element.repeat(8 / to_usize(bits.into()));
+    let mut packed = [0];
+    pack(bits, &all, &mut packed);
+    to.repeat(&packed, Bytes(to_u64(packed_bytes(spread, bits))))
+}
+
+fn packed_bytes(spread: &Spread, bits: u32) -> usize {
+    let count = to_u64(spread.shard.elements()).saturating_mul(bits.into()).div_ceil(8);
+    to_usize(count)
+}
