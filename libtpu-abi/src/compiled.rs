@@ -10,7 +10,7 @@ use crate::shape::Shape;
 use crate::sys::SE_Executable;
 use std::sync::Arc;
 use tpu_emu::executable::{Executable, Format, Serialized};
-use tpu_emu::tensor::{ArraySpec, Specs};
+use tpu_emu::hbm::spec::{ArraySpec, Specs};
 use tpu_emu::{Emulator, Error, Result, Table};
 use tpu_proto::Message as _;
 use tpu_proto::xla::HloModuleProto;

@@ -13,7 +13,7 @@ use crate::transfer::shapes::NO_SIZE;
 use std::sync::LazyLock;
 use tpu_emu::Result;
 use tpu_emu::hbm::layout::TileRules;
-use tpu_emu::tensor::Specs;
+use tpu_emu::hbm::spec::Specs;
 
 /// The rules of the kind that the real library takes where it was told none.
 static SPECS: LazyLock<Specs> = LazyLock::new(|| Specs::new(TileRules::V2));

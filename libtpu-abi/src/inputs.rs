@@ -5,7 +5,7 @@ use crate::shape::{MOST, Shape};
 use crate::sys::{SE_DeviceMemoryAllocator, SE_MaybeOwningDeviceMemory};
 use std::mem::offset_of;
 use std::ptr;
-use tpu_emu::tensor::{ArraySpec, Specs};
+use tpu_emu::hbm::spec::{ArraySpec, Specs};
 use tpu_emu::{Error, Result};
 
 /// One argument: the memory of all nodes of its shape.

@@ -151,7 +151,7 @@ mod tests {
     use super::*;
     use crate::shape::Shape;
     use tpu_emu::hbm::layout::TileRules;
-    use tpu_emu::tensor::Specs;
+    use tpu_emu::hbm::spec::Specs;
 
     #[test]
     fn bits_of_a_layout_are_those_of_the_type() {

@@ -2,7 +2,8 @@
 use crate::abi::Abi;
 use crate::layout::CLayout;
 use crate::memory::{At, given};
-use tpu_emu::tensor::{ArraySpec, DType, LayoutRequest, Specs};
+use tpu_emu::hbm::spec::{ArraySpec, LayoutRequest, Specs};
+use tpu_emu::tensor::DType;
 use tpu_emu::{Error, Result};
 use tpu_proto::xla::PrimitiveType;
 
@@ -98,7 +99,7 @@ impl Shape {
     /// # Errors
     /// `BadArgument` for a tuple, negative dimensions, a layout that does not fit.
     pub(crate) fn spec(&self, specs: &Specs) -> Result<std::sync::Arc<ArraySpec>> {
-        let dims = tpu_emu::tensor::spec::extents(self.dtype()?, &self.dims)?;
+        let dims = tpu_emu::hbm::spec::extents(self.dtype()?, &self.dims)?;
         let request = match &self.layout {
             None => LayoutRequest::Default,
             Some(layout) if layout.tiles.is_empty() => LayoutRequest::Order(layout.order()?),
@@ -142,7 +143,7 @@ impl Shape {
             return Ok(Self::tuple((0..count).map(part).collect::<Result<_>>()?));
         }
         let dims: Vec<i64> = at.list(fields.dimensions, "dimensions")?;
-        tpu_emu::tensor::spec::check_rank(dims.len())?;
+        tpu_emu::hbm::spec::check_rank(dims.len())?;
         let dynamic: Vec<u8> = at.list(fields.dynamic_dimensions, "dynamic_dimensions")?;
         let mut dynamic: Vec<bool> = dynamic.into_iter().map(|byte| byte != 0).collect();
         if !dynamic.iter().any(|&dynamic| dynamic) {

@@ -13,7 +13,7 @@ use std::ptr;
 use std::slice;
 use tpu_emu::buffer::HostTarget;
 use tpu_emu::entry::{self, Function};
-use tpu_emu::tensor::spec::check_rank;
+use tpu_emu::hbm::spec::check_rank;
 use tpu_emu::{Error, Id, Result};
 
 /// An argument struct of the interface.

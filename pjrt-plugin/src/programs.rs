@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use tpu_emu::executable::{CostAnalysis, Executable, Format};
 use tpu_emu::hbm::layout::Layout;
-use tpu_emu::tensor::ArraySpec;
+use tpu_emu::hbm::spec::ArraySpec;
 use tpu_emu::topology::{OptionValue, Topology};
 use tpu_emu::{Emulator, Error, Id, MemoryKind, Result, Table};
 use tpu_hlo::told::{Decided, told};

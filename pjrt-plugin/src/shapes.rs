@@ -1,7 +1,8 @@
 //! Descriptions of arrays as messages of XLA.
 use crate::dtype;
 use tpu_emu::hbm::layout::Layout;
-use tpu_emu::tensor::{ArraySpec, DType};
+use tpu_emu::hbm::spec::ArraySpec;
+use tpu_emu::tensor::DType;
 use tpu_emu::{Error, Result};
 use tpu_proto::xla::{LayoutProto, ShapeProto, TileProto};
 

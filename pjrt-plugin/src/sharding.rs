@@ -2,7 +2,7 @@
 use crate::texts::Texts;
 use std::sync::Arc;
 use tpu_emu::executable::CompileOptions;
-use tpu_emu::tensor::ArraySpec;
+use tpu_emu::hbm::spec::ArraySpec;
 use tpu_emu::{Error, Result};
 use tpu_proto::Message;
 use tpu_proto::xla::OpSharding;

@@ -5,7 +5,7 @@ use parking_lot::RwLock;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 use tpu_emu::hbm::layout::Layout;
-use tpu_emu::tensor::{ArraySpec, LayoutRequest};
+use tpu_emu::hbm::spec::{ArraySpec, LayoutRequest};
 use tpu_emu::{Error, Result};
 
 /// What C asks of a buffer's description.

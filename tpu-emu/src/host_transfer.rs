@@ -1,6 +1,6 @@
 //! The data of a running program that its client takes or gives: what `send` and `recv` move.
 use crate::error::Result;
-use crate::kernels::subnormals::Subnormals;
+use crate::tensor::subnormals::Subnormals;
 use std::cell::Cell;
 use std::fmt;
 

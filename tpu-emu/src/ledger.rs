@@ -1,7 +1,7 @@
 //! Who took which bytes, and when: the records that live blocks carry, and a bounded history.
 use crate::entry::{self, Function};
+use crate::hbm::spec::ArraySpec;
 use crate::origin::{Clock, Frame, LabelId, Labels, StackId, StackSource, Stacks};
-use crate::tensor::ArraySpec;
 use crate::trace::{Change, ChangeKind, Dispatched, Fault, Names, Sink};
 use crate::units::{Bytes, DevAddr, Nanos};
 use parking_lot::Mutex;

@@ -124,7 +124,8 @@ mod tests {
     use crate::objects::{EXECUTORS, Executor};
     use std::sync::Arc;
     use tpu_emu::buffer::HostArray;
-    use tpu_emu::tensor::{DType, LayoutRequest};
+    use tpu_emu::hbm::spec::LayoutRequest;
+    use tpu_emu::tensor::DType;
     use tpu_emu::trace::ChangeKind;
 
     /// A device of a machine that no other test uses: for tests that count what is on it.

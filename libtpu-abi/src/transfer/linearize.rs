@@ -11,7 +11,7 @@ use crate::memory::{self, At, count_of, given, take_back};
 use crate::shape::Shape;
 use crate::sys::{TF_Status, XLA_Literal, XLA_TransferManager};
 use std::ffi::{c_char, c_void};
-use tpu_emu::tensor::Specs;
+use tpu_emu::hbm::spec::Specs;
 use tpu_emu::units::to_usize;
 use tpu_emu::{Error, Result};
 

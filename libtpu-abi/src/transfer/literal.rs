@@ -4,8 +4,8 @@
 use crate::abi::Abi;
 use crate::memory::{self, At};
 use crate::shape::Shape;
+use tpu_emu::hbm::spec::extents;
 use tpu_emu::tensor::DType;
-use tpu_emu::tensor::spec::extents;
 use tpu_emu::tensor::strided::{Strided, dense_strides, ordered_strides};
 use tpu_emu::units::{to_u64, to_usize};
 use tpu_emu::{Error, Result};

@@ -5,7 +5,7 @@
 //! of their own: in front of the elements where the layout has a prefix, else behind the padding.
 use crate::abi::Abi;
 use crate::shape::Shape;
-use tpu_emu::tensor::{ArraySpec, Specs};
+use tpu_emu::hbm::spec::{ArraySpec, Specs};
 use tpu_emu::units::{Bytes, to_u64};
 use tpu_emu::{Error, Result};
 use tpu_proto::xla::PrimitiveType;

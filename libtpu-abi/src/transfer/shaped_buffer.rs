@@ -5,7 +5,7 @@ use crate::memory::At;
 use crate::shape::Shape;
 use crate::sys::SE_DeviceMemoryBase;
 use std::sync::Arc;
-use tpu_emu::tensor::ArraySpec;
+use tpu_emu::hbm::spec::ArraySpec;
 use tpu_emu::units::{to_u64, to_usize};
 use tpu_emu::{Emulator, Error, Result};
 

@@ -10,7 +10,7 @@ use crate::memory::At;
 use crate::objects::{self, Executor};
 use crate::shape::Shape;
 use crate::sys::{SE_Stream, TF_Status, XLA_Literal, XLA_ShapedBuffer, XLA_TransferManager};
-use tpu_emu::tensor::ArraySpec;
+use tpu_emu::hbm::spec::ArraySpec;
 use tpu_emu::tensor::pack::pack;
 use tpu_emu::units::to_usize;
 use tpu_emu::{Emulator, Error, Result};

@@ -21,7 +21,8 @@ use crate::sys::{
 use crate::views::{HostLayout, layout_request, read_layout};
 use std::ptr::without_provenance_mut;
 use std::sync::Arc;
-use tpu_emu::tensor::{LayoutRequest, strided};
+use tpu_emu::hbm::spec::LayoutRequest;
+use tpu_emu::tensor::strided;
 use tpu_emu::units::{Bytes, to_usize};
 use tpu_emu::{Error, Event, Result};
 

@@ -15,7 +15,7 @@ use crate::sys::{
 };
 use tpu_emu::Result;
 use tpu_emu::hbm::layout::{Layout, TileRules, default_layout};
-use tpu_emu::tensor::spec::extents;
+use tpu_emu::hbm::spec::extents;
 
 c_args!(
     PJRT_Layouts_MemoryLayout_Destroy_Args,

@@ -1,6 +1,7 @@
 //! Arguments for programs: of any type, the same for the same seed.
 use crate::random::Random;
-use tpu_emu::tensor::{ArraySpec, DType};
+use tpu_emu::hbm::spec::ArraySpec;
+use tpu_emu::tensor::DType;
 
 /// The bytes of an argument as a client holds them: half of the arrays small whole numbers,
 /// the others any bits.

@@ -14,9 +14,10 @@ use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 use tpu_emu::buffer::{HostArray, HostTarget};
 use tpu_emu::executable::{CompileOptions, Executable, Format};
+use tpu_emu::hbm::spec::{ArraySpec, LayoutRequest};
 use tpu_emu::host_transfer::{Channel, HostTransfers};
 use tpu_emu::runtime::LaunchOptions;
-use tpu_emu::tensor::{ArraySpec, DType, LayoutRequest};
+use tpu_emu::tensor::DType;
 use tpu_emu::units::Bytes;
 use tpu_emu::{Buffer, Emulator, Error, Memory, MemoryKind};
 

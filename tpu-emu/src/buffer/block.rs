@@ -1,8 +1,8 @@
 //! Bytes in a memory space that belong to somebody. The last owner gives them back.
 use crate::hbm::Region;
+use crate::hbm::spec::ArraySpec;
 use crate::ledger::Origin;
 use crate::machine::Emulator;
-use crate::tensor::ArraySpec;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 

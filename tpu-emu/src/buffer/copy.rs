@@ -2,8 +2,8 @@
 use super::{Buffer, Content};
 use crate::error::{Error, Result};
 use crate::event::Event;
+use crate::hbm::spec::ArraySpec;
 use crate::machine::Memory;
-use crate::tensor::ArraySpec;
 use crate::units::Bytes;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

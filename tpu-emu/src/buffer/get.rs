@@ -2,7 +2,7 @@
 use super::{Buffer, Hold};
 use crate::error::{Error, Result};
 use crate::event::Event;
-use crate::tensor::ArraySpec;
+use crate::hbm::spec::ArraySpec;
 use crate::tensor::pack::unpack;
 use crate::tensor::strided::{Strided, dense_strides};
 use crate::units::{Bytes, to_u64, to_usize};

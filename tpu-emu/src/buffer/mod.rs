@@ -2,8 +2,8 @@
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::hbm::Region;
+use crate::hbm::spec::ArraySpec;
 use crate::machine::{Emulator, Memory};
-use crate::tensor::ArraySpec;
 use crate::units::Bytes;
 use parking_lot::Mutex;
 use std::sync::Arc;

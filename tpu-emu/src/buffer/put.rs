@@ -3,11 +3,12 @@ use super::{Buffer, Content, Hold, OnDelete};
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::hbm::Region;
+use crate::hbm::spec::extents;
+use crate::hbm::spec::{ArraySpec, LayoutRequest};
 use crate::machine::{Emulator, Memory};
+use crate::tensor::DType;
 use crate::tensor::pack::pack;
-use crate::tensor::spec::extents;
 use crate::tensor::strided::{Strided, dense_strides};
-use crate::tensor::{ArraySpec, DType, LayoutRequest};
 use crate::units::{Bytes, to_u64, to_usize};
 use std::sync::Arc;
 

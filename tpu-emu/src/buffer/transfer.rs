@@ -2,8 +2,8 @@
 use super::{Block, Buffer};
 use crate::error::{Error, Result};
 use crate::event::Event;
+use crate::hbm::spec::ArraySpec;
 use crate::machine::{Emulator, Memory};
-use crate::tensor::ArraySpec;
 use crate::tensor::pack::pack;
 use crate::units::{Bytes, to_u64, to_usize};
 use parking_lot::Mutex;

@@ -9,6 +9,7 @@ use super::{
 use crate::custom_call::Linker;
 use crate::error::{Error, Result};
 use crate::hbm::layout::Layout;
+use crate::hbm::spec::{ArraySpec, LayoutRequest, Specs};
 use crate::machine::MemoryKind;
 use crate::ops::Numerics;
 use crate::origin::Labels;
@@ -20,7 +21,7 @@ use crate::program::plan::{Outside, Plan, plan};
 use crate::program::spmd::alone::is_alone;
 use crate::program::spmd::groups::Devices;
 use crate::program::spmd::io_shardings::{Spread, Spreads, told};
-use crate::tensor::{ArraySpec, DType, LayoutRequest, Shape, Specs};
+use crate::tensor::{DType, Shape};
 use crate::topology::Generation;
 use crate::units::{Bytes, to_u64, to_usize};
 use std::collections::{BTreeMap, HashMap, VecDeque};

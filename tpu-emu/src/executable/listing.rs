@@ -2,8 +2,8 @@
 //!
 //! The names of the module's attributes are those that XLA's readers look for.
 use super::{Executable, Format};
+use crate::hbm::spec::ArraySpec;
 use crate::program::grid;
-use crate::tensor::ArraySpec;
 use crate::units::to_u64;
 use tpu_stablehlo::Module;
 use tpu_stablehlo::ir::{Attribute, Element, Elements, Region, TensorType};

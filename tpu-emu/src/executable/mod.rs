@@ -9,10 +9,11 @@ mod serialized;
 use super::program::plan::Plan;
 use super::program::spmd::io_shardings::Spreads;
 use crate::buffer::Block;
+use crate::hbm::spec::ArraySpec;
 use crate::machine::MemoryKind;
 use crate::ops::Numerics;
 use crate::origin::LabelId;
-use crate::tensor::ArraySpec;
+pub use crate::program::spmd::io_shardings::Inspection;
 use crate::units::Bytes;
 use parking_lot::Mutex;
 pub use serialized::Serialized;
@@ -151,15 +152,6 @@ pub struct CostAnalysis {
     pub bytes_accessed: f64,
     /// Seconds at the chip's peak rates.
     pub optimal_seconds: f64,
-}
-
-/// A question of the program how a value is split over the devices, with the answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Inspection {
-    /// The `backend_config` of the custom call `InspectSharding`, which says whom to tell.
-    pub whom: Arc<[u8]>,
-    /// The sharding, as HLO text.
-    pub sharding: Arc<str>,
 }
 
 /// A program that is ready to run.

@@ -4,6 +4,7 @@ mod heap;
 mod holes;
 pub mod layout;
 mod pages;
+pub mod spec;
 mod state;
 mod stats;
 mod system;

@@ -12,5 +12,4 @@ pub mod random;
 pub mod reduce;
 pub mod simd;
 pub mod sort;
-pub mod subnormals;
 pub mod window;

@@ -4,7 +4,7 @@
 //! do not either. Outside of a pool, and in one of a single thread, everything runs on the
 //! caller's thread. Pieces do with subnormal floats what their caller does. A caller holds no lock and no borrow of a thread-local while its pieces run:
 //! its thread may run pieces of others meanwhile.
-use super::subnormals::Subnormals;
+use crate::tensor::subnormals::Subnormals;
 use rayon::prelude::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 use rayon::slice::ParallelSliceMut;
 use std::cell::Cell;

@@ -1,6 +1,7 @@
 //! Index maps, and the checks that operations with the same map share.
-use super::{Access, Site};
+use super::Site;
 use crate::error::Result;
+use crate::kernels::movement::strided_view::Access;
 use crate::tensor::Shape;
 
 /// Whether no number comes twice.

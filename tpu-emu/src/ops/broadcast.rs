@@ -1,5 +1,6 @@
 //! Repeats along new outermost axes.
-use super::{Access, Entry, Lowered, Site};
+use crate::kernels::movement::strided_view::Access;
+use super::{Entry, Lowered, Site};
 use crate::error::Result;
 use crate::tensor::Shape;
 

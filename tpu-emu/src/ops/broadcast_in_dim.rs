@@ -1,6 +1,7 @@
 //! Repeats along new axes and along axes with one index.
 use super::access::check_spread;
-use super::{Access, Entry, Lowered, Site};
+use crate::kernels::movement::strided_view::Access;
+use super::{Entry, Lowered, Site};
 use crate::error::Result;
 use crate::tensor::Shape;
 

@@ -1,6 +1,7 @@
 //! Repeats along axes, to extents that an operand gives.
 use super::access::{check_spread, unique};
-use super::{Access, Entry, Lowered, Site, extents};
+use crate::kernels::movement::strided_view::Access;
+use super::{Entry, Lowered, Site, extents};
 use crate::error::Result;
 use crate::tensor::Shape;
 

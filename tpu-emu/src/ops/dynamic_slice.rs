@@ -1,5 +1,6 @@
 //! A part of an array from a start that the program computes.
-use super::{Access, Cost, Cx, Entry, Kernel, Lowered, Site};
+use crate::kernels::movement::strided_view::Access;
+use super::{Cost, Cx, Entry, Kernel, Lowered, Site};
 use crate::error::Result;
 use crate::kernels::movement::block_copy::BlockCopy;
 use crate::kernels::movement::index::{IndexReader, Outside, clamped, reader};

@@ -27,6 +27,8 @@ mod testing;
 mod testing_bodies;
 #[cfg(test)]
 mod testing_kernels;
+#[cfg(test)]
+mod vm_differential;
 mod windowed;
 
 pub use body::{Body, combiner};
@@ -41,9 +43,10 @@ use crate::host_transfer::{Channel, HostTransfers};
 use crate::kernels::elementwise::program::LaneOp;
 use crate::kernels::movement::gather::Gather;
 use crate::kernels::movement::move_list::Moves;
+use crate::kernels::movement::strided_view::Access;
 use crate::kernels::reduce::dyn_combiner::Folder;
-use crate::kernels::subnormals::Subnormals;
 use crate::tensor::Shape;
+use crate::tensor::subnormals::Subnormals;
 use std::fmt;
 use std::sync::Arc;
 
@@ -87,16 +90,6 @@ pub enum Lowered {
     Splat(Arc<[u8]>),
     /// Anything else.
     Kernel(Box<dyn Kernel>),
-}
-
-/// Where the elements of a result come from: element `i` of the result is element
-/// `offset + Σ strides[d]·i[d]` of the operand.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Access {
-    /// Element of the operand that the result's first element is.
-    pub offset: usize,
-    /// Operand elements from one index of the result to the next, per axis of the result.
-    pub strides: Vec<isize>,
 }
 
 /// What a kernel may use besides its operands and results.

@@ -1,6 +1,7 @@
 //! A part of an array, with bounds that operands give.
 use super::access::sliced;
-use super::{Access, Entry, Lowered, Site, extents};
+use crate::kernels::movement::strided_view::Access;
+use super::{Entry, Lowered, Site, extents};
 use crate::error::{Error, Result};
 use crate::tensor::Shape;
 

@@ -1,6 +1,7 @@
 //! A part of an array, with fixed bounds.
 use super::access::sliced;
-use super::{Access, Entry, Lowered, Site};
+use crate::kernels::movement::strided_view::Access;
+use super::{Entry, Lowered, Site};
 use crate::error::Result;
 use crate::tensor::Shape;
 

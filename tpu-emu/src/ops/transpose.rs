@@ -1,6 +1,7 @@
 //! Axes in another order.
 use super::access::{signed, unique};
-use super::{Access, Entry, Lowered, Site};
+use crate::kernels::movement::strided_view::Access;
+use super::{Entry, Lowered, Site};
 use crate::error::Result;
 use crate::tensor::Shape;
 

@@ -1,6 +1,7 @@
 //! A program as nodes over numbered values: calls inlined, shapes known, operations lowered.
 use crate::kernels::elementwise::program::LaneOp;
-use crate::ops::{Access, Cost, Kernel};
+use crate::kernels::movement::strided_view::Access;
+use crate::ops::{Cost, Kernel};
 use crate::tensor::Shape;
 use std::sync::Arc;
 use tpu_stablehlo::ir::LocationId;

@@ -2,8 +2,8 @@
 use crate::error::Result;
 use crate::event::Event;
 use crate::kernels::parallel::share_with;
-use crate::kernels::subnormals::Subnormals;
 use crate::panics::{adopt, caught, lost};
+use crate::tensor::subnormals::Subnormals;
 use crossbeam::channel::{Receiver, Sender, unbounded};
 use parking_lot::Mutex;
 use rayon::{ThreadPool, ThreadPoolBuilder};

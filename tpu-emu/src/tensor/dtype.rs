@@ -1,5 +1,15 @@
 //! Element types: one row a type.
-use crate::hbm::layout::Element;
+
+/// How wide an element is on the device: `parts` values of `bits` bits.
+///
+/// Types wider than 32 bits are laid out as arrays of 32-bit parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct DeviceElement {
+    /// Bits of one part: 1, 2, 4, 8, 16 or 32.
+    pub bits: u32,
+    /// Parts of one element: 1, 2 or 4; 0 for a token.
+    pub parts: u32,
+}
 
 /// Writes the enum, the list and the row lookups from one table.
 ///
@@ -21,8 +31,8 @@ macro_rules! dtypes {
             }
 
             /// Width on the device: bits of one part, and how many parts an element has.
-            pub const fn element(self) -> Element {
-                match self { $(Self::$variant => Element { bits: $bits, parts: $parts },)* }
+            pub const fn element(self) -> DeviceElement {
+                match self { $(Self::$variant => DeviceElement { bits: $bits, parts: $parts },)* }
             }
 
             /// Bytes of one element in client memory.
@@ -117,7 +127,7 @@ mod tests {
     #[test]
     fn whole_byte_types_are_as_wide_in_client_memory_as_on_the_device() {
         for &dtype in DType::ALL {
-            let Element { bits, parts } = dtype.element();
+            let DeviceElement { bits, parts } = dtype.element();
             if bits >= 8 {
                 assert_eq!(dtype.host_bytes() * 8, (bits * parts) as usize, "{dtype:?}");
             }

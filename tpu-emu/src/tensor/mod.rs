@@ -4,9 +4,8 @@ pub mod element;
 pub mod pack;
 pub mod shape;
 pub mod small_float;
-pub mod spec;
 pub mod strided;
+pub mod subnormals;
 
 pub use dtype::DType;
 pub use shape::Shape;
-pub use spec::{ArraySpec, LayoutRequest, Specs};

@@ -1,8 +1,9 @@
 //! The versioned binary record format. `docs/trace-format.md` describes it for readers.
 use super::{Change, ChangeKind, Dispatched, Fault, Names, Operand};
 use crate::custom_call::Backend;
+use crate::hbm::spec::ArraySpec;
 use crate::origin::{Frame, FrameText, LabelId, StackId};
-use crate::tensor::{ArraySpec, Shape};
+use crate::tensor::Shape;
 use crate::units::{Bytes, to_u64};
 use std::collections::HashSet;
 

@@ -1,9 +1,9 @@
 //! The record of every change in memory: what it is, how it is encoded, how it reads as text.
 //!
 //! This module knows no writer: files and streams belong to the host.
+use crate::hbm::spec::ArraySpec;
 use crate::ledger::{Origin, Past};
 use crate::origin::{Frame, FrameText, Labels, StackId, StackSource, Stacks};
-use crate::tensor::ArraySpec;
 use std::fmt;
 
 mod dispatched;

@@ -1,8 +1,9 @@
 //! Arguments that are given up, wait, or have failed.
 use super::machine::{Array, HBM, bytes, compile, f32s, get, i32s, launch, machine, put, run};
 use std::sync::Arc;
+use tpu_emu::hbm::spec::LayoutRequest;
 use tpu_emu::runtime::LaunchOptions;
-use tpu_emu::tensor::{DType, LayoutRequest};
+use tpu_emu::tensor::DType;
 use tpu_emu::{Buffer, Emulator, Error};
 
 const ADD: &str = "func.func public @main(%x: tensor<4xf32> {tf.aliasing_output = 0 : i32}, %y: tensor<4xf32>) -> tensor<4xf32> {

@@ -3,8 +3,9 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use tpu_emu::buffer::{HostArray, HostTarget};
 use tpu_emu::executable::{CompileOptions, Executable, Format};
+use tpu_emu::hbm::spec::{ArraySpec, LayoutRequest};
 use tpu_emu::runtime::{LaunchOptions, Launched};
-use tpu_emu::tensor::{ArraySpec, DType, LayoutRequest};
+use tpu_emu::tensor::DType;
 use tpu_emu::{Buffer, Config, Emulator, Memory, MemoryKind, Result};
 
 pub(crate) const HBM: Memory = Memory { device: 0, kind: MemoryKind::Device };

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use tpu_emu::buffer::HostArray;
 use tpu_emu::executable::{CompileOptions, Executable, Format};
+use tpu_emu::hbm::spec::LayoutRequest;
 use tpu_emu::runtime::{LaunchOptions, Launched};
-use tpu_emu::tensor::LayoutRequest;
 use tpu_emu::{Buffer, Code, Config, Emulator, Error, Memory, MemoryKind, Result};
 
 const REPLICAS: usize = 4;

@@ -3,8 +3,8 @@ use super::machine::{Array, f32s, get, machine};
 use std::sync::Arc;
 use tpu_emu::buffer::HostArray;
 use tpu_emu::executable::{CompileOptions, Executable, Format};
+use tpu_emu::hbm::spec::LayoutRequest;
 use tpu_emu::runtime::{LaunchOptions, Launched};
-use tpu_emu::tensor::LayoutRequest;
 use tpu_emu::units::Bytes;
 use tpu_emu::{Buffer, Emulator, Memory, MemoryKind, Result};
 

@@ -17,7 +17,7 @@ use crate::views::layout_request;
 use std::ptr::without_provenance;
 use std::sync::Arc;
 use tpu_emu::buffer::HostArray;
-use tpu_emu::tensor::ArraySpec;
+use tpu_emu::hbm::spec::ArraySpec;
 use tpu_emu::tensor::strided::{Extent, Strided};
 use tpu_emu::units::to_usize;
 use tpu_emu::{Error, Event, Result};

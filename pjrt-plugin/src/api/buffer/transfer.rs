@@ -15,7 +15,7 @@ use crate::views::{HostLayout, layout_request, read_layout};
 use std::ptr::without_provenance;
 use std::sync::Arc;
 use tpu_emu::buffer::HostStrides;
-use tpu_emu::tensor::ArraySpec;
+use tpu_emu::hbm::spec::ArraySpec;
 use tpu_emu::tensor::strided::{Strided, ordered_strides};
 use tpu_emu::units::{Bytes, to_u64, to_usize};
 use tpu_emu::{Error, Event, Result};

@@ -18,17 +18,6 @@ pub const MAX_TILE_RANK: usize = 4;
 /// The most elements on a side of a tile.
 pub const MAX_TILE_SIDE: u64 = 1 << 20;
 
-/// How wide an element is on the device: `parts` values of `bits` bits.
-///
-/// Types wider than 32 bits are laid out as arrays of 32-bit parts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Element {
-    /// Bits of one part: 1, 2, 4, 8, 16 or 32.
-    pub bits: u32,
-    /// Parts of one element: 1, 2 or 4; 0 for a token.
-    pub parts: u32,
-}
-
 /// The order of an array's dimensions in memory and the tiles they are cut into.
 ///
 /// `Display` writes the text form of XLA, `{1,0:T(8,128)(2,1)}`, and [`Layout::parse`] reads it.

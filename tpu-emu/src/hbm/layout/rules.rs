@@ -1,7 +1,8 @@
 //! Which axes are tiled and how, for each generation.
 use super::size::{checked_elements, validate_order};
-use super::{Element, Layout, MAX_RANK, TileRules};
+use super::{Layout, MAX_RANK, TileRules};
 use crate::error::{Error, Result};
+use crate::tensor::dtype::DeviceElement;
 
 /// Lanes of a vector register, the minor side of every tile of two dimensions.
 ///
@@ -33,8 +34,8 @@ pub(super) struct Packing {
 
 impl Packing {
     /// Errors: `BadArgument` for an element that no generation has.
-    pub(super) fn new(rules: TileRules, element: Element) -> Result<Self> {
-        let Element { bits, parts } = element;
+    pub(super) fn new(rules: TileRules, element: DeviceElement) -> Result<Self> {
+        let DeviceElement { bits, parts } = element;
         if !matches!(bits, 1 | 2 | 4 | 8 | 16 | 32) || !matches!(parts, 0 | 1 | 2 | 4) {
             return Err(Error::bad(format!("no element has {parts} parts of {bits} bits")));
         }
@@ -127,7 +128,7 @@ pub(super) fn choose_axes(packing: Packing, dims: &[u64], elements: u64) -> (usi
 /// Source: layouts compiled by libtpu 0.0.51 for seven kinds of TPU; the rule was compared with
 /// 3721 pairs of type and shape, and with 40 of 1-bit types that the library only describes.
 /// Inferred: the tiles of 1-bit arrays of 256 rows or more, and V4Lite, which was only described.
-pub fn default_layout(rules: TileRules, element: Element, dims: &[u64]) -> Result<Layout> {
+pub fn default_layout(rules: TileRules, element: DeviceElement, dims: &[u64]) -> Result<Layout> {
     let packing = Packing::new(rules, element)?;
     let elements = checked_elements(dims)?;
     if elements == 0 || element.parts == 0 {
@@ -152,7 +153,7 @@ pub fn default_layout(rules: TileRules, element: Element, dims: &[u64]) -> Resul
 /// Source: 25 programs with explicit layouts compiled by libtpu 0.0.51 for five kinds of TPU.
 pub fn explicit_layout(
     rules: TileRules,
-    element: Element,
+    element: DeviceElement,
     dims: &[u64],
     minor_to_major: &[usize],
 ) -> Result<Layout> {
@@ -208,21 +209,21 @@ mod tests {
     use super::super::padded_bytes;
     use super::*;
 
-    const BF16: Element = Element { bits: 16, parts: 1 };
-    const C128: Element = Element { bits: 32, parts: 4 };
-    const F32: Element = Element { bits: 32, parts: 1 };
-    const PRED: Element = Element { bits: 8, parts: 1 };
-    const S1: Element = Element { bits: 1, parts: 1 };
-    const S4: Element = Element { bits: 4, parts: 1 };
-    const S64: Element = Element { bits: 32, parts: 2 };
-    const S8: Element = Element { bits: 8, parts: 1 };
-    const TOKEN: Element = Element { bits: 8, parts: 0 };
-    const U1: Element = Element { bits: 1, parts: 1 };
+    const BF16: DeviceElement = DeviceElement { bits: 16, parts: 1 };
+    const C128: DeviceElement = DeviceElement { bits: 32, parts: 4 };
+    const F32: DeviceElement = DeviceElement { bits: 32, parts: 1 };
+    const PRED: DeviceElement = DeviceElement { bits: 8, parts: 1 };
+    const S1: DeviceElement = DeviceElement { bits: 1, parts: 1 };
+    const S4: DeviceElement = DeviceElement { bits: 4, parts: 1 };
+    const S64: DeviceElement = DeviceElement { bits: 32, parts: 2 };
+    const S8: DeviceElement = DeviceElement { bits: 8, parts: 1 };
+    const TOKEN: DeviceElement = DeviceElement { bits: 8, parts: 0 };
+    const U1: DeviceElement = DeviceElement { bits: 1, parts: 1 };
 
     /// Element, dimensions, layout text and bytes.
-    type Row = (Element, &'static [u64], &'static str, u64);
+    type Row = (DeviceElement, &'static [u64], &'static str, u64);
 
-    fn check(rules: TileRules, element: Element, dims: &[u64], text: &str, bytes: u64) {
+    fn check(rules: TileRules, element: DeviceElement, dims: &[u64], text: &str, bytes: u64) {
         let layout = default_layout(rules, element, dims).unwrap();
         let size = padded_bytes(element, dims, &layout).unwrap();
         assert_eq!((layout.to_string().as_str(), size.0), (text, bytes), "{element:?} {dims:?}");
@@ -302,7 +303,7 @@ mod tests {
         assert!(default_layout(TileRules::V4, F32, &[1 << 32, 1 << 31]).is_err());
         assert!(default_layout(TileRules::V4, F32, &[u64::MAX]).is_err());
         assert!(default_layout(TileRules::V4, F32, &[1; MAX_RANK + 1]).is_err());
-        let odd = Element { bits: 24, parts: 1 };
+        let odd = DeviceElement { bits: 24, parts: 1 };
         assert!(default_layout(TileRules::V4, odd, &[1]).is_err());
     }
 }

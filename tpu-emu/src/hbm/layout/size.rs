@@ -1,7 +1,8 @@
 //! Bytes of an array in a given layout.
 use super::rules::{LANES, Packing, check_rank, choose_axes, round_up};
-use super::{Element, Layout, MAX_TILE_RANK, MAX_TILE_SIDE, MAX_TILES, TileRules};
+use super::{Layout, MAX_TILE_RANK, MAX_TILE_SIDE, MAX_TILES, TileRules};
 use crate::error::{Error, Result};
+use crate::tensor::dtype::DeviceElement;
 use crate::units::{Bytes, to_u64};
 
 /// Bytes of an array in `layout`, padding included.
@@ -9,7 +10,7 @@ use crate::units::{Bytes, to_u64};
 /// Shapes: `layout` fits `dims`. Without `E(bits)` an element below a byte takes a byte.
 /// Errors: `BadArgument` for a layout that [`validate`] refuses, or 2^63 bytes or more.
 /// Source: sizes of arguments compiled by libtpu 0.0.51; tiles as in XLA's "Tiled layout" page.
-pub fn padded_bytes(element: Element, dims: &[u64], layout: &Layout) -> Result<Bytes> {
+pub fn padded_bytes(element: DeviceElement, dims: &[u64], layout: &Layout) -> Result<Bytes> {
     validate(layout, dims)?;
     let bits = match layout.element_bits {
         Some(bits) => u64::from(bits),
@@ -26,7 +27,7 @@ pub fn padded_bytes(element: Element, dims: &[u64], layout: &Layout) -> Result<B
 ///
 /// Errors: as `default_layout`, or `BadArgument` for 2^63 bytes or more.
 /// Source: as `default_layout`.
-pub fn default_bytes(rules: TileRules, element: Element, dims: &[u64]) -> Result<Bytes> {
+pub fn default_bytes(rules: TileRules, element: DeviceElement, dims: &[u64]) -> Result<Bytes> {
     let packing = Packing::new(rules, element)?;
     let elements = checked_elements(dims)?;
     if elements == 0 || element.parts == 0 {
@@ -168,12 +169,12 @@ mod tests {
     use super::super::{default_layout, explicit_layout};
     use super::*;
 
-    const C128: Element = Element { bits: 32, parts: 4 };
-    const F32: Element = Element { bits: 32, parts: 1 };
+    const C128: DeviceElement = DeviceElement { bits: 32, parts: 4 };
+    const F32: DeviceElement = DeviceElement { bits: 32, parts: 1 };
 
-    fn elements() -> impl Iterator<Item = Element> {
-        let bits = [1, 2, 4, 8, 16, 32].map(|bits| Element { bits, parts: 1 });
-        bits.into_iter().chain([0, 2, 4].map(|parts| Element { bits: 32, parts }))
+    fn elements() -> impl Iterator<Item = DeviceElement> {
+        let bits = [1, 2, 4, 8, 16, 32].map(|bits| DeviceElement { bits, parts: 1 });
+        bits.into_iter().chain([0, 2, 4].map(|parts| DeviceElement { bits: 32, parts }))
     }
 
     /// Numbers that look random and are the same in every run.

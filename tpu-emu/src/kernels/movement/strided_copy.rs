@@ -265,8 +265,8 @@ impl Indices {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernels::movement::strided_view::Access;
     use crate::kernels::simd::at_every_level;
-    use crate::ops::Access;
 
     /// Every map of these strides gives what the strides say, from any start, for every width.
     fn check(offset: usize, strides: &[isize], dims: &[usize]) {

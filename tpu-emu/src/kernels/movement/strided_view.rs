@@ -1,5 +1,14 @@
 //! Elements in another order: transposes, broadcasts, slices, reversals.
-use crate::ops::Access;
+
+/// Where the elements of a result come from: element `i` of the result is element
+/// `offset + Σ strides[d]·i[d]` of the operand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Access {
+    /// Element of the operand that the result's first element is.
+    pub offset: usize,
+    /// Operand elements from one index of the result to the next, per axis of the result.
+    pub strides: Vec<isize>,
+}
 
 /// An access over a result's extents, with neighbouring axes joined where that changes nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -128,7 +128,7 @@ pub(crate) struct Loader<'m> {
 }
 
 /// See [`Loader::mark`].
-struct Mark {
+pub(crate) struct Mark {
     cost: Cost,
     bytes_accessed: f64,
     calls: usize,
@@ -164,7 +164,11 @@ impl<'m> Loader<'m> {
     }
 
     /// A new value for a parameter of a block.
-    pub(crate) fn parameter(&mut self, of: &tpu_stablehlo::ir::Type, block: &mut Block) -> Result<Binding> {
+    pub(crate) fn parameter(
+        &mut self,
+        of: &tpu_stablehlo::ir::Type,
+        block: &mut Block,
+    ) -> Result<Binding> {
         let mut binding = types::placeholder(of, &mut self.graph)?;
         binding.each(&mut |value, _| block.parameters.push(value));
         Ok(binding)
@@ -194,7 +198,11 @@ impl<'m> Loader<'m> {
     }
 
     /// Binds the results of an operation that failed, so that the rest can be checked too.
-    pub(crate) fn stand_in(&mut self, scope: &mut Scope<'m>, operation: &'m Operation) -> Result<()> {
+    pub(crate) fn stand_in(
+        &mut self,
+        scope: &mut Scope<'m>,
+        operation: &'m Operation,
+    ) -> Result<()> {
         for &result in &operation.results {
             let binding = types::placeholder(scope.type_of(result)?, &mut self.graph)?;
             scope.bind(result, binding)?;
@@ -229,7 +237,10 @@ impl<'m> Loader<'m> {
     }
 
     /// A function that is to be inlined, until [`Loader::leave`].
-    pub(crate) fn enter(&mut self, name: &str) -> Result<(&'m Function, &'m tpu_stablehlo::ir::Block)> {
+    pub(crate) fn enter(
+        &mut self,
+        name: &str,
+    ) -> Result<(&'m Function, &'m tpu_stablehlo::ir::Block)> {
         let callee = self.module.function(name);
         let callee =
             callee.ok_or_else(|| Error::bad(format!("a call of @{name}, which is not there")))?;
@@ -279,7 +290,12 @@ impl<'m> Loader<'m> {
     }
 
     /// Notes why the program cannot be compiled.
-    pub(crate) fn reason(&mut self, location: LocationId, operation: Option<&Operation>, error: &Error) {
+    pub(crate) fn reason(
+        &mut self,
+        location: LocationId,
+        operation: Option<&Operation>,
+        error: &Error,
+    ) {
         let line = self.module.locations.line(location);
         let place = match (line, operation) {
             (Some(line), _) => format!("{line}: "),

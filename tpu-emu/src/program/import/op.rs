@@ -200,7 +200,12 @@ impl<'m> Loader<'m> {
 
     /// Whether an access takes all elements in their order.
     #[expect(clippy::unused_self, reason = "reads as a question to the loader")]
-    fn is_whole(&self, access: &ops::Access, from: &Shape, to: &Shape) -> bool {
+    fn is_whole(
+        &self,
+        access: &crate::kernels::movement::strided_view::Access,
+        from: &Shape,
+        to: &Shape,
+    ) -> bool {
         if access.offset != 0 || from.elements() != to.elements() {
             return false;
         }

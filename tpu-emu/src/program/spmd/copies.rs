@@ -11,7 +11,7 @@ pub(crate) use super::manual::Crew;
 use super::replicas::of_parameters;
 use super::sharding::Tiling;
 use crate::error::Result;
-use crate::ops::Access;
+use crate::kernels::movement::strided_view::Access;
 use crate::tensor::Shape;
 use std::collections::HashSet;
 use std::sync::Arc;

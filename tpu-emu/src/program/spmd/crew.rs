@@ -9,7 +9,7 @@ use tpu_stablehlo::ir::{self, Operation};
 /// Who runs the same code: devices that differ only along axes that are not manual are one
 /// member.
 #[derive(Debug)]
-pub(super) struct Team {
+pub(crate) struct Team {
     /// The first device of each member.
     pub(super) ids: Vec<usize>,
     /// The member of each device; none for devices that run other code.

@@ -4,8 +4,8 @@ use super::propagate::Propagation;
 use super::sharding::Tiling;
 use super::wanted;
 use crate::error::{Error, Result};
-use crate::executable::Inspection;
-use crate::ops::{Access, Body, across};
+use crate::kernels::movement::strided_view::Access;
+use crate::ops::{Body, across};
 use crate::program::graph::{Graph, Node, ValueId, Work};
 use crate::program::import::sum;
 use crate::tensor::Shape;
@@ -14,6 +14,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tpu_stablehlo::Module;
 use tpu_stablehlo::ir::{Attribute, Attributes, Function, LocationId};
+
+/// A question of the program how a value is split over the devices, with the answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Inspection {
+    /// The `backend_config` of the custom call `InspectSharding`, which says whom to tell.
+    pub whom: Arc<[u8]>,
+    /// The sharding, as HLO text.
+    pub sharding: Arc<str>,
+}
 
 /// A parameter or result of a program over several devices.
 #[derive(Debug, Clone)]

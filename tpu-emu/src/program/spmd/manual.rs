@@ -6,7 +6,8 @@ use super::super::grid::{Grid, mesh_of};
 use super::groups::collective;
 use super::sharding::Tiling;
 use crate::error::{Error, Result};
-use crate::ops::{Access, Kernel, across};
+use crate::kernels::movement::strided_view::Access;
+use crate::ops::{Kernel, across};
 use crate::program::import::control::region;
 use crate::program::import::op::name_of;
 use crate::program::import::region::sum;
@@ -209,7 +210,12 @@ impl<'m> Loader<'m> {
         Ok(Binding::Array(id, part))
     }
 
-    pub(crate) fn zeros(&mut self, operation: &Operation, shape: &Shape, into: &mut Block) -> Result<ValueId> {
+    pub(crate) fn zeros(
+        &mut self,
+        operation: &Operation,
+        shape: &Shape,
+        into: &mut Block,
+    ) -> Result<ValueId> {
         let zero = [0; 16];
         let work = Work::Splat(zero[..shape.dtype.host_bytes()].into());
         self.node(operation, work, Vec::new(), shape, into)

@@ -4,7 +4,7 @@
 //! end. It follows the program once, from the parameters on.
 use super::derived::{Known, around, inside, merged, picked, reshaped};
 use super::sharding::Tiling;
-use crate::executable::Inspection;
+use crate::program::spmd::io_shardings::Inspection;
 use std::collections::HashMap;
 use std::sync::Arc;
 use tpu_stablehlo::Module;

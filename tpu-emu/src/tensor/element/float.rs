@@ -3,8 +3,8 @@ use super::{
     Element, F4E2M1FN, F6E2M3FN, F6E3M2FN, F8E3M4, F8E4M3, F8E4M3B11FNUZ, F8E4M3FN, F8E4M3FNUZ,
     F8E5M2, F8E5M2FNUZ, F8E8M0FNU, Float, Number, Real, Wide, bf16, f16, sixteen,
 };
-use crate::kernels::subnormals::{one_double, one_single};
 use crate::tensor::DType;
+use crate::tensor::subnormals::{one_double, one_single};
 
 macro_rules! wide_floats {
     ($($name:ident $dtype:ident $key:ident $one:ident;)*) => {$(

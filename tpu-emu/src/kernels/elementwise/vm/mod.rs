@@ -1,8 +1,6 @@
 //! Elementwise programs, made ready to run: where every value lies is decided once.
-#[cfg(test)]
-mod differential;
 mod layout;
-mod run;
+pub(crate) mod run;
 mod segments;
 
 pub use run::{Bound, Input, Output};
@@ -33,10 +31,10 @@ pub enum Feed {
 pub struct LaneCode(pub(crate) Arc<Ready>);
 
 #[derive(Debug)]
-struct Ready {
-    program: LaneProgram,
-    feeds: Vec<Feed>,
-    portable: Layout,
+pub(crate) struct Ready {
+    pub(crate) program: LaneProgram,
+    pub(crate) feeds: Vec<Feed>,
+    pub(crate) portable: Layout,
     /// With machine code, once that is worth it and if the system allows it.
     native: OnceLock<Option<Layout>>,
     /// Operations on elements so far.
@@ -59,7 +57,7 @@ impl Ready {
         self.native().unwrap_or(&self.portable)
     }
 
-    fn native(&self) -> Option<&Layout> {
+    pub(crate) fn native(&self) -> Option<&Layout> {
         let make = || Layout::new(&self.program, &self.feeds, &segments::groups(&self.program));
         self.native.get_or_init(make).as_ref()
     }

@@ -1,6 +1,6 @@
 //! Operands side by side along an axis, read where they are.
+use crate::kernels::movement::strided_view::Access;
 use crate::kernels::movement::strided_view::AccessMap;
-use crate::ops::Access;
 
 /// Operands that follow each other in every row.
 #[derive(Debug, Clone, PartialEq, Eq)]

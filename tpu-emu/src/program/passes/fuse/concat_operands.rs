@@ -1,7 +1,8 @@
 //! Arrays one after another are read where they are by the loops that need them.
 use super::loop_fusion::{Fuser, Source};
+use crate::kernels::movement::strided_view::Access;
 use crate::kernels::movement::strided_view::AccessMap;
-use crate::ops::{Access, Kernel};
+use crate::ops::Kernel;
 use crate::program::graph::{Node, Work};
 use crate::program::passes::fuse::StepWork;
 use crate::program::passes::fuse::concat::Pieces;

@@ -168,7 +168,13 @@ impl<'g> Fuser<'g> {
     }
 
     /// The source of a value that has the elements of another one in another order.
-    pub(crate) fn read(&mut self, operand: ValueId, shape: &Shape, map: AccessMap, result: &Shape) -> Source {
+    pub(crate) fn read(
+        &mut self,
+        operand: ValueId,
+        shape: &Shape,
+        map: AccessMap,
+        result: &Shape,
+    ) -> Source {
         let (dtype, elements) = (result.dtype, result.elements());
         let known = self.sources.get(&operand).map(|(source, ..)| source);
         let composed = match known.filter(|source| source.makes(shape)) {
@@ -374,7 +380,13 @@ impl<'g> Fuser<'g> {
     }
 
     /// The register of an operand in a group.
-    pub(crate) fn input(&mut self, index: usize, value: ValueId, shape: &Shape, elements: usize) -> Register {
+    pub(crate) fn input(
+        &mut self,
+        index: usize,
+        value: ValueId,
+        shape: &Shape,
+        elements: usize,
+    ) -> Register {
         let same = shape.elements() == elements;
         if same {
             if let Some(&register) = self.groups[index].registers.get(&value) {
@@ -413,7 +425,8 @@ impl<'g> Fuser<'g> {
         let load = if same {
             Load::Dense(operand)
         } else {
-            let one = crate::ops::Access { offset: 0, strides: vec![0] };
+            let one =
+                crate::kernels::movement::strided_view::Access { offset: 0, strides: vec![0] };
             Load::Map(operand, AccessMap::new(&one, &[elements]))
         };
         let register = group.parameter(load, shape.dtype);

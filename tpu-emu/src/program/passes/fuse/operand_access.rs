@@ -136,8 +136,8 @@ fn bytes(dtype: DType, elements: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernels::movement::strided_view::Access;
     use crate::kernels::movement::strided_view::AccessMap;
-    use crate::ops::Access;
 
     fn way(strides: &[isize], dims: &[usize]) -> Way {
         let access = Access { offset: 0, strides: strides.to_vec() };

@@ -1,11 +1,11 @@
 //! Random programs with and without machine code: the same bits.
-use super::{Feed, Input, LaneCode, Output, Ready};
 use crate::kernels::elementwise::program::{LaneConstant, LaneProgram, LaneStep, Register};
 use crate::kernels::elementwise::take::{NUMBER, take};
+use crate::kernels::elementwise::vm::{Feed, Input, LaneCode, Output, Ready};
 use crate::kernels::simd::{Level, level};
-use crate::kernels::subnormals::Subnormals;
 use crate::ops::lane_operation;
 use crate::tensor::DType;
+use crate::tensor::subnormals::Subnormals;
 
 struct Random(u64);
 
@@ -292,7 +292,7 @@ fn results(ready: &Ready, native: bool, lanes: usize, inputs: &[Vec<u8>]) -> Vec
         .map(|words| Output::from(bytemuck::cast_slice_mut::<u64, u8>(words)))
         .collect();
     let layout = if native { ready.native().unwrap() } else { &ready.portable };
-    super::run::run_with(ready, layout, lanes, &inputs, &outputs);
+    crate::kernels::elementwise::vm::run::run_with(ready, layout, lanes, &inputs, &outputs);
     let bytes = |(words, &register): (&Vec<u64>, &Register)| {
         let width = program.dtype(register).host_bytes();
         let bytes: &[u8] = bytemuck::cast_slice(words);

@@ -1,7 +1,7 @@
 //! What an array is: element type, shape, layout and the two sizes. Interned.
-use super::DType;
 use crate::error::{Error, Result};
 use crate::hbm::layout::{self, Layout, TileRules};
+use crate::tensor::DType;
 use crate::units::{Bytes, to_u64};
 use parking_lot::RwLock;
 use std::collections::HashMap;
