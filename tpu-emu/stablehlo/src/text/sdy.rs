@@ -2,7 +2,7 @@
 use super::Parser;
 use super::cursor::Result;
 use super::sharding::{manual_axes, sharding};
-use crate::ir::{Attribute, Attributes, Operation};
+use crate::ir::{Attribute, Attributes, Element, Operation};
 
 impl<'a> Parser<'a> {
     /// What follows the name of an operation of Shardy.
@@ -13,6 +13,18 @@ impl<'a> Parser<'a> {
                 let mut attributes = Attributes::default();
                 attributes.set("sharding", Attribute::Sharding(sharding(&mut self.cursor)?));
                 self.attributes_and_types(name, "", &uses, attributes)
+            }
+            "sdy.sharding_group" => {
+                let uses = [self.value_use()?];
+                self.cursor.expect_word("group_id")?;
+                self.cursor.expect("=")?;
+                let group = i128::from(self.cursor.integer()?);
+                let mut attributes = Attributes::default();
+                attributes.set("group_id", Attribute::Integer(group, Element::S64));
+                self.more_attributes(name, &mut attributes)?;
+                self.cursor.expect(":")?;
+                let operands = [self.parse_type()?];
+                self.finish(name.to_owned(), &uses, &operands, Vec::new(), attributes, Vec::new())
             }
             "sdy.manual_computation" => self.manual_computation(name),
             _ => self.cursor.error(format!("no pretty form of '{name}' is known")),
