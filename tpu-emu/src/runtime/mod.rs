@@ -1,6 +1,7 @@
 //! What happens on the device and on threads of our own.
 mod callback_order;
 mod checks;
+mod compile;
 pub(crate) mod custom_call;
 mod custom_call_services;
 mod dependencies;

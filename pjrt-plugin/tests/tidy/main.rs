@@ -2,6 +2,8 @@
 #![expect(clippy::disallowed_methods, reason = "the environment says whether to rewrite pages")]
 #![expect(clippy::unwrap_used, reason = "a test may stop anywhere")]
 
+mod walls;
+
 use pjrt_tpu_emu::api::{ROWS, State};
 use pjrt_tpu_emu::libtpu::symbols::{self as libtpu, SYMBOLS};
 use std::env::var_os;
@@ -9,143 +11,7 @@ use std::fmt::Write;
 use std::fs::{read_dir, read_to_string, write};
 use std::path::{Path, PathBuf};
 use tpu_host::env::VARIABLES;
-
-/// A folder or file, what its code must never name, and files in it that may.
-struct Wall {
-    inside: &'static str,
-    never: &'static [&'static str],
-    except: &'static [&'static str],
-}
-
-const WALLS: &[Wall] = &[
-    // The machine knows no door, no environment, no clock and no file.
-    Wall {
-        inside: "tpu-emu/src",
-        never: &[
-            "tpu_host",
-            "tpu_proto",
-            "pjrt_tpu_emu",
-            "libtpu_abi",
-            "std::env",
-            "std::fs",
-            "std::net",
-            "Instant::now",
-            "SystemTime",
-            "static mut",
-            "extern \"C\"",
-        ],
-        // A test that runs for as long as its caller says.
-        except: &["runtime/differential/mod.rs"],
-    },
-    Wall {
-        inside: "tpu-emu/src",
-        never: &["libc"],
-        except: &["hbm/system.rs", "kernels/jit/code_memory.rs"],
-    },
-    // What is below knows nothing of what is above.
-    Wall { inside: "tpu-emu/src/units.rs", never: &["crate::"], except: &[] },
-    Wall {
-        inside: "tpu-emu/src/topology",
-        never: &["crate::{", "crate::hbm::Heap", "trace", "tensor", "buffer", "exec", "machine"],
-        except: &[],
-    },
-    Wall {
-        inside: "tpu-emu/src/trace",
-        never: &["hbm", "exec", "crate::ops", "buffer"],
-        except: &[],
-    },
-    // Bytes without meaning.
-    Wall {
-        inside: "tpu-emu/src/hbm",
-        never: &["tensor", "crate::ops", "exec", "buffer", "machine", "ledger"],
-        except: &[],
-    },
-    // An array does not know where it lives; its layout is the device's.
-    Wall {
-        inside: "tpu-emu/src/tensor",
-        never: &["Heap", "Region", "Backing", "exec", "buffer", "machine", "ledger", "trace"],
-        except: &[],
-    },
-    // A plan does not run, and an operation knows no memory but its slices.
-    Wall {
-        inside: "tpu-emu/src/program",
-        never: &["crate::exec", "hbm::Region", "Heap", "crate::trace", "crate::ledger"],
-        except: &[],
-    },
-    Wall {
-        inside: "tpu-emu/src/ops",
-        never: &["hbm", "crate::program", "crate::exec", "crate::trace", "crate::buffer"],
-        except: &[],
-    },
-    // A call knows addresses that it is given, and no memory behind them.
-    Wall {
-        inside: "tpu-emu/src/custom_call",
-        never: &["hbm", "crate::exec", "crate::trace", "crate::buffer", "crate::machine"],
-        except: &[],
-    },
-    // Only frames make slices of the memories of a run, and tiles of what they were handed.
-    Wall {
-        inside: "tpu-emu/src",
-        never: &["from_raw_parts", "from_raw_parts_mut"],
-        except: &["hbm/backing.rs", "program/interpret/frame.rs", "kernels/elementwise/vm/run.rs"],
-    },
-    // The process around the machine knows no door, and one file each part of the process.
-    Wall {
-        inside: "tpu-emu/host/src",
-        never: &["libtpu_abi", "pjrt_tpu_emu", "PJRT_"],
-        except: &[],
-    },
-    Wall { inside: "tpu-emu/host/src", never: &["std::env::var"], except: &["env.rs"] },
-    Wall {
-        inside: "tpu-emu/host/src",
-        never: &["Instant::now", "SystemTime::now"],
-        except: &["clock.rs"],
-    },
-    Wall { inside: "proto/src", never: &["tpu_emu", "tpu_host", "pjrt_tpu_emu"], except: &[] },
-    // A door decodes, calls, encodes.
-    Wall {
-        inside: "pjrt-plugin/src",
-        never: &[
-            "std::fs",
-            "std::env::",
-            "std::net",
-            "Instant::now",
-            "SystemTime",
-            "static mut",
-            "tpu_emu::ops",
-            "hbm::Heap;",
-            "Region",
-            "Backing",
-            "catch_unwind",
-        ],
-        except: &[],
-    },
-    Wall { inside: "pjrt-plugin/src/api", never: &["crate::ext", "crate::ffi"], except: &[] },
-    Wall {
-        inside: "libtpu-abi/src",
-        never: &[
-            "pjrt_tpu_emu",
-            "std::fs",
-            "std::env",
-            "std::net",
-            "Instant::now",
-            "SystemTime",
-            "static mut",
-            "tpu_emu::ops",
-            "hbm::Heap;",
-            "Backing",
-            "catch_unwind",
-        ],
-        except: &[],
-    },
-    Wall { inside: "libtpu-abi/src", never: &["from_raw_parts"], except: &["memory.rs"] },
-    // Only the boundary makes slices of a caller's memory.
-    Wall {
-        inside: "pjrt-plugin/src",
-        never: &["from_raw_parts"],
-        except: &["boundary.rs", "error.rs", "ffi/status.rs"],
-    },
-];
+use walls::{WALLS, Wall};
 
 /// The folders with code of the library.
 const SOURCES: &[&str] =
@@ -176,7 +42,10 @@ fn files(folders: &[&str]) -> Vec<(String, String)> {
 
 /// The lines of code, by number from 1: no comments, and no unit tests, which stand at the foot.
 fn code(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let lines = text.lines().take_while(|line| line.trim() != "#[cfg(test)]");
+    let tests = text.lines().zip(text.lines().skip(1)).position(|(line, next)| {
+        line.trim() == "#[cfg(test)]" && next.starts_with("mod ") && next.ends_with('{')
+    });
+    let lines = text.lines().take(tests.unwrap_or(usize::MAX));
     (1..).zip(lines.map(|line| line.split("//").next().unwrap_or_default()))
 }
 

@@ -1,0 +1,122 @@
+//! Compiling programs for the devices of a machine.
+use super::custom_call::Linking;
+use crate::error::{Error, Result};
+use crate::executable::compile::{Target, compile};
+use crate::executable::{CompileOptions, Executable, Format};
+use crate::machine::Emulator;
+use crate::program::interpret::region::make_body;
+use crate::program::spmd::io_shardings::Spread;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tpu_stablehlo::Module;
+
+impl Emulator {
+    /// Compiles a program in MLIR, as bytecode or text.
+    ///
+    /// # Errors
+    /// `BadArgument` for what cannot be read; `Program` with every reason at once; in the
+    /// compiler's words where the program can never fit.
+    pub fn compile(
+        self: &Arc<Self>,
+        format: Format,
+        code: &[u8],
+        options: CompileOptions,
+    ) -> Result<Arc<Executable>> {
+        if format != Format::Mlir {
+            return Err(Error::Unimplemented("programs as HLO protos".to_owned()));
+        }
+        let unreadable = |error: tpu_stablehlo::ReadError| {
+            Error::bad(format!("the program cannot be read: {error}"))
+        };
+        let module = if tpu_stablehlo::bytecode::is_bytecode(code) {
+            tpu_stablehlo::bytecode::read(code).map_err(unreadable)?
+        } else {
+            let text = std::str::from_utf8(code).map_err(|error| {
+                Error::bad(format!("the program is neither MLIR bytecode nor text: {error}"))
+            })?;
+            tpu_stablehlo::text::parse(text).map_err(unreadable)?
+        };
+        self.compile_module(module, (format, code.into()), options)
+    }
+
+    /// Compiles a module that was read from `source`.
+    ///
+    /// # Errors
+    /// As for [`Emulator::compile`], reading apart.
+    pub fn compile_module(
+        self: &Arc<Self>,
+        module: Module,
+        source: (Format, Arc<[u8]>),
+        options: CompileOptions,
+    ) -> Result<Arc<Executable>> {
+        self.compile_for(Arc::new(module), source, options, None)
+    }
+
+    /// The same, for the one replica `only`, where there is one.
+    pub(super) fn compile_for(
+        self: &Arc<Self>,
+        module: Arc<Module>,
+        source: (Format, Arc<[u8]>),
+        options: CompileOptions,
+        only: Option<usize>,
+    ) -> Result<Arc<Executable>> {
+        let (replicas, partitions) = (options.replicas.max(1), options.partitions.max(1));
+        let count = replicas.saturating_mul(partitions);
+        if replicas > 1 && partitions > 1 {
+            let message = format!("programs over {replicas} replicas × {partitions} partitions");
+            return Err(Error::Unimplemented(message));
+        }
+        let devices = self.assigned(&options, count)?;
+        self.compiled(module, source, options, (devices, only), &BTreeMap::new())
+    }
+
+    /// Compiles a module for these devices, or for one replica of them; of the parameters in
+    /// `apart` every device reads its own copy.
+    pub(super) fn compiled(
+        self: &Arc<Self>,
+        module: Arc<Module>,
+        source: (Format, Arc<[u8]>),
+        options: CompileOptions,
+        devices: (Vec<usize>, Option<usize>),
+        apart: &BTreeMap<usize, Spread>,
+    ) -> Result<Arc<Executable>> {
+        let program = module.name.clone().unwrap_or_else(|| "module".into());
+        let target = Target {
+            specs: self.specs(),
+            limit: self.memory_limit(),
+            labels: self.ledger().labels(),
+            generation: self.topology().generation(),
+            numerics: self.numerics(),
+            custom_calls: &Linking { machine: self, program: &program },
+            make_body,
+        };
+        Ok(Arc::new(compile(&target, module, source, options, devices, apart)?))
+    }
+
+    /// Indices of the devices of an assignment.
+    fn assigned(&self, options: &CompileOptions, count: usize) -> Result<Vec<usize>> {
+        let devices = self.topology().devices();
+        let given = if options.devices.is_empty() { devices.len() } else { options.devices.len() };
+        if given < count || (count > 1 && !options.devices.is_empty() && given != count) {
+            let message = format!("a program over {count} devices for {given}");
+            return Err(Error::bad(message));
+        }
+        if options.devices.is_empty() {
+            return Ok((0..count).collect());
+        }
+        self.devices_with_ids(&options.devices)
+    }
+
+    /// Indices of the devices with these ids.
+    ///
+    /// # Errors
+    /// `BadArgument` for an id that no device has.
+    pub fn devices_with_ids(&self, ids: &[i64]) -> Result<Vec<usize>> {
+        let devices = self.topology().devices();
+        let index = |&id: &i64| {
+            let found = devices.iter().position(|device| i64::from(device.id) == id);
+            found.ok_or_else(|| Error::bad(format!("no device has the id {id}")))
+        };
+        ids.iter().map(index).collect()
+    }
+}
