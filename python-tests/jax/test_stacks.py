@@ -155,10 +155,14 @@ UNWOUND = """
     def deeper(depth, what):
         return list(map(lambda _: deeper(depth - 1, what), [0]))[0] if depth else what()
 
+    # A run whose argument is not there yet goes on in the background, and a program that nobody
+    # holds is given up by one thread or another: their stacks differ from process to process.
+    four = jnp.arange(4.0).block_until_ready()
+    wave = jax.jit(lambda x: jnp.sin(x) + 1)
     one = deeper(0, lambda: jax.device_put(1))
     two = deeper(40, lambda: jax.device_put([1.0, 2.0]))
-    three = deeper(3, lambda: jax.jit(lambda x: jnp.sin(x) + 1)(jnp.arange(4.0)))
-    del one, two, three
+    three = deeper(3, lambda: wave(four).block_until_ready())
+    del one, two, three, four
     for change in tpu_emu.read(sys.argv[1]).changes:
         print(len(change.stack), *map(tpu_emu.frame_text, change.stack), sep="\\n")
 """

@@ -277,7 +277,11 @@ impl Job {
         let Some(Spreads { parameters, results, .. }) = &executable.spreads else { return Ok(()) };
         let wholes = parameters.iter().filter(|spread| !spread.is_whole());
         let mut wanted: usize = wholes.map(|spread| spread.whole.bytes()).sum();
-        let most = results.iter().map(Spread::bytes).max();
+        let parts = |spread: &Spread| spread.shard.bytes().saturating_mul(self.devices.len());
+        let made = |spread: &Spread| {
+            spread.bytes().max(spread.element.as_ref().map_or(0, |_| parts(spread)))
+        };
+        let most = results.iter().map(made).max();
         if wanted.max(most.unwrap_or(0)).max(executable.plan.arena) < HANDED {
             return Ok(());
         }
@@ -290,8 +294,7 @@ impl Job {
                 continue;
             }
             if result.alias.is_none() && !in_runs {
-                let parts = spread.shard.bytes().saturating_mul(self.devices.len());
-                wanted = wanted.saturating_add(parts);
+                wanted = wanted.saturating_add(parts(spread));
             }
             if result.alias.is_some() || !spread.is_whole() {
                 wanted = wanted.saturating_add(spread.bytes());
