@@ -1,7 +1,6 @@
 //! Reductions of bytes by a known combiner: all at once, or strip by strip with a state.
 use super::combiner::{Combiner, Fold, Visitor, dispatch};
-use super::tree as runs;
-use super::tree::{fold_runs, join_rows, lanes_of, tree};
+use super::tree::{self, fold_runs, join_rows, lanes_of, tree};
 use crate::tensor::DType;
 use std::fmt::Debug;
 use std::marker::PhantomData;
@@ -11,10 +10,10 @@ use std::sync::Arc;
 pub const ROWS: usize = 64;
 
 /// Elements of a single column that become one partial result.
-const BLOCK: usize = runs::BLOCK;
+const BLOCK: usize = tree::BLOCK;
 
 /// Interleaved partial results of a block of a single column.
-const LANES: usize = runs::LANES;
+const LANES: usize = tree::LANES;
 
 /// Columns whose partial results and totals lie on the stack.
 const COLUMNS: usize = 256;
