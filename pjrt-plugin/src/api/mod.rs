@@ -66,6 +66,16 @@ macro_rules! entry {
     };
 }
 
+/// Promises for the argument struct of a row what `serve` needs of it.
+macro_rules! row_args {
+    (missing($args:ident)) => {
+        c_args!($args);
+    };
+    ($how:ident($path:path, $args:ident $(, $last:ident)?)) => {
+        c_args!($args);
+    };
+}
+
 macro_rules! state_of {
     (missing) => {
         State::Missing
@@ -91,6 +101,8 @@ macro_rules! pjrt_api {
             $(entry!($name $how($($with)*));)*
         }
 
+        $(row_args!($how($($with)*));)*
+
         /// The table that `GetPjrtApi` gives out, without extensions.
         pub(crate) const fn table() -> PJRT_Api {
             PJRT_Api {
@@ -110,10 +122,6 @@ macro_rules! pjrt_api {
         pub const ROWS: &[Row] =
             &[$(Row { name: stringify!($name), state: state_of!($how) }),*];
     };
-}
-
-c_args! {
-    PJRT_Error_Destroy_Args, PJRT_Error_Message_Args, PJRT_Error_GetCode_Args, PJRT_Plugin_Initialize_Args, PJRT_Plugin_Attributes_Args, PJRT_Event_Destroy_Args, PJRT_Event_IsReady_Args, PJRT_Event_Error_Args, PJRT_Event_Await_Args, PJRT_Event_OnReady_Args, PJRT_Client_Create_Args, PJRT_Client_Destroy_Args, PJRT_Client_PlatformName_Args, PJRT_Client_ProcessIndex_Args, PJRT_Client_PlatformVersion_Args, PJRT_Client_Devices_Args, PJRT_Client_AddressableDevices_Args, PJRT_Client_LookupDevice_Args, PJRT_Client_LookupAddressableDevice_Args, PJRT_Client_AddressableMemories_Args, PJRT_Client_Compile_Args, PJRT_Client_DefaultDeviceAssignment_Args, PJRT_Client_BufferFromHostBuffer_Args, PJRT_DeviceDescription_Id_Args, PJRT_DeviceDescription_ProcessIndex_Args, PJRT_DeviceDescription_Attributes_Args, PJRT_DeviceDescription_Kind_Args, PJRT_DeviceDescription_DebugString_Args, PJRT_DeviceDescription_ToString_Args, PJRT_Device_GetDescription_Args, PJRT_Device_IsAddressable_Args, PJRT_Device_LocalHardwareId_Args, PJRT_Device_AddressableMemories_Args, PJRT_Device_DefaultMemory_Args, PJRT_Device_MemoryStats_Args, PJRT_Memory_Id_Args, PJRT_Memory_Kind_Args, PJRT_Memory_DebugString_Args, PJRT_Memory_ToString_Args, PJRT_Memory_AddressableByDevices_Args, PJRT_Executable_Destroy_Args, PJRT_Executable_Name_Args, PJRT_Executable_NumReplicas_Args, PJRT_Executable_NumPartitions_Args, PJRT_Executable_NumOutputs_Args, PJRT_Executable_SizeOfGeneratedCodeInBytes_Args, PJRT_Executable_GetCostAnalysis_Args, PJRT_Executable_OutputMemoryKinds_Args, PJRT_Executable_OptimizedProgram_Args, PJRT_Executable_Serialize_Args, PJRT_LoadedExecutable_Destroy_Args, PJRT_LoadedExecutable_GetExecutable_Args, PJRT_LoadedExecutable_AddressableDevices_Args, PJRT_LoadedExecutable_Delete_Args, PJRT_LoadedExecutable_IsDeleted_Args, PJRT_LoadedExecutable_Execute_Args, PJRT_Executable_DeserializeAndLoad_Args, PJRT_LoadedExecutable_Fingerprint_Args, PJRT_Buffer_Destroy_Args, PJRT_Buffer_ElementType_Args, PJRT_Buffer_Dimensions_Args, PJRT_Buffer_UnpaddedDimensions_Args, PJRT_Buffer_DynamicDimensionIndices_Args, PJRT_Buffer_GetMemoryLayout_Args, PJRT_Buffer_OnDeviceSizeInBytes_Args, PJRT_Buffer_Device_Args, PJRT_Buffer_Memory_Args, PJRT_Buffer_Delete_Args, PJRT_Buffer_IsDeleted_Args, PJRT_Buffer_CopyToDevice_Args, PJRT_Buffer_ToHostBuffer_Args, PJRT_Buffer_IsOnCpu_Args, PJRT_Buffer_ReadyEvent_Args, PJRT_Buffer_UnsafePointer_Args, PJRT_Buffer_IncreaseExternalReferenceCount_Args, PJRT_Buffer_DecreaseExternalReferenceCount_Args, PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args, PJRT_CopyToDeviceStream_Destroy_Args, PJRT_CopyToDeviceStream_AddChunk_Args, PJRT_CopyToDeviceStream_TotalBytes_Args, PJRT_CopyToDeviceStream_GranuleSize_Args, PJRT_CopyToDeviceStream_CurrentBytes_Args, PJRT_TopologyDescription_Create_Args, PJRT_TopologyDescription_Destroy_Args, PJRT_TopologyDescription_PlatformName_Args, PJRT_TopologyDescription_PlatformVersion_Args, PJRT_TopologyDescription_GetDeviceDescriptions_Args, PJRT_TopologyDescription_Serialize_Args, PJRT_TopologyDescription_Attributes_Args, PJRT_Compile_Args, PJRT_Executable_OutputElementTypes_Args, PJRT_Executable_OutputDimensions_Args, PJRT_Buffer_CopyToMemory_Args, PJRT_Client_CreateViewOfDeviceBuffer_Args, PJRT_Executable_Fingerprint_Args, PJRT_Client_TopologyDescription_Args, PJRT_Executable_GetCompiledMemoryStats_Args, PJRT_Memory_Kind_Id_Args, PJRT_ExecuteContext_Create_Args, PJRT_ExecuteContext_Destroy_Args, PJRT_Buffer_CopyRawToHost_Args, PJRT_AsyncHostToDeviceTransferManager_Destroy_Args, PJRT_AsyncHostToDeviceTransferManager_TransferData_Args, PJRT_Client_CreateBuffersForAsyncHostToDevice_Args, PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer_Args, PJRT_AsyncHostToDeviceTransferManager_Device_Args, PJRT_AsyncHostToDeviceTransferManager_BufferCount_Args, PJRT_AsyncHostToDeviceTransferManager_BufferSize_Args, PJRT_AsyncHostToDeviceTransferManager_SetBufferError_Args, PJRT_AsyncHostToDeviceTransferManager_AddMetadata_Args, PJRT_Client_DmaMap_Args, PJRT_Client_DmaUnmap_Args, PJRT_Client_CreateUninitializedBuffer_Args, PJRT_Client_UpdateGlobalProcessInfo_Args, PJRT_TopologyDescription_Deserialize_Args, PJRT_Client_CreateAliasBuffer_Args, PJRT_Client_FulfillAliasBuffer_Args, PJRT_LoadedExecutable_GetDeviceAssignment_Args, PJRT_Client_CreateErrorBuffer_Args, PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args, PJRT_Buffer_CopyRawToHostFuture_Args, PJRT_Device_PoisonExecution_Args, PJRT_Device_CreateAsyncTrackingEvent_Args, PJRT_AsyncTrackingEvent_Destroy_Args, PJRT_Executable_GetCompileOptions_Args, PJRT_Buffer_DonateWithControlDependency_Args, PJRT_Event_Create_Args, PJRT_Event_Set_Args, PJRT_Device_GetAttributes_Args, PJRT_Client_Load_Args, PJRT_LoadedExecutable_AddressableDeviceLogicalIds_Args, PJRT_Buffer_Bitcast_Args, PJRT_Error_ForEachPayload_Args, PJRT_TopologyDescription_Fingerprint_Args, PJRT_Executable_ParameterMemoryKinds_Args, PJRT_Device_ClearMemoryStats_Args, PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace_Args, PJRT_TopologyDescription_GetMemorySpaceKindIds_Args,
 }
 
 pjrt_api! {

@@ -2,10 +2,10 @@
 use super::elementwise::{alike, dtype, lane_of};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::math::complex;
-use crate::kernels::math;
-use crate::kernels::elementwise::program::LaneFn;
 use crate::kernels::elementwise::loops::lane;
+use crate::kernels::elementwise::program::LaneFn;
+use crate::kernels::math;
+use crate::kernels::math::complex;
 use crate::tensor::element::{ComplexNumber, Real, for_dtype};
 use crate::tensor::{DType, Shape};
 

@@ -3,7 +3,7 @@ use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
 use crate::kernels::elementwise::loops::lane;
-use crate::tensor::element::{for_dtype, Number, Pred};
+use crate::tensor::element::{Number, Pred, for_dtype};
 
 pub(super) const OP: Entry = Entry { mnemonic: "add", infer: same::<2>, lower };
 
@@ -24,13 +24,32 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
 mod tests {
     use super::OP;
     use crate::ops::testing::binary;
-    use crate::tensor::element::{bf16, Pred};
+    use crate::tensor::element::{Pred, bf16};
     use tpu_stablehlo::ir::Attributes;
 
     #[test]
     fn integers_wrap_and_booleans_join() {
-        assert_eq!(binary::<_, _, u8>(&OP, &Attributes::default(), &[250_u8, 1], &[10_u8, 2]), [4, 3]);
-        assert_eq!(binary::<_, _, Pred>(&OP, &Attributes::default(), &[Pred(1), Pred(0)], &[Pred(1), Pred(0)]), [Pred(1), Pred(0)]);
-        assert_eq!(binary::<_, _, bf16>(&OP, &Attributes::default(), &[bf16::ONE], &[bf16::from_f32(0.001)]), [bf16::ONE]);
+        assert_eq!(
+            binary::<_, _, u8>(&OP, &Attributes::default(), &[250_u8, 1], &[10_u8, 2]),
+            [4, 3]
+        );
+        assert_eq!(
+            binary::<_, _, Pred>(
+                &OP,
+                &Attributes::default(),
+                &[Pred(1), Pred(0)],
+                &[Pred(1), Pred(0)]
+            ),
+            [Pred(1), Pred(0)]
+        );
+        assert_eq!(
+            binary::<_, _, bf16>(
+                &OP,
+                &Attributes::default(),
+                &[bf16::ONE],
+                &[bf16::from_f32(0.001)]
+            ),
+            [bf16::ONE]
+        );
     }
 }

@@ -2,9 +2,9 @@
 use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::math::complex;
-use crate::kernels::math;
 use crate::kernels::elementwise::loops::lane;
+use crate::kernels::math;
+use crate::kernels::math::complex;
 use crate::tensor::element::{ComplexNumber, for_dtype};
 
 pub(super) const OP: Entry = Entry { mnemonic: "atan2", infer: same::<2>, lower };

@@ -2,9 +2,9 @@
 use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::math::complex_inverse;
-use crate::kernels::math;
 use crate::kernels::elementwise::loops::lane;
+use crate::kernels::math;
+use crate::kernels::math::complex_inverse;
 use crate::tensor::element::{ComplexNumber, for_dtype};
 
 pub(super) const OP: Entry = Entry { mnemonic: "atanh", infer: same::<1>, lower };
@@ -26,11 +26,14 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
 mod tests {
     use super::OP;
     use crate::ops::testing::unary;
-    use crate::tensor::element::{Complex};
+    use crate::tensor::element::Complex;
 
     #[test]
     fn the_value_at_one_half_is_right() {
-        for (got, expected) in unary::<f32, f32>(&OP, &[0.5]).into_iter().zip([0.549_306_15]) { assert!((got - expected).abs() <= 1e-6 * expected.abs(), "{got}"); }
-        let z = unary::<_, Complex<f64>>(&OP, &[Complex::new(0.5_f64, 0.25)])[0]; assert!((z - Complex::new(0.5003700000525311, 0.3143981432077165)).norm() < 1e-14, "{z}");
+        for (got, expected) in unary::<f32, f32>(&OP, &[0.5]).into_iter().zip([0.549_306_15]) {
+            assert!((got - expected).abs() <= 1e-6 * expected.abs(), "{got}");
+        }
+        let z = unary::<_, Complex<f64>>(&OP, &[Complex::new(0.5_f64, 0.25)])[0];
+        assert!((z - Complex::new(0.5003700000525311, 0.3143981432077165)).norm() < 1e-14, "{z}");
     }
 }

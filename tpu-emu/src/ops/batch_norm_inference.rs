@@ -32,9 +32,8 @@ mod tests {
     use tpu_stablehlo::ir::{Attribute, Element};
 
     fn case(axis: i64, features: usize) -> Case {
-        let two = |case: Case, values: [f32; 2]| {
-            case.value(DType::F32, &[features], &values[..features])
-        };
+        let two =
+            |case: Case, values: [f32; 2]| case.value(DType::F32, &[features], &values[..features]);
         let case = Case::new("stablehlo.batch_norm_inference")
             .value(DType::F32, &[2, 2, 2], &[1_f32, 2., 3., 4., 3., 4., 1., 2.])
             .attribute("epsilon", Attribute::Float(0.0, Element::F32))

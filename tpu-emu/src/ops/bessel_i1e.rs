@@ -4,7 +4,7 @@ use super::{Entry, Lowered, Site};
 use crate::error::Result;
 use crate::kernels::elementwise::loops::lane;
 use crate::kernels::math::special;
-use crate::tensor::element::{for_dtype, Real};
+use crate::tensor::element::{Real, for_dtype};
 
 pub(super) const OP: Entry = Entry { mnemonic: "bessel_i1e", infer: same::<1>, lower };
 
@@ -16,7 +16,8 @@ pub(super) const OP: Entry = Entry { mnemonic: "bessel_i1e", infer: same::<1>, l
 /// Source: CHLO, "bessel_i1e".
 fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
-    let run = for_dtype!(dtype, T: Float => lane!(|a: T| T::from_f64(special::bessel_i1e(a.to_f64()))));
+    let run =
+        for_dtype!(dtype, T: Float => lane!(|a: T| T::from_f64(special::bessel_i1e(a.to_f64()))));
     lane_of(site, OP.mnemonic, run, true)
 }
 
@@ -27,6 +28,8 @@ mod tests {
 
     #[test]
     fn the_value_at_one_half_is_right() {
-        for (got, expected) in unary::<f32, f32>(&OP, &[0.5]).into_iter().zip([0.156_420_8]) { assert!((got - expected).abs() <= 1e-6 * expected.abs(), "{got}"); }
+        for (got, expected) in unary::<f32, f32>(&OP, &[0.5]).into_iter().zip([0.156_420_8]) {
+            assert!((got - expected).abs() <= 1e-6 * expected.abs(), "{got}");
+        }
     }
 }

@@ -71,12 +71,14 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
         64 => copy!(u64),
         128 => copy!(Complex<f64>),
         // Narrow types have their upper bits zero or copies of the sign.
-        _ => for_dtype!(to, T: Int => lane!(|a: u8| -> T { T::wrap(a.into()) })).or(match from_bits {
-            1 => Some(lane!(|a: u8| a & 1)),
-            4 => Some(lane!(|a: u8| a & 0x0f)),
-            6 => Some(lane!(|a: u8| a & 0x3f)),
-            _ => None,
-        }),
+        _ => for_dtype!(to, T: Int => lane!(|a: u8| -> T { T::wrap(a.into()) })).or(
+            match from_bits {
+                1 => Some(lane!(|a: u8| a & 1)),
+                4 => Some(lane!(|a: u8| a & 0x0f)),
+                6 => Some(lane!(|a: u8| a & 0x3f)),
+                _ => None,
+            },
+        ),
     };
     lane_of(site, OP.mnemonic, run, false)
 }
@@ -155,7 +157,9 @@ mod tests {
         let mut loose = [0_u8; 4];
         there.run(&mut cx, &[&[0x2f, 0x81]], &mut [&mut loose]).unwrap();
         assert_eq!(loose, [0xff, 0x02, 0x01, 0xf8]);
-        let Lowered::Kernel(back) = try_types(nibbles, bytes).unwrap().1 else { panic!("no kernel") };
+        let Lowered::Kernel(back) = try_types(nibbles, bytes).unwrap().1 else {
+            panic!("no kernel")
+        };
         let mut packed = [0_u8; 2];
         back.run(&mut cx, &[&loose], &mut [&mut packed]).unwrap();
         assert_eq!(packed, [0x2f, 0x81]);

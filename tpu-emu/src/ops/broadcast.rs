@@ -1,7 +1,7 @@
 //! Repeats along new outermost axes.
-use crate::kernels::movement::strided_view::Access;
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
+use crate::kernels::movement::strided_view::Access;
 use crate::tensor::Shape;
 
 /// The whole operand at every index of the new axes.

@@ -1,8 +1,8 @@
 //! Repeats along new axes and along axes with one index.
 use super::access::check_spread;
-use crate::kernels::movement::strided_view::Access;
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
+use crate::kernels::movement::strided_view::Access;
 use crate::tensor::Shape;
 
 /// Axis `d` of the operand becomes axis `broadcast_dimensions[d]` of the result.

@@ -3,7 +3,7 @@ use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
 use crate::kernels::elementwise::loops::lane;
-use crate::tensor::element::{for_dtype, Float, Wide};
+use crate::tensor::element::{Float, Wide, for_dtype};
 
 pub(super) const OP: Entry = Entry { mnemonic: "ceil", infer: same::<1>, lower };
 
@@ -23,7 +23,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
 mod tests {
     use super::OP;
     use crate::ops::testing::unary;
-    use crate::tensor::element::{bf16};
+    use crate::tensor::element::bf16;
 
     #[test]
     fn negative_numbers_move_towards_zero() {

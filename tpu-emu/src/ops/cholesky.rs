@@ -2,9 +2,9 @@
 use super::factor::{Batch, each, for_scalar, item, kind, read, write};
 use super::{Cost, Cx, Entry, Kernel, Lowered, Site};
 use crate::error::{Error, Result};
-use crate::kernels::matmul::precision::{Kind, room, take};
 use crate::kernels::linalg::factor::{cholesky, cholesky_room};
 use crate::kernels::linalg::scalar::Scalar;
+use crate::kernels::matmul::precision::{Kind, room, take};
 use crate::tensor::{DType, Shape};
 
 /// `L` with `L·Lᴴ = a`, or `U` with `Uᴴ·U = a`. Only that triangle of `a` is read, the other one

@@ -2,8 +2,8 @@
 use super::elementwise::{alike, dtype, lane_of, lexical};
 use super::{Entry, Lowered, Site};
 use crate::error::{Error, Result};
-use crate::kernels::elementwise::program::{LaneFn, LaneOp};
 use crate::kernels::elementwise::loops::lane;
+use crate::kernels::elementwise::program::{LaneFn, LaneOp};
 use crate::tensor::element::{Element, Pred, Real, for_dtype};
 use crate::tensor::{DType, Shape};
 
@@ -84,7 +84,12 @@ mod tests {
     use crate::tensor::element::{Complex, Element, Pred};
     use tpu_stablehlo::ir::{Attribute, Attributes};
 
-    fn compare<T: Element>(direction: &'static str, kind: &'static str, a: &[T], b: &[T]) -> Vec<u8> {
+    fn compare<T: Element>(
+        direction: &'static str,
+        kind: &'static str,
+        a: &[T],
+        b: &[T],
+    ) -> Vec<u8> {
         let mut attributes = Attributes::default();
         attributes.set("comparison_direction", Attribute::Word(direction.into()));
         attributes.set("compare_type", Attribute::Word(kind.into()));
@@ -108,8 +113,9 @@ mod tests {
         assert_eq!(compare("LT", "SIGNED", &[-1_i64], &[1]), [1]);
         assert_eq!(compare("GT", "UNSIGNED", &[Pred(1)], &[Pred(0)]), [1]);
         let z = |re, im| Complex::<f32>::new(re, im);
-        assert_eq!(compare("EQ", "FLOAT", &[z(1.0, 2.0), z(0.0, 0.0)], &[z(1.0, 2.0), z(0.0, 1.0)]), [
-            1, 0
-        ]);
+        assert_eq!(
+            compare("EQ", "FLOAT", &[z(1.0, 2.0), z(0.0, 0.0)], &[z(1.0, 2.0), z(0.0, 1.0)]),
+            [1, 0]
+        );
     }
 }

@@ -24,7 +24,8 @@ fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
 
 fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
-    let run = for_dtype!(dtype, T: Wide => lane!(|a: T, b: T| -> Complex<T> { Complex::new(a, b) }));
+    let run =
+        for_dtype!(dtype, T: Wide => lane!(|a: T, b: T| -> Complex<T> { Complex::new(a, b) }));
     lane_of(site, OP.mnemonic, run, false)
 }
 

@@ -101,7 +101,13 @@ impl Kernel for Concatenate {
             let of = |(from, to)| Move { operand, from, to: start + to, bytes };
             moves.extend(runs.into_iter().map(of));
         }
-        Some(Moves { width: self.width, moves, starts: Vec::new(), outside: Outside::Clamp, into: false })
+        Some(Moves {
+            width: self.width,
+            moves,
+            starts: Vec::new(),
+            outside: Outside::Clamp,
+            into: false,
+        })
     }
 
     fn cost(&self) -> Cost {

@@ -3,7 +3,7 @@ use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
 use crate::kernels::elementwise::loops::lane;
-use crate::tensor::element::{Complex, for_dtype, ComplexNumber};
+use crate::tensor::element::{Complex, ComplexNumber, for_dtype};
 
 pub(super) const OP: Entry = Entry { mnemonic: "conj", infer: same::<1>, lower };
 
@@ -24,11 +24,14 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
 mod tests {
     use super::OP;
     use crate::ops::testing::unary;
-    use crate::tensor::element::{Complex};
+    use crate::tensor::element::Complex;
 
     #[test]
     fn the_imaginary_part_changes_its_sign() {
-        assert_eq!(unary::<_, Complex<f32>>(&OP, &[Complex::new(1.0_f32, 2.0)]), [Complex::new(1.0, -2.0)]);
+        assert_eq!(
+            unary::<_, Complex<f32>>(&OP, &[Complex::new(1.0_f32, 2.0)]),
+            [Complex::new(1.0, -2.0)]
+        );
         assert_eq!(unary::<_, f32>(&OP, &[-3.0_f32]), [-3.0]);
     }
 }

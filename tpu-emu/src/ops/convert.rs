@@ -2,9 +2,9 @@
 use super::elementwise::{alike, dtype, lane_of, result};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::elementwise::program::LaneFn;
 use crate::kernels::elementwise::loops;
 use crate::kernels::elementwise::loops::Unary;
+use crate::kernels::elementwise::program::LaneFn;
 use crate::tensor::element::{Convert, for_dtype};
 use crate::tensor::{DType, Shape};
 use std::marker::PhantomData;
@@ -74,7 +74,10 @@ mod tests {
         assert_eq!(unary::<_, u64>(&OP, &[-1_i8]), [u64::MAX]);
         assert_eq!(unary::<_, bf16>(&OP, &[257_i32, 259]), [256.0, 260.0].map(bf16::from_f32));
         assert_eq!(unary::<_, f32>(&OP, &[u64::MAX]), [18_446_744_073_709_551_616.0]);
-        assert_eq!(unary::<_, F8E4M3FN>(&OP, &[1.0_f64, 449.0, 1e9]), [0x38, 0x7e, 0x7f].map(F8E4M3FN));
+        assert_eq!(
+            unary::<_, F8E4M3FN>(&OP, &[1.0_f64, 449.0, 1e9]),
+            [0x38, 0x7e, 0x7f].map(F8E4M3FN)
+        );
     }
 
     #[test]

@@ -148,8 +148,7 @@ mod tests {
                     let feature =
                         under[0] + if self.feature_groups > 1 { group * kernel[0] } else { 0 };
                     let mut from = image * left[self.input[0]] + feature * left[self.input[1]];
-                    let mut with =
-                        under[0] * right[self.kernel[0]] + at[1] * right[self.kernel[1]];
+                    let mut with = under[0] * right[self.kernel[0]] + at[1] * right[self.kernel[1]];
                     let mut inside = true;
                     for axis in 0..axes {
                         let place = (at[2 + axis] * self.strides[axis]
@@ -293,9 +292,8 @@ mod tests {
     #[test]
     fn groups_that_do_not_divide_are_refused() {
         let case = Case { feature_groups: 3, ..Case::plain(&[2, 4, 5], &[2, 6, 2]) };
-        let array = |dims: &[usize]| {
-            Array::new(DType::F32, dims, &vec![0_f32; dims.iter().product()])
-        };
+        let array =
+            |dims: &[usize]| Array::new(DType::F32, dims, &vec![0_f32; dims.iter().product()]);
         let operands = [array(&case.lhs), array(&case.rhs)];
         let declared = [Shape::new(DType::F32, [0])];
         let error = run(&OP, &case.attributes(), &operands, &declared, Numerics::Tpu).unwrap_err();

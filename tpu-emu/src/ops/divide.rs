@@ -2,12 +2,12 @@
 use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::math::int_div;
-use crate::kernels::math;
-use crate::kernels::elementwise::program::LaneFn;
 use crate::kernels::elementwise::loops::lane;
+use crate::kernels::elementwise::program::LaneFn;
+use crate::kernels::math;
+use crate::kernels::math::int_div;
 use crate::tensor::DType;
-use crate::tensor::element::{for_dtype, Number};
+use crate::tensor::element::{Number, for_dtype};
 
 pub(super) const OP: Entry = Entry { mnemonic: "divide", infer: same::<2>, lower };
 
@@ -33,7 +33,18 @@ mod tests {
 
     #[test]
     fn integers_truncate_and_zero_divides() {
-        assert_eq!(binary::<_, _, i32>(&OP, &Attributes::default(), &[-7_i32, 7, i32::MIN], &[2_i32, 0, -1]), [-3, -1, i32::MIN]);
-        assert_eq!(binary::<_, _, f32>(&OP, &Attributes::default(), &[1.0_f32, -1.0], &[0.0_f32, 0.0]), [f32::INFINITY, f32::NEG_INFINITY]);
+        assert_eq!(
+            binary::<_, _, i32>(
+                &OP,
+                &Attributes::default(),
+                &[-7_i32, 7, i32::MIN],
+                &[2_i32, 0, -1]
+            ),
+            [-3, -1, i32::MIN]
+        );
+        assert_eq!(
+            binary::<_, _, f32>(&OP, &Attributes::default(), &[1.0_f32, -1.0], &[0.0_f32, 0.0]),
+            [f32::INFINITY, f32::NEG_INFINITY]
+        );
     }
 }

@@ -1,8 +1,8 @@
 //! Repeats along axes, to extents that an operand gives.
 use super::access::{check_spread, unique};
-use crate::kernels::movement::strided_view::Access;
 use super::{Entry, Lowered, Site, extents};
 use crate::error::Result;
+use crate::kernels::movement::strided_view::Access;
 use crate::tensor::Shape;
 
 /// `broadcast_in_dim` to the extents in `output_dimensions`.

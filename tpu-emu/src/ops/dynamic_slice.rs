@@ -1,10 +1,10 @@
 //! A part of an array from a start that the program computes.
-use crate::kernels::movement::strided_view::Access;
 use super::{Cost, Cx, Entry, Kernel, Lowered, Site};
 use crate::error::Result;
 use crate::kernels::movement::block_copy::BlockCopy;
 use crate::kernels::movement::index::{IndexReader, Outside, clamped, reader};
 use crate::kernels::movement::move_list::{Move, Moves, Start};
+use crate::kernels::movement::strided_view::Access;
 use crate::tensor::Shape;
 
 /// The part of extents `slice_sizes` at the start indices, moved so far that it lies inside.
@@ -51,7 +51,8 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
         return Ok(Lowered::Access(Access::window(operand, &starts, &steps)));
     }
     let dtype = site.operands[1].dtype;
-    let read = reader(dtype).ok_or_else(|| site.unimplemented(format!("{} index", dtype.name())))?;
+    let read =
+        reader(dtype).ok_or_else(|| site.unimplemented(format!("{} index", dtype.name())))?;
     let width = operand.dtype.host_bytes();
     let strides = operand.strides();
     let copy = BlockCopy::new(width, &result.dims, &strides, &result.strides());
@@ -77,9 +78,8 @@ struct DynamicSlice {
 
 impl Kernel for DynamicSlice {
     fn run(&self, _: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
-        let at = |step: &Start| {
-            clamped((self.read)(operands[step.operand], 0), step.room) * step.step
-        };
+        let at =
+            |step: &Start| clamped((self.read)(operands[step.operand], 0), step.room) * step.step;
         let offset: usize = self.steps.iter().map(at).sum();
         if !results[0].is_empty() {
             self.copy.run_shared(&operands[0][offset..], results[0]);

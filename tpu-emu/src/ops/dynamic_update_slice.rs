@@ -102,8 +102,11 @@ mod tests {
     use crate::tensor::DType;
 
     fn case(dims: &[usize]) -> Case {
-        let operand = Case::new("stablehlo.dynamic_update_slice")
-            .value(DType::U8, &[3, 3], &[1_u8, 2, 3, 4, 5, 6, 7, 8, 9]);
+        let operand = Case::new("stablehlo.dynamic_update_slice").value(
+            DType::U8,
+            &[3, 3],
+            &[1_u8, 2, 3, 4, 5, 6, 7, 8, 9],
+        );
         operand.value(DType::U8, dims, &vec![0_u8; dims.iter().product()])
     }
 

@@ -2,9 +2,9 @@
 use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::math::complex;
-use crate::kernels::math;
 use crate::kernels::elementwise::loops::lane;
+use crate::kernels::math;
+use crate::kernels::math::complex;
 use crate::tensor::element::{ComplexNumber, for_dtype};
 
 pub(super) const OP: Entry = Entry { mnemonic: "exponential_minus_one", infer: same::<1>, lower };
@@ -17,8 +17,9 @@ pub(super) const OP: Entry = Entry { mnemonic: "exponential_minus_one", infer: s
 /// Source: StableHLO specification, "exponential_minus_one", C1.
 fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
-    let run = math::unary::<math::ExponentialMinusOne>(dtype)
-        .or_else(|| for_dtype!(dtype, T: Complex => lane!(|a: T| T::narrow(complex::exp_m1(a.widen())))));
+    let run = math::unary::<math::ExponentialMinusOne>(dtype).or_else(
+        || for_dtype!(dtype, T: Complex => lane!(|a: T| T::narrow(complex::exp_m1(a.widen())))),
+    );
     lane_of(site, OP.mnemonic, run, true)
 }
 
@@ -26,11 +27,18 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
 mod tests {
     use super::OP;
     use crate::ops::testing::unary;
-    use crate::tensor::element::{Complex};
+    use crate::tensor::element::Complex;
 
     #[test]
     fn small_numbers_keep_their_digits() {
-        for (got, expected) in unary::<f32, f32>(&OP, &[1e-8, -1e-20, 1.0]).into_iter().zip([1e-8, -1e-20, 1.718_281_8]) { assert!((got - expected).abs() <= 1e-6 * expected.abs(), "{got}"); }
-        let z = unary::<_, Complex<f64>>(&OP, &[Complex::new(1e-9_f64, 0.0)])[0]; assert!((z - Complex::new(1e-9, 0.0)).norm() < 1e-14, "{z}");
+        for (got, expected) in unary::<f32, f32>(&OP, &[1e-8, -1e-20, 1.0]).into_iter().zip([
+            1e-8,
+            -1e-20,
+            1.718_281_8,
+        ]) {
+            assert!((got - expected).abs() <= 1e-6 * expected.abs(), "{got}");
+        }
+        let z = unary::<_, Complex<f64>>(&OP, &[Complex::new(1e-9_f64, 0.0)])[0];
+        assert!((z - Complex::new(1e-9, 0.0)).norm() < 1e-14, "{z}");
     }
 }

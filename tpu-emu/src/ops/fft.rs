@@ -221,9 +221,9 @@ impl<T: FftNum + Pod + num_traits::Float> Transform<T> {
         if !inverse {
             axes.reverse();
         }
-        let count = lengths.iter().fold(T::one(), |count, &length| {
-            count * T::from_usize(length).unwrap_or_else(T::one)
-        });
+        let count = lengths
+            .iter()
+            .fold(T::one(), |count, &length| count * T::from_usize(length).unwrap_or_else(T::one));
         let factor = if inverse { T::one() / count } else { T::one() };
         let last = [operand, result].map(|shape| shape.dims.last().copied().unwrap_or(1));
         Self { kind, axes, real, last, elements, empty, factor }

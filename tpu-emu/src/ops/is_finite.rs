@@ -19,7 +19,8 @@ fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
 
 fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
-    let run = for_dtype!(dtype, T: Float => lane!(|a: T| -> Pred { Pred::from(a.widen().is_finite()) }));
+    let run =
+        for_dtype!(dtype, T: Float => lane!(|a: T| -> Pred { Pred::from(a.widen().is_finite()) }));
     lane_of(site, OP.mnemonic, run, false)
 }
 

@@ -3,7 +3,7 @@ use super::elementwise::{alike, dtype, lane_of};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
 use crate::kernels::elementwise::loops::lane;
-use crate::tensor::element::{for_dtype, Real, Pred};
+use crate::tensor::element::{Pred, Real, for_dtype};
 use crate::tensor::{DType, Shape};
 
 pub(super) const OP: Entry = Entry { mnemonic: "is_pos_inf", infer, lower };
@@ -28,7 +28,7 @@ fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
 mod tests {
     use super::OP;
     use crate::ops::testing::unary;
-    use crate::tensor::element::{Pred};
+    use crate::tensor::element::Pred;
 
     #[test]
     fn nan_is_not_infinite() {

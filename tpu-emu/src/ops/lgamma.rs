@@ -25,6 +25,8 @@ mod tests {
 
     #[test]
     fn the_value_at_one_half_is_right() {
-        for (got, expected) in unary::<f32, f32>(&OP, &[0.5]).into_iter().zip([0.572_365]) { assert!((got - expected).abs() <= 1e-6 * expected.abs(), "{got}"); }
+        for (got, expected) in unary::<f32, f32>(&OP, &[0.5]).into_iter().zip([0.572_365]) {
+            assert!((got - expected).abs() <= 1e-6 * expected.abs(), "{got}");
+        }
     }
 }

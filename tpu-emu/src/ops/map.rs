@@ -76,9 +76,6 @@ mod tests {
         assert_eq!(found[0].elements::<i32>(), [-9, -18, -27, -36]);
         let list = [("dimensions", integers(&[1, 0]))];
         let error = run("stablehlo.map", &list, &[&x, &y], &[body()]).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "stablehlo.map violates C3: dimensions [1, 0] of s32[2,2]"
-        );
+        assert_eq!(error.to_string(), "stablehlo.map violates C3: dimensions [1, 0] of s32[2,2]");
     }
 }

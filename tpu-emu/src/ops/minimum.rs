@@ -3,7 +3,7 @@ use super::elementwise::{dtype, lane_of, lexical, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
 use crate::kernels::elementwise::loops::lane;
-use crate::tensor::element::{for_dtype, Pred, Real};
+use crate::tensor::element::{Pred, Real, for_dtype};
 
 pub(super) const OP: Entry = Entry { mnemonic: "minimum", infer: same::<2>, lower };
 
@@ -30,7 +30,12 @@ mod tests {
 
     #[test]
     fn nan_wins_and_negative_zero_is_smaller() {
-        let smaller = binary::<_, _, f32>(&OP, &Attributes::default(), &[1.0_f32, f32::NAN, -0.0], &[2.0_f32, 1.0, 0.0]);
+        let smaller = binary::<_, _, f32>(
+            &OP,
+            &Attributes::default(),
+            &[1.0_f32, f32::NAN, -0.0],
+            &[2.0_f32, 1.0, 0.0],
+        );
         assert!(smaller[0] == 1.0 && smaller[1].is_nan() && smaller[2].is_sign_negative());
         assert_eq!(binary::<_, _, u8>(&OP, &Attributes::default(), &[200_u8], &[3_u8]), [3]);
     }

@@ -31,6 +31,133 @@ mod testing_kernels;
 mod vm_differential;
 mod windowed;
 
+// A file an operation.
+mod abs;
+mod acos;
+mod acosh;
+mod add;
+mod after_all;
+mod all_gather;
+mod all_reduce;
+mod all_to_all;
+mod and;
+mod asin;
+mod asinh;
+mod atan;
+mod atan2;
+mod atanh;
+mod batch_norm_grad;
+mod batch_norm_inference;
+mod batch_norm_training;
+mod bessel_i1e;
+mod bitcast_convert;
+mod broadcast;
+mod broadcast_in_dim;
+mod cbrt;
+mod ceil;
+mod cholesky;
+mod clamp;
+mod collective_broadcast;
+mod collective_permute;
+mod compare;
+mod complex;
+mod concatenate;
+mod conj;
+mod constant;
+mod convert;
+mod convolution;
+mod cosh;
+mod cosine;
+mod count_leading_zeros;
+mod create_token;
+mod cross_replica_sum;
+mod digamma;
+mod divide;
+mod dot;
+mod dot_general;
+mod dynamic_broadcast_in_dim;
+mod dynamic_conv;
+mod dynamic_gather;
+mod dynamic_iota;
+mod dynamic_pad;
+mod dynamic_reshape;
+mod dynamic_slice;
+mod dynamic_update_slice;
+mod erf;
+mod erf_inv;
+mod erfc;
+mod exponential;
+mod exponential_minus_one;
+mod fft;
+mod floor;
+mod gather;
+mod get_dimension_size;
+mod imag;
+mod iota;
+mod is_finite;
+mod is_inf;
+mod is_neg_inf;
+mod is_pos_inf;
+mod lgamma;
+mod log;
+mod log_plus_one;
+mod logistic;
+mod map;
+mod maximum;
+mod minimum;
+mod mulhi;
+mod multiply;
+mod negate;
+mod next_after;
+mod not;
+mod optimization_barrier;
+mod or;
+mod pad;
+mod partition_id;
+mod polygamma;
+mod popcnt;
+mod power;
+mod real;
+mod real_dynamic_slice;
+mod recv;
+mod reduce;
+mod reduce_precision;
+mod reduce_scatter;
+mod reduce_window;
+mod remainder;
+mod replica_id;
+mod reshape;
+mod reverse;
+mod rng;
+mod rng_bit_generator;
+mod round_nearest_afz;
+mod round_nearest_even;
+mod rsqrt;
+mod scatter;
+mod select;
+mod select_and_scatter;
+mod send;
+mod set_dimension_size;
+mod shift_left;
+mod shift_right_arithmetic;
+mod shift_right_logical;
+mod sign;
+mod sine;
+mod sinh;
+mod slice;
+mod sort;
+mod sqrt;
+mod square;
+mod subtract;
+mod tan;
+mod tanh;
+mod top_k;
+mod torch_index_select;
+mod transpose;
+mod triangular_solve;
+mod xor;
+mod zeta;
+
 pub use body::{Body, combiner};
 pub use site::{Declared, Site};
 #[cfg(test)]
@@ -214,17 +341,15 @@ pub struct Entry {
     pub lower: fn(&Site<'_>) -> Result<Lowered>,
 }
 
-/// Declares the operations' files and writes the table, sorted by mnemonic.
-macro_rules! ops {
+/// Writes the table, sorted by mnemonic. A file that it leaves out is dead code, which is reported.
+macro_rules! table {
     ($($file:ident)*) => {
-        $(mod $file;)*
-
-        /// The operations of StableHLO and CHLO.
-        const OPS: &[&Entry] = &[$(&$file::OP),*];
+        &[$(&$file::OP),*]
     };
 }
 
-ops! {
+/// The operations of StableHLO and CHLO.
+const OPS: &[&Entry] = table! {
     abs
     acos
     acosh
@@ -350,7 +475,7 @@ ops! {
     triangular_solve
     xor
     zeta
-}
+};
 
 /// The row of an operation, by its name: StableHLO's and CHLO's without the dialect.
 pub fn find(mnemonic: &str) -> Option<&'static Entry> {

@@ -3,7 +3,7 @@ use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
 use crate::kernels::elementwise::loops::lane;
-use crate::tensor::element::{for_dtype, Int};
+use crate::tensor::element::{Int, for_dtype};
 
 pub(super) const OP: Entry = Entry { mnemonic: "mulhi", infer: same::<2>, lower };
 
@@ -23,13 +23,19 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
 mod tests {
     use super::OP;
     use crate::ops::testing::binary;
-    use crate::tensor::element::{S4};
+    use crate::tensor::element::S4;
     use tpu_stablehlo::ir::Attributes;
 
     #[test]
     fn the_upper_half_has_the_sign() {
-        assert_eq!(binary::<_, _, i8>(&OP, &Attributes::default(), &[100_i8, -100], &[100_i8, 100]), [39, -40]);
-        assert_eq!(binary::<_, _, u64>(&OP, &Attributes::default(), &[u64::MAX], &[u64::MAX]), [u64::MAX - 1]);
+        assert_eq!(
+            binary::<_, _, i8>(&OP, &Attributes::default(), &[100_i8, -100], &[100_i8, 100]),
+            [39, -40]
+        );
+        assert_eq!(
+            binary::<_, _, u64>(&OP, &Attributes::default(), &[u64::MAX], &[u64::MAX]),
+            [u64::MAX - 1]
+        );
         assert_eq!(binary::<_, _, S4>(&OP, &Attributes::default(), &[S4(7)], &[S4(7)]), [S4(3)]);
     }
 }

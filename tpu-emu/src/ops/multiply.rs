@@ -3,7 +3,7 @@ use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
 use crate::kernels::elementwise::loops::lane;
-use crate::tensor::element::{for_dtype, Number, Pred};
+use crate::tensor::element::{Number, Pred, for_dtype};
 
 pub(super) const OP: Entry = Entry { mnemonic: "multiply", infer: same::<2>, lower };
 
@@ -24,12 +24,23 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
 mod tests {
     use super::OP;
     use crate::ops::testing::binary;
-    use crate::tensor::element::{Complex};
+    use crate::tensor::element::Complex;
     use tpu_stablehlo::ir::Attributes;
 
     #[test]
     fn products_wrap_and_complex_numbers_turn() {
-        assert_eq!(binary::<_, _, i8>(&OP, &Attributes::default(), &[100_i8, -128], &[3_i8, -1]), [44, -128]);
-        assert_eq!(binary::<_, _, Complex<f32>>(&OP, &Attributes::default(), &[Complex::new(0.0_f32, 1.0)], &[Complex::new(0.0_f32, 1.0)]), [Complex::new(-1.0, 0.0)]);
+        assert_eq!(
+            binary::<_, _, i8>(&OP, &Attributes::default(), &[100_i8, -128], &[3_i8, -1]),
+            [44, -128]
+        );
+        assert_eq!(
+            binary::<_, _, Complex<f32>>(
+                &OP,
+                &Attributes::default(),
+                &[Complex::new(0.0_f32, 1.0)],
+                &[Complex::new(0.0_f32, 1.0)]
+            ),
+            [Complex::new(-1.0, 0.0)]
+        );
     }
 }

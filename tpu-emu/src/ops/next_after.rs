@@ -2,8 +2,8 @@
 use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::elementwise::program::LaneFn;
 use crate::kernels::elementwise::loops::lane;
+use crate::kernels::elementwise::program::LaneFn;
 use crate::tensor::DType;
 use crate::tensor::element::{Float, Real, bf16, f16};
 
@@ -26,8 +26,11 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
                     b
                 } else if from == 0.0 {
                     // The smallest number with the sign of the other.
-                    <$T>::from_bits(<$T>::from_f32(1.0_f32.copysign(to.to_f32())).to_bits()
-                        & <$T>::from_f32(-0.0).to_bits() | 1)
+                    <$T>::from_bits(
+                        <$T>::from_f32(1.0_f32.copysign(to.to_f32())).to_bits()
+                            & <$T>::from_f32(-0.0).to_bits()
+                            | 1,
+                    )
                 } else if (to > from) == (from > 0.0) {
                     <$T>::from_bits(a.to_bits() + 1)
                 } else {
@@ -62,8 +65,7 @@ mod tests {
         let expected = [1.000_000_1, -1.000_000_1, -1e-45, 1e-45, f32::INFINITY, 2.0];
         assert_eq!(next[..6], expected);
         assert!(next[6].is_nan());
-        let next: Vec<bf16> =
-            binary(&OP, &Attributes::default(), &[bf16::ONE], &[bf16::ZERO]);
+        let next: Vec<bf16> = binary(&OP, &Attributes::default(), &[bf16::ONE], &[bf16::ZERO]);
         assert_eq!(next[0].to_bits(), 0x3f7f);
     }
 }

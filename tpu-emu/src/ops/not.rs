@@ -3,7 +3,7 @@ use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
 use crate::kernels::elementwise::loops::lane;
-use crate::tensor::element::{for_dtype, Int, Pred};
+use crate::tensor::element::{Int, Pred, for_dtype};
 
 pub(super) const OP: Entry = Entry { mnemonic: "not", infer: same::<1>, lower };
 

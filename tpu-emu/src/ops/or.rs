@@ -3,7 +3,7 @@ use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
 use crate::kernels::elementwise::loops::lane;
-use crate::tensor::element::{for_dtype, Int, Pred};
+use crate::tensor::element::{Int, Pred, for_dtype};
 
 pub(super) const OP: Entry = Entry { mnemonic: "or", infer: same::<2>, lower };
 
@@ -24,12 +24,23 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
 mod tests {
     use super::OP;
     use crate::ops::testing::binary;
-    use crate::tensor::element::{Pred};
+    use crate::tensor::element::Pred;
     use tpu_stablehlo::ir::Attributes;
 
     #[test]
     fn bits_and_booleans_join() {
-        assert_eq!(binary::<_, _, i8>(&OP, &Attributes::default(), &[0b1100_i8], &[-128_i8]), [-116]);
-        assert_eq!(binary::<_, _, Pred>(&OP, &Attributes::default(), &[Pred(0), Pred(1)], &[Pred(0), Pred(0)]), [Pred(0), Pred(1)]);
+        assert_eq!(
+            binary::<_, _, i8>(&OP, &Attributes::default(), &[0b1100_i8], &[-128_i8]),
+            [-116]
+        );
+        assert_eq!(
+            binary::<_, _, Pred>(
+                &OP,
+                &Attributes::default(),
+                &[Pred(0), Pred(1)],
+                &[Pred(0), Pred(0)]
+            ),
+            [Pred(0), Pred(1)]
+        );
     }
 }

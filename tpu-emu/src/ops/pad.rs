@@ -51,12 +51,7 @@ mod tests {
         let padded = case(&[0, 1], &[1, 0], &[1, 2]);
         assert_eq!(padded.shapes(&OP), "s32[4,8]");
         let p = -9;
-        let expected = [
-            [p, 1, p, p, 2, p, p, 3],
-            [p; 8],
-            [p, 4, p, p, 5, p, p, 6],
-            [p; 8],
-        ];
+        let expected = [[p, 1, p, p, 2, p, p, 3], [p; 8], [p, 4, p, p, 5, p, p, 6], [p; 8]];
         assert_eq!(padded.eval::<i32>(&OP), expected.concat());
     }
 

@@ -3,7 +3,7 @@ use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
 use crate::kernels::elementwise::loops::lane;
-use crate::tensor::element::{for_dtype, Int};
+use crate::tensor::element::{Int, for_dtype};
 
 pub(super) const OP: Entry = Entry { mnemonic: "popcnt", infer: same::<1>, lower };
 
@@ -23,7 +23,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
 mod tests {
     use super::OP;
     use crate::ops::testing::unary;
-    use crate::tensor::element::{S4};
+    use crate::tensor::element::S4;
 
     #[test]
     fn the_bits_of_the_width_are_counted() {

@@ -2,9 +2,9 @@
 use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::math::complex;
-use crate::kernels::math;
 use crate::kernels::elementwise::loops::lane;
+use crate::kernels::math;
+use crate::kernels::math::complex;
 use crate::tensor::element::{ComplexNumber, Int, for_dtype};
 
 pub(super) const OP: Entry = Entry { mnemonic: "power", infer: same::<2>, lower };
@@ -16,12 +16,13 @@ pub(super) const OP: Entry = Entry { mnemonic: "power", infer: same::<2>, lower 
 /// Source: StableHLO specification, "power", C1.
 fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
-    let run = math::binary::<math::Power>(dtype).or_else(|| for_dtype!(dtype, T: Int => lane!(|a: T, b: T| power(a, b))))
-    .or_else(|| {
-        for_dtype!(dtype, T: Complex => {
-            lane!(|a: T, b: T| T::narrow(complex::power(a.widen(), b.widen())))
-        })
-    });
+    let run = math::binary::<math::Power>(dtype)
+        .or_else(|| for_dtype!(dtype, T: Int => lane!(|a: T, b: T| power(a, b))))
+        .or_else(|| {
+            for_dtype!(dtype, T: Complex => {
+                lane!(|a: T, b: T| T::narrow(complex::power(a.widen(), b.widen())))
+            })
+        });
     lane_of(site, OP.mnemonic, run, true)
 }
 

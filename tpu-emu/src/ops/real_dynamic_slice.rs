@@ -1,8 +1,8 @@
 //! A part of an array, with bounds that operands give.
 use super::access::sliced;
-use crate::kernels::movement::strided_view::Access;
 use super::{Entry, Lowered, Site, extents};
 use crate::error::{Error, Result};
+use crate::kernels::movement::strided_view::Access;
 use crate::tensor::Shape;
 
 /// `slice` with start, limit and strides as operands.

@@ -2,12 +2,12 @@
 use super::reducer::{Reducer, inputs, splat};
 use super::{Cost, Cx, Entry, Kernel, Lowered, Reduced, Site};
 use crate::error::Result;
+use crate::kernels::elementwise::program::TILE;
+use crate::kernels::movement::loop_nest::{Axis, carve, carved, gather, rows};
+use crate::kernels::movement::transpose::turn_bytes;
+use crate::kernels::reduce::axis::Reduction;
 use crate::kernels::reduce::combiner::{Combiner, Fold, Visitor, dispatch};
 use crate::kernels::reduce::dyn_combiner::folder;
-use crate::kernels::elementwise::program::TILE;
-use crate::kernels::reduce::axis::Reduction;
-use crate::kernels::movement::transpose::turn_bytes;
-use crate::kernels::movement::loop_nest::{Axis, carve, carved, gather, rows};
 use crate::tensor::{DType, Shape};
 use std::marker::PhantomData;
 
@@ -65,8 +65,9 @@ fn changes_nothing(site: &Site<'_>, combiner: Combiner, dtype: DType) -> bool {
         return false;
     };
     match (combiner, dtype) {
-        (Combiner::Add | Combiner::Or | Combiner::Xor, _)
-        | (Combiner::Maximum, DType::Pred) => init == 0,
+        (Combiner::Add | Combiner::Or | Combiner::Xor, _) | (Combiner::Maximum, DType::Pred) => {
+            init == 0
+        }
         (Combiner::Multiply, _) | (Combiner::And | Combiner::Minimum, DType::Pred) => init == 1,
         (Combiner::And, _) => init == -1,
         (Combiner::Maximum | Combiner::Minimum, _) => false,
@@ -265,7 +266,9 @@ impl General {
             for at in (0..count).map(|index| at + index * step) {
                 let parts = inputs.iter().zip(self.reducer.widths());
                 let now: Vec<&[u8]> = if dense {
-                    parts.map(|(input, width)| &input[(start + at) * width..][..lanes * width]).collect()
+                    parts
+                        .map(|(input, width)| &input[(start + at) * width..][..lanes * width])
+                        .collect()
                 } else {
                     let gathered = |((input, width), to): ((&&[u8], usize), &'_ mut &mut [u8])| {
                         gather(width, input, at, offsets, &mut to[..lanes * width]);
@@ -457,7 +460,8 @@ mod tests {
             let found = |&value: &f32| value.is_nan() || value == best;
             row.iter().position(|value| value.is_nan()).or(row.iter().position(found)).unwrap()
         };
-        let expected: Vec<i32> = x.chunks(length).map(|row| i32::try_from(first(row)).unwrap()).collect();
+        let expected: Vec<i32> =
+            x.chunks(length).map(|row| i32::try_from(first(row)).unwrap()).collect();
         let places: Vec<i32> = (0..3).flat_map(|_| 0..count).collect();
         let x = Value::of(DType::F32, &[3, length], &x);
         let places = Value::of(DType::S32, &[3, length], &places);
@@ -472,7 +476,8 @@ mod tests {
     #[test]
     fn axes_and_types_that_do_not_fit_are_named() {
         let x = Value::of(DType::F32, &[2], &[1.0_f32, 2.0]);
-        let (zero, wrong) = (Value::of(DType::F32, &[], &[0.0_f32]), Value::of(DType::S32, &[], &[0]));
+        let (zero, wrong) =
+            (Value::of(DType::F32, &[], &[0.0_f32]), Value::of(DType::S32, &[], &[0]));
         let error = |axes: &[i64], init: &Value| {
             let list = [("dimensions", integers(axes))];
             run("stablehlo.reduce", &list, &[&x, init], &[sum_f32()]).unwrap_err().to_string()
@@ -482,9 +487,6 @@ mod tests {
             error(&[0, 0], &zero),
             "stablehlo.reduce violates C5: axis 0 is repeated in [0, 0]"
         );
-        assert_eq!(
-            error(&[0], &wrong),
-            "stablehlo.reduce violates C2: f32[2] starts from s32[]"
-        );
+        assert_eq!(error(&[0], &wrong), "stablehlo.reduce violates C2: f32[2] starts from s32[]");
     }
 }

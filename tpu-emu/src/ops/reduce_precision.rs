@@ -60,7 +60,9 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
 /// The floats of eight bits and fewer are rounded as the shortest IEEE float that holds them.
 fn through_f16<T: Real>(immediate: Immediate, inputs: &[&[u8]], output: &mut [u8]) {
     let round = rounding::<u16, 5, 10>(immediate);
-    each::<T>(inputs, output, |value| f16::from_bits(round(f16::from_f32(value).to_bits())).to_f32());
+    each::<T>(inputs, output, |value| {
+        f16::from_bits(round(f16::from_f32(value).to_bits())).to_f32()
+    });
 }
 
 fn through_f32<T: Real>(immediate: Immediate, inputs: &[&[u8]], output: &mut [u8]) {

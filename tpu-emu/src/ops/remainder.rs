@@ -2,9 +2,9 @@
 use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::math::int_div;
 use crate::kernels::elementwise::loops::lane;
 use crate::kernels::math;
+use crate::kernels::math::int_div;
 use crate::tensor::element::{Real, for_dtype};
 
 pub(super) const OP: Entry = Entry { mnemonic: "remainder", infer: same::<2>, lower };
@@ -32,7 +32,13 @@ mod tests {
 
     #[test]
     fn the_sign_is_that_of_the_first() {
-        assert_eq!(binary::<_, _, i32>(&OP, &Attributes::default(), &[-7_i32, 7, 7], &[2_i32, -2, 0]), [-1, 1, 7]);
-        assert_eq!(binary::<_, _, f32>(&OP, &Attributes::default(), &[-7.5_f32, 7.5], &[2.0_f32, -2.0]), [-1.5, 1.5]);
+        assert_eq!(
+            binary::<_, _, i32>(&OP, &Attributes::default(), &[-7_i32, 7, 7], &[2_i32, -2, 0]),
+            [-1, 1, 7]
+        );
+        assert_eq!(
+            binary::<_, _, f32>(&OP, &Attributes::default(), &[-7.5_f32, 7.5], &[2.0_f32, -2.0]),
+            [-1.5, 1.5]
+        );
     }
 }

@@ -1,8 +1,8 @@
 //! Axes backwards.
 use super::access::{signed, unique};
-use crate::kernels::movement::strided_view::Access;
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
+use crate::kernels::movement::strided_view::Access;
 use crate::tensor::Shape;
 
 /// Index `i` along a listed axis is `dim - 1 - i` of the operand.

@@ -111,11 +111,8 @@ fn narrow(dtype: DType, bytes: &mut [u8]) {
     let unused = 8 - bits;
     for byte in bytes {
         *byte <<= unused;
-        *byte = if signed {
-            (byte.cast_signed() >> unused).cast_unsigned()
-        } else {
-            *byte >> unused
-        };
+        *byte =
+            if signed { (byte.cast_signed() >> unused).cast_unsigned() } else { *byte >> unused };
     }
 }
 
@@ -187,9 +184,8 @@ mod tests {
     fn threefry_has_the_bits_of_xla() {
         let (drawn, bits) = draw::<u32>("THREE_FRY", DType::U32, &[2, 3]);
         assert_eq!(drawn, 3);
-        let expected = [
-            0x0d1a_361c, 0xf16d_f813, 0x5715_f93e, 0x1234_6a9a, 0xb62f_f144, 0x00c2_339c,
-        ];
+        let expected =
+            [0x0d1a_361c, 0xf16d_f813, 0x5715_f93e, 0x1234_6a9a, 0xb62f_f144, 0x00c2_339c];
         assert_eq!(bits, expected);
         let (drawn, bits) = draw::<u8>("THREE_FRY", DType::U8, &[3]);
         assert_eq!((drawn, bits), (2, vec![0x1c, 0x9a, 0x13]));
@@ -205,9 +201,8 @@ mod tests {
         for algorithm in ["PHILOX", "DEFAULT"] {
             let (drawn, bits) = draw::<u32>(algorithm, DType::U32, &[2, 3]);
             assert_eq!(drawn, 2);
-            let expected = [
-                0x830b_0971, 0x7537_b9e5, 0x1550_95c9, 0xd22c_1d39, 0x6fc9_885c, 0xd997_b070,
-            ];
+            let expected =
+                [0x830b_0971, 0x7537_b9e5, 0x1550_95c9, 0xd22c_1d39, 0x6fc9_885c, 0xd997_b070];
             assert_eq!(bits, expected);
             let (drawn, bits) = draw::<u64>(algorithm, DType::U64, &[3]);
             let expected = [0x7537_b9e5_830b_0971, 0xd22c_1d39_1550_95c9, 0xd997_b070_6fc9_885c];
@@ -230,7 +225,9 @@ mod tests {
         assert!(bytes.iter().zip(&unsigned).all(|(byte, nibble)| byte & 15 == *nibble));
         let signed = draw::<i8>("PHILOX", DType::S4, &[9]).1;
         assert!(signed.iter().all(|nibble| (-8..8).contains(nibble)));
-        assert!(bytes.iter().zip(signed).all(|(byte, nibble)| (byte.cast_signed() ^ nibble) & 15 == 0));
+        assert!(
+            bytes.iter().zip(signed).all(|(byte, nibble)| (byte.cast_signed() ^ nibble) & 15 == 0)
+        );
     }
 
     #[test]

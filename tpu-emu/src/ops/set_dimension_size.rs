@@ -19,9 +19,7 @@ fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     };
     match extents::known(site, 1)?[..] {
         [known] if usize::try_from(known) == Ok(extent) => Ok(vec![operand.clone()]),
-        [known] => {
-            Err(site.unimplemented(format!("size {known} for axis {axis} of {operand}")))
-        }
+        [known] => Err(site.unimplemented(format!("size {known} for axis {axis} of {operand}"))),
         _ => Err(site.unimplemented(format!("a size of {size}"))),
     }
 }

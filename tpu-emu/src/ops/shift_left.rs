@@ -3,7 +3,7 @@ use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
 use crate::kernels::elementwise::loops::lane;
-use crate::tensor::element::{for_dtype, Int};
+use crate::tensor::element::{Int, for_dtype};
 
 pub(super) const OP: Entry = Entry { mnemonic: "shift_left", infer: same::<2>, lower };
 
@@ -23,12 +23,20 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
 mod tests {
     use super::OP;
     use crate::ops::testing::binary;
-    use crate::tensor::element::{S4};
+    use crate::tensor::element::S4;
     use tpu_stablehlo::ir::Attributes;
 
     #[test]
     fn a_shift_by_the_width_or_more_gives_zero() {
-        assert_eq!(binary::<_, _, i32>(&OP, &Attributes::default(), &[1_i32, 1, 1, -1], &[31_i32, 32, -1, 1]), [i32::MIN, 0, 0, -2]);
+        assert_eq!(
+            binary::<_, _, i32>(
+                &OP,
+                &Attributes::default(),
+                &[1_i32, 1, 1, -1],
+                &[31_i32, 32, -1, 1]
+            ),
+            [i32::MIN, 0, 0, -2]
+        );
         assert_eq!(binary::<_, _, S4>(&OP, &Attributes::default(), &[S4(3)], &[S4(2)]), [S4(-4)]);
     }
 }

@@ -27,7 +27,18 @@ mod tests {
 
     #[test]
     fn the_sign_moves_in() {
-        assert_eq!(binary::<_, _, i8>(&OP, &Attributes::default(), &[-128_i8, -1, 64, 64], &[1_i8, 8, 9, -1]), [-64, -1, 0, 0]);
-        assert_eq!(binary::<_, _, u8>(&OP, &Attributes::default(), &[128_u8, 128], &[1_u8, 9]), [192, 255]);
+        assert_eq!(
+            binary::<_, _, i8>(
+                &OP,
+                &Attributes::default(),
+                &[-128_i8, -1, 64, 64],
+                &[1_i8, 8, 9, -1]
+            ),
+            [-64, -1, 0, 0]
+        );
+        assert_eq!(
+            binary::<_, _, u8>(&OP, &Attributes::default(), &[128_u8, 128], &[1_u8, 9]),
+            [192, 255]
+        );
     }
 }

@@ -3,7 +3,7 @@ use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
 use crate::kernels::elementwise::loops::lane;
-use crate::tensor::element::{for_dtype, Int};
+use crate::tensor::element::{Int, for_dtype};
 
 pub(super) const OP: Entry = Entry { mnemonic: "shift_right_logical", infer: same::<2>, lower };
 
@@ -23,12 +23,15 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
 mod tests {
     use super::OP;
     use crate::ops::testing::binary;
-    use crate::tensor::element::{S4};
+    use crate::tensor::element::S4;
     use tpu_stablehlo::ir::Attributes;
 
     #[test]
     fn zeros_move_in() {
-        assert_eq!(binary::<_, _, i8>(&OP, &Attributes::default(), &[-1_i8, -1, -1], &[1_i8, 8, -1]), [127, 0, 0]);
+        assert_eq!(
+            binary::<_, _, i8>(&OP, &Attributes::default(), &[-1_i8, -1, -1], &[1_i8, 8, -1]),
+            [127, 0, 0]
+        );
         assert_eq!(binary::<_, _, S4>(&OP, &Attributes::default(), &[S4(-8)], &[S4(1)]), [S4(4)]);
     }
 }

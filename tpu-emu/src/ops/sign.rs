@@ -2,9 +2,9 @@
 use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::math::complex;
 use crate::kernels::elementwise::loops::lane;
-use crate::tensor::element::{for_dtype, Real, ComplexNumber};
+use crate::kernels::math::complex;
+use crate::tensor::element::{ComplexNumber, Real, for_dtype};
 
 pub(super) const OP: Entry = Entry { mnemonic: "sign", infer: same::<1>, lower };
 
@@ -16,8 +16,9 @@ pub(super) const OP: Entry = Entry { mnemonic: "sign", infer: same::<1>, lower }
 /// Source: StableHLO specification, "sign", C1.
 fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
-    let run = for_dtype!(dtype, T: Real => lane!(|a: T| a.sign()))
-        .or_else(|| for_dtype!(dtype, T: Complex => lane!(|a: T| T::narrow(complex::sign(a.widen())))));
+    let run = for_dtype!(dtype, T: Real => lane!(|a: T| a.sign())).or_else(
+        || for_dtype!(dtype, T: Complex => lane!(|a: T| T::narrow(complex::sign(a.widen())))),
+    );
     lane_of(site, OP.mnemonic, run, false)
 }
 
@@ -25,13 +26,21 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
 mod tests {
     use super::OP;
     use crate::ops::testing::unary;
-    use crate::tensor::element::{Complex};
+    use crate::tensor::element::Complex;
 
     #[test]
     fn zeros_and_nan_are_their_own() {
         assert_eq!(unary::<_, i8>(&OP, &[-7_i8, 0, 7]), [-1, 0, 1]);
         let signs = unary::<f32, f32>(&OP, &[-2.0, -0.0, f32::NAN, f32::INFINITY]);
-        assert!(signs[0] == -1.0 && signs[1].to_bits() == 1 << 31 && signs[2].is_nan() && signs[3] == 1.0);
-        assert_eq!(unary::<_, Complex<f32>>(&OP, &[Complex::new(3.0_f32, 4.0)]), [Complex::new(0.6, 0.8)]);
+        assert!(
+            signs[0] == -1.0
+                && signs[1].to_bits() == 1 << 31
+                && signs[2].is_nan()
+                && signs[3] == 1.0
+        );
+        assert_eq!(
+            unary::<_, Complex<f32>>(&OP, &[Complex::new(3.0_f32, 4.0)]),
+            [Complex::new(0.6, 0.8)]
+        );
     }
 }

@@ -1,8 +1,8 @@
 //! A part of an array, with fixed bounds.
 use super::access::sliced;
-use crate::kernels::movement::strided_view::Access;
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
+use crate::kernels::movement::strided_view::Access;
 use crate::tensor::Shape;
 
 /// Every `strides[d]`th index from `start_indices[d]` to below `limit_indices[d]`.

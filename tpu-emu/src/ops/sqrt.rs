@@ -2,12 +2,12 @@
 use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::math::complex;
-use crate::kernels::math;
-use crate::kernels::elementwise::program::LaneFn;
 use crate::kernels::elementwise::loops::lane;
+use crate::kernels::elementwise::program::LaneFn;
+use crate::kernels::math;
+use crate::kernels::math::complex;
 use crate::tensor::DType;
-use crate::tensor::element::{for_dtype, Float, ComplexNumber};
+use crate::tensor::element::{ComplexNumber, Float, for_dtype};
 
 pub(super) const OP: Entry = Entry { mnemonic: "sqrt", infer: same::<1>, lower };
 
@@ -19,8 +19,9 @@ pub(super) const OP: Entry = Entry { mnemonic: "sqrt", infer: same::<1>, lower }
 /// Source: StableHLO specification, "sqrt", C1.
 fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
-    let run = for_dtype!(dtype, T: Float => lane!(|a: T| T::narrow(a.widen().sqrt())))
-        .or_else(|| for_dtype!(dtype, T: Complex => lane!(|a: T| T::narrow(complex::sqrt(a.widen())))));
+    let run = for_dtype!(dtype, T: Float => lane!(|a: T| T::narrow(a.widen().sqrt()))).or_else(
+        || for_dtype!(dtype, T: Complex => lane!(|a: T| T::narrow(complex::sqrt(a.widen())))),
+    );
     let single: LaneFn = math::complex_simd::unary::<math::complex_simd::Sqrt>;
     let run = if dtype == DType::C64 { Some(single) } else { run };
     lane_of(site, OP.mnemonic, run, true)
@@ -30,12 +31,17 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
 mod tests {
     use super::OP;
     use crate::ops::testing::unary;
-    use crate::tensor::element::{Complex};
+    use crate::tensor::element::Complex;
 
     #[test]
     fn negative_numbers_have_a_root_only_among_complex_ones() {
-        for (got, expected) in unary::<f32, f32>(&OP, &[4.0, 1e-30, 0.0]).into_iter().zip([2.0, 1e-15, 0.0]) { assert!((got - expected).abs() <= 1e-6 * expected.abs(), "{got}"); }
-        let z = unary::<_, Complex<f64>>(&OP, &[Complex::new(-4.0_f64, -0.0)])[0]; assert!((z - Complex::new(0.0, -2.0)).norm() < 1e-14, "{z}");
+        for (got, expected) in
+            unary::<f32, f32>(&OP, &[4.0, 1e-30, 0.0]).into_iter().zip([2.0, 1e-15, 0.0])
+        {
+            assert!((got - expected).abs() <= 1e-6 * expected.abs(), "{got}");
+        }
+        let z = unary::<_, Complex<f64>>(&OP, &[Complex::new(-4.0_f64, -0.0)])[0];
+        assert!((z - Complex::new(0.0, -2.0)).norm() < 1e-14, "{z}");
         assert!(unary::<f32, f32>(&OP, &[-1.0])[0].is_nan());
     }
 }

@@ -2,9 +2,9 @@
 use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::math::complex;
 use crate::kernels::elementwise::loops::lane;
-use crate::tensor::element::{for_dtype, Number, ComplexNumber};
+use crate::kernels::math::complex;
+use crate::tensor::element::{ComplexNumber, Number, for_dtype};
 
 pub(super) const OP: Entry = Entry { mnemonic: "square", infer: same::<1>, lower };
 
@@ -16,8 +16,9 @@ pub(super) const OP: Entry = Entry { mnemonic: "square", infer: same::<1>, lower
 /// Source: CHLO, "square".
 fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
-    let run = for_dtype!(dtype, T: Real => lane!(|a: T| a.mul(a)))
-        .or_else(|| for_dtype!(dtype, T: Complex => lane!(|a: T| T::narrow(complex::square(a.widen())))));
+    let run = for_dtype!(dtype, T: Real => lane!(|a: T| a.mul(a))).or_else(
+        || for_dtype!(dtype, T: Complex => lane!(|a: T| T::narrow(complex::square(a.widen())))),
+    );
     lane_of(site, OP.mnemonic, run, false)
 }
 
@@ -25,11 +26,14 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
 mod tests {
     use super::OP;
     use crate::ops::testing::unary;
-    use crate::tensor::element::{Complex};
+    use crate::tensor::element::Complex;
 
     #[test]
     fn integers_wrap_and_complex_numbers_turn() {
         assert_eq!(unary::<_, u8>(&OP, &[17_u8]), [33]);
-        assert_eq!(unary::<_, Complex<f64>>(&OP, &[Complex::new(0.0_f64, 2.0)]), [Complex::new(-4.0, 0.0)]);
+        assert_eq!(
+            unary::<_, Complex<f64>>(&OP, &[Complex::new(0.0_f64, 2.0)]),
+            [Complex::new(-4.0, 0.0)]
+        );
     }
 }

@@ -3,7 +3,7 @@ use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
 use crate::kernels::elementwise::loops::lane;
-use crate::tensor::element::{for_dtype, Number};
+use crate::tensor::element::{Number, for_dtype};
 
 pub(super) const OP: Entry = Entry { mnemonic: "subtract", infer: same::<2>, lower };
 
@@ -23,13 +23,16 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
 mod tests {
     use super::OP;
     use crate::ops::testing::binary;
-    use crate::tensor::element::{S4};
+    use crate::tensor::element::S4;
     use tpu_stablehlo::ir::Attributes;
 
     #[test]
     fn differences_wrap_and_keep_signed_zeros() {
         assert_eq!(binary::<_, _, u8>(&OP, &Attributes::default(), &[1_u8], &[2_u8]), [255]);
         assert_eq!(binary::<_, _, S4>(&OP, &Attributes::default(), &[S4(-8)], &[S4(1)]), [S4(7)]);
-        assert_eq!(binary::<_, _, f32>(&OP, &Attributes::default(), &[1.5_f32], &[2.0_f32]), [-0.5]);
+        assert_eq!(
+            binary::<_, _, f32>(&OP, &Attributes::default(), &[1.5_f32], &[2.0_f32]),
+            [-0.5]
+        );
     }
 }

@@ -39,8 +39,7 @@ fn axes(site: &Site<'_>, operand: &Shape, index: &Shape) -> Result<(usize, usize
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     let [operand, index] = site.exactly()?;
     let (dim, batch) = axes(site, operand, index)?;
-    let dims =
-        [&operand.dims[..dim], &index.dims[batch..], &operand.dims[dim + 1..]].concat();
+    let dims = [&operand.dims[..dim], &index.dims[batch..], &operand.dims[dim + 1..]].concat();
     Ok(vec![site.shape(operand.dtype, dims)?])
 }
 

@@ -1,8 +1,8 @@
 //! Axes in another order.
 use super::access::{signed, unique};
-use crate::kernels::movement::strided_view::Access;
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
+use crate::kernels::movement::strided_view::Access;
 use crate::tensor::Shape;
 
 /// Axis `i` of the result is axis `permutation[i]` of the operand.

@@ -2,9 +2,9 @@
 use super::factor::{Batch, each, for_scalar, item, kind, read, write};
 use super::{Cost, Cx, Entry, Kernel, Lowered, Site};
 use crate::error::{Error, Result};
-use crate::kernels::matmul::precision::{Kind, room, take};
 use crate::kernels::linalg::factor::{Triangle, solve_left, solve_right};
 use crate::kernels::linalg::scalar::Scalar;
+use crate::kernels::matmul::precision::{Kind, room, take};
 use crate::tensor::{DType, Shape};
 
 /// `x` with `op(a)·x = b`, or `x·op(a) = b` where `left_side` is false. Only the triangle that
@@ -47,7 +47,10 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
         left_side: site.attributes.flag("left_side"),
         transposed,
         conjugated,
-        triangle: Triangle { lower: lower != transposed, unit: site.attributes.flag("unit_diagonal") },
+        triangle: Triangle {
+            lower: lower != transposed,
+            unit: site.attributes.flag("unit_diagonal"),
+        },
     })))
 }
 

@@ -3,7 +3,7 @@ use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
 use crate::kernels::elementwise::loops::lane;
-use crate::tensor::element::{for_dtype, Int, Pred};
+use crate::tensor::element::{Int, Pred, for_dtype};
 
 pub(super) const OP: Entry = Entry { mnemonic: "xor", infer: same::<2>, lower };
 
@@ -30,6 +30,14 @@ mod tests {
     #[test]
     fn bits_and_booleans_differ() {
         assert_eq!(binary::<_, _, S4>(&OP, &Attributes::default(), &[S4(-1)], &[S4(5)]), [S4(-6)]);
-        assert_eq!(binary::<_, _, Pred>(&OP, &Attributes::default(), &[Pred(1), Pred(1)], &[Pred(1), Pred(0)]), [Pred(0), Pred(1)]);
+        assert_eq!(
+            binary::<_, _, Pred>(
+                &OP,
+                &Attributes::default(),
+                &[Pred(1), Pred(1)],
+                &[Pred(1), Pred(0)]
+            ),
+            [Pred(0), Pred(1)]
+        );
     }
 }

@@ -4,7 +4,7 @@ use super::{Entry, Lowered, Site};
 use crate::error::Result;
 use crate::kernels::elementwise::loops::lane;
 use crate::kernels::math::special;
-use crate::tensor::element::{for_dtype, Real};
+use crate::tensor::element::{Real, for_dtype};
 
 pub(super) const OP: Entry = Entry { mnemonic: "zeta", infer: same::<2>, lower };
 

@@ -47,7 +47,8 @@ impl<F: Fold> Kernel for Direct<F> {
         let result: &mut [F::Element] = bytemuck::cast_slice_mut(results[0]);
         let (along, inner) = (self.pool.along(), self.pool.inner());
         let piece = PIECE / (self.pool.places() * inner).clamp(1, PIECE);
-        let halves = self.idempotent && !self.pool.is_spread() && along.is_dense() && along.size() >= LONG;
+        let halves =
+            self.idempotent && !self.pool.is_spread() && along.is_dense() && along.size() >= LONG;
         parallel::chunks_mut(result, piece * inner, |number, result| {
             let (pool, first) = (&self.pool, number * piece);
             simd::run(Piece::<F> { pool, halves, first, input, init, result });
@@ -209,7 +210,8 @@ impl<F: Fold> Row<'_, F> {
                 *result = F::finish(F::extend(init, F::join(a, b)));
             }
         }
-    }}
+    }
+}
 
 /// Combines groups of `inner` elements, `stride` apart, into totals.
 #[inline(always)]
@@ -276,12 +278,7 @@ fn join_groups<F: Fold, const INNER: usize>(
 
 /// Fills in the elements that some windows reach.
 #[inline(always)]
-fn reach<F: Fold>(
-    to: &mut [F::Partial],
-    along: Along,
-    first: usize,
-    input: &[F::Element],
-) {
+fn reach<F: Fold>(to: &mut [F::Partial], along: Along, first: usize, input: &[F::Element]) {
     // Place 0 of the outputs, and of as many behind them as a window has places.
     let (meeting, from) = along.meeting(0, first..first + to.len());
     let start = meeting.start.saturating_sub(first);

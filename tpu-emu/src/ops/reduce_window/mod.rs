@@ -7,10 +7,10 @@ use super::reducer::{Reducer, inputs};
 use super::windowed::{Labels, windows};
 use super::{Cost, Cx, Entry, Kernel, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::reduce::combiner::{Combiner, Fold, Visitor, dispatch};
-use crate::kernels::window::pool::Pool;
 use crate::kernels::movement::loop_nest::{carve, carved, rows};
+use crate::kernels::reduce::combiner::{Combiner, Fold, Visitor, dispatch};
 use crate::kernels::window::geometry::{WindowAxis, Windows};
+use crate::kernels::window::pool::Pool;
 use crate::tensor::Shape;
 use std::convert::Infallible;
 use std::marker::PhantomData;
@@ -217,10 +217,19 @@ mod tests {
         type Form = (&'static [usize], [&'static [i64]; 5]);
         let forms: [Form; 16] = [
             (&[2, 9, 7, 20], [&[1, 2, 2, 1], &[1, 2, 2, 1], &[1; 4], &[0; 8], &[1; 4]]),
-            (&[2, 9, 7, 20], [&[1, 3, 3, 1], &[1, 2, 1, 1], &[1; 4], &[0, 0, 1, 1, 1, 1, 0, 0], &[1; 4]]),
-            (&[2, 9, 7, 3], [&[1, 3, 3, 1], &[1, 2, 1, 1], &[1; 4], &[0, 0, 1, 1, 1, 1, 0, 0], &[1; 4]]),
+            (
+                &[2, 9, 7, 20],
+                [&[1, 3, 3, 1], &[1, 2, 1, 1], &[1; 4], &[0, 0, 1, 1, 1, 1, 0, 0], &[1; 4]],
+            ),
+            (
+                &[2, 9, 7, 3],
+                [&[1, 3, 3, 1], &[1, 2, 1, 1], &[1; 4], &[0, 0, 1, 1, 1, 1, 0, 0], &[1; 4]],
+            ),
             (&[2, 3, 9, 8], [&[1, 1, 2, 2], &[1, 1, 2, 2], &[1; 4], &[0; 8], &[1; 4]]),
-            (&[2, 3, 9, 8], [&[1, 1, 3, 3], &[1, 1, 2, 2], &[1; 4], &[0, 0, 0, 0, 1, 1, 1, 1], &[1; 4]]),
+            (
+                &[2, 3, 9, 8],
+                [&[1, 1, 3, 3], &[1, 1, 2, 2], &[1; 4], &[0, 0, 0, 0, 1, 1, 1, 1], &[1; 4]],
+            ),
             (&[3, 50], [&[2, 7], &[1, 3], &[1, 2], &[1, 0, 4, -1], &[1; 2]]),
             (&[5000], [&[64], &[1], &[1], &[0, 0], &[1]]),
             (&[5000], [&[9], &[1], &[1], &[12, -3], &[1]]),
@@ -230,7 +239,10 @@ mod tests {
             (&[3, 51], [&[1, 6], &[1, 5], &[1; 2], &[0, 0, 2, 3], &[1; 2]]),
             (&[2, 9, 7, 2], [&[1, 2, 3, 1], &[1, 2, 3, 1], &[1; 4], &[0; 8], &[1; 4]]),
             (&[2, 9, 7, 4], [&[1, 2, 3, 1], &[1, 2, 2, 1], &[1; 4], &[0; 8], &[1; 4]]),
-            (&[2, 5, 4, 20], [&[1, 2, 2, 1], &[1; 4], &[1; 4], &[0, 0, 1, 1, 1, 1, 0, 0], &[1, 2, 2, 1]]),
+            (
+                &[2, 5, 4, 20],
+                [&[1, 2, 2, 1], &[1; 4], &[1; 4], &[0, 0, 1, 1, 1, 1, 0, 0], &[1, 2, 2, 1]],
+            ),
             (&[2, 5, 9], [&[1, 3, 4], &[1, 2, 1], &[1; 3], &[0, 0, 1, -2, 5, 7], &[1, 2, 3]]),
         ];
         for (dims, [sizes, strides, dilations, padding, bases]) in forms {
@@ -250,13 +262,16 @@ mod tests {
             });
             let extreme = |name: &'static str| {
                 let maximum = lane!("maximum", S32 i32 => S32 i32, |a, b| a.max(b));
-                let body = Code::binary(crate::kernels::elementwise::program::LaneOp { name, ..maximum });
+                let body =
+                    Code::binary(crate::kernels::elementwise::program::LaneOp { name, ..maximum });
                 let init = Value::of(DType::S32, &[], &[i32::MIN]);
                 let found = run("stablehlo.reduce_window", &list, &[&x, &init], &[body]).unwrap();
                 found[0].elements::<i32>()
             };
             let expected = extreme("unheard of");
-            simd::at_every_level(|_| assert_eq!(extreme("maximum"), expected, "{dims:?} {sizes:?}"));
+            simd::at_every_level(|_| {
+                assert_eq!(extreme("maximum"), expected, "{dims:?} {sizes:?}")
+            });
             for threads in [2, 3] {
                 let found = parallel::with_threads(threads, || extreme("maximum"));
                 assert_eq!(found, expected, "{threads} threads");

@@ -1,13 +1,13 @@
 //! Windows that reach from one end of an axis to each element: running results.
 use crate::error::Result;
-use bytemuck::Pod;
-use crate::kernels::reduce::combiner::{Fold, Visitor};
 use crate::kernels::elementwise::program::TILE;
 use crate::kernels::movement::loop_nest::{carve, carved, gather, spread};
+use crate::kernels::reduce::combiner::{Fold, Visitor};
 use crate::kernels::window::geometry::WindowAxis;
 use crate::kernels::{parallel, simd};
 use crate::ops::reducer::{Reducer, splat};
 use crate::ops::{Cost, Cx, Kernel};
+use bytemuck::Pod;
 use std::marker::PhantomData;
 
 /// Running results along the middle one of three axes.
@@ -26,8 +26,7 @@ impl Scan {
         let reverse = axes[along].scan()?;
         let count = |axes: &[WindowAxis]| axes.iter().map(|axis| axis.input).product();
         let trivial = after.iter().all(WindowAxis::is_trivial);
-        let scan =
-            Self { outer: count(before), length: axes[along].input, inner: count(after) };
+        let scan = Self { outer: count(before), length: axes[along].input, inner: count(after) };
         trivial.then_some((scan, reverse))
     }
 }

@@ -1,8 +1,8 @@
 //! Scatters by any body.
 use super::Windows;
 use crate::error::Result;
-use crate::kernels::movement::index::NOWHERE;
 use crate::kernels::elementwise::program::TILE;
+use crate::kernels::movement::index::NOWHERE;
 use crate::kernels::movement::loop_nest::{carve, carved, gather, rows, spread};
 use crate::ops::reducer::Reducer;
 use crate::ops::{Cost, Cx, Kernel};

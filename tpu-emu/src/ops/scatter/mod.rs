@@ -6,8 +6,8 @@ mod put;
 use super::reducer::Reducer;
 use super::{Cost, Entry, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::reduce::combiner::dispatch;
 use crate::kernels::movement::index::{Outside, placer};
+use crate::kernels::reduce::combiner::dispatch;
 use crate::tensor::{DType, Shape};
 use plan::{Dimensions, Plan};
 use std::sync::Arc;
@@ -167,7 +167,9 @@ mod tests {
                 run("stablehlo.scatter", &list, &operands, &[Arc::clone(body)]).unwrap()
             };
             let expected = [scatter(&unheard), scatter(&last())];
-            simd::at_every_level(|_| assert_eq!([scatter(&add()), scatter(&overwrite())], expected));
+            simd::at_every_level(|_| {
+                assert_eq!([scatter(&add()), scatter(&overwrite())], expected)
+            });
             for threads in [2, 3] {
                 let found =
                     parallel::with_threads(threads, || [scatter(&add()), scatter(&overwrite())]);

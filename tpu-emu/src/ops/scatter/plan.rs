@@ -1,8 +1,8 @@
 //! Where the windows of a scatter lie.
 use crate::error::Result;
 use crate::kernels::movement::index::{Component, PLACES, Placer, Vectors};
-use crate::kernels::movement::move_list::Start;
 use crate::kernels::movement::loop_nest::{Axis, collapse, rows};
+use crate::kernels::movement::move_list::Start;
 use crate::ops::Site;
 use crate::tensor::{DType, Shape};
 
@@ -162,11 +162,8 @@ impl Plan {
             let steps = [index_steps[of_indices], update_steps[of_update], along];
             Axis { count: indices.dims[of_indices], steps }
         };
-        let positions: Vec<_> = dimensions
-            .positions(indices)
-            .zip(dimensions.scattered(update))
-            .map(position)
-            .collect();
+        let positions: Vec<_> =
+            dimensions.positions(indices).zip(dimensions.scattered(update)).map(position).collect();
         let window: Vec<_> = dimensions
             .windowed(input)
             .zip(&dimensions.update_window)
@@ -217,11 +214,7 @@ impl Plan {
     ///
     /// # Errors
     /// The first one of `chunk`.
-    pub(super) fn chunks<E>(
-        &self,
-        indices: &[u8],
-        chunk: Chunk<'_, E>,
-    ) -> Result<(), E> {
+    pub(super) fn chunks<E>(&self, indices: &[u8], chunk: Chunk<'_, E>) -> Result<(), E> {
         let mut room = [0; PLACES];
         rows(&self.positions, [0; 3], &mut |[index, update, input], count, steps| {
             for first in (0..count).step_by(PLACES) {

@@ -1,10 +1,10 @@
 //! Scatters that put elements directly, without a body.
 use super::Windows;
 use crate::error::Result;
-use crate::kernels::reduce::combiner::{Fold, Visitor};
 use crate::kernels::movement::index::{NOWHERE, Outside};
-use crate::kernels::movement::move_list::{Move, Moves, Start};
 use crate::kernels::movement::loop_nest::rows;
+use crate::kernels::movement::move_list::{Move, Moves, Start};
+use crate::kernels::reduce::combiner::{Fold, Visitor};
 use crate::kernels::{parallel, simd};
 use crate::ops::{Cost, Cx, Kernel};
 use bytemuck::Pod;

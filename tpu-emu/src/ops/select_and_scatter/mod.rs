@@ -5,11 +5,11 @@ use super::reducer::{self, Reducer, splat};
 use super::windowed::{Labels, windows};
 use super::{Body, Cost, Cx, Entry, Kernel, Lowered, Site};
 use crate::error::Result;
-use crate::kernels::reduce::combiner::{Combiner, Fold, Visitor, dispatch};
 use crate::kernels::elementwise::program::TILE;
-use crate::kernels::window::pool::Pool;
 use crate::kernels::movement::loop_nest::{carve, carved, gather, rows, spread};
+use crate::kernels::reduce::combiner::{Combiner, Fold, Visitor, dispatch};
 use crate::kernels::window::geometry::Windows;
+use crate::kernels::window::pool::Pool;
 use crate::tensor::{DType, Shape};
 use std::sync::Arc;
 
@@ -138,7 +138,13 @@ impl SelectAndScatter {
     }
 
     /// Offers the elements at `from` to the windows at `to`.
-    fn offer(&self, operand: &[u8], to: &[usize], from: &[usize], state: &mut State<'_>) -> Result<()> {
+    fn offer(
+        &self,
+        operand: &[u8],
+        to: &[usize],
+        from: &[usize],
+        state: &mut State<'_>,
+    ) -> Result<()> {
         let (lanes, width) = (to.len(), self.width);
         let elements = &mut state.elements[..lanes * width];
         gather(width, operand, 0, from, elements);
@@ -248,7 +254,8 @@ mod tests {
             ("padding", integers(&[0, 1, 0, 0])),
         ];
         for name in ["add", "unheard of"] {
-            let select = Code::binary(lane!("compare.GE", S32 i32 => Pred u8, |a, b| (a >= b).into()));
+            let select =
+                Code::binary(lane!("compare.GE", S32 i32 => Pred u8, |a, b| (a >= b).into()));
             let add = lane!("add", S32 i32 => S32 i32, |a, b| a + b);
             let add = Code::binary(crate::kernels::elementwise::program::LaneOp { name, ..add });
             let bodies = [select, add];
@@ -296,7 +303,10 @@ mod tests {
                     let le = lane!("compare.LE", F32 f32 => Pred u8, |a, b| (a <= b).into());
                     let select = if direction == "compare.GE" { ge } else { le };
                     let name = if known { direction } else { "unheard of" };
-                    let select = Code::binary(crate::kernels::elementwise::program::LaneOp { name, ..select });
+                    let select = Code::binary(crate::kernels::elementwise::program::LaneOp {
+                        name,
+                        ..select
+                    });
                     let add = Code::binary(lane!("add", F32 f32 => F32 f32, |a, b| a + b));
                     let bodies = [select, add];
                     let operands = [&x, &source, &zero];

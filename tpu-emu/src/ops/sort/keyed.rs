@@ -1,11 +1,11 @@
 //! Sorts by a known order of at most 96 bits.
 use super::Rows;
 use crate::error::Result;
+use crate::kernels::movement::loop_nest::{carve, carved};
+use crate::kernels::parallel;
 use crate::kernels::sort::comparator::{Encode, Key, encoder};
 use crate::kernels::sort::radix;
 use crate::kernels::sort::radix::Digits;
-use crate::kernels::movement::loop_nest::{carve, carved};
-use crate::kernels::parallel;
 use crate::ops::{Cost, Cx, Kernel};
 
 /// A number that holds the codes of an element's keys, and below them its index.

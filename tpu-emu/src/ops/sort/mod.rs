@@ -5,10 +5,10 @@ mod plain;
 
 use super::{Body, Cost, Cx, Entry, Kernel, Lowered, Site};
 use crate::error::Result;
+use crate::kernels::movement::loop_nest::{carve, carved, gather};
 use crate::kernels::sort::comparator;
 use crate::kernels::sort::comparator::Key;
 use crate::kernels::sort::keys;
-use crate::kernels::movement::loop_nest::{carve, carved, gather};
 use crate::tensor::{DType, Shape};
 use std::sync::Arc;
 
@@ -63,7 +63,8 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
         outer: first.dims[..axis].iter().product(),
         widths: site.operands.iter().map(|operand| operand.dtype.host_bytes()).collect(),
     };
-    let keys = comparator.program().and_then(comparator::keys).filter(|_| u32::try_from(length).is_ok());
+    let keys =
+        comparator.program().and_then(comparator::keys).filter(|_| u32::try_from(length).is_ok());
     let bits = |keys: &Vec<Key>| keys.iter().map(|key| 8 * key.dtype.host_bytes()).sum::<usize>();
     if let Some([key]) = keys.as_deref()
         && let Some(plain) = keys::plain(key.dtype)
@@ -101,9 +102,9 @@ impl Rows {
 
     fn cost(&self) -> Cost {
         let elements = self.count() * self.length;
-        let levels = elements.checked_ilog2().map_or(0, |floor| {
-            if elements.is_power_of_two() { floor } else { floor + 1 }
-        });
+        let levels = elements
+            .checked_ilog2()
+            .map_or(0, |floor| if elements.is_power_of_two() { floor } else { floor + 1 });
         #[expect(clippy::cast_precision_loss, reason = "a count that is reported rounded")]
         let elements = elements as f64;
         Cost { flops: elements * f64::from(levels), transcendentals: 0.0 }
@@ -111,14 +112,7 @@ impl Rows {
 }
 
 /// Writes the elements at the offsets to `start`, `start + step`, ….
-fn permute(
-    width: usize,
-    from: &[u8],
-    offsets: &[usize],
-    start: usize,
-    step: usize,
-    to: &mut [u8],
-) {
+fn permute(width: usize, from: &[u8], offsets: &[usize], start: usize, step: usize, to: &mut [u8]) {
     if step == 1 {
         let to = &mut to[start * width..][..offsets.len() * width];
         return gather(width, from, 0, offsets, to);
@@ -208,12 +202,12 @@ impl Kernel for Merged {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing_bodies::{Code, Value, execute, lane, run, step};
     use super::super::Body;
+    use super::super::testing_bodies::{Code, Value, execute, lane, run, step};
     use crate::kernels::elementwise::program::LaneConstant;
     use crate::kernels::elementwise::program::Register::{Constant, Parameter, Step};
+    use crate::kernels::parallel;
     use crate::kernels::sort::comparator;
-use crate::kernels::parallel;
     use crate::tensor::DType;
     use std::sync::Arc;
     use tpu_stablehlo::ir::{Attribute, Element};
@@ -287,8 +281,7 @@ use crate::kernels::parallel;
                     let expected = execute(&kernel, &[&x], std::slice::from_ref(&x.shape)).unwrap();
                     let axis = i128::try_from(axis).unwrap();
                     for threads in [1, 3] {
-                        let found =
-                            parallel::with_threads(threads, || sort(axis, &[&x], &body));
+                        let found = parallel::with_threads(threads, || sort(axis, &[&x], &body));
                         assert!(found[0].words == expected[0].words, "{dims:?} {direction}");
                     }
                 }
@@ -362,6 +355,9 @@ use crate::kernels::parallel;
         // The same by the comparator itself.
         let rows = super::Rows { length: 7, inner: 1, outer: 1, widths: vec![4, 4] };
         let kernel = super::Merged { rows, comparator: body };
-        assert_eq!(execute(&kernel, &[&x, &y], &[x.shape.clone(), y.shape.clone()]).unwrap()[1].words, found[1].words);
+        assert_eq!(
+            execute(&kernel, &[&x, &y], &[x.shape.clone(), y.shape.clone()]).unwrap()[1].words,
+            found[1].words
+        );
     }
 }

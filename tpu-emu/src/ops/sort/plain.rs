@@ -2,10 +2,10 @@
 use super::Rows;
 use super::keyed::Keyed;
 use crate::error::Result;
-use crate::kernels::sort::comparator::Key;
-use crate::kernels::sort::keys::Plain;
 use crate::kernels::movement::loop_nest::{carve, carved};
 use crate::kernels::parallel;
+use crate::kernels::sort::comparator::Key;
+use crate::kernels::sort::keys::Plain;
 use crate::kernels::sort::radix;
 use crate::ops::{Cost, Cx, Kernel};
 
