@@ -10,6 +10,7 @@ pub mod event;
 pub mod exchange;
 pub mod executable;
 pub mod hbm;
+pub mod host_pages;
 pub mod host_transfer;
 pub mod kernels;
 pub mod ledger;

@@ -2,6 +2,7 @@
 pub(crate) mod compile;
 mod free_layouts;
 mod labels;
+mod likeness;
 mod listing;
 mod oom;
 mod serialized;

@@ -4,6 +4,7 @@
 use super::pages::{PAGE, Span};
 use super::system;
 use crate::error::{Error, Result};
+use crate::host_pages;
 use crate::units::{Bytes, DevAddr, to_u64, to_usize};
 use parking_lot::Mutex;
 use std::io;
@@ -128,7 +129,7 @@ impl Backing {
         if start < end {
             // SAFETY: `end` is at most `usable`.
             let done =
-                unsafe { system::discard(self.base.as_ptr().wrapping_add(start), end - start) };
+                unsafe { host_pages::discard(self.base.as_ptr().wrapping_add(start), end - start) };
             Self::advised(start, end - start, done);
         }
     }
@@ -284,7 +285,7 @@ impl Region {
             let pages = (end - start) / system::SMALL_PAGE * system::SMALL_PAGE;
             // SAFETY: the pages are inside of the region, which is mapped while it lives; who
             // orders this and what reads them is the machine, by its events.
-            if unsafe { system::discard(self.as_ptr().wrapping_add(start), pages) }.is_ok() {
+            if unsafe { host_pages::discard(self.as_ptr().wrapping_add(start), pages) }.is_ok() {
                 self.write(Bytes::ZERO, &vec![0; start])?;
                 at = start + pages;
             }

@@ -13,4 +13,3 @@ pub use backing::Region;
 pub use heap::{Freed, Heap, Live, Space};
 pub use state::KEEP_AT_MOST;
 pub use stats::HeapStats;
-pub(crate) use system::forget;

@@ -3,30 +3,14 @@
 #![expect(unsafe_code, reason = "mmap and its relatives")]
 #[cfg(not(miri))]
 pub(super) use real::{
-    SMALL_PAGE, addresses_are_limited, discard, far_addresses, map_at, prefer_huge_pages, reserve,
-    resident, unmap,
+    SMALL_PAGE, addresses_are_limited, far_addresses, map_at, prefer_huge_pages, reserve, resident,
+    unmap,
 };
 #[cfg(miri)]
 pub(super) use stand_in::{
-    SMALL_PAGE, addresses_are_limited, discard, far_addresses, map_at, prefer_huge_pages, reserve,
-    resident, unmap,
+    SMALL_PAGE, addresses_are_limited, far_addresses, map_at, prefer_huge_pages, reserve, resident,
+    unmap,
 };
-
-/// Gives the memory of the whole pages among some bytes back to the system.
-///
-/// # Safety
-/// The bytes are memory of this process without a file, and nobody reads them before writing.
-pub(crate) unsafe fn forget(start: *mut u8, length: usize) {
-    /// The largest small page of a system that we run on.
-    const PAGE: usize = 64 << 10;
-    let first = start.align_offset(PAGE).min(length);
-    let whole = (length - first) / PAGE * PAGE;
-    // SAFETY: promised by the caller; the pages lie inside the bytes.
-    let done = unsafe { discard(start.wrapping_add(first), whole) };
-    if let Err(why) = done {
-        tracing::warn!(%why, "the host keeps memory that was given back");
-    }
-}
 
 #[cfg(not(miri))]
 mod real {
@@ -120,13 +104,6 @@ mod real {
 
     /// # Safety
     /// The range was given by `map_at`.
-    pub(in crate::hbm) unsafe fn discard(start: *mut u8, length: usize) -> io::Result<()> {
-        // SAFETY: promised by the caller.
-        done(unsafe { libc::madvise(start.cast(), length, libc::MADV_DONTNEED) })
-    }
-
-    /// # Safety
-    /// The range was given by `map_at`.
     pub(in crate::hbm) unsafe fn prefer_huge_pages(
         start: *mut u8,
         length: usize,
@@ -198,12 +175,6 @@ mod stand_in {
     pub(in crate::hbm) unsafe fn unmap(start: *mut u8, length: usize) {
         // SAFETY: promised by the caller, as in the other module.
         unsafe { dealloc(start, layout(length)) };
-    }
-
-    pub(in crate::hbm) unsafe fn discard(start: *mut u8, length: usize) -> io::Result<()> {
-        // SAFETY: promised by the caller, as in the other module.
-        unsafe { start.write_bytes(0, length) };
-        Ok(())
     }
 
     pub(in crate::hbm) unsafe fn prefer_huge_pages(_: *mut u8, _: usize) -> io::Result<()> {

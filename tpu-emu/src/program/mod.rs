@@ -3,7 +3,6 @@ pub(crate) mod graph;
 pub(crate) mod grid;
 pub(crate) mod import;
 pub(crate) mod interpret;
-mod likeness;
 pub(crate) mod passes;
 pub(crate) mod plan;
 pub(crate) mod spmd;

@@ -9,9 +9,10 @@ use crate::exchange::Others;
 use crate::host_transfer::HostTransfers;
 use crate::ledger::Origin;
 use crate::machine::{Emulator, Memory, MemoryKind};
+use crate::program::interpret::custom_call::{LaunchServices, PendingCall};
 use crate::program::interpret::frame::Frame;
 use crate::program::interpret::step::Run;
-use crate::program::plan::{GUARD, Op, Plan, Slot, Step};
+use crate::program::plan::{Slot, Step};
 use crate::trace::{Dispatched, Operand};
 use crate::units::{Bytes, Nanos, to_u64};
 use parking_lot::Mutex;
@@ -77,14 +78,9 @@ pub(crate) struct Open {
     held: Arc<dyn Any + Send + Sync>,
 }
 
-impl Open {
-    /// Waits until the call is over.
-    ///
-    /// # Errors
-    /// The target's own; `Verbatim` after the machine's patience. What the call may still write
-    /// to is kept until it ends.
-    pub(crate) fn finish(self) -> Result<()> {
-        let Self { event, dispatch, timeout, record, held } = self;
+impl PendingCall for Open {
+    fn finish(self: Box<Self>) -> Result<()> {
+        let Self { event, dispatch, timeout, record, held } = *self;
         let outcome = event.wait_for(timeout).unwrap_or_else(|| {
             let target = dispatch.target();
             let message = format!(
@@ -107,73 +103,34 @@ impl Open {
     }
 }
 
-impl Run<'_> {
-    /// The stages before the program begins, of all its calls.
-    ///
-    /// # Errors
-    /// The first call's that fails, with its source line.
-    pub(super) fn early(&self, plan: &Plan) -> Result<()> {
-        for stage in [Stage::Prepare, Stage::Initialize] {
-            self.early_steps(&plan.steps, stage)?;
-        }
-        Ok(())
-    }
-
-    fn early_steps(&self, steps: &[Step], stage: Stage) -> Result<()> {
-        for step in steps {
-            match &step.op {
-                Op::Kernel { kernel, .. } => {
-                    let Some(call) = kernel.custom_call() else { continue };
-                    if !call.call().has(stage) {
-                        continue;
-                    }
-                    let ended = self.dispatch(step, call, stage);
-                    let ended = ended.and_then(|open| open.map_or(Ok(()), Open::finish));
-                    ended.map_err(|error| self.placed(step, error))?;
-                }
-                Op::While { condition, body, .. } => {
-                    self.early_steps(condition, stage)?;
-                    self.early_steps(body, stage)?;
-                }
-                Op::Branch { branches, .. } => {
-                    branches.iter().try_for_each(|branch| self.early_steps(branch, stage))?;
-                }
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
-    /// One stage of a call; gives what is still going on.
-    pub(crate) fn dispatch(
+impl LaunchServices for Launch {
+    fn dispatch(
         &self,
+        run: &Run<'_>,
         step: &Step,
         kernel: &CallKernel,
         stage: Stage,
-    ) -> Result<Option<Open>> {
+    ) -> Result<Option<Box<dyn PendingCall>>> {
         let call = kernel.call();
         let site = call.site();
         let target = || format!("custom call \"{}\"", site.target);
-        let launch = self
-            .launch
-            .ok_or_else(|| Error::Unimplemented(format!("{} outside of a launch", target())))?;
-        let state = launch
+        let state = self
             .states
             .get(kernel.number())
             .ok_or_else(|| Error::bad(format!("{} is not of this program", target())))?;
-        let (number, device) = launch.devices.get(site.partition).ok_or_else(|| {
-            let (number, count) = (site.partition, launch.devices.len());
+        let (number, device) = self.devices.get(site.partition).ok_or_else(|| {
+            let (number, count) = (site.partition, self.devices.len());
             Error::bad(format!("{} on device {number} of {count}", target()))
         })?;
         let number = *number;
         let state = state.get_or_init(|| call.begin()).as_ref();
         let Device { dispatch, services } = device.get_or_init(|| {
             let dispatch = Arc::new(Dispatch {
-                machine: Arc::clone(&launch.machine),
+                machine: Arc::clone(&self.machine),
                 device: number,
-                run: launch.number,
-                origin: launch.origin,
-                context: launch.context.clone(),
+                run: self.number,
+                origin: self.origin,
+                context: self.context.clone(),
                 scratch: Mutex::default(),
             });
             let services: Arc<dyn Services> = Arc::clone(&dispatch) as Arc<dyn Services>;
@@ -182,8 +139,8 @@ impl Run<'_> {
         let mut few = [[Place::default(); FEW]; 2];
         let mut many = [Vec::new(), Vec::new()];
         let ([few_operands, few_results], [many_operands, many_results]) = (&mut few, &mut many);
-        let results = self.places(&step.results, few_results, many_results);
-        let operands = self.places(&step.operands, few_operands, many_operands);
+        let results = places(run.frame, &step.results, few_results, many_results);
+        let operands = places(run.frame, &step.operands, few_operands, many_operands);
         for (&alias, &result) in site.aliases.iter().zip(&*results) {
             if let Some(operand) = alias.and_then(|at| operands.get_mut(at)) {
                 *operand = result;
@@ -191,8 +148,8 @@ impl Run<'_> {
         }
         let (operands, results) = (&*operands, &*results);
         dispatch.open(&site.target);
-        self.guard(step, stage);
-        let record = Record::begin(launch, number, kernel, stage, operands, results);
+        run.guard(step, stage);
+        let record = Record::begin(self, number, kernel, stage, operands, results);
         let moment = Moment { services, state, operands, results };
         let progress = match call.run(stage, &moment) {
             Ok(Progress::Pending(event)) => match event.outcome() {
@@ -204,13 +161,13 @@ impl Run<'_> {
         };
         match progress {
             Ok(Some(event)) => {
-                let timeout = launch.machine.call_timeout();
-                let (dispatch, held) = (Arc::clone(dispatch), self.frame.held());
-                Ok(Some(Open { event, dispatch, timeout, record, held }))
+                let timeout = self.machine.call_timeout();
+                let (dispatch, held) = (Arc::clone(dispatch), run.frame.held());
+                Ok(Some(Box::new(Open { event, dispatch, timeout, record, held })))
             }
             over => {
                 dispatch.close();
-                let outcome = over.and_then(|_| self.unharmed(step, stage));
+                let outcome = over.and_then(|_| run.unharmed(step, stage));
                 if let Some(record) = record {
                     record.write(dispatch, &outcome);
                 }
@@ -218,66 +175,41 @@ impl Run<'_> {
             }
         }
     }
-}
 
-/// What is written behind a result before its handler runs.
-const POISON: u8 = 0xa5;
-const MARKS: [u8; GUARD] = [POISON; GUARD];
+    fn poison(&self, result: &mut [u8]) {
+        self.machine.poison(result);
+    }
+
+    fn transfers(&self) -> &[Arc<dyn HostTransfers>] {
+        &self.transfers
+    }
+
+    fn others(&self) -> Option<&dyn Others> {
+        self.others.as_deref()
+    }
+}
 
 /// Operands and results that a call takes without an allocation.
 const FEW: usize = 8;
 
-impl Run<'_> {
-    /// Where the arrays of a call are.
-    fn places<'p>(
-        &self,
-        slots: &[Slot],
-        few: &'p mut [Place; FEW],
-        many: &'p mut Vec<Place>,
-    ) -> &'p mut [Place] {
-        let places = match few.get_mut(..slots.len()) {
-            Some(few) => few,
-            None => {
-                many.resize(slots.len(), Place::default());
-                &mut many[..]
-            }
-        };
-        for (place, &slot) in places.iter_mut().zip(slots) {
-            *place = self.frame.place(slot);
+/// Where the arrays of a call are.
+fn places<'p>(
+    frame: &Frame,
+    slots: &[Slot],
+    few: &'p mut [Place; FEW],
+    many: &'p mut Vec<Place>,
+) -> &'p mut [Place] {
+    let places = match few.get_mut(..slots.len()) {
+        Some(few) => few,
+        None => {
+            many.resize(slots.len(), Place::default());
+            &mut many[..]
         }
-        places
+    };
+    for (place, &slot) in places.iter_mut().zip(slots) {
+        *place = Place { address: frame.address(slot), bytes: slot.bytes };
     }
-
-    /// Marks the memory behind the results of a call that is about to run.
-    fn guard(&self, step: &Step, stage: Stage) {
-        if stage == Stage::Execute {
-            for &result in &step.results {
-                self.frame.bytes_mut(self.frame.behind(result)).fill(POISON);
-            }
-        }
-    }
-
-    /// # Errors
-    /// `BadArgument` where the marks are damaged.
-    pub(crate) fn unharmed(&self, step: &Step, stage: Stage) -> Result<()> {
-        if stage != Stage::Execute {
-            return Ok(());
-        }
-        for (number, &result) in step.results.iter().enumerate() {
-            let behind = self.frame.bytes(self.frame.behind(result));
-            if *behind != MARKS[..behind.len()] {
-                let written = behind.iter().filter(|&&byte| byte != POISON).count();
-                return Err(Error::bad(format!(
-                    "custom call \"{}\" wrote past the end of result {number}: {written} of the \
-                     {} bytes behind its {} bytes are changed",
-                    step.name,
-                    behind.len(),
-                    result.bytes
-                )));
-            }
-        }
-        Ok(())
-    }
+    places
 }
 
 /// Makes the calls of a program, and tells the trace of it.
@@ -375,12 +307,5 @@ impl Record {
         dispatched.scratch = std::mem::take(&mut dispatch.scratch.lock().taken);
         dispatched.error = outcome.as_ref().err().map(ToString::to_string);
         ledger.dispatched(&dispatched);
-    }
-}
-
-/// Where a frame is given to something that outlives the run.
-impl Frame {
-    fn place(&self, slot: Slot) -> Place {
-        Place { address: self.address(slot), bytes: slot.bytes }
     }
 }

@@ -1,8 +1,9 @@
 //! Launching programs on a machine.
 use super::checks::{check_arguments, check_channels, check_donations};
-use super::custom_call::{Context, Launch, Open};
+use super::custom_call::{Context, Launch};
 use super::dependencies::{Claims, Sources, Way, Work};
 use super::in_flight::Ticket;
+use super::run_memory::RunMemory;
 use super::workers::Rest;
 use crate::buffer::{Block, Buffer, Hold};
 use crate::custom_call::Stage;
@@ -14,7 +15,7 @@ use crate::host_transfer::HostTransfers;
 use crate::kernels::aligned::Aligned;
 use crate::ledger::Origin;
 use crate::machine::{Emulator, Memory, MemoryKind};
-use crate::program::interpret::frame;
+use crate::program::interpret::custom_call::{LaunchServices, PendingCall};
 use crate::program::interpret::frame::Frame;
 use crate::program::interpret::step::Run;
 use crate::program::plan::ALIGN;
@@ -267,7 +268,12 @@ impl Ready {
     fn run(&self) -> Run<'_> {
         let locations = Some(&self.executable.module.locations);
         let seed = self.seed.load(Ordering::Relaxed);
-        Run { frame: &self.frame, locations, seed, launch: self.launch.as_ref() }
+        Run {
+            frame: &self.frame,
+            locations,
+            seed,
+            launch: self.launch.as_ref().map(|launch| launch as &dyn LaunchServices),
+        }
     }
 
     /// Takes the custom calls through their first stages.
@@ -287,7 +293,7 @@ impl Ready {
     }
 
     /// Runs the program from a step on, up to a custom call that goes on after it has returned.
-    pub(super) fn until_open(&self, from: usize) -> Result<Option<(usize, Open)>> {
+    pub(super) fn until_open(&self, from: usize) -> Result<Option<(usize, Box<dyn PendingCall>)>> {
         let _mode = self.executable.numerics.subnormals().enter();
         let mut run = self.run();
         let open = run.until_open(&self.executable.plan, from);
@@ -296,7 +302,7 @@ impl Ready {
     }
 
     /// Waits for the custom call of a step.
-    fn wait(&self, number: usize, open: Open) -> Result<()> {
+    fn wait(&self, number: usize, open: Box<dyn PendingCall>) -> Result<()> {
         let ended = open.finish();
         let Some(step) = self.executable.plan.steps.get(number) else { return ended };
         let run = self.run();
@@ -361,7 +367,7 @@ impl Job {
         for source in sources {
             memories.push(aligned(source)?);
         }
-        memories.extend(self.results.into_iter().map(frame::Memory::Claim));
+        memories.extend(self.results.into_iter().map(RunMemory::Claim));
         let frame = Frame::new(memories);
         let (executable, machine) = (self.executable, self.machine);
         let calls = executable.plan.calls;
@@ -391,14 +397,14 @@ impl Job {
 }
 
 /// An argument's bytes as kernels want them: a view may begin anywhere, elements are aligned.
-pub(super) fn aligned(source: Option<Hold>) -> Result<frame::Memory> {
-    let Some(hold) = source else { return Ok(frame::Memory::Nothing) };
+pub(super) fn aligned(source: Option<Hold>) -> Result<RunMemory> {
+    let Some(hold) = source else { return Ok(RunMemory::Nothing) };
     match hold.region() {
         Some(region) if region.as_ptr().addr() % ALIGN != 0 => {
             let mut copy = Aligned::try_zeros(to_usize(region.size().0))?;
             region.read(Bytes::ZERO, copy.bytes_mut())?;
-            Ok(frame::Memory::Own(copy))
+            Ok(RunMemory::Own(copy))
         }
-        _ => Ok(frame::Memory::Claim(hold)),
+        _ => Ok(RunMemory::Claim(hold)),
     }
 }

@@ -13,6 +13,7 @@ mod launch;
 mod output_buffers;
 mod rendezvous;
 mod rendezvous_launch;
+mod run_memory;
 mod sharded;
 mod workers;
 

@@ -4,6 +4,7 @@ use super::checks::{check_arguments, check_channels, check_donations};
 use super::custom_call::{Context, Launch};
 use super::dependencies::{Claims, Sources, Work};
 use super::launch::{Blocks, LaunchOptions, Launched, Ready, aligned};
+use super::run_memory::RunMemory;
 use super::workers::Rest;
 use crate::buffer::{Buffer, Hold, Known};
 use crate::error::{Error, Result};
@@ -15,7 +16,7 @@ use crate::kernels::aligned::Aligned;
 use crate::kernels::movement::block_copy::BlockCopy;
 use crate::ledger::Origin;
 use crate::machine::{Emulator, Memory, MemoryKind};
-use crate::program::interpret::frame::{Frame, Memory as Piece};
+use crate::program::interpret::frame::Frame;
 use crate::program::plan::Slot;
 use crate::program::spmd::io_shardings::{Spread, Spreads};
 use crate::tensor::pack::{pack, unpack};
@@ -146,25 +147,25 @@ impl Job {
         self.room_beside()?;
         let mut arena = Aligned::try_zeros(plan.arena)?;
         self.machine.poison(arena.bytes_mut());
-        let mut pieces = vec![Piece::Own(arena), Piece::Own(Aligned::of(&plan.pool))];
+        let mut memories = vec![RunMemory::Own(arena), RunMemory::Own(Aligned::of(&plan.pool))];
         for (index, spread) in parameters.iter().enumerate() {
-            pieces.push(self.whole(index, spread, sources)?);
+            memories.push(self.whole(index, spread, sources)?);
         }
         for (index, spread) in results.iter().enumerate() {
             let own = !self.is_direct(index, spread);
-            pieces.push(if own {
+            memories.push(if own {
                 let mut whole = Aligned::try_zeros(spread.bytes())?;
                 self.machine.poison(whole.bytes_mut());
-                Piece::Own(whole)
+                RunMemory::Own(whole)
             } else {
-                Piece::Claim(self.results[0][index].clone())
+                RunMemory::Claim(self.results[0][index].clone())
             });
         }
         let (name, devices) = (&executable.name, self.devices.clone());
         let (context, calls) = (self.context.clone(), plan.calls);
         let mut launch = Launch::new(&self.machine, devices, self.origin, name, context, calls);
         launch.transfers.clone_from(&self.transfers);
-        let frame = Frame::new(pieces);
+        let frame = Frame::new(memories);
         let (program, seed) = (Arc::clone(&self.executable), self.seed.into());
         let ready = Ready { executable: program, frame, launch: Some(launch), seed };
         ready.early()?;
@@ -322,7 +323,7 @@ impl Job {
     }
 
     /// A parameter as the program sees it.
-    fn whole(&self, index: usize, spread: &Spread, sources: &[Option<Hold>]) -> Result<Piece> {
+    fn whole(&self, index: usize, spread: &Spread, sources: &[Option<Hold>]) -> Result<RunMemory> {
         let hold = |device| self.hold(device, index, sources);
         if spread.is_whole() {
             return aligned(hold(0));
@@ -333,7 +334,7 @@ impl Job {
                 take_part(spread, device, region, whole.bytes_mut())?;
             }
         }
-        Ok(Piece::Own(whole))
+        Ok(RunMemory::Own(whole))
     }
 }
 

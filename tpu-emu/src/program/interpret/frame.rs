@@ -3,59 +3,64 @@
 // the planner guarantees and its tests check.
 //! The memories of one run.
 #![expect(unsafe_code, reason = "slices into the memories of a run, by the plan's offsets")]
-use crate::buffer::{Block, Hold};
-use crate::hbm::{Region, forget};
+use crate::host_pages::forget;
 use crate::kernels::aligned::Aligned;
 use crate::kernels::parallel;
 use crate::program::plan::{GUARD, Slot};
-use crate::units::to_usize;
+use std::any::Any;
 use std::cell::Cell;
+use std::fmt;
 use std::slice;
 use std::sync::Arc;
 
 /// Bytes that one thread copies at a time.
 const COPIED: usize = 1 << 20;
 
-/// One of the memories of a run.
-#[derive(Debug)]
-pub(crate) enum Memory {
-    /// Without bytes.
-    Nothing,
-    /// A block that this run may write to.
-    Block(Arc<Block>),
-    /// A claim on the bytes of an argument, which a run only reads, or of a result.
-    Claim(Hold),
-    /// Memory that is not the device's.
-    Own(Aligned),
+/// Memory that a run uses.
+///
+/// # Safety
+/// The bytes of `place` are this process's to read and write for as long as the value lives,
+/// wherever it is moved.
+pub(crate) unsafe trait Storage: Send + Sync + 'static {
+    /// Where it begins, and its bytes; null for nothing.
+    fn place(&mut self) -> (*mut u8, usize);
+
+    /// Whether it is for the run alone and not a device's, so that its pages may be given back
+    /// once they are read.
+    fn is_own(&self) -> bool;
 }
 
-impl From<Option<Arc<Block>>> for Memory {
-    fn from(block: Option<Arc<Block>>) -> Self {
-        block.map_or(Self::Nothing, Self::Block)
-    }
-}
-
-impl Memory {
+// SAFETY: the bytes are on the heap and belong to the value.
+unsafe impl Storage for Aligned {
     fn place(&mut self) -> (*mut u8, usize) {
-        let region = |region: &Region| (region.as_ptr(), to_usize(region.size().0));
-        match self {
-            Self::Nothing => (std::ptr::null_mut(), 0),
-            Self::Block(block) => region(block.region()),
-            Self::Claim(hold) => hold.region().map_or((std::ptr::null_mut(), 0), region),
-            Self::Own(memory) => {
-                let bytes = memory.bytes_mut();
-                (bytes.as_mut_ptr(), bytes.len())
-            }
-        }
+        let bytes = self.bytes_mut();
+        (bytes.as_mut_ptr(), bytes.len())
     }
+
+    fn is_own(&self) -> bool {
+        true
+    }
+}
+
+/// Where one of the memories of a run is.
+#[derive(Debug)]
+struct Base {
+    start: *mut u8,
+    bytes: usize,
+    is_own: bool,
 }
 
 /// The memories of one run: the arena, the pool of constants, parameters and results.
-#[derive(Debug)]
 pub(crate) struct Frame {
-    bases: Vec<(*mut u8, usize)>,
+    bases: Vec<Base>,
     /// Keeps the memory behind the addresses.
-    held: Arc<Vec<Memory>>,
+    held: Arc<dyn Any + Send + Sync>,
+}
+
+impl fmt::Debug for Frame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Frame").field("bases", &self.bases).finish_non_exhaustive()
+    }
 }
 
 // SAFETY: the addresses lead to memory that belongs to no thread and that the frame holds.
@@ -70,25 +75,29 @@ impl Frame {
     /// Arena and results are for this run alone: until it ends nobody else reads or writes them,
     /// which is what the results' events are for. Threads that share one of its steps write
     /// distinct elements.
-    pub(crate) fn new(mut memories: Vec<Memory>) -> Self {
-        let bases = memories.iter_mut().map(Memory::place).collect();
+    pub(crate) fn new<S: Storage>(mut memories: Vec<S>) -> Self {
+        let base = |memory: &mut S| {
+            let (start, bytes) = memory.place();
+            Base { start, bytes, is_own: memory.is_own() }
+        };
+        let bases = memories.iter_mut().map(base).collect();
         Self { bases, held: Arc::new(memories) }
     }
 
     /// Whether its first memory has so many bytes.
     pub(super) fn holds(&self, bytes: usize) -> bool {
-        self.bases.first().is_some_and(|&(_, size)| size >= bytes)
+        self.bases.first().is_some_and(|base| base.bytes >= bytes)
     }
 
     /// The memory behind the addresses, for whoever may use it after the run.
-    pub(crate) fn held(&self) -> Arc<Vec<Memory>> {
+    pub(crate) fn held(&self) -> Arc<dyn Any + Send + Sync> {
         Arc::clone(&self.held)
     }
 
     /// The bytes behind a custom call's result that belong to nobody else.
     pub(crate) fn behind(&self, slot: Slot) -> Slot {
         let end = slot.offset + slot.bytes;
-        let left = self.bases[slot.base as usize].1.saturating_sub(end);
+        let left = self.bases[slot.base as usize].bytes.saturating_sub(end);
         let bytes = if slot.bytes == 0 { 0 } else { left.min(GUARD) };
         Slot { base: slot.base, offset: end, bytes }
     }
@@ -102,12 +111,12 @@ impl Frame {
         if slot.bytes == 0 {
             return std::ptr::dangling_mut::<u128>().cast();
         }
-        let (base, size) = self.bases[slot.base as usize];
+        let Base { start, bytes: size, .. } = self.bases[slot.base as usize];
         assert!(
             slot.offset.checked_add(slot.bytes).is_some_and(|end| end <= size),
             "{slot:?} in a memory of {size} bytes"
         );
-        base.wrapping_add(slot.offset)
+        start.wrapping_add(slot.offset)
     }
 
     /// The bytes of a slot.
@@ -136,7 +145,7 @@ impl Frame {
     pub(crate) fn forget(&self, slot: Slot) {
         /// Less is not worth a call of the system.
         const LEAST: usize = 1 << 20;
-        let own = matches!(self.held.get(slot.base as usize), Some(Memory::Own(_)));
+        let own = self.bases.get(slot.base as usize).is_some_and(|base| base.is_own);
         if own && slot.bytes >= LEAST {
             // SAFETY: `at` has the slot inside memory that the frame holds and that is for this
             // run alone; the caller reads it no more.
@@ -190,7 +199,7 @@ mod tests {
 
     #[test]
     fn slots_are_pieces_of_memories_that_the_frame_holds() {
-        let memories = vec![Memory::Own(Aligned::of(&[1, 2, 3, 4])), Memory::Nothing];
+        let memories = vec![Aligned::of(&[1, 2, 3, 4]), Aligned::zeros(0)];
         let frame = Frame::new(memories);
         frame.copy(slot(0, 0, 2), slot(0, 1, 2));
         frame.write(slot(0, 2, 2), 1, &[9]);
@@ -201,7 +210,7 @@ mod tests {
     #[test]
     #[should_panic(expected = "in a memory of 4 bytes")]
     fn a_slot_outside_of_its_memory_is_a_bug_that_stops() {
-        let frame = Frame::new(vec![Memory::Own(Aligned::zeros(4))]);
+        let frame = Frame::new(vec![Aligned::zeros(4)]);
         frame.bytes(slot(0, 2, 3));
     }
 }

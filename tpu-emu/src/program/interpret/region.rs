@@ -1,5 +1,5 @@
 //! Regions that need a run of their own: one lane after the other.
-use super::frame::{Frame, Memory};
+use super::frame::Frame;
 use super::step::Run;
 use crate::error::{Error, Result};
 use crate::kernels::aligned::Aligned;
@@ -49,9 +49,9 @@ impl Body for PlannedBody {
     }
 
     fn apply(&self, lanes: usize, inputs: &[&[u8]], outputs: &mut [&mut [u8]]) -> Result<()> {
-        let zeros = |shape: &Shape| Memory::Own(Aligned::zeros(shape.bytes()));
-        let arena = Memory::Own(Aligned::zeros(self.plan.arena));
-        let mut memories = vec![arena, Memory::Own(Aligned::of(&self.plan.pool))];
+        let zeros = |shape: &Shape| Aligned::zeros(shape.bytes());
+        let arena = Aligned::zeros(self.plan.arena);
+        let mut memories = vec![arena, Aligned::of(&self.plan.pool)];
         memories.extend(self.parameters.iter().chain(&self.results).map(zeros));
         let frame = Frame::new(memories);
         let places = |shapes: &[Shape], first: u32| -> Vec<Slot> {

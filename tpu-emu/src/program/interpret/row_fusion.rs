@@ -1,5 +1,5 @@
 //! Runs steps that belong together, some rows at a time.
-use super::frame::{Frame, Memory};
+use super::frame::Frame;
 use super::fused_loop::{Window, Windows, piece};
 use crate::kernels::aligned::Aligned;
 use crate::kernels::parallel;
@@ -38,9 +38,10 @@ pub(super) fn run_rows(frame: &Frame, rows: &Rows, step: &Step, scratch: Slot) {
 impl Run<'_> {
     fn piece(&self, rows: Range<usize>) {
         let memory = self.rows.memory;
-        let strip = STRIP.take().filter(|frame| frame.holds(memory)).unwrap_or_else(|| {
-            Frame::new(vec![Memory::Own(Aligned::zeros(memory.next_power_of_two()))])
-        });
+        let strip = STRIP
+            .take()
+            .filter(|frame| frame.holds(memory))
+            .unwrap_or_else(|| Frame::new(vec![Aligned::zeros(memory.next_power_of_two())]));
         for start in rows.clone().step_by(self.rows.strip) {
             let now = start..rows.end.min(start + self.rows.strip);
             self.rows.parts.iter().for_each(|part| self.part(part, &strip, now.clone()));

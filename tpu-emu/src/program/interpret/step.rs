@@ -1,4 +1,5 @@
 //! Runs the steps of a plan.
+use super::custom_call::{LaunchServices, PendingCall};
 use super::frame::Frame;
 use super::fused_loop::{bind as bind_loop, run_loop};
 use super::row_fusion::run_rows;
@@ -8,7 +9,6 @@ use crate::error::{Error, Result};
 use crate::kernels::elementwise::vm::Bound;
 use crate::ops::Cx;
 use crate::program::plan::{Op, Plan, Slot, Step};
-use crate::runtime::custom_call::{Launch, Open};
 use crate::tensor::pack::{pack, unpack};
 use std::sync::atomic::Ordering;
 use tpu_stablehlo::ir::Locations;
@@ -25,7 +25,7 @@ pub(crate) struct Run<'a> {
     pub(crate) locations: Option<&'a Locations>,
     pub(crate) seed: u64,
     /// The launch that it belongs to; `None` for code inside of an operation.
-    pub(crate) launch: Option<&'a Launch>,
+    pub(crate) launch: Option<&'a dyn LaunchServices>,
 }
 
 impl Run<'_> {
@@ -42,7 +42,11 @@ impl Run<'_> {
     ///
     /// # Errors
     /// As for [`Run::plan`].
-    pub(crate) fn until_open(&mut self, plan: &Plan, from: usize) -> Result<Option<(usize, Open)>> {
+    pub(crate) fn until_open(
+        &mut self,
+        plan: &Plan,
+        from: usize,
+    ) -> Result<Option<(usize, Box<dyn PendingCall>)>> {
         for (number, step) in plan.steps.iter().enumerate().skip(from) {
             match self.begin(step) {
                 Ok(None) => {}
@@ -83,7 +87,7 @@ impl Run<'_> {
     }
 
     /// One step; gives a custom call that is still going on.
-    fn begin(&mut self, step: &Step) -> Result<Option<Open>> {
+    fn begin(&mut self, step: &Step) -> Result<Option<Box<dyn PendingCall>>> {
         if let Op::Kernel { kernel, starts, .. } = &step.op
             && let Some(call) = kernel.custom_call()
         {
@@ -96,12 +100,10 @@ impl Run<'_> {
 
     /// Fills what a handler is to write, where that is asked for.
     fn poison_results(&self, step: &Step, kernel: &dyn crate::ops::Kernel) {
-        let Some(launch) = self.launch.filter(|launch| launch.machine.is_poisoned()) else {
-            return;
-        };
+        let Some(launch) = self.launch else { return };
         for (index, &slot) in step.results.iter().enumerate() {
             if kernel.starts_from(index).is_none() {
-                launch.machine.poison(self.frame.bytes_mut(slot));
+                launch.poison(self.frame.bytes_mut(slot));
             }
         }
     }
@@ -217,8 +219,8 @@ impl Run<'_> {
     ) -> Result<()> {
         let frame = self.frame;
         let scratch = frame.bytes_mut(scratch);
-        let transfers = self.launch.map_or(&[][..], |launch| &launch.transfers);
-        let others = self.launch.and_then(|launch| launch.others.as_deref());
+        let transfers = self.launch.map_or(&[][..], LaunchServices::transfers);
+        let others = self.launch.and_then(LaunchServices::others);
         let mut cx = Cx { scratch, seed: &mut self.seed, transfers, others };
         let starts = |operand: usize| {
             (0..step.results.len()).any(|result| kernel.starts_from(result) == Some(operand))

@@ -10,7 +10,7 @@ use crate::kernels::aligned::Aligned;
 use crate::kernels::simd::at_every_level;
 use crate::ops::Numerics;
 use crate::program::import::load;
-use crate::program::interpret::frame::{Frame, Memory};
+use crate::program::interpret::frame::Frame;
 use crate::program::interpret::region::make_body;
 use crate::program::interpret::step::Run;
 use crate::program::passes::options::Tactics;
@@ -122,19 +122,19 @@ pub(crate) fn results(text: &str, donated: &[Option<usize>], tactics: Tactics) -
     // Nobody may count on zeros.
     let junk = |bytes: usize| Aligned::of(&vec![0xa5; bytes]);
     let mut places: Vec<Aligned> = results.iter().map(|&bytes| junk(bytes)).collect();
-    let mut memories = vec![Memory::Own(junk(plan.arena)), Memory::Own(Aligned::of(&plan.pool))];
+    let mut memories = vec![junk(plan.arena), Aligned::of(&plan.pool)];
     let mut random = Random(7);
     for (index, shape) in parameters.into_iter().enumerate() {
         let input = numbers(&mut random, shape.dtype, shape.bytes());
         match donated[index] {
             Some(result) => {
                 places[result] = Aligned::of(&input);
-                memories.push(Memory::Nothing);
+                memories.push(Aligned::zeros(0));
             }
-            None => memories.push(Memory::Own(Aligned::of(&input))),
+            None => memories.push(Aligned::of(&input)),
         }
     }
-    memories.extend(places.into_iter().map(Memory::Own));
+    memories.extend(places);
     let frame = Frame::new(memories);
     Run { frame: &frame, locations: None, seed: 0, launch: None }.plan(&plan).unwrap();
     let slots =

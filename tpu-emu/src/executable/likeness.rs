@@ -1,5 +1,5 @@
 //! What several compilations of one program have in common.
-use crate::executable::Executable;
+use super::Executable;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 

@@ -1,0 +1,47 @@
+// UNSAFETY: gives a run the addresses of device memory.
+//! The memories of a run: a device's, and its own.
+#![expect(unsafe_code, reason = "an unsafe trait")]
+use crate::buffer::{Block, Hold};
+use crate::hbm::Region;
+use crate::kernels::aligned::Aligned;
+use crate::program::interpret::frame::Storage;
+use crate::units::to_usize;
+use std::ptr;
+use std::sync::Arc;
+
+/// One of the memories of a run.
+#[derive(Debug)]
+pub(super) enum RunMemory {
+    /// Without bytes.
+    Nothing,
+    /// A block that this run may write to.
+    Block(Arc<Block>),
+    /// A claim on the bytes of an argument, which a run only reads, or of a result.
+    Claim(Hold),
+    /// Memory that is not the device's.
+    Own(Aligned),
+}
+
+impl From<Option<Arc<Block>>> for RunMemory {
+    fn from(block: Option<Arc<Block>>) -> Self {
+        block.map_or(Self::Nothing, Self::Block)
+    }
+}
+
+// SAFETY: a region stays mapped while its block, or the hold on it, lives; the other bytes
+// belong to the value.
+unsafe impl Storage for RunMemory {
+    fn place(&mut self) -> (*mut u8, usize) {
+        let region = |region: &Region| (region.as_ptr(), to_usize(region.size().0));
+        match self {
+            Self::Nothing => (ptr::null_mut(), 0),
+            Self::Block(block) => region(block.region()),
+            Self::Claim(hold) => hold.region().map_or((ptr::null_mut(), 0), region),
+            Self::Own(memory) => memory.place(),
+        }
+    }
+
+    fn is_own(&self) -> bool {
+        matches!(self, Self::Own(_))
+    }
+}
