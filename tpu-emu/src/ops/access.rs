@@ -1,43 +1,11 @@
 //! Index maps, and the checks that operations with the same map share.
 use super::Site;
 use crate::error::Result;
-use crate::kernels::movement::strided_view::Access;
 use crate::tensor::Shape;
 
 /// Whether no number comes twice.
 pub(super) fn unique(axes: &[usize]) -> bool {
     axes.iter().enumerate().all(|(at, axis)| !axes[..at].contains(axis))
-}
-
-/// A stride as a signed number. Arrays are shorter than `isize::MAX` bytes.
-pub(super) fn signed(stride: usize) -> isize {
-    isize::try_from(stride).unwrap_or(isize::MAX)
-}
-
-impl Access {
-    /// Axis `d` of the operand runs along axis `axes[d]` of the result, or stands still if it
-    /// has one index.
-    pub(super) fn spread(operand: &Shape, result: &Shape, axes: &[usize]) -> Self {
-        let mut strides = vec![0; result.rank()];
-        for ((&axis, stride), &dim) in axes.iter().zip(operand.strides()).zip(&operand.dims) {
-            if dim != 1 {
-                strides[axis] = signed(stride);
-            }
-        }
-        Self { offset: 0, strides }
-    }
-
-    /// From `starts` on, every `steps[d]`th index.
-    pub(super) fn window(operand: &Shape, starts: &[usize], steps: &[usize]) -> Self {
-        let strides = operand.strides();
-        let offset = strides.iter().zip(starts).map(|(stride, start)| stride * start).sum();
-        // The step of an axis with one index is never taken and may be any number.
-        let strides = strides
-            .iter()
-            .zip(steps)
-            .map(|(&stride, &step)| stride.checked_mul(step).map_or(isize::MAX, signed));
-        Self { offset, strides: strides.collect() }
-    }
 }
 
 /// The result of taking every `steps[d]`th index from `starts[d]` to below `limits[d]`: C2 to C4 of

@@ -1,11 +1,11 @@
 //! Padding: the shapes and the copy that `pad` and `dynamic_pad` share.
-use super::access::signed;
 use super::{Cost, Cx, Kernel, Lowered, Site};
 use crate::error::Result;
 use crate::kernels::movement::block_copy::{BlockCopy, fill_shared, interleave};
 use crate::kernels::movement::index::Outside;
 use crate::kernels::movement::move_list::{Move, Moves};
 use crate::kernels::movement::strided_view::Access;
+use crate::kernels::movement::strided_view::signed;
 use crate::tensor::Shape;
 
 /// What is added, per axis.

@@ -1,8 +1,9 @@
 //! Axes backwards.
-use super::access::{signed, unique};
+use super::access::unique;
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
 use crate::kernels::movement::strided_view::Access;
+use crate::kernels::movement::strided_view::signed;
 use crate::tensor::Shape;
 
 /// Index `i` along a listed axis is `dim - 1 - i` of the operand.

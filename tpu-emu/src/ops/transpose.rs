@@ -1,8 +1,9 @@
 //! Axes in another order.
-use super::access::{signed, unique};
+use super::access::unique;
 use super::{Entry, Lowered, Site};
 use crate::error::Result;
 use crate::kernels::movement::strided_view::Access;
+use crate::kernels::movement::strided_view::signed;
 use crate::tensor::Shape;
 
 /// Axis `i` of the result is axis `permutation[i]` of the operand.

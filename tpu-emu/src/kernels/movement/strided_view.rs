@@ -1,4 +1,5 @@
 //! Elements in another order: transposes, broadcasts, slices, reversals.
+use crate::tensor::Shape;
 
 /// Where the elements of a result come from: element `i` of the result is element
 /// `offset + Σ strides[d]·i[d]` of the operand.
@@ -8,6 +9,37 @@ pub struct Access {
     pub offset: usize,
     /// Operand elements from one index of the result to the next, per axis of the result.
     pub strides: Vec<isize>,
+}
+
+/// A stride as a signed number. Arrays are shorter than `isize::MAX` bytes.
+pub(crate) fn signed(stride: usize) -> isize {
+    isize::try_from(stride).unwrap_or(isize::MAX)
+}
+
+impl Access {
+    /// Axis `d` of the operand runs along axis `axes[d]` of the result, or stands still if it
+    /// has one index.
+    pub(crate) fn spread(operand: &Shape, result: &Shape, axes: &[usize]) -> Self {
+        let mut strides = vec![0; result.rank()];
+        for ((&axis, stride), &dim) in axes.iter().zip(operand.strides()).zip(&operand.dims) {
+            if dim != 1 {
+                strides[axis] = signed(stride);
+            }
+        }
+        Self { offset: 0, strides }
+    }
+
+    /// From `starts` on, every `steps[d]`th index.
+    pub(crate) fn window(operand: &Shape, starts: &[usize], steps: &[usize]) -> Self {
+        let strides = operand.strides();
+        let offset = strides.iter().zip(starts).map(|(stride, start)| stride * start).sum();
+        // The step of an axis with one index is never taken and may be any number.
+        let strides = strides
+            .iter()
+            .zip(steps)
+            .map(|(&stride, &step)| stride.checked_mul(step).map_or(isize::MAX, signed));
+        Self { offset, strides: strides.collect() }
+    }
 }
 
 /// An access over a result's extents, with neighbouring axes joined where that changes nothing.
