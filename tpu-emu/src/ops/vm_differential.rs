@@ -1,7 +1,7 @@
 //! Random programs with and without machine code: the same bits.
 use crate::kernels::elementwise::program::{LaneConstant, LaneProgram, LaneStep, Register};
 use crate::kernels::elementwise::take::{NUMBER, take};
-use crate::kernels::elementwise::vm::{Feed, Input, LaneCode, Output, Ready};
+use crate::kernels::elementwise::vm::{Feed, Input, LaneCode, Output};
 use crate::kernels::simd::{Level, level};
 use crate::ops::lane_operation;
 use crate::tensor::DType;
@@ -272,8 +272,8 @@ fn settled(dtype: DType, bytes: &[u8]) -> Vec<u64> {
     bits.map(settle).collect()
 }
 
-fn results(ready: &Ready, native: bool, lanes: usize, inputs: &[Vec<u8>]) -> Vec<Vec<u8>> {
-    let program = &ready.program;
+fn results(code: &LaneCode, native: bool, lanes: usize, inputs: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let program = code.program();
     let room =
         |&register: &Register| vec![0_u64; lanes * program.dtype(register).host_bytes() / 8 + 2];
     let mut memory: Vec<Vec<u64>> = program.results.iter().map(room).collect();
@@ -291,8 +291,7 @@ fn results(ready: &Ready, native: bool, lanes: usize, inputs: &[Vec<u8>]) -> Vec
         .iter_mut()
         .map(|words| Output::from(bytemuck::cast_slice_mut::<u64, u8>(words)))
         .collect();
-    let layout = if native { ready.native().unwrap() } else { &ready.portable };
-    crate::kernels::elementwise::vm::run::run_with(ready, layout, lanes, &inputs, &outputs);
+    code.run_by(native, lanes, &inputs, &outputs);
     let bytes = |(words, &register): (&Vec<u64>, &Register)| {
         let width = program.dtype(register).host_bytes();
         let bytes: &[u8] = bytemuck::cast_slice(words);
@@ -308,7 +307,6 @@ fn check(seed: u64) {
     let mut feeds: Vec<Feed> = program.parameters.iter().map(|_| feed(&mut random)).collect();
     arrays.into_iter().for_each(|(array, elements)| feeds[array] = Feed::All(elements));
     let code = LaneCode::new(program, feeds);
-    let ready = &code.0;
     let long = 1000 + random.below(1200);
     for lanes in [1 + random.below(40), 1 + random.below(40), long] {
         let mut input = |(&dtype, feed): (&DType, &Feed)| -> Vec<u8> {
@@ -320,15 +318,15 @@ fn check(seed: u64) {
             (0..count).flat_map(|_| random.element(dtype)).collect()
         };
         let inputs: Vec<Vec<u8>> =
-            ready.program.parameters.iter().zip(&ready.feeds).map(&mut input).collect();
-        let [native, portable] = [true, false].map(|native| results(ready, native, lanes, &inputs));
-        for (index, register) in ready.program.results.iter().enumerate() {
-            let dtype = ready.program.dtype(*register);
+            code.program().parameters.iter().zip(code.feeds()).map(&mut input).collect();
+        let [native, portable] = [true, false].map(|native| results(&code, native, lanes, &inputs));
+        for (index, register) in code.program().results.iter().enumerate() {
+            let dtype = code.program().dtype(*register);
             let [a, b] = [&native, &portable].map(|all| settled(dtype, &all[index]));
             let differs = a.iter().zip(&b).position(|(a, b)| a != b);
             if let Some(at) = differs {
-                let list: Vec<String> = ready
-                    .program
+                let list: Vec<String> = code
+                    .program()
                     .steps
                     .iter()
                     .enumerate()
@@ -344,9 +342,9 @@ fn check(seed: u64) {
                     a[at],
                     b[at],
                     list.join("\n"),
-                    ready.program.parameters,
-                    ready.program.constants,
-                    ready.feeds
+                    code.program().parameters,
+                    code.program().constants,
+                    code.feeds()
                 );
             }
         }

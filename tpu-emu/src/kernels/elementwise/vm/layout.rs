@@ -71,7 +71,7 @@ pub(super) struct Result {
 
 /// The operations of a program with a place for every value.
 #[derive(Debug, Default)]
-pub(crate) struct Layout {
+pub(super) struct Layout {
     pub(super) spreads: Vec<Spread>,
     pub(super) parts: Vec<Part>,
     pub(super) results: Vec<Result>,

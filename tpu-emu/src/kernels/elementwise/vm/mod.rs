@@ -1,6 +1,6 @@
 //! Elementwise programs, made ready to run: where every value lies is decided once.
 mod layout;
-pub(crate) mod run;
+mod run;
 mod segments;
 
 pub use run::{Bound, Input, Output};
@@ -28,13 +28,13 @@ pub enum Feed {
 
 /// A program that is ready to run.
 #[derive(Debug, Clone)]
-pub struct LaneCode(pub(crate) Arc<Ready>);
+pub struct LaneCode(Arc<Ready>);
 
 #[derive(Debug)]
-pub(crate) struct Ready {
-    pub(crate) program: LaneProgram,
-    pub(crate) feeds: Vec<Feed>,
-    pub(crate) portable: Layout,
+struct Ready {
+    program: LaneProgram,
+    feeds: Vec<Feed>,
+    portable: Layout,
     /// With machine code, once that is worth it and if the system allows it.
     native: OnceLock<Option<Layout>>,
     /// Operations on elements so far.
@@ -57,7 +57,7 @@ impl Ready {
         self.native().unwrap_or(&self.portable)
     }
 
-    pub(crate) fn native(&self) -> Option<&Layout> {
+    fn native(&self) -> Option<&Layout> {
         let make = || Layout::new(&self.program, &self.feeds, &segments::groups(&self.program));
         self.native.get_or_init(make).as_ref()
     }
@@ -106,6 +106,19 @@ impl LaneCode {
     /// Where an input or an output is missing, too short, or not aligned for its elements.
     pub fn run(&self, lanes: usize, inputs: &[Input<'_>], outputs: &[Output<'_>]) {
         run::run(&self.0, lanes, inputs, outputs);
+    }
+
+    /// As [`LaneCode::run`], all of it machine code, or none.
+    #[cfg(test)]
+    pub(crate) fn run_by(
+        &self,
+        native: bool,
+        lanes: usize,
+        inputs: &[Input<'_>],
+        outputs: &[Output<'_>],
+    ) {
+        let layout = if native { self.0.native().expect("machine code") } else { &self.0.portable };
+        run::run_with(&self.0, layout, lanes, inputs, outputs);
     }
 
     /// The program with the arrays that it will run on, again and again; `None` where not all of

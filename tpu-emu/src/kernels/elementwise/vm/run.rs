@@ -109,7 +109,7 @@ pub(super) fn run(ready: &Ready, lanes: usize, inputs: &[Input<'_>], outputs: &[
 }
 
 /// Runs a program by one of its layouts.
-pub(crate) fn run_with(
+pub(super) fn run_with(
     ready: &Ready,
     layout: &Layout,
     lanes: usize,
