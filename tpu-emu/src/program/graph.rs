@@ -63,13 +63,17 @@ impl Work {
 /// One node.
 #[derive(Debug, Clone)]
 pub(crate) struct Node {
+    /// What it does.
     pub(crate) work: Work,
+    /// The values that it takes.
     pub(crate) operands: Vec<ValueId>,
     /// The operands' shapes as this node sees them; empty for control flow.
     pub(crate) shapes: Vec<Shape>,
+    /// The values that it makes.
     pub(crate) results: Vec<ValueId>,
     /// The operation's name, for reports.
     pub(crate) name: Arc<str>,
+    /// Where it was written.
     pub(crate) location: LocationId,
     /// Whether it does more than give results.
     pub(crate) effect: bool,
@@ -78,8 +82,11 @@ pub(crate) struct Node {
 /// Straight-line nodes with parameters and results.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Block {
+    /// The values that it is given.
     pub(crate) parameters: Vec<ValueId>,
+    /// Its nodes, each after those whose values it takes.
     pub(crate) nodes: Vec<Node>,
+    /// The values that it gives.
     pub(crate) results: Vec<ValueId>,
 }
 
@@ -87,6 +94,7 @@ pub(crate) struct Block {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Graph {
     pub(crate) values: Vec<ValueInfo>,
+    /// The program from its parameters to its results.
     pub(crate) main: Block,
     /// Arithmetic of one run, every loop's body counted once.
     pub(crate) cost: Cost,

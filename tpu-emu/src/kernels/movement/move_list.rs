@@ -53,7 +53,7 @@ impl Moves {
         let mut shift = 0;
         for start in &self.starts {
             let bytes = &operands[start.operand][start.at..];
-            let index = reader(start.dtype).unwrap()(bytes, 0);
+            let index = reader(start.dtype).expect("an integer type")(bytes, 0);
             let near = clamped(index, start.room);
             if self.outside == Outside::Skip && i64::try_from(near) != Ok(index) {
                 return;

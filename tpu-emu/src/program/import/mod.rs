@@ -39,7 +39,9 @@ type Copies = Vec<Option<Vec<ValueId>>>;
 /// A loaded program: the graph, and the entry it came from.
 #[derive(Debug)]
 pub(crate) struct Loaded<'m> {
+    /// What was made of the program.
     pub(crate) graph: Graph,
+    /// The function that it begins with.
     pub(crate) entry: &'m Function,
     /// Shapes of the results: one may name bytes that were made under another shape.
     pub(crate) results: Vec<Shape>,

@@ -21,8 +21,11 @@ const FEW: usize = 8;
 /// One run: its memory and where its program was written.
 #[derive(Debug)]
 pub(crate) struct Run<'a> {
+    /// The memories of the run.
     pub(crate) frame: &'a Frame,
+    /// Where the steps of its program were written.
     pub(crate) locations: Option<&'a Locations>,
+    /// For the next random number that is drawn without a state.
     pub(crate) seed: u64,
     /// The launch that it belongs to; `None` for code inside of an operation.
     pub(crate) launch: Option<&'a dyn LaunchServices>,
@@ -66,6 +69,7 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// An error of a step, with the step's source line and name.
     pub(crate) fn placed(&self, step: &Step, error: Error) -> Error {
         // An error from inside of a loop has its line already.
         if matches!(step.op, Op::While { .. } | Op::Branch { .. }) {

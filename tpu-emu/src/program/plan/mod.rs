@@ -90,10 +90,15 @@ pub(crate) enum Op {
 /// A step over slots.
 #[derive(Debug)]
 pub(crate) struct Step {
+    /// What it does.
     pub(crate) op: Op,
+    /// Where its operands lie.
     pub(crate) operands: Box<[Slot]>,
+    /// Where its results lie.
     pub(crate) results: Box<[Slot]>,
+    /// The operation's name, for reports.
     pub(crate) name: Arc<str>,
+    /// Where it was written.
     pub(crate) location: LocationId,
 }
 
@@ -113,6 +118,7 @@ pub(crate) enum Outside<'d> {
 /// then the results. A donated parameter and the result that takes it over have the same memory.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
+    /// Its steps, in the order in which they run.
     pub(crate) steps: Vec<Step>,
     /// Bytes of the arena.
     pub(crate) arena: usize,

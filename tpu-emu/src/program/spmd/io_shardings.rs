@@ -157,7 +157,9 @@ impl Spread {
 /// The parameters and results of a program over several devices.
 #[derive(Debug)]
 pub(crate) struct Spreads {
+    /// How each parameter is spread over the devices.
     pub(crate) parameters: Vec<Spread>,
+    /// How each result is spread over them.
     pub(crate) results: Vec<Spread>,
     /// What the program asks about its shardings.
     pub(crate) inspections: Vec<Inspection>,
