@@ -1,15 +1,15 @@
 //! What a machine is made of. Plain data: the host reads the environment, not this crate.
-use crate::custom_call::Registry;
-use crate::kernels::simd::Level;
-use crate::ops::Numerics;
 use crate::origin::{Clock, NoStacks, StackSource};
 use crate::room::{NoEnd, Room};
 use crate::topology::Topology;
 use crate::trace::Sink;
-use crate::units::{Bytes, Nanos};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
+use tpu_base::units::{Bytes, Nanos};
+use tpu_kernels::simd::Level;
+use tpu_ops::Numerics;
+use tpu_ops::custom_call::Registry;
 
 /// Past changes that are kept by default.
 pub const DEFAULT_HISTORY: usize = 65_536;

@@ -1,13 +1,14 @@
 //! Who took which bytes, and when: the records that live blocks carry, and a bounded history.
-use crate::entry::{self, Function};
 use crate::hbm::spec::ArraySpec;
 use crate::origin::{Clock, Frame, LabelId, Labels, StackId, StackSource, Stacks};
 use crate::trace::{Change, ChangeKind, Dispatched, Fault, Names, Sink};
-use crate::units::{Bytes, DevAddr, Nanos};
 use parking_lot::Mutex;
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use tpu_base::entry;
+use tpu_base::entry::Function;
+use tpu_base::units::{Bytes, DevAddr, Nanos};
 
 /// Who did something: taken on the caller's thread, before any lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -178,9 +179,9 @@ impl Ledger {
 mod tests {
     use super::*;
     use crate::config::Config;
-    use crate::entry::enter;
     use crate::trace::SpaceInfo;
     use std::sync::mpsc::{Sender, channel};
+    use tpu_base::entry::enter;
 
     /// Tells who was refused, and why.
     #[derive(Debug)]

@@ -2,24 +2,24 @@
 use crate::buffer::Block;
 use crate::buffer::raw_allocations::Claims;
 use crate::config::{Config, POISON};
-use crate::custom_call::Registry;
-use crate::error::{Error, Result};
 use crate::executable::Executable;
 use crate::hbm::spec::{ArraySpec, Specs};
 use crate::hbm::{Heap, HeapStats, Region, Space};
-use crate::kernels::simd;
 use crate::ledger::{Ledger, Origin, Past, Record};
-use crate::ops::Numerics;
 use crate::origin::LabelId;
 use crate::room::Room;
 use crate::runtime::{Flight, Joints, Meetings, Turns, Workers};
 use crate::topology::Topology;
 use crate::trace::{Change, ChangeKind, Encoder, Header, SpaceInfo, Usage};
-use crate::units::{Bytes, DevAddr, to_usize};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
+use tpu_base::error::{Error, Result};
+use tpu_base::units::{Bytes, DevAddr, to_usize};
+use tpu_kernels::simd;
+use tpu_ops::Numerics;
+use tpu_ops::custom_call::Registry;
 
 /// Address space for each kind of host memory; pages are committed by touch.
 const HOST_CAPACITY: Bytes = Bytes::gib(256);

@@ -1,11 +1,11 @@
 //! What the host has left, asked before something large is written: a refusal has a name, and a
 //! process that the system ends for want of memory has none.
 use crate::config::POISON;
-use crate::error::{Error, Result};
 use crate::hbm::Region;
 use crate::machine::Emulator;
-use crate::units::Bytes;
 use std::fmt;
+use tpu_base::error::{Error, Result};
+use tpu_base::units::Bytes;
 
 /// Less than this is not asked about: the question takes a thirtieth of a millisecond, which is
 /// nothing beside writing so much.

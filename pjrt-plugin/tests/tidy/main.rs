@@ -314,7 +314,7 @@ fn the_page_of_numerics_is_current() {
     let there = read_to_string(root().join("docs/numerics.md")).unwrap_or_default();
     let before = there.split_once(BEGIN).map_or("# Numerics\n\n", |(before, _)| before);
     let after = there.split_once(END).map_or("", |(_, after)| after);
-    let mut table = "Generated from the table in `tpu-emu/src/kernels/math/mod.rs`; never edited: \
+    let mut table = "Generated from the table in `tpu-emu/kernels/src/math/mod.rs`; never edited: \
          `UPDATE=1 cargo test -p pjrt-plugin --test tidy`.\n\n\
          How many units in the last place a result of single precision is off at most; a test \
          beside the table compares numbers of the whole range with double precision.\n\

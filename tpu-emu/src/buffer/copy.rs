@@ -1,12 +1,12 @@
 //! Device memory to device memory, and new buffers over old bytes.
 use super::{Buffer, Content};
-use crate::error::{Error, Result};
-use crate::event::Event;
 use crate::hbm::spec::ArraySpec;
 use crate::machine::Memory;
-use crate::units::Bytes;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use tpu_base::error::{Error, Result};
+use tpu_base::event::Event;
+use tpu_base::units::Bytes;
 
 impl Buffer {
     /// A copy in another memory. It exists at once and is ready when the bytes are there.

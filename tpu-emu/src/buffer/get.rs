@@ -1,13 +1,13 @@
 //! Device memory to client memory.
 use super::{Buffer, Hold};
-use crate::error::{Error, Result};
-use crate::event::Event;
 use crate::hbm::spec::ArraySpec;
-use crate::tensor::pack::unpack;
-use crate::tensor::strided::{Strided, dense_strides};
-use crate::units::{Bytes, to_u64, to_usize};
 use std::fmt;
 use std::sync::Arc;
+use tpu_base::error::{Error, Result};
+use tpu_base::event::Event;
+use tpu_base::tensor::pack::unpack;
+use tpu_base::tensor::strided::{Strided, dense_strides};
+use tpu_base::units::{Bytes, to_u64, to_usize};
 
 /// Longer copies run on a background thread: the caller may hold the interpreter lock.
 const INLINE: Bytes = Bytes::mib(1);

@@ -1,13 +1,13 @@
 //! Arrays on the device: their bytes, when they are ready, and how they go away.
-use crate::error::{Error, Result};
-use crate::event::Event;
 use crate::hbm::Region;
 use crate::hbm::spec::ArraySpec;
 use crate::machine::{Emulator, Memory};
-use crate::units::Bytes;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use tpu_base::error::{Error, Result};
+use tpu_base::event::Event;
+use tpu_base::units::Bytes;
 
 mod block;
 mod copy;

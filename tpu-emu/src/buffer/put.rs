@@ -1,16 +1,16 @@
 //! Client memory to device memory.
 use super::{Buffer, Content, Hold, OnDelete};
-use crate::error::{Error, Result};
-use crate::event::Event;
 use crate::hbm::Region;
 use crate::hbm::spec::extents;
 use crate::hbm::spec::{ArraySpec, LayoutRequest};
 use crate::machine::{Emulator, Memory};
-use crate::tensor::DType;
-use crate::tensor::pack::pack;
-use crate::tensor::strided::{Strided, dense_strides};
-use crate::units::{Bytes, to_u64, to_usize};
 use std::sync::Arc;
+use tpu_base::error::{Error, Result};
+use tpu_base::event::Event;
+use tpu_base::tensor::DType;
+use tpu_base::tensor::pack::pack;
+use tpu_base::tensor::strided::{Strided, dense_strides};
+use tpu_base::units::{Bytes, to_u64, to_usize};
 
 /// Bytes that are gathered before they are written.
 const CHUNK: usize = 64 << 10;

@@ -1,19 +1,19 @@
 //! Blocks that a client holds by address: what it took, where that lies, and how it comes back.
 use crate::buffer::{Block, Buffer};
-use crate::error::{Error, Result};
 use crate::executable::Executable;
 use crate::hbm::Region;
 use crate::hbm::layout::Layout;
 use crate::hbm::spec::{ArraySpec, LayoutRequest};
 use crate::machine::{Emulator, Memory, MemoryKind};
 use crate::origin::LabelId;
-use crate::tensor::DType;
-use crate::units::{Bytes, to_u64, to_usize};
 use parking_lot::Mutex;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+use tpu_base::error::{Error, Result};
+use tpu_base::tensor::DType;
+use tpu_base::units::{Bytes, to_u64, to_usize};
 
 /// The blocks that clients hold by address, by the host address of their first byte.
 ///
@@ -305,8 +305,8 @@ impl Emulator {
 mod tests {
     use super::*;
     use crate::config::Config;
-    use crate::error::Code;
     use crate::trace::ChangeKind;
+    use tpu_base::error::Code;
 
     fn machine(hbm: Bytes) -> Arc<Emulator> {
         Emulator::new(Config { hbm: Some(hbm), ..Config::plain() }).unwrap()

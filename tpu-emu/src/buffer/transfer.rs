@@ -1,13 +1,13 @@
 //! Buffers that the client fills piece by piece.
 use super::{Block, Buffer};
-use crate::error::{Error, Result};
-use crate::event::Event;
 use crate::hbm::spec::ArraySpec;
 use crate::machine::{Emulator, Memory};
-use crate::tensor::pack::pack;
-use crate::units::{Bytes, to_u64, to_usize};
 use parking_lot::Mutex;
 use std::sync::Arc;
+use tpu_base::error::{Error, Result};
+use tpu_base::event::Event;
+use tpu_base::tensor::pack::pack;
+use tpu_base::units::{Bytes, to_u64, to_usize};
 
 #[derive(Debug)]
 struct Slot {

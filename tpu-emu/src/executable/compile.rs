@@ -6,27 +6,27 @@ use super::{
     CompileOptions, CostAnalysis, Donation, Executable, Format, MemoryAnalysis, Parameter,
     ResultInfo,
 };
-use crate::custom_call::Linker;
-use crate::error::{Error, Result};
 use crate::hbm::layout::Layout;
 use crate::hbm::spec::{ArraySpec, LayoutRequest, Specs};
 use crate::machine::MemoryKind;
-use crate::ops::Numerics;
 use crate::origin::Labels;
-use crate::program::graph::Graph;
-use crate::program::import::{BodyMaker, load};
-use crate::program::passes::fuse::fuse;
-use crate::program::passes::options::Tactics;
-use crate::program::plan::{Outside, Plan, plan};
-use crate::program::spmd::alone::is_alone;
-use crate::program::spmd::groups::Devices;
-use crate::program::spmd::io_shardings::{Spread, Spreads, told};
-use crate::tensor::{DType, Shape};
 use crate::topology::Generation;
-use crate::units::{Bytes, to_u64, to_usize};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
+use tpu_base::error::{Error, Result};
+use tpu_base::tensor::{DType, Shape};
+use tpu_base::units::{Bytes, to_u64, to_usize};
+use tpu_ops::Numerics;
+use tpu_ops::custom_call::Linker;
+use tpu_program::graph::Graph;
+use tpu_program::import::{BodyMaker, load};
+use tpu_program::passes::fuse::fuse;
+use tpu_program::passes::options::Tactics;
+use tpu_program::plan::{Outside, Plan, plan};
+use tpu_program::spmd::alone::is_alone;
+use tpu_program::spmd::groups::Devices;
+use tpu_program::spmd::io_shardings::{Spread, Spreads, told};
 use tpu_stablehlo::Module;
 use tpu_stablehlo::ir::{Attributes, Function, Type};
 

@@ -1,10 +1,10 @@
 //! What the blocks of a run are for, in words: made once, when the program is compiled.
 use super::BlockLabels;
 use crate::origin::Labels;
-use crate::program::graph::{Block, ValueId};
-use crate::program::plan::Plan;
 use std::collections::HashMap;
 use std::sync::Arc;
+use tpu_program::graph::{Block, ValueId};
+use tpu_program::plan::Plan;
 use tpu_stablehlo::Module;
 use tpu_stablehlo::ir::LocationId;
 

@@ -3,8 +3,8 @@
 //! The names of the module's attributes are those that XLA's readers look for.
 use super::{Executable, Format};
 use crate::hbm::spec::ArraySpec;
-use crate::program::grid;
-use crate::units::to_u64;
+use tpu_base::units::to_u64;
+use tpu_program::grid;
 use tpu_stablehlo::Module;
 use tpu_stablehlo::ir::{Attribute, Element, Elements, Region, TensorType};
 

@@ -7,19 +7,19 @@ mod listing;
 mod oom;
 mod serialized;
 
-use super::program::plan::Plan;
-use super::program::spmd::io_shardings::Spreads;
 use crate::buffer::Block;
 use crate::hbm::spec::ArraySpec;
 use crate::machine::MemoryKind;
-use crate::ops::Numerics;
 use crate::origin::LabelId;
-pub use crate::program::spmd::io_shardings::Inspection;
-use crate::units::Bytes;
 use parking_lot::Mutex;
 pub use serialized::Serialized;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
+use tpu_base::units::Bytes;
+use tpu_ops::Numerics;
+use tpu_program::plan::Plan;
+pub use tpu_program::spmd::io_shardings::Inspection;
+use tpu_program::spmd::io_shardings::Spreads;
 use tpu_stablehlo::Module;
 
 /// What the bytes of a program are.

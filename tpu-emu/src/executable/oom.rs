@@ -1,9 +1,9 @@
 //! A program that can never fit, in the compiler's words.
 use super::MemoryAnalysis;
-use crate::error::{Code, Error, short};
-use crate::program::plan::Plan;
-use crate::units::{Bytes, to_u64};
 use std::fmt::Write;
+use tpu_base::error::{Code, Error, short};
+use tpu_base::units::{Bytes, to_u64};
+use tpu_program::plan::Plan;
 use tpu_stablehlo::Module;
 
 /// The error for a program that needs more HBM than a device has, with its largest temporaries.

@@ -1,8 +1,8 @@
 //! A program as bytes that outlive the process: what it was compiled from, and for what. Nothing
 //! compiled is inside, because compiling is cheap and a plan belongs to one build.
 use super::Format;
-use crate::error::{Error, Result};
-use crate::units::to_usize;
+use tpu_base::error::{Error, Result};
+use tpu_base::units::to_usize;
 
 /// The first bytes of every serialized program, of whatever version.
 const MAGIC: &[u8] = b"tpu-emu program\n";

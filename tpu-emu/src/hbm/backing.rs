@@ -3,15 +3,15 @@
 #![expect(unsafe_code, reason = "mmap, and copies through pointers into the mapping")]
 use super::pages::{PAGE, Span};
 use super::system;
-use crate::error::{Error, Result};
-use crate::host_pages;
-use crate::units::{Bytes, DevAddr, to_u64, to_usize};
 use parking_lot::Mutex;
 use std::io;
 use std::ptr::{self, NonNull};
 use std::slice;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use tpu_base::error::{Error, Result};
+use tpu_base::host_pages;
+use tpu_base::units::{Bytes, DevAddr, to_u64, to_usize};
 
 /// How much more than was asked for can be touched afterwards, at least and at most.
 const STEPS: [usize; 2] = [4 << 20, 256 << 20];

@@ -3,11 +3,11 @@ use super::backing::{Backing, Region};
 use super::pages::Span;
 use super::state::{KEEP_AT_MOST, State, Taken};
 use super::stats::HeapStats;
-use crate::error::{Error, Result};
-use crate::units::{Bytes, DevAddr, to_u64, to_usize};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
+use tpu_base::error::{Error, Result};
+use tpu_base::units::{Bytes, DevAddr, to_u64, to_usize};
 
 /// One memory space of a device.
 #[derive(Debug, Clone)]

@@ -1,7 +1,7 @@
 //! The free ranges of one space: best fit and coalescing. It knows addresses, no memory.
 use super::pages::{PAGE, Span};
-use crate::units::{Bytes, DevAddr};
 use std::collections::{BTreeMap, BTreeSet};
+use tpu_base::units::{Bytes, DevAddr};
 
 /// A hole in the order of best fit: its size above its address in one number, so that a
 /// comparison has no branch. Comparisons are most of a search's time.

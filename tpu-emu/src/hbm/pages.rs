@@ -1,6 +1,6 @@
 //! Which pages of a space may be committed: one bit for every 2 MiB.
-use crate::units::{Bytes, DevAddr, to_u64, to_usize};
 use std::ops::Range;
+use tpu_base::units::{Bytes, DevAddr, to_u64, to_usize};
 
 /// The unit in which memory goes back to the system: a huge page of the host.
 ///

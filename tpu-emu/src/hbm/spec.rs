@@ -1,11 +1,11 @@
 //! What an array is: element type, shape, layout and the two sizes. Interned.
-use crate::error::{Error, Result};
 use crate::hbm::layout::{self, Layout, TileRules};
-use crate::tensor::DType;
-use crate::units::{Bytes, to_u64};
 use parking_lot::RwLock;
 use std::collections::HashMap;
 use std::sync::Arc;
+use tpu_base::error::{Error, Result};
+use tpu_base::tensor::DType;
+use tpu_base::units::{Bytes, to_u64};
 
 pub use crate::hbm::layout::MAX_RANK;
 

@@ -2,9 +2,9 @@
 use super::heap::Live;
 use super::holes::{Cut, Holes};
 use super::pages::{PAGE, Pages, Span, both};
-use crate::units::{Bytes, DevAddr};
 use std::collections::BTreeMap;
 use std::ops::Range;
+use tpu_base::units::{Bytes, DevAddr};
 
 /// The most memory that holes keep committed, so that a block freed and allocated again costs no
 /// page fault. A freed block of this size goes back to the system at once.

@@ -1,5 +1,5 @@
 //! The numbers of one heap, as a client asks for them.
-use crate::units::Bytes;
+use tpu_base::units::Bytes;
 
 /// How full a space is. The doors copy the fields that their header has.
 ///

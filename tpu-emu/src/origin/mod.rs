@@ -1,6 +1,6 @@
 //! Who asked: stacks of addresses, interned, and the cause of a change in memory.
-use crate::units::Nanos;
 use std::fmt;
+use tpu_base::units::Nanos;
 
 mod labels;
 mod stacks;

@@ -1,10 +1,10 @@
 //! Runs that move data to and from their client take turns on a device.
-use crate::event::Event;
-use crate::host_transfer;
 use crate::machine::Emulator;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::time::Duration;
+use tpu_base::event::Event;
+use tpu_ops::host_transfer;
 
 /// The last such run of each device.
 #[derive(Debug, Default)]

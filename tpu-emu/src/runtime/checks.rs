@@ -1,9 +1,9 @@
 //! What is checked of a launch before anything happens.
 use crate::buffer::Buffer;
-use crate::error::{Code, Error, Result};
 use crate::executable::Executable;
-use crate::host_transfer::HostTransfers;
 use std::sync::Arc;
+use tpu_base::error::{Code, Error, Result};
+use tpu_ops::host_transfer::HostTransfers;
 
 /// Whether the client serves every channel of the program, on every device of the launch.
 pub(super) fn check_channels(

@@ -1,13 +1,13 @@
 //! Compiling programs for the devices of a machine.
 use super::custom_call::Linking;
-use crate::error::{Error, Result};
 use crate::executable::compile::{Target, compile};
 use crate::executable::{CompileOptions, Executable, Format};
 use crate::machine::Emulator;
-use crate::program::interpret::region::make_body;
-use crate::program::spmd::io_shardings::Spread;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use tpu_base::error::{Error, Result};
+use tpu_program::interpret::region::make_body;
+use tpu_program::spmd::io_shardings::Spread;
 use tpu_stablehlo::Module;
 
 impl Emulator {

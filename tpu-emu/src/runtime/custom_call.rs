@@ -1,23 +1,23 @@
 //! Dispatch of custom calls: stages, scratch memory, calls that go on after they have returned.
 use super::custom_call_services::Dispatch;
-use crate::custom_call::{
-    Abi, Call, CallKernel, CallSite, Linker, Moment, Place, Progress, Services, Stage, instantiate,
-};
-use crate::error::{Code, Error, Result};
-use crate::event::Event;
-use crate::exchange::Others;
-use crate::host_transfer::HostTransfers;
 use crate::ledger::Origin;
 use crate::machine::{Emulator, Memory, MemoryKind};
-use crate::program::interpret::custom_call::{LaunchServices, PendingCall};
-use crate::program::interpret::frame::Frame;
-use crate::program::interpret::step::Run;
-use crate::program::plan::{Slot, Step};
 use crate::trace::{Dispatched, Operand};
-use crate::units::{Bytes, Nanos, to_u64};
 use parking_lot::Mutex;
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
+use tpu_base::error::{Code, Error, Result};
+use tpu_base::event::Event;
+use tpu_base::units::{Bytes, Nanos, to_u64};
+use tpu_ops::custom_call::{
+    Abi, Call, CallKernel, CallSite, Linker, Moment, Place, Progress, Services, Stage, instantiate,
+};
+use tpu_ops::host_transfer::HostTransfers;
+use tpu_ops::replica_exchange::Others;
+use tpu_program::interpret::custom_call::{LaunchServices, PendingCall};
+use tpu_program::interpret::frame::Frame;
+use tpu_program::interpret::step::Run;
+use tpu_program::plan::{Slot, Step};
 
 /// The client's side of a launch, handed to its custom calls.
 pub type Context = Arc<dyn Any + Send + Sync>;

@@ -1,17 +1,17 @@
 //! What a device does for a custom call while it runs: memory, threads, names.
 use super::custom_call::Context;
 use crate::buffer::Block;
-use crate::custom_call::Services;
-use crate::error::{Error, Result};
-use crate::event::Event;
 use crate::hbm::spec::LayoutRequest;
 use crate::ledger::Origin;
 use crate::machine::{Emulator, Memory, MemoryKind};
-use crate::tensor::DType;
-use crate::units::{Bytes, DevAddr, to_u64, to_usize};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use tpu_base::error::{Error, Result};
+use tpu_base::event::Event;
+use tpu_base::tensor::DType;
+use tpu_base::units::{Bytes, DevAddr, to_u64, to_usize};
+use tpu_ops::custom_call::Services;
 
 /// What a device does for the calls of a launch, one stage after the other.
 #[derive(Debug)]

@@ -2,14 +2,14 @@
 use super::in_flight::Ticket;
 use super::workers::Rest;
 use crate::buffer::{Block, Buffer, Hold};
-use crate::error::{Error, Result};
-use crate::event::Event;
 use crate::executable::Executable;
 use crate::ledger::Origin;
 use crate::machine::Emulator;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use tpu_base::error::{Error, Result};
+use tpu_base::event::Event;
 
 /// Claims on the arguments' bytes; `None` for one whose block a result has taken over.
 pub(super) type Sources = Vec<Option<Hold>>;

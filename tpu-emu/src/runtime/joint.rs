@@ -3,15 +3,15 @@
 use super::launch::{LaunchOptions, Launched};
 use super::rendezvous::REMEMBERED;
 use crate::buffer::Buffer;
-use crate::error::{Code, Error, Result};
-use crate::exchange::{Collective, Given, Others};
 use crate::executable::Executable;
-use crate::kernels::aligned::Aligned;
 use crate::machine::Emulator;
-use crate::units::Nanos;
 use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
 use std::time::Duration;
+use tpu_base::error::{Code, Error, Result};
+use tpu_base::units::Nanos;
+use tpu_kernels::aligned::Aligned;
+use tpu_ops::replica_exchange::{Collective, Given, Others};
 
 /// Runs that some of their replicas have not come to yet, in the order of their first calls.
 #[derive(Debug, Default)]

@@ -5,8 +5,6 @@ mod compile;
 pub(crate) mod custom_call;
 mod custom_call_services;
 mod dependencies;
-#[cfg(test)]
-pub(crate) mod differential;
 mod in_flight;
 mod joint;
 mod launch;

@@ -2,15 +2,15 @@
 use super::dependencies::{Claims, Work as _};
 use super::launch::{Job, LaunchOptions};
 use crate::buffer::{Buffer, Hold};
-use crate::error::{Error, Result};
-use crate::event::Event;
 use crate::executable::Executable;
 use crate::hbm::Region;
 use crate::machine::{Emulator, Memory};
-use crate::program::plan::ALIGN;
-use crate::units::to_usize;
 use std::ops::Range;
 use std::sync::Arc;
+use tpu_base::error::{Error, Result};
+use tpu_base::event::Event;
+use tpu_base::units::to_usize;
+use tpu_program::plan::ALIGN;
 
 /// The client's memory for the results of a run on one device, after its checks.
 #[derive(Debug, Clone)]
@@ -177,10 +177,10 @@ fn addresses(hold: &Hold) -> Option<Range<usize>> {
 mod tests {
     use super::*;
     use crate::config::Config;
-    use crate::error::Code;
     use crate::executable::{CompileOptions, Format};
     use crate::machine::MemoryKind;
-    use crate::units::Bytes;
+    use tpu_base::error::Code;
+    use tpu_base::units::Bytes;
 
     /// `(x + y, x * y)`; the first result takes over `x`.
     const PROGRAM: &str = "module @main { func.func public @main(%x: tensor<4xf32> {tf.aliasing_output = 0 : i32}, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
@@ -303,7 +303,7 @@ mod tests {
             machine.launch_into(program, 0, &arguments, results, &options).unwrap_err().to_string()
         };
         assert_eq!(refused(&[]), "main has 2 results; memory for 0 was given");
-        let small = machine.describe(crate::tensor::DType::F32, &[3], <_>::default()).unwrap();
+        let small = machine.describe(tpu_base::tensor::DType::F32, &[3], <_>::default()).unwrap();
         let small = machine.raw_buffer(0, z, Bytes(12), &small).unwrap();
         let text = refused(&[small, client.buffer(z + 1024)]);
         assert!(text.ends_with("which takes 16 B; 12 B were given"), "{text}");

@@ -2,13 +2,13 @@
 use super::dependencies::Kept;
 use super::launch::LaunchOptions;
 use crate::buffer::Hold;
-use crate::event::Event;
 use crate::executable::Executable;
 use crate::machine::Emulator;
-use crate::units::Nanos;
 use parking_lot::Mutex;
 use std::fmt::Write as _;
 use std::sync::Arc;
+use tpu_base::event::Event;
+use tpu_base::units::Nanos;
 
 /// The most runs that have failed and are remembered for calls that are still to come.
 pub(super) const REMEMBERED: usize = 256;

@@ -7,11 +7,11 @@ use super::output_buffers::Given;
 use super::rendezvous::{Meeting, Part, RunKey};
 use super::sharded::Job;
 use crate::buffer::{Buffer, Hold};
-use crate::error::{Code, Error, Result};
-use crate::event::Event;
 use crate::executable::Executable;
 use crate::machine::Emulator;
 use std::sync::Arc;
+use tpu_base::error::{Code, Error, Result};
+use tpu_base::event::Event;
 
 impl Emulator {
     /// One device's part of a run over several devices, with its results in memory of the client
@@ -293,9 +293,9 @@ mod tests {
     use crate::config::Config;
     use crate::executable::{CompileOptions, Format};
     use crate::runtime::rendezvous::REMEMBERED;
-    use crate::units::Bytes;
     use std::thread;
     use std::time::Duration;
+    use tpu_base::units::Bytes;
 
     /// The sum over three replicas plus the replica's number; it takes over `x`.
     const PROGRAM: &str = "module @sum { func.func @main(%x: tensor<2xf32> {tf.aliasing_output = 0 : i32}) -> tensor<2xf32> {

@@ -3,11 +3,11 @@
 #![expect(unsafe_code, reason = "an unsafe trait")]
 use crate::buffer::{Block, Hold};
 use crate::hbm::Region;
-use crate::kernels::aligned::Aligned;
-use crate::program::interpret::frame::Storage;
-use crate::units::to_usize;
 use std::ptr;
 use std::sync::Arc;
+use tpu_base::units::to_usize;
+use tpu_kernels::aligned::Aligned;
+use tpu_program::interpret::frame::Storage;
 
 /// One of the memories of a run.
 #[derive(Debug)]

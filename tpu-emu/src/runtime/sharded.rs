@@ -7,23 +7,23 @@ use super::launch::{Blocks, LaunchOptions, Launched, Ready, aligned};
 use super::run_memory::RunMemory;
 use super::workers::Rest;
 use crate::buffer::{Buffer, Hold, Known};
-use crate::error::{Error, Result};
-use crate::event::Event;
 use crate::executable::Executable;
 use crate::hbm::Region;
-use crate::host_transfer::HostTransfers;
-use crate::kernels::aligned::Aligned;
-use crate::kernels::movement::block_copy::BlockCopy;
 use crate::ledger::Origin;
 use crate::machine::{Emulator, Memory, MemoryKind};
-use crate::program::interpret::frame::Frame;
-use crate::program::plan::Slot;
-use crate::program::spmd::io_shardings::{Spread, Spreads};
-use crate::tensor::pack::{pack, unpack};
-use crate::tensor::{DType, Shape};
-use crate::units::{Bytes, to_u64, to_usize};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use tpu_base::error::{Error, Result};
+use tpu_base::event::Event;
+use tpu_base::tensor::pack::{pack, unpack};
+use tpu_base::tensor::{DType, Shape};
+use tpu_base::units::{Bytes, to_u64, to_usize};
+use tpu_kernels::aligned::Aligned;
+use tpu_kernels::movement::block_copy::BlockCopy;
+use tpu_ops::host_transfer::HostTransfers;
+use tpu_program::interpret::frame::Frame;
+use tpu_program::plan::Slot;
+use tpu_program::spmd::io_shardings::{Spread, Spreads};
 
 impl Emulator {
     /// Starts a program on all of its devices at once: one list of arguments for each, in the

@@ -1,9 +1,4 @@
 //! Background threads for work that is too long for the caller's thread, or that waits.
-use crate::error::Result;
-use crate::event::Event;
-use crate::kernels::parallel::share_with;
-use crate::panics::{adopt, caught, lost};
-use crate::tensor::subnormals::Subnormals;
 use crossbeam::channel::{Receiver, Sender, unbounded};
 use parking_lot::Mutex;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -11,6 +6,11 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread;
+use tpu_base::error::Result;
+use tpu_base::event::Event;
+use tpu_base::panics::{adopt, caught, lost};
+use tpu_base::tensor::subnormals::Subnormals;
+use tpu_kernels::parallel::share_with;
 
 type Task = Box<dyn FnOnce() + Send>;
 /// The rest of some work.
@@ -206,7 +206,7 @@ const WORK: &str = "work on the device";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
+    use tpu_base::error::Error;
 
     #[test]
     fn the_event_ends_as_the_work_does() {

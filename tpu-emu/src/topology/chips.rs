@@ -2,8 +2,8 @@
 use super::Topology;
 use super::mesh::{self, Bounds};
 use super::shape::Shape;
-use crate::error::{Error, Result};
 use std::ops::Range;
+use tpu_base::error::{Error, Result};
 
 /// The chips, processes and devices of a topology of one slice.
 ///
@@ -367,7 +367,7 @@ mod tests {
     #[test]
     fn several_slices_are_not_asked_about_chips() {
         let error = topology("v5e:2x2,num_slices=2").chips().unwrap_err();
-        assert_eq!(error.code(), crate::error::Code::Unimplemented);
+        assert_eq!(error.code(), tpu_base::error::Code::Unimplemented);
     }
 
     #[test]
@@ -394,7 +394,7 @@ mod tests {
         let grown = whole.chips().unwrap().replace_host_bounds(&[2, 2]).unwrap();
         assert_eq!(grown, topology("v5e:4x4"));
         let error = whole.chips().unwrap().replace_host_bounds(&[i32::MAX, 2, 1]).unwrap_err();
-        assert_eq!(error.code(), crate::error::Code::InvalidArgument);
+        assert_eq!(error.code(), tpu_base::error::Code::InvalidArgument);
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! TPU generations: one row of data for each chip and chip configuration.
-use crate::units::Bytes;
+use tpu_base::units::Bytes;
 
 /// How the memory of a generation is cut into tiles.
 ///

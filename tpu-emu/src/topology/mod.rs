@@ -18,12 +18,12 @@ pub use mesh::Bounds;
 pub use options::OptionValue;
 pub use slices::{PlatformConfig, SliceConfig, platform_config, slice_config, slice_configs};
 
-use crate::error::{Error, Result};
-use crate::units::Bytes;
 use name::Name;
 use options::Options;
 use shape::Shape;
 use std::sync::Arc;
+use tpu_base::error::{Error, Result};
+use tpu_base::units::Bytes;
 
 /// The most chips of a topology, all slices together; more is taken for a mistake.
 pub const MAX_CHIPS: i64 = 1 << 20;

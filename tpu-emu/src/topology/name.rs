@@ -2,7 +2,7 @@
 use super::generations::{self, GENERATIONS, Generation};
 use super::mesh::{self, Bounds};
 use super::options;
-use crate::error::{Error, Result};
+use tpu_base::error::{Error, Result};
 
 /// The grammar as the real library prints it.
 const REGEX: &str = r"^([a-zA-Z0-9\_ ]+)[=\_:]([0-9x]+)(\_twisted|\_untwisted)?$";

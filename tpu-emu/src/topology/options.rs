@@ -1,6 +1,6 @@
 //! Options of a topology, as a client passes them beside its name.
 use super::mesh::Bounds;
-use crate::error::{Error, Result};
+use tpu_base::error::{Error, Result};
 
 /// The value of one option.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,7 +3,7 @@ use super::device::DeviceInfo;
 use super::generations::Generation;
 use super::mesh::{self, Bounds};
 use super::{MAX_CHIPS, slices};
-use crate::error::{Error, Result};
+use tpu_base::error::{Error, Result};
 
 /// What the id of a device in a topology of several slices grows by from slice to slice.
 ///

@@ -2,7 +2,7 @@
 use super::generations::{self, Catalogue, Generation};
 use super::mesh::{self, Bounds};
 use super::name;
-use crate::error::{Error, Result};
+use tpu_base::error::{Error, Result};
 
 /// One slice of a catalogue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

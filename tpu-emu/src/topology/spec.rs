@@ -1,6 +1,6 @@
 //! A topology in one line of text: `v5e:4x4,chips_per_host_bounds=2x4x1,num_slices=2`.
 use super::{OptionValue, Topology, mesh};
-use crate::error::{Error, Result};
+use tpu_base::error::{Error, Result};
 
 /// The longest line that is looked at.
 const MAX_SPEC: usize = 1024;

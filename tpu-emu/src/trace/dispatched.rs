@@ -1,8 +1,8 @@
 //! A stage of a custom call, as the trace tells it.
-use crate::custom_call::{CallSite, Stage};
 use crate::ledger::Origin;
-use crate::units::{Bytes, DevAddr, Nanos};
 use std::sync::Arc;
+use tpu_base::units::{Bytes, DevAddr, Nanos};
+use tpu_ops::custom_call::{CallSite, Stage};
 
 /// Memory of an operand or a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,11 +1,11 @@
 //! The versioned binary record format. `docs/trace-format.md` describes it for readers.
 use super::{Change, ChangeKind, Dispatched, Fault, Names, Operand};
-use crate::custom_call::Backend;
 use crate::hbm::spec::ArraySpec;
 use crate::origin::{Frame, FrameText, LabelId, StackId};
-use crate::tensor::Shape;
-use crate::units::{Bytes, to_u64};
 use std::collections::HashSet;
+use tpu_base::tensor::Shape;
+use tpu_base::units::{Bytes, to_u64};
+use tpu_ops::custom_call::Backend;
 
 /// The first bytes of every trace.
 pub const MAGIC: [u8; 8] = *b"TPUEMUTR";

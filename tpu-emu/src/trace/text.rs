@@ -1,9 +1,9 @@
 //! Changes as lines for people.
 use super::{Change, ChangeKind, Dispatched, Fault, Names, Operand};
-use crate::custom_call::Backend;
 use crate::origin::{FrameText, StackId};
-use crate::tensor::Shape;
 use std::fmt::Write as _;
+use tpu_base::tensor::Shape;
+use tpu_ops::custom_call::Backend;
 
 /// One change and its stack, innermost frame first.
 ///

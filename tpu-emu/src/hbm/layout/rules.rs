@@ -1,8 +1,8 @@
 //! Which axes are tiled and how, for each generation.
 use super::size::{checked_elements, validate_order};
 use super::{Layout, MAX_RANK, TileRules};
-use crate::error::{Error, Result};
-use crate::tensor::dtype::DeviceElement;
+use tpu_base::error::{Error, Result};
+use tpu_base::tensor::dtype::DeviceElement;
 
 /// Lanes of a vector register, the minor side of every tile of two dimensions.
 ///

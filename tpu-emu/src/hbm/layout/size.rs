@@ -1,9 +1,9 @@
 //! Bytes of an array in a given layout.
 use super::rules::{LANES, Packing, check_rank, choose_axes, round_up};
 use super::{Layout, MAX_TILE_RANK, MAX_TILE_SIDE, MAX_TILES, TileRules};
-use crate::error::{Error, Result};
-use crate::tensor::dtype::DeviceElement;
-use crate::units::{Bytes, to_u64};
+use tpu_base::error::{Error, Result};
+use tpu_base::tensor::dtype::DeviceElement;
+use tpu_base::units::{Bytes, to_u64};
 
 /// Bytes of an array in `layout`, padding included.
 ///
@@ -186,7 +186,9 @@ mod tests {
         };
         let interesting = [0, 1, 2, 3, 7, 8, 9, 16, 127, 128, 129, 256, 1024, 1025];
         (0..count)
-            .map(|_| (0..next(6)).map(|_| interesting[crate::units::to_usize(next(14))]).collect())
+            .map(|_| {
+                (0..next(6)).map(|_| interesting[tpu_base::units::to_usize(next(14))]).collect()
+            })
             .collect()
     }
 

@@ -1,8 +1,8 @@
 //! The text form of a layout: `{1,0:T(8,128)(2,1)E(4)S(5)}`.
 use super::{Layout, MAX_RANK, MAX_TILE_RANK, MAX_TILES};
-use crate::error::{Error, Result};
 use std::fmt;
 use std::str::FromStr;
+use tpu_base::error::{Error, Result};
 
 /// The longest text that is looked at.
 const MAX_TEXT: usize = 4096;

@@ -1,0 +1,500 @@
+//! Convolutions that go over a canvas: the windows of a phase are rows of one matrix, read where
+//! they lie, and its elements of the kernel the other matrix.
+use super::depthwise::Strip;
+use super::dilation;
+use super::geometry::Geometry;
+use super::pack_filter::Lines;
+use super::padded_input::{Canvas, Side};
+use super::window_rows::Windows;
+use crate::aligned::Aligned;
+use crate::matmul::accumulate::Work;
+use crate::matmul::blocked;
+use crate::matmul::micro_kernel::ROWS;
+use crate::matmul::pack::{Load, Panel};
+use crate::matmul::precision::{Arithmetic, room, take};
+use crate::matmul::unpacked_lhs::{Direct, NARROW, WIDE, is_narrow};
+use crate::parallel;
+use bytemuck::cast_slice_mut;
+use parking_lot::Mutex;
+use std::ops::Range;
+use tpu_base::error::Result;
+use tpu_base::tensor::DType;
+
+/// Multiplications of a piece of work; an element that is written counts as `WRITTEN` more.
+const PIECE: usize = 1 << 22;
+const WRITTEN: usize = 16;
+/// Windows of a block at most.
+const TALL: usize = 256;
+/// Windows of a block of many sums.
+const LEAST: usize = 64;
+/// Sums of a block.
+const SUMS: usize = 1 << 17;
+/// Blocks whose results wait to be written.
+const WAVE: usize = 16;
+/// Elements of kernels whose places are kept.
+const TAPS: usize = 1 << 18;
+/// Elements that a canvas may have beyond twice those of the input.
+const SPARE: usize = 1 << 16;
+/// Groups of so many output features are computed beside each other.
+const REPEATED: usize = 4;
+
+/// A compiled convolution over a canvas.
+#[derive(Debug)]
+pub struct Sweep {
+    arithmetic: Arithmetic,
+    loads: [Load; 2],
+    result: DType,
+    canvas: Canvas,
+    phases: Vec<Windows>,
+    /// Input features, output features of a group (of all, where they lie beside each other).
+    features: usize,
+    columns: usize,
+    /// Elements from one group to the next; one group where they lie beside each other.
+    groups: usize,
+    group_strides: [usize; 3],
+    /// Elements of the kernel from one input feature to the next, and from one output feature.
+    kernel: [usize; 2],
+    /// Elements of the result from one output feature to the next.
+    stride: usize,
+    beside: bool,
+    /// Bytes of an element of input, kernel and result.
+    widths: [usize; 3],
+}
+
+impl Sweep {
+    /// Plans one; `None` where the canvas would be too large, or the arithmetic has several passes.
+    pub fn new(
+        arithmetic: &Arithmetic,
+        geometry: &Geometry,
+        loads: [Load; 2],
+        dtypes: [DType; 3],
+    ) -> Option<Self> {
+        let (features, [feature, kernel_feature]) = geometry.input_features;
+        let (columns, [column, stride]) = geometry.output_features;
+        if arithmetic.passes.len() != 1 || features == 0 || columns == 0 {
+            return None;
+        }
+        let beside = geometry.groups > 1 && (columns <= REPEATED || features == 1);
+        let axes = dilation::axes(geometry)?;
+        let images = Side {
+            input: (geometry.batch.0, geometry.batch.1[0]),
+            first: 0,
+            places: geometry.batch.0,
+        };
+        let spatial = axes.iter().zip(&geometry.windows);
+        let spatial = spatial.map(|(axis, window)| Side {
+            input: window.input,
+            first: axis.first,
+            places: axis.places,
+        });
+        let (groups, group) =
+            if beside { (geometry.groups, geometry.group_strides[0]) } else { (1, 0) };
+        let canvas = Canvas {
+            sides: [images].into_iter().chain(spatial).collect(),
+            inner: [(features, feature), (groups, group)],
+            times: if beside { columns } else { 1 },
+        };
+        let most = geometry.elements[0].saturating_mul(2 * canvas.times).saturating_add(SPARE);
+        if canvas.elements() > most {
+            return None;
+        }
+        let strides = canvas.strides();
+        let mut phases = Vec::new();
+        let mut taps = 0_usize;
+        dilation::combinations(&axes, |some| {
+            let count = some.iter().fold(1_usize, |all, along| all.saturating_mul(along.taps[2]));
+            taps = taps.saturating_add(count);
+            if taps <= TAPS {
+                phases.push(Windows::new(geometry, &strides, &axes, some));
+            }
+        });
+        if taps > TAPS {
+            return None;
+        }
+        phases.retain(|phase| phase.windows() > 0);
+        Some(Self {
+            arithmetic: *arithmetic,
+            loads,
+            result: dtypes[2],
+            canvas,
+            phases,
+            features,
+            columns: columns * groups,
+            groups: if beside { 1 } else { geometry.groups },
+            group_strides: geometry.group_strides,
+            kernel: [kernel_feature, column],
+            stride,
+            beside,
+            widths: dtypes.map(DType::host_bytes),
+        })
+    }
+
+    /// Columns of a panel of the kernel.
+    fn panel(&self) -> usize {
+        match self.columns {
+            columns if self.beside => columns,
+            columns if is_narrow(columns) => NARROW,
+            _ => WIDE,
+        }
+    }
+
+    /// Numbers of scratch memory: the canvas, and the kernel of a phase.
+    fn numbers(&self) -> [usize; 2] {
+        let taps = self.phases.iter().map(|phase| phase.taps.len()).max().unwrap_or(0);
+        let columns = self.columns.next_multiple_of(self.panel());
+        [self.canvas.elements(), taps.saturating_mul(self.features).saturating_mul(columns)]
+    }
+
+    /// Bytes of scratch memory of a run.
+    pub fn scratch(&self) -> usize {
+        let width = self.arithmetic.kind.bytes();
+        let [canvas, kernel] = self.numbers();
+        room(canvas, width).saturating_add(room(kernel, width))
+    }
+
+    /// Computes the result.
+    ///
+    /// # Errors
+    /// `Unimplemented` for types that hold no numbers.
+    pub fn run<T: Panel>(
+        &self,
+        mut scratch: &mut [u8],
+        [input, kernel]: [&[u8]; 2],
+        result: &mut [u8],
+    ) -> Result<()> {
+        let [elements, lines] = self.numbers();
+        let canvas = take::<T>(&mut scratch, elements)?;
+        let packed = take::<T>(&mut scratch, lines)?;
+        for group in 0..self.groups {
+            let [from, other, to] = self.group_strides.map(|stride| stride * group);
+            let input = input.get(from * self.widths[0]..).unwrap_or_default();
+            let kernel = kernel.get(other * self.widths[1]..).unwrap_or_default();
+            self.canvas.lay(self.loads[0], input, canvas);
+            for phase in &self.phases {
+                let lines = Lines {
+                    taps: &phase.taps,
+                    segments: &phase.segments,
+                    features: self.features,
+                    strides: self.kernel,
+                    columns: self.columns,
+                    width: self.panel(),
+                };
+                lines.lay(self.loads[1], kernel, packed);
+                let (canvas, packed) = (&*canvas, &*packed);
+                let sums = |windows: Range<usize>, sums: &mut [T]| {
+                    self.sums(phase, windows, (canvas, packed), sums);
+                };
+                if phase.is_dense(self.columns) && self.stride == 1 && self.groups == 1 {
+                    self.dense(phase, result, &sums)?;
+                } else {
+                    self.apart(phase, &mut result[to * self.widths[2]..], &sums)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The sums of some windows.
+    fn sums<T: Panel>(
+        &self,
+        phase: &Windows,
+        windows: Range<usize>,
+        (data, kernel): (&[T], &[T]),
+        sums: &mut [T],
+    ) {
+        let starts = &phase.starts(windows, 0)[..];
+        let (columns, taps) = (self.columns, &phase.places[..]);
+        if taps.is_empty() {
+            sums.fill(<T as Work>::ZERO);
+        } else if self.beside {
+            let (features, groups) = (self.features, columns);
+            Strip { data, starts, taps, features, kernel, groups, out: sums }.run();
+        } else if self.panel() == NARROW {
+            self.matrix::<T, NARROW>(phase, starts, (data, kernel), sums);
+        } else {
+            self.matrix::<T, WIDE>(phase, starts, (data, kernel), sums);
+        }
+    }
+
+    /// The same where they are rows of a matrix.
+    fn matrix<T: Panel, const P: usize>(
+        &self,
+        phase: &Windows,
+        starts: &[usize],
+        (data, kernel): (&[T], &[T]),
+        sums: &mut [T],
+    ) {
+        let columns = self.columns;
+        let width = columns.next_multiple_of(P);
+        for (index, (runs, lines)) in phase.segments.iter().enumerate() {
+            let (right, _) = kernel[lines.start * width..lines.end * width].as_chunks::<P>();
+            let (runs, out, add) = (&phase.runs[runs.clone()], (&mut *sums, columns), index > 0);
+            Direct { data, starts, runs, right, columns, out, add }.run();
+        }
+    }
+
+    /// Windows of a block, whose rows and sums stay in a cache; an even number of blocks.
+    fn rows(&self, windows: usize) -> usize {
+        let rows = windows.div_ceil(windows.div_ceil(TALL).next_multiple_of(2));
+        rows.min((SUMS / self.columns).max(LEAST)).next_multiple_of(ROWS)
+    }
+
+    /// Computes sums of windows and makes results of them.
+    fn finish<T: Panel>(
+        &self,
+        windows: Range<usize>,
+        out: &mut [u8],
+        sums: &impl Fn(Range<usize>, &mut [T]),
+    ) -> Result<()> {
+        if self.arithmetic.gives(self.result) {
+            sums(windows, cast_slice_mut(out));
+            return Ok(());
+        }
+        blocked::with_sums(windows.len() * self.columns, |room| {
+            sums(windows, &mut *room);
+            self.arithmetic.finish(room, self.result, out)
+        })
+    }
+
+    /// A phase whose results follow each other.
+    fn dense<T: Panel>(
+        &self,
+        phase: &Windows,
+        result: &mut [u8],
+        sums: &(impl Fn(Range<usize>, &mut [T]) + Sync),
+    ) -> Result<()> {
+        let (row, windows) = (self.columns * self.widths[2], phase.windows());
+        let rows = self.rows(windows);
+        let terms = phase.places.len().saturating_mul(self.features);
+        let terms = if self.beside { terms } else { terms.saturating_add(WRITTEN) };
+        let work = self.columns.saturating_mul(terms).max(1);
+        let piece = (PIECE / work).max(1).next_multiple_of(rows);
+        let outcome = Mutex::new(Ok(()));
+        parallel::chunks_mut(result, piece * row, |index, out| {
+            for (part, out) in out.chunks_mut(rows * row).enumerate() {
+                let first = index * piece + part * rows;
+                let done = self.finish(first..windows.min(first + rows), out, sums);
+                if done.is_err() {
+                    *outcome.lock() = done;
+                }
+            }
+        });
+        outcome.into_inner()
+    }
+
+    /// A phase whose results lie apart.
+    fn apart<T: Panel>(
+        &self,
+        phase: &Windows,
+        result: &mut [u8],
+        sums: &(impl Fn(Range<usize>, &mut [T]) + Sync),
+    ) -> Result<()> {
+        let (width, windows) = (self.widths[2], phase.windows());
+        let rows = self.rows(windows);
+        let some = |block: usize| block * rows..windows.min((block + 1) * rows);
+        let blocks = windows.div_ceil(rows);
+        for wave in (0..blocks).step_by(WAVE) {
+            let finished = parallel::map(WAVE.min(blocks - wave), |index| {
+                let windows = some(wave + index);
+                let mut out = Aligned::zeros(windows.len() * self.columns * width);
+                self.finish(windows, out.bytes_mut(), sums).map(|()| out)
+            });
+            for (index, values) in finished.into_iter().enumerate() {
+                let (windows, step) = (some(wave + index), [self.columns, self.stride]);
+                let values = values?;
+                match width {
+                    1 => phase.spread::<1>(windows, step, values.bytes(), result),
+                    2 => phase.spread::<2>(windows, step, values.bytes(), result),
+                    4 => phase.spread::<4>(windows, step, values.bytes(), result),
+                    _ => phase.spread::<8>(windows, step, values.bytes(), result),
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::geometry::Window;
+    use super::*;
+    use crate::matmul::accumulate::Rounding;
+    use crate::matmul::precision::{Kind, ONE_PASS};
+    use crate::simd;
+    use bytemuck::cast_slice;
+
+    /// What a test's convolution is of: images, input and output features of a group, groups,
+    /// whether features come last in input and result, and the axes.
+    #[derive(Debug, Clone, Copy)]
+    struct Case<'a> {
+        images: usize,
+        features: usize,
+        columns: usize,
+        groups: usize,
+        last: bool,
+        /// Extents of input and kernel, step, padding before, dilations of input and kernel.
+        axes: &'a [([usize; 2], usize, i64, [usize; 2])],
+    }
+
+    /// Strides of an array with axes in this order.
+    fn strides(extents: &[usize]) -> Vec<usize> {
+        let mut stride = 1;
+        let mut strides: Vec<usize> = extents
+            .iter()
+            .rev()
+            .map(|&extent| {
+                stride *= extent;
+                stride / extent
+            })
+            .collect();
+        strides.reverse();
+        strides
+    }
+
+    fn geometry(case: Case<'_>) -> Geometry {
+        let Case { images, features, columns, groups, last, axes } = case;
+        let [all, out] = [features * groups, columns * groups];
+        let outputs: Vec<usize> = axes
+            .iter()
+            .map(|&([input, kernel], step, low, [base, dilation])| {
+                let (low, over) = (usize::try_from(low.max(0)).unwrap(), low.min(0).unsigned_abs());
+                let over = usize::try_from(over).unwrap();
+                let padded = (input - 1) * base + 1 + 2 * low - over;
+                (padded - ((kernel - 1) * dilation + 1)) / step + 1
+            })
+            .collect();
+        // Images first; features last or before the spatial axes.
+        let order = |features: usize, spatial: Vec<usize>| {
+            if last {
+                strides(&[&[images][..], &spatial, &[features]].concat())
+            } else {
+                let found = strides(&[&[images, features][..], &spatial].concat());
+                [&found[..1], &found[2..], &[found[1]]].concat()
+            }
+        };
+        let input = order(all, axes.iter().map(|axis| axis.0[0]).collect());
+        let result = order(out, outputs.clone());
+        let kernels: Vec<usize> = axes.iter().map(|axis| axis.0[1]).collect();
+        let kernel = strides(&[&kernels[..], &[features, out]].concat());
+        let count = axes.len();
+        let windows = (0..count).map(|axis| {
+            let ([extent, taps], step, low, [base_dilation, dilation]) = axes[axis];
+            Window {
+                input: (extent, input[axis + 1]),
+                kernel: (taps, kernel[axis]),
+                output: (outputs[axis], result[axis + 1]),
+                step,
+                low,
+                base_dilation,
+                dilation,
+                reversed: axis == 1,
+            }
+        });
+        let elements = [
+            images * all * axes.iter().map(|axis| axis.0[0]).product::<usize>(),
+            features * out * kernels.iter().product::<usize>(),
+        ];
+        Geometry {
+            windows: windows.collect(),
+            groups,
+            group_strides: [features * input[count + 1], columns, columns * result[count + 1]],
+            batch: (images, [input[0], result[0]]),
+            input_features: (features, [input[count + 1], kernel[count]]),
+            output_features: (columns, [1, result[count + 1]]),
+            elements,
+        }
+    }
+
+    /// The result, window by window from the definition.
+    fn wanted(geometry: &Geometry, input: &[u32], kernel: &[u32], result: &mut [u32]) {
+        let (features, [feature, other]) = geometry.input_features;
+        let (columns, [column, to]) = geometry.output_features;
+        let outputs: Vec<usize> = geometry.windows.iter().map(|axis| axis.output.0).collect();
+        let kernels: Vec<usize> = geometry.windows.iter().map(|axis| axis.kernel.0).collect();
+        let split = |mut index: usize, extents: &[usize]| -> Vec<usize> {
+            let mut places: Vec<usize> =
+                extents.iter().rev().map(|extent| (index % extent, index /= extent).0).collect();
+            places.reverse();
+            places
+        };
+        for group in 0..geometry.groups {
+            let starts = geometry.group_strides.map(|stride| stride * group);
+            for window in 0..geometry.batch.0 * outputs.iter().product::<usize>() {
+                let many = outputs.iter().product::<usize>();
+                let (image, places) = (window / many, split(window % many, &outputs));
+                let each = geometry.windows.iter().zip(&places);
+                let target: usize = each.map(|(axis, place)| axis.output.1 * place).sum();
+                for j in 0..columns {
+                    let mut sum = 0_u32;
+                    for tap in 0..kernels.iter().product() {
+                        let taps = split(tap, &kernels);
+                        let mut from = Some(image * geometry.batch.1[0]);
+                        let mut element = 0;
+                        for ((axis, &place), &tap) in
+                            geometry.windows.iter().zip(&places).zip(&taps)
+                        {
+                            let found = axis.locate(place, tap);
+                            from = from.zip(found).map(|(from, at)| from + at * axis.input.1);
+                            let at = if axis.reversed { axis.kernel.0 - 1 - tap } else { tap };
+                            element += at * axis.kernel.1;
+                        }
+                        let Some(from) = from else { continue };
+                        for f in 0..features {
+                            let value = input[starts[0] + from + f * feature];
+                            let factor = kernel[starts[1] + element + f * other + j * column];
+                            sum = sum.wrapping_add(value.wrapping_mul(factor));
+                        }
+                    }
+                    result[starts[2] + image * geometry.batch.1[1] + target + j * to] = sum;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_kind_of_convolution_is_what_its_definition_says() {
+        let plane = [([7, 3], 1, 1, [1, 1]), ([9, 2], 2, 0, [1, 2])];
+        let gaps = [([4, 3], 1, 1, [2, 1]), ([5, 3], 2, 2, [3, 2])];
+        let cropped = [([9, 3], 2, -2, [1, 1])];
+        let space = [([4, 2], 1, 0, [1, 1]), ([3, 2], 1, 1, [1, 1]), ([5, 3], 1, 1, [1, 1])];
+        let arithmetic =
+            Arithmetic { kind: Kind::U32, rounding: Rounding::Exact, passes: ONE_PASS, sum: None };
+        for axes in [&plane[..], &gaps, &cropped, &space, &[]] {
+            for last in [true, false] {
+                for (features, columns, groups) in
+                    [(1, 20, 1), (3, 40, 1), (5, 7, 3), (1, 1, 20), (2, 2, 17), (1, 6, 4)]
+                {
+                    let case = Case { images: 2, features, columns, groups, last, axes };
+                    let geometry = geometry(case);
+                    let number = |i: usize| u32::try_from(i * 37 % 1009).unwrap();
+                    let [input, kernel] =
+                        geometry.elements.map(|count| (0..count).map(number).collect::<Vec<u32>>());
+                    let windows: usize =
+                        geometry.windows.iter().map(|axis| axis.output.0).product();
+                    let mut expected = vec![0; 2 * windows * columns * groups];
+                    wanted(&geometry, &input, &kernel, &mut expected);
+                    let loads = [Load::Plain; 2];
+                    let sweep = Sweep::new(&arithmetic, &geometry, loads, [DType::U32; 3]).unwrap();
+                    simd::at_every_level(|_| {
+                        let mut scratch = Aligned::zeros(sweep.scratch());
+                        let mut result = vec![9_u32; expected.len()];
+                        let operands = [cast_slice(&input), cast_slice(&kernel)];
+                        let out = cast_slice_mut(&mut result);
+                        sweep.run::<u32>(scratch.bytes_mut(), operands, out).unwrap();
+                        assert_eq!(result, expected, "{case:?}");
+                    });
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_canvas_much_larger_than_the_input_is_refused() {
+        let axes = [([4, 2], 1, 300_000, [1, 1])];
+        let case = Case { images: 1, features: 1, columns: 1, groups: 1, last: true, axes: &axes };
+        let arithmetic =
+            Arithmetic { kind: Kind::U32, rounding: Rounding::Exact, passes: ONE_PASS, sum: None };
+        let loads = [Load::Plain; 2];
+        assert!(Sweep::new(&arithmetic, &geometry(case), loads, [DType::U32; 3]).is_none());
+    }
+}

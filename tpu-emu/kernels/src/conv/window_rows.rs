@@ -1,0 +1,232 @@
+//! The windows of a convolution as rows of a matrix, in the order of the result.
+use super::dilation::{Along, Axis};
+use super::geometry::Geometry;
+use crate::matmul::operand::merged;
+use crate::matmul::unpacked_lhs::Run;
+use std::ops::Range;
+
+/// Terms that are added up before they are added to a sum.
+const DEPTH: usize = 256;
+
+/// Windows along one axis.
+#[derive(Debug, Clone, Copy)]
+pub struct Row {
+    /// How many.
+    pub count: usize,
+    /// Elements of the canvas from one to the next.
+    pub step: usize,
+    /// Elements of the result.
+    pub target: usize,
+}
+
+/// The windows of one phase of every axis.
+#[derive(Debug)]
+pub struct Windows {
+    /// Those of the result that lie farthest apart first.
+    pub rows: Vec<Row>,
+    /// The first window in the canvas and in the result.
+    pub first: [usize; 2],
+    /// Elements from a window's first one to those under an element of the kernel.
+    pub places: Vec<usize>,
+    /// Where these elements of the kernel are.
+    pub taps: Vec<usize>,
+    /// The same elements of the canvas, as runs of one beside the other.
+    pub runs: Vec<Run>,
+    /// Runs that are added up at once, with their terms.
+    pub segments: Vec<(Range<usize>, Range<usize>)>,
+}
+
+impl Windows {
+    /// Plans the windows of one phase of each axis. `strides` are those of the canvas.
+    pub fn new(geometry: &Geometry, strides: &[usize], axes: &[Axis], phase: &[Along]) -> Self {
+        let (images, [_, image]) = geometry.batch;
+        let mut rows = vec![Row { count: images, step: strides[0], target: image }];
+        let mut first = [0, 0];
+        // Offsets in the canvas and in the kernel of each element of the kernel.
+        let mut both = vec![[0, 0]];
+        let spatial = geometry.windows.iter().zip(axes).zip(phase);
+        for (((window, axis), along), &stride) in spatial.zip(&strides[1..]) {
+            let ([start, apart, count], [tap, between, taps]) = (along.windows, along.taps);
+            rows.push(Row {
+                count,
+                step: along.steps[0] * stride,
+                target: apart * window.output.1,
+            });
+            let before = usize::try_from(along.place.saturating_sub(axis.first)).unwrap_or(0);
+            first[0] += before * stride;
+            first[1] += start * window.output.1;
+            let each = |l: usize| {
+                let at = tap + l * between;
+                let at = if window.reversed { window.kernel.0 - 1 - at } else { at };
+                [l * along.steps[1] * stride, at * window.kernel.1]
+            };
+            both = both
+                .into_iter()
+                .flat_map(|[place, at]| {
+                    (0..taps).map(each).map(move |[far, other]| [place + far, at + other])
+                })
+                .collect();
+        }
+        rows.sort_by_key(|row| std::cmp::Reverse(row.target));
+        let (places, taps): (Vec<usize>, Vec<usize>) =
+            both.into_iter().map(|[place, at]| (place, at)).unzip();
+        let runs = runs(&places, geometry.input_features.0);
+        let segments = segments(&runs);
+        Self { rows, first, places, taps, runs, segments }
+    }
+
+    /// Whether the results follow each other from the first element on, so many a window.
+    pub fn is_dense(&self, columns: usize) -> bool {
+        let axes: Vec<_> = self.rows.iter().map(|row| (row.count, row.target)).collect();
+        let whole = merged(&axes).is_some_and(|(count, stride)| count == 1 || stride == columns);
+        whole && self.first[1] == 0
+    }
+
+    /// How many there are.
+    pub fn windows(&self) -> usize {
+        self.rows.iter().map(|row| row.count).product()
+    }
+
+    /// Where windows begin: `which` is 0 for the canvas, 1 for the result.
+    pub fn starts(&self, windows: Range<usize>, which: usize) -> Vec<usize> {
+        let start = |mut window: usize| {
+            let mut at = self.first[which];
+            for row in self.rows.iter().rev() {
+                let step = if which == 0 { row.step } else { row.target };
+                at += window % row.count * step;
+                window /= row.count;
+            }
+            at
+        };
+        let mut starts = Vec::with_capacity(windows.len());
+        let Some(last) = self.rows.last() else {
+            starts.extend(windows.map(start));
+            return starts;
+        };
+        let step = if which == 0 { last.step } else { last.target };
+        let mut window = windows.start;
+        while window < windows.end {
+            let count = (last.count - window % last.count).min(windows.end - window);
+            let first = start(window);
+            starts.extend((0..count).map(|i| first + i * step));
+            window += count;
+        }
+        starts
+    }
+
+    /// Writes the results of some windows, `columns` elements of `W` bytes each, to places that are
+    /// `stride` elements apart.
+    pub fn spread<const W: usize>(
+        &self,
+        windows: Range<usize>,
+        [columns, stride]: [usize; 2],
+        values: &[u8],
+        result: &mut [u8],
+    ) {
+        let (values, result) = (values.as_chunks::<W>().0, result.as_chunks_mut::<W>().0);
+        let starts = self.starts(windows, 1);
+        if stride == 1 {
+            for (&start, values) in starts.iter().zip(values.chunks_exact(columns)) {
+                result[start..][..columns].copy_from_slice(values);
+            }
+            return;
+        }
+        // Windows lie closer together than the elements of one.
+        for column in 0..columns {
+            for (&start, values) in starts.iter().zip(values.chunks_exact(columns)) {
+                result[start + column * stride] = values[column];
+            }
+        }
+    }
+}
+
+/// Elements beside each other at the places, `count` at each.
+fn runs(places: &[usize], count: usize) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    for &place in places {
+        let mut rest = Run { start: place, count };
+        if let Some(last) = runs.last_mut()
+            && last.start + last.count == place
+        {
+            let more = rest.count.min(DEPTH - last.count);
+            last.count += more;
+            rest = Run { start: place + more, count: count - more };
+        }
+        while rest.count > 0 {
+            let some = rest.count.min(DEPTH);
+            runs.push(Run { start: rest.start, count: some });
+            rest = Run { start: rest.start + some, count: rest.count - some };
+        }
+    }
+    runs
+}
+
+/// Runs in order, of at most [`DEPTH`] terms together.
+fn segments(runs: &[Run]) -> Vec<(Range<usize>, Range<usize>)> {
+    let mut segments: Vec<(Range<usize>, Range<usize>)> = Vec::new();
+    let mut terms = 0;
+    for (index, run) in runs.iter().enumerate() {
+        let end = terms + run.count;
+        match segments.last_mut() {
+            Some((runs, lines)) if end - lines.start <= DEPTH => {
+                runs.end = index + 1;
+                lines.end = end;
+            }
+            _ => segments.push((index..index + 1, terms..end)),
+        }
+        terms = end;
+    }
+    segments
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_beside_each_other_are_one_run_up_to_a_depth() {
+        let run = |start, count| Run { start, count };
+        assert_eq!(runs(&[0, 3, 6, 20, 23], 3), [run(0, 9), run(20, 6)]);
+        assert_eq!(
+            runs(&[5, 605], 600),
+            [
+                run(5, DEPTH),
+                run(5 + DEPTH, DEPTH),
+                run(5 + 2 * DEPTH, DEPTH),
+                run(5 + 3 * DEPTH, DEPTH),
+                run(5 + 4 * DEPTH, 1200 - 4 * DEPTH),
+            ][..]
+        );
+        assert!(runs(&[], 3).is_empty());
+    }
+
+    #[test]
+    fn segments_hold_whole_runs() {
+        let run = |count| Run { start: 0, count };
+        let parts = segments(&[run(100), run(100), run(100), run(DEPTH)]);
+        assert_eq!(parts, [(0..2, 0..200), (2..3, 200..300), (3..4, 300..300 + DEPTH)]);
+        assert!(segments(&[]).is_empty());
+    }
+
+    #[test]
+    fn windows_start_where_their_axes_say() {
+        let row = |count, step, target| Row { count, step, target };
+        let windows = Windows {
+            rows: vec![row(2, 100, 60), row(3, 10, 20), row(2, 1, 5)],
+            first: [7, 1],
+            places: vec![0],
+            taps: vec![0],
+            runs: Vec::new(),
+            segments: Vec::new(),
+        };
+        assert_eq!(windows.windows(), 12);
+        assert_eq!(windows.starts(1..8, 0), [8, 17, 18, 27, 28, 107, 108]);
+        assert_eq!(windows.starts(5..8, 1), [46, 61, 66]);
+        assert!(!windows.is_dense(5));
+        let mut result = [0_u8; 80];
+        windows.spread::<1>(2..4, [2, 3], &[1, 2, 3, 4], &mut result);
+        assert_eq!([21, 24, 26, 29].map(|at| result[at]), [1, 2, 3, 4]);
+        windows.spread::<2>(0..1, [2, 1], &[5, 6, 7, 8], &mut result);
+        assert_eq!(result[2..6], [5, 6, 7, 8]);
+    }
+}

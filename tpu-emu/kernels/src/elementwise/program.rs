@@ -1,0 +1,95 @@
+//! Elementwise programs: straight-line code over runs of elements.
+//!
+//! Fused loops and the regions of reductions, scatters and sorts are programs of this form.
+use tpu_base::tensor::DType;
+
+/// Elements that one call of an operation is for.
+pub const TILE: usize = 1024;
+
+/// Small numbers that an operation needs besides its operands: widths, a direction.
+pub type Immediate = [u32; 2];
+
+/// Applies an operation to runs of elements. Every input has as many elements as the output.
+pub type LaneFn = fn(immediate: Immediate, inputs: &[&[u8]], output: &mut [u8]);
+
+/// An elementwise operation on fixed types.
+#[derive(Debug, Clone, Copy)]
+pub struct LaneOp {
+    /// The mnemonic; a comparison's direction follows a dot (`compare.LT`).
+    pub name: &'static str,
+    /// Element type of the operands (of the last one where they differ, as for `select`).
+    pub operand: DType,
+    /// Element type of the result.
+    pub result: DType,
+    /// The loop.
+    pub run: LaneFn,
+    /// Its numbers.
+    pub immediate: Immediate,
+    /// Whether it counts as a transcendental function.
+    pub transcendental: bool,
+}
+
+/// Where a step's operand comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Register {
+    /// A parameter of the program.
+    Parameter(usize),
+    /// A constant.
+    Constant(usize),
+    /// The result of an earlier step.
+    Step(usize),
+}
+
+/// One operation of a program.
+#[derive(Debug, Clone)]
+pub struct LaneStep {
+    /// What to do.
+    pub op: LaneOp,
+    /// On what.
+    pub inputs: Vec<Register>,
+}
+
+/// A constant of a program: its type and the bytes of one element.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LaneConstant {
+    /// Element type.
+    pub dtype: DType,
+    /// One element.
+    pub bytes: Box<[u8]>,
+}
+
+/// Straight-line elementwise code.
+#[derive(Debug, Clone, Default)]
+pub struct LaneProgram {
+    /// Element types of the parameters.
+    pub parameters: Vec<DType>,
+    /// Constants.
+    pub constants: Vec<LaneConstant>,
+    /// Steps in order.
+    pub steps: Vec<LaneStep>,
+    /// The results.
+    pub results: Vec<Register>,
+}
+
+impl LaneProgram {
+    /// The type of a register.
+    pub fn dtype(&self, register: Register) -> DType {
+        match register {
+            Register::Parameter(index) => self.parameters[index],
+            Register::Constant(index) => self.constants[index].dtype,
+            Register::Step(index) => self.steps[index].op.result,
+        }
+    }
+
+    /// The operation of a program that does one commutative thing to its two parameters.
+    pub fn combiner(&self) -> Option<&'static str> {
+        const COMMUTATIVE: [&str; 7] =
+            ["add", "multiply", "maximum", "minimum", "and", "or", "xor"];
+        let [step] = &self.steps[..] else { return None };
+        let [a, b] = step.inputs[..] else { return None };
+        let both = [Register::Parameter(0), Register::Parameter(1)];
+        let whole = self.parameters.len() == 2 && self.results == [Register::Step(0)];
+        let fits = both == [a, b] || both == [b, a];
+        (whole && fits && COMMUTATIVE.contains(&step.op.name)).then_some(step.op.name)
+    }
+}

@@ -1,0 +1,269 @@
+//! Elementwise programs, made ready to run: where every value lies is decided once.
+mod layout;
+mod run;
+mod segments;
+
+pub use run::{Bound, Input, Output};
+
+use super::program::{LaneProgram, LaneStep, Register};
+use super::take::TAKE;
+use crate::simd::{Level, level};
+use layout::Layout;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// Operations on elements after which a program is worth machine code.
+const WORTH: usize = 4096;
+
+/// How a program gets the elements of one of its parameters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Feed {
+    /// One element a lane.
+    Each,
+    /// One element, the same for all lanes.
+    One,
+    /// So many elements, in which each lane looks up its own.
+    All(usize),
+}
+
+/// A program that is ready to run.
+#[derive(Debug, Clone)]
+pub struct LaneCode(Arc<Ready>);
+
+#[derive(Debug)]
+struct Ready {
+    program: LaneProgram,
+    feeds: Vec<Feed>,
+    portable: Layout,
+    /// With machine code, once that is worth it and if the system allows it.
+    native: OnceLock<Option<Layout>>,
+    /// Operations on elements so far.
+    work: AtomicUsize,
+}
+
+impl Ready {
+    /// What to run for so many elements. All layouts give the same bits.
+    fn layout(&self, lanes: usize) -> &Layout {
+        if level() < Level::Avx512 {
+            return &self.portable;
+        }
+        if self.native.get().is_none() {
+            let more = lanes.saturating_mul(self.program.steps.len());
+            let before = self.work.fetch_add(more, Ordering::Relaxed);
+            if before.saturating_add(more) < WORTH {
+                return &self.portable;
+            }
+        }
+        self.native().unwrap_or(&self.portable)
+    }
+
+    fn native(&self) -> Option<&Layout> {
+        let make = || Layout::new(&self.program, &self.feeds, &segments::groups(&self.program));
+        self.native.get_or_init(make).as_ref()
+    }
+}
+
+impl LaneCode {
+    /// Makes a program ready; `feeds` has an item for each parameter.
+    ///
+    /// # Panics
+    /// Where an operation looks up what is no array of as many elements, or another one reads it.
+    pub fn new(program: LaneProgram, feeds: Vec<Feed>) -> Self {
+        check_lookups(&program, &feeds);
+        let calls = segments::calls(&program);
+        let portable = Layout::new(&program, &feeds, &calls).unwrap_or_default();
+        let (native, work) = (OnceLock::new(), AtomicUsize::new(0));
+        Self(Arc::new(Ready { program, feeds, portable, native, work }))
+    }
+
+    /// The same for a program all of whose parameters have an element for each lane.
+    pub fn of(program: LaneProgram) -> Self {
+        let feeds = vec![Feed::Each; program.parameters.len()];
+        Self::new(program, feeds)
+    }
+
+    /// The program.
+    pub fn program(&self) -> &LaneProgram {
+        &self.0.program
+    }
+
+    /// Bytes of an element of each result.
+    pub fn widths(&self) -> impl Iterator<Item = usize> {
+        self.0.portable.results.iter().map(|result| result.width)
+    }
+
+    /// How parameters are read.
+    pub fn feeds(&self) -> &[Feed] {
+        &self.0.feeds
+    }
+
+    /// Runs the program on `lanes` elements.
+    ///
+    /// The output of a step may lie in memory that an input has too, if element `i` of both is at
+    /// the same place.
+    ///
+    /// # Panics
+    /// Where an input or an output is missing, too short, or not aligned for its elements.
+    pub fn run(&self, lanes: usize, inputs: &[Input<'_>], outputs: &[Output<'_>]) {
+        run::run(&self.0, lanes, inputs, outputs);
+    }
+
+    /// As [`LaneCode::run`], all of it machine code, or none.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn run_by(&self, native: bool, lanes: usize, inputs: &[Input<'_>], outputs: &[Output<'_>]) {
+        let layout = if native { self.0.native().expect("machine code") } else { &self.0.portable };
+        run::run_with(&self.0, layout, lanes, inputs, outputs);
+    }
+
+    /// The program with the arrays that it will run on, again and again; `None` where not all of
+    /// it is machine code.
+    ///
+    /// # Panics
+    /// As for [`LaneCode::run`].
+    pub fn bind<'a>(
+        &self,
+        lanes: usize,
+        inputs: &[Input<'a>],
+        outputs: &[Output<'a>],
+    ) -> Option<Bound<'a>> {
+        Bound::new(&self.0, lanes, inputs, outputs)
+    }
+
+    /// The same on arrays that share no memory.
+    pub fn apply(&self, lanes: usize, inputs: &[&[u8]], outputs: &mut [&mut [u8]]) {
+        let inputs: Vec<Input<'_>> = inputs.iter().map(|&input| input.into()).collect();
+        let outputs: Vec<Output<'_>> =
+            outputs.iter_mut().map(|output| Output::from(&mut **output)).collect();
+        self.run(lanes, &inputs, &outputs);
+    }
+}
+
+/// Machine code looks elements up without asking how many there are.
+fn check_lookups(program: &LaneProgram, feeds: &[Feed]) {
+    let elements = |register: &Register| match *register {
+        Register::Parameter(index) => match feeds[index] {
+            Feed::All(elements) => Some(elements),
+            Feed::Each | Feed::One => None,
+        },
+        _ => None,
+    };
+    assert!(program.results.iter().all(|result| elements(result).is_none()), "an array as result");
+    for LaneStep { op, inputs } in &program.steps {
+        for (at, input) in inputs.iter().enumerate() {
+            let last = usize::try_from(op.immediate[0]).unwrap_or(usize::MAX);
+            let wanted = if op.name == TAKE && at == 1 { Some(last) } else { None };
+            let fits = match (elements(input), wanted) {
+                (Some(elements), Some(last)) => last < elements,
+                (None, None) => true,
+                _ => false,
+            };
+            assert!(fits, "operand {at} of {} with {feeds:?}", op.name);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::elementwise::loops::lane;
+    use crate::elementwise::program::{LaneConstant, LaneOp, TILE};
+    use std::cell::Cell;
+    use tpu_base::tensor::DType;
+
+    fn op(name: &'static str, run: crate::elementwise::program::LaneFn) -> LaneOp {
+        let dtype = DType::S32;
+        LaneOp {
+            name,
+            operand: dtype,
+            result: dtype,
+            run,
+            immediate: [0; 2],
+            transcendental: false,
+        }
+    }
+
+    fn add() -> LaneOp {
+        op("sum", lane!(|a: i32, b: i32| a.wrapping_add(b)))
+    }
+
+    fn negate() -> LaneOp {
+        op("minus", lane!(|a: i32| a.wrapping_neg()))
+    }
+
+    fn step(op: LaneOp, inputs: &[Register]) -> LaneStep {
+        LaneStep { op, inputs: inputs.to_vec() }
+    }
+
+    /// a + 5, −(a + 5) + b, b, 5.
+    fn program() -> LaneProgram {
+        use crate::elementwise::program::Register::{Constant, Parameter, Step};
+        let five = LaneConstant { dtype: DType::S32, bytes: 5_i32.to_le_bytes().into() };
+        LaneProgram {
+            parameters: vec![DType::S32; 2],
+            constants: vec![five],
+            steps: vec![
+                step(add(), &[Parameter(0), Constant(0)]),
+                step(negate(), &[Step(0)]),
+                step(add(), &[Step(1), Parameter(1)]),
+            ],
+            results: vec![Step(0), Step(2), Parameter(1), Constant(0)],
+        }
+    }
+
+    fn bytes(values: &[i32]) -> &[u8] {
+        bytemuck::cast_slice(values)
+    }
+
+    #[test]
+    fn results_are_steps_parameters_and_constants() {
+        for lanes in [0_i32, 1, 7, 1024, 2500] {
+            let count = usize::try_from(lanes).unwrap();
+            let [a, b]: [Vec<i32>; 2] = [(0..lanes).collect(), (0..lanes).map(|i| 3 * i).collect()];
+            let mut results = [(); 4].map(|()| vec![0; count]);
+            let outputs = results.each_mut().map(|r| Output::from(bytemuck::cast_slice_mut(r)));
+            let inputs = [Input::from(bytes(&a)), Input::from(bytes(&b))];
+            LaneCode::of(program()).run(count, &inputs, &outputs);
+            for i in 0..count {
+                let expected = [a[i] + 5, -(a[i] + 5) + b[i], b[i], 5];
+                assert_eq!([0, 1, 2, 3].map(|k| results[k][i]), expected, "{i} of {lanes}");
+            }
+        }
+    }
+
+    #[test]
+    fn one_element_serves_all_lanes() {
+        let code = LaneCode::new(program(), vec![Feed::Each, Feed::One]);
+        let a = [1, 2, 3];
+        let mut results = [[0; 3]; 4];
+        let outputs = results.each_mut().map(|r| Output::from(bytemuck::cast_slice_mut(r)));
+        code.run(3, &[Input::from(bytes(&a)), Input::from(bytes(&[9]))], &outputs);
+        assert_eq!(results, [[6, 7, 8], [3, 2, 1], [9; 3], [5; 3]]);
+    }
+
+    #[test]
+    fn results_may_take_the_place_of_operands() {
+        let count = 2 * TILE + 3;
+        let numbers: Vec<i32> = (0..).take(count).collect();
+        let mut memory = [numbers.clone(), numbers];
+        let [a, b] = memory.each_mut().map(|values| {
+            Cell::from_mut(bytemuck::cast_slice_mut::<i32, u8>(values)).as_slice_of_cells()
+        });
+        let mut rest = [(); 2].map(|()| vec![0; count]);
+        let [c, d] = rest.each_mut().map(|r| Output::from(bytemuck::cast_slice_mut(r)));
+        let outputs = [Output::from(a), Output::from(b), c, d];
+        LaneCode::of(program()).run(count, &[Input::from(a), Input::from(b)], &outputs);
+        for (i, number) in (0..).take(count).enumerate() {
+            let got = [memory[0][i], memory[1][i], rest[0][i], rest[1][i]];
+            assert_eq!(got, [number + 5, -5, number, 5]);
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "8 bytes for 3 lanes of 4")]
+    fn an_input_that_is_too_short_is_a_bug_that_stops() {
+        let mut results = [[0; 3]; 4];
+        let outputs = results.each_mut().map(|r| Output::from(bytemuck::cast_slice_mut(r)));
+        let short = Input::from(bytes(&[1, 2]));
+        LaneCode::of(program()).run(3, &[short, Input::from(bytes(&[1, 2, 3]))], &outputs);
+    }
+}

@@ -1,0 +1,333 @@
+// UNSAFETY: reads and writes the elements of tiles through addresses, because a result may take
+// the place of an operand. Every address range is checked once against what was handed in, and
+// no slice of elements that are written exists beside another one of the same bytes.
+//! Runs programs tile by tile.
+#![expect(unsafe_code, reason = "results may take the place of operands")]
+use super::layout::{Array, Layout, One, Part, Place};
+use super::{Feed, Ready};
+use crate::elementwise::program::{LaneOp, TILE};
+use crate::jit::Native;
+use crate::simd::{Level, level};
+use std::cell::{Cell, RefCell};
+use std::marker::PhantomData;
+use std::slice;
+use std::sync::Arc;
+
+/// Elements to read. Others may write to them only where a program's output is in their place.
+#[derive(Debug, Clone, Copy)]
+pub struct Input<'a> {
+    at: *const u8,
+    bytes: usize,
+    lives: PhantomData<&'a [Cell<u8>]>,
+}
+
+/// Elements to write.
+#[derive(Debug, Clone, Copy)]
+pub struct Output<'a> {
+    at: *mut u8,
+    bytes: usize,
+    lives: PhantomData<&'a [Cell<u8>]>,
+}
+
+impl Default for Input<'_> {
+    fn default() -> Self {
+        Self::from(&[] as &[u8])
+    }
+}
+
+impl Default for Output<'_> {
+    fn default() -> Self {
+        Self::from(&mut [] as &mut [u8])
+    }
+}
+
+impl<'a> From<&'a [u8]> for Input<'a> {
+    fn from(bytes: &'a [u8]) -> Self {
+        Self { at: bytes.as_ptr(), bytes: bytes.len(), lives: PhantomData }
+    }
+}
+
+impl<'a> From<&'a [Cell<u8>]> for Input<'a> {
+    fn from(bytes: &'a [Cell<u8>]) -> Self {
+        Self { at: bytes.as_ptr().cast(), bytes: bytes.len(), lives: PhantomData }
+    }
+}
+
+impl<'a> From<&'a mut [u8]> for Output<'a> {
+    fn from(bytes: &'a mut [u8]) -> Self {
+        Self { at: bytes.as_mut_ptr(), bytes: bytes.len(), lives: PhantomData }
+    }
+}
+
+impl<'a> From<&'a [Cell<u8>]> for Output<'a> {
+    fn from(bytes: &'a [Cell<u8>]) -> Self {
+        Self { at: bytes.as_ptr().cast::<u8>().cast_mut(), bytes: bytes.len(), lives: PhantomData }
+    }
+}
+
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Line([u8; 64]);
+
+thread_local! {
+    static SCRATCH: RefCell<Vec<Line>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Operands that a step takes without an allocation.
+const FEW: usize = 4;
+/// Arrays that machine code takes without an allocation.
+const MANY: usize = 32;
+
+/// Checks that every array has as many elements as the program reads and writes.
+fn check(ready: &Ready, lanes: usize, inputs: &[Input<'_>], outputs: &[Output<'_>]) {
+    let program = &ready.program;
+    assert_eq!(inputs.len(), program.parameters.len(), "inputs and parameters");
+    assert_eq!(outputs.len(), program.results.len(), "outputs and results");
+    let fits = |at: *const u8, bytes: usize, lanes: usize, width: usize| {
+        let least = lanes.checked_mul(width);
+        assert!(least.is_some_and(|n| n <= bytes), "{bytes} bytes for {lanes} lanes of {width}");
+        assert!(at.addr().is_multiple_of(width), "elements of {width} bytes at {at:p}");
+    };
+    for ((input, dtype), feed) in inputs.iter().zip(&program.parameters).zip(&ready.feeds) {
+        let lanes = match *feed {
+            Feed::Each => lanes,
+            Feed::One => 1,
+            Feed::All(elements) => elements,
+        };
+        fits(input.at, input.bytes, lanes, dtype.host_bytes());
+    }
+    for (output, result) in outputs.iter().zip(&ready.portable.results) {
+        fits(output.at, output.bytes, lanes, result.width);
+    }
+}
+
+pub(super) fn run(ready: &Ready, lanes: usize, inputs: &[Input<'_>], outputs: &[Output<'_>]) {
+    if lanes == 0 {
+        return;
+    }
+    run_with(ready, ready.layout(lanes), lanes, inputs, outputs);
+}
+
+/// Runs a program by one of its layouts.
+pub(super) fn run_with(
+    ready: &Ready,
+    layout: &Layout,
+    lanes: usize,
+    inputs: &[Input<'_>],
+    outputs: &[Output<'_>],
+) {
+    check(ready, lanes, inputs, outputs);
+    if layout.whole {
+        let scratch = std::ptr::null_mut();
+        return Tiles { layout, inputs, outputs, scratch, start: 0, count: lanes, aside: 0 }.tile();
+    }
+    SCRATCH.with_borrow_mut(|scratch| {
+        let lines = layout.scratch.div_ceil(64);
+        if scratch.len() < lines {
+            scratch.resize(lines, Line([0; 64]));
+        }
+        let scratch = scratch.as_mut_ptr().cast::<u8>();
+        let mut tiles = Tiles { layout, inputs, outputs, scratch, start: 0, count: 0, aside: 0 };
+        tiles.find_shared();
+        tiles.spread(lanes.min(TILE));
+        while tiles.start < lanes {
+            tiles.count = TILE.min(lanes - tiles.start);
+            tiles.tile();
+            tiles.start += tiles.count;
+        }
+    });
+}
+
+/// A program as machine code with the arrays that it works on.
+#[derive(Debug)]
+pub struct Bound<'a> {
+    ready: Arc<Ready>,
+    addresses: Vec<*mut u8>,
+    lanes: usize,
+    lives: PhantomData<&'a [Cell<u8>]>,
+}
+
+impl<'a> Bound<'a> {
+    /// Binds a program; `None` where not all of it is machine code.
+    pub(super) fn new(
+        ready: &Arc<Ready>,
+        lanes: usize,
+        inputs: &[Input<'a>],
+        outputs: &[Output<'a>],
+    ) -> Option<Self> {
+        if lanes == 0 || level() < Level::Avx512 {
+            return None;
+        }
+        let layout = ready.native().filter(|layout| layout.whole)?;
+        check(ready, lanes, inputs, outputs);
+        let (scratch, start, aside) = (std::ptr::null_mut(), 0, 0);
+        let tiles = Tiles { layout, inputs, outputs, scratch, start, count: lanes, aside };
+        let [Part::Native(_, arrays)] = &layout.parts[..] else { return None };
+        let address = |array: &Array| tiles.address(array.place, array.width);
+        let addresses = arrays.iter().map(address).collect();
+        Some(Self { ready: Arc::clone(ready), addresses, lanes, lives: PhantomData })
+    }
+
+    /// Runs it.
+    pub fn run(&self) {
+        let part = self.ready.native().and_then(|layout| layout.parts.first());
+        if let Some(Part::Native(native, _)) = part {
+            // SAFETY: `new` has checked that as many elements are at each place as the code reads
+            // and writes, and `'a` keeps them there.
+            unsafe { native.function().call(&self.addresses, self.lanes) };
+        }
+    }
+}
+
+/// A walk over the tiles of a run. All addresses below stay inside of the inputs and outputs,
+/// which `check` has measured, and of the scratch memory, which is as long as the layout says.
+struct Tiles<'r> {
+    layout: &'r Layout,
+    inputs: &'r [Input<'r>],
+    outputs: &'r [Output<'r>],
+    scratch: *mut u8,
+    start: usize,
+    count: usize,
+    /// The outputs, a bit each, whose memory some input has too. Those behind the last bit
+    /// count as such.
+    aside: u64,
+}
+
+impl Tiles<'_> {
+    fn find_shared(&mut self) {
+        for (index, output) in self.outputs.iter().enumerate() {
+            let (low, high) = (output.at.addr(), output.at.addr() + output.bytes);
+            let shares =
+                |input: &Input<'_>| input.at.addr() < high && low < input.at.addr() + input.bytes;
+            if index < 64 && self.inputs.iter().any(shares) {
+                self.aside |= 1 << index;
+            }
+        }
+    }
+
+    fn is_aside(&self, output: usize) -> bool {
+        let last = self.layout.results[output].last;
+        !last && (output >= 64 || self.aside >> output & 1 == 1)
+    }
+
+    fn spread(&self, count: usize) {
+        for spread in &self.layout.spreads {
+            let from = match &spread.from {
+                One::Input(index) => self.inputs[*index].at,
+                One::Constant(bytes) => bytes.as_ptr(),
+            };
+            let to = self.scratch.wrapping_add(spread.at);
+            // SAFETY: one element is there to be read, and a tile's place is as long as a tile;
+            // the places are aligned to 16 bytes at least, and constants are copied as bytes.
+            unsafe {
+                match spread.width {
+                    1 => slice::from_raw_parts_mut(to, count).fill(from.read()),
+                    2 => fill::<u16>(from, to, count),
+                    4 => fill::<u32>(from, to, count),
+                    8 => fill::<u64>(from, to, count),
+                    width => (0..count).for_each(|lane| {
+                        from.copy_to(to.wrapping_add(lane * width), width);
+                    }),
+                }
+            }
+        }
+    }
+
+    fn address(&self, place: Place, width: usize) -> *mut u8 {
+        match place {
+            Place::Input(index) => {
+                self.inputs[index].at.wrapping_add(self.start * width).cast_mut()
+            }
+            Place::All(index) => self.inputs[index].at.cast_mut(),
+            Place::Scratch(offset) => self.scratch.wrapping_add(offset),
+            Place::Output(index) if self.is_aside(index) => {
+                self.address(self.layout.results[index].aside, width)
+            }
+            Place::Output(index) => self.outputs[index].at.wrapping_add(self.start * width),
+        }
+    }
+
+    fn tile(&self) {
+        for part in &self.layout.parts {
+            match part {
+                Part::Call { op, inputs, result } => self.call(op, inputs, *result),
+                Part::Native(native, arrays) => self.native(native, arrays),
+            }
+        }
+        if self.layout.whole {
+            return;
+        }
+        // What was an operand's goes first: its memory may be an output's.
+        self.copy(|_, made| !made);
+        self.copy(|index, made| made && self.is_aside(index));
+    }
+
+    fn copy(&self, wanted: impl Fn(usize, bool) -> bool) {
+        for (index, result) in self.layout.results.iter().enumerate() {
+            if !wanted(index, result.made) {
+                continue;
+            }
+            let to = self.outputs[index].at.wrapping_add(self.start * result.width);
+            let from = self.address(result.aside, result.width);
+            // SAFETY: both are `count` elements long. `copy` allows that they overlap.
+            unsafe { from.copy_to(to, self.count * result.width) };
+        }
+    }
+
+    fn native(&self, native: &Native, arrays: &[Array]) {
+        let mut few = [std::ptr::null_mut(); MANY];
+        let mut many = Vec::new();
+        let addresses = if arrays.len() <= MANY {
+            &mut few[..arrays.len()]
+        } else {
+            many.resize(arrays.len(), std::ptr::null_mut());
+            &mut many[..]
+        };
+        for (address, array) in addresses.iter_mut().zip(arrays) {
+            *address = self.address(array.place, array.width);
+        }
+        // SAFETY: `count` elements are at each place, or as many as the feed says. Outputs
+        // that share memory with an input are made there by the last part alone.
+        unsafe { native.function().call(addresses, self.count) };
+    }
+
+    fn call(&self, op: &LaneOp, inputs: &[(Place, usize)], result: Place) {
+        let width = op.result.host_bytes();
+        let result = self.address(result, width);
+        // SAFETY: `count` elements are at each place, or all of an input. The result's place is
+        // none of the operands': outputs that share memory with an input are made in scratch
+        // memory, and the layout gives a step's result no place that one of its operands has.
+        unsafe {
+            let result = slice::from_raw_parts_mut(result, self.count * width);
+            let read = |&(place, width): &(Place, usize)| {
+                let bytes = match place {
+                    Place::All(index) => self.inputs[index].bytes,
+                    _ => self.count * width,
+                };
+                slice::from_raw_parts(self.address(place, width).cast_const(), bytes)
+            };
+            if inputs.len() <= FEW {
+                let mut few: [&[u8]; FEW] = [&[]; FEW];
+                for (slot, input) in few.iter_mut().zip(inputs) {
+                    *slot = read(input);
+                }
+                (op.run)(op.immediate, &few[..inputs.len()], result);
+            } else {
+                let inputs: Vec<&[u8]> = inputs.iter().map(read).collect();
+                (op.run)(op.immediate, &inputs, result);
+            }
+        }
+    }
+}
+
+/// Writes the element at `from` `count` times.
+///
+/// # Safety
+/// An element is readable at `from`, `count` are writable at `to`, which is aligned.
+unsafe fn fill<T: Copy>(from: *const u8, to: *mut u8, count: usize) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let value = from.cast::<T>().read_unaligned();
+        slice::from_raw_parts_mut(to.cast::<T>(), count).fill(value);
+    }
+}

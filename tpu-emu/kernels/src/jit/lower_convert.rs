@@ -1,0 +1,203 @@
+//! Elements of one type as elements of another.
+use super::encode::opcode;
+use super::inst::Value;
+use super::lower::{Forms, Lowerer, MOVE, float, sized};
+use super::select::Kind;
+use crate::elementwise::program::Register;
+
+impl Lowerer {
+    /// 16-bit floats as 32-bit ones.
+    pub(super) fn unpack(&mut self, kind: Kind, packed: Value) -> Value {
+        let length = self.body.length(4);
+        if kind == Kind::F16 {
+            return self.body.unary(opcode(2, 1, false, 0x13), length, packed);
+        }
+        let wide = self.body.unary(opcode(2, 1, false, 0x33), length, packed);
+        self.body.shift(opcode(1, 1, false, 0x72), 6, length, wide, 16)
+    }
+
+    /// 32-bit floats that 16-bit ones equal as those.
+    pub(super) fn pack(&mut self, kind: Kind, wide: Value) -> Value {
+        let length = self.body.length(4);
+        if kind == Kind::F16 {
+            return self.body.reversed(opcode(3, 1, false, 0x1d), length, wide, Some(0));
+        }
+        let high = self.body.shift(opcode(1, 1, false, 0x72), 2, length, wide, 16);
+        self.body.reversed(opcode(2, 2, false, 0x33), length, high, None)
+    }
+
+    /// A computed float as one of a type. An exact one needs no rounding.
+    pub(super) fn rounded(&mut self, kind: Kind, value: Value, exact: bool) -> Forms {
+        let wide = |value| Forms { wide: Some(value), ..Forms::default() };
+        match kind {
+            Kind::F16 if exact => wide(value),
+            Kind::F16 => Forms::packed(self.pack(kind, value)),
+            Kind::Bf16 if exact => wide(self.quiet(value)),
+            Kind::Bf16 => wide(self.round_to_bf16(value)),
+            _ => Forms::packed(value),
+        }
+    }
+
+    /// Numbers as they are, and every NaN a quiet one.
+    fn quiet(&mut self, value: Value) -> Value {
+        let quiet = self.body.constant(0x0040_0000, 4);
+        let length = self.body.length(4);
+        let nan = self.body.test(float(Kind::F32, 0xc2), length, value, value, Some(3));
+        let all = self.body.binary(opcode(1, 1, false, 0xeb), length, value, quiet);
+        self.body.over(nan, value);
+        all
+    }
+
+    /// The nearest that has 16 bits, ties to even; NaN stays one.
+    fn round_to_bf16(&mut self, value: Value) -> Value {
+        let length = self.body.length(4);
+        let [one, half, quiet, kept] =
+            [1, 0x7fff, 0x0040_0000, 0xffff_0000].map(|bits| self.body.constant(bits, 4));
+        let body = &mut self.body;
+        let (add, and) = (opcode(1, 1, false, 0xfe), opcode(1, 1, false, 0xdb));
+        let nan = body.test(float(Kind::F32, 0xc2), length, value, value, Some(3));
+        let last = body.shift(opcode(1, 1, false, 0x72), 2, length, value, 16);
+        let odd = body.binary(and, length, last, one);
+        let up = body.binary(add, length, odd, half);
+        let sum = body.binary(add, length, up, value);
+        let all = body.binary(opcode(1, 1, false, 0xeb), length, value, quiet);
+        body.over(nan, sum);
+        body.binary(and, length, all, kept)
+    }
+
+    pub(super) fn convert(&mut self, from: Kind, to: Kind, input: Register) -> Forms {
+        match (from, to) {
+            (Kind::Pred, _) => self.ones_where(to, input),
+            (Kind::Integer(width, _), Kind::Pred) => {
+                let value = self.packed(input, from);
+                Forms::mask(self.not_zero(value, width))
+            }
+            (_, Kind::Pred) => {
+                let (value, width) =
+                    (self.wide(input, from), if from == Kind::F64 { 8 } else { 4 });
+                let zero = self.body.constant(0, width);
+                let length = self.body.length(width);
+                Forms::mask(self.body.test(float(from, 0xc2), length, value, zero, Some(4)))
+            }
+            (Kind::Integer(width, signed), Kind::Integer(other, _)) => {
+                let value = self.packed(input, from);
+                Forms::packed(self.resize(value, width, signed, other))
+            }
+            (Kind::Integer(width, signed), _) => {
+                let value = self.packed(input, from);
+                self.floats_of(value, width, signed, to)
+            }
+            (_, Kind::Integer(width, signed)) => {
+                let value = self.wide(input, from);
+                Forms::packed(self.truncate(value, width, signed))
+            }
+            (Kind::F64, _) => {
+                let value = self.packed(input, from);
+                Forms::packed(self.body.unary(opcode(1, 1, true, 0x5a), self.body.length(8), value))
+            }
+            (_, Kind::F64) => {
+                let value = self.wide(input, from);
+                Forms::packed(self.body.unary(
+                    opcode(1, 0, false, 0x5a),
+                    self.body.length(8),
+                    value,
+                ))
+            }
+            (Kind::Bf16, Kind::F32) => Forms::packed(self.wide(input, from)),
+            _ => {
+                let value = self.wide(input, from);
+                self.rounded(to, value, false)
+            }
+        }
+    }
+
+    /// Zeros and ones.
+    fn ones_where(&mut self, to: Kind, input: Register) -> Forms {
+        let mask = self.mask(input);
+        let one = match to {
+            Kind::F32 => 1.0_f32.to_bits().into(),
+            Kind::F64 => 1.0_f64.to_bits(),
+            Kind::F16 => half::f16::ONE.to_bits().into(),
+            Kind::Bf16 => half::bf16::ONE.to_bits().into(),
+            _ => 1,
+        };
+        let width = to.width();
+        let ones = self.body.constant(one, width);
+        let op = match width {
+            1 => opcode(1, 3, false, 0x6f),
+            2 => opcode(1, 3, true, 0x6f),
+            4 => MOVE,
+            _ => opcode(1, 1, true, 0x6f),
+        };
+        let value = self.body.unary(op, self.body.length(width), ones);
+        self.body.or_zero(mask);
+        Forms::packed(value)
+    }
+
+    /// Integers of another width: the low bits, or copies of the sign before them.
+    fn resize(&mut self, value: Value, width: usize, signed: bool, other: usize) -> Value {
+        let pair = |small: usize, large: usize| match (small, large) {
+            (1, 2) => 0,
+            (1, 4) => 1,
+            (1, 8) => 2,
+            (2, 4) => 3,
+            (2, 8) => 4,
+            _ => 5,
+        };
+        if width == other {
+            value
+        } else if width < other {
+            let base = if signed { 0x20 } else { 0x30 };
+            let op = opcode(2, 1, false, base + pair(width, other));
+            self.body.unary(op, self.body.length(other), value)
+        } else {
+            let op = opcode(2, 2, false, 0x30 + pair(other, width));
+            self.body.reversed(op, self.body.length(width), value, None)
+        }
+    }
+
+    fn floats_of(&mut self, value: Value, width: usize, signed: bool, to: Kind) -> Forms {
+        let (value, from) =
+            if width < 4 { (self.resize(value, width, signed, 4), 4) } else { (value, width) };
+        let large = if to == Kind::F64 { 8 } else { from };
+        let length = self.body.length(large.max(4));
+        let op = match (from, to == Kind::F64, signed) {
+            (4, false, true) => opcode(1, 0, false, 0x5b),
+            (4, false, false) => opcode(1, 3, false, 0x7a),
+            (4, true, true) => opcode(1, 2, false, 0xe6),
+            (4, true, false) => opcode(1, 2, false, 0x7a),
+            (_, false, true) => opcode(1, 0, true, 0x5b),
+            (_, false, false) => opcode(1, 3, true, 0x7a),
+            (_, true, true) => opcode(1, 2, true, 0xe6),
+            (_, true, false) => opcode(1, 2, true, 0x7a),
+        };
+        let wide = self.body.unary(op, length, value);
+        self.rounded(to, wide, false)
+    }
+
+    /// 32-bit floats as integers: cut, saturated, 0 for NaN.
+    fn truncate(&mut self, value: Value, width: usize, signed: bool) -> Value {
+        let length = self.body.length(4);
+        let zero = self.body.constant(0, 4);
+        let narrow = |op: u8| opcode(2, 2, false, op + if width == 1 { 1 } else { 3 });
+        if !signed {
+            // The instruction gives its second operand if the first is NaN.
+            let least = self.body.binary(float(Kind::F32, 0x5f), length, value, zero);
+            let cut = self.body.unary(opcode(1, 0, false, 0x78), length, least);
+            return if width == 4 {
+                cut
+            } else {
+                self.body.reversed(narrow(0x10), length, cut, None)
+            };
+        }
+        let limit = self.body.constant(2_147_483_648.0_f32.to_bits().into(), 4);
+        let most = self.body.constant(0x7fff_ffff, 4);
+        let body = &mut self.body;
+        let large = body.test(float(Kind::F32, 0xc2), length, value, limit, Some(0x1d));
+        let number = body.test(float(Kind::F32, 0xc2), length, value, value, Some(7));
+        let cut = body.unary(opcode(1, 2, false, 0x5b), length, value);
+        body.or_zero(number);
+        let cut = body.choose(sized(2, 1, 0x64, 4), length, large, most, cut);
+        if width == 4 { cut } else { body.reversed(narrow(0x20), length, cut, None) }
+    }
+}

@@ -1,0 +1,99 @@
+//! Machine code for elementwise programs, for x86-64 with AVX-512.
+//!
+//! A run of operations becomes one loop over groups of elements that keeps its values in
+//! registers. The results have the bits that the operations' own loops give; only which NaN
+//! comes of two is not settled by either. Elsewhere the operations' own loops run.
+mod address;
+#[cfg(all(target_arch = "x86_64", not(tpu_emu_portable)))]
+mod code_memory;
+mod encode;
+mod inst;
+mod libcall;
+mod liveness;
+mod lower;
+mod lower_convert;
+#[cfg(not(all(target_arch = "x86_64", not(tpu_emu_portable))))]
+mod no_code_memory;
+mod regalloc;
+mod scalar_loop;
+mod select;
+#[cfg(not(all(target_arch = "x86_64", not(tpu_emu_portable))))]
+use no_code_memory as code_memory;
+
+use super::elementwise::program::{LaneOp, LaneProgram, Register};
+use code_memory::Function;
+use lower::Lowerer;
+use regalloc::Emitter;
+use tpu_base::tensor::DType;
+
+pub use address::{Index, Place};
+pub(super) use lower::Source;
+pub use scalar_loop::{Action, Loop, Rounds};
+
+/// Whether machine code can do an operation.
+pub fn knows(op: &LaneOp) -> bool {
+    select::job(op).is_some()
+}
+
+/// Whether it can, or can let the operation's own loop do it, on operands of these types.
+pub fn reaches(op: &LaneOp, inputs: &[DType]) -> bool {
+    knows(op) || libcall::can_call(op, inputs)
+}
+
+/// Some operations of a program as machine code.
+#[derive(Debug)]
+pub(super) struct Native(Function);
+
+/// What becomes machine code.
+#[derive(Debug)]
+pub(super) struct Part<'p> {
+    pub(super) program: &'p LaneProgram,
+    /// The operations, in order.
+    pub(super) steps: &'p [usize],
+    /// Where the registers come from that they do not make.
+    pub(super) sources: &'p [(Register, Source)],
+    /// The registers that are written, and to which arrays.
+    pub(super) stores: &'p [(Register, usize)],
+    /// The number of arrays.
+    pub(super) arrays: usize,
+}
+
+impl Native {
+    /// Compiles operations; `None` where the system gives no memory for code.
+    pub(super) fn new(part: &Part<'_>) -> Option<Self> {
+        let (code, entry) = part.code()?;
+        Function::new(&code, entry).map(Self)
+    }
+
+    /// The function.
+    pub(super) fn function(&self) -> &Function {
+        &self.0
+    }
+}
+
+impl Part<'_> {
+    fn code(&self) -> Option<(Vec<u8>, usize)> {
+        let wide = |register: Register| self.program.dtype(register).host_bytes() == 8;
+        let of = |step: &usize| {
+            let step = &self.program.steps[*step];
+            step.op.result.host_bytes() == 8 || step.inputs.iter().any(|&input| wide(input))
+        };
+        let group = if self.steps.iter().any(of) { 8 } else { 16 };
+        let mut lowerer = Lowerer::new(group);
+        for &(register, source) in self.sources {
+            lowerer.source(register, source);
+        }
+        for &index in self.steps {
+            let step = &self.program.steps[index];
+            let (job, kind) = select::job(&step.op)?;
+            lowerer.step(job, kind, &step.inputs, Register::Step(index));
+        }
+        for &(register, array) in self.stores {
+            let kind = select::Kind::of(self.program.dtype(register))?;
+            let value = lowerer.packed(register, kind);
+            lowerer.body.stores.push((value, array, kind.width()));
+        }
+        lowerer.body.prune();
+        Some(Emitter::new(&lowerer.body, self.arrays).function())
+    }
+}

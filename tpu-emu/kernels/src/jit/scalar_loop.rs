@@ -1,0 +1,213 @@
+// UNSAFETY: calls a compiled loop with the addresses of its memories, each of which is checked to
+// have the bytes that the loop reads and writes there; what it computes is moved inside of them.
+//! Loops over single elements as machine code: condition, body, and back.
+#![expect(unsafe_code, reason = "calls machine code")]
+use super::address::{Index, Place};
+use super::code_memory::Function;
+use super::encode::{If, Operand, byte, general, opcode};
+use super::inst::{Origin, Value};
+use super::libcall::Callee;
+use super::liveness::number;
+use super::lower::{Lowerer, MOVE, Source};
+use super::regalloc::{Emitter, vector};
+use super::select::{Kind, job};
+use crate::elementwise::program::{LaneProgram, Register};
+use std::cell::Cell;
+
+/// Variables that change, of which each has a register.
+const VARIABLES: usize = 18;
+
+/// What a round does at one place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// The step of the program with this number.
+    Step(usize),
+    /// Reads an element into a parameter of the program.
+    Read(usize, Place),
+    /// Writes an element.
+    Write(Register, Place),
+}
+
+/// A loop over single elements.
+#[derive(Debug)]
+pub struct Loop {
+    /// The operations, and as parameters the variables and what is read.
+    pub program: LaneProgram,
+    /// The memory of each variable; `None` for a parameter that is read in each round.
+    pub homes: Vec<Option<usize>>,
+    /// Bytes of each memory.
+    pub memories: Vec<usize>,
+    /// Condition and body.
+    pub actions: Vec<Action>,
+    /// How many actions the condition has.
+    pub condition: usize,
+    /// Whether there is another round.
+    pub decision: Register,
+    /// What each parameter is in the next round; itself for one that is not a variable.
+    pub next: Vec<Register>,
+}
+
+/// A loop as machine code.
+#[derive(Debug)]
+pub struct Rounds {
+    function: Function,
+    /// Bytes of each memory.
+    memories: Vec<usize>,
+    /// What the code calls, by address.
+    _calls: Vec<Callee>,
+}
+
+impl Rounds {
+    /// Compiles a loop; `None` where an operation or an index is not known, where there are too
+    /// many variables, or where the system gives no memory for code.
+    ///
+    /// # Panics
+    /// Where an element lies behind the end of its memory.
+    pub fn new(of: &Loop) -> Option<Self> {
+        for (parameter, home) in of.homes.iter().enumerate() {
+            let width = of.program.parameters[parameter].host_bytes();
+            if !matches!(width, 1 | 2 | 4 | 8) {
+                return None;
+            }
+            assert!(home.is_none_or(|home| of.memories[home] >= width), "a variable's memory");
+        }
+        for action in &of.actions {
+            let (Action::Read(_, place) | Action::Write(_, place)) = action else { continue };
+            assert!(place.reach() <= of.memories[place.memory], "{place:?}");
+            let small = i32::try_from(place.reach()).is_ok();
+            let width = matches!(place.width, 1 | 2 | 4 | 8);
+            if !small || !width || !place.indices.iter().all(Index::is_known) {
+                return None;
+            }
+        }
+        let mut lowerer = lower(of)?;
+        let (code, entry) = Emitter::new(&lowerer.body, of.memories.len()).rounds();
+        let function = Function::new(&code, entry)?;
+        let _calls = std::mem::take(&mut lowerer.body.calls);
+        Some(Self { function, memories: of.memories.clone(), _calls })
+    }
+
+    /// Runs the loop to its end, on the memories that are given.
+    ///
+    /// # Panics
+    /// Where a memory is missing or has too few bytes.
+    pub fn run(&self, memories: &[&[Cell<u8>]]) {
+        assert_eq!(memories.len(), self.memories.len(), "memories of a loop");
+        let address = |(memory, &bytes): (&&[Cell<u8>], &usize)| {
+            assert!(memory.len() >= bytes, "{} bytes for {bytes}", memory.len());
+            memory.as_ptr().cast::<u8>().cast_mut()
+        };
+        let addresses: Vec<*mut u8> = memories.iter().zip(&self.memories).map(address).collect();
+        // SAFETY: each address has the bytes that the code reads and writes there.
+        unsafe { self.function.call(&addresses, 0) };
+    }
+}
+
+fn lower(of: &Loop) -> Option<Lowerer> {
+    let program = &of.program;
+    let mut lowerer = Lowerer::new(1);
+    let changes = |index: usize| of.next[index] != Register::Parameter(index);
+    if (0..of.homes.len()).filter(|&index| changes(index)).count() > VARIABLES {
+        return None;
+    }
+    for (index, home) in of.homes.iter().enumerate() {
+        let Some(home) = *home else { continue };
+        let source = if changes(index) { Source::Variable(home) } else { Source::One(home) };
+        lowerer.source(Register::Parameter(index), source);
+    }
+    for (index, constant) in program.constants.iter().enumerate() {
+        let mut bits = [0; 8];
+        bits.iter_mut().zip(&constant.bytes).for_each(|(bit, &byte)| *bit = byte);
+        lowerer.source(Register::Constant(index), Source::Constant(u64::from_le_bytes(bits)));
+    }
+    let act = |lowerer: &mut Lowerer, action: &Action| {
+        match action {
+            Action::Step(index) => {
+                let step = &program.steps[*index];
+                let typed = |&input: &Register| (input, program.dtype(input));
+                match job(&step.op) {
+                    Some((job, kind)) => {
+                        lowerer.step(job, kind, &step.inputs, Register::Step(*index));
+                    }
+                    None => {
+                        let inputs: Vec<_> = step.inputs.iter().map(typed).collect();
+                        lowerer.call(&step.op, &inputs, Register::Step(*index));
+                    }
+                }
+            }
+            Action::Read(parameter, place) => {
+                lowerer.peek(place, Register::Parameter(*parameter));
+            }
+            Action::Write(value, place) => {
+                lowerer.poke(place, *value, Kind::of(program.dtype(*value))?);
+            }
+        }
+        Some(())
+    };
+    of.actions[..of.condition].iter().try_for_each(|action| act(&mut lowerer, action))?;
+    let decision = lowerer.mask(of.decision);
+    lowerer.body.decision = Some((lowerer.body.code.len(), decision));
+    of.actions[of.condition..].iter().try_for_each(|action| act(&mut lowerer, action))?;
+    for (index, home) in of.homes.iter().enumerate() {
+        let Some(home) = home.filter(|_| changes(index)) else { continue };
+        let kind = Kind::of(program.dtype(of.next[index]))?;
+        let value = lowerer.packed(of.next[index], kind);
+        let variable = matches!(lowerer.body.values[value.index()].1, Origin::Variable(_));
+        // All variables change at once, so what one takes from another is kept aside.
+        let value = if variable { lowerer.body.unary(MOVE, 2, value) } else { value };
+        lowerer.body.stores.push((value, home, program.parameters[index].host_bytes()));
+    }
+    lowerer.body.prune();
+    Some(lowerer)
+}
+
+impl Emitter<'_> {
+    /// The machine code of a loop whose stores are its variables' next values.
+    fn rounds(mut self) -> (Vec<u8>, usize) {
+        let frame = self.enter(&[]);
+        let mut registers = vec![None; self.pointers.len()];
+        for (_, array, width) in self.body.stores.clone() {
+            self.limit -= 1;
+            let register = byte(self.limit);
+            self.code.load(general::RAX, general::RDI, number(8 * array));
+            self.spread(width, register, Operand::At { base: general::RAX, offset: 0 });
+            registers[array] = Some(register);
+            self.variables.push(register);
+        }
+        for (index, (_, origin)) in self.body.values.iter().enumerate() {
+            if let Origin::Variable(array) = origin {
+                self.place[index] = registers[*array];
+            }
+        }
+        self.keep_constants();
+        let top = self.code.here();
+        let (before, decision) = self.body.decision.unwrap_or((0, Value(0)));
+        for at in 0..before {
+            self.micro(number(at), self.body.code[at]);
+        }
+        let mask = self.ensure(decision, &[]);
+        self.code.test_mask(mask);
+        let exit = self.code.jump(If::Zero);
+        if before == self.body.code.len() {
+            self.release(decision, number(before));
+        }
+        for at in before..self.body.code.len() {
+            self.micro(number(at), self.body.code[at]);
+        }
+        for (at, (value, array, _)) in self.body.stores.clone().into_iter().enumerate() {
+            let from = self.ensure(value, &[]);
+            let move_all = opcode(1, 1, true, 0x6f);
+            let to = registers[array].unwrap_or(0);
+            self.code.vector(move_all, vector(to), Operand::Register(from));
+            self.release(value, number(self.body.code.len() + at));
+        }
+        self.code.jump_back(If::Always, top);
+        self.code.land(exit);
+        for (_, array, width) in self.body.stores.clone() {
+            self.code.load(general::RAX, general::RDI, number(8 * array));
+            let from = registers[array].unwrap_or(0);
+            self.write_element(width, from, Operand::At { base: general::RAX, offset: 0 });
+        }
+        self.leave(&[], frame)
+    }
+}

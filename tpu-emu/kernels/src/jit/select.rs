@@ -1,0 +1,203 @@
+//! What the emitter knows: operations by name and element type.
+use crate::elementwise::program::LaneOp;
+use crate::elementwise::take::TAKE;
+use tpu_base::tensor::DType;
+
+/// How elements of a type are computed with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    F32,
+    F64,
+    F16,
+    Bf16,
+    /// Integers of so many bytes, with or without a sign.
+    Integer(usize, bool),
+    Pred,
+    /// Bytes that are only moved.
+    Raw(usize),
+}
+
+impl Kind {
+    pub(super) fn of(dtype: DType) -> Option<Self> {
+        Some(match dtype {
+            DType::F32 => Self::F32,
+            DType::F64 => Self::F64,
+            DType::F16 => Self::F16,
+            DType::Bf16 => Self::Bf16,
+            DType::S8 => Self::Integer(1, true),
+            DType::S16 => Self::Integer(2, true),
+            DType::S32 => Self::Integer(4, true),
+            DType::S64 => Self::Integer(8, true),
+            DType::U8 => Self::Integer(1, false),
+            DType::U16 => Self::Integer(2, false),
+            DType::U32 => Self::Integer(4, false),
+            DType::U64 => Self::Integer(8, false),
+            DType::Pred => Self::Pred,
+            other => match other.host_bytes() {
+                width @ (1 | 2 | 4 | 8) => Self::Raw(width),
+                _ => return None,
+            },
+        })
+    }
+
+    pub(super) fn width(self) -> usize {
+        match self {
+            Self::F32 => 4,
+            Self::F64 => 8,
+            Self::F16 | Self::Bf16 => 2,
+            Self::Pred => 1,
+            Self::Integer(width, _) | Self::Raw(width) => width,
+        }
+    }
+
+    pub(super) fn is_float(self) -> bool {
+        matches!(self, Self::F32 | Self::F64 | Self::F16 | Self::Bf16)
+    }
+}
+
+/// An operation that the emitter knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Job {
+    Add,
+    Subtract,
+    Multiply,
+    Square,
+    Divide,
+    Maximum,
+    Minimum,
+    Clamp,
+    Negate,
+    Absolute,
+    Sign,
+    Root,
+    InverseRoot,
+    /// By the immediate of the rounding instruction.
+    Round(u8),
+    RoundAway,
+    /// By the classes of the classifying instruction, and whether the others are meant.
+    Classify(u8, bool),
+    Compare(Relation),
+    Select,
+    And,
+    Or,
+    Xor,
+    Not,
+    ShiftLeft,
+    ShiftRight,
+    ShiftArithmetic,
+    Convert(Kind),
+    /// The same bytes.
+    Same,
+    /// The element of an array with this number; the array has so many elements behind its first.
+    Take(u32),
+}
+
+/// A direction of a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Relation {
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+impl Relation {
+    /// The immediate of the comparison of floats: false for NaN, but for `NotEqual`.
+    pub(super) fn of_floats(self) -> u8 {
+        match self {
+            Self::Equal => 0x00,
+            Self::NotEqual => 0x04,
+            Self::Less => 0x11,
+            Self::LessOrEqual => 0x12,
+            Self::Greater => 0x1e,
+            Self::GreaterOrEqual => 0x1d,
+        }
+    }
+
+    /// The immediate of the comparison of integers.
+    pub(super) fn of_integers(self) -> u8 {
+        match self {
+            Self::Equal => 0,
+            Self::Less => 1,
+            Self::LessOrEqual => 2,
+            Self::NotEqual => 4,
+            Self::GreaterOrEqual => 5,
+            Self::Greater => 6,
+        }
+    }
+}
+
+/// What an operation is, on what type of operand; `None` for those that stay calls.
+pub(super) fn job(op: &LaneOp) -> Option<(Job, Kind)> {
+    let (kind, result) = (Kind::of(op.operand)?, Kind::of(op.result)?);
+    let float = kind.is_float();
+    let pred = kind == Kind::Pred;
+    let integer = matches!(kind, Kind::Integer(..));
+    let word = matches!(kind, Kind::Integer(2.., _));
+    let number = float || integer;
+    let product = float || word;
+    if op.name == TAKE {
+        return (kind.width() >= 4).then_some((Job::Take(op.immediate[0]), kind));
+    }
+    let (job, known) = match op.name {
+        "add" => (Job::Add, number || pred),
+        "subtract" => (Job::Subtract, number),
+        "multiply" => (Job::Multiply, product || pred),
+        "square" => (Job::Square, product),
+        "divide" => (Job::Divide, float),
+        "maximum" => (Job::Maximum, number || pred),
+        "minimum" => (Job::Minimum, number || pred),
+        "clamp" => (Job::Clamp, number),
+        "negate" => (Job::Negate, number),
+        "abs" => (Job::Absolute, float || matches!(kind, Kind::Integer(_, true))),
+        "sign" => (Job::Sign, float || matches!(kind, Kind::Integer(4.., _))),
+        "sqrt" => (Job::Root, float),
+        "rsqrt" => (Job::InverseRoot, float),
+        "floor" => (Job::Round(9), float),
+        "ceil" => (Job::Round(10), float),
+        "round_nearest_even" => (Job::Round(8), float),
+        "round_nearest_afz" => (Job::RoundAway, float),
+        "is_finite" => (Job::Classify(0x99, true), float),
+        "is_inf" => (Job::Classify(0x18, false), float),
+        "compare.EQ" => (Job::Compare(Relation::Equal), number || pred),
+        "compare.NE" => (Job::Compare(Relation::NotEqual), number || pred),
+        "compare.LT" => (Job::Compare(Relation::Less), number || pred),
+        "compare.LE" => (Job::Compare(Relation::LessOrEqual), number || pred),
+        "compare.GT" => (Job::Compare(Relation::Greater), number || pred),
+        "compare.GE" => (Job::Compare(Relation::GreaterOrEqual), number || pred),
+        "select" => (Job::Select, true),
+        "and" => (Job::And, integer || pred),
+        "or" => (Job::Or, integer || pred),
+        "xor" => (Job::Xor, integer || pred),
+        "not" => (Job::Not, integer || pred),
+        "shift_left" => (Job::ShiftLeft, word),
+        "shift_right_logical" => (Job::ShiftRight, word),
+        "shift_right_arithmetic" => (Job::ShiftArithmetic, word),
+        "bitcast_convert" => {
+            let whole = |kind: Kind| !matches!(kind, Kind::Pred | Kind::Raw(_));
+            (Job::Same, whole(kind) && whole(result) && kind.width() == result.width())
+        }
+        "convert" => (Job::Convert(result), converts(kind, result)),
+        _ => return None,
+    };
+    // Comparisons by total order have the same names; a number tells them apart.
+    let plain = op.immediate == [0; 2];
+    (known && plain).then_some((job, kind))
+}
+
+fn converts(from: Kind, to: Kind) -> bool {
+    let raw = |kind| matches!(kind, Kind::Raw(_));
+    if raw(from) || raw(to) {
+        return false;
+    }
+    match (from, to) {
+        (Kind::F64, Kind::F32 | Kind::Pred) => true,
+        (Kind::F64, _) => false,
+        (_, Kind::Integer(8, _)) if from.is_float() => false,
+        // Two roundings happen to large integers on their way to small floats.
+        (Kind::Integer(8, _), Kind::F16 | Kind::Bf16) => true,
+        _ => true,
+    }
+}

@@ -1,0 +1,184 @@
+//! Real and complex numbers under one name, for decompositions.
+use crate::matmul::accumulate::Work;
+use crate::simd;
+use crate::simd::Loop;
+use num_complex::Complex;
+use num_traits::{Float, NumAssign};
+use std::ops::Neg;
+
+/// A real or complex float.
+pub trait Scalar: Work + NumAssign + Neg<Output = Self> {
+    /// The type of its parts.
+    type Real: Float + Scalar<Real = Self::Real>;
+
+    /// The real part.
+    fn re(self) -> Self::Real;
+    /// The imaginary part.
+    fn im(self) -> Self::Real;
+    /// From parts; a real number drops the imaginary one.
+    fn of(re: Self::Real, im: Self::Real) -> Self;
+
+    /// The conjugate.
+    #[must_use]
+    #[inline(always)]
+    fn conjugate(self) -> Self {
+        Self::of(self.re(), -self.im())
+    }
+
+    /// The absolute value.
+    fn size(self) -> Self::Real {
+        self.re().hypot(self.im())
+    }
+
+    /// A multiple by a real number.
+    #[must_use]
+    #[inline(always)]
+    fn times(self, factor: Self::Real) -> Self {
+        Self::of(self.re() * factor, self.im() * factor)
+    }
+
+    /// Neither infinite nor NaN.
+    fn finite(self) -> bool {
+        self.re().is_finite() && self.im().is_finite()
+    }
+
+    /// Not a number, in all parts.
+    fn missing() -> Self {
+        Self::of(Self::Real::nan(), Self::Real::nan())
+    }
+}
+
+/// Numbers below which vectors are not worth their call.
+const SHORT: usize = 16;
+
+/// Rows `(x, y)` become `(cosine·x - sine·y, sine·x + cosine·y)`.
+#[inline]
+pub fn rotate<T: Scalar>(first: &mut [T], second: &mut [T], [sine, cosine]: [T::Real; 2]) {
+    let body = Rotation { first, second, sine, cosine };
+    if body.first.len() < SHORT { body.run() } else { simd::run(body) }
+}
+
+struct Rotation<'a, T: Scalar> {
+    first: &'a mut [T],
+    second: &'a mut [T],
+    sine: T::Real,
+    cosine: T::Real,
+}
+
+impl<T: Scalar> Loop for Rotation<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { first, second, sine, cosine } = self;
+        for (x, y) in first.iter_mut().zip(second) {
+            let (old, next) = (*x, *y);
+            *y = old.times(sine) + next.times(cosine);
+            *x = old.times(cosine) - next.times(sine);
+        }
+    }
+}
+
+/// `to -= left·wᴴ + right·vᴴ`.
+#[inline]
+pub fn subtract_both<T: Scalar>(to: &mut [T], (left, w): (T, &[T]), (right, v): (T, &[T])) {
+    let body = Both { to, left, w, right, v };
+    if body.to.len() < SHORT { body.run() } else { simd::run(body) }
+}
+
+struct Both<'a, T> {
+    to: &'a mut [T],
+    left: T,
+    w: &'a [T],
+    right: T,
+    v: &'a [T],
+}
+
+impl<T: Scalar> Loop for Both<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { to, left, w, right, v } = self;
+        for ((to, v), w) in to.iter_mut().zip(v).zip(w) {
+            *to -= left * w.conjugate() + right * v.conjugate();
+        }
+    }
+}
+
+/// `to += conjugate(from)·factor`.
+#[inline]
+pub fn add_conjugates<T: Scalar>(to: &mut [T], factor: T, from: &[T]) {
+    let body = Conjugates { to, factor, from };
+    if body.to.len() < SHORT { body.run() } else { simd::run(body) }
+}
+
+struct Conjugates<'a, T> {
+    to: &'a mut [T],
+    factor: T,
+    from: &'a [T],
+}
+
+impl<T: Scalar> Loop for Conjugates<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { to, factor, from } = self;
+        to.iter_mut().zip(from).for_each(|(to, from)| *to += from.conjugate() * factor);
+    }
+}
+
+/// Writes [`Scalar`] for a float and its complex numbers.
+macro_rules! scalar {
+    ($real:ty) => {
+        impl Scalar for $real {
+            type Real = Self;
+
+            #[inline(always)]
+            fn re(self) -> Self {
+                self
+            }
+
+            #[inline(always)]
+            fn im(self) -> Self {
+                0.0
+            }
+
+            #[inline(always)]
+            fn of(re: Self, _: Self) -> Self {
+                re
+            }
+
+            fn size(self) -> Self {
+                self.abs()
+            }
+
+            fn finite(self) -> bool {
+                self.is_finite()
+            }
+        }
+
+        impl Scalar for Complex<$real> {
+            type Real = $real;
+
+            #[inline(always)]
+            fn re(self) -> $real {
+                self.re
+            }
+
+            #[inline(always)]
+            fn im(self) -> $real {
+                self.im
+            }
+
+            #[inline(always)]
+            fn of(re: $real, im: $real) -> Self {
+                Self::new(re, im)
+            }
+        }
+    };
+}
+
+scalar!(f32);
+scalar!(f64);

@@ -1,0 +1,465 @@
+//! Functions of real numbers without branches, so that loops over them become vectors.
+//!
+//! A function of single precision is computed in double precision and rounded once. All vector
+//! widths give the same bits: nothing here is fused, reordered or approximated by an instruction.
+mod gamma;
+mod polynomial;
+
+use super::elementwise::loops::each;
+use super::elementwise::program::{Immediate, LaneFn};
+use super::simd::{self, Loop};
+
+use bytemuck::{cast_slice, cast_slice_mut};
+use std::marker::PhantomData;
+use tpu_base::tensor::DType;
+pub use tpu_base::tensor::element::{Float, Wide, for_dtype};
+
+/// A function of one number. What it computes with is `#[inline(always)]`.
+pub trait Function {
+    /// The name of the operation.
+    const NAME: &'static str;
+    /// How many units in the last place the result of single precision is off at most.
+    const ULPS: f64;
+    /// Whether there are numbers that are the business of `far`.
+    const HAS_FAR: bool = false;
+
+    /// The function of a number of single precision, before it is rounded.
+    fn single(x: f64) -> f64;
+
+    /// The function in double precision.
+    fn double(x: f64) -> f64;
+
+    /// Whether a number is the business of `far`.
+    #[inline(always)]
+    fn is_far(_x: f64) -> bool {
+        false
+    }
+
+    /// The function of such numbers.
+    fn far(x: f64) -> f64 {
+        Self::double(x)
+    }
+}
+
+/// A function of two numbers, likewise.
+pub trait Function2 {
+    /// The name of the operation.
+    const NAME: &'static str;
+    /// How many units in the last place the result of single precision is off at most.
+    const ULPS: f64;
+
+    /// The function of numbers of single precision, before it is rounded.
+    fn single(x: f64, y: f64) -> f64;
+
+    /// The function in double precision.
+    fn double(x: f64, y: f64) -> f64;
+
+    /// Whether a pair is the business of `far`.
+    #[inline(always)]
+    fn is_far(_x: f64, _y: f64) -> bool {
+        false
+    }
+
+    /// The function of such pairs.
+    fn far(x: f64, y: f64) -> f64 {
+        Self::double(x, y)
+    }
+}
+
+/// Writes [`Function`] for a type of its own.
+macro_rules! functions {
+    ($($(#[$doc:meta])* $name:ident $mnemonic:literal $ulps:literal
+        $single:expr, $double:expr $(, where $is_far:expr => $far:expr)?;)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug)]
+        pub struct $name;
+
+        impl Function for $name {
+            const NAME: &'static str = $mnemonic;
+            const ULPS: f64 = $ulps;
+            $(const HAS_FAR: bool = { _ = $far; true };)?
+
+            #[inline(always)]
+            fn single(x: f64) -> f64 {
+                $single(x)
+            }
+
+            #[inline(always)]
+            fn double(x: f64) -> f64 {
+                $double(x)
+            }
+
+            $(#[inline(always)]
+            fn is_far(x: f64) -> bool {
+                $is_far(x)
+            }
+
+            fn far(x: f64) -> f64 {
+                $far(x)
+            })?
+        }
+    )*
+
+        /// Names of the functions and how many units in the last place their results of single
+        /// precision are off at most.
+        pub const ACCURACY: &[(&str, f64)] =
+            &[$(($mnemonic, $ulps),)* (Power::NAME, Power::ULPS), (Atan2::NAME, Atan2::ULPS)];
+
+        /// Calls `check` with every function's name, bound and code.
+        #[cfg(test)]
+        pub(crate) fn for_all(mut check: impl FnMut(&str, f64, LaneFn)) {
+            $(check($mnemonic, $ulps, single::<$name>);)*
+        }
+    };
+}
+
+functions! {
+    /// `e^x`.
+    Exponential "exponential" 0.51 exp::exp_single, exp::exp;
+    /// `e^x - 1`.
+    ExponentialMinusOne "exponential_minus_one" 0.51
+        exp::exp_m1_single, exp::exp_m1;
+    /// The natural logarithm.
+    Log "log" 0.51 log::log_single, log::log;
+    /// `ln (1 + x)`.
+    LogPlusOne "log_plus_one" 0.51 log::log_1p_single, log::log_1p;
+    /// `1 / (1 + e^-x)`.
+    Logistic "logistic" 0.51 exp::logistic_single, exp::logistic;
+    /// The hyperbolic tangent.
+    Tanh "tanh" 0.51 exp::tanh_single, exp::tanh;
+    /// The hyperbolic sine.
+    Sinh "sinh" 0.51 exp::sinh_single, f64::sinh;
+    /// The hyperbolic cosine.
+    Cosh "cosh" 0.51 exp::cosh_single, f64::cosh;
+    /// The sine.
+    Sine "sine" 0.51 trig::sin_single, trig::sin, where trig::is_far => libm::sin;
+    /// The cosine.
+    Cosine "cosine" 0.51 trig::cos_single, trig::cos, where trig::is_far => libm::cos;
+    /// The tangent.
+    Tan "tan" 0.51 trig::tan_single, f64::tan, where trig::is_far => libm::tan;
+    /// The arcsine.
+    Asin "asin" 0.51 trig::asin_single, f64::asin;
+    /// The arccosine.
+    Acos "acos" 0.51 trig::acos_single, f64::acos;
+    /// The arctangent.
+    Atan "atan" 0.51 trig::atan_single, f64::atan;
+    /// The inverse hyperbolic sine.
+    Asinh "asinh" 0.51 log::asinh_single, libm::asinh;
+    /// The inverse hyperbolic cosine; NaN below 1.
+    Acosh "acosh" 0.51 log::acosh_single, special::acosh;
+    /// The inverse hyperbolic tangent.
+    Atanh "atanh" 0.51 log::atanh_single, libm::atanh;
+    /// The cube root.
+    Cbrt "cbrt" 0.51 log::cbrt_single, f64::cbrt;
+    /// The error function.
+    Erf "erf" 0.51 erf::erf_single, libm::erf;
+    /// One less the error function.
+    Erfc "erfc" 0.51 erf::erfc_single, libm::erfc;
+    /// The inverse of the error function; NaN past ±1.
+    ErfInv "erf_inv" 0.51 erf::erf_inv_single, special::erf_inv;
+    /// `ln |Γ(x)|`.
+    Lgamma "lgamma" 2.0 gamma::lgamma_single, special::lgamma,
+        where negative => special::lgamma;
+    /// The derivative of `ln Γ`.
+    Digamma "digamma" 2.0 gamma::digamma_single, special::digamma,
+        where negative => special::digamma;
+}
+
+#[inline(always)]
+fn negative(x: f64) -> bool {
+    x < 0.0
+}
+
+/// `x^y`.
+#[derive(Debug)]
+pub struct Power;
+
+impl Function2 for Power {
+    const NAME: &'static str = "power";
+    const ULPS: f64 = 0.51;
+
+    #[inline(always)]
+    fn single(x: f64, y: f64) -> f64 {
+        log::pow_single(x, y)
+    }
+
+    #[inline(always)]
+    fn double(x: f64, y: f64) -> f64 {
+        x.powf(y)
+    }
+}
+
+/// The angle of the point (y, x).
+#[derive(Debug)]
+pub struct Atan2;
+
+impl Function2 for Atan2 {
+    const NAME: &'static str = "atan2";
+    const ULPS: f64 = 0.51;
+
+    #[inline(always)]
+    fn single(y: f64, x: f64) -> f64 {
+        trig::atan2_single(y, x)
+    }
+
+    #[inline(always)]
+    fn double(y: f64, x: f64) -> f64 {
+        y.atan2(x)
+    }
+}
+
+/// The remainder of the division that truncates, with the sign of `x`.
+#[derive(Debug)]
+pub struct Remainder;
+
+/// Quotients from here on have no exact product with the divisor.
+const LARGE_QUOTIENT: f64 = 536_870_912.0;
+
+impl Function2 for Remainder {
+    const NAME: &'static str = "remainder";
+    const ULPS: f64 = 0.0;
+
+    #[inline(always)]
+    fn single(x: f64, y: f64) -> f64 {
+        let (a, b) = (x.abs(), y.abs());
+        let count = (a / b + polynomial::SHIFT) - polynomial::SHIFT;
+        let rest = a - count * b;
+        let rest = if rest < 0.0 { rest + b } else { rest };
+        let rest = if b == f64::INFINITY && a < b { a } else { rest };
+        rest.copysign(x)
+    }
+
+    #[inline(always)]
+    fn double(x: f64, y: f64) -> f64 {
+        // Libraries compute remainders bit by bit, or do not, as they like.
+        (x.flushed() % y.flushed()).flushed()
+    }
+
+    #[inline(always)]
+    fn is_far(x: f64, y: f64) -> bool {
+        let (a, b) = (x.abs(), y.abs());
+        b > 0.0 && a < f64::INFINITY && a >= b * LARGE_QUOTIENT
+    }
+}
+
+/// The loop of a function of floats.
+pub fn unary<F: Function>(dtype: DType) -> Option<LaneFn> {
+    match dtype {
+        DType::F32 => Some(single::<F>),
+        DType::F64 => Some(double::<F>),
+        narrow => for_dtype!(narrow, T: Narrow => {
+            let run: LaneFn = through_single::<T, F>;
+            run
+        }),
+    }
+}
+
+/// The loop of a function of two floats.
+pub fn binary<F: Function2>(dtype: DType) -> Option<LaneFn> {
+    match dtype {
+        DType::F32 => Some(single2::<F>),
+        DType::F64 => Some(double2::<F>),
+        narrow => for_dtype!(narrow, T: Narrow => {
+            let run: LaneFn = through_single2::<T, F>;
+            run
+        }),
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the one rounding")]
+#[inline(always)]
+fn rounded(x: f64) -> f32 {
+    x as f32
+}
+
+/// A loop over a slice or several, with a function's type.
+struct Over<S, F>(S, PhantomData<F>);
+
+struct Of<F>(PhantomData<F>);
+struct Far<F>(PhantomData<F>);
+
+impl<F: Function> Loop for Over<(&[f32], &mut [f32]), Of<F>> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        each(self.0.0, self.0.1, |x| rounded(F::single(x.into())));
+    }
+}
+
+impl<F: Function> Loop for Over<(&[f64], &mut [f64]), Of<F>> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        each(self.0.0, self.0.1, |x| F::double(x));
+    }
+}
+
+impl<F: Function2> Loop for Over<(&[f32], &[f32], &mut [f32]), Of<F>> {
+    type Output = bool;
+
+    /// Whether there was a pair that is far.
+    #[inline(always)]
+    fn run(self) -> bool {
+        let (x, y, output) = self.0;
+        let mut far = false;
+        for ((result, &x), &y) in output.iter_mut().zip(x).zip(y) {
+            let (x, y) = (x.into(), y.into());
+            far |= F::is_far(x, y);
+            *result = rounded(F::single(x, y));
+        }
+        far
+    }
+}
+
+impl<F: Function2> Loop for Over<(&[f64], &[f64], &mut [f64]), Of<F>> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let (x, y, output) = self.0;
+        for ((result, &x), &y) in output.iter_mut().zip(x).zip(y) {
+            *result = F::double(x, y);
+        }
+    }
+}
+
+/// Whether there is a number that is the business of `far`.
+impl<F: Function, W: Copy + Into<f64>> Loop for Over<&[W], Far<F>> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run(self) -> bool {
+        self.0.iter().fold(false, |any, &x| any | F::is_far(x.into()))
+    }
+}
+
+fn over<S, F>(slices: S) -> Over<S, F> {
+    Over(slices, PhantomData)
+}
+
+fn single<F: Function>(_: Immediate, inputs: &[&[u8]], output: &mut [u8]) {
+    let (x, output): (&[f32], &mut [f32]) = (cast_slice(inputs[0]), cast_slice_mut(output));
+    simd::run(over::<_, Of<F>>((x, &mut *output)));
+    if F::HAS_FAR && simd::run(over::<_, Far<F>>(x)) {
+        mend::<_, F>(x, output, |x| rounded(F::far(x)));
+    }
+}
+
+fn double<F: Function>(_: Immediate, inputs: &[&[u8]], output: &mut [u8]) {
+    let (x, output): (&[f64], &mut [f64]) = (cast_slice(inputs[0]), cast_slice_mut(output));
+    simd::run(over::<_, Of<F>>((x, &mut *output)));
+    if F::HAS_FAR && simd::run(over::<_, Far<F>>(x)) {
+        mend::<_, F>(x, output, F::far);
+    }
+}
+
+/// Computes the results of numbers that are the business of `far`.
+#[cold]
+fn mend<W: Copy + Into<f64>, F: Function>(x: &[W], output: &mut [W], far: impl Fn(f64) -> W) {
+    for (result, &x) in output.iter_mut().zip(x) {
+        let x: f64 = x.into();
+        if F::is_far(x) {
+            *result = far(x);
+        }
+    }
+}
+
+fn single2<F: Function2>(_: Immediate, inputs: &[&[u8]], output: &mut [u8]) {
+    let (x, y): (&[f32], &[f32]) = (cast_slice(inputs[0]), cast_slice(inputs[1]));
+    let output: &mut [f32] = cast_slice_mut(output);
+    if simd::run(over::<_, Of<F>>((x, y, &mut *output))) {
+        for ((result, &x), &y) in output.iter_mut().zip(x).zip(y) {
+            let (x, y) = (x.into(), y.into());
+            if F::is_far(x, y) {
+                *result = rounded(F::far(x, y));
+            }
+        }
+    }
+}
+
+fn double2<F: Function2>(_: Immediate, inputs: &[&[u8]], output: &mut [u8]) {
+    let (x, y): (&[f64], &[f64]) = (cast_slice(inputs[0]), cast_slice(inputs[1]));
+    simd::run(over::<_, Of<F>>((x, y, cast_slice_mut(output))));
+}
+
+/// Elements that pass through single precision at a time.
+const PART: usize = 256;
+
+struct Widen;
+struct Narrow;
+
+impl<T: Float<Wide = f32>> Loop for Over<(&[T], &mut [f32]), Widen> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        each(self.0.0, self.0.1, |x| x.widen());
+    }
+}
+
+impl<T: Float<Wide = f32>> Loop for Over<(&[f32], &mut [T]), Narrow> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        each(self.0.0, self.0.1, |x| T::narrow(x));
+    }
+}
+
+#[inline(never)]
+fn widen<T: Float<Wide = f32>>(x: &[T], output: &mut [f32]) {
+    simd::run(over::<_, Widen>((x, output)));
+}
+
+#[inline(never)]
+fn narrow<T: Float<Wide = f32>>(x: &[f32], output: &mut [T]) {
+    simd::run(over::<_, Narrow>((x, output)));
+}
+
+fn through_single<T: Float<Wide = f32>, F: Function>(
+    immediate: Immediate,
+    inputs: &[&[u8]],
+    output: &mut [u8],
+) {
+    let (x, output): (&[T], &mut [T]) = (cast_slice(inputs[0]), cast_slice_mut(output));
+    let (mut wide, mut result) = ([0.0; PART], [0.0; PART]);
+    for (x, output) in x.chunks(PART).zip(output.chunks_mut(PART)) {
+        widen(x, &mut wide);
+        let bytes = cast_slice_mut(&mut result[..x.len()]);
+        single::<F>(immediate, &[cast_slice(&wide[..x.len()])], bytes);
+        narrow(&result, output);
+    }
+}
+
+fn through_single2<T: Float<Wide = f32>, F: Function2>(
+    immediate: Immediate,
+    inputs: &[&[u8]],
+    output: &mut [u8],
+) {
+    let (x, y): (&[T], &[T]) = (cast_slice(inputs[0]), cast_slice(inputs[1]));
+    let output: &mut [T] = cast_slice_mut(output);
+    let (mut wide, mut result) = ([[0.0; PART]; 2], [0.0; PART]);
+    for ((x, y), output) in x.chunks(PART).zip(y.chunks(PART)).zip(output.chunks_mut(PART)) {
+        let [a, b] = &mut wide;
+        widen(x, a);
+        widen(y, b);
+        let count = x.len();
+        let inputs = [cast_slice(&a[..count]), cast_slice(&b[..count])];
+        single2::<F>(immediate, &inputs, cast_slice_mut(&mut result[..count]));
+        narrow(&result, output);
+    }
+}
+
+pub mod complex;
+pub mod complex_inverse;
+pub mod complex_simd;
+mod erf;
+mod exp;
+pub mod int_div;
+mod log;
+pub mod special;
+#[cfg(test)]
+mod tests;
+mod trig;

@@ -1,0 +1,175 @@
+//! Every function against double precision, at every vector width.
+use super::*;
+use crate::simd::at_every_level;
+
+/// How far a result is from the exact value, in units in the last place.
+fn error(result: f32, exact: f64) -> f64 {
+    if result.is_nan() || exact.is_nan() {
+        return if result.is_nan() == exact.is_nan() { 0.0 } else { f64::INFINITY };
+    }
+    if result == rounded(exact) {
+        let unit = unit(exact);
+        let distance = (f64::from(result) - exact).abs() / unit;
+        return if distance.is_finite() { distance.min(0.5) } else { 0.0 };
+    }
+    if result.is_infinite() || rounded(exact).is_infinite() {
+        return f64::INFINITY;
+    }
+    (f64::from(result) - exact).abs() / unit(exact)
+}
+
+/// The distance of neighbours of single precision.
+fn unit(x: f64) -> f64 {
+    let exponent = (x.abs().to_bits() >> 52).clamp(1023 - 126, 1023 + 127);
+    f64::from_bits((exponent - 23) << 52)
+}
+
+/// Bits between numbers that are tried.
+const STEP: u32 = 50_021;
+
+/// Numbers of the whole range: every exponent and sign with many mantissas.
+fn samples() -> Vec<f32> {
+    let mut all: Vec<f32> = (0..u32::MAX / STEP).map(|i| f32::from_bits(i * STEP)).collect();
+    all.extend([0.0, -0.0, 1.0, -1.0, 0.5, -0.5, f32::INFINITY, f32::NEG_INFINITY, f32::NAN]);
+    all.extend([f32::MAX, f32::MIN, 1e-45, -1e-45, f32::MIN_POSITIVE, 88.72, -103.9, 9.01]);
+    all
+}
+
+fn run(code: LaneFn, inputs: &[&[f32]]) -> Vec<f32> {
+    let mut output = vec![0.0; inputs[0].len()];
+    let inputs: Vec<&[u8]> = inputs.iter().map(|input| cast_slice(input)).collect();
+    code([0; 2], &inputs, cast_slice_mut(&mut output));
+    output
+}
+
+/// The function in double precision, by a library.
+fn exact(name: &str, x: f64) -> f64 {
+    match name {
+        "exponential" => x.exp(),
+        "exponential_minus_one" => x.exp_m1(),
+        "log" => x.ln(),
+        "log_plus_one" => x.ln_1p(),
+        "logistic" => 1.0 / (1.0 + (-x).exp()),
+        "tanh" => x.tanh(),
+        "sinh" => x.sinh(),
+        "cosh" => x.cosh(),
+        "sine" => x.sin(),
+        "cosine" => x.cos(),
+        "tan" => x.tan(),
+        "asin" => x.asin(),
+        "acos" => x.acos(),
+        "atan" => x.atan(),
+        "asinh" => libm::asinh(x),
+        "acosh" => special::acosh(x),
+        "atanh" => libm::atanh(x),
+        "cbrt" => x.cbrt(),
+        "erf" => libm::erf(x),
+        "erfc" => libm::erfc(x),
+        "erf_inv" => special::erf_inv(x),
+        "lgamma" => special::lgamma(x),
+        "digamma" => special::digamma(x),
+        other => panic!("no function {other}"),
+    }
+}
+
+#[test]
+fn results_are_as_close_as_they_are_said_to_be() {
+    let x = samples();
+    let mut wrong = Vec::new();
+    for_all(|name, bound, code| {
+        let results = run(code, &[&x]);
+        let (mut worst, mut at) = (0.0, 0.0);
+        for (&x, &result) in x.iter().zip(&results) {
+            let error = error(result, exact(name, x.into()));
+            if error > worst {
+                (worst, at) = (error, x);
+            }
+        }
+        if worst > bound {
+            wrong.push(format!("{name}({at:e}) is off by {worst}, not {bound}"));
+        }
+    });
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn powers_and_angles_are_as_close_as_they_are_said_to_be() {
+    let x = samples();
+    // Pairs of any two numbers, and of those whose power is a number of its own.
+    let mut pairs: Vec<(f32, f32)> =
+        x.iter().copied().zip(x.iter().copied().rev().skip(x.len() / 3)).collect();
+    pairs.extend(x.iter().filter(|x| **x > 0.0).zip(x.iter().rev()).map(|(&x, &y)| {
+        let size = x.ln();
+        (x, if y.abs() < 1.0 { y * 90.0 / size } else { 60.0 / y / size })
+    }));
+    let ends = [0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 3.0, -3.0, 0.5, -0.5, -2.5, 1e-45, -1e-45];
+    let ends = || ends.into_iter().chain([f32::INFINITY, f32::NEG_INFINITY, f32::NAN, f32::MAX]);
+    pairs.extend(ends().flat_map(|x| ends().map(move |y| (x, y))));
+    let (x, y): (Vec<f32>, Vec<f32>) = pairs.iter().copied().unzip();
+    let check = |code: LaneFn, bound: f64, exact: fn(f64, f64) -> f64| {
+        let results = run(code, &[&x, &y]);
+        for (&(x, y), &result) in pairs.iter().zip(&results) {
+            let exact = exact(x.into(), y.into());
+            let error = error(result, exact);
+            assert!(error <= bound, "({x:e}, {y:e}): {result:e} for {exact:e}, {error}");
+            assert!(result != 0.0 || result.is_sign_negative() == exact.is_sign_negative());
+        }
+    };
+    check(single2::<Power>, Power::ULPS, f64::powf);
+    check(single2::<Atan2>, Atan2::ULPS, f64::atan2);
+    check(single2::<Remainder>, Remainder::ULPS, |x, y| x % y);
+}
+
+#[test]
+fn zeros_keep_their_sign() {
+    for_all(|name, _, code| {
+        let results = run(code, &[&[-0.0, 0.0]]);
+        for (result, x) in results.into_iter().zip([-0.0_f64, 0.0]) {
+            let expected = rounded(exact(name, x));
+            assert_eq!(result.to_bits(), expected.to_bits(), "{name}({x})");
+        }
+    });
+}
+
+#[test]
+fn every_width_gives_the_same_bits() {
+    let x: Vec<f32> = samples().into_iter().step_by(5).collect();
+    let all = || {
+        let mut bits = Vec::new();
+        for_all(|_, _, code| {
+            bits.extend(run(code, &[&x]).iter().map(|x| if x.is_nan() { 1 } else { x.to_bits() }));
+        });
+        bits
+    };
+    let expected = all();
+    at_every_level(|level| assert!(all() == expected, "{level:?}"));
+}
+
+#[test]
+fn double_precision_is_nearly_exact() {
+    let x: Vec<f64> =
+        (0..1 << 16).map(|i| f64::from_bits((i << 47) | (i * 0x9_e377_9b97))).collect();
+    let check = |name: &str, code: fn(f64) -> f64, bound: f64| {
+        for x in x.iter().flat_map(|&x| [x, -x]) {
+            let (result, exact) = (code(x), exact(name, x));
+            let same = result == exact || result.is_nan() && exact.is_nan();
+            let unit = f64::from_bits(exact.abs().to_bits() + 1) - exact.abs();
+            assert!(same || (result - exact).abs() <= bound * unit, "{name}({x:e}): {result:e}");
+        }
+    };
+    check("exponential", Exponential::double, 1.5);
+    check("exponential_minus_one", ExponentialMinusOne::double, 2.0);
+    check("log", Log::double, 1.5);
+    check("log_plus_one", LogPlusOne::double, 2.0);
+    check("logistic", Logistic::double, 2.0);
+    check("tanh", Tanh::double, 3.0);
+    let near = |f: fn(f64) -> f64, g: fn(f64) -> f64| {
+        for x in x.iter().filter(|x| x.abs() <= trig::NEAR) {
+            let (result, exact) = (f(*x), g(*x));
+            let unit = f64::from_bits(exact.abs().to_bits() + 1) - exact.abs();
+            assert!((result - exact).abs() <= 1.5 * unit, "{x:e}: {result:e}, not {exact:e}");
+        }
+    };
+    near(trig::sin, f64::sin);
+    near(trig::cos, f64::cos);
+}

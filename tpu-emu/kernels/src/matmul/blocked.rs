@@ -1,0 +1,159 @@
+//! Matrix products through packed panels, a block of the result at a time.
+use super::accumulate::Work;
+use super::micro_kernel::{Block, COLUMNS, ROWS};
+use super::pack::{Panel, Source};
+use crate::aligned::Aligned;
+use bytemuck::cast_slice_mut;
+use std::cell::Cell;
+use std::ops::Range;
+use std::thread::LocalKey;
+
+/// Steps of the sums that are added up before they are added to a result.
+pub const DEPTH: usize = 256;
+/// Columns of a block.
+pub const WIDTH: usize = 512;
+
+thread_local! {
+    /// Room for panels. Whoever uses it takes it out meanwhile.
+    static PANELS: Cell<Aligned> = Cell::default();
+    /// Room for sums, likewise.
+    static SUMS: Cell<Aligned> = Cell::default();
+}
+
+/// Calls `work` with `bytes` bytes that the thread keeps for the next call.
+fn with_room<R>(
+    room: &'static LocalKey<Cell<Aligned>>,
+    bytes: usize,
+    work: impl FnOnce(&mut [u8]) -> R,
+) -> R {
+    let mut taken = room.take();
+    if taken.bytes().len() < bytes {
+        taken = Aligned::zeros(bytes);
+    }
+    let result = work(&mut taken.bytes_mut()[..bytes]);
+    room.set(taken);
+    result
+}
+
+/// Calls `work` with `bytes` bytes for panels, at a line of the cache; whatever was there before.
+pub fn with_panels<R>(bytes: usize, work: impl FnOnce(&mut [u8]) -> R) -> R {
+    with_room(&PANELS, bytes, work)
+}
+
+/// Calls `work` with room for `count` sums; whatever was there before.
+pub fn with_sums<T: Panel, R>(count: usize, work: impl FnOnce(&mut [T]) -> R) -> R {
+    with_room(&SUMS, count * size_of::<T>(), |room| {
+        work(if room.is_empty() { &mut [] } else { cast_slice_mut(room) })
+    })
+}
+
+/// Some rows and columns of a product.
+#[derive(Debug, Clone)]
+pub struct Part {
+    /// Rows.
+    pub rows: Range<usize>,
+    /// Columns.
+    pub columns: Range<usize>,
+    /// Length of the sums.
+    pub depth: usize,
+}
+
+/// Computes a part of a product of split operands: the parts of the operands that are multiplied
+/// are the `passes`. Sums of many terms are sums of sums of [`DEPTH`] terms.
+pub fn product<T: Panel>(
+    Part { rows, columns, depth }: Part,
+    passes: &[(usize, usize)],
+    lhs: &impl Source<T>,
+    rhs: &impl Source<T>,
+    (out, stride): (&mut [T], usize),
+) {
+    if rows.is_empty() || columns.is_empty() {
+        return;
+    }
+    if depth == 0 {
+        for row in out.chunks_mut(stride).take(rows.len()) {
+            row[..columns.len()].fill(<T as Work>::ZERO);
+        }
+        return;
+    }
+    let longest = DEPTH.min(depth);
+    let left = rows.len().div_ceil(ROWS) * longest * size_of::<[T; ROWS]>();
+    let right = WIDTH.min(columns.len()).div_ceil(COLUMNS) * longest * size_of::<[T; COLUMNS]>();
+    // Panels of 64 bytes a line or more begin at a line of the cache.
+    let left = left.next_multiple_of(64);
+    with_room(&PANELS, left + right, |room| {
+        let (left, right) = room.split_at_mut(left);
+        for (pass, &(one, other)) in passes.iter().enumerate() {
+            if pass > 0 && pass + 1 == passes.len() {
+                // The small parts of an infinity are NaN; the large product tells the truth.
+                for row in out.chunks_mut(stride).take(rows.len()) {
+                    row[..columns.len()].iter_mut().for_each(|sum| *sum = sum.without_nan());
+                }
+            }
+            for step in (0..depth).step_by(DEPTH) {
+                let steps = step..depth.min(step + DEPTH);
+                let size = rows.len().div_ceil(ROWS) * steps.len();
+                let left = &mut cast_slice_mut::<u8, [T; ROWS]>(
+                    &mut left[..size * size_of::<[T; ROWS]>()],
+                )[..];
+                lhs.pack(one, rows.clone(), steps.clone(), left);
+                for first in columns.clone().step_by(WIDTH) {
+                    let some = first..columns.end.min(first + WIDTH);
+                    let size = some.len().div_ceil(COLUMNS) * steps.len();
+                    let right = &mut cast_slice_mut::<u8, [T; COLUMNS]>(
+                        &mut right[..size * size_of::<[T; COLUMNS]>()],
+                    )[..];
+                    rhs.pack(other, some.clone(), steps.clone(), right);
+                    let size = [rows.len(), some.len()];
+                    let out = (&mut out[first - columns.start..], stride);
+                    let add = pass > 0 || step > 0;
+                    Block { left, right, depth: steps.len(), size, out, add }.run();
+                }
+            }
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::pack::{Load, Strided};
+    use super::*;
+    use crate::simd;
+    use bytemuck::cast_slice;
+
+    #[test]
+    fn parts_of_a_product_are_the_product_and_passes_add_up() {
+        simd::at_every_level(|_| {
+            let [m, n, k] = [19, 70, 2 * DEPTH + 3];
+            let number = |i: usize| u32::try_from(i * 37 % 1009).unwrap();
+            let lhs: Vec<u32> = (0..m * k).map(number).collect();
+            let rhs: Vec<u32> = (0..k * n).map(|i| number(i + 5)).collect();
+            let side = |data, strides| Strided {
+                load: Load::Plain,
+                bytes: cast_slice(data),
+                start: [0, 0],
+                strides,
+            };
+            let (left, right) = (side(&lhs[..], [k, 1]), side(&rhs[..], [1, n]));
+            let (rows, columns) = (3..m, 33..n);
+            let mut out = vec![9_u32; rows.len() * n];
+            let part = Part { rows: rows.clone(), columns: columns.clone(), depth: k };
+            product(part, &[(0, 0), (0, 0)], &left, &right, (&mut out, n));
+            for (at, &value) in out.iter().enumerate() {
+                let (i, j) = (rows.start + at / n, columns.start + at % n);
+                let term = |l: usize| lhs[i * k + l].wrapping_mul(rhs[l * n + j]);
+                let sum = || (0..k).map(term).fold(0, u32::wrapping_add).wrapping_mul(2);
+                assert_eq!(value, if j < n { sum() } else { 9 });
+            }
+        });
+    }
+
+    #[test]
+    fn an_empty_sum_is_zero() {
+        let none = Strided { load: Load::Plain, bytes: &[], start: [0, 0], strides: [1, 1] };
+        let mut out = [f32::NAN; 6];
+        let part = Part { rows: 0..2, columns: 0..3, depth: 0 };
+        product(part, &[(0, 0)], &none, &none, (&mut out, 3));
+        assert_eq!(out, [0.0; 6]);
+    }
+}

@@ -1,0 +1,396 @@
+//! Sums of products over axes of two arrays, as matrix products over strided views.
+use super::accumulate::Work;
+use super::blocked::{self, Part, WIDTH};
+use super::gemm_crate::{Extent, Matrix};
+use super::operand::Side;
+use super::pack::{Load, Panel, Strided};
+use super::precision::{Arithmetic, Kind, for_kind, room};
+use super::small::{self, Operand, is_small};
+use crate::parallel;
+use bytemuck::{cast_slice, cast_slice_mut};
+use parking_lot::Mutex;
+use std::ops::Range;
+use tpu_base::error::Result;
+use tpu_base::tensor::{DType, Shape};
+
+/// Multiplications of a piece of work.
+const PIECE: usize = 1 << 23;
+/// Those of a piece of small products.
+const FEW: usize = 1 << 20;
+/// What writing an element costs, in multiplications.
+const WRITTEN: usize = 16;
+/// Sums that are too short for blocks.
+const SHALLOW: usize = 64;
+/// Elements of a right matrix that need no blocks.
+const NARROW: usize = 1 << 16;
+/// Rows of a piece are a multiple of these.
+const ROWS: usize = 8;
+/// Rows whose panels stay in a cache.
+const TALL: usize = 256;
+/// Rows that are too few to be split.
+const FLAT: usize = 32;
+
+/// The axes that are multiplied over and those that are kept, in the order of the result.
+#[derive(Debug, Clone, Copy)]
+pub struct Axes<'a> {
+    /// Axes that both operands and the result have.
+    pub batch: [&'a [usize]; 2],
+    /// Axes that are summed over.
+    pub sum: [&'a [usize]; 2],
+    /// The other axes of each operand.
+    pub free: [&'a [usize]; 2],
+}
+
+/// A compiled contraction. The result has the batch axes, the free axes of the left operand and
+/// those of the right one, dense.
+#[derive(Debug)]
+pub struct Contraction {
+    arithmetic: Arithmetic,
+    sides: [Side; 2],
+    /// Extents of the batch axes.
+    batch: Vec<usize>,
+    extent: Extent,
+    result: DType,
+}
+
+impl Contraction {
+    /// Plans it. The axes partition each operand's, and paired ones have equal extents.
+    pub fn new(
+        arithmetic: Arithmetic,
+        [lhs, rhs]: [&Shape; 2],
+        result: DType,
+        Axes { batch, sum, free }: Axes<'_>,
+    ) -> Self {
+        let count = |shape: &Shape, axes: &[usize]| -> usize {
+            axes.iter().fold(1_usize, |all, &axis| all.saturating_mul(shape.dims[axis]))
+        };
+        let extent =
+            Extent { m: count(lhs, free[0]), n: count(rhs, free[1]), k: count(lhs, sum[0]) };
+        Self {
+            arithmetic,
+            sides: [
+                Side::new(&arithmetic, lhs, [batch[0], free[0], sum[0]]),
+                Side::new(&arithmetic, rhs, [batch[1], sum[1], free[1]]),
+            ],
+            batch: batch[0].iter().map(|&axis| lhs.dims[axis]).collect(),
+            extent,
+            result,
+        }
+    }
+
+    /// Multiplications and additions.
+    #[expect(clippy::cast_precision_loss, reason = "a count of operations, as a float by contract")]
+    pub fn flops(&self) -> f64 {
+        let Extent { m, n, k } = self.extent;
+        let batch: f64 = self.batch.iter().map(|&extent| extent as f64).product();
+        2.0 * batch * m as f64 * n as f64 * k as f64
+    }
+
+    /// Bytes of scratch memory of a run.
+    pub fn scratch(&self) -> usize {
+        let parts = self.arithmetic.parts();
+        let width = self.arithmetic.kind.bytes();
+        let sides = self.sides.iter().flat_map(|side| side.numbers(parts));
+        sides.fold(0, |all, count| all.saturating_add(room(count, width)))
+    }
+
+    /// Computes the result.
+    ///
+    /// # Errors
+    /// `Unimplemented` for types that hold no numbers.
+    pub fn run(&self, scratch: &mut [u8], operands: [&[u8]; 2], result: &mut [u8]) -> Result<()> {
+        if result.is_empty() {
+            return Ok(());
+        }
+        match self.arithmetic.kind {
+            Kind::F32 => self.run_panels::<f32>(scratch, operands, result),
+            Kind::U32 => self.run_panels::<u32>(scratch, operands, result),
+            kind => for_kind!(kind, W => self.run_in::<W>(scratch, operands, result)),
+        }
+    }
+
+    /// The operands as they are read into panels.
+    fn strided<'a, T: Panel>(
+        &self,
+        mut scratch: &'a mut [u8],
+        operands: [&'a [u8]; 2],
+    ) -> Result<[Strided<'a>; 2]> {
+        let mut side = |index: usize| -> Result<Strided<'a>> {
+            let side = &self.sides[index];
+            let strides =
+                if index == 0 { [side.row, side.column] } else { [side.column, side.row] };
+            if !side.read && side.order.is_none() {
+                let (load, bytes) = (side.load, operands[index]);
+                return Ok(Strided { load, bytes, start: [0, 0], strides });
+            }
+            let numbers = side.prepare::<T>(&self.arithmetic, operands[index], &mut scratch)?;
+            let start = [0, side.elements * size_of::<T>()];
+            Ok(Strided { load: Load::Plain, bytes: cast_slice(numbers), start, strides })
+        };
+        Ok([side(0)?, side(1)?])
+    }
+
+    fn run_panels<T: Panel>(
+        &self,
+        scratch: &mut [u8],
+        operands: [&[u8]; 2],
+        result: &mut [u8],
+    ) -> Result<()> {
+        let sides = self.strided::<T>(scratch, operands)?;
+        let Extent { m, n, k } = self.extent;
+        let all = m * n * self.result.host_bytes();
+        let row = n * self.result.host_bytes();
+        let work = n.saturating_mul(k.saturating_add(WRITTEN));
+        let outcome = Mutex::new(Ok(()));
+        let keep = |finished: Result<()>| {
+            if finished.is_err() {
+                *outcome.lock() = finished;
+            }
+        };
+        let at = |index: usize| {
+            let mut sides = sides;
+            for (side, (start, plan)) in
+                sides.iter_mut().zip(self.starts(index).into_iter().zip(&self.sides))
+            {
+                let plain = plan.read || plan.order.is_some();
+                let width = if plain { size_of::<T>() } else { plan.dtype.host_bytes() };
+                side.start[0] = start * width;
+            }
+            sides
+        };
+        let whole = self.arithmetic.passes.len() == 1;
+        let vector = (m == 1 || n == 1) && whole;
+        if whole && !vector && is_small([m, n, k]) {
+            return self.small::<T>(sides, result);
+        }
+        let batches = (PIECE / work.saturating_mul(m).max(1)).max(1);
+        if batches > 1 || (vector && self.batch.iter().any(|&size| size > 1)) {
+            parallel::chunks_mut(result, batches * all, |chunk, out| {
+                for (index, out) in out.chunks_exact_mut(all).enumerate() {
+                    let sides = at(chunk * batches + index);
+                    keep(if vector {
+                        self.vector::<T>(sides, out)
+                    } else {
+                        self.rows::<T>(sides, 0..m, out)
+                    });
+                }
+            });
+            return outcome.into_inner();
+        }
+        for (index, out) in result.chunks_exact_mut(all).enumerate() {
+            let sides = at(index);
+            if vector {
+                keep(self.vector::<T>(sides, out));
+            } else if m <= FLAT {
+                keep(self.columns::<T>(sides, out));
+            } else {
+                // Right panels are made once for every piece of rows.
+                let least = if m < 2 * TALL { m.div_ceil(2) } else { TALL };
+                let rows = (PIECE / work).max(least).next_multiple_of(ROWS);
+                parallel::chunks_mut(out, rows * row, |chunk, out| {
+                    let first = chunk * rows;
+                    keep(self.rows::<T>(sides, first..m.min(first + rows), out));
+                });
+            }
+        }
+        outcome.into_inner()
+    }
+
+    /// Small products, pieces of the batch at a time.
+    fn small<T: Panel>(&self, sides: [Strided<'_>; 2], result: &mut [u8]) -> Result<()> {
+        let Extent { m, n, k } = self.extent;
+        let operands = sides.map(Operand::from);
+        let work = m.saturating_mul(n).saturating_mul(k.saturating_add(WRITTEN));
+        let (some, row) = ((FEW / work).max(1), m * n * self.result.host_bytes());
+        let outcome = Mutex::new(Ok(()));
+        parallel::chunks_mut(result, some * row, |chunk, out| {
+            let starts = |index: usize| self.starts(chunk * some + index);
+            if self.arithmetic.gives(self.result) {
+                small::products::<T>([m, n, k], operands, starts, cast_slice_mut(out));
+                return;
+            }
+            let finished = blocked::with_sums(out.len() / row * m * n, |sums: &mut [T]| {
+                small::products([m, n, k], operands, starts, &mut *sums);
+                self.arithmetic.finish(sums, self.result, out)
+            });
+            if finished.is_err() {
+                *outcome.lock() = finished;
+            }
+        });
+        outcome.into_inner()
+    }
+
+    /// A product of a matrix and a vector.
+    fn vector<T: Panel>(&self, [lhs, rhs]: [Strided<'_>; 2], out: &mut [u8]) -> Result<()> {
+        let Extent { m, n, k } = self.extent;
+        let (matrix, vector) = if n == 1 { (lhs, rhs) } else { (rhs, lhs) };
+        if self.arithmetic.gives(self.result) {
+            super::gemv::product::<T>(matrix, vector, k, cast_slice_mut(out));
+            return Ok(());
+        }
+        let mut sums = vec![<T as Work>::ZERO; m * n];
+        super::gemv::product(matrix, vector, k, &mut sums);
+        self.arithmetic.finish(&mut sums, self.result, out)
+    }
+
+    /// A product of few rows, split by columns.
+    fn columns<T: Panel>(&self, [lhs, rhs]: [Strided<'_>; 2], out: &mut [u8]) -> Result<()> {
+        let Extent { m, n, k: depth } = self.extent;
+        if m.saturating_mul(n).saturating_mul(depth) < PIECE || n <= WIDTH {
+            return self.rows::<T>([lhs, rhs], 0..m, out);
+        }
+        let passes = self.arithmetic.passes;
+        let blocks = parallel::map(n.div_ceil(WIDTH), |block| {
+            let columns = block * WIDTH..n.min((block + 1) * WIDTH);
+            let stride = columns.len();
+            let mut sums = vec![<T as Work>::ZERO; m * stride];
+            let part = Part { rows: 0..m, columns, depth };
+            blocked::product(part, passes, &lhs, &rhs, (&mut sums, stride));
+            sums
+        });
+        let width = self.result.host_bytes();
+        for (block, mut sums) in blocks.into_iter().enumerate() {
+            let columns = sums.len() / m;
+            for (i, sums) in sums.chunks_exact_mut(columns).enumerate() {
+                let out = &mut out[(i * n + block * WIDTH) * width..][..columns * width];
+                self.arithmetic.finish(sums, self.result, out)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Some rows and columns of a product, dense.
+    fn part<T: Panel>(
+        &self,
+        [lhs, rhs]: [Strided<'_>; 2],
+        rows: Range<usize>,
+        columns: Range<usize>,
+        sums: &mut [T],
+    ) {
+        let (depth, passes) = (self.extent.k, self.arithmetic.passes);
+        let shallow = (1..=SHALLOW).contains(&depth) && columns.len() * depth <= NARROW;
+        if shallow && passes.len() == 1 {
+            let size = [rows.len(), columns.len(), depth];
+            let start = [rows.start * lhs.strides[0], columns.start * rhs.strides[0]];
+            small::products(size, [lhs, rhs].map(Operand::from), |_| start, sums);
+            return;
+        }
+        let stride = columns.len();
+        blocked::product(Part { rows, columns, depth }, passes, &lhs, &rhs, (sums, stride));
+    }
+
+    /// Some rows of a product.
+    fn rows<T: Panel>(
+        &self,
+        [lhs, rhs]: [Strided<'_>; 2],
+        rows: Range<usize>,
+        out: &mut [u8],
+    ) -> Result<()> {
+        let n = self.extent.n;
+        let width = self.result.host_bytes();
+        for first in rows.clone().step_by(TALL) {
+            let some = first..rows.end.min(first + TALL);
+            let out = &mut out[(first - rows.start) * n * width..][..some.len() * n * width];
+            if self.arithmetic.gives(self.result) {
+                self.part::<T>([lhs, rhs], some, 0..n, cast_slice_mut(out));
+                continue;
+            }
+            for left in (0..n).step_by(WIDTH) {
+                let columns = left..n.min(left + WIDTH);
+                let stride = columns.len();
+                blocked::with_sums(some.len() * stride, |sums: &mut [T]| -> Result<()> {
+                    self.part([lhs, rhs], some.clone(), columns, &mut *sums);
+                    if stride == n {
+                        return self.arithmetic.finish(sums, self.result, out);
+                    }
+                    for (sums, out) in sums.chunks_exact_mut(stride).zip(out.chunks_mut(n * width))
+                    {
+                        let out = &mut out[left * width..][..stride * width];
+                        self.arithmetic.finish(sums, self.result, out)?;
+                    }
+                    Ok(())
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn run_in<'a, W: Work>(
+        &self,
+        mut scratch: &'a mut [u8],
+        [lhs, rhs]: [&'a [u8]; 2],
+        result: &mut [u8],
+    ) -> Result<()> {
+        let arithmetic = &self.arithmetic;
+        let numbers: [&[W]; 2] = [
+            self.sides[0].prepare::<W>(arithmetic, lhs, &mut scratch)?,
+            self.sides[1].prepare::<W>(arithmetic, rhs, &mut scratch)?,
+        ];
+        let Extent { m, n, k } = self.extent;
+        let row = n * self.result.host_bytes();
+        let work = n.saturating_mul(k.max(1));
+        let outcome = Mutex::new(Ok(()));
+        // A piece is some rows of one product, or some whole products.
+        let rows = (PIECE / work.max(1)).next_multiple_of(ROWS).min(m);
+        let several = if rows < m { 1 } else { (PIECE / work.saturating_mul(m).max(1)).max(1) };
+        let (batches, rows) = if several > 1 { (several, m) } else { (1, rows) };
+        let one = |index: usize, out: &mut [u8], first: usize| {
+            let starts = self.starts(index);
+            let operand = |side: usize, start: usize| {
+                let Side { row, column, elements, .. } = self.sides[side];
+                (Matrix { data: numbers[side], row, column }.from(start), elements)
+            };
+            let lhs = operand(0, starts[0] + first * self.sides[0].row);
+            let extent = Extent { m: out.len() / row, n, k };
+            let finished = self.piece(extent, out, lhs, operand(1, starts[1]));
+            if finished.is_err() {
+                *outcome.lock() = finished;
+            }
+        };
+        if batches > 1 {
+            parallel::chunks_mut(result, batches * m * row, |chunk, out| {
+                for (index, out) in out.chunks_exact_mut(m * row).enumerate() {
+                    one(chunk * batches + index, out, 0);
+                }
+            });
+        } else if rows == m {
+            parallel::chunks_mut(result, m * row, |index, out| one(index, out, 0));
+        } else {
+            for (index, out) in result.chunks_exact_mut(m * row).enumerate() {
+                parallel::chunks_mut(out, rows * row, |chunk, out| one(index, out, chunk * rows));
+            }
+        }
+        outcome.into_inner()
+    }
+
+    /// Some rows of a product.
+    fn piece<W: Work>(
+        &self,
+        extent: Extent,
+        out: &mut [u8],
+        lhs: (Matrix<'_, W>, usize),
+        rhs: (Matrix<'_, W>, usize),
+    ) -> Result<()> {
+        let arithmetic = &self.arithmetic;
+        if arithmetic.gives(self.result) {
+            arithmetic.multiply(extent, cast_slice_mut(out), extent.n, lhs, rhs);
+            return Ok(());
+        }
+        let mut sums = vec![W::ZERO; extent.m * extent.n];
+        arithmetic.multiply(extent, &mut sums, extent.n, lhs, rhs);
+        arithmetic.finish(&mut sums, self.result, out)
+    }
+
+    /// The offsets of both operands for a batch index.
+    fn starts(&self, mut index: usize) -> [usize; 2] {
+        let mut at = [0, 0];
+        for (axis, &size) in self.batch.iter().enumerate().rev() {
+            let place = index % size.max(1);
+            index /= size.max(1);
+            for (at, side) in at.iter_mut().zip(&self.sides) {
+                *at += place * side.batch[axis].1;
+            }
+        }
+        at
+    }
+}

@@ -1,0 +1,276 @@
+//! Products of a matrix and a vector, which read the matrix once and in the order of its memory.
+use super::accumulate::Work;
+use super::pack::{Load, Panel, Source, Strided, Visit, elements, lay};
+use crate::parallel;
+use crate::simd;
+use crate::simd::Loop;
+use bytemuck::Pod;
+use pulp::{Simd, WithSimd};
+use std::ops::Range;
+
+/// Rows whose sums run beside each other.
+const TOGETHER: usize = 4;
+/// Vectors of a row whose sums do.
+const WAYS: usize = 4;
+/// Elements of a row that become numbers at a time.
+const SEGMENT: usize = 1024;
+/// Rows or columns of a block of sums.
+const BLOCK: usize = 512;
+/// Steps that are added up before they are added to a sum.
+const DEPTH: usize = 256;
+/// Steps of a piece of long sums.
+const LONG: usize = 1 << 16;
+/// Sums that are too few to be split over threads by themselves.
+const FEW: usize = 8;
+
+/// `out[i] = Σ_l matrix[i, l]·vector[l]`. Large ones are split over threads.
+pub fn product<T: Panel>(matrix: Strided<'_>, vector: Strided<'_>, depth: usize, out: &mut [T]) {
+    let mut packed = Vec::new();
+    let vector = if vector.load == Load::Plain && (vector.strides[1] == 1 || depth == 1) {
+        &elements::<T>(vector.bytes.get(vector.start[0]..).unwrap_or_default())[..depth]
+    } else {
+        packed.resize(depth, [<T as Work>::ZERO]);
+        vector.pack(0, 0..1, 0..depth, &mut packed);
+        packed.as_flattened()
+    };
+    if out.len() <= FEW && depth > LONG {
+        let pieces = parallel::map(depth.div_ceil(LONG), |piece| {
+            let steps = piece * LONG..depth.min((piece + 1) * LONG);
+            let mut sums = [<T as Work>::ZERO; FEW];
+            part(matrix, vector, (0, steps), &mut sums[..out.len()]);
+            sums
+        });
+        out.fill(<T as Work>::ZERO);
+        for sums in pieces {
+            for (to, sum) in out.iter_mut().zip(sums) {
+                *to = to.sum(sum);
+            }
+        }
+        return;
+    }
+    let rows = parallel::piece_of(depth * size_of::<T>());
+    // Rows beside each other are read in lines, which are not cut short.
+    let rows = if matrix.strides[1] == 1 { rows } else { rows.next_multiple_of(BLOCK) };
+    parallel::chunks_mut(out, rows, |index, out| {
+        part(matrix, vector, (index * rows, 0..depth), out);
+    });
+}
+
+/// Some of the sums over some of the steps.
+fn part<T: Panel>(
+    matrix: Strided<'_>,
+    vector: &[T],
+    (first, steps): (usize, Range<usize>),
+    out: &mut [T],
+) {
+    let bytes = matrix.bytes.get(matrix.start[0]..).unwrap_or_default();
+    let vector = &vector[steps.clone()];
+    let from = [first, steps.start];
+    let [across, along] = matrix.strides;
+    if matrix.load == Load::Plain && along == 1 {
+        let data = elements::<T>(bytes).get(first * across + steps.start..).unwrap_or_default();
+        simd::with(Numbers { data, across, vector, out, add: false });
+        return;
+    }
+    T::read(matrix.load, 0, Sums { bytes, strides: matrix.strides, from, vector, out });
+}
+
+struct Sums<'a, T> {
+    bytes: &'a [u8],
+    strides: [usize; 2],
+    /// The first row, and the first step.
+    from: [usize; 2],
+    vector: &'a [T],
+    out: &'a mut [T],
+}
+
+impl<T: Panel> Visit<T> for Sums<'_, T> {
+    fn visit<E: Pod + Sync>(self, read: impl Fn(E) -> T + Copy + Sync) {
+        let Sums { bytes, strides: [across, along], from, vector, out } = self;
+        let start = from[0] * across + from[1] * along;
+        let data = elements::<E>(bytes).get(start..).unwrap_or_default();
+        if along == 1 {
+            simd::run(Rows { data, across, vector, out, read });
+        } else {
+            simd::run(Columns { data, strides: [across, along], vector, out, read });
+        }
+    }
+}
+
+/// Rows that are dense along the sums. Elements that are no numbers yet become some in a cache.
+struct Rows<'a, E, T, F> {
+    data: &'a [E],
+    across: usize,
+    vector: &'a [T],
+    out: &'a mut [T],
+    read: F,
+}
+
+impl<E: Copy, T: Panel, F: Fn(E) -> T + Copy> Loop for Rows<'_, E, T, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { data, across, vector, out, read } = self;
+        let mut block = [<T as Work>::ZERO; TOGETHER * SEGMENT];
+        for (out, first) in out.chunks_mut(TOGETHER).zip((0..).step_by(TOGETHER)) {
+            for (factors, step) in vector.chunks(SEGMENT).zip((0..).step_by(SEGMENT)) {
+                for (row, i) in block.chunks_exact_mut(SEGMENT).zip(first..first + out.len()) {
+                    lay(&data[i * across + step..][..factors.len()], 1, row, read);
+                }
+                let data = &block[..];
+                simd::with(Numbers { data, across: SEGMENT, vector: factors, out, add: step > 0 });
+            }
+        }
+    }
+}
+
+/// Rows of numbers that are dense along the sums, some of them at a time.
+struct Numbers<'a, T> {
+    data: &'a [T],
+    across: usize,
+    vector: &'a [T],
+    out: &'a mut [T],
+    add: bool,
+}
+
+impl<T: Panel> WithSimd for Numbers<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { data, across, vector, out, add } = self;
+        let (whole, rest) = out.as_chunks_mut::<TOGETHER>();
+        let first = whole.len() * TOGETHER;
+        for (out, i) in whole.iter_mut().zip((0..).step_by(TOGETHER)) {
+            dots::<T, S, TOGETHER>(simd, &data[i * across..], across, vector, out, add);
+        }
+        for (out, i) in rest.iter_mut().zip(first..) {
+            let out = std::array::from_mut(out);
+            dots::<T, S, 1>(simd, &data[i * across..], across, vector, out, add);
+        }
+    }
+}
+
+/// The sums of `M` rows.
+#[inline(always)]
+fn dots<T: Panel, S: Simd, const M: usize>(
+    simd: S,
+    data: &[T],
+    across: usize,
+    vector: &[T],
+    out: &mut [T; M],
+    add: bool,
+) {
+    let zero = <T as Work>::ZERO;
+    let mut sums = [[T::splat(simd, zero); WAYS]; M];
+    let (factors, _) = T::vectors::<S>(vector).as_chunks::<WAYS>();
+    let mut rows = [factors; M];
+    for i in 0..M {
+        let row = &data[i * across..][..vector.len()];
+        rows[i] = &T::vectors::<S>(row).as_chunks::<WAYS>().0[..factors.len()];
+    }
+    for (l, factors) in factors.iter().enumerate() {
+        for i in 0..M {
+            for j in 0..WAYS {
+                sums[i][j] = T::multiply_add(simd, factors[j], rows[i][l][j], sums[i][j]);
+            }
+        }
+    }
+    let done = factors.len() * WAYS * S::F32_LANES;
+    let (factors, rest) =
+        vector[done..].split_at((vector.len() - done) / S::F32_LANES * S::F32_LANES);
+    for i in 0..M {
+        let row = &data[i * across..][done..vector.len()];
+        let (values, last) = row.split_at(factors.len());
+        for (&factor, &value) in T::vectors::<S>(factors).iter().zip(T::vectors::<S>(values)) {
+            sums[i][0] = T::multiply_add(simd, factor, value, sums[i][0]);
+        }
+        let [a, b, c, d] = sums[i];
+        let mut sum = T::sum_of(simd, T::add(simd, T::add(simd, a, b), T::add(simd, c, d)));
+        for (&factor, &value) in rest.iter().zip(last) {
+            sum = sum.plus(factor, value);
+        }
+        out[i] = if add { out[i].sum(sum) } else { sum };
+    }
+}
+
+/// Rows that lie beside each other.
+struct Columns<'a, E, T, F> {
+    data: &'a [E],
+    strides: [usize; 2],
+    vector: &'a [T],
+    out: &'a mut [T],
+    read: F,
+}
+
+impl<E: Copy, T: Panel, F: Fn(E) -> T + Copy> Loop for Columns<'_, E, T, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { data, strides: [across, along], vector, out, read } = self;
+        for (out, first) in out.chunks_mut(BLOCK).zip((0..).step_by(BLOCK)) {
+            out.fill(<T as Work>::ZERO);
+            for (factors, step) in vector.chunks(DEPTH).zip((0..).step_by(DEPTH)) {
+                let mut sums = [<T as Work>::ZERO; BLOCK];
+                let sums = &mut sums[..out.len()];
+                for (l, &factor) in factors.iter().enumerate() {
+                    let row = &data[(step + l) * along + first * across..];
+                    if across == 1 {
+                        for (sum, &value) in sums.iter_mut().zip(&row[..out.len()]) {
+                            *sum = sum.plus(factor, read(value));
+                        }
+                    } else {
+                        for (sum, &value) in sums.iter_mut().zip(row.iter().step_by(across.max(1)))
+                        {
+                            *sum = sum.plus(factor, read(value));
+                        }
+                    }
+                }
+                for (to, sum) in out.iter_mut().zip(sums) {
+                    *to = to.sum(*sum);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytemuck::cast_slice;
+
+    #[test]
+    fn every_order_of_the_matrix_gives_the_sums_for_any_number_of_threads() {
+        let number = |i: usize| u32::try_from(i * 37 % 1009).unwrap();
+        for (rows, depth) in [(1, 3), (5, 100), (700, 300), (3, LONG + 5), (1100, 2)] {
+            let data: Vec<u32> = (0..2 * rows * depth).map(number).collect();
+            for strides in [[depth, 1], [1, rows], [2, 2 * rows]] {
+                let side = |strides, start| Strided {
+                    load: Load::Plain,
+                    bytes: cast_slice(&data),
+                    start: [start, 0],
+                    strides,
+                };
+                let (matrix, vector) = (side(strides, 0), side([0, 1], 4));
+                let term = |i: usize, l: usize| {
+                    data[i * strides[0] + l * strides[1]].wrapping_mul(data[1 + l])
+                };
+                let wanted: Vec<u32> = (0..rows)
+                    .map(|i| (0..depth).map(|l| term(i, l)).fold(0, u32::wrapping_add))
+                    .collect();
+                for threads in [1, 2] {
+                    simd::at_every_level(|_| {
+                        let sums = parallel::with_threads(threads, || {
+                            let mut out = vec![7; rows];
+                            product(matrix, vector, depth, &mut out);
+                            out
+                        });
+                        assert_eq!(sums, wanted, "{rows} {depth} {strides:?}");
+                    });
+                }
+            }
+        }
+    }
+}

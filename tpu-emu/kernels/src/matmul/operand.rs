@@ -1,0 +1,157 @@
+//! One operand of a contraction: its axes as those of a batch of matrices.
+use super::accumulate::Work;
+use super::pack::{Load, Panel};
+use super::precision::{Arithmetic, Kind, take};
+use bytemuck::cast_slice;
+use tpu_base::error::Result;
+use tpu_base::tensor::{DType, Shape};
+
+/// Extent of an axis and the elements from one index to the next.
+pub type Axis = (usize, usize);
+
+/// Axes as one: `None` where a single stride does not reach all their elements in order.
+pub(crate) fn merged(axes: &[Axis]) -> Option<Axis> {
+    let mut whole: Axis = (1, 1);
+    let long = axes.iter().filter(|axis| axis.0 != 1);
+    for (index, &(size, stride)) in long.enumerate() {
+        if index > 0 && whole.1 != size * stride {
+            return None;
+        }
+        whole = (whole.0 * size, stride);
+    }
+    Some(whole)
+}
+
+/// Calls `visit` with the offset of every index of `axes`, the last one running fastest.
+fn offsets(axes: &[Axis], mut visit: impl FnMut(usize)) {
+    if axes.iter().any(|axis| axis.0 == 0) {
+        return;
+    }
+    let mut index = vec![0; axes.len()];
+    let mut offset = 0;
+    'all: loop {
+        visit(offset);
+        for axis in (0..axes.len()).rev() {
+            let (size, stride) = axes[axis];
+            index[axis] += 1;
+            offset += stride;
+            if index[axis] < size {
+                continue 'all;
+            }
+            offset -= size * stride;
+            index[axis] = 0;
+        }
+        return;
+    }
+}
+
+/// One operand: what is done before its elements are multiplied.
+#[derive(Debug)]
+pub(super) struct Side {
+    pub dtype: DType,
+    pub elements: usize,
+    /// Elements are read into scratch memory and rounded.
+    pub read: bool,
+    /// How they are read where that happens with their panels.
+    pub load: Load,
+    /// Elements are put into the order batch, rows, columns: the axes in that order.
+    pub order: Option<Vec<Axis>>,
+    /// Batch axes after that.
+    pub batch: Vec<Axis>,
+    pub row: usize,
+    pub column: usize,
+}
+
+impl Side {
+    pub(super) fn new(
+        arithmetic: &Arithmetic,
+        shape: &Shape,
+        [batch, rows, columns]: [&[usize]; 3],
+    ) -> Self {
+        let strides = shape.strides();
+        let axes = |list: &[usize]| -> Vec<Axis> {
+            list.iter().map(|&axis| (shape.dims[axis], strides[axis])).collect()
+        };
+        let [batch, rows, columns] = [batch, rows, columns].map(axes);
+        let (dtype, elements) = (shape.dtype, shape.elements());
+        let load = match arithmetic.kind {
+            Kind::F32 => f32::load(arithmetic, dtype),
+            Kind::U32 => u32::load(arithmetic, dtype),
+            _ => None,
+        };
+        let read = !arithmetic.takes(dtype);
+        if let (Some(row), Some(column)) = (merged(&rows), merged(&columns)) {
+            let (row, column) = (row.1, column.1);
+            let read = read && load.is_none();
+            let load = load.unwrap_or(Load::Plain);
+            return Self { dtype, elements, read, load, order: None, batch, row, column };
+        }
+        let count =
+            |axes: &[Axis]| axes.iter().fold(1_usize, |all, axis| all.saturating_mul(axis.0));
+        let width = count(&columns);
+        let mut stride = width.saturating_mul(count(&rows));
+        let mut dense = batch.clone();
+        for axis in dense.iter_mut().rev() {
+            axis.1 = stride;
+            stride = stride.saturating_mul(axis.0);
+        }
+        let order = Some([batch, rows, columns].concat());
+        let load = Load::Plain;
+        Self { dtype, elements, read, load, order, batch: dense, row: width, column: 1 }
+    }
+
+    /// Numbers of scratch memory.
+    pub(super) fn numbers(&self, parts: usize) -> [usize; 2] {
+        let all = self.elements.saturating_mul(parts);
+        [if self.read { all } else { 0 }, if self.order.is_some() { all } else { 0 }]
+    }
+
+    /// The elements as they are multiplied, all parts.
+    pub(super) fn prepare<'a, W: Work>(
+        &self,
+        arithmetic: &Arithmetic,
+        bytes: &'a [u8],
+        scratch: &mut &'a mut [u8],
+    ) -> Result<&'a [W]> {
+        let parts = arithmetic.parts();
+        let [read, ordered] = self.numbers(parts);
+        let mut numbers: &[W] = &[];
+        if self.read {
+            let out = take::<W>(scratch, read)?;
+            arithmetic.split(self.dtype, bytes, out)?;
+            numbers = out;
+        } else if self.elements > 0 {
+            numbers = cast_slice(bytes);
+        }
+        let Some(order) = &self.order else { return Ok(numbers) };
+        let out = take::<W>(scratch, ordered)?;
+        let split = order.len().saturating_sub(1);
+        let (outer, inner) = order.split_at(split);
+        let &[(width, step)] = inner else { return Ok(numbers) };
+        for part in 0..parts {
+            let from = &numbers[part * self.elements..(part + 1) * self.elements];
+            let mut rows = out[part * self.elements..(part + 1) * self.elements]
+                .chunks_exact_mut(width.max(1));
+            offsets(outer, |offset| {
+                let Some(row) = rows.next() else { return };
+                for (to, from) in row.iter_mut().zip(from[offset..].iter().step_by(step)) {
+                    *to = *from;
+                }
+            });
+        }
+        Ok(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axes_merge_where_one_stride_reaches_them() {
+        assert_eq!(merged(&[(2, 12), (3, 4)]), Some((6, 4)));
+        assert_eq!(merged(&[(2, 12), (1, 99), (3, 4)]), Some((6, 4)));
+        assert_eq!(merged(&[(2, 12), (3, 5)]), None);
+        assert_eq!(merged(&[]), Some((1, 1)));
+    }
+}

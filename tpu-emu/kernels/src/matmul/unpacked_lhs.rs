@@ -1,0 +1,269 @@
+//! Products whose left rows are read where they lie; only the right matrix is laid out in panels.
+use super::micro_kernel::Lane;
+use crate::simd;
+use pulp::{Simd, WithSimd};
+
+/// Columns of a narrow panel.
+pub const NARROW: usize = 16;
+/// Columns of a wide one.
+pub const WIDE: usize = 32;
+
+/// Whether so many columns leave less of narrow panels empty than of wide ones.
+pub fn is_narrow(columns: usize) -> bool {
+    let rest = columns % WIDE;
+    columns <= MANY && rest > 0 && rest <= NARROW
+}
+
+/// Elements of a right matrix that stays in the first cache.
+const CACHED: usize = 1 << 12;
+/// Columns of which the last panel is a small part.
+const MANY: usize = 128;
+
+/// Elements beside each other under every row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Run {
+    /// Elements from where a row begins to the first one.
+    pub start: usize,
+    /// How many.
+    pub count: usize,
+}
+
+/// `out[i, j] = Σ_l data[starts[i] + place(l)]·right[l, j]`, stored or added; `place` goes through
+/// the runs.
+#[derive(Debug)]
+pub struct Direct<'a, T, const P: usize> {
+    /// The left elements.
+    pub data: &'a [T],
+    /// Where each row begins.
+    pub starts: &'a [usize],
+    /// The elements of a row.
+    pub runs: &'a [Run],
+    /// Panels of [`NARROW`] or [`WIDE`] columns, a line for every element of a row.
+    pub right: &'a [[T; P]],
+    /// Columns of the result; those of the panels beyond are left out.
+    pub columns: usize,
+    /// The result and the elements from one row of it to the next.
+    pub out: (&'a mut [T], usize),
+    /// Sums are added to what is there.
+    pub add: bool,
+}
+
+impl<T: Lane, const P: usize> Direct<'_, T, P> {
+    /// Computes it.
+    pub fn run(self) {
+        simd::with(self);
+    }
+}
+
+impl<T: Lane, const P: usize> WithSimd for Direct<'_, T, P> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        match (P / S::F32_LANES, S::F32_LANES) {
+            (1, _) => all::<T, S, P, 8, 1, 1>(simd, self),
+            (2, 16) => all::<T, S, P, 8, 2, 2>(simd, self),
+            (2, _) => all::<T, S, P, 4, 2, 2>(simd, self),
+            (4, _) => all::<T, S, P, 4, 4, 2>(simd, self),
+            (8, _) => all::<T, S, P, 4, 8, 2>(simd, self),
+            (16, _) => all::<T, S, P, 4, 16, 2>(simd, self),
+            _ => all::<T, S, P, 4, 32, 2>(simd, self),
+        }
+    }
+}
+
+/// Every tile: `M` rows of it at once, lines of `V` vectors, `C` of them at once.
+#[inline(always)]
+fn all<T: Lane, S: Simd, const P: usize, const M: usize, const V: usize, const C: usize>(
+    simd: S,
+    direct: Direct<'_, T, P>,
+) {
+    let Direct { data, starts, runs, right, columns, out: (out, stride), add } = direct;
+    let depth: usize = runs.iter().map(|run| run.count).sum();
+    let (tiles, panels) = (starts.len().div_ceil(M), columns.div_ceil(P));
+    // A right matrix that stays in a cache is read again for the sake of writes in order.
+    let in_order = depth * columns <= CACHED;
+    let [outer, inner] = if in_order { [tiles, panels] } else { [panels, tiles] };
+    for one in 0..outer {
+        for other in 0..inner {
+            let (at, panel) = if in_order { (one * M, other) } else { (other * M, one) };
+            let (right, column) = (&right[panel * depth..][..depth], panel * P);
+            let (width, height) = (P.min(columns - column), M.min(starts.len() - at));
+            // Rows beyond the last one repeat it and are left out.
+            let mut some = [starts[starts.len() - 1]; M];
+            some[..height].copy_from_slice(&starts[at..at + height]);
+            let out = &mut out[at * stride + column..];
+            if width == P && height == M {
+                tile::<T, S, P, M, V, C>(simd, data, &some, runs, right, (out, stride), add);
+                continue;
+            }
+            let mut sums = [[T::ZERO; P]; M];
+            if add {
+                for (to, from) in sums.iter_mut().zip(out.chunks(stride)).take(height) {
+                    to[..width].copy_from_slice(&from[..width]);
+                }
+            }
+            let to = (sums.as_flattened_mut(), P);
+            tile::<T, S, P, M, V, C>(simd, data, &some, runs, right, to, add);
+            for (from, to) in sums.iter().zip(out.chunks_mut(stride)).take(height) {
+                to[..width].copy_from_slice(&from[..width]);
+            }
+        }
+    }
+}
+
+/// One tile.
+#[inline(always)]
+fn tile<T: Lane, S: Simd, const P: usize, const M: usize, const V: usize, const C: usize>(
+    simd: S,
+    data: &[T],
+    starts: &[usize; M],
+    runs: &[Run],
+    right: &[[T; P]],
+    (out, stride): (&mut [T], usize),
+    add: bool,
+) {
+    let (lines, _) = T::vectors::<S>(right.as_flattened()).as_chunks::<V>();
+    for first in (0..V).step_by(C) {
+        let mut sums = [[T::splat(simd, T::ZERO); C]; M];
+        let mut rest = lines;
+        for &Run { start, count } in runs {
+            let (some, after) = rest.split_at(count);
+            rest = after;
+            let mut rows = [&data[..0]; M];
+            for i in 0..M {
+                rows[i] = &data[starts[i] + start..][..count];
+            }
+            for (l, line) in some.iter().enumerate() {
+                for i in 0..M {
+                    let factor = T::splat(simd, rows[i][l]);
+                    for j in 0..C {
+                        sums[i][j] = T::multiply_add(simd, factor, line[first + j], sums[i][j]);
+                    }
+                }
+            }
+        }
+        for (i, sums) in sums.iter().enumerate() {
+            let row = T::vectors_mut::<S>(&mut out[i * stride..][..P]);
+            for (to, &sum) in row[first..].iter_mut().zip(sums) {
+                *to = if add { T::add(simd, *to, sum) } else { sum };
+            }
+        }
+    }
+}
+
+/// Products of small matrices of one size, one after the other.
+#[derive(Debug)]
+pub struct Several<'a, T, const P: usize> {
+    /// Left matrices, rows of `depth` elements, one matrix after the other.
+    pub left: &'a [T],
+    /// The panels of the right matrices, one matrix after the other.
+    pub right: &'a [[T; P]],
+    /// Rows, columns, and length of the sums; none is 0.
+    pub size: [usize; 3],
+    /// The results, dense.
+    pub out: &'a mut [T],
+}
+
+impl<T: Lane, const P: usize> Several<'_, T, P> {
+    /// Computes them.
+    pub fn run(self) {
+        simd::with(self);
+    }
+}
+
+impl<T: Lane, const P: usize> WithSimd for Several<'_, T, P> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { left, right, size: [m, columns, depth], out } = self;
+        let panels = columns.div_ceil(P) * depth;
+        let runs = &[Run { start: 0, count: depth }][..];
+        let starts: Vec<usize> = (0..m).map(|row| row * depth).collect();
+        let starts = &starts[..];
+        let sides = left.chunks_exact(m * depth).zip(right.chunks_exact(panels));
+        for ((data, right), out) in sides.zip(out.chunks_exact_mut(m * columns)) {
+            let out = (out, columns);
+            Direct { data, starts, runs, right, columns, out, add: false }.with_simd(simd);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(i: usize) -> u32 {
+        u32::try_from(i * 37 % 1009).unwrap()
+    }
+
+    fn panels<const P: usize>(depth: usize, columns: usize) -> Vec<[u32; P]> {
+        let line = |at: usize| {
+            let (panel, l) = (at / depth, at % depth);
+            std::array::from_fn(|j| {
+                let column = panel * P + j;
+                if column < columns { number(l * columns + column + 3) } else { 0 }
+            })
+        };
+        (0..columns.div_ceil(P) * depth).map(line).collect()
+    }
+
+    fn check<const P: usize>(rows: usize, columns: usize) {
+        let data: Vec<u32> = (0..400).map(number).collect();
+        let starts: Vec<usize> = (0..rows).map(|i| i * 19 % 300).collect();
+        let runs = [Run { start: 4, count: 3 }, Run { start: 50, count: 5 }];
+        let stride = columns + 2;
+        let mut out = vec![1_u32; rows * stride];
+        let right = panels::<P>(8, columns);
+        for add in [false, true] {
+            let (data, starts, right) = (&data[..], &starts[..], &right[..]);
+            Direct { data, starts, runs: &runs, right, columns, out: (&mut out, stride), add }
+                .run();
+        }
+        let places = [4, 5, 6, 50, 51, 52, 53, 54];
+        for (at, &value) in out.iter().enumerate() {
+            let (i, j) = (at / stride, at % stride);
+            let each = places.iter().enumerate();
+            let sum: u32 =
+                each.map(|(l, place)| data[starts[i] + place] * number(l * columns + j + 3)).sum();
+            assert_eq!(value, if j < columns { 2 * sum } else { 1 }, "({i}, {j}) of {columns}");
+        }
+    }
+
+    #[test]
+    fn rows_are_read_where_they_lie_and_edges_leave_the_rest_alone() {
+        simd::at_every_level(|_| {
+            for rows in [1, 4, 7, 16, 19] {
+                for columns in [1, 16, 33, 64] {
+                    check::<NARROW>(rows, columns);
+                    check::<WIDE>(rows, columns);
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn panels_are_narrow_where_wide_ones_would_be_half_empty() {
+        let narrow: Vec<usize> =
+            [1, 16, 17, 32, 33, 48, 49, 100, 130].into_iter().filter(|&n| is_narrow(n)).collect();
+        assert_eq!(narrow, [1, 16, 33, 48, 100]);
+    }
+
+    #[test]
+    fn several_products_are_each_that_of_its_matrices() {
+        simd::at_every_level(|_| {
+            let [count, m, n, depth] = [3, 9, 18, 5];
+            let left: Vec<u32> = (0..count * m * depth).map(number).collect();
+            let one = panels::<NARROW>(depth, n);
+            let right: Vec<_> = (0..count).flat_map(|_| one.clone()).collect();
+            let mut out = vec![7; count * m * n];
+            Several { left: &left, right: &right, size: [m, n, depth], out: &mut out }.run();
+            for (at, &value) in out.iter().enumerate() {
+                let (row, j) = (at / n, at % n);
+                let term = |l: usize| left[row * depth + l] * number(l * n + j + 3);
+                assert_eq!(value, (0..depth).map(term).sum::<u32>());
+            }
+        });
+    }
+}

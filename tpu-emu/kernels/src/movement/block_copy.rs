@@ -1,0 +1,349 @@
+//! Copies of blocks between arrays, and fills: bytes of any element width.
+use crate::parallel;
+
+/// One loop of a copy: how often, and how many bytes further on each side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Axis {
+    count: usize,
+    from: usize,
+    to: usize,
+}
+
+/// A copy of a block with any strides, reduced to as few loops and as long runs as it allows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlockCopy {
+    /// Outer loops first.
+    axes: Vec<Axis>,
+    /// Bytes that lie side by side on both sides; 0 for an empty block.
+    run: usize,
+}
+
+impl BlockCopy {
+    /// A block of `dims` elements of `width` bytes; `from` and `to` are the elements from one
+    /// index to the next, per axis, in the source and in the destination.
+    pub fn new(width: usize, dims: &[usize], from: &[usize], to: &[usize]) -> Self {
+        if width == 0 || dims.contains(&0) {
+            return Self { axes: Vec::new(), run: 0 };
+        }
+        let mut run = width;
+        // Inner loops first while they are collected.
+        let mut axes: Vec<Axis> = Vec::with_capacity(dims.len());
+        for ((&count, &from), &to) in dims.iter().zip(from).zip(to).rev() {
+            let axis = Axis { count, from: from * width, to: to * width };
+            match axes.last_mut() {
+                _ if count == 1 => {}
+                None if axis.from == run && axis.to == run => run *= count,
+                Some(inner)
+                    if axis.from == inner.from * inner.count
+                        && axis.to == inner.to * inner.count =>
+                {
+                    inner.count *= count;
+                }
+                _ => axes.push(axis),
+            }
+        }
+        axes.reverse();
+        Self { axes, run }
+    }
+
+    /// Copies the block; both slices begin at its first element.
+    pub fn run(&self, from: &[u8], to: &mut [u8]) {
+        if self.run > 0 {
+            level(&self.axes, self.run, from, to);
+        }
+    }
+
+    /// Elements of the block, and their bytes, if they lie side by side in the source, and in the
+    /// destination with room for one more between them.
+    pub fn doubled(&self) -> Option<(usize, usize)> {
+        match self.axes[..] {
+            [axis] if axis.from == self.run && axis.to == 2 * self.run => {
+                Some((axis.count, self.run))
+            }
+            _ => None,
+        }
+    }
+
+    /// The same on all threads, where the block is large.
+    pub fn run_shared(&self, from: &[u8], to: &mut [u8]) {
+        let Some((&outer, inner)) = self.axes.split_first() else {
+            let (from, to) = (&from[..self.run], &mut to[..self.run]);
+            return parallel::chunks_mut(to, parallel::PIECE, |number, to| {
+                to.copy_from_slice(&from[number * parallel::PIECE..][..to.len()]);
+            });
+        };
+        let bytes = inner.iter().fold(self.run, |bytes, axis| bytes * axis.count);
+        let reach: usize =
+            self.run + inner.iter().map(|axis| (axis.count - 1) * axis.to).sum::<usize>();
+        let piece = parallel::piece_of(bytes);
+        // Pieces of the outer loop, where it goes through the destination once.
+        if self.run == 0 || piece >= outer.count || reach > outer.to {
+            return self.run(from, to);
+        }
+        let end = (outer.count - 1) * outer.to + reach;
+        parallel::chunks_mut(&mut to[..end], piece * outer.to, |number, to| {
+            let first = number * piece;
+            let part = Axis { count: piece.min(outer.count - first), ..outer };
+            let from = &from[first * outer.from..];
+            match inner {
+                [] => level(&[part], self.run, from, to),
+                _ => each(part, inner, self.run, from, to),
+            }
+        });
+    }
+
+    /// The block's outermost loop, if it goes through a destination of so many bytes once: how
+    /// often, and the bytes further on each side; and the rest of the block.
+    pub fn outermost(&self, bytes: usize) -> Option<([usize; 3], Self)> {
+        let (&Axis { count, from, to }, inner) = self.axes.split_first()?;
+        (to.checked_mul(count) == Some(bytes))
+            .then(|| ([count, from, to], Self { axes: inner.to_vec(), run: self.run }))
+    }
+
+    /// Where its runs begin in the source and in the destination, and the bytes of each. `None`
+    /// for more than `most` of them.
+    pub fn runs(&self, most: usize) -> Option<(Vec<(usize, usize)>, usize)> {
+        let count = self.axes.iter().fold(1_usize, |count, axis| count.saturating_mul(axis.count));
+        if count > most {
+            return None;
+        }
+        let mut runs = vec![(0, 0)];
+        for axis in &self.axes {
+            let along = |&(from, to): &(usize, usize)| {
+                (0..axis.count).map(move |at| (from + at * axis.from, to + at * axis.to))
+            };
+            runs = runs.iter().flat_map(along).collect();
+        }
+        Some((runs, self.run))
+    }
+
+    /// Its bytes, if the block is one run on both sides.
+    pub fn one_run(&self) -> Option<usize> {
+        self.axes.is_empty().then_some(self.run)
+    }
+}
+
+fn level(axes: &[Axis], run: usize, from: &[u8], to: &mut [u8]) {
+    match axes {
+        [] => to[..run].copy_from_slice(&from[..run]),
+        &[axis] => match run {
+            1 => elements::<1>(axis, from, to),
+            2 => elements::<2>(axis, from, to),
+            4 => elements::<4>(axis, from, to),
+            8 => elements::<8>(axis, from, to),
+            12 => elements::<12>(axis, from, to),
+            16 => elements::<16>(axis, from, to),
+            20 => elements::<20>(axis, from, to),
+            24 => elements::<24>(axis, from, to),
+            28 => elements::<28>(axis, from, to),
+            32 => elements::<32>(axis, from, to),
+            40 => elements::<40>(axis, from, to),
+            48 => elements::<48>(axis, from, to),
+            64 => elements::<64>(axis, from, to),
+            128 => elements::<128>(axis, from, to),
+            256 => elements::<256>(axis, from, to),
+            _ => {
+                for index in 0..axis.count {
+                    let from = &from[index * axis.from..][..run];
+                    to[index * axis.to..][..run].copy_from_slice(from);
+                }
+            }
+        },
+        [axis, inner @ ..] => each(*axis, inner, run, from, to),
+    }
+}
+
+fn each(axis: Axis, inner: &[Axis], run: usize, from: &[u8], to: &mut [u8]) {
+    for index in 0..axis.count {
+        level(inner, run, &from[index * axis.from..], &mut to[index * axis.to..]);
+    }
+}
+
+/// One loop over runs of `N` bytes: the length is known to the compiler.
+fn elements<const N: usize>(axis: Axis, from: &[u8], to: &mut [u8]) {
+    let Axis { count, from: from_step, to: to_step } = axis;
+    if to_step == N && from_step == 2 * N {
+        let whole = (from.len() / (2 * N)).min(count);
+        let (to, last) = to[..count * N].split_at_mut(whole * N);
+        for (to, from) in to.chunks_exact_mut(N).zip(from.chunks_exact(2 * N)) {
+            to.copy_from_slice(&from[..N]);
+        }
+        // The last element may have nothing behind it.
+        last.copy_from_slice(&from[whole * 2 * N..][..last.len()]);
+    } else if from_step == N && to_step == 2 * N {
+        let from = &from[..count * N];
+        let whole = (to.len() / (2 * N)).min(count);
+        let (to, last) = to.split_at_mut(whole * 2 * N);
+        for (to, from) in to.chunks_exact_mut(2 * N).zip(from.chunks_exact(N)) {
+            to[..N].copy_from_slice(from);
+        }
+        last[..(count - whole) * N].copy_from_slice(&from[whole * N..]);
+    } else if to_step == N {
+        for (index, to) in to[..count * N].chunks_exact_mut(N).enumerate() {
+            to.copy_from_slice(&from[index * from_step..][..N]);
+        }
+    } else {
+        for index in 0..count {
+            to[index * to_step..][..N].copy_from_slice(&from[index * from_step..][..N]);
+        }
+    }
+}
+
+/// Fills `to` with copies of one element, on all threads where it is large. Elements have one, two,
+/// four, eight or sixteen bytes.
+pub fn fill_shared(to: &mut [u8], element: &[u8]) {
+    parallel::chunks_mut(to, parallel::PIECE, |_, to| fill(to, element));
+}
+
+/// Fills `to` with copies of one element.
+pub fn fill(to: &mut [u8], element: &[u8]) {
+    let Some(&first) = element.first() else { return };
+    if element.iter().all(|&byte| byte == first) {
+        to.fill(first);
+        return;
+    }
+    // Blocks of many elements: the copies are long whatever the width.
+    const BLOCK: usize = 4096;
+    let head = BLOCK.min(to.len());
+    let (block, rest) = to.split_at_mut(head - head % element.len());
+    for part in block.chunks_exact_mut(element.len()) {
+        part.copy_from_slice(element);
+    }
+    if block.is_empty() {
+        return;
+    }
+    for part in rest.chunks_mut(block.len()) {
+        part.copy_from_slice(&block[..part.len()]);
+    }
+}
+
+/// Copies elements into every second place, and `between` into the others; `to` has room for
+/// twice the elements.
+pub fn interleave(from: &[u8], between: &[u8], to: &mut [u8]) {
+    fn fixed<const N: usize>(from: &[u8], between: &[u8], to: &mut [u8]) {
+        let ((from, _), (to, _)) = (from.as_chunks::<N>(), to.as_chunks_mut::<N>());
+        let Some(&between) = between.first_chunk::<N>() else { return };
+        let (pairs, _) = to.as_chunks_mut::<2>();
+        for (to, &from) in pairs.iter_mut().zip(from) {
+            *to = [from, between];
+        }
+    }
+    let piece = parallel::PIECE;
+    parallel::chunks_mut(to, piece, |number, to| {
+        let from = &from[number * piece / 2..][..to.len() / 2];
+        match between.len() {
+            1 => fixed::<1>(from, between, to),
+            2 => fixed::<2>(from, between, to),
+            4 => fixed::<4>(from, between, to),
+            8 => fixed::<8>(from, between, to),
+            _ => fixed::<16>(from, between, to),
+        }
+    });
+}
+
+/// Copies elements of `width` bytes from two arrays in turn. `None` for a width without a loop.
+pub fn in_turn(width: usize, first: &[u8], second: &[u8], to: &mut [u8]) -> Option<()> {
+    fn fixed<const N: usize>(first: &[u8], second: &[u8], to: &mut [u8]) {
+        let ((first, _), (second, _)) = (first.as_chunks::<N>(), second.as_chunks::<N>());
+        let (pairs, _) = to.as_chunks_mut::<N>().0.as_chunks_mut::<2>();
+        for (to, (&first, &second)) in pairs.iter_mut().zip(first.iter().zip(second)) {
+            *to = [first, second];
+        }
+    }
+    let run = match width {
+        1 => fixed::<1>,
+        2 => fixed::<2>,
+        4 => fixed::<4>,
+        8 => fixed::<8>,
+        16 => fixed::<16>,
+        _ => return None,
+    };
+    let piece = parallel::PIECE;
+    parallel::chunks_mut(to, piece, |number, to| {
+        let [first, second] =
+            [first, second].map(|from| &from[number * piece / 2..][..to.len() / 2]);
+        run(first, second, to);
+    });
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loops_that_continue_each_other_become_one() {
+        let whole = BlockCopy::new(4, &[2, 3, 4], &[12, 4, 1], &[12, 4, 1]);
+        assert_eq!(whole, BlockCopy { axes: Vec::new(), run: 96 });
+        assert_eq!(whole.one_run(), Some(96));
+        // The columns of a slice: two loops over rows are one, each a run of two elements.
+        let slice = BlockCopy::new(4, &[2, 3, 2], &[12, 4, 1], &[6, 2, 1]);
+        assert_eq!(slice, BlockCopy { axes: vec![Axis { count: 6, from: 16, to: 8 }], run: 8 });
+        assert_eq!(BlockCopy::new(4, &[2, 0], &[0, 1], &[0, 1]).run, 0);
+    }
+
+    #[test]
+    fn a_transposition_is_copied_for_every_width() {
+        for width in [1, 2, 4, 8, 16, 3] {
+            let from: Vec<u8> = (0..6 * width).map(|byte| u8::try_from(byte).unwrap()).collect();
+            let mut to = vec![0; 6 * width];
+            BlockCopy::new(width, &[3, 2], &[1, 3], &[2, 1]).run(&from, &mut to);
+            let order: Vec<usize> =
+                to.chunks(width).map(|element| usize::from(element[0]) / width).collect();
+            assert_eq!(order, [0, 3, 1, 4, 2, 5], "{width}");
+        }
+    }
+
+    #[test]
+    fn shared_copies_are_the_same_for_any_number_of_threads() {
+        let bytes: Vec<u8> =
+            (0..3_000_000).map(|at: u32| at.to_le_bytes()[1] ^ at.to_le_bytes()[0]).collect();
+        for (width, dims, from, to) in [
+            (1, vec![900_000], vec![1], vec![1]),
+            (4, vec![1000, 300], vec![300, 1], vec![700, 1]),
+            (4, vec![500, 40, 10], vec![400, 10, 1], vec![1000, 20, 1]),
+            (2, vec![300_000], vec![2], vec![1]),
+            (2, vec![300_001], vec![1], vec![2]),
+            (12, vec![50_000], vec![1], vec![2]),
+            // The outer loop goes through the destination in between.
+            (4, vec![3, 60_000], vec![60_000, 1], vec![1, 3]),
+        ] {
+            let copy = BlockCopy::new(width, &dims, &from, &to);
+            let mut expected = vec![7; 3_000_000];
+            copy.run(&bytes, &mut expected);
+            for threads in [1, 2, 5] {
+                let mut found = vec![7; 3_000_000];
+                parallel::with_threads(threads, || copy.run_shared(&bytes, &mut found));
+                assert!(found == expected, "{dims:?} on {threads} threads");
+            }
+        }
+    }
+
+    #[test]
+    fn every_second_element_is_copied_up_to_the_last() {
+        for count in [1, 2, 5] {
+            let apart: Vec<u16> = (0..2 * count - 1).collect();
+            let every = usize::from(count);
+            let mut to = vec![9_u16; every];
+            let copy = BlockCopy::new(2, &[every], &[2], &[1]);
+            copy.run(bytemuck::cast_slice(&apart), bytemuck::cast_slice_mut(&mut to));
+            assert_eq!(to, (0..count).map(|at| 2 * at).collect::<Vec<_>>());
+            let mut back = vec![9_u16; 2 * every - 1];
+            let copy = BlockCopy::new(2, &[every], &[1], &[2]);
+            copy.run(bytemuck::cast_slice(&to), bytemuck::cast_slice_mut(&mut back));
+            let expected = (0..2 * count - 1).map(|at| if at % 2 == 0 { at } else { 9 });
+            assert_eq!(back, expected.collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn a_fill_repeats_the_element_past_the_first_block() {
+        let mut to = vec![0; 3 * 4099];
+        fill(&mut to, &[1, 2, 3]);
+        assert!(to.chunks(3).all(|element| element == [1, 2, 3]));
+        let mut bytes = vec![0; 5];
+        fill(&mut bytes, &[7]);
+        assert_eq!(bytes, [7; 5]);
+        fill(&mut [], &[1, 2]);
+    }
+}

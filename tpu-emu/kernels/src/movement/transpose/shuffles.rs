@@ -1,0 +1,74 @@
+//! Blocks turned by instructions that interleave vectors.
+use super::{SIDE, Side};
+use crate::simd::Shuffles;
+use bytemuck::Pod;
+
+/// Elements of one or two bytes, by instructions that interleave vectors.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Interleaved(pub(super) Shuffles);
+
+impl<T: Pod> Side<T> for Interleaved {
+    #[inline(always)]
+    fn turn(self, operand: &[T], step: usize, result: &mut [T], width: usize) {
+        let at = (operand, step);
+        match size_of::<T>() {
+            1 => square::<T, 16>(self.0, at, (result, width)),
+            _ => self.squares::<T, 8>(at, (result, width)),
+        }
+    }
+}
+
+impl Interleaved {
+    /// A block as squares of `N` elements, which are a vector.
+    #[inline(always)]
+    fn squares<T: Pod, const N: usize>(
+        self,
+        (operand, step): (&[T], usize),
+        (result, width): (&mut [T], usize),
+    ) {
+        for down in (0..SIDE).step_by(N) {
+            for right in (0..SIDE).step_by(N) {
+                let from = &operand[right * step + down..];
+                let to = &mut result[down * width + right..];
+                square::<T, N>(self.0, (from, step), (to, width));
+            }
+        }
+    }
+}
+
+/// Turns a square of `N` vectors of `N` elements; with the slices stand the elements from one line
+/// to the next.
+#[inline(always)]
+fn square<T: Pod, const N: usize>(
+    machine: Shuffles,
+    (operand, step): (&[T], usize),
+    (result, width): (&mut [T], usize),
+) {
+    let sse = machine.sse2;
+    let mut lines = [sse._mm_setzero_si128(); N];
+    for (at, line) in lines.iter_mut().enumerate() {
+        let bytes: &[u8] = bytemuck::cast_slice(&operand[at * step..][..N]);
+        if let Some(bytes) = bytes.first_chunk::<16>() {
+            *line = pulp::cast(*bytes);
+        }
+    }
+    let mut round = N;
+    while round > 1 {
+        let before = lines;
+        for (at, line) in lines.iter_mut().enumerate() {
+            let (a, b) = (before[at / 2], before[at / 2 + N / 2]);
+            *line = match (size_of::<T>(), at % 2) {
+                (1, 0) => sse._mm_unpacklo_epi8(a, b),
+                (1, _) => sse._mm_unpackhi_epi8(a, b),
+                (_, 0) => sse._mm_unpacklo_epi16(a, b),
+                _ => sse._mm_unpackhi_epi16(a, b),
+            };
+        }
+        round /= 2;
+    }
+    for (at, line) in lines.into_iter().enumerate() {
+        let bytes: [u8; 16] = pulp::cast(line);
+        let to: &mut [u8] = bytemuck::cast_slice_mut(&mut result[at * width..][..N]);
+        to.copy_from_slice(&bytes);
+    }
+}

@@ -1,0 +1,168 @@
+//! Large work in pieces, on the threads of the pool that the caller belongs to.
+//!
+//! Where the pieces begin depends on the work alone, never on the number of threads, so results
+//! do not either. Outside of a pool, and in one of a single thread, everything runs on the
+//! caller's thread. Pieces do with subnormal floats what their caller does. A caller holds no lock and no borrow of a thread-local while its pieces run:
+//! its thread may run pieces of others meanwhile.
+use rayon::prelude::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
+use rayon::slice::ParallelSliceMut;
+use std::cell::Cell;
+use std::ops::Range;
+use tpu_base::tensor::subnormals::Subnormals;
+
+/// Bytes that a piece should move at least.
+pub const PIECE: usize = 128 << 10;
+
+thread_local! {
+    static WIDTH: Cell<usize> = const { Cell::new(1) };
+}
+
+/// Says how many threads share the work of this one. A pool's threads say it when they start.
+pub fn share_with(threads: usize) {
+    WIDTH.set(threads);
+}
+
+/// How many threads share the work of this one.
+pub fn threads() -> usize {
+    WIDTH.get()
+}
+
+/// Items of `bytes` each that make a piece.
+pub fn piece_of(bytes: usize) -> usize {
+    (PIECE / bytes.max(1)).max(1)
+}
+
+/// Calls `work` with ranges of at most `piece` numbers that together are `0..count`.
+pub fn ranges(count: usize, piece: usize, work: impl Fn(Range<usize>) + Sync) {
+    let piece = piece.max(1);
+    let range = |index: usize| index * piece..count.min((index + 1) * piece);
+    let pieces = count.div_ceil(piece);
+    if pieces < 2 || threads() < 2 {
+        (0..pieces).for_each(|index| work(range(index)));
+    } else {
+        let mode = Subnormals::here();
+        (0..pieces).into_par_iter().with_max_len(1).for_each(|index| {
+            let _mode = mode.enter();
+            work(range(index));
+        });
+    }
+}
+
+/// Calls `work` with the number of each piece of `piece` elements and the piece.
+pub fn chunks_mut<T: Send>(data: &mut [T], piece: usize, work: impl Fn(usize, &mut [T]) + Sync) {
+    let piece = piece.max(1);
+    if data.len() <= piece || threads() < 2 {
+        data.chunks_mut(piece).enumerate().for_each(|(index, chunk)| work(index, chunk));
+    } else {
+        let chunks = data.par_chunks_mut(piece).enumerate().with_max_len(1);
+        let mode = Subnormals::here();
+        chunks.for_each(|(index, chunk)| {
+            let _mode = mode.enter();
+            work(index, chunk);
+        });
+    }
+}
+
+/// The results of `work` for the numbers `0..count`, in order; each call is a piece.
+pub fn map<R: Send>(count: usize, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
+    if count < 2 || threads() < 2 {
+        return (0..count).map(work).collect();
+    }
+    let mode = Subnormals::here();
+    let work = |index| {
+        let _mode = mode.enter();
+        work(index)
+    };
+    (0..count).into_par_iter().with_max_len(1).map(work).collect()
+}
+
+/// Two pieces of work.
+pub fn both<A: Send, B: Send>(
+    first: impl FnOnce() -> A + Send,
+    second: impl FnOnce() -> B + Send,
+) -> (A, B) {
+    if threads() < 2 {
+        return (first(), second());
+    }
+    let mode = Subnormals::here();
+    let first = || {
+        let _mode = mode.enter();
+        first()
+    };
+    let second = || {
+        let _mode = mode.enter();
+        second()
+    };
+    rayon::join(first, second)
+}
+
+/// Runs a test's code on a pool of this many threads.
+#[cfg(any(test, feature = "testing"))]
+pub fn with_threads<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> R {
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .start_handler(move |_| share_with(threads))
+        .build()
+        .expect("threads for a test");
+    pool.install(work)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use parking_lot::Mutex;
+
+    #[test]
+    fn pieces_are_the_same_for_any_number_of_threads() {
+        let pieces = |threads: usize| {
+            with_threads(threads, || {
+                let seen = Mutex::new(Vec::new());
+                ranges(10, 4, |range| seen.lock().push(range));
+                let mut seen = seen.into_inner();
+                seen.sort_by_key(|range| range.start);
+                seen
+            })
+        };
+        assert_eq!(pieces(1), [0..4, 4..8, 8..10]);
+        assert_eq!(pieces(3), pieces(1));
+        assert_eq!(pieces(3).len(), 3);
+    }
+
+    #[test]
+    fn every_element_is_visited_once_and_results_keep_their_order() {
+        for threads in [1, 2, 5] {
+            let (chunks, squares, two) = with_threads(threads, || {
+                let mut data = [0; 11];
+                chunks_mut(&mut data, 3, |index, chunk| {
+                    chunk.iter_mut().for_each(|value| *value += index + 1);
+                });
+                (data, map(4, |index| index * index), both(|| 1, || 2))
+            });
+            assert_eq!(chunks, [1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4]);
+            assert_eq!((squares, two), (vec![0, 1, 4, 9], (1, 2)));
+        }
+    }
+
+    #[test]
+    fn pieces_do_with_subnormal_floats_what_their_caller_does() {
+        for mode in [Subnormals::Flushed, Subnormals::Kept] {
+            let seen = with_threads(3, || {
+                let _mode = mode.enter();
+                let seen = Mutex::new(map(5, |_| Subnormals::here()));
+                ranges(5, 1, |_| seen.lock().push(Subnormals::here()));
+                chunks_mut(&mut [0; 5], 1, |_, _| seen.lock().push(Subnormals::here()));
+                let (first, second) = both(Subnormals::here, Subnormals::here);
+                seen.lock().extend([first, second]);
+                seen.into_inner()
+            });
+            assert_eq!(seen, [mode; 17]);
+        }
+    }
+
+    #[test]
+    fn outside_of_a_pool_the_caller_does_everything() {
+        assert_eq!(threads(), 1);
+        let here = std::thread::current().id();
+        ranges(3, 1, |_| assert_eq!(std::thread::current().id(), here));
+    }
+}

@@ -1,0 +1,239 @@
+//! Reductions of bytes by a known combiner: all at once, or strip by strip with a state.
+use super::combiner::{Combiner, Fold, Visitor, dispatch};
+use super::tree::{self, fold_runs, join_rows, lanes_of, tree};
+use std::fmt::Debug;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use tpu_base::tensor::DType;
+
+/// Rows that become one partial result of each column before it joins the totals.
+pub const ROWS: usize = 64;
+
+/// Elements of a single column that become one partial result.
+const BLOCK: usize = tree::BLOCK;
+
+/// Interleaved partial results of a block of a single column.
+const LANES: usize = tree::LANES;
+
+/// Columns whose partial results and totals lie on the stack.
+const COLUMNS: usize = 256;
+
+/// Rows whose partial results a reduction of all rows keeps together, and the bytes of those.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Block {
+    /// Rows; the last block may have fewer.
+    pub rows: usize,
+    /// Bytes of its state.
+    pub bytes: usize,
+}
+
+/// A fold whose types are hidden. Slices are aligned for their element types.
+///
+/// What it gives for given elements is the same in one call and strip by strip.
+pub trait Folder: Debug + Send + Sync {
+    /// Reduces each run of `count` elements to one, starting from `init`.
+    fn rows(&self, operand: &[u8], count: usize, init: &[u8], result: &mut [u8]);
+
+    /// Reduces each `count` rows of `columns` elements to one row, starting from `init`.
+    fn columns(&self, operand: &[u8], count: usize, columns: usize, init: &[u8], result: &mut [u8]);
+
+    /// How a reduction of all rows is cut.
+    fn block(&self, columns: usize) -> Block;
+
+    /// Takes more rows of `columns` elements in. `row` is the number of the first one, counted
+    /// from the first row of the first block of `state`; rows come in order.
+    fn collect(&self, operand: &[u8], columns: usize, row: usize, state: &mut [u8]);
+
+    /// Reduces the blocks, starting from `init`.
+    fn finish(&self, state: &[u8], columns: usize, init: &[u8], result: &mut [u8]);
+}
+
+/// The fold of a combiner on a type; `None` for a pair that has none.
+pub fn folder(combiner: Combiner, dtype: DType) -> Option<Arc<dyn Folder>> {
+    struct Make;
+    impl Visitor for Make {
+        type Output = Arc<dyn Folder>;
+        fn visit<F: Fold>(self) -> Arc<dyn Folder> {
+            Arc::new(Of::<F>(PhantomData))
+        }
+    }
+    dispatch(combiner, dtype, Make)
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Of<F>(PhantomData<F>);
+
+impl<F: Fold> Folder for Of<F> {
+    fn rows(&self, operand: &[u8], count: usize, init: &[u8], result: &mut [u8]) {
+        let operand: &[F::Element] = bytemuck::cast_slice(operand);
+        let start = F::start(bytemuck::pod_read_unaligned(init));
+        let result: &mut [F::Element] = bytemuck::cast_slice_mut(result);
+        fold_runs::<F>(start, operand, count, result);
+    }
+
+    fn columns(
+        &self,
+        operand: &[u8],
+        count: usize,
+        columns: usize,
+        init: &[u8],
+        result: &mut [u8],
+    ) {
+        let operand: &[F::Element] = bytemuck::cast_slice(operand);
+        let start = F::start(bytemuck::pod_read_unaligned(init));
+        let result: &mut [F::Element] = bytemuck::cast_slice_mut(result);
+        let parts = operand.chunks_exact((count * columns).max(1));
+        for (operand, result) in parts.zip(result.chunks_exact_mut(columns.max(1))) {
+            for (index, result) in result.chunks_mut(COLUMNS).enumerate() {
+                let mut totals = [start; COLUMNS];
+                let (totals, width) = (&mut totals[..result.len()], result.len());
+                for rows in operand.chunks(ROWS * columns) {
+                    let mut partials = [F::IDENTITY; COLUMNS];
+                    join_rows::<F>(&mut partials[..width], &rows[index * COLUMNS..], columns);
+                    for (total, &partial) in totals.iter_mut().zip(&partials) {
+                        *total = F::extend(*total, partial);
+                    }
+                }
+                for (result, &total) in result.iter_mut().zip(&*totals) {
+                    *result = F::finish(total);
+                }
+            }
+        }
+    }
+
+    fn block(&self, columns: usize) -> Block {
+        let (rows, partials) = if columns == 1 { (BLOCK, LANES) } else { (ROWS, columns) };
+        Block { rows, bytes: partials * size_of::<F::Partial>() }
+    }
+
+    fn collect(&self, operand: &[u8], columns: usize, mut row: usize, state: &mut [u8]) {
+        let mut operand: &[F::Element] = bytemuck::cast_slice(operand);
+        let state: &mut [F::Partial] = bytemuck::cast_slice_mut(state);
+        let (block, width) = if columns == 1 { (BLOCK, LANES) } else { (ROWS, columns) };
+        while !operand.is_empty() {
+            let inside = row % block;
+            let count = (block - inside).min(operand.len() / columns.max(1));
+            if count == 0 {
+                return;
+            }
+            let (now, rest) = operand.split_at(count * columns);
+            let partials = &mut state[row / block * width..][..width];
+            if inside == 0 {
+                partials.fill(F::IDENTITY);
+            }
+            if columns == 1 {
+                lanes_of::<F>(now, inside % LANES, partials);
+            } else {
+                join_rows::<F>(partials, now, columns);
+            }
+            operand = rest;
+            row += count;
+        }
+    }
+
+    fn finish(&self, state: &[u8], columns: usize, init: &[u8], result: &mut [u8]) {
+        let state: &[F::Partial] = bytemuck::cast_slice(state);
+        let start = F::start(bytemuck::pod_read_unaligned(init));
+        let result: &mut [F::Element] = bytemuck::cast_slice_mut(result);
+        if let ([result], 1) = (&mut *result, columns) {
+            let (blocks, _) = state.as_chunks::<LANES>();
+            let total =
+                blocks.iter().fold(start, |total, lanes| F::extend(total, tree::<F>(*lanes)));
+            *result = F::finish(total);
+            return;
+        }
+        for (index, result) in result.chunks_mut(COLUMNS).enumerate() {
+            let mut totals = [start; COLUMNS];
+            for partials in state.chunks_exact(columns.max(1)) {
+                let partials = &partials[index * COLUMNS..][..result.len()];
+                for (total, &partial) in totals.iter_mut().zip(partials) {
+                    *total = F::extend(*total, partial);
+                }
+            }
+            for (result, &total) in result.iter_mut().zip(&totals) {
+                *result = F::finish(total);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reduce::axis::Reduction;
+    use tpu_base::tensor::Shape;
+
+    struct Plain<'a>(&'a Shape, &'a [usize], &'a [u8], usize);
+
+    impl Visitor for Plain<'_> {
+        type Output = Vec<u8>;
+        fn visit<F: Fold>(self) -> Vec<u8> {
+            let mut result: Vec<F::Element> =
+                vec![bytemuck::pod_read_unaligned(&self.2[..size_of::<F::Element>()]); self.3];
+            let mut scratch = vec![0_u128; Reduction::scratch::<F>() / 16 + 1];
+            let init = bytemuck::pod_read_unaligned(&self.2[..size_of::<F::Element>()]);
+            Reduction::new(self.0, self.1).run::<F>(
+                bytemuck::cast_slice(self.2),
+                init,
+                &mut result,
+                bytemuck::cast_slice_mut(&mut scratch),
+            );
+            bytemuck::cast_slice(&result).to_vec()
+        }
+    }
+
+    fn plain(dtype: DType, dims: &[usize], axis: usize, data: &[u8]) -> Vec<u8> {
+        let shape = Shape::new(dtype, dims);
+        let results = shape.elements() / dims[axis].max(1);
+        dispatch(Combiner::Add, dtype, Plain(&shape, &[axis], data, results)).unwrap()
+    }
+
+    fn floats(count: usize) -> Vec<f32> {
+        (0..count).map(|at| ((at * 7919 % 1013) as f32 - 500.0) / 37.0).collect()
+    }
+
+    #[test]
+    fn strips_give_the_bits_of_one_reduction() {
+        for dtype in [DType::F32, DType::Bf16, DType::S32] {
+            let fold = folder(Combiner::Add, dtype).unwrap();
+            let width = dtype.host_bytes();
+            for (rows, columns) in [(10_000, 1), (33, 1), (200, 300), (64, 7), (130, 2)] {
+                let data = floats(rows * columns);
+                let data = &bytemuck::cast_slice::<f32, u8>(&data)[..rows * columns * width];
+                let init = &data[..width];
+                let wanted = plain(dtype, &[rows, columns], 0, data);
+                let block = fold.block(columns);
+                for strip in [1, 3, 64, 5000] {
+                    let mut state = vec![0_u128; rows.div_ceil(block.rows) * block.bytes / 16 + 1];
+                    let state: &mut [u8] = bytemuck::cast_slice_mut(&mut state);
+                    let state = &mut state[..rows.div_ceil(block.rows) * block.bytes];
+                    for (index, strip_of) in data.chunks(strip * columns * width).enumerate() {
+                        fold.collect(strip_of, columns, index * strip, state);
+                    }
+                    let mut result = vec![0_u32; columns];
+                    let result = &mut bytemuck::cast_slice_mut(&mut result)[..columns * width];
+                    fold.finish(state, columns, init, result);
+                    assert_eq!(result, wanted, "{dtype:?} {rows} x {columns} by {strip}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rows_and_middle_axes_give_the_bits_of_one_reduction() {
+        let fold = folder(Combiner::Add, DType::F32).unwrap();
+        for dims in [[3, 5000, 1], [7, 20, 1], [2, 130, 300], [5, 3, 4]] {
+            let data = floats(dims.iter().product());
+            let data: &[u8] = bytemuck::cast_slice(&data);
+            let wanted = plain(DType::F32, &dims, 1, data);
+            let mut result = vec![0_f32; dims[0] * dims[2]];
+            let result: &mut [u8] = bytemuck::cast_slice_mut(&mut result);
+            if dims[2] == 1 {
+                fold.rows(data, dims[1], &data[..4], result);
+            } else {
+                fold.columns(data, dims[1], dims[2], &data[..4], result);
+            }
+            assert_eq!(result, wanted, "{dims:?}");
+        }
+    }
+}

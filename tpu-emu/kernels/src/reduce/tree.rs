@@ -1,0 +1,233 @@
+//! Folds of many elements: of runs that lie side by side, and of rows into columns.
+use super::combiner::Fold;
+use crate::simd;
+
+/// Elements that become one partial result before it joins the total.
+pub const BLOCK: usize = 4096;
+
+/// Interleaved partial results of a block.
+pub const LANES: usize = 32;
+
+/// Folds elements that lie side by side.
+///
+/// The order is fixed by the length: blocks of 4096 elements, 32 interleaved partial results in
+/// each, joined in a tree; a run of at most 32 elements in order.
+pub fn fold_run<F: Fold>(total: F::Total, run: &[F::Element]) -> F::Total {
+    if run.len() <= LANES {
+        return short::<F>(total, run);
+    }
+    simd::run(Run::<F> { total, run })
+}
+
+#[inline(always)]
+fn short<F: Fold>(total: F::Total, run: &[F::Element]) -> F::Total {
+    let Some((first, rest)) = run.split_first() else { return total };
+    let mut partial = F::load(*first);
+    for &element in rest {
+        partial = F::join(partial, F::load(element));
+    }
+    F::extend(total, partial)
+}
+
+#[inline(always)]
+fn long<F: Fold>(mut total: F::Total, run: &[F::Element]) -> F::Total {
+    for block in run.chunks(BLOCK) {
+        let mut lanes = [F::IDENTITY; LANES];
+        interleave::<F>(block, &mut lanes);
+        total = F::extend(total, tree::<F>(lanes));
+    }
+    total
+}
+
+struct Run<'a, F: Fold> {
+    total: F::Total,
+    run: &'a [F::Element],
+}
+
+impl<F: Fold> simd::Loop for Run<'_, F> {
+    type Output = F::Total;
+
+    #[inline(always)]
+    fn run(self) -> F::Total {
+        long::<F>(self.total, self.run)
+    }
+}
+
+/// Folds each run of `count` elements into one result, as [`fold_run`] does.
+pub fn fold_runs<F: Fold>(
+    start: F::Total,
+    operand: &[F::Element],
+    count: usize,
+    result: &mut [F::Element],
+) {
+    simd::run(Runs::<F> { start, operand, count, result });
+}
+
+struct Runs<'a, F: Fold> {
+    start: F::Total,
+    operand: &'a [F::Element],
+    count: usize,
+    result: &'a mut [F::Element],
+}
+
+impl<F: Fold> simd::Loop for Runs<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { start, operand, count, result } = self;
+        if count == 0 {
+            return result.fill(F::finish(start));
+        }
+        if count > LANES {
+            for (result, run) in result.iter_mut().zip(operand.chunks_exact(count)) {
+                *result = F::finish(long::<F>(start, run));
+            }
+        } else {
+            for (result, run) in result.iter_mut().zip(operand.chunks_exact(count)) {
+                *result = F::finish(short::<F>(start, run));
+            }
+        }
+    }
+}
+
+/// Takes elements into interleaved partial results; the first one goes to `lane`.
+pub fn lanes_of<F: Fold>(run: &[F::Element], lane: usize, lanes: &mut [F::Partial]) {
+    let Ok(lanes) = <&mut [F::Partial; LANES]>::try_from(lanes) else { return };
+    let (head, run) = run.split_at(if lane == 0 { 0 } else { run.len().min(LANES - lane) });
+    for (lane, &element) in lanes[lane..].iter_mut().zip(head) {
+        *lane = F::join(*lane, F::load(element));
+    }
+    simd::run(Interleaved::<F> { run, lanes });
+}
+
+/// Elements that begin at the first one of the partial results.
+struct Interleaved<'a, F: Fold> {
+    run: &'a [F::Element],
+    lanes: &'a mut [F::Partial; LANES],
+}
+
+impl<F: Fold> simd::Loop for Interleaved<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        interleave::<F>(self.run, self.lanes);
+    }
+}
+
+#[inline(always)]
+fn interleave<F: Fold>(run: &[F::Element], partials: &mut [F::Partial; LANES]) {
+    let (rows, rest) = run.as_chunks::<LANES>();
+    // Two arrays of which nothing takes an address stay in registers.
+    let [mut low, mut high] = [[F::IDENTITY; LANES / 2]; 2];
+    low.copy_from_slice(&partials[..LANES / 2]);
+    high.copy_from_slice(&partials[LANES / 2..]);
+    for row in rows {
+        for (lane, &element) in low.iter_mut().zip(&row[..LANES / 2]) {
+            *lane = F::join(*lane, F::load(element));
+        }
+        for (lane, &element) in high.iter_mut().zip(&row[LANES / 2..]) {
+            *lane = F::join(*lane, F::load(element));
+        }
+    }
+    partials[..LANES / 2].copy_from_slice(&low);
+    partials[LANES / 2..].copy_from_slice(&high);
+    for (partial, &element) in partials.iter_mut().zip(rest) {
+        *partial = F::join(*partial, F::load(element));
+    }
+}
+
+/// Takes rows of `partials` columns into the partial results of the columns. The rows' first
+/// elements are `stride` apart.
+pub fn join_rows<F: Fold>(partials: &mut [F::Partial], rows: &[F::Element], stride: usize) {
+    simd::run(Join::<F> { partials, rows, stride });
+}
+
+struct Join<'a, F: Fold> {
+    partials: &'a mut [F::Partial],
+    rows: &'a [F::Element],
+    stride: usize,
+}
+
+impl<F: Fold> simd::Loop for Join<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        const ROWS: usize = 8;
+        let Self { partials, rows, stride } = self;
+        let width = partials.len();
+        let mut left = rows;
+        while left.len() >= (ROWS - 1) * stride + width {
+            let rows: [&[F::Element]; ROWS] =
+                std::array::from_fn(|row| &left[row * stride..][..width]);
+            for column in 0..width {
+                let mut partial = partials[column];
+                for row in &rows {
+                    partial = F::join(partial, F::load(row[column]));
+                }
+                partials[column] = partial;
+            }
+            left = left.get(ROWS * stride..).unwrap_or_default();
+        }
+        while left.len() >= width && !left.is_empty() {
+            for (partial, &element) in partials.iter_mut().zip(left) {
+                *partial = F::join(*partial, F::load(element));
+            }
+            left = left.get(stride..).unwrap_or_default();
+        }
+    }
+}
+
+/// Joins the partial results of a block.
+#[inline(always)]
+pub fn tree<F: Fold>(mut lanes: [F::Partial; LANES]) -> F::Partial {
+    let mut width = LANES;
+    while width > 1 {
+        width /= 2;
+        for lane in 0..width {
+            lanes[lane] = F::join(lanes[lane], lanes[lane + width]);
+        }
+    }
+    lanes[0]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::combiner::{Combiner, Visitor, dispatch};
+    use super::*;
+    use tpu_base::tensor::DType;
+
+    struct Many;
+
+    impl Visitor for Many {
+        type Output = ();
+
+        fn visit<F: Fold>(self) {
+            for count in [0, 1, 2, 7, 10, 32, 33, 50] {
+                let data: Vec<u32> = (0..count * 37).map(|at| (at * 7919 % 1013) << 12).collect();
+                let data: &[F::Element] = bytemuck::cast_slice(&data);
+                let start = F::start(F::store(F::IDENTITY));
+                let mut result = vec![F::store(F::IDENTITY); 37];
+                let count = usize::try_from(count).unwrap();
+                fold_runs::<F>(start, data, count, &mut result);
+                for (index, found) in result.iter().enumerate() {
+                    let run = &data[index * count..][..count];
+                    let one = F::finish(fold_run::<F>(start, run));
+                    assert_eq!(bytemuck::bytes_of(found), bytemuck::bytes_of(&one), "{count}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn many_runs_are_folded_like_one() {
+        simd::at_every_level(|_| {
+            for dtype in [DType::F32, DType::S32] {
+                dispatch(Combiner::Add, dtype, Many).unwrap();
+                dispatch(Combiner::Maximum, dtype, Many).unwrap();
+            }
+        });
+    }
+}

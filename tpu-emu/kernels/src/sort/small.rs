@@ -1,0 +1,89 @@
+//! Floats of eight bits and fewer as numbers of their total order.
+use super::comparator::{Encode, Ordinal, encode};
+use tpu_base::tensor::DType;
+use tpu_base::tensor::element::{
+    F4E2M1FN, F6E2M3FN, F6E3M2FN, F8E3M4, F8E4M3, F8E4M3B11FNUZ, F8E4M3FN, F8E4M3FNUZ, F8E5M2,
+    F8E5M2FNUZ, F8E8M0FNU,
+};
+
+macro_rules! small_floats {
+    ($($t:ident, $sign:literal, $up:literal;)*) => {
+        $(impl Ordinal for $t {
+            /// NaN is beyond every number on the side of its sign; there are two.
+            #[inline(always)]
+            fn total(self) -> u64 {
+                const SIGN: u8 = $sign;
+                let value = self.to_f32();
+                let code = if value.is_nan() {
+                    if value.is_sign_negative() { 0 } else { u8::MAX }
+                } else if value.is_sign_positive() {
+                    self.0 | SIGN
+                } else {
+                    // Without a negative zero, there is room for NaN below.
+                    (!self.0 & (SIGN | SIGN.wrapping_sub(1))) + $up
+                };
+                code.into()
+            }
+        })*
+
+        /// The encoder of a type; `None` for any other type.
+        pub fn encoder(dtype: DType) -> Option<Encode> {
+            Some(match dtype {
+                $(DType::$t => encode::<$t>,)*
+                _ => return None,
+            })
+        }
+    };
+}
+
+small_floats! {
+    F4E2M1FN, 0x08, 0;
+    F6E2M3FN, 0x20, 0;
+    F6E3M2FN, 0x20, 0;
+    F8E3M4, 0x80, 0;
+    F8E4M3, 0x80, 0;
+    F8E4M3B11FNUZ, 0x80, 1;
+    F8E4M3FN, 0x80, 0;
+    F8E4M3FNUZ, 0x80, 1;
+    F8E5M2, 0x80, 0;
+    F8E5M2FNUZ, 0x80, 1;
+    F8E8M0FNU, 0x00, 0;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sort::comparator::Key;
+    use tpu_base::tensor::element::Real;
+
+    fn check<T: Real>(dtype: DType, codes: &[T]) {
+        let key = Key { operand: 0, dtype, descending: false, total: true, nan_is_largest: true };
+        let mut found = vec![0; codes.len()];
+        encoder(dtype).unwrap()(&key, bytemuck::cast_slice(codes), 0, 1, &mut found);
+        for (a, &x) in found.iter().zip(codes) {
+            for (b, &y) in found.iter().zip(codes) {
+                let [x, y] = [x.to_f32(), y.to_f32()];
+                if x.is_nan() || y.is_nan() {
+                    let side =
+                        |x: f32| i32::from(x.is_nan()) * if x.is_sign_negative() { -1 } else { 1 };
+                    assert_eq!(a.cmp(b), side(x).cmp(&side(y)), "{dtype:?} {x} {y}");
+                } else {
+                    assert_eq!(a.cmp(b), x.total_cmp(&y), "{dtype:?} {x} {y}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn codes_order_as_the_numbers_do() {
+        macro_rules! each {
+            ($($t:ident $count:literal;)*) => {
+                $(check(DType::$t, &(0..=$count).map($t).collect::<Vec<_>>());)*
+            };
+        }
+        each! {
+            F4E2M1FN 15; F6E2M3FN 63; F6E3M2FN 63; F8E3M4 255; F8E4M3 255; F8E4M3B11FNUZ 255;
+            F8E4M3FN 255; F8E4M3FNUZ 255; F8E5M2 255; F8E5M2FNUZ 255; F8E8M0FNU 255;
+        }
+    }
+}

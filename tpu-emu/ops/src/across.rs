@@ -1,0 +1,142 @@
+//! Kernels over the values of several devices, which lie side by side as operands.
+use super::{Body, Cost, Cx, Kernel};
+use std::sync::Arc;
+use tpu_base::error::{Error, Result};
+use tpu_base::tensor::Shape;
+use tpu_kernels::movement::block_copy::BlockCopy;
+
+/// The computation over equal arrays, pairwise in their order.
+pub fn reduction(body: Arc<dyn Body>, operand: &Shape, count: usize) -> Box<dyn Kernel> {
+    Box::new(Reduction { body, elements: operand.elements(), bytes: operand.bytes(), count })
+}
+
+/// Tiles, row-major by their place, as one array.
+pub fn join(tile: &Shape, whole: &Shape, tiles: &[usize]) -> Box<dyn Kernel> {
+    let width = whole.dtype.host_bytes();
+    let strides = whole.strides();
+    let copy = BlockCopy::new(width, &tile.dims, &tile.strides(), &strides);
+    let mut starts = vec![0];
+    for ((&count, &size), &stride) in tiles.iter().zip(&tile.dims).zip(&strides) {
+        let step = size * stride * width;
+        starts =
+            starts.iter().flat_map(|start| (0..count).map(move |at| start + at * step)).collect();
+    }
+    Box::new(Join { copy, starts: if tile.elements() == 0 { Vec::new() } else { starts } })
+}
+
+/// The first operand, which all the others must equal.
+pub fn agreement(what: &str) -> Box<dyn Kernel> {
+    Box::new(Agreement { what: what.into() })
+}
+
+#[derive(Debug)]
+struct Reduction {
+    body: Arc<dyn Body>,
+    elements: usize,
+    bytes: usize,
+    count: usize,
+}
+
+impl Kernel for Reduction {
+    fn run(&self, cx: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
+        let result = &mut *results[0];
+        let Some((first, rest)) = operands.split_first() else { return Ok(()) };
+        result.copy_from_slice(first);
+        let held = &mut cx.scratch[..self.bytes];
+        for operand in rest {
+            held.copy_from_slice(result);
+            self.body.apply(self.elements, &[held, operand], &mut [&mut *result])?;
+        }
+        Ok(())
+    }
+
+    fn scratch(&self) -> usize {
+        self.bytes
+    }
+
+    fn cost(&self) -> Cost {
+        #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+        let flops = self.elements as f64 * self.count.saturating_sub(1) as f64;
+        Cost { flops, transcendentals: 0.0 }
+    }
+}
+
+#[derive(Debug)]
+struct Join {
+    copy: BlockCopy,
+    /// Where each tile's first byte lies in the whole.
+    starts: Vec<usize>,
+}
+
+impl Kernel for Join {
+    fn run(&self, _: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
+        for (tile, &start) in operands.iter().zip(&self.starts) {
+            self.copy.run(tile, &mut results[0][start..]);
+        }
+        Ok(())
+    }
+
+    fn cost(&self) -> Cost {
+        Cost::default()
+    }
+}
+
+#[derive(Debug)]
+struct Agreement {
+    what: Arc<str>,
+}
+
+impl Kernel for Agreement {
+    fn run(&self, _: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
+        if let Some(at) = operands.iter().position(|operand| operand != &operands[0]) {
+            let what = &self.what;
+            let message = format!(
+                "{what} with collectives inside, which devices 0 and {at} of a group decide differently"
+            );
+            return Err(Error::Unimplemented(message));
+        }
+        results[0].copy_from_slice(operands[0]);
+        Ok(())
+    }
+
+    fn cost(&self) -> Cost {
+        Cost::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing_bodies::{Code, lane};
+    use super::*;
+    use tpu_base::tensor::DType;
+
+    fn run(kernel: &dyn Kernel, operands: &[&[u8]], bytes: usize) -> Result<Vec<u8>> {
+        let (mut scratch, mut result) = (vec![0; kernel.scratch()], vec![0; bytes]);
+        let mut cx = Cx { scratch: &mut scratch, seed: &mut 0, transfers: &[], others: None };
+        kernel.run(&mut cx, operands, &mut [&mut result])?;
+        Ok(result)
+    }
+
+    #[test]
+    fn arrays_are_reduced_in_their_order() {
+        let body = Code::binary(lane!("subtract", U8 u8 => U8 u8, |a, b| a.wrapping_sub(b)));
+        let kernel = reduction(body, &Shape::new(DType::U8, [2]), 3);
+        assert_eq!(run(&*kernel, &[&[9, 8], &[1, 2], &[3, 4]], 2).unwrap(), [5, 2]);
+    }
+
+    #[test]
+    fn tiles_become_one_array() {
+        let tile = Shape::new(DType::U8, [1, 2]);
+        let kernel = join(&tile, &Shape::new(DType::U8, [2, 4]), &[2, 2]);
+        let tiles: [&[u8]; 4] = [&[1, 2], &[3, 4], &[5, 6], &[7, 8]];
+        assert_eq!(run(&*kernel, &tiles, 8).unwrap(), [1, 2, 3, 4, 5, 6, 7, 8]);
+    }
+
+    #[test]
+    fn those_who_decide_together_must_agree() {
+        let kernel = agreement("a loop");
+        assert_eq!(run(&*kernel, &[&[1], &[1]], 1).unwrap(), [1]);
+        let error = run(&*kernel, &[&[1], &[0]], 1).unwrap_err().to_string();
+        assert!(error.contains("devices 0 and 1"), "{error}");
+    }
+}

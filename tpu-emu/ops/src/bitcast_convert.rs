@@ -1,0 +1,177 @@
+//! `stablehlo.bitcast_convert`: the same bits as elements of another type.
+use super::elementwise::{alike, dtype, lane_of, result};
+use super::{Cost, Cx, Entry, Kernel, Lowered, Site};
+use tpu_base::error::Result;
+use tpu_base::tensor::element::{Complex, Int, for_dtype};
+use tpu_base::tensor::{DType, Shape};
+use tpu_kernels::elementwise::loops::lane;
+
+pub(super) const OP: Entry = Entry { mnemonic: "bitcast_convert", infer, lower };
+
+/// The bits of the operand as elements of the declared type, in little-endian order where one
+/// element becomes several or several become one.
+///
+/// Shapes: operand `[d..]`; result `[d..]` for a type of the same width, `[d.., n]` for one that
+/// is `n` times narrower; operand `[d.., n]` and result `[d..]` for one that is wider.
+/// Errors: `Constraint` C1 for a last axis that does not make up for the widths, C2 for complex
+/// numbers from or to others.
+/// Source: StableHLO specification, "bitcast_convert", C1 and C2.
+fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
+    let operand = alike::<1>(site)?;
+    let to = site.declared(0)?.dtype;
+    let complex = |dtype| matches!(dtype, DType::C64 | DType::C128);
+    if complex(operand.dtype) != complex(to) {
+        return Err(site.violates("C2", format!("{} to {}", operand.dtype.name(), to.name())));
+    }
+    let (from_bits, to_bits) = (width(operand.dtype), width(to));
+    let mut dims = operand.dims.to_vec();
+    if to_bits < from_bits && from_bits % to_bits == 0 {
+        dims.push(from_bits / to_bits);
+    } else if to_bits > from_bits {
+        let last = dims.pop();
+        if last.is_none_or(|last| last.checked_mul(from_bits) != Some(to_bits)) {
+            return Err(site.violates("C1", format!("{operand} ends in no {}", to.name())));
+        }
+    } else if to_bits != from_bits {
+        return Err(site.violates("C1", format!("{operand} holds no {}", to.name())));
+    }
+    Ok(vec![Shape::new(to, dims)])
+}
+
+/// Bits that count: booleans have one.
+fn width(dtype: DType) -> usize {
+    match dtype {
+        DType::Pred | DType::S1 | DType::U1 => 1,
+        DType::S2 | DType::U2 => 2,
+        DType::S4 | DType::U4 | DType::F4E2M1FN => 4,
+        DType::F6E2M3FN | DType::F6E3M2FN => 6,
+        _ => 8 * dtype.host_bytes(),
+    }
+}
+
+fn lower(site: &Site<'_>) -> Result<Lowered> {
+    let (from, to) = (dtype(site)?, result(site)?);
+    let (from_bits, to_bits) = (width(from), width(to));
+    let whole = from_bits >= 8 && to_bits >= 8;
+    if from == to || (whole && from_bits != to_bits) {
+        return Ok(Lowered::View);
+    }
+    if from_bits != to_bits {
+        return Ok(Lowered::Kernel(Box::new(Repack { from_bits, to_bits, signed: signed(to) })));
+    }
+    macro_rules! copy {
+        ($T:ty) => {
+            Some(lane!(|a: $T| a))
+        };
+    }
+    let run = match from_bits {
+        8 => copy!(u8),
+        16 => copy!(u16),
+        32 => copy!(u32),
+        64 => copy!(u64),
+        128 => copy!(Complex<f64>),
+        // Narrow types have their upper bits zero or copies of the sign.
+        _ => for_dtype!(to, T: Int => lane!(|a: u8| -> T { T::wrap(a.into()) })).or(
+            match from_bits {
+                1 => Some(lane!(|a: u8| a & 1)),
+                4 => Some(lane!(|a: u8| a & 0x0f)),
+                6 => Some(lane!(|a: u8| a & 0x3f)),
+                _ => None,
+            },
+        ),
+    };
+    lane_of(site, OP.mnemonic, run, false)
+}
+
+fn signed(dtype: DType) -> bool {
+    for_dtype!(dtype, T: Int => T::SIGNED).unwrap_or(false)
+}
+
+/// Cuts bytes into narrower elements of a byte each, or puts such together.
+#[derive(Debug)]
+struct Repack {
+    from_bits: usize,
+    to_bits: usize,
+    signed: bool,
+}
+
+impl Kernel for Repack {
+    fn run(&self, _: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
+        // Each element as bits, lowest first; narrow ones take the low bits of a byte.
+        let from_step = self.from_bits.div_ceil(8);
+        let to_step = self.to_bits.div_ceil(8);
+        let common = self.from_bits.max(self.to_bits);
+        let input = operands[0].chunks_exact(common / self.from_bits * from_step);
+        let output = results[0].chunks_exact_mut(common / self.to_bits * to_step);
+        for (input, output) in input.zip(output) {
+            output.fill(0);
+            for bit in 0..common {
+                let (element, within) = (bit / self.from_bits, bit % self.from_bits);
+                let set = input[element * from_step + within / 8] >> (within % 8) & 1;
+                let (element, within) = (bit / self.to_bits, bit % self.to_bits);
+                output[element * to_step + within / 8] |= set << (within % 8);
+            }
+            if self.signed && self.to_bits < 8 {
+                for byte in output {
+                    let unused = 8 - self.to_bits;
+                    *byte = ((*byte << unused).cast_signed() >> unused).cast_unsigned();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn cost(&self) -> Cost {
+        Cost::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::OP;
+    use crate::testing::{lowered, unary};
+    use crate::{Cx, Lowered};
+    use tpu_base::tensor::element::{F4E2M1FN, S4, U4};
+    use tpu_base::tensor::{DType, Shape};
+    use tpu_stablehlo::ir::Attributes;
+
+    fn try_types(from: Shape, to: Shape) -> tpu_base::error::Result<(Vec<Shape>, Lowered)> {
+        lowered(&OP, &Attributes::default(), &[from], &[to])
+    }
+
+    #[test]
+    fn bits_stay_and_narrow_types_keep_their_extension() {
+        assert_eq!(unary::<f32, u32>(&OP, &[1.0, -0.0]), [0x3f80_0000, 0x8000_0000]);
+        assert_eq!(unary::<S4, U4>(&OP, &[S4(-1), S4(5)]), [U4(15), U4(5)]);
+        assert_eq!(unary::<F4E2M1FN, S4>(&OP, &[F4E2M1FN(9)]), [S4(-7)]);
+    }
+
+    #[test]
+    fn bytes_become_nibbles_and_back() {
+        let (bytes, nibbles) = (Shape::new(DType::U8, [2]), Shape::new(DType::S4, [2, 2]));
+        let mut seed = 0;
+        let mut cx = Cx { scratch: &mut [], seed: &mut seed, transfers: &[], others: None };
+        let (shapes, there) = try_types(bytes.clone(), nibbles.clone()).unwrap();
+        assert_eq!(shapes[0], nibbles);
+        let Lowered::Kernel(there) = there else { panic!("no kernel") };
+        let mut loose = [0_u8; 4];
+        there.run(&mut cx, &[&[0x2f, 0x81]], &mut [&mut loose]).unwrap();
+        assert_eq!(loose, [0xff, 0x02, 0x01, 0xf8]);
+        let Lowered::Kernel(back) = try_types(nibbles, bytes).unwrap().1 else {
+            panic!("no kernel")
+        };
+        let mut packed = [0_u8; 2];
+        back.run(&mut cx, &[&loose], &mut [&mut packed]).unwrap();
+        assert_eq!(packed, [0x2f, 0x81]);
+    }
+
+    #[test]
+    fn c1_and_c2_widths_that_do_not_fit_are_refused() {
+        let refused = |from: Shape, to| try_types(from, to).unwrap_err().to_string();
+        let to = Shape::new(DType::F64, [2]);
+        assert!(refused(Shape::new(DType::F32, [2, 3]), to.clone()).contains("C1"));
+        assert!(refused(Shape::new(DType::C64, [2]), to.clone()).contains("C2"));
+        let view = try_types(Shape::new(DType::F32, [2, 2]), to).unwrap();
+        assert!(matches!(view.1, Lowered::View));
+    }
+}

@@ -1,0 +1,70 @@
+//! `stablehlo.clamp`: bounds every element.
+use super::elementwise::lane_of;
+use super::{Entry, Lowered, Site};
+use tpu_base::error::Result;
+use tpu_base::tensor::Shape;
+use tpu_base::tensor::element::{Pred, Real, for_dtype};
+use tpu_kernels::elementwise::loops::lane;
+
+pub(super) const OP: Entry = Entry { mnemonic: "clamp", infer, lower };
+
+/// `minimum(maximum(operand, min), max)`; NaN wins over any bound.
+///
+/// Shapes: `operand` and result `[d..]`; `min`, `max` `[]` or `[d..]`.
+/// Errors: `Constraint` C1 or C2 for a bound of another shape, C3 for another element type,
+/// `BadArgument` for an element type that the operation does not take.
+/// Source: StableHLO specification, "clamp", C1-C4.
+fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
+    let [min, operand, max] = site.exactly::<3>()?;
+    for (bound, constraint) in [(min, "C1"), (max, "C2")] {
+        if bound.rank() != 0 && bound.dims != operand.dims {
+            return Err(site.violates(constraint, format!("{bound} does not bound {operand}")));
+        }
+        if bound.dtype != operand.dtype {
+            return Err(site.violates("C3", format!("{bound} and {operand} differ in type")));
+        }
+    }
+    Ok(vec![operand.clone()])
+}
+
+fn lower(site: &Site<'_>) -> Result<Lowered> {
+    let dtype = site.exactly::<3>()?[1].dtype;
+    let run = for_dtype!(dtype, T: Real => {
+        lane!(|low: T, a: T, high: T| a.nan_max(low).nan_min(high))
+    })
+    .or_else(|| {
+        for_dtype!(dtype, T: Pred => lane!(|low: T, a: T, high: T| Pred((a.0 | low.0) & high.0)))
+    });
+    lane_of(site, OP.mnemonic, run, false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::OP;
+    use crate::Lowered;
+    use crate::testing::lowered;
+    use tpu_base::tensor::{DType, Shape};
+    use tpu_stablehlo::ir::Attributes;
+
+    #[test]
+    fn bounds_hold_and_nan_survives() {
+        let shape = Shape::new(DType::F32, [4]);
+        let (_, lowered) =
+            lowered(&OP, &Attributes::default(), &vec![shape.clone(); 3], &[shape]).unwrap();
+        let Lowered::Lane(op) = lowered else { panic!("no lane") };
+        let (low, a, high) = ([0.0_f32; 4], [-1.0_f32, 0.5, 7.0, f32::NAN], [1.0_f32; 4]);
+        let mut output = [0.0_f32; 4];
+        let inputs = [low, a, high].map(|values| bytemuck::cast_slice::<f32, u8>(&values).to_vec());
+        let inputs: Vec<&[u8]> = inputs.iter().map(|bytes| &bytes[..]).collect();
+        (op.run)(op.immediate, &inputs, bytemuck::cast_slice_mut(&mut output));
+        assert_eq!(output[..3], [0.0, 0.5, 1.0]);
+        assert!(output[3].is_nan());
+    }
+
+    #[test]
+    fn c1_a_bound_of_another_shape_is_refused() {
+        let shapes = [2, 3, 3].map(|n| Shape::new(DType::S32, [n]));
+        let refused = lowered(&OP, &Attributes::default(), &shapes, &shapes[1..2]).unwrap_err();
+        assert!(refused.to_string().contains("C1"), "{refused}");
+    }
+}

@@ -1,0 +1,99 @@
+//! The kernel behind the operations that multiply two arrays over pairs of axes.
+use super::elementwise::lane_of;
+use super::precision::{Unit, arithmetic};
+use super::{Cost, Cx, Kernel, Lowered, Site};
+use tpu_base::error::{Error, Result};
+use tpu_base::tensor::Shape;
+use tpu_base::tensor::element::{Number, for_dtype};
+use tpu_kernels::elementwise::loops::lane;
+use tpu_kernels::matmul::dot_general::{Axes, Contraction};
+
+/// Axes of both operands: those that batch, and those that are summed over.
+#[derive(Debug)]
+pub(super) struct Pairs {
+    pub(super) batch: [Vec<usize>; 2],
+    pub(super) sum: [Vec<usize>; 2],
+}
+
+impl Pairs {
+    /// The other axes of an operand.
+    pub(super) fn free(&self, side: usize, shape: &Shape) -> Vec<usize> {
+        let used = |axis: &usize| self.batch[side].contains(axis) || self.sum[side].contains(axis);
+        (0..shape.rank()).filter(|axis| !used(axis)).collect()
+    }
+
+    /// Extents of the result.
+    pub(super) fn result(&self, [lhs, rhs]: [&Shape; 2]) -> Vec<usize> {
+        let batch = self.batch[0].iter().map(|&axis| lhs.dims[axis]);
+        let left = self.free(0, lhs).into_iter().map(|axis| lhs.dims[axis]);
+        let right = self.free(1, rhs).into_iter().map(|axis| rhs.dims[axis]);
+        batch.chain(left).chain(right).collect()
+    }
+
+    /// The unit that multiplies on the chip: where one operand is a vector, or where no axis
+    /// is left to sum over, XLA's compiler for TPUs writes the product as multiplications of
+    /// elements and a reduction. Axes of one element do not count.
+    fn unit(&self, [lhs, rhs]: [&Shape; 2]) -> Unit {
+        let single = |axes: &[usize], shape: &Shape| axes.iter().all(|&axis| shape.dims[axis] == 1);
+        let vector = |side, shape| single(&self.free(side, shape), shape);
+        if single(&self.sum[0], lhs) || vector(0, lhs) || vector(1, rhs) {
+            Unit::Vector
+        } else {
+            Unit::Matrix
+        }
+    }
+
+    /// Whether elements at the same index are multiplied, and nothing is summed.
+    fn pairs_elements(&self, ranks: [usize; 2]) -> bool {
+        let [left, right] = &self.batch;
+        let all = ranks == [left.len(); 2] && left.iter().copied().eq(0..left.len());
+        self.sum[0].is_empty() && left == right && all
+    }
+
+    /// Compiles the product.
+    pub(super) fn lower(&self, site: &Site<'_>) -> Result<Lowered> {
+        let [lhs, rhs] = site.exactly::<2>()?;
+        let result = match site.results.first() {
+            Some(result) => result.dtype,
+            None => site.declared(0)?.dtype,
+        };
+        let types = [lhs.dtype, rhs.dtype];
+        let unit = self.unit([lhs, rhs]);
+        let arithmetic = arithmetic(site, site.attributes, types, result, unit)?;
+        let takes = types == [result; 2] && arithmetic.takes(result) && arithmetic.gives(result);
+        if takes && self.pairs_elements([lhs.rank(), rhs.rank()]) {
+            let run = for_dtype!(result, T: Number => lane!(|a: T, b: T| a.mul(b)));
+            return lane_of(site, "multiply", run, false);
+        }
+        let free = [self.free(0, lhs), self.free(1, rhs)];
+        let axes = Axes {
+            batch: [&self.batch[0], &self.batch[1]],
+            sum: [&self.sum[0], &self.sum[1]],
+            free: [&free[0], &free[1]],
+        };
+        let plan = Contraction::new(arithmetic, [lhs, rhs], result, axes);
+        Ok(Lowered::Kernel(Box::new(Product { plan })))
+    }
+}
+
+#[derive(Debug)]
+struct Product {
+    plan: Contraction,
+}
+
+impl Kernel for Product {
+    fn run(&self, cx: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
+        let (&[lhs, rhs], [result]) = (operands, results) else {
+            return Err(Error::bad("a product takes two operands and gives one result"));
+        };
+        self.plan.run(cx.scratch, [lhs, rhs], result)
+    }
+
+    fn scratch(&self) -> usize {
+        self.plan.scratch()
+    }
+
+    fn cost(&self) -> Cost {
+        Cost { flops: self.plan.flops(), transcendentals: 0.0 }
+    }
+}

@@ -1,0 +1,98 @@
+//! Calls that say something about a value and leave it as it is.
+use super::super::{Entry, Lowered, Site};
+use tpu_base::error::{Error, Result};
+use tpu_base::tensor::Shape;
+
+/// Shardings on one device, memory kinds and layouts: result `i` is operand `i`. The others
+/// have no result, and nothing to do.
+///
+/// Shapes: results are the first operands.
+/// Errors: `Unimplemented` for a result of another shape, which takes several devices.
+/// Source: JAX's lowerings of these targets; XLA's Shardy round trip for `xla.sdy.*`.
+pub(super) const TARGETS: &[Entry] = &[
+    same("InspectSharding"),
+    same("LayoutConstraint"),
+    same("MoveToDevice"),
+    same("MoveToHost"),
+    same("Pin"),
+    same("SPMDFullToShardShape"),
+    same("SPMDShardToFullShape"),
+    same("Sharding"),
+    same("Unpin"),
+    same("annotate_device_placement"),
+    same("xla.sdy.FuncResultSharding"),
+    same("xla.sdy.GlobalToLocalShape"),
+    same("xla.sdy.LocalToGlobalShape"),
+    same("xla.sdy.PropagationBarrier"),
+    nothing("dce_sink"),
+    nothing("xla.sdy.ShardingGroup"),
+];
+
+const fn same(mnemonic: &'static str) -> Entry {
+    Entry { mnemonic, infer: infer_same, lower: lower_same }
+}
+
+const fn nothing(mnemonic: &'static str) -> Entry {
+    Entry { mnemonic, infer: infer_nothing, lower: lower_nothing }
+}
+
+fn infer_same(site: &Site<'_>) -> Result<Vec<Shape>> {
+    // Further operands of a single result are extents of a dynamic shape.
+    let fits = site.declared.len() == 1 || site.declared.len() == site.operands.len();
+    if !fits || site.operands.is_empty() {
+        let (operands, results) = (site.operands.len(), site.declared.len());
+        let what = format!("{}: {operands} operands, {results} results", site.name);
+        return Err(Error::bad(what));
+    }
+    for (operand, declared) in site.operands.iter().zip(site.declared) {
+        if let Some(result) = declared.shape().filter(|result| result != operand) {
+            let what = format!("{operand} as {result}, which takes several devices");
+            return Err(site.unimplemented(what));
+        }
+    }
+    Ok(site.operands[..site.declared.len()].to_vec())
+}
+
+fn lower_same(site: &Site<'_>) -> Result<Lowered> {
+    Ok(if site.results.len() == 1 { Lowered::View } else { Lowered::Forward })
+}
+
+fn infer_nothing(site: &Site<'_>) -> Result<Vec<Shape>> {
+    match site.declared.len() {
+        0 => Ok(Vec::new()),
+        results => Err(Error::bad(format!("{}: {results} results instead of none", site.name))),
+    }
+}
+
+fn lower_nothing(_: &Site<'_>) -> Result<Lowered> {
+    Ok(Lowered::Forward)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::case::Case;
+    use super::super::find;
+    use tpu_base::tensor::DType;
+
+    #[test]
+    fn a_marker_leaves_its_operand_as_it_is() {
+        let case = Case::new("Sharding").value(DType::U8, &[2], &[1_u8, 2]);
+        let case = case.declares(DType::U8, &[2]);
+        assert_eq!(case.eval::<u8>(find("Sharding").unwrap()), [1, 2]);
+    }
+
+    #[test]
+    fn a_shard_of_another_shape_takes_several_devices() {
+        let op = find("SPMDFullToShardShape").unwrap();
+        let case = Case::new("SPMDFullToShardShape").operand(DType::U8, &[4]);
+        let text = case.declares(DType::U8, &[2]).shapes(op);
+        let expected = "SPMDFullToShardShape: u8[4] as u8[2], which takes several devices";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn a_sink_has_no_result() {
+        let case = Case::new("dce_sink").operand(DType::U8, &[4]);
+        assert_eq!(case.run(find("dce_sink").unwrap()).unwrap(), Vec::<Vec<u8>>::new());
+    }
+}

@@ -1,0 +1,49 @@
+//! A custom call as a step of a program.
+use super::Call;
+use crate::{Cost, Cx, Kernel};
+use std::sync::Arc;
+use tpu_base::error::{Error, Result};
+
+/// The step of a call. Whoever runs the program dispatches it: it needs more than bytes.
+#[derive(Debug)]
+pub struct CallKernel {
+    call: Arc<dyn Call>,
+    /// Its number among the calls of its program.
+    number: usize,
+}
+
+impl CallKernel {
+    /// The step of call number `number`.
+    pub fn new(call: Arc<dyn Call>, number: usize) -> Self {
+        Self { call, number }
+    }
+
+    /// The call.
+    pub fn call(&self) -> &Arc<dyn Call> {
+        &self.call
+    }
+
+    /// Its number among the calls of its program.
+    pub fn number(&self) -> usize {
+        self.number
+    }
+}
+
+impl Kernel for CallKernel {
+    fn run(&self, _: &mut Cx<'_>, _: &[&[u8]], _: &mut [&mut [u8]]) -> Result<()> {
+        let target = &self.call.site().target;
+        Err(Error::Unimplemented(format!("custom call \"{target}\" outside of a launch")))
+    }
+
+    fn starts_from(&self, result: usize) -> Option<usize> {
+        self.call.site().aliases.get(result).copied().flatten()
+    }
+
+    fn cost(&self) -> Cost {
+        Cost::default()
+    }
+
+    fn custom_call(&self) -> Option<&CallKernel> {
+        Some(self)
+    }
+}

@@ -1,0 +1,32 @@
+//! `chlo.erf_inv`: the inverse of the error function.
+use super::elementwise::{dtype, lane_of, same};
+use super::{Entry, Lowered, Site};
+use tpu_base::error::Result;
+use tpu_kernels::math;
+
+pub(super) const OP: Entry = Entry { mnemonic: "erf_inv", infer: same::<1>, lower };
+
+/// The number whose error function is the operand; NaN past ±1.
+///
+/// Shapes: operand and result [d..].
+/// Errors: `Constraint` C1 for operands of different types, `BadArgument` for an element type
+/// that the operation does not take.
+/// Source: CHLO, "erf_inv".
+fn lower(site: &Site<'_>) -> Result<Lowered> {
+    let dtype = dtype(site)?;
+    let run = math::unary::<math::ErfInv>(dtype);
+    lane_of(site, OP.mnemonic, run, true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::OP;
+    use crate::testing::unary;
+
+    #[test]
+    fn the_value_at_one_half_is_right() {
+        for (got, expected) in unary::<f32, f32>(&OP, &[0.5]).into_iter().zip([0.476_936_28]) {
+            assert!((got - expected).abs() <= 1e-6 * expected.abs(), "{got}");
+        }
+    }
+}

@@ -1,0 +1,491 @@
+//! The operations: one file each, one table. An operation knows shapes and bytes; it knows no
+//! HBM, no threads, no traces, and no other operation.
+mod access;
+pub mod across;
+mod body;
+#[cfg(test)]
+mod case;
+mod channel;
+mod collective;
+mod contraction;
+mod convolve;
+pub mod custom;
+mod edges;
+mod elementwise;
+pub mod exchange;
+mod extents;
+mod factor;
+mod gather_dimensions;
+mod normalization;
+mod precision;
+mod reducer;
+mod sharding;
+mod site;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod testing_bodies;
+#[cfg(test)]
+mod testing_kernels;
+#[cfg(test)]
+mod vm_differential;
+mod windowed;
+
+// A file an operation.
+mod abs;
+mod acos;
+mod acosh;
+mod add;
+mod after_all;
+mod all_gather;
+mod all_reduce;
+mod all_to_all;
+mod and;
+mod asin;
+mod asinh;
+mod atan;
+mod atan2;
+mod atanh;
+mod batch_norm_grad;
+mod batch_norm_inference;
+mod batch_norm_training;
+mod bessel_i1e;
+mod bitcast_convert;
+mod broadcast;
+mod broadcast_in_dim;
+mod cbrt;
+mod ceil;
+mod cholesky;
+mod clamp;
+mod collective_broadcast;
+mod collective_permute;
+mod compare;
+mod complex;
+mod concatenate;
+mod conj;
+mod constant;
+mod convert;
+mod convolution;
+mod cosh;
+mod cosine;
+mod count_leading_zeros;
+mod create_token;
+mod cross_replica_sum;
+pub mod custom_call;
+mod digamma;
+mod divide;
+mod dot;
+mod dot_general;
+mod dynamic_broadcast_in_dim;
+mod dynamic_conv;
+mod dynamic_gather;
+mod dynamic_iota;
+mod dynamic_pad;
+mod dynamic_reshape;
+mod dynamic_slice;
+mod dynamic_update_slice;
+mod erf;
+mod erf_inv;
+mod erfc;
+mod exponential;
+mod exponential_minus_one;
+mod fft;
+mod floor;
+mod gather;
+mod get_dimension_size;
+pub mod host_transfer;
+mod imag;
+mod iota;
+mod is_finite;
+mod is_inf;
+mod is_neg_inf;
+mod is_pos_inf;
+mod lgamma;
+mod log;
+mod log_plus_one;
+mod logistic;
+mod map;
+mod maximum;
+mod minimum;
+mod mulhi;
+mod multiply;
+mod negate;
+mod next_after;
+mod not;
+mod optimization_barrier;
+mod or;
+mod pad;
+mod partition_id;
+mod polygamma;
+mod popcnt;
+mod power;
+mod real;
+mod real_dynamic_slice;
+mod recv;
+mod reduce;
+mod reduce_precision;
+mod reduce_scatter;
+mod reduce_window;
+mod remainder;
+pub mod replica_exchange;
+mod replica_id;
+mod reshape;
+mod reverse;
+mod rng;
+mod rng_bit_generator;
+mod round_nearest_afz;
+mod round_nearest_even;
+mod rsqrt;
+mod scatter;
+mod select;
+mod select_and_scatter;
+mod send;
+mod set_dimension_size;
+mod shift_left;
+mod shift_right_arithmetic;
+mod shift_right_logical;
+mod sign;
+mod sine;
+mod sinh;
+mod slice;
+mod sort;
+mod sqrt;
+mod square;
+mod subtract;
+mod tan;
+mod tanh;
+mod top_k;
+mod torch_index_select;
+mod transpose;
+mod triangular_solve;
+mod xor;
+mod zeta;
+
+pub use body::{Body, combiner};
+pub use site::{Declared, Site};
+#[cfg(test)]
+pub(crate) use testing_bodies::lane_operation;
+
+use crate::custom_call::CallKernel;
+use crate::host_transfer::{Channel, HostTransfers};
+use crate::replica_exchange::Others;
+use std::fmt;
+use std::sync::Arc;
+use tpu_base::error::{Error, Result};
+use tpu_base::tensor::Shape;
+use tpu_base::tensor::subnormals::Subnormals;
+use tpu_kernels::elementwise::program::LaneOp;
+use tpu_kernels::movement::gather::Gather;
+use tpu_kernels::movement::move_list::Moves;
+use tpu_kernels::movement::strided_view::Access;
+use tpu_kernels::reduce::dyn_combiner::Folder;
+
+/// How matrix products round, and what becomes of subnormal floats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Numerics {
+    /// As the TPU's matrix unit: at DEFAULT precision operands of f32 are rounded to bf16 and
+    /// products summed in f32; subnormal floats of 32 and 64 bits count as zeros.
+    #[default]
+    Tpu,
+    /// In the types that the program states.
+    Ieee,
+}
+
+impl Numerics {
+    /// What becomes of subnormal floats.
+    pub fn subnormals(self) -> Subnormals {
+        match self {
+            Self::Tpu => Subnormals::Flushed,
+            Self::Ieee => Subnormals::Kept,
+        }
+    }
+}
+
+/// What an operation becomes when it is compiled.
+#[derive(Debug)]
+pub enum Lowered {
+    /// One element of the result from the elements at the same index of the operands.
+    Lane(LaneOp),
+    /// Elements of the first operand in another order, some of them several times.
+    Access(Access),
+    /// The result counts up along an axis.
+    Iota(usize),
+    /// The first operand's bytes as they are.
+    View,
+    /// Result `k` is operand `k` as it is.
+    Forward,
+    /// Known now: the bytes of the result.
+    Constant(Arc<[u8]>),
+    /// Known now: one element that every element of the result equals.
+    Splat(Arc<[u8]>),
+    /// Anything else.
+    Kernel(Box<dyn Kernel>),
+}
+
+/// What a kernel may use besides its operands and results.
+#[derive(Debug)]
+pub struct Cx<'a> {
+    /// As many bytes as [`Kernel::scratch`] asked for, aligned to 64; whatever was there before.
+    pub scratch: &'a mut [u8],
+    /// Seed of this launch for operations that draw random numbers without a state.
+    pub seed: &'a mut u64,
+    /// The clients of the launch, one a device; none where the code runs without one.
+    pub transfers: &'a [Arc<dyn HostTransfers>],
+    /// The other replicas of the run, where each runs a program of its own.
+    pub others: Option<&'a dyn Others>,
+}
+
+impl<'a> Cx<'a> {
+    /// Who serves a channel of a device of the launch.
+    ///
+    /// # Errors
+    /// `WrongState` where nobody does.
+    pub fn client(&self, device: usize, channel: Channel) -> Result<&'a dyn HostTransfers> {
+        self.transfers.get(device).map(|client| &**client).ok_or_else(|| {
+            let (verb, id) = (channel.direction.verb(), channel.id);
+            Error::WrongState(format!("nobody serves the {verb} of channel {id}"))
+        })
+    }
+}
+
+/// A compiled operation: shapes, types and index maps are decided; bytes in, bytes out.
+///
+/// Slices are dense, row-major and aligned to 64 bytes; booleans are bytes 0 and 1, sub-byte
+/// integers one to a byte (signed ones extended, unsigned ones with zero upper bits), sub-byte
+/// floats one to a byte with zero upper bits.
+pub trait Kernel: fmt::Debug + Send + Sync {
+    /// Computes the results. It writes every byte of them.
+    ///
+    /// # Errors
+    /// What only the data can tell.
+    fn run(&self, cx: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()>;
+
+    /// Bytes of scratch memory that a run needs.
+    fn scratch(&self) -> usize {
+        0
+    }
+
+    /// The operand whose bytes a result starts from, if the kernel updates in place: then
+    /// result `result` holds a copy of that operand (or is the operand itself, where nobody
+    /// needs it afterwards), and `operands` has an empty slice in its place.
+    fn starts_from(&self, result: usize) -> Option<usize> {
+        let _ = result;
+        None
+    }
+
+    /// The reduction of its first operand, starting from its second, that it is.
+    fn reduction(&self) -> Option<Reduced> {
+        None
+    }
+
+    /// The slices of its first operand, at the places that its second gives, that it takes.
+    fn lookup(&self) -> Option<Arc<Gather>> {
+        None
+    }
+
+    /// The rows in each of which its operands lie side by side, if that is what it makes.
+    fn joins(&self) -> Option<usize> {
+        None
+    }
+
+    /// What it does, if it has one result and only moves elements, in at most `most` runs.
+    fn moves(&self, most: usize) -> Option<Moves> {
+        let _ = most;
+        None
+    }
+
+    /// Arithmetic done by a run.
+    fn cost(&self) -> Cost;
+
+    /// The channel that a run uses. Such a kernel waits for the client: it has an effect, takes
+    /// unknown time, and is not run at compile time.
+    fn channel(&self) -> Option<Channel> {
+        None
+    }
+
+    /// Whether a run waits for the other replicas of the run. Then it has an effect, and takes
+    /// unknown time.
+    fn meets_others(&self) -> bool {
+        false
+    }
+
+    /// The custom call that it stands for. Whoever runs the program dispatches it.
+    fn custom_call(&self) -> Option<&CallKernel> {
+        None
+    }
+}
+
+/// A reduction of the middle one of three axes by a known combiner.
+#[derive(Debug, Clone)]
+pub struct Reduced {
+    /// The combiner.
+    pub fold: Arc<dyn Folder>,
+    /// Extents of the axes.
+    pub dims: [usize; 3],
+}
+
+/// Arithmetic, as XLA counts it.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Cost {
+    /// Additions, multiplications and the like.
+    pub flops: f64,
+    /// Exponentials, logarithms and the like.
+    pub transcendentals: f64,
+}
+
+/// A row of the table of operations.
+#[derive(Debug)]
+pub struct Entry {
+    /// The operation's name without its dialect, or a custom call's target.
+    pub mnemonic: &'static str,
+    /// Checks the operands and attributes and tells the results' shapes.
+    pub infer: fn(&Site<'_>) -> Result<Vec<Shape>>,
+    /// Compiles the operation; shapes are checked before.
+    pub lower: fn(&Site<'_>) -> Result<Lowered>,
+}
+
+/// Writes the table, sorted by mnemonic. A file that it leaves out is dead code, which is reported.
+macro_rules! table {
+    ($($file:ident)*) => {
+        &[$(&$file::OP),*]
+    };
+}
+
+/// The operations of StableHLO and CHLO.
+const OPS: &[&Entry] = table! {
+    abs
+    acos
+    acosh
+    add
+    after_all
+    all_gather
+    all_reduce
+    all_to_all
+    and
+    asin
+    asinh
+    atan
+    atan2
+    atanh
+    batch_norm_grad
+    batch_norm_inference
+    batch_norm_training
+    bessel_i1e
+    bitcast_convert
+    broadcast
+    broadcast_in_dim
+    cbrt
+    ceil
+    cholesky
+    clamp
+    collective_broadcast
+    collective_permute
+    compare
+    complex
+    concatenate
+    conj
+    constant
+    convert
+    convolution
+    cosh
+    cosine
+    count_leading_zeros
+    create_token
+    cross_replica_sum
+    digamma
+    divide
+    dot
+    dot_general
+    dynamic_broadcast_in_dim
+    dynamic_conv
+    dynamic_gather
+    dynamic_iota
+    dynamic_pad
+    dynamic_reshape
+    dynamic_slice
+    dynamic_update_slice
+    erf
+    erf_inv
+    erfc
+    exponential
+    exponential_minus_one
+    fft
+    floor
+    gather
+    get_dimension_size
+    imag
+    iota
+    is_finite
+    is_inf
+    is_neg_inf
+    is_pos_inf
+    lgamma
+    log
+    log_plus_one
+    logistic
+    map
+    maximum
+    minimum
+    mulhi
+    multiply
+    negate
+    next_after
+    not
+    optimization_barrier
+    or
+    pad
+    partition_id
+    polygamma
+    popcnt
+    power
+    real
+    real_dynamic_slice
+    recv
+    reduce
+    reduce_precision
+    reduce_scatter
+    reduce_window
+    remainder
+    replica_id
+    reshape
+    reverse
+    rng
+    rng_bit_generator
+    round_nearest_afz
+    round_nearest_even
+    rsqrt
+    scatter
+    select
+    select_and_scatter
+    send
+    set_dimension_size
+    shift_left
+    shift_right_arithmetic
+    shift_right_logical
+    sign
+    sine
+    sinh
+    slice
+    sort
+    sqrt
+    square
+    subtract
+    tan
+    tanh
+    top_k
+    torch_index_select
+    transpose
+    triangular_solve
+    xor
+    zeta
+};
+
+/// The row of an operation, by its name: StableHLO's and CHLO's without the dialect.
+pub fn find(mnemonic: &str) -> Option<&'static Entry> {
+    OPS.iter().copied().chain(sharding::OPS).find(|entry| entry.mnemonic == mnemonic)
+}
+
+/// The names of all operations, as programs spell them without StableHLO's dialect.
+pub fn mnemonics() -> impl Iterator<Item = &'static str> {
+    OPS.iter().copied().chain(sharding::OPS).map(|entry| entry.mnemonic)
+}

@@ -1,0 +1,49 @@
+//! `stablehlo.log`: natural logarithms.
+use super::elementwise::{dtype, lane_of, same};
+use super::{Entry, Lowered, Site};
+use tpu_base::error::Result;
+use tpu_base::tensor::DType;
+use tpu_base::tensor::element::{ComplexNumber, for_dtype};
+use tpu_kernels::elementwise::loops::lane;
+use tpu_kernels::elementwise::program::LaneFn;
+use tpu_kernels::math;
+use tpu_kernels::math::complex;
+
+pub(super) const OP: Entry = Entry { mnemonic: "log", infer: same::<1>, lower };
+
+/// The natural logarithm; NaN below 0.
+///
+/// Shapes: operands and result [d..].
+/// Errors: `Constraint` C1 for operands of different types, `BadArgument` for an element type
+/// that the operation does not take.
+/// Source: StableHLO specification, "log", C1.
+fn lower(site: &Site<'_>) -> Result<Lowered> {
+    let dtype = dtype(site)?;
+    let run = math::unary::<math::Log>(dtype).or_else(
+        || for_dtype!(dtype, T: Complex => lane!(|a: T| T::narrow(complex::log(a.widen())))),
+    );
+    let single: LaneFn = math::complex_simd::unary::<math::complex_simd::Log>;
+    let run = if dtype == DType::C64 { Some(single) } else { run };
+    lane_of(site, OP.mnemonic, run, true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::OP;
+    use crate::testing::unary;
+    use tpu_base::tensor::element::Complex;
+
+    #[test]
+    fn negative_numbers_have_a_logarithm_only_among_complex_ones() {
+        for (got, expected) in unary::<f32, f32>(&OP, &[1.0, 10.0, 1e-40]).into_iter().zip([
+            0.0,
+            std::f32::consts::LN_10,
+            -92.103_4,
+        ]) {
+            assert!((got - expected).abs() <= 1e-6 * expected.abs(), "{got}");
+        }
+        let z = unary::<_, Complex<f64>>(&OP, &[Complex::new(-1.0_f64, 0.0)])[0];
+        assert!((z - Complex::new(0.0, std::f64::consts::PI)).norm() < 1e-14, "{z}");
+        assert!(unary::<f32, f32>(&OP, &[-1.0])[0].is_nan());
+    }
+}

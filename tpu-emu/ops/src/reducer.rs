@@ -1,0 +1,152 @@
+//! The body of a reduction: what it may be, what it costs, and how results accumulate through it.
+use super::{Body, Cost, Site};
+use std::sync::Arc;
+use tpu_base::error::Result;
+use tpu_base::tensor::{DType, Shape};
+use tpu_kernels::elementwise::program::Register;
+use tpu_kernels::reduce::argminmax::is_pick;
+use tpu_kernels::reduce::combiner::Combiner;
+
+/// A region `(results…, elements…) -> results…` over scalars.
+#[derive(Debug, Clone)]
+pub(super) struct Reducer {
+    body: Arc<dyn Body>,
+    dtypes: Vec<DType>,
+}
+
+impl Reducer {
+    /// Region `index` of an operation, which must take and give these types.
+    ///
+    /// # Errors
+    /// `Constraint` for a region of another form, `Unimplemented` for one that promotes.
+    pub(super) fn of(
+        site: &Site<'_>,
+        index: usize,
+        dtypes: &[DType],
+        constraint: &'static str,
+    ) -> Result<Self> {
+        let body = Arc::clone(site.body(index)?);
+        let (count, parameters, results) = (dtypes.len(), body.parameters(), body.results());
+        let scalars = |shapes: &[Shape]| shapes.iter().all(|shape| shape.rank() == 0);
+        if parameters.len() != 2 * count
+            || results.len() != count
+            || !scalars(parameters)
+            || !scalars(results)
+        {
+            let what = format!("{parameters:?} to {results:?} is no body for {count} inputs");
+            return Err(site.violates(constraint, what));
+        }
+        let same = |shapes: &[Shape]| shapes.iter().map(|shape| shape.dtype).eq(dtypes.to_owned());
+        let (accumulated, elements) = parameters.split_at(count);
+        if !(same(accumulated) && same(elements) && same(results)) {
+            let what = format!("a body {parameters:?} to {results:?} for inputs of {dtypes:?}");
+            return Err(site.unimplemented(what));
+        }
+        Ok(Self { body, dtypes: dtypes.to_owned() })
+    }
+
+    /// The combiner that the body is, for a single input.
+    pub(super) fn combiner(&self) -> Option<(Combiner, DType)> {
+        let [dtype] = self.dtypes[..] else { return None };
+        Some((Combiner::named(super::combiner(&*self.body)?)?, dtype))
+    }
+
+    /// Whether the body gives back the elements, whatever was held.
+    pub(super) fn overwrites(&self) -> bool {
+        let count = self.dtypes.len();
+        let elements = (count..2 * count).map(Register::Parameter);
+        self.body.program().is_some_and(|program| elements.eq(program.results.iter().copied()))
+    }
+
+    /// Whether the body is an associative one that picks an extreme value with its index.
+    pub(super) fn picks(&self) -> bool {
+        self.body.program().is_some_and(is_pick)
+    }
+
+    /// Arithmetic of `times` evaluations.
+    pub(super) fn cost(&self, times: usize) -> Cost {
+        cost(&*self.body, times)
+    }
+
+    /// Bytes of an element of each input.
+    pub(super) fn widths(&self) -> impl Iterator<Item = usize> + Clone {
+        self.dtypes.iter().map(|dtype| dtype.host_bytes())
+    }
+
+    /// `held = body(held, elements)` for `lanes` lanes; `next` is room of the same size as
+    /// `held`, and is exchanged with it.
+    ///
+    /// # Errors
+    /// Those of the body.
+    pub(super) fn step<'a>(
+        &self,
+        lanes: usize,
+        held: &mut Vec<&'a mut [u8]>,
+        elements: &[&[u8]],
+        next: &mut Vec<&'a mut [u8]>,
+    ) -> Result<()> {
+        let mut inputs: Vec<&[u8]> = Vec::with_capacity(2 * elements.len());
+        inputs.extend(held.iter().zip(self.widths()).map(|(held, width)| &held[..lanes * width]));
+        inputs.extend_from_slice(elements);
+        let mut outputs: Vec<&mut [u8]> = next
+            .iter_mut()
+            .zip(self.widths())
+            .map(|(next, width)| &mut next[..lanes * width])
+            .collect();
+        self.body.apply(lanes, &inputs, &mut outputs)?;
+        std::mem::swap(held, next);
+        Ok(())
+    }
+}
+
+/// The inputs of a reduction, checked against the initial values that follow them and the body.
+/// `labels` name the constraints on the inputs' number, shapes and types, and on the body.
+pub(super) fn inputs<'a>(
+    site: &Site<'a>,
+    labels: [&'static str; 4],
+) -> Result<(&'a [Shape], Reducer)> {
+    let [number, shapes, types, body] = labels;
+    let count = site.operands.len() / 2;
+    if count == 0 || !site.operands.len().is_multiple_of(2) {
+        let what = format!("{} operands are no inputs with initial values", site.operands.len());
+        return Err(site.violates(number, what));
+    }
+    let (inputs, initial) = site.operands.split_at(count);
+    for (input, initial) in inputs.iter().zip(initial) {
+        if input.dims != inputs[0].dims {
+            return Err(site.violates(shapes, format!("{input} beside {}", inputs[0])));
+        }
+        if initial.dtype != input.dtype || initial.rank() != 0 {
+            return Err(site.violates(types, format!("{input} starts from {initial}")));
+        }
+    }
+    let dtypes: Vec<DType> = inputs.iter().map(|input| input.dtype).collect();
+    Ok((inputs, Reducer::of(site, 0, &dtypes, body)?))
+}
+
+/// Arithmetic of `times` evaluations of a region.
+pub(super) fn cost(body: &dyn Body, times: usize) -> Cost {
+    let (mut flops, mut transcendentals) = (0_u32, 0_u32);
+    match body.program() {
+        Some(program) => {
+            for step in &program.steps {
+                let count = if step.op.transcendental { &mut transcendentals } else { &mut flops };
+                *count += 1;
+            }
+        }
+        None => flops = 1,
+    }
+    #[expect(clippy::cast_precision_loss, reason = "a count that is reported rounded")]
+    let times = times as f64;
+    Cost { flops: times * f64::from(flops), transcendentals: times * f64::from(transcendentals) }
+}
+
+/// Fills `to` with copies of one element.
+pub(super) fn splat(element: &[u8], to: &mut [u8]) {
+    if element.is_empty() {
+        return;
+    }
+    for to in to.chunks_exact_mut(element.len()) {
+        to.copy_from_slice(element);
+    }
+}

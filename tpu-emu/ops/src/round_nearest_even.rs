@@ -1,0 +1,33 @@
+//! `stablehlo.round_nearest_even`: rounding to the nearest, ties to even.
+use super::elementwise::{dtype, lane_of, same};
+use super::{Entry, Lowered, Site};
+use tpu_base::error::Result;
+use tpu_base::tensor::element::{Float, Wide, for_dtype};
+use tpu_kernels::elementwise::loops::lane;
+
+pub(super) const OP: Entry = Entry { mnemonic: "round_nearest_even", infer: same::<1>, lower };
+
+/// The nearest integer, of two the even one.
+///
+/// Shapes: operands and result [d..].
+/// Errors: `Constraint` C1 for operands of different types, `BadArgument` for an element type
+/// that the operation does not take.
+/// Source: StableHLO specification, "round_nearest_even", C1.
+fn lower(site: &Site<'_>) -> Result<Lowered> {
+    let dtype = dtype(site)?;
+    let run = for_dtype!(dtype, T: Float => lane!(|a: T| T::narrow(a.widen().flushed().round_ties_even())));
+    lane_of(site, OP.mnemonic, run, false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::OP;
+    use crate::testing::unary;
+    use tpu_base::tensor::element::bf16;
+
+    #[test]
+    fn a_tie_goes_to_the_even_number() {
+        assert_eq!(unary::<_, f32>(&OP, &[1.5_f32, -1.5, 3.0]), [2.0, -2.0, 3.0]);
+        assert_eq!(unary::<_, bf16>(&OP, &[bf16::from_f32(2.5)]), [bf16::from_f32(2.0)]);
+    }
+}

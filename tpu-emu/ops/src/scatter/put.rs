@@ -1,0 +1,250 @@
+//! Scatters that put elements directly, without a body.
+use super::Windows;
+use crate::{Cost, Cx, Kernel};
+use bytemuck::Pod;
+use std::convert::Infallible;
+use std::fmt::Debug;
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::Arc;
+use tpu_base::error::Result;
+use tpu_kernels::movement::index::{NOWHERE, Outside};
+use tpu_kernels::movement::loop_nest::rows;
+use tpu_kernels::movement::move_list::{Move, Moves, Start};
+use tpu_kernels::reduce::combiner::{Fold, Visitor};
+use tpu_kernels::{parallel, simd};
+
+/// What an update does to an element.
+trait Put: Debug + Send + Sync + 'static {
+    /// The type in memory.
+    type Element: Pod + Send + Sync;
+
+    /// The element after the update.
+    fn put(held: Self::Element, update: Self::Element) -> Self::Element;
+}
+
+/// Combines both.
+#[derive(Debug)]
+struct Combine<F>(PhantomData<F>);
+
+impl<F: Fold> Put for Combine<F> {
+    type Element = F::Element;
+
+    #[inline(always)]
+    fn put(held: F::Element, update: F::Element) -> F::Element {
+        F::combine(held, update)
+    }
+}
+
+/// Replaces one by the other.
+#[derive(Debug)]
+struct Replace<T>(PhantomData<T>);
+
+impl<T: Pod + Send + Sync + Debug> Put for Replace<T> {
+    type Element = T;
+
+    #[inline(always)]
+    fn put(_: T, update: T) -> T {
+        update
+    }
+}
+
+/// Makes the kernel for a known combiner.
+pub(super) struct Build<'a>(pub(super) &'a Arc<Windows>);
+
+impl Visitor for Build<'_> {
+    type Output = Box<dyn Kernel>;
+
+    fn visit<F: Fold>(self) -> Box<dyn Kernel> {
+        let windows = Arc::clone(self.0);
+        Box::new(Direct { windows, inputs: vec![scatter::<Combine<F>>], replaced: None })
+    }
+}
+
+/// The kernel that replaces elements of these widths.
+pub(super) fn overwrite(
+    windows: &Arc<Windows>,
+    widths: impl Iterator<Item = usize>,
+) -> Box<dyn Kernel> {
+    let replace = |width: usize| match width {
+        1 => scatter::<Replace<u8>>,
+        2 => scatter::<Replace<u16>>,
+        4 => scatter::<Replace<u32>>,
+        8 => scatter::<Replace<u64>>,
+        _ => scatter::<Replace<[u64; 2]>>,
+    };
+    let widths: Vec<usize> = widths.collect();
+    let replaced = if let &[width] = &widths[..] { Some(width) } else { None };
+    let inputs = widths.into_iter().map(replace).collect();
+    Box::new(Direct { windows: Arc::clone(windows), inputs, replaced })
+}
+
+/// Scatters updates into one input.
+type Scatter = fn(&Windows, indices: &[u8], updates: &[u8], result: &mut [u8]);
+
+/// A scatter into inputs that have nothing to do with each other.
+#[derive(Debug)]
+struct Direct {
+    windows: Arc<Windows>,
+    inputs: Vec<Scatter>,
+    /// Bytes of an element, where elements of a single input are replaced.
+    replaced: Option<usize>,
+}
+
+impl Kernel for Direct {
+    fn run(&self, _: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
+        let (indices, updates) = (operands[self.inputs.len()], &operands[self.inputs.len() + 1..]);
+        for ((scatter, update), result) in self.inputs.iter().zip(updates).zip(results) {
+            scatter(&self.windows, indices, update, result);
+        }
+        Ok(())
+    }
+
+    fn starts_from(&self, result: usize) -> Option<usize> {
+        Some(result)
+    }
+
+    fn moves(&self, _: usize) -> Option<Moves> {
+        let width = self.replaced?;
+        let (elements, starts) = self.windows.plan.single(self.windows.indices)?;
+        let run = Move { operand: 2, from: 0, to: 0, bytes: elements * width };
+        let scaled = |start: Start| Start { step: start.step * width, ..start };
+        let starts = starts.into_iter().map(scaled).collect();
+        Some(Moves { width, moves: vec![run], starts, outside: Outside::Skip, into: true })
+    }
+
+    fn cost(&self) -> Cost {
+        self.windows.cost
+    }
+}
+
+/// Elements of a window that make it worth to share a scatter.
+const WIDE: usize = 32;
+/// Updates that make it worth, in bytes, and pieces that the result is then cut into.
+const LARGE: usize = 1 << 20;
+const PIECES: usize = 8;
+
+fn scatter<P: Put>(windows: &Windows, indices: &[u8], updates: &[u8], result: &mut [u8]) {
+    let large = updates.len() >= LARGE;
+    let updates: &[P::Element] = bytemuck::cast_slice(updates);
+    let result: &mut [P::Element] = bytemuck::cast_slice_mut(result);
+    let plan = &windows.plan;
+    let ignore = |done: Result<(), Infallible>| {
+        let Ok(()) = done;
+    };
+    match plan.window[..] {
+        [] => ignore(plan.chunks(indices, &mut |from, step, places| {
+            simd::run(Ones::<P> { from, step, places, updates, result });
+            Ok(())
+        })),
+        [axis] if axis.steps == [1, 1] => {
+            let count = axis.count;
+            let rows = |result: &mut [P::Element], part: Range<usize>| {
+                ignore(plan.chunks(indices, &mut |from, step, places| {
+                    let part = part.clone();
+                    simd::run(Rows::<P> { from, step, places, count, updates, result, part });
+                    Ok(())
+                }));
+            };
+            // Each piece takes the updates of its part of the result, in their order.
+            if large && count >= WIDE && parallel::threads() > 1 {
+                let size = result.len().div_ceil(PIECES);
+                parallel::chunks_mut(result, size, |number, result| {
+                    rows(result, number * size..number * size + result.len());
+                });
+            } else {
+                let whole = 0..result.len();
+                rows(result, whole);
+            }
+        }
+        _ => ignore(plan.chunks(indices, &mut |from, step, places| {
+            let inside = places.iter().enumerate().filter(|&(_, &place)| place != NOWHERE);
+            for (number, &place) in inside {
+                let start = [from + number * step, place];
+                ignore(rows(&plan.window, start, &mut |at, count, steps| {
+                    run::<P>(at, count, steps, updates, result);
+                    Ok(())
+                }));
+            }
+            Ok(())
+        })),
+    }
+}
+
+/// A run of a window.
+fn run<P: Put>(
+    [from, to]: [usize; 2],
+    count: usize,
+    steps: [usize; 2],
+    updates: &[P::Element],
+    result: &mut [P::Element],
+) {
+    for index in 0..count {
+        let result = &mut result[to + index * steps[1]];
+        *result = P::put(*result, updates[from + index * steps[0]]);
+    }
+}
+
+/// Windows of one element.
+struct Ones<'a, P: Put> {
+    from: usize,
+    step: usize,
+    places: &'a [usize],
+    updates: &'a [P::Element],
+    result: &'a mut [P::Element],
+}
+
+impl<P: Put> simd::Loop for Ones<'_, P> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { from, step, places, updates, result } = self;
+        // A place that is nowhere is past the end.
+        if step == 1 {
+            for (&place, &update) in places.iter().zip(&updates[from..from + places.len()]) {
+                if let Some(held) = result.get_mut(place) {
+                    *held = P::put(*held, update);
+                }
+            }
+        } else {
+            for (number, &place) in places.iter().enumerate() {
+                if let Some(held) = result.get_mut(place) {
+                    *held = P::put(*held, updates[from + number * step]);
+                }
+            }
+        }
+    }
+}
+
+/// Windows that are runs of elements, as far as they are in a part of the result.
+struct Rows<'a, P: Put> {
+    from: usize,
+    step: usize,
+    places: &'a [usize],
+    count: usize,
+    updates: &'a [P::Element],
+    result: &'a mut [P::Element],
+    part: Range<usize>,
+}
+
+impl<P: Put> simd::Loop for Rows<'_, P> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { from, step, places, count, updates, result, part } = self;
+        for (number, &place) in places.iter().enumerate() {
+            if place >= part.end || place + count <= part.start {
+                continue;
+            }
+            let (start, end) = (place.max(part.start), (place + count).min(part.end));
+            let held = &mut result[start - part.start..end - part.start];
+            let update = from + number * step + (start - place);
+            let updates = &updates[update..update + held.len()];
+            for (held, &update) in held.iter_mut().zip(updates) {
+                *held = P::put(*held, update);
+            }
+        }
+    }
+}

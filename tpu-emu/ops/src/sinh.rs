@@ -1,0 +1,40 @@
+//! `chlo.sinh`: hyperbolic sines.
+use super::elementwise::{dtype, lane_of, same};
+use super::{Entry, Lowered, Site};
+use tpu_base::error::Result;
+use tpu_base::tensor::element::{ComplexNumber, for_dtype};
+use tpu_kernels::elementwise::loops::lane;
+use tpu_kernels::math;
+use tpu_kernels::math::complex;
+
+pub(super) const OP: Entry = Entry { mnemonic: "sinh", infer: same::<1>, lower };
+
+/// The hyperbolic sine.
+///
+/// Shapes: operand and result [d..].
+/// Errors: `Constraint` C1 for operands of different types, `BadArgument` for an element type
+/// that the operation does not take.
+/// Source: CHLO, "sinh".
+fn lower(site: &Site<'_>) -> Result<Lowered> {
+    let dtype = dtype(site)?;
+    let run = math::unary::<math::Sinh>(dtype).or_else(
+        || for_dtype!(dtype, T: Complex => lane!(|a: T| T::narrow(complex::sinh(a.widen())))),
+    );
+    lane_of(site, OP.mnemonic, run, true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::OP;
+    use crate::testing::unary;
+    use tpu_base::tensor::element::Complex;
+
+    #[test]
+    fn the_value_at_one_half_is_right() {
+        for (got, expected) in unary::<f32, f32>(&OP, &[0.5]).into_iter().zip([0.521_095_3]) {
+            assert!((got - expected).abs() <= 1e-6 * expected.abs(), "{got}");
+        }
+        let z = unary::<_, Complex<f64>>(&OP, &[Complex::new(0.5_f64, 0.25)])[0];
+        assert!((z - Complex::new(0.504895714387995, 0.2789791283502615)).norm() < 1e-14, "{z}");
+    }
+}

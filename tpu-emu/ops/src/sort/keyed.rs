@@ -1,0 +1,180 @@
+//! Sorts by a known order of at most 96 bits.
+use super::Rows;
+use crate::{Cost, Cx, Kernel};
+use tpu_base::error::Result;
+use tpu_kernels::movement::loop_nest::{carve, carved};
+use tpu_kernels::parallel;
+use tpu_kernels::sort::comparator::{Encode, Key, encoder};
+use tpu_kernels::sort::radix;
+use tpu_kernels::sort::radix::Digits;
+
+/// A number that holds the codes of an element's keys, and below them its index.
+pub(super) trait Packed: Digits + std::fmt::Debug {
+    /// This number with `bits` more bits.
+    fn push(self, bits: usize, low: u64) -> Self;
+    /// The lowest 32 bits.
+    fn index(self) -> usize;
+}
+
+impl Packed for u64 {
+    #[inline(always)]
+    fn push(self, bits: usize, low: u64) -> Self {
+        self << bits | low
+    }
+    #[inline(always)]
+    fn index(self) -> usize {
+        usize::try_from(self & u64::from(u32::MAX)).unwrap_or(0)
+    }
+}
+
+impl Packed for u128 {
+    #[inline(always)]
+    fn push(self, bits: usize, low: u64) -> Self {
+        self << bits | Self::from(low)
+    }
+    #[inline(always)]
+    fn index(self) -> usize {
+        usize::try_from(self & Self::from(u32::MAX)).unwrap_or(0)
+    }
+}
+
+/// A sort by a known order.
+#[derive(Debug)]
+pub(super) struct Keyed<P> {
+    rows: Rows,
+    keys: Vec<(Key, Encode)>,
+    /// Groups of rows that are sorted at the same time.
+    groups: usize,
+    packed: std::marker::PhantomData<P>,
+}
+
+/// Bytes of scratch memory that groups of rows share.
+const ROOM: usize = 8 << 20;
+/// The most groups of rows.
+const GROUPS: usize = 16;
+/// Elements that are encoded at a time.
+const BLOCK: usize = 256;
+
+impl<P: Packed> Keyed<P> {
+    pub(super) fn new(rows: Rows, keys: &[Key]) -> Self {
+        let keys = keys.iter().filter_map(|&key| Some((key, encoder(key.dtype)?))).collect();
+        let row = 2 * rows.length * size_of::<P>();
+        let groups = (ROOM / row.max(1)).clamp(1, GROUPS).min(rows.outer.max(1));
+        Self { rows, keys, groups, packed: std::marker::PhantomData }
+    }
+
+    /// Packed codes twice, for each group.
+    fn part(&self) -> usize {
+        2 * self.groups * self.rows.length * size_of::<P>()
+    }
+
+    /// The packed codes of the row at `start`.
+    fn encode(&self, operands: &[&[u8]], start: usize, packed: &mut [P]) {
+        let step = self.rows.inner;
+        let mut codes = [0; BLOCK];
+        let mut index = 0;
+        for (number, packed) in packed.chunks_mut(BLOCK).enumerate() {
+            packed.fill(P::zeroed());
+            let codes = &mut codes[..packed.len()];
+            for (key, encode) in &self.keys {
+                encode(key, operands[key.operand], start + number * BLOCK * step, step, codes);
+                let bits = 8 * key.dtype.host_bytes();
+                for (packed, &code) in packed.iter_mut().zip(&*codes) {
+                    *packed = packed.push(bits, code);
+                }
+            }
+            for packed in packed {
+                *packed = packed.push(32, index);
+                index += 1;
+            }
+        }
+    }
+}
+
+impl<P: Packed> Kernel for Keyed<P> {
+    fn run(&self, cx: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
+        let Rows { length, inner, outer, ref widths } = self.rows;
+        if length * inner * outer == 0 {
+            return Ok(());
+        }
+        let mut parts = carve(cx.scratch, [self.part()]);
+        let room: &mut [P] = bytemuck::cast_slice_mut(parts.remove(0));
+        let bytes: usize = self.keys.iter().map(|(key, _)| key.dtype.host_bytes()).sum();
+        let group = outer.div_ceil(self.groups);
+        let mut chunks: Vec<_> = results
+            .iter_mut()
+            .zip(widths)
+            .map(|(result, width)| result.chunks_mut(group * length * inner * width))
+            .collect();
+        let mut groups: Vec<(&mut [P], Vec<&mut [u8]>)> = room
+            .chunks_mut(2 * length)
+            .map(|room| (room, chunks.iter_mut().filter_map(Iterator::next).collect()))
+            .collect();
+        parallel::chunks_mut(&mut groups, 1, |number, groups| {
+            for (room, results) in groups {
+                let (packed, room) = room.split_at_mut(length);
+                let first = number * group;
+                for at in first..outer.min(first + group) {
+                    for column in 0..inner {
+                        let start = at * length * inner + column;
+                        self.encode(operands, start, packed);
+                        // The index makes all of them different, so this is stable.
+                        radix::sort(packed, room, 4..4 + bytes);
+                        let to = (at - first) * length * inner + column;
+                        let arrays = operands.iter().zip(&mut *results).zip(widths);
+                        for ((operand, result), &width) in arrays {
+                            permute(width, operand, packed, [start, to], inner, result);
+                        }
+                    }
+                }
+            }
+        });
+        Ok(())
+    }
+
+    fn scratch(&self) -> usize {
+        carved([self.part()])
+    }
+
+    fn cost(&self) -> Cost {
+        self.rows.cost()
+    }
+}
+
+/// Writes the elements of the row at `start` in their new order to the row at `to`.
+fn permute<P: Packed>(
+    width: usize,
+    from: &[u8],
+    packed: &[P],
+    [start, to]: [usize; 2],
+    step: usize,
+    result: &mut [u8],
+) {
+    fn fixed<P: Packed, const W: usize>(
+        from: &[u8],
+        packed: &[P],
+        [start, to]: [usize; 2],
+        step: usize,
+        result: &mut [u8],
+    ) {
+        let (from, _) = from.as_chunks::<W>();
+        let (result, _) = result.as_chunks_mut::<W>();
+        let (from, result) = (&from[start..], &mut result[to..]);
+        if step == 1 {
+            for (result, packed) in result.iter_mut().zip(packed) {
+                *result = from[packed.index()];
+            }
+        } else {
+            for (result, packed) in result.iter_mut().step_by(step).zip(packed) {
+                *result = from[packed.index() * step];
+            }
+        }
+    }
+    match width {
+        1 => fixed::<P, 1>(from, packed, [start, to], step, result),
+        2 => fixed::<P, 2>(from, packed, [start, to], step, result),
+        4 => fixed::<P, 4>(from, packed, [start, to], step, result),
+        8 => fixed::<P, 8>(from, packed, [start, to], step, result),
+        _ => fixed::<P, 16>(from, packed, [start, to], step, result),
+    }
+}

@@ -1,0 +1,84 @@
+//! Sorts of one array by its elements.
+use super::Rows;
+use super::keyed::Keyed;
+use crate::{Cost, Cx, Kernel};
+use tpu_base::error::Result;
+use tpu_kernels::movement::loop_nest::{carve, carved};
+use tpu_kernels::parallel;
+use tpu_kernels::sort::comparator::Key;
+use tpu_kernels::sort::keys::Plain;
+use tpu_kernels::sort::radix;
+
+/// Rows of elements side by side.
+#[derive(Debug)]
+pub(super) struct Sorted {
+    pub(super) rows: Rows,
+    pub(super) key: Key,
+    pub(super) plain: Plain,
+    /// For rows with elements that count as equal and are not the same.
+    pub(super) otherwise: Box<dyn Kernel>,
+}
+
+impl Sorted {
+    /// Makes the kernel; `None` for rows whose elements are not side by side.
+    pub(super) fn new(rows: &Rows, key: Key, plain: Plain) -> Option<Self> {
+        if rows.inner != 1 || rows.widths.len() != 1 {
+            return None;
+        }
+        let keys = [key];
+        let otherwise: Box<dyn Kernel> = if key.dtype.host_bytes() <= 4 {
+            Box::new(Keyed::<u64>::new(rows.clone(), &keys))
+        } else {
+            Box::new(Keyed::<u128>::new(rows.clone(), &keys))
+        };
+        Some(Self { rows: rows.clone(), key, plain, otherwise })
+    }
+
+    /// Bytes of a row.
+    fn row(&self) -> usize {
+        self.rows.length * self.rows.widths[0]
+    }
+
+    /// Bytes beside the rows that are sorted.
+    fn room(&self) -> usize {
+        if self.rows.length < radix::LONG { 0 } else { self.rows.outer * self.row() }
+    }
+}
+
+impl Kernel for Sorted {
+    fn run(&self, cx: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
+        let Self { key, plain, .. } = self;
+        if results[0].is_empty() {
+            return Ok(());
+        }
+        if !(plain.fits)(key, operands[0]) {
+            return self.otherwise.run(cx, operands, results);
+        }
+        let row = self.row();
+        let piece = parallel::piece_of(row) * row;
+        let mut parts = carve(cx.scratch, [self.room()]);
+        let mut rooms = parts.remove(0).chunks_mut(piece);
+        let mut pieces: Vec<(&mut [u8], &mut [u8])> = results[0]
+            .chunks_mut(piece)
+            .map(|result| (result, rooms.next().unwrap_or_default()))
+            .collect();
+        parallel::chunks_mut(&mut pieces, 1, |number, pieces| {
+            for (result, room) in pieces {
+                let from = operands[0][number * piece..].chunks(row);
+                let mut rooms = room.chunks_mut(row);
+                for (result, from) in result.chunks_mut(row).zip(from) {
+                    (plain.sort)(key, from, result, rooms.next().unwrap_or_default());
+                }
+            }
+        });
+        Ok(())
+    }
+
+    fn scratch(&self) -> usize {
+        carved([self.room()]).max(self.otherwise.scratch())
+    }
+
+    fn cost(&self) -> Cost {
+        self.rows.cost()
+    }
+}

@@ -1,0 +1,192 @@
+//! Random programs give the same bits whether or not loops are fused and memory is taken over,
+//! and every plan reads what was written.
+mod chains;
+mod joined;
+mod wide;
+mod writer;
+
+use crate::import::load;
+use crate::interpret::frame::Frame;
+use crate::interpret::region::make_body;
+use crate::interpret::step::Run;
+use crate::passes::options::Tactics;
+use crate::plan::check::planned;
+use crate::plan::{Plan, Slot};
+use crate::spmd::groups::Devices;
+use std::collections::BTreeMap;
+use tpu_base::tensor::{DType, Shape};
+use tpu_kernels::aligned::Aligned;
+use tpu_kernels::simd::at_every_level;
+use tpu_ops::Numerics;
+use tpu_ops::custom_call::Registry;
+use wide::is_narrow;
+use writer::{SHAPES, Value, Writer};
+
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap() % limit
+    }
+
+    pub(crate) fn pick<T: Clone>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len())].clone()
+    }
+}
+
+/// A program, and the results that take parameters over.
+fn program(seed: u64, wide: bool) -> (String, Vec<Option<usize>>) {
+    let mut writer = Writer { random: Random(seed), text: String::new(), count: 0, wide };
+    let mut seen = Vec::new();
+    for _ in 0..3 + writer.random.below(3) {
+        if wide {
+            seen.push(writer.parameter());
+            continue;
+        }
+        let (name, dims) = (writer.name(), writer.random.pick(SHAPES).to_vec());
+        seen.push(Value(name, writer.random.pick(&["f32", "i32"]), dims));
+    }
+    let parameters = seen.clone();
+    for _ in 0..5 + writer.random.below(14) {
+        writer.step(&mut seen, 0);
+    }
+    seen.retain(|value| !is_narrow(value.1));
+    let results: Vec<Value> =
+        (0..1 + writer.random.below(5)).map(|_| writer.random.pick(&seen)).collect();
+    writer.finish("func.return", &results);
+    let mut donated = vec![None; parameters.len()];
+    let mut taken = vec![false; results.len()];
+    for (parameter, to) in parameters.iter().zip(&mut donated) {
+        let fits = |&at: &usize| {
+            let result: &Value = &results[at];
+            !taken[at] && result.1 == parameter.1 && result.2 == parameter.2
+        };
+        *to = (0..results.len()).find(fits);
+        to.iter().for_each(|&at| taken[at] = true);
+    }
+    let list: Vec<String> = parameters.iter().map(|of| format!("{}: {}", of.0, of.of())).collect();
+    let types: Vec<String> = results.iter().map(Value::of).collect();
+    let (list, types) = (list.join(", "), types.join(", "));
+    (format!("func.func public @main({list}) -> ({types}) {{\n{}}}\n", writer.text), donated)
+}
+
+/// The plan of a program.
+pub(crate) fn plan_of(text: &str) -> Plan {
+    let module = tpu_stablehlo::text::parse(text).unwrap();
+    let registry = Registry::default();
+    let loaded =
+        load(&module, Numerics::Ieee, &registry, make_body, (Devices::ONE, &BTreeMap::new()))
+            .unwrap();
+    let mut graph = loaded.graph;
+    let kept = vec![None; graph.main.parameters.len()];
+    planned(&mut graph, &kept, Tactics::FAST)
+}
+
+/// Bytes of a parameter: numbers near one, and none that is no number.
+fn numbers(random: &mut Random, dtype: DType, bytes: usize) -> Vec<u8> {
+    let mut input = Vec::with_capacity(bytes + 8);
+    while input.len() < bytes {
+        // Small integers are small floats or tiny ones; both are good enough.
+        let bits = match dtype {
+            DType::F64 | DType::C128 => 0x3ff0_0000_0000_0000 + (random.below(1 << 10) << 42),
+            DType::F16 => 0x3c00 + (random.below(1 << 10)),
+            DType::Bf16 => 0x3f80 + random.below(1 << 7),
+            DType::Pred => random.below(2),
+            _ if dtype.element().bits < 8 => random.below(2),
+            _ if dtype.host_bytes() == 1 => random.below(0x40),
+            _ => 0x3f80_0000 + (random.below(1 << 10) << 12),
+        };
+        let width = if dtype == DType::C64 { 4 } else { dtype.host_bytes().min(8) };
+        input.extend(&bits.to_le_bytes()[..width]);
+    }
+    input.truncate(bytes);
+    input
+}
+
+/// The bits of a program's results.
+pub(crate) fn results(text: &str, donated: &[Option<usize>], tactics: Tactics) -> Vec<Vec<u8>> {
+    let module = tpu_stablehlo::text::parse(text).unwrap();
+    let registry = Registry::default();
+    let loaded =
+        load(&module, Numerics::Ieee, &registry, make_body, (Devices::ONE, &BTreeMap::new()))
+            .unwrap();
+    let mut graph = loaded.graph;
+    let bytes =
+        |values: &[_]| values.iter().map(|&value| graph.bytes(value)).collect::<Vec<usize>>();
+    let results = bytes(&graph.main.results);
+    let parameters = graph.main.parameters.iter().map(|&value| graph.value(value).shape.clone());
+    let parameters: Vec<Shape> = parameters.collect();
+    let plan = planned(&mut graph, donated, tactics);
+    // Nobody may count on zeros.
+    let junk = |bytes: usize| Aligned::of(&vec![0xa5; bytes]);
+    let mut places: Vec<Aligned> = results.iter().map(|&bytes| junk(bytes)).collect();
+    let mut memories = vec![junk(plan.arena), Aligned::of(&plan.pool)];
+    let mut random = Random(7);
+    for (index, shape) in parameters.into_iter().enumerate() {
+        let input = numbers(&mut random, shape.dtype, shape.bytes());
+        match donated[index] {
+            Some(result) => {
+                places[result] = Aligned::of(&input);
+                memories.push(Aligned::zeros(0));
+            }
+            None => memories.push(Aligned::of(&input)),
+        }
+    }
+    memories.extend(places);
+    let frame = Frame::new(memories);
+    Run { frame: &frame, locations: None, seed: 0, launch: None }.plan(&plan).unwrap();
+    let slots =
+        (plan.results()..).zip(results).map(|(base, bytes)| Slot { base, offset: 0, bytes });
+    slots.map(|slot| frame.bytes(slot).to_vec()).collect()
+}
+
+/// Runs a program in all ways, with vectors of every width.
+fn compare(seed: u64, wide: bool) {
+    let (text, donated) = program(seed, wide);
+    let outcome = std::panic::catch_unwind(|| {
+        let kept = vec![None; donated.len()];
+        let plain = Tactics { fuse: false, join: false };
+        let wanted = results(&text, &kept, plain);
+        for tactics in [
+            Tactics { fuse: true, join: false },
+            Tactics { fuse: false, join: true },
+            Tactics::FAST,
+        ] {
+            assert_eq!(results(&text, &kept, tactics), wanted, "{tactics:?}");
+            assert_eq!(results(&text, &donated, tactics), wanted, "donated, {tactics:?}");
+        }
+        at_every_level(|level| {
+            assert_eq!(results(&text, &kept, Tactics::FAST), wanted, "{level:?}");
+        });
+    });
+    assert!(outcome.is_ok(), "seed {seed}, wide {wide}, donated {donated:?}:\n{text}");
+}
+
+/// The programs of a test: so many from the first on, or as many as `TPU_EMU_TEST_PROGRAMS` says,
+/// from `TPU_EMU_TEST_SEED` on.
+#[expect(clippy::disallowed_methods, reason = "how long to run is for the one who tests to say")]
+fn seeds(count: u64) -> std::ops::Range<u64> {
+    let number = |name: &str| std::env::var(name).ok().and_then(|value| value.parse().ok());
+    let first = number("TPU_EMU_TEST_SEED").unwrap_or(0);
+    first..first + number("TPU_EMU_TEST_PROGRAMS").unwrap_or(count)
+}
+
+#[test]
+fn fused_and_joined_programs_give_the_bits_of_plain_ones() {
+    seeds(100).for_each(|seed| compare(seed, false));
+}
+
+#[test]
+fn programs_of_every_type_and_extent_give_the_bits_of_plain_ones() {
+    seeds(120).for_each(|seed| compare(seed, true));
+}
+
+#[test]
+fn a_composed_view_in_a_wrong_order_is_found() {
+    tpu_kernels::movement::strided_view::fault::plant(true);
+    let found = (0..250).find(|&seed| std::panic::catch_unwind(|| compare(seed, true)).is_err());
+    tpu_kernels::movement::strided_view::fault::plant(false);
+    compare(found.expect("a program notices views of views that are turned"), true);
+}

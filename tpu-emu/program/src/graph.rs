@@ -1,0 +1,126 @@
+//! A program as nodes over numbered values: calls inlined, shapes known, operations lowered.
+use std::sync::Arc;
+use tpu_base::tensor::Shape;
+use tpu_kernels::elementwise::program::LaneOp;
+use tpu_kernels::movement::strided_view::Access;
+use tpu_ops::{Cost, Kernel};
+use tpu_stablehlo::ir::LocationId;
+
+/// A value: an index into [`Graph::values`]. One numbering serves the whole program, the code
+/// inside of control flow included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ValueId(pub(crate) u32);
+
+impl ValueId {
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What is known of a value.
+#[derive(Debug, Clone)]
+pub struct ValueInfo {
+    /// Type and extents where it is defined; other names of it may have other extents.
+    pub shape: Shape,
+    /// Its bytes, where they are known at compile time.
+    pub(crate) known: Option<Arc<[u8]>>,
+}
+
+/// What a node does.
+#[derive(Debug, Clone)]
+pub(crate) enum Work {
+    /// Elementwise; operands with one element serve every lane.
+    Lane(LaneOp),
+    /// Elements in another order.
+    Access(Access),
+    /// Counts along an axis.
+    Iota(usize),
+    /// One element everywhere.
+    Splat(Arc<[u8]>),
+    /// Bytes known at compile time.
+    Constant(Arc<[u8]>),
+    /// Anything else.
+    Kernel(Arc<dyn Kernel>),
+    /// `while`: the operands are the initial values.
+    While(Arc<Block>, Arc<Block>),
+    /// `if` and `case`: the operand is the branch's number, the last branch serves every number
+    /// that is out of range.
+    Branch(Vec<Block>),
+}
+
+impl Work {
+    /// Whether something inside of control flow does more than give results.
+    pub(crate) fn has_effect(&self) -> bool {
+        let effect = |block: &Block| block.nodes.iter().any(|node| node.effect);
+        match self {
+            Self::While(condition, body) => effect(condition) || effect(body),
+            Self::Branch(blocks) => blocks.iter().any(effect),
+            _ => false,
+        }
+    }
+}
+
+/// One node.
+#[derive(Debug, Clone)]
+pub struct Node {
+    /// What it does.
+    pub(crate) work: Work,
+    /// The values that it takes.
+    pub(crate) operands: Vec<ValueId>,
+    /// The operands' shapes as this node sees them; empty for control flow.
+    pub(crate) shapes: Vec<Shape>,
+    /// The values that it makes.
+    pub results: Vec<ValueId>,
+    /// The operation's name, for reports.
+    pub name: Arc<str>,
+    /// Where it was written.
+    pub location: LocationId,
+    /// Whether it does more than give results.
+    pub(crate) effect: bool,
+}
+
+/// Straight-line nodes with parameters and results.
+#[derive(Debug, Clone, Default)]
+pub struct Block {
+    /// The values that it is given.
+    pub parameters: Vec<ValueId>,
+    /// Its nodes, each after those whose values it takes.
+    pub nodes: Vec<Node>,
+    /// The values that it gives.
+    pub results: Vec<ValueId>,
+}
+
+/// A whole program.
+#[derive(Debug, Clone, Default)]
+pub struct Graph {
+    pub(crate) values: Vec<ValueInfo>,
+    /// The program from its parameters to its results.
+    pub main: Block,
+    /// Arithmetic of one run, every loop's body counted once.
+    pub cost: Cost,
+    /// Bytes that operations read and write, counted the same way.
+    pub bytes_accessed: f64,
+    /// Custom calls.
+    pub(crate) calls: usize,
+    /// Whether it draws random numbers without a state.
+    pub draws: bool,
+}
+
+impl Graph {
+    /// Adds a value.
+    pub(crate) fn add(&mut self, shape: Shape) -> ValueId {
+        let id = u32::try_from(self.values.len()).unwrap_or(u32::MAX);
+        self.values.push(ValueInfo { shape, known: None });
+        ValueId(id)
+    }
+
+    /// The description of a value.
+    pub fn value(&self, id: ValueId) -> &ValueInfo {
+        &self.values[id.index()]
+    }
+
+    /// Bytes of a value.
+    pub(crate) fn bytes(&self, id: ValueId) -> usize {
+        self.value(id).shape.bytes()
+    }
+}

@@ -1,0 +1,345 @@
+//! Calls, tuples and control flow.
+use super::super::graph::{Block, Node, ValueId, Work};
+use super::custom_call::is_registered;
+use super::op::top_k;
+use super::scope::{Binding, Scope};
+use super::{Loader, one_block, operands};
+use std::sync::Arc;
+use tpu_base::error::{Error, Result};
+use tpu_base::tensor::DType;
+use tpu_stablehlo::ir::{Operation, Region};
+
+impl<'m> Loader<'m> {
+    /// One operation of any kind.
+    pub(crate) fn operation(
+        &mut self,
+        scope: &mut Scope<'m>,
+        operation: &'m Operation,
+        into: &mut Block,
+    ) -> Result<()> {
+        let (dialect, mnemonic) = operation.name.split_once('.').unwrap_or(("", &operation.name));
+        if self.devices.count > 1 && self.marked(scope, operation, into)? {
+            return Ok(());
+        }
+        let passes = match (dialect, mnemonic) {
+            ("func", "call") | ("sdy", "manual_computation" | "named_computation") => true,
+            ("builtin", "unrealized_conversion_cast") => true,
+            (_, "tuple" | "get_tuple_element") => true,
+            (_, "composite") => top_k(operation).is_none(),
+            _ => false,
+        };
+        if self.devices.count > 1 && !passes && self.reads_copies(scope, operation) {
+            return self.on_copies(scope, operation, into);
+        }
+        match (dialect, mnemonic) {
+            ("func", "call") => {
+                let callee = operation.attributes.text("callee").unwrap_or_default();
+                self.inlined_call(scope, operation, callee, into)
+            }
+            ("stablehlo" | "mhlo", "composite") if top_k(operation).is_none() => {
+                let callee = operation.attributes.text("decomposition").unwrap_or_default();
+                self.inlined_call(scope, operation, callee, into)
+            }
+            ("stablehlo" | "mhlo", "while") => self.r#while(scope, operation, into),
+            ("stablehlo" | "mhlo", "if") => self.branches(scope, operation, true, into),
+            ("stablehlo" | "mhlo", "case") => self.branches(scope, operation, false, into),
+            ("stablehlo" | "mhlo", "tuple") => {
+                let items = operands(scope, &operation.operands)?.into_iter().cloned().collect();
+                bind_all(scope, operation, vec![Binding::Tuple(items)])
+            }
+            ("stablehlo" | "mhlo", "get_tuple_element") => {
+                let index = operation.attributes.integer("index");
+                let item = match &operands(scope, &operation.operands)?[..] {
+                    [Binding::Tuple(items)] => {
+                        index.and_then(|index| items.get(usize::try_from(index).ok()?)).cloned()
+                    }
+                    _ => None,
+                };
+                let missing = || Error::bad(format!("{} of element {index:?}", operation.name));
+                bind_all(scope, operation, vec![item.ok_or_else(missing)?])
+            }
+            ("sdy", "manual_computation") if self.devices.count > 1 => {
+                self.manual_region(scope, operation, into)
+            }
+            ("sdy", "manual_computation" | "named_computation") => {
+                self.inlined_region(scope, operation, into)
+            }
+            ("builtin", "unrealized_conversion_cast") => {
+                let same = operands(scope, &operation.operands)?.into_iter().cloned().collect();
+                bind_all(scope, operation, same)
+            }
+            (_, "custom_call") if is_registered(operation) => {
+                self.registered_call(scope, operation, into)
+            }
+            _ => self.tabled(scope, operation, into),
+        }
+    }
+
+    fn inlined_call(
+        &mut self,
+        scope: &mut Scope<'m>,
+        operation: &'m Operation,
+        callee: &str,
+        into: &mut Block,
+    ) -> Result<()> {
+        let arguments = operands(scope, &operation.operands)?.into_iter().cloned().collect();
+        let results = self.call(callee, arguments, into)?;
+        bind_all(scope, operation, results)
+    }
+
+    /// A region that runs once, in place.
+    fn inlined_region(
+        &mut self,
+        scope: &mut Scope<'m>,
+        operation: &'m Operation,
+        into: &mut Block,
+    ) -> Result<()> {
+        let block = one_block(region(operation, 0)?, &operation.name)?;
+        let arguments: Vec<Binding> =
+            operands(scope, &operation.operands)?.into_iter().cloned().collect();
+        if block.arguments.len() != arguments.len() {
+            let (had, wanted) = (arguments.len(), block.arguments.len());
+            let name = &operation.name;
+            return Err(Error::bad(format!("{name} has {had} operands and {wanted} parameters")));
+        }
+        for (&parameter, argument) in block.arguments.iter().zip(arguments) {
+            argument.check(scope.type_of(parameter)?)?;
+            scope.bind(parameter, argument)?;
+        }
+        let results = self.block(scope, block, into)?;
+        bind_all(scope, operation, results)
+    }
+
+    fn r#while(
+        &mut self,
+        scope: &mut Scope<'m>,
+        operation: &'m Operation,
+        into: &mut Block,
+    ) -> Result<()> {
+        let carried: Vec<Binding> =
+            operands(scope, &operation.operands)?.into_iter().cloned().collect();
+        let mut initial = Vec::new();
+        carried.iter().for_each(|binding| binding.leaves(&mut initial));
+        let mark = self.mark();
+        let (condition, decided) =
+            self.nested(scope, region(operation, 0)?, operation, &carried)?;
+        let (body, made) = self.nested(scope, region(operation, 1)?, operation, &carried)?;
+        if decided.iter().chain(&made).any(Binding::has_copies) {
+            self.back_to(&mark);
+            return self.on_copies(scope, operation, into);
+        }
+        returns(scope, operation, &made)?;
+        let [decision] = condition.results[..] else {
+            let count = condition.results.len();
+            return Err(Error::bad(format!("the condition of a while has {count} results")));
+        };
+        let decided = &self.graph.value(decision).shape;
+        if decided.dtype != DType::Pred || decided.elements() != 1 {
+            return Err(Error::bad(format!("the condition of a while gives {decided}")));
+        }
+        self.same_sizes(operation, &body.results, &initial)?;
+        let work = Work::While(Arc::new(condition), Arc::new(body));
+        let results = self.control(operation, work, initial, into)?;
+        let mut values = results.into_iter();
+        let bindings: Option<Vec<Binding>> =
+            carried.iter().map(|binding| binding.rebuilt(&mut values)).collect();
+        bind_all(scope, operation, bindings.unwrap_or_default())
+    }
+
+    fn branches(
+        &mut self,
+        scope: &mut Scope<'m>,
+        operation: &'m Operation,
+        by_predicate: bool,
+        into: &mut Block,
+    ) -> Result<()> {
+        let [selector] = &operands(scope, &operation.operands)?[..] else {
+            let (name, count) = (&operation.name, operation.operands.len());
+            return Err(Error::bad(format!("{name} has {count} operands and takes 1")));
+        };
+        let (value, shape) = selector.array()?;
+        let wanted = if by_predicate { DType::Pred } else { DType::S32 };
+        if shape.dtype != wanted || shape.elements() != 1 {
+            return Err(Error::bad(format!("{} is decided by {shape}", operation.name)));
+        }
+        if operation.regions.is_empty() {
+            return Err(Error::bad(format!("{} has no branch", operation.name)));
+        }
+        let mut blocks = Vec::new();
+        let mut structure: Option<Vec<Binding>> = None;
+        let mark = self.mark();
+        for region in &operation.regions {
+            let source = one_block(region, &operation.name)?;
+            if !source.arguments.is_empty() {
+                return Err(Error::bad(format!("a branch of {} has parameters", operation.name)));
+            }
+            let mut block = Block::default();
+            let results = self.block(scope, source, &mut block)?;
+            if results.iter().any(Binding::has_copies) {
+                self.back_to(&mark);
+                return self.on_copies(scope, operation, into);
+            }
+            results.iter().for_each(|binding| binding.leaves(&mut block.results));
+            returns(scope, operation, &results)?;
+            if let Some(first) = blocks.first() {
+                let first: &Block = first;
+                self.same_sizes(operation, &block.results, &first.results)?;
+            }
+            structure.get_or_insert(results);
+            blocks.push(block);
+        }
+        let shapes = blocks[0].results.clone();
+        let structure = structure.unwrap_or_default();
+        // A predicate is 1 for the first region, which `if` names true.
+        if by_predicate {
+            blocks.reverse();
+        }
+        let mut values = self.branch(operation, blocks, value, &shapes, into).into_iter();
+        let bindings: Option<Vec<Binding>> =
+            structure.iter().map(|binding| binding.rebuilt(&mut values)).collect();
+        bind_all(scope, operation, bindings.unwrap_or_default())
+    }
+
+    /// Adds the choice between branches, whose results are like those of `like`.
+    pub(crate) fn branch(
+        &mut self,
+        operation: &Operation,
+        blocks: Vec<Block>,
+        selector: ValueId,
+        like: &[ValueId],
+        into: &mut Block,
+    ) -> Vec<ValueId> {
+        let name: Arc<str> = (*operation.name).into();
+        let results: Vec<ValueId> = like
+            .iter()
+            .map(|&id| {
+                let shape = self.graph.value(id).shape.clone();
+                self.graph.add(shape)
+            })
+            .collect();
+        let work = Work::Branch(blocks);
+        let effect = work.has_effect();
+        into.nodes.push(Node {
+            work,
+            operands: vec![selector],
+            shapes: Vec::new(),
+            results: results.clone(),
+            name,
+            location: operation.location,
+            effect,
+        });
+        results
+    }
+
+    /// A region of a loop: its parameters are new values.
+    fn nested(
+        &mut self,
+        scope: &mut Scope<'m>,
+        region: &'m Region,
+        operation: &Operation,
+        carried: &[Binding],
+    ) -> Result<(Block, Vec<Binding>)> {
+        let source = one_block(region, &operation.name)?;
+        if source.arguments.len() != carried.len() {
+            let (name, had, wanted) = (&operation.name, carried.len(), source.arguments.len());
+            return Err(Error::bad(format!("{name} has {had} operands and {wanted} parameters")));
+        }
+        let mut block = Block::default();
+        for (&parameter, initial) in source.arguments.iter().zip(carried) {
+            initial.check(scope.type_of(parameter)?)?;
+            let binding = self.parameter(scope.type_of(parameter)?, &mut block)?;
+            scope.bind(parameter, binding)?;
+        }
+        let results = self.block(scope, source, &mut block)?;
+        results.iter().for_each(|binding| binding.leaves(&mut block.results));
+        Ok((block, results))
+    }
+
+    pub(crate) fn control(
+        &mut self,
+        operation: &Operation,
+        work: Work,
+        operands: Vec<ValueId>,
+        into: &mut Block,
+    ) -> Result<Vec<ValueId>> {
+        let results: Vec<ValueId> = operands
+            .iter()
+            .map(|&id| {
+                let shape = self.graph.value(id).shape.clone();
+                self.graph.add(shape)
+            })
+            .collect();
+        let (name, location) = ((*operation.name).into(), operation.location);
+        // A loop has the effects of what is inside.
+        let effect = work.has_effect();
+        let shapes = Vec::new();
+        into.nodes.push(Node {
+            work,
+            operands,
+            shapes,
+            results: results.clone(),
+            name,
+            location,
+            effect,
+        });
+        Ok(results)
+    }
+
+    /// Whether values that share their memory have the same types.
+    pub(crate) fn same_sizes(
+        &self,
+        operation: &Operation,
+        a: &[ValueId],
+        b: &[ValueId],
+    ) -> Result<()> {
+        let shape = |id: &ValueId| &self.graph.value(*id).shape;
+        let same = |(a, b): (&ValueId, &ValueId)| {
+            let (a, b) = (shape(a), shape(b));
+            a.bytes() == b.bytes()
+        };
+        if a.len() == b.len() && a.iter().zip(b).all(same) {
+            return Ok(());
+        }
+        let text = |ids: &[ValueId]| -> Vec<String> {
+            ids.iter().map(|id| shape(id).to_string()).collect()
+        };
+        let (name, a, b) = (&operation.name, text(a).join(", "), text(b).join(", "));
+        Err(Error::bad(format!("{name}: a region gives ({a}) where ({b}) is needed")))
+    }
+}
+
+pub(crate) fn region(operation: &Operation, index: usize) -> Result<&Region> {
+    let missing = || Error::bad(format!("{} lacks region {index}", operation.name));
+    operation.regions.get(index).ok_or_else(missing)
+}
+
+/// Whether a region of control flow returns what the operation gives.
+pub(crate) fn returns(scope: &Scope<'_>, operation: &Operation, results: &[Binding]) -> Result<()> {
+    if results.len() != operation.results.len() {
+        let (name, had, wanted) = (&operation.name, results.len(), operation.results.len());
+        return Err(Error::bad(format!(
+            "a region of {name} returns {had} values where {wanted} are needed"
+        )));
+    }
+    let mut pairs = results.iter().zip(&operation.results);
+    let check = |(binding, &result): (&Binding, _)| binding.check(scope.type_of(result)?);
+    pairs
+        .try_for_each(check)
+        .map_err(|error| Error::bad(format!("a region of {} returns {error}", operation.name)))
+}
+
+pub(crate) fn bind_all(
+    scope: &mut Scope<'_>,
+    operation: &Operation,
+    bindings: Vec<Binding>,
+) -> Result<()> {
+    if bindings.len() != operation.results.len() {
+        let (name, had, wanted) = (&operation.name, bindings.len(), operation.results.len());
+        return Err(Error::bad(format!("{name} gives {had} results where {wanted} are declared")));
+    }
+    for (&result, binding) in operation.results.iter().zip(bindings) {
+        binding.check(scope.type_of(result)?)?;
+        scope.bind(result, binding)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,228 @@
+//! Products with converted booleans, which are choices: `multiply(convert(p), x)` is
+//! `select(p, x, 0)`, so that infinities, NaN and signs under a false mask give 0, as XLA has it.
+use super::super::graph::{Block, Node, ValueId, Work};
+use super::Loader;
+use super::op::FOLD;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use tpu_base::error::{Error, Result};
+use tpu_base::tensor::{DType, Shape};
+use tpu_kernels::elementwise::program::LaneOp;
+use tpu_ops;
+use tpu_ops::{Lowered, Numerics, Site};
+use tpu_stablehlo::ir::{Attributes, LocationId, Operation};
+
+/// The conversions of booleans that were emitted.
+#[derive(Debug, Default)]
+pub(super) struct Masks {
+    /// The number of the node in its block, and what it converts.
+    of: HashMap<ValueId, (usize, ValueId)>,
+    /// Values whose conversion XLA does not leave beside the product: constants, which it folds
+    /// before, and broadcasts, which it moves behind the conversion.
+    moving: HashSet<ValueId>,
+}
+
+/// What a product becomes.
+#[derive(Debug)]
+pub(super) struct Choice {
+    pub(super) op: LaneOp,
+    /// The boolean, the number, zero.
+    pub(super) operands: [ValueId; 3],
+    pub(super) shapes: [Shape; 3],
+}
+
+/// Whether a product of numbers of this type with a mask is a choice. XLA computes with the
+/// shorter floats in `f32`, and the conversions that this takes stand between mask and product.
+fn applies(dtype: DType) -> bool {
+    matches!(dtype, DType::F16 | DType::F32 | DType::F64 | DType::C64 | DType::C128)
+}
+
+/// Whether an operation turns booleans into numbers.
+pub(super) fn is_mask(op: &LaneOp) -> bool {
+    op.name == "convert" && op.operand == DType::Pred
+}
+
+/// The choice that a product with a mask is, in lanes of these shapes; `None` where it stays a
+/// product.
+///
+/// # Errors
+/// Those of `select` for these types.
+pub(super) fn choice(product: &LaneOp, shape: &Shape) -> Result<Option<LaneOp>> {
+    if product.name != "multiply" || !applies(product.result) {
+        return Ok(None);
+    }
+    let name = "stablehlo.select";
+    let entry =
+        tpu_ops::find("select").ok_or_else(|| Error::bad(format!("{name} is not there")))?;
+    let operands = [shape.with(DType::Pred), shape.clone(), shape.clone()];
+    let site = Site {
+        name,
+        attributes: &Attributes::default(),
+        operands: &operands,
+        known: &[None, None, None],
+        declared: &[],
+        results: &operands[1..2],
+        bodies: &[],
+        numerics: Numerics::Ieee,
+        partition: 0,
+    };
+    match (entry.lower)(&site)? {
+        Lowered::Lane(op) => Ok(Some(op)),
+        _ => Err(site.unimplemented(format!("a choice among {shape}"))),
+    }
+}
+
+impl Loader<'_> {
+    /// Notes what the node that is about to be emitted is to later products.
+    pub(super) fn note(
+        &mut self,
+        operation: &Operation,
+        (work, operands): (&Work, &[ValueId]),
+        results: &[ValueId],
+        into: &Block,
+    ) {
+        let [result] = *results else { return };
+        let mnemonic = operation.name.rsplit('.').next().unwrap_or_default();
+        match (work, operands) {
+            (Work::Lane(op), [operand]) if is_mask(op) && !self.masks.moving.contains(operand) => {
+                self.masks.of.insert(result, (into.nodes.len(), *operand));
+            }
+            (Work::Access(_) | Work::Splat(_), _) if mnemonic.contains("broadcast") => {
+                self.masks.moving.insert(result);
+            }
+            (Work::Constant(_) | Work::Splat(_), _) if mnemonic == "constant" => {
+                self.masks.moving.insert(result);
+            }
+            _ => {}
+        }
+    }
+
+    /// The choice that a product is, if one of its operands is a mask that was converted in the
+    /// same block and has kept its shape since.
+    ///
+    /// # Errors
+    /// Those of `select` for these types.
+    pub(super) fn choice(
+        &mut self,
+        product: &LaneOp,
+        (operands, shapes): (&[ValueId], &[Shape]),
+        into: &mut Block,
+    ) -> Result<Option<Choice>> {
+        let &[a, b] = operands else { return Ok(None) };
+        let found = [(a, b), (b, a)].into_iter().zip(shapes).find_map(|((mask, other), shape)| {
+            let pred = self.mask(mask, into)?;
+            (self.graph.value(mask).shape == *shape).then_some((pred, other, shape))
+        });
+        let Some((pred, other, shape)) = found else { return Ok(None) };
+        let Some(op) = choice(product, shape)? else { return Ok(None) };
+        let zero = self.graph.add(shape.clone());
+        let bytes: Arc<[u8]> = vec![0; shape.dtype.host_bytes()].into();
+        if shape.bytes() <= FOLD {
+            self.graph.values[zero.index()].known = Some(bytes.repeat(shape.elements()).into());
+        }
+        into.nodes.push(Node {
+            work: Work::Splat(bytes),
+            operands: Vec::new(),
+            shapes: Vec::new(),
+            results: vec![zero],
+            name: "constant".into(),
+            location: LocationId::UNKNOWN,
+            effect: false,
+        });
+        let shapes = [shape.with(DType::Pred), shape.clone(), shape.clone()];
+        Ok(Some(Choice { op, operands: [pred, other, zero], shapes }))
+    }
+
+    /// What a value of a block was converted from, if it is a mask.
+    fn mask(&self, value: ValueId, block: &Block) -> Option<ValueId> {
+        let &(number, pred) = self.masks.of.get(&value)?;
+        block.nodes.get(number).filter(|node| node.results == [value]).map(|_| pred)
+    }
+
+    /// Values that no product sees through: masks are converted once more.
+    pub(super) fn behind_barrier(&mut self, values: &[ValueId], into: &mut Block) -> Vec<ValueId> {
+        let hidden = |&value: &ValueId| {
+            let Some(node) = self.masks.of.get(&value).and_then(|mask| into.nodes.get(mask.0))
+            else {
+                return value;
+            };
+            if node.results != [value] {
+                return value;
+            }
+            let shape = self.graph.value(value).shape.clone();
+            let known = self.graph.value(value).known.clone();
+            let copy = self.graph.add(shape);
+            self.graph.values[copy.index()].known = known;
+            into.nodes.push(Node { results: vec![copy], ..node.clone() });
+            copy
+        };
+        values.iter().map(hidden).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::import::load;
+    use crate::spmd::groups::Devices;
+    use std::collections::BTreeMap;
+    use tpu_ops::custom_call::Registry;
+
+    /// The names of the elementwise operations that a program of one mask `%m`, numbers `%x`
+    /// and these lines becomes.
+    fn names(of: &str, lines: &str) -> Vec<&'static str> {
+        let text = format!(
+            "func.func public @main(%m: tensor<3xi1>, %x: tensor<3x{of}>) -> tensor<3x{of}> {{
+  %f = stablehlo.convert %m : (tensor<3xi1>) -> tensor<3x{of}>
+  {}
+  return %r : tensor<3x{of}>
+}}",
+            lines.replace('T', of)
+        );
+        let module = tpu_stablehlo::text::parse(&text).unwrap();
+        let registry = Registry::default();
+        let loaded = load(
+            &module,
+            Numerics::Ieee,
+            &registry,
+            |_, _, _| Err(Error::bad("no bodies")),
+            (Devices::ONE, &BTreeMap::new()),
+        )
+        .unwrap();
+        let lane = |work: &Work| match work {
+            Work::Lane(op) => Some(op.name),
+            _ => None,
+        };
+        loaded.graph.main.nodes.iter().filter_map(|node| lane(&node.work)).collect()
+    }
+
+    #[test]
+    fn a_product_with_a_mask_is_a_choice_in_the_types_that_xla_computes_in() {
+        for of in ["f16", "f32", "f64", "complex<f32>", "complex<f64>"] {
+            for operands in ["%f, %x", "%x, %f"] {
+                let line = format!("%r = stablehlo.multiply {operands} : tensor<3xT>");
+                assert_eq!(names(of, &line), ["convert", "select"], "{of}");
+            }
+        }
+        for of in ["bf16", "f8E5M2", "i32"] {
+            let line = "%r = stablehlo.multiply %f, %x : tensor<3xT>";
+            assert_eq!(names(of, line), ["convert", "multiply"], "{of}");
+        }
+    }
+
+    #[test]
+    fn what_keeps_the_shape_keeps_the_mask_and_what_hides_it_does_not() {
+        let views = "%g = stablehlo.reshape %f : (tensor<3xT>) -> tensor<1x3xT>
+  %h = stablehlo.reshape %g : (tensor<1x3xT>) -> tensor<3xT>
+  %r = stablehlo.multiply %h, %x : tensor<3xT>";
+        assert_eq!(names("f32", views), ["convert", "select"]);
+        let barrier = "%g = stablehlo.optimization_barrier %f : tensor<3xT>
+  %r = stablehlo.multiply %g, %x : tensor<3xT>";
+        assert_eq!(names("f32", barrier), ["convert", "convert", "multiply"]);
+        let reshaped = "%g = stablehlo.reshape %f : (tensor<3xT>) -> tensor<1x3xT>
+  %y = stablehlo.reshape %x : (tensor<3xT>) -> tensor<1x3xT>
+  %p = stablehlo.multiply %g, %y : tensor<1x3xT>
+  %r = stablehlo.reshape %p : (tensor<1x3xT>) -> tensor<3xT>";
+        assert_eq!(names("f32", reshaped), ["convert", "multiply"]);
+    }
+}

@@ -1,0 +1,339 @@
+//! Operations without control flow: inferred, checked, lowered, folded where small.
+use super::super::graph::{Block, Node, ValueId, Work};
+use super::super::passes::constant_fold::evaluate;
+use super::masks::Choice;
+use super::scope::{Binding, Scope};
+use super::types::declared;
+use super::{DEPTH, Loader};
+use crate::spmd::groups;
+use std::sync::Arc;
+use tpu_base::error::{Error, Result};
+use tpu_base::tensor::Shape;
+use tpu_ops;
+use tpu_ops::{Body, Declared, Entry, Lowered, Site};
+use tpu_stablehlo::ir::{Attribute, Attributes, Operation, Type};
+
+/// Results up to this size are computed at compile time where the operands are known.
+pub(super) const FOLD: usize = 512;
+
+/// The row of an operation, by its full name.
+pub(super) fn entry_of(operation: &Operation) -> Result<&'static Entry> {
+    let name: &str = &operation.name;
+    if name.ends_with(".custom_call") {
+        let target = operation.attributes.text("call_target_name").unwrap_or_default();
+        return tpu_ops::custom::find(target).ok_or_else(|| {
+            Error::Unimplemented(format!("custom call target \"{target}\" is not registered"))
+        });
+    }
+    let name = if top_k(operation).is_some() { TOP_K } else { name };
+    let (dialect, mnemonic) = name.split_once('.').unwrap_or(("", name));
+    let found = match dialect {
+        // StableHLO has no copy: its operations never share memory.
+        "mhlo" if mnemonic == "copy" => tpu_ops::find("optimization_barrier"),
+        "stablehlo" | "chlo" | "mhlo" => tpu_ops::find(mnemonic),
+        _ => tpu_ops::find(name),
+    };
+    found.ok_or_else(|| Error::Unimplemented(format!("operation {name} is not supported")))
+}
+
+/// The name by which errors and reports call an operation.
+pub(crate) fn name_of(operation: &Operation) -> &str {
+    if operation.name.ends_with(".custom_call") {
+        operation.attributes.text("call_target_name").unwrap_or(&operation.name)
+    } else {
+        &operation.name
+    }
+}
+
+/// The operation that draws random numbers without a state.
+const DRAW: &str = ".rng";
+
+/// The operation that hides its operands from whatever rewrites a program.
+const BARRIER: &str = ".optimization_barrier";
+
+/// The operation that frameworks send as a composite whose decomposition sorts whole rows.
+const TOP_K: &str = "chlo.top_k";
+
+/// The attributes of a composite that stands for `chlo.top_k`.
+pub(super) fn top_k(operation: &Operation) -> Option<&Attributes> {
+    let attributes = &operation.attributes;
+    let named = operation.name.ends_with(".composite") && attributes.text("name") == Some(TOP_K);
+    match attributes.get("composite_attributes") {
+        Some(Attribute::Dictionary(inner)) if named && inner.get("k").is_some() => Some(inner),
+        _ => None,
+    }
+}
+
+impl<'m> Loader<'m> {
+    /// An operation that the table knows.
+    pub(super) fn tabled(
+        &mut self,
+        scope: &mut Scope<'m>,
+        operation: &'m Operation,
+        into: &mut Block,
+    ) -> Result<()> {
+        let entry = entry_of(operation)?;
+        if groups::collective(operation).is_some() {
+            groups::alone(operation, self.module)?;
+        }
+        let (mut values, mut shapes) = (Vec::new(), Vec::new());
+        for &operand in &operation.operands {
+            scope.binding(operand)?.arrays(&mut values, &mut shapes);
+        }
+        let known: Vec<_> =
+            values.iter().map(|&value| self.graph.value(value).known.clone()).collect();
+        let bodies = self.bodies(scope, operation)?;
+        let types: Vec<&Type> =
+            operation.results.iter().map(|&result| scope.type_of(result)).collect::<Result<_>>()?;
+        let mut leaves = Vec::new();
+        types.iter().for_each(|of| leaf_types(of, &mut leaves));
+        let declared: Vec<Declared> = leaves.into_iter().map(declared).collect::<Result<_>>()?;
+        let mut site = Site {
+            name: name_of(operation),
+            attributes: top_k(operation).unwrap_or(&operation.attributes),
+            operands: &shapes,
+            known: &known,
+            declared: &declared,
+            results: &[],
+            bodies: &bodies,
+            numerics: self.numerics,
+            partition: self.partition,
+        };
+        let inferred = (entry.infer)(&site)?;
+        agree(&site, &inferred)?;
+        site.results = &inferred;
+        let lowered = (entry.lower)(&site)?;
+        let results = self.emit(operation, lowered, &values, &shapes, &inferred, into)?;
+        let mut results = results.into_iter().zip(inferred);
+        for (&result, of) in operation.results.iter().zip(types) {
+            let binding = gathered(of, &mut results)?;
+            scope.bind(result, binding)?;
+        }
+        Ok(())
+    }
+
+    /// Puts a lowered operation into the block; gives its results.
+    fn emit(
+        &mut self,
+        operation: &'m Operation,
+        lowered: Lowered,
+        values: &[ValueId],
+        shapes: &[Shape],
+        results: &[Shape],
+        into: &mut Block,
+    ) -> Result<Vec<ValueId>> {
+        self.count(operation, &lowered, shapes, results);
+        let first = || {
+            let none = || Error::bad(format!("{} has no operand", operation.name));
+            values.first().copied().ok_or_else(none)
+        };
+        let work = match lowered {
+            Lowered::View => return Ok(vec![first()?]),
+            Lowered::Forward if operation.name.ends_with(BARRIER) => {
+                return Ok(self.behind_barrier(values, into));
+            }
+            Lowered::Forward => return Ok(values.to_vec()),
+            Lowered::Access(access) if self.is_whole(&access, &shapes[0], &results[0]) => {
+                return Ok(vec![first()?]);
+            }
+            Lowered::Lane(op) => Work::Lane(op),
+            Lowered::Access(access) => Work::Access(access),
+            Lowered::Iota(axis) => Work::Iota(axis),
+            Lowered::Splat(bytes) => Work::Splat(bytes),
+            Lowered::Constant(bytes) => Work::Constant(bytes),
+            Lowered::Kernel(kernel) => Work::Kernel(kernel.into()),
+        };
+        let choice = match &work {
+            Work::Lane(op) => self.choice(op, (values, shapes), into)?,
+            _ => None,
+        };
+        let (work, values, shapes) = match &choice {
+            Some(Choice { op, operands, shapes }) => (Work::Lane(*op), &operands[..], &shapes[..]),
+            None => (work, values, shapes),
+        };
+        let waits = matches!(&work, Work::Kernel(kernel) if kernel.channel().is_some());
+        let effect = waits || operation.attributes.flag("has_side_effect");
+        self.count_nodes(1)?;
+        let ids: Vec<ValueId> = results.iter().map(|shape| self.graph.add(shape.clone())).collect();
+        // What makes no element is known: no step after this one has to look after that case.
+        let empty = !results.is_empty() && results.iter().all(|shape| shape.elements() == 0);
+        let folded = if empty && !effect {
+            Some(vec![Arc::from([]); results.len()])
+        } else {
+            self.folded(operation, &work, values, shapes, results)?
+        };
+        let name: Arc<str> = name_of(operation).into();
+        let location = operation.location;
+        self.note(operation, (&work, values), &ids, into);
+        self.graph.draws |= operation.name.ends_with(DRAW);
+        match folded {
+            Some(known) => {
+                for (&id, bytes) in ids.iter().zip(known) {
+                    self.graph.values[id.index()].known = Some(Arc::clone(&bytes));
+                    let (operands, shapes, results) = (Vec::new(), Vec::new(), vec![id]);
+                    let (work, name) = (Work::Constant(bytes), Arc::clone(&name));
+                    into.nodes.push(Node {
+                        work,
+                        operands,
+                        shapes,
+                        results,
+                        name,
+                        location,
+                        effect,
+                    });
+                }
+            }
+            None => {
+                // A source has no operands, whatever shape operands the operation had.
+                let source = matches!(work, Work::Iota(_) | Work::Splat(_) | Work::Constant(_));
+                let kept = match work {
+                    _ if source => 0,
+                    Work::Access(_) => 1,
+                    _ => values.len(),
+                };
+                let (operands, shapes) = (values[..kept].to_vec(), shapes[..kept].to_vec());
+                let results = ids.clone();
+                into.nodes.push(Node { work, operands, shapes, results, name, location, effect });
+            }
+        }
+        Ok(ids)
+    }
+
+    /// Whether an access takes all elements in their order.
+    #[expect(clippy::unused_self, reason = "reads as a question to the loader")]
+    fn is_whole(
+        &self,
+        access: &tpu_kernels::movement::strided_view::Access,
+        from: &Shape,
+        to: &Shape,
+    ) -> bool {
+        if access.offset != 0 || from.elements() != to.elements() {
+            return false;
+        }
+        let dense = to.strides();
+        let same = |axis: usize| {
+            to.dims[axis] == 1 || isize::try_from(dense[axis]) == Ok(access.strides[axis])
+        };
+        (0..to.rank()).all(same)
+    }
+
+    /// The values of the results, where they are small and the operands are known.
+    fn folded(
+        &self,
+        operation: &Operation,
+        work: &Work,
+        values: &[ValueId],
+        shapes: &[Shape],
+        results: &[Shape],
+    ) -> Result<Option<Vec<Arc<[u8]>>>> {
+        let pure = !operation.name.ends_with("custom_call") && !operation.name.contains(".rng");
+        let small = results.iter().map(Shape::bytes).sum::<usize>() <= FOLD;
+        if !pure || !small {
+            return Ok(None);
+        }
+        let operands: Option<Vec<Arc<[u8]>>> =
+            values.iter().map(|&value| self.graph.value(value).known.clone()).collect();
+        let Some(operands) = operands else { return Ok(None) };
+        evaluate(work, &operands, shapes, results, self.numerics)
+    }
+
+    /// Adds an operation's work to the analysis.
+    fn count(
+        &mut self,
+        operation: &Operation,
+        lowered: &Lowered,
+        shapes: &[Shape],
+        results: &[Shape],
+    ) {
+        let elements = results.first().map_or(0, Shape::elements);
+        #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+        let elements = elements as f64;
+        let cost = &mut self.graph.cost;
+        match lowered {
+            Lowered::Lane(op) if op.transcendental => cost.transcendentals += elements,
+            Lowered::Lane(op) if op.name != "select" && !operation.name.ends_with("convert") => {
+                cost.flops += elements;
+            }
+            Lowered::Kernel(kernel) => {
+                let own = kernel.cost();
+                cost.flops += own.flops;
+                cost.transcendentals += own.transcendentals;
+            }
+            _ => {}
+        }
+        if !matches!(lowered, Lowered::View | Lowered::Forward) {
+            let bytes = shapes.iter().chain(results).map(Shape::bytes);
+            #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+            let bytes: f64 = bytes.map(|bytes| bytes as f64).sum();
+            self.graph.bytes_accessed += bytes;
+        }
+    }
+
+    /// The regions of an operation, or the functions that a custom call names, as bodies.
+    fn bodies(&self, scope: &Scope<'m>, operation: &'m Operation) -> Result<Vec<Arc<dyn Body>>> {
+        let mut bodies = Vec::new();
+        for region in &operation.regions {
+            bodies.push(self.body(scope, region, &operation.name, None)?);
+        }
+        if let Some(Attribute::Array(called)) = operation.attributes.get("called_computations") {
+            for name in called.iter().filter_map(Attribute::as_str) {
+                let callee = self.module.function(name);
+                let callee = callee.ok_or_else(|| Error::bad(format!("@{name} is not there")))?;
+                if self.calls.len() >= DEPTH || self.calls.contains(&&*callee.name) {
+                    return Err(Error::Unimplemented(format!("@{name} calls itself")));
+                }
+                let scope = Scope::new(callee);
+                bodies.push(self.body(&scope, &callee.body, name, Some(&callee.name))?);
+            }
+        }
+        Ok(bodies)
+    }
+}
+
+/// Compares inferred shapes with declared types.
+fn agree(site: &Site<'_>, inferred: &[Shape]) -> Result<()> {
+    if inferred.len() != site.declared.len() {
+        let (name, had, wanted) = (site.name, site.declared.len(), inferred.len());
+        return Err(Error::bad(format!("{name} has {had} results declared and gives {wanted}")));
+    }
+    for (declared, inferred) in site.declared.iter().zip(inferred) {
+        let same =
+            declared.dtype == inferred.dtype
+                && declared.dims.len() == inferred.rank()
+                && declared.dims.iter().zip(&inferred.dims).all(|(declared, inferred)| {
+                    declared.is_none_or(|declared| declared == *inferred)
+                });
+        if !same {
+            let dims: Vec<String> = declared
+                .dims
+                .iter()
+                .map(|dim| dim.map_or_else(|| "?".to_owned(), |dim| dim.to_string()))
+                .collect();
+            let (name, dtype, dims) = (site.name, declared.dtype.name(), dims.join(","));
+            let message = format!("{name} gives {inferred} where {dtype}[{dims}] is declared");
+            return Err(Error::bad(message));
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn leaf_types<'t>(of: &'t Type, into: &mut Vec<&'t Type>) {
+    match of {
+        Type::Tuple(items) => items.iter().for_each(|item| leaf_types(item, into)),
+        other => into.push(other),
+    }
+}
+
+/// The binding of a result of this type from the arrays in order.
+pub(super) fn gathered(
+    of: &Type,
+    results: &mut impl Iterator<Item = (ValueId, Shape)>,
+) -> Result<Binding> {
+    if let Type::Tuple(items) = of {
+        let items = items.iter().map(|item| gathered(item, results));
+        return Ok(Binding::Tuple(items.collect::<Result<_>>()?));
+    }
+    let missing = || Error::bad("fewer results than declared");
+    let (value, shape) = results.next().ok_or_else(missing)?;
+    Ok(Binding::Array(value, shape))
+}

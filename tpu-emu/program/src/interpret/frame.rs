@@ -1,0 +1,216 @@
+// UNSAFETY: turns slots of a plan into slices of memory. A frame holds what its addresses lead
+// to. That slices of one step do not overlap, but for results that start from an operand, is what
+// the planner guarantees and its tests check.
+//! The memories of one run.
+#![expect(unsafe_code, reason = "slices into the memories of a run, by the plan's offsets")]
+use crate::plan::{GUARD, Slot};
+use std::any::Any;
+use std::cell::Cell;
+use std::fmt;
+use std::slice;
+use std::sync::Arc;
+use tpu_base::host_pages::forget;
+use tpu_kernels::aligned::Aligned;
+use tpu_kernels::parallel;
+
+/// Bytes that one thread copies at a time.
+const COPIED: usize = 1 << 20;
+
+/// Memory that a run uses.
+///
+/// # Safety
+/// The bytes of `place` are this process's to read and write for as long as the value lives,
+/// wherever it is moved.
+pub unsafe trait Storage: Send + Sync + 'static {
+    /// Where it begins, and its bytes; null for nothing.
+    fn place(&mut self) -> (*mut u8, usize);
+
+    /// Whether it is for the run alone and not a device's, so that its pages may be given back
+    /// once they are read.
+    fn is_own(&self) -> bool;
+}
+
+// SAFETY: the bytes are on the heap and belong to the value.
+unsafe impl Storage for Aligned {
+    fn place(&mut self) -> (*mut u8, usize) {
+        let bytes = self.bytes_mut();
+        (bytes.as_mut_ptr(), bytes.len())
+    }
+
+    fn is_own(&self) -> bool {
+        true
+    }
+}
+
+/// Where one of the memories of a run is.
+#[derive(Debug)]
+struct Base {
+    start: *mut u8,
+    bytes: usize,
+    is_own: bool,
+}
+
+/// The memories of one run: the arena, the pool of constants, parameters and results.
+pub struct Frame {
+    bases: Vec<Base>,
+    /// Keeps the memory behind the addresses.
+    held: Arc<dyn Any + Send + Sync>,
+}
+
+impl fmt::Debug for Frame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Frame").field("bases", &self.bases).finish_non_exhaustive()
+    }
+}
+
+// SAFETY: the addresses lead to memory that belongs to no thread and that the frame holds.
+unsafe impl Send for Frame {}
+
+// SAFETY: threads that share a run write distinct elements and read none that another writes.
+unsafe impl Sync for Frame {}
+
+impl Frame {
+    /// A frame over memories in the order of the plan's numbers.
+    ///
+    /// Arena and results are for this run alone: until it ends nobody else reads or writes them,
+    /// which is what the results' events are for. Threads that share one of its steps write
+    /// distinct elements.
+    pub fn new<S: Storage>(mut memories: Vec<S>) -> Self {
+        let base = |memory: &mut S| {
+            let (start, bytes) = memory.place();
+            Base { start, bytes, is_own: memory.is_own() }
+        };
+        let bases = memories.iter_mut().map(base).collect();
+        Self { bases, held: Arc::new(memories) }
+    }
+
+    /// Whether its first memory has so many bytes.
+    pub(super) fn holds(&self, bytes: usize) -> bool {
+        self.bases.first().is_some_and(|base| base.bytes >= bytes)
+    }
+
+    /// The memory behind the addresses, for whoever may use it after the run.
+    pub fn held(&self) -> Arc<dyn Any + Send + Sync> {
+        Arc::clone(&self.held)
+    }
+
+    /// The bytes behind a custom call's result that belong to nobody else.
+    pub(crate) fn behind(&self, slot: Slot) -> Slot {
+        let end = slot.offset + slot.bytes;
+        let left = self.bases[slot.base as usize].bytes.saturating_sub(end);
+        let bytes = if slot.bytes == 0 { 0 } else { left.min(GUARD) };
+        Slot { base: slot.base, offset: end, bytes }
+    }
+
+    /// Host address of a slot, for code outside of the machine.
+    pub fn address(&self, slot: Slot) -> usize {
+        self.at(slot).expose_provenance()
+    }
+
+    fn at(&self, slot: Slot) -> *mut u8 {
+        if slot.bytes == 0 {
+            return std::ptr::dangling_mut::<u128>().cast();
+        }
+        let Base { start, bytes: size, .. } = self.bases[slot.base as usize];
+        assert!(
+            slot.offset.checked_add(slot.bytes).is_some_and(|end| end <= size),
+            "{slot:?} in a memory of {size} bytes"
+        );
+        start.wrapping_add(slot.offset)
+    }
+
+    /// The bytes of a slot.
+    pub fn bytes(&self, slot: Slot) -> &[u8] {
+        // SAFETY: `at` has the slot inside a memory that the frame holds; the plan has no step
+        // that writes a slot while it reads it otherwise.
+        unsafe { slice::from_raw_parts(self.at(slot), slot.bytes) }
+    }
+
+    /// The bytes of a slot, to write to.
+    #[expect(clippy::mut_from_ref, reason = "a frame is a view; the plan keeps writers apart")]
+    pub(crate) fn bytes_mut(&self, slot: Slot) -> &mut [u8] {
+        // SAFETY: as in `bytes`; results of one step are in distinct slots.
+        unsafe { slice::from_raw_parts_mut(self.at(slot), slot.bytes) }
+    }
+
+    /// The bytes of a slot, which a loop may read and write at once.
+    pub(super) fn cells(&self, slot: Slot) -> &[Cell<u8>] {
+        // SAFETY: as in `bytes`; cells may be written while there are others for them, and
+        // threads that share a step use cells of distinct elements.
+        unsafe { slice::from_raw_parts(self.at(slot).cast::<Cell<u8>>(), slot.bytes) }
+    }
+
+    /// Gives the memory of the whole pages of a slot back to the system, where the slot is in
+    /// memory that is the run's own: nobody reads it any more.
+    pub fn forget(&self, slot: Slot) {
+        /// Less is not worth a call of the system.
+        const LEAST: usize = 1 << 20;
+        let own = self.bases.get(slot.base as usize).is_some_and(|base| base.is_own);
+        if own && slot.bytes >= LEAST {
+            // SAFETY: `at` has the slot inside memory that the frame holds and that is for this
+            // run alone; the caller reads it no more.
+            unsafe { forget(self.at(slot), slot.bytes) };
+        }
+    }
+
+    /// Copies a slot to another, on all threads where they are large; they may be the same.
+    pub(super) fn copy(&self, from: Slot, to: Slot) {
+        let count = from.bytes.min(to.bytes);
+        let apart = self.at(from).addr().abs_diff(self.at(to).addr());
+        if apart == 0 {
+            return;
+        }
+        if apart < count {
+            return self.copy_here(from, to);
+        }
+        parallel::ranges(count, COPIED, |range| {
+            let part = |slot: Slot| Slot {
+                base: slot.base,
+                offset: slot.offset + range.start,
+                bytes: range.len(),
+            };
+            self.copy_here(part(from), part(to));
+        });
+    }
+
+    fn copy_here(&self, from: Slot, to: Slot) {
+        let count = from.bytes.min(to.bytes);
+        // SAFETY: `at` has both slots inside their memories, and `copy` allows overlap.
+        unsafe { std::ptr::copy(self.at(from), self.at(to), count) };
+    }
+
+    /// Writes bytes at an offset of a slot; they may come from that very place.
+    pub(super) fn write(&self, to: Slot, offset: usize, bytes: &[u8]) {
+        assert!(offset + bytes.len() <= to.bytes, "{} bytes at {offset} of {to:?}", bytes.len());
+        // SAFETY: the range is inside the slot, and `copy` allows overlap.
+        unsafe {
+            std::ptr::copy(bytes.as_ptr(), self.at(to).wrapping_add(offset), bytes.len());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slot(base: u32, offset: usize, bytes: usize) -> Slot {
+        Slot { base, offset, bytes }
+    }
+
+    #[test]
+    fn slots_are_pieces_of_memories_that_the_frame_holds() {
+        let memories = vec![Aligned::of(&[1, 2, 3, 4]), Aligned::zeros(0)];
+        let frame = Frame::new(memories);
+        frame.copy(slot(0, 0, 2), slot(0, 1, 2));
+        frame.write(slot(0, 2, 2), 1, &[9]);
+        assert_eq!(frame.bytes(slot(0, 0, 4)), [1, 1, 2, 9]);
+        assert_eq!(frame.bytes(slot(1, 0, 0)), []);
+    }
+
+    #[test]
+    #[should_panic(expected = "in a memory of 4 bytes")]
+    fn a_slot_outside_of_its_memory_is_a_bug_that_stops() {
+        let frame = Frame::new(vec![Aligned::zeros(4)]);
+        frame.bytes(slot(0, 2, 3));
+    }
+}

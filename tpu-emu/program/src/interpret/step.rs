@@ -1,0 +1,248 @@
+//! Runs the steps of a plan.
+use super::custom_call::{LaunchServices, PendingCall};
+use super::frame::Frame;
+use super::fused_loop::{bind as bind_loop, run_loop};
+use super::row_fusion::run_rows;
+use super::scalar_loop::run_rounds;
+use crate::plan::{Op, Plan, Slot, Step};
+use std::sync::atomic::Ordering;
+use tpu_base::error::{Error, Result};
+use tpu_base::tensor::pack::{pack, unpack};
+use tpu_kernels::elementwise::vm::Bound;
+use tpu_ops::Cx;
+use tpu_ops::custom_call::Stage;
+use tpu_stablehlo::ir::Locations;
+
+/// Rounds of one run or of several after which a loop is worth machine code.
+const ROUNDS: usize = 32;
+/// Arrays that a step takes without an allocation.
+const FEW: usize = 8;
+
+/// One run: its memory and where its program was written.
+#[derive(Debug)]
+pub struct Run<'a> {
+    /// The memories of the run.
+    pub frame: &'a Frame,
+    /// Where the steps of its program were written.
+    pub locations: Option<&'a Locations>,
+    /// For the next random number that is drawn without a state.
+    pub seed: u64,
+    /// The launch that it belongs to; `None` for code inside of an operation.
+    pub launch: Option<&'a dyn LaunchServices>,
+}
+
+impl Run<'_> {
+    /// Runs a program.
+    ///
+    /// # Errors
+    /// The first step's that fails, with its source line.
+    pub(crate) fn plan(&mut self, plan: &Plan) -> Result<()> {
+        self.steps(&plan.steps)
+    }
+
+    /// Runs a program from step `from` on, up to a custom call that goes on after it has
+    /// returned; gives that call and its step's number.
+    ///
+    /// # Errors
+    /// As for [`Run::plan`].
+    pub fn until_open(
+        &mut self,
+        plan: &Plan,
+        from: usize,
+    ) -> Result<Option<(usize, Box<dyn PendingCall>)>> {
+        for (number, step) in plan.steps.iter().enumerate().skip(from) {
+            match self.begin(step) {
+                Ok(None) => {}
+                Ok(Some(open)) => return Ok(Some((number, open))),
+                Err(error) => return Err(self.placed(step, error)),
+            }
+        }
+        Ok(None)
+    }
+
+    fn steps(&mut self, steps: &[Step]) -> Result<()> {
+        for step in steps {
+            if let Err(error) = self.step(step) {
+                return Err(self.placed(step, error));
+            }
+        }
+        Ok(())
+    }
+
+    /// An error of a step, with the step's source line and name.
+    pub fn placed(&self, step: &Step, error: Error) -> Error {
+        // An error from inside of a loop has its line already.
+        if matches!(step.op, Op::While { .. } | Op::Branch { .. }) {
+            return error;
+        }
+        let line = self.locations.and_then(|locations| locations.line(step.location));
+        match line {
+            Some(line) => Error::Program {
+                code: error.code(),
+                reasons: vec![format!("{line}: {}: {error}", step.name)],
+            },
+            // What a handler says, it says without its name.
+            None if is_call(step) => Error::Program {
+                code: error.code(),
+                reasons: vec![format!("{}: {error}", step.name)],
+            },
+            None => error,
+        }
+    }
+
+    /// One step; gives a custom call that is still going on.
+    fn begin(&mut self, step: &Step) -> Result<Option<Box<dyn PendingCall>>> {
+        if let Op::Kernel { kernel, starts, .. } = &step.op
+            && let Some(call) = kernel.custom_call()
+        {
+            self.poison_results(step, &**kernel);
+            starts.iter().for_each(|&(from, to)| self.frame.copy(from, to));
+            return self.dispatch(step, call, Stage::Execute);
+        }
+        self.step(step).map(|()| None)
+    }
+
+    /// Fills what a handler is to write, where that is asked for.
+    fn poison_results(&self, step: &Step, kernel: &dyn tpu_ops::Kernel) {
+        let Some(launch) = self.launch else { return };
+        for (index, &slot) in step.results.iter().enumerate() {
+            if kernel.starts_from(index).is_none() {
+                launch.poison(self.frame.bytes_mut(slot));
+            }
+        }
+    }
+
+    fn step(&mut self, step: &Step) -> Result<()> {
+        match &step.op {
+            Op::Kernel { kernel, .. } if kernel.custom_call().is_some() => {
+                let Some(open) = self.begin(step)? else { return Ok(()) };
+                open.finish()?;
+                self.unharmed(step, Stage::Execute)
+            }
+            Op::Fused(fused) => {
+                run_loop(self.frame, fused, step);
+                Ok(())
+            }
+            Op::Rows { rows, scratch } => {
+                run_rows(self.frame, rows, step, *scratch);
+                Ok(())
+            }
+            Op::Kernel { kernel, starts, scratch } => {
+                starts.iter().for_each(|&(from, to)| self.frame.copy(from, to));
+                self.kernel(&**kernel, step, *scratch)
+            }
+            Op::Copies(copies) => {
+                copies.iter().for_each(|&(from, to)| self.frame.copy(from, to));
+                Ok(())
+            }
+            Op::Unpack { bits, signed } => {
+                let result = self.frame.bytes_mut(step.results[0]);
+                unpack(*bits, self.frame.bytes(step.operands[0]), result);
+                if *signed {
+                    let shift = 8 - bits;
+                    for byte in result {
+                        *byte = ((*byte << shift).cast_signed() >> shift).cast_unsigned();
+                    }
+                }
+                Ok(())
+            }
+            Op::Pack { bits } => {
+                let result = self.frame.bytes_mut(step.results[0]);
+                pack(*bits, self.frame.bytes(step.operands[0]), result);
+                Ok(())
+            }
+            Op::While { condition, decision, body, carried, past } => {
+                let code = (&condition[..], *decision, &body[..]);
+                let worth = past.rounds.load(Ordering::Relaxed) >= ROUNDS;
+                if run_rounds(self.frame, &past.compiled, code, carried, worth) {
+                    return Ok(());
+                }
+                let few = self.rounds(code, ROUNDS, false)?;
+                past.rounds.fetch_add(few, Ordering::Relaxed);
+                if few == ROUNDS && !run_rounds(self.frame, &past.compiled, code, carried, true) {
+                    self.rounds(code, usize::MAX, true)?;
+                }
+                Ok(())
+            }
+            Op::Branch { selector, branches } => {
+                let number = match *self.frame.bytes(*selector) {
+                    [predicate] => usize::from(predicate != 0),
+                    [a, b, c, d] => {
+                        usize::try_from(i32::from_le_bytes([a, b, c, d])).unwrap_or(usize::MAX)
+                    }
+                    _ => usize::MAX,
+                };
+                // Out of range is the last one.
+                let chosen = branches.get(number).or(branches.last());
+                chosen.map_or(Ok(()), |branch| self.steps(branch))
+            }
+        }
+    }
+
+    /// At most so many rounds of a loop, step by step; gives how many there were.
+    fn rounds(
+        &mut self,
+        (condition, decision, body): (&[Step], Slot, &[Step]),
+        rounds: usize,
+        bind: bool,
+    ) -> Result<usize> {
+        let bound = |steps: &[Step]| -> Vec<Option<Bound<'_>>> {
+            let of = |step: &Step| match &step.op {
+                Op::Fused(fused) => bind_loop(self.frame, fused, step),
+                _ => None,
+            };
+            if bind { steps.iter().map(of).collect() } else { Vec::new() }
+        };
+        let (bound_condition, bound_body) = (bound(condition), bound(body));
+        for round in 0..rounds {
+            self.bound_steps(condition, &bound_condition)?;
+            if self.frame.bytes(decision)[0] == 0 {
+                return Ok(round);
+            }
+            self.bound_steps(body, &bound_body)?;
+        }
+        Ok(rounds)
+    }
+
+    /// Steps, of which some have been bound to their arrays; none where `bound` is empty.
+    fn bound_steps(&mut self, steps: &[Step], bound: &[Option<Bound<'_>>]) -> Result<()> {
+        for (index, step) in steps.iter().enumerate() {
+            match bound.get(index) {
+                Some(Some(bound)) => bound.run(),
+                _ => self.step(step).map_err(|error| self.placed(step, error))?,
+            }
+        }
+        Ok(())
+    }
+
+    fn kernel(&mut self, kernel: &dyn tpu_ops::Kernel, step: &Step, scratch: Slot) -> Result<()> {
+        let frame = self.frame;
+        let scratch = frame.bytes_mut(scratch);
+        let transfers = self.launch.map_or(&[][..], LaunchServices::transfers);
+        let others = self.launch.and_then(LaunchServices::others);
+        let mut cx = Cx { scratch, seed: &mut self.seed, transfers, others };
+        let starts = |operand: usize| {
+            (0..step.results.len()).any(|result| kernel.starts_from(result) == Some(operand))
+        };
+        let operand = |(index, &slot): (usize, &Slot)| {
+            if starts(index) { &[][..] } else { frame.bytes(slot) }
+        };
+        if step.operands.len() <= FEW && step.results.len() == 1 {
+            let mut operands: [&[u8]; FEW] = [&[]; FEW];
+            for (index, slot) in step.operands.iter().enumerate() {
+                operands[index] = operand((index, slot));
+            }
+            let operands = &operands[..step.operands.len()];
+            return kernel.run(&mut cx, operands, &mut [frame.bytes_mut(step.results[0])]);
+        }
+        let operands: Vec<&[u8]> = step.operands.iter().enumerate().map(operand).collect();
+        let mut results: Vec<&mut [u8]> =
+            step.results.iter().map(|&slot| frame.bytes_mut(slot)).collect();
+        kernel.run(&mut cx, &operands, &mut results)
+    }
+}
+
+/// Whether a step calls a target that somebody registered.
+fn is_call(step: &Step) -> bool {
+    matches!(&step.op, Op::Kernel { kernel, .. } if kernel.custom_call().is_some())
+}

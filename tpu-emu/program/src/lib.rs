@@ -1,0 +1,10 @@
+//! Programs: from a module to a plan that can run on one device.
+#[cfg(test)]
+pub(crate) mod differential;
+pub mod graph;
+pub mod grid;
+pub mod import;
+pub mod interpret;
+pub mod passes;
+pub mod plan;
+pub mod spmd;

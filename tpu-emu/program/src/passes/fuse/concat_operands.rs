@@ -1,0 +1,57 @@
+//! Arrays one after another are read where they are by the loops that need them.
+use super::loop_fusion::{Fuser, Source};
+use crate::graph::{Node, Work};
+use crate::passes::fuse::StepWork;
+use crate::passes::fuse::concat::Pieces;
+use std::sync::Arc;
+use tpu_kernels::movement::strided_view::Access;
+use tpu_kernels::movement::strided_view::AccessMap;
+use tpu_ops::Kernel;
+
+/// Elements from which on it pays.
+const LEAST: usize = 1024;
+/// Elements that a piece of a row has at least, in the mean.
+const SPAN: usize = 256;
+/// Arrays that are read as pieces.
+const FEW: usize = 8;
+
+impl Fuser<'_> {
+    /// Keeps what a node makes as pieces; says whether it has.
+    pub(super) fn pieces(&mut self, node: &Node, kernel: &dyn Kernel) -> bool {
+        let Some(rows) = kernel.joins().filter(|rows| *rows > 0) else { return false };
+        let shape = self.graph.value(node.results[0]).shape.clone();
+        let elements = shape.elements();
+        let count = node.operands.len();
+        if elements < LEAST || count > FEW || elements / rows / count < SPAN {
+            return false;
+        }
+        let mut values = Vec::with_capacity(count);
+        let mut parts = Vec::with_capacity(count);
+        for (&operand, shape) in node.operands.iter().zip(&node.shapes) {
+            let elements = shape.elements();
+            let source = self.sources.get(&operand).map(|(source, ..)| source);
+            let (value, map) = match source.filter(|source| source.makes(shape)) {
+                Some(Source::Map(value, map, ..)) => (*value, map.clone()),
+                _ => {
+                    self.require(operand);
+                    let dense = Access { offset: 0, strides: vec![1] };
+                    (operand, AccessMap::new(&dense, &[elements]))
+                }
+            };
+            values.push(value);
+            parts.push((values.len() - 1, map, elements / rows));
+        }
+        let Some(pieces) = Pieces::new(parts) else { return false };
+        let whole = Some(Box::new(node.clone()));
+        let made = Source::Pieces(values, pieces, whole, shape.dtype, elements);
+        self.sources.insert(node.results[0], (made, Arc::clone(&node.name), node.location));
+        true
+    }
+
+    /// Makes an array of its pieces, by the kernel for that.
+    pub(super) fn joined(&mut self, node: &Node) {
+        let Work::Kernel(kernel) = &node.work else { return };
+        node.operands.iter().for_each(|&operand| self.require(operand));
+        self.step(node, StepWork::Kernel(Arc::clone(kernel)));
+    }
+}

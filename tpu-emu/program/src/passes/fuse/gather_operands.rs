@@ -1,0 +1,175 @@
+//! Single elements that are looked up become part of the loop that computes where.
+use super::loop_builder::push_operand;
+use super::loop_fusion::{Fuser, LOADS, STEPS};
+use crate::graph::Node;
+use crate::passes::fuse::Load;
+use tpu_base::tensor::{DType, Shape};
+use tpu_kernels::elementwise::program::{LaneOp, Register};
+use tpu_kernels::elementwise::take::{NUMBER, clamp, narrowed, plus, take, times};
+use tpu_kernels::movement::gather::Gather;
+use tpu_kernels::movement::strided_view::Access;
+use tpu_kernels::movement::strided_view::AccessMap;
+use tpu_ops::Kernel;
+
+/// Elements from which on looking up is part of a loop.
+const LEAST: usize = 256;
+/// Components and loops that a lookup may have.
+const FEW: usize = 4;
+
+/// What an element's number is a sum of.
+enum Term {
+    /// Some of the indices; starts at which a window is inside; how far a start is from the next.
+    Index(AccessMap, usize, usize),
+    /// An axis along which the array goes too: elements an index, indices; the distance.
+    Axis(usize, usize, usize),
+}
+
+/// The lookup of single elements, one after the other.
+struct Lookup {
+    take: LaneOp,
+    terms: Vec<Term>,
+    /// Extents of the loops.
+    dims: Vec<usize>,
+}
+
+impl Lookup {
+    fn of(gather: &Gather, table: &Shape, elements: usize) -> Option<Self> {
+        let width = table.dtype.host_bytes();
+        let last = i32::try_from(table.elements().checked_sub(1)?).ok()?;
+        let take = take(table.dtype, u32::try_from(last).ok()?)?;
+        let loops = &gather.batches;
+        let few = gather.components.len() <= FEW && loops.len() <= FEW;
+        if gather.slice.one_run() != Some(width) || gather.components.is_empty() || !few {
+            return None;
+        }
+        let (mut terms, mut inner) = (Vec::new(), 1);
+        for axis in loops.iter().rev() {
+            if axis.result != inner * width {
+                return None;
+            }
+            if axis.operand > 0 {
+                terms.push(Term::Axis(inner, axis.count, axis.operand / width));
+            }
+            inner *= axis.count;
+        }
+        let dims: Vec<usize> = loops.iter().map(|axis| axis.count).collect();
+        let strides: Option<Vec<isize>> =
+            loops.iter().map(|axis| isize::try_from(axis.indices).ok()).collect();
+        let strides = strides?;
+        for (number, component) in gather.components.iter().enumerate() {
+            let offset = number * gather.component_step;
+            let map = AccessMap::new(&Access { offset, strides: strides.clone() }, &dims);
+            terms.push(Term::Index(map, component.starts, component.step / width));
+        }
+        (inner == elements).then_some(Self { take, terms, dims })
+    }
+}
+
+impl Fuser<'_> {
+    /// Makes a lookup of single elements part of a loop; says whether it is one.
+    pub(super) fn lookup(&mut self, node: &Node, kernel: &dyn Kernel) -> bool {
+        let ([table, indices], [array, shape], [result]) =
+            (&node.operands[..], &node.shapes[..], &node.results[..])
+        else {
+            return false;
+        };
+        let elements = self.graph.value(*result).shape.elements();
+        let found = (elements >= LEAST).then(|| kernel.lookup()).flatten();
+        let found = found.and_then(|gather| Lookup::of(&gather, array, elements));
+        let (Some(Lookup { take, terms, dims }), Some(clamp)) = (found, clamp(shape.dtype)) else {
+            return false;
+        };
+        self.require(*table);
+        let components = Shape { dims: dims.into(), ..shape.clone() };
+        let mut sources = Vec::new();
+        for term in &terms {
+            if let Term::Index(map, ..) = term {
+                let same = shape.elements() == elements && map.run() == Some(0);
+                let source = || self.read(*indices, shape, map.clone(), &components);
+                sources.push((!same).then(source));
+            }
+        }
+        // What is read as it lies is read from the loop that makes it.
+        let dense = sources.iter().all(Option::is_none);
+        let (operands, shapes) = (&node.operands[1..], &node.shapes[1..]);
+        let joined = if dense { (operands, shapes) } else { (&[][..], &[][..]) };
+        let index = match self.join(node, joined.0, joined.1, elements) {
+            index if self.has_room(index) => index,
+            _ => self.open(elements, node.name.clone(), node.location),
+        };
+        let mut sources = sources.into_iter();
+        let mut sum: Option<Register> = None;
+        for term in terms {
+            let (number, step) = match term {
+                Term::Index(_, starts, step) => {
+                    let start = match sources.next().flatten() {
+                        Some(source) => self.load(index, &source),
+                        None => self.input(index, *indices, shape, elements),
+                    };
+                    (self.start(index, shape.dtype, start, clamp, starts), step)
+                }
+                Term::Axis(inner, extent, step) => {
+                    (self.groups[index].parameter(Load::Iota(inner, extent), NUMBER), step)
+                }
+            };
+            let number = if step == 1 {
+                number
+            } else {
+                let step = self.number(index, NUMBER, step);
+                self.groups[index].operation(times(), vec![number, step])
+            };
+            sum = Some(match sum {
+                Some(sum) => self.groups[index].operation(plus(), vec![sum, number]),
+                None => number,
+            });
+        }
+        let group = &mut self.groups[index];
+        let operand = push_operand(&mut group.operands, *table);
+        let all = group.parameter(Load::All(operand, array.elements()), array.dtype);
+        let inputs = sum.into_iter().chain([all]).collect();
+        let register = group.operation(take, inputs);
+        self.define(index, node, register);
+        true
+    }
+
+    /// One of so many starts: the nearest one, as a number.
+    fn start(
+        &mut self,
+        index: usize,
+        dtype: DType,
+        start: Register,
+        clamp: LaneOp,
+        starts: usize,
+    ) -> Register {
+        let ends = [0, largest(dtype).min(starts - 1)].map(|end| self.number(index, dtype, end));
+        let group = &mut self.groups[index];
+        let start = group.operation(clamp, vec![ends[0], start, ends[1]]);
+        match narrowed(dtype) {
+            Some(narrowed) => group.operation(narrowed, vec![start]),
+            None => start,
+        }
+    }
+
+    /// Whether a loop can hold one more lookup.
+    fn has_room(&self, index: usize) -> bool {
+        let group = &self.groups[index];
+        group.program.steps.len() + 4 * FEW < STEPS && group.loads.len() + 2 * FEW < LOADS
+    }
+
+    /// A constant.
+    fn number(&mut self, index: usize, dtype: DType, number: usize) -> Register {
+        let bytes = number.to_le_bytes();
+        self.constant(index, dtype, &bytes[..dtype.host_bytes()])
+    }
+}
+
+/// The largest number of a type of indices.
+fn largest(dtype: DType) -> usize {
+    match dtype {
+        DType::S8 => 0x7f,
+        DType::U8 => 0xff,
+        DType::S16 => 0x7fff,
+        DType::U16 => 0xffff,
+        _ => usize::MAX,
+    }
+}

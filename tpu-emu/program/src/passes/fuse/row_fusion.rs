@@ -1,0 +1,428 @@
+//! Finds steps that can run together, some rows at a time.
+use super::row_step::{Part, PartWork, Place, Rows};
+use super::{Code, Fused, FusedStep, Load, StepWork};
+use crate::graph::{Graph, ValueId};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use tpu_kernels::movement::gather::Gather;
+use tpu_kernels::movement::strided_view::AccessMap;
+use tpu_ops::Reduced;
+
+/// Steps that a group may have.
+const STEPS: usize = 64;
+/// Bytes that one row of a group's values may have together.
+const ROW: usize = 512 << 10;
+/// Bytes that a strip's values have together, if a row has not more.
+const STRIP: usize = 96 << 10;
+/// The same where rows are columns of another value: of its lines, much should be used at once.
+const BLOCKS: usize = 512 << 10;
+/// Elements of the widest value that a thread takes at once.
+const PIECE: usize = 32 << 10;
+/// Bytes from which on a reduction alone is worth to be split over threads.
+const ALONE: usize = 1 << 20;
+
+/// Joins steps of a program.
+pub(super) fn group(graph: &Graph, code: Code) -> Code {
+    let parameters = code.parameters;
+    let results = code.results;
+    let steps: Vec<FusedStep> = code.steps.into_iter().map(|step| inside(graph, step)).collect();
+    let mut uses: HashMap<ValueId, usize> = HashMap::new();
+    results.iter().for_each(|&value| *uses.entry(value).or_default() += 1);
+    let reads: Vec<Vec<ValueId>> = steps.iter().map(reads).collect();
+    reads.iter().flatten().for_each(|&value| *uses.entry(value).or_default() += 1);
+    let mut grouper = Grouper { graph, groups: Vec::new(), home: HashMap::new() };
+    for (index, (step, reads)) in steps.iter().zip(&reads).enumerate() {
+        grouper.step(index, step, reads);
+    }
+    let mut steps: Vec<Option<FusedStep>> = steps.into_iter().map(Some).collect();
+    // A group runs in the place of its last step.
+    let mut last: HashMap<usize, Group> = HashMap::new();
+    for group in grouper.groups.into_iter().filter(|group| group.pays()) {
+        if let Some(&(index, _)) = group.members.last() {
+            last.insert(index, group);
+        }
+    }
+    let mut written = Vec::with_capacity(steps.len());
+    let members: HashSet<usize> =
+        last.values().flat_map(|group| group.members.iter().map(|&(index, _)| index)).collect();
+    for index in 0..steps.len() {
+        if let Some(group) = last.remove(&index) {
+            written.push(write(graph, group, &mut steps, &uses));
+        } else if !members.contains(&index) {
+            written.extend(steps[index].take());
+        }
+    }
+    Code { parameters, steps: written, results }
+}
+
+/// The same for the code inside of a step.
+fn inside(graph: &Graph, mut step: FusedStep) -> FusedStep {
+    step.work = match step.work {
+        StepWork::While(condition, body) => {
+            StepWork::While(group(graph, condition), group(graph, body))
+        }
+        StepWork::Branch(branches) => {
+            StepWork::Branch(branches.into_iter().map(|branch| group(graph, branch)).collect())
+        }
+        other => other,
+    };
+    step
+}
+
+/// The values that a step reads, those of the code inside of it included, once each.
+fn reads(step: &FusedStep) -> Vec<ValueId> {
+    fn collect(code: &Code, into: &mut Vec<ValueId>) {
+        for step in &code.steps {
+            into.extend(&step.operands);
+            nested(step, into);
+        }
+        into.extend(&code.results);
+    }
+    fn nested(step: &FusedStep, into: &mut Vec<ValueId>) {
+        match &step.work {
+            StepWork::While(condition, body) => {
+                collect(condition, into);
+                collect(body, into);
+            }
+            StepWork::Branch(branches) => branches.iter().for_each(|code| collect(code, into)),
+            StepWork::Fused(_) | StepWork::Rows(_) | StepWork::Kernel(_) => {}
+        }
+    }
+    let mut found = step.operands.clone();
+    nested(step, &mut found);
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// What a member of a group does.
+#[derive(Debug, Clone)]
+enum Unit {
+    Loop(Arc<Fused>),
+    /// A reduction that is done row by row, or once all rows are there.
+    Fold(Reduced),
+    /// Slices, and the rows that they are taken in.
+    Take(Arc<Gather>, usize),
+}
+
+impl Unit {
+    fn of(graph: &Graph, step: &FusedStep) -> Option<Self> {
+        match &step.work {
+            StepWork::Fused(fused) if fused.elements > 0 => Some(Self::Loop(Arc::clone(fused))),
+            StepWork::Kernel(kernel) => {
+                if let Some(gather) = kernel.lookup() {
+                    let indices = graph.value(step.operands[1]).shape.elements();
+                    let rows = gather.rows(indices, graph.bytes(step.results[0]))?;
+                    return Some(Self::Take(gather, rows));
+                }
+                let reduced = kernel.reduction()?;
+                let whole = reduced.dims.iter().all(|&dim| dim > 0);
+                // The fold of a short run has another order.
+                let [outer, count, inner] = reduced.dims;
+                let short = outer == 1 && inner == 1 && count <= tpu_kernels::reduce::tree::LANES;
+                (whole && !short).then_some(Self::Fold(reduced))
+            }
+            _ => None,
+        }
+    }
+
+    /// The most rows that it can be cut into.
+    fn rows(&self) -> usize {
+        match self {
+            Self::Loop(fused) => fused.elements,
+            Self::Fold(Reduced { dims: [1, count, _], .. }) => *count,
+            Self::Fold(Reduced { dims: [outer, ..], .. }) => *outer,
+            Self::Take(_, rows) => *rows,
+        }
+    }
+
+    fn is_total(&self) -> bool {
+        matches!(self, Self::Fold(Reduced { dims: [1, ..], .. }))
+    }
+}
+
+#[derive(Debug, Default)]
+struct Group {
+    /// Numbers of the steps in order.
+    members: Vec<(usize, Unit)>,
+    rows: usize,
+    /// Bytes of all values together.
+    bytes: usize,
+    closed: bool,
+    /// How members read one another's values: maps, and elements of what they read.
+    maps: Vec<(AccessMap, usize)>,
+    values: Vec<ValueId>,
+    /// Results that are there at the end only.
+    totals: Vec<ValueId>,
+}
+
+impl Group {
+    /// Whether it is better than its steps one by one.
+    fn pays(&self) -> bool {
+        match &self.members[..] {
+            [(_, Unit::Fold(Reduced { dims, .. }))] => {
+                let elements: usize = dims.iter().product();
+                self.rows > 1 && elements * 4 >= ALONE
+            }
+            members => members.len() > 1,
+        }
+    }
+}
+
+struct Grouper<'g> {
+    graph: &'g Graph,
+    groups: Vec<Group>,
+    home: HashMap<ValueId, usize>,
+}
+
+impl Grouper<'_> {
+    fn step(&mut self, index: usize, step: &FusedStep, reads: &[ValueId]) {
+        let mut from: Vec<usize> =
+            reads.iter().filter_map(|value| self.home.get(value).copied()).collect();
+        from.sort_unstable();
+        from.dedup();
+        from.retain(|&group| !self.groups[group].closed);
+        let Some(unit) = Unit::of(self.graph, step) else {
+            from.iter().for_each(|&group| self.groups[group].closed = true);
+            return;
+        };
+        // All that it reads from, or one of them.
+        let joined = std::iter::once(&from[..])
+            .chain(from.iter().rev().map(std::slice::from_ref))
+            .find_map(|from| Some((from, self.joined(from, index, step, &unit)?)));
+        let (mut taken, group) = match joined {
+            Some((from, group)) => (from.to_vec(), group),
+            None => (Vec::new(), self.alone(index, step, &unit)),
+        };
+        for &other in from.iter().filter(|other| !taken.contains(other)) {
+            self.groups[other].closed = true;
+        }
+        let at = taken.pop().unwrap_or_else(|| {
+            self.groups.push(Group::default());
+            self.groups.len() - 1
+        });
+        for other in taken {
+            self.groups[other] = Group { closed: true, ..Group::default() };
+        }
+        group.values.iter().for_each(|&value| {
+            self.home.insert(value, at);
+        });
+        self.groups[at] = group;
+    }
+
+    fn alone(&self, index: usize, step: &FusedStep, unit: &Unit) -> Group {
+        let bytes = self.bytes(step, unit);
+        Group {
+            members: vec![(index, unit.clone())],
+            rows: unit.rows(),
+            bytes,
+            closed: false,
+            maps: Vec::new(),
+            values: step.results.clone(),
+            totals: if unit.is_total() { step.results.clone() } else { Vec::new() },
+        }
+    }
+
+    /// Bytes that a step adds to those of all rows.
+    fn bytes(&self, step: &FusedStep, unit: &Unit) -> usize {
+        if unit.is_total() {
+            return 0;
+        }
+        step.results.iter().map(|&value| self.graph.bytes(value)).sum()
+    }
+
+    /// The group that open groups and a step that reads from them become.
+    fn joined(&self, from: &[usize], index: usize, step: &FusedStep, unit: &Unit) -> Option<Group> {
+        if from.is_empty() {
+            return None;
+        }
+        let mut group = self.alone(index, step, unit);
+        let own = |value: &ValueId| {
+            let home = self.home.get(value);
+            home.is_some_and(|home| from.contains(home))
+        };
+        for &other in from {
+            let other = &self.groups[other];
+            group.rows = gcd(group.rows, other.rows);
+            group.bytes = group.bytes.saturating_add(other.bytes);
+        }
+        let made = |value: &ValueId| from.iter().any(|&at| self.groups[at].totals.contains(value));
+        if step.operands.iter().any(made) {
+            return None;
+        }
+        match unit {
+            Unit::Loop(fused) => {
+                // What is read in another place than its own is there before too.
+                let elsewhere = |load: &Load| match load {
+                    Load::All(at, _) => own(&step.operands[*at]),
+                    Load::Pieces(pieces) => {
+                        let mut operands = step.operands.iter().enumerate();
+                        operands.any(|(at, value)| pieces.reads(at) && own(value))
+                    }
+                    Load::Dense(_) | Load::Map(..) | Load::Iota(..) => false,
+                };
+                if fused.loads.iter().any(elsewhere) {
+                    return None;
+                }
+                for (load, dtype) in fused.loads.iter().zip(&fused.code.program().parameters) {
+                    let Load::Map(operand, map) = load else { continue };
+                    let value = step.operands[*operand];
+                    if own(&value) {
+                        group.rows = gcd(group.rows, map.outermost());
+                        let elements = self.graph.bytes(value) / dtype.host_bytes();
+                        group.maps.push((map.clone(), elements));
+                    }
+                }
+            }
+            // The initial value is there before.
+            Unit::Fold(_) => {
+                if step.operands.get(1).is_some_and(own) {
+                    return None;
+                }
+            }
+            // So is what slices are taken of.
+            Unit::Take(..) => {
+                if own(&step.operands[0]) {
+                    return None;
+                }
+            }
+        }
+        let count: usize = from.iter().map(|&at| self.groups[at].members.len()).sum();
+        let rows = group.rows;
+        if rows < 2 || count >= STEPS || group.bytes / rows > ROW {
+            return None;
+        }
+        for &other in from {
+            let other = &self.groups[other];
+            // Maps that were good for more rows may be for fewer, or not.
+            let known = if other.rows == rows { 0 } else { other.maps.len() };
+            if !other.maps[..known].iter().all(|(map, operand)| map.keeps_rows(rows, *operand)) {
+                return None;
+            }
+        }
+        if !group.maps.iter().all(|(map, operand)| map.keeps_rows(rows, *operand)) {
+            return None;
+        }
+        for &other in from {
+            let other = &self.groups[other];
+            group.members.extend(other.members.iter().cloned());
+            group.maps.extend(other.maps.iter().cloned());
+            group.values.extend(&other.values);
+            group.totals.extend(&other.totals);
+        }
+        group.members.sort_by_key(|&(index, _)| index);
+        Some(group)
+    }
+}
+
+fn gcd(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// The step of a group.
+fn write(
+    graph: &Graph,
+    group: Group,
+    steps: &mut [Option<FusedStep>],
+    uses: &HashMap<ValueId, usize>,
+) -> FusedStep {
+    let rows = group.rows;
+    let taken =
+        group.members.into_iter().filter_map(|(index, unit)| Some((steps[index].take()?, unit)));
+    let members: Vec<(FusedStep, Unit)> = taken.collect();
+    let mut inside: HashMap<ValueId, usize> = HashMap::new();
+    for (step, _) in &members {
+        reads(step).into_iter().for_each(|value| *inside.entry(value).or_default() += 1);
+    }
+    let mut places: HashMap<ValueId, Place> = HashMap::new();
+    let (mut operands, mut results) = (Vec::new(), Vec::new());
+    let mut inner: Vec<usize> = Vec::new();
+    let mut parts = Vec::new();
+    let mut states = 0;
+    let mut align = 1;
+    let (mut widest, mut bytes) = (1, 0);
+    let (name, location) = members
+        .last()
+        .map(|(step, _)| (Arc::clone(&step.name), step.location))
+        .unwrap_or_else(|| ("rows".into(), tpu_stablehlo::ir::LocationId::UNKNOWN));
+    for (step, unit) in members {
+        let read = step.operands.iter().map(|&value| {
+            *places.entry(value).or_insert_with(|| {
+                operands.push(value);
+                Place::Operand(operands.len() - 1)
+            })
+        });
+        let read: Vec<Place> = read.collect();
+        let total = unit.is_total();
+        let written = step.results.iter().map(|&value| {
+            let outside =
+                uses.get(&value).copied().unwrap_or(0) > inside.get(&value).copied().unwrap_or(0);
+            let place = if outside || total {
+                results.push(value);
+                Place::Result(results.len() - 1)
+            } else {
+                inner.push(graph.bytes(value) / rows);
+                Place::Inner(inner.len() - 1)
+            };
+            places.insert(value, place);
+            if !total {
+                bytes += graph.bytes(value) / rows;
+            }
+            place
+        });
+        let written: Vec<Place> = written.collect();
+        let work = match unit {
+            Unit::Loop(fused) => {
+                widest = widest.max(fused.elements / rows);
+                for load in &fused.loads {
+                    if let Load::Dense(at) = load {
+                        bytes += graph.bytes(step.operands[*at]) / rows;
+                    }
+                }
+                PartWork::Loop(fused)
+            }
+            Unit::Fold(Reduced { fold, dims: [1, count, columns] }) => {
+                let block = fold.block(columns);
+                let own = count / rows;
+                align = lcm(align, block.rows / gcd(block.rows, own));
+                widest = widest.max(own * columns);
+                let start = states;
+                states += count.div_ceil(block.rows) * block.bytes;
+                let state = start..states;
+                states = states.next_multiple_of(64);
+                PartWork::Total { fold, rows: count, columns, state }
+            }
+            Unit::Take(gather, all) => {
+                widest = widest.max(graph.value(step.results[0]).shape.elements() / rows);
+                PartWork::Take(gather, all / rows)
+            }
+            Unit::Fold(Reduced { fold, dims: [outer, count, inner] }) => {
+                widest = widest.max(outer / rows * count * inner);
+                PartWork::Fold { fold, count, inner }
+            }
+        };
+        parts.push(Part { work, operands: read, results: written });
+    }
+    let piece = (PIECE / widest).max(1).next_multiple_of(align).min(rows);
+    let blocks = |part: &Part| match &part.work {
+        PartWork::Loop(fused) => fused.copies().is_some_and(|(_, map)| map.wants_blocks()),
+        _ => false,
+    };
+    let room = if parts.iter().any(blocks) { BLOCKS } else { STRIP };
+    let strip = (room / bytes.max(1)).clamp(1, piece);
+    let mut memory = 0;
+    let inner = inner
+        .into_iter()
+        .map(|row| {
+            let at = memory;
+            memory += (row * strip).next_multiple_of(64);
+            (at, row)
+        })
+        .collect();
+    let work = Rows { rows, strip, piece, inner, memory, parts, states };
+    FusedStep { work: StepWork::Rows(Arc::new(work)), operands, results, name, location }
+}
+
+fn lcm(a: usize, b: usize) -> usize {
+    a / gcd(a, b) * b
+}

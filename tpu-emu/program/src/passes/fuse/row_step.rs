@@ -1,0 +1,112 @@
+//! Steps that run together, some rows at a time: what one part makes of these rows, the next ones
+//! read while it is in the cache.
+use super::{Fused, Load};
+use std::ops::Range;
+use std::sync::Arc;
+use tpu_kernels::elementwise::program::Register;
+use tpu_kernels::movement::gather::Gather;
+use tpu_kernels::movement::strided_view::AccessMap;
+use tpu_kernels::reduce::dyn_combiner::Folder;
+
+/// A loop over rows. Every value inside has as many equal parts as there are rows, and a part is
+/// made of the same parts of other values alone.
+#[derive(Debug)]
+pub(crate) struct Rows {
+    pub(crate) rows: usize,
+    /// Rows that go through all parts before the next ones.
+    pub(crate) strip: usize,
+    /// Rows that a thread takes at once.
+    pub(crate) piece: usize,
+    /// Where each value that lives inside only lies in the memory of a strip, and the bytes of a
+    /// row of it.
+    pub(crate) inner: Vec<(usize, usize)>,
+    /// Bytes of the memory of a strip.
+    pub(crate) memory: usize,
+    /// In order.
+    pub(crate) parts: Vec<Part>,
+    /// Bytes of the states of reductions of all rows.
+    pub(crate) states: usize,
+}
+
+/// One part.
+#[derive(Debug)]
+pub(crate) struct Part {
+    pub(crate) work: PartWork,
+    pub(crate) operands: Vec<Place>,
+    pub(crate) results: Vec<Place>,
+}
+
+/// What a part does.
+#[derive(Debug)]
+pub(crate) enum PartWork {
+    /// Elements.
+    Loop(Arc<Fused>),
+    /// The reduction of `count` times `inner` elements each to `inner`.
+    Fold { fold: Arc<dyn Folder>, count: usize, inner: usize },
+    /// Slices of an operand that is there before, at the places that these rows of another have.
+    /// There are so many outermost slices in a row.
+    Take(Arc<Gather>, usize),
+    /// The reduction of `rows` rows of `columns` elements to one row, which is there when all
+    /// rows are done. `state` says where in the scratch memory it has its state.
+    Total { fold: Arc<dyn Folder>, rows: usize, columns: usize, state: Range<usize> },
+}
+
+/// Where a part finds or puts a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// An operand of the step, made before.
+    Operand(usize),
+    /// A result of the step.
+    Result(usize),
+    /// A value that lives inside only.
+    Inner(usize),
+}
+
+impl Rows {
+    /// Whether result `result` may lie where operand `operand` lies, if they have the same size.
+    pub(crate) fn takes_over(&self, operand: usize, result: usize) -> bool {
+        let Some(writer) =
+            self.parts.iter().position(|part| part.results.contains(&Place::Result(result)))
+        else {
+            return false;
+        };
+        let dense = matches!(self.parts[writer].work, PartWork::Loop(_));
+        let wanted = Place::Operand(operand);
+        dense
+            && self.parts.iter().enumerate().all(|(at, part)| {
+                part.operands.iter().enumerate().filter(|(_, place)| **place == wanted).all(
+                    |(number, _)| match &part.work {
+                        PartWork::Loop(fused) => at <= writer && fused.reads_densely(number),
+                        // What slices are taken of is read anywhere.
+                        PartWork::Take(..) => at < writer && number == 1,
+                        // The initial value is read whole.
+                        PartWork::Fold { .. } | PartWork::Total { .. } => {
+                            at < writer && number == 0
+                        }
+                    },
+                )
+            })
+    }
+}
+
+impl Fused {
+    /// The operand and its map, if the loop only copies elements.
+    pub(crate) fn copies(&self) -> Option<(usize, &AccessMap)> {
+        let program = self.code.program();
+        let plain = program.steps.is_empty();
+        match (&self.loads[..], &program.results[..]) {
+            ([Load::Map(operand, map)], [Register::Parameter(0)]) if plain => Some((*operand, map)),
+            _ => None,
+        }
+    }
+
+    /// Whether only element `i` of an operand is read for element `i` of the results.
+    pub(crate) fn reads_densely(&self, operand: usize) -> bool {
+        let elsewhere = |load: &Load| match load {
+            Load::Map(at, _) | Load::All(at, _) => *at == operand,
+            Load::Pieces(pieces) => pieces.reads(operand),
+            Load::Dense(_) | Load::Iota(..) => false,
+        };
+        !self.loads.iter().any(elsewhere)
+    }
+}

@@ -1,0 +1,187 @@
+//! Loops do less in every round: values that no round changes are read from outside, and small
+//! work that no round changes is done before.
+use crate::graph::{Block, Graph, Node, ValueId, Work};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// Bytes up to which a value is made before a loop rather than in every round.
+const SMALL: usize = 4096;
+
+/// Simplifies the loops of a program.
+pub(super) fn simplify(graph: &mut Graph) {
+    let mut main = std::mem::take(&mut graph.main);
+    Loops { graph, renamed: HashMap::new() }.block(&mut main);
+    graph.main = main;
+}
+
+struct Loops<'g> {
+    graph: &'g Graph,
+    /// What stands for a value now.
+    renamed: HashMap<ValueId, ValueId>,
+}
+
+impl Loops<'_> {
+    fn now(&self, value: ValueId) -> ValueId {
+        self.renamed.get(&value).copied().unwrap_or(value)
+    }
+
+    fn rename(&self, values: &mut [ValueId]) {
+        values.iter_mut().for_each(|value| *value = self.now(*value));
+    }
+
+    fn block(&mut self, block: &mut Block) {
+        let mut nodes = Vec::with_capacity(block.nodes.len());
+        for mut node in std::mem::take(&mut block.nodes) {
+            self.rename(&mut node.operands);
+            match &mut node.work {
+                Work::While(condition, body) => {
+                    let (condition, body) = (Arc::make_mut(condition), Arc::make_mut(body));
+                    self.forward(&mut node.operands, &mut node.results, condition, body);
+                    self.block(condition);
+                    self.block(body);
+                    nodes.extend(self.hoisted(condition));
+                    nodes.extend(self.hoisted(body));
+                }
+                Work::Branch(blocks) => blocks.iter_mut().for_each(|block| self.block(block)),
+                _ => {}
+            }
+            nodes.push(node);
+        }
+        block.nodes = nodes;
+        self.rename(&mut block.results);
+    }
+
+    /// Takes what is carried unchanged out of a loop.
+    fn forward(
+        &mut self,
+        operands: &mut Vec<ValueId>,
+        results: &mut Vec<ValueId>,
+        condition: &mut Block,
+        body: &mut Block,
+    ) {
+        let changes: Vec<bool> = body
+            .results
+            .iter()
+            .zip(&body.parameters)
+            .zip(operands.iter())
+            .map(|((made, carried), initial)| {
+                let same =
+                    made == carried && self.graph.bytes(*initial) == self.graph.bytes(*carried);
+                !same
+            })
+            .collect();
+        if !changes.contains(&true) {
+            return;
+        }
+        for (index, _) in changes.iter().enumerate().filter(|(_, changes)| !**changes) {
+            let initial = operands[index];
+            for value in [condition.parameters[index], body.parameters[index], results[index]] {
+                self.renamed.insert(value, initial);
+            }
+        }
+        for values in
+            [operands, results, &mut condition.parameters, &mut body.parameters, &mut body.results]
+        {
+            let mut kept = changes.iter();
+            values.retain(|_| kept.next().is_none_or(|kept| *kept));
+        }
+    }
+
+    /// Takes small work that depends on nothing inside out of a block.
+    fn hoisted(&self, block: &mut Block) -> Vec<Node> {
+        let mut inside: HashSet<ValueId> = block.parameters.iter().copied().collect();
+        let mut before = Vec::new();
+        let mut kept = Vec::with_capacity(block.nodes.len());
+        for node in std::mem::take(&mut block.nodes) {
+            if self.moves(&node) && !node.operands.iter().any(|value| inside.contains(value)) {
+                before.push(node);
+            } else {
+                inside.extend(&node.results);
+                kept.push(node);
+            }
+        }
+        block.nodes = kept;
+        before
+    }
+
+    /// Whether a node may be run once, even if its loop has no round.
+    fn moves(&self, node: &Node) -> bool {
+        let small = node.results.iter().all(|&result| self.graph.bytes(result) <= SMALL);
+        let total = match &node.work {
+            Work::Constant(_) => true,
+            Work::Lane(_) => small,
+            Work::Kernel(kernel) => small && kernel.reduction().is_some(),
+            // Accesses, counts and splats cost nothing where they are read.
+            _ => false,
+        };
+        total && !node.effect
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tpu_base::tensor::{DType, Shape};
+    use tpu_kernels::elementwise::loops::lane;
+    use tpu_kernels::elementwise::program::LaneOp;
+    use tpu_stablehlo::ir::LocationId;
+
+    fn node(work: Work, operands: &[ValueId], results: &[ValueId]) -> Node {
+        Node {
+            work,
+            operands: operands.to_vec(),
+            shapes: vec![Shape::scalar(DType::S32); operands.len()],
+            results: results.to_vec(),
+            name: "test".into(),
+            location: LocationId::UNKNOWN,
+            effect: false,
+        }
+    }
+
+    fn sum(operands: [ValueId; 2], result: ValueId) -> Node {
+        let op = LaneOp {
+            name: "add",
+            operand: DType::S32,
+            result: DType::S32,
+            run: lane!(|a: i32, b: i32| a.wrapping_add(b)),
+            immediate: [0; 2],
+            transcendental: false,
+        };
+        node(Work::Lane(op), &operands, &[result])
+    }
+
+    #[test]
+    fn what_no_round_changes_is_not_carried_and_not_computed_again() {
+        let mut graph = Graph::default();
+        let mut value = || graph.add(Shape::scalar(DType::S32));
+        let [start, step, tested, tested_step, carried, carried_step] = [(); 6].map(|()| value());
+        let [more, twice, next, end, same, last] = [(); 6].map(|()| value());
+        let condition = Block {
+            parameters: vec![tested, tested_step],
+            nodes: vec![sum([tested, tested_step], more)],
+            results: vec![more],
+        };
+        let body = Block {
+            parameters: vec![carried, carried_step],
+            nodes: vec![sum([carried_step, carried_step], twice), sum([carried, twice], next)],
+            results: vec![next, carried_step],
+        };
+        let work = Work::While(Arc::new(condition), Arc::new(body));
+        graph.main = Block {
+            parameters: vec![start, step],
+            nodes: vec![node(work, &[start, step], &[end, same]), sum([end, same], last)],
+            results: vec![last, same],
+        };
+        simplify(&mut graph);
+        let [before, looped, after] = &graph.main.nodes[..] else { panic!("{:?}", graph.main) };
+        assert_eq!((&before.operands[..], &before.results[..]), (&[step, step][..], &[twice][..]));
+        assert_eq!((&looped.operands[..], &looped.results[..]), (&[start][..], &[end][..]));
+        let Work::While(condition, body) = &looped.work else { panic!("{looped:?}") };
+        assert_eq!(condition.parameters, [tested]);
+        assert_eq!(condition.nodes[0].operands, [tested, step]);
+        assert_eq!((&body.parameters[..], &body.results[..]), (&[carried][..], &[next][..]));
+        assert_eq!(body.nodes.len(), 1);
+        assert_eq!(after.operands, [end, step]);
+        assert_eq!(graph.main.results, [last, step]);
+    }
+}

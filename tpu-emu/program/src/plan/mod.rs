@@ -1,0 +1,175 @@
+//! Where every value lies: static buffer assignment with liveness.
+//!
+//! A value lies in the arena of the execution, in the pool of constants, in a parameter's memory
+//! or in a result's. Values that follow one another in the same memory are one class: a loop's
+//! carried value and what the body makes of it, an array and its update in place.
+mod alias_sets;
+mod arena;
+mod assign;
+mod channels;
+#[cfg(test)]
+pub(crate) mod check;
+mod live_range;
+mod parallel_copy;
+
+pub use assign::plan;
+
+use super::passes::fuse::Fused;
+use super::passes::fuse::row_step::Rows;
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, OnceLock};
+use tpu_base::tensor::Shape;
+use tpu_kernels::jit::Rounds;
+use tpu_ops::Kernel;
+use tpu_ops::host_transfer::Channel;
+use tpu_stablehlo::ir::LocationId;
+
+/// Alignment of values in the arena and in the pool.
+pub const ALIGN: usize = 64;
+
+/// Bytes of the arena behind a custom call's result that no other value has: what a handler
+/// writes there is its mistake.
+pub(crate) const GUARD: usize = 64;
+
+/// A piece of one of the memories of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Slot {
+    /// Which memory: see [`Plan::arena_base`] and its neighbours.
+    pub base: u32,
+    /// Where it begins.
+    pub offset: usize,
+    /// Its length.
+    pub bytes: usize,
+}
+
+/// A loop over a few elements as one piece of code.
+#[derive(Debug)]
+pub(crate) struct Compiled {
+    pub(crate) rounds: Rounds,
+    /// The memories that it reads and writes.
+    pub(crate) memories: Vec<Slot>,
+}
+
+/// What is left of a loop's runs.
+#[derive(Debug, Default)]
+pub(crate) struct Past {
+    /// Rounds that it has gone step by step.
+    pub(crate) rounds: AtomicUsize,
+    /// The loop as one piece of code, once that has been tried.
+    pub(crate) compiled: OnceLock<Option<Compiled>>,
+}
+
+/// What a step does.
+#[derive(Debug)]
+pub(crate) enum Op {
+    /// One loop over elements.
+    Fused(Arc<Fused>),
+    /// Several steps, some rows at a time.
+    Rows { rows: Arc<Rows>, scratch: Slot },
+    /// A kernel; first the copies that in-place results start from.
+    Kernel { kernel: Arc<dyn Kernel>, starts: Vec<(Slot, Slot)>, scratch: Slot },
+    /// Copies, in order.
+    Copies(Vec<(Slot, Slot)>),
+    /// Sub-byte elements from a packed array, with or without their sign.
+    Unpack { bits: u32, signed: bool },
+    /// Sub-byte elements to a packed array.
+    Pack { bits: u32 },
+    /// A loop.
+    While {
+        condition: Vec<Step>,
+        decision: Slot,
+        body: Vec<Step>,
+        /// What goes from round to round, and is the loop's result.
+        carried: Box<[Slot]>,
+        past: Past,
+    },
+    /// One of several blocks: by a predicate of a byte, or a signed 32-bit number.
+    Branch { selector: Slot, branches: Vec<Vec<Step>> },
+}
+
+/// A step over slots.
+#[derive(Debug)]
+pub struct Step {
+    /// What it does.
+    pub(crate) op: Op,
+    /// Where its operands lie.
+    pub operands: Box<[Slot]>,
+    /// Where its results lie.
+    pub results: Box<[Slot]>,
+    /// The operation's name, for reports.
+    pub(crate) name: Arc<str>,
+    /// Where it was written.
+    pub(crate) location: LocationId,
+}
+
+/// What lies outside of a program.
+#[derive(Debug, Clone, Copy)]
+pub enum Outside<'d> {
+    /// Arrays of a device, narrow elements packed. `[i]` is the result that takes the memory of
+    /// parameter `i` over.
+    Device(&'d [Option<usize>]),
+    /// Arrays as programs have them, narrow elements a byte each: a region's lanes.
+    Loose,
+}
+
+/// A program that is ready to run.
+///
+/// Memories are numbered: 0 is the arena, 1 the pool of constants, then come the parameters and
+/// then the results. A donated parameter and the result that takes it over have the same memory.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// Its steps, in the order in which they run.
+    pub steps: Vec<Step>,
+    /// Bytes of the arena.
+    pub arena: usize,
+    /// The constants.
+    pub pool: Vec<u8>,
+    /// How many parameters there are.
+    pub(crate) parameters: usize,
+    /// Bytes that one run moves, loops counted once: decides whether it runs on the caller's
+    /// thread.
+    pub work: f64,
+    /// The largest values of the arena: shape, step's name, where it was written.
+    pub largest: Vec<(Shape, Arc<str>, LocationId)>,
+    /// Custom calls.
+    pub calls: usize,
+    /// Whether some step does more than give results, or takes unknown time.
+    pub loops: bool,
+    /// The channels between the program and its client, and where they are used.
+    pub channels: Vec<(Channel, LocationId)>,
+    /// Whether it waits for other replicas of its run.
+    pub(crate) meets: bool,
+}
+
+impl Plan {
+    /// Number of the arena's memory.
+    pub(crate) const ARENA: u32 = 0;
+    /// Number of the pool's.
+    pub(crate) const POOL: u32 = 1;
+    /// Number of the first parameter's.
+    pub(crate) const PARAMETERS: u32 = 2;
+
+    /// Whether a run waits for somebody, for as long as they please.
+    pub fn waits(&self) -> bool {
+        self.meets || !self.channels.is_empty()
+    }
+
+    /// Number of the first result's memory.
+    pub fn results(&self) -> u32 {
+        Self::PARAMETERS + u32::try_from(self.parameters).unwrap_or(u32::MAX)
+    }
+
+    /// Bytes of the steps themselves.
+    pub fn size(&self) -> usize {
+        fn count(steps: &[Step]) -> usize {
+            let inside = |step: &Step| match &step.op {
+                Op::While { condition, body, .. } => count(condition) + count(body),
+                Op::Branch { branches, .. } => branches.iter().map(|branch| count(branch)).sum(),
+                _ => 0,
+            };
+            let own = |step: &Step| 1 + step.operands.len() + step.results.len() + inside(step);
+            steps.iter().map(own).sum()
+        }
+        count(&self.steps) * size_of::<Slot>()
+    }
+}

@@ -1,0 +1,89 @@
+//! Programs over replicas whose devices have nothing to do with one another.
+use super::groups::collective;
+use tpu_stablehlo::Module;
+use tpu_stablehlo::ir::{Operation, Region};
+
+/// Operations besides the collectives that make a device's run part of a run over all: they ask
+/// which of the devices it is, or talk to a client that knows the run as one.
+const PART_OF_ALL: [&str; 8] = [
+    "infeed",
+    "outfeed",
+    "partition_id",
+    "recv",
+    "replica_id",
+    "sdy.manual_computation",
+    "send",
+    "InspectSharding",
+];
+
+/// Whether each replica of a program computes by itself: then the program of all is that of one
+/// device, and any of them may run without the others.
+pub fn is_alone(module: &Module) -> bool {
+    !module.functions.iter().any(|function| is_part(&function.body))
+}
+
+fn is_part(region: &Region) -> bool {
+    let mut operations = region.blocks.iter().flat_map(|block| &block.operations);
+    operations.any(|one| {
+        collective(one).is_some()
+            || PART_OF_ALL.contains(&what(one))
+            || one.regions.iter().any(is_part)
+    })
+}
+
+/// The target of a custom call, the name of another operation without its dialect.
+fn what(operation: &Operation) -> &str {
+    let name: &str = &operation.name;
+    match name.split_once('.') {
+        Some(("sdy", _)) => name,
+        Some((_, "custom_call")) => {
+            operation.attributes.text("call_target_name").unwrap_or_default()
+        }
+        Some((_, mnemonic)) => mnemonic,
+        None => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn alone(body: &str) -> bool {
+        let text = format!(
+            "module {{ func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {{ {body} return %x : tensor<2xf32> }} }}"
+        );
+        is_alone(&tpu_stablehlo::text::parse(&text).unwrap())
+    }
+
+    #[test]
+    fn arithmetic_is_alone_and_what_asks_for_the_others_is_not() {
+        assert!(alone("%0 = stablehlo.add %x, %x : tensor<2xf32>"));
+        assert!(!alone("%0 = stablehlo.replica_id : tensor<ui32>"));
+        assert!(!alone(
+            "%0 = \"stablehlo.all_gather\"(%x) <{all_gather_dim = 0 : i64, replica_groups = \
+             dense<0> : tensor<1x1xi64>}> : (tensor<2xf32>) -> tensor<2xf32>"
+        ));
+        assert!(!alone(
+            "%0 = stablehlo.custom_call @InspectSharding(%x) : (tensor<2xf32>) -> tensor<2xf32>"
+        ));
+        assert!(alone("%0 = stablehlo.custom_call @foo(%x) : (tensor<2xf32>) -> tensor<2xf32>"));
+    }
+
+    #[test]
+    fn what_is_inside_of_a_branch_counts() {
+        let inside = |name: &str| {
+            alone(&format!(
+                "%p = stablehlo.constant dense<true> : tensor<i1>
+                 %0 = \"stablehlo.if\"(%p) ({{
+                    %1 = stablehlo.{name} : tensor<ui32>
+                    stablehlo.return %1 : tensor<ui32>
+                 }}, {{
+                    %1 = stablehlo.constant dense<1> : tensor<ui32>
+                    stablehlo.return %1 : tensor<ui32>
+                 }}) : (tensor<i1>) -> tensor<ui32>"
+            ))
+        };
+        assert!(!inside("replica_id"));
+        assert!(inside("constant dense<1>"));
+    }
+}

@@ -1,0 +1,273 @@
+//! Collectives as operations over the values of a group's members.
+use super::super::graph::{Block, ValueId};
+use super::super::import::Loader;
+use super::super::import::control::region;
+use super::super::import::scope::{Binding, Scope};
+use super::groups::groups;
+pub(crate) use super::manual::Crew;
+use tpu_base::error::{Error, Result};
+use tpu_base::tensor::Shape;
+use tpu_ops::{Kernel, across};
+use tpu_stablehlo::ir::Operation;
+
+/// The values of a group's members, in the group's order.
+type Values = Vec<(ValueId, Shape)>;
+
+impl<'m> Loader<'m> {
+    /// A collective over the members of a crew.
+    pub(super) fn collective(
+        &mut self,
+        crew: &mut Crew<'m>,
+        mnemonic: &str,
+        operation: &'m Operation,
+        into: &mut Block,
+    ) -> Result<()> {
+        if operation.operands.len() != operation.results.len() {
+            let (name, had, made) =
+                (&operation.name, operation.operands.len(), operation.results.len());
+            return Err(Error::bad(format!("{name} has {had} operands and {made} results")));
+        }
+        let groups = crew.groups(operation, &groups(operation, self.module, self.devices)?)?;
+        for (&operand, &result) in operation.operands.iter().zip(&operation.results) {
+            let arrays = crew.arrays(operand)?;
+            if mnemonic == "collective_permute" {
+                let received = self.permuted(operation, &arrays, &groups, into)?;
+                for (scope, (id, shape)) in crew.scopes.iter_mut().zip(received) {
+                    scope.bind(result, Binding::Array(id, shape))?;
+                }
+                continue;
+            }
+            let mut seen = vec![false; arrays.len()];
+            // Groups of members with the same arrays are given the same.
+            let mut known: Vec<(Vec<ValueId>, Values)> = Vec::new();
+            for group in &groups {
+                for &place in group {
+                    if std::mem::replace(&mut seen[place], true) {
+                        let name = &operation.name;
+                        return Err(Error::bad(format!("{name}: a device in two groups")));
+                    }
+                }
+                let values: Values = group.iter().map(|&place| arrays[place].clone()).collect();
+                let ids: Vec<ValueId> = values.iter().map(|(id, _)| *id).collect();
+                let made = match known.iter().find(|(other, _)| *other == ids) {
+                    Some((_, made)) => made.clone(),
+                    None => self.group(&crew.scopes[0], mnemonic, operation, values, into)?,
+                };
+                known.push((ids, made.clone()));
+                for (&place, (id, shape)) in group.iter().zip(made) {
+                    let binding = Binding::Array(id, shape);
+                    binding.check(crew.scopes[place].type_of(result)?)?;
+                    crew.scopes[place].bind(result, binding)?;
+                }
+            }
+            if seen.contains(&false) {
+                let name = &operation.name;
+                return Err(Error::Unimplemented(format!("{name}: devices in no group")));
+            }
+        }
+        Ok(())
+    }
+
+    /// What each member of one group receives.
+    pub(super) fn group(
+        &mut self,
+        scope: &Scope<'m>,
+        mnemonic: &str,
+        operation: &'m Operation,
+        values: Values,
+        into: &mut Block,
+    ) -> Result<Values> {
+        let count = values.len();
+        let shape = values[0].1.clone();
+        let axis = |name: &str| axis(operation, name, &shape);
+        Ok(match mnemonic {
+            "all_reduce" | "reduce_scatter" => {
+                let reduced = self.reduced(scope, operation, values, into)?;
+                self.after_reduction(mnemonic, operation, reduced, count, into)?
+            }
+            "all_gather" => {
+                let axis = axis("all_gather_dim")?;
+                vec![self.side_by_side(operation, values, axis, into)?; count]
+            }
+            "collective_broadcast" => {
+                if operation.attributes.flag("has_dynamic_root") {
+                    let what = format!("{}: has_dynamic_root", operation.name);
+                    return Err(Error::Unimplemented(what));
+                }
+                vec![values[0].clone(); count]
+            }
+            "all_to_all" => {
+                let (split, concat) = (axis("split_dimension")?, axis("concat_dimension")?);
+                let parts = index(operation, "split_count")?;
+                if parts != count {
+                    let name = &operation.name;
+                    return Err(Error::bad(format!("{name}: {parts} parts for {count} devices")));
+                }
+                let mut sent = Vec::new();
+                for (id, shape) in &values {
+                    sent.push(self.parts(operation, (*id, shape), split, count, into)?);
+                }
+                let mut received = Vec::new();
+                for member in 0..count {
+                    let parts = sent.iter().map(|parts| parts[member].clone()).collect();
+                    received.push(self.side_by_side(operation, parts, concat, into)?);
+                }
+                received
+            }
+            _ => return Err(Error::Unimplemented(format!("{} of devices", operation.name))),
+        })
+    }
+
+    /// What each member has of a reduced array: all of it, or its part.
+    pub(super) fn after_reduction(
+        &mut self,
+        mnemonic: &str,
+        operation: &'m Operation,
+        (id, shape): (ValueId, Shape),
+        count: usize,
+        into: &mut Block,
+    ) -> Result<Values> {
+        if mnemonic != "reduce_scatter" {
+            return Ok(vec![(id, shape); count]);
+        }
+        let axis = axis(operation, "scatter_dimension", &shape)?;
+        self.parts(operation, (id, &shape), axis, count, into)
+    }
+
+    /// The computation over all values.
+    fn reduced(
+        &mut self,
+        scope: &Scope<'m>,
+        operation: &'m Operation,
+        values: Values,
+        into: &mut Block,
+    ) -> Result<(ValueId, Shape)> {
+        let shape = values[0].1.clone();
+        let kernel = self.reduction_of(scope, operation, &shape, values.len())?;
+        if values.len() == 1 {
+            return Ok(values[0].clone());
+        }
+        let id = self.kernel(operation, kernel, values, &shape, into)?;
+        Ok((id, shape))
+    }
+
+    /// The computation over so many arrays of a shape.
+    pub(super) fn reduction_of(
+        &self,
+        scope: &Scope<'m>,
+        operation: &'m Operation,
+        shape: &Shape,
+        count: usize,
+    ) -> Result<Box<dyn Kernel>> {
+        let body = self.body(scope, region(operation, 0)?, &operation.name, None)?;
+        let scalar = Shape::scalar(shape.dtype);
+        let fits = body.parameters() == [scalar.clone(), scalar.clone()];
+        if !fits || body.results() != [scalar] {
+            let (name, given, made) = (&operation.name, body.parameters(), body.results());
+            let what = format!("{name} of {shape} by a computation from {given:?} to {made:?}");
+            return Err(Error::Unimplemented(what));
+        }
+        Ok(across::reduction(body, shape, count))
+    }
+
+    fn side_by_side(
+        &mut self,
+        operation: &'m Operation,
+        values: Values,
+        axis: usize,
+        into: &mut Block,
+    ) -> Result<(ValueId, Shape)> {
+        let part = values[0].1.clone();
+        if values.len() == 1 {
+            return Ok(values[0].clone());
+        }
+        let mut tiles = vec![1; part.rank()];
+        tiles[axis] = values.len();
+        let mut whole = part.clone();
+        whole.dims[axis] = whole.dims[axis].saturating_mul(values.len());
+        if isize::try_from(
+            whole.dims.iter().fold(16_usize, |all, &dim| all.saturating_mul(dim.max(1))),
+        )
+        .is_err()
+        {
+            return Err(Error::bad(format!("{} gives an array past 2^63 bytes", operation.name)));
+        }
+        let kernel = across::join(&part, &whole, &tiles);
+        let id = self.kernel(operation, kernel, values, &whole, into)?;
+        Ok((id, whole))
+    }
+
+    /// Equal parts along an axis.
+    fn parts(
+        &mut self,
+        operation: &'m Operation,
+        (id, shape): (ValueId, &Shape),
+        axis: usize,
+        count: usize,
+        into: &mut Block,
+    ) -> Result<Values> {
+        if shape.dims[axis] % count != 0 {
+            let name = &operation.name;
+            return Err(Error::bad(format!("{name}: axis {axis} of {shape} in {count} parts")));
+        }
+        if count == 1 {
+            return Ok(vec![(id, shape.clone())]);
+        }
+        let mut part = shape.clone();
+        part.dims[axis] /= count;
+        let mut start = vec![0; shape.rank()];
+        let mut parts = Vec::with_capacity(count);
+        for _ in 0..count {
+            parts.push((self.slice(operation, (id, shape), &start, &part, into)?, part.clone()));
+            start[axis] += part.dims[axis];
+        }
+        Ok(parts)
+    }
+
+    /// What each member receives from the one that sends to it: zeros from nobody.
+    fn permuted(
+        &mut self,
+        operation: &'m Operation,
+        arrays: &Values,
+        pairs: &[Vec<usize>],
+        into: &mut Block,
+    ) -> Result<Values> {
+        let mut received: Vec<Option<(ValueId, Shape)>> = vec![None; arrays.len()];
+        for pair in pairs {
+            let &[from, to] = &pair[..] else {
+                return Err(Error::bad(format!("{}: {pair:?} is no pair", operation.name)));
+            };
+            if received[to].replace(arrays[from].clone()).is_some() {
+                return Err(Error::bad(format!("{}: two send to one device", operation.name)));
+            }
+        }
+        let mut zeros: Option<ValueId> = None;
+        let mut all = Vec::new();
+        for (received, (_, shape)) in received.into_iter().zip(arrays) {
+            if let Some(received) = received {
+                all.push(received);
+                continue;
+            }
+            let id = match zeros {
+                Some(id) => id,
+                None => *zeros.insert(self.zeros(operation, shape, into)?),
+            };
+            all.push((id, shape.clone()));
+        }
+        Ok(all)
+    }
+}
+
+/// An attribute that counts.
+fn index(operation: &Operation, name: &str) -> Result<usize> {
+    let missing = || Error::bad(format!("{} has no {name}", operation.name));
+    let found = operation.attributes.integer(name);
+    found.and_then(|value| usize::try_from(value).ok()).ok_or_else(missing)
+}
+
+/// An attribute that names an axis of the operand.
+fn axis(operation: &Operation, name: &str, shape: &Shape) -> Result<usize> {
+    let axis = index(operation, name)?;
+    let past = || Error::bad(format!("{}: axis {axis} of {shape}", operation.name));
+    (axis < shape.rank()).then_some(axis).ok_or_else(past)
+}

@@ -1,0 +1,300 @@
+//! Calls and control flow around collectives: the members of a crew go through them together.
+use super::super::graph::{Block, ValueId, Work};
+use super::super::import::control::{bind_all, region, returns};
+use super::super::import::scope::{Binding, Scope};
+use super::super::import::{Loader, fits, one_block};
+pub(crate) use super::manual::Crew;
+use std::collections::HashMap;
+use std::sync::Arc;
+use tpu_base::error::{Error, Result};
+use tpu_base::tensor::{DType, Shape};
+use tpu_ops::across;
+use tpu_stablehlo::ir::{Operation, Region, Value};
+
+impl<'m> Loader<'m> {
+    /// An operation with collectives inside.
+    pub(super) fn joint(
+        &mut self,
+        crew: &mut Crew<'m>,
+        operation: &'m Operation,
+        into: &mut Block,
+    ) -> Result<()> {
+        match operation.name.split_once('.').map_or("", |(_, mnemonic)| mnemonic) {
+            "call" => {
+                let callee = operation.attributes.text("callee").unwrap_or_default();
+                self.joint_call(crew, operation, callee, into)
+            }
+            "composite" => {
+                let callee = operation.attributes.text("decomposition").unwrap_or_default();
+                self.joint_call(crew, operation, callee, into)
+            }
+            "while" => self.joint_while(crew, operation, into),
+            "if" => self.joint_branches(crew, operation, true, into),
+            "case" => self.joint_branches(crew, operation, false, into),
+            "named_computation" => {
+                let source = one_block(region(operation, 0)?, &operation.name)?;
+                let arguments = crew.bindings(&operation.operands)?;
+                for (scope, arguments) in crew.scopes.iter_mut().zip(arguments) {
+                    bind_parameters(scope, source, arguments, &operation.name)?;
+                }
+                let results = self.lockstep(crew, source, into)?;
+                bind_each(crew, operation, results)
+            }
+            _ => Err(Error::Unimplemented(format!("{} with collectives inside", operation.name))),
+        }
+    }
+
+    fn joint_call(
+        &mut self,
+        crew: &mut Crew<'m>,
+        operation: &'m Operation,
+        name: &str,
+        into: &mut Block,
+    ) -> Result<()> {
+        let arguments = crew.bindings(&operation.operands)?;
+        let (callee, block) = self.enter(name)?;
+        let mut scopes = Vec::new();
+        for arguments in arguments {
+            let mut scope = Scope::new(callee);
+            bind_parameters(&mut scope, block, arguments, name)?;
+            scopes.push(scope);
+        }
+        let mut inner =
+            Crew { team: Arc::clone(&crew.team), members: crew.members.clone(), scopes };
+        let results = self.lockstep(&mut inner, block, into);
+        self.leave();
+        let results = results?;
+        results.iter().try_for_each(|results| fits(results, callee))?;
+        bind_each(crew, operation, results)
+    }
+
+    fn joint_while(
+        &mut self,
+        crew: &mut Crew<'m>,
+        operation: &'m Operation,
+        into: &mut Block,
+    ) -> Result<()> {
+        let carried = crew.bindings(&operation.operands)?;
+        let mut classes = Classes::default();
+        for carried in &carried {
+            let key = carried.iter().map(|binding| self.key(std::slice::from_ref(binding)));
+            classes.add(key.map(|key| (usize::MAX, key)).collect());
+        }
+        // What members carry alike is one value, as long as they make it alike too.
+        let mark = self.mark();
+        let (condition, mut body, made) = loop {
+            let (mut condition, decisions) =
+                self.joint_nested(crew, region(operation, 0)?, operation, (&carried, &classes))?;
+            let decisions: Vec<Binding> = decisions.into_iter().flatten().collect();
+            if decisions.len() != crew.members.len() {
+                let count = decisions.len() / crew.members.len();
+                return Err(Error::bad(format!("the condition of a while has {count} results")));
+            }
+            let decision = self.agreed(operation, &decisions, DType::Pred, &mut condition)?;
+            condition.results = vec![decision];
+            let (body, made) =
+                self.joint_nested(crew, region(operation, 1)?, operation, (&carried, &classes))?;
+            for (scope, made) in crew.scopes.iter().zip(&made) {
+                returns(scope, operation, made)?;
+            }
+            let mut finer = Classes::default();
+            for (made, before) in made.iter().zip(&classes.of) {
+                let key = made.iter().zip(before);
+                let key = key.map(|(made, &class)| (class, self.key(std::slice::from_ref(made))));
+                finer.add(key.collect());
+            }
+            if finer.first.len() == classes.first.len() {
+                break (condition, body, made);
+            }
+            classes = finer;
+            self.back_to(&mark);
+        };
+        let mut initial = Vec::new();
+        classes.each(&carried).for_each(|binding| binding.leaves(&mut initial));
+        classes.each(&made).for_each(|binding| binding.leaves(&mut body.results));
+        self.same_sizes(operation, &body.results, &initial)?;
+        let work = Work::While(Arc::new(condition), Arc::new(body));
+        let results = self.control(operation, work, initial, into)?;
+        bind_values(crew, operation, (&carried, &classes), results)
+    }
+
+    fn joint_branches(
+        &mut self,
+        crew: &mut Crew<'m>,
+        operation: &'m Operation,
+        by_predicate: bool,
+        into: &mut Block,
+    ) -> Result<()> {
+        let selectors: Vec<Binding> =
+            crew.bindings(&operation.operands)?.into_iter().flatten().collect();
+        if selectors.len() != crew.members.len() || operation.regions.is_empty() {
+            let (name, count) = (&operation.name, operation.operands.len());
+            return Err(Error::bad(format!("{name} has {count} operands and takes 1")));
+        }
+        let wanted = if by_predicate { DType::Pred } else { DType::S32 };
+        let selector = self.agreed(operation, &selectors, wanted, into)?;
+        let mut blocks: Vec<Block> = Vec::new();
+        let mut made: Vec<Vec<Vec<Binding>>> = Vec::new();
+        for region in &operation.regions {
+            let source = one_block(region, &operation.name)?;
+            let mut block = Block::default();
+            let results = self.lockstep(crew, source, &mut block)?;
+            for (scope, results) in crew.scopes.iter().zip(&results) {
+                returns(scope, operation, results)?;
+            }
+            blocks.push(block);
+            made.push(results);
+        }
+        // What members make alike in every branch is one value.
+        let mut classes = Classes::default();
+        for member in 0..crew.members.len() {
+            let key = |(at, _): (usize, &Value)| {
+                let all: Vec<Binding> = made.iter().map(|made| made[member][at].clone()).collect();
+                (usize::MAX, self.key(&all))
+            };
+            let key = operation.results.iter().enumerate().map(key).collect();
+            classes.add(key);
+        }
+        for (block, made) in blocks.iter_mut().zip(&made) {
+            classes.each(made).for_each(|binding| binding.leaves(&mut block.results));
+        }
+        for block in &blocks[1..] {
+            self.same_sizes(operation, &block.results, &blocks[0].results)?;
+        }
+        let shapes = blocks[0].results.clone();
+        // A predicate is 1 for the first region, which `if` names true.
+        if by_predicate {
+            blocks.reverse();
+        }
+        let results = self.branch(operation, blocks, selector, &shapes, into);
+        bind_values(crew, operation, (&made[0], &classes), results)
+    }
+
+    /// A region of a loop on all members: its parameters are new values.
+    fn joint_nested(
+        &mut self,
+        crew: &mut Crew<'m>,
+        region: &'m Region,
+        operation: &Operation,
+        (carried, classes): (&[Vec<Binding>], &Classes),
+    ) -> Result<(Block, Vec<Vec<Binding>>)> {
+        let source = one_block(region, &operation.name)?;
+        let mut block = Block::default();
+        let mut parameters: Vec<Binding> = Vec::new();
+        for ((scope, carried), of) in crew.scopes.iter_mut().zip(carried).zip(&classes.of) {
+            if source.arguments.len() != carried.len() {
+                let (name, had, wanted) = (&operation.name, carried.len(), source.arguments.len());
+                let message = format!("{name} has {had} operands and {wanted} parameters");
+                return Err(Error::bad(message));
+            }
+            for ((&parameter, initial), &class) in source.arguments.iter().zip(carried).zip(of) {
+                initial.check(scope.type_of(parameter)?)?;
+                if class == parameters.len() {
+                    parameters.push(self.parameter(scope.type_of(parameter)?, &mut block)?);
+                }
+                scope.bind(parameter, parameters[class].clone())?;
+            }
+        }
+        let results = self.lockstep(crew, source, &mut block)?;
+        Ok((block, results))
+    }
+
+    /// What all members decide.
+    fn agreed(
+        &mut self,
+        operation: &Operation,
+        decisions: &[Binding],
+        wanted: DType,
+        into: &mut Block,
+    ) -> Result<ValueId> {
+        let mut values: Vec<(ValueId, Shape)> = Vec::new();
+        for decision in decisions {
+            let (id, shape) = decision.array()?;
+            if shape.dtype != wanted || shape.elements() != 1 {
+                return Err(Error::bad(format!("{} is decided by {shape}", operation.name)));
+            }
+            if values.iter().all(|(known, _)| *known != id) {
+                values.push((id, shape.clone()));
+            }
+        }
+        if values.len() == 1 {
+            return Ok(values[0].0);
+        }
+        let shape = values[0].1.clone();
+        let kernel = across::agreement(&operation.name);
+        self.kernel(operation, kernel, values, &shape, into)
+    }
+}
+
+fn bind_parameters<'m>(
+    scope: &mut Scope<'m>,
+    block: &'m tpu_stablehlo::ir::Block,
+    arguments: Vec<Binding>,
+    name: &str,
+) -> Result<()> {
+    if block.arguments.len() != arguments.len() {
+        let (given, takes) = (arguments.len(), block.arguments.len());
+        return Err(Error::bad(format!("{given} arguments for {name}, which takes {takes}")));
+    }
+    for (&parameter, argument) in block.arguments.iter().zip(arguments) {
+        argument.check(scope.type_of(parameter)?)?;
+        scope.bind(parameter, argument)?;
+    }
+    Ok(())
+}
+
+fn bind_each(crew: &mut Crew<'_>, operation: &Operation, results: Vec<Vec<Binding>>) -> Result<()> {
+    for (scope, results) in crew.scopes.iter_mut().zip(results) {
+        bind_all(scope, operation, results)?;
+    }
+    Ok(())
+}
+
+/// Values of members that are one: by member and place, the number of the value, counted in the
+/// order in which they are met.
+#[derive(Default)]
+struct Classes {
+    of: Vec<Vec<usize>>,
+    /// Where each is met first.
+    first: Vec<(usize, usize)>,
+    known: HashMap<(usize, (usize, Vec<ValueId>)), usize>,
+}
+
+impl Classes {
+    /// Adds a member's values; those with the same key at the same place are one.
+    fn add(&mut self, keys: Vec<(usize, Vec<ValueId>)>) {
+        let member = self.of.len();
+        let mut of = Vec::with_capacity(keys.len());
+        for (place, key) in keys.into_iter().enumerate() {
+            let next = self.known.len();
+            let class = *self.known.entry((place, key)).or_insert(next);
+            if class == next {
+                self.first.push((member, place));
+            }
+            of.push(class);
+        }
+        self.of.push(of);
+    }
+
+    /// One binding of each class.
+    fn each<'a>(&'a self, all: &'a [Vec<Binding>]) -> impl Iterator<Item = &'a Binding> {
+        self.first.iter().map(|&(member, place)| &all[member][place])
+    }
+}
+
+/// Binds the results of control flow, which are those of all classes, one after the other.
+fn bind_values(
+    crew: &mut Crew<'_>,
+    operation: &Operation,
+    (structure, classes): (&[Vec<Binding>], &Classes),
+    results: Vec<ValueId>,
+) -> Result<()> {
+    let mut values = results.into_iter();
+    let bindings = classes.each(structure).map(|binding| binding.rebuilt(&mut values));
+    let bindings: Vec<Binding> = bindings.collect::<Option<_>>().unwrap_or_default();
+    for (scope, of) in crew.scopes.iter_mut().zip(&classes.of) {
+        let mine = of.iter().filter_map(|&class| bindings.get(class).cloned()).collect();
+        bind_all(scope, operation, mine)?;
+    }
+    Ok(())
+}

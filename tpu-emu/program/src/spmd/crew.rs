@@ -1,0 +1,114 @@
+//! The devices that go through the same code, operation by operation.
+use super::super::graph::ValueId;
+use super::super::import::scope::{Binding, Scope};
+use std::sync::Arc;
+use tpu_base::error::{Error, Result};
+use tpu_base::tensor::Shape;
+use tpu_stablehlo::ir::{self, Operation};
+
+/// Who runs the same code: devices that differ only along axes that are not manual are one
+/// member.
+#[derive(Debug)]
+pub(crate) struct Team {
+    /// The first device of each member.
+    pub(super) ids: Vec<usize>,
+    /// The member of each device; none for devices that run other code.
+    pub(super) of: Vec<Option<usize>>,
+    /// Devices in different zones are at different places of the mesh for all of the team's code.
+    pub(super) zone: Vec<usize>,
+    /// Whether the members go through code over whole arrays, each with its own copies of them.
+    pub(super) whole: bool,
+}
+
+/// Some members of a team, with what values stand for on each.
+pub(crate) struct Crew<'m> {
+    pub(super) team: Arc<Team>,
+    pub(super) members: Vec<usize>,
+    pub(super) scopes: Vec<Scope<'m>>,
+}
+
+impl<'m> Crew<'m> {
+    /// All devices as one.
+    pub(super) fn whole(devices: usize, scope: Scope<'m>) -> Self {
+        let (of, zone) = (vec![Some(0); devices], vec![0; devices]);
+        let team = Team { ids: vec![0], of, zone, whole: true };
+        Self { team: Arc::new(team), members: vec![0], scopes: vec![scope] }
+    }
+
+    /// Every device by itself.
+    pub(super) fn each(devices: usize, scopes: Vec<Scope<'m>>) -> Self {
+        Self::alone(devices, scopes, false)
+    }
+
+    /// Every device with its own copies of whole arrays.
+    pub(super) fn copies(devices: usize, scopes: Vec<Scope<'m>>) -> Self {
+        Self::alone(devices, scopes, true)
+    }
+
+    fn alone(devices: usize, scopes: Vec<Scope<'m>>, whole: bool) -> Self {
+        let (ids, of) = ((0..devices).collect(), (0..devices).map(Some).collect());
+        let team = Team { ids, of, zone: vec![0; devices], whole };
+        Self { team: Arc::new(team), members: (0..devices).collect(), scopes }
+    }
+
+    /// Those at these places, which are away until they are put back.
+    pub(super) fn take(&mut self, places: &[usize]) -> Self {
+        let take = |&at: &usize| self.scopes[at].taken();
+        let scopes = places.iter().map(take).collect();
+        let members = places.iter().map(|&at| self.members[at]).collect();
+        Self { team: Arc::clone(&self.team), members, scopes }
+    }
+
+    pub(super) fn put_back(&mut self, places: &[usize], part: Self) {
+        for (&at, scope) in places.iter().zip(part.scopes) {
+            self.scopes[at] = scope;
+        }
+    }
+
+    /// The arrays that a value stands for, by member.
+    pub(super) fn arrays(&self, value: ir::Value) -> Result<Vec<(ValueId, Shape)>> {
+        let array = |scope: &Scope<'m>| {
+            let (id, shape) = scope.binding(value)?.array()?;
+            Ok((id, shape.clone()))
+        };
+        self.scopes.iter().map(array).collect()
+    }
+
+    pub(super) fn bindings(&self, values: &[ir::Value]) -> Result<Vec<Vec<Binding>>> {
+        let of = |scope: &Scope<'m>| {
+            values.iter().map(|&value| scope.binding(value).cloned()).collect::<Result<Vec<_>>>()
+        };
+        self.scopes.iter().map(of).collect()
+    }
+
+    /// Groups of devices as groups of places in this crew; those of other crews are left out.
+    pub(super) fn groups(
+        &self,
+        operation: &Operation,
+        devices: &[Vec<usize>],
+    ) -> Result<Vec<Vec<usize>>> {
+        let mut found: Vec<Vec<usize>> = Vec::new();
+        for group in devices {
+            let member = |&device: &usize| self.team.of.get(device).copied().flatten();
+            let members: Vec<Option<usize>> = group.iter().map(member).collect();
+            let place = |member: &Option<usize>| {
+                self.members.iter().position(|known| Some(*known) == *member)
+            };
+            let places: Vec<usize> = members.iter().filter_map(place).collect();
+            if places.is_empty() {
+                continue;
+            }
+            let repeated = (1..places.len()).any(|at| {
+                (0..at).any(|before| places[before] == places[at] && group[before] != group[at])
+            });
+            if places.len() != members.len() || repeated {
+                let what = format!("over devices {group:?}, of which some run the same code");
+                return Err(Error::Unimplemented(format!("{} {what}", operation.name)));
+            }
+            if !found.contains(&places) {
+                found.push(places);
+            }
+        }
+        Ok(found)
+    }
+}

@@ -1,0 +1,292 @@
+//! How the parameters and results of a program are split over its devices.
+use super::groups::Devices;
+use super::propagate::Propagation;
+use super::sharding::Tiling;
+use super::wanted;
+use crate::graph::{Graph, Node, ValueId, Work};
+use crate::import::sum;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tpu_base::error::{Error, Result};
+use tpu_base::tensor::Shape;
+use tpu_base::units::{Bytes, to_u64};
+use tpu_kernels::movement::strided_view::Access;
+use tpu_ops::{Body, across};
+use tpu_stablehlo::Module;
+use tpu_stablehlo::ir::{Attribute, Attributes, Function, LocationId};
+
+/// A question of the program how a value is split over the devices, with the answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Inspection {
+    /// The `backend_config` of the custom call `InspectSharding`, which says whom to tell.
+    pub whom: Arc<[u8]>,
+    /// The sharding, as HLO text.
+    pub sharding: Arc<str>,
+}
+
+/// A parameter or result of a program over several devices.
+#[derive(Debug, Clone)]
+pub struct Spread {
+    /// The array that the program sees.
+    pub whole: Shape,
+    /// Which part of it each device has.
+    pub tiling: Tiling,
+    /// Extents of that part in the whole.
+    pub tile: Vec<usize>,
+    /// The array on a device.
+    pub shard: Shape,
+    /// Adds two elements, where a tile is a sum of what several devices have.
+    pub sum: Option<Arc<dyn Body>>,
+    /// The tiling in the words that clients are told.
+    pub(crate) told: Arc<str>,
+    /// The one element of a result that has no other: the program gives it once, in the place of
+    /// the whole.
+    pub element: Option<Arc<[u8]>>,
+}
+
+impl Spread {
+    fn new(whole: Shape, tiling: Tiling, replicas: bool) -> Result<Self> {
+        let tile = tiling.shard(&whole.dims)?;
+        // Rows of replicas are arrays without that axis.
+        let dims = if replicas { tile[1..].to_vec() } else { tile.clone() };
+        let shard = Shape::new(whole.dtype, dims);
+        let sum = if tiling.terms > 1 { Some(sum(whole.dtype)?) } else { None };
+        let told = tiling.text().into();
+        Ok(Self { whole, tiling, tile, shard, sum, told, element: None })
+    }
+
+    /// Bytes of what the program gives for it, or takes.
+    pub fn bytes(&self) -> usize {
+        self.element.as_ref().map_or_else(|| self.whole.bytes(), |element| element.len())
+    }
+
+    /// Leaves it to the devices to repeat the element of a result that has no other.
+    pub fn settle_element(&mut self, graph: &mut Graph, index: usize, at: LocationId) {
+        let id = graph.main.results[index];
+        let Some(element) = only_element(graph, id).filter(|_| self.whole.elements() > 1) else {
+            return;
+        };
+        let scalar = graph.add(Shape::scalar(self.whole.dtype));
+        graph.values[scalar.index()].known = Some(Arc::clone(&element));
+        graph.main.nodes.push(Node {
+            work: Work::Constant(Arc::clone(&element)),
+            operands: Vec::new(),
+            shapes: Vec::new(),
+            results: vec![scalar],
+            name: "constant".into(),
+            location: at,
+            effect: false,
+        });
+        graph.main.results[index] = scalar;
+        self.element = Some(element);
+    }
+
+    /// The same with a row for each copy that devices have, as an axis in front.
+    ///
+    /// # Errors
+    /// `BadArgument` where the rows are past what can be addressed.
+    pub fn in_rows(&self) -> Result<Self> {
+        let tiling = self.tiling.in_rows();
+        let in_front = |first: usize, rest: &[usize]| [&[first], rest].concat();
+        let whole = Shape::new(self.whole.dtype, in_front(tiling.tiles[0], &self.whole.dims));
+        let bytes = self.whole.bytes().checked_mul(tiling.tiles[0]);
+        if bytes.is_none_or(|bytes| isize::try_from(bytes).is_err()) {
+            let (whole, copies) = (&self.whole, tiling.tiles[0]);
+            return Err(Error::bad(format!("{whole} in {copies} copies is past 2^63 bytes")));
+        }
+        Ok(Self { whole, tiling, tile: in_front(1, &self.tile), ..self.clone() })
+    }
+
+    /// Makes the rows of a result out of what each device has of it, and appends what that takes
+    /// to the program.
+    ///
+    /// # Errors
+    /// Those of [`Spread::in_rows`].
+    pub fn joined_rows(
+        &self,
+        graph: &mut Graph,
+        copies: &[ValueId],
+        location: LocationId,
+    ) -> Result<(Self, ValueId)> {
+        let rows = self.in_rows()?;
+        let tile = Shape::new(self.whole.dtype, self.tile.clone());
+        let mut node = |work: Work, operands: Vec<(ValueId, Shape)>, result: &Shape| {
+            let id = graph.add(result.clone());
+            let (operands, shapes) = operands.into_iter().unzip();
+            let (name, results) = ("copies".into(), vec![id]);
+            let node = Node { work, operands, shapes, results, name, location, effect: false };
+            graph.main.nodes.push(node);
+            id
+        };
+        let mut parts: Vec<Option<(ValueId, Shape)>> =
+            vec![None; rows.tiling.tiles.iter().product()];
+        for (device, &value) in copies.iter().enumerate() {
+            let number = rows.tiling.number(&rows.tiling.places[device]);
+            // Of summands the first is the whole sum.
+            if rows.tiling.term[device] > 0 || parts[number].is_some() {
+                continue;
+            }
+            let mut part = value;
+            if tile != self.whole {
+                let strides = self.whole.strides();
+                let start = self.tiling.start(device, &self.tile);
+                let offset = start.iter().zip(&strides).map(|(at, stride)| at * stride).sum();
+                let signed = |&stride: &usize| isize::try_from(stride).unwrap_or(isize::MAX);
+                let strides = strides.iter().map(signed).collect();
+                let work = Work::Access(Access { offset, strides });
+                part = node(work, vec![(value, self.whole.clone())], &tile);
+            }
+            parts[number] = Some((part, tile.clone()));
+        }
+        let holes = || Error::bad(format!("{} in {} has holes", self.whole, self.told));
+        let parts = parts.into_iter().collect::<Option<Vec<_>>>().ok_or_else(holes)?;
+        let row = Shape::new(self.whole.dtype, rows.tile.clone());
+        let parts = parts.into_iter().map(|(part, _)| (part, row.clone())).collect();
+        let kernel = across::join(&row, &rows.whole, &rows.tiling.tiles);
+        let whole = rows.whole.clone();
+        let joined = node(Work::Kernel(kernel.into()), parts, &whole);
+        Ok((rows, joined))
+    }
+
+    /// Whether the array on a device is the whole as it is.
+    pub fn is_whole(&self) -> bool {
+        self.tiling.is_replicated() && self.whole.dtype.element().bits >= 8
+    }
+}
+
+/// The parameters and results of a program over several devices.
+#[derive(Debug)]
+pub struct Spreads {
+    /// How each parameter is spread over the devices.
+    pub parameters: Vec<Spread>,
+    /// How each result is spread over them.
+    pub results: Vec<Spread>,
+    /// What the program asks about its shardings.
+    pub inspections: Vec<Inspection>,
+}
+
+impl Spreads {
+    /// What the program states. Where it states nothing, parameters in `free` are split as what is
+    /// made of them, others are whole on every device, and results split as what they are made of. Parameters in `apart` have a row for each
+    /// copy.
+    ///
+    /// # Errors
+    /// `BadArgument` and `Unimplemented` with the number of the parameter or result.
+    pub fn new(
+        module: &Module,
+        entry: &Function,
+        (parameters, results): (Vec<Shape>, &[Shape]),
+        (devices, apart, free): (Devices, &BTreeMap<usize, Spread>, &[bool]),
+    ) -> Result<Self> {
+        let (rows, count) = (devices.replicas, devices.count);
+        let none = Attributes::default();
+        let numbered = |what: &str, index: usize, error: Error| match error {
+            Error::Unimplemented(why) => Error::Unimplemented(format!("{what} {index}: {why}")),
+            Error::BadArgument(why) => Error::BadArgument(format!("{what} {index}: {why}")),
+            other => other,
+        };
+        let mut made =
+            Self { parameters: Vec::new(), results: Vec::new(), inspections: Vec::new() };
+        let (mut wholes, mut known) = (Vec::new(), Vec::new());
+        for (index, whole) in parameters.into_iter().enumerate() {
+            let whole = match apart.get(&index) {
+                Some(_) => Shape::new(whole.dtype, whole.dims[1..].to_vec()),
+                None => whole,
+            };
+            let attributes = entry.arguments.get(index).unwrap_or(&none);
+            let stated = if rows {
+                None
+            } else {
+                let stated = stated(module, attributes, (whole.rank(), count));
+                stated.map_err(|error| numbered("parameter", index, error))?
+            };
+            known.push(stated);
+            wholes.push(whole);
+        }
+        let mut stated_results = Vec::new();
+        for (index, whole) in results.iter().enumerate().filter(|_| !rows) {
+            let attributes = entry.results.get(index).map_or(&none, |(_, attributes)| attributes);
+            let stated = stated(module, attributes, (whole.rank(), count));
+            stated_results.push(stated.map_err(|error| numbered("result", index, error))?);
+        }
+        let chosen = |index: usize| {
+            *free.get(index).or(free.first().filter(|_| free.len() == 1)).unwrap_or(&false)
+        };
+        if !rows && (0..known.len()).any(|index| known[index].is_none() && chosen(index)) {
+            let mut forward = Propagation::new(module, count);
+            let given = known.clone();
+            let wanted = wanted::parameters(&mut forward, entry, given, &stated_results, 0);
+            for (index, (known, wanted)) in known.iter_mut().zip(wanted).enumerate() {
+                *known = known.take().or_else(|| wanted.filter(|_| chosen(index)));
+            }
+        }
+        for (index, (whole, known)) in wholes.into_iter().zip(&known).enumerate() {
+            let rank = whole.rank();
+            let other =
+                || if rows { Tiling::rows(rank, count) } else { Tiling::replicated(rank, count) };
+            let tiling = known.clone().unwrap_or_else(other);
+            let spread = Spread::new(whole, tiling, rows);
+            let spread = spread.map_err(|error| numbered("parameter", index, error))?;
+            made.parameters.push(match apart.get(&index) {
+                Some(_) => spread.in_rows()?,
+                None => spread,
+            });
+        }
+        let mut propagation = Propagation::new(module, count);
+        let mut follows = propagation.entry(entry, known);
+        made.inspections = propagation.inspections;
+        follows.resize(results.len(), None);
+        stated_results.resize(results.len(), None);
+        let tilings = stated_results.into_iter().zip(follows);
+        for (index, (whole, (stated, follows))) in results.iter().zip(tilings).enumerate() {
+            let rank = whole.rank();
+            let numbered = |error| numbered("result", index, error);
+            let tiling = if rows {
+                Tiling::rows(rank, count)
+            } else {
+                stated.or(follows).unwrap_or_else(|| Tiling::replicated(rank, count))
+            };
+            made.results.push(Spread::new(whole.clone(), tiling, rows).map_err(numbered)?);
+        }
+        Ok(made)
+    }
+
+    /// Bytes of the whole arrays that a run makes from parts.
+    pub fn assembled(&self) -> Bytes {
+        let all = self.parameters.iter().chain(&self.results).filter(|spread| !spread.is_whole());
+        Bytes(all.fold(0, |sum, spread| sum.saturating_add(to_u64(spread.bytes()))))
+    }
+}
+
+/// The element of a value that has no other.
+fn only_element(graph: &Graph, id: ValueId) -> Option<Arc<[u8]>> {
+    let node = graph.main.nodes.iter().find(|node| node.results.contains(&id))?;
+    match &node.work {
+        Work::Splat(element) => Some(Arc::clone(element)),
+        Work::Access(access) if access.strides.iter().all(|&stride| stride == 0) => {
+            let of = graph.value(*node.operands.first()?);
+            let width = of.shape.dtype.host_bytes();
+            let start = access.offset * width;
+            of.known.as_ref()?.get(start..start + width).map(Arc::from)
+        }
+        _ => None,
+    }
+}
+
+/// The sharding that the attributes of a parameter or result state.
+fn stated(
+    module: &Module,
+    attributes: &Attributes,
+    (rank, devices): (usize, usize),
+) -> Result<Option<Tiling>> {
+    if let Some(Attribute::Sharding(sharding)) = attributes.get("sdy.sharding") {
+        return Tiling::of(sharding, module, (rank, devices), &|_| true).map(Some);
+    }
+    let text = attributes.text("mhlo.sharding");
+    text.map(|text| Tiling::parse(text, rank, devices)).transpose()
+}
+
+/// The words for a sharding that clients are told.
+pub fn told(spread: &Spread) -> Arc<str> {
+    Arc::clone(&spread.told)
+}

@@ -1,0 +1,453 @@
+//! Code that runs once per device: it is emitted once for each, operation by operation, and
+//! collectives become operations over the values of all.
+
+use super::super::graph::{Block, Node, ValueId, Work};
+use super::super::grid::{Grid, mesh_of};
+use super::groups::collective;
+use super::sharding::Tiling;
+use crate::import::control::region;
+use crate::import::op::name_of;
+use crate::import::region::sum;
+use crate::import::scope::{Binding, Scope};
+use crate::import::{Loader, one_block};
+use crate::spmd::copies::Made;
+pub(crate) use crate::spmd::crew::{Crew, Team};
+use crate::spmd::markers::is_marker;
+use std::collections::HashMap;
+use std::sync::Arc;
+use tpu_base::error::{Error, Result};
+use tpu_base::tensor::Shape;
+use tpu_kernels::movement::strided_view::Access;
+use tpu_ops::{Kernel, across};
+use tpu_stablehlo::ir::{self, Attribute, Mesh, Operation, TensorSharding, Type};
+
+impl<'m> Loader<'m> {
+    /// `sdy.manual_computation` outside of code that runs per device.
+    pub(crate) fn manual_region(
+        &mut self,
+        scope: &mut Scope<'m>,
+        operation: &'m Operation,
+        into: &mut Block,
+    ) -> Result<()> {
+        let mut crew = Crew::whole(self.devices.count, scope.taken());
+        let before = std::mem::replace(&mut self.partition_context, true);
+        let done = self.manual(&mut crew, operation, into);
+        self.partition_context = before;
+        self.partition = 0;
+        if let Some(back) = crew.scopes.pop() {
+            *scope = back;
+        }
+        done
+    }
+
+    /// `sdy.manual_computation`: its operands are split, its body runs on every member, its
+    /// results are joined.
+    fn manual(
+        &mut self,
+        outer: &mut Crew<'m>,
+        operation: &'m Operation,
+        into: &mut Block,
+    ) -> Result<()> {
+        let axes: &[Arc<str>] = match operation.attributes.get("manual_axes") {
+            Some(Attribute::ManualAxes(axes)) => axes,
+            _ => &[],
+        };
+        let counts = |axis: &str| axes.iter().any(|known| **known == *axis);
+        let ins = shardings(operation, "in_shardings", operation.operands.len())?;
+        let outs = shardings(operation, "out_shardings", operation.results.len())?;
+        let copies = outer.scopes.iter().any(|scope| self.reads_copies(scope, operation));
+        let each = copies || outer.members.len() > 1 || self.nests(operation);
+        let (team, parents) = self.split_team(outer, (ins, outs), axes, each)?;
+        let source = one_block(region(operation, 0)?, &operation.name)?;
+        if source.arguments.len() != operation.operands.len() {
+            let (had, wanted) = (operation.operands.len(), source.arguments.len());
+            let name = &operation.name;
+            return Err(Error::bad(format!("{name} has {had} operands and {wanted} parameters")));
+        }
+        let count = self.devices.count;
+        let mut scopes: Vec<Scope<'m>> = Vec::new();
+        for (&parent, &device) in parents.iter().zip(&team.ids) {
+            let scope = &outer.scopes[parent];
+            scopes.push(if copies { scope.of_device(device) } else { scope.clone() });
+        }
+        for ((&operand, &parameter), sharding) in
+            operation.operands.iter().zip(&source.arguments).zip(ins)
+        {
+            let token = matches!(outer.scopes[0].type_of(operand)?, Type::Token);
+            let mut made: HashMap<(ValueId, usize), Binding> = HashMap::new();
+            for (scope, &device) in scopes.iter_mut().zip(&team.ids) {
+                let (value, shape) = scope.binding(operand)?.array()?;
+                let shape = shape.clone();
+                let tiling = if token {
+                    Tiling::replicated(shape.rank(), count)
+                } else {
+                    Tiling::of(sharding, self.module, (shape.rank(), count), &counts)?
+                };
+                let number = tiling.part(device);
+                let binding = match made.get(&(value, number)) {
+                    Some(binding) => binding.clone(),
+                    None => {
+                        let part = self.tile(operation, (value, &shape), &tiling, device, into)?;
+                        made.insert((value, number), part.clone());
+                        part
+                    }
+                };
+                binding.check(scope.type_of(parameter)?)?;
+                scope.bind(parameter, binding)?;
+            }
+        }
+        let members = (0..team.ids.len()).collect();
+        let mut crew = Crew { team: Arc::new(team), members, scopes };
+        let results = self.lockstep(&mut crew, source, into)?;
+        if let Some(made) = results.iter().find(|made| made.len() != outs.len()) {
+            let (name, had, wanted) = (&operation.name, made.len(), outs.len());
+            let message = format!("{name} returns {had} values and has {wanted} results");
+            return Err(Error::bad(message));
+        }
+        for (index, (sharding, &result)) in outs.iter().zip(&operation.results).enumerate() {
+            let of = |member: &Option<usize>| member.map(|member| &results[member][index]);
+            let parts: Vec<Option<&Binding>> = crew.team.of.iter().map(of).collect();
+            let first = parts
+                .iter()
+                .flatten()
+                .next()
+                .ok_or_else(|| Error::bad(format!("{} runs on no device", operation.name)))?;
+            let (rank, token) = match outer.scopes[0].type_of(result)? {
+                Type::Token => (0, true),
+                _ => (first.array()?.1.rank(), false),
+            };
+            let tiling = if token {
+                Tiling::replicated(rank, count)
+            } else {
+                Tiling::of(sharding, self.module, (rank, count), &counts)?
+            };
+            for place in 0..outer.members.len() {
+                let member = Some(outer.members[place]);
+                let mine: Vec<usize> =
+                    (0..count).filter(|&device| outer.team.of[device] == member).collect();
+                let seen =
+                    self.seen(operation, &parts, (&tiling, &outer.team.zone, &mine), into)?;
+                let whole = self.agreed_on(seen);
+                let scope = &mut outer.scopes[place];
+                whole.check(scope.type_of(result)?)?;
+                scope.bind(result, whole)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The members that an outer team falls into along more axes, and whose parts they are; with
+    /// `each`, every device is one.
+    fn split_team(
+        &self,
+        outer: &Crew<'m>,
+        (ins, outs): (&[TensorSharding], &[TensorSharding]),
+        axes: &[Arc<str>],
+        each: bool,
+    ) -> Result<(Team, Vec<usize>)> {
+        let has_axes =
+            |mesh: &&Mesh| axes.iter().all(|axis| mesh.axes.iter().any(|(name, _)| name == axis));
+        let stated = ins.iter().chain(outs).map(|sharding| mesh_of(self.module, &sharding.mesh));
+        let stated = stated.collect::<Result<Vec<&Mesh>>>()?;
+        let known = self.module.meshes.iter().map(|known| &known.mesh);
+        let mesh = stated.into_iter().chain(known).find(has_axes);
+        let missing = || Error::bad(format!("no mesh has the axes {axes:?}"));
+        let grid = Grid::new(mesh.ok_or_else(missing)?, self.devices.count)?;
+        let count = self.devices.count;
+        let mut keys: Vec<(usize, Vec<usize>)> = Vec::new();
+        let mut zones: Vec<(usize, Vec<usize>)> = Vec::new();
+        let (of, zone) = (vec![None; count], vec![0; count]);
+        let mut team = Team { ids: Vec::new(), of, zone, whole: false };
+        let mut parents = Vec::new();
+        for (device, of) in outer.team.of.iter().enumerate() {
+            let place = outer.members.iter().position(|member| Some(*member) == *of);
+            let Some(parent) = place else { continue };
+            let mut key = Vec::new();
+            for name in axes {
+                let axis = ir::AxisRef { name: Arc::clone(name), part: None };
+                key.push(grid.along(device, &axis)?.0);
+            }
+            let zone = (outer.team.zone[device], key.clone());
+            team.zone[device] =
+                zones.iter().position(|known| *known == zone).unwrap_or_else(|| {
+                    zones.push(zone);
+                    zones.len() - 1
+                });
+            key.extend(each.then_some(device));
+            let key = (parent, key);
+            let member = keys.iter().position(|known| *known == key).unwrap_or_else(|| {
+                keys.push(key);
+                team.ids.push(device);
+                parents.push(parent);
+                keys.len() - 1
+            });
+            team.of[device] = Some(member);
+        }
+        Ok((team, parents))
+    }
+
+    /// A device's tile of an array.
+    pub(crate) fn tile(
+        &mut self,
+        operation: &Operation,
+        (value, shape): (ValueId, &Shape),
+        tiling: &Tiling,
+        device: usize,
+        into: &mut Block,
+    ) -> Result<Binding> {
+        if tiling.is_replicated() {
+            return Ok(Binding::Array(value, shape.clone()));
+        }
+        let dims = tiling.shard(&shape.dims)?;
+        let start = tiling.start(device, &dims);
+        let part = Shape::new(shape.dtype, dims);
+        // The first summand is the whole sum.
+        let id = if tiling.term[device] == 0 {
+            self.slice(operation, (value, shape), &start, &part, into)?
+        } else {
+            self.zeros(operation, &part, into)?
+        };
+        Ok(Binding::Array(id, part))
+    }
+
+    pub(crate) fn zeros(
+        &mut self,
+        operation: &Operation,
+        shape: &Shape,
+        into: &mut Block,
+    ) -> Result<ValueId> {
+        let zero = [0; 16];
+        let work = Work::Splat(zero[..shape.dtype.host_bytes()].into());
+        self.node(operation, work, Vec::new(), shape, into)
+    }
+
+    /// The elements of an array from an index on.
+    pub(crate) fn slice(
+        &mut self,
+        operation: &Operation,
+        (value, shape): (ValueId, &Shape),
+        start: &[usize],
+        part: &Shape,
+        into: &mut Block,
+    ) -> Result<ValueId> {
+        let strides = shape.strides();
+        let offset = start.iter().zip(&strides).map(|(at, stride)| at * stride).sum();
+        let signed = |&stride: &usize| isize::try_from(stride).unwrap_or(isize::MAX);
+        let work = Work::Access(Access { offset, strides: strides.iter().map(signed).collect() });
+        self.node(operation, work, vec![(value, shape.clone())], part, into)
+    }
+
+    /// The whole from the tiles of devices.
+    pub(crate) fn joined(
+        &mut self,
+        operation: &Operation,
+        parts: &[(usize, Binding)],
+        tiling: &Tiling,
+        into: &mut Block,
+    ) -> Result<Binding> {
+        if tiling.is_replicated() {
+            return Ok(parts[0].1.clone());
+        }
+        let mut found: Vec<Option<(ValueId, Shape)>> = vec![None; tiling.owners().len()];
+        for (device, binding) in parts {
+            let (id, shape) = binding.array()?;
+            found[tiling.part(*device)].get_or_insert((id, shape.clone()));
+        }
+        let missing = || Error::bad(format!("{} gives a result with holes", operation.name));
+        let found = found.into_iter().collect::<Option<Vec<_>>>().ok_or_else(missing)?;
+        let mut tiles = Vec::new();
+        for terms in found.chunks(tiling.terms) {
+            let shape = terms[0].1.clone();
+            let id = match terms {
+                [(id, _)] => *id,
+                _ => {
+                    let kernel = across::reduction(sum(shape.dtype)?, &shape, terms.len());
+                    self.kernel(operation, kernel, terms.to_vec(), &shape, into)?
+                }
+            };
+            tiles.push((id, shape));
+        }
+        if let [(id, shape)] = &tiles[..] {
+            return Ok(Binding::Array(*id, shape.clone()));
+        }
+        let tile = &tiles[0].1;
+        let past = || Error::bad(format!("{} gives a result past 2^63 bytes", operation.name));
+        let dims = tile.dims.iter().zip(&tiling.tiles).map(|(dim, tiles)| dim.checked_mul(*tiles));
+        let dims = dims.collect::<Option<Vec<usize>>>().ok_or_else(past)?;
+        let bytes = dims.iter().try_fold(tile.dtype.host_bytes(), |all, &dim| {
+            all.checked_mul(dim.max(1)).filter(|&all| isize::try_from(all).is_ok())
+        });
+        bytes.ok_or_else(past)?;
+        let whole = Shape::new(tile.dtype, dims);
+        let kernel = across::join(tile, &whole, &tiling.tiles);
+        let id = self.kernel(operation, kernel, tiles, &whole, into)?;
+        Ok(Binding::Array(id, whole))
+    }
+
+    /// Adds a node with one result.
+    pub(crate) fn node(
+        &mut self,
+        operation: &Operation,
+        work: Work,
+        operands: Vec<(ValueId, Shape)>,
+        result: &Shape,
+        into: &mut Block,
+    ) -> Result<ValueId> {
+        self.count_nodes(1)?;
+        let id = self.graph.add(result.clone());
+        let (operands, shapes) = operands.into_iter().unzip();
+        into.nodes.push(Node {
+            work,
+            operands,
+            shapes,
+            results: vec![id],
+            name: name_of(operation).into(),
+            location: operation.location,
+            effect: false,
+        });
+        Ok(id)
+    }
+
+    pub(crate) fn kernel(
+        &mut self,
+        operation: &Operation,
+        kernel: Box<dyn Kernel>,
+        operands: Vec<(ValueId, Shape)>,
+        result: &Shape,
+        into: &mut Block,
+    ) -> Result<ValueId> {
+        self.node(operation, Work::Kernel(kernel.into()), operands, result, into)
+    }
+
+    /// The operations of a block on all members at once; gives the terminator's operands.
+    pub(crate) fn lockstep(
+        &mut self,
+        crew: &mut Crew<'m>,
+        source: &'m ir::Block,
+        into: &mut Block,
+    ) -> Result<Vec<Vec<Binding>>> {
+        let Some((last, operations)) = source.operations.split_last() else {
+            return Err(Error::bad("a block without a terminator"));
+        };
+        for operation in operations {
+            if self.reasons.len() >= crate::import::REASONS {
+                break;
+            }
+            if let Err(error) = self.together(crew, operation, into) {
+                self.reason(operation.location, Some(operation), &error);
+                for scope in &mut crew.scopes {
+                    self.stand_in(scope, operation)?;
+                }
+            }
+        }
+        crate::import::check_end(last)?;
+        crew.bindings(&last.operands)
+    }
+
+    /// One operation on all members.
+    pub(crate) fn together(
+        &mut self,
+        crew: &mut Crew<'m>,
+        operation: &'m Operation,
+        into: &mut Block,
+    ) -> Result<()> {
+        if let Some(mnemonic) = collective(operation) {
+            return self.collective(crew, mnemonic, operation, into);
+        }
+        if operation.name == "sdy.manual_computation" {
+            return self.manual(crew, operation, into);
+        }
+        if crew.team.whole && self.marker(crew, operation, into)? {
+            return Ok(());
+        }
+        let mut made = Made::default();
+        let Some(groups) = self.groups_inside(operation)? else {
+            for (&member, scope) in crew.members.iter().zip(&mut crew.scopes) {
+                let scope = std::slice::from_mut(scope);
+                let read = self.read(scope, operation);
+                if !made.bind(read.as_ref(), operation, scope)? {
+                    self.partition = crew.team.ids[member];
+                    self.operation(&mut scope[0], operation, into)?;
+                    made.note(read, operation, scope)?;
+                }
+            }
+            return Ok(());
+        };
+        // Code over whole arrays has code per device inside, which needs all of them.
+        if crew.team.whole {
+            return self.joint(crew, operation, into);
+        }
+        let groups = crew.groups(operation, &groups)?;
+        for places in crate::spmd::groups::connected(crew.members.len(), &groups) {
+            let mut part = crew.take(&places);
+            let read = self.read(&part.scopes, operation);
+            let done = match made.bind(read.as_ref(), operation, &mut part.scopes) {
+                Ok(false) => self
+                    .joint(&mut part, operation, into)
+                    .and_then(|()| made.note(read, operation, &part.scopes)),
+                done => done.map(drop),
+            };
+            crew.put_back(&places, part);
+            done?;
+        }
+        Ok(())
+    }
+
+    /// Groups of devices that exchange values inside of an operation's regions and of the
+    /// functions it calls; `None` where every member can do it alone.
+    fn groups_inside(&mut self, operation: &'m Operation) -> Result<Option<Vec<Vec<usize>>>> {
+        let called = match &*operation.name {
+            "func.call" => operation.attributes.text("callee"),
+            "stablehlo.composite" | "mhlo.composite" => operation.attributes.text("decomposition"),
+            _ => None,
+        };
+        if called.is_none() && operation.regions.is_empty() {
+            return Ok(None);
+        }
+        let key = std::ptr::from_ref(operation).addr();
+        if let Some(known) = self.inside.get(&key) {
+            return Ok(known.clone());
+        }
+        // A function that calls itself is refused where it is called.
+        self.inside.insert(key, None);
+        let callee = called.and_then(|name| self.module.function(name)).map(|callee| &callee.body);
+        let mut found: Option<Vec<Vec<usize>>> = None;
+        let blocks = operation.regions.iter().chain(callee).flat_map(|region| &region.blocks);
+        for inner in blocks.flat_map(|block| &block.operations) {
+            let groups = if collective(inner).is_some() {
+                Some(crate::spmd::groups::groups(inner, self.module, self.devices)?)
+            } else if inner.name == "sdy.manual_computation" || is_marker(inner) {
+                Some(self.groups_inside(inner)?.unwrap_or_default())
+            } else {
+                self.groups_inside(inner)?
+            };
+            if let Some(groups) = groups {
+                let found = found.get_or_insert_default();
+                for group in groups {
+                    if !found.contains(&group) {
+                        found.push(group);
+                    }
+                }
+            }
+        }
+        self.inside.insert(key, found.clone());
+        Ok(found)
+    }
+}
+
+/// The shardings of the operands or of the results.
+fn shardings<'m>(
+    operation: &'m Operation,
+    key: &str,
+    wanted: usize,
+) -> Result<&'m [TensorSharding]> {
+    let found: &[TensorSharding] = match operation.attributes.get(key) {
+        Some(Attribute::Shardings(found)) => found,
+        _ => &[],
+    };
+    if found.len() != wanted {
+        let (name, had) = (&operation.name, found.len());
+        return Err(Error::bad(format!("{name}: {had} {key} for {wanted} values")));
+    }
+    Ok(found)
+}

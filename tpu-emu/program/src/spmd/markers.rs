@@ -1,0 +1,226 @@
+//! Code that runs per device between XLA's markers `SPMDFullToShardShape` and
+//! `SPMDShardToFullShape`, as jaxlib up to 0.6 writes it.
+use super::super::graph::{Block, ValueId};
+use super::super::import::Loader;
+use super::super::import::control::bind_all;
+use super::super::import::scope::{Binding, Scope};
+use super::groups::collective;
+pub(crate) use super::manual::Crew;
+use super::sharding::Tiling;
+use std::collections::HashMap;
+use tpu_base::error::{Error, Result};
+use tpu_stablehlo::ir::{Operation, Value};
+
+/// Where code per device begins and ends.
+const SPLIT: &str = "SPMDFullToShardShape";
+const JOIN: &str = "SPMDShardToFullShape";
+
+/// Whether code per device begins or ends with an operation.
+pub(super) fn is_marker(operation: &Operation) -> bool {
+    matches!(target(operation), SPLIT | JOIN)
+}
+
+/// The target of a custom call.
+fn target(operation: &Operation) -> &str {
+    match operation.name.ends_with(".custom_call") {
+        true => operation.attributes.text("call_target_name").unwrap_or_default(),
+        false => "",
+    }
+}
+
+/// JAX's name for a function that is the body of a `shard_map`.
+const BODY: &str = "shmap_body";
+
+impl<'m> Loader<'m> {
+    /// An operation outside of Shardy's regions that has to do with one device's part of an
+    /// array. Whether it was one.
+    pub(crate) fn marked(
+        &mut self,
+        scope: &mut Scope<'m>,
+        operation: &'m Operation,
+        into: &mut Block,
+    ) -> Result<bool> {
+        if self.devices.replicas {
+            let numbered =
+                matches!(&*operation.name, "stablehlo.replica_id" | "stablehlo.partition_id");
+            if numbered {
+                self.device_number(scope, operation, into)?;
+            }
+            let Some(replica) = self.devices.only else { return Ok(numbered) };
+            return match collective(operation) {
+                Some(mnemonic) => {
+                    self.exchanged(scope, (replica, mnemonic), operation, into)?;
+                    Ok(true)
+                }
+                None if &*operation.name == "sdy.manual_computation" => {
+                    let what = format!("{} of a replica that runs by itself", operation.name);
+                    Err(Error::Unimplemented(what))
+                }
+                None => Ok(numbered),
+            };
+        }
+        if self.partition_context {
+            return Ok(false);
+        }
+        let target = target(operation);
+        if let ("Sharding", [operand], [result]) =
+            (target, &operation.operands[..], &operation.results[..])
+        {
+            let stated = operation.attributes.text("mhlo.sharding");
+            if let Some(stated) = stated.filter(|_| !scope.has_parts(*operand)) {
+                scope.state_sharding(*result, stated);
+            }
+        }
+        match (target, &operation.operands[..]) {
+            (SPLIT, [operand]) if !scope.has_parts(*operand) => {
+                self.split_whole(scope, operation, *operand, into)?;
+                Ok(true)
+            }
+            (JOIN, [operand]) if scope.has_parts(*operand) => {
+                self.join_parts(scope, operation, *operand, into)?;
+                Ok(true)
+            }
+            _ => {
+                let parts = operation.operands.iter().any(|&operand| scope.has_parts(operand));
+                let body = operation.name == "func.call"
+                    && operation.attributes.text("callee").is_some_and(|of| of.starts_with(BODY));
+                if parts || body {
+                    self.on_parts(scope, operation, into)?;
+                }
+                Ok(parts || body)
+            }
+        }
+    }
+
+    fn split_whole(
+        &mut self,
+        scope: &mut Scope<'m>,
+        operation: &'m Operation,
+        operand: Value,
+        into: &mut Block,
+    ) -> Result<()> {
+        let count = self.devices.count;
+        let binding = scope.binding(operand)?;
+        let wholes: Vec<Binding> = (0..count).map(|device| binding.on(device)).collect();
+        let parts = self.split(operation, &wholes, scope.sharding_of(operand), into)?;
+        let &[result] = &operation.results[..] else {
+            return Err(Error::bad(format!("{} without one result", operation.name)));
+        };
+        let of = scope.type_of(result)?;
+        parts.iter().try_for_each(|part| part.check(of))?;
+        scope.bind_parts(result, parts);
+        Ok(())
+    }
+
+    /// The parts of devices of what each has as a whole.
+    fn split(
+        &mut self,
+        operation: &'m Operation,
+        wholes: &[Binding],
+        stated: Option<&str>,
+        into: &mut Block,
+    ) -> Result<Vec<Binding>> {
+        let count = self.devices.count;
+        let rank = wholes[0].array()?.1.rank();
+        let tiling = match stated {
+            Some(text) => Tiling::parse(text, rank, count)?,
+            None => Tiling::replicated(rank, count),
+        };
+        let mut made: HashMap<(ValueId, usize), Binding> = HashMap::new();
+        let mut parts = Vec::with_capacity(count);
+        for (device, whole) in wholes.iter().enumerate() {
+            let (value, shape) = whole.array()?;
+            let key = (value, tiling.part(device));
+            let part = match made.get(&key) {
+                Some(part) => part.clone(),
+                None => self.tile(operation, (value, shape), &tiling, device, into)?,
+            };
+            made.insert(key, part.clone());
+            parts.push(part);
+        }
+        Ok(parts)
+    }
+
+    fn join_parts(
+        &mut self,
+        scope: &mut Scope<'m>,
+        operation: &'m Operation,
+        operand: Value,
+        into: &mut Block,
+    ) -> Result<()> {
+        let parts = scope.parts_of(operand)?;
+        let wholes = self.join(operation, &parts, into)?;
+        let whole = self.agreed_on(wholes);
+        bind_all(scope, operation, vec![whole])
+    }
+
+    /// The whole as each device sees it.
+    fn join(
+        &mut self,
+        operation: &'m Operation,
+        parts: &[Binding],
+        into: &mut Block,
+    ) -> Result<Vec<Binding>> {
+        let count = self.devices.count;
+        let rank = parts[0].array()?.1.rank();
+        let stated = operation.attributes.text("mhlo.sharding");
+        let tiling = Tiling::parse(stated.unwrap_or("{replicated}"), rank, count)?;
+        let parts: Vec<Option<&Binding>> = parts.iter().map(Some).collect();
+        let (zone, all): (Vec<usize>, Vec<usize>) = (vec![0; count], (0..count).collect());
+        self.seen(operation, &parts, (&tiling, &zone, &all), into)
+    }
+
+    /// What has to do with markers in code over whole arrays of which every device has its own
+    /// copy. Whether it was such.
+    pub(super) fn marker(
+        &mut self,
+        crew: &mut Crew<'m>,
+        operation: &'m Operation,
+        into: &mut Block,
+    ) -> Result<bool> {
+        let target = target(operation);
+        let (&[operand], &[result]) = (&operation.operands[..], &operation.results[..]) else {
+            return Ok(false);
+        };
+        if let ("Sharding", Some(stated)) = (target, operation.attributes.text("mhlo.sharding")) {
+            crew.scopes.iter_mut().for_each(|scope| scope.state_sharding(result, stated));
+        }
+        if !is_marker(operation) {
+            return Ok(false);
+        }
+        let given = crew.scopes.iter().map(|scope| scope.binding(operand).cloned());
+        let given = given.collect::<Result<Vec<_>>>()?;
+        let made = if target == SPLIT {
+            let stated = crew.scopes[0].sharding_of(operand);
+            self.split(operation, &given, stated, into)?
+        } else {
+            self.join(operation, &given, into)?
+        };
+        for (scope, made) in crew.scopes.iter_mut().zip(made) {
+            bind_all(scope, operation, vec![made])?;
+        }
+        Ok(true)
+    }
+
+    /// An operation on parts: what is whole is the same on every device.
+    fn on_parts(
+        &mut self,
+        scope: &mut Scope<'m>,
+        operation: &'m Operation,
+        into: &mut Block,
+    ) -> Result<()> {
+        let count = self.devices.count;
+        let scopes = (0..count).map(|device| scope.of_device(device)).collect();
+        let mut crew = Crew::each(count, scopes);
+        self.partition_context = true;
+        let done = self.together(&mut crew, operation, into);
+        self.partition_context = false;
+        self.partition = 0;
+        done?;
+        for &result in &operation.results {
+            let parts = crew.scopes.iter().map(|scope| scope.binding(result).cloned());
+            scope.bind_parts(result, parts.collect::<Result<Vec<_>>>()?);
+        }
+        Ok(())
+    }
+}

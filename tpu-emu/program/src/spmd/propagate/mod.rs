@@ -1,0 +1,409 @@
+//! How the results of a program are split where it does not say: as what they are made of.
+//!
+//! Values are the same however they are split, so this decides only what the devices hold at the
+//! end. It follows the program once, from the parameters on.
+#[cfg(test)]
+mod tests;
+
+use super::derived::{Known, around, inside, merged, picked, reshaped};
+use super::sharding::Tiling;
+use crate::spmd::io_shardings::Inspection;
+use std::collections::HashMap;
+use std::sync::Arc;
+use tpu_stablehlo::Module;
+use tpu_stablehlo::ir::{
+    Attribute, Attributes, Block, Function, Operation, Region, TensorSharding, Type, Value,
+};
+
+/// Calls inside of calls that are followed.
+const DEPTH: usize = 64;
+/// Operations that are looked at; what is made by later ones is whole everywhere.
+const OPERATIONS: usize = 1 << 20;
+
+/// Custom calls whose result is their operand in another place.
+const MOVES: [&str; 4] =
+    ["LayoutConstraint", "MoveToDevice", "MoveToHost", "annotate_device_placement"];
+
+/// Operations whose results are split as their operands along axes of other extents too.
+pub(super) const PIECES: [&str; 3] = ["concatenate", "pad", "slice"];
+
+/// Follows shardings through the functions of a module.
+#[derive(Debug)]
+pub(super) struct Propagation<'m> {
+    module: &'m Module,
+    devices: usize,
+    left: usize,
+    /// Manual computations around the operation that is looked at.
+    manual: usize,
+    /// How the members of a sharding group are split that were seen; by the manual computations
+    /// around it and its number.
+    groups: HashMap<(usize, i64), Tiling>,
+    /// What the program asks for, and the answers.
+    pub(super) inspections: Vec<Inspection>,
+}
+
+impl<'m> Propagation<'m> {
+    pub(super) fn new(module: &'m Module, devices: usize) -> Self {
+        let (groups, inspections) = (HashMap::new(), Vec::new());
+        Self { module, devices, left: OPERATIONS, manual: 0, groups, inspections }
+    }
+
+    /// The shardings of the results of the program's entry. What the last member of a sharding
+    /// group told is known to the first one when the program is followed for the second time.
+    pub(super) fn entry(&mut self, entry: &'m Function, parameters: Vec<Known>) -> Vec<Known> {
+        let found = self.function(entry, parameters.clone(), 0);
+        if self.groups.is_empty() {
+            return found;
+        }
+        self.left = OPERATIONS;
+        self.inspections.clear();
+        self.function(entry, parameters, 0)
+    }
+
+    /// The shardings of a function's results.
+    fn function(
+        &mut self,
+        function: &'m Function,
+        parameters: Vec<Known>,
+        depth: usize,
+    ) -> Vec<Known> {
+        let [block] = &function.body.blocks[..] else { return Vec::new() };
+        self.follow(function, block, &parameters, &mut HashMap::new(), depth)
+    }
+
+    /// The shardings of a block's results, from those of its parameters; `known` has those of all
+    /// values then.
+    pub(super) fn follow(
+        &mut self,
+        function: &'m Function,
+        block: &'m Block,
+        parameters: &[Known],
+        known: &mut HashMap<Value, Tiling>,
+        depth: usize,
+    ) -> Vec<Known> {
+        for (&value, tiling) in block.arguments.iter().zip(parameters) {
+            tiling.iter().for_each(|tiling| drop(known.insert(value, tiling.clone())));
+        }
+        self.block(function, block, known, depth)
+    }
+
+    pub(super) fn module(&self) -> &'m Module {
+        self.module
+    }
+
+    pub(super) fn devices(&self) -> usize {
+        self.devices
+    }
+
+    fn block(
+        &mut self,
+        function: &'m Function,
+        block: &'m Block,
+        known: &mut HashMap<Value, Tiling>,
+        depth: usize,
+    ) -> Vec<Known> {
+        let Some((last, operations)) = block.operations.split_last() else { return Vec::new() };
+        for operation in operations {
+            if self.left == 0 {
+                return Vec::new();
+            }
+            self.left -= 1;
+            let made = self.operation(function, operation, known, depth);
+            for (&result, tiling) in operation.results.iter().zip(made) {
+                let dims = dims(function, result);
+                // What does not divide the extents is not kept.
+                if let Some(tiling) = tiling.filter(|tiling| {
+                    !tiling.is_replicated()
+                        && dims.is_some_and(|dims| {
+                            let dims: Option<Vec<usize>> =
+                                dims.iter().map(|&dim| usize::try_from(dim).ok()).collect();
+                            dims.is_some_and(|dims| {
+                                dims.len() == tiling.tiles.len() && tiling.shard(&dims).is_ok()
+                            })
+                        })
+                }) {
+                    known.insert(result, tiling);
+                }
+            }
+        }
+        last.operands.iter().map(|value| known.get(value).cloned()).collect()
+    }
+
+    fn operation(
+        &mut self,
+        function: &'m Function,
+        operation: &'m Operation,
+        known: &mut HashMap<Value, Tiling>,
+        depth: usize,
+    ) -> Vec<Known> {
+        let operand =
+            |at: usize| operation.operands.get(at).and_then(|value| known.get(value).cloned());
+        let attributes = &operation.attributes;
+        let axes = |name: &str| -> Vec<usize> {
+            let found = attributes.integers(name).unwrap_or_default();
+            found.into_iter().filter_map(|axis| usize::try_from(axis).ok()).collect()
+        };
+        let (_, mnemonic) = operation.name.split_once('.').unwrap_or(("", &operation.name));
+        match (&*operation.name, mnemonic) {
+            ("sdy.sharding_constraint" | "sdy.reshard", _) => {
+                let Some(Attribute::Sharding(sharding)) = attributes.get("sharding") else {
+                    return Vec::new();
+                };
+                let stated = self.stated(sharding);
+                let open = sharding.dimensions.iter().any(|dimension| !dimension.closed);
+                match stated {
+                    Some(tiling) if open => vec![merged([Some(tiling), operand(0)])],
+                    stated => vec![stated],
+                }
+            }
+            ("sdy.sharding_group", _) => {
+                let group = (self.manual, attributes.integer("group_id").unwrap_or_default());
+                if let Some(shared) = merged([self.groups.get(&group).cloned(), operand(0)]) {
+                    known.extend(operation.operands.iter().map(|&member| (member, shared.clone())));
+                    self.groups.insert(group, shared);
+                }
+                Vec::new()
+            }
+            ("sdy.manual_computation", _) => self.manual(function, operation, known, depth),
+            (_, "call" | "composite") => {
+                let name = attributes.text("callee").or_else(|| attributes.text("decomposition"));
+                let callee = name.and_then(|name| self.module.function(name));
+                let given = operation.operands.iter().map(|value| known.get(value).cloned());
+                let given = given.collect();
+                match callee.filter(|_| depth < DEPTH) {
+                    Some(callee) => self.function(callee, given, depth + 1),
+                    None => Vec::new(),
+                }
+            }
+            (_, "custom_call") => {
+                let target = attributes.text("call_target_name").unwrap_or_default();
+                if target == "InspectSharding" {
+                    self.inspect(attributes, operand(0));
+                    return vec![operand(0)];
+                }
+                let rank = operation.results.first().and_then(|&value| dims(function, value));
+                match (target, attributes.text("mhlo.sharding"), rank) {
+                    ("Sharding" | "SPMDShardToFullShape", Some(text), Some(dims)) => {
+                        vec![Tiling::parse(text, dims.len(), self.devices).ok()]
+                    }
+                    (target, ..) if MOVES.contains(&target) => vec![operand(0)],
+                    _ => Vec::new(),
+                }
+            }
+            (_, "while") => self.r#while(function, operation, known, depth),
+            (_, "if" | "case") => {
+                let Some(Region { blocks }) = operation.regions.first() else { return Vec::new() };
+                let [block] = &blocks[..] else { return Vec::new() };
+                self.block(function, block, known, depth)
+            }
+            (_, "transpose") => {
+                let order = axes("permutation");
+                vec![operand(0).and_then(|from| picked(&from, order.into_iter().map(Some)))]
+            }
+            (_, "broadcast_in_dim") => {
+                let to = axes("broadcast_dimensions");
+                let rank = operation.results.first().and_then(|&value| dims(function, value));
+                let rank = rank.map_or(0, <[i64]>::len);
+                let order = (0..rank).map(|axis| to.iter().position(|&known| known == axis));
+                vec![operand(0).and_then(|from| picked(&from, order))]
+            }
+            (_, "reduce") => {
+                let gone = axes("dimensions");
+                let reduced = |at: usize| {
+                    let from = operand(at)?;
+                    let kept = (0..from.tiles.len()).filter(|axis| !gone.contains(axis));
+                    picked(&from, kept.map(Some))
+                };
+                (0..operation.results.len()).map(reduced).collect()
+            }
+            (_, "dot_general") => vec![self.product(
+                (operand(0), operand(1)),
+                (axes("lhs_batching_dimensions"), axes("rhs_batching_dimensions")),
+                (axes("lhs_contracting_dimensions"), axes("rhs_contracting_dimensions")),
+                [0, 1].map(|at| {
+                    let value = operation.operands.get(at).copied();
+                    value.and_then(|value| dims(function, value)).map_or(0, <[i64]>::len)
+                }),
+            )],
+            (_, "gather") => vec![self.gathered(function, operation, known)],
+            (_, "reshape") => {
+                let of = |values: &[Value]| values.first().and_then(|&value| dims(function, value));
+                let (from, to) = (of(&operation.operands), of(&operation.results));
+                let (Some(from), Some(to)) = (from, to) else { return Vec::new() };
+                vec![operand(0).and_then(|tiling| reshaped(&tiling, from, to))]
+            }
+            _ => {
+                let same = |result: &Value| {
+                    let wanted = dims(function, *result)?;
+                    let mut found = None;
+                    for value in &operation.operands {
+                        let Some(tiling) = known.get(value) else { continue };
+                        let had = dims(function, *value)?;
+                        if had.len() == wanted.len() {
+                            let kept = (0..had.len()).map(|axis| {
+                                let same = PIECES.contains(&mnemonic) || had[axis] == wanted[axis];
+                                same.then_some(axis)
+                            });
+                            found = merged([found, picked(tiling, kept)]);
+                        }
+                    }
+                    found
+                };
+                operation.results.iter().map(same).collect()
+            }
+        }
+    }
+
+    /// Notes how a value is split that the program asks about.
+    fn inspect(&mut self, attributes: &Attributes, known: Known) {
+        let Some(Attribute::String(whom)) = attributes.get("backend_config") else { return };
+        let sharding = match known {
+            _ if self.manual > 0 => "{manual}".to_owned(),
+            Some(tiling) => tiling.text(),
+            None => "{replicated}".to_owned(),
+        };
+        let inspection = Inspection { whom: Arc::clone(whom), sharding: sharding.into() };
+        if !self.inspections.contains(&inspection) {
+            self.inspections.push(inspection);
+        }
+    }
+
+    /// Slices as the operand along axes that they take whole, and as their indices.
+    fn gathered(
+        &self,
+        function: &'m Function,
+        operation: &'m Operation,
+        known: &HashMap<Value, Tiling>,
+    ) -> Known {
+        let &[from, indices] = &operation.operands[..] else { return None };
+        let axes = |name: &str| -> Vec<usize> {
+            let found = operation.attributes.integers(name).unwrap_or_default();
+            found.into_iter().filter_map(|axis| usize::try_from(axis).ok()).collect()
+        };
+        let (offsets, sizes) = (axes("offset_dims"), axes("slice_sizes"));
+        let gone = [axes("collapsed_slice_dims"), axes("operand_batching_dims")].concat();
+        let vector = axes("index_vector_dim").first().copied().unwrap_or(usize::MAX);
+        let dims_of = |value| dims(function, value);
+        let (source, batch) = (dims_of(from)?, dims_of(indices)?.len());
+        let rank = dims_of(*operation.results.first()?)?.len();
+        let mut kept = (0..source.len()).filter(|axis| !gone.contains(axis));
+        let mut batch = (0..batch).filter(|&axis| axis != vector);
+        let (mut slices, mut places) = (vec![None; rank], vec![None; rank]);
+        for axis in 0..rank {
+            if offsets.contains(&axis) {
+                let whole =
+                    |at: &usize| sizes.get(*at).copied() == usize::try_from(source[*at]).ok();
+                slices[axis] = kept.next().filter(whole);
+            } else {
+                places[axis] = batch.next();
+            }
+        }
+        let slices = known.get(&from).and_then(|from| picked(from, slices.into_iter()));
+        let places = known.get(&indices).and_then(|from| picked(from, places.into_iter()));
+        merged([slices, places])
+    }
+
+    /// A loop: as what goes in, and as what its first round makes.
+    fn r#while(
+        &mut self,
+        function: &'m Function,
+        operation: &'m Operation,
+        known: &mut HashMap<Value, Tiling>,
+        depth: usize,
+    ) -> Vec<Known> {
+        let first: Vec<Known> =
+            operation.operands.iter().map(|value| known.get(value).cloned()).collect();
+        let Some(Region { blocks }) = operation.regions.get(1) else { return first };
+        let [block] = &blocks[..] else { return first };
+        for (&parameter, tiling) in block.arguments.iter().zip(&first) {
+            tiling.iter().for_each(|tiling| drop(known.insert(parameter, tiling.clone())));
+        }
+        let mut made = self.block(function, block, known, depth);
+        made.resize(first.len(), None);
+        first.into_iter().zip(made).map(|(first, made)| merged([first, made])).collect()
+    }
+
+    /// A manual computation: along its own axes as it states, along the others as its body does.
+    fn manual(
+        &mut self,
+        function: &'m Function,
+        operation: &'m Operation,
+        known: &mut HashMap<Value, Tiling>,
+        depth: usize,
+    ) -> Vec<Known> {
+        let attributes = &operation.attributes;
+        let of = |key: &str| match attributes.get(key) {
+            Some(Attribute::Shardings(all)) => &all[..],
+            _ => &[],
+        };
+        let (ins, outs) = (of("in_shardings"), of("out_shardings"));
+        let axes = match attributes.get("manual_axes") {
+            Some(Attribute::ManualAxes(axes)) => &axes[..],
+            _ => &[],
+        };
+        let by_axes = |this: &Self, sharding: &TensorSharding| {
+            let size = (sharding.dimensions.len(), this.devices);
+            let counts = |axis: &str| axes.iter().any(|known| **known == *axis);
+            Tiling::of(sharding, this.module, size, &counts).ok()
+        };
+        let mut follow = Vec::new();
+        if let [Region { blocks }] = &operation.regions[..]
+            && let [block] = &blocks[..]
+        {
+            let operands = operation.operands.iter().zip(&block.arguments).zip(ins);
+            for ((operand, &parameter), sharding) in operands {
+                let whole = known.get(operand);
+                let inside = whole.and_then(|whole| inside(whole, &by_axes(self, sharding)?));
+                inside.into_iter().for_each(|tiling| drop(known.insert(parameter, tiling)));
+            }
+            self.manual += 1;
+            follow = self.block(function, block, known, depth);
+            self.manual -= 1;
+        }
+        follow.resize(outs.len(), None);
+        let whole = |(sharding, follow): (&TensorSharding, Known)| {
+            let open: Vec<bool> =
+                sharding.dimensions.iter().map(|dimension| !dimension.closed).collect();
+            let around =
+                follow.and_then(|inside| around(&by_axes(self, sharding)?, &inside, &open));
+            around.or_else(|| self.stated(sharding))
+        };
+        outs.iter().zip(follow).map(whole).collect()
+    }
+
+    /// What an attribute states.
+    pub(super) fn stated(&self, sharding: &TensorSharding) -> Known {
+        let size = (sharding.dimensions.len(), self.devices);
+        Tiling::of(sharding, self.module, size, &|_| true).ok()
+    }
+
+    fn product(
+        &self,
+        (lhs, rhs): (Known, Known),
+        (lhs_batch, rhs_batch): (Vec<usize>, Vec<usize>),
+        (lhs_sum, rhs_sum): (Vec<usize>, Vec<usize>),
+        ranks: [usize; 2],
+    ) -> Known {
+        let free = |rank: usize, batch: &[usize], sum: &[usize]| -> Vec<usize> {
+            (0..rank).filter(|axis| !batch.contains(axis) && !sum.contains(axis)).collect()
+        };
+        let lhs_free = free(ranks[0], &lhs_batch, &lhs_sum);
+        let rhs_free = free(ranks[1], &rhs_batch, &rhs_sum);
+        let none = |axes: &[usize]| vec![None; axes.len()];
+        let some =
+            |axes: &[usize]| -> Vec<Option<usize>> { axes.iter().copied().map(Some).collect() };
+        let left = [some(&lhs_batch), some(&lhs_free), none(&rhs_free)].concat();
+        let right = [some(&rhs_batch), none(&lhs_free), some(&rhs_free)].concat();
+        let lhs = lhs.and_then(|from| picked(&from, left.into_iter()));
+        let rhs = rhs.and_then(|from| picked(&from, right.into_iter()));
+        merged([lhs, rhs])
+    }
+}
+
+/// The extents of an array.
+pub(super) fn dims(function: &Function, value: Value) -> Option<&[i64]> {
+    match function.values.get(value.0 as usize)? {
+        Type::Tensor(tensor) | Type::Buffer(tensor) => Some(&tensor.dims),
+        _ => None,
+    }
+}

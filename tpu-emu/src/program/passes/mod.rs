@@ -1,5 +1,0 @@
-//! What is done to a graph before it is planned.
-pub(crate) mod constant_fold;
-pub(crate) mod fuse;
-mod loop_invariants;
-pub(crate) mod options;
