@@ -14,8 +14,17 @@ use tpu_host::env::VARIABLES;
 use walls::{WALLS, Wall};
 
 /// The folders with code of the library.
-const SOURCES: &[&str] =
-    &["proto/src", "tpu-emu/src", "tpu-emu/host/src", "pjrt-plugin/src", "libtpu-abi/src"];
+const SOURCES: &[&str] = &[
+    "proto/src",
+    "tpu-emu/base/src",
+    "tpu-emu/kernels/src",
+    "tpu-emu/ops/src",
+    "tpu-emu/program/src",
+    "tpu-emu/src",
+    "tpu-emu/host/src",
+    "pjrt-plugin/src",
+    "libtpu-abi/src",
+];
 /// The folders with any code of ours.
 const ALL: &[&str] = &["proto", "tpu-emu", "pjrt-plugin", "libtpu-abi"];
 
@@ -71,7 +80,7 @@ fn assert_none(broken: &[String]) {
 fn the_walls_hold() {
     let mut broken = Vec::new();
     for Wall { inside, never, except } in WALLS {
-        for (name, text) in files(&[inside]) {
+        for (name, text) in files(inside) {
             if except.iter().any(|file| name.ends_with(&format!("/{file}"))) {
                 continue;
             }
@@ -87,7 +96,9 @@ fn the_walls_hold() {
 #[test]
 fn the_walls_stand_around_code_that_is_there() {
     for wall in WALLS {
-        assert!(!files(&[wall.inside]).is_empty(), "{}", wall.inside);
+        for &folder in wall.inside {
+            assert!(!files(&[folder]).is_empty(), "{folder}");
+        }
     }
 }
 
@@ -291,7 +302,7 @@ fn the_page_of_operations_is_current() {
         |names: &[&str]| -> String { names.iter().map(|name| format!("* `{name}`\n")).collect() };
     let page = format!(
         "# Operations\n\n\
-         Generated from the tables in `tpu-emu/src/ops`; never edited: \
+         Generated from the tables in `tpu-emu/ops/src`; never edited: \
          `UPDATE=1 cargo test -p pjrt-plugin --test tidy`.\n\n\
          Every other operation and target is refused when a program is compiled, all of them at \
          once, each with its source line.\n\n\
