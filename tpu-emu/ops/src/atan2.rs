@@ -3,6 +3,7 @@ use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use tpu_base::error::Result;
 use tpu_base::tensor::element::{ComplexNumber, for_dtype};
+use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 use tpu_kernels::math;
 use tpu_kernels::math::complex;
@@ -22,7 +23,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
             lane!(|a: T, b: T| T::narrow(complex::atan2(a.widen(), b.widen())))
         })
     });
-    lane_of(site, OP.mnemonic, run, true)
+    lane_of(site, ElementwiseKind::Atan2, run, true)
 }
 
 #[cfg(test)]

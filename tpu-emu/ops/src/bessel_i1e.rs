@@ -3,6 +3,7 @@ use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use tpu_base::error::Result;
 use tpu_base::tensor::element::{Real, for_dtype};
+use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 use tpu_kernels::math::special;
 
@@ -18,7 +19,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
     let run =
         for_dtype!(dtype, T: Float => lane!(|a: T| T::from_f64(special::bessel_i1e(a.to_f64()))));
-    lane_of(site, OP.mnemonic, run, true)
+    lane_of(site, ElementwiseKind::BesselI1e, run, true)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use super::{Cost, Cx, Entry, Kernel, Lowered, Site};
 use tpu_base::error::Result;
 use tpu_base::tensor::element::{Complex, Int, for_dtype};
 use tpu_base::tensor::{DType, Shape};
+use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 
 pub(super) const OP: Entry = Entry { mnemonic: "bitcast_convert", infer, lower };
@@ -80,7 +81,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
             },
         ),
     };
-    lane_of(site, OP.mnemonic, run, false)
+    lane_of(site, ElementwiseKind::BitcastConvert, run, false)
 }
 
 fn signed(dtype: DType) -> bool {

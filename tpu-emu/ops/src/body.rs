@@ -3,6 +3,7 @@ use std::fmt;
 use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
 use tpu_kernels::elementwise::program::LaneProgram;
+use tpu_kernels::reduce::combiner::Combiner;
 
 /// The code of one region.
 pub trait Body: fmt::Debug + Send + Sync {
@@ -28,6 +29,6 @@ pub trait Body: fmt::Debug + Send + Sync {
 
 /// The operation of a region that is one commutative operation on its two parameters
 /// (`add`, `maximum`, …), without its dialect.
-pub fn combiner(body: &dyn Body) -> Option<&'static str> {
+pub fn combiner(body: &dyn Body) -> Option<Combiner> {
     body.program()?.combiner()
 }

@@ -4,6 +4,7 @@ use super::{Entry, Lowered, Site};
 use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
 use tpu_base::tensor::element::{Pred, Real, for_dtype};
+use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 
 pub(super) const OP: Entry = Entry { mnemonic: "clamp", infer, lower };
@@ -35,7 +36,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     .or_else(|| {
         for_dtype!(dtype, T: Pred => lane!(|low: T, a: T, high: T| Pred((a.0 | low.0) & high.0)))
     });
-    lane_of(site, OP.mnemonic, run, false)
+    lane_of(site, ElementwiseKind::Clamp, run, false)
 }
 
 #[cfg(test)]

@@ -4,8 +4,9 @@ use super::{Entry, Lowered, Site};
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::element::{Element, Pred, Real, for_dtype};
 use tpu_base::tensor::{DType, Shape};
+use tpu_kernels::elementwise::kind::{Direction, ElementwiseKind, Order};
 use tpu_kernels::elementwise::loops::lane;
-use tpu_kernels::elementwise::program::{LaneFn, LaneOp};
+use tpu_kernels::elementwise::program::LaneFn;
 
 pub(super) const OP: Entry = Entry { mnemonic: "compare", infer, lower };
 
@@ -25,17 +26,17 @@ fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
 
 fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
-    let direction = site.attribute("comparison_direction")?.as_str().unwrap_or_default();
-    let total = match site.attributes.text("compare_type") {
-        Some("TOTALORDER") => for_dtype!(dtype, T: Float => T::DTYPE).is_some(),
+    let stated = site.attribute("comparison_direction")?.as_str().unwrap_or_default();
+    let order = match site.attributes.text("compare_type") {
+        Some("TOTALORDER") if for_dtype!(dtype, T: Float => T::DTYPE).is_some() => Order::Total,
         Some("FLOAT") if for_dtype!(dtype, T: Int => T::DTYPE).is_some() => {
             return Err(site.violates("C3", format!("FLOAT for {}", dtype.name())));
         }
-        _ => false,
+        _ => Order::Value,
     };
     macro_rules! direction {
-        ($name:literal, |$a:ident, $b:ident| $real:expr, $key:expr, $complex:expr) => {{
-            let run: Option<LaneFn> = if total {
+        ($direction:ident, |$a:ident, $b:ident| $real:expr, $key:expr, $complex:expr) => {{
+            let run: Option<LaneFn> = if order == Order::Total {
                 for_dtype!(dtype, T: Float => lane!(|x: T, y: T| -> Pred {
                     let ($a, $b) = (x.order_key(), y.order_key());
                     Pred::from($key)
@@ -50,31 +51,23 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
                         Pred::from($key)
                     })))
             };
-            ($name, run)
+            (Direction::$direction, run)
         }};
     }
-    let (name, run) = match direction {
-        "EQ" => direction!("compare.EQ", |a, b| a.same(b), a == b, a == b),
-        "NE" => direction!("compare.NE", |a, b| !a.same(b), a != b, a != b),
-        "LT" => direction!("compare.LT", |a, b| a.less(b), a < b, lexical(a, b)),
+    let (direction, run) = match stated {
+        "EQ" => direction!(Eq, |a, b| a.same(b), a == b, a == b),
+        "NE" => direction!(Ne, |a, b| !a.same(b), a != b, a != b),
+        "LT" => direction!(Lt, |a, b| a.less(b), a < b, lexical(a, b)),
         "LE" => {
-            direction!("compare.LE", |a, b| a.less(b) || a.same(b), a <= b, {
-                lexical(a, b) || a == b
-            })
+            direction!(Le, |a, b| a.less(b) || a.same(b), a <= b, lexical(a, b) || a == b)
         }
-        "GT" => direction!("compare.GT", |a, b| b.less(a), a > b, lexical(b, a)),
+        "GT" => direction!(Gt, |a, b| b.less(a), a > b, lexical(b, a)),
         "GE" => {
-            direction!("compare.GE", |a, b| b.less(a) || a.same(b), a >= b, {
-                lexical(b, a) || a == b
-            })
+            direction!(Ge, |a, b| b.less(a) || a.same(b), a >= b, lexical(b, a) || a == b)
         }
         other => return Err(Error::bad(format!("{}: no direction {other}", site.name))),
     };
-    match lane_of(site, name, run, false)? {
-        // The number tells it from a comparison by value, which has the same name.
-        Lowered::Lane(op) if total => Ok(Lowered::Lane(LaneOp { immediate: [1, 0], ..op })),
-        lowered => Ok(lowered),
-    }
+    lane_of(site, ElementwiseKind::Compare(direction, order), run, false)
 }
 
 #[cfg(test)]

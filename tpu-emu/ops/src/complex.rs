@@ -4,6 +4,7 @@ use super::{Entry, Lowered, Site};
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::element::{Complex, for_dtype};
 use tpu_base::tensor::{DType, Shape};
+use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 
 pub(super) const OP: Entry = Entry { mnemonic: "complex", infer, lower };
@@ -26,7 +27,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
     let run =
         for_dtype!(dtype, T: Wide => lane!(|a: T, b: T| -> Complex<T> { Complex::new(a, b) }));
-    lane_of(site, OP.mnemonic, run, false)
+    lane_of(site, ElementwiseKind::Complex, run, false)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@ use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use tpu_base::error::Result;
 use tpu_base::tensor::element::{Complex, ComplexNumber, for_dtype};
+use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 
 pub(super) const OP: Entry = Entry { mnemonic: "conj", infer: same::<1>, lower };
@@ -17,7 +18,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
     let run = for_dtype!(dtype, T: Complex => {lane!(|a: T| { let z = a.parts(); T::from_parts(Complex::new(z.re, -z.im)) })})
         .or_else(|| for_dtype!(dtype, T: Real => lane!(|a: T| a)));
-    lane_of(site, OP.mnemonic, run, false)
+    lane_of(site, ElementwiseKind::Conjugate, run, false)
 }
 
 #[cfg(test)]

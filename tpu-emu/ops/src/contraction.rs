@@ -5,6 +5,7 @@ use super::{Cost, Cx, Kernel, Lowered, Site};
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::Shape;
 use tpu_base::tensor::element::{Number, for_dtype};
+use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 use tpu_kernels::matmul::dot_general::{Axes, Contraction};
 
@@ -63,7 +64,7 @@ impl Pairs {
         let takes = types == [result; 2] && arithmetic.takes(result) && arithmetic.gives(result);
         if takes && self.pairs_elements([lhs.rank(), rhs.rank()]) {
             let run = for_dtype!(result, T: Number => lane!(|a: T, b: T| a.mul(b)));
-            return lane_of(site, "multiply", run, false);
+            return lane_of(site, ElementwiseKind::Multiply, run, false);
         }
         let free = [self.free(0, lhs), self.free(1, rhs)];
         let axes = Axes {

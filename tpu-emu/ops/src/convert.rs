@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use tpu_base::error::Result;
 use tpu_base::tensor::element::{Convert, for_dtype};
 use tpu_base::tensor::{DType, Shape};
+use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops;
 use tpu_kernels::elementwise::loops::Unary;
 use tpu_kernels::elementwise::program::LaneFn;
@@ -31,7 +32,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
         return Ok(Lowered::View);
     }
     let run = for_dtype!(from, A: Element => loop_to::<A>(to)).flatten();
-    lane_of(site, OP.mnemonic, run, false)
+    lane_of(site, ElementwiseKind::Convert, run, false)
 }
 
 fn loop_to<A: Convert>(to: DType) -> Option<LaneFn> {

@@ -2,6 +2,7 @@
 use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use tpu_base::error::Result;
+use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::math;
 
 pub(super) const OP: Entry = Entry { mnemonic: "digamma", infer: same::<1>, lower };
@@ -15,7 +16,7 @@ pub(super) const OP: Entry = Entry { mnemonic: "digamma", infer: same::<1>, lowe
 fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
     let run = math::unary::<math::Digamma>(dtype);
-    lane_of(site, OP.mnemonic, run, true)
+    lane_of(site, ElementwiseKind::Digamma, run, true)
 }
 
 #[cfg(test)]

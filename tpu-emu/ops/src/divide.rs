@@ -4,6 +4,7 @@ use super::{Entry, Lowered, Site};
 use tpu_base::error::Result;
 use tpu_base::tensor::DType;
 use tpu_base::tensor::element::{Number, for_dtype};
+use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 use tpu_kernels::elementwise::program::LaneFn;
 use tpu_kernels::math;
@@ -22,7 +23,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     let run = for_dtype!(dtype, T: Number => lane!(|a: T, b: T| a.div(b)));
     let single: LaneFn = math::complex_simd::divide;
     let run = if dtype == DType::C64 { Some(single) } else { int_div::quotients(dtype).or(run) };
-    lane_of(site, OP.mnemonic, run, false)
+    lane_of(site, ElementwiseKind::Divide, run, false)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@ use super::{Lowered, Site};
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::element::{ComplexNumber, Real};
 use tpu_base::tensor::{DType, Shape};
+use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::program::{LaneFn, LaneOp};
 
 /// `N` operands of one type and shape, which is also the result's.
@@ -51,14 +52,14 @@ pub(super) fn result(site: &Site<'_>) -> Result<DType> {
 /// `BadArgument` where none was found: the operation does not take the type.
 pub(super) fn lane_of(
     site: &Site<'_>,
-    name: &'static str,
+    kind: ElementwiseKind,
     run: Option<LaneFn>,
     transcendental: bool,
 ) -> Result<Lowered> {
     let (operand, result) = (dtype(site)?, result(site)?);
     let refused = || Error::bad(format!("{} does not take {}", site.name, operand.name()));
     let run = run.ok_or_else(refused)?;
-    Ok(Lowered::Lane(LaneOp { name, operand, result, run, immediate: [0; 2], transcendental }))
+    Ok(Lowered::Lane(LaneOp { kind, operand, result, run, immediate: [0; 2], transcendental }))
 }
 
 /// Whether a complex number comes before another: by real parts, then by imaginary parts.

@@ -2,6 +2,7 @@
 use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use tpu_base::error::Result;
+use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::math;
 
 pub(super) const OP: Entry = Entry { mnemonic: "erf", infer: same::<1>, lower };
@@ -15,7 +16,7 @@ pub(super) const OP: Entry = Entry { mnemonic: "erf", infer: same::<1>, lower };
 fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
     let run = math::unary::<math::Erf>(dtype);
-    lane_of(site, OP.mnemonic, run, true)
+    lane_of(site, ElementwiseKind::Erf, run, true)
 }
 
 #[cfg(test)]

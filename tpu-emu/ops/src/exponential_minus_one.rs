@@ -3,6 +3,7 @@ use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use tpu_base::error::Result;
 use tpu_base::tensor::element::{ComplexNumber, for_dtype};
+use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 use tpu_kernels::math;
 use tpu_kernels::math::complex;
@@ -20,7 +21,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     let run = math::unary::<math::ExponentialMinusOne>(dtype).or_else(
         || for_dtype!(dtype, T: Complex => lane!(|a: T| T::narrow(complex::exp_m1(a.widen())))),
     );
-    lane_of(site, OP.mnemonic, run, true)
+    lane_of(site, ElementwiseKind::ExponentialMinusOne, run, true)
 }
 
 #[cfg(test)]

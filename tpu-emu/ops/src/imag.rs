@@ -4,6 +4,7 @@ use super::{Entry, Lowered, Site};
 use tpu_base::error::Result;
 use tpu_base::tensor::element::{ComplexNumber, Number, for_dtype};
 use tpu_base::tensor::{DType, Shape};
+use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 
 pub(super) const OP: Entry = Entry { mnemonic: "imag", infer, lower };
@@ -28,7 +29,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
         .or_else(|| for_dtype!(dtype, T: Float => {
             lane!(|_a: T| T::ZERO)
         }));
-    lane_of(site, OP.mnemonic, run, false)
+    lane_of(site, ElementwiseKind::Imaginary, run, false)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use super::{Entry, Lowered, Site};
 use tpu_base::error::Result;
 use tpu_base::tensor::element::{Float, Pred, for_dtype};
 use tpu_base::tensor::{DType, Shape};
+use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 
 pub(super) const OP: Entry = Entry { mnemonic: "is_finite", infer, lower };
@@ -21,7 +22,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
     let run =
         for_dtype!(dtype, T: Float => lane!(|a: T| -> Pred { Pred::from(a.widen().is_finite()) }));
-    lane_of(site, OP.mnemonic, run, false)
+    lane_of(site, ElementwiseKind::IsFinite, run, false)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use super::{Entry, Lowered, Site};
 use tpu_base::error::Result;
 use tpu_base::tensor::element::{Pred, Real, for_dtype};
 use tpu_base::tensor::{DType, Shape};
+use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 
 pub(super) const OP: Entry = Entry { mnemonic: "is_neg_inf", infer, lower };
@@ -17,7 +18,7 @@ pub(super) const OP: Entry = Entry { mnemonic: "is_neg_inf", infer, lower };
 fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
     let run = for_dtype!(dtype, T: Float => lane!(|a: T| -> Pred { Pred::from(a.to_f64() == f64::NEG_INFINITY) }));
-    lane_of(site, OP.mnemonic, run, false)
+    lane_of(site, ElementwiseKind::IsNegativeInfinite, run, false)
 }
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {

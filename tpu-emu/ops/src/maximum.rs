@@ -3,6 +3,7 @@ use super::elementwise::{dtype, lane_of, lexical, same};
 use super::{Entry, Lowered, Site};
 use tpu_base::error::Result;
 use tpu_base::tensor::element::{Pred, Real, for_dtype};
+use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 
 pub(super) const OP: Entry = Entry { mnemonic: "maximum", infer: same::<2>, lower };
@@ -19,7 +20,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     let run = for_dtype!(dtype, T: Real => lane!(|a: T, b: T| a.nan_max(b)))
         .or_else(|| for_dtype!(dtype, T: Pred => lane!(|a: T, b: T| Pred(a.0 | b.0))))
         .or_else(|| for_dtype!(dtype, T: Complex => lane!(|a: T, b: T| if lexical(b, a) { a } else { b })));
-    lane_of(site, OP.mnemonic, run, false)
+    lane_of(site, ElementwiseKind::Maximum, run, false)
 }
 
 #[cfg(test)]

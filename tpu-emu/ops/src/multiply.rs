@@ -3,6 +3,7 @@ use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use tpu_base::error::Result;
 use tpu_base::tensor::element::{Number, Pred, for_dtype};
+use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 
 pub(super) const OP: Entry = Entry { mnemonic: "multiply", infer: same::<2>, lower };
@@ -17,7 +18,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
     let run = for_dtype!(dtype, T: Number => lane!(|a: T, b: T| a.mul(b)))
         .or_else(|| for_dtype!(dtype, T: Pred => lane!(|a: T, b: T| Pred(a.0 & b.0))));
-    lane_of(site, OP.mnemonic, run, false)
+    lane_of(site, ElementwiseKind::Multiply, run, false)
 }
 
 #[cfg(test)]

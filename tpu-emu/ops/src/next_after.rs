@@ -4,6 +4,7 @@ use super::{Entry, Lowered, Site};
 use tpu_base::error::Result;
 use tpu_base::tensor::DType;
 use tpu_base::tensor::element::{Float, Real, bf16, f16};
+use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 use tpu_kernels::elementwise::program::LaneFn;
 
@@ -47,7 +48,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
         DType::F16 => step!(f16),
         _ => None,
     };
-    lane_of(site, OP.mnemonic, run, false)
+    lane_of(site, ElementwiseKind::NextAfter, run, false)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@ use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use tpu_base::error::Result;
 use tpu_base::tensor::element::{Int, Pred, for_dtype};
+use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 
 pub(super) const OP: Entry = Entry { mnemonic: "not", infer: same::<1>, lower };
@@ -17,7 +18,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
     let run = for_dtype!(dtype, T: Int => lane!(|a: T| T::wrap(!a.bits())))
         .or_else(|| for_dtype!(dtype, T: Pred => lane!(|a: T| Pred(a.0 ^ 1))));
-    lane_of(site, OP.mnemonic, run, false)
+    lane_of(site, ElementwiseKind::Not, run, false)
 }
 
 #[cfg(test)]

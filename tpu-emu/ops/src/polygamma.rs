@@ -3,6 +3,7 @@ use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use tpu_base::error::Result;
 use tpu_base::tensor::element::{Real, for_dtype};
+use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 use tpu_kernels::math::special;
 
@@ -18,7 +19,7 @@ pub(super) const OP: Entry = Entry { mnemonic: "polygamma", infer: same::<2>, lo
 fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
     let run = for_dtype!(dtype, T: Float => lane!(|a: T, b: T| T::from_f64(special::polygamma(a.to_f64(), b.to_f64()))));
-    lane_of(site, OP.mnemonic, run, true)
+    lane_of(site, ElementwiseKind::Polygamma, run, true)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@ use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use tpu_base::error::Result;
 use tpu_base::tensor::element::{ComplexNumber, Int, for_dtype};
+use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 use tpu_kernels::math;
 use tpu_kernels::math::complex;
@@ -23,7 +24,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
                 lane!(|a: T, b: T| T::narrow(complex::power(a.widen(), b.widen())))
             })
         });
-    lane_of(site, OP.mnemonic, run, true)
+    lane_of(site, ElementwiseKind::Power, run, true)
 }
 
 /// By squaring, modulo the width.

@@ -4,6 +4,7 @@ use super::{Entry, Lowered, Site};
 use tpu_base::error::Result;
 use tpu_base::tensor::element::{ComplexNumber, for_dtype};
 use tpu_base::tensor::{DType, Shape};
+use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 
 pub(super) const OP: Entry = Entry { mnemonic: "real", infer, lower };
@@ -26,7 +27,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
     let run = for_dtype!(dtype, T: Complex => lane!(|a: T| -> <T as ComplexNumber>::Part { a.parts().re }))
         .or_else(|| for_dtype!(dtype, T: Float => lane!(|a: T| a)));
-    lane_of(site, OP.mnemonic, run, false)
+    lane_of(site, ElementwiseKind::Real, run, false)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use tpu_base::tensor::element::{
     F4E2M1FN, F6E2M3FN, F6E3M2FN, F8E3M4, F8E4M3, F8E4M3B11FNUZ, F8E4M3FN, F8E4M3FNUZ, F8E5M2,
     F8E5M2FNUZ, F8E8M0FNU, Int, Real, f16,
 };
+use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops;
 use tpu_kernels::elementwise::program::{Immediate, LaneFn, LaneOp};
 
@@ -48,7 +49,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
         _ => return Err(Error::bad(format!("{} does not take {}", site.name, operand.name()))),
     };
     Ok(Lowered::Lane(LaneOp {
-        name: OP.mnemonic,
+        kind: ElementwiseKind::ReducePrecision,
         operand,
         result: operand,
         run,

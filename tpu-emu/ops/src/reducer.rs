@@ -48,7 +48,7 @@ impl Reducer {
     /// The combiner that the body is, for a single input.
     pub(super) fn combiner(&self) -> Option<(Combiner, DType)> {
         let [dtype] = self.dtypes[..] else { return None };
-        Some((Combiner::named(super::combiner(&*self.body)?)?, dtype))
+        Some((super::combiner(&*self.body)?, dtype))
     }
 
     /// Whether the body gives back the elements, whatever was held.

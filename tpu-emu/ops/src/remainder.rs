@@ -3,6 +3,7 @@ use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use tpu_base::error::Result;
 use tpu_base::tensor::element::{Real, for_dtype};
+use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 use tpu_kernels::math;
 use tpu_kernels::math::int_div;
@@ -21,7 +22,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     let run = int_div::remainders(dtype)
         .or_else(|| for_dtype!(dtype, T: Int => lane!(|a: T, b: T| a.rem(b))))
         .or_else(|| math::binary::<math::Remainder>(dtype));
-    lane_of(site, OP.mnemonic, run, false)
+    lane_of(site, ElementwiseKind::Remainder, run, false)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use super::{Entry, Lowered, Site};
 use tpu_base::error::Result;
 use tpu_base::tensor::element::{Complex, Pred};
 use tpu_base::tensor::{DType, Shape};
+use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 
 pub(super) const OP: Entry = Entry { mnemonic: "select", infer, lower };
@@ -39,7 +40,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
         16 => choose!(Complex<f64>),
         _ => None,
     };
-    lane_of(site, OP.mnemonic, run, false)
+    lane_of(site, ElementwiseKind::Select, run, false)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@ use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use tpu_base::error::Result;
 use tpu_base::tensor::element::{Int, for_dtype};
+use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 
 pub(super) const OP: Entry = Entry { mnemonic: "shift_right_arithmetic", infer: same::<2>, lower };
@@ -16,7 +17,7 @@ pub(super) const OP: Entry = Entry { mnemonic: "shift_right_arithmetic", infer: 
 fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
     let run = for_dtype!(dtype, T: Int => lane!(|a: T, b: T| a.right_signed(b)));
-    lane_of(site, OP.mnemonic, run, false)
+    lane_of(site, ElementwiseKind::ShiftRightArithmetic, run, false)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@ use super::elementwise::{dtype, lane_of, same};
 use super::{Entry, Lowered, Site};
 use tpu_base::error::Result;
 use tpu_base::tensor::element::{ComplexNumber, Real, for_dtype};
+use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 use tpu_kernels::math::complex;
 
@@ -19,7 +20,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     let run = for_dtype!(dtype, T: Real => lane!(|a: T| a.sign())).or_else(
         || for_dtype!(dtype, T: Complex => lane!(|a: T| T::narrow(complex::sign(a.widen())))),
     );
-    lane_of(site, OP.mnemonic, run, false)
+    lane_of(site, ElementwiseKind::Sign, run, false)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use super::{Entry, Lowered, Site};
 use tpu_base::error::Result;
 use tpu_base::tensor::DType;
 use tpu_base::tensor::element::{ComplexNumber, Float, for_dtype};
+use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 use tpu_kernels::elementwise::program::LaneFn;
 use tpu_kernels::math;
@@ -24,7 +25,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     );
     let single: LaneFn = math::complex_simd::unary::<math::complex_simd::Sqrt>;
     let run = if dtype == DType::C64 { Some(single) } else { run };
-    lane_of(site, OP.mnemonic, run, true)
+    lane_of(site, ElementwiseKind::Sqrt, run, true)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@ use super::{Body, Cx, Declared, Kernel, Lowered, Numerics, Site, custom, find};
 use std::sync::Arc;
 use tpu_base::error::Result;
 use tpu_base::tensor::{DType, Shape};
+use tpu_kernels::elementwise::kind::{Direction, ElementwiseKind, Order};
 use tpu_kernels::elementwise::program::{LaneConstant, LaneOp, LaneProgram, LaneStep, Register};
 use tpu_kernels::elementwise::vm::LaneCode;
 use tpu_stablehlo::ir::{Attribute, Attributes};
@@ -108,6 +109,13 @@ impl Body for Code {
     }
 }
 
+/// A kind by its name; for names that no operation has, one that no kernel knows.
+pub(crate) fn kind(name: &str) -> ElementwiseKind {
+    let compared = Direction::ALL.map(|way| ElementwiseKind::Compare(way, Order::Value));
+    let mut all = ElementwiseKind::PLAIN.iter().chain(&compared);
+    all.find(|kind| kind.name() == name).copied().unwrap_or(ElementwiseKind::NextAfter)
+}
+
 /// The lane operation that an operation becomes on scalars.
 pub(crate) fn step(
     name: &str,
@@ -170,7 +178,7 @@ macro_rules! lane {
             }
         }
         tpu_kernels::elementwise::program::LaneOp {
-            name: $name,
+            kind: crate::testing_bodies::kind($name),
             operand: tpu_base::tensor::DType::$operand,
             result: tpu_base::tensor::DType::$result,
             run,

@@ -333,7 +333,10 @@ fn check(seed: u64) {
                     .map(|(at, step)| {
                         format!(
                             "{at}: {} {:?} {:?} -> {:?}",
-                            step.op.name, step.op.operand, step.inputs, step.op.result
+                            step.op.kind.name(),
+                            step.op.operand,
+                            step.inputs,
+                            step.op.result
                         )
                     })
                     .collect();

@@ -1,12 +1,14 @@
 //! Elementwise programs: straight-line code over runs of elements.
 //!
 //! Fused loops and the regions of reductions, scatters and sorts are programs of this form.
+use super::kind::ElementwiseKind;
+use crate::reduce::combiner::Combiner;
 use tpu_base::tensor::DType;
 
 /// Elements that one call of an operation is for.
 pub const TILE: usize = 1024;
 
-/// Small numbers that an operation needs besides its operands: widths, a direction.
+/// Small numbers that an operation needs besides its operands: widths, the last element.
 pub type Immediate = [u32; 2];
 
 /// Applies an operation to runs of elements. Every input has as many elements as the output.
@@ -15,8 +17,8 @@ pub type LaneFn = fn(immediate: Immediate, inputs: &[&[u8]], output: &mut [u8]);
 /// An elementwise operation on fixed types.
 #[derive(Debug, Clone, Copy)]
 pub struct LaneOp {
-    /// The mnemonic; a comparison's direction follows a dot (`compare.LT`).
-    pub name: &'static str,
+    /// What it computes.
+    pub kind: ElementwiseKind,
     /// Element type of the operands (of the last one where they differ, as for `select`).
     pub operand: DType,
     /// Element type of the result.
@@ -81,15 +83,13 @@ impl LaneProgram {
         }
     }
 
-    /// The operation of a program that does one commutative thing to its two parameters.
-    pub fn combiner(&self) -> Option<&'static str> {
-        const COMMUTATIVE: [&str; 7] =
-            ["add", "multiply", "maximum", "minimum", "and", "or", "xor"];
+    /// The combiner that a program is which does one commutative thing to its two parameters.
+    pub fn combiner(&self) -> Option<Combiner> {
         let [step] = &self.steps[..] else { return None };
         let [a, b] = step.inputs[..] else { return None };
         let both = [Register::Parameter(0), Register::Parameter(1)];
         let whole = self.parameters.len() == 2 && self.results == [Register::Step(0)];
         let fits = both == [a, b] || both == [b, a];
-        (whole && fits && COMMUTATIVE.contains(&step.op.name)).then_some(step.op.name)
+        if whole && fits { Combiner::of(step.op.kind) } else { None }
     }
 }

@@ -1,10 +1,8 @@
 //! Elements of an array by numbers that programs compute: operations on lanes for it.
+use super::kind::ElementwiseKind;
 use super::loops::lane;
 use super::program::{LaneFn, LaneOp};
 use tpu_base::tensor::DType;
-
-/// The name of the operation that looks an element up.
-pub const TAKE: &str = "take";
 
 /// The element with a number, of type [`NUMBER`]: operands are the number and all of an array
 /// that has elements up to number `last`. `None` for types without such a loop.
@@ -17,8 +15,8 @@ pub fn take(dtype: DType, last: u32) -> Option<LaneOp> {
         _ => return None,
     };
     let immediate = [last, 0];
-    let (name, transcendental) = (TAKE, false);
-    Some(LaneOp { name, operand: dtype, result: dtype, run, immediate, transcendental })
+    let (kind, transcendental) = (ElementwiseKind::Take, false);
+    Some(LaneOp { kind, operand: dtype, result: dtype, run, immediate, transcendental })
 }
 
 /// The type of the numbers.
@@ -48,7 +46,7 @@ pub fn clamp(dtype: DType) -> Option<LaneOp> {
         DType::U64 => lane!(|low: u64, a: u64, high: u64| a.max(low).min(high)),
         _ => return None,
     };
-    Some(exact("clamp", dtype, dtype, run))
+    Some(exact(ElementwiseKind::Clamp, dtype, dtype, run))
 }
 
 /// The low bits of a number that [`NUMBER`] can hold; `None` where it has that type.
@@ -63,7 +61,7 @@ pub fn narrowed(dtype: DType) -> Option<LaneOp> {
         DType::U64 => lane!(|a: u64| -> i32 { low(a.to_le_bytes()) }),
         _ => return None,
     };
-    Some(exact("convert", dtype, NUMBER, run))
+    Some(exact(ElementwiseKind::Convert, dtype, NUMBER, run))
 }
 
 #[inline(always)]
@@ -73,16 +71,16 @@ fn low([a, b, c, d, ..]: [u8; 8]) -> i32 {
 
 /// The product of two numbers.
 pub fn times() -> LaneOp {
-    exact("multiply", NUMBER, NUMBER, lane!(|a: i32, b: i32| a.wrapping_mul(b)))
+    exact(ElementwiseKind::Multiply, NUMBER, NUMBER, lane!(|a: i32, b: i32| a.wrapping_mul(b)))
 }
 
 /// The sum of two numbers.
 pub fn plus() -> LaneOp {
-    exact("add", NUMBER, NUMBER, lane!(|a: i32, b: i32| a.wrapping_add(b)))
+    exact(ElementwiseKind::Add, NUMBER, NUMBER, lane!(|a: i32, b: i32| a.wrapping_add(b)))
 }
 
-fn exact(name: &'static str, operand: DType, result: DType, run: LaneFn) -> LaneOp {
-    LaneOp { name, operand, result, run, immediate: [0; 2], transcendental: false }
+fn exact(kind: ElementwiseKind, operand: DType, result: DType, run: LaneFn) -> LaneOp {
+    LaneOp { kind, operand, result, run, immediate: [0; 2], transcendental: false }
 }
 
 #[cfg(test)]

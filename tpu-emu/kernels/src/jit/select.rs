@@ -1,6 +1,6 @@
-//! What the emitter knows: operations by name and element type.
+//! What the emitter knows: operations by kind and element type.
+use crate::elementwise::kind::{Direction, ElementwiseKind, Order};
 use crate::elementwise::program::LaneOp;
-use crate::elementwise::take::TAKE;
 use tpu_base::tensor::DType;
 
 /// How elements of a type are computed with.
@@ -138,53 +138,93 @@ pub(super) fn job(op: &LaneOp) -> Option<(Job, Kind)> {
     let word = matches!(kind, Kind::Integer(2.., _));
     let number = float || integer;
     let product = float || word;
-    if op.name == TAKE {
-        return (kind.width() >= 4).then_some((Job::Take(op.immediate[0]), kind));
-    }
-    let (job, known) = match op.name {
-        "add" => (Job::Add, number || pred),
-        "subtract" => (Job::Subtract, number),
-        "multiply" => (Job::Multiply, product || pred),
-        "square" => (Job::Square, product),
-        "divide" => (Job::Divide, float),
-        "maximum" => (Job::Maximum, number || pred),
-        "minimum" => (Job::Minimum, number || pred),
-        "clamp" => (Job::Clamp, number),
-        "negate" => (Job::Negate, number),
-        "abs" => (Job::Absolute, float || matches!(kind, Kind::Integer(_, true))),
-        "sign" => (Job::Sign, float || matches!(kind, Kind::Integer(4.., _))),
-        "sqrt" => (Job::Root, float),
-        "rsqrt" => (Job::InverseRoot, float),
-        "floor" => (Job::Round(9), float),
-        "ceil" => (Job::Round(10), float),
-        "round_nearest_even" => (Job::Round(8), float),
-        "round_nearest_afz" => (Job::RoundAway, float),
-        "is_finite" => (Job::Classify(0x99, true), float),
-        "is_inf" => (Job::Classify(0x18, false), float),
-        "compare.EQ" => (Job::Compare(Relation::Equal), number || pred),
-        "compare.NE" => (Job::Compare(Relation::NotEqual), number || pred),
-        "compare.LT" => (Job::Compare(Relation::Less), number || pred),
-        "compare.LE" => (Job::Compare(Relation::LessOrEqual), number || pred),
-        "compare.GT" => (Job::Compare(Relation::Greater), number || pred),
-        "compare.GE" => (Job::Compare(Relation::GreaterOrEqual), number || pred),
-        "select" => (Job::Select, true),
-        "and" => (Job::And, integer || pred),
-        "or" => (Job::Or, integer || pred),
-        "xor" => (Job::Xor, integer || pred),
-        "not" => (Job::Not, integer || pred),
-        "shift_left" => (Job::ShiftLeft, word),
-        "shift_right_logical" => (Job::ShiftRight, word),
-        "shift_right_arithmetic" => (Job::ShiftArithmetic, word),
-        "bitcast_convert" => {
+    let (job, known) = match op.kind {
+        ElementwiseKind::Add => (Job::Add, number || pred),
+        ElementwiseKind::Subtract => (Job::Subtract, number),
+        ElementwiseKind::Multiply => (Job::Multiply, product || pred),
+        ElementwiseKind::Square => (Job::Square, product),
+        ElementwiseKind::Divide => (Job::Divide, float),
+        ElementwiseKind::Maximum => (Job::Maximum, number || pred),
+        ElementwiseKind::Minimum => (Job::Minimum, number || pred),
+        ElementwiseKind::Clamp => (Job::Clamp, number),
+        ElementwiseKind::Negate => (Job::Negate, number),
+        ElementwiseKind::Abs => (Job::Absolute, float || matches!(kind, Kind::Integer(_, true))),
+        ElementwiseKind::Sign => (Job::Sign, float || matches!(kind, Kind::Integer(4.., _))),
+        ElementwiseKind::Sqrt => (Job::Root, float),
+        ElementwiseKind::Rsqrt => (Job::InverseRoot, float),
+        ElementwiseKind::Floor => (Job::Round(9), float),
+        ElementwiseKind::Ceil => (Job::Round(10), float),
+        ElementwiseKind::RoundNearestEven => (Job::Round(8), float),
+        ElementwiseKind::RoundNearestAfz => (Job::RoundAway, float),
+        ElementwiseKind::IsFinite => (Job::Classify(0x99, true), float),
+        ElementwiseKind::IsInfinite => (Job::Classify(0x18, false), float),
+        ElementwiseKind::Compare(direction, order) => {
+            let relation = match direction {
+                Direction::Eq => Relation::Equal,
+                Direction::Ne => Relation::NotEqual,
+                Direction::Lt => Relation::Less,
+                Direction::Le => Relation::LessOrEqual,
+                Direction::Gt => Relation::Greater,
+                Direction::Ge => Relation::GreaterOrEqual,
+            };
+            (Job::Compare(relation), order == Order::Value && (number || pred))
+        }
+        ElementwiseKind::Take => (Job::Take(op.immediate[0]), kind.width() >= 4),
+        ElementwiseKind::Select => (Job::Select, true),
+        ElementwiseKind::And => (Job::And, integer || pred),
+        ElementwiseKind::Or => (Job::Or, integer || pred),
+        ElementwiseKind::Xor => (Job::Xor, integer || pred),
+        ElementwiseKind::Not => (Job::Not, integer || pred),
+        ElementwiseKind::ShiftLeft => (Job::ShiftLeft, word),
+        ElementwiseKind::ShiftRightLogical => (Job::ShiftRight, word),
+        ElementwiseKind::ShiftRightArithmetic => (Job::ShiftArithmetic, word),
+        ElementwiseKind::BitcastConvert => {
             let whole = |kind: Kind| !matches!(kind, Kind::Pred | Kind::Raw(_));
             (Job::Same, whole(kind) && whole(result) && kind.width() == result.width())
         }
-        "convert" => (Job::Convert(result), converts(kind, result)),
-        _ => return None,
+        ElementwiseKind::Convert => (Job::Convert(result), converts(kind, result)),
+        ElementwiseKind::Acos
+        | ElementwiseKind::Acosh
+        | ElementwiseKind::Asin
+        | ElementwiseKind::Asinh
+        | ElementwiseKind::Atan
+        | ElementwiseKind::Atan2
+        | ElementwiseKind::Atanh
+        | ElementwiseKind::BesselI1e
+        | ElementwiseKind::Cbrt
+        | ElementwiseKind::Complex
+        | ElementwiseKind::Conjugate
+        | ElementwiseKind::Cosh
+        | ElementwiseKind::Cosine
+        | ElementwiseKind::CountLeadingZeros
+        | ElementwiseKind::Digamma
+        | ElementwiseKind::Erf
+        | ElementwiseKind::ErfInv
+        | ElementwiseKind::Erfc
+        | ElementwiseKind::Exponential
+        | ElementwiseKind::ExponentialMinusOne
+        | ElementwiseKind::Imaginary
+        | ElementwiseKind::IsNegativeInfinite
+        | ElementwiseKind::IsPositiveInfinite
+        | ElementwiseKind::LogGamma
+        | ElementwiseKind::Log
+        | ElementwiseKind::LogPlusOne
+        | ElementwiseKind::Logistic
+        | ElementwiseKind::MultiplyHigh
+        | ElementwiseKind::NextAfter
+        | ElementwiseKind::Polygamma
+        | ElementwiseKind::PopulationCount
+        | ElementwiseKind::Power
+        | ElementwiseKind::Real
+        | ElementwiseKind::ReducePrecision
+        | ElementwiseKind::Remainder
+        | ElementwiseKind::Sine
+        | ElementwiseKind::Sinh
+        | ElementwiseKind::Tan
+        | ElementwiseKind::Tanh
+        | ElementwiseKind::Zeta => return None,
     };
-    // Comparisons by total order have the same names; a number tells them apart.
-    let plain = op.immediate == [0; 2];
-    (known && plain).then_some((job, kind))
+    known.then_some((job, kind))
 }
 
 fn converts(from: Kind, to: Kind) -> bool {

@@ -1,5 +1,6 @@
 //! Folds: commutative operations on two elements, by type, with the type they accumulate in.
 #![expect(clippy::cast_possible_truncation, reason = "sums are rounded to the type of the result")]
+use crate::elementwise::kind::ElementwiseKind;
 use bytemuck::Pod;
 use half::{bf16, f16};
 use num_complex::Complex;
@@ -27,17 +28,80 @@ pub enum Combiner {
 }
 
 impl Combiner {
-    /// The combiner of an operation's mnemonic.
-    pub fn named(mnemonic: &str) -> Option<Self> {
-        Some(match mnemonic {
-            "add" => Self::Add,
-            "multiply" => Self::Multiply,
-            "maximum" => Self::Maximum,
-            "minimum" => Self::Minimum,
-            "and" => Self::And,
-            "or" => Self::Or,
-            "xor" => Self::Xor,
-            _ => return None,
+    /// The combiner that an operation is; `None` where its order matters.
+    pub const fn of(kind: ElementwiseKind) -> Option<Self> {
+        Some(match kind {
+            ElementwiseKind::Add => Self::Add,
+            ElementwiseKind::Multiply => Self::Multiply,
+            ElementwiseKind::Maximum => Self::Maximum,
+            ElementwiseKind::Minimum => Self::Minimum,
+            ElementwiseKind::And => Self::And,
+            ElementwiseKind::Or => Self::Or,
+            ElementwiseKind::Xor => Self::Xor,
+            ElementwiseKind::Abs
+            | ElementwiseKind::Acos
+            | ElementwiseKind::Acosh
+            | ElementwiseKind::Asin
+            | ElementwiseKind::Asinh
+            | ElementwiseKind::Atan
+            | ElementwiseKind::Atan2
+            | ElementwiseKind::Atanh
+            | ElementwiseKind::BesselI1e
+            | ElementwiseKind::BitcastConvert
+            | ElementwiseKind::Cbrt
+            | ElementwiseKind::Ceil
+            | ElementwiseKind::Clamp
+            | ElementwiseKind::Complex
+            | ElementwiseKind::Conjugate
+            | ElementwiseKind::Convert
+            | ElementwiseKind::Cosh
+            | ElementwiseKind::Cosine
+            | ElementwiseKind::CountLeadingZeros
+            | ElementwiseKind::Digamma
+            | ElementwiseKind::Divide
+            | ElementwiseKind::Erf
+            | ElementwiseKind::ErfInv
+            | ElementwiseKind::Erfc
+            | ElementwiseKind::Exponential
+            | ElementwiseKind::ExponentialMinusOne
+            | ElementwiseKind::Floor
+            | ElementwiseKind::Imaginary
+            | ElementwiseKind::IsFinite
+            | ElementwiseKind::IsInfinite
+            | ElementwiseKind::IsNegativeInfinite
+            | ElementwiseKind::IsPositiveInfinite
+            | ElementwiseKind::LogGamma
+            | ElementwiseKind::Log
+            | ElementwiseKind::LogPlusOne
+            | ElementwiseKind::Logistic
+            | ElementwiseKind::MultiplyHigh
+            | ElementwiseKind::Negate
+            | ElementwiseKind::NextAfter
+            | ElementwiseKind::Not
+            | ElementwiseKind::Polygamma
+            | ElementwiseKind::PopulationCount
+            | ElementwiseKind::Power
+            | ElementwiseKind::Real
+            | ElementwiseKind::ReducePrecision
+            | ElementwiseKind::Remainder
+            | ElementwiseKind::RoundNearestAfz
+            | ElementwiseKind::RoundNearestEven
+            | ElementwiseKind::Rsqrt
+            | ElementwiseKind::Select
+            | ElementwiseKind::ShiftLeft
+            | ElementwiseKind::ShiftRightArithmetic
+            | ElementwiseKind::ShiftRightLogical
+            | ElementwiseKind::Sign
+            | ElementwiseKind::Sine
+            | ElementwiseKind::Sinh
+            | ElementwiseKind::Sqrt
+            | ElementwiseKind::Square
+            | ElementwiseKind::Subtract
+            | ElementwiseKind::Tan
+            | ElementwiseKind::Tanh
+            | ElementwiseKind::Zeta
+            | ElementwiseKind::Compare(..)
+            | ElementwiseKind::Take => return None,
         })
     }
 }

@@ -1,4 +1,5 @@
 //! Comparators that are known orders: lexicographic over operands, each up or down.
+use crate::elementwise::kind::{Direction, ElementwiseKind, Order};
 use crate::elementwise::program::{LaneProgram, LaneStep, Register};
 use crate::simd;
 use half::{bf16, f16};
@@ -30,7 +31,7 @@ pub fn keys(program: &LaneProgram) -> Option<Vec<Key>> {
     let mut rest = result;
     loop {
         match reader.step(rest)? {
-            step if step.op.name == "or" => {
+            step if step.op.kind == ElementwiseKind::Or => {
                 let [a, b] = step.inputs[..] else { return None };
                 // `a before b, or a equal to b and …`, in either order of writing.
                 let (key, next) = reader.tie(a, b).or_else(|| reader.tie(b, a))?;
@@ -67,12 +68,13 @@ impl Reader<'_> {
     fn tie(&self, before: Register, tied: Register) -> Option<(Key, Register)> {
         let before = self.step(before)?;
         let key = self.before(before)?;
-        let and = self.step(tied).filter(|step| step.op.name == "and")?;
+        let and = self.step(tied).filter(|step| step.op.kind == ElementwiseKind::And)?;
         let [a, b] = and.inputs[..] else { return None };
         let equal = |register: Register| {
             let equals = |step: &&LaneStep| {
                 let swapped = before.inputs.iter().rev().eq(&step.inputs);
-                step.op.name == "compare.EQ" && (step.inputs == before.inputs || swapped)
+                matches!(step.op.kind, ElementwiseKind::Compare(Direction::Eq, _))
+                    && (step.inputs == before.inputs || swapped)
             };
             self.step(register).filter(equals).is_some()
         };
@@ -85,9 +87,9 @@ impl Reader<'_> {
 
     /// Reads a comparison of an operand's two parameters.
     fn before(&self, step: &LaneStep) -> Option<Key> {
-        let less = match step.op.name {
-            "compare.LT" => true,
-            "compare.GT" => false,
+        let (less, order) = match step.op.kind {
+            ElementwiseKind::Compare(Direction::Lt, order) => (true, order),
+            ElementwiseKind::Compare(Direction::Gt, order) => (false, order),
             _ => return None,
         };
         let [a, b] = step.inputs[..] else { return None };
@@ -101,9 +103,9 @@ impl Reader<'_> {
         }
         encoder(dtype)?;
         let descending = less == swapped;
-        let (total, nan_is_largest) = match float(dtype) {
-            None => (false, false),
-            Some(values) => match (is_total(step, values), a.zeros_equal, a.nans_equal) {
+        let (total, nan_is_largest) = match is_float(dtype) {
+            false => (false, false),
+            true => match (order == Order::Total, a.zeros_equal, a.nans_equal) {
                 (true, true, true) => (false, true),
                 (true, false, false) => (true, true),
                 (true, ..) => return None,
@@ -118,17 +120,17 @@ impl Reader<'_> {
         if let Register::Parameter(parameter) = register {
             return Some(Side { parameter, zeros_equal: false, nans_equal: false });
         }
-        let step = self.step(register).filter(|step| step.op.name == "select")?;
+        let step = self.step(register).filter(|step| step.op.kind == ElementwiseKind::Select)?;
         let [condition, Register::Constant(constant), rest] = step.inputs[..] else { return None };
         let side = self.side(rest)?;
         let parameter = Register::Parameter(side.parameter);
         let (constant, condition) = (self.0.constants.get(constant)?, self.step(condition)?);
         let [a, b] = condition.inputs[..] else { return None };
-        match condition.op.name {
-            "compare.NE" if a == parameter && b == parameter => {
+        match condition.op.kind {
+            ElementwiseKind::Compare(Direction::Ne, _) if a == parameter && b == parameter => {
                 is_nan(constant.dtype, &constant.bytes).then_some(Side { nans_equal: true, ..side })
             }
-            "compare.EQ" if a == parameter => {
+            ElementwiseKind::Compare(Direction::Eq, _) if a == parameter => {
                 let Register::Constant(zero) = b else { return None };
                 let zero = self.0.constants.get(zero)?;
                 let zeros = zero.bytes.iter().chain(&constant.bytes).all(|&byte| byte == 0);
@@ -139,40 +141,9 @@ impl Reader<'_> {
     }
 }
 
-/// Negative and positive zero of a float type.
-fn float(dtype: DType) -> Option<[u64; 2]> {
-    Some(match dtype {
-        DType::Bf16 | DType::F16 => [1 << 15, 0],
-        DType::F32 => [1 << 31, 0],
-        DType::F64 => [1 << 63, 0],
-        _ => return None,
-    })
-}
-
-/// Whether a comparison tells the zeros apart.
-fn is_total(step: &LaneStep, [negative, positive]: [u64; 2]) -> bool {
-    let width = step.op.operand.host_bytes();
-    let bytes = |value: &'_ u64| value.to_le_bytes();
-    let (negative, positive) = ([bytes(&negative)], [bytes(&positive)]);
-    let (negative, positive): (&[u8], &[u8]) =
-        (&bytemuck::cast_slice(&negative)[..width], &bytemuck::cast_slice(&positive)[..width]);
-    let mut apart = false;
-    for inputs in [[negative, positive], [positive, negative]] {
-        let inputs = inputs.map(aligned);
-        let views =
-            [&bytemuck::bytes_of(&inputs[0])[..width], &bytemuck::bytes_of(&inputs[1])[..width]];
-        let mut output = [0];
-        (step.op.run)(step.op.immediate, &views, &mut output);
-        apart |= output[0] != 0;
-    }
-    apart
-}
-
-/// Up to eight bytes at an address that suits every type.
-fn aligned(bytes: &[u8]) -> u64 {
-    let mut word = [0; 8];
-    word[..bytes.len()].copy_from_slice(bytes);
-    u64::from_le_bytes(word)
+/// Whether a comparison of this type may go by a total order.
+fn is_float(dtype: DType) -> bool {
+    matches!(dtype, DType::Bf16 | DType::F16 | DType::F32 | DType::F64)
 }
 
 fn is_nan(dtype: DType, bytes: &[u8]) -> bool {

@@ -166,7 +166,7 @@ fn join<F: Fold>(
 #[cfg(test)]
 mod tests {
     use super::super::Body;
-    use super::super::testing_bodies::{Code, Value, integers, lane, run};
+    use super::super::testing_bodies::{Code, Value, integers, kind, lane, run};
     use std::sync::Arc;
     use tpu_base::tensor::DType;
     use tpu_kernels::{parallel, simd};
@@ -174,7 +174,7 @@ mod tests {
 
     fn add(name: &'static str) -> Arc<dyn Body> {
         let add = lane!("add", S32 i32 => S32 i32, |a, b| a + b);
-        Code::binary(tpu_kernels::elementwise::program::LaneOp { name, ..add })
+        Code::binary(tpu_kernels::elementwise::program::LaneOp { kind: kind(name), ..add })
     }
 
     type List = Vec<(&'static str, Attribute)>;
@@ -262,8 +262,10 @@ mod tests {
             });
             let extreme = |name: &'static str| {
                 let maximum = lane!("maximum", S32 i32 => S32 i32, |a, b| a.max(b));
-                let body =
-                    Code::binary(tpu_kernels::elementwise::program::LaneOp { name, ..maximum });
+                let body = Code::binary(tpu_kernels::elementwise::program::LaneOp {
+                    kind: kind(name),
+                    ..maximum
+                });
                 let init = Value::of(DType::S32, &[], &[i32::MIN]);
                 let found = run("stablehlo.reduce_window", &list, &[&x, &init], &[body]).unwrap();
                 found[0].elements::<i32>()

@@ -6,6 +6,7 @@ use std::fmt::Debug;
 use std::marker::PhantomData;
 use tpu_base::error::Result;
 use tpu_base::tensor::DType;
+use tpu_kernels::elementwise::kind::{Direction, ElementwiseKind};
 use tpu_kernels::elementwise::program::{LaneProgram, LaneStep, Register};
 use tpu_kernels::window::pool::{Along, Pool};
 use tpu_kernels::{parallel, simd};
@@ -40,9 +41,9 @@ fn of<T: Float>(pool: Pool, smallest: bool, cost: Cost) -> Box<dyn Kernel> {
 /// and for one that tells zeros apart.
 fn extreme(select: &LaneProgram) -> Option<bool> {
     let [LaneStep { op, inputs }] = &select.steps[..] else { return None };
-    let smallest = match op.name {
-        "compare.GE" => false,
-        "compare.LE" => true,
+    let smallest = match op.kind {
+        ElementwiseKind::Compare(Direction::Ge, _) => false,
+        ElementwiseKind::Compare(Direction::Le, _) => true,
         _ => return None,
     };
     let both = [Register::Parameter(0), Register::Parameter(1)];

@@ -238,7 +238,7 @@ impl Kernel for SelectAndScatter {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing_bodies::{Code, Value, integers, lane, run};
+    use super::super::testing_bodies::{Code, Value, integers, kind, lane, run};
     use tpu_base::tensor::DType;
     use tpu_kernels::{parallel, simd};
 
@@ -257,7 +257,8 @@ mod tests {
             let select =
                 Code::binary(lane!("compare.GE", S32 i32 => Pred u8, |a, b| (a >= b).into()));
             let add = lane!("add", S32 i32 => S32 i32, |a, b| a + b);
-            let add = Code::binary(tpu_kernels::elementwise::program::LaneOp { name, ..add });
+            let add =
+                Code::binary(tpu_kernels::elementwise::program::LaneOp { kind: kind(name), ..add });
             let bodies = [select, add];
             let found = run("stablehlo.select_and_scatter", &list, &[&x, &source, &zero], &bodies);
             assert_eq!(found.unwrap()[0].elements::<i32>(), [0, 0, 0, 0, 5, 14, 7, 0]);
@@ -303,8 +304,10 @@ mod tests {
                     let le = lane!("compare.LE", F32 f32 => Pred u8, |a, b| (a <= b).into());
                     let select = if direction == "compare.GE" { ge } else { le };
                     let name = if known { direction } else { "unheard of" };
-                    let select =
-                        Code::binary(tpu_kernels::elementwise::program::LaneOp { name, ..select });
+                    let select = Code::binary(tpu_kernels::elementwise::program::LaneOp {
+                        kind: kind(name),
+                        ..select
+                    });
                     let add = Code::binary(lane!("add", F32 f32 => F32 f32, |a, b| a + b));
                     let bodies = [select, add];
                     let operands = [&x, &source, &zero];

@@ -203,7 +203,7 @@ impl Kernel for Merged {
 #[cfg(test)]
 mod tests {
     use super::super::Body;
-    use super::super::testing_bodies::{Code, Value, execute, lane, run, step};
+    use super::super::testing_bodies::{Code, Value, execute, kind, lane, run, step};
     use std::sync::Arc;
     use tpu_base::tensor::DType;
     use tpu_kernels::elementwise::program::LaneConstant;
@@ -220,7 +220,7 @@ mod tests {
     /// A comparator of the first of two operands; `name` tells whether it is recognised.
     fn pairs(name: &'static str) -> Arc<dyn Body> {
         let less = lane!("compare.LT", S32 i32 => Pred u8, |a, b| (a < b).into());
-        let less = tpu_kernels::elementwise::program::LaneOp { name, ..less };
+        let less = tpu_kernels::elementwise::program::LaneOp { kind: kind(name), ..less };
         let parameters = [DType::S32, DType::S32, DType::S16, DType::S16];
         Code::steps(&parameters, vec![(less, vec![Parameter(0), Parameter(1)])], &[Step(0)])
     }

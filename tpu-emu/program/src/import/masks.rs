@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::{DType, Shape};
+use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::program::LaneOp;
 use tpu_ops;
 use tpu_ops::{Lowered, Numerics, Site};
@@ -39,7 +40,7 @@ fn applies(dtype: DType) -> bool {
 
 /// Whether an operation turns booleans into numbers.
 pub(super) fn is_mask(op: &LaneOp) -> bool {
-    op.name == "convert" && op.operand == DType::Pred
+    op.kind == ElementwiseKind::Convert && op.operand == DType::Pred
 }
 
 /// The choice that a product with a mask is, in lanes of these shapes; `None` where it stays a
@@ -48,7 +49,7 @@ pub(super) fn is_mask(op: &LaneOp) -> bool {
 /// # Errors
 /// Those of `select` for these types.
 pub(super) fn choice(product: &LaneOp, shape: &Shape) -> Result<Option<LaneOp>> {
-    if product.name != "multiply" || !applies(product.result) {
+    if product.kind != ElementwiseKind::Multiply || !applies(product.result) {
         return Ok(None);
     }
     let name = "stablehlo.select";
@@ -190,7 +191,7 @@ mod tests {
         )
         .unwrap();
         let lane = |work: &Work| match work {
-            Work::Lane(op) => Some(op.name),
+            Work::Lane(op) => Some(op.kind.name()),
             _ => None,
         };
         loaded.graph.main.nodes.iter().filter_map(|node| lane(&node.work)).collect()

@@ -9,6 +9,7 @@ use crate::spmd::groups;
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::Shape;
+use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_ops;
 use tpu_ops::{Body, Declared, Entry, Lowered, Site};
 use tpu_stablehlo::ir::{Attribute, Attributes, Operation, Type};
@@ -122,7 +123,7 @@ impl<'m> Loader<'m> {
         results: &[Shape],
         into: &mut Block,
     ) -> Result<Vec<ValueId>> {
-        self.count(operation, &lowered, shapes, results);
+        self.count(&lowered, shapes, results);
         let first = || {
             let none = || Error::bad(format!("{} has no operand", operation.name));
             values.first().copied().ok_or_else(none)
@@ -238,20 +239,21 @@ impl<'m> Loader<'m> {
     }
 
     /// Adds an operation's work to the analysis.
-    fn count(
-        &mut self,
-        operation: &Operation,
-        lowered: &Lowered,
-        shapes: &[Shape],
-        results: &[Shape],
-    ) {
+    fn count(&mut self, lowered: &Lowered, shapes: &[Shape], results: &[Shape]) {
         let elements = results.first().map_or(0, Shape::elements);
         #[expect(clippy::cast_precision_loss, reason = "an estimate")]
         let elements = elements as f64;
         let cost = &mut self.graph.cost;
         match lowered {
             Lowered::Lane(op) if op.transcendental => cost.transcendentals += elements,
-            Lowered::Lane(op) if op.name != "select" && !operation.name.ends_with("convert") => {
+            Lowered::Lane(op)
+                if !matches!(
+                    op.kind,
+                    ElementwiseKind::Select
+                        | ElementwiseKind::Convert
+                        | ElementwiseKind::BitcastConvert
+                ) =>
+            {
                 cost.flops += elements;
             }
             Lowered::Kernel(kernel) => {

@@ -140,7 +140,7 @@ mod tests {
 
     fn sum(operands: [ValueId; 2], result: ValueId) -> Node {
         let op = LaneOp {
-            name: "add",
+            kind: tpu_kernels::elementwise::kind::ElementwiseKind::Add,
             operand: DType::S32,
             result: DType::S32,
             run: lane!(|a: i32, b: i32| a.wrapping_add(b)),

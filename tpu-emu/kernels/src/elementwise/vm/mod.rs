@@ -5,8 +5,8 @@ mod segments;
 
 pub use run::{Bound, Input, Output};
 
+use super::kind::ElementwiseKind;
 use super::program::{LaneProgram, LaneStep, Register};
-use super::take::TAKE;
 use crate::simd::{Level, level};
 use layout::Layout;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -151,13 +151,14 @@ fn check_lookups(program: &LaneProgram, feeds: &[Feed]) {
     for LaneStep { op, inputs } in &program.steps {
         for (at, input) in inputs.iter().enumerate() {
             let last = usize::try_from(op.immediate[0]).unwrap_or(usize::MAX);
-            let wanted = if op.name == TAKE && at == 1 { Some(last) } else { None };
+            let wanted =
+                if op.kind == ElementwiseKind::Take && at == 1 { Some(last) } else { None };
             let fits = match (elements(input), wanted) {
                 (Some(elements), Some(last)) => last < elements,
                 (None, None) => true,
                 _ => false,
             };
-            assert!(fits, "operand {at} of {} with {feeds:?}", op.name);
+            assert!(fits, "operand {at} of {} with {feeds:?}", op.kind.name());
         }
     }
 }
@@ -170,10 +171,11 @@ mod tests {
     use std::cell::Cell;
     use tpu_base::tensor::DType;
 
-    fn op(name: &'static str, run: crate::elementwise::program::LaneFn) -> LaneOp {
+    /// An operation that machine code does not know.
+    fn op(run: crate::elementwise::program::LaneFn) -> LaneOp {
         let dtype = DType::S32;
         LaneOp {
-            name,
+            kind: ElementwiseKind::NextAfter,
             operand: dtype,
             result: dtype,
             run,
@@ -183,11 +185,11 @@ mod tests {
     }
 
     fn add() -> LaneOp {
-        op("sum", lane!(|a: i32, b: i32| a.wrapping_add(b)))
+        op(lane!(|a: i32, b: i32| a.wrapping_add(b)))
     }
 
     fn negate() -> LaneOp {
-        op("minus", lane!(|a: i32| a.wrapping_neg()))
+        op(lane!(|a: i32| a.wrapping_neg()))
     }
 
     fn step(op: LaneOp, inputs: &[Register]) -> LaneStep {

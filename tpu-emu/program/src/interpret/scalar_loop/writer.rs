@@ -4,6 +4,7 @@ use crate::passes::fuse::{Fused, Load};
 use crate::plan::{Op, Slot, Step};
 use tpu_base::tensor::DType;
 use tpu_base::tensor::element::Pred;
+use tpu_kernels::elementwise::kind::{Direction, ElementwiseKind, Order};
 use tpu_kernels::elementwise::loops::lane;
 use tpu_kernels::elementwise::program::{LaneConstant, LaneOp, LaneProgram, LaneStep, Register};
 use tpu_kernels::jit::{Action, Index, Place, reaches};
@@ -41,8 +42,8 @@ fn dtype(bytes: usize) -> Option<DType> {
 fn differs() -> LaneOp {
     let run = lane!(|a: i32, b: i32| -> Pred { (a != b).into() });
     let (operand, result) = (DType::S32, DType::Pred);
-    let name = "compare.NE";
-    LaneOp { name, operand, result, run, immediate: [0; 2], transcendental: false }
+    let kind = ElementwiseKind::Compare(Direction::Ne, Order::Value);
+    LaneOp { kind, operand, result, run, immediate: [0; 2], transcendental: false }
 }
 
 /// The second element where the first one holds, else the third, by their bytes.
@@ -58,9 +59,9 @@ fn choice(bytes: usize) -> Option<LaneOp> {
         4 => choose!(u32),
         _ => choose!(u64),
     };
-    let (name, operand) = ("select", dtype(bytes)?);
+    let (kind, operand) = (ElementwiseKind::Select, dtype(bytes)?);
     let result = operand;
-    Some(LaneOp { name, operand, result, run, immediate: [0; 2], transcendental: false })
+    Some(LaneOp { kind, operand, result, run, immediate: [0; 2], transcendental: false })
 }
 
 /// A piece of a slot.
