@@ -43,7 +43,7 @@ export PYTHONPATH := $(CURDIR)/pjrt-plugin/python
 export PYTHONDONTWRITEBYTECODE := 1
 unexport TPU_LIBRARY_PATH JAX_PLATFORMS
 
-.PHONY: build demo walkthrough test test-clients test-libtpu test-tensorflow test-torch test-rust test-portable test-docs test-python test-no-jax conform ecosystem ecosystem-full lint deny bench bench-all bench-growth bench-suite bench-ecosystem bench-page bench-parts memcheck racecheck random fuzz fuzz-readers fuzz-readers-proof clean
+.PHONY: build demo walkthrough test test-clients test-libtpu test-tensorflow test-torch test-rust test-portable test-docs test-python test-no-jax conform checks ecosystem ecosystem-full lint deny bench bench-all bench-growth bench-suite bench-ecosystem bench-page bench-parts memcheck racecheck random fuzz fuzz-readers fuzz-readers-proof clean
 
 build:
 	cargo build --release
@@ -106,7 +106,7 @@ test-jax-%: build $(VENVS)/jax-%/ready
 	$(VENVS)/jax-$*/bin/python -m pytest -q -p no:cacheprovider python-tests/jax
 
 ifeq ($(MODERN_PYTHON),)
-$(MODERN:%=test-jax-%):
+$(MODERN:%=test-jax-%) $(MODERN:%=checks-%):
 	@echo
 	@echo "SKIPPED: $@ needs a Python 3.12 or later; none of those on the path or in pyenv works."
 	@echo
@@ -137,6 +137,12 @@ test-torch: build $(VENVS)/torch-xla-$(TORCH_XLA)/ready
 # A conformance checker of others for PJRT plugins. What it may fail is in the script.
 conform: build $(VENVS)/jax-$(NEWEST)/ready
 	$(NEWEST_PYTHON) python-tests/conform/run.py $(LIBRARY)
+
+# What a new user tries, in some JAXs of today; `make checks-0.11.2` in one. No part of `make test`.
+checks: $(NEWEST:%=checks-%) $(MODERN:%=checks-%)
+
+checks-%: build $(VENVS)/jax-%/ready
+	TPU_LIBRARY_PATH=$(LIBRARY) $(VENVS)/jax-$*/bin/python python-tests/clients/checks.py
 
 # The test files of Chex, Optax and Flax that python-tests/ecosystem/files.toml lists: each test ends
 # as on XLA's CPU backend, or passes.
