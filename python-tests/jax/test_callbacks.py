@@ -241,6 +241,19 @@ def test_a_callback_may_use_jax_on_both_devices():
     """) == ["[34.0, 45.0, 56.0]"]
 
 
+def test_a_callback_may_wait_for_what_its_launcher_does_next():
+    # XLA's CPU client makes the calls inside of the launch, and this program has no end there.
+    assert printed("""
+        launched = threading.Event()
+        def wait(x):
+            print(launched.wait(30))
+            return np.asarray(x) + 1
+        y = jax.jit(lambda x: pure(wait, x))(jnp.float32(1))
+        launched.set()
+        print(float(y))
+    """) == ["True", "2.0"]
+
+
 def test_threads_of_a_program_may_all_call_back():
     assert printed("""
         f = jax.jit(lambda x: pure(lambda x: np.asarray(x) * 2, x))
