@@ -167,3 +167,25 @@ def test_an_exported_program_with_collectives_runs():
     again = export.deserialize(exported.serialize())
     found = jax.jit(again.call)(jax.device_put(x, sharding))
     np.testing.assert_allclose(found, x.reshape(8, 4, 2).sum(1))
+
+
+@pytest.mark.skipif(JAXLIB < (0, 5), reason="`jax.ffi` came later")
+def test_what_is_scheduled_before_what_changes_no_value():
+    # What `jax.experimental.control_deps` of JAX 0.11.0 calls; XLA's scheduler reads it.
+    before = jax.ffi.ffi_call("control_dep", (), has_side_effect=True)
+
+    def body(x):
+        total, greatest = lax.psum(x, "i"), lax.pmax(x, "i")
+        before(greatest, total)
+        before(total, x)
+        return total + greatest
+
+    x = np.arange(16, dtype=np.float32).reshape(8, 2)
+    mapped = shard_map(
+        body,
+        mesh=Mesh(np.array(jax.devices()), ("i",)),
+        in_specs=P("i"),
+        out_specs=P(),
+        **UNCHECKED,
+    )
+    np.testing.assert_array_equal(jax.jit(mapped)(x), x.sum(0, keepdims=True) + x[-1:])

@@ -1,18 +1,19 @@
 //! A program without futures: what `stablehlo.async_start` begins is done where it begins.
 //!
 //! Values do not depend on when they are made. A future that is given to anything but
-//! `stablehlo.async_done` stays.
+//! `stablehlo.async_done` stays. Calls of `control_dep`, with which JAX says what is to be
+//! scheduled before what, are left out: the order of the program is one that they allow.
 use crate::ir::{Block, Function, Module, Operation, Region, Value};
 use std::collections::HashMap;
 
 impl Module {
-    /// The program with the bodies of asynchronous operations in their place; `None` where there
-    /// is none that could be replaced.
+    /// The program with the bodies of asynchronous operations in their place and without
+    /// control dependencies; `None` where there is nothing that could be replaced.
     pub fn without_futures(&self) -> Option<Self> {
         let replaced = |function: &Function| {
             let mut futures = Futures::default();
             futures.find(&function.body);
-            (!futures.values.is_empty()).then(|| {
+            (futures.has_dependencies || !futures.values.is_empty()).then(|| {
                 let mut function = function.clone();
                 let body = std::mem::take(&mut function.body);
                 function.body = futures.region(body);
@@ -38,6 +39,8 @@ struct Futures {
     values: HashMap<Value, Vec<Value>>,
     /// What is written in the place of values that are gone.
     stands_for: HashMap<Value, Value>,
+    /// Whether the function orders values that do not depend on each other.
+    has_dependencies: bool,
 }
 
 impl Futures {
@@ -50,7 +53,11 @@ impl Futures {
                 if let Some((future, gives)) = started(operation) {
                     self.values.insert(future, gives.to_vec());
                 }
-                others.push(operation);
+                if is_dependency(operation) {
+                    self.has_dependencies = true;
+                } else {
+                    others.push(operation);
+                }
             }
         }
         for operation in others {
@@ -72,7 +79,9 @@ impl Futures {
     fn block(&mut self, block: Block) -> Block {
         let mut operations = Vec::with_capacity(block.operations.len());
         for operation in block.operations {
-            self.operation(operation, &mut operations);
+            if !is_dependency(&operation) {
+                self.operation(operation, &mut operations);
+            }
         }
         Block { operations, ..block }
     }
@@ -104,6 +113,14 @@ impl Futures {
         // What a value stands for was resolved when it was noted.
         self.stands_for.get(&value).copied().unwrap_or(value)
     }
+}
+
+/// Whether this says that one value is to be made before another one, and nothing else.
+fn is_dependency(operation: &Operation) -> bool {
+    operation.name == "stablehlo.custom_call"
+        && operation.attributes.text("call_target_name") == Some("control_dep")
+        && operation.operands.len() == 2
+        && operation.results.is_empty()
 }
 
 /// The future of an `async_start` of one block, and what its body returns.
@@ -157,6 +174,34 @@ mod tests {
         assert!(at("stablehlo.negate") < at("stablehlo.all_reduce"), "{plain}");
         assert!(at("stablehlo.all_reduce") < at("stablehlo.sine"), "{plain}");
         assert!(parse(&plain).is_ok(), "{plain}");
+    }
+
+    #[test]
+    fn what_is_scheduled_before_what_is_left_out() {
+        let types = "(!stablehlo.future<tensor<4xf32>>, tensor<4xf32>) -> ()";
+        let last = format!(
+            "%5 = \"stablehlo.async_done\"(%1) \
+            : (!stablehlo.future<tensor<4xf32>>) -> tensor<4xf32>
+            stablehlo.custom_call @control_dep(%1, %4) {{has_side_effect = true}} : {types}"
+        );
+        let plain = parse(&program(&last)).unwrap().without_futures().unwrap().to_mlir(false);
+        assert!(!plain.contains("control_dep") && !plain.contains("future"), "{plain}");
+
+        let ordered = |results: &str| {
+            parse(&format!(
+                "func.func public @main(%x: tensor<f32>) -> tensor<f32> {{
+                  %0 = stablehlo.negate %x : tensor<f32>
+                  {results}stablehlo.custom_call @control_dep(%x, %0) \
+                    : (tensor<f32>, tensor<f32>) -> {}
+                  return %0 : tensor<f32>
+                }}",
+                if results.is_empty() { "()" } else { "tensor<f32>" }
+            ))
+            .unwrap()
+        };
+        let plain = ordered("").without_futures().unwrap().to_mlir(false);
+        assert!(plain.contains("negate") && !plain.contains("control_dep"), "{plain}");
+        assert_eq!(ordered("%1 = ").without_futures(), None);
     }
 
     #[test]
