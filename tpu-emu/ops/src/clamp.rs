@@ -1,5 +1,5 @@
 //! `stablehlo.clamp`: bounds every element.
-use super::elementwise::lane_of;
+use super::elementwise::{lane_of, lexical};
 use super::{Entry, Lowered, Site};
 use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
@@ -9,7 +9,8 @@ use tpu_kernels::elementwise::loops::lane;
 
 pub(super) const OP: Entry = Entry { mnemonic: "clamp", infer, lower };
 
-/// `minimum(maximum(operand, min), max)`; NaN wins over any bound.
+/// `minimum(maximum(operand, min), max)`; NaN wins over any bound, and complex numbers are compared
+/// part by part, the real one first.
 ///
 /// Shapes: `operand` and result `[d..]`; `min`, `max` `[]` or `[d..]`.
 /// Errors: `Constraint` C1 or C2 for a bound of another shape, C3 for another element type,
@@ -35,6 +36,12 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     })
     .or_else(|| {
         for_dtype!(dtype, T: Pred => lane!(|low: T, a: T, high: T| Pred((a.0 | low.0) & high.0)))
+    })
+    .or_else(|| {
+        for_dtype!(dtype, T: Complex => lane!(|low: T, a: T, high: T| {
+            let bounded = if lexical(a, low) { low } else { a };
+            if lexical(high, bounded) { high } else { bounded }
+        }))
     });
     lane_of(site, ElementwiseKind::Clamp, run, false)
 }
@@ -60,6 +67,20 @@ mod tests {
         (op.run)(op.immediate, &inputs, bytemuck::cast_slice_mut(&mut output));
         assert_eq!(output[..3], [0.0, 0.5, 1.0]);
         assert!(output[3].is_nan());
+    }
+
+    #[test]
+    fn complex_numbers_are_bounded_by_both_parts() {
+        let shape = Shape::new(DType::C64, [5]);
+        let (_, lowered) =
+            lowered(&OP, &Attributes::default(), &vec![shape.clone(); 3], &[shape]).unwrap();
+        let Lowered::Lane(op) = lowered else { panic!("no lane") };
+        let a = [[0.0, 9.0], [1.0, 4.0], [1.0, 6.0], [2.0, 9.0], [3.0, 0.0]];
+        let mut output = [[0.0_f32; 2]; 5];
+        let inputs = [[[1.0_f32, 5.0]; 5], a, [[2.0, 2.0]; 5]];
+        let inputs = inputs.each_ref().map(|values| bytemuck::cast_slice(values));
+        (op.run)(op.immediate, &inputs, bytemuck::cast_slice_mut(&mut output));
+        assert_eq!(output, [[1.0, 5.0], [1.0, 5.0], [1.0, 6.0], [2.0, 2.0], [2.0, 2.0]]);
     }
 
     #[test]

@@ -311,6 +311,33 @@ mod tests {
     }
 
     #[test]
+    fn sums_of_one_kind_become_results_of_another() {
+        // As XLA has it: summed in the operands' type, then converted.
+        let types = |lhs: Array, rhs: Array, result: DType| {
+            one(&axes([[], []], [[0], [0]]), [lhs, rhs], (result, &[]), Numerics::Ieee).unwrap()
+        };
+        let half =
+            |values: [f32; 2]| Array::new(DType::F16, &[2], &values.map(half::f16::from_f32));
+        let single = |values: [f32; 2]| Array::new(DType::F32, &[2], &values);
+        let sum = types(single([1.5, 2.25]), single([1.5, 1.0]), DType::S32);
+        assert_eq!(sum.values::<i32>(), [4]);
+        let sum = types(single([-3.0, 1.0]), single([1.0, 1.0]), DType::U8);
+        assert_eq!(sum.values::<u8>(), [0]);
+        let sum = types(single([0.5, 0.0]), single([0.5, 0.0]), DType::Pred);
+        assert_eq!(sum.values::<u8>(), [1]);
+        // 70000 is past the largest f16.
+        let sum = types(half([300.0, 1.0]), half([300.0, 0.0]), DType::S32);
+        assert_eq!(sum.values::<i32>(), [i32::MAX]);
+        let complex = |values: [[f32; 2]; 2]| {
+            Array::new(DType::C64, &[2], &values.map(|[re, im]| Complex::new(re, im)))
+        };
+        let [left, right] = [[[1.0, 2.0], [3.0, 0.0]], [[2.0, 1.0], [0.5, 9.0]]].map(complex);
+        assert_eq!(types(left, right, DType::F32).values::<f32>(), [1.5]);
+        let ones = Array::new(DType::S32, &[2], &[1_i32, 255]);
+        assert_eq!(types(ones.clone(), ones, DType::Pred).values::<u8>(), [1]);
+    }
+
+    #[test]
     fn axes_that_do_not_pair_are_refused() {
         let try_axes = |attributes: Attributes| {
             let operands = [numbers(&[2, 3], 1), numbers(&[4, 2], 1)];

@@ -44,29 +44,35 @@ fn is_float(dtype: DType) -> bool {
     is_small_float(dtype) || matches!(dtype, DType::Bf16 | DType::F16 | DType::F32 | DType::F64)
 }
 
-/// The type that sums of products are kept in.
-fn kind(site: &Site<'_>, operands: [DType; 2], result: DType) -> Result<Kind> {
+/// The type that sums of products are kept in. A result of another kind than the operands (the
+/// integers of floats, the real part of complex numbers) is converted when all is summed.
+fn kind(operands: [DType; 2], result: DType) -> Kind {
     let any = |of: DType| operands.contains(&of);
-    if is_complex(result) {
-        let wide = result == DType::C128 || any(DType::C128) || any(DType::F64);
-        return Ok(if wide { Kind::C128 } else { Kind::C64 });
+    let wide = any(DType::C128) || any(DType::F64);
+    if is_complex(result) || operands.into_iter().any(is_complex) {
+        return if wide || result == DType::C128 { Kind::C128 } else { Kind::C64 };
     }
-    let refuse = || {
-        let [lhs, rhs] = operands.map(DType::name);
-        Err(site.unimplemented(format!("{lhs} by {rhs} as {}", result.name())))
+    if is_float(result) || operands.into_iter().any(is_float) {
+        return if wide || result == DType::F64 { Kind::F64 } else { Kind::F32 };
+    }
+    let kept = match result {
+        DType::Pred => operands[0].host_bytes().max(operands[1].host_bytes()),
+        integer => integer.host_bytes(),
     };
-    if operands.iter().any(|&operand| is_complex(operand)) {
-        return refuse();
+    if kept == 8 { Kind::U64 } else { Kind::U32 }
+}
+
+/// What sums are rounded to before they are converted: to the operands' own type where the result
+/// is no float.
+fn rounded(operands: [DType; 2], result: DType) -> Option<Rounding> {
+    if is_float(result) || is_complex(result) {
+        return None;
     }
-    if is_float(result) {
-        return Ok(if result == DType::F64 || any(DType::F64) { Kind::F64 } else { Kind::F32 });
+    match operands {
+        [DType::F16, DType::F16] => Some(Rounding::F16),
+        [DType::Bf16, DType::Bf16] => Some(Rounding::Bf16),
+        _ => None,
     }
-    if operands.iter().any(|&operand| is_float(operand))
-        || (result == DType::Pred && operands != [DType::Pred; 2])
-    {
-        return refuse();
-    }
-    Ok(if result.host_bytes() == 8 { Kind::U64 } else { Kind::U32 })
 }
 
 /// The highest precision that the operands ask for.
@@ -168,11 +174,11 @@ pub(super) fn arithmetic(
     result: DType,
     unit: Unit,
 ) -> Result<Arithmetic> {
-    let kind = kind(site, operands, result)?;
+    let (kind, sum) = (kind(operands, result), rounded(operands, result));
     let precision = precision(site, attributes)?;
     let algorithm = algorithm(site, attributes, operands, result)?;
     if unit == Unit::Vector && site.numerics == Numerics::Tpu {
-        return Ok(Arithmetic { kind, rounding: Rounding::Exact, passes: ONE_PASS, sum: None });
+        return Ok(Arithmetic { kind, rounding: Rounding::Exact, passes: ONE_PASS, sum });
     }
     if let Some(arithmetic) = algorithm {
         return Ok(arithmetic);
@@ -185,5 +191,5 @@ pub(super) fn arithmetic(
         Precision::High if rounds => (Rounding::Bf16, THREE_PASSES),
         _ => (Rounding::Exact, ONE_PASS),
     };
-    Ok(Arithmetic { kind, rounding, passes, sum: None })
+    Ok(Arithmetic { kind, rounding, passes, sum })
 }

@@ -12,7 +12,7 @@ use super::simd::{self, Loop};
 use bytemuck::{cast_slice, cast_slice_mut};
 use std::marker::PhantomData;
 use tpu_base::tensor::DType;
-pub use tpu_base::tensor::element::{Float, Wide, for_dtype};
+use tpu_base::tensor::element::{Float, Wide, for_dtype};
 
 /// A function of one number. What it computes with is `#[inline(always)]`.
 pub trait Function {

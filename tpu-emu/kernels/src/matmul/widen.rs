@@ -8,7 +8,7 @@ use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use half::{bf16, f16};
 use num_complex::Complex;
 use tpu_base::tensor::DType;
-pub use tpu_base::tensor::element::{Real, for_dtype};
+use tpu_base::tensor::element::{Convert, Real, for_dtype};
 
 /// Can be made from a number of any type, and be turned into one.
 pub trait Widen: Pod {
@@ -66,6 +66,14 @@ fn widen_small<W: Widen>(dtype: DType, bytes: &[u8], out: &mut [W]) -> bool {
     .is_some()
 }
 
+/// Writes numbers as what sums seldom become: floats of few bits, and the integers of floats and
+/// the real parts of complex numbers, converted as by a conversion.
+#[inline(never)]
+fn narrow_rarely<W: Convert>(values: &[W], dtype: DType, out: &mut [u8]) -> bool {
+    for_dtype!(dtype, T: Element => put(values, out, |value: W| value.convert::<T>()))
+        .unwrap_or(false)
+}
+
 #[inline(always)]
 fn each<T: Pod, W: Pod>(bytes: &[u8], out: &mut [W], f: impl Fn(T) -> W) {
     for (out, &value) in out.iter_mut().zip(cast_slice::<u8, T>(bytes)) {
@@ -117,8 +125,8 @@ macro_rules! float {
                     DType::F64 => put(values, out, f64::from),
                     DType::Bf16 => put(values, out, bf16::$from),
                     DType::F16 => put(values, out, f16::$from),
-                    small => for_dtype!(small, T: Float => put(values, out, <T as Real>::$from))
-                        .unwrap_or(false),
+                    DType::C64 | DType::C128 => false,
+                    other => narrow_rarely(values, other, out),
                 }
             }
         }
@@ -166,7 +174,7 @@ macro_rules! complex {
                     DType::C128 => put(values, out, |value| {
                         Complex::new(f64::from(value.re), f64::from(value.im))
                     }),
-                    _ => false,
+                    real => narrow_rarely(values, real, out),
                 }
             }
         }
@@ -251,6 +259,21 @@ mod tests {
         let mut narrow = [0_u8; 2];
         assert!(f32::narrow(&[1.0, -3.1], DType::F8E4M3FN, &mut narrow));
         assert_eq!(narrow, [0x38, 0xc4]);
+    }
+
+    #[test]
+    fn what_sums_seldom_become_is_converted() {
+        let mut narrow = [0_u8; 3];
+        assert!(f32::narrow(&[-3.7, 300.0, f32::NAN], DType::S8, &mut narrow));
+        assert_eq!(narrow, [0xfd, 127, 0]);
+        assert!(f64::narrow(&[9.5, -9.0, 2.5], DType::S4, &mut narrow));
+        assert_eq!(narrow, [7, 0xf8, 2]);
+        assert!(f32::narrow(&[0.5, 0.0, f32::NAN], DType::Pred, &mut narrow));
+        assert_eq!(narrow, [1, 0, 1]);
+        let complex = [Complex::new(2.5_f32, 7.0), Complex::new(-1.0, 0.0)];
+        let mut real = [0_u8; 8];
+        assert!(Complex::narrow(&complex, DType::F32, &mut real));
+        assert_eq!(cast_slice::<u8, f32>(&real), [2.5, -1.0]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Numbers that count along an axis.
 use super::strided_view::count_up;
 use tpu_base::tensor::DType;
-pub use tpu_base::tensor::element::{ComplexNumber, Int, Real, for_dtype};
+use tpu_base::tensor::element::{ComplexNumber, Int, Real, for_dtype};
 
 /// Fills `result` with the index along an axis, from element `start` of the array on: the axis
 /// has `extent` indices of `inner` elements each. Integers wrap.

@@ -2,7 +2,7 @@
 use crate::elementwise::kind::{Direction, ElementwiseKind, Order};
 use crate::elementwise::program::{LaneProgram, LaneStep, Register};
 use tpu_base::tensor::DType;
-pub use tpu_base::tensor::element::{Element, for_dtype};
+use tpu_base::tensor::element::{Element, for_dtype};
 
 /// Whether a program on `(held value, held index, value, index)` keeps the first extreme value, or
 /// the first NaN, with its index. Such a body is associative.

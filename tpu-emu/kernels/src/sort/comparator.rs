@@ -1,4 +1,5 @@
 //! Comparators that are known orders: lexicographic over operands, each up or down.
+use super::small;
 use crate::elementwise::kind::{Direction, ElementwiseKind, Order};
 use crate::elementwise::program::{LaneProgram, LaneStep, Register};
 use crate::simd;
@@ -103,9 +104,17 @@ impl Reader<'_> {
         }
         encoder(dtype)?;
         let descending = less == swapped;
+        let total = order == Order::Total;
         let (total, nan_is_largest) = match is_float(dtype) {
+            // Of the shorter floats, plain comparisons alone.
+            false if small::encoder(dtype).is_some() => {
+                if total || a.zeros_equal || a.nans_equal {
+                    return None;
+                }
+                (false, false)
+            }
             false => (false, false),
-            true => match (order == Order::Total, a.zeros_equal, a.nans_equal) {
+            true => match (total, a.zeros_equal, a.nans_equal) {
                 (true, true, true) => (false, true),
                 (true, false, false) => (true, true),
                 (true, ..) => return None,
@@ -174,7 +183,7 @@ pub fn encoder(dtype: DType) -> Option<Encode> {
         DType::F16 => encode::<f16>,
         DType::F32 => encode::<f32>,
         DType::F64 => encode::<f64>,
-        _ => return None,
+        other => return small::encoder(other),
     })
 }
 
@@ -186,6 +195,12 @@ pub(super) trait Ordinal: bytemuck::Pod {
     #[inline(always)]
     fn canonical(self) -> u64 {
         self.total()
+    }
+    /// The code of a number where NaN has the last one, whether the order goes up or down.
+    #[inline(always)]
+    fn number(self, descending: bool) -> u64 {
+        let flip = if descending { u64::MAX >> (64 - 8 * size_of::<Self>()) } else { 0 };
+        self.canonical() ^ flip
     }
     /// Whether it is a number.
     #[inline(always)]
@@ -292,7 +307,7 @@ impl<T: Ordinal> simd::Loop for Codes<'_, T> {
             Self::fill(codes, elements, step, |element| element.canonical() ^ flip);
         } else {
             let code = |element: T| {
-                if element.is_number() { element.canonical() ^ flip } else { last }
+                if element.is_number() { element.number(key.descending) } else { last }
             };
             Self::fill(codes, elements, step, code);
         }

@@ -24,6 +24,30 @@ macro_rules! small_floats {
                 };
                 code.into()
             }
+
+            #[inline(always)]
+            fn canonical(self) -> u64 {
+                let value = self.to_f32();
+                if value.is_nan() {
+                    u8::MAX.into()
+                } else if value == 0.0 {
+                    Self(0).total() - $up
+                } else {
+                    self.total() - $up
+                }
+            }
+
+            #[inline(always)]
+            fn number(self, descending: bool) -> u64 {
+                let code = self.canonical();
+                // The last code is that of NaN in both directions.
+                if descending { u64::from(u8::MAX - 1) - code } else { code }
+            }
+
+            #[inline(always)]
+            fn is_number(self) -> bool {
+                !self.to_f32().is_nan()
+            }
         })*
 
         /// The encoder of a type; `None` for any other type.

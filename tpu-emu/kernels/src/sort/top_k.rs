@@ -49,7 +49,7 @@ impl Top {
             inner: shape.dims[axis + 1..].iter().product(),
             wanted,
             key,
-            encode: encoder(key.dtype).or_else(|| small::encoder(key.dtype))?,
+            encode: encoder(key.dtype)?,
         })
     }
 

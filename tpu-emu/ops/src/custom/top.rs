@@ -177,7 +177,11 @@ mod tests {
     use tpu_stablehlo::ir::{Attribute, Element};
 
     fn comparator(direction: &'static str) -> Arc<dyn Body> {
-        let (float, int) = (DType::F32, DType::S32);
+        comparator_of(DType::F32, direction)
+    }
+
+    fn comparator_of(float: DType, direction: &'static str) -> Arc<dyn Body> {
+        let int = DType::S32;
         let list = [("comparison_direction", Attribute::Word(direction.into()))];
         let compare = step("stablehlo.compare", &list, &[float; 2], DType::Pred);
         let steps = vec![(compare, vec![Parameter(0), Parameter(1)])];
@@ -213,6 +217,36 @@ mod tests {
         let (values, places) = approximate("LT", 1, 2);
         assert_eq!(values, [1.0, -5.0, 2.0, -4.0]);
         assert_eq!(places, [1, 3, 2, 4]);
+    }
+
+    #[test]
+    fn floats_of_eight_bits_and_fewer_are_compared_too() {
+        let check = |dtype: DType, values: &[u8], wanted: &[u8], places: [i32; 3]| {
+            let count = values.len();
+            let x = Value::of(dtype, &[count], values);
+            let at: Vec<i32> = (0..).take(count).collect();
+            let at = Value::of(DType::S32, &[count], &at);
+            let [low, none] = [Value::of(dtype, &[], &[0_u8]), Value::of(DType::S32, &[], &[-1])];
+            let config = attributes(&[
+                ("reduction_dim", Attribute::Integer(0, Element::S64)),
+                ("top_k", Attribute::Integer(3, Element::S64)),
+                ("aggregate_to_topk", Attribute::Bool(true)),
+            ]);
+            let list = [("mhlo.backend_config", Attribute::Dictionary(config))];
+            let declared = [dtype, DType::S32].map(|dtype| Shape::new(dtype, [3]));
+            let bodies = [comparator_of(dtype, "GT")];
+            let operands = [&x, &at, &low, &none];
+            let found = run_declared("ApproxTopK", &list, &operands, &bodies, &declared).unwrap();
+            assert_eq!(found[0].elements::<u8>(), wanted, "{dtype:?}");
+            assert_eq!(found[1].elements::<i32>(), places, "{dtype:?}");
+        };
+        // -3, 1, NaN, -0, 0, 2: numbers first, zeros alike.
+        let numbers = [0xc4, 0x38, 0x7f, 0x80, 0, 0x40];
+        check(DType::F8E4M3FN, &numbers, &[0x40, 0x38, 0x80], [5, 1, 3]);
+        // NaN is where others have negative zero.
+        check(DType::F8E4M3FNUZ, &[0x80, 0x40, 0xc0, 0], &[0x40, 0, 0xc0], [1, 3, 2]);
+        check(DType::F4E2M1FN, &[9, 8, 0, 7], &[7, 8, 0], [3, 1, 2]);
+        check(DType::F8E8M0FNU, &[0xff, 3, 0, 127], &[127, 3, 0], [3, 1, 2]);
     }
 
     #[test]
