@@ -43,7 +43,7 @@ export PYTHONPATH := $(CURDIR)/pjrt-plugin/python
 export PYTHONDONTWRITEBYTECODE := 1
 unexport TPU_LIBRARY_PATH JAX_PLATFORMS
 
-.PHONY: build demo walkthrough test test-clients test-libtpu test-tensorflow test-torch test-rust test-portable test-docs test-python test-no-jax conform checks ecosystem ecosystem-full lint deny bench bench-all bench-growth bench-suite bench-ecosystem bench-page bench-parts memcheck racecheck random fuzz fuzz-readers fuzz-readers-proof clean
+.PHONY: build demo walkthrough test test-clients test-libtpu test-tensorflow test-torch test-rust test-portable test-docs test-python test-no-jax conform checks ecosystem ecosystem-full lint deny bench bench-all bench-growth bench-suite bench-ecosystem bench-page bench-parts memcheck racecheck random sweep walks fuzz fuzz-readers fuzz-readers-proof clean
 
 build:
 	cargo build --release
@@ -220,6 +220,16 @@ SEED ?=
 random: build $(VENVS)/jax-$(NEWEST)/ready
 	$(NEWEST_PYTHON) -m pytest -q -p no:cacheprovider python-tests/random
 	$(NEWEST_PYTHON) python-tests/random/search.py $(SECONDS) $(SEED)
+
+# Operations by element types and extents, and programs of whole numbers on eight devices, beside
+# XLA's CPU backend: as long as SECONDS say, from the number SEED on. No part of `make test`. The sweep
+# needs the newest JAX for types of four bits and fewer.
+SWEPT = $(VENVS)/jax-$(if $(MODERN_PYTHON),$(lastword $(MODERN)),$(NEWEST))
+sweep: build $(SWEPT)/ready
+	$(SWEPT)/bin/python python-tests/sweep/sweep.py $(or $(SECONDS),600) $(or $(SEED),0)
+
+walks: build $(SWEPT)/ready
+	$(SWEPT)/bin/python python-tests/random/walks.py $(or $(SECONDS),600) $(or $(SEED),0)
 
 # Damaged programs, compiled and run: for a minute, or SECONDS=3600 SEED=7 by hand. Unoptimized code
 # has the checks for numbers that overflow.
