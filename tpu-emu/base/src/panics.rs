@@ -202,6 +202,9 @@ mod tests {
         }
         let text = printed("a_panic_that_nobody_waits_for_is_printed_once");
         assert_eq!(text.matches("a listener").count(), 1, "{text}");
-        assert!(text.contains("a background thread panicked: a listener (tpu-emu/base/src"), "{text}");
+        assert!(
+            text.contains("a background thread panicked: a listener (tpu-emu/base/src"),
+            "{text}"
+        );
     }
 }

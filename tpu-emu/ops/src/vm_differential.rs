@@ -360,5 +360,7 @@ fn machine_code_gives_the_bits_of_the_portable_loops() {
         (0..600).for_each(check);
         let _mode = Subnormals::Flushed.enter();
         (0..600).for_each(check);
+        // Each function was read back before it ran.
+        assert!(tpu_kernels::jit::verify::verified() > 1000);
     }
 }

@@ -1,8 +1,12 @@
 //! Single elements of arrays, at places that a loop computes.
-use super::encode::{Fields, If, Operand, general, opcode};
+use super::encode::{Arithmetic, Fields, If, Operand, general};
 use super::inst::{Class, Element, Form, Micro, Value};
 use super::liveness::number;
-use super::lower::{Lowerer, sized};
+use super::lower::Lowerer;
+use super::opcodes::{
+    KANDW, NONE, VMOVD_STORE, VMOVQ_STORE, VPADDD, VPCMPUD, VPCMPUQ, VPEXTRB, VPEXTRW, VPMAXSD,
+    VPMAXSQ, VPMINSD, VPMINSQ, VPMINUD, VPMULLD, VPSLLD, by_size, by_width,
+};
 use super::regalloc::Emitter;
 use super::select::Kind;
 use crate::elementwise::program::Register;
@@ -13,7 +17,7 @@ use tpu_base::tensor::DType;
 pub struct Index {
     /// Where it is.
     pub register: Register,
-    /// Its type.
+    /// The type.
     pub dtype: DType,
     /// The largest that is meant.
     pub room: usize,
@@ -37,7 +41,7 @@ pub struct Place {
     pub memory: usize,
     /// Bytes before it where all indices are 0.
     pub offset: usize,
-    /// Its bytes.
+    /// The bytes.
     pub width: usize,
     /// The indices.
     pub indices: Vec<Index>,
@@ -63,27 +67,24 @@ impl Lowerer {
             let mut value = self.packed(*register, kind);
             let room = self.body.constant(u64::try_from(*room).unwrap_or(0), width);
             if kind == Kind::Integer(4, false) {
-                value = self.body.binary(opcode(2, 1, false, 0x3b), 0, value, room);
+                value = self.body.binary(VPMINUD, 0, value, room);
             } else {
                 let zero = self.body.constant(0, width);
-                value = self.body.binary(sized(2, 1, 0x3d, width), 0, value, zero);
-                value = self.body.binary(sized(2, 1, 0x39, width), 0, value, room);
+                value = self.body.binary(by_size(width, [VPMAXSD, VPMAXSQ]), 0, value, zero);
+                value = self.body.binary(by_size(width, [VPMINSD, VPMINSQ]), 0, value, room);
             }
             value = match step {
                 1 => value,
                 2 | 4 | 8 | 16 | 32 | 64 => {
                     let by = step.trailing_zeros().to_le_bytes()[0];
-                    self.body.shift(opcode(1, 1, false, 0x72), 6, 0, value, by)
+                    self.body.shift(VPSLLD, 0, value, by)
                 }
                 _ => {
                     let step = self.body.constant(u64::try_from(*step).unwrap_or(0), 4);
-                    self.body.binary(opcode(2, 1, false, 0x40), 0, value, step)
+                    self.body.binary(VPMULLD, 0, value, step)
                 }
             };
-            all =
-                Some(all.map_or(value, |all| {
-                    self.body.binary(opcode(1, 1, false, 0xfe), 0, all, value)
-                }));
+            all = Some(all.map_or(value, |all| self.body.binary(VPADDD, 0, all, value)));
         }
         all.unwrap_or_else(|| self.body.constant(0, 4))
     }
@@ -96,8 +97,7 @@ impl Lowerer {
     pub(super) fn peek(&mut self, place: &Place, result: Register) {
         let at = self.bytes_to(&place.indices);
         let form = Form::Peek(Self::element(place));
-        let none = opcode(0, 0, false, 0);
-        let value = self.body.emit(Class::Vector, none, form, 0, [Some(at), None, None], None);
+        let value = self.body.emit(Class::Vector, NONE, form, 0, [Some(at), None, None], None);
         self.define(result, value);
     }
 
@@ -106,9 +106,8 @@ impl Lowerer {
         let value = self.packed(value, kind);
         let at = self.bytes_to(&place.indices);
         let form = Form::Poke(Self::element(place));
-        let none = opcode(0, 0, false, 0);
         let inside = if place.skips { self.inside(&place.indices) } else { None };
-        self.body.emit(Class::Vector, none, form, 0, [Some(at), Some(value), None], None);
+        self.body.emit(Class::Vector, NONE, form, 0, [Some(at), Some(value), None], None);
         if let Some(last) = self.body.code.last_mut() {
             last.mask = inside;
         }
@@ -116,15 +115,14 @@ impl Lowerer {
 
     /// Whether all indices are inside.
     fn inside(&mut self, indices: &[Index]) -> Option<Value> {
-        const AND: u8 = 0x41;
         let mut all: Option<Value> = None;
         for Index { register, dtype, room, .. } in indices {
             let width = dtype.host_bytes();
             let value = self.packed(*register, Kind::of(*dtype)?);
             let room = self.body.constant(u64::try_from(*room).unwrap_or(0), width);
             // Without its sign, a negative index is a large one.
-            let test = self.body.test(sized(3, 1, 0x1e, width), 0, value, room, Some(2));
-            all = Some(all.map_or(test, |all| self.body.logic(AND, all, Some(test))));
+            let test = self.body.test(by_size(width, [VPCMPUD, VPCMPUQ]), 0, value, room, Some(2));
+            all = Some(all.map_or(test, |all| self.body.logic(KANDW, all, Some(test))));
         }
         all
     }
@@ -137,12 +135,9 @@ impl Emitter<'_> {
         self.code.load(general::RDX, general::RDI, array);
         let reg = at;
         let fields = Fields { length: 0, reg, other: 0, mask: 0, zero: false, immediate: None };
-        // vmovd ecx, at
-        self.code.vector(opcode(1, 1, false, 0x7e), fields, Operand::Register(general::RCX));
+        self.code.vector(VMOVD_STORE, fields, Operand::Register(general::RCX));
         if element.offset > 0 {
-            // add rcx, offset
-            self.code.raw(&[0x48, 0x81, 0xc1]);
-            self.code.raw(&element.offset.to_le_bytes());
+            self.code.with_number(Arithmetic::Add, general::RCX, element.offset);
         }
         Operand::Indexed { base: general::RDX, scale: 0 }
     }
@@ -180,12 +175,8 @@ impl Emitter<'_> {
 
     /// Writes the first element of a register.
     pub(super) fn write_element(&mut self, width: usize, reg: u8, operand: Operand) {
-        let (op, immediate) = match width {
-            1 => (opcode(3, 1, false, 0x14), Some(0)),
-            2 => (opcode(3, 1, false, 0x15), Some(0)),
-            4 => (opcode(1, 1, false, 0x7e), None),
-            _ => (opcode(1, 1, true, 0x7e), None),
-        };
+        let op = by_width(width, [VPEXTRB, VPEXTRW, VMOVD_STORE, VMOVQ_STORE]);
+        let immediate = if width < 4 { Some(0) } else { None };
         let fields = Fields { length: 0, reg, other: 0, mask: 0, zero: false, immediate };
         self.code.vector(op, fields, operand);
     }

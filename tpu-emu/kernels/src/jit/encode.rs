@@ -24,6 +24,7 @@ pub(super) mod general {
     pub(in crate::jit) const RDX: u8 = 2;
     pub(in crate::jit) const RBX: u8 = 3;
     pub(in crate::jit) const RSP: u8 = 4;
+    pub(in crate::jit) const RBP: u8 = 5;
     pub(in crate::jit) const RSI: u8 = 6;
     pub(in crate::jit) const RDI: u8 = 7;
 }
@@ -59,6 +60,16 @@ pub(super) struct Fields {
     pub(super) immediate: Option<u8>,
 }
 
+/// What two general registers, or one and a number, are put together by.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Arithmetic {
+    Add = 0,
+    And = 4,
+    Subtract = 5,
+    /// Only the flags are changed.
+    Compare = 7,
+}
+
 /// A condition of a jump.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum If {
@@ -73,10 +84,15 @@ pub(super) enum If {
 #[must_use]
 pub(super) struct Jump(usize);
 
+/// A frame of the stack whose size is not known yet: where that stands.
+#[derive(Debug)]
+#[must_use]
+pub(super) struct OpenFrame(usize);
+
 /// Code that is being written.
 #[derive(Debug, Default)]
 pub(super) struct Code {
-    pub(super) bytes: Vec<u8>,
+    bytes: Vec<u8>,
     /// Where distances to the pool stand, and the offsets of the constants there.
     constants: Vec<(usize, usize)>,
     /// Where the last prefix byte of each access to an array stands: its mask is there.
@@ -197,15 +213,88 @@ impl Code {
         self.bytes.extend(number.to_le_bytes());
     }
 
-    /// Sets the zero flag where the first bit of a mask register is not set.
-    pub(super) fn test_mask(&mut self, mask: u8) {
-        // kmovw eax, mask; test al, 1
-        self.raw(&[0xc5, 0xf8, 0x93, 0xc0 | mask, 0xa8, 1]);
+    /// The lower half of one of the first eight registers; the upper one becomes zero.
+    pub(super) fn number_32(&mut self, register: u8, number: u32) {
+        self.bytes.push(0xb8 | register & 7);
+        self.bytes.extend(number.to_le_bytes());
     }
 
-    /// Bytes as they are.
-    pub(super) fn raw(&mut self, bytes: &[u8]) {
-        self.bytes.extend_from_slice(bytes);
+    /// `register ← 0`, one of the first eight registers.
+    pub(super) fn clear(&mut self, register: u8) {
+        let register = register & 7;
+        self.bytes.extend([0x31, 0xc0 | register << 3 | register]);
+    }
+
+    /// `to ← to op from`, two of the first eight registers.
+    pub(super) fn with(&mut self, op: Arithmetic, to: u8, from: u8) {
+        self.bytes.extend([0x48, (op as u8) << 3 | 1, 0xc0 | (from & 7) << 3 | to & 7]);
+    }
+
+    /// `to ← to op number`, one of the first eight registers; a number from 128 on is negative.
+    pub(super) fn with_small(&mut self, op: Arithmetic, to: u8, number: u8) {
+        self.bytes.extend([0x48, 0x83, 0xc0 | (op as u8) << 3 | to & 7, number]);
+    }
+
+    /// `to ← to op number`, one of the first eight registers.
+    pub(super) fn with_number(&mut self, op: Arithmetic, to: u8, number: u32) {
+        self.bytes.extend([0x48, 0x81, 0xc0 | (op as u8) << 3 | to & 7]);
+        self.bytes.extend(number.to_le_bytes());
+    }
+
+    /// `to ← from`, two of the first eight registers.
+    fn copy(&mut self, to: u8, from: u8) {
+        self.bytes.extend([0x48, 0x89, 0xc0 | (from & 7) << 3 | to & 7]);
+    }
+
+    /// Clears the bits of the lower half of a register from the one on that another one says; two
+    /// of the first eight registers.
+    pub(super) fn low_bits(&mut self, register: u8, count: u8) {
+        let register = register & 7;
+        let count = (!count & 15) << 3;
+        self.bytes.extend([0xc4, 0xe2, count, 0xf5, 0xc0 | register << 3 | register]);
+    }
+
+    /// A mask from the lower half of one of the first eight registers.
+    pub(super) fn mask_of(&mut self, mask: u8, register: u8) {
+        self.bytes.extend([0xc5, 0xfb, 0x92, 0xc0 | mask << 3 | register & 7]);
+    }
+
+    /// Sets the zero flag where the first bit of a mask register is not set. It changes `rax`.
+    pub(super) fn test_mask(&mut self, mask: u8) {
+        // kmovw eax, mask; test al, 1
+        self.bytes.extend([0xc5, 0xf8, 0x93, 0xc0 | mask, 0xa8, 1]);
+    }
+
+    /// Clears what a caller without such vectors would have to save and restore.
+    pub(super) fn clear_upper(&mut self) {
+        self.bytes.extend([0xc5, 0xf8, 0x77]);
+    }
+
+    /// Calls the function at the address in one of the first eight registers.
+    pub(super) fn call(&mut self, register: u8) {
+        self.bytes.extend([0xff, 0xd0 | register & 7]);
+    }
+
+    /// Returns.
+    pub(super) fn give_back(&mut self) {
+        self.bytes.push(0xc3);
+    }
+
+    /// Begins a frame of the stack that is aligned to 64 bytes. Its size is told by `leave`.
+    pub(super) fn enter(&mut self) -> OpenFrame {
+        self.stack(false, general::RBP);
+        self.copy(general::RBP, general::RSP);
+        // The number is -64.
+        self.with_small(Arithmetic::And, general::RSP, 0xc0);
+        self.with_number(Arithmetic::Subtract, general::RSP, 0);
+        OpenFrame(self.here() - 4)
+    }
+
+    /// Ends a frame, which has so many bytes.
+    pub(super) fn leave(&mut self, frame: OpenFrame, bytes: u32) {
+        self.bytes[frame.0..frame.0 + 4].copy_from_slice(&bytes.to_le_bytes());
+        self.copy(general::RSP, general::RBP);
+        self.stack(true, general::RBP);
     }
 
     /// `push register` or `pop register`.

@@ -1,6 +1,7 @@
 //! A loop's body as vector instructions over values that are each made once.
-use super::encode::{Opcode, opcode};
+use super::encode::Opcode;
 use super::libcall::Callee;
+use super::opcodes::{Shift, VPGATHERDD, VPGATHERDQ, VPTERNLOGD, VPTERNLOGQ, by_size};
 use std::collections::HashMap;
 
 /// A value: a vector of a group's elements, or a mask with a bit for each.
@@ -206,9 +207,9 @@ impl Body {
     }
 
     /// A shift or a rotation by a number.
-    pub(super) fn shift(&mut self, op: Opcode, digit: u8, length: u8, a: Value, by: u8) -> Value {
-        let form = Form::Shift(digit);
-        self.emit(Class::Vector, op, form, length, [Some(a), None, None], Some(by))
+    pub(super) fn shift(&mut self, shift: Shift, length: u8, a: Value, by: u8) -> Value {
+        let form = Form::Shift(shift.digit);
+        self.emit(Class::Vector, shift.op, form, length, [Some(a), None, None], Some(by))
     }
 
     /// A mask from a comparison of vectors.
@@ -224,9 +225,9 @@ impl Body {
     }
 
     /// A mask from masks.
-    pub(super) fn logic(&mut self, byte: u8, a: Value, b: Option<Value>) -> Value {
+    pub(super) fn logic(&mut self, op: Opcode, a: Value, b: Option<Value>) -> Value {
         let form = if b.is_some() { Form::MaskBinary } else { Form::MaskUnary };
-        self.emit(Class::Mask, opcode(1, 0, false, byte), form, 0, [Some(a), b, None], None)
+        self.emit(Class::Mask, op, form, 0, [Some(a), b, None], None)
     }
 
     /// Lets the last instruction work only where a mask is; elsewhere its result is zero.
@@ -263,22 +264,16 @@ impl Body {
 
     /// Three vectors by a table of logic.
     pub(super) fn ternary(&mut self, width: usize, length: u8, of: [Value; 3], table: u8) -> Value {
-        let op = opcode(3, 1, width == 8, 0x25);
+        let op = by_size(width, [VPTERNLOGD, VPTERNLOGQ]);
         self.emit(Class::Vector, op, Form::Ternary, length, of.map(Some), Some(table))
     }
 
     /// The elements of an array with these 32-bit numbers.
     pub(super) fn gather(&mut self, array: usize, width: usize, numbers: Value) -> Value {
-        let (op, length) = (opcode(2, 1, width == 8, 0x90), self.length(width));
+        let op = by_size(width, [VPGATHERDD, VPGATHERDQ]);
+        let length = self.length(width);
         let form = Form::Gather(array, width);
         self.emit(Class::Vector, op, form, length, [Some(numbers), None, None], None)
-    }
-
-    /// Makes the last instruction one for 64-bit elements.
-    pub(super) fn widen_last(&mut self) {
-        if let Some(last) = self.code.last_mut() {
-            last.op.wide = true;
-        }
     }
 
     /// Bits of an element.

@@ -1,9 +1,10 @@
 //! Operations on single elements that machine code leaves to their own loops.
 use super::code_memory::address_of_operate;
-use super::encode::{Operand, byte, general, opcode};
+use super::encode::{Operand, byte, general};
 use super::inst::{Class, Form, Micro, Value};
 use super::liveness::number;
 use super::lower::Lowerer;
+use super::opcodes::NONE;
 use super::regalloc::{CELL, Emitter};
 use super::select::Kind;
 use crate::elementwise::program::{LaneOp, Register};
@@ -53,8 +54,7 @@ impl Lowerer {
             Callee { op: *op, widths, operands: inputs.len(), result: op.result.host_bytes() };
         let form = Form::Call(number(self.body.calls.len()));
         self.body.calls.push(callee);
-        let none = opcode(0, 0, false, 0);
-        let value = self.body.emit(Class::Vector, none, form, 0, operands, None);
+        let value = self.body.emit(Class::Vector, NONE, form, 0, operands, None);
         self.define(result, value);
     }
 }
@@ -106,8 +106,8 @@ impl Emitter<'_> {
         self.code.number(general::RDI, u64::try_from(address).unwrap_or(0));
         self.code.address(general::RSI, general::RSP, cells);
         self.code.number(general::RAX, u64::try_from(address_of_operate()).unwrap_or(0));
-        // vzeroupper; call rax
-        self.code.raw(&[0xc5, 0xf8, 0x77, 0xff, 0xd0]);
+        self.code.clear_upper();
+        self.code.call(general::RAX);
         self.code.load(general::RDI, general::RSP, kept_pointer);
         for &register in &variables {
             self.spread(8, register, home(register));

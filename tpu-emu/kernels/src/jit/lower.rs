@@ -1,6 +1,8 @@
 //! From operations to instructions.
-use super::encode::{Opcode, opcode};
+use super::encode::Opcode;
 use super::inst::{Body, Class, Form, Value};
+#[expect(clippy::wildcard_imports, reason = "names of instructions, as the manuals have them")]
+use super::opcodes::*;
 use super::select::{Job, Kind, Relation};
 use crate::elementwise::program::Register;
 use std::collections::HashMap;
@@ -39,9 +41,6 @@ impl Forms {
     }
 }
 
-/// `vmovdqu8` and `vmovdqa32`, from a register.
-const MOVE_BYTES: Opcode = opcode(1, 3, false, 0x6f);
-pub(super) const MOVE: Opcode = opcode(1, 1, false, 0x6f);
 /// `vpternlogd`'s table for `(a & b) | c`.
 const AND_OR: u8 = 0xea;
 
@@ -53,25 +52,20 @@ pub(super) struct Lowerer {
     shifts: HashMap<Register, (Value, i16)>,
 }
 
+/// Instructions on floats, for both of their widths.
+const ADD: [Opcode; 2] = [VADDPS, VADDPD];
+const SUBTRACT: [Opcode; 2] = [VSUBPS, VSUBPD];
+const MULTIPLY: [Opcode; 2] = [VMULPS, VMULPD];
+const DIVIDE: [Opcode; 2] = [VDIVPS, VDIVPD];
+const ROOT: [Opcode; 2] = [VSQRTPS, VSQRTPD];
+const MAXIMUM: [Opcode; 2] = [VMAXPS, VMAXPD];
+const MINIMUM: [Opcode; 2] = [VMINPS, VMINPD];
+const ROUND: [Opcode; 2] = [VRNDSCALEPS, VRNDSCALEPD];
+const COMPARE: [Opcode; 2] = [VCMPPS, VCMPPD];
+
 /// An instruction on floats: `vxxxps` or `vxxxpd`.
-pub(super) fn float(kind: Kind, byte: u8) -> Opcode {
-    let double = kind == Kind::F64;
-    opcode(1, u8::from(double), double, byte)
-}
-
-/// An instruction whose forms for 32 and 64 bits differ in the width bit.
-pub(super) fn sized(map: u8, prefix: u8, byte: u8, width: usize) -> Opcode {
-    opcode(map, prefix, width == 8, byte)
-}
-
-/// The instruction for a width in bytes out of four.
-fn by_width(width: usize, ops: [Opcode; 4]) -> Opcode {
-    ops[match width {
-        1 => 0,
-        2 => 1,
-        4 => 2,
-        _ => 3,
-    }]
+pub(super) fn float(kind: Kind, [single, double]: [Opcode; 2]) -> Opcode {
+    if kind == Kind::F64 { double } else { single }
 }
 
 impl Lowerer {
@@ -107,7 +101,7 @@ impl Lowerer {
             (_, Forms { mask: Some(mask), .. }) => {
                 let ones = self.body.constant(1, 1);
                 let length = self.body.length(1);
-                let value = self.body.unary(MOVE_BYTES, length, ones);
+                let value = self.body.unary(VMOVDQU8, length, ones);
                 self.body.or_zero(mask);
                 value
             }
@@ -165,8 +159,7 @@ impl Lowerer {
 
     /// The mask of the elements that are not zero.
     pub(super) fn not_zero(&mut self, value: Value, width: usize) -> Value {
-        let ops = [(false, 0x26), (true, 0x26), (false, 0x27), (true, 0x27)];
-        let op = by_width(width, ops.map(|(wide, byte)| opcode(2, 1, wide, byte)));
+        let op = by_width(width, [VPTESTMB, VPTESTMW, VPTESTMD, VPTESTMQ]);
         self.body.test(op, self.body.length(width), value, value, None)
     }
 
@@ -199,9 +192,8 @@ impl Lowerer {
     fn take(&mut self, kind: Kind, last: u32, inputs: &[Register]) -> Value {
         let numbers = self.packed(inputs[0], Kind::Integer(4, true));
         let last = self.body.constant(last.into(), 4);
-        let (_, least) = extremes(4, false);
         let length = self.body.length(4);
-        let numbers = self.body.binary(least, length, numbers, last);
+        let numbers = self.body.binary(VPMINUD, length, numbers, last);
         match self.sources.get(&inputs[1]) {
             Some(&Source::All(array)) => self.body.gather(array, kind.width(), numbers),
             _ => self.packed(inputs[1], kind),
@@ -234,16 +226,16 @@ impl Lowerer {
         let by = u8::try_from(left.max(right)).ok()?;
         let length = self.body.length(width);
         (a == b && meet && inside)
-            .then(|| self.body.shift(sized(1, 1, 0x72, width), 1, length, a, by))
+            .then(|| self.body.shift(by_size(width, [VPROLD, VPROLQ]), length, a, by))
     }
 
     fn select(&mut self, kind: Kind, inputs: &[Register]) -> Forms {
         let mask = self.mask(inputs[0]);
         if kind == Kind::Pred {
             let (a, b) = (self.mask(inputs[1]), self.mask(inputs[2]));
-            let yes = self.body.logic(0x41, mask, Some(a));
-            let no = self.body.logic(0x42, mask, Some(b));
-            return Forms::mask(self.body.logic(0x45, yes, Some(no)));
+            let yes = self.body.logic(KANDW, mask, Some(a));
+            let no = self.body.logic(KANDNW, mask, Some(b));
+            return Forms::mask(self.body.logic(KORW, yes, Some(no)));
         }
         let wide = |forms: Option<&Forms>| forms.is_some_and(|forms| forms.packed.is_none());
         let halves = matches!(kind, Kind::F16 | Kind::Bf16);
@@ -254,8 +246,7 @@ impl Lowerer {
         } else {
             (self.packed(inputs[1], kind), self.packed(inputs[2], kind), kind.width())
         };
-        let ops = [(false, 0x66), (true, 0x66), (false, 0x64), (true, 0x64)];
-        let op = by_width(width, ops.map(|(wide, byte)| opcode(2, 1, wide, byte)));
+        let op = by_width(width, [VPBLENDMB, VPBLENDMW, VPBLENDMD, VPBLENDMQ]);
         let value = self.body.choose(op, self.body.length(width), mask, a, b);
         if as_wide { Forms { wide: Some(value), ..Forms::default() } } else { Forms::packed(value) }
     }
@@ -263,21 +254,21 @@ impl Lowerer {
     fn predicates(&mut self, job: Job, inputs: &[Register]) -> Forms {
         let a = self.mask(inputs[0]);
         let Some(&second) = inputs.get(1) else {
-            return Forms::mask(self.body.logic(0x44, a, None));
+            return Forms::mask(self.body.logic(KNOTW, a, None));
         };
         let b = self.mask(second);
-        let (byte, a, b, negated) = match job {
-            Job::Multiply | Job::Minimum | Job::And => (0x41, a, b, false),
-            Job::Add | Job::Maximum | Job::Or => (0x45, a, b, false),
-            Job::Compare(Relation::Equal) => (0x46, a, b, false),
-            Job::Compare(Relation::Less) => (0x42, a, b, false),
-            Job::Compare(Relation::Greater) => (0x42, b, a, false),
-            Job::Compare(Relation::LessOrEqual) => (0x42, b, a, true),
-            Job::Compare(Relation::GreaterOrEqual) => (0x42, a, b, true),
-            _ => (0x47, a, b, false),
+        let (op, a, b, negated) = match job {
+            Job::Multiply | Job::Minimum | Job::And => (KANDW, a, b, false),
+            Job::Add | Job::Maximum | Job::Or => (KORW, a, b, false),
+            Job::Compare(Relation::Equal) => (KXNORW, a, b, false),
+            Job::Compare(Relation::Less) => (KANDNW, a, b, false),
+            Job::Compare(Relation::Greater) => (KANDNW, b, a, false),
+            Job::Compare(Relation::LessOrEqual) => (KANDNW, b, a, true),
+            Job::Compare(Relation::GreaterOrEqual) => (KANDNW, a, b, true),
+            _ => (KXORW, a, b, false),
         };
-        let mask = self.body.logic(byte, a, Some(b));
-        Forms::mask(if negated { self.body.logic(0x44, mask, None) } else { mask })
+        let mask = self.body.logic(op, a, Some(b));
+        Forms::mask(if negated { self.body.logic(KNOTW, mask, None) } else { mask })
     }
 
     fn integers(&mut self, job: Job, width: usize, signed: bool, inputs: &[Register]) -> Forms {
@@ -286,20 +277,23 @@ impl Lowerer {
         let all: Vec<Value> = inputs.iter().map(|&input| self.packed(input, kind)).collect();
         let [a, b] = [all[0], all.get(1).copied().unwrap_or(all[0])];
         let body = &mut self.body;
-        let basic =
-            |bytes: [u8; 4]| by_width(width, bytes.map(|byte| opcode(1, 1, width == 8, byte)));
-        let logic = |byte: u8| sized(1, 1, byte, width);
-        let (largest, least) = extremes(width, signed);
+        let difference = by_width(width, [VPSUBB, VPSUBW, VPSUBD, VPSUBQ]);
+        let [and, or, xor] = [[VPANDD, VPANDQ], [VPORD, VPORQ], [VPXORD, VPXORQ]];
+        let [and, or, xor] = [and, or, xor].map(|ops| by_size(width, ops));
+        let (largest, least) = (largest(width, signed), least(width, signed));
+        let shift = |ops: [Opcode; 4]| by_width(width, ops);
         let value = match job {
-            Job::Add => body.binary(basic([0xfc, 0xfd, 0xfe, 0xd4]), length, a, b),
-            Job::Subtract => body.binary(basic([0xf8, 0xf9, 0xfa, 0xfb]), length, a, b),
+            Job::Add => {
+                let op = by_width(width, [VPADDB, VPADDW, VPADDD, VPADDQ]);
+                body.binary(op, length, a, b)
+            }
+            Job::Subtract => body.binary(difference, length, a, b),
             Job::Negate => {
                 let zero = body.constant(0, width);
-                body.binary(basic([0xf8, 0xf9, 0xfa, 0xfb]), length, zero, a)
+                body.binary(difference, length, zero, a)
             }
             Job::Multiply | Job::Square => {
-                let op =
-                    if width == 2 { opcode(1, 1, false, 0xd5) } else { sized(2, 1, 0x40, width) };
+                let op = by_width(width, [VPMULLW, VPMULLW, VPMULLD, VPMULLQ]);
                 body.binary(op, length, a, b)
             }
             Job::Maximum => body.binary(largest, length, a, b),
@@ -309,38 +303,39 @@ impl Lowerer {
                 body.binary(least, length, value, all[2])
             }
             Job::Absolute => {
-                let op =
-                    by_width(width, [0x1c, 0x1d, 0x1e, 0x1f].map(|byte| sized(2, 1, byte, width)));
+                let op = by_width(width, [VPABSB, VPABSW, VPABSD, VPABSQ]);
                 body.unary(op, length, a)
             }
             Job::Sign if signed => {
                 let (zero, by) = (body.constant(0, width), Body::bits(width) - 1);
-                let byte = if width == 8 { 0x73 } else { 0x72 };
-                let negative = body.shift(sized(1, 1, 0x72, width), 4, length, a, by);
-                let opposite = body.binary(basic([0xf8, 0xf9, 0xfa, 0xfb]), length, zero, a);
-                let positive = body.shift(sized(1, 1, byte, width), 2, length, opposite, by);
-                body.binary(logic(0xeb), length, negative, positive)
+                let negative = body.shift(by_size(width, [VPSRAD, VPSRAQ]), length, a, by);
+                let opposite = body.binary(difference, length, zero, a);
+                let positive = body.shift(by_size(width, [VPSRLD, VPSRLQ]), length, opposite, by);
+                body.binary(or, length, negative, positive)
             }
             Job::Sign => {
                 let one = body.constant(1, width);
                 body.binary(least, length, a, one)
             }
-            Job::And => body.binary(logic(0xdb), length, a, b),
-            Job::Or => body.binary(logic(0xeb), length, a, b),
-            Job::Xor => body.binary(logic(0xef), length, a, b),
+            Job::And => body.binary(and, length, a, b),
+            Job::Or => body.binary(or, length, a, b),
+            Job::Xor => body.binary(xor, length, a, b),
             Job::Not => {
                 let ones = body.constant(u64::MAX, width);
-                body.binary(logic(0xef), length, a, ones)
+                body.binary(xor, length, a, ones)
             }
-            Job::ShiftLeft => body.binary(shifting(width, 0x12, 0x47), length, a, b),
-            Job::ShiftRight => body.binary(shifting(width, 0x10, 0x45), length, a, b),
-            Job::ShiftArithmetic => body.binary(shifting(width, 0x11, 0x46), length, a, b),
+            Job::ShiftLeft => {
+                body.binary(shift([VPSLLVW, VPSLLVW, VPSLLVD, VPSLLVQ]), length, a, b)
+            }
+            Job::ShiftRight => {
+                body.binary(shift([VPSRLVW, VPSRLVW, VPSRLVD, VPSRLVQ]), length, a, b)
+            }
+            Job::ShiftArithmetic => {
+                body.binary(shift([VPSRAVW, VPSRAVW, VPSRAVD, VPSRAVQ]), length, a, b)
+            }
             Job::Compare(relation) => {
-                let narrow = width < 4;
-                let byte = if narrow { 0x3e } else { 0x1e } | u8::from(signed);
-                let op = opcode(3, 1, matches!(width, 2 | 8), byte);
                 let with = Some(relation.of_integers());
-                return Forms::mask(body.test(op, length, a, b, with));
+                return Forms::mask(body.test(compare(width, signed), length, a, b, with));
             }
             _ => a,
         };
@@ -356,15 +351,17 @@ impl Lowerer {
         let top = 1_u64 << (Body::bits(width) - 1);
         let body = &mut self.body;
         let (value, exact) = match job {
-            Job::Add => (body.binary(float(kind, 0x58), length, a, b), false),
-            Job::Subtract => (body.binary(float(kind, 0x5c), length, a, b), false),
-            Job::Multiply | Job::Square => (body.binary(float(kind, 0x59), length, a, b), false),
-            Job::Divide => (body.binary(float(kind, 0x5e), length, a, b), false),
-            Job::Root => (body.unary(float(kind, 0x51), length, a), false),
+            Job::Add => (body.binary(float(kind, ADD), length, a, b), false),
+            Job::Subtract => (body.binary(float(kind, SUBTRACT), length, a, b), false),
+            Job::Multiply | Job::Square => {
+                (body.binary(float(kind, MULTIPLY), length, a, b), false)
+            }
+            Job::Divide => (body.binary(float(kind, DIVIDE), length, a, b), false),
+            Job::Root => (body.unary(float(kind, ROOT), length, a), false),
             Job::InverseRoot => {
-                let root = body.unary(float(kind, 0x51), length, a);
+                let root = body.unary(float(kind, ROOT), length, a);
                 let one = body.constant(one, width);
-                (body.binary(float(kind, 0x5e), length, one, root), false)
+                (body.binary(float(kind, DIVIDE), length, one, root), false)
             }
             Job::Maximum | Job::Minimum => {
                 (self.extreme(job == Job::Maximum, kind, [inputs[0], inputs[1]], [a, b]), true)
@@ -376,22 +373,22 @@ impl Lowerer {
             }
             Job::Negate => {
                 let sign = body.constant(top, width);
-                (body.binary(sized(1, 1, 0xef, width), length, a, sign), true)
+                (body.binary(by_size(width, [VPXORD, VPXORQ]), length, a, sign), true)
             }
             Job::Absolute => {
                 let rest = body.constant(top - 1, width);
-                (body.binary(sized(1, 1, 0xdb, width), length, a, rest), true)
+                (body.binary(by_size(width, [VPANDD, VPANDQ]), length, a, rest), true)
             }
             Job::Sign => {
                 let (zero, sign, one) =
                     (body.constant(0, width), body.constant(top, width), body.constant(one, width));
-                let other = body.test(float(kind, 0xc2), length, a, zero, Some(0x0c));
-                let zero = body.binary(float(kind, 0x5f), length, a, a);
+                let other = body.test(float(kind, COMPARE), length, a, zero, Some(0x0c));
+                let zero = body.binary(float(kind, MAXIMUM), length, a, a);
                 let value = body.ternary(width, length, [a, sign, one], AND_OR);
                 body.over(other, zero);
                 (value, true)
             }
-            Job::Round(how) => (body.unary_with(rounding(width), length, a, how), false),
+            Job::Round(how) => (body.unary_with(float(kind, ROUND), length, a, how), false),
             Job::RoundAway => {
                 let half = if width == 8 {
                     0.5_f64.next_down().to_bits()
@@ -400,19 +397,19 @@ impl Lowerer {
                 };
                 let (sign, half) = (body.constant(top, width), body.constant(half, width));
                 let part = body.ternary(width, length, [a, sign, half], AND_OR);
-                let sum = body.binary(float(kind, 0x58), length, a, part);
-                (body.unary_with(rounding(width), length, sum, 0x0b), false)
+                let sum = body.binary(float(kind, ADD), length, a, part);
+                (body.unary_with(float(kind, ROUND), length, sum, 0x0b), false)
             }
             Job::Classify(classes, others) => {
-                let op = sized(3, 1, 0x66, width);
+                let op = float(kind, [VFPCLASSPS, VFPCLASSPD]);
                 let operands = [Some(a), None, None];
                 let mask = body.emit(Class::Mask, op, Form::Unary, length, operands, Some(classes));
-                let mask = if others { body.logic(0x44, mask, None) } else { mask };
+                let mask = if others { body.logic(KNOTW, mask, None) } else { mask };
                 return Forms::mask(mask);
             }
             Job::Compare(relation) => {
                 let with = Some(relation.of_floats());
-                return Forms::mask(body.test(float(kind, 0xc2), length, a, b, with));
+                return Forms::mask(body.test(float(kind, COMPARE), length, a, b, with));
             }
             _ => (a, true),
         };
@@ -441,11 +438,8 @@ impl Lowerer {
         let length = self.body.length(if kind == Kind::F64 { 8 } else { 4 });
         if constant == 0.0 && constant.is_sign_positive() && larger {
             // Everything above zero, and NaN.
-            let kept = self.body.test(float(kind, 0xc2), length, other, fixed, Some(0x16));
-            let value = self.body.unary(MOVE, length, other);
-            if kind == Kind::F64 {
-                self.body.widen_last();
-            }
+            let kept = self.body.test(float(kind, COMPARE), length, other, fixed, Some(0x16));
+            let value = self.body.unary(float(kind, [VMOVDQA32, VMOVDQA64]), length, other);
             self.body.or_zero(kept);
             return value;
         }
@@ -453,7 +447,7 @@ impl Lowerer {
             return self.general_extreme(larger, kind, [a, b]);
         }
         // The instruction gives its second operand if one is NaN.
-        self.body.binary(float(kind, if larger { 0x5f } else { 0x5d }), length, fixed, other)
+        self.body.binary(float(kind, if larger { MAXIMUM } else { MINIMUM }), length, fixed, other)
     }
 
     /// NaN if either is, and of two zeros the one that the sign says.
@@ -461,37 +455,15 @@ impl Lowerer {
         let width = if kind == Kind::F64 { 8 } else { 4 };
         let length = self.body.length(width);
         let body = &mut self.body;
-        let (byte, logic) = if larger { (0x5f, 0xdb) } else { (0x5d, 0xeb) };
-        let equal = body.test(float(kind, 0xc2), length, a, b, Some(0));
-        let nan = body.test(float(kind, 0xc2), length, a, a, Some(3));
-        let chosen = body.binary(float(kind, byte), length, a, b);
-        let value = body.binary(sized(1, 1, logic, width), length, a, b);
+        let (extreme, logic) =
+            if larger { (MAXIMUM, [VPANDD, VPANDQ]) } else { (MINIMUM, [VPORD, VPORQ]) };
+        let equal = body.test(float(kind, COMPARE), length, a, b, Some(0));
+        let nan = body.test(float(kind, COMPARE), length, a, a, Some(3));
+        let chosen = body.binary(float(kind, extreme), length, a, b);
+        let value = body.binary(by_size(width, logic), length, a, b);
         body.over(equal, chosen);
         // Of a zero that was no zero as an integer, the sign is left.
-        let value = body.binary(float(kind, byte), length, value, value);
-        body.choose(sized(2, 1, 0x64, width), length, nan, a, value)
-    }
-}
-
-/// `vrndscaleps` or `vrndscalepd`.
-fn rounding(width: usize) -> Opcode {
-    opcode(3, 1, width == 8, if width == 8 { 0x09 } else { 0x08 })
-}
-
-/// Shifts by elements: the opcode for words and the one for wider ones.
-fn shifting(width: usize, word: u8, other: u8) -> Opcode {
-    if width == 2 { opcode(2, 1, true, word) } else { sized(2, 1, other, width) }
-}
-
-/// The instructions for the larger and the smaller of integers.
-fn extremes(width: usize, signed: bool) -> (Opcode, Opcode) {
-    let wide = width == 8;
-    match (width, signed) {
-        (1, true) => (opcode(2, 1, false, 0x3c), opcode(2, 1, false, 0x38)),
-        (1, false) => (opcode(1, 1, false, 0xde), opcode(1, 1, false, 0xda)),
-        (2, true) => (opcode(1, 1, false, 0xee), opcode(1, 1, false, 0xea)),
-        (2, false) => (opcode(2, 1, false, 0x3e), opcode(2, 1, false, 0x3a)),
-        (_, true) => (opcode(2, 1, wide, 0x3d), opcode(2, 1, wide, 0x39)),
-        (_, false) => (opcode(2, 1, wide, 0x3f), opcode(2, 1, wide, 0x3b)),
+        let value = body.binary(float(kind, extreme), length, value, value);
+        body.choose(by_size(width, [VPBLENDMD, VPBLENDMQ]), length, nan, a, value)
     }
 }

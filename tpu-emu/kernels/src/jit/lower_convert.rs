@@ -1,7 +1,9 @@
 //! Elements of one type as elements of another.
-use super::encode::opcode;
+use super::encode::Opcode;
 use super::inst::Value;
-use super::lower::{Forms, Lowerer, MOVE, float, sized};
+use super::lower::{Forms, Lowerer, float};
+#[expect(clippy::wildcard_imports, reason = "names of instructions, as the manuals have them")]
+use super::opcodes::*;
 use super::select::Kind;
 use crate::elementwise::program::Register;
 
@@ -10,20 +12,20 @@ impl Lowerer {
     pub(super) fn unpack(&mut self, kind: Kind, packed: Value) -> Value {
         let length = self.body.length(4);
         if kind == Kind::F16 {
-            return self.body.unary(opcode(2, 1, false, 0x13), length, packed);
+            return self.body.unary(VCVTPH2PS, length, packed);
         }
-        let wide = self.body.unary(opcode(2, 1, false, 0x33), length, packed);
-        self.body.shift(opcode(1, 1, false, 0x72), 6, length, wide, 16)
+        let wide = self.body.unary(VPMOVZXWD, length, packed);
+        self.body.shift(VPSLLD, length, wide, 16)
     }
 
     /// 32-bit floats that 16-bit ones equal as those.
     pub(super) fn pack(&mut self, kind: Kind, wide: Value) -> Value {
         let length = self.body.length(4);
         if kind == Kind::F16 {
-            return self.body.reversed(opcode(3, 1, false, 0x1d), length, wide, Some(0));
+            return self.body.reversed(VCVTPS2PH, length, wide, Some(0));
         }
-        let high = self.body.shift(opcode(1, 1, false, 0x72), 2, length, wide, 16);
-        self.body.reversed(opcode(2, 2, false, 0x33), length, high, None)
+        let high = self.body.shift(VPSRLD, length, wide, 16);
+        self.body.reversed(VPMOVDW, length, high, None)
     }
 
     /// A computed float as one of a type. An exact one needs no rounding.
@@ -42,8 +44,8 @@ impl Lowerer {
     fn quiet(&mut self, value: Value) -> Value {
         let quiet = self.body.constant(0x0040_0000, 4);
         let length = self.body.length(4);
-        let nan = self.body.test(float(Kind::F32, 0xc2), length, value, value, Some(3));
-        let all = self.body.binary(opcode(1, 1, false, 0xeb), length, value, quiet);
+        let nan = self.body.test(VCMPPS, length, value, value, Some(3));
+        let all = self.body.binary(VPORD, length, value, quiet);
         self.body.over(nan, value);
         all
     }
@@ -54,13 +56,13 @@ impl Lowerer {
         let [one, half, quiet, kept] =
             [1, 0x7fff, 0x0040_0000, 0xffff_0000].map(|bits| self.body.constant(bits, 4));
         let body = &mut self.body;
-        let (add, and) = (opcode(1, 1, false, 0xfe), opcode(1, 1, false, 0xdb));
-        let nan = body.test(float(Kind::F32, 0xc2), length, value, value, Some(3));
-        let last = body.shift(opcode(1, 1, false, 0x72), 2, length, value, 16);
+        let (add, and) = (VPADDD, VPANDD);
+        let nan = body.test(VCMPPS, length, value, value, Some(3));
+        let last = body.shift(VPSRLD, length, value, 16);
         let odd = body.binary(and, length, last, one);
         let up = body.binary(add, length, odd, half);
         let sum = body.binary(add, length, up, value);
-        let all = body.binary(opcode(1, 1, false, 0xeb), length, value, quiet);
+        let all = body.binary(VPORD, length, value, quiet);
         body.over(nan, sum);
         body.binary(and, length, all, kept)
     }
@@ -77,7 +79,13 @@ impl Lowerer {
                     (self.wide(input, from), if from == Kind::F64 { 8 } else { 4 });
                 let zero = self.body.constant(0, width);
                 let length = self.body.length(width);
-                Forms::mask(self.body.test(float(from, 0xc2), length, value, zero, Some(4)))
+                Forms::mask(self.body.test(
+                    float(from, [VCMPPS, VCMPPD]),
+                    length,
+                    value,
+                    zero,
+                    Some(4),
+                ))
             }
             (Kind::Integer(width, signed), Kind::Integer(other, _)) => {
                 let value = self.packed(input, from);
@@ -93,15 +101,11 @@ impl Lowerer {
             }
             (Kind::F64, _) => {
                 let value = self.packed(input, from);
-                Forms::packed(self.body.unary(opcode(1, 1, true, 0x5a), self.body.length(8), value))
+                Forms::packed(self.body.unary(VCVTPD2PS, self.body.length(8), value))
             }
             (_, Kind::F64) => {
                 let value = self.wide(input, from);
-                Forms::packed(self.body.unary(
-                    opcode(1, 0, false, 0x5a),
-                    self.body.length(8),
-                    value,
-                ))
+                Forms::packed(self.body.unary(VCVTPS2PD, self.body.length(8), value))
             }
             (Kind::Bf16, Kind::F32) => Forms::packed(self.wide(input, from)),
             _ => {
@@ -123,12 +127,7 @@ impl Lowerer {
         };
         let width = to.width();
         let ones = self.body.constant(one, width);
-        let op = match width {
-            1 => opcode(1, 3, false, 0x6f),
-            2 => opcode(1, 3, true, 0x6f),
-            4 => MOVE,
-            _ => opcode(1, 1, true, 0x6f),
-        };
+        let op = by_width(width, [VMOVDQU8, VMOVDQU16, VMOVDQA32, VMOVDQA64]);
         let value = self.body.unary(op, self.body.length(width), ones);
         self.body.or_zero(mask);
         Forms::packed(value)
@@ -136,22 +135,13 @@ impl Lowerer {
 
     /// Integers of another width: the low bits, or copies of the sign before them.
     fn resize(&mut self, value: Value, width: usize, signed: bool, other: usize) -> Value {
-        let pair = |small: usize, large: usize| match (small, large) {
-            (1, 2) => 0,
-            (1, 4) => 1,
-            (1, 8) => 2,
-            (2, 4) => 3,
-            (2, 8) => 4,
-            _ => 5,
-        };
         if width == other {
             value
         } else if width < other {
-            let base = if signed { 0x20 } else { 0x30 };
-            let op = opcode(2, 1, false, base + pair(width, other));
+            let op = extend(width, other, signed);
             self.body.unary(op, self.body.length(other), value)
         } else {
-            let op = opcode(2, 2, false, 0x30 + pair(other, width));
+            let op = cut(width, other);
             self.body.reversed(op, self.body.length(width), value, None)
         }
     }
@@ -162,14 +152,14 @@ impl Lowerer {
         let large = if to == Kind::F64 { 8 } else { from };
         let length = self.body.length(large.max(4));
         let op = match (from, to == Kind::F64, signed) {
-            (4, false, true) => opcode(1, 0, false, 0x5b),
-            (4, false, false) => opcode(1, 3, false, 0x7a),
-            (4, true, true) => opcode(1, 2, false, 0xe6),
-            (4, true, false) => opcode(1, 2, false, 0x7a),
-            (_, false, true) => opcode(1, 0, true, 0x5b),
-            (_, false, false) => opcode(1, 3, true, 0x7a),
-            (_, true, true) => opcode(1, 2, true, 0xe6),
-            (_, true, false) => opcode(1, 2, true, 0x7a),
+            (4, false, true) => VCVTDQ2PS,
+            (4, false, false) => VCVTUDQ2PS,
+            (4, true, true) => VCVTDQ2PD,
+            (4, true, false) => VCVTUDQ2PD,
+            (_, false, true) => VCVTQQ2PS,
+            (_, false, false) => VCVTUQQ2PS,
+            (_, true, true) => VCVTQQ2PD,
+            (_, true, false) => VCVTUQQ2PD,
         };
         let wide = self.body.unary(op, length, value);
         self.rounded(to, wide, false)
@@ -179,25 +169,29 @@ impl Lowerer {
     fn truncate(&mut self, value: Value, width: usize, signed: bool) -> Value {
         let length = self.body.length(4);
         let zero = self.body.constant(0, 4);
-        let narrow = |op: u8| opcode(2, 2, false, op + if width == 1 { 1 } else { 3 });
+        let narrow = |[byte, word]: [Opcode; 2]| if width == 1 { byte } else { word };
         if !signed {
             // The instruction gives its second operand if the first is NaN.
-            let least = self.body.binary(float(Kind::F32, 0x5f), length, value, zero);
-            let cut = self.body.unary(opcode(1, 0, false, 0x78), length, least);
+            let least = self.body.binary(VMAXPS, length, value, zero);
+            let cut = self.body.unary(VCVTTPS2UDQ, length, least);
             return if width == 4 {
                 cut
             } else {
-                self.body.reversed(narrow(0x10), length, cut, None)
+                self.body.reversed(narrow([VPMOVUSDB, VPMOVUSDW]), length, cut, None)
             };
         }
         let limit = self.body.constant(2_147_483_648.0_f32.to_bits().into(), 4);
         let most = self.body.constant(0x7fff_ffff, 4);
         let body = &mut self.body;
-        let large = body.test(float(Kind::F32, 0xc2), length, value, limit, Some(0x1d));
-        let number = body.test(float(Kind::F32, 0xc2), length, value, value, Some(7));
-        let cut = body.unary(opcode(1, 2, false, 0x5b), length, value);
+        let large = body.test(VCMPPS, length, value, limit, Some(0x1d));
+        let number = body.test(VCMPPS, length, value, value, Some(7));
+        let cut = body.unary(VCVTTPS2DQ, length, value);
         body.or_zero(number);
-        let cut = body.choose(sized(2, 1, 0x64, 4), length, large, most, cut);
-        if width == 4 { cut } else { body.reversed(narrow(0x20), length, cut, None) }
+        let cut = body.choose(VPBLENDMD, length, large, most, cut);
+        if width == 4 {
+            cut
+        } else {
+            body.reversed(narrow([VPMOVSDB, VPMOVSDW]), length, cut, None)
+        }
     }
 }

@@ -7,6 +7,8 @@ mod address;
 #[cfg(all(target_arch = "x86_64", not(tpu_emu_portable)))]
 mod code_memory;
 mod encode;
+#[cfg(all(test, target_arch = "x86_64", not(tpu_emu_portable)))]
+mod forms;
 mod inst;
 mod libcall;
 mod liveness;
@@ -14,9 +16,12 @@ mod lower;
 mod lower_convert;
 #[cfg(not(all(target_arch = "x86_64", not(tpu_emu_portable))))]
 mod no_code_memory;
+mod opcodes;
 mod regalloc;
 mod scalar_loop;
 mod select;
+#[cfg(all(any(test, feature = "testing"), target_arch = "x86_64", not(tpu_emu_portable)))]
+pub mod verify;
 #[cfg(not(all(target_arch = "x86_64", not(tpu_emu_portable))))]
 use no_code_memory as code_memory;
 
@@ -62,6 +67,8 @@ impl Native {
     /// Compiles operations; `None` where the system gives no memory for code.
     pub(super) fn new(part: &Part<'_>) -> Option<Self> {
         let (code, entry) = part.code()?;
+        #[cfg(all(any(test, feature = "testing"), target_arch = "x86_64", not(tpu_emu_portable)))]
+        verify::verify(&code, entry, &part.contract());
         Function::new(&code, entry).map(Self)
     }
 
@@ -72,14 +79,26 @@ impl Native {
 }
 
 impl Part<'_> {
-    fn code(&self) -> Option<(Vec<u8>, usize)> {
+    /// What the function may do.
+    #[cfg(all(any(test, feature = "testing"), target_arch = "x86_64", not(tpu_emu_portable)))]
+    fn contract(&self) -> verify::Contract {
+        let writes = self.stores.iter().map(|&(_, array)| array).collect();
+        let group = Some(self.group());
+        verify::Contract { arrays: self.arrays, writes, group, callees: Vec::new() }
+    }
+
+    /// Elements that are worked on at once.
+    fn group(&self) -> usize {
         let wide = |register: Register| self.program.dtype(register).host_bytes() == 8;
         let of = |step: &usize| {
             let step = &self.program.steps[*step];
             step.op.result.host_bytes() == 8 || step.inputs.iter().any(|&input| wide(input))
         };
-        let group = if self.steps.iter().any(of) { 8 } else { 16 };
-        let mut lowerer = Lowerer::new(group);
+        if self.steps.iter().any(of) { 8 } else { 16 }
+    }
+
+    fn code(&self) -> Option<(Vec<u8>, usize)> {
+        let mut lowerer = Lowerer::new(self.group());
         for &(register, source) in self.sources {
             lowerer.source(register, source);
         }

@@ -9,7 +9,7 @@ use std::convert::Infallible;
 pub(crate) struct Function(Infallible);
 
 impl Function {
-    /// None.
+    /// No function can be had here.
     pub(super) fn new(_: &[u8], _: usize) -> Option<Self> {
         None
     }

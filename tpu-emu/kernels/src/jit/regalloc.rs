@@ -2,9 +2,13 @@
 //!
 //! The code of a group is straight, so the value whose next use is farthest gives its register
 //! up. What came from memory is read again, what was made is kept on the stack.
-use super::encode::{Code, Fields, If, Opcode, Operand, byte, general, opcode};
+use super::encode::{Arithmetic, Code, Fields, If, OpenFrame, Operand, byte, general};
 use super::inst::{Body, Class, Form, Micro, Origin, Value};
 use super::liveness::{NEVER, Uses, number};
+use super::opcodes;
+use super::opcodes::{
+    KMOVW, KMOVW_STORE, KXNORW, VMOVDQA64, VPBROADCASTB, VPBROADCASTD, VPBROADCASTQ, VPBROADCASTW,
+};
 
 /// Registers that keep the addresses of arrays; those from the sixth on belong to the caller.
 const POINTERS: [u8; 10] = [8, 9, 10, 11, general::RDX, general::RBX, 12, 13, 14, 15];
@@ -68,56 +72,46 @@ impl<'b> Emitter<'b> {
         }
         self.keep_constants();
         let group = byte(self.body.group);
-        // xor ecx, ecx; mov eax, group's mask; kmovd k1, eax
-        self.code.raw(&[0x31, 0xc9, 0xb8]);
-        self.code.raw(&((1_u32 << group) - 1).to_le_bytes());
-        self.code.raw(&[0xc5, 0xfb, 0x92, 0xc8]);
-        // cmp rsi, group
-        self.code.raw(&[0x48, 0x83, 0xfe, group]);
+        self.code.clear(general::RCX);
+        self.code.number_32(general::RAX, (1_u32 << group) - 1);
+        self.code.mask_of(TAIL, general::RAX);
+        self.code.with_small(Arithmetic::Compare, general::RSI, group);
         let short = self.code.jump(If::Below);
-        // sub rsi, group
-        self.code.raw(&[0x48, 0x83, 0xee, group]);
+        self.code.with_small(Arithmetic::Subtract, general::RSI, group);
         let top = self.code.here();
         self.group();
         let body_end = self.code.here();
-        // add rcx, group; cmp rcx, rsi
-        self.code.raw(&[0x48, 0x83, 0xc1, group, 0x48, 0x39, 0xf1]);
+        self.code.with_small(Arithmetic::Add, general::RCX, group);
+        self.code.with(Arithmetic::Compare, general::RCX, general::RSI);
         self.code.jump_back(If::BelowOrEqual, top);
-        // add rsi, group
-        self.code.raw(&[0x48, 0x83, 0xc6, group]);
+        self.code.with_small(Arithmetic::Add, general::RSI, group);
         self.code.land(short);
-        // sub rsi, rcx
-        self.code.raw(&[0x48, 0x29, 0xce]);
+        self.code.with(Arithmetic::Subtract, general::RSI, general::RCX);
         let done = self.code.jump(If::Zero);
-        // mov eax, -1; bzhi eax, eax, esi; kmovd k1, eax
-        self.code.raw(&[0xb8, 0xff, 0xff, 0xff, 0xff, 0xc4, 0xe2, 0x48, 0xf5, 0xc0]);
-        self.code.raw(&[0xc5, 0xfb, 0x92, 0xc8]);
+        self.code.number_32(general::RAX, u32::MAX);
+        self.code.low_bits(general::RAX, general::RSI);
+        self.code.mask_of(TAIL, general::RAX);
         self.code.again_masked(top, body_end);
         self.code.land(done);
         self.leave(&saved, frame)
     }
 
     /// Saves registers and makes room on the stack; gives where the size of the room stands.
-    pub(super) fn enter(&mut self, saved: &[u8]) -> usize {
+    pub(super) fn enter(&mut self, saved: &[u8]) -> OpenFrame {
         for &register in saved {
             self.code.stack(false, register);
         }
-        // push rbp; mov rbp, rsp; and rsp, -64; sub rsp, …
-        self.code.raw(&[0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xe4, 0xc0, 0x48, 0x81, 0xec]);
-        let frame = self.code.here();
-        self.code.raw(&[0; 4]);
-        frame
+        self.code.enter()
     }
 
     /// Restores registers and returns; gives the code and where it begins.
-    pub(super) fn leave(mut self, saved: &[u8], frame: usize) -> (Vec<u8>, usize) {
-        // vzeroupper; mov rsp, rbp; pop rbp
-        self.code.raw(&[0xc5, 0xf8, 0x77, 0x48, 0x89, 0xec, 0x5d]);
+    pub(super) fn leave(mut self, saved: &[u8], frame: OpenFrame) -> (Vec<u8>, usize) {
+        self.code.clear_upper();
+        self.code.leave(frame, self.stack);
         for &register in saved.iter().rev() {
             self.code.stack(true, register);
         }
-        self.code.raw(&[0xc3]);
-        self.code.bytes[frame..frame + 4].copy_from_slice(&self.stack.to_le_bytes());
+        self.code.give_back();
         self.code.finish(self.body.pool.clone())
     }
 
@@ -205,7 +199,7 @@ impl<'b> Emitter<'b> {
             let (value, array, width) = self.body.stores[at];
             let register = self.ensure(value, &[]);
             let base = self.pointer(array);
-            let op = moving(width, 0x7f);
+            let op = opcodes::store(width);
             let fields = self.whole(width, register);
             let operand = Operand::Indexed { base, scale: scale(width) };
             self.code.access(op, fields, operand);
@@ -257,7 +251,7 @@ impl<'b> Emitter<'b> {
                     zero: false,
                     immediate: None,
                 };
-                self.code.vector(opcode(1, 1, true, 0x6f), fields, Operand::Register(from));
+                self.code.vector(VMOVDQA64, fields, Operand::Register(from));
                 register
             }
         } else {
@@ -298,8 +292,7 @@ impl<'b> Emitter<'b> {
         let result = self.take(Class::Vector, &[numbers]);
         self.put(Class::Vector, micro.result, result);
         let base = self.pointer(array);
-        const SAME: Opcode = opcode(1, 0, false, 0x46);
-        self.code.mask(SAME, true, mask, mask, Operand::Register(mask));
+        self.code.mask(KXNORW, true, mask, mask, Operand::Register(mask));
         let (length, other, zero, immediate) = (micro.length, 0, false, None);
         let fields = Fields { length, reg: result, other, mask, zero, immediate };
         let operand = Operand::Numbered { base, numbers: from, scale: scale(width) };
@@ -406,8 +399,8 @@ impl<'b> Emitter<'b> {
         self.kept[value.index()] = Some(offset);
         let at = Operand::At { base: general::RSP, offset };
         match class {
-            Class::Vector => self.code.vector(moving(4, 0x7f), vector(register), at),
-            Class::Mask => self.code.mask(opcode(1, 0, false, 0x91), false, register, 0, at),
+            Class::Vector => self.code.vector(opcodes::store(4), vector(register), at),
+            Class::Mask => self.code.mask(KMOVW_STORE, false, register, 0, at),
         }
     }
 
@@ -426,9 +419,9 @@ impl<'b> Emitter<'b> {
                 let offset = self.kept[value.index()].unwrap_or(0);
                 let at = Operand::At { base: general::RSP, offset };
                 match class {
-                    Class::Vector => self.code.vector(moving(4, 0x6f), vector(register), at),
+                    Class::Vector => self.code.vector(opcodes::load(4), vector(register), at),
                     Class::Mask => {
-                        self.code.mask(opcode(1, 0, false, 0x90), false, register, 0, at);
+                        self.code.mask(KMOVW, false, register, 0, at);
                     }
                 }
             }
@@ -437,7 +430,7 @@ impl<'b> Emitter<'b> {
                 let mut fields = self.whole(width, register);
                 fields.zero = fields.mask != 0;
                 let operand = Operand::Indexed { base, scale: scale(width) };
-                self.code.access(moving(width, 0x6f), fields, operand);
+                self.code.access(opcodes::load(width), fields, operand);
             }
             // Variables have their registers for good.
             Origin::Variable(_) => {}
@@ -453,12 +446,7 @@ impl<'b> Emitter<'b> {
 
     /// One element everywhere.
     pub(super) fn spread(&mut self, width: usize, register: u8, operand: Operand) {
-        let op = match width {
-            1 => opcode(2, 1, false, 0x78),
-            2 => opcode(2, 1, false, 0x79),
-            4 => opcode(2, 1, false, 0x58),
-            _ => opcode(2, 1, true, 0x59),
-        };
+        let op = opcodes::by_width(width, [VPBROADCASTB, VPBROADCASTW, VPBROADCASTD, VPBROADCASTQ]);
         self.code.vector(op, vector(register), operand);
     }
 }
@@ -466,11 +454,6 @@ impl<'b> Emitter<'b> {
 /// Fields of an instruction on a whole register.
 pub(super) fn vector(reg: u8) -> Fields {
     Fields { length: 2, reg, other: 0, mask: 0, zero: false, immediate: None }
-}
-
-/// A move between memory and a register, by elements of a width.
-fn moving(width: usize, byte: u8) -> Opcode {
-    opcode(1, if width < 4 { 3 } else { 2 }, matches!(width, 2 | 8), byte)
 }
 
 fn scale(width: usize) -> u8 {

@@ -4,11 +4,12 @@
 #![expect(unsafe_code, reason = "calls machine code")]
 use super::address::{Index, Place};
 use super::code_memory::Function;
-use super::encode::{If, Operand, byte, general, opcode};
+use super::encode::{If, Operand, byte, general};
 use super::inst::{Origin, Value};
 use super::libcall::Callee;
 use super::liveness::number;
-use super::lower::{Lowerer, MOVE, Source};
+use super::lower::{Lowerer, Source};
+use super::opcodes::{VMOVDQA32, VMOVDQA64};
 use super::regalloc::{Emitter, vector};
 use super::select::{Kind, job};
 use crate::elementwise::program::{LaneProgram, Register};
@@ -82,6 +83,8 @@ impl Rounds {
         }
         let mut lowerer = lower(of)?;
         let (code, entry) = Emitter::new(&lowerer.body, of.memories.len()).rounds();
+        #[cfg(all(any(test, feature = "testing"), target_arch = "x86_64", not(tpu_emu_portable)))]
+        super::verify::verify(&code, entry, &contract(of, &lowerer));
         let function = Function::new(&code, entry)?;
         let _calls = std::mem::take(&mut lowerer.body.calls);
         Some(Self { function, memories: of.memories.clone(), _calls })
@@ -100,6 +103,23 @@ impl Rounds {
         let addresses: Vec<*mut u8> = memories.iter().zip(&self.memories).map(address).collect();
         // SAFETY: each address has the bytes that the code reads and writes there.
         unsafe { self.function.call(&addresses, 0) };
+    }
+}
+
+/// What the function of a loop may do.
+#[cfg(all(any(test, feature = "testing"), target_arch = "x86_64", not(tpu_emu_portable)))]
+fn contract(of: &Loop, lowerer: &Lowerer) -> super::verify::Contract {
+    let variables = lowerer.body.stores.iter().map(|&(_, home, _)| home);
+    let elements = of.actions.iter().filter_map(|action| match action {
+        Action::Write(_, place) => Some(place.memory),
+        Action::Step(_) | Action::Read(..) => None,
+    });
+    let callee = |callee| std::ptr::from_ref::<Callee>(callee).addr();
+    super::verify::Contract {
+        arrays: of.memories.len(),
+        writes: variables.chain(elements).collect(),
+        group: None,
+        callees: lowerer.body.calls.iter().map(callee).collect(),
     }
 }
 
@@ -154,7 +174,7 @@ fn lower(of: &Loop) -> Option<Lowerer> {
         let value = lowerer.packed(of.next[index], kind);
         let variable = matches!(lowerer.body.values[value.index()].1, Origin::Variable(_));
         // All variables change at once, so what one takes from another is kept aside.
-        let value = if variable { lowerer.body.unary(MOVE, 2, value) } else { value };
+        let value = if variable { lowerer.body.unary(VMOVDQA32, 2, value) } else { value };
         lowerer.body.stores.push((value, home, program.parameters[index].host_bytes()));
     }
     lowerer.body.prune();
@@ -196,9 +216,8 @@ impl Emitter<'_> {
         }
         for (at, (value, array, _)) in self.body.stores.clone().into_iter().enumerate() {
             let from = self.ensure(value, &[]);
-            let move_all = opcode(1, 1, true, 0x6f);
             let to = registers[array].unwrap_or(0);
-            self.code.vector(move_all, vector(to), Operand::Register(from));
+            self.code.vector(VMOVDQA64, vector(to), Operand::Register(from));
             self.release(value, number(self.body.code.len() + at));
         }
         self.code.jump_back(If::Always, top);
