@@ -246,7 +246,7 @@ impl<T: Scalar> Loop for LuColumns<'_, T> {
                 continue;
             }
             for row in below.chunks_exact_mut(n) {
-                let factor = row[k] / top[k];
+                let factor = row[k].over(top[k]);
                 row[k] = factor;
                 subtract(&mut row[k + 1..columns.end], factor, &top[k + 1..columns.end]);
             }
@@ -315,7 +315,7 @@ impl<T: Scalar> Loop for SolvedRows<'_, T> {
             }
             if !triangle.unit {
                 let diagonal = a[i * n + i];
-                row.iter_mut().for_each(|value| *value /= diagonal);
+                row.iter_mut().for_each(|value| *value = value.over(diagonal));
             }
         }
     }
@@ -366,7 +366,7 @@ impl<T: Scalar> Loop for SolvedColumns<'_, T> {
             for step in 0..end - first {
                 let j = if triangle.lower { end - 1 - step } else { first + step };
                 if !triangle.unit {
-                    row[j] /= a[j * n + j];
+                    row[j] = row[j].over(a[j * n + j]);
                 }
                 let factor = row[j];
                 let open = if triangle.lower { first..j } else { j + 1..end };

@@ -41,7 +41,7 @@ pub fn reflect<T: Scalar>(a: &mut [T], width: usize, at: usize, column: usize) -
     let tau = T::of((beta - head.re()) / beta, -head.im() / beta);
     let scale = head - T::of(beta, zero);
     for value in a[first..].iter_mut().skip(width).step_by(width.max(1)) {
-        *value /= scale;
+        *value = value.over(scale);
     }
     a[first] = T::of(beta, zero);
     tau

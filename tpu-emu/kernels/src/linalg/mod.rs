@@ -3,3 +3,5 @@ pub mod eigh;
 pub mod factor;
 pub mod householder;
 pub mod scalar;
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,6 @@
 //! Real and complex numbers under one name, for decompositions.
 use crate::matmul::accumulate::Work;
+use crate::matmul::widen::Widen;
 use crate::simd;
 use crate::simd::Loop;
 use num_complex::Complex;
@@ -36,6 +37,10 @@ pub trait Scalar: Work + NumAssign + Neg<Output = Self> {
     fn times(self, factor: Self::Real) -> Self {
         Self::of(self.re() * factor, self.im() * factor)
     }
+
+    /// The quotient, also where the square of the divisor's size is no number of the type.
+    #[must_use]
+    fn over(self, divisor: Self) -> Self;
 
     /// Neither infinite nor NaN.
     fn finite(self) -> bool {
@@ -129,9 +134,25 @@ impl<T: Scalar> Loop for Conjugates<'_, T> {
     }
 }
 
+/// The power of two that a finite number has at least; 0 for zero.
+fn exponent<R: Float>(value: R) -> i32 {
+    let (digits, exponent, _) = value.integer_decode();
+    digits.checked_ilog2().map_or(0, |bits| i32::from(exponent) + bits.cast_signed())
+}
+
+/// A number times a power of two. What leaves the range of the type does so without NaN.
+fn scaled<T: Scalar>(z: T, by: i32) -> T {
+    let two = T::Real::of_i64(2);
+    let most = exponent(T::Real::max_value()) - 1;
+    let by = by.clamp(-2 * most, 2 * most);
+    z.times(two.powi(by / 2)).times(two.powi(by - by / 2))
+}
+
 /// Writes [`Scalar`] for a float and its complex numbers.
+///
+/// Between `2^-small` and `2^large`, the numbers of a quotient can be squared and multiplied.
 macro_rules! scalar {
-    ($real:ty) => {
+    ($real:ty, $small:literal, $large:literal) => {
         impl Scalar for $real {
             type Real = Self;
 
@@ -152,6 +173,11 @@ macro_rules! scalar {
 
             fn size(self) -> Self {
                 self.abs()
+            }
+
+            #[inline(always)]
+            fn over(self, divisor: Self) -> Self {
+                self / divisor
             }
 
             fn finite(self) -> bool {
@@ -176,9 +202,24 @@ macro_rules! scalar {
             fn of(re: $real, im: $real) -> Self {
                 Self::new(re, im)
             }
+
+            #[inline]
+            fn over(self, divisor: Self) -> Self {
+                let extent = |z: Self| z.re.abs().max(z.im.abs());
+                let (a, b) = (extent(self), extent(divisor));
+                let range = <$real>::powi(2.0, -$small)..<$real>::powi(2.0, $large);
+                let plain = (a == 0.0 || range.contains(&a)) && range.contains(&b);
+                if plain || b == 0.0 || !(self.finite() && divisor.finite()) {
+                    return self / divisor;
+                }
+                let (a_exponent, b_exponent) = (exponent(a), exponent(b));
+                let [a, b] =
+                    [(self, -a_exponent), (divisor, -b_exponent)].map(|(z, by)| scaled(z, by));
+                scaled(a / b, a_exponent - b_exponent)
+            }
         }
     };
 }
 
-scalar!(f32);
-scalar!(f64);
+scalar!(f32, 50, 60);
+scalar!(f64, 450, 500);
