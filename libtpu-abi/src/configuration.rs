@@ -62,7 +62,7 @@ pub unsafe extern "C" fn TpuConfigurationApi_TpuMemoryLimit(
 /// Whether this process has set up a system of hosts.
 #[unsafe(no_mangle)]
 pub extern "C" fn TpuConfigurationApi_HasTPUPodState() -> bool {
-    distributed::is_configured()
+    answer(&"TpuConfigurationApi_HasTPUPodState", false, || Ok(distributed::is_configured()))
 }
 
 /// Bytes of compiled programs that a worker may fetch from the master.

@@ -11,19 +11,27 @@ use std::ffi::c_int;
 
 /// The client is about to use collectives; they need no thread or memory beforehand.
 #[unsafe(no_mangle)]
-pub extern "C" fn TpuAsyncCollectiveOffloadHelper_Init() {}
+pub extern "C" fn TpuAsyncCollectiveOffloadHelper_Init() {
+    answer(&"TpuAsyncCollectiveOffloadHelper_Init", (), || Ok(()));
+}
 
 /// The client has no further collectives.
 #[unsafe(no_mangle)]
-pub extern "C" fn TpuAsyncCollectiveOffloadHelper_Shutdown() {}
+pub extern "C" fn TpuAsyncCollectiveOffloadHelper_Shutdown() {
+    answer(&"TpuAsyncCollectiveOffloadHelper_Shutdown", (), || Ok(()));
+}
 
 /// A model server starts; nothing differs for it.
 #[unsafe(no_mangle)]
-pub extern "C" fn TfTpu_InitializeTpuModelServer() {}
+pub extern "C" fn TfTpu_InitializeTpuModelServer() {
+    answer(&"TfTpu_InitializeTpuModelServer", (), || Ok(()));
+}
 
 /// A port may be used again; the emulator gives none out.
 #[unsafe(no_mangle)]
-pub extern "C" fn TpuNetUtil_RecycleUnusedPort(_port: c_int) {}
+pub extern "C" fn TpuNetUtil_RecycleUnusedPort(_port: c_int) {
+    answer(&"TpuNetUtil_RecycleUnusedPort", (), || Ok(()));
+}
 
 /// How partitioned calls are changed before they run: not at all.
 #[unsafe(no_mangle)]

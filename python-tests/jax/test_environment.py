@@ -1,5 +1,7 @@
 """Mistakes in `TPU_EMU_*` are told by name, with what would be right."""
 
+import re
+
 from emulator import run
 
 
@@ -29,3 +31,15 @@ def test_a_process_that_the_topology_does_not_have_is_an_error():
     done = run("import jax; jax.devices()", {"TPU_EMU_PROCESS_INDEX": "1"})
     assert done.returncode == 1
     assert "TPU_EMU_PROCESS_INDEX=1: the topology has 1 processes" in done.stderr
+
+
+def test_the_log_has_every_call_with_its_time():
+    program = "import jax; print(float(jax.device_put(2.0) * 3))"
+    done = run(program, {"TPU_EMU_LOG": "debug"})
+    assert done.returncode == 0, done.stderr
+    log = re.sub("\x1b\\[[0-9;]*m", "", done.stdout + done.stderr)
+    spans = re.findall(r'call\{function="(\w+)"\}: \S+: close time\.busy=\S+ time\.idle=', log)
+    wanted = {"PJRT_Client_Create", "PJRT_Client_Compile", "PJRT_LoadedExecutable_Execute"}
+    assert wanted < set(spans)
+    # A filter below that level has none.
+    assert "time.busy" not in run(program, {"TPU_EMU_LOG": "info"}).stderr

@@ -1,5 +1,7 @@
 """The devices that jax 0.4.13 sees through the libtpu C API: a host with eight v5e chips."""
 
+import re
+
 import jax
 import pytest
 
@@ -69,3 +71,12 @@ def test_another_client_of_the_process_sees_the_same_heap():
     [change] = tpu_emu.snapshot().live
     assert change.entry == "TpuExecutor_Allocate"
     array.delete()
+
+
+def test_the_log_has_every_call_of_the_old_interface_with_its_time():
+    program = "import jax; print(float(jax.device_put(2.0)))"
+    done = run(program, {"TPU_EMU_LOG": "debug"})
+    assert done.returncode == 0, done.stderr
+    log = re.sub("\x1b\\[[0-9;]*m", "", done.stdout + done.stderr)
+    spans = re.findall(r'call\{function="(\w+)"\}: \S+: close time\.busy=\S+ time\.idle=', log)
+    assert {"TpuPlatform_Initialize", "TpuExecutor_Allocate"} < set(spans)

@@ -69,5 +69,5 @@ pub unsafe extern "C" fn TpuDriver_Initialize(driver_fn: *mut TpuDriverFn, initi
 /// What this library is.
 #[unsafe(no_mangle)]
 pub extern "C" fn TpuDriver_Version() -> *const c_char {
-    VERSION.as_ptr()
+    answer(&"TpuDriver_Version", VERSION.as_ptr(), || Ok(VERSION.as_ptr()))
 }

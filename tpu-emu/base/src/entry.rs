@@ -1,4 +1,4 @@
-//! The one way into the machine: names the call and stops panics.
+//! The one way into the machine: names the call, times it for the log, and stops panics.
 use crate::error::Result;
 use crate::panics::caught;
 use std::cell::Cell;
@@ -20,9 +20,14 @@ pub fn current() -> Function {
 
 /// Runs `body` as the API function `function`; a panic becomes an error.
 ///
+/// The call is a span of the log at the level `debug`. Where nobody asked for that level, all it
+/// costs is the comparison of two numbers.
+///
 /// # Errors
 /// Those of `body`, and `Panic` with the panic's message.
 pub fn enter<R>(function: Function, body: impl FnOnce() -> Result<R>) -> Result<R> {
+    let span = tracing::debug_span!("call", function);
+    let _inside = span.enter();
     let outer = CURRENT.replace(function);
     // The machine's state is behind locks that are not poisoned and is changed in one step, so
     // what a panic leaves behind is whole.
@@ -44,6 +49,68 @@ pub fn enter<R>(function: Function, body: impl FnOnce() -> Result<R>) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use parking_lot::Mutex;
+    use tracing::field::{Field, Visit};
+    use tracing::span::{Attributes, Id, Record};
+    use tracing::{Event, Metadata, Subscriber};
+
+    /// A log that keeps which spans were made, begun, ended and closed.
+    struct Notes(tracing::Level, std::sync::Arc<Mutex<Vec<String>>>);
+
+    struct Named<'n>(&'n mut String);
+
+    impl Visit for Named<'_> {
+        fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+            *self.0 += &format!(" {}={value:?}", field.name());
+        }
+    }
+
+    impl Subscriber for Notes {
+        fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+            *metadata.level() <= self.0
+        }
+
+        fn new_span(&self, span: &Attributes<'_>) -> Id {
+            let mut name = span.metadata().name().to_owned();
+            span.record(&mut Named(&mut name));
+            self.1.lock().push(name);
+            Id::from_u64(1)
+        }
+
+        fn record(&self, _: &Id, _: &Record<'_>) {}
+        fn record_follows_from(&self, _: &Id, _: &Id) {}
+        fn event(&self, _: &Event<'_>) {}
+
+        fn enter(&self, _: &Id) {
+            self.1.lock().push("begin".into());
+        }
+
+        fn exit(&self, _: &Id) {
+            self.1.lock().push("end".into());
+        }
+
+        fn try_close(&self, _: Id) -> bool {
+            self.1.lock().push("close".into());
+            true
+        }
+    }
+
+    #[test]
+    fn a_call_is_a_span_at_the_level_debug_alone() {
+        let notes = |level| {
+            let kept = std::sync::Arc::new(Mutex::new(Vec::new()));
+            tracing::subscriber::with_default(Notes(level, kept.clone()), || {
+                enter(&"PJRT_Some_Call", || Ok(kept.lock().push("work".into()))).unwrap();
+                enter::<()>(&"PJRT_Other_Call", || panic!("lost")).unwrap_err();
+            });
+            std::mem::take(&mut *kept.lock())
+        };
+        let span = |name: &str| format!("call function={name:?}");
+        let (some, other) = (span("PJRT_Some_Call"), span("PJRT_Other_Call"));
+        let wanted = [&some, "begin", "work", "end", "close", &other, "begin", "end", "close"];
+        assert_eq!(notes(tracing::Level::DEBUG), wanted);
+        assert_eq!(notes(tracing::Level::INFO), ["work"]);
+    }
 
     #[test]
     fn a_panic_is_an_error_with_the_functions_name() {

@@ -22,7 +22,7 @@ const TESTS: &str = "TPU_EMU_TEST_";
 /// A shared library with custom call handlers, as `TPU_EMU_FFI` names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HandlerLibrary {
-    /// Its file, as the loader takes it.
+    /// The file, as the loader takes it.
     pub path: String,
     /// The name of a target and the function of the library that serves it; without one the
     /// library registers its handlers itself.
@@ -153,6 +153,8 @@ impl Settings {
         let subscriber = tracing_subscriber::fmt()
             .with_env_filter(tracing_subscriber::EnvFilter::new(filter))
             .with_writer(std::io::stderr)
+            // The end of each call, with the time that it took.
+            .with_span_events(tracing_subscriber::fmt::format::FmtSpan::CLOSE)
             .finish();
         // A program that set a subscriber of its own keeps it.
         let _ = tracing::subscriber::set_global_default(subscriber);

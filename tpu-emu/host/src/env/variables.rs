@@ -10,7 +10,7 @@ use tpu_emu::topology::Topology;
 /// One variable.
 #[derive(Debug, Clone, Copy)]
 pub struct Variable {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
     /// What it takes.
     pub values: &'static str,
@@ -224,7 +224,8 @@ pub const VARIABLES: &[Variable] = &[
         name: "TPU_EMU_LOG",
         values: "a filter of the `tracing` kind, as `debug` or `tpu_emu=trace`",
         default: "no log",
-        effect: "Logs what the library does to standard error; with `debug`, every call that fails.",
+        effect: "Logs what the library does to standard error; with `debug`, every call of either \
+                 C API with the time that it took, and why it failed.",
         set: |settings, value| {
             settings.log = Some(value.to_owned());
             Ok(())
