@@ -27,7 +27,7 @@ pub(crate) fn report(
     report_or(function, status, (), body);
 }
 
-/// The same for a function that also gives a value: `otherwise` where it fails.
+/// Runs a function that gives a value and says in a status how it went: `otherwise` where it fails.
 pub(crate) fn report_or<R>(
     function: Function,
     status: *mut TF_Status,

@@ -96,7 +96,7 @@ struct Run {
     device: usize,
     /// The client's number of the device.
     ordinal: c_int,
-    /// The same as the options say it; negative for the stream's.
+    /// The number of the device that the options ask for; negative for the stream's.
     asked: c_int,
     key: RunKey,
     allocator: Allocator,

@@ -57,7 +57,7 @@ pub unsafe extern "C" fn HardwareLayout_ShapeSize(shape: *mut XLA_Shape) -> i64 
     answer(&"HardwareLayout_ShapeSize", NO_SIZE, size)
 }
 
-/// The same; all layouts here are compact.
+/// Bytes of an array in compact form, which all layouts here are.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn HardwareLayout_ShapeSizeCompact(shape: *mut XLA_Shape) -> i64 {
     // SAFETY: the contract of the interface.
@@ -65,7 +65,7 @@ pub unsafe extern "C" fn HardwareLayout_ShapeSizeCompact(shape: *mut XLA_Shape) 
     answer(&"HardwareLayout_ShapeSizeCompact", NO_SIZE, size)
 }
 
-/// The same without dynamic extents.
+/// Bytes of an array in compact form, without the numbers of its dynamic extents.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn HardwareLayout_ShapeSizeCompactRaw(shape: *mut XLA_Shape) -> i64 {
     answer(&"HardwareLayout_ShapeSizeCompactRaw", NO_SIZE, || {

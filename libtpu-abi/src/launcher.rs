@@ -123,7 +123,7 @@ impl CModule {
         self.words.as_mut_ptr().cast()
     }
 
-    /// Its program.
+    /// The program.
     pub(crate) fn code(&mut self) -> Vec<u8> {
         let proto = self.abi.fields.module.proto;
         crate::module::message(self.at(), proto, "proto").unwrap().to_vec()

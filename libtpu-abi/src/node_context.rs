@@ -35,7 +35,7 @@ pub extern "C" fn TpuNodeContext_Create(
     })
 }
 
-/// Its end; null is none.
+/// Ends a node's context; null is none.
 #[unsafe(no_mangle)]
 pub extern "C" fn TpuNodeContext_Free(node_context: *mut XLA_TpuNodeContext) {
     if node_context.is_null() {

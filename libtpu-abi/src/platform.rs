@@ -25,7 +25,7 @@ static CONFIGS: Table<Config> = Table::new("SE_StreamExecutorConfig", 106);
 /// The ordinal of a config that was not told one.
 const NO_ORDINAL: i32 = -1;
 
-/// Its address is the id of the platform.
+/// The address is the id of the platform.
 static PLATFORM: u8 = 0;
 
 /// What every part of this library answers as the id of its platform.

@@ -116,7 +116,7 @@ impl Shape {
         Self::read_within(abi, at, &mut { MOST })
     }
 
-    /// The same for one of several shapes: `left` counts down what they may have in all.
+    /// Reads one of several shapes: `left` counts down what they may have in all.
     pub(crate) fn read_within(abi: &Abi, at: At<'_>, left: &mut usize) -> Result<Self> {
         Self::read_level(abi, at, 0, left)
     }

@@ -38,7 +38,7 @@ pub(crate) struct ExecutableEntry {
     pub(crate) parameter_kinds: Texts,
     /// `OpSharding` messages; `None` where the program says nothing that can be told.
     pub(crate) output_shardings: Option<Texts>,
-    /// As above.
+    /// `OpSharding` messages of the parameters, or `None`, as for results.
     pub(crate) parameter_shardings: Option<Texts>,
     pub(crate) output_layouts: Layouts,
     pub(crate) parameter_layouts: Layouts,

@@ -44,7 +44,7 @@ pub(crate) struct Device {
 }
 
 impl Device {
-    /// Its memories; empty for a device of another process.
+    /// The memories; empty for a device of another process.
     pub(crate) fn memories(&self) -> &[usize] {
         self.memories.get().map_or(&[], Vec::as_slice)
     }
@@ -230,7 +230,7 @@ pub(crate) fn give_buffer(buffer: Arc<Buffer>, memory: &MemoryEntry) -> *mut sys
     give_viewed(buffer, view, memory)
 }
 
-/// The same for a buffer whose view is known.
+/// A handle for a buffer whose view is known, and that lives in `memory`.
 pub(crate) fn give_viewed(
     buffer: Arc<Buffer>,
     view: Arc<SpecView>,

@@ -45,7 +45,7 @@ pub struct Past {
     pub sequence: u64,
     /// Where the block starts.
     pub address: DevAddr,
-    /// Its size, padded.
+    /// The size, padded.
     pub size: Bytes,
     /// Who did it, and what lies in the block.
     pub record: Record,
@@ -91,8 +91,8 @@ impl Ledger {
         self.captured(None)
     }
 
-    /// The same for work that was begun elsewhere: on another thread than the one that began it,
-    /// the stack goes on where that one stood.
+    /// Where work comes from that was begun elsewhere: on another thread than the one that began
+    /// it, the stack goes on where that one stood.
     #[inline(never)]
     pub fn origin_of(&self, begun: &Origin) -> Origin {
         self.captured(Some(begun))

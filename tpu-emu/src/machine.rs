@@ -331,7 +331,7 @@ impl Emulator {
         self.allocate(spec, memory, LabelId::NONE, || self.ledger.origin())
     }
 
-    /// The same in the name of an origin that was taken before, with a label.
+    /// Takes memory in the name of an origin that was taken before, with a label.
     pub(crate) fn allocate(
         self: &Arc<Self>,
         spec: &Arc<ArraySpec>,

@@ -94,7 +94,7 @@ impl Buffer {
         }
     }
 
-    /// Its address, for a copy of its bytes.
+    /// The address of a buffer, for a copy of its bytes.
     ///
     /// # Errors
     /// `WrongState` for a buffer that was deallocated, `BadArgument` for a tuple.
@@ -202,7 +202,7 @@ pub unsafe extern "C" fn TpuDriver_Allocate(
     })
 }
 
-/// The same for an array.
+/// Takes memory for an array.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn TpuDriver_AllocateShape(
     driver: *mut TpuDriver,

@@ -120,7 +120,7 @@ pub unsafe extern "C" fn TpuDriver_CompileProgram(
     })
 }
 
-/// The same from HLO text.
+/// Compiles a program from HLO text.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn TpuDriver_CompileProgramFromText(
     driver: *mut TpuDriver,

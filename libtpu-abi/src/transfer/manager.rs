@@ -97,7 +97,7 @@ pub unsafe extern "C" fn TpuTransferManager_CanBufferBeAccessedNow(
     })
 }
 
-/// The same for all buffers of a shape.
+/// Whether work that was enqueued before on all buffers of a shape is done.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn TpuTransferManager_CanShapedBufferBeAccessedNow(
     manager: *mut XLA_TransferManager,

@@ -74,7 +74,7 @@ pub(crate) fn size(shape: &Shape, specs: &Specs) -> Result<Bytes> {
     Ok(Place::of(shape, &*shape.spec(specs)?)?.size)
 }
 
-/// The same as C has it.
+/// Bytes of a shape on the device, as C has the number.
 ///
 /// # Errors
 /// As for [`size`].

@@ -28,7 +28,7 @@ pub(super) fn is_addressable(_: &Caller, args: &mut PJRT_Device_IsAddressable_Ar
     Ok(())
 }
 
-/// Its number among the devices of its process.
+/// The number among the devices of its process.
 pub(super) fn local_hardware_id(
     _: &Caller,
     args: &mut PJRT_Device_LocalHardwareId_Args,

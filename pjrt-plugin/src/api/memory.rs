@@ -7,7 +7,7 @@ use crate::sys::{
 };
 use tpu_emu::Result;
 
-/// Its number, unique in the whole slice.
+/// The number, unique in the whole slice.
 pub(super) fn id(_: &Caller, args: &mut PJRT_Memory_Id_Args) -> Result<()> {
     args.id = memory(args.memory)?.number;
     Ok(())

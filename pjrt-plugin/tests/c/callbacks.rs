@@ -170,7 +170,7 @@ pub(crate) fn start(
     Ok(Started { result, done })
 }
 
-/// The same with the callbacks that [`THROUGH_THE_HOST`] needs.
+/// Starts a run with the callbacks that [`THROUGH_THE_HOST`] needs.
 pub(crate) fn start_through(
     loaded: *mut PJRT_LoadedExecutable,
     argument: *mut PJRT_Buffer,

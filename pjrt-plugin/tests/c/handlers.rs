@@ -33,7 +33,7 @@ pub(crate) fn answered(frame: *mut XLA_FFI_CallFrame, minor: i32) -> bool {
     answered_with(frame, 0, minor)
 }
 
-/// The same of another major version.
+/// Answers a call frame as a handler of another major version.
 pub(crate) fn answered_with(frame: *mut XLA_FFI_CallFrame, major: i32, minor: i32) -> bool {
     // SAFETY: a frame of the runtime's; its first extension is the metadata.
     unsafe {

@@ -196,7 +196,7 @@ pub(crate) fn run_target(client: &Client, target: &str) -> Result<(), Failure> {
     run_target_on(client, 0, target)
 }
 
-/// The same on another device.
+/// Runs a target on another device.
 pub(crate) fn run_target_on(client: &Client, device: i64, target: &str) -> Result<(), Failure> {
     let code = format!(
         "module @jit_call {{\n  func.func public @main() -> tensor<f32> {{\n    \

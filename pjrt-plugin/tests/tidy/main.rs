@@ -192,6 +192,65 @@ fn every_function_of_the_table_says_what_it_does() {
     assert_none(&broken);
 }
 
+/// How no first sentence begins: it would say nothing to a reader who sees it alone.
+const BEGINNINGS: &[&str] = &[
+    "The same.",
+    "The same,",
+    "The same;",
+    "The same:",
+    "The same as ",
+    "The same for ",
+    "The same from ",
+    "The same in ",
+    "The same of ",
+    "The same on ",
+    "The same to ",
+    "The same where ",
+    "The same with ",
+    "The same without ",
+    "Likewise",
+    "As above",
+    "As before",
+    "Ditto",
+    "Its ",
+    "Their ",
+    "None.",
+];
+
+#[test]
+fn first_sentences_can_be_read_alone() {
+    let mut broken = Vec::new();
+    for (name, text) in files(ALL) {
+        let mut before = "";
+        for (number, line) in (1..).zip(text.lines().map(str::trim)) {
+            let begins = line.strip_prefix("/// ").filter(|_| !before.starts_with("///"));
+            if let Some(words) = begins
+                && !name.contains("/generated/")
+                && BEGINNINGS.iter().any(|beginning| words.starts_with(beginning))
+            {
+                broken.push(format!("{name}:{number}: {words}"));
+            }
+            before = line;
+        }
+    }
+    assert_none(&broken);
+}
+
+#[test]
+fn every_function_that_libtpu_exports_is_a_call_with_its_name() {
+    let mut broken = Vec::new();
+    for (name, text) in files(&["libtpu-abi/src"]) {
+        for function in text.split("#[unsafe(no_mangle)]\n").skip(1) {
+            let (_, rest) = function.split_once("extern \"C\" fn ").unwrap();
+            let symbol = rest.split('(').next().unwrap_or_default();
+            if !symbol.starts_with('$') && !text.contains(&format!("\"{symbol}\"")) {
+                broken.push(format!("{name}: {symbol}"));
+            }
+        }
+    }
+    assert_none(&broken);
+}
+
 #[test]
 fn nothing_is_left_for_later() {
     let words = [concat!("to", "do!"), concat!("un", "implemented!"), concat!("#[", "ignore")];

@@ -82,7 +82,7 @@ pub enum Error {
     StaleHandle {
         /// What the handle should name.
         kind: &'static str,
-        /// Its bits.
+        /// The bits.
         raw: u64,
     },
     /// A null pointer where an object or a result place is needed.

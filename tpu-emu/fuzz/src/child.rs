@@ -28,7 +28,8 @@ const WORK: f64 = 20.0;
 const CLOCK: Duration = Duration::from_secs(60);
 /// Next to nothing, in seconds of the processor: who watches needs some of it.
 const NOTHING: f64 = 0.2;
-/// The same where a fault is planted and nothing else is looked for.
+/// Who has done next to nothing for so long is stuck, where a fault is planted and nothing else is
+/// looked for.
 const PLANTED_CLOCK: Duration = Duration::from_secs(2);
 
 /// The first panic of a program, wherever it was met.

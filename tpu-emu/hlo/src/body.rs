@@ -44,7 +44,7 @@ impl<'a> Item<'a> {
 /// A computation while it is read.
 #[derive(Debug)]
 pub(crate) struct Scope<'a> {
-    /// Its place in the module.
+    /// The place in the module.
     pub(crate) index: usize,
     items: HashMap<i64, Item<'a>>,
     operations: Vec<Operation>,

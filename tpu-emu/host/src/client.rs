@@ -7,7 +7,7 @@ use tpu_emu::origin::StackSource as _;
 /// The library or program whose code called ours.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CallingLibrary {
-    /// Its file; empty if no caller could be found.
+    /// The file; empty if no caller could be found.
     pub library: String,
     /// The package that brought it and its version: `("jaxlib", "0.4.13")`. All packages of
     /// TensorFlow are `tensorflow`.

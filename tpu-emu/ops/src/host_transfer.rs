@@ -26,7 +26,7 @@ impl Direction {
 /// A channel between a program and its client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Channel {
-    /// Its number in the program.
+    /// The number in the program.
     pub id: i64,
     /// Which way the data goes.
     pub direction: Direction,

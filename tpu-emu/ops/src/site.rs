@@ -133,7 +133,7 @@ impl Site<'_> {
         self.integers(name)?.into_iter().map(negative).collect()
     }
 
-    /// The same, empty where the attribute is absent.
+    /// The numbers of an attribute, none of them negative; empty where the attribute is absent.
     ///
     /// # Errors
     /// `BadArgument` where it is something else, or has a negative number.

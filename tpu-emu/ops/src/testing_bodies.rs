@@ -209,7 +209,7 @@ pub(crate) fn run(
     run_declared(name, list, operands, bodies, &[])
 }
 
-/// The same with declared results.
+/// Runs an operation with regions and declared results.
 pub(crate) fn run_declared(
     name: &str,
     list: &[(&'static str, Attribute)],

@@ -9,11 +9,11 @@ use tpu_kernels::window::geometry::WindowAxis;
 pub(super) struct Labels {
     /// Number of window extents, and that they are positive.
     pub(super) sizes: [&'static str; 2],
-    /// The same of strides.
+    /// Number of strides, and that they are positive.
     pub(super) strides: [&'static str; 2],
-    /// The same of the input's dilations.
+    /// Number of the input's dilations, and that they are positive.
     pub(super) bases: [&'static str; 2],
-    /// The same of the window's dilations.
+    /// Number of the window's dilations, and that they are positive.
     pub(super) dilations: [&'static str; 2],
     /// The shape of the padding.
     pub(super) padding: &'static str,

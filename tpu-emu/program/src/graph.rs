@@ -22,7 +22,7 @@ impl ValueId {
 pub struct ValueInfo {
     /// Type and extents where it is defined; other names of it may have other extents.
     pub shape: Shape,
-    /// Its bytes, where they are known at compile time.
+    /// The bytes, where they are known at compile time.
     pub(crate) known: Option<Arc<[u8]>>,
 }
 

@@ -69,7 +69,7 @@ pub struct Parameter {
     pub spec: Arc<ArraySpec>,
     /// Where it must be.
     pub kind: MemoryKind,
-    /// Its sharding as the program states it (`mhlo.sharding` text), if it does.
+    /// The sharding as the program states it (`mhlo.sharding` text), if it does.
     pub sharding: Option<Arc<str>>,
     /// Whether it is donated.
     pub donation: Donation,
@@ -86,7 +86,7 @@ pub struct ResultInfo {
     pub spec: Arc<ArraySpec>,
     /// Where it will be.
     pub kind: MemoryKind,
-    /// Its sharding as the program states it, if it does.
+    /// The sharding as the program states it, if it does.
     pub sharding: Option<Arc<str>>,
     /// The parameter whose memory it takes over.
     pub alias: Option<usize>,

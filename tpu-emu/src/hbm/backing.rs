@@ -185,7 +185,7 @@ impl Region {
         self.addr
     }
 
-    /// Its length.
+    /// The length.
     pub fn size(&self) -> Bytes {
         self.size
     }

@@ -14,7 +14,7 @@ use tpu_base::units::{Bytes, DevAddr, to_u64, to_usize};
 pub struct Space {
     /// Chip coordinates and memory, as `0x0x0_HBM0`; named in errors.
     pub place: Arc<str>,
-    /// Its size.
+    /// The size.
     pub capacity: Bytes,
     /// Every block starts at a multiple of this and has a multiple of it as its size.
     pub granule: Bytes,
@@ -25,7 +25,7 @@ pub struct Space {
 pub struct Live<R> {
     /// Where it starts.
     pub addr: DevAddr,
-    /// Its size, rounded to granules.
+    /// The size, rounded to granules.
     pub size: Bytes,
     /// What its owner wrote down.
     pub record: R,
@@ -34,7 +34,7 @@ pub struct Live<R> {
 /// What a freed block was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Freed<R> {
-    /// Its size, rounded to granules.
+    /// The size, rounded to granules.
     pub size: Bytes,
     /// What its owner wrote down.
     pub record: R,

@@ -16,7 +16,7 @@ const SPARE: Bytes = Bytes::mib(16);
 /// What came of taking a block.
 #[derive(Debug)]
 pub(super) enum Taken {
-    /// Its address and its place in the order of changes.
+    /// The address and its place in the order of changes.
     Block(DevAddr, u64),
     /// It would end here, where nothing can be touched yet.
     Beyond(DevAddr),

@@ -52,7 +52,7 @@ impl Emulator {
         self.compile_for(Arc::new(module), source, options, None)
     }
 
-    /// The same, for the one replica `only`, where there is one.
+    /// Compiles a module for the one replica `only`, where there is one.
     pub(super) fn compile_for(
         self: &Arc<Self>,
         module: Arc<Module>,

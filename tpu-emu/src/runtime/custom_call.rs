@@ -44,7 +44,7 @@ pub(crate) struct Launch {
 #[derive(Debug)]
 struct Device {
     dispatch: Arc<Dispatch>,
-    /// The same, as the targets see it.
+    /// What the device does, as the targets see it.
     services: Arc<dyn Services>,
 }
 

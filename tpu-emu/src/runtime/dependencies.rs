@@ -32,7 +32,7 @@ pub(super) trait Work: Sized + Send + 'static {
     /// Runs the program to its end.
     fn run(self, sources: Sources) -> Result<()>;
 
-    /// The same on the caller's thread: gives the rest where it would have to wait.
+    /// Runs the program on the caller's thread: gives the rest where it would have to wait.
     fn begin(self, sources: Sources) -> Result<Option<Rest>>;
 
     /// Where a run of a program runs, if its arguments are there or not.

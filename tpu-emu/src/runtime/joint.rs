@@ -26,7 +26,7 @@ struct Joint {
     run: i64,
     /// Indices of the devices, by replica.
     devices: Vec<usize>,
-    /// Their names.
+    /// The names.
     names: Vec<String>,
     patience: Duration,
     state: Mutex<State>,

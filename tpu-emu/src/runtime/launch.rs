@@ -73,7 +73,7 @@ impl Emulator {
         self.launch_among(executable, device, arguments, options, None)
     }
 
-    /// The same, for a replica that meets others in its collectives.
+    /// Launches a replica that meets others in its collectives.
     pub(super) fn launch_among(
         self: &Arc<Self>,
         executable: &Arc<Executable>,

@@ -98,7 +98,7 @@ impl Workers {
         }
     }
 
-    /// The same, with an event that needs no state where the work ends well.
+    /// Does work now, with an event that needs no state where the work ends well.
     pub(crate) fn now(&self, work: impl FnOnce() -> Result<Option<Rest>>) -> Event {
         match caught(WORK, work).flatten() {
             Ok(Some(rest)) => {

@@ -7,21 +7,21 @@ use std::fmt;
 /// `Display` writes what `PJRT_DeviceDescription_ToString` answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceInfo {
-    /// Its number among all devices.
+    /// The number among all devices.
     pub id: i32,
     /// The process that owns it.
     pub process_index: i32,
     /// The chip's place in its slice.
     pub coords: Bounds,
-    /// Its number on the chip.
+    /// The number on the chip.
     pub core_on_chip: i32,
     /// TensorCores it consists of.
     pub num_cores: i32,
-    /// Its slice, where there is more than one.
+    /// The slice, where there is more than one.
     pub slice_index: Option<i32>,
-    /// Its number among the devices of its process, in the order of ids.
+    /// The number among the devices of its process, in the order of ids.
     pub local_hardware_id: i32,
-    /// Its number in its slice.
+    /// The number in its slice.
     pub id_in_slice: i32,
     /// The number of its process in its slice.
     pub process_in_slice: i32,

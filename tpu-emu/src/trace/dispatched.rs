@@ -9,7 +9,7 @@ use tpu_ops::custom_call::{CallSite, Stage};
 pub struct Operand {
     /// Where it begins in the device's memory; `None` for no bytes, and for memory elsewhere.
     pub address: Option<DevAddr>,
-    /// Its length.
+    /// The length.
     pub bytes: Bytes,
 }
 

@@ -150,7 +150,7 @@ impl Format {
         }
     }
 
-    /// The same for a number of single precision, without branches where there is a mantissa.
+    /// Encodes a number of single precision, without branches where there is a mantissa.
     #[inline(always)]
     fn encode_single(self, value: f32) -> u8 {
         if matches!(self.specials, Specials::Exponent) {

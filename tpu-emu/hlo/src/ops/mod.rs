@@ -62,7 +62,7 @@ fn plain<'a>(
     applied(body, scope, one, name, attributes, Vec::new())
 }
 
-/// The same with regions.
+/// An operation with regions, from one instruction.
 fn applied<'a>(
     body: &mut Body<'_, 'a>,
     scope: &mut Scope<'a>,

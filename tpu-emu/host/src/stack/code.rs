@@ -38,7 +38,7 @@ pub(super) struct RawCode<'a> {
     pub(super) lines: &'a [u8],
 }
 
-/// The same, copied.
+/// What a code object says of itself, copied.
 #[derive(Debug, Default)]
 pub(super) struct Code {
     file: (u8, Box<[u8]>),

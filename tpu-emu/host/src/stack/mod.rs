@@ -41,7 +41,7 @@ pub enum StackMode {
     Native,
     /// Python frames only.
     Python,
-    /// None.
+    /// No frames.
     Off,
 }
 
@@ -110,7 +110,7 @@ impl ProcessStacks {
         Self::by(Unwinder::default(), mode)
     }
 
-    /// The same, walked by `unwinder`, which is one of [`Unwinder::all`].
+    /// Stacks with the frames that `mode` asks for, walked by `unwinder`, one of [`Unwinder::all`].
     pub fn by(unwinder: Unwinder, mode: StackMode) -> Self {
         Self { mode, unwinder, ..Self::default() }
     }

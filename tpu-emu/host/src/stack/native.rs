@@ -16,7 +16,7 @@ pub(super) const MAX_FRAMES: usize = 512;
 pub(super) struct NativeFrame {
     /// An address in the instruction that called or was interrupted.
     pub(super) pc: u64,
-    /// Its stack pointer: its own part of the stack goes from here to the next frame's.
+    /// The stack pointer: its own part of the stack goes from here to the next frame's.
     pub(super) sp: u64,
 }
 

@@ -216,7 +216,7 @@ impl Sweep {
         }
     }
 
-    /// The same where they are rows of a matrix.
+    /// The products of windows that are rows of a matrix.
     fn matrix<T: Panel, const P: usize>(
         &self,
         phase: &Windows,

@@ -25,7 +25,7 @@ pub struct LaneOp {
     pub result: DType,
     /// The loop.
     pub run: LaneFn,
-    /// Its numbers.
+    /// The numbers.
     pub immediate: Immediate,
     /// Whether it counts as a transcendental function.
     pub transcendental: bool,

@@ -13,7 +13,7 @@ const SHIFT: f64 = 6_755_399_441_055_744.0;
 trait Word: Pod + PartialEq {
     /// How far it is from zero, and whether it is below.
     fn parts(self) -> (u32, bool);
-    /// Its bits.
+    /// The bits.
     fn bits(self) -> u32;
     /// The integer with these bits.
     fn of(bits: u32) -> Self;

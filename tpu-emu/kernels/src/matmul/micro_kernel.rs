@@ -22,7 +22,7 @@ pub trait Lane: Copy + Send + Sync + 'static {
 
     /// Numbers as vectors.
     fn vectors<S: Simd>(numbers: &[Self]) -> &[Self::Vector<S>];
-    /// The same to be written.
+    /// Numbers as vectors to be written.
     fn vectors_mut<S: Simd>(numbers: &mut [Self]) -> &mut [Self::Vector<S>];
     /// One number in all places.
     fn splat<S: Simd>(simd: S, value: Self) -> Self::Vector<S>;

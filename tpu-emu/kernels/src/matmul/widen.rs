@@ -14,7 +14,7 @@ use tpu_base::tensor::element::{Convert, Real, for_dtype};
 pub trait Widen: Pod {
     /// From an integer, wrapping where this is an integer, rounded once where it is a float.
     fn of_i64(value: i64) -> Self;
-    /// The same for numbers without a sign.
+    /// From a number without a sign.
     fn of_u64(value: u64) -> Self;
     /// From a float.
     fn of_f32(value: f32) -> Self;

@@ -64,7 +64,7 @@ impl BlockCopy {
         }
     }
 
-    /// The same on all threads, where the block is large.
+    /// Copies the block on all threads, where it is large.
     pub fn run_shared(&self, from: &[u8], to: &mut [u8]) {
         let Some((&outer, inner)) = self.axes.split_first() else {
             let (from, to) = (&from[..self.run], &mut to[..self.run]);
@@ -117,7 +117,7 @@ impl BlockCopy {
         Some((runs, self.run))
     }
 
-    /// Its bytes, if the block is one run on both sides.
+    /// The bytes, if the block is one run on both sides.
     pub fn one_run(&self) -> Option<usize> {
         self.axes.is_empty().then_some(self.run)
     }

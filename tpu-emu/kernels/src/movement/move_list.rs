@@ -7,9 +7,9 @@ use tpu_base::tensor::DType;
 pub struct Move {
     /// The operand.
     pub operand: usize,
-    /// Its first byte there.
+    /// The first byte there.
     pub from: usize,
-    /// Its first byte in the result.
+    /// The first byte in the result.
     pub to: usize,
     /// How many bytes.
     pub bytes: usize,
@@ -22,7 +22,7 @@ pub struct Start {
     pub operand: usize,
     /// The index's first byte there.
     pub at: usize,
-    /// Its type.
+    /// The type.
     pub dtype: DType,
     /// The largest index that is inside.
     pub room: usize,

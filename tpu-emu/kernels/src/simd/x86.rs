@@ -37,7 +37,7 @@ impl Machine {
         }
     }
 
-    /// The same, or narrower ones if `limit` is.
+    /// These vectors, or narrower ones if `limit` is narrower.
     pub(super) fn up_to(self, limit: Level) -> Self {
         match (limit, self) {
             (Level::Avx512, found) => found,

@@ -12,7 +12,7 @@ use tpu_base::tensor::element::Float;
 pub struct Key {
     /// Which operand.
     pub operand: usize,
-    /// Its type.
+    /// The type.
     pub dtype: DType,
     /// Whether the largest comes first.
     pub descending: bool,
@@ -191,7 +191,7 @@ pub fn encoder(dtype: DType) -> Option<Encode> {
 pub(super) trait Ordinal: bytemuck::Pod {
     /// The number of the total order.
     fn total(self) -> u64;
-    /// The same with one zero and one NaN, which is the largest.
+    /// The number of an order with one zero and one NaN, which is the largest.
     #[inline(always)]
     fn canonical(self) -> u64 {
         self.total()

@@ -8,7 +8,7 @@ use tpu_base::error::{Error, Result};
 #[derive(Debug)]
 pub struct CallKernel {
     call: Arc<dyn Call>,
-    /// Its number among the calls of its program.
+    /// The number among the calls of its program.
     number: usize,
 }
 
@@ -23,7 +23,7 @@ impl CallKernel {
         &self.call
     }
 
-    /// Its number among the calls of its program.
+    /// The number among the calls of its program.
     pub fn number(&self) -> usize {
         self.number
     }

@@ -47,9 +47,9 @@ impl Stage {
 pub enum Abi {
     /// Results and operands as pointers, nothing else.
     Original,
-    /// The same and a place for an error.
+    /// Results and operands as pointers, and a place for an error.
     Status,
-    /// The same and an opaque text.
+    /// Results and operands as pointers, a place for an error, and an opaque text.
     StatusUnified,
     /// XLA FFI: typed operands, results and attributes.
     Typed,

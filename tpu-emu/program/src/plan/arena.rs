@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 struct Holes {
     /// Free pieces below the end: offset to length.
     free: BTreeMap<usize, usize>,
-    /// The same, length before offset.
+    /// Free pieces below the end: length before offset.
     by_length: BTreeSet<(usize, usize)>,
     end: usize,
 }

@@ -38,7 +38,7 @@ pub struct Slot {
     pub base: u32,
     /// Where it begins.
     pub offset: usize,
-    /// Its length.
+    /// The length.
     pub bytes: usize,
 }
 

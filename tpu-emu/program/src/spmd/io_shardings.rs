@@ -81,7 +81,7 @@ impl Spread {
         self.element = Some(element);
     }
 
-    /// The same with a row for each copy that devices have, as an axis in front.
+    /// These tiles with a row for each copy that devices have, as an axis in front.
     ///
     /// # Errors
     /// `BadArgument` where the rows are past what can be addressed.

@@ -172,7 +172,7 @@ impl Tiling {
         self.places[device].iter().zip(shard).map(|(at, size)| at * size).collect()
     }
 
-    /// The same with an axis in front, along which the copies of a part lie.
+    /// These tiles with an axis in front, along which the copies of a part lie.
     pub(crate) fn in_rows(&self) -> Self {
         let mut seen = vec![0_usize; self.places.len()];
         let mut rows = self.clone();

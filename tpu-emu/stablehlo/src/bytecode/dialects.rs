@@ -16,7 +16,7 @@ pub(crate) struct Dialects<'a> {
 /// The name of an operation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OperationName<'a> {
-    /// Its dialect.
+    /// The dialect.
     pub(crate) dialect: &'a str,
     /// What follows the point.
     pub(crate) mnemonic: &'a str,

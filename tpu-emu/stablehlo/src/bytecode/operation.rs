@@ -8,7 +8,7 @@ use crate::vhlo;
 /// An operation without its regions.
 #[derive(Debug)]
 pub(crate) struct Header {
-    /// Its name in StableHLO.
+    /// The name in StableHLO.
     pub(crate) name: Name,
     pub(crate) at: usize,
     pub(crate) location: LocationId,

@@ -47,11 +47,11 @@ pub(crate) enum LocationState {
 /// An encoded attribute or type.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Entry<'a> {
-    /// Its dialect.
+    /// The dialect.
     pub(crate) dialect: &'a str,
     /// Whether the dialect has an encoding for it; otherwise it is text.
     pub(crate) encoded: bool,
-    /// Its bytes.
+    /// The bytes.
     pub(crate) data: Cursor<'a>,
 }
 

@@ -17,7 +17,7 @@ pub enum Location {
     Unknown,
     /// A place in a file.
     File {
-        /// Its path.
+        /// The path.
         file: Arc<str>,
         /// Line, from 1.
         line: u32,

@@ -26,7 +26,7 @@ pub type Name = Cow<'static, str>;
 /// A program.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Module {
-    /// Its symbol, if it has one.
+    /// The symbol, if it has one.
     pub name: Option<Arc<str>>,
     /// `mhlo.num_partitions` and the like.
     pub attributes: Attributes,
@@ -57,7 +57,7 @@ impl Module {
 /// A mesh that others refer to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NamedMesh {
-    /// Its symbol.
+    /// The symbol.
     pub name: Arc<str>,
     /// The mesh.
     pub mesh: Mesh,
@@ -68,7 +68,7 @@ pub struct NamedMesh {
 /// A function.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Function {
-    /// Its symbol.
+    /// The symbol.
     pub name: Arc<str>,
     /// Whether its visibility is public (the default).
     pub public: bool,

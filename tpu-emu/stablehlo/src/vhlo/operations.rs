@@ -6,7 +6,7 @@
 /// One version of an operation.
 #[derive(Debug)]
 pub(crate) struct Row {
-    /// Its name in StableHLO.
+    /// The name in StableHLO.
     pub(crate) name: &'static str,
     /// The version in VHLO's name.
     pub(crate) version: u32,

@@ -8,7 +8,7 @@ fn whole_single(x: f32) -> u32 {
     (x.trunc() + 12_582_912.0).to_bits()
 }
 
-/// The same below 2^51.
+/// A number with the whole part of `x` in its lowest bits, for `|x|` below 2^51.
 #[inline(always)]
 fn whole_double(x: f64) -> u64 {
     (x.trunc() + 6_755_399_441_055_744.0).to_bits()

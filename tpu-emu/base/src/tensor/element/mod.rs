@@ -123,7 +123,7 @@ pub trait Real: Number {
 
 /// An integer.
 pub trait Int: Real + Ord {
-    /// Its width.
+    /// The width.
     const BITS: u32;
     /// Whether it can be negative.
     const SIGNED: bool;

@@ -76,7 +76,7 @@ impl LaneCode {
         Self(Arc::new(Ready { program, feeds, portable, native, work }))
     }
 
-    /// The same for a program all of whose parameters have an element for each lane.
+    /// Makes a program ready all of whose parameters have an element for each lane.
     pub fn of(program: LaneProgram) -> Self {
         let feeds = vec![Feed::Each; program.parameters.len()];
         Self::new(program, feeds)
@@ -129,7 +129,7 @@ impl LaneCode {
         Bound::new(&self.0, lanes, inputs, outputs)
     }
 
-    /// The same on arrays that share no memory.
+    /// Runs the program on arrays that share no memory.
     pub fn apply(&self, lanes: usize, inputs: &[&[u8]], outputs: &mut [&mut [u8]]) {
         let inputs: Vec<Input<'_>> = inputs.iter().map(|&input| input.into()).collect();
         let outputs: Vec<Output<'_>> =

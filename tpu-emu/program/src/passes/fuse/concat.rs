@@ -63,7 +63,7 @@ impl Pieces {
         self.pieces.iter().any(|piece| piece.operand == operand)
     }
 
-    /// The same with other numbers of operands.
+    /// This concatenation with other numbers of operands.
     #[must_use]
     pub(crate) fn renumbered(&self, mut number: impl FnMut(usize) -> usize) -> Self {
         let mut pieces = self.clone();

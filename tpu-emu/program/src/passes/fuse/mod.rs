@@ -43,9 +43,9 @@ pub(crate) struct Fused {
     pub(crate) elements: usize,
     /// One a parameter of the program.
     pub(crate) loads: Vec<Load>,
-    /// The same: how its elements are got at.
+    /// How the elements of each parameter are got at.
     pub(crate) ways: Vec<Way>,
-    /// The same: where in the memory beside the loop it has what is filled.
+    /// Where in the memory beside the loop each parameter has what is filled.
     pub(crate) aside: Vec<usize>,
     /// Bytes of that memory.
     pub(crate) room: usize,

@@ -14,7 +14,8 @@ const STEPS: usize = 64;
 const ROW: usize = 512 << 10;
 /// Bytes that a strip's values have together, if a row has not more.
 const STRIP: usize = 96 << 10;
-/// The same where rows are columns of another value: of its lines, much should be used at once.
+/// Bytes that a strip's values have together where rows are columns of another value: of its
+/// lines, much should be used at once.
 const BLOCKS: usize = 512 << 10;
 /// Elements of the widest value that a thread takes at once.
 const PIECE: usize = 32 << 10;
@@ -55,7 +56,7 @@ pub(super) fn group(graph: &Graph, code: Code) -> Code {
     Code { parameters, steps: written, results }
 }
 
-/// The same for the code inside of a step.
+/// Fuses rows in the code inside of a step.
 fn inside(graph: &Graph, mut step: FusedStep) -> FusedStep {
     step.work = match step.work {
         StepWork::While(condition, body) => {
