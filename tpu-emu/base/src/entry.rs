@@ -2,6 +2,8 @@
 use crate::error::Result;
 use crate::panics::caught;
 use std::cell::Cell;
+use tracing::level_filters::LevelFilter;
+use tracing::span::EnteredSpan;
 
 /// The name of an API function. A thin pointer, because every record holds one.
 pub type Function = &'static &'static str;
@@ -18,6 +20,13 @@ pub fn current() -> Function {
     CURRENT.get()
 }
 
+/// The call in the log. Not a part of `enter`, which is compiled for each function.
+#[cold]
+#[inline(never)]
+fn span(function: Function) -> EnteredSpan {
+    tracing::debug_span!("call", function).entered()
+}
+
 /// Runs `body` as the API function `function`; a panic becomes an error.
 ///
 /// The call is a span of the log at the level `debug`. Where nobody asked for that level, all it
@@ -26,8 +35,8 @@ pub fn current() -> Function {
 /// # Errors
 /// Those of `body`, and `Panic` with the panic's message.
 pub fn enter<R>(function: Function, body: impl FnOnce() -> Result<R>) -> Result<R> {
-    let span = tracing::debug_span!("call", function);
-    let _inside = span.enter();
+    let logged = LevelFilter::current() >= LevelFilter::DEBUG;
+    let _inside = logged.then(|| Box::new(span(function)));
     let outer = CURRENT.replace(function);
     // The machine's state is behind locks that are not poisoned and is changed in one step, so
     // what a panic leaves behind is whole.
@@ -70,6 +79,10 @@ mod tests {
             *metadata.level() <= self.0
         }
 
+        fn max_level_hint(&self) -> Option<LevelFilter> {
+            Some(self.0.into())
+        }
+
         fn new_span(&self, span: &Attributes<'_>) -> Id {
             let mut name = span.metadata().name().to_owned();
             span.record(&mut Named(&mut name));
@@ -100,6 +113,8 @@ mod tests {
         let notes = |level| {
             let kept = std::sync::Arc::new(Mutex::new(Vec::new()));
             tracing::subscriber::with_default(Notes(level, kept.clone()), || {
+                // Tests beside this one call the same function without a log.
+                tracing::callsite::rebuild_interest_cache();
                 enter(&"PJRT_Some_Call", || Ok(kept.lock().push("work".into()))).unwrap();
                 enter::<()>(&"PJRT_Other_Call", || panic!("lost")).unwrap_err();
             });

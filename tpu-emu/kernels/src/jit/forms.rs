@@ -344,7 +344,7 @@ fn faults_in_a_function_are_found() {
         ),
         (1, "the stack is not where it was", Box::new(|code| code.number(general::RBP, 1))),
         (1, "is the caller's", Box::new(|code| code.load(12, general::RDI, 0))),
-        (0, "a register is not given back", Box::new(|code| code.give_back())),
+        (4, "a register is not given back", Box::new(|code| code.give_back())),
         (1, "no constant is there", Box::new(vector(NONE, Operand::Pool(0)))),
         (
             1,
@@ -411,13 +411,16 @@ fn faults_in_a_function_are_found() {
         ),
         (5, "no way leads to", Box::new(|code| code.clear(general::RAX))),
     ];
+    let mut missed = Vec::new();
     for (place, wanted, plant) in faults {
         let outcome = looped(|code, at| {
             if at == place {
                 plant(code)
             }
         });
-        let why = outcome.expect_err(wanted);
-        assert!(why.contains(wanted), "{why}, not {wanted}");
+        if !outcome.as_ref().is_err_and(|why| why.contains(wanted)) {
+            missed.push(format!("{wanted}: {outcome:?}"));
+        }
     }
+    assert!(missed.is_empty(), "{missed:#?}");
 }

@@ -7,7 +7,7 @@ mod address;
 #[cfg(all(target_arch = "x86_64", not(tpu_emu_portable)))]
 mod code_memory;
 mod encode;
-#[cfg(all(test, target_arch = "x86_64", not(tpu_emu_portable)))]
+#[cfg(test)]
 mod forms;
 mod inst;
 mod libcall;
@@ -20,7 +20,7 @@ mod opcodes;
 mod regalloc;
 mod scalar_loop;
 mod select;
-#[cfg(all(any(test, feature = "testing"), target_arch = "x86_64", not(tpu_emu_portable)))]
+#[cfg(any(test, feature = "testing"))]
 pub mod verify;
 #[cfg(not(all(target_arch = "x86_64", not(tpu_emu_portable))))]
 use no_code_memory as code_memory;
@@ -67,7 +67,7 @@ impl Native {
     /// Compiles operations; `None` where the system gives no memory for code.
     pub(super) fn new(part: &Part<'_>) -> Option<Self> {
         let (code, entry) = part.code()?;
-        #[cfg(all(any(test, feature = "testing"), target_arch = "x86_64", not(tpu_emu_portable)))]
+        #[cfg(any(test, feature = "testing"))]
         verify::verify(&code, entry, &part.contract());
         Function::new(&code, entry).map(Self)
     }
@@ -80,7 +80,7 @@ impl Native {
 
 impl Part<'_> {
     /// What the function may do.
-    #[cfg(all(any(test, feature = "testing"), target_arch = "x86_64", not(tpu_emu_portable)))]
+    #[cfg(any(test, feature = "testing"))]
     fn contract(&self) -> verify::Contract {
         let writes = self.stores.iter().map(|&(_, array)| array).collect();
         let group = Some(self.group());

@@ -83,7 +83,7 @@ impl Rounds {
         }
         let mut lowerer = lower(of)?;
         let (code, entry) = Emitter::new(&lowerer.body, of.memories.len()).rounds();
-        #[cfg(all(any(test, feature = "testing"), target_arch = "x86_64", not(tpu_emu_portable)))]
+        #[cfg(any(test, feature = "testing"))]
         super::verify::verify(&code, entry, &contract(of, &lowerer));
         let function = Function::new(&code, entry)?;
         let _calls = std::mem::take(&mut lowerer.body.calls);
@@ -107,7 +107,7 @@ impl Rounds {
 }
 
 /// What the function of a loop may do.
-#[cfg(all(any(test, feature = "testing"), target_arch = "x86_64", not(tpu_emu_portable)))]
+#[cfg(any(test, feature = "testing"))]
 fn contract(of: &Loop, lowerer: &Lowerer) -> super::verify::Contract {
     let variables = lowerer.body.stores.iter().map(|&(_, home, _)| home);
     let elements = of.actions.iter().filter_map(|action| match action {
