@@ -244,9 +244,10 @@ fuzz-readers: $(READERS:%=fuzz-reader-%) $(VENVS)/jax-$(NEWEST)/ready
 	$(NEWEST_PYTHON) python-tests/no_jax/trace_damage.py $(or $(SECONDS),60) $(or $(SEED),1)
 
 fuzz-reader-%: $(CARGO_FUZZ)
+	rm -rf target/fuzz/seeds/$*
 	cargo run -p tpu-fuzz -- seeds target/fuzz/seeds
 	mkdir -p target/fuzz/corpus/$* target/fuzz/readers
-	$(READER) $* target/fuzz/corpus/$* target/fuzz/seeds/$* -- -artifact_prefix=$(CURDIR)/target/fuzz/readers/$*- -max_total_time=$(or $(SECONDS),60)
+	$(READER) $* target/fuzz/corpus/$* target/fuzz/seeds/$* -- -artifact_prefix=$(CURDIR)/target/fuzz/readers/$*- -timeout=60 -max_total_time=$(or $(SECONDS),60)
 
 # Each of them finds the fault that is planted in its reader, from the seeds alone.
 fuzz-readers-proof: $(READERS:%=fuzz-reader-proof-%) $(VENVS)/jax-$(NEWEST)/ready
@@ -254,10 +255,10 @@ fuzz-readers-proof: $(READERS:%=fuzz-reader-proof-%) $(VENVS)/jax-$(NEWEST)/read
 
 fuzz-reader-proof-%: PROOF = target/fuzz/proof/$*
 fuzz-reader-proof-%: $(CARGO_FUZZ)
+	rm -rf $(PROOF) target/fuzz/seeds/$*
 	cargo run -p tpu-fuzz -- seeds target/fuzz/seeds
-	rm -rf $(PROOF)
 	mkdir -p $(PROOF)/corpus
-	if TPU_EMU_TEST_PLANTED=1 $(READER) $* $(PROOF)/corpus target/fuzz/seeds/$* -- -artifact_prefix=$(CURDIR)/$(PROOF)/ -max_total_time=$(or $(SECONDS),600) > $(PROOF)/said 2>&1; then echo "the fault planted in $* was not found"; exit 1; fi
+	if TPU_EMU_TEST_PLANTED=1 $(READER) $* $(PROOF)/corpus target/fuzz/seeds/$* -- -artifact_prefix=$(CURDIR)/$(PROOF)/ -max_total_time=$(or $(SECONDS),300) > $(PROOF)/said 2>&1; then echo "the fault planted in $* was not found"; exit 1; fi
 	grep "the planted fault" $(PROOF)/said
 
 $(CARGO_FUZZ):

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bytes;
+pub mod careless;
 pub mod check;
 pub mod inputs;
 pub mod planted;

@@ -1,8 +1,9 @@
 //! What the fuzzers of the readers stand on.
 use std::fs::{read, remove_dir_all};
 use std::process::Command;
+use tpu_fuzz::careless::{PLANTED, SAID};
 use tpu_fuzz::random::Random;
-use tpu_fuzz::readers::{PLANTED, READERS};
+use tpu_fuzz::readers::READERS;
 use tpu_fuzz::{bytes, seeds};
 
 #[test]
@@ -30,18 +31,51 @@ fn the_seeds_are_written_to_a_folder_for_each_reader() {
     remove_dir_all(folder).unwrap();
 }
 
+/// Runs a test of this program again with the faults planted; whether this is that run.
+#[expect(clippy::disallowed_methods, reason = "a test's own switch")]
+fn is_planted(test: &str) -> bool {
+    if std::env::var_os(PLANTED).is_some() {
+        return true;
+    }
+    let mut again = Command::new(std::env::current_exe().unwrap());
+    let said = again.args(["--exact", test]).env(PLANTED, "1").output().unwrap();
+    let said = (said.status.success(), String::from_utf8_lossy(&said.stdout).into_owned());
+    assert!(said.0 && said.1.contains("1 passed"), "{}", said.1);
+    false
+}
+
 /// What a fuzzer finds of the planted fault is its own.
 #[test]
-#[expect(clippy::disallowed_methods, reason = "a test's own switch")]
 fn no_seed_meets_the_planted_fault() {
-    if std::env::var_os(PLANTED).is_none() {
-        let mut again = Command::new(std::env::current_exe().unwrap());
-        let said = again.arg("no_seed_meets_the_planted_fault").env(PLANTED, "1").output().unwrap();
-        assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stdout));
+    if is_planted("no_seed_meets_the_planted_fault") {
+        for (name, reader) in READERS {
+            let seeds = seeds::of_reader(name).unwrap();
+            let read = seeds.iter().filter(|seed| reader(seed)).count();
+            assert!(2 * read > seeds.len(), "{name}: {read} of {} are read", seeds.len());
+        }
+    }
+}
+
+/// A fuzzer has a minute for some ten thousand inputs on a busy machine.
+#[test]
+fn small_changes_of_the_seeds_meet_every_planted_fault() {
+    if !is_planted("small_changes_of_the_seeds_meet_every_planted_fault") {
         return;
     }
     for (name, reader) in READERS {
-        seeds::of_reader(name).unwrap().iter().for_each(|seed| reader(seed));
+        let seeds = seeds::of_reader(name).unwrap();
+        let mut random = Random::new(14);
+        let found = (0..20_000).find_map(|_| {
+            let mut damaged = random.pick(&seeds).clone();
+            let at = random.below(damaged.len());
+            damaged[at] = match damaged[at] {
+                digit @ b'0'..=b'9' => digit ^ random.byte() & 3,
+                other => other ^ random.byte(),
+            };
+            let said = std::panic::catch_unwind(|| reader(&damaged)).err()?;
+            Some(said.downcast_ref::<String>().cloned().unwrap_or_default())
+        });
+        assert!(found.as_ref().is_some_and(|said| said.starts_with(SAID)), "{name}: {found:?}");
     }
 }
 
