@@ -302,6 +302,9 @@ fn looped(plant: impl Fn(&mut Code, usize)) -> Result<(), String> {
     check(&bytes, entry, &Contract { arrays: 2, writes, group: Some(16), callees })
 }
 
+/// Writes what a function must not hold.
+type Fault = Box<dyn Fn(&mut Code)>;
+
 #[test]
 fn faults_in_a_function_are_found() {
     looped(|_, _| ()).unwrap();
@@ -313,7 +316,7 @@ fn faults_in_a_function_are_found() {
     };
     let (scale, masked) = (2, Fields { mask: 1, zero: true, ..NONE });
     let operate = u64::try_from(address_of_operate()).unwrap();
-    let faults: Vec<(usize, &str, Box<dyn Fn(&mut Code)>)> = vec![
+    let faults: Vec<(usize, &str, Fault)> = vec![
         (
             1,
             "an unexpected instruction",

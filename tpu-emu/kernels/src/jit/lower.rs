@@ -1,7 +1,7 @@
 //! From operations to instructions.
 use super::encode::Opcode;
 use super::inst::{Body, Class, Form, Value};
-#[expect(clippy::wildcard_imports, reason = "names of instructions, as the manuals have them")]
+#[allow(clippy::wildcard_imports, reason = "names of instructions, as the manuals have them")]
 use super::opcodes::*;
 use super::select::{Job, Kind, Relation};
 use crate::elementwise::program::Register;

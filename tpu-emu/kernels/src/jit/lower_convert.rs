@@ -2,7 +2,7 @@
 use super::encode::Opcode;
 use super::inst::Value;
 use super::lower::{Forms, Lowerer, float};
-#[expect(clippy::wildcard_imports, reason = "names of instructions, as the manuals have them")]
+#[allow(clippy::wildcard_imports, reason = "names of instructions, as the manuals have them")]
 use super::opcodes::*;
 use super::select::Kind;
 use crate::elementwise::program::Register;

@@ -7,7 +7,7 @@ macro_rules! opcodes {
         $(pub(super) const $name: Opcode = opcode($map, $prefix, $wide == 1, $byte);)*
 
         /// All of them, for the test of their names.
-        #[cfg(test)]
+        #[cfg(any(test, feature = "testing"))]
         pub(super) const OPCODES: &[(&str, Opcode)] = &[$((stringify!($name), $name)),*];
     };
 }
@@ -18,7 +18,7 @@ macro_rules! shifts {
         $(pub(super) const $name: Shift = Shift { op: opcode(1, 1, $wide == 1, $byte), digit: $digit };)*
 
         /// All of them, for the test of their names.
-        #[cfg(test)]
+        #[cfg(any(test, feature = "testing"))]
         pub(super) const SHIFTS: &[(&str, Shift)] = &[$((stringify!($name), $name)),*];
     };
 }

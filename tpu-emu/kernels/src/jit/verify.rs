@@ -300,7 +300,8 @@ impl Reader<'_> {
             known(one.op0_register().number()) == Known::Bits(address_of_operate() as u64);
         let callee = |&address: &usize| known(RDI) == Known::Bits(address as u64);
         let Known::Cell(cells) = known(RSI) else { return Err("no cells".into()) };
-        let aligned = known(RSP) == Known::Frame && self.frame % 64 == 0 && cells % 64 == 0;
+        let aligned =
+            known(RSP) == Known::Frame && self.frame.is_multiple_of(64) && cells.is_multiple_of(64);
         if !is_operate || !self.contract.callees.iter().any(callee) || !aligned {
             return Err("a call of another kind".into());
         }

@@ -1,6 +1,5 @@
 //! The first few of each row in a known order.
 use super::comparator::{Encode, Key, encoder};
-use super::small;
 use crate::movement::loop_nest::{carve, carved};
 use crate::{parallel, simd};
 use tpu_base::tensor::Shape;
