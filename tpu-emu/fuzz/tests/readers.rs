@@ -32,7 +32,7 @@ fn the_seeds_are_written_to_a_folder_for_each_reader() {
 }
 
 /// Runs a test of this program again with the faults planted; whether this is that run.
-#[expect(clippy::disallowed_methods, reason = "a test's own switch")]
+#[expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test's own switch")]
 fn is_planted(test: &str) -> bool {
     if std::env::var_os(PLANTED).is_some() {
         return true;
