@@ -115,7 +115,11 @@ mod tests {
             tracing::subscriber::with_default(Notes(level, kept.clone()), || {
                 // Tests beside this one call the same function without a log.
                 tracing::callsite::rebuild_interest_cache();
-                enter(&"PJRT_Some_Call", || Ok(kept.lock().push("work".into()))).unwrap();
+                let work = || {
+                    kept.lock().push("work".into());
+                    Ok(())
+                };
+                enter(&"PJRT_Some_Call", work).unwrap();
                 enter::<()>(&"PJRT_Other_Call", || panic!("lost")).unwrap_err();
             });
             std::mem::take(&mut *kept.lock())
