@@ -11,6 +11,8 @@ KNOWN = [
     ("", "", "translation rule for primitive", "JAX has no rule for TPUs"),
     ("sums: dot", "float8_e8m0fnu", "result", "XLA's CPU backend sums in float8_e8m0fnu"),
     ("clamp", "complex", "result", "XLA's CPU backend compares real parts alone"),
+    ("approx_", "float", "nan", "a comparator that orders no NaN"),
+    ("sums: dot", "float", "stablehlo.dot_general: f", "refused: XLA rounds such sums differently"),
     ("searchsorted", "float8_e5m2", "result", "XLA's CPU backend puts NaN behind itself"),
     ("window prod", "float16", "nan", "products past the range, in an order that is open"),
     ("special spence", "float", "nan", "one divided by the largest number is subnormal"),

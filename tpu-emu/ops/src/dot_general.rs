@@ -335,6 +335,18 @@ mod tests {
         assert_eq!(types(left, right, DType::F32).values::<f32>(), [1.5]);
         let ones = Array::new(DType::S32, &[2], &[1_i32, 255]);
         assert_eq!(types(ones.clone(), ones, DType::Pred).values::<u8>(), [1]);
+        // XLA rounds the sums of floats of few bits, and of several types, in its own ways.
+        let small = Array::new(DType::F8E4M3FN, &[2], &[0x38_u8, 0x40]);
+        let long = Array::new(DType::F64, &[2], &[1.0, 2.0_f64]);
+        let refused = [
+            [[small.clone(), small.clone()], [small, single([1.0; 2])]],
+            [[single([1.0; 2]), long.clone()], [long, Array::new(DType::S8, &[2], &[1_i8, 2])]],
+        ];
+        for operands in refused.into_iter().flatten() {
+            let to = (DType::S32, &[][..]);
+            let error = one(&axes([[], []], [[0], [0]]), operands, to, Numerics::Ieee).unwrap_err();
+            assert!(matches!(&error, Error::Unimplemented(what) if what.contains("as s32")));
+        }
     }
 
     #[test]

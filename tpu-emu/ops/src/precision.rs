@@ -45,21 +45,31 @@ fn is_float(dtype: DType) -> bool {
 }
 
 /// The type that sums of products are kept in. A result of another kind than the operands (the
-/// integers of floats, the real part of complex numbers) is converted when all is summed.
-fn kind(operands: [DType; 2], result: DType) -> Kind {
+/// integers of floats, the real part of complex numbers) is converted when all is summed, where
+/// the operands are of one type: that is what XLA sums in, and floats of few bits are not.
+fn kind(site: &Site<'_>, operands: [DType; 2], result: DType) -> Result<Kind> {
     let any = |of: DType| operands.contains(&of);
-    let wide = any(DType::C128) || any(DType::F64);
-    if is_complex(result) || operands.into_iter().any(is_complex) {
-        return if wide || result == DType::C128 { Kind::C128 } else { Kind::C64 };
-    }
-    if is_float(result) || operands.into_iter().any(is_float) {
-        return if wide || result == DType::F64 { Kind::F64 } else { Kind::F32 };
-    }
-    let kept = match result {
-        DType::Pred => operands[0].host_bytes().max(operands[1].host_bytes()),
-        integer => integer.host_bytes(),
+    let complex = operands.into_iter().any(is_complex);
+    let float = operands.into_iter().any(is_float);
+    let converted = match result {
+        DType::Pred => !operands.contains(&DType::Pred),
+        other if is_float(other) => complex,
+        other => !is_complex(other) && (complex || float),
     };
-    if kept == 8 { Kind::U64 } else { Kind::U32 }
+    let mixed = operands[0] != operands[1];
+    if (converted && (mixed || is_small_float(operands[0]))) || (result == DType::Pred && mixed) {
+        let [lhs, rhs] = operands.map(DType::name);
+        return Err(site.unimplemented(format!("{lhs} by {rhs} as {}", result.name())));
+    }
+    let wide = any(DType::C128) || any(DType::F64);
+    if is_complex(result) || complex {
+        return Ok(if wide || result == DType::C128 { Kind::C128 } else { Kind::C64 });
+    }
+    if is_float(result) || float {
+        return Ok(if wide || result == DType::F64 { Kind::F64 } else { Kind::F32 });
+    }
+    let kept = if result == DType::Pred { operands[0] } else { result };
+    Ok(if kept.host_bytes() == 8 { Kind::U64 } else { Kind::U32 })
 }
 
 /// What sums are rounded to before they are converted: to the operands' own type where the result
@@ -174,7 +184,7 @@ pub(super) fn arithmetic(
     result: DType,
     unit: Unit,
 ) -> Result<Arithmetic> {
-    let (kind, sum) = (kind(operands, result), rounded(operands, result));
+    let (kind, sum) = (kind(site, operands, result)?, rounded(operands, result));
     let precision = precision(site, attributes)?;
     let algorithm = algorithm(site, attributes, operands, result)?;
     if unit == Unit::Vector && site.numerics == Numerics::Tpu {
