@@ -3,7 +3,7 @@
 from typing import Any
 
 # What says nothing of the plugin.
-QUIET = ("refused by both", "refused by the CPU", "not made")
+QUIET = ("refused by both", "refused by the CPU", "not made", "the CPU backend ended")
 # Family, type, what is said; parts of each; and the reason.
 KNOWN = [
     ("", "", "CHLO => [StableHLO+Shape] => StableHLO failed", "jaxlib refuses before it asks us"),

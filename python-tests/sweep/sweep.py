@@ -86,7 +86,8 @@ def batch(first: int, parts: str, until: float) -> Iterator[Said]:
                     yield said
                 else:
                     next_one = about.get("number", stop) + 1
-                    yield {**about, **said}
+                    own = about.get("stage") == "cpu"
+                    yield {**about, **({"is": "the CPU backend ended"} if own else said)}
 
 
 def main() -> int:
