@@ -65,7 +65,7 @@ def double(x: jax.Array | np.ndarray) -> np.ndarray:
 def small(error: np.ndarray, of: np.ndarray, dtype: type) -> None:
     """Fails where an error is more than what rounding leaves of a matrix."""
     size = max(10, *of.shape)
-    bound = 2 * size * np.finfo(dtype).eps * np.linalg.norm(of)
+    bound = 2 * size * np.finfo(dtype).eps * np.linalg.norm(double(of))
     # Written so that NaN fails.
     assert np.linalg.norm(error) <= bound
 
