@@ -253,6 +253,9 @@ fn every_register_and_address_is_the_one_that_was_meant() {
     }
 }
 
+/// Where a fault is planted, what is said of it, and what plants it.
+type Fault = (usize, &'static str, Box<dyn Fn(&mut Code)>);
+
 /// A loop over elements as the emitter writes it, but for what `plant` does.
 fn looped(plant: impl Fn(&mut Code, usize)) -> Result<(), String> {
     let mut code = Code::default();
@@ -295,9 +298,6 @@ fn looped(plant: impl Fn(&mut Code, usize)) -> Result<(), String> {
     check(&bytes, entry, &Contract { arrays: 2, writes, group: Some(16), callees })
 }
 
-/// Writes what a function must not hold.
-type Fault = Box<dyn Fn(&mut Code)>;
-
 #[test]
 fn faults_in_a_function_are_found() {
     looped(|_, _| ()).unwrap();
@@ -309,7 +309,7 @@ fn faults_in_a_function_are_found() {
     };
     let (scale, masked) = (2, Fields { mask: 1, zero: true, ..NONE });
     let operate = u64::try_from(address_of_operate()).unwrap();
-    let faults: Vec<(usize, &str, Fault)> = vec![
+    let faults: Vec<Fault> = vec![
         (
             1,
             "an unexpected instruction",

@@ -1,7 +1,10 @@
 //! From operations to instructions.
 use super::encode::Opcode;
 use super::inst::{Body, Class, Form, Value};
-#[allow(clippy::wildcard_imports, reason = "names of instructions, as the manuals have them")]
+#[cfg_attr(
+    not(test),
+    expect(clippy::wildcard_imports, reason = "names of instructions, as the manuals have them")
+)]
 use super::opcodes::*;
 use super::select::{Job, Kind, Relation};
 use crate::elementwise::program::Register;

@@ -2,7 +2,10 @@
 use super::encode::Opcode;
 use super::inst::Value;
 use super::lower::{Forms, Lowerer, float};
-#[allow(clippy::wildcard_imports, reason = "names of instructions, as the manuals have them")]
+#[cfg_attr(
+    not(test),
+    expect(clippy::wildcard_imports, reason = "names of instructions, as the manuals have them")
+)]
 use super::opcodes::*;
 use super::select::Kind;
 use crate::elementwise::program::Register;

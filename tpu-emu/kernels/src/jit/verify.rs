@@ -354,7 +354,7 @@ impl Reader<'_> {
                 Ok(())
             }
             Known::List if index == Register::None && !writes => {
-                let inside = offset % 8 == 0 && offset / 8 < self.contract.arrays as u64;
+                let inside = offset.is_multiple_of(8) && offset / 8 < self.contract.arrays as u64;
                 let moves = one.code() == Code::Mov_r64_rm64;
                 (inside && moves).then_some(()).ok_or("no array has this number".into())
             }
