@@ -43,7 +43,7 @@ export PYTHONPATH := $(CURDIR)/pjrt-plugin/python
 export PYTHONDONTWRITEBYTECODE := 1
 unexport TPU_LIBRARY_PATH JAX_PLATFORMS
 
-.PHONY: build demo walkthrough test test-clients test-libtpu test-tensorflow test-torch test-rust test-portable test-docs test-python test-no-jax conform checks ecosystem ecosystem-full lint deny bench bench-all bench-growth bench-suite bench-ecosystem bench-page bench-parts memcheck racecheck random sweep walks fuzz fuzz-readers fuzz-readers-proof clean
+.PHONY: build demo walkthrough test test-clients test-libtpu test-tensorflow test-torch test-rust test-portable test-docs test-python test-no-jax conform checks ecosystem ecosystem-full lint deny bench bench-all bench-growth bench-suite bench-ecosystem bench-page bench-parts memcheck memcheck-address memcheck-valgrind needs-valgrind racecheck random sweep walks fuzz fuzz-readers fuzz-readers-proof clean
 
 build:
 	cargo build --release
@@ -192,10 +192,18 @@ bench-parts: build $(VENVS)/jax-$(NEWEST)/ready
 SANITIZED = RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=$(1) $(2) -Zexport-executable-symbols -Clink-arg=-Wl,--export-dynamic"
 VALGRIND := valgrind -q --error-exitcode=9 --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite
 ADDRESSCHECK = ASAN_OPTIONS=allocator_may_return_null=1 $(call SANITIZED,address) cargo test --target $(TARGET) --target-dir target/asan
-memcheck:
+memcheck: needs-valgrind memcheck-address memcheck-valgrind
+
+# Said before the sanitizer's hour, not after it.
+needs-valgrind:
+	@command -v valgrind > /dev/null || { echo "make memcheck needs valgrind, which is not on the path (Debian: apt-get install valgrind)"; exit 1; }
+
+memcheck-address:
 	$(ADDRESSCHECK) -p tpu-emu --lib --test heap_model --test history --test hostile_programs --test programs
 	$(ADDRESSCHECK) -p libtpu-abi --tests
 	$(ADDRESSCHECK) -p pjrt-plugin --tests -- --skip a_c_program_
+
+memcheck-valgrind: needs-valgrind
 	TPU_EMU_HBM_BYTES=256MiB CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="$(VALGRIND)" \
 	cargo test -p pjrt-plugin --test '[!hft]*' --test 't[ao]*' --test threads --test 'ffi_*' -- \
 	--test-threads=1 --skip host_memor --skip a_copy_ --skip memory_stats_set

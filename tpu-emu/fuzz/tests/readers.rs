@@ -69,7 +69,7 @@ fn small_changes_of_the_seeds_meet_every_planted_fault() {
             let mut damaged = random.pick(&seeds).clone();
             let at = random.below(damaged.len());
             damaged[at] = match damaged[at] {
-                digit @ b'0'..=b'9' => digit ^ random.byte() & 3,
+                digit @ b'0'..=b'9' => digit ^ (random.byte() & 3),
                 other => other ^ random.byte(),
             };
             let said = std::panic::catch_unwind(|| reader(&damaged)).err()?;

@@ -84,7 +84,7 @@ pub struct Node {
 pub struct Block {
     /// The values that it is given.
     pub parameters: Vec<ValueId>,
-    /// Its nodes, each after those whose values it takes.
+    /// The nodes, each after those whose values it takes.
     pub nodes: Vec<Node>,
     /// The values that it gives.
     pub results: Vec<ValueId>,

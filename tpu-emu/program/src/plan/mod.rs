@@ -118,7 +118,7 @@ pub enum Outside<'d> {
 /// then the results. A donated parameter and the result that takes it over have the same memory.
 #[derive(Debug, Default)]
 pub struct Plan {
-    /// Its steps, in the order in which they run.
+    /// The steps, in the order in which they run.
     pub steps: Vec<Step>,
     /// Bytes of the arena.
     pub arena: usize,
