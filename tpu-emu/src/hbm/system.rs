@@ -36,10 +36,12 @@ mod real {
     pub(in crate::hbm) fn reserve(length: usize) -> io::Result<NonNull<u8>> {
         let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         let none: *mut u8 = ptr::null_mut();
+        // What has no type in the signature is passed as it is: the system reads all 64 bits.
+        let [rights, kind, file, offset] = [libc::PROT_NONE, kind, -1, 0].map(libc::c_long::from);
         // SAFETY: a new anonymous mapping at an address of the system's choice touches no
         // memory of ours.
         let start =
-            unsafe { libc::syscall(libc::SYS_mmap, none, length, libc::PROT_NONE, kind, -1, 0) };
+            unsafe { libc::syscall(libc::SYS_mmap, none, length, rights, kind, file, offset) };
         if start == -1 {
             return Err(io::Error::last_os_error());
         }
