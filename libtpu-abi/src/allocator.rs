@@ -103,13 +103,14 @@ impl Drop for Taken<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::launcher::{Call, INC, Pool, code, f32s, held, program};
+    use crate::launcher::{INC, LaunchCall, Pool, code, f32s, held, program};
 
     /// The error of a run that has one result.
-    fn refused(change: impl FnOnce(&mut Pool), options: impl FnOnce(&mut Call)) -> String {
+    fn refused(change: impl FnOnce(&mut Pool), options: impl FnOnce(&mut LaunchCall)) -> String {
         let (executable, x, mut pool) = (program(&code(INC)), held(0, &[1.0, 2.0]), Pool::new(0));
         change(&mut pool);
-        let mut call = Call::new(executable, &mut pool, 0).with(&f32s(&[2]), &[(x.base, false)]);
+        let mut call =
+            LaunchCall::new(executable, &mut pool, 0).with(&f32s(&[2]), &[(x.base, false)]);
         options(&mut call);
         let error = call.run().unwrap_err();
         assert!(pool.live.is_empty());
@@ -145,7 +146,7 @@ mod tests {
             let mut pool = Pool::new(0);
             pool.fails_at = Some(fails_at);
             let mut call =
-                Call::new(executable, &mut pool, 0).with(&f32s(&[2]), &[(x.base, false)]);
+                LaunchCall::new(executable, &mut pool, 0).with(&f32s(&[2]), &[(x.base, false)]);
             assert!(call.run().unwrap_err().contains("the pool is dry"));
             assert_eq!((pool.asked.len(), pool.live.len()), (fails_at + 1, 0));
         }

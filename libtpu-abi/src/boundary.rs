@@ -2,12 +2,16 @@
 use crate::status;
 use crate::sys::TF_Status;
 use std::ptr;
-use tpu_emu::entry::{self, Function};
+use tpu_emu::entry::{self, FunctionName};
 use tpu_emu::{Code, Error, Id, Result};
 
 /// Runs a function without a status: where it fails, the client gets `otherwise`, and standard
 /// error says why.
-pub(crate) fn answer<R>(function: Function, otherwise: R, body: impl FnOnce() -> Result<R>) -> R {
+pub(crate) fn answer<R>(
+    function: FunctionName,
+    otherwise: R,
+    body: impl FnOnce() -> Result<R>,
+) -> R {
     match entry::enter(function, body) {
         Ok(value) => value,
         Err(error) => {
@@ -20,7 +24,7 @@ pub(crate) fn answer<R>(function: Function, otherwise: R, body: impl FnOnce() ->
 
 /// Runs a function that says in a status how it went.
 pub(crate) fn report(
-    function: Function,
+    function: FunctionName,
     status: *mut TF_Status,
     body: impl FnOnce() -> Result<()>,
 ) {
@@ -29,7 +33,7 @@ pub(crate) fn report(
 
 /// Runs a function that gives a value and says in a status how it went: `otherwise` where it fails.
 pub(crate) fn report_or<R>(
-    function: Function,
+    function: FunctionName,
     status: *mut TF_Status,
     otherwise: R,
     body: impl FnOnce() -> Result<R>,
@@ -51,7 +55,7 @@ pub(crate) fn report_or<R>(
 }
 
 /// Leaves a trace of a call that was refused. Memory that ran out has a record of its own.
-fn note(function: Function, error: &Error) {
+fn note(function: FunctionName, error: &Error) {
     tracing::debug!(function, %error, "refused");
     let Some(machine) = tpu_host::machine_if_made() else { return };
     if error.code() != Code::ResourceExhausted {

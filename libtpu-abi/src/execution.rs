@@ -9,7 +9,7 @@ use crate::inputs::{Input, Leaf, inputs};
 use crate::memory::{self, At};
 use crate::module::assigned;
 use crate::objects::{Stream, stream};
-use crate::results::{Made, Nodes};
+use crate::results::{MadeResults, Nodes};
 use crate::sys::{
     SE_Executable, SE_ExecutableRunOptions, SE_ExecutionInput, SE_ExecutionOutput, TF_Status,
 };
@@ -44,7 +44,7 @@ pub unsafe extern "C" fn TpuExecutable_ExecuteAsyncOnStream(
         let abi = abi?;
         // SAFETY: the contract of the interface.
         let options = unsafe { memory::get(se_options, "se_options") }?;
-        let run = Run::new(compiled(executable)?, &options)?;
+        let run = DeviceRun::new(compiled(executable)?, &options)?;
         // From here on the other devices of the run are told where this one fails.
         // SAFETY: as above.
         let output = unsafe { At::new(output, "se_output") };
@@ -90,7 +90,7 @@ unsafe fn read(
 }
 
 /// One device's run.
-struct Run {
+struct DeviceRun {
     program: Arc<Compiled>,
     stream: Arc<Stream>,
     device: usize,
@@ -102,7 +102,7 @@ struct Run {
     allocator: Allocator,
 }
 
-impl Run {
+impl DeviceRun {
     fn new(program: Arc<Compiled>, options: &SE_ExecutableRunOptions) -> Result<Self> {
         let stream = stream(options.stream)?;
         let device = stream.executor.device;
@@ -125,7 +125,7 @@ impl Run {
 
     /// Runs the program with the arguments that could be read; where this device cannot, the
     /// others are told.
-    fn meet(&self, arguments: Result<Vec<Input>>) -> Result<Made> {
+    fn meet(&self, arguments: Result<Vec<Input>>) -> Result<MadeResults> {
         let prepared = arguments.and_then(|arguments| self.prepare(arguments));
         let machine = &self.program.machine;
         let executable = &self.program.executable;
@@ -201,7 +201,7 @@ impl Run {
             arguments: buffers?,
             results: results?,
             options: LaunchOptions { not_donated, ..LaunchOptions::default() },
-            made: Made { bases, aliased, released },
+            made: MadeResults { bases, aliased, released },
             taken,
         })
     }
@@ -212,13 +212,13 @@ struct Prepared<'run> {
     arguments: Vec<Arc<Buffer>>,
     results: Vec<Arc<Buffer>>,
     options: LaunchOptions,
-    made: Made,
+    made: MadeResults,
     taken: Taken<'run>,
 }
 
 impl Prepared<'_> {
     /// Leaves the memory to the client.
-    fn made(self) -> Made {
+    fn made(self) -> MadeResults {
         self.taken.keep();
         self.made
     }
@@ -229,7 +229,7 @@ mod tests {
     use super::*;
     use crate::client::said;
     use crate::client::{dialect, executor, stream as new_stream};
-    use crate::launcher::{Call, INC, Pool, code, compile, f32s, held, pair, program, sum};
+    use crate::launcher::{INC, LaunchCall, Pool, code, compile, f32s, held, pair, program, sum};
     use crate::module::ModuleConfig;
     use crate::{TpuExecutable_Free, TpuExecutor_DeallocateStream, TpuStream_Free};
     use std::{ptr, thread};
@@ -240,7 +240,7 @@ mod tests {
         let (executable, x, mut pool) = (program(&code(INC)), held(2, &[1.0, 2.0]), Pool::new(2));
         for ordinal in [-1, 2] {
             let mut call =
-                Call::new(executable, &mut pool, 2).with(&f32s(&[2]), &[(x.base, false)]);
+                LaunchCall::new(executable, &mut pool, 2).with(&f32s(&[2]), &[(x.base, false)]);
             call.options.device_ordinal = ordinal;
             let output = call.run().unwrap();
             assert_eq!((output.shape.text().as_str(), output.ordinal), ("f32[2]", 2));
@@ -256,7 +256,7 @@ mod tests {
         TpuExecutable_Free(freed);
         let gone = new_stream(0);
         TpuStream_Free(gone);
-        type Change<'a> = &'a dyn Fn(&mut Call);
+        type Change<'a> = &'a dyn Fn(&mut LaunchCall);
         let changes: [(Change<'_>, &str); 5] = [
             (&|call| call.options.device_ordinal = 1, "device 1 with a stream of device 0"),
             (&|call| call.options.stream = ptr::null_mut(), "SE_Stream"),
@@ -266,7 +266,7 @@ mod tests {
         ];
         for (change, why) in changes {
             let mut call =
-                Call::new(executable, &mut pool, 0).with(&f32s(&[2]), &[(x.base, false)]);
+                LaunchCall::new(executable, &mut pool, 0).with(&f32s(&[2]), &[(x.base, false)]);
             change(&mut call);
             let error = call.run().unwrap_err();
             assert!(error.contains(why), "{error}");
@@ -277,7 +277,8 @@ mod tests {
     #[test]
     fn a_failed_stream_runs_nothing() {
         let (executable, x, mut pool) = (program(&code(INC)), held(0, &[1.0, 2.0]), Pool::new(0));
-        let mut call = Call::new(executable, &mut pool, 0).with(&f32s(&[2]), &[(x.base, false)]);
+        let mut call =
+            LaunchCall::new(executable, &mut pool, 0).with(&f32s(&[2]), &[(x.base, false)]);
         stream(call.options.stream).unwrap().fail(Error::bad("the copy before"));
         assert!(call.run().unwrap_err().contains("the copy before"));
         TpuExecutor_DeallocateStream(executor(0), call.options.stream);
@@ -302,7 +303,7 @@ mod tests {
     fn missing_structs_are_named() {
         dialect();
         let (executable, mut pool) = (program(&code(INC)), Pool::new(0));
-        let mut call = Call::new(executable, &mut pool, 0);
+        let mut call = LaunchCall::new(executable, &mut pool, 0);
         let mut output = crate::client::words(dialect().fields.execution_output.size);
         let mut none = [ptr::null_mut::<SE_ExecutionInput>()];
         let options = &raw mut call.options;
@@ -336,7 +337,7 @@ mod tests {
             }
             let executable = ptr::without_provenance_mut(executable);
             let mut call =
-                Call::new(executable, &mut pool, place).with(&f32s(&[2]), &[(x.base, false)]);
+                LaunchCall::new(executable, &mut pool, place).with(&f32s(&[2]), &[(x.base, false)]);
             let outcome = call.run().map(|output| pair(output.bases[0]));
             assert_eq!(pool.live.len(), usize::from(outcome.is_ok()));
             outcome
@@ -365,8 +366,8 @@ mod tests {
         let call = |device: usize, count: Option<c_int>| {
             let (x, mut pool) = (held(device, &[1.0, 2.0]), Pool::new(device));
             let executable = ptr::without_provenance_mut(executable);
-            let mut call =
-                Call::new(executable, &mut pool, device).with(&f32s(&[2]), &[(x.base, false)]);
+            let mut call = LaunchCall::new(executable, &mut pool, device)
+                .with(&f32s(&[2]), &[(x.base, false)]);
             call.count = count;
             call.run().unwrap_err()
         };
@@ -390,7 +391,7 @@ mod tests {
             (b"\xff", "a device assignment"),
         ] {
             let mut call =
-                Call::new(executable, &mut pool, 0).with(&f32s(&[2]), &[(x.base, false)]);
+                LaunchCall::new(executable, &mut pool, 0).with(&f32s(&[2]), &[(x.base, false)]);
             call.options.device_assignment.bytes = bytes.as_ptr().cast();
             call.options.device_assignment.size = bytes.len();
             let error = call.run().unwrap_err();

@@ -92,7 +92,7 @@ mod tests {
     use super::*;
     use crate::abi::ROWS;
     use crate::client::words;
-    use crate::launcher::{Call, INC, Pool, UNWRITTEN, code, f32s, held, pair, program};
+    use crate::launcher::{INC, LaunchCall, Pool, UNWRITTEN, code, f32s, held, pair, program};
     use crate::sys::SE_DeviceMemoryBase;
 
     const SWAP: &str = "HloModule swap
@@ -111,7 +111,7 @@ mod tests {
         let [a, b, y] = [[1.0, 2.0], [5.0, 7.0], [10.0, 100.0]].map(|values| held(0, &values));
         let root = held(0, &[]);
         let nodes = [(root.base, true), (a.base, false), (b.base, false)];
-        let mut call = Call::new(executable, &mut pool, 0)
+        let mut call = LaunchCall::new(executable, &mut pool, 0)
             .with(&Shape::tuple(vec![f32s(&[2]), f32s(&[2])]), &nodes)
             .with(&f32s(&[2]), &[(y.base, false)]);
         let output = call.run().unwrap();
@@ -143,7 +143,7 @@ mod tests {
             (f32s(&[2]), elsewhere.base, "TPU_1"),
             (f32s(&[2]), freed, "block"),
         ] {
-            let mut call = Call::new(executable, &mut pool, 0).with(&shape, &[(base, false)]);
+            let mut call = LaunchCall::new(executable, &mut pool, 0).with(&shape, &[(base, false)]);
             let error = call.run().unwrap_err();
             assert!(error.contains(why), "{error}, without {why}");
             assert!(pool.live.is_empty());
@@ -161,7 +161,7 @@ mod tests {
                 ..crate::layout::CLayout::row_major(0)
             };
             let shape = Shape { layout: Some(layout), ..f32s(&[2, 3]) };
-            let call = Call::new(executable, &mut pool, 0);
+            let call = LaunchCall::new(executable, &mut pool, 0);
             let output = call.with(&shape, &[(x.base, false)]).run().unwrap();
             assert_eq!(pair(output.bases[0]), [1.0, 2.0]);
         }
@@ -171,7 +171,7 @@ mod tests {
     fn the_count_of_arguments_fits_the_program() {
         let (executable, x, mut pool) = (program(&code(INC)), held(0, &[1.0, 2.0]), Pool::new(0));
         let call = |count: usize| {
-            let mut call = Call::new(executable, &mut pool, 0);
+            let mut call = LaunchCall::new(executable, &mut pool, 0);
             for _ in 0..count {
                 call = call.with(&f32s(&[2]), &[(x.base, false)]);
             }

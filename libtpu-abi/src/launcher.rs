@@ -281,7 +281,7 @@ unsafe extern "C" fn deallocate(
 
 /// A run on one device.
 #[derive(Debug)]
-pub(crate) struct Call {
+pub(crate) struct LaunchCall {
     pub(crate) executable: *mut SE_Executable,
     pub(crate) options: SE_ExecutableRunOptions,
     /// The arguments' shapes, and their memory as the interface lays it out.
@@ -302,7 +302,7 @@ pub(crate) struct Output {
 
 const NODE: usize = size_of::<SE_MaybeOwningDeviceMemory>();
 
-impl Call {
+impl LaunchCall {
     pub(crate) fn new(executable: *mut SE_Executable, pool: &mut Pool, device: usize) -> Self {
         let options = SE_ExecutableRunOptions {
             allocator: pool.c(),

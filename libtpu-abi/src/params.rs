@@ -119,7 +119,7 @@ pub struct TpuProgramFingerprint {
 
 /// Where the status of a function's params lies.
 #[derive(Debug, Clone, Copy)]
-enum Place {
+enum StatusOffset {
     /// The same offset in all dialects.
     At(usize),
     /// 48 bytes further on where three messages about embeddings and topology come before it:
@@ -129,7 +129,7 @@ enum Place {
     LoadProgram,
 }
 
-impl Place {
+impl StatusOffset {
     fn offset(self, abi: &Abi) -> usize {
         match self {
             Self::At(offset) => offset,
@@ -145,24 +145,27 @@ impl Place {
 }
 
 /// The functions that are refused with a status in their params.
-const STATUSES: &[(&str, Place)] = &[
-    ("SparseCore_GetMaxIdsAndUniques", Place::At(48)),
-    ("TpuEmbeddingEngine_CollateMemory", Place::At(48)),
-    ("TpuEmbeddingEngine_ConfigureHost", Place::At(88)),
-    ("TpuEmbeddingEngine_ConfigureMemory", Place::At(56)),
-    ("TpuEmbeddingEngine_ConnectHosts", Place::At(32)),
-    ("TpuEmbeddingEngine_DedupDataSizeComputation", Place::BehindTopology(40)),
-    ("TpuEmbeddingEngine_DedupDataTupleMaskComputation", Place::BehindTopology(40)),
-    ("TpuEmbeddingEngine_EnqueueTensorBatch", Place::At(80)),
-    ("TpuEmbeddingEngine_ExecutePartitioner", Place::At(48)),
-    ("TpuEmbeddingEngine_Finalize", Place::At(56)),
-    ("TpuEmbeddingEngine_IsInitialized", Place::At(40)),
-    ("TpuEmbeddingEngine_RecvActivationsComputation", Place::BehindTopology(56)),
-    ("TpuEmbeddingEngine_RecvTPUEmbeddingDeduplicationDataComputation", Place::BehindTopology(48)),
-    ("TpuEmbeddingEngine_SendTPUEmbeddingGradientsComputation", Place::BehindTopology(80)),
-    ("TpuEmbeddingTensorBatchFixedState_Create", Place::At(32)),
-    ("TpuExecutable_LoadProgramAndEnqueueToStream", Place::LoadProgram),
-    ("TpuExecute_RuntimeInputToPaddedData", Place::At(64)),
+const STATUSES: &[(&str, StatusOffset)] = &[
+    ("SparseCore_GetMaxIdsAndUniques", StatusOffset::At(48)),
+    ("TpuEmbeddingEngine_CollateMemory", StatusOffset::At(48)),
+    ("TpuEmbeddingEngine_ConfigureHost", StatusOffset::At(88)),
+    ("TpuEmbeddingEngine_ConfigureMemory", StatusOffset::At(56)),
+    ("TpuEmbeddingEngine_ConnectHosts", StatusOffset::At(32)),
+    ("TpuEmbeddingEngine_DedupDataSizeComputation", StatusOffset::BehindTopology(40)),
+    ("TpuEmbeddingEngine_DedupDataTupleMaskComputation", StatusOffset::BehindTopology(40)),
+    ("TpuEmbeddingEngine_EnqueueTensorBatch", StatusOffset::At(80)),
+    ("TpuEmbeddingEngine_ExecutePartitioner", StatusOffset::At(48)),
+    ("TpuEmbeddingEngine_Finalize", StatusOffset::At(56)),
+    ("TpuEmbeddingEngine_IsInitialized", StatusOffset::At(40)),
+    ("TpuEmbeddingEngine_RecvActivationsComputation", StatusOffset::BehindTopology(56)),
+    (
+        "TpuEmbeddingEngine_RecvTPUEmbeddingDeduplicationDataComputation",
+        StatusOffset::BehindTopology(48),
+    ),
+    ("TpuEmbeddingEngine_SendTPUEmbeddingGradientsComputation", StatusOffset::BehindTopology(80)),
+    ("TpuEmbeddingTensorBatchFixedState_Create", StatusOffset::At(32)),
+    ("TpuExecutable_LoadProgramAndEnqueueToStream", StatusOffset::LoadProgram),
+    ("TpuExecute_RuntimeInputToPaddedData", StatusOffset::At(64)),
 ];
 
 /// Where the status of a function's params is.

@@ -9,7 +9,7 @@ use crate::refused::refusal;
 use crate::sys::{TF_Status, TpuSerializedProto, XLA_TpuProgram};
 use std::ffi::c_int;
 use std::ptr;
-use tpu_emu::entry::Function;
+use tpu_emu::entry::FunctionName;
 use tpu_emu::{Error, Id, Result, Table};
 
 /// A program without a program.
@@ -137,7 +137,7 @@ pub extern "C" fn TpuProgram_DestroyFingerprint(fingerprint: TpuProgramFingerpri
 
 /// Answers for what only a program with contents has: no bytes, and an error.
 fn nothing(
-    function: Function,
+    function: FunctionName,
     program: *const XLA_TpuProgram,
     result: *mut TpuSerializedProto,
     status: *mut TF_Status,

@@ -1,10 +1,10 @@
 //! Functions that the emulator has not: each answers with its own name and never with success.
 // UNSAFETY: the macro that exports them reads where their status is.
 use tpu_emu::Error;
-use tpu_emu::entry::Function;
+use tpu_emu::entry::FunctionName;
 
 /// Why a function is refused, with its name.
-pub(crate) fn refusal(function: Function, reason: &str) -> Error {
+pub(crate) fn refusal(function: FunctionName, reason: &str) -> Error {
     Error::Unimplemented(format!("{function}: {reason}"))
 }
 

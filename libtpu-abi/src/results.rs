@@ -13,7 +13,7 @@ use tpu_emu::{Error, Result};
 
 /// What a run made for its client.
 #[derive(Debug)]
-pub(crate) struct Made {
+pub(crate) struct MadeResults {
     /// The memory of every node of the result's shape, each tuple's table before its parts.
     pub(crate) bases: Vec<SE_DeviceMemoryBase>,
     /// Paths of the results that lie in an argument's memory.
@@ -28,11 +28,11 @@ pub(crate) struct Nodes<'run, 'leaves> {
     leaves: &'leaves [&'leaves Leaf],
     /// What was taken for this run.
     pub(crate) taken: Taken<'run>,
-    /// As in [`Made`].
+    /// As in [`MadeResults`].
     pub(crate) bases: Vec<SE_DeviceMemoryBase>,
     /// The memory of the arrays, from the left.
     pub(crate) arrays: Vec<SE_DeviceMemoryBase>,
-    /// As in [`Made`].
+    /// As in [`MadeResults`].
     pub(crate) aliased: Vec<XLA_ShapeIndex>,
     /// Whether a result lies in each argument.
     pub(crate) used: Vec<bool>,
@@ -120,7 +120,7 @@ fn index_of(path: &[i64]) -> Result<XLA_ShapeIndex> {
     Ok(XLA_ShapeIndex { indices, count })
 }
 
-impl Made {
+impl MadeResults {
     /// Writes it to an `SE_ExecutionOutput` of the client's, which frees what hangs on it.
     pub(crate) fn write(&self, abi: &Abi, output: At<'_>, shape: &Shape, ordinal: c_int) {
         let fields = &abi.fields.execution_output;
@@ -159,7 +159,7 @@ mod tests {
     use super::*;
     use crate::abi::ROWS;
     use crate::launcher::{
-        Call, INC, Output, Pool, code, f32s, held, inc_in_place, pair, program, table,
+        INC, LaunchCall, Output, Pool, code, f32s, held, inc_in_place, pair, program, table,
     };
 
     const TUPLES: &str = "HloModule tuples
@@ -175,7 +175,8 @@ mod tests {
     fn a_tuple_s_table_comes_before_its_parts_and_has_their_addresses() {
         let (executable, x, mut pool) =
             (program(&code(TUPLES)), held(0, &[1.0, 2.0]), Pool::new(0));
-        let mut call = Call::new(executable, &mut pool, 0).with(&f32s(&[2]), &[(x.base, false)]);
+        let mut call =
+            LaunchCall::new(executable, &mut pool, 0).with(&f32s(&[2]), &[(x.base, false)]);
         let output = call.run().unwrap();
         assert_eq!((output.shape.text().as_str(), output.ordinal), ("(f32[2],(f32[2],f32[0]))", 0));
         let [root, first, inner, second, none] = output.bases[..] else { panic!("{output:?}") };
@@ -191,7 +192,8 @@ mod tests {
     fn an_argument_that_is_given_up_becomes_the_result_that_takes_it_over() {
         let (executable, x, mut pool) =
             (program(&inc_in_place()), held(0, &[1.0, 2.0]), Pool::new(0));
-        let mut call = Call::new(executable, &mut pool, 0).with(&f32s(&[2]), &[(x.base, true)]);
+        let mut call =
+            LaunchCall::new(executable, &mut pool, 0).with(&f32s(&[2]), &[(x.base, true)]);
         let output = call.run().unwrap();
         assert_eq!(output.bases[0].opaque, x.base.opaque);
         assert_eq!(output.aliased, [Vec::<i64>::new()]);
@@ -203,7 +205,8 @@ mod tests {
     fn an_argument_that_is_kept_is_not_taken_over() {
         let (executable, x, mut pool) =
             (program(&inc_in_place()), held(0, &[1.0, 2.0]), Pool::new(0));
-        let mut call = Call::new(executable, &mut pool, 0).with(&f32s(&[2]), &[(x.base, false)]);
+        let mut call =
+            LaunchCall::new(executable, &mut pool, 0).with(&f32s(&[2]), &[(x.base, false)]);
         let output = call.run().unwrap();
         assert_ne!(output.bases[0].opaque, x.base.opaque);
         assert_eq!((pair(x.base), pair(output.bases[0])), ([1.0, 2.0], [2.0, 3.0]));
@@ -213,7 +216,8 @@ mod tests {
     #[test]
     fn an_argument_that_is_given_up_and_nobody_takes_goes_back_with_its_allocator() {
         let (executable, x, mut pool) = (program(&code(INC)), held(0, &[1.0, 2.0]), Pool::new(0));
-        let mut call = Call::new(executable, &mut pool, 0).with(&f32s(&[2]), &[(x.base, true)]);
+        let mut call =
+            LaunchCall::new(executable, &mut pool, 0).with(&f32s(&[2]), &[(x.base, true)]);
         let output = call.run().unwrap();
         let [back] = output.released[..] else { panic!("{output:?}") };
         assert_eq!((back.memory.opaque, back.owned, back.device_ordinal), (x.base.opaque, true, 0));
@@ -229,7 +233,8 @@ mod tests {
         };
         let shape = Shape::tuple(vec![f32s(&[2]), f32s(&[])]);
         let aliased = vec![index_of(&[1]).unwrap()];
-        let made = Made { bases: vec![base(8), base(16), base(24)], aliased, released: Vec::new() };
+        let made =
+            MadeResults { bases: vec![base(8), base(16), base(24)], aliased, released: Vec::new() };
         for abi in ROWS {
             let mut words = crate::client::words(abi.fields.execution_output.size);
             made.write(abi, At::of(&mut words), &shape, 5);

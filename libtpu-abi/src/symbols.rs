@@ -4,7 +4,7 @@
 
 /// How far a function is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum SymbolState {
     /// Does what its header says.
     Done,
     /// Answers with its own name and an error.
@@ -17,15 +17,15 @@ pub struct Symbol {
     /// As C calls it.
     pub name: &'static str,
     /// How far it is.
-    pub state: State,
+    pub state: SymbolState,
 }
 
 const fn done(name: &'static str) -> Symbol {
-    Symbol { name, state: State::Done }
+    Symbol { name, state: SymbolState::Done }
 }
 
 const fn refused(name: &'static str) -> Symbol {
-    Symbol { name, state: State::Refused }
+    Symbol { name, state: SymbolState::Refused }
 }
 
 /// All of them, sorted.

@@ -1,7 +1,7 @@
 //! The list of exported functions against what the clients look up and what the code refuses.
 #![expect(clippy::unwrap_used, reason = "a test may stop anywhere")]
 
-use libtpu_abi::symbols::{SYMBOLS, State};
+use libtpu_abi::symbols::{SYMBOLS, SymbolState};
 use std::collections::BTreeSet;
 use std::fs::{read_dir, read_to_string};
 use std::path::{Path, PathBuf};
@@ -75,7 +75,7 @@ fn what_the_code_refuses_is_listed_as_refused() {
     }
     let listed: Vec<&str> = SYMBOLS
         .iter()
-        .filter(|symbol| symbol.state == State::Refused)
+        .filter(|symbol| symbol.state == SymbolState::Refused)
         .map(|symbol| symbol.name)
         .collect();
     assert_eq!(listed, refused.into_iter().collect::<Vec<_>>());

@@ -12,7 +12,7 @@ use std::ffi::c_void;
 use std::ptr;
 use std::slice;
 use tpu_emu::buffer::HostTarget;
-use tpu_emu::entry::{self, Function};
+use tpu_emu::entry::{self, FunctionName};
 use tpu_emu::hbm::spec::check_rank;
 use tpu_emu::{Error, Id, Result};
 
@@ -243,7 +243,7 @@ impl Caller {
         if isize::try_from(size).is_err() {
             return Err(Error::bad(format!("a destination of {size} bytes")));
         }
-        Ok(Box::new(Target { pointer: pointer.cast(), size }))
+        Ok(Box::new(PanicTarget { pointer: pointer.cast(), size }))
     }
 
     fn check<T>(&self, pointer: *const T, what: &'static str) -> Result<()> {
@@ -259,21 +259,21 @@ impl Caller {
 
 /// A caller's bytes that a copy writes to later.
 #[derive(Debug)]
-struct Target {
+struct PanicTarget {
     pointer: *mut u8,
     size: usize,
 }
 
 // SAFETY: the caller keeps the bytes valid for us, and leaves them to us, until the event of the
 // copy fires, whichever thread writes them.
-unsafe impl Send for Target {}
+unsafe impl Send for PanicTarget {}
 
-impl HostTarget for Target {
+impl HostTarget for PanicTarget {
     fn bytes(&mut self) -> &mut [u8] {
         if self.size == 0 {
             return &mut [];
         }
-        // SAFETY: not null for a size above 0, checked where a `Target` is made; valid and ours
+        // SAFETY: not null for a size above 0, checked where a `PanicTarget` is made; valid and ours
         // until the event of the copy fires, by the header's contract.
         unsafe { slice::from_raw_parts_mut(self.pointer, self.size) }
     }
@@ -360,7 +360,7 @@ pub(crate) unsafe fn is_zero_behind<A: CArgs>(args: *const A, known: usize, end:
 /// # Safety
 /// As for [`with_args`].
 pub(crate) unsafe fn serve<A: CArgs>(
-    function: Function,
+    function: FunctionName,
     args: *mut A,
     needed: usize,
     body: impl FnOnce(&Caller, &mut A) -> Result<()>,

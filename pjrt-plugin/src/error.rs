@@ -27,12 +27,12 @@ struct Owned(Box<ErrorObject>);
 // SAFETY: the object is not changed after it was made; the table it points to is static.
 unsafe impl Send for Owned {}
 
-struct Table(PJRT_Error_FunctionTable);
+struct ErrorTable(PJRT_Error_FunctionTable);
 
 // SAFETY: function pointers and numbers, never changed.
-unsafe impl Sync for Table {}
+unsafe impl Sync for ErrorTable {}
 
-static TABLE: Table = Table(PJRT_Error_FunctionTable {
+static TABLE: ErrorTable = ErrorTable(PJRT_Error_FunctionTable {
     struct_size: size_of::<PJRT_Error_FunctionTable>(),
     instance_size: size_of::<ErrorObject>(),
     extension_start: std::ptr::null_mut(),

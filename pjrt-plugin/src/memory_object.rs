@@ -15,12 +15,12 @@ struct UserData {
 
 // SAFETY: the pointer is the client's and only handed back; the interface lets any thread.
 unsafe impl Send for UserData {}
-struct Table(PJRT_Memory_FunctionTable);
+struct MemoryTable(PJRT_Memory_FunctionTable);
 
 // SAFETY: function pointers and numbers, never changed.
-unsafe impl Sync for Table {}
+unsafe impl Sync for MemoryTable {}
 
-static TABLE: Table = Table(PJRT_Memory_FunctionTable {
+static TABLE: MemoryTable = MemoryTable(PJRT_Memory_FunctionTable {
     struct_size: size_of::<PJRT_Memory_FunctionTable>(),
     extension_start: std::ptr::null_mut(),
     instance_struct_size: Objects::<PJRT_Memory, AllUserData>::OBJECT_SIZE,

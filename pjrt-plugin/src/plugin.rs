@@ -5,17 +5,17 @@ use crate::sys::PJRT_Api;
 use crate::{api, ext};
 use std::sync::LazyLock;
 
-struct Table(PJRT_Api);
+struct ApiTable(PJRT_Api);
 
 // SAFETY: function pointers, numbers and a pointer to a static list, never changed.
-unsafe impl Sync for Table {}
+unsafe impl Sync for ApiTable {}
 // SAFETY: as above.
-unsafe impl Send for Table {}
+unsafe impl Send for ApiTable {}
 
-static TABLE: LazyLock<Table> = LazyLock::new(|| {
+static TABLE: LazyLock<ApiTable> = LazyLock::new(|| {
     let mut table = api::table();
     table.extension_start = ext::chain();
-    Table(table)
+    ApiTable(table)
 });
 
 /// The PJRT function table.

@@ -4,7 +4,7 @@
 mod c;
 
 use c::{Client, Failure, INVALID, UNIMPLEMENTED, api, assert_refused, call, outcome};
-use pjrt_tpu_emu::api::{ROWS, State};
+use pjrt_tpu_emu::api::{ROWS, RowState};
 use pjrt_tpu_emu::sys::{PJRT_API_MAJOR, PJRT_API_MINOR, PJRT_Api, PJRT_Error};
 use std::ffi::c_void;
 use std::mem::offset_of;
@@ -45,7 +45,7 @@ impl Zeros {
 }
 
 /// The functions by name, in the table's order.
-fn functions() -> Vec<(&'static str, State, AnyFunction)> {
+fn functions() -> Vec<(&'static str, RowState, AnyFunction)> {
     let first = offset_of!(PJRT_Api, PJRT_Error_Destroy);
     let base = ptr::from_ref(api()).cast::<u8>();
     let function = |(place, row): (usize, &pjrt_tpu_emu::api::Row)| {
@@ -116,7 +116,7 @@ fn a_misaligned_struct_is_an_error_of_every_function() {
 #[test]
 fn a_function_that_is_not_done_says_so_by_name() {
     let missing: Vec<_> =
-        functions().into_iter().filter(|(_, state, _)| *state == State::Missing).collect();
+        functions().into_iter().filter(|(_, state, _)| *state == RowState::Missing).collect();
     for (name, _, function) in missing {
         let mut zeros = Zeros::new(0);
         let answer = call_any(name, function, (&raw mut zeros).cast());
@@ -127,7 +127,7 @@ fn a_function_that_is_not_done_says_so_by_name() {
 #[test]
 fn a_null_object_is_an_error_of_every_function_that_needs_one() {
     for (name, state, function) in functions() {
-        if state == State::Missing || SILENT.contains(&name) {
+        if state == RowState::Missing || SILENT.contains(&name) {
             continue;
         }
         let mut zeros = Zeros::new(0);
@@ -148,7 +148,7 @@ fn an_object_of_another_kind_is_stale_to_every_function() {
     let context = call!(PJRT_ExecuteContext_Create).unwrap().context;
     for (name, state, function) in functions() {
         let skipped = [&SILENT[..], &WITHOUT_OBJECT, &FIRST_IS_NO_OBJECT].concat();
-        if state == State::Missing || skipped.contains(&name) {
+        if state == RowState::Missing || skipped.contains(&name) {
             continue;
         }
         let of_events = name.starts_with("PJRT_Event_");
@@ -180,7 +180,7 @@ fn nothing_of_a_client_answers_once_the_client_is_destroyed() {
         let Some((_, object)) = stale.iter().find(|(prefix, _)| name.starts_with(prefix)) else {
             continue;
         };
-        if state == State::Missing || skipped.contains(&name) {
+        if state == RowState::Missing || skipped.contains(&name) {
             continue;
         }
         let mut args = Zeros::new(*object);

@@ -7,14 +7,14 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use tpu_base::entry;
-use tpu_base::entry::Function;
+use tpu_base::entry::FunctionName;
 use tpu_base::units::{Bytes, DevAddr, Nanos};
 
 /// Who did something: taken on the caller's thread, before any lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Origin {
     /// The API function, empty where none was on the stack.
-    pub entry: Function,
+    pub entry: FunctionName,
     /// When.
     pub time: Nanos,
     /// The stack of that thread.
@@ -185,7 +185,7 @@ mod tests {
 
     /// Tells who was refused, and why.
     #[derive(Debug)]
-    struct Refusals(Mutex<Sender<(Function, String)>>);
+    struct Refusals(Mutex<Sender<(FunctionName, String)>>);
 
     impl Sink for Refusals {
         fn start(&self, _: &str, _: &[SpaceInfo]) {}

@@ -8,7 +8,7 @@ use crate::hbm::{Heap, HeapStats, Region, Space};
 use crate::ledger::{Ledger, Origin, Past, Record};
 use crate::origin::LabelId;
 use crate::room::Room;
-use crate::runtime::{Flight, Joints, Meetings, Turns, Workers};
+use crate::runtime::{CallbackOrder, InFlight, Joints, RendezvousTable, Workers};
 use crate::topology::Topology;
 use crate::trace::{Change, ChangeKind, Encoder, Header, SpaceInfo, Usage};
 use std::num::NonZeroUsize;
@@ -85,9 +85,9 @@ pub struct Emulator {
     poison: bool,
     ledger: Ledger,
     pub(crate) workers: Workers,
-    pub(crate) flight: Arc<Flight>,
-    pub(crate) turns: Turns,
-    pub(crate) meetings: Meetings,
+    pub(crate) flight: Arc<InFlight>,
+    pub(crate) turns: CallbackOrder,
+    pub(crate) meetings: RendezvousTable,
     pub(crate) joints: Joints,
     /// Threads for the tasks of custom calls, which programs wait for.
     pub(crate) tasks: Workers,
@@ -149,8 +149,8 @@ impl Emulator {
             ledger: Ledger::new(stacks, clock, sink, history),
             workers: Workers::new(threads.unwrap_or_else(Workers::of_this_host)),
             flight: Arc::default(),
-            turns: Turns::default(),
-            meetings: Meetings::default(),
+            turns: CallbackOrder::default(),
+            meetings: RendezvousTable::default(),
             joints: Joints::default(),
             tasks: Workers::new(NonZeroUsize::MIN),
             claims: Claims::default(),

@@ -32,12 +32,12 @@ pub(super) struct Buffer {
     parts: Option<Vec<Arc<Buffer>>>,
     /// How deep tuples are inside of it.
     depth: usize,
-    place: Mutex<Place>,
+    place: Mutex<BufferMemory>,
 }
 
 /// Where the bytes of a buffer are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum BufferMemory {
     /// There are none.
     Nowhere,
     /// At this address of the host.
@@ -49,8 +49,8 @@ enum Place {
 impl Buffer {
     fn take(machine: &Arc<Emulator>, device: usize, size: Bytes) -> Result<Self> {
         let place = match size {
-            Bytes::ZERO => Place::Nowhere,
-            _ => Place::At(machine.allocate_raw(device, size)?),
+            Bytes::ZERO => BufferMemory::Nowhere,
+            _ => BufferMemory::At(machine.allocate_raw(device, size)?),
         };
         Ok(Self { device, size, parts: None, depth: 0, place: Mutex::new(place) })
     }
@@ -88,9 +88,9 @@ impl Buffer {
     /// `WrongState` for a buffer that was deallocated.
     pub(super) fn address(&self) -> Result<Option<usize>> {
         match *self.place.lock() {
-            Place::Nowhere => Ok(None),
-            Place::At(address) => Ok(Some(address)),
-            Place::Gone => Err(Error::WrongState("the buffer was deallocated".to_owned())),
+            BufferMemory::Nowhere => Ok(None),
+            BufferMemory::At(address) => Ok(Some(address)),
+            BufferMemory::Gone => Err(Error::WrongState("the buffer was deallocated".to_owned())),
         }
     }
 
@@ -121,9 +121,9 @@ impl Buffer {
     }
 
     fn free(&self, machine: &Emulator) -> Result<()> {
-        match std::mem::replace(&mut *self.place.lock(), Place::Gone) {
-            Place::At(address) => machine.free_raw(self.device, address),
-            Place::Nowhere | Place::Gone => Ok(()),
+        match std::mem::replace(&mut *self.place.lock(), BufferMemory::Gone) {
+            BufferMemory::At(address) => machine.free_raw(self.device, address),
+            BufferMemory::Nowhere | BufferMemory::Gone => Ok(()),
         }
     }
 }

@@ -9,7 +9,7 @@ use std::ffi::c_void;
 use std::ptr;
 use std::sync::Arc;
 use std::time::Duration;
-use tpu_emu::entry::{self, Function};
+use tpu_emu::entry::{self, FunctionName};
 use tpu_emu::{Error, Event, Result, Table};
 
 static EVENTS: Table<Event> = Table::new("TpuEvent", 151);
@@ -22,7 +22,7 @@ pub(super) fn give(outcome: Result<()>) -> *mut TpuEvent {
 }
 
 /// Runs a function that gives an event.
-pub(super) fn report(function: Function, body: impl FnOnce() -> Result<()>) -> *mut TpuEvent {
+pub(super) fn report(function: FunctionName, body: impl FnOnce() -> Result<()>) -> *mut TpuEvent {
     give(entry::enter(function, body))
 }
 

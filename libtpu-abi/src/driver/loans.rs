@@ -24,24 +24,24 @@ pub(super) struct Loans<C, T> {
 #[derive(Debug)]
 struct Lent<C, T> {
     by_address: BTreeMap<usize, Loan<C, T>>,
-    back: VecDeque<Place<C>>,
+    back: VecDeque<LoanedStruct<C>>,
 }
 
 #[derive(Debug)]
 struct Loan<C, T> {
-    place: Place<C>,
+    place: LoanedStruct<C>,
     owner: Option<Id<Driver>>,
     object: Result<Arc<T>>,
 }
 
 /// A struct on the heap, which only the client reads and writes.
 #[derive(Debug)]
-struct Place<C>(NonNull<C>);
+struct LoanedStruct<C>(NonNull<C>);
 
 // SAFETY: the struct is not touched here between its making and its end.
-unsafe impl<C> Send for Place<C> {}
+unsafe impl<C> Send for LoanedStruct<C> {}
 
-impl<C> Drop for Place<C> {
+impl<C> Drop for LoanedStruct<C> {
     fn drop(&mut self) {
         // SAFETY: it comes from a `Box`, in `give`, and has no other owner.
         drop(unsafe { Box::from_raw(self.0.as_ptr()) });
@@ -57,7 +57,7 @@ impl<C, T> Loans<C, T> {
 
     /// Gives a struct out: it stands for an object, or for the error in its place.
     pub(super) fn give(&self, own: C, owner: Option<Id<Driver>>, object: Result<Arc<T>>) -> *mut C {
-        let place = Place(NonNull::from(Box::leak(Box::new(own))));
+        let place = LoanedStruct(NonNull::from(Box::leak(Box::new(own))));
         let pointer = place.0.as_ptr();
         self.lent.lock().by_address.insert(pointer.addr(), Loan { place, owner, object });
         pointer
@@ -129,7 +129,7 @@ impl<C, T> Loans<C, T> {
 }
 
 impl<C, T> Lent<C, T> {
-    fn keep(&mut self, place: Place<C>) {
+    fn keep(&mut self, place: LoanedStruct<C>) {
         self.back.push_back(place);
         if self.back.len() > KEPT {
             self.back.pop_front();

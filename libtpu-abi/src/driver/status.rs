@@ -6,7 +6,7 @@ use super::sys::TpuStatus;
 use crate::boundary::answer;
 use std::ffi::CString;
 use std::sync::Arc;
-use tpu_emu::entry::{self, Function};
+use tpu_emu::entry::{self, FunctionName};
 use tpu_emu::{Error, Result};
 
 /// The text of each is the object behind it.
@@ -24,7 +24,7 @@ pub(super) fn give(outcome: Result<(), &Error>) -> *mut TpuStatus {
 }
 
 /// Runs a function that gives a status.
-pub(super) fn report(function: Function, body: impl FnOnce() -> Result<()>) -> *mut TpuStatus {
+pub(super) fn report(function: FunctionName, body: impl FnOnce() -> Result<()>) -> *mut TpuStatus {
     let outcome = entry::enter(function, body);
     give(outcome.as_ref().map(|&()| ()))
 }

@@ -7,7 +7,7 @@ use crate::objects::{self, Executor};
 use crate::sys::{SE_DeviceMemoryBase, SE_Stream, SE_StreamExecutor, TF_Status};
 use crate::{abi, status};
 use std::ffi::c_void;
-use tpu_emu::entry::Function;
+use tpu_emu::entry::FunctionName;
 use tpu_emu::units::{Bytes, to_usize};
 use tpu_emu::{Error, Result};
 
@@ -151,7 +151,7 @@ pub unsafe extern "C" fn TpuExecutor_MemcpyFromHost(
 
 /// Says in the way of the dialect how a copy went. In the older one, `status` is what happens to
 /// be in a register.
-fn say(function: Function, status: usize, body: impl FnOnce() -> Result<()>) -> bool {
+fn say(function: FunctionName, status: usize, body: impl FnOnce() -> Result<()>) -> bool {
     let body = || body().map(|()| true);
     match abi::current() {
         Ok(abi) if !abi.calls.configs => {

@@ -5,9 +5,9 @@ use crate::boundary::report;
 use crate::objects;
 use crate::sys::{SE_StreamExecutor, TF_Status};
 use tpu_emu::Error;
-use tpu_emu::entry::Function;
+use tpu_emu::entry::FunctionName;
 
-fn refuse(function: Function, executor: *const SE_StreamExecutor, status: *mut TF_Status) {
+fn refuse(function: FunctionName, executor: *const SE_StreamExecutor, status: *mut TF_Status) {
     report(function, status, || {
         objects::executor(executor)?;
         Err(Error::Unimplemented(format!(

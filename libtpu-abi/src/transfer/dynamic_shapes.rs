@@ -1,7 +1,7 @@
 //! The extents of arrays with dynamic dimensions.
 // UNSAFETY: exports a function, and follows pointers of the client.
 #![expect(unsafe_code, reason = "a function of the C interface")]
-use super::shaped_buffer::{Part, ShapedBuffer};
+use super::shaped_buffer::{ClientArray, ShapedBuffer};
 use super::to_device::check_same;
 use crate::abi::Abi;
 use crate::boundary::report;
@@ -46,7 +46,7 @@ fn actual(abi: &Abi, executor: &Executor, buffer: At<'_>, mut shape: Shape) -> R
 fn settle(
     machine: &Emulator,
     shape: &mut Shape,
-    parts: &mut std::slice::Iter<'_, Part>,
+    parts: &mut std::slice::Iter<'_, ClientArray>,
 ) -> Result<()> {
     if shape.is_tuple() {
         return shape.tuple.iter_mut().try_for_each(|part| settle(machine, part, parts));
@@ -67,7 +67,7 @@ fn settle(
 ///
 /// # Errors
 /// `BadArgument` where the block holds none that the array could have.
-pub(super) fn read_extents(machine: &Emulator, part: &Part) -> Result<Vec<u64>> {
+pub(super) fn read_extents(machine: &Emulator, part: &ClientArray) -> Result<Vec<u64>> {
     let bound = &part.spec.dims;
     let Some(at) = part.place.extents else { return Ok(bound.to_vec()) };
     let mut bytes = vec![0; 4 * bound.len()];

@@ -4,7 +4,7 @@
 use super::dynamic_shapes::read_extents;
 use super::literal::{Leaf, Literal};
 use super::manager;
-use super::shaped_buffer::{Part, ShapedBuffer};
+use super::shaped_buffer::{ClientArray, ShapedBuffer};
 use super::to_device::check_same;
 use crate::abi::{self, Abi};
 use crate::memory::At;
@@ -14,12 +14,12 @@ use crate::sys::{
     SE_Stream, XLA_Literal, XLA_ShapedBuffer, XLA_StatusCallbackFn, XLA_TransferManager,
 };
 use std::ffi::c_void;
-use tpu_emu::entry::{self, Function};
+use tpu_emu::entry::{self, FunctionName};
 use tpu_emu::tensor::pack::unpack;
 use tpu_emu::units::to_usize;
 use tpu_emu::{Emulator, Error, Result};
 
-const NAME: Function = &"TpuTransferManager_TransferLiteralFromDevice";
+const NAME: FunctionName = &"TpuTransferManager_TransferLiteralFromDevice";
 
 /// Copies arrays of the device to a literal, then calls `callback` once with the outcome.
 ///
@@ -69,7 +69,7 @@ pub(super) fn from_device(
     Ok(())
 }
 
-fn read(machine: &Emulator, leaf: &Leaf, part: &Part) -> Result<()> {
+fn read(machine: &Emulator, leaf: &Leaf, part: &ClientArray) -> Result<()> {
     let bound = &part.spec.dims;
     if leaf.dims[..] != bound[..] {
         let extents = read_extents(machine, part)?;

@@ -19,7 +19,7 @@ pub(crate) struct ShapedBuffer {
 
 /// An array of a shaped buffer, in memory that is the client's.
 #[derive(Debug)]
-pub(crate) struct Part {
+pub(crate) struct ClientArray {
     pub(crate) spec: Arc<ArraySpec>,
     pub(crate) place: Place,
     /// Host address of the block.
@@ -54,7 +54,7 @@ impl ShapedBuffer {
     ///
     /// # Errors
     /// `BadArgument` for a base that is short of its array, or in no block of the device.
-    pub(crate) fn parts(&self, machine: &Emulator, device: usize) -> Result<Vec<Part>> {
+    pub(crate) fn parts(&self, machine: &Emulator, device: usize) -> Result<Vec<ClientArray>> {
         let nodes = self.shape.nodes().into_iter().zip(&self.bases);
         nodes
             .filter(|(node, _)| !node.is_tuple())
@@ -62,7 +62,7 @@ impl ShapedBuffer {
                 let spec = node.spec(machine.specs())?;
                 let place = Place::of(node, &spec)?;
                 let address = check(machine, device, base, place.end, || spec.text())?;
-                Ok(Part { spec, place, address })
+                Ok(ClientArray { spec, place, address })
             })
             .collect()
     }

@@ -3,7 +3,7 @@
 #![expect(unsafe_code, reason = "a function of the C interface")]
 use super::literal::{Leaf, Literal};
 use super::manager;
-use super::shaped_buffer::{Part, ShapedBuffer};
+use super::shaped_buffer::{ClientArray, ShapedBuffer};
 use crate::abi::{self, Abi};
 use crate::boundary::report;
 use crate::memory::At;
@@ -60,7 +60,7 @@ pub(super) fn to_device(
     Ok(())
 }
 
-fn write(machine: &Emulator, leaf: &Leaf, part: &Part) -> Result<()> {
+fn write(machine: &Emulator, leaf: &Leaf, part: &ClientArray) -> Result<()> {
     leaf.give(&part.spec.dims, |elements| {
         let at = part.address + to_usize(part.place.elements);
         packed(&part.spec, elements, |bytes| machine.write_raw(at, bytes))

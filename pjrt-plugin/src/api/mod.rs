@@ -22,7 +22,7 @@ pub(crate) mod topology;
 
 /// How far a function is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum RowState {
     /// Works as the header says.
     Done,
     /// Answers UNIMPLEMENTED with its own name.
@@ -35,7 +35,7 @@ pub struct Row {
     /// The name in the header.
     pub name: &'static str,
     /// How far it is.
-    pub state: State,
+    pub state: RowState,
 }
 
 /// Whether a call that only gives something up may do nothing: in the child of a fork, where
@@ -78,10 +78,10 @@ macro_rules! row_args {
 
 macro_rules! state_of {
     (missing) => {
-        State::Missing
+        RowState::Missing
     };
     ($how:ident) => {
-        State::Done
+        RowState::Done
     };
 }
 

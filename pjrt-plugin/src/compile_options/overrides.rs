@@ -6,7 +6,7 @@ use tpu_proto::xla::option_override_proto::Value;
 
 /// What an option's value is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum OptionValueKind {
     Bool,
     Int,
     Float,
@@ -17,7 +17,7 @@ enum Kind {
     Several,
 }
 
-use Kind::{Bool, Float, Int, Text};
+use OptionValueKind::{Bool, Float, Int, Text};
 
 /// The fields of XLA's `DebugOptions`, which it takes as options on every backend: a name and the
 /// kind of the value in each line. jaxlib 0.10.2 and 0.12.0.1 together have these.
@@ -25,7 +25,7 @@ const FIELDS: &str = include_str!("debug_options.txt");
 
 /// Options of TPUs beside them that are accepted and change nothing, each with the reason why that
 /// is right. A name that is in neither list is refused, as XLA does.
-const KNOWN: &[(&str, Kind, &str)] = &[
+const KNOWN: &[(&str, OptionValueKind, &str)] = &[
     // Speed and memory of hardware that is not here.
     ("xla_latency_hiding_scheduler_rerun", Int, "the order of steps"),
     ("xla_tpu_enable_latency_hiding_scheduler", Bool, "the order of steps"),
@@ -83,13 +83,13 @@ pub(super) fn check(overrides: &HashMap<String, OptionOverrideProto>) -> Result<
     Ok(())
 }
 
-fn kind_of(name: &str) -> Option<Kind> {
+fn kind_of(name: &str) -> Option<OptionValueKind> {
     let known = KNOWN.iter().find(|(known, ..)| *known == name).map(|&(_, kind, _)| kind);
     known.or_else(|| fields().find(|(known, _)| *known == name).map(|(_, kind)| kind))
 }
 
 /// The names of XLA's fields with the kinds of their values.
-fn fields() -> impl Iterator<Item = (&'static str, Kind)> {
+fn fields() -> impl Iterator<Item = (&'static str, OptionValueKind)> {
     FIELDS.lines().filter_map(|line| {
         let (name, kind) = line.split_once(' ')?;
         let kind = match kind {
@@ -97,7 +97,7 @@ fn fields() -> impl Iterator<Item = (&'static str, Kind)> {
             "int" => Int,
             "float" => Float,
             "text" => Text,
-            _ => kind.strip_prefix("word ").map_or(Kind::Several, Kind::Word),
+            _ => kind.strip_prefix("word ").map_or(OptionValueKind::Several, OptionValueKind::Word),
         };
         Some((name, kind))
     })
@@ -108,15 +108,15 @@ fn refused(message: String) -> Error {
 }
 
 /// Texts stand for the value that they spell.
-fn fits(kind: Kind, value: Option<&Value>) -> bool {
+fn fits(kind: OptionValueKind, value: Option<&Value>) -> bool {
     match (kind, value) {
         (_, None) => false,
         // Lists and messages are read from text, and none of them is read here.
-        (Kind::Several, Some(value)) => matches!(value, Value::StringField(_)),
-        (Kind::Word(words), Some(Value::StringField(text))) => {
+        (OptionValueKind::Several, Some(value)) => matches!(value, Value::StringField(_)),
+        (OptionValueKind::Word(words), Some(Value::StringField(text))) => {
             words.split('|').any(|word| word == text)
         }
-        (Kind::Word(_), Some(_)) => false,
+        (OptionValueKind::Word(_), Some(_)) => false,
         (Text, Some(value)) => matches!(value, Value::StringField(_)),
         (Bool, Some(Value::BoolField(_)))
         | (Int, Some(Value::IntField(_)))
@@ -140,14 +140,14 @@ fn shown(value: Option<&Value>) -> String {
     }
 }
 
-fn noun(kind: Kind) -> &'static str {
+fn noun(kind: OptionValueKind) -> &'static str {
     match kind {
         Bool => "bool",
         Int => "int",
         Float => "float",
         Text => "string",
-        Kind::Word(_) => "enum",
-        Kind::Several => "message",
+        OptionValueKind::Word(_) => "enum",
+        OptionValueKind::Several => "message",
     }
 }
 

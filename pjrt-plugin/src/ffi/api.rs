@@ -19,7 +19,7 @@ use crate::sys::{
 };
 use std::ffi::c_void;
 use std::ptr;
-use tpu_emu::entry::{self, Function};
+use tpu_emu::entry::{self, FunctionName};
 use tpu_emu::{Error, Result};
 
 c_args!(
@@ -54,16 +54,16 @@ pub(super) const OLDEST_MINOR: i32 = 1;
 
 /// A table, and what handlers of versions to come find behind its end.
 #[repr(C)]
-struct Table {
+struct FfiTable {
     api: XLA_FFI_Api,
     beyond: [Beyond; BEYOND],
 }
 
 // SAFETY: function pointers and numbers, never changed.
-unsafe impl Sync for Table {}
+unsafe impl Sync for FfiTable {}
 
 /// The tables of versions 0.1 to 0.5.
-static TABLES: [Table; 5] = [table(1), table(2), table(3), table(4), table(5)];
+static TABLES: [FfiTable; 5] = [table(1), table(2), table(3), table(4), table(5)];
 
 /// The table that handlers of version 0.`minor` read: the newest one for versions to come.
 pub(super) fn table_of(minor: i32) -> &'static XLA_FFI_Api {
@@ -77,8 +77,8 @@ pub extern "C" fn XLA_FFI_GetApi() -> *const XLA_FFI_Api {
     table_of(XLA_FFI_API_MINOR)
 }
 
-const fn table(minor: i32) -> Table {
-    Table { api: functions_of(minor), beyond: REFUSING }
+const fn table(minor: i32) -> FfiTable {
+    FfiTable { api: functions_of(minor), beyond: REFUSING }
 }
 
 const fn functions_of(minor: i32) -> XLA_FFI_Api {
@@ -156,7 +156,7 @@ unsafe extern "C" fn beyond<const AT: usize>(_: *mut c_void) -> *mut XLA_FFI_Err
 /// # Safety
 /// As for [`with_args`].
 unsafe fn serve<A: CArgs>(
-    function: Function,
+    function: FunctionName,
     args: *mut A,
     needed: usize,
     body: impl FnOnce(&Caller, &mut A) -> Result<()>,
@@ -295,7 +295,7 @@ fn custom_options(_: &Caller, args: &mut XLA_FFI_CustomOptions_Get_Args) -> Resu
 unsafe extern "C" fn handler_register(
     args: *mut XLA_FFI_Handler_Register_Args,
 ) -> *mut XLA_FFI_Error {
-    const NAME: Function = &"XLA_FFI_Handler_Register";
+    const NAME: FunctionName = &"XLA_FFI_Handler_Register";
     let size = match !args.is_null() && args.is_aligned() {
         // SAFETY: the struct begins with its size, by the header's contract.
         true => unsafe { args.cast::<usize>().read() },

@@ -1,7 +1,7 @@
 //! `XLA_FFI_InvokeContext`: one stage of one call, by a handle that dies with it.
 use super::UserData;
 use super::failure::Failure;
-use super::state::{LaunchStates, Slot};
+use super::state::{LaunchStates, StageState};
 use crate::sys::{XLA_FFI_ExecutionStage, XLA_FFI_InvokeContext};
 use parking_lot::{Mutex, RwLock};
 use std::ffi::c_void;
@@ -16,7 +16,7 @@ pub(super) struct Context {
     /// `None` where there is no device yet, when a program is compiled.
     pub(super) services: Option<Arc<dyn Services>>,
     /// What the handler kept when the program was compiled.
-    pub(super) instance: Arc<Slot>,
+    pub(super) instance: Arc<StageState>,
     /// What it keeps for the launch, if there is one.
     pub(super) launch: Option<Arc<LaunchStates>>,
     /// What tasks of the call that fail are told to.
@@ -123,7 +123,7 @@ impl Context {
     /// # Errors
     /// `BadArgument` for a stage that keeps nothing; `WrongState` for one of a launch before
     /// there is a launch.
-    pub(super) fn slot(&self, stage: XLA_FFI_ExecutionStage) -> Result<&Slot> {
+    pub(super) fn slot(&self, stage: XLA_FFI_ExecutionStage) -> Result<&StageState> {
         let launch = || {
             self.launch.as_ref().ok_or_else(|| {
                 let stage = self.stage.name();

@@ -4,10 +4,10 @@ use tpu_emu::{Error, Event};
 
 /// The first failure among the tasks of one call, and the future that it ends.
 #[derive(Debug, Default)]
-pub(super) struct Failure(Mutex<State>);
+pub(super) struct Failure(Mutex<FailureState>);
 
 #[derive(Debug, Default)]
-struct State {
+struct FailureState {
     error: Option<Error>,
     future: Option<Event>,
     over: bool,

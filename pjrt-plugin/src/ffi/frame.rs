@@ -18,7 +18,7 @@ use std::ffi::c_void;
 use std::fmt;
 use std::ptr;
 use std::sync::Arc;
-use tpu_emu::custom_call::Place;
+use tpu_emu::custom_call::CallMemory;
 use tpu_emu::tensor::{DType, Shape};
 use tpu_emu::{Error, Result};
 use tpu_host::foreign::{self, Thrown};
@@ -27,16 +27,17 @@ use tpu_host::foreign::{self, Thrown};
 const SPARE: usize = 64;
 
 /// A function of a handler's.
-pub(super) type Function = unsafe extern "C" fn(*mut XLA_FFI_CallFrame) -> *mut XLA_FFI_Error;
+pub(super) type HandlerFunction =
+    unsafe extern "C" fn(*mut XLA_FFI_CallFrame) -> *mut XLA_FFI_Error;
 
 /// Buffers of one side of a call: everything but their addresses.
 #[derive(Debug)]
-struct Side {
+struct FrameBuffers {
     dtypes: Vec<XLA_FFI_DataType>,
     dims: Vec<Kept<i64>>,
 }
 
-impl Side {
+impl FrameBuffers {
     fn new(shapes: &[Shape]) -> Result<Self> {
         let dtypes = shapes.iter().map(|shape| number_of(shape.dtype)).collect::<Result<_>>()?;
         let extent = |&dim: &usize| i64::try_from(dim).unwrap_or(i64::MAX);
@@ -76,11 +77,11 @@ fn number_of(dtype: DType) -> Result<XLA_FFI_DataType> {
 /// What all calls of one place share.
 pub(super) struct Frames {
     attributes: Decoded,
-    operands: Side,
-    results: Side,
+    operands: FrameBuffers,
+    results: FrameBuffers,
     types: Kept<XLA_FFI_ArgType>,
     result_types: Kept<XLA_FFI_RetType>,
-    spare: Mutex<Vec<Memory>>,
+    spare: Mutex<Vec<FrameMemory>>,
 }
 
 impl fmt::Debug for Frames {
@@ -101,15 +102,15 @@ impl Frames {
         let result_types = results.iter().map(|_| XLA_FFI_RetType::XLA_FFI_RetType_BUFFER);
         Ok(Arc::new(Self {
             attributes,
-            operands: Side::new(operands)?,
-            results: Side::new(results)?,
+            operands: FrameBuffers::new(operands)?,
+            results: FrameBuffers::new(results)?,
             types: Kept::new(types),
             result_types: Kept::new(result_types),
             spare: Mutex::default(),
         }))
     }
 
-    fn memory(&self) -> Result<Memory> {
+    fn memory(&self) -> Result<FrameMemory> {
         let spare = self.spare.lock().pop();
         if let Some(spare) = spare {
             return Ok(spare);
@@ -124,7 +125,7 @@ impl Frames {
         frame.rets.types = self.result_types.pointer();
         frame.rets.rets = result_pointers.pointer();
         frame.attrs = self.attributes.top();
-        Ok(Memory {
+        Ok(FrameMemory {
             operands,
             _operand_pointers: operand_pointers,
             results,
@@ -137,7 +138,7 @@ impl Frames {
 }
 
 /// The memory of one frame.
-struct Memory {
+struct FrameMemory {
     operands: Kept<XLA_FFI_Buffer>,
     _operand_pointers: Kept<*mut c_void>,
     results: Kept<XLA_FFI_Buffer>,
@@ -150,12 +151,12 @@ struct Memory {
 
 // SAFETY: memory that is written before a call, by whoever has it; pointers in it lead to memory
 // that lives as long.
-unsafe impl Send for Memory {}
+unsafe impl Send for FrameMemory {}
 
 /// A frame in use, and its context. A handler that goes on uses both until its future ends.
 pub(super) struct Frame {
     of: Arc<Frames>,
-    memory: Option<Memory>,
+    memory: Option<FrameMemory>,
     /// Whether it may be used again.
     again: bool,
 }
@@ -170,7 +171,7 @@ impl Frame {
         of: &Arc<Frames>,
         api: &'static XLA_FFI_Api,
         mut context: Context,
-        places: Option<(&[Place], &[Place])>,
+        places: Option<(&[CallMemory], &[CallMemory])>,
     ) -> Result<Self> {
         let mut memory = of.memory()?;
         // A task of the last call may go on.
@@ -201,7 +202,7 @@ impl Frame {
     /// Calls a handler; gives what it returned or threw and the future that it left.
     pub(super) fn call(
         &self,
-        handler: Function,
+        handler: HandlerFunction,
     ) -> (Result<*mut XLA_FFI_Error, Thrown>, *mut XLA_FFI_Future) {
         let Some(memory) = &self.memory else { return (Ok(ptr::null_mut()), ptr::null_mut()) };
         let frame = memory.frame.pointer();
@@ -231,7 +232,7 @@ impl Drop for Frame {
     }
 }
 
-fn fill(side: &Side, buffers: &Kept<XLA_FFI_Buffer>, places: &[Place]) {
+fn fill(side: &FrameBuffers, buffers: &Kept<XLA_FFI_Buffer>, places: &[CallMemory]) {
     for (at, place) in places.iter().enumerate().take(buffers.len()) {
         let data = match side.is_token(at) {
             true => ptr::null_mut(),
@@ -279,7 +280,7 @@ fn empty() -> XLA_FFI_CallFrame {
 /// # Safety
 /// `handler` is one, and `frame` a frame that it can read.
 unsafe fn call(
-    handler: Function,
+    handler: HandlerFunction,
     frame: *mut XLA_FFI_CallFrame,
 ) -> Result<*mut XLA_FFI_Error, Thrown> {
     let arguments = [frame.expose_provenance(), 0, 0, 0, 0];
@@ -293,7 +294,7 @@ unsafe fn call(
 /// # Safety
 /// `extension` is an extension whose parts live during the call.
 pub(super) unsafe fn ask(
-    handler: Function,
+    handler: HandlerFunction,
     api: &'static XLA_FFI_Api,
     extension: *mut XLA_FFI_InternalExtension,
 ) -> Result<*mut XLA_FFI_Error, Thrown> {

@@ -5,15 +5,15 @@ use crate::sys::{XLA_FFI_Error, XLA_FFI_Future};
 use tpu_emu::{Error, Event, Id, Result, Table};
 
 #[derive(Debug)]
-struct Entry {
+struct FutureEntry {
     event: Event,
 }
 
-static FUTURES: Table<Entry> = Table::new("future", 17);
+static FUTURES: Table<FutureEntry> = Table::new("future", 17);
 
 /// A pending future.
 pub(super) fn create() -> *mut XLA_FFI_Future {
-    handle_of(FUTURES.insert(Entry { event: Event::pending() }))
+    handle_of(FUTURES.insert(FutureEntry { event: Event::pending() }))
 }
 
 /// Ends a future well.
@@ -53,7 +53,7 @@ pub(super) fn take(future: *const XLA_FFI_Future) -> Result<Option<Event>> {
     if future.is_null() {
         return Ok(None);
     }
-    let id: Id<Entry> = id_of(future, "future")?;
+    let id: Id<FutureEntry> = id_of(future, "future")?;
     let event = FUTURES.with(id, |entry| entry.event.clone())?;
     // The handle stays valid until the future ends, for the one who ends it.
     event.on_ready(move |_| drop(FUTURES.remove(id)));

@@ -2,20 +2,20 @@
 use super::api::table_of;
 use super::attributes::Decoded;
 use super::context::Context;
-use super::frame::{Frame, Frames, Function};
-use super::state::{LaunchStates, Slot};
+use super::frame::{Frame, Frames, HandlerFunction};
+use super::state::{LaunchStates, StageState};
 use super::{error, future, metadata};
 use std::any::Any;
 use std::sync::Arc;
 use tpu_emu::custom_call::{
-    Backend, Call, CallSite, Moment, Place, Progress, Services, Stage, Target,
+    Backend, Call, CallMemory, CallSite, Moment, Progress, Services, Stage, Target,
 };
 use tpu_emu::{Error, Event, Result};
 
 /// A handler of one stage, with the minor version that it speaks.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Handler {
-    pub(super) function: Function,
+    pub(super) function: HandlerFunction,
     pub(super) minor: i32,
 }
 
@@ -67,7 +67,7 @@ struct FfiCall {
     handlers: Handlers,
     frames: Arc<Frames>,
     /// What the instantiate stage keeps.
-    state: Arc<Slot>,
+    state: Arc<StageState>,
     site: Arc<CallSite>,
 }
 
@@ -99,7 +99,7 @@ impl FfiCall {
         stage: Stage,
         services: Option<Arc<dyn Services>>,
         launch: Option<Arc<LaunchStates>>,
-        places: Option<(&[Place], &[Place])>,
+        places: Option<(&[CallMemory], &[CallMemory])>,
     ) -> Result<Progress> {
         let Some(handler) = self.handlers.of(stage) else { return Ok(Progress::Done) };
         let instance = Arc::clone(&self.state);

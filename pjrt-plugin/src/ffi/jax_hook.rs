@@ -5,14 +5,14 @@
 use super::{Bundle, Deleter, register_type, register_typed, register_untyped};
 use crate::boundary::{CArgs, Caller, end_of, with_args};
 use std::ffi::{c_char, c_int, c_void};
-use tpu_emu::entry::{self, Function};
+use tpu_emu::entry::{self, FunctionName};
 use tpu_emu::{Error, Result};
 
 /// Runs the text in the interpreter, where there is one. What goes wrong is logged: a client
 /// without handlers is better than none.
 pub(crate) fn install() {
-    let target: *const () = (register_target as Entry<TargetArgs>) as *const ();
-    let type_: *const () = (register_type_id as Entry<TypeArgs>) as *const ();
+    let target: *const () = (register_target as HookEntry<TargetArgs>) as *const ();
+    let type_: *const () = (register_type_id as HookEntry<TypeArgs>) as *const ();
     let globals = [
         ("REGISTER_TARGET", target.expose_provenance()),
         ("REGISTER_TYPE", type_.expose_provenance()),
@@ -24,17 +24,17 @@ pub(crate) fn install() {
     }
 }
 
-type Entry<A> = unsafe extern "C" fn(*mut A) -> c_int;
+type HookEntry<A> = unsafe extern "C" fn(*mut A) -> c_int;
 
 /// Room for the text of an error, which ends with a NUL.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
-struct Room {
+struct ErrorText {
     text: *mut c_char,
     size: usize,
 }
 
-impl Room {
+impl ErrorText {
     fn write(self, caller: &Caller, text: &str) -> Result<()> {
         let Some(most) = self.size.checked_sub(1) else { return Ok(()) };
         let mut bytes = text.as_bytes()[..text.floor_char_boundary(most)].to_vec();
@@ -62,7 +62,7 @@ struct TargetArgs {
     execute: usize,
     record: usize,
     traits: u64,
-    room: Room,
+    room: ErrorText,
 }
 
 // SAFETY: a C struct of numbers and pointers, which begins with its size.
@@ -81,7 +81,7 @@ struct TypeArgs {
     number: *mut i64,
     /// An `XLA_FFI_TypeInfo`, or null.
     info: *const TypeInfo,
-    room: Room,
+    room: ErrorText,
 }
 
 // SAFETY: as above.
@@ -108,9 +108,9 @@ unsafe impl CArgs for TypeInfo {
 /// # Safety
 /// As for [`with_args`].
 unsafe fn answer<A: CArgs>(
-    function: Function,
+    function: FunctionName,
     args: *mut A,
-    room: fn(&A) -> Room,
+    room: fn(&A) -> ErrorText,
     body: fn(&Caller, &A) -> Result<()>,
 ) -> c_int {
     let served = entry::enter(function, || {
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn an_error_is_cut_at_a_letter_and_ends_with_a_nul() {
         let mut room = [1u8; 4];
-        let place = Room { text: room.as_mut_ptr().cast(), size: room.len() };
+        let place = ErrorText { text: room.as_mut_ptr().cast(), size: room.len() };
         // SAFETY: the room is valid.
         let caller = unsafe { Caller::new() };
         place.write(&caller, "aé€").unwrap();

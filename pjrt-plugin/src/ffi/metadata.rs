@@ -3,7 +3,7 @@
 #![expect(unsafe_code, reason = "a C function")]
 use super::api::{OLDEST_MINOR, table_of};
 use super::error;
-use super::frame::{Function, ask};
+use super::frame::{HandlerFunction, ask};
 use crate::boundary::end_of;
 use crate::sys::{
     XLA_FFI_API_MAJOR, XLA_FFI_API_MINOR, XLA_FFI_Api_Version, XLA_FFI_InternalExtension,
@@ -42,7 +42,7 @@ pub(super) fn explained(minor: i32, error: Error) -> Error {
 /// # Errors
 /// The handler's own; `BadArgument` for a handler that does not answer, and for one of another
 /// major version or one before the oldest, with both.
-pub(super) fn version_of(handler: Function) -> Result<i32> {
+pub(super) fn version_of(handler: HandlerFunction) -> Result<i32> {
     let mut metadata = XLA_FFI_Metadata {
         struct_size: end_of!(XLA_FFI_Metadata, traits),
         api_version: XLA_FFI_Api_Version {

@@ -1,7 +1,7 @@
 //! How handlers become known, whichever way they come.
 // UNSAFETY: makes function pointers of addresses that callers state.
 #![expect(unsafe_code, reason = "C functions by their addresses")]
-use super::frame::Function;
+use super::frame::HandlerFunction;
 use super::handler::{FfiTarget, Handler, Handlers};
 use super::metadata::version_of;
 use super::untyped::UntypedTarget;
@@ -73,10 +73,10 @@ fn handlers(name: &str, bundle: Bundle) -> Result<Handlers> {
 }
 
 /// The function at an address; `None` at 0.
-fn function(address: usize) -> Option<Function> {
+fn function(address: usize) -> Option<HandlerFunction> {
     let address = std::ptr::with_exposed_provenance::<()>(address);
     // SAFETY: null is `None`; whoever states another address says that a handler is there.
-    unsafe { std::mem::transmute::<*const (), Option<Function>>(address) }
+    unsafe { std::mem::transmute::<*const (), Option<HandlerFunction>>(address) }
 }
 
 /// Makes a function of the older, untyped interface known, by its address.

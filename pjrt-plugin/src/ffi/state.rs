@@ -11,14 +11,14 @@ use tpu_host::foreign;
 
 /// A value of a handler's.
 #[derive(Debug)]
-struct State {
+struct HandlerState {
     /// The number of its type.
     of: i64,
     value: UserPointer,
     deleter: Option<Deleter>,
 }
 
-impl Drop for State {
+impl Drop for HandlerState {
     fn drop(&mut self) {
         if let Some(deleter) = self.deleter {
             let what = format!("the deleter of a state of type {}", types::name_of(self.of));
@@ -32,9 +32,9 @@ impl Drop for State {
 
 /// The place of one stage's value.
 #[derive(Debug, Default)]
-pub(super) struct Slot(Mutex<Option<State>>);
+pub(super) struct StageState(Mutex<Option<HandlerState>>);
 
-impl Slot {
+impl StageState {
     /// Keeps a value of type `of` until the slot ends.
     ///
     /// # Errors
@@ -51,7 +51,7 @@ impl Slot {
             let message = format!("a state of type {there} is set already; another of type {new}");
             return Err(Error::Verbatim { code: Code::AlreadyExists, message: message.into() });
         }
-        *slot = Some(State { of, value: UserPointer(value), deleter });
+        *slot = Some(HandlerState { of, value: UserPointer(value), deleter });
         Ok(())
     }
 
@@ -75,8 +75,8 @@ impl Slot {
 /// What the stages of one launch keep.
 #[derive(Debug, Default)]
 pub(super) struct LaunchStates {
-    pub(super) prepare: Slot,
-    pub(super) initialize: Slot,
+    pub(super) prepare: StageState,
+    pub(super) initialize: StageState,
 }
 
 #[cfg(test)]
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn a_value_lives_as_long_as_its_slot() {
-        let slot = Slot::default();
+        let slot = StageState::default();
         let value: *mut c_void = std::ptr::without_provenance_mut(64);
         assert!(slot.get(7).is_err());
         assert!(slot.set(7, std::ptr::null_mut(), None).is_err());

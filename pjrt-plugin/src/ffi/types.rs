@@ -9,7 +9,7 @@ use tpu_emu::{Code, Error, Result};
 const FIRST: i64 = 1 << 32;
 
 #[derive(Debug)]
-struct Known {
+struct KnownTypes {
     name: String,
     deleter: Option<Deleter>,
 }
@@ -17,7 +17,7 @@ struct Known {
 #[derive(Debug)]
 struct Types {
     numbers: BTreeMap<String, i64>,
-    known: BTreeMap<i64, Known>,
+    known: BTreeMap<i64, KnownTypes>,
     next: i64,
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn register_type(name: &str, number: i64, deleter: Option<Deleter>) -
         number
     };
     types.numbers.insert(name.to_owned(), number);
-    types.known.insert(number, Known { name: name.to_owned(), deleter });
+    types.known.insert(number, KnownTypes { name: name.to_owned(), deleter });
     Ok(number)
 }
 

@@ -8,7 +8,9 @@ use std::any::Any;
 use std::ffi::c_void;
 use std::ptr;
 use std::sync::Arc;
-use tpu_emu::custom_call::{Abi, Backend, Call, CallSite, Moment, Place, Progress, Stage, Target};
+use tpu_emu::custom_call::{
+    Abi, Backend, Call, CallMemory, CallSite, Moment, Progress, Stage, Target,
+};
 use tpu_emu::tensor::{DType, Shape};
 use tpu_emu::{Error, Result};
 use tpu_host::foreign;
@@ -95,7 +97,7 @@ impl UntypedCall {
 /// Where arrays are; a token is nowhere.
 fn addresses<'a>(
     shapes: &'a [Shape],
-    places: &'a [Place],
+    places: &'a [CallMemory],
 ) -> impl Iterator<Item = *mut c_void> + 'a {
     shapes.iter().zip(places).map(|(shape, place)| match shape.dtype {
         DType::Token => ptr::null_mut(),
@@ -168,9 +170,11 @@ mod tests {
         }))?;
         let given = [2, 3];
         let mut made = vec![0; results];
-        let place = |pointer: *const i32| Place { address: pointer.expose_provenance(), bytes: 4 };
-        let operands: Vec<Place> = given.iter().map(|value| place(&raw const *value)).collect();
-        let places: Vec<Place> = made.iter_mut().map(|value| place(&raw mut *value)).collect();
+        let place =
+            |pointer: *const i32| CallMemory { address: pointer.expose_provenance(), bytes: 4 };
+        let operands: Vec<CallMemory> =
+            given.iter().map(|value| place(&raw const *value)).collect();
+        let places: Vec<CallMemory> = made.iter_mut().map(|value| place(&raw mut *value)).collect();
         let services: Arc<dyn Services> = Arc::new(Nothing);
         let state = call.begin();
         let moment = Moment {

@@ -4,7 +4,7 @@
 
 mod walls;
 
-use pjrt_tpu_emu::api::{ROWS, State};
+use pjrt_tpu_emu::api::{ROWS, RowState};
 use pjrt_tpu_emu::libtpu::symbols::{self as libtpu, SYMBOLS};
 use std::env::var_os;
 use std::fmt::Write;
@@ -308,7 +308,7 @@ fn assert_page(name: &str, fresh: &str) {
 
 #[test]
 fn the_page_of_functions_is_current() {
-    let done = ROWS.iter().filter(|row| row.state == State::Done).count();
+    let done = ROWS.iter().filter(|row| row.state == RowState::Done).count();
     let (all, missing) = (ROWS.len(), ROWS.len() - done);
     let mut page = format!(
         "# The PJRT C API\n\n\
@@ -320,8 +320,8 @@ fn the_page_of_functions_is_current() {
     );
     for row in ROWS {
         let state = match row.state {
-            State::Done => "done",
-            State::Missing => "unimplemented",
+            RowState::Done => "done",
+            RowState::Missing => "unimplemented",
         };
         writeln!(page, "| `{}` | {state} |", row.name).unwrap();
     }
@@ -330,7 +330,7 @@ fn the_page_of_functions_is_current() {
 
 #[test]
 fn the_page_of_libtpus_functions_is_current() {
-    let done = SYMBOLS.iter().filter(|symbol| symbol.state == libtpu::State::Done).count();
+    let done = SYMBOLS.iter().filter(|symbol| symbol.state == libtpu::SymbolState::Done).count();
     let (all, refused) = (SYMBOLS.len(), SYMBOLS.len() - done);
     let mut page = format!(
         "# The libtpu C API\n\n\
@@ -343,8 +343,8 @@ fn the_page_of_libtpus_functions_is_current() {
     );
     for symbol in SYMBOLS {
         let state = match symbol.state {
-            libtpu::State::Done => "done",
-            libtpu::State::Refused => "refused",
+            libtpu::SymbolState::Done => "done",
+            libtpu::SymbolState::Refused => "refused",
         };
         writeln!(page, "| `{}` | {state} |", symbol.name).unwrap();
     }

@@ -6,24 +6,24 @@ use tracing::level_filters::LevelFilter;
 use tracing::span::EnteredSpan;
 
 /// The name of an API function. A thin pointer, because every record holds one.
-pub type Function = &'static &'static str;
+pub type FunctionName = &'static &'static str;
 
 /// Outside of any.
-const NONE: Function = &"";
+const NONE: FunctionName = &"";
 
 thread_local! {
-    static CURRENT: Cell<Function> = const { Cell::new(NONE) };
+    static CURRENT: Cell<FunctionName> = const { Cell::new(NONE) };
 }
 
 /// The API function this thread is in, empty outside of one.
-pub fn current() -> Function {
+pub fn current() -> FunctionName {
     CURRENT.get()
 }
 
 /// The call in the log. Not a part of `enter`, which is compiled for each function.
 #[cold]
 #[inline(never)]
-fn span(function: Function) -> EnteredSpan {
+fn span(function: FunctionName) -> EnteredSpan {
     tracing::debug_span!("call", function).entered()
 }
 
@@ -34,7 +34,7 @@ fn span(function: Function) -> EnteredSpan {
 ///
 /// # Errors
 /// Those of `body`, and `Panic` with the panic's message.
-pub fn enter<R>(function: Function, body: impl FnOnce() -> Result<R>) -> Result<R> {
+pub fn enter<R>(function: FunctionName, body: impl FnOnce() -> Result<R>) -> Result<R> {
     let logged = LevelFilter::current() >= LevelFilter::DEBUG;
     let _inside = logged.then(|| Box::new(span(function)));
     let outer = CURRENT.replace(function);

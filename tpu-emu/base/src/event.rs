@@ -8,7 +8,7 @@ use std::time::Duration;
 type Callback = Box<dyn FnOnce(&Result<()>) + Send>;
 
 #[derive(Default)]
-struct State {
+struct EventState {
     outcome: OnceLock<Result<()>>,
     /// Whom to tell; `None` once they are told.
     waiting: Mutex<Vec<Callback>>,
@@ -24,7 +24,7 @@ static WELL: Result<()> = Ok(());
 #[derive(Clone)]
 pub struct Event(
     /// `None` for one that was over, and well, from the start.
-    Option<Arc<State>>,
+    Option<Arc<EventState>>,
 );
 
 impl fmt::Debug for Event {
@@ -47,7 +47,7 @@ impl Event {
 
     /// The pending end of work that needs nothing more from the client.
     pub fn certain() -> Self {
-        Self(Some(Arc::new(State { certain: true, ..State::default() })))
+        Self(Some(Arc::new(EventState { certain: true, ..EventState::default() })))
     }
 
     /// An event that is over.

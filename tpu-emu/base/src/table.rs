@@ -64,9 +64,9 @@ const CHUNKS: usize = (1 << SLOT_BITS) / FIRST_CHUNK;
 
 /// Who is in a slot, with the epoch of its id.
 #[derive(Debug)]
-struct Slot<T>(RwLock<Option<(u64, Arc<T>)>>);
+struct TableSlot<T>(RwLock<Option<(u64, Arc<T>)>>);
 
-impl<T> Slot<T> {
+impl<T> TableSlot<T> {
     /// The object that came in this epoch.
     fn get(&self, epoch: u64) -> Option<Arc<T>> {
         let held = self.0.read();
@@ -92,7 +92,7 @@ struct Free {
 pub struct Table<T> {
     name: &'static str,
     kind: u8,
-    chunks: [OnceLock<Box<[Slot<T>]>>; CHUNKS.ilog2() as usize + 1],
+    chunks: [OnceLock<Box<[TableSlot<T>]>>; CHUNKS.ilog2() as usize + 1],
     free: Mutex<Free>,
 }
 
@@ -178,16 +178,16 @@ impl<T> Table<T> {
     }
 
     /// The slot with a number, if it was ever used.
-    fn known(&self, index: usize) -> Option<&Slot<T>> {
+    fn known(&self, index: usize) -> Option<&TableSlot<T>> {
         let (chunk, at) = place(index);
         self.chunks.get(chunk)?.get()?.get(at)
     }
 
-    fn slot(&self, index: usize) -> &Slot<T> {
+    fn slot(&self, index: usize) -> &TableSlot<T> {
         let (chunk, at) = place(index);
         let slots = self.chunks[chunk].get_or_init(|| {
             let size = if chunk == 0 { FIRST_CHUNK } else { FIRST_CHUNK << (chunk - 1) };
-            (0..size).map(|_| Slot(RwLock::new(None))).collect()
+            (0..size).map(|_| TableSlot(RwLock::new(None))).collect()
         });
         &slots[at]
     }

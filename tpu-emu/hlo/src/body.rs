@@ -1,5 +1,5 @@
 //! A computation as a block of operations.
-use crate::reader::{Reader, shape_of};
+use crate::reader::{ModuleReader, shape_of};
 use crate::{ReadError, attributes, ops, shape};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -54,15 +54,15 @@ pub(crate) struct Scope<'a> {
 
 /// A function while it is read.
 #[derive(Debug)]
-pub(crate) struct Body<'r, 'a> {
-    pub(crate) reader: &'r mut Reader<'a>,
+pub(crate) struct FunctionReader<'r, 'a> {
+    pub(crate) reader: &'r mut ModuleReader<'a>,
     /// Types of all values.
     pub(crate) values: Vec<Type>,
     depth: usize,
 }
 
-impl<'r, 'a> Body<'r, 'a> {
-    pub(crate) fn new(reader: &'r mut Reader<'a>) -> Self {
+impl<'r, 'a> FunctionReader<'r, 'a> {
+    pub(crate) fn new(reader: &'r mut ModuleReader<'a>) -> Self {
         Self { reader, values: Vec::new(), depth: 0 }
     }
 

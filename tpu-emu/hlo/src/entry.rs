@@ -1,6 +1,6 @@
 //! The module around the computations: functions, and what is said of arguments and results.
-use crate::body::Body;
-use crate::reader::{Reader, shape_of};
+use crate::body::FunctionReader;
+use crate::reader::{ModuleReader, shape_of};
 use crate::{ReadError, shape, sharding};
 use tpu_proto::xla::op_sharding::Type as ShardingType;
 use tpu_proto::xla::{
@@ -15,7 +15,7 @@ pub(crate) fn module(
     config: Option<&HloModuleConfigProto>,
     size: usize,
 ) -> Result<Module, ReadError> {
-    let mut reader = Reader::new(proto, size)?;
+    let mut reader = ModuleReader::new(proto, size)?;
     let entry = entry(&reader)?;
     let mut main = function(&mut reader, entry, "main")?;
     main.public = true;
@@ -42,7 +42,7 @@ pub(crate) fn module(
 }
 
 /// The place of the computation that is the program.
-fn entry(reader: &Reader<'_>) -> Result<usize, ReadError> {
+fn entry(reader: &ModuleReader<'_>) -> Result<usize, ReadError> {
     let module = reader.module;
     if module.computations.is_empty() {
         return Err("a module without computations".into());
@@ -58,13 +58,17 @@ fn entry(reader: &Reader<'_>) -> Result<usize, ReadError> {
     }
 }
 
-fn function(reader: &mut Reader<'_>, index: usize, symbol: &str) -> Result<Function, ReadError> {
+fn function(
+    reader: &mut ModuleReader<'_>,
+    index: usize,
+    symbol: &str,
+) -> Result<Function, ReadError> {
     let types = reader.parameter_types(index)?;
     let results = reader.result_types(index)?;
     let metadata = reader.root(index)?.metadata.as_ref();
     let location =
         if symbol == "main" { LocationId::UNKNOWN } else { reader.metadata.of(metadata) };
-    let mut body = Body::new(reader);
+    let mut body = FunctionReader::new(reader);
     let mut arguments = Vec::with_capacity(types.len());
     for of in types {
         arguments.push(body.value(of)?);
@@ -87,7 +91,7 @@ fn function(reader: &mut Reader<'_>, index: usize, symbol: &str) -> Result<Funct
 }
 
 /// Shardings, donations, layouts and frontend attributes of arguments and results.
-fn describe(reader: &Reader<'_>, entry: usize, main: &mut Function) -> Result<(), ReadError> {
+fn describe(reader: &ModuleReader<'_>, entry: usize, main: &mut Function) -> Result<(), ReadError> {
     let module = reader.module;
     let parameters = reader.parameters(entry)?;
     let root = reader.root(entry)?;

@@ -10,11 +10,11 @@ pub(crate) struct Metadata<'a> {
     pub(crate) locations: Locations,
     stacks: StackFrames<'a>,
     frames: Vec<Option<LocationId>>,
-    known: HashMap<Key<'a>, LocationId>,
+    known: HashMap<LocationKey<'a>, LocationId>,
 }
 
 type StackFrames<'a> = Option<&'a StackFrameIndexProto>;
-type Key<'a> = (&'a str, i32, &'a str, i32, i32);
+type LocationKey<'a> = (&'a str, i32, &'a str, i32, i32);
 
 impl<'a> Metadata<'a> {
     pub(crate) fn new(stacks: Option<&'a StackFrameIndexProto>) -> Self {

@@ -13,7 +13,7 @@ const BUDGET_RATE: usize = 16;
 
 /// A module while it is read.
 #[derive(Debug)]
-pub(crate) struct Reader<'a> {
+pub(crate) struct ModuleReader<'a> {
     pub(crate) module: &'a HloModuleProto,
     pub(crate) metadata: Metadata<'a>,
     by_id: HashMap<i64, usize>,
@@ -25,7 +25,7 @@ pub(crate) struct Reader<'a> {
     budget: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ModuleReader<'a> {
     pub(crate) fn new(module: &'a HloModuleProto, size: usize) -> Result<Self, ReadError> {
         let mut by_id = HashMap::new();
         for (index, computation) in module.computations.iter().enumerate() {

@@ -19,7 +19,7 @@ pub struct Aligned {
 
 #[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C, align(64))]
-struct Unit([u8; ALIGN]);
+struct AlignedUnit([u8; ALIGN]);
 
 impl Clone for Aligned {
     fn clone(&self) -> Self {
@@ -64,7 +64,7 @@ impl Aligned {
     /// The bytes.
     pub fn bytes(&self) -> &[u8] {
         if self.length == 0 {
-            return bytemuck::cast_slice::<Unit, u8>(&[]);
+            return bytemuck::cast_slice::<AlignedUnit, u8>(&[]);
         }
         &bytemuck::cast_slice(&self.words)[self.start..self.start + self.length]
     }
@@ -72,7 +72,7 @@ impl Aligned {
     /// The bytes, to write to.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         if self.length == 0 {
-            return bytemuck::cast_slice_mut::<Unit, u8>(&mut []);
+            return bytemuck::cast_slice_mut::<AlignedUnit, u8>(&mut []);
         }
         &mut bytemuck::cast_slice_mut(&mut self.words)[self.start..self.start + self.length]
     }

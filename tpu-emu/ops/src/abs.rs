@@ -6,7 +6,7 @@ use tpu_base::tensor::element::{ComplexNumber, Real, for_dtype};
 use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
-use tpu_kernels::elementwise::program::LaneFn;
+use tpu_kernels::elementwise::program::LoopFn;
 use tpu_kernels::math;
 use tpu_kernels::math::complex;
 
@@ -35,7 +35,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
             })
         })
     });
-    let single: LaneFn = math::complex_simd::abs;
+    let single: LoopFn = math::complex_simd::abs;
     let run = if dtype == DType::C64 { Some(single) } else { run };
     lane_of(site, ElementwiseKind::Abs, run, false)
 }

@@ -1,12 +1,12 @@
 //! Kernels over the values of several devices, which lie side by side as operands.
-use super::{Body, Cost, Cx, Kernel};
+use super::{Cost, Cx, Kernel, RegionCode};
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::Shape;
 use tpu_kernels::movement::block_copy::BlockCopy;
 
 /// The computation over equal arrays, pairwise in their order.
-pub fn reduction(body: Arc<dyn Body>, operand: &Shape, count: usize) -> Box<dyn Kernel> {
+pub fn reduction(body: Arc<dyn RegionCode>, operand: &Shape, count: usize) -> Box<dyn Kernel> {
     Box::new(Reduction { body, elements: operand.elements(), bytes: operand.bytes(), count })
 }
 
@@ -31,7 +31,7 @@ pub fn agreement(what: &str) -> Box<dyn Kernel> {
 
 #[derive(Debug)]
 struct Reduction {
-    body: Arc<dyn Body>,
+    body: Arc<dyn RegionCode>,
     elements: usize,
     bytes: usize,
     count: usize,

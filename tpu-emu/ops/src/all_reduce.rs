@@ -21,18 +21,18 @@ fn lower(_: &Site<'_>) -> Result<Lowered> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Body;
+    use super::super::RegionCode;
     use super::super::case::Case;
     use super::*;
     use std::sync::Arc;
     use tpu_base::tensor::DType;
-    use tpu_kernels::elementwise::program::LaneProgram;
+    use tpu_kernels::elementwise::program::ElementwiseProgram;
 
     /// A computation that nobody runs.
     #[derive(Debug)]
     struct Unused([Shape; 1]);
 
-    impl Body for Unused {
+    impl RegionCode for Unused {
         fn parameters(&self) -> &[Shape] {
             &[]
         }
@@ -45,7 +45,7 @@ mod tests {
             Err(tpu_base::error::Error::bad("one member has nothing to reduce"))
         }
 
-        fn program(&self) -> Option<&LaneProgram> {
+        fn program(&self) -> Option<&ElementwiseProgram> {
             None
         }
     }

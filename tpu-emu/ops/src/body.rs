@@ -2,11 +2,11 @@
 use std::fmt;
 use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
-use tpu_kernels::elementwise::program::LaneProgram;
+use tpu_kernels::elementwise::program::ElementwiseProgram;
 use tpu_kernels::reduce::combiner::Combiner;
 
 /// The code of one region.
-pub trait Body: fmt::Debug + Send + Sync {
+pub trait RegionCode: fmt::Debug + Send + Sync {
     /// Shapes of the parameters; scalars for every operation but control flow.
     fn parameters(&self) -> &[Shape];
 
@@ -24,11 +24,11 @@ pub trait Body: fmt::Debug + Send + Sync {
 
     /// The region as steps over lanes, for kernels that recognise common ones. `None` for a
     /// region with other operations than elementwise ones.
-    fn program(&self) -> Option<&LaneProgram>;
+    fn program(&self) -> Option<&ElementwiseProgram>;
 }
 
 /// The operation of a region that is one commutative operation on its two parameters
 /// (`add`, `maximum`, …), without its dialect.
-pub fn combiner(body: &dyn Body) -> Option<Combiner> {
+pub fn combiner(body: &dyn RegionCode) -> Option<Combiner> {
     body.program()?.combiner()
 }

@@ -1,5 +1,5 @@
 //! Operations built by hand, inferred, lowered and run, for the tests of their files.
-use super::{Body, Cx, Declared, Entry, Lowered, Numerics, Site};
+use super::{Cx, Declared, Entry, Lowered, Numerics, RegionCode, Site};
 use std::sync::Arc;
 use tpu_base::error::Result;
 use tpu_base::tensor::{DType, Shape};
@@ -15,7 +15,7 @@ pub(crate) struct Case {
     values: Vec<Vec<u8>>,
     known: Vec<Option<Arc<[u8]>>>,
     declared: Vec<Declared>,
-    bodies: Vec<Arc<dyn Body>>,
+    bodies: Vec<Arc<dyn RegionCode>>,
     numerics: Numerics,
 }
 
@@ -107,7 +107,7 @@ impl Case {
     }
 
     /// A region.
-    pub(crate) fn body(mut self, body: Arc<dyn Body>) -> Self {
+    pub(crate) fn body(mut self, body: Arc<dyn RegionCode>) -> Self {
         self.bodies.push(body);
         self
     }
@@ -151,12 +151,13 @@ impl Case {
     /// The bytes of every result.
     pub(crate) fn run(&self, op: &Entry) -> Result<Vec<Vec<u8>>> {
         let shapes = self.infer(op)?;
-        let mut results: Vec<Block> =
-            shapes.iter().map(|shape| Block::new(shape.bytes())).collect();
-        let operands: Vec<Block> = self.values.iter().map(|value| Block::of(value)).collect();
+        let mut results: Vec<AlignedBytes> =
+            shapes.iter().map(|shape| AlignedBytes::new(shape.bytes())).collect();
+        let operands: Vec<AlignedBytes> =
+            self.values.iter().map(|value| AlignedBytes::of(value)).collect();
         match (op.lower)(&self.site(&shapes))? {
-            Lowered::Lane(lane) => {
-                let inputs: Vec<&[u8]> = operands.iter().map(Block::bytes).collect();
+            Lowered::Elementwise(lane) => {
+                let inputs: Vec<&[u8]> = operands.iter().map(AlignedBytes::bytes).collect();
                 (lane.run)(lane.immediate, &inputs, results[0].bytes_mut());
             }
             Lowered::Access(access) => {
@@ -195,7 +196,7 @@ impl Case {
             Lowered::Constant(bytes) => results[0].bytes_mut().copy_from_slice(&bytes),
             Lowered::Splat(element) => fill(results[0].bytes_mut(), &element),
             Lowered::Kernel(kernel) => {
-                let mut inputs: Vec<&[u8]> = operands.iter().map(Block::bytes).collect();
+                let mut inputs: Vec<&[u8]> = operands.iter().map(AlignedBytes::bytes).collect();
                 for (index, result) in results.iter_mut().enumerate() {
                     // What was there before is no zero.
                     result.bytes_mut().fill(0xa5);
@@ -209,11 +210,11 @@ impl Case {
                     moves.follow(&inputs, &mut result);
                     result
                 });
-                let mut scratch = Block::new(kernel.scratch());
+                let mut scratch = AlignedBytes::new(kernel.scratch());
                 scratch.bytes_mut().fill(0x5a);
                 let mut seed = 42;
                 let mut outputs: Vec<&mut [u8]> =
-                    results.iter_mut().map(Block::bytes_mut).collect();
+                    results.iter_mut().map(AlignedBytes::bytes_mut).collect();
                 let mut cx = Cx {
                     scratch: scratch.bytes_mut(),
                     seed: &mut seed,
@@ -237,18 +238,18 @@ impl Case {
 }
 
 /// Bytes aligned to 64.
-struct Block {
-    lines: Vec<Line>,
+struct AlignedBytes {
+    lines: Vec<CacheLine>,
     length: usize,
 }
 
 #[derive(Clone, Copy, bytemuck::Zeroable, bytemuck::Pod)]
 #[repr(C, align(64))]
-struct Line([u8; 64]);
+struct CacheLine([u8; 64]);
 
-impl Block {
+impl AlignedBytes {
     fn new(length: usize) -> Self {
-        Self { lines: vec![Line([0; 64]); length.div_ceil(64)], length }
+        Self { lines: vec![CacheLine([0; 64]); length.div_ceil(64)], length }
     }
 
     fn of(bytes: &[u8]) -> Self {

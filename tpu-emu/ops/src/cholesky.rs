@@ -5,7 +5,7 @@ use tpu_base::error::{Error, Result};
 use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::linalg::factor::{cholesky, cholesky_room};
 use tpu_kernels::linalg::scalar::Scalar;
-use tpu_kernels::matmul::precision::{Kind, room, take};
+use tpu_kernels::matmul::precision::{SumType, room, take};
 
 /// `L` with `L·Lᴴ = a`, or `U` with `Uᴴ·U = a`. Only that triangle of `a` is read, the other one
 /// of the result is zero, and a matrix that is not positive definite gives NaN everywhere.
@@ -35,7 +35,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
 #[derive(Debug)]
 struct Cholesky {
     batch: Batch,
-    kind: Kind,
+    kind: SumType,
     dtype: DType,
     lower: bool,
 }

@@ -59,7 +59,7 @@ mod tests {
         let shape = Shape::new(DType::F32, [4]);
         let (_, lowered) =
             lowered(&OP, &Attributes::default(), &vec![shape.clone(); 3], &[shape]).unwrap();
-        let Lowered::Lane(op) = lowered else { panic!("no lane") };
+        let Lowered::Elementwise(op) = lowered else { panic!("no lane") };
         let (low, a, high) = ([0.0_f32; 4], [-1.0_f32, 0.5, 7.0, f32::NAN], [1.0_f32; 4]);
         let mut output = [0.0_f32; 4];
         let inputs = [low, a, high].map(|values| bytemuck::cast_slice::<f32, u8>(&values).to_vec());
@@ -74,7 +74,7 @@ mod tests {
         let shape = Shape::new(DType::C64, [5]);
         let (_, lowered) =
             lowered(&OP, &Attributes::default(), &vec![shape.clone(); 3], &[shape]).unwrap();
-        let Lowered::Lane(op) = lowered else { panic!("no lane") };
+        let Lowered::Elementwise(op) = lowered else { panic!("no lane") };
         let a = [[0.0, 9.0], [1.0, 4.0], [1.0, 6.0], [2.0, 9.0], [3.0, 0.0]];
         let mut output = [[0.0_f32; 2]; 5];
         let inputs = [[[1.0_f32, 5.0]; 5], a, [[2.0, 2.0]; 5]];

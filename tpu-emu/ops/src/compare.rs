@@ -6,7 +6,7 @@ use tpu_base::tensor::element::{Element, Pred, Real, for_dtype};
 use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::elementwise::kind::{Direction, ElementwiseKind, Order};
 use tpu_kernels::elementwise::loops::lane;
-use tpu_kernels::elementwise::program::LaneFn;
+use tpu_kernels::elementwise::program::LoopFn;
 
 pub(super) const OP: Entry = Entry { mnemonic: "compare", infer, lower };
 
@@ -36,7 +36,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     };
     macro_rules! direction {
         ($direction:ident, |$a:ident, $b:ident| $real:expr, $key:expr, $complex:expr) => {{
-            let run: Option<LaneFn> = if order == Order::Total {
+            let run: Option<LoopFn> = if order == Order::Total {
                 for_dtype!(dtype, T: Float => lane!(|x: T, y: T| -> Pred {
                     let ($a, $b) = (x.order_key(), y.order_key());
                     Pred::from($key)

@@ -8,7 +8,7 @@ use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops;
 use tpu_kernels::elementwise::loops::Unary;
-use tpu_kernels::elementwise::program::LaneFn;
+use tpu_kernels::elementwise::program::LoopFn;
 
 pub(super) const OP: Entry = Entry { mnemonic: "convert", infer, lower };
 
@@ -35,9 +35,9 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     lane_of(site, ElementwiseKind::Convert, run, false)
 }
 
-fn loop_to<A: Convert>(to: DType) -> Option<LaneFn> {
+fn loop_to<A: Convert>(to: DType) -> Option<LoopFn> {
     for_dtype!(to, R: Element => {
-        let run: LaneFn = loops::unary::<Cast<A, R>>;
+        let run: LoopFn = loops::unary::<Cast<A, R>>;
         run
     })
 }

@@ -9,7 +9,7 @@ use tpu_stablehlo::ir::Attribute;
 
 /// Numbers of the batch axis, of the feature axis, and of the spatial axes.
 #[derive(Debug)]
-struct Layout {
+struct ConvolutionAxes {
     batch: usize,
     feature: usize,
     spatial: Vec<usize>,
@@ -18,10 +18,10 @@ struct Layout {
 /// A convolution's attributes, checked.
 #[derive(Debug)]
 pub(super) struct Attributes {
-    input: Layout,
+    input: ConvolutionAxes,
     /// `batch` is the axis of input features, `feature` that of output features.
-    kernel: Layout,
-    output: Layout,
+    kernel: ConvolutionAxes,
+    output: ConvolutionAxes,
     strides: Vec<usize>,
     padding: Vec<[i64; 2]>,
     base_dilation: Vec<usize>,
@@ -53,8 +53,8 @@ fn layout(
     [batch, feature, spatial]: [&str; 3],
     rank: usize,
     rules: [&'static str; 2],
-) -> Result<Layout> {
-    let layout = Layout {
+) -> Result<ConvolutionAxes> {
+    let layout = ConvolutionAxes {
         batch: site.index(batch)?,
         feature: site.index(feature)?,
         spatial: site.optional_indices(spatial)?,

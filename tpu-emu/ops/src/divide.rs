@@ -6,7 +6,7 @@ use tpu_base::tensor::DType;
 use tpu_base::tensor::element::{Number, for_dtype};
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
-use tpu_kernels::elementwise::program::LaneFn;
+use tpu_kernels::elementwise::program::LoopFn;
 use tpu_kernels::math;
 use tpu_kernels::math::int_div;
 
@@ -21,7 +21,7 @@ pub(super) const OP: Entry = Entry { mnemonic: "divide", infer: same::<2>, lower
 fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
     let run = for_dtype!(dtype, T: Number => lane!(|a: T, b: T| a.div(b)));
-    let single: LaneFn = math::complex_simd::divide;
+    let single: LoopFn = math::complex_simd::divide;
     let run = if dtype == DType::C64 { Some(single) } else { int_div::quotients(dtype).or(run) };
     lane_of(site, ElementwiseKind::Divide, run, false)
 }

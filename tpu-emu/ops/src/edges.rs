@@ -75,7 +75,7 @@ impl Edges {
         }
         let steps: Vec<usize> =
             spans.iter().zip(&to).map(|(span, stride)| span.step.saturating_mul(*stride)).collect();
-        let copy = (!counts.contains(&0)).then(|| Place {
+        let copy = (!counts.contains(&0)).then(|| OperandBox {
             from: first(&from, |span| span.from) * width,
             to: first(&to, |span| span.to) * width,
             copy: BlockCopy::new(width, &counts, &from, &steps),
@@ -121,7 +121,7 @@ impl Span {
 
 /// The operand's part of the result.
 #[derive(Debug)]
-struct Place {
+struct OperandBox {
     from: usize,
     to: usize,
     copy: BlockCopy,
@@ -134,12 +134,12 @@ struct Pad {
     /// Elements of the result.
     elements: usize,
     /// `None` where no element of the operand is left.
-    copy: Option<Place>,
+    copy: Option<OperandBox>,
 }
 
 impl Kernel for Pad {
     fn run(&self, _: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
-        if let Some(Place { from, to, copy }) = &self.copy
+        if let Some(OperandBox { from, to, copy }) = &self.copy
             && let Some((count, width)) = copy.doubled()
             && width == operands[1].len()
         {
@@ -155,7 +155,7 @@ impl Kernel for Pad {
             return Ok(());
         }
         fill_shared(results[0], operands[1]);
-        if let Some(Place { from, to, copy }) = &self.copy {
+        if let Some(OperandBox { from, to, copy }) = &self.copy {
             copy.run_shared(&operands[0][*from..], &mut results[0][*to..]);
         }
         Ok(())
@@ -168,7 +168,7 @@ impl Kernel for Pad {
         }
         let fill = |at| Move { operand: 1, from: 0, to: at * width, bytes: width };
         let mut moves: Vec<Move> = (0..self.elements).map(fill).collect();
-        if let Some(Place { from, to, copy }) = &self.copy {
+        if let Some(OperandBox { from, to, copy }) = &self.copy {
             let (runs, bytes) = copy.runs(most)?;
             let of = |(a, b)| Move { operand: 0, from: from + a, to: to + b, bytes };
             moves.extend(runs.into_iter().map(of));

@@ -4,7 +4,7 @@ use tpu_base::error::{Error, Result};
 use tpu_base::tensor::element::{ComplexNumber, Real};
 use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::elementwise::kind::ElementwiseKind;
-use tpu_kernels::elementwise::program::{LaneFn, LaneOp};
+use tpu_kernels::elementwise::program::{ElementwiseOp, LoopFn};
 
 /// `N` operands of one type and shape, which is also the result's.
 ///
@@ -53,13 +53,20 @@ pub(super) fn result(site: &Site<'_>) -> Result<DType> {
 pub(super) fn lane_of(
     site: &Site<'_>,
     kind: ElementwiseKind,
-    run: Option<LaneFn>,
+    run: Option<LoopFn>,
     transcendental: bool,
 ) -> Result<Lowered> {
     let (operand, result) = (dtype(site)?, result(site)?);
     let refused = || Error::bad(format!("{} does not take {}", site.name, operand.name()));
     let run = run.ok_or_else(refused)?;
-    Ok(Lowered::Lane(LaneOp { kind, operand, result, run, immediate: [0; 2], transcendental }))
+    Ok(Lowered::Elementwise(ElementwiseOp {
+        kind,
+        operand,
+        result,
+        run,
+        immediate: [0; 2],
+        transcendental,
+    }))
 }
 
 /// Whether a complex number comes before another: by real parts, then by imaginary parts.

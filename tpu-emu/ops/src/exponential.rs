@@ -6,7 +6,7 @@ use tpu_base::tensor::DType;
 use tpu_base::tensor::element::{ComplexNumber, for_dtype};
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
-use tpu_kernels::elementwise::program::LaneFn;
+use tpu_kernels::elementwise::program::LoopFn;
 use tpu_kernels::math;
 use tpu_kernels::math::complex;
 
@@ -23,7 +23,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     let run = math::unary::<math::Exponential>(dtype).or_else(
         || for_dtype!(dtype, T: Complex => lane!(|a: T| T::narrow(complex::exp(a.widen())))),
     );
-    let single: LaneFn = math::complex_simd::unary::<math::complex_simd::Exponential>;
+    let single: LoopFn = math::complex_simd::unary::<math::complex_simd::Exponential>;
     let run = if dtype == DType::C64 { Some(single) } else { run };
     lane_of(site, ElementwiseKind::Exponential, run, true)
 }

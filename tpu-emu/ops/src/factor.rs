@@ -4,7 +4,7 @@ use parking_lot::Mutex;
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::aligned::Aligned;
-use tpu_kernels::matmul::precision::Kind;
+use tpu_kernels::matmul::precision::SumType;
 use tpu_kernels::matmul::widen::{Widen, widen};
 use tpu_kernels::parallel;
 
@@ -32,12 +32,12 @@ impl Batch {
 }
 
 /// The type that matrices of a type are decomposed in.
-pub(super) fn kind(site: &Site<'_>, dtype: DType) -> Result<Kind> {
+pub(super) fn kind(site: &Site<'_>, dtype: DType) -> Result<SumType> {
     match dtype {
-        DType::Bf16 | DType::F16 | DType::F32 => Ok(Kind::F32),
-        DType::F64 => Ok(Kind::F64),
-        DType::C64 => Ok(Kind::C64),
-        DType::C128 => Ok(Kind::C128),
+        DType::Bf16 | DType::F16 | DType::F32 => Ok(SumType::F32),
+        DType::F64 => Ok(SumType::F64),
+        DType::C64 => Ok(SumType::C64),
+        DType::C128 => Ok(SumType::C128),
         other => Err(site.unimplemented(format!("matrices of {}", other.name()))),
     }
 }
@@ -115,15 +115,15 @@ pub(super) fn write<W: Widen>(values: &[W], dtype: DType, out: &mut [u8]) -> Res
 macro_rules! for_scalar {
     ($kind:expr, $type:ident => $call:expr) => {
         match $kind {
-            tpu_kernels::matmul::precision::Kind::F64 => {
+            tpu_kernels::matmul::precision::SumType::F64 => {
                 type $type = f64;
                 $call
             }
-            tpu_kernels::matmul::precision::Kind::C64 => {
+            tpu_kernels::matmul::precision::SumType::C64 => {
                 type $type = num_complex::Complex<f32>;
                 $call
             }
-            tpu_kernels::matmul::precision::Kind::C128 => {
+            tpu_kernels::matmul::precision::SumType::C128 => {
                 type $type = num_complex::Complex<f64>;
                 $call
             }

@@ -22,19 +22,19 @@ use tpu_kernels::parallel;
 pub(super) const OP: Entry = Entry { mnemonic: "fft", infer, lower };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum FftKind {
     Forward,
     Inverse,
     FromReal,
     ToReal,
 }
 
-fn kind(site: &Site<'_>) -> Result<Kind> {
+fn kind(site: &Site<'_>) -> Result<FftKind> {
     match site.attribute("fft_type")?.as_str() {
-        Some("FFT") => Ok(Kind::Forward),
-        Some("IFFT") => Ok(Kind::Inverse),
-        Some("RFFT") => Ok(Kind::FromReal),
-        Some("IRFFT") => Ok(Kind::ToReal),
+        Some("FFT") => Ok(FftKind::Forward),
+        Some("IFFT") => Ok(FftKind::Inverse),
+        Some("RFFT") => Ok(FftKind::FromReal),
+        Some("IRFFT") => Ok(FftKind::ToReal),
         other => Err(site.unimplemented(format!("fft_type {other:?}"))),
     }
 }
@@ -47,27 +47,27 @@ fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
         return Err(site.violates("C1", what));
     }
     let result = match (kind, operand.dtype) {
-        (Kind::Forward | Kind::Inverse, DType::C64 | DType::C128) => operand.dtype,
-        (Kind::FromReal, DType::F32) => DType::C64,
-        (Kind::FromReal, DType::F64) => DType::C128,
-        (Kind::ToReal, DType::C64) => DType::F32,
-        (Kind::ToReal, DType::C128) => DType::F64,
+        (FftKind::Forward | FftKind::Inverse, DType::C64 | DType::C128) => operand.dtype,
+        (FftKind::FromReal, DType::F32) => DType::C64,
+        (FftKind::FromReal, DType::F64) => DType::C128,
+        (FftKind::ToReal, DType::C64) => DType::F32,
+        (FftKind::ToReal, DType::C128) => DType::F64,
         _ => return Err(site.violates("C2", format!("{kind:?} of {operand}"))),
     };
     let mut dims = operand.dims.to_vec();
     let outer = dims.len() - lengths.len();
     let mut wanted = lengths.clone();
-    if let (Kind::ToReal, Some(last)) = (kind, wanted.last_mut()) {
+    if let (FftKind::ToReal, Some(last)) = (kind, wanted.last_mut()) {
         // XLA makes no reals of one number as of none.
         let none = *last == 0 && dims.last() == Some(&1);
         *last = if none { 1 } else { half(*last) };
     }
     if dims[outer..] != wanted {
         let what = format!("lengths {lengths:?} of {operand}");
-        return Err(site.violates(if kind == Kind::ToReal { "C5" } else { "C4" }, what));
+        return Err(site.violates(if kind == FftKind::ToReal { "C5" } else { "C4" }, what));
     }
     dims[outer..].copy_from_slice(&lengths);
-    if let (Kind::FromReal, Some(last)) = (kind, dims.last_mut()) {
+    if let (FftKind::FromReal, Some(last)) = (kind, dims.last_mut()) {
         *last = half(*last);
     }
     Ok(vec![Shape::new(result, dims)])
@@ -108,7 +108,7 @@ fn has_room_for_tables(lengths: &[usize]) -> Result<()> {
 }
 
 /// The transform of one axis of the complex array.
-struct Axis<T> {
+struct FftAxis<T> {
     plan: Arc<dyn Fft<T>>,
     length: usize,
     /// Elements from one index to the next.
@@ -123,9 +123,9 @@ enum Last<T> {
 }
 
 struct Transform<T> {
-    kind: Kind,
+    kind: FftKind,
     /// Axes in the order in which they are transformed, without the one between reals and halves.
-    axes: Vec<Axis<T>>,
+    axes: Vec<FftAxis<T>>,
     real: Last<T>,
     /// The last extent of operand and result.
     last: [usize; 2],
@@ -148,7 +148,7 @@ const BLOCK: usize = 1 << 15;
 /// Lines of such a block at least, which fill a line of the cache, and at most.
 const LINES: [usize; 2] = [8, 64];
 
-impl<T: FftNum> Axis<T> {
+impl<T: FftNum> FftAxis<T> {
     /// Transforms every line along the axis.
     fn transform(&self, array: &mut [Complex<T>]) {
         let Self { plan, length, stride } = self;
@@ -194,26 +194,26 @@ impl<T: FftNum> Axis<T> {
 }
 
 impl<T: FftNum + Pod + num_traits::Float> Transform<T> {
-    fn new(kind: Kind, operand: &Shape, result: &Shape, lengths: &[usize]) -> Self {
+    fn new(kind: FftKind, operand: &Shape, result: &Shape, lengths: &[usize]) -> Self {
         // The complex array in which everything happens has half of the last axis of reals.
-        let array = if kind == Kind::ToReal { operand } else { result };
-        let inverse = matches!(kind, Kind::Inverse | Kind::ToReal);
+        let array = if kind == FftKind::ToReal { operand } else { result };
+        let inverse = matches!(kind, FftKind::Inverse | FftKind::ToReal);
         let direction = if inverse { FftDirection::Inverse } else { FftDirection::Forward };
         let (elements, strides) = (array.elements(), array.strides());
         let empty = elements == 0 || result.elements() == 0;
         let outer = array.rank() - lengths.len();
-        let mut axes: Vec<Axis<T>> = Vec::new();
+        let mut axes: Vec<FftAxis<T>> = Vec::new();
         let mut real = Last::Complex;
         if !empty {
             let mut planner = FftPlanner::new();
             for (&length, &stride) in lengths.iter().zip(&strides[outer..]) {
-                axes.push(Axis { plan: planner.plan_fft(length, direction), length, stride });
+                axes.push(FftAxis { plan: planner.plan_fft(length, direction), length, stride });
             }
             let last = lengths.last().copied().unwrap_or(1);
-            if kind == Kind::FromReal {
+            if kind == FftKind::FromReal {
                 axes.pop();
                 real = Last::FromReal(RealFftPlanner::new().plan_fft_forward(last));
-            } else if kind == Kind::ToReal {
+            } else if kind == FftKind::ToReal {
                 axes.pop();
                 real = Last::ToReal(RealFftPlanner::new().plan_fft_inverse(last));
             }
@@ -248,7 +248,7 @@ where
                 let array: &mut [Complex<T>] = cast_slice_mut(result);
                 array.copy_from_slice(cast_slice(operand));
                 self.axes.iter().for_each(|axis| axis.transform(array));
-                if self.kind == Kind::Inverse {
+                if self.kind == FftKind::Inverse {
                     parallel::chunks_mut(array, piece * after, |_, part| {
                         part.iter_mut().for_each(|value| *value = value.scale(self.factor));
                     });
@@ -294,14 +294,14 @@ where
     }
 
     fn scratch(&self) -> usize {
-        let copy = if self.kind == Kind::ToReal { self.elements } else { 0 };
+        let copy = if self.kind == FftKind::ToReal { self.elements } else { 0 };
         copy.saturating_mul(size_of::<Complex<T>>())
     }
 
     #[expect(clippy::cast_precision_loss, reason = "a count of operations, as a float by contract")]
     fn cost(&self) -> Cost {
         // Five operations a stage of a radix-2 transform.
-        let last = if self.kind == Kind::ToReal { self.last[1] } else { self.last[0] };
+        let last = if self.kind == FftKind::ToReal { self.last[1] } else { self.last[0] };
         let real = if matches!(self.real, Last::Complex) { None } else { Some(last) };
         let lengths = self.axes.iter().map(|axis| axis.length).chain(real);
         let stages: f64 = lengths.map(|length| (length as f64).log2().max(0.0)).sum();

@@ -161,7 +161,7 @@ mod triangular_solve;
 mod xor;
 mod zeta;
 
-pub use body::{Body, combiner};
+pub use body::{RegionCode, combiner};
 pub use site::{Declared, Site};
 #[cfg(test)]
 pub(crate) use testing_bodies::lane_operation;
@@ -174,7 +174,7 @@ use std::sync::Arc;
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::Shape;
 use tpu_base::tensor::subnormals::Subnormals;
-use tpu_kernels::elementwise::program::LaneOp;
+use tpu_kernels::elementwise::program::ElementwiseOp;
 use tpu_kernels::movement::gather::Gather;
 use tpu_kernels::movement::move_list::Moves;
 use tpu_kernels::movement::strided_view::Access;
@@ -205,7 +205,7 @@ impl Numerics {
 #[derive(Debug)]
 pub enum Lowered {
     /// One element of the result from the elements at the same index of the operands.
-    Lane(LaneOp),
+    Elementwise(ElementwiseOp),
     /// Elements of the first operand in another order, some of them several times.
     Access(Access),
     /// The result counts up along an axis.

@@ -1,5 +1,5 @@
 //! `map`: a region on the elements at each index.
-use super::{Body, Cost, Cx, Entry, Kernel, Lowered, Site, reducer};
+use super::{Cost, Cx, Entry, Kernel, Lowered, RegionCode, Site, reducer};
 use std::sync::Arc;
 use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
@@ -44,7 +44,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
 
 #[derive(Debug)]
 struct Map {
-    body: Arc<dyn Body>,
+    body: Arc<dyn RegionCode>,
     elements: usize,
 }
 

@@ -6,7 +6,7 @@ use tpu_base::tensor::DType;
 use tpu_base::tensor::element::{Float, Real, bf16, f16};
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
-use tpu_kernels::elementwise::program::LaneFn;
+use tpu_kernels::elementwise::program::LoopFn;
 
 pub(super) const OP: Entry = Entry { mnemonic: "next_after", infer: same::<2>, lower };
 
@@ -19,7 +19,7 @@ pub(super) const OP: Entry = Entry { mnemonic: "next_after", infer: same::<2>, l
 fn lower(site: &Site<'_>) -> Result<Lowered> {
     macro_rules! step {
         ($T:ty) => {{
-            let run: LaneFn = lane!(|a: $T, b: $T| {
+            let run: LoopFn = lane!(|a: $T, b: $T| {
                 let (from, to) = (a.widen(), b.widen());
                 if from.is_nan() || to.is_nan() {
                     <$T>::narrow(from + to)

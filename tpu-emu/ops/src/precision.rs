@@ -4,7 +4,7 @@ use tpu_base::error::{Error, Result};
 use tpu_base::tensor::DType;
 use tpu_kernels::matmul::accumulate::Rounding;
 use tpu_kernels::matmul::precision::{
-    Arithmetic, Kind, NINE_PASSES, ONE_PASS, Passes, SIX_PASSES, THREE_PASSES,
+    Arithmetic, NINE_PASSES, ONE_PASS, Passes, SIX_PASSES, SumType, THREE_PASSES,
 };
 use tpu_stablehlo::ir::{Attribute, Attributes, Element, Type};
 
@@ -47,7 +47,7 @@ fn is_float(dtype: DType) -> bool {
 /// The type that sums of products are kept in. A result of another kind than the operands (the
 /// integers of floats, the real part of complex numbers) is converted when all is summed, where
 /// the operands are of one type: that is what XLA sums in, and floats of few bits are not.
-fn kind(site: &Site<'_>, operands: [DType; 2], result: DType) -> Result<Kind> {
+fn kind(site: &Site<'_>, operands: [DType; 2], result: DType) -> Result<SumType> {
     let any = |of: DType| operands.contains(&of);
     let complex = operands.into_iter().any(is_complex);
     let float = operands.into_iter().any(is_float);
@@ -63,13 +63,13 @@ fn kind(site: &Site<'_>, operands: [DType; 2], result: DType) -> Result<Kind> {
     }
     let wide = any(DType::C128) || any(DType::F64);
     if is_complex(result) || complex {
-        return Ok(if wide || result == DType::C128 { Kind::C128 } else { Kind::C64 });
+        return Ok(if wide || result == DType::C128 { SumType::C128 } else { SumType::C64 });
     }
     if is_float(result) || float {
-        return Ok(if wide || result == DType::F64 { Kind::F64 } else { Kind::F32 });
+        return Ok(if wide || result == DType::F64 { SumType::F64 } else { SumType::F32 });
     }
     let kept = if result == DType::Pred { operands[0] } else { result };
-    Ok(if kept.host_bytes() == 8 { Kind::U64 } else { Kind::U32 })
+    Ok(if kept.host_bytes() == 8 { SumType::U64 } else { SumType::U32 })
 }
 
 /// What sums are rounded to before they are converted: to the operands' own type where the result
@@ -109,18 +109,34 @@ fn precision(site: &Site<'_>, attributes: &Attributes) -> Result<Precision> {
 }
 
 /// Operand types, type of the sums and number of products of an algorithm, with its name.
-const ALGORITHMS: &[(&str, Element, Element, i64, Rounding, Kind, Passes)] = &[
-    ("F16_F16_F16", Element::F16, Element::F16, 1, Rounding::F16, Kind::F32, ONE_PASS),
-    ("F16_F16_F32", Element::F16, Element::F32, 1, Rounding::F16, Kind::F32, ONE_PASS),
-    ("BF16_BF16_BF16", Element::Bf16, Element::Bf16, 1, Rounding::Bf16, Kind::F32, ONE_PASS),
-    ("BF16_BF16_F32", Element::Bf16, Element::F32, 1, Rounding::Bf16, Kind::F32, ONE_PASS),
-    ("BF16_BF16_F32_X3", Element::Bf16, Element::F32, 3, Rounding::Bf16, Kind::F32, THREE_PASSES),
-    ("BF16_BF16_F32_X6", Element::Bf16, Element::F32, 6, Rounding::Bf16, Kind::F32, SIX_PASSES),
-    ("BF16_BF16_F32_X9", Element::Bf16, Element::F32, 9, Rounding::Bf16, Kind::F32, NINE_PASSES),
-    ("TF32_TF32_F32", Element::Tf32, Element::F32, 1, Rounding::Tf32, Kind::F32, ONE_PASS),
-    ("TF32_TF32_F32_X3", Element::Tf32, Element::F32, 3, Rounding::Tf32, Kind::F32, THREE_PASSES),
-    ("F32_F32_F32", Element::F32, Element::F32, 1, Rounding::Exact, Kind::F32, ONE_PASS),
-    ("F64_F64_F64", Element::F64, Element::F64, 1, Rounding::Exact, Kind::F64, ONE_PASS),
+const ALGORITHMS: &[(&str, Element, Element, i64, Rounding, SumType, Passes)] = &[
+    ("F16_F16_F16", Element::F16, Element::F16, 1, Rounding::F16, SumType::F32, ONE_PASS),
+    ("F16_F16_F32", Element::F16, Element::F32, 1, Rounding::F16, SumType::F32, ONE_PASS),
+    ("BF16_BF16_BF16", Element::Bf16, Element::Bf16, 1, Rounding::Bf16, SumType::F32, ONE_PASS),
+    ("BF16_BF16_F32", Element::Bf16, Element::F32, 1, Rounding::Bf16, SumType::F32, ONE_PASS),
+    (
+        "BF16_BF16_F32_X3",
+        Element::Bf16,
+        Element::F32,
+        3,
+        Rounding::Bf16,
+        SumType::F32,
+        THREE_PASSES,
+    ),
+    ("BF16_BF16_F32_X6", Element::Bf16, Element::F32, 6, Rounding::Bf16, SumType::F32, SIX_PASSES),
+    ("BF16_BF16_F32_X9", Element::Bf16, Element::F32, 9, Rounding::Bf16, SumType::F32, NINE_PASSES),
+    ("TF32_TF32_F32", Element::Tf32, Element::F32, 1, Rounding::Tf32, SumType::F32, ONE_PASS),
+    (
+        "TF32_TF32_F32_X3",
+        Element::Tf32,
+        Element::F32,
+        3,
+        Rounding::Tf32,
+        SumType::F32,
+        THREE_PASSES,
+    ),
+    ("F32_F32_F32", Element::F32, Element::F32, 1, Rounding::Exact, SumType::F32, ONE_PASS),
+    ("F64_F64_F64", Element::F64, Element::F64, 1, Rounding::Exact, SumType::F64, ONE_PASS),
 ];
 
 /// The algorithm that the attributes name, if they name one.
@@ -152,8 +168,12 @@ fn algorithm(
     if small(lhs) && small(rhs) && sum == Element::F32 && products == 1 {
         // ANY_F8_ANY_F8_F32, fast or not: operands of these types are multiplied as they are.
         let exact = operands.into_iter().all(is_small_float) && !complex;
-        let plain =
-            Arithmetic { kind: Kind::F32, rounding: Rounding::Exact, passes: ONE_PASS, sum: None };
+        let plain = Arithmetic {
+            kind: SumType::F32,
+            rounding: Rounding::Exact,
+            passes: ONE_PASS,
+            sum: None,
+        };
         return if exact { Ok(Some(plain)) } else { Err(unknown()) };
     }
     let row = ALGORITHMS.iter().find(|row| (row.1, row.2, row.3) == (lhs, sum, products));
@@ -161,8 +181,8 @@ fn algorithm(
         return Err(unknown());
     };
     let kind = match kind {
-        Kind::F32 if complex => Kind::C64,
-        Kind::F64 if complex => Kind::C128,
+        SumType::F32 if complex => SumType::C64,
+        SumType::F64 if complex => SumType::C128,
         kind => kind,
     };
     if !is_float(result) && !complex {
@@ -193,7 +213,7 @@ pub(super) fn arithmetic(
     if let Some(arithmetic) = algorithm {
         return Ok(arithmetic);
     }
-    let rounds = matches!(kind, Kind::F32 | Kind::C64)
+    let rounds = matches!(kind, SumType::F32 | SumType::C64)
         && site.numerics == Numerics::Tpu
         && !operands.into_iter().all(is_narrow);
     let (rounding, passes) = match precision {

@@ -44,7 +44,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     let outputs: usize = plan.kept.iter().map(|axis| axis.count).product();
     let cost = reducer.cost(inputs[0].elements().saturating_sub(outputs));
     let pieces = if reducer.picks() { pieces(&plan, outputs) } else { 1 };
-    let general = General { plan, reducer, outputs, pieces, cost };
+    let general = BodyReduce { plan, reducer, outputs, pieces, cost };
     let known = general.reducer.combiner();
     let single = general.outputs == inputs[0].elements();
     if single && known.is_some_and(|(combiner, dtype)| changes_nothing(site, combiner, dtype)) {
@@ -53,7 +53,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     let fast = known.and_then(|(combiner, dtype)| {
         let middle = general.plan.middle().zip(folder(combiner, dtype));
         let reduced = middle.map(|(dims, fold)| Reduced { fold, dims });
-        dispatch(combiner, dtype, Build(&general, reduced))
+        dispatch(combiner, dtype, MakeReduce(&general, reduced))
     });
     Ok(Lowered::Kernel(fast.unwrap_or_else(|| Box::new(general))))
 }
@@ -84,28 +84,28 @@ fn pieces(plan: &Reduction, outputs: usize) -> usize {
 }
 
 /// Makes the kernel for a known combiner.
-struct Build<'a>(&'a General, Option<Reduced>);
+struct MakeReduce<'a>(&'a BodyReduce, Option<Reduced>);
 
-impl Visitor for Build<'_> {
+impl Visitor for MakeReduce<'_> {
     type Output = Box<dyn Kernel>;
 
     fn visit<F: Fold>(self) -> Box<dyn Kernel> {
         let Self(general, reduced) = self;
         let (plan, cost) = (general.plan.clone(), general.cost);
-        Box::new(Known::<F> { plan, reduced, cost, fold: PhantomData })
+        Box::new(FixedReduce::<F> { plan, reduced, cost, fold: PhantomData })
     }
 }
 
 /// A reduction of one input by a known combiner.
 #[derive(Debug)]
-struct Known<F> {
+struct FixedReduce<F> {
     plan: Reduction,
     reduced: Option<Reduced>,
     cost: Cost,
     fold: PhantomData<F>,
 }
 
-impl<F: Fold> Kernel for Known<F> {
+impl<F: Fold> Kernel for FixedReduce<F> {
     fn run(&self, cx: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
         let init = bytemuck::pod_read_unaligned(operands[1]);
         let result = bytemuck::cast_slice_mut(results[0]);
@@ -128,7 +128,7 @@ impl<F: Fold> Kernel for Known<F> {
 
 /// A reduction by any body: its lanes are results.
 #[derive(Debug)]
-struct General {
+struct BodyReduce {
     plan: Reduction,
     reducer: Reducer,
     outputs: usize,
@@ -137,7 +137,7 @@ struct General {
     cost: Cost,
 }
 
-impl General {
+impl BodyReduce {
     /// Results, or pieces of all results, that are computed together.
     fn lanes(&self) -> usize {
         (self.outputs * self.pieces).min(TILE)
@@ -291,7 +291,7 @@ struct Buffers<'a> {
     elements: Vec<&'a mut [u8]>,
 }
 
-impl Kernel for General {
+impl Kernel for BodyReduce {
     fn run(&self, cx: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
         let count = results.len();
         let (inputs, initial) = operands.split_at(count);
@@ -347,7 +347,7 @@ mod tests {
     use tpu_kernels::elementwise::program::Register::{Parameter, Step};
     use tpu_stablehlo::ir::Attribute;
 
-    fn sum_f32() -> std::sync::Arc<dyn super::super::Body> {
+    fn sum_f32() -> std::sync::Arc<dyn super::super::RegionCode> {
         Code::binary(lane!("add", F32 f32 => F32 f32, |a, b| a + b))
     }
 
@@ -424,7 +424,7 @@ mod tests {
     }
 
     /// JAX's body for an argmax, from the operations themselves.
-    fn argmax() -> std::sync::Arc<dyn super::super::Body> {
+    fn argmax() -> std::sync::Arc<dyn super::super::RegionCode> {
         let compare = |direction: &'static str, dtype| {
             let list = [("comparison_direction", Attribute::Word(direction.into()))];
             step("stablehlo.compare", &list, &[dtype; 2], DType::Pred)

@@ -9,7 +9,7 @@ use tpu_base::tensor::element::{
 };
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops;
-use tpu_kernels::elementwise::program::{Immediate, LaneFn, LaneOp};
+use tpu_kernels::elementwise::program::{ElementwiseOp, Immediate, LoopFn};
 
 pub(super) const OP: Entry = Entry { mnemonic: "reduce_precision", infer: same::<1>, lower };
 
@@ -30,7 +30,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     };
     let immediate = [bits("exponent_bits", 1, "C2")?, bits("mantissa_bits", 0, "C3")?];
     let operand = dtype(site)?;
-    let run: LaneFn = match operand {
+    let run: LoopFn = match operand {
         DType::F4E2M1FN => through_f16::<F4E2M1FN>,
         DType::F6E2M3FN => through_f16::<F6E2M3FN>,
         DType::F6E3M2FN => through_f16::<F6E3M2FN>,
@@ -48,7 +48,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
         DType::F64 => run::<u64, 11, 52>,
         _ => return Err(Error::bad(format!("{} does not take {}", site.name, operand.name()))),
     };
-    Ok(Lowered::Lane(LaneOp {
+    Ok(Lowered::Elementwise(ElementwiseOp {
         kind: ElementwiseKind::ReducePrecision,
         operand,
         result: operand,

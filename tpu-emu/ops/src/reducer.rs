@@ -1,5 +1,5 @@
 //! The body of a reduction: what it may be, what it costs, and how results accumulate through it.
-use super::{Body, Cost, Site};
+use super::{Cost, RegionCode, Site};
 use std::sync::Arc;
 use tpu_base::error::Result;
 use tpu_base::tensor::{DType, Shape};
@@ -10,7 +10,7 @@ use tpu_kernels::reduce::combiner::Combiner;
 /// A region `(results…, elements…) -> results…` over scalars.
 #[derive(Debug, Clone)]
 pub(super) struct Reducer {
-    body: Arc<dyn Body>,
+    body: Arc<dyn RegionCode>,
     dtypes: Vec<DType>,
 }
 
@@ -125,7 +125,7 @@ pub(super) fn inputs<'a>(
 }
 
 /// Arithmetic of `times` evaluations of a region.
-pub(super) fn cost(body: &dyn Body, times: usize) -> Cost {
+pub(super) fn cost(body: &dyn RegionCode, times: usize) -> Cost {
     let (mut flops, mut transcendentals) = (0_u32, 0_u32);
     match body.program() {
         Some(program) => {

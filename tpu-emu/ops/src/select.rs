@@ -65,7 +65,9 @@ mod tests {
 
     #[test]
     fn a_boolean_chooses_each_element() {
-        let (_, Lowered::Lane(op)) = try_shapes(&[3], &[3]).unwrap() else { panic!("no lane") };
+        let (_, Lowered::Elementwise(op)) = try_shapes(&[3], &[3]).unwrap() else {
+            panic!("no lane")
+        };
         let (a, b) = ([1.0_f32, -0.0, 3.0], [4.0_f32, 5.0, f32::NAN]);
         let mut output = [0.0_f32; 3];
         let inputs: [&[u8]; 3] = [&[1, 1, 0], bytemuck::cast_slice(&a), bytemuck::cast_slice(&b)];

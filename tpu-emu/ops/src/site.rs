@@ -1,5 +1,5 @@
 //! An operation as its file sees it: attributes, shapes, and what is known before it runs.
-use super::{Body, Numerics};
+use super::{Numerics, RegionCode};
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::{DType, Shape};
@@ -38,7 +38,7 @@ pub struct Site<'a> {
     /// The results' shapes. Empty while they are being inferred.
     pub results: &'a [Shape],
     /// The code inside the operation, in order.
-    pub bodies: &'a [Arc<dyn Body>],
+    pub bodies: &'a [Arc<dyn RegionCode>],
     /// How matrix products round.
     pub numerics: Numerics,
     /// The device that the operation runs for: its number in the assignment. 0 where it runs
@@ -176,7 +176,7 @@ impl Site<'_> {
     ///
     /// # Errors
     /// `BadArgument` where there is none.
-    pub fn body(&self, index: usize) -> Result<&Arc<dyn Body>> {
+    pub fn body(&self, index: usize) -> Result<&Arc<dyn RegionCode>> {
         let missing = || Error::bad(format!("{} has {} regions", self.name, self.bodies.len()));
         self.bodies.get(index).ok_or_else(missing)
     }

@@ -6,7 +6,7 @@ use tpu_base::tensor::DType;
 use tpu_base::tensor::element::{ComplexNumber, Float, for_dtype};
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
-use tpu_kernels::elementwise::program::LaneFn;
+use tpu_kernels::elementwise::program::LoopFn;
 use tpu_kernels::math;
 use tpu_kernels::math::complex;
 
@@ -23,7 +23,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     let run = for_dtype!(dtype, T: Float => lane!(|a: T| T::narrow(a.widen().sqrt()))).or_else(
         || for_dtype!(dtype, T: Complex => lane!(|a: T| T::narrow(complex::sqrt(a.widen())))),
     );
-    let single: LaneFn = math::complex_simd::unary::<math::complex_simd::Sqrt>;
+    let single: LoopFn = math::complex_simd::unary::<math::complex_simd::Sqrt>;
     let run = if dtype == DType::C64 { Some(single) } else { run };
     lane_of(site, ElementwiseKind::Sqrt, run, true)
 }

@@ -3,7 +3,7 @@ use super::{Entry, Lowered, Numerics, Site};
 use tpu_base::error::Result;
 use tpu_base::tensor::element::Element;
 use tpu_base::tensor::{DType, Shape};
-use tpu_kernels::elementwise::program::LaneOp;
+use tpu_kernels::elementwise::program::ElementwiseOp;
 use tpu_stablehlo::ir::Attributes;
 
 /// Infers and lowers an operation.
@@ -50,10 +50,10 @@ pub(super) fn lane(
     operands: &[DType],
     declared: DType,
     count: usize,
-) -> Result<LaneOp> {
+) -> Result<ElementwiseOp> {
     let shapes: Vec<Shape> = operands.iter().map(|&dtype| Shape::new(dtype, [count])).collect();
     let (_, lowered) = lowered(entry, attributes, &shapes, &[Shape::new(declared, [count])])?;
-    let Lowered::Lane(op) = lowered else { panic!("{} is no lane", entry.mnemonic) };
+    let Lowered::Elementwise(op) = lowered else { panic!("{} is no lane", entry.mnemonic) };
     Ok(op)
 }
 

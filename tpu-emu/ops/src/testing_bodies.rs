@@ -1,11 +1,13 @@
 //! Operations with bodies run alone, for the tests in their files.
-use super::{Body, Cx, Declared, Kernel, Lowered, Numerics, Site, custom, find};
+use super::{Cx, Declared, Kernel, Lowered, Numerics, RegionCode, Site, custom, find};
 use std::sync::Arc;
 use tpu_base::error::Result;
 use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::elementwise::kind::{Direction, ElementwiseKind, Order};
-use tpu_kernels::elementwise::program::{LaneConstant, LaneOp, LaneProgram, LaneStep, Register};
-use tpu_kernels::elementwise::vm::LaneCode;
+use tpu_kernels::elementwise::program::{
+    ElementwiseConstant, ElementwiseOp, ElementwiseProgram, Instr, Register,
+};
+use tpu_kernels::elementwise::vm::CompiledLoop;
 use tpu_stablehlo::ir::{Attribute, Attributes};
 
 /// An array: its shape and elements.
@@ -49,7 +51,7 @@ impl Value {
 /// A region made of lane operations.
 #[derive(Debug)]
 pub(crate) struct Code {
-    code: LaneCode,
+    code: CompiledLoop,
     parameters: Vec<Shape>,
     results: Vec<Shape>,
 }
@@ -58,39 +60,39 @@ impl Code {
     /// A region that runs `steps` on scalars.
     pub(crate) fn steps(
         parameters: &[DType],
-        steps: Vec<(LaneOp, Vec<Register>)>,
+        steps: Vec<(ElementwiseOp, Vec<Register>)>,
         results: &[Register],
-    ) -> Arc<dyn Body> {
+    ) -> Arc<dyn RegionCode> {
         Self::with_constants(parameters, Vec::new(), steps, results)
     }
 
-    fn of(program: LaneProgram) -> Arc<dyn Body> {
+    fn of(program: ElementwiseProgram) -> Arc<dyn RegionCode> {
         let scalar = |&register| Shape::scalar(program.dtype(register));
         let results = program.results.iter().map(scalar).collect();
         let parameters = program.parameters.iter().map(|&dtype| Shape::scalar(dtype)).collect();
-        Arc::new(Self { code: LaneCode::of(program), parameters, results })
+        Arc::new(Self { code: CompiledLoop::of(program), parameters, results })
     }
 
     /// A region with constants of one element each.
     pub(crate) fn with_constants(
         parameters: &[DType],
-        constants: Vec<LaneConstant>,
-        steps: Vec<(LaneOp, Vec<Register>)>,
+        constants: Vec<ElementwiseConstant>,
+        steps: Vec<(ElementwiseOp, Vec<Register>)>,
         results: &[Register],
-    ) -> Arc<dyn Body> {
-        let steps = steps.into_iter().map(|(op, inputs)| LaneStep { op, inputs }).collect();
+    ) -> Arc<dyn RegionCode> {
+        let steps = steps.into_iter().map(|(op, inputs)| Instr { op, inputs }).collect();
         let (parameters, results) = (parameters.to_vec(), results.to_vec());
-        Self::of(LaneProgram { parameters, constants, steps, results })
+        Self::of(ElementwiseProgram { parameters, constants, steps, results })
     }
 
     /// A region of one operation on its two parameters.
-    pub(crate) fn binary(op: LaneOp) -> Arc<dyn Body> {
+    pub(crate) fn binary(op: ElementwiseOp) -> Arc<dyn RegionCode> {
         let inputs = vec![Register::Parameter(0), Register::Parameter(1)];
         Self::steps(&[op.operand; 2], vec![(op, inputs)], &[Register::Step(0)])
     }
 }
 
-impl Body for Code {
+impl RegionCode for Code {
     fn parameters(&self) -> &[Shape] {
         &self.parameters
     }
@@ -104,7 +106,7 @@ impl Body for Code {
         Ok(())
     }
 
-    fn program(&self) -> Option<&LaneProgram> {
+    fn program(&self) -> Option<&ElementwiseProgram> {
         Some(self.code.program())
     }
 }
@@ -122,13 +124,17 @@ pub(crate) fn step(
     list: &[(&'static str, Attribute)],
     operands: &[DType],
     result: DType,
-) -> LaneOp {
+) -> ElementwiseOp {
     lowered(name, list, operands, result).unwrap_or_else(|| panic!("{name} is no lane operation"))
 }
 
 /// The lane operation of a mnemonic, a comparison's direction behind a dot; `None` for types that
 /// it does not take.
-pub(crate) fn lane_operation(name: &str, operands: &[DType], result: DType) -> Option<LaneOp> {
+pub(crate) fn lane_operation(
+    name: &str,
+    operands: &[DType],
+    result: DType,
+) -> Option<ElementwiseOp> {
     match name.split_once('.') {
         Some((name, direction)) => {
             let list = [("comparison_direction", Attribute::Word(direction.to_owned().into()))];
@@ -143,7 +149,7 @@ fn lowered(
     list: &[(&'static str, Attribute)],
     operands: &[DType],
     result: DType,
-) -> Option<LaneOp> {
+) -> Option<ElementwiseOp> {
     let operands: Vec<Shape> = operands.iter().map(|&dtype| Shape::scalar(dtype)).collect();
     let results = [Shape::scalar(result)];
     let site = Site {
@@ -160,7 +166,7 @@ fn lowered(
     let mnemonic = name.strip_prefix("stablehlo.").unwrap_or(name);
     let entry = find(mnemonic).unwrap_or_else(|| panic!("no operation {mnemonic}"));
     match (entry.lower)(&site) {
-        Ok(Lowered::Lane(op)) => Some(op),
+        Ok(Lowered::Elementwise(op)) => Some(op),
         _ => None,
     }
 }
@@ -177,7 +183,7 @@ macro_rules! lane {
                 *output = f(inputs[0][index], inputs[inputs.len() - 1][index]);
             }
         }
-        tpu_kernels::elementwise::program::LaneOp {
+        tpu_kernels::elementwise::program::ElementwiseOp {
             kind: crate::testing_bodies::kind($name),
             operand: tpu_base::tensor::DType::$operand,
             result: tpu_base::tensor::DType::$result,
@@ -204,7 +210,7 @@ pub(crate) fn run(
     name: &str,
     list: &[(&'static str, Attribute)],
     operands: &[&Value],
-    bodies: &[Arc<dyn Body>],
+    bodies: &[Arc<dyn RegionCode>],
 ) -> Result<Vec<Value>> {
     run_declared(name, list, operands, bodies, &[])
 }
@@ -214,7 +220,7 @@ pub(crate) fn run_declared(
     name: &str,
     list: &[(&'static str, Attribute)],
     operands: &[&Value],
-    bodies: &[Arc<dyn Body>],
+    bodies: &[Arc<dyn RegionCode>],
     declared: &[Shape],
 ) -> Result<Vec<Value>> {
     let attributes = attributes(list);

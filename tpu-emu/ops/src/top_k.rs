@@ -2,7 +2,7 @@
 use super::{Cost, Cx, Entry, Kernel, Lowered, Site};
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::{DType, Shape};
-use tpu_kernels::sort::comparator::Key;
+use tpu_kernels::sort::comparator::SortKey;
 use tpu_kernels::sort::top_k::Top;
 
 /// Floats are in the total order, so that NaN comes before every number; equal elements come in
@@ -36,7 +36,7 @@ pub(super) fn largest(site: &Site<'_>, k: usize) -> Result<Vec<Shape>> {
 pub(super) fn lower_top(site: &Site<'_>, k: usize, descending: bool) -> Result<Lowered> {
     let [operand] = site.exactly::<1>()?;
     let dtype = operand.dtype;
-    let key = Key { operand: 0, dtype, descending, total: true, nan_is_largest: true };
+    let key = SortKey { operand: 0, dtype, descending, total: true, nan_is_largest: true };
     let axis = operand.rank().saturating_sub(1);
     let top = Top::new(operand, axis, k, key)
         .ok_or_else(|| site.unimplemented(format!("the first {k} of {operand}")))?;

@@ -5,7 +5,7 @@ use tpu_base::error::{Error, Result};
 use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::linalg::factor::{Triangle, solve_left, solve_right};
 use tpu_kernels::linalg::scalar::Scalar;
-use tpu_kernels::matmul::precision::{Kind, room, take};
+use tpu_kernels::matmul::precision::{SumType, room, take};
 
 /// `x` with `op(a)·x = b`, or `x·op(a) = b` where `left_side` is false. Only the triangle that
 /// `lower` names is read, and not its diagonal if `unit_diagonal`.
@@ -58,7 +58,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
 struct Solve {
     matrix: Batch,
     right: Batch,
-    kind: Kind,
+    kind: SumType,
     dtype: DType,
     left_side: bool,
     transposed: bool,

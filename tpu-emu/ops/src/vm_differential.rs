@@ -2,9 +2,9 @@
 use crate::lane_operation;
 use tpu_base::tensor::DType;
 use tpu_base::tensor::subnormals::Subnormals;
-use tpu_kernels::elementwise::program::{LaneConstant, LaneProgram, LaneStep, Register};
+use tpu_kernels::elementwise::program::{ElementwiseConstant, ElementwiseProgram, Instr, Register};
 use tpu_kernels::elementwise::take::{NUMBER, take};
-use tpu_kernels::elementwise::vm::{Feed, Input, LaneCode, Output};
+use tpu_kernels::elementwise::vm::{CompiledLoop, Input, OperandMode, Output};
 use tpu_kernels::simd::{Level, level};
 
 struct Random(u64);
@@ -122,7 +122,7 @@ const BITS: [&str; 7] =
 struct Writer {
     random: Random,
     types: Vec<DType>,
-    program: LaneProgram,
+    program: ElementwiseProgram,
     /// Parameters in which lanes look up their own, and the elements that they have.
     arrays: Vec<(usize, usize)>,
 }
@@ -142,7 +142,7 @@ impl Writer {
         }
         if fitting.is_empty() || self.random.below(6) == 0 {
             let element = self.random.element(dtype);
-            self.program.constants.push(LaneConstant { dtype, bytes: element.into() });
+            self.program.constants.push(ElementwiseConstant { dtype, bytes: element.into() });
             return Register::Constant(self.program.constants.len() - 1);
         }
         self.random.pick(&fitting)
@@ -157,15 +157,15 @@ impl Writer {
         let x = self.get(dtype);
         let both = [("shift_left", left), ("shift_right_logical", right)].map(|(name, by)| {
             let bytes = by.to_le_bytes()[..width].into();
-            self.program.constants.push(LaneConstant { dtype, bytes });
+            self.program.constants.push(ElementwiseConstant { dtype, bytes });
             let by = Register::Constant(self.program.constants.len() - 1);
             let op = lane_operation(name, &[dtype; 2], dtype).unwrap();
-            self.program.steps.push(LaneStep { op, inputs: vec![x, by] });
+            self.program.steps.push(Instr { op, inputs: vec![x, by] });
             Register::Step(self.program.steps.len() - 1)
         });
         let name = self.random.pick(&["or", "xor", "add"]);
         let op = lane_operation(name, &[dtype; 2], dtype).unwrap();
-        self.program.steps.push(LaneStep { op, inputs: both.to_vec() });
+        self.program.steps.push(Instr { op, inputs: both.to_vec() });
     }
 
     /// Elements of an array by numbers that may lead out of it.
@@ -176,7 +176,7 @@ impl Writer {
         self.arrays.push((self.program.parameters.len(), elements));
         self.program.parameters.push(dtype);
         let array = Register::Parameter(self.program.parameters.len() - 1);
-        self.program.steps.push(LaneStep { op, inputs: vec![numbers, array] });
+        self.program.steps.push(Instr { op, inputs: vec![numbers, array] });
     }
 
     fn step(&mut self) {
@@ -215,11 +215,11 @@ impl Writer {
         // Not every operation takes every type.
         let Some(op) = lane_operation(name, &operands, result) else { return };
         let inputs = operands.into_iter().map(|dtype| self.get(dtype)).collect();
-        self.program.steps.push(LaneStep { op, inputs });
+        self.program.steps.push(Instr { op, inputs });
     }
 }
 
-fn random_program(seed: u64) -> (LaneProgram, Vec<(usize, usize)>, Random) {
+fn random_program(seed: u64) -> (ElementwiseProgram, Vec<(usize, usize)>, Random) {
     let mut random = Random(seed);
     let family: &[DType] = match random.below(5) {
         0 => &[DType::F32, DType::S32, DType::U32, DType::Pred],
@@ -229,7 +229,7 @@ fn random_program(seed: u64) -> (LaneProgram, Vec<(usize, usize)>, Random) {
         _ => &ALL,
     };
     let types = family.to_vec();
-    let program = LaneProgram::default();
+    let program = ElementwiseProgram::default();
     let mut writer = Writer { random, types: types.clone(), program, arrays: Vec::new() };
     for _ in 0..1 + writer.random.below(14) {
         let dtype = writer.random.pick(&types);
@@ -272,7 +272,7 @@ fn settled(dtype: DType, bytes: &[u8]) -> Vec<u64> {
     bits.map(settle).collect()
 }
 
-fn results(code: &LaneCode, native: bool, lanes: usize, inputs: &[Vec<u8>]) -> Vec<Vec<u8>> {
+fn results(code: &CompiledLoop, native: bool, lanes: usize, inputs: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let program = code.program();
     let room =
         |&register: &Register| vec![0_u64; lanes * program.dtype(register).host_bytes() / 8 + 2];
@@ -303,17 +303,20 @@ fn results(code: &LaneCode, native: bool, lanes: usize, inputs: &[Vec<u8>]) -> V
 
 fn check(seed: u64) {
     let (program, arrays, mut random) = random_program(seed);
-    let feed = |random: &mut Random| if random.below(4) == 0 { Feed::One } else { Feed::Each };
-    let mut feeds: Vec<Feed> = program.parameters.iter().map(|_| feed(&mut random)).collect();
-    arrays.into_iter().for_each(|(array, elements)| feeds[array] = Feed::All(elements));
-    let code = LaneCode::new(program, feeds);
+    let feed = |random: &mut Random| {
+        if random.below(4) == 0 { OperandMode::Scalar } else { OperandMode::PerElement }
+    };
+    let mut feeds: Vec<OperandMode> =
+        program.parameters.iter().map(|_| feed(&mut random)).collect();
+    arrays.into_iter().for_each(|(array, elements)| feeds[array] = OperandMode::Table(elements));
+    let code = CompiledLoop::new(program, feeds);
     let long = 1000 + random.below(1200);
     for lanes in [1 + random.below(40), 1 + random.below(40), long] {
-        let mut input = |(&dtype, feed): (&DType, &Feed)| -> Vec<u8> {
+        let mut input = |(&dtype, feed): (&DType, &OperandMode)| -> Vec<u8> {
             let count = match *feed {
-                Feed::Each => lanes,
-                Feed::One => 1,
-                Feed::All(elements) => elements,
+                OperandMode::PerElement => lanes,
+                OperandMode::Scalar => 1,
+                OperandMode::Table(elements) => elements,
             };
             (0..count).flat_map(|_| random.element(dtype)).collect()
         };

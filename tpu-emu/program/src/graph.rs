@@ -1,12 +1,12 @@
 //! A program as nodes over numbered values: calls inlined, shapes known, operations lowered.
 use std::sync::Arc;
 use tpu_base::tensor::Shape;
-use tpu_kernels::elementwise::program::LaneOp;
+use tpu_kernels::elementwise::program::ElementwiseOp;
 use tpu_kernels::movement::strided_view::Access;
 use tpu_ops::{Cost, Kernel};
 use tpu_stablehlo::ir::LocationId;
 
-/// A value: an index into [`Graph::values`]. One numbering serves the whole program, the code
+/// A value: an index into the values of a [`Graph`]. One numbering serves the whole program, the code
 /// inside of control flow included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ValueId(pub(crate) u32);
@@ -28,9 +28,9 @@ pub struct ValueInfo {
 
 /// What a node does.
 #[derive(Debug, Clone)]
-pub(crate) enum Work {
+pub(crate) enum NodeKind {
     /// Elementwise; operands with one element serve every lane.
-    Lane(LaneOp),
+    Elementwise(ElementwiseOp),
     /// Elements in another order.
     Access(Access),
     /// Counts along an axis.
@@ -42,16 +42,16 @@ pub(crate) enum Work {
     /// Anything else.
     Kernel(Arc<dyn Kernel>),
     /// `while`: the operands are the initial values.
-    While(Arc<Block>, Arc<Block>),
+    While(Arc<Subgraph>, Arc<Subgraph>),
     /// `if` and `case`: the operand is the branch's number, the last branch serves every number
     /// that is out of range.
-    Branch(Vec<Block>),
+    Branch(Vec<Subgraph>),
 }
 
-impl Work {
+impl NodeKind {
     /// Whether something inside of control flow does more than give results.
     pub(crate) fn has_effect(&self) -> bool {
-        let effect = |block: &Block| block.nodes.iter().any(|node| node.effect);
+        let effect = |block: &Subgraph| block.nodes.iter().any(|node| node.effect);
         match self {
             Self::While(condition, body) => effect(condition) || effect(body),
             Self::Branch(blocks) => blocks.iter().any(effect),
@@ -64,7 +64,7 @@ impl Work {
 #[derive(Debug, Clone)]
 pub struct Node {
     /// What it does.
-    pub(crate) work: Work,
+    pub(crate) work: NodeKind,
     /// The values that it takes.
     pub(crate) operands: Vec<ValueId>,
     /// The operands' shapes as this node sees them; empty for control flow.
@@ -81,7 +81,7 @@ pub struct Node {
 
 /// Straight-line nodes with parameters and results.
 #[derive(Debug, Clone, Default)]
-pub struct Block {
+pub struct Subgraph {
     /// The values that it is given.
     pub parameters: Vec<ValueId>,
     /// The nodes, each after those whose values it takes.
@@ -95,7 +95,7 @@ pub struct Block {
 pub struct Graph {
     pub(crate) values: Vec<ValueInfo>,
     /// The program from its parameters to its results.
-    pub main: Block,
+    pub main: Subgraph,
     /// Arithmetic of one run, every loop's body counted once.
     pub cost: Cost,
     /// Bytes that operations read and write, counted the same way.

@@ -66,7 +66,7 @@ pub(crate) struct Grid<'m> {
 
 /// Some neighbouring digits of a device's place along one axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Part {
+struct DigitRange {
     /// The axis.
     axis: usize,
     /// The product of the sizes of what is major to it.
@@ -135,7 +135,7 @@ impl<'m> Grid<'m> {
         if self.sizes.is_empty() {
             return Err(Error::bad("groups along a mesh without axes"));
         }
-        let mut along: Vec<Part> = Vec::new();
+        let mut along: Vec<DigitRange> = Vec::new();
         for (at, axis) in axes.iter().enumerate() {
             let part = self.part(axis)?;
             if axis.part.is_some() && (part.size < 2 || part.size == self.sizes[part.axis]) {
@@ -150,7 +150,7 @@ impl<'m> Grid<'m> {
             along.push(part);
         }
         let rest = self.rest(&along);
-        let size = |parts: &[Part]| parts.iter().map(|part| part.size).product::<usize>();
+        let size = |parts: &[DigitRange]| parts.iter().map(|part| part.size).product::<usize>();
         let (members, count) = (size(&along), size(&rest));
         let mut groups = vec![vec![0; members]; count];
         for device in 0..self.places.len() {
@@ -159,7 +159,7 @@ impl<'m> Grid<'m> {
         Ok(groups)
     }
 
-    fn part(&self, axis: &AxisRef) -> Result<Part> {
+    fn part(&self, axis: &AxisRef) -> Result<DigitRange> {
         let found = self.mesh.axes.iter().position(|(name, _)| *name == axis.name);
         let missing = || {
             let (axis, axes) = (written(axis), &self.mesh.axes);
@@ -168,7 +168,7 @@ impl<'m> Grid<'m> {
         let at = found.ok_or_else(missing)?;
         let whole = self.sizes[at];
         let Some((before, size)) = axis.part else {
-            return Ok(Part { axis: at, before: 1, size: whole });
+            return Ok(DigitRange { axis: at, before: 1, size: whole });
         };
         let (before, size) = (usize::try_from(before).ok(), usize::try_from(size).ok());
         let part = before.zip(size).filter(|&(before, size)| {
@@ -176,30 +176,30 @@ impl<'m> Grid<'m> {
             taken > 0 && whole.is_multiple_of(taken)
         });
         let (before, size) = part.ok_or_else(missing)?;
-        Ok(Part { axis: at, before, size })
+        Ok(DigitRange { axis: at, before, size })
     }
 
-    fn place(&self, device: usize, part: Part) -> usize {
+    fn place(&self, device: usize, part: DigitRange) -> usize {
         let inner = self.sizes[part.axis] / (part.before * part.size);
         self.places[device][part.axis] / inner % part.size
     }
 
     /// The number that a device's places along some parts make, the last counting fastest.
-    fn number(&self, device: usize, parts: &[Part]) -> usize {
+    fn number(&self, device: usize, parts: &[DigitRange]) -> usize {
         parts.iter().fold(0, |number, &part| number * part.size + self.place(device, part))
     }
 
     /// What of the mesh is in none of these parts, in its order.
-    fn rest(&self, taken: &[Part]) -> Vec<Part> {
+    fn rest(&self, taken: &[DigitRange]) -> Vec<DigitRange> {
         let mut rest = Vec::new();
         for (axis, &whole) in self.sizes.iter().enumerate() {
-            let mut here: Vec<Part> =
+            let mut here: Vec<DigitRange> =
                 taken.iter().filter(|part| part.axis == axis).copied().collect();
             here.sort_by_key(|part| part.before);
             let mut before = 1;
             for end in here.iter().map(|part| part.before).chain([whole]) {
                 if end > before {
-                    rest.push(Part { axis, before, size: end / before });
+                    rest.push(DigitRange { axis, before, size: end / before });
                 }
                 let inside = here.iter().find(|part| part.before == end);
                 before = inside.map_or(end, |part| part.before * part.size);
@@ -209,7 +209,7 @@ impl<'m> Grid<'m> {
     }
 }
 
-impl Part {
+impl DigitRange {
     /// Whether an axis can be split so that both are whole pieces of it.
     fn beside(self, other: Self) -> bool {
         let (first, second) =

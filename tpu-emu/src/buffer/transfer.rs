@@ -10,7 +10,7 @@ use tpu_base::tensor::pack::pack;
 use tpu_base::units::{Bytes, to_u64, to_usize};
 
 #[derive(Debug)]
-struct Slot {
+struct TransferSlot {
     spec: Arc<ArraySpec>,
     filled: Event,
     state: Mutex<SlotState>,
@@ -30,7 +30,7 @@ struct SlotState {
 /// Buffers of one memory that are allocated now and filled later.
 #[derive(Debug)]
 pub struct TransferManager {
-    slots: Vec<Slot>,
+    slots: Vec<TransferSlot>,
 }
 
 impl Emulator {
@@ -49,7 +49,7 @@ impl Emulator {
             let buffer =
                 Buffer::with_block(self, Arc::clone(&spec), memory, block.clone(), filled.clone());
             let state = SlotState { buffer: Some(Arc::new(buffer)), block, complete: false };
-            Ok(Slot { spec, filled, state: Mutex::new(state) })
+            Ok(TransferSlot { spec, filled, state: Mutex::new(state) })
         };
         let slots = specs.into_iter().map(slot).collect::<Result<_>>()?;
         Ok(TransferManager { slots })
@@ -131,14 +131,14 @@ impl TransferManager {
         self.slot(index)?.close(index, Err(error))
     }
 
-    fn slot(&self, index: usize) -> Result<&Slot> {
+    fn slot(&self, index: usize) -> Result<&TransferSlot> {
         let count = self.slots.len();
         let slot = self.slots.get(index);
         slot.ok_or_else(|| Error::bad(format!("buffer {index} of {count} in this transfer")))
     }
 }
 
-impl Slot {
+impl TransferSlot {
     fn check_open(&self, index: usize, state: &SlotState) -> Result<()> {
         if !state.complete {
             return Ok(());

@@ -23,16 +23,16 @@ use tpu_program::graph::Graph;
 use tpu_program::import::{BodyMaker, load};
 use tpu_program::passes::fuse::fuse;
 use tpu_program::passes::options::Tactics;
-use tpu_program::plan::{Outside, Plan, plan};
+use tpu_program::plan::{Plan, StorageForm, plan};
 use tpu_program::spmd::alone::is_alone;
 use tpu_program::spmd::groups::Devices;
-use tpu_program::spmd::io_shardings::{Spread, Spreads, told};
+use tpu_program::spmd::io_shardings::{IoSharding, IoShardings, told};
 use tpu_stablehlo::Module;
 use tpu_stablehlo::ir::{Attributes, Function, Type};
 
 /// What a program is compiled for.
 #[derive(Debug)]
-pub(crate) struct Target<'t> {
+pub(crate) struct CompileTarget<'t> {
     /// Descriptions of arrays, with the tile rules of the device.
     pub(crate) specs: &'t Specs,
     /// HBM of one device.
@@ -56,12 +56,12 @@ pub(crate) struct Target<'t> {
 /// # Errors
 /// `Program` with every reason; `Verbatim` in the compiler's words for one that cannot fit.
 pub(crate) fn compile(
-    target: &Target<'_>,
+    target: &CompileTarget<'_>,
     module: Arc<Module>,
     source: (Format, Arc<[u8]>),
     options: CompileOptions,
     (devices, only): (Vec<usize>, Option<usize>),
-    apart: &BTreeMap<usize, Spread>,
+    apart: &BTreeMap<usize, IoSharding>,
 ) -> Result<Executable> {
     let module = module.without_futures().map_or(module, Arc::new);
     let count = options.replicas.max(1).saturating_mul(options.partitions.max(1));
@@ -78,7 +78,7 @@ pub(crate) fn compile(
         let shape = |&value| graph.value(value).shape.clone();
         let parameters = graph.main.parameters.iter().map(shape).collect();
         let settled = (spread, apart, &options.propagate_to_parameters[..]);
-        Some(Spreads::new(&module, entry, (parameters, &loaded.results), settled)?)
+        Some(IoShardings::new(&module, entry, (parameters, &loaded.results), settled)?)
     } else {
         None
     };
@@ -114,7 +114,8 @@ pub(crate) fn compile(
     let sources = sources(&graph.main);
     let code = fuse(&mut graph, Tactics::FAST);
     // Shards become whole arrays, and those become shards, outside of the plan.
-    let outside = if spreads.is_some() { Outside::Loose } else { Outside::Device(&donated) };
+    let outside =
+        if spreads.is_some() { StorageForm::Unpacked } else { StorageForm::Packed(&donated) };
     let plan = plan(&graph, &code, outside, Tactics::FAST);
     let (arena, pool) = match &spreads {
         Some(spreads) => (share(spreads, &plan, spread.count), 0),
@@ -157,7 +158,7 @@ pub(crate) fn compile(
 }
 
 /// One device's share of what a run over several needs besides arguments and results.
-fn share(spreads: &Spreads, plan: &Plan, devices: usize) -> usize {
+fn share(spreads: &IoShardings, plan: &Plan, devices: usize) -> usize {
     let all = plan.arena.saturating_add(plan.pool.len());
     all.saturating_add(to_usize(spreads.assembled().0)).div_ceil(devices)
 }
@@ -171,10 +172,10 @@ fn raw_bytes(specs: &Specs, count: usize) -> Result<Option<Arc<ArraySpec>>> {
 }
 
 fn signature(
-    target: &Target<'_>,
+    target: &CompileTarget<'_>,
     graph: &Graph,
     types: &[&Type],
-    (shapes, spreads): (&[Shape], Option<&Spreads>),
+    (shapes, spreads): (&[Shape], Option<&IoShardings>),
     (module, entry): (&Module, &Function),
 ) -> Result<(Vec<Parameter>, Vec<ResultInfo>)> {
     let none = Attributes::default();
@@ -253,7 +254,7 @@ fn free_orders(module: &Module, entry: &Function, parameters: &[Parameter]) -> V
     found
 }
 
-fn sharding(attributes: &Attributes, spread: Option<&Spread>) -> Option<Arc<str>> {
+fn sharding(attributes: &Attributes, spread: Option<&IoSharding>) -> Option<Arc<str>> {
     spread.map(told).or_else(|| attributes.text("mhlo.sharding").map(Into::into))
 }
 
@@ -324,7 +325,7 @@ fn keep_misfits(parameters: &mut [Parameter], results: &[ResultInfo]) {
 }
 
 fn spec(
-    target: &Target<'_>,
+    target: &CompileTarget<'_>,
     shape: &Shape,
     attributes: &Attributes,
 ) -> Result<(Arc<ArraySpec>, bool)> {

@@ -3,7 +3,7 @@ use super::BlockLabels;
 use crate::origin::Labels;
 use std::collections::HashMap;
 use std::sync::Arc;
-use tpu_program::graph::{Block, ValueId};
+use tpu_program::graph::{Subgraph, ValueId};
 use tpu_program::plan::Plan;
 use tpu_stablehlo::Module;
 use tpu_stablehlo::ir::LocationId;
@@ -12,7 +12,7 @@ use tpu_stablehlo::ir::LocationId;
 pub(super) type ResultSource = Option<(Arc<str>, LocationId)>;
 
 /// What makes each result of a program.
-pub(super) fn sources(main: &Block) -> Vec<ResultSource> {
+pub(super) fn sources(main: &Subgraph) -> Vec<ResultSource> {
     let mut found: HashMap<ValueId, ResultSource> =
         main.results.iter().map(|&result| (result, None)).collect();
     for node in &main.nodes {

@@ -19,7 +19,7 @@ use tpu_base::units::Bytes;
 use tpu_ops::Numerics;
 use tpu_program::plan::Plan;
 pub use tpu_program::spmd::io_shardings::Inspection;
-use tpu_program::spmd::io_shardings::Spreads;
+use tpu_program::spmd::io_shardings::IoShardings;
 use tpu_stablehlo::Module;
 
 /// What the bytes of a program are.
@@ -195,7 +195,7 @@ pub struct Executable {
     pub(crate) written: Bytes,
     /// How parameters and results are split; `None` for a program on one device, and for one
     /// over replicas each of which computes by itself.
-    pub(crate) spreads: Option<Spreads>,
+    pub(crate) spreads: Option<IoShardings>,
     /// The pool of constants, as a block of bytes; `None` for a program without constants.
     pub(crate) pool: Option<Arc<ArraySpec>>,
     /// The constants in the HBM of each device that it has run on.

@@ -71,7 +71,7 @@ impl<'a> Serialized<'a> {
                  and {said:016x} was written"
             )));
         }
-        let mut fields = Fields(body.get(MAGIC.len() + 4..).ok_or_else(cut_off)?);
+        let mut fields = SerializedFields(body.get(MAGIC.len() + 4..).ok_or_else(cut_off)?);
         let build = fields.text()?;
         if build != BUILD {
             return Err(Error::bad(format!(
@@ -92,9 +92,9 @@ impl<'a> Serialized<'a> {
 }
 
 /// What is left of the fields, each behind its size.
-struct Fields<'a>(&'a [u8]);
+struct SerializedFields<'a>(&'a [u8]);
 
-impl<'a> Fields<'a> {
+impl<'a> SerializedFields<'a> {
     fn bytes(&mut self) -> Result<&'a [u8]> {
         let left = self.0.len();
         let cut_off = || Error::bad(format!("a field of a serialized program in {left} bytes"));

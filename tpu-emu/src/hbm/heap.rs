@@ -1,7 +1,7 @@
 //! The allocator of one space: who holds which bytes, under one lock.
 use super::backing::{Backing, Region};
 use super::pages::Span;
-use super::state::{KEEP_AT_MOST, State, Taken};
+use super::state::{HeapState, KEEP_AT_MOST, Taken};
 use super::stats::HeapStats;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::ops::Range;
@@ -52,7 +52,7 @@ pub struct Freed<R> {
 pub struct Heap<R> {
     space: Space,
     backing: OnceLock<Arc<Backing>>,
-    state: Mutex<State<R>>,
+    state: Mutex<HeapState<R>>,
     /// Told when holes that gave their pages back are there again.
     returned: Condvar,
     /// What blocks are filled with when they are taken and when they are given back.
@@ -62,7 +62,7 @@ pub struct Heap<R> {
 impl<R: Copy> Heap<R> {
     /// An empty heap. Reserves nothing yet.
     pub fn new(space: Space) -> Self {
-        let state = State::new(space.capacity);
+        let state = HeapState::new(space.capacity);
         let (state, returned) = (Mutex::new(state), Condvar::new());
         Self { space, backing: OnceLock::new(), state, returned, poison: None }
     }
@@ -242,7 +242,7 @@ impl<R: Copy> Heap<R> {
     }
 
     /// Gives back what is kept too much.
-    fn trim(&self, state: &mut MutexGuard<'_, State<R>>) {
+    fn trim(&self, state: &mut MutexGuard<'_, HeapState<R>>) {
         let excess = state.excess();
         if excess > Bytes::ZERO {
             let pages = state.take_kept(excess);
@@ -252,7 +252,11 @@ impl<R: Copy> Heap<R> {
 
     /// Gives pages back to the system with the lock open, then makes holes of their ranges.
     /// The ranges are in no block and no hole, so nobody else can take them meanwhile.
-    fn give_back(&self, state: &mut MutexGuard<'_, State<R>>, ranges: &[(Span, Vec<Range<u64>>)]) {
+    fn give_back(
+        &self,
+        state: &mut MutexGuard<'_, HeapState<R>>,
+        ranges: &[(Span, Vec<Range<u64>>)],
+    ) {
         let sum = Bytes(ranges.iter().map(|(span, _)| span.size().0).sum());
         state.away += sum;
         MutexGuard::unlocked(state, || {

@@ -74,15 +74,15 @@ pub enum LayoutRequest {
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Key {
+struct SpecKey {
     dtype: DType,
     dims: Box<[u64]>,
     layout: LayoutRequest,
 }
 
 #[derive(Debug, Default)]
-struct Known {
-    by_key: HashMap<Key, Arc<ArraySpec>>,
+struct SpecTable {
+    by_key: HashMap<SpecKey, Arc<ArraySpec>>,
     by_number: Vec<Arc<ArraySpec>>,
 }
 
@@ -90,7 +90,7 @@ struct Known {
 #[derive(Debug)]
 pub struct Specs {
     rules: TileRules,
-    known: RwLock<Known>,
+    known: RwLock<SpecTable>,
 }
 
 impl Specs {
@@ -114,7 +114,7 @@ impl Specs {
         dims: &[u64],
         layout: LayoutRequest,
     ) -> Result<Arc<ArraySpec>> {
-        let key = Key { dtype, dims: dims.into(), layout };
+        let key = SpecKey { dtype, dims: dims.into(), layout };
         if let Some(spec) = self.known.read().by_key.get(&key) {
             return Ok(Arc::clone(spec));
         }
@@ -137,8 +137,8 @@ impl Specs {
         self.known.read().by_number.get(number as usize).cloned()
     }
 
-    fn describe(&self, key: &Key) -> Result<ArraySpec> {
-        let Key { dtype, dims, layout } = key;
+    fn describe(&self, key: &SpecKey) -> Result<ArraySpec> {
+        let SpecKey { dtype, dims, layout } = key;
         check_rank(dims.len())?;
         let element = dtype.element();
         let layout = match layout {

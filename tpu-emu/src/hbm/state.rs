@@ -25,7 +25,7 @@ pub(super) enum Taken {
 }
 
 #[derive(Debug)]
-pub(super) struct State<R> {
+pub(super) struct HeapState<R> {
     pub(super) live: BTreeMap<DevAddr, (Bytes, R)>,
     pub(super) holes: Holes,
     /// Pages that were part of a block since they last went back to the system.
@@ -44,7 +44,7 @@ pub(super) struct State<R> {
     pub(super) changes: u64,
 }
 
-impl<R: Copy> State<R> {
+impl<R: Copy> HeapState<R> {
     /// One hole.
     pub(super) fn new(capacity: Bytes) -> Self {
         Self {

@@ -15,11 +15,11 @@ impl LabelId {
 /// All labels of a machine.
 #[derive(Debug, Default)]
 pub struct Labels {
-    known: RwLock<Known>,
+    known: RwLock<LabelTable>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct LabelTable {
     /// By number, from 1.
     texts: Vec<Arc<str>>,
     by_text: HashMap<Arc<str>, LabelId>,

@@ -8,9 +8,9 @@ use tpu_ops::host_transfer;
 
 /// The last such run of each device.
 #[derive(Debug, Default)]
-pub(crate) struct Turns(Mutex<HashMap<usize, Event>>);
+pub(crate) struct CallbackOrder(Mutex<HashMap<usize, Event>>);
 
-impl Turns {
+impl CallbackOrder {
     /// Queues a run on its devices that ends with `done`; gives the ends of the runs before it,
     /// but for those that are over.
     ///
@@ -48,7 +48,7 @@ impl Emulator {
 mod tests {
     use super::*;
 
-    impl Turns {
+    impl CallbackOrder {
         fn take(&self, device: usize, done: &Event) -> Option<Event> {
             self.take_all(&[device], done).pop()
         }
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn runs_of_one_device_follow_one_another() {
-        let turns = Turns::default();
+        let turns = CallbackOrder::default();
         let events = [Event::pending(), Event::pending(), Event::pending()];
         assert!(turns.take(0, &events[0]).is_none());
         assert!(turns.take(1, &events[1]).is_none());
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn a_run_inside_of_a_call_does_not_wait_for_its_caller() {
-        let turns = Turns::default();
+        let turns = CallbackOrder::default();
         let (outer, inner, later) = (Event::pending(), Event::pending(), Event::pending());
         assert!(turns.take(0, &outer).is_none());
         assert!(host_transfer::call(|| turns.take(0, &inner)).is_none());

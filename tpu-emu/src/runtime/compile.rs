@@ -1,13 +1,13 @@
 //! Compiling programs for the devices of a machine.
 use super::custom_call::Linking;
-use crate::executable::compile::{Target, compile};
+use crate::executable::compile::{CompileTarget, compile};
 use crate::executable::{CompileOptions, Executable, Format};
 use crate::machine::Emulator;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
 use tpu_program::interpret::region::make_body;
-use tpu_program::spmd::io_shardings::Spread;
+use tpu_program::spmd::io_shardings::IoSharding;
 use tpu_stablehlo::Module;
 
 impl Emulator {
@@ -78,10 +78,10 @@ impl Emulator {
         source: (Format, Arc<[u8]>),
         options: CompileOptions,
         devices: (Vec<usize>, Option<usize>),
-        apart: &BTreeMap<usize, Spread>,
+        apart: &BTreeMap<usize, IoSharding>,
     ) -> Result<Arc<Executable>> {
         let program = module.name.clone().unwrap_or_else(|| "module".into());
-        let target = Target {
+        let target = CompileTarget {
             specs: self.specs(),
             limit: self.memory_limit(),
             labels: self.ledger().labels(),

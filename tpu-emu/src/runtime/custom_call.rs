@@ -10,13 +10,14 @@ use tpu_base::error::{Code, Error, Result};
 use tpu_base::event::Event;
 use tpu_base::units::{Bytes, Nanos, to_u64};
 use tpu_ops::custom_call::{
-    Abi, Call, CallKernel, CallSite, Linker, Moment, Place, Progress, Services, Stage, instantiate,
+    Abi, Call, CallKernel, CallMemory, CallSite, Linker, Moment, Progress, Services, Stage,
+    instantiate,
 };
 use tpu_ops::host_transfer::HostTransfers;
 use tpu_ops::replica_exchange::Others;
 use tpu_program::interpret::custom_call::{LaunchServices, PendingCall};
 use tpu_program::interpret::frame::Frame;
-use tpu_program::interpret::step::Run;
+use tpu_program::interpret::step::Interpreter;
 use tpu_program::plan::{Slot, Step};
 
 /// The client's side of a launch, handed to its custom calls.
@@ -69,7 +70,7 @@ impl Launch {
 
 /// A call whose stage has returned and goes on.
 #[derive(Debug)]
-pub(crate) struct Open {
+pub(crate) struct OpenCall {
     event: Event,
     dispatch: Arc<Dispatch>,
     timeout: std::time::Duration,
@@ -78,7 +79,7 @@ pub(crate) struct Open {
     held: Arc<dyn Any + Send + Sync>,
 }
 
-impl PendingCall for Open {
+impl PendingCall for OpenCall {
     fn finish(self: Box<Self>) -> Result<()> {
         let Self { event, dispatch, timeout, record, held } = *self;
         let outcome = event.wait_for(timeout).unwrap_or_else(|| {
@@ -106,7 +107,7 @@ impl PendingCall for Open {
 impl LaunchServices for Launch {
     fn dispatch(
         &self,
-        run: &Run<'_>,
+        run: &Interpreter<'_>,
         step: &Step,
         kernel: &CallKernel,
         stage: Stage,
@@ -136,7 +137,7 @@ impl LaunchServices for Launch {
             let services: Arc<dyn Services> = Arc::clone(&dispatch) as Arc<dyn Services>;
             Device { dispatch, services }
         });
-        let mut few = [[Place::default(); FEW]; 2];
+        let mut few = [[CallMemory::default(); FEW]; 2];
         let mut many = [Vec::new(), Vec::new()];
         let ([few_operands, few_results], [many_operands, many_results]) = (&mut few, &mut many);
         let results = places(run.frame, &step.results, few_results, many_results);
@@ -163,7 +164,7 @@ impl LaunchServices for Launch {
             Ok(Some(event)) => {
                 let timeout = self.machine.call_timeout();
                 let (dispatch, held) = (Arc::clone(dispatch), run.frame.held());
-                Ok(Some(Box::new(Open { event, dispatch, timeout, record, held })))
+                Ok(Some(Box::new(OpenCall { event, dispatch, timeout, record, held })))
             }
             over => {
                 dispatch.close();
@@ -196,18 +197,18 @@ const FEW: usize = 8;
 fn places<'p>(
     frame: &Frame,
     slots: &[Slot],
-    few: &'p mut [Place; FEW],
-    many: &'p mut Vec<Place>,
-) -> &'p mut [Place] {
+    few: &'p mut [CallMemory; FEW],
+    many: &'p mut Vec<CallMemory>,
+) -> &'p mut [CallMemory] {
     let places = match few.get_mut(..slots.len()) {
         Some(few) => few,
         None => {
-            many.resize(slots.len(), Place::default());
+            many.resize(slots.len(), CallMemory::default());
             &mut many[..]
         }
     };
     for (place, &slot) in places.iter_mut().zip(slots) {
-        *place = Place { address: frame.address(slot), bytes: slot.bytes };
+        *place = CallMemory { address: frame.address(slot), bytes: slot.bytes };
     }
     places
 }
@@ -268,8 +269,8 @@ impl Record {
         device: usize,
         kernel: &CallKernel,
         stage: Stage,
-        operands: &[Place],
-        results: &[Place],
+        operands: &[CallMemory],
+        results: &[CallMemory],
     ) -> Option<Box<Self>> {
         let ledger = launch.machine.ledger();
         if !ledger.is_heard() {
@@ -277,7 +278,7 @@ impl Record {
         }
         let site = Arc::clone(kernel.call().site());
         let heap = launch.machine.heap(Memory { device, kind: MemoryKind::Device });
-        let operand = |place: &Place| Operand {
+        let operand = |place: &CallMemory| Operand {
             address: if place.bytes == 0 { None } else { heap.addr_of(place.address) },
             bytes: Bytes(to_u64(place.bytes)),
         };

@@ -1,5 +1,5 @@
 //! What a launch waits for before its program runs, and where that runs then.
-use super::in_flight::Ticket;
+use super::in_flight::Permit;
 use super::workers::Rest;
 use crate::buffer::{Block, Buffer, Hold};
 use crate::executable::Executable;
@@ -15,8 +15,8 @@ use tpu_base::event::Event;
 pub(super) type Sources = Vec<Option<Hold>>;
 
 /// A run that has everything but its arguments.
-pub(super) trait Work: Sized + Send + 'static {
-    /// Whether [`Work::begin`] gives the rest where a custom call goes on; a run that does not
+pub(super) trait Runnable: Sized + Send + 'static {
+    /// Whether [`Runnable::begin`] gives the rest where a custom call goes on; a run that does not
     /// keeps the thread waiting.
     const PAUSES: bool;
 
@@ -36,20 +36,20 @@ pub(super) trait Work: Sized + Send + 'static {
     fn begin(self, sources: Sources) -> Result<Option<Rest>>;
 
     /// Where a run of a program runs, if its arguments are there or not.
-    fn way(executable: &Executable, ready: bool) -> Way {
+    fn way(executable: &Executable, ready: bool) -> Placement {
         let plan = &executable.plan;
         match () {
             // A client and a handler may wait for anything.
-            () if plan.waits() || plan.calls > 0 && !Self::PAUSES => Way::OwnThread,
-            () if ready && plan.work < INLINE && !plan.loops => Way::Here,
-            () if plan.calls > 0 => Way::OwnThread,
-            () => Way::Worker,
+            () if plan.waits() || plan.calls > 0 && !Self::PAUSES => Placement::OwnThread,
+            () if ready && plan.work < INLINE && !plan.loops => Placement::Here,
+            () if plan.calls > 0 => Placement::OwnThread,
+            () => Placement::Worker,
         }
     }
 
     /// Makes the run start once its arguments are there and the gate that this gives has passed;
     /// `done` ends as it does.
-    fn start(self, claims: Claims<'_>, done: &Event, ticket: Option<Ticket>) -> Gate {
+    fn start(self, claims: ArgumentHolds<'_>, done: &Event, ticket: Option<Permit>) -> ReadyLatch {
         let (machine, executable) = (Arc::clone(self.machine()), Arc::clone(self.executable()));
         let way = Self::way(&executable, claims.waiting.is_empty());
         let turns = if executable.plan.waits() {
@@ -67,7 +67,7 @@ const INLINE: f64 = 2e6;
 
 /// Where a run runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum Placement {
     /// On the thread that makes it ready.
     Here,
     /// On one of the few threads for work that ends.
@@ -77,14 +77,14 @@ pub(super) enum Way {
 }
 
 /// What a launch knows of its arguments' bytes.
-pub(super) struct Claims<'a> {
+pub(super) struct ArgumentHolds<'a> {
     sources: Sources,
     /// The arguments that are not there yet, with their numbers.
     waiting: Vec<(usize, &'a Arc<Buffer>)>,
     error: Option<Error>,
 }
 
-impl<'a> Claims<'a> {
+impl<'a> ArgumentHolds<'a> {
     /// Claims what is ready.
     ///
     /// Before any donation: a claim survives the deletion.
@@ -167,7 +167,7 @@ impl<'a> Claims<'a> {
                 there.settle(Ok(()));
             })
         };
-        let gate = Gate { pending: Arc::clone(&pending), start };
+        let gate = ReadyLatch { pending: Arc::clone(&pending), start };
         gate.watch(waiting);
         gate.pass();
         Kept { pending, there }
@@ -187,13 +187,13 @@ impl<'a> Claims<'a> {
 
     /// Runs `work` once the arguments and the turns are there and the gate that this gives has
     /// passed; `done` ends as it does.
-    fn run<W: Work>(
+    fn run<W: Runnable>(
         self,
         machine: &Arc<Emulator>,
         turns: Vec<Event>,
-        (way, done, ticket): (Way, &Event, Option<Ticket>),
+        (way, done, ticket): (Placement, &Event, Option<Permit>),
         work: W,
-    ) -> Gate {
+    ) -> ReadyLatch {
         let Self { sources, waiting, error } = self;
         let pending = Arc::new(Pending {
             left: AtomicUsize::new(waiting.len() + turns.len() + 1),
@@ -209,7 +209,7 @@ impl<'a> Claims<'a> {
                 pending.start(&machine, (way, &done, ticket), work);
             })
         };
-        let gate = Gate { pending: Arc::clone(&pending), start };
+        let gate = ReadyLatch { pending: Arc::clone(&pending), start };
         gate.watch(waiting);
         for turn in turns {
             let gate = gate.clone();
@@ -243,12 +243,12 @@ struct Pending {
 
 /// Something that a run waits for. It runs when the last one has passed.
 #[derive(Clone)]
-pub(super) struct Gate {
+pub(super) struct ReadyLatch {
     pending: Arc<Pending>,
     start: Arc<dyn Fn() + Send + Sync>,
 }
 
-impl Gate {
+impl ReadyLatch {
     /// Passes once for each of these arguments, when it is there.
     fn watch(&self, waiting: Vec<(usize, &Arc<Buffer>)>) {
         for (index, argument) in waiting {
@@ -285,10 +285,10 @@ impl Pending {
         }
     }
 
-    fn start<W: Work>(
+    fn start<W: Runnable>(
         &self,
         machine: &Emulator,
-        (way, done, ticket): (Way, &Event, Option<Ticket>),
+        (way, done, ticket): (Placement, &Event, Option<Permit>),
         work: W,
     ) {
         if let Some(error) = self.error.lock().take() {
@@ -297,7 +297,7 @@ impl Pending {
             return;
         }
         let sources = std::mem::take(&mut *self.sources.lock());
-        if matches!(way, Way::Here) {
+        if matches!(way, Placement::Here) {
             return machine.workers.here(done, move || work.begin(sources));
         }
         let run = move || {
@@ -305,8 +305,8 @@ impl Pending {
             work.run(sources)
         };
         match way {
-            Way::OwnThread => machine.workers.apart(done.clone(), run),
-            Way::Worker | Way::Here => machine.workers.run(done.clone(), run),
+            Placement::OwnThread => machine.workers.apart(done.clone(), run),
+            Placement::Worker | Placement::Here => machine.workers.run(done.clone(), run),
         }
     }
 }

@@ -19,21 +19,21 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// Each has memory for its results from its launch on, so a client that does not wait for them
 /// would take more and more.
 #[derive(Debug, Default)]
-pub(crate) struct Flight {
+pub(crate) struct InFlight {
     under_way: Mutex<(usize, u64)>,
     landed: Condvar,
 }
 
 /// One run that is under way, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Ticket {
-    flight: Arc<Flight>,
+pub(super) struct Permit {
+    flight: Arc<InFlight>,
     bytes: u64,
 }
 
-impl Flight {
+impl InFlight {
     /// Waits until there is room for a run with this many bytes.
-    pub(super) fn board(self: &Arc<Self>, bytes: u64) -> Ticket {
+    pub(super) fn board(self: &Arc<Self>, bytes: u64) -> Permit {
         let full = |&mut (runs, sum): &mut (usize, u64)| {
             runs >= RUNS || runs >= 2 && sum.saturating_add(bytes) > BYTES
         };
@@ -49,11 +49,11 @@ impl Flight {
         under_way.0 += 1;
         under_way.1 = under_way.1.saturating_add(bytes);
         drop(under_way);
-        Ticket { flight: Arc::clone(self), bytes }
+        Permit { flight: Arc::clone(self), bytes }
     }
 }
 
-impl Drop for Ticket {
+impl Drop for Permit {
     fn drop(&mut self) {
         let mut under_way = self.flight.under_way.lock();
         under_way.0 -= 1;
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn two_large_runs_are_under_way_and_the_third_comes_when_one_has_landed() {
-        let flight = Arc::new(Flight::default());
+        let flight = Arc::new(InFlight::default());
         let first = flight.board(BYTES);
         let second = flight.board(BYTES);
         let (send, boarded) = channel();

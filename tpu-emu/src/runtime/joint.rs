@@ -29,12 +29,12 @@ struct Joint {
     /// The names.
     names: Vec<String>,
     patience: Duration,
-    state: Mutex<State>,
+    state: Mutex<JointState>,
     changed: Condvar,
 }
 
 #[derive(Debug)]
-struct State {
+struct JointState {
     /// By replica.
     doing: Vec<Doing>,
     open: Vec<Gathering>,
@@ -151,7 +151,7 @@ impl Emulator {
                 devices: executable.devices.clone(),
                 names,
                 patience,
-                state: Mutex::new(State { doing, open: Vec::new(), failed: None }),
+                state: Mutex::new(JointState { doing, open: Vec::new(), failed: None }),
                 changed: Condvar::new(),
             }));
             open.len() - 1
@@ -255,7 +255,7 @@ impl Joint {
     }
 
     /// Fails the run where everybody waits for somebody who does not come.
-    fn check_that_somebody_runs(&self, state: &mut State, now: Nanos) {
+    fn check_that_somebody_runs(&self, state: &mut JointState, now: Nanos) {
         let waits = |doing: &Doing| matches!(doing, Doing::Waits(_));
         let stuck = state.doing.iter().all(|doing| waits(doing) || matches!(doing, Doing::Ended));
         if stuck && state.doing.iter().any(waits) && state.failed.is_none() {
@@ -266,7 +266,7 @@ impl Joint {
     }
 
     /// Ends the run for everybody with the first error, which it gives.
-    fn fail(&self, state: &mut State, error: Error, now: Nanos) -> Error {
+    fn fail(&self, state: &mut JointState, error: Error, now: Nanos) -> Error {
         state.open.clear();
         let (_, first) = state.failed.get_or_insert((now, error));
         let first = first.clone();
@@ -275,7 +275,7 @@ impl Joint {
     }
 
     /// What each replica does, in words.
-    fn whereabouts(&self, state: &State) -> String {
+    fn whereabouts(&self, state: &JointState) -> String {
         // Those who do the same are named together.
         let mut places: Vec<(String, String)> = Vec::new();
         for (name, doing) in self.names.iter().zip(&state.doing) {
@@ -302,7 +302,7 @@ impl std::fmt::Display for Joint {
     }
 }
 
-impl State {
+impl JointState {
     /// Whether somebody has called for each replica.
     fn is_full(&self) -> bool {
         !self.doing.iter().any(|doing| matches!(doing, Doing::Away))

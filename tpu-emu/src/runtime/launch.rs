@@ -1,8 +1,8 @@
 //! Launching programs on a machine.
 use super::checks::{check_arguments, check_channels, check_donations};
 use super::custom_call::{Context, Launch};
-use super::dependencies::{Claims, Sources, Way, Work};
-use super::in_flight::Ticket;
+use super::dependencies::{ArgumentHolds, Placement, Runnable, Sources};
+use super::in_flight::Permit;
 use super::run_memory::RunMemory;
 use super::workers::Rest;
 use crate::buffer::{Block, Buffer, Hold};
@@ -20,7 +20,7 @@ use tpu_ops::host_transfer::HostTransfers;
 use tpu_ops::replica_exchange::Others;
 use tpu_program::interpret::custom_call::{LaunchServices, PendingCall};
 use tpu_program::interpret::frame::Frame;
-use tpu_program::interpret::step::Run;
+use tpu_program::interpret::step::Interpreter;
 use tpu_program::plan::ALIGN;
 
 /// The blocks of one device's results.
@@ -85,15 +85,15 @@ impl Emulator {
         let pool = self.checked(executable, device, arguments, options)?;
         let gives = |index: usize| options.gives(executable, index);
         check_donations(arguments, &gives)?;
-        let claims = Claims::of(arguments.len(), arguments.iter());
-        let now = claims.are_ready() && Job::way(executable, true) == Way::Here;
-        let ticket = if now { None } else { self.ticket::<Job>(executable, &claims) };
+        let claims = ArgumentHolds::of(arguments.len(), arguments.iter());
+        let now = claims.are_ready() && LaunchRun::way(executable, true) == Placement::Here;
+        let ticket = if now { None } else { self.ticket::<LaunchRun>(executable, &claims) };
         let origin = self.ledger().origin();
         let lists = [(device, arguments)];
         let (claims, mut blocks) =
             self.result_blocks(executable, &lists, claims, origin, &gives)?;
         let blocks = blocks.pop().unwrap_or_default();
-        let job = Job {
+        let job = LaunchRun {
             machine: Arc::clone(self),
             executable: Arc::clone(executable),
             device,
@@ -130,12 +130,12 @@ impl Emulator {
 
     /// Leave for a run to be under way on background threads; `None` for one that may wait for
     /// its client.
-    pub(super) fn ticket<W: Work>(
+    pub(super) fn ticket<W: Runnable>(
         self: &Arc<Self>,
         executable: &Executable,
-        claims: &Claims<'_>,
-    ) -> Option<Ticket> {
-        let worker = W::way(executable, claims.are_ready()) == Way::Worker;
+        claims: &ArgumentHolds<'_>,
+    ) -> Option<Permit> {
+        let worker = W::way(executable, claims.are_ready()) == Placement::Worker;
         (worker && claims.are_certain()).then(|| {
             let results = executable.results.iter().map(|result| result.spec.padded.0);
             let arena = executable.arena.as_ref().map_or(0, |arena| arena.padded.0);
@@ -148,10 +148,10 @@ impl Emulator {
         self: &Arc<Self>,
         executable: &Executable,
         lists: &[(usize, &[Arc<Buffer>])],
-        mut claims: Claims<'a>,
+        mut claims: ArgumentHolds<'a>,
         origin: Origin,
         gives: &dyn Fn(usize) -> bool,
-    ) -> Result<(Claims<'a>, Vec<Blocks>)> {
+    ) -> Result<(ArgumentHolds<'a>, Vec<Blocks>)> {
         let labels = &executable.labels.results;
         let width = executable.parameters.len();
         let mut all = vec![vec![None; executable.results.len()]; lists.len()];
@@ -238,7 +238,7 @@ impl Emulator {
 }
 
 /// One run with all that it needs.
-pub(super) struct Job {
+pub(super) struct LaunchRun {
     pub(super) machine: Arc<Emulator>,
     pub(super) executable: Arc<Executable>,
     pub(super) device: usize,
@@ -265,10 +265,10 @@ pub(super) struct Ready {
 }
 
 impl Ready {
-    fn run(&self) -> Run<'_> {
+    fn run(&self) -> Interpreter<'_> {
         let locations = Some(&self.executable.module.locations);
         let seed = self.seed.load(Ordering::Relaxed);
-        Run {
+        Interpreter {
             frame: &self.frame,
             locations,
             seed,
@@ -312,7 +312,7 @@ impl Ready {
     }
 }
 
-impl Work for Job {
+impl Runnable for LaunchRun {
     const PAUSES: bool = true;
 
     fn machine(&self) -> &Arc<Emulator> {
@@ -344,7 +344,7 @@ impl Work for Job {
     }
 }
 
-impl Job {
+impl LaunchRun {
     /// Lays the run's memory out and takes its custom calls through their first stages.
     fn ready(self, sources: Sources) -> Result<Ready> {
         let blocks = self.results.iter().filter_map(Hold::block);

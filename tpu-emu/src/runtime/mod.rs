@@ -15,11 +15,11 @@ mod run_memory;
 mod sharded;
 mod workers;
 
-pub(crate) use callback_order::Turns;
+pub(crate) use callback_order::CallbackOrder;
 pub use custom_call::Context;
-pub(crate) use in_flight::Flight;
+pub(crate) use in_flight::InFlight;
 pub(crate) use joint::Joints;
 pub use launch::{LaunchOptions, Launched};
-pub(crate) use rendezvous::Meetings;
+pub(crate) use rendezvous::RendezvousTable;
 pub use rendezvous::RunKey;
 pub(crate) use workers::Workers;

@@ -1,6 +1,6 @@
 //! Launches whose client names the memory of the results itself.
-use super::dependencies::{Claims, Work as _};
-use super::launch::{Job, LaunchOptions};
+use super::dependencies::{ArgumentHolds, Runnable as _};
+use super::launch::{LaunchOptions, LaunchRun};
 use crate::buffer::{Buffer, Hold};
 use crate::executable::Executable;
 use crate::hbm::Region;
@@ -14,7 +14,7 @@ use tpu_program::plan::ALIGN;
 
 /// The client's memory for the results of a run on one device, after its checks.
 #[derive(Debug, Clone)]
-pub(super) struct Given {
+pub(super) struct OutputBuffers {
     /// By result.
     pub(super) results: Vec<Hold>,
     /// Numbers of the arguments that a result takes over where they lie.
@@ -43,11 +43,11 @@ impl Emulator {
         options: &LaunchOptions,
     ) -> Result<Event> {
         let pool = self.checked(executable, device, arguments, options)?;
-        let given = Given::of(executable, device, arguments, results, options)?;
-        let mut claims = Claims::of(arguments.len(), arguments.iter());
+        let given = OutputBuffers::of(executable, device, arguments, results, options)?;
+        let mut claims = ArgumentHolds::of(arguments.len(), arguments.iter());
         given.in_place.iter().for_each(|&index| claims.leave(index));
         let done = Event::pending();
-        let job = Job {
+        let job = LaunchRun {
             machine: Arc::clone(self),
             executable: Arc::clone(executable),
             device,
@@ -64,7 +64,7 @@ impl Emulator {
     }
 }
 
-impl Given {
+impl OutputBuffers {
     /// Waits for the arguments and checks the results' memory against theirs.
     pub(super) fn of(
         executable: &Executable,

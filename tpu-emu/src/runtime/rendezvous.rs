@@ -25,18 +25,18 @@ pub struct RunKey {
 
 /// Runs that some of their devices have not arrived for yet.
 #[derive(Debug, Default)]
-pub(crate) struct Meetings(pub(super) Mutex<Open>);
+pub(crate) struct RendezvousTable(pub(super) Mutex<OpenRendezvous>);
 
 #[derive(Debug, Default)]
-pub(super) struct Open {
+pub(super) struct OpenRendezvous {
     /// In the order of their first calls.
-    pub(super) meetings: Vec<Meeting>,
+    pub(super) meetings: Vec<Rendezvous>,
     pub(super) begun: u64,
 }
 
 /// One run.
 #[derive(Debug)]
-pub(super) struct Meeting {
+pub(super) struct Rendezvous {
     pub(super) number: u64,
     /// Of the program: every thread of a client may have compiled it for itself.
     pub(super) likeness: u128,
@@ -45,7 +45,7 @@ pub(super) struct Meeting {
     pub(super) devices: Vec<usize>,
     /// By place in the assignment: whether the device has arrived, and with what.
     pub(super) arrived: Vec<bool>,
-    pub(super) parts: Vec<Option<Part>>,
+    pub(super) parts: Vec<Option<Contribution>>,
     pub(super) outcome: Event,
     /// When it failed.
     pub(super) failed: Option<Nanos>,
@@ -53,14 +53,14 @@ pub(super) struct Meeting {
 
 /// What one device brings.
 #[derive(Debug)]
-pub(super) struct Part {
+pub(super) struct Contribution {
     pub(super) claims: Kept,
     /// Where its results go.
     pub(super) results: Vec<Hold>,
     pub(super) options: LaunchOptions,
 }
 
-impl Open {
+impl OpenRendezvous {
     /// The first run of this key that the device has not arrived for, which may be a new one.
     pub(super) fn find(
         &mut self,
@@ -69,7 +69,7 @@ impl Open {
         devices: &[usize],
         place: usize,
     ) -> usize {
-        let same = |meeting: &Meeting| {
+        let same = |meeting: &Rendezvous| {
             meeting.likeness == executable.likeness()
                 && meeting.run == run
                 && meeting.devices == devices
@@ -79,7 +79,7 @@ impl Open {
             return found;
         }
         self.begun += 1;
-        self.meetings.push(Meeting {
+        self.meetings.push(Rendezvous {
             number: self.begun,
             likeness: executable.likeness(),
             name: Arc::clone(&executable.name),
@@ -94,10 +94,10 @@ impl Open {
     }
 
     /// Takes out the runs that failed before `limit`, and the oldest of too many.
-    pub(super) fn forget(&mut self, limit: u64) -> Vec<Meeting> {
+    pub(super) fn forget(&mut self, limit: u64) -> Vec<Rendezvous> {
         let failed = self.meetings.iter().filter(|meeting| meeting.failed.is_some()).count();
         let mut surplus = failed.saturating_sub(REMEMBERED);
-        let old = |meeting: &mut Meeting| {
+        let old = |meeting: &mut Rendezvous| {
             let old = meeting.failed.is_some_and(|failed| failed.0 < limit || surplus > 0);
             surplus = surplus.saturating_sub(usize::from(old));
             old
@@ -106,7 +106,7 @@ impl Open {
     }
 }
 
-impl Meeting {
+impl Rendezvous {
     /// Who has arrived and who has not, in words.
     pub(super) fn late(&self, machine: &Emulator) -> String {
         let [mut here, mut missing] = [String::new(), String::new()];

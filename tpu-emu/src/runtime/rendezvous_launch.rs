@@ -1,11 +1,11 @@
 //! Runs over several devices whose client calls once for each device: the calls meet, and the
 //! last one runs the program.
 use super::checks::{check_arguments, check_channels, check_donations};
-use super::dependencies::{Claims, Kept, Work as _};
+use super::dependencies::{ArgumentHolds, Kept, Runnable as _};
 use super::launch::{Blocks, LaunchOptions, Launched};
-use super::output_buffers::Given;
-use super::rendezvous::{Meeting, Part, RunKey};
-use super::sharded::Job;
+use super::output_buffers::OutputBuffers;
+use super::rendezvous::{Contribution, Rendezvous, RunKey};
+use super::sharded::ShardedRun;
 use crate::buffer::{Buffer, Hold};
 use crate::executable::Executable;
 use crate::machine::Emulator;
@@ -39,11 +39,11 @@ impl Emulator {
             self.check_not_forked()?;
             check_arguments(executable, device, arguments)?;
             check_channels(executable, &options.transfers)?;
-            let given = Given::of(executable, device, arguments, results, options)?;
-            let mut claims = Claims::of(arguments.len(), arguments.iter());
+            let given = OutputBuffers::of(executable, device, arguments, results, options)?;
+            let mut claims = ArgumentHolds::of(arguments.len(), arguments.iter());
             given.in_place.iter().for_each(|&index| claims.leave(index));
             let (claims, results) = (claims.kept(), given.results);
-            Ok(Part { claims, results, options: options.clone() })
+            Ok(Contribution { claims, results, options: options.clone() })
         };
         let part = checked();
         let own = part.as_ref().err().cloned();
@@ -105,13 +105,13 @@ impl Emulator {
         device: usize,
         arguments: &[Arc<Buffer>],
         options: &LaunchOptions,
-    ) -> Result<(Part, Blocks)> {
+    ) -> Result<(Contribution, Blocks)> {
         self.check_not_forked()?;
         check_arguments(executable, device, arguments)?;
         let gives = |index: usize| options.gives(executable, index);
         check_donations(arguments, &gives)?;
         check_channels(executable, &options.transfers)?;
-        let claims = Claims::of(arguments.len(), arguments.iter());
+        let claims = ArgumentHolds::of(arguments.len(), arguments.iter());
         let (origin, lists) = (self.ledger().origin(), [(device, arguments)]);
         let (claims, mut blocks) =
             self.result_blocks(executable, &lists, claims, origin, &gives)?;
@@ -123,7 +123,7 @@ impl Emulator {
                 argument.delete();
             }
         }
-        Ok((Part { claims, results, options: options.clone() }, blocks))
+        Ok((Contribution { claims, results, options: options.clone() }, blocks))
     }
 
     /// Says that a device does not come to a run that the others may wait for: they fail with
@@ -179,7 +179,7 @@ impl Emulator {
         executable: &Arc<Executable>,
         run: i64,
         (place, devices): (usize, &[usize]),
-        part: Result<Part>,
+        part: Result<Contribution>,
     ) -> Arrived {
         let (now, patience) = (self.ledger().now(), self.call_timeout());
         let patience = u64::try_from(patience.as_nanos()).unwrap_or(u64::MAX);
@@ -247,11 +247,11 @@ impl Emulator {
     }
 
     /// Starts a program whose devices have all arrived, once their arguments are there.
-    fn start_parts(self: &Arc<Self>, executable: &Arc<Executable>, meeting: Meeting) {
-        let Meeting { devices, parts, outcome, .. } = meeting;
-        let mut parts: Vec<Part> = parts.into_iter().flatten().collect();
+    fn start_parts(self: &Arc<Self>, executable: &Arc<Executable>, meeting: Rendezvous) {
+        let Rendezvous { devices, parts, outcome, .. } = meeting;
+        let mut parts: Vec<Contribution> = parts.into_iter().flatten().collect();
         let transfers = parts.iter().flat_map(|part| part.options.transfers.iter().cloned());
-        let job = Job {
+        let job = ShardedRun {
             machine: Arc::clone(self),
             executable: Arc::clone(executable),
             devices,
@@ -261,9 +261,9 @@ impl Emulator {
             transfers: transfers.collect(),
             results: parts.iter_mut().map(|part| std::mem::take(&mut part.results)).collect(),
         };
-        let start = move |parts: &[Part], outcome: &Event| {
+        let start = move |parts: &[Contribution], outcome: &Event| {
             let claims: Vec<&Kept> = parts.iter().map(|part| &part.claims).collect();
-            job.start(Claims::joined(&claims), outcome, None).pass();
+            job.start(ArgumentHolds::joined(&claims), outcome, None).pass();
         };
         if parts.iter().all(|part| part.claims.there().is_ready()) {
             return start(&parts, &outcome);

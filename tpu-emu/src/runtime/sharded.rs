@@ -2,7 +2,7 @@
 //! their parts.
 use super::checks::{check_arguments, check_channels, check_donations};
 use super::custom_call::{Context, Launch};
-use super::dependencies::{Claims, Sources, Work};
+use super::dependencies::{ArgumentHolds, Runnable, Sources};
 use super::launch::{Blocks, LaunchOptions, Launched, Ready, aligned};
 use super::run_memory::RunMemory;
 use super::workers::Rest;
@@ -23,7 +23,7 @@ use tpu_kernels::movement::block_copy::BlockCopy;
 use tpu_ops::host_transfer::HostTransfers;
 use tpu_program::interpret::frame::Frame;
 use tpu_program::plan::Slot;
-use tpu_program::spmd::io_shardings::{Spread, Spreads};
+use tpu_program::spmd::io_shardings::{IoSharding, IoShardings};
 
 impl Emulator {
     /// Starts a program on all of its devices at once: one list of arguments for each, in the
@@ -59,14 +59,14 @@ impl Emulator {
         }
         check_channels(executable, &options.transfers)?;
         let count = arguments.iter().map(Vec::len).sum();
-        let claims = Claims::of(count, arguments.iter().flatten());
-        let ticket = self.ticket::<Job>(executable, &claims);
+        let claims = ArgumentHolds::of(count, arguments.iter().flatten());
+        let ticket = self.ticket::<ShardedRun>(executable, &claims);
         let done = if ticket.is_some() { Event::certain() } else { Event::pending() };
         let origin = self.ledger().origin();
         let lists: Vec<(usize, &[Arc<Buffer>])> =
             devices.iter().copied().zip(arguments.iter().map(Vec::as_slice)).collect();
         let (claims, results) = self.result_blocks(executable, &lists, claims, origin, &gives)?;
-        let job = Job {
+        let job = ShardedRun {
             machine: Arc::clone(self),
             executable: Arc::clone(executable),
             devices: devices.clone(),
@@ -94,7 +94,7 @@ impl Emulator {
 }
 
 /// One run with all that it needs.
-pub(super) struct Job {
+pub(super) struct ShardedRun {
     pub(super) machine: Arc<Emulator>,
     pub(super) executable: Arc<Executable>,
     /// Indices of the devices of this run, in the order of the assignment.
@@ -108,7 +108,7 @@ pub(super) struct Job {
     pub(super) seed: u64,
 }
 
-impl Work for Job {
+impl Runnable for ShardedRun {
     /// A call that goes on keeps the whole arrays' thread.
     const PAUSES: bool = false;
 
@@ -134,13 +134,13 @@ impl Work for Job {
     }
 }
 
-impl Job {
+impl ShardedRun {
     /// Runs the program over whole arrays and splits its results.
     fn joined(mut self, sources: &[Option<Hold>]) -> Result<()> {
         self.executable = self.as_given(sources)?;
         let _share = self.share()?;
         let executable = &*self.executable;
-        let Some(Spreads { parameters, results, .. }) = &executable.spreads else {
+        let Some(IoShardings { parameters, results, .. }) = &executable.spreads else {
             return Err(Error::bad(format!("{} is on one device", executable.name)));
         };
         let plan = &executable.plan;
@@ -207,7 +207,7 @@ impl Job {
     /// every device reads its own.
     fn as_given(&self, sources: &[Option<Hold>]) -> Result<Arc<Executable>> {
         let executable = &self.executable;
-        let Some(Spreads { parameters, .. }) = &executable.spreads else {
+        let Some(IoShardings { parameters, .. }) = &executable.spreads else {
             return Ok(Arc::clone(executable));
         };
         let mut apart = BTreeMap::new();
@@ -231,7 +231,7 @@ impl Job {
     }
 
     /// Whether devices that are to have the same part of an argument have other bytes.
-    fn differs(&self, index: usize, spread: &Spread, sources: &[Option<Hold>]) -> Result<bool> {
+    fn differs(&self, index: usize, spread: &IoSharding, sources: &[Option<Hold>]) -> Result<bool> {
         let size = self.executable.parameters[index].spec.logical;
         let owners = spread.tiling.owners();
         for device in 0..self.devices.len() {
@@ -248,7 +248,7 @@ impl Job {
     }
 
     /// Notes which devices have the same of a result.
-    fn note_contents(&self, index: usize, spread: &Spread) {
+    fn note_contents(&self, index: usize, spread: &IoSharding) {
         let mut contents: HashMap<usize, Known> = HashMap::new();
         for (device, places) in self.results.iter().enumerate() {
             let content = contents.entry(spread.tiling.part(device)).or_insert_with(Known::fresh);
@@ -266,7 +266,7 @@ impl Job {
     }
 
     /// Whether the program writes a result to where the first device has it.
-    fn is_direct(&self, index: usize, spread: &Spread) -> bool {
+    fn is_direct(&self, index: usize, spread: &IoSharding) -> bool {
         let alias = self.executable.results[index].alias;
         spread.is_whole() && spread.element.is_none() && alias.is_none()
     }
@@ -275,11 +275,13 @@ impl Job {
     /// and what its results take on the devices while the parts are handed out.
     fn room_beside(&self) -> Result<()> {
         let executable = &*self.executable;
-        let Some(Spreads { parameters, results, .. }) = &executable.spreads else { return Ok(()) };
+        let Some(IoShardings { parameters, results, .. }) = &executable.spreads else {
+            return Ok(());
+        };
         let wholes = parameters.iter().filter(|spread| !spread.is_whole());
         let mut wanted: usize = wholes.map(|spread| spread.whole.bytes()).sum();
-        let parts = |spread: &Spread| spread.shard.bytes().saturating_mul(self.devices.len());
-        let made = |spread: &Spread| {
+        let parts = |spread: &IoSharding| spread.shard.bytes().saturating_mul(self.devices.len());
+        let made = |spread: &IoSharding| {
             spread.bytes().max(spread.element.as_ref().map_or(0, |_| parts(spread)))
         };
         let most = results.iter().map(made).max();
@@ -323,7 +325,12 @@ impl Job {
     }
 
     /// A parameter as the program sees it.
-    fn whole(&self, index: usize, spread: &Spread, sources: &[Option<Hold>]) -> Result<RunMemory> {
+    fn whole(
+        &self,
+        index: usize,
+        spread: &IoSharding,
+        sources: &[Option<Hold>],
+    ) -> Result<RunMemory> {
         let hold = |device| self.hold(device, index, sources);
         if spread.is_whole() {
             return aligned(hold(0));
@@ -339,7 +346,7 @@ impl Job {
 }
 
 /// Where a device's part begins in the whole, in bytes, and how it is copied from there.
-fn part(spread: &Spread, device: usize) -> (usize, [Vec<usize>; 2]) {
+fn part(spread: &IoSharding, device: usize) -> (usize, [Vec<usize>; 2]) {
     let strides = spread.whole.strides();
     let start = spread.tiling.start(device, &spread.tile);
     let offset: usize = start.iter().zip(&strides).map(|(at, stride)| at * stride).sum();
@@ -348,7 +355,7 @@ fn part(spread: &Spread, device: usize) -> (usize, [Vec<usize>; 2]) {
 }
 
 /// Copies a device's part into the whole.
-fn take_part(spread: &Spread, device: usize, from: &Region, whole: &mut [u8]) -> Result<()> {
+fn take_part(spread: &IoSharding, device: usize, from: &Region, whole: &mut [u8]) -> Result<()> {
     if spread.shard.elements() == 0 {
         return Ok(());
     }
@@ -394,7 +401,7 @@ fn take_part(spread: &Spread, device: usize, from: &Region, whole: &mut [u8]) ->
 const HANDED: usize = 16 << 20;
 
 /// The bytes of a device's part, where every part is a run of its own in the whole.
-fn run_of(spread: &Spread) -> Option<usize> {
+fn run_of(spread: &IoSharding) -> Option<usize> {
     let devices = spread.tiling.places.len();
     let alone = spread.tiling.terms == 1 && spread.tiling.owners().len() == devices;
     if !alone || spread.whole.dtype.element().bits < 8 || spread.shard.elements() == 0 {
@@ -419,7 +426,7 @@ fn give_run(frame: &Frame, from: Slot, to: &Region) -> Result<()> {
 }
 
 /// Copies a device's part out of the whole.
-fn give_part(spread: &Spread, device: usize, whole: &[u8], to: &Region) -> Result<()> {
+fn give_part(spread: &IoSharding, device: usize, whole: &[u8], to: &Region) -> Result<()> {
     if spread.shard.elements() == 0 {
         return Ok(());
     }
@@ -448,7 +455,7 @@ fn give_part(spread: &Spread, device: usize, whole: &[u8], to: &Region) -> Resul
 }
 
 /// Repeats the one element of a result on a device.
-fn give_element(spread: &Spread, (device, element): (usize, &[u8]), to: &Region) -> Result<()> {
+fn give_element(spread: &IoSharding, (device, element): (usize, &[u8]), to: &Region) -> Result<()> {
     let bits = spread.whole.dtype.element().bits;
     // The first summand is the whole sum.
     let zeros = vec![0; element.len()];
@@ -462,7 +469,7 @@ fn give_element(spread: &Spread, (device, element): (usize, &[u8]), to: &Region)
     to.repeat(&packed, Bytes(to_u64(packed_bytes(spread, bits))))
 }
 
-fn packed_bytes(spread: &Spread, bits: u32) -> usize {
+fn packed_bytes(spread: &IoSharding, bits: u32) -> usize {
     let count = to_u64(spread.shard.elements()).saturating_mul(bits.into()).div_ceil(8);
     to_usize(count)
 }

@@ -17,7 +17,7 @@ pub const FORMAT_MINOR: u16 = 4;
 /// Kinds of records, the first byte of each.
 #[derive(Debug, Clone, Copy)]
 #[repr(u8)]
-enum Kind {
+enum RecordKind {
     Start = 1,
     Space = 2,
     Spec = 3,
@@ -100,14 +100,14 @@ impl Encoder {
         out.extend_from_slice(&MAGIC);
         out.extend_from_slice(&FORMAT_MAJOR.to_le_bytes());
         out.extend_from_slice(&FORMAT_MINOR.to_le_bytes());
-        record(out, Kind::Start, |payload| {
+        record(out, RecordKind::Start, |payload| {
             number(payload, header.process.into());
             number(payload, header.started_ns);
             text(payload, header.version);
             text(payload, header.topology);
         });
         for space in spaces {
-            record(out, Kind::Space, |payload| {
+            record(out, RecordKind::Space, |payload| {
                 number(payload, space.number.into());
                 number(payload, space.device.map_or(0, |device| device + 1));
                 text(payload, &space.owner);
@@ -126,9 +126,9 @@ impl Encoder {
         let label = past.record.label;
         self.label(label, names, out);
         let kind = match past.kind {
-            ChangeKind::Allocate => Kind::Allocate,
-            ChangeKind::Free => Kind::Free,
-            ChangeKind::Refused => Kind::Refused,
+            ChangeKind::Allocate => RecordKind::Allocate,
+            ChangeKind::Free => RecordKind::Free,
+            ChangeKind::Refused => RecordKind::Refused,
         };
         record(out, kind, |payload| {
             number(payload, past.space.into());
@@ -149,7 +149,7 @@ impl Encoder {
         let origin = call.origin;
         self.stack(origin.stack, names, out);
         let site = &call.site;
-        record(out, Kind::Dispatch, |payload| {
+        record(out, RecordKind::Dispatch, |payload| {
             number(payload, to_u64(call.device));
             number(payload, u64::from((call.stage as i32).cast_unsigned()));
             number(payload, call.run.cast_unsigned());
@@ -190,7 +190,7 @@ impl Encoder {
     pub fn fault(&mut self, fault: &Fault<'_>, names: &Names<'_>, out: &mut Vec<u8>) {
         let Fault { message, origin } = fault;
         self.stack(origin.stack, names, out);
-        record(out, Kind::Fault, |payload| {
+        record(out, RecordKind::Fault, |payload| {
             text(payload, message);
             number(payload, origin.stack.0.into());
             number(payload, origin.thread.into());
@@ -201,7 +201,7 @@ impl Encoder {
 
     /// How full a space is.
     pub fn usage(&self, usage: &Usage, out: &mut Vec<u8>) {
-        record(out, Kind::Usage, |payload| {
+        record(out, RecordKind::Usage, |payload| {
             number(payload, usage.space.into());
             number(payload, usage.in_use.0);
             number(payload, usage.peak.0);
@@ -213,7 +213,7 @@ impl Encoder {
     /// What could not be written. The record has one length for all numbers, so that a writer can
     /// put it in the place of an earlier one when it can add nothing to its file.
     pub fn loss(loss: Loss, out: &mut Vec<u8>) {
-        record(out, Kind::Loss, |payload| {
+        record(out, RecordKind::Loss, |payload| {
             long_number(payload, loss.records);
             long_number(payload, loss.error.into());
         });
@@ -223,7 +223,7 @@ impl Encoder {
         if !self.specs.insert(spec.number) {
             return;
         }
-        record(out, Kind::Spec, |payload| {
+        record(out, RecordKind::Spec, |payload| {
             number(payload, spec.number.into());
             text(payload, spec.dtype.name());
             number(payload, to_u64(spec.dims.len()));
@@ -238,7 +238,7 @@ impl Encoder {
         if label == LabelId::NONE || !self.labels.insert(label) {
             return;
         }
-        record(out, Kind::Label, |payload| {
+        record(out, RecordKind::Label, |payload| {
             number(payload, label.0.into());
             text(payload, &names.labels.text(label).unwrap_or_default());
         });
@@ -255,7 +255,7 @@ impl Encoder {
         }
         for (node, frame, caller) in new.into_iter().rev() {
             self.frame(frame, node == stack, names, out);
-            record(out, Kind::Stack, |payload| {
+            record(out, RecordKind::Stack, |payload| {
                 number(payload, node.0.into());
                 number(payload, caller.0.into());
                 number(payload, frame.0);
@@ -269,7 +269,7 @@ impl Encoder {
         }
         let mut texts: Vec<FrameText> = Vec::new();
         names.frame(frame, innermost, &mut texts);
-        record(out, Kind::Frame, |payload| {
+        record(out, RecordKind::Frame, |payload| {
             number(payload, frame.0);
             number(payload, to_u64(texts.len()));
             for part in &texts {
@@ -298,7 +298,7 @@ fn arrays(out: &mut Vec<u8>, shapes: &[Shape], places: &[Operand]) {
 }
 
 /// Kind, length of the payload in 4 bytes, payload.
-fn record(out: &mut Vec<u8>, kind: Kind, fill: impl FnOnce(&mut Vec<u8>)) {
+fn record(out: &mut Vec<u8>, kind: RecordKind, fill: impl FnOnce(&mut Vec<u8>)) {
     out.push(kind as u8);
     let length_at = out.len();
     out.extend_from_slice(&[0; 4]);

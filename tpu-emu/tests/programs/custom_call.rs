@@ -8,7 +8,7 @@ use std::slice;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tpu_emu::custom_call::{
-    Backend, Call, CallSite, Moment, Place, Progress, Registration, Services, Stage, Target,
+    Backend, Call, CallMemory, CallSite, Moment, Progress, Registration, Services, Stage, Target,
 };
 use tpu_emu::{Buffer, Code, Config, Emulator, Error, Event, Memory, MemoryKind, Result};
 
@@ -55,13 +55,13 @@ impl Call for Handler {
     }
 }
 
-fn values(place: &Place) -> &[f32] {
+fn values(place: &CallMemory) -> &[f32] {
     let first = std::ptr::with_exposed_provenance(place.address);
     // SAFETY: the machine's memory of an array of f32, for the stage.
     unsafe { slice::from_raw_parts(first, place.bytes / 4) }
 }
 
-fn set(place: &Place, at: usize, value: f32) {
+fn set(place: &CallMemory, at: usize, value: f32) {
     assert!(at * 4 < place.bytes);
     let first = std::ptr::with_exposed_provenance_mut::<f32>(place.address);
     // SAFETY: inside of the result's memory, which is this call's.
@@ -311,8 +311,8 @@ fn every_unknown_target_is_named_at_compile_time_with_its_line() {
 #[test]
 fn writing_behind_a_result_is_found_wherever_the_result_lies() {
     fn beyond(_: &Handler, moment: &Moment<'_>) -> Result<Progress> {
-        let Place { address, bytes } = moment.results[0];
-        set(&Place { address, bytes: bytes + 4 }, bytes / 4, 1.0);
+        let CallMemory { address, bytes } = moment.results[0];
+        set(&CallMemory { address, bytes: bytes + 4 }, bytes / 4, 1.0);
         Ok(Progress::Done)
     }
     let (machine, _) = machine_with("f", beyond);

@@ -15,7 +15,7 @@ use std::ffi::c_void;
 use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use tpu_emu::entry::{self, Function};
+use tpu_emu::entry::{self, FunctionName};
 use tpu_emu::units::{Bytes, to_u64, to_usize};
 use tpu_emu::{Buffer, Error, Id, MemoryKind, Result, Table as Handles};
 
@@ -99,12 +99,12 @@ impl RawBuffer {
     }
 }
 
-struct Table(PJRT_RawBuffer_FunctionTable);
+struct RawBufferTable(PJRT_RawBuffer_FunctionTable);
 
 // SAFETY: function pointers and numbers, never changed.
-unsafe impl Sync for Table {}
+unsafe impl Sync for RawBufferTable {}
 
-static TABLE: Table = Table(PJRT_RawBuffer_FunctionTable {
+static TABLE: RawBufferTable = RawBufferTable(PJRT_RawBuffer_FunctionTable {
     struct_size: size_of::<PJRT_RawBuffer_FunctionTable>(),
     instance_size: Objects::<PJRT_RawBuffer, ()>::OBJECT_SIZE,
     extension_start: ptr::null_mut(),
@@ -153,7 +153,7 @@ pub(super) fn release(handle: *const PJRT_RawBuffer) -> Result<()> {
     Ok(())
 }
 
-fn status(function: Function, body: impl FnOnce() -> Result<()>) -> *mut PJRT_Error {
+fn status(function: FunctionName, body: impl FnOnce() -> Result<()>) -> *mut PJRT_Error {
     match entry::enter(function, body) {
         Ok(()) => ptr::null_mut(),
         Err(error) => give_error(function, &error),
@@ -251,7 +251,7 @@ extern "C" fn get_raw_buffer_async_value(
 }
 
 /// There are no device events here, so whatever takes or gives one is not done.
-fn refuse(function: Function) -> *mut PJRT_Error {
+fn refuse(function: FunctionName) -> *mut PJRT_Error {
     status(function, || not_done(function))
 }
 
@@ -278,7 +278,7 @@ unsafe extern "C" fn schedule_copy_to(
 
 /// # Safety
 /// `promise` is null, or live and begins with its table.
-unsafe fn break_promise(promise: *mut PJRT_DeviceEventPromise, function: Function) {
+unsafe fn break_promise(promise: *mut PJRT_DeviceEventPromise, function: FunctionName) {
     if promise.is_null() {
         return;
     }

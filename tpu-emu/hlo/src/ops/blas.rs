@@ -1,8 +1,8 @@
 //! Contractions, convolutions, linear algebra, FFT, batch normalisation.
-use super::{Found, arity, needed, plain};
+use super::{FoundValues, arity, needed, plain};
 use crate::ReadError;
 use crate::attributes::{flag, list, number, numbers, padding, word};
-use crate::body::{Body, Scope};
+use crate::body::{FunctionReader, Scope};
 use tpu_proto::xla::precision_config::{Algorithm, Precision};
 use tpu_proto::xla::triangular_solve_options::Transpose;
 use tpu_proto::xla::{
@@ -11,10 +11,10 @@ use tpu_proto::xla::{
 use tpu_stablehlo::ir::{Attribute, Attributes, Element, Type};
 
 pub(super) fn read<'a>(
-    body: &mut Body<'_, 'a>,
+    body: &mut FunctionReader<'_, 'a>,
     scope: &mut Scope<'a>,
     one: &'a HloInstructionProto,
-) -> Found {
+) -> FoundValues {
     let (name, operands, attributes) = match &*one.opcode {
         "dot" => ("stablehlo.dot_general", 2, dot(one)?),
         "ragged-dot" => ("chlo.ragged_dot", 3, ragged_dot(one)?),

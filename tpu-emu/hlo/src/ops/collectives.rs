@@ -1,17 +1,17 @@
 //! Operations of several devices together.
-use super::{Found, applied, axis, called, device_groups, plain, types};
+use super::{FoundValues, applied, axis, called, device_groups, plain, types};
 use crate::ReadError;
 use crate::attributes::{flag, list, number, rows};
-use crate::body::{Body, Scope};
+use crate::body::{FunctionReader, Scope};
 use device_groups::Groups;
 use tpu_proto::xla::HloInstructionProto;
 use tpu_stablehlo::ir::{Attribute, Attributes, TensorType, Type};
 
 pub(super) fn read<'a>(
-    body: &mut Body<'_, 'a>,
+    body: &mut FunctionReader<'_, 'a>,
     scope: &mut Scope<'a>,
     one: &'a HloInstructionProto,
-) -> Found {
+) -> FoundValues {
     match &*one.opcode {
         // Without a computation in between, an asynchronous start has done all.
         "all-reduce" | "all-reduce-start" => {
@@ -89,11 +89,11 @@ pub(super) fn read<'a>(
 /// An all-to-all of arrays instead of parts of one array: each device of a group sends an operand
 /// to each, in the order of the group. The operands become the rows of one array.
 fn exchange<'a>(
-    body: &mut Body<'_, 'a>,
+    body: &mut FunctionReader<'_, 'a>,
     scope: &mut Scope<'a>,
     one: &HloInstructionProto,
     groups: Groups,
-) -> Found {
+) -> FoundValues {
     let operands = scope.operands(one)?;
     let of = match operands.first() {
         Some(first) => body.tensor(*first)?.clone(),

@@ -1,16 +1,16 @@
 //! Calls, loops and branches.
-use super::{Found, arity, called};
+use super::{FoundValues, arity, called};
 use crate::ReadError;
 use crate::attributes::list;
-use crate::body::{Body, Scope};
+use crate::body::{FunctionReader, Scope};
 use tpu_proto::xla::HloInstructionProto;
 use tpu_stablehlo::ir::{Attribute, Attributes, Element, Region, TensorType, Type, Value};
 
 pub(super) fn read<'a>(
-    body: &mut Body<'_, 'a>,
+    body: &mut FunctionReader<'_, 'a>,
     scope: &mut Scope<'a>,
     one: &'a HloInstructionProto,
-) -> Found {
+) -> FoundValues {
     match &*one.opcode {
         "call" | "fusion" => call(body, scope, one).map(Some),
         "while" => repeat(body, scope, one),
@@ -20,7 +20,7 @@ pub(super) fn read<'a>(
 }
 
 fn call<'a>(
-    body: &mut Body<'_, 'a>,
+    body: &mut FunctionReader<'_, 'a>,
     scope: &mut Scope<'a>,
     one: &'a HloInstructionProto,
 ) -> Result<Vec<Value>, ReadError> {
@@ -41,10 +41,10 @@ fn call<'a>(
 }
 
 fn repeat<'a>(
-    body: &mut Body<'_, 'a>,
+    body: &mut FunctionReader<'_, 'a>,
     scope: &mut Scope<'a>,
     one: &'a HloInstructionProto,
-) -> Found {
+) -> FoundValues {
     arity(one, 1)?;
     let operands = scope.operands(one)?;
     let types = body.types(&operands);
@@ -60,10 +60,10 @@ fn repeat<'a>(
 }
 
 fn branch<'a>(
-    body: &mut Body<'_, 'a>,
+    body: &mut FunctionReader<'_, 'a>,
     scope: &mut Scope<'a>,
     one: &'a HloInstructionProto,
-) -> Found {
+) -> FoundValues {
     let branches = one.called_computation_ids.len();
     arity(one, branches + 1)?;
     let [chosen] = *scope.operand(one, 0)?.leaves else {
@@ -89,7 +89,7 @@ fn branch<'a>(
 
 /// Fails unless the region gives values of these types.
 fn returns(
-    body: &Body<'_, '_>,
+    body: &FunctionReader<'_, '_>,
     region: &Region,
     types: &[Type],
     what: &str,

@@ -1,8 +1,8 @@
 //! Custom calls.
-use super::{Found, plain};
+use super::{FoundValues, plain};
 use crate::ReadError;
 use crate::attributes::{flag, list, word};
-use crate::body::{Body, Scope};
+use crate::body::{FunctionReader, Scope};
 use crate::reader::shape_of;
 use crate::shape::{at_path, count};
 use crate::{entry, sharding};
@@ -10,10 +10,10 @@ use tpu_proto::xla::{CustomCallApiVersion, HloInstructionProto, PrimitiveType, S
 use tpu_stablehlo::ir::{Attribute, OutputAlias};
 
 pub(super) fn read<'a>(
-    body: &mut Body<'_, 'a>,
+    body: &mut FunctionReader<'_, 'a>,
     scope: &mut Scope<'a>,
     one: &'a HloInstructionProto,
-) -> Found {
+) -> FoundValues {
     if one.opcode != "custom-call" {
         return Ok(None);
     }

@@ -1,7 +1,7 @@
 //! Functions of each element.
-use super::{Found, arity, plain, types};
+use super::{FoundValues, arity, plain, types};
 use crate::attributes::{list, number, word};
-use crate::body::{Body, Scope};
+use crate::body::{FunctionReader, Scope};
 use tpu_proto::xla::result_accuracy::{Mode, Specs};
 use tpu_proto::xla::{HloInstructionProto, ResultAccuracy};
 use tpu_stablehlo::ir::{Attribute, Attributes, Element};
@@ -69,10 +69,10 @@ pub(crate) fn is_elementwise(opcode: &str) -> bool {
 }
 
 pub(super) fn read<'a>(
-    body: &mut Body<'_, 'a>,
+    body: &mut FunctionReader<'_, 'a>,
     scope: &mut Scope<'a>,
     one: &'a HloInstructionProto,
-) -> Found {
+) -> FoundValues {
     if let Ok(row) = ROWS.binary_search_by(|row| row.0.cmp(&one.opcode)) {
         let (_, name, operands) = ROWS[row];
         arity(one, operands)?;
@@ -98,10 +98,10 @@ pub(super) fn read<'a>(
 }
 
 fn compare<'a>(
-    body: &mut Body<'_, 'a>,
+    body: &mut FunctionReader<'_, 'a>,
     scope: &mut Scope<'a>,
     one: &'a HloInstructionProto,
-) -> Found {
+) -> FoundValues {
     let [left, _] = scope.exactly(one)?;
     let direction = &*one.comparison_direction;
     if !["EQ", "NE", "GE", "GT", "LE", "LT"].contains(&direction) {

@@ -1,15 +1,15 @@
 //! Gather and scatter, top-k, random numbers.
-use super::{Found, applied, arity, called, needed, only, plain};
+use super::{FoundValues, applied, arity, called, needed, only, plain};
 use crate::attributes::{flag, list, number, numbers, word};
-use crate::body::{Body, Scope};
+use crate::body::{FunctionReader, Scope};
 use tpu_proto::xla::{HloInstructionProto, RandomAlgorithm, RandomDistribution};
 use tpu_stablehlo::ir::{Attributes, Element, Elements, TensorType};
 
 pub(super) fn read<'a>(
-    body: &mut Body<'_, 'a>,
+    body: &mut FunctionReader<'_, 'a>,
     scope: &mut Scope<'a>,
     one: &'a HloInstructionProto,
-) -> Found {
+) -> FoundValues {
     match &*one.opcode {
         "gather" => gather(body, scope, one),
         "scatter" => scatter(body, scope, one),
@@ -36,10 +36,10 @@ pub(super) fn read<'a>(
 }
 
 fn gather<'a>(
-    body: &mut Body<'_, 'a>,
+    body: &mut FunctionReader<'_, 'a>,
     scope: &mut Scope<'a>,
     one: &'a HloInstructionProto,
-) -> Found {
+) -> FoundValues {
     arity(one, 2)?;
     let dims = needed(one.gather_dimension_numbers.as_ref(), "dimension numbers")?;
     let attributes = list([
@@ -56,10 +56,10 @@ fn gather<'a>(
 }
 
 fn scatter<'a>(
-    body: &mut Body<'_, 'a>,
+    body: &mut FunctionReader<'_, 'a>,
     scope: &mut Scope<'a>,
     one: &'a HloInstructionProto,
-) -> Found {
+) -> FoundValues {
     let dims = needed(one.scatter_dimension_numbers.as_ref(), "dimension numbers")?;
     let attributes = list([
         ("update_window_dims", numbers(&dims.update_window_dims)),
@@ -79,7 +79,11 @@ fn scatter<'a>(
     applied(body, scope, one, "stablehlo.scatter", attributes, vec![region])
 }
 
-fn rng<'a>(body: &mut Body<'_, 'a>, scope: &mut Scope<'a>, one: &'a HloInstructionProto) -> Found {
+fn rng<'a>(
+    body: &mut FunctionReader<'_, 'a>,
+    scope: &mut Scope<'a>,
+    one: &'a HloInstructionProto,
+) -> FoundValues {
     let [low, high] = scope.exactly(one)?;
     let distribution = match one.distribution() {
         RandomDistribution::RngUniform => "UNIFORM",

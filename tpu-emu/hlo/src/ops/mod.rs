@@ -14,15 +14,16 @@ mod transfers;
 pub(crate) use elementwise::is_elementwise;
 
 use crate::ReadError;
-use crate::body::{Body, Scope};
+use crate::body::{FunctionReader, Scope};
 use crate::reader::shape_of;
 use crate::shape;
 use tpu_proto::xla::HloInstructionProto;
 use tpu_stablehlo::ir::{Attributes, Region, Type, Value};
 
 /// What a family makes of an instruction; `None` for one of another family.
-type Found = Result<Option<Vec<Value>>, ReadError>;
-type Family = for<'a> fn(&mut Body<'_, 'a>, &mut Scope<'a>, &'a HloInstructionProto) -> Found;
+type FoundValues = Result<Option<Vec<Value>>, ReadError>;
+type Family =
+    for<'a> fn(&mut FunctionReader<'_, 'a>, &mut Scope<'a>, &'a HloInstructionProto) -> FoundValues;
 
 const FAMILIES: &[Family] = &[
     elementwise::read,
@@ -39,7 +40,7 @@ const FAMILIES: &[Family] = &[
 
 /// Reads an instruction; the arrays that it gives.
 pub(crate) fn read<'a>(
-    body: &mut Body<'_, 'a>,
+    body: &mut FunctionReader<'_, 'a>,
     scope: &mut Scope<'a>,
     one: &'a HloInstructionProto,
 ) -> Result<Vec<Value>, ReadError> {
@@ -53,24 +54,24 @@ pub(crate) fn read<'a>(
 
 /// An instruction that is one operation on all its operands, with these attributes.
 fn plain<'a>(
-    body: &mut Body<'_, 'a>,
+    body: &mut FunctionReader<'_, 'a>,
     scope: &mut Scope<'a>,
     one: &HloInstructionProto,
     name: &'static str,
     attributes: Attributes,
-) -> Found {
+) -> FoundValues {
     applied(body, scope, one, name, attributes, Vec::new())
 }
 
 /// An operation with regions, from one instruction.
 fn applied<'a>(
-    body: &mut Body<'_, 'a>,
+    body: &mut FunctionReader<'_, 'a>,
     scope: &mut Scope<'a>,
     one: &HloInstructionProto,
     name: &'static str,
     attributes: Attributes,
     regions: Vec<Region>,
-) -> Found {
+) -> FoundValues {
     let operands = scope.operands(one)?;
     let types = types(one)?;
     body.emit(scope, name, operands, types, attributes, regions).map(Some)

@@ -1,7 +1,7 @@
 //! Operations that move elements.
-use super::{Found, arity, axis, needed, only, plain};
+use super::{FoundValues, arity, axis, needed, only, plain};
 use crate::attributes::{list, number, numbers};
-use crate::body::{Body, Scope};
+use crate::body::{FunctionReader, Scope};
 use crate::reader::shape_of;
 use crate::shape::{physical_order, tensor};
 use tpu_proto::xla::HloInstructionProto;
@@ -10,10 +10,10 @@ use tpu_proto::xla::padding_config::PaddingConfigDimension;
 use tpu_stablehlo::ir::{Attribute, Attributes, TensorType, Type, Value};
 
 pub(super) fn read<'a>(
-    body: &mut Body<'_, 'a>,
+    body: &mut FunctionReader<'_, 'a>,
     scope: &mut Scope<'a>,
     one: &'a HloInstructionProto,
-) -> Found {
+) -> FoundValues {
     match &*one.opcode {
         "broadcast" => {
             arity(one, 1)?;
@@ -85,7 +85,7 @@ pub(super) fn read<'a>(
 /// The operands with a scalar index for each axis after the first ones. Older programs have one
 /// array of all indices.
 fn indices<'a>(
-    body: &mut Body<'_, 'a>,
+    body: &mut FunctionReader<'_, 'a>,
     scope: &mut Scope<'a>,
     one: &HloInstructionProto,
     first: usize,
@@ -124,10 +124,10 @@ fn indices<'a>(
 /// The same bytes with another shape: the axes in the order of the operand's layout are those in
 /// the order of the result's.
 fn bitcast<'a>(
-    body: &mut Body<'_, 'a>,
+    body: &mut FunctionReader<'_, 'a>,
     scope: &mut Scope<'a>,
     one: &'a HloInstructionProto,
-) -> Found {
+) -> FoundValues {
     let [mut value] = scope.exactly(one)?;
     let (from, to) = (scope.operand(one, 0)?.shape, shape_of(one)?);
     let (source, target) = (tensor(from)?, tensor(to)?);
@@ -166,7 +166,7 @@ fn bitcast<'a>(
 }
 
 fn transpose<'a>(
-    body: &mut Body<'_, 'a>,
+    body: &mut FunctionReader<'_, 'a>,
     scope: &mut Scope<'a>,
     value: Value,
     of: TensorType,

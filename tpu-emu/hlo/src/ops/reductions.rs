@@ -1,16 +1,16 @@
 //! Operations that apply a computation to elements: reductions, windows, sorting, map.
-use super::{Found, applied, arity, axis, called, needed};
+use super::{FoundValues, applied, arity, axis, called, needed};
 use crate::ReadError;
 use crate::attributes::{flag, list, number, padding};
-use crate::body::{Body, Scope};
+use crate::body::{FunctionReader, Scope};
 use tpu_proto::xla::{HloInstructionProto, Window, WindowDimension};
 use tpu_stablehlo::ir::Attribute;
 
 pub(super) fn read<'a>(
-    body: &mut Body<'_, 'a>,
+    body: &mut FunctionReader<'_, 'a>,
     scope: &mut Scope<'a>,
     one: &'a HloInstructionProto,
-) -> Found {
+) -> FoundValues {
     match &*one.opcode {
         "reduce" => {
             let operands = pairs(scope, one)?;

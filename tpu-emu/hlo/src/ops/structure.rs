@@ -1,17 +1,17 @@
 //! Constants, tuples, and what changes nothing about values.
-use super::{Found, arity, axis, needed, only, plain};
+use super::{FoundValues, arity, axis, needed, only, plain};
 use crate::attributes::{list, number};
-use crate::body::{Body, Scope};
+use crate::body::{FunctionReader, Scope};
 use crate::reader::shape_of;
 use crate::{ReadError, literal};
 use tpu_proto::xla::{HloInstructionProto, LiteralProto, PrimitiveType, ShapeProto};
 use tpu_stablehlo::ir::{Attributes, Value};
 
 pub(super) fn read<'a>(
-    body: &mut Body<'_, 'a>,
+    body: &mut FunctionReader<'_, 'a>,
     scope: &mut Scope<'a>,
     one: &'a HloInstructionProto,
-) -> Found {
+) -> FoundValues {
     match &*one.opcode {
         "constant" => {
             let literal = needed(one.literal.as_ref(), "literal")?;
@@ -64,7 +64,7 @@ pub(super) fn read<'a>(
 }
 
 fn constants<'a>(
-    body: &mut Body<'_, 'a>,
+    body: &mut FunctionReader<'_, 'a>,
     scope: &mut Scope<'a>,
     literal: &LiteralProto,
     shape: &ShapeProto,

@@ -1,16 +1,16 @@
 //! Transfers between devices, to the host and between memories.
-use super::{Found, arity, plain, types};
+use super::{FoundValues, arity, plain, types};
 use crate::ReadError;
 use crate::attributes::{flag, list, number, rows};
-use crate::body::{Body, Scope};
+use crate::body::{FunctionReader, Scope};
 use tpu_proto::xla::HloInstructionProto;
 use tpu_stablehlo::ir::{Attribute, Attributes, Type};
 
 pub(super) fn read<'a>(
-    body: &mut Body<'_, 'a>,
+    body: &mut FunctionReader<'_, 'a>,
     scope: &mut Scope<'a>,
     one: &'a HloInstructionProto,
-) -> Found {
+) -> FoundValues {
     match &*one.opcode {
         "infeed" => {
             arity(one, 1)?;

@@ -78,7 +78,7 @@ pub fn parse(text: &str) -> Result<HloModuleProto, ReadError> {
         keep(&mut refused, of_module(&mut module, name, value));
     }
     source_tables(&mut at)?;
-    let mut reader = Reader { ids: HashMap::new(), last: 0, refused };
+    let mut reader = TextReader { ids: HashMap::new(), last: 0, refused };
     while at.peek()?.is_some() {
         let start = at;
         let entry = at.eat("ENTRY ")?;
@@ -157,7 +157,7 @@ fn alias(at: &mut Scanner<'_>) -> Result<AliasEntryProto, ReadError> {
 }
 
 /// A module while it is read.
-struct Reader<'t> {
+struct TextReader<'t> {
     /// Computations by name.
     ids: HashMap<&'t str, i64>,
     /// The last id that was given.
@@ -166,7 +166,7 @@ struct Reader<'t> {
     refused: Vec<String>,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> TextReader<'t> {
     fn next(&mut self) -> i64 {
         self.last += 1;
         self.last

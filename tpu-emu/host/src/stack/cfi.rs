@@ -23,7 +23,7 @@ pub(super) enum Base {
 
 /// An address: a base and an offset in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Place {
+pub(super) struct BaseOffset {
     pub(super) offset: i32,
     pub(super) base: Base,
 }
@@ -34,13 +34,13 @@ pub(super) enum Rule {
     /// The caller's registers.
     Caller {
         /// The caller's stack pointer, or where it is stored.
-        cfa: Place,
+        cfa: BaseOffset,
         /// Whether `cfa` is a place in memory.
         cfa_in_memory: bool,
         /// Where the return address is.
-        return_at: Place,
+        return_at: BaseOffset,
         /// Where the caller's frame pointer is; `None` where the callee keeps it.
-        bp_at: Option<Place>,
+        bp_at: Option<BaseOffset>,
         /// Whether the caller was interrupted, so that its address is exact.
         interrupted: bool,
     },
@@ -82,7 +82,7 @@ fn read_rule(tables: &UnwindTables, address: u64, context: &mut Context) -> Opti
     };
     let (cfa, cfa_in_memory) = match row.cfa() {
         CfaRule::RegisterAndOffset { register, offset } => {
-            (Place { base: base(*register)?, offset: i32::try_from(*offset).ok()? }, false)
+            (BaseOffset { base: base(*register)?, offset: i32::try_from(*offset).ok()? }, false)
         }
         CfaRule::Expression(expression) => simple(&section, expression)?,
     };
@@ -98,10 +98,10 @@ fn base(register: Register) -> Option<Base> {
     }
 }
 
-fn place(section: &EhFrame<Bytes>, rule: RegisterRule<usize>) -> Option<Place> {
+fn place(section: &EhFrame<Bytes>, rule: RegisterRule<usize>) -> Option<BaseOffset> {
     match rule {
         RegisterRule::Offset(offset) => {
-            Some(Place { base: Base::Cfa, offset: i32::try_from(offset).ok()? })
+            Some(BaseOffset { base: Base::Cfa, offset: i32::try_from(offset).ok()? })
         }
         RegisterRule::Expression(expression) => match simple(section, &expression)? {
             (place, false) => Some(place),
@@ -112,14 +112,17 @@ fn place(section: &EhFrame<Bytes>, rule: RegisterRule<usize>) -> Option<Place> {
 }
 
 /// An expression of the form register + offset, and whether it reads memory there.
-fn simple(section: &EhFrame<Bytes>, expression: &UnwindExpression<usize>) -> Option<(Place, bool)> {
+fn simple(
+    section: &EhFrame<Bytes>,
+    expression: &UnwindExpression<usize>,
+) -> Option<(BaseOffset, bool)> {
     let expression: gimli::Expression<Bytes> = expression.get(section).ok()?;
     let encoding = gimli::Encoding { address_size: 8, format: gimli::Format::Dwarf32, version: 4 };
     let mut operations = expression.operations(encoding);
     let Operation::RegisterOffset { register, offset, .. } = operations.next().ok()?? else {
         return None;
     };
-    let place = Place { base: base(register)?, offset: i32::try_from(offset).ok()? };
+    let place = BaseOffset { base: base(register)?, offset: i32::try_from(offset).ok()? };
     match operations.next().ok()? {
         None => Some((place, false)),
         Some(Operation::Deref { size: 8, space: false, .. }) => {
@@ -140,8 +143,8 @@ mod tests {
         let modules = Modules::load();
         let found = rule(modules.at(here).unwrap(), here, &mut Context::new_in());
         let Rule::Caller { cfa, cfa_in_memory, return_at, .. } = found else { panic!("{found:?}") };
-        assert_eq!((cfa, cfa_in_memory), (Place { base: Base::Sp, offset: 8 }, false));
-        assert_eq!(return_at, Place { base: Base::Cfa, offset: -8 });
+        assert_eq!((cfa, cfa_in_memory), (BaseOffset { base: Base::Sp, offset: 8 }, false));
+        assert_eq!(return_at, BaseOffset { base: Base::Cfa, offset: -8 });
     }
 
     #[test]

@@ -67,11 +67,11 @@ impl Code {
 /// Every code seen, by the order of its first sight. Number 0 is code that could not be read.
 #[derive(Debug, Default)]
 pub(super) struct Codes {
-    table: Mutex<Table>,
+    table: Mutex<CodeTable>,
 }
 
 #[derive(Debug, Default)]
-struct Table {
+struct CodeTable {
     codes: Vec<Arc<Code>>,
     by_hash: HashMap<u64, Vec<u32>>,
 }
@@ -81,7 +81,7 @@ impl Codes {
     pub(super) fn intern(&self, raw: RawCode<'_>) -> Option<(u32, Arc<Code>)> {
         let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(raw);
         let mut table = self.table.try_lock_for(PATIENCE)?;
-        let Table { codes, by_hash } = &mut *table;
+        let CodeTable { codes, by_hash } = &mut *table;
         if codes.is_empty() {
             codes.push(Arc::default());
         }

@@ -1,7 +1,7 @@
 //! Walks a stack by rules that are compiled once for each address.
 // UNSAFETY: reads the thread's own stack, and the registers it starts from.
 #![expect(unsafe_code, reason = "a walk reads registers and stack memory")]
-use super::cfi::{self, Base, Context, Place, Rule};
+use super::cfi::{self, Base, BaseOffset, Context, Rule};
 use super::modules::Modules;
 use super::native::{MAX_FRAMES, NativeFrame};
 use super::ways::Ways;
@@ -76,7 +76,8 @@ impl Rules {
         if !own {
             copy_stack(from.sp, &mut self.foreign);
         }
-        let memory = Memory { own: own.then_some(from.sp..self.stack.end), copy: &self.foreign };
+        let memory =
+            StackBytes { own: own.then_some(from.sp..self.stack.end), copy: &self.foreign };
         let mut at = from;
         let mut pc = from.ip;
         while frames.len() < MAX_FRAMES {
@@ -95,14 +96,14 @@ impl Rules {
 }
 
 /// The stack as far as it may be read.
-struct Memory<'a> {
+struct StackBytes<'a> {
     /// The used part of the thread's own stack, read in place.
     own: Option<Range<u64>>,
     /// Else a copy, which begins at the stack pointer.
     copy: &'a [u64],
 }
 
-impl Memory<'_> {
+impl StackBytes<'_> {
     fn read(&self, address: u64, low: u64) -> Option<u64> {
         if !address.is_multiple_of(8) {
             return None;
@@ -121,11 +122,11 @@ impl Memory<'_> {
 }
 
 /// The caller's registers, and whether it was interrupted rather than calling.
-fn step(rule: Rule, at: Registers, low: u64, memory: &Memory<'_>) -> Option<(Registers, bool)> {
+fn step(rule: Rule, at: Registers, low: u64, memory: &StackBytes<'_>) -> Option<(Registers, bool)> {
     let Rule::Caller { cfa, cfa_in_memory, return_at, bp_at, interrupted } = rule else {
         return None;
     };
-    let resolve = |place: Place, cfa: u64| {
+    let resolve = |place: BaseOffset, cfa: u64| {
         let base = match place.base {
             Base::Cfa => cfa,
             Base::Sp => at.sp,

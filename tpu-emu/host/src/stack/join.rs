@@ -31,7 +31,7 @@ pub(super) fn join(
 
 #[cfg(test)]
 mod tests {
-    use super::super::python::Run;
+    use super::super::python::PythonFrames;
     use super::*;
 
     /// Native frames 1, 2, … with the given stack pointers, Python frames 101, 102, ….
@@ -39,7 +39,7 @@ mod tests {
         let frame = |(pc, &sp)| NativeFrame { pc, sp };
         let native: Vec<_> = (1..).zip(sps).map(frame).collect();
         let frames = (101..=100 + python).map(Frame).collect();
-        let runs = runs.iter().map(|&(end, anchor)| Run { end, anchor }).collect();
+        let runs = runs.iter().map(|&(end, anchor)| PythonFrames { end, anchor }).collect();
         let mut all = Vec::new();
         join(&native, &PythonStack { frames, runs }, Frame, &mut all);
         all.into_iter().map(|frame| frame.0).collect()

@@ -28,7 +28,7 @@ pub(super) enum RunEnd {
 
 /// Offsets in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Layout {
+pub(super) struct GuestLayout {
     /// In the runtime: the thread state that shuts the interpreter down.
     pub(super) finalizing: u64,
     pub(super) current: Current,
@@ -49,7 +49,7 @@ pub(super) struct Layout {
     pub(super) text_other: u64,
 }
 
-const PYTHON_3_11: Layout = Layout {
+const PYTHON_3_11: GuestLayout = GuestLayout {
     finalizing: 24,
     current: Current::CFrame { in_state: 56, frame: 8, previous: 16 },
     run_end: RunEnd::Flag(68),
@@ -66,7 +66,7 @@ const PYTHON_3_11: Layout = Layout {
     text_other: 72,
 };
 
-const PYTHON_3_12: Layout = Layout {
+const PYTHON_3_12: GuestLayout = GuestLayout {
     current: Current::CFrame { in_state: 56, frame: 0, previous: 8 },
     run_end: RunEnd::Shim,
     frame_code: 0,
@@ -79,7 +79,7 @@ const PYTHON_3_12: Layout = Layout {
     ..PYTHON_3_11
 };
 
-impl Layout {
+impl GuestLayout {
     /// The layout of `Py_Version` = `version`; `runtime` are the first words of `_PyRuntime`.
     ///
     /// `None` for a version that is not known, or a build that does not look as expected.
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn a_description_is_found_whatever_grew_before_it() {
-        let expected = Layout {
+        let expected = GuestLayout {
             finalizing: 608,
             current: Current::Frame { in_state: 72 },
             code_units: 200,
@@ -173,19 +173,19 @@ mod tests {
         for (minor, interpreter, more) in [(13, 13, &[][..]), (14, 16, &[64, 84])] {
             let version = 0x0300_0000 | minor << 16 | FINAL;
             let words = described(version, interpreter, more);
-            assert_eq!(Layout::of(version, &words), Some(expected));
+            assert_eq!(GuestLayout::of(version, &words), Some(expected));
         }
     }
 
     #[test]
     fn what_is_not_known_has_no_layout() {
         let none = [0; DEBUG_WORDS];
-        assert_eq!(Layout::of(0x030a_0000 | FINAL, &none), None);
-        assert_eq!(Layout::of(0x030b_00a1, &none), None);
-        assert_eq!(Layout::of(0x030d_0000 | FINAL, &none), None);
+        assert_eq!(GuestLayout::of(0x030a_0000 | FINAL, &none), None);
+        assert_eq!(GuestLayout::of(0x030b_00a1, &none), None);
+        assert_eq!(GuestLayout::of(0x030d_0000 | FINAL, &none), None);
         let mut free_threaded = described(0x030d_0000 | FINAL, 13, &[]);
         free_threaded[2] = 1;
-        assert_eq!(Layout::of(0x030d_0000 | FINAL, &free_threaded), None);
-        assert_eq!(Layout::of(0x030b_0000 | FINAL, &none), Some(PYTHON_3_11));
+        assert_eq!(GuestLayout::of(0x030d_0000 | FINAL, &free_threaded), None);
+        assert_eq!(GuestLayout::of(0x030b_0000 | FINAL, &none), Some(PYTHON_3_11));
     }
 }

@@ -14,7 +14,7 @@ pub(super) struct Lines {
 
 /// A function at an address: one, or several where some were inlined.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct SourceLine {
     /// As the compiler names it, empty where unknown.
     pub(super) function: Vec<u8>,
     /// Empty where unknown.
@@ -36,7 +36,7 @@ impl Lines {
     }
 
     /// What is at `address`, an address of the file, innermost first.
-    pub(super) fn at(&self, address: u64) -> Vec<Line> {
+    pub(super) fn at(&self, address: u64) -> Vec<SourceLine> {
         let context = self.context.lock();
         let Ok(mut frames) = context.find_frames(address).skip_all_loads() else {
             return Vec::new();
@@ -45,7 +45,7 @@ impl Lines {
         while let Ok(Some(frame)) = frames.next() {
             let name = frame.function.as_ref().and_then(|function| function.raw_name().ok());
             let place = frame.location.unwrap_or(NOWHERE);
-            lines.push(Line {
+            lines.push(SourceLine {
                 function: name.map_or_else(Vec::new, |name| name.as_bytes().to_vec()),
                 file: place.file.unwrap_or_default().to_owned(),
                 line: place.line.unwrap_or(0),

@@ -5,7 +5,7 @@
 // UNSAFETY: reads the interpreter's structures, at the offsets of its version.
 #![expect(unsafe_code, reason = "the interpreter's frames are raw memory")]
 use super::code::{self, CodeCache, Codes, RawCode, RawText};
-use super::layout::{Current, DEBUG_WORDS, Layout, RunEnd};
+use super::layout::{Current, DEBUG_WORDS, GuestLayout, RunEnd};
 use std::ffi::{CStr, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,7 +23,7 @@ const OWNED_BY_INTERPRETER: u8 = 3;
 
 /// A run of frames that one native evaluation function executes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Run {
+pub(super) struct PythonFrames {
     /// Where the run ends in the list of frames.
     pub(super) end: usize,
     /// An address in the native frame of its evaluation function.
@@ -34,7 +34,7 @@ pub(super) struct Run {
 #[derive(Debug, Default)]
 pub(super) struct PythonStack {
     pub(super) frames: Vec<Frame>,
-    pub(super) runs: Vec<Run>,
+    pub(super) runs: Vec<PythonFrames>,
 }
 
 impl PythonStack {
@@ -48,7 +48,7 @@ impl PythonStack {
 /// The interpreter in this process.
 #[derive(Debug)]
 struct Interpreter {
-    layout: Layout,
+    layout: GuestLayout,
     runtime: u64,
     code_type: u64,
     text_type: u64,
@@ -104,7 +104,7 @@ fn find() -> Option<Interpreter> {
     // SAFETY: both are functions without parameters that return a `PyThreadState *`.
     let getter = |symbol| unsafe { std::mem::transmute::<*mut c_void, Getter>(symbol) };
     Some(Interpreter {
-        layout: Layout::of(version, &words)?,
+        layout: GuestLayout::of(version, &words)?,
         runtime,
         code_type: address(c"PyCode_Type")?,
         text_type: address(c"PyUnicode_Type")?,
@@ -151,7 +151,7 @@ impl Interpreter {
             let previous = read(frame + layout.frame_previous)?;
             let is_shim = layout.run_end == RunEnd::Shim && owner >= OWNED_BY_INTERPRETER;
             if is_shim {
-                stack.runs.push(Run { end: stack.frames.len(), anchor: frame });
+                stack.runs.push(PythonFrames { end: stack.frames.len(), anchor: frame });
             } else {
                 stack.frames.extend(self.frame(frame, owner, codes, cache)?);
             }
@@ -159,7 +159,7 @@ impl Interpreter {
                 (layout.run_end, layout.current)
                 && read::<u8>(frame + flag)? != 0
             {
-                stack.runs.push(Run { end: stack.frames.len(), anchor: c_frame });
+                stack.runs.push(PythonFrames { end: stack.frames.len(), anchor: c_frame });
                 c_frame = read(c_frame + previous)?;
             }
             frame = previous;

@@ -1,6 +1,6 @@
 //! Names of native frames, looked up when first asked for and then kept.
 use super::elf::Image;
-use super::lines::{Line, Lines};
+use super::lines::{Lines, SourceLine};
 use super::modules::{self, Module};
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -49,14 +49,14 @@ impl Symbols {
         let lines = lines.as_ref().filter(|_| in_code);
         let mut found = lines.map_or_else(Vec::new, |lines| lines.at(offset));
         if found.is_empty() {
-            found.push(Line::default());
+            found.push(SourceLine::default());
         }
         // The linker's name is the full one; the compiler's may be short in a table of lines.
         if let (Some(outermost), Some(symbol)) = (found.last_mut(), symbol) {
             outermost.function = symbol;
         }
         let name = module.name();
-        let text = |Line { function, file, line }| {
+        let text = |SourceLine { function, file, line }| {
             let function = match function.is_empty() {
                 true => format!("{name}+{offset:#x}"),
                 false => readable(&function),

@@ -30,7 +30,7 @@ impl Along {
 
 /// The phases of one axis, and the places that they read: the first, and how many.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Axis {
+pub struct PhaseAxis {
     /// The phases.
     pub phases: Vec<Along>,
     /// The first place.
@@ -39,7 +39,7 @@ pub struct Axis {
     pub places: usize,
 }
 
-impl Axis {
+impl PhaseAxis {
     /// The phases of an axis; `None` where numbers would be too large.
     pub fn new(window: &Window) -> Option<Self> {
         let base = window.base_dilation.max(1);
@@ -93,12 +93,12 @@ fn gcd(mut a: usize, mut b: usize) -> usize {
 }
 
 /// The phases of all axes.
-pub fn axes(geometry: &Geometry) -> Option<Vec<Axis>> {
-    geometry.windows.iter().map(Axis::new).collect()
+pub fn axes(geometry: &Geometry) -> Option<Vec<PhaseAxis>> {
+    geometry.windows.iter().map(PhaseAxis::new).collect()
 }
 
 /// Calls `visit` with one phase of every axis, for all of them.
-pub fn combinations(axes: &[Axis], mut visit: impl FnMut(&[Along])) {
+pub fn combinations(axes: &[PhaseAxis], mut visit: impl FnMut(&[Along])) {
     let count: usize = axes.iter().map(|axis| axis.phases.len()).product();
     for mut index in 0..count {
         let mut some = Vec::with_capacity(axes.len());
@@ -126,7 +126,7 @@ mod tests {
         for base in 1..5 {
             for (step, dilation, low) in [(1, 1, 0), (1, 1, 2), (2, 1, 1), (3, 2, -1), (2, 4, 5)] {
                 let window = window([7, 5, 9, step, base, dilation], low);
-                let axis = Axis::new(&window).unwrap();
+                let axis = PhaseAxis::new(&window).unwrap();
                 let mut seen = vec![vec![None; 5]; 9];
                 for phase in &axis.phases {
                     let [first, apart, count] = phase.windows;
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn phases_of_two_axes_are_combined() {
-        let axis = |base| Axis::new(&window([7, 5, 9, 1, base, 1], 0)).unwrap();
+        let axis = |base| PhaseAxis::new(&window([7, 5, 9, 1, base, 1], 0)).unwrap();
         let mut count = 0;
         combinations(&[axis(2), axis(3)], |some| {
             assert_eq!(some.len(), 2);
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn kernel_elements_that_meet_gaps_alone_are_left_out() {
-        let axis = Axis::new(&window([4, 1, 7, 1, 2, 1], 0)).unwrap();
+        let axis = PhaseAxis::new(&window([4, 1, 7, 1, 2, 1], 0)).unwrap();
         let taps: Vec<usize> = axis.phases.iter().map(|phase| phase.taps[2]).collect();
         assert_eq!((taps, axis.first, axis.places), (vec![1, 0], 0, 4));
     }

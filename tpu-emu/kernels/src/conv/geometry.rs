@@ -1,5 +1,5 @@
 //! Extents and strides of convolutions, and the order of their windows.
-use crate::matmul::operand::Axis;
+use crate::matmul::operand::ExtentStride;
 
 /// Spatial axes that are followed without memory of their own.
 pub(super) const AXES: usize = 8;
@@ -8,11 +8,11 @@ pub(super) const AXES: usize = 8;
 #[derive(Debug, Clone, Copy)]
 pub struct Window {
     /// Extent and stride in the input.
-    pub input: Axis,
+    pub input: ExtentStride,
     /// Extent and stride in the kernel.
-    pub kernel: Axis,
+    pub kernel: ExtentStride,
     /// Extent and stride in the result.
-    pub output: Axis,
+    pub output: ExtentStride,
     /// From one window to the next.
     pub step: usize,
     /// Padding before the input; negative to leave input out.

@@ -6,12 +6,12 @@ use super::pack_windows::Under;
 use crate::aligned::Aligned;
 use crate::matmul::accumulate::Work;
 use crate::matmul::blocked;
-use crate::matmul::blocked::Part;
+use crate::matmul::blocked::ProductTile;
 use crate::matmul::gemm_crate::{Extent, Matrix};
 use crate::matmul::micro_kernel::ROWS;
-use crate::matmul::operand::{Axis, merged};
+use crate::matmul::operand::{ExtentStride, merged};
 use crate::matmul::pack::{Load, Panel, Strided};
-use crate::matmul::precision::{Arithmetic, Kind, for_kind, room, take};
+use crate::matmul::precision::{Arithmetic, SumType, for_kind, room, take};
 use crate::parallel;
 use bytemuck::{cast_slice, cast_slice_mut};
 use parking_lot::Mutex;
@@ -44,7 +44,7 @@ pub struct Convolution {
     /// Windows of a tile.
     rows: usize,
     /// Rows of the kernel as a matrix, where one stride reaches them.
-    plain: Option<Axis>,
+    plain: Option<ExtentStride>,
     /// How input and kernel are read where products go through panels.
     loads: Option<[Option<Load>; 2]>,
     /// How it is computed where its input has room on a canvas.
@@ -65,8 +65,8 @@ impl Convolution {
             geometry.windows.iter().any(|window| window.reversed && window.kernel.0 != 1);
         let plain = if reversed { None } else { merged(&kernel_rows(&geometry)) };
         let load = |dtype| match arithmetic.kind {
-            Kind::F32 => Some(f32::load(&arithmetic, dtype)),
-            Kind::U32 => Some(u32::load(&arithmetic, dtype)),
+            SumType::F32 => Some(f32::load(&arithmetic, dtype)),
+            SumType::U32 => Some(u32::load(&arithmetic, dtype)),
             _ => None,
         };
         let loads = load(dtypes[0]).zip(load(dtypes[1])).map(<[_; 2]>::from);
@@ -126,12 +126,12 @@ impl Convolution {
             return Ok(());
         }
         match (&self.sweep, self.arithmetic.kind) {
-            (Some(sweep), Kind::U32) => return sweep.run::<u32>(scratch, operands, result),
+            (Some(sweep), SumType::U32) => return sweep.run::<u32>(scratch, operands, result),
             (Some(sweep), _) => return sweep.run::<f32>(scratch, operands, result),
             (None, _) => {}
         }
         match (self.loads, self.arithmetic.kind) {
-            (Some(loads), Kind::U32) => self.run_panels::<u32>(loads, scratch, operands, result),
+            (Some(loads), SumType::U32) => self.run_panels::<u32>(loads, scratch, operands, result),
             (Some(loads), _) => self.run_panels::<f32>(loads, scratch, operands, result),
             (None, kind) => for_kind!(kind, W => self.run_in::<W>(scratch, operands, result)),
         }
@@ -185,7 +185,7 @@ impl Convolution {
             let left = under(group);
             let to = [geometry.group_strides[2] * group, columns, geometry.output_features.1[1]];
             self.blocks(result, to, &|rows: Range<usize>, sums: &mut [T]| {
-                let part = Part { rows, columns: 0..columns, depth: *depth };
+                let part = ProductTile { rows, columns: 0..columns, depth: *depth };
                 blocked::product(part, arithmetic.passes, &left, &right, (sums, columns));
             })?;
         }
@@ -256,7 +256,8 @@ impl Convolution {
     /// Whether the results of the windows follow each other, `columns` elements each.
     fn dense(&self, columns: usize) -> bool {
         let geometry = &self.geometry;
-        let mut axes: Vec<Axis> = geometry.windows.iter().map(|window| window.output).collect();
+        let mut axes: Vec<ExtentStride> =
+            geometry.windows.iter().map(|window| window.output).collect();
         let images = (geometry.batch.0, geometry.batch.1[1]);
         match geometry.order() {
             Order::Images => axes.insert(0, images),
@@ -429,7 +430,7 @@ impl Convolution {
 }
 
 /// Axes of the kernel that run under a window: spatial ones, then input features.
-fn kernel_rows(geometry: &Geometry) -> Vec<Axis> {
+fn kernel_rows(geometry: &Geometry) -> Vec<ExtentStride> {
     let (features, [_, stride]) = geometry.input_features;
     let spatial = geometry.windows.iter().map(|window| window.kernel);
     spatial.chain([(features, stride)]).collect()

@@ -4,15 +4,15 @@ use super::depthwise::Strip;
 use super::dilation;
 use super::geometry::Geometry;
 use super::pack_filter::Lines;
-use super::padded_input::{Canvas, Side};
-use super::window_rows::Windows;
+use super::padded_input::{Canvas, PaddedAxis};
+use super::window_rows::PhaseWindows;
 use crate::aligned::Aligned;
 use crate::matmul::accumulate::Work;
 use crate::matmul::blocked;
 use crate::matmul::micro_kernel::ROWS;
 use crate::matmul::pack::{Load, Panel};
 use crate::matmul::precision::{Arithmetic, room, take};
-use crate::matmul::unpacked_lhs::{Direct, NARROW, WIDE, is_narrow};
+use crate::matmul::unpacked_lhs::{NARROW, UnpackedProduct, WIDE, is_narrow};
 use crate::parallel;
 use bytemuck::cast_slice_mut;
 use parking_lot::Mutex;
@@ -45,7 +45,7 @@ pub struct Sweep {
     loads: [Load; 2],
     result: DType,
     canvas: Canvas,
-    phases: Vec<Windows>,
+    phases: Vec<PhaseWindows>,
     /// Input features, output features of a group (of all, where they lie beside each other).
     features: usize,
     columns: usize,
@@ -76,13 +76,13 @@ impl Sweep {
         }
         let beside = geometry.groups > 1 && (columns <= REPEATED || features == 1);
         let axes = dilation::axes(geometry)?;
-        let images = Side {
+        let images = PaddedAxis {
             input: (geometry.batch.0, geometry.batch.1[0]),
             first: 0,
             places: geometry.batch.0,
         };
         let spatial = axes.iter().zip(&geometry.windows);
-        let spatial = spatial.map(|(axis, window)| Side {
+        let spatial = spatial.map(|(axis, window)| PaddedAxis {
             input: window.input,
             first: axis.first,
             places: axis.places,
@@ -105,7 +105,7 @@ impl Sweep {
             let count = some.iter().fold(1_usize, |all, along| all.saturating_mul(along.taps[2]));
             taps = taps.saturating_add(count);
             if taps <= TAPS {
-                phases.push(Windows::new(geometry, &strides, &axes, some));
+                phases.push(PhaseWindows::new(geometry, &strides, &axes, some));
             }
         });
         if taps > TAPS {
@@ -197,7 +197,7 @@ impl Sweep {
     /// The sums of some windows.
     fn sums<T: Panel>(
         &self,
-        phase: &Windows,
+        phase: &PhaseWindows,
         windows: Range<usize>,
         (data, kernel): (&[T], &[T]),
         sums: &mut [T],
@@ -219,7 +219,7 @@ impl Sweep {
     /// The products of windows that are rows of a matrix.
     fn matrix<T: Panel, const P: usize>(
         &self,
-        phase: &Windows,
+        phase: &PhaseWindows,
         starts: &[usize],
         (data, kernel): (&[T], &[T]),
         sums: &mut [T],
@@ -229,7 +229,7 @@ impl Sweep {
         for (index, (runs, lines)) in phase.segments.iter().enumerate() {
             let (right, _) = kernel[lines.start * width..lines.end * width].as_chunks::<P>();
             let (runs, out, add) = (&phase.runs[runs.clone()], (&mut *sums, columns), index > 0);
-            Direct { data, starts, runs, right, columns, out, add }.run();
+            UnpackedProduct { data, starts, runs, right, columns, out, add }.run();
         }
     }
 
@@ -259,7 +259,7 @@ impl Sweep {
     /// A phase whose results follow each other.
     fn dense<T: Panel>(
         &self,
-        phase: &Windows,
+        phase: &PhaseWindows,
         result: &mut [u8],
         sums: &(impl Fn(Range<usize>, &mut [T]) + Sync),
     ) -> Result<()> {
@@ -285,7 +285,7 @@ impl Sweep {
     /// A phase whose results lie apart.
     fn apart<T: Panel>(
         &self,
-        phase: &Windows,
+        phase: &PhaseWindows,
         result: &mut [u8],
         sums: &(impl Fn(Range<usize>, &mut [T]) + Sync),
     ) -> Result<()> {
@@ -319,7 +319,7 @@ mod tests {
     use super::super::geometry::Window;
     use super::*;
     use crate::matmul::accumulate::Rounding;
-    use crate::matmul::precision::{Kind, ONE_PASS};
+    use crate::matmul::precision::{ONE_PASS, SumType};
     use crate::simd;
     use bytemuck::cast_slice;
 
@@ -457,8 +457,12 @@ mod tests {
         let gaps = [([4, 3], 1, 1, [2, 1]), ([5, 3], 2, 2, [3, 2])];
         let cropped = [([9, 3], 2, -2, [1, 1])];
         let space = [([4, 2], 1, 0, [1, 1]), ([3, 2], 1, 1, [1, 1]), ([5, 3], 1, 1, [1, 1])];
-        let arithmetic =
-            Arithmetic { kind: Kind::U32, rounding: Rounding::Exact, passes: ONE_PASS, sum: None };
+        let arithmetic = Arithmetic {
+            kind: SumType::U32,
+            rounding: Rounding::Exact,
+            passes: ONE_PASS,
+            sum: None,
+        };
         for axes in [&plane[..], &gaps, &cropped, &space, &[]] {
             for last in [true, false] {
                 for (features, columns, groups) in
@@ -492,8 +496,12 @@ mod tests {
     fn a_canvas_much_larger_than_the_input_is_refused() {
         let axes = [([4, 2], 1, 300_000, [1, 1])];
         let case = Case { images: 1, features: 1, columns: 1, groups: 1, last: true, axes: &axes };
-        let arithmetic =
-            Arithmetic { kind: Kind::U32, rounding: Rounding::Exact, passes: ONE_PASS, sum: None };
+        let arithmetic = Arithmetic {
+            kind: SumType::U32,
+            rounding: Rounding::Exact,
+            passes: ONE_PASS,
+            sum: None,
+        };
         let loads = [Load::Plain; 2];
         assert!(Sweep::new(&arithmetic, &geometry(case), loads, [DType::U32; 3]).is_none());
     }

@@ -27,19 +27,19 @@ pub struct Lines<'a> {
 impl Lines<'_> {
     /// Lays them out: segment by segment, in it panel by panel, in it line by line.
     pub fn lay<T: Panel>(&self, load: Load, bytes: &[u8], out: &mut [T]) {
-        T::read(load, 0, Lay { lines: self, bytes, out });
+        T::read(load, 0, LayFilter { lines: self, bytes, out });
     }
 }
 
-struct Lay<'a, T> {
+struct LayFilter<'a, T> {
     lines: &'a Lines<'a>,
     bytes: &'a [u8],
     out: &'a mut [T],
 }
 
-impl<T: Lane> Visit<T> for Lay<'_, T> {
+impl<T: Lane> Visit<T> for LayFilter<'_, T> {
     fn visit<E: Pod + Sync>(self, read: impl Fn(E) -> T + Copy + Sync) {
-        let Lay { lines, bytes, out } = self;
+        let LayFilter { lines, bytes, out } = self;
         simd::run(Each { lines, data: elements::<E>(bytes), out, read });
     }
 }

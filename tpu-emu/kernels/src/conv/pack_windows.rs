@@ -35,11 +35,11 @@ impl<T: Panel> Source<T> for Under<'_> {
         let [start, step] = self.start;
         let bytes = self.bytes.get(start + part * step..).unwrap_or_default();
         let geometry = self.geometry;
-        T::read(self.load, part, Lay { geometry, bytes, free, depth, out });
+        T::read(self.load, part, LayWindows { geometry, bytes, free, depth, out });
     }
 }
 
-struct Lay<'a, T, const W: usize> {
+struct LayWindows<'a, T, const W: usize> {
     geometry: &'a Geometry,
     bytes: &'a [u8],
     free: Range<usize>,
@@ -47,9 +47,9 @@ struct Lay<'a, T, const W: usize> {
     out: &'a mut [[T; W]],
 }
 
-impl<T: Panel, const W: usize> Visit<T> for Lay<'_, T, W> {
+impl<T: Panel, const W: usize> Visit<T> for LayWindows<'_, T, W> {
     fn visit<E: Pod + Sync>(self, read: impl Fn(E) -> T + Copy + Sync) {
-        let Lay { geometry, bytes, free, depth, out } = self;
+        let LayWindows { geometry, bytes, free, depth, out } = self;
         let data = elements::<E>(bytes);
         let (features, [stride, _]) = geometry.input_features;
         let steps = depth.len();

@@ -8,7 +8,7 @@ use bytemuck::Pod;
 
 /// One axis of a canvas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Side {
+pub struct PaddedAxis {
     /// Extent and stride in the input.
     pub input: (usize, usize),
     /// The place of the input that comes first; negative for padding.
@@ -21,7 +21,7 @@ pub struct Side {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Canvas {
     /// Images and spatial axes.
-    pub sides: Vec<Side>,
+    pub sides: Vec<PaddedAxis>,
     /// Features of a group, then groups that lie beside each other: extents and strides.
     pub inner: [(usize, usize); 2],
     /// How often each element is repeated.
@@ -53,21 +53,21 @@ impl Canvas {
 
     /// Lays it out; the first element of the input is that of `bytes`.
     pub fn lay<T: Panel>(&self, load: Load, bytes: &[u8], out: &mut [T]) {
-        T::read(load, 0, Lay { canvas: self, bytes, out });
+        T::read(load, 0, LayInput { canvas: self, bytes, out });
     }
 }
 
-struct Lay<'a, T> {
+struct LayInput<'a, T> {
     canvas: &'a Canvas,
     bytes: &'a [u8],
     out: &'a mut [T],
 }
 
-impl<T: Lane> Visit<T> for Lay<'_, T> {
+impl<T: Lane> Visit<T> for LayInput<'_, T> {
     fn visit<E: Pod + Sync>(self, read: impl Fn(E) -> T + Copy + Sync) {
-        let Lay { canvas, bytes, out } = self;
+        let LayInput { canvas, bytes, out } = self;
         let data = elements::<E>(bytes);
-        let whole = Side { input: (1, 0), first: 0, places: 1 };
+        let whole = PaddedAxis { input: (1, 0), first: 0, places: 1 };
         let (last, outer) = canvas.sides.split_last().unwrap_or((&whole, &[]));
         let line = last.places * canvas.depth();
         if line == 0 {
@@ -83,7 +83,7 @@ impl<T: Lane> Visit<T> for Lay<'_, T> {
                     start = start.zip(found).map(|(start, at)| start + at * side.input.1);
                     number /= side.places;
                 }
-                simd::run(Line { canvas, last, data, start, out, read });
+                simd::run(LastAxis { canvas, last, data, start, out, read });
             }
         });
     }
@@ -91,15 +91,15 @@ impl<T: Lane> Visit<T> for Lay<'_, T> {
 
 /// Where the input has a place.
 #[inline(always)]
-fn inside(side: &Side, at: usize) -> Option<usize> {
+fn inside(side: &PaddedAxis, at: usize) -> Option<usize> {
     let place = side.first.checked_add(i64::try_from(at).ok()?)?;
     usize::try_from(place).ok().filter(|&place| place < side.input.0)
 }
 
 /// The places along the last axis.
-struct Line<'a, E, T, F> {
+struct LastAxis<'a, E, T, F> {
     canvas: &'a Canvas,
-    last: &'a Side,
+    last: &'a PaddedAxis,
     data: &'a [E],
     /// Where the line begins in the input; `None` for padding.
     start: Option<usize>,
@@ -107,7 +107,7 @@ struct Line<'a, E, T, F> {
     read: F,
 }
 
-impl<E: Copy, T: Lane, F: Fn(E) -> T + Copy> Loop for Line<'_, E, T, F> {
+impl<E: Copy, T: Lane, F: Fn(E) -> T + Copy> Loop for LastAxis<'_, E, T, F> {
     type Output = ();
 
     #[inline(always)]
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
     use bytemuck::cast_slice;
 
-    fn check(sides: &[Side], inner: [(usize, usize); 2], times: usize) {
+    fn check(sides: &[PaddedAxis], inner: [(usize, usize); 2], times: usize) {
         let data: Vec<u32> = (1..=400).collect();
         let canvas = Canvas { sides: sides.to_vec(), inner, times };
         let mut out = vec![7_u32; canvas.elements()];
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_canvas_has_the_input_in_its_padding() {
-        let side = |input, first, places| Side { input, first, places };
+        let side = |input, first, places| PaddedAxis { input, first, places };
         let images = side((2, 90), 0, 2);
         // Features beside each other, then apart, cropped, repeated, in groups.
         check(&[images, side((5, 18), -1, 7), side((6, 3), -2, 9)], [(3, 1), (1, 1)], 1);

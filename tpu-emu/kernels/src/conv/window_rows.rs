@@ -1,8 +1,8 @@
 //! The windows of a convolution as rows of a matrix, in the order of the result.
-use super::dilation::{Along, Axis};
+use super::dilation::{Along, PhaseAxis};
 use super::geometry::Geometry;
 use crate::matmul::operand::merged;
-use crate::matmul::unpacked_lhs::Run;
+use crate::matmul::unpacked_lhs::ElementRun;
 use std::ops::Range;
 
 /// Terms that are added up before they are added to a sum.
@@ -10,7 +10,7 @@ const DEPTH: usize = 256;
 
 /// Windows along one axis.
 #[derive(Debug, Clone, Copy)]
-pub struct Row {
+pub struct WindowRow {
     /// How many.
     pub count: usize,
     /// Elements of the canvas from one to the next.
@@ -21,9 +21,9 @@ pub struct Row {
 
 /// The windows of one phase of every axis.
 #[derive(Debug)]
-pub struct Windows {
+pub struct PhaseWindows {
     /// Those of the result that lie farthest apart first.
-    pub rows: Vec<Row>,
+    pub rows: Vec<WindowRow>,
     /// The first window in the canvas and in the result.
     pub first: [usize; 2],
     /// Elements from a window's first one to those under an element of the kernel.
@@ -31,23 +31,28 @@ pub struct Windows {
     /// Where these elements of the kernel are.
     pub taps: Vec<usize>,
     /// The same elements of the canvas, as runs of one beside the other.
-    pub runs: Vec<Run>,
+    pub runs: Vec<ElementRun>,
     /// Runs that are added up at once, with their terms.
     pub segments: Vec<(Range<usize>, Range<usize>)>,
 }
 
-impl Windows {
+impl PhaseWindows {
     /// Plans the windows of one phase of each axis. `strides` are those of the canvas.
-    pub fn new(geometry: &Geometry, strides: &[usize], axes: &[Axis], phase: &[Along]) -> Self {
+    pub fn new(
+        geometry: &Geometry,
+        strides: &[usize],
+        axes: &[PhaseAxis],
+        phase: &[Along],
+    ) -> Self {
         let (images, [_, image]) = geometry.batch;
-        let mut rows = vec![Row { count: images, step: strides[0], target: image }];
+        let mut rows = vec![WindowRow { count: images, step: strides[0], target: image }];
         let mut first = [0, 0];
         // Offsets in the canvas and in the kernel of each element of the kernel.
         let mut both = vec![[0, 0]];
         let spatial = geometry.windows.iter().zip(axes).zip(phase);
         for (((window, axis), along), &stride) in spatial.zip(&strides[1..]) {
             let ([start, apart, count], [tap, between, taps]) = (along.windows, along.taps);
-            rows.push(Row {
+            rows.push(WindowRow {
                 count,
                 step: along.steps[0] * stride,
                 target: apart * window.output.1,
@@ -141,28 +146,28 @@ impl Windows {
 }
 
 /// Elements beside each other at the places, `count` at each.
-fn runs(places: &[usize], count: usize) -> Vec<Run> {
-    let mut runs: Vec<Run> = Vec::new();
+fn runs(places: &[usize], count: usize) -> Vec<ElementRun> {
+    let mut runs: Vec<ElementRun> = Vec::new();
     for &place in places {
-        let mut rest = Run { start: place, count };
+        let mut rest = ElementRun { start: place, count };
         if let Some(last) = runs.last_mut()
             && last.start + last.count == place
         {
             let more = rest.count.min(DEPTH - last.count);
             last.count += more;
-            rest = Run { start: place + more, count: count - more };
+            rest = ElementRun { start: place + more, count: count - more };
         }
         while rest.count > 0 {
             let some = rest.count.min(DEPTH);
-            runs.push(Run { start: rest.start, count: some });
-            rest = Run { start: rest.start + some, count: rest.count - some };
+            runs.push(ElementRun { start: rest.start, count: some });
+            rest = ElementRun { start: rest.start + some, count: rest.count - some };
         }
     }
     runs
 }
 
 /// Runs in order, of at most [`DEPTH`] terms together.
-fn segments(runs: &[Run]) -> Vec<(Range<usize>, Range<usize>)> {
+fn segments(runs: &[ElementRun]) -> Vec<(Range<usize>, Range<usize>)> {
     let mut segments: Vec<(Range<usize>, Range<usize>)> = Vec::new();
     let mut terms = 0;
     for (index, run) in runs.iter().enumerate() {
@@ -185,7 +190,7 @@ mod tests {
 
     #[test]
     fn places_beside_each_other_are_one_run_up_to_a_depth() {
-        let run = |start, count| Run { start, count };
+        let run = |start, count| ElementRun { start, count };
         assert_eq!(runs(&[0, 3, 6, 20, 23], 3), [run(0, 9), run(20, 6)]);
         assert_eq!(
             runs(&[5, 605], 600),
@@ -202,7 +207,7 @@ mod tests {
 
     #[test]
     fn segments_hold_whole_runs() {
-        let run = |count| Run { start: 0, count };
+        let run = |count| ElementRun { start: 0, count };
         let parts = segments(&[run(100), run(100), run(100), run(DEPTH)]);
         assert_eq!(parts, [(0..2, 0..200), (2..3, 200..300), (3..4, 300..300 + DEPTH)]);
         assert!(segments(&[]).is_empty());
@@ -210,8 +215,8 @@ mod tests {
 
     #[test]
     fn windows_start_where_their_axes_say() {
-        let row = |count, step, target| Row { count, step, target };
-        let windows = Windows {
+        let row = |count, step, target| WindowRow { count, step, target };
+        let windows = PhaseWindows {
             rows: vec![row(2, 100, 60), row(3, 10, 20), row(2, 1, 5)],
             first: [7, 1],
             places: vec![0],

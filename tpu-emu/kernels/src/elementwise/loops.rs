@@ -134,25 +134,25 @@ const fn common<A: Element, R: Element>() -> bool {
     A::COMMON && R::COMMON || single(a) && small(r)
 }
 
-/// The `LaneFn` of a function of one element.
+/// The `LoopFn` of a function of one element.
 pub fn unary<F: Unary>(_: Immediate, inputs: &[&[u8]], output: &mut [u8]) {
     let function = PhantomData::<One<F>>;
     choose(const { common::<F::A, F::R>() }, Over { inputs, output, function });
 }
 
-/// The `LaneFn` of a function of two elements.
+/// The `LoopFn` of a function of two elements.
 pub fn binary<F: Binary>(_: Immediate, inputs: &[&[u8]], output: &mut [u8]) {
     let function = PhantomData::<Two<F>>;
     choose(const { F::A::COMMON && F::B::COMMON }, Over { inputs, output, function });
 }
 
-/// The `LaneFn` of a function of three elements.
+/// The `LoopFn` of a function of three elements.
 pub fn ternary<F: Ternary>(_: Immediate, inputs: &[&[u8]], output: &mut [u8]) {
     let function = PhantomData::<Three<F>>;
     choose(const { F::B::COMMON && F::C::COMMON }, Over { inputs, output, function });
 }
 
-/// The `LaneFn` that maps a closure without captures: `lane!(|a: f32, b: f32| a + b)`. The result
+/// The `LoopFn` that maps a closure without captures: `lane!(|a: f32, b: f32| a + b)`. The result
 /// has the last operand's type where no other stands behind `->`.
 #[macro_export]
 macro_rules! lane {
@@ -167,7 +167,7 @@ macro_rules! lane {
                 $($body)*
             }
         }
-        let run: $crate::elementwise::program::LaneFn = $crate::elementwise::loops::unary::<Body>;
+        let run: $crate::elementwise::program::LoopFn = $crate::elementwise::loops::unary::<Body>;
         run
     }};
     (|$a:ident: $A:ty, $b:ident: $B:ty| -> $R:ty { $($body:tt)* }) => {{
@@ -182,7 +182,7 @@ macro_rules! lane {
                 $($body)*
             }
         }
-        let run: $crate::elementwise::program::LaneFn = $crate::elementwise::loops::binary::<Body>;
+        let run: $crate::elementwise::program::LoopFn = $crate::elementwise::loops::binary::<Body>;
         run
     }};
     (|$a:ident: $A:ty, $b:ident: $B:ty, $c:ident: $C:ty| -> $R:ty { $($body:tt)* }) => {{
@@ -198,7 +198,7 @@ macro_rules! lane {
                 $($body)*
             }
         }
-        let run: $crate::elementwise::program::LaneFn = $crate::elementwise::loops::ternary::<Body>;
+        let run: $crate::elementwise::program::LoopFn = $crate::elementwise::loops::ternary::<Body>;
         run
     }};
     (|$a:ident: $A:ty| $body:expr) => {

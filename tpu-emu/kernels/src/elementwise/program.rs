@@ -12,11 +12,11 @@ pub const TILE: usize = 1024;
 pub type Immediate = [u32; 2];
 
 /// Applies an operation to runs of elements. Every input has as many elements as the output.
-pub type LaneFn = fn(immediate: Immediate, inputs: &[&[u8]], output: &mut [u8]);
+pub type LoopFn = fn(immediate: Immediate, inputs: &[&[u8]], output: &mut [u8]);
 
 /// An elementwise operation on fixed types.
 #[derive(Debug, Clone, Copy)]
-pub struct LaneOp {
+pub struct ElementwiseOp {
     /// What it computes.
     pub kind: ElementwiseKind,
     /// Element type of the operands (of the last one where they differ, as for `select`).
@@ -24,7 +24,7 @@ pub struct LaneOp {
     /// Element type of the result.
     pub result: DType,
     /// The loop.
-    pub run: LaneFn,
+    pub run: LoopFn,
     /// The numbers.
     pub immediate: Immediate,
     /// Whether it counts as a transcendental function.
@@ -44,16 +44,16 @@ pub enum Register {
 
 /// One operation of a program.
 #[derive(Debug, Clone)]
-pub struct LaneStep {
+pub struct Instr {
     /// What to do.
-    pub op: LaneOp,
+    pub op: ElementwiseOp,
     /// On what.
     pub inputs: Vec<Register>,
 }
 
 /// A constant of a program: its type and the bytes of one element.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LaneConstant {
+pub struct ElementwiseConstant {
     /// Element type.
     pub dtype: DType,
     /// One element.
@@ -62,18 +62,18 @@ pub struct LaneConstant {
 
 /// Straight-line elementwise code.
 #[derive(Debug, Clone, Default)]
-pub struct LaneProgram {
+pub struct ElementwiseProgram {
     /// Element types of the parameters.
     pub parameters: Vec<DType>,
     /// Constants.
-    pub constants: Vec<LaneConstant>,
+    pub constants: Vec<ElementwiseConstant>,
     /// Steps in order.
-    pub steps: Vec<LaneStep>,
+    pub steps: Vec<Instr>,
     /// The results.
     pub results: Vec<Register>,
 }
 
-impl LaneProgram {
+impl ElementwiseProgram {
     /// The type of a register.
     pub fn dtype(&self, register: Register) -> DType {
         match register {

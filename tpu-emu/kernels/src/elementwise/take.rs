@@ -1,13 +1,13 @@
 //! Elements of an array by numbers that programs compute: operations on lanes for it.
 use super::kind::ElementwiseKind;
 use super::loops::lane;
-use super::program::{LaneFn, LaneOp};
+use super::program::{ElementwiseOp, LoopFn};
 use tpu_base::tensor::DType;
 
 /// The element with a number, of type [`NUMBER`]: operands are the number and all of an array
 /// that has elements up to number `last`. `None` for types without such a loop.
-pub fn take(dtype: DType, last: u32) -> Option<LaneOp> {
-    let run: LaneFn = match dtype.host_bytes() {
+pub fn take(dtype: DType, last: u32) -> Option<ElementwiseOp> {
+    let run: LoopFn = match dtype.host_bytes() {
         1 => taken::<u8>,
         2 => taken::<u16>,
         4 => taken::<u32>,
@@ -16,7 +16,7 @@ pub fn take(dtype: DType, last: u32) -> Option<LaneOp> {
     };
     let immediate = [last, 0];
     let (kind, transcendental) = (ElementwiseKind::Take, false);
-    Some(LaneOp { kind, operand: dtype, result: dtype, run, immediate, transcendental })
+    Some(ElementwiseOp { kind, operand: dtype, result: dtype, run, immediate, transcendental })
 }
 
 /// The type of the numbers.
@@ -34,7 +34,7 @@ fn taken<T: bytemuck::Pod>(immediate: [u32; 2], inputs: &[&[u8]], output: &mut [
 
 /// The larger of the first two operands, or the third if that is less: `clamp` on integers.
 /// `None` for types that indices do not have.
-pub fn clamp(dtype: DType) -> Option<LaneOp> {
+pub fn clamp(dtype: DType) -> Option<ElementwiseOp> {
     let run = match dtype {
         DType::S8 => lane!(|low: i8, a: i8, high: i8| a.max(low).min(high)),
         DType::S16 => lane!(|low: i16, a: i16, high: i16| a.max(low).min(high)),
@@ -50,7 +50,7 @@ pub fn clamp(dtype: DType) -> Option<LaneOp> {
 }
 
 /// The low bits of a number that [`NUMBER`] can hold; `None` where it has that type.
-pub fn narrowed(dtype: DType) -> Option<LaneOp> {
+pub fn narrowed(dtype: DType) -> Option<ElementwiseOp> {
     let run = match dtype {
         DType::S8 => lane!(|a: i8| -> i32 { a.into() }),
         DType::S16 => lane!(|a: i16| -> i32 { a.into() }),
@@ -70,17 +70,17 @@ fn low([a, b, c, d, ..]: [u8; 8]) -> i32 {
 }
 
 /// The product of two numbers.
-pub fn times() -> LaneOp {
+pub fn times() -> ElementwiseOp {
     exact(ElementwiseKind::Multiply, NUMBER, NUMBER, lane!(|a: i32, b: i32| a.wrapping_mul(b)))
 }
 
 /// The sum of two numbers.
-pub fn plus() -> LaneOp {
+pub fn plus() -> ElementwiseOp {
     exact(ElementwiseKind::Add, NUMBER, NUMBER, lane!(|a: i32, b: i32| a.wrapping_add(b)))
 }
 
-fn exact(kind: ElementwiseKind, operand: DType, result: DType, run: LaneFn) -> LaneOp {
-    LaneOp { kind, operand, result, run, immediate: [0; 2], transcendental: false }
+fn exact(kind: ElementwiseKind, operand: DType, result: DType, run: LoopFn) -> ElementwiseOp {
+    ElementwiseOp { kind, operand, result, run, immediate: [0; 2], transcendental: false }
 }
 
 #[cfg(test)]

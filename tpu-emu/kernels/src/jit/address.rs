@@ -8,7 +8,7 @@ use super::opcodes::{
     VPMAXSQ, VPMINSD, VPMINSQ, VPMINUD, VPMULLD, VPSLLD, by_size, by_width,
 };
 use super::regalloc::Emitter;
-use super::select::Kind;
+use super::select::NumberKind;
 use crate::elementwise::program::Register;
 use tpu_base::tensor::DType;
 
@@ -36,7 +36,7 @@ impl Index {
 
 /// Where an element lies.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct MemoryOperand {
     /// The number of the memory.
     pub memory: usize,
     /// Bytes before it where all indices are 0.
@@ -49,7 +49,7 @@ pub struct Place {
     pub skips: bool,
 }
 
-impl Place {
+impl MemoryOperand {
     /// Bytes that the memory has at least.
     pub fn reach(&self) -> usize {
         let far = self.indices.iter().map(|index| index.room.saturating_mul(index.step));
@@ -63,10 +63,10 @@ impl Lowerer {
         let mut all: Option<Value> = None;
         for Index { register, dtype, room, step } in indices {
             let width = dtype.host_bytes();
-            let Some(kind) = Kind::of(*dtype) else { continue };
+            let Some(kind) = NumberKind::of(*dtype) else { continue };
             let mut value = self.packed(*register, kind);
             let room = self.body.constant(u64::try_from(*room).unwrap_or(0), width);
-            if kind == Kind::Integer(4, false) {
+            if kind == NumberKind::Integer(4, false) {
                 value = self.body.binary(VPMINUD, 0, value, room);
             } else {
                 let zero = self.body.constant(0, width);
@@ -89,12 +89,12 @@ impl Lowerer {
         all.unwrap_or_else(|| self.body.constant(0, 4))
     }
 
-    fn element(place: &Place) -> Element {
+    fn element(place: &MemoryOperand) -> Element {
         Element { array: number(place.memory), offset: number(place.offset), width: place.width }
     }
 
     /// Reads an element.
-    pub(super) fn peek(&mut self, place: &Place, result: Register) {
+    pub(super) fn peek(&mut self, place: &MemoryOperand, result: Register) {
         let at = self.bytes_to(&place.indices);
         let form = Form::Peek(Self::element(place));
         let value = self.body.emit(Class::Vector, NONE, form, 0, [Some(at), None, None], None);
@@ -102,7 +102,7 @@ impl Lowerer {
     }
 
     /// Writes an element.
-    pub(super) fn poke(&mut self, place: &Place, value: Register, kind: Kind) {
+    pub(super) fn poke(&mut self, place: &MemoryOperand, value: Register, kind: NumberKind) {
         let value = self.packed(value, kind);
         let at = self.bytes_to(&place.indices);
         let form = Form::Poke(Self::element(place));
@@ -118,7 +118,7 @@ impl Lowerer {
         let mut all: Option<Value> = None;
         for Index { register, dtype, room, .. } in indices {
             let width = dtype.host_bytes();
-            let value = self.packed(*register, Kind::of(*dtype)?);
+            let value = self.packed(*register, NumberKind::of(*dtype)?);
             let room = self.body.constant(u64::try_from(*room).unwrap_or(0), width);
             // Without its sign, a negative index is a large one.
             let test = self.body.test(by_size(width, [VPCMPUD, VPCMPUQ]), 0, value, room, Some(2));

@@ -91,7 +91,7 @@ pub(super) struct OpenFrame(usize);
 
 /// Code that is being written.
 #[derive(Debug, Default)]
-pub(super) struct Code {
+pub(super) struct Assembler {
     bytes: Vec<u8>,
     /// Where distances to the pool stand, and the offsets of the constants there.
     constants: Vec<(usize, usize)>,
@@ -104,7 +104,7 @@ pub(super) fn byte(value: usize) -> u8 {
     value.to_le_bytes()[0]
 }
 
-impl Code {
+impl Assembler {
     /// The offset of what comes next.
     pub(super) fn here(&self) -> usize {
         self.bytes.len()

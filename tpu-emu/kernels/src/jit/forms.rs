@@ -1,7 +1,7 @@
 //! Every instruction that the encoder writes: its bytes, and what a decoder that is not ours
 //! reads in them.
 use super::code_memory::address_of_operate;
-use super::encode::{Arithmetic, Code, Fields, If, Opcode, Operand, general};
+use super::encode::{Arithmetic, Assembler, Fields, If, Opcode, Operand, general};
 use super::opcodes::{
     KXNORW, OPCODES, SHIFTS, VMOVD_STORE, VMOVDQU8, VMOVDQU32, VMOVDQU64_STORE, VPADDD,
     VPBROADCASTB, VPGATHERDD, VPGATHERDQ, VPTERNLOGD,
@@ -15,8 +15,8 @@ const NONE: Fields = Fields { length: 2, reg: 0, other: 0, mask: 0, zero: false,
 
 /// The bytes that `write` writes, and the instructions in them.
 #[track_caller]
-fn all(write: impl Fn(&mut Code)) -> (Vec<u8>, Vec<Instruction>) {
-    let mut code = Code::default();
+fn all(write: impl Fn(&mut Assembler)) -> (Vec<u8>, Vec<Instruction>) {
+    let mut code = Assembler::default();
     write(&mut code);
     // The pool has a vector, so that distances to constants can be read.
     let (bytes, start) = code.finish(vec![0; 64]);
@@ -29,14 +29,14 @@ fn all(write: impl Fn(&mut Code)) -> (Vec<u8>, Vec<Instruction>) {
 
 /// The bytes that `write` writes, and the only instruction in them.
 #[track_caller]
-fn one(write: impl Fn(&mut Code)) -> (Vec<u8>, Instruction) {
+fn one(write: impl Fn(&mut Assembler)) -> (Vec<u8>, Instruction) {
     let (bytes, instructions) = all(write);
     assert_eq!(instructions.len(), 1, "{bytes:02x?}");
     (bytes, instructions[0])
 }
 
 /// Where the operands of an instruction stand, by its name.
-fn vector(name: &str, op: Opcode, [a, b, c]: [u8; 3]) -> impl Fn(&mut Code) {
+fn vector(name: &str, op: Opcode, [a, b, c]: [u8; 3]) -> impl Fn(&mut Assembler) {
     let narrows = name.starts_with("VPMOV") && !name.starts_with("VPMOVSX");
     let reversed = narrows && !name.starts_with("VPMOVZX") || name == "VCVTPS2PH";
     let moves = name.starts_with("VMOV") || name.starts_with("VPBROADCAST");
@@ -67,7 +67,7 @@ fn vector(name: &str, op: Opcode, [a, b, c]: [u8; 3]) -> impl Fn(&mut Code) {
     move |code| code.vector(op, fields, operand)
 }
 
-fn mask(name: &str, op: Opcode) -> impl Fn(&mut Code) {
+fn mask(name: &str, op: Opcode) -> impl Fn(&mut Assembler) {
     let at = Operand::At { base: general::RSP, offset: 0x140 };
     let (long, other, operand) = match name {
         "KMOVW" | "KMOVW_STORE" => (false, 0, at),
@@ -107,7 +107,7 @@ fn opcodes() -> Vec<Written> {
 /// Every other function of the encoder, and every form of operand.
 fn others() -> Vec<Written> {
     let mut rows: Vec<Written> = Vec::new();
-    let mut put = |name: &str, write: &dyn Fn(&mut Code)| {
+    let mut put = |name: &str, write: &dyn Fn(&mut Assembler)| {
         let (bytes, instructions) = all(write);
         rows.push((name.to_owned(), bytes, instructions));
     };
@@ -159,9 +159,9 @@ fn others() -> Vec<Written> {
         let frame = code.enter();
         code.leave(frame, 0x140);
     });
-    put("clear_upper", &Code::clear_upper);
+    put("clear_upper", &Assembler::clear_upper);
     put("call", &|code| code.call(general::RAX));
-    put("give_back", &Code::give_back);
+    put("give_back", &Assembler::give_back);
     for register in [general::RBX, general::RBP, 12, 15] {
         put("push", &|code| code.stack(false, register));
         put("pop", &|code| code.stack(true, register));
@@ -254,11 +254,11 @@ fn every_register_and_address_is_the_one_that_was_meant() {
 }
 
 /// Where a fault is planted, what is said of it, and what plants it.
-type Fault = (usize, &'static str, Box<dyn Fn(&mut Code)>);
+type Fault = (usize, &'static str, Box<dyn Fn(&mut Assembler)>);
 
 /// A loop over elements as the emitter writes it, but for what `plant` does.
-fn looped(plant: impl Fn(&mut Code, usize)) -> Result<(), String> {
-    let mut code = Code::default();
+fn looped(plant: impl Fn(&mut Assembler, usize)) -> Result<(), String> {
+    let mut code = Assembler::default();
     let (base, scale) = (8, 2);
     let fields = |masked: bool| Fields { reg: 1, mask: u8::from(masked), zero: masked, ..NONE };
     let put = |masked: bool| Fields { zero: false, ..fields(masked) };
@@ -302,10 +302,10 @@ fn looped(plant: impl Fn(&mut Code, usize)) -> Result<(), String> {
 fn faults_in_a_function_are_found() {
     looped(|_, _| ()).unwrap();
     let vector = |fields: Fields, operand: Operand| {
-        move |code: &mut Code| code.vector(VMOVDQU32, fields, operand)
+        move |code: &mut Assembler| code.vector(VMOVDQU32, fields, operand)
     };
     let store = |fields: Fields, operand: Operand| {
-        move |code: &mut Code| code.vector(super::opcodes::store(4), fields, operand)
+        move |code: &mut Assembler| code.vector(super::opcodes::store(4), fields, operand)
     };
     let (scale, masked) = (2, Fields { mask: 1, zero: true, ..NONE });
     let operate = u64::try_from(address_of_operate()).unwrap();

@@ -99,7 +99,7 @@ impl Micro {
 
 /// The body of a loop.
 #[derive(Debug)]
-pub(super) struct Body {
+pub(super) struct LoopBody {
     /// Elements of a group.
     pub(super) group: usize,
     pub(super) values: Vec<(Class, Origin)>,
@@ -114,7 +114,7 @@ pub(super) struct Body {
     known: HashMap<(u64, usize), Value>,
 }
 
-impl Body {
+impl LoopBody {
     pub(super) fn new(group: usize) -> Self {
         Self {
             group,

@@ -6,8 +6,8 @@ use super::liveness::number;
 use super::lower::Lowerer;
 use super::opcodes::NONE;
 use super::regalloc::{CELL, Emitter};
-use super::select::Kind;
-use crate::elementwise::program::{LaneOp, Register};
+use super::select::NumberKind;
+use crate::elementwise::program::{ElementwiseOp, Register};
 use tpu_base::tensor::DType;
 
 /// Operands of an operation that can be called.
@@ -15,7 +15,7 @@ const OPERANDS: usize = 3;
 /// An operation, and the bytes of its operands and of its result.
 #[derive(Debug)]
 pub(super) struct Callee {
-    op: LaneOp,
+    op: ElementwiseOp,
     widths: [usize; OPERANDS],
     operands: usize,
     result: usize,
@@ -34,19 +34,24 @@ pub(super) fn operate(callee: &Callee, [a, b, c, result]: &mut Cells) {
 }
 
 /// Whether an operation can be called: on operands of these types.
-pub(super) fn can_call(op: &LaneOp, inputs: &[DType]) -> bool {
-    let plain = |dtype: &DType| Kind::of(*dtype).is_some();
+pub(super) fn can_call(op: &ElementwiseOp, inputs: &[DType]) -> bool {
+    let plain = |dtype: &DType| NumberKind::of(*dtype).is_some();
     inputs.len() <= OPERANDS && plain(&op.result) && inputs.iter().all(plain)
 }
 
 impl Lowerer {
     /// Calls an operation.
-    pub(super) fn call(&mut self, op: &LaneOp, inputs: &[(Register, DType)], result: Register) {
+    pub(super) fn call(
+        &mut self,
+        op: &ElementwiseOp,
+        inputs: &[(Register, DType)],
+        result: Register,
+    ) {
         let mut operands = [None; OPERANDS];
         let mut widths = [0; OPERANDS];
         let places = operands.iter_mut().zip(&mut widths);
         for (&(register, dtype), (operand, width)) in inputs.iter().zip(places) {
-            if let Some(kind) = Kind::of(dtype) {
+            if let Some(kind) = NumberKind::of(dtype) {
                 (*operand, *width) = (Some(self.packed(register, kind)), kind.width());
             }
         }

@@ -1,5 +1,5 @@
 //! When the values of a loop's body are read.
-use super::inst::{Body, Micro, Value};
+use super::inst::{LoopBody, Micro, Value};
 
 /// A time that does not come.
 pub(super) const NEVER: u32 = u32::MAX;
@@ -22,7 +22,7 @@ fn size(value: u32) -> usize {
 }
 
 impl Uses {
-    pub(super) fn new(body: &Body) -> Self {
+    pub(super) fn new(body: &LoopBody) -> Self {
         let mut starts = vec![0_u32; body.values.len() + 1];
         for value in body.code.iter().flat_map(Micro::reads) {
             starts[value.index() + 1] += 1;

@@ -1,18 +1,18 @@
 //! From operations to instructions.
 use super::encode::Opcode;
-use super::inst::{Body, Class, Form, Value};
+use super::inst::{Class, Form, LoopBody, Value};
 #[cfg_attr(
     not(test),
     expect(clippy::wildcard_imports, reason = "names of instructions, as the manuals have them")
 )]
 use super::opcodes::*;
-use super::select::{Job, Kind, Relation};
+use super::select::{JitOp, NumberKind, Relation};
 use crate::elementwise::program::Register;
 use std::collections::HashMap;
 
 /// Where elements come from that no operation of the loop makes.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Source {
+pub(crate) enum ValueSource {
     /// An array with an element for each lane.
     Each(usize),
     /// An array with one element for all.
@@ -48,8 +48,8 @@ impl Forms {
 const AND_OR: u8 = 0xea;
 
 pub(super) struct Lowerer {
-    pub(super) body: Body,
-    sources: HashMap<Register, Source>,
+    pub(super) body: LoopBody,
+    sources: HashMap<Register, ValueSource>,
     forms: HashMap<Register, Forms>,
     /// What has been shifted by a constant: the value, and the distance to the left.
     shifts: HashMap<Register, (Value, i16)>,
@@ -67,14 +67,14 @@ const ROUND: [Opcode; 2] = [VRNDSCALEPS, VRNDSCALEPD];
 const COMPARE: [Opcode; 2] = [VCMPPS, VCMPPD];
 
 /// An instruction on floats: `vxxxps` or `vxxxpd`.
-pub(super) fn float(kind: Kind, [single, double]: [Opcode; 2]) -> Opcode {
-    if kind == Kind::F64 { double } else { single }
+pub(super) fn float(kind: NumberKind, [single, double]: [Opcode; 2]) -> Opcode {
+    if kind == NumberKind::F64 { double } else { single }
 }
 
 impl Lowerer {
     pub(super) fn new(group: usize) -> Self {
         Self {
-            body: Body::new(group),
+            body: LoopBody::new(group),
             sources: HashMap::new(),
             forms: HashMap::new(),
             shifts: HashMap::new(),
@@ -82,19 +82,19 @@ impl Lowerer {
     }
 
     /// Says where a register's elements come from.
-    pub(super) fn source(&mut self, register: Register, source: Source) {
+    pub(super) fn source(&mut self, register: Register, source: ValueSource) {
         self.sources.insert(register, source);
     }
 
     fn constant_of(&self, register: Register) -> Option<u64> {
         match self.sources.get(&register) {
-            Some(Source::Constant(bits)) => Some(*bits),
+            Some(ValueSource::Constant(bits)) => Some(*bits),
             _ => None,
         }
     }
 
     /// The elements as they lie in memory.
-    pub(super) fn packed(&mut self, register: Register, kind: Kind) -> Value {
+    pub(super) fn packed(&mut self, register: Register, kind: NumberKind) -> Value {
         let forms = self.forms.get(&register).copied().unwrap_or_default();
         if let Some(value) = forms.packed {
             return value;
@@ -109,12 +109,12 @@ impl Lowerer {
                 value
             }
             (_, Forms { wide: Some(wide), .. }) => self.pack(kind, wide),
-            (Some(&Source::Each(array)), _) => self.body.load(array, width),
-            (Some(&Source::One(array)), _) => self.body.broadcast(array, width),
+            (Some(&ValueSource::Each(array)), _) => self.body.load(array, width),
+            (Some(&ValueSource::One(array)), _) => self.body.broadcast(array, width),
             // Its elements are nobody's lane.
-            (Some(&Source::All(_)), _) => self.body.constant(0, width),
-            (Some(&Source::Variable(array)), _) => self.body.variable(array),
-            (Some(&Source::Constant(bits)), _) => self.body.constant(bits, width),
+            (Some(&ValueSource::All(_)), _) => self.body.constant(0, width),
+            (Some(&ValueSource::Variable(array)), _) => self.body.variable(array),
+            (Some(&ValueSource::Constant(bits)), _) => self.body.constant(bits, width),
             // A register that nothing defines holds zeros.
             (None, _) => self.body.constant(0, width),
         };
@@ -123,8 +123,8 @@ impl Lowerer {
     }
 
     /// Floats to compute with.
-    pub(super) fn wide(&mut self, register: Register, kind: Kind) -> Value {
-        if matches!(kind, Kind::F32 | Kind::F64) {
+    pub(super) fn wide(&mut self, register: Register, kind: NumberKind) -> Value {
+        if matches!(kind, NumberKind::F32 | NumberKind::F64) {
             return self.packed(register, kind);
         }
         if let Some(value) = self.forms.get(&register).and_then(|forms| forms.wide) {
@@ -135,7 +135,7 @@ impl Lowerer {
                 let [low, high, ..] = bits.to_le_bytes();
                 let half = u16::from_le_bytes([low, high]);
                 let single = match kind {
-                    Kind::F16 => half::f16::from_bits(half).to_f32().to_bits(),
+                    NumberKind::F16 => half::f16::from_bits(half).to_f32().to_bits(),
                     _ => u32::from(half) << 16,
                 };
                 self.body.constant(single.into(), 4)
@@ -154,7 +154,7 @@ impl Lowerer {
         if let Some(value) = self.forms.get(&register).and_then(|forms| forms.mask) {
             return value;
         }
-        let packed = self.packed(register, Kind::Pred);
+        let packed = self.packed(register, NumberKind::Pred);
         let value = self.not_zero(packed, 1);
         self.forms.entry(register).or_default().mask = Some(value);
         value
@@ -172,14 +172,20 @@ impl Lowerer {
     }
 
     /// Lowers an operation.
-    pub(super) fn step(&mut self, job: Job, kind: Kind, inputs: &[Register], result: Register) {
+    pub(super) fn step(
+        &mut self,
+        job: JitOp,
+        kind: NumberKind,
+        inputs: &[Register],
+        result: Register,
+    ) {
         let forms = match (job, kind) {
-            (Job::Convert(to), _) => self.convert(kind, to, inputs[0]),
-            (Job::Take(last), _) => Forms::packed(self.take(kind, last, inputs)),
-            (Job::Same, _) => Forms::packed(self.packed(inputs[0], kind)),
-            (Job::Select, _) => self.select(kind, inputs),
-            (_, Kind::Pred) => self.predicates(job, inputs),
-            (_, Kind::Integer(width, signed)) => {
+            (JitOp::Convert(to), _) => self.convert(kind, to, inputs[0]),
+            (JitOp::Take(last), _) => Forms::packed(self.take(kind, last, inputs)),
+            (JitOp::Same, _) => Forms::packed(self.packed(inputs[0], kind)),
+            (JitOp::Select, _) => self.select(kind, inputs),
+            (_, NumberKind::Pred) => self.predicates(job, inputs),
+            (_, NumberKind::Integer(width, signed)) => {
                 self.note_shift(job, kind, inputs, result);
                 match self.rotation(job, width, inputs) {
                     Some(value) => Forms::packed(value),
@@ -192,21 +198,21 @@ impl Lowerer {
     }
 
     /// Elements of an array by their numbers. No number leads out of it.
-    fn take(&mut self, kind: Kind, last: u32, inputs: &[Register]) -> Value {
-        let numbers = self.packed(inputs[0], Kind::Integer(4, true));
+    fn take(&mut self, kind: NumberKind, last: u32, inputs: &[Register]) -> Value {
+        let numbers = self.packed(inputs[0], NumberKind::Integer(4, true));
         let last = self.body.constant(last.into(), 4);
         let length = self.body.length(4);
         let numbers = self.body.binary(VPMINUD, length, numbers, last);
         match self.sources.get(&inputs[1]) {
-            Some(&Source::All(array)) => self.body.gather(array, kind.width(), numbers),
+            Some(&ValueSource::All(array)) => self.body.gather(array, kind.width(), numbers),
             _ => self.packed(inputs[1], kind),
         }
     }
 
-    fn note_shift(&mut self, job: Job, kind: Kind, inputs: &[Register], result: Register) {
+    fn note_shift(&mut self, job: JitOp, kind: NumberKind, inputs: &[Register], result: Register) {
         let way = match job {
-            Job::ShiftLeft => 1,
-            Job::ShiftRight => -1,
+            JitOp::ShiftLeft => 1,
+            JitOp::ShiftRight => -1,
             _ => return,
         };
         let distance = self.constant_of(inputs[1]).and_then(|bits| i16::try_from(bits).ok());
@@ -217,13 +223,13 @@ impl Lowerer {
     }
 
     /// One rotation for two shifts whose bits meet.
-    fn rotation(&mut self, job: Job, width: usize, inputs: &[Register]) -> Option<Value> {
-        if !matches!(job, Job::Or | Job::Xor | Job::Add) || width < 4 {
+    fn rotation(&mut self, job: JitOp, width: usize, inputs: &[Register]) -> Option<Value> {
+        if !matches!(job, JitOp::Or | JitOp::Xor | JitOp::Add) || width < 4 {
             return None;
         }
         let [a, b] = inputs else { return None };
         let (&(a, left), &(b, right)) = (self.shifts.get(a)?, self.shifts.get(b)?);
-        let bits = i16::from(Body::bits(width));
+        let bits = i16::from(LoopBody::bits(width));
         let meet = left.signum() != right.signum() && (left - right).abs() == bits;
         let inside = left.abs() < bits && right.abs() < bits;
         let by = u8::try_from(left.max(right)).ok()?;
@@ -232,16 +238,16 @@ impl Lowerer {
             .then(|| self.body.shift(by_size(width, [VPROLD, VPROLQ]), length, a, by))
     }
 
-    fn select(&mut self, kind: Kind, inputs: &[Register]) -> Forms {
+    fn select(&mut self, kind: NumberKind, inputs: &[Register]) -> Forms {
         let mask = self.mask(inputs[0]);
-        if kind == Kind::Pred {
+        if kind == NumberKind::Pred {
             let (a, b) = (self.mask(inputs[1]), self.mask(inputs[2]));
             let yes = self.body.logic(KANDW, mask, Some(a));
             let no = self.body.logic(KANDNW, mask, Some(b));
             return Forms::mask(self.body.logic(KORW, yes, Some(no)));
         }
         let wide = |forms: Option<&Forms>| forms.is_some_and(|forms| forms.packed.is_none());
-        let halves = matches!(kind, Kind::F16 | Kind::Bf16);
+        let halves = matches!(kind, NumberKind::F16 | NumberKind::Bf16);
         let made = |register: &Register| wide(self.forms.get(register));
         let as_wide = halves && inputs[1..].iter().all(made);
         let (a, b, width) = if as_wide {
@@ -254,28 +260,28 @@ impl Lowerer {
         if as_wide { Forms { wide: Some(value), ..Forms::default() } } else { Forms::packed(value) }
     }
 
-    fn predicates(&mut self, job: Job, inputs: &[Register]) -> Forms {
+    fn predicates(&mut self, job: JitOp, inputs: &[Register]) -> Forms {
         let a = self.mask(inputs[0]);
         let Some(&second) = inputs.get(1) else {
             return Forms::mask(self.body.logic(KNOTW, a, None));
         };
         let b = self.mask(second);
         let (op, a, b, negated) = match job {
-            Job::Multiply | Job::Minimum | Job::And => (KANDW, a, b, false),
-            Job::Add | Job::Maximum | Job::Or => (KORW, a, b, false),
-            Job::Compare(Relation::Equal) => (KXNORW, a, b, false),
-            Job::Compare(Relation::Less) => (KANDNW, a, b, false),
-            Job::Compare(Relation::Greater) => (KANDNW, b, a, false),
-            Job::Compare(Relation::LessOrEqual) => (KANDNW, b, a, true),
-            Job::Compare(Relation::GreaterOrEqual) => (KANDNW, a, b, true),
+            JitOp::Multiply | JitOp::Minimum | JitOp::And => (KANDW, a, b, false),
+            JitOp::Add | JitOp::Maximum | JitOp::Or => (KORW, a, b, false),
+            JitOp::Compare(Relation::Equal) => (KXNORW, a, b, false),
+            JitOp::Compare(Relation::Less) => (KANDNW, a, b, false),
+            JitOp::Compare(Relation::Greater) => (KANDNW, b, a, false),
+            JitOp::Compare(Relation::LessOrEqual) => (KANDNW, b, a, true),
+            JitOp::Compare(Relation::GreaterOrEqual) => (KANDNW, a, b, true),
             _ => (KXORW, a, b, false),
         };
         let mask = self.body.logic(op, a, Some(b));
         Forms::mask(if negated { self.body.logic(KNOTW, mask, None) } else { mask })
     }
 
-    fn integers(&mut self, job: Job, width: usize, signed: bool, inputs: &[Register]) -> Forms {
-        let kind = Kind::Integer(width, signed);
+    fn integers(&mut self, job: JitOp, width: usize, signed: bool, inputs: &[Register]) -> Forms {
+        let kind = NumberKind::Integer(width, signed);
         let length = self.body.length(width);
         let all: Vec<Value> = inputs.iter().map(|&input| self.packed(input, kind)).collect();
         let [a, b] = [all[0], all.get(1).copied().unwrap_or(all[0])];
@@ -286,57 +292,57 @@ impl Lowerer {
         let (largest, least) = (largest(width, signed), least(width, signed));
         let shift = |ops: [Opcode; 4]| by_width(width, ops);
         let value = match job {
-            Job::Add => {
+            JitOp::Add => {
                 let op = by_width(width, [VPADDB, VPADDW, VPADDD, VPADDQ]);
                 body.binary(op, length, a, b)
             }
-            Job::Subtract => body.binary(difference, length, a, b),
-            Job::Negate => {
+            JitOp::Subtract => body.binary(difference, length, a, b),
+            JitOp::Negate => {
                 let zero = body.constant(0, width);
                 body.binary(difference, length, zero, a)
             }
-            Job::Multiply | Job::Square => {
+            JitOp::Multiply | JitOp::Square => {
                 let op = by_width(width, [VPMULLW, VPMULLW, VPMULLD, VPMULLQ]);
                 body.binary(op, length, a, b)
             }
-            Job::Maximum => body.binary(largest, length, a, b),
-            Job::Minimum => body.binary(least, length, a, b),
-            Job::Clamp => {
+            JitOp::Maximum => body.binary(largest, length, a, b),
+            JitOp::Minimum => body.binary(least, length, a, b),
+            JitOp::Clamp => {
                 let value = body.binary(largest, length, b, a);
                 body.binary(least, length, value, all[2])
             }
-            Job::Absolute => {
+            JitOp::Absolute => {
                 let op = by_width(width, [VPABSB, VPABSW, VPABSD, VPABSQ]);
                 body.unary(op, length, a)
             }
-            Job::Sign if signed => {
-                let (zero, by) = (body.constant(0, width), Body::bits(width) - 1);
+            JitOp::Sign if signed => {
+                let (zero, by) = (body.constant(0, width), LoopBody::bits(width) - 1);
                 let negative = body.shift(by_size(width, [VPSRAD, VPSRAQ]), length, a, by);
                 let opposite = body.binary(difference, length, zero, a);
                 let positive = body.shift(by_size(width, [VPSRLD, VPSRLQ]), length, opposite, by);
                 body.binary(or, length, negative, positive)
             }
-            Job::Sign => {
+            JitOp::Sign => {
                 let one = body.constant(1, width);
                 body.binary(least, length, a, one)
             }
-            Job::And => body.binary(and, length, a, b),
-            Job::Or => body.binary(or, length, a, b),
-            Job::Xor => body.binary(xor, length, a, b),
-            Job::Not => {
+            JitOp::And => body.binary(and, length, a, b),
+            JitOp::Or => body.binary(or, length, a, b),
+            JitOp::Xor => body.binary(xor, length, a, b),
+            JitOp::Not => {
                 let ones = body.constant(u64::MAX, width);
                 body.binary(xor, length, a, ones)
             }
-            Job::ShiftLeft => {
+            JitOp::ShiftLeft => {
                 body.binary(shift([VPSLLVW, VPSLLVW, VPSLLVD, VPSLLVQ]), length, a, b)
             }
-            Job::ShiftRight => {
+            JitOp::ShiftRight => {
                 body.binary(shift([VPSRLVW, VPSRLVW, VPSRLVD, VPSRLVQ]), length, a, b)
             }
-            Job::ShiftArithmetic => {
+            JitOp::ShiftArithmetic => {
                 body.binary(shift([VPSRAVW, VPSRAVW, VPSRAVD, VPSRAVQ]), length, a, b)
             }
-            Job::Compare(relation) => {
+            JitOp::Compare(relation) => {
                 let with = Some(relation.of_integers());
                 return Forms::mask(body.test(compare(width, signed), length, a, b, with));
             }
@@ -345,44 +351,44 @@ impl Lowerer {
         Forms::packed(value)
     }
 
-    fn floats(&mut self, job: Job, kind: Kind, inputs: &[Register]) -> Forms {
+    fn floats(&mut self, job: JitOp, kind: NumberKind, inputs: &[Register]) -> Forms {
         let all: Vec<Value> = inputs.iter().map(|&input| self.wide(input, kind)).collect();
         let [a, b] = [all[0], all.get(1).copied().unwrap_or(all[0])];
-        let width = if kind == Kind::F64 { 8 } else { 4 };
+        let width = if kind == NumberKind::F64 { 8 } else { 4 };
         let length = self.body.length(width);
         let one = if width == 8 { 1.0_f64.to_bits() } else { 1.0_f32.to_bits().into() };
-        let top = 1_u64 << (Body::bits(width) - 1);
+        let top = 1_u64 << (LoopBody::bits(width) - 1);
         let body = &mut self.body;
         let (value, exact) = match job {
-            Job::Add => (body.binary(float(kind, ADD), length, a, b), false),
-            Job::Subtract => (body.binary(float(kind, SUBTRACT), length, a, b), false),
-            Job::Multiply | Job::Square => {
+            JitOp::Add => (body.binary(float(kind, ADD), length, a, b), false),
+            JitOp::Subtract => (body.binary(float(kind, SUBTRACT), length, a, b), false),
+            JitOp::Multiply | JitOp::Square => {
                 (body.binary(float(kind, MULTIPLY), length, a, b), false)
             }
-            Job::Divide => (body.binary(float(kind, DIVIDE), length, a, b), false),
-            Job::Root => (body.unary(float(kind, ROOT), length, a), false),
-            Job::InverseRoot => {
+            JitOp::Divide => (body.binary(float(kind, DIVIDE), length, a, b), false),
+            JitOp::Root => (body.unary(float(kind, ROOT), length, a), false),
+            JitOp::InverseRoot => {
                 let root = body.unary(float(kind, ROOT), length, a);
                 let one = body.constant(one, width);
                 (body.binary(float(kind, DIVIDE), length, one, root), false)
             }
-            Job::Maximum | Job::Minimum => {
-                (self.extreme(job == Job::Maximum, kind, [inputs[0], inputs[1]], [a, b]), true)
+            JitOp::Maximum | JitOp::Minimum => {
+                (self.extreme(job == JitOp::Maximum, kind, [inputs[0], inputs[1]], [a, b]), true)
             }
-            Job::Clamp => {
+            JitOp::Clamp => {
                 let [low, x, high] = [all[0], all[1], all[2]];
                 let value = self.extreme(true, kind, [inputs[1], inputs[0]], [x, low]);
                 (self.general_extreme(false, kind, [value, high]), true)
             }
-            Job::Negate => {
+            JitOp::Negate => {
                 let sign = body.constant(top, width);
                 (body.binary(by_size(width, [VPXORD, VPXORQ]), length, a, sign), true)
             }
-            Job::Absolute => {
+            JitOp::Absolute => {
                 let rest = body.constant(top - 1, width);
                 (body.binary(by_size(width, [VPANDD, VPANDQ]), length, a, rest), true)
             }
-            Job::Sign => {
+            JitOp::Sign => {
                 let (zero, sign, one) =
                     (body.constant(0, width), body.constant(top, width), body.constant(one, width));
                 let other = body.test(float(kind, COMPARE), length, a, zero, Some(0x0c));
@@ -391,8 +397,8 @@ impl Lowerer {
                 body.over(other, zero);
                 (value, true)
             }
-            Job::Round(how) => (body.unary_with(float(kind, ROUND), length, a, how), false),
-            Job::RoundAway => {
+            JitOp::Round(how) => (body.unary_with(float(kind, ROUND), length, a, how), false),
+            JitOp::RoundAway => {
                 let half = if width == 8 {
                     0.5_f64.next_down().to_bits()
                 } else {
@@ -403,14 +409,14 @@ impl Lowerer {
                 let sum = body.binary(float(kind, ADD), length, a, part);
                 (body.unary_with(float(kind, ROUND), length, sum, 0x0b), false)
             }
-            Job::Classify(classes, others) => {
+            JitOp::Classify(classes, others) => {
                 let op = float(kind, [VFPCLASSPS, VFPCLASSPD]);
                 let operands = [Some(a), None, None];
                 let mask = body.emit(Class::Mask, op, Form::Unary, length, operands, Some(classes));
                 let mask = if others { body.logic(KNOTW, mask, None) } else { mask };
                 return Forms::mask(mask);
             }
-            Job::Compare(relation) => {
+            JitOp::Compare(relation) => {
                 let with = Some(relation.of_floats());
                 return Forms::mask(body.test(float(kind, COMPARE), length, a, b, with));
             }
@@ -423,13 +429,13 @@ impl Lowerer {
     fn extreme(
         &mut self,
         larger: bool,
-        kind: Kind,
+        kind: NumberKind,
         registers: [Register; 2],
         [a, b]: [Value; 2],
     ) -> Value {
         let number = |bits: u64| match (kind, u32::try_from(bits)) {
-            (Kind::F32, Ok(bits)) => Some(f64::from(f32::from_bits(bits))),
-            (Kind::F64, _) => Some(f64::from_bits(bits)),
+            (NumberKind::F32, Ok(bits)) => Some(f64::from(f32::from_bits(bits))),
+            (NumberKind::F64, _) => Some(f64::from_bits(bits)),
             _ => None,
         };
         let constants = registers.map(|register| self.constant_of(register).and_then(number));
@@ -438,7 +444,7 @@ impl Lowerer {
             [Some(constant), _] => (constant, a, b),
             _ => return self.general_extreme(larger, kind, [a, b]),
         };
-        let length = self.body.length(if kind == Kind::F64 { 8 } else { 4 });
+        let length = self.body.length(if kind == NumberKind::F64 { 8 } else { 4 });
         if constant == 0.0 && constant.is_sign_positive() && larger {
             // Everything above zero, and NaN.
             let kept = self.body.test(float(kind, COMPARE), length, other, fixed, Some(0x16));
@@ -454,8 +460,8 @@ impl Lowerer {
     }
 
     /// NaN if either is, and of two zeros the one that the sign says.
-    fn general_extreme(&mut self, larger: bool, kind: Kind, [a, b]: [Value; 2]) -> Value {
-        let width = if kind == Kind::F64 { 8 } else { 4 };
+    fn general_extreme(&mut self, larger: bool, kind: NumberKind, [a, b]: [Value; 2]) -> Value {
+        let width = if kind == NumberKind::F64 { 8 } else { 4 };
         let length = self.body.length(width);
         let body = &mut self.body;
         let (extreme, logic) =

@@ -7,14 +7,14 @@ use super::lower::{Forms, Lowerer, float};
     expect(clippy::wildcard_imports, reason = "names of instructions, as the manuals have them")
 )]
 use super::opcodes::*;
-use super::select::Kind;
+use super::select::NumberKind;
 use crate::elementwise::program::Register;
 
 impl Lowerer {
     /// 16-bit floats as 32-bit ones.
-    pub(super) fn unpack(&mut self, kind: Kind, packed: Value) -> Value {
+    pub(super) fn unpack(&mut self, kind: NumberKind, packed: Value) -> Value {
         let length = self.body.length(4);
-        if kind == Kind::F16 {
+        if kind == NumberKind::F16 {
             return self.body.unary(VCVTPH2PS, length, packed);
         }
         let wide = self.body.unary(VPMOVZXWD, length, packed);
@@ -22,9 +22,9 @@ impl Lowerer {
     }
 
     /// 32-bit floats that 16-bit ones equal as those.
-    pub(super) fn pack(&mut self, kind: Kind, wide: Value) -> Value {
+    pub(super) fn pack(&mut self, kind: NumberKind, wide: Value) -> Value {
         let length = self.body.length(4);
-        if kind == Kind::F16 {
+        if kind == NumberKind::F16 {
             return self.body.reversed(VCVTPS2PH, length, wide, Some(0));
         }
         let high = self.body.shift(VPSRLD, length, wide, 16);
@@ -32,13 +32,13 @@ impl Lowerer {
     }
 
     /// A computed float as one of a type. An exact one needs no rounding.
-    pub(super) fn rounded(&mut self, kind: Kind, value: Value, exact: bool) -> Forms {
+    pub(super) fn rounded(&mut self, kind: NumberKind, value: Value, exact: bool) -> Forms {
         let wide = |value| Forms { wide: Some(value), ..Forms::default() };
         match kind {
-            Kind::F16 if exact => wide(value),
-            Kind::F16 => Forms::packed(self.pack(kind, value)),
-            Kind::Bf16 if exact => wide(self.quiet(value)),
-            Kind::Bf16 => wide(self.round_to_bf16(value)),
+            NumberKind::F16 if exact => wide(value),
+            NumberKind::F16 => Forms::packed(self.pack(kind, value)),
+            NumberKind::Bf16 if exact => wide(self.quiet(value)),
+            NumberKind::Bf16 => wide(self.round_to_bf16(value)),
             _ => Forms::packed(value),
         }
     }
@@ -70,16 +70,16 @@ impl Lowerer {
         body.binary(and, length, all, kept)
     }
 
-    pub(super) fn convert(&mut self, from: Kind, to: Kind, input: Register) -> Forms {
+    pub(super) fn convert(&mut self, from: NumberKind, to: NumberKind, input: Register) -> Forms {
         match (from, to) {
-            (Kind::Pred, _) => self.ones_where(to, input),
-            (Kind::Integer(width, _), Kind::Pred) => {
+            (NumberKind::Pred, _) => self.ones_where(to, input),
+            (NumberKind::Integer(width, _), NumberKind::Pred) => {
                 let value = self.packed(input, from);
                 Forms::mask(self.not_zero(value, width))
             }
-            (_, Kind::Pred) => {
+            (_, NumberKind::Pred) => {
                 let (value, width) =
-                    (self.wide(input, from), if from == Kind::F64 { 8 } else { 4 });
+                    (self.wide(input, from), if from == NumberKind::F64 { 8 } else { 4 });
                 let zero = self.body.constant(0, width);
                 let length = self.body.length(width);
                 Forms::mask(self.body.test(
@@ -90,27 +90,27 @@ impl Lowerer {
                     Some(4),
                 ))
             }
-            (Kind::Integer(width, signed), Kind::Integer(other, _)) => {
+            (NumberKind::Integer(width, signed), NumberKind::Integer(other, _)) => {
                 let value = self.packed(input, from);
                 Forms::packed(self.resize(value, width, signed, other))
             }
-            (Kind::Integer(width, signed), _) => {
+            (NumberKind::Integer(width, signed), _) => {
                 let value = self.packed(input, from);
                 self.floats_of(value, width, signed, to)
             }
-            (_, Kind::Integer(width, signed)) => {
+            (_, NumberKind::Integer(width, signed)) => {
                 let value = self.wide(input, from);
                 Forms::packed(self.truncate(value, width, signed))
             }
-            (Kind::F64, _) => {
+            (NumberKind::F64, _) => {
                 let value = self.packed(input, from);
                 Forms::packed(self.body.unary(VCVTPD2PS, self.body.length(8), value))
             }
-            (_, Kind::F64) => {
+            (_, NumberKind::F64) => {
                 let value = self.wide(input, from);
                 Forms::packed(self.body.unary(VCVTPS2PD, self.body.length(8), value))
             }
-            (Kind::Bf16, Kind::F32) => Forms::packed(self.wide(input, from)),
+            (NumberKind::Bf16, NumberKind::F32) => Forms::packed(self.wide(input, from)),
             _ => {
                 let value = self.wide(input, from);
                 self.rounded(to, value, false)
@@ -119,13 +119,13 @@ impl Lowerer {
     }
 
     /// Zeros and ones.
-    fn ones_where(&mut self, to: Kind, input: Register) -> Forms {
+    fn ones_where(&mut self, to: NumberKind, input: Register) -> Forms {
         let mask = self.mask(input);
         let one = match to {
-            Kind::F32 => 1.0_f32.to_bits().into(),
-            Kind::F64 => 1.0_f64.to_bits(),
-            Kind::F16 => half::f16::ONE.to_bits().into(),
-            Kind::Bf16 => half::bf16::ONE.to_bits().into(),
+            NumberKind::F32 => 1.0_f32.to_bits().into(),
+            NumberKind::F64 => 1.0_f64.to_bits(),
+            NumberKind::F16 => half::f16::ONE.to_bits().into(),
+            NumberKind::Bf16 => half::bf16::ONE.to_bits().into(),
             _ => 1,
         };
         let width = to.width();
@@ -149,12 +149,12 @@ impl Lowerer {
         }
     }
 
-    fn floats_of(&mut self, value: Value, width: usize, signed: bool, to: Kind) -> Forms {
+    fn floats_of(&mut self, value: Value, width: usize, signed: bool, to: NumberKind) -> Forms {
         let (value, from) =
             if width < 4 { (self.resize(value, width, signed, 4), 4) } else { (value, width) };
-        let large = if to == Kind::F64 { 8 } else { from };
+        let large = if to == NumberKind::F64 { 8 } else { from };
         let length = self.body.length(large.max(4));
-        let op = match (from, to == Kind::F64, signed) {
+        let op = match (from, to == NumberKind::F64, signed) {
             (4, false, true) => VCVTDQ2PS,
             (4, false, false) => VCVTUDQ2PS,
             (4, true, true) => VCVTDQ2PD,

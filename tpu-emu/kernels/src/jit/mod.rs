@@ -25,23 +25,23 @@ pub mod verify;
 #[cfg(not(all(target_arch = "x86_64", not(tpu_emu_portable))))]
 use no_code_memory as code_memory;
 
-use super::elementwise::program::{LaneOp, LaneProgram, Register};
+use super::elementwise::program::{ElementwiseOp, ElementwiseProgram, Register};
 use code_memory::Function;
 use lower::Lowerer;
 use regalloc::Emitter;
 use tpu_base::tensor::DType;
 
-pub use address::{Index, Place};
-pub(super) use lower::Source;
-pub use scalar_loop::{Action, Loop, Rounds};
+pub use address::{Index, MemoryOperand};
+pub(super) use lower::ValueSource;
+pub use scalar_loop::{Action, Loop, ScalarLoop};
 
 /// Whether machine code can do an operation.
-pub fn knows(op: &LaneOp) -> bool {
+pub fn knows(op: &ElementwiseOp) -> bool {
     select::job(op).is_some()
 }
 
 /// Whether it can, or can let the operation's own loop do it, on operands of these types.
-pub fn reaches(op: &LaneOp, inputs: &[DType]) -> bool {
+pub fn reaches(op: &ElementwiseOp, inputs: &[DType]) -> bool {
     knows(op) || libcall::can_call(op, inputs)
 }
 
@@ -51,12 +51,12 @@ pub(super) struct Native(Function);
 
 /// What becomes machine code.
 #[derive(Debug)]
-pub(super) struct Part<'p> {
-    pub(super) program: &'p LaneProgram,
+pub(super) struct CodeRequest<'p> {
+    pub(super) program: &'p ElementwiseProgram,
     /// The operations, in order.
     pub(super) steps: &'p [usize],
     /// Where the registers come from that they do not make.
-    pub(super) sources: &'p [(Register, Source)],
+    pub(super) sources: &'p [(Register, ValueSource)],
     /// The registers that are written, and to which arrays.
     pub(super) stores: &'p [(Register, usize)],
     /// The number of arrays.
@@ -65,7 +65,7 @@ pub(super) struct Part<'p> {
 
 impl Native {
     /// Compiles operations; `None` where the system gives no memory for code.
-    pub(super) fn new(part: &Part<'_>) -> Option<Self> {
+    pub(super) fn new(part: &CodeRequest<'_>) -> Option<Self> {
         let (code, entry) = part.code()?;
         #[cfg(any(test, feature = "testing"))]
         verify::verify(&code, entry, &part.contract());
@@ -78,7 +78,7 @@ impl Native {
     }
 }
 
-impl Part<'_> {
+impl CodeRequest<'_> {
     /// What the function may do.
     #[cfg(any(test, feature = "testing"))]
     fn contract(&self) -> verify::Contract {
@@ -108,7 +108,7 @@ impl Part<'_> {
             lowerer.step(job, kind, &step.inputs, Register::Step(index));
         }
         for &(register, array) in self.stores {
-            let kind = select::Kind::of(self.program.dtype(register))?;
+            let kind = select::NumberKind::of(self.program.dtype(register))?;
             let value = lowerer.packed(register, kind);
             lowerer.body.stores.push((value, array, kind.width()));
         }

@@ -2,8 +2,8 @@
 //!
 //! The code of a group is straight, so the value whose next use is farthest gives its register
 //! up. What came from memory is read again, what was made is kept on the stack.
-use super::encode::{Arithmetic, Code, Fields, If, OpenFrame, Operand, byte, general};
-use super::inst::{Body, Class, Form, Micro, Origin, Value};
+use super::encode::{Arithmetic, Assembler, Fields, If, OpenFrame, Operand, byte, general};
+use super::inst::{Class, Form, LoopBody, Micro, Origin, Value};
 use super::liveness::{NEVER, Uses, number};
 use super::opcodes;
 use super::opcodes::{
@@ -20,8 +20,8 @@ pub(super) const CELL: u32 = 64;
 const TAIL: u8 = 1;
 
 pub(super) struct Emitter<'b> {
-    pub(super) body: &'b Body,
-    pub(super) code: Code,
+    pub(super) body: &'b LoopBody,
+    pub(super) code: Assembler,
     pub(super) uses: Uses,
     /// The register of each value that has one.
     pub(super) place: Vec<Option<u8>>,
@@ -43,10 +43,10 @@ pub(super) struct Emitter<'b> {
 }
 
 impl<'b> Emitter<'b> {
-    pub(super) fn new(body: &'b Body, arrays: usize) -> Self {
+    pub(super) fn new(body: &'b LoopBody, arrays: usize) -> Self {
         Self {
             body,
-            code: Code::default(),
+            code: Assembler::default(),
             uses: Uses::new(body),
             place: vec![None; body.values.len()],
             kept: vec![None; body.values.len()],

@@ -2,17 +2,17 @@
 // have the bytes that the loop reads and writes there; what it computes is moved inside of them.
 //! Loops over single elements as machine code: condition, body, and back.
 #![expect(unsafe_code, reason = "calls machine code")]
-use super::address::{Index, Place};
+use super::address::{Index, MemoryOperand};
 use super::code_memory::Function;
 use super::encode::{If, Operand, byte, general};
 use super::inst::{Origin, Value};
 use super::libcall::Callee;
 use super::liveness::number;
-use super::lower::{Lowerer, Source};
+use super::lower::{Lowerer, ValueSource};
 use super::opcodes::{VMOVDQA32, VMOVDQA64};
 use super::regalloc::{Emitter, vector};
-use super::select::{Kind, job};
-use crate::elementwise::program::{LaneProgram, Register};
+use super::select::{NumberKind, job};
+use crate::elementwise::program::{ElementwiseProgram, Register};
 use std::cell::Cell;
 
 /// Variables that change, of which each has a register.
@@ -24,16 +24,16 @@ pub enum Action {
     /// The step of the program with this number.
     Step(usize),
     /// Reads an element into a parameter of the program.
-    Read(usize, Place),
+    Read(usize, MemoryOperand),
     /// Writes an element.
-    Write(Register, Place),
+    Write(Register, MemoryOperand),
 }
 
 /// A loop over single elements.
 #[derive(Debug)]
 pub struct Loop {
     /// The operations, and as parameters the variables and what is read.
-    pub program: LaneProgram,
+    pub program: ElementwiseProgram,
     /// The memory of each variable; `None` for a parameter that is read in each round.
     pub homes: Vec<Option<usize>>,
     /// Bytes of each memory.
@@ -50,7 +50,7 @@ pub struct Loop {
 
 /// A loop as machine code.
 #[derive(Debug)]
-pub struct Rounds {
+pub struct ScalarLoop {
     function: Function,
     /// Bytes of each memory.
     memories: Vec<usize>,
@@ -58,7 +58,7 @@ pub struct Rounds {
     _calls: Vec<Callee>,
 }
 
-impl Rounds {
+impl ScalarLoop {
     /// Compiles a loop; `None` where an operation or an index is not known, where there are too
     /// many variables, or where the system gives no memory for code.
     ///
@@ -132,13 +132,14 @@ fn lower(of: &Loop) -> Option<Lowerer> {
     }
     for (index, home) in of.homes.iter().enumerate() {
         let Some(home) = *home else { continue };
-        let source = if changes(index) { Source::Variable(home) } else { Source::One(home) };
+        let source =
+            if changes(index) { ValueSource::Variable(home) } else { ValueSource::One(home) };
         lowerer.source(Register::Parameter(index), source);
     }
     for (index, constant) in program.constants.iter().enumerate() {
         let mut bits = [0; 8];
         bits.iter_mut().zip(&constant.bytes).for_each(|(bit, &byte)| *bit = byte);
-        lowerer.source(Register::Constant(index), Source::Constant(u64::from_le_bytes(bits)));
+        lowerer.source(Register::Constant(index), ValueSource::Constant(u64::from_le_bytes(bits)));
     }
     let act = |lowerer: &mut Lowerer, action: &Action| {
         match action {
@@ -159,7 +160,7 @@ fn lower(of: &Loop) -> Option<Lowerer> {
                 lowerer.peek(place, Register::Parameter(*parameter));
             }
             Action::Write(value, place) => {
-                lowerer.poke(place, *value, Kind::of(program.dtype(*value))?);
+                lowerer.poke(place, *value, NumberKind::of(program.dtype(*value))?);
             }
         }
         Some(())
@@ -170,7 +171,7 @@ fn lower(of: &Loop) -> Option<Lowerer> {
     of.actions[of.condition..].iter().try_for_each(|action| act(&mut lowerer, action))?;
     for (index, home) in of.homes.iter().enumerate() {
         let Some(home) = home.filter(|_| changes(index)) else { continue };
-        let kind = Kind::of(program.dtype(of.next[index]))?;
+        let kind = NumberKind::of(program.dtype(of.next[index]))?;
         let value = lowerer.packed(of.next[index], kind);
         let variable = matches!(lowerer.body.values[value.index()].1, Origin::Variable(_));
         // All variables change at once, so what one takes from another is kept aside.

@@ -1,11 +1,11 @@
 //! What the emitter knows: operations by kind and element type.
 use crate::elementwise::kind::{Direction, ElementwiseKind, Order};
-use crate::elementwise::program::LaneOp;
+use crate::elementwise::program::ElementwiseOp;
 use tpu_base::tensor::DType;
 
 /// How elements of a type are computed with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum NumberKind {
     F32,
     F64,
     F16,
@@ -17,7 +17,7 @@ pub(super) enum Kind {
     Raw(usize),
 }
 
-impl Kind {
+impl NumberKind {
     pub(super) fn of(dtype: DType) -> Option<Self> {
         Some(match dtype {
             DType::F32 => Self::F32,
@@ -57,7 +57,7 @@ impl Kind {
 
 /// An operation that the emitter knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Job {
+pub(super) enum JitOp {
     Add,
     Subtract,
     Multiply,
@@ -85,7 +85,7 @@ pub(super) enum Job {
     ShiftLeft,
     ShiftRight,
     ShiftArithmetic,
-    Convert(Kind),
+    Convert(NumberKind),
     /// The same bytes.
     Same,
     /// The element of an array with this number; the array has so many elements behind its first.
@@ -130,34 +130,38 @@ impl Relation {
 }
 
 /// What an operation is, on what type of operand; `None` for those that stay calls.
-pub(super) fn job(op: &LaneOp) -> Option<(Job, Kind)> {
-    let (kind, result) = (Kind::of(op.operand)?, Kind::of(op.result)?);
+pub(super) fn job(op: &ElementwiseOp) -> Option<(JitOp, NumberKind)> {
+    let (kind, result) = (NumberKind::of(op.operand)?, NumberKind::of(op.result)?);
     let float = kind.is_float();
-    let pred = kind == Kind::Pred;
-    let integer = matches!(kind, Kind::Integer(..));
-    let word = matches!(kind, Kind::Integer(2.., _));
+    let pred = kind == NumberKind::Pred;
+    let integer = matches!(kind, NumberKind::Integer(..));
+    let word = matches!(kind, NumberKind::Integer(2.., _));
     let number = float || integer;
     let product = float || word;
     let (job, known) = match op.kind {
-        ElementwiseKind::Add => (Job::Add, number || pred),
-        ElementwiseKind::Subtract => (Job::Subtract, number),
-        ElementwiseKind::Multiply => (Job::Multiply, product || pred),
-        ElementwiseKind::Square => (Job::Square, product),
-        ElementwiseKind::Divide => (Job::Divide, float),
-        ElementwiseKind::Maximum => (Job::Maximum, number || pred),
-        ElementwiseKind::Minimum => (Job::Minimum, number || pred),
-        ElementwiseKind::Clamp => (Job::Clamp, number),
-        ElementwiseKind::Negate => (Job::Negate, number),
-        ElementwiseKind::Abs => (Job::Absolute, float || matches!(kind, Kind::Integer(_, true))),
-        ElementwiseKind::Sign => (Job::Sign, float || matches!(kind, Kind::Integer(4.., _))),
-        ElementwiseKind::Sqrt => (Job::Root, float),
-        ElementwiseKind::Rsqrt => (Job::InverseRoot, float),
-        ElementwiseKind::Floor => (Job::Round(9), float),
-        ElementwiseKind::Ceil => (Job::Round(10), float),
-        ElementwiseKind::RoundNearestEven => (Job::Round(8), float),
-        ElementwiseKind::RoundNearestAfz => (Job::RoundAway, float),
-        ElementwiseKind::IsFinite => (Job::Classify(0x99, true), float),
-        ElementwiseKind::IsInfinite => (Job::Classify(0x18, false), float),
+        ElementwiseKind::Add => (JitOp::Add, number || pred),
+        ElementwiseKind::Subtract => (JitOp::Subtract, number),
+        ElementwiseKind::Multiply => (JitOp::Multiply, product || pred),
+        ElementwiseKind::Square => (JitOp::Square, product),
+        ElementwiseKind::Divide => (JitOp::Divide, float),
+        ElementwiseKind::Maximum => (JitOp::Maximum, number || pred),
+        ElementwiseKind::Minimum => (JitOp::Minimum, number || pred),
+        ElementwiseKind::Clamp => (JitOp::Clamp, number),
+        ElementwiseKind::Negate => (JitOp::Negate, number),
+        ElementwiseKind::Abs => {
+            (JitOp::Absolute, float || matches!(kind, NumberKind::Integer(_, true)))
+        }
+        ElementwiseKind::Sign => {
+            (JitOp::Sign, float || matches!(kind, NumberKind::Integer(4.., _)))
+        }
+        ElementwiseKind::Sqrt => (JitOp::Root, float),
+        ElementwiseKind::Rsqrt => (JitOp::InverseRoot, float),
+        ElementwiseKind::Floor => (JitOp::Round(9), float),
+        ElementwiseKind::Ceil => (JitOp::Round(10), float),
+        ElementwiseKind::RoundNearestEven => (JitOp::Round(8), float),
+        ElementwiseKind::RoundNearestAfz => (JitOp::RoundAway, float),
+        ElementwiseKind::IsFinite => (JitOp::Classify(0x99, true), float),
+        ElementwiseKind::IsInfinite => (JitOp::Classify(0x18, false), float),
         ElementwiseKind::Compare(direction, order) => {
             let relation = match direction {
                 Direction::Eq => Relation::Equal,
@@ -167,22 +171,22 @@ pub(super) fn job(op: &LaneOp) -> Option<(Job, Kind)> {
                 Direction::Gt => Relation::Greater,
                 Direction::Ge => Relation::GreaterOrEqual,
             };
-            (Job::Compare(relation), order == Order::Value && (number || pred))
+            (JitOp::Compare(relation), order == Order::Value && (number || pred))
         }
-        ElementwiseKind::Take => (Job::Take(op.immediate[0]), kind.width() >= 4),
-        ElementwiseKind::Select => (Job::Select, true),
-        ElementwiseKind::And => (Job::And, integer || pred),
-        ElementwiseKind::Or => (Job::Or, integer || pred),
-        ElementwiseKind::Xor => (Job::Xor, integer || pred),
-        ElementwiseKind::Not => (Job::Not, integer || pred),
-        ElementwiseKind::ShiftLeft => (Job::ShiftLeft, word),
-        ElementwiseKind::ShiftRightLogical => (Job::ShiftRight, word),
-        ElementwiseKind::ShiftRightArithmetic => (Job::ShiftArithmetic, word),
+        ElementwiseKind::Take => (JitOp::Take(op.immediate[0]), kind.width() >= 4),
+        ElementwiseKind::Select => (JitOp::Select, true),
+        ElementwiseKind::And => (JitOp::And, integer || pred),
+        ElementwiseKind::Or => (JitOp::Or, integer || pred),
+        ElementwiseKind::Xor => (JitOp::Xor, integer || pred),
+        ElementwiseKind::Not => (JitOp::Not, integer || pred),
+        ElementwiseKind::ShiftLeft => (JitOp::ShiftLeft, word),
+        ElementwiseKind::ShiftRightLogical => (JitOp::ShiftRight, word),
+        ElementwiseKind::ShiftRightArithmetic => (JitOp::ShiftArithmetic, word),
         ElementwiseKind::BitcastConvert => {
-            let whole = |kind: Kind| !matches!(kind, Kind::Pred | Kind::Raw(_));
-            (Job::Same, whole(kind) && whole(result) && kind.width() == result.width())
+            let whole = |kind: NumberKind| !matches!(kind, NumberKind::Pred | NumberKind::Raw(_));
+            (JitOp::Same, whole(kind) && whole(result) && kind.width() == result.width())
         }
-        ElementwiseKind::Convert => (Job::Convert(result), converts(kind, result)),
+        ElementwiseKind::Convert => (JitOp::Convert(result), converts(kind, result)),
         ElementwiseKind::Acos
         | ElementwiseKind::Acosh
         | ElementwiseKind::Asin
@@ -227,17 +231,17 @@ pub(super) fn job(op: &LaneOp) -> Option<(Job, Kind)> {
     known.then_some((job, kind))
 }
 
-fn converts(from: Kind, to: Kind) -> bool {
-    let raw = |kind| matches!(kind, Kind::Raw(_));
+fn converts(from: NumberKind, to: NumberKind) -> bool {
+    let raw = |kind| matches!(kind, NumberKind::Raw(_));
     if raw(from) || raw(to) {
         return false;
     }
     match (from, to) {
-        (Kind::F64, Kind::F32 | Kind::Pred) => true,
-        (Kind::F64, _) => false,
-        (_, Kind::Integer(8, _)) if from.is_float() => false,
+        (NumberKind::F64, NumberKind::F32 | NumberKind::Pred) => true,
+        (NumberKind::F64, _) => false,
+        (_, NumberKind::Integer(8, _)) if from.is_float() => false,
         // Two roundings happen to large integers on their way to small floats.
-        (Kind::Integer(8, _), Kind::F16 | Kind::Bf16) => true,
+        (NumberKind::Integer(8, _), NumberKind::F16 | NumberKind::Bf16) => true,
         _ => true,
     }
 }

@@ -105,9 +105,9 @@ impl ComplexFunction for Sqrt {
 }
 
 /// The two parts of the results, and whether there was a number that is not plain.
-struct Plain;
+struct PlainParts;
 
-impl<F: ComplexFunction> Loop for Over<(&[Complex<f32>], &mut [Complex<f32>]), (Plain, F)> {
+impl<F: ComplexFunction> Loop for Over<(&[Complex<f32>], &mut [Complex<f32>]), (PlainParts, F)> {
     type Output = bool;
 
     #[inline(always)]
@@ -133,11 +133,11 @@ fn narrow(z: Z) -> Complex<f32> {
     Complex::new(rounded(z.re), rounded(z.im))
 }
 
-/// The `LaneFn` of a function of one complex number of single precision.
+/// The `LoopFn` of a function of one complex number of single precision.
 pub fn unary<F: ComplexFunction>(_: Immediate, inputs: &[&[u8]], output: &mut [u8]) {
     let z: &[Complex<f32>] = cast_slice(inputs[0]);
     let output: &mut [Complex<f32>] = cast_slice_mut(output);
-    if !simd::run(over::<_, (Plain, F)>((z, &mut *output))) {
+    if !simd::run(over::<_, (PlainParts, F)>((z, &mut *output))) {
         for (result, &z) in output.iter_mut().zip(z) {
             if !F::plain(wide(z)) {
                 *result = narrow(F::any(wide(z)));
@@ -159,7 +159,7 @@ impl Loop for Over<(&[Complex<f32>], &mut [f32]), Absolute> {
     }
 }
 
-/// The `LaneFn` of the absolute value of numbers of single precision; NaN where either part is.
+/// The `LoopFn` of the absolute value of numbers of single precision; NaN where either part is.
 pub fn abs(_: Immediate, inputs: &[&[u8]], output: &mut [u8]) {
     let (z, output): (&[Complex<f32>], &mut [f32]) =
         (cast_slice(inputs[0]), cast_slice_mut(output));
@@ -193,7 +193,7 @@ impl Loop for Over<(&[Complex<f32>], &[Complex<f32>], &mut [Complex<f32>]), Quot
     }
 }
 
-/// The `LaneFn` of the quotient of numbers of single precision.
+/// The `LoopFn` of the quotient of numbers of single precision.
 pub fn divide(_: Immediate, inputs: &[&[u8]], output: &mut [u8]) {
     let (a, b): (&[Complex<f32>], &[Complex<f32>]) = (cast_slice(inputs[0]), cast_slice(inputs[1]));
     let output: &mut [Complex<f32>] = cast_slice_mut(output);
@@ -209,7 +209,7 @@ pub fn divide(_: Immediate, inputs: &[&[u8]], output: &mut [u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::elementwise::program::LaneFn;
+    use crate::elementwise::program::LoopFn;
 
     /// Numbers of many sizes in every direction, and the special ones.
     fn samples() -> Vec<Complex<f32>> {
@@ -234,7 +234,7 @@ mod tests {
             || (wide - wanted).abs() <= limit
     }
 
-    fn check(code: LaneFn, exact: fn(Z) -> Z) {
+    fn check(code: LoopFn, exact: fn(Z) -> Z) {
         let z = samples();
         let mut results = vec![Complex::new(0.0_f32, 0.0); z.len()];
         code([0; 2], &[cast_slice(&z)], cast_slice_mut(&mut results));

@@ -1,5 +1,5 @@
 //! Quotients and remainders of integers of 32 bits, computed in double precision.
-use crate::elementwise::program::{Immediate, LaneFn};
+use crate::elementwise::program::{Immediate, LoopFn};
 use crate::simd;
 use crate::simd::Loop;
 use bytemuck::Pod;
@@ -112,7 +112,7 @@ fn divide<T: Word, const REST: bool>(_: Immediate, inputs: &[&[u8]], output: &mu
 }
 
 /// Quotients, cut towards zero: all bits are set where the divisor is zero. `None` for other types.
-pub fn quotients(dtype: DType) -> Option<LaneFn> {
+pub fn quotients(dtype: DType) -> Option<LoopFn> {
     match dtype {
         DType::S32 => Some(divide::<i32, false>),
         DType::U32 => Some(divide::<u32, false>),
@@ -121,7 +121,7 @@ pub fn quotients(dtype: DType) -> Option<LaneFn> {
 }
 
 /// What is left of the dividends. `None` for other types.
-pub fn remainders(dtype: DType) -> Option<LaneFn> {
+pub fn remainders(dtype: DType) -> Option<LoopFn> {
     match dtype {
         DType::S32 => Some(divide::<i32, true>),
         DType::U32 => Some(divide::<u32, true>),
@@ -153,7 +153,7 @@ mod tests {
     fn check<T: Word + Int + Number + std::fmt::Debug>(dtype: DType) {
         let numbers = numbers();
         let all: Vec<T> = numbers.iter().map(|&bits| T::of(bits)).collect();
-        let run = |function: LaneFn, a: &[T], b: &[T]| {
+        let run = |function: LoopFn, a: &[T], b: &[T]| {
             let mut output = vec![T::of(0); a.len()];
             let inputs = [bytemuck::cast_slice(a), bytemuck::cast_slice(b)];
             function([0; 2], &inputs, bytemuck::cast_slice_mut(&mut output));

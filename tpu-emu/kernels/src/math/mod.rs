@@ -6,7 +6,7 @@ mod gamma;
 mod polynomial;
 
 use super::elementwise::loops::each;
-use super::elementwise::program::{Immediate, LaneFn};
+use super::elementwise::program::{Immediate, LoopFn};
 use super::simd::{self, Loop};
 
 use bytemuck::{cast_slice, cast_slice_mut};
@@ -15,7 +15,7 @@ use tpu_base::tensor::DType;
 use tpu_base::tensor::element::{Float, Wide, for_dtype};
 
 /// A function of one number. What it computes with is `#[inline(always)]`.
-pub trait Function {
+pub trait RealFunction {
     /// The name of the operation.
     const NAME: &'static str;
     /// How many units in the last place the result of single precision is off at most.
@@ -74,7 +74,7 @@ macro_rules! functions {
         #[derive(Debug)]
         pub struct $name;
 
-        impl Function for $name {
+        impl RealFunction for $name {
             const NAME: &'static str = $mnemonic;
             const ULPS: f64 = $ulps;
             $(const HAS_FAR: bool = { _ = $far; true };)?
@@ -107,7 +107,7 @@ macro_rules! functions {
 
         /// Calls `check` with every function's name, bound and code.
         #[cfg(test)]
-        pub(crate) fn for_all(mut check: impl FnMut(&str, f64, LaneFn)) {
+        pub(crate) fn for_all(mut check: impl FnMut(&str, f64, LoopFn)) {
             $(check($mnemonic, $ulps, single::<$name>);)*
         }
     };
@@ -243,24 +243,24 @@ impl Function2 for Remainder {
 }
 
 /// The loop of a function of floats.
-pub fn unary<F: Function>(dtype: DType) -> Option<LaneFn> {
+pub fn unary<F: RealFunction>(dtype: DType) -> Option<LoopFn> {
     match dtype {
         DType::F32 => Some(single::<F>),
         DType::F64 => Some(double::<F>),
         narrow => for_dtype!(narrow, T: Narrow => {
-            let run: LaneFn = through_single::<T, F>;
+            let run: LoopFn = through_single::<T, F>;
             run
         }),
     }
 }
 
 /// The loop of a function of two floats.
-pub fn binary<F: Function2>(dtype: DType) -> Option<LaneFn> {
+pub fn binary<F: Function2>(dtype: DType) -> Option<LoopFn> {
     match dtype {
         DType::F32 => Some(single2::<F>),
         DType::F64 => Some(double2::<F>),
         narrow => for_dtype!(narrow, T: Narrow => {
-            let run: LaneFn = through_single2::<T, F>;
+            let run: LoopFn = through_single2::<T, F>;
             run
         }),
     }
@@ -278,7 +278,7 @@ struct Over<S, F>(S, PhantomData<F>);
 struct Of<F>(PhantomData<F>);
 struct Far<F>(PhantomData<F>);
 
-impl<F: Function> Loop for Over<(&[f32], &mut [f32]), Of<F>> {
+impl<F: RealFunction> Loop for Over<(&[f32], &mut [f32]), Of<F>> {
     type Output = ();
 
     #[inline(always)]
@@ -287,7 +287,7 @@ impl<F: Function> Loop for Over<(&[f32], &mut [f32]), Of<F>> {
     }
 }
 
-impl<F: Function> Loop for Over<(&[f64], &mut [f64]), Of<F>> {
+impl<F: RealFunction> Loop for Over<(&[f64], &mut [f64]), Of<F>> {
     type Output = ();
 
     #[inline(always)]
@@ -326,7 +326,7 @@ impl<F: Function2> Loop for Over<(&[f64], &[f64], &mut [f64]), Of<F>> {
 }
 
 /// Whether there is a number that is the business of `far`.
-impl<F: Function, W: Copy + Into<f64>> Loop for Over<&[W], Far<F>> {
+impl<F: RealFunction, W: Copy + Into<f64>> Loop for Over<&[W], Far<F>> {
     type Output = bool;
 
     #[inline(always)]
@@ -339,7 +339,7 @@ fn over<S, F>(slices: S) -> Over<S, F> {
     Over(slices, PhantomData)
 }
 
-fn single<F: Function>(_: Immediate, inputs: &[&[u8]], output: &mut [u8]) {
+fn single<F: RealFunction>(_: Immediate, inputs: &[&[u8]], output: &mut [u8]) {
     let (x, output): (&[f32], &mut [f32]) = (cast_slice(inputs[0]), cast_slice_mut(output));
     simd::run(over::<_, Of<F>>((x, &mut *output)));
     if F::HAS_FAR && simd::run(over::<_, Far<F>>(x)) {
@@ -347,7 +347,7 @@ fn single<F: Function>(_: Immediate, inputs: &[&[u8]], output: &mut [u8]) {
     }
 }
 
-fn double<F: Function>(_: Immediate, inputs: &[&[u8]], output: &mut [u8]) {
+fn double<F: RealFunction>(_: Immediate, inputs: &[&[u8]], output: &mut [u8]) {
     let (x, output): (&[f64], &mut [f64]) = (cast_slice(inputs[0]), cast_slice_mut(output));
     simd::run(over::<_, Of<F>>((x, &mut *output)));
     if F::HAS_FAR && simd::run(over::<_, Far<F>>(x)) {
@@ -357,7 +357,7 @@ fn double<F: Function>(_: Immediate, inputs: &[&[u8]], output: &mut [u8]) {
 
 /// Computes the results of numbers that are the business of `far`.
 #[cold]
-fn mend<W: Copy + Into<f64>, F: Function>(x: &[W], output: &mut [W], far: impl Fn(f64) -> W) {
+fn mend<W: Copy + Into<f64>, F: RealFunction>(x: &[W], output: &mut [W], far: impl Fn(f64) -> W) {
     for (result, &x) in output.iter_mut().zip(x) {
         let x: f64 = x.into();
         if F::is_far(x) {
@@ -418,7 +418,7 @@ fn narrow<T: Float<Wide = f32>>(x: &[f32], output: &mut [T]) {
     simd::run(over::<_, Narrow>((x, output)));
 }
 
-fn through_single<T: Float<Wide = f32>, F: Function>(
+fn through_single<T: Float<Wide = f32>, F: RealFunction>(
     immediate: Immediate,
     inputs: &[&[u8]],
     output: &mut [u8],

@@ -35,7 +35,7 @@ fn samples() -> Vec<f32> {
     all
 }
 
-fn run(code: LaneFn, inputs: &[&[f32]]) -> Vec<f32> {
+fn run(code: LoopFn, inputs: &[&[f32]]) -> Vec<f32> {
     let mut output = vec![0.0; inputs[0].len()];
     let inputs: Vec<&[u8]> = inputs.iter().map(|input| cast_slice(input)).collect();
     code([0; 2], &inputs, cast_slice_mut(&mut output));
@@ -106,7 +106,7 @@ fn powers_and_angles_are_as_close_as_they_are_said_to_be() {
     let ends = || ends.into_iter().chain([f32::INFINITY, f32::NEG_INFINITY, f32::NAN, f32::MAX]);
     pairs.extend(ends().flat_map(|x| ends().map(move |y| (x, y))));
     let (x, y): (Vec<f32>, Vec<f32>) = pairs.iter().copied().unzip();
-    let check = |code: LaneFn, bound: f64, exact: fn(f64, f64) -> f64| {
+    let check = |code: LoopFn, bound: f64, exact: fn(f64, f64) -> f64| {
         let results = run(code, &[&x, &y]);
         for (&(x, y), &result) in pairs.iter().zip(&results) {
             let exact = exact(x.into(), y.into());

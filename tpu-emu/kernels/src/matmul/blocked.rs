@@ -1,6 +1,6 @@
 //! Matrix products through packed panels, a block of the result at a time.
 use super::accumulate::Work;
-use super::micro_kernel::{Block, COLUMNS, ROWS};
+use super::micro_kernel::{COLUMNS, PanelProduct, ROWS};
 use super::pack::{Panel, Source};
 use crate::aligned::Aligned;
 use bytemuck::cast_slice_mut;
@@ -49,7 +49,7 @@ pub fn with_sums<T: Panel, R>(count: usize, work: impl FnOnce(&mut [T]) -> R) ->
 
 /// Some rows and columns of a product.
 #[derive(Debug, Clone)]
-pub struct Part {
+pub struct ProductTile {
     /// Rows.
     pub rows: Range<usize>,
     /// Columns.
@@ -61,7 +61,7 @@ pub struct Part {
 /// Computes a part of a product of split operands: the parts of the operands that are multiplied
 /// are the `passes`. Sums of many terms are sums of sums of [`DEPTH`] terms.
 pub fn product<T: Panel>(
-    Part { rows, columns, depth }: Part,
+    ProductTile { rows, columns, depth }: ProductTile,
     passes: &[(usize, usize)],
     lhs: &impl Source<T>,
     rhs: &impl Source<T>,
@@ -107,7 +107,7 @@ pub fn product<T: Panel>(
                     let size = [rows.len(), some.len()];
                     let out = (&mut out[first - columns.start..], stride);
                     let add = pass > 0 || step > 0;
-                    Block { left, right, depth: steps.len(), size, out, add }.run();
+                    PanelProduct { left, right, depth: steps.len(), size, out, add }.run();
                 }
             }
         }
@@ -137,7 +137,7 @@ mod tests {
             let (left, right) = (side(&lhs[..], [k, 1]), side(&rhs[..], [1, n]));
             let (rows, columns) = (3..m, 33..n);
             let mut out = vec![9_u32; rows.len() * n];
-            let part = Part { rows: rows.clone(), columns: columns.clone(), depth: k };
+            let part = ProductTile { rows: rows.clone(), columns: columns.clone(), depth: k };
             product(part, &[(0, 0), (0, 0)], &left, &right, (&mut out, n));
             for (at, &value) in out.iter().enumerate() {
                 let (i, j) = (rows.start + at / n, columns.start + at % n);
@@ -152,7 +152,7 @@ mod tests {
     fn an_empty_sum_is_zero() {
         let none = Strided { load: Load::Plain, bytes: &[], start: [0, 0], strides: [1, 1] };
         let mut out = [f32::NAN; 6];
-        let part = Part { rows: 0..2, columns: 0..3, depth: 0 };
+        let part = ProductTile { rows: 0..2, columns: 0..3, depth: 0 };
         product(part, &[(0, 0)], &none, &none, (&mut out, 3));
         assert_eq!(out, [0.0; 6]);
     }

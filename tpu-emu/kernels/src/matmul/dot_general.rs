@@ -1,10 +1,10 @@
 //! Sums of products over axes of two arrays, as matrix products over strided views.
 use super::accumulate::Work;
-use super::blocked::{self, Part, WIDTH};
+use super::blocked::{self, ProductTile, WIDTH};
 use super::gemm_crate::{Extent, Matrix};
-use super::operand::Side;
+use super::operand::ProductOperand;
 use super::pack::{Load, Panel, Strided};
-use super::precision::{Arithmetic, Kind, for_kind, room};
+use super::precision::{Arithmetic, SumType, for_kind, room};
 use super::small::{self, Operand, is_small};
 use crate::parallel;
 use bytemuck::{cast_slice, cast_slice_mut};
@@ -46,7 +46,7 @@ pub struct Axes<'a> {
 #[derive(Debug)]
 pub struct Contraction {
     arithmetic: Arithmetic,
-    sides: [Side; 2],
+    sides: [ProductOperand; 2],
     /// Extents of the batch axes.
     batch: Vec<usize>,
     extent: Extent,
@@ -69,8 +69,8 @@ impl Contraction {
         Self {
             arithmetic,
             sides: [
-                Side::new(&arithmetic, lhs, [batch[0], free[0], sum[0]]),
-                Side::new(&arithmetic, rhs, [batch[1], sum[1], free[1]]),
+                ProductOperand::new(&arithmetic, lhs, [batch[0], free[0], sum[0]]),
+                ProductOperand::new(&arithmetic, rhs, [batch[1], sum[1], free[1]]),
             ],
             batch: batch[0].iter().map(|&axis| lhs.dims[axis]).collect(),
             extent,
@@ -103,8 +103,8 @@ impl Contraction {
             return Ok(());
         }
         match self.arithmetic.kind {
-            Kind::F32 => self.run_panels::<f32>(scratch, operands, result),
-            Kind::U32 => self.run_panels::<u32>(scratch, operands, result),
+            SumType::F32 => self.run_panels::<f32>(scratch, operands, result),
+            SumType::U32 => self.run_panels::<u32>(scratch, operands, result),
             kind => for_kind!(kind, W => self.run_in::<W>(scratch, operands, result)),
         }
     }
@@ -244,7 +244,7 @@ impl Contraction {
             let columns = block * WIDTH..n.min((block + 1) * WIDTH);
             let stride = columns.len();
             let mut sums = vec![<T as Work>::ZERO; m * stride];
-            let part = Part { rows: 0..m, columns, depth };
+            let part = ProductTile { rows: 0..m, columns, depth };
             blocked::product(part, passes, &lhs, &rhs, (&mut sums, stride));
             sums
         });
@@ -276,7 +276,7 @@ impl Contraction {
             return;
         }
         let stride = columns.len();
-        blocked::product(Part { rows, columns, depth }, passes, &lhs, &rhs, (sums, stride));
+        blocked::product(ProductTile { rows, columns, depth }, passes, &lhs, &rhs, (sums, stride));
     }
 
     /// Some rows of a product.
@@ -337,7 +337,7 @@ impl Contraction {
         let one = |index: usize, out: &mut [u8], first: usize| {
             let starts = self.starts(index);
             let operand = |side: usize, start: usize| {
-                let Side { row, column, elements, .. } = self.sides[side];
+                let ProductOperand { row, column, elements, .. } = self.sides[side];
                 (Matrix { data: numbers[side], row, column }.from(start), elements)
             };
             let lhs = operand(0, starts[0] + first * self.sides[0].row);

@@ -69,7 +69,7 @@ fn part<T: Panel>(
     let [across, along] = matrix.strides;
     if matrix.load == Load::Plain && along == 1 {
         let data = elements::<T>(bytes).get(first * across + steps.start..).unwrap_or_default();
-        simd::with(Numbers { data, across, vector, out, add: false });
+        simd::with(WidenedRow { data, across, vector, out, add: false });
         return;
     }
     T::read(matrix.load, 0, Sums { bytes, strides: matrix.strides, from, vector, out });
@@ -90,7 +90,7 @@ impl<T: Panel> Visit<T> for Sums<'_, T> {
         let start = from[0] * across + from[1] * along;
         let data = elements::<E>(bytes).get(start..).unwrap_or_default();
         if along == 1 {
-            simd::run(Rows { data, across, vector, out, read });
+            simd::run(DotRows { data, across, vector, out, read });
         } else {
             simd::run(Columns { data, strides: [across, along], vector, out, read });
         }
@@ -98,7 +98,7 @@ impl<T: Panel> Visit<T> for Sums<'_, T> {
 }
 
 /// Rows that are dense along the sums. Elements that are no numbers yet become some in a cache.
-struct Rows<'a, E, T, F> {
+struct DotRows<'a, E, T, F> {
     data: &'a [E],
     across: usize,
     vector: &'a [T],
@@ -106,7 +106,7 @@ struct Rows<'a, E, T, F> {
     read: F,
 }
 
-impl<E: Copy, T: Panel, F: Fn(E) -> T + Copy> Loop for Rows<'_, E, T, F> {
+impl<E: Copy, T: Panel, F: Fn(E) -> T + Copy> Loop for DotRows<'_, E, T, F> {
     type Output = ();
 
     #[inline(always)]
@@ -119,14 +119,20 @@ impl<E: Copy, T: Panel, F: Fn(E) -> T + Copy> Loop for Rows<'_, E, T, F> {
                     lay(&data[i * across + step..][..factors.len()], 1, row, read);
                 }
                 let data = &block[..];
-                simd::with(Numbers { data, across: SEGMENT, vector: factors, out, add: step > 0 });
+                simd::with(WidenedRow {
+                    data,
+                    across: SEGMENT,
+                    vector: factors,
+                    out,
+                    add: step > 0,
+                });
             }
         }
     }
 }
 
 /// Rows of numbers that are dense along the sums, some of them at a time.
-struct Numbers<'a, T> {
+struct WidenedRow<'a, T> {
     data: &'a [T],
     across: usize,
     vector: &'a [T],
@@ -134,7 +140,7 @@ struct Numbers<'a, T> {
     add: bool,
 }
 
-impl<T: Panel> WithSimd for Numbers<'_, T> {
+impl<T: Panel> WithSimd for WidenedRow<'_, T> {
     type Output = ();
 
     #[inline(always)]

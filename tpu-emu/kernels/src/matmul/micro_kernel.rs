@@ -117,7 +117,7 @@ impl Lane for u32 {
 
 /// The product of packed matrices, stored or added to a result.
 #[derive(Debug)]
-pub struct Block<'a, T> {
+pub struct PanelProduct<'a, T> {
     /// Left panels, `depth` lines each.
     pub left: &'a [[T; ROWS]],
     /// Right panels, `depth` lines each.
@@ -132,14 +132,14 @@ pub struct Block<'a, T> {
     pub add: bool,
 }
 
-impl<T: Lane> Block<'_, T> {
+impl<T: Lane> PanelProduct<'_, T> {
     /// Computes it.
     pub fn run(self) {
         simd::with(self);
     }
 }
 
-impl<T: Lane> WithSimd for Block<'_, T> {
+impl<T: Lane> WithSimd for PanelProduct<'_, T> {
     type Output = ();
 
     #[inline(always)]
@@ -155,8 +155,8 @@ impl<T: Lane> WithSimd for Block<'_, T> {
 
 /// Every tile, with vectors of which `W` are a row of one, `M` rows at once.
 #[inline(always)]
-fn all<T: Lane, S: Simd, const M: usize, const W: usize>(simd: S, block: Block<'_, T>) {
-    let Block { left, right, depth, size: [rows, columns], out: (out, stride), add } = block;
+fn all<T: Lane, S: Simd, const M: usize, const W: usize>(simd: S, block: PanelProduct<'_, T>) {
+    let PanelProduct { left, right, depth, size: [rows, columns], out: (out, stride), add } = block;
     let rights = right.chunks_exact(depth.max(1));
     for (right, column) in rights.zip((0..columns).step_by(COLUMNS)) {
         let width = COLUMNS.min(columns - column);
@@ -232,7 +232,7 @@ mod tests {
             for add in [false, true] {
                 let (left, right) = (&left[..], &right[..]);
                 let out = (&mut out[..], stride);
-                Block { left, right, depth: DEPTH, size: [rows, columns], out, add }.run();
+                PanelProduct { left, right, depth: DEPTH, size: [rows, columns], out, add }.run();
             }
             for (at, &value) in out.iter().enumerate() {
                 let (i, j) = (at / stride, at % stride);
@@ -254,7 +254,7 @@ mod tests {
             let mut out = [f32::NAN; ROWS * COLUMNS];
             let size = [ROWS, COLUMNS];
             let to = (&mut out[..], COLUMNS);
-            Block { left: &left, right: &right, depth: 3, size, out: to, add: false }.run();
+            PanelProduct { left: &left, right: &right, depth: 3, size, out: to, add: false }.run();
             assert_eq!(out, [0.0; ROWS * COLUMNS]);
         });
     }

@@ -1,17 +1,17 @@
 //! One operand of a contraction: its axes as those of a batch of matrices.
 use super::accumulate::Work;
 use super::pack::{Load, Panel};
-use super::precision::{Arithmetic, Kind, take};
+use super::precision::{Arithmetic, SumType, take};
 use bytemuck::cast_slice;
 use tpu_base::error::Result;
 use tpu_base::tensor::{DType, Shape};
 
 /// Extent of an axis and the elements from one index to the next.
-pub type Axis = (usize, usize);
+pub type ExtentStride = (usize, usize);
 
 /// Axes as one: `None` where a single stride does not reach all their elements in order.
-pub(crate) fn merged(axes: &[Axis]) -> Option<Axis> {
-    let mut whole: Axis = (1, 1);
+pub(crate) fn merged(axes: &[ExtentStride]) -> Option<ExtentStride> {
+    let mut whole: ExtentStride = (1, 1);
     let long = axes.iter().filter(|axis| axis.0 != 1);
     for (index, &(size, stride)) in long.enumerate() {
         if index > 0 && whole.1 != size * stride {
@@ -23,7 +23,7 @@ pub(crate) fn merged(axes: &[Axis]) -> Option<Axis> {
 }
 
 /// Calls `visit` with the offset of every index of `axes`, the last one running fastest.
-fn offsets(axes: &[Axis], mut visit: impl FnMut(usize)) {
+fn offsets(axes: &[ExtentStride], mut visit: impl FnMut(usize)) {
     if axes.iter().any(|axis| axis.0 == 0) {
         return;
     }
@@ -47,7 +47,7 @@ fn offsets(axes: &[Axis], mut visit: impl FnMut(usize)) {
 
 /// One operand: what is done before its elements are multiplied.
 #[derive(Debug)]
-pub(super) struct Side {
+pub(super) struct ProductOperand {
     pub dtype: DType,
     pub elements: usize,
     /// Elements are read into scratch memory and rounded.
@@ -55,28 +55,28 @@ pub(super) struct Side {
     /// How they are read where that happens with their panels.
     pub load: Load,
     /// Elements are put into the order batch, rows, columns: the axes in that order.
-    pub order: Option<Vec<Axis>>,
+    pub order: Option<Vec<ExtentStride>>,
     /// Batch axes after that.
-    pub batch: Vec<Axis>,
+    pub batch: Vec<ExtentStride>,
     pub row: usize,
     pub column: usize,
 }
 
-impl Side {
+impl ProductOperand {
     pub(super) fn new(
         arithmetic: &Arithmetic,
         shape: &Shape,
         [batch, rows, columns]: [&[usize]; 3],
     ) -> Self {
         let strides = shape.strides();
-        let axes = |list: &[usize]| -> Vec<Axis> {
+        let axes = |list: &[usize]| -> Vec<ExtentStride> {
             list.iter().map(|&axis| (shape.dims[axis], strides[axis])).collect()
         };
         let [batch, rows, columns] = [batch, rows, columns].map(axes);
         let (dtype, elements) = (shape.dtype, shape.elements());
         let load = match arithmetic.kind {
-            Kind::F32 => f32::load(arithmetic, dtype),
-            Kind::U32 => u32::load(arithmetic, dtype),
+            SumType::F32 => f32::load(arithmetic, dtype),
+            SumType::U32 => u32::load(arithmetic, dtype),
             _ => None,
         };
         let read = !arithmetic.takes(dtype);
@@ -86,8 +86,9 @@ impl Side {
             let load = load.unwrap_or(Load::Plain);
             return Self { dtype, elements, read, load, order: None, batch, row, column };
         }
-        let count =
-            |axes: &[Axis]| axes.iter().fold(1_usize, |all, axis| all.saturating_mul(axis.0));
+        let count = |axes: &[ExtentStride]| {
+            axes.iter().fold(1_usize, |all, axis| all.saturating_mul(axis.0))
+        };
         let width = count(&columns);
         let mut stride = width.saturating_mul(count(&rows));
         let mut dense = batch.clone();

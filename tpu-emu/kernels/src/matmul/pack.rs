@@ -139,7 +139,7 @@ impl Panel for u32 {
 }
 
 /// Where the elements of some rows or columns lie, and where their panels go.
-struct Layout<'a, T, const W: usize> {
+struct PanelSource<'a, T, const W: usize> {
     /// The matrix's elements from the first one on.
     bytes: &'a [u8],
     /// Elements from one row or column to the next, and from one step of the sums to the next.
@@ -149,10 +149,10 @@ struct Layout<'a, T, const W: usize> {
     out: &'a mut [[T; W]],
 }
 
-impl<T: Lane, const W: usize> Visit<T> for Layout<'_, T, W> {
+impl<T: Lane, const W: usize> Visit<T> for PanelSource<'_, T, W> {
     fn visit<E: Pod + Sync>(self, read: impl Fn(E) -> T + Copy + Sync) {
-        let Layout { bytes, strides, free, depth, out } = self;
-        simd::run(Lay { data: elements::<E>(bytes), strides, free, depth, out, read });
+        let PanelSource { bytes, strides, free, depth, out } = self;
+        simd::run(LayPanels { data: elements::<E>(bytes), strides, free, depth, out, read });
     }
 }
 
@@ -161,7 +161,7 @@ pub fn elements<E: Pod>(bytes: &[u8]) -> &[E] {
     if bytes.is_empty() { &[] } else { cast_slice(bytes) }
 }
 
-struct Lay<'a, E, T, const W: usize, F> {
+struct LayPanels<'a, E, T, const W: usize, F> {
     data: &'a [E],
     strides: [usize; 2],
     free: Range<usize>,
@@ -170,7 +170,7 @@ struct Lay<'a, E, T, const W: usize, F> {
     read: F,
 }
 
-impl<E: Copy, T: Lane, const W: usize, F: Fn(E) -> T + Copy> Loop for Lay<'_, E, T, W, F> {
+impl<E: Copy, T: Lane, const W: usize, F: Fn(E) -> T + Copy> Loop for LayPanels<'_, E, T, W, F> {
     type Output = ();
 
     #[inline(always)]
@@ -267,7 +267,7 @@ impl<T: Panel> Source<T> for Strided<'_> {
     ) {
         let [start, step] = self.start;
         let bytes = self.bytes.get(start + part * step..).unwrap_or_default();
-        T::read(self.load, part, Layout { bytes, strides: self.strides, free, depth, out });
+        T::read(self.load, part, PanelSource { bytes, strides: self.strides, free, depth, out });
     }
 }
 

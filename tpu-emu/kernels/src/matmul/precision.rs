@@ -11,7 +11,7 @@ use tpu_base::tensor::DType;
 
 /// The type that products are summed in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum SumType {
     /// Floats of 32 bits.
     F32,
     /// Floats of 64 bits.
@@ -26,7 +26,7 @@ pub enum Kind {
     U64,
 }
 
-impl Kind {
+impl SumType {
     /// Whether elements of this type can be used where they lie.
     pub fn is(self, dtype: DType) -> bool {
         match self {
@@ -66,7 +66,7 @@ pub const NINE_PASSES: Passes =
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arithmetic {
     /// What it is summed in.
-    pub kind: Kind,
+    pub kind: SumType,
     /// What the operands, or their parts, are rounded to.
     pub rounding: Rounding,
     /// Which parts are multiplied.
@@ -243,27 +243,27 @@ impl<W: Work> Loop for Split<'_, W> {
 macro_rules! for_kind {
     ($kind:expr, $type:ident => $call:expr) => {
         match $kind {
-            $crate::matmul::precision::Kind::F32 => {
+            $crate::matmul::precision::SumType::F32 => {
                 type $type = f32;
                 $call
             }
-            $crate::matmul::precision::Kind::F64 => {
+            $crate::matmul::precision::SumType::F64 => {
                 type $type = f64;
                 $call
             }
-            $crate::matmul::precision::Kind::C64 => {
+            $crate::matmul::precision::SumType::C64 => {
                 type $type = num_complex::Complex<f32>;
                 $call
             }
-            $crate::matmul::precision::Kind::C128 => {
+            $crate::matmul::precision::SumType::C128 => {
                 type $type = num_complex::Complex<f64>;
                 $call
             }
-            $crate::matmul::precision::Kind::U32 => {
+            $crate::matmul::precision::SumType::U32 => {
                 type $type = u32;
                 $call
             }
-            $crate::matmul::precision::Kind::U64 => {
+            $crate::matmul::precision::SumType::U64 => {
                 type $type = u64;
                 $call
             }
@@ -316,7 +316,7 @@ mod tests {
         let [a, b] = [1.234_567_9_f32, 7.654_321];
         let error = |passes| {
             let arithmetic =
-                Arithmetic { kind: Kind::F32, rounding: Rounding::Bf16, passes, sum: None };
+                Arithmetic { kind: SumType::F32, rounding: Rounding::Bf16, passes, sum: None };
             (f64::from(dot(arithmetic, &[a], &[b])) - f64::from(a) * f64::from(b)).abs()
         };
         let errors = [ONE_PASS, THREE_PASSES, SIX_PASSES, NINE_PASSES].map(error);
@@ -328,7 +328,7 @@ mod tests {
     fn an_infinity_survives_being_split() {
         for passes in [ONE_PASS, THREE_PASSES, SIX_PASSES, NINE_PASSES] {
             let arithmetic =
-                Arithmetic { kind: Kind::F32, rounding: Rounding::Bf16, passes, sum: None };
+                Arithmetic { kind: SumType::F32, rounding: Rounding::Bf16, passes, sum: None };
             let infinite = dot(arithmetic, &[f32::INFINITY, 1.1], &[1.1, 1.0]);
             assert_eq!(infinite, f32::INFINITY, "{passes:?}");
             assert!(dot(arithmetic, &[f32::INFINITY], &[0.0]).is_nan());

@@ -72,7 +72,7 @@ fn in_panels<T: Panel, const P: usize>(
             let (panels, _) = cast_slice_mut::<u8, T>(panels).as_chunks_mut::<P>();
             let Operand { load, bytes, strides } = lhs;
             let whole = Whole { bytes, strides, places: &places, size: [m, k] };
-            T::read(load, 0, Rows { whole, out: rows });
+            T::read(load, 0, LhsRows { whole, out: rows });
             let Operand { load, bytes, strides } = rhs;
             let whole = Whole { bytes, strides, places: &places, size: [n, k] };
             T::read(load, 0, Panels { whole, out: panels });
@@ -92,12 +92,12 @@ struct Whole<'a, B: ?Sized> {
 }
 
 /// Left matrices, as rows of terms.
-struct Rows<'a, T> {
+struct LhsRows<'a, T> {
     whole: Whole<'a, [u8]>,
     out: &'a mut [T],
 }
 
-impl<T: Lane> Visit<T> for Rows<'_, T> {
+impl<T: Lane> Visit<T> for LhsRows<'_, T> {
     fn visit<E: Pod + Sync>(self, read: impl Fn(E) -> T + Copy + Sync) {
         let Whole { bytes, strides, places, size } = self.whole;
         let whole = Whole { bytes: elements::<E>(bytes), strides, places, size };

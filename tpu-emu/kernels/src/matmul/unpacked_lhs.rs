@@ -21,7 +21,7 @@ const MANY: usize = 128;
 
 /// Elements beside each other under every row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Run {
+pub struct ElementRun {
     /// Elements from where a row begins to the first one.
     pub start: usize,
     /// How many.
@@ -31,13 +31,13 @@ pub struct Run {
 /// `out[i, j] = Σ_l data[starts[i] + place(l)]·right[l, j]`, stored or added; `place` goes through
 /// the runs.
 #[derive(Debug)]
-pub struct Direct<'a, T, const P: usize> {
+pub struct UnpackedProduct<'a, T, const P: usize> {
     /// The left elements.
     pub data: &'a [T],
     /// Where each row begins.
     pub starts: &'a [usize],
     /// The elements of a row.
-    pub runs: &'a [Run],
+    pub runs: &'a [ElementRun],
     /// Panels of [`NARROW`] or [`WIDE`] columns, a line for every element of a row.
     pub right: &'a [[T; P]],
     /// Columns of the result; those of the panels beyond are left out.
@@ -48,14 +48,14 @@ pub struct Direct<'a, T, const P: usize> {
     pub add: bool,
 }
 
-impl<T: Lane, const P: usize> Direct<'_, T, P> {
+impl<T: Lane, const P: usize> UnpackedProduct<'_, T, P> {
     /// Computes it.
     pub fn run(self) {
         simd::with(self);
     }
 }
 
-impl<T: Lane, const P: usize> WithSimd for Direct<'_, T, P> {
+impl<T: Lane, const P: usize> WithSimd for UnpackedProduct<'_, T, P> {
     type Output = ();
 
     #[inline(always)]
@@ -76,9 +76,9 @@ impl<T: Lane, const P: usize> WithSimd for Direct<'_, T, P> {
 #[inline(always)]
 fn all<T: Lane, S: Simd, const P: usize, const M: usize, const V: usize, const C: usize>(
     simd: S,
-    direct: Direct<'_, T, P>,
+    direct: UnpackedProduct<'_, T, P>,
 ) {
-    let Direct { data, starts, runs, right, columns, out: (out, stride), add } = direct;
+    let UnpackedProduct { data, starts, runs, right, columns, out: (out, stride), add } = direct;
     let depth: usize = runs.iter().map(|run| run.count).sum();
     let (tiles, panels) = (starts.len().div_ceil(M), columns.div_ceil(P));
     // A right matrix that stays in a cache is read again for the sake of writes in order.
@@ -118,7 +118,7 @@ fn tile<T: Lane, S: Simd, const P: usize, const M: usize, const V: usize, const 
     simd: S,
     data: &[T],
     starts: &[usize; M],
-    runs: &[Run],
+    runs: &[ElementRun],
     right: &[[T; P]],
     (out, stride): (&mut [T], usize),
     add: bool,
@@ -127,7 +127,7 @@ fn tile<T: Lane, S: Simd, const P: usize, const M: usize, const V: usize, const 
     for first in (0..V).step_by(C) {
         let mut sums = [[T::splat(simd, T::ZERO); C]; M];
         let mut rest = lines;
-        for &Run { start, count } in runs {
+        for &ElementRun { start, count } in runs {
             let (some, after) = rest.split_at(count);
             rest = after;
             let mut rows = [&data[..0]; M];
@@ -179,13 +179,13 @@ impl<T: Lane, const P: usize> WithSimd for Several<'_, T, P> {
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { left, right, size: [m, columns, depth], out } = self;
         let panels = columns.div_ceil(P) * depth;
-        let runs = &[Run { start: 0, count: depth }][..];
+        let runs = &[ElementRun { start: 0, count: depth }][..];
         let starts: Vec<usize> = (0..m).map(|row| row * depth).collect();
         let starts = &starts[..];
         let sides = left.chunks_exact(m * depth).zip(right.chunks_exact(panels));
         for ((data, right), out) in sides.zip(out.chunks_exact_mut(m * columns)) {
             let out = (out, columns);
-            Direct { data, starts, runs, right, columns, out, add: false }.with_simd(simd);
+            UnpackedProduct { data, starts, runs, right, columns, out, add: false }.with_simd(simd);
         }
     }
 }
@@ -212,14 +212,22 @@ mod tests {
     fn check<const P: usize>(rows: usize, columns: usize) {
         let data: Vec<u32> = (0..400).map(number).collect();
         let starts: Vec<usize> = (0..rows).map(|i| i * 19 % 300).collect();
-        let runs = [Run { start: 4, count: 3 }, Run { start: 50, count: 5 }];
+        let runs = [ElementRun { start: 4, count: 3 }, ElementRun { start: 50, count: 5 }];
         let stride = columns + 2;
         let mut out = vec![1_u32; rows * stride];
         let right = panels::<P>(8, columns);
         for add in [false, true] {
             let (data, starts, right) = (&data[..], &starts[..], &right[..]);
-            Direct { data, starts, runs: &runs, right, columns, out: (&mut out, stride), add }
-                .run();
+            UnpackedProduct {
+                data,
+                starts,
+                runs: &runs,
+                right,
+                columns,
+                out: (&mut out, stride),
+                add,
+            }
+            .run();
         }
         let places = [4, 5, 6, 50, 51, 52, 53, 54];
         for (at, &value) in out.iter().enumerate() {

@@ -3,7 +3,7 @@ use crate::parallel;
 
 /// One loop of a copy: how often, and how many bytes further on each side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Axis {
+struct CopyLoop {
     count: usize,
     from: usize,
     to: usize,
@@ -13,7 +13,7 @@ struct Axis {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockCopy {
     /// Outer loops first.
-    axes: Vec<Axis>,
+    axes: Vec<CopyLoop>,
     /// Bytes that lie side by side on both sides; 0 for an empty block.
     run: usize,
 }
@@ -27,9 +27,9 @@ impl BlockCopy {
         }
         let mut run = width;
         // Inner loops first while they are collected.
-        let mut axes: Vec<Axis> = Vec::with_capacity(dims.len());
+        let mut axes: Vec<CopyLoop> = Vec::with_capacity(dims.len());
         for ((&count, &from), &to) in dims.iter().zip(from).zip(to).rev() {
-            let axis = Axis { count, from: from * width, to: to * width };
+            let axis = CopyLoop { count, from: from * width, to: to * width };
             match axes.last_mut() {
                 _ if count == 1 => {}
                 None if axis.from == run && axis.to == run => run *= count,
@@ -83,7 +83,7 @@ impl BlockCopy {
         let end = (outer.count - 1) * outer.to + reach;
         parallel::chunks_mut(&mut to[..end], piece * outer.to, |number, to| {
             let first = number * piece;
-            let part = Axis { count: piece.min(outer.count - first), ..outer };
+            let part = CopyLoop { count: piece.min(outer.count - first), ..outer };
             let from = &from[first * outer.from..];
             match inner {
                 [] => level(&[part], self.run, from, to),
@@ -95,7 +95,7 @@ impl BlockCopy {
     /// The block's outermost loop, if it goes through a destination of so many bytes once: how
     /// often, and the bytes further on each side; and the rest of the block.
     pub fn outermost(&self, bytes: usize) -> Option<([usize; 3], Self)> {
-        let (&Axis { count, from, to }, inner) = self.axes.split_first()?;
+        let (&CopyLoop { count, from, to }, inner) = self.axes.split_first()?;
         (to.checked_mul(count) == Some(bytes))
             .then(|| ([count, from, to], Self { axes: inner.to_vec(), run: self.run }))
     }
@@ -123,7 +123,7 @@ impl BlockCopy {
     }
 }
 
-fn level(axes: &[Axis], run: usize, from: &[u8], to: &mut [u8]) {
+fn level(axes: &[CopyLoop], run: usize, from: &[u8], to: &mut [u8]) {
     match axes {
         [] => to[..run].copy_from_slice(&from[..run]),
         &[axis] => match run {
@@ -153,15 +153,15 @@ fn level(axes: &[Axis], run: usize, from: &[u8], to: &mut [u8]) {
     }
 }
 
-fn each(axis: Axis, inner: &[Axis], run: usize, from: &[u8], to: &mut [u8]) {
+fn each(axis: CopyLoop, inner: &[CopyLoop], run: usize, from: &[u8], to: &mut [u8]) {
     for index in 0..axis.count {
         level(inner, run, &from[index * axis.from..], &mut to[index * axis.to..]);
     }
 }
 
 /// One loop over runs of `N` bytes: the length is known to the compiler.
-fn elements<const N: usize>(axis: Axis, from: &[u8], to: &mut [u8]) {
-    let Axis { count, from: from_step, to: to_step } = axis;
+fn elements<const N: usize>(axis: CopyLoop, from: &[u8], to: &mut [u8]) {
+    let CopyLoop { count, from: from_step, to: to_step } = axis;
     if to_step == N && from_step == 2 * N {
         let whole = (from.len() / (2 * N)).min(count);
         let (to, last) = to[..count * N].split_at_mut(whole * N);
@@ -278,7 +278,7 @@ mod tests {
         assert_eq!(whole.one_run(), Some(96));
         // The columns of a slice: two loops over rows are one, each a run of two elements.
         let slice = BlockCopy::new(4, &[2, 3, 2], &[12, 4, 1], &[6, 2, 1]);
-        assert_eq!(slice, BlockCopy { axes: vec![Axis { count: 6, from: 16, to: 8 }], run: 8 });
+        assert_eq!(slice, BlockCopy { axes: vec![CopyLoop { count: 6, from: 16, to: 8 }], run: 8 });
         assert_eq!(BlockCopy::new(4, &[2, 0], &[0, 1], &[0, 1]).run, 0);
     }
 

@@ -54,7 +54,7 @@ impl AccessMap {
                 let size = [rows, length];
                 turn(Turned { operand: &operand[first..], step, size, width: length }, now);
             } else {
-                simd::run(Rows { operand, first, above, length, step, result: now });
+                simd::run(StridedRows { operand, first, above, length, step, result: now });
             }
             result = rest;
             column = 0;
@@ -112,7 +112,7 @@ fn each(
 }
 
 /// Rows of a result: their first elements are `above` apart in the operand, their elements `step`.
-struct Rows<'a, T> {
+struct StridedRows<'a, T> {
     operand: &'a [T],
     first: usize,
     above: isize,
@@ -121,7 +121,7 @@ struct Rows<'a, T> {
     result: &'a mut [T],
 }
 
-impl<T: Pod> simd::Loop for Rows<'_, T> {
+impl<T: Pod> simd::Loop for StridedRows<'_, T> {
     type Output = ();
 
     #[inline(always)]
@@ -164,7 +164,7 @@ impl<T: Pod> simd::Loop for Rows<'_, T> {
     }
 }
 
-impl<T: Pod> Rows<'_, T> {
+impl<T: Pod> StridedRows<'_, T> {
     #[inline(always)]
     fn rows(self, fill: impl Fn(&[T], usize, &mut [T])) {
         let mut from = self.first;

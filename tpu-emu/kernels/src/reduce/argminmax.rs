@@ -1,6 +1,6 @@
 //! Recognises the body of an argmax or argmin.
 use crate::elementwise::kind::{Direction, ElementwiseKind, Order};
-use crate::elementwise::program::{LaneProgram, LaneStep, Register};
+use crate::elementwise::program::{ElementwiseProgram, Instr, Register};
 use tpu_base::tensor::DType;
 use tpu_base::tensor::element::{Element, for_dtype};
 
@@ -9,11 +9,11 @@ use tpu_base::tensor::element::{Element, for_dtype};
 ///
 /// The form is that of JAX: values are picked by `held > value or held != held` (the second part
 /// is for floats), indices by the same or `held == value and held index < index`.
-pub fn is_pick(program: &LaneProgram) -> bool {
+pub fn is_pick(program: &ElementwiseProgram) -> bool {
     recognise(program).is_some()
 }
 
-fn recognise(program: &LaneProgram) -> Option<()> {
+fn recognise(program: &ElementwiseProgram) -> Option<()> {
     let [held, held_index, value, index] = [0, 1, 2, 3].map(Register::Parameter);
     let [value_result, index_result] = program.results[..] else { return None };
     let selection = |result: Register, kept: Register, other: Register| {
@@ -49,15 +49,19 @@ fn recognise(program: &LaneProgram) -> Option<()> {
     (values && indices && is_integer(program.dtype(held_index))).then_some(())
 }
 
-fn operands(program: &LaneProgram, result: Register, kind: ElementwiseKind) -> Option<&[Register]> {
+fn operands(
+    program: &ElementwiseProgram,
+    result: Register,
+    kind: ElementwiseKind,
+) -> Option<&[Register]> {
     let Register::Step(index) = result else { return None };
-    let named = |step: &&LaneStep| step.op.kind == kind;
+    let named = |step: &&Instr| step.op.kind == kind;
     program.steps.get(index).filter(named).map(|step| &step.inputs[..])
 }
 
 /// Whether a result compares two registers by value.
 fn is(
-    program: &LaneProgram,
+    program: &ElementwiseProgram,
     result: Register,
     direction: Direction,
     a: Register,

@@ -20,7 +20,7 @@ const COLUMNS: usize = 256;
 
 /// Rows whose partial results a reduction of all rows keeps together, and the bytes of those.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Block {
+pub struct PartialRows {
     /// Rows; the last block may have fewer.
     pub rows: usize,
     /// Bytes of its state.
@@ -38,7 +38,7 @@ pub trait Folder: Debug + Send + Sync {
     fn columns(&self, operand: &[u8], count: usize, columns: usize, init: &[u8], result: &mut [u8]);
 
     /// How a reduction of all rows is cut.
-    fn block(&self, columns: usize) -> Block;
+    fn block(&self, columns: usize) -> PartialRows;
 
     /// Takes more rows of `columns` elements in. `row` is the number of the first one, counted
     /// from the first row of the first block of `state`; rows come in order.
@@ -101,9 +101,9 @@ impl<F: Fold> Folder for Of<F> {
         }
     }
 
-    fn block(&self, columns: usize) -> Block {
+    fn block(&self, columns: usize) -> PartialRows {
         let (rows, partials) = if columns == 1 { (BLOCK, LANES) } else { (ROWS, columns) };
-        Block { rows, bytes: partials * size_of::<F::Partial>() }
+        PartialRows { rows, bytes: partials * size_of::<F::Partial>() }
     }
 
     fn collect(&self, operand: &[u8], columns: usize, mut row: usize, state: &mut [u8]) {

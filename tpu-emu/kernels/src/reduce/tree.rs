@@ -16,7 +16,7 @@ pub fn fold_run<F: Fold>(total: F::Total, run: &[F::Element]) -> F::Total {
     if run.len() <= LANES {
         return short::<F>(total, run);
     }
-    simd::run(Run::<F> { total, run })
+    simd::run(TreeRun::<F> { total, run })
 }
 
 #[inline(always)]
@@ -39,12 +39,12 @@ fn long<F: Fold>(mut total: F::Total, run: &[F::Element]) -> F::Total {
     total
 }
 
-struct Run<'a, F: Fold> {
+struct TreeRun<'a, F: Fold> {
     total: F::Total,
     run: &'a [F::Element],
 }
 
-impl<F: Fold> simd::Loop for Run<'_, F> {
+impl<F: Fold> simd::Loop for TreeRun<'_, F> {
     type Output = F::Total;
 
     #[inline(always)]
@@ -98,16 +98,16 @@ pub fn lanes_of<F: Fold>(run: &[F::Element], lane: usize, lanes: &mut [F::Partia
     for (lane, &element) in lanes[lane..].iter_mut().zip(head) {
         *lane = F::join(*lane, F::load(element));
     }
-    simd::run(Interleaved::<F> { run, lanes });
+    simd::run(InterleavedTree::<F> { run, lanes });
 }
 
 /// Elements that begin at the first one of the partial results.
-struct Interleaved<'a, F: Fold> {
+struct InterleavedTree<'a, F: Fold> {
     run: &'a [F::Element],
     lanes: &'a mut [F::Partial; LANES],
 }
 
-impl<F: Fold> simd::Loop for Interleaved<'_, F> {
+impl<F: Fold> simd::Loop for InterleavedTree<'_, F> {
     type Output = ();
 
     #[inline(always)]

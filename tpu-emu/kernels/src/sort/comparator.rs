@@ -1,7 +1,7 @@
 //! Comparators that are known orders: lexicographic over operands, each up or down.
 use super::small;
 use crate::elementwise::kind::{Direction, ElementwiseKind, Order};
-use crate::elementwise::program::{LaneProgram, LaneStep, Register};
+use crate::elementwise::program::{ElementwiseProgram, Instr, Register};
 use crate::simd;
 use half::{bf16, f16};
 use tpu_base::tensor::DType;
@@ -9,7 +9,7 @@ use tpu_base::tensor::element::Float;
 
 /// An operand that is sorted by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Key {
+pub struct SortKey {
     /// Which operand.
     pub operand: usize,
     /// The type.
@@ -25,9 +25,9 @@ pub struct Key {
 }
 
 /// The keys of a comparator `(a0, b0, a1, b1, …) -> a before b`, most significant first.
-pub fn keys(program: &LaneProgram) -> Option<Vec<Key>> {
+pub fn keys(program: &ElementwiseProgram) -> Option<Vec<SortKey>> {
     let [result] = program.results[..] else { return None };
-    let reader = Reader(program);
+    let reader = SideReader(program);
     let mut keys = Vec::new();
     let mut rest = result;
     loop {
@@ -49,16 +49,16 @@ pub fn keys(program: &LaneProgram) -> Option<Vec<Key>> {
 
 /// How a side of a comparison is made from a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Side {
+struct ComparatorSide {
     parameter: usize,
     zeros_equal: bool,
     nans_equal: bool,
 }
 
-struct Reader<'a>(&'a LaneProgram);
+struct SideReader<'a>(&'a ElementwiseProgram);
 
-impl Reader<'_> {
-    fn step(&self, register: Register) -> Option<&LaneStep> {
+impl SideReader<'_> {
+    fn step(&self, register: Register) -> Option<&Instr> {
         match register {
             Register::Step(index) => self.0.steps.get(index),
             _ => None,
@@ -66,13 +66,13 @@ impl Reader<'_> {
     }
 
     /// Reads `before` as a comparison and `tied` as `equal and next`.
-    fn tie(&self, before: Register, tied: Register) -> Option<(Key, Register)> {
+    fn tie(&self, before: Register, tied: Register) -> Option<(SortKey, Register)> {
         let before = self.step(before)?;
         let key = self.before(before)?;
         let and = self.step(tied).filter(|step| step.op.kind == ElementwiseKind::And)?;
         let [a, b] = and.inputs[..] else { return None };
         let equal = |register: Register| {
-            let equals = |step: &&LaneStep| {
+            let equals = |step: &&Instr| {
                 let swapped = before.inputs.iter().rev().eq(&step.inputs);
                 matches!(step.op.kind, ElementwiseKind::Compare(Direction::Eq, _))
                     && (step.inputs == before.inputs || swapped)
@@ -87,7 +87,7 @@ impl Reader<'_> {
     }
 
     /// Reads a comparison of an operand's two parameters.
-    fn before(&self, step: &LaneStep) -> Option<Key> {
+    fn before(&self, step: &Instr) -> Option<SortKey> {
         let (less, order) = match step.op.kind {
             ElementwiseKind::Compare(Direction::Lt, order) => (true, order),
             ElementwiseKind::Compare(Direction::Gt, order) => (false, order),
@@ -97,7 +97,7 @@ impl Reader<'_> {
         let (a, b) = (self.side(a)?, self.side(b)?);
         let swapped = a.parameter % 2 == 1;
         let fits = a.parameter ^ b.parameter == 1;
-        let same = Side { parameter: a.parameter, ..b } == a;
+        let same = ComparatorSide { parameter: a.parameter, ..b } == a;
         let dtype = step.op.operand;
         if !fits || !same || dtype != self.0.parameters[a.parameter] {
             return None;
@@ -121,13 +121,13 @@ impl Reader<'_> {
                 (false, ..) => (false, false),
             },
         };
-        Some(Key { operand: a.parameter / 2, dtype, descending, total, nan_is_largest })
+        Some(SortKey { operand: a.parameter / 2, dtype, descending, total, nan_is_largest })
     }
 
     /// Reads a parameter, or one whose zeros and NaNs are replaced by one of each.
-    fn side(&self, register: Register) -> Option<Side> {
+    fn side(&self, register: Register) -> Option<ComparatorSide> {
         if let Register::Parameter(parameter) = register {
-            return Some(Side { parameter, zeros_equal: false, nans_equal: false });
+            return Some(ComparatorSide { parameter, zeros_equal: false, nans_equal: false });
         }
         let step = self.step(register).filter(|step| step.op.kind == ElementwiseKind::Select)?;
         let [condition, Register::Constant(constant), rest] = step.inputs[..] else { return None };
@@ -137,13 +137,14 @@ impl Reader<'_> {
         let [a, b] = condition.inputs[..] else { return None };
         match condition.op.kind {
             ElementwiseKind::Compare(Direction::Ne, _) if a == parameter && b == parameter => {
-                is_nan(constant.dtype, &constant.bytes).then_some(Side { nans_equal: true, ..side })
+                is_nan(constant.dtype, &constant.bytes)
+                    .then_some(ComparatorSide { nans_equal: true, ..side })
             }
             ElementwiseKind::Compare(Direction::Eq, _) if a == parameter => {
                 let Register::Constant(zero) = b else { return None };
                 let zero = self.0.constants.get(zero)?;
                 let zeros = zero.bytes.iter().chain(&constant.bytes).all(|&byte| byte == 0);
-                zeros.then_some(Side { zeros_equal: true, ..side })
+                zeros.then_some(ComparatorSide { zeros_equal: true, ..side })
             }
             _ => None,
         }
@@ -166,7 +167,7 @@ fn is_nan(dtype: DType, bytes: &[u8]) -> bool {
 }
 
 /// Turns elements `start`, `start + step`, … into numbers that order as the key says.
-pub type Encode = fn(&Key, &[u8], start: usize, step: usize, &mut [u64]);
+pub type Encode = fn(&SortKey, &[u8], start: usize, step: usize, &mut [u64]);
 
 /// The encoder of a type; `None` for types without one.
 pub fn encoder(dtype: DType) -> Option<Encode> {
@@ -260,7 +261,7 @@ floats! {
 
 /// The codes of elements of a type.
 pub(super) fn encode<T: Ordinal>(
-    key: &Key,
+    key: &SortKey,
     elements: &[u8],
     start: usize,
     step: usize,
@@ -272,7 +273,7 @@ pub(super) fn encode<T: Ordinal>(
 
 /// The codes of elements.
 struct Codes<'a, T> {
-    key: &'a Key,
+    key: &'a SortKey,
     elements: &'a [T],
     step: usize,
     codes: &'a mut [u64],
@@ -319,7 +320,7 @@ mod tests {
     use super::*;
 
     fn codes<T: bytemuck::Pod>(dtype: DType, total: bool, descending: bool, x: &[T]) -> Vec<u64> {
-        let key = Key { operand: 0, dtype, descending, total, nan_is_largest: false };
+        let key = SortKey { operand: 0, dtype, descending, total, nan_is_largest: false };
         let mut codes = vec![0; x.len()];
         encoder(dtype).unwrap()(&key, bytemuck::cast_slice(x), 0, 1, &mut codes);
         codes

@@ -1,5 +1,5 @@
 //! Sorts of elements that are their own keys: their codes are sorted, and turned back.
-use super::comparator::Key;
+use super::comparator::SortKey;
 use super::radix::{self, Digits};
 use crate::simd;
 use half::{bf16, f16};
@@ -8,16 +8,16 @@ use tpu_base::tensor::element::{Float, Wide};
 
 /// How rows of one type are sorted.
 #[derive(Debug, Clone, Copy)]
-pub struct Plain {
+pub struct RowOrder {
     /// Whether elements that count as equal are the same, so that an order of codes says all.
-    pub fits: fn(&Key, elements: &[u8]) -> bool,
+    pub fits: fn(&SortKey, elements: &[u8]) -> bool,
     /// Sorts one row. `room` is as long as the row, or empty for less than [`radix::LONG`]
     /// elements.
-    pub sort: fn(&Key, from: &[u8], to: &mut [u8], room: &mut [u8]),
+    pub sort: fn(&SortKey, from: &[u8], to: &mut [u8], room: &mut [u8]),
 }
 
 /// How a type is sorted; `None` for types without an order.
-pub fn plain(dtype: DType) -> Option<Plain> {
+pub fn plain(dtype: DType) -> Option<RowOrder> {
     Some(match dtype {
         DType::Pred | DType::U2 | DType::U4 | DType::U8 => of::<u8>(),
         DType::U16 => of::<u16>(),
@@ -35,8 +35,8 @@ pub fn plain(dtype: DType) -> Option<Plain> {
     })
 }
 
-fn of<T: Coded>() -> Plain {
-    Plain { fits: fits::<T>, sort: sort::<T> }
+fn of<T: Coded>() -> RowOrder {
+    RowOrder { fits: fits::<T>, sort: sort::<T> }
 }
 
 /// An element whose total order is that of a number.
@@ -112,7 +112,7 @@ integers! {
 }
 floats! { bf16, u16; f16, u16; f32, u32; f64, u64; }
 
-fn fits<T: Coded>(key: &Key, elements: &[u8]) -> bool {
+fn fits<T: Coded>(key: &SortKey, elements: &[u8]) -> bool {
     key.total || simd::run(Fits::<T>(bytemuck::cast_slice(elements)))
 }
 
@@ -135,7 +135,7 @@ impl<T: Coded> simd::Loop for Fits<'_, T> {
     }
 }
 
-fn sort<T: Coded>(key: &Key, from: &[u8], to: &mut [u8], room: &mut [u8]) {
+fn sort<T: Coded>(key: &SortKey, from: &[u8], to: &mut [u8], room: &mut [u8]) {
     let down = key.descending;
     let from: &[T] = bytemuck::cast_slice(from);
     let codes: &mut [T::Code] = bytemuck::cast_slice_mut(to);
@@ -167,11 +167,11 @@ impl<I: Iterator, F: FnMut(I::Item)> simd::Loop for Each<I, F> {
 mod tests {
     use super::*;
 
-    fn key(dtype: DType, descending: bool, total: bool) -> Key {
-        Key { operand: 0, dtype, descending, total, nan_is_largest: true }
+    fn key(dtype: DType, descending: bool, total: bool) -> SortKey {
+        SortKey { operand: 0, dtype, descending, total, nan_is_largest: true }
     }
 
-    fn sorted<T: bytemuck::Pod>(key: &Key, elements: &[T]) -> Vec<T> {
+    fn sorted<T: bytemuck::Pod>(key: &SortKey, elements: &[T]) -> Vec<T> {
         let mut to = elements.to_vec();
         let mut room = elements.to_vec();
         let row = plain(key.dtype).unwrap();

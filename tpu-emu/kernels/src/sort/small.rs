@@ -77,11 +77,12 @@ small_floats! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sort::comparator::Key;
+    use crate::sort::comparator::SortKey;
     use tpu_base::tensor::element::Real;
 
     fn check<T: Real>(dtype: DType, codes: &[T]) {
-        let key = Key { operand: 0, dtype, descending: false, total: true, nan_is_largest: true };
+        let key =
+            SortKey { operand: 0, dtype, descending: false, total: true, nan_is_largest: true };
         let mut found = vec![0; codes.len()];
         encoder(dtype).unwrap()(&key, bytemuck::cast_slice(codes), 0, 1, &mut found);
         for (a, &x) in found.iter().zip(codes) {

@@ -1,5 +1,5 @@
 //! The first few of each row in a known order.
-use super::comparator::{Encode, Key, encoder};
+use super::comparator::{Encode, SortKey, encoder};
 use crate::movement::loop_nest::{carve, carved};
 use crate::{parallel, simd};
 use tpu_base::tensor::Shape;
@@ -11,13 +11,13 @@ pub struct Top {
     length: usize,
     inner: usize,
     wanted: usize,
-    key: Key,
+    key: SortKey,
     encode: Encode,
 }
 
 /// One row: where it starts in the array and among the results, and what was found.
 #[derive(Debug)]
-pub struct Row<'a> {
+pub struct TopKRow<'a> {
     /// First element of the row.
     pub from: usize,
     /// First result of the row.
@@ -28,7 +28,7 @@ pub struct Row<'a> {
     pub indices: &'a [u128],
 }
 
-impl Row<'_> {
+impl TopKRow<'_> {
     /// The indices along the row.
     pub fn indices(&self) -> impl Iterator<Item = usize> {
         let low = |&packed: &u128| usize::try_from(packed & u128::from(u32::MAX)).unwrap_or(0);
@@ -39,7 +39,7 @@ impl Row<'_> {
 impl Top {
     /// The first `wanted` along `axis`. `None` for types without an order, and for rows of more
     /// than 2³² elements.
-    pub fn new(shape: &Shape, axis: usize, wanted: usize, key: Key) -> Option<Self> {
+    pub fn new(shape: &Shape, axis: usize, wanted: usize, key: SortKey) -> Option<Self> {
         let length = shape.dims[axis];
         u32::try_from(length).ok()?;
         Some(Self {
@@ -72,7 +72,7 @@ impl Top {
     }
 
     /// Finds the first elements of each row of `operand`; equal ones in the order of the row.
-    pub fn run(&self, operand: &[u8], scratch: &mut [u8], row: &mut dyn FnMut(&Row<'_>)) {
+    pub fn run(&self, operand: &[u8], scratch: &mut [u8], row: &mut dyn FnMut(&TopKRow<'_>)) {
         let (rows, found) = (self.outer * self.inner, self.found());
         let mut parts = carve(scratch, [self.together() * found * size_of::<u128>()]);
         let room: &mut [u128] = bytemuck::cast_slice_mut(parts.remove(0));
@@ -96,7 +96,7 @@ impl Top {
                 let (from, to) =
                     (start(first + index, self.length), start(first + index, self.wanted));
                 let indices = &room[index * found..(index + 1) * found];
-                row(&Row { from, to, step: self.inner, indices });
+                row(&TopKRow { from, to, step: self.inner, indices });
             }
         }
     }
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn the_largest_come_first_and_equal_ones_in_order() {
-        let key = Key {
+        let key = SortKey {
             operand: 0,
             dtype: DType::F32,
             descending: true,
@@ -221,7 +221,7 @@ mod tests {
         for (wanted, descending) in [(1, true), (5, false), (700, true), (length, false)] {
             let nan_is_largest = true;
             let key =
-                Key { operand: 0, dtype: DType::S32, descending, total: true, nan_is_largest };
+                SortKey { operand: 0, dtype: DType::S32, descending, total: true, nan_is_largest };
             let top = Top::new(&shape, 1, wanted, key).unwrap();
             let search = || {
                 let mut scratch = vec![7_u128; top.scratch() / 16];

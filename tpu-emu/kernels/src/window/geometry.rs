@@ -58,7 +58,7 @@ impl WindowAxis {
     }
 
     /// The windows that have their element number `place` inside the array.
-    fn slot(&self, place: i128) -> Option<Slot> {
+    fn slot(&self, place: i128) -> Option<WindowPairs> {
         let wide = |value: usize| i128::try_from(value).ok();
         let (stride, base) = (wide(self.stride)?, wide(self.base)?);
         let offset = place * wide(self.dilation)? - i128::from(self.low);
@@ -74,7 +74,7 @@ impl WindowAxis {
         let inside = (last - at) / (step * stride) + 1;
         let there = (wide(self.output)? - 1 - first) / step + 1;
         let narrow = |value: i128| usize::try_from(value).ok();
-        Some(Slot {
+        Some(WindowPairs {
             count: narrow(inside.min(there))?,
             first: [narrow(first)?, narrow(at / base)?],
             steps: [narrow(step)?, narrow(step * stride / base)?],
@@ -82,7 +82,7 @@ impl WindowAxis {
     }
 
     /// One slot for each place of a window that is ever inside; `None` if they are too many.
-    fn slots(&self) -> Option<Vec<Slot>> {
+    fn slots(&self) -> Option<Vec<WindowPairs>> {
         const MOST: i128 = 1 << 26;
         let wide = |value: usize| i128::try_from(value).ok();
         if self.input == 0 || self.output == 0 {
@@ -106,7 +106,7 @@ fn gcd(a: i128, b: i128) -> i128 {
 
 /// Windows and elements that meet at one place of a window: pairs of (window, element).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Slot {
+struct WindowPairs {
     count: usize,
     first: [usize; 2],
     steps: [usize; 2],
@@ -116,7 +116,7 @@ struct Slot {
 const BLOCK: usize = 8192;
 
 /// What is called for each place of a window: axes and first offsets of outputs and inputs.
-pub type Place<'a, E> = &'a mut dyn FnMut(&[Axis<2>], [usize; 2]) -> Result<(), E>;
+pub type VisitWindow<'a, E> = &'a mut dyn FnMut(&[Axis<2>], [usize; 2]) -> Result<(), E>;
 
 /// All windows over an array.
 ///
@@ -129,7 +129,7 @@ pub struct Windows {
     block: usize,
     /// Elements of one of the outer indices, in outputs and inputs.
     chunk: [usize; 2],
-    slots: Vec<Vec<Slot>>,
+    slots: Vec<Vec<WindowPairs>>,
     /// Elements from one index to the next, in outputs and inputs, per axis.
     steps: Vec<[usize; 2]>,
     /// Elements of axes behind the last one that windows run along.
@@ -178,7 +178,7 @@ impl Windows {
     ///
     /// # Errors
     /// The first one of `place`.
-    pub fn places<E>(&self, block: (usize, usize), place: Place<'_, E>) -> Result<(), E> {
+    pub fn places<E>(&self, block: (usize, usize), place: VisitWindow<'_, E>) -> Result<(), E> {
         let (first, outputs) = block;
         if outputs == 0 || self.slots.iter().any(Vec::is_empty) {
             return Ok(());
@@ -200,7 +200,7 @@ impl Windows {
             }
             axes.push(Axis { count: self.inner, steps: [1; 2] });
             place(&collapse(&axes), start)?;
-            let next = |(at, slots): (&mut usize, &Vec<Slot>)| {
+            let next = |(at, slots): (&mut usize, &Vec<WindowPairs>)| {
                 *at = if *at + 1 < slots.len() { *at + 1 } else { 0 };
                 *at != 0
             };

@@ -7,7 +7,7 @@ use tpu_kernels::linalg::eigh;
 use tpu_kernels::linalg::eigh::eigen;
 use tpu_kernels::linalg::scalar::Scalar;
 use tpu_kernels::matmul::accumulate::Work;
-use tpu_kernels::matmul::precision::{Kind, room, take};
+use tpu_kernels::matmul::precision::{SumType, room, take};
 
 /// Eigenvectors, one a column, and eigenvalues, ascending. The configuration is
 /// `lower,sort,sweeps,tolerance`: which triangle is read, whether the order is free, and for
@@ -51,8 +51,8 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     let lower = flags.next().unwrap_or(Ok(true))?;
     let sort = flags.next().unwrap_or(Ok(true))?;
     let kind = match kind(site, a.dtype)? {
-        Kind::C64 | Kind::C128 => Kind::C128,
-        _ => Kind::F64,
+        SumType::C64 | SumType::C128 => SumType::C128,
+        _ => SumType::F64,
     };
     let batch = Batch::new(site, a)?;
     Ok(Lowered::Kernel(Box::new(Eigh { batch, kind, dtype: a.dtype, lower, sort })))
@@ -61,7 +61,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
 #[derive(Debug)]
 struct Eigh {
     batch: Batch,
-    kind: Kind,
+    kind: SumType,
     dtype: DType,
     lower: bool,
     sort: bool,

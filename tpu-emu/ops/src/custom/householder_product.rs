@@ -5,7 +5,7 @@ use tpu_base::error::{Error, Result};
 use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::linalg::householder::product;
 use tpu_kernels::linalg::scalar::Scalar;
-use tpu_kernels::matmul::precision::{Kind, room, take};
+use tpu_kernels::matmul::precision::{SumType, room, take};
 
 /// The first columns of the product of the reflectors that are stored below a diagonal.
 ///
@@ -42,7 +42,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
 struct Product {
     batch: Batch,
     reflectors: usize,
-    kind: Kind,
+    kind: SumType,
     dtype: DType,
 }
 

@@ -6,7 +6,7 @@ use tpu_base::error::{Error, Result};
 use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::linalg::factor::lu;
 use tpu_kernels::linalg::scalar::Scalar;
-use tpu_kernels::matmul::precision::{Kind, room, take};
+use tpu_kernels::matmul::precision::{SumType, room, take};
 
 /// `a = P·L·U`: both factors in one matrix, the exchanges of rows in order, and the permutation
 /// that they make.
@@ -34,7 +34,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
 #[derive(Debug)]
 struct Lu {
     batch: Batch,
-    kind: Kind,
+    kind: SumType,
     dtype: DType,
 }
 

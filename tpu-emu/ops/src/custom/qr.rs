@@ -5,7 +5,7 @@ use tpu_base::error::{Error, Result};
 use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::linalg::householder::qr;
 use tpu_kernels::linalg::scalar::Scalar;
-use tpu_kernels::matmul::precision::{Kind, room, take};
+use tpu_kernels::matmul::precision::{SumType, room, take};
 
 /// `R` with the reflectors below its diagonal, and the reflectors' factors.
 ///
@@ -31,7 +31,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
 #[derive(Debug)]
 struct Qr {
     batch: Batch,
-    kind: Kind,
+    kind: SumType,
     dtype: DType,
 }
 

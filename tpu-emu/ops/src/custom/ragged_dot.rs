@@ -37,12 +37,12 @@ struct Plan {
     /// The operands' shapes, spread.
     shapes: [Shape; 2],
     /// How each operand is spread.
-    spreads: [Option<Spread>; 2],
+    spreads: [Option<RowSpread>; 2],
 }
 
 /// Copies an operand once a group, with zeros outside of it.
 #[derive(Debug)]
-struct Spread {
+struct RowSpread {
     dims: Vec<usize>,
     width: usize,
     groups: usize,
@@ -51,7 +51,7 @@ struct Spread {
     steps: Vec<usize>,
 }
 
-impl Spread {
+impl RowSpread {
     fn new(shape: &Shape, axis: usize, prefix: &[usize], sizes: &Shape, groups: usize) -> Self {
         let mut steps = vec![0; shape.rank()];
         if sizes.rank() > 1 {
@@ -204,7 +204,7 @@ fn plan(site: &Site<'_>) -> Result<Plan> {
                     ],
                 },
                 shapes: [spread(lhs), rhs.clone()],
-                spreads: [Some(Spread::new(lhs, ragged, &prefix, sizes, groups)), None],
+                spreads: [Some(RowSpread::new(lhs, ragged, &prefix, sizes, groups)), None],
             }
         }
         Mode::Sum => {
@@ -219,8 +219,8 @@ fn plan(site: &Site<'_>) -> Result<Plan> {
                 },
                 shapes: [spread(lhs), spread(rhs)],
                 spreads: [
-                    Some(Spread::new(lhs, ragged, &prefix, sizes, groups)),
-                    Some(Spread::new(rhs, right, &right_prefix, sizes, groups)),
+                    Some(RowSpread::new(lhs, ragged, &prefix, sizes, groups)),
+                    Some(RowSpread::new(rhs, right, &right_prefix, sizes, groups)),
                 ],
             }
         }
@@ -253,7 +253,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
 #[derive(Debug)]
 struct RaggedDot {
     product: Contraction,
-    spreads: [Option<Spread>; 2],
+    spreads: [Option<RowSpread>; 2],
     groups: usize,
     /// Running sums, and the type of the sizes.
     ends: usize,

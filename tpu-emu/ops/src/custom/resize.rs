@@ -20,7 +20,7 @@ pub(super) const TARGETS: &[Entry] = &[
 
 /// One axis of the small and the scaled image.
 #[derive(Debug, Clone, Copy)]
-struct Axis {
+struct ResizeAxis {
     from: usize,
     to: usize,
     aligned: bool,
@@ -39,7 +39,7 @@ fn float(number: usize) -> f32 {
     number.to_f32().unwrap_or(f32::MAX)
 }
 
-impl Axis {
+impl ResizeAxis {
     fn scale(self) -> f32 {
         if self.aligned && self.to > 1 {
             return float(self.from.saturating_sub(1)) / float(self.to - 1);
@@ -101,8 +101,8 @@ enum Mode {
 struct Resize {
     mode: Mode,
     batch: usize,
-    rows: Axis,
-    columns: Axis,
+    rows: ResizeAxis,
+    columns: ResizeAxis,
     channels: usize,
     width: usize,
 }
@@ -126,7 +126,8 @@ fn lower_as(site: &Site<'_>, mode: Mode) -> Result<Lowered> {
         Mode::Copy | Mode::Mix => (from, &to),
         Mode::AddNearest | Mode::AddMixed => (&to, from),
     };
-    let axis = |axis: usize| Axis { from: small.dims[axis], to: large.dims[axis], aligned, half };
+    let axis =
+        |axis: usize| ResizeAxis { from: small.dims[axis], to: large.dims[axis], aligned, half };
     Ok(Lowered::Kernel(Box::new(Resize {
         mode,
         batch: from.dims[0],

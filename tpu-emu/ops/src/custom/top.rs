@@ -170,17 +170,17 @@ impl Kernel for Approximate {
 #[cfg(test)]
 mod tests {
     use super::super::super::testing_bodies::{Code, Value, attributes, run_declared, step};
-    use crate::Body;
+    use crate::RegionCode;
     use std::sync::Arc;
     use tpu_base::tensor::{DType, Shape};
     use tpu_kernels::elementwise::program::Register::{Parameter, Step};
     use tpu_stablehlo::ir::{Attribute, Element};
 
-    fn comparator(direction: &'static str) -> Arc<dyn Body> {
+    fn comparator(direction: &'static str) -> Arc<dyn RegionCode> {
         comparator_of(DType::F32, direction)
     }
 
-    fn comparator_of(float: DType, direction: &'static str) -> Arc<dyn Body> {
+    fn comparator_of(float: DType, direction: &'static str) -> Arc<dyn RegionCode> {
         let int = DType::S32;
         let list = [("comparison_direction", Attribute::Word(direction.into()))];
         let compare = step("stablehlo.compare", &list, &[float; 2], DType::Pred);

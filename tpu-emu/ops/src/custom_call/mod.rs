@@ -148,15 +148,15 @@ pub struct Moment<'a> {
     /// What [`Call::begin`] gave in this launch.
     pub state: Option<&'a Arc<dyn Any + Send + Sync>>,
     /// The operands' memory.
-    pub operands: &'a [Place],
+    pub operands: &'a [CallMemory],
     /// The results' memory. A result that shares an operand's memory is at the same address.
-    pub results: &'a [Place],
+    pub results: &'a [CallMemory],
 }
 
 /// Memory of an operand or a result: dense, row-major, aligned to 64 bytes; booleans are bytes 0
 /// and 1, elements narrower than a byte have one each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Place {
+pub struct CallMemory {
     /// Host address of the first byte, with its provenance exposed.
     pub address: usize,
     /// How many bytes there are.

@@ -26,7 +26,7 @@ pub struct Registration {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
+struct TargetKey {
     platform: String,
     name: Arc<str>,
     typed: bool,
@@ -35,7 +35,7 @@ struct Key {
 /// Targets by name.
 #[derive(Debug, Default)]
 pub struct Registry {
-    targets: RwLock<BTreeMap<Key, Registration>>,
+    targets: RwLock<BTreeMap<TargetKey, Registration>>,
 }
 
 impl Registry {
@@ -54,7 +54,7 @@ impl Registry {
             let message = format!("custom call target \"{name}\" is the emulated TPU's own");
             return Err(Error::bad(message));
         }
-        let key = Key { platform, name, typed: registration.typed };
+        let key = TargetKey { platform, name, typed: registration.typed };
         let mut targets = self.targets.write();
         let Some(known) = targets.get(&key) else {
             targets.insert(key, registration);
@@ -77,8 +77,11 @@ impl Registry {
     /// `Unimplemented` that says what is known under that name, and which targets there are.
     pub fn find(&self, name: &str, typed: bool) -> Result<Arc<dyn Target>> {
         let targets = self.targets.read();
-        let key =
-            |platform: &str, typed| Key { platform: platform.to_owned(), name: name.into(), typed };
+        let key = |platform: &str, typed| TargetKey {
+            platform: platform.to_owned(),
+            name: name.into(),
+            typed,
+        };
         let found = OURS.iter().find_map(|platform| targets.get(&key(platform, typed)));
         if let Some(found) = found {
             return Ok(Arc::clone(&found.target));

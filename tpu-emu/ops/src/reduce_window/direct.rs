@@ -7,24 +7,24 @@ use tpu_kernels::window::pool::{Along, Pool};
 use tpu_kernels::{parallel, simd};
 
 /// Makes the kernel for a known combiner.
-pub(super) struct Build {
+pub(super) struct MakeDirectWindow {
     pub(super) pool: Pool,
     /// Whether combining an element twice is the same as once.
     pub(super) idempotent: bool,
     pub(super) cost: Cost,
 }
 
-impl Visitor for Build {
+impl Visitor for MakeDirectWindow {
     type Output = Box<dyn Kernel>;
 
     fn visit<F: Fold>(self) -> Box<dyn Kernel> {
         let Self { pool, idempotent, cost } = self;
-        Box::new(Direct::<F> { pool, idempotent, cost, fold: PhantomData })
+        Box::new(DirectWindows::<F> { pool, idempotent, cost, fold: PhantomData })
     }
 }
 
 #[derive(Debug)]
-struct Direct<F> {
+struct DirectWindows<F> {
     pool: Pool,
     idempotent: bool,
     cost: Cost,
@@ -40,7 +40,7 @@ const WIDE: usize = 8;
 /// Places of a window from which on sums of halves are worth it.
 const LONG: usize = 6;
 
-impl<F: Fold> Kernel for Direct<F> {
+impl<F: Fold> Kernel for DirectWindows<F> {
     fn run(&self, _: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
         let input: &[F::Element] = bytemuck::cast_slice(operands[0]);
         let init = F::start(bytemuck::pod_read_unaligned(operands[1]));
@@ -87,7 +87,7 @@ impl<F: Fold> simd::Loop for Piece<'_, F> {
             let count = (outputs - first).min(rest.len() / inner);
             let (result, after) = rest.split_at_mut(count * inner);
             pool.bases(row, &mut bases);
-            let row = Row::<F> { bases: &bases, along, inner, first, input, init, result };
+            let row = OutputRow::<F> { bases: &bases, along, inner, first, input, init, result };
             if inner >= WIDE || pool.is_spread() {
                 row.groups();
             } else if halves && inner == 1 && bases.len() == 1 && along.size() <= BLOCK {
@@ -101,7 +101,7 @@ impl<F: Fold> simd::Loop for Piece<'_, F> {
 }
 
 /// Outputs of a row from number `first` on.
-struct Row<'a, F: Fold> {
+struct OutputRow<'a, F: Fold> {
     bases: &'a [usize],
     along: Along,
     inner: usize,
@@ -114,7 +114,7 @@ struct Row<'a, F: Fold> {
 /// Elements of an output that are held together.
 const LANES: usize = 16;
 
-impl<F: Fold> Row<'_, F> {
+impl<F: Fold> OutputRow<'_, F> {
     /// Outputs of many elements, one after the other.
     #[inline(always)]
     fn groups(self) {

@@ -8,13 +8,13 @@ use tpu_kernels::window::geometry::Windows;
 
 /// Windows of any number of inputs.
 #[derive(Debug)]
-pub(super) struct General {
+pub(super) struct BodyWindows {
     pub(super) windows: Windows,
     pub(super) reducer: Reducer,
     pub(super) cost: Cost,
 }
 
-impl General {
+impl BodyWindows {
     /// Offsets in results and inputs, then for each input what is held, what comes next, and
     /// elements.
     fn parts(&self) -> impl Iterator<Item = usize> {
@@ -47,7 +47,7 @@ impl General {
     }
 }
 
-impl Kernel for General {
+impl Kernel for BodyWindows {
     fn run(&self, cx: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
         let count = results.len();
         let (inputs, initial) = operands.split_at(count);

@@ -49,18 +49,18 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     let cost = cost(&axes, &reducer);
     let known = reducer.combiner();
     if let Some((scan, reverse)) = scan::Scan::of(&axes) {
-        let build = scan::Build { scan: scan.clone(), reverse, cost };
+        let build = scan::MakeScan { scan: scan.clone(), reverse, cost };
         let fast = known.and_then(|(combiner, dtype)| dispatch(combiner, dtype, build));
         if let Some(kernel) = fast {
             return Ok(Lowered::Kernel(kernel));
         }
         if !reverse {
-            return Ok(Lowered::Kernel(Box::new(scan::General { scan, reducer, cost })));
+            return Ok(Lowered::Kernel(Box::new(scan::BodyScan { scan, reducer, cost })));
         }
     }
     if let (Some((combiner, dtype)), Some(pool)) = (known, Pool::new(&axes)) {
         let idempotent = !matches!(combiner, Combiner::Add | Combiner::Multiply | Combiner::Xor);
-        let build = direct::Build { pool, idempotent, cost };
+        let build = direct::MakeDirectWindow { pool, idempotent, cost };
         if let Some(kernel) = dispatch(combiner, dtype, build) {
             return Ok(Lowered::Kernel(kernel));
         }
@@ -70,9 +70,9 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     };
     let fast = known.and_then(|(combiner, dtype)| {
         let windows = Windows::new(&axes)?;
-        dispatch(combiner, dtype, Build { windows, cost })
+        dispatch(combiner, dtype, MakeWindow { windows, cost })
     });
-    let general = || Box::new(general::General { windows, reducer, cost });
+    let general = || Box::new(general::BodyWindows { windows, reducer, cost });
     Ok(Lowered::Kernel(fast.unwrap_or_else(|| general())))
 }
 
@@ -84,28 +84,32 @@ fn cost(axes: &[WindowAxis], reducer: &Reducer) -> Cost {
 }
 
 /// Makes the kernel for a known combiner.
-struct Build {
+struct MakeWindow {
     windows: Windows,
     cost: Cost,
 }
 
-impl Visitor for Build {
+impl Visitor for MakeWindow {
     type Output = Box<dyn Kernel>;
 
     fn visit<F: Fold>(self) -> Box<dyn Kernel> {
-        Box::new(Known::<F> { windows: self.windows, cost: self.cost, fold: PhantomData })
+        Box::new(FixedReduceWindow::<F> {
+            windows: self.windows,
+            cost: self.cost,
+            fold: PhantomData,
+        })
     }
 }
 
 /// Windows of one input under a known combiner.
 #[derive(Debug)]
-struct Known<F> {
+struct FixedReduceWindow<F> {
     windows: Windows,
     cost: Cost,
     fold: PhantomData<F>,
 }
 
-impl<F: Fold> Kernel for Known<F> {
+impl<F: Fold> Kernel for FixedReduceWindow<F> {
     fn run(&self, cx: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
         let input: &[F::Element] = bytemuck::cast_slice(operands[0]);
         let init: F::Element = bytemuck::pod_read_unaligned(operands[1]);
@@ -165,16 +169,16 @@ fn join<F: Fold>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::Body;
+    use super::super::RegionCode;
     use super::super::testing_bodies::{Code, Value, integers, kind, lane, run};
     use std::sync::Arc;
     use tpu_base::tensor::DType;
     use tpu_kernels::{parallel, simd};
     use tpu_stablehlo::ir::Attribute;
 
-    fn add(name: &'static str) -> Arc<dyn Body> {
+    fn add(name: &'static str) -> Arc<dyn RegionCode> {
         let add = lane!("add", S32 i32 => S32 i32, |a, b| a + b);
-        Code::binary(tpu_kernels::elementwise::program::LaneOp { kind: kind(name), ..add })
+        Code::binary(tpu_kernels::elementwise::program::ElementwiseOp { kind: kind(name), ..add })
     }
 
     type List = Vec<(&'static str, Attribute)>;
@@ -262,7 +266,7 @@ mod tests {
             });
             let extreme = |name: &'static str| {
                 let maximum = lane!("maximum", S32 i32 => S32 i32, |a, b| a.max(b));
-                let body = Code::binary(tpu_kernels::elementwise::program::LaneOp {
+                let body = Code::binary(tpu_kernels::elementwise::program::ElementwiseOp {
                     kind: kind(name),
                     ..maximum
                 });

@@ -32,24 +32,24 @@ impl Scan {
 }
 
 /// Makes the kernel for a known combiner.
-pub(super) struct Build {
+pub(super) struct MakeScan {
     pub(super) scan: Scan,
     pub(super) reverse: bool,
     pub(super) cost: Cost,
 }
 
-impl Visitor for Build {
+impl Visitor for MakeScan {
     type Output = Box<dyn Kernel>;
 
     fn visit<F: Fold>(self) -> Box<dyn Kernel> {
         let Self { scan, reverse, cost } = self;
-        Box::new(Known::<F> { scan, reverse, cost, fold: PhantomData })
+        Box::new(FixedScan::<F> { scan, reverse, cost, fold: PhantomData })
     }
 }
 
 /// A scan by a known combiner.
 #[derive(Debug)]
-struct Known<F> {
+struct FixedScan<F> {
     scan: Scan,
     reverse: bool,
     cost: Cost,
@@ -63,7 +63,7 @@ const SHORT: usize = 64;
 /// Elements of a piece of a scan.
 const PIECE: usize = 1 << 15;
 
-impl<F: Fold> Known<F> {
+impl<F: Fold> FixedScan<F> {
     /// Scans with totals of type `T`.
     fn scan<T: Pod + Send + Sync>(
         &self,
@@ -80,7 +80,7 @@ impl<F: Fold> Known<F> {
             let input = &input[number * piece..][..result.len()];
             if inner == 1 {
                 let reverse = self.reverse;
-                simd::run(Rows { input, result, length, reverse, steps: &steps });
+                simd::run(RowScan { input, result, length, reverse, steps: &steps });
             } else {
                 let rows = result.chunks_exact_mut(row).zip(input.chunks_exact(row));
                 for (result, input) in rows {
@@ -100,7 +100,7 @@ struct Steps<T, X, Y> {
 }
 
 /// Running results along rows.
-struct Rows<'a, E, T, X, Y> {
+struct RowScan<'a, E, T, X, Y> {
     input: &'a [E],
     result: &'a mut [E],
     length: usize,
@@ -111,7 +111,7 @@ struct Rows<'a, E, T, X, Y> {
 /// Rows that go on together: no one waits for the sum of another.
 const TOGETHER: usize = 4;
 
-impl<E, T, X, Y> simd::Loop for Rows<'_, E, T, X, Y>
+impl<E, T, X, Y> simd::Loop for RowScan<'_, E, T, X, Y>
 where
     E: Pod,
     T: Pod,
@@ -194,7 +194,7 @@ where
     }
 }
 
-impl<F: Fold> Kernel for Known<F> {
+impl<F: Fold> Kernel for FixedScan<F> {
     fn run(&self, _: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
         let init: F::Element = bytemuck::pod_read_unaligned(operands[1]);
         if self.scan.length <= SHORT {
@@ -216,13 +216,13 @@ impl<F: Fold> Kernel for Known<F> {
 
 /// A forward scan by any body, whose lanes are the outer and inner axes.
 #[derive(Debug)]
-pub(super) struct General {
+pub(super) struct BodyScan {
     pub(super) scan: Scan,
     pub(super) reducer: Reducer,
     pub(super) cost: Cost,
 }
 
-impl General {
+impl BodyScan {
     /// Offsets, then for each input what is held, what comes next, and elements.
     fn parts(&self) -> impl Iterator<Item = usize> {
         let widths = self.reducer.widths().map(|width| width * TILE);
@@ -231,7 +231,7 @@ impl General {
     }
 }
 
-impl Kernel for General {
+impl Kernel for BodyScan {
     fn run(&self, cx: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
         let Scan { outer, length, inner } = self.scan;
         let count = results.len();

@@ -1,5 +1,5 @@
 //! Scatters by any body.
-use super::Windows;
+use super::ScatterWindows;
 use crate::reducer::Reducer;
 use crate::{Cost, Cx, Kernel};
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use tpu_kernels::movement::loop_nest::{carve, carved, gather, rows, spread};
 /// A scatter by any body: its lanes are elements that are all different, so that none needs
 /// what the body makes of another.
 #[derive(Debug)]
-pub(super) struct General {
-    pub(super) windows: Arc<Windows>,
+pub(super) struct BodyScatter {
+    pub(super) windows: Arc<ScatterWindows>,
     pub(super) reducer: Reducer,
 }
 
@@ -20,7 +20,7 @@ pub(super) struct General {
 /// count as equal.
 const MARKS: usize = 4096;
 
-impl General {
+impl BodyScatter {
     /// Sizes of the parts of the scratch memory: marks, offsets of lanes in results and updates,
     /// and for each input what is held, what comes next, and updates.
     fn parts(&self) -> impl Iterator<Item = usize> {
@@ -93,7 +93,7 @@ impl Lanes<'_> {
     }
 }
 
-impl Kernel for General {
+impl Kernel for BodyScatter {
     fn run(&self, cx: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
         let count = self.windows.inputs;
         let (indices, updates) = (operands[count], &operands[count + 1..]);

@@ -66,7 +66,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     let Some(placer) = placer(indices.dtype, Outside::Skip) else {
         return Err(site.unimplemented(format!("indices {indices}")));
     };
-    let windows = Arc::new(Windows {
+    let windows = Arc::new(ScatterWindows {
         plan: Plan::new(placer, &dimensions, &inputs[0], indices, update),
         indices: indices.dtype,
         inputs: inputs.len(),
@@ -76,13 +76,14 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
         return Ok(Lowered::Kernel(put::overwrite(&windows, reducer.widths())));
     }
     let known = reducer.combiner();
-    let fast = known.and_then(|(combiner, dtype)| dispatch(combiner, dtype, put::Build(&windows)));
-    Ok(Lowered::Kernel(fast.unwrap_or_else(|| Box::new(general::General { windows, reducer }))))
+    let fast =
+        known.and_then(|(combiner, dtype)| dispatch(combiner, dtype, put::MakeScatter(&windows)));
+    Ok(Lowered::Kernel(fast.unwrap_or_else(|| Box::new(general::BodyScatter { windows, reducer }))))
 }
 
 /// What every kernel of a scatter has.
 #[derive(Debug)]
-struct Windows {
+struct ScatterWindows {
     plan: Plan,
     /// The type of the indices.
     indices: DType,
@@ -94,7 +95,7 @@ struct Windows {
 #[cfg(test)]
 mod tests {
     use super::super::testing_bodies::{Code, Value, integers, lane, run};
-    use crate::Body;
+    use crate::RegionCode;
     use std::sync::Arc;
     use tpu_base::tensor::DType;
     use tpu_kernels::elementwise::program::Register::Parameter;
@@ -112,15 +113,15 @@ mod tests {
         ]
     }
 
-    fn add() -> Arc<dyn Body> {
+    fn add() -> Arc<dyn RegionCode> {
         Code::binary(lane!("add", S32 i32 => S32 i32, |a, b| a + b))
     }
 
-    fn unknown() -> Arc<dyn Body> {
+    fn unknown() -> Arc<dyn RegionCode> {
         Code::binary(lane!("twice", S32 i32 => S32 i32, |a, b| 2 * a + b))
     }
 
-    fn overwrite() -> Arc<dyn Body> {
+    fn overwrite() -> Arc<dyn RegionCode> {
         Code::steps(&[DType::S32; 2], Vec::new(), &[Parameter(1)])
     }
 
@@ -162,7 +163,7 @@ mod tests {
             };
             let updates = Value::of(DType::S32, &dims, &updates);
             let list = list(&window, &[0], &[0], 1);
-            let scatter = |body: &Arc<dyn Body>| {
+            let scatter = |body: &Arc<dyn RegionCode>| {
                 let operands = [&whole, &at, &updates];
                 run("stablehlo.scatter", &list, &operands, &[Arc::clone(body)]).unwrap()
             };
@@ -179,7 +180,7 @@ mod tests {
     }
 
     /// Gives the update, and is not recognised.
-    fn last() -> Arc<dyn Body> {
+    fn last() -> Arc<dyn RegionCode> {
         Code::binary(lane!("last", S32 i32 => S32 i32, |_, b| b))
     }
 

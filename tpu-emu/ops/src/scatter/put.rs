@@ -1,5 +1,5 @@
 //! Scatters that put elements directly, without a body.
-use super::Windows;
+use super::ScatterWindows;
 use crate::{Cost, Cx, Kernel};
 use bytemuck::Pod;
 use std::convert::Infallible;
@@ -50,9 +50,9 @@ impl<T: Pod + Send + Sync + Debug> Put for Replace<T> {
 }
 
 /// Makes the kernel for a known combiner.
-pub(super) struct Build<'a>(pub(super) &'a Arc<Windows>);
+pub(super) struct MakeScatter<'a>(pub(super) &'a Arc<ScatterWindows>);
 
-impl Visitor for Build<'_> {
+impl Visitor for MakeScatter<'_> {
     type Output = Box<dyn Kernel>;
 
     fn visit<F: Fold>(self) -> Box<dyn Kernel> {
@@ -63,7 +63,7 @@ impl Visitor for Build<'_> {
 
 /// The kernel that replaces elements of these widths.
 pub(super) fn overwrite(
-    windows: &Arc<Windows>,
+    windows: &Arc<ScatterWindows>,
     widths: impl Iterator<Item = usize>,
 ) -> Box<dyn Kernel> {
     let replace = |width: usize| match width {
@@ -80,12 +80,12 @@ pub(super) fn overwrite(
 }
 
 /// Scatters updates into one input.
-type Scatter = fn(&Windows, indices: &[u8], updates: &[u8], result: &mut [u8]);
+type Scatter = fn(&ScatterWindows, indices: &[u8], updates: &[u8], result: &mut [u8]);
 
 /// A scatter into inputs that have nothing to do with each other.
 #[derive(Debug)]
 struct Direct {
-    windows: Arc<Windows>,
+    windows: Arc<ScatterWindows>,
     inputs: Vec<Scatter>,
     /// Bytes of an element, where elements of a single input are replaced.
     replaced: Option<usize>,
@@ -124,7 +124,7 @@ const WIDE: usize = 32;
 const LARGE: usize = 1 << 20;
 const PIECES: usize = 8;
 
-fn scatter<P: Put>(windows: &Windows, indices: &[u8], updates: &[u8], result: &mut [u8]) {
+fn scatter<P: Put>(windows: &ScatterWindows, indices: &[u8], updates: &[u8], result: &mut [u8]) {
     let large = updates.len() >= LARGE;
     let updates: &[P::Element] = bytemuck::cast_slice(updates);
     let result: &mut [P::Element] = bytemuck::cast_slice_mut(result);
@@ -142,7 +142,7 @@ fn scatter<P: Put>(windows: &Windows, indices: &[u8], updates: &[u8], result: &m
             let rows = |result: &mut [P::Element], part: Range<usize>| {
                 ignore(plan.chunks(indices, &mut |from, step, places| {
                     let part = part.clone();
-                    simd::run(Rows::<P> { from, step, places, count, updates, result, part });
+                    simd::run(RunScatter::<P> { from, step, places, count, updates, result, part });
                     Ok(())
                 }));
             };
@@ -218,7 +218,7 @@ impl<P: Put> simd::Loop for Ones<'_, P> {
 }
 
 /// Windows that are runs of elements, as far as they are in a part of the result.
-struct Rows<'a, P: Put> {
+struct RunScatter<'a, P: Put> {
     from: usize,
     step: usize,
     places: &'a [usize],
@@ -228,7 +228,7 @@ struct Rows<'a, P: Put> {
     part: Range<usize>,
 }
 
-impl<P: Put> simd::Loop for Rows<'_, P> {
+impl<P: Put> simd::Loop for RunScatter<'_, P> {
     type Output = ();
 
     #[inline(always)]

@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use tpu_base::error::Result;
 use tpu_base::tensor::DType;
 use tpu_kernels::elementwise::kind::{Direction, ElementwiseKind};
-use tpu_kernels::elementwise::program::{LaneProgram, LaneStep, Register};
+use tpu_kernels::elementwise::program::{ElementwiseProgram, Instr, Register};
 use tpu_kernels::window::pool::{Along, Pool};
 use tpu_kernels::{parallel, simd};
 
@@ -15,7 +15,7 @@ use tpu_kernels::{parallel, simd};
 /// types.
 pub(super) fn kernel(
     pool: Pool,
-    select: &LaneProgram,
+    select: &ElementwiseProgram,
     dtype: DType,
     cost: Cost,
 ) -> Option<Box<dyn Kernel>> {
@@ -31,16 +31,16 @@ pub(super) fn kernel(
 
 fn of<T: Float>(pool: Pool, smallest: bool, cost: Cost) -> Box<dyn Kernel> {
     if smallest {
-        Box::new(Direct::<T, true> { pool, cost, float: PhantomData })
+        Box::new(DirectSelect::<T, true> { pool, cost, float: PhantomData })
     } else {
-        Box::new(Direct::<T, false> { pool, cost, float: PhantomData })
+        Box::new(DirectSelect::<T, false> { pool, cost, float: PhantomData })
     }
 }
 
 /// Whether a selection keeps the smallest element (`true`) or the largest one; `None` for others,
 /// and for one that tells zeros apart.
-fn extreme(select: &LaneProgram) -> Option<bool> {
-    let [LaneStep { op, inputs }] = &select.steps[..] else { return None };
+fn extreme(select: &ElementwiseProgram) -> Option<bool> {
+    let [Instr { op, inputs }] = &select.steps[..] else { return None };
     let smallest = match op.kind {
         ElementwiseKind::Compare(Direction::Ge, _) => false,
         ElementwiseKind::Compare(Direction::Le, _) => true,
@@ -98,13 +98,13 @@ floats! {
 }
 
 #[derive(Debug)]
-struct Direct<T, const SMALLEST: bool> {
+struct DirectSelect<T, const SMALLEST: bool> {
     pool: Pool,
     cost: Cost,
     float: PhantomData<T>,
 }
 
-impl<T: Float, const SMALLEST: bool> Kernel for Direct<T, SMALLEST> {
+impl<T: Float, const SMALLEST: bool> Kernel for DirectSelect<T, SMALLEST> {
     fn run(&self, _: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
         let [operand, source, initial] = operands[..] else { return Ok(()) };
         let operand: &[T] = bytemuck::cast_slice(operand);
@@ -122,7 +122,7 @@ impl<T: Float, const SMALLEST: bool> Kernel for Direct<T, SMALLEST> {
             let outer = number * piece;
             for at in outer * rows..(outer + result.len() / chunk) * rows {
                 self.pool.bases(at, &mut bases);
-                simd::run(Row::<T, SMALLEST> {
+                simd::run(SourceRow::<T, SMALLEST> {
                     bases: &bases,
                     along,
                     inner,
@@ -143,7 +143,7 @@ impl<T: Float, const SMALLEST: bool> Kernel for Direct<T, SMALLEST> {
 }
 
 /// The windows of one row of sources.
-struct Row<'a, T, const SMALLEST: bool> {
+struct SourceRow<'a, T, const SMALLEST: bool> {
     bases: &'a [usize],
     along: Along,
     inner: usize,
@@ -159,7 +159,7 @@ struct Row<'a, T, const SMALLEST: bool> {
 /// Windows that are looked at together.
 const LANES: usize = 16;
 
-impl<T: Float, const SMALLEST: bool> simd::Loop for Row<'_, T, SMALLEST> {
+impl<T: Float, const SMALLEST: bool> simd::Loop for SourceRow<'_, T, SMALLEST> {
     type Output = ();
 
     #[inline(always)]

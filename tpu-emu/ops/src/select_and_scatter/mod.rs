@@ -3,7 +3,7 @@ mod direct;
 
 use super::reducer::{self, Reducer, splat};
 use super::windowed::{Labels, windows};
-use super::{Body, Cost, Cx, Entry, Kernel, Lowered, Site};
+use super::{Cost, Cx, Entry, Kernel, Lowered, RegionCode, Site};
 use std::sync::Arc;
 use tpu_base::error::Result;
 use tpu_base::tensor::{DType, Shape};
@@ -112,7 +112,7 @@ impl Visitor for Deposits {
 #[derive(Debug)]
 struct SelectAndScatter {
     windows: Windows,
-    select: Arc<dyn Body>,
+    select: Arc<dyn RegionCode>,
     scatter: Reducer,
     known: Option<Deposit>,
     width: usize,
@@ -120,7 +120,7 @@ struct SelectAndScatter {
 }
 
 /// What is selected so far in each window of a block, and room for a tile of lanes.
-struct State<'a> {
+struct WindowSelection<'a> {
     selected: &'a mut [usize],
     values: &'a mut [u8],
     held: &'a mut [u8],
@@ -143,7 +143,7 @@ impl SelectAndScatter {
         operand: &[u8],
         to: &[usize],
         from: &[usize],
-        state: &mut State<'_>,
+        state: &mut WindowSelection<'_>,
     ) -> Result<()> {
         let (lanes, width) = (to.len(), self.width);
         let elements = &mut state.elements[..lanes * width];
@@ -194,7 +194,7 @@ impl Kernel for SelectAndScatter {
         let to: &mut [usize] = bytemuck::cast_slice_mut(to);
         let from: &mut [usize] = bytemuck::cast_slice_mut(from);
         let selected = bytemuck::cast_slice_mut(selected);
-        let mut state = State { selected, values, held, elements, answers };
+        let mut state = WindowSelection { selected, values, held, elements, answers };
         splat(initial, results[0]);
         for block in self.windows.blocks() {
             let (first, count) = block;
@@ -257,8 +257,10 @@ mod tests {
             let select =
                 Code::binary(lane!("compare.GE", S32 i32 => Pred u8, |a, b| (a >= b).into()));
             let add = lane!("add", S32 i32 => S32 i32, |a, b| a + b);
-            let add =
-                Code::binary(tpu_kernels::elementwise::program::LaneOp { kind: kind(name), ..add });
+            let add = Code::binary(tpu_kernels::elementwise::program::ElementwiseOp {
+                kind: kind(name),
+                ..add
+            });
             let bodies = [select, add];
             let found = run("stablehlo.select_and_scatter", &list, &[&x, &source, &zero], &bodies);
             assert_eq!(found.unwrap()[0].elements::<i32>(), [0, 0, 0, 0, 5, 14, 7, 0]);
@@ -304,7 +306,7 @@ mod tests {
                     let le = lane!("compare.LE", F32 f32 => Pred u8, |a, b| (a <= b).into());
                     let select = if direction == "compare.GE" { ge } else { le };
                     let name = if known { direction } else { "unheard of" };
-                    let select = Code::binary(tpu_kernels::elementwise::program::LaneOp {
+                    let select = Code::binary(tpu_kernels::elementwise::program::ElementwiseOp {
                         kind: kind(name),
                         ..select
                     });

@@ -1,10 +1,10 @@
 //! Sorts by a known order of at most 96 bits.
-use super::Rows;
+use super::SortRows;
 use crate::{Cost, Cx, Kernel};
 use tpu_base::error::Result;
 use tpu_kernels::movement::loop_nest::{carve, carved};
 use tpu_kernels::parallel;
-use tpu_kernels::sort::comparator::{Encode, Key, encoder};
+use tpu_kernels::sort::comparator::{Encode, SortKey, encoder};
 use tpu_kernels::sort::radix;
 use tpu_kernels::sort::radix::Digits;
 
@@ -41,8 +41,8 @@ impl Packed for u128 {
 /// A sort by a known order.
 #[derive(Debug)]
 pub(super) struct Keyed<P> {
-    rows: Rows,
-    keys: Vec<(Key, Encode)>,
+    rows: SortRows,
+    keys: Vec<(SortKey, Encode)>,
     /// Groups of rows that are sorted at the same time.
     groups: usize,
     packed: std::marker::PhantomData<P>,
@@ -56,7 +56,7 @@ const GROUPS: usize = 16;
 const BLOCK: usize = 256;
 
 impl<P: Packed> Keyed<P> {
-    pub(super) fn new(rows: Rows, keys: &[Key]) -> Self {
+    pub(super) fn new(rows: SortRows, keys: &[SortKey]) -> Self {
         let keys = keys.iter().filter_map(|&key| Some((key, encoder(key.dtype)?))).collect();
         let row = 2 * rows.length * size_of::<P>();
         let groups = (ROOM / row.max(1)).clamp(1, GROUPS).min(rows.outer.max(1));
@@ -93,7 +93,7 @@ impl<P: Packed> Keyed<P> {
 
 impl<P: Packed> Kernel for Keyed<P> {
     fn run(&self, cx: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
-        let Rows { length, inner, outer, ref widths } = self.rows;
+        let SortRows { length, inner, outer, ref widths } = self.rows;
         if length * inner * outer == 0 {
             return Ok(());
         }

@@ -1,5 +1,5 @@
 //! A merge sort that asks one comparator about many pairs of runs at once.
-use crate::Body;
+use crate::RegionCode;
 use tpu_base::error::Result;
 use tpu_kernels::movement::loop_nest::gather;
 
@@ -18,7 +18,7 @@ pub(super) struct Pair {
 }
 
 /// Room for sorting `rows` rows of `length` elements.
-pub(super) struct Room<'a> {
+pub(super) struct MergeScratch<'a> {
     /// Offsets of the elements in the operands: sorted row by row on return.
     pub(super) order: &'a mut [usize],
     /// As large as `order`.
@@ -39,11 +39,11 @@ pub(super) struct Room<'a> {
 /// # Errors
 /// Those of the comparator.
 pub(super) fn sort(
-    comparator: &dyn Body,
+    comparator: &dyn RegionCode,
     operands: &[&[u8]],
     widths: &[usize],
     length: usize,
-    room: &mut Room<'_>,
+    room: &mut MergeScratch<'_>,
 ) -> Result<()> {
     let mut run = 1;
     while run < length {
@@ -83,11 +83,11 @@ fn finish(pair: &Pair, order: &[usize], next: &mut [usize]) {
 
 /// Asks for each pair whether its right element comes before its left one.
 fn ask(
-    comparator: &dyn Body,
+    comparator: &dyn RegionCode,
     operands: &[&[u8]],
     widths: &[usize],
     active: usize,
-    room: &mut Room<'_>,
+    room: &mut MergeScratch<'_>,
 ) -> Result<()> {
     let [left, right] = &mut room.offsets;
     for (index, pair) in room.pairs[..active].iter().enumerate() {
@@ -106,7 +106,7 @@ fn ask(
 }
 
 /// Moves each pair on by one element and gives the number of pairs that are not done.
-fn advance(active: usize, room: &mut Room<'_>) -> usize {
+fn advance(active: usize, room: &mut MergeScratch<'_>) -> usize {
     let mut kept = 0;
     for index in 0..active {
         let mut pair = room.pairs[index];

@@ -3,13 +3,13 @@ mod keyed;
 mod merge;
 mod plain;
 
-use super::{Body, Cost, Cx, Entry, Kernel, Lowered, Site};
+use super::{Cost, Cx, Entry, Kernel, Lowered, RegionCode, Site};
 use std::sync::Arc;
 use tpu_base::error::Result;
 use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::movement::loop_nest::{carve, carved, gather};
 use tpu_kernels::sort::comparator;
-use tpu_kernels::sort::comparator::Key;
+use tpu_kernels::sort::comparator::SortKey;
 use tpu_kernels::sort::keys;
 
 /// Shapes: inputs and results of one shape.
@@ -57,7 +57,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     let axis = axis(site, first)?;
     let comparator = site.body(0)?;
     let length = first.dims[axis];
-    let rows = Rows {
+    let rows = SortRows {
         length,
         inner: first.dims[axis + 1..].iter().product(),
         outer: first.dims[..axis].iter().product(),
@@ -65,7 +65,8 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     };
     let keys =
         comparator.program().and_then(comparator::keys).filter(|_| u32::try_from(length).is_ok());
-    let bits = |keys: &Vec<Key>| keys.iter().map(|key| 8 * key.dtype.host_bytes()).sum::<usize>();
+    let bits =
+        |keys: &Vec<SortKey>| keys.iter().map(|key| 8 * key.dtype.host_bytes()).sum::<usize>();
     if let Some([key]) = keys.as_deref()
         && let Some(plain) = keys::plain(key.dtype)
         && let Some(kernel) = plain::Sorted::new(&rows, *key, plain)
@@ -81,7 +82,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
 
 /// The rows that are sorted.
 #[derive(Debug, Clone)]
-struct Rows {
+struct SortRows {
     length: usize,
     /// Elements from one of a row to the next.
     inner: usize,
@@ -90,7 +91,7 @@ struct Rows {
     widths: Vec<usize>,
 }
 
-impl Rows {
+impl SortRows {
     /// Offset of a row's first element.
     fn start(&self, row: usize) -> usize {
         row / self.inner * (self.inner * self.length) + row % self.inner
@@ -129,8 +130,8 @@ const BATCH: usize = 8192;
 /// A sort by any comparator.
 #[derive(Debug)]
 struct Merged {
-    rows: Rows,
-    comparator: Arc<dyn Body>,
+    rows: SortRows,
+    comparator: Arc<dyn RegionCode>,
 }
 
 impl Merged {
@@ -154,14 +155,14 @@ impl Merged {
 
 impl Kernel for Merged {
     fn run(&self, cx: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
-        let Rows { length, inner, .. } = self.rows;
+        let SortRows { length, inner, .. } = self.rows;
         if length == 0 {
             return Ok(());
         }
         let mut parts = carve(cx.scratch, self.parts());
         let elements = parts.split_off(6);
         let [order, next, pairs, left, right, answers] = &mut parts[..] else { return Ok(()) };
-        let mut room = merge::Room {
+        let mut room = merge::MergeScratch {
             order: bytemuck::cast_slice_mut(order),
             next: bytemuck::cast_slice_mut(next),
             pairs: bytemuck::cast_slice_mut(pairs),
@@ -202,25 +203,25 @@ impl Kernel for Merged {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Body;
+    use super::super::RegionCode;
     use super::super::testing_bodies::{Code, Value, execute, kind, lane, run, step};
     use std::sync::Arc;
     use tpu_base::tensor::DType;
-    use tpu_kernels::elementwise::program::LaneConstant;
+    use tpu_kernels::elementwise::program::ElementwiseConstant;
     use tpu_kernels::elementwise::program::Register::{Constant, Parameter, Step};
     use tpu_kernels::parallel;
     use tpu_kernels::sort::comparator;
     use tpu_stablehlo::ir::{Attribute, Element};
 
-    fn sort(axis: i128, operands: &[&Value], body: &Arc<dyn Body>) -> Vec<Value> {
+    fn sort(axis: i128, operands: &[&Value], body: &Arc<dyn RegionCode>) -> Vec<Value> {
         let list = [("dimension", Attribute::Integer(axis, Element::S64))];
         run("stablehlo.sort", &list, operands, &[Arc::clone(body)]).unwrap()
     }
 
     /// A comparator of the first of two operands; `name` tells whether it is recognised.
-    fn pairs(name: &'static str) -> Arc<dyn Body> {
+    fn pairs(name: &'static str) -> Arc<dyn RegionCode> {
         let less = lane!("compare.LT", S32 i32 => Pred u8, |a, b| (a < b).into());
-        let less = tpu_kernels::elementwise::program::LaneOp { kind: kind(name), ..less };
+        let less = tpu_kernels::elementwise::program::ElementwiseOp { kind: kind(name), ..less };
         let parameters = [DType::S32, DType::S32, DType::S16, DType::S16];
         Code::steps(&parameters, vec![(less, vec![Parameter(0), Parameter(1)])], &[Step(0)])
     }
@@ -251,7 +252,7 @@ mod tests {
     }
 
     /// `<` or `>` on one float.
-    fn floats(direction: &'static str) -> Arc<dyn Body> {
+    fn floats(direction: &'static str) -> Arc<dyn RegionCode> {
         let list = [("comparison_direction", Attribute::Word(direction.into()))];
         let compare = step("stablehlo.compare", &list, &[DType::F32; 2], DType::Pred);
         Code::binary(compare)
@@ -271,7 +272,7 @@ mod tests {
                 let x = Value::of(DType::F32, &dims, &x);
                 for direction in ["LT", "GT"] {
                     let body = floats(direction);
-                    let rows = super::Rows {
+                    let rows = super::SortRows {
                         length: dims[axis],
                         inner: dims[axis + 1..].iter().product(),
                         outer: dims[..axis].iter().product(),
@@ -309,7 +310,7 @@ mod tests {
 
     /// JAX's comparator for two float keys: zeros are made equal, so are NaNs, and the total
     /// order puts NaN last.
-    fn lexicographic() -> Arc<dyn Body> {
+    fn lexicographic() -> Arc<dyn RegionCode> {
         let float = DType::F32;
         let compare = |direction: &'static str, kind: &'static str| {
             let list = [
@@ -321,7 +322,7 @@ mod tests {
         let bits = |name| step(name, &[], &[DType::Pred; 2], DType::Pred);
         let select = step("stablehlo.select", &[], &[DType::Pred, float, float], float);
         let constant =
-            |value: f32| LaneConstant { dtype: float, bytes: Box::new(value.to_le_bytes()) };
+            |value: f32| ElementwiseConstant { dtype: float, bytes: Box::new(value.to_le_bytes()) };
         let mut steps = Vec::new();
         for parameter in (0..4).map(Parameter) {
             let at = steps.len();
@@ -353,7 +354,7 @@ mod tests {
         assert_eq!(found[0].elements::<f32>()[..5], [-3.0, 0.0, 0.0, 1.0, 1.0]);
         assert_eq!(found[1].elements::<f32>()[1..], [3.0, 4.0, -2.0, 2.0, 1.0, 5.0]);
         // The same by the comparator itself.
-        let rows = super::Rows { length: 7, inner: 1, outer: 1, widths: vec![4, 4] };
+        let rows = super::SortRows { length: 7, inner: 1, outer: 1, widths: vec![4, 4] };
         let kernel = super::Merged { rows, comparator: body };
         assert_eq!(
             execute(&kernel, &[&x, &y], &[x.shape.clone(), y.shape.clone()]).unwrap()[1].words,

@@ -1,27 +1,27 @@
 //! Sorts of one array by its elements.
-use super::Rows;
+use super::SortRows;
 use super::keyed::Keyed;
 use crate::{Cost, Cx, Kernel};
 use tpu_base::error::Result;
 use tpu_kernels::movement::loop_nest::{carve, carved};
 use tpu_kernels::parallel;
-use tpu_kernels::sort::comparator::Key;
-use tpu_kernels::sort::keys::Plain;
+use tpu_kernels::sort::comparator::SortKey;
+use tpu_kernels::sort::keys::RowOrder;
 use tpu_kernels::sort::radix;
 
 /// Rows of elements side by side.
 #[derive(Debug)]
 pub(super) struct Sorted {
-    pub(super) rows: Rows,
-    pub(super) key: Key,
-    pub(super) plain: Plain,
+    pub(super) rows: SortRows,
+    pub(super) key: SortKey,
+    pub(super) plain: RowOrder,
     /// For rows with elements that count as equal and are not the same.
     pub(super) otherwise: Box<dyn Kernel>,
 }
 
 impl Sorted {
     /// Makes the kernel; `None` for rows whose elements are not side by side.
-    pub(super) fn new(rows: &Rows, key: Key, plain: Plain) -> Option<Self> {
+    pub(super) fn new(rows: &SortRows, key: SortKey, plain: RowOrder) -> Option<Self> {
         if rows.inner != 1 || rows.widths.len() != 1 {
             return None;
         }

@@ -8,7 +8,7 @@ mod writer;
 use crate::import::load;
 use crate::interpret::frame::Frame;
 use crate::interpret::region::make_body;
-use crate::interpret::step::Run;
+use crate::interpret::step::Interpreter;
 use crate::passes::options::Tactics;
 use crate::plan::check::planned;
 use crate::plan::{Plan, Slot};
@@ -136,7 +136,7 @@ pub(crate) fn results(text: &str, donated: &[Option<usize>], tactics: Tactics) -
     }
     memories.extend(places);
     let frame = Frame::new(memories);
-    Run { frame: &frame, locations: None, seed: 0, launch: None }.plan(&plan).unwrap();
+    Interpreter { frame: &frame, locations: None, seed: 0, launch: None }.plan(&plan).unwrap();
     let slots =
         (plan.results()..).zip(results).map(|(base, bytes)| Slot { base, offset: 0, bytes });
     slots.map(|slot| frame.bytes(slot).to_vec()).collect()

@@ -1,5 +1,5 @@
 //! Calls, tuples and control flow.
-use super::super::graph::{Block, Node, ValueId, Work};
+use super::super::graph::{Node, NodeKind, Subgraph, ValueId};
 use super::custom_call::is_registered;
 use super::op::top_k;
 use super::scope::{Binding, Scope};
@@ -15,7 +15,7 @@ impl<'m> Loader<'m> {
         &mut self,
         scope: &mut Scope<'m>,
         operation: &'m Operation,
-        into: &mut Block,
+        into: &mut Subgraph,
     ) -> Result<()> {
         let (dialect, mnemonic) = operation.name.split_once('.').unwrap_or(("", &operation.name));
         if self.devices.count > 1 && self.marked(scope, operation, into)? {
@@ -80,7 +80,7 @@ impl<'m> Loader<'m> {
         scope: &mut Scope<'m>,
         operation: &'m Operation,
         callee: &str,
-        into: &mut Block,
+        into: &mut Subgraph,
     ) -> Result<()> {
         let arguments = operands(scope, &operation.operands)?.into_iter().cloned().collect();
         let results = self.call(callee, arguments, into)?;
@@ -92,7 +92,7 @@ impl<'m> Loader<'m> {
         &mut self,
         scope: &mut Scope<'m>,
         operation: &'m Operation,
-        into: &mut Block,
+        into: &mut Subgraph,
     ) -> Result<()> {
         let block = one_block(region(operation, 0)?, &operation.name)?;
         let arguments: Vec<Binding> =
@@ -114,7 +114,7 @@ impl<'m> Loader<'m> {
         &mut self,
         scope: &mut Scope<'m>,
         operation: &'m Operation,
-        into: &mut Block,
+        into: &mut Subgraph,
     ) -> Result<()> {
         let carried: Vec<Binding> =
             operands(scope, &operation.operands)?.into_iter().cloned().collect();
@@ -138,7 +138,7 @@ impl<'m> Loader<'m> {
             return Err(Error::bad(format!("the condition of a while gives {decided}")));
         }
         self.same_sizes(operation, &body.results, &initial)?;
-        let work = Work::While(Arc::new(condition), Arc::new(body));
+        let work = NodeKind::While(Arc::new(condition), Arc::new(body));
         let results = self.control(operation, work, initial, into)?;
         let mut values = results.into_iter();
         let bindings: Option<Vec<Binding>> =
@@ -151,7 +151,7 @@ impl<'m> Loader<'m> {
         scope: &mut Scope<'m>,
         operation: &'m Operation,
         by_predicate: bool,
-        into: &mut Block,
+        into: &mut Subgraph,
     ) -> Result<()> {
         let [selector] = &operands(scope, &operation.operands)?[..] else {
             let (name, count) = (&operation.name, operation.operands.len());
@@ -173,7 +173,7 @@ impl<'m> Loader<'m> {
             if !source.arguments.is_empty() {
                 return Err(Error::bad(format!("a branch of {} has parameters", operation.name)));
             }
-            let mut block = Block::default();
+            let mut block = Subgraph::default();
             let results = self.block(scope, source, &mut block)?;
             if results.iter().any(Binding::has_copies) {
                 self.back_to(&mark);
@@ -182,7 +182,7 @@ impl<'m> Loader<'m> {
             results.iter().for_each(|binding| binding.leaves(&mut block.results));
             returns(scope, operation, &results)?;
             if let Some(first) = blocks.first() {
-                let first: &Block = first;
+                let first: &Subgraph = first;
                 self.same_sizes(operation, &block.results, &first.results)?;
             }
             structure.get_or_insert(results);
@@ -204,10 +204,10 @@ impl<'m> Loader<'m> {
     pub(crate) fn branch(
         &mut self,
         operation: &Operation,
-        blocks: Vec<Block>,
+        blocks: Vec<Subgraph>,
         selector: ValueId,
         like: &[ValueId],
-        into: &mut Block,
+        into: &mut Subgraph,
     ) -> Vec<ValueId> {
         let name: Arc<str> = (*operation.name).into();
         let results: Vec<ValueId> = like
@@ -217,7 +217,7 @@ impl<'m> Loader<'m> {
                 self.graph.add(shape)
             })
             .collect();
-        let work = Work::Branch(blocks);
+        let work = NodeKind::Branch(blocks);
         let effect = work.has_effect();
         into.nodes.push(Node {
             work,
@@ -238,13 +238,13 @@ impl<'m> Loader<'m> {
         region: &'m Region,
         operation: &Operation,
         carried: &[Binding],
-    ) -> Result<(Block, Vec<Binding>)> {
+    ) -> Result<(Subgraph, Vec<Binding>)> {
         let source = one_block(region, &operation.name)?;
         if source.arguments.len() != carried.len() {
             let (name, had, wanted) = (&operation.name, carried.len(), source.arguments.len());
             return Err(Error::bad(format!("{name} has {had} operands and {wanted} parameters")));
         }
-        let mut block = Block::default();
+        let mut block = Subgraph::default();
         for (&parameter, initial) in source.arguments.iter().zip(carried) {
             initial.check(scope.type_of(parameter)?)?;
             let binding = self.parameter(scope.type_of(parameter)?, &mut block)?;
@@ -258,9 +258,9 @@ impl<'m> Loader<'m> {
     pub(crate) fn control(
         &mut self,
         operation: &Operation,
-        work: Work,
+        work: NodeKind,
         operands: Vec<ValueId>,
-        into: &mut Block,
+        into: &mut Subgraph,
     ) -> Result<Vec<ValueId>> {
         let results: Vec<ValueId> = operands
             .iter()

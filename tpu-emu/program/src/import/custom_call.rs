@@ -1,5 +1,5 @@
 //! Custom calls to registered targets: what the handler is told, layouts, shared memory.
-use super::super::graph::{Block, Node, ValueId, Work};
+use super::super::graph::{Node, NodeKind, Subgraph, ValueId};
 use super::Loader;
 use super::op::{gathered, leaf_types, name_of};
 use super::scope::Scope;
@@ -23,7 +23,7 @@ impl<'m> Loader<'m> {
         &mut self,
         scope: &mut Scope<'m>,
         operation: &'m Operation,
-        into: &mut Block,
+        into: &mut Subgraph,
     ) -> Result<()> {
         let name = operation.attributes.text("call_target_name").unwrap_or_default();
         let linker = self.custom_calls.ok_or_else(|| {
@@ -103,7 +103,7 @@ impl<'m> Loader<'m> {
         let moved = moved as f64;
         self.graph.bytes_accessed += moved;
         into.nodes.push(Node {
-            work: Work::Kernel(Arc::new(kernel)),
+            work: NodeKind::Kernel(Arc::new(kernel)),
             operands: values,
             shapes,
             results: ids.clone(),
@@ -139,12 +139,12 @@ impl<'m> Loader<'m> {
         from: ValueId,
         shape: &Shape,
         to: &Shape,
-        into: &mut Block,
+        into: &mut Subgraph,
     ) -> Result<ValueId> {
         self.count_nodes(1)?;
         let result = self.graph.add(to.clone());
         into.nodes.push(Node {
-            work: Work::Access(access),
+            work: NodeKind::Access(access),
             operands: vec![from],
             shapes: vec![shape.clone()],
             results: vec![result],

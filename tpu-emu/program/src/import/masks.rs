@@ -1,6 +1,6 @@
 //! Products with converted booleans, which are choices: `multiply(convert(p), x)` is
 //! `select(p, x, 0)`, so that infinities, NaN and signs under a false mask give 0, as XLA has it.
-use super::super::graph::{Block, Node, ValueId, Work};
+use super::super::graph::{Node, NodeKind, Subgraph, ValueId};
 use super::Loader;
 use super::op::FOLD;
 use std::collections::{HashMap, HashSet};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::elementwise::kind::ElementwiseKind;
-use tpu_kernels::elementwise::program::LaneOp;
+use tpu_kernels::elementwise::program::ElementwiseOp;
 use tpu_ops;
 use tpu_ops::{Lowered, Numerics, Site};
 use tpu_stablehlo::ir::{Attributes, LocationId, Operation};
@@ -26,7 +26,7 @@ pub(super) struct Masks {
 /// What a product becomes.
 #[derive(Debug)]
 pub(super) struct Choice {
-    pub(super) op: LaneOp,
+    pub(super) op: ElementwiseOp,
     /// The boolean, the number, zero.
     pub(super) operands: [ValueId; 3],
     pub(super) shapes: [Shape; 3],
@@ -39,7 +39,7 @@ fn applies(dtype: DType) -> bool {
 }
 
 /// Whether an operation turns booleans into numbers.
-pub(super) fn is_mask(op: &LaneOp) -> bool {
+pub(super) fn is_mask(op: &ElementwiseOp) -> bool {
     op.kind == ElementwiseKind::Convert && op.operand == DType::Pred
 }
 
@@ -48,7 +48,7 @@ pub(super) fn is_mask(op: &LaneOp) -> bool {
 ///
 /// # Errors
 /// Those of `select` for these types.
-pub(super) fn choice(product: &LaneOp, shape: &Shape) -> Result<Option<LaneOp>> {
+pub(super) fn choice(product: &ElementwiseOp, shape: &Shape) -> Result<Option<ElementwiseOp>> {
     if product.kind != ElementwiseKind::Multiply || !applies(product.result) {
         return Ok(None);
     }
@@ -68,7 +68,7 @@ pub(super) fn choice(product: &LaneOp, shape: &Shape) -> Result<Option<LaneOp>> 
         partition: 0,
     };
     match (entry.lower)(&site)? {
-        Lowered::Lane(op) => Ok(Some(op)),
+        Lowered::Elementwise(op) => Ok(Some(op)),
         _ => Err(site.unimplemented(format!("a choice among {shape}"))),
     }
 }
@@ -78,20 +78,22 @@ impl Loader<'_> {
     pub(super) fn note(
         &mut self,
         operation: &Operation,
-        (work, operands): (&Work, &[ValueId]),
+        (work, operands): (&NodeKind, &[ValueId]),
         results: &[ValueId],
-        into: &Block,
+        into: &Subgraph,
     ) {
         let [result] = *results else { return };
         let mnemonic = operation.name.rsplit('.').next().unwrap_or_default();
         match (work, operands) {
-            (Work::Lane(op), [operand]) if is_mask(op) && !self.masks.moving.contains(operand) => {
+            (NodeKind::Elementwise(op), [operand])
+                if is_mask(op) && !self.masks.moving.contains(operand) =>
+            {
                 self.masks.of.insert(result, (into.nodes.len(), *operand));
             }
-            (Work::Access(_) | Work::Splat(_), _) if mnemonic.contains("broadcast") => {
+            (NodeKind::Access(_) | NodeKind::Splat(_), _) if mnemonic.contains("broadcast") => {
                 self.masks.moving.insert(result);
             }
-            (Work::Constant(_) | Work::Splat(_), _) if mnemonic == "constant" => {
+            (NodeKind::Constant(_) | NodeKind::Splat(_), _) if mnemonic == "constant" => {
                 self.masks.moving.insert(result);
             }
             _ => {}
@@ -105,9 +107,9 @@ impl Loader<'_> {
     /// Those of `select` for these types.
     pub(super) fn choice(
         &mut self,
-        product: &LaneOp,
+        product: &ElementwiseOp,
         (operands, shapes): (&[ValueId], &[Shape]),
-        into: &mut Block,
+        into: &mut Subgraph,
     ) -> Result<Option<Choice>> {
         let &[a, b] = operands else { return Ok(None) };
         let found = [(a, b), (b, a)].into_iter().zip(shapes).find_map(|((mask, other), shape)| {
@@ -122,7 +124,7 @@ impl Loader<'_> {
             self.graph.values[zero.index()].known = Some(bytes.repeat(shape.elements()).into());
         }
         into.nodes.push(Node {
-            work: Work::Splat(bytes),
+            work: NodeKind::Splat(bytes),
             operands: Vec::new(),
             shapes: Vec::new(),
             results: vec![zero],
@@ -135,13 +137,17 @@ impl Loader<'_> {
     }
 
     /// What a value of a block was converted from, if it is a mask.
-    fn mask(&self, value: ValueId, block: &Block) -> Option<ValueId> {
+    fn mask(&self, value: ValueId, block: &Subgraph) -> Option<ValueId> {
         let &(number, pred) = self.masks.of.get(&value)?;
         block.nodes.get(number).filter(|node| node.results == [value]).map(|_| pred)
     }
 
     /// Values that no product sees through: masks are converted once more.
-    pub(super) fn behind_barrier(&mut self, values: &[ValueId], into: &mut Block) -> Vec<ValueId> {
+    pub(super) fn behind_barrier(
+        &mut self,
+        values: &[ValueId],
+        into: &mut Subgraph,
+    ) -> Vec<ValueId> {
         let hidden = |&value: &ValueId| {
             let Some(node) = self.masks.of.get(&value).and_then(|mask| into.nodes.get(mask.0))
             else {
@@ -190,8 +196,8 @@ mod tests {
             (Devices::ONE, &BTreeMap::new()),
         )
         .unwrap();
-        let lane = |work: &Work| match work {
-            Work::Lane(op) => Some(op.kind.name()),
+        let lane = |work: &NodeKind| match work {
+            NodeKind::Elementwise(op) => Some(op.kind.name()),
             _ => None,
         };
         loaded.graph.main.nodes.iter().filter_map(|node| lane(&node.work)).collect()

@@ -10,8 +10,8 @@ pub(crate) mod types;
 
 pub use region::{BodyMaker, sum};
 
-use super::graph::{Block, Graph, ValueId};
-use super::spmd::io_shardings::Spread;
+use super::graph::{Graph, Subgraph, ValueId};
+use super::spmd::io_shardings::IoSharding;
 use crate::spmd::groups::Devices;
 use masks::Masks;
 use scope::{Binding, Scope};
@@ -59,7 +59,7 @@ pub fn load<'m>(
     numerics: Numerics,
     custom_calls: &'m dyn Linker,
     make_body: BodyMaker,
-    (devices, apart): (Devices, &BTreeMap<usize, Spread>),
+    (devices, apart): (Devices, &BTreeMap<usize, IoSharding>),
 ) -> Result<Loaded<'m>> {
     let entry = module.entry().ok_or_else(|| Error::bad("the module has no function main"))?;
     let mut loader = Loader {
@@ -81,7 +81,7 @@ pub fn load<'m>(
         constants: HashMap::new(),
         masks: Masks::default(),
     };
-    let mut main = Block::default();
+    let mut main = Subgraph::default();
     let (mut copies, mut results) = (Vec::new(), Vec::new());
     let entered = if devices.replicas && devices.count > 1 && devices.only.is_none() {
         loader.partition_context = true;
@@ -143,8 +143,8 @@ impl<'m> Loader<'m> {
     fn entry(
         &mut self,
         entry: &'m Function,
-        apart: &BTreeMap<usize, Spread>,
-        main: &mut Block,
+        apart: &BTreeMap<usize, IoSharding>,
+        main: &mut Subgraph,
     ) -> Result<(Copies, Vec<Shape>)> {
         let block = one_block(&entry.body, &entry.name)?;
         let mut scope = Scope::new(entry);
@@ -169,7 +169,7 @@ impl<'m> Loader<'m> {
     pub(crate) fn parameter(
         &mut self,
         of: &tpu_stablehlo::ir::Type,
-        block: &mut Block,
+        block: &mut Subgraph,
     ) -> Result<Binding> {
         let mut binding = types::placeholder(of, &mut self.graph)?;
         binding.each(&mut |value, _| block.parameters.push(value));
@@ -181,7 +181,7 @@ impl<'m> Loader<'m> {
         &mut self,
         scope: &mut Scope<'m>,
         source: &'m tpu_stablehlo::ir::Block,
-        into: &mut Block,
+        into: &mut Subgraph,
     ) -> Result<Vec<Binding>> {
         let Some((last, operations)) = source.operations.split_last() else {
             return Err(Error::bad("a block without a terminator"));
@@ -217,7 +217,7 @@ impl<'m> Loader<'m> {
         &mut self,
         name: &str,
         arguments: Vec<Binding>,
-        into: &mut Block,
+        into: &mut Subgraph,
     ) -> Result<Vec<Binding>> {
         let (callee, block) = self.enter(name)?;
         if block.arguments.len() != arguments.len() {

@@ -1,5 +1,5 @@
 //! Operations without control flow: inferred, checked, lowered, folded where small.
-use super::super::graph::{Block, Node, ValueId, Work};
+use super::super::graph::{Node, NodeKind, Subgraph, ValueId};
 use super::super::passes::constant_fold::evaluate;
 use super::masks::Choice;
 use super::scope::{Binding, Scope};
@@ -11,7 +11,7 @@ use tpu_base::error::{Error, Result};
 use tpu_base::tensor::Shape;
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_ops;
-use tpu_ops::{Body, Declared, Entry, Lowered, Site};
+use tpu_ops::{Declared, Entry, Lowered, RegionCode, Site};
 use tpu_stablehlo::ir::{Attribute, Attributes, Operation, Type};
 
 /// Results up to this size are computed at compile time where the operands are known.
@@ -71,7 +71,7 @@ impl<'m> Loader<'m> {
         &mut self,
         scope: &mut Scope<'m>,
         operation: &'m Operation,
-        into: &mut Block,
+        into: &mut Subgraph,
     ) -> Result<()> {
         let entry = entry_of(operation)?;
         if groups::collective(operation).is_some() {
@@ -121,7 +121,7 @@ impl<'m> Loader<'m> {
         values: &[ValueId],
         shapes: &[Shape],
         results: &[Shape],
-        into: &mut Block,
+        into: &mut Subgraph,
     ) -> Result<Vec<ValueId>> {
         self.count(&lowered, shapes, results);
         let first = || {
@@ -137,22 +137,24 @@ impl<'m> Loader<'m> {
             Lowered::Access(access) if self.is_whole(&access, &shapes[0], &results[0]) => {
                 return Ok(vec![first()?]);
             }
-            Lowered::Lane(op) => Work::Lane(op),
-            Lowered::Access(access) => Work::Access(access),
-            Lowered::Iota(axis) => Work::Iota(axis),
-            Lowered::Splat(bytes) => Work::Splat(bytes),
-            Lowered::Constant(bytes) => Work::Constant(bytes),
-            Lowered::Kernel(kernel) => Work::Kernel(kernel.into()),
+            Lowered::Elementwise(op) => NodeKind::Elementwise(op),
+            Lowered::Access(access) => NodeKind::Access(access),
+            Lowered::Iota(axis) => NodeKind::Iota(axis),
+            Lowered::Splat(bytes) => NodeKind::Splat(bytes),
+            Lowered::Constant(bytes) => NodeKind::Constant(bytes),
+            Lowered::Kernel(kernel) => NodeKind::Kernel(kernel.into()),
         };
         let choice = match &work {
-            Work::Lane(op) => self.choice(op, (values, shapes), into)?,
+            NodeKind::Elementwise(op) => self.choice(op, (values, shapes), into)?,
             _ => None,
         };
         let (work, values, shapes) = match &choice {
-            Some(Choice { op, operands, shapes }) => (Work::Lane(*op), &operands[..], &shapes[..]),
+            Some(Choice { op, operands, shapes }) => {
+                (NodeKind::Elementwise(*op), &operands[..], &shapes[..])
+            }
             None => (work, values, shapes),
         };
-        let waits = matches!(&work, Work::Kernel(kernel) if kernel.channel().is_some());
+        let waits = matches!(&work, NodeKind::Kernel(kernel) if kernel.channel().is_some());
         let effect = waits || operation.attributes.flag("has_side_effect");
         self.count_nodes(1)?;
         let ids: Vec<ValueId> = results.iter().map(|shape| self.graph.add(shape.clone())).collect();
@@ -172,7 +174,7 @@ impl<'m> Loader<'m> {
                 for (&id, bytes) in ids.iter().zip(known) {
                     self.graph.values[id.index()].known = Some(Arc::clone(&bytes));
                     let (operands, shapes, results) = (Vec::new(), Vec::new(), vec![id]);
-                    let (work, name) = (Work::Constant(bytes), Arc::clone(&name));
+                    let (work, name) = (NodeKind::Constant(bytes), Arc::clone(&name));
                     into.nodes.push(Node {
                         work,
                         operands,
@@ -186,10 +188,11 @@ impl<'m> Loader<'m> {
             }
             None => {
                 // A source has no operands, whatever shape operands the operation had.
-                let source = matches!(work, Work::Iota(_) | Work::Splat(_) | Work::Constant(_));
+                let source =
+                    matches!(work, NodeKind::Iota(_) | NodeKind::Splat(_) | NodeKind::Constant(_));
                 let kept = match work {
                     _ if source => 0,
-                    Work::Access(_) => 1,
+                    NodeKind::Access(_) => 1,
                     _ => values.len(),
                 };
                 let (operands, shapes) = (values[..kept].to_vec(), shapes[..kept].to_vec());
@@ -222,7 +225,7 @@ impl<'m> Loader<'m> {
     fn folded(
         &self,
         operation: &Operation,
-        work: &Work,
+        work: &NodeKind,
         values: &[ValueId],
         shapes: &[Shape],
         results: &[Shape],
@@ -245,8 +248,8 @@ impl<'m> Loader<'m> {
         let elements = elements as f64;
         let cost = &mut self.graph.cost;
         match lowered {
-            Lowered::Lane(op) if op.transcendental => cost.transcendentals += elements,
-            Lowered::Lane(op)
+            Lowered::Elementwise(op) if op.transcendental => cost.transcendentals += elements,
+            Lowered::Elementwise(op)
                 if !matches!(
                     op.kind,
                     ElementwiseKind::Select
@@ -272,7 +275,11 @@ impl<'m> Loader<'m> {
     }
 
     /// The regions of an operation, or the functions that a custom call names, as bodies.
-    fn bodies(&self, scope: &Scope<'m>, operation: &'m Operation) -> Result<Vec<Arc<dyn Body>>> {
+    fn bodies(
+        &self,
+        scope: &Scope<'m>,
+        operation: &'m Operation,
+    ) -> Result<Vec<Arc<dyn RegionCode>>> {
         let mut bodies = Vec::new();
         for region in &operation.regions {
             bodies.push(self.body(scope, region, &operation.name, None)?);

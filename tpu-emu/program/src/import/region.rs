@@ -1,6 +1,6 @@
 //! Code inside of reductions, scatters, sorts: as lanes where every operation is elementwise, as
 //! a small program of its own otherwise.
-use super::super::graph::{Block, Graph, Node, Work};
+use super::super::graph::{Graph, Node, NodeKind, Subgraph};
 use super::masks::{Masks, choice, is_mask};
 use super::op::{entry_of, name_of};
 use super::scope::{Binding, Scope};
@@ -11,27 +11,29 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::{DType, Shape};
-use tpu_kernels::elementwise::program::{LaneConstant, LaneOp, LaneProgram, LaneStep, Register};
-use tpu_kernels::elementwise::vm::LaneCode;
+use tpu_kernels::elementwise::program::{
+    ElementwiseConstant, ElementwiseOp, ElementwiseProgram, Instr, Register,
+};
+use tpu_kernels::elementwise::vm::CompiledLoop;
 use tpu_ops;
-use tpu_ops::{Body, Declared, Lowered, Numerics, Site};
+use tpu_ops::{Declared, Lowered, Numerics, RegionCode, Site};
 use tpu_stablehlo::ir::{self, Attributes, Operation, Region, Value};
 
 /// Operations of a body that runs as lanes, each with a register of its own.
 const STEPS: usize = 1024;
 
 /// Makes a body that runs a whole program for each lane.
-pub type BodyMaker = fn(Graph, Vec<Shape>, Vec<Shape>) -> Result<Arc<dyn Body>>;
+pub type BodyMaker = fn(Graph, Vec<Shape>, Vec<Shape>) -> Result<Arc<dyn RegionCode>>;
 
 /// A region of elementwise operations.
 #[derive(Debug)]
 struct LaneBody {
-    code: LaneCode,
+    code: CompiledLoop,
     parameters: Vec<Shape>,
     results: Vec<Shape>,
 }
 
-impl Body for LaneBody {
+impl RegionCode for LaneBody {
     fn parameters(&self) -> &[Shape] {
         &self.parameters
     }
@@ -45,7 +47,7 @@ impl Body for LaneBody {
         Ok(())
     }
 
-    fn program(&self) -> Option<&LaneProgram> {
+    fn program(&self) -> Option<&ElementwiseProgram> {
         Some(self.code.program())
     }
 }
@@ -54,7 +56,7 @@ impl Body for LaneBody {
 ///
 /// # Errors
 /// Those of `add` for this type.
-pub fn sum(dtype: DType) -> Result<Arc<dyn Body>> {
+pub fn sum(dtype: DType) -> Result<Arc<dyn RegionCode>> {
     let scalar = Shape::scalar(dtype);
     let operands = [scalar.clone(), scalar.clone()];
     let declared = [Declared { dtype, dims: Vec::new() }];
@@ -71,24 +73,24 @@ pub fn sum(dtype: DType) -> Result<Arc<dyn Body>> {
         numerics: Numerics::Ieee,
         partition: 0,
     };
-    let Lowered::Lane(op) = (entry.lower)(&site)? else {
+    let Lowered::Elementwise(op) = (entry.lower)(&site)? else {
         return Err(site.unimplemented(format!("sums of {scalar}")));
     };
     let inputs = vec![Register::Parameter(0), Register::Parameter(1)];
-    let program = LaneProgram {
+    let program = ElementwiseProgram {
         parameters: vec![dtype; 2],
-        steps: vec![LaneStep { op, inputs }],
+        steps: vec![Instr { op, inputs }],
         results: vec![Register::Step(0)],
-        ..LaneProgram::default()
+        ..ElementwiseProgram::default()
     };
-    let code = LaneCode::of(program);
+    let code = CompiledLoop::of(program);
     Ok(Arc::new(LaneBody { code, parameters: operands.to_vec(), results: vec![scalar] }))
 }
 
 /// Registers of the values of one function, while its code is turned into lanes.
 struct Lanes<'l, 'm> {
     loader: &'l Loader<'m>,
-    program: LaneProgram,
+    program: ElementwiseProgram,
     /// Functions that were inlined.
     calls: usize,
 }
@@ -103,7 +105,7 @@ impl<'m> Loader<'m> {
         region: &'m Region,
         of: &str,
         called: Option<&'m str>,
-    ) -> Result<Arc<dyn Body>> {
+    ) -> Result<Arc<dyn RegionCode>> {
         let block = one_block(region, of)?;
         let parameters: Vec<Shape> = block
             .arguments
@@ -115,11 +117,11 @@ impl<'m> Loader<'m> {
                 })
             })
             .collect::<Result<_>>()?;
-        let mut lanes = Lanes { loader: self, program: LaneProgram::default(), calls: 0 };
+        let mut lanes = Lanes { loader: self, program: ElementwiseProgram::default(), calls: 0 };
         if parameters.iter().all(|shape| shape.elements() == 1)
             && let Some(results) = lanes.whole(scope, block, &parameters)
         {
-            let code = LaneCode::of(lanes.program);
+            let code = CompiledLoop::of(lanes.program);
             return Ok(Arc::new(LaneBody { code, parameters, results }));
         }
         self.general(scope, block, parameters, called)
@@ -132,7 +134,7 @@ impl<'m> Loader<'m> {
         block: &'m ir::Block,
         parameters: Vec<Shape>,
         called: Option<&'m str>,
-    ) -> Result<Arc<dyn Body>> {
+    ) -> Result<Arc<dyn RegionCode>> {
         let mut inner = Loader {
             module: self.module,
             numerics: self.numerics,
@@ -152,7 +154,7 @@ impl<'m> Loader<'m> {
             constants: HashMap::new(),
             masks: Masks::default(),
         };
-        let mut main = Block::default();
+        let mut main = Subgraph::default();
         let mut inside = scope.known_only(&self.graph, &mut inner.graph, &mut main);
         for &argument in &block.arguments {
             let binding = inner.parameter(scope.type_of(argument)?, &mut main)?;
@@ -257,12 +259,12 @@ impl<'m> Lanes<'_, 'm> {
         let lowered = (entry.lower)(&site).ok()?;
         let mut bound = Vec::new();
         match lowered {
-            Lowered::Lane(op) => {
+            Lowered::Elementwise(op) => {
                 let inputs: Vec<Register> =
                     operands.iter().map(|(register, _)| *register).collect();
                 let step = match self.choice(&op, &inputs, &results[0]) {
                     Some(step) => step,
-                    None => LaneStep { op, inputs },
+                    None => Instr { op, inputs },
                 };
                 self.program.steps.push(step);
                 bound.push(Register::Step(self.program.steps.len() - 1));
@@ -284,7 +286,12 @@ impl<'m> Lanes<'_, 'm> {
     }
 
     /// The choice that a product is, if one of its operands is a mask.
-    fn choice(&mut self, product: &LaneOp, inputs: &[Register], shape: &Shape) -> Option<LaneStep> {
+    fn choice(
+        &mut self,
+        product: &ElementwiseOp,
+        inputs: &[Register],
+        shape: &Shape,
+    ) -> Option<Instr> {
         let &[a, b] = inputs else { return None };
         let (pred, other) = [(a, b), (b, a)].into_iter().find_map(|(mask, other)| {
             let Register::Step(index) = mask else { return None };
@@ -294,11 +301,11 @@ impl<'m> Lanes<'_, 'm> {
         })?;
         let op = choice(product, shape).ok()??;
         let zero = self.constant(&vec![0; shape.dtype.host_bytes()], shape);
-        Some(LaneStep { op, inputs: vec![pred, other, zero] })
+        Some(Instr { op, inputs: vec![pred, other, zero] })
     }
 
     fn constant(&mut self, bytes: &[u8], shape: &Shape) -> Register {
-        let constant = LaneConstant { dtype: shape.dtype, bytes: bytes.into() };
+        let constant = ElementwiseConstant { dtype: shape.dtype, bytes: bytes.into() };
         let constants = &mut self.program.constants;
         let found = constants.iter().position(|known| *known == constant);
         Register::Constant(found.unwrap_or_else(|| {
@@ -333,7 +340,7 @@ impl<'m> Lanes<'_, 'm> {
 impl<'m> Scope<'m> {
     /// A scope for code that is compiled on its own: only what is known at compile time is
     /// visible in it.
-    fn known_only(&self, from: &Graph, to: &mut Graph, into: &mut Block) -> Self {
+    fn known_only(&self, from: &Graph, to: &mut Graph, into: &mut Subgraph) -> Self {
         let mut copy = self.emptied();
         copy.adopt(self, &mut |binding| {
             let Binding::Array(id, shape) = binding else { return None };
@@ -341,7 +348,7 @@ impl<'m> Scope<'m> {
             let value = to.add(shape.clone());
             to.values[value.index()].known = Some(Arc::clone(&known));
             into.nodes.push(Node {
-                work: Work::Constant(known),
+                work: NodeKind::Constant(known),
                 operands: Vec::new(),
                 shapes: Vec::new(),
                 results: vec![value],

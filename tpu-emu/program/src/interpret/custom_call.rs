@@ -1,6 +1,6 @@
 //! Custom calls, as the interpreter sees them: their stages, and what is checked around them.
-use super::step::Run;
-use crate::plan::{GUARD, Op, Plan, Step};
+use super::step::Interpreter;
+use crate::plan::{GUARD, Plan, PlannedStep, Step};
 use std::fmt;
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
@@ -12,14 +12,14 @@ use tpu_ops::replica_exchange::Others;
 pub trait LaunchServices: fmt::Debug + Sync {
     /// Takes a custom call through one of its stages; gives what is still going on.
     ///
-    /// An implementation calls [`Run::guard`] before the stage and [`Run::unharmed`] when it is
+    /// An implementation calls [`Interpreter::guard`] before the stage and [`Interpreter::unharmed`] when it is
     /// over.
     ///
     /// # Errors
     /// The target's own, and those of `unharmed`.
     fn dispatch(
         &self,
-        run: &Run<'_>,
+        run: &Interpreter<'_>,
         step: &Step,
         kernel: &CallKernel,
         stage: Stage,
@@ -45,7 +45,7 @@ pub trait PendingCall: fmt::Debug + Send {
     fn finish(self: Box<Self>) -> Result<()>;
 }
 
-impl Run<'_> {
+impl Interpreter<'_> {
     /// The stages before the program begins, of all its calls.
     ///
     /// # Errors
@@ -60,7 +60,7 @@ impl Run<'_> {
     fn early_steps(&self, steps: &[Step], stage: Stage) -> Result<()> {
         for step in steps {
             match &step.op {
-                Op::Kernel { kernel, .. } => {
+                PlannedStep::Kernel { kernel, .. } => {
                     let Some(call) = kernel.custom_call() else { continue };
                     if !call.call().has(stage) {
                         continue;
@@ -69,11 +69,11 @@ impl Run<'_> {
                     let ended = ended.and_then(|open| open.map_or(Ok(()), |open| open.finish()));
                     ended.map_err(|error| self.placed(step, error))?;
                 }
-                Op::While { condition, body, .. } => {
+                PlannedStep::While { condition, body, .. } => {
                     self.early_steps(condition, stage)?;
                     self.early_steps(body, stage)?;
                 }
-                Op::Branch { branches, .. } => {
+                PlannedStep::Branch { branches, .. } => {
                     branches.iter().try_for_each(|branch| self.early_steps(branch, stage))?;
                 }
                 _ => {}

@@ -1,7 +1,7 @@
 //! Runs fused loops, piece by piece.
 use super::frame::Frame;
-use crate::passes::fuse::operand_access::Way;
-use crate::passes::fuse::{Fused, Load};
+use crate::passes::fuse::operand_access::AddressMode;
+use crate::passes::fuse::{FusedLoop, LoopInput};
 use crate::plan::{Slot, Step};
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
@@ -42,14 +42,14 @@ impl<'a> Window<'a> {
 }
 
 /// The values of a loop, by the numbers of its operands and results.
-pub(super) trait Windows {
+pub(super) trait LoopValues {
     /// Where an operand is.
     fn operand(&self, index: usize) -> Window<'_>;
     /// Where a result goes.
     fn result(&self, index: usize) -> Window<'_>;
 }
 
-impl Windows for (&Frame, &Step) {
+impl LoopValues for (&Frame, &Step) {
     fn operand(&self, index: usize) -> Window<'_> {
         Window { frame: self.0, slot: self.1.operands[index], first: 0 }
     }
@@ -60,7 +60,7 @@ impl Windows for (&Frame, &Step) {
 }
 
 /// Runs the loop of a step.
-pub(super) fn run_loop(frame: &Frame, fused: &Fused, step: &Step) {
+pub(super) fn run_loop(frame: &Frame, fused: &FusedLoop, step: &Step) {
     if let Some((index, map)) = fused.copies().filter(|(_, map)| map.wants_blocks()) {
         let width = fused.code.program().parameters[0].host_bytes();
         let operand = frame.bytes(step.operands[index]);
@@ -70,7 +70,7 @@ pub(super) fn run_loop(frame: &Frame, fused: &Fused, step: &Step) {
 }
 
 /// Runs some elements of a loop.
-pub(super) fn piece<W: Windows>(fused: &Fused, at: &W, elements: Range<usize>) {
+pub(super) fn piece<W: LoopValues>(fused: &FusedLoop, at: &W, elements: Range<usize>) {
     if let Some((index, map)) = fused.copies() {
         let (from, to) = (at.operand(index), at.result(0));
         let width = fused.code.program().parameters[0].host_bytes();
@@ -94,17 +94,17 @@ pub(super) fn piece<W: Windows>(fused: &Fused, at: &W, elements: Range<usize>) {
 }
 
 /// The loop of a step with its arrays, where it is one call of machine code.
-pub(super) fn bind<'f>(frame: &'f Frame, fused: &Fused, step: &Step) -> Option<Bound<'f>> {
+pub(super) fn bind<'f>(frame: &'f Frame, fused: &FusedLoop, step: &Step) -> Option<Bound<'f>> {
     if fused.elements > PIECE {
         return None;
     }
     let dtypes = &fused.code.program().parameters;
     let mut inputs = Vec::with_capacity(fused.loads.len());
     for ((load, way), dtype) in fused.loads.iter().zip(&fused.ways).zip(dtypes) {
-        let (Load::Dense(operand) | Load::Map(operand, _)) = load else { return None };
+        let (LoopInput::Dense(operand) | LoopInput::Map(operand, _)) = load else { return None };
         let (first, count) = match *way {
-            Way::Run(first) => (first, fused.elements),
-            Way::One(first) => (first, 1),
+            AddressMode::Run(first) => (first, fused.elements),
+            AddressMode::One(first) => (first, 1),
             _ => return None,
         };
         let width = dtype.host_bytes();
@@ -117,30 +117,32 @@ pub(super) fn bind<'f>(frame: &'f Frame, fused: &Fused, step: &Step) -> Option<B
 }
 
 /// The first element of a load among those of the loop.
-fn first<W: Windows>(load: &Load, at: &W) -> usize {
+fn first<W: LoopValues>(load: &LoopInput, at: &W) -> usize {
     match load {
-        Load::Dense(index) | Load::Map(index, _) | Load::All(index, _) => at.operand(*index).first,
-        Load::Iota(..) | Load::Pieces(_) => 0,
+        LoopInput::Dense(index) | LoopInput::Map(index, _) | LoopInput::All(index, _) => {
+            at.operand(*index).first
+        }
+        LoopInput::Iota(..) | LoopInput::Pieces(_) => 0,
     }
 }
 
 /// Elements of a load, from number `local` of it on.
-fn fill<W: Windows>(load: &Load, dtype: DType, at: &W, local: usize, into: &mut [u8]) {
+fn fill<W: LoopValues>(load: &LoopInput, dtype: DType, at: &W, local: usize, into: &mut [u8]) {
     match load {
-        Load::Iota(inner, extent) => fill_iota(dtype, local, *inner, *extent, into),
-        Load::Map(index, map) => {
+        LoopInput::Iota(inner, extent) => fill_iota(dtype, local, *inner, *extent, into),
+        LoopInput::Map(index, map) => {
             let from = at.operand(*index);
             map.fill(dtype.host_bytes(), from.frame.bytes(from.slot), local, into);
         }
-        Load::Dense(_) | Load::All(..) | Load::Pieces(_) => {}
+        LoopInput::Dense(_) | LoopInput::All(..) | LoopInput::Pieces(_) => {}
     }
 }
 
 /// Fills what is kept for a whole run of a loop.
-fn keep<W: Windows>(fused: &Fused, at: &W, elements: &Range<usize>, room: &mut [u8]) {
+fn keep<W: LoopValues>(fused: &FusedLoop, at: &W, elements: &Range<usize>, room: &mut [u8]) {
     let dtypes = &fused.code.program().parameters;
     for (index, way) in fused.ways.iter().enumerate() {
-        let Way::Again { period, kept } = *way else { continue };
+        let AddressMode::Again { period, kept } = *way else { continue };
         let (load, dtype) = (&fused.loads[index], dtypes[index]);
         let local = (elements.start - first(load, at)) % period;
         let count = kept.min(local + elements.len());
@@ -150,11 +152,11 @@ fn keep<W: Windows>(fused: &Fused, at: &W, elements: &Range<usize>, room: &mut [
 }
 
 /// Runs some elements of a loop. `room` has what is kept, and place for what is filled.
-fn spans<W: Windows>(fused: &Fused, at: &W, elements: Range<usize>, room: &mut [u8]) {
+fn spans<W: LoopValues>(fused: &FusedLoop, at: &W, elements: Range<usize>, room: &mut [u8]) {
     let mut start = elements.start;
     while start < elements.end {
-        let span = |(load, way): (&Load, &Way)| match way {
-            Way::Run(_) | Way::One(_) | Way::All(_) => usize::MAX,
+        let span = |(load, way): (&LoopInput, &AddressMode)| match way {
+            AddressMode::Run(_) | AddressMode::One(_) | AddressMode::All(_) => usize::MAX,
             _ => way.span(load, start - first(load, at)),
         };
         let least = fused.loads.iter().zip(&fused.ways).map(span).min().unwrap_or(usize::MAX);
@@ -165,14 +167,14 @@ fn spans<W: Windows>(fused: &Fused, at: &W, elements: Range<usize>, room: &mut [
 }
 
 /// Runs elements that every load has at once.
-fn span_of<W: Windows>(fused: &Fused, at: &W, elements: Range<usize>, room: &mut [u8]) {
+fn span_of<W: LoopValues>(fused: &FusedLoop, at: &W, elements: Range<usize>, room: &mut [u8]) {
     let (start, count) = (elements.start, elements.len());
     let code = &fused.code;
     let dtypes = &code.program().parameters;
     for (index, (load, way)) in fused.loads.iter().zip(&fused.ways).enumerate() {
         let count = match (way, load) {
-            (Way::Fill, _) => count,
-            (Way::Steps(_), Load::Iota(..)) => 1,
+            (AddressMode::Fill, _) => count,
+            (AddressMode::Steps(_), LoopInput::Iota(..)) => 1,
             _ => continue,
         };
         let into = &mut room[fused.aside[index]..][..count * dtypes[index].host_bytes()];
@@ -184,31 +186,31 @@ fn span_of<W: Windows>(fused: &Fused, at: &W, elements: Range<usize>, room: &mut
             (&fused.loads[index], fused.ways[index], dtypes[index].host_bytes());
         let local = start - first(load, at);
         let place = match (load, way) {
-            (_, Way::Fill) | (Load::Iota(..), Way::Steps(_)) => 0,
-            (_, Way::Again { period, .. }) => local % period,
-            (Load::All(operand, elements), _) => {
+            (_, AddressMode::Fill) | (LoopInput::Iota(..), AddressMode::Steps(_)) => 0,
+            (_, AddressMode::Again { period, .. }) => local % period,
+            (LoopInput::All(operand, elements), _) => {
                 let from = at.operand(*operand);
                 return from.frame.cells(from.slot)[..elements * width].into();
             }
-            (Load::Pieces(pieces), _) => {
+            (LoopInput::Pieces(pieces), _) => {
                 let (operand, place) = pieces.at(local);
                 let from = at.operand(operand);
                 return from.frame.cells(from.slot)[place * width..(place + count) * width].into();
             }
-            (Load::Dense(operand) | Load::Map(operand, _), _) => {
+            (LoopInput::Dense(operand) | LoopInput::Map(operand, _), _) => {
                 let from = at.operand(*operand);
                 let (place, count) = match (way, load) {
-                    (Way::One(at), _) => (at, 1),
-                    (Way::Run(at), _) => (at + local, count),
-                    (Way::Steps(_), Load::Map(_, map)) => (map.at(local), 1),
-                    (_, Load::Map(_, map)) => (map.at(local), count),
+                    (AddressMode::One(at), _) => (at, 1),
+                    (AddressMode::Run(at), _) => (at + local, count),
+                    (AddressMode::Steps(_), LoopInput::Map(_, map)) => (map.at(local), 1),
+                    (_, LoopInput::Map(_, map)) => (map.at(local), count),
                     _ => (local, count),
                 };
                 return from.frame.cells(from.slot)[place * width..(place + count) * width].into();
             }
-            (Load::Iota(..), _) => 0,
+            (LoopInput::Iota(..), _) => 0,
         };
-        let count = if matches!(way, Way::Steps(_)) { 1 } else { count };
+        let count = if matches!(way, AddressMode::Steps(_)) { 1 } else { count };
         room[fused.aside[index] + place * width..][..count * width].into()
     };
     let result = |(index, width): (usize, usize)| -> Output<'_> {

@@ -1,16 +1,16 @@
 //! Regions that need a run of their own: one lane after the other.
 use super::frame::Frame;
-use super::step::Run;
+use super::step::Interpreter;
 use crate::graph::Graph;
 use crate::passes::fuse::fuse;
 use crate::passes::options::Tactics;
-use crate::plan::{Outside, Plan, Slot, plan};
+use crate::plan::{Plan, Slot, StorageForm, plan};
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::Shape;
 use tpu_kernels::aligned::Aligned;
-use tpu_kernels::elementwise::program::LaneProgram;
-use tpu_ops::Body;
+use tpu_kernels::elementwise::program::ElementwiseProgram;
+use tpu_ops::RegionCode;
 
 /// A region as a program.
 #[derive(Debug)]
@@ -28,9 +28,9 @@ pub fn make_body(
     mut graph: Graph,
     parameters: Vec<Shape>,
     results: Vec<Shape>,
-) -> Result<Arc<dyn Body>> {
+) -> Result<Arc<dyn RegionCode>> {
     let code = fuse(&mut graph, Tactics::FAST);
-    let plan = plan(&graph, &code, Outside::Loose, Tactics::FAST);
+    let plan = plan(&graph, &code, StorageForm::Unpacked, Tactics::FAST);
     if let Some((channel, _)) = plan.channels.first() {
         let (verb, id) = (channel.direction.verb(), channel.id);
         let what = format!("a {verb} of channel {id} inside of a region that computes elements");
@@ -39,7 +39,7 @@ pub fn make_body(
     Ok(Arc::new(PlannedBody { plan, parameters, results }))
 }
 
-impl Body for PlannedBody {
+impl RegionCode for PlannedBody {
     fn parameters(&self) -> &[Shape] {
         &self.parameters
     }
@@ -66,7 +66,8 @@ impl Body for PlannedBody {
                 let width = argument.bytes;
                 frame.write(argument, 0, &input[lane * width..(lane + 1) * width]);
             }
-            Run { frame: &frame, locations: None, seed: 0, launch: None }.plan(&self.plan)?;
+            Interpreter { frame: &frame, locations: None, seed: 0, launch: None }
+                .plan(&self.plan)?;
             for (&result, output) in results.iter().zip(outputs.iter_mut()) {
                 let width = result.bytes;
                 output[lane * width..(lane + 1) * width].copy_from_slice(frame.bytes(result));
@@ -75,7 +76,7 @@ impl Body for PlannedBody {
         Ok(())
     }
 
-    fn program(&self) -> Option<&LaneProgram> {
+    fn program(&self) -> Option<&ElementwiseProgram> {
         None
     }
 }

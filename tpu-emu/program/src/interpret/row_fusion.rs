@@ -1,7 +1,7 @@
 //! Runs steps that belong together, some rows at a time.
 use super::frame::Frame;
-use super::fused_loop::{Window, Windows, piece};
-use crate::passes::fuse::row_step::{Part, PartWork, Place, Rows};
+use super::fused_loop::{LoopValues, Window, piece};
+use crate::passes::fuse::row_step::{PartWork, RowFusion, RowStage, ValueSlot};
 use crate::plan::{Slot, Step};
 use std::cell::Cell;
 use std::ops::Range;
@@ -14,16 +14,16 @@ thread_local! {
 }
 
 /// One run of a step.
-struct Run<'a> {
+struct RowFusionRun<'a> {
     pub frame: &'a Frame,
     step: &'a Step,
-    rows: &'a Rows,
+    rows: &'a RowFusion,
     scratch: Slot,
 }
 
 /// Runs a step. `scratch` has room for the states of reductions of all rows.
-pub(super) fn run_rows(frame: &Frame, rows: &Rows, step: &Step, scratch: Slot) {
-    let run = Run { frame, step, rows, scratch };
+pub(super) fn run_rows(frame: &Frame, rows: &RowFusion, step: &Step, scratch: Slot) {
+    let run = RowFusionRun { frame, step, rows, scratch };
     parallel::ranges(rows.rows, rows.piece, |range| run.piece(range));
     for part in &rows.parts {
         if let PartWork::Total { fold, columns, state, .. } = &part.work {
@@ -35,7 +35,7 @@ pub(super) fn run_rows(frame: &Frame, rows: &Rows, step: &Step, scratch: Slot) {
     }
 }
 
-impl Run<'_> {
+impl RowFusionRun<'_> {
     fn piece(&self, rows: Range<usize>) {
         let memory = self.rows.memory;
         let strip = STRIP
@@ -56,27 +56,27 @@ impl Run<'_> {
     }
 
     /// All of a value from outside, or of a result.
-    fn whole(&self, place: Place) -> Slot {
+    fn whole(&self, place: ValueSlot) -> Slot {
         match place {
-            Place::Operand(index) => self.step.operands[index],
-            Place::Result(index) => self.step.results[index],
-            Place::Inner(_) => Slot::default(),
+            ValueSlot::Operand(index) => self.step.operands[index],
+            ValueSlot::Result(index) => self.step.results[index],
+            ValueSlot::Inner(_) => Slot::default(),
         }
     }
 
     /// These rows of a value.
     fn some<'s>(
         &'s self,
-        place: Place,
+        place: ValueSlot,
         strip: &'s Frame,
         rows: &Range<usize>,
     ) -> (&'s Frame, Slot) {
         match place {
-            Place::Inner(index) => {
+            ValueSlot::Inner(index) => {
                 let (offset, row) = self.rows.inner[index];
                 (strip, Slot { base: 0, offset, bytes: row * rows.len() })
             }
-            Place::Operand(_) | Place::Result(_) => {
+            ValueSlot::Operand(_) | ValueSlot::Result(_) => {
                 let all = self.whole(place);
                 let row = all.bytes / self.rows.rows;
                 let offset = all.offset + row * rows.start;
@@ -85,8 +85,8 @@ impl Run<'_> {
         }
     }
 
-    fn part(&self, part: &Part, strip: &Frame, rows: Range<usize>) {
-        let read = |place: Place| {
+    fn part(&self, part: &RowStage, strip: &Frame, rows: Range<usize>) {
+        let read = |place: ValueSlot| {
             let (frame, slot) = self.some(place, strip, &rows);
             frame.bytes(slot)
         };
@@ -132,8 +132,8 @@ impl Run<'_> {
 
 /// The values of a loop over some rows.
 struct Parts<'a> {
-    run: &'a Run<'a>,
-    part: &'a Part,
+    run: &'a RowFusionRun<'a>,
+    part: &'a RowStage,
     strip: &'a Frame,
     rows: &'a Range<usize>,
     /// The loop's first element in these rows.
@@ -141,9 +141,9 @@ struct Parts<'a> {
 }
 
 impl Parts<'_> {
-    fn window(&self, place: Place) -> Window<'_> {
+    fn window(&self, place: ValueSlot) -> Window<'_> {
         // What comes from outside is there as a whole.
-        if let Place::Operand(_) = place {
+        if let ValueSlot::Operand(_) = place {
             return Window { frame: self.run.frame, slot: self.run.whole(place), first: 0 };
         }
         let (frame, slot) = self.run.some(place, self.strip, self.rows);
@@ -151,7 +151,7 @@ impl Parts<'_> {
     }
 }
 
-impl Windows for Parts<'_> {
+impl LoopValues for Parts<'_> {
     fn operand(&self, index: usize) -> Window<'_> {
         self.window(self.part.operands[index])
     }

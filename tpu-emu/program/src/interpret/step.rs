@@ -4,7 +4,7 @@ use super::frame::Frame;
 use super::fused_loop::{bind as bind_loop, run_loop};
 use super::row_fusion::run_rows;
 use super::scalar_loop::run_rounds;
-use crate::plan::{Op, Plan, Slot, Step};
+use crate::plan::{Plan, PlannedStep, Slot, Step};
 use std::sync::atomic::Ordering;
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::pack::{pack, unpack};
@@ -20,7 +20,7 @@ const FEW: usize = 8;
 
 /// One run: its memory and where its program was written.
 #[derive(Debug)]
-pub struct Run<'a> {
+pub struct Interpreter<'a> {
     /// The memories of the run.
     pub frame: &'a Frame,
     /// Where the steps of its program were written.
@@ -31,7 +31,7 @@ pub struct Run<'a> {
     pub launch: Option<&'a dyn LaunchServices>,
 }
 
-impl Run<'_> {
+impl Interpreter<'_> {
     /// Runs a program.
     ///
     /// # Errors
@@ -44,7 +44,7 @@ impl Run<'_> {
     /// returned; gives that call and its step's number.
     ///
     /// # Errors
-    /// As for [`Run::plan`].
+    /// The first step's that fails, with its source line.
     pub fn until_open(
         &mut self,
         plan: &Plan,
@@ -72,7 +72,7 @@ impl Run<'_> {
     /// An error of a step, with the step's source line and name.
     pub fn placed(&self, step: &Step, error: Error) -> Error {
         // An error from inside of a loop has its line already.
-        if matches!(step.op, Op::While { .. } | Op::Branch { .. }) {
+        if matches!(step.op, PlannedStep::While { .. } | PlannedStep::Branch { .. }) {
             return error;
         }
         let line = self.locations.and_then(|locations| locations.line(step.location));
@@ -92,7 +92,7 @@ impl Run<'_> {
 
     /// One step; gives a custom call that is still going on.
     fn begin(&mut self, step: &Step) -> Result<Option<Box<dyn PendingCall>>> {
-        if let Op::Kernel { kernel, starts, .. } = &step.op
+        if let PlannedStep::Kernel { kernel, starts, .. } = &step.op
             && let Some(call) = kernel.custom_call()
         {
             self.poison_results(step, &**kernel);
@@ -114,28 +114,28 @@ impl Run<'_> {
 
     fn step(&mut self, step: &Step) -> Result<()> {
         match &step.op {
-            Op::Kernel { kernel, .. } if kernel.custom_call().is_some() => {
+            PlannedStep::Kernel { kernel, .. } if kernel.custom_call().is_some() => {
                 let Some(open) = self.begin(step)? else { return Ok(()) };
                 open.finish()?;
                 self.unharmed(step, Stage::Execute)
             }
-            Op::Fused(fused) => {
+            PlannedStep::Fused(fused) => {
                 run_loop(self.frame, fused, step);
                 Ok(())
             }
-            Op::Rows { rows, scratch } => {
+            PlannedStep::Rows { rows, scratch } => {
                 run_rows(self.frame, rows, step, *scratch);
                 Ok(())
             }
-            Op::Kernel { kernel, starts, scratch } => {
+            PlannedStep::Kernel { kernel, starts, scratch } => {
                 starts.iter().for_each(|&(from, to)| self.frame.copy(from, to));
                 self.kernel(&**kernel, step, *scratch)
             }
-            Op::Copies(copies) => {
+            PlannedStep::Copies(copies) => {
                 copies.iter().for_each(|&(from, to)| self.frame.copy(from, to));
                 Ok(())
             }
-            Op::Unpack { bits, signed } => {
+            PlannedStep::Unpack { bits, signed } => {
                 let result = self.frame.bytes_mut(step.results[0]);
                 unpack(*bits, self.frame.bytes(step.operands[0]), result);
                 if *signed {
@@ -146,12 +146,12 @@ impl Run<'_> {
                 }
                 Ok(())
             }
-            Op::Pack { bits } => {
+            PlannedStep::Pack { bits } => {
                 let result = self.frame.bytes_mut(step.results[0]);
                 pack(*bits, self.frame.bytes(step.operands[0]), result);
                 Ok(())
             }
-            Op::While { condition, decision, body, carried, past } => {
+            PlannedStep::While { condition, decision, body, carried, past } => {
                 let code = (&condition[..], *decision, &body[..]);
                 let worth = past.rounds.load(Ordering::Relaxed) >= ROUNDS;
                 if run_rounds(self.frame, &past.compiled, code, carried, worth) {
@@ -164,7 +164,7 @@ impl Run<'_> {
                 }
                 Ok(())
             }
-            Op::Branch { selector, branches } => {
+            PlannedStep::Branch { selector, branches } => {
                 let number = match *self.frame.bytes(*selector) {
                     [predicate] => usize::from(predicate != 0),
                     [a, b, c, d] => {
@@ -188,7 +188,7 @@ impl Run<'_> {
     ) -> Result<usize> {
         let bound = |steps: &[Step]| -> Vec<Option<Bound<'_>>> {
             let of = |step: &Step| match &step.op {
-                Op::Fused(fused) => bind_loop(self.frame, fused, step),
+                PlannedStep::Fused(fused) => bind_loop(self.frame, fused, step),
                 _ => None,
             };
             if bind { steps.iter().map(of).collect() } else { Vec::new() }
@@ -244,5 +244,5 @@ impl Run<'_> {
 
 /// Whether a step calls a target that somebody registered.
 fn is_call(step: &Step) -> bool {
-    matches!(&step.op, Op::Kernel { kernel, .. } if kernel.custom_call().is_some())
+    matches!(&step.op, PlannedStep::Kernel { kernel, .. } if kernel.custom_call().is_some())
 }

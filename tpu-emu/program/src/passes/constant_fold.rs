@@ -1,5 +1,5 @@
 //! Nodes whose operands are known, evaluated at compile time.
-use crate::graph::Work;
+use crate::graph::NodeKind;
 use std::sync::Arc;
 use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
@@ -13,7 +13,7 @@ use tpu_ops::{Cx, Numerics};
 /// # Errors
 /// Those of the kernel.
 pub(crate) fn evaluate(
-    work: &Work,
+    work: &NodeKind,
     operands: &[Arc<[u8]>],
     shapes: &[Shape],
     results: &[Shape],
@@ -25,7 +25,7 @@ pub(crate) fn evaluate(
         results.iter().map(|shape| Aligned::zeros(shape.bytes())).collect();
     let elements = results.first().map_or(0, Shape::elements);
     match work {
-        Work::Lane(op) => {
+        NodeKind::Elementwise(op) => {
             let spread = |(operand, shape): (&Aligned, &Shape)| {
                 if shape.elements() == elements {
                     operand.clone()
@@ -37,22 +37,22 @@ pub(crate) fn evaluate(
             let inputs: Vec<&[u8]> = inputs.iter().map(Aligned::bytes).collect();
             (op.run)(op.immediate, &inputs, outputs[0].bytes_mut());
         }
-        Work::Access(access) => {
+        NodeKind::Access(access) => {
             let map = AccessMap::new(access, &results[0].dims);
             let width = results[0].dtype.host_bytes();
             map.fill(width, operands[0].bytes(), 0, outputs[0].bytes_mut());
         }
-        Work::Iota(axis) => {
+        NodeKind::Iota(axis) => {
             let inner = results[0].dims[axis + 1..].iter().product();
             let (dtype, extent) = (results[0].dtype, results[0].dims[*axis]);
             fill_iota(dtype, 0, inner, extent, outputs[0].bytes_mut());
         }
-        Work::Splat(element) => {
+        NodeKind::Splat(element) => {
             return Ok(Some(vec![element.repeat(elements).into()]));
         }
-        Work::Constant(bytes) => return Ok(Some(vec![Arc::clone(bytes)])),
-        Work::Kernel(kernel) if kernel.channel().is_some() => return Ok(None),
-        Work::Kernel(kernel) => {
+        NodeKind::Constant(bytes) => return Ok(Some(vec![Arc::clone(bytes)])),
+        NodeKind::Kernel(kernel) if kernel.channel().is_some() => return Ok(None),
+        NodeKind::Kernel(kernel) => {
             let mut scratch = Aligned::zeros(kernel.scratch());
             let mut inputs: Vec<&[u8]> = operands.iter().map(Aligned::bytes).collect();
             for (index, output) in outputs.iter_mut().enumerate() {
@@ -66,7 +66,7 @@ pub(crate) fn evaluate(
             let mut slices: Vec<&mut [u8]> = outputs.iter_mut().map(Aligned::bytes_mut).collect();
             kernel.run(&mut cx, &inputs, &mut slices)?;
         }
-        Work::While(..) | Work::Branch(_) => return Ok(None),
+        NodeKind::While(..) | NodeKind::Branch(_) => return Ok(None),
     }
     Ok(Some(outputs.iter().map(|output| output.bytes().into()).collect()))
 }

@@ -1,6 +1,6 @@
 //! Loops do less in every round: values that no round changes are read from outside, and small
 //! work that no round changes is done before.
-use crate::graph::{Block, Graph, Node, ValueId, Work};
+use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -29,12 +29,12 @@ impl Loops<'_> {
         values.iter_mut().for_each(|value| *value = self.now(*value));
     }
 
-    fn block(&mut self, block: &mut Block) {
+    fn block(&mut self, block: &mut Subgraph) {
         let mut nodes = Vec::with_capacity(block.nodes.len());
         for mut node in std::mem::take(&mut block.nodes) {
             self.rename(&mut node.operands);
             match &mut node.work {
-                Work::While(condition, body) => {
+                NodeKind::While(condition, body) => {
                     let (condition, body) = (Arc::make_mut(condition), Arc::make_mut(body));
                     self.forward(&mut node.operands, &mut node.results, condition, body);
                     self.block(condition);
@@ -42,7 +42,7 @@ impl Loops<'_> {
                     nodes.extend(self.hoisted(condition));
                     nodes.extend(self.hoisted(body));
                 }
-                Work::Branch(blocks) => blocks.iter_mut().for_each(|block| self.block(block)),
+                NodeKind::Branch(blocks) => blocks.iter_mut().for_each(|block| self.block(block)),
                 _ => {}
             }
             nodes.push(node);
@@ -56,8 +56,8 @@ impl Loops<'_> {
         &mut self,
         operands: &mut Vec<ValueId>,
         results: &mut Vec<ValueId>,
-        condition: &mut Block,
-        body: &mut Block,
+        condition: &mut Subgraph,
+        body: &mut Subgraph,
     ) {
         let changes: Vec<bool> = body
             .results
@@ -88,7 +88,7 @@ impl Loops<'_> {
     }
 
     /// Takes small work that depends on nothing inside out of a block.
-    fn hoisted(&self, block: &mut Block) -> Vec<Node> {
+    fn hoisted(&self, block: &mut Subgraph) -> Vec<Node> {
         let mut inside: HashSet<ValueId> = block.parameters.iter().copied().collect();
         let mut before = Vec::new();
         let mut kept = Vec::with_capacity(block.nodes.len());
@@ -108,9 +108,9 @@ impl Loops<'_> {
     fn moves(&self, node: &Node) -> bool {
         let small = node.results.iter().all(|&result| self.graph.bytes(result) <= SMALL);
         let total = match &node.work {
-            Work::Constant(_) => true,
-            Work::Lane(_) => small,
-            Work::Kernel(kernel) => small && kernel.reduction().is_some(),
+            NodeKind::Constant(_) => true,
+            NodeKind::Elementwise(_) => small,
+            NodeKind::Kernel(kernel) => small && kernel.reduction().is_some(),
             // Accesses, counts and splats cost nothing where they are read.
             _ => false,
         };
@@ -123,10 +123,10 @@ mod tests {
     use super::*;
     use tpu_base::tensor::{DType, Shape};
     use tpu_kernels::elementwise::loops::lane;
-    use tpu_kernels::elementwise::program::LaneOp;
+    use tpu_kernels::elementwise::program::ElementwiseOp;
     use tpu_stablehlo::ir::LocationId;
 
-    fn node(work: Work, operands: &[ValueId], results: &[ValueId]) -> Node {
+    fn node(work: NodeKind, operands: &[ValueId], results: &[ValueId]) -> Node {
         Node {
             work,
             operands: operands.to_vec(),
@@ -139,7 +139,7 @@ mod tests {
     }
 
     fn sum(operands: [ValueId; 2], result: ValueId) -> Node {
-        let op = LaneOp {
+        let op = ElementwiseOp {
             kind: tpu_kernels::elementwise::kind::ElementwiseKind::Add,
             operand: DType::S32,
             result: DType::S32,
@@ -147,7 +147,7 @@ mod tests {
             immediate: [0; 2],
             transcendental: false,
         };
-        node(Work::Lane(op), &operands, &[result])
+        node(NodeKind::Elementwise(op), &operands, &[result])
     }
 
     #[test]
@@ -156,18 +156,18 @@ mod tests {
         let mut value = || graph.add(Shape::scalar(DType::S32));
         let [start, step, tested, tested_step, carried, carried_step] = [(); 6].map(|()| value());
         let [more, twice, next, end, same, last] = [(); 6].map(|()| value());
-        let condition = Block {
+        let condition = Subgraph {
             parameters: vec![tested, tested_step],
             nodes: vec![sum([tested, tested_step], more)],
             results: vec![more],
         };
-        let body = Block {
+        let body = Subgraph {
             parameters: vec![carried, carried_step],
             nodes: vec![sum([carried_step, carried_step], twice), sum([carried, twice], next)],
             results: vec![next, carried_step],
         };
-        let work = Work::While(Arc::new(condition), Arc::new(body));
-        graph.main = Block {
+        let work = NodeKind::While(Arc::new(condition), Arc::new(body));
+        graph.main = Subgraph {
             parameters: vec![start, step],
             nodes: vec![node(work, &[start, step], &[end, same]), sum([end, same], last)],
             results: vec![last, same],
@@ -176,7 +176,7 @@ mod tests {
         let [before, looped, after] = &graph.main.nodes[..] else { panic!("{:?}", graph.main) };
         assert_eq!((&before.operands[..], &before.results[..]), (&[step, step][..], &[twice][..]));
         assert_eq!((&looped.operands[..], &looped.results[..]), (&[start][..], &[end][..]));
-        let Work::While(condition, body) = &looped.work else { panic!("{looped:?}") };
+        let NodeKind::While(condition, body) = &looped.work else { panic!("{looped:?}") };
         assert_eq!(condition.parameters, [tested]);
         assert_eq!(condition.nodes[0].operands, [tested, step]);
         assert_eq!((&body.parameters[..], &body.results[..]), (&[carried][..], &[next][..]));

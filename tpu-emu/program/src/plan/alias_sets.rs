@@ -1,13 +1,13 @@
 //! Values that share their memory.
 use super::super::graph::ValueId;
-use super::live_range::{FOREVER, Life};
+use super::live_range::{FOREVER, LiveRange};
 use std::collections::HashMap;
 
 /// Values that follow one another in one piece of memory.
 #[derive(Debug, Clone)]
-pub(super) struct Class {
+pub(super) struct AliasSet {
     pub(super) members: Vec<ValueId>,
-    pub(super) life: Life,
+    pub(super) life: LiveRange,
     pub(super) bytes: usize,
     /// Memory that is not the arena's, if it must lie there.
     pub(super) pin: Option<u32>,
@@ -17,14 +17,14 @@ pub(super) struct Class {
 #[derive(Debug, Default)]
 pub(super) struct Classes {
     of: HashMap<ValueId, usize>,
-    classes: Vec<Option<Class>>,
+    classes: Vec<Option<AliasSet>>,
 }
 
 impl Classes {
     /// A class of its own for a value.
-    pub(super) fn add(&mut self, value: ValueId, life: Life, bytes: usize, pin: Option<u32>) {
+    pub(super) fn add(&mut self, value: ValueId, life: LiveRange, bytes: usize, pin: Option<u32>) {
         self.of.insert(value, self.classes.len());
-        self.classes.push(Some(Class { members: vec![value], life, bytes, pin }));
+        self.classes.push(Some(AliasSet { members: vec![value], life, bytes, pin }));
     }
 
     /// Number of a value's class.
@@ -33,7 +33,7 @@ impl Classes {
     }
 
     /// A value's class.
-    pub(super) fn get(&self, value: ValueId) -> Option<&Class> {
+    pub(super) fn get(&self, value: ValueId) -> Option<&AliasSet> {
         self.classes[self.number(value)?].as_ref()
     }
 
@@ -81,7 +81,7 @@ impl Classes {
     pub(super) fn last_inside(
         &self,
         value: ValueId,
-        lives: &HashMap<ValueId, Life>,
+        lives: &HashMap<ValueId, LiveRange>,
         start: usize,
         end: usize,
     ) -> usize {
@@ -95,7 +95,7 @@ impl Classes {
     }
 
     /// The classes in the order of their first members.
-    pub(super) fn all(&self) -> impl Iterator<Item = (usize, &Class)> {
+    pub(super) fn all(&self) -> impl Iterator<Item = (usize, &AliasSet)> {
         self.classes.iter().enumerate().filter_map(|(at, class)| Some((at, class.as_ref()?)))
     }
 }

@@ -1,6 +1,6 @@
 //! Offsets in the arena: pieces whose lives overlap do not.
 use super::ALIGN;
-use super::live_range::Life;
+use super::live_range::LiveRange;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The arena while it is laid out, in the order of time.
@@ -64,7 +64,7 @@ impl Holes {
 }
 
 /// Offsets for pieces of memory by their lives, and the size of the whole.
-pub(super) fn lay_out(pieces: &[(Life, usize)]) -> (Vec<usize>, usize) {
+pub(super) fn lay_out(pieces: &[(LiveRange, usize)]) -> (Vec<usize>, usize) {
     let mut offsets = vec![0; pieces.len()];
     let mut by_start: Vec<usize> = (0..pieces.len()).filter(|&at| pieces[at].1 > 0).collect();
     let mut by_end = by_start.clone();
@@ -87,8 +87,8 @@ pub(super) fn lay_out(pieces: &[(Life, usize)]) -> (Vec<usize>, usize) {
 mod tests {
     use super::*;
 
-    fn piece(defined: usize, last: usize, bytes: usize) -> (Life, usize) {
-        (Life { defined, last }, bytes)
+    fn piece(defined: usize, last: usize, bytes: usize) -> (LiveRange, usize) {
+        (LiveRange { defined, last }, bytes)
     }
 
     #[test]

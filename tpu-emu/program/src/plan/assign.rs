@@ -1,12 +1,12 @@
 //! Joins values into classes, gives the classes their places, and writes the steps.
 use super::super::graph::{Graph, ValueId};
-use super::super::passes::fuse::{Code, FusedStep, StepWork};
+use super::super::passes::fuse::{FusedStep, StepBlock, StepKind};
 use super::alias_sets::Classes;
 use super::arena::lay_out;
 use super::channels::{channels, meets};
-use super::live_range::{BlockTimes, FOREVER, Life, Lives, Times};
+use super::live_range::{BlockTimes, FOREVER, LiveRange, Lives, Times};
 use super::parallel_copy::at_once;
-use super::{ALIGN, GUARD, Op, Outside, Past, Plan, Slot, Step};
+use super::{ALIGN, GUARD, LoopProfile, Plan, PlannedStep, Slot, Step, StorageForm};
 use crate::passes::options::Tactics;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -16,16 +16,16 @@ use tpu_base::units::{Bytes, to_u64};
 use tpu_stablehlo::ir::LocationId;
 
 /// Lays out a program.
-pub fn plan(graph: &Graph, code: &Code, outside: Outside<'_>, tactics: Tactics) -> Plan {
+pub fn plan(graph: &Graph, code: &StepBlock, outside: StorageForm<'_>, tactics: Tactics) -> Plan {
     let (lives, times) = Lives::new(code);
     let donated = match outside {
-        Outside::Device(donated) => donated,
-        Outside::Loose => &[],
+        StorageForm::Packed(donated) => donated,
+        StorageForm::Unpacked => &[],
     };
-    let mut layout = Layout {
+    let mut layout = Assignment {
         graph,
         donated,
-        packs: matches!(outside, Outside::Device(_)),
+        packs: matches!(outside, StorageForm::Packed(_)),
         tactics,
         lives,
         classes: Classes::default(),
@@ -45,7 +45,7 @@ pub fn plan(graph: &Graph, code: &Code, outside: Outside<'_>, tactics: Tactics) 
     layout.write(code, &times)
 }
 
-struct Layout<'g> {
+struct Assignment<'g> {
     graph: &'g Graph,
     /// The result that takes each parameter's memory over.
     donated: &'g [Option<usize>],
@@ -59,7 +59,7 @@ struct Layout<'g> {
     /// Slot of each class, once they have one.
     places: Vec<Slot>,
     /// Scratch and staging pieces, in the order in which they are asked for.
-    extra: Vec<(Life, usize)>,
+    extra: Vec<(LiveRange, usize)>,
     extra_at: Vec<usize>,
     pool: Vec<u8>,
     pooled: HashMap<ValueId, Slot>,
@@ -71,9 +71,9 @@ fn number(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }
 
-impl Layout<'_> {
-    fn life(&self, value: ValueId) -> Life {
-        self.lives.of.get(&value).copied().unwrap_or(Life { defined: 0, last: FOREVER })
+impl Assignment<'_> {
+    fn life(&self, value: ValueId) -> LiveRange {
+        self.lives.of.get(&value).copied().unwrap_or(LiveRange { defined: 0, last: FOREVER })
     }
 
     fn add(&mut self, value: ValueId, pin: Option<u32>) {
@@ -94,7 +94,7 @@ impl Layout<'_> {
         taken.map_or(Plan::PARAMETERS + number(index), |result| self.results + number(result))
     }
 
-    fn parameters(&mut self, code: &Code) {
+    fn parameters(&mut self, code: &StepBlock) {
         for (index, &parameter) in code.parameters.iter().enumerate() {
             let pin = (!self.packed(parameter)).then_some(self.memory(index));
             self.add(parameter, pin);
@@ -102,22 +102,22 @@ impl Layout<'_> {
     }
 
     /// A class for every value that a step makes or a block takes.
-    fn declare(&mut self, code: &Code) {
+    fn declare(&mut self, code: &StepBlock) {
         code.parameters.iter().for_each(|&parameter| self.add(parameter, None));
         for step in &code.steps {
             step.results.iter().for_each(|&result| self.add(result, None));
             match &step.work {
-                StepWork::While(condition, body) => {
+                StepKind::While(condition, body) => {
                     self.declare(condition);
                     self.declare(body);
                 }
-                StepWork::Branch(branches) => {
+                StepKind::Branch(branches) => {
                     branches.iter().for_each(|branch| self.declare(branch));
                 }
-                StepWork::Kernel(kernel) if kernel.custom_call().is_some() => {
+                StepKind::Kernel(kernel) if kernel.custom_call().is_some() => {
                     self.guarded.extend(&step.results);
                 }
-                StepWork::Fused(_) | StepWork::Rows(_) | StepWork::Kernel(_) => {}
+                StepKind::Fused(_) | StepKind::Rows(_) | StepKind::Kernel(_) => {}
             }
         }
     }
@@ -131,10 +131,10 @@ impl Layout<'_> {
                 .is_some_and(|class| class.pin.is_none_or(|pin| pin >= self.results))
     }
 
-    fn join(&mut self, code: &Code, times: &BlockTimes) {
+    fn join(&mut self, code: &StepBlock, times: &BlockTimes) {
         for (step, times) in code.steps.iter().zip(&times.steps) {
             match &step.work {
-                StepWork::Fused(_) | StepWork::Rows(_) => {
+                StepKind::Fused(_) | StepKind::Rows(_) => {
                     let dies = |value: ValueId| {
                         self.life(value).last == times.start && self.writable(value)
                     };
@@ -153,7 +153,7 @@ impl Layout<'_> {
                         }
                     }
                 }
-                StepWork::Kernel(kernel) => {
+                StepKind::Kernel(kernel) => {
                     for (index, &result) in step.results.iter().enumerate() {
                         let Some(from) = kernel.starts_from(index) else { continue };
                         let Some(&value) = step.operands.get(from) else { continue };
@@ -167,13 +167,19 @@ impl Layout<'_> {
                         }
                     }
                 }
-                StepWork::While(condition, body) => self.join_loop(step, times, condition, body),
-                StepWork::Branch(branches) => self.join_branches(step, times, branches),
+                StepKind::While(condition, body) => self.join_loop(step, times, condition, body),
+                StepKind::Branch(branches) => self.join_branches(step, times, branches),
             }
         }
     }
 
-    fn join_loop(&mut self, step: &FusedStep, times: &Times, condition: &Code, body: &Code) {
+    fn join_loop(
+        &mut self,
+        step: &FusedStep,
+        times: &Times,
+        condition: &StepBlock,
+        body: &StepBlock,
+    ) {
         let [before, inside] = &times.blocks[..] else { return };
         let mut uses: HashMap<ValueId, usize> = HashMap::new();
         step.operands.iter().for_each(|&value| *uses.entry(value).or_default() += 1);
@@ -213,7 +219,7 @@ impl Layout<'_> {
         }
     }
 
-    fn join_branches(&mut self, step: &FusedStep, times: &Times, branches: &[Code]) {
+    fn join_branches(&mut self, step: &FusedStep, times: &Times, branches: &[StepBlock]) {
         let results: HashSet<ValueId> = step.results.iter().copied().collect();
         for (branch, times) in branches.iter().zip(&times.blocks) {
             self.join(branch, times);
@@ -232,7 +238,7 @@ impl Layout<'_> {
     }
 
     /// Lets values be made where the caller wants them.
-    fn pin_results(&mut self, code: &Code) {
+    fn pin_results(&mut self, code: &StepBlock) {
         if !self.tactics.join {
             return;
         }
@@ -259,12 +265,12 @@ impl Layout<'_> {
         }
     }
 
-    fn write(mut self, code: &Code, times: &BlockTimes) -> Plan {
+    fn write(mut self, code: &StepBlock, times: &BlockTimes) -> Plan {
         // Once to learn which extra pieces there are, once with everything in its place.
         self.places = self.unplaced();
         let _ = self.program(code, times);
         let mut classes: Vec<(usize, usize, Option<u32>)> = Vec::new();
-        let mut pieces: Vec<(Life, usize)> = Vec::new();
+        let mut pieces: Vec<(LiveRange, usize)> = Vec::new();
         for (at, class) in self.classes.all() {
             classes.push((at, class.bytes, class.pin));
             let guarded = class.members.iter().any(|member| self.guarded.contains(member));
@@ -284,7 +290,7 @@ impl Layout<'_> {
         self.note_largest(code, &mut largest);
         largest.sort_by_key(|(shape, ..)| std::cmp::Reverse(shape.bytes()));
         largest.truncate(8);
-        let loops = steps.iter().any(|step| matches!(step.op, Op::While { .. }));
+        let loops = steps.iter().any(|step| matches!(step.op, PlannedStep::While { .. }));
         Plan {
             steps,
             arena,
@@ -299,7 +305,7 @@ impl Layout<'_> {
         }
     }
 
-    fn note_largest(&self, code: &Code, into: &mut Vec<(Shape, Arc<str>, LocationId)>) {
+    fn note_largest(&self, code: &StepBlock, into: &mut Vec<(Shape, Arc<str>, LocationId)>) {
         for step in &code.steps {
             for &result in &step.results {
                 if self.classes.get(result).is_some_and(|class| class.pin.is_none()) {
@@ -308,14 +314,14 @@ impl Layout<'_> {
                 }
             }
             match &step.work {
-                StepWork::While(condition, body) => {
+                StepKind::While(condition, body) => {
                     self.note_largest(condition, into);
                     self.note_largest(body, into);
                 }
-                StepWork::Branch(branches) => {
+                StepKind::Branch(branches) => {
                     branches.iter().for_each(|branch| self.note_largest(branch, into));
                 }
-                StepWork::Fused(_) | StepWork::Rows(_) | StepWork::Kernel(_) => {}
+                StepKind::Fused(_) | StepKind::Rows(_) | StepKind::Kernel(_) => {}
             }
         }
     }
@@ -360,7 +366,7 @@ impl Layout<'_> {
     /// A piece of the arena for one moment.
     fn moment(&mut self, at: usize, bytes: usize) -> Slot {
         let index = self.extra.len();
-        self.extra.push((Life { defined: at, last: at }, bytes));
+        self.extra.push((LiveRange { defined: at, last: at }, bytes));
         let offset = self.extra_at.get(index).copied().unwrap_or(0);
         Slot { base: Plan::ARENA, offset, bytes }
     }
@@ -369,7 +375,7 @@ impl Layout<'_> {
         at_once(copies, |bytes| self.moment(at, bytes))
     }
 
-    fn program(&mut self, code: &Code, times: &BlockTimes) -> Vec<Step> {
+    fn program(&mut self, code: &StepBlock, times: &BlockTimes) -> Vec<Step> {
         let mut steps = Vec::new();
         for (index, &parameter) in code.parameters.iter().enumerate() {
             let shape = self.graph.value(parameter).shape.clone();
@@ -381,7 +387,7 @@ impl Layout<'_> {
             let from = Slot { base: self.memory(index), offset: 0, bytes };
             let signed = matches!(shape.dtype, DType::S1 | DType::S2 | DType::S4);
             let to = self.slot(parameter);
-            steps.push(plain(Op::Unpack { bits, signed }, vec![from], vec![to]));
+            steps.push(plain(PlannedStep::Unpack { bits, signed }, vec![from], vec![to]));
         }
         steps.extend(self.steps(code, times));
         let mut copies = Vec::new();
@@ -394,7 +400,7 @@ impl Layout<'_> {
                 let bytes = (shape.elements() * bits as usize).div_ceil(8);
                 // The result's memory may still hold another value.
                 let staged = self.moment(times.end, bytes);
-                steps.push(plain(Op::Pack { bits }, vec![from], vec![staged]));
+                steps.push(plain(PlannedStep::Pack { bits }, vec![from], vec![staged]));
                 copies.push((staged, Slot { base, offset: 0, bytes }));
             } else {
                 copies.push((from, Slot { base, offset: 0, bytes: from.bytes }));
@@ -402,21 +408,21 @@ impl Layout<'_> {
         }
         let copies = self.parallel(times.end, &copies);
         if !copies.is_empty() {
-            steps.push(plain(Op::Copies(copies), Vec::new(), Vec::new()));
+            steps.push(plain(PlannedStep::Copies(copies), Vec::new(), Vec::new()));
         }
         steps
     }
 
-    fn steps(&mut self, code: &Code, times: &BlockTimes) -> Vec<Step> {
+    fn steps(&mut self, code: &StepBlock, times: &BlockTimes) -> Vec<Step> {
         let mut steps = Vec::new();
         for (step, times) in code.steps.iter().zip(&times.steps) {
             let op = match &step.work {
-                StepWork::Fused(fused) => Op::Fused(Arc::clone(fused)),
-                StepWork::Rows(rows) => {
+                StepKind::Fused(fused) => PlannedStep::Fused(Arc::clone(fused)),
+                StepKind::Rows(rows) => {
                     let scratch = self.moment(times.start, rows.states);
-                    Op::Rows { rows: Arc::clone(rows), scratch }
+                    PlannedStep::Rows { rows: Arc::clone(rows), scratch }
                 }
-                StepWork::Kernel(kernel) => {
+                StepKind::Kernel(kernel) => {
                     let mut starts = Vec::new();
                     for (index, &result) in step.results.iter().enumerate() {
                         let from = kernel.starts_from(index).and_then(|at| step.operands.get(at));
@@ -428,16 +434,16 @@ impl Layout<'_> {
                         }
                     }
                     let scratch = self.moment(times.start, kernel.scratch());
-                    Op::Kernel { kernel: Arc::clone(kernel), starts, scratch }
+                    PlannedStep::Kernel { kernel: Arc::clone(kernel), starts, scratch }
                 }
-                StepWork::While(condition, body) => {
+                StepKind::While(condition, body) => {
                     let [before, inside] = &times.blocks[..] else { continue };
                     let pairs = step.operands.iter().zip(&step.results);
                     let copies: Vec<(Slot, Slot)> =
                         pairs.map(|(&from, &to)| (self.slot(from), self.slot(to))).collect();
                     let copies = self.parallel(times.start, &copies);
                     if !copies.is_empty() {
-                        steps.push(plain(Op::Copies(copies), Vec::new(), Vec::new()));
+                        steps.push(plain(PlannedStep::Copies(copies), Vec::new(), Vec::new()));
                     }
                     let tested = self.steps(condition, before);
                     let decision = self.slot(condition.results[0]);
@@ -447,13 +453,13 @@ impl Layout<'_> {
                         pairs.map(|(&from, &to)| (self.slot(from), self.slot(to))).collect();
                     let copies = self.parallel(inside.end, &copies);
                     if !copies.is_empty() {
-                        again.push(plain(Op::Copies(copies), Vec::new(), Vec::new()));
+                        again.push(plain(PlannedStep::Copies(copies), Vec::new(), Vec::new()));
                     }
                     let carried = self.slots(&step.results);
-                    let past = Past::default();
-                    Op::While { condition: tested, decision, body: again, carried, past }
+                    let past = LoopProfile::default();
+                    PlannedStep::While { condition: tested, decision, body: again, carried, past }
                 }
-                StepWork::Branch(branches) => {
+                StepKind::Branch(branches) => {
                     let selector = self.slot(step.operands[0]);
                     let mut written = Vec::new();
                     for (branch, times) in branches.iter().zip(&times.blocks) {
@@ -463,16 +469,18 @@ impl Layout<'_> {
                             pairs.map(|(&from, &to)| (self.slot(from), self.slot(to))).collect();
                         let copies = self.parallel(times.end, &copies);
                         if !copies.is_empty() {
-                            inside.push(plain(Op::Copies(copies), Vec::new(), Vec::new()));
+                            inside.push(plain(PlannedStep::Copies(copies), Vec::new(), Vec::new()));
                         }
                         written.push(inside);
                     }
-                    Op::Branch { selector, branches: written }
+                    PlannedStep::Branch { selector, branches: written }
                 }
             };
             // Control flow has its values in the steps inside.
             let (operands, results) = match op {
-                Op::While { .. } | Op::Branch { .. } => (Box::default(), Box::default()),
+                PlannedStep::While { .. } | PlannedStep::Branch { .. } => {
+                    (Box::default(), Box::default())
+                }
                 _ => (self.slots(&step.operands), self.slots(&step.results)),
             };
             let (name, location) = (Arc::clone(&step.name), step.location);
@@ -482,7 +490,7 @@ impl Layout<'_> {
     }
 }
 
-fn plain(op: Op, operands: Vec<Slot>, results: Vec<Slot>) -> Step {
+fn plain(op: PlannedStep, operands: Vec<Slot>, results: Vec<Slot>) -> Step {
     Step {
         op,
         operands: operands.into(),

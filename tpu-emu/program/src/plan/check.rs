@@ -1,7 +1,7 @@
 //! Follows a plan with symbols for values: whatever a step reads must still be what was made.
 use super::super::graph::{Graph, ValueId};
-use super::super::passes::fuse::{Code, FusedStep, StepWork};
-use super::{Op, Outside, Plan, Slot, Step};
+use super::super::passes::fuse::{FusedStep, StepBlock, StepKind};
+use super::{Plan, PlannedStep, Slot, Step, StorageForm};
 use std::collections::HashMap;
 
 /// What lies in a piece of memory.
@@ -11,7 +11,7 @@ type Symbol = usize;
 const ROUNDS: usize = 3;
 
 /// Panics where a plan reads what is not there any more, or writes to what is not its own.
-pub(crate) fn check(graph: &Graph, code: &Code, plan: &Plan, donated: &[Option<usize>]) {
+pub(crate) fn check(graph: &Graph, code: &StepBlock, plan: &Plan, donated: &[Option<usize>]) {
     let results = plan.results();
     let mut checker = Checker {
         graph,
@@ -51,7 +51,7 @@ pub(crate) fn planned(
     tactics: super::super::passes::options::Tactics,
 ) -> Plan {
     let code = super::super::passes::fuse::fuse(graph, tactics);
-    let plan = super::plan(graph, &code, Outside::Device(donated), tactics);
+    let plan = super::plan(graph, &code, StorageForm::Packed(donated), tactics);
     check(graph, &code, &plan, donated);
     plan
 }
@@ -60,20 +60,20 @@ fn each_write(steps: &[Step], visit: &mut dyn FnMut(Slot)) {
     for step in steps {
         step.results.iter().for_each(|&slot| visit(slot));
         match &step.op {
-            Op::Kernel { starts, scratch, .. } => {
+            PlannedStep::Kernel { starts, scratch, .. } => {
                 visit(*scratch);
                 starts.iter().for_each(|&(_, to)| visit(to));
             }
-            Op::Rows { scratch, .. } => visit(*scratch),
-            Op::Copies(copies) => copies.iter().for_each(|&(_, to)| visit(to)),
-            Op::While { condition, body, .. } => {
+            PlannedStep::Rows { scratch, .. } => visit(*scratch),
+            PlannedStep::Copies(copies) => copies.iter().for_each(|&(_, to)| visit(to)),
+            PlannedStep::While { condition, body, .. } => {
                 each_write(condition, visit);
                 each_write(body, visit);
             }
-            Op::Branch { branches, .. } => {
+            PlannedStep::Branch { branches, .. } => {
                 branches.iter().for_each(|branch| each_write(branch, visit));
             }
-            Op::Fused(_) | Op::Unpack { .. } | Op::Pack { .. } => {}
+            PlannedStep::Fused(_) | PlannedStep::Unpack { .. } | PlannedStep::Pack { .. } => {}
         }
     }
 }
@@ -152,12 +152,14 @@ impl Checker<'_> {
         }
     }
 
-    fn block(&mut self, code: &Code, steps: &[Step]) {
+    fn block(&mut self, code: &StepBlock, steps: &[Step]) {
         let mut wanted = code.steps.iter();
         for step in steps {
             match &step.op {
-                Op::Copies(copies) => self.copies(copies),
-                Op::Pack { .. } | Op::Unpack { .. } => panic!("no narrow types in this test"),
+                PlannedStep::Copies(copies) => self.copies(copies),
+                PlannedStep::Pack { .. } | PlannedStep::Unpack { .. } => {
+                    panic!("no narrow types in this test")
+                }
                 _ => self.step(wanted.next().expect("a step of the program"), step),
             }
         }
@@ -179,14 +181,14 @@ impl Checker<'_> {
             }
         }
         match (&wanted.work, &step.op) {
-            (StepWork::Fused(_), Op::Fused(_)) => {}
-            (StepWork::Rows(_), Op::Rows { scratch, .. }) => {
+            (StepKind::Fused(_), PlannedStep::Fused(_)) => {}
+            (StepKind::Rows(_), PlannedStep::Rows { scratch, .. }) => {
                 let mut around = step.operands.iter().chain(&step.results);
                 assert!(around.all(|&slot| !overlap(slot, *scratch)), "{name}: scratch");
                 let junk = self.fresh();
                 self.write(*scratch, junk);
             }
-            (StepWork::Kernel(_), Op::Kernel { starts, scratch, .. }) => {
+            (StepKind::Kernel(_), PlannedStep::Kernel { starts, scratch, .. }) => {
                 let around = step.operands.iter().chain(&step.results);
                 assert!(
                     around.into_iter().all(|&slot| !overlap(slot, *scratch)),
@@ -197,12 +199,12 @@ impl Checker<'_> {
                 self.write(*scratch, junk);
             }
             (
-                StepWork::While(condition, body),
-                Op::While { condition: tests, decision, body: again, .. },
+                StepKind::While(condition, body),
+                PlannedStep::While { condition: tests, decision, body: again, .. },
             ) => {
                 self.rounds(wanted, (condition, tests, *decision), (body, again));
             }
-            (StepWork::Branch(branches), Op::Branch { selector, branches: steps }) => {
+            (StepKind::Branch(branches), PlannedStep::Branch { selector, branches: steps }) => {
                 self.read(*selector, wanted.operands[0], name);
                 self.branches(wanted, branches, steps);
             }
@@ -216,8 +218,8 @@ impl Checker<'_> {
     fn rounds(
         &mut self,
         wanted: &FusedStep,
-        (condition, tests, decision): (&Code, &[Step], Slot),
-        (body, again): (&Code, &[Step]),
+        (condition, tests, decision): (&StepBlock, &[Step], Slot),
+        (body, again): (&StepBlock, &[Step]),
     ) {
         let mut carried: Vec<Symbol> =
             wanted.operands.iter().map(|&value| self.symbol(value)).collect();
@@ -235,7 +237,7 @@ impl Checker<'_> {
         }
     }
 
-    fn branches(&mut self, wanted: &FusedStep, branches: &[Code], steps: &[Vec<Step>]) {
+    fn branches(&mut self, wanted: &FusedStep, branches: &[StepBlock], steps: &[Vec<Step>]) {
         let before = self.places.clone();
         let mut ends = Vec::new();
         for (code, steps) in branches.iter().zip(steps) {

@@ -1,11 +1,11 @@
 //! When each value is made and last read, on one time line for the whole program.
 use super::super::graph::ValueId;
-use super::super::passes::fuse::{Code, FusedStep, StepWork};
+use super::super::passes::fuse::{FusedStep, StepBlock, StepKind};
 use std::collections::HashMap;
 
 /// The life of a value: the times of its definition and its last use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Life {
+pub(super) struct LiveRange {
     pub(super) defined: usize,
     pub(super) last: usize,
 }
@@ -30,7 +30,7 @@ pub(super) struct BlockTimes {
 /// Lives of all values.
 #[derive(Debug, Default)]
 pub(super) struct Lives {
-    pub(super) of: HashMap<ValueId, Life>,
+    pub(super) of: HashMap<ValueId, LiveRange>,
     clock: usize,
 }
 
@@ -39,7 +39,7 @@ pub(super) const FOREVER: usize = usize::MAX;
 
 impl Lives {
     /// The lives of a program, and the times of its steps.
-    pub(super) fn new(code: &Code) -> (Self, BlockTimes) {
+    pub(super) fn new(code: &StepBlock) -> (Self, BlockTimes) {
         let mut lives = Self::default();
         let mut touched = Vec::new();
         let times = lives.block(code, &mut touched);
@@ -57,7 +57,7 @@ impl Lives {
     }
 
     fn define(&mut self, value: ValueId, at: usize) {
-        self.of.insert(value, Life { defined: at, last: at });
+        self.of.insert(value, LiveRange { defined: at, last: at });
     }
 
     fn touch(&mut self, value: ValueId, at: usize, touched: &mut Vec<ValueId>) {
@@ -67,7 +67,7 @@ impl Lives {
         }
     }
 
-    fn block(&mut self, code: &Code, touched: &mut Vec<ValueId>) -> BlockTimes {
+    fn block(&mut self, code: &StepBlock, touched: &mut Vec<ValueId>) -> BlockTimes {
         let start = self.tick();
         code.parameters.iter().for_each(|&parameter| self.define(parameter, start));
         let steps = code.steps.iter().map(|step| self.step(step, touched)).collect();
@@ -81,15 +81,15 @@ impl Lives {
         step.operands.iter().for_each(|&operand| self.touch(operand, start, touched));
         let mut inside = Vec::new();
         let blocks: Vec<BlockTimes> = match &step.work {
-            StepWork::Fused(_) | StepWork::Rows(_) | StepWork::Kernel(_) => Vec::new(),
-            StepWork::While(condition, body) => {
+            StepKind::Fused(_) | StepKind::Rows(_) | StepKind::Kernel(_) => Vec::new(),
+            StepKind::While(condition, body) => {
                 vec![self.block(condition, &mut inside), self.block(body, &mut inside)]
             }
-            StepWork::Branch(branches) => {
+            StepKind::Branch(branches) => {
                 branches.iter().map(|branch| self.block(branch, &mut inside)).collect()
             }
         };
-        let looped = matches!(step.work, StepWork::While(..));
+        let looped = matches!(step.work, StepKind::While(..));
         let end = if blocks.is_empty() { start } else { self.tick() };
         for value in inside {
             // What a loop reads from outside is read again in its next round.

@@ -14,12 +14,12 @@ mod parallel_copy;
 
 pub use assign::plan;
 
-use super::passes::fuse::Fused;
-use super::passes::fuse::row_step::Rows;
+use super::passes::fuse::FusedLoop;
+use super::passes::fuse::row_step::RowFusion;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock};
 use tpu_base::tensor::Shape;
-use tpu_kernels::jit::Rounds;
+use tpu_kernels::jit::ScalarLoop;
 use tpu_ops::Kernel;
 use tpu_ops::host_transfer::Channel;
 use tpu_stablehlo::ir::LocationId;
@@ -34,7 +34,7 @@ pub(crate) const GUARD: usize = 64;
 /// A piece of one of the memories of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Slot {
-    /// Which memory: see [`Plan::arena_base`] and its neighbours.
+    /// Which memory, as [`Plan`] numbers them.
     pub base: u32,
     /// Where it begins.
     pub offset: usize,
@@ -45,14 +45,14 @@ pub struct Slot {
 /// A loop over a few elements as one piece of code.
 #[derive(Debug)]
 pub(crate) struct Compiled {
-    pub(crate) rounds: Rounds,
+    pub(crate) rounds: ScalarLoop,
     /// The memories that it reads and writes.
     pub(crate) memories: Vec<Slot>,
 }
 
 /// What is left of a loop's runs.
 #[derive(Debug, Default)]
-pub(crate) struct Past {
+pub(crate) struct LoopProfile {
     /// Rounds that it has gone step by step.
     pub(crate) rounds: AtomicUsize,
     /// The loop as one piece of code, once that has been tried.
@@ -61,11 +61,11 @@ pub(crate) struct Past {
 
 /// What a step does.
 #[derive(Debug)]
-pub(crate) enum Op {
+pub(crate) enum PlannedStep {
     /// One loop over elements.
-    Fused(Arc<Fused>),
+    Fused(Arc<FusedLoop>),
     /// Several steps, some rows at a time.
-    Rows { rows: Arc<Rows>, scratch: Slot },
+    Rows { rows: Arc<RowFusion>, scratch: Slot },
     /// A kernel; first the copies that in-place results start from.
     Kernel { kernel: Arc<dyn Kernel>, starts: Vec<(Slot, Slot)>, scratch: Slot },
     /// Copies, in order.
@@ -81,7 +81,7 @@ pub(crate) enum Op {
         body: Vec<Step>,
         /// What goes from round to round, and is the loop's result.
         carried: Box<[Slot]>,
-        past: Past,
+        past: LoopProfile,
     },
     /// One of several blocks: by a predicate of a byte, or a signed 32-bit number.
     Branch { selector: Slot, branches: Vec<Vec<Step>> },
@@ -91,7 +91,7 @@ pub(crate) enum Op {
 #[derive(Debug)]
 pub struct Step {
     /// What it does.
-    pub(crate) op: Op,
+    pub(crate) op: PlannedStep,
     /// Where its operands lie.
     pub operands: Box<[Slot]>,
     /// Where its results lie.
@@ -104,12 +104,12 @@ pub struct Step {
 
 /// What lies outside of a program.
 #[derive(Debug, Clone, Copy)]
-pub enum Outside<'d> {
+pub enum StorageForm<'d> {
     /// Arrays of a device, narrow elements packed. `[i]` is the result that takes the memory of
     /// parameter `i` over.
-    Device(&'d [Option<usize>]),
+    Packed(&'d [Option<usize>]),
     /// Arrays as programs have them, narrow elements a byte each: a region's lanes.
-    Loose,
+    Unpacked,
 }
 
 /// A program that is ready to run.
@@ -163,8 +163,10 @@ impl Plan {
     pub fn size(&self) -> usize {
         fn count(steps: &[Step]) -> usize {
             let inside = |step: &Step| match &step.op {
-                Op::While { condition, body, .. } => count(condition) + count(body),
-                Op::Branch { branches, .. } => branches.iter().map(|branch| count(branch)).sum(),
+                PlannedStep::While { condition, body, .. } => count(condition) + count(body),
+                PlannedStep::Branch { branches, .. } => {
+                    branches.iter().map(|branch| count(branch)).sum()
+                }
                 _ => 0,
             };
             let own = |step: &Step| 1 + step.operands.len() + step.results.len() + inside(step);

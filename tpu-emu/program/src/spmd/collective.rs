@@ -1,26 +1,26 @@
 //! Collectives as operations over the values of a group's members.
-use super::super::graph::{Block, ValueId};
+use super::super::graph::{Subgraph, ValueId};
 use super::super::import::Loader;
 use super::super::import::control::region;
 use super::super::import::scope::{Binding, Scope};
 use super::groups::groups;
-pub(crate) use super::manual::Crew;
+pub(crate) use super::manual::Participants;
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::Shape;
 use tpu_ops::{Kernel, across};
 use tpu_stablehlo::ir::Operation;
 
 /// The values of a group's members, in the group's order.
-type Values = Vec<(ValueId, Shape)>;
+type MemberValues = Vec<(ValueId, Shape)>;
 
 impl<'m> Loader<'m> {
     /// A collective over the members of a crew.
     pub(super) fn collective(
         &mut self,
-        crew: &mut Crew<'m>,
+        crew: &mut Participants<'m>,
         mnemonic: &str,
         operation: &'m Operation,
-        into: &mut Block,
+        into: &mut Subgraph,
     ) -> Result<()> {
         if operation.operands.len() != operation.results.len() {
             let (name, had, made) =
@@ -39,7 +39,7 @@ impl<'m> Loader<'m> {
             }
             let mut seen = vec![false; arrays.len()];
             // Groups of members with the same arrays are given the same.
-            let mut known: Vec<(Vec<ValueId>, Values)> = Vec::new();
+            let mut known: Vec<(Vec<ValueId>, MemberValues)> = Vec::new();
             for group in &groups {
                 for &place in group {
                     if std::mem::replace(&mut seen[place], true) {
@@ -47,7 +47,8 @@ impl<'m> Loader<'m> {
                         return Err(Error::bad(format!("{name}: a device in two groups")));
                     }
                 }
-                let values: Values = group.iter().map(|&place| arrays[place].clone()).collect();
+                let values: MemberValues =
+                    group.iter().map(|&place| arrays[place].clone()).collect();
                 let ids: Vec<ValueId> = values.iter().map(|(id, _)| *id).collect();
                 let made = match known.iter().find(|(other, _)| *other == ids) {
                     Some((_, made)) => made.clone(),
@@ -74,9 +75,9 @@ impl<'m> Loader<'m> {
         scope: &Scope<'m>,
         mnemonic: &str,
         operation: &'m Operation,
-        values: Values,
-        into: &mut Block,
-    ) -> Result<Values> {
+        values: MemberValues,
+        into: &mut Subgraph,
+    ) -> Result<MemberValues> {
         let count = values.len();
         let shape = values[0].1.clone();
         let axis = |name: &str| axis(operation, name, &shape);
@@ -125,8 +126,8 @@ impl<'m> Loader<'m> {
         operation: &'m Operation,
         (id, shape): (ValueId, Shape),
         count: usize,
-        into: &mut Block,
-    ) -> Result<Values> {
+        into: &mut Subgraph,
+    ) -> Result<MemberValues> {
         if mnemonic != "reduce_scatter" {
             return Ok(vec![(id, shape); count]);
         }
@@ -139,8 +140,8 @@ impl<'m> Loader<'m> {
         &mut self,
         scope: &Scope<'m>,
         operation: &'m Operation,
-        values: Values,
-        into: &mut Block,
+        values: MemberValues,
+        into: &mut Subgraph,
     ) -> Result<(ValueId, Shape)> {
         let shape = values[0].1.clone();
         let kernel = self.reduction_of(scope, operation, &shape, values.len())?;
@@ -173,9 +174,9 @@ impl<'m> Loader<'m> {
     fn side_by_side(
         &mut self,
         operation: &'m Operation,
-        values: Values,
+        values: MemberValues,
         axis: usize,
-        into: &mut Block,
+        into: &mut Subgraph,
     ) -> Result<(ValueId, Shape)> {
         let part = values[0].1.clone();
         if values.len() == 1 {
@@ -204,8 +205,8 @@ impl<'m> Loader<'m> {
         (id, shape): (ValueId, &Shape),
         axis: usize,
         count: usize,
-        into: &mut Block,
-    ) -> Result<Values> {
+        into: &mut Subgraph,
+    ) -> Result<MemberValues> {
         if shape.dims[axis] % count != 0 {
             let name = &operation.name;
             return Err(Error::bad(format!("{name}: axis {axis} of {shape} in {count} parts")));
@@ -228,10 +229,10 @@ impl<'m> Loader<'m> {
     fn permuted(
         &mut self,
         operation: &'m Operation,
-        arrays: &Values,
+        arrays: &MemberValues,
         pairs: &[Vec<usize>],
-        into: &mut Block,
-    ) -> Result<Values> {
+        into: &mut Subgraph,
+    ) -> Result<MemberValues> {
         let mut received: Vec<Option<(ValueId, Shape)>> = vec![None; arrays.len()];
         for pair in pairs {
             let &[from, to] = &pair[..] else {

@@ -1,9 +1,9 @@
 //! Calls and control flow around collectives: the members of a crew go through them together.
-use super::super::graph::{Block, ValueId, Work};
+use super::super::graph::{NodeKind, Subgraph, ValueId};
 use super::super::import::control::{bind_all, region, returns};
 use super::super::import::scope::{Binding, Scope};
 use super::super::import::{Loader, fits, one_block};
-pub(crate) use super::manual::Crew;
+pub(crate) use super::manual::Participants;
 use std::collections::HashMap;
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
@@ -15,9 +15,9 @@ impl<'m> Loader<'m> {
     /// An operation with collectives inside.
     pub(super) fn joint(
         &mut self,
-        crew: &mut Crew<'m>,
+        crew: &mut Participants<'m>,
         operation: &'m Operation,
-        into: &mut Block,
+        into: &mut Subgraph,
     ) -> Result<()> {
         match operation.name.split_once('.').map_or("", |(_, mnemonic)| mnemonic) {
             "call" => {
@@ -46,10 +46,10 @@ impl<'m> Loader<'m> {
 
     fn joint_call(
         &mut self,
-        crew: &mut Crew<'m>,
+        crew: &mut Participants<'m>,
         operation: &'m Operation,
         name: &str,
-        into: &mut Block,
+        into: &mut Subgraph,
     ) -> Result<()> {
         let arguments = crew.bindings(&operation.operands)?;
         let (callee, block) = self.enter(name)?;
@@ -60,7 +60,7 @@ impl<'m> Loader<'m> {
             scopes.push(scope);
         }
         let mut inner =
-            Crew { team: Arc::clone(&crew.team), members: crew.members.clone(), scopes };
+            Participants { team: Arc::clone(&crew.team), members: crew.members.clone(), scopes };
         let results = self.lockstep(&mut inner, block, into);
         self.leave();
         let results = results?;
@@ -70,9 +70,9 @@ impl<'m> Loader<'m> {
 
     fn joint_while(
         &mut self,
-        crew: &mut Crew<'m>,
+        crew: &mut Participants<'m>,
         operation: &'m Operation,
-        into: &mut Block,
+        into: &mut Subgraph,
     ) -> Result<()> {
         let carried = crew.bindings(&operation.operands)?;
         let mut classes = Classes::default();
@@ -113,17 +113,17 @@ impl<'m> Loader<'m> {
         classes.each(&carried).for_each(|binding| binding.leaves(&mut initial));
         classes.each(&made).for_each(|binding| binding.leaves(&mut body.results));
         self.same_sizes(operation, &body.results, &initial)?;
-        let work = Work::While(Arc::new(condition), Arc::new(body));
+        let work = NodeKind::While(Arc::new(condition), Arc::new(body));
         let results = self.control(operation, work, initial, into)?;
         bind_values(crew, operation, (&carried, &classes), results)
     }
 
     fn joint_branches(
         &mut self,
-        crew: &mut Crew<'m>,
+        crew: &mut Participants<'m>,
         operation: &'m Operation,
         by_predicate: bool,
-        into: &mut Block,
+        into: &mut Subgraph,
     ) -> Result<()> {
         let selectors: Vec<Binding> =
             crew.bindings(&operation.operands)?.into_iter().flatten().collect();
@@ -133,11 +133,11 @@ impl<'m> Loader<'m> {
         }
         let wanted = if by_predicate { DType::Pred } else { DType::S32 };
         let selector = self.agreed(operation, &selectors, wanted, into)?;
-        let mut blocks: Vec<Block> = Vec::new();
+        let mut blocks: Vec<Subgraph> = Vec::new();
         let mut made: Vec<Vec<Vec<Binding>>> = Vec::new();
         for region in &operation.regions {
             let source = one_block(region, &operation.name)?;
-            let mut block = Block::default();
+            let mut block = Subgraph::default();
             let results = self.lockstep(crew, source, &mut block)?;
             for (scope, results) in crew.scopes.iter().zip(&results) {
                 returns(scope, operation, results)?;
@@ -173,13 +173,13 @@ impl<'m> Loader<'m> {
     /// A region of a loop on all members: its parameters are new values.
     fn joint_nested(
         &mut self,
-        crew: &mut Crew<'m>,
+        crew: &mut Participants<'m>,
         region: &'m Region,
         operation: &Operation,
         (carried, classes): (&[Vec<Binding>], &Classes),
-    ) -> Result<(Block, Vec<Vec<Binding>>)> {
+    ) -> Result<(Subgraph, Vec<Vec<Binding>>)> {
         let source = one_block(region, &operation.name)?;
-        let mut block = Block::default();
+        let mut block = Subgraph::default();
         let mut parameters: Vec<Binding> = Vec::new();
         for ((scope, carried), of) in crew.scopes.iter_mut().zip(carried).zip(&classes.of) {
             if source.arguments.len() != carried.len() {
@@ -205,7 +205,7 @@ impl<'m> Loader<'m> {
         operation: &Operation,
         decisions: &[Binding],
         wanted: DType,
-        into: &mut Block,
+        into: &mut Subgraph,
     ) -> Result<ValueId> {
         let mut values: Vec<(ValueId, Shape)> = Vec::new();
         for decision in decisions {
@@ -243,7 +243,11 @@ fn bind_parameters<'m>(
     Ok(())
 }
 
-fn bind_each(crew: &mut Crew<'_>, operation: &Operation, results: Vec<Vec<Binding>>) -> Result<()> {
+fn bind_each(
+    crew: &mut Participants<'_>,
+    operation: &Operation,
+    results: Vec<Vec<Binding>>,
+) -> Result<()> {
     for (scope, results) in crew.scopes.iter_mut().zip(results) {
         bind_all(scope, operation, results)?;
     }
@@ -284,7 +288,7 @@ impl Classes {
 
 /// Binds the results of control flow, which are those of all classes, one after the other.
 fn bind_values(
-    crew: &mut Crew<'_>,
+    crew: &mut Participants<'_>,
     operation: &Operation,
     (structure, classes): (&[Vec<Binding>], &Classes),
     results: Vec<ValueId>,

@@ -1,15 +1,15 @@
 //! Arrays that every device has whole and that differ between devices: what code that runs per
 //! device gives with fewer axes of the mesh than it has. Every device goes on with its own copy.
-use super::super::graph::{Block, ValueId, Work};
+use super::super::graph::{NodeKind, Subgraph, ValueId};
 use super::super::import::Loader;
 use super::super::import::control::region;
 use super::super::import::custom_call::is_registered;
 use super::super::import::scope::{Binding, Scope};
 use super::groups::collective;
-use super::io_shardings::Spread;
-pub(crate) use super::manual::Crew;
+use super::io_shardings::IoSharding;
+pub(crate) use super::manual::Participants;
 use super::replicas::of_parameters;
-use super::sharding::Tiling;
+use super::sharding::Sharding;
 use std::collections::HashSet;
 use std::sync::Arc;
 use tpu_base::error::Result;
@@ -70,11 +70,11 @@ impl<'m> Loader<'m> {
         &mut self,
         scope: &mut Scope<'m>,
         operation: &'m Operation,
-        into: &mut Block,
+        into: &mut Subgraph,
     ) -> Result<()> {
         let count = self.devices.count;
         let scopes = (0..count).map(|device| scope.of_device(device)).collect();
-        let mut crew = Crew::copies(count, scopes);
+        let mut crew = Participants::copies(count, scopes);
         let before = std::mem::replace(&mut self.partition_context, true);
         let done = self.together(&mut crew, operation, into);
         self.partition_context = before;
@@ -92,8 +92,8 @@ impl<'m> Loader<'m> {
     pub(crate) fn copies_in_rows(
         &mut self,
         location: LocationId,
-        rows: &Spread,
-        main: &mut Block,
+        rows: &IoSharding,
+        main: &mut Subgraph,
     ) -> Result<Binding> {
         let operation = Operation { location, ..of_parameters() };
         let value = self.graph.add(rows.whole.clone());
@@ -105,7 +105,7 @@ impl<'m> Loader<'m> {
         let mut copies = Vec::new();
         for at in 0..rows.tiling.tiles[0] {
             let offset = at * row.elements();
-            let work = Work::Access(Access { offset, strides: strides.clone() });
+            let work = NodeKind::Access(Access { offset, strides: strides.clone() });
             let operands = vec![(value, rows.whole.clone())];
             copies.push(Binding::Array(
                 self.node(&operation, work, operands, &row, main)?,
@@ -217,8 +217,8 @@ impl<'m> Loader<'m> {
         &mut self,
         operation: &Operation,
         parts: &[Option<&Binding>],
-        (tiling, zone, devices): (&Tiling, &[usize], &[usize]),
-        into: &mut Block,
+        (tiling, zone, devices): (&Sharding, &[usize], &[usize]),
+        into: &mut Subgraph,
     ) -> Result<Vec<Binding>> {
         let mut known: Vec<(Vec<(usize, ValueId)>, Binding)> = Vec::new();
         let mut seen = Vec::with_capacity(devices.len());

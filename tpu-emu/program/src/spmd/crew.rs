@@ -9,7 +9,7 @@ use tpu_stablehlo::ir::{self, Operation};
 /// Who runs the same code: devices that differ only along axes that are not manual are one
 /// member.
 #[derive(Debug)]
-pub(crate) struct Team {
+pub(crate) struct ManualGroup {
     /// The first device of each member.
     pub(super) ids: Vec<usize>,
     /// The member of each device; none for devices that run other code.
@@ -21,17 +21,17 @@ pub(crate) struct Team {
 }
 
 /// Some members of a team, with what values stand for on each.
-pub(crate) struct Crew<'m> {
-    pub(super) team: Arc<Team>,
+pub(crate) struct Participants<'m> {
+    pub(super) team: Arc<ManualGroup>,
     pub(super) members: Vec<usize>,
     pub(super) scopes: Vec<Scope<'m>>,
 }
 
-impl<'m> Crew<'m> {
+impl<'m> Participants<'m> {
     /// All devices as one.
     pub(super) fn whole(devices: usize, scope: Scope<'m>) -> Self {
         let (of, zone) = (vec![Some(0); devices], vec![0; devices]);
-        let team = Team { ids: vec![0], of, zone, whole: true };
+        let team = ManualGroup { ids: vec![0], of, zone, whole: true };
         Self { team: Arc::new(team), members: vec![0], scopes: vec![scope] }
     }
 
@@ -47,7 +47,7 @@ impl<'m> Crew<'m> {
 
     fn alone(devices: usize, scopes: Vec<Scope<'m>>, whole: bool) -> Self {
         let (ids, of) = ((0..devices).collect(), (0..devices).map(Some).collect());
-        let team = Team { ids, of, zone: vec![0; devices], whole };
+        let team = ManualGroup { ids, of, zone: vec![0; devices], whole };
         Self { team: Arc::new(team), members: (0..devices).collect(), scopes }
     }
 

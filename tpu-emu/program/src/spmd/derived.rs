@@ -1,13 +1,13 @@
 //! Tilings that follow from others.
-use super::sharding::Tiling;
+use super::sharding::Sharding;
 
 /// What is known of a value: nothing, where it is whole everywhere.
-pub(super) type Known = Option<Tiling>;
+pub(super) type Derivation = Option<Sharding>;
 
 /// A tiling whose axis `i` is the axis of `from` that the list names; none is not split.
-pub(super) fn picked(from: &Tiling, axes: impl Iterator<Item = Option<usize>>) -> Known {
+pub(super) fn picked(from: &Sharding, axes: impl Iterator<Item = Option<usize>>) -> Derivation {
     let axes: Vec<Option<usize>> = axes.collect();
-    let mut made = Tiling::replicated(axes.len(), from.places.len());
+    let mut made = Sharding::replicated(axes.len(), from.places.len());
     for (to, axis) in axes.into_iter().enumerate() {
         let Some(axis) = axis else { continue };
         made.tiles[to] = *from.tiles.get(axis)?;
@@ -19,7 +19,7 @@ pub(super) fn picked(from: &Tiling, axes: impl Iterator<Item = Option<usize>>) -
 }
 
 /// Both where that is a tiling; axes that the first splits stay as they are.
-pub(super) fn merged([first, second]: [Known; 2]) -> Known {
+pub(super) fn merged([first, second]: [Derivation; 2]) -> Derivation {
     let (Some(first), Some(second)) = (&first, &second) else { return first.or(second) };
     let mut merged = first.clone();
     for axis in 0..merged.tiles.len().min(second.tiles.len()) {
@@ -37,7 +37,7 @@ pub(super) fn merged([first, second]: [Known; 2]) -> Known {
 }
 
 /// Axes that begin where an axis of the new shape begins, and whose tiles divide that.
-pub(super) fn reshaped(tiling: &Tiling, from: &[i64], to: &[i64]) -> Known {
+pub(super) fn reshaped(tiling: &Sharding, from: &[i64], to: &[i64]) -> Derivation {
     let starts = |dims: &[i64]| -> Vec<i64> {
         let before = |product: &mut i64, dim: &i64| {
             let start = *product;
@@ -59,7 +59,7 @@ pub(super) fn reshaped(tiling: &Tiling, from: &[i64], to: &[i64]) -> Known {
 
 /// How the tiles of `outer` are split by a finer tiling of the whole; `None` where it is not
 /// finer.
-pub(super) fn inside(whole: &Tiling, outer: &Tiling) -> Known {
+pub(super) fn inside(whole: &Sharding, outer: &Sharding) -> Derivation {
     let mut made = whole.clone();
     for axis in 0..whole.tiles.len() {
         let tiles = *outer.tiles.get(axis)?;
@@ -79,7 +79,7 @@ pub(super) fn inside(whole: &Tiling, outer: &Tiling) -> Known {
 }
 
 /// The tiles of `outer`, each split by `inside` along the axes that are open to that.
-pub(super) fn around(outer: &Tiling, inside: &Tiling, open: &[bool]) -> Known {
+pub(super) fn around(outer: &Sharding, inside: &Sharding, open: &[bool]) -> Derivation {
     let mut made = outer.clone();
     for axis in 0..outer.tiles.len() {
         let tiles = *inside.tiles.get(axis)?;

@@ -1,9 +1,9 @@
 //! How the parameters and results of a program are split over its devices.
 use super::groups::Devices;
 use super::propagate::Propagation;
-use super::sharding::Tiling;
+use super::sharding::Sharding;
 use super::wanted;
-use crate::graph::{Graph, Node, ValueId, Work};
+use crate::graph::{Graph, Node, NodeKind, ValueId};
 use crate::import::sum;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use tpu_base::error::{Error, Result};
 use tpu_base::tensor::Shape;
 use tpu_base::units::{Bytes, to_u64};
 use tpu_kernels::movement::strided_view::Access;
-use tpu_ops::{Body, across};
+use tpu_ops::{RegionCode, across};
 use tpu_stablehlo::Module;
 use tpu_stablehlo::ir::{Attribute, Attributes, Function, LocationId};
 
@@ -26,17 +26,17 @@ pub struct Inspection {
 
 /// A parameter or result of a program over several devices.
 #[derive(Debug, Clone)]
-pub struct Spread {
+pub struct IoSharding {
     /// The array that the program sees.
     pub whole: Shape,
     /// Which part of it each device has.
-    pub tiling: Tiling,
+    pub tiling: Sharding,
     /// Extents of that part in the whole.
     pub tile: Vec<usize>,
     /// The array on a device.
     pub shard: Shape,
     /// Adds two elements, where a tile is a sum of what several devices have.
-    pub sum: Option<Arc<dyn Body>>,
+    pub sum: Option<Arc<dyn RegionCode>>,
     /// The tiling in the words that clients are told.
     pub(crate) told: Arc<str>,
     /// The one element of a result that has no other: the program gives it once, in the place of
@@ -44,8 +44,8 @@ pub struct Spread {
     pub element: Option<Arc<[u8]>>,
 }
 
-impl Spread {
-    fn new(whole: Shape, tiling: Tiling, replicas: bool) -> Result<Self> {
+impl IoSharding {
+    fn new(whole: Shape, tiling: Sharding, replicas: bool) -> Result<Self> {
         let tile = tiling.shard(&whole.dims)?;
         // Rows of replicas are arrays without that axis.
         let dims = if replicas { tile[1..].to_vec() } else { tile.clone() };
@@ -69,7 +69,7 @@ impl Spread {
         let scalar = graph.add(Shape::scalar(self.whole.dtype));
         graph.values[scalar.index()].known = Some(Arc::clone(&element));
         graph.main.nodes.push(Node {
-            work: Work::Constant(Arc::clone(&element)),
+            work: NodeKind::Constant(Arc::clone(&element)),
             operands: Vec::new(),
             shapes: Vec::new(),
             results: vec![scalar],
@@ -101,7 +101,7 @@ impl Spread {
     /// to the program.
     ///
     /// # Errors
-    /// Those of [`Spread::in_rows`].
+    /// Those of [`IoSharding::in_rows`].
     pub fn joined_rows(
         &self,
         graph: &mut Graph,
@@ -110,7 +110,7 @@ impl Spread {
     ) -> Result<(Self, ValueId)> {
         let rows = self.in_rows()?;
         let tile = Shape::new(self.whole.dtype, self.tile.clone());
-        let mut node = |work: Work, operands: Vec<(ValueId, Shape)>, result: &Shape| {
+        let mut node = |work: NodeKind, operands: Vec<(ValueId, Shape)>, result: &Shape| {
             let id = graph.add(result.clone());
             let (operands, shapes) = operands.into_iter().unzip();
             let (name, results) = ("copies".into(), vec![id]);
@@ -133,7 +133,7 @@ impl Spread {
                 let offset = start.iter().zip(&strides).map(|(at, stride)| at * stride).sum();
                 let signed = |&stride: &usize| isize::try_from(stride).unwrap_or(isize::MAX);
                 let strides = strides.iter().map(signed).collect();
-                let work = Work::Access(Access { offset, strides });
+                let work = NodeKind::Access(Access { offset, strides });
                 part = node(work, vec![(value, self.whole.clone())], &tile);
             }
             parts[number] = Some((part, tile.clone()));
@@ -144,7 +144,7 @@ impl Spread {
         let parts = parts.into_iter().map(|(part, _)| (part, row.clone())).collect();
         let kernel = across::join(&row, &rows.whole, &rows.tiling.tiles);
         let whole = rows.whole.clone();
-        let joined = node(Work::Kernel(kernel.into()), parts, &whole);
+        let joined = node(NodeKind::Kernel(kernel.into()), parts, &whole);
         Ok((rows, joined))
     }
 
@@ -156,16 +156,16 @@ impl Spread {
 
 /// The parameters and results of a program over several devices.
 #[derive(Debug)]
-pub struct Spreads {
+pub struct IoShardings {
     /// How each parameter is spread over the devices.
-    pub parameters: Vec<Spread>,
+    pub parameters: Vec<IoSharding>,
     /// How each result is spread over them.
-    pub results: Vec<Spread>,
+    pub results: Vec<IoSharding>,
     /// What the program asks about its shardings.
     pub inspections: Vec<Inspection>,
 }
 
-impl Spreads {
+impl IoShardings {
     /// What the program states. Where it states nothing, parameters in `free` are split as what is
     /// made of them, others are whole on every device, and results split as what they are made of. Parameters in `apart` have a row for each
     /// copy.
@@ -176,7 +176,7 @@ impl Spreads {
         module: &Module,
         entry: &Function,
         (parameters, results): (Vec<Shape>, &[Shape]),
-        (devices, apart, free): (Devices, &BTreeMap<usize, Spread>, &[bool]),
+        (devices, apart, free): (Devices, &BTreeMap<usize, IoSharding>, &[bool]),
     ) -> Result<Self> {
         let (rows, count) = (devices.replicas, devices.count);
         let none = Attributes::default();
@@ -222,10 +222,11 @@ impl Spreads {
         }
         for (index, (whole, known)) in wholes.into_iter().zip(&known).enumerate() {
             let rank = whole.rank();
-            let other =
-                || if rows { Tiling::rows(rank, count) } else { Tiling::replicated(rank, count) };
+            let other = || {
+                if rows { Sharding::rows(rank, count) } else { Sharding::replicated(rank, count) }
+            };
             let tiling = known.clone().unwrap_or_else(other);
-            let spread = Spread::new(whole, tiling, rows);
+            let spread = IoSharding::new(whole, tiling, rows);
             let spread = spread.map_err(|error| numbered("parameter", index, error))?;
             made.parameters.push(match apart.get(&index) {
                 Some(_) => spread.in_rows()?,
@@ -242,11 +243,11 @@ impl Spreads {
             let rank = whole.rank();
             let numbered = |error| numbered("result", index, error);
             let tiling = if rows {
-                Tiling::rows(rank, count)
+                Sharding::rows(rank, count)
             } else {
-                stated.or(follows).unwrap_or_else(|| Tiling::replicated(rank, count))
+                stated.or(follows).unwrap_or_else(|| Sharding::replicated(rank, count))
             };
-            made.results.push(Spread::new(whole.clone(), tiling, rows).map_err(numbered)?);
+            made.results.push(IoSharding::new(whole.clone(), tiling, rows).map_err(numbered)?);
         }
         Ok(made)
     }
@@ -262,8 +263,8 @@ impl Spreads {
 fn only_element(graph: &Graph, id: ValueId) -> Option<Arc<[u8]>> {
     let node = graph.main.nodes.iter().find(|node| node.results.contains(&id))?;
     match &node.work {
-        Work::Splat(element) => Some(Arc::clone(element)),
-        Work::Access(access) if access.strides.iter().all(|&stride| stride == 0) => {
+        NodeKind::Splat(element) => Some(Arc::clone(element)),
+        NodeKind::Access(access) if access.strides.iter().all(|&stride| stride == 0) => {
             let of = graph.value(*node.operands.first()?);
             let width = of.shape.dtype.host_bytes();
             let start = access.offset * width;
@@ -278,15 +279,15 @@ fn stated(
     module: &Module,
     attributes: &Attributes,
     (rank, devices): (usize, usize),
-) -> Result<Option<Tiling>> {
+) -> Result<Option<Sharding>> {
     if let Some(Attribute::Sharding(sharding)) = attributes.get("sdy.sharding") {
-        return Tiling::of(sharding, module, (rank, devices), &|_| true).map(Some);
+        return Sharding::of(sharding, module, (rank, devices), &|_| true).map(Some);
     }
     let text = attributes.text("mhlo.sharding");
-    text.map(|text| Tiling::parse(text, rank, devices)).transpose()
+    text.map(|text| Sharding::parse(text, rank, devices)).transpose()
 }
 
 /// The words for a sharding that clients are told.
-pub fn told(spread: &Spread) -> Arc<str> {
+pub fn told(spread: &IoSharding) -> Arc<str> {
     Arc::clone(&spread.told)
 }

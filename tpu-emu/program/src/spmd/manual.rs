@@ -1,17 +1,17 @@
 //! Code that runs once per device: it is emitted once for each, operation by operation, and
 //! collectives become operations over the values of all.
 
-use super::super::graph::{Block, Node, ValueId, Work};
+use super::super::graph::{Node, NodeKind, Subgraph, ValueId};
 use super::super::grid::{Grid, mesh_of};
 use super::groups::collective;
-use super::sharding::Tiling;
+use super::sharding::Sharding;
 use crate::import::control::region;
 use crate::import::op::name_of;
 use crate::import::region::sum;
 use crate::import::scope::{Binding, Scope};
 use crate::import::{Loader, one_block};
 use crate::spmd::copies::Made;
-pub(crate) use crate::spmd::crew::{Crew, Team};
+pub(crate) use crate::spmd::crew::{ManualGroup, Participants};
 use crate::spmd::markers::is_marker;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,9 +27,9 @@ impl<'m> Loader<'m> {
         &mut self,
         scope: &mut Scope<'m>,
         operation: &'m Operation,
-        into: &mut Block,
+        into: &mut Subgraph,
     ) -> Result<()> {
-        let mut crew = Crew::whole(self.devices.count, scope.taken());
+        let mut crew = Participants::whole(self.devices.count, scope.taken());
         let before = std::mem::replace(&mut self.partition_context, true);
         let done = self.manual(&mut crew, operation, into);
         self.partition_context = before;
@@ -44,9 +44,9 @@ impl<'m> Loader<'m> {
     /// results are joined.
     fn manual(
         &mut self,
-        outer: &mut Crew<'m>,
+        outer: &mut Participants<'m>,
         operation: &'m Operation,
-        into: &mut Block,
+        into: &mut Subgraph,
     ) -> Result<()> {
         let axes: &[Arc<str>] = match operation.attributes.get("manual_axes") {
             Some(Attribute::ManualAxes(axes)) => axes,
@@ -79,9 +79,9 @@ impl<'m> Loader<'m> {
                 let (value, shape) = scope.binding(operand)?.array()?;
                 let shape = shape.clone();
                 let tiling = if token {
-                    Tiling::replicated(shape.rank(), count)
+                    Sharding::replicated(shape.rank(), count)
                 } else {
-                    Tiling::of(sharding, self.module, (shape.rank(), count), &counts)?
+                    Sharding::of(sharding, self.module, (shape.rank(), count), &counts)?
                 };
                 let number = tiling.part(device);
                 let binding = match made.get(&(value, number)) {
@@ -97,7 +97,7 @@ impl<'m> Loader<'m> {
             }
         }
         let members = (0..team.ids.len()).collect();
-        let mut crew = Crew { team: Arc::new(team), members, scopes };
+        let mut crew = Participants { team: Arc::new(team), members, scopes };
         let results = self.lockstep(&mut crew, source, into)?;
         if let Some(made) = results.iter().find(|made| made.len() != outs.len()) {
             let (name, had, wanted) = (&operation.name, made.len(), outs.len());
@@ -117,9 +117,9 @@ impl<'m> Loader<'m> {
                 _ => (first.array()?.1.rank(), false),
             };
             let tiling = if token {
-                Tiling::replicated(rank, count)
+                Sharding::replicated(rank, count)
             } else {
-                Tiling::of(sharding, self.module, (rank, count), &counts)?
+                Sharding::of(sharding, self.module, (rank, count), &counts)?
             };
             for place in 0..outer.members.len() {
                 let member = Some(outer.members[place]);
@@ -140,11 +140,11 @@ impl<'m> Loader<'m> {
     /// `each`, every device is one.
     fn split_team(
         &self,
-        outer: &Crew<'m>,
+        outer: &Participants<'m>,
         (ins, outs): (&[TensorSharding], &[TensorSharding]),
         axes: &[Arc<str>],
         each: bool,
-    ) -> Result<(Team, Vec<usize>)> {
+    ) -> Result<(ManualGroup, Vec<usize>)> {
         let has_axes =
             |mesh: &&Mesh| axes.iter().all(|axis| mesh.axes.iter().any(|(name, _)| name == axis));
         let stated = ins.iter().chain(outs).map(|sharding| mesh_of(self.module, &sharding.mesh));
@@ -157,7 +157,7 @@ impl<'m> Loader<'m> {
         let mut keys: Vec<(usize, Vec<usize>)> = Vec::new();
         let mut zones: Vec<(usize, Vec<usize>)> = Vec::new();
         let (of, zone) = (vec![None; count], vec![0; count]);
-        let mut team = Team { ids: Vec::new(), of, zone, whole: false };
+        let mut team = ManualGroup { ids: Vec::new(), of, zone, whole: false };
         let mut parents = Vec::new();
         for (device, of) in outer.team.of.iter().enumerate() {
             let place = outer.members.iter().position(|member| Some(*member) == *of);
@@ -191,9 +191,9 @@ impl<'m> Loader<'m> {
         &mut self,
         operation: &Operation,
         (value, shape): (ValueId, &Shape),
-        tiling: &Tiling,
+        tiling: &Sharding,
         device: usize,
-        into: &mut Block,
+        into: &mut Subgraph,
     ) -> Result<Binding> {
         if tiling.is_replicated() {
             return Ok(Binding::Array(value, shape.clone()));
@@ -214,10 +214,10 @@ impl<'m> Loader<'m> {
         &mut self,
         operation: &Operation,
         shape: &Shape,
-        into: &mut Block,
+        into: &mut Subgraph,
     ) -> Result<ValueId> {
         let zero = [0; 16];
-        let work = Work::Splat(zero[..shape.dtype.host_bytes()].into());
+        let work = NodeKind::Splat(zero[..shape.dtype.host_bytes()].into());
         self.node(operation, work, Vec::new(), shape, into)
     }
 
@@ -228,12 +228,13 @@ impl<'m> Loader<'m> {
         (value, shape): (ValueId, &Shape),
         start: &[usize],
         part: &Shape,
-        into: &mut Block,
+        into: &mut Subgraph,
     ) -> Result<ValueId> {
         let strides = shape.strides();
         let offset = start.iter().zip(&strides).map(|(at, stride)| at * stride).sum();
         let signed = |&stride: &usize| isize::try_from(stride).unwrap_or(isize::MAX);
-        let work = Work::Access(Access { offset, strides: strides.iter().map(signed).collect() });
+        let work =
+            NodeKind::Access(Access { offset, strides: strides.iter().map(signed).collect() });
         self.node(operation, work, vec![(value, shape.clone())], part, into)
     }
 
@@ -242,8 +243,8 @@ impl<'m> Loader<'m> {
         &mut self,
         operation: &Operation,
         parts: &[(usize, Binding)],
-        tiling: &Tiling,
-        into: &mut Block,
+        tiling: &Sharding,
+        into: &mut Subgraph,
     ) -> Result<Binding> {
         if tiling.is_replicated() {
             return Ok(parts[0].1.clone());
@@ -288,10 +289,10 @@ impl<'m> Loader<'m> {
     pub(crate) fn node(
         &mut self,
         operation: &Operation,
-        work: Work,
+        work: NodeKind,
         operands: Vec<(ValueId, Shape)>,
         result: &Shape,
-        into: &mut Block,
+        into: &mut Subgraph,
     ) -> Result<ValueId> {
         self.count_nodes(1)?;
         let id = self.graph.add(result.clone());
@@ -314,17 +315,17 @@ impl<'m> Loader<'m> {
         kernel: Box<dyn Kernel>,
         operands: Vec<(ValueId, Shape)>,
         result: &Shape,
-        into: &mut Block,
+        into: &mut Subgraph,
     ) -> Result<ValueId> {
-        self.node(operation, Work::Kernel(kernel.into()), operands, result, into)
+        self.node(operation, NodeKind::Kernel(kernel.into()), operands, result, into)
     }
 
     /// The operations of a block on all members at once; gives the terminator's operands.
     pub(crate) fn lockstep(
         &mut self,
-        crew: &mut Crew<'m>,
+        crew: &mut Participants<'m>,
         source: &'m ir::Block,
-        into: &mut Block,
+        into: &mut Subgraph,
     ) -> Result<Vec<Vec<Binding>>> {
         let Some((last, operations)) = source.operations.split_last() else {
             return Err(Error::bad("a block without a terminator"));
@@ -347,9 +348,9 @@ impl<'m> Loader<'m> {
     /// One operation on all members.
     pub(crate) fn together(
         &mut self,
-        crew: &mut Crew<'m>,
+        crew: &mut Participants<'m>,
         operation: &'m Operation,
-        into: &mut Block,
+        into: &mut Subgraph,
     ) -> Result<()> {
         if let Some(mnemonic) = collective(operation) {
             return self.collective(crew, mnemonic, operation, into);

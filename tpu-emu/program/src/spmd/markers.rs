@@ -1,12 +1,12 @@
 //! Code that runs per device between XLA's markers `SPMDFullToShardShape` and
 //! `SPMDShardToFullShape`, as jaxlib up to 0.6 writes it.
-use super::super::graph::{Block, ValueId};
+use super::super::graph::{Subgraph, ValueId};
 use super::super::import::Loader;
 use super::super::import::control::bind_all;
 use super::super::import::scope::{Binding, Scope};
 use super::groups::collective;
-pub(crate) use super::manual::Crew;
-use super::sharding::Tiling;
+pub(crate) use super::manual::Participants;
+use super::sharding::Sharding;
 use std::collections::HashMap;
 use tpu_base::error::{Error, Result};
 use tpu_stablehlo::ir::{Operation, Value};
@@ -38,7 +38,7 @@ impl<'m> Loader<'m> {
         &mut self,
         scope: &mut Scope<'m>,
         operation: &'m Operation,
-        into: &mut Block,
+        into: &mut Subgraph,
     ) -> Result<bool> {
         if self.devices.replicas {
             let numbered =
@@ -97,7 +97,7 @@ impl<'m> Loader<'m> {
         scope: &mut Scope<'m>,
         operation: &'m Operation,
         operand: Value,
-        into: &mut Block,
+        into: &mut Subgraph,
     ) -> Result<()> {
         let count = self.devices.count;
         let binding = scope.binding(operand)?;
@@ -118,13 +118,13 @@ impl<'m> Loader<'m> {
         operation: &'m Operation,
         wholes: &[Binding],
         stated: Option<&str>,
-        into: &mut Block,
+        into: &mut Subgraph,
     ) -> Result<Vec<Binding>> {
         let count = self.devices.count;
         let rank = wholes[0].array()?.1.rank();
         let tiling = match stated {
-            Some(text) => Tiling::parse(text, rank, count)?,
-            None => Tiling::replicated(rank, count),
+            Some(text) => Sharding::parse(text, rank, count)?,
+            None => Sharding::replicated(rank, count),
         };
         let mut made: HashMap<(ValueId, usize), Binding> = HashMap::new();
         let mut parts = Vec::with_capacity(count);
@@ -146,7 +146,7 @@ impl<'m> Loader<'m> {
         scope: &mut Scope<'m>,
         operation: &'m Operation,
         operand: Value,
-        into: &mut Block,
+        into: &mut Subgraph,
     ) -> Result<()> {
         let parts = scope.parts_of(operand)?;
         let wholes = self.join(operation, &parts, into)?;
@@ -159,12 +159,12 @@ impl<'m> Loader<'m> {
         &mut self,
         operation: &'m Operation,
         parts: &[Binding],
-        into: &mut Block,
+        into: &mut Subgraph,
     ) -> Result<Vec<Binding>> {
         let count = self.devices.count;
         let rank = parts[0].array()?.1.rank();
         let stated = operation.attributes.text("mhlo.sharding");
-        let tiling = Tiling::parse(stated.unwrap_or("{replicated}"), rank, count)?;
+        let tiling = Sharding::parse(stated.unwrap_or("{replicated}"), rank, count)?;
         let parts: Vec<Option<&Binding>> = parts.iter().map(Some).collect();
         let (zone, all): (Vec<usize>, Vec<usize>) = (vec![0; count], (0..count).collect());
         self.seen(operation, &parts, (&tiling, &zone, &all), into)
@@ -174,9 +174,9 @@ impl<'m> Loader<'m> {
     /// copy. Whether it was such.
     pub(super) fn marker(
         &mut self,
-        crew: &mut Crew<'m>,
+        crew: &mut Participants<'m>,
         operation: &'m Operation,
-        into: &mut Block,
+        into: &mut Subgraph,
     ) -> Result<bool> {
         let target = target(operation);
         let (&[operand], &[result]) = (&operation.operands[..], &operation.results[..]) else {
@@ -207,11 +207,11 @@ impl<'m> Loader<'m> {
         &mut self,
         scope: &mut Scope<'m>,
         operation: &'m Operation,
-        into: &mut Block,
+        into: &mut Subgraph,
     ) -> Result<()> {
         let count = self.devices.count;
         let scopes = (0..count).map(|device| scope.of_device(device)).collect();
-        let mut crew = Crew::each(count, scopes);
+        let mut crew = Participants::each(count, scopes);
         self.partition_context = true;
         let done = self.together(&mut crew, operation, into);
         self.partition_context = false;

@@ -1,6 +1,6 @@
 //! Code of one replica that is run by itself: a collective waits for those of the other replicas,
 //! whose programs may be others.
-use super::super::graph::{Block, Node, ValueId, Work};
+use super::super::graph::{Node, NodeKind, Subgraph, ValueId};
 use super::super::import::Loader;
 use super::super::import::control::{bind_all, region};
 use super::super::import::op::name_of;
@@ -25,7 +25,7 @@ impl<'m> Loader<'m> {
         scope: &mut Scope<'m>,
         (replica, mnemonic): (usize, &str),
         operation: &'m Operation,
-        into: &mut Block,
+        into: &mut Subgraph,
     ) -> Result<()> {
         let name = &operation.name;
         if operation.operands.len() != operation.results.len() {
@@ -52,7 +52,7 @@ impl<'m> Loader<'m> {
         operation: &'m Operation,
         (value, shape): (ValueId, Shape),
         pairs: &[Vec<usize>],
-        into: &mut Block,
+        into: &mut Subgraph,
     ) -> Result<Binding> {
         let everyone = (0..self.devices.count).collect();
         let senders: Vec<usize> =
@@ -77,7 +77,7 @@ impl<'m> Loader<'m> {
         operation: &'m Operation,
         (value, shape): (ValueId, Shape),
         groups: &[Vec<usize>],
-        into: &mut Block,
+        into: &mut Subgraph,
     ) -> Result<Binding> {
         let name = &operation.name;
         let mut seen = vec![false; self.devices.count];
@@ -141,12 +141,12 @@ impl<'m> Loader<'m> {
         (collective, then): (Collective, Then),
         (value, shape): (ValueId, &Shape),
         count: usize,
-        into: &mut Block,
+        into: &mut Subgraph,
     ) -> Result<Vec<ValueId>> {
         self.count_nodes(1)?;
         let results: Vec<ValueId> = (0..count).map(|_| self.graph.add(shape.clone())).collect();
         into.nodes.push(Node {
-            work: Work::Kernel(exchange(collective, then).into()),
+            work: NodeKind::Kernel(exchange(collective, then).into()),
             operands: vec![value],
             shapes: vec![shape.clone()],
             results: results.clone(),

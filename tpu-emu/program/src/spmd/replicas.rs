@@ -1,10 +1,10 @@
 //! Programs over replicas: the whole program is code that runs once per device. An argument of
 //! the program that is loaded has the arguments of all replicas as its rows.
-use super::super::graph::{Block, Work};
+use super::super::graph::{NodeKind, Subgraph};
 use super::super::import::control::bind_all;
 use super::super::import::scope::{Binding, Scope};
 use super::super::import::{Loader, fits, one_block};
-pub(crate) use super::manual::Crew;
+pub(crate) use super::manual::Participants;
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::{DType, Shape};
@@ -17,7 +17,7 @@ impl<'m> Loader<'m> {
     pub(crate) fn replicated_entry(
         &mut self,
         entry: &'m Function,
-        main: &mut Block,
+        main: &mut Subgraph,
     ) -> Result<Vec<Shape>> {
         let block = one_block(&entry.body, &entry.name)?;
         let count = self.devices.count;
@@ -34,12 +34,12 @@ impl<'m> Loader<'m> {
                 let strides = row.strides();
                 let strides = strides.iter().map(|&one| isize::try_from(one).unwrap_or(isize::MAX));
                 let offset = replica * row.elements();
-                let work = Work::Access(Access { offset, strides: strides.collect() });
+                let work = NodeKind::Access(Access { offset, strides: strides.collect() });
                 let id = self.node(&operation, work, vec![(value, rows.clone())], &row, main)?;
                 scope.bind(argument, Binding::Array(id, row.clone()))?;
             }
         }
-        let mut crew = Crew::each(count, scopes);
+        let mut crew = Participants::each(count, scopes);
         let results = self.lockstep(&mut crew, block, main)?;
         self.partition = 0;
         results.iter().try_for_each(|results| fits(results, entry))?;
@@ -67,13 +67,13 @@ impl<'m> Loader<'m> {
         &mut self,
         scope: &mut Scope<'m>,
         operation: &'m Operation,
-        into: &mut Block,
+        into: &mut Subgraph,
     ) -> Result<()> {
         let replica = self.devices.only.unwrap_or(self.partition);
         let number = if operation.name.ends_with("replica_id") { replica } else { 0 };
         let number = u32::try_from(number).unwrap_or(u32::MAX).to_le_bytes();
         let (bytes, shape): (Arc<[u8]>, _) = (number.into(), Shape::scalar(DType::U32));
-        let work = Work::Constant(Arc::clone(&bytes));
+        let work = NodeKind::Constant(Arc::clone(&bytes));
         let id = self.node(operation, work, Vec::new(), &shape, into)?;
         self.graph.values[id.index()].known = Some(bytes);
         bind_all(scope, operation, vec![Binding::Array(id, shape)])

@@ -6,7 +6,7 @@ use tpu_stablehlo::ir::TensorSharding;
 
 /// Which tile of an array each device holds. Devices are numbered as in the assignment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tiling {
+pub struct Sharding {
     /// Tiles along each axis.
     pub(crate) tiles: Vec<usize>,
     /// The tile of each device: its index along each axis.
@@ -17,7 +17,7 @@ pub struct Tiling {
     pub term: Vec<usize>,
 }
 
-impl Tiling {
+impl Sharding {
     /// Every device has the whole array.
     pub(crate) fn replicated(rank: usize, devices: usize) -> Self {
         let (places, term) = (vec![vec![0; rank]; devices], vec![0; devices]);
@@ -302,7 +302,7 @@ mod tests {
     use super::*;
 
     fn round(text: &str, rank: usize, devices: usize) -> String {
-        Tiling::parse(text, rank, devices).unwrap().text()
+        Sharding::parse(text, rank, devices).unwrap().text()
     }
 
     #[test]
@@ -327,7 +327,7 @@ mod tests {
 
     #[test]
     fn a_device_has_the_tile_that_the_list_gives_it() {
-        let tiling = Tiling::parse("{devices=[2,4]<=[4,2]T(1,0)}", 2, 8).unwrap();
+        let tiling = Sharding::parse("{devices=[2,4]<=[4,2]T(1,0)}", 2, 8).unwrap();
         assert_eq!(tiling.places[3], [1, 1]);
         assert_eq!(tiling.start(3, &[4, 2]), [4, 2]);
         assert_eq!(tiling.owners(), [0, 2, 4, 6, 1, 3, 5, 7]);
@@ -340,9 +340,9 @@ mod tests {
         for text in
             ["replicated", "{devices=[4]<=[8]}", "{devices=[9]<=[9]}", "{devices=[8]<=[8]T(1)}"]
         {
-            assert!(Tiling::parse(text, 1, 8).is_err(), "{text}");
+            assert!(Sharding::parse(text, 1, 8).is_err(), "{text}");
         }
-        assert!(Tiling::parse("{maximal device=1}", 1, 8).is_err());
+        assert!(Sharding::parse("{maximal device=1}", 1, 8).is_err());
     }
 
     #[test]
@@ -356,11 +356,11 @@ mod tests {
         let module = tpu_stablehlo::text::parse(source).unwrap();
         let attribute = module.functions[0].arguments[0].get("sdy.sharding");
         let Some(tpu_stablehlo::ir::Attribute::Sharding(sharding)) = attribute else { panic!() };
-        let tiling = Tiling::of(sharding, &module, (2, 8), &|_| true).unwrap();
+        let tiling = Sharding::of(sharding, &module, (2, 8), &|_| true).unwrap();
         assert_eq!(tiling.tiles, [2, 2]);
         assert_eq!(tiling.places[5], [1, 1]);
         assert_eq!(tiling.text(), "{devices=[2,2,2]<=[4,2]T(1,0) last_tile_dim_replicate}");
-        let only = Tiling::of(sharding, &module, (2, 8), &|axis| axis == "x").unwrap();
+        let only = Sharding::of(sharding, &module, (2, 8), &|axis| axis == "x").unwrap();
         assert_eq!(only.text(), "{devices=[1,2,4]<=[8] last_tile_dim_replicate}");
     }
 }

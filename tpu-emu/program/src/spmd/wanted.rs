@@ -1,8 +1,8 @@
 //! How the parameters of a program are split where it leaves that to the compiler: as what is
 //! made of them.
-use super::derived::{Known, merged, picked, reshaped};
+use super::derived::{Derivation, merged, picked, reshaped};
 use super::propagate::{PIECES, Propagation, dims};
-use super::sharding::Tiling;
+use super::sharding::Sharding;
 use std::collections::{HashMap, HashSet};
 use tpu_stablehlo::ir::{Attribute, Function, Operation, Region, TensorSharding, Value};
 
@@ -16,10 +16,10 @@ const DEPTH: usize = 64;
 pub(super) fn parameters<'m>(
     forward: &mut Propagation<'m>,
     function: &'m Function,
-    given: Vec<Known>,
-    results: &[Known],
+    given: Vec<Derivation>,
+    results: &[Derivation],
     depth: usize,
-) -> Vec<Known> {
+) -> Vec<Derivation> {
     let [block] = &function.body.blocks[..] else { return given };
     let mut known = HashMap::new();
     forward.follow(function, block, &given, &mut known, depth);
@@ -48,18 +48,18 @@ fn note_uses<'m>(regions: &'m [Region], uses: &mut Uses<'m>) {
 struct Back<'a, 'm> {
     forward: &'a mut Propagation<'m>,
     function: &'m Function,
-    known: HashMap<Value, Tiling>,
+    known: HashMap<Value, Sharding>,
     uses: Uses<'m>,
     /// Values whose uses were looked at, or are.
     seen: HashSet<Value>,
     /// What the function's results are split as.
-    results: &'a [Known],
+    results: &'a [Derivation],
     depth: usize,
 }
 
 impl<'m> Back<'_, 'm> {
     /// The tiling of a value.
-    fn wanted(&mut self, value: Value) -> Known {
+    fn wanted(&mut self, value: Value) -> Derivation {
         if let Some(known) = self.known.get(&value) {
             return Some(known.clone());
         }
@@ -90,7 +90,7 @@ impl<'m> Back<'_, 'm> {
     }
 
     /// What an operation makes of its operand `at` says how that is split.
-    fn by_use(&mut self, operation: &'m Operation, at: usize) -> Known {
+    fn by_use(&mut self, operation: &'m Operation, at: usize) -> Derivation {
         let attributes = &operation.attributes;
         let axes = |name: &str| -> Vec<usize> {
             let found = attributes.integers(name).unwrap_or_default();
@@ -120,7 +120,7 @@ impl<'m> Back<'_, 'm> {
                 }
                 let given = operation.operands.iter().map(|value| self.known.get(value).cloned());
                 let given = given.collect();
-                let results: Vec<Known> =
+                let results: Vec<Derivation> =
                     (0..operation.results.len()).map(|at| made(self, at)).collect();
                 let (forward, depth) = (&mut *self.forward, self.depth + 1);
                 parameters(forward, callee, given, &results, depth).into_iter().nth(at)?
@@ -128,7 +128,7 @@ impl<'m> Back<'_, 'm> {
             (_, "custom_call") => {
                 match (attributes.text("call_target_name"), attributes.text("mhlo.sharding")) {
                     (Some("Sharding"), Some(text)) => {
-                        Tiling::parse(text, rank, self.forward.devices()).ok()
+                        Sharding::parse(text, rank, self.forward.devices()).ok()
                     }
                     _ => None,
                 }
@@ -196,7 +196,7 @@ impl<'m> Back<'_, 'm> {
         operation: &'m Operation,
         at: usize,
         (batch, sum): (&[Vec<usize>; 2], &[Vec<usize>; 2]),
-    ) -> Known {
+    ) -> Derivation {
         let &[lhs, rhs] = &operation.operands[..] else { return None };
         let ranks = [self.dims(lhs)?.len(), self.dims(rhs)?.len()];
         let free = |side: usize| {
@@ -237,10 +237,11 @@ mod tests {
             _ => None,
         };
         let given = entry.arguments.iter().map(stated).collect();
-        let results: Vec<Known> =
+        let results: Vec<Derivation> =
             entry.results.iter().map(|(_, attributes)| stated(attributes)).collect();
         let found = parameters(&mut forward, entry, given, &results, 0);
-        let text = |known: Known| known.map_or_else(|| "whole".to_owned(), |known| known.text());
+        let text =
+            |known: Derivation| known.map_or_else(|| "whole".to_owned(), |known| known.text());
         found.into_iter().map(text).collect()
     }
 

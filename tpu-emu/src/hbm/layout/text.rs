@@ -54,16 +54,16 @@ impl Layout {
             let message = format!("a layout of {length} bytes is past the limit of {MAX_TEXT}");
             return Err(Error::bad(message));
         }
-        Reader { text, at: 0 }.layout()
+        LayoutReader { text, at: 0 }.layout()
     }
 }
 
-struct Reader<'a> {
+struct LayoutReader<'a> {
     text: &'a str,
     at: usize,
 }
 
-impl Reader<'_> {
+impl LayoutReader<'_> {
     fn layout(mut self) -> Result<Layout> {
         let mut layout = Layout::default();
         self.expect('{')?;

@@ -1,6 +1,6 @@
 //! Entries that their dialect has no encoding for: they are MLIR text. The simple ones and chlo's
 //! are read; others stay text.
-use super::{Cursor, Reader};
+use super::{BytecodeReader, Cursor};
 use crate::ReadError;
 use crate::ir::{Attribute, Attributes, Element, Type};
 use crate::text::{Parsed, attribute_alone};
@@ -33,7 +33,7 @@ pub(crate) fn attribute(cursor: &mut Cursor<'_>) -> Result<Attribute, ReadError>
     })
 }
 
-impl Reader<'_> {
+impl BytecodeReader<'_> {
     /// Dissolves chlo's structs, which came as text, into the attributes around them.
     pub(crate) fn dissolve(
         &mut self,

@@ -1,6 +1,6 @@
 //! Attributes of the builtin dialect, and the few of stablehlo that stay beside VHLO.
 use super::table::{brief, unknown};
-use super::{Cursor, Node, Reader};
+use super::{BytecodeReader, Cursor, Node};
 use crate::ReadError;
 use crate::float;
 use crate::ir::{Attribute, Attributes, Element, Name, OutputAlias, TensorType, Type};
@@ -26,7 +26,7 @@ mod code {
     pub(super) const DISTINCT: u64 = 21;
 }
 
-impl Reader<'_> {
+impl BytecodeReader<'_> {
     /// An attribute of the builtin dialect; `index` is its own.
     pub(crate) fn builtin_attribute(
         &mut self,

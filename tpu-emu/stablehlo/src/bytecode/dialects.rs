@@ -23,7 +23,7 @@ pub(crate) struct OperationName<'a> {
     /// Whether its properties have an encoding of their own; otherwise they are a dictionary.
     pub(crate) registered: bool,
     /// What it is in VHLO, if it is known there.
-    pub(crate) row: Option<&'static vhlo::Row>,
+    pub(crate) row: Option<&'static vhlo::VersionRow>,
 }
 
 impl<'a> Dialects<'a> {

@@ -1,5 +1,5 @@
 //! Dense arrays.
-use super::Reader;
+use super::BytecodeReader;
 use crate::ReadError;
 use crate::ir::{Attribute, Element, Elements, TensorType};
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// Longer lists that are one repeated element stay [`Elements`].
 const LIST: usize = 1 << 16;
 
-impl Reader<'_> {
+impl BytecodeReader<'_> {
     /// A dense array from its bytes: booleans may be packed eight to a byte, and one element may
     /// stand for all.
     pub(crate) fn elements(

@@ -1,7 +1,7 @@
 //! The module, its functions, and the code in them.
 use super::operation::{Header, skip_uses};
 use super::table::brief;
-use super::{Cursor, REGION_DEPTH, Reader, VERSION_ELIDED, VERSION_SECTIONS, VERSION_USES};
+use super::{BytecodeReader, Cursor, REGION_DEPTH, VERSION_ELIDED, VERSION_SECTIONS, VERSION_USES};
 use crate::ReadError;
 use crate::ir::{
     Attribute, Attributes, Block, Function, Module, Name, NamedMesh, Operation, Region, Type, Value,
@@ -46,7 +46,7 @@ struct Numbers {
     end: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> BytecodeReader<'a> {
     /// Reads the section of the code.
     pub(crate) fn module(mut self, mut code: Cursor<'a>) -> Result<Module, ReadError> {
         let mut module = Module::default();

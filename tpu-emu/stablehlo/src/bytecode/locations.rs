@@ -1,7 +1,7 @@
 //! Debug locations: most of the bytes of a program, chains of hundreds of calls. They are decoded
 //! without recursion, each once.
 use super::table::{LocationState, unknown};
-use super::{Cursor, Reader};
+use super::{BytecodeReader, Cursor};
 use crate::ReadError;
 use crate::ir::{Location, LocationId};
 
@@ -18,7 +18,7 @@ pub(crate) fn is_location(code: u64) -> bool {
     matches!(code, CALL_SITE..=UNKNOWN | FILE_RANGE)
 }
 
-impl Reader<'_> {
+impl BytecodeReader<'_> {
     /// The location whose index comes next.
     pub(crate) fn location(&mut self, cursor: &mut Cursor<'_>) -> Result<LocationId, ReadError> {
         let at = cursor.at();

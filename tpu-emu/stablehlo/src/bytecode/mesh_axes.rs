@@ -1,10 +1,10 @@
 //! Groups of devices that axes of a mesh make, as StableHLO and VHLO encode them.
 use super::table::brief;
-use super::{Cursor, Node, Reader};
+use super::{BytecodeReader, Cursor, Node};
 use crate::ReadError;
 use crate::ir::{Attribute, AxisRef, Mesh, MeshAxes, MeshRef};
 
-impl Reader<'_> {
+impl BytecodeReader<'_> {
     /// An array of attributes; one of axes is a node of its own.
     pub(crate) fn array(&mut self, cursor: &mut Cursor<'_>) -> Result<Node, ReadError> {
         let at = cursor.at();

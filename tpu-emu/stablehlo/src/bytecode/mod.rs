@@ -20,7 +20,7 @@ mod table;
 mod types;
 
 pub(crate) use cursor::Cursor;
-pub(crate) use table::{Node, Reader};
+pub(crate) use table::{BytecodeReader, Node};
 
 use crate::{Module, ReadError};
 use dialects::Dialects;
@@ -101,7 +101,7 @@ pub fn read(bytes: &[u8]) -> Result<Module, ReadError> {
     };
     let strings = Strings::read(section(KIND_STRINGS)?)?;
     let dialects = Dialects::read(section(KIND_DIALECTS)?, &strings, version)?;
-    let mut reader = Reader::new(bytes.len(), version, producer, strings, dialects);
+    let mut reader = BytecodeReader::new(bytes.len(), version, producer, strings, dialects);
     reader.entries(section(KIND_ENTRIES)?, section(KIND_OFFSETS)?)?;
     if let Some(properties) = sections[KIND_PROPERTIES] {
         reader.properties = properties::blobs(properties)?;

@@ -1,6 +1,6 @@
 //! What stands at the beginning of every operation.
 use super::dialects::OperationName;
-use super::{Cursor, Reader, VERSION_USES};
+use super::{BytecodeReader, Cursor, VERSION_USES};
 use crate::ReadError;
 use crate::ir::{Attributes, LocationId, Name, Type};
 use crate::vhlo;
@@ -21,7 +21,7 @@ pub(crate) struct Header {
     pub(crate) isolated: bool,
 }
 
-impl Reader<'_> {
+impl BytecodeReader<'_> {
     /// Reads all of an operation but its regions.
     pub(crate) fn header(&mut self, cursor: &mut Cursor<'_>) -> Result<Header, ReadError> {
         let at = cursor.at();
@@ -60,7 +60,7 @@ impl Reader<'_> {
     }
 }
 
-fn full_name(name: OperationName<'_>, row: Option<&'static vhlo::Row>) -> Name {
+fn full_name(name: OperationName<'_>, row: Option<&'static vhlo::VersionRow>) -> Name {
     match row {
         Some(row) => Name::Borrowed(row.name),
         None if name.mnemonic.is_empty() => Name::Owned(name.dialect.into()),

@@ -1,7 +1,7 @@
 //! Properties: attributes that have their own encoding for each operation.
 use super::dialects::OperationName;
 use super::table::{brief, unknown};
-use super::{Cursor, Node, Reader};
+use super::{BytecodeReader, Cursor, Node};
 use crate::ReadError;
 use crate::ir::{Attribute, Attributes, Name};
 use crate::vhlo;
@@ -58,13 +58,13 @@ pub(crate) fn blobs(mut section: Cursor<'_>) -> Result<Vec<Cursor<'_>>, ReadErro
     Ok(blobs)
 }
 
-impl Reader<'_> {
+impl BytecodeReader<'_> {
     /// The attributes of an operation: its properties, then the others.
     pub(crate) fn operation_attributes(
         &mut self,
         cursor: &mut Cursor<'_>,
         name: OperationName<'_>,
-        row: Option<&'static vhlo::Row>,
+        row: Option<&'static vhlo::VersionRow>,
         has_dictionary: bool,
         has_properties: bool,
     ) -> Result<Attributes, ReadError> {
@@ -102,7 +102,7 @@ impl Reader<'_> {
         &mut self,
         mut blob: Cursor<'_>,
         name: OperationName<'_>,
-        row: Option<&'static vhlo::Row>,
+        row: Option<&'static vhlo::VersionRow>,
         attributes: &mut Attributes,
     ) -> Result<(), ReadError> {
         let at = blob.at();
@@ -150,7 +150,7 @@ impl Reader<'_> {
     fn dictionary(
         &mut self,
         cursor: &mut Cursor<'_>,
-        row: Option<&'static vhlo::Row>,
+        row: Option<&'static vhlo::VersionRow>,
     ) -> Result<Vec<(Name, Attribute)>, ReadError> {
         let at = cursor.at();
         let index = cursor.index()?;
@@ -170,7 +170,7 @@ impl Reader<'_> {
         &mut self,
         at: usize,
         index: usize,
-        row: &'static vhlo::Row,
+        row: &'static vhlo::VersionRow,
     ) -> Result<Vec<(Name, Attribute)>, ReadError> {
         let Some(entry) = self.attributes.get(index) else {
             return Err(unknown(at, "attribute", index, self.attributes.len()));
@@ -196,7 +196,7 @@ impl Reader<'_> {
     fn property(
         &mut self,
         at: usize,
-        row: Option<&'static vhlo::Row>,
+        row: Option<&'static vhlo::VersionRow>,
         key: &str,
         node: Node,
     ) -> Result<Option<Attribute>, ReadError> {

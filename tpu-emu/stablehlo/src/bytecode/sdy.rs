@@ -1,12 +1,12 @@
 //! Attributes of sdy, which come beside VHLO.
 use super::table::brief;
-use super::{Cursor, Node, Reader};
+use super::{BytecodeReader, Cursor, Node};
 use crate::ReadError;
 use crate::ir::{Attribute, AxisRef, DimensionSharding, Mesh, MeshRef, TensorSharding};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-impl Reader<'_> {
+impl BytecodeReader<'_> {
     /// An attribute of sdy.
     pub(crate) fn sdy_attribute(&mut self, cursor: &mut Cursor<'_>) -> Result<Node, ReadError> {
         let at = cursor.at();

@@ -57,7 +57,7 @@ pub(crate) struct Entry<'a> {
 
 /// Everything that decoding needs.
 #[derive(Debug)]
-pub(crate) struct Reader<'a> {
+pub(crate) struct BytecodeReader<'a> {
     /// Version of the container.
     pub(crate) version: u64,
     /// Who wrote the file.
@@ -86,7 +86,7 @@ const BUDGET_BASE: usize = 64 << 20;
 /// Bytes that decoding may make a byte of input.
 const BUDGET_RATE: usize = 256;
 
-impl<'a> Reader<'a> {
+impl<'a> BytecodeReader<'a> {
     pub(crate) fn new(
         size: usize,
         version: u64,

@@ -1,10 +1,10 @@
 //! Types of the builtin dialect, and the few of stablehlo that stay beside VHLO.
 use super::table::brief;
-use super::{Cursor, Node, Reader};
+use super::{BytecodeReader, Cursor, Node};
 use crate::ReadError;
 use crate::ir::{Attribute, DYNAMIC, Element, TensorType, Type};
 
-impl Reader<'_> {
+impl BytecodeReader<'_> {
     /// A type of the builtin dialect.
     pub(crate) fn builtin_type(&mut self, cursor: &mut Cursor<'_>) -> Result<Type, ReadError> {
         let at = cursor.at();

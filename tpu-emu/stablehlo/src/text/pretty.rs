@@ -1,7 +1,7 @@
 //! Pretty forms that are operands and words, then attributes, then types.
 use super::Parser;
 use super::cursor::Result;
-use super::table::{self, Kind};
+use super::table::{self, AliasKind};
 use super::values::Use;
 use crate::ir::{Attribute, Attributes, Element, Operation, TensorType, Type};
 
@@ -117,30 +117,35 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn item(&mut self, name: &'static str, kind: Kind, attributes: &mut Attributes) -> Result<()> {
+    fn item(
+        &mut self,
+        name: &'static str,
+        kind: AliasKind,
+        attributes: &mut Attributes,
+    ) -> Result<()> {
         let value = match kind {
-            Kind::Number => Attribute::Integer(self.cursor.integer()?.into(), Element::S64),
-            Kind::List => Attribute::Integers(self.cursor.integers()?),
-            Kind::Word => Attribute::Word(self.cursor.word("a word")?.to_owned().into()),
-            Kind::String => Attribute::String(self.cursor.string()?.into()),
-            Kind::Flag => {
+            AliasKind::Number => Attribute::Integer(self.cursor.integer()?.into(), Element::S64),
+            AliasKind::List => Attribute::Integers(self.cursor.integers()?),
+            AliasKind::Word => Attribute::Word(self.cursor.word("a word")?.to_owned().into()),
+            AliasKind::String => Attribute::String(self.cursor.string()?.into()),
+            AliasKind::Flag => {
                 let flag = self.cursor.eat_word("true");
                 if !flag {
                     self.cursor.expect_word("false")?;
                 }
                 Attribute::Bool(flag)
             }
-            Kind::Words => Attribute::Array(self.cursor.list("[", "]", |cursor| {
+            AliasKind::Words => Attribute::Array(self.cursor.list("[", "]", |cursor| {
                 Ok(Attribute::Word(cursor.word("a precision")?.to_owned().into()))
             })?),
-            Kind::Pair => {
+            AliasKind::Pair => {
                 let left = self.cursor.integers()?;
                 self.cursor.expect("x")?;
                 let right = Attribute::Integers(self.cursor.integers()?);
                 attributes.set(name.replacen("lhs", "rhs", 1), right);
                 Attribute::Integers(left)
             }
-            Kind::Format => {
+            AliasKind::Format => {
                 let word = self.cursor.word("a format such as e8m23")?;
                 let parts = word.strip_prefix('e').and_then(|rest| rest.split_once('m'));
                 let parsed = parts.and_then(|(exponent, mantissa)| {
@@ -153,7 +158,7 @@ impl<'a> Parser<'a> {
                 attributes.set("mantissa_bits", Attribute::Integer(mantissa.into(), Element::S32));
                 return Ok(());
             }
-            Kind::Algorithm => {
+            AliasKind::Algorithm => {
                 if let Some(known) = super::structs::find("dot_algorithm") {
                     for (name, value) in self.struct_fields(known)?.0 {
                         attributes.set(name, value);

@@ -3,7 +3,7 @@
 
 /// What stands behind the `=`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum AliasKind {
     /// A number of 64 bits without a type.
     Number,
     /// `[1, 2]`.
@@ -25,39 +25,39 @@ pub(super) enum Kind {
 }
 
 /// Mnemonic, word, attribute, and what it holds.
-const WORDS: &[(&str, &str, &str, Kind)] = &[
-    ("broadcast", "sizes", "broadcast_sizes", Kind::List),
-    ("broadcast_in_dim", "dims", "broadcast_dimensions", Kind::List),
-    ("cholesky", "lower", "lower", Kind::Flag),
-    ("concatenate", "dim", "dimension", Kind::Number),
-    ("dot", "precision", "precision_config", Kind::Words),
-    ("dot_general", "algorithm", "", Kind::Algorithm),
-    ("dot_general", "batching_dims", "lhs_batching_dimensions", Kind::Pair),
-    ("dot_general", "contracting_dims", "lhs_contracting_dimensions", Kind::Pair),
-    ("dot_general", "precision", "precision_config", Kind::Words),
-    ("dynamic_broadcast_in_dim", "dims", "broadcast_dimensions", Kind::List),
-    ("dynamic_iota", "dim", "iota_dimension", Kind::Number),
-    ("dynamic_slice", "sizes", "slice_sizes", Kind::List),
-    ("einsum", "config", "einsum_config", Kind::String),
-    ("fft", "length", "fft_length", Kind::List),
-    ("fft", "type", "fft_type", Kind::Word),
-    ("get_dimension_size", "dim", "dimension", Kind::Number),
-    ("iota", "dim", "iota_dimension", Kind::Number),
-    ("pad", "high", "edge_padding_high", Kind::List),
-    ("pad", "interior", "interior_padding", Kind::List),
-    ("pad", "low", "edge_padding_low", Kind::List),
-    ("reduce_precision", "format", "", Kind::Format),
-    ("reverse", "dims", "dimensions", Kind::List),
-    ("rng", "distribution", "rng_distribution", Kind::Word),
-    ("rng_bit_generator", "algorithm", "rng_algorithm", Kind::Word),
-    ("set_dimension_size", "dim", "dimension", Kind::Number),
-    ("top_k", "is_stable", "is_stable", Kind::Flag),
-    ("top_k", "k", "k", Kind::Number),
-    ("transpose", "dims", "permutation", Kind::List),
-    ("unary_einsum", "config", "einsum_config", Kind::String),
+const WORDS: &[(&str, &str, &str, AliasKind)] = &[
+    ("broadcast", "sizes", "broadcast_sizes", AliasKind::List),
+    ("broadcast_in_dim", "dims", "broadcast_dimensions", AliasKind::List),
+    ("cholesky", "lower", "lower", AliasKind::Flag),
+    ("concatenate", "dim", "dimension", AliasKind::Number),
+    ("dot", "precision", "precision_config", AliasKind::Words),
+    ("dot_general", "algorithm", "", AliasKind::Algorithm),
+    ("dot_general", "batching_dims", "lhs_batching_dimensions", AliasKind::Pair),
+    ("dot_general", "contracting_dims", "lhs_contracting_dimensions", AliasKind::Pair),
+    ("dot_general", "precision", "precision_config", AliasKind::Words),
+    ("dynamic_broadcast_in_dim", "dims", "broadcast_dimensions", AliasKind::List),
+    ("dynamic_iota", "dim", "iota_dimension", AliasKind::Number),
+    ("dynamic_slice", "sizes", "slice_sizes", AliasKind::List),
+    ("einsum", "config", "einsum_config", AliasKind::String),
+    ("fft", "length", "fft_length", AliasKind::List),
+    ("fft", "type", "fft_type", AliasKind::Word),
+    ("get_dimension_size", "dim", "dimension", AliasKind::Number),
+    ("iota", "dim", "iota_dimension", AliasKind::Number),
+    ("pad", "high", "edge_padding_high", AliasKind::List),
+    ("pad", "interior", "interior_padding", AliasKind::List),
+    ("pad", "low", "edge_padding_low", AliasKind::List),
+    ("reduce_precision", "format", "", AliasKind::Format),
+    ("reverse", "dims", "dimensions", AliasKind::List),
+    ("rng", "distribution", "rng_distribution", AliasKind::Word),
+    ("rng_bit_generator", "algorithm", "rng_algorithm", AliasKind::Word),
+    ("set_dimension_size", "dim", "dimension", AliasKind::Number),
+    ("top_k", "is_stable", "is_stable", AliasKind::Flag),
+    ("top_k", "k", "k", AliasKind::Number),
+    ("transpose", "dims", "permutation", AliasKind::List),
+    ("unary_einsum", "config", "einsum_config", AliasKind::String),
 ];
 
 /// The attribute that a word of a mnemonic's pretty form gives.
-pub(super) fn word(mnemonic: &str, word: &str) -> Option<(&'static str, Kind)> {
+pub(super) fn word(mnemonic: &str, word: &str) -> Option<(&'static str, AliasKind)> {
     WORDS.iter().find(|row| row.0 == mnemonic && row.1 == word).map(|row| (row.2, row.3))
 }

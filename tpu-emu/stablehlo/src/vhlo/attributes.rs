@@ -1,10 +1,10 @@
 //! Attributes of VHLO.
 use super::words;
 use crate::ReadError;
-use crate::bytecode::{Cursor, Node, Reader};
+use crate::bytecode::{BytecodeReader, Cursor, Node};
 use crate::ir::{Attribute, Attributes, Element, Name};
 
-impl Reader<'_> {
+impl BytecodeReader<'_> {
     /// An attribute of VHLO.
     pub(crate) fn vhlo_attribute(&mut self, cursor: &mut Cursor<'_>) -> Result<Node, ReadError> {
         let at = cursor.at();

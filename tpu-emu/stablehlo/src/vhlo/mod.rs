@@ -6,14 +6,14 @@ mod types;
 mod upgrade;
 pub(crate) mod words;
 
-pub(crate) use operations::{ROWS, Row};
+pub(crate) use operations::{ROWS, VersionRow};
 pub(crate) use upgrade::upgrade;
 
 /// The StableHLO release whose operations are all known.
 const NEWEST: &str = "1.20";
 
 /// The operation with this name, as `dot_general_v2`.
-pub(crate) fn find(name: &str) -> Option<&'static Row> {
+pub(crate) fn find(name: &str) -> Option<&'static VersionRow> {
     let (mnemonic, version) = parts(name)?;
     versions(mnemonic).iter().find(|row| row.version == version)
 }
@@ -40,7 +40,7 @@ fn parts(name: &str) -> Option<(&str, u32)> {
 }
 
 /// All versions of an operation.
-fn versions(mnemonic: &str) -> &'static [Row] {
+fn versions(mnemonic: &str) -> &'static [VersionRow] {
     let first = ROWS.partition_point(|row| row.mnemonic() < mnemonic);
     let end = ROWS.partition_point(|row| row.mnemonic() <= mnemonic);
     &ROWS[first..end]

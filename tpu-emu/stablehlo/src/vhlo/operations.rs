@@ -5,7 +5,7 @@
 
 /// One version of an operation.
 #[derive(Debug)]
-pub(crate) struct Row {
+pub(crate) struct VersionRow {
     /// The name in StableHLO.
     pub(crate) name: &'static str,
     /// The version in VHLO's name.
@@ -14,19 +14,19 @@ pub(crate) struct Row {
     pub(crate) attributes: &'static [&'static str],
 }
 
-impl Row {
+impl VersionRow {
     /// The name without the dialect.
     pub(crate) fn mnemonic(&self) -> &'static str {
         self.name.split_once('.').map_or("", |(_, mnemonic)| mnemonic)
     }
 }
 
-const fn row(name: &'static str, version: u32, attributes: &'static [&'static str]) -> Row {
-    Row { name, version, attributes }
+const fn row(name: &'static str, version: u32, attributes: &'static [&'static str]) -> VersionRow {
+    VersionRow { name, version, attributes }
 }
 
 /// All versions, in the order of names and versions.
-pub(crate) const ROWS: &[Row] = &[
+pub(crate) const ROWS: &[VersionRow] = &[
     row("stablehlo.abs", 1, &[]),
     row("stablehlo.add", 1, &[]),
     row("stablehlo.after_all", 1, &[]),
@@ -413,7 +413,7 @@ mod tests {
 
     #[test]
     fn rows_and_their_attributes_are_in_order() {
-        let order = |pair: &[super::Row]| {
+        let order = |pair: &[super::VersionRow]| {
             (pair[0].mnemonic(), pair[0].version) < (pair[1].mnemonic(), pair[1].version)
         };
         assert!(ROWS.windows(2).all(order));

@@ -1,9 +1,9 @@
 //! Types of VHLO.
 use crate::ReadError;
-use crate::bytecode::{Cursor, Reader};
+use crate::bytecode::{BytecodeReader, Cursor};
 use crate::ir::{Attribute, Element, Quantization, TensorType, Type};
 
-impl Reader<'_> {
+impl BytecodeReader<'_> {
     /// A type of VHLO.
     pub(crate) fn vhlo_type(&mut self, cursor: &mut Cursor<'_>) -> Result<Type, ReadError> {
         let at = cursor.at();

@@ -1,5 +1,5 @@
 //! What older versions of operations lack or have too much, and how VHLO spells symbols.
-use super::Row;
+use super::VersionRow;
 use crate::ir::{Attribute, Attributes, Type};
 
 /// Attributes that a version lacks and that then are a list of nothing: the operation, the last
@@ -31,7 +31,7 @@ const SYMBOLS: &[(&str, &str)] = &[
 /// Brings the attributes of an operation to the newest version. Those that are empty strings,
 /// arrays or dictionaries, the type `none`, and a comparison of no type say nothing and are
 /// dropped.
-pub(crate) fn upgrade(row: &Row, attributes: &mut Attributes) {
+pub(crate) fn upgrade(row: &VersionRow, attributes: &mut Attributes) {
     let removed = |name: &str| REMOVED.contains(&(row.name, row.version, name));
     attributes.0.retain(|(name, value)| {
         let own = row.attributes.contains(&&**name);

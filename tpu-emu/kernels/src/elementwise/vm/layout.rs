@@ -1,13 +1,13 @@
 //! Where the values of a program lie while a tile of it is computed.
-use super::Feed;
-use super::segments::{Group, last_uses};
-use crate::elementwise::program::{LaneOp, LaneProgram, Register, TILE};
+use super::OperandMode;
+use super::segments::{Segment, last_uses};
+use crate::elementwise::program::{ElementwiseOp, ElementwiseProgram, Register, TILE};
 use crate::jit;
-use crate::jit::{Native, Source};
+use crate::jit::{Native, ValueSource};
 
 /// A run of elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Elements {
     /// Those of an input.
     Input(usize),
     /// All of an input.
@@ -20,13 +20,13 @@ pub(super) enum Place {
 
 /// Something that is done to a tile.
 #[derive(Debug)]
-pub(super) enum Part {
+pub(super) enum TileStep {
     /// One operation.
     Call {
-        op: LaneOp,
+        op: ElementwiseOp,
         /// Where each operand lies, and the bytes of an element.
-        inputs: Vec<(Place, usize)>,
-        result: Place,
+        inputs: Vec<(Elements, usize)>,
+        result: Elements,
     },
     /// Machine code, and the arrays that it works on.
     Native(Native, Vec<Array>),
@@ -35,14 +35,14 @@ pub(super) enum Part {
 /// An array of a native part.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Array {
-    pub(super) place: Place,
+    pub(super) place: Elements,
     /// Bytes from one lane's element to the next; 0 where all lanes have the same.
     pub(super) width: usize,
 }
 
 /// What has one element for all lanes and is spread over a tile before the first one.
 #[derive(Debug)]
-pub(super) struct Spread {
+pub(super) struct SpreadScalar {
     pub(super) from: One,
     pub(super) at: usize,
     pub(super) width: usize,
@@ -61,7 +61,7 @@ pub(super) struct Result {
     /// Bytes of an element.
     pub(super) width: usize,
     /// Where the elements lie if they cannot be made where they are wanted.
-    pub(super) aside: Place,
+    pub(super) aside: Elements,
     /// Whether a step makes it.
     pub(super) made: bool,
     /// Whether it is made where it is wanted even if an input lies there: each group of elements
@@ -71,9 +71,9 @@ pub(super) struct Result {
 
 /// The operations of a program with a place for every value.
 #[derive(Debug, Default)]
-pub(super) struct Layout {
-    pub(super) spreads: Vec<Spread>,
-    pub(super) parts: Vec<Part>,
+pub(super) struct TileLayout {
+    pub(super) spreads: Vec<SpreadScalar>,
+    pub(super) parts: Vec<TileStep>,
     pub(super) results: Vec<Result>,
     /// Bytes of scratch memory.
     pub(super) scratch: usize,
@@ -83,13 +83,13 @@ pub(super) struct Layout {
 
 /// Scratch memory that is being given out.
 #[derive(Default)]
-struct Room {
+struct ScratchAllocator {
     size: usize,
     /// Widths and offsets of what is free again.
     free: Vec<(usize, usize)>,
 }
 
-impl Room {
+impl ScratchAllocator {
     fn take(&mut self, width: usize) -> usize {
         if let Some(found) = self.free.iter().rposition(|&(of, _)| of == width) {
             return self.free.swap_remove(found).1;
@@ -108,21 +108,25 @@ impl Room {
 
 /// A layout that is being made.
 struct Maker<'p> {
-    program: &'p LaneProgram,
-    feeds: &'p [Feed],
-    layout: Layout,
-    room: Room,
+    program: &'p ElementwiseProgram,
+    feeds: &'p [OperandMode],
+    layout: TileLayout,
+    room: ScratchAllocator,
     /// Where parameters and constants have been spread to.
     spread: Vec<Option<usize>>,
     /// Where the steps' values lie.
-    steps: Vec<Option<Place>>,
+    steps: Vec<Option<Elements>>,
     /// The output that each step makes.
     outputs: Vec<Option<usize>>,
 }
 
-impl Layout {
+impl TileLayout {
     /// A layout for groups of steps; `None` where the system gives no memory for code.
-    pub(super) fn new(program: &LaneProgram, feeds: &[Feed], groups: &[Group]) -> Option<Self> {
+    pub(super) fn new(
+        program: &ElementwiseProgram,
+        feeds: &[OperandMode],
+        groups: &[Segment],
+    ) -> Option<Self> {
         let mut outputs = vec![None; program.steps.len()];
         for (index, result) in program.results.iter().enumerate().rev() {
             if let Register::Step(made) = *result {
@@ -133,7 +137,7 @@ impl Layout {
             program,
             feeds,
             layout: Self::default(),
-            room: Room::default(),
+            room: ScratchAllocator::default(),
             spread: vec![None; program.parameters.len() + program.constants.len()],
             steps: vec![None; program.steps.len()],
             outputs,
@@ -142,7 +146,7 @@ impl Layout {
         maker.results(groups);
         let mut layout = maker.layout;
         layout.scratch = maker.room.size;
-        let native = matches!(layout.parts[..], [Part::Native(..)]);
+        let native = matches!(layout.parts[..], [TileStep::Native(..)]);
         layout.whole = native && layout.results.iter().all(|result| result.made);
         Some(layout)
     }
@@ -153,7 +157,7 @@ impl Maker<'_> {
         self.program.dtype(register).host_bytes()
     }
 
-    fn parts(&mut self, groups: &[Group]) -> Option<()> {
+    fn parts(&mut self, groups: &[Segment]) -> Option<()> {
         let last = last_uses(self.program, groups);
         for (at, group) in groups.iter().enumerate() {
             if group.native {
@@ -166,7 +170,7 @@ impl Maker<'_> {
             let program = self.program;
             for ((place, last), step) in self.steps.iter().zip(&last).zip(&program.steps) {
                 if *last == Some(at)
-                    && let Some(Place::Scratch(offset)) = *place
+                    && let Some(Elements::Scratch(offset)) = *place
                 {
                     self.room.free.push((step.op.result.host_bytes(), offset));
                 }
@@ -176,10 +180,10 @@ impl Maker<'_> {
     }
 
     /// Gives a step's value a place.
-    fn place(&mut self, step: usize) -> Place {
+    fn place(&mut self, step: usize) -> Elements {
         let place = match self.outputs[step] {
-            Some(output) => Place::Output(output),
-            None => Place::Scratch(self.room.take(self.width(Register::Step(step)))),
+            Some(output) => Elements::Output(output),
+            None => Elements::Scratch(self.room.take(self.width(Register::Step(step)))),
         };
         self.steps[step] = Some(place);
         place
@@ -190,12 +194,12 @@ impl Maker<'_> {
         let inputs = step.inputs.iter().map(|&input| (self.elements(input), self.width(input)));
         let inputs = inputs.collect();
         let result = self.place(index);
-        self.layout.parts.push(Part::Call { op: step.op, inputs, result });
+        self.layout.parts.push(TileStep::Call { op: step.op, inputs, result });
     }
 
-    fn native(&mut self, group: &Group, at: usize, last: &[Option<usize>]) -> Option<Part> {
+    fn native(&mut self, group: &Segment, at: usize, last: &[Option<usize>]) -> Option<TileStep> {
         let mut arrays = Vec::new();
-        let mut sources: Vec<(Register, Source)> = Vec::new();
+        let mut sources: Vec<(Register, ValueSource)> = Vec::new();
         for &index in &group.steps {
             for &input in &self.program.steps[index].inputs {
                 let width = self.width(input);
@@ -206,7 +210,7 @@ impl Maker<'_> {
                     Register::Step(step) => match self.steps[step] {
                         Some(place) => {
                             arrays.push(Array { place, width });
-                            Source::Each(arrays.len() - 1)
+                            ValueSource::Each(arrays.len() - 1)
                         }
                         None => continue,
                     },
@@ -214,14 +218,20 @@ impl Maker<'_> {
                         let mut bits = [0; 8];
                         let bytes = &self.program.constants[constant].bytes;
                         bits.iter_mut().zip(bytes).for_each(|(bit, &byte)| *bit = byte);
-                        Source::Constant(u64::from_le_bytes(bits))
+                        ValueSource::Constant(u64::from_le_bytes(bits))
                     }
                     Register::Parameter(parameter) => {
                         let array = arrays.len();
                         let (place, width, source) = match self.feeds[parameter] {
-                            Feed::Each => (Place::Input(parameter), width, Source::Each(array)),
-                            Feed::One => (Place::Input(parameter), 0, Source::One(array)),
-                            Feed::All(_) => (Place::All(parameter), 0, Source::All(array)),
+                            OperandMode::PerElement => {
+                                (Elements::Input(parameter), width, ValueSource::Each(array))
+                            }
+                            OperandMode::Scalar => {
+                                (Elements::Input(parameter), 0, ValueSource::One(array))
+                            }
+                            OperandMode::Table(_) => {
+                                (Elements::All(parameter), 0, ValueSource::All(array))
+                            }
                         };
                         arrays.push(Array { place, width });
                         source
@@ -240,17 +250,17 @@ impl Maker<'_> {
                 stores.push((Register::Step(step), arrays.len() - 1));
             }
         }
-        let part = jit::Part {
+        let part = jit::CodeRequest {
             program: self.program,
             steps: &group.steps,
             sources: &sources,
             stores: &stores,
             arrays: arrays.len(),
         };
-        Some(Part::Native(Native::new(&part)?, arrays))
+        Some(TileStep::Native(Native::new(&part)?, arrays))
     }
 
-    fn results(&mut self, groups: &[Group]) {
+    fn results(&mut self, groups: &[Segment]) {
         // What is a parameter as it is, is read after all groups.
         let steps = |result: &Register| matches!(result, Register::Step(_));
         let alone = self.program.results.iter().all(steps);
@@ -259,7 +269,7 @@ impl Maker<'_> {
             let width = self.width(result);
             let made = matches!(result, Register::Step(step) if self.outputs[step] == Some(index));
             let aside =
-                if made { Place::Scratch(self.room.keep(width)) } else { self.elements(result) };
+                if made { Elements::Scratch(self.room.keep(width)) } else { self.elements(result) };
             let in_last = |step: usize| last.is_some_and(|group| group.steps.contains(&step));
             let last = matches!(result, Register::Step(step) if made && in_last(step));
             self.layout.results.push(Result { width, aside, made, last });
@@ -267,13 +277,13 @@ impl Maker<'_> {
     }
 
     /// Where a register's elements lie, one for each lane.
-    fn elements(&mut self, register: Register) -> Place {
+    fn elements(&mut self, register: Register) -> Elements {
         let (from, number) = match register {
-            Register::Step(step) => return self.steps[step].unwrap_or(Place::Scratch(0)),
+            Register::Step(step) => return self.steps[step].unwrap_or(Elements::Scratch(0)),
             Register::Parameter(index) => match self.feeds[index] {
-                Feed::Each => return Place::Input(index),
-                Feed::All(_) => return Place::All(index),
-                Feed::One => (One::Input(index), index),
+                OperandMode::PerElement => return Elements::Input(index),
+                OperandMode::Table(_) => return Elements::All(index),
+                OperandMode::Scalar => (One::Input(index), index),
             },
             Register::Constant(index) => {
                 let bytes = self.program.constants[index].bytes.clone();
@@ -286,10 +296,10 @@ impl Maker<'_> {
             None => {
                 let at = self.room.keep(width);
                 self.spread[number] = Some(at);
-                self.layout.spreads.push(Spread { from, at, width });
+                self.layout.spreads.push(SpreadScalar { from, at, width });
                 at
             }
         };
-        Place::Scratch(at)
+        Elements::Scratch(at)
     }
 }

@@ -6,9 +6,9 @@ mod segments;
 pub use run::{Bound, Input, Output};
 
 use super::kind::ElementwiseKind;
-use super::program::{LaneProgram, LaneStep, Register};
+use super::program::{ElementwiseProgram, Instr, Register};
 use crate::simd::{Level, level};
-use layout::Layout;
+use layout::TileLayout;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -17,33 +17,33 @@ const WORTH: usize = 4096;
 
 /// How a program gets the elements of one of its parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Feed {
+pub enum OperandMode {
     /// One element a lane.
-    Each,
+    PerElement,
     /// One element, the same for all lanes.
-    One,
+    Scalar,
     /// So many elements, in which each lane looks up its own.
-    All(usize),
+    Table(usize),
 }
 
 /// A program that is ready to run.
 #[derive(Debug, Clone)]
-pub struct LaneCode(Arc<Ready>);
+pub struct CompiledLoop(Arc<Ready>);
 
 #[derive(Debug)]
 struct Ready {
-    program: LaneProgram,
-    feeds: Vec<Feed>,
-    portable: Layout,
+    program: ElementwiseProgram,
+    feeds: Vec<OperandMode>,
+    portable: TileLayout,
     /// With machine code, once that is worth it and if the system allows it.
-    native: OnceLock<Option<Layout>>,
+    native: OnceLock<Option<TileLayout>>,
     /// Operations on elements so far.
     work: AtomicUsize,
 }
 
 impl Ready {
     /// What to run for so many elements. All layouts give the same bits.
-    fn layout(&self, lanes: usize) -> &Layout {
+    fn layout(&self, lanes: usize) -> &TileLayout {
         if level() < Level::Avx512 {
             return &self.portable;
         }
@@ -57,33 +57,33 @@ impl Ready {
         self.native().unwrap_or(&self.portable)
     }
 
-    fn native(&self) -> Option<&Layout> {
-        let make = || Layout::new(&self.program, &self.feeds, &segments::groups(&self.program));
+    fn native(&self) -> Option<&TileLayout> {
+        let make = || TileLayout::new(&self.program, &self.feeds, &segments::groups(&self.program));
         self.native.get_or_init(make).as_ref()
     }
 }
 
-impl LaneCode {
+impl CompiledLoop {
     /// Makes a program ready; `feeds` has an item for each parameter.
     ///
     /// # Panics
     /// Where an operation looks up what is no array of as many elements, or another one reads it.
-    pub fn new(program: LaneProgram, feeds: Vec<Feed>) -> Self {
+    pub fn new(program: ElementwiseProgram, feeds: Vec<OperandMode>) -> Self {
         check_lookups(&program, &feeds);
         let calls = segments::calls(&program);
-        let portable = Layout::new(&program, &feeds, &calls).unwrap_or_default();
+        let portable = TileLayout::new(&program, &feeds, &calls).unwrap_or_default();
         let (native, work) = (OnceLock::new(), AtomicUsize::new(0));
         Self(Arc::new(Ready { program, feeds, portable, native, work }))
     }
 
     /// Makes a program ready all of whose parameters have an element for each lane.
-    pub fn of(program: LaneProgram) -> Self {
-        let feeds = vec![Feed::Each; program.parameters.len()];
+    pub fn of(program: ElementwiseProgram) -> Self {
+        let feeds = vec![OperandMode::PerElement; program.parameters.len()];
         Self::new(program, feeds)
     }
 
     /// The program.
-    pub fn program(&self) -> &LaneProgram {
+    pub fn program(&self) -> &ElementwiseProgram {
         &self.0.program
     }
 
@@ -93,7 +93,7 @@ impl LaneCode {
     }
 
     /// How parameters are read.
-    pub fn feeds(&self) -> &[Feed] {
+    pub fn feeds(&self) -> &[OperandMode] {
         &self.0.feeds
     }
 
@@ -108,7 +108,7 @@ impl LaneCode {
         run::run(&self.0, lanes, inputs, outputs);
     }
 
-    /// As [`LaneCode::run`], all of it machine code, or none.
+    /// As [`CompiledLoop::run`], all of it machine code, or none.
     #[cfg(any(test, feature = "testing"))]
     pub fn run_by(&self, native: bool, lanes: usize, inputs: &[Input<'_>], outputs: &[Output<'_>]) {
         let layout = if native { self.0.native().expect("machine code") } else { &self.0.portable };
@@ -119,7 +119,7 @@ impl LaneCode {
     /// it is machine code.
     ///
     /// # Panics
-    /// As for [`LaneCode::run`].
+    /// As for [`CompiledLoop::run`].
     pub fn bind<'a>(
         &self,
         lanes: usize,
@@ -139,16 +139,16 @@ impl LaneCode {
 }
 
 /// Machine code looks elements up without asking how many there are.
-fn check_lookups(program: &LaneProgram, feeds: &[Feed]) {
+fn check_lookups(program: &ElementwiseProgram, feeds: &[OperandMode]) {
     let elements = |register: &Register| match *register {
         Register::Parameter(index) => match feeds[index] {
-            Feed::All(elements) => Some(elements),
-            Feed::Each | Feed::One => None,
+            OperandMode::Table(elements) => Some(elements),
+            OperandMode::PerElement | OperandMode::Scalar => None,
         },
         _ => None,
     };
     assert!(program.results.iter().all(|result| elements(result).is_none()), "an array as result");
-    for LaneStep { op, inputs } in &program.steps {
+    for Instr { op, inputs } in &program.steps {
         for (at, input) in inputs.iter().enumerate() {
             let last = usize::try_from(op.immediate[0]).unwrap_or(usize::MAX);
             let wanted =
@@ -167,14 +167,14 @@ fn check_lookups(program: &LaneProgram, feeds: &[Feed]) {
 mod tests {
     use super::*;
     use crate::elementwise::loops::lane;
-    use crate::elementwise::program::{LaneConstant, LaneOp, TILE};
+    use crate::elementwise::program::{ElementwiseConstant, ElementwiseOp, TILE};
     use std::cell::Cell;
     use tpu_base::tensor::DType;
 
     /// An operation that machine code does not know.
-    fn op(run: crate::elementwise::program::LaneFn) -> LaneOp {
+    fn op(run: crate::elementwise::program::LoopFn) -> ElementwiseOp {
         let dtype = DType::S32;
-        LaneOp {
+        ElementwiseOp {
             kind: ElementwiseKind::NextAfter,
             operand: dtype,
             result: dtype,
@@ -184,23 +184,23 @@ mod tests {
         }
     }
 
-    fn add() -> LaneOp {
+    fn add() -> ElementwiseOp {
         op(lane!(|a: i32, b: i32| a.wrapping_add(b)))
     }
 
-    fn negate() -> LaneOp {
+    fn negate() -> ElementwiseOp {
         op(lane!(|a: i32| a.wrapping_neg()))
     }
 
-    fn step(op: LaneOp, inputs: &[Register]) -> LaneStep {
-        LaneStep { op, inputs: inputs.to_vec() }
+    fn step(op: ElementwiseOp, inputs: &[Register]) -> Instr {
+        Instr { op, inputs: inputs.to_vec() }
     }
 
     /// a + 5, −(a + 5) + b, b, 5.
-    fn program() -> LaneProgram {
+    fn program() -> ElementwiseProgram {
         use crate::elementwise::program::Register::{Constant, Parameter, Step};
-        let five = LaneConstant { dtype: DType::S32, bytes: 5_i32.to_le_bytes().into() };
-        LaneProgram {
+        let five = ElementwiseConstant { dtype: DType::S32, bytes: 5_i32.to_le_bytes().into() };
+        ElementwiseProgram {
             parameters: vec![DType::S32; 2],
             constants: vec![five],
             steps: vec![
@@ -224,7 +224,7 @@ mod tests {
             let mut results = [(); 4].map(|()| vec![0; count]);
             let outputs = results.each_mut().map(|r| Output::from(bytemuck::cast_slice_mut(r)));
             let inputs = [Input::from(bytes(&a)), Input::from(bytes(&b))];
-            LaneCode::of(program()).run(count, &inputs, &outputs);
+            CompiledLoop::of(program()).run(count, &inputs, &outputs);
             for i in 0..count {
                 let expected = [a[i] + 5, -(a[i] + 5) + b[i], b[i], 5];
                 assert_eq!([0, 1, 2, 3].map(|k| results[k][i]), expected, "{i} of {lanes}");
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn one_element_serves_all_lanes() {
-        let code = LaneCode::new(program(), vec![Feed::Each, Feed::One]);
+        let code = CompiledLoop::new(program(), vec![OperandMode::PerElement, OperandMode::Scalar]);
         let a = [1, 2, 3];
         let mut results = [[0; 3]; 4];
         let outputs = results.each_mut().map(|r| Output::from(bytemuck::cast_slice_mut(r)));
@@ -253,7 +253,7 @@ mod tests {
         let mut rest = [(); 2].map(|()| vec![0; count]);
         let [c, d] = rest.each_mut().map(|r| Output::from(bytemuck::cast_slice_mut(r)));
         let outputs = [Output::from(a), Output::from(b), c, d];
-        LaneCode::of(program()).run(count, &[Input::from(a), Input::from(b)], &outputs);
+        CompiledLoop::of(program()).run(count, &[Input::from(a), Input::from(b)], &outputs);
         for (i, number) in (0..).take(count).enumerate() {
             let got = [memory[0][i], memory[1][i], rest[0][i], rest[1][i]];
             assert_eq!(got, [number + 5, -5, number, 5]);
@@ -266,6 +266,6 @@ mod tests {
         let mut results = [[0; 3]; 4];
         let outputs = results.each_mut().map(|r| Output::from(bytemuck::cast_slice_mut(r)));
         let short = Input::from(bytes(&[1, 2]));
-        LaneCode::of(program()).run(3, &[short, Input::from(bytes(&[1, 2, 3]))], &outputs);
+        CompiledLoop::of(program()).run(3, &[short, Input::from(bytes(&[1, 2, 3]))], &outputs);
     }
 }

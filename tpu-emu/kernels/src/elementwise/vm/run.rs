@@ -3,9 +3,9 @@
 // no slice of elements that are written exists beside another one of the same bytes.
 //! Runs programs tile by tile.
 #![expect(unsafe_code, reason = "results may take the place of operands")]
-use super::layout::{Array, Layout, One, Part, Place};
-use super::{Feed, Ready};
-use crate::elementwise::program::{LaneOp, TILE};
+use super::layout::{Array, Elements, One, TileLayout, TileStep};
+use super::{OperandMode, Ready};
+use crate::elementwise::program::{ElementwiseOp, TILE};
 use crate::jit::Native;
 use crate::simd::{Level, level};
 use std::cell::{Cell, RefCell};
@@ -67,10 +67,10 @@ impl<'a> From<&'a [Cell<u8>]> for Output<'a> {
 
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
-struct Line([u8; 64]);
+struct ScratchLine([u8; 64]);
 
 thread_local! {
-    static SCRATCH: RefCell<Vec<Line>> = const { RefCell::new(Vec::new()) };
+    static SCRATCH: RefCell<Vec<ScratchLine>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Operands that a step takes without an allocation.
@@ -90,9 +90,9 @@ fn check(ready: &Ready, lanes: usize, inputs: &[Input<'_>], outputs: &[Output<'_
     };
     for ((input, dtype), feed) in inputs.iter().zip(&program.parameters).zip(&ready.feeds) {
         let lanes = match *feed {
-            Feed::Each => lanes,
-            Feed::One => 1,
-            Feed::All(elements) => elements,
+            OperandMode::PerElement => lanes,
+            OperandMode::Scalar => 1,
+            OperandMode::Table(elements) => elements,
         };
         fits(input.at, input.bytes, lanes, dtype.host_bytes());
     }
@@ -111,7 +111,7 @@ pub(super) fn run(ready: &Ready, lanes: usize, inputs: &[Input<'_>], outputs: &[
 /// Runs a program by one of its layouts.
 pub(super) fn run_with(
     ready: &Ready,
-    layout: &Layout,
+    layout: &TileLayout,
     lanes: usize,
     inputs: &[Input<'_>],
     outputs: &[Output<'_>],
@@ -124,7 +124,7 @@ pub(super) fn run_with(
     SCRATCH.with_borrow_mut(|scratch| {
         let lines = layout.scratch.div_ceil(64);
         if scratch.len() < lines {
-            scratch.resize(lines, Line([0; 64]));
+            scratch.resize(lines, ScratchLine([0; 64]));
         }
         let scratch = scratch.as_mut_ptr().cast::<u8>();
         let mut tiles = Tiles { layout, inputs, outputs, scratch, start: 0, count: 0, aside: 0 };
@@ -162,7 +162,7 @@ impl<'a> Bound<'a> {
         check(ready, lanes, inputs, outputs);
         let (scratch, start, aside) = (std::ptr::null_mut(), 0, 0);
         let tiles = Tiles { layout, inputs, outputs, scratch, start, count: lanes, aside };
-        let [Part::Native(_, arrays)] = &layout.parts[..] else { return None };
+        let [TileStep::Native(_, arrays)] = &layout.parts[..] else { return None };
         let address = |array: &Array| tiles.address(array.place, array.width);
         let addresses = arrays.iter().map(address).collect();
         Some(Self { ready: Arc::clone(ready), addresses, lanes, lives: PhantomData })
@@ -171,7 +171,7 @@ impl<'a> Bound<'a> {
     /// Runs it.
     pub fn run(&self) {
         let part = self.ready.native().and_then(|layout| layout.parts.first());
-        if let Some(Part::Native(native, _)) = part {
+        if let Some(TileStep::Native(native, _)) = part {
             // SAFETY: `new` has checked that as many elements are at each place as the code reads
             // and writes, and `'a` keeps them there.
             unsafe { native.function().call(&self.addresses, self.lanes) };
@@ -182,7 +182,7 @@ impl<'a> Bound<'a> {
 /// A walk over the tiles of a run. All addresses below stay inside of the inputs and outputs,
 /// which `check` has measured, and of the scratch memory, which is as long as the layout says.
 struct Tiles<'r> {
-    layout: &'r Layout,
+    layout: &'r TileLayout,
     inputs: &'r [Input<'r>],
     outputs: &'r [Output<'r>],
     scratch: *mut u8,
@@ -233,25 +233,25 @@ impl Tiles<'_> {
         }
     }
 
-    fn address(&self, place: Place, width: usize) -> *mut u8 {
+    fn address(&self, place: Elements, width: usize) -> *mut u8 {
         match place {
-            Place::Input(index) => {
+            Elements::Input(index) => {
                 self.inputs[index].at.wrapping_add(self.start * width).cast_mut()
             }
-            Place::All(index) => self.inputs[index].at.cast_mut(),
-            Place::Scratch(offset) => self.scratch.wrapping_add(offset),
-            Place::Output(index) if self.is_aside(index) => {
+            Elements::All(index) => self.inputs[index].at.cast_mut(),
+            Elements::Scratch(offset) => self.scratch.wrapping_add(offset),
+            Elements::Output(index) if self.is_aside(index) => {
                 self.address(self.layout.results[index].aside, width)
             }
-            Place::Output(index) => self.outputs[index].at.wrapping_add(self.start * width),
+            Elements::Output(index) => self.outputs[index].at.wrapping_add(self.start * width),
         }
     }
 
     fn tile(&self) {
         for part in &self.layout.parts {
             match part {
-                Part::Call { op, inputs, result } => self.call(op, inputs, *result),
-                Part::Native(native, arrays) => self.native(native, arrays),
+                TileStep::Call { op, inputs, result } => self.call(op, inputs, *result),
+                TileStep::Native(native, arrays) => self.native(native, arrays),
             }
         }
         if self.layout.whole {
@@ -291,7 +291,7 @@ impl Tiles<'_> {
         unsafe { native.function().call(addresses, self.count) };
     }
 
-    fn call(&self, op: &LaneOp, inputs: &[(Place, usize)], result: Place) {
+    fn call(&self, op: &ElementwiseOp, inputs: &[(Elements, usize)], result: Elements) {
         let width = op.result.host_bytes();
         let result = self.address(result, width);
         // SAFETY: `count` elements are at each place, or all of an input. The result's place is
@@ -299,9 +299,9 @@ impl Tiles<'_> {
         // memory, and the layout gives a step's result no place that one of its operands has.
         unsafe {
             let result = slice::from_raw_parts_mut(result, self.count * width);
-            let read = |&(place, width): &(Place, usize)| {
+            let read = |&(place, width): &(Elements, usize)| {
                 let bytes = match place {
-                    Place::All(index) => self.inputs[index].bytes,
+                    Elements::All(index) => self.inputs[index].bytes,
                     _ => self.count * width,
                 };
                 slice::from_raw_parts(self.address(place, width).cast_const(), bytes)

@@ -1,23 +1,23 @@
 //! Which steps of a program are done together.
-use crate::elementwise::program::{LaneProgram, Register};
+use crate::elementwise::program::{ElementwiseProgram, Register};
 use crate::jit::knows;
 
 /// Steps that are done together, in this order.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Group {
+pub(super) struct Segment {
     pub(super) steps: Vec<usize>,
     /// Whether they become machine code.
     pub(super) native: bool,
 }
 
 /// Every step by itself.
-pub(super) fn calls(program: &LaneProgram) -> Vec<Group> {
-    (0..program.steps.len()).map(|step| Group { steps: vec![step], native: false }).collect()
+pub(super) fn calls(program: &ElementwiseProgram) -> Vec<Segment> {
+    (0..program.steps.len()).map(|step| Segment { steps: vec![step], native: false }).collect()
 }
 
 /// As many steps as possible together as machine code: first all that can be done, then the
 /// calls that can be done by then, and so on.
-pub(super) fn groups(program: &LaneProgram) -> Vec<Group> {
+pub(super) fn groups(program: &ElementwiseProgram) -> Vec<Segment> {
     let native: Vec<bool> = program.steps.iter().map(|step| knows(&step.op)).collect();
     let mut done = vec![false; program.steps.len()];
     let mut left: Vec<usize> = (0..program.steps.len()).collect();
@@ -38,9 +38,9 @@ pub(super) fn groups(program: &LaneProgram) -> Vec<Group> {
                 !takes
             });
             if wanted && !taken.is_empty() {
-                groups.push(Group { steps: taken, native: true });
+                groups.push(Segment { steps: taken, native: true });
             } else {
-                let single = |step| Group { steps: vec![step], native: false };
+                let single = |step| Segment { steps: vec![step], native: false };
                 groups.extend(taken.into_iter().map(single));
             }
         }
@@ -50,7 +50,7 @@ pub(super) fn groups(program: &LaneProgram) -> Vec<Group> {
 
 /// The last group other than its own that reads each step's value. Results are read after all
 /// groups.
-pub(super) fn last_uses(program: &LaneProgram, groups: &[Group]) -> Vec<Option<usize>> {
+pub(super) fn last_uses(program: &ElementwiseProgram, groups: &[Segment]) -> Vec<Option<usize>> {
     let mut last = vec![None; program.steps.len()];
     for (at, group) in groups.iter().enumerate() {
         for &step in &group.steps {

@@ -37,7 +37,7 @@ pub fn turn<T: Pod>(matrix: Turned<'_, T>, result: &mut [T]) {
         (_, 3) => simd::run(Few::<T, 3> { matrix, result }),
         (_, 4) => simd::run(Few::<T, 4> { matrix, result }),
         (Some(machine), _) => simd::run(Turn { side: Interleaved(machine), matrix, result }),
-        (None, _) => simd::run(Turn { side: Plain, matrix, result }),
+        (None, _) => simd::run(Turn { side: ElementTurn, matrix, result }),
     }
 }
 
@@ -89,7 +89,7 @@ impl<T: Pod, const N: usize> simd::Loop for Few<'_, T, N> {
 }
 
 /// What turns a block. `turn` is `#[inline(always)]`.
-trait Side<T>: Copy {
+trait BlockTurn<T>: Copy {
     /// Turns a whole block: its lines are `step` apart in the operand and `width` in the result.
     fn turn(self, operand: &[T], step: usize, result: &mut [T], width: usize);
 }
@@ -100,7 +100,7 @@ struct Turn<'a, T, S> {
     result: &'a mut [T],
 }
 
-impl<T: Pod, S: Side<T>> simd::Loop for Turn<'_, T, S> {
+impl<T: Pod, S: BlockTurn<T>> simd::Loop for Turn<'_, T, S> {
     type Output = ();
 
     #[inline(always)]
@@ -129,7 +129,7 @@ impl<T: Pod, S: Side<T>> simd::Loop for Turn<'_, T, S> {
 
 /// Turns less than a block, as a whole one at another place.
 #[inline(always)]
-fn partly<T: Pod, S: Side<T>>(
+fn partly<T: Pod, S: BlockTurn<T>>(
     side: S,
     [high, wide]: [usize; 2],
     (operand, step): (&[T], usize),
@@ -171,9 +171,9 @@ fn put<T: Pod>(line: &[T; SIDE], to: &mut [T]) {
 
 /// Element by element.
 #[derive(Debug, Clone, Copy)]
-struct Plain;
+struct ElementTurn;
 
-impl<T: Pod> Side<T> for Plain {
+impl<T: Pod> BlockTurn<T> for ElementTurn {
     #[inline(always)]
     fn turn(self, operand: &[T], step: usize, result: &mut [T], width: usize) {
         let mut lines = [[T::zeroed(); SIDE]; SIDE];

@@ -1,5 +1,5 @@
 //! Blocks turned by instructions that interleave vectors.
-use super::{SIDE, Side};
+use super::{BlockTurn, SIDE};
 use crate::simd::Shuffles;
 use bytemuck::Pod;
 
@@ -7,7 +7,7 @@ use bytemuck::Pod;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Interleaved(pub(super) Shuffles);
 
-impl<T: Pod> Side<T> for Interleaved {
+impl<T: Pod> BlockTurn<T> for Interleaved {
     #[inline(always)]
     fn turn(self, operand: &[T], step: usize, result: &mut [T], width: usize) {
         let at = (operand, step);

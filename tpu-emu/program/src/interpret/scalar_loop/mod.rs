@@ -9,7 +9,7 @@ use std::cell::Cell;
 use std::sync::OnceLock;
 use tpu_base::tensor::DType;
 use tpu_kernels::elementwise::program::Register;
-use tpu_kernels::jit::{Loop, Rounds};
+use tpu_kernels::jit::{Loop, ScalarLoop};
 use tpu_kernels::simd::{Level, level};
 use writer::{Writer, inside, overlap};
 
@@ -61,7 +61,7 @@ fn compile(
     let Writer { program, homes, memories, actions, .. } = writer;
     let bytes = memories.iter().map(|slot| slot.bytes).collect();
     let all = Loop { program, homes, memories: bytes, actions, condition: tested, decision, next };
-    Some(Compiled { rounds: Rounds::new(&all)?, memories })
+    Some(Compiled { rounds: ScalarLoop::new(&all)?, memories })
 }
 
 #[cfg(test)]
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
     use crate::differential::{plan_of, results};
     use crate::passes::options::Tactics;
-    use crate::plan::Op;
+    use crate::plan::PlannedStep;
     use tpu_kernels::simd::at_every_level;
 
     /// A loop of `rounds` rounds over an i32 counter and what else `types` says.
@@ -116,7 +116,7 @@ mod tests {
     fn check(text: &str, whole: bool) {
         let plan = plan_of(text);
         let found = plan.steps.iter().find_map(|step| match &step.op {
-            Op::While { condition, decision, body, carried, .. } => {
+            PlannedStep::While { condition, decision, body, carried, .. } => {
                 Some(compile(condition, *decision, body, carried).is_some())
             }
             _ => None,

@@ -3,7 +3,7 @@ use super::compile;
 use super::tests::{GO, text};
 use crate::differential::{Random, plan_of, results};
 use crate::passes::options::Tactics;
-use crate::plan::Op;
+use crate::plan::PlannedStep;
 use tpu_kernels::simd::{Level, at_every_level, level};
 
 /// Values of a random round by their types.
@@ -210,7 +210,7 @@ fn random_rounds_give_the_bits_of_their_steps() {
             .steps
             .iter()
             .filter(|step| match &step.op {
-                Op::While { condition, decision, body, carried, .. } => {
+                PlannedStep::While { condition, decision, body, carried, .. } => {
                     compile(condition, *decision, body, carried).is_some()
                 }
                 _ => false,

@@ -1,13 +1,15 @@
 //! The steps of a round as operations on single elements: arrays of a few elements become as many
 //! values, and what only moves elements becomes nothing.
-use crate::passes::fuse::{Fused, Load};
-use crate::plan::{Op, Slot, Step};
+use crate::passes::fuse::{FusedLoop, LoopInput};
+use crate::plan::{PlannedStep, Slot, Step};
 use tpu_base::tensor::DType;
 use tpu_base::tensor::element::Pred;
 use tpu_kernels::elementwise::kind::{Direction, ElementwiseKind, Order};
 use tpu_kernels::elementwise::loops::lane;
-use tpu_kernels::elementwise::program::{LaneConstant, LaneOp, LaneProgram, LaneStep, Register};
-use tpu_kernels::jit::{Action, Index, Place, reaches};
+use tpu_kernels::elementwise::program::{
+    ElementwiseConstant, ElementwiseOp, ElementwiseProgram, Instr, Register,
+};
+use tpu_kernels::jit::{Action, Index, MemoryOperand, reaches};
 use tpu_kernels::movement::index::Outside;
 use tpu_kernels::movement::iota::fill_iota;
 use tpu_kernels::movement::move_list::{Moves, Start};
@@ -39,15 +41,15 @@ fn dtype(bytes: usize) -> Option<DType> {
 }
 
 /// Whether two numbers differ.
-fn differs() -> LaneOp {
+fn differs() -> ElementwiseOp {
     let run = lane!(|a: i32, b: i32| -> Pred { (a != b).into() });
     let (operand, result) = (DType::S32, DType::Pred);
     let kind = ElementwiseKind::Compare(Direction::Ne, Order::Value);
-    LaneOp { kind, operand, result, run, immediate: [0; 2], transcendental: false }
+    ElementwiseOp { kind, operand, result, run, immediate: [0; 2], transcendental: false }
 }
 
 /// The second element where the first one holds, else the third, by their bytes.
-fn choice(bytes: usize) -> Option<LaneOp> {
+fn choice(bytes: usize) -> Option<ElementwiseOp> {
     macro_rules! choose {
         ($T:ty) => {
             lane!(|p: Pred, a: $T, b: $T| if p.0 != 0 { a } else { b })
@@ -61,7 +63,7 @@ fn choice(bytes: usize) -> Option<LaneOp> {
     };
     let (kind, operand) = (ElementwiseKind::Select, dtype(bytes)?);
     let result = operand;
-    Some(LaneOp { kind, operand, result, run, immediate: [0; 2], transcendental: false })
+    Some(ElementwiseOp { kind, operand, result, run, immediate: [0; 2], transcendental: false })
 }
 
 /// A piece of a slot.
@@ -73,7 +75,7 @@ fn part(slot: Slot, at: usize, bytes: usize) -> Option<Slot> {
 /// Follows the values of a round through the memories.
 #[derive(Default)]
 pub(super) struct Writer {
-    pub(super) program: LaneProgram,
+    pub(super) program: ElementwiseProgram,
     /// The memory that each parameter of the program lies in, unless a round reads it.
     pub(super) homes: Vec<Option<usize>>,
     pub(super) memories: Vec<Slot>,
@@ -210,10 +212,12 @@ impl Writer {
 
     pub(super) fn steps(&mut self, steps: &[Step]) -> Option<()> {
         steps.iter().try_for_each(|step| match &step.op {
-            Op::Fused(fused) => self.fused(fused, step),
-            Op::Copies(copies) => copies.iter().try_for_each(|&(from, to)| self.copy(from, to)),
-            Op::Branch { selector, branches } => self.branch(*selector, branches),
-            Op::Kernel { kernel, starts, .. } => {
+            PlannedStep::Fused(fused) => self.fused(fused, step),
+            PlannedStep::Copies(copies) => {
+                copies.iter().try_for_each(|&(from, to)| self.copy(from, to))
+            }
+            PlannedStep::Branch { selector, branches } => self.branch(*selector, branches),
+            PlannedStep::Kernel { kernel, starts, .. } => {
                 let moves = kernel.moves(ELEMENTS)?;
                 starts.iter().try_for_each(|&(from, to)| self.copy(from, to))?;
                 self.moves(&moves, step)
@@ -222,13 +226,13 @@ impl Writer {
         })
     }
 
-    fn fused(&mut self, fused: &Fused, step: &Step) -> Option<()> {
+    fn fused(&mut self, fused: &FusedLoop, step: &Step) -> Option<()> {
         let program = fused.code.program();
         let after = fused.elements.checked_mul(program.steps.len())?;
         if fused.elements > ELEMENTS || self.program.steps.len() + after > STEPS {
             return None;
         }
-        let typed = |step: &LaneStep| -> Vec<DType> {
+        let typed = |step: &Instr| -> Vec<DType> {
             step.inputs.iter().map(|&input| program.dtype(input)).collect()
         };
         if !program.steps.iter().all(|step| reaches(&step.op, &typed(step))) {
@@ -251,7 +255,7 @@ impl Writer {
             for step in &program.steps {
                 let inputs = step.inputs.iter().map(here).collect();
                 self.actions.push(Action::Step(self.program.steps.len()));
-                self.program.steps.push(LaneStep { op: step.op, inputs });
+                self.program.steps.push(Instr { op: step.op, inputs });
             }
             results.push(program.results.iter().map(here).collect::<Vec<_>>());
         }
@@ -277,7 +281,7 @@ impl Writer {
                 let number = self.element(selector, Some(DType::S32))?;
                 self.program
                     .constants
-                    .push(LaneConstant { dtype: DType::S32, bytes: Box::new([0; 4]) });
+                    .push(ElementwiseConstant { dtype: DType::S32, bytes: Box::new([0; 4]) });
                 let zero = Register::Constant(self.program.constants.len() - 1);
                 self.operation(differs(), vec![number, zero])
             }
@@ -313,26 +317,32 @@ impl Writer {
         Some(())
     }
 
-    fn operation(&mut self, op: LaneOp, inputs: Vec<Register>) -> Register {
+    fn operation(&mut self, op: ElementwiseOp, inputs: Vec<Register>) -> Register {
         self.actions.push(Action::Step(self.program.steps.len()));
-        self.program.steps.push(LaneStep { op, inputs });
+        self.program.steps.push(Instr { op, inputs });
         Register::Step(self.program.steps.len() - 1)
     }
 
     /// What a loop reads for one of its elements.
-    fn load(&mut self, load: &Load, dtype: DType, element: usize, step: &Step) -> Option<Register> {
+    fn load(
+        &mut self,
+        load: &LoopInput,
+        dtype: DType,
+        element: usize,
+        step: &Step,
+    ) -> Option<Register> {
         let bytes = dtype.host_bytes();
         let (operand, at) = match load {
-            Load::Dense(operand) => (*operand, element),
-            Load::Map(operand, map) => (*operand, map.at(element)),
-            Load::Pieces(pieces) => pieces.at(element),
-            Load::All(..) => return None,
-            Load::Iota(inner, extent) => {
+            LoopInput::Dense(operand) => (*operand, element),
+            LoopInput::Map(operand, map) => (*operand, map.at(element)),
+            LoopInput::Pieces(pieces) => pieces.at(element),
+            LoopInput::All(..) => return None,
+            LoopInput::Iota(inner, extent) => {
                 let mut number = [0_u64; 1];
                 let one = bytemuck::cast_slice_mut(&mut number).get_mut(..bytes)?;
                 fill_iota(dtype, element, *inner, *extent, one);
                 let bytes = Box::from(&*one);
-                self.program.constants.push(LaneConstant { dtype, bytes });
+                self.program.constants.push(ElementwiseConstant { dtype, bytes });
                 return Some(Register::Constant(self.program.constants.len() - 1));
             }
         };
@@ -371,7 +381,7 @@ impl Writer {
             indices.push(Index { register, dtype, room, step: bytes });
         }
         let memory = self.array(if moves.into { result } else { step.operands[0] }, moves.into);
-        let place = |offset: usize, width: usize| Place {
+        let place = |offset: usize, width: usize| MemoryOperand {
             memory,
             offset,
             width,

@@ -1,7 +1,7 @@
 //! Arrays one after another are read where they are by the loops that need them.
 use super::loop_fusion::{Fuser, Source};
-use crate::graph::{Node, Work};
-use crate::passes::fuse::StepWork;
+use crate::graph::{Node, NodeKind};
+use crate::passes::fuse::StepKind;
 use crate::passes::fuse::concat::Pieces;
 use std::sync::Arc;
 use tpu_kernels::movement::strided_view::Access;
@@ -50,8 +50,8 @@ impl Fuser<'_> {
 
     /// Makes an array of its pieces, by the kernel for that.
     pub(super) fn joined(&mut self, node: &Node) {
-        let Work::Kernel(kernel) = &node.work else { return };
+        let NodeKind::Kernel(kernel) = &node.work else { return };
         node.operands.iter().for_each(|&operand| self.require(operand));
-        self.step(node, StepWork::Kernel(Arc::clone(kernel)));
+        self.step(node, StepKind::Kernel(Arc::clone(kernel)));
     }
 }

@@ -2,9 +2,9 @@
 use super::loop_builder::push_operand;
 use super::loop_fusion::{Fuser, LOADS, STEPS};
 use crate::graph::Node;
-use crate::passes::fuse::Load;
+use crate::passes::fuse::LoopInput;
 use tpu_base::tensor::{DType, Shape};
-use tpu_kernels::elementwise::program::{LaneOp, Register};
+use tpu_kernels::elementwise::program::{ElementwiseOp, Register};
 use tpu_kernels::elementwise::take::{NUMBER, clamp, narrowed, plus, take, times};
 use tpu_kernels::movement::gather::Gather;
 use tpu_kernels::movement::strided_view::Access;
@@ -26,7 +26,7 @@ enum Term {
 
 /// The lookup of single elements, one after the other.
 struct Lookup {
-    take: LaneOp,
+    take: ElementwiseOp,
     terms: Vec<Term>,
     /// Extents of the loops.
     dims: Vec<usize>,
@@ -109,7 +109,7 @@ impl Fuser<'_> {
                     (self.start(index, shape.dtype, start, clamp, starts), step)
                 }
                 Term::Axis(inner, extent, step) => {
-                    (self.groups[index].parameter(Load::Iota(inner, extent), NUMBER), step)
+                    (self.groups[index].parameter(LoopInput::Iota(inner, extent), NUMBER), step)
                 }
             };
             let number = if step == 1 {
@@ -125,7 +125,7 @@ impl Fuser<'_> {
         }
         let group = &mut self.groups[index];
         let operand = push_operand(&mut group.operands, *table);
-        let all = group.parameter(Load::All(operand, array.elements()), array.dtype);
+        let all = group.parameter(LoopInput::All(operand, array.elements()), array.dtype);
         let inputs = sum.into_iter().chain([all]).collect();
         let register = group.operation(take, inputs);
         self.define(index, node, register);
@@ -138,7 +138,7 @@ impl Fuser<'_> {
         index: usize,
         dtype: DType,
         start: Register,
-        clamp: LaneOp,
+        clamp: ElementwiseOp,
         starts: usize,
     ) -> Register {
         let ends = [0, largest(dtype).min(starts - 1)].map(|end| self.number(index, dtype, end));

@@ -1,10 +1,12 @@
 //! A loop while it is being built.
 use crate::graph::ValueId;
-use crate::passes::fuse::{Fused, FusedStep, Load, StepWork};
+use crate::passes::fuse::{FusedLoop, FusedStep, LoopInput, StepKind};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tpu_base::tensor::DType;
-use tpu_kernels::elementwise::program::{LaneConstant, LaneOp, LaneProgram, LaneStep, Register};
+use tpu_kernels::elementwise::program::{
+    ElementwiseConstant, ElementwiseOp, ElementwiseProgram, Instr, Register,
+};
 use tpu_stablehlo::ir::LocationId;
 
 /// A loop that is being built.
@@ -14,9 +16,9 @@ pub(super) struct Group {
     pub(super) open: bool,
     /// The node after which it can run.
     pub(super) at: usize,
-    pub(super) loads: Vec<Load>,
+    pub(super) loads: Vec<LoopInput>,
     pub(super) operands: Vec<ValueId>,
-    pub(super) program: LaneProgram,
+    pub(super) program: ElementwiseProgram,
     /// Registers of the values inside.
     pub(super) registers: HashMap<ValueId, Register>,
     /// Values that others read.
@@ -26,14 +28,14 @@ pub(super) struct Group {
 }
 
 impl Group {
-    pub(super) fn operation(&mut self, op: LaneOp, inputs: Vec<Register>) -> Register {
-        self.program.steps.push(LaneStep { op, inputs });
+    pub(super) fn operation(&mut self, op: ElementwiseOp, inputs: Vec<Register>) -> Register {
+        self.program.steps.push(Instr { op, inputs });
         Register::Step(self.program.steps.len() - 1)
     }
 
     pub(super) fn constant(&mut self, dtype: DType, bytes: &[u8]) -> Register {
         let constants = &mut self.program.constants;
-        let constant = LaneConstant { dtype, bytes: bytes.into() };
+        let constant = ElementwiseConstant { dtype, bytes: bytes.into() };
         let found = constants.iter().position(|known| *known == constant);
         Register::Constant(found.unwrap_or_else(|| {
             constants.push(constant);
@@ -42,19 +44,19 @@ impl Group {
     }
 
     /// A load with the numbers that its operands have here.
-    pub(super) fn renumbered(&mut self, load: Load, operands: &[ValueId]) -> Load {
+    pub(super) fn renumbered(&mut self, load: LoopInput, operands: &[ValueId]) -> LoopInput {
         let mut number = |at: usize| push_operand(&mut self.operands, operands[at]);
         match load {
-            Load::Dense(at) => Load::Dense(number(at)),
-            Load::Map(at, map) => Load::Map(number(at), map),
-            Load::All(at, elements) => Load::All(number(at), elements),
-            Load::Pieces(pieces) => Load::Pieces(pieces.renumbered(number)),
-            Load::Iota(inner, extent) => Load::Iota(inner, extent),
+            LoopInput::Dense(at) => LoopInput::Dense(number(at)),
+            LoopInput::Map(at, map) => LoopInput::Map(number(at), map),
+            LoopInput::All(at, elements) => LoopInput::All(number(at), elements),
+            LoopInput::Pieces(pieces) => LoopInput::Pieces(pieces.renumbered(number)),
+            LoopInput::Iota(inner, extent) => LoopInput::Iota(inner, extent),
         }
     }
 
-    pub(super) fn parameter(&mut self, load: Load, dtype: DType) -> Register {
-        let same = |(known, of): (&Load, &DType)| *known == load && *of == dtype;
+    pub(super) fn parameter(&mut self, load: LoopInput, dtype: DType) -> Register {
+        let same = |(known, of): (&LoopInput, &DType)| *known == load && *of == dtype;
         let parameters = &mut self.program.parameters;
         let found = self.loads.iter().zip(parameters.iter()).position(same);
         Register::Parameter(found.unwrap_or_else(|| {
@@ -81,7 +83,7 @@ pub(super) fn finish(group: Group) -> Option<FusedStep> {
         return None;
     }
     program.results = outputs.iter().map(|output| registers[output]).collect();
-    let work = StepWork::Fused(Arc::new(Fused::new(elements, loads, program)));
+    let work = StepKind::Fused(Arc::new(FusedLoop::new(elements, loads, program)));
     let location = location.unwrap_or(LocationId::UNKNOWN);
     Some(FusedStep { work, operands, results: outputs, name, location })
 }

@@ -1,15 +1,15 @@
 //! Builds loops: elementwise nodes join the loops of what they read.
 
 use super::concat::Pieces;
-use super::{Code, FusedStep, Load, StepWork};
-use crate::graph::{Block, Graph, Node, ValueId, Work};
+use super::{FusedStep, LoopInput, StepBlock, StepKind};
+use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
 use crate::passes::fuse::loop_builder::{Group, finish, push_operand};
 use crate::passes::options::Tactics;
 use std::collections::HashMap;
 use std::sync::Arc;
 use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::aligned::Aligned;
-use tpu_kernels::elementwise::program::{LaneOp, LaneStep, Register};
+use tpu_kernels::elementwise::program::{ElementwiseOp, Instr, Register};
 use tpu_kernels::movement::strided_view::AccessMap;
 use tpu_stablehlo::ir::LocationId;
 
@@ -74,7 +74,7 @@ impl<'g> Fuser<'g> {
     }
 
     /// The steps of a block.
-    pub(super) fn block(mut self, block: &Block) -> Code {
+    pub(super) fn block(mut self, block: &Subgraph) -> StepBlock {
         for node in &block.nodes {
             self.node(node);
             if !self.tactics.fuse {
@@ -94,7 +94,7 @@ impl<'g> Fuser<'g> {
             Item::Step(step) => Some(*step),
             Item::Group(index) => groups[index].take().and_then(finish),
         });
-        Code {
+        StepBlock {
             parameters: block.parameters.clone(),
             steps: steps.collect(),
             results: block.results.clone(),
@@ -105,28 +105,28 @@ impl<'g> Fuser<'g> {
         let source = |source| (source, Arc::clone(&node.name), node.location);
         self.clock += 1;
         match &node.work {
-            Work::Lane(_) => self.lane(node),
-            Work::Access(access) => {
+            NodeKind::Elementwise(_) => self.lane(node),
+            NodeKind::Access(access) => {
                 let result = self.graph.value(node.results[0]).shape.clone();
                 let map = AccessMap::new(access, &result.dims);
                 let made = self.read(node.operands[0], &node.shapes[0], map, &result);
                 self.sources.insert(node.results[0], source(made));
             }
-            Work::Iota(axis) => {
+            NodeKind::Iota(axis) => {
                 let shape = self.graph.value(node.results[0]).shape.clone();
                 let inner = shape.dims[axis + 1..].iter().product();
                 let made = Source::Iota(shape.dtype, inner, shape.dims[*axis], shape.elements());
                 self.sources.insert(node.results[0], source(made));
             }
-            Work::Splat(element) => {
+            NodeKind::Splat(element) => {
                 let shape = &self.graph.value(node.results[0]).shape;
                 let made = Source::Splat(Arc::clone(element), shape.dtype, shape.elements());
                 self.sources.insert(node.results[0], source(made));
             }
-            Work::Constant(bytes) => {
+            NodeKind::Constant(bytes) => {
                 self.graph.values[node.results[0].index()].known = Some(Arc::clone(bytes));
             }
-            Work::Kernel(kernel) => {
+            NodeKind::Kernel(kernel) => {
                 let known = |fuser: &mut Self| {
                     fuser.lookup(node, kernel.as_ref()) || fuser.pieces(node, kernel.as_ref())
                 };
@@ -134,29 +134,29 @@ impl<'g> Fuser<'g> {
                     return;
                 }
                 node.operands.iter().for_each(|&operand| self.require(operand));
-                self.step(node, StepWork::Kernel(Arc::clone(kernel)));
+                self.step(node, StepKind::Kernel(Arc::clone(kernel)));
             }
-            Work::While(condition, body) => {
+            NodeKind::While(condition, body) => {
                 node.operands.iter().for_each(|&operand| self.require(operand));
                 self.require_free(condition);
                 self.require_free(body);
                 let condition = Fuser::new(self.graph, self.tactics).block(condition);
                 let body = Fuser::new(self.graph, self.tactics).block(body);
-                self.step(node, StepWork::While(condition, body));
+                self.step(node, StepKind::While(condition, body));
             }
-            Work::Branch(blocks) => {
+            NodeKind::Branch(blocks) => {
                 node.operands.iter().for_each(|&operand| self.require(operand));
                 blocks.iter().for_each(|block| self.require_free(block));
                 let blocks = blocks
                     .iter()
                     .map(|block| Fuser::new(self.graph, self.tactics).block(block))
                     .collect();
-                self.step(node, StepWork::Branch(blocks));
+                self.step(node, StepKind::Branch(blocks));
             }
         }
     }
 
-    pub(crate) fn step(&mut self, node: &Node, work: StepWork) {
+    pub(crate) fn step(&mut self, node: &Node, work: StepKind) {
         let step = FusedStep {
             work,
             operands: node.operands.clone(),
@@ -200,15 +200,17 @@ impl<'g> Fuser<'g> {
     }
 
     /// Makes what a nested block reads from outside.
-    fn require_free(&mut self, block: &Block) {
+    fn require_free(&mut self, block: &Subgraph) {
         for node in &block.nodes {
             node.operands.iter().for_each(|&operand| self.require(operand));
             match &node.work {
-                Work::While(condition, body) => {
+                NodeKind::While(condition, body) => {
                     self.require_free(condition);
                     self.require_free(body);
                 }
-                Work::Branch(blocks) => blocks.iter().for_each(|block| self.require_free(block)),
+                NodeKind::Branch(blocks) => {
+                    blocks.iter().for_each(|block| self.require_free(block))
+                }
                 _ => {}
             }
         }
@@ -260,7 +262,7 @@ impl<'g> Fuser<'g> {
     }
 
     fn lane(&mut self, node: &Node) {
-        let Work::Lane(op) = &node.work else { return };
+        let NodeKind::Elementwise(op) = &node.work else { return };
         let result = node.results[0];
         let elements = self.graph.value(result).shape.elements();
         if let Some(element) = self.one_element(node, op) {
@@ -325,7 +327,7 @@ impl<'g> Fuser<'g> {
     }
 
     /// The element that all elements of a result are, where those of the operands are known.
-    fn one_element(&self, node: &Node, op: &LaneOp) -> Option<Arc<[u8]>> {
+    fn one_element(&self, node: &Node, op: &ElementwiseOp) -> Option<Arc<[u8]>> {
         let known = |(&value, shape): (&ValueId, &Shape)| match self.sources.get(&value) {
             Some((source @ Source::Splat(element, ..), ..)) if source.makes(shape) => {
                 Some(Aligned::of(element))
@@ -365,9 +367,9 @@ impl<'g> Fuser<'g> {
             Register::Constant(index) => constants[index],
             Register::Step(index) => Register::Step(first + index),
         };
-        for LaneStep { op, inputs } in moved.program.steps {
+        for Instr { op, inputs } in moved.program.steps {
             let inputs = inputs.into_iter().map(renamed).collect();
-            group.program.steps.push(LaneStep { op, inputs });
+            group.program.steps.push(Instr { op, inputs });
         }
         let mut names: Vec<(ValueId, Register)> = moved.registers.into_iter().collect();
         names.sort_unstable_by_key(|&(value, _)| value);
@@ -423,10 +425,10 @@ impl<'g> Fuser<'g> {
         let group = &mut self.groups[index];
         let operand = push_operand(&mut group.operands, value);
         let load = if same {
-            Load::Dense(operand)
+            LoopInput::Dense(operand)
         } else {
             let one = tpu_kernels::movement::strided_view::Access { offset: 0, strides: vec![0] };
-            Load::Map(operand, AccessMap::new(&one, &[elements]))
+            LoopInput::Map(operand, AccessMap::new(&one, &[elements]))
         };
         let register = group.parameter(load, shape.dtype);
         if same {
@@ -439,11 +441,11 @@ impl<'g> Fuser<'g> {
         match source {
             Source::Splat(element, dtype, _) => self.constant(index, *dtype, element),
             Source::Iota(dtype, inner, extent, _) => {
-                self.groups[index].parameter(Load::Iota(*inner, *extent), *dtype)
+                self.groups[index].parameter(LoopInput::Iota(*inner, *extent), *dtype)
             }
             Source::Pieces(values, pieces, _, dtype, _) => {
                 let group = &mut self.groups[index];
-                let load = group.renumbered(Load::Pieces(pieces.clone()), values);
+                let load = group.renumbered(LoopInput::Pieces(pieces.clone()), values);
                 group.parameter(load, *dtype)
             }
             Source::Map(operand, map, dtype, _) => {
@@ -456,7 +458,7 @@ impl<'g> Fuser<'g> {
                 }
                 let group = &mut self.groups[index];
                 let operand = push_operand(&mut group.operands, *operand);
-                group.parameter(Load::Map(operand, map.clone()), *dtype)
+                group.parameter(LoopInput::Map(operand, map.clone()), *dtype)
             }
         }
     }

@@ -11,20 +11,20 @@ pub(crate) mod row_step;
 
 use super::loop_invariants::simplify;
 use super::options::Tactics;
-use crate::graph::{Block, Graph, ValueId, Work};
+use crate::graph::{Graph, NodeKind, Subgraph, ValueId};
 use concat::Pieces;
 use loop_fusion::Fuser;
-use operand_access::Way;
-use row_step::Rows;
+use operand_access::AddressMode;
+use row_step::RowFusion;
 use std::sync::Arc;
-use tpu_kernels::elementwise::vm::LaneCode;
+use tpu_kernels::elementwise::vm::CompiledLoop;
 use tpu_kernels::movement::strided_view::AccessMap;
 use tpu_ops::Kernel;
 use tpu_stablehlo::ir::LocationId;
 
 /// How a loop reads one of its parameters.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Load {
+pub(crate) enum LoopInput {
     /// Element `i` of the operand for element `i` of the result.
     Dense(usize),
     /// Elements of the operand in another order.
@@ -39,40 +39,40 @@ pub(crate) enum Load {
 
 /// One loop over `elements` elements.
 #[derive(Debug, Clone)]
-pub(crate) struct Fused {
+pub(crate) struct FusedLoop {
     pub(crate) elements: usize,
     /// One a parameter of the program.
-    pub(crate) loads: Vec<Load>,
+    pub(crate) loads: Vec<LoopInput>,
     /// How the elements of each parameter are got at.
-    pub(crate) ways: Vec<Way>,
+    pub(crate) ways: Vec<AddressMode>,
     /// Where in the memory beside the loop each parameter has what is filled.
     pub(crate) aside: Vec<usize>,
     /// Bytes of that memory.
     pub(crate) room: usize,
-    pub(crate) code: LaneCode,
+    pub(crate) code: CompiledLoop,
 }
 
 /// What a step does.
 #[derive(Debug, Clone)]
-pub(crate) enum StepWork {
-    Fused(Arc<Fused>),
-    Rows(Arc<Rows>),
+pub(crate) enum StepKind {
+    Fused(Arc<FusedLoop>),
+    Rows(Arc<RowFusion>),
     Kernel(Arc<dyn Kernel>),
-    While(Code, Code),
-    Branch(Vec<Code>),
+    While(StepBlock, StepBlock),
+    Branch(Vec<StepBlock>),
 }
 
 /// A step, before it is known where its values lie.
 #[derive(Debug, Clone)]
 pub(crate) struct FusedStep {
-    pub(crate) work: StepWork,
+    pub(crate) work: StepKind,
     pub(crate) operands: Vec<ValueId>,
     pub(crate) results: Vec<ValueId>,
     pub(crate) name: Arc<str>,
     pub(crate) location: LocationId,
 }
 
-impl StepWork {
+impl StepKind {
     /// Whether a result may lie where an operand lies that has the same size and that nobody
     /// needs afterwards.
     pub(crate) fn takes_over(&self, operand: usize, result: usize) -> bool {
@@ -87,14 +87,14 @@ impl StepWork {
 
 /// A block of steps.
 #[derive(Debug, Clone, Default)]
-pub struct Code {
+pub struct StepBlock {
     pub(crate) parameters: Vec<ValueId>,
     pub(crate) steps: Vec<FusedStep>,
     pub(crate) results: Vec<ValueId>,
 }
 
 /// Fuses a program. Constants that steps read get a `known` value in the graph.
-pub fn fuse(graph: &mut Graph, tactics: Tactics) -> Code {
+pub fn fuse(graph: &mut Graph, tactics: Tactics) -> StepBlock {
     if tactics.fuse {
         simplify(graph);
     }
@@ -105,7 +105,7 @@ pub fn fuse(graph: &mut Graph, tactics: Tactics) -> Code {
 }
 
 /// Removes nodes whose results nobody reads and that do nothing else.
-fn prune(block: &mut Block) -> std::collections::HashSet<ValueId> {
+fn prune(block: &mut Subgraph) -> std::collections::HashSet<ValueId> {
     let mut used: std::collections::HashSet<ValueId> = block.results.iter().copied().collect();
     let mut kept = Vec::new();
     for mut node in std::mem::take(&mut block.nodes).into_iter().rev() {
@@ -114,12 +114,12 @@ fn prune(block: &mut Block) -> std::collections::HashSet<ValueId> {
         }
         used.extend(node.operands.iter().copied());
         match &mut node.work {
-            Work::While(condition, body) => {
+            NodeKind::While(condition, body) => {
                 for block in [condition, body] {
                     used.extend(prune(Arc::make_mut(block)));
                 }
             }
-            Work::Branch(blocks) => {
+            NodeKind::Branch(blocks) => {
                 for block in blocks {
                     used.extend(prune(block));
                 }

@@ -1,8 +1,8 @@
 //! How a loop gets at the elements that its loads read, span by span.
-use super::{Fused, Load};
+use super::{FusedLoop, LoopInput};
 use tpu_base::tensor::DType;
-use tpu_kernels::elementwise::program::{LaneProgram, TILE};
-use tpu_kernels::elementwise::vm::{Feed, LaneCode};
+use tpu_kernels::elementwise::program::{ElementwiseProgram, TILE};
+use tpu_kernels::elementwise::vm::{CompiledLoop, OperandMode};
 use tpu_kernels::jit::knows;
 
 /// Elements of a span that a load is filled for.
@@ -15,7 +15,7 @@ const KEPT: usize = 4 * TILE;
 
 /// A way to the elements of a load. Numbers of elements count from the load's first one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum AddressMode {
     /// They lie side by side in the operand, from this one on.
     Run(usize),
     /// One serves the whole loop: its number in the operand.
@@ -39,13 +39,13 @@ pub(crate) enum Way {
     Fill,
 }
 
-impl Way {
-    fn of(load: &Load, elements: usize, least: usize) -> Self {
+impl AddressMode {
+    fn of(load: &LoopInput, elements: usize, least: usize) -> Self {
         let (steps, run, period) = match load {
-            Load::Dense(_) => return Self::Run(0),
-            Load::All(_, elements) => return Self::All(*elements),
-            Load::Pieces(_) => return Self::Pieces,
-            Load::Map(_, map) => {
+            LoopInput::Dense(_) => return Self::Run(0),
+            LoopInput::All(_, elements) => return Self::All(*elements),
+            LoopInput::Pieces(_) => return Self::Pieces,
+            LoopInput::Map(_, map) => {
                 if let Some(at) = map.one_element() {
                     return Self::One(at);
                 }
@@ -55,7 +55,7 @@ impl Way {
                 let (steps, run) = map.innermost();
                 (steps, run, map.period())
             }
-            Load::Iota(inner, extent) => (*inner, 1, inner.saturating_mul(*extent)),
+            LoopInput::Iota(inner, extent) => (*inner, 1, inner.saturating_mul(*extent)),
         };
         if steps >= least {
             return Self::Steps(steps);
@@ -70,20 +70,20 @@ impl Way {
         Self::Fill
     }
 
-    fn feed(self) -> Feed {
+    fn feed(self) -> OperandMode {
         match self {
-            Self::One(_) | Self::Steps(_) => Feed::One,
-            Self::All(elements) => Feed::All(elements),
+            Self::One(_) | Self::Steps(_) => OperandMode::Scalar,
+            Self::All(elements) => OperandMode::Table(elements),
             Self::Run(_) | Self::Runs(_) | Self::Pieces | Self::Again { .. } | Self::Fill => {
-                Feed::Each
+                OperandMode::PerElement
             }
         }
     }
 
     /// Elements that are put aside.
-    fn aside(self, load: &Load) -> usize {
+    fn aside(self, load: &LoopInput) -> usize {
         match (self, load) {
-            (Self::Steps(_), Load::Iota(..)) => 1,
+            (Self::Steps(_), LoopInput::Iota(..)) => 1,
             (Self::Again { kept, .. }, _) => kept,
             (Self::Fill, _) => SPAN,
             _ => 0,
@@ -92,10 +92,10 @@ impl Way {
 
     /// How many elements from number `local` on, counted from the load's first one, are there at
     /// once.
-    pub(crate) fn span(self, load: &Load, local: usize) -> usize {
+    pub(crate) fn span(self, load: &LoopInput, local: usize) -> usize {
         match self {
             Self::Pieces => match load {
-                Load::Pieces(pieces) => pieces.span(local),
+                LoopInput::Pieces(pieces) => pieces.span(local),
                 _ => usize::MAX,
             },
             Self::Run(_) | Self::One(_) | Self::All(_) => usize::MAX,
@@ -106,13 +106,14 @@ impl Way {
     }
 }
 
-impl Fused {
+impl FusedLoop {
     /// A loop of so many elements with a load for each parameter of the program.
-    pub(crate) fn new(elements: usize, loads: Vec<Load>, program: LaneProgram) -> Self {
+    pub(crate) fn new(elements: usize, loads: Vec<LoopInput>, program: ElementwiseProgram) -> Self {
         // What is not machine code works on whole tiles.
         let native = program.steps.iter().all(|step| knows(&step.op));
         let least = if native { LEAST } else { TILE };
-        let ways: Vec<Way> = loads.iter().map(|load| Way::of(load, elements, least)).collect();
+        let ways: Vec<AddressMode> =
+            loads.iter().map(|load| AddressMode::of(load, elements, least)).collect();
         let feeds = ways.iter().map(|way| way.feed()).collect();
         let mut aside = Vec::with_capacity(loads.len());
         let mut room = 0;
@@ -120,7 +121,7 @@ impl Fused {
             aside.push(room);
             room += bytes(*dtype, way.aside(load));
         }
-        Self { elements, loads, ways, aside, room, code: LaneCode::new(program, feeds) }
+        Self { elements, loads, ways, aside, room, code: CompiledLoop::new(program, feeds) }
     }
 }
 
@@ -139,36 +140,39 @@ mod tests {
     use tpu_kernels::movement::strided_view::Access;
     use tpu_kernels::movement::strided_view::AccessMap;
 
-    fn way(strides: &[isize], dims: &[usize]) -> Way {
+    fn way(strides: &[isize], dims: &[usize]) -> AddressMode {
         let access = Access { offset: 0, strides: strides.to_vec() };
         let map = AccessMap::new(&access, dims);
-        Way::of(&Load::Map(0, map), dims.iter().product(), LEAST)
+        AddressMode::of(&LoopInput::Map(0, map), dims.iter().product(), LEAST)
     }
 
     #[test]
     fn what_stays_the_same_for_long_is_one_element_a_span() {
-        assert_eq!(way(&[1, 0], &[30, 1000]), Way::Steps(1000));
-        assert_eq!(way(&[0, 1, 0, 0], &[4, 8, 32, 32]), Way::Steps(1024));
-        assert_eq!(Way::of(&Load::Iota(512, 30), 512 * 30, LEAST), Way::Steps(512));
-        assert_eq!(way(&[1, 0], &[30, 10]), Way::Fill);
+        assert_eq!(way(&[1, 0], &[30, 1000]), AddressMode::Steps(1000));
+        assert_eq!(way(&[0, 1, 0, 0], &[4, 8, 32, 32]), AddressMode::Steps(1024));
+        assert_eq!(
+            AddressMode::of(&LoopInput::Iota(512, 30), 512 * 30, LEAST),
+            AddressMode::Steps(512)
+        );
+        assert_eq!(way(&[1, 0], &[30, 10]), AddressMode::Fill);
     }
 
     #[test]
     fn what_lies_side_by_side_is_read_where_it_is() {
-        assert_eq!(way(&[0, 1], &[30, 1000]), Way::Runs(1000));
-        assert_eq!(way(&[1100, 1], &[30, 1000]), Way::Runs(1000));
-        assert_eq!(way(&[1], &[30]), Way::Run(0));
-        assert_eq!(way(&[0, 0], &[30, 1000]), Way::One(0));
+        assert_eq!(way(&[0, 1], &[30, 1000]), AddressMode::Runs(1000));
+        assert_eq!(way(&[1100, 1], &[30, 1000]), AddressMode::Runs(1000));
+        assert_eq!(way(&[1], &[30]), AddressMode::Run(0));
+        assert_eq!(way(&[0, 0], &[30, 1000]), AddressMode::One(0));
     }
 
     #[test]
     fn short_periods_are_filled_once() {
-        assert_eq!(way(&[0, 1], &[300, 60]), Way::Again { period: 60, kept: 1020 });
+        assert_eq!(way(&[0, 1], &[300, 60]), AddressMode::Again { period: 60, kept: 1020 });
         assert_eq!(
-            Way::of(&Load::Iota(1, 1000), 5000, LEAST),
-            Way::Again { period: 1000, kept: 1000 }
+            AddressMode::of(&LoopInput::Iota(1, 1000), 5000, LEAST),
+            AddressMode::Again { period: 1000, kept: 1000 }
         );
-        assert_eq!(Way::of(&Load::Iota(1, 5000), 50_000, LEAST), Way::Fill);
-        assert_eq!(Way::of(&Load::Iota(1, 5000), 5000, LEAST), Way::Fill);
+        assert_eq!(AddressMode::of(&LoopInput::Iota(1, 5000), 50_000, LEAST), AddressMode::Fill);
+        assert_eq!(AddressMode::of(&LoopInput::Iota(1, 5000), 5000, LEAST), AddressMode::Fill);
     }
 }

@@ -1,6 +1,6 @@
 //! Finds steps that can run together, some rows at a time.
-use super::row_step::{Part, PartWork, Place, Rows};
-use super::{Code, Fused, FusedStep, Load, StepWork};
+use super::row_step::{PartWork, RowFusion, RowStage, ValueSlot};
+use super::{FusedLoop, FusedStep, LoopInput, StepBlock, StepKind};
 use crate::graph::{Graph, ValueId};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ const PIECE: usize = 32 << 10;
 const ALONE: usize = 1 << 20;
 
 /// Joins steps of a program.
-pub(super) fn group(graph: &Graph, code: Code) -> Code {
+pub(super) fn group(graph: &Graph, code: StepBlock) -> StepBlock {
     let parameters = code.parameters;
     let results = code.results;
     let steps: Vec<FusedStep> = code.steps.into_iter().map(|step| inside(graph, step)).collect();
@@ -37,7 +37,7 @@ pub(super) fn group(graph: &Graph, code: Code) -> Code {
     }
     let mut steps: Vec<Option<FusedStep>> = steps.into_iter().map(Some).collect();
     // A group runs in the place of its last step.
-    let mut last: HashMap<usize, Group> = HashMap::new();
+    let mut last: HashMap<usize, RowGroup> = HashMap::new();
     for group in grouper.groups.into_iter().filter(|group| group.pays()) {
         if let Some(&(index, _)) = group.members.last() {
             last.insert(index, group);
@@ -53,17 +53,17 @@ pub(super) fn group(graph: &Graph, code: Code) -> Code {
             written.extend(steps[index].take());
         }
     }
-    Code { parameters, steps: written, results }
+    StepBlock { parameters, steps: written, results }
 }
 
 /// Fuses rows in the code inside of a step.
 fn inside(graph: &Graph, mut step: FusedStep) -> FusedStep {
     step.work = match step.work {
-        StepWork::While(condition, body) => {
-            StepWork::While(group(graph, condition), group(graph, body))
+        StepKind::While(condition, body) => {
+            StepKind::While(group(graph, condition), group(graph, body))
         }
-        StepWork::Branch(branches) => {
-            StepWork::Branch(branches.into_iter().map(|branch| group(graph, branch)).collect())
+        StepKind::Branch(branches) => {
+            StepKind::Branch(branches.into_iter().map(|branch| group(graph, branch)).collect())
         }
         other => other,
     };
@@ -72,7 +72,7 @@ fn inside(graph: &Graph, mut step: FusedStep) -> FusedStep {
 
 /// The values that a step reads, those of the code inside of it included, once each.
 fn reads(step: &FusedStep) -> Vec<ValueId> {
-    fn collect(code: &Code, into: &mut Vec<ValueId>) {
+    fn collect(code: &StepBlock, into: &mut Vec<ValueId>) {
         for step in &code.steps {
             into.extend(&step.operands);
             nested(step, into);
@@ -81,12 +81,12 @@ fn reads(step: &FusedStep) -> Vec<ValueId> {
     }
     fn nested(step: &FusedStep, into: &mut Vec<ValueId>) {
         match &step.work {
-            StepWork::While(condition, body) => {
+            StepKind::While(condition, body) => {
                 collect(condition, into);
                 collect(body, into);
             }
-            StepWork::Branch(branches) => branches.iter().for_each(|code| collect(code, into)),
-            StepWork::Fused(_) | StepWork::Rows(_) | StepWork::Kernel(_) => {}
+            StepKind::Branch(branches) => branches.iter().for_each(|code| collect(code, into)),
+            StepKind::Fused(_) | StepKind::Rows(_) | StepKind::Kernel(_) => {}
         }
     }
     let mut found = step.operands.clone();
@@ -98,19 +98,19 @@ fn reads(step: &FusedStep) -> Vec<ValueId> {
 
 /// What a member of a group does.
 #[derive(Debug, Clone)]
-enum Unit {
-    Loop(Arc<Fused>),
+enum FusionCandidate {
+    Loop(Arc<FusedLoop>),
     /// A reduction that is done row by row, or once all rows are there.
     Fold(Reduced),
     /// Slices, and the rows that they are taken in.
     Take(Arc<Gather>, usize),
 }
 
-impl Unit {
+impl FusionCandidate {
     fn of(graph: &Graph, step: &FusedStep) -> Option<Self> {
         match &step.work {
-            StepWork::Fused(fused) if fused.elements > 0 => Some(Self::Loop(Arc::clone(fused))),
-            StepWork::Kernel(kernel) => {
+            StepKind::Fused(fused) if fused.elements > 0 => Some(Self::Loop(Arc::clone(fused))),
+            StepKind::Kernel(kernel) => {
                 if let Some(gather) = kernel.lookup() {
                     let indices = graph.value(step.operands[1]).shape.elements();
                     let rows = gather.rows(indices, graph.bytes(step.results[0]))?;
@@ -143,9 +143,9 @@ impl Unit {
 }
 
 #[derive(Debug, Default)]
-struct Group {
+struct RowGroup {
     /// Numbers of the steps in order.
-    members: Vec<(usize, Unit)>,
+    members: Vec<(usize, FusionCandidate)>,
     rows: usize,
     /// Bytes of all values together.
     bytes: usize,
@@ -157,11 +157,11 @@ struct Group {
     totals: Vec<ValueId>,
 }
 
-impl Group {
+impl RowGroup {
     /// Whether it is better than its steps one by one.
     fn pays(&self) -> bool {
         match &self.members[..] {
-            [(_, Unit::Fold(Reduced { dims, .. }))] => {
+            [(_, FusionCandidate::Fold(Reduced { dims, .. }))] => {
                 let elements: usize = dims.iter().product();
                 self.rows > 1 && elements * 4 >= ALONE
             }
@@ -172,7 +172,7 @@ impl Group {
 
 struct Grouper<'g> {
     graph: &'g Graph,
-    groups: Vec<Group>,
+    groups: Vec<RowGroup>,
     home: HashMap<ValueId, usize>,
 }
 
@@ -183,7 +183,7 @@ impl Grouper<'_> {
         from.sort_unstable();
         from.dedup();
         from.retain(|&group| !self.groups[group].closed);
-        let Some(unit) = Unit::of(self.graph, step) else {
+        let Some(unit) = FusionCandidate::of(self.graph, step) else {
             from.iter().for_each(|&group| self.groups[group].closed = true);
             return;
         };
@@ -199,11 +199,11 @@ impl Grouper<'_> {
             self.groups[other].closed = true;
         }
         let at = taken.pop().unwrap_or_else(|| {
-            self.groups.push(Group::default());
+            self.groups.push(RowGroup::default());
             self.groups.len() - 1
         });
         for other in taken {
-            self.groups[other] = Group { closed: true, ..Group::default() };
+            self.groups[other] = RowGroup { closed: true, ..RowGroup::default() };
         }
         group.values.iter().for_each(|&value| {
             self.home.insert(value, at);
@@ -211,9 +211,9 @@ impl Grouper<'_> {
         self.groups[at] = group;
     }
 
-    fn alone(&self, index: usize, step: &FusedStep, unit: &Unit) -> Group {
+    fn alone(&self, index: usize, step: &FusedStep, unit: &FusionCandidate) -> RowGroup {
         let bytes = self.bytes(step, unit);
-        Group {
+        RowGroup {
             members: vec![(index, unit.clone())],
             rows: unit.rows(),
             bytes,
@@ -225,7 +225,7 @@ impl Grouper<'_> {
     }
 
     /// Bytes that a step adds to those of all rows.
-    fn bytes(&self, step: &FusedStep, unit: &Unit) -> usize {
+    fn bytes(&self, step: &FusedStep, unit: &FusionCandidate) -> usize {
         if unit.is_total() {
             return 0;
         }
@@ -233,7 +233,13 @@ impl Grouper<'_> {
     }
 
     /// The group that open groups and a step that reads from them become.
-    fn joined(&self, from: &[usize], index: usize, step: &FusedStep, unit: &Unit) -> Option<Group> {
+    fn joined(
+        &self,
+        from: &[usize],
+        index: usize,
+        step: &FusedStep,
+        unit: &FusionCandidate,
+    ) -> Option<RowGroup> {
         if from.is_empty() {
             return None;
         }
@@ -252,21 +258,21 @@ impl Grouper<'_> {
             return None;
         }
         match unit {
-            Unit::Loop(fused) => {
+            FusionCandidate::Loop(fused) => {
                 // What is read in another place than its own is there before too.
-                let elsewhere = |load: &Load| match load {
-                    Load::All(at, _) => own(&step.operands[*at]),
-                    Load::Pieces(pieces) => {
+                let elsewhere = |load: &LoopInput| match load {
+                    LoopInput::All(at, _) => own(&step.operands[*at]),
+                    LoopInput::Pieces(pieces) => {
                         let mut operands = step.operands.iter().enumerate();
                         operands.any(|(at, value)| pieces.reads(at) && own(value))
                     }
-                    Load::Dense(_) | Load::Map(..) | Load::Iota(..) => false,
+                    LoopInput::Dense(_) | LoopInput::Map(..) | LoopInput::Iota(..) => false,
                 };
                 if fused.loads.iter().any(elsewhere) {
                     return None;
                 }
                 for (load, dtype) in fused.loads.iter().zip(&fused.code.program().parameters) {
-                    let Load::Map(operand, map) = load else { continue };
+                    let LoopInput::Map(operand, map) = load else { continue };
                     let value = step.operands[*operand];
                     if own(&value) {
                         group.rows = gcd(group.rows, map.outermost());
@@ -276,13 +282,13 @@ impl Grouper<'_> {
                 }
             }
             // The initial value is there before.
-            Unit::Fold(_) => {
+            FusionCandidate::Fold(_) => {
                 if step.operands.get(1).is_some_and(own) {
                     return None;
                 }
             }
             // So is what slices are taken of.
-            Unit::Take(..) => {
+            FusionCandidate::Take(..) => {
                 if own(&step.operands[0]) {
                     return None;
                 }
@@ -323,19 +329,19 @@ fn gcd(a: usize, b: usize) -> usize {
 /// The step of a group.
 fn write(
     graph: &Graph,
-    group: Group,
+    group: RowGroup,
     steps: &mut [Option<FusedStep>],
     uses: &HashMap<ValueId, usize>,
 ) -> FusedStep {
     let rows = group.rows;
     let taken =
         group.members.into_iter().filter_map(|(index, unit)| Some((steps[index].take()?, unit)));
-    let members: Vec<(FusedStep, Unit)> = taken.collect();
+    let members: Vec<(FusedStep, FusionCandidate)> = taken.collect();
     let mut inside: HashMap<ValueId, usize> = HashMap::new();
     for (step, _) in &members {
         reads(step).into_iter().for_each(|value| *inside.entry(value).or_default() += 1);
     }
-    let mut places: HashMap<ValueId, Place> = HashMap::new();
+    let mut places: HashMap<ValueId, ValueSlot> = HashMap::new();
     let (mut operands, mut results) = (Vec::new(), Vec::new());
     let mut inner: Vec<usize> = Vec::new();
     let mut parts = Vec::new();
@@ -350,20 +356,20 @@ fn write(
         let read = step.operands.iter().map(|&value| {
             *places.entry(value).or_insert_with(|| {
                 operands.push(value);
-                Place::Operand(operands.len() - 1)
+                ValueSlot::Operand(operands.len() - 1)
             })
         });
-        let read: Vec<Place> = read.collect();
+        let read: Vec<ValueSlot> = read.collect();
         let total = unit.is_total();
         let written = step.results.iter().map(|&value| {
             let outside =
                 uses.get(&value).copied().unwrap_or(0) > inside.get(&value).copied().unwrap_or(0);
             let place = if outside || total {
                 results.push(value);
-                Place::Result(results.len() - 1)
+                ValueSlot::Result(results.len() - 1)
             } else {
                 inner.push(graph.bytes(value) / rows);
-                Place::Inner(inner.len() - 1)
+                ValueSlot::Inner(inner.len() - 1)
             };
             places.insert(value, place);
             if !total {
@@ -371,18 +377,18 @@ fn write(
             }
             place
         });
-        let written: Vec<Place> = written.collect();
+        let written: Vec<ValueSlot> = written.collect();
         let work = match unit {
-            Unit::Loop(fused) => {
+            FusionCandidate::Loop(fused) => {
                 widest = widest.max(fused.elements / rows);
                 for load in &fused.loads {
-                    if let Load::Dense(at) = load {
+                    if let LoopInput::Dense(at) = load {
                         bytes += graph.bytes(step.operands[*at]) / rows;
                     }
                 }
                 PartWork::Loop(fused)
             }
-            Unit::Fold(Reduced { fold, dims: [1, count, columns] }) => {
+            FusionCandidate::Fold(Reduced { fold, dims: [1, count, columns] }) => {
                 let block = fold.block(columns);
                 let own = count / rows;
                 align = lcm(align, block.rows / gcd(block.rows, own));
@@ -393,19 +399,19 @@ fn write(
                 states = states.next_multiple_of(64);
                 PartWork::Total { fold, rows: count, columns, state }
             }
-            Unit::Take(gather, all) => {
+            FusionCandidate::Take(gather, all) => {
                 widest = widest.max(graph.value(step.results[0]).shape.elements() / rows);
                 PartWork::Take(gather, all / rows)
             }
-            Unit::Fold(Reduced { fold, dims: [outer, count, inner] }) => {
+            FusionCandidate::Fold(Reduced { fold, dims: [outer, count, inner] }) => {
                 widest = widest.max(outer / rows * count * inner);
                 PartWork::Fold { fold, count, inner }
             }
         };
-        parts.push(Part { work, operands: read, results: written });
+        parts.push(RowStage { work, operands: read, results: written });
     }
     let piece = (PIECE / widest).max(1).next_multiple_of(align).min(rows);
-    let blocks = |part: &Part| match &part.work {
+    let blocks = |part: &RowStage| match &part.work {
         PartWork::Loop(fused) => fused.copies().is_some_and(|(_, map)| map.wants_blocks()),
         _ => false,
     };
@@ -420,8 +426,8 @@ fn write(
             (at, row)
         })
         .collect();
-    let work = Rows { rows, strip, piece, inner, memory, parts, states };
-    FusedStep { work: StepWork::Rows(Arc::new(work)), operands, results, name, location }
+    let work = RowFusion { rows, strip, piece, inner, memory, parts, states };
+    FusedStep { work: StepKind::Rows(Arc::new(work)), operands, results, name, location }
 }
 
 fn lcm(a: usize, b: usize) -> usize {

@@ -1,6 +1,6 @@
 //! Steps that run together, some rows at a time: what one part makes of these rows, the next ones
 //! read while it is in the cache.
-use super::{Fused, Load};
+use super::{FusedLoop, LoopInput};
 use std::ops::Range;
 use std::sync::Arc;
 use tpu_kernels::elementwise::program::Register;
@@ -11,7 +11,7 @@ use tpu_kernels::reduce::dyn_combiner::Folder;
 /// A loop over rows. Every value inside has as many equal parts as there are rows, and a part is
 /// made of the same parts of other values alone.
 #[derive(Debug)]
-pub(crate) struct Rows {
+pub(crate) struct RowFusion {
     pub(crate) rows: usize,
     /// Rows that go through all parts before the next ones.
     pub(crate) strip: usize,
@@ -23,24 +23,24 @@ pub(crate) struct Rows {
     /// Bytes of the memory of a strip.
     pub(crate) memory: usize,
     /// In order.
-    pub(crate) parts: Vec<Part>,
+    pub(crate) parts: Vec<RowStage>,
     /// Bytes of the states of reductions of all rows.
     pub(crate) states: usize,
 }
 
 /// One part.
 #[derive(Debug)]
-pub(crate) struct Part {
+pub(crate) struct RowStage {
     pub(crate) work: PartWork,
-    pub(crate) operands: Vec<Place>,
-    pub(crate) results: Vec<Place>,
+    pub(crate) operands: Vec<ValueSlot>,
+    pub(crate) results: Vec<ValueSlot>,
 }
 
 /// What a part does.
 #[derive(Debug)]
 pub(crate) enum PartWork {
     /// Elements.
-    Loop(Arc<Fused>),
+    Loop(Arc<FusedLoop>),
     /// The reduction of `count` times `inner` elements each to `inner`.
     Fold { fold: Arc<dyn Folder>, count: usize, inner: usize },
     /// Slices of an operand that is there before, at the places that these rows of another have.
@@ -53,7 +53,7 @@ pub(crate) enum PartWork {
 
 /// Where a part finds or puts a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum ValueSlot {
     /// An operand of the step, made before.
     Operand(usize),
     /// A result of the step.
@@ -62,16 +62,16 @@ pub(crate) enum Place {
     Inner(usize),
 }
 
-impl Rows {
+impl RowFusion {
     /// Whether result `result` may lie where operand `operand` lies, if they have the same size.
     pub(crate) fn takes_over(&self, operand: usize, result: usize) -> bool {
         let Some(writer) =
-            self.parts.iter().position(|part| part.results.contains(&Place::Result(result)))
+            self.parts.iter().position(|part| part.results.contains(&ValueSlot::Result(result)))
         else {
             return false;
         };
         let dense = matches!(self.parts[writer].work, PartWork::Loop(_));
-        let wanted = Place::Operand(operand);
+        let wanted = ValueSlot::Operand(operand);
         dense
             && self.parts.iter().enumerate().all(|(at, part)| {
                 part.operands.iter().enumerate().filter(|(_, place)| **place == wanted).all(
@@ -89,23 +89,25 @@ impl Rows {
     }
 }
 
-impl Fused {
+impl FusedLoop {
     /// The operand and its map, if the loop only copies elements.
     pub(crate) fn copies(&self) -> Option<(usize, &AccessMap)> {
         let program = self.code.program();
         let plain = program.steps.is_empty();
         match (&self.loads[..], &program.results[..]) {
-            ([Load::Map(operand, map)], [Register::Parameter(0)]) if plain => Some((*operand, map)),
+            ([LoopInput::Map(operand, map)], [Register::Parameter(0)]) if plain => {
+                Some((*operand, map))
+            }
             _ => None,
         }
     }
 
     /// Whether only element `i` of an operand is read for element `i` of the results.
     pub(crate) fn reads_densely(&self, operand: usize) -> bool {
-        let elsewhere = |load: &Load| match load {
-            Load::Map(at, _) | Load::All(at, _) => *at == operand,
-            Load::Pieces(pieces) => pieces.reads(operand),
-            Load::Dense(_) | Load::Iota(..) => false,
+        let elsewhere = |load: &LoopInput| match load {
+            LoopInput::Map(at, _) | LoopInput::All(at, _) => *at == operand,
+            LoopInput::Pieces(pieces) => pieces.reads(operand),
+            LoopInput::Dense(_) | LoopInput::Iota(..) => false,
         };
         !self.loads.iter().any(elsewhere)
     }

@@ -5,8 +5,8 @@
 #[cfg(test)]
 mod tests;
 
-use super::derived::{Known, around, inside, merged, picked, reshaped};
-use super::sharding::Tiling;
+use super::derived::{Derivation, around, inside, merged, picked, reshaped};
+use super::sharding::Sharding;
 use crate::spmd::io_shardings::Inspection;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ pub(super) struct Propagation<'m> {
     manual: usize,
     /// How the members of a sharding group are split that were seen; by the manual computations
     /// around it and its number.
-    groups: HashMap<(usize, i64), Tiling>,
+    groups: HashMap<(usize, i64), Sharding>,
     /// What the program asks for, and the answers.
     pub(super) inspections: Vec<Inspection>,
 }
@@ -50,7 +50,11 @@ impl<'m> Propagation<'m> {
 
     /// The shardings of the results of the program's entry. What the last member of a sharding
     /// group told is known to the first one when the program is followed for the second time.
-    pub(super) fn entry(&mut self, entry: &'m Function, parameters: Vec<Known>) -> Vec<Known> {
+    pub(super) fn entry(
+        &mut self,
+        entry: &'m Function,
+        parameters: Vec<Derivation>,
+    ) -> Vec<Derivation> {
         let found = self.function(entry, parameters.clone(), 0);
         if self.groups.is_empty() {
             return found;
@@ -64,9 +68,9 @@ impl<'m> Propagation<'m> {
     fn function(
         &mut self,
         function: &'m Function,
-        parameters: Vec<Known>,
+        parameters: Vec<Derivation>,
         depth: usize,
-    ) -> Vec<Known> {
+    ) -> Vec<Derivation> {
         let [block] = &function.body.blocks[..] else { return Vec::new() };
         self.follow(function, block, &parameters, &mut HashMap::new(), depth)
     }
@@ -77,10 +81,10 @@ impl<'m> Propagation<'m> {
         &mut self,
         function: &'m Function,
         block: &'m Block,
-        parameters: &[Known],
-        known: &mut HashMap<Value, Tiling>,
+        parameters: &[Derivation],
+        known: &mut HashMap<Value, Sharding>,
         depth: usize,
-    ) -> Vec<Known> {
+    ) -> Vec<Derivation> {
         for (&value, tiling) in block.arguments.iter().zip(parameters) {
             tiling.iter().for_each(|tiling| drop(known.insert(value, tiling.clone())));
         }
@@ -99,9 +103,9 @@ impl<'m> Propagation<'m> {
         &mut self,
         function: &'m Function,
         block: &'m Block,
-        known: &mut HashMap<Value, Tiling>,
+        known: &mut HashMap<Value, Sharding>,
         depth: usize,
-    ) -> Vec<Known> {
+    ) -> Vec<Derivation> {
         let Some((last, operations)) = block.operations.split_last() else { return Vec::new() };
         for operation in operations {
             if self.left == 0 {
@@ -133,9 +137,9 @@ impl<'m> Propagation<'m> {
         &mut self,
         function: &'m Function,
         operation: &'m Operation,
-        known: &mut HashMap<Value, Tiling>,
+        known: &mut HashMap<Value, Sharding>,
         depth: usize,
-    ) -> Vec<Known> {
+    ) -> Vec<Derivation> {
         let operand =
             |at: usize| operation.operands.get(at).and_then(|value| known.get(value).cloned());
         let attributes = &operation.attributes;
@@ -184,7 +188,7 @@ impl<'m> Propagation<'m> {
                 let rank = operation.results.first().and_then(|&value| dims(function, value));
                 match (target, attributes.text("mhlo.sharding"), rank) {
                     ("Sharding" | "SPMDShardToFullShape", Some(text), Some(dims)) => {
-                        vec![Tiling::parse(text, dims.len(), self.devices).ok()]
+                        vec![Sharding::parse(text, dims.len(), self.devices).ok()]
                     }
                     (target, ..) if MOVES.contains(&target) => vec![operand(0)],
                     _ => Vec::new(),
@@ -255,7 +259,7 @@ impl<'m> Propagation<'m> {
     }
 
     /// Notes how a value is split that the program asks about.
-    fn inspect(&mut self, attributes: &Attributes, known: Known) {
+    fn inspect(&mut self, attributes: &Attributes, known: Derivation) {
         let Some(Attribute::String(whom)) = attributes.get("backend_config") else { return };
         let sharding = match known {
             _ if self.manual > 0 => "{manual}".to_owned(),
@@ -273,8 +277,8 @@ impl<'m> Propagation<'m> {
         &self,
         function: &'m Function,
         operation: &'m Operation,
-        known: &HashMap<Value, Tiling>,
-    ) -> Known {
+        known: &HashMap<Value, Sharding>,
+    ) -> Derivation {
         let &[from, indices] = &operation.operands[..] else { return None };
         let axes = |name: &str| -> Vec<usize> {
             let found = operation.attributes.integers(name).unwrap_or_default();
@@ -308,10 +312,10 @@ impl<'m> Propagation<'m> {
         &mut self,
         function: &'m Function,
         operation: &'m Operation,
-        known: &mut HashMap<Value, Tiling>,
+        known: &mut HashMap<Value, Sharding>,
         depth: usize,
-    ) -> Vec<Known> {
-        let first: Vec<Known> =
+    ) -> Vec<Derivation> {
+        let first: Vec<Derivation> =
             operation.operands.iter().map(|value| known.get(value).cloned()).collect();
         let Some(Region { blocks }) = operation.regions.get(1) else { return first };
         let [block] = &blocks[..] else { return first };
@@ -328,9 +332,9 @@ impl<'m> Propagation<'m> {
         &mut self,
         function: &'m Function,
         operation: &'m Operation,
-        known: &mut HashMap<Value, Tiling>,
+        known: &mut HashMap<Value, Sharding>,
         depth: usize,
-    ) -> Vec<Known> {
+    ) -> Vec<Derivation> {
         let attributes = &operation.attributes;
         let of = |key: &str| match attributes.get(key) {
             Some(Attribute::Shardings(all)) => &all[..],
@@ -344,7 +348,7 @@ impl<'m> Propagation<'m> {
         let by_axes = |this: &Self, sharding: &TensorSharding| {
             let size = (sharding.dimensions.len(), this.devices);
             let counts = |axis: &str| axes.iter().any(|known| **known == *axis);
-            Tiling::of(sharding, this.module, size, &counts).ok()
+            Sharding::of(sharding, this.module, size, &counts).ok()
         };
         let mut follow = Vec::new();
         if let [Region { blocks }] = &operation.regions[..]
@@ -361,7 +365,7 @@ impl<'m> Propagation<'m> {
             self.manual -= 1;
         }
         follow.resize(outs.len(), None);
-        let whole = |(sharding, follow): (&TensorSharding, Known)| {
+        let whole = |(sharding, follow): (&TensorSharding, Derivation)| {
             let open: Vec<bool> =
                 sharding.dimensions.iter().map(|dimension| !dimension.closed).collect();
             let around =
@@ -372,18 +376,18 @@ impl<'m> Propagation<'m> {
     }
 
     /// What an attribute states.
-    pub(super) fn stated(&self, sharding: &TensorSharding) -> Known {
+    pub(super) fn stated(&self, sharding: &TensorSharding) -> Derivation {
         let size = (sharding.dimensions.len(), self.devices);
-        Tiling::of(sharding, self.module, size, &|_| true).ok()
+        Sharding::of(sharding, self.module, size, &|_| true).ok()
     }
 
     fn product(
         &self,
-        (lhs, rhs): (Known, Known),
+        (lhs, rhs): (Derivation, Derivation),
         (lhs_batch, rhs_batch): (Vec<usize>, Vec<usize>),
         (lhs_sum, rhs_sum): (Vec<usize>, Vec<usize>),
         ranks: [usize; 2],
-    ) -> Known {
+    ) -> Derivation {
         let free = |rank: usize, batch: &[usize], sum: &[usize]| -> Vec<usize> {
             (0..rank).filter(|axis| !batch.contains(axis) && !sum.contains(axis)).collect()
         };

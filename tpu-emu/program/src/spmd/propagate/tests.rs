@@ -14,7 +14,7 @@ fn texts(body: &str) -> Vec<String> {
         })
         .collect();
     let found = Propagation::new(&module, 8).entry(entry, parameters);
-    let text = |known: Known| known.map_or_else(|| "whole".to_owned(), |known| known.text());
+    let text = |known: Derivation| known.map_or_else(|| "whole".to_owned(), |known| known.text());
     found.into_iter().map(text).collect()
 }
 
