@@ -1,5 +1,5 @@
 //! `convolution`: sums of products of windows with a kernel.
-use super::convolve::{Attributes, padding_attribute};
+use super::convolve::{ConvolutionAttributes, padding_attribute};
 use super::{Entry, Lowered, Site};
 use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
@@ -13,10 +13,10 @@ use tpu_base::tensor::Shape;
 /// Source: StableHLO specification, "convolution", C1-C27.
 pub(super) const OP: Entry = Entry { mnemonic: "convolution", infer, lower };
 
-fn attributes(site: &Site<'_>) -> Result<Attributes> {
+fn attributes(site: &Site<'_>) -> Result<ConvolutionAttributes> {
     let [lhs, rhs] = site.exactly::<2>()?;
     let padding = padding_attribute(site, lhs.rank().saturating_sub(2))?;
-    Attributes::new(site, [lhs, rhs], &padding)
+    ConvolutionAttributes::new(site, [lhs, rhs], &padding)
 }
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {

@@ -17,7 +17,7 @@ struct ConvolutionAxes {
 
 /// A convolution's attributes, checked.
 #[derive(Debug)]
-pub(super) struct Attributes {
+pub(super) struct ConvolutionAttributes {
     input: ConvolutionAxes,
     /// `batch` is the axis of input features, `feature` that of output features.
     kernel: ConvolutionAxes,
@@ -82,7 +82,7 @@ pub(super) fn padding_attribute(site: &Site<'_>, axes: usize) -> Result<Vec<i64>
     }
 }
 
-impl Attributes {
+impl ConvolutionAttributes {
     /// Reads the attributes; `padding` is flat, two numbers an axis.
     pub(super) fn new(site: &Site<'_>, [lhs, rhs]: [&Shape; 2], padding: &[i64]) -> Result<Self> {
         let rank = lhs.rank();

@@ -1,5 +1,5 @@
 //! `dynamic_conv`: a convolution with its padding as an operand.
-use super::convolve::Attributes;
+use super::convolve::ConvolutionAttributes;
 use super::{Entry, Lowered, Site};
 use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
@@ -12,11 +12,11 @@ use tpu_base::tensor::Shape;
 /// Source: StableHLO specification, "dynamic_conv", C1-C27.
 pub(super) const OP: Entry = Entry { mnemonic: "dynamic_conv", infer, lower };
 
-fn attributes(site: &Site<'_>) -> Result<Attributes> {
+fn attributes(site: &Site<'_>) -> Result<ConvolutionAttributes> {
     let [lhs, rhs, _] = site.exactly::<3>()?;
     let unknown = || site.unimplemented("padding that only running tells");
     let padding = site.known_integers(2).ok_or_else(unknown)?;
-    Attributes::new(site, [lhs, rhs], &padding)
+    ConvolutionAttributes::new(site, [lhs, rhs], &padding)
 }
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {

@@ -1,5 +1,5 @@
 //! From a module to an executable.
-use super::free_layouts::{Order, orders};
+use super::free_layouts::{DimensionOrder, orders};
 use super::labels::{labels, sources};
 use super::oom::too_large;
 use super::{
@@ -237,7 +237,7 @@ fn signature(
 
 /// How the results whose layout is free lie: as the parameter that is given up for them, or as
 /// what they are made of. Empty where none is free.
-fn free_orders(module: &Module, entry: &Function, parameters: &[Parameter]) -> Vec<Order> {
+fn free_orders(module: &Module, entry: &Function, parameters: &[Parameter]) -> Vec<DimensionOrder> {
     let free = |attributes: &Attributes| attributes.text("mhlo.layout_mode") == Some("auto");
     if !entry.results.iter().any(|(_, attributes)| free(attributes)) {
         return Vec::new();

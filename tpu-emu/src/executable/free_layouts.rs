@@ -16,10 +16,14 @@ const ANEW: [&str; 8] =
     ["convolution", "dot", "dot_general", "dynamic_conv", "gather", "rng", "fft", "reduce_window"];
 
 /// Axes, the fastest changing first; `None` for the default of the shape.
-pub(super) type Order = Option<Vec<usize>>;
+pub(super) type DimensionOrder = Option<Vec<usize>>;
 
 /// The orders of the results of `entry`, whose parameters lie as given.
-pub(super) fn orders(module: &Module, entry: &Function, parameters: Vec<Order>) -> Vec<Order> {
+pub(super) fn orders(
+    module: &Module,
+    entry: &Function,
+    parameters: Vec<DimensionOrder>,
+) -> Vec<DimensionOrder> {
     Walk { module, left: OPERATIONS }.function(entry, parameters, 0)
 }
 
@@ -33,9 +37,9 @@ impl<'m> Walk<'m> {
     fn function(
         &mut self,
         function: &'m Function,
-        parameters: Vec<Order>,
+        parameters: Vec<DimensionOrder>,
         depth: usize,
-    ) -> Vec<Order> {
+    ) -> Vec<DimensionOrder> {
         let [block] = &function.body.blocks[..] else { return Vec::new() };
         self.block(function, block, parameters, &mut HashMap::new(), depth)
     }
@@ -44,10 +48,10 @@ impl<'m> Walk<'m> {
         &mut self,
         function: &'m Function,
         block: &'m Block,
-        parameters: Vec<Order>,
+        parameters: Vec<DimensionOrder>,
         known: &mut HashMap<Value, Vec<usize>>,
         depth: usize,
-    ) -> Vec<Order> {
+    ) -> Vec<DimensionOrder> {
         let Some((last, operations)) = block.operations.split_last() else { return Vec::new() };
         for (&value, order) in block.arguments.iter().zip(parameters) {
             order.into_iter().for_each(|order| drop(known.insert(value, order)));
@@ -74,8 +78,8 @@ impl<'m> Walk<'m> {
         operation: &'m Operation,
         known: &mut HashMap<Value, Vec<usize>>,
         depth: usize,
-    ) -> Vec<Order> {
-        let operands: Vec<Order> =
+    ) -> Vec<DimensionOrder> {
+        let operands: Vec<DimensionOrder> =
             operation.operands.iter().map(|value| known.get(value).cloned()).collect();
         let attributes = &operation.attributes;
         let (_, mnemonic) = operation.name.split_once('.').unwrap_or(("", &operation.name));
@@ -116,7 +120,7 @@ impl<'m> Walk<'m> {
 }
 
 /// The layouts that a constraint states for its results.
-fn stated(operation: &Operation) -> Option<Vec<Order>> {
+fn stated(operation: &Operation) -> Option<Vec<DimensionOrder>> {
     let Some(Attribute::Array(layouts)) = operation.attributes.get("result_layouts") else {
         return None;
     };

@@ -15,7 +15,7 @@ impl StackId {
 
 /// One frame and the frames that called it.
 #[derive(Debug, Clone, Copy)]
-struct Node {
+struct StackNode {
     frame: Frame,
     /// The caller's node; 0 is the root.
     caller: u32,
@@ -24,7 +24,7 @@ struct Node {
 #[derive(Debug)]
 struct Tree {
     /// Node 0 is the root and has no frame.
-    nodes: Vec<Node>,
+    nodes: Vec<StackNode>,
     children: HashMap<(u32, Frame), u32, BuildHasherDefault<Mix>>,
     /// Hash of a whole stack to the nodes with that hash.
     whole: HashMap<u64, u32, BuildHasherDefault<Mix>>,
@@ -40,7 +40,7 @@ pub struct Stacks {
 
 impl Default for Stacks {
     fn default() -> Self {
-        let root = Node { frame: Frame(0), caller: 0 };
+        let root = StackNode { frame: Frame(0), caller: 0 };
         let tree =
             Tree { nodes: vec![root], children: HashMap::default(), whole: HashMap::default() };
         Self { tree: RwLock::new(tree) }
@@ -109,7 +109,7 @@ impl Tree {
             }
             // Past four thousand million frames every new stack is the root: unknown, not wrong.
             let Ok(node) = u32::try_from(self.nodes.len()) else { return 0 };
-            self.nodes.push(Node { frame, caller });
+            self.nodes.push(StackNode { frame, caller });
             self.children.insert((caller, frame), node);
             node
         })

@@ -18,14 +18,14 @@ enum Specials {
 
 /// The numbers of a format.
 #[derive(Debug, Clone, Copy)]
-struct Format {
+struct SmallFloatFormat {
     exponent_bits: u32,
     mantissa_bits: u32,
     bias: i32,
     specials: Specials,
 }
 
-impl Format {
+impl SmallFloatFormat {
     /// Bits without the sign.
     #[inline(always)]
     const fn width(self) -> u32 {

@@ -31,13 +31,13 @@ pub(super) struct Image {
 #[derive(Debug)]
 struct SymbolTable {
     /// By address, the best name of an address last.
-    symbols: Vec<Symbol>,
+    symbols: Vec<ElfSymbol>,
     /// Where the names are in the file.
     names: Range<u64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Symbol {
+struct ElfSymbol {
     address: u64,
     size: u32,
     name: u32,
@@ -162,10 +162,10 @@ impl Image {
 
 impl SymbolTable {
     /// The symbol that holds `address`; one without a size reaches to the next, or to `end`.
-    fn find(&self, address: u64, end: impl Fn() -> Option<u64>) -> Option<Symbol> {
+    fn find(&self, address: u64, end: impl Fn() -> Option<u64>) -> Option<ElfSymbol> {
         let after = self.symbols.partition_point(|symbol| symbol.address <= address);
         let before = &self.symbols[after.saturating_sub(NESTING)..after];
-        let holds = |s: &&Symbol| address - s.address < u64::from(s.size);
+        let holds = |s: &&ElfSymbol| address - s.address < u64::from(s.size);
         let nearest = before.last()?;
         let unsized_nearest =
             || (nearest.size == 0 && end().is_some_and(|end| address < end)).then_some(nearest);
@@ -183,9 +183,9 @@ fn rank(symbol: &Sym64<Le>) -> u8 {
     binding + if symbol.st_type() == STT_NOTYPE { 0 } else { 4 }
 }
 
-fn packed(symbol: &Sym64<Le>) -> Symbol {
+fn packed(symbol: &Sym64<Le>) -> ElfSymbol {
     let size = u32::try_from(symbol.st_size.get(Le)).unwrap_or(u32::MAX);
-    Symbol { address: symbol.st_value.get(Le), size, name: symbol.st_name.get(Le) }
+    ElfSymbol { address: symbol.st_value.get(Le), size, name: symbol.st_name.get(Le) }
 }
 
 fn read(file: &File, offset: u64, size: u64) -> Option<Vec<u8>> {
@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     fn table(symbols: &[(u64, u32)]) -> SymbolTable {
-        let symbol = |(name, &(address, size))| Symbol { address, size, name };
+        let symbol = |(name, &(address, size))| ElfSymbol { address, size, name };
         SymbolTable { symbols: (0..).zip(symbols).map(symbol).collect(), names: 0..0 }
     }
 

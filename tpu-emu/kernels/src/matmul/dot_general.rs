@@ -5,7 +5,7 @@ use super::gemm_crate::{Extent, Matrix};
 use super::operand::ProductOperand;
 use super::pack::{Load, Panel, Strided};
 use super::precision::{Arithmetic, SumType, for_kind, room};
-use super::small::{self, Operand, is_small};
+use super::small::{self, SmallOperand, is_small};
 use crate::parallel;
 use bytemuck::{cast_slice, cast_slice_mut};
 use parking_lot::Mutex;
@@ -199,7 +199,7 @@ impl Contraction {
     /// Small products, pieces of the batch at a time.
     fn small<T: Panel>(&self, sides: [Strided<'_>; 2], result: &mut [u8]) -> Result<()> {
         let Extent { m, n, k } = self.extent;
-        let operands = sides.map(Operand::from);
+        let operands = sides.map(SmallOperand::from);
         let work = m.saturating_mul(n).saturating_mul(k.saturating_add(WRITTEN));
         let (some, row) = ((FEW / work).max(1), m * n * self.result.host_bytes());
         let outcome = Mutex::new(Ok(()));
@@ -272,7 +272,7 @@ impl Contraction {
         if shallow && passes.len() == 1 {
             let size = [rows.len(), columns.len(), depth];
             let start = [rows.start * lhs.strides[0], columns.start * rhs.strides[0]];
-            small::products(size, [lhs, rhs].map(Operand::from), |_| start, sums);
+            small::products(size, [lhs, rhs].map(SmallOperand::from), |_| start, sums);
             return;
         }
         let stride = columns.len();

@@ -22,7 +22,7 @@ pub fn is_small([m, n, k]: [usize; 3]) -> bool {
 /// One operand of all products: element `(i, l)` of a matrix is `i·strides[0] + l·strides[1]`
 /// elements after its first one; `i` counts rows or columns, `l` the terms of the sums.
 #[derive(Debug, Clone, Copy)]
-pub struct Operand<'a> {
+pub struct SmallOperand<'a> {
     /// How elements are read.
     pub load: Load,
     /// The elements.
@@ -31,7 +31,7 @@ pub struct Operand<'a> {
     pub strides: [usize; 2],
 }
 
-impl<'a> From<Strided<'a>> for Operand<'a> {
+impl<'a> From<Strided<'a>> for SmallOperand<'a> {
     fn from(Strided { load, bytes, start, strides }: Strided<'a>) -> Self {
         Self { load, bytes: bytes.get(start[0]..).unwrap_or_default(), strides }
     }
@@ -41,7 +41,7 @@ impl<'a> From<Strided<'a>> for Operand<'a> {
 /// first elements of both operands of a product.
 pub fn products<T: Panel>(
     size: [usize; 3],
-    operands: [Operand<'_>; 2],
+    operands: [SmallOperand<'_>; 2],
     starts: impl Fn(usize) -> [usize; 2],
     out: &mut [T],
 ) {
@@ -54,7 +54,7 @@ pub fn products<T: Panel>(
 
 fn in_panels<T: Panel, const P: usize>(
     size: [usize; 3],
-    [lhs, rhs]: [Operand<'_>; 2],
+    [lhs, rhs]: [SmallOperand<'_>; 2],
     starts: &dyn Fn(usize) -> [usize; 2],
     out: &mut [T],
 ) {
@@ -70,10 +70,10 @@ fn in_panels<T: Panel, const P: usize>(
             let (rows, panels) = room.split_at_mut(split);
             let rows = &mut cast_slice_mut::<u8, T>(rows)[..count * left];
             let (panels, _) = cast_slice_mut::<u8, T>(panels).as_chunks_mut::<P>();
-            let Operand { load, bytes, strides } = lhs;
+            let SmallOperand { load, bytes, strides } = lhs;
             let whole = Whole { bytes, strides, places: &places, size: [m, k] };
             T::read(load, 0, LhsRows { whole, out: rows });
-            let Operand { load, bytes, strides } = rhs;
+            let SmallOperand { load, bytes, strides } = rhs;
             let whole = Whole { bytes, strides, places: &places, size: [n, k] };
             T::read(load, 0, Panels { whole, out: panels });
             Several { left: rows, right: panels, size, out }.run();
@@ -203,8 +203,11 @@ mod tests {
                 let lefts = [[k, 1], [1, m], [2 * k, 2]];
                 let rights = [[1, n], [k, 1], [2, 2 * n]];
                 for strides in lefts.into_iter().zip(rights) {
-                    let side =
-                        |strides| Operand { load: Load::Plain, bytes: cast_slice(&data), strides };
+                    let side = |strides| SmallOperand {
+                        load: Load::Plain,
+                        bytes: cast_slice(&data),
+                        strides,
+                    };
                     let starts = |index: usize| [index * 5, 300 + index * 7];
                     let mut out = vec![9; 3 * m * n];
                     let operands = [side(strides.0), side(strides.1)];

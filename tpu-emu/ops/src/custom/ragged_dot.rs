@@ -30,7 +30,7 @@ enum Mode {
 
 /// What the attributes and shapes say.
 #[derive(Debug)]
-struct Plan {
+struct RaggedDotPlan {
     mode: Mode,
     /// Axes of the product, groups first in operands that are spread over them.
     pairs: Pairs,
@@ -117,7 +117,7 @@ fn lists(site: &Site<'_>) -> Result<[Vec<usize>; 6]> {
     lists.and_then(|lists| lists.try_into().ok()).ok_or_else(wrong)
 }
 
-fn plan(site: &Site<'_>) -> Result<Plan> {
+fn plan(site: &Site<'_>) -> Result<RaggedDotPlan> {
     let [lhs, rhs, sizes] = site.exactly::<3>()?;
     let bad = |what: String| Error::bad(format!("{}: {what}", site.name));
     let [left_batch, right_batch, left_sum, right_sum, ragged, group] = lists(site)?;
@@ -181,7 +181,7 @@ fn plan(site: &Site<'_>) -> Result<Plan> {
     let spread = |shape: &Shape| Shape::new(shape.dtype, [&[groups], &shape.dims[..]].concat());
     let first = |axes: &[usize]| [&[0], &later(axes)[..]].concat();
     Ok(match mode {
-        Mode::Batch => Plan {
+        Mode::Batch => RaggedDotPlan {
             mode,
             pairs: Pairs { batch: [left_batch, right_batch], sum: [left_sum, right_sum] },
             shapes: [lhs.clone(), rhs.clone()],
@@ -194,7 +194,7 @@ fn plan(site: &Site<'_>) -> Result<Plan> {
             if rhs.dims[group] != groups {
                 return Err(bad(format!("{groups} groups for axis {group} of {rhs}")));
             }
-            Plan {
+            RaggedDotPlan {
                 mode,
                 pairs: Pairs {
                     batch: [later(&left_batch), right_batch],
@@ -211,7 +211,7 @@ fn plan(site: &Site<'_>) -> Result<Plan> {
             let at = left_sum.iter().position(|&axis| axis == ragged).unwrap_or_default();
             let right = right_sum[at];
             let right_prefix = [&right_batch[..], &right_sum[..at]].concat();
-            Plan {
+            RaggedDotPlan {
                 mode,
                 pairs: Pairs {
                     batch: [first(&left_batch), first(&right_batch)],
@@ -228,12 +228,12 @@ fn plan(site: &Site<'_>) -> Result<Plan> {
 }
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
-    let Plan { pairs, shapes: [lhs, rhs], .. } = plan(site)?;
+    let RaggedDotPlan { pairs, shapes: [lhs, rhs], .. } = plan(site)?;
     Ok(vec![Shape::new(site.declared(0)?.dtype, pairs.result([&lhs, &rhs]))])
 }
 
 fn lower(site: &Site<'_>) -> Result<Lowered> {
-    let Plan { mode, pairs, shapes: [lhs, rhs], spreads } = plan(site)?;
+    let RaggedDotPlan { mode, pairs, shapes: [lhs, rhs], spreads } = plan(site)?;
     let sizes = &site.exactly::<3>()?[2];
     let result = site.declared(0)?.dtype;
     let types = [lhs.dtype, rhs.dtype];

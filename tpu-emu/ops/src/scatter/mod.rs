@@ -5,7 +5,7 @@ mod put;
 
 use super::reducer::Reducer;
 use super::{Cost, Entry, Lowered, Site};
-use plan::{Dimensions, Plan};
+use plan::{Dimensions, ScatterPlan};
 use std::sync::Arc;
 use tpu_base::error::Result;
 use tpu_base::tensor::{DType, Shape};
@@ -67,7 +67,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
         return Err(site.unimplemented(format!("indices {indices}")));
     };
     let windows = Arc::new(ScatterWindows {
-        plan: Plan::new(placer, &dimensions, &inputs[0], indices, update),
+        plan: ScatterPlan::new(placer, &dimensions, &inputs[0], indices, update),
         indices: indices.dtype,
         inputs: inputs.len(),
         cost: reducer.cost(update.elements()),
@@ -84,7 +84,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
 /// What every kernel of a scatter has.
 #[derive(Debug)]
 struct ScatterWindows {
-    plan: Plan,
+    plan: ScatterPlan,
     /// The type of the indices.
     indices: DType,
     /// Number of inputs.

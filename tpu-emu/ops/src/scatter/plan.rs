@@ -130,11 +130,11 @@ impl Dimensions {
 }
 
 /// What is called for runs of windows.
-pub(super) type Chunk<'a, E> = &'a mut dyn FnMut(usize, usize, &[usize]) -> Result<(), E>;
+pub(super) type ScatterChunk<'a, E> = &'a mut dyn FnMut(usize, usize, &[usize]) -> Result<(), E>;
 
 /// Where windows lie: steps over indices, updates and inputs.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct ScatterPlan {
     placer: Placer,
     /// Elements in indices, updates, inputs from one window to the next.
     positions: Vec<Axis<3>>,
@@ -145,7 +145,7 @@ pub(super) struct Plan {
     between: usize,
 }
 
-impl Plan {
+impl ScatterPlan {
     /// For checked dimension numbers.
     pub(super) fn new(
         placer: Placer,
@@ -214,7 +214,7 @@ impl Plan {
     ///
     /// # Errors
     /// The first one of `chunk`.
-    pub(super) fn chunks<E>(&self, indices: &[u8], chunk: Chunk<'_, E>) -> Result<(), E> {
+    pub(super) fn chunks<E>(&self, indices: &[u8], chunk: ScatterChunk<'_, E>) -> Result<(), E> {
         let mut room = [0; PLACES];
         rows(&self.positions, [0; 3], &mut |[index, update, input], count, steps| {
             for first in (0..count).step_by(PLACES) {

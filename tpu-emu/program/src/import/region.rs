@@ -95,7 +95,7 @@ struct Lanes<'l, 'm> {
     calls: usize,
 }
 
-type Registers = HashMap<Value, (Register, Shape)>;
+type NodeRegisters = HashMap<Value, (Register, Shape)>;
 
 impl<'m> Loader<'m> {
     /// The code of a region.
@@ -178,7 +178,7 @@ impl<'m> Lanes<'_, 'm> {
         block: &'m ir::Block,
         parameters: &[Shape],
     ) -> Option<Vec<Shape>> {
-        let mut registers = Registers::new();
+        let mut registers = NodeRegisters::new();
         for (index, (&argument, shape)) in block.arguments.iter().zip(parameters).enumerate() {
             self.program.parameters.push(shape.dtype);
             registers.insert(argument, (Register::Parameter(index), shape.clone()));
@@ -192,7 +192,7 @@ impl<'m> Lanes<'_, 'm> {
         &mut self,
         scope: &Scope<'m>,
         block: &'m ir::Block,
-        registers: &mut Registers,
+        registers: &mut NodeRegisters,
         depth: usize,
     ) -> Option<Vec<(Register, Shape)>> {
         let (last, operations) = block.operations.split_last()?;
@@ -206,7 +206,7 @@ impl<'m> Lanes<'_, 'm> {
         &mut self,
         scope: &Scope<'m>,
         operation: &'m Operation,
-        registers: &mut Registers,
+        registers: &mut NodeRegisters,
         depth: usize,
     ) -> Option<()> {
         let operands: Vec<(Register, Shape)> = operation
@@ -226,7 +226,7 @@ impl<'m> Lanes<'_, 'm> {
             if depth >= DEPTH || self.calls > STEPS || block.arguments.len() != operands.len() {
                 return None;
             }
-            let mut inner: Registers = block.arguments.iter().copied().zip(operands).collect();
+            let mut inner: NodeRegisters = block.arguments.iter().copied().zip(operands).collect();
             let results = self.block(&Scope::new(callee), block, &mut inner, depth + 1)?;
             registers.extend(operation.results.iter().copied().zip(results));
             return Some(());
@@ -326,7 +326,7 @@ impl<'m> Lanes<'_, 'm> {
         &mut self,
         scope: &Scope<'m>,
         value: Value,
-        registers: &Registers,
+        registers: &NodeRegisters,
     ) -> Option<(Register, Shape)> {
         if let Some(found) = registers.get(&value) {
             return Some(found.clone());

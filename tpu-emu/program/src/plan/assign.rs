@@ -6,7 +6,7 @@ use super::arena::lay_out;
 use super::channels::{channels, meets};
 use super::live_range::{BlockTimes, FOREVER, LiveRange, Lives, Times};
 use super::parallel_copy::at_once;
-use super::{ALIGN, GUARD, LoopProfile, Plan, PlannedStep, Slot, Step, StorageForm};
+use super::{ALIGN, GUARD, LoopProfile, Plan, PlannedStep, Slot, Step, StorageForm, packed_size};
 use crate::passes::options::Tactics;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -382,8 +382,7 @@ impl Assignment<'_> {
             if !self.packed(parameter) {
                 continue;
             }
-            let bits = shape.dtype.element().bits;
-            let bytes = (shape.elements() * bits as usize).div_ceil(8);
+            let (bits, bytes) = packed_size(&shape);
             let from = Slot { base: self.memory(index), offset: 0, bytes };
             let signed = matches!(shape.dtype, DType::S1 | DType::S2 | DType::S4);
             let to = self.slot(parameter);
@@ -396,8 +395,7 @@ impl Assignment<'_> {
             let from = self.slot(value);
             let base = self.results + number(index);
             if self.packed(value) {
-                let bits = shape.dtype.element().bits;
-                let bytes = (shape.elements() * bits as usize).div_ceil(8);
+                let (bits, bytes) = packed_size(&shape);
                 // The result's memory may still hold another value.
                 let staged = self.moment(times.end, bytes);
                 steps.push(plain(PlannedStep::Pack { bits }, vec![from], vec![staged]));

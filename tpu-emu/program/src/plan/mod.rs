@@ -175,3 +175,9 @@ impl Plan {
         count(&self.steps) * size_of::<Slot>()
     }
 }
+
+/// Bits of an element, and bytes of all elements packed.
+fn packed_size(shape: &Shape) -> (u32, usize) {
+    let bits = shape.dtype.element().bits;
+    (bits, (shape.elements() * bits as usize).div_ceil(8))
+}

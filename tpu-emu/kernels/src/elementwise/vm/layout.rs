@@ -57,7 +57,7 @@ pub(super) enum One {
 
 /// How an output gets its elements.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Result {
+pub(super) struct LoopResult {
     /// Bytes of an element.
     pub(super) width: usize,
     /// Where the elements lie if they cannot be made where they are wanted.
@@ -74,7 +74,7 @@ pub(super) struct Result {
 pub(super) struct TileLayout {
     pub(super) spreads: Vec<SpreadScalar>,
     pub(super) parts: Vec<TileStep>,
-    pub(super) results: Vec<Result>,
+    pub(super) results: Vec<LoopResult>,
     /// Bytes of scratch memory.
     pub(super) scratch: usize,
     /// Whether all elements are one tile.
@@ -272,7 +272,7 @@ impl Maker<'_> {
                 if made { Elements::Scratch(self.room.keep(width)) } else { self.elements(result) };
             let in_last = |step: usize| last.is_some_and(|group| group.steps.contains(&step));
             let last = matches!(result, Register::Step(step) if made && in_last(step));
-            self.layout.results.push(Result { width, aside, made, last });
+            self.layout.results.push(LoopResult { width, aside, made, last });
         }
     }
 
