@@ -216,7 +216,7 @@ macro_rules! small_floats {
             pub struct $name(pub u8);
 
             impl $name {
-                const FORMAT: Format = Format {
+                const FORMAT: SmallFloatFormat = SmallFloatFormat {
                     exponent_bits: $exponent,
                     mantissa_bits: $mantissa,
                     bias: $bias,
