@@ -51,7 +51,7 @@ pub(super) enum Rule {
 }
 
 /// What reading a rule needs, kept to be allocated once.
-pub(super) type UnwindContext = UnwindContext<usize, OnHeap>;
+pub(super) type CfiContext = UnwindContext<usize, OnHeap>;
 
 /// Growing storage, so that a walk takes little of a small stack.
 #[derive(Debug)]
@@ -63,12 +63,12 @@ impl UnwindContextStorage<usize> for OnHeap {
 }
 
 /// The rule at `address`, a code address in `module`.
-pub(super) fn rule(module: &Module, address: u64, context: &mut UnwindContext) -> Rule {
+pub(super) fn rule(module: &Module, address: u64, context: &mut CfiContext) -> Rule {
     let read = |tables| read_rule(tables, address, context);
     module.unwind.as_ref().and_then(read).unwrap_or(Rule::Unknown)
 }
 
-fn read_rule(tables: &UnwindTables, address: u64, context: &mut UnwindContext) -> Option<Rule> {
+fn read_rule(tables: &UnwindTables, address: u64, context: &mut CfiContext) -> Option<Rule> {
     let ((bases, section), function) = (entry::section(tables), entry::entry(tables, address)?);
     let row = function.unwind_info_for_address(&section, &bases, context, address).ok()?;
 
@@ -141,7 +141,7 @@ mod tests {
     fn a_function_starts_with_its_return_address_on_top() {
         let here = a_function_starts_with_its_return_address_on_top as fn() as usize as u64;
         let modules = Modules::load();
-        let found = rule(modules.at(here).unwrap(), here, &mut UnwindContext::new_in());
+        let found = rule(modules.at(here).unwrap(), here, &mut CfiContext::new_in());
         let Rule::Caller { cfa, cfa_in_memory, return_at, .. } = found else { panic!("{found:?}") };
         assert_eq!((cfa, cfa_in_memory), (BaseOffset { base: Base::Sp, offset: 8 }, false));
         assert_eq!(return_at, BaseOffset { base: Base::Cfa, offset: -8 });
@@ -153,6 +153,6 @@ mod tests {
         let modules = Modules::load();
         let here = (&raw const DATA).addr() as u64;
         let module = modules.at(here).unwrap();
-        assert_eq!(rule(module, here, &mut UnwindContext::new_in()), Rule::Unknown);
+        assert_eq!(rule(module, here, &mut CfiContext::new_in()), Rule::Unknown);
     }
 }

@@ -1,7 +1,7 @@
 //! Walks a stack by rules that are compiled once for each address.
 // UNSAFETY: reads the thread's own stack, and the registers it starts from.
 #![expect(unsafe_code, reason = "a walk reads registers and stack memory")]
-use super::cfi::{self, Base, BaseOffset, Rule, UnwindContext};
+use super::cfi::{self, Base, BaseOffset, CfiContext, Rule};
 use super::modules::Modules;
 use super::native::{MAX_FRAMES, NativeFrame};
 use super::ways::Ways;
@@ -44,7 +44,7 @@ impl Registers {
 /// What a thread keeps between its walks by rules.
 pub(super) struct Rules {
     rules: Ways<Rule>,
-    context: UnwindContext,
+    context: CfiContext,
     stack: Range<u64>,
     foreign: Vec<u64>,
 }
@@ -54,7 +54,7 @@ impl Rules {
     pub(super) fn new() -> Self {
         Self {
             rules: Ways::new(CACHED_RULES, Rule::Unknown),
-            context: UnwindContext::new_in(),
+            context: CfiContext::new_in(),
             stack: own_stack(),
             foreign: Vec::new(),
         }
