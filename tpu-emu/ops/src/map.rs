@@ -63,13 +63,13 @@ impl Kernel for Map {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing_bodies::{Code, Value, integers, lane, run};
+    use super::super::testing_bodies::{Code, TestValue, integers, lane, run};
     use tpu_base::tensor::DType;
 
     #[test]
     fn the_body_runs_at_each_index() {
-        let x = Value::of(DType::S32, &[2, 2], &[1, 2, 3, 4]);
-        let y = Value::of(DType::S32, &[2, 2], &[10, 20, 30, 40]);
+        let x = TestValue::of(DType::S32, &[2, 2], &[1, 2, 3, 4]);
+        let y = TestValue::of(DType::S32, &[2, 2], &[10, 20, 30, 40]);
         let body = || Code::binary(lane!("subtract", S32 i32 => S32 i32, |a, b| a - b));
         let list = [("dimensions", integers(&[0, 1]))];
         let found = run("stablehlo.map", &list, &[&x, &y], &[body()]).unwrap();

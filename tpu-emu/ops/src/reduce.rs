@@ -342,7 +342,7 @@ impl Kernel for BodyReduce {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing_bodies::{Code, Value, integers, lane, run, step};
+    use super::super::testing_bodies::{Code, TestValue, integers, lane, run, step};
     use tpu_base::tensor::DType;
     use tpu_kernels::elementwise::program::Register::{Parameter, Step};
     use tpu_stablehlo::ir::Attribute;
@@ -353,8 +353,8 @@ mod tests {
 
     #[test]
     fn rows_and_columns_are_summed_by_a_known_body() {
-        let x = Value::of(DType::F32, &[2, 3], &[1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0]);
-        let zero = Value::of(DType::F32, &[], &[0.5_f32]);
+        let x = TestValue::of(DType::F32, &[2, 3], &[1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        let zero = TestValue::of(DType::F32, &[], &[0.5_f32]);
         let sum = |axes: &[i64]| {
             let list = [("dimensions", integers(axes))];
             let found = run("stablehlo.reduce", &list, &[&x, &zero], &[sum_f32()]).unwrap();
@@ -389,8 +389,8 @@ mod tests {
     #[test]
     fn an_unknown_body_is_a_left_fold_of_the_accumulator_with_each_element() {
         let body = Code::binary(lane!("subtract", S32 i32 => S32 i32, |a, b| 2 * a - b));
-        let x = Value::of(DType::S32, &[2, 3], &[1, 2, 3, 4, 5, 6]);
-        let init = Value::of(DType::S32, &[], &[10]);
+        let x = TestValue::of(DType::S32, &[2, 3], &[1, 2, 3, 4, 5, 6]);
+        let init = TestValue::of(DType::S32, &[], &[10]);
         let fold = |axes: &[i64]| {
             let list = [("dimensions", integers(axes))];
             let bodies = [std::sync::Arc::clone(&body)];
@@ -414,9 +414,10 @@ mod tests {
             (first, vec![Parameter(3), Parameter(1)]),
         ];
         let body = Code::steps(&inputs, steps, &[Step(1), Step(2)]);
-        let x = Value::of(DType::S32, &[2, 2000], &(0..4000).collect::<Vec<i32>>());
-        let y = Value::of(DType::S16, &[2, 2000], &(0..4000).collect::<Vec<i16>>());
-        let (a, b) = (Value::of(DType::S32, &[], &[7]), Value::of(DType::S16, &[], &[8_i16]));
+        let x = TestValue::of(DType::S32, &[2, 2000], &(0..4000).collect::<Vec<i32>>());
+        let y = TestValue::of(DType::S16, &[2, 2000], &(0..4000).collect::<Vec<i16>>());
+        let (a, b) =
+            (TestValue::of(DType::S32, &[], &[7]), TestValue::of(DType::S16, &[], &[8_i16]));
         let list = [("dimensions", integers(&[0]))];
         let found = run("stablehlo.reduce", &list, &[&x, &y, &a, &b], &[body]).unwrap();
         assert_eq!(found[0].elements::<i32>(), (2000..4000).collect::<Vec<_>>());
@@ -463,10 +464,10 @@ mod tests {
         let expected: Vec<i32> =
             x.chunks(length).map(|row| i32::try_from(first(row)).unwrap()).collect();
         let places: Vec<i32> = (0..3).flat_map(|_| 0..count).collect();
-        let x = Value::of(DType::F32, &[3, length], &x);
-        let places = Value::of(DType::S32, &[3, length], &places);
-        let low = Value::of(DType::F32, &[], &[f32::NEG_INFINITY]);
-        let zero = Value::of(DType::S32, &[], &[0]);
+        let x = TestValue::of(DType::F32, &[3, length], &x);
+        let places = TestValue::of(DType::S32, &[3, length], &places);
+        let low = TestValue::of(DType::F32, &[], &[f32::NEG_INFINITY]);
+        let zero = TestValue::of(DType::S32, &[], &[0]);
         let list = [("dimensions", integers(&[1]))];
         let found = run("stablehlo.reduce", &list, &[&x, &places, &low, &zero], &[body]).unwrap();
         assert_eq!(found[1].elements::<i32>(), expected);
@@ -475,10 +476,10 @@ mod tests {
 
     #[test]
     fn axes_and_types_that_do_not_fit_are_named() {
-        let x = Value::of(DType::F32, &[2], &[1.0_f32, 2.0]);
+        let x = TestValue::of(DType::F32, &[2], &[1.0_f32, 2.0]);
         let (zero, wrong) =
-            (Value::of(DType::F32, &[], &[0.0_f32]), Value::of(DType::S32, &[], &[0]));
-        let error = |axes: &[i64], init: &Value| {
+            (TestValue::of(DType::F32, &[], &[0.0_f32]), TestValue::of(DType::S32, &[], &[0]));
+        let error = |axes: &[i64], init: &TestValue| {
             let list = [("dimensions", integers(axes))];
             run("stablehlo.reduce", &list, &[&x, init], &[sum_f32()]).unwrap_err().to_string()
         };

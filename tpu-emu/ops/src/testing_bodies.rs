@@ -12,12 +12,12 @@ use tpu_stablehlo::ir::{Attribute, Attributes};
 
 /// An array: its shape and elements.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Value {
+pub(crate) struct TestValue {
     pub(crate) shape: Shape,
     pub(crate) words: Vec<u128>,
 }
 
-impl Value {
+impl TestValue {
     /// From elements.
     pub(crate) fn of<T: bytemuck::Pod>(dtype: DType, dims: &[usize], elements: &[T]) -> Self {
         let mut value = Self::zero(Shape::new(dtype, dims));
@@ -209,9 +209,9 @@ pub(crate) fn integers(values: &[i64]) -> Attribute {
 pub(crate) fn run(
     name: &str,
     list: &[(&'static str, Attribute)],
-    operands: &[&Value],
+    operands: &[&TestValue],
     bodies: &[Arc<dyn RegionCode>],
-) -> Result<Vec<Value>> {
+) -> Result<Vec<TestValue>> {
     run_declared(name, list, operands, bodies, &[])
 }
 
@@ -219,10 +219,10 @@ pub(crate) fn run(
 pub(crate) fn run_declared(
     name: &str,
     list: &[(&'static str, Attribute)],
-    operands: &[&Value],
+    operands: &[&TestValue],
     bodies: &[Arc<dyn RegionCode>],
     declared: &[Shape],
-) -> Result<Vec<Value>> {
+) -> Result<Vec<TestValue>> {
     let attributes = attributes(list);
     let shapes: Vec<Shape> = operands.iter().map(|value| value.shape.clone()).collect();
     let known = vec![None; operands.len()];
@@ -255,14 +255,14 @@ pub(crate) fn run_declared(
 /// Runs a kernel.
 pub(crate) fn execute(
     kernel: &dyn Kernel,
-    operands: &[&Value],
+    operands: &[&TestValue],
     results: &[Shape],
-) -> Result<Vec<Value>> {
+) -> Result<Vec<TestValue>> {
     let started = |index: usize, shape: &Shape| match kernel.starts_from(index) {
         Some(operand) => operands[operand].clone(),
-        None => Value::zero(shape.clone()),
+        None => TestValue::zero(shape.clone()),
     };
-    let mut values: Vec<Value> =
+    let mut values: Vec<TestValue> =
         results.iter().enumerate().map(|(index, shape)| started(index, shape)).collect();
     let in_place: Vec<Option<usize>> =
         (0..results.len()).map(|index| kernel.starts_from(index)).collect();
@@ -276,7 +276,7 @@ pub(crate) fn execute(
         moves.follow(&inputs, &mut result);
         result
     });
-    let mut outputs: Vec<&mut [u8]> = values.iter_mut().map(Value::bytes_mut).collect();
+    let mut outputs: Vec<&mut [u8]> = values.iter_mut().map(TestValue::bytes_mut).collect();
     // Whatever was there before: not zeros.
     let mut scratch = vec![u128::MAX / 3; kernel.scratch().div_ceil(16)];
     let mut cx = Cx {

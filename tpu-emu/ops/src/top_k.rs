@@ -77,13 +77,13 @@ impl Kernel for TopK {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing_bodies::{Value, run};
+    use super::super::testing_bodies::{TestValue, run};
     use tpu_base::tensor::DType;
     use tpu_stablehlo::ir::{Attribute, Element};
 
     #[test]
     fn values_come_with_their_places() {
-        let x = Value::of(DType::S16, &[2, 4], &[3_i16, 1, 3, 2, -5, -2, -7, -2]);
+        let x = TestValue::of(DType::S16, &[2, 4], &[3_i16, 1, 3, 2, -5, -2, -7, -2]);
         let list = [("k", Attribute::Integer(3, Element::S64))];
         let found = run("chlo.top_k", &list, &[&x], &[]).unwrap();
         assert_eq!(found[0].elements::<i16>(), [3, 3, 2, -2, -2, -5]);

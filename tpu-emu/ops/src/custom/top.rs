@@ -169,7 +169,7 @@ impl Kernel for Approximate {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::testing_bodies::{Code, Value, attributes, run_declared, step};
+    use super::super::super::testing_bodies::{Code, TestValue, attributes, run_declared, step};
     use crate::RegionCode;
     use std::sync::Arc;
     use tpu_base::tensor::{DType, Shape};
@@ -192,10 +192,10 @@ mod tests {
     fn approximate(direction: &'static str, k: i128, count: usize) -> (Vec<f32>, Vec<i32>) {
         let x: Vec<f32> = [3.0, 1.0, 2.0, 5.0, 4.0].into_iter().flat_map(|x| [x, -x]).collect();
         let places: Vec<i32> = (0..5).flat_map(|at| [at; 2]).collect();
-        let x = Value::of(DType::F32, &[5, 2], &x);
-        let places = Value::of(DType::S32, &[5, 2], &places);
-        let low = Value::of(DType::F32, &[], &[f32::NEG_INFINITY]);
-        let none = Value::of(DType::S32, &[], &[-1]);
+        let x = TestValue::of(DType::F32, &[5, 2], &x);
+        let places = TestValue::of(DType::S32, &[5, 2], &places);
+        let low = TestValue::of(DType::F32, &[], &[f32::NEG_INFINITY]);
+        let none = TestValue::of(DType::S32, &[], &[-1]);
         let config = attributes(&[
             ("reduction_dim", Attribute::Integer(0, Element::S64)),
             ("top_k", Attribute::Integer(k, Element::S64)),
@@ -223,10 +223,11 @@ mod tests {
     fn floats_of_eight_bits_and_fewer_are_compared_too() {
         let check = |dtype: DType, values: &[u8], wanted: &[u8], places: [i32; 3]| {
             let count = values.len();
-            let x = Value::of(dtype, &[count], values);
+            let x = TestValue::of(dtype, &[count], values);
             let at: Vec<i32> = (0..).take(count).collect();
-            let at = Value::of(DType::S32, &[count], &at);
-            let [low, none] = [Value::of(dtype, &[], &[0_u8]), Value::of(DType::S32, &[], &[-1])];
+            let at = TestValue::of(DType::S32, &[count], &at);
+            let [low, none] =
+                [TestValue::of(dtype, &[], &[0_u8]), TestValue::of(DType::S32, &[], &[-1])];
             let config = attributes(&[
                 ("reduction_dim", Attribute::Integer(0, Element::S64)),
                 ("top_k", Attribute::Integer(3, Element::S64)),
@@ -258,7 +259,7 @@ mod tests {
 
     #[test]
     fn the_smallest_come_first_on_request() {
-        let x = Value::of(DType::S32, &[4], &[3, 1, 2, 1]);
+        let x = TestValue::of(DType::S32, &[4], &[3, 1, 2, 1]);
         let config = attributes(&[
             ("k", Attribute::Integer(3, Element::S64)),
             ("largest", Attribute::Bool(false)),

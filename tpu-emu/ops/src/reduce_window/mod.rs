@@ -170,7 +170,7 @@ fn join<F: Fold>(
 #[cfg(test)]
 mod tests {
     use super::super::RegionCode;
-    use super::super::testing_bodies::{Code, Value, integers, kind, lane, run};
+    use super::super::testing_bodies::{Code, TestValue, integers, kind, lane, run};
     use std::sync::Arc;
     use tpu_base::tensor::DType;
     use tpu_kernels::{parallel, simd};
@@ -183,8 +183,8 @@ mod tests {
 
     type List = Vec<(&'static str, Attribute)>;
 
-    fn both(list: &List, x: &Value, init: i32) -> Vec<i32> {
-        let init = Value::of(DType::S32, &[], &[init]);
+    fn both(list: &List, x: &TestValue, init: i32) -> Vec<i32> {
+        let init = TestValue::of(DType::S32, &[], &[init]);
         let [known, unknown] = ["add", "unheard of"].map(|name| {
             let found = run("stablehlo.reduce_window", list, &[x, &init], &[add(name)]).unwrap();
             found[0].elements::<i32>()
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn places_in_the_padding_are_skipped() {
-        let x = Value::of(DType::S32, &[4], &[1, 2, 3, 4]);
+        let x = TestValue::of(DType::S32, &[4], &[1, 2, 3, 4]);
         let list = vec![("window_dimensions", integers(&[3])), ("padding", integers(&[1, 1]))];
         // From XLA's CPU backend.
         assert_eq!(both(&list, &x, 10), [13, 16, 19, 17]);
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn dilations_and_strides_select_elements() {
         // The example of the specification.
-        let x = Value::of(DType::S32, &[3, 2], &[1, 2, 3, 4, 5, 6]);
+        let x = TestValue::of(DType::S32, &[3, 2], &[1, 2, 3, 4, 5, 6]);
         let list = vec![
             ("window_dimensions", integers(&[2, 1])),
             ("window_strides", integers(&[4, 1])),
@@ -253,7 +253,7 @@ mod tests {
             let count = dims.iter().product();
             let number = |at: usize| i32::try_from(at * 7919 % 1009).unwrap() - 500;
             let x: Vec<i32> = (0..count).map(number).collect();
-            let x = Value::of(DType::S32, dims, &x);
+            let x = TestValue::of(DType::S32, dims, &x);
             let list = vec![
                 ("window_dimensions", integers(sizes)),
                 ("window_strides", integers(strides)),
@@ -270,7 +270,7 @@ mod tests {
                     kind: kind(name),
                     ..maximum
                 });
-                let init = Value::of(DType::S32, &[], &[i32::MIN]);
+                let init = TestValue::of(DType::S32, &[], &[i32::MIN]);
                 let found = run("stablehlo.reduce_window", &list, &[&x, &init], &[body]).unwrap();
                 found[0].elements::<i32>()
             };
@@ -288,7 +288,7 @@ mod tests {
     #[test]
     fn windows_over_everything_before_are_running_sums() {
         let x: Vec<i32> = (0..24).collect();
-        let x = Value::of(DType::S32, &[2, 3, 4], &x);
+        let x = TestValue::of(DType::S32, &[2, 3, 4], &x);
         let list = |padding: &[i64]| {
             let sizes = integers(&[1, 3, 1]);
             vec![("window_dimensions", sizes), ("padding", integers(padding))]
@@ -302,8 +302,8 @@ mod tests {
     #[test]
     fn an_unknown_scan_folds_from_the_left() {
         let body = Code::binary(lane!("twice", S32 i32 => S32 i32, |a, b| 2 * a + b));
-        let x = Value::of(DType::S32, &[3], &[1, 2, 3]);
-        let init = Value::of(DType::S32, &[], &[1]);
+        let x = TestValue::of(DType::S32, &[3], &[1, 2, 3]);
+        let init = TestValue::of(DType::S32, &[], &[1]);
         let list = |padding: &[i64]| {
             [("window_dimensions", integers(&[3])), ("padding", integers(padding))]
         };
@@ -318,8 +318,8 @@ mod tests {
 
     #[test]
     fn attributes_of_another_length_are_refused() {
-        let x = Value::of(DType::S32, &[3], &[1, 2, 3]);
-        let init = Value::of(DType::S32, &[], &[1]);
+        let x = TestValue::of(DType::S32, &[3], &[1, 2, 3]);
+        let init = TestValue::of(DType::S32, &[], &[1]);
         let error = |list: &List| {
             let found = run("stablehlo.reduce_window", list, &[&x, &init], &[add("add")]);
             found.unwrap_err().to_string()

@@ -94,7 +94,7 @@ struct ScatterWindows {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing_bodies::{Code, Value, integers, lane, run};
+    use super::super::testing_bodies::{Code, TestValue, integers, lane, run};
     use crate::RegionCode;
     use std::sync::Arc;
     use tpu_base::tensor::DType;
@@ -127,10 +127,10 @@ mod tests {
 
     #[test]
     fn rows_are_combined_in_order_and_windows_outside_are_skipped() {
-        let x = Value::of(DType::S32, &[3, 2], &[1, 2, 3, 4, 5, 6]);
-        let at = Value::of(DType::S32, &[5, 1], &[2, 0, 2, 3, -1]);
+        let x = TestValue::of(DType::S32, &[3, 2], &[1, 2, 3, 4, 5, 6]);
+        let at = TestValue::of(DType::S32, &[5, 1], &[2, 0, 2, 3, -1]);
         let updates: Vec<i32> = (1..=10).map(|value| value * 10).collect();
-        let updates = Value::of(DType::S32, &[5, 2], &updates);
+        let updates = TestValue::of(DType::S32, &[5, 2], &updates);
         let list = list(&[1], &[0], &[0], 1);
         let scatter = |body| {
             let found = run("stablehlo.scatter", &list, &[&x, &at, &updates], &[body]).unwrap();
@@ -151,9 +151,9 @@ mod tests {
             let (targets, count) = (3000, 12_000);
             let size = width * inner;
             let whole: Vec<i32> = (0..targets * size).map(number).collect();
-            let whole = Value::of(DType::S32, &[targets, width, inner], &whole);
+            let whole = TestValue::of(DType::S32, &[targets, width, inner], &whole);
             let at: Vec<i32> = (0..count).map(|at| number(at) % 3100 - 50).collect();
-            let at = Value::of(DType::S32, &[count, 1], &at);
+            let at = TestValue::of(DType::S32, &[count, 1], &at);
             let updates: Vec<i32> = (0..count * size).map(|at| number(at) - 77).collect();
             // The axis of windows lies before or behind their elements.
             let (dims, window) = if inner == 1 {
@@ -161,7 +161,7 @@ mod tests {
             } else {
                 ([width, count, inner], [0, 2])
             };
-            let updates = Value::of(DType::S32, &dims, &updates);
+            let updates = TestValue::of(DType::S32, &dims, &updates);
             let list = list(&window, &[0], &[0], 1);
             let scatter = |body: &Arc<dyn RegionCode>| {
                 let operands = [&whole, &at, &updates];
@@ -186,9 +186,9 @@ mod tests {
 
     #[test]
     fn a_window_that_sticks_out_is_skipped_whole() {
-        let x = Value::of(DType::S32, &[4], &[0; 4]);
-        let at = Value::of(DType::U8, &[2, 1], &[3_u8, 1]);
-        let updates = Value::of(DType::S32, &[2, 2], &[1, 2, 3, 4]);
+        let x = TestValue::of(DType::S32, &[4], &[0; 4]);
+        let at = TestValue::of(DType::U8, &[2, 1], &[3_u8, 1]);
+        let updates = TestValue::of(DType::S32, &[2, 2], &[1, 2, 3, 4]);
         let list = list(&[1], &[], &[0], 1);
         let found = run("stablehlo.scatter", &list, &[&x, &at, &updates], &[add()]).unwrap();
         assert_eq!(found[0].elements::<i32>(), [0, 3, 4, 0]);
@@ -196,9 +196,9 @@ mod tests {
 
     #[test]
     fn batching_axes_go_along_and_the_index_vector_may_be_anywhere() {
-        let x = Value::of(DType::S32, &[2, 3], &[0; 6]);
-        let at = Value::of(DType::S32, &[1, 2, 2], &[2, 1, 0, 0]);
-        let updates = Value::of(DType::S32, &[2, 2], &[1, 2, 3, 4]);
+        let x = TestValue::of(DType::S32, &[2, 3], &[0; 6]);
+        let at = TestValue::of(DType::S32, &[1, 2, 2], &[2, 1, 0, 0]);
+        let updates = TestValue::of(DType::S32, &[2, 2], &[1, 2, 3, 4]);
         let mut list = list(&[], &[1], &[1], 0);
         list.push(("input_batching_dims", integers(&[0])));
         list.push(("scatter_indices_batching_dims", integers(&[2])));
@@ -209,9 +209,9 @@ mod tests {
 
     #[test]
     fn updates_of_another_shape_are_refused() {
-        let x = Value::of(DType::S32, &[3], &[0; 3]);
-        let at = Value::of(DType::S32, &[2, 1], &[0, 0]);
-        let updates = Value::of(DType::S32, &[3], &[0; 3]);
+        let x = TestValue::of(DType::S32, &[3], &[0; 3]);
+        let at = TestValue::of(DType::S32, &[2, 1], &[0, 0]);
+        let updates = TestValue::of(DType::S32, &[3], &[0; 3]);
         let list = list(&[], &[0], &[0], 1);
         let error = run("stablehlo.scatter", &list, &[&x, &at, &updates], &[add()]).unwrap_err();
         assert_eq!(

@@ -238,16 +238,16 @@ impl Kernel for SelectAndScatter {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing_bodies::{Code, Value, integers, kind, lane, run};
+    use super::super::testing_bodies::{Code, TestValue, integers, kind, lane, run};
     use tpu_base::tensor::DType;
     use tpu_kernels::{parallel, simd};
 
     #[test]
     fn the_first_of_equal_elements_takes_the_source() {
         // The example of the specification, with a tie added in the last windows.
-        let x = Value::of(DType::S32, &[4, 2], &[1, 5, 2, 5, 3, 6, 4, 4]);
-        let source = Value::of(DType::S32, &[2, 2], &[5, 6, 7, 8]);
-        let zero = Value::of(DType::S32, &[], &[0]);
+        let x = TestValue::of(DType::S32, &[4, 2], &[1, 5, 2, 5, 3, 6, 4, 4]);
+        let source = TestValue::of(DType::S32, &[2, 2], &[5, 6, 7, 8]);
+        let zero = TestValue::of(DType::S32, &[], &[0]);
         let list = [
             ("window_dimensions", integers(&[3, 1])),
             ("window_strides", integers(&[2, 1])),
@@ -284,8 +284,8 @@ mod tests {
             };
             let count = dims.iter().product();
             let x: Vec<f32> = (0..count).map(number).collect();
-            let x = Value::of(DType::F32, dims, &x);
-            let zero = Value::of(DType::F32, &[], &[0.0_f32]);
+            let x = TestValue::of(DType::F32, dims, &x);
+            let zero = TestValue::of(DType::F32, &[], &[0.0_f32]);
             let list = [
                 ("window_dimensions", integers(sizes)),
                 ("window_strides", integers(strides)),
@@ -299,7 +299,7 @@ mod tests {
                 })
                 .collect();
             let source: Vec<f32> = (0..outputs.iter().product()).map(|at| number(at + 9)).collect();
-            let source = Value::of(DType::F32, &outputs, &source);
+            let source = TestValue::of(DType::F32, &outputs, &source);
             for direction in ["compare.GE", "compare.LE"] {
                 let gradient = |known: bool| {
                     let ge = lane!("compare.GE", F32 f32 => Pred u8, |a, b| (a >= b).into());
@@ -326,9 +326,9 @@ mod tests {
 
     #[test]
     fn a_source_for_other_windows_is_refused() {
-        let x = Value::of(DType::S32, &[4], &[1, 2, 3, 4]);
-        let source = Value::of(DType::S32, &[2], &[5, 6]);
-        let zero = Value::of(DType::S32, &[], &[0]);
+        let x = TestValue::of(DType::S32, &[4], &[1, 2, 3, 4]);
+        let source = TestValue::of(DType::S32, &[2], &[5, 6]);
+        let zero = TestValue::of(DType::S32, &[], &[0]);
         let list = [("window_dimensions", integers(&[2]))];
         let error = run("stablehlo.select_and_scatter", &list, &[&x, &source, &zero], &[]);
         assert_eq!(

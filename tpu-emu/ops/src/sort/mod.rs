@@ -204,7 +204,7 @@ impl Kernel for Merged {
 #[cfg(test)]
 mod tests {
     use super::super::RegionCode;
-    use super::super::testing_bodies::{Code, Value, execute, kind, lane, run, step};
+    use super::super::testing_bodies::{Code, TestValue, execute, kind, lane, run, step};
     use std::sync::Arc;
     use tpu_base::tensor::DType;
     use tpu_kernels::elementwise::program::ElementwiseConstant;
@@ -213,7 +213,7 @@ mod tests {
     use tpu_kernels::sort::comparator;
     use tpu_stablehlo::ir::{Attribute, Element};
 
-    fn sort(axis: i128, operands: &[&Value], body: &Arc<dyn RegionCode>) -> Vec<Value> {
+    fn sort(axis: i128, operands: &[&TestValue], body: &Arc<dyn RegionCode>) -> Vec<TestValue> {
         let list = [("dimension", Attribute::Integer(axis, Element::S64))];
         run("stablehlo.sort", &list, operands, &[Arc::clone(body)]).unwrap()
     }
@@ -233,15 +233,15 @@ mod tests {
         let keys: Vec<i32> = (0..rows * length).map(key).collect();
         let tags: Vec<i16> = (0..).take(keys.len()).collect();
         for (dims, axis) in [([3, 1001], 1), ([3, 1001], -2), ([1001, 3], 0), ([1001, 3], 1)] {
-            let keys = Value::of(DType::S32, &dims, &keys);
-            let tags = Value::of(DType::S16, &dims, &tags);
+            let keys = TestValue::of(DType::S32, &dims, &keys);
+            let tags = TestValue::of(DType::S16, &dims, &tags);
             let known = sort(axis, &[&keys, &tags], &pairs("compare.LT"));
             let unknown = sort(axis, &[&keys, &tags], &pairs("unheard of"));
             assert_eq!(known, unknown);
             assert_ne!(known[0], keys);
         }
-        let wide = Value::of(DType::S32, &[3, 1001], &keys);
-        let tags = Value::of(DType::S16, &[3, 1001], &tags);
+        let wide = TestValue::of(DType::S32, &[3, 1001], &keys);
+        let tags = TestValue::of(DType::S16, &[3, 1001], &tags);
         let found = sort(1, &[&wide, &tags], &pairs("compare.LT"));
         let (found, order) = (found[0].elements::<i32>(), found[1].elements::<i16>());
         let rows = found.chunks(1001).zip(order.chunks(1001));
@@ -269,7 +269,7 @@ mod tests {
         }
         for x in [plain, special] {
             for (dims, axis) in [([4, 50_000], 1), ([20_000, 10], 1), ([50_000, 4], 0)] {
-                let x = Value::of(DType::F32, &dims, &x);
+                let x = TestValue::of(DType::F32, &dims, &x);
                 for direction in ["LT", "GT"] {
                     let body = floats(direction);
                     let rows = super::SortRows {
@@ -293,7 +293,7 @@ mod tests {
     #[test]
     fn a_comparator_that_contradicts_itself_ends() {
         let body = Code::binary(lane!("always", S32 i32 => Pred u8, |_, _| 1));
-        let x = Value::of(DType::S32, &[100], &(0..100).collect::<Vec<i32>>());
+        let x = TestValue::of(DType::S32, &[100], &(0..100).collect::<Vec<i32>>());
         let mut found = sort(0, &[&x], &body)[0].elements::<i32>();
         found.sort_unstable();
         assert_eq!(found, (0..100).collect::<Vec<i32>>());
@@ -302,9 +302,9 @@ mod tests {
     #[test]
     fn nothing_is_sorted() {
         let body = Code::binary(lane!("compare.GT", S32 i32 => Pred u8, |a, b| (a > b).into()));
-        let x = Value::of::<i32>(DType::S32, &[2, 0], &[]);
+        let x = TestValue::of::<i32>(DType::S32, &[2, 0], &[]);
         assert_eq!(sort(0, &[&x], &body), [x]);
-        let x = Value::of(DType::S32, &[3], &[1, 3, 2]);
+        let x = TestValue::of(DType::S32, &[3], &[1, 3, 2]);
         assert_eq!(sort(0, &[&x], &body)[0].elements::<i32>(), [3, 2, 1]);
     }
 
@@ -348,8 +348,8 @@ mod tests {
         assert_eq!(keys.iter().map(|key| key.operand).collect::<Vec<_>>(), [0, 1]);
         assert!(keys.iter().all(|key| !key.total && key.nan_is_largest && !key.descending));
         let nan = f32::NAN;
-        let x = Value::of(DType::F32, &[7], &[1.0, -nan, 0.0, -0.0, nan, 1.0, -3.0]);
-        let y = Value::of(DType::F32, &[7], &[2.0_f32, 5.0, 4.0, 3.0, 1.0, -2.0, nan]);
+        let x = TestValue::of(DType::F32, &[7], &[1.0, -nan, 0.0, -0.0, nan, 1.0, -3.0]);
+        let y = TestValue::of(DType::F32, &[7], &[2.0_f32, 5.0, 4.0, 3.0, 1.0, -2.0, nan]);
         let found = sort(0, &[&x, &y], &body);
         assert_eq!(found[0].elements::<f32>()[..5], [-3.0, 0.0, 0.0, 1.0, 1.0]);
         assert_eq!(found[1].elements::<f32>()[1..], [3.0, 4.0, -2.0, 2.0, 1.0, 5.0]);

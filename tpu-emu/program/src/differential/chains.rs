@@ -1,5 +1,5 @@
 //! Chains of reductions and of elementwise operations with what they give.
-use super::writer::{Value, Writer, tensor};
+use super::writer::{ProgramWriter, Value, tensor};
 use std::fmt::Write;
 
 /// Extents with rows enough to be run in strips, and columns for more than one block and for spans
@@ -7,7 +7,7 @@ use std::fmt::Write;
 const SHAPES: &[&[usize]] =
     &[&[130, 40], &[6, 70, 5], &[4, 3, 4, 9], &[5000], &[40, 130], &[3, 4], &[7, 300], &[3, 1100]];
 
-impl Writer {
+impl ProgramWriter {
     /// A few rounds of: an operation, a reduction of it, the result beside every element again.
     pub(super) fn chain(&mut self, seen: &mut Vec<Value>, element: &'static str) {
         let dims = self.random.pick(SHAPES).to_vec();

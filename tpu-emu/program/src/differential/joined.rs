@@ -1,7 +1,7 @@
 //! Operations that join or place elements of arrays of every type: scatters, products, windows.
-use super::writer::{Value, Writer, tensor};
+use super::writer::{ProgramWriter, Value, tensor};
 
-impl Writer {
+impl ProgramWriter {
     /// Rows put to places of an array, some of them outside of it.
     pub(super) fn scattered(&mut self, seen: &mut Vec<Value>, a: &Value) {
         let Some((_, row)) = a.2.split_first() else { return };

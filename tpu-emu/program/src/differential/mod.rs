@@ -20,7 +20,7 @@ use tpu_kernels::simd::at_every_level;
 use tpu_ops::Numerics;
 use tpu_ops::custom_call::Registry;
 use wide::is_narrow;
-use writer::{SHAPES, Value, Writer};
+use writer::{ProgramWriter, SHAPES, Value};
 
 pub(crate) struct Random(pub(crate) u64);
 
@@ -38,7 +38,7 @@ impl Random {
 
 /// A program, and the results that take parameters over.
 fn program(seed: u64, wide: bool) -> (String, Vec<Option<usize>>) {
-    let mut writer = Writer { random: Random(seed), text: String::new(), count: 0, wide };
+    let mut writer = ProgramWriter { random: Random(seed), text: String::new(), count: 0, wide };
     let mut seen = Vec::new();
     for _ in 0..3 + writer.random.below(3) {
         if wide {

@@ -1,5 +1,5 @@
 //! Programs over every element type, with extents of 0 and 1 anywhere and up to six axes.
-use super::writer::{Value, Writer, tensor};
+use super::writer::{ProgramWriter, Value, tensor};
 use std::fmt::Write;
 
 /// Element types, by what can be done with them.
@@ -45,7 +45,7 @@ fn list<T: ToString>(items: impl IntoIterator<Item = T>) -> String {
     items.into_iter().map(|item| item.to_string()).collect::<Vec<_>>().join(", ")
 }
 
-impl Writer {
+impl ProgramWriter {
     fn element(&mut self) -> &'static str {
         let lists = [FLOATS, FLOATS, FLOATS, INTEGERS, INTEGERS, EIGHTS, SMALL, COMPLEX, &["i1"]];
         let list = self.random.pick(&lists);

@@ -33,7 +33,7 @@ pub(super) const SHAPES: &[&[usize]] = &[
 ];
 
 /// A program that is being written.
-pub(super) struct Writer {
+pub(super) struct ProgramWriter {
     pub(super) random: Random,
     pub(super) text: String,
     pub(super) count: usize,
@@ -41,7 +41,7 @@ pub(super) struct Writer {
     pub(super) wide: bool,
 }
 
-impl Writer {
+impl ProgramWriter {
     pub(super) fn name(&mut self) -> String {
         self.count += 1;
         format!("%v{}", self.count)
