@@ -43,6 +43,9 @@ export PYTHONPATH := $(CURDIR)/pjrt-plugin/python
 export PYTHONDONTWRITEBYTECODE := 1
 unexport TPU_LIBRARY_PATH JAX_PLATFORMS
 
+# The crates of the machine.
+MACHINE := -p tpu-base -p tpu-kernels -p tpu-ops -p tpu-program -p tpu-emu
+
 .PHONY: build demo walkthrough test test-clients test-libtpu test-tensorflow test-torch test-rust test-portable test-docs test-python test-no-jax conform checks ecosystem ecosystem-full lint deny bench bench-all bench-growth bench-suite bench-ecosystem bench-page bench-parts memcheck memcheck-address memcheck-valgrind needs-valgrind racecheck random sweep walks fuzz fuzz-readers fuzz-readers-proof clean
 
 build:
@@ -94,7 +97,7 @@ test-rust: $(patsubst %,$(VENVS)/jax-%/ready,$(filter-out $(call SKIPPED,$(TESTE
 # What stands for the parts that are for x86-64 alone, tested on it: plain loops, no machine code,
 # stacks by the system's unwinder. No part of `make test`.
 test-portable:
-	RUSTFLAGS="--cfg tpu_emu_portable" cargo test -p tpu-emu -p tpu-host --lib --target-dir target/portable
+	RUSTFLAGS="--cfg tpu_emu_portable" cargo test $(MACHINE) -p tpu-host --lib --target-dir target/portable
 
 test-docs:
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
@@ -199,7 +202,7 @@ needs-valgrind:
 	@command -v valgrind > /dev/null || { echo "make memcheck needs valgrind, which is not on the path (Debian: apt-get install valgrind)"; exit 1; }
 
 memcheck-address:
-	$(ADDRESSCHECK) -p tpu-emu --lib --test heap_model --test history --test hostile_programs --test programs
+	$(ADDRESSCHECK) $(MACHINE) --lib --test heap_model --test history --test hostile_programs --test programs
 	$(ADDRESSCHECK) -p libtpu-abi --tests
 	$(ADDRESSCHECK) -p pjrt-plugin --tests -- --skip a_c_program_
 
