@@ -1,5 +1,5 @@
 //! Stands for the instructions that interleave vectors where there are none.
-use super::Side;
+use super::BlockTurn;
 use crate::simd::Shuffles;
 use bytemuck::Pod;
 
@@ -7,7 +7,7 @@ use bytemuck::Pod;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Interleaved(pub(super) Shuffles);
 
-impl<T: Pod> Side<T> for Interleaved {
+impl<T: Pod> BlockTurn<T> for Interleaved {
     fn turn(self, _: &[T], _: usize, _: &mut [T], _: usize) {
         match self.0 {}
     }
