@@ -75,21 +75,22 @@ pub fn one_double() -> f64 {
     register::unknown_double(1.0)
 }
 
-/// Numbers of which the compiler knows no more than that they are the same for the same number.
+/// Numbers of which the compiler knows no more than that they are the same for the same number:
+/// they stand in a register of a class, in the text of a comment for the assembler.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! unknown {
-    ($class:ident) => {
+    ($class:ident, $comment:literal) => {
         #[inline(always)]
         pub(super) fn unknown_single(mut number: f32) -> f32 {
             // SAFETY: there is no instruction.
-            unsafe { asm!("/* {0} */", inout($class) number, options(pure, nomem, nostack, preserves_flags)) };
+            unsafe { asm!($comment, inout($class) number, options(pure, nomem, nostack, preserves_flags)) };
             number
         }
 
         #[inline(always)]
         pub(super) fn unknown_double(mut number: f64) -> f64 {
             // SAFETY: there is no instruction.
-            unsafe { asm!("/* {0} */", inout($class) number, options(pure, nomem, nostack, preserves_flags)) };
+            unsafe { asm!($comment, inout($class) number, options(pure, nomem, nostack, preserves_flags)) };
             number
         }
     };
@@ -100,7 +101,7 @@ macro_rules! unknown {
 mod register {
     use std::arch::asm;
 
-    unknown! { xmm_reg }
+    unknown! { xmm_reg, "/* {0} */" }
 
     pub(super) type Word = u32;
     /// Round to nearest, no exception traps.
@@ -131,7 +132,7 @@ mod register {
 mod register {
     use std::arch::asm;
 
-    unknown! { vreg }
+    unknown! { vreg, "/* {0:v} */" }
 
     pub(super) type Word = u64;
     pub(super) const PLAIN: Word = 0;
