@@ -243,7 +243,7 @@ impl Caller {
         if isize::try_from(size).is_err() {
             return Err(Error::bad(format!("a destination of {size} bytes")));
         }
-        Ok(Box::new(PanicTarget { pointer: pointer.cast(), size }))
+        Ok(Box::new(CopyTarget { pointer: pointer.cast(), size }))
     }
 
     fn check<T>(&self, pointer: *const T, what: &'static str) -> Result<()> {
@@ -259,21 +259,21 @@ impl Caller {
 
 /// A caller's bytes that a copy writes to later.
 #[derive(Debug)]
-struct PanicTarget {
+struct CopyTarget {
     pointer: *mut u8,
     size: usize,
 }
 
 // SAFETY: the caller keeps the bytes valid for us, and leaves them to us, until the event of the
 // copy fires, whichever thread writes them.
-unsafe impl Send for PanicTarget {}
+unsafe impl Send for CopyTarget {}
 
-impl HostTarget for PanicTarget {
+impl HostTarget for CopyTarget {
     fn bytes(&mut self) -> &mut [u8] {
         if self.size == 0 {
             return &mut [];
         }
-        // SAFETY: not null for a size above 0, checked where a `PanicTarget` is made; valid and ours
+        // SAFETY: not null for a size above 0, checked where a `CopyTarget` is made; valid and ours
         // until the event of the copy fires, by the header's contract.
         unsafe { slice::from_raw_parts_mut(self.pointer, self.size) }
     }

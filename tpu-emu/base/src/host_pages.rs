@@ -36,7 +36,7 @@ pub unsafe fn discard(start: *mut u8, length: usize) -> io::Result<()> {
 /// # Safety
 /// As for the real one.
 #[cfg(miri)]
-pub(crate) unsafe fn discard(start: *mut u8, length: usize) -> io::Result<()> {
+pub unsafe fn discard(start: *mut u8, length: usize) -> io::Result<()> {
     // SAFETY: promised by the caller.
     unsafe { start.write_bytes(0, length) };
     Ok(())

@@ -27,12 +27,17 @@ impl CallKernel {
     pub fn number(&self) -> usize {
         self.number
     }
+
+    /// What refuses a call that no launch takes through its stages.
+    pub fn outside_of_a_launch(&self) -> Error {
+        let target = &self.call.site().target;
+        Error::Unimplemented(format!("custom call \"{target}\" outside of a launch"))
+    }
 }
 
 impl Kernel for CallKernel {
     fn run(&self, _: &mut Cx<'_>, _: &[&[u8]], _: &mut [&mut [u8]]) -> Result<()> {
-        let target = &self.call.site().target;
-        Err(Error::Unimplemented(format!("custom call \"{target}\" outside of a launch")))
+        Err(self.outside_of_a_launch())
     }
 
     fn starts_from(&self, result: usize) -> Option<usize> {

@@ -12,8 +12,8 @@ use tpu_ops::replica_exchange::Others;
 pub trait LaunchServices: fmt::Debug + Sync {
     /// Takes a custom call through one of its stages; gives what is still going on.
     ///
-    /// An implementation calls [`Interpreter::guard`] before the stage and [`Interpreter::unharmed`] when it is
-    /// over.
+    /// An implementation calls [`Interpreter::guard`] before the stage, and
+    /// [`Interpreter::unharmed`] when it is over.
     ///
     /// # Errors
     /// The target's own, and those of `unharmed`.
@@ -94,11 +94,7 @@ impl Interpreter<'_> {
     ) -> Result<Option<Box<dyn PendingCall>>> {
         match self.launch {
             Some(launch) => launch.dispatch(self, step, kernel, stage),
-            None => {
-                let target = &kernel.call().site().target;
-                let message = format!("custom call \"{target}\" outside of a launch");
-                Err(Error::Unimplemented(message))
-            }
+            None => Err(kernel.outside_of_a_launch()),
         }
     }
 
