@@ -54,6 +54,8 @@ class Found:
     way: str
     digests: dict[int, str] = field(default_factory=dict)
     problems: dict[int, list[str]] = field(default_factory=dict)
+    # The programs of which a process died.
+    died: dict[int, str] = field(default_factory=dict)
 
 
 def run(way: Way, first: int, count: int, seconds: float) -> Found:
@@ -86,7 +88,7 @@ def run(way: Way, first: int, count: int, seconds: float) -> Found:
         if not ended.returncode:
             break
         tail = ended.stderr.strip()[-600:]
-        found.problems.setdefault(begun, []).append(f"ended with {ended.returncode}: {tail}")
+        found.died[begun] = f"ended with {ended.returncode}: {tail}"
         first = begun + 1
     return found
 
@@ -106,6 +108,8 @@ def batch(first: int, count: int, seconds: float) -> dict[int, list[str]]:
             if found is not all_found[0] and not all_found[0].digests.get(seed):
                 continue
             problems.setdefault(seed, []).extend(f"[{found.way}] {problem}" for problem in told)
+        for seed, end in found.died.items():
+            problems.setdefault(seed, []).append(f"[{found.way}] {end}")
         for seed, digest in found.digests.items():
             wanted = model.digests.get(seed, digest)
             if digest and wanted and digest != wanted:

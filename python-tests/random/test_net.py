@@ -100,7 +100,7 @@ def test_another_result_in_another_process_and_an_early_end_are_told(
         odd = way == search.WAYS[2]
         found = search.Found(str(way), {first: "b" if odd else "a"})
         if way == search.WAYS[3]:
-            found.problems[first + 1] = ["ended with -11: "]
+            found.died[first + 1] = "ended with -11: "
         return found
 
     monkeypatch.setattr(search, "run", other)
