@@ -19,18 +19,28 @@ from figures import (
     suite_table,
     summary_table,
     table,
+    vectors_table,
     wall,
     workload_table,
 )
 
 
 class WorkloadRun(TypedDict):
-    """A run of all workloads."""
+    """A run of all workloads.
+
+    Attributes:
+        machine: what the numbers depend on besides the code.
+        rounds: processes a workload and platform.
+        minutes: how long it took in all.
+        rows: by the machine's own vectors.
+        vectors: by narrower ones, a process each.
+    """
 
     machine: dict[str, str]
     rounds: int
     minutes: float
     rows: list[Row]
+    vectors: dict[str, list[Row]]
 
 
 def workloads_block(run: WorkloadRun) -> str:
@@ -45,6 +55,8 @@ def workloads_block(run: WorkloadRun) -> str:
         ),
         summary_table(ratios),
         beyond_line(ratios),
+        "Geometric means where both are held to narrower vectors, of a process each:",
+        vectors_table(run["rows"], run["vectors"]),
     ]
     for family, members in by_family(run["rows"]).items():
         parts += [f"### {family[0].upper()}{family[1:]}", workload_table(members)]

@@ -8,6 +8,15 @@ from typing import NotRequired, TypedDict
 PLATFORMS = ("tpu", "cpu")
 # The results whose times are told: the first, the tenth and so on.
 RESULTS = (1, 10, 100, 1000)
+# What holds both platforms to vectors narrower than the machine's. XLA's backend knows none below
+# those of SSE 4.2; ours then uses what every x86-64 has.
+VECTORS = {
+    "avx2": {"TPU_EMU_SIMD": "avx2", "XLA_FLAGS": "--xla_cpu_max_isa=AVX2"},
+    "portable": {"TPU_EMU_SIMD": "portable", "XLA_FLAGS": "--xla_cpu_max_isa=SSE4_2"},
+}
+# The columns of geometric means by vectors, and what counts as slow there.
+VECTOR_KEYS = ("steady", "first", "compile")
+VECTOR_BOUND = 1.5
 # No workload's steady state may take more than this, times the CPU backend's.
 BOUND = 2.5
 
@@ -171,6 +180,32 @@ def summary_table(ratios: Ratios) -> str:
             ]
         )
     return table(("ratio to the CPU backend", "geometric mean", "median", "worst"), rows)
+
+
+def vectors_table(own: Sequence[Row], narrower: dict[str, list[Row]]) -> str:
+    """A line for each kind of vectors, the machine's own first."""
+    lines = []
+    for name, rows in {"the machine's own": own, **narrower}.items():
+        ratios = Ratios(rows)
+        steady = ratios.of("steady")
+        worst = max(steady, key=lambda workload: steady[workload])
+        lines.append(
+            [
+                name,
+                *(significant(geometric_mean(ratios.of(of).values())) for of in VECTOR_KEYS),
+                f"{sum(ratio > VECTOR_BOUND for ratio in steady.values())} of {len(steady)}",
+                f"{significant(steady[worst])} ({worst})",
+            ]
+        )
+    headers = (
+        "vectors of both",
+        "steady state",
+        "first call",
+        "compile",
+        f"steady beyond {VECTOR_BOUND}",
+        "worst steady",
+    )
+    return table(headers, lines)
 
 
 class SuiteRun(TypedDict):

@@ -25,8 +25,16 @@ CALLS_TO_PEAK = 3
 DIRECT_COMPILES = 5
 
 
-def measure(workload: Workload, platform: str, library: Path) -> Sample:
-    """Run the workload in this process, which has started no device yet."""
+def measure(workload: Workload, platform: str, library: Path, held: dict[str, str]) -> Sample:
+    """Run the workload in this process, which has started no device yet.
+
+    Args:
+        workload: what is measured.
+        platform: where it runs.
+        library: the plugin.
+        held: variables for this process, which hold it to vectors of a width.
+    """
+    os.environ.update(held)
     jax.config.update("jax_platforms", platform)
     arguments = jax.block_until_ready(jax.device_put(workload.arguments(Arrays())))
     warm_up()

@@ -81,10 +81,22 @@ def test_a_missed_aim_says_so():
         "rounds": 1,
         "minutes": 1,
         "rows": [row("slow", [sample(3)], [sample(1)])],
+        "vectors": {},
     }
     lines = blocks.aims_block(run, None, None).splitlines()
     [steady] = [line for line in lines if "steady state, geometric mean" in line]
     assert [cell.strip() for cell in steady.split("|")[2:5]] == ["≤ 1", "3.00", "no"]
+
+
+def test_each_kind_of_vectors_has_its_line():
+    own = [row("even", [sample(1)], [sample(1)])]
+    narrower = [row("slow", [sample(4)], [sample(1)]), row("even", [sample(1)], [sample(1)])]
+    text = figures.vectors_table(own, {"avx2": narrower})
+    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines()[2:]]
+    assert lines == [
+        ["the machine's own", "1.00", "1.00", "1.00", "0 of 1", "1.00 (even)"],
+        ["avx2", "2.00", "2.00", "2.00", "1 of 2", "4.00 (slow)"],
+    ]
 
 
 def test_a_suite_is_compared_by_the_tests_that_pass_on_both():
