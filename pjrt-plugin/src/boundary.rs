@@ -295,18 +295,16 @@ impl UserPointer {
     }
 }
 
-impl PJRT_Buffer_MemoryLayout {
-    /// The layout as tiles, which `type_` says it is.
-    pub(crate) fn tiled(&self) -> PJRT_Buffer_MemoryLayout_Tiled {
-        // SAFETY: both members are C structs of numbers and pointers, of which any bits are one.
-        unsafe { self.anon_1.tiled }
-    }
+/// A layout as tiles, which its `type_` says it is.
+pub(crate) fn tiled(layout: &PJRT_Buffer_MemoryLayout) -> PJRT_Buffer_MemoryLayout_Tiled {
+    // SAFETY: both members are C structs of numbers and pointers, of which any bits are one.
+    unsafe { layout.anon_1.tiled }
+}
 
-    /// The layout as strides, which `type_` says it is.
-    pub(crate) fn strides(&self) -> PJRT_Buffer_MemoryLayout_Strides {
-        // SAFETY: as above.
-        unsafe { self.anon_1.strides }
-    }
+/// A layout as strides, which its `type_` says it is.
+pub(crate) fn strides(layout: &PJRT_Buffer_MemoryLayout) -> PJRT_Buffer_MemoryLayout_Strides {
+    // SAFETY: as above.
+    unsafe { layout.anon_1.strides }
 }
 
 /// Runs `body` on a copy of `*args`; if it succeeds, the copy goes back.

@@ -23,14 +23,15 @@ mod shapes;
 mod sharding;
 mod snapshot;
 mod state;
-/// The C interface in Rust, generated from `include/`.
-pub mod sys;
 mod texts;
 mod transfers;
 mod views;
 
 /// The other door of the same library; its functions are exported by their own names.
 pub use libtpu_abi as libtpu;
+
+/// The C interface in Rust.
+pub use pjrt_sys as sys;
 
 pub use ffi::{XLA_FFI_GetApi, XlaCustomCallStatusSetFailure, XlaCustomCallStatusSetSuccess};
 pub use plugin::GetPjrtApi;

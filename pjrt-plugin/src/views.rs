@@ -1,5 +1,5 @@
 //! Shapes and layouts as C arrays, one set for each array description of the machine.
-use crate::boundary::Caller;
+use crate::boundary::{self, Caller};
 use crate::sys;
 use parking_lot::RwLock;
 use std::collections::HashMap;
@@ -111,7 +111,7 @@ pub(crate) fn read_layout(
     let layout = caller.read(layout)?;
     match layout.type_ {
         sys::PJRT_Buffer_MemoryLayout_Type::PJRT_Buffer_MemoryLayout_Type_Tiled => {
-            let tiled = layout.tiled();
+            let tiled = boundary::tiled(&layout);
             let axes =
                 caller.axes(tiled.minor_to_major, tiled.minor_to_major_size, "minor_to_major")?;
             let minor_to_major = axes
@@ -150,7 +150,7 @@ pub(crate) fn read_layout(
             }))
         }
         sys::PJRT_Buffer_MemoryLayout_Type::PJRT_Buffer_MemoryLayout_Type_Strides => {
-            let strides = layout.strides();
+            let strides = boundary::strides(&layout);
             let list =
                 caller.axes(strides.byte_strides, strides.num_byte_strides, "byte_strides")?;
             Ok(HostLayout::Strides(list.to_vec()))

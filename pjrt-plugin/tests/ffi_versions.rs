@@ -11,14 +11,16 @@ use c::handlers::{
 use c::programs::{run_target as run, run_target_once as run_once};
 use c::{Client, Failure, UNIMPLEMENTED, assert_refused, blank};
 use pjrt_tpu_emu::sys::{
-    XLA_FFI_Api, XLA_FFI_ByteSpan, XLA_FFI_CallFrame, XLA_FFI_CustomOptions_Get_Args,
-    XLA_FFI_DeviceOrdinal_Get_Args, XLA_FFI_Error, XLA_FFI_Error_Code,
-    XLA_FFI_Error_GetDetails_Args, XLA_FFI_ExecutionStage, XLA_FFI_Handler_Register_Args,
-    XLA_FFI_Handler_Register_Args_0_3, XLA_FFI_InvokeContext_FindExtension_Args,
-    XLA_FFI_State_Set_Args, XLA_FFI_TypeId,
+    XLA_FFI_API_MINOR, XLA_FFI_Api, XLA_FFI_ByteSpan, XLA_FFI_CallFrame,
+    XLA_FFI_CustomOptions_Get_Args, XLA_FFI_DeviceOrdinal_Get_Args, XLA_FFI_Error,
+    XLA_FFI_Error_Code, XLA_FFI_Error_GetDetails_Args, XLA_FFI_ExecutionStage,
+    XLA_FFI_Handler_Register_Args, XLA_FFI_Handler_Register_Args_0_3,
+    XLA_FFI_InvokeContext_FindExtension_Args, XLA_FFI_State_Set_Args, XLA_FFI_TypeId,
 };
 use std::ffi::{CStr, c_void};
+use std::fs::read_to_string;
 use std::mem::{offset_of, transmute};
+use std::path::Path;
 use std::ptr::{null, null_mut, without_provenance_mut};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -240,4 +242,17 @@ fn an_error_says_its_code_to_those_who_have_a_place_for_it() {
         assert_eq!((text, args.errc.0), ("words", code), "{size}");
     }
     assert_eq!(said(made), Some("words".to_owned()));
+}
+
+/// What a handler that is refused is told of versions.
+#[test]
+fn the_words_of_a_refusal_name_our_version_and_the_newest_jaxlib_that_is_tested() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let makefile = read_to_string(root.join("../Makefile")).unwrap();
+    let tested = makefile.lines().find_map(|line| line.strip_prefix("MODERN := ")).unwrap();
+    let newest = tested.split_whitespace().last().unwrap();
+    let words = format!(
+        "this runtime speaks 0.1 to 0.{XLA_FFI_API_MINOR}, for which the newest jaxlib is {newest}"
+    );
+    assert_eq!(NEWER, words);
 }

@@ -285,7 +285,7 @@ fn tests_are_named_by_sentences() {
 
 #[test]
 fn the_rows_are_the_functions_of_the_header_in_its_order() {
-    let header = read_to_string(root().join("pjrt-plugin/include/pjrt_c_api.h")).unwrap();
+    let header = read_to_string(root().join("pjrt-plugin/sys/include/pjrt_c_api.h")).unwrap();
     let (_, table) = header.split_once("struct PJRT_Api {").unwrap();
     let (table, _) = table.split_once("\n}").unwrap();
     let fields = table.lines().filter_map(|line| line.split_once("(*PJRT_"));

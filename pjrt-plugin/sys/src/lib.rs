@@ -1,5 +1,7 @@
+//! The PJRT C API and XLA FFI in Rust, as their headers in `include/` declare them.
+//
 // Generated from include/all.h, which names every header, by
-// `UPDATE=1 cargo test -p pjrt-plugin --test headers`. Never edited: edit the headers.
+// `UPDATE=1 cargo test -p pjrt-sys`. Never edited: edit the headers.
 //
 // An enum is a struct around its number and a C bool is a byte, because a caller may write any
 // number there. A handle's struct has no fields that Rust may touch.
