@@ -354,7 +354,8 @@ fn the_page_of_libtpus_functions_is_current() {
 
 #[test]
 fn the_page_of_operations_is_current() {
-    let mut operations: Vec<&str> = tpu_emu::ops::mnemonics().collect();
+    let mut operations: Vec<&str> = tpu_emu::ops::entries().map(|entry| entry.mnemonic).collect();
+    let structural: Vec<&str> = tpu_emu::ops::STRUCTURAL.iter().map(|&(name, _)| name).collect();
     let mut targets: Vec<&str> = tpu_emu::ops::custom::targets().collect();
     operations.sort_unstable();
     targets.sort_unstable();
@@ -367,11 +368,11 @@ fn the_page_of_operations_is_current() {
          Every other operation and target is refused when a program is compiled, all of them at \
          once, each with its source line.\n\n\
          ## Operations\n\n\
-         Names of StableHLO and CHLO without the dialect, of others with it.\n\
-         Calls, composites, `while`, `if`, `case`, tuples, `sdy.manual_computation` and \
-         `sdy.named_computation` are inlined or planned by the compiler itself.\n\n\
+         Names of StableHLO and CHLO without the dialect, of others with it.\n\n\
+         {}\n## Operations that the compiler takes apart itself\n\n\
          {}\n## Targets of custom calls\n\n{}",
         list(&operations),
+        list(&structural),
         list(&targets)
     );
     assert_page("docs/ops-status.md", &page);
@@ -385,16 +386,18 @@ fn the_page_of_numerics_is_current() {
     let there = read_to_string(root().join("docs/numerics.md")).unwrap_or_default();
     let before = there.split_once(BEGIN).map_or("# Numerics\n\n", |(before, _)| before);
     let after = there.split_once(END).map_or("", |(_, after)| after);
-    let mut table = "Generated from the table in `tpu-emu/kernels/src/math/mod.rs`; never edited: \
+    let mut table = "Generated from the operations' rows in `tpu-emu/ops/src`; never edited: \
          `UPDATE=1 cargo test -p pjrt-plugin --test tidy`.\n\n\
          How many units in the last place a result of single precision is off at most; a test \
-         beside the table compares numbers of the whole range with double precision.\n\
+         beside the functions compares numbers of the whole range with double precision.\n\
          Shorter floats are computed in single precision and rounded once more.\n\
          Results do not depend on the vectors of the machine or on the number of threads.\n\n\
          | function | units |\n|---|---|\n"
         .to_owned();
-    for (name, units) in tpu_emu::kernels::math::ACCURACY {
-        writeln!(table, "| `{name}` | {units} |").unwrap();
+    for entry in tpu_emu::ops::entries() {
+        if let Some(units) = entry.ulps {
+            writeln!(table, "| `{}` | {units} |", entry.mnemonic).unwrap();
+        }
     }
     let page = format!("{before}{BEGIN}{table}{END}{after}");
     assert_page("docs/numerics.md", &page);

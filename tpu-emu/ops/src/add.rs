@@ -6,7 +6,7 @@ use tpu_base::tensor::element::{Number, Pred, for_dtype};
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 
-pub(super) const OP: Entry = Entry { mnemonic: "add", infer: same::<2>, lower };
+pub(super) const OP: Entry = Entry::new("add", same::<2>, lower);
 
 /// `lhs + rhs`; "or" for booleans.
 ///

@@ -9,7 +9,7 @@ use tpu_base::tensor::Shape;
 /// Shapes: tokens; result a token.
 /// Errors: `BadArgument` for an operand that is none.
 /// Source: StableHLO specification, "after_all".
-pub(super) const OP: Entry = Entry { mnemonic: "after_all", infer, lower };
+pub(super) const OP: Entry = Entry::new("after_all", infer, lower);
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     if let Some(other) = site.operands.iter().find(|&shape| *shape != Shape::token()) {

@@ -1,5 +1,5 @@
 //! The shards of a group side by side.
-use super::{Entry, Lowered, Site, collective};
+use super::{CollectiveKind, DeviceDependence, Entry, Lowered, Site, collective};
 use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
 
@@ -9,7 +9,10 @@ use tpu_base::tensor::Shape;
 /// Shapes: those of the operands.
 /// Errors: `Constraint` C1.
 /// Source: StableHLO specification, "all_gather", C1-C6.
-pub(super) const OP: Entry = Entry { mnemonic: "all_gather", infer, lower };
+pub(super) const OP: Entry = Entry {
+    devices: DeviceDependence::Collective(CollectiveKind::AllGather),
+    ..Entry::new("all_gather", infer, lower)
+};
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     collective::axis(site, "all_gather_dim", "C1")?;

@@ -1,5 +1,5 @@
 //! The sum, or another reduction, over a group.
-use super::{Entry, Lowered, Site, collective};
+use super::{CollectiveKind, DeviceDependence, Entry, Lowered, Site, collective};
 use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
 
@@ -8,7 +8,10 @@ use tpu_base::tensor::Shape;
 /// Shapes: those of the operands.
 /// Errors: `Unimplemented` for a computation of another type.
 /// Source: StableHLO specification, "all_reduce", C1-C7.
-pub(super) const OP: Entry = Entry { mnemonic: "all_reduce", infer, lower };
+pub(super) const OP: Entry = Entry {
+    devices: DeviceDependence::Collective(CollectiveKind::AllReduce),
+    ..Entry::new("all_reduce", infer, lower)
+};
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     collective::keeps_types(site)?;

@@ -1,5 +1,5 @@
 //! Parts of each member's operand for each member of a group.
-use super::{Entry, Lowered, Site, collective};
+use super::{CollectiveKind, DeviceDependence, Entry, Lowered, Site, collective};
 use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
 
@@ -9,7 +9,10 @@ use tpu_base::tensor::Shape;
 /// Shapes: those of the operands.
 /// Errors: `Constraint` C1, C3, C4; `Unimplemented` for several devices.
 /// Source: StableHLO specification, "all_to_all", C1-C9.
-pub(super) const OP: Entry = Entry { mnemonic: "all_to_all", infer, lower };
+pub(super) const OP: Entry = Entry {
+    devices: DeviceDependence::Collective(CollectiveKind::AllToAll),
+    ..Entry::new("all_to_all", infer, lower)
+};
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     collective::axis(site, "split_dimension", "C1")?;

@@ -8,7 +8,8 @@ use tpu_kernels::elementwise::loops::lane;
 use tpu_kernels::math;
 use tpu_kernels::math::complex_inverse;
 
-pub(super) const OP: Entry = Entry { mnemonic: "asinh", infer: same::<1>, lower };
+pub(super) const OP: Entry =
+    Entry::new("asinh", same::<1>, lower).within(math::ulps::<math::Asinh>());
 
 /// The inverse hyperbolic sine.
 ///

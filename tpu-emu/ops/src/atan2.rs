@@ -8,7 +8,8 @@ use tpu_kernels::elementwise::loops::lane;
 use tpu_kernels::math;
 use tpu_kernels::math::complex;
 
-pub(super) const OP: Entry = Entry { mnemonic: "atan2", infer: same::<2>, lower };
+pub(super) const OP: Entry =
+    Entry::new("atan2", same::<2>, lower).within(math::ulps2::<math::Atan2>());
 
 /// The angle of the point with ordinate `lhs` and abscissa `rhs`.
 ///

@@ -11,7 +11,7 @@ use tpu_kernels::reduce::batch_norm::gradient;
 /// `[o..]`, `[f]`, `[f]`.
 /// Errors: `Constraint` C1 to C3, C5.
 /// Source: StableHLO specification, "batch_norm_grad", C1-C5.
-pub(super) const OP: Entry = Entry { mnemonic: "batch_norm_grad", infer, lower };
+pub(super) const OP: Entry = Entry::new("batch_norm_grad", infer, lower);
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     let [operand, _, _, _, gradient] = site.exactly()?;

@@ -11,7 +11,7 @@ use tpu_kernels::reduce::batch_norm::inference;
 /// Shapes: `operand [o..]`; `scale`, `offset`, `mean`, `variance` `[f]`; result `[o..]`.
 /// Errors: `Constraint` C1 to C3 (C3 stands for C4 to C6, too).
 /// Source: StableHLO specification, "batch_norm_inference", C1-C7.
-pub(super) const OP: Entry = Entry { mnemonic: "batch_norm_inference", infer, lower };
+pub(super) const OP: Entry = Entry::new("batch_norm_inference", infer, lower);
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     let [operand, ..] = site.exactly::<5>()?;

@@ -11,7 +11,7 @@ use tpu_kernels::reduce::batch_norm::training;
 /// Shapes: `operand [o..]`; `scale`, `offset` `[f]`; results `[o..]`, `[f]`, `[f]`.
 /// Errors: `Constraint` C1 to C3 (C3 stands for C4, too).
 /// Source: StableHLO specification, "batch_norm_training", C1-C7.
-pub(super) const OP: Entry = Entry { mnemonic: "batch_norm_training", infer, lower };
+pub(super) const OP: Entry = Entry::new("batch_norm_training", infer, lower);
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     let [operand, ..] = site.exactly::<3>()?;

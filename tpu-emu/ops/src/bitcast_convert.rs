@@ -7,7 +7,7 @@ use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 
-pub(super) const OP: Entry = Entry { mnemonic: "bitcast_convert", infer, lower };
+pub(super) const OP: Entry = Entry::new("bitcast_convert", infer, lower);
 
 /// The bits of the operand as elements of the declared type, in little-endian order where one
 /// element becomes several or several become one.

@@ -1,5 +1,5 @@
 //! Repeats along new outermost axes.
-use super::{Entry, Lowered, Site};
+use super::{Entry, Lowered, Simplification, Site};
 use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
 use tpu_kernels::movement::strided_view::Access;
@@ -8,7 +8,8 @@ use tpu_kernels::movement::strided_view::Access;
 ///
 /// Shapes: `operand [o..]`; result `[broadcast_sizes.., o..]`.
 /// Source: StableHLO's dialect, "broadcast" (before 1.0, now `broadcast_in_dim`).
-pub(super) const OP: Entry = Entry { mnemonic: "broadcast", infer, lower };
+pub(super) const OP: Entry =
+    Entry { simplification: Simplification::Moved, ..Entry::new("broadcast", infer, lower) };
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     let [operand] = site.exactly()?;

@@ -188,7 +188,7 @@ impl Case {
                 }
             }
             Lowered::View => results[0].bytes_mut().copy_from_slice(operands[0].bytes()),
-            Lowered::Forward => {
+            Lowered::Forward | Lowered::Barrier => {
                 for (result, operand) in results.iter_mut().zip(&operands) {
                     result.bytes_mut().copy_from_slice(operand.bytes());
                 }

@@ -13,7 +13,7 @@ use tpu_kernels::matmul::precision::{SumType, room, take};
 /// Shapes: `a [b…, n, n]`, result the same.
 /// Errors: `Constraint` C3 for a matrix that is not square.
 /// Source: StableHLO specification, "cholesky", C1-C3.
-pub(super) const OP: Entry = Entry { mnemonic: "cholesky", infer, lower };
+pub(super) const OP: Entry = Entry::new("cholesky", infer, lower);
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     let [a] = site.exactly::<1>()?;

@@ -1,5 +1,5 @@
 //! A member's value for its whole group.
-use super::{Entry, Lowered, Site};
+use super::{CollectiveKind, DeviceDependence, Entry, Lowered, Site};
 use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
 
@@ -9,7 +9,10 @@ use tpu_base::tensor::Shape;
 /// Errors: `Constraint` C3 without an operand; `Unimplemented` for a root that the program
 /// computes.
 /// Source: StableHLO specification, "collective_broadcast", C1-C6.
-pub(super) const OP: Entry = Entry { mnemonic: "collective_broadcast", infer, lower };
+pub(super) const OP: Entry = Entry {
+    devices: DeviceDependence::Collective(CollectiveKind::CollectiveBroadcast),
+    ..Entry::new("collective_broadcast", infer, lower)
+};
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     if site.operands.is_empty() {

@@ -1,5 +1,5 @@
 //! Values from device to device.
-use super::{Entry, Lowered, Site};
+use super::{CollectiveKind, DeviceDependence, Entry, Lowered, Site};
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::Shape;
 use tpu_stablehlo::ir::Attribute;
@@ -9,7 +9,10 @@ use tpu_stablehlo::ir::Attribute;
 /// Shapes: result as the operand.
 /// Errors: `Constraint` C1 to C3; `Unimplemented` for several devices.
 /// Source: StableHLO specification, "collective_permute", C1-C5.
-pub(super) const OP: Entry = Entry { mnemonic: "collective_permute", infer, lower };
+pub(super) const OP: Entry = Entry {
+    devices: DeviceDependence::Collective(CollectiveKind::CollectivePermute),
+    ..Entry::new("collective_permute", infer, lower)
+};
 
 /// Whether device 0 sends to itself.
 fn stays(site: &Site<'_>) -> Result<bool> {

@@ -8,7 +8,7 @@ use tpu_kernels::elementwise::kind::{Direction, ElementwiseKind, Order};
 use tpu_kernels::elementwise::loops::lane;
 use tpu_kernels::elementwise::program::LoopFn;
 
-pub(super) const OP: Entry = Entry { mnemonic: "compare", infer, lower };
+pub(super) const OP: Entry = Entry::new("compare", infer, lower);
 
 /// Whether `lhs` stands in the given relation to `rhs`.
 ///

@@ -10,7 +10,7 @@ use tpu_kernels::elementwise::loops;
 use tpu_kernels::elementwise::loops::Unary;
 use tpu_kernels::elementwise::program::LoopFn;
 
-pub(super) const OP: Entry = Entry { mnemonic: "convert", infer, lower };
+pub(super) const OP: Entry = Entry::new("convert", infer, lower);
 
 /// Every element as the nearest one of the result's type, ties to even.
 ///

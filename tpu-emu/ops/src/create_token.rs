@@ -8,7 +8,7 @@ use tpu_base::tensor::Shape;
 ///
 /// Shapes: result a token.
 /// Source: StableHLO's dialect, "create_token" (now `after_all` without operands).
-pub(super) const OP: Entry = Entry { mnemonic: "create_token", infer, lower };
+pub(super) const OP: Entry = Entry::new("create_token", infer, lower);
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     let [] = site.exactly()?;

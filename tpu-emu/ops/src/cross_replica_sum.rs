@@ -1,5 +1,5 @@
 //! The sum over a group.
-use super::{Entry, Lowered, Site};
+use super::{CollectiveKind, DeviceDependence, Entry, Lowered, Site};
 use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
 
@@ -7,7 +7,10 @@ use tpu_base::tensor::Shape;
 ///
 /// Shapes: result as the operand.
 /// Source: StableHLO's dialect, "cross-replica-sum" (before 1.0, now `all_reduce`).
-pub(super) const OP: Entry = Entry { mnemonic: "cross-replica-sum", infer, lower };
+pub(super) const OP: Entry = Entry {
+    devices: DeviceDependence::Collective(CollectiveKind::CrossReplicaSum),
+    ..Entry::new("cross-replica-sum", infer, lower)
+};
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     let [operand] = site.exactly()?;

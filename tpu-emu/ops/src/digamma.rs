@@ -5,7 +5,8 @@ use tpu_base::error::Result;
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::math;
 
-pub(super) const OP: Entry = Entry { mnemonic: "digamma", infer: same::<1>, lower };
+pub(super) const OP: Entry =
+    Entry::new("digamma", same::<1>, lower).within(math::ulps::<math::Digamma>());
 
 /// The derivative of `ln Γ`; NaN at 0, -1, -2, ….
 ///

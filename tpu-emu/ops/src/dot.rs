@@ -1,6 +1,6 @@
 //! `dot`: products of vectors and matrices.
 use super::contraction::Pairs;
-use super::{Entry, Lowered, Site};
+use super::{Entry, LayoutRule, Lowered, Site};
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::Shape;
 
@@ -9,7 +9,8 @@ use tpu_base::tensor::Shape;
 /// Shapes: `[k]` or `[m, k]` by `[k]` or `[k, n]`.
 /// Errors: `BadArgument` for other ranks and for extents that differ.
 /// Source: StableHLO before 1.14, "dot".
-pub(super) const OP: Entry = Entry { mnemonic: "dot", infer, lower };
+pub(super) const OP: Entry =
+    Entry { layout: LayoutRule::Default, ..Entry::new("dot", infer, lower) };
 
 fn pairs(site: &Site<'_>) -> Result<Pairs> {
     let [lhs, rhs] = site.exactly::<2>()?;

@@ -1,6 +1,6 @@
 //! `dot_general`: sums of products over pairs of axes.
 use super::contraction::Pairs;
-use super::{Entry, Lowered, Site};
+use super::{Entry, LayoutRule, Lowered, ShardingRule, Site};
 use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
 
@@ -11,7 +11,11 @@ use tpu_base::tensor::Shape;
 /// Errors: `Constraint` C1-C10 for axes that do not pair; `BadArgument` for a list of precisions
 /// of another length than 2 (C11); `Unimplemented` for unknown algorithms.
 /// Source: StableHLO specification, "dot_general", C1-C12.
-pub(super) const OP: Entry = Entry { mnemonic: "dot_general", infer, lower };
+pub(super) const OP: Entry = Entry {
+    sharding: ShardingRule::Contracted,
+    layout: LayoutRule::Default,
+    ..Entry::new("dot_general", infer, lower)
+};
 
 fn pairs(site: &Site<'_>) -> Result<Pairs> {
     let [lhs, rhs] = site.exactly::<2>()?;

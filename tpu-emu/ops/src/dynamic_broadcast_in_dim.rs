@@ -1,6 +1,6 @@
 //! Repeats along axes, to extents that an operand gives.
 use super::access::{check_spread, unique};
-use super::{Entry, Lowered, Site, extents};
+use super::{Entry, Lowered, Simplification, Site, extents};
 use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
 use tpu_kernels::movement::strided_view::Access;
@@ -11,7 +11,10 @@ use tpu_kernels::movement::strided_view::Access;
 /// Errors: `Constraint` C2 to C5, C8 to C10; `Unimplemented` for extents that nobody knows when
 /// the program is compiled.
 /// Source: StableHLO specification, "dynamic_broadcast_in_dim", C1-C10.
-pub(super) const OP: Entry = Entry { mnemonic: "dynamic_broadcast_in_dim", infer, lower };
+pub(super) const OP: Entry = Entry {
+    simplification: Simplification::Moved,
+    ..Entry::new("dynamic_broadcast_in_dim", infer, lower)
+};
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     let [operand, _] = site.exactly()?;

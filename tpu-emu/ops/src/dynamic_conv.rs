@@ -1,6 +1,6 @@
 //! `dynamic_conv`: a convolution with its padding as an operand.
 use super::convolve::ConvolutionAttributes;
-use super::{Entry, Lowered, Site};
+use super::{Entry, LayoutRule, Lowered, Site};
 use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
 
@@ -10,7 +10,8 @@ use tpu_base::tensor::Shape;
 /// Errors: those of `convolution`; `Unimplemented` where the padding is not known when the program
 /// is compiled.
 /// Source: StableHLO specification, "dynamic_conv", C1-C27.
-pub(super) const OP: Entry = Entry { mnemonic: "dynamic_conv", infer, lower };
+pub(super) const OP: Entry =
+    Entry { layout: LayoutRule::Default, ..Entry::new("dynamic_conv", infer, lower) };
 
 fn attributes(site: &Site<'_>) -> Result<ConvolutionAttributes> {
     let [lhs, rhs, _] = site.exactly::<3>()?;

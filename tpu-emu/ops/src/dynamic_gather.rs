@@ -10,7 +10,7 @@ use tpu_base::tensor::Shape;
 /// Errors: `Constraint` C1 to C21 of `gather`; `Unimplemented` for extents that are not known
 /// when the program is compiled.
 /// Source: StableHLO specification, "dynamic_gather", C1-C14, under the labels of "gather".
-pub(super) const OP: Entry = Entry { mnemonic: "dynamic_gather", infer, lower };
+pub(super) const OP: Entry = Entry::new("dynamic_gather", infer, lower);
 
 fn dimensions(site: &Site<'_>) -> Result<Dimensions> {
     let negative = |size: i64| {

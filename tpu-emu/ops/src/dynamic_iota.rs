@@ -9,7 +9,7 @@ use tpu_base::tensor::Shape;
 /// Errors: `Constraint` C1; `Unimplemented` for extents that nobody knows when the program is
 /// compiled.
 /// Source: StableHLO specification, "dynamic_iota", C1-C2.
-pub(super) const OP: Entry = Entry { mnemonic: "dynamic_iota", infer, lower };
+pub(super) const OP: Entry = Entry::new("dynamic_iota", infer, lower);
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     let [_] = site.exactly()?;

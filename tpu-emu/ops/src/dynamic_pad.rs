@@ -11,7 +11,7 @@ use tpu_base::tensor::Shape;
 /// Errors: `Constraint` C1 to C4; `Unimplemented` for paddings that are not known when the
 /// program is compiled.
 /// Source: StableHLO specification, "dynamic_pad", C1-C4.
-pub(super) const OP: Entry = Entry { mnemonic: "dynamic_pad", infer, lower };
+pub(super) const OP: Entry = Entry::new("dynamic_pad", infer, lower);
 
 fn edges(site: &Site<'_>) -> Result<Edges> {
     Ok(Edges {

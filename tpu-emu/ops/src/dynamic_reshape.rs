@@ -9,7 +9,7 @@ use tpu_base::tensor::Shape;
 /// Errors: `Constraint` C2; `Unimplemented` for extents that nobody knows when the program is
 /// compiled.
 /// Source: StableHLO specification, "dynamic_reshape", C1-C4.
-pub(super) const OP: Entry = Entry { mnemonic: "dynamic_reshape", infer, lower };
+pub(super) const OP: Entry = Entry::new("dynamic_reshape", infer, lower);
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     let [operand, _] = site.exactly()?;

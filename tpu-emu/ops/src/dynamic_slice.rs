@@ -12,7 +12,7 @@ use tpu_kernels::movement::strided_view::Access;
 /// Shapes: `operand [o..]`; as many scalars of one integer type; result `[slice_sizes..]`.
 /// Errors: `Constraint` C2 to C4.
 /// Source: StableHLO specification, "dynamic_slice", C1-C5.
-pub(super) const OP: Entry = Entry { mnemonic: "dynamic_slice", infer, lower };
+pub(super) const OP: Entry = Entry::new("dynamic_slice", infer, lower);
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     let Some((operand, starts)) = site.operands.split_first() else {

@@ -5,7 +5,7 @@ use tpu_base::error::Result;
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::math;
 
-pub(super) const OP: Entry = Entry { mnemonic: "erf", infer: same::<1>, lower };
+pub(super) const OP: Entry = Entry::new("erf", same::<1>, lower).within(math::ulps::<math::Erf>());
 
 /// The error function.
 ///

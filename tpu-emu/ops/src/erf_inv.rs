@@ -5,7 +5,8 @@ use tpu_base::error::Result;
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::math;
 
-pub(super) const OP: Entry = Entry { mnemonic: "erf_inv", infer: same::<1>, lower };
+pub(super) const OP: Entry =
+    Entry::new("erf_inv", same::<1>, lower).within(math::ulps::<math::ErfInv>());
 
 /// The number whose error function is the operand; NaN past ±1.
 ///

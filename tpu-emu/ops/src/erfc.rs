@@ -5,7 +5,8 @@ use tpu_base::error::Result;
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::math;
 
-pub(super) const OP: Entry = Entry { mnemonic: "erfc", infer: same::<1>, lower };
+pub(super) const OP: Entry =
+    Entry::new("erfc", same::<1>, lower).within(math::ulps::<math::Erfc>());
 
 /// `1 - erf(operand)`, precise where that is small.
 ///

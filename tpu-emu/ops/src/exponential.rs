@@ -10,7 +10,8 @@ use tpu_kernels::elementwise::program::LoopFn;
 use tpu_kernels::math;
 use tpu_kernels::math::complex;
 
-pub(super) const OP: Entry = Entry { mnemonic: "exponential", infer: same::<1>, lower };
+pub(super) const OP: Entry =
+    Entry::new("exponential", same::<1>, lower).within(math::ulps::<math::Exponential>());
 
 /// `e^operand`.
 ///

@@ -8,7 +8,8 @@ use tpu_kernels::elementwise::loops::lane;
 use tpu_kernels::math;
 use tpu_kernels::math::complex;
 
-pub(super) const OP: Entry = Entry { mnemonic: "exponential_minus_one", infer: same::<1>, lower };
+pub(super) const OP: Entry = Entry::new("exponential_minus_one", same::<1>, lower)
+    .within(math::ulps::<math::ExponentialMinusOne>());
 
 /// `e^operand - 1`, precise near 0.
 ///

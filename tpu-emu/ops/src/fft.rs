@@ -1,5 +1,5 @@
 //! `fft`: Fourier transforms over the last one to three axes.
-use super::{Cost, Cx, Entry, Kernel, Lowered, Site};
+use super::{Cost, Cx, Entry, Kernel, LayoutRule, Lowered, Site};
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use num_complex::Complex;
 use num_traits::Zero;
@@ -19,7 +19,8 @@ use tpu_kernels::parallel;
 /// Errors: `Constraint` C1 for other than one to three axes, C2 and C3 for element types, C4 and C5
 /// for lengths that differ from the operand's.
 /// Source: StableHLO specification, "fft", C1-C5.
-pub(super) const OP: Entry = Entry { mnemonic: "fft", infer, lower };
+pub(super) const OP: Entry =
+    Entry { layout: LayoutRule::Default, ..Entry::new("fft", infer, lower) };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FftKind {

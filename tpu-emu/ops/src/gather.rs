@@ -1,6 +1,6 @@
 //! Slices at computed places.
 use super::gather_dimensions::Dimensions;
-use super::{Entry, Lowered, Site};
+use super::{Entry, LayoutRule, Lowered, ShardingRule, Site};
 use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
 
@@ -11,7 +11,11 @@ use tpu_base::tensor::Shape;
 /// batching.
 /// Errors: `Constraint` C1 to C21.
 /// Source: StableHLO specification, "gather", C1-C23.
-pub(super) const OP: Entry = Entry { mnemonic: "gather", infer, lower };
+pub(super) const OP: Entry = Entry {
+    sharding: ShardingRule::Gathered,
+    layout: LayoutRule::Default,
+    ..Entry::new("gather", infer, lower)
+};
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     let [operand, indices] = site.exactly()?;

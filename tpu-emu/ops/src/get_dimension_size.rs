@@ -8,7 +8,7 @@ use tpu_base::tensor::{DType, Shape};
 /// Shapes: `operand [o..]`; result `s32[]`.
 /// Errors: `Constraint` C1 for an axis that is not there.
 /// Source: StableHLO specification, "get_dimension_size", C1.
-pub(super) const OP: Entry = Entry { mnemonic: "get_dimension_size", infer, lower };
+pub(super) const OP: Entry = Entry::new("get_dimension_size", infer, lower);
 
 fn extent(site: &Site<'_>) -> Result<usize> {
     let [operand] = site.exactly()?;

@@ -5,7 +5,8 @@ use tpu_base::error::Result;
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::math;
 
-pub(super) const OP: Entry = Entry { mnemonic: "lgamma", infer: same::<1>, lower };
+pub(super) const OP: Entry =
+    Entry::new("lgamma", same::<1>, lower).within(math::ulps::<math::Lgamma>());
 
 /// `ln |Γ(operand)|`; infinite at 0, -1, -2, ….
 ///

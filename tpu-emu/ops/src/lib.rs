@@ -12,13 +12,16 @@ mod convolve;
 pub mod custom;
 mod edges;
 mod elementwise;
+mod entry;
 pub mod exchange;
 mod extents;
 mod factor;
 mod gather_dimensions;
+mod kernel;
 mod normalization;
 mod precision;
 mod reducer;
+mod resolve;
 mod sharding;
 mod site;
 #[cfg(test)]
@@ -162,23 +165,20 @@ mod xor;
 mod zeta;
 
 pub use body::{RegionCode, combiner};
+pub use entry::{
+    CollectiveKind, DeviceDependence, Entry, LayoutRule, ShardingRule, Simplification,
+};
+pub use kernel::{Cost, Cx, Kernel, Reduced};
+pub use resolve::{Operator, STRUCTURAL, Structural, callee, name_of};
 pub use site::{Declared, Site};
 #[cfg(test)]
 pub(crate) use testing_bodies::lane_operation;
+pub use top_k::OP as TOP_K;
 
-use crate::custom_call::CallKernel;
-use crate::host_transfer::{Channel, HostTransfers};
-use crate::replica_exchange::Others;
-use std::fmt;
 use std::sync::Arc;
-use tpu_base::error::{Error, Result};
-use tpu_base::tensor::Shape;
 use tpu_base::tensor::subnormals::Subnormals;
 use tpu_kernels::elementwise::program::ElementwiseOp;
-use tpu_kernels::movement::gather::Gather;
-use tpu_kernels::movement::move_list::Moves;
 use tpu_kernels::movement::strided_view::Access;
-use tpu_kernels::reduce::dyn_combiner::Folder;
 
 /// How matrix products round, and what becomes of subnormal floats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -214,134 +214,14 @@ pub enum Lowered {
     View,
     /// Result `k` is operand `k` as it is.
     Forward,
+    /// Result `k` is operand `k` as it is, and nothing that rewrites programs looks through it.
+    Barrier,
     /// Known now: the bytes of the result.
     Constant(Arc<[u8]>),
     /// Known now: one element that every element of the result equals.
     Splat(Arc<[u8]>),
     /// Anything else.
     Kernel(Box<dyn Kernel>),
-}
-
-/// What a kernel may use besides its operands and results.
-#[derive(Debug)]
-pub struct Cx<'a> {
-    /// As many bytes as [`Kernel::scratch`] asked for, aligned to 64; whatever was there before.
-    pub scratch: &'a mut [u8],
-    /// Seed of this launch for operations that draw random numbers without a state.
-    pub seed: &'a mut u64,
-    /// The clients of the launch, one a device; none where the code runs without one.
-    pub transfers: &'a [Arc<dyn HostTransfers>],
-    /// The other replicas of the run, where each runs a program of its own.
-    pub others: Option<&'a dyn Others>,
-}
-
-impl<'a> Cx<'a> {
-    /// Who serves a channel of a device of the launch.
-    ///
-    /// # Errors
-    /// `WrongState` where nobody does.
-    pub fn client(&self, device: usize, channel: Channel) -> Result<&'a dyn HostTransfers> {
-        self.transfers.get(device).map(|client| &**client).ok_or_else(|| {
-            let (verb, id) = (channel.direction.verb(), channel.id);
-            Error::WrongState(format!("nobody serves the {verb} of channel {id}"))
-        })
-    }
-}
-
-/// A compiled operation: shapes, types and index maps are decided; bytes in, bytes out.
-///
-/// Slices are dense, row-major and aligned to 64 bytes; booleans are bytes 0 and 1, sub-byte
-/// integers one to a byte (signed ones extended, unsigned ones with zero upper bits), sub-byte
-/// floats one to a byte with zero upper bits.
-pub trait Kernel: fmt::Debug + Send + Sync {
-    /// Computes the results. It writes every byte of them.
-    ///
-    /// # Errors
-    /// What only the data can tell.
-    fn run(&self, cx: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()>;
-
-    /// Bytes of scratch memory that a run needs.
-    fn scratch(&self) -> usize {
-        0
-    }
-
-    /// The operand whose bytes a result starts from, if the kernel updates in place: then
-    /// result `result` holds a copy of that operand (or is the operand itself, where nobody
-    /// needs it afterwards), and `operands` has an empty slice in its place.
-    fn starts_from(&self, result: usize) -> Option<usize> {
-        let _ = result;
-        None
-    }
-
-    /// The reduction of its first operand, starting from its second, that it is.
-    fn reduction(&self) -> Option<Reduced> {
-        None
-    }
-
-    /// The slices of its first operand, at the places that its second gives, that it takes.
-    fn lookup(&self) -> Option<Arc<Gather>> {
-        None
-    }
-
-    /// The rows in each of which its operands lie side by side, if that is what it makes.
-    fn joins(&self) -> Option<usize> {
-        None
-    }
-
-    /// What it does, if it has one result and only moves elements, in at most `most` runs.
-    fn moves(&self, most: usize) -> Option<Moves> {
-        let _ = most;
-        None
-    }
-
-    /// Arithmetic done by a run.
-    fn cost(&self) -> Cost;
-
-    /// The channel that a run uses. Such a kernel waits for the client: it has an effect, takes
-    /// unknown time, and is not run at compile time.
-    fn channel(&self) -> Option<Channel> {
-        None
-    }
-
-    /// Whether a run waits for the other replicas of the run. Then it has an effect, and takes
-    /// unknown time.
-    fn meets_others(&self) -> bool {
-        false
-    }
-
-    /// The custom call that it stands for. Whoever runs the program dispatches it.
-    fn custom_call(&self) -> Option<&CallKernel> {
-        None
-    }
-}
-
-/// A reduction of the middle one of three axes by a known combiner.
-#[derive(Debug, Clone)]
-pub struct Reduced {
-    /// The combiner.
-    pub fold: Arc<dyn Folder>,
-    /// Extents of the axes.
-    pub dims: [usize; 3],
-}
-
-/// Arithmetic, as XLA counts it.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Cost {
-    /// Additions, multiplications and the like.
-    pub flops: f64,
-    /// Exponentials, logarithms and the like.
-    pub transcendentals: f64,
-}
-
-/// A row of the table of operations.
-#[derive(Debug)]
-pub struct Entry {
-    /// The operation's name without its dialect, or a custom call's target.
-    pub mnemonic: &'static str,
-    /// Checks the operands and attributes and tells the results' shapes.
-    pub infer: fn(&Site<'_>) -> Result<Vec<Shape>>,
-    /// Compiles the operation; shapes are checked before.
-    pub lower: fn(&Site<'_>) -> Result<Lowered>,
 }
 
 /// Writes the table, sorted by mnemonic. A file that it leaves out is dead code, which is reported.
@@ -480,12 +360,31 @@ const OPS: &[&Entry] = table! {
     zeta
 };
 
+/// The operations of other dialects.
+const OTHERS: &[&[Entry]] = &[sharding::OPS, &[optimization_barrier::COPY]];
+
 /// The row of an operation, by its name: StableHLO's and CHLO's without the dialect.
 pub fn find(mnemonic: &str) -> Option<&'static Entry> {
-    OPS.iter().copied().chain(sharding::OPS).find(|entry| entry.mnemonic == mnemonic)
+    match OPS.binary_search_by(|entry| entry.mnemonic.cmp(mnemonic)) {
+        Ok(index) => Some(OPS[index]),
+        Err(_) => OTHERS.iter().copied().flatten().find(|entry| entry.mnemonic == mnemonic),
+    }
 }
 
-/// The names of all operations, as programs spell them without StableHLO's dialect.
-pub fn mnemonics() -> impl Iterator<Item = &'static str> {
-    OPS.iter().copied().chain(sharding::OPS).map(|entry| entry.mnemonic)
+/// The operations, named as programs spell them without StableHLO's dialect.
+pub fn entries() -> impl Iterator<Item = &'static Entry> {
+    OPS.iter().copied().chain(OTHERS.iter().copied().flatten())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_operation_is_found_by_its_name() {
+        assert!(OPS.is_sorted_by_key(|entry| entry.mnemonic));
+        for entry in entries() {
+            assert!(std::ptr::eq(find(entry.mnemonic).unwrap(), entry), "{}", entry.mnemonic);
+        }
+    }
 }

@@ -8,7 +8,8 @@ use tpu_kernels::elementwise::loops::lane;
 use tpu_kernels::math;
 use tpu_kernels::math::complex;
 
-pub(super) const OP: Entry = Entry { mnemonic: "log_plus_one", infer: same::<1>, lower };
+pub(super) const OP: Entry =
+    Entry::new("log_plus_one", same::<1>, lower).within(math::ulps::<math::LogPlusOne>());
 
 /// `log(operand + 1)`, precise near 0.
 ///

@@ -10,7 +10,7 @@ use tpu_base::tensor::Shape;
 /// another type.
 ///
 /// Source: StableHLO specification, "map", C1-C4.
-pub(super) const OP: Entry = Entry { mnemonic: "map", infer, lower };
+pub(super) const OP: Entry = Entry::new("map", infer, lower);
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     let Some(first) = site.operands.first() else {

@@ -1,5 +1,5 @@
 //! A fence for optimisers.
-use super::{Entry, Lowered, Site};
+use super::{Entry, LayoutRule, Lowered, Site};
 use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
 
@@ -7,14 +7,21 @@ use tpu_base::tensor::Shape;
 ///
 /// Shapes: those of the operands.
 /// Source: StableHLO specification, "optimization_barrier", C1-C2.
-pub(super) const OP: Entry = Entry { mnemonic: "optimization_barrier", infer, lower };
+pub(super) const OP: Entry =
+    Entry { layout: LayoutRule::LikeOperands, ..Entry::new("optimization_barrier", infer, lower) };
+
+/// MHLO's copy: operations never share memory here, so that there is nothing to copy.
+///
+/// Shapes: those of the operands.
+/// Source: MHLO's dialect, "copy".
+pub(super) const COPY: Entry = Entry::new("mhlo.copy", infer, |_| Ok(Lowered::Forward));
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     Ok(site.operands.to_vec())
 }
 
 fn lower(_: &Site<'_>) -> Result<Lowered> {
-    Ok(Lowered::Forward)
+    Ok(Lowered::Barrier)
 }
 
 #[cfg(test)]

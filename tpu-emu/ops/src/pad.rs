@@ -1,6 +1,6 @@
 //! Room around and between elements.
 use super::edges::Edges;
-use super::{Entry, Lowered, Site};
+use super::{Entry, Lowered, ShardingRule, Site};
 use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
 
@@ -11,7 +11,8 @@ use tpu_base::tensor::Shape;
 /// `[low + o + max(o - 1, 0) * interior + high, ..]`.
 /// Errors: `Constraint` C1 to C4.
 /// Source: StableHLO specification, "pad", C1-C4.
-pub(super) const OP: Entry = Entry { mnemonic: "pad", infer, lower };
+pub(super) const OP: Entry =
+    Entry { sharding: ShardingRule::Pieces, ..Entry::new("pad", infer, lower) };
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     let [operand, value] = site.exactly()?;

@@ -8,7 +8,8 @@ use tpu_kernels::elementwise::loops::lane;
 use tpu_kernels::math;
 use tpu_kernels::math::complex;
 
-pub(super) const OP: Entry = Entry { mnemonic: "power", infer: same::<2>, lower };
+pub(super) const OP: Entry =
+    Entry::new("power", same::<2>, lower).within(math::ulps2::<math::Power>());
 
 /// `lhs^rhs`. Integers wrap; a negative exponent gives 0 for integers other than 1 and -1.
 ///

@@ -11,7 +11,7 @@ use tpu_kernels::movement::strided_view::Access;
 /// Errors: `Constraint` C2 to C4; `Unimplemented` for bounds that are not known when the program
 /// is compiled.
 /// Source: StableHLO specification, "slice", C1-C5, with its attributes as operands.
-pub(super) const OP: Entry = Entry { mnemonic: "real_dynamic_slice", infer, lower };
+pub(super) const OP: Entry = Entry::new("real_dynamic_slice", infer, lower);
 
 /// The numbers of operand `at`; a negative one is no bound.
 fn bounds(site: &Site<'_>, at: usize) -> Result<Vec<usize>> {

@@ -1,6 +1,6 @@
 //! An array from the host to the device.
 use super::channel::{array, host_channel};
-use super::{Cost, Cx, Entry, Kernel, Lowered, Site};
+use super::{Cost, Cx, DeviceDependence, Entry, Kernel, Lowered, Site};
 use crate::host_transfer::{Channel, Direction};
 use tpu_base::error::Result;
 use tpu_base::tensor::{DType, Shape};
@@ -11,7 +11,8 @@ use tpu_base::tensor::{DType, Shape};
 /// Errors: `Unimplemented` for a transfer between devices and for several arrays; in a run the
 /// client's.
 /// Source: StableHLO specification, "recv".
-pub(super) const OP: Entry = Entry { mnemonic: "recv", infer, lower };
+pub(super) const OP: Entry =
+    Entry { devices: DeviceDependence::HostTransfer, ..Entry::new("recv", infer, lower) };
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     host_channel(site, Direction::ToDevice)?;

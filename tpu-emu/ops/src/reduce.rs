@@ -1,6 +1,6 @@
 //! `reduce`: combines the elements along some axes.
 use super::reducer::{Reducer, inputs, splat};
-use super::{Cost, Cx, Entry, Kernel, Lowered, Reduced, Site};
+use super::{Cost, Cx, Entry, Kernel, Lowered, Reduced, ShardingRule, Site};
 use std::marker::PhantomData;
 use tpu_base::error::Result;
 use tpu_base::tensor::{DType, Shape};
@@ -17,7 +17,8 @@ use tpu_kernels::reduce::dyn_combiner::folder;
 /// or repeated, a body of another type.
 ///
 /// Source: StableHLO specification, "reduce", C1-C8.
-pub(super) const OP: Entry = Entry { mnemonic: "reduce", infer, lower };
+pub(super) const OP: Entry =
+    Entry { sharding: ShardingRule::Reduced, ..Entry::new("reduce", infer, lower) };
 
 const LABELS: [&str; 4] = ["C3", "C1", "C2", "C6"];
 

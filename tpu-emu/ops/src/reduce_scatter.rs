@@ -1,5 +1,5 @@
 //! A reduction over a group, a part of it for each member.
-use super::{Entry, Lowered, Site, collective};
+use super::{CollectiveKind, DeviceDependence, Entry, Lowered, Site, collective};
 use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
 
@@ -9,7 +9,10 @@ use tpu_base::tensor::Shape;
 /// Shapes: result as the operand.
 /// Errors: `Constraint` C2; `Unimplemented` for a computation of another type.
 /// Source: StableHLO specification, "reduce_scatter", C1-C9.
-pub(super) const OP: Entry = Entry { mnemonic: "reduce_scatter", infer, lower };
+pub(super) const OP: Entry = Entry {
+    devices: DeviceDependence::Collective(CollectiveKind::ReduceScatter),
+    ..Entry::new("reduce_scatter", infer, lower)
+};
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     let [operand] = site.exactly()?;

@@ -1,5 +1,5 @@
 //! The number of this device's replica.
-use super::{Entry, Lowered, Site};
+use super::{DeviceDependence, Entry, Lowered, Site};
 use tpu_base::error::Result;
 use tpu_base::tensor::{DType, Shape};
 
@@ -7,7 +7,8 @@ use tpu_base::tensor::{DType, Shape};
 ///
 /// Shapes: result `u32[]`.
 /// Source: StableHLO specification, "replica_id".
-pub(super) const OP: Entry = Entry { mnemonic: "replica_id", infer, lower };
+pub(super) const OP: Entry =
+    Entry { devices: DeviceDependence::ReplicaId, ..Entry::new("replica_id", infer, lower) };
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     let [] = site.exactly()?;

@@ -11,7 +11,7 @@ use tpu_kernels::movement::strided_view::signed;
 /// Shapes: `operand [o..]`; result `[o..]`.
 /// Errors: `Constraint` C2 for an axis that comes twice, C3 for one that is not there.
 /// Source: StableHLO specification, "reverse", C1-C3.
-pub(super) const OP: Entry = Entry { mnemonic: "reverse", infer, lower };
+pub(super) const OP: Entry = Entry::new("reverse", infer, lower);
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     let [operand] = site.exactly()?;

@@ -1,5 +1,7 @@
 //! Random numbers without a state.
-use super::{Cost, Cx, Entry, Kernel, Lowered, Site, extents};
+use super::{
+    Cost, Cx, DeviceDependence, Entry, Kernel, LayoutRule, Lowered, Simplification, Site, extents,
+};
 use tpu_base::error::Result;
 use tpu_base::tensor::element::{Float, Int, for_dtype};
 use tpu_base::tensor::{DType, Shape};
@@ -12,7 +14,12 @@ use tpu_kernels::random::philox_wide;
 /// Errors: `Constraint` C1, C2; `Unimplemented` for extents that nobody knows when the program
 /// is compiled, and for other types than integers and floats.
 /// Source: StableHLO specification, "rng", C1-C3.
-pub(super) const OP: Entry = Entry { mnemonic: "rng", infer, lower };
+pub(super) const OP: Entry = Entry {
+    devices: DeviceDependence::Random,
+    simplification: Simplification::Kept,
+    layout: LayoutRule::Default,
+    ..Entry::new("rng", infer, lower)
+};
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     let [a, b, _] = site.exactly()?;

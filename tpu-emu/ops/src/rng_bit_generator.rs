@@ -1,5 +1,5 @@
 //! Random bits from a state.
-use super::{Cost, Cx, Entry, Kernel, Lowered, Site};
+use super::{Cost, Cx, Entry, Kernel, Lowered, Simplification, Site};
 use bytemuck::cast_slice_mut;
 use tpu_base::error::Result;
 use tpu_base::tensor::{DType, Shape};
@@ -14,7 +14,8 @@ use tpu_kernels::random::{Halving, philox_words, threefry_words};
 /// integers and floats.
 /// Source: StableHLO specification, "rng_bit_generator", C1-C2; the bits are those of XLA's
 /// expansion.
-pub(super) const OP: Entry = Entry { mnemonic: "rng_bit_generator", infer, lower };
+pub(super) const OP: Entry =
+    Entry { simplification: Simplification::Kept, ..Entry::new("rng_bit_generator", infer, lower) };
 
 fn algorithm(site: &Site<'_>) -> Result<Algorithm> {
     match site.attributes.text("rng_algorithm") {

@@ -1,6 +1,6 @@
 //! An array from the device to its host.
 use super::channel::{array, host_channel};
-use super::{Cost, Cx, Entry, Kernel, Lowered, Site};
+use super::{Cost, Cx, DeviceDependence, Entry, Kernel, Lowered, Site};
 use crate::host_transfer::{Channel, Direction};
 use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
@@ -11,7 +11,8 @@ use tpu_base::tensor::Shape;
 /// Errors: `Unimplemented` for a transfer between devices and for several arrays; in a run the
 /// client's.
 /// Source: StableHLO specification, "send".
-pub(super) const OP: Entry = Entry { mnemonic: "send", infer, lower };
+pub(super) const OP: Entry =
+    Entry { devices: DeviceDependence::HostTransfer, ..Entry::new("send", infer, lower) };
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     host_channel(site, Direction::ToHost)?;

@@ -9,7 +9,7 @@ use tpu_base::tensor::Shape;
 /// Errors: `Constraint` C1 for an axis that is not there; `Unimplemented` for another size than
 /// the extent, or one that is not known when the program is compiled.
 /// Source: StableHLO's dialect, "set_dimension_size".
-pub(super) const OP: Entry = Entry { mnemonic: "set_dimension_size", infer, lower };
+pub(super) const OP: Entry = Entry::new("set_dimension_size", infer, lower);
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     let [operand, size] = site.exactly()?;

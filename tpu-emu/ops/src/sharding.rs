@@ -1,5 +1,5 @@
 //! Shardy's operations, which say where values live and leave them as they are.
-use super::{Entry, Lowered, Site};
+use super::{Entry, Lowered, ShardingRule, Site};
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::Shape;
 
@@ -19,14 +19,18 @@ pub(super) const OPS: &[Entry] = &[
     row("sdy.propagation_barrier"),
     row("sdy.reduce_scatter"),
     row("sdy.replicated_to_unreduced"),
-    row("sdy.reshard"),
+    stated("sdy.reshard"),
     row("sdy.sharded_to_unreduced"),
-    row("sdy.sharding_constraint"),
-    row("sdy.sharding_group"),
+    stated("sdy.sharding_constraint"),
+    Entry { sharding: ShardingRule::Grouped, ..row("sdy.sharding_group") },
 ];
 
 const fn row(mnemonic: &'static str) -> Entry {
-    Entry { mnemonic, infer, lower }
+    Entry::new(mnemonic, infer, lower)
+}
+
+const fn stated(mnemonic: &'static str) -> Entry {
+    Entry { sharding: ShardingRule::Stated, ..row(mnemonic) }
 }
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {

@@ -8,7 +8,8 @@ use tpu_kernels::elementwise::loops::lane;
 use tpu_kernels::math;
 use tpu_kernels::math::complex;
 
-pub(super) const OP: Entry = Entry { mnemonic: "sinh", infer: same::<1>, lower };
+pub(super) const OP: Entry =
+    Entry::new("sinh", same::<1>, lower).within(math::ulps::<math::Sinh>());
 
 /// The hyperbolic sine.
 ///

@@ -8,7 +8,7 @@ use tpu_kernels::elementwise::loops::lane;
 use tpu_kernels::math;
 use tpu_kernels::math::complex;
 
-pub(super) const OP: Entry = Entry { mnemonic: "tan", infer: same::<1>, lower };
+pub(super) const OP: Entry = Entry::new("tan", same::<1>, lower).within(math::ulps::<math::Tan>());
 
 /// `tan(operand)`.
 ///

@@ -3,7 +3,7 @@ use super::{Cx, Declared, Kernel, Lowered, Numerics, RegionCode, Site, custom, f
 use std::sync::Arc;
 use tpu_base::error::Result;
 use tpu_base::tensor::{DType, Shape};
-use tpu_kernels::elementwise::kind::{Direction, ElementwiseKind, Order};
+use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::program::{
     ElementwiseConstant, ElementwiseOp, ElementwiseProgram, Instr, Register,
 };
@@ -113,9 +113,9 @@ impl RegionCode for Code {
 
 /// A kind by its name; for names that no operation has, one that no kernel knows.
 pub(crate) fn kind(name: &str) -> ElementwiseKind {
-    let compared = Direction::ALL.map(|way| ElementwiseKind::Compare(way, Order::Value));
-    let mut all = ElementwiseKind::PLAIN.iter().chain(&compared);
-    all.find(|kind| kind.name() == name).copied().unwrap_or(ElementwiseKind::NextAfter)
+    let known = find(name.split('.').next().unwrap_or_default());
+    let known = known.and_then(|_| lane_operation(name, &[DType::S32; 2], DType::S32));
+    known.map_or(ElementwiseKind::NextAfter, |op| op.kind)
 }
 
 /// The lane operation that an operation becomes on scalars.

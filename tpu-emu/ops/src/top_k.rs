@@ -11,7 +11,7 @@ use tpu_kernels::sort::top_k::Top;
 /// Shapes: operand `[d.., n]`; values `[d.., k]` of its type and indices `s32[d.., k]`.
 /// Errors: `BadArgument` for a scalar, or a `k` past the row.
 /// Source: CHLO, "top_k".
-pub(super) const OP: Entry = Entry { mnemonic: "top_k", infer, lower };
+pub const OP: Entry = Entry::new("top_k", infer, lower);
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     largest(site, site.index("k")?)

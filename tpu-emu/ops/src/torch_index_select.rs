@@ -13,7 +13,7 @@ use tpu_kernels::movement::index::{Component, Outside, placer};
 /// Shapes: `operand [b.., p.., dim, s..]`; `index [b.., i..]`; result `[b.., p.., i.., s..]`.
 /// Errors: `BadArgument` for shapes that do not fit.
 /// Source: StableHLO's dialect, "torch_index_select" (before 1.0, now `gather`).
-pub(super) const OP: Entry = Entry { mnemonic: "torch_index_select", infer, lower };
+pub(super) const OP: Entry = Entry::new("torch_index_select", infer, lower);
 
 /// `dim` and `batch_dims`, counted from the end where negative.
 fn axes(site: &Site<'_>, operand: &Shape, index: &Shape) -> Result<(usize, usize)> {

@@ -1,6 +1,6 @@
 //! Axes in another order.
 use super::access::unique;
-use super::{Entry, Lowered, Site};
+use super::{Entry, LayoutRule, Lowered, ShardingRule, Site};
 use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
 use tpu_kernels::movement::strided_view::Access;
@@ -11,7 +11,11 @@ use tpu_kernels::movement::strided_view::signed;
 /// Shapes: `operand [o..]`; result `[o[permutation[0]], ..]`.
 /// Errors: `Constraint` C2 for what is no permutation.
 /// Source: StableHLO specification, "transpose", C1-C3.
-pub(super) const OP: Entry = Entry { mnemonic: "transpose", infer, lower };
+pub(super) const OP: Entry = Entry {
+    sharding: ShardingRule::Permuted,
+    layout: LayoutRule::Permuted,
+    ..Entry::new("transpose", infer, lower)
+};
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     let [operand] = site.exactly()?;

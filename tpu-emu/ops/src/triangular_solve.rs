@@ -13,7 +13,7 @@ use tpu_kernels::matmul::precision::{SumType, room, take};
 /// Shapes: `a [b…, n, n]`, `b [b…, n, k]` or `[b…, k, n]`, result as `b`.
 /// Errors: `Constraint` C1 for element types that differ, C3 for extents that do not fit.
 /// Source: StableHLO specification, "triangular_solve", C1-C4.
-pub(super) const OP: Entry = Entry { mnemonic: "triangular_solve", infer, lower };
+pub(super) const OP: Entry = Entry::new("triangular_solve", infer, lower);
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     let [a, b] = site.exactly::<2>()?;

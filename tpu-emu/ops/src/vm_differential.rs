@@ -335,11 +335,8 @@ fn check(seed: u64) {
                     .enumerate()
                     .map(|(at, step)| {
                         format!(
-                            "{at}: {} {:?} {:?} -> {:?}",
-                            step.op.kind.name(),
-                            step.op.operand,
-                            step.inputs,
-                            step.op.result
+                            "{at}: {:?} {:?} {:?} -> {:?}",
+                            step.op.kind, step.op.operand, step.inputs, step.op.result
                         )
                     })
                     .collect();

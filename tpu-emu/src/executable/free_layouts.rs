@@ -3,6 +3,7 @@
 //! Elements are stored densely whatever a layout says, so this decides only what clients are
 //! told. It follows the program once, from the parameters on.
 use std::collections::HashMap;
+use tpu_ops::{LayoutRule, Operator, Structural, callee};
 use tpu_stablehlo::Module;
 use tpu_stablehlo::ir::{Attribute, Block, Function, Operation, Value};
 
@@ -10,10 +11,6 @@ use tpu_stablehlo::ir::{Attribute, Block, Function, Operation, Value};
 const DEPTH: usize = 64;
 /// Operations that are looked at; what is made by later ones lies by default.
 const OPERATIONS: usize = 1 << 20;
-
-/// Operations whose result is made anew, even where it has the shape of an operand.
-const ANEW: [&str; 8] =
-    ["convolution", "dot", "dot_general", "dynamic_conv", "gather", "rng", "fft", "reduce_window"];
 
 /// Axes, the fastest changing first; `None` for the default of the shape.
 pub(super) type DimensionOrder = Option<Vec<usize>>;
@@ -81,39 +78,46 @@ impl<'m> Walk<'m> {
     ) -> Vec<DimensionOrder> {
         let operands: Vec<DimensionOrder> =
             operation.operands.iter().map(|value| known.get(value).cloned()).collect();
-        let attributes = &operation.attributes;
-        let (_, mnemonic) = operation.name.split_once('.').unwrap_or(("", &operation.name));
-        match mnemonic {
-            "call" | "composite" => {
-                let name = attributes.text("callee").or_else(|| attributes.text("decomposition"));
-                let callee = name.and_then(|name| self.module.function(name));
+        let like_operand = |operands: &[DimensionOrder]| {
+            let same = |&result: &Value| {
+                let wanted = dims(function, result)?;
+                let mut given = operation.operands.iter().zip(operands);
+                given.find_map(|(&value, order)| {
+                    order.clone().filter(|_| dims(function, value) == Some(wanted))
+                })
+            };
+            operation.results.iter().map(same).collect()
+        };
+        match Operator::of(operation) {
+            Operator::Structural(Structural::Call | Structural::Composite) => {
+                let callee = callee(operation).and_then(|name| self.module.function(name));
                 match callee.filter(|_| depth < DEPTH) {
                     Some(callee) => self.function(callee, operands, depth + 1),
                     None => Vec::new(),
                 }
             }
-            "manual_computation" => match operation.regions.first().map(|body| &body.blocks[..]) {
-                Some([block]) => self.block(function, block, operands, known, depth),
-                _ => Vec::new(),
-            },
-            "while" | "optimization_barrier" => operands,
-            "custom_call" if attributes.text("call_target_name") == Some("LayoutConstraint") => {
-                stated(operation).unwrap_or(operands)
+            Operator::Structural(Structural::ManualComputation) => {
+                match operation.regions.first().map(|body| &body.blocks[..]) {
+                    Some([block]) => self.block(function, block, operands, known, depth),
+                    _ => Vec::new(),
+                }
             }
-            "transpose" => vec![operands.into_iter().next().flatten().and_then(|order| {
-                let permutation = axes(&attributes.integers("permutation")?);
-                order.iter().map(|axis| permutation.iter().position(|from| from == axis)).collect()
-            })],
-            _ if ANEW.contains(&mnemonic) => Vec::new(),
-            _ => {
-                let same = |&result: &Value| {
-                    let wanted = dims(function, result)?;
-                    let mut given = operation.operands.iter().zip(&operands);
-                    given.find_map(|(&value, order)| {
-                        order.clone().filter(|_| dims(function, value) == Some(wanted))
-                    })
-                };
-                operation.results.iter().map(same).collect()
+            Operator::Structural(Structural::While) => operands,
+            Operator::Row(entry) => match entry.layout {
+                LayoutRule::LikeOperand => like_operand(&operands),
+                LayoutRule::LikeOperands => operands,
+                LayoutRule::Stated => stated(operation).unwrap_or(operands),
+                LayoutRule::Permuted => {
+                    vec![operands.into_iter().next().flatten().and_then(|order| {
+                        let permutation = axes(&operation.attributes.integers("permutation")?);
+                        let place = |axis| permutation.iter().position(|from| from == axis);
+                        order.iter().map(place).collect()
+                    })]
+                }
+                LayoutRule::Default => Vec::new(),
+            },
+            Operator::Structural(_) | Operator::Registered | Operator::Unknown => {
+                like_operand(&operands)
             }
         }
     }

@@ -20,23 +20,6 @@ pub enum Direction {
     Ge,
 }
 
-impl Direction {
-    /// All of them.
-    pub const ALL: [Self; 6] = [Self::Eq, Self::Ne, Self::Lt, Self::Le, Self::Gt, Self::Ge];
-
-    /// The word of the specification.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Eq => "EQ",
-            Self::Ne => "NE",
-            Self::Lt => "LT",
-            Self::Le => "LE",
-            Self::Gt => "GT",
-            Self::Ge => "GE",
-        }
-    }
-}
-
 /// Which order of floats a comparison goes by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Order {
@@ -46,196 +29,149 @@ pub enum Order {
     Total,
 }
 
-macro_rules! kinds {
-    ($($(#[$doc:meta])* $kind:ident = $name:literal,)*) => {
-        /// What an elementwise operation computes.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        pub enum ElementwiseKind {
-            $($(#[$doc])* $kind,)*
-            /// Whether the first one stands in a relation to the second.
-            Compare(Direction, Order),
-            /// The element of an array with a number that the program computes.
-            Take,
-        }
-
-        impl ElementwiseKind {
-            /// Those that are operations by themselves: all but comparisons and [`Self::Take`].
-            pub const PLAIN: &[Self] = &[$(Self::$kind),*];
-
-            /// The operation's mnemonic; a comparison's direction follows a dot.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$kind => $name,)*
-                    Self::Compare(Direction::Eq, _) => "compare.EQ",
-                    Self::Compare(Direction::Ne, _) => "compare.NE",
-                    Self::Compare(Direction::Lt, _) => "compare.LT",
-                    Self::Compare(Direction::Le, _) => "compare.LE",
-                    Self::Compare(Direction::Gt, _) => "compare.GT",
-                    Self::Compare(Direction::Ge, _) => "compare.GE",
-                    Self::Take => "take",
-                }
-            }
-        }
-    };
-}
-
-kinds! {
+/// What an elementwise operation computes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ElementwiseKind {
     /// Magnitude.
-    Abs = "abs",
+    Abs,
     /// Inverse cosine.
-    Acos = "acos",
+    Acos,
     /// Inverse hyperbolic cosine.
-    Acosh = "acosh",
+    Acosh,
     /// Sum; the disjunction of booleans.
-    Add = "add",
+    Add,
     /// Bitwise conjunction.
-    And = "and",
+    And,
     /// Inverse sine.
-    Asin = "asin",
+    Asin,
     /// Inverse hyperbolic sine.
-    Asinh = "asinh",
+    Asinh,
     /// Inverse tangent.
-    Atan = "atan",
+    Atan,
     /// Angle of a point.
-    Atan2 = "atan2",
+    Atan2,
     /// Inverse hyperbolic tangent.
-    Atanh = "atanh",
+    Atanh,
     /// Scaled modified Bessel function of order 1.
-    BesselI1e = "bessel_i1e",
+    BesselI1e,
     /// The same bits as another type.
-    BitcastConvert = "bitcast_convert",
+    BitcastConvert,
     /// Cube root.
-    Cbrt = "cbrt",
+    Cbrt,
     /// The next integer above.
-    Ceil = "ceil",
+    Ceil,
     /// Between a lower and an upper bound.
-    Clamp = "clamp",
+    Clamp,
     /// A complex number of its parts.
-    Complex = "complex",
+    Complex,
     /// Complex conjugate.
-    Conjugate = "conj",
+    Conjugate,
     /// The same number in another type.
-    Convert = "convert",
+    Convert,
     /// Hyperbolic cosine.
-    Cosh = "cosh",
+    Cosh,
     /// Cosine.
-    Cosine = "cosine",
+    Cosine,
     /// Zeros before the first one bit.
-    CountLeadingZeros = "count_leading_zeros",
+    CountLeadingZeros,
     /// Logarithmic derivative of the gamma function.
-    Digamma = "digamma",
+    Digamma,
     /// Quotient.
-    Divide = "divide",
+    Divide,
     /// Error function.
-    Erf = "erf",
+    Erf,
     /// Inverse error function.
-    ErfInv = "erf_inv",
+    ErfInv,
     /// Complement of the error function.
-    Erfc = "erfc",
+    Erfc,
     /// Exponential.
-    Exponential = "exponential",
+    Exponential,
     /// Exponential minus one.
-    ExponentialMinusOne = "exponential_minus_one",
+    ExponentialMinusOne,
     /// The next integer below.
-    Floor = "floor",
+    Floor,
     /// Imaginary part.
-    Imaginary = "imag",
+    Imaginary,
     /// Whether a number is finite.
-    IsFinite = "is_finite",
+    IsFinite,
     /// Whether a number is infinite.
-    IsInfinite = "is_inf",
+    IsInfinite,
     /// Whether a number is negative infinity.
-    IsNegativeInfinite = "is_neg_inf",
+    IsNegativeInfinite,
     /// Whether a number is positive infinity.
-    IsPositiveInfinite = "is_pos_inf",
+    IsPositiveInfinite,
     /// Logarithm of the gamma function.
-    LogGamma = "lgamma",
+    LogGamma,
     /// Natural logarithm.
-    Log = "log",
+    Log,
     /// Logarithm of one more.
-    LogPlusOne = "log_plus_one",
+    LogPlusOne,
     /// Logistic function.
-    Logistic = "logistic",
+    Logistic,
     /// The larger one.
-    Maximum = "maximum",
+    Maximum,
     /// The smaller one.
-    Minimum = "minimum",
+    Minimum,
     /// Upper half of a product.
-    MultiplyHigh = "mulhi",
+    MultiplyHigh,
     /// Product; the conjunction of booleans.
-    Multiply = "multiply",
+    Multiply,
     /// Negative.
-    Negate = "negate",
+    Negate,
     /// The next number towards another.
-    NextAfter = "next_after",
+    NextAfter,
     /// Bitwise complement.
-    Not = "not",
+    Not,
     /// Bitwise disjunction.
-    Or = "or",
+    Or,
     /// Derivatives of the digamma function.
-    Polygamma = "polygamma",
+    Polygamma,
     /// One bits.
-    PopulationCount = "popcnt",
+    PopulationCount,
     /// Power.
-    Power = "power",
+    Power,
     /// Real part.
-    Real = "real",
+    Real,
     /// Rounded to fewer bits.
-    ReducePrecision = "reduce_precision",
+    ReducePrecision,
     /// Remainder of a truncated quotient.
-    Remainder = "remainder",
+    Remainder,
     /// The nearest integer, halves away from zero.
-    RoundNearestAfz = "round_nearest_afz",
+    RoundNearestAfz,
     /// The nearest integer, halves to the even one.
-    RoundNearestEven = "round_nearest_even",
+    RoundNearestEven,
     /// Reciprocal square root.
-    Rsqrt = "rsqrt",
+    Rsqrt,
     /// One of two, by a boolean.
-    Select = "select",
+    Select,
     /// Shifted to the left.
-    ShiftLeft = "shift_left",
+    ShiftLeft,
     /// Shifted to the right, with copies of the sign.
-    ShiftRightArithmetic = "shift_right_arithmetic",
+    ShiftRightArithmetic,
     /// Shifted to the right, with zeros.
-    ShiftRightLogical = "shift_right_logical",
+    ShiftRightLogical,
     /// Sign.
-    Sign = "sign",
+    Sign,
     /// Sine.
-    Sine = "sine",
+    Sine,
     /// Hyperbolic sine.
-    Sinh = "sinh",
+    Sinh,
     /// Square root.
-    Sqrt = "sqrt",
+    Sqrt,
     /// Square.
-    Square = "square",
+    Square,
     /// Difference.
-    Subtract = "subtract",
+    Subtract,
     /// Tangent.
-    Tan = "tan",
+    Tan,
     /// Hyperbolic tangent.
-    Tanh = "tanh",
+    Tanh,
     /// Bitwise difference.
-    Xor = "xor",
+    Xor,
     /// Hurwitz zeta function.
-    Zeta = "zeta",
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::BTreeSet;
-
-    #[test]
-    fn no_two_kinds_have_one_name() {
-        let compared =
-            Direction::ALL.map(|direction| ElementwiseKind::Compare(direction, Order::Value));
-        let all = ElementwiseKind::PLAIN.iter().chain(&compared).chain([&ElementwiseKind::Take]);
-        let names: Vec<&str> = all.map(|kind| kind.name()).collect();
-        let distinct: BTreeSet<&str> = names.iter().copied().collect();
-        assert_eq!(distinct.len(), names.len());
-        for direction in Direction::ALL {
-            let name = ElementwiseKind::Compare(direction, Order::Total).name();
-            assert_eq!(name.strip_prefix("compare."), Some(direction.name()));
-        }
-    }
+    Zeta,
+    /// Whether the first one stands in a relation to the second.
+    Compare(Direction, Order),
+    /// The element of an array with a number that the program computes.
+    Take,
 }

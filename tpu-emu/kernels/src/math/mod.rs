@@ -16,8 +16,6 @@ use tpu_base::tensor::element::{Float, Wide, for_dtype};
 
 /// A function of one number. What it computes with is `#[inline(always)]`.
 pub trait RealFunction {
-    /// The name of the operation.
-    const NAME: &'static str;
     /// How many units in the last place the result of single precision is off at most.
     const ULPS: f64;
     /// Whether there are numbers that are the business of `far`.
@@ -43,8 +41,6 @@ pub trait RealFunction {
 
 /// A function of two numbers, likewise.
 pub trait Function2 {
-    /// The name of the operation.
-    const NAME: &'static str;
     /// How many units in the last place the result of single precision is off at most.
     const ULPS: f64;
 
@@ -66,16 +62,25 @@ pub trait Function2 {
     }
 }
 
-/// Writes [`Function`] for a type of its own.
+/// How many units in the last place a function of one number is off at most.
+pub const fn ulps<F: RealFunction>() -> f64 {
+    F::ULPS
+}
+
+/// How many units in the last place a function of two numbers is off at most.
+pub const fn ulps2<F: Function2>() -> f64 {
+    F::ULPS
+}
+
+/// Writes [`RealFunction`] for a type of its own.
 macro_rules! functions {
-    ($($(#[$doc:meta])* $name:ident $mnemonic:literal $ulps:literal
+    ($($(#[$doc:meta])* $name:ident $ulps:literal
         $single:expr, $double:expr $(, where $is_far:expr => $far:expr)?;)*) => {$(
         $(#[$doc])*
         #[derive(Debug)]
         pub struct $name;
 
         impl RealFunction for $name {
-            const NAME: &'static str = $mnemonic;
             const ULPS: f64 = $ulps;
             $(const HAS_FAR: bool = { _ = $far; true };)?
 
@@ -100,68 +105,63 @@ macro_rules! functions {
         }
     )*
 
-        /// Names of the functions and how many units in the last place their results of single
-        /// precision are off at most.
-        pub const ACCURACY: &[(&str, f64)] =
-            &[$(($mnemonic, $ulps),)* (Power::NAME, Power::ULPS), (Atan2::NAME, Atan2::ULPS)];
-
         /// Calls `check` with every function's name, bound and code.
         #[cfg(test)]
         pub(crate) fn for_all(mut check: impl FnMut(&str, f64, LoopFn)) {
-            $(check($mnemonic, $ulps, single::<$name>);)*
+            $(check(stringify!($name), $ulps, single::<$name>);)*
         }
     };
 }
 
 functions! {
     /// `e^x`.
-    Exponential "exponential" 0.51 exp::exp_single, exp::exp;
+    Exponential 0.51 exp::exp_single, exp::exp;
     /// `e^x - 1`.
-    ExponentialMinusOne "exponential_minus_one" 0.51
+    ExponentialMinusOne 0.51
         exp::exp_m1_single, exp::exp_m1;
     /// The natural logarithm.
-    Log "log" 0.51 log::log_single, log::log;
+    Log 0.51 log::log_single, log::log;
     /// `ln (1 + x)`.
-    LogPlusOne "log_plus_one" 0.51 log::log_1p_single, log::log_1p;
+    LogPlusOne 0.51 log::log_1p_single, log::log_1p;
     /// `1 / (1 + e^-x)`.
-    Logistic "logistic" 0.51 exp::logistic_single, exp::logistic;
+    Logistic 0.51 exp::logistic_single, exp::logistic;
     /// The hyperbolic tangent.
-    Tanh "tanh" 0.51 exp::tanh_single, exp::tanh;
+    Tanh 0.51 exp::tanh_single, exp::tanh;
     /// The hyperbolic sine.
-    Sinh "sinh" 0.51 exp::sinh_single, f64::sinh;
+    Sinh 0.51 exp::sinh_single, f64::sinh;
     /// The hyperbolic cosine.
-    Cosh "cosh" 0.51 exp::cosh_single, f64::cosh;
+    Cosh 0.51 exp::cosh_single, f64::cosh;
     /// The sine.
-    Sine "sine" 0.51 trig::sin_single, trig::sin, where trig::is_far => libm::sin;
+    Sine 0.51 trig::sin_single, trig::sin, where trig::is_far => libm::sin;
     /// The cosine.
-    Cosine "cosine" 0.51 trig::cos_single, trig::cos, where trig::is_far => libm::cos;
+    Cosine 0.51 trig::cos_single, trig::cos, where trig::is_far => libm::cos;
     /// The tangent.
-    Tan "tan" 0.51 trig::tan_single, f64::tan, where trig::is_far => libm::tan;
+    Tan 0.51 trig::tan_single, f64::tan, where trig::is_far => libm::tan;
     /// The arcsine.
-    Asin "asin" 0.51 trig::asin_single, f64::asin;
+    Asin 0.51 trig::asin_single, f64::asin;
     /// The arccosine.
-    Acos "acos" 0.51 trig::acos_single, f64::acos;
+    Acos 0.51 trig::acos_single, f64::acos;
     /// The arctangent.
-    Atan "atan" 0.51 trig::atan_single, f64::atan;
+    Atan 0.51 trig::atan_single, f64::atan;
     /// The inverse hyperbolic sine.
-    Asinh "asinh" 0.51 log::asinh_single, libm::asinh;
+    Asinh 0.51 log::asinh_single, libm::asinh;
     /// The inverse hyperbolic cosine; NaN below 1.
-    Acosh "acosh" 0.51 log::acosh_single, special::acosh;
+    Acosh 0.51 log::acosh_single, special::acosh;
     /// The inverse hyperbolic tangent.
-    Atanh "atanh" 0.51 log::atanh_single, libm::atanh;
+    Atanh 0.51 log::atanh_single, libm::atanh;
     /// The cube root.
-    Cbrt "cbrt" 0.51 log::cbrt_single, f64::cbrt;
+    Cbrt 0.51 log::cbrt_single, f64::cbrt;
     /// The error function.
-    Erf "erf" 0.51 erf::erf_single, libm::erf;
+    Erf 0.51 erf::erf_single, libm::erf;
     /// One less the error function.
-    Erfc "erfc" 0.51 erf::erfc_single, libm::erfc;
+    Erfc 0.51 erf::erfc_single, libm::erfc;
     /// The inverse of the error function; NaN past ±1.
-    ErfInv "erf_inv" 0.51 erf::erf_inv_single, special::erf_inv;
+    ErfInv 0.51 erf::erf_inv_single, special::erf_inv;
     /// `ln |Γ(x)|`.
-    Lgamma "lgamma" 2.0 gamma::lgamma_single, special::lgamma,
+    Lgamma 2.0 gamma::lgamma_single, special::lgamma,
         where negative => special::lgamma;
     /// The derivative of `ln Γ`.
-    Digamma "digamma" 2.0 gamma::digamma_single, special::digamma,
+    Digamma 2.0 gamma::digamma_single, special::digamma,
         where negative => special::digamma;
 }
 
@@ -175,7 +175,6 @@ fn negative(x: f64) -> bool {
 pub struct Power;
 
 impl Function2 for Power {
-    const NAME: &'static str = "power";
     const ULPS: f64 = 0.51;
 
     #[inline(always)]
@@ -194,7 +193,6 @@ impl Function2 for Power {
 pub struct Atan2;
 
 impl Function2 for Atan2 {
-    const NAME: &'static str = "atan2";
     const ULPS: f64 = 0.51;
 
     #[inline(always)]
@@ -216,7 +214,6 @@ pub struct Remainder;
 const LARGE_QUOTIENT: f64 = 536_870_912.0;
 
 impl Function2 for Remainder {
-    const NAME: &'static str = "remainder";
     const ULPS: f64 = 0.0;
 
     #[inline(always)]

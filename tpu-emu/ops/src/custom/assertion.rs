@@ -11,7 +11,7 @@ use tpu_kernels::movement::index::{IndexReader, reader};
 /// Errors: `BadArgument` with the message, when the program is compiled if the operands are
 /// known then.
 /// Source: JAX, `jax._src.export.shape_poly`, the primitive `shape_assertion`.
-pub(super) const TARGETS: &[Entry] = &[Entry { mnemonic: "shape_assertion", infer, lower }];
+pub(super) const TARGETS: &[Entry] = &[Entry::target("shape_assertion", infer, lower)];
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     let scalars = match site.operands {

@@ -10,7 +10,7 @@ use tpu_base::tensor::Shape;
 pub(super) const TARGETS: &[Entry] = &[row("AllocateBuffer"), row("CreateBuffer")];
 
 const fn row(mnemonic: &'static str) -> Entry {
-    Entry { mnemonic, infer, lower }
+    Entry::target(mnemonic, infer, lower)
 }
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {

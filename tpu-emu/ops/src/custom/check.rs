@@ -26,7 +26,7 @@ pub(super) const TARGETS: &[Entry] = &[
 ];
 
 const fn row(mnemonic: &'static str, infer: fn(&Site<'_>) -> Result<Vec<Shape>>) -> Entry {
-    Entry { mnemonic, infer, lower }
+    Entry::target(mnemonic, infer, lower)
 }
 
 fn infer_two(site: &Site<'_>) -> Result<Vec<Shape>> {

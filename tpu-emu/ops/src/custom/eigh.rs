@@ -18,7 +18,7 @@ use tpu_kernels::matmul::precision::{SumType, room, take};
 /// Shapes: `a [b…, n, n]`; results `[b…, n, n]` and reals `[b…, n]`.
 /// Errors: `BadArgument` for a matrix that is not square.
 /// Source: JAX, `eigh_p` on TPU.
-pub(super) const OP: Entry = Entry { mnemonic: "Eigh", infer, lower };
+pub(super) const OP: Entry = Entry::target("Eigh", infer, lower);
 
 /// The type of the parts of a number.
 fn real(dtype: DType) -> DType {

@@ -5,13 +5,18 @@ use crate::{
     zeta,
 };
 
+/// An operation as a target, which nobody sees through.
+const fn opaque(operation: Entry) -> Entry {
+    Entry::target(operation.mnemonic, operation.infer, operation.lower)
+}
+
 macro_rules! targets {
     ($($operation:ident)*) => {
         /// The operations of CHLO as targets, under both dialects that they have been in.
         pub(super) const TARGETS: &[Entry] = &[
             $(
-                Entry { mnemonic: concat!("mhlo.", stringify!($operation)), ..$operation::OP },
-                Entry { mnemonic: concat!("chlo.", stringify!($operation)), ..$operation::OP },
+                Entry { mnemonic: concat!("mhlo.", stringify!($operation)), ..opaque($operation::OP) },
+                Entry { mnemonic: concat!("chlo.", stringify!($operation)), ..opaque($operation::OP) },
             )*
         ];
     };

@@ -13,7 +13,7 @@ use tpu_kernels::matmul::precision::{SumType, room, take};
 /// Errors: `BadArgument` for shapes and types that do not fit.
 /// Source: JAX, `householder_product_p` on TPU; LAPACK's orgqr and ungqr.
 pub(super) const OP: Entry =
-    Entry { mnemonic: "ProductOfElementaryHouseholderReflectors", infer, lower };
+    Entry::target("ProductOfElementaryHouseholderReflectors", infer, lower);
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     let [a, taus] = site.exactly::<2>()?;

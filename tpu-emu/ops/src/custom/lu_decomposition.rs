@@ -14,7 +14,7 @@ use tpu_kernels::matmul::precision::{SumType, room, take};
 /// Shapes: `a [b…, m, n]`; results `[b…, m, n]`, `s32[b…, min(m, n)]`, `s32[b…, m]`.
 /// Errors: `Unimplemented` for matrices of other numbers than floats and complex ones.
 /// Source: JAX, `lu_p` on TPU; LAPACK's getrf, counted from 0.
-pub(super) const OP: Entry = Entry { mnemonic: "LuDecomposition", infer, lower };
+pub(super) const OP: Entry = Entry::target("LuDecomposition", infer, lower);
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     let [a] = site.exactly::<1>()?;

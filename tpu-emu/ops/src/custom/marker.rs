@@ -1,5 +1,5 @@
 //! Calls that say something about a value and leave it as it is.
-use super::super::{Entry, Lowered, Site};
+use super::super::{Entry, LayoutRule, Lowered, ShardingRule, Site};
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::Shape;
 
@@ -10,30 +10,30 @@ use tpu_base::tensor::Shape;
 /// Errors: `Unimplemented` for a result of another shape, which takes several devices.
 /// Source: JAX's lowerings of these targets; XLA's Shardy round trip for `xla.sdy.*`.
 pub(super) const TARGETS: &[Entry] = &[
-    same("InspectSharding"),
-    same("LayoutConstraint"),
-    same("MoveToDevice"),
-    same("MoveToHost"),
-    same("Pin"),
-    same("SPMDFullToShardShape"),
-    same("SPMDShardToFullShape"),
-    same("Sharding"),
-    same("Unpin"),
-    same("annotate_device_placement"),
-    same("xla.sdy.FuncResultSharding"),
-    same("xla.sdy.GlobalToLocalShape"),
-    same("xla.sdy.LocalToGlobalShape"),
-    same("xla.sdy.PropagationBarrier"),
+    same("InspectSharding", ShardingRule::Inspected),
+    Entry { layout: LayoutRule::Stated, ..same("LayoutConstraint", ShardingRule::Moved) },
+    same("MoveToDevice", ShardingRule::Moved),
+    same("MoveToHost", ShardingRule::Moved),
+    same("Pin", ShardingRule::Whole),
+    same("SPMDFullToShardShape", ShardingRule::Split),
+    same("SPMDShardToFullShape", ShardingRule::Join),
+    same("Sharding", ShardingRule::Annotated),
+    same("Unpin", ShardingRule::Whole),
+    same("annotate_device_placement", ShardingRule::Moved),
+    same("xla.sdy.FuncResultSharding", ShardingRule::Whole),
+    same("xla.sdy.GlobalToLocalShape", ShardingRule::Whole),
+    same("xla.sdy.LocalToGlobalShape", ShardingRule::Whole),
+    same("xla.sdy.PropagationBarrier", ShardingRule::Whole),
     nothing("dce_sink"),
     nothing("xla.sdy.ShardingGroup"),
 ];
 
-const fn same(mnemonic: &'static str) -> Entry {
-    Entry { mnemonic, infer: infer_same, lower: lower_same }
+const fn same(mnemonic: &'static str, sharding: ShardingRule) -> Entry {
+    Entry { sharding, ..Entry::target(mnemonic, infer_same, lower_same) }
 }
 
 const fn nothing(mnemonic: &'static str) -> Entry {
-    Entry { mnemonic, infer: infer_nothing, lower: lower_nothing }
+    Entry::target(mnemonic, infer_nothing, lower_nothing)
 }
 
 fn infer_same(site: &Site<'_>) -> Result<Vec<Shape>> {

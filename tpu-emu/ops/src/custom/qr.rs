@@ -12,7 +12,7 @@ use tpu_kernels::matmul::precision::{SumType, room, take};
 /// Shapes: `a [b…, m, n]`; results `[b…, m, n]`, `[b…, min(m, n)]`.
 /// Errors: `Unimplemented` for matrices of other numbers than floats and complex ones.
 /// Source: JAX, `geqrf_p` on TPU; LAPACK's geqrf.
-pub(super) const OP: Entry = Entry { mnemonic: "Qr", infer, lower };
+pub(super) const OP: Entry = Entry::target("Qr", infer, lower);
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     let [a] = site.exactly::<1>()?;

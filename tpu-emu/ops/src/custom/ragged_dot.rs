@@ -18,7 +18,7 @@ use tpu_stablehlo::ir::{Attribute, Attributes};
 /// result by group has the groups first.
 /// Errors: `BadArgument` for axes and extents that do not fit.
 /// Source: StableHLO, "chlo.ragged_dot"; JAX, `ragged_dot_general`.
-pub(super) const OP: Entry = Entry { mnemonic: "chlo.ragged_dot", infer, lower };
+pub(super) const OP: Entry = Entry::target("chlo.ragged_dot", infer, lower);
 
 /// Where the ragged axis is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,10 +12,10 @@ use tpu_base::tensor::{DType, Shape};
 
 /// The targets.
 pub(super) const TARGETS: &[Entry] = &[
-    Entry { mnemonic: "ResizeNearest", infer, lower: nearest },
-    Entry { mnemonic: "ResizeBilinear", infer, lower: bilinear },
-    Entry { mnemonic: "ResizeNearestGrad", infer, lower: nearest_grad },
-    Entry { mnemonic: "ResizeBilinearGrad", infer, lower: bilinear_grad },
+    Entry::target("ResizeNearest", infer, nearest),
+    Entry::target("ResizeBilinear", infer, bilinear),
+    Entry::target("ResizeNearestGrad", infer, nearest_grad),
+    Entry::target("ResizeBilinearGrad", infer, bilinear_grad),
 ];
 
 /// One axis of the small and the scaled image.

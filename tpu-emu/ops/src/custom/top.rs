@@ -12,15 +12,11 @@ use tpu_stablehlo::ir::{Attribute, Attributes};
 
 /// The targets.
 pub(super) const TARGETS: &[Entry] = &[
-    Entry { mnemonic: "mhlo.topk", infer: infer_exact, lower: lower_exact },
-    Entry { mnemonic: "TopK", infer: infer_exact, lower: lower_exact },
-    Entry { mnemonic: "ApproxTopK", infer: infer_approximate, lower: lower_approximate },
-    Entry {
-        mnemonic: "stablehlo.dynamic_approx_top_k",
-        infer: infer_approximate,
-        lower: lower_approximate,
-    },
-    Entry { mnemonic: "PartialReduce", infer: infer_approximate, lower: lower_approximate },
+    Entry::target("mhlo.topk", infer_exact, lower_exact),
+    Entry::target("TopK", infer_exact, lower_exact),
+    Entry::target("ApproxTopK", infer_approximate, lower_approximate),
+    Entry::target("stablehlo.dynamic_approx_top_k", infer_approximate, lower_approximate),
+    Entry::target("PartialReduce", infer_approximate, lower_approximate),
 ];
 
 /// The call's own attributes, wherever they stand.

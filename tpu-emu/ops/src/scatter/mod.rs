@@ -20,7 +20,7 @@ use tpu_kernels::reduce::combiner::dispatch;
 /// body of another type.
 ///
 /// Source: StableHLO specification, "scatter", C1-C25.
-pub(super) const OP: Entry = Entry { mnemonic: "scatter", infer, lower };
+pub(super) const OP: Entry = Entry::new("scatter", infer, lower);
 
 /// A scatter whose operands are checked.
 struct Checked<'a> {

@@ -23,7 +23,7 @@ use tpu_kernels::window::pool::Pool;
 /// than the rank, bodies of another type.
 ///
 /// Source: StableHLO specification, "select_and_scatter", C1-C12.
-pub(super) const OP: Entry = Entry { mnemonic: "select_and_scatter", infer, lower };
+pub(super) const OP: Entry = Entry::new("select_and_scatter", infer, lower);
 
 const LABELS: Labels = Labels {
     sizes: ["C4", "C5"],

@@ -19,7 +19,7 @@ use tpu_kernels::sort::keys;
 /// Errors: inputs of different shapes, an axis that is out of range, a comparator of another type.
 ///
 /// Source: StableHLO specification, "sort", C1-C5.
-pub(super) const OP: Entry = Entry { mnemonic: "sort", infer, lower };
+pub(super) const OP: Entry = Entry::new("sort", infer, lower);
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     let Some(first) = site.operands.first() else {

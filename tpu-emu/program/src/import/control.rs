@@ -1,12 +1,12 @@
 //! Calls, tuples and control flow.
 use super::super::graph::{Node, NodeKind, Subgraph, ValueId};
-use super::custom_call::is_registered;
 use super::op::top_k;
 use super::scope::{Binding, Scope};
 use super::{Loader, one_block, operands};
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::DType;
+use tpu_ops::{Operator, Structural, TOP_K, callee};
 use tpu_stablehlo::ir::{Operation, Region};
 
 impl<'m> Loader<'m> {
@@ -17,37 +17,64 @@ impl<'m> Loader<'m> {
         operation: &'m Operation,
         into: &mut Subgraph,
     ) -> Result<()> {
-        let (dialect, mnemonic) = operation.name.split_once('.').unwrap_or(("", &operation.name));
         if self.devices.count > 1 && self.marked(scope, operation, into)? {
             return Ok(());
         }
-        let passes = match (dialect, mnemonic) {
-            ("func", "call") | ("sdy", "manual_computation" | "named_computation") => true,
-            ("builtin", "unrealized_conversion_cast") => true,
-            (_, "tuple" | "get_tuple_element") => true,
-            (_, "composite") => top_k(operation).is_none(),
-            _ => false,
+        // A composite that is an operation to us is not taken apart.
+        let operator = match Operator::of(operation) {
+            Operator::Structural(Structural::Composite) if top_k(operation).is_some() => {
+                Operator::Row(&TOP_K)
+            }
+            operator => operator,
+        };
+        let passes = match operator {
+            Operator::Structural(structural) => match structural {
+                Structural::Call
+                | Structural::Composite
+                | Structural::ManualComputation
+                | Structural::NamedComputation
+                | Structural::ConversionCast
+                | Structural::Tuple
+                | Structural::GetTupleElement => true,
+                Structural::While
+                | Structural::If
+                | Structural::Case
+                | Structural::Return
+                | Structural::Yield => false,
+            },
+            Operator::Row(_) | Operator::Registered | Operator::Unknown => false,
         };
         if self.devices.count > 1 && !passes && self.reads_copies(scope, operation) {
             return self.on_copies(scope, operation, into);
         }
-        match (dialect, mnemonic) {
-            ("func", "call") => {
-                let callee = operation.attributes.text("callee").unwrap_or_default();
+        match operator {
+            Operator::Structural(structural) => self.structural(scope, operation, structural, into),
+            Operator::Registered => self.registered_call(scope, operation, into),
+            Operator::Row(_) | Operator::Unknown => self.tabled(scope, operation, into),
+        }
+    }
+
+    /// An operation that is taken apart here.
+    fn structural(
+        &mut self,
+        scope: &mut Scope<'m>,
+        operation: &'m Operation,
+        structural: Structural,
+        into: &mut Subgraph,
+    ) -> Result<()> {
+        match structural {
+            Structural::Call | Structural::Composite => {
+                let callee = callee(operation).unwrap_or_default();
                 self.inlined_call(scope, operation, callee, into)
             }
-            ("stablehlo" | "mhlo", "composite") if top_k(operation).is_none() => {
-                let callee = operation.attributes.text("decomposition").unwrap_or_default();
-                self.inlined_call(scope, operation, callee, into)
-            }
-            ("stablehlo" | "mhlo", "while") => self.r#while(scope, operation, into),
-            ("stablehlo" | "mhlo", "if") => self.branches(scope, operation, true, into),
-            ("stablehlo" | "mhlo", "case") => self.branches(scope, operation, false, into),
-            ("stablehlo" | "mhlo", "tuple") => {
+            Structural::While => self.r#while(scope, operation, into),
+            Structural::If => self.branches(scope, operation, true, into),
+            Structural::Case => self.branches(scope, operation, false, into),
+            Structural::Tuple => {
                 let items = operands(scope, &operation.operands)?.into_iter().cloned().collect();
                 bind_all(scope, operation, vec![Binding::Tuple(items)])
             }
-            ("stablehlo" | "mhlo", "get_tuple_element") => {
+            Structural::GetTupleElement => {
                 let index = operation.attributes.integer("index");
                 let item = match &operands(scope, &operation.operands)?[..] {
                     [Binding::Tuple(items)] => {
@@ -58,20 +85,17 @@ impl<'m> Loader<'m> {
                 let missing = || Error::bad(format!("{} of element {index:?}", operation.name));
                 bind_all(scope, operation, vec![item.ok_or_else(missing)?])
             }
-            ("sdy", "manual_computation") if self.devices.count > 1 => {
+            Structural::ManualComputation if self.devices.count > 1 => {
                 self.manual_region(scope, operation, into)
             }
-            ("sdy", "manual_computation" | "named_computation") => {
+            Structural::ManualComputation | Structural::NamedComputation => {
                 self.inlined_region(scope, operation, into)
             }
-            ("builtin", "unrealized_conversion_cast") => {
+            Structural::ConversionCast => {
                 let same = operands(scope, &operation.operands)?.into_iter().cloned().collect();
                 bind_all(scope, operation, same)
             }
-            (_, "custom_call") if is_registered(operation) => {
-                self.registered_call(scope, operation, into)
-            }
-            _ => self.tabled(scope, operation, into),
+            Structural::Return | Structural::Yield => self.tabled(scope, operation, into),
         }
     }
 

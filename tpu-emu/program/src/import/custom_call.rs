@@ -1,21 +1,16 @@
 //! Custom calls to registered targets: what the handler is told, layouts, shared memory.
 use super::super::graph::{Node, NodeKind, Subgraph, ValueId};
 use super::Loader;
-use super::op::{gathered, leaf_types, name_of};
+use super::op::{gathered, leaf_types};
 use super::scope::Scope;
 use super::types::declared;
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::movement::strided_view::Access;
-use tpu_ops;
 use tpu_ops::custom_call::{Abi, Backend, CallKernel, CallSite};
+use tpu_ops::name_of;
 use tpu_stablehlo::ir::{Attribute, Attributes, Operation, Type};
-
-/// Whether a custom call is for a registered target, and not one of the machine's own.
-pub(crate) fn is_registered(operation: &Operation) -> bool {
-    tpu_ops::custom::find(name_of(operation)).is_none()
-}
 
 impl<'m> Loader<'m> {
     /// A call of a target that somebody registered.

@@ -10,8 +10,8 @@ use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::program::ElementwiseOp;
 use tpu_ops;
-use tpu_ops::{Lowered, Numerics, Site};
-use tpu_stablehlo::ir::{Attributes, LocationId, Operation};
+use tpu_ops::{Entry, Lowered, Numerics, Simplification, Site};
+use tpu_stablehlo::ir::{Attributes, LocationId};
 
 /// The conversions of booleans that were emitted.
 #[derive(Debug, Default)]
@@ -77,23 +77,21 @@ impl Loader<'_> {
     /// Notes what the node that is about to be emitted is to later products.
     pub(super) fn note(
         &mut self,
-        operation: &Operation,
+        entry: &Entry,
         (work, operands): (&NodeKind, &[ValueId]),
         results: &[ValueId],
         into: &Subgraph,
     ) {
         let [result] = *results else { return };
-        let mnemonic = operation.name.rsplit('.').next().unwrap_or_default();
         match (work, operands) {
             (NodeKind::Elementwise(op), [operand])
                 if is_mask(op) && !self.masks.moving.contains(operand) =>
             {
                 self.masks.of.insert(result, (into.nodes.len(), *operand));
             }
-            (NodeKind::Access(_) | NodeKind::Splat(_), _) if mnemonic.contains("broadcast") => {
-                self.masks.moving.insert(result);
-            }
-            (NodeKind::Constant(_) | NodeKind::Splat(_), _) if mnemonic == "constant" => {
+            (NodeKind::Access(_) | NodeKind::Splat(_) | NodeKind::Constant(_), _)
+                if entry.simplification == Simplification::Moved =>
+            {
                 self.masks.moving.insert(result);
             }
             _ => {}
@@ -172,12 +170,13 @@ mod tests {
     use super::*;
     use crate::import::load;
     use crate::spmd::groups::Devices;
+    use ElementwiseKind::{Convert, Multiply, Select};
     use std::collections::BTreeMap;
     use tpu_ops::custom_call::Registry;
 
-    /// The names of the elementwise operations that a program of one mask `%m`, numbers `%x`
+    /// The kinds of the elementwise operations that a program of one mask `%m`, numbers `%x`
     /// and these lines becomes.
-    fn names(of: &str, lines: &str) -> Vec<&'static str> {
+    fn kinds(of: &str, lines: &str) -> Vec<ElementwiseKind> {
         let text = format!(
             "func.func public @main(%m: tensor<3xi1>, %x: tensor<3x{of}>) -> tensor<3x{of}> {{
   %f = stablehlo.convert %m : (tensor<3xi1>) -> tensor<3x{of}>
@@ -197,7 +196,7 @@ mod tests {
         )
         .unwrap();
         let lane = |work: &NodeKind| match work {
-            NodeKind::Elementwise(op) => Some(op.kind.name()),
+            NodeKind::Elementwise(op) => Some(op.kind),
             _ => None,
         };
         loaded.graph.main.nodes.iter().filter_map(|node| lane(&node.work)).collect()
@@ -208,12 +207,12 @@ mod tests {
         for of in ["f16", "f32", "f64", "complex<f32>", "complex<f64>"] {
             for operands in ["%f, %x", "%x, %f"] {
                 let line = format!("%r = stablehlo.multiply {operands} : tensor<3xT>");
-                assert_eq!(names(of, &line), ["convert", "select"], "{of}");
+                assert_eq!(kinds(of, &line), [Convert, Select], "{of}");
             }
         }
         for of in ["bf16", "f8E5M2", "i32"] {
             let line = "%r = stablehlo.multiply %f, %x : tensor<3xT>";
-            assert_eq!(names(of, line), ["convert", "multiply"], "{of}");
+            assert_eq!(kinds(of, line), [Convert, Multiply], "{of}");
         }
     }
 
@@ -222,14 +221,14 @@ mod tests {
         let views = "%g = stablehlo.reshape %f : (tensor<3xT>) -> tensor<1x3xT>
   %h = stablehlo.reshape %g : (tensor<1x3xT>) -> tensor<3xT>
   %r = stablehlo.multiply %h, %x : tensor<3xT>";
-        assert_eq!(names("f32", views), ["convert", "select"]);
+        assert_eq!(kinds("f32", views), [Convert, Select]);
         let barrier = "%g = stablehlo.optimization_barrier %f : tensor<3xT>
   %r = stablehlo.multiply %g, %x : tensor<3xT>";
-        assert_eq!(names("f32", barrier), ["convert", "convert", "multiply"]);
+        assert_eq!(kinds("f32", barrier), [Convert, Convert, Multiply]);
         let reshaped = "%g = stablehlo.reshape %f : (tensor<3xT>) -> tensor<1x3xT>
   %y = stablehlo.reshape %x : (tensor<3xT>) -> tensor<1x3xT>
   %p = stablehlo.multiply %g, %y : tensor<1x3xT>
   %r = stablehlo.reshape %p : (tensor<1x3xT>) -> tensor<3xT>";
-        assert_eq!(names("f32", reshaped), ["convert", "multiply"]);
+        assert_eq!(kinds("f32", reshaped), [Convert, Multiply]);
     }
 }

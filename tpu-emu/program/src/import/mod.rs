@@ -20,7 +20,7 @@ use std::sync::Arc;
 use tpu_base::error::{Code, Error, Result};
 use tpu_base::tensor::Shape;
 use tpu_ops::custom_call::Linker;
-use tpu_ops::{Cost, Numerics};
+use tpu_ops::{Cost, Numerics, Operator, Structural};
 use tpu_stablehlo::Module;
 use tpu_stablehlo::ir::{Function, LocationId, Operation, Region, Value};
 
@@ -313,9 +313,9 @@ impl<'m> Loader<'m> {
 
 /// Whether an operation ends a block.
 pub(crate) fn check_end(last: &Operation) -> Result<()> {
-    match &*last.name {
-        "func.return" | "stablehlo.return" | "mhlo.return" | "sdy.return" => Ok(()),
-        name => Err(Error::bad(format!("a block ends with {name}"))),
+    match Operator::of(last) {
+        Operator::Structural(Structural::Return | Structural::Yield) => Ok(()),
+        _ => Err(Error::bad(format!("a block ends with {}", last.name))),
     }
 }
 

@@ -10,55 +10,39 @@ use std::sync::Arc;
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::Shape;
 use tpu_kernels::elementwise::kind::ElementwiseKind;
-use tpu_ops;
-use tpu_ops::{Declared, Entry, Lowered, RegionCode, Site};
+use tpu_ops::{
+    Declared, DeviceDependence, Entry, Lowered, Operator, RegionCode, Simplification, Site,
+    Structural, TOP_K, name_of,
+};
 use tpu_stablehlo::ir::{Attribute, Attributes, Operation, Type};
 
 /// Results up to this size are computed at compile time where the operands are known.
 pub(super) const FOLD: usize = 512;
 
-/// The row of an operation, by its full name.
+/// The row of an operation.
 pub(super) fn entry_of(operation: &Operation) -> Result<&'static Entry> {
-    let name: &str = &operation.name;
-    if name.ends_with(".custom_call") {
-        let target = operation.attributes.text("call_target_name").unwrap_or_default();
-        return tpu_ops::custom::find(target).ok_or_else(|| {
-            Error::Unimplemented(format!("custom call target \"{target}\" is not registered"))
-        });
+    if top_k(operation).is_some() {
+        return Ok(&TOP_K);
     }
-    let name = if top_k(operation).is_some() { TOP_K } else { name };
-    let (dialect, mnemonic) = name.split_once('.').unwrap_or(("", name));
-    let found = match dialect {
-        // StableHLO has no copy: its operations never share memory.
-        "mhlo" if mnemonic == "copy" => tpu_ops::find("optimization_barrier"),
-        "stablehlo" | "chlo" | "mhlo" => tpu_ops::find(mnemonic),
-        _ => tpu_ops::find(name),
-    };
-    found.ok_or_else(|| Error::Unimplemented(format!("operation {name} is not supported")))
-}
-
-/// The name by which errors and reports call an operation.
-pub(crate) fn name_of(operation: &Operation) -> &str {
-    if operation.name.ends_with(".custom_call") {
-        operation.attributes.text("call_target_name").unwrap_or(&operation.name)
-    } else {
-        &operation.name
+    let name = name_of(operation);
+    match Operator::of(operation) {
+        Operator::Row(entry) => Ok(entry),
+        Operator::Registered => {
+            Err(Error::Unimplemented(format!("custom call target \"{name}\" is not registered")))
+        }
+        Operator::Structural(_) | Operator::Unknown => {
+            Err(Error::Unimplemented(format!("operation {name} is not supported")))
+        }
     }
 }
 
-/// The operation that draws random numbers without a state.
-const DRAW: &str = ".rng";
-
-/// The operation that hides its operands from whatever rewrites a program.
-const BARRIER: &str = ".optimization_barrier";
-
-/// The operation that frameworks send as a composite whose decomposition sorts whole rows.
-const TOP_K: &str = "chlo.top_k";
-
-/// The attributes of a composite that stands for `chlo.top_k`.
+/// The attributes of a composite that frameworks send for CHLO's `top_k`: its decomposition sorts
+/// whole rows.
 pub(super) fn top_k(operation: &Operation) -> Option<&Attributes> {
     let attributes = &operation.attributes;
-    let named = operation.name.ends_with(".composite") && attributes.text("name") == Some(TOP_K);
+    let name = attributes.text("name").and_then(|name| name.strip_prefix("chlo."));
+    let named = name == Some(TOP_K.mnemonic)
+        && matches!(Operator::of(operation), Operator::Structural(Structural::Composite));
     match attributes.get("composite_attributes") {
         Some(Attribute::Dictionary(inner)) if named && inner.get("k").is_some() => Some(inner),
         _ => None,
@@ -74,7 +58,7 @@ impl<'m> Loader<'m> {
         into: &mut Subgraph,
     ) -> Result<()> {
         let entry = entry_of(operation)?;
-        if groups::collective(operation).is_some() {
+        if let DeviceDependence::Collective(_) = entry.devices {
             groups::alone(operation, self.module)?;
         }
         let (mut values, mut shapes) = (Vec::new(), Vec::new());
@@ -104,7 +88,7 @@ impl<'m> Loader<'m> {
         agree(&site, &inferred)?;
         site.results = &inferred;
         let lowered = (entry.lower)(&site)?;
-        let results = self.emit(operation, lowered, &values, &shapes, &inferred, into)?;
+        let results = self.emit((operation, entry), lowered, &values, &shapes, &inferred, into)?;
         let mut results = results.into_iter().zip(inferred);
         for (&result, of) in operation.results.iter().zip(types) {
             let binding = gathered(of, &mut results)?;
@@ -116,7 +100,7 @@ impl<'m> Loader<'m> {
     /// Puts a lowered operation into the block; gives its results.
     fn emit(
         &mut self,
-        operation: &'m Operation,
+        (operation, entry): (&'m Operation, &Entry),
         lowered: Lowered,
         values: &[ValueId],
         shapes: &[Shape],
@@ -130,9 +114,7 @@ impl<'m> Loader<'m> {
         };
         let work = match lowered {
             Lowered::View => return Ok(vec![first()?]),
-            Lowered::Forward if operation.name.ends_with(BARRIER) => {
-                return Ok(self.behind_barrier(values, into));
-            }
+            Lowered::Barrier => return Ok(self.behind_barrier(values, into)),
             Lowered::Forward => return Ok(values.to_vec()),
             Lowered::Access(access) if self.is_whole(&access, &shapes[0], &results[0]) => {
                 return Ok(vec![first()?]);
@@ -163,12 +145,12 @@ impl<'m> Loader<'m> {
         let folded = if empty && !effect {
             Some(vec![Arc::from([]); results.len()])
         } else {
-            self.folded(operation, &work, values, shapes, results)?
+            self.folded(entry, &work, values, shapes, results)?
         };
         let name: Arc<str> = name_of(operation).into();
         let location = operation.location;
-        self.note(operation, (&work, values), &ids, into);
-        self.graph.draws |= operation.name.ends_with(DRAW);
+        self.note(entry, (&work, values), &ids, into);
+        self.graph.draws |= entry.devices == DeviceDependence::Random;
         match folded {
             Some(known) => {
                 for (&id, bytes) in ids.iter().zip(known) {
@@ -224,15 +206,14 @@ impl<'m> Loader<'m> {
     /// The values of the results, where they are small and the operands are known.
     fn folded(
         &self,
-        operation: &Operation,
+        entry: &Entry,
         work: &NodeKind,
         values: &[ValueId],
         shapes: &[Shape],
         results: &[Shape],
     ) -> Result<Option<Vec<Arc<[u8]>>>> {
-        let pure = !operation.name.ends_with("custom_call") && !operation.name.contains(".rng");
         let small = results.iter().map(Shape::bytes).sum::<usize>() <= FOLD;
-        if !pure || !small {
+        if entry.simplification == Simplification::Kept || !small {
             return Ok(None);
         }
         let operands: Option<Vec<Arc<[u8]>>> =
@@ -266,7 +247,7 @@ impl<'m> Loader<'m> {
             }
             _ => {}
         }
-        if !matches!(lowered, Lowered::View | Lowered::Forward) {
+        if !matches!(lowered, Lowered::View | Lowered::Forward | Lowered::Barrier) {
             let bytes = shapes.iter().chain(results).map(Shape::bytes);
             #[expect(clippy::cast_precision_loss, reason = "an estimate")]
             let bytes: f64 = bytes.map(|bytes| bytes as f64).sum();

@@ -2,7 +2,7 @@
 //! a small program of its own otherwise.
 use super::super::graph::{Graph, Node, NodeKind, Subgraph};
 use super::masks::{Masks, choice, is_mask};
-use super::op::{entry_of, name_of};
+use super::op::entry_of;
 use super::scope::{Binding, Scope};
 use super::types::declared;
 use super::{DEPTH, Loader, one_block};
@@ -16,7 +16,7 @@ use tpu_kernels::elementwise::program::{
 };
 use tpu_kernels::elementwise::vm::CompiledLoop;
 use tpu_ops;
-use tpu_ops::{Declared, Lowered, Numerics, RegionCode, Site};
+use tpu_ops::{Declared, Lowered, Numerics, RegionCode, Site, callee, name_of};
 use tpu_stablehlo::ir::{self, Attributes, Operation, Region, Value};
 
 /// Operations of a body that runs as lanes, each with a register of its own.
@@ -214,12 +214,7 @@ impl<'m> Lanes<'_, 'm> {
             .iter()
             .map(|value| self.read(scope, *value, registers))
             .collect::<Option<_>>()?;
-        let called = match &*operation.name {
-            "func.call" => operation.attributes.text("callee"),
-            "stablehlo.composite" => operation.attributes.text("decomposition"),
-            _ => None,
-        };
-        if let Some(name) = called {
+        if let Some(name) = callee(operation) {
             let callee = self.loader.module.function(name)?;
             let block = one_block(&callee.body, name).ok()?;
             self.calls += 1;
@@ -270,7 +265,9 @@ impl<'m> Lanes<'_, 'm> {
                 bound.push(Register::Step(self.program.steps.len() - 1));
             }
             Lowered::View | Lowered::Access(_) => bound.push(operands.first()?.0),
-            Lowered::Forward => bound.extend(operands.iter().map(|(register, _)| *register)),
+            Lowered::Forward | Lowered::Barrier => {
+                bound.extend(operands.iter().map(|(register, _)| *register))
+            }
             Lowered::Constant(bytes) | Lowered::Splat(bytes) => {
                 bound.push(self.constant(&bytes, &results[0]));
             }

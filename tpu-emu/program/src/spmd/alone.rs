@@ -1,20 +1,7 @@
 //! Programs over replicas whose devices have nothing to do with one another.
-use super::groups::collective;
+use tpu_ops::{DeviceDependence, Entry, Operator, ShardingRule, Structural};
 use tpu_stablehlo::Module;
 use tpu_stablehlo::ir::{Operation, Region};
-
-/// Operations besides the collectives that make a device's run part of a run over all: they ask
-/// which of the devices it is, or talk to a client that knows the run as one.
-const PART_OF_ALL: [&str; 8] = [
-    "infeed",
-    "outfeed",
-    "partition_id",
-    "recv",
-    "replica_id",
-    "sdy.manual_computation",
-    "send",
-    "InspectSharding",
-];
 
 /// Whether each replica of a program computes by itself: then the program of all is that of one
 /// device, and any of them may run without the others.
@@ -24,23 +11,23 @@ pub fn is_alone(module: &Module) -> bool {
 
 fn is_part(region: &Region) -> bool {
     let mut operations = region.blocks.iter().flat_map(|block| &block.operations);
-    operations.any(|one| {
-        collective(one).is_some()
-            || PART_OF_ALL.contains(&what(one))
-            || one.regions.iter().any(is_part)
-    })
+    operations.any(|one| asks_for_others(one) || one.regions.iter().any(is_part))
 }
 
-/// The target of a custom call, the name of another operation without its dialect.
-fn what(operation: &Operation) -> &str {
-    let name: &str = &operation.name;
-    match name.split_once('.') {
-        Some(("sdy", _)) => name,
-        Some((_, "custom_call")) => {
-            operation.attributes.text("call_target_name").unwrap_or_default()
-        }
-        Some((_, mnemonic)) => mnemonic,
-        None => name,
+/// Whether an operation makes a device's run part of a run over all: it exchanges values, asks
+/// which of the devices it is, or talks to a client that knows the run as one.
+fn asks_for_others(operation: &Operation) -> bool {
+    match Operator::of(operation) {
+        Operator::Structural(structural) => structural == Structural::ManualComputation,
+        Operator::Row(Entry { sharding: ShardingRule::Inspected, .. }) => true,
+        Operator::Row(entry) => match entry.devices {
+            DeviceDependence::Collective(_)
+            | DeviceDependence::ReplicaId
+            | DeviceDependence::PartitionId
+            | DeviceDependence::HostTransfer => true,
+            DeviceDependence::Alike | DeviceDependence::Random => false,
+        },
+        Operator::Registered | Operator::Unknown => false,
     }
 }
 

@@ -7,7 +7,7 @@ use super::groups::groups;
 pub(crate) use super::manual::Participants;
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::Shape;
-use tpu_ops::{Kernel, across};
+use tpu_ops::{CollectiveKind, Kernel, across};
 use tpu_stablehlo::ir::Operation;
 
 /// The values of a group's members, in the group's order.
@@ -18,7 +18,7 @@ impl<'m> Loader<'m> {
     pub(super) fn collective(
         &mut self,
         crew: &mut Participants<'m>,
-        mnemonic: &str,
+        kind: CollectiveKind,
         operation: &'m Operation,
         into: &mut Subgraph,
     ) -> Result<()> {
@@ -27,10 +27,11 @@ impl<'m> Loader<'m> {
                 (&operation.name, operation.operands.len(), operation.results.len());
             return Err(Error::bad(format!("{name} has {had} operands and {made} results")));
         }
-        let groups = crew.groups(operation, &groups(operation, self.module, self.devices)?)?;
+        let groups =
+            crew.groups(operation, &groups(operation, kind, self.module, self.devices)?)?;
         for (&operand, &result) in operation.operands.iter().zip(&operation.results) {
             let arrays = crew.arrays(operand)?;
-            if mnemonic == "collective_permute" {
+            if kind == CollectiveKind::CollectivePermute {
                 let received = self.permuted(operation, &arrays, &groups, into)?;
                 for (scope, (id, shape)) in crew.scopes.iter_mut().zip(received) {
                     scope.bind(result, Binding::Array(id, shape))?;
@@ -52,7 +53,7 @@ impl<'m> Loader<'m> {
                 let ids: Vec<ValueId> = values.iter().map(|(id, _)| *id).collect();
                 let made = match known.iter().find(|(other, _)| *other == ids) {
                     Some((_, made)) => made.clone(),
-                    None => self.group(&crew.scopes[0], mnemonic, operation, values, into)?,
+                    None => self.group(&crew.scopes[0], kind, operation, values, into)?,
                 };
                 known.push((ids, made.clone()));
                 for (&place, (id, shape)) in group.iter().zip(made) {
@@ -73,7 +74,7 @@ impl<'m> Loader<'m> {
     pub(super) fn group(
         &mut self,
         scope: &Scope<'m>,
-        mnemonic: &str,
+        kind: CollectiveKind,
         operation: &'m Operation,
         values: MemberValues,
         into: &mut Subgraph,
@@ -81,23 +82,23 @@ impl<'m> Loader<'m> {
         let count = values.len();
         let shape = values[0].1.clone();
         let axis = |name: &str| axis(operation, name, &shape);
-        Ok(match mnemonic {
-            "all_reduce" | "reduce_scatter" => {
+        Ok(match kind {
+            CollectiveKind::AllReduce | CollectiveKind::ReduceScatter => {
                 let reduced = self.reduced(scope, operation, values, into)?;
-                self.after_reduction(mnemonic, operation, reduced, count, into)?
+                self.after_reduction(kind, operation, reduced, count, into)?
             }
-            "all_gather" => {
+            CollectiveKind::AllGather => {
                 let axis = axis("all_gather_dim")?;
                 vec![self.side_by_side(operation, values, axis, into)?; count]
             }
-            "collective_broadcast" => {
+            CollectiveKind::CollectiveBroadcast => {
                 if operation.attributes.flag("has_dynamic_root") {
                     let what = format!("{}: has_dynamic_root", operation.name);
                     return Err(Error::Unimplemented(what));
                 }
                 vec![values[0].clone(); count]
             }
-            "all_to_all" => {
+            CollectiveKind::AllToAll => {
                 let (split, concat) = (axis("split_dimension")?, axis("concat_dimension")?);
                 let parts = index(operation, "split_count")?;
                 if parts != count {
@@ -115,20 +116,22 @@ impl<'m> Loader<'m> {
                 }
                 received
             }
-            _ => return Err(Error::Unimplemented(format!("{} of devices", operation.name))),
+            CollectiveKind::CollectivePermute | CollectiveKind::CrossReplicaSum => {
+                return Err(Error::Unimplemented(format!("{} of devices", operation.name)));
+            }
         })
     }
 
     /// What each member has of a reduced array: all of it, or its part.
     pub(super) fn after_reduction(
         &mut self,
-        mnemonic: &str,
+        kind: CollectiveKind,
         operation: &'m Operation,
         (id, shape): (ValueId, Shape),
         count: usize,
         into: &mut Subgraph,
     ) -> Result<MemberValues> {
-        if mnemonic != "reduce_scatter" {
+        if kind != CollectiveKind::ReduceScatter {
             return Ok(vec![(id, shape); count]);
         }
         let axis = axis(operation, "scatter_dimension", &shape)?;

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::{DType, Shape};
-use tpu_ops::across;
+use tpu_ops::{Operator, Structural, across, callee};
 use tpu_stablehlo::ir::{Operation, Region, Value};
 
 impl<'m> Loader<'m> {
@@ -19,19 +19,18 @@ impl<'m> Loader<'m> {
         operation: &'m Operation,
         into: &mut Subgraph,
     ) -> Result<()> {
-        match operation.name.split_once('.').map_or("", |(_, mnemonic)| mnemonic) {
-            "call" => {
-                let callee = operation.attributes.text("callee").unwrap_or_default();
+        let Operator::Structural(structural) = Operator::of(operation) else {
+            return inside_of(operation);
+        };
+        match structural {
+            Structural::Call | Structural::Composite => {
+                let callee = callee(operation).unwrap_or_default();
                 self.joint_call(crew, operation, callee, into)
             }
-            "composite" => {
-                let callee = operation.attributes.text("decomposition").unwrap_or_default();
-                self.joint_call(crew, operation, callee, into)
-            }
-            "while" => self.joint_while(crew, operation, into),
-            "if" => self.joint_branches(crew, operation, true, into),
-            "case" => self.joint_branches(crew, operation, false, into),
-            "named_computation" => {
+            Structural::While => self.joint_while(crew, operation, into),
+            Structural::If => self.joint_branches(crew, operation, true, into),
+            Structural::Case => self.joint_branches(crew, operation, false, into),
+            Structural::NamedComputation => {
                 let source = one_block(region(operation, 0)?, &operation.name)?;
                 let arguments = crew.bindings(&operation.operands)?;
                 for (scope, arguments) in crew.scopes.iter_mut().zip(arguments) {
@@ -40,7 +39,12 @@ impl<'m> Loader<'m> {
                 let results = self.lockstep(crew, source, into)?;
                 bind_each(crew, operation, results)
             }
-            _ => Err(Error::Unimplemented(format!("{} with collectives inside", operation.name))),
+            Structural::Tuple
+            | Structural::GetTupleElement
+            | Structural::ManualComputation
+            | Structural::ConversionCast
+            | Structural::Return
+            | Structural::Yield => inside_of(operation),
         }
     }
 
@@ -224,6 +228,11 @@ impl<'m> Loader<'m> {
         let kernel = across::agreement(&operation.name);
         self.kernel(operation, kernel, values, &shape, into)
     }
+}
+
+/// The refusal of an operation with collectives inside.
+fn inside_of(operation: &Operation) -> Result<()> {
+    Err(Error::Unimplemented(format!("{} with collectives inside", operation.name)))
 }
 
 fn bind_parameters<'m>(

@@ -3,11 +3,10 @@
 use super::super::graph::{NodeKind, Subgraph, ValueId};
 use super::super::import::Loader;
 use super::super::import::control::region;
-use super::super::import::custom_call::is_registered;
 use super::super::import::scope::{Binding, Scope};
-use super::groups::collective;
 use super::io_shardings::IoSharding;
 pub(crate) use super::manual::Participants;
+use super::manual::is_manual;
 use super::replicas::of_parameters;
 use super::sharding::Sharding;
 use std::collections::HashSet;
@@ -15,11 +14,8 @@ use std::sync::Arc;
 use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
 use tpu_kernels::movement::strided_view::Access;
+use tpu_ops::{DeviceDependence, Operator, callee};
 use tpu_stablehlo::ir::{LocationId, Operation, Region, Value};
-
-/// Operations whose results may differ between devices that give them the same operands.
-const BY_DEVICE: [&str; 7] =
-    ["infeed", "outfeed", "partition_id", "recv", "replica_id", "rng", "send"];
 
 /// What an operation has made for members of a crew: of which arrays, and what.
 #[derive(Default)]
@@ -175,14 +171,16 @@ impl<'m> Loader<'m> {
         }
         // A function that calls itself is refused where it is called.
         self.alike.insert(key, true);
-        let (_, mnemonic) = operation.name.split_once('.').unwrap_or(("", &operation.name));
-        let attributes = &operation.attributes;
-        let own = match mnemonic {
-            "custom_call" => !is_registered(operation) && !attributes.flag("has_side_effect"),
-            _ => !BY_DEVICE.contains(&mnemonic) && collective(operation).is_none(),
+        let own = match Operator::of(operation) {
+            Operator::Structural(_) => true,
+            Operator::Row(entry) => {
+                let effect = operation.attributes.flag("has_side_effect");
+                entry.devices == DeviceDependence::Alike && !effect
+            }
+            Operator::Registered | Operator::Unknown => false,
         };
-        let callee = attributes.text("callee").or_else(|| attributes.text("decomposition"));
-        let callee = callee.and_then(|name| self.module.function(name)).map(|callee| &callee.body);
+        let callee = callee(operation).and_then(|name| self.module.function(name));
+        let callee = callee.map(|callee| &callee.body);
         let regions = operation.regions.iter().chain(callee);
         let mut inner =
             regions.flat_map(|region| &region.blocks).flat_map(|block| &block.operations);
@@ -200,10 +198,8 @@ impl<'m> Loader<'m> {
     fn is_manual_inside(&self, region: &'m Region, seen: &mut HashSet<&'m str>) -> bool {
         let mut inner = region.blocks.iter().flat_map(|block| &block.operations);
         inner.any(|inner| {
-            let attributes = &inner.attributes;
-            let callee = attributes.text("callee").or_else(|| attributes.text("decomposition"));
-            let callee = callee.filter(|callee| seen.insert(callee));
-            inner.name == "sdy.manual_computation"
+            let callee = callee(inner).filter(|callee| seen.insert(callee));
+            is_manual(inner)
                 || inner.regions.iter().any(|region| self.is_manual_inside(region, seen))
                 || callee
                     .and_then(|name| self.module.function(name))

@@ -1,6 +1,7 @@
 //! Who takes part in a collective with whom.
 use super::super::grid::{Grid, mesh_of};
 use tpu_base::error::{Error, Result};
+use tpu_ops::{CollectiveKind, DeviceDependence, Operator};
 use tpu_stablehlo::Module;
 use tpu_stablehlo::ir::{Attribute, Elements, Operation};
 
@@ -20,22 +21,12 @@ impl Devices {
     pub const ONE: Self = Self { count: 1, replicas: false, only: None };
 }
 
-/// Operations that need the values of several devices.
-const COLLECTIVES: [&str; 7] = [
-    "all_gather",
-    "all_reduce",
-    "all_to_all",
-    "collective_broadcast",
-    "collective_permute",
-    "cross-replica-sum",
-    "reduce_scatter",
-];
-
-/// The name of a collective without its dialect; `None` for other operations.
-pub(crate) fn collective(operation: &Operation) -> Option<&str> {
-    let (dialect, mnemonic) = operation.name.split_once('.')?;
-    let known = matches!(dialect, "stablehlo" | "mhlo") && COLLECTIVES.contains(&mnemonic);
-    known.then_some(mnemonic)
+/// What devices exchange in a collective; `None` for other operations.
+pub(crate) fn collective(operation: &Operation) -> Option<CollectiveKind> {
+    match Operator::of(operation).row()?.devices {
+        DeviceDependence::Collective(kind) => Some(kind),
+        _ => None,
+    }
 }
 
 /// What the numbers in a collective's groups count.
@@ -56,10 +47,18 @@ impl Numbers {
     ///
     /// # Errors
     /// `BadArgument` for numbers of devices without a channel.
-    fn of(operation: &Operation, mnemonic: &str) -> Result<Self> {
+    fn of(operation: &Operation, kind: CollectiveKind) -> Result<Self> {
         let channel = operation.attributes.integer("channel_id").unwrap_or(0);
-        if matches!(mnemonic, "all_to_all" | "collective_broadcast" | "collective_permute") {
-            return Ok(if channel > 0 { Self::Partitions } else { Self::Replicas });
+        match kind {
+            CollectiveKind::AllToAll
+            | CollectiveKind::CollectiveBroadcast
+            | CollectiveKind::CollectivePermute => {
+                return Ok(if channel > 0 { Self::Partitions } else { Self::Replicas });
+            }
+            CollectiveKind::AllGather
+            | CollectiveKind::AllReduce
+            | CollectiveKind::CrossReplicaSum
+            | CollectiveKind::ReduceScatter => {}
         }
         match (channel > 0, operation.attributes.flag("use_global_device_ids")) {
             (true, true) => Ok(Self::Devices),
@@ -100,13 +99,13 @@ impl Numbers {
 /// `BadArgument` for groups that name what is not there, or cannot be read.
 pub(super) fn groups(
     operation: &Operation,
+    kind: CollectiveKind,
     module: &Module,
     devices: Devices,
 ) -> Result<Vec<Vec<usize>>> {
-    let mnemonic = collective(operation).unwrap_or_default();
-    let numbers = Numbers::of(operation, mnemonic)?;
+    let numbers = Numbers::of(operation, kind)?;
     let count = numbers.count(devices);
-    let key = if mnemonic == "collective_permute" { PAIRS } else { GROUPS };
+    let key = if kind == CollectiveKind::CollectivePermute { PAIRS } else { GROUPS };
     let listed = listed(operation, key, module, (count, numbers.noun()))?;
     if count == devices.count {
         return Ok(listed);

@@ -6,7 +6,6 @@ use super::super::grid::{Grid, mesh_of};
 use super::groups::collective;
 use super::sharding::Sharding;
 use crate::import::control::region;
-use crate::import::op::name_of;
 use crate::import::region::sum;
 use crate::import::scope::{Binding, Scope};
 use crate::import::{Loader, one_block};
@@ -18,7 +17,7 @@ use std::sync::Arc;
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::Shape;
 use tpu_kernels::movement::strided_view::Access;
-use tpu_ops::{Kernel, across};
+use tpu_ops::{Kernel, Operator, Structural, across, callee, name_of};
 use tpu_stablehlo::ir::{self, Attribute, Mesh, Operation, TensorSharding, Type};
 
 impl<'m> Loader<'m> {
@@ -352,10 +351,10 @@ impl<'m> Loader<'m> {
         operation: &'m Operation,
         into: &mut Subgraph,
     ) -> Result<()> {
-        if let Some(mnemonic) = collective(operation) {
-            return self.collective(crew, mnemonic, operation, into);
+        if let Some(kind) = collective(operation) {
+            return self.collective(crew, kind, operation, into);
         }
-        if operation.name == "sdy.manual_computation" {
+        if is_manual(operation) {
             return self.manual(crew, operation, into);
         }
         if crew.team.whole && self.marker(crew, operation, into)? {
@@ -397,11 +396,7 @@ impl<'m> Loader<'m> {
     /// Groups of devices that exchange values inside of an operation's regions and of the
     /// functions it calls; `None` where every member can do it alone.
     fn groups_inside(&mut self, operation: &'m Operation) -> Result<Option<Vec<Vec<usize>>>> {
-        let called = match &*operation.name {
-            "func.call" => operation.attributes.text("callee"),
-            "stablehlo.composite" | "mhlo.composite" => operation.attributes.text("decomposition"),
-            _ => None,
-        };
+        let called = callee(operation);
         if called.is_none() && operation.regions.is_empty() {
             return Ok(None);
         }
@@ -415,9 +410,9 @@ impl<'m> Loader<'m> {
         let mut found: Option<Vec<Vec<usize>>> = None;
         let blocks = operation.regions.iter().chain(callee).flat_map(|region| &region.blocks);
         for inner in blocks.flat_map(|block| &block.operations) {
-            let groups = if collective(inner).is_some() {
-                Some(crate::spmd::groups::groups(inner, self.module, self.devices)?)
-            } else if inner.name == "sdy.manual_computation" || is_marker(inner) {
+            let groups = if let Some(kind) = collective(inner) {
+                Some(crate::spmd::groups::groups(inner, kind, self.module, self.devices)?)
+            } else if is_manual(inner) || is_marker(inner) {
                 Some(self.groups_inside(inner)?.unwrap_or_default())
             } else {
                 self.groups_inside(inner)?
@@ -434,6 +429,11 @@ impl<'m> Loader<'m> {
         self.inside.insert(key, found.clone());
         Ok(found)
     }
+}
+
+/// Whether an operation has code per device as its region.
+pub(super) fn is_manual(operation: &Operation) -> bool {
+    matches!(Operator::of(operation), Operator::Structural(Structural::ManualComputation))
 }
 
 /// The shardings of the operands or of the results.

@@ -4,28 +4,22 @@ use super::super::graph::{Subgraph, ValueId};
 use super::super::import::Loader;
 use super::super::import::control::bind_all;
 use super::super::import::scope::{Binding, Scope};
-use super::groups::collective;
 pub(crate) use super::manual::Participants;
+use super::manual::is_manual;
 use super::sharding::Sharding;
 use std::collections::HashMap;
 use tpu_base::error::{Error, Result};
+use tpu_ops::{DeviceDependence, Operator, ShardingRule, callee};
 use tpu_stablehlo::ir::{Operation, Value};
-
-/// Where code per device begins and ends.
-const SPLIT: &str = "SPMDFullToShardShape";
-const JOIN: &str = "SPMDShardToFullShape";
 
 /// Whether code per device begins or ends with an operation.
 pub(super) fn is_marker(operation: &Operation) -> bool {
-    matches!(target(operation), SPLIT | JOIN)
+    matches!(rule(operation), Some(ShardingRule::Split | ShardingRule::Join))
 }
 
-/// The target of a custom call.
-fn target(operation: &Operation) -> &str {
-    match operation.name.ends_with(".custom_call") {
-        true => operation.attributes.text("call_target_name").unwrap_or_default(),
-        false => "",
-    }
+/// What an operation of the tables says of shardings.
+fn rule(operation: &Operation) -> Option<ShardingRule> {
+    Operator::of(operation).row().map(|entry| entry.sharding)
 }
 
 /// JAX's name for a function that is the body of a `shard_map`.
@@ -41,49 +35,50 @@ impl<'m> Loader<'m> {
         into: &mut Subgraph,
     ) -> Result<bool> {
         if self.devices.replicas {
-            let numbered =
-                matches!(&*operation.name, "stablehlo.replica_id" | "stablehlo.partition_id");
-            if numbered {
-                self.device_number(scope, operation, into)?;
+            if is_manual(operation) && self.devices.only.is_some() {
+                let what = format!("{} of a replica that runs by itself", operation.name);
+                return Err(Error::Unimplemented(what));
             }
-            let Some(replica) = self.devices.only else { return Ok(numbered) };
-            return match collective(operation) {
-                Some(mnemonic) => {
-                    self.exchanged(scope, (replica, mnemonic), operation, into)?;
-                    Ok(true)
+            let Some(entry) = Operator::of(operation).row() else { return Ok(false) };
+            match (entry.devices, self.devices.only) {
+                (DeviceDependence::ReplicaId, only) => {
+                    let replica = only.unwrap_or(self.partition);
+                    self.device_number(scope, operation, replica, into)?;
                 }
-                None if &*operation.name == "sdy.manual_computation" => {
-                    let what = format!("{} of a replica that runs by itself", operation.name);
-                    Err(Error::Unimplemented(what))
+                (DeviceDependence::PartitionId, _) => {
+                    self.device_number(scope, operation, 0, into)?;
                 }
-                None => Ok(numbered),
-            };
+                (DeviceDependence::Collective(kind), Some(replica)) => {
+                    self.exchanged(scope, (replica, kind), operation, into)?;
+                }
+                _ => return Ok(false),
+            }
+            return Ok(true);
         }
         if self.partition_context {
             return Ok(false);
         }
-        let target = target(operation);
-        if let ("Sharding", [operand], [result]) =
-            (target, &operation.operands[..], &operation.results[..])
+        let rule = rule(operation);
+        if let (Some(ShardingRule::Annotated), [operand], [result]) =
+            (rule, &operation.operands[..], &operation.results[..])
         {
             let stated = operation.attributes.text("mhlo.sharding");
             if let Some(stated) = stated.filter(|_| !scope.has_parts(*operand)) {
                 scope.state_sharding(*result, stated);
             }
         }
-        match (target, &operation.operands[..]) {
-            (SPLIT, [operand]) if !scope.has_parts(*operand) => {
+        match (rule, &operation.operands[..]) {
+            (Some(ShardingRule::Split), [operand]) if !scope.has_parts(*operand) => {
                 self.split_whole(scope, operation, *operand, into)?;
                 Ok(true)
             }
-            (JOIN, [operand]) if scope.has_parts(*operand) => {
+            (Some(ShardingRule::Join), [operand]) if scope.has_parts(*operand) => {
                 self.join_parts(scope, operation, *operand, into)?;
                 Ok(true)
             }
             _ => {
                 let parts = operation.operands.iter().any(|&operand| scope.has_parts(operand));
-                let body = operation.name == "func.call"
-                    && operation.attributes.text("callee").is_some_and(|of| of.starts_with(BODY));
+                let body = callee(operation).is_some_and(|of| of.starts_with(BODY));
                 if parts || body {
                     self.on_parts(scope, operation, into)?;
                 }
@@ -178,11 +173,12 @@ impl<'m> Loader<'m> {
         operation: &'m Operation,
         into: &mut Subgraph,
     ) -> Result<bool> {
-        let target = target(operation);
+        let rule = rule(operation);
         let (&[operand], &[result]) = (&operation.operands[..], &operation.results[..]) else {
             return Ok(false);
         };
-        if let ("Sharding", Some(stated)) = (target, operation.attributes.text("mhlo.sharding")) {
+        let stated = operation.attributes.text("mhlo.sharding");
+        if let (Some(ShardingRule::Annotated), Some(stated)) = (rule, stated) {
             crew.scopes.iter_mut().for_each(|scope| scope.state_sharding(result, stated));
         }
         if !is_marker(operation) {
@@ -190,7 +186,7 @@ impl<'m> Loader<'m> {
         }
         let given = crew.scopes.iter().map(|scope| scope.binding(operand).cloned());
         let given = given.collect::<Result<Vec<_>>>()?;
-        let made = if target == SPLIT {
+        let made = if rule == Some(ShardingRule::Split) {
             let stated = crew.scopes[0].sharding_of(operand);
             self.split(operation, &given, stated, into)?
         } else {

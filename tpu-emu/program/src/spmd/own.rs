@@ -3,7 +3,6 @@
 use super::super::graph::{Node, NodeKind, Subgraph, ValueId};
 use super::super::import::Loader;
 use super::super::import::control::{bind_all, region};
-use super::super::import::op::name_of;
 use super::super::import::scope::{Binding, Scope};
 use super::groups::groups;
 use std::fmt::Write as _;
@@ -12,6 +11,7 @@ use tpu_base::error::{Error, Result};
 use tpu_base::tensor::Shape;
 use tpu_ops::exchange::{Then, exchange};
 use tpu_ops::replica_exchange::Collective;
+use tpu_ops::{CollectiveKind, name_of};
 use tpu_stablehlo::ir::Operation;
 
 /// Attributes that decide what the members of a collective receive, besides its groups.
@@ -23,7 +23,7 @@ impl<'m> Loader<'m> {
     pub(super) fn exchanged(
         &mut self,
         scope: &mut Scope<'m>,
-        (replica, mnemonic): (usize, &str),
+        (replica, kind): (usize, CollectiveKind),
         operation: &'m Operation,
         into: &mut Subgraph,
     ) -> Result<()> {
@@ -32,14 +32,16 @@ impl<'m> Loader<'m> {
             let (had, made) = (operation.operands.len(), operation.results.len());
             return Err(Error::bad(format!("{name} has {had} operands and {made} results")));
         }
-        let groups = groups(operation, self.module, self.devices)?;
+        let groups = groups(operation, kind, self.module, self.devices)?;
         let mut results = Vec::new();
         for &operand in &operation.operands {
             let (value, shape) = scope.binding(operand)?.array()?;
             let of = (value, shape.clone());
-            results.push(match mnemonic {
-                "collective_permute" => self.received(replica, operation, of, &groups, into)?,
-                _ => self.of_group(scope, (replica, mnemonic), operation, of, &groups, into)?,
+            results.push(match kind {
+                CollectiveKind::CollectivePermute => {
+                    self.received(replica, operation, of, &groups, into)?
+                }
+                _ => self.of_group(scope, (replica, kind), operation, of, &groups, into)?,
             });
         }
         bind_all(scope, operation, results)
@@ -73,7 +75,7 @@ impl<'m> Loader<'m> {
     fn of_group(
         &mut self,
         scope: &Scope<'m>,
-        (replica, mnemonic): (usize, &str),
+        (replica, kind): (usize, CollectiveKind),
         operation: &'m Operation,
         (value, shape): (ValueId, Shape),
         groups: &[Vec<usize>],
@@ -94,17 +96,18 @@ impl<'m> Loader<'m> {
         let place = group.iter().position(|&member| member == replica).unwrap_or_default();
         let count = group.len();
         let collective = self.collective_of(operation, &shape, (groups, group));
-        let mut made = if matches!(mnemonic, "all_reduce" | "reduce_scatter") && count > 1 {
+        let reduces = matches!(kind, CollectiveKind::AllReduce | CollectiveKind::ReduceScatter);
+        let mut made = if reduces && count > 1 {
             // The members' arrays are read where they are.
             let kernel = self.reduction_of(scope, operation, &shape, count)?;
             let then = Then::Compute(kernel);
             let sum = self.meeting(operation, (collective, then), (value, &shape), 1, into)?[0];
-            self.after_reduction(mnemonic, operation, (sum, shape), count, into)?
+            self.after_reduction(kind, operation, (sum, shape), count, into)?
         } else {
             let then = Then::Keep((0..count).collect());
             let all = self.meeting(operation, (collective, then), (value, &shape), count, into)?;
             let all = all.into_iter().map(|id| (id, shape.clone())).collect();
-            self.group(scope, mnemonic, operation, all, into)?
+            self.group(scope, kind, operation, all, into)?
         };
         let (id, shape) = made.swap_remove(place);
         Ok(Binding::Array(id, shape))

@@ -62,15 +62,14 @@ impl<'m> Loader<'m> {
         Ok(shapes)
     }
 
-    /// `replica_id` and `partition_id` of a program over replicas.
+    /// The number of the replica or of the partition, in a program over replicas.
     pub(super) fn device_number(
         &mut self,
         scope: &mut Scope<'m>,
         operation: &'m Operation,
+        number: usize,
         into: &mut Subgraph,
     ) -> Result<()> {
-        let replica = self.devices.only.unwrap_or(self.partition);
-        let number = if operation.name.ends_with("replica_id") { replica } else { 0 };
         let number = u32::try_from(number).unwrap_or(u32::MAX).to_le_bytes();
         let (bytes, shape): (Arc<[u8]>, _) = (number.into(), Shape::scalar(DType::U32));
         let work = NodeKind::Constant(Arc::clone(&bytes));

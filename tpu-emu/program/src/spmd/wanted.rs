@@ -1,10 +1,11 @@
 //! How the parameters of a program are split where it leaves that to the compiler: as what is
 //! made of them.
 use super::derived::{Derivation, merged, picked, reshaped};
-use super::propagate::{PIECES, Propagation, dims};
+use super::propagate::{Propagation, axes, dims};
 use super::sharding::Sharding;
 use std::collections::{HashMap, HashSet};
-use tpu_stablehlo::ir::{Attribute, Function, Operation, Region, TensorSharding, Value};
+use tpu_ops::{Operator, ShardingRule, Structural, callee};
+use tpu_stablehlo::ir::{Attribute, Function, Operation, Region, Value};
 
 /// Calls inside of calls that are followed.
 const DEPTH: usize = 64;
@@ -91,65 +92,75 @@ impl<'m> Back<'_, 'm> {
 
     /// What an operation makes of its operand `at` says how that is split.
     fn by_use(&mut self, operation: &'m Operation, at: usize) -> Derivation {
-        let attributes = &operation.attributes;
-        let axes = |name: &str| -> Vec<usize> {
-            let found = attributes.integers(name).unwrap_or_default();
-            found.into_iter().filter_map(|axis| usize::try_from(axis).ok()).collect()
-        };
-        let stated = |this: &Self, sharding: &TensorSharding| this.forward.stated(sharding);
-        let rank = self.dims(*operation.operands.get(at)?)?.len();
-        let made = |this: &mut Self, at: usize| {
-            operation.results.get(at).copied().and_then(|result| this.wanted(result))
-        };
-        let (_, mnemonic) = operation.name.split_once('.').unwrap_or(("", &operation.name));
-        match (&*operation.name, mnemonic) {
-            ("func.return", _) => self.results.get(at)?.clone(),
-            ("sdy.sharding_constraint" | "sdy.reshard", _) => match attributes.get("sharding") {
-                Some(Attribute::Sharding(sharding)) => stated(self, sharding),
-                _ => None,
-            },
-            ("sdy.manual_computation", _) => match attributes.get("in_shardings") {
-                Some(Attribute::Shardings(all)) => stated(self, all.get(at)?),
-                _ => None,
-            },
-            (_, "call" | "composite") => {
-                let name = attributes.text("callee").or_else(|| attributes.text("decomposition"));
-                let callee = name.and_then(|name| self.forward.module().function(name))?;
-                if self.depth >= DEPTH {
-                    return None;
-                }
-                let given = operation.operands.iter().map(|value| self.known.get(value).cloned());
-                let given = given.collect();
-                let results: Vec<Derivation> =
-                    (0..operation.results.len()).map(|at| made(self, at)).collect();
-                let (forward, depth) = (&mut *self.forward, self.depth + 1);
-                parameters(forward, callee, given, &results, depth).into_iter().nth(at)?
-            }
-            (_, "custom_call") => {
-                match (attributes.text("call_target_name"), attributes.text("mhlo.sharding")) {
-                    (Some("Sharding"), Some(text)) => {
-                        Sharding::parse(text, rank, self.forward.devices()).ok()
-                    }
+        match Operator::of(operation) {
+            Operator::Structural(structural) => match structural {
+                Structural::Return => self.results.get(at)?.clone(),
+                Structural::ManualComputation => match operation.attributes.get("in_shardings") {
+                    Some(Attribute::Shardings(all)) => self.forward.stated(all.get(at)?),
                     _ => None,
+                },
+                Structural::Call | Structural::Composite => {
+                    let module = self.forward.module();
+                    let callee = callee(operation).and_then(|name| module.function(name))?;
+                    if self.depth >= DEPTH {
+                        return None;
+                    }
+                    let given =
+                        operation.operands.iter().map(|value| self.known.get(value).cloned());
+                    let given = given.collect();
+                    let results: Vec<Derivation> =
+                        (0..operation.results.len()).map(|at| self.made(operation, at)).collect();
+                    let (forward, depth) = (&mut *self.forward, self.depth + 1);
+                    parameters(forward, callee, given, &results, depth).into_iter().nth(at)?
                 }
+                Structural::While => {
+                    let inside = operation.regions.get(1).and_then(|region| region.blocks.first());
+                    let inside = inside.and_then(|block| block.arguments.get(at).copied());
+                    let inside = inside.and_then(|parameter| self.wanted(parameter));
+                    merged([inside, self.made(operation, at)])
+                }
+                Structural::If | Structural::Case => None,
+                Structural::Tuple
+                | Structural::GetTupleElement
+                | Structural::NamedComputation
+                | Structural::ConversionCast
+                | Structural::Yield => self.same(operation, at, false),
+            },
+            Operator::Row(entry) => self.by_row(operation, entry.sharding, at),
+            Operator::Registered | Operator::Unknown => None,
+        }
+    }
+
+    /// The tiling of a result of an operation.
+    fn made(&mut self, operation: &'m Operation, at: usize) -> Derivation {
+        operation.results.get(at).copied().and_then(|result| self.wanted(result))
+    }
+
+    /// What an operation of the tables makes of its operand `at` says how that is split.
+    fn by_row(&mut self, operation: &'m Operation, rule: ShardingRule, at: usize) -> Derivation {
+        let attributes = &operation.attributes;
+        let axes = |name: &str| axes(operation, name);
+        let rank = self.dims(*operation.operands.get(at)?)?.len();
+        match rule {
+            ShardingRule::Stated => match attributes.get("sharding") {
+                Some(Attribute::Sharding(sharding)) => self.forward.stated(sharding),
+                _ => None,
+            },
+            ShardingRule::Annotated => {
+                let text = attributes.text("mhlo.sharding")?;
+                Sharding::parse(text, rank, self.forward.devices()).ok()
             }
-            (_, "while") => {
-                let inside = operation.regions.get(1).and_then(|region| region.blocks.first());
-                let inside = inside.and_then(|block| block.arguments.get(at).copied());
-                let inside = inside.and_then(|parameter| self.wanted(parameter));
-                merged([inside, made(self, at)])
-            }
-            (_, "if" | "case") => None,
-            (_, "transpose") => {
+            ShardingRule::Permuted => {
                 let order = axes("permutation");
                 let to = (0..rank).map(|axis| order.iter().position(|&from| from == axis));
-                picked(&made(self, 0)?, to)
+                picked(&self.made(operation, 0)?, to)
             }
-            (_, "broadcast_in_dim") => {
+            ShardingRule::Broadcast => {
                 let to = axes("broadcast_dimensions");
-                picked(&made(self, 0)?, (0..rank).map(|axis| to.get(axis).copied()))
+                let from = self.made(operation, 0)?;
+                picked(&from, (0..rank).map(|axis| to.get(axis).copied()))
             }
-            (_, "reduce") => {
+            ShardingRule::Reduced => {
                 let gone = axes("dimensions");
                 let mut next = 0..rank;
                 let to = (0..rank).map(|axis| match gone.contains(&axis) {
@@ -157,36 +168,45 @@ impl<'m> Back<'_, 'm> {
                     false => next.next(),
                 });
                 let count = operation.results.len();
-                picked(&made(self, at).filter(|_| at < count)?, to)
+                picked(&self.made(operation, at).filter(|_| at < count)?, to)
             }
-            (_, "reshape") => {
+            ShardingRule::Reshaped => {
                 let from = self.dims(*operation.results.first()?)?;
                 let to = self.dims(*operation.operands.first()?)?;
-                reshaped(&made(self, 0)?, from, to)
+                reshaped(&self.made(operation, 0)?, from, to)
             }
-            (_, "dot_general") => {
+            ShardingRule::Contracted => {
                 let sides = [("lhs", 0), ("rhs", 1)];
                 let [batch, sum] = ["batching", "contracting"]
                     .map(|what| sides.map(|(side, _)| axes(&format!("{side}_{what}_dimensions"))));
                 self.factor(operation, at, (&batch, &sum))
             }
-            _ => {
-                let had = self.dims(operation.operands[at])?;
-                let mut found = None;
-                for result in 0..operation.results.len() {
-                    let dims = self.dims(operation.results[result])?;
-                    if dims.len() != rank {
-                        continue;
-                    }
-                    let kept = (0..rank).map(|axis| {
-                        (PIECES.contains(&mnemonic) || had[axis] == dims[axis]).then_some(axis)
-                    });
-                    let by = made(self, result).and_then(|tiling| picked(&tiling, kept));
-                    found = merged([found, by]);
-                }
-                found
+            ShardingRule::Same | ShardingRule::Gathered | ShardingRule::Grouped => {
+                self.same(operation, at, false)
             }
+            ShardingRule::Pieces => self.same(operation, at, true),
+            ShardingRule::Split
+            | ShardingRule::Join
+            | ShardingRule::Moved
+            | ShardingRule::Inspected
+            | ShardingRule::Whole => None,
         }
+    }
+
+    /// An operand as the results of its rank, along axes of the same extent, or along `all`.
+    fn same(&mut self, operation: &'m Operation, at: usize, all: bool) -> Derivation {
+        let had = self.dims(operation.operands[at])?;
+        let mut found = None;
+        for result in 0..operation.results.len() {
+            let dims = self.dims(operation.results[result])?;
+            if dims.len() != had.len() {
+                continue;
+            }
+            let kept = (0..had.len()).map(|axis| (all || had[axis] == dims[axis]).then_some(axis));
+            let by = self.made(operation, result).and_then(|tiling| picked(&tiling, kept));
+            found = merged([found, by]);
+        }
+        found
     }
 
     /// A factor of a product: as the product along axes that it keeps, as the other factor along

@@ -158,7 +158,7 @@ fn check_lookups(program: &ElementwiseProgram, feeds: &[OperandMode]) {
                 (None, None) => true,
                 _ => false,
             };
-            assert!(fits, "operand {at} of {} with {feeds:?}", op.kind.name());
+            assert!(fits, "operand {at} of {:?} with {feeds:?}", op.kind);
         }
     }
 }

@@ -10,6 +10,7 @@ use super::sharding::Sharding;
 use crate::spmd::io_shardings::Inspection;
 use std::collections::HashMap;
 use std::sync::Arc;
+use tpu_ops::{Operator, ShardingRule, Structural, callee};
 use tpu_stablehlo::Module;
 use tpu_stablehlo::ir::{
     Attribute, Attributes, Block, Function, Operation, Region, TensorSharding, Type, Value,
@@ -19,13 +20,6 @@ use tpu_stablehlo::ir::{
 const DEPTH: usize = 64;
 /// Operations that are looked at; what is made by later ones is whole everywhere.
 const OPERATIONS: usize = 1 << 20;
-
-/// Custom calls whose result is their operand in another place.
-const MOVES: [&str; 4] =
-    ["LayoutConstraint", "MoveToDevice", "MoveToHost", "annotate_device_placement"];
-
-/// Operations whose results are split as their operands along axes of other extents too.
-pub(super) const PIECES: [&str; 3] = ["concatenate", "pad", "slice"];
 
 /// Follows shardings through the functions of a module.
 #[derive(Debug)]
@@ -140,16 +134,88 @@ impl<'m> Propagation<'m> {
         known: &mut HashMap<Value, Sharding>,
         depth: usize,
     ) -> Vec<Derivation> {
+        match Operator::of(operation) {
+            Operator::Structural(structural) => match structural {
+                Structural::Call | Structural::Composite => {
+                    let callee = callee(operation).and_then(|name| self.module.function(name));
+                    let given = operation.operands.iter().map(|value| known.get(value).cloned());
+                    let given = given.collect();
+                    match callee.filter(|_| depth < DEPTH) {
+                        Some(callee) => self.function(callee, given, depth + 1),
+                        None => Vec::new(),
+                    }
+                }
+                Structural::While => self.r#while(function, operation, known, depth),
+                Structural::If | Structural::Case => match operation.regions.first() {
+                    Some(Region { blocks }) if blocks.len() == 1 => {
+                        self.block(function, &blocks[0], known, depth)
+                    }
+                    _ => Vec::new(),
+                },
+                Structural::ManualComputation => self.manual(function, operation, known, depth),
+                Structural::Tuple
+                | Structural::GetTupleElement
+                | Structural::NamedComputation
+                | Structural::ConversionCast
+                | Structural::Return
+                | Structural::Yield => same(function, operation, known, false),
+            },
+            Operator::Row(entry) => self.row(function, operation, entry.sharding, known),
+            Operator::Registered | Operator::Unknown => Vec::new(),
+        }
+    }
+
+    /// The shardings of the results of an operation of the tables.
+    fn row(
+        &mut self,
+        function: &'m Function,
+        operation: &'m Operation,
+        rule: ShardingRule,
+        known: &mut HashMap<Value, Sharding>,
+    ) -> Vec<Derivation> {
         let operand =
             |at: usize| operation.operands.get(at).and_then(|value| known.get(value).cloned());
         let attributes = &operation.attributes;
-        let axes = |name: &str| -> Vec<usize> {
-            let found = attributes.integers(name).unwrap_or_default();
-            found.into_iter().filter_map(|axis| usize::try_from(axis).ok()).collect()
-        };
-        let (_, mnemonic) = operation.name.split_once('.').unwrap_or(("", &operation.name));
-        match (&*operation.name, mnemonic) {
-            ("sdy.sharding_constraint" | "sdy.reshard", _) => {
+        let axes = |name: &str| axes(operation, name);
+        let result = operation.results.first().and_then(|&value| dims(function, value));
+        match rule {
+            ShardingRule::Same => same(function, operation, known, false),
+            ShardingRule::Pieces => same(function, operation, known, true),
+            ShardingRule::Permuted => {
+                let order = axes("permutation");
+                vec![operand(0).and_then(|from| picked(&from, order.into_iter().map(Some)))]
+            }
+            ShardingRule::Broadcast => {
+                let to = axes("broadcast_dimensions");
+                let rank = result.map_or(0, <[i64]>::len);
+                let order = (0..rank).map(|axis| to.iter().position(|&known| known == axis));
+                vec![operand(0).and_then(|from| picked(&from, order))]
+            }
+            ShardingRule::Reduced => {
+                let gone = axes("dimensions");
+                let reduced = |at: usize| {
+                    let from = operand(at)?;
+                    let kept = (0..from.tiles.len()).filter(|axis| !gone.contains(axis));
+                    picked(&from, kept.map(Some))
+                };
+                (0..operation.results.len()).map(reduced).collect()
+            }
+            ShardingRule::Contracted => vec![self.product(
+                (operand(0), operand(1)),
+                (axes("lhs_batching_dimensions"), axes("rhs_batching_dimensions")),
+                (axes("lhs_contracting_dimensions"), axes("rhs_contracting_dimensions")),
+                [0, 1].map(|at| {
+                    let value = operation.operands.get(at).copied();
+                    value.and_then(|value| dims(function, value)).map_or(0, <[i64]>::len)
+                }),
+            )],
+            ShardingRule::Gathered => vec![self.gathered(function, operation, known)],
+            ShardingRule::Reshaped => {
+                let from = operation.operands.first().and_then(|&value| dims(function, value));
+                let (Some(from), Some(to)) = (from, result) else { return Vec::new() };
+                vec![operand(0).and_then(|tiling| reshaped(&tiling, from, to))]
+            }
+            ShardingRule::Stated => {
                 let Some(Attribute::Sharding(sharding)) = attributes.get("sharding") else {
                     return Vec::new();
                 };
@@ -160,7 +226,7 @@ impl<'m> Propagation<'m> {
                     stated => vec![stated],
                 }
             }
-            ("sdy.sharding_group", _) => {
+            ShardingRule::Grouped => {
                 let group = (self.manual, attributes.integer("group_id").unwrap_or_default());
                 if let Some(shared) = merged([self.groups.get(&group).cloned(), operand(0)]) {
                     known.extend(operation.operands.iter().map(|&member| (member, shared.clone())));
@@ -168,93 +234,20 @@ impl<'m> Propagation<'m> {
                 }
                 Vec::new()
             }
-            ("sdy.manual_computation", _) => self.manual(function, operation, known, depth),
-            (_, "call" | "composite") => {
-                let name = attributes.text("callee").or_else(|| attributes.text("decomposition"));
-                let callee = name.and_then(|name| self.module.function(name));
-                let given = operation.operands.iter().map(|value| known.get(value).cloned());
-                let given = given.collect();
-                match callee.filter(|_| depth < DEPTH) {
-                    Some(callee) => self.function(callee, given, depth + 1),
-                    None => Vec::new(),
-                }
-            }
-            (_, "custom_call") => {
-                let target = attributes.text("call_target_name").unwrap_or_default();
-                if target == "InspectSharding" {
-                    self.inspect(attributes, operand(0));
-                    return vec![operand(0)];
-                }
-                let rank = operation.results.first().and_then(|&value| dims(function, value));
-                match (target, attributes.text("mhlo.sharding"), rank) {
-                    ("Sharding" | "SPMDShardToFullShape", Some(text), Some(dims)) => {
+            ShardingRule::Annotated | ShardingRule::Join => {
+                match (attributes.text("mhlo.sharding"), result) {
+                    (Some(text), Some(dims)) => {
                         vec![Sharding::parse(text, dims.len(), self.devices).ok()]
                     }
-                    (target, ..) if MOVES.contains(&target) => vec![operand(0)],
                     _ => Vec::new(),
                 }
             }
-            (_, "while") => self.r#while(function, operation, known, depth),
-            (_, "if" | "case") => {
-                let Some(Region { blocks }) = operation.regions.first() else { return Vec::new() };
-                let [block] = &blocks[..] else { return Vec::new() };
-                self.block(function, block, known, depth)
+            ShardingRule::Moved => vec![operand(0)],
+            ShardingRule::Inspected => {
+                self.inspect(attributes, operand(0));
+                vec![operand(0)]
             }
-            (_, "transpose") => {
-                let order = axes("permutation");
-                vec![operand(0).and_then(|from| picked(&from, order.into_iter().map(Some)))]
-            }
-            (_, "broadcast_in_dim") => {
-                let to = axes("broadcast_dimensions");
-                let rank = operation.results.first().and_then(|&value| dims(function, value));
-                let rank = rank.map_or(0, <[i64]>::len);
-                let order = (0..rank).map(|axis| to.iter().position(|&known| known == axis));
-                vec![operand(0).and_then(|from| picked(&from, order))]
-            }
-            (_, "reduce") => {
-                let gone = axes("dimensions");
-                let reduced = |at: usize| {
-                    let from = operand(at)?;
-                    let kept = (0..from.tiles.len()).filter(|axis| !gone.contains(axis));
-                    picked(&from, kept.map(Some))
-                };
-                (0..operation.results.len()).map(reduced).collect()
-            }
-            (_, "dot_general") => vec![self.product(
-                (operand(0), operand(1)),
-                (axes("lhs_batching_dimensions"), axes("rhs_batching_dimensions")),
-                (axes("lhs_contracting_dimensions"), axes("rhs_contracting_dimensions")),
-                [0, 1].map(|at| {
-                    let value = operation.operands.get(at).copied();
-                    value.and_then(|value| dims(function, value)).map_or(0, <[i64]>::len)
-                }),
-            )],
-            (_, "gather") => vec![self.gathered(function, operation, known)],
-            (_, "reshape") => {
-                let of = |values: &[Value]| values.first().and_then(|&value| dims(function, value));
-                let (from, to) = (of(&operation.operands), of(&operation.results));
-                let (Some(from), Some(to)) = (from, to) else { return Vec::new() };
-                vec![operand(0).and_then(|tiling| reshaped(&tiling, from, to))]
-            }
-            _ => {
-                let same = |result: &Value| {
-                    let wanted = dims(function, *result)?;
-                    let mut found = None;
-                    for value in &operation.operands {
-                        let Some(tiling) = known.get(value) else { continue };
-                        let had = dims(function, *value)?;
-                        if had.len() == wanted.len() {
-                            let kept = (0..had.len()).map(|axis| {
-                                let same = PIECES.contains(&mnemonic) || had[axis] == wanted[axis];
-                                same.then_some(axis)
-                            });
-                            found = merged([found, picked(tiling, kept)]);
-                        }
-                    }
-                    found
-                };
-                operation.results.iter().map(same).collect()
-            }
+            ShardingRule::Split | ShardingRule::Whole => Vec::new(),
         }
     }
 
@@ -280,10 +273,7 @@ impl<'m> Propagation<'m> {
         known: &HashMap<Value, Sharding>,
     ) -> Derivation {
         let &[from, indices] = &operation.operands[..] else { return None };
-        let axes = |name: &str| -> Vec<usize> {
-            let found = operation.attributes.integers(name).unwrap_or_default();
-            found.into_iter().filter_map(|axis| usize::try_from(axis).ok()).collect()
-        };
+        let axes = |name: &str| axes(operation, name);
         let (offsets, sizes) = (axes("offset_dims"), axes("slice_sizes"));
         let gone = [axes("collapsed_slice_dims"), axes("operand_batching_dims")].concat();
         let vector = axes("index_vector_dim").first().copied().unwrap_or(usize::MAX);
@@ -402,6 +392,36 @@ impl<'m> Propagation<'m> {
         let rhs = rhs.and_then(|from| picked(&from, right.into_iter()));
         merged([lhs, rhs])
     }
+}
+
+/// Results as the operands of their rank, along axes of the same extent, or along `all`.
+fn same(
+    function: &Function,
+    operation: &Operation,
+    known: &HashMap<Value, Sharding>,
+    all: bool,
+) -> Vec<Derivation> {
+    let same = |result: &Value| {
+        let wanted = dims(function, *result)?;
+        let mut found = None;
+        for value in &operation.operands {
+            let Some(tiling) = known.get(value) else { continue };
+            let had = dims(function, *value)?;
+            if had.len() == wanted.len() {
+                let kept =
+                    (0..had.len()).map(|axis| (all || had[axis] == wanted[axis]).then_some(axis));
+                found = merged([found, picked(tiling, kept)]);
+            }
+        }
+        found
+    };
+    operation.results.iter().map(same).collect()
+}
+
+/// An attribute that lists axes; none where it is not there.
+pub(super) fn axes(operation: &Operation, name: &str) -> Vec<usize> {
+    let found = operation.attributes.integers(name).unwrap_or_default();
+    found.into_iter().filter_map(|axis| usize::try_from(axis).ok()).collect()
 }
 
 /// The extents of an array.

@@ -1,0 +1,168 @@
+//! A row of the table of operations: how one is checked and compiled, and what those who look at
+//! whole programs have to know of it.
+use super::{Lowered, Site};
+use tpu_base::error::Result;
+use tpu_base::tensor::Shape;
+
+/// A row of the table of operations.
+#[derive(Debug, Clone, Copy)]
+pub struct Entry {
+    /// The operation's name without its dialect, or a custom call's target.
+    pub mnemonic: &'static str,
+    /// Checks the operands and attributes and tells the results' shapes.
+    pub infer: fn(&Site<'_>) -> Result<Vec<Shape>>,
+    /// Compiles the operation; shapes are checked before.
+    pub lower: fn(&Site<'_>) -> Result<Lowered>,
+    /// How it hands shardings from operands to results, and back.
+    pub sharding: ShardingRule,
+    /// How results of free layout lie.
+    pub layout: LayoutRule,
+    /// What it has to do with the device that it runs on.
+    pub devices: DeviceDependence,
+    /// What is done with it before the program runs.
+    pub simplification: Simplification,
+    /// How many units in the last place a result of single precision is off at most, for
+    /// functions that are not exact.
+    pub ulps: Option<f64>,
+}
+
+impl Entry {
+    /// An operation whose results are like its operands: split alike, lying alike, the same on
+    /// all devices.
+    pub(crate) const fn new(
+        mnemonic: &'static str,
+        infer: fn(&Site<'_>) -> Result<Vec<Shape>>,
+        lower: fn(&Site<'_>) -> Result<Lowered>,
+    ) -> Self {
+        Self {
+            mnemonic,
+            infer,
+            lower,
+            sharding: ShardingRule::Same,
+            layout: LayoutRule::LikeOperand,
+            devices: DeviceDependence::Alike,
+            simplification: Simplification::Folded,
+            ulps: None,
+        }
+    }
+
+    /// The target of a custom call: nobody sees through it.
+    pub(crate) const fn target(
+        mnemonic: &'static str,
+        infer: fn(&Site<'_>) -> Result<Vec<Shape>>,
+        lower: fn(&Site<'_>) -> Result<Lowered>,
+    ) -> Self {
+        Self {
+            sharding: ShardingRule::Whole,
+            simplification: Simplification::Kept,
+            ..Self::new(mnemonic, infer, lower)
+        }
+    }
+
+    /// A function whose results of single precision are off by so many units in the last place
+    /// at most.
+    pub(crate) const fn within(self, ulps: f64) -> Self {
+        Self { ulps: Some(ulps), ..self }
+    }
+}
+
+/// How an operation hands shardings from its operands to its results, and back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ShardingRule {
+    /// Along the axes in which operand and result have the same extent.
+    Same,
+    /// Along all axes, whatever their extents: the result has pieces of the operand, or the
+    /// operand is one.
+    Pieces,
+    /// Along the axes in the order of `permutation`.
+    Permuted,
+    /// Along those that `broadcast_dimensions` names.
+    Broadcast,
+    /// Along all but `dimensions`.
+    Reduced,
+    /// From the factors of a product along the axes that they keep.
+    Contracted,
+    /// From a table along the axes that its slices take whole, from the indices along theirs.
+    Gathered,
+    /// Along the axes that begin in the result where they do in the operand.
+    Reshaped,
+    /// As the attribute `sharding` states.
+    Stated,
+    /// As the members of its group, which have its `group_id`.
+    Grouped,
+    /// As the attribute `mhlo.sharding` states.
+    Annotated,
+    /// From arrays over all devices to one device's part of them, as older versions of JAX say
+    /// it.
+    Split,
+    /// From one device's part to arrays over all devices, as `mhlo.sharding` states.
+    Join,
+    /// The operand's: it is in another place.
+    Moved,
+    /// The operand's, which the program asks for.
+    Inspected,
+    /// None: every device has all of the results.
+    Whole,
+}
+
+/// How results of free layout lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LayoutRule {
+    /// As the first operand of their shape.
+    LikeOperand,
+    /// Result `k` as operand `k`.
+    LikeOperands,
+    /// As the operand, with its axes in the order of `permutation`.
+    Permuted,
+    /// As `result_layouts` states.
+    Stated,
+    /// By default: they are made anew.
+    Default,
+}
+
+/// What an operation has to do with the device that it runs on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeviceDependence {
+    /// Nothing: devices that give it the same operands get the same results.
+    Alike,
+    /// It exchanges values with other devices.
+    Collective(CollectiveKind),
+    /// It is the number of the device's replica.
+    ReplicaId,
+    /// It is the number of the device's partition.
+    PartitionId,
+    /// It talks to the client of the launch.
+    HostTransfer,
+    /// It draws random numbers without a state.
+    Random,
+}
+
+/// What devices exchange.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CollectiveKind {
+    /// Everyone gets the values of all, side by side.
+    AllGather,
+    /// Everyone gets what a computation makes of the values of all.
+    AllReduce,
+    /// Everyone gets one part of the value of each.
+    AllToAll,
+    /// Everyone gets the value of the first.
+    CollectiveBroadcast,
+    /// Everyone gets the value of the one that sends to it.
+    CollectivePermute,
+    /// Everyone gets the sum of the values of all.
+    CrossReplicaSum,
+    /// Everyone gets one part of what a computation makes of the values of all.
+    ReduceScatter,
+}
+
+/// What is done with an operation before the program runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Simplification {
+    /// It is computed, where operands are known and results small.
+    Folded,
+    /// The same, and XLA moves it behind conversions of booleans, or folds it into them.
+    Moved,
+    /// Nothing.
+    Kept,
+}

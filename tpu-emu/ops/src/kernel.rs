@@ -1,0 +1,121 @@
+//! What an operation becomes that is no more than a call: bytes in, bytes out.
+use crate::custom_call::CallKernel;
+use crate::host_transfer::{Channel, HostTransfers};
+use crate::replica_exchange::Others;
+use std::fmt;
+use std::sync::Arc;
+use tpu_base::error::{Error, Result};
+use tpu_kernels::movement::gather::Gather;
+use tpu_kernels::movement::move_list::Moves;
+use tpu_kernels::reduce::dyn_combiner::Folder;
+
+/// What a kernel may use besides its operands and results.
+#[derive(Debug)]
+pub struct Cx<'a> {
+    /// As many bytes as [`Kernel::scratch`] asked for, aligned to 64; whatever was there before.
+    pub scratch: &'a mut [u8],
+    /// Seed of this launch for operations that draw random numbers without a state.
+    pub seed: &'a mut u64,
+    /// The clients of the launch, one a device; none where the code runs without one.
+    pub transfers: &'a [Arc<dyn HostTransfers>],
+    /// The other replicas of the run, where each runs a program of its own.
+    pub others: Option<&'a dyn Others>,
+}
+
+impl<'a> Cx<'a> {
+    /// Who serves a channel of a device of the launch.
+    ///
+    /// # Errors
+    /// `WrongState` where nobody does.
+    pub fn client(&self, device: usize, channel: Channel) -> Result<&'a dyn HostTransfers> {
+        self.transfers.get(device).map(|client| &**client).ok_or_else(|| {
+            let (verb, id) = (channel.direction.verb(), channel.id);
+            Error::WrongState(format!("nobody serves the {verb} of channel {id}"))
+        })
+    }
+}
+
+/// A compiled operation: shapes, types and index maps are decided; bytes in, bytes out.
+///
+/// Slices are dense, row-major and aligned to 64 bytes; booleans are bytes 0 and 1, sub-byte
+/// integers one to a byte (signed ones extended, unsigned ones with zero upper bits), sub-byte
+/// floats one to a byte with zero upper bits.
+pub trait Kernel: fmt::Debug + Send + Sync {
+    /// Computes the results. It writes every byte of them.
+    ///
+    /// # Errors
+    /// What only the data can tell.
+    fn run(&self, cx: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()>;
+
+    /// Bytes of scratch memory that a run needs.
+    fn scratch(&self) -> usize {
+        0
+    }
+
+    /// The operand whose bytes a result starts from, if the kernel updates in place: then
+    /// result `result` holds a copy of that operand (or is the operand itself, where nobody
+    /// needs it afterwards), and `operands` has an empty slice in its place.
+    fn starts_from(&self, result: usize) -> Option<usize> {
+        let _ = result;
+        None
+    }
+
+    /// The reduction of its first operand, starting from its second, that it is.
+    fn reduction(&self) -> Option<Reduced> {
+        None
+    }
+
+    /// The slices of its first operand, at the places that its second gives, that it takes.
+    fn lookup(&self) -> Option<Arc<Gather>> {
+        None
+    }
+
+    /// The rows in each of which its operands lie side by side, if that is what it makes.
+    fn joins(&self) -> Option<usize> {
+        None
+    }
+
+    /// What it does, if it has one result and only moves elements, in at most `most` runs.
+    fn moves(&self, most: usize) -> Option<Moves> {
+        let _ = most;
+        None
+    }
+
+    /// Arithmetic done by a run.
+    fn cost(&self) -> Cost;
+
+    /// The channel that a run uses. Such a kernel waits for the client: it has an effect, takes
+    /// unknown time, and is not run at compile time.
+    fn channel(&self) -> Option<Channel> {
+        None
+    }
+
+    /// Whether a run waits for the other replicas of the run. Then it has an effect, and takes
+    /// unknown time.
+    fn meets_others(&self) -> bool {
+        false
+    }
+
+    /// The custom call that it stands for. Whoever runs the program dispatches it.
+    fn custom_call(&self) -> Option<&CallKernel> {
+        None
+    }
+}
+
+/// A reduction of the middle one of three axes by a known combiner.
+#[derive(Debug, Clone)]
+pub struct Reduced {
+    /// The combiner.
+    pub fold: Arc<dyn Folder>,
+    /// Extents of the axes.
+    pub dims: [usize; 3],
+}
+
+/// Arithmetic, as XLA counts it.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Cost {
+    /// Additions, multiplications and the like.
+    pub flops: f64,
+    /// Exponentials, logarithms and the like.
+    pub transcendentals: f64,
+}

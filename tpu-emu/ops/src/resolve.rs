@@ -1,0 +1,179 @@
+//! What an operation of a module is: its name is looked at here and nowhere else.
+use super::{Entry, custom, find};
+use tpu_stablehlo::ir::Operation;
+
+/// What an operation of a module is.
+#[derive(Debug, Clone, Copy)]
+pub enum Operator {
+    /// One that the compiler takes apart itself.
+    Structural(Structural),
+    /// A row of the tables.
+    Row(&'static Entry),
+    /// A custom call of a target that the machine does not know itself.
+    Registered,
+    /// One that nobody knows.
+    Unknown,
+}
+
+/// An operation that has no shapes to infer and no code: it is inlined, planned, or looked through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Structural {
+    /// A call of a function.
+    Call,
+    /// A function that stands for an operation: its decomposition is called.
+    Composite,
+    /// A loop.
+    While,
+    /// A choice by a boolean.
+    If,
+    /// A choice by a number.
+    Case,
+    /// Several values as one.
+    Tuple,
+    /// One of several values.
+    GetTupleElement,
+    /// A region that runs once per device.
+    ManualComputation,
+    /// A region that has a name.
+    NamedComputation,
+    /// Values as they are under other types.
+    ConversionCast,
+    /// The end of a function.
+    Return,
+    /// The end of a region of an operation.
+    Yield,
+}
+
+/// The operations that the compiler takes apart itself, by name.
+pub const STRUCTURAL: &[(&str, Structural)] = &[
+    ("builtin.unrealized_conversion_cast", Structural::ConversionCast),
+    ("func.call", Structural::Call),
+    ("func.return", Structural::Return),
+    ("mhlo.case", Structural::Case),
+    ("mhlo.composite", Structural::Composite),
+    ("mhlo.get_tuple_element", Structural::GetTupleElement),
+    ("mhlo.if", Structural::If),
+    ("mhlo.return", Structural::Yield),
+    ("mhlo.tuple", Structural::Tuple),
+    ("mhlo.while", Structural::While),
+    ("sdy.manual_computation", Structural::ManualComputation),
+    ("sdy.named_computation", Structural::NamedComputation),
+    ("sdy.return", Structural::Yield),
+    ("stablehlo.case", Structural::Case),
+    ("stablehlo.composite", Structural::Composite),
+    ("stablehlo.get_tuple_element", Structural::GetTupleElement),
+    ("stablehlo.if", Structural::If),
+    ("stablehlo.return", Structural::Yield),
+    ("stablehlo.tuple", Structural::Tuple),
+    ("stablehlo.while", Structural::While),
+];
+
+impl Operator {
+    /// What an operation is.
+    pub fn of(operation: &Operation) -> Self {
+        if is_custom_call(operation) {
+            return custom::find(name_of(operation)).map_or(Self::Registered, Self::Row);
+        }
+        let name: &str = &operation.name;
+        let row = match name.split_once('.') {
+            Some(("stablehlo" | "chlo" | "mhlo", mnemonic)) => {
+                find(mnemonic).or_else(|| find(name))
+            }
+            _ => find(name),
+        };
+        if let Some(row) = row {
+            return Self::Row(row);
+        }
+        let structural = STRUCTURAL.iter().find(|(known, _)| *known == name);
+        structural.map_or(Self::Unknown, |&(_, structural)| Self::Structural(structural))
+    }
+
+    /// The row of the tables.
+    pub fn row(self) -> Option<&'static Entry> {
+        match self {
+            Self::Row(entry) => Some(entry),
+            Self::Structural(_) | Self::Registered | Self::Unknown => None,
+        }
+    }
+}
+
+fn is_custom_call(operation: &Operation) -> bool {
+    operation.name.ends_with(".custom_call")
+}
+
+/// The name by which errors and reports call an operation.
+pub fn name_of(operation: &Operation) -> &str {
+    let target = is_custom_call(operation).then(|| operation.attributes.text("call_target_name"));
+    target.flatten().unwrap_or(&operation.name)
+}
+
+/// The name of the function that a call or a composite stands for.
+pub fn callee(operation: &Operation) -> Option<&str> {
+    match Operator::of(operation) {
+        Operator::Structural(Structural::Call) => operation.attributes.text("callee"),
+        Operator::Structural(Structural::Composite) => operation.attributes.text("decomposition"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tpu_stablehlo::ir::{Attribute, Attributes, LocationId};
+
+    fn operation(name: &'static str, attributes: &[(&'static str, &str)]) -> Operation {
+        let text = |(name, text): &(&'static str, &str)| ((*name).into(), Attribute::string(text));
+        Operation {
+            name: name.into(),
+            operands: Vec::new(),
+            results: Vec::new(),
+            attributes: Attributes(attributes.iter().map(text).collect()),
+            regions: Vec::new(),
+            location: LocationId::UNKNOWN,
+        }
+    }
+
+    fn mnemonic(name: &'static str) -> Option<&'static str> {
+        Operator::of(&operation(name, &[])).row().map(|entry| entry.mnemonic)
+    }
+
+    #[test]
+    fn a_dialect_has_operations_of_its_own() {
+        assert_eq!(mnemonic("stablehlo.add"), Some("add"));
+        assert_eq!(mnemonic("chlo.erf"), Some("erf"));
+        assert_eq!(mnemonic("sdy.all_gather"), Some("sdy.all_gather"));
+        assert_eq!(mnemonic("mhlo.copy"), Some("mhlo.copy"));
+        assert_eq!(mnemonic("stablehlo.copy"), None);
+        assert_eq!(mnemonic("func.add"), None);
+        assert!(matches!(
+            Operator::of(&operation("mhlo.while", &[])),
+            Operator::Structural(Structural::While)
+        ));
+        assert!(matches!(Operator::of(&operation("sdy.while", &[])), Operator::Unknown));
+    }
+
+    #[test]
+    fn what_is_taken_apart_has_no_row() {
+        for &(name, structural) in STRUCTURAL {
+            let found = Operator::of(&operation(name, &[]));
+            assert!(matches!(found, Operator::Structural(of) if of == structural), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_custom_call_is_its_target() {
+        let call = |target| operation("stablehlo.custom_call", &[("call_target_name", target)]);
+        assert_eq!(Operator::of(&call("Qr")).row().map(|entry| entry.mnemonic), Some("Qr"));
+        assert!(matches!(Operator::of(&call("mine")), Operator::Registered));
+        assert_eq!(name_of(&call("mine")), "mine");
+        assert_eq!(name_of(&operation("stablehlo.custom_call", &[])), "stablehlo.custom_call");
+    }
+
+    #[test]
+    fn a_composite_stands_for_its_decomposition() {
+        let all = [("callee", "f"), ("decomposition", "g")];
+        assert_eq!(callee(&operation("func.call", &all)), Some("f"));
+        assert_eq!(callee(&operation("stablehlo.composite", &all)), Some("g"));
+        assert_eq!(callee(&operation("stablehlo.add", &all)), None);
+    }
+}
