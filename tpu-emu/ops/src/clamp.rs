@@ -7,7 +7,8 @@ use tpu_base::tensor::element::{Pred, Real, for_dtype};
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 
-pub(super) const OP: Entry = Entry::new("clamp", infer, lower);
+/// The row of `clamp`, which the compiler adds to programs itself, too.
+pub const OP: Entry = Entry::new("clamp", infer, lower);
 
 /// `minimum(maximum(operand, min), max)`; NaN wins over any bound, and complex numbers are compared
 /// part by part, the real one first.

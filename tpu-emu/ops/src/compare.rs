@@ -6,9 +6,20 @@ use tpu_base::tensor::element::{Element, Pred, Real, for_dtype};
 use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::elementwise::kind::{Direction, ElementwiseKind, Order};
 use tpu_kernels::elementwise::loops::lane;
-use tpu_kernels::elementwise::program::LoopFn;
+use tpu_kernels::elementwise::program::{ElementwiseOp, LoopFn};
+use tpu_stablehlo::ir::{Attribute, Attributes};
 
 pub(super) const OP: Entry = Entry::new("compare", infer, lower);
+
+/// Whether two elements of a type differ.
+///
+/// # Errors
+/// Those of the operation for the type.
+pub fn differs(dtype: DType) -> Result<ElementwiseOp> {
+    let mut attributes = Attributes::default();
+    attributes.set("comparison_direction", Attribute::Word("NE".into()));
+    OP.on_scalars(&attributes, &[dtype; 2], DType::Pred)
+}
 
 /// Whether `lhs` stands in the given relation to `rhs`.
 ///

@@ -10,7 +10,7 @@ use tpu_stablehlo::ir::{Attribute, Elements};
 /// Shapes: result as declared.
 /// Errors: `Constraint` C1 for a value of another shape.
 /// Source: StableHLO specification, "constant", C1.
-pub(super) const OP: Entry =
+pub const OP: Entry =
     Entry { simplification: Simplification::Moved, ..Entry::new("constant", infer, lower) };
 
 fn value<'a>(site: &'a Site<'_>) -> Result<&'a Elements> {

@@ -10,7 +10,8 @@ use tpu_kernels::elementwise::loops;
 use tpu_kernels::elementwise::loops::Unary;
 use tpu_kernels::elementwise::program::LoopFn;
 
-pub(super) const OP: Entry = Entry::new("convert", infer, lower);
+/// The row of `convert`, which the compiler adds to programs itself, too.
+pub const OP: Entry = Entry::new("convert", infer, lower);
 
 /// Every element as the nearest one of the result's type, ties to even.
 ///

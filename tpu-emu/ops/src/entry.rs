@@ -1,8 +1,10 @@
 //! A row of the table of operations: how one is checked and compiled, and what those who look at
 //! whole programs have to know of it.
-use super::{Lowered, Site};
+use super::{Lowered, Numerics, Site};
 use tpu_base::error::Result;
-use tpu_base::tensor::Shape;
+use tpu_base::tensor::{DType, Shape};
+use tpu_kernels::elementwise::program::ElementwiseOp;
+use tpu_stablehlo::ir::Attributes;
 
 /// A row of the table of operations.
 #[derive(Debug, Clone, Copy)]
@@ -56,6 +58,35 @@ impl Entry {
             sharding: ShardingRule::Whole,
             simplification: Simplification::Kept,
             ..Self::new(mnemonic, infer, lower)
+        }
+    }
+
+    /// The elementwise operation that it is on elements of these types, for code that the
+    /// compiler adds to programs itself.
+    ///
+    /// # Errors
+    /// Those of the operation.
+    pub fn on_scalars(
+        &self,
+        attributes: &Attributes,
+        operands: &[DType],
+        result: DType,
+    ) -> Result<ElementwiseOp> {
+        let operands: Vec<Shape> = operands.iter().map(|&dtype| Shape::scalar(dtype)).collect();
+        let site = Site {
+            name: &format!("stablehlo.{}", self.mnemonic),
+            attributes,
+            operands: &operands,
+            known: &vec![None; operands.len()],
+            declared: &[],
+            results: &[Shape::scalar(result)],
+            bodies: &[],
+            numerics: Numerics::Ieee,
+            partition: 0,
+        };
+        match (self.lower)(&site)? {
+            Lowered::Elementwise(op) => Ok(op),
+            other => Err(site.unimplemented(format!("{other:?} for {operands:?}"))),
         }
     }
 

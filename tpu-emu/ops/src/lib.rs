@@ -174,6 +174,14 @@ pub use site::{Declared, Site};
 #[cfg(test)]
 pub(crate) use testing_bodies::lane_operation;
 pub use top_k::OP as TOP_K;
+// What the compiler adds to programs itself.
+pub use add::OP as ADD;
+pub use clamp::OP as CLAMP;
+pub use compare::differs;
+pub use constant::OP as CONSTANT;
+pub use convert::OP as CONVERT;
+pub use multiply::OP as MULTIPLY;
+pub use select::OP as SELECT;
 
 use std::sync::Arc;
 use tpu_base::tensor::subnormals::Subnormals;

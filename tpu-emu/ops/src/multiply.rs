@@ -6,7 +6,8 @@ use tpu_base::tensor::element::{Number, Pred, for_dtype};
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 
-pub(super) const OP: Entry = Entry::new("multiply", same::<2>, lower);
+/// The row of `multiply`, which the compiler adds to programs itself, too.
+pub const OP: Entry = Entry::new("multiply", same::<2>, lower);
 
 /// `lhs · rhs`; "and" for booleans.
 ///

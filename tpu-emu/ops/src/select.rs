@@ -7,7 +7,8 @@ use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 
-pub(super) const OP: Entry = Entry::new("select", infer, lower);
+/// The row of `select`, which the compiler adds to programs itself, too.
+pub const OP: Entry = Entry::new("select", infer, lower);
 
 /// `on_true` where `pred` holds, else `on_false`.
 ///

@@ -16,7 +16,7 @@ pub(super) const OP: Entry = Entry::new("xor", same::<2>, lower);
 /// Source: StableHLO specification, "xor", C1.
 fn lower(site: &Site<'_>) -> Result<Lowered> {
     let dtype = dtype(site)?;
-    let run = for_dtype!(dtype, T: Int => lane!(|a: T, b: T| T::wrap(a.bits() ^ b.bits())))
+    let run = for_dtype!(dtype, T: Int => lane!(|a: T, b: T| a.xor(b)))
         .or_else(|| for_dtype!(dtype, T: Pred => lane!(|a: T, b: T| Pred(a.0 ^ b.0))));
     lane_of(site, ElementwiseKind::Xor, run, false)
 }

@@ -26,7 +26,7 @@ use tpu_program::passes::options::Tactics;
 use tpu_program::plan::{Plan, StorageForm, plan};
 use tpu_program::spmd::alone::is_alone;
 use tpu_program::spmd::groups::Devices;
-use tpu_program::spmd::io_shardings::{IoSharding, IoShardings, told};
+use tpu_program::spmd::io_shardings::{IoSharding, IoShardings, reported};
 use tpu_stablehlo::Module;
 use tpu_stablehlo::ir::{Attributes, Function, Type};
 
@@ -255,7 +255,7 @@ fn free_orders(module: &Module, entry: &Function, parameters: &[Parameter]) -> V
 }
 
 fn sharding(attributes: &Attributes, spread: Option<&IoSharding>) -> Option<Arc<str>> {
-    spread.map(told).or_else(|| attributes.text("mhlo.sharding").map(Into::into))
+    spread.map(reported).or_else(|| attributes.text("mhlo.sharding").map(Into::into))
 }
 
 /// Gives donated parameters to results: as the program says, then to the first one of the same

@@ -233,9 +233,9 @@ impl ShardedRun {
     /// Whether devices that are to have the same part of an argument have other bytes.
     fn differs(&self, index: usize, spread: &IoSharding, sources: &[Option<Hold>]) -> Result<bool> {
         let size = self.executable.parameters[index].spec.logical;
-        let owners = spread.tiling.owners();
+        let owners = spread.sharding.owners();
         for device in 0..self.devices.len() {
-            let owner = owners[spread.tiling.part(device)];
+            let owner = owners[spread.sharding.part(device)];
             let holds = [owner, device].map(|device| self.hold(device, index, sources));
             if let [Some(one), Some(other)] = holds
                 && owner != device
@@ -251,7 +251,7 @@ impl ShardedRun {
     fn note_contents(&self, index: usize, spread: &IoSharding) {
         let mut contents: HashMap<usize, Known> = HashMap::new();
         for (device, places) in self.results.iter().enumerate() {
-            let content = contents.entry(spread.tiling.part(device)).or_insert_with(Known::fresh);
+            let content = contents.entry(spread.sharding.part(device)).or_insert_with(Known::fresh);
             let block = places[index].block();
             block.into_iter().for_each(|block| block.set_content(Some(*content)));
         }
@@ -336,7 +336,7 @@ impl ShardedRun {
             return aligned(hold(0));
         }
         let mut whole = Aligned::try_zeros(spread.whole.bytes())?;
-        for device in spread.tiling.owners() {
+        for device in spread.sharding.owners() {
             if let Some(region) = hold(device).as_ref().and_then(Hold::region) {
                 take_part(spread, device, region, whole.bytes_mut())?;
             }
@@ -348,9 +348,9 @@ impl ShardedRun {
 /// Where a device's part begins in the whole, in bytes, and how it is copied from there.
 fn part(spread: &IoSharding, device: usize) -> (usize, [Vec<usize>; 2]) {
     let strides = spread.whole.strides();
-    let start = spread.tiling.start(device, &spread.tile);
+    let start = spread.sharding.start(device, &spread.shard_dims);
     let offset: usize = start.iter().zip(&strides).map(|(at, stride)| at * stride).sum();
-    let tile = Shape::new(spread.whole.dtype, spread.tile.clone());
+    let tile = Shape::new(spread.whole.dtype, spread.shard_dims.clone());
     (offset * spread.whole.dtype.host_bytes(), [strides, tile.strides()])
 }
 
@@ -361,9 +361,9 @@ fn take_part(spread: &IoSharding, device: usize, from: &Region, whole: &mut [u8]
     }
     let (start, [outer, inner]) = part(spread, device);
     let dtype = spread.whole.dtype;
-    let copy = BlockCopy::new(dtype.host_bytes(), &spread.tile, &inner, &outer);
+    let copy = BlockCopy::new(dtype.host_bytes(), &spread.shard_dims, &inner, &outer);
     let bits = dtype.element().bits;
-    let first = spread.tiling.term[device] == 0;
+    let first = spread.sharding.partial_sum[device] == 0;
     if first
         && bits >= 8
         && let Some(run) = copy.one_run()
@@ -384,8 +384,8 @@ fn take_part(spread: &IoSharding, device: usize, from: &Region, whole: &mut [u8]
             }
         }
     }
-    if let Some(sum) = spread.sum.as_ref().filter(|_| spread.tiling.term[device] > 0) {
-        let copy = BlockCopy::new(dtype.host_bytes(), &spread.tile, &outer, &inner);
+    if let Some(sum) = spread.sum.as_ref().filter(|_| spread.sharding.partial_sum[device] > 0) {
+        let copy = BlockCopy::new(dtype.host_bytes(), &spread.shard_dims, &outer, &inner);
         let mut held = Aligned::try_zeros(spread.shard.bytes())?;
         copy.run(&whole[start..], held.bytes_mut());
         let mut made = Aligned::try_zeros(spread.shard.bytes())?;
@@ -402,14 +402,14 @@ const HANDED: usize = 16 << 20;
 
 /// The bytes of a device's part, where every part is a run of its own in the whole.
 fn run_of(spread: &IoSharding) -> Option<usize> {
-    let devices = spread.tiling.places.len();
-    let alone = spread.tiling.terms == 1 && spread.tiling.owners().len() == devices;
+    let devices = spread.sharding.places.len();
+    let alone = spread.sharding.partial_sums == 1 && spread.sharding.owners().len() == devices;
     if !alone || spread.whole.dtype.element().bits < 8 || spread.shard.elements() == 0 {
         return None;
     }
     let (_, [outer, inner]) = part(spread, 0);
     let width = spread.whole.dtype.host_bytes();
-    BlockCopy::new(width, &spread.tile, &inner, &outer).one_run()
+    BlockCopy::new(width, &spread.shard_dims, &inner, &outer).one_run()
 }
 
 /// Hands a device its part, which is a run of the whole, and forgets it there.
@@ -431,13 +431,13 @@ fn give_part(spread: &IoSharding, device: usize, whole: &[u8], to: &Region) -> R
         return Ok(());
     }
     // The first summand is the whole sum.
-    if spread.tiling.term[device] > 0 {
+    if spread.sharding.partial_sum[device] > 0 {
         to.fill_zero();
         return Ok(());
     }
     let (start, [outer, inner]) = part(spread, device);
     let dtype = spread.whole.dtype;
-    let copy = BlockCopy::new(dtype.host_bytes(), &spread.tile, &outer, &inner);
+    let copy = BlockCopy::new(dtype.host_bytes(), &spread.shard_dims, &outer, &inner);
     let bits = dtype.element().bits;
     if bits >= 8
         && let Some(run) = copy.one_run()
@@ -459,7 +459,7 @@ fn give_element(spread: &IoSharding, (device, element): (usize, &[u8]), to: &Reg
     let bits = spread.whole.dtype.element().bits;
     // The first summand is the whole sum.
     let zeros = vec![0; element.len()];
-    let element = if spread.tiling.term[device] > 0 { &zeros[..] } else { element };
+    let element = if spread.sharding.partial_sum[device] > 0 { &zeros[..] } else { element };
     if bits >= 8 {
         return to.repeat(element, Bytes(to_u64(spread.shard.bytes())));
     }

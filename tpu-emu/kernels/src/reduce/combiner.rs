@@ -1,4 +1,6 @@
 //! Folds: commutative operations on two elements, by type, with the type they accumulate in.
+//!
+//! What they compute is what the traits of that type say, as for the operations by themselves.
 #![expect(clippy::cast_possible_truncation, reason = "sums are rounded to the type of the result")]
 use crate::elementwise::kind::ElementwiseKind;
 use bytemuck::Pod;
@@ -6,7 +8,7 @@ use half::{bf16, f16};
 use num_complex::Complex;
 use std::fmt::Debug;
 use tpu_base::tensor::DType;
-use tpu_base::tensor::element::{Float, Wide};
+use tpu_base::tensor::element::{Float, Int, Number, Real, Wide};
 
 /// A commutative and associative operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -205,13 +207,13 @@ macro_rules! plain {
 macro_rules! unsigned {
     ($($t:ty: $add:ident $mul:ident $max:ident $min:ident $and:ident $or:ident $xor:ident;)*) => {
         plain! {$(
-            $add $t, 0, |a, b| a.wrapping_add(b);
-            $mul $t, 1, |a, b| a.wrapping_mul(b);
-            $max $t, <$t>::MIN, |a, b| a.max(b);
-            $min $t, <$t>::MAX, |a, b| a.min(b);
-            $and $t, <$t>::MAX, |a, b| a & b;
-            $or $t, 0, |a, b| a | b;
-            $xor $t, 0, |a, b| a ^ b;
+            $add $t, 0, |a, b| a.add(b);
+            $mul $t, 1, |a, b| a.mul(b);
+            $max $t, <$t>::MIN, |a, b| a.nan_max(b);
+            $min $t, <$t>::MAX, |a, b| a.nan_min(b);
+            $and $t, <$t>::MAX, |a, b| a.and(b);
+            $or $t, 0, |a, b| a.or(b);
+            $xor $t, 0, |a, b| a.xor(b);
         )*}
     };
 }
@@ -219,8 +221,8 @@ macro_rules! unsigned {
 macro_rules! signed {
     ($($t:ty: $max:ident $min:ident;)*) => {
         plain! {$(
-            $max $t, <$t>::MIN, |a, b| a.max(b);
-            $min $t, <$t>::MAX, |a, b| a.min(b);
+            $max $t, <$t>::MIN, |a, b| a.nan_max(b);
+            $min $t, <$t>::MAX, |a, b| a.nan_min(b);
         )*}
     };
 }
@@ -277,36 +279,36 @@ signed! {
     i64: MaxS64 MinS64;
 }
 extremes! {
-    MaxF32 f32, i32, f32::NEG_INFINITY, MAX, max;
-    MinF32 f32, i32, f32::INFINITY, MIN, min;
-    MaxF64 f64, i64, f64::NEG_INFINITY, MAX, max;
-    MinF64 f64, i64, f64::INFINITY, MIN, min;
-    MaxBf16 bf16, i16, bf16::NEG_INFINITY, MAX, max;
-    MinBf16 bf16, i16, bf16::INFINITY, MIN, min;
-    MaxF16 f16, i16, f16::NEG_INFINITY, MAX, max;
-    MinF16 f16, i16, f16::INFINITY, MIN, min;
+    MaxF32 f32, i32, f32::NEG_INFINITY, MAX, nan_max;
+    MinF32 f32, i32, f32::INFINITY, MIN, nan_min;
+    MaxF64 f64, i64, f64::NEG_INFINITY, MAX, nan_max;
+    MinF64 f64, i64, f64::INFINITY, MIN, nan_min;
+    MaxBf16 bf16, i16, bf16::NEG_INFINITY, MAX, nan_max;
+    MinBf16 bf16, i16, bf16::INFINITY, MIN, nan_min;
+    MaxF16 f16, i16, f16::NEG_INFINITY, MAX, nan_max;
+    MinF16 f16, i16, f16::INFINITY, MIN, nan_min;
 }
 plain! {
-    MulF32 f32, 1.0, |a, b| a * b;
-    AddF64 f64, -0.0, |a, b| a + b;
-    MulF64 f64, 1.0, |a, b| a * b;
-    AddC128 Complex<f64>, Complex::new(-0.0, -0.0), |a, b| a + b;
+    MulF32 f32, 1.0, |a, b| a.mul(b);
+    AddF64 f64, -0.0, |a, b| a.add(b);
+    MulF64 f64, 1.0, |a, b| a.mul(b);
+    AddC128 Complex<f64>, Complex::new(-0.0, -0.0), |a, b| a.add(b);
 }
 folds! {
-    AddF32 f32, f32, f64, -0.0, |x| x, |a, b| a + b, |x| x, f64::from, |a, b| a + b, |x| x as f32;
+    AddF32 f32, f32, f64, -0.0, |x| x, |a, b| a.add(b), |x| x, f64::from, |a, b| a.add(b), |x| x as f32;
     AddC64 Complex<f32>, Complex<f32>, Complex<f64>, Complex::new(-0.0, -0.0),
-        |x| x, |a, b| a + b, |x| x, |x| Complex::new(x.re.into(), x.im.into()), |a, b| a + b,
+        |x| x, |a, b| a.add(b), |x| x, |x| Complex::new(x.re.into(), x.im.into()), |a, b| a.add(b),
         |x| Complex::new(x.re as f32, x.im as f32);
     AddBf16 bf16, f32, f64, -0.0,
-        widened, |a, b| a + b, bf16::from_f32, f64::from, |a, b| a + b,
+        widened, |a, b| a.add(b), bf16::from_f32, f64::from, |a, b| a.add(b),
         |x| bf16::from_f32(x as f32);
     MulBf16 bf16, f32, f32, 1.0,
-        widened, |a, b| a * b, bf16::from_f32, |x| x, |a, b| a * b, bf16::from_f32;
+        widened, |a, b| a.mul(b), bf16::from_f32, |x| x, |a, b| a.mul(b), bf16::from_f32;
     AddF16 f16, f32, f64, -0.0,
-        f32::from, |a, b| a + b, f16::from_f32, f64::from, |a, b| a + b,
+        f32::from, |a, b| a.add(b), f16::from_f32, f64::from, |a, b| a.add(b),
         |x| f16::from_f32(x as f32);
     MulF16 f16, f32, f32, 1.0,
-        f32::from, |a, b| a * b, f16::from_f32, |x| x, |a, b| a * b, f16::from_f32;
+        f32::from, |a, b| a.mul(b), f16::from_f32, |x| x, |a, b| a.mul(b), f16::from_f32;
 }
 
 /// Runs code for a combiner on a type; `None` for a pair that has no fold.

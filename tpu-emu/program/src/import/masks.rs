@@ -5,12 +5,11 @@ use super::Loader;
 use super::op::FOLD;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use tpu_base::error::{Error, Result};
+use tpu_base::error::Result;
 use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::program::ElementwiseOp;
-use tpu_ops;
-use tpu_ops::{Entry, Lowered, Numerics, Simplification, Site};
+use tpu_ops::{CONSTANT, Entry, SELECT, Simplification};
 use tpu_stablehlo::ir::{Attributes, LocationId};
 
 /// The conversions of booleans that were emitted.
@@ -52,25 +51,8 @@ pub(super) fn choice(product: &ElementwiseOp, shape: &Shape) -> Result<Option<El
     if product.kind != ElementwiseKind::Multiply || !applies(product.result) {
         return Ok(None);
     }
-    let name = "stablehlo.select";
-    let entry =
-        tpu_ops::find("select").ok_or_else(|| Error::bad(format!("{name} is not there")))?;
-    let operands = [shape.with(DType::Pred), shape.clone(), shape.clone()];
-    let site = Site {
-        name,
-        attributes: &Attributes::default(),
-        operands: &operands,
-        known: &[None, None, None],
-        declared: &[],
-        results: &operands[1..2],
-        bodies: &[],
-        numerics: Numerics::Ieee,
-        partition: 0,
-    };
-    match (entry.lower)(&site)? {
-        Lowered::Elementwise(op) => Ok(Some(op)),
-        _ => Err(site.unimplemented(format!("a choice among {shape}"))),
-    }
+    let of = shape.dtype;
+    SELECT.on_scalars(&Attributes::default(), &[DType::Pred, of, of], of).map(Some)
 }
 
 impl Loader<'_> {
@@ -126,7 +108,7 @@ impl Loader<'_> {
             operands: Vec::new(),
             shapes: Vec::new(),
             results: vec![zero],
-            name: "constant".into(),
+            name: CONSTANT.mnemonic.into(),
             location: LocationId::UNKNOWN,
             effect: false,
         });
@@ -172,6 +154,8 @@ mod tests {
     use crate::spmd::groups::Devices;
     use ElementwiseKind::{Convert, Multiply, Select};
     use std::collections::BTreeMap;
+    use tpu_base::error::Error;
+    use tpu_ops::Numerics;
     use tpu_ops::custom_call::Registry;
 
     /// The kinds of the elementwise operations that a program of one mask `%m`, numbers `%x`

@@ -16,7 +16,7 @@ use tpu_kernels::elementwise::program::{
 };
 use tpu_kernels::elementwise::vm::CompiledLoop;
 use tpu_ops;
-use tpu_ops::{Declared, Lowered, Numerics, RegionCode, Site, callee, name_of};
+use tpu_ops::{ADD, CONSTANT, Lowered, RegionCode, Site, callee, name_of};
 use tpu_stablehlo::ir::{self, Attributes, Operation, Region, Value};
 
 /// Operations of a body that runs as lanes, each with a register of its own.
@@ -58,24 +58,7 @@ impl RegionCode for LaneBody {
 /// Those of `add` for this type.
 pub fn sum(dtype: DType) -> Result<Arc<dyn RegionCode>> {
     let scalar = Shape::scalar(dtype);
-    let operands = [scalar.clone(), scalar.clone()];
-    let declared = [Declared { dtype, dims: Vec::new() }];
-    let name = "stablehlo.add";
-    let entry = tpu_ops::find("add").ok_or_else(|| Error::bad(format!("{name} is not there")))?;
-    let site = Site {
-        name,
-        attributes: &Attributes::default(),
-        operands: &operands,
-        known: &[None, None],
-        declared: &declared,
-        results: &operands[..1],
-        bodies: &[],
-        numerics: Numerics::Ieee,
-        partition: 0,
-    };
-    let Lowered::Elementwise(op) = (entry.lower)(&site)? else {
-        return Err(site.unimplemented(format!("sums of {scalar}")));
-    };
+    let op = ADD.on_scalars(&Attributes::default(), &[dtype; 2], dtype)?;
     let inputs = vec![Register::Parameter(0), Register::Parameter(1)];
     let program = ElementwiseProgram {
         parameters: vec![dtype; 2],
@@ -84,7 +67,7 @@ pub fn sum(dtype: DType) -> Result<Arc<dyn RegionCode>> {
         ..ElementwiseProgram::default()
     };
     let code = CompiledLoop::of(program);
-    Ok(Arc::new(LaneBody { code, parameters: operands.to_vec(), results: vec![scalar] }))
+    Ok(Arc::new(LaneBody { code, parameters: vec![scalar.clone(); 2], results: vec![scalar] }))
 }
 
 /// Registers of the values of one function, while its code is turned into lanes.
@@ -349,7 +332,7 @@ impl<'m> Scope<'m> {
                 operands: Vec::new(),
                 shapes: Vec::new(),
                 results: vec![value],
-                name: "constant".into(),
+                name: CONSTANT.mnemonic.into(),
                 location: ir::LocationId::UNKNOWN,
                 effect: false,
             });

@@ -1,4 +1,4 @@
-//! Collectives as operations over the values of a group's members.
+//! Collectives as operations over the values of a group's participants.
 use super::super::graph::{Subgraph, ValueId};
 use super::super::import::Loader;
 use super::super::import::control::region;
@@ -10,14 +10,14 @@ use tpu_base::tensor::Shape;
 use tpu_ops::{CollectiveKind, Kernel, across};
 use tpu_stablehlo::ir::Operation;
 
-/// The values of a group's members, in the group's order.
-type MemberValues = Vec<(ValueId, Shape)>;
+/// The values of a group's participants, in the group's order.
+type ParticipantValues = Vec<(ValueId, Shape)>;
 
 impl<'m> Loader<'m> {
-    /// A collective over the members of a crew.
+    /// A collective over the participants.
     pub(super) fn collective(
         &mut self,
-        crew: &mut Participants<'m>,
+        participants: &mut Participants<'m>,
         kind: CollectiveKind,
         operation: &'m Operation,
         into: &mut Subgraph,
@@ -28,19 +28,19 @@ impl<'m> Loader<'m> {
             return Err(Error::bad(format!("{name} has {had} operands and {made} results")));
         }
         let groups =
-            crew.groups(operation, &groups(operation, kind, self.module, self.devices)?)?;
+            participants.groups(operation, &groups(operation, kind, self.module, self.devices)?)?;
         for (&operand, &result) in operation.operands.iter().zip(&operation.results) {
-            let arrays = crew.arrays(operand)?;
+            let arrays = participants.arrays(operand)?;
             if kind == CollectiveKind::CollectivePermute {
                 let received = self.permuted(operation, &arrays, &groups, into)?;
-                for (scope, (id, shape)) in crew.scopes.iter_mut().zip(received) {
+                for (scope, (id, shape)) in participants.scopes.iter_mut().zip(received) {
                     scope.bind(result, Binding::Array(id, shape))?;
                 }
                 continue;
             }
             let mut seen = vec![false; arrays.len()];
-            // Groups of members with the same arrays are given the same.
-            let mut known: Vec<(Vec<ValueId>, MemberValues)> = Vec::new();
+            // Groups of participants with the same arrays are given the same.
+            let mut known: Vec<(Vec<ValueId>, ParticipantValues)> = Vec::new();
             for group in &groups {
                 for &place in group {
                     if std::mem::replace(&mut seen[place], true) {
@@ -48,18 +48,18 @@ impl<'m> Loader<'m> {
                         return Err(Error::bad(format!("{name}: a device in two groups")));
                     }
                 }
-                let values: MemberValues =
+                let values: ParticipantValues =
                     group.iter().map(|&place| arrays[place].clone()).collect();
                 let ids: Vec<ValueId> = values.iter().map(|(id, _)| *id).collect();
                 let made = match known.iter().find(|(other, _)| *other == ids) {
                     Some((_, made)) => made.clone(),
-                    None => self.group(&crew.scopes[0], kind, operation, values, into)?,
+                    None => self.group(&participants.scopes[0], kind, operation, values, into)?,
                 };
                 known.push((ids, made.clone()));
                 for (&place, (id, shape)) in group.iter().zip(made) {
                     let binding = Binding::Array(id, shape);
-                    binding.check(crew.scopes[place].type_of(result)?)?;
-                    crew.scopes[place].bind(result, binding)?;
+                    binding.check(participants.scopes[place].type_of(result)?)?;
+                    participants.scopes[place].bind(result, binding)?;
                 }
             }
             if seen.contains(&false) {
@@ -70,15 +70,15 @@ impl<'m> Loader<'m> {
         Ok(())
     }
 
-    /// What each member of one group receives.
+    /// What each participant of one group receives.
     pub(super) fn group(
         &mut self,
         scope: &Scope<'m>,
         kind: CollectiveKind,
         operation: &'m Operation,
-        values: MemberValues,
+        values: ParticipantValues,
         into: &mut Subgraph,
-    ) -> Result<MemberValues> {
+    ) -> Result<ParticipantValues> {
         let count = values.len();
         let shape = values[0].1.clone();
         let axis = |name: &str| axis(operation, name, &shape);
@@ -110,8 +110,8 @@ impl<'m> Loader<'m> {
                     sent.push(self.parts(operation, (*id, shape), split, count, into)?);
                 }
                 let mut received = Vec::new();
-                for member in 0..count {
-                    let parts = sent.iter().map(|parts| parts[member].clone()).collect();
+                for participant in 0..count {
+                    let parts = sent.iter().map(|parts| parts[participant].clone()).collect();
                     received.push(self.side_by_side(operation, parts, concat, into)?);
                 }
                 received
@@ -122,7 +122,7 @@ impl<'m> Loader<'m> {
         })
     }
 
-    /// What each member has of a reduced array: all of it, or its part.
+    /// What each participant has of a reduced array: all of it, or its part.
     pub(super) fn after_reduction(
         &mut self,
         kind: CollectiveKind,
@@ -130,7 +130,7 @@ impl<'m> Loader<'m> {
         (id, shape): (ValueId, Shape),
         count: usize,
         into: &mut Subgraph,
-    ) -> Result<MemberValues> {
+    ) -> Result<ParticipantValues> {
         if kind != CollectiveKind::ReduceScatter {
             return Ok(vec![(id, shape); count]);
         }
@@ -143,7 +143,7 @@ impl<'m> Loader<'m> {
         &mut self,
         scope: &Scope<'m>,
         operation: &'m Operation,
-        values: MemberValues,
+        values: ParticipantValues,
         into: &mut Subgraph,
     ) -> Result<(ValueId, Shape)> {
         let shape = values[0].1.clone();
@@ -177,7 +177,7 @@ impl<'m> Loader<'m> {
     fn side_by_side(
         &mut self,
         operation: &'m Operation,
-        values: MemberValues,
+        values: ParticipantValues,
         axis: usize,
         into: &mut Subgraph,
     ) -> Result<(ValueId, Shape)> {
@@ -185,8 +185,8 @@ impl<'m> Loader<'m> {
         if values.len() == 1 {
             return Ok(values[0].clone());
         }
-        let mut tiles = vec![1; part.rank()];
-        tiles[axis] = values.len();
+        let mut shards = vec![1; part.rank()];
+        shards[axis] = values.len();
         let mut whole = part.clone();
         whole.dims[axis] = whole.dims[axis].saturating_mul(values.len());
         if isize::try_from(
@@ -196,7 +196,7 @@ impl<'m> Loader<'m> {
         {
             return Err(Error::bad(format!("{} gives an array past 2^63 bytes", operation.name)));
         }
-        let kernel = across::join(&part, &whole, &tiles);
+        let kernel = across::join(&part, &whole, &shards);
         let id = self.kernel(operation, kernel, values, &whole, into)?;
         Ok((id, whole))
     }
@@ -209,7 +209,7 @@ impl<'m> Loader<'m> {
         axis: usize,
         count: usize,
         into: &mut Subgraph,
-    ) -> Result<MemberValues> {
+    ) -> Result<ParticipantValues> {
         if shape.dims[axis] % count != 0 {
             let name = &operation.name;
             return Err(Error::bad(format!("{name}: axis {axis} of {shape} in {count} parts")));
@@ -228,14 +228,14 @@ impl<'m> Loader<'m> {
         Ok(parts)
     }
 
-    /// What each member receives from the one that sends to it: zeros from nobody.
+    /// What each participant receives from the one that sends to it: zeros from nobody.
     fn permuted(
         &mut self,
         operation: &'m Operation,
-        arrays: &MemberValues,
+        arrays: &ParticipantValues,
         pairs: &[Vec<usize>],
         into: &mut Subgraph,
-    ) -> Result<MemberValues> {
+    ) -> Result<ParticipantValues> {
         let mut received: Vec<Option<(ValueId, Shape)>> = vec![None; arrays.len()];
         for pair in pairs {
             let &[from, to] = &pair[..] else {

@@ -1,4 +1,4 @@
-//! Calls and control flow around collectives: the members of a crew go through them together.
+//! Calls and control flow around collectives: the participants go through them together.
 use super::super::graph::{NodeKind, Subgraph, ValueId};
 use super::super::import::control::{bind_all, region, returns};
 use super::super::import::scope::{Binding, Scope};
@@ -15,7 +15,7 @@ impl<'m> Loader<'m> {
     /// An operation with collectives inside.
     pub(super) fn joint(
         &mut self,
-        crew: &mut Participants<'m>,
+        participants: &mut Participants<'m>,
         operation: &'m Operation,
         into: &mut Subgraph,
     ) -> Result<()> {
@@ -25,19 +25,19 @@ impl<'m> Loader<'m> {
         match structural {
             Structural::Call | Structural::Composite => {
                 let callee = callee(operation).unwrap_or_default();
-                self.joint_call(crew, operation, callee, into)
+                self.joint_call(participants, operation, callee, into)
             }
-            Structural::While => self.joint_while(crew, operation, into),
-            Structural::If => self.joint_branches(crew, operation, true, into),
-            Structural::Case => self.joint_branches(crew, operation, false, into),
+            Structural::While => self.joint_while(participants, operation, into),
+            Structural::If => self.joint_branches(participants, operation, true, into),
+            Structural::Case => self.joint_branches(participants, operation, false, into),
             Structural::NamedComputation => {
                 let source = one_block(region(operation, 0)?, &operation.name)?;
-                let arguments = crew.bindings(&operation.operands)?;
-                for (scope, arguments) in crew.scopes.iter_mut().zip(arguments) {
+                let arguments = participants.bindings(&operation.operands)?;
+                for (scope, arguments) in participants.scopes.iter_mut().zip(arguments) {
                     bind_parameters(scope, source, arguments, &operation.name)?;
                 }
-                let results = self.lockstep(crew, source, into)?;
-                bind_each(crew, operation, results)
+                let results = self.lockstep(participants, source, into)?;
+                bind_each(participants, operation, results)
             }
             Structural::Tuple
             | Structural::GetTupleElement
@@ -50,12 +50,12 @@ impl<'m> Loader<'m> {
 
     fn joint_call(
         &mut self,
-        crew: &mut Participants<'m>,
+        participants: &mut Participants<'m>,
         operation: &'m Operation,
         name: &str,
         into: &mut Subgraph,
     ) -> Result<()> {
-        let arguments = crew.bindings(&operation.operands)?;
+        let arguments = participants.bindings(&operation.operands)?;
         let (callee, block) = self.enter(name)?;
         let mut scopes = Vec::new();
         for arguments in arguments {
@@ -63,42 +63,53 @@ impl<'m> Loader<'m> {
             bind_parameters(&mut scope, block, arguments, name)?;
             scopes.push(scope);
         }
-        let mut inner =
-            Participants { team: Arc::clone(&crew.team), members: crew.members.clone(), scopes };
+        let mut inner = Participants {
+            group: Arc::clone(&participants.group),
+            numbers: participants.numbers.clone(),
+            scopes,
+        };
         let results = self.lockstep(&mut inner, block, into);
         self.leave();
         let results = results?;
         results.iter().try_for_each(|results| fits(results, callee))?;
-        bind_each(crew, operation, results)
+        bind_each(participants, operation, results)
     }
 
     fn joint_while(
         &mut self,
-        crew: &mut Participants<'m>,
+        participants: &mut Participants<'m>,
         operation: &'m Operation,
         into: &mut Subgraph,
     ) -> Result<()> {
-        let carried = crew.bindings(&operation.operands)?;
+        let carried = participants.bindings(&operation.operands)?;
         let mut classes = Classes::default();
         for carried in &carried {
             let key = carried.iter().map(|binding| self.key(std::slice::from_ref(binding)));
             classes.add(key.map(|key| (usize::MAX, key)).collect());
         }
-        // What members carry alike is one value, as long as they make it alike too.
+        // What participants carry alike is one value, as long as they make it alike too.
         let mark = self.mark();
         let (condition, mut body, made) = loop {
-            let (mut condition, decisions) =
-                self.joint_nested(crew, region(operation, 0)?, operation, (&carried, &classes))?;
+            let (mut condition, decisions) = self.joint_nested(
+                participants,
+                region(operation, 0)?,
+                operation,
+                (&carried, &classes),
+            )?;
             let decisions: Vec<Binding> = decisions.into_iter().flatten().collect();
-            if decisions.len() != crew.members.len() {
-                let count = decisions.len() / crew.members.len();
+            if decisions.len() != participants.numbers.len() {
+                let count = decisions.len() / participants.numbers.len();
                 return Err(Error::bad(format!("the condition of a while has {count} results")));
             }
             let decision = self.agreed(operation, &decisions, DType::Pred, &mut condition)?;
             condition.results = vec![decision];
-            let (body, made) =
-                self.joint_nested(crew, region(operation, 1)?, operation, (&carried, &classes))?;
-            for (scope, made) in crew.scopes.iter().zip(&made) {
+            let (body, made) = self.joint_nested(
+                participants,
+                region(operation, 1)?,
+                operation,
+                (&carried, &classes),
+            )?;
+            for (scope, made) in participants.scopes.iter().zip(&made) {
                 returns(scope, operation, made)?;
             }
             let mut finer = Classes::default();
@@ -119,19 +130,19 @@ impl<'m> Loader<'m> {
         self.same_sizes(operation, &body.results, &initial)?;
         let work = NodeKind::While(Arc::new(condition), Arc::new(body));
         let results = self.control(operation, work, initial, into)?;
-        bind_values(crew, operation, (&carried, &classes), results)
+        bind_values(participants, operation, (&carried, &classes), results)
     }
 
     fn joint_branches(
         &mut self,
-        crew: &mut Participants<'m>,
+        participants: &mut Participants<'m>,
         operation: &'m Operation,
         by_predicate: bool,
         into: &mut Subgraph,
     ) -> Result<()> {
         let selectors: Vec<Binding> =
-            crew.bindings(&operation.operands)?.into_iter().flatten().collect();
-        if selectors.len() != crew.members.len() || operation.regions.is_empty() {
+            participants.bindings(&operation.operands)?.into_iter().flatten().collect();
+        if selectors.len() != participants.numbers.len() || operation.regions.is_empty() {
             let (name, count) = (&operation.name, operation.operands.len());
             return Err(Error::bad(format!("{name} has {count} operands and takes 1")));
         }
@@ -142,18 +153,19 @@ impl<'m> Loader<'m> {
         for region in &operation.regions {
             let source = one_block(region, &operation.name)?;
             let mut block = Subgraph::default();
-            let results = self.lockstep(crew, source, &mut block)?;
-            for (scope, results) in crew.scopes.iter().zip(&results) {
+            let results = self.lockstep(participants, source, &mut block)?;
+            for (scope, results) in participants.scopes.iter().zip(&results) {
                 returns(scope, operation, results)?;
             }
             blocks.push(block);
             made.push(results);
         }
-        // What members make alike in every branch is one value.
+        // What participants make alike in every branch is one value.
         let mut classes = Classes::default();
-        for member in 0..crew.members.len() {
+        for participant in 0..participants.numbers.len() {
             let key = |(at, _): (usize, &Value)| {
-                let all: Vec<Binding> = made.iter().map(|made| made[member][at].clone()).collect();
+                let all: Vec<Binding> =
+                    made.iter().map(|made| made[participant][at].clone()).collect();
                 (usize::MAX, self.key(&all))
             };
             let key = operation.results.iter().enumerate().map(key).collect();
@@ -171,13 +183,13 @@ impl<'m> Loader<'m> {
             blocks.reverse();
         }
         let results = self.branch(operation, blocks, selector, &shapes, into);
-        bind_values(crew, operation, (&made[0], &classes), results)
+        bind_values(participants, operation, (&made[0], &classes), results)
     }
 
-    /// A region of a loop on all members: its parameters are new values.
+    /// A region of a loop on all participants: its parameters are new values.
     fn joint_nested(
         &mut self,
-        crew: &mut Participants<'m>,
+        participants: &mut Participants<'m>,
         region: &'m Region,
         operation: &Operation,
         (carried, classes): (&[Vec<Binding>], &Classes),
@@ -185,7 +197,7 @@ impl<'m> Loader<'m> {
         let source = one_block(region, &operation.name)?;
         let mut block = Subgraph::default();
         let mut parameters: Vec<Binding> = Vec::new();
-        for ((scope, carried), of) in crew.scopes.iter_mut().zip(carried).zip(&classes.of) {
+        for ((scope, carried), of) in participants.scopes.iter_mut().zip(carried).zip(&classes.of) {
             if source.arguments.len() != carried.len() {
                 let (name, had, wanted) = (&operation.name, carried.len(), source.arguments.len());
                 let message = format!("{name} has {had} operands and {wanted} parameters");
@@ -199,11 +211,11 @@ impl<'m> Loader<'m> {
                 scope.bind(parameter, parameters[class].clone())?;
             }
         }
-        let results = self.lockstep(crew, source, &mut block)?;
+        let results = self.lockstep(participants, source, &mut block)?;
         Ok((block, results))
     }
 
-    /// What all members decide.
+    /// What all participants decide.
     fn agreed(
         &mut self,
         operation: &Operation,
@@ -253,18 +265,18 @@ fn bind_parameters<'m>(
 }
 
 fn bind_each(
-    crew: &mut Participants<'_>,
+    participants: &mut Participants<'_>,
     operation: &Operation,
     results: Vec<Vec<Binding>>,
 ) -> Result<()> {
-    for (scope, results) in crew.scopes.iter_mut().zip(results) {
+    for (scope, results) in participants.scopes.iter_mut().zip(results) {
         bind_all(scope, operation, results)?;
     }
     Ok(())
 }
 
-/// Values of members that are one: by member and place, the number of the value, counted in the
-/// order in which they are met.
+/// Values of participants that are one: by participant and place, the number of the value, counted
+/// in the order in which they are met.
 #[derive(Default)]
 struct Classes {
     of: Vec<Vec<usize>>,
@@ -274,15 +286,15 @@ struct Classes {
 }
 
 impl Classes {
-    /// Adds a member's values; those with the same key at the same place are one.
+    /// Adds a participant's values; those with the same key at the same place are one.
     fn add(&mut self, keys: Vec<(usize, Vec<ValueId>)>) {
-        let member = self.of.len();
+        let participant = self.of.len();
         let mut of = Vec::with_capacity(keys.len());
         for (place, key) in keys.into_iter().enumerate() {
             let next = self.known.len();
             let class = *self.known.entry((place, key)).or_insert(next);
             if class == next {
-                self.first.push((member, place));
+                self.first.push((participant, place));
             }
             of.push(class);
         }
@@ -291,13 +303,13 @@ impl Classes {
 
     /// One binding of each class.
     fn each<'a>(&'a self, all: &'a [Vec<Binding>]) -> impl Iterator<Item = &'a Binding> {
-        self.first.iter().map(|&(member, place)| &all[member][place])
+        self.first.iter().map(|&(participant, place)| &all[participant][place])
     }
 }
 
 /// Binds the results of control flow, which are those of all classes, one after the other.
 fn bind_values(
-    crew: &mut Participants<'_>,
+    participants: &mut Participants<'_>,
     operation: &Operation,
     (structure, classes): (&[Vec<Binding>], &Classes),
     results: Vec<ValueId>,
@@ -305,7 +317,7 @@ fn bind_values(
     let mut values = results.into_iter();
     let bindings = classes.each(structure).map(|binding| binding.rebuilt(&mut values));
     let bindings: Vec<Binding> = bindings.collect::<Option<_>>().unwrap_or_default();
-    for (scope, of) in crew.scopes.iter_mut().zip(&classes.of) {
+    for (scope, of) in participants.scopes.iter_mut().zip(&classes.of) {
         let mine = of.iter().filter_map(|&class| bindings.get(class).cloned()).collect();
         bind_all(scope, operation, mine)?;
     }

@@ -17,7 +17,7 @@ use tpu_kernels::movement::strided_view::Access;
 use tpu_ops::{DeviceDependence, Operator, callee};
 use tpu_stablehlo::ir::{LocationId, Operation, Region, Value};
 
-/// What an operation has made for members of a crew: of which arrays, and what.
+/// What an operation has made for participants: of which arrays, and what.
 #[derive(Default)]
 pub(super) struct Made(Vec<(Vec<ValueId>, Vec<Binding>)>);
 
@@ -70,14 +70,14 @@ impl<'m> Loader<'m> {
     ) -> Result<()> {
         let count = self.devices.count;
         let scopes = (0..count).map(|device| scope.of_device(device)).collect();
-        let mut crew = Participants::copies(count, scopes);
+        let mut participants = Participants::copies(count, scopes);
         let before = std::mem::replace(&mut self.partition_context, true);
-        let done = self.together(&mut crew, operation, into);
+        let done = self.together(&mut participants, operation, into);
         self.partition_context = before;
         self.partition = 0;
         done?;
         for &result in &operation.results {
-            let copies = crew.scopes.iter().map(|scope| scope.binding(result).cloned());
+            let copies = participants.scopes.iter().map(|scope| scope.binding(result).cloned());
             let copies = self.agreed_on(copies.collect::<Result<Vec<_>>>()?);
             scope.bind(result, copies)?;
         }
@@ -99,7 +99,7 @@ impl<'m> Loader<'m> {
         let signed = |&stride: &usize| isize::try_from(stride).unwrap_or(isize::MAX);
         let strides: Vec<isize> = strides.iter().map(signed).collect();
         let mut copies = Vec::new();
-        for at in 0..rows.tiling.tiles[0] {
+        for at in 0..rows.sharding.shards[0] {
             let offset = at * row.elements();
             let work = NodeKind::Access(Access { offset, strides: strides.clone() });
             let operands = vec![(value, rows.whole.clone())];
@@ -109,7 +109,7 @@ impl<'m> Loader<'m> {
             ));
         }
         let of = |place: &Vec<usize>| copies[place[0]].clone();
-        Ok(Binding::Copies(rows.tiling.places.iter().map(of).collect()))
+        Ok(Binding::Copies(rows.sharding.places.iter().map(of).collect()))
     }
 
     /// Whether an operation over whole arrays has one among its operands, or inside of its
@@ -142,8 +142,8 @@ impl<'m> Loader<'m> {
         leaves
     }
 
-    /// What an operation makes for some members of a crew depends on this alone; `None`, if it
-    /// may depend on the member.
+    /// What an operation makes for some participants depends on this alone; `None`, if it
+    /// may depend on the participant.
     pub(super) fn read(
         &mut self,
         scopes: &[Scope<'m>],
@@ -213,7 +213,7 @@ impl<'m> Loader<'m> {
         &mut self,
         operation: &Operation,
         parts: &[Option<&Binding>],
-        (tiling, zone, devices): (&Sharding, &[usize], &[usize]),
+        (sharding, zone, devices): (&Sharding, &[usize], &[usize]),
         into: &mut Subgraph,
     ) -> Result<Vec<Binding>> {
         let mut known: Vec<(Vec<(usize, ValueId)>, Binding)> = Vec::new();
@@ -223,7 +223,7 @@ impl<'m> Loader<'m> {
             let near: Vec<usize> = (0..parts.len()).filter(near).collect();
             let rank = |at: usize| {
                 let before = near.iter().take_while(|&&other| other < at);
-                before.filter(|&&other| tiling.part(other) == tiling.part(at)).count()
+                before.filter(|&&other| sharding.part(other) == sharding.part(at)).count()
             };
             let mine = rank(device);
             let taken: Vec<(usize, Binding)> = near
@@ -234,14 +234,14 @@ impl<'m> Loader<'m> {
             let mut key = Vec::new();
             for (other, part) in &taken {
                 let leaves = self.key(std::slice::from_ref(part));
-                key.extend(leaves.into_iter().map(|leaf| (tiling.part(*other), leaf)));
+                key.extend(leaves.into_iter().map(|leaf| (sharding.part(*other), leaf)));
             }
             key.sort_unstable();
             if let Some((_, whole)) = known.iter().find(|(other, _)| *other == key) {
                 seen.push(whole.clone());
                 continue;
             }
-            let whole = self.joined(operation, &taken, tiling, into)?;
+            let whole = self.joined(operation, &taken, sharding, into)?;
             known.push((key, whole.clone()));
             seen.push(whole);
         }

@@ -162,18 +162,19 @@ fn listed(
     if rows.is_empty() {
         return Ok(if key == PAIRS { Vec::new() } else { everyone() });
     }
-    let member = |&number: &i64| {
-        let found = usize::try_from(number).ok().filter(|&member| member < count);
+    let participant = |&number: &i64| {
+        let found = usize::try_from(number).ok().filter(|&participant| participant < count);
         found.ok_or_else(|| wrong(format!("{key} name {noun} {number} of {count}")))
     };
     if key == PAIRS {
         if let Some(other) = rows.iter().find(|row| row.len() != 2) {
             return Err(wrong(format!("pairs of {}", other.len())));
         }
-        return rows.iter().map(|row| row.iter().map(member).collect()).collect();
+        return rows.iter().map(|row| row.iter().map(participant).collect()).collect();
     }
     // -1 fills the room of groups that are smaller than others.
-    let group = |row: &Vec<i64>| row.iter().filter(|&&number| number != -1).map(member).collect();
+    let group =
+        |row: &Vec<i64>| row.iter().filter(|&&number| number != -1).map(participant).collect();
     rows.iter().map(group).collect()
 }
 
@@ -196,21 +197,21 @@ fn rows(elements: &Elements) -> Result<Vec<Vec<i64>>> {
     Ok(numbers.chunks(width.max(1)).map(<[i64]>::to_vec).collect())
 }
 
-/// The sets of members that are connected by groups; each member is in one.
-pub(super) fn connected(members: usize, groups: &[Vec<usize>]) -> Vec<Vec<usize>> {
-    let mut leader: Vec<usize> = (0..members).collect();
+/// The sets of participants that are connected by groups; each participant is in one.
+pub(super) fn connected(participants: usize, groups: &[Vec<usize>]) -> Vec<Vec<usize>> {
+    let mut leader: Vec<usize> = (0..participants).collect();
     for group in groups {
         let Some(&first) = group.first() else { continue };
-        for &member in group {
-            let (old, new) = (leader[member], leader[first]);
+        for &participant in group {
+            let (old, new) = (leader[participant], leader[first]);
             leader.iter_mut().filter(|leader| **leader == old).for_each(|leader| *leader = new);
         }
     }
     let mut sets: Vec<Vec<usize>> = Vec::new();
-    for member in 0..members {
-        match sets.iter_mut().find(|set| leader[set[0]] == leader[member]) {
-            Some(set) => set.push(member),
-            None => sets.push(vec![member]),
+    for participant in 0..participants {
+        match sets.iter_mut().find(|set| leader[set[0]] == leader[participant]) {
+            Some(set) => set.push(participant),
+            None => sets.push(vec![participant]),
         }
     }
     sets

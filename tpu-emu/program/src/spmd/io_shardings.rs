@@ -11,7 +11,7 @@ use tpu_base::error::{Error, Result};
 use tpu_base::tensor::Shape;
 use tpu_base::units::{Bytes, to_u64};
 use tpu_kernels::movement::strided_view::Access;
-use tpu_ops::{RegionCode, across};
+use tpu_ops::{CONSTANT, RegionCode, across};
 use tpu_stablehlo::Module;
 use tpu_stablehlo::ir::{Attribute, Attributes, Function, LocationId};
 
@@ -30,29 +30,29 @@ pub struct IoSharding {
     /// The array that the program sees.
     pub whole: Shape,
     /// Which part of it each device has.
-    pub tiling: Sharding,
+    pub sharding: Sharding,
     /// Extents of that part in the whole.
-    pub tile: Vec<usize>,
+    pub shard_dims: Vec<usize>,
     /// The array on a device.
     pub shard: Shape,
-    /// Adds two elements, where a tile is a sum of what several devices have.
+    /// Adds two elements, where a shard is a sum of what several devices have.
     pub sum: Option<Arc<dyn RegionCode>>,
-    /// The tiling in the words that clients are told.
-    pub(crate) told: Arc<str>,
+    /// The sharding in the words that are reported to clients.
+    pub(crate) reported: Arc<str>,
     /// The one element of a result that has no other: the program gives it once, in the place of
     /// the whole.
     pub element: Option<Arc<[u8]>>,
 }
 
 impl IoSharding {
-    fn new(whole: Shape, tiling: Sharding, replicas: bool) -> Result<Self> {
-        let tile = tiling.shard(&whole.dims)?;
+    fn new(whole: Shape, sharding: Sharding, replicas: bool) -> Result<Self> {
+        let shard_dims = sharding.shard(&whole.dims)?;
         // Rows of replicas are arrays without that axis.
-        let dims = if replicas { tile[1..].to_vec() } else { tile.clone() };
+        let dims = if replicas { shard_dims[1..].to_vec() } else { shard_dims.clone() };
         let shard = Shape::new(whole.dtype, dims);
-        let sum = if tiling.terms > 1 { Some(sum(whole.dtype)?) } else { None };
-        let told = tiling.text().into();
-        Ok(Self { whole, tiling, tile, shard, sum, told, element: None })
+        let sum = if sharding.partial_sums > 1 { Some(sum(whole.dtype)?) } else { None };
+        let reported = sharding.text().into();
+        Ok(Self { whole, sharding, shard_dims, shard, sum, reported, element: None })
     }
 
     /// Bytes of what the program gives for it, or takes.
@@ -73,7 +73,7 @@ impl IoSharding {
             operands: Vec::new(),
             shapes: Vec::new(),
             results: vec![scalar],
-            name: "constant".into(),
+            name: CONSTANT.mnemonic.into(),
             location: at,
             effect: false,
         });
@@ -81,20 +81,20 @@ impl IoSharding {
         self.element = Some(element);
     }
 
-    /// These tiles with a row for each copy that devices have, as an axis in front.
+    /// These shards with a row for each copy that devices have, as an axis in front.
     ///
     /// # Errors
     /// `BadArgument` where the rows are past what can be addressed.
     pub fn in_rows(&self) -> Result<Self> {
-        let tiling = self.tiling.in_rows();
+        let sharding = self.sharding.in_rows();
         let in_front = |first: usize, rest: &[usize]| [&[first], rest].concat();
-        let whole = Shape::new(self.whole.dtype, in_front(tiling.tiles[0], &self.whole.dims));
-        let bytes = self.whole.bytes().checked_mul(tiling.tiles[0]);
+        let whole = Shape::new(self.whole.dtype, in_front(sharding.shards[0], &self.whole.dims));
+        let bytes = self.whole.bytes().checked_mul(sharding.shards[0]);
         if bytes.is_none_or(|bytes| isize::try_from(bytes).is_err()) {
-            let (whole, copies) = (&self.whole, tiling.tiles[0]);
+            let (whole, copies) = (&self.whole, sharding.shards[0]);
             return Err(Error::bad(format!("{whole} in {copies} copies is past 2^63 bytes")));
         }
-        Ok(Self { whole, tiling, tile: in_front(1, &self.tile), ..self.clone() })
+        Ok(Self { whole, sharding, shard_dims: in_front(1, &self.shard_dims), ..self.clone() })
     }
 
     /// Makes the rows of a result out of what each device has of it, and appends what that takes
@@ -109,7 +109,7 @@ impl IoSharding {
         location: LocationId,
     ) -> Result<(Self, ValueId)> {
         let rows = self.in_rows()?;
-        let tile = Shape::new(self.whole.dtype, self.tile.clone());
+        let part_shape = Shape::new(self.whole.dtype, self.shard_dims.clone());
         let mut node = |work: NodeKind, operands: Vec<(ValueId, Shape)>, result: &Shape| {
             let id = graph.add(result.clone());
             let (operands, shapes) = operands.into_iter().unzip();
@@ -119,30 +119,30 @@ impl IoSharding {
             id
         };
         let mut parts: Vec<Option<(ValueId, Shape)>> =
-            vec![None; rows.tiling.tiles.iter().product()];
+            vec![None; rows.sharding.shards.iter().product()];
         for (device, &value) in copies.iter().enumerate() {
-            let number = rows.tiling.number(&rows.tiling.places[device]);
-            // Of summands the first is the whole sum.
-            if rows.tiling.term[device] > 0 || parts[number].is_some() {
+            let number = rows.sharding.number(&rows.sharding.places[device]);
+            // Of partial sums the first is the whole sum.
+            if rows.sharding.partial_sum[device] > 0 || parts[number].is_some() {
                 continue;
             }
             let mut part = value;
-            if tile != self.whole {
+            if part_shape != self.whole {
                 let strides = self.whole.strides();
-                let start = self.tiling.start(device, &self.tile);
+                let start = self.sharding.start(device, &self.shard_dims);
                 let offset = start.iter().zip(&strides).map(|(at, stride)| at * stride).sum();
                 let signed = |&stride: &usize| isize::try_from(stride).unwrap_or(isize::MAX);
                 let strides = strides.iter().map(signed).collect();
                 let work = NodeKind::Access(Access { offset, strides });
-                part = node(work, vec![(value, self.whole.clone())], &tile);
+                part = node(work, vec![(value, self.whole.clone())], &part_shape);
             }
-            parts[number] = Some((part, tile.clone()));
+            parts[number] = Some((part, part_shape.clone()));
         }
-        let holes = || Error::bad(format!("{} in {} has holes", self.whole, self.told));
+        let holes = || Error::bad(format!("{} in {} has holes", self.whole, self.reported));
         let parts = parts.into_iter().collect::<Option<Vec<_>>>().ok_or_else(holes)?;
-        let row = Shape::new(self.whole.dtype, rows.tile.clone());
+        let row = Shape::new(self.whole.dtype, rows.shard_dims.clone());
         let parts = parts.into_iter().map(|(part, _)| (part, row.clone())).collect();
-        let kernel = across::join(&row, &rows.whole, &rows.tiling.tiles);
+        let kernel = across::join(&row, &rows.whole, &rows.sharding.shards);
         let whole = rows.whole.clone();
         let joined = node(NodeKind::Kernel(kernel.into()), parts, &whole);
         Ok((rows, joined))
@@ -150,7 +150,7 @@ impl IoSharding {
 
     /// Whether the array on a device is the whole as it is.
     pub fn is_whole(&self) -> bool {
-        self.tiling.is_replicated() && self.whole.dtype.element().bits >= 8
+        self.sharding.is_replicated() && self.whole.dtype.element().bits >= 8
     }
 }
 
@@ -166,9 +166,11 @@ pub struct IoShardings {
 }
 
 impl IoShardings {
-    /// What the program states. Where it states nothing, parameters in `free` are split as what is
-    /// made of them, others are whole on every device, and results split as what they are made of. Parameters in `apart` have a row for each
-    /// copy.
+    /// What the program states.
+    ///
+    /// Where it states nothing, parameters in `free` are split as what is made of them, others are
+    /// whole on every device, and results are split as what they are made of. Parameters in
+    /// `apart` have a row for each copy.
     ///
     /// # Errors
     /// `BadArgument` and `Unimplemented` with the number of the parameter or result.
@@ -225,8 +227,8 @@ impl IoShardings {
             let other = || {
                 if rows { Sharding::rows(rank, count) } else { Sharding::replicated(rank, count) }
             };
-            let tiling = known.clone().unwrap_or_else(other);
-            let spread = IoSharding::new(whole, tiling, rows);
+            let sharding = known.clone().unwrap_or_else(other);
+            let spread = IoSharding::new(whole, sharding, rows);
             let spread = spread.map_err(|error| numbered("parameter", index, error))?;
             made.parameters.push(match apart.get(&index) {
                 Some(_) => spread.in_rows()?,
@@ -238,16 +240,16 @@ impl IoShardings {
         made.inspections = propagation.inspections;
         follows.resize(results.len(), None);
         stated_results.resize(results.len(), None);
-        let tilings = stated_results.into_iter().zip(follows);
-        for (index, (whole, (stated, follows))) in results.iter().zip(tilings).enumerate() {
+        let shardings = stated_results.into_iter().zip(follows);
+        for (index, (whole, (stated, follows))) in results.iter().zip(shardings).enumerate() {
             let rank = whole.rank();
             let numbered = |error| numbered("result", index, error);
-            let tiling = if rows {
+            let sharding = if rows {
                 Sharding::rows(rank, count)
             } else {
                 stated.or(follows).unwrap_or_else(|| Sharding::replicated(rank, count))
             };
-            made.results.push(IoSharding::new(whole.clone(), tiling, rows).map_err(numbered)?);
+            made.results.push(IoSharding::new(whole.clone(), sharding, rows).map_err(numbered)?);
         }
         Ok(made)
     }
@@ -287,7 +289,7 @@ fn stated(
     text.map(|text| Sharding::parse(text, rank, devices)).transpose()
 }
 
-/// The words for a sharding that clients are told.
-pub fn told(spread: &IoSharding) -> Arc<str> {
-    Arc::clone(&spread.told)
+/// A sharding in the words that are reported to clients.
+pub fn reported(spread: &IoSharding) -> Arc<str> {
+    Arc::clone(&spread.reported)
 }

@@ -10,8 +10,8 @@ use crate::import::region::sum;
 use crate::import::scope::{Binding, Scope};
 use crate::import::{Loader, one_block};
 use crate::spmd::copies::Made;
-pub(crate) use crate::spmd::crew::{ManualGroup, Participants};
 use crate::spmd::markers::is_marker;
+pub(crate) use crate::spmd::participants::{ManualGroup, Participants};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
@@ -28,18 +28,18 @@ impl<'m> Loader<'m> {
         operation: &'m Operation,
         into: &mut Subgraph,
     ) -> Result<()> {
-        let mut crew = Participants::whole(self.devices.count, scope.taken());
+        let mut participants = Participants::whole(self.devices.count, scope.taken());
         let before = std::mem::replace(&mut self.partition_context, true);
-        let done = self.manual(&mut crew, operation, into);
+        let done = self.manual(&mut participants, operation, into);
         self.partition_context = before;
         self.partition = 0;
-        if let Some(back) = crew.scopes.pop() {
+        if let Some(back) = participants.scopes.pop() {
             *scope = back;
         }
         done
     }
 
-    /// `sdy.manual_computation`: its operands are split, its body runs on every member, its
+    /// `sdy.manual_computation`: its operands are split, its body runs on every participant, its
     /// results are joined.
     fn manual(
         &mut self,
@@ -55,8 +55,8 @@ impl<'m> Loader<'m> {
         let ins = shardings(operation, "in_shardings", operation.operands.len())?;
         let outs = shardings(operation, "out_shardings", operation.results.len())?;
         let copies = outer.scopes.iter().any(|scope| self.reads_copies(scope, operation));
-        let each = copies || outer.members.len() > 1 || self.nests(operation);
-        let (team, parents) = self.split_team(outer, (ins, outs), axes, each)?;
+        let each = copies || outer.numbers.len() > 1 || self.nests(operation);
+        let (group, parents) = self.split_group(outer, (ins, outs), axes, each)?;
         let source = one_block(region(operation, 0)?, &operation.name)?;
         if source.arguments.len() != operation.operands.len() {
             let (had, wanted) = (operation.operands.len(), source.arguments.len());
@@ -65,7 +65,7 @@ impl<'m> Loader<'m> {
         }
         let count = self.devices.count;
         let mut scopes: Vec<Scope<'m>> = Vec::new();
-        for (&parent, &device) in parents.iter().zip(&team.ids) {
+        for (&parent, &device) in parents.iter().zip(&group.ids) {
             let scope = &outer.scopes[parent];
             scopes.push(if copies { scope.of_device(device) } else { scope.clone() });
         }
@@ -74,19 +74,20 @@ impl<'m> Loader<'m> {
         {
             let token = matches!(outer.scopes[0].type_of(operand)?, Type::Token);
             let mut made: HashMap<(ValueId, usize), Binding> = HashMap::new();
-            for (scope, &device) in scopes.iter_mut().zip(&team.ids) {
+            for (scope, &device) in scopes.iter_mut().zip(&group.ids) {
                 let (value, shape) = scope.binding(operand)?.array()?;
                 let shape = shape.clone();
-                let tiling = if token {
+                let sharding = if token {
                     Sharding::replicated(shape.rank(), count)
                 } else {
                     Sharding::of(sharding, self.module, (shape.rank(), count), &counts)?
                 };
-                let number = tiling.part(device);
+                let number = sharding.part(device);
                 let binding = match made.get(&(value, number)) {
                     Some(binding) => binding.clone(),
                     None => {
-                        let part = self.tile(operation, (value, &shape), &tiling, device, into)?;
+                        let part =
+                            self.shard(operation, (value, &shape), &sharding, device, into)?;
                         made.insert((value, number), part.clone());
                         part
                     }
@@ -95,17 +96,19 @@ impl<'m> Loader<'m> {
                 scope.bind(parameter, binding)?;
             }
         }
-        let members = (0..team.ids.len()).collect();
-        let mut crew = Participants { team: Arc::new(team), members, scopes };
-        let results = self.lockstep(&mut crew, source, into)?;
+        let numbers = (0..group.ids.len()).collect();
+        let mut participants = Participants { group: Arc::new(group), numbers, scopes };
+        let results = self.lockstep(&mut participants, source, into)?;
         if let Some(made) = results.iter().find(|made| made.len() != outs.len()) {
             let (name, had, wanted) = (&operation.name, made.len(), outs.len());
             let message = format!("{name} returns {had} values and has {wanted} results");
             return Err(Error::bad(message));
         }
         for (index, (sharding, &result)) in outs.iter().zip(&operation.results).enumerate() {
-            let of = |member: &Option<usize>| member.map(|member| &results[member][index]);
-            let parts: Vec<Option<&Binding>> = crew.team.of.iter().map(of).collect();
+            let of = |participant: &Option<usize>| {
+                participant.map(|participant| &results[participant][index])
+            };
+            let parts: Vec<Option<&Binding>> = participants.group.of.iter().map(of).collect();
             let first = parts
                 .iter()
                 .flatten()
@@ -115,17 +118,17 @@ impl<'m> Loader<'m> {
                 Type::Token => (0, true),
                 _ => (first.array()?.1.rank(), false),
             };
-            let tiling = if token {
+            let sharding = if token {
                 Sharding::replicated(rank, count)
             } else {
                 Sharding::of(sharding, self.module, (rank, count), &counts)?
             };
-            for place in 0..outer.members.len() {
-                let member = Some(outer.members[place]);
+            for place in 0..outer.numbers.len() {
+                let participant = Some(outer.numbers[place]);
                 let mine: Vec<usize> =
-                    (0..count).filter(|&device| outer.team.of[device] == member).collect();
+                    (0..count).filter(|&device| outer.group.of[device] == participant).collect();
                 let seen =
-                    self.seen(operation, &parts, (&tiling, &outer.team.zone, &mine), into)?;
+                    self.seen(operation, &parts, (&sharding, &outer.group.zone, &mine), into)?;
                 let whole = self.agreed_on(seen);
                 let scope = &mut outer.scopes[place];
                 whole.check(scope.type_of(result)?)?;
@@ -135,9 +138,9 @@ impl<'m> Loader<'m> {
         Ok(())
     }
 
-    /// The members that an outer team falls into along more axes, and whose parts they are; with
-    /// `each`, every device is one.
-    fn split_team(
+    /// The participants that an outer group falls into along more axes, and whose parts they are;
+    /// with `each`, every device is one.
+    fn split_group(
         &self,
         outer: &Participants<'m>,
         (ins, outs): (&[TensorSharding], &[TensorSharding]),
@@ -156,52 +159,52 @@ impl<'m> Loader<'m> {
         let mut keys: Vec<(usize, Vec<usize>)> = Vec::new();
         let mut zones: Vec<(usize, Vec<usize>)> = Vec::new();
         let (of, zone) = (vec![None; count], vec![0; count]);
-        let mut team = ManualGroup { ids: Vec::new(), of, zone, whole: false };
+        let mut group = ManualGroup { ids: Vec::new(), of, zone, whole: false };
         let mut parents = Vec::new();
-        for (device, of) in outer.team.of.iter().enumerate() {
-            let place = outer.members.iter().position(|member| Some(*member) == *of);
+        for (device, of) in outer.group.of.iter().enumerate() {
+            let place = outer.numbers.iter().position(|participant| Some(*participant) == *of);
             let Some(parent) = place else { continue };
             let mut key = Vec::new();
             for name in axes {
                 let axis = ir::AxisRef { name: Arc::clone(name), part: None };
                 key.push(grid.along(device, &axis)?.0);
             }
-            let zone = (outer.team.zone[device], key.clone());
-            team.zone[device] =
+            let zone = (outer.group.zone[device], key.clone());
+            group.zone[device] =
                 zones.iter().position(|known| *known == zone).unwrap_or_else(|| {
                     zones.push(zone);
                     zones.len() - 1
                 });
             key.extend(each.then_some(device));
             let key = (parent, key);
-            let member = keys.iter().position(|known| *known == key).unwrap_or_else(|| {
+            let participant = keys.iter().position(|known| *known == key).unwrap_or_else(|| {
                 keys.push(key);
-                team.ids.push(device);
+                group.ids.push(device);
                 parents.push(parent);
                 keys.len() - 1
             });
-            team.of[device] = Some(member);
+            group.of[device] = Some(participant);
         }
-        Ok((team, parents))
+        Ok((group, parents))
     }
 
-    /// A device's tile of an array.
-    pub(crate) fn tile(
+    /// A device's shard of an array.
+    pub(crate) fn shard(
         &mut self,
         operation: &Operation,
         (value, shape): (ValueId, &Shape),
-        tiling: &Sharding,
+        sharding: &Sharding,
         device: usize,
         into: &mut Subgraph,
     ) -> Result<Binding> {
-        if tiling.is_replicated() {
+        if sharding.is_replicated() {
             return Ok(Binding::Array(value, shape.clone()));
         }
-        let dims = tiling.shard(&shape.dims)?;
-        let start = tiling.start(device, &dims);
+        let dims = sharding.shard(&shape.dims)?;
+        let start = sharding.start(device, &dims);
         let part = Shape::new(shape.dtype, dims);
-        // The first summand is the whole sum.
-        let id = if tiling.term[device] == 0 {
+        // The first partial sum is the whole sum.
+        let id = if sharding.partial_sum[device] == 0 {
             self.slice(operation, (value, shape), &start, &part, into)?
         } else {
             self.zeros(operation, &part, into)?
@@ -237,50 +240,51 @@ impl<'m> Loader<'m> {
         self.node(operation, work, vec![(value, shape.clone())], part, into)
     }
 
-    /// The whole from the tiles of devices.
+    /// The whole from the shards of devices.
     pub(crate) fn joined(
         &mut self,
         operation: &Operation,
         parts: &[(usize, Binding)],
-        tiling: &Sharding,
+        sharding: &Sharding,
         into: &mut Subgraph,
     ) -> Result<Binding> {
-        if tiling.is_replicated() {
+        if sharding.is_replicated() {
             return Ok(parts[0].1.clone());
         }
-        let mut found: Vec<Option<(ValueId, Shape)>> = vec![None; tiling.owners().len()];
+        let mut found: Vec<Option<(ValueId, Shape)>> = vec![None; sharding.owners().len()];
         for (device, binding) in parts {
             let (id, shape) = binding.array()?;
-            found[tiling.part(*device)].get_or_insert((id, shape.clone()));
+            found[sharding.part(*device)].get_or_insert((id, shape.clone()));
         }
         let missing = || Error::bad(format!("{} gives a result with holes", operation.name));
         let found = found.into_iter().collect::<Option<Vec<_>>>().ok_or_else(missing)?;
-        let mut tiles = Vec::new();
-        for terms in found.chunks(tiling.terms) {
-            let shape = terms[0].1.clone();
-            let id = match terms {
+        let mut shards = Vec::new();
+        for partial_sums in found.chunks(sharding.partial_sums) {
+            let shape = partial_sums[0].1.clone();
+            let id = match partial_sums {
                 [(id, _)] => *id,
                 _ => {
-                    let kernel = across::reduction(sum(shape.dtype)?, &shape, terms.len());
-                    self.kernel(operation, kernel, terms.to_vec(), &shape, into)?
+                    let kernel = across::reduction(sum(shape.dtype)?, &shape, partial_sums.len());
+                    self.kernel(operation, kernel, partial_sums.to_vec(), &shape, into)?
                 }
             };
-            tiles.push((id, shape));
+            shards.push((id, shape));
         }
-        if let [(id, shape)] = &tiles[..] {
+        if let [(id, shape)] = &shards[..] {
             return Ok(Binding::Array(*id, shape.clone()));
         }
-        let tile = &tiles[0].1;
+        let shard = &shards[0].1;
         let past = || Error::bad(format!("{} gives a result past 2^63 bytes", operation.name));
-        let dims = tile.dims.iter().zip(&tiling.tiles).map(|(dim, tiles)| dim.checked_mul(*tiles));
+        let dims =
+            shard.dims.iter().zip(&sharding.shards).map(|(dim, shards)| dim.checked_mul(*shards));
         let dims = dims.collect::<Option<Vec<usize>>>().ok_or_else(past)?;
-        let bytes = dims.iter().try_fold(tile.dtype.host_bytes(), |all, &dim| {
+        let bytes = dims.iter().try_fold(shard.dtype.host_bytes(), |all, &dim| {
             all.checked_mul(dim.max(1)).filter(|&all| isize::try_from(all).is_ok())
         });
         bytes.ok_or_else(past)?;
-        let whole = Shape::new(tile.dtype, dims);
-        let kernel = across::join(tile, &whole, &tiling.tiles);
-        let id = self.kernel(operation, kernel, tiles, &whole, into)?;
+        let whole = Shape::new(shard.dtype, dims);
+        let kernel = across::join(shard, &whole, &sharding.shards);
+        let id = self.kernel(operation, kernel, shards, &whole, into)?;
         Ok(Binding::Array(id, whole))
     }
 
@@ -319,10 +323,10 @@ impl<'m> Loader<'m> {
         self.node(operation, NodeKind::Kernel(kernel.into()), operands, result, into)
     }
 
-    /// The operations of a block on all members at once; gives the terminator's operands.
+    /// The operations of a block on all participants at once; gives the terminator's operands.
     pub(crate) fn lockstep(
         &mut self,
-        crew: &mut Participants<'m>,
+        participants: &mut Participants<'m>,
         source: &'m ir::Block,
         into: &mut Subgraph,
     ) -> Result<Vec<Vec<Binding>>> {
@@ -333,40 +337,40 @@ impl<'m> Loader<'m> {
             if self.reasons.len() >= crate::import::REASONS {
                 break;
             }
-            if let Err(error) = self.together(crew, operation, into) {
+            if let Err(error) = self.together(participants, operation, into) {
                 self.reason(operation.location, Some(operation), &error);
-                for scope in &mut crew.scopes {
+                for scope in &mut participants.scopes {
                     self.stand_in(scope, operation)?;
                 }
             }
         }
         crate::import::check_end(last)?;
-        crew.bindings(&last.operands)
+        participants.bindings(&last.operands)
     }
 
-    /// One operation on all members.
+    /// One operation on all participants.
     pub(crate) fn together(
         &mut self,
-        crew: &mut Participants<'m>,
+        participants: &mut Participants<'m>,
         operation: &'m Operation,
         into: &mut Subgraph,
     ) -> Result<()> {
         if let Some(kind) = collective(operation) {
-            return self.collective(crew, kind, operation, into);
+            return self.collective(participants, kind, operation, into);
         }
         if is_manual(operation) {
-            return self.manual(crew, operation, into);
+            return self.manual(participants, operation, into);
         }
-        if crew.team.whole && self.marker(crew, operation, into)? {
+        if participants.group.whole && self.marker(participants, operation, into)? {
             return Ok(());
         }
         let mut made = Made::default();
         let Some(groups) = self.groups_inside(operation)? else {
-            for (&member, scope) in crew.members.iter().zip(&mut crew.scopes) {
+            for (&participant, scope) in participants.numbers.iter().zip(&mut participants.scopes) {
                 let scope = std::slice::from_mut(scope);
                 let read = self.read(scope, operation);
                 if !made.bind(read.as_ref(), operation, scope)? {
-                    self.partition = crew.team.ids[member];
+                    self.partition = participants.group.ids[participant];
                     self.operation(&mut scope[0], operation, into)?;
                     made.note(read, operation, scope)?;
                 }
@@ -374,12 +378,12 @@ impl<'m> Loader<'m> {
             return Ok(());
         };
         // Code over whole arrays has code per device inside, which needs all of them.
-        if crew.team.whole {
-            return self.joint(crew, operation, into);
+        if participants.group.whole {
+            return self.joint(participants, operation, into);
         }
-        let groups = crew.groups(operation, &groups)?;
-        for places in crate::spmd::groups::connected(crew.members.len(), &groups) {
-            let mut part = crew.take(&places);
+        let groups = participants.groups(operation, &groups)?;
+        for places in crate::spmd::groups::connected(participants.numbers.len(), &groups) {
+            let mut part = participants.take(&places);
             let read = self.read(&part.scopes, operation);
             let done = match made.bind(read.as_ref(), operation, &mut part.scopes) {
                 Ok(false) => self
@@ -387,14 +391,14 @@ impl<'m> Loader<'m> {
                     .and_then(|()| made.note(read, operation, &part.scopes)),
                 done => done.map(drop),
             };
-            crew.put_back(&places, part);
+            participants.put_back(&places, part);
             done?;
         }
         Ok(())
     }
 
     /// Groups of devices that exchange values inside of an operation's regions and of the
-    /// functions it calls; `None` where every member can do it alone.
+    /// functions it calls; `None` where every participant can do it alone.
     fn groups_inside(&mut self, operation: &'m Operation) -> Result<Option<Vec<Vec<usize>>>> {
         let called = callee(operation);
         if called.is_none() && operation.regions.is_empty() {

@@ -117,7 +117,7 @@ impl<'m> Loader<'m> {
     ) -> Result<Vec<Binding>> {
         let count = self.devices.count;
         let rank = wholes[0].array()?.1.rank();
-        let tiling = match stated {
+        let sharding = match stated {
             Some(text) => Sharding::parse(text, rank, count)?,
             None => Sharding::replicated(rank, count),
         };
@@ -125,10 +125,10 @@ impl<'m> Loader<'m> {
         let mut parts = Vec::with_capacity(count);
         for (device, whole) in wholes.iter().enumerate() {
             let (value, shape) = whole.array()?;
-            let key = (value, tiling.part(device));
+            let key = (value, sharding.part(device));
             let part = match made.get(&key) {
                 Some(part) => part.clone(),
-                None => self.tile(operation, (value, shape), &tiling, device, into)?,
+                None => self.shard(operation, (value, shape), &sharding, device, into)?,
             };
             made.insert(key, part.clone());
             parts.push(part);
@@ -159,17 +159,17 @@ impl<'m> Loader<'m> {
         let count = self.devices.count;
         let rank = parts[0].array()?.1.rank();
         let stated = operation.attributes.text("mhlo.sharding");
-        let tiling = Sharding::parse(stated.unwrap_or("{replicated}"), rank, count)?;
+        let sharding = Sharding::parse(stated.unwrap_or("{replicated}"), rank, count)?;
         let parts: Vec<Option<&Binding>> = parts.iter().map(Some).collect();
         let (zone, all): (Vec<usize>, Vec<usize>) = (vec![0; count], (0..count).collect());
-        self.seen(operation, &parts, (&tiling, &zone, &all), into)
+        self.seen(operation, &parts, (&sharding, &zone, &all), into)
     }
 
     /// What has to do with markers in code over whole arrays of which every device has its own
     /// copy. Whether it was such.
     pub(super) fn marker(
         &mut self,
-        crew: &mut Participants<'m>,
+        participants: &mut Participants<'m>,
         operation: &'m Operation,
         into: &mut Subgraph,
     ) -> Result<bool> {
@@ -179,20 +179,20 @@ impl<'m> Loader<'m> {
         };
         let stated = operation.attributes.text("mhlo.sharding");
         if let (Some(ShardingRule::Annotated), Some(stated)) = (rule, stated) {
-            crew.scopes.iter_mut().for_each(|scope| scope.state_sharding(result, stated));
+            participants.scopes.iter_mut().for_each(|scope| scope.state_sharding(result, stated));
         }
         if !is_marker(operation) {
             return Ok(false);
         }
-        let given = crew.scopes.iter().map(|scope| scope.binding(operand).cloned());
+        let given = participants.scopes.iter().map(|scope| scope.binding(operand).cloned());
         let given = given.collect::<Result<Vec<_>>>()?;
         let made = if rule == Some(ShardingRule::Split) {
-            let stated = crew.scopes[0].sharding_of(operand);
+            let stated = participants.scopes[0].sharding_of(operand);
             self.split(operation, &given, stated, into)?
         } else {
             self.join(operation, &given, into)?
         };
-        for (scope, made) in crew.scopes.iter_mut().zip(made) {
+        for (scope, made) in participants.scopes.iter_mut().zip(made) {
             bind_all(scope, operation, vec![made])?;
         }
         Ok(true)
@@ -207,14 +207,14 @@ impl<'m> Loader<'m> {
     ) -> Result<()> {
         let count = self.devices.count;
         let scopes = (0..count).map(|device| scope.of_device(device)).collect();
-        let mut crew = Participants::each(count, scopes);
+        let mut participants = Participants::each(count, scopes);
         self.partition_context = true;
-        let done = self.together(&mut crew, operation, into);
+        let done = self.together(&mut participants, operation, into);
         self.partition_context = false;
         self.partition = 0;
         done?;
         for &result in &operation.results {
-            let parts = crew.scopes.iter().map(|scope| scope.binding(result).cloned());
+            let parts = participants.scopes.iter().map(|scope| scope.binding(result).cloned());
             scope.bind_parts(result, parts.collect::<Result<Vec<_>>>()?);
         }
         Ok(())

@@ -14,7 +14,7 @@ use tpu_ops::replica_exchange::Collective;
 use tpu_ops::{CollectiveKind, name_of};
 use tpu_stablehlo::ir::Operation;
 
-/// Attributes that decide what the members of a collective receive, besides its groups.
+/// Attributes that decide what the participants of a collective receive, besides its groups.
 const NUMBERS: [&str; 5] =
     ["all_gather_dim", "scatter_dimension", "split_dimension", "concat_dimension", "split_count"];
 
@@ -83,8 +83,8 @@ impl<'m> Loader<'m> {
     ) -> Result<Binding> {
         let name = &operation.name;
         let mut seen = vec![false; self.devices.count];
-        for &member in groups.iter().flatten() {
-            if std::mem::replace(&mut seen[member], true) {
+        for &participant in groups.iter().flatten() {
+            if std::mem::replace(&mut seen[participant], true) {
                 return Err(Error::bad(format!("{name}: a device in two groups")));
             }
         }
@@ -93,12 +93,13 @@ impl<'m> Loader<'m> {
             .filter(|_| !seen.contains(&false))
             .cloned()
             .ok_or_else(|| Error::Unimplemented(format!("{name}: devices in no group")))?;
-        let place = group.iter().position(|&member| member == replica).unwrap_or_default();
+        let place =
+            group.iter().position(|&participant| participant == replica).unwrap_or_default();
         let count = group.len();
         let collective = self.collective_of(operation, &shape, (groups, group));
         let reduces = matches!(kind, CollectiveKind::AllReduce | CollectiveKind::ReduceScatter);
         let mut made = if reduces && count > 1 {
-            // The members' arrays are read where they are.
+            // The participants' arrays are read where they are.
             let kernel = self.reduction_of(scope, operation, &shape, count)?;
             let then = Then::Compute(kernel);
             let sum = self.meeting(operation, (collective, then), (value, &shape), 1, into)?[0];

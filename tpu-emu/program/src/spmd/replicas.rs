@@ -39,8 +39,8 @@ impl<'m> Loader<'m> {
                 scope.bind(argument, Binding::Array(id, row.clone()))?;
             }
         }
-        let mut crew = Participants::each(count, scopes);
-        let results = self.lockstep(&mut crew, block, main)?;
+        let mut participants = Participants::each(count, scopes);
+        let results = self.lockstep(&mut participants, block, main)?;
         self.partition = 0;
         results.iter().try_for_each(|results| fits(results, entry))?;
         let mut shapes = Vec::new();
@@ -52,9 +52,9 @@ impl<'m> Loader<'m> {
                 values.push((id, row(shape)));
             }
             let whole = rows(results[0][index].array()?.1, count)?;
-            let mut tiles = vec![1; whole.rank()];
-            tiles[0] = count;
-            let kernel = across::join(&values[0].1, &whole, &tiles);
+            let mut shards = vec![1; whole.rank()];
+            shards[0] = count;
+            let kernel = across::join(&values[0].1, &whole, &shards);
             let id = self.kernel(&operation, kernel, values, &whole, main)?;
             main.results.push(id);
             shapes.push(whole);

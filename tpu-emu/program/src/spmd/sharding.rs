@@ -1,34 +1,34 @@
-//! How an array is split over the devices of a program: which tile of it each device has.
+//! How an array is split over the devices of a program: which shard of it each device has.
 use crate::grid::{Grid, digits, mesh_of};
 use tpu_base::error::{Error, Result};
 use tpu_stablehlo::Module;
 use tpu_stablehlo::ir::TensorSharding;
 
-/// Which tile of an array each device holds. Devices are numbered as in the assignment.
+/// Which shard of an array each device holds. Devices are numbered as in the assignment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sharding {
-    /// Tiles along each axis.
-    pub(crate) tiles: Vec<usize>,
-    /// The tile of each device: its index along each axis.
+    /// Shards along each axis.
+    pub(crate) shards: Vec<usize>,
+    /// The shard of each device: its index along each axis.
     pub places: Vec<Vec<usize>>,
-    /// Summands that a tile is the sum of; 1 for a tile as it is.
-    pub terms: usize,
-    /// Which of the summands each device has.
-    pub term: Vec<usize>,
+    /// Partial sums that a shard is the sum of; 1 for a shard as it is.
+    pub partial_sums: usize,
+    /// Which of the partial sums each device has.
+    pub partial_sum: Vec<usize>,
 }
 
 impl Sharding {
     /// Every device has the whole array.
     pub(crate) fn replicated(rank: usize, devices: usize) -> Self {
-        let (places, term) = (vec![vec![0; rank]; devices], vec![0; devices]);
-        Self { tiles: vec![1; rank], places, terms: 1, term }
+        let (places, partial_sum) = (vec![vec![0; rank]; devices], vec![0; devices]);
+        Self { shards: vec![1; rank], places, partial_sums: 1, partial_sum }
     }
 
     /// Device `i` has row `i`.
     pub(crate) fn rows(rank: usize, devices: usize) -> Self {
         let mut rows = Self::replicated(rank, devices);
         if rank > 0 {
-            rows.tiles[0] = devices;
+            rows.shards[0] = devices;
             rows.places.iter_mut().enumerate().for_each(|(device, place)| place[0] = device);
         }
         rows
@@ -39,48 +39,48 @@ impl Sharding {
     /// # Errors
     /// `BadArgument` for a damaged one; `Unimplemented` for an array on one device of several.
     pub(crate) fn of(
-        sharding: &TensorSharding,
+        stated: &TensorSharding,
         module: &Module,
         (rank, devices): (usize, usize),
         counts: &dyn Fn(&str) -> bool,
     ) -> Result<Self> {
-        let mesh = mesh_of(module, &sharding.mesh)?;
+        let mesh = mesh_of(module, &stated.mesh)?;
         if mesh.axes.is_empty() && mesh.device_ids.len() == 1 && devices > 1 {
             let what = format!("an array on device {:?} of {devices} alone", mesh.device_ids);
             return Err(Error::Unimplemented(what));
         }
         let grid = Grid::new(mesh, devices)?;
-        if sharding.dimensions.len() != rank {
-            let given = sharding.dimensions.len();
+        if stated.dimensions.len() != rank {
+            let given = stated.dimensions.len();
             return Err(Error::bad(format!("a sharding of {given} axes for an array of {rank}")));
         }
-        let mut tiling = Self::replicated(rank, devices);
-        for (axis, dimension) in sharding.dimensions.iter().enumerate() {
+        let mut sharding = Self::replicated(rank, devices);
+        for (axis, dimension) in stated.dimensions.iter().enumerate() {
             for part in dimension.axes.iter().filter(|part| counts(&part.name)) {
                 for device in 0..devices {
                     let (place, size) = grid.along(device, part)?;
-                    let old = tiling.places[device][axis];
-                    tiling.places[device][axis] = old.saturating_mul(size).saturating_add(place);
+                    let old = sharding.places[device][axis];
+                    sharding.places[device][axis] = old.saturating_mul(size).saturating_add(place);
                     if device == 0 {
-                        tiling.tiles[axis] = tiling.tiles[axis].saturating_mul(size);
+                        sharding.shards[axis] = sharding.shards[axis].saturating_mul(size);
                     }
                 }
             }
         }
-        for part in sharding.unreduced.iter().filter(|part| counts(&part.name)) {
+        for part in stated.unreduced.iter().filter(|part| counts(&part.name)) {
             for device in 0..devices {
                 let (place, size) = grid.along(device, part)?;
-                tiling.term[device] =
-                    tiling.term[device].saturating_mul(size).saturating_add(place);
+                sharding.partial_sum[device] =
+                    sharding.partial_sum[device].saturating_mul(size).saturating_add(place);
                 if device == 0 {
-                    tiling.terms = tiling.terms.saturating_mul(size);
+                    sharding.partial_sums = sharding.partial_sums.saturating_mul(size);
                 }
             }
         }
-        tiling.checked()
+        sharding.checked()
     }
 
-    /// What a text as `{devices=[2,1,2]<=[4] last_tile_dim_replicate}` says. Tiles past the
+    /// What a text as `{devices=[2,1,2]<=[4] last_tile_dim_replicate}` says. Shards past the
     /// array's axes are copies.
     ///
     /// # Errors
@@ -111,18 +111,18 @@ impl Sharding {
         if total != Some(devices) || order.len() != devices || extents.len() < rank {
             return Err(wrong());
         }
-        let mut tiling = Self::replicated(rank, devices);
-        tiling.tiles.copy_from_slice(&extents[..rank]);
+        let mut sharding = Self::replicated(rank, devices);
+        sharding.shards.copy_from_slice(&extents[..rank]);
         for (index, &device) in order.iter().enumerate() {
-            let place = tiling.places.get_mut(device).ok_or_else(wrong)?;
+            let place = sharding.places.get_mut(device).ok_or_else(wrong)?;
             place.copy_from_slice(&digits(index, &extents)[..rank]);
         }
-        tiling.checked()
+        sharding.checked()
     }
 
-    /// Whether every tile is on as many devices as the others.
+    /// Whether every shard is on as many devices as the others.
     pub(crate) fn checked(self) -> Result<Self> {
-        let uneven = || Error::bad(format!("tiles {:?} on {:?}", self.tiles, self.places));
+        let uneven = || Error::bad(format!("tiles {:?} on {:?}", self.shards, self.places));
         let copies = self.copies().ok_or_else(uneven)?;
         let mut seen = vec![0_usize; self.places.len() / copies];
         for device in 0..self.places.len() {
@@ -133,46 +133,49 @@ impl Sharding {
 
     /// On how many devices each part is.
     fn copies(&self) -> Option<usize> {
-        let tiles = self.tiles.iter().try_fold(self.terms, |all, &tiles| all.checked_mul(tiles))?;
-        (tiles > 0 && self.places.len().is_multiple_of(tiles)).then(|| self.places.len() / tiles)
+        let shards = self
+            .shards
+            .iter()
+            .try_fold(self.partial_sums, |all, &shards| all.checked_mul(shards))?;
+        (shards > 0 && self.places.len().is_multiple_of(shards)).then(|| self.places.len() / shards)
     }
 
-    /// The number of a tile, row-major.
+    /// The number of a shard, row-major.
     pub(crate) fn number(&self, place: &[usize]) -> usize {
-        place.iter().zip(&self.tiles).fold(0, |number, (at, tiles)| number * tiles + at)
+        place.iter().zip(&self.shards).fold(0, |number, (at, shards)| number * shards + at)
     }
 
-    /// The number of a device's part: its summand of its tile, tiles row-major.
+    /// The number of a device's part: a partial sum of its shard, shards row-major.
     pub fn part(&self, device: usize) -> usize {
-        self.number(&self.places[device]) * self.terms + self.term[device]
+        self.number(&self.places[device]) * self.partial_sums + self.partial_sum[device]
     }
 
     /// Whether every device has the whole.
     pub(crate) fn is_replicated(&self) -> bool {
-        self.terms == 1 && self.tiles.iter().all(|&tiles| tiles == 1)
+        self.partial_sums == 1 && self.shards.iter().all(|&shards| shards == 1)
     }
 
-    /// Extents of a tile.
+    /// Extents of a shard.
     ///
     /// # Errors
-    /// `Unimplemented` where an extent is no multiple of its tiles.
+    /// `Unimplemented` where an extent is no multiple of its shards.
     pub(crate) fn shard(&self, dims: &[usize]) -> Result<Vec<usize>> {
-        let part = |(&dim, &tiles): (&usize, &usize)| {
-            if dim % tiles == 0 {
-                return Ok(dim / tiles);
+        let part = |(&dim, &shards): (&usize, &usize)| {
+            if dim % shards == 0 {
+                return Ok(dim / shards);
             }
-            let what = format!("{dims:?} in {:?} tiles, which do not divide it", self.tiles);
+            let what = format!("{dims:?} in {:?} tiles, which do not divide it", self.shards);
             Err(Error::Unimplemented(what))
         };
-        dims.iter().zip(&self.tiles).map(part).collect()
+        dims.iter().zip(&self.shards).map(part).collect()
     }
 
-    /// Where a device's tile of these extents begins.
+    /// Where a device's shard of these extents begins.
     pub fn start(&self, device: usize, shard: &[usize]) -> Vec<usize> {
         self.places[device].iter().zip(shard).map(|(at, size)| at * size).collect()
     }
 
-    /// These tiles with an axis in front, along which the copies of a part lie.
+    /// These shards with an axis in front, along which the copies of a part lie.
     pub(crate) fn in_rows(&self) -> Self {
         let mut seen = vec![0_usize; self.places.len()];
         let mut rows = self.clone();
@@ -181,43 +184,44 @@ impl Sharding {
             place.insert(0, *copy);
             *copy += 1;
         }
-        rows.tiles.insert(0, self.copies().unwrap_or(1));
+        rows.shards.insert(0, self.copies().unwrap_or(1));
         rows
     }
 
     /// The first device of each part, by the part's number.
     pub fn owners(&self) -> Vec<usize> {
-        let mut owners = vec![usize::MAX; self.tiles.iter().product::<usize>() * self.terms];
+        let mut owners =
+            vec![usize::MAX; self.shards.iter().product::<usize>() * self.partial_sums];
         for device in (0..self.places.len()).rev() {
             owners[self.part(device)] = device;
         }
         owners
     }
 
-    /// The tiling in the words of HLO.
+    /// The sharding in the words of HLO.
     pub(crate) fn text(&self) -> String {
         let copies = self.copies().unwrap_or(1);
         if self.is_replicated() {
             return "{replicated}".to_owned();
         }
-        // Copies are told before summands.
+        // Copies come before partial sums.
         let mut seen = vec![0_usize; self.places.len()];
         let mut keys = Vec::new();
         for (device, place) in self.places.iter().enumerate() {
             let copy = &mut seen[self.part(device)];
-            keys.push((self.number(place), *copy, self.term[device], device));
+            keys.push((self.number(place), *copy, self.partial_sum[device], device));
             *copy += 1;
         }
         keys.sort_unstable();
         let order: Vec<usize> = keys.into_iter().map(|(.., device)| device).collect();
-        let mut extents = self.tiles.clone();
-        let last = match (copies > 1, self.terms > 1) {
+        let mut extents = self.shards.clone();
+        let last = match (copies > 1, self.partial_sums > 1) {
             (false, false) => "",
             (true, false) => " last_tile_dim_replicate",
             (false, true) => " last_tile_dims={unreduced}",
             (true, true) => " last_tile_dims={replicated, unreduced}",
         };
-        extents.extend([copies, self.terms].into_iter().filter(|&size| size > 1));
+        extents.extend([copies, self.partial_sums].into_iter().filter(|&size| size > 1));
         format!("{{devices=[{}]{}{last}}}", list(&extents), order_text(&order))
     }
 }
@@ -327,12 +331,12 @@ mod tests {
 
     #[test]
     fn a_device_has_the_tile_that_the_list_gives_it() {
-        let tiling = Sharding::parse("{devices=[2,4]<=[4,2]T(1,0)}", 2, 8).unwrap();
-        assert_eq!(tiling.places[3], [1, 1]);
-        assert_eq!(tiling.start(3, &[4, 2]), [4, 2]);
-        assert_eq!(tiling.owners(), [0, 2, 4, 6, 1, 3, 5, 7]);
-        assert_eq!(tiling.shard(&[8, 8]).unwrap(), [4, 2]);
-        assert!(tiling.shard(&[7, 8]).unwrap_err().to_string().contains("do not divide"));
+        let sharding = Sharding::parse("{devices=[2,4]<=[4,2]T(1,0)}", 2, 8).unwrap();
+        assert_eq!(sharding.places[3], [1, 1]);
+        assert_eq!(sharding.start(3, &[4, 2]), [4, 2]);
+        assert_eq!(sharding.owners(), [0, 2, 4, 6, 1, 3, 5, 7]);
+        assert_eq!(sharding.shard(&[8, 8]).unwrap(), [4, 2]);
+        assert!(sharding.shard(&[7, 8]).unwrap_err().to_string().contains("do not divide"));
     }
 
     #[test]
@@ -355,12 +359,12 @@ mod tests {
 }"#;
         let module = tpu_stablehlo::text::parse(source).unwrap();
         let attribute = module.functions[0].arguments[0].get("sdy.sharding");
-        let Some(tpu_stablehlo::ir::Attribute::Sharding(sharding)) = attribute else { panic!() };
-        let tiling = Sharding::of(sharding, &module, (2, 8), &|_| true).unwrap();
-        assert_eq!(tiling.tiles, [2, 2]);
-        assert_eq!(tiling.places[5], [1, 1]);
-        assert_eq!(tiling.text(), "{devices=[2,2,2]<=[4,2]T(1,0) last_tile_dim_replicate}");
-        let only = Sharding::of(sharding, &module, (2, 8), &|axis| axis == "x").unwrap();
+        let Some(tpu_stablehlo::ir::Attribute::Sharding(stated)) = attribute else { panic!() };
+        let sharding = Sharding::of(stated, &module, (2, 8), &|_| true).unwrap();
+        assert_eq!(sharding.shards, [2, 2]);
+        assert_eq!(sharding.places[5], [1, 1]);
+        assert_eq!(sharding.text(), "{devices=[2,2,2]<=[4,2]T(1,0) last_tile_dim_replicate}");
+        let only = Sharding::of(stated, &module, (2, 8), &|axis| axis == "x").unwrap();
         assert_eq!(only.text(), "{devices=[1,2,4]<=[8] last_tile_dim_replicate}");
     }
 }

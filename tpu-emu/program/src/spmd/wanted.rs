@@ -10,7 +10,7 @@ use tpu_stablehlo::ir::{Attribute, Function, Operation, Region, Value};
 /// Calls inside of calls that are followed.
 const DEPTH: usize = 64;
 
-/// The tilings of a function's parameters, from those that are given and those of the results.
+/// The shardings of a function's parameters, from those that are given and those of the results.
 ///
 /// It follows the program from the given ones on first ([`Propagation`]), and from what is known
 /// then back to the others.
@@ -59,7 +59,7 @@ struct Back<'a, 'm> {
 }
 
 impl<'m> Back<'_, 'm> {
-    /// The tiling of a value.
+    /// The sharding of a value.
     fn wanted(&mut self, value: Value) -> Derivation {
         if let Some(known) = self.known.get(&value) {
             return Some(known.clone());
@@ -73,15 +73,15 @@ impl<'m> Back<'_, 'm> {
         let extents = extents?;
         let mut found = None;
         for (operation, at) in self.uses.get(&value).cloned().unwrap_or_default() {
-            // Axes that are not divided by their tiles are not split.
-            let by_use = self.by_use(operation, at).and_then(|tiling| {
-                let fits = |axis: usize| extents[axis].is_multiple_of(tiling.tiles[axis]);
+            // Axes that are not divided by their shards are not split.
+            let by_use = self.by_use(operation, at).and_then(|sharding| {
+                let fits = |axis: usize| extents[axis].is_multiple_of(sharding.shards[axis]);
                 let axes = (0..extents.len()).map(|axis| fits(axis).then_some(axis));
-                (tiling.tiles.len() == extents.len()).then(|| picked(&tiling, axes)).flatten()
+                (sharding.shards.len() == extents.len()).then(|| picked(&sharding, axes)).flatten()
             });
             found = merged([found, by_use]);
         }
-        let found = found.filter(|tiling| !tiling.is_replicated())?;
+        let found = found.filter(|sharding| !sharding.is_replicated())?;
         self.known.insert(value, found.clone());
         Some(found)
     }
@@ -131,7 +131,7 @@ impl<'m> Back<'_, 'm> {
         }
     }
 
-    /// The tiling of a result of an operation.
+    /// The sharding of a result of an operation.
     fn made(&mut self, operation: &'m Operation, at: usize) -> Derivation {
         operation.results.get(at).copied().and_then(|result| self.wanted(result))
     }
@@ -203,7 +203,7 @@ impl<'m> Back<'_, 'm> {
                 continue;
             }
             let kept = (0..had.len()).map(|axis| (all || had[axis] == dims[axis]).then_some(axis));
-            let by = self.made(operation, result).and_then(|tiling| picked(&tiling, kept));
+            let by = self.made(operation, result).and_then(|sharding| picked(&sharding, kept));
             found = merged([found, by]);
         }
         found
@@ -229,13 +229,13 @@ impl<'m> Back<'_, 'm> {
             let batch = batch[at].iter().position(|&of| of == axis);
             batch.or_else(|| free(at).position(|of| of == axis).map(|free| before + free))
         });
-        let kept = product.and_then(|tiling| picked(&tiling, kept));
+        let kept = product.and_then(|sharding| picked(&sharding, kept));
         let other = self.known.get(&[rhs, lhs][at]).cloned();
         let summed = (0..ranks[at]).map(|axis| {
             let place = sum[at].iter().position(|&of| of == axis)?;
             sum[1 - at].get(place).copied()
         });
-        let summed = other.and_then(|tiling| picked(&tiling, summed));
+        let summed = other.and_then(|sharding| picked(&sharding, summed));
         merged([kept, summed])
     }
 }
@@ -244,7 +244,7 @@ impl<'m> Back<'_, 'm> {
 mod tests {
     use super::*;
 
-    /// The tilings of the parameters, of which the first is as it says.
+    /// The shardings of the parameters, of which the first is as it says.
     fn texts(body: &str) -> Vec<String> {
         let source = format!("module {{\n  sdy.mesh @mesh = <[\"x\"=4, \"y\"=2]>\n  {body}\n}}");
         let module = tpu_stablehlo::text::parse(&source).unwrap();

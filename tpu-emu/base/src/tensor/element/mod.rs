@@ -134,6 +134,27 @@ pub trait Int: Real + Ord {
     /// The value of the lowest bits.
     fn wrap(bits: u64) -> Self;
 
+    /// The bits that are set in both.
+    #[must_use]
+    #[inline(always)]
+    fn and(self, other: Self) -> Self {
+        Self::wrap(self.bits() & other.bits())
+    }
+
+    /// The bits that are set in either.
+    #[must_use]
+    #[inline(always)]
+    fn or(self, other: Self) -> Self {
+        Self::wrap(self.bits() | other.bits())
+    }
+
+    /// The bits in which they differ.
+    #[must_use]
+    #[inline(always)]
+    fn xor(self, other: Self) -> Self {
+        Self::wrap(self.bits() ^ other.bits())
+    }
+
     /// How far to shift by this number: the width for everything that is not below it.
     #[inline(always)]
     fn distance(self) -> u32 {

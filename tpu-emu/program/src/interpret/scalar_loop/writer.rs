@@ -3,9 +3,6 @@
 use crate::passes::fuse::{FusedLoop, LoopInput};
 use crate::plan::{PlannedStep, Slot, Step};
 use tpu_base::tensor::DType;
-use tpu_base::tensor::element::Pred;
-use tpu_kernels::elementwise::kind::{Direction, ElementwiseKind, Order};
-use tpu_kernels::elementwise::loops::lane;
 use tpu_kernels::elementwise::program::{
     ElementwiseConstant, ElementwiseOp, ElementwiseProgram, Instr, Register,
 };
@@ -13,6 +10,8 @@ use tpu_kernels::jit::{Action, Index, MemoryOperand, reaches};
 use tpu_kernels::movement::index::Outside;
 use tpu_kernels::movement::iota::fill_iota;
 use tpu_kernels::movement::move_list::{Moves, Start};
+use tpu_ops::{SELECT, differs};
+use tpu_stablehlo::ir::Attributes;
 
 /// Operations of a round that becomes one piece of code.
 const STEPS: usize = 512;
@@ -38,32 +37,6 @@ fn dtype(bytes: usize) -> Option<DType> {
         8 => Some(DType::U64),
         _ => None,
     }
-}
-
-/// Whether two numbers differ.
-fn differs() -> ElementwiseOp {
-    let run = lane!(|a: i32, b: i32| -> Pred { (a != b).into() });
-    let (operand, result) = (DType::S32, DType::Pred);
-    let kind = ElementwiseKind::Compare(Direction::Ne, Order::Value);
-    ElementwiseOp { kind, operand, result, run, immediate: [0; 2], transcendental: false }
-}
-
-/// The second element where the first one holds, else the third, by their bytes.
-fn choice(bytes: usize) -> Option<ElementwiseOp> {
-    macro_rules! choose {
-        ($T:ty) => {
-            lane!(|p: Pred, a: $T, b: $T| if p.0 != 0 { a } else { b })
-        };
-    }
-    let run = match bytes {
-        1 => choose!(u8),
-        2 => choose!(u16),
-        4 => choose!(u32),
-        _ => choose!(u64),
-    };
-    let (kind, operand) = (ElementwiseKind::Select, dtype(bytes)?);
-    let result = operand;
-    Some(ElementwiseOp { kind, operand, result, run, immediate: [0; 2], transcendental: false })
 }
 
 /// A piece of a slot.
@@ -283,7 +256,7 @@ impl Writer {
                     .constants
                     .push(ElementwiseConstant { dtype: DType::S32, bytes: Box::new([0; 4]) });
                 let zero = Register::Constant(self.program.constants.len() - 1);
-                self.operation(differs(), vec![number, zero])
+                self.operation(differs(DType::S32).ok()?, vec![number, zero])
             }
             _ => return None,
         };
@@ -310,7 +283,9 @@ impl Writer {
             let value = if zero == register {
                 register
             } else {
-                self.operation(choice(slot.bytes)?, vec![chosen, register, zero])
+                let of = dtype(slot.bytes)?;
+                let select = SELECT.on_scalars(&Attributes::default(), &[DType::Pred, of, of], of);
+                self.operation(select.ok()?, vec![chosen, register, zero])
             };
             self.values.push((slot, value));
         }

@@ -5,11 +5,12 @@ use crate::graph::Node;
 use crate::passes::fuse::LoopInput;
 use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::elementwise::program::{ElementwiseOp, Register};
-use tpu_kernels::elementwise::take::{NUMBER, clamp, narrowed, plus, take, times};
+use tpu_kernels::elementwise::take::{NUMBER, take};
 use tpu_kernels::movement::gather::Gather;
 use tpu_kernels::movement::strided_view::Access;
 use tpu_kernels::movement::strided_view::AccessMap;
-use tpu_ops::Kernel;
+use tpu_ops::{ADD, CLAMP, CONVERT, Entry, Kernel, MULTIPLY};
+use tpu_stablehlo::ir::Attributes;
 
 /// Elements from which on looking up is part of a loop.
 const LEAST: usize = 256;
@@ -76,9 +77,15 @@ impl Fuser<'_> {
         let elements = self.graph.value(*result).shape.elements();
         let found = (elements >= LEAST).then(|| kernel.lookup()).flatten();
         let found = found.and_then(|gather| Lookup::of(&gather, array, elements));
-        let (Some(Lookup { take, terms, dims }), Some(clamp)) = (found, clamp(shape.dtype)) else {
+        let Some(Lookup { take, terms, dims }) = found else { return false };
+        let of = shape.dtype;
+        let clamp = lowered(&CLAMP, &[of; 3], of);
+        let [plus, times] = [ADD, MULTIPLY].map(|entry| lowered(&entry, &[NUMBER; 2], NUMBER));
+        let (Some(most), Some(clamp), Some(plus), Some(times)) = (largest(of), clamp, plus, times)
+        else {
             return false;
         };
+        let narrowed = lowered(&CONVERT, &[of], NUMBER);
         self.require(*table);
         let components = Shape { dims: dims.into(), ..shape.clone() };
         let mut sources = Vec::new();
@@ -106,7 +113,12 @@ impl Fuser<'_> {
                         Some(source) => self.load(index, &source),
                         None => self.input(index, *indices, shape, elements),
                     };
-                    (self.start(index, shape.dtype, start, clamp, starts), step)
+                    let ends = [0, most.min(starts - 1)].map(|end| self.number(index, of, end));
+                    let group = &mut self.groups[index];
+                    let start = group.operation(clamp, vec![ends[0], start, ends[1]]);
+                    // An index of the type of numbers is one.
+                    let convert = |convert| group.operation(convert, vec![start]);
+                    (narrowed.map_or(start, convert), step)
                 }
                 Term::Axis(inner, extent, step) => {
                     (self.groups[index].parameter(LoopInput::Iota(inner, extent), NUMBER), step)
@@ -116,10 +128,10 @@ impl Fuser<'_> {
                 number
             } else {
                 let step = self.number(index, NUMBER, step);
-                self.groups[index].operation(times(), vec![number, step])
+                self.groups[index].operation(times, vec![number, step])
             };
             sum = Some(match sum {
-                Some(sum) => self.groups[index].operation(plus(), vec![sum, number]),
+                Some(sum) => self.groups[index].operation(plus, vec![sum, number]),
                 None => number,
             });
         }
@@ -130,24 +142,6 @@ impl Fuser<'_> {
         let register = group.operation(take, inputs);
         self.define(index, node, register);
         true
-    }
-
-    /// One of so many starts: the nearest one, as a number.
-    fn start(
-        &mut self,
-        index: usize,
-        dtype: DType,
-        start: Register,
-        clamp: ElementwiseOp,
-        starts: usize,
-    ) -> Register {
-        let ends = [0, largest(dtype).min(starts - 1)].map(|end| self.number(index, dtype, end));
-        let group = &mut self.groups[index];
-        let start = group.operation(clamp, vec![ends[0], start, ends[1]]);
-        match narrowed(dtype) {
-            Some(narrowed) => group.operation(narrowed, vec![start]),
-            None => start,
-        }
     }
 
     /// Whether a loop can hold one more lookup.
@@ -163,13 +157,49 @@ impl Fuser<'_> {
     }
 }
 
-/// The largest number of a type of indices.
-fn largest(dtype: DType) -> usize {
+/// The largest number of a type of indices; `None` for types that indices do not have.
+fn largest(dtype: DType) -> Option<usize> {
     match dtype {
-        DType::S8 => 0x7f,
-        DType::U8 => 0xff,
-        DType::S16 => 0x7fff,
-        DType::U16 => 0xffff,
-        _ => usize::MAX,
+        DType::S8 => Some(0x7f),
+        DType::U8 => Some(0xff),
+        DType::S16 => Some(0x7fff),
+        DType::U16 => Some(0xffff),
+        DType::S32 | DType::S64 | DType::U32 | DType::U64 => Some(usize::MAX),
+        _ => None,
+    }
+}
+
+/// An operation on elements of these types; `None` where it is none, or does nothing.
+fn lowered(entry: &Entry, operands: &[DType], result: DType) -> Option<ElementwiseOp> {
+    entry.on_scalars(&Attributes::default(), operands, result).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_of_every_type_is_clamped_and_narrowed() {
+        for of in [DType::S8, DType::U8, DType::S16, DType::U16, DType::S64, DType::U64] {
+            let width = of.host_bytes();
+            let ends = [0_u64, 9].map(|end| end.to_le_bytes()[..width].to_vec());
+            let clamp = lowered(&CLAMP, &[of; 3], of).unwrap();
+            let narrowed = lowered(&CONVERT, &[of], NUMBER).unwrap();
+            let unsigned = [DType::U8, DType::U16, DType::U64].contains(&of);
+            let negative = if unsigned { 9 } else { 0 };
+            for (number, expected) in [(5_i64, 5), (9, 9), (100, 9), (-3, negative)] {
+                let bytes = number.to_le_bytes();
+                // As many bytes as the widest has: elements are aligned.
+                let mut start = [0_u64; 1];
+                let start = &mut bytemuck::cast_slice_mut(&mut start)[..width];
+                (clamp.run)([0; 2], &[&ends[0], &bytes[..width], &ends[1]], start);
+                let mut found = [0_i32];
+                (narrowed.run)([0; 2], &[start], bytemuck::cast_slice_mut(&mut found));
+                assert_eq!(found, [expected], "{number} as {of:?}");
+            }
+            assert!(largest(of).is_some());
+        }
+        assert!(lowered(&CONVERT, &[NUMBER], NUMBER).is_none());
+        assert!(largest(DType::F32).is_none() && largest(DType::S4).is_none());
     }
 }

@@ -43,7 +43,7 @@ impl<'m> Propagation<'m> {
     }
 
     /// The shardings of the results of the program's entry. What the last member of a sharding
-    /// group told is known to the first one when the program is followed for the second time.
+    /// group reported is known to the first one when the program is followed for the second time.
     pub(super) fn entry(
         &mut self,
         entry: &'m Function,
@@ -79,8 +79,8 @@ impl<'m> Propagation<'m> {
         known: &mut HashMap<Value, Sharding>,
         depth: usize,
     ) -> Vec<Derivation> {
-        for (&value, tiling) in block.arguments.iter().zip(parameters) {
-            tiling.iter().for_each(|tiling| drop(known.insert(value, tiling.clone())));
+        for (&value, sharding) in block.arguments.iter().zip(parameters) {
+            sharding.iter().for_each(|sharding| drop(known.insert(value, sharding.clone())));
         }
         self.block(function, block, known, depth)
     }
@@ -107,20 +107,20 @@ impl<'m> Propagation<'m> {
             }
             self.left -= 1;
             let made = self.operation(function, operation, known, depth);
-            for (&result, tiling) in operation.results.iter().zip(made) {
+            for (&result, sharding) in operation.results.iter().zip(made) {
                 let dims = dims(function, result);
                 // What does not divide the extents is not kept.
-                if let Some(tiling) = tiling.filter(|tiling| {
-                    !tiling.is_replicated()
+                if let Some(sharding) = sharding.filter(|sharding| {
+                    !sharding.is_replicated()
                         && dims.is_some_and(|dims| {
                             let dims: Option<Vec<usize>> =
                                 dims.iter().map(|&dim| usize::try_from(dim).ok()).collect();
                             dims.is_some_and(|dims| {
-                                dims.len() == tiling.tiles.len() && tiling.shard(&dims).is_ok()
+                                dims.len() == sharding.shards.len() && sharding.shard(&dims).is_ok()
                             })
                         })
                 }) {
-                    known.insert(result, tiling);
+                    known.insert(result, sharding);
                 }
             }
         }
@@ -195,7 +195,7 @@ impl<'m> Propagation<'m> {
                 let gone = axes("dimensions");
                 let reduced = |at: usize| {
                     let from = operand(at)?;
-                    let kept = (0..from.tiles.len()).filter(|axis| !gone.contains(axis));
+                    let kept = (0..from.shards.len()).filter(|axis| !gone.contains(axis));
                     picked(&from, kept.map(Some))
                 };
                 (0..operation.results.len()).map(reduced).collect()
@@ -213,7 +213,7 @@ impl<'m> Propagation<'m> {
             ShardingRule::Reshaped => {
                 let from = operation.operands.first().and_then(|&value| dims(function, value));
                 let (Some(from), Some(to)) = (from, result) else { return Vec::new() };
-                vec![operand(0).and_then(|tiling| reshaped(&tiling, from, to))]
+                vec![operand(0).and_then(|sharding| reshaped(&sharding, from, to))]
             }
             ShardingRule::Stated => {
                 let Some(Attribute::Sharding(sharding)) = attributes.get("sharding") else {
@@ -222,7 +222,7 @@ impl<'m> Propagation<'m> {
                 let stated = self.stated(sharding);
                 let open = sharding.dimensions.iter().any(|dimension| !dimension.closed);
                 match stated {
-                    Some(tiling) if open => vec![merged([Some(tiling), operand(0)])],
+                    Some(sharding) if open => vec![merged([Some(sharding), operand(0)])],
                     stated => vec![stated],
                 }
             }
@@ -256,7 +256,7 @@ impl<'m> Propagation<'m> {
         let Some(Attribute::String(whom)) = attributes.get("backend_config") else { return };
         let sharding = match known {
             _ if self.manual > 0 => "{manual}".to_owned(),
-            Some(tiling) => tiling.text(),
+            Some(sharding) => sharding.text(),
             None => "{replicated}".to_owned(),
         };
         let inspection = Inspection { whom: Arc::clone(whom), sharding: sharding.into() };
@@ -309,8 +309,8 @@ impl<'m> Propagation<'m> {
             operation.operands.iter().map(|value| known.get(value).cloned()).collect();
         let Some(Region { blocks }) = operation.regions.get(1) else { return first };
         let [block] = &blocks[..] else { return first };
-        for (&parameter, tiling) in block.arguments.iter().zip(&first) {
-            tiling.iter().for_each(|tiling| drop(known.insert(parameter, tiling.clone())));
+        for (&parameter, sharding) in block.arguments.iter().zip(&first) {
+            sharding.iter().for_each(|sharding| drop(known.insert(parameter, sharding.clone())));
         }
         let mut made = self.block(function, block, known, depth);
         made.resize(first.len(), None);
@@ -348,7 +348,7 @@ impl<'m> Propagation<'m> {
             for ((operand, &parameter), sharding) in operands {
                 let whole = known.get(operand);
                 let inside = whole.and_then(|whole| inside(whole, &by_axes(self, sharding)?));
-                inside.into_iter().for_each(|tiling| drop(known.insert(parameter, tiling)));
+                inside.into_iter().for_each(|sharding| drop(known.insert(parameter, sharding)));
             }
             self.manual += 1;
             follow = self.block(function, block, known, depth);
@@ -405,12 +405,12 @@ fn same(
         let wanted = dims(function, *result)?;
         let mut found = None;
         for value in &operation.operands {
-            let Some(tiling) = known.get(value) else { continue };
+            let Some(sharding) = known.get(value) else { continue };
             let had = dims(function, *value)?;
             if had.len() == wanted.len() {
                 let kept =
                     (0..had.len()).map(|axis| (all || had[axis] == wanted[axis]).then_some(axis));
-                found = merged([found, picked(tiling, kept)]);
+                found = merged([found, picked(sharding, kept)]);
             }
         }
         found

@@ -7,23 +7,23 @@ use tpu_base::tensor::Shape;
 use tpu_stablehlo::ir::{self, Operation};
 
 /// Who runs the same code: devices that differ only along axes that are not manual are one
-/// member.
+/// participant.
 #[derive(Debug)]
 pub(crate) struct ManualGroup {
-    /// The first device of each member.
+    /// The first device of each participant.
     pub(super) ids: Vec<usize>,
-    /// The member of each device; none for devices that run other code.
+    /// The participant of each device; none for devices that run other code.
     pub(super) of: Vec<Option<usize>>,
-    /// Devices in different zones are at different places of the mesh for all of the team's code.
+    /// Devices in different zones are at different places of the mesh for all of the group's code.
     pub(super) zone: Vec<usize>,
-    /// Whether the members go through code over whole arrays, each with its own copies of them.
+    /// Whether the participants go through code over whole arrays, each with its own copies.
     pub(super) whole: bool,
 }
 
-/// Some members of a team, with what values stand for on each.
+/// Some participants of a group, with what values stand for on each.
 pub(crate) struct Participants<'m> {
-    pub(super) team: Arc<ManualGroup>,
-    pub(super) members: Vec<usize>,
+    pub(super) group: Arc<ManualGroup>,
+    pub(super) numbers: Vec<usize>,
     pub(super) scopes: Vec<Scope<'m>>,
 }
 
@@ -31,8 +31,8 @@ impl<'m> Participants<'m> {
     /// All devices as one.
     pub(super) fn whole(devices: usize, scope: Scope<'m>) -> Self {
         let (of, zone) = (vec![Some(0); devices], vec![0; devices]);
-        let team = ManualGroup { ids: vec![0], of, zone, whole: true };
-        Self { team: Arc::new(team), members: vec![0], scopes: vec![scope] }
+        let group = ManualGroup { ids: vec![0], of, zone, whole: true };
+        Self { group: Arc::new(group), numbers: vec![0], scopes: vec![scope] }
     }
 
     /// Every device by itself.
@@ -47,16 +47,16 @@ impl<'m> Participants<'m> {
 
     fn alone(devices: usize, scopes: Vec<Scope<'m>>, whole: bool) -> Self {
         let (ids, of) = ((0..devices).collect(), (0..devices).map(Some).collect());
-        let team = ManualGroup { ids, of, zone: vec![0; devices], whole };
-        Self { team: Arc::new(team), members: (0..devices).collect(), scopes }
+        let group = ManualGroup { ids, of, zone: vec![0; devices], whole };
+        Self { group: Arc::new(group), numbers: (0..devices).collect(), scopes }
     }
 
     /// Those at these places, which are away until they are put back.
     pub(super) fn take(&mut self, places: &[usize]) -> Self {
         let take = |&at: &usize| self.scopes[at].taken();
         let scopes = places.iter().map(take).collect();
-        let members = places.iter().map(|&at| self.members[at]).collect();
-        Self { team: Arc::clone(&self.team), members, scopes }
+        let numbers = places.iter().map(|&at| self.numbers[at]).collect();
+        Self { group: Arc::clone(&self.group), numbers, scopes }
     }
 
     pub(super) fn put_back(&mut self, places: &[usize], part: Self) {
@@ -65,7 +65,7 @@ impl<'m> Participants<'m> {
         }
     }
 
-    /// The arrays that a value stands for, by member.
+    /// The arrays that a value stands for, by participant.
     pub(super) fn arrays(&self, value: ir::Value) -> Result<Vec<(ValueId, Shape)>> {
         let array = |scope: &Scope<'m>| {
             let (id, shape) = scope.binding(value)?.array()?;
@@ -81,7 +81,7 @@ impl<'m> Participants<'m> {
         self.scopes.iter().map(of).collect()
     }
 
-    /// Groups of devices as groups of places in this crew; those of other crews are left out.
+    /// Groups of devices as groups of places in this group; those of other groups are left out.
     pub(super) fn groups(
         &self,
         operation: &Operation,
@@ -89,19 +89,19 @@ impl<'m> Participants<'m> {
     ) -> Result<Vec<Vec<usize>>> {
         let mut found: Vec<Vec<usize>> = Vec::new();
         for group in devices {
-            let member = |&device: &usize| self.team.of.get(device).copied().flatten();
-            let members: Vec<Option<usize>> = group.iter().map(member).collect();
-            let place = |member: &Option<usize>| {
-                self.members.iter().position(|known| Some(*known) == *member)
+            let participant = |&device: &usize| self.group.of.get(device).copied().flatten();
+            let numbers: Vec<Option<usize>> = group.iter().map(participant).collect();
+            let place = |participant: &Option<usize>| {
+                self.numbers.iter().position(|known| Some(*known) == *participant)
             };
-            let places: Vec<usize> = members.iter().filter_map(place).collect();
+            let places: Vec<usize> = numbers.iter().filter_map(place).collect();
             if places.is_empty() {
                 continue;
             }
             let repeated = (1..places.len()).any(|at| {
                 (0..at).any(|before| places[before] == places[at] && group[before] != group[at])
             });
-            if places.len() != members.len() || repeated {
+            if places.len() != numbers.len() || repeated {
                 let what = format!("over devices {group:?}, of which some run the same code");
                 return Err(Error::Unimplemented(format!("{} {what}", operation.name)));
             }
