@@ -192,7 +192,7 @@ pub enum CollectiveKind {
 pub enum Simplification {
     /// It is computed, where operands are known and results small.
     Folded,
-    /// The same, and XLA moves it behind conversions of booleans, or folds it into them.
+    /// It is folded, and XLA moves it behind conversions of booleans, or folds it into them.
     Moved,
     /// Nothing.
     Kept,

@@ -343,19 +343,21 @@ fn replicas_run_the_program_on_their_own_data() {
       %s = stablehlo.add %l, %m : tensor<f32>
       stablehlo.return %s : tensor<f32>
     }) : (tensor<2xf32>) -> tensor<2xf32>
-    %n = stablehlo.replica_id : tensor<ui32>
+    %n = \"stablehlo.replica_id\"() : () -> tensor<ui32>
     %f = stablehlo.convert %n : (tensor<ui32>) -> tensor<f32>
     %b = stablehlo.broadcast_in_dim %f, dims = [] : (tensor<f32>) -> tensor<2xf32>
     %1 = stablehlo.add %0, %b : tensor<2xf32>
     return %1 : tensor<2xf32>
   }";
-    let options = CompileOptions { replicas: DEVICES, ..CompileOptions::default() };
-    let program = machine.compile(Format::Mlir, text.as_bytes(), options).unwrap();
-    let parts = vec![f32s(&[2], &[1.0, 2.0]); 8];
-    let found: Vec<Vec<f32>> =
-        launch(&machine, &program, &parts).unwrap().into_iter().map(first).collect();
-    for (replica, part) in (0..8_u8).zip(found) {
-        assert_eq!(part, [8.0 + f32::from(replica), 16.0 + f32::from(replica)]);
+    for text in [text.to_owned(), text.replace("stablehlo.replica_id", "mhlo.replica_id")] {
+        let options = CompileOptions { replicas: DEVICES, ..CompileOptions::default() };
+        let program = machine.compile(Format::Mlir, text.as_bytes(), options).unwrap();
+        let parts = vec![f32s(&[2], &[1.0, 2.0]); 8];
+        let found: Vec<Vec<f32>> =
+            launch(&machine, &program, &parts).unwrap().into_iter().map(first).collect();
+        for (replica, part) in (0..8_u8).zip(found) {
+            assert_eq!(part, [8.0 + f32::from(replica), 16.0 + f32::from(replica)]);
+        }
     }
 }
 

@@ -228,11 +228,11 @@ impl IoShardings {
                 if rows { Sharding::rows(rank, count) } else { Sharding::replicated(rank, count) }
             };
             let sharding = known.clone().unwrap_or_else(other);
-            let spread = IoSharding::new(whole, sharding, rows);
-            let spread = spread.map_err(|error| numbered("parameter", index, error))?;
+            let io_sharding = IoSharding::new(whole, sharding, rows);
+            let io_sharding = io_sharding.map_err(|error| numbered("parameter", index, error))?;
             made.parameters.push(match apart.get(&index) {
-                Some(_) => spread.in_rows()?,
-                None => spread,
+                Some(_) => io_sharding.in_rows()?,
+                None => io_sharding,
             });
         }
         let mut propagation = Propagation::new(module, count);
@@ -256,8 +256,12 @@ impl IoShardings {
 
     /// Bytes of the whole arrays that a run makes from parts.
     pub fn assembled(&self) -> Bytes {
-        let all = self.parameters.iter().chain(&self.results).filter(|spread| !spread.is_whole());
-        Bytes(all.fold(0, |sum, spread| sum.saturating_add(to_u64(spread.bytes()))))
+        let all = self
+            .parameters
+            .iter()
+            .chain(&self.results)
+            .filter(|io_sharding| !io_sharding.is_whole());
+        Bytes(all.fold(0, |sum, io_sharding| sum.saturating_add(to_u64(io_sharding.bytes()))))
     }
 }
 
@@ -290,6 +294,6 @@ fn stated(
 }
 
 /// A sharding in the words that are reported to clients.
-pub fn reported(spread: &IoSharding) -> Arc<str> {
-    Arc::clone(&spread.reported)
+pub fn reported(io_sharding: &IoSharding) -> Arc<str> {
+    Arc::clone(&io_sharding.reported)
 }
