@@ -19,11 +19,10 @@ use tpu_base::tensor::{DType, Shape};
 use tpu_base::units::{Bytes, to_u64, to_usize};
 use tpu_ops::Numerics;
 use tpu_ops::custom_call::Linker;
+use tpu_program::compile::{Passes, plan};
 use tpu_program::graph::Graph;
 use tpu_program::import::{BodyMaker, load};
-use tpu_program::passes::fuse::fuse;
-use tpu_program::passes::options::Tactics;
-use tpu_program::plan::{Plan, StorageForm, plan};
+use tpu_program::plan::{Plan, StorageForm};
 use tpu_program::spmd::alone::is_alone;
 use tpu_program::spmd::groups::Devices;
 use tpu_program::spmd::io_shardings::{IoSharding, IoShardings, reported};
@@ -70,8 +69,15 @@ pub(crate) fn compile(
         None if replicas && is_alone(&module) => Devices::ONE,
         _ => Devices { count, replicas, only },
     };
-    let loaded =
-        load(&module, target.numerics, target.custom_calls, target.make_body, (spread, apart))?;
+    let passes = Passes::ALL;
+    let loaded = load(
+        &module,
+        target.numerics,
+        target.custom_calls,
+        target.make_body,
+        (spread, apart),
+        passes,
+    )?;
     let entry = loaded.entry;
     let mut graph = loaded.graph;
     let mut spreads = if spread.count > 1 && only.is_none() {
@@ -112,11 +118,10 @@ pub(crate) fn compile(
             .max(seconds(worked, generation.flop_rate)),
     };
     let sources = sources(&graph.main);
-    let code = fuse(&mut graph, Tactics::FAST);
     // Shards become whole arrays, and those become shards, outside of the plan.
     let outside =
         if spreads.is_some() { StorageForm::Unpacked } else { StorageForm::Packed(&donated) };
-    let plan = plan(&graph, &code, outside, Tactics::FAST);
+    let plan = plan(&mut graph, outside, passes);
     let (arena, pool) = match &spreads {
         Some(spreads) => (share(spreads, &plan, spread.count), 0),
         None => (plan.arena, plan.pool.len()),

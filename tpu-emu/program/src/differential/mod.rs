@@ -1,15 +1,16 @@
-//! Random programs give the same bits whether or not loops are fused and memory is taken over,
-//! and every plan reads what was written.
+//! Random programs give the same bits with all passes, with none and without each of them, and
+//! every plan reads what was written.
 mod chains;
 mod joined;
 mod wide;
 mod writer;
 
+use crate::compile::Passes;
+use crate::graph::Graph;
 use crate::import::load;
 use crate::interpret::frame::Frame;
 use crate::interpret::region::make_body;
 use crate::interpret::step::Interpreter;
-use crate::passes::options::Tactics;
 use crate::plan::check::planned;
 use crate::plan::{Plan, Slot};
 use crate::spmd::groups::Devices;
@@ -72,16 +73,18 @@ fn program(seed: u64, wide: bool) -> (String, Vec<Option<usize>>) {
     (format!("func.func public @main({list}) -> ({types}) {{\n{}}}\n", writer.text), donated)
 }
 
+/// The graph of a program.
+fn graph_of(text: &str, passes: Passes) -> Graph {
+    let module = tpu_stablehlo::text::parse(text).unwrap();
+    let (registry, devices) = (Registry::default(), (Devices::ONE, &BTreeMap::new()));
+    load(&module, Numerics::Ieee, &registry, make_body, devices, passes).unwrap().graph
+}
+
 /// The plan of a program.
 pub(crate) fn plan_of(text: &str) -> Plan {
-    let module = tpu_stablehlo::text::parse(text).unwrap();
-    let registry = Registry::default();
-    let loaded =
-        load(&module, Numerics::Ieee, &registry, make_body, (Devices::ONE, &BTreeMap::new()))
-            .unwrap();
-    let mut graph = loaded.graph;
+    let mut graph = graph_of(text, Passes::ALL);
     let kept = vec![None; graph.main.parameters.len()];
-    planned(&mut graph, &kept, Tactics::FAST)
+    planned(&mut graph, &kept, Passes::ALL)
 }
 
 /// Bytes of a parameter: numbers near one, and none that is no number.
@@ -106,19 +109,14 @@ fn numbers(random: &mut Random, dtype: DType, bytes: usize) -> Vec<u8> {
 }
 
 /// The bits of a program's results.
-pub(crate) fn results(text: &str, donated: &[Option<usize>], tactics: Tactics) -> Vec<Vec<u8>> {
-    let module = tpu_stablehlo::text::parse(text).unwrap();
-    let registry = Registry::default();
-    let loaded =
-        load(&module, Numerics::Ieee, &registry, make_body, (Devices::ONE, &BTreeMap::new()))
-            .unwrap();
-    let mut graph = loaded.graph;
+pub(crate) fn results(text: &str, donated: &[Option<usize>], passes: Passes) -> Vec<Vec<u8>> {
+    let mut graph = graph_of(text, passes);
     let bytes =
         |values: &[_]| values.iter().map(|&value| graph.bytes(value)).collect::<Vec<usize>>();
     let results = bytes(&graph.main.results);
     let parameters = graph.main.parameters.iter().map(|&value| graph.value(value).shape.clone());
     let parameters: Vec<Shape> = parameters.collect();
-    let plan = planned(&mut graph, donated, tactics);
+    let plan = planned(&mut graph, donated, passes);
     // Nobody may count on zeros.
     let junk = |bytes: usize| Aligned::of(&vec![0xa5; bytes]);
     let mut places: Vec<Aligned> = results.iter().map(|&bytes| junk(bytes)).collect();
@@ -147,18 +145,13 @@ fn compare(seed: u64, wide: bool) {
     let (text, donated) = program(seed, wide);
     let outcome = std::panic::catch_unwind(|| {
         let kept = vec![None; donated.len()];
-        let plain = Tactics { fuse: false, join: false };
-        let wanted = results(&text, &kept, plain);
-        for tactics in [
-            Tactics { fuse: true, join: false },
-            Tactics { fuse: false, join: true },
-            Tactics::FAST,
-        ] {
-            assert_eq!(results(&text, &kept, tactics), wanted, "{tactics:?}");
-            assert_eq!(results(&text, &donated, tactics), wanted, "donated, {tactics:?}");
+        let wanted = results(&text, &kept, Passes::NONE);
+        for passes in Passes::ALL_BUT_ONE {
+            assert_eq!(results(&text, &donated, passes), wanted, "donated, {passes:?}");
         }
+        assert_eq!(results(&text, &donated, Passes::ALL), wanted, "donated");
         at_every_level(|level| {
-            assert_eq!(results(&text, &kept, Tactics::FAST), wanted, "{level:?}");
+            assert_eq!(results(&text, &kept, Passes::ALL), wanted, "{level:?}");
         });
     });
     assert!(outcome.is_ok(), "seed {seed}, wide {wide}, donated {donated:?}:\n{text}");

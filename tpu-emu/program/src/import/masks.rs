@@ -150,6 +150,7 @@ impl Loader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compile::Passes;
     use crate::import::load;
     use crate::spmd::groups::Devices;
     use ElementwiseKind::{Convert, Multiply, Select};
@@ -177,6 +178,7 @@ mod tests {
             &registry,
             |_, _, _| Err(Error::bad("no bodies")),
             (Devices::ONE, &BTreeMap::new()),
+            Passes::ALL,
         )
         .unwrap();
         let lane = |work: &NodeKind| match work {

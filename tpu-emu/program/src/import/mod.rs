@@ -12,6 +12,7 @@ pub use region::{BodyMaker, sum};
 
 use super::graph::{Graph, Subgraph, ValueId};
 use super::spmd::io_shardings::IoSharding;
+use crate::compile::Passes;
 use crate::spmd::groups::Devices;
 use masks::Masks;
 use scope::{Binding, Scope};
@@ -60,6 +61,7 @@ pub fn load<'m>(
     custom_calls: &'m dyn Linker,
     make_body: BodyMaker,
     (devices, apart): (Devices, &BTreeMap<usize, IoSharding>),
+    passes: Passes,
 ) -> Result<Loaded<'m>> {
     let entry = module.entry().ok_or_else(|| Error::bad("the module has no function main"))?;
     let mut loader = Loader {
@@ -67,6 +69,7 @@ pub fn load<'m>(
         numerics,
         custom_calls: Some(custom_calls),
         make_body,
+        folds: passes.constant_folding,
         graph: Graph::default(),
         reasons: Vec::new(),
         code: None,
@@ -106,6 +109,8 @@ pub(crate) struct Loader<'m> {
     /// The targets that programs can call; `None` where there is no launch to call them.
     custom_calls: Option<&'m dyn Linker>,
     make_body: BodyMaker,
+    /// Whether constants are folded.
+    folds: bool,
     pub(crate) graph: Graph,
     pub(crate) reasons: Vec<String>,
     code: Option<Code>,

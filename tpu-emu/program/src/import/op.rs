@@ -213,7 +213,7 @@ impl<'m> Loader<'m> {
         results: &[Shape],
     ) -> Result<Option<Vec<Arc<[u8]>>>> {
         let small = results.iter().map(Shape::bytes).sum::<usize>() <= FOLD;
-        if entry.simplification == Simplification::Kept || !small {
+        if !self.folds || entry.simplification == Simplification::Kept || !small {
             return Ok(None);
         }
         let operands: Option<Vec<Arc<[u8]>>> =

@@ -123,6 +123,7 @@ impl<'m> Loader<'m> {
             numerics: self.numerics,
             custom_calls: None,
             make_body: self.make_body,
+            folds: self.folds,
             graph: Graph::default(),
             reasons: Vec::new(),
             code: None,

@@ -1,10 +1,9 @@
 //! Regions that need a run of their own: one lane after the other.
 use super::frame::Frame;
 use super::step::Interpreter;
+use crate::compile::{Passes, plan};
 use crate::graph::Graph;
-use crate::passes::fuse::fuse;
-use crate::passes::options::Tactics;
-use crate::plan::{Plan, Slot, StorageForm, plan};
+use crate::plan::{Plan, Slot, StorageForm};
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::Shape;
@@ -29,8 +28,7 @@ pub fn make_body(
     parameters: Vec<Shape>,
     results: Vec<Shape>,
 ) -> Result<Arc<dyn RegionCode>> {
-    let code = fuse(&mut graph, Tactics::FAST);
-    let plan = plan(&graph, &code, StorageForm::Unpacked, Tactics::FAST);
+    let plan = plan(&mut graph, StorageForm::Unpacked, Passes::ALL);
     if let Some((channel, _)) = plan.channels.first() {
         let (verb, id) = (channel.direction.verb(), channel.id);
         let what = format!("a {verb} of channel {id} inside of a region that computes elements");

@@ -7,8 +7,8 @@ use std::sync::Arc;
 /// Bytes up to which a value is made before a loop rather than in every round.
 const SMALL: usize = 4096;
 
-/// Simplifies the loops of a program.
-pub(super) fn simplify(graph: &mut Graph) {
+/// Takes what no iteration of a loop changes out of the loops of a program.
+pub(crate) fn hoist(graph: &mut Graph) {
     let mut main = std::mem::take(&mut graph.main);
     Loops { graph, renamed: HashMap::new() }.block(&mut main);
     graph.main = main;
@@ -172,7 +172,7 @@ mod tests {
             nodes: vec![node(work, &[start, step], &[end, same]), sum([end, same], last)],
             results: vec![last, same],
         };
-        simplify(&mut graph);
+        hoist(&mut graph);
         let [before, looped, after] = &graph.main.nodes[..] else { panic!("{:?}", graph.main) };
         assert_eq!((&before.operands[..], &before.results[..]), (&[step, step][..], &[twice][..]));
         assert_eq!((&looped.operands[..], &looped.results[..]), (&[start][..], &[end][..]));

@@ -1,5 +1,4 @@
 //! What is done to a graph before it is planned.
 pub(crate) mod constant_fold;
 pub mod fuse;
-mod loop_invariants;
-pub mod options;
+pub(crate) mod loop_invariants;

@@ -7,7 +7,6 @@ use super::channels::{channels, meets};
 use super::live_range::{BlockTimes, FOREVER, LiveRange, Lives, Times};
 use super::parallel_copy::at_once;
 use super::{ALIGN, GUARD, LoopProfile, Plan, PlannedStep, Slot, Step, StorageForm, packed_size};
-use crate::passes::options::Tactics;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use tpu_base::error::{Error, end_work};
@@ -15,8 +14,14 @@ use tpu_base::tensor::{DType, Shape};
 use tpu_base::units::{Bytes, to_u64};
 use tpu_stablehlo::ir::LocationId;
 
-/// Lays out a program.
-pub fn plan(graph: &Graph, code: &StepBlock, outside: StorageForm<'_>, tactics: Tactics) -> Plan {
+/// Gives every value of a program its memory; with `reuse` that of another one that nobody needs
+/// any more, where that saves a copy.
+pub(crate) fn assign(
+    graph: &Graph,
+    code: &StepBlock,
+    outside: StorageForm<'_>,
+    reuse: bool,
+) -> Plan {
     let (lives, times) = Lives::new(code);
     let donated = match outside {
         StorageForm::Packed(donated) => donated,
@@ -26,7 +31,7 @@ pub fn plan(graph: &Graph, code: &StepBlock, outside: StorageForm<'_>, tactics: 
         graph,
         donated,
         packs: matches!(outside, StorageForm::Packed(_)),
-        tactics,
+        reuse,
         lives,
         classes: Classes::default(),
         results: Plan::PARAMETERS + number(code.parameters.len()),
@@ -51,7 +56,8 @@ struct Assignment<'g> {
     donated: &'g [Option<usize>],
     /// Whether narrow elements are packed outside.
     packs: bool,
-    tactics: Tactics,
+    /// Whether values take over the memory of those that nobody needs any more.
+    reuse: bool,
     lives: Lives,
     classes: Classes,
     /// Memory of the first result.
@@ -124,7 +130,7 @@ impl Assignment<'_> {
 
     /// Whether the memory of a dying value may be written to.
     fn writable(&self, value: ValueId) -> bool {
-        self.tactics.join
+        self.reuse
             && self
                 .classes
                 .get(value)
@@ -201,7 +207,7 @@ impl Assignment<'_> {
         }
         self.join(condition, before);
         self.join(body, inside);
-        if !self.tactics.join {
+        if !self.reuse {
             return;
         }
         for (index, &made) in body.results.iter().enumerate() {
@@ -223,7 +229,7 @@ impl Assignment<'_> {
         let results: HashSet<ValueId> = step.results.iter().copied().collect();
         for (branch, times) in branches.iter().zip(&times.blocks) {
             self.join(branch, times);
-            if !self.tactics.join {
+            if !self.reuse {
                 continue;
             }
             for (&result, &made) in step.results.iter().zip(&branch.results) {
@@ -239,7 +245,7 @@ impl Assignment<'_> {
 
     /// Lets values be made where the caller wants them.
     fn pin_results(&mut self, code: &StepBlock) {
-        if !self.tactics.join {
+        if !self.reuse {
             return;
         }
         let mut donors = vec![None; code.results.len()];

@@ -2,6 +2,7 @@
 use super::super::graph::{Graph, ValueId};
 use super::super::passes::fuse::{FusedStep, StepBlock, StepKind};
 use super::{Plan, PlannedStep, Slot, Step, StorageForm};
+use crate::compile::{Passes, steps};
 use std::collections::HashMap;
 
 /// What lies in a piece of memory.
@@ -45,13 +46,9 @@ pub(crate) fn check(graph: &Graph, code: &StepBlock, plan: &Plan, donated: &[Opt
 }
 
 /// The program's own way to its plan and through the checker.
-pub(crate) fn planned(
-    graph: &mut Graph,
-    donated: &[Option<usize>],
-    tactics: super::super::passes::options::Tactics,
-) -> Plan {
-    let code = super::super::passes::fuse::fuse(graph, tactics);
-    let plan = super::plan(graph, &code, StorageForm::Packed(donated), tactics);
+pub(crate) fn planned(graph: &mut Graph, donated: &[Option<usize>], passes: Passes) -> Plan {
+    let code = steps(graph, passes);
+    let plan = super::assign(graph, &code, StorageForm::Packed(donated), passes.memory_reuse);
     check(graph, &code, &plan, donated);
     plan
 }

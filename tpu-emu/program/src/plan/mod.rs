@@ -12,7 +12,7 @@ pub(crate) mod check;
 mod live_range;
 mod parallel_copy;
 
-pub use assign::plan;
+pub(crate) use assign::assign;
 
 use super::passes::fuse::FusedLoop;
 use super::passes::fuse::row_step::RowFusion;

@@ -67,8 +67,8 @@ fn compile(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compile::Passes;
     use crate::differential::{plan_of, results};
-    use crate::passes::options::Tactics;
     use crate::plan::PlannedStep;
     use tpu_kernels::simd::at_every_level;
 
@@ -125,12 +125,11 @@ mod tests {
             assert_eq!(found, Some(whole), "{text}");
         }
         let kept = [None; 8];
-        let plain = Tactics { fuse: false, join: false };
         let wanted = std::cell::OnceCell::new();
         at_every_level(|_| {
-            for tactics in [plain, Tactics::FAST] {
-                let got = results(text, &kept, tactics);
-                assert_eq!(wanted.get_or_init(|| got.clone()), &got, "{tactics:?}\n{text}");
+            for passes in [Passes::NONE, Passes::ALL] {
+                let got = results(text, &kept, passes);
+                assert_eq!(wanted.get_or_init(|| got.clone()), &got, "{passes:?}\n{text}");
             }
         });
     }

@@ -1,8 +1,8 @@
 //! Random loops over a few elements give the bits that their steps give.
 use super::compile;
 use super::tests::{GO, text};
+use crate::compile::Passes;
 use crate::differential::{Random, plan_of, results};
-use crate::passes::options::Tactics;
 use crate::plan::PlannedStep;
 use tpu_kernels::simd::{Level, at_every_level, level};
 
@@ -218,7 +218,7 @@ fn random_rounds_give_the_bits_of_their_steps() {
             .count();
         let wanted = std::cell::OnceCell::new();
         at_every_level(|_| {
-            let got = results(&text, &kept, Tactics::FAST);
+            let got = results(&text, &kept, Passes::ALL);
             assert_eq!(wanted.get_or_init(|| got.clone()), &got, "seed {seed}\n{text}");
         });
     }

@@ -4,8 +4,7 @@ use super::concat::Pieces;
 use super::{FusedStep, LoopInput, StepBlock, StepKind};
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
 use crate::passes::fuse::loop_builder::{Group, finish, push_operand};
-use crate::passes::options::Tactics;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::aligned::Aligned;
@@ -46,10 +45,47 @@ enum Item {
     Step(Box<FusedStep>),
 }
 
+/// Makes steps of a program; where `fuses` is not set, a loop for each elementwise operation.
+/// Constants that steps read get a `known` value in the graph.
+pub(crate) fn fuse(graph: &mut Graph, fuses: bool) -> StepBlock {
+    let mut main = std::mem::take(&mut graph.main);
+    prune(&mut main);
+    Fuser::new(graph, fuses).block(&main)
+}
+
+/// Removes nodes whose results nobody reads and that do nothing else.
+fn prune(block: &mut Subgraph) -> HashSet<ValueId> {
+    let mut used: HashSet<ValueId> = block.results.iter().copied().collect();
+    let mut kept = Vec::new();
+    for mut node in std::mem::take(&mut block.nodes).into_iter().rev() {
+        if !node.effect && !node.results.iter().any(|result| used.contains(result)) {
+            continue;
+        }
+        used.extend(node.operands.iter().copied());
+        match &mut node.work {
+            NodeKind::While(condition, body) => {
+                for block in [condition, body] {
+                    used.extend(prune(Arc::make_mut(block)));
+                }
+            }
+            NodeKind::Branch(blocks) => {
+                for block in blocks {
+                    used.extend(prune(block));
+                }
+            }
+            _ => {}
+        }
+        kept.push(node);
+    }
+    kept.reverse();
+    block.nodes = kept;
+    used
+}
+
 /// Turns the nodes of a block into steps.
 pub(super) struct Fuser<'g> {
     pub(crate) graph: &'g mut Graph,
-    tactics: Tactics,
+    fuses: bool,
     pub(crate) groups: Vec<Group>,
     /// The group that defines a value.
     home: HashMap<ValueId, usize>,
@@ -61,10 +97,10 @@ pub(super) struct Fuser<'g> {
 }
 
 impl<'g> Fuser<'g> {
-    pub(super) fn new(graph: &'g mut Graph, tactics: Tactics) -> Self {
+    pub(super) fn new(graph: &'g mut Graph, fuses: bool) -> Self {
         Self {
             graph,
-            tactics,
+            fuses,
             groups: Vec::new(),
             home: HashMap::new(),
             sources: HashMap::new(),
@@ -77,7 +113,7 @@ impl<'g> Fuser<'g> {
     pub(super) fn block(mut self, block: &Subgraph) -> StepBlock {
         for node in &block.nodes {
             self.node(node);
-            if !self.tactics.fuse {
+            if !self.fuses {
                 node.results.iter().for_each(|&result| self.require(result));
             }
         }
@@ -130,7 +166,7 @@ impl<'g> Fuser<'g> {
                 let known = |fuser: &mut Self| {
                     fuser.lookup(node, kernel.as_ref()) || fuser.pieces(node, kernel.as_ref())
                 };
-                if self.tactics.fuse && known(self) {
+                if self.fuses && known(self) {
                     return;
                 }
                 node.operands.iter().for_each(|&operand| self.require(operand));
@@ -140,8 +176,8 @@ impl<'g> Fuser<'g> {
                 node.operands.iter().for_each(|&operand| self.require(operand));
                 self.require_free(condition);
                 self.require_free(body);
-                let condition = Fuser::new(self.graph, self.tactics).block(condition);
-                let body = Fuser::new(self.graph, self.tactics).block(body);
+                let condition = Fuser::new(self.graph, self.fuses).block(condition);
+                let body = Fuser::new(self.graph, self.fuses).block(body);
                 self.step(node, StepKind::While(condition, body));
             }
             NodeKind::Branch(blocks) => {
@@ -149,7 +185,7 @@ impl<'g> Fuser<'g> {
                 blocks.iter().for_each(|block| self.require_free(block));
                 let blocks = blocks
                     .iter()
-                    .map(|block| Fuser::new(self.graph, self.tactics).block(block))
+                    .map(|block| Fuser::new(self.graph, self.fuses).block(block))
                     .collect();
                 self.step(node, StepKind::Branch(blocks));
             }

@@ -4,16 +4,13 @@ pub(crate) mod concat;
 mod concat_operands;
 mod gather_operands;
 mod loop_builder;
-mod loop_fusion;
+pub(crate) mod loop_fusion;
 pub(crate) mod operand_access;
-mod row_fusion;
+pub(crate) mod row_fusion;
 pub(crate) mod row_step;
 
-use super::loop_invariants::simplify;
-use super::options::Tactics;
-use crate::graph::{Graph, NodeKind, Subgraph, ValueId};
+use crate::graph::ValueId;
 use concat::Pieces;
-use loop_fusion::Fuser;
 use operand_access::AddressMode;
 use row_step::RowFusion;
 use std::sync::Arc;
@@ -91,44 +88,4 @@ pub struct StepBlock {
     pub(crate) parameters: Vec<ValueId>,
     pub(crate) steps: Vec<FusedStep>,
     pub(crate) results: Vec<ValueId>,
-}
-
-/// Fuses a program. Constants that steps read get a `known` value in the graph.
-pub fn fuse(graph: &mut Graph, tactics: Tactics) -> StepBlock {
-    if tactics.fuse {
-        simplify(graph);
-    }
-    let mut main = std::mem::take(&mut graph.main);
-    prune(&mut main);
-    let code = Fuser::new(graph, tactics).block(&main);
-    if tactics.fuse { row_fusion::group(graph, code) } else { code }
-}
-
-/// Removes nodes whose results nobody reads and that do nothing else.
-fn prune(block: &mut Subgraph) -> std::collections::HashSet<ValueId> {
-    let mut used: std::collections::HashSet<ValueId> = block.results.iter().copied().collect();
-    let mut kept = Vec::new();
-    for mut node in std::mem::take(&mut block.nodes).into_iter().rev() {
-        if !node.effect && !node.results.iter().any(|result| used.contains(result)) {
-            continue;
-        }
-        used.extend(node.operands.iter().copied());
-        match &mut node.work {
-            NodeKind::While(condition, body) => {
-                for block in [condition, body] {
-                    used.extend(prune(Arc::make_mut(block)));
-                }
-            }
-            NodeKind::Branch(blocks) => {
-                for block in blocks {
-                    used.extend(prune(block));
-                }
-            }
-            _ => {}
-        }
-        kept.push(node);
-    }
-    kept.reverse();
-    block.nodes = kept;
-    used
 }

@@ -22,8 +22,8 @@ const PIECE: usize = 32 << 10;
 /// Bytes from which on a reduction alone is worth to be split over threads.
 const ALONE: usize = 1 << 20;
 
-/// Joins steps of a program.
-pub(super) fn group(graph: &Graph, code: StepBlock) -> StepBlock {
+/// Joins steps of a program that run over the same rows.
+pub(crate) fn fuse(graph: &Graph, code: StepBlock) -> StepBlock {
     let parameters = code.parameters;
     let results = code.results;
     let steps: Vec<FusedStep> = code.steps.into_iter().map(|step| inside(graph, step)).collect();
@@ -60,10 +60,10 @@ pub(super) fn group(graph: &Graph, code: StepBlock) -> StepBlock {
 fn inside(graph: &Graph, mut step: FusedStep) -> FusedStep {
     step.work = match step.work {
         StepKind::While(condition, body) => {
-            StepKind::While(group(graph, condition), group(graph, body))
+            StepKind::While(fuse(graph, condition), fuse(graph, body))
         }
         StepKind::Branch(branches) => {
-            StepKind::Branch(branches.into_iter().map(|branch| group(graph, branch)).collect())
+            StepKind::Branch(branches.into_iter().map(|branch| fuse(graph, branch)).collect())
         }
         other => other,
     };

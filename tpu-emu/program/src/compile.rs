@@ -1,0 +1,82 @@
+//! The passes that make a plan of a program, in their order.
+//!
+//! 1. Import ([`crate::import`]): calls inlined, shapes inferred and checked, operations lowered.
+//! 2. Constant folding ([`crate::passes::constant_fold`]), node by node while the program is
+//!    imported: shapes of later operations may depend on the bytes of earlier ones.
+//! 3. Loop invariants ([`crate::passes::loop_invariants`]), from graph to graph.
+//! 4. Loop fusion ([`crate::passes::fuse::loop_fusion`]), from graph to steps.
+//! 5. Row fusion ([`crate::passes::fuse::row_fusion`]), from steps to steps.
+//! 6. Buffer assignment ([`crate::plan::assign`]), from steps to a plan.
+//!
+//! What runs next, [`crate::interpret`] does. No pass changes the bits of a result, which the
+//! random programs of `differential` hold each of them to.
+use crate::graph::Graph;
+use crate::passes::fuse::{StepBlock, loop_fusion, row_fusion};
+use crate::passes::loop_invariants;
+use crate::plan::{Plan, StorageForm, assign};
+
+/// The passes that can be left out: they change how fast a program is, and never what it gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Passes {
+    /// Small values whose operands are known are computed when a program is imported.
+    pub(crate) constant_folding: bool,
+    /// What no iteration of a loop changes is done before the loop.
+    pub(crate) loop_invariants: bool,
+    /// Elementwise operations share loops, and cheap values are made where they are read.
+    pub(crate) loop_fusion: bool,
+    /// Steps over the same rows run together, some rows at a time.
+    pub(crate) row_fusion: bool,
+    /// Values take over the memory of those that nobody needs any more.
+    pub(crate) memory_reuse: bool,
+}
+
+impl Passes {
+    /// Every pass.
+    pub const ALL: Self = Self {
+        constant_folding: true,
+        loop_invariants: true,
+        loop_fusion: true,
+        row_fusion: true,
+        memory_reuse: true,
+    };
+}
+
+#[cfg(test)]
+impl Passes {
+    /// None of them.
+    pub(crate) const NONE: Self = Self {
+        constant_folding: false,
+        loop_invariants: false,
+        loop_fusion: false,
+        row_fusion: false,
+        memory_reuse: false,
+    };
+
+    /// All of them but one, for each field.
+    pub(crate) const ALL_BUT_ONE: [Self; 5] = [
+        Self { constant_folding: false, ..Self::ALL },
+        Self { loop_invariants: false, ..Self::ALL },
+        Self { loop_fusion: false, ..Self::ALL },
+        Self { row_fusion: false, ..Self::ALL },
+        Self { memory_reuse: false, ..Self::ALL },
+    ];
+}
+
+/// Makes a plan of an imported program.
+pub fn plan(graph: &mut Graph, storage: StorageForm<'_>, passes: Passes) -> Plan {
+    let code = steps(graph, passes);
+    assign(graph, &code, storage, passes.memory_reuse)
+}
+
+/// The passes before buffer assignment. Constants that steps read get a `known` value in the
+/// graph.
+pub(crate) fn steps(graph: &mut Graph, passes: Passes) -> StepBlock {
+    if passes.loop_invariants {
+        loop_invariants::hoist(graph);
+    }
+    let mut code = loop_fusion::fuse(graph, passes.loop_fusion);
+    if passes.row_fusion {
+        code = row_fusion::fuse(graph, code);
+    }
+    code
+}
