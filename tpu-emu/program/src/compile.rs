@@ -6,13 +6,14 @@
 //! 3. Loop invariants ([`crate::passes::loop_invariants`]), from graph to graph.
 //! 4. Loop fusion ([`crate::passes::fuse::loop_fusion`]), from graph to steps.
 //! 5. Row fusion ([`crate::passes::fuse::row_fusion`]), from steps to steps.
-//! 6. Buffer assignment ([`crate::plan::assign`]), from steps to a plan.
+//! 6. Scalar loops ([`crate::passes::scalar_loops`]), from steps to steps.
+//! 7. Buffer assignment ([`crate::plan::assign`]), from steps to a plan.
 //!
 //! What runs next, [`crate::interpret`] does. No pass changes the bits of a result, which the
 //! random programs of `differential` hold each of them to.
 use crate::graph::Graph;
 use crate::passes::fuse::{StepBlock, loop_fusion, row_fusion};
-use crate::passes::loop_invariants;
+use crate::passes::{loop_invariants, scalar_loops};
 use crate::plan::{Plan, StorageForm, assign};
 
 /// The passes that can be left out: they change how fast a program is, and never what it gives.
@@ -26,6 +27,8 @@ pub struct Passes {
     pub(crate) loop_fusion: bool,
     /// Steps over the same rows run together, some rows at a time.
     pub(crate) row_fusion: bool,
+    /// Loops over a few elements are one piece of machine code.
+    pub(crate) scalar_loops: bool,
     /// Values take over the memory of those that nobody needs any more.
     pub(crate) memory_reuse: bool,
 }
@@ -37,6 +40,7 @@ impl Passes {
         loop_invariants: true,
         loop_fusion: true,
         row_fusion: true,
+        scalar_loops: true,
         memory_reuse: true,
     };
 }
@@ -49,15 +53,17 @@ impl Passes {
         loop_invariants: false,
         loop_fusion: false,
         row_fusion: false,
+        scalar_loops: false,
         memory_reuse: false,
     };
 
     /// All of them but one, for each field.
-    pub(crate) const ALL_BUT_ONE: [Self; 5] = [
+    pub(crate) const ALL_BUT_ONE: [Self; 6] = [
         Self { constant_folding: false, ..Self::ALL },
         Self { loop_invariants: false, ..Self::ALL },
         Self { loop_fusion: false, ..Self::ALL },
         Self { row_fusion: false, ..Self::ALL },
+        Self { scalar_loops: false, ..Self::ALL },
         Self { memory_reuse: false, ..Self::ALL },
     ];
 }
@@ -77,6 +83,9 @@ pub(crate) fn steps(graph: &mut Graph, passes: Passes) -> StepBlock {
     let mut code = loop_fusion::fuse(graph, passes.loop_fusion);
     if passes.row_fusion {
         code = row_fusion::fuse(graph, code);
+    }
+    if passes.scalar_loops {
+        scalar_loops::scalar_loops(graph, &mut code);
     }
     code
 }

@@ -117,26 +117,39 @@ pub(crate) fn results(text: &str, donated: &[Option<usize>], passes: Passes) -> 
     let parameters = graph.main.parameters.iter().map(|&value| graph.value(value).shape.clone());
     let parameters: Vec<Shape> = parameters.collect();
     let plan = planned(&mut graph, donated, passes);
+    let mut random = Random(7);
+    let inputs: Vec<Vec<u8>> = parameters
+        .into_iter()
+        .map(|shape| numbers(&mut random, shape.dtype, shape.bytes()))
+        .collect();
+    run(&plan, &inputs, &results, donated)
+}
+
+/// Runs a plan; gives the bits of its results, which have so many bytes.
+pub(crate) fn run(
+    plan: &Plan,
+    inputs: &[Vec<u8>],
+    results: &[usize],
+    donated: &[Option<usize>],
+) -> Vec<Vec<u8>> {
     // Nobody may count on zeros.
     let junk = |bytes: usize| Aligned::of(&vec![0xa5; bytes]);
     let mut places: Vec<Aligned> = results.iter().map(|&bytes| junk(bytes)).collect();
     let mut memories = vec![junk(plan.arena), Aligned::of(&plan.pool)];
-    let mut random = Random(7);
-    for (index, shape) in parameters.into_iter().enumerate() {
-        let input = numbers(&mut random, shape.dtype, shape.bytes());
-        match donated[index] {
+    for (input, donated) in inputs.iter().zip(donated) {
+        match *donated {
             Some(result) => {
-                places[result] = Aligned::of(&input);
+                places[result] = Aligned::of(input);
                 memories.push(Aligned::zeros(0));
             }
-            None => memories.push(Aligned::of(&input)),
+            None => memories.push(Aligned::of(input)),
         }
     }
     memories.extend(places);
     let frame = Frame::new(memories);
-    Interpreter { frame: &frame, locations: None, seed: 0, launch: None }.plan(&plan).unwrap();
+    Interpreter { frame: &frame, locations: None, seed: 0, launch: None }.plan(plan).unwrap();
     let slots =
-        (plan.results()..).zip(results).map(|(base, bytes)| Slot { base, offset: 0, bytes });
+        (plan.results()..).zip(results).map(|(base, &bytes)| Slot { base, offset: 0, bytes });
     slots.map(|slot| frame.bytes(slot).to_vec()).collect()
 }
 

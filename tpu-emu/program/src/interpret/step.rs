@@ -3,7 +3,7 @@ use super::custom_call::{LaunchServices, PendingCall};
 use super::frame::Frame;
 use super::fused_loop::{bind as bind_loop, run_loop};
 use super::row_fusion::run_rows;
-use super::scalar_loop::run_rounds;
+use super::scalar_loop::HOT_ITERATIONS;
 use crate::plan::{Plan, PlannedStep, Slot, Step};
 use std::sync::atomic::Ordering;
 use tpu_base::error::{Error, Result};
@@ -13,8 +13,6 @@ use tpu_ops::Cx;
 use tpu_ops::custom_call::Stage;
 use tpu_stablehlo::ir::Locations;
 
-/// Rounds of one run or of several after which a loop is worth machine code.
-const ROUNDS: usize = 32;
 /// Arrays that a step takes without an allocation.
 const FEW: usize = 8;
 
@@ -151,16 +149,18 @@ impl Interpreter<'_> {
                 pack(*bits, self.frame.bytes(step.operands[0]), result);
                 Ok(())
             }
-            PlannedStep::While { condition, decision, body, carried, past } => {
+            PlannedStep::While { condition, decision, body, scalar } => {
                 let code = (&condition[..], *decision, &body[..]);
-                let worth = past.rounds.load(Ordering::Relaxed) >= ROUNDS;
-                if run_rounds(self.frame, &past.compiled, code, carried, worth) {
+                let scalar = scalar.as_deref();
+                if scalar.is_some_and(|scalar| scalar.run(self.frame)) {
                     return Ok(());
                 }
-                let few = self.rounds(code, ROUNDS, false)?;
-                past.rounds.fetch_add(few, Ordering::Relaxed);
-                if few == ROUNDS && !run_rounds(self.frame, &past.compiled, code, carried, true) {
-                    self.rounds(code, usize::MAX, true)?;
+                let count = self.iterations(code, HOT_ITERATIONS, false)?;
+                if let Some(scalar) = scalar {
+                    scalar.iterations.fetch_add(count, Ordering::Relaxed);
+                }
+                if count == HOT_ITERATIONS && !scalar.is_some_and(|scalar| scalar.run(self.frame)) {
+                    self.iterations(code, usize::MAX, true)?;
                 }
                 Ok(())
             }
@@ -179,11 +179,11 @@ impl Interpreter<'_> {
         }
     }
 
-    /// At most so many rounds of a loop, step by step; gives how many there were.
-    fn rounds(
+    /// At most so many iterations of a loop, step by step; gives how many there were.
+    fn iterations(
         &mut self,
         (condition, decision, body): (&[Step], Slot, &[Step]),
-        rounds: usize,
+        most: usize,
         bind: bool,
     ) -> Result<usize> {
         let bound = |steps: &[Step]| -> Vec<Option<Bound<'_>>> {
@@ -194,14 +194,14 @@ impl Interpreter<'_> {
             if bind { steps.iter().map(of).collect() } else { Vec::new() }
         };
         let (bound_condition, bound_body) = (bound(condition), bound(body));
-        for round in 0..rounds {
+        for count in 0..most {
             self.bound_steps(condition, &bound_condition)?;
             if self.frame.bytes(decision)[0] == 0 {
-                return Ok(round);
+                return Ok(count);
             }
             self.bound_steps(body, &bound_body)?;
         }
-        Ok(rounds)
+        Ok(most)
     }
 
     /// Steps, of which some have been bound to their arrays; none where `bound` is empty.

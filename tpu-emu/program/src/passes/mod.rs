@@ -2,3 +2,4 @@
 pub(crate) mod constant_fold;
 pub mod fuse;
 pub(crate) mod loop_invariants;
+pub(crate) mod scalar_loops;

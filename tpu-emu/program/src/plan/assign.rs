@@ -6,7 +6,9 @@ use super::arena::lay_out;
 use super::channels::{channels, meets};
 use super::live_range::{BlockTimes, FOREVER, LiveRange, Lives, Times};
 use super::parallel_copy::at_once;
-use super::{ALIGN, GUARD, LoopProfile, Plan, PlannedStep, Slot, Step, StorageForm, packed_size};
+use super::{
+    ALIGN, GUARD, Plan, PlannedScalarLoop, PlannedStep, Slot, Step, StorageForm, packed_size,
+};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use tpu_base::error::{Error, end_work};
@@ -113,7 +115,7 @@ impl Assignment<'_> {
         for step in &code.steps {
             step.results.iter().for_each(|&result| self.add(result, None));
             match &step.work {
-                StepKind::While(condition, body) => {
+                StepKind::While { condition, body, .. } => {
                     self.declare(condition);
                     self.declare(body);
                 }
@@ -173,7 +175,9 @@ impl Assignment<'_> {
                         }
                     }
                 }
-                StepKind::While(condition, body) => self.join_loop(step, times, condition, body),
+                StepKind::While { condition, body, .. } => {
+                    self.join_loop(step, times, condition, body)
+                }
                 StepKind::Branch(branches) => self.join_branches(step, times, branches),
             }
         }
@@ -320,7 +324,7 @@ impl Assignment<'_> {
                 }
             }
             match &step.work {
-                StepKind::While(condition, body) => {
+                StepKind::While { condition, body, .. } => {
                     self.note_largest(condition, into);
                     self.note_largest(body, into);
                 }
@@ -377,8 +381,15 @@ impl Assignment<'_> {
         Slot { base: Plan::ARENA, offset, bytes }
     }
 
-    fn parallel(&mut self, at: usize, copies: &[(Slot, Slot)]) -> Vec<(Slot, Slot)> {
-        at_once(copies, |bytes| self.moment(at, bytes))
+    /// Copies values to the places of others, all at once.
+    fn copies(&mut self, at: usize, (from, to): (&[ValueId], &[ValueId]), into: &mut Vec<Step>) {
+        let pairs = from.iter().zip(to);
+        let copies: Vec<(Slot, Slot)> =
+            pairs.map(|(&from, &to)| (self.slot(from), self.slot(to))).collect();
+        let copies = at_once(&copies, |bytes| self.moment(at, bytes));
+        if !copies.is_empty() {
+            into.push(plain(PlannedStep::Copies(copies), Vec::new(), Vec::new()));
+        }
     }
 
     fn program(&mut self, code: &StepBlock, times: &BlockTimes) -> Vec<Step> {
@@ -410,7 +421,7 @@ impl Assignment<'_> {
                 copies.push((from, Slot { base, offset: 0, bytes: from.bytes }));
             }
         }
-        let copies = self.parallel(times.end, &copies);
+        let copies = at_once(&copies, |bytes| self.moment(times.end, bytes));
         if !copies.is_empty() {
             steps.push(plain(PlannedStep::Copies(copies), Vec::new(), Vec::new()));
         }
@@ -440,41 +451,24 @@ impl Assignment<'_> {
                     let scratch = self.moment(times.start, kernel.scratch());
                     PlannedStep::Kernel { kernel: Arc::clone(kernel), starts, scratch }
                 }
-                StepKind::While(condition, body) => {
+                StepKind::While { condition, body, scalar } => {
                     let [before, inside] = &times.blocks[..] else { continue };
-                    let pairs = step.operands.iter().zip(&step.results);
-                    let copies: Vec<(Slot, Slot)> =
-                        pairs.map(|(&from, &to)| (self.slot(from), self.slot(to))).collect();
-                    let copies = self.parallel(times.start, &copies);
-                    if !copies.is_empty() {
-                        steps.push(plain(PlannedStep::Copies(copies), Vec::new(), Vec::new()));
-                    }
+                    self.copies(times.start, (&step.operands, &step.results), &mut steps);
                     let tested = self.steps(condition, before);
                     let decision = self.slot(condition.results[0]);
                     let mut again = self.steps(body, inside);
-                    let pairs = body.results.iter().zip(&body.parameters);
-                    let copies: Vec<(Slot, Slot)> =
-                        pairs.map(|(&from, &to)| (self.slot(from), self.slot(to))).collect();
-                    let copies = self.parallel(inside.end, &copies);
-                    if !copies.is_empty() {
-                        again.push(plain(PlannedStep::Copies(copies), Vec::new(), Vec::new()));
-                    }
-                    let carried = self.slots(&step.results);
-                    let past = LoopProfile::default();
-                    PlannedStep::While { condition: tested, decision, body: again, carried, past }
+                    self.copies(inside.end, (&body.results, &body.parameters), &mut again);
+                    let scalar = scalar.as_ref().map(|program| {
+                        Box::new(PlannedScalarLoop::new(program, |value| self.slot(value)))
+                    });
+                    PlannedStep::While { condition: tested, decision, body: again, scalar }
                 }
                 StepKind::Branch(branches) => {
                     let selector = self.slot(step.operands[0]);
                     let mut written = Vec::new();
                     for (branch, times) in branches.iter().zip(&times.blocks) {
                         let mut inside = self.steps(branch, times);
-                        let pairs = branch.results.iter().zip(&step.results);
-                        let copies: Vec<(Slot, Slot)> =
-                            pairs.map(|(&from, &to)| (self.slot(from), self.slot(to))).collect();
-                        let copies = self.parallel(times.end, &copies);
-                        if !copies.is_empty() {
-                            inside.push(plain(PlannedStep::Copies(copies), Vec::new(), Vec::new()));
-                        }
+                        self.copies(times.end, (&branch.results, &step.results), &mut inside);
                         written.push(inside);
                     }
                     PlannedStep::Branch { selector, branches: written }

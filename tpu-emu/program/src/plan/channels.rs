@@ -14,7 +14,7 @@ pub(super) fn channels(code: &StepBlock) -> Vec<(Channel, LocationId)> {
 pub(super) fn meets(code: &StepBlock) -> bool {
     code.steps.iter().any(|step| match &step.work {
         StepKind::Kernel(kernel) => kernel.meets_others(),
-        StepKind::While(condition, body) => meets(condition) || meets(body),
+        StepKind::While { condition, body, .. } => meets(condition) || meets(body),
         StepKind::Branch(branches) => branches.iter().any(meets),
         StepKind::Fused(_) | StepKind::Rows(_) => false,
     })
@@ -26,7 +26,7 @@ fn note(code: &StepBlock, into: &mut Vec<(Channel, LocationId)>) {
             StepKind::Kernel(kernel) => {
                 into.extend(kernel.channel().map(|channel| (channel, step.location)));
             }
-            StepKind::While(condition, body) => {
+            StepKind::While { condition, body, .. } => {
                 note(condition, into);
                 note(body, into);
             }

@@ -1,7 +1,7 @@
 //! Follows a plan with symbols for values: whatever a step reads must still be what was made.
 use super::super::graph::{Graph, ValueId};
 use super::super::passes::fuse::{FusedStep, StepBlock, StepKind};
-use super::{Plan, PlannedStep, Slot, Step, StorageForm};
+use super::{Plan, PlannedScalarLoop, PlannedStep, Slot, Step, StorageForm};
 use crate::compile::{Passes, steps};
 use std::collections::HashMap;
 
@@ -196,10 +196,11 @@ impl Checker<'_> {
                 self.write(*scratch, junk);
             }
             (
-                StepKind::While(condition, body),
-                PlannedStep::While { condition: tests, decision, body: again, .. },
+                StepKind::While { condition, body, .. },
+                PlannedStep::While { condition: tests, decision, body: again, scalar },
             ) => {
-                self.rounds(wanted, (condition, tests, *decision), (body, again));
+                let scalar = scalar.as_deref();
+                self.rounds(wanted, (condition, tests, *decision), (body, again), scalar);
             }
             (StepKind::Branch(branches), PlannedStep::Branch { selector, branches: steps }) => {
                 self.read(*selector, wanted.operands[0], name);
@@ -217,11 +218,15 @@ impl Checker<'_> {
         wanted: &FusedStep,
         (condition, tests, decision): (&StepBlock, &[Step], Slot),
         (body, again): (&StepBlock, &[Step]),
+        scalar: Option<&PlannedScalarLoop>,
     ) {
         let mut carried: Vec<Symbol> =
             wanted.operands.iter().map(|&value| self.symbol(value)).collect();
         for round in 0..ROUNDS {
             self.values.extend(condition.parameters.iter().copied().zip(carried.clone()));
+            let results = wanted.results.iter().copied();
+            self.values.extend(results.zip(carried.clone()));
+            scalar.iter().for_each(|scalar| self.memories(scalar));
             self.block(condition, tests);
             self.read(decision, condition.results[0], "a loop");
             if round + 1 < ROUNDS {
@@ -231,6 +236,16 @@ impl Checker<'_> {
             } else {
                 self.values.extend(wanted.results.iter().copied().zip(carried.clone()));
             }
+        }
+    }
+
+    /// The memories of a scalar loop, at the beginning of an iteration.
+    fn memories(&mut self, scalar: &PlannedScalarLoop) {
+        for (range, &slot) in scalar.program.memories.iter().zip(&scalar.memories) {
+            assert_eq!(slot.bytes, range.bytes);
+            let bytes = self.graph.bytes(range.value);
+            let whole = Slot { base: slot.base, offset: slot.offset - range.offset, bytes };
+            self.read(whole, range.value, "a scalar loop");
         }
     }
 

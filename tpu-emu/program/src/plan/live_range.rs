@@ -82,14 +82,14 @@ impl Lives {
         let mut inside = Vec::new();
         let blocks: Vec<BlockTimes> = match &step.work {
             StepKind::Fused(_) | StepKind::Rows(_) | StepKind::Kernel(_) => Vec::new(),
-            StepKind::While(condition, body) => {
+            StepKind::While { condition, body, .. } => {
                 vec![self.block(condition, &mut inside), self.block(body, &mut inside)]
             }
             StepKind::Branch(branches) => {
                 branches.iter().map(|branch| self.block(branch, &mut inside)).collect()
             }
         };
-        let looped = matches!(step.work, StepKind::While(..));
+        let looped = matches!(step.work, StepKind::While { .. });
         let end = if blocks.is_empty() { start } else { self.tick() };
         for value in inside {
             // What a loop reads from outside is read again in its next round.

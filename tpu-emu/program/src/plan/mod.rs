@@ -14,8 +14,10 @@ mod parallel_copy;
 
 pub(crate) use assign::assign;
 
+use super::graph::ValueId;
 use super::passes::fuse::FusedLoop;
 use super::passes::fuse::row_step::RowFusion;
+use super::passes::scalar_loops::{ScalarProgram, ValueRange};
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock};
 use tpu_base::tensor::Shape;
@@ -42,21 +44,29 @@ pub struct Slot {
     pub bytes: usize,
 }
 
-/// A loop over a few elements as one piece of code.
+/// A loop over a few elements that becomes one piece of machine code once it has run often.
 #[derive(Debug)]
-pub(crate) struct Compiled {
-    pub(crate) rounds: ScalarLoop,
-    /// The memories that it reads and writes.
-    pub(crate) memories: Vec<Slot>,
+pub(crate) struct PlannedScalarLoop {
+    pub(crate) program: Arc<ScalarProgram>,
+    /// Where its memories lie.
+    pub(crate) memories: Box<[Slot]>,
+    /// Iterations that it has gone step by step.
+    pub(crate) iterations: AtomicUsize,
+    /// The machine code, once that has been tried.
+    pub(crate) code: OnceLock<Option<ScalarLoop>>,
 }
 
-/// What is left of a loop's runs.
-#[derive(Debug, Default)]
-pub(crate) struct LoopProfile {
-    /// Rounds that it has gone step by step.
-    pub(crate) rounds: AtomicUsize,
-    /// The loop as one piece of code, once that has been tried.
-    pub(crate) compiled: OnceLock<Option<Compiled>>,
+impl PlannedScalarLoop {
+    /// A loop whose values lie where `place` says.
+    fn new(program: &Arc<ScalarProgram>, mut place: impl FnMut(ValueId) -> Slot) -> Self {
+        let memory = |&ValueRange { value, offset, bytes }: &ValueRange| {
+            let whole = place(value);
+            Slot { base: whole.base, offset: whole.offset + offset, bytes }
+        };
+        let memories = program.memories.iter().map(memory).collect();
+        let (iterations, code) = (AtomicUsize::new(0), OnceLock::new());
+        Self { program: Arc::clone(program), memories, iterations, code }
+    }
 }
 
 /// What a step does.
@@ -79,9 +89,7 @@ pub(crate) enum PlannedStep {
         condition: Vec<Step>,
         decision: Slot,
         body: Vec<Step>,
-        /// What goes from round to round, and is the loop's result.
-        carried: Box<[Slot]>,
-        past: LoopProfile,
+        scalar: Option<Box<PlannedScalarLoop>>,
     },
     /// One of several blocks: by a predicate of a byte, or a signed 32-bit number.
     Branch { selector: Slot, branches: Vec<Vec<Step>> },

@@ -178,7 +178,7 @@ impl<'g> Fuser<'g> {
                 self.require_free(body);
                 let condition = Fuser::new(self.graph, self.fuses).block(condition);
                 let body = Fuser::new(self.graph, self.fuses).block(body);
-                self.step(node, StepKind::While(condition, body));
+                self.step(node, StepKind::While { condition, body, scalar: None });
             }
             NodeKind::Branch(blocks) => {
                 node.operands.iter().for_each(|&operand| self.require(operand));

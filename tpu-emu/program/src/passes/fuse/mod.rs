@@ -9,6 +9,7 @@ pub(crate) mod operand_access;
 pub(crate) mod row_fusion;
 pub(crate) mod row_step;
 
+use super::scalar_loops::ScalarProgram;
 use crate::graph::ValueId;
 use concat::Pieces;
 use operand_access::AddressMode;
@@ -55,7 +56,12 @@ pub(crate) enum StepKind {
     Fused(Arc<FusedLoop>),
     Rows(Arc<RowFusion>),
     Kernel(Arc<dyn Kernel>),
-    While(StepBlock, StepBlock),
+    While {
+        condition: StepBlock,
+        body: StepBlock,
+        /// Both as one piece of machine code, where they can be that.
+        scalar: Option<Arc<ScalarProgram>>,
+    },
     Branch(Vec<StepBlock>),
 }
 
@@ -77,7 +83,7 @@ impl StepKind {
             Self::Fused(fused) => fused.reads_densely(operand),
             Self::Rows(rows) => rows.takes_over(operand, result),
             Self::Kernel(kernel) => kernel.starts_from(result) == Some(operand),
-            Self::While(..) | Self::Branch(_) => false,
+            Self::While { .. } | Self::Branch(_) => false,
         }
     }
 }

@@ -59,8 +59,8 @@ pub(crate) fn fuse(graph: &Graph, code: StepBlock) -> StepBlock {
 /// Fuses rows in the code inside of a step.
 fn inside(graph: &Graph, mut step: FusedStep) -> FusedStep {
     step.work = match step.work {
-        StepKind::While(condition, body) => {
-            StepKind::While(fuse(graph, condition), fuse(graph, body))
+        StepKind::While { condition, body, scalar } => {
+            StepKind::While { condition: fuse(graph, condition), body: fuse(graph, body), scalar }
         }
         StepKind::Branch(branches) => {
             StepKind::Branch(branches.into_iter().map(|branch| fuse(graph, branch)).collect())
@@ -81,7 +81,7 @@ fn reads(step: &FusedStep) -> Vec<ValueId> {
     }
     fn nested(step: &FusedStep, into: &mut Vec<ValueId>) {
         match &step.work {
-            StepKind::While(condition, body) => {
+            StepKind::While { condition, body, .. } => {
                 collect(condition, into);
                 collect(body, into);
             }

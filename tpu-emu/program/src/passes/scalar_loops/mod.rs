@@ -1,0 +1,70 @@
+//! Loops over a few elements become one piece of machine code: their steps, as operations on
+//! single elements. Arrays of a few elements become as many registers, and what only moves
+//! elements becomes nothing; elements of larger arrays are read and written where they lie.
+//!
+//! This is found from the values of a loop, before buffer assignment says where they lie:
+//! docs/decisions/0064.
+mod builder;
+#[cfg(test)]
+mod random;
+#[cfg(test)]
+mod tests;
+
+use super::fuse::{StepBlock, StepKind};
+use crate::graph::{Graph, ValueId};
+use builder::Builder;
+use std::sync::Arc;
+use tpu_kernels::jit::Loop;
+
+/// Elements of an array that becomes as many registers.
+const MAX_ELEMENTS: usize = 16;
+
+/// Bytes of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ValueRange {
+    pub(crate) value: ValueId,
+    /// The first of them.
+    pub(crate) offset: usize,
+    /// How many there are.
+    pub(crate) bytes: usize,
+}
+
+/// A loop that can be one piece of machine code.
+#[derive(Debug)]
+pub(crate) struct ScalarProgram {
+    pub(crate) code: Loop,
+    /// What lies in each of its memories. What the loop carries is named by the loop's results,
+    /// which share its memory from the first iteration on.
+    pub(crate) memories: Vec<ValueRange>,
+}
+
+/// Finds the loops of a program that can be one piece of machine code.
+pub(crate) fn scalar_loops(graph: &Graph, code: &mut StepBlock) {
+    for step in &mut code.steps {
+        match &mut step.work {
+            StepKind::While { condition, body, scalar } => {
+                scalar_loops(graph, condition);
+                scalar_loops(graph, body);
+                if is_small(condition) && is_small(body) {
+                    let builder = Builder::new(graph, &step.results);
+                    *scalar = builder.finish(condition, body).map(Arc::new);
+                }
+            }
+            StepKind::Branch(branches) => {
+                branches.iter_mut().for_each(|branch| scalar_loops(graph, branch));
+            }
+            StepKind::Fused(_) | StepKind::Rows(_) | StepKind::Kernel(_) => {}
+        }
+    }
+}
+
+/// Whether a block has only steps that may become operations on single elements. Most loops end
+/// here, so that nothing is built for them.
+fn is_small(code: &StepBlock) -> bool {
+    code.steps.iter().all(|step| match &step.work {
+        StepKind::Fused(fused) => fused.elements <= MAX_ELEMENTS,
+        StepKind::Kernel(kernel) => kernel.moves(MAX_ELEMENTS).is_some(),
+        StepKind::Branch(branches) => branches.len() == 2 && branches.iter().all(is_small),
+        StepKind::Rows(_) | StepKind::While { .. } => false,
+    })
+}
