@@ -1,9 +1,10 @@
 //! A program as nodes over numbered values: calls inlined, shapes known, operations lowered.
 use std::sync::Arc;
+use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
 use tpu_kernels::elementwise::program::ElementwiseOp;
 use tpu_kernels::movement::strided_view::Access;
-use tpu_ops::{Cost, Kernel};
+use tpu_ops::{Cost, Kernel, RegionCode};
 use tpu_stablehlo::ir::LocationId;
 
 /// A value: an index into the values of a [`Graph`]. One numbering serves the whole program, the code
@@ -89,6 +90,10 @@ pub struct Subgraph {
     /// The values that it gives.
     pub results: Vec<ValueId>,
 }
+
+/// Makes code that runs a whole program for each element, with parameters and results of these
+/// shapes.
+pub type BodyMaker = fn(Graph, Vec<Shape>, Vec<Shape>) -> Result<Arc<dyn RegionCode>>;
 
 /// A whole program.
 #[derive(Debug, Clone, Default)]

@@ -74,7 +74,7 @@ fn program(seed: u64, wide: bool) -> (String, Vec<Option<usize>>) {
 }
 
 /// The graph of a program.
-fn graph_of(text: &str, passes: Passes) -> Graph {
+pub(crate) fn graph_of(text: &str, passes: Passes) -> Graph {
     let module = tpu_stablehlo::text::parse(text).unwrap();
     let (registry, devices) = (Registry::default(), (Devices::ONE, &BTreeMap::new()));
     load(&module, Numerics::Ieee, &registry, make_body, devices, passes).unwrap().graph

@@ -8,7 +8,8 @@ pub(crate) mod region;
 pub(crate) mod scope;
 pub(crate) mod types;
 
-pub use region::{BodyMaker, sum};
+pub use super::graph::BodyMaker;
+pub use region::sum;
 
 use super::graph::{Graph, Subgraph, ValueId};
 use super::spmd::io_shardings::IoSharding;

@@ -1,6 +1,6 @@
 //! Operations without control flow: inferred, checked, lowered, folded where small.
 use super::super::graph::{Node, NodeKind, Subgraph, ValueId};
-use super::super::passes::constant_fold::evaluate;
+use super::super::passes::constant_fold::fold;
 use super::masks::Choice;
 use super::scope::{Binding, Scope};
 use super::types::declared;
@@ -219,7 +219,7 @@ impl<'m> Loader<'m> {
         let operands: Option<Vec<Arc<[u8]>>> =
             values.iter().map(|&value| self.graph.value(value).known.clone()).collect();
         let Some(operands) = operands else { return Ok(None) };
-        evaluate(work, &operands, shapes, results, self.numerics)
+        fold(work, &operands, shapes, results, (self.numerics, self.make_body))
     }
 
     /// Adds an operation's work to the analysis.

@@ -22,9 +22,6 @@ use tpu_stablehlo::ir::{self, Attributes, Operation, Region, Value};
 /// Operations of a body that runs as lanes, each with a register of its own.
 const STEPS: usize = 1024;
 
-/// Makes a body that runs a whole program for each lane.
-pub type BodyMaker = fn(Graph, Vec<Shape>, Vec<Shape>) -> Result<Arc<dyn RegionCode>>;
-
 /// A region of elementwise operations.
 #[derive(Debug)]
 struct LaneBody {

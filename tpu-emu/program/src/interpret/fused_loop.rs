@@ -1,7 +1,7 @@
 //! Runs fused loops, piece by piece.
 use super::frame::Frame;
 use crate::passes::fuse::operand_access::AddressMode;
-use crate::passes::fuse::{FusedLoop, LoopInput};
+use crate::passes::fuse::{FusedLoop, LoopInput, StridedCopy};
 use crate::plan::{Slot, Step};
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
@@ -59,26 +59,32 @@ impl LoopValues for (&Frame, &Step) {
     }
 }
 
+/// Runs the copy of a step.
+pub(super) fn run_copy(frame: &Frame, copy: &StridedCopy, step: &Step) {
+    if copy.map.wants_blocks() {
+        let operand = frame.bytes(step.operands[0]);
+        let result = frame.bytes_mut(step.results[0]);
+        return copy.map.fill_blocks(copy.dtype.host_bytes(), operand, result);
+    }
+    parallel::ranges(copy.elements, PIECE, |range| copy_piece(copy, &(frame, step), range));
+}
+
+/// Copies some elements.
+pub(super) fn copy_piece<W: LoopValues>(copy: &StridedCopy, at: &W, elements: Range<usize>) {
+    let (from, to) = (at.operand(0), at.result(0));
+    let width = copy.dtype.host_bytes();
+    let operand = from.frame.bytes(from.slot);
+    let result = to.frame.bytes_mut(to.some(&elements, width));
+    copy.map.fill(width, operand, elements.start - from.first, result);
+}
+
 /// Runs the loop of a step.
 pub(super) fn run_loop(frame: &Frame, fused: &FusedLoop, step: &Step) {
-    if let Some((index, map)) = fused.copies().filter(|(_, map)| map.wants_blocks()) {
-        let width = fused.code.program().parameters[0].host_bytes();
-        let operand = frame.bytes(step.operands[index]);
-        return map.fill_blocks(width, operand, frame.bytes_mut(step.results[0]));
-    }
     parallel::ranges(fused.elements, PIECE, |range| piece(fused, &(frame, step), range));
 }
 
 /// Runs some elements of a loop.
 pub(super) fn piece<W: LoopValues>(fused: &FusedLoop, at: &W, elements: Range<usize>) {
-    if let Some((index, map)) = fused.copies() {
-        let (from, to) = (at.operand(index), at.result(0));
-        let width = fused.code.program().parameters[0].host_bytes();
-        let operand = from.frame.bytes(from.slot);
-        let result = to.frame.bytes_mut(to.some(&elements, width));
-        map.fill(width, operand, elements.start - from.first, result);
-        return;
-    }
     if fused.room == 0 {
         return spans(fused, at, elements, &mut []);
     }

@@ -1,6 +1,6 @@
 //! Runs steps that belong together, some rows at a time.
 use super::frame::Frame;
-use super::fused_loop::{LoopValues, Window, piece};
+use super::fused_loop::{LoopValues, Window, copy_piece, piece};
 use crate::passes::fuse::row_step::{PartWork, RowFusion, RowStage, ValueSlot};
 use crate::plan::{Slot, Step};
 use std::cell::Cell;
@@ -96,6 +96,12 @@ impl RowFusionRun<'_> {
                 let first = row * rows.start;
                 let windows = Parts { run: self, part, strip, rows: &rows, first };
                 piece(fused, &windows, first..row * rows.end);
+            }
+            PartWork::Copy(copy) => {
+                let row = copy.elements / self.rows.rows;
+                let first = row * rows.start;
+                let windows = Parts { run: self, part, strip, rows: &rows, first };
+                copy_piece(copy, &windows, first..row * rows.end);
             }
             PartWork::Fold { fold, count, inner } => {
                 let operand = read(part.operands[0]);

@@ -1,7 +1,7 @@
 //! Runs the steps of a plan.
 use super::custom_call::{LaunchServices, PendingCall};
 use super::frame::Frame;
-use super::fused_loop::{bind as bind_loop, run_loop};
+use super::fused_loop::{bind, run_copy, run_loop};
 use super::row_fusion::run_rows;
 use super::scalar_loop::HOT_ITERATIONS;
 use crate::plan::{Plan, PlannedStep, Slot, Step};
@@ -15,6 +15,14 @@ use tpu_stablehlo::ir::Locations;
 
 /// Arrays that a step takes without an allocation.
 const FEW: usize = 8;
+
+/// A step of a hot loop.
+enum ReadyStep<'s> {
+    /// Machine code with the arrays that it works on.
+    Bound(Bound<'s>),
+    /// Any other step.
+    Planned(&'s Step),
+}
 
 /// One run: its memory and where its program was written.
 #[derive(Debug)]
@@ -121,6 +129,10 @@ impl Interpreter<'_> {
                 run_loop(self.frame, fused, step);
                 Ok(())
             }
+            PlannedStep::StridedCopy(copy) => {
+                run_copy(self.frame, copy, step);
+                Ok(())
+            }
             PlannedStep::Rows { rows, scratch } => {
                 run_rows(self.frame, rows, step, *scratch);
                 Ok(())
@@ -155,12 +167,12 @@ impl Interpreter<'_> {
                 if scalar.is_some_and(|scalar| scalar.run(self.frame)) {
                     return Ok(());
                 }
-                let count = self.iterations(code, HOT_ITERATIONS, false)?;
+                let count = self.iterations(code, HOT_ITERATIONS)?;
                 if let Some(scalar) = scalar {
                     scalar.iterations.fetch_add(count, Ordering::Relaxed);
                 }
                 if count == HOT_ITERATIONS && !scalar.is_some_and(|scalar| scalar.run(self.frame)) {
-                    self.iterations(code, usize::MAX, true)?;
+                    self.hot_iterations(code)?;
                 }
                 Ok(())
             }
@@ -184,32 +196,39 @@ impl Interpreter<'_> {
         &mut self,
         (condition, decision, body): (&[Step], Slot, &[Step]),
         most: usize,
-        bind: bool,
     ) -> Result<usize> {
-        let bound = |steps: &[Step]| -> Vec<Option<Bound<'_>>> {
-            let of = |step: &Step| match &step.op {
-                PlannedStep::Fused(fused) => bind_loop(self.frame, fused, step),
-                _ => None,
-            };
-            if bind { steps.iter().map(of).collect() } else { Vec::new() }
-        };
-        let (bound_condition, bound_body) = (bound(condition), bound(body));
         for count in 0..most {
-            self.bound_steps(condition, &bound_condition)?;
+            self.steps(condition)?;
             if self.frame.bytes(decision)[0] == 0 {
                 return Ok(count);
             }
-            self.bound_steps(body, &bound_body)?;
+            self.steps(body)?;
         }
         Ok(most)
     }
 
-    /// Steps, of which some have been bound to their arrays; none where `bound` is empty.
-    fn bound_steps(&mut self, steps: &[Step], bound: &[Option<Bound<'_>>]) -> Result<()> {
-        for (index, step) in steps.iter().enumerate() {
-            match bound.get(index) {
-                Some(Some(bound)) => bound.run(),
-                _ => self.step(step).map_err(|error| self.placed(step, error))?,
+    /// The rest of a hot loop, whose fused loops are bound to their arrays first.
+    fn hot_iterations(
+        &mut self,
+        (condition, decision, body): (&[Step], Slot, &[Step]),
+    ) -> Result<()> {
+        let [condition, body] = [condition, body].map(|steps| ready(self.frame, steps));
+        loop {
+            self.ready_steps(&condition)?;
+            if self.frame.bytes(decision)[0] == 0 {
+                return Ok(());
+            }
+            self.ready_steps(&body)?;
+        }
+    }
+
+    fn ready_steps(&mut self, steps: &[ReadyStep<'_>]) -> Result<()> {
+        for step in steps {
+            match step {
+                ReadyStep::Bound(bound) => bound.run(),
+                ReadyStep::Planned(step) => {
+                    self.step(step).map_err(|error| self.placed(step, error))?;
+                }
             }
         }
         Ok(())
@@ -240,6 +259,17 @@ impl Interpreter<'_> {
             step.results.iter().map(|&slot| frame.bytes_mut(slot)).collect();
         kernel.run(&mut cx, &operands, &mut results)
     }
+}
+
+/// The steps of a hot loop, with their arrays where they are machine code.
+fn ready<'s>(frame: &'s Frame, steps: &'s [Step]) -> Vec<ReadyStep<'s>> {
+    let ready = |step: &'s Step| match &step.op {
+        PlannedStep::Fused(fused) => {
+            bind(frame, fused, step).map_or(ReadyStep::Planned(step), ReadyStep::Bound)
+        }
+        _ => ReadyStep::Planned(step),
+    };
+    steps.iter().map(ready).collect()
 }
 
 /// Whether a step calls a target that somebody registered.

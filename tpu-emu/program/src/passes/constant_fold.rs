@@ -1,72 +1,96 @@
-//! Nodes whose operands are known, evaluated at compile time.
-use crate::graph::NodeKind;
+//! Nodes whose operands are known are run at compile time.
+use crate::graph::{BodyMaker, Graph, Node, NodeKind, Subgraph, ValueId};
 use std::sync::Arc;
 use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
 use tpu_kernels::aligned::Aligned;
-use tpu_kernels::movement::iota::fill_iota;
-use tpu_kernels::movement::strided_view::AccessMap;
-use tpu_ops::{Cx, Numerics};
+use tpu_ops::Numerics;
+use tpu_stablehlo::ir::LocationId;
 
-/// The bytes of the results, with the bits that a run under `numerics` would give.
+/// The bytes of a node's results, with the bits that a run under `numerics` would give: the node
+/// is planned and run as a program of its own. `None` for what no program can know.
 ///
 /// # Errors
-/// Those of the kernel.
-pub(crate) fn evaluate(
-    work: &NodeKind,
+/// Those of the node.
+pub(crate) fn fold(
+    kind: &NodeKind,
     operands: &[Arc<[u8]>],
     shapes: &[Shape],
     results: &[Shape],
-    numerics: Numerics,
+    (numerics, make_body): (Numerics, BodyMaker),
 ) -> Result<Option<Vec<Arc<[u8]>>>> {
-    let _mode = numerics.subnormals().enter();
-    let operands: Vec<Aligned> = operands.iter().map(|bytes| Aligned::of(bytes)).collect();
-    let mut outputs: Vec<Aligned> =
-        results.iter().map(|shape| Aligned::zeros(shape.bytes())).collect();
-    let elements = results.first().map_or(0, Shape::elements);
-    match work {
-        NodeKind::Elementwise(op) => {
-            let spread = |(operand, shape): (&Aligned, &Shape)| {
-                if shape.elements() == elements {
-                    operand.clone()
-                } else {
-                    Aligned::of(&operand.bytes().repeat(elements))
-                }
-            };
-            let inputs: Vec<Aligned> = operands.iter().zip(shapes).map(spread).collect();
-            let inputs: Vec<&[u8]> = inputs.iter().map(Aligned::bytes).collect();
-            (op.run)(op.immediate, &inputs, outputs[0].bytes_mut());
-        }
-        NodeKind::Access(access) => {
-            let map = AccessMap::new(access, &results[0].dims);
-            let width = results[0].dtype.host_bytes();
-            map.fill(width, operands[0].bytes(), 0, outputs[0].bytes_mut());
-        }
-        NodeKind::Iota(axis) => {
-            let inner = results[0].dims[axis + 1..].iter().product();
-            let (dtype, extent) = (results[0].dtype, results[0].dims[*axis]);
-            fill_iota(dtype, 0, inner, extent, outputs[0].bytes_mut());
-        }
-        NodeKind::Splat(element) => {
-            return Ok(Some(vec![element.repeat(elements).into()]));
-        }
+    match kind {
+        // They have their bytes, and a program has many of them.
         NodeKind::Constant(bytes) => return Ok(Some(vec![Arc::clone(bytes)])),
-        NodeKind::Kernel(kernel) if kernel.channel().is_some() => return Ok(None),
-        NodeKind::Kernel(kernel) => {
-            let mut scratch = Aligned::zeros(kernel.scratch());
-            let mut inputs: Vec<&[u8]> = operands.iter().map(Aligned::bytes).collect();
-            for (index, output) in outputs.iter_mut().enumerate() {
-                if let Some(from) = kernel.starts_from(index) {
-                    output.bytes_mut().copy_from_slice(operands[from].bytes());
-                    inputs[from] = &[];
-                }
-            }
-            let mut cx =
-                Cx { scratch: scratch.bytes_mut(), seed: &mut 0, transfers: &[], others: None };
-            let mut slices: Vec<&mut [u8]> = outputs.iter_mut().map(Aligned::bytes_mut).collect();
-            kernel.run(&mut cx, &inputs, &mut slices)?;
+        NodeKind::Splat(element) => {
+            return Ok(Some(vec![element.repeat(results[0].elements()).into()]));
         }
         NodeKind::While(..) | NodeKind::Branch(_) => return Ok(None),
+        NodeKind::Kernel(kernel) if kernel.channel().is_some() => return Ok(None),
+        NodeKind::Elementwise(_)
+        | NodeKind::Access(_)
+        | NodeKind::Iota(_)
+        | NodeKind::Kernel(_) => {}
     }
+    let mut graph = Graph::default();
+    let mut add = |shape: &Shape| graph.add(shape.clone());
+    let parameters: Vec<ValueId> = shapes.iter().map(&mut add).collect();
+    let made: Vec<ValueId> = results.iter().map(&mut add).collect();
+    let node = Node {
+        work: kind.clone(),
+        operands: parameters.clone(),
+        shapes: shapes.to_vec(),
+        results: made.clone(),
+        name: "constant".into(),
+        location: LocationId::UNKNOWN,
+        effect: false,
+    };
+    graph.main = Subgraph { parameters, nodes: vec![node], results: made };
+    let program = make_body(graph, shapes.to_vec(), results.to_vec())?;
+    let _mode = numerics.subnormals().enter();
+    let inputs: Vec<&[u8]> = operands.iter().map(|bytes| &**bytes).collect();
+    let mut outputs: Vec<Aligned> =
+        results.iter().map(|shape| Aligned::zeros(shape.bytes())).collect();
+    let mut slices: Vec<&mut [u8]> = outputs.iter_mut().map(Aligned::bytes_mut).collect();
+    program.apply(1, &inputs, &mut slices)?;
     Ok(Some(outputs.iter().map(|output| output.bytes().into()).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compile::Passes;
+    use crate::differential::{graph_of, results};
+
+    #[test]
+    fn every_kind_of_node_over_known_values_is_known_and_has_the_bits_of_a_run() {
+        let text = "func.func public @main() -> (tensor<4xi32>, tensor<4xi32>, tensor<4xf32>) {
+            %a = stablehlo.constant dense<[3, -1, 4, 7]> : tensor<4xi32>
+            %b = stablehlo.constant dense<[9, 8]> : tensor<2xi32>
+            %one = stablehlo.constant dense<1> : tensor<i32>
+            %i = stablehlo.iota dim = 0 : tensor<4xi32>
+            %r = stablehlo.reverse %a, dims = [0] : tensor<4xi32>
+            %s = stablehlo.add %r, %i : tensor<4xi32>
+            %u = stablehlo.dynamic_update_slice %s, %b, %one :
+                (tensor<4xi32>, tensor<2xi32>, tensor<i32>) -> tensor<4xi32>
+            %t = stablehlo.convert %u : (tensor<4xi32>) -> tensor<4xf32>
+            return %s, %u, %t : tensor<4xi32>, tensor<4xi32>, tensor<4xf32>
+          }";
+        let graph = graph_of(text, Passes::ALL);
+        let kinds = graph.main.nodes.iter().map(|node| &node.work);
+        assert!(kinds.clone().all(|kind| matches!(kind, NodeKind::Constant(_))), "{graph:?}");
+        let found: Vec<Vec<u8>> = graph
+            .main
+            .results
+            .iter()
+            .map(|&id| graph.value(id).known.as_deref().unwrap().to_vec())
+            .collect();
+        let bytes = |numbers: [i32; 4]| numbers.map(i32::to_le_bytes).concat();
+        let floats = [7.0_f32, 9.0, 8.0, 6.0].map(f32::to_le_bytes).concat();
+        assert_eq!(found, [bytes([7, 5, 1, 6]), bytes([7, 9, 8, 6]), floats]);
+        let ran = results(text, &[], Passes { constant_folding: false, ..Passes::ALL });
+        assert_eq!(found, ran);
+        let unfolded = graph_of(text, Passes::NONE).main.nodes;
+        assert!(unfolded.iter().any(|node| matches!(node.work, NodeKind::Kernel(_))));
+    }
 }

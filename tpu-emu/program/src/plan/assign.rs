@@ -114,19 +114,10 @@ impl Assignment<'_> {
         code.parameters.iter().for_each(|&parameter| self.add(parameter, None));
         for step in &code.steps {
             step.results.iter().for_each(|&result| self.add(result, None));
-            match &step.work {
-                StepKind::While { condition, body, .. } => {
-                    self.declare(condition);
-                    self.declare(body);
-                }
-                StepKind::Branch(branches) => {
-                    branches.iter().for_each(|branch| self.declare(branch));
-                }
-                StepKind::Kernel(kernel) if kernel.custom_call().is_some() => {
-                    self.guarded.extend(&step.results);
-                }
-                StepKind::Fused(_) | StepKind::Rows(_) | StepKind::Kernel(_) => {}
+            if matches!(&step.work, StepKind::Kernel(kernel) if kernel.custom_call().is_some()) {
+                self.guarded.extend(&step.results);
             }
+            step.work.blocks().for_each(|block| self.declare(block));
         }
     }
 
@@ -179,6 +170,7 @@ impl Assignment<'_> {
                     self.join_loop(step, times, condition, body)
                 }
                 StepKind::Branch(branches) => self.join_branches(step, times, branches),
+                StepKind::Copy(_) => {}
             }
         }
     }
@@ -323,16 +315,7 @@ impl Assignment<'_> {
                     into.push((shape, Arc::clone(&step.name), step.location));
                 }
             }
-            match &step.work {
-                StepKind::While { condition, body, .. } => {
-                    self.note_largest(condition, into);
-                    self.note_largest(body, into);
-                }
-                StepKind::Branch(branches) => {
-                    branches.iter().for_each(|branch| self.note_largest(branch, into));
-                }
-                StepKind::Fused(_) | StepKind::Rows(_) | StepKind::Kernel(_) => {}
-            }
+            step.work.blocks().for_each(|block| self.note_largest(block, into));
         }
     }
 
@@ -433,6 +416,7 @@ impl Assignment<'_> {
         for (step, times) in code.steps.iter().zip(&times.steps) {
             let op = match &step.work {
                 StepKind::Fused(fused) => PlannedStep::Fused(Arc::clone(fused)),
+                StepKind::Copy(copy) => PlannedStep::StridedCopy(Arc::clone(copy)),
                 StepKind::Rows(rows) => {
                     let scratch = self.moment(times.start, rows.states);
                     PlannedStep::Rows { rows: Arc::clone(rows), scratch }

@@ -14,26 +14,15 @@ pub(super) fn channels(code: &StepBlock) -> Vec<(Channel, LocationId)> {
 pub(super) fn meets(code: &StepBlock) -> bool {
     code.steps.iter().any(|step| match &step.work {
         StepKind::Kernel(kernel) => kernel.meets_others(),
-        StepKind::While { condition, body, .. } => meets(condition) || meets(body),
-        StepKind::Branch(branches) => branches.iter().any(meets),
-        StepKind::Fused(_) | StepKind::Rows(_) => false,
+        other => other.blocks().any(meets),
     })
 }
 
 fn note(code: &StepBlock, into: &mut Vec<(Channel, LocationId)>) {
     for step in &code.steps {
-        match &step.work {
-            StepKind::Kernel(kernel) => {
-                into.extend(kernel.channel().map(|channel| (channel, step.location)));
-            }
-            StepKind::While { condition, body, .. } => {
-                note(condition, into);
-                note(body, into);
-            }
-            StepKind::Branch(branches) => {
-                branches.iter().for_each(|branch| note(branch, into));
-            }
-            StepKind::Fused(_) | StepKind::Rows(_) => {}
+        if let StepKind::Kernel(kernel) = &step.work {
+            into.extend(kernel.channel().map(|channel| (channel, step.location)));
         }
+        step.work.blocks().for_each(|block| note(block, into));
     }
 }

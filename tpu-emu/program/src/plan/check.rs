@@ -70,7 +70,10 @@ fn each_write(steps: &[Step], visit: &mut dyn FnMut(Slot)) {
             PlannedStep::Branch { branches, .. } => {
                 branches.iter().for_each(|branch| each_write(branch, visit));
             }
-            PlannedStep::Fused(_) | PlannedStep::Unpack { .. } | PlannedStep::Pack { .. } => {}
+            PlannedStep::Fused(_)
+            | PlannedStep::StridedCopy(_)
+            | PlannedStep::Unpack { .. }
+            | PlannedStep::Pack { .. } => {}
         }
     }
 }
@@ -178,7 +181,8 @@ impl Checker<'_> {
             }
         }
         match (&wanted.work, &step.op) {
-            (StepKind::Fused(_), PlannedStep::Fused(_)) => {}
+            (StepKind::Fused(_), PlannedStep::Fused(_))
+            | (StepKind::Copy(_), PlannedStep::StridedCopy(_)) => {}
             (StepKind::Rows(_), PlannedStep::Rows { scratch, .. }) => {
                 let mut around = step.operands.iter().chain(&step.results);
                 assert!(around.all(|&slot| !overlap(slot, *scratch)), "{name}: scratch");

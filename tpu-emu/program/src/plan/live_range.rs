@@ -80,15 +80,8 @@ impl Lives {
         let start = self.tick();
         step.operands.iter().for_each(|&operand| self.touch(operand, start, touched));
         let mut inside = Vec::new();
-        let blocks: Vec<BlockTimes> = match &step.work {
-            StepKind::Fused(_) | StepKind::Rows(_) | StepKind::Kernel(_) => Vec::new(),
-            StepKind::While { condition, body, .. } => {
-                vec![self.block(condition, &mut inside), self.block(body, &mut inside)]
-            }
-            StepKind::Branch(branches) => {
-                branches.iter().map(|branch| self.block(branch, &mut inside)).collect()
-            }
-        };
+        let blocks: Vec<BlockTimes> =
+            step.work.blocks().map(|block| self.block(block, &mut inside)).collect();
         let looped = matches!(step.work, StepKind::While { .. });
         let end = if blocks.is_empty() { start } else { self.tick() };
         for value in inside {

@@ -15,8 +15,8 @@ mod parallel_copy;
 pub(crate) use assign::assign;
 
 use super::graph::ValueId;
-use super::passes::fuse::FusedLoop;
 use super::passes::fuse::row_step::RowFusion;
+use super::passes::fuse::{FusedLoop, StridedCopy};
 use super::passes::scalar_loops::{ScalarProgram, ValueRange};
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock};
@@ -74,6 +74,8 @@ impl PlannedScalarLoop {
 pub(crate) enum PlannedStep {
     /// One loop over elements.
     Fused(Arc<FusedLoop>),
+    /// The elements of the operand in another order.
+    StridedCopy(Arc<StridedCopy>),
     /// Several steps, some rows at a time.
     Rows { rows: Arc<RowFusion>, scratch: Slot },
     /// A kernel; first the copies that in-place results start from.

@@ -1,6 +1,6 @@
 //! A loop while it is being built.
 use crate::graph::ValueId;
-use crate::passes::fuse::{FusedLoop, FusedStep, LoopInput, StepKind};
+use crate::passes::fuse::{FusedLoop, FusedStep, LoopInput, StepKind, StridedCopy};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tpu_base::tensor::DType;
@@ -83,7 +83,13 @@ pub(super) fn finish(group: Group) -> Option<FusedStep> {
         return None;
     }
     program.results = outputs.iter().map(|output| registers[output]).collect();
-    let work = StepKind::Fused(Arc::new(FusedLoop::new(elements, loads, program)));
+    let work = match (&loads[..], &program.results[..]) {
+        ([LoopInput::Map(_, map)], [Register::Parameter(0)]) if program.steps.is_empty() => {
+            let (dtype, map) = (program.parameters[0], map.clone());
+            StepKind::Copy(Arc::new(StridedCopy { elements, dtype, map }))
+        }
+        _ => StepKind::Fused(Arc::new(FusedLoop::new(elements, loads, program))),
+    };
     let location = location.unwrap_or(LocationId::UNKNOWN);
     Some(FusedStep { work, operands, results: outputs, name, location })
 }

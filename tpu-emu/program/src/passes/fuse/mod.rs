@@ -15,6 +15,7 @@ use concat::Pieces;
 use operand_access::AddressMode;
 use row_step::RowFusion;
 use std::sync::Arc;
+use tpu_base::tensor::DType;
 use tpu_kernels::elementwise::vm::CompiledLoop;
 use tpu_kernels::movement::strided_view::AccessMap;
 use tpu_ops::Kernel;
@@ -50,10 +51,19 @@ pub(crate) struct FusedLoop {
     pub(crate) code: CompiledLoop,
 }
 
+/// The elements of an operand in another order.
+#[derive(Debug)]
+pub(crate) struct StridedCopy {
+    pub(crate) elements: usize,
+    pub(crate) dtype: DType,
+    pub(crate) map: AccessMap,
+}
+
 /// What a step does.
 #[derive(Debug, Clone)]
 pub(crate) enum StepKind {
     Fused(Arc<FusedLoop>),
+    Copy(Arc<StridedCopy>),
     Rows(Arc<RowFusion>),
     Kernel(Arc<dyn Kernel>),
     While {
@@ -76,6 +86,18 @@ pub(crate) struct FusedStep {
 }
 
 impl StepKind {
+    /// The blocks inside of control flow, in order.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = &StepBlock> {
+        let (pair, branches) = match self {
+            Self::While { condition, body, .. } => ([Some(condition), Some(body)], &[][..]),
+            Self::Branch(branches) => ([None; 2], &branches[..]),
+            Self::Fused(_) | Self::Copy(_) | Self::Rows(_) | Self::Kernel(_) => {
+                ([None; 2], &[][..])
+            }
+        };
+        pair.into_iter().flatten().chain(branches)
+    }
+
     /// Whether a result may lie where an operand lies that has the same size and that nobody
     /// needs afterwards.
     pub(crate) fn takes_over(&self, operand: usize, result: usize) -> bool {
@@ -83,7 +105,7 @@ impl StepKind {
             Self::Fused(fused) => fused.reads_densely(operand),
             Self::Rows(rows) => rows.takes_over(operand, result),
             Self::Kernel(kernel) => kernel.starts_from(result) == Some(operand),
-            Self::While { .. } | Self::Branch(_) => false,
+            Self::Copy(_) | Self::While { .. } | Self::Branch(_) => false,
         }
     }
 }

@@ -1,9 +1,10 @@
 //! Finds steps that can run together, some rows at a time.
 use super::row_step::{PartWork, RowFusion, RowStage, ValueSlot};
-use super::{FusedLoop, FusedStep, LoopInput, StepBlock, StepKind};
+use super::{FusedLoop, FusedStep, LoopInput, StepBlock, StepKind, StridedCopy};
 use crate::graph::{Graph, ValueId};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use tpu_base::tensor::DType;
 use tpu_kernels::movement::gather::Gather;
 use tpu_kernels::movement::strided_view::AccessMap;
 use tpu_ops::Reduced;
@@ -75,22 +76,12 @@ fn reads(step: &FusedStep) -> Vec<ValueId> {
     fn collect(code: &StepBlock, into: &mut Vec<ValueId>) {
         for step in &code.steps {
             into.extend(&step.operands);
-            nested(step, into);
+            step.work.blocks().for_each(|block| collect(block, into));
         }
         into.extend(&code.results);
     }
-    fn nested(step: &FusedStep, into: &mut Vec<ValueId>) {
-        match &step.work {
-            StepKind::While { condition, body, .. } => {
-                collect(condition, into);
-                collect(body, into);
-            }
-            StepKind::Branch(branches) => branches.iter().for_each(|code| collect(code, into)),
-            StepKind::Fused(_) | StepKind::Rows(_) | StepKind::Kernel(_) => {}
-        }
-    }
     let mut found = step.operands.clone();
-    nested(step, &mut found);
+    step.work.blocks().for_each(|block| collect(block, &mut found));
     found.sort_unstable();
     found.dedup();
     found
@@ -100,6 +91,7 @@ fn reads(step: &FusedStep) -> Vec<ValueId> {
 #[derive(Debug, Clone)]
 enum FusionCandidate {
     Loop(Arc<FusedLoop>),
+    Copy(Arc<StridedCopy>),
     /// A reduction that is done row by row, or once all rows are there.
     Fold(Reduced),
     /// Slices, and the rows that they are taken in.
@@ -110,6 +102,7 @@ impl FusionCandidate {
     fn of(graph: &Graph, step: &FusedStep) -> Option<Self> {
         match &step.work {
             StepKind::Fused(fused) if fused.elements > 0 => Some(Self::Loop(Arc::clone(fused))),
+            StepKind::Copy(copy) if copy.elements > 0 => Some(Self::Copy(Arc::clone(copy))),
             StepKind::Kernel(kernel) => {
                 if let Some(gather) = kernel.lookup() {
                     let indices = graph.value(step.operands[1]).shape.elements();
@@ -131,6 +124,7 @@ impl FusionCandidate {
     fn rows(&self) -> usize {
         match self {
             Self::Loop(fused) => fused.elements,
+            Self::Copy(copy) => copy.elements,
             Self::Fold(Reduced { dims: [1, count, _], .. }) => *count,
             Self::Fold(Reduced { dims: [outer, ..], .. }) => *outer,
             Self::Take(_, rows) => *rows,
@@ -257,6 +251,13 @@ impl Grouper<'_> {
         if step.operands.iter().any(made) {
             return None;
         }
+        let mut read_by = |value: ValueId, map: &AccessMap, dtype: DType| {
+            if own(&value) {
+                group.rows = gcd(group.rows, map.outermost());
+                let elements = self.graph.bytes(value) / dtype.host_bytes();
+                group.maps.push((map.clone(), elements));
+            }
+        };
         match unit {
             FusionCandidate::Loop(fused) => {
                 // What is read in another place than its own is there before too.
@@ -273,14 +274,10 @@ impl Grouper<'_> {
                 }
                 for (load, dtype) in fused.loads.iter().zip(&fused.code.program().parameters) {
                     let LoopInput::Map(operand, map) = load else { continue };
-                    let value = step.operands[*operand];
-                    if own(&value) {
-                        group.rows = gcd(group.rows, map.outermost());
-                        let elements = self.graph.bytes(value) / dtype.host_bytes();
-                        group.maps.push((map.clone(), elements));
-                    }
+                    read_by(step.operands[*operand], map, *dtype);
                 }
             }
+            FusionCandidate::Copy(copy) => read_by(step.operands[0], &copy.map, copy.dtype),
             // The initial value is there before.
             FusionCandidate::Fold(_) => {
                 if step.operands.get(1).is_some_and(own) {
@@ -388,6 +385,10 @@ fn write(
                 }
                 PartWork::Loop(fused)
             }
+            FusionCandidate::Copy(copy) => {
+                widest = widest.max(copy.elements / rows);
+                PartWork::Copy(copy)
+            }
             FusionCandidate::Fold(Reduced { fold, dims: [1, count, columns] }) => {
                 let block = fold.block(columns);
                 let own = count / rows;
@@ -411,10 +412,8 @@ fn write(
         parts.push(RowStage { work, operands: read, results: written });
     }
     let piece = (PIECE / widest).max(1).next_multiple_of(align).min(rows);
-    let blocks = |part: &RowStage| match &part.work {
-        PartWork::Loop(fused) => fused.copies().is_some_and(|(_, map)| map.wants_blocks()),
-        _ => false,
-    };
+    let blocks =
+        |part: &RowStage| matches!(&part.work, PartWork::Copy(copy) if copy.map.wants_blocks());
     let room = if parts.iter().any(blocks) { BLOCKS } else { STRIP };
     let strip = (room / bytes.max(1)).clamp(1, piece);
     let mut memory = 0;

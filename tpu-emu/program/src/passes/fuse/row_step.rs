@@ -1,11 +1,9 @@
 //! Steps that run together, some rows at a time: what one part makes of these rows, the next ones
 //! read while it is in the cache.
-use super::{FusedLoop, LoopInput};
+use super::{FusedLoop, LoopInput, StridedCopy};
 use std::ops::Range;
 use std::sync::Arc;
-use tpu_kernels::elementwise::program::Register;
 use tpu_kernels::movement::gather::Gather;
-use tpu_kernels::movement::strided_view::AccessMap;
 use tpu_kernels::reduce::dyn_combiner::Folder;
 
 /// A loop over rows. Every value inside has as many equal parts as there are rows, and a part is
@@ -41,6 +39,8 @@ pub(crate) struct RowStage {
 pub(crate) enum PartWork {
     /// Elements.
     Loop(Arc<FusedLoop>),
+    /// Elements in another order.
+    Copy(Arc<StridedCopy>),
     /// The reduction of `count` times `inner` elements each to `inner`.
     Fold { fold: Arc<dyn Folder>, count: usize, inner: usize },
     /// Slices of an operand that is there before, at the places that these rows of another have.
@@ -70,13 +70,14 @@ impl RowFusion {
         else {
             return false;
         };
-        let dense = matches!(self.parts[writer].work, PartWork::Loop(_));
+        let dense = matches!(self.parts[writer].work, PartWork::Loop(_) | PartWork::Copy(_));
         let wanted = ValueSlot::Operand(operand);
         dense
             && self.parts.iter().enumerate().all(|(at, part)| {
                 part.operands.iter().enumerate().filter(|(_, place)| **place == wanted).all(
                     |(number, _)| match &part.work {
                         PartWork::Loop(fused) => at <= writer && fused.reads_densely(number),
+                        PartWork::Copy(_) => false,
                         // What slices are taken of is read anywhere.
                         PartWork::Take(..) => at < writer && number == 1,
                         // The initial value is read whole.
@@ -90,18 +91,6 @@ impl RowFusion {
 }
 
 impl FusedLoop {
-    /// The operand and its map, if the loop only copies elements.
-    pub(crate) fn copies(&self) -> Option<(usize, &AccessMap)> {
-        let program = self.code.program();
-        let plain = program.steps.is_empty();
-        match (&self.loads[..], &program.results[..]) {
-            ([LoopInput::Map(operand, map)], [Register::Parameter(0)]) if plain => {
-                Some((*operand, map))
-            }
-            _ => None,
-        }
-    }
-
     /// Whether only element `i` of an operand is read for element `i` of the results.
     pub(crate) fn reads_densely(&self, operand: usize) -> bool {
         let elsewhere = |load: &LoopInput| match load {

@@ -237,6 +237,12 @@ impl<'g> Builder<'g> {
     fn steps(&mut self, steps: &[FusedStep]) -> Option<()> {
         steps.iter().try_for_each(|step| match &step.work {
             StepKind::Fused(fused) => self.fused(fused, step),
+            StepKind::Copy(copy) => {
+                let (from, width) = (step.operands[0], copy.dtype.host_bytes());
+                let element = |at| self.element(from, copy.map.at(at) * width, copy.dtype);
+                let registers = (0..copy.elements).map(element).collect::<Option<_>>()?;
+                self.hold(step.results[0], width, registers)
+            }
             StepKind::Branch(branches) => self.branch(step, branches),
             StepKind::Kernel(kernel) => self.moves(&**kernel, step),
             StepKind::Rows(_) | StepKind::While { .. } => None,

@@ -53,7 +53,7 @@ pub(crate) fn scalar_loops(graph: &Graph, code: &mut StepBlock) {
             StepKind::Branch(branches) => {
                 branches.iter_mut().for_each(|branch| scalar_loops(graph, branch));
             }
-            StepKind::Fused(_) | StepKind::Rows(_) | StepKind::Kernel(_) => {}
+            StepKind::Fused(_) | StepKind::Copy(_) | StepKind::Rows(_) | StepKind::Kernel(_) => {}
         }
     }
 }
@@ -63,6 +63,7 @@ pub(crate) fn scalar_loops(graph: &Graph, code: &mut StepBlock) {
 fn is_small(code: &StepBlock) -> bool {
     code.steps.iter().all(|step| match &step.work {
         StepKind::Fused(fused) => fused.elements <= MAX_ELEMENTS,
+        StepKind::Copy(copy) => copy.elements <= MAX_ELEMENTS,
         StepKind::Kernel(kernel) => kernel.moves(MAX_ELEMENTS).is_some(),
         StepKind::Branch(branches) => branches.len() == 2 && branches.iter().all(is_small),
         StepKind::Rows(_) | StepKind::While { .. } => false,
