@@ -30,7 +30,7 @@ pub struct ValueInfo {
 /// What a node does.
 #[derive(Debug, Clone)]
 pub(crate) enum NodeKind {
-    /// Elementwise; operands with one element serve every lane.
+    /// Elementwise; operands with one element serve every element.
     Elementwise(ElementwiseOp),
     /// Elements in another order.
     Access(Access),

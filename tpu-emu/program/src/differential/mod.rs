@@ -134,18 +134,18 @@ pub(crate) fn run(
 ) -> Vec<Vec<u8>> {
     // Nobody may count on zeros.
     let junk = |bytes: usize| Aligned::of(&vec![0xa5; bytes]);
-    let mut places: Vec<Aligned> = results.iter().map(|&bytes| junk(bytes)).collect();
+    let mut outputs: Vec<Aligned> = results.iter().map(|&bytes| junk(bytes)).collect();
     let mut memories = vec![junk(plan.arena), Aligned::of(&plan.pool)];
     for (input, donated) in inputs.iter().zip(donated) {
         match *donated {
             Some(result) => {
-                places[result] = Aligned::of(input);
+                outputs[result] = Aligned::of(input);
                 memories.push(Aligned::zeros(0));
             }
             None => memories.push(Aligned::of(input)),
         }
     }
-    memories.extend(places);
+    memories.extend(outputs);
     let frame = Frame::new(memories);
     Interpreter { frame: &frame, locations: None, seed: 0, launch: None }.plan(plan).unwrap();
     let slots =

@@ -42,7 +42,7 @@ pub(super) fn is_mask(op: &ElementwiseOp) -> bool {
     op.kind == ElementwiseKind::Convert && op.operand == DType::Pred
 }
 
-/// The choice that a product with a mask is, in lanes of these shapes; `None` where it stays a
+/// The choice that a product with a mask is, in loops over these shapes; `None` where it stays a
 /// product.
 ///
 /// # Errors
@@ -181,11 +181,11 @@ mod tests {
             Passes::ALL,
         )
         .unwrap();
-        let lane = |work: &NodeKind| match work {
+        let kind = |work: &NodeKind| match work {
             NodeKind::Elementwise(op) => Some(op.kind),
             _ => None,
         };
-        loaded.graph.main.nodes.iter().filter_map(|node| lane(&node.work)).collect()
+        loaded.graph.main.nodes.iter().filter_map(|node| kind(&node.work)).collect()
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Code inside of reductions, scatters, sorts: as lanes where every operation is elementwise, as
-//! a small program of its own otherwise.
+//! Code inside of reductions, scatters, sorts: an elementwise program where every operation is
+//! elementwise, a small program of its own otherwise.
 use super::super::graph::{Graph, Node, NodeKind, Subgraph};
 use super::masks::{Masks, choice, is_mask};
 use super::op::entry_of;
@@ -19,18 +19,18 @@ use tpu_ops;
 use tpu_ops::{ADD, CONSTANT, Lowered, RegionCode, Site, callee, name_of};
 use tpu_stablehlo::ir::{self, Attributes, Operation, Region, Value};
 
-/// Operations of a body that runs as lanes, each with a register of its own.
-const STEPS: usize = 1024;
+/// Operations of a region that runs element by element, each with a register of its own.
+const MAX_OPERATIONS: usize = 1024;
 
 /// A region of elementwise operations.
 #[derive(Debug)]
-struct LaneBody {
+struct ElementwiseRegion {
     code: CompiledLoop,
     parameters: Vec<Shape>,
     results: Vec<Shape>,
 }
 
-impl RegionCode for LaneBody {
+impl RegionCode for ElementwiseRegion {
     fn parameters(&self) -> &[Shape] {
         &self.parameters
     }
@@ -39,8 +39,8 @@ impl RegionCode for LaneBody {
         &self.results
     }
 
-    fn apply(&self, lanes: usize, inputs: &[&[u8]], outputs: &mut [&mut [u8]]) -> Result<()> {
-        self.code.apply(lanes, inputs, outputs);
+    fn apply(&self, count: usize, inputs: &[&[u8]], outputs: &mut [&mut [u8]]) -> Result<()> {
+        self.code.apply(count, inputs, outputs);
         Ok(())
     }
 
@@ -64,11 +64,15 @@ pub fn sum(dtype: DType) -> Result<Arc<dyn RegionCode>> {
         ..ElementwiseProgram::default()
     };
     let code = CompiledLoop::of(program);
-    Ok(Arc::new(LaneBody { code, parameters: vec![scalar.clone(); 2], results: vec![scalar] }))
+    Ok(Arc::new(ElementwiseRegion {
+        code,
+        parameters: vec![scalar.clone(); 2],
+        results: vec![scalar],
+    }))
 }
 
-/// Registers of the values of one function, while its code is turned into lanes.
-struct Lanes<'l, 'm> {
+/// Registers of the values of one function, while its code becomes an elementwise program.
+struct ElementwiseBuilder<'l, 'm> {
     loader: &'l Loader<'m>,
     program: ElementwiseProgram,
     /// Functions that were inlined.
@@ -97,12 +101,13 @@ impl<'m> Loader<'m> {
                 })
             })
             .collect::<Result<_>>()?;
-        let mut lanes = Lanes { loader: self, program: ElementwiseProgram::default(), calls: 0 };
+        let mut builder =
+            ElementwiseBuilder { loader: self, program: ElementwiseProgram::default(), calls: 0 };
         if parameters.iter().all(|shape| shape.elements() == 1)
-            && let Some(results) = lanes.whole(scope, block, &parameters)
+            && let Some(results) = builder.whole(scope, block, &parameters)
         {
-            let code = CompiledLoop::of(lanes.program);
-            return Ok(Arc::new(LaneBody { code, parameters, results }));
+            let code = CompiledLoop::of(builder.program);
+            return Ok(Arc::new(ElementwiseRegion { code, parameters, results }));
         }
         self.general(scope, block, parameters, called)
     }
@@ -152,7 +157,7 @@ impl<'m> Loader<'m> {
     }
 }
 
-impl<'m> Lanes<'_, 'm> {
+impl<'m> ElementwiseBuilder<'_, 'm> {
     fn whole(
         &mut self,
         scope: &Scope<'m>,
@@ -199,7 +204,10 @@ impl<'m> Lanes<'_, 'm> {
             let callee = self.loader.module.function(name)?;
             let block = one_block(&callee.body, name).ok()?;
             self.calls += 1;
-            if depth >= DEPTH || self.calls > STEPS || block.arguments.len() != operands.len() {
+            if depth >= DEPTH
+                || self.calls > MAX_OPERATIONS
+                || block.arguments.len() != operands.len()
+            {
                 return None;
             }
             let mut inner: NodeRegisters = block.arguments.iter().copied().zip(operands).collect();
@@ -207,7 +215,7 @@ impl<'m> Lanes<'_, 'm> {
             registers.extend(operation.results.iter().copied().zip(results));
             return Some(());
         }
-        if !operation.regions.is_empty() || self.program.steps.len() >= STEPS {
+        if !operation.regions.is_empty() || self.program.steps.len() >= MAX_OPERATIONS {
             return None;
         }
         let entry = entry_of(operation).ok()?;

@@ -59,7 +59,7 @@ impl Interpreter<'_> {
 
     fn early_steps(&self, steps: &[Step], stage: Stage) -> Result<()> {
         for step in steps {
-            match &step.op {
+            match &step.kind {
                 PlannedStep::Kernel { kernel, .. } => {
                     let Some(call) = kernel.custom_call() else { continue };
                     if !call.call().has(stage) {

@@ -14,7 +14,7 @@ use tpu_kernels::aligned::Aligned;
 use tpu_kernels::parallel;
 
 /// Bytes that one thread copies at a time.
-const COPIED: usize = 1 << 20;
+const COPY_CHUNK_BYTES: usize = 1 << 20;
 
 /// Memory that a run uses.
 ///
@@ -163,7 +163,7 @@ impl Frame {
         if apart < count {
             return self.copy_here(from, to);
         }
-        parallel::ranges(count, COPIED, |range| {
+        parallel::ranges(count, COPY_CHUNK_BYTES, |range| {
             let part = |slot: Slot| Slot {
                 base: slot.base,
                 offset: slot.offset + range.start,

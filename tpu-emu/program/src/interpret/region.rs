@@ -1,4 +1,4 @@
-//! Regions that need a run of their own: one lane after the other.
+//! Regions that need a run of their own: one element after the other.
 use super::frame::Frame;
 use super::step::Interpreter;
 use crate::compile::{Passes, plan};
@@ -13,7 +13,7 @@ use tpu_ops::RegionCode;
 
 /// A region as a program.
 #[derive(Debug)]
-struct PlannedBody {
+struct PlannedRegion {
     plan: Plan,
     parameters: Vec<Shape>,
     results: Vec<Shape>,
@@ -34,10 +34,10 @@ pub fn make_body(
         let what = format!("a {verb} of channel {id} inside of a region that computes elements");
         return Err(Error::Unimplemented(what));
     }
-    Ok(Arc::new(PlannedBody { plan, parameters, results }))
+    Ok(Arc::new(PlannedRegion { plan, parameters, results }))
 }
 
-impl RegionCode for PlannedBody {
+impl RegionCode for PlannedRegion {
     fn parameters(&self) -> &[Shape] {
         &self.parameters
     }
@@ -46,29 +46,29 @@ impl RegionCode for PlannedBody {
         &self.results
     }
 
-    fn apply(&self, lanes: usize, inputs: &[&[u8]], outputs: &mut [&mut [u8]]) -> Result<()> {
+    fn apply(&self, count: usize, inputs: &[&[u8]], outputs: &mut [&mut [u8]]) -> Result<()> {
         let zeros = |shape: &Shape| Aligned::zeros(shape.bytes());
         let arena = Aligned::zeros(self.plan.arena);
         let mut memories = vec![arena, Aligned::of(&self.plan.pool)];
         memories.extend(self.parameters.iter().chain(&self.results).map(zeros));
         let frame = Frame::new(memories);
-        let places = |shapes: &[Shape], first: u32| -> Vec<Slot> {
-            let place =
+        let slots = |shapes: &[Shape], first: u32| -> Vec<Slot> {
+            let slot =
                 |(base, shape): (u32, &Shape)| Slot { base, offset: 0, bytes: shape.bytes() };
-            (first..).zip(shapes).map(place).collect()
+            (first..).zip(shapes).map(slot).collect()
         };
-        let arguments = places(&self.parameters, Plan::PARAMETERS);
-        let results = places(&self.results, self.plan.results());
-        for lane in 0..lanes {
+        let arguments = slots(&self.parameters, Plan::PARAMETERS);
+        let results = slots(&self.results, self.plan.results());
+        for at in 0..count {
             for (&argument, input) in arguments.iter().zip(inputs) {
                 let width = argument.bytes;
-                frame.write(argument, 0, &input[lane * width..(lane + 1) * width]);
+                frame.write(argument, 0, &input[at * width..(at + 1) * width]);
             }
             Interpreter { frame: &frame, locations: None, seed: 0, launch: None }
                 .plan(&self.plan)?;
             for (&result, output) in results.iter().zip(outputs.iter_mut()) {
                 let width = result.bytes;
-                output[lane * width..(lane + 1) * width].copy_from_slice(frame.bytes(result));
+                output[at * width..(at + 1) * width].copy_from_slice(frame.bytes(result));
             }
         }
         Ok(())

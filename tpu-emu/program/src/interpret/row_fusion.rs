@@ -1,7 +1,7 @@
 //! Runs steps that belong together, some rows at a time.
 use super::frame::Frame;
-use super::fused_loop::{LoopValues, Window, copy_piece, piece};
-use crate::passes::fuse::row_step::{PartWork, RowFusion, RowStage, ValueSlot};
+use super::fused_loop::{LoopValues, Window, copy_chunk, run_chunk};
+use crate::passes::fuse::row_step::{RowFusion, RowStage, StageKind, ValueSlot};
 use crate::plan::{Slot, Step};
 use std::cell::Cell;
 use std::ops::Range;
@@ -9,8 +9,8 @@ use tpu_kernels::aligned::Aligned;
 use tpu_kernels::parallel;
 
 thread_local! {
-    /// Memory for what lives inside of a strip only.
-    static STRIP: Cell<Option<Frame>> = const { Cell::new(None) };
+    /// Memory for what lives inside of a row block only.
+    static BLOCK_MEMORY: Cell<Option<Frame>> = const { Cell::new(None) };
 }
 
 /// One run of a step.
@@ -24,40 +24,40 @@ struct RowFusionRun<'a> {
 /// Runs a step. `scratch` has room for the states of reductions of all rows.
 pub(super) fn run_rows(frame: &Frame, rows: &RowFusion, step: &Step, scratch: Slot) {
     let run = RowFusionRun { frame, step, rows, scratch };
-    parallel::ranges(rows.rows, rows.piece, |range| run.piece(range));
-    for part in &rows.parts {
-        if let PartWork::Total { fold, columns, state, .. } = &part.work {
+    parallel::ranges(rows.rows, rows.chunk_rows, |range| run.chunk(range));
+    for stage in &rows.stages {
+        if let StageKind::Total { fold, columns, state, .. } = &stage.kind {
             let state = frame.bytes(run.state(state));
-            let init = frame.bytes(run.whole(part.operands[1]));
-            let result = frame.bytes_mut(run.whole(part.results[0]));
+            let init = frame.bytes(run.whole(stage.operands[1]));
+            let result = frame.bytes_mut(run.whole(stage.results[0]));
             fold.finish(state, *columns, init, result);
         }
     }
 }
 
 impl RowFusionRun<'_> {
-    fn piece(&self, rows: Range<usize>) {
-        let memory = self.rows.memory;
-        let strip = STRIP
+    fn chunk(&self, rows: Range<usize>) {
+        let bytes = self.rows.block_bytes;
+        let block = BLOCK_MEMORY
             .take()
-            .filter(|frame| frame.holds(memory))
-            .unwrap_or_else(|| Frame::new(vec![Aligned::zeros(memory.next_power_of_two())]));
-        for start in rows.clone().step_by(self.rows.strip) {
-            let now = start..rows.end.min(start + self.rows.strip);
-            self.rows.parts.iter().for_each(|part| self.part(part, &strip, now.clone()));
+            .filter(|frame| frame.holds(bytes))
+            .unwrap_or_else(|| Frame::new(vec![Aligned::zeros(bytes.next_power_of_two())]));
+        for start in rows.clone().step_by(self.rows.block_rows) {
+            let now = start..rows.end.min(start + self.rows.block_rows);
+            self.rows.stages.iter().for_each(|stage| self.stage(stage, &block, now.clone()));
         }
-        STRIP.set(Some(strip));
+        BLOCK_MEMORY.set(Some(block));
     }
 
-    /// The piece of the scratch memory that a reduction of all rows has.
+    /// The part of the scratch memory that a reduction of all rows has.
     fn state(&self, state: &Range<usize>) -> Slot {
         let offset = self.scratch.offset + state.start;
         Slot { base: self.scratch.base, offset, bytes: state.len() }
     }
 
     /// All of a value from outside, or of a result.
-    fn whole(&self, place: ValueSlot) -> Slot {
-        match place {
+    fn whole(&self, slot: ValueSlot) -> Slot {
+        match slot {
             ValueSlot::Operand(index) => self.step.operands[index],
             ValueSlot::Result(index) => self.step.results[index],
             ValueSlot::Inner(_) => Slot::default(),
@@ -67,17 +67,17 @@ impl RowFusionRun<'_> {
     /// These rows of a value.
     fn some<'s>(
         &'s self,
-        place: ValueSlot,
-        strip: &'s Frame,
+        slot: ValueSlot,
+        block: &'s Frame,
         rows: &Range<usize>,
     ) -> (&'s Frame, Slot) {
-        match place {
+        match slot {
             ValueSlot::Inner(index) => {
                 let (offset, row) = self.rows.inner[index];
-                (strip, Slot { base: 0, offset, bytes: row * rows.len() })
+                (block, Slot { base: 0, offset, bytes: row * rows.len() })
             }
             ValueSlot::Operand(_) | ValueSlot::Result(_) => {
-                let all = self.whole(place);
+                let all = self.whole(slot);
                 let row = all.bytes / self.rows.rows;
                 let offset = all.offset + row * rows.start;
                 (self.frame, Slot { base: all.base, offset, bytes: row * rows.len() })
@@ -85,42 +85,42 @@ impl RowFusionRun<'_> {
         }
     }
 
-    fn part(&self, part: &RowStage, strip: &Frame, rows: Range<usize>) {
-        let read = |place: ValueSlot| {
-            let (frame, slot) = self.some(place, strip, &rows);
+    fn stage(&self, stage: &RowStage, block: &Frame, rows: Range<usize>) {
+        let read = |slot: ValueSlot| {
+            let (frame, slot) = self.some(slot, block, &rows);
             frame.bytes(slot)
         };
-        match &part.work {
-            PartWork::Loop(fused) => {
+        match &stage.kind {
+            StageKind::Loop(fused) => {
                 let row = fused.elements / self.rows.rows;
                 let first = row * rows.start;
-                let windows = Parts { run: self, part, strip, rows: &rows, first };
-                piece(fused, &windows, first..row * rows.end);
+                let windows = StageValues { run: self, stage, block, rows: &rows, first };
+                run_chunk(fused, &windows, first..row * rows.end);
             }
-            PartWork::Copy(copy) => {
+            StageKind::Copy(copy) => {
                 let row = copy.elements / self.rows.rows;
                 let first = row * rows.start;
-                let windows = Parts { run: self, part, strip, rows: &rows, first };
-                copy_piece(copy, &windows, first..row * rows.end);
+                let windows = StageValues { run: self, stage, block, rows: &rows, first };
+                copy_chunk(copy, &windows, first..row * rows.end);
             }
-            PartWork::Fold { fold, count, inner } => {
-                let operand = read(part.operands[0]);
-                let init = self.frame.bytes(self.whole(part.operands[1]));
-                let (frame, slot) = self.some(part.results[0], strip, &rows);
+            StageKind::Fold { fold, count, inner } => {
+                let operand = read(stage.operands[0]);
+                let init = self.frame.bytes(self.whole(stage.operands[1]));
+                let (frame, slot) = self.some(stage.results[0], block, &rows);
                 if *inner == 1 {
                     fold.rows(operand, *count, init, frame.bytes_mut(slot));
                 } else {
                     fold.columns(operand, *count, *inner, init, frame.bytes_mut(slot));
                 }
             }
-            PartWork::Take(gather, each) => {
-                let operand = self.frame.bytes(self.whole(part.operands[0]));
-                let indices = read(part.operands[1]);
-                let (frame, slot) = self.some(part.results[0], strip, &rows);
+            StageKind::Gather(gather, each) => {
+                let operand = self.frame.bytes(self.whole(stage.operands[0]));
+                let indices = read(stage.operands[1]);
+                let (frame, slot) = self.some(stage.results[0], block, &rows);
                 gather.some_rows(operand, indices, rows.start * each, frame.bytes_mut(slot));
             }
-            PartWork::Total { fold, rows: all, columns, state } => {
-                // A piece begins with a block.
+            StageKind::Total { fold, rows: all, columns, state } => {
+                // A chunk begins with a block.
                 let block = fold.block(*columns);
                 let each = all / self.rows.rows;
                 let first = rows.start * each / block.rows;
@@ -129,7 +129,7 @@ impl RowFusionRun<'_> {
                 let offset = whole.offset + first * block.bytes;
                 let slot = Slot { base: whole.base, offset, bytes: (last - first) * block.bytes };
                 let row = rows.start * each - first * block.rows;
-                let operand = read(part.operands[0]);
+                let operand = read(stage.operands[0]);
                 fold.collect(operand, *columns, row, self.frame.bytes_mut(slot));
             }
         }
@@ -137,32 +137,32 @@ impl RowFusionRun<'_> {
 }
 
 /// The values of a loop over some rows.
-struct Parts<'a> {
+struct StageValues<'a> {
     run: &'a RowFusionRun<'a>,
-    part: &'a RowStage,
-    strip: &'a Frame,
+    stage: &'a RowStage,
+    block: &'a Frame,
     rows: &'a Range<usize>,
     /// The loop's first element in these rows.
     first: usize,
 }
 
-impl Parts<'_> {
-    fn window(&self, place: ValueSlot) -> Window<'_> {
+impl StageValues<'_> {
+    fn window(&self, slot: ValueSlot) -> Window<'_> {
         // What comes from outside is there as a whole.
-        if let ValueSlot::Operand(_) = place {
-            return Window { frame: self.run.frame, slot: self.run.whole(place), first: 0 };
+        if let ValueSlot::Operand(_) = slot {
+            return Window { frame: self.run.frame, slot: self.run.whole(slot), first: 0 };
         }
-        let (frame, slot) = self.run.some(place, self.strip, self.rows);
+        let (frame, slot) = self.run.some(slot, self.block, self.rows);
         Window { frame, slot, first: self.first }
     }
 }
 
-impl LoopValues for Parts<'_> {
+impl LoopValues for StageValues<'_> {
     fn operand(&self, index: usize) -> Window<'_> {
-        self.window(self.part.operands[index])
+        self.window(self.stage.operands[index])
     }
 
     fn result(&self, index: usize) -> Window<'_> {
-        self.window(self.part.results[index])
+        self.window(self.stage.results[index])
     }
 }

@@ -14,7 +14,7 @@ use tpu_ops::custom_call::Stage;
 use tpu_stablehlo::ir::Locations;
 
 /// Arrays that a step takes without an allocation.
-const FEW: usize = 8;
+const INLINE_ARRAYS: usize = 8;
 
 /// A step of a hot loop.
 enum ReadyStep<'s> {
@@ -78,7 +78,7 @@ impl Interpreter<'_> {
     /// An error of a step, with the step's source line and name.
     pub fn placed(&self, step: &Step, error: Error) -> Error {
         // An error from inside of a loop has its line already.
-        if matches!(step.op, PlannedStep::While { .. } | PlannedStep::Branch { .. }) {
+        if matches!(step.kind, PlannedStep::While { .. } | PlannedStep::Branch { .. }) {
             return error;
         }
         let line = self.locations.and_then(|locations| locations.line(step.location));
@@ -98,7 +98,7 @@ impl Interpreter<'_> {
 
     /// One step; gives a custom call that is still going on.
     fn begin(&mut self, step: &Step) -> Result<Option<Box<dyn PendingCall>>> {
-        if let PlannedStep::Kernel { kernel, starts, .. } = &step.op
+        if let PlannedStep::Kernel { kernel, starts, .. } = &step.kind
             && let Some(call) = kernel.custom_call()
         {
             self.poison_results(step, &**kernel);
@@ -119,7 +119,7 @@ impl Interpreter<'_> {
     }
 
     fn step(&mut self, step: &Step) -> Result<()> {
-        match &step.op {
+        match &step.kind {
             PlannedStep::Kernel { kernel, .. } if kernel.custom_call().is_some() => {
                 let Some(open) = self.begin(step)? else { return Ok(()) };
                 open.finish()?;
@@ -246,8 +246,8 @@ impl Interpreter<'_> {
         let operand = |(index, &slot): (usize, &Slot)| {
             if starts(index) { &[][..] } else { frame.bytes(slot) }
         };
-        if step.operands.len() <= FEW && step.results.len() == 1 {
-            let mut operands: [&[u8]; FEW] = [&[]; FEW];
+        if step.operands.len() <= INLINE_ARRAYS && step.results.len() == 1 {
+            let mut operands: [&[u8]; INLINE_ARRAYS] = [&[]; INLINE_ARRAYS];
             for (index, slot) in step.operands.iter().enumerate() {
                 operands[index] = operand((index, slot));
             }
@@ -263,7 +263,7 @@ impl Interpreter<'_> {
 
 /// The steps of a hot loop, with their arrays where they are machine code.
 fn ready<'s>(frame: &'s Frame, steps: &'s [Step]) -> Vec<ReadyStep<'s>> {
-    let ready = |step: &'s Step| match &step.op {
+    let ready = |step: &'s Step| match &step.kind {
         PlannedStep::Fused(fused) => {
             bind(frame, fused, step).map_or(ReadyStep::Planned(step), ReadyStep::Bound)
         }
@@ -274,5 +274,5 @@ fn ready<'s>(frame: &'s Frame, steps: &'s [Step]) -> Vec<ReadyStep<'s>> {
 
 /// Whether a step calls a target that somebody registered.
 fn is_call(step: &Step) -> bool {
-    matches!(&step.op, PlannedStep::Kernel { kernel, .. } if kernel.custom_call().is_some())
+    matches!(&step.kind, PlannedStep::Kernel { kernel, .. } if kernel.custom_call().is_some())
 }

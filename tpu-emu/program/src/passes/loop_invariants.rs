@@ -1,11 +1,11 @@
-//! Loops do less in every round: values that no round changes are read from outside, and small
-//! work that no round changes is done before.
+//! Loops do less in every iteration: values that no iteration changes are read from outside, and small
+//! work that no iteration changes is done before.
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// Bytes up to which a value is made before a loop rather than in every round.
-const SMALL: usize = 4096;
+/// Bytes up to which a value is made before a loop rather than in every iteration.
+const MAX_HOISTED_BYTES: usize = 4096;
 
 /// Takes what no iteration of a loop changes out of the loops of a program.
 pub(crate) fn hoist(graph: &mut Graph) {
@@ -104,9 +104,10 @@ impl Loops<'_> {
         before
     }
 
-    /// Whether a node may be run once, even if its loop has no round.
+    /// Whether a node may be run once, even if its loop has no iteration.
     fn moves(&self, node: &Node) -> bool {
-        let small = node.results.iter().all(|&result| self.graph.bytes(result) <= SMALL);
+        let small =
+            node.results.iter().all(|&result| self.graph.bytes(result) <= MAX_HOISTED_BYTES);
         let total = match &node.work {
             NodeKind::Constant(_) => true,
             NodeKind::Elementwise(_) => small,
@@ -151,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_round_changes_is_not_carried_and_not_computed_again() {
+    fn what_no_iteration_changes_is_not_carried_and_not_computed_again() {
         let mut graph = Graph::default();
         let mut value = || graph.add(Shape::scalar(DType::S32));
         let [start, step, tested, tested_step, carried, carried_step] = [(); 6].map(|()| value());

@@ -7,49 +7,49 @@ use std::collections::HashMap;
 #[derive(Debug, Clone)]
 pub(super) struct AliasSet {
     pub(super) members: Vec<ValueId>,
-    pub(super) life: LiveRange,
+    pub(super) range: LiveRange,
     pub(super) bytes: usize,
     /// Memory that is not the arena's, if it must lie there.
     pub(super) pin: Option<u32>,
 }
 
-/// All classes; a value is in one.
+/// All alias sets; a value is in one.
 #[derive(Debug, Default)]
-pub(super) struct Classes {
+pub(super) struct AliasSets {
     of: HashMap<ValueId, usize>,
-    classes: Vec<Option<AliasSet>>,
+    sets: Vec<Option<AliasSet>>,
 }
 
-impl Classes {
-    /// A class of its own for a value.
-    pub(super) fn add(&mut self, value: ValueId, life: LiveRange, bytes: usize, pin: Option<u32>) {
-        self.of.insert(value, self.classes.len());
-        self.classes.push(Some(AliasSet { members: vec![value], life, bytes, pin }));
+impl AliasSets {
+    /// An alias set of its own for a value.
+    pub(super) fn add(&mut self, value: ValueId, range: LiveRange, bytes: usize, pin: Option<u32>) {
+        self.of.insert(value, self.sets.len());
+        self.sets.push(Some(AliasSet { members: vec![value], range, bytes, pin }));
     }
 
-    /// Number of a value's class.
+    /// Number of a value's alias set.
     pub(super) fn number(&self, value: ValueId) -> Option<usize> {
         self.of.get(&value).copied()
     }
 
-    /// A value's class.
+    /// The alias set of a value.
     pub(super) fn get(&self, value: ValueId) -> Option<&AliasSet> {
-        self.classes[self.number(value)?].as_ref()
+        self.sets[self.number(value)?].as_ref()
     }
 
-    /// Says where a class lies.
+    /// Says where an alias set lies.
     pub(super) fn pin(&mut self, value: ValueId, memory: u32) {
-        if let Some(class) = self.number(value).and_then(|number| self.classes[number].as_mut()) {
-            class.pin = Some(memory);
+        if let Some(set) = self.number(value).and_then(|number| self.sets[number].as_mut()) {
+            set.pin = Some(memory);
         }
     }
 
-    /// Whether two values are in one class.
+    /// Whether two values are in one alias set.
     pub(super) fn same(&self, a: ValueId, b: ValueId) -> bool {
         self.number(a).is_some() && self.number(a) == self.number(b)
     }
 
-    /// Joins two classes. Whether their lives allow it is the caller's to know.
+    /// Joins two alias sets. Whether their live ranges allow it is the caller's to know.
     ///
     /// Returns whether it was done: sizes must be equal, and at most one may be pinned.
     pub(super) fn join(&mut self, a: ValueId, b: ValueId) -> bool {
@@ -57,22 +57,22 @@ impl Classes {
         if to == from {
             return true;
         }
-        let fits = match (&self.classes[to], &self.classes[from]) {
+        let fits = match (&self.sets[to], &self.sets[from]) {
             (Some(a), Some(b)) => a.bytes == b.bytes && (a.pin.is_none() || b.pin.is_none()),
             _ => false,
         };
         if !fits {
             return false;
         }
-        let Some(moved) = self.classes[from].take() else { return false };
+        let Some(moved) = self.sets[from].take() else { return false };
         for &member in &moved.members {
             self.of.insert(member, to);
         }
-        if let Some(class) = &mut self.classes[to] {
-            class.members.extend(moved.members);
-            class.life.defined = class.life.defined.min(moved.life.defined);
-            class.life.last = class.life.last.max(moved.life.last);
-            class.pin = class.pin.or(moved.pin);
+        if let Some(set) = &mut self.sets[to] {
+            set.members.extend(moved.members);
+            set.range.defined = set.range.defined.min(moved.range.defined);
+            set.range.last = set.range.last.max(moved.range.last);
+            set.pin = set.pin.or(moved.pin);
         }
         true
     }
@@ -81,21 +81,21 @@ impl Classes {
     pub(super) fn last_inside(
         &self,
         value: ValueId,
-        lives: &HashMap<ValueId, LiveRange>,
+        ranges: &HashMap<ValueId, LiveRange>,
         start: usize,
         end: usize,
     ) -> usize {
-        let members = self.get(value).map_or(&[][..], |class| &class.members);
-        let inside = members.iter().filter_map(|member| lives.get(member));
+        let members = self.get(value).map_or(&[][..], |set| &set.members);
+        let inside = members.iter().filter_map(|member| ranges.get(member));
         inside
-            .filter(|life| life.defined >= start && life.defined < end)
-            .map(|life| life.last)
+            .filter(|range| range.defined >= start && range.defined < end)
+            .map(|range| range.last)
             .max()
             .unwrap_or(FOREVER)
     }
 
-    /// The classes in the order of their first members.
+    /// The alias sets in the order of their first members.
     pub(super) fn all(&self) -> impl Iterator<Item = (usize, &AliasSet)> {
-        self.classes.iter().enumerate().filter_map(|(at, class)| Some((at, class.as_ref()?)))
+        self.sets.iter().enumerate().filter_map(|(at, set)| Some((at, set.as_ref()?)))
     }
 }

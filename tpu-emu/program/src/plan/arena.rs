@@ -1,4 +1,4 @@
-//! Offsets in the arena: pieces whose lives overlap do not.
+//! Offsets in the arena: buffers whose live ranges overlap do not.
 use super::ALIGN;
 use super::live_range::LiveRange;
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The arena while it is laid out, in the order of time.
 #[derive(Debug, Default)]
 struct Holes {
-    /// Free pieces below the end: offset to length.
+    /// Free ranges below the end: offset to length.
     free: BTreeMap<usize, usize>,
-    /// Free pieces below the end: length before offset.
+    /// Free ranges below the end: length before offset.
     by_length: BTreeSet<(usize, usize)>,
     end: usize,
 }
@@ -24,7 +24,7 @@ impl Holes {
         self.by_length.remove(&(length, offset));
     }
 
-    /// The smallest piece that fits, or a new one at the end.
+    /// The smallest range that fits, or a new one at the end.
     fn take(&mut self, bytes: usize) -> usize {
         if let Some(&(length, offset)) = self.by_length.range((bytes, 0)..).next() {
             self.remove(offset, length);
@@ -63,20 +63,20 @@ impl Holes {
     }
 }
 
-/// Offsets for pieces of memory by their lives, and the size of the whole.
-pub(super) fn lay_out(pieces: &[(LiveRange, usize)]) -> (Vec<usize>, usize) {
-    let mut offsets = vec![0; pieces.len()];
-    let mut by_start: Vec<usize> = (0..pieces.len()).filter(|&at| pieces[at].1 > 0).collect();
+/// Offsets for buffers by their live ranges, and the size of the whole.
+pub(super) fn lay_out(buffers: &[(LiveRange, usize)]) -> (Vec<usize>, usize) {
+    let mut offsets = vec![0; buffers.len()];
+    let mut by_start: Vec<usize> = (0..buffers.len()).filter(|&at| buffers[at].1 > 0).collect();
     let mut by_end = by_start.clone();
     // Large ones first where several begin at once.
-    by_start.sort_by_key(|&at| (pieces[at].0.defined, usize::MAX - pieces[at].1, at));
-    by_end.sort_by_key(|&at| (pieces[at].0.last, at));
+    by_start.sort_by_key(|&at| (buffers[at].0.defined, usize::MAX - buffers[at].1, at));
+    by_end.sort_by_key(|&at| (buffers[at].0.last, at));
     let mut ending = by_end.into_iter().peekable();
     let mut holes = Holes::default();
     for at in by_start {
-        let (life, bytes) = pieces[at];
-        while let Some(over) = ending.next_if(|&other| pieces[other].0.last < life.defined) {
-            holes.give(offsets[over], pieces[over].1.next_multiple_of(ALIGN));
+        let (range, bytes) = buffers[at];
+        while let Some(over) = ending.next_if(|&other| buffers[other].0.last < range.defined) {
+            holes.give(offsets[over], buffers[over].1.next_multiple_of(ALIGN));
         }
         offsets[at] = holes.take(bytes.next_multiple_of(ALIGN));
     }
@@ -87,36 +87,36 @@ pub(super) fn lay_out(pieces: &[(LiveRange, usize)]) -> (Vec<usize>, usize) {
 mod tests {
     use super::*;
 
-    fn piece(defined: usize, last: usize, bytes: usize) -> (LiveRange, usize) {
+    fn range(defined: usize, last: usize, bytes: usize) -> (LiveRange, usize) {
         (LiveRange { defined, last }, bytes)
     }
 
     #[test]
-    fn pieces_that_live_at_once_are_apart_and_others_share() {
-        let pieces = [piece(1, 2, 100), piece(2, 3, 64), piece(3, 4, 128), piece(4, 5, 1)];
-        let (offsets, size) = lay_out(&pieces);
+    fn buffers_that_live_at_once_are_apart_and_others_share() {
+        let buffers = [range(1, 2, 100), range(2, 3, 64), range(3, 4, 128), range(4, 5, 1)];
+        let (offsets, size) = lay_out(&buffers);
         assert_eq!(offsets, [0, 128, 0, 128]);
         assert_eq!(size, 192);
     }
 
     #[test]
-    fn random_lives_never_overlap_in_memory() {
+    fn random_live_ranges_never_overlap_in_memory() {
         let mut state = 7_u64;
         let mut random = |below: u64| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             usize::try_from((state >> 33) % below).unwrap()
         };
-        let pieces: Vec<_> = (0..300)
+        let buffers: Vec<_> = (0..300)
             .map(|_| {
                 let start = random(500);
-                piece(start, start + random(60), random(1000))
+                range(start, start + random(60), random(1000))
             })
             .collect();
-        let (offsets, size) = lay_out(&pieces);
-        for (a, (life, bytes)) in pieces.iter().enumerate() {
+        let (offsets, size) = lay_out(&buffers);
+        for (a, (range, bytes)) in buffers.iter().enumerate() {
             assert!(offsets[a] + bytes <= size);
-            for (b, (other, length)) in pieces.iter().enumerate().skip(a + 1) {
-                let together = life.defined <= other.last && other.defined <= life.last;
+            for (b, (other, length)) in buffers.iter().enumerate().skip(a + 1) {
+                let together = range.defined <= other.last && other.defined <= range.last;
                 let apart = offsets[a] + bytes <= offsets[b] || offsets[b] + length <= offsets[a];
                 assert!(!together || apart, "{a} and {b}");
             }

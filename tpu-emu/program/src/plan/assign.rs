@@ -1,10 +1,10 @@
-//! Joins values into classes, gives the classes their places, and writes the steps.
+//! Joins values into alias sets, gives these their memory, and writes the steps.
 use super::super::graph::{Graph, ValueId};
 use super::super::passes::fuse::{FusedStep, StepBlock, StepKind};
-use super::alias_sets::Classes;
+use super::alias_sets::AliasSets;
 use super::arena::lay_out;
 use super::channels::{channels, meets};
-use super::live_range::{BlockTimes, FOREVER, LiveRange, Lives, Times};
+use super::live_range::{BlockTimes, FOREVER, LiveRange, LiveRanges, Times};
 use super::parallel_copy::at_once;
 use super::{
     ALIGN, GUARD, Plan, PlannedScalarLoop, PlannedStep, Slot, Step, StorageForm, packed_size,
@@ -24,7 +24,7 @@ pub(crate) fn assign(
     outside: StorageForm<'_>,
     reuse: bool,
 ) -> Plan {
-    let (lives, times) = Lives::new(code);
+    let (ranges, times) = LiveRanges::new(code);
     let donated = match outside {
         StorageForm::Packed(donated) => donated,
         StorageForm::Unpacked => &[],
@@ -34,12 +34,12 @@ pub(crate) fn assign(
         donated,
         packs: matches!(outside, StorageForm::Packed(_)),
         reuse,
-        lives,
-        classes: Classes::default(),
+        ranges,
+        sets: AliasSets::default(),
         results: Plan::PARAMETERS + number(code.parameters.len()),
-        places: Vec::new(),
-        extra: Vec::new(),
-        extra_at: Vec::new(),
+        set_slots: Vec::new(),
+        scratch: Vec::new(),
+        scratch_offsets: Vec::new(),
         pool: Vec::new(),
         pooled: HashMap::new(),
         guarded: HashSet::new(),
@@ -60,15 +60,15 @@ struct Assignment<'g> {
     packs: bool,
     /// Whether values take over the memory of those that nobody needs any more.
     reuse: bool,
-    lives: Lives,
-    classes: Classes,
+    ranges: LiveRanges,
+    sets: AliasSets,
     /// Memory of the first result.
     results: u32,
-    /// Slot of each class, once they have one.
-    places: Vec<Slot>,
-    /// Scratch and staging pieces, in the order in which they are asked for.
-    extra: Vec<(LiveRange, usize)>,
-    extra_at: Vec<usize>,
+    /// Slot of each alias set, once they have one.
+    set_slots: Vec<Slot>,
+    /// Scratch and staging ranges, in the order in which they are asked for.
+    scratch: Vec<(LiveRange, usize)>,
+    scratch_offsets: Vec<usize>,
     pool: Vec<u8>,
     pooled: HashMap<ValueId, Slot>,
     /// Results of custom calls.
@@ -80,13 +80,13 @@ fn number(n: usize) -> u32 {
 }
 
 impl Assignment<'_> {
-    fn life(&self, value: ValueId) -> LiveRange {
-        self.lives.of.get(&value).copied().unwrap_or(LiveRange { defined: 0, last: FOREVER })
+    fn live_range(&self, value: ValueId) -> LiveRange {
+        self.ranges.of.get(&value).copied().unwrap_or(LiveRange { defined: 0, last: FOREVER })
     }
 
     fn add(&mut self, value: ValueId, pin: Option<u32>) {
-        if self.classes.number(value).is_none() {
-            self.classes.add(value, self.life(value), self.graph.bytes(value), pin);
+        if self.sets.number(value).is_none() {
+            self.sets.add(value, self.live_range(value), self.graph.bytes(value), pin);
         }
     }
 
@@ -109,46 +109,43 @@ impl Assignment<'_> {
         }
     }
 
-    /// A class for every value that a step makes or a block takes.
+    /// An alias set for every value that a step makes or a block takes.
     fn declare(&mut self, code: &StepBlock) {
         code.parameters.iter().for_each(|&parameter| self.add(parameter, None));
         for step in &code.steps {
             step.results.iter().for_each(|&result| self.add(result, None));
-            if matches!(&step.work, StepKind::Kernel(kernel) if kernel.custom_call().is_some()) {
+            if matches!(&step.kind, StepKind::Kernel(kernel) if kernel.custom_call().is_some()) {
                 self.guarded.extend(&step.results);
             }
-            step.work.blocks().for_each(|block| self.declare(block));
+            step.kind.blocks().for_each(|block| self.declare(block));
         }
     }
 
     /// Whether the memory of a dying value may be written to.
     fn writable(&self, value: ValueId) -> bool {
         self.reuse
-            && self
-                .classes
-                .get(value)
-                .is_some_and(|class| class.pin.is_none_or(|pin| pin >= self.results))
+            && self.sets.get(value).is_some_and(|set| set.pin.is_none_or(|pin| pin >= self.results))
     }
 
     fn join(&mut self, code: &StepBlock, times: &BlockTimes) {
         for (step, times) in code.steps.iter().zip(&times.steps) {
-            match &step.work {
+            match &step.kind {
                 StepKind::Fused(_) | StepKind::Rows(_) => {
                     let dies = |value: ValueId| {
-                        self.life(value).last == times.start && self.writable(value)
+                        self.live_range(value).last == times.start && self.writable(value)
                     };
                     let all = 0..step.operands.len();
                     let mut dying: Vec<usize> = all.filter(|&at| dies(step.operands[at])).collect();
                     for (number, &result) in step.results.iter().enumerate() {
                         let bytes = self.graph.bytes(result);
                         let fits = |&at: &usize| {
-                            let class = self.classes.get(step.operands[at]);
-                            class.map(|class| class.bytes) == Some(bytes)
-                                && step.work.takes_over(at, number)
+                            let set = self.sets.get(step.operands[at]);
+                            set.map(|set| set.bytes) == Some(bytes)
+                                && step.kind.takes_over(at, number)
                         };
                         if let Some(at) = dying.iter().position(fits) {
                             let operand = step.operands[dying.swap_remove(at)];
-                            self.classes.join(operand, result);
+                            self.sets.join(operand, result);
                         }
                     }
                 }
@@ -160,9 +157,9 @@ impl Assignment<'_> {
                             step.operands.iter().filter(|&&other| other == value).count() == 1;
                         let others =
                             (0..index).any(|other| kernel.starts_from(other) == Some(from));
-                        let dies = self.life(value).last == times.start;
+                        let dies = self.live_range(value).last == times.start;
                         if once && !others && dies && self.writable(value) {
-                            self.classes.join(value, result);
+                            self.sets.join(value, result);
                         }
                     }
                 }
@@ -188,17 +185,17 @@ impl Assignment<'_> {
         for (index, &initial) in step.operands.iter().enumerate() {
             let [carried, tested, result] =
                 [body.parameters[index], condition.parameters[index], step.results[index]];
-            self.classes.join(result, tested);
-            self.classes.join(result, carried);
+            self.sets.join(result, tested);
+            self.sets.join(result, carried);
             // The body reads what the condition has read.
-            if let Some(life) = self.lives.of.get_mut(&tested) {
-                life.last = life.last.max(inside.start);
+            if let Some(range) = self.ranges.of.get_mut(&tested) {
+                range.last = range.last.max(inside.start);
             }
             if uses[&initial] == 1
-                && self.life(initial).last == times.start
+                && self.live_range(initial).last == times.start
                 && self.writable(initial)
             {
-                self.classes.join(initial, result);
+                self.sets.join(initial, result);
             }
         }
         self.join(condition, before);
@@ -208,15 +205,15 @@ impl Assignment<'_> {
         }
         for (index, &made) in body.results.iter().enumerate() {
             let carried = body.parameters[index];
-            if self.classes.same(made, carried) {
+            if self.sets.same(made, carried) {
                 continue;
             }
-            let Some(class) = self.classes.get(made) else { continue };
-            let (first, pinned) = (class.life.defined, class.pin.is_some());
+            let Some(set) = self.sets.get(made) else { continue };
+            let (first, pinned) = (set.range.defined, set.pin.is_some());
             let own = first > inside.start && first < inside.end && !pinned;
-            let read = self.classes.last_inside(carried, &self.lives.of, inside.start, inside.end);
+            let read = self.sets.last_inside(carried, &self.ranges.of, inside.start, inside.end);
             if own && read < first {
-                self.classes.join(carried, made);
+                self.sets.join(carried, made);
             }
         }
     }
@@ -229,11 +226,11 @@ impl Assignment<'_> {
                 continue;
             }
             for (&result, &made) in step.results.iter().zip(&branch.results) {
-                let Some(class) = self.classes.get(made) else { continue };
-                let own = class.life.defined > times.start && class.life.defined < times.end;
-                let taken = class.members.iter().any(|member| results.contains(member));
-                if own && !taken && class.pin.is_none() {
-                    self.classes.join(result, made);
+                let Some(set) = self.sets.get(made) else { continue };
+                let own = set.range.defined > times.start && set.range.defined < times.end;
+                let taken = set.members.iter().any(|member| results.contains(member));
+                if own && !taken && set.pin.is_none() {
+                    self.sets.join(result, made);
                 }
             }
         }
@@ -252,47 +249,47 @@ impl Assignment<'_> {
         }
         for (index, &value) in code.results.iter().enumerate() {
             let memory = self.results + number(index);
-            let Some(class) = self.classes.get(value) else { continue };
-            if class.pin.is_some() || self.packed(value) {
+            let Some(set) = self.sets.get(value) else { continue };
+            if set.pin.is_some() || self.packed(value) {
                 continue;
             }
             let free = donors[index].is_none_or(|parameter: usize| {
                 let parameter = code.parameters.get(parameter);
-                let old = parameter.and_then(|&parameter| self.classes.get(parameter));
-                old.is_none_or(|old| old.life.last < class.life.defined)
+                let old = parameter.and_then(|&parameter| self.sets.get(parameter));
+                old.is_none_or(|old| old.range.last < set.range.defined)
             });
             if free {
-                self.classes.pin(value, memory);
+                self.sets.pin(value, memory);
             }
         }
     }
 
     fn write(mut self, code: &StepBlock, times: &BlockTimes) -> Plan {
-        // Once to learn which extra pieces there are, once with everything in its place.
-        self.places = self.unplaced();
+        // Once to learn which scratch ranges there are, once with everything in its slot.
+        self.set_slots = self.unplaced();
         let _ = self.program(code, times);
-        let mut classes: Vec<(usize, usize, Option<u32>)> = Vec::new();
-        let mut pieces: Vec<(LiveRange, usize)> = Vec::new();
-        for (at, class) in self.classes.all() {
-            classes.push((at, class.bytes, class.pin));
-            let guarded = class.members.iter().any(|member| self.guarded.contains(member));
-            let guard = if guarded && class.bytes > 0 { GUARD } else { 0 };
-            pieces.push((class.life, if class.pin.is_none() { class.bytes + guard } else { 0 }));
+        let mut sets: Vec<(usize, usize, Option<u32>)> = Vec::new();
+        let mut live: Vec<(LiveRange, usize)> = Vec::new();
+        for (at, set) in self.sets.all() {
+            sets.push((at, set.bytes, set.pin));
+            let guarded = set.members.iter().any(|member| self.guarded.contains(member));
+            let guard = if guarded && set.bytes > 0 { GUARD } else { 0 };
+            live.push((set.range, if set.pin.is_none() { set.bytes + guard } else { 0 }));
         }
-        pieces.extend_from_slice(&self.extra);
-        let (offsets, arena) = lay_out(&pieces);
-        for (&(at, bytes, pin), &offset) in classes.iter().zip(&offsets) {
+        live.extend_from_slice(&self.scratch);
+        let (offsets, arena) = lay_out(&live);
+        for (&(at, bytes, pin), &offset) in sets.iter().zip(&offsets) {
             let (base, offset) = pin.map_or((Plan::ARENA, offset), |pin| (pin, 0));
-            self.places[at] = Slot { base, offset, bytes };
+            self.set_slots[at] = Slot { base, offset, bytes };
         }
-        self.extra_at = offsets[classes.len()..].to_vec();
-        self.extra.clear();
+        self.scratch_offsets = offsets[sets.len()..].to_vec();
+        self.scratch.clear();
         let steps = self.program(code, times);
         let mut largest: Vec<_> = Vec::new();
         self.note_largest(code, &mut largest);
         largest.sort_by_key(|(shape, ..)| std::cmp::Reverse(shape.bytes()));
         largest.truncate(8);
-        let loops = steps.iter().any(|step| matches!(step.op, PlannedStep::While { .. }));
+        let loops = steps.iter().any(|step| matches!(step.kind, PlannedStep::While { .. }));
         Plan {
             steps,
             arena,
@@ -310,29 +307,29 @@ impl Assignment<'_> {
     fn note_largest(&self, code: &StepBlock, into: &mut Vec<(Shape, Arc<str>, LocationId)>) {
         for step in &code.steps {
             for &result in &step.results {
-                if self.classes.get(result).is_some_and(|class| class.pin.is_none()) {
+                if self.sets.get(result).is_some_and(|set| set.pin.is_none()) {
                     let shape = self.graph.value(result).shape.clone();
                     into.push((shape, Arc::clone(&step.name), step.location));
                 }
             }
-            step.work.blocks().for_each(|block| self.note_largest(block, into));
+            step.kind.blocks().for_each(|block| self.note_largest(block, into));
         }
     }
 
     fn unplaced(&self) -> Vec<Slot> {
-        let last = self.classes.all().map(|(at, _)| at + 1).max().unwrap_or(0);
-        let mut places = vec![Slot::default(); last];
-        // Places differ from one another, so that copies between equal places are recognised.
-        for (at, class) in self.classes.all() {
-            let base = class.pin.unwrap_or(u32::MAX - number(at));
-            places[at] = Slot { base, offset: 0, bytes: class.bytes };
+        let last = self.sets.all().map(|(at, _)| at + 1).max().unwrap_or(0);
+        let mut set_slots = vec![Slot::default(); last];
+        // Slots differ from one another, so that copies between equal ones are recognised.
+        for (at, set) in self.sets.all() {
+            let base = set.pin.unwrap_or(u32::MAX - number(at));
+            set_slots[at] = Slot { base, offset: 0, bytes: set.bytes };
         }
-        places
+        set_slots
     }
 
     fn slot(&mut self, value: ValueId) -> Slot {
-        if let Some(number) = self.classes.number(value) {
-            return self.places[number];
+        if let Some(number) = self.sets.number(value) {
+            return self.set_slots[number];
         }
         if let Some(&slot) = self.pooled.get(&value) {
             return slot;
@@ -356,20 +353,20 @@ impl Assignment<'_> {
         values.iter().map(|&value| self.slot(value)).collect()
     }
 
-    /// A piece of the arena for one moment.
-    fn moment(&mut self, at: usize, bytes: usize) -> Slot {
-        let index = self.extra.len();
-        self.extra.push((LiveRange { defined: at, last: at }, bytes));
-        let offset = self.extra_at.get(index).copied().unwrap_or(0);
+    /// A slot of the arena for one step.
+    fn scratch_slot(&mut self, at: usize, bytes: usize) -> Slot {
+        let index = self.scratch.len();
+        self.scratch.push((LiveRange { defined: at, last: at }, bytes));
+        let offset = self.scratch_offsets.get(index).copied().unwrap_or(0);
         Slot { base: Plan::ARENA, offset, bytes }
     }
 
-    /// Copies values to the places of others, all at once.
+    /// Copies values to the slots of others, all at once.
     fn copies(&mut self, at: usize, (from, to): (&[ValueId], &[ValueId]), into: &mut Vec<Step>) {
         let pairs = from.iter().zip(to);
         let copies: Vec<(Slot, Slot)> =
             pairs.map(|(&from, &to)| (self.slot(from), self.slot(to))).collect();
-        let copies = at_once(&copies, |bytes| self.moment(at, bytes));
+        let copies = at_once(&copies, |bytes| self.scratch_slot(at, bytes));
         if !copies.is_empty() {
             into.push(plain(PlannedStep::Copies(copies), Vec::new(), Vec::new()));
         }
@@ -397,14 +394,14 @@ impl Assignment<'_> {
             if self.packed(value) {
                 let (bits, bytes) = packed_size(&shape);
                 // The result's memory may still hold another value.
-                let staged = self.moment(times.end, bytes);
+                let staged = self.scratch_slot(times.end, bytes);
                 steps.push(plain(PlannedStep::Pack { bits }, vec![from], vec![staged]));
                 copies.push((staged, Slot { base, offset: 0, bytes }));
             } else {
                 copies.push((from, Slot { base, offset: 0, bytes: from.bytes }));
             }
         }
-        let copies = at_once(&copies, |bytes| self.moment(times.end, bytes));
+        let copies = at_once(&copies, |bytes| self.scratch_slot(times.end, bytes));
         if !copies.is_empty() {
             steps.push(plain(PlannedStep::Copies(copies), Vec::new(), Vec::new()));
         }
@@ -414,11 +411,11 @@ impl Assignment<'_> {
     fn steps(&mut self, code: &StepBlock, times: &BlockTimes) -> Vec<Step> {
         let mut steps = Vec::new();
         for (step, times) in code.steps.iter().zip(&times.steps) {
-            let op = match &step.work {
+            let kind = match &step.kind {
                 StepKind::Fused(fused) => PlannedStep::Fused(Arc::clone(fused)),
                 StepKind::Copy(copy) => PlannedStep::StridedCopy(Arc::clone(copy)),
                 StepKind::Rows(rows) => {
-                    let scratch = self.moment(times.start, rows.states);
+                    let scratch = self.scratch_slot(times.start, rows.state_bytes);
                     PlannedStep::Rows { rows: Arc::clone(rows), scratch }
                 }
                 StepKind::Kernel(kernel) => {
@@ -432,7 +429,7 @@ impl Assignment<'_> {
                             }
                         }
                     }
-                    let scratch = self.moment(times.start, kernel.scratch());
+                    let scratch = self.scratch_slot(times.start, kernel.scratch());
                     PlannedStep::Kernel { kernel: Arc::clone(kernel), starts, scratch }
                 }
                 StepKind::While { condition, body, scalar } => {
@@ -459,22 +456,22 @@ impl Assignment<'_> {
                 }
             };
             // Control flow has its values in the steps inside.
-            let (operands, results) = match op {
+            let (operands, results) = match kind {
                 PlannedStep::While { .. } | PlannedStep::Branch { .. } => {
                     (Box::default(), Box::default())
                 }
                 _ => (self.slots(&step.operands), self.slots(&step.results)),
             };
             let (name, location) = (Arc::clone(&step.name), step.location);
-            steps.push(Step { op, operands, results, name, location });
+            steps.push(Step { kind, operands, results, name, location });
         }
         steps
     }
 }
 
-fn plain(op: PlannedStep, operands: Vec<Slot>, results: Vec<Slot>) -> Step {
+fn plain(kind: PlannedStep, operands: Vec<Slot>, results: Vec<Slot>) -> Step {
     Step {
-        op,
+        kind,
         operands: operands.into(),
         results: results.into(),
         name: "copy".into(),

@@ -12,7 +12,7 @@ pub(super) fn channels(code: &StepBlock) -> Vec<(Channel, LocationId)> {
 
 /// Whether a program waits for other replicas of its run.
 pub(super) fn meets(code: &StepBlock) -> bool {
-    code.steps.iter().any(|step| match &step.work {
+    code.steps.iter().any(|step| match &step.kind {
         StepKind::Kernel(kernel) => kernel.meets_others(),
         other => other.blocks().any(meets),
     })
@@ -20,9 +20,9 @@ pub(super) fn meets(code: &StepBlock) -> bool {
 
 fn note(code: &StepBlock, into: &mut Vec<(Channel, LocationId)>) {
     for step in &code.steps {
-        if let StepKind::Kernel(kernel) = &step.work {
+        if let StepKind::Kernel(kernel) = &step.kind {
             into.extend(kernel.channel().map(|channel| (channel, step.location)));
         }
-        step.work.blocks().for_each(|block| note(block, into));
+        step.kind.blocks().for_each(|block| note(block, into));
     }
 }

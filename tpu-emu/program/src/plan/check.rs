@@ -5,11 +5,11 @@ use super::{Plan, PlannedScalarLoop, PlannedStep, Slot, Step, StorageForm};
 use crate::compile::{Passes, steps};
 use std::collections::HashMap;
 
-/// What lies in a piece of memory.
+/// What lies in a slot.
 type Symbol = usize;
 
-/// Rounds of a loop that are followed: what one round destroys, the next one misses.
-const ROUNDS: usize = 3;
+/// Iterations of a loop that are followed: what one iteration destroys, the next one misses.
+const ITERATIONS: usize = 3;
 
 /// Panics where a plan reads what is not there any more, or writes to what is not its own.
 pub(crate) fn check(graph: &Graph, code: &StepBlock, plan: &Plan, donated: &[Option<usize>]) {
@@ -19,7 +19,7 @@ pub(crate) fn check(graph: &Graph, code: &StepBlock, plan: &Plan, donated: &[Opt
         plan,
         values: HashMap::new(),
         known: HashMap::new(),
-        places: Vec::new(),
+        contents: Vec::new(),
         next: 0,
     };
     let mut readonly = vec![Plan::POOL];
@@ -31,7 +31,7 @@ pub(crate) fn check(graph: &Graph, code: &StepBlock, plan: &Plan, donated: &[Opt
         let symbol = checker.fresh();
         checker.values.insert(parameter, symbol);
         let bytes = graph.bytes(parameter);
-        checker.places.push((Slot { base, offset: 0, bytes }, symbol));
+        checker.contents.push((Slot { base, offset: 0, bytes }, symbol));
     }
     checker.block(code, &plan.steps);
     for (base, &value) in (results..).zip(&code.results) {
@@ -45,7 +45,7 @@ pub(crate) fn check(graph: &Graph, code: &StepBlock, plan: &Plan, donated: &[Opt
     });
 }
 
-/// The program's own way to its plan and through the checker.
+/// The program's plan, which the checker has followed.
 pub(crate) fn planned(graph: &mut Graph, donated: &[Option<usize>], passes: Passes) -> Plan {
     let code = steps(graph, passes);
     let plan = super::assign(graph, &code, StorageForm::Packed(donated), passes.memory_reuse);
@@ -56,7 +56,7 @@ pub(crate) fn planned(graph: &mut Graph, donated: &[Option<usize>], passes: Pass
 fn each_write(steps: &[Step], visit: &mut dyn FnMut(Slot)) {
     for step in steps {
         step.results.iter().for_each(|&slot| visit(slot));
-        match &step.op {
+        match &step.kind {
             PlannedStep::Kernel { starts, scratch, .. } => {
                 visit(*scratch);
                 starts.iter().for_each(|&(_, to)| visit(to));
@@ -88,7 +88,7 @@ struct Checker<'c> {
     values: HashMap<ValueId, Symbol>,
     /// Symbols of constants, by their bytes.
     known: HashMap<Vec<u8>, Symbol>,
-    places: Vec<(Slot, Symbol)>,
+    contents: Vec<(Slot, Symbol)>,
     next: Symbol,
 }
 
@@ -117,7 +117,7 @@ impl Checker<'_> {
             let bytes = self.plan.pool[slot.offset..slot.offset + slot.bytes].to_vec();
             return Some(self.constant(&bytes));
         }
-        self.places.iter().find(|(place, _)| *place == slot).map(|(_, symbol)| *symbol)
+        self.contents.iter().find(|(held, _)| *held == slot).map(|(_, symbol)| *symbol)
     }
 
     fn read(&mut self, slot: Slot, value: ValueId, by: &str) {
@@ -131,8 +131,8 @@ impl Checker<'_> {
 
     fn write(&mut self, slot: Slot, symbol: Symbol) {
         if slot.bytes > 0 {
-            self.places.retain(|(place, _)| !overlap(*place, slot));
-            self.places.push((slot, symbol));
+            self.contents.retain(|(held, _)| !overlap(*held, slot));
+            self.contents.push((slot, symbol));
         }
     }
 
@@ -155,7 +155,7 @@ impl Checker<'_> {
     fn block(&mut self, code: &StepBlock, steps: &[Step]) {
         let mut wanted = code.steps.iter();
         for step in steps {
-            match &step.op {
+            match &step.kind {
                 PlannedStep::Copies(copies) => self.copies(copies),
                 PlannedStep::Pack { .. } | PlannedStep::Unpack { .. } => {
                     panic!("no narrow types in this test")
@@ -175,12 +175,12 @@ impl Checker<'_> {
             let clash = step.results[..index].iter().any(|&other| overlap(other, result));
             assert!(!clash, "{name} has two results in one place");
             for (number, &operand) in step.operands.iter().enumerate() {
-                let in_place = wanted.work.takes_over(number, index);
+                let in_place = wanted.kind.takes_over(number, index);
                 let same = in_place && operand == result;
                 assert!(same || !overlap(operand, result), "{name} writes what it reads");
             }
         }
-        match (&wanted.work, &step.op) {
+        match (&wanted.kind, &step.kind) {
             (StepKind::Fused(_), PlannedStep::Fused(_))
             | (StepKind::Copy(_), PlannedStep::StridedCopy(_)) => {}
             (StepKind::Rows(_), PlannedStep::Rows { scratch, .. }) => {
@@ -204,7 +204,7 @@ impl Checker<'_> {
                 PlannedStep::While { condition: tests, decision, body: again, scalar },
             ) => {
                 let scalar = scalar.as_deref();
-                self.rounds(wanted, (condition, tests, *decision), (body, again), scalar);
+                self.iterations(wanted, (condition, tests, *decision), (body, again), scalar);
             }
             (StepKind::Branch(branches), PlannedStep::Branch { selector, branches: steps }) => {
                 self.read(*selector, wanted.operands[0], name);
@@ -217,7 +217,7 @@ impl Checker<'_> {
         }
     }
 
-    fn rounds(
+    fn iterations(
         &mut self,
         wanted: &FusedStep,
         (condition, tests, decision): (&StepBlock, &[Step], Slot),
@@ -226,14 +226,14 @@ impl Checker<'_> {
     ) {
         let mut carried: Vec<Symbol> =
             wanted.operands.iter().map(|&value| self.symbol(value)).collect();
-        for round in 0..ROUNDS {
+        for iteration in 0..ITERATIONS {
             self.values.extend(condition.parameters.iter().copied().zip(carried.clone()));
             let results = wanted.results.iter().copied();
             self.values.extend(results.zip(carried.clone()));
             scalar.iter().for_each(|scalar| self.memories(scalar));
             self.block(condition, tests);
             self.read(decision, condition.results[0], "a loop");
-            if round + 1 < ROUNDS {
+            if iteration + 1 < ITERATIONS {
                 self.values.extend(body.parameters.iter().copied().zip(carried));
                 self.block(body, again);
                 carried = body.results.iter().map(|&value| self.symbol(value)).collect();
@@ -254,13 +254,13 @@ impl Checker<'_> {
     }
 
     fn branches(&mut self, wanted: &FusedStep, branches: &[StepBlock], steps: &[Vec<Step>]) {
-        let before = self.places.clone();
+        let before = self.contents.clone();
         let mut ends = Vec::new();
         for (code, steps) in branches.iter().zip(steps) {
-            self.places.clone_from(&before);
+            self.contents.clone_from(&before);
             self.block(code, steps);
             let made: Vec<Symbol> = code.results.iter().map(|&value| self.symbol(value)).collect();
-            ends.push((std::mem::take(&mut self.places), made));
+            ends.push((std::mem::take(&mut self.contents), made));
         }
         // Afterwards only that is there which every branch leaves in its place.
         let mut merged: HashMap<Vec<Symbol>, Symbol> = HashMap::new();
@@ -271,14 +271,14 @@ impl Checker<'_> {
             let symbol = *merged.entry(symbols).or_insert(fresh);
             self.values.insert(result, symbol);
         }
-        for &(place, symbol) in &ends[0].0 {
-            let others = ends.iter().map(|(places, _)| {
-                places.iter().find(|(other, _)| *other == place).map(|(_, symbol)| *symbol)
+        for &(held, symbol) in &ends[0].0 {
+            let others = ends.iter().map(|(contents, _)| {
+                contents.iter().find(|(other, _)| *other == held).map(|(_, symbol)| *symbol)
             });
             let Some(symbols) = others.collect::<Option<Vec<Symbol>>>() else { continue };
             let same = symbols.iter().all(|&other| other == symbol);
             if let Some(symbol) = merged.get(&symbols).copied().or(same.then_some(symbol)) {
-                self.places.push((place, symbol));
+                self.contents.push((held, symbol));
             }
         }
     }

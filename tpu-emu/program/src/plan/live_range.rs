@@ -3,7 +3,7 @@ use super::super::graph::ValueId;
 use super::super::passes::fuse::{FusedStep, StepBlock, StepKind};
 use std::collections::HashMap;
 
-/// The life of a value: the times of its definition and its last use.
+/// The live range of a value: the times of its definition and its last use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LiveRange {
     pub(super) defined: usize,
@@ -27,9 +27,9 @@ pub(super) struct BlockTimes {
     pub(super) steps: Vec<Times>,
 }
 
-/// Lives of all values.
+/// Live ranges of all values.
 #[derive(Debug, Default)]
-pub(super) struct Lives {
+pub(super) struct LiveRanges {
     pub(super) of: HashMap<ValueId, LiveRange>,
     clock: usize,
 }
@@ -37,18 +37,18 @@ pub(super) struct Lives {
 /// A time after every other.
 pub(super) const FOREVER: usize = usize::MAX;
 
-impl Lives {
-    /// The lives of a program, and the times of its steps.
+impl LiveRanges {
+    /// The live ranges of a program, and the times of its steps.
     pub(super) fn new(code: &StepBlock) -> (Self, BlockTimes) {
-        let mut lives = Self::default();
+        let mut ranges = Self::default();
         let mut touched = Vec::new();
-        let times = lives.block(code, &mut touched);
+        let times = ranges.block(code, &mut touched);
         for &result in &code.results {
-            if let Some(life) = lives.of.get_mut(&result) {
-                life.last = FOREVER;
+            if let Some(range) = ranges.of.get_mut(&result) {
+                range.last = FOREVER;
             }
         }
-        (lives, times)
+        (ranges, times)
     }
 
     fn tick(&mut self) -> usize {
@@ -61,8 +61,8 @@ impl Lives {
     }
 
     fn touch(&mut self, value: ValueId, at: usize, touched: &mut Vec<ValueId>) {
-        if let Some(life) = self.of.get_mut(&value) {
-            life.last = life.last.max(at);
+        if let Some(range) = self.of.get_mut(&value) {
+            range.last = range.last.max(at);
             touched.push(value);
         }
     }
@@ -81,14 +81,14 @@ impl Lives {
         step.operands.iter().for_each(|&operand| self.touch(operand, start, touched));
         let mut inside = Vec::new();
         let blocks: Vec<BlockTimes> =
-            step.work.blocks().map(|block| self.block(block, &mut inside)).collect();
-        let looped = matches!(step.work, StepKind::While { .. });
+            step.kind.blocks().map(|block| self.block(block, &mut inside)).collect();
+        let looped = matches!(step.kind, StepKind::While { .. });
         let end = if blocks.is_empty() { start } else { self.tick() };
         for value in inside {
-            // What a loop reads from outside is read again in its next round.
-            if let Some(life) = self.of.get_mut(&value).filter(|life| life.defined < start) {
+            // What a loop reads from outside is read again in its next iteration.
+            if let Some(range) = self.of.get_mut(&value).filter(|range| range.defined < start) {
                 if looped {
-                    life.last = life.last.max(end);
+                    range.last = range.last.max(end);
                 }
                 touched.push(value);
             }
@@ -96,8 +96,8 @@ impl Lives {
         // A branch writes its results while it runs, a loop carries them from its beginning.
         step.results.iter().for_each(|&result| self.define(result, start));
         for &result in &step.results {
-            if let Some(life) = self.of.get_mut(&result) {
-                life.last = end;
+            if let Some(range) = self.of.get_mut(&result) {
+                range.last = end;
             }
         }
         Times { start, blocks }

@@ -1,7 +1,7 @@
 //! Where every value lies: static buffer assignment with liveness.
 //!
 //! A value lies in the arena of the execution, in the pool of constants, in a parameter's memory
-//! or in a result's. Values that follow one another in the same memory are one class: a loop's
+//! or in a result's. Values that follow one another in the same memory are one alias set: a loop's
 //! carried value and what the body makes of it, an array and its update in place.
 mod alias_sets;
 mod arena;
@@ -33,7 +33,7 @@ pub const ALIGN: usize = 64;
 /// writes there is its mistake.
 pub(crate) const GUARD: usize = 64;
 
-/// A piece of one of the memories of a run.
+/// A range of one of the memories of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Slot {
     /// Which memory, as [`Plan`] numbers them.
@@ -101,7 +101,7 @@ pub(crate) enum PlannedStep {
 #[derive(Debug)]
 pub struct Step {
     /// What it does.
-    pub(crate) op: PlannedStep,
+    pub(crate) kind: PlannedStep,
     /// Where its operands lie.
     pub operands: Box<[Slot]>,
     /// Where its results lie.
@@ -118,7 +118,7 @@ pub enum StorageForm<'d> {
     /// Arrays of a device, narrow elements packed. `[i]` is the result that takes the memory of
     /// parameter `i` over.
     Packed(&'d [Option<usize>]),
-    /// Arrays as programs have them, narrow elements a byte each: a region's lanes.
+    /// Arrays as programs have them, narrow elements a byte each: a region's elements.
     Unpacked,
 }
 
@@ -172,7 +172,7 @@ impl Plan {
     /// Bytes of the steps themselves.
     pub fn size(&self) -> usize {
         fn count(steps: &[Step]) -> usize {
-            let inside = |step: &Step| match &step.op {
+            let inside = |step: &Step| match &step.kind {
                 PlannedStep::While { condition, body, .. } => count(condition) + count(body),
                 PlannedStep::Branch { branches, .. } => {
                     branches.iter().map(|branch| count(branch)).sum()

@@ -2,27 +2,30 @@
 use super::loop_fusion::{Fuser, Source};
 use crate::graph::{Node, NodeKind};
 use crate::passes::fuse::StepKind;
-use crate::passes::fuse::concat::Pieces;
+use crate::passes::fuse::concat::ConcatView;
 use std::sync::Arc;
 use tpu_kernels::movement::strided_view::Access;
 use tpu_kernels::movement::strided_view::AccessMap;
 use tpu_ops::Kernel;
 
 /// Elements from which on it pays.
-const LEAST: usize = 1024;
-/// Elements that a piece of a row has at least, in the mean.
-const SPAN: usize = 256;
-/// Arrays that are read as pieces.
-const FEW: usize = 8;
+const MIN_ELEMENTS: usize = 1024;
+/// Elements that an operand has of a row at least, in the mean.
+const MIN_PART_ELEMENTS: usize = 256;
+/// Arrays that are read where they are.
+const MAX_OPERANDS: usize = 8;
 
 impl Fuser<'_> {
-    /// Keeps what a node makes as pieces; says whether it has.
-    pub(super) fn pieces(&mut self, node: &Node, kernel: &dyn Kernel) -> bool {
+    /// Keeps what a node makes as a view of its operands; says whether it has.
+    pub(super) fn concat_view(&mut self, node: &Node, kernel: &dyn Kernel) -> bool {
         let Some(rows) = kernel.joins().filter(|rows| *rows > 0) else { return false };
         let shape = self.graph.value(node.results[0]).shape.clone();
         let elements = shape.elements();
         let count = node.operands.len();
-        if elements < LEAST || count > FEW || elements / rows / count < SPAN {
+        if elements < MIN_ELEMENTS
+            || count > MAX_OPERANDS
+            || elements / rows / count < MIN_PART_ELEMENTS
+        {
             return false;
         }
         let mut values = Vec::with_capacity(count);
@@ -31,7 +34,7 @@ impl Fuser<'_> {
             let elements = shape.elements();
             let source = self.sources.get(&operand).map(|(source, ..)| source);
             let (value, map) = match source.filter(|source| source.makes(shape)) {
-                Some(Source::Map(value, map, ..)) => (*value, map.clone()),
+                Some(Source::Strided(value, map, ..)) => (*value, map.clone()),
                 _ => {
                     self.require(operand);
                     let dense = Access { offset: 0, strides: vec![1] };
@@ -41,14 +44,14 @@ impl Fuser<'_> {
             values.push(value);
             parts.push((values.len() - 1, map, elements / rows));
         }
-        let Some(pieces) = Pieces::new(parts) else { return false };
+        let Some(view) = ConcatView::new(parts) else { return false };
         let whole = Some(Box::new(node.clone()));
-        let made = Source::Pieces(values, pieces, whole, shape.dtype, elements);
+        let made = Source::Concat(values, view, whole, shape.dtype, elements);
         self.sources.insert(node.results[0], (made, Arc::clone(&node.name), node.location));
         true
     }
 
-    /// Makes an array of its pieces, by the kernel for that.
+    /// Makes the array that a view stands for, by the kernel for that.
     pub(super) fn joined(&mut self, node: &Node) {
         let NodeKind::Kernel(kernel) = &node.work else { return };
         node.operands.iter().for_each(|&operand| self.require(operand));

@@ -1,6 +1,6 @@
 //! Single elements that are looked up become part of the loop that computes where.
 use super::loop_builder::push_operand;
-use super::loop_fusion::{Fuser, LOADS, STEPS};
+use super::loop_fusion::{Fuser, MAX_INPUTS, MAX_OPERATIONS};
 use crate::graph::Node;
 use crate::passes::fuse::LoopInput;
 use tpu_base::tensor::{DType, Shape};
@@ -13,9 +13,9 @@ use tpu_ops::{ADD, CLAMP, CONVERT, Entry, Kernel, MULTIPLY};
 use tpu_stablehlo::ir::Attributes;
 
 /// Elements from which on looking up is part of a loop.
-const LEAST: usize = 256;
+const MIN_ELEMENTS: usize = 256;
 /// Components and loops that a lookup may have.
-const FEW: usize = 4;
+const MAX_TERMS: usize = 4;
 
 /// What an element's number is a sum of.
 enum Term {
@@ -39,7 +39,7 @@ impl Lookup {
         let last = i32::try_from(table.elements().checked_sub(1)?).ok()?;
         let take = take(table.dtype, u32::try_from(last).ok()?)?;
         let loops = &gather.batches;
-        let few = gather.components.len() <= FEW && loops.len() <= FEW;
+        let few = gather.components.len() <= MAX_TERMS && loops.len() <= MAX_TERMS;
         if gather.slice.one_run() != Some(width) || gather.components.is_empty() || !few {
             return None;
         }
@@ -75,7 +75,7 @@ impl Fuser<'_> {
             return false;
         };
         let elements = self.graph.value(*result).shape.elements();
-        let found = (elements >= LEAST).then(|| kernel.lookup()).flatten();
+        let found = (elements >= MIN_ELEMENTS).then(|| kernel.lookup()).flatten();
         let found = found.and_then(|gather| Lookup::of(&gather, array, elements));
         let Some(Lookup { take, terms, dims }) = found else { return false };
         let of = shape.dtype;
@@ -110,7 +110,7 @@ impl Fuser<'_> {
             let (number, step) = match term {
                 Term::Index(_, starts, step) => {
                     let start = match sources.next().flatten() {
-                        Some(source) => self.load(index, &source),
+                        Some(source) => self.source_input(index, &source),
                         None => self.input(index, *indices, shape, elements),
                     };
                     let ends = [0, most.min(starts - 1)].map(|end| self.number(index, of, end));
@@ -137,7 +137,7 @@ impl Fuser<'_> {
         }
         let group = &mut self.groups[index];
         let operand = push_operand(&mut group.operands, *table);
-        let all = group.parameter(LoopInput::All(operand, array.elements()), array.dtype);
+        let all = group.parameter(LoopInput::Table(operand, array.elements()), array.dtype);
         let inputs = sum.into_iter().chain([all]).collect();
         let register = group.operation(take, inputs);
         self.define(index, node, register);
@@ -147,7 +147,8 @@ impl Fuser<'_> {
     /// Whether a loop can hold one more lookup.
     fn has_room(&self, index: usize) -> bool {
         let group = &self.groups[index];
-        group.program.steps.len() + 4 * FEW < STEPS && group.loads.len() + 2 * FEW < LOADS
+        group.program.steps.len() + 4 * MAX_TERMS < MAX_OPERATIONS
+            && group.inputs.len() + 2 * MAX_TERMS < MAX_INPUTS
     }
 
     /// A constant.

@@ -16,7 +16,7 @@ pub(super) struct Group {
     pub(super) open: bool,
     /// The node after which it can run.
     pub(super) at: usize,
-    pub(super) loads: Vec<LoopInput>,
+    pub(super) inputs: Vec<LoopInput>,
     pub(super) operands: Vec<ValueId>,
     pub(super) program: ElementwiseProgram,
     /// Registers of the values inside.
@@ -43,24 +43,24 @@ impl Group {
         }))
     }
 
-    /// A load with the numbers that its operands have here.
-    pub(super) fn renumbered(&mut self, load: LoopInput, operands: &[ValueId]) -> LoopInput {
+    /// An input with the numbers that its operands have here.
+    pub(super) fn renumbered(&mut self, input: LoopInput, operands: &[ValueId]) -> LoopInput {
         let mut number = |at: usize| push_operand(&mut self.operands, operands[at]);
-        match load {
+        match input {
             LoopInput::Dense(at) => LoopInput::Dense(number(at)),
-            LoopInput::Map(at, map) => LoopInput::Map(number(at), map),
-            LoopInput::All(at, elements) => LoopInput::All(number(at), elements),
-            LoopInput::Pieces(pieces) => LoopInput::Pieces(pieces.renumbered(number)),
+            LoopInput::Strided(at, map) => LoopInput::Strided(number(at), map),
+            LoopInput::Table(at, elements) => LoopInput::Table(number(at), elements),
+            LoopInput::Concat(view) => LoopInput::Concat(view.renumbered(number)),
             LoopInput::Iota(inner, extent) => LoopInput::Iota(inner, extent),
         }
     }
 
-    pub(super) fn parameter(&mut self, load: LoopInput, dtype: DType) -> Register {
-        let same = |(known, of): (&LoopInput, &DType)| *known == load && *of == dtype;
+    pub(super) fn parameter(&mut self, input: LoopInput, dtype: DType) -> Register {
+        let same = |(known, of): (&LoopInput, &DType)| *known == input && *of == dtype;
         let parameters = &mut self.program.parameters;
-        let found = self.loads.iter().zip(parameters.iter()).position(same);
+        let found = self.inputs.iter().zip(parameters.iter()).position(same);
         Register::Parameter(found.unwrap_or_else(|| {
-            self.loads.push(load);
+            self.inputs.push(input);
             parameters.push(dtype);
             parameters.len() - 1
         }))
@@ -77,19 +77,19 @@ pub(super) fn push_operand(operands: &mut Vec<ValueId>, value: ValueId) -> usize
 /// The step of a group; `None` where nobody reads what it makes.
 pub(super) fn finish(group: Group) -> Option<FusedStep> {
     let Group {
-        elements, loads, operands, mut program, registers, outputs, name, location, ..
+        elements, inputs, operands, mut program, registers, outputs, name, location, ..
     } = group;
     if outputs.is_empty() {
         return None;
     }
     program.results = outputs.iter().map(|output| registers[output]).collect();
-    let work = match (&loads[..], &program.results[..]) {
-        ([LoopInput::Map(_, map)], [Register::Parameter(0)]) if program.steps.is_empty() => {
+    let kind = match (&inputs[..], &program.results[..]) {
+        ([LoopInput::Strided(_, map)], [Register::Parameter(0)]) if program.steps.is_empty() => {
             let (dtype, map) = (program.parameters[0], map.clone());
             StepKind::Copy(Arc::new(StridedCopy { elements, dtype, map }))
         }
-        _ => StepKind::Fused(Arc::new(FusedLoop::new(elements, loads, program))),
+        _ => StepKind::Fused(Arc::new(FusedLoop::new(elements, inputs, program))),
     };
     let location = location.unwrap_or(LocationId::UNKNOWN);
-    Some(FusedStep { work, operands, results: outputs, name, location })
+    Some(FusedStep { kind, operands, results: outputs, name, location })
 }

@@ -1,6 +1,6 @@
 //! Builds loops: elementwise nodes join the loops of what they read.
 
-use super::concat::Pieces;
+use super::concat::ConcatView;
 use super::{FusedStep, LoopInput, StepBlock, StepKind};
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
 use crate::passes::fuse::loop_builder::{Group, finish, push_operand};
@@ -13,28 +13,28 @@ use tpu_kernels::movement::strided_view::AccessMap;
 use tpu_stablehlo::ir::LocationId;
 
 /// Operations that one loop may hold.
-pub(crate) const STEPS: usize = 48;
+pub(crate) const MAX_OPERATIONS: usize = 48;
 /// Arrays that one loop may read.
-pub(crate) const LOADS: usize = 24;
-/// Elements from which on a turned matrix is made by a loop of its own.
-const BLOCKS: usize = 4096;
+pub(crate) const MAX_INPUTS: usize = 24;
+/// Elements from which on a transposed matrix is made by a loop of its own.
+const MIN_TRANSPOSE_ELEMENTS: usize = 4096;
 
 /// A value that costs next to nothing to make where it is read.
 #[derive(Clone)]
 pub(crate) enum Source {
-    Map(ValueId, AccessMap, DType, usize),
+    Strided(ValueId, AccessMap, DType, usize),
     Iota(DType, usize, usize, usize),
     Splat(Arc<[u8]>, DType, usize),
     /// Of these values; with the node that makes all of it, where it is all of it.
-    Pieces(Vec<ValueId>, Pieces, Option<Box<Node>>, DType, usize),
+    Concat(Vec<ValueId>, ConcatView, Option<Box<Node>>, DType, usize),
 }
 
 impl Source {
     /// Whether the elements that it makes are those of this shape.
     pub(crate) fn makes(&self, shape: &Shape) -> bool {
-        let (Self::Map(.., dtype, elements)
+        let (Self::Strided(.., dtype, elements)
         | Self::Iota(dtype, .., elements)
-        | Self::Pieces(.., dtype, elements)
+        | Self::Concat(.., dtype, elements)
         | Self::Splat(_, dtype, elements)) = self;
         *dtype == shape.dtype && *elements == shape.elements()
     }
@@ -88,7 +88,7 @@ pub(super) struct Fuser<'g> {
     fuses: bool,
     pub(crate) groups: Vec<Group>,
     /// The group that defines a value.
-    home: HashMap<ValueId, usize>,
+    group_of: HashMap<ValueId, usize>,
     pub(crate) sources: HashMap<ValueId, (Source, Arc<str>, LocationId)>,
     /// Steps and groups, each with the node after which it can run.
     order: Vec<(usize, Item)>,
@@ -102,7 +102,7 @@ impl<'g> Fuser<'g> {
             graph,
             fuses,
             groups: Vec::new(),
-            home: HashMap::new(),
+            group_of: HashMap::new(),
             sources: HashMap::new(),
             order: Vec::new(),
             clock: 0,
@@ -141,7 +141,7 @@ impl<'g> Fuser<'g> {
         let source = |source| (source, Arc::clone(&node.name), node.location);
         self.clock += 1;
         match &node.work {
-            NodeKind::Elementwise(_) => self.lane(node),
+            NodeKind::Elementwise(_) => self.elementwise(node),
             NodeKind::Access(access) => {
                 let result = self.graph.value(node.results[0]).shape.clone();
                 let map = AccessMap::new(access, &result.dims);
@@ -164,7 +164,7 @@ impl<'g> Fuser<'g> {
             }
             NodeKind::Kernel(kernel) => {
                 let known = |fuser: &mut Self| {
-                    fuser.lookup(node, kernel.as_ref()) || fuser.pieces(node, kernel.as_ref())
+                    fuser.lookup(node, kernel.as_ref()) || fuser.concat_view(node, kernel.as_ref())
                 };
                 if self.fuses && known(self) {
                     return;
@@ -192,9 +192,9 @@ impl<'g> Fuser<'g> {
         }
     }
 
-    pub(crate) fn step(&mut self, node: &Node, work: StepKind) {
+    pub(crate) fn step(&mut self, node: &Node, kind: StepKind) {
         let step = FusedStep {
-            work,
+            kind,
             operands: node.operands.clone(),
             results: node.results.clone(),
             name: Arc::clone(&node.name),
@@ -217,12 +217,12 @@ impl<'g> Fuser<'g> {
             Some(Source::Splat(element, ..)) => {
                 Some(Source::Splat(Arc::clone(element), dtype, elements))
             }
-            Some(Source::Map(base, inner, ..)) => {
-                map.of(inner).map(|map| Source::Map(*base, map, dtype, elements))
+            Some(Source::Strided(base, inner, ..)) => {
+                map.of(inner).map(|map| Source::Strided(*base, map, dtype, elements))
             }
-            Some(Source::Pieces(values, pieces, ..)) => map.run().and_then(|first| {
-                let some = pieces.some(first, elements)?;
-                Some(Source::Pieces(values.clone(), some, None, dtype, elements))
+            Some(Source::Concat(values, view, ..)) => map.run().and_then(|first| {
+                let some = view.some(first, elements)?;
+                Some(Source::Concat(values.clone(), some, None, dtype, elements))
             }),
             Some(Source::Iota(_, 1, extent, count)) if extent == count => {
                 map.counts().map(|(inner, extent)| Source::Iota(dtype, inner, extent, elements))
@@ -231,7 +231,7 @@ impl<'g> Fuser<'g> {
         };
         composed.unwrap_or_else(|| {
             self.require(operand);
-            Source::Map(operand, map, dtype, elements)
+            Source::Strided(operand, map, dtype, elements)
         })
     }
 
@@ -256,21 +256,21 @@ impl<'g> Fuser<'g> {
     /// Makes a value available in memory.
     pub(crate) fn require(&mut self, value: ValueId) {
         if let Some((source, name, location)) = self.sources.remove(&value) {
-            if let Source::Pieces(_, _, Some(node), ..) = &source {
+            if let Source::Concat(_, _, Some(node), ..) = &source {
                 return self.joined(node);
             }
             let elements = match &source {
-                Source::Map(.., elements)
+                Source::Strided(.., elements)
                 | Source::Iota(.., elements)
-                | Source::Pieces(.., elements)
+                | Source::Concat(.., elements)
                 | Source::Splat(.., elements) => *elements,
             };
             let index = self.open(elements, name, location);
-            let register = self.load(index, &source);
+            let register = self.source_input(index, &source);
             self.groups[index].registers.insert(value, register);
-            self.home.insert(value, index);
+            self.group_of.insert(value, index);
         }
-        if let Some(&index) = self.home.get(&value) {
+        if let Some(&index) = self.group_of.get(&value) {
             let group = &mut self.groups[index];
             if !group.outputs.contains(&value) {
                 group.outputs.push(value);
@@ -297,7 +297,7 @@ impl<'g> Fuser<'g> {
         }
     }
 
-    fn lane(&mut self, node: &Node) {
+    fn elementwise(&mut self, node: &Node) {
         let NodeKind::Elementwise(op) = &node.work else { return };
         let result = node.results[0];
         let elements = self.graph.value(result).shape.elements();
@@ -323,12 +323,12 @@ impl<'g> Fuser<'g> {
         shapes: &[Shape],
         elements: usize,
     ) -> usize {
-        let joined = operands.iter().filter_map(|operand| self.home.get(operand).copied());
+        let joined = operands.iter().filter_map(|operand| self.group_of.get(operand).copied());
         // A value that is read whole for each element cannot come from the loop that reads it.
         let makes = |index: usize| {
             let mut read = operands.iter().zip(shapes);
             read.any(|(value, shape)| {
-                shape.elements() != elements && self.home.get(value) == Some(&index)
+                shape.elements() != elements && self.group_of.get(value) == Some(&index)
             })
         };
         let fits = |&index: &usize| {
@@ -336,8 +336,8 @@ impl<'g> Fuser<'g> {
             group.open
                 && group.elements == elements
                 && !makes(index)
-                && group.program.steps.len() < STEPS
-                && group.loads.len() + operands.len() <= LOADS
+                && group.program.steps.len() < MAX_OPERATIONS
+                && group.inputs.len() + operands.len() <= MAX_INPUTS
         };
         let mut found: Vec<usize> = joined.filter(fits).collect();
         found.sort_unstable();
@@ -359,7 +359,7 @@ impl<'g> Fuser<'g> {
         group.name = Arc::clone(&node.name);
         group.location = Some(node.location);
         group.at = self.clock;
-        self.home.insert(result, index);
+        self.group_of.insert(result, index);
     }
 
     /// The element that all elements of a result are, where those of the operands are known.
@@ -384,15 +384,15 @@ impl<'g> Fuser<'g> {
     fn merge(&mut self, index: usize, other: usize, more: usize) {
         let (one, two) = (&self.groups[index], &self.groups[other]);
         let steps = one.program.steps.len() + two.program.steps.len();
-        if steps >= STEPS || one.loads.len() + two.loads.len() + more > LOADS {
+        if steps >= MAX_OPERATIONS || one.inputs.len() + two.inputs.len() + more > MAX_INPUTS {
             return;
         }
         let moved = std::mem::take(&mut self.groups[other]);
         let group = &mut self.groups[index];
-        let mut parameters = Vec::with_capacity(moved.loads.len());
-        for (load, &dtype) in moved.loads.into_iter().zip(&moved.program.parameters) {
-            let load = group.renumbered(load, &moved.operands);
-            parameters.push(group.parameter(load, dtype));
+        let mut parameters = Vec::with_capacity(moved.inputs.len());
+        for (input, &dtype) in moved.inputs.into_iter().zip(&moved.program.parameters) {
+            let input = group.renumbered(input, &moved.operands);
+            parameters.push(group.parameter(input, dtype));
         }
         let constants = moved.program.constants.iter();
         let constants: Vec<Register> =
@@ -411,8 +411,8 @@ impl<'g> Fuser<'g> {
         names.sort_unstable_by_key(|&(value, _)| value);
         for (value, register) in names {
             group.registers.entry(value).or_insert_with(|| renamed(register));
-            if self.home.get(&value) == Some(&other) {
-                self.home.insert(value, index);
+            if self.group_of.get(&value) == Some(&other) {
+                self.group_of.insert(value, index);
             }
         }
     }
@@ -431,7 +431,9 @@ impl<'g> Fuser<'g> {
                 return register;
             }
             let blocks = |source: &Source| match source {
-                Source::Map(_, map, _, elements) => *elements >= BLOCKS && map.wants_blocks(),
+                Source::Strided(_, map, _, elements) => {
+                    *elements >= MIN_TRANSPOSE_ELEMENTS && map.wants_blocks()
+                }
                 _ => false,
             };
             if self.sources.get(&value).is_some_and(|(source, ..)| blocks(source)) {
@@ -441,7 +443,7 @@ impl<'g> Fuser<'g> {
             let source = self.sources.get(&value).map(|(source, ..)| source);
             if let Some(source) = source.filter(|source| source.makes(shape)) {
                 let source = source.clone();
-                let register = self.load(index, &source);
+                let register = self.source_input(index, &source);
                 self.groups[index].registers.insert(value, register);
                 return register;
             }
@@ -460,31 +462,31 @@ impl<'g> Fuser<'g> {
         self.require(value);
         let group = &mut self.groups[index];
         let operand = push_operand(&mut group.operands, value);
-        let load = if same {
+        let input = if same {
             LoopInput::Dense(operand)
         } else {
             let one = tpu_kernels::movement::strided_view::Access { offset: 0, strides: vec![0] };
-            LoopInput::Map(operand, AccessMap::new(&one, &[elements]))
+            LoopInput::Strided(operand, AccessMap::new(&one, &[elements]))
         };
-        let register = group.parameter(load, shape.dtype);
+        let register = group.parameter(input, shape.dtype);
         if same {
             group.registers.insert(value, register);
         }
         register
     }
 
-    pub(crate) fn load(&mut self, index: usize, source: &Source) -> Register {
+    pub(crate) fn source_input(&mut self, index: usize, source: &Source) -> Register {
         match source {
             Source::Splat(element, dtype, _) => self.constant(index, *dtype, element),
             Source::Iota(dtype, inner, extent, _) => {
                 self.groups[index].parameter(LoopInput::Iota(*inner, *extent), *dtype)
             }
-            Source::Pieces(values, pieces, _, dtype, _) => {
+            Source::Concat(values, view, _, dtype, _) => {
                 let group = &mut self.groups[index];
-                let load = group.renumbered(LoopInput::Pieces(pieces.clone()), values);
-                group.parameter(load, *dtype)
+                let input = group.renumbered(LoopInput::Concat(view.clone()), values);
+                group.parameter(input, *dtype)
             }
-            Source::Map(operand, map, dtype, _) => {
+            Source::Strided(operand, map, dtype, _) => {
                 if map.is_one_element() {
                     let known = self.graph.value(*operand).known.clone();
                     let width = dtype.host_bytes();
@@ -494,7 +496,7 @@ impl<'g> Fuser<'g> {
                 }
                 let group = &mut self.groups[index];
                 let operand = push_operand(&mut group.operands, *operand);
-                group.parameter(LoopInput::Map(operand, map.clone()), *dtype)
+                group.parameter(LoopInput::Strided(operand, map.clone()), *dtype)
             }
         }
     }

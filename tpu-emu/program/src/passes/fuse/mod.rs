@@ -11,7 +11,7 @@ pub(crate) mod row_step;
 
 use super::scalar_loops::ScalarProgram;
 use crate::graph::ValueId;
-use concat::Pieces;
+use concat::ConcatView;
 use operand_access::AddressMode;
 use row_step::RowFusion;
 use std::sync::Arc;
@@ -27,13 +27,13 @@ pub(crate) enum LoopInput {
     /// Element `i` of the operand for element `i` of the result.
     Dense(usize),
     /// Elements of the operand in another order.
-    Map(usize, AccessMap),
+    Strided(usize, AccessMap),
     /// Counts along an axis: elements an index, indices.
     Iota(usize, usize),
     /// Operands side by side.
-    Pieces(Pieces),
-    /// An operand of so many elements, in which each lane looks up its own.
-    All(usize, usize),
+    Concat(ConcatView),
+    /// An operand of so many elements, in which each element looks one up.
+    Table(usize, usize),
 }
 
 /// One loop over `elements` elements.
@@ -41,13 +41,13 @@ pub(crate) enum LoopInput {
 pub(crate) struct FusedLoop {
     pub(crate) elements: usize,
     /// One a parameter of the program.
-    pub(crate) loads: Vec<LoopInput>,
+    pub(crate) inputs: Vec<LoopInput>,
     /// How the elements of each parameter are got at.
-    pub(crate) ways: Vec<AddressMode>,
-    /// Where in the memory beside the loop each parameter has what is filled.
-    pub(crate) aside: Vec<usize>,
+    pub(crate) modes: Vec<AddressMode>,
+    /// Where in the scratch memory each parameter has the elements that are gathered for it.
+    pub(crate) scratch_offsets: Vec<usize>,
     /// Bytes of that memory.
-    pub(crate) room: usize,
+    pub(crate) scratch_bytes: usize,
     pub(crate) code: CompiledLoop,
 }
 
@@ -78,7 +78,7 @@ pub(crate) enum StepKind {
 /// A step, before it is known where its values lie.
 #[derive(Debug, Clone)]
 pub(crate) struct FusedStep {
-    pub(crate) work: StepKind,
+    pub(crate) kind: StepKind,
     pub(crate) operands: Vec<ValueId>,
     pub(crate) results: Vec<ValueId>,
     pub(crate) name: Arc<str>,

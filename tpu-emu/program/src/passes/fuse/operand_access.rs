@@ -1,56 +1,56 @@
-//! How a loop gets at the elements that its loads read, span by span.
+//! How a loop gets at the elements of its inputs, span by span.
 use super::{FusedLoop, LoopInput};
 use tpu_base::tensor::DType;
 use tpu_kernels::elementwise::program::{ElementwiseProgram, TILE};
 use tpu_kernels::elementwise::vm::{CompiledLoop, OperandMode};
 use tpu_kernels::jit::knows;
 
-/// Elements of a span that a load is filled for.
-pub(crate) const SPAN: usize = TILE;
-/// Lanes from which on it pays to begin a span where an element changes, in a loop that is machine
+/// Elements of a span that an input is gathered for.
+pub(crate) const SPAN_ELEMENTS: usize = TILE;
+/// Elements from which on it pays to begin a span where an element changes, in a loop that is machine
 /// code as a whole.
-const LEAST: usize = 256;
-/// Elements that are kept of a load that begins again and again.
-const KEPT: usize = 4 * TILE;
+const MIN_RUN_ELEMENTS: usize = 256;
+/// Elements that are kept of an input that begins again and again.
+const MAX_PERIOD_ELEMENTS: usize = 4 * TILE;
 
-/// A way to the elements of a load. Numbers of elements count from the load's first one.
+/// How a loop gets at the elements of an input. Numbers of elements count from the input's first one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AddressMode {
     /// They lie side by side in the operand, from this one on.
-    Run(usize),
+    Contiguous(usize),
     /// One serves the whole loop: its number in the operand.
-    One(usize),
-    /// All of the operand, so many, for each lane.
-    All(usize),
+    Scalar(usize),
+    /// All of the operand, so many, for each element.
+    Table(usize),
     /// They lie side by side in operands, piece by piece.
-    Pieces,
+    Concat,
     /// One serves so many.
-    Steps(usize),
+    ScalarRuns(usize),
     /// So many lie side by side in the operand, the next ones elsewhere.
-    Runs(usize),
-    /// They begin again after `period`; `kept` of them are filled once.
-    Again {
+    ContiguousRuns(usize),
+    /// They begin again after `period`; `kept` of them are gathered once.
+    Periodic {
         /// Elements until the first one comes again.
         period: usize,
         /// A multiple of them.
         kept: usize,
     },
-    /// They are filled for each span.
-    Fill,
+    /// They are gathered for each span.
+    Gathered,
 }
 
 impl AddressMode {
-    fn of(load: &LoopInput, elements: usize, least: usize) -> Self {
-        let (steps, run, period) = match load {
-            LoopInput::Dense(_) => return Self::Run(0),
-            LoopInput::All(_, elements) => return Self::All(*elements),
-            LoopInput::Pieces(_) => return Self::Pieces,
-            LoopInput::Map(_, map) => {
+    fn of(input: &LoopInput, elements: usize, least: usize) -> Self {
+        let (steps, run, period) = match input {
+            LoopInput::Dense(_) => return Self::Contiguous(0),
+            LoopInput::Table(_, elements) => return Self::Table(*elements),
+            LoopInput::Concat(_) => return Self::Concat,
+            LoopInput::Strided(_, map) => {
                 if let Some(at) = map.one_element() {
-                    return Self::One(at);
+                    return Self::Scalar(at);
                 }
                 if let Some(at) = map.run() {
-                    return Self::Run(at);
+                    return Self::Contiguous(at);
                 }
                 let (steps, run) = map.innermost();
                 (steps, run, map.period())
@@ -58,70 +58,77 @@ impl AddressMode {
             LoopInput::Iota(inner, extent) => (*inner, 1, inner.saturating_mul(*extent)),
         };
         if steps >= least {
-            return Self::Steps(steps);
+            return Self::ScalarRuns(steps);
         }
         if run >= least {
-            return Self::Runs(run);
+            return Self::ContiguousRuns(run);
         }
-        let kept = period.saturating_mul((SPAN / period.max(1)).max(1));
-        if period > 0 && period < elements && kept <= KEPT {
-            return Self::Again { period, kept };
+        let kept = period.saturating_mul((SPAN_ELEMENTS / period.max(1)).max(1));
+        if period > 0 && period < elements && kept <= MAX_PERIOD_ELEMENTS {
+            return Self::Periodic { period, kept };
         }
-        Self::Fill
+        Self::Gathered
     }
 
-    fn feed(self) -> OperandMode {
+    fn operand_mode(self) -> OperandMode {
         match self {
-            Self::One(_) | Self::Steps(_) => OperandMode::Scalar,
-            Self::All(elements) => OperandMode::Table(elements),
-            Self::Run(_) | Self::Runs(_) | Self::Pieces | Self::Again { .. } | Self::Fill => {
-                OperandMode::PerElement
-            }
+            Self::Scalar(_) | Self::ScalarRuns(_) => OperandMode::Scalar,
+            Self::Table(elements) => OperandMode::Table(elements),
+            Self::Contiguous(_)
+            | Self::ContiguousRuns(_)
+            | Self::Concat
+            | Self::Periodic { .. }
+            | Self::Gathered => OperandMode::PerElement,
         }
     }
 
-    /// Elements that are put aside.
-    fn aside(self, load: &LoopInput) -> usize {
-        match (self, load) {
-            (Self::Steps(_), LoopInput::Iota(..)) => 1,
-            (Self::Again { kept, .. }, _) => kept,
-            (Self::Fill, _) => SPAN,
+    /// Elements that are gathered in the scratch memory.
+    fn scratch_elements(self, input: &LoopInput) -> usize {
+        match (self, input) {
+            (Self::ScalarRuns(_), LoopInput::Iota(..)) => 1,
+            (Self::Periodic { kept, .. }, _) => kept,
+            (Self::Gathered, _) => SPAN_ELEMENTS,
             _ => 0,
         }
     }
 
-    /// How many elements from number `local` on, counted from the load's first one, are there at
+    /// How many elements from number `local` on, counted from the input's first one, are there at
     /// once.
-    pub(crate) fn span(self, load: &LoopInput, local: usize) -> usize {
+    pub(crate) fn span(self, input: &LoopInput, local: usize) -> usize {
         match self {
-            Self::Pieces => match load {
-                LoopInput::Pieces(pieces) => pieces.span(local),
+            Self::Concat => match input {
+                LoopInput::Concat(view) => view.span(local),
                 _ => usize::MAX,
             },
-            Self::Run(_) | Self::One(_) | Self::All(_) => usize::MAX,
-            Self::Steps(count) | Self::Runs(count) => count - local % count,
-            Self::Again { period, kept } => kept - local % period,
-            Self::Fill => SPAN,
+            Self::Contiguous(_) | Self::Scalar(_) | Self::Table(_) => usize::MAX,
+            Self::ScalarRuns(count) | Self::ContiguousRuns(count) => count - local % count,
+            Self::Periodic { period, kept } => kept - local % period,
+            Self::Gathered => SPAN_ELEMENTS,
         }
     }
 }
 
 impl FusedLoop {
-    /// A loop of so many elements with a load for each parameter of the program.
-    pub(crate) fn new(elements: usize, loads: Vec<LoopInput>, program: ElementwiseProgram) -> Self {
+    /// A loop of so many elements with an input for each parameter of the program.
+    pub(crate) fn new(
+        elements: usize,
+        inputs: Vec<LoopInput>,
+        program: ElementwiseProgram,
+    ) -> Self {
         // What is not machine code works on whole tiles.
         let native = program.steps.iter().all(|step| knows(&step.op));
-        let least = if native { LEAST } else { TILE };
-        let ways: Vec<AddressMode> =
-            loads.iter().map(|load| AddressMode::of(load, elements, least)).collect();
-        let feeds = ways.iter().map(|way| way.feed()).collect();
-        let mut aside = Vec::with_capacity(loads.len());
-        let mut room = 0;
-        for ((load, way), dtype) in loads.iter().zip(&ways).zip(&program.parameters) {
-            aside.push(room);
-            room += bytes(*dtype, way.aside(load));
+        let least = if native { MIN_RUN_ELEMENTS } else { TILE };
+        let modes: Vec<AddressMode> =
+            inputs.iter().map(|input| AddressMode::of(input, elements, least)).collect();
+        let operand_modes = modes.iter().map(|mode| mode.operand_mode()).collect();
+        let mut scratch_offsets = Vec::with_capacity(inputs.len());
+        let mut scratch_bytes = 0;
+        for ((input, mode), dtype) in inputs.iter().zip(&modes).zip(&program.parameters) {
+            scratch_offsets.push(scratch_bytes);
+            scratch_bytes += bytes(*dtype, mode.scratch_elements(input));
         }
-        Self { elements, loads, ways, aside, room, code: CompiledLoop::new(program, feeds) }
+        let code = CompiledLoop::new(program, operand_modes);
+        Self { elements, inputs, modes, scratch_offsets, scratch_bytes, code }
     }
 }
 
@@ -140,39 +147,45 @@ mod tests {
     use tpu_kernels::movement::strided_view::Access;
     use tpu_kernels::movement::strided_view::AccessMap;
 
-    fn way(strides: &[isize], dims: &[usize]) -> AddressMode {
+    fn mode(strides: &[isize], dims: &[usize]) -> AddressMode {
         let access = Access { offset: 0, strides: strides.to_vec() };
         let map = AccessMap::new(&access, dims);
-        AddressMode::of(&LoopInput::Map(0, map), dims.iter().product(), LEAST)
+        AddressMode::of(&LoopInput::Strided(0, map), dims.iter().product(), MIN_RUN_ELEMENTS)
     }
 
     #[test]
     fn what_stays_the_same_for_long_is_one_element_a_span() {
-        assert_eq!(way(&[1, 0], &[30, 1000]), AddressMode::Steps(1000));
-        assert_eq!(way(&[0, 1, 0, 0], &[4, 8, 32, 32]), AddressMode::Steps(1024));
+        assert_eq!(mode(&[1, 0], &[30, 1000]), AddressMode::ScalarRuns(1000));
+        assert_eq!(mode(&[0, 1, 0, 0], &[4, 8, 32, 32]), AddressMode::ScalarRuns(1024));
         assert_eq!(
-            AddressMode::of(&LoopInput::Iota(512, 30), 512 * 30, LEAST),
-            AddressMode::Steps(512)
+            AddressMode::of(&LoopInput::Iota(512, 30), 512 * 30, MIN_RUN_ELEMENTS),
+            AddressMode::ScalarRuns(512)
         );
-        assert_eq!(way(&[1, 0], &[30, 10]), AddressMode::Fill);
+        assert_eq!(mode(&[1, 0], &[30, 10]), AddressMode::Gathered);
     }
 
     #[test]
     fn what_lies_side_by_side_is_read_where_it_is() {
-        assert_eq!(way(&[0, 1], &[30, 1000]), AddressMode::Runs(1000));
-        assert_eq!(way(&[1100, 1], &[30, 1000]), AddressMode::Runs(1000));
-        assert_eq!(way(&[1], &[30]), AddressMode::Run(0));
-        assert_eq!(way(&[0, 0], &[30, 1000]), AddressMode::One(0));
+        assert_eq!(mode(&[0, 1], &[30, 1000]), AddressMode::ContiguousRuns(1000));
+        assert_eq!(mode(&[1100, 1], &[30, 1000]), AddressMode::ContiguousRuns(1000));
+        assert_eq!(mode(&[1], &[30]), AddressMode::Contiguous(0));
+        assert_eq!(mode(&[0, 0], &[30, 1000]), AddressMode::Scalar(0));
     }
 
     #[test]
     fn short_periods_are_filled_once() {
-        assert_eq!(way(&[0, 1], &[300, 60]), AddressMode::Again { period: 60, kept: 1020 });
+        assert_eq!(mode(&[0, 1], &[300, 60]), AddressMode::Periodic { period: 60, kept: 1020 });
         assert_eq!(
-            AddressMode::of(&LoopInput::Iota(1, 1000), 5000, LEAST),
-            AddressMode::Again { period: 1000, kept: 1000 }
+            AddressMode::of(&LoopInput::Iota(1, 1000), 5000, MIN_RUN_ELEMENTS),
+            AddressMode::Periodic { period: 1000, kept: 1000 }
         );
-        assert_eq!(AddressMode::of(&LoopInput::Iota(1, 5000), 50_000, LEAST), AddressMode::Fill);
-        assert_eq!(AddressMode::of(&LoopInput::Iota(1, 5000), 5000, LEAST), AddressMode::Fill);
+        assert_eq!(
+            AddressMode::of(&LoopInput::Iota(1, 5000), 50_000, MIN_RUN_ELEMENTS),
+            AddressMode::Gathered
+        );
+        assert_eq!(
+            AddressMode::of(&LoopInput::Iota(1, 5000), 5000, MIN_RUN_ELEMENTS),
+            AddressMode::Gathered
+        );
     }
 }

@@ -1,5 +1,5 @@
 //! Finds steps that can run together, some rows at a time.
-use super::row_step::{PartWork, RowFusion, RowStage, ValueSlot};
+use super::row_step::{RowFusion, RowStage, StageKind, ValueSlot};
 use super::{FusedLoop, FusedStep, LoopInput, StepBlock, StepKind, StridedCopy};
 use crate::graph::{Graph, ValueId};
 use std::collections::{HashMap, HashSet};
@@ -10,18 +10,18 @@ use tpu_kernels::movement::strided_view::AccessMap;
 use tpu_ops::Reduced;
 
 /// Steps that a group may have.
-const STEPS: usize = 64;
+const MAX_STAGES: usize = 64;
 /// Bytes that one row of a group's values may have together.
-const ROW: usize = 512 << 10;
-/// Bytes that a strip's values have together, if a row has not more.
-const STRIP: usize = 96 << 10;
-/// Bytes that a strip's values have together where rows are columns of another value: of its
+const MAX_ROW_BYTES: usize = 512 << 10;
+/// Bytes that a row block's values have together, if a row has not more.
+const BLOCK_BYTES: usize = 96 << 10;
+/// Bytes that a row block's values have together where rows are columns of another value: of its
 /// lines, much should be used at once.
-const BLOCKS: usize = 512 << 10;
+const TRANSPOSE_BLOCK_BYTES: usize = 512 << 10;
 /// Elements of the widest value that a thread takes at once.
-const PIECE: usize = 32 << 10;
-/// Bytes from which on a reduction alone is worth to be split over threads.
-const ALONE: usize = 1 << 20;
+const CHUNK_ELEMENTS: usize = 32 << 10;
+/// Bytes from which on a reduction alone pays to be split over threads.
+const MIN_LONE_REDUCTION_BYTES: usize = 1 << 20;
 
 /// Joins steps of a program that run over the same rows.
 pub(crate) fn fuse(graph: &Graph, code: StepBlock) -> StepBlock {
@@ -32,7 +32,7 @@ pub(crate) fn fuse(graph: &Graph, code: StepBlock) -> StepBlock {
     results.iter().for_each(|&value| *uses.entry(value).or_default() += 1);
     let reads: Vec<Vec<ValueId>> = steps.iter().map(reads).collect();
     reads.iter().flatten().for_each(|&value| *uses.entry(value).or_default() += 1);
-    let mut grouper = Grouper { graph, groups: Vec::new(), home: HashMap::new() };
+    let mut grouper = Grouper { graph, groups: Vec::new(), group_of: HashMap::new() };
     for (index, (step, reads)) in steps.iter().zip(&reads).enumerate() {
         grouper.step(index, step, reads);
     }
@@ -59,7 +59,7 @@ pub(crate) fn fuse(graph: &Graph, code: StepBlock) -> StepBlock {
 
 /// Fuses rows in the code inside of a step.
 fn inside(graph: &Graph, mut step: FusedStep) -> FusedStep {
-    step.work = match step.work {
+    step.kind = match step.kind {
         StepKind::While { condition, body, scalar } => {
             StepKind::While { condition: fuse(graph, condition), body: fuse(graph, body), scalar }
         }
@@ -76,12 +76,12 @@ fn reads(step: &FusedStep) -> Vec<ValueId> {
     fn collect(code: &StepBlock, into: &mut Vec<ValueId>) {
         for step in &code.steps {
             into.extend(&step.operands);
-            step.work.blocks().for_each(|block| collect(block, into));
+            step.kind.blocks().for_each(|block| collect(block, into));
         }
         into.extend(&code.results);
     }
     let mut found = step.operands.clone();
-    step.work.blocks().for_each(|block| collect(block, &mut found));
+    step.kind.blocks().for_each(|block| collect(block, &mut found));
     found.sort_unstable();
     found.dedup();
     found
@@ -95,19 +95,19 @@ enum FusionCandidate {
     /// A reduction that is done row by row, or once all rows are there.
     Fold(Reduced),
     /// Slices, and the rows that they are taken in.
-    Take(Arc<Gather>, usize),
+    Gather(Arc<Gather>, usize),
 }
 
 impl FusionCandidate {
     fn of(graph: &Graph, step: &FusedStep) -> Option<Self> {
-        match &step.work {
+        match &step.kind {
             StepKind::Fused(fused) if fused.elements > 0 => Some(Self::Loop(Arc::clone(fused))),
             StepKind::Copy(copy) if copy.elements > 0 => Some(Self::Copy(Arc::clone(copy))),
             StepKind::Kernel(kernel) => {
                 if let Some(gather) = kernel.lookup() {
                     let indices = graph.value(step.operands[1]).shape.elements();
                     let rows = gather.rows(indices, graph.bytes(step.results[0]))?;
-                    return Some(Self::Take(gather, rows));
+                    return Some(Self::Gather(gather, rows));
                 }
                 let reduced = kernel.reduction()?;
                 let whole = reduced.dims.iter().all(|&dim| dim > 0);
@@ -127,7 +127,7 @@ impl FusionCandidate {
             Self::Copy(copy) => copy.elements,
             Self::Fold(Reduced { dims: [1, count, _], .. }) => *count,
             Self::Fold(Reduced { dims: [outer, ..], .. }) => *outer,
-            Self::Take(_, rows) => *rows,
+            Self::Gather(_, rows) => *rows,
         }
     }
 
@@ -157,7 +157,7 @@ impl RowGroup {
         match &self.members[..] {
             [(_, FusionCandidate::Fold(Reduced { dims, .. }))] => {
                 let elements: usize = dims.iter().product();
-                self.rows > 1 && elements * 4 >= ALONE
+                self.rows > 1 && elements * 4 >= MIN_LONE_REDUCTION_BYTES
             }
             members => members.len() > 1,
         }
@@ -167,27 +167,27 @@ impl RowGroup {
 struct Grouper<'g> {
     graph: &'g Graph,
     groups: Vec<RowGroup>,
-    home: HashMap<ValueId, usize>,
+    group_of: HashMap<ValueId, usize>,
 }
 
 impl Grouper<'_> {
     fn step(&mut self, index: usize, step: &FusedStep, reads: &[ValueId]) {
         let mut from: Vec<usize> =
-            reads.iter().filter_map(|value| self.home.get(value).copied()).collect();
+            reads.iter().filter_map(|value| self.group_of.get(value).copied()).collect();
         from.sort_unstable();
         from.dedup();
         from.retain(|&group| !self.groups[group].closed);
-        let Some(unit) = FusionCandidate::of(self.graph, step) else {
+        let Some(candidate) = FusionCandidate::of(self.graph, step) else {
             from.iter().for_each(|&group| self.groups[group].closed = true);
             return;
         };
         // All that it reads from, or one of them.
         let joined = std::iter::once(&from[..])
             .chain(from.iter().rev().map(std::slice::from_ref))
-            .find_map(|from| Some((from, self.joined(from, index, step, &unit)?)));
+            .find_map(|from| Some((from, self.joined(from, index, step, &candidate)?)));
         let (mut taken, group) = match joined {
             Some((from, group)) => (from.to_vec(), group),
-            None => (Vec::new(), self.alone(index, step, &unit)),
+            None => (Vec::new(), self.alone(index, step, &candidate)),
         };
         for &other in from.iter().filter(|other| !taken.contains(other)) {
             self.groups[other].closed = true;
@@ -200,27 +200,27 @@ impl Grouper<'_> {
             self.groups[other] = RowGroup { closed: true, ..RowGroup::default() };
         }
         group.values.iter().for_each(|&value| {
-            self.home.insert(value, at);
+            self.group_of.insert(value, at);
         });
         self.groups[at] = group;
     }
 
-    fn alone(&self, index: usize, step: &FusedStep, unit: &FusionCandidate) -> RowGroup {
-        let bytes = self.bytes(step, unit);
+    fn alone(&self, index: usize, step: &FusedStep, candidate: &FusionCandidate) -> RowGroup {
+        let bytes = self.bytes(step, candidate);
         RowGroup {
-            members: vec![(index, unit.clone())],
-            rows: unit.rows(),
+            members: vec![(index, candidate.clone())],
+            rows: candidate.rows(),
             bytes,
             closed: false,
             maps: Vec::new(),
             values: step.results.clone(),
-            totals: if unit.is_total() { step.results.clone() } else { Vec::new() },
+            totals: if candidate.is_total() { step.results.clone() } else { Vec::new() },
         }
     }
 
     /// Bytes that a step adds to those of all rows.
-    fn bytes(&self, step: &FusedStep, unit: &FusionCandidate) -> usize {
-        if unit.is_total() {
+    fn bytes(&self, step: &FusedStep, candidate: &FusionCandidate) -> usize {
+        if candidate.is_total() {
             return 0;
         }
         step.results.iter().map(|&value| self.graph.bytes(value)).sum()
@@ -232,15 +232,15 @@ impl Grouper<'_> {
         from: &[usize],
         index: usize,
         step: &FusedStep,
-        unit: &FusionCandidate,
+        candidate: &FusionCandidate,
     ) -> Option<RowGroup> {
         if from.is_empty() {
             return None;
         }
-        let mut group = self.alone(index, step, unit);
+        let mut group = self.alone(index, step, candidate);
         let own = |value: &ValueId| {
-            let home = self.home.get(value);
-            home.is_some_and(|home| from.contains(home))
+            let group_of = self.group_of.get(value);
+            group_of.is_some_and(|group_of| from.contains(group_of))
         };
         for &other in from {
             let other = &self.groups[other];
@@ -258,22 +258,22 @@ impl Grouper<'_> {
                 group.maps.push((map.clone(), elements));
             }
         };
-        match unit {
+        match candidate {
             FusionCandidate::Loop(fused) => {
                 // What is read in another place than its own is there before too.
-                let elsewhere = |load: &LoopInput| match load {
-                    LoopInput::All(at, _) => own(&step.operands[*at]),
-                    LoopInput::Pieces(pieces) => {
+                let elsewhere = |input: &LoopInput| match input {
+                    LoopInput::Table(at, _) => own(&step.operands[*at]),
+                    LoopInput::Concat(view) => {
                         let mut operands = step.operands.iter().enumerate();
-                        operands.any(|(at, value)| pieces.reads(at) && own(value))
+                        operands.any(|(at, value)| view.reads(at) && own(value))
                     }
-                    LoopInput::Dense(_) | LoopInput::Map(..) | LoopInput::Iota(..) => false,
+                    LoopInput::Dense(_) | LoopInput::Strided(..) | LoopInput::Iota(..) => false,
                 };
-                if fused.loads.iter().any(elsewhere) {
+                if fused.inputs.iter().any(elsewhere) {
                     return None;
                 }
-                for (load, dtype) in fused.loads.iter().zip(&fused.code.program().parameters) {
-                    let LoopInput::Map(operand, map) = load else { continue };
+                for (input, dtype) in fused.inputs.iter().zip(&fused.code.program().parameters) {
+                    let LoopInput::Strided(operand, map) = input else { continue };
                     read_by(step.operands[*operand], map, *dtype);
                 }
             }
@@ -285,7 +285,7 @@ impl Grouper<'_> {
                 }
             }
             // So is what slices are taken of.
-            FusionCandidate::Take(..) => {
+            FusionCandidate::Gather(..) => {
                 if own(&step.operands[0]) {
                     return None;
                 }
@@ -293,7 +293,7 @@ impl Grouper<'_> {
         }
         let count: usize = from.iter().map(|&at| self.groups[at].members.len()).sum();
         let rows = group.rows;
-        if rows < 2 || count >= STEPS || group.bytes / rows > ROW {
+        if rows < 2 || count >= MAX_STAGES || group.bytes / rows > MAX_ROW_BYTES {
             return None;
         }
         for &other in from {
@@ -331,102 +331,105 @@ fn write(
     uses: &HashMap<ValueId, usize>,
 ) -> FusedStep {
     let rows = group.rows;
-    let taken =
-        group.members.into_iter().filter_map(|(index, unit)| Some((steps[index].take()?, unit)));
+    let taken = group
+        .members
+        .into_iter()
+        .filter_map(|(index, candidate)| Some((steps[index].take()?, candidate)));
     let members: Vec<(FusedStep, FusionCandidate)> = taken.collect();
     let mut inside: HashMap<ValueId, usize> = HashMap::new();
     for (step, _) in &members {
         reads(step).into_iter().for_each(|value| *inside.entry(value).or_default() += 1);
     }
-    let mut places: HashMap<ValueId, ValueSlot> = HashMap::new();
+    let mut slots: HashMap<ValueId, ValueSlot> = HashMap::new();
     let (mut operands, mut results) = (Vec::new(), Vec::new());
     let mut inner: Vec<usize> = Vec::new();
-    let mut parts = Vec::new();
-    let mut states = 0;
+    let mut stages = Vec::new();
+    let mut state_bytes = 0;
     let mut align = 1;
     let (mut widest, mut bytes) = (1, 0);
     let (name, location) = members
         .last()
         .map(|(step, _)| (Arc::clone(&step.name), step.location))
         .unwrap_or_else(|| ("rows".into(), tpu_stablehlo::ir::LocationId::UNKNOWN));
-    for (step, unit) in members {
+    for (step, candidate) in members {
         let read = step.operands.iter().map(|&value| {
-            *places.entry(value).or_insert_with(|| {
+            *slots.entry(value).or_insert_with(|| {
                 operands.push(value);
                 ValueSlot::Operand(operands.len() - 1)
             })
         });
         let read: Vec<ValueSlot> = read.collect();
-        let total = unit.is_total();
+        let total = candidate.is_total();
         let written = step.results.iter().map(|&value| {
             let outside =
                 uses.get(&value).copied().unwrap_or(0) > inside.get(&value).copied().unwrap_or(0);
-            let place = if outside || total {
+            let slot = if outside || total {
                 results.push(value);
                 ValueSlot::Result(results.len() - 1)
             } else {
                 inner.push(graph.bytes(value) / rows);
                 ValueSlot::Inner(inner.len() - 1)
             };
-            places.insert(value, place);
+            slots.insert(value, slot);
             if !total {
                 bytes += graph.bytes(value) / rows;
             }
-            place
+            slot
         });
         let written: Vec<ValueSlot> = written.collect();
-        let work = match unit {
+        let kind = match candidate {
             FusionCandidate::Loop(fused) => {
                 widest = widest.max(fused.elements / rows);
-                for load in &fused.loads {
-                    if let LoopInput::Dense(at) = load {
+                for input in &fused.inputs {
+                    if let LoopInput::Dense(at) = input {
                         bytes += graph.bytes(step.operands[*at]) / rows;
                     }
                 }
-                PartWork::Loop(fused)
+                StageKind::Loop(fused)
             }
             FusionCandidate::Copy(copy) => {
                 widest = widest.max(copy.elements / rows);
-                PartWork::Copy(copy)
+                StageKind::Copy(copy)
             }
             FusionCandidate::Fold(Reduced { fold, dims: [1, count, columns] }) => {
                 let block = fold.block(columns);
                 let own = count / rows;
                 align = lcm(align, block.rows / gcd(block.rows, own));
                 widest = widest.max(own * columns);
-                let start = states;
-                states += count.div_ceil(block.rows) * block.bytes;
-                let state = start..states;
-                states = states.next_multiple_of(64);
-                PartWork::Total { fold, rows: count, columns, state }
+                let start = state_bytes;
+                state_bytes += count.div_ceil(block.rows) * block.bytes;
+                let state = start..state_bytes;
+                state_bytes = state_bytes.next_multiple_of(64);
+                StageKind::Total { fold, rows: count, columns, state }
             }
-            FusionCandidate::Take(gather, all) => {
+            FusionCandidate::Gather(gather, all) => {
                 widest = widest.max(graph.value(step.results[0]).shape.elements() / rows);
-                PartWork::Take(gather, all / rows)
+                StageKind::Gather(gather, all / rows)
             }
             FusionCandidate::Fold(Reduced { fold, dims: [outer, count, inner] }) => {
                 widest = widest.max(outer / rows * count * inner);
-                PartWork::Fold { fold, count, inner }
+                StageKind::Fold { fold, count, inner }
             }
         };
-        parts.push(RowStage { work, operands: read, results: written });
+        stages.push(RowStage { kind, operands: read, results: written });
     }
-    let piece = (PIECE / widest).max(1).next_multiple_of(align).min(rows);
+    let chunk_rows = (CHUNK_ELEMENTS / widest).max(1).next_multiple_of(align).min(rows);
     let blocks =
-        |part: &RowStage| matches!(&part.work, PartWork::Copy(copy) if copy.map.wants_blocks());
-    let room = if parts.iter().any(blocks) { BLOCKS } else { STRIP };
-    let strip = (room / bytes.max(1)).clamp(1, piece);
-    let mut memory = 0;
+        |stage: &RowStage| matches!(&stage.kind, StageKind::Copy(copy) if copy.map.wants_blocks());
+    let most = if stages.iter().any(blocks) { TRANSPOSE_BLOCK_BYTES } else { BLOCK_BYTES };
+    let block_rows = (most / bytes.max(1)).clamp(1, chunk_rows);
+    let mut end = 0;
     let inner = inner
         .into_iter()
         .map(|row| {
-            let at = memory;
-            memory += (row * strip).next_multiple_of(64);
+            let at = end;
+            end += (row * block_rows).next_multiple_of(64);
             (at, row)
         })
         .collect();
-    let work = RowFusion { rows, strip, piece, inner, memory, parts, states };
-    FusedStep { work: StepKind::Rows(Arc::new(work)), operands, results, name, location }
+    let fusion =
+        RowFusion { rows, block_rows, chunk_rows, inner, block_bytes: end, stages, state_bytes };
+    FusedStep { kind: StepKind::Rows(Arc::new(fusion)), operands, results, name, location }
 }
 
 fn lcm(a: usize, b: usize) -> usize {

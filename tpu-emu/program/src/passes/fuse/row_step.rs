@@ -1,4 +1,4 @@
-//! Steps that run together, some rows at a time: what one part makes of these rows, the next ones
+//! Steps that run together, some rows at a time: what one stage makes of these rows, the next ones
 //! read while it is in the cache.
 use super::{FusedLoop, LoopInput, StridedCopy};
 use std::ops::Range;
@@ -11,32 +11,32 @@ use tpu_kernels::reduce::dyn_combiner::Folder;
 #[derive(Debug)]
 pub(crate) struct RowFusion {
     pub(crate) rows: usize,
-    /// Rows that go through all parts before the next ones.
-    pub(crate) strip: usize,
+    /// Rows of a block: they go through all stages before the next ones.
+    pub(crate) block_rows: usize,
     /// Rows that a thread takes at once.
-    pub(crate) piece: usize,
-    /// Where each value that lives inside only lies in the memory of a strip, and the bytes of a
+    pub(crate) chunk_rows: usize,
+    /// Where each value that lives inside only lies in the memory of a row block, and the bytes of a
     /// row of it.
     pub(crate) inner: Vec<(usize, usize)>,
-    /// Bytes of the memory of a strip.
-    pub(crate) memory: usize,
-    /// In order.
-    pub(crate) parts: Vec<RowStage>,
+    /// Bytes of the memory of a row block.
+    pub(crate) block_bytes: usize,
+    /// What is done with a row block, in order.
+    pub(crate) stages: Vec<RowStage>,
     /// Bytes of the states of reductions of all rows.
-    pub(crate) states: usize,
+    pub(crate) state_bytes: usize,
 }
 
-/// One part.
+/// One stage.
 #[derive(Debug)]
 pub(crate) struct RowStage {
-    pub(crate) work: PartWork,
+    pub(crate) kind: StageKind,
     pub(crate) operands: Vec<ValueSlot>,
     pub(crate) results: Vec<ValueSlot>,
 }
 
-/// What a part does.
+/// What a stage does.
 #[derive(Debug)]
-pub(crate) enum PartWork {
+pub(crate) enum StageKind {
     /// Elements.
     Loop(Arc<FusedLoop>),
     /// Elements in another order.
@@ -45,13 +45,13 @@ pub(crate) enum PartWork {
     Fold { fold: Arc<dyn Folder>, count: usize, inner: usize },
     /// Slices of an operand that is there before, at the places that these rows of another have.
     /// There are so many outermost slices in a row.
-    Take(Arc<Gather>, usize),
+    Gather(Arc<Gather>, usize),
     /// The reduction of `rows` rows of `columns` elements to one row, which is there when all
     /// rows are done. `state` says where in the scratch memory it has its state.
     Total { fold: Arc<dyn Folder>, rows: usize, columns: usize, state: Range<usize> },
 }
 
-/// Where a part finds or puts a value.
+/// Where a stage finds or puts a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ValueSlot {
     /// An operand of the step, made before.
@@ -66,22 +66,22 @@ impl RowFusion {
     /// Whether result `result` may lie where operand `operand` lies, if they have the same size.
     pub(crate) fn takes_over(&self, operand: usize, result: usize) -> bool {
         let Some(writer) =
-            self.parts.iter().position(|part| part.results.contains(&ValueSlot::Result(result)))
+            self.stages.iter().position(|stage| stage.results.contains(&ValueSlot::Result(result)))
         else {
             return false;
         };
-        let dense = matches!(self.parts[writer].work, PartWork::Loop(_) | PartWork::Copy(_));
+        let dense = matches!(self.stages[writer].kind, StageKind::Loop(_) | StageKind::Copy(_));
         let wanted = ValueSlot::Operand(operand);
         dense
-            && self.parts.iter().enumerate().all(|(at, part)| {
-                part.operands.iter().enumerate().filter(|(_, place)| **place == wanted).all(
-                    |(number, _)| match &part.work {
-                        PartWork::Loop(fused) => at <= writer && fused.reads_densely(number),
-                        PartWork::Copy(_) => false,
+            && self.stages.iter().enumerate().all(|(at, stage)| {
+                stage.operands.iter().enumerate().filter(|(_, slot)| **slot == wanted).all(
+                    |(number, _)| match &stage.kind {
+                        StageKind::Loop(fused) => at <= writer && fused.reads_densely(number),
+                        StageKind::Copy(_) => false,
                         // What slices are taken of is read anywhere.
-                        PartWork::Take(..) => at < writer && number == 1,
+                        StageKind::Gather(..) => at < writer && number == 1,
                         // The initial value is read whole.
-                        PartWork::Fold { .. } | PartWork::Total { .. } => {
+                        StageKind::Fold { .. } | StageKind::Total { .. } => {
                             at < writer && number == 0
                         }
                     },
@@ -93,11 +93,11 @@ impl RowFusion {
 impl FusedLoop {
     /// Whether only element `i` of an operand is read for element `i` of the results.
     pub(crate) fn reads_densely(&self, operand: usize) -> bool {
-        let elsewhere = |load: &LoopInput| match load {
-            LoopInput::Map(at, _) | LoopInput::All(at, _) => *at == operand,
-            LoopInput::Pieces(pieces) => pieces.reads(operand),
+        let elsewhere = |input: &LoopInput| match input {
+            LoopInput::Strided(at, _) | LoopInput::Table(at, _) => *at == operand,
+            LoopInput::Concat(view) => view.reads(operand),
             LoopInput::Dense(_) | LoopInput::Iota(..) => false,
         };
-        !self.loads.iter().any(elsewhere)
+        !self.inputs.iter().any(elsewhere)
     }
 }

@@ -235,7 +235,7 @@ impl<'g> Builder<'g> {
     }
 
     fn steps(&mut self, steps: &[FusedStep]) -> Option<()> {
-        steps.iter().try_for_each(|step| match &step.work {
+        steps.iter().try_for_each(|step| match &step.kind {
             StepKind::Fused(fused) => self.fused(fused, step),
             StepKind::Copy(copy) => {
                 let (from, width) = (step.operands[0], copy.dtype.host_bytes());
@@ -265,9 +265,9 @@ impl<'g> Builder<'g> {
         self.program.constants.extend(program.constants.iter().cloned());
         let mut results = vec![Vec::with_capacity(fused.elements); program.results.len()];
         for element in 0..fused.elements {
-            let mut inputs = Vec::with_capacity(fused.loads.len());
-            for (load, &dtype) in fused.loads.iter().zip(&program.parameters) {
-                inputs.push(self.input(load, dtype, element, step)?);
+            let mut inputs = Vec::with_capacity(fused.inputs.len());
+            for (input, &dtype) in fused.inputs.iter().zip(&program.parameters) {
+                inputs.push(self.input(input, dtype, element, step)?);
             }
             let first = self.program.steps.len();
             let here = |register: &Register| match *register {
@@ -300,9 +300,9 @@ impl<'g> Builder<'g> {
         let bytes = dtype.host_bytes();
         let (operand, at) = match input {
             LoopInput::Dense(operand) => (*operand, element),
-            LoopInput::Map(operand, map) => (*operand, map.at(element)),
-            LoopInput::Pieces(pieces) => pieces.at(element),
-            LoopInput::All(..) => return None,
+            LoopInput::Strided(operand, map) => (*operand, map.at(element)),
+            LoopInput::Concat(view) => view.at(element),
+            LoopInput::Table(..) => return None,
             LoopInput::Iota(inner, extent) => {
                 let mut number = [0_u64; 1];
                 let one = bytemuck::cast_slice_mut(&mut number).get_mut(..bytes)?;

@@ -41,7 +41,7 @@ pub(crate) struct ScalarProgram {
 /// Finds the loops of a program that can be one piece of machine code.
 pub(crate) fn scalar_loops(graph: &Graph, code: &mut StepBlock) {
     for step in &mut code.steps {
-        match &mut step.work {
+        match &mut step.kind {
             StepKind::While { condition, body, scalar } => {
                 scalar_loops(graph, condition);
                 scalar_loops(graph, body);
@@ -61,7 +61,7 @@ pub(crate) fn scalar_loops(graph: &Graph, code: &mut StepBlock) {
 /// Whether a block has only steps that may become operations on single elements. Most loops end
 /// here, so that nothing is built for them.
 fn is_small(code: &StepBlock) -> bool {
-    code.steps.iter().all(|step| match &step.work {
+    code.steps.iter().all(|step| match &step.kind {
         StepKind::Fused(fused) => fused.elements <= MAX_ELEMENTS,
         StepKind::Copy(copy) => copy.elements <= MAX_ELEMENTS,
         StepKind::Kernel(kernel) => kernel.moves(MAX_ELEMENTS).is_some(),

@@ -4,15 +4,15 @@ use crate::compile::Passes;
 use crate::differential::{Random, plan_of, results};
 use tpu_kernels::simd::{Level, at_every_level, level};
 
-/// Values of a random round by their types.
-struct Round {
+/// Values of a random iteration by their types.
+struct Iteration {
     random: Random,
     code: String,
     values: Vec<(String, &'static str)>,
 }
 
-impl Round {
-    /// What a round begins with: numbers, small arrays, and arrays that are walked through.
+impl Iteration {
+    /// What an iteration begins with: numbers, small arrays, and arrays that are walked through.
     const TYPES: [&str; 6] = ["f32", "4xf32", "i32", "3xbf16", "30xf32", "25x2xi32"];
 
     fn get(&mut self, of: &str) -> String {
@@ -174,34 +174,34 @@ impl Round {
         let begins = (1..).zip(Self::TYPES).map(|(at, of)| (format!("%b{at}"), of));
         let mut values: Vec<(String, &'static str)> = begins.collect();
         values.push(("%b0".into(), "i32"));
-        let mut round = Self { random: Random(seed), code: String::new(), values };
-        for _ in 0..4 + round.random.below(8) {
-            match round.random.below(5) {
-                0 => round.special(),
-                1 => round.parts(),
-                2 => round.walk(),
-                _ => round.arithmetic(),
+        let mut iteration = Self { random: Random(seed), code: String::new(), values };
+        for _ in 0..4 + iteration.random.below(8) {
+            match iteration.random.below(5) {
+                0 => iteration.special(),
+                1 => iteration.parts(),
+                2 => iteration.walk(),
+                _ => iteration.arithmetic(),
             }
         }
         // The last array of each type, so that most are updated where they lie.
         let mut next = |of: &str| match of {
             "30xf32" | "25x2xi32" => {
-                let mut all = round.values.iter().rev();
+                let mut all = iteration.values.iter().rev();
                 all.find(|value| value.1 == of).map(|value| value.0.clone()).unwrap_or_default()
             }
-            _ => round.get(of),
+            _ => iteration.get(of),
         };
         let names = Self::TYPES.map(&mut next).join(", ");
         let types = Self::TYPES.map(|of| format!("tensor<{of}>")).join(", ");
-        format!("{}stablehlo.return %next, {names} : tensor<i32>, {types}", round.code)
+        format!("{}stablehlo.return %next, {names} : tensor<i32>, {types}", iteration.code)
     }
 }
 
 #[test]
-fn random_rounds_give_the_bits_of_their_steps() {
+fn random_iterations_give_the_bits_of_their_steps() {
     let mut whole = 0;
     for seed in 0..150 {
-        let text = text(45, &Round::TYPES, GO, &Round::body(seed));
+        let text = text(45, &Iteration::TYPES, GO, &Iteration::body(seed));
         let kept = [None; 8];
         let plan = plan_of(&text);
         whole += usize::from(scalar_of(&plan.steps).is_some_and(compiles));

@@ -8,7 +8,7 @@ use tpu_kernels::simd::{Level, at_every_level, level};
 
 /// The first loop of some steps, if there is one: what can be machine code of it.
 pub(super) fn scalar_of(steps: &[Step]) -> Option<Option<&PlannedScalarLoop>> {
-    steps.iter().find_map(|step| match &step.op {
+    steps.iter().find_map(|step| match &step.kind {
         PlannedStep::While { scalar, .. } => Some(scalar.as_deref()),
         _ => None,
     })
@@ -19,8 +19,8 @@ pub(super) fn compiles(scalar: Option<&PlannedScalarLoop>) -> bool {
     scalar.is_some_and(|scalar| ScalarLoop::new(&scalar.program.code).is_some())
 }
 
-/// A loop of `rounds` rounds over an i32 counter and what else `types` says.
-pub(super) fn text(rounds: usize, types: &[&str], condition: &str, body: &str) -> String {
+/// A loop of `count` iterations over an i32 counter and what else `types` says.
+pub(super) fn text(count: usize, types: &[&str], condition: &str, body: &str) -> String {
     let names = |prefix: &str| -> Vec<String> {
         (0..=types.len()).map(|at| format!("%{prefix}{at}")).collect()
     };
@@ -45,7 +45,7 @@ pub(super) fn text(rounds: usize, types: &[&str], condition: &str, body: &str) -
         {}
         %w:{} = stablehlo.while({pairs}) : {list}
         cond {{
-          %n = stablehlo.constant dense<{rounds}> : tensor<i32>
+          %n = stablehlo.constant dense<{count}> : tensor<i32>
           %less = stablehlo.compare LT, %b0, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
           {condition}
         }} do {{
@@ -83,8 +83,8 @@ fn a_loop_of_scalars_is_one_piece_of_code() {
     let body = "%x = stablehlo.multiply %b1, %b2 : tensor<f32>
         %y = stablehlo.add %b2, %b1 : tensor<f32>
         stablehlo.return %next, %y, %b1 : tensor<i32>, tensor<f32>, tensor<f32>";
-    for rounds in [0, 1, 31, 32, 33, 34, 100] {
-        check(&text(rounds, &["f32", "f32"], GO, body), true);
+    for count in [0, 1, 31, 32, 33, 34, 100] {
+        check(&text(count, &["f32", "f32"], GO, body), true);
     }
 }
 
@@ -123,8 +123,8 @@ fn operations_without_instructions_are_called() {
         %v = stablehlo.abs %u : tensor<f32>
         stablehlo.return %next, %x, %z, %v :
         tensor<i32>, tensor<f32>, tensor<i32>, tensor<f32>";
-    for rounds in [31, 33, 200] {
-        check(&text(rounds, &["f32", "i32", "f32"], GO, body), true);
+    for count in [31, 33, 200] {
+        check(&text(count, &["f32", "i32", "f32"], GO, body), true);
     }
 }
 
@@ -142,8 +142,8 @@ fn arrays_of_a_few_elements_become_as_many_values() {
             (tensor<3xf32>, tensor<f32>) -> tensor<4xf32>
         %e = stablehlo.maximum %p, %c : tensor<4xf32>
         stablehlo.return %next, %e, %d : tensor<i32>, tensor<4xf32>, tensor<f32>";
-    for rounds in [33, 77] {
-        check(&text(rounds, &["4xf32", "f32"], GO, body), true);
+    for count in [33, 77] {
+        check(&text(count, &["4xf32", "f32"], GO, body), true);
     }
     let body = "%x = stablehlo.add %b1, %b1 : tensor<17xf32>
         stablehlo.return %next, %x : tensor<i32>, tensor<17xf32>";
@@ -236,8 +236,8 @@ fn a_short_loop_that_runs_again_and_again_goes_on_where_it_was() {
           stablehlo.return %j, %z : tensor<i32>, tensor<f32>
         }
         stablehlo.return %next, %w#1 : tensor<i32>, tensor<f32>";
-    for rounds in [6, 7, 8, 40] {
-        check(&text(rounds, &["f32"], GO, body), false);
+    for count in [6, 7, 8, 40] {
+        check(&text(count, &["f32"], GO, body), false);
     }
 }
 
