@@ -11,6 +11,7 @@ use crate::sys::SE_Executable;
 use std::sync::Arc;
 use tpu_emu::executable::{Executable, Format, Serialized};
 use tpu_emu::hbm::spec::{ArraySpec, Specs};
+use tpu_emu::runtime::LoadedExecutable;
 use tpu_emu::{Emulator, Error, Result, Table};
 use tpu_proto::Message as _;
 use tpu_proto::xla::HloModuleProto;
@@ -32,7 +33,7 @@ pub(crate) struct Compiled {
     /// Where it runs.
     pub(crate) machine: Arc<Emulator>,
     /// The machine's form of it.
-    pub(crate) executable: Arc<Executable>,
+    pub(crate) executable: Arc<LoadedExecutable>,
     /// The client's config, with the layouts of parameters and result in any case.
     config: ModuleConfig,
     /// The program as the client is to see it: of one over several partitions, one partition's.

@@ -16,7 +16,7 @@ use crate::sys::{
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 use tpu_emu::executable::{Donation, Parameter};
-use tpu_emu::runtime::{LaunchOptions, RunKey};
+use tpu_emu::runtime::{DeviceRequest, LaunchOptions, LaunchRequest, RunKey};
 use tpu_emu::units::Bytes;
 use tpu_emu::{Buffer, Error, Result};
 
@@ -132,14 +132,9 @@ impl DeviceRun {
         match prepared {
             Ok(prepared) => {
                 let Prepared { arguments, results, options, .. } = &prepared;
-                machine.launch_into_part(
-                    executable,
-                    self.device,
-                    arguments,
-                    results,
-                    options,
-                    &self.key,
-                )?;
+                let results = Some(&**results);
+                let one = DeviceRequest { device: self.device, arguments, results };
+                machine.join(&LaunchRequest { executable, devices: &[one], options }, &self.key)?;
                 Ok(prepared.made())
             }
             Err(error) => {

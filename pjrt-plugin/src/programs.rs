@@ -13,6 +13,7 @@ use std::sync::{Arc, OnceLock};
 use tpu_emu::executable::{CostAnalysis, Executable, Format};
 use tpu_emu::hbm::layout::Layout;
 use tpu_emu::hbm::spec::ArraySpec;
+use tpu_emu::runtime::LoadedExecutable;
 use tpu_emu::topology::{OptionValue, Topology};
 use tpu_emu::{Emulator, Error, Id, MemoryKind, Result, Table};
 use tpu_hlo::told::{Decided, told};
@@ -22,7 +23,7 @@ use tpu_proto::xla::{DeviceAssignmentProto, OpSharding, ShapeProto};
 /// `PJRT_Executable`: a compiled program, and what C asks of it as arrays.
 #[derive(Debug)]
 pub(crate) struct ExecutableEntry {
-    pub(crate) executable: Arc<Executable>,
+    pub(crate) executable: Arc<LoadedExecutable>,
     /// The kind of device that it was compiled for.
     pub(crate) device_kind: String,
     /// The `CompileOptionsProto` as it came.
@@ -60,7 +61,7 @@ pub(crate) struct Answer {
 impl ExecutableEntry {
     /// The answers to everything that C may ask.
     pub(crate) fn new(
-        executable: Arc<Executable>,
+        executable: Arc<LoadedExecutable>,
         device_kind: String,
         options: Arc<[u8]>,
         topology: &Topology,

@@ -7,8 +7,8 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 use tpu_emu::hbm::{Heap, Space};
-use tpu_emu::ledger::{Ledger, Record};
-use tpu_emu::origin::{Clock, Frame, LabelId, StackSource};
+use tpu_emu::ledger::Ledger;
+use tpu_emu::origin::{Clock, Frame, LabelId, Record, StackSource};
 use tpu_emu::units::{Bytes, Nanos};
 
 const LIVE: u64 = 1_000_000;

@@ -1,6 +1,6 @@
 //! What a machine is made of. Plain data: the host reads the environment, not this crate.
+use crate::host_memory::{HostMemory, NoEnd};
 use crate::origin::{Clock, NoStacks, StackSource};
-use crate::room::{NoEnd, Room};
 use crate::topology::Topology;
 use crate::trace::Sink;
 use std::num::NonZeroUsize;
@@ -46,7 +46,7 @@ pub struct Config {
     /// Where changes go as they happen.
     pub sink: Option<Box<dyn Sink>>,
     /// What the host has left; asked before something large is written.
-    pub room: Arc<dyn Room>,
+    pub host_memory: Arc<dyn HostMemory>,
     /// Whether memory that is taken, and memory that is given back, is filled with [`POISON`].
     pub poison: bool,
 }
@@ -72,7 +72,7 @@ impl Config {
             stacks: Arc::new(NoStacks),
             clock: Arc::new(Still),
             sink: None,
-            room: Arc::new(NoEnd),
+            host_memory: Arc::new(NoEnd),
             poison: false,
         }
     }

@@ -1,58 +1,13 @@
 //! Who took which bytes, and when: the records that live blocks carry, and a bounded history.
 use crate::hbm::spec::ArraySpec;
-use crate::origin::{Clock, Frame, LabelId, Labels, StackId, StackSource, Stacks};
-use crate::trace::{Change, ChangeKind, Dispatched, Fault, Names, Sink};
+use crate::origin::{Clock, Frame, Labels, Origin, Past, StackSource, Stacks};
+use crate::trace::{Change, Dispatched, Fault, Names, Sink, SpaceInfo};
 use parking_lot::Mutex;
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use tpu_base::entry;
-use tpu_base::entry::FunctionName;
-use tpu_base::units::{Bytes, DevAddr, Nanos};
-
-/// Who did something: taken on the caller's thread, before any lock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Origin {
-    /// The API function, empty where none was on the stack.
-    pub entry: FunctionName,
-    /// When.
-    pub time: Nanos,
-    /// The stack of that thread.
-    pub stack: StackId,
-    /// The operating system's number of the thread.
-    pub thread: u32,
-}
-
-/// What the ledger keeps with each live block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Record {
-    /// Who took it.
-    pub origin: Origin,
-    /// Number of the [`ArraySpec`] that lies in it.
-    pub spec: u32,
-    /// What the block is for, where a program took it.
-    pub label: LabelId,
-}
-
-/// One line of the history.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Past {
-    /// What happened.
-    pub kind: ChangeKind,
-    /// Memory space.
-    pub space: u32,
-    /// Position in the order of changes of that space.
-    pub sequence: u64,
-    /// Where the block starts.
-    pub address: DevAddr,
-    /// The size, padded.
-    pub size: Bytes,
-    /// Who did it, and what lies in the block.
-    pub record: Record,
-}
-
-// `docs/environment.md` says what a kept change costs.
-const _: () = assert!(size_of::<Past>() == 64);
+use tpu_base::units::Nanos;
 
 /// The machine's memory of changes.
 #[derive(Debug)]
@@ -118,6 +73,13 @@ impl Ledger {
         Origin { entry, time, stack, thread }
     }
 
+    /// Tells the sink of the machine, before its first change.
+    pub(crate) fn begin(&self, topology: &str, spaces: &[SpaceInfo]) {
+        if let Some(sink) = &self.sink {
+            sink.start(topology, spaces);
+        }
+    }
+
     /// The time.
     pub fn now(&self) -> Nanos {
         self.clock.now()
@@ -179,9 +141,9 @@ impl Ledger {
 mod tests {
     use super::*;
     use crate::config::Config;
-    use crate::trace::SpaceInfo;
+    use crate::runtime::Emulator;
     use std::sync::mpsc::{Sender, channel};
-    use tpu_base::entry::enter;
+    use tpu_base::entry::{FunctionName, enter};
 
     /// Tells who was refused, and why.
     #[derive(Debug)]
@@ -205,7 +167,7 @@ mod tests {
         struct OnExit(Sender<u64>);
         impl Drop for OnExit {
             fn drop(&mut self) {
-                let machine = crate::machine::Emulator::new(Config::plain()).unwrap();
+                let machine = Emulator::new(Config::plain()).unwrap();
                 self.0.send(machine.ledger().origin().time.0).unwrap();
             }
         }
@@ -213,7 +175,7 @@ mod tests {
         let (told, heard) = channel();
         let thread = std::thread::spawn(move || {
             LAST.set(Some(OnExit(told)));
-            let machine = crate::machine::Emulator::new(Config::plain()).unwrap();
+            let machine = Emulator::new(Config::plain()).unwrap();
             machine.ledger().origin();
         });
         thread.join().unwrap();

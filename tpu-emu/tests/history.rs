@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 use tpu_emu::hbm::spec::LayoutRequest;
-use tpu_emu::ledger::Past;
+use tpu_emu::origin::ChangeKind::{Allocate, Free, Refused};
+use tpu_emu::origin::Past;
 use tpu_emu::tensor::DType;
-use tpu_emu::trace::ChangeKind::{Allocate, Free, Refused};
 use tpu_emu::units::Bytes;
 use tpu_emu::{Buffer, Config, Emulator, Memory, MemoryKind, Result};
 

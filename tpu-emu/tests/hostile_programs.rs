@@ -6,7 +6,7 @@ use std::fs::{read, read_dir};
 use std::path::Path;
 use std::sync::Arc;
 use tpu_emu::executable::{CompileOptions, Format};
-use tpu_emu::runtime::LaunchOptions;
+use tpu_emu::runtime::{DeviceRequest, LaunchOptions, LaunchRequest};
 use tpu_emu::{Buffer, Config, Emulator, Memory, MemoryKind};
 
 const MEMORY: Memory = Memory { device: 0, kind: MemoryKind::Device };
@@ -44,9 +44,11 @@ fn compile_and_run(machine: &Arc<Emulator>, code: &[u8]) -> bool {
         Arc::new(buffer)
     };
     let arguments: Vec<Arc<Buffer>> = executable.parameters.iter().map(argument).collect();
-    let launched = machine.launch(&executable, 0, &arguments, &LaunchOptions::default());
+    let devices = &[DeviceRequest::new(0, &arguments)];
+    let options = &LaunchOptions::default();
+    let launched = machine.launch(&LaunchRequest { executable: &executable, devices, options });
     let Ok(launched) = launched else { return false };
-    match launched.done.wait() {
+    match launched[0].done.wait() {
         Ok(()) => true,
         Err(error) => {
             let text = error.to_string();

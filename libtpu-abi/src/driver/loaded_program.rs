@@ -12,9 +12,8 @@ use super::{event, message, program};
 use crate::boundary::answer;
 use std::ptr;
 use std::sync::Arc;
-use tpu_emu::executable::Executable;
 use tpu_emu::hbm::spec::ArraySpec;
-use tpu_emu::runtime::LaunchOptions;
+use tpu_emu::runtime::{DeviceRequest, LaunchOptions, LaunchRequest, LoadedExecutable};
 use tpu_emu::{Emulator, Error, Id, Result};
 use tpu_proto::Message;
 use tpu_proto::xla::DeviceAssignmentProto;
@@ -24,7 +23,7 @@ static LOADED: Loans<TpuLoadedProgramHandle, Loaded> = Loans::new("TpuLoadedProg
 /// A program on a core.
 #[derive(Debug)]
 struct Loaded {
-    executable: Arc<Executable>,
+    executable: Arc<LoadedExecutable>,
     /// Index into the topology's devices.
     device: usize,
 }
@@ -42,7 +41,10 @@ impl Loaded {
         let wanted = program.results.iter().map(|result| &result.spec);
         let results = self.views(machine, "output", outputs, wanted)?;
         let options = LaunchOptions::default();
-        machine.launch_into(program, self.device, &arguments, &results, &options)?.wait()
+        let (device, results) = (self.device, Some(&*results));
+        let devices = &[DeviceRequest { device, arguments: &arguments, results }];
+        let request = LaunchRequest { executable: program, devices, options: &options };
+        machine.launch(&request)?.iter().try_for_each(|launched| launched.done.wait())
     }
 
     /// The bytes of buffers, tuples dissolved, as arrays of these types.

@@ -11,7 +11,8 @@ use crate::memory;
 use std::ffi::c_char;
 use std::ptr;
 use std::sync::Arc;
-use tpu_emu::executable::{CompileOptions, Executable, Format};
+use tpu_emu::executable::{CompileOptions, Format};
+use tpu_emu::runtime::LoadedExecutable;
 use tpu_emu::{Error, Id, Result};
 use tpu_proto::Message;
 use tpu_proto::xla::{self, HloModuleProto, ProgramShapeProto};
@@ -23,7 +24,7 @@ static SHAPES: Loans<CompiledProgramShape, Vec<u8>> = Loans::new("CompiledProgra
 /// A compiled program.
 #[derive(Debug)]
 pub(super) struct Program {
-    pub(super) executable: Arc<Executable>,
+    pub(super) executable: Arc<LoadedExecutable>,
     /// Types of parameters and results, as the program says them.
     shape: ProgramShapeProto,
 }

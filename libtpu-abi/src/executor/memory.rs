@@ -125,8 +125,8 @@ mod tests {
     use std::sync::Arc;
     use tpu_emu::buffer::HostArray;
     use tpu_emu::hbm::spec::LayoutRequest;
+    use tpu_emu::origin::ChangeKind;
     use tpu_emu::tensor::DType;
-    use tpu_emu::trace::ChangeKind;
 
     /// A device of a machine that no other test uses: for tests that count what is on it.
     fn own_executor() -> *mut SE_StreamExecutor {

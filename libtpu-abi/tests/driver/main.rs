@@ -22,7 +22,7 @@ use libtpu_abi::{
 };
 use std::ffi::{CStr, c_void};
 use std::ptr::{self, null, null_mut};
-use tpu_emu::trace::ChangeKind;
+use tpu_emu::origin::ChangeKind;
 use tpu_emu::units::Bytes;
 use tpu_emu::{Memory, MemoryKind};
 use tpu_proto::Message;

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use tpu_emu::buffer::{HostArray, HostTarget};
 use tpu_emu::custom_call::Registry;
-use tpu_emu::executable::{CompileOptions, Executable, Format};
-use tpu_emu::runtime::{LaunchOptions, Launched};
+use tpu_emu::executable::{CompileOptions, Format};
+use tpu_emu::runtime::{DeviceRequest, LaunchOptions, LaunchRequest, LoadedExecutable};
 use tpu_emu::units::Bytes;
 use tpu_emu::{Buffer, Code, Config, Emulator, Error, Memory, Result};
 use tpu_stablehlo::Module;
@@ -184,7 +184,7 @@ fn compile(
     module: &Module,
     bytes: &[u8],
     spread: Spread,
-) -> Result<Arc<Executable>> {
+) -> Result<Arc<LoadedExecutable>> {
     let Spread { replicas, partitions } = spread;
     let options = CompileOptions { replicas, partitions, ..CompileOptions::default() };
     machine.compile_module(module.clone(), (Format::Mlir, bytes.into()), options)
@@ -201,7 +201,7 @@ fn own(error: &Error) -> Option<String> {
 /// A fault of the machine.
 fn answer(
     machine: &Arc<Emulator>,
-    executable: &Arc<Executable>,
+    executable: &Arc<LoadedExecutable>,
     seed: u64,
 ) -> std::result::Result<Answer, String> {
     match results(machine, executable, seed) {
@@ -212,7 +212,7 @@ fn answer(
 
 fn results(
     machine: &Arc<Emulator>,
-    executable: &Arc<Executable>,
+    executable: &Arc<LoadedExecutable>,
     seed: u64,
 ) -> Result<Vec<Vec<u8>>> {
     let mut random = Random::new(seed);
@@ -228,10 +228,10 @@ fn results(
         lists.push(list);
     }
     let options = LaunchOptions::default();
-    let launched: Vec<Launched> = match &*lists {
-        [list] => vec![machine.launch(executable, executable.devices[0], list, &options)?],
-        _ => machine.launch_sharded(executable, &lists, &options)?,
-    };
+    let devices = executable.devices.iter().zip(&lists);
+    let devices: Vec<_> = devices.map(|(&device, list)| DeviceRequest::new(device, list)).collect();
+    let request = LaunchRequest { executable, devices: &devices, options: &options };
+    let launched = machine.launch(&request)?;
     let mut results = Vec::new();
     for one in launched {
         one.done.wait()?;

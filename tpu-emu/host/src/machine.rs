@@ -3,7 +3,7 @@
 use crate::clock::Monotonic;
 use crate::env::{HandlerLibrary, Settings};
 use crate::fork;
-use crate::room::Host;
+use crate::host_memory::Host;
 use crate::stack::ProcessStacks;
 use crate::trace_file;
 use std::sync::{Arc, LazyLock, OnceLock};
@@ -99,7 +99,7 @@ fn make() -> Result<Made> {
         stacks,
         clock: Arc::new(clock),
         sink,
-        room: Arc::new(Host),
+        host_memory: Arc::new(Host),
         poison: settings.poison,
     };
     let machine = Emulator::new(config)?;

@@ -13,10 +13,10 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 use tpu_emu::buffer::{HostArray, HostTarget};
-use tpu_emu::executable::{CompileOptions, Executable, Format};
+use tpu_emu::executable::{CompileOptions, Format};
 use tpu_emu::hbm::spec::{ArraySpec, LayoutRequest};
 use tpu_emu::host_transfer::{Channel, HostTransfers};
-use tpu_emu::runtime::LaunchOptions;
+use tpu_emu::runtime::{DeviceRequest, LaunchOptions, LaunchRequest, Launched, LoadedExecutable};
 use tpu_emu::tensor::DType;
 use tpu_emu::units::Bytes;
 use tpu_emu::{Buffer, Emulator, Error, Memory, MemoryKind};
@@ -131,10 +131,10 @@ fn bytes_of(value: f32, count: usize) -> Vec<u8> {
 /// What all threads share.
 struct Shared {
     machine: Arc<Emulator>,
-    long: Arc<Executable>,
-    short: Arc<Executable>,
-    talk: Arc<Executable>,
-    meet: Arc<Executable>,
+    long: Arc<LoadedExecutable>,
+    short: Arc<LoadedExecutable>,
+    talk: Arc<LoadedExecutable>,
+    meet: Arc<LoadedExecutable>,
     square: Arc<ArraySpec>,
     line: Arc<ArraySpec>,
     table: Arc<ArraySpec>,
@@ -173,13 +173,23 @@ impl Shared {
         Arc::new(self.machine.put(memory, Arc::clone(spec), array).unwrap())
     }
 
+    fn launch(
+        &self,
+        executable: &Arc<LoadedExecutable>,
+        arguments: &[Arc<Buffer>],
+        options: &LaunchOptions,
+    ) -> Launched {
+        let devices = &[DeviceRequest::new(0, arguments)];
+        let request = LaunchRequest { executable, devices, options };
+        self.machine.launch(&request).unwrap().remove(0)
+    }
+
     /// A launch of the long program, whose results another launch takes before they are there.
     fn launches(self: &Arc<Self>, value: f32) {
         let given = self.put(&self.square, value);
         let run = |argument: &Arc<Buffer>| {
             let arguments = [Arc::clone(&self.ones), Arc::clone(argument)];
-            let options = LaunchOptions::default();
-            self.machine.launch(&self.long, 0, &arguments, &options).unwrap()
+            self.launch(&self.long, &arguments, &LaunchOptions::default())
         };
         let mut first = run(&given);
         assert!(given.is_deleted());
@@ -206,8 +216,7 @@ impl Shared {
         let mut argument = self.put(&self.line, value);
         for _ in 0..4 {
             let arguments = [Arc::clone(&argument)];
-            let options = LaunchOptions::default();
-            let mut run = self.machine.launch(&self.short, 0, &arguments, &options).unwrap();
+            let mut run = self.launch(&self.short, &arguments, &LaunchOptions::default());
             argument = Arc::new(run.results.remove(0));
         }
         assert_eq!(get(&argument), vec![16.0 * value; 4]);
@@ -220,8 +229,8 @@ impl Shared {
         let manager = Arc::new(self.machine.begin_transfer(HBM, specs).unwrap());
         let [filled, failed] = [0, 1].map(|index| manager.retrieve(index).unwrap());
         let options = LaunchOptions::default();
-        let launch = |argument| self.machine.launch(&self.short, 0, &[argument], &options);
-        let [good, bad] = [filled, failed].map(|argument| launch(argument).unwrap());
+        let launch = |argument| self.launch(&self.short, &[argument], &options);
+        let [good, bad] = [filled, failed].map(launch);
         let bytes = bytes_of(value, 4);
         manager.write(0, Bytes::ZERO, &bytes[..8], false).unwrap();
         let other = Arc::clone(&manager);
@@ -249,8 +258,7 @@ impl Shared {
         let options = CompileOptions::default();
         let program = self.machine.compile(Format::Mlir, PIECES.as_bytes(), options).unwrap();
         let arguments = [self.put(&self.table, value)];
-        let options = LaunchOptions::default();
-        let run = self.machine.launch(&program, 0, &arguments, &options).unwrap();
+        let run = self.launch(&program, &arguments, &LaunchOptions::default());
         drop((program, arguments));
         let sums = run.results.into_iter().next().unwrap();
         assert_eq!(get(&Arc::new(sums)), vec![8192.0 * value; 64]);
@@ -261,7 +269,7 @@ impl Shared {
         let transfers: Vec<Arc<dyn HostTransfers>> = vec![Arc::new(Doubling::default())];
         let options = LaunchOptions { transfers, ..LaunchOptions::default() };
         let arguments = [self.put(&self.line, value)];
-        let run = self.machine.launch(&self.talk, 0, &arguments, &options).unwrap();
+        let run = self.launch(&self.talk, &arguments, &options);
         let result = run.results.into_iter().next().unwrap();
         assert_eq!(get(&Arc::new(result)), vec![2.0 * value; 4]);
     }
@@ -270,8 +278,10 @@ impl Shared {
     fn meetings(&self, value: f32) {
         let arguments = [(HBM, value), (OTHER, 3.0)]
             .map(|(memory, value)| vec![self.put_on(memory, &self.line, value)]);
-        let options = LaunchOptions::default();
-        for run in self.machine.launch_sharded(&self.meet, &arguments, &options).unwrap() {
+        let options = &LaunchOptions::default();
+        let devices = [0, 1].map(|device| DeviceRequest::new(device, &arguments[device]));
+        let request = LaunchRequest { executable: &self.meet, devices: &devices, options };
+        for run in self.machine.launch(&request).unwrap() {
             let sum = run.results.into_iter().next().unwrap();
             assert_eq!(get(&Arc::new(sum)), vec![value + 3.0; 4]);
         }

@@ -1,7 +1,7 @@
 //! Device memory to device memory, and new buffers over old bytes.
 use super::{Buffer, Content};
 use crate::hbm::spec::ArraySpec;
-use crate::machine::Memory;
+use crate::memory::Memory;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use tpu_base::error::{Error, Result};
@@ -18,7 +18,7 @@ impl Buffer {
             return Err(super::deleted());
         }
         let spec = Arc::clone(&self.spec);
-        let block = self.machine.allocate_destination_buffer(&spec, memory)?;
+        let block = self.memories.allocate_destination_buffer(&spec, memory)?;
         let (target, size) = (block.clone(), self.spec.logical);
         let done = self.later(size, move |hold| {
             let (Some(from), Some(to)) = (hold.region(), target) else { return Ok(()) };
@@ -26,7 +26,7 @@ impl Buffer {
             to.set_content(hold.block().and_then(|block| block.content()));
             Ok(())
         })?;
-        Ok(Self::with_block(&self.machine, spec, memory, block, done))
+        Ok(Self::with_block(&self.memories, spec, memory, block, done))
     }
 
     /// A buffer of another type over the same bytes.
@@ -41,7 +41,7 @@ impl Buffer {
             return Err(Error::bad(message));
         }
         let content = self.hold()?.into();
-        Ok(Self::new(&self.machine, spec, self.memory, content, self.ready.clone()))
+        Ok(Self::new(&self.memories, spec, self.memory, content, self.ready.clone()))
     }
 
     /// A second buffer over the same bytes. They live until both are gone.
@@ -77,7 +77,7 @@ impl Buffer {
                 settled.settle(outcome.clone());
             }),
         });
-        Ok(Self::new(&self.machine, Arc::clone(&self.spec), self.memory, content, both))
+        Ok(Self::new(&self.memories, Arc::clone(&self.spec), self.memory, content, both))
     }
 
     /// Overwrites bytes of the device as they are, `offset` from the start of the block.

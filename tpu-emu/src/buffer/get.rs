@@ -89,9 +89,9 @@ impl Buffer {
         size: Bytes,
         copy: impl FnOnce(&Hold) -> Result<()> + Send + 'static,
     ) -> Result<Event> {
-        self.machine.check_not_forked()?;
+        self.memories.check_not_forked()?;
         let done = Event::pending();
-        let (event, machine) = (done.clone(), Arc::clone(&self.machine));
+        let (event, memories) = (done.clone(), Arc::clone(&self.memories));
         let ready_now = self.ready.is_ready();
         self.when_ready(move |held| match held {
             Err(error) => {
@@ -100,7 +100,7 @@ impl Buffer {
             Ok(hold) if ready_now && size <= INLINE => {
                 event.settle(copy(&hold));
             }
-            Ok(hold) => machine.workers.run(event, move || copy(&hold)),
+            Ok(hold) => memories.workers.run(event, move || copy(&hold)),
         })?;
         Ok(done)
     }

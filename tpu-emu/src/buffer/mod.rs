@@ -1,7 +1,7 @@
 //! Arrays on the device: their bytes, when they are ready, and how they go away.
 use crate::hbm::Region;
 use crate::hbm::spec::ArraySpec;
-use crate::machine::{Emulator, Memory};
+use crate::memory::{Block, Content as Known, Memories, Memory};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,15 +9,12 @@ use tpu_base::error::{Error, Result};
 use tpu_base::event::Event;
 use tpu_base::units::Bytes;
 
-mod block;
 mod copy;
 mod get;
 mod put;
-pub(crate) mod raw_allocations;
+mod raw;
 mod transfer;
 
-pub use block::Block;
-pub(crate) use block::Content as Known;
 pub use get::{HostStrides, HostTarget};
 pub use put::HostArray;
 pub use transfer::TransferManager;
@@ -125,7 +122,7 @@ impl Hold {
 /// An array on a device.
 #[derive(Debug)]
 pub struct Buffer {
-    machine: Arc<Emulator>,
+    memories: Arc<Memories>,
     spec: Arc<ArraySpec>,
     memory: Memory,
     content: Mutex<Content>,
@@ -140,14 +137,14 @@ pub struct Buffer {
 
 impl Buffer {
     fn new(
-        machine: &Arc<Emulator>,
+        memories: &Arc<Memories>,
         spec: Arc<ArraySpec>,
         memory: Memory,
         content: Content,
         ready: Event,
     ) -> Self {
         Self {
-            machine: Arc::clone(machine),
+            memories: Arc::clone(memories),
             spec,
             memory,
             content: Mutex::new(content),
@@ -159,25 +156,25 @@ impl Buffer {
     }
 
     pub(crate) fn with_block(
-        machine: &Arc<Emulator>,
+        memories: &Arc<Memories>,
         spec: Arc<ArraySpec>,
         memory: Memory,
         block: Option<Arc<Block>>,
         ready: Event,
     ) -> Self {
         let content = block.map_or(Content::Empty, Content::Held);
-        Self::new(machine, spec, memory, content, ready)
+        Self::new(memories, spec, memory, content, ready)
     }
 
     /// A buffer that is ready over bytes of a block that a client holds by address.
     pub(crate) fn of_part(
-        machine: &Arc<Emulator>,
+        memories: &Arc<Memories>,
         spec: &Arc<ArraySpec>,
         memory: Memory,
         part: Option<(Arc<Block>, Region)>,
     ) -> Self {
         let content = part.map_or(Content::Empty, |(block, region)| Content::Part(block, region));
-        Self::new(machine, Arc::clone(spec), memory, content, Event::ready())
+        Self::new(memories, Arc::clone(spec), memory, content, Event::ready())
     }
 
     /// Element type, shape, layout, sizes.
@@ -206,7 +203,7 @@ impl Buffer {
             return;
         }
         // The stack is taken before the lock: a capture takes time, and may not be locked out.
-        let origin = self.machine.ledger().origin();
+        let origin = self.memories.ledger().origin();
         let content = {
             let mut content = self.content.lock();
             // A promise is still to be kept to those who asked before.

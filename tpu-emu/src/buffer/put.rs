@@ -3,7 +3,7 @@ use super::{Buffer, Content, Hold, OnDelete};
 use crate::hbm::Region;
 use crate::hbm::spec::extents;
 use crate::hbm::spec::{ArraySpec, LayoutRequest};
-use crate::machine::{Emulator, Memory};
+use crate::memory::{Memories, Memory};
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
 use tpu_base::event::Event;
@@ -26,7 +26,7 @@ pub struct HostArray<'a> {
     pub strides: Option<&'a [i64]>,
 }
 
-impl Emulator {
+impl Memories {
     /// Copies an array of the client to a device; its bytes are free when this returns.
     ///
     /// # Errors

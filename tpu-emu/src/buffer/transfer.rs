@@ -1,7 +1,7 @@
 //! Buffers that the client fills piece by piece.
-use super::{Block, Buffer};
+use super::Buffer;
 use crate::hbm::spec::ArraySpec;
-use crate::machine::{Emulator, Memory};
+use crate::memory::{Block, Memories, Memory};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
@@ -33,7 +33,7 @@ pub struct TransferManager {
     slots: Vec<TransferSlot>,
 }
 
-impl Emulator {
+impl Memories {
     /// Allocates the buffers; all of them or none.
     ///
     /// # Errors

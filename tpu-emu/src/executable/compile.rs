@@ -8,7 +8,7 @@ use super::{
 };
 use crate::hbm::layout::Layout;
 use crate::hbm::spec::{ArraySpec, LayoutRequest, Specs};
-use crate::machine::MemoryKind;
+use crate::memory::MemoryKind;
 use crate::origin::Labels;
 use crate::topology::Generation;
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -49,7 +49,7 @@ pub(crate) struct CompileTarget<'t> {
 }
 
 /// Compiles a module that was read from `source`, for all devices or for the one replica `only`,
-/// which meets the others in its collectives. Of the parameters in `apart` every device reads its
+/// which meets the others in its collectives. Of the parameters in `own_copies` every device reads its
 /// own copy.
 ///
 /// # Errors
@@ -60,7 +60,7 @@ pub(crate) fn compile(
     source: (Format, Arc<[u8]>),
     options: CompileOptions,
     (devices, only): (Vec<usize>, Option<usize>),
-    apart: &BTreeMap<usize, IoSharding>,
+    own_copies: &BTreeMap<usize, IoSharding>,
 ) -> Result<Executable> {
     let module = module.without_futures().map_or(module, Arc::new);
     let count = options.replicas.max(1).saturating_mul(options.partitions.max(1));
@@ -75,7 +75,7 @@ pub(crate) fn compile(
         target.numerics,
         target.custom_calls,
         target.make_body,
-        (spread, apart),
+        (spread, own_copies),
         passes,
     )?;
     let entry = loaded.entry;
@@ -83,7 +83,7 @@ pub(crate) fn compile(
     let mut spreads = if spread.count > 1 && only.is_none() {
         let shape = |&value| graph.value(value).shape.clone();
         let parameters = graph.main.parameters.iter().map(shape).collect();
-        let settled = (spread, apart, &options.propagate_to_parameters[..]);
+        let settled = (spread, own_copies, &options.propagate_to_parameters[..]);
         Some(IoShardings::new(&module, entry, (parameters, &loaded.results), settled)?)
     } else {
         None
@@ -155,10 +155,7 @@ pub(crate) fn compile(
         spreads,
         plan,
         labels,
-        pools: parking_lot::Mutex::default(),
-        apart: parking_lot::Mutex::default(),
         likeness: std::sync::OnceLock::new(),
-        replicas: parking_lot::Mutex::default(),
     })
 }
 

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
     use crate::config::Config;
     use crate::executable::{CompileOptions, Format};
-    use crate::machine::Emulator;
+    use crate::runtime::Emulator;
 
     fn likeness(module: &str, helper: &str, operation: &str, replicas: usize) -> u128 {
         let code = format!(

@@ -7,13 +7,10 @@ mod listing;
 mod oom;
 mod serialized;
 
-use crate::buffer::Block;
 use crate::hbm::spec::ArraySpec;
-use crate::machine::MemoryKind;
+use crate::memory::{MemoryKind, taken_for};
 use crate::origin::LabelId;
-use parking_lot::Mutex;
 pub use serialized::Serialized;
-use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 use tpu_base::units::Bytes;
 use tpu_ops::Numerics;
@@ -198,14 +195,8 @@ pub struct Executable {
     pub(crate) spreads: Option<IoShardings>,
     /// The pool of constants, as a block of bytes; `None` for a program without constants.
     pub(crate) pool: Option<Arc<ArraySpec>>,
-    /// The constants in the HBM of each device that it has run on.
-    pub(crate) pools: Mutex<HashMap<usize, Arc<Block>>>,
-    /// The same program for arguments whose copies on the devices differ, by their parameters.
-    pub(crate) apart: Mutex<HashMap<Vec<usize>, Arc<Executable>>>,
     /// See [`Executable::likeness`].
     pub(crate) likeness: OnceLock<u128>,
-    /// The program of each replica that has run by itself.
-    pub(crate) replicas: Mutex<HashMap<usize, Arc<Executable>>>,
 }
 
 impl Executable {
@@ -213,5 +204,17 @@ impl Executable {
     /// each of which computes by itself: any device may run that without the others.
     pub fn is_joint(&self) -> bool {
         self.spreads.is_some()
+    }
+
+    /// Runs `take`, by which a client takes memory for a result of this program: the blocks of
+    /// the result's size that this thread takes meanwhile are known as that result.
+    pub fn for_result<R>(
+        &self,
+        index: usize,
+        spec: &Arc<ArraySpec>,
+        take: impl FnOnce() -> R,
+    ) -> R {
+        let label = self.labels.results.get(index).copied().unwrap_or(LabelId::NONE);
+        taken_for(spec, label, take)
     }
 }

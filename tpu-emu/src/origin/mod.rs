@@ -2,9 +2,11 @@
 use std::fmt;
 use tpu_base::units::Nanos;
 
+mod change;
 mod labels;
 mod stacks;
 
+pub use change::{ChangeKind, Origin, Past, Record};
 pub use labels::{LabelId, Labels};
 pub use stacks::{StackId, Stacks};
 

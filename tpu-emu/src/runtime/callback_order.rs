@@ -1,5 +1,4 @@
 //! Runs that move data to and from their client take turns on a device.
-use crate::machine::Emulator;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::time::Duration;
@@ -8,7 +7,7 @@ use tpu_ops::host_transfer;
 
 /// The last such run of each device.
 #[derive(Debug, Default)]
-pub(crate) struct CallbackOrder(Mutex<HashMap<usize, Event>>);
+pub(super) struct CallbackOrder(Mutex<HashMap<usize, Event>>);
 
 impl CallbackOrder {
     /// Queues a run on its devices that ends with `done`; gives the ends of the runs before it,
@@ -16,7 +15,7 @@ impl CallbackOrder {
     ///
     /// A run that is launched from inside of a client's call has no turn: the run that it is
     /// inside of waits for it.
-    pub(crate) fn take_all(&self, devices: &[usize], done: &Event) -> Vec<Event> {
+    pub(super) fn take_all(&self, devices: &[usize], done: &Event) -> Vec<Event> {
         if host_transfer::inside() {
             return Vec::new();
         }
@@ -28,19 +27,9 @@ impl CallbackOrder {
 
     /// Waits for the runs that are under way, but no longer than `patience` for each device;
     /// whether some are still under way then.
-    fn wait(&self, patience: Duration) -> bool {
+    pub(super) fn wait(&self, patience: Duration) -> bool {
         let last: Vec<Event> = self.0.lock().values().cloned().collect();
         last.iter().any(|event| event.wait_for(patience).is_none())
-    }
-}
-
-impl Emulator {
-    /// Waits for the runs that call their clients, but no longer than `patience` for each
-    /// device; whether some are still under way then. A client that ends asks until none are:
-    /// what their callbacks need must be there as long.
-    pub fn wait_for_clients(&self, patience: Duration) -> bool {
-        // No thread of the parent's ends its runs in the child of a fork.
-        !self.is_forked() && self.turns.wait(patience)
     }
 }
 
@@ -56,27 +45,27 @@ mod tests {
 
     #[test]
     fn runs_of_one_device_follow_one_another() {
-        let turns = CallbackOrder::default();
+        let order = CallbackOrder::default();
         let events = [Event::pending(), Event::pending(), Event::pending()];
-        assert!(turns.take(0, &events[0]).is_none());
-        assert!(turns.take(1, &events[1]).is_none());
-        let before = turns.take(0, &events[2]).unwrap();
+        assert!(order.take(0, &events[0]).is_none());
+        assert!(order.take(1, &events[1]).is_none());
+        let before = order.take(0, &events[2]).unwrap();
         events[0].settle(Ok(()));
         assert!(before.is_ready());
-        assert!(turns.wait(Duration::from_millis(1)));
+        assert!(order.wait(Duration::from_millis(1)));
         events[2].settle(Ok(()));
         events[1].settle(Ok(()));
-        assert!(!turns.wait(Duration::from_millis(1)));
-        assert!(turns.take(0, &events[1]).is_none());
+        assert!(!order.wait(Duration::from_millis(1)));
+        assert!(order.take(0, &events[1]).is_none());
     }
 
     #[test]
     fn a_run_inside_of_a_call_does_not_wait_for_its_caller() {
-        let turns = CallbackOrder::default();
+        let order = CallbackOrder::default();
         let (outer, inner, later) = (Event::pending(), Event::pending(), Event::pending());
-        assert!(turns.take(0, &outer).is_none());
-        assert!(host_transfer::call(|| turns.take(0, &inner)).is_none());
-        let before = turns.take(0, &later).unwrap();
+        assert!(order.take(0, &outer).is_none());
+        assert!(host_transfer::call(|| order.take(0, &inner)).is_none());
+        let before = order.take(0, &later).unwrap();
         outer.settle(Ok(()));
         assert!(before.is_ready());
     }

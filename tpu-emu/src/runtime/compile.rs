@@ -1,8 +1,9 @@
 //! Compiling programs for the devices of a machine.
 use super::custom_call::Linking;
+use super::emulator::Emulator;
+use super::loaded::LoadedExecutable;
 use crate::executable::compile::{CompileTarget, compile};
-use crate::executable::{CompileOptions, Executable, Format};
-use crate::machine::Emulator;
+use crate::executable::{CompileOptions, Format};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
@@ -21,7 +22,7 @@ impl Emulator {
         format: Format,
         code: &[u8],
         options: CompileOptions,
-    ) -> Result<Arc<Executable>> {
+    ) -> Result<Arc<LoadedExecutable>> {
         if format != Format::Mlir {
             return Err(Error::Unimplemented("programs as HLO protos".to_owned()));
         }
@@ -48,7 +49,7 @@ impl Emulator {
         module: Module,
         source: (Format, Arc<[u8]>),
         options: CompileOptions,
-    ) -> Result<Arc<Executable>> {
+    ) -> Result<Arc<LoadedExecutable>> {
         self.compile_for(Arc::new(module), source, options, None)
     }
 
@@ -59,7 +60,7 @@ impl Emulator {
         source: (Format, Arc<[u8]>),
         options: CompileOptions,
         only: Option<usize>,
-    ) -> Result<Arc<Executable>> {
+    ) -> Result<Arc<LoadedExecutable>> {
         let (replicas, partitions) = (options.replicas.max(1), options.partitions.max(1));
         let count = replicas.saturating_mul(partitions);
         if replicas > 1 && partitions > 1 {
@@ -71,15 +72,15 @@ impl Emulator {
     }
 
     /// Compiles a module for these devices, or for one replica of them; of the parameters in
-    /// `apart` every device reads its own copy.
+    /// `own_copies` every device reads its own copy.
     pub(super) fn compiled(
         self: &Arc<Self>,
         module: Arc<Module>,
         source: (Format, Arc<[u8]>),
         options: CompileOptions,
         devices: (Vec<usize>, Option<usize>),
-        apart: &BTreeMap<usize, IoSharding>,
-    ) -> Result<Arc<Executable>> {
+        own_copies: &BTreeMap<usize, IoSharding>,
+    ) -> Result<Arc<LoadedExecutable>> {
         let program = module.name.clone().unwrap_or_else(|| "module".into());
         let target = CompileTarget {
             specs: self.specs(),
@@ -90,7 +91,8 @@ impl Emulator {
             custom_calls: &Linking { machine: self, program: &program },
             make_body,
         };
-        Ok(Arc::new(compile(&target, module, source, options, devices, apart)?))
+        let executable = compile(&target, module, source, options, devices, own_copies)?;
+        Ok(Arc::new(LoadedExecutable::new(executable)))
     }
 
     /// Indices of the devices of an assignment.

@@ -1,7 +1,9 @@
 //! Dispatch of custom calls: stages, scratch memory, calls that go on after they have returned.
 use super::custom_call_services::Dispatch;
-use crate::ledger::Origin;
-use crate::machine::{Emulator, Memory, MemoryKind};
+use super::emulator::Emulator;
+use super::request::Context;
+use crate::memory::{Memory, MemoryKind};
+use crate::origin::Origin;
 use crate::trace::{Dispatched, Operand};
 use parking_lot::Mutex;
 use std::any::Any;
@@ -20,22 +22,19 @@ use tpu_program::interpret::frame::Frame;
 use tpu_program::interpret::step::Interpreter;
 use tpu_program::plan::{Slot, Step};
 
-/// The client's side of a launch, handed to its custom calls.
-pub type Context = Arc<dyn Any + Send + Sync>;
-
 /// One launch, as its custom calls see it.
 #[derive(Debug)]
-pub(crate) struct Launch {
-    pub(crate) machine: Arc<Emulator>,
+pub(super) struct Launch {
+    pub(super) machine: Arc<Emulator>,
     /// Device of each partition: number among those of the topology, and what it does for calls.
     devices: Vec<(usize, OnceLock<Device>)>,
     pub(super) origin: Origin,
     pub(super) program: Arc<str>,
     pub(super) context: Option<Context>,
     /// The clients that serve host transfers, one a device; none where nobody does.
-    pub(crate) transfers: Vec<Arc<dyn HostTransfers>>,
+    pub(super) transfers: Vec<Arc<dyn HostTransfers>>,
     /// The other replicas, where each runs a program of its own.
-    pub(crate) others: Option<Arc<dyn Others>>,
+    pub(super) others: Option<Arc<dyn Others>>,
     number: i64,
     /// What each call keeps for this launch.
     states: Vec<OnceLock<Option<Context>>>,
@@ -70,7 +69,7 @@ impl Launch {
 
 /// A call whose stage has returned and goes on.
 #[derive(Debug)]
-pub(crate) struct OpenCall {
+pub(super) struct OpenCall {
     event: Event,
     dispatch: Arc<Dispatch>,
     timeout: std::time::Duration,

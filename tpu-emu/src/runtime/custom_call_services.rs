@@ -1,9 +1,9 @@
 //! What a device does for a custom call while it runs: memory, threads, names.
-use super::custom_call::Context;
-use crate::buffer::Block;
+use super::emulator::Emulator;
+use super::request::Context;
 use crate::hbm::spec::LayoutRequest;
-use crate::ledger::Origin;
-use crate::machine::{Emulator, Memory, MemoryKind};
+use crate::memory::{Block, Memory, MemoryKind};
+use crate::origin::Origin;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
 //! How far a client may run ahead of its devices.
-use super::workers::Workers;
+use crate::workers::Workers;
 use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,21 +19,21 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// Each has memory for its results from its launch on, so a client that does not wait for them
 /// would take more and more.
 #[derive(Debug, Default)]
-pub(crate) struct InFlight {
+pub(super) struct InFlight {
     under_way: Mutex<(usize, u64)>,
-    landed: Condvar,
+    ended: Condvar,
 }
 
 /// One run that is under way, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Permit {
-    flight: Arc<InFlight>,
+    of: Arc<InFlight>,
     bytes: u64,
 }
 
 impl InFlight {
     /// Waits until there is room for a run with this many bytes.
-    pub(super) fn board(self: &Arc<Self>, bytes: u64) -> Permit {
+    pub(super) fn enter(self: &Arc<Self>, bytes: u64) -> Permit {
         let full = |&mut (runs, sum): &mut (usize, u64)| {
             runs >= RUNS || runs >= 2 && sum.saturating_add(bytes) > BYTES
         };
@@ -41,7 +41,7 @@ impl InFlight {
         // A thread of the pool waits for nobody: it may be what the others wait for.
         if !Workers::are_here() {
             while full(&mut under_way) {
-                if self.landed.wait_for(&mut under_way, PATIENCE).timed_out() {
+                if self.ended.wait_for(&mut under_way, PATIENCE).timed_out() {
                     break;
                 }
             }
@@ -49,17 +49,17 @@ impl InFlight {
         under_way.0 += 1;
         under_way.1 = under_way.1.saturating_add(bytes);
         drop(under_way);
-        Permit { flight: Arc::clone(self), bytes }
+        Permit { of: Arc::clone(self), bytes }
     }
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        let mut under_way = self.flight.under_way.lock();
+        let mut under_way = self.of.under_way.lock();
         under_way.0 -= 1;
         under_way.1 = under_way.1.saturating_sub(self.bytes);
         drop(under_way);
-        self.flight.landed.notify_all();
+        self.of.ended.notify_all();
     }
 }
 
@@ -69,19 +69,19 @@ mod tests {
     use std::sync::mpsc::channel;
 
     #[test]
-    fn two_large_runs_are_under_way_and_the_third_comes_when_one_has_landed() {
-        let flight = Arc::new(InFlight::default());
-        let first = flight.board(BYTES);
-        let second = flight.board(BYTES);
-        let (send, boarded) = channel();
+    fn two_large_runs_are_under_way_and_the_third_comes_when_one_has_ended() {
+        let in_flight = Arc::new(InFlight::default());
+        let first = in_flight.enter(BYTES);
+        let second = in_flight.enter(BYTES);
+        let (send, entered) = channel();
         std::thread::scope(|scope| {
-            scope.spawn(|| send.send(flight.board(1)).unwrap());
-            assert!(boarded.try_recv().is_err());
+            scope.spawn(|| send.send(in_flight.enter(1)).unwrap());
+            assert!(entered.try_recv().is_err());
             drop(first);
-            let third = boarded.recv().unwrap();
-            assert_eq!(*flight.under_way.lock(), (2, BYTES + 1));
+            let third = entered.recv().unwrap();
+            assert_eq!(*in_flight.under_way.lock(), (2, BYTES + 1));
             drop((second, third));
         });
-        assert_eq!(*flight.under_way.lock(), (0, 0));
+        assert_eq!(*in_flight.under_way.lock(), (0, 0));
     }
 }

@@ -1,14 +1,12 @@
-//! Launches whose client names the memory of the results itself.
-use super::dependencies::{ArgumentHolds, Runnable as _};
-use super::launch::{LaunchOptions, LaunchRun};
+//! Memory of a client for the results of a run.
+use super::request::LaunchOptions;
 use crate::buffer::{Buffer, Hold};
 use crate::executable::Executable;
 use crate::hbm::Region;
-use crate::machine::{Emulator, Memory};
+use crate::memory::Memory;
 use std::ops::Range;
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
-use tpu_base::event::Event;
 use tpu_base::units::to_usize;
 use tpu_program::plan::ALIGN;
 
@@ -19,49 +17,6 @@ pub(super) struct OutputBuffers {
     pub(super) results: Vec<Hold>,
     /// Numbers of the arguments that a result takes over where they lie.
     pub(super) in_place: Vec<usize>,
-}
-
-impl Emulator {
-    /// Starts a program on one device, as [`Emulator::launch`] does, with its results in memory
-    /// of the client: one buffer for each, which has the bytes when the event ends. Waits for
-    /// the arguments.
-    ///
-    /// A result may lie in the memory of the argument that it takes over
-    /// ([`crate::executable::ResultInfo::alias`]) if the client gives that up; otherwise it has
-    /// memory of its own. No buffer is deleted: what the client gives up is its to give back.
-    ///
-    /// # Errors
-    /// As for [`Emulator::launch`], memory apart; `BadArgument` for results of another number,
-    /// device or kind of memory than the program's, for memory that is short of its result, and
-    /// for memory that is another result's or argument's.
-    pub fn launch_into(
-        self: &Arc<Self>,
-        executable: &Arc<Executable>,
-        device: usize,
-        arguments: &[Arc<Buffer>],
-        results: &[Arc<Buffer>],
-        options: &LaunchOptions,
-    ) -> Result<Event> {
-        let pool = self.checked(executable, device, arguments, options)?;
-        let given = OutputBuffers::of(executable, device, arguments, results, options)?;
-        let mut claims = ArgumentHolds::of(arguments.len(), arguments.iter());
-        given.in_place.iter().for_each(|&index| claims.leave(index));
-        let done = Event::pending();
-        let job = LaunchRun {
-            machine: Arc::clone(self),
-            executable: Arc::clone(executable),
-            device,
-            origin: self.ledger().origin(),
-            context: options.context.clone(),
-            pool,
-            results: given.results,
-            transfers: options.transfers.clone(),
-            others: None,
-            seed: self.seed(executable),
-        };
-        job.start(claims, &done, None).pass();
-        Ok(done)
-    }
 }
 
 impl OutputBuffers {
@@ -78,7 +33,7 @@ impl OutputBuffers {
             .map(|argument| argument.ready_event().wait().and_then(|()| argument.hold()))
             .collect();
         let (sources, results) = (sources?, held(executable, device, results)?);
-        let in_place = apart(executable, &sources, &results, options)?;
+        let in_place = taken_over(executable, &sources, &results, options)?;
         Ok(Self { results, in_place })
     }
 }
@@ -123,7 +78,7 @@ fn held(executable: &Executable, device: usize, results: &[Arc<Buffer>]) -> Resu
 
 /// Whether every result has memory of its own; gives the arguments that results take over where
 /// they lie.
-fn apart(
+fn taken_over(
     executable: &Executable,
     sources: &[Hold],
     results: &[Hold],
@@ -178,7 +133,8 @@ mod tests {
     use super::*;
     use crate::config::Config;
     use crate::executable::{CompileOptions, Format};
-    use crate::machine::MemoryKind;
+    use crate::memory::MemoryKind;
+    use crate::runtime::{DeviceRequest, Emulator, LaunchRequest, LoadedExecutable};
     use tpu_base::error::Code;
     use tpu_base::units::Bytes;
 
@@ -191,7 +147,7 @@ mod tests {
 
     struct Client {
         machine: Arc<Emulator>,
-        program: Arc<Executable>,
+        program: Arc<LoadedExecutable>,
     }
 
     impl Client {
@@ -222,17 +178,28 @@ mod tests {
             [(); 4].map(|()| f32::from_le_bytes(four.next().unwrap().try_into().unwrap()))
         }
 
+        fn launch(
+            &self,
+            arguments: &[Arc<Buffer>],
+            results: &[Arc<Buffer>],
+            options: &LaunchOptions,
+        ) -> Result<()> {
+            let one = DeviceRequest { results: Some(results), ..DeviceRequest::new(0, arguments) };
+            let request = LaunchRequest { executable: &self.program, devices: &[one], options };
+            self.machine.launch(&request)?.remove(0).done.wait()
+        }
+
         fn run(&self, arguments: [usize; 2], results: [usize; 2], kept: &[usize]) -> Result<()> {
             let options = LaunchOptions { not_donated: kept.to_vec(), ..LaunchOptions::default() };
             let buffers = |at: [usize; 2]| at.map(|at| self.buffer(at));
             let (arguments, results) = (buffers(arguments), buffers(results));
-            self.machine.launch_into(&self.program, 0, &arguments, &results, &options)?.wait()
+            self.launch(&arguments, &results, &options)
         }
     }
 
     impl Drop for Client {
         fn drop(&mut self) {
-            self.machine.claims.end();
+            self.machine.end_raw();
         }
     }
 
@@ -300,7 +267,7 @@ mod tests {
         let arguments = [x, y].map(|at| client.buffer(at));
         let refused = |results: &[Arc<Buffer>]| {
             let options = LaunchOptions::default();
-            machine.launch_into(program, 0, &arguments, results, &options).unwrap_err().to_string()
+            client.launch(&arguments, results, &options).unwrap_err().to_string()
         };
         assert_eq!(refused(&[]), "main has 2 results; memory for 0 was given");
         let small = machine.describe(tpu_base::tensor::DType::F32, &[3], <_>::default()).unwrap();

@@ -1,12 +1,13 @@
 //! The calls of a run over several devices that have arrived, until the run begins.
 use super::dependencies::Kept;
-use super::launch::LaunchOptions;
+use super::request::LaunchOptions;
 use crate::buffer::Hold;
 use crate::executable::Executable;
-use crate::machine::Emulator;
+use crate::memory::Memories;
 use parking_lot::Mutex;
 use std::fmt::Write as _;
 use std::sync::Arc;
+use std::time::Duration;
 use tpu_base::event::Event;
 use tpu_base::units::Nanos;
 
@@ -25,12 +26,12 @@ pub struct RunKey {
 
 /// Runs that some of their devices have not arrived for yet.
 #[derive(Debug, Default)]
-pub(crate) struct RendezvousTable(pub(super) Mutex<OpenRendezvous>);
+pub(super) struct RendezvousTable(pub(super) Mutex<OpenRendezvous>);
 
 #[derive(Debug, Default)]
 pub(super) struct OpenRendezvous {
     /// In the order of their first calls.
-    pub(super) meetings: Vec<Rendezvous>,
+    pub(super) open: Vec<Rendezvous>,
     pub(super) begun: u64,
 }
 
@@ -54,7 +55,7 @@ pub(super) struct Rendezvous {
 /// What one device brings.
 #[derive(Debug)]
 pub(super) struct Contribution {
-    pub(super) claims: Kept,
+    pub(super) holds: Kept,
     /// Where its results go.
     pub(super) results: Vec<Hold>,
     pub(super) options: LaunchOptions,
@@ -69,17 +70,17 @@ impl OpenRendezvous {
         devices: &[usize],
         place: usize,
     ) -> usize {
-        let same = |meeting: &Rendezvous| {
-            meeting.likeness == executable.likeness()
-                && meeting.run == run
-                && meeting.devices == devices
-                && !meeting.arrived[place]
+        let same = |one: &Rendezvous| {
+            one.likeness == executable.likeness()
+                && one.run == run
+                && one.devices == devices
+                && !one.arrived[place]
         };
-        if let Some(found) = self.meetings.iter().position(same) {
+        if let Some(found) = self.open.iter().position(same) {
             return found;
         }
         self.begun += 1;
-        self.meetings.push(Rendezvous {
+        self.open.push(Rendezvous {
             number: self.begun,
             likeness: executable.likeness(),
             name: Arc::clone(&executable.name),
@@ -90,34 +91,34 @@ impl OpenRendezvous {
             outcome: Event::pending(),
             failed: None,
         });
-        self.meetings.len() - 1
+        self.open.len() - 1
     }
 
     /// Takes out the runs that failed before `limit`, and the oldest of too many.
     pub(super) fn forget(&mut self, limit: u64) -> Vec<Rendezvous> {
-        let failed = self.meetings.iter().filter(|meeting| meeting.failed.is_some()).count();
+        let failed = self.open.iter().filter(|one| one.failed.is_some()).count();
         let mut surplus = failed.saturating_sub(REMEMBERED);
-        let old = |meeting: &mut Rendezvous| {
-            let old = meeting.failed.is_some_and(|failed| failed.0 < limit || surplus > 0);
+        let old = |one: &mut Rendezvous| {
+            let old = one.failed.is_some_and(|failed| failed.0 < limit || surplus > 0);
             surplus = surplus.saturating_sub(usize::from(old));
             old
         };
-        self.meetings.extract_if(.., old).collect()
+        self.open.extract_if(.., old).collect()
     }
 }
 
 impl Rendezvous {
     /// Who has arrived and who has not, in words.
-    pub(super) fn late(&self, machine: &Emulator) -> String {
+    pub(super) fn late(&self, memories: &Memories, patience: Duration) -> String {
         let [mut here, mut missing] = [String::new(), String::new()];
         for (&device, &arrived) in self.devices.iter().zip(&self.arrived) {
             let list = if arrived { &mut here } else { &mut missing };
             let comma = if list.is_empty() { "" } else { ", " };
-            let name = machine.device_name(device).unwrap_or_default();
+            let name = memories.device_name(device).unwrap_or_default();
             // Writing to a String cannot fail.
             let _ = write!(list, "{comma}{name}");
         }
-        let (name, run, patience) = (&self.name, self.run, machine.call_timeout());
+        let (name, run) = (&self.name, self.run);
         format!("{name}, run {run}: after {patience:?} {missing} had not arrived; {here} had")
     }
 }

@@ -1,129 +1,83 @@
 //! Runs over several devices whose client calls once for each device: the calls meet, and the
 //! last one runs the program.
-use super::checks::{check_arguments, check_channels, check_donations};
-use super::dependencies::{ArgumentHolds, Kept, Runnable as _};
-use super::launch::{Blocks, LaunchOptions, Launched};
-use super::output_buffers::OutputBuffers;
+use super::dependencies::{ArgumentHolds, Kept};
+use super::emulator::Emulator;
+use super::job::Job;
+use super::launch::{Blocks, give_up, held, places};
+use super::loaded::LoadedExecutable;
 use super::rendezvous::{Contribution, Rendezvous, RunKey};
-use super::sharded::ShardedRun;
-use crate::buffer::{Buffer, Hold};
+use super::request::{LaunchRequest, Launched};
 use crate::executable::Executable;
-use crate::machine::Emulator;
 use std::sync::Arc;
 use tpu_base::error::{Code, Error, Result};
 use tpu_base::event::Event;
 
 impl Emulator {
-    /// One device's part of a run over several devices, with its results in memory of the client
-    /// as for [`Emulator::launch_into`]. Returns when the run has ended, on all devices with the
-    /// same outcome: the last device's call runs the program.
+    /// Starts one device's part of a run over several devices: the run begins when all of its
+    /// devices have theirs. A program whose devices do not run as one is started as
+    /// [`Emulator::launch`] does.
+    ///
+    /// Returns at once where the results have new memory. Where they are in the client's, it
+    /// returns when the run has ended, on all devices with the same outcome.
     ///
     /// # Errors
-    /// As for [`Emulator::launch_into`], of any of the devices; the error of a device that does
-    /// not come ([`Emulator::abandon`]); `BadArgument` for a device that is not of the run;
-    /// `DeadlineExceeded` where a device has not arrived after [`Emulator::call_timeout`].
-    pub fn launch_into_part(
-        self: &Arc<Self>,
-        executable: &Arc<Executable>,
-        device: usize,
-        arguments: &[Arc<Buffer>],
-        results: &[Arc<Buffer>],
-        options: &LaunchOptions,
-        key: &RunKey,
-    ) -> Result<()> {
-        if executable.spreads.is_none() {
-            return self.launch_into(executable, device, arguments, results, options)?.wait();
-        }
-        let (place, devices) = self.place(executable, device, key)?;
-        let checked = || {
-            self.check_not_forked()?;
-            check_arguments(executable, device, arguments)?;
-            check_channels(executable, &options.transfers)?;
-            let given = OutputBuffers::of(executable, device, arguments, results, options)?;
-            let mut claims = ArgumentHolds::of(arguments.len(), arguments.iter());
-            given.in_place.iter().for_each(|&index| claims.leave(index));
-            let (claims, results) = (claims.kept(), given.results);
-            Ok(Contribution { claims, results, options: options.clone() })
+    /// As for [`Emulator::launch`], which the other devices' parts then end with; `BadArgument`
+    /// for a device that is not of the run. As the error of the run: those of the others, also of
+    /// a device that does not come ([`Emulator::abandon`]), and `DeadlineExceeded` where a device
+    /// has not come after [`Emulator::call_timeout`].
+    /// A replica's part with new memory is a run of its own, which fails by itself: with the
+    /// errors of the others and for lack of them at its collectives, and with `WrongState` where
+    /// the replicas do not agree about these.
+    pub fn join(self: &Arc<Self>, request: &LaunchRequest<'_>, key: &RunKey) -> Result<Launched> {
+        let LaunchRequest { executable, devices: [one], .. } = *request else {
+            let given = request.devices.len();
+            return Err(Error::bad(format!("{given} argument lists for one device of a run")));
         };
-        let part = checked();
-        let own = part.as_ref().err().cloned();
-        let Arrived { number, outcome, .. } =
-            self.arrive(executable, key.run, (place, devices), part);
-        match own {
-            Some(error) => Err(error),
-            None => self.wait_for_run(number, &outcome),
-        }
-    }
-
-    /// One device's part of a run over several devices, as for [`Emulator::launch`]: returns at
-    /// once, and the run begins when all devices have their part. `run` is the client's number
-    /// of it.
-    ///
-    /// # Errors
-    /// As for [`Emulator::launch`], which the other devices' parts then end with; through the
-    /// results' events the errors of the others, and `DeadlineExceeded` where a device has not
-    /// come after [`Emulator::call_timeout`]. A replica's part is a run of its own, which fails by
-    /// itself: with the errors of the others and for lack of them at its collectives, and
-    /// with `WrongState` where the replicas do not agree about these.
-    pub fn launch_part(
-        self: &Arc<Self>,
-        executable: &Arc<Executable>,
-        device: usize,
-        arguments: &[Arc<Buffer>],
-        options: &LaunchOptions,
-        run: i64,
-    ) -> Result<Launched> {
+        let waits = one.results.is_some();
         if !executable.is_joint() {
-            return self.launch(executable, device, arguments, options);
+            self.check(request)?;
+            let launched = self.start_one(request, None)?;
+            if waits {
+                launched.done.wait()?;
+            }
+            return Ok(launched);
         }
-        let key = RunKey { run, devices: Vec::new() };
-        let (place, devices) = self.place(executable, device, &key)?;
-        if executable.options.replicas > 1 {
-            return self.launch_replica(executable, (place, device), arguments, options, run);
+        let (place, devices) = self.place(executable, one.device, key)?;
+        if executable.options.replicas > 1 && !waits {
+            return self.start_replica(request, place, key.run);
         }
-        let part = self.part(executable, device, arguments, options);
-        let (part, made) = match part {
+        let (part, made) = match self.contribution(request) {
             Ok((part, blocks)) => (Ok(part), Ok(blocks)),
             Err(error) => (Err(error.clone()), Err(error)),
         };
         let Arrived { number, outcome, first } =
-            self.arrive(executable, run, (place, devices), part);
+            self.arrive(executable, key.run, (place, devices), part);
         let blocks = made?;
-        if first {
+        if waits {
+            self.wait_for_run(number, &outcome)?;
+        } else if first {
             // Nobody else waits: clients of this kind look at the results when they want them.
             let (machine, outcome) = (Arc::clone(self), outcome.clone());
             let ended = Event::pending();
-            self.workers.apart(ended, move || machine.wait_for_run(number, &outcome));
+            self.workers.run_dedicated(ended, move || machine.wait_for_run(number, &outcome));
         }
-        Ok(self.launched(executable, device, blocks, &outcome))
+        Ok(self.launched(executable, one, blocks.into_iter(), &outcome))
     }
 
-    /// What a device brings whose results have new memory, and that memory.
-    fn part(
+    /// What a device brings, and the new memory of its results.
+    fn contribution(
         self: &Arc<Self>,
-        executable: &Arc<Executable>,
-        device: usize,
-        arguments: &[Arc<Buffer>],
-        options: &LaunchOptions,
+        request: &LaunchRequest<'_>,
     ) -> Result<(Contribution, Blocks)> {
-        self.check_not_forked()?;
-        check_arguments(executable, device, arguments)?;
-        let gives = |index: usize| options.gives(executable, index);
-        check_donations(arguments, &gives)?;
-        check_channels(executable, &options.transfers)?;
-        let claims = ArgumentHolds::of(arguments.len(), arguments.iter());
-        let (origin, lists) = (self.ledger().origin(), [(device, arguments)]);
-        let (claims, mut blocks) =
-            self.result_blocks(executable, &lists, claims, origin, &gives)?;
-        let blocks = blocks.pop().unwrap_or_default();
-        let results = blocks.iter().cloned().map(Hold::from).collect();
-        let claims = claims.kept();
-        for (index, argument) in arguments.iter().enumerate() {
-            if gives(index) {
-                argument.delete();
-            }
-        }
-        Ok((Contribution { claims, results, options: options.clone() }, blocks))
+        self.check(request)?;
+        let (holds, given) = held(request)?;
+        let origin = self.ledger().origin();
+        let (holds, blocks) = self.result_blocks(request, holds, origin)?;
+        let results = places(request, &blocks, given);
+        let holds = holds.kept();
+        give_up(request);
+        let options = request.options.clone();
+        Ok((Contribution { holds, results, options }, blocks))
     }
 
     /// Says that a device does not come to a run that the others may wait for: they fail with
@@ -133,12 +87,12 @@ impl Emulator {
     /// `BadArgument` for a device that is not of the run.
     pub fn abandon(
         self: &Arc<Self>,
-        executable: &Arc<Executable>,
+        executable: &Arc<LoadedExecutable>,
         device: usize,
         key: &RunKey,
         error: Error,
     ) -> Result<()> {
-        if executable.spreads.is_some() {
+        if executable.is_joint() {
             let place = self.place(executable, device, key)?;
             self.arrive(executable, key.run, place, Err(error));
         }
@@ -176,7 +130,7 @@ impl Emulator {
     /// Takes a device's part, and starts the program if it is the last.
     fn arrive(
         self: &Arc<Self>,
-        executable: &Arc<Executable>,
+        executable: &Arc<LoadedExecutable>,
         run: i64,
         (place, devices): (usize, &[usize]),
         part: Result<Contribution>,
@@ -191,31 +145,30 @@ impl Emulator {
         executable.likeness();
         let mut dropped = Vec::new();
         let (arrived, full, _forgotten) = {
-            let mut open = self.meetings.0.lock();
+            let mut open = self.rendezvous.0.lock();
             let forgotten = open.forget(now.0.saturating_sub(patience));
             let at = open.find(executable, run, devices, place);
-            let meeting = &mut open.meetings[at];
-            let first = !meeting.arrived.contains(&true);
-            meeting.arrived[place] = true;
-            meeting.parts[place] = part;
+            let one = &mut open.open[at];
+            let first = !one.arrived.contains(&true);
+            one.arrived[place] = true;
+            one.parts[place] = part;
             if error.is_some() {
-                meeting.failed.get_or_insert(now);
+                one.failed.get_or_insert(now);
             }
-            if meeting.failed.is_some() {
-                dropped.append(&mut meeting.parts);
-                meeting.parts.resize_with(devices.len(), || None);
+            if one.failed.is_some() {
+                dropped.append(&mut one.parts);
+                one.parts.resize_with(devices.len(), || None);
             }
-            let arrived =
-                Arrived { number: meeting.number, outcome: meeting.outcome.clone(), first };
-            let all = meeting.arrived.iter().all(|&arrived| arrived);
-            let full = if all { Some(open.meetings.remove(at)) } else { None };
+            let arrived = Arrived { number: one.number, outcome: one.outcome.clone(), first };
+            let all = one.arrived.iter().all(|&arrived| arrived);
+            let full = if all { Some(open.open.remove(at)) } else { None };
             (arrived, full, forgotten)
         };
         drop(dropped);
         if let Some(error) = error {
             arrived.outcome.settle(Err(error));
-        } else if let Some(meeting) = full.filter(|meeting| meeting.failed.is_none()) {
-            self.start_parts(executable, meeting);
+        } else if let Some(run) = full.filter(|run| run.failed.is_none()) {
+            self.start_all(executable, run);
         }
         arrived
     }
@@ -228,14 +181,14 @@ impl Emulator {
         let now = self.ledger().now();
         let mut dropped = Vec::new();
         let late = {
-            let mut open = self.meetings.0.lock();
-            let mut meetings = open.meetings.iter_mut();
+            let mut open = self.rendezvous.0.lock();
+            let mut waiting = open.open.iter_mut();
             // One that is not there any more has begun.
-            meetings.find(|meeting| meeting.number == number).map(|meeting| {
-                meeting.failed.get_or_insert(now);
-                let none = meeting.devices.iter().map(|_| None).collect();
-                dropped = std::mem::replace(&mut meeting.parts, none);
-                meeting.late(self)
+            waiting.find(|one| one.number == number).map(|one| {
+                one.failed.get_or_insert(now);
+                let none = one.devices.iter().map(|_| None).collect();
+                dropped = std::mem::replace(&mut one.parts, none);
+                one.late(self, self.call_timeout())
             })
         };
         drop(dropped);
@@ -247,30 +200,32 @@ impl Emulator {
     }
 
     /// Starts a program whose devices have all arrived, once their arguments are there.
-    fn start_parts(self: &Arc<Self>, executable: &Arc<Executable>, meeting: Rendezvous) {
-        let Rendezvous { devices, parts, outcome, .. } = meeting;
+    fn start_all(self: &Arc<Self>, executable: &Arc<LoadedExecutable>, all: Rendezvous) {
+        let Rendezvous { devices, parts, outcome, .. } = all;
         let mut parts: Vec<Contribution> = parts.into_iter().flatten().collect();
         let transfers = parts.iter().flat_map(|part| part.options.transfers.iter().cloned());
-        let job = ShardedRun {
+        let job = Job {
             machine: Arc::clone(self),
             executable: Arc::clone(executable),
             devices,
             seed: self.seed(executable),
             origin: self.ledger().origin(),
             context: parts.iter().find_map(|part| part.options.context.clone()),
+            constants: None,
             transfers: transfers.collect(),
-            results: parts.iter_mut().map(|part| std::mem::take(&mut part.results)).collect(),
+            others: None,
+            results: parts.iter_mut().flat_map(|part| std::mem::take(&mut part.results)).collect(),
         };
         let start = move |parts: &[Contribution], outcome: &Event| {
-            let claims: Vec<&Kept> = parts.iter().map(|part| &part.claims).collect();
-            job.start(ArgumentHolds::joined(&claims), outcome, None).pass();
+            let holds: Vec<&Kept> = parts.iter().map(|part| &part.holds).collect();
+            job.start(ArgumentHolds::joined(&holds), outcome, None).pass();
         };
-        if parts.iter().all(|part| part.claims.there().is_ready()) {
+        if parts.iter().all(|part| part.holds.there().is_ready()) {
             return start(&parts, &outcome);
         }
-        // Its own outcome is nobody's: the run's is the meeting's.
-        self.workers.apart(Event::pending(), move || {
-            parts.iter().try_for_each(|part| part.claims.there().wait())?;
+        // Its own outcome is nobody's: the run's is the rendezvous'.
+        self.workers.run_dedicated(Event::pending(), move || {
+            parts.iter().try_for_each(|part| part.holds.there().wait())?;
             start(&parts, &outcome);
             Ok(())
         });
@@ -290,9 +245,11 @@ struct Arrived {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::buffer::Buffer;
     use crate::config::Config;
     use crate::executable::{CompileOptions, Format};
     use crate::runtime::rendezvous::REMEMBERED;
+    use crate::runtime::{DeviceRequest, LaunchOptions};
     use std::thread;
     use std::time::Duration;
     use tpu_base::units::Bytes;
@@ -313,7 +270,7 @@ mod tests {
 
     struct Client {
         machine: Arc<Emulator>,
-        program: Arc<Executable>,
+        program: Arc<LoadedExecutable>,
         key: RunKey,
     }
 
@@ -348,15 +305,19 @@ mod tests {
             let spec = &self.program.results[0].spec;
             let buffer = |at| self.machine.raw_buffer(device, at, spec.padded, spec).unwrap();
             let (arguments, results) = ([buffer(argument)], [buffer(result)]);
-            let (options, key) = (LaunchOptions::default(), &self.key);
-            self.machine.launch_into_part(
-                &self.program,
-                device,
-                &arguments,
-                &results,
-                &options,
-                key,
-            )
+            self.join(device, &arguments, &results)
+        }
+
+        fn join(
+            &self,
+            device: usize,
+            arguments: &[Arc<Buffer>],
+            results: &[Arc<Buffer>],
+        ) -> Result<()> {
+            let options = &LaunchOptions::default();
+            let one = DeviceRequest { device, arguments, results: Some(results) };
+            let request = LaunchRequest { executable: &self.program, devices: &[one], options };
+            self.machine.join(&request, &self.key).map(drop)
         }
 
         /// The calls of several devices at once, in place.
@@ -378,13 +339,13 @@ mod tests {
         }
 
         fn is_idle(&self) -> bool {
-            self.machine.meetings.0.lock().meetings.is_empty()
+            self.machine.rendezvous.0.lock().open.is_empty()
         }
     }
 
     impl Drop for Client {
         fn drop(&mut self) {
-            self.machine.claims.end();
+            self.machine.end_raw();
         }
     }
 
@@ -458,10 +419,7 @@ mod tests {
         let spec = &client.program.results[0].spec;
         let block = client.block(1, [0.0; 2]);
         let argument = client.machine.raw_buffer(1, block, spec.padded, spec).unwrap();
-        let (options, key) = (LaunchOptions::default(), &client.key);
-        let part =
-            client.machine.launch_into_part(&client.program, 1, &[argument], &[], &options, key);
-        let error = part.unwrap_err();
+        let error = client.join(1, &[argument], &[]).unwrap_err();
         assert_eq!(error.to_string(), "sum has 1 results; memory for 0 was given");
         assert_eq!(client.calls(&[0, 2]), [Err(error.clone()), Err(error)]);
     }
@@ -486,8 +444,8 @@ mod tests {
     fn runs_that_failed_are_forgotten_in_the_end() {
         let client = Client::patient();
         (0..2 * REMEMBERED).for_each(|_| client.abandon(0, "no room"));
-        assert_eq!(client.machine.meetings.0.lock().meetings.len(), REMEMBERED + 1);
-        let forgotten = client.machine.meetings.0.lock().forget(1);
+        assert_eq!(client.machine.rendezvous.0.lock().open.len(), REMEMBERED + 1);
+        let forgotten = client.machine.rendezvous.0.lock().forget(1);
         assert_eq!(forgotten.len(), REMEMBERED + 1);
     }
 }

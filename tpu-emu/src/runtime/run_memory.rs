@@ -1,8 +1,9 @@
 // UNSAFETY: gives a run the addresses of device memory.
 //! The memories of a run: a device's, and its own.
 #![expect(unsafe_code, reason = "an unsafe trait")]
-use crate::buffer::{Block, Hold};
+use crate::buffer::Hold;
 use crate::hbm::Region;
+use crate::memory::Block;
 use std::ptr;
 use std::sync::Arc;
 use tpu_base::units::to_usize;
@@ -16,8 +17,8 @@ pub(super) enum RunMemory {
     Nothing,
     /// A block that this run may write to.
     Block(Arc<Block>),
-    /// A claim on the bytes of an argument, which a run only reads, or of a result.
-    Claim(Hold),
+    /// The bytes of an argument, which a run only reads, or of a result, held until the run ends.
+    Held(Hold),
     /// Memory that is not the device's.
     Own(Aligned),
 }
@@ -36,7 +37,7 @@ unsafe impl Storage for RunMemory {
         match self {
             Self::Nothing => (ptr::null_mut(), 0),
             Self::Block(block) => region(block.region()),
-            Self::Claim(hold) => hold.region().map_or((ptr::null_mut(), 0), region),
+            Self::Held(hold) => hold.region().map_or((ptr::null_mut(), 0), region),
             Self::Own(memory) => memory.place(),
         }
     }

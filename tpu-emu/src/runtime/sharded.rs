@@ -1,145 +1,31 @@
 //! One run of a program over several devices: the program sees whole arrays, the devices have
 //! their parts.
-use super::checks::{check_arguments, check_channels, check_donations};
-use super::custom_call::{Context, Launch};
-use super::dependencies::{ArgumentHolds, Runnable, Sources};
-use super::launch::{Blocks, LaunchOptions, Launched, Ready, aligned};
+use super::custom_call::Launch;
+use super::job::{Job, Ready, aligned};
+use super::launch::Blocks;
+use super::loaded::LoadedExecutable;
 use super::run_memory::RunMemory;
-use super::workers::Rest;
-use crate::buffer::{Buffer, Hold, Known};
-use crate::executable::Executable;
+use crate::buffer::Hold;
 use crate::hbm::Region;
-use crate::ledger::Origin;
-use crate::machine::{Emulator, Memory, MemoryKind};
+use crate::memory::{Content, Memory, MemoryKind};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
-use tpu_base::event::Event;
 use tpu_base::tensor::pack::{pack, unpack};
 use tpu_base::tensor::{DType, Shape};
 use tpu_base::units::{Bytes, to_u64, to_usize};
 use tpu_kernels::aligned::Aligned;
 use tpu_kernels::movement::block_copy::BlockCopy;
-use tpu_ops::host_transfer::HostTransfers;
 use tpu_program::interpret::frame::Frame;
 use tpu_program::plan::Slot;
 use tpu_program::spmd::io_shardings::{IoSharding, IoShardings};
 
-impl Emulator {
-    /// Starts a program on all of its devices at once: one list of arguments for each, in the
-    /// order of the assignment. Returns at once; errors of the run arrive through the results'
-    /// events.
-    ///
-    /// # Errors
-    /// As for [`Emulator::launch`], and `BadArgument` for another number of lists.
-    pub fn launch_sharded(
-        self: &Arc<Self>,
-        executable: &Arc<Executable>,
-        arguments: &[Vec<Arc<Buffer>>],
-        options: &LaunchOptions,
-    ) -> Result<Vec<Launched>> {
-        self.check_not_forked()?;
-        let devices = &executable.devices;
-        if arguments.len() != devices.len() {
-            let (name, given, wanted) = (&executable.name, arguments.len(), devices.len());
-            let message =
-                format!("{given} argument lists for {name}, which is on {wanted} devices");
-            return Err(Error::bad(message));
-        }
-        let gives = |index: usize| options.gives(executable, index);
-        for (&device, arguments) in devices.iter().zip(arguments) {
-            check_arguments(executable, device, arguments)?;
-            check_donations(arguments, &gives)?;
-        }
-        if !executable.is_joint() {
-            let lists = devices.iter().zip(arguments);
-            return lists
-                .map(|(&device, arguments)| self.launch(executable, device, arguments, options))
-                .collect();
-        }
-        check_channels(executable, &options.transfers)?;
-        let count = arguments.iter().map(Vec::len).sum();
-        let claims = ArgumentHolds::of(count, arguments.iter().flatten());
-        let ticket = self.ticket::<ShardedRun>(executable, &claims);
-        let done = if ticket.is_some() { Event::certain() } else { Event::pending() };
-        let origin = self.ledger().origin();
-        let lists: Vec<(usize, &[Arc<Buffer>])> =
-            devices.iter().copied().zip(arguments.iter().map(Vec::as_slice)).collect();
-        let (claims, results) = self.result_blocks(executable, &lists, claims, origin, &gives)?;
-        let job = ShardedRun {
-            machine: Arc::clone(self),
-            executable: Arc::clone(executable),
-            devices: devices.clone(),
-            origin,
-            context: options.context.clone(),
-            transfers: options.transfers.clone(),
-            seed: self.seed(executable),
-            results: results
-                .iter()
-                .map(|row| row.iter().cloned().map(Hold::from).collect())
-                .collect(),
-        };
-        let gate = job.start(claims, &done, ticket);
-        for arguments in arguments {
-            for (index, argument) in arguments.iter().enumerate() {
-                if gives(index) {
-                    argument.delete();
-                }
-            }
-        }
-        gate.pass();
-        let made = devices.iter().zip(results);
-        Ok(made.map(|(&device, blocks)| self.launched(executable, device, blocks, &done)).collect())
-    }
-}
-
-/// One run with all that it needs.
-pub(super) struct ShardedRun {
-    pub(super) machine: Arc<Emulator>,
-    pub(super) executable: Arc<Executable>,
-    /// Indices of the devices of this run, in the order of the assignment.
-    pub(super) devices: Vec<usize>,
-    pub(super) origin: Origin,
-    pub(super) context: Option<Context>,
-    pub(super) transfers: Vec<Arc<dyn HostTransfers>>,
-    /// By device, then by result.
-    pub(super) results: Vec<Vec<Hold>>,
-    /// For what draws random numbers without a state.
-    pub(super) seed: u64,
-}
-
-impl Runnable for ShardedRun {
-    /// A call that goes on keeps the whole arrays' thread.
-    const PAUSES: bool = false;
-
-    fn machine(&self) -> &Arc<Emulator> {
-        &self.machine
-    }
-
-    fn executable(&self) -> &Arc<Executable> {
-        &self.executable
-    }
-
-    fn devices(&self) -> &[usize] {
-        &self.devices
-    }
-
-    fn run(self, sources: Sources) -> Result<()> {
-        self.joined(&sources)
-    }
-
-    /// Programs with calls that may go on have a thread of their own: there is never a rest.
-    fn begin(self, sources: Sources) -> Result<Option<Rest>> {
-        self.joined(&sources).map(|()| None)
-    }
-}
-
-impl ShardedRun {
+impl Job {
     /// Runs the program over whole arrays and splits its results.
-    fn joined(mut self, sources: &[Option<Hold>]) -> Result<()> {
-        self.executable = self.as_given(sources)?;
+    pub(super) fn run_whole(mut self, sources: &[Option<Hold>]) -> Result<()> {
+        self.executable = self.for_copies(sources)?;
         let _share = self.share()?;
-        let executable = &*self.executable;
+        let executable = &self.executable;
         let Some(IoShardings { parameters, results, .. }) = &executable.spreads else {
             return Err(Error::bad(format!("{} is on one device", executable.name)));
         };
@@ -158,7 +44,7 @@ impl ShardedRun {
                 self.machine.poison(whole.bytes_mut());
                 RunMemory::Own(whole)
             } else {
-                RunMemory::Claim(self.results[0][index].clone())
+                RunMemory::Held(self.results[index].clone())
             });
         }
         let (name, devices) = (&executable.name, self.devices.clone());
@@ -181,7 +67,7 @@ impl ShardedRun {
             let whole = Slot { base, offset: 0, bytes: spread.bytes() };
             let direct = self.is_direct(index, spread);
             let run = if whole.bytes >= HANDED { run_of(spread) } else { None };
-            let places = self.results.iter().map(|places| places[index].region()).enumerate();
+            let places = self.device_results(index).map(Hold::region).enumerate();
             for (device, region) in places.skip(usize::from(direct)) {
                 if let (Some(to), Some(element)) = (region, &spread.element) {
                     give_element(spread, (device, element), to)?;
@@ -205,40 +91,47 @@ impl ShardedRun {
 
     /// The program: where devices were given copies of an argument that differ, the one in which
     /// every device reads its own.
-    fn as_given(&self, sources: &[Option<Hold>]) -> Result<Arc<Executable>> {
+    fn for_copies(&self, sources: &[Option<Hold>]) -> Result<Arc<LoadedExecutable>> {
         let executable = &self.executable;
         let Some(IoShardings { parameters, .. }) = &executable.spreads else {
             return Ok(Arc::clone(executable));
         };
-        let mut apart = BTreeMap::new();
+        let mut own_copies = BTreeMap::new();
         for (index, spread) in parameters.iter().enumerate() {
             if self.differs(index, spread, sources)? {
-                apart.insert(index, spread.in_rows()?);
+                own_copies.insert(index, spread.in_rows()?);
             }
         }
-        if apart.is_empty() {
+        if own_copies.is_empty() {
             return Ok(Arc::clone(executable));
         }
-        let key: Vec<usize> = apart.keys().copied().collect();
-        if let Some(known) = executable.apart.lock().get(&key) {
+        let key: Vec<usize> = own_copies.keys().copied().collect();
+        if let Some(known) = executable.own_copies.lock().get(&key) {
             return Ok(Arc::clone(known));
         }
         let (module, options) = (Arc::clone(&executable.module), executable.options.clone());
         let devices = (executable.devices.clone(), None);
-        let made =
-            self.machine.compiled(module, executable.source.clone(), options, devices, &apart)?;
-        Ok(Arc::clone(executable.apart.lock().entry(key).or_insert(made)))
+        let made = self.machine.compiled(
+            module,
+            executable.source.clone(),
+            options,
+            devices,
+            &own_copies,
+        )?;
+        Ok(Arc::clone(executable.own_copies.lock().entry(key).or_insert(made)))
     }
 
     /// Whether devices that are to have the same part of an argument have other bytes.
     fn differs(&self, index: usize, spread: &IoSharding, sources: &[Option<Hold>]) -> Result<bool> {
         let size = self.executable.parameters[index].spec.logical;
-        let owners = spread.sharding.owners();
+        let owners = &self.executable.owners[index];
         for device in 0..self.devices.len() {
             let owner = owners[spread.sharding.part(device)];
+            if owner == device {
+                continue;
+            }
             let holds = [owner, device].map(|device| self.hold(device, index, sources));
             if let [Some(one), Some(other)] = holds
-                && owner != device
                 && !one.equals(&other, size)?
             {
                 return Ok(true);
@@ -249,12 +142,17 @@ impl ShardedRun {
 
     /// Notes which devices have the same of a result.
     fn note_contents(&self, index: usize, spread: &IoSharding) {
-        let mut contents: HashMap<usize, Known> = HashMap::new();
-        for (device, places) in self.results.iter().enumerate() {
-            let content = contents.entry(spread.sharding.part(device)).or_insert_with(Known::fresh);
-            let block = places[index].block();
-            block.into_iter().for_each(|block| block.set_content(Some(*content)));
+        let mut contents: HashMap<usize, Content> = HashMap::new();
+        for (device, place) in self.device_results(index).enumerate() {
+            let content =
+                contents.entry(spread.sharding.part(device)).or_insert_with(Content::fresh);
+            place.block().into_iter().for_each(|block| block.set_content(Some(*content)));
         }
+    }
+
+    /// Where each device has a result.
+    fn device_results(&self, index: usize) -> impl Iterator<Item = &Hold> {
+        self.results.iter().skip(index).step_by(self.executable.results.len())
     }
 
     /// A device's argument.
@@ -262,7 +160,7 @@ impl ShardedRun {
         let given = sources[device * self.executable.parameters.len() + index].clone();
         // Memory that a result has taken over holds the argument until the end of the run.
         let taken = || self.executable.results.iter().position(|one| one.alias == Some(index));
-        given.or_else(|| Some(self.results[device][taken()?].clone()))
+        given.or_else(|| Some(self.device_results(taken()?).nth(device)?.clone()))
     }
 
     /// Whether the program writes a result to where the first device has it.
@@ -274,7 +172,7 @@ impl ShardedRun {
     /// Refuses a run for whose whole arrays the host has no memory: what the program works on,
     /// and what its results take on the devices while the parts are handed out.
     fn room_beside(&self) -> Result<()> {
-        let executable = &*self.executable;
+        let executable = &self.executable;
         let Some(IoShardings { parameters, results, .. }) = &executable.spreads else {
             return Ok(());
         };
@@ -304,7 +202,7 @@ impl ShardedRun {
             }
         }
         let wanted = wanted.saturating_add(executable.plan.arena);
-        let held = self.results.iter().flatten().filter_map(Hold::region);
+        let held = self.results.iter().filter_map(Hold::region);
         self.machine.room_for(Bytes(to_u64(wanted)), "a run over whole arrays", held)
     }
 
@@ -336,7 +234,7 @@ impl ShardedRun {
             return aligned(hold(0));
         }
         let mut whole = Aligned::try_zeros(spread.whole.bytes())?;
-        for device in spread.sharding.owners() {
+        for &device in &self.executable.owners[index] {
             if let Some(region) = hold(device).as_ref().and_then(Hold::region) {
                 take_part(spread, device, region, whole.bytes_mut())?;
             }

@@ -1,5 +1,5 @@
 //! A stage of a custom call, as the trace tells it.
-use crate::ledger::Origin;
+use crate::origin::Origin;
 use std::sync::Arc;
 use tpu_base::units::{Bytes, DevAddr, Nanos};
 use tpu_ops::custom_call::{CallSite, Stage};

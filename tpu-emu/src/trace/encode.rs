@@ -1,7 +1,7 @@
 //! The versioned binary record format. `docs/trace-format.md` describes it for readers.
-use super::{Change, ChangeKind, Dispatched, Fault, Names, Operand};
+use super::{Change, Dispatched, Fault, Names, Operand};
 use crate::hbm::spec::ArraySpec;
-use crate::origin::{Frame, FrameText, LabelId, StackId};
+use crate::origin::{ChangeKind, Frame, FrameText, LabelId, StackId};
 use std::collections::HashSet;
 use tpu_base::tensor::Shape;
 use tpu_base::units::{Bytes, to_u64};
@@ -333,7 +333,8 @@ fn text(out: &mut Vec<u8>, text: &str) {
 mod tests {
     use super::*;
     use crate::config::Config;
-    use crate::ledger::{Ledger, Origin};
+    use crate::ledger::Ledger;
+    use crate::origin::Origin;
 
     #[test]
     fn numbers_take_seven_bits_a_byte() {

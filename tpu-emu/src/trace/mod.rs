@@ -2,8 +2,7 @@
 //!
 //! This module knows no writer: files and streams belong to the host.
 use crate::hbm::spec::ArraySpec;
-use crate::ledger::{Origin, Past};
-use crate::origin::{Frame, FrameText, Labels, StackId, StackSource, Stacks};
+use crate::origin::{Frame, FrameText, Labels, Origin, Past, StackId, StackSource, Stacks};
 use std::fmt;
 
 mod dispatched;
@@ -13,17 +12,6 @@ mod text;
 pub use dispatched::{Dispatched, Operand};
 pub use encode::{Encoder, FORMAT_MAJOR, FORMAT_MINOR, Header, Loss, MAGIC, SpaceInfo, Usage};
 pub use text::{change_text, dispatched_text, fault_text, stack_text};
-
-/// What happened to a block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ChangeKind {
-    /// It was taken.
-    Allocate,
-    /// It was given back.
-    Free,
-    /// There was no room for it; the address means nothing.
-    Refused,
-}
 
 /// A change, with the description of the array.
 #[derive(Debug, Clone, Copy)]

@@ -1,6 +1,6 @@
 //! Changes as lines for people.
-use super::{Change, ChangeKind, Dispatched, Fault, Names, Operand};
-use crate::origin::{FrameText, StackId};
+use super::{Change, Dispatched, Fault, Names, Operand};
+use crate::origin::{ChangeKind, FrameText, StackId};
 use std::fmt::Write as _;
 use tpu_base::tensor::Shape;
 use tpu_ops::custom_call::Backend;

@@ -1,10 +1,9 @@
 //! Arrays that a program over several devices declares the same on all of them and that are not:
 //! every device goes on with its own.
-use super::machine::{f32s, get, machine};
+use super::machine::{f32s, get, launch_all, machine};
 use super::sharded::{compile, first, launch, manual, pairs, put, run};
 use std::sync::Arc;
 use tpu_emu::Buffer;
-use tpu_emu::runtime::LaunchOptions;
 
 const ROWS: &str = "[{\"i\"}, {}]";
 const WHOLE: &str = "[{}, {}]";
@@ -120,8 +119,7 @@ fn an_argument_that_differs_is_read_by_each_device_for_itself() {
         let own = parts.iter().enumerate().map(|(device, part)| put(&machine, device, part));
         let arguments: Vec<Vec<Arc<Buffer>>> =
             wholes.into_iter().zip(own).map(|(whole, part)| vec![whole, part]).collect();
-        let options = LaunchOptions::default();
-        let launched = machine.launch_sharded(&program, &arguments, &options).unwrap();
+        let launched = launch_all(&machine, &program, &arguments).unwrap();
         let (mut doubled, mut sums, mut wholes) = (Vec::new(), Vec::new(), Vec::new());
         for mut one in launched {
             one.done.wait().unwrap();

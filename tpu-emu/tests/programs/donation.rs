@@ -1,5 +1,7 @@
 //! Arguments that are given up, wait, or have failed.
-use super::machine::{Array, HBM, bytes, compile, f32s, get, i32s, launch, machine, put, run};
+use super::machine::{
+    Array, HBM, bytes, compile, f32s, get, i32s, launch, launch_with, machine, put, run,
+};
 use std::sync::Arc;
 use tpu_emu::hbm::spec::LayoutRequest;
 use tpu_emu::runtime::LaunchOptions;
@@ -43,7 +45,7 @@ fn an_argument_is_kept_where_the_launch_says_so_or_somebody_else_has_its_bytes()
     let program = compile(&machine, ADD).unwrap();
     let arguments = pair(&machine);
     let options = LaunchOptions { not_donated: vec![0], ..LaunchOptions::default() };
-    let mut kept = machine.launch(&program, 0, &arguments, &options).unwrap().results;
+    let mut kept = launch_with(&machine, &program, &arguments, &options).unwrap().results;
     assert!(!arguments[0].is_deleted());
     assert_ne!(address(&kept[0]), address(&arguments[0]));
     assert_eq!(get(kept.remove(0)).unwrap(), sum());

@@ -2,9 +2,9 @@
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use tpu_emu::buffer::{HostArray, HostTarget};
-use tpu_emu::executable::{CompileOptions, Executable, Format};
+use tpu_emu::executable::{CompileOptions, Format};
 use tpu_emu::hbm::spec::{ArraySpec, LayoutRequest};
-use tpu_emu::runtime::{LaunchOptions, Launched};
+use tpu_emu::runtime::{DeviceRequest, LaunchOptions, LaunchRequest, Launched, LoadedExecutable};
 use tpu_emu::tensor::DType;
 use tpu_emu::{Buffer, Config, Emulator, Memory, MemoryKind, Result};
 
@@ -70,16 +70,39 @@ pub(crate) fn get(buffer: Buffer) -> Result<Array> {
     Ok(Array { dtype: spec.dtype, dims, bytes: bytes.recv().unwrap() })
 }
 
-pub(crate) fn compile(machine: &Arc<Emulator>, text: &str) -> Result<Arc<Executable>> {
+pub(crate) fn compile(machine: &Arc<Emulator>, text: &str) -> Result<Arc<LoadedExecutable>> {
     machine.compile(Format::Mlir, text.as_bytes(), CompileOptions::default())
 }
 
 pub(crate) fn launch(
     machine: &Arc<Emulator>,
-    program: &Arc<Executable>,
+    program: &Arc<LoadedExecutable>,
     arguments: &[Arc<Buffer>],
 ) -> Result<Launched> {
-    machine.launch(program, 0, arguments, &LaunchOptions::default())
+    launch_with(machine, program, arguments, &LaunchOptions::default())
+}
+
+pub(crate) fn launch_with(
+    machine: &Arc<Emulator>,
+    program: &Arc<LoadedExecutable>,
+    arguments: &[Arc<Buffer>],
+    options: &LaunchOptions,
+) -> Result<Launched> {
+    let devices = &[DeviceRequest::new(0, arguments)];
+    let request = LaunchRequest { executable: program, devices, options };
+    Ok(machine.launch(&request)?.remove(0))
+}
+
+/// Starts a program on all of its devices.
+pub(crate) fn launch_all(
+    machine: &Arc<Emulator>,
+    program: &Arc<LoadedExecutable>,
+    arguments: &[Vec<Arc<Buffer>>],
+) -> Result<Vec<Launched>> {
+    let lists = program.devices.iter().zip(arguments);
+    let devices: Vec<_> = lists.map(|(&device, list)| DeviceRequest::new(device, list)).collect();
+    let options = &LaunchOptions::default();
+    machine.launch(&LaunchRequest { executable: program, devices: &devices, options })
 }
 
 /// What a program gives on a machine of its own.

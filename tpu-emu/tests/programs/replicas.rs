@@ -1,12 +1,14 @@
 //! Runs over replicas whose client calls once for each: every replica has a program of its own, and
 //! their collectives meet.
-use super::machine::{Array, f32s, get};
+use super::machine::{Array, f32s, get, launch_all};
 use std::sync::Arc;
 use std::time::Duration;
 use tpu_emu::buffer::HostArray;
-use tpu_emu::executable::{CompileOptions, Executable, Format};
+use tpu_emu::executable::{CompileOptions, Format};
 use tpu_emu::hbm::spec::LayoutRequest;
-use tpu_emu::runtime::{LaunchOptions, Launched};
+use tpu_emu::runtime::{
+    DeviceRequest, LaunchOptions, LaunchRequest, Launched, LoadedExecutable, RunKey,
+};
 use tpu_emu::{Buffer, Code, Config, Emulator, Error, Memory, MemoryKind, Result};
 
 const REPLICAS: usize = 4;
@@ -48,7 +50,7 @@ impl Client {
         Self(Emulator::new(Config { call_timeout, ..Config::plain() }).unwrap())
     }
 
-    fn compile(&self, text: &str) -> Arc<Executable> {
+    fn compile(&self, text: &str) -> Arc<LoadedExecutable> {
         let options = CompileOptions { replicas: REPLICAS, ..CompileOptions::default() };
         self.0.compile(Format::Mlir, text.as_bytes(), options).unwrap()
     }
@@ -62,9 +64,20 @@ impl Client {
         Arc::new(self.0.put(memory, spec, array).unwrap())
     }
 
-    fn call(&self, program: &Arc<Executable>, device: usize) -> Result<Launched> {
+    fn call(&self, program: &Arc<LoadedExecutable>, device: usize) -> Result<Launched> {
         let arguments = vec![self.put(device); program.parameters.len()];
-        self.0.launch_part(program, device, &arguments, &LaunchOptions::default(), 0)
+        self.join(program, device, &arguments)
+    }
+
+    fn join(
+        &self,
+        executable: &Arc<LoadedExecutable>,
+        device: usize,
+        arguments: &[Arc<Buffer>],
+    ) -> Result<Launched> {
+        let (options, key) = (&LaunchOptions::default(), RunKey { run: 0, devices: Vec::new() });
+        let devices = &[DeviceRequest::new(device, arguments)];
+        self.0.join(&LaunchRequest { executable, devices, options }, &key)
     }
 
     /// What the replicas' programs give, each called for by itself and one after the other.
@@ -204,8 +217,7 @@ fn each_collective_gives_what_it_gives_to_replicas_that_run_as_one() {
         let text = main(&body);
         let program = client.compile(&text);
         let arguments: Vec<_> = (0..REPLICAS).map(|device| vec![client.put(device)]).collect();
-        let options = LaunchOptions::default();
-        let joint = client.0.launch_sharded(&program, &arguments, &options).unwrap();
+        let joint = launch_all(&client.0, &program, &arguments).unwrap();
         let joint: Vec<_> = joint.into_iter().map(|launched| first(launched).unwrap()).collect();
         assert_eq!(good(client.run(&vec![text; REPLICAS])), joint, "{body}");
     }
@@ -303,7 +315,7 @@ fn a_replica_that_fails_ends_the_others_with_its_error() {
     let client = Client::new();
     let program = client.compile(&main(&format!("%r = {}", sum(EVERYONE, 1))));
     let waiting: Vec<Launched> = [0, 3].map(|device| client.call(&program, device).unwrap()).into();
-    let refused = client.0.launch_part(&program, 1, &[], &LaunchOptions::default(), 0).unwrap_err();
+    let refused = client.join(&program, 1, &[]).unwrap_err();
     assert_eq!(refused.to_string(), "step takes 1 arguments; 0 were given");
     let late = client.call(&program, 2).unwrap();
     for launched in waiting.into_iter().chain([late]) {

@@ -1,10 +1,10 @@
 //! Programs over several devices: every device gets its part of what the whole program gives.
-use super::machine::{Array, f32s, get, machine};
+use super::machine::{Array, f32s, get, launch_all, machine};
 use std::sync::Arc;
 use tpu_emu::buffer::HostArray;
-use tpu_emu::executable::{CompileOptions, Executable, Format};
+use tpu_emu::executable::{CompileOptions, Format};
 use tpu_emu::hbm::spec::LayoutRequest;
-use tpu_emu::runtime::{LaunchOptions, Launched};
+use tpu_emu::runtime::{Launched, LoadedExecutable};
 use tpu_emu::units::Bytes;
 use tpu_emu::{Buffer, Emulator, Memory, MemoryKind, Result};
 
@@ -15,7 +15,7 @@ fn memory(device: usize) -> Memory {
 }
 
 /// A program with a mesh of 4 × 2 and one of 8.
-pub(super) fn compile(machine: &Arc<Emulator>, main: &str) -> Result<Arc<Executable>> {
+pub(super) fn compile(machine: &Arc<Emulator>, main: &str) -> Result<Arc<LoadedExecutable>> {
     let text = format!(
         "module @m {{
   sdy.mesh @mesh = <[\"x\"=4, \"y\"=2]>
@@ -61,12 +61,12 @@ pub(super) fn run(main: &str, parts: &[Array]) -> Vec<Vec<f32>> {
 
 pub(super) fn launch(
     machine: &Arc<Emulator>,
-    program: &Arc<Executable>,
+    program: &Arc<LoadedExecutable>,
     parts: &[Array],
 ) -> Result<Vec<Launched>> {
     let arguments: Vec<Vec<Arc<Buffer>>> =
         parts.iter().enumerate().map(|(device, part)| vec![put(machine, device, part)]).collect();
-    machine.launch_sharded(program, &arguments, &LaunchOptions::default())
+    launch_all(machine, program, &arguments)
 }
 
 /// The elements of the first result.
@@ -321,7 +321,7 @@ fn every_device_is_charged_for_its_parts_alone() {
     let part = f32s(&[1, 4096], &[1.0; 4096]);
     let arguments: Vec<Vec<Arc<Buffer>>> =
         (0..DEVICES).map(|device| vec![put(&machine, device, &part)]).collect();
-    let launched = machine.launch_sharded(&program, &arguments, &LaunchOptions::default()).unwrap();
+    let launched = launch_all(&machine, &program, &arguments).unwrap();
     assert!(arguments.iter().flatten().all(|argument| argument.is_deleted()));
     launched[0].done.wait().unwrap();
     for device in 0..DEVICES {
@@ -374,7 +374,7 @@ fn parts_of_another_shape_and_lists_of_another_number_are_named() {
     parts[5] = f32s(&[8, 2], &[0.0; 16]);
     let error = launch(&machine, &program, &parts).unwrap_err().to_string();
     assert!(error.contains("f32[8,2]") && error.contains("f32[1,2]"), "{error}");
-    let one = machine.launch(&program, 0, &[], &LaunchOptions::default()).unwrap_err();
+    let one = super::machine::launch(&machine, &program, &[]).unwrap_err();
     assert!(one.to_string().contains("on 8 devices at once"), "{one}");
 }
 
@@ -418,8 +418,7 @@ fn constants_larger_than_the_host_are_never_whole() {
     return %0, %1 : tensor<8x134217728xf32>, tensor<1024x1024x1024xf32>
   }";
     let program = compile(&machine, main).unwrap();
-    let options = LaunchOptions::default();
-    let launched = machine.launch_sharded(&program, &vec![Vec::new(); DEVICES], &options).unwrap();
+    let launched = launch_all(&machine, &program, &vec![Vec::new(); DEVICES]).unwrap();
     for one in launched {
         one.done.wait().unwrap();
         for result in one.results {

@@ -1,10 +1,9 @@
 //! Programs that give data to their client and take data from it.
-use super::machine::{Array, compile, f32s, get, i32s, machine, put, refusal};
+use super::machine::{Array, compile, f32s, get, i32s, launch_with, machine, put, refusal};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
-use tpu_emu::executable::Executable;
 use tpu_emu::host_transfer::{Channel, Direction, HostTransfers};
-use tpu_emu::runtime::{LaunchOptions, Launched};
+use tpu_emu::runtime::{LaunchOptions, Launched, LoadedExecutable};
 use tpu_emu::{Buffer, Code, Emulator, Error, Event, Result};
 
 /// What a client did with one array.
@@ -58,12 +57,12 @@ fn client(
 
 fn start(
     machine: &Arc<Emulator>,
-    program: &Arc<Executable>,
+    program: &Arc<LoadedExecutable>,
     arguments: &[Array],
     options: &LaunchOptions,
 ) -> Result<Launched> {
     let arguments: Vec<Arc<Buffer>> = arguments.iter().map(|array| put(machine, array)).collect();
-    machine.launch(program, 0, &arguments, options)
+    launch_with(machine, program, &arguments, options)
 }
 
 fn only(launched: Launched) -> Result<Array> {
@@ -211,7 +210,7 @@ fn an_argument_that_failed_fails_the_run_before_any_callback() {
     let run = start(&machine, &program, &[i32s(&[1], &[1])], &failing).unwrap();
     let failed: Vec<Arc<Buffer>> = run.results.into_iter().map(Arc::new).collect();
     let next = client("next", &log, |bytes| Ok(bytes.to_vec()));
-    let next = machine.launch(&program, 0, &failed, &next).unwrap();
+    let next = launch_with(&machine, &program, &failed, &next).unwrap();
     assert!(next.done.wait().unwrap_err().to_string().ends_with("stablehlo.send: no"));
     assert!(log.lock().unwrap().iter().all(|line| !line.starts_with("next")));
 }

@@ -11,7 +11,7 @@ use crate::sys::{
 use crate::transfers;
 use std::ptr::without_provenance;
 use std::sync::Arc;
-use tpu_emu::runtime::{LaunchOptions, Launched};
+use tpu_emu::runtime::{DeviceRequest, LaunchOptions, LaunchRequest, Launched, RunKey};
 use tpu_emu::{Buffer, Error, Memory, Result};
 
 c_args!(PJRT_ExecuteOptions);
@@ -45,14 +45,19 @@ pub(in crate::api) fn execute(
     let executable = &entry.of.executable;
     let launched = if executable.devices.len() > 1 && args.execute_device.is_null() {
         let launch = LaunchOptions { transfers, ..launch };
-        entry.machine.launch_sharded(executable, &arguments, &launch)?
+        let lists = executable.devices.iter().zip(&arguments);
+        let devices: Vec<_> =
+            lists.map(|(&device, list)| DeviceRequest::new(device, list)).collect();
+        entry.machine.launch(&LaunchRequest { executable, devices: &devices, options: &launch })?
     } else {
-        let run = i64::from(options.launch_id);
+        let key = RunKey { run: i64::from(options.launch_id), devices: Vec::new() };
         let mut launched = Vec::with_capacity(devices.len());
         for (place, (device, arguments)) in devices.iter().zip(&arguments).enumerate() {
             let transfers = transfers.get(place).cloned().into_iter().collect();
             let launch = LaunchOptions { transfers, ..launch.clone() };
-            match entry.machine.launch_part(executable, device.index, arguments, &launch, run) {
+            let one = DeviceRequest::new(device.index, arguments);
+            let request = LaunchRequest { executable, devices: &[one], options: &launch };
+            match entry.machine.join(&request, &key) {
                 Ok(run) => launched.push(run),
                 Err(error) => {
                     end_callbacks(&launch, &launched);

@@ -1,14 +1,14 @@
 //! What the host has left: of its memory, and of what the control groups of this process may use.
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
-use tpu_emu::room::Room;
+use tpu_emu::host_memory::HostMemory;
 use tpu_emu::units::Bytes;
 
 /// The host of this process.
 #[derive(Debug)]
 pub(crate) struct Host;
 
-impl Room for Host {
+impl HostMemory for Host {
     fn left(&self) -> Option<Bytes> {
         left(&|path| read_to_string(path).ok())
     }

@@ -1,25 +1,25 @@
-//! The machine: its devices' memory, and the ways to take and give it back.
-use crate::buffer::Block;
-use crate::buffer::raw_allocations::Claims;
-use crate::config::{Config, POISON};
-use crate::executable::Executable;
+//! The memories of a machine's devices: who has which bytes, and the ways to take and give back.
+mod block;
+mod raw_allocations;
+
+use crate::config::POISON;
 use crate::hbm::spec::{ArraySpec, Specs};
 use crate::hbm::{Heap, HeapStats, Region, Space};
-use crate::ledger::{Ledger, Origin, Past, Record};
-use crate::origin::LabelId;
-use crate::room::Room;
-use crate::runtime::{CallbackOrder, InFlight, Joints, RendezvousTable, Workers};
+use crate::host_memory::HostMemory;
+use crate::ledger::Ledger;
+use crate::origin::{ChangeKind, LabelId, Origin, Past, Record};
 use crate::topology::Topology;
-use crate::trace::{Change, ChangeKind, Encoder, Header, SpaceInfo, Usage};
-use std::num::NonZeroUsize;
+use crate::trace::{Change, Encoder, Header, SpaceInfo, Usage};
+use crate::workers::Workers;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tpu_base::error::{Error, Result};
 use tpu_base::units::{Bytes, DevAddr, to_usize};
-use tpu_kernels::simd;
-use tpu_ops::Numerics;
-use tpu_ops::custom_call::Registry;
+
+pub use block::Block;
+pub(crate) use block::Content;
+use raw_allocations::RawAllocations;
+pub(crate) use raw_allocations::taken_for;
 
 /// Address space for each kind of host memory; pages are committed by touch.
 const HOST_CAPACITY: Bytes = Bytes::gib(256);
@@ -69,58 +69,45 @@ pub struct Memory {
     pub kind: MemoryKind,
 }
 
-/// One emulated machine: every device of a topology, with one ledger.
+/// A host with less memory left than this is not asked: the question takes a thirtieth of a
+/// millisecond, which is nothing beside writing so much.
+const ASK_FROM: Bytes = Bytes::mib(256);
+
+/// The memories of all devices of a topology, and of its host, with one ledger.
+///
+/// They live as long as anything that lies in them.
 #[derive(Debug)]
-pub struct Emulator {
+pub struct Memories {
     topology: Topology,
-    process_index: i32,
     /// One heap a device, then one for each kind of host memory.
     heaps: Vec<Heap<Record>>,
     limit: Bytes,
     specs: Specs,
-    numerics: Numerics,
-    custom_calls: Arc<Registry>,
-    call_timeout: Duration,
-    room: Arc<dyn Room>,
+    host: Arc<dyn HostMemory>,
     poison: bool,
     ledger: Ledger,
+    /// Threads that copy, and that run programs.
     pub(crate) workers: Workers,
-    pub(crate) flight: Arc<InFlight>,
-    pub(crate) turns: CallbackOrder,
-    pub(crate) meetings: RendezvousTable,
-    pub(crate) joints: Joints,
-    /// Threads for the tasks of custom calls, which programs wait for.
-    pub(crate) tasks: Workers,
     /// Blocks that clients hold by address.
-    pub(crate) claims: Claims,
-    /// Launches so far.
-    launches: AtomicI64,
-    /// Launches so far of programs that draw random numbers without a state.
-    draws: AtomicU64,
+    raw_allocations: RawAllocations,
     forked: AtomicBool,
 }
 
-impl Emulator {
-    /// Builds a machine. Reserves nothing: a heap's memory is mapped by its first allocation.
-    ///
-    /// # Errors
-    /// `BadArgument` for a process index that the topology does not have.
-    pub fn new(config: Config) -> Result<Arc<Self>> {
-        let Config { topology, hbm, process_index, history, numerics, .. } = config;
-        let Config { threads, custom_calls, call_timeout, stacks, clock, sink, .. } = config;
-        let Config { room, poison, vectors, .. } = config;
-        simd::limit(vectors);
-        let processes = topology.process_count();
-        if !(0..processes).contains(&process_index) {
-            let message = format!("process index {process_index} of {processes} processes");
-            return Err(Error::bad(message));
-        }
+impl Memories {
+    /// Reserves nothing: a heap's memory is mapped by its first allocation.
+    pub(crate) fn new(
+        topology: Topology,
+        hbm: Option<Bytes>,
+        (host, poison): (Arc<dyn HostMemory>, bool),
+        ledger: Ledger,
+        workers: Workers,
+    ) -> Self {
         let rules = topology.generation().tiles;
         let granule = rules.granule();
         let asked = hbm.unwrap_or_else(|| topology.live_memory_limit());
         let limit = Bytes(asked.0 / granule.0 * granule.0);
         let hbm_of = |place: String| Space { place: place.into(), capacity: limit, granule };
-        let host = |kind: MemoryKind| Space {
+        let host_of = |kind: MemoryKind| Space {
             place: kind.name().into(),
             capacity: HOST_CAPACITY,
             granule,
@@ -129,46 +116,28 @@ impl Emulator {
             let [x, y, z] = device.coords;
             hbm_of(format!("{x}x{y}x{z}_HBM{}", device.core_on_chip))
         });
-        let hosts = [host(MemoryKind::PinnedHost), host(MemoryKind::UnpinnedHost)];
+        let hosts = [host_of(MemoryKind::PinnedHost), host_of(MemoryKind::UnpinnedHost)];
         let byte = poison.then_some(POISON);
         let heap = |space| Heap::new(space).poisoned(byte);
         let heaps: Vec<_> = devices.chain(hosts).map(heap).collect();
-        if let Some(sink) = &sink {
-            sink.start(&topology.canonical_spec(), &space_infos(&topology, &heaps));
-        }
-        Ok(Arc::new(Self {
-            process_index,
+        ledger.begin(&topology.canonical_spec(), &space_infos(&topology, &heaps));
+        Self {
             heaps,
             limit,
             specs: Specs::new(rules),
-            numerics,
-            custom_calls,
-            call_timeout,
-            room,
+            host,
             poison,
-            ledger: Ledger::new(stacks, clock, sink, history),
-            workers: Workers::new(threads.unwrap_or_else(Workers::of_this_host)),
-            flight: Arc::default(),
-            turns: CallbackOrder::default(),
-            meetings: RendezvousTable::default(),
-            joints: Joints::default(),
-            tasks: Workers::new(NonZeroUsize::MIN),
-            claims: Claims::default(),
-            launches: AtomicI64::new(0),
-            draws: AtomicU64::new(0),
+            ledger,
+            workers,
+            raw_allocations: RawAllocations::default(),
             forked: AtomicBool::new(false),
             topology,
-        }))
+        }
     }
 
     /// The chips.
     pub fn topology(&self) -> &Topology {
         &self.topology
-    }
-
-    /// The process of the slice that this one plays unless a client says otherwise.
-    pub fn process_index(&self) -> i32 {
-        self.process_index
     }
 
     /// HBM that programs can use on each device.
@@ -179,50 +148,6 @@ impl Emulator {
     /// The descriptions of arrays.
     pub fn specs(&self) -> &Specs {
         &self.specs
-    }
-
-    /// How matrix products round.
-    pub fn numerics(&self) -> Numerics {
-        self.numerics
-    }
-
-    /// The targets that programs can call.
-    pub fn custom_calls(&self) -> &Arc<Registry> {
-        &self.custom_calls
-    }
-
-    /// How long a launch waits for a custom call that goes on after its handler has returned, and
-    /// a call for one device of a run for those of the others.
-    pub fn call_timeout(&self) -> Duration {
-        self.call_timeout
-    }
-
-    /// What the host has left.
-    pub(crate) fn room(&self) -> &dyn Room {
-        &*self.room
-    }
-
-    /// Whether memory that nobody has written is filled with a pattern.
-    pub(crate) fn is_poisoned(&self) -> bool {
-        self.poison
-    }
-
-    /// A number for a launch.
-    pub(crate) fn next_launch(&self) -> i64 {
-        self.launches.fetch_add(1, Ordering::Relaxed) + 1
-    }
-
-    /// The seed of a launch for what draws random numbers without a state: another one for each
-    /// launch of a program that does, and the same ones in every process that launches the same.
-    pub(crate) fn seed(&self, executable: &Executable) -> u64 {
-        if !executable.draws {
-            return 0;
-        }
-        // Every bit of the count moves half of the bits of the seed.
-        let count = self.draws.fetch_add(1, Ordering::Relaxed);
-        [0xbf58_476d_1ce4_e5b9_u64, 0x94d0_49bb_1331_11eb]
-            .into_iter()
-            .fold(count, |bits, factor| (bits ^ (bits >> 30)).wrapping_mul(factor))
     }
 
     /// The record of changes.
@@ -250,6 +175,36 @@ impl Emulator {
         let why = "this process was forked after the emulated TPU was loaded; \
                    start it with the spawn method, or load the TPU in the child";
         Err(Error::WrongState(why.to_owned()))
+    }
+
+    /// Refuses to write `wanted` bytes where the host has not so many left beside those that
+    /// `places`, among which the bytes are, have already.
+    ///
+    /// # Errors
+    /// `HostMemory` with both numbers.
+    pub(crate) fn room_for<'a>(
+        &self,
+        wanted: Bytes,
+        what: &'static str,
+        places: impl Iterator<Item = &'a Region>,
+    ) -> Result<()> {
+        if wanted < ASK_FROM {
+            return Ok(());
+        }
+        let Some(left) = self.host.left().filter(|&left| left < wanted) else { return Ok(()) };
+        let resident = places.map(|region| region.resident().0).sum();
+        let asked = wanted.saturating_sub(Bytes(resident));
+        if asked <= left {
+            return Ok(());
+        }
+        Err(Error::HostMemory { asked, what, why: format!("it has {left} left") })
+    }
+
+    /// Fills memory of a run's own that nobody has written, where that is asked for.
+    pub(crate) fn poison(&self, bytes: &mut [u8]) {
+        if self.poison {
+            bytes.fill(POISON);
+        }
     }
 
     /// The heap behind a memory.
@@ -403,4 +358,41 @@ fn space_infos(topology: &Topology, heaps: &[Heap<Record>]) -> Vec<SpaceInfo> {
         }
     };
     heaps.iter().enumerate().map(info).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::runtime::Emulator;
+
+    #[derive(Debug)]
+    struct Little;
+
+    impl HostMemory for Little {
+        fn left(&self) -> Option<Bytes> {
+            Some(Bytes::mib(300))
+        }
+    }
+
+    #[test]
+    fn what_the_host_has_no_room_for_is_refused_with_both_numbers() {
+        let machine =
+            Emulator::new(Config { host_memory: Arc::new(Little), ..Config::plain() }).unwrap();
+        let asks = |size| machine.room_for(size, "results", std::iter::empty());
+        assert_eq!(asks(Bytes::mib(300)), Ok(()));
+        let error = asks(Bytes::gib(1)).unwrap_err();
+        let text = "the host has no room for 1 GiB of results: it has 300 MiB left";
+        assert_eq!(error.to_string(), text);
+        // What is there already is no more to be taken.
+        let memory = Memory { device: 0, kind: MemoryKind::Device };
+        let (taken, ()) = {
+            let heap = Heap::new(machine.heap(memory).space().clone());
+            heap.allocate(Bytes::mib(64), || ())
+        };
+        let (region, _) = taken.unwrap();
+        region.fill(1);
+        let places = [&region];
+        assert_eq!(machine.room_for(Bytes::mib(360), "results", places.into_iter()), Ok(()));
+    }
 }

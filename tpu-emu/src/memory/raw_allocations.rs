@@ -1,10 +1,8 @@
 //! Blocks that a client holds by address: what it took, where that lies, and how it comes back.
-use crate::buffer::{Block, Buffer};
-use crate::executable::Executable;
+use super::{Block, Memories, Memory, MemoryKind};
 use crate::hbm::Region;
 use crate::hbm::layout::Layout;
 use crate::hbm::spec::{ArraySpec, LayoutRequest};
-use crate::machine::{Emulator, Memory, MemoryKind};
 use crate::origin::LabelId;
 use parking_lot::Mutex;
 use std::cell::RefCell;
@@ -17,15 +15,15 @@ use tpu_base::units::{Bytes, to_u64, to_usize};
 
 /// The blocks that clients hold by address, by the host address of their first byte.
 ///
-/// A machine lives at least as long as its claims.
+/// The memories live at least as long as these.
 #[derive(Debug, Default)]
-pub(crate) struct Claims(Mutex<BTreeMap<usize, Claim>>);
+pub(super) struct RawAllocations(Mutex<BTreeMap<usize, RawAllocation>>);
 
 /// A block of a client.
 #[derive(Debug, Clone)]
-struct Claim {
-    device: usize,
-    block: Arc<Block>,
+pub(crate) struct RawAllocation {
+    pub(crate) device: usize,
+    pub(crate) block: Arc<Block>,
 }
 
 /// A block of a client, for messages.
@@ -41,30 +39,23 @@ impl fmt::Display for Found {
     }
 }
 
-impl Claims {
+impl RawAllocations {
     /// The block that contains `address`, and how far into it that is.
-    fn at(&self, address: usize) -> Option<(Claim, Bytes)> {
-        let claims = self.0.lock();
-        let (&start, claim) = claims.range(..=address).next_back()?;
+    fn at(&self, address: usize) -> Option<(RawAllocation, Bytes)> {
+        let held = self.0.lock();
+        let (&start, found) = held.range(..=address).next_back()?;
         let offset = Bytes(to_u64(address - start));
-        (offset < claim.block.region().size()).then(|| (claim.clone(), offset))
-    }
-
-    /// Takes all of them off their clients: what a test has not freed would keep its machine.
-    #[cfg(test)]
-    pub(crate) fn end(&self) {
-        let all = std::mem::take(&mut *self.0.lock());
-        drop(all);
+        (offset < found.block.region().size()).then(|| (found.clone(), offset))
     }
 
     /// The device's block with the least distance to `address`, the lower one of two.
     fn nearest(&self, device: usize, address: usize) -> Option<Found> {
-        let claims = self.0.lock();
-        let found = |(&address, claim): (&usize, &Claim)| {
-            (claim.device == device).then(|| Found { address, size: claim.block.region().size() })
+        let held = self.0.lock();
+        let found = |(&address, one): (&usize, &RawAllocation)| {
+            (one.device == device).then(|| Found { address, size: one.block.region().size() })
         };
-        let below = claims.range(..=address).rev().find_map(found);
-        let above = claims.range(address..).find_map(found);
+        let below = held.range(..=address).rev().find_map(found);
+        let above = held.range(address..).find_map(found);
         let Some(low) = below else { return above };
         let gap = address.saturating_sub(low.address + to_usize(low.size.0));
         above.filter(|high| high.address - address < gap).or(Some(low))
@@ -76,27 +67,19 @@ thread_local! {
     static PURPOSE: RefCell<Option<(Arc<ArraySpec>, LabelId)>> = const { RefCell::new(None) };
 }
 
-impl Executable {
-    /// Runs `take`, by which a client takes memory for a result of this program: the blocks of
-    /// the result's size that this thread takes meanwhile are known as that result.
-    pub fn for_result<R>(
-        &self,
-        index: usize,
-        spec: &Arc<ArraySpec>,
-        take: impl FnOnce() -> R,
-    ) -> R {
-        let label = self.labels.results.get(index).copied().unwrap_or(LabelId::NONE);
-        let outer = PURPOSE.replace(Some((Arc::clone(spec), label)));
-        let taken = take();
-        PURPOSE.set(outer);
-        taken
-    }
+/// Runs `take`, by which a client takes memory for an array: the blocks of the array's size that
+/// this thread takes meanwhile are known as that array, with this label.
+pub(crate) fn taken_for<R>(spec: &Arc<ArraySpec>, label: LabelId, take: impl FnOnce() -> R) -> R {
+    let outer = PURPOSE.replace(Some((Arc::clone(spec), label)));
+    let taken = take();
+    PURPOSE.set(outer);
+    taken
 }
 
-impl Emulator {
+impl Memories {
     /// Takes `size` bytes of a device's HBM, rounded to granules, for a client that knows them by
     /// address: the host address of the first one. They are the client's until
-    /// [`Emulator::free_raw`].
+    /// [`Memories::free_raw`].
     ///
     /// # Errors
     /// `BadArgument` for no bytes and for a device that the machine does not have, `OutOfMemory`,
@@ -116,7 +99,7 @@ impl Emulator {
             .allocate(&spec, memory, label, || self.ledger().origin())?
             .ok_or_else(|| Error::bad(format!("an allocation of {size} on {name}")))?;
         let address = block.region().as_ptr().expose_provenance();
-        self.claims.0.lock().insert(address, Claim { device, block });
+        self.raw_allocations.0.lock().insert(address, RawAllocation { device, block });
         Ok(address)
     }
 
@@ -126,7 +109,7 @@ impl Emulator {
         self.specs().intern(DType::U8, &[size.0], LayoutRequest::Tiled(untiled))
     }
 
-    /// Gives back what [`Emulator::allocate_raw`] gave out. A run that still uses the bytes keeps
+    /// Gives back what [`Memories::allocate_raw`] gave out. A run that still uses the bytes keeps
     /// them until it ends.
     ///
     /// # Errors
@@ -134,19 +117,19 @@ impl Emulator {
     /// starts at `address`.
     pub fn free_raw(&self, device: usize, address: usize) -> Result<()> {
         let name = self.device_name(device)?;
-        let claim = {
-            let mut claims = self.claims.0.lock();
-            let own = claims.get(&address).is_some_and(|claim| claim.device == device);
-            if own { claims.remove(&address) } else { None }
+        let found = {
+            let mut held = self.raw_allocations.0.lock();
+            let own = held.get(&address).is_some_and(|found| found.device == device);
+            if own { held.remove(&address) } else { None }
         };
-        let Some(Claim { block, .. }) = claim else {
-            let nearest = match self.claims.nearest(device, address) {
+        let Some(RawAllocation { block, .. }) = found else {
+            let nearest = match self.raw_allocations.nearest(device, address) {
                 Some(found) => format!("the nearest is {found}"),
                 None => "there is none".to_owned(),
             };
-            let elsewhere = match self.claims.at(address) {
-                Some((claim, Bytes::ZERO)) if claim.device != device => {
-                    format!("; the one at {address:#x} is on {}", self.device_name(claim.device)?)
+            let elsewhere = match self.raw_allocations.at(address) {
+                Some((found, Bytes::ZERO)) if found.device != device => {
+                    format!("; the one at {address:#x} is on {}", self.device_name(found.device)?)
                 }
                 _ => String::new(),
             };
@@ -159,53 +142,21 @@ impl Emulator {
         Ok(())
     }
 
+    /// Takes all of them off their clients: what a test has not freed would keep the memories.
+    #[cfg(test)]
+    pub(crate) fn end_raw(&self) {
+        let all = std::mem::take(&mut *self.raw_allocations.0.lock());
+        drop(all);
+    }
+
     /// The client's block that contains `address`.
     pub fn raw_block(&self, address: usize) -> Option<Arc<Block>> {
-        self.claims.at(address).map(|(claim, _)| claim.block)
+        self.raw_allocations.at(address).map(|(found, _)| found.block)
     }
 
     /// The device whose block contains `address`.
     pub fn raw_device(&self, address: usize) -> Option<usize> {
-        self.claims.at(address).map(|(claim, _)| claim.device)
-    }
-
-    /// A buffer over the client's bytes at `address`, of which the client says that there are
-    /// `bytes`. The client keeps the block: dropping or deleting the buffer does not free it. An
-    /// array without bytes needs none.
-    ///
-    /// # Errors
-    /// `BadArgument` where the device has no such block, and where the block or `bytes` are short
-    /// of the array.
-    pub fn raw_buffer(
-        self: &Arc<Self>,
-        device: usize,
-        address: usize,
-        bytes: Bytes,
-        spec: &Arc<ArraySpec>,
-    ) -> Result<Arc<Buffer>> {
-        let name = self.device_name(device)?;
-        let memory = Memory { device, kind: MemoryKind::Device };
-        if spec.logical == Bytes::ZERO {
-            return Ok(Arc::new(Buffer::of_part(self, spec, memory, None)));
-        }
-        let (claim, offset) = self.claim(address)?;
-        if claim.device != device {
-            let (text, other) = (spec.text(), self.device_name(claim.device)?);
-            return Err(Error::bad(format!(
-                "{text} on {name}, but the block at {address:#x} is on {other}"
-            )));
-        }
-        let rest = claim.block.region().size().saturating_sub(offset);
-        if bytes > rest || spec.logical > bytes {
-            let (text, needed) = (spec.text(), spec.logical);
-            return Err(Error::bad(format!(
-                "{text} takes {needed}: {bytes} were given at {address:#x}, where the block has \
-                 {rest}"
-            )));
-        }
-        let size = spec.padded.max(spec.logical).min(bytes);
-        let region = claim.block.region().part(offset, size)?;
-        Ok(Arc::new(Buffer::of_part(self, spec, memory, Some((claim.block, region)))))
+        self.raw_allocations.at(address).map(|(found, _)| found.device)
     }
 
     /// Copies the client's bytes at `address` out.
@@ -271,9 +222,9 @@ impl Emulator {
         })
     }
 
-    fn claim(&self, address: usize) -> Result<(Claim, Bytes)> {
-        self.claims.at(address).ok_or_else(|| {
-            let nearest = |device| self.claims.nearest(device, address);
+    pub(crate) fn raw_allocation(&self, address: usize) -> Result<(RawAllocation, Bytes)> {
+        self.raw_allocations.at(address).ok_or_else(|| {
+            let nearest = |device| self.raw_allocations.nearest(device, address);
             let devices = 0..self.topology().devices().len();
             let nearest = devices
                 .filter_map(nearest)
@@ -289,15 +240,15 @@ impl Emulator {
     /// The bytes from `address` on, with their block.
     fn range(&self, what: &str, address: usize, size: Bytes) -> Result<(Arc<Block>, Region)> {
         self.check_not_forked()?;
-        let (claim, offset) = self.claim(address)?;
-        let rest = claim.block.region().size().saturating_sub(offset);
+        let (found, offset) = self.raw_allocation(address)?;
+        let rest = found.block.region().size().saturating_sub(offset);
         if size > rest {
             return Err(Error::bad(format!(
                 "{what} of {size} at {address:#x}, where the block has {rest}"
             )));
         }
-        let region = claim.block.region().part(offset, size)?;
-        Ok((claim.block, region))
+        let region = found.block.region().part(offset, size)?;
+        Ok((found.block, region))
     }
 }
 
@@ -305,7 +256,8 @@ impl Emulator {
 mod tests {
     use super::*;
     use crate::config::Config;
-    use crate::trace::ChangeKind;
+    use crate::origin::ChangeKind;
+    use crate::runtime::Emulator;
     use tpu_base::error::Code;
 
     fn machine(hbm: Bytes) -> Arc<Emulator> {
@@ -395,39 +347,5 @@ mod tests {
         });
         let text = refused(machine.write_raw(first, &[1]));
         assert_eq!(text, format!("no live block contains {first:#x}: there is none"));
-    }
-
-    #[test]
-    fn a_buffer_over_a_block_does_not_free_it_and_keeps_it_to_its_end() {
-        let machine = machine(Bytes::mib(1));
-        let spec = machine.describe(DType::F32, &[8, 128], LayoutRequest::Default).unwrap();
-        let address = machine.allocate_raw(0, Bytes(8192)).unwrap();
-        let whole = machine.raw_buffer(0, address, Bytes(8192), &spec).unwrap();
-        let second = machine.raw_buffer(0, address + 4096, Bytes(4096), &spec).unwrap();
-        assert_eq!(second.host_pointer().unwrap().addr(), address + 4096);
-        whole.delete();
-        drop(whole);
-        assert_eq!(in_use(&machine, 0), Bytes(8192));
-        machine.free_raw(0, address).unwrap();
-        assert_eq!(in_use(&machine, 0), Bytes(8192));
-        drop(second);
-        assert_eq!(in_use(&machine, 0), Bytes::ZERO);
-    }
-
-    #[test]
-    fn a_buffer_needs_a_block_of_its_device_with_room_for_the_array() {
-        let machine = machine(Bytes::mib(1));
-        let spec = machine.describe(DType::F32, &[8, 128], LayoutRequest::Default).unwrap();
-        let address = machine.allocate_raw(1, Bytes(4096)).unwrap();
-        let text = refused(machine.raw_buffer(0, address, Bytes(4096), &spec));
-        assert!(text.ends_with(&format!("on TPU_0, but the block at {address:#x} is on TPU_1")));
-        let text = refused(machine.raw_buffer(1, address + 512, Bytes(4096), &spec));
-        let end = format!("4 KiB were given at {:#x}, where the block has 3584 B", address + 512);
-        assert!(text.ends_with(&end), "{text}");
-        let text = refused(machine.raw_buffer(1, address, Bytes(4095), &spec));
-        assert!(text.contains("takes 4 KiB: 4095 B were given"), "{text}");
-        let none = machine.describe(DType::F32, &[0], LayoutRequest::Default).unwrap();
-        assert!(machine.raw_buffer(1, 0, Bytes::ZERO, &none).is_ok());
-        machine.free_raw(1, address).unwrap();
     }
 }

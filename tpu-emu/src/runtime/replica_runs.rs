@@ -1,10 +1,8 @@
 //! Runs of replicas whose client calls once for each, maybe with another program each: every
 //! replica runs by itself, and they meet in their collectives.
-use super::launch::{LaunchOptions, Launched};
 use super::rendezvous::REMEMBERED;
-use crate::buffer::Buffer;
 use crate::executable::Executable;
-use crate::machine::Emulator;
+use crate::memory::Memories;
 use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,26 +13,26 @@ use tpu_ops::replica_exchange::{Collective, Given, Others};
 
 /// Runs that some of their replicas have not come to yet, in the order of their first calls.
 #[derive(Debug, Default)]
-pub(crate) struct Joints(Mutex<Vec<Arc<Joint>>>);
+pub(super) struct ReplicaRuns(Mutex<Vec<Arc<ReplicaRun>>>);
 
 /// One run.
 #[derive(Debug)]
-struct Joint {
+pub(super) struct ReplicaRun {
     /// The program of the first that came.
     name: Arc<str>,
     /// The client's number of it.
-    run: i64,
+    number: i64,
     /// Indices of the devices, by replica.
     devices: Vec<usize>,
     /// The names.
     names: Vec<String>,
     patience: Duration,
-    state: Mutex<JointState>,
+    state: Mutex<ReplicaRunState>,
     changed: Condvar,
 }
 
 #[derive(Debug)]
-struct JointState {
+struct ReplicaRunState {
     /// By replica.
     doing: Vec<Doing>,
     open: Vec<Gathering>,
@@ -65,119 +63,81 @@ struct Gathering {
 
 /// The run as one of its replicas sees it.
 #[derive(Debug)]
-struct Seat {
-    machine: Arc<Emulator>,
-    joint: Arc<Joint>,
+struct Participant {
+    memories: Arc<Memories>,
+    run: Arc<ReplicaRun>,
     replica: usize,
 }
 
-impl Others for Seat {
+impl Others for Participant {
     fn exchange(&self, collective: &Collective, bytes: &[u8]) -> Result<Given> {
         let mut own = Aligned::try_zeros(bytes.len())?;
         own.bytes_mut().copy_from_slice(bytes);
-        let now = self.machine.ledger().now();
-        self.joint.exchange(self.replica, collective, own, now)
+        let now = self.memories.ledger().now();
+        self.run.exchange(self.replica, collective, own, now)
     }
 }
 
-impl Emulator {
-    /// Starts the run of one replica.
-    ///
-    /// # Errors
-    /// As for [`Emulator::launch_part`].
-    pub(super) fn launch_replica(
-        self: &Arc<Self>,
-        executable: &Arc<Executable>,
-        (replica, device): (usize, usize),
-        arguments: &[Arc<Buffer>],
-        options: &LaunchOptions,
-        run: i64,
-    ) -> Result<Launched> {
-        let joint = self.joined(executable, replica, run)?;
-        let launched = self.of_replica(executable, replica).and_then(|own| {
-            let (machine, joint) = (Arc::clone(self), Arc::clone(&joint));
-            let others = Arc::new(Seat { machine, joint, replica });
-            self.launch_among(&own, device, arguments, options, Some(others))
-        });
-        let machine = Arc::downgrade(self);
-        let ended = move |outcome: &Result<()>| {
-            let now = machine.upgrade().map_or(Nanos(0), |machine| machine.ledger().now());
-            joint.ended(replica, outcome, now);
-        };
-        match &launched {
-            Ok(launched) => launched.done.on_ready(ended),
-            Err(error) => ended(&Err(error.clone())),
-        }
-        launched
-    }
-
-    /// The program of one replica, which is compiled where it first runs.
-    fn of_replica(
-        self: &Arc<Self>,
-        executable: &Arc<Executable>,
-        replica: usize,
-    ) -> Result<Arc<Executable>> {
-        if let Some(known) = executable.replicas.lock().get(&replica) {
-            return Ok(Arc::clone(known));
-        }
-        let (format, code) = &executable.source;
-        let source = (*format, Arc::clone(code));
-        let (module, options) = (Arc::clone(&executable.module), executable.options.clone());
-        let own = self.compile_for(module, source, options, Some(replica))?;
-        Ok(Arc::clone(executable.replicas.lock().entry(replica).or_insert(own)))
-    }
-
+impl ReplicaRuns {
     /// The first run of this number that a replica has not come to, which may be a new one.
-    fn joined(
-        self: &Arc<Self>,
+    pub(super) fn join(
+        &self,
         executable: &Executable,
-        replica: usize,
-        run: i64,
-    ) -> Result<Arc<Joint>> {
-        let names = executable.devices.iter().map(|&device| self.device_name(device));
-        let names = names.collect::<Result<Vec<String>>>()?;
-        let (now, patience) = (self.ledger().now(), self.call_timeout());
+        (replica, number): (usize, i64),
+        names: Vec<String>,
+        (now, patience): (Nanos, Duration),
+    ) -> Arc<ReplicaRun> {
         let limit = now.0.saturating_sub(u64::try_from(patience.as_nanos()).unwrap_or(u64::MAX));
-        let mut open = self.joints.0.lock();
+        let mut open = self.0.lock();
         let _forgotten = forget(&mut open, limit);
-        let found = open.iter().position(|joint| {
-            joint.run == run && joint.devices == executable.devices && joint.comes(replica)
+        let found = open.iter().position(|run| {
+            run.number == number && run.devices == executable.devices && run.comes(replica)
         });
         let at = found.unwrap_or_else(|| {
             let doing = names.iter().map(|_| Doing::Away).collect();
-            open.push(Arc::new(Joint {
+            open.push(Arc::new(ReplicaRun {
                 name: Arc::clone(&executable.name),
-                run,
+                number,
                 devices: executable.devices.clone(),
                 names,
                 patience,
-                state: Mutex::new(JointState { doing, open: Vec::new(), failed: None }),
+                state: Mutex::new(ReplicaRunState { doing, open: Vec::new(), failed: None }),
                 changed: Condvar::new(),
             }));
             open.len() - 1
         });
-        let joint = Arc::clone(&open[at]);
-        joint.state.lock().doing[replica] = Doing::Runs;
-        if joint.state.lock().is_full() {
+        let run = Arc::clone(&open[at]);
+        run.state.lock().doing[replica] = Doing::Runs;
+        if run.state.lock().is_full() {
             open.remove(at);
         }
-        Ok(joint)
+        run
     }
 }
 
 /// Takes out the runs that failed before `limit`, and the oldest of too many.
-fn forget(open: &mut Vec<Arc<Joint>>, limit: u64) -> Vec<Arc<Joint>> {
-    let failed = |joint: &Arc<Joint>| joint.state.lock().failed.as_ref().map(|(when, _)| when.0);
+fn forget(open: &mut Vec<Arc<ReplicaRun>>, limit: u64) -> Vec<Arc<ReplicaRun>> {
+    let failed = |run: &Arc<ReplicaRun>| run.state.lock().failed.as_ref().map(|(when, _)| when.0);
     let mut surplus = open.iter().filter_map(failed).count().saturating_sub(REMEMBERED);
-    let old = |joint: &mut Arc<Joint>| {
-        let old = failed(joint).is_some_and(|failed| failed < limit || surplus > 0);
+    let old = |run: &mut Arc<ReplicaRun>| {
+        let old = failed(run).is_some_and(|failed| failed < limit || surplus > 0);
         surplus = surplus.saturating_sub(usize::from(old));
         old
     };
     open.extract_if(.., old).collect()
 }
 
-impl Joint {
+impl ReplicaRun {
+    /// The run as one of its replicas sees it.
+    pub(super) fn participant(
+        self: &Arc<Self>,
+        memories: &Arc<Memories>,
+        replica: usize,
+    ) -> Arc<dyn Others> {
+        let (memories, run) = (Arc::clone(memories), Arc::clone(self));
+        Arc::new(Participant { memories, run, replica })
+    }
+
     /// Takes the place of a replica that nobody has called for; whether there is one.
     fn comes(&self, replica: usize) -> bool {
         matches!(self.state.lock().doing[replica], Doing::Away)
@@ -245,7 +205,7 @@ impl Joint {
     }
 
     /// A replica's run is over.
-    fn ended(&self, replica: usize, outcome: &Result<()>, now: Nanos) {
+    pub(super) fn ended(&self, replica: usize, outcome: &Result<()>, now: Nanos) {
         let mut state = self.state.lock();
         state.doing[replica] = Doing::Ended;
         match outcome {
@@ -255,7 +215,7 @@ impl Joint {
     }
 
     /// Fails the run where everybody waits for somebody who does not come.
-    fn check_that_somebody_runs(&self, state: &mut JointState, now: Nanos) {
+    fn check_that_somebody_runs(&self, state: &mut ReplicaRunState, now: Nanos) {
         let waits = |doing: &Doing| matches!(doing, Doing::Waits(_));
         let stuck = state.doing.iter().all(|doing| waits(doing) || matches!(doing, Doing::Ended));
         if stuck && state.doing.iter().any(waits) && state.failed.is_none() {
@@ -266,7 +226,7 @@ impl Joint {
     }
 
     /// Ends the run for everybody with the first error, which it gives.
-    fn fail(&self, state: &mut JointState, error: Error, now: Nanos) -> Error {
+    fn fail(&self, state: &mut ReplicaRunState, error: Error, now: Nanos) -> Error {
         state.open.clear();
         let (_, first) = state.failed.get_or_insert((now, error));
         let first = first.clone();
@@ -275,7 +235,7 @@ impl Joint {
     }
 
     /// What each replica does, in words.
-    fn whereabouts(&self, state: &JointState) -> String {
+    fn whereabouts(&self, state: &ReplicaRunState) -> String {
         // Those who do the same are named together.
         let mut places: Vec<(String, String)> = Vec::new();
         for (name, doing) in self.names.iter().zip(&state.doing) {
@@ -296,13 +256,13 @@ impl Joint {
     }
 }
 
-impl std::fmt::Display for Joint {
+impl std::fmt::Display for ReplicaRun {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}, run {}", self.name, self.run)
+        write!(f, "{}, run {}", self.name, self.number)
     }
 }
 
-impl JointState {
+impl ReplicaRunState {
     /// Whether somebody has called for each replica.
     fn is_full(&self) -> bool {
         !self.doing.iter().any(|doing| matches!(doing, Doing::Away))

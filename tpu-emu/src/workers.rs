@@ -14,7 +14,7 @@ use tpu_kernels::parallel::share_with;
 
 type Task = Box<dyn FnOnce() + Send>;
 /// The rest of some work.
-pub(super) type Rest = Box<dyn FnOnce() -> Result<()> + Send>;
+pub(crate) type Rest = Box<dyn FnOnce() -> Result<()> + Send>;
 
 /// At least two, so that one long copy does not hold up the others.
 const LEAST: usize = 2;
@@ -29,17 +29,17 @@ pub(crate) struct Workers {
     pool: OnceLock<ThreadPool>,
     /// Threads that share one task's work.
     width: usize,
-    apart: Apart,
+    dedicated: Dedicated,
 }
 
 /// Threads each of which has one task, or waits for one. They end with the machine.
 #[derive(Debug)]
-struct Apart {
+struct Dedicated {
     send: Sender<Task>,
     idle: Idle,
 }
 
-impl Default for Apart {
+impl Default for Dedicated {
     fn default() -> Self {
         let (send, tasks) = unbounded();
         Self { send, idle: Idle { tasks, count: Arc::default() } }
@@ -73,7 +73,7 @@ impl Idle {
 impl Workers {
     /// Threads of which `width` share the work of one task, if it asks for that.
     pub(crate) fn new(width: NonZeroUsize) -> Self {
-        Self { pool: OnceLock::new(), width: width.get(), apart: Apart::default() }
+        Self { pool: OnceLock::new(), width: width.get(), dedicated: Dedicated::default() }
     }
 
     /// One a core.
@@ -82,7 +82,7 @@ impl Workers {
     }
 
     /// Runs `work` here and now and settles `event` with its outcome; work that must wait gives
-    /// its rest, which goes on apart.
+    /// its rest, which goes on on a thread of its own.
     pub(crate) fn here(&self, event: &Event, work: impl FnOnce() -> Result<Option<Rest>>) {
         let ended = self.now(work);
         match ended.outcome() {
@@ -103,7 +103,7 @@ impl Workers {
         match caught(WORK, work).flatten() {
             Ok(Some(rest)) => {
                 let event = Event::pending();
-                self.apart(event.clone(), rest);
+                self.run_dedicated(event.clone(), rest);
                 event
             }
             Ok(None) => Event::ready(),
@@ -161,10 +161,14 @@ impl Workers {
     /// outcome: for work that may wait for something outside of the machine.
     ///
     /// Where the host gives no thread, `work` runs here and now.
-    pub(crate) fn apart(&self, event: Event, work: impl FnOnce() -> Result<()> + Send + 'static) {
+    pub(crate) fn run_dedicated(
+        &self,
+        event: Event,
+        work: impl FnOnce() -> Result<()> + Send + 'static,
+    ) {
         let task = task_of(event, work);
-        let first = if self.apart.idle.claim() {
-            match self.apart.send.send(task) {
+        let first = if self.dedicated.idle.claim() {
+            match self.dedicated.send.send(task) {
                 Ok(()) => return,
                 Err(unsent) => unsent.0,
             }
@@ -173,7 +177,7 @@ impl Workers {
         };
         // A thread that cannot be started drops what it was given, so the task stays here.
         let first = Arc::new(Mutex::new(Some(first)));
-        let (idle, given) = (self.apart.idle.clone(), Arc::clone(&first));
+        let (idle, given) = (self.dedicated.idle.clone(), Arc::clone(&first));
         let live = move || {
             let task = given.lock().take();
             if let Some(task) = task {
@@ -218,10 +222,10 @@ mod tests {
         let here = Event::pending();
         workers.here(&here, || panic!("a kernel"));
         assert!(matches!(here.wait(), Err(Error::Panic { .. })));
-        let (waited, apart) = (Event::pending(), Event::pending());
+        let (waited, dedicated) = (Event::pending(), Event::pending());
         workers.here(&waited, || Ok(Some(Box::new(|| Err(Error::bad("late"))))));
-        workers.apart(apart.clone(), || Ok(()));
-        assert_eq!((waited.wait(), apart.wait()), (Err(Error::bad("late")), Ok(())));
+        workers.run_dedicated(dedicated.clone(), || Ok(()));
+        assert_eq!((waited.wait(), dedicated.wait()), (Err(Error::bad("late")), Ok(())));
         assert_eq!(events[0].wait(), Ok(()));
         assert_eq!(events[1].wait(), Err(Error::bad("no")));
         assert!(matches!(events[2].wait(), Err(Error::Panic { .. })));
@@ -234,19 +238,19 @@ mod tests {
         let many: Vec<Event> = (0..3 * KEPT).map(|_| Event::pending()).collect();
         for event in &many {
             let gate = gate.clone();
-            workers.apart(event.clone(), move || gate.wait());
+            workers.run_dedicated(event.clone(), move || gate.wait());
         }
         let last = Event::pending();
         let opened = gate.clone();
-        workers.apart(last.clone(), move || {
+        workers.run_dedicated(last.clone(), move || {
             opened.settle(Ok(()));
             Ok(())
         });
         assert_eq!(last.wait(), Ok(()));
         assert!(many.iter().all(|event| event.wait() == Ok(())));
         let again = Event::pending();
-        workers.apart(again.clone(), || panic!("lost"));
+        workers.run_dedicated(again.clone(), || panic!("lost"));
         assert!(matches!(again.wait(), Err(Error::Panic { .. })));
-        assert!(workers.apart.idle.count.load(Ordering::Acquire) <= KEPT);
+        assert!(workers.dedicated.idle.count.load(Ordering::Acquire) <= KEPT);
     }
 }

@@ -1,15 +1,15 @@
 //! Bytes in a memory space that belong to somebody. The last owner gives them back.
+use super::Memories;
 use crate::hbm::Region;
 use crate::hbm::spec::ArraySpec;
-use crate::ledger::Origin;
-use crate::machine::Emulator;
+use crate::origin::Origin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// An owned region of a memory space.
 #[derive(Debug)]
 pub struct Block {
-    machine: Arc<Emulator>,
+    memories: Arc<Memories>,
     space: u32,
     region: Region,
     spec: Arc<ArraySpec>,
@@ -36,14 +36,14 @@ impl Content {
 
 impl Block {
     pub(crate) fn new(
-        machine: &Arc<Emulator>,
+        memories: &Arc<Memories>,
         space: u32,
         region: Region,
         spec: &Arc<ArraySpec>,
     ) -> Self {
-        let (machine, spec) = (Arc::clone(machine), Arc::clone(spec));
+        let (memories, spec) = (Arc::clone(memories), Arc::clone(spec));
         Self {
-            machine,
+            memories,
             space,
             region,
             spec,
@@ -85,8 +85,8 @@ impl Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        let machine = &self.machine;
-        let origin = *self.freed_by.get_or_init(|| machine.ledger().origin());
-        machine.release(self.space, &self.region, &self.spec, origin);
+        let memories = &self.memories;
+        let origin = *self.freed_by.get_or_init(|| memories.ledger().origin());
+        memories.release(self.space, &self.region, &self.spec, origin);
     }
 }

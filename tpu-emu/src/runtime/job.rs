@@ -1,0 +1,262 @@
+//! One run of a program, from its request to its end.
+use super::custom_call::Launch;
+use super::dependencies::{ArgumentHolds, ReadyLatch, Sources};
+use super::emulator::Emulator;
+use super::in_flight::Permit;
+use super::loaded::LoadedExecutable;
+use super::request::Context;
+use super::run_memory::RunMemory;
+use crate::buffer::Hold;
+use crate::executable::Executable;
+use crate::memory::{Block, Memory, MemoryKind};
+use crate::origin::Origin;
+use crate::workers::Rest;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tpu_base::error::Result;
+use tpu_base::event::Event;
+use tpu_base::units::{Bytes, to_usize};
+use tpu_kernels::aligned::Aligned;
+use tpu_ops::custom_call::Stage;
+use tpu_ops::host_transfer::HostTransfers;
+use tpu_ops::replica_exchange::Others;
+use tpu_program::interpret::custom_call::{LaunchServices, PendingCall};
+use tpu_program::interpret::frame::Frame;
+use tpu_program::interpret::step::Interpreter;
+use tpu_program::plan::ALIGN;
+
+/// One run with all that it needs but its arguments.
+pub(super) struct Job {
+    pub(super) machine: Arc<Emulator>,
+    pub(super) executable: Arc<LoadedExecutable>,
+    /// Indices of the devices of this run, in the order of the assignment.
+    pub(super) devices: Vec<usize>,
+    pub(super) origin: Origin,
+    pub(super) context: Option<Context>,
+    /// The constants of a run on one device.
+    pub(super) constants: Option<Arc<Block>>,
+    /// By device, then by result.
+    pub(super) results: Vec<Hold>,
+    pub(super) transfers: Vec<Arc<dyn HostTransfers>>,
+    /// The other replicas of the run, where each runs a program of its own.
+    pub(super) others: Option<Arc<dyn Others>>,
+    /// For what draws random numbers without a state.
+    pub(super) seed: u64,
+}
+
+/// Programs that move fewer bytes than this run on the caller's thread, when nothing is to be
+/// waited for.
+const INLINE: f64 = 2e6;
+
+/// Where a run runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Placement {
+    /// On the thread that makes it ready.
+    Here,
+    /// On one of the few threads for work that ends.
+    Worker,
+    /// On a thread of its own: it waits for the client, or may.
+    OwnThread,
+}
+
+impl Placement {
+    /// Where a run of a program runs, if its arguments are there or not.
+    pub(super) fn of(executable: &Executable, ready: bool) -> Self {
+        let plan = &executable.plan;
+        match () {
+            // A client and a handler may wait for anything. A custom call that goes on keeps the
+            // thread of a run over whole arrays.
+            () if plan.waits() || plan.calls > 0 && executable.is_joint() => Self::OwnThread,
+            () if ready && plan.work < INLINE && !plan.loops => Self::Here,
+            () if plan.calls > 0 => Self::OwnThread,
+            () => Self::Worker,
+        }
+    }
+}
+
+/// A run that has its memory.
+#[derive(Debug)]
+pub(super) struct Ready {
+    pub(super) executable: Arc<LoadedExecutable>,
+    pub(super) frame: Frame,
+    /// What its custom calls and transfers see of it; `None` for a program without any.
+    pub(super) launch: Option<Launch>,
+    /// For the next random number that is drawn without a state.
+    pub(super) seed: AtomicU64,
+}
+
+impl Ready {
+    fn run(&self) -> Interpreter<'_> {
+        let locations = Some(&self.executable.module.locations);
+        let seed = self.seed.load(Ordering::Relaxed);
+        Interpreter {
+            frame: &self.frame,
+            locations,
+            seed,
+            launch: self.launch.as_ref().map(|launch| launch as &dyn LaunchServices),
+        }
+    }
+
+    /// Takes the custom calls through their first stages.
+    pub(super) fn early(&self) -> Result<()> {
+        let plan = &self.executable.plan;
+        if plan.calls == 0 { Ok(()) } else { self.run().early(plan) }
+    }
+
+    /// Runs the program from a step on, waiting for every custom call.
+    pub(super) fn rest(&self, from: usize) -> Result<()> {
+        let mut from = from;
+        while let Some((number, open)) = self.until_open(from)? {
+            self.wait(number, open)?;
+            from = number + 1;
+        }
+        Ok(())
+    }
+
+    /// Runs the program from a step on, up to a custom call that goes on after it has returned.
+    pub(super) fn until_open(&self, from: usize) -> Result<Option<(usize, Box<dyn PendingCall>)>> {
+        let _mode = self.executable.numerics.subnormals().enter();
+        let mut run = self.run();
+        let open = run.until_open(&self.executable.plan, from);
+        self.seed.store(run.seed, Ordering::Relaxed);
+        open
+    }
+
+    /// Waits for the custom call of a step.
+    fn wait(&self, number: usize, open: Box<dyn PendingCall>) -> Result<()> {
+        let ended = open.finish();
+        let Some(step) = self.executable.plan.steps.get(number) else { return ended };
+        let run = self.run();
+        ended
+            .and_then(|()| run.unharmed(step, Stage::Execute))
+            .map_err(|error| run.placed(step, error))
+    }
+}
+
+impl Job {
+    /// Makes the run start once its arguments are there and the latch that this gives has passed;
+    /// `done` ends as it does.
+    pub(super) fn start(
+        self,
+        holds: ArgumentHolds<'_>,
+        done: &Event,
+        permit: Option<Permit>,
+    ) -> ReadyLatch {
+        let placement = Placement::of(&self.executable, holds.are_ready());
+        let before = if self.executable.plan.waits() {
+            self.machine.callback_order.take_all(&self.devices, done)
+        } else {
+            Vec::new()
+        };
+        let done = done.clone();
+        holds.then(before, move |sources| {
+            let sources = match sources {
+                Ok(sources) => sources,
+                Err(error) => {
+                    drop((self, permit));
+                    done.settle(Err(error));
+                    return;
+                }
+            };
+            let machine = Arc::clone(&self.machine);
+            if placement == Placement::Here {
+                return machine.workers.here(&done, move || self.begin(sources));
+            }
+            let run = move || {
+                let _until_here = permit;
+                self.run(sources)
+            };
+            match placement {
+                Placement::OwnThread => machine.workers.run_dedicated(done, run),
+                Placement::Worker | Placement::Here => machine.workers.run(done, run),
+            }
+        })
+    }
+
+    /// Runs the program to its end.
+    fn run(self, sources: Sources) -> Result<()> {
+        if self.executable.is_joint() {
+            return self.run_whole(&sources);
+        }
+        self.ready(sources)?.rest(0)
+    }
+
+    /// Runs the program on the caller's thread: gives the rest where it would have to wait, which
+    /// is for a custom call that goes on after it has returned.
+    pub(super) fn begin(self, sources: Sources) -> Result<Option<Rest>> {
+        if self.executable.is_joint() {
+            return self.run_whole(&sources).map(|()| None);
+        }
+        let ready = self.ready(sources)?;
+        let Some((number, open)) = ready.until_open(0)? else {
+            return Ok(None);
+        };
+        Ok(Some(Box::new(move || {
+            ready.wait(number, open)?;
+            ready.rest(number + 1)
+        })))
+    }
+
+    /// Lays the run's memory out and takes its custom calls through their first stages.
+    fn ready(self, sources: Sources) -> Result<Ready> {
+        let blocks = self.results.iter().filter_map(Hold::block);
+        blocks.for_each(|block| block.set_content(None));
+        let held = self.results.iter().filter_map(Hold::region);
+        self.machine.room_for(self.executable.written, "results and temporaries", held)?;
+        let results = self.results.iter().zip(&self.executable.results);
+        for (place, result) in results {
+            let from = result.alias.and_then(|at| Some((at, sources[at].as_ref()?)));
+            let (Some(to), Some((at, from))) = (place.region(), from) else { continue };
+            // A donated parameter that could not be taken over is copied to where the plan
+            // expects it.
+            if let Some(from) = from.region() {
+                from.copy_to(to, self.executable.parameters[at].spec.logical)?;
+            }
+        }
+        let count = 2 + sources.len() + self.results.len();
+        let mut memories = Vec::with_capacity(count);
+        memories.extend([self.arena()?.into(), self.constants.clone().into()]);
+        for source in sources {
+            memories.push(aligned(source)?);
+        }
+        memories.extend(self.results.into_iter().map(RunMemory::Held));
+        let frame = Frame::new(memories);
+        let (executable, machine) = (self.executable, self.machine);
+        let calls = executable.plan.calls;
+        let sees = calls > 0 || !self.transfers.is_empty() || self.others.is_some();
+        let launch = sees.then(|| {
+            let (name, devices) = (&executable.name, self.devices);
+            let mut launch = Launch::new(&machine, devices, self.origin, name, self.context, calls);
+            launch.transfers = self.transfers;
+            launch.others = self.others;
+            launch
+        });
+        let seed = self.seed.into();
+        let ready = Ready { executable, frame, launch, seed };
+        ready.early()?;
+        Ok(ready)
+    }
+
+    fn arena(&self) -> Result<Option<Arc<Block>>> {
+        let Some(spec) = &self.executable.arena else { return Ok(None) };
+        let memory = Memory { device: self.devices[0], kind: MemoryKind::Device };
+        let label = self.executable.labels.temporaries;
+        let arena = self.machine.allocate(spec, memory, label, || self.origin)?;
+        // Whoever runs the program frees it, in the name of the launch.
+        arena.iter().for_each(|arena| arena.given_up_by(self.origin));
+        Ok(arena)
+    }
+}
+
+/// An argument's bytes as kernels want them: a view may begin anywhere, elements are aligned.
+pub(super) fn aligned(source: Option<Hold>) -> Result<RunMemory> {
+    let Some(hold) = source else { return Ok(RunMemory::Nothing) };
+    match hold.region() {
+        Some(region) if region.as_ptr().addr() % ALIGN != 0 => {
+            let mut copy = Aligned::try_zeros(to_usize(region.size().0))?;
+            region.read(Bytes::ZERO, copy.bytes_mut())?;
+            Ok(RunMemory::Own(copy))
+        }
+        _ => Ok(RunMemory::Held(hold)),
+    }
+}

@@ -1,0 +1,45 @@
+//! A program that is ready to run, with what the machine keeps for its runs.
+use crate::executable::Executable;
+use crate::memory::Block;
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// A program that is ready to run, with what the machine keeps for its runs.
+#[derive(Debug)]
+pub struct LoadedExecutable {
+    executable: Executable,
+    /// The first device of each part of a parameter, by parameter; none for a program on one
+    /// device.
+    pub(super) owners: Vec<Vec<usize>>,
+    /// The constants in the HBM of each device that it has run on.
+    pub(super) constants: Mutex<HashMap<usize, Arc<Block>>>,
+    /// The same program for arguments whose copies on the devices differ, by their parameters.
+    pub(super) own_copies: Mutex<HashMap<Vec<usize>, Arc<Self>>>,
+    /// The program of each replica that has run by itself.
+    pub(super) replicas: Mutex<HashMap<usize, Arc<Self>>>,
+}
+
+impl LoadedExecutable {
+    pub(super) fn new(executable: Executable) -> Self {
+        let parameters = executable.spreads.iter().flat_map(|spreads| &spreads.parameters);
+        let owners = parameters.map(|spread| spread.sharding.owners()).collect();
+        Self {
+            executable,
+            owners,
+            constants: Mutex::default(),
+            own_copies: Mutex::default(),
+            replicas: Mutex::default(),
+        }
+    }
+}
+
+/// It is its program, for all who only ask about that.
+impl Deref for LoadedExecutable {
+    type Target = Executable;
+
+    fn deref(&self) -> &Self::Target {
+        &self.executable
+    }
+}
