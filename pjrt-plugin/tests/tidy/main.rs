@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "the environment says whether to rewrite pages")]
 #![expect(clippy::unwrap_used, reason = "a test may stop anywhere")]
 
+mod circles;
 mod operation_names;
 mod type_names;
 mod walls;

@@ -26,7 +26,7 @@ pub struct LaunchRequest<'a> {
 pub struct DeviceRequest<'a> {
     /// Index of the device.
     pub device: usize,
-    /// Its arguments.
+    /// The arguments that it reads.
     pub arguments: &'a [Arc<Buffer>],
     /// Memory of the client for its results, one buffer for each, which has the bytes when the
     /// run ends; `None` for new memory.

@@ -2,7 +2,6 @@
 //!
 //! Fused loops and the regions of reductions, scatters and sorts are programs of this form.
 use super::kind::ElementwiseKind;
-use crate::reduce::combiner::Combiner;
 use tpu_base::tensor::DType;
 
 /// Elements that one call of an operation is for.
@@ -81,15 +80,5 @@ impl ElementwiseProgram {
             Register::Constant(index) => self.constants[index].dtype,
             Register::Step(index) => self.steps[index].op.result,
         }
-    }
-
-    /// The combiner that a program is which does one commutative thing to its two parameters.
-    pub fn combiner(&self) -> Option<Combiner> {
-        let [step] = &self.steps[..] else { return None };
-        let [a, b] = step.inputs[..] else { return None };
-        let both = [Register::Parameter(0), Register::Parameter(1)];
-        let whole = self.parameters.len() == 2 && self.results == [Register::Step(0)];
-        let fits = both == [a, b] || both == [b, a];
-        if whole && fits { Combiner::of(step.op.kind) } else { None }
     }
 }

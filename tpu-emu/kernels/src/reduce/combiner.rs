@@ -3,6 +3,7 @@
 //! What they compute is what the traits of that type say, as for the operations by themselves.
 #![expect(clippy::cast_possible_truncation, reason = "sums are rounded to the type of the result")]
 use crate::elementwise::kind::ElementwiseKind;
+use crate::elementwise::program::{ElementwiseProgram, Register};
 use bytemuck::Pod;
 use half::{bf16, f16};
 use num_complex::Complex;
@@ -27,6 +28,18 @@ pub enum Combiner {
     Or,
     /// Bitwise difference.
     Xor,
+}
+
+impl ElementwiseProgram {
+    /// The combiner that a program is which does one commutative thing to its two parameters.
+    pub fn combiner(&self) -> Option<Combiner> {
+        let [step] = &self.steps[..] else { return None };
+        let [a, b] = step.inputs[..] else { return None };
+        let both = [Register::Parameter(0), Register::Parameter(1)];
+        let whole = self.parameters.len() == 2 && self.results == [Register::Step(0)];
+        let fits = both == [a, b] || both == [b, a];
+        if whole && fits { Combiner::of(step.op.kind) } else { None }
+    }
 }
 
 impl Combiner {
