@@ -19,6 +19,11 @@ const KNOWN: &[(&str, &str, &str)] = &[
         "a call of a function is an instruction, and its stub is made of instructions",
     ),
     (
+        "tpu-emu/ops/src",
+        "contraction, custom, custom_call, kernel, top_k",
+        "a kernel may be a custom call, which launches ask it for, and some custom calls are kernels",
+    ),
+    (
         "tpu-emu/program/src",
         "import, spmd",
         "operations over several devices are imported by the rooms that import regions",

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
 use tpu_kernels::aligned::Aligned;
-use tpu_ops::Numerics;
+use tpu_ops::{CONSTANT, Numerics};
 use tpu_stablehlo::ir::LocationId;
 
 /// The bytes of a node's results, with the bits that a run under `numerics` would give: the node
@@ -41,7 +41,7 @@ pub(crate) fn fold(
         operands: parameters.clone(),
         shapes: shapes.to_vec(),
         results: made.clone(),
-        name: "constant".into(),
+        name: CONSTANT.mnemonic.into(),
         location: LocationId::UNKNOWN,
         effect: false,
     };
