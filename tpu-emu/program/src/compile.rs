@@ -1,19 +1,20 @@
 //! The passes that make a plan of a program, in their order.
 //!
-//! 1. Import ([`crate::import`]): calls inlined, shapes inferred and checked, operations lowered.
-//! 2. Constant folding ([`crate::passes::constant_fold`]), node by node while the program is
+//! 1. Import (`import`): calls inlined, shapes inferred and checked, operations lowered.
+//! 2. Constant folding (`passes/constant_fold`), node by node while the program is
 //!    imported: shapes of later operations may depend on the bytes of earlier ones.
-//! 3. Loop invariants ([`crate::passes::loop_invariants`]), from graph to graph.
-//! 4. Loop fusion ([`crate::passes::fuse::loop_fusion`]), from graph to steps.
-//! 5. Row fusion ([`crate::passes::fuse::row_fusion`]), from steps to steps.
-//! 6. Scalar loops ([`crate::passes::scalar_loops`]), from steps to steps.
-//! 7. Buffer assignment ([`crate::plan::assign`]), from steps to a plan.
+//! 3. Loop invariants (`passes/loop_invariants`), from graph to graph.
+//! 4. Dead code (`passes/dead_code`), from graph to graph.
+//! 5. Loop fusion (`passes/fuse/loop_fusion`), from graph to steps.
+//! 6. Row fusion (`passes/fuse/row_fusion`), from steps to steps.
+//! 7. Scalar loops (`passes/scalar_loops`), from steps to steps.
+//! 8. Buffer assignment (`plan/assign`), from steps to a plan.
 //!
-//! What runs next, [`crate::interpret`] does. No pass changes the bits of a result, which the
+//! What runs next, `interpret` does. No pass changes the bits of a result, which the
 //! random programs of `differential` hold each of them to.
 use crate::graph::Graph;
 use crate::passes::fuse::{StepBlock, loop_fusion, row_fusion};
-use crate::passes::{loop_invariants, scalar_loops};
+use crate::passes::{dead_code, loop_invariants, scalar_loops};
 use crate::plan::{Plan, StorageForm, assign};
 
 /// The passes that can be left out: they change how fast a program is, and never what it gives.
@@ -23,6 +24,8 @@ pub struct Passes {
     pub(crate) constant_folding: bool,
     /// What no iteration of a loop changes is done before the loop.
     pub(crate) loop_invariants: bool,
+    /// What nobody reads is not computed.
+    pub(crate) dead_code: bool,
     /// Elementwise operations share loops, and cheap values are made where they are read.
     pub(crate) loop_fusion: bool,
     /// Steps over the same rows run together, some rows at a time.
@@ -38,6 +41,7 @@ impl Passes {
     pub const ALL: Self = Self {
         constant_folding: true,
         loop_invariants: true,
+        dead_code: true,
         loop_fusion: true,
         row_fusion: true,
         scalar_loops: true,
@@ -51,6 +55,7 @@ impl Passes {
     pub(crate) const NONE: Self = Self {
         constant_folding: false,
         loop_invariants: false,
+        dead_code: false,
         loop_fusion: false,
         row_fusion: false,
         scalar_loops: false,
@@ -58,9 +63,10 @@ impl Passes {
     };
 
     /// All of them but one, for each field.
-    pub(crate) const ALL_BUT_ONE: [Self; 6] = [
+    pub(crate) const ALL_BUT_ONE: [Self; 7] = [
         Self { constant_folding: false, ..Self::ALL },
         Self { loop_invariants: false, ..Self::ALL },
+        Self { dead_code: false, ..Self::ALL },
         Self { loop_fusion: false, ..Self::ALL },
         Self { row_fusion: false, ..Self::ALL },
         Self { scalar_loops: false, ..Self::ALL },
@@ -80,12 +86,15 @@ pub(crate) fn steps(graph: &mut Graph, passes: Passes) -> StepBlock {
     if passes.loop_invariants {
         loop_invariants::hoist(graph);
     }
+    if passes.dead_code {
+        dead_code::eliminate(graph);
+    }
     let mut code = loop_fusion::fuse(graph, passes.loop_fusion);
     if passes.row_fusion {
         code = row_fusion::fuse(graph, code);
     }
     if passes.scalar_loops {
-        scalar_loops::scalar_loops(graph, &mut code);
+        scalar_loops::find(graph, &mut code);
     }
     code
 }

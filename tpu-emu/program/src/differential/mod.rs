@@ -11,6 +11,7 @@ use crate::import::load;
 use crate::interpret::frame::Frame;
 use crate::interpret::region::make_body;
 use crate::interpret::step::Interpreter;
+use crate::passes::scalar_loops::tests::FORI_LOOP;
 use crate::plan::check::planned;
 use crate::plan::{Plan, Slot};
 use crate::spmd::groups::Devices;
@@ -182,6 +183,26 @@ fn seeds(count: u64) -> std::ops::Range<u64> {
 #[test]
 fn fused_and_joined_programs_give_the_bits_of_plain_ones() {
     seeds(100).for_each(|seed| compare(seed, false));
+}
+
+#[test]
+fn every_pass_makes_another_plan_of_some_program() {
+    let plan = |text: &str, donated: &[Option<usize>], passes| {
+        let mut graph = graph_of(text, passes);
+        format!("{:?}", planned(&mut graph, donated, passes))
+    };
+    let mut programs: Vec<_> = (0..40).map(|seed| program(seed, true)).collect();
+    programs.push((FORI_LOOP.to_owned(), vec![None]));
+    for passes in Passes::ALL_BUT_ONE {
+        let differs = |(text, donated): &(String, Vec<_>)| {
+            plan(text, donated, passes) != plan(text, donated, Passes::ALL)
+        };
+        assert!(programs.iter().any(differs), "{passes:?}");
+    }
+    for (text, donated) in &programs {
+        let [one, other] = [(); 2].map(|()| plan(text, donated, Passes::ALL));
+        assert_eq!(one, other, "{text}");
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What is done to a graph before it is planned.
 pub(crate) mod constant_fold;
+pub(crate) mod dead_code;
 pub mod fuse;
 pub(crate) mod loop_invariants;
 pub(crate) mod scalar_loops;

@@ -4,7 +4,7 @@ use super::concat::ConcatView;
 use super::{FusedStep, LoopInput, StepBlock, StepKind};
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
 use crate::passes::fuse::loop_builder::{Group, finish, push_operand};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::aligned::Aligned;
@@ -48,38 +48,8 @@ enum Item {
 /// Makes steps of a program; where `fuses` is not set, a loop for each elementwise operation.
 /// Constants that steps read get a `known` value in the graph.
 pub(crate) fn fuse(graph: &mut Graph, fuses: bool) -> StepBlock {
-    let mut main = std::mem::take(&mut graph.main);
-    prune(&mut main);
+    let main = std::mem::take(&mut graph.main);
     Fuser::new(graph, fuses).block(&main)
-}
-
-/// Removes nodes whose results nobody reads and that do nothing else.
-fn prune(block: &mut Subgraph) -> HashSet<ValueId> {
-    let mut used: HashSet<ValueId> = block.results.iter().copied().collect();
-    let mut kept = Vec::new();
-    for mut node in std::mem::take(&mut block.nodes).into_iter().rev() {
-        if !node.effect && !node.results.iter().any(|result| used.contains(result)) {
-            continue;
-        }
-        used.extend(node.operands.iter().copied());
-        match &mut node.work {
-            NodeKind::While(condition, body) => {
-                for block in [condition, body] {
-                    used.extend(prune(Arc::make_mut(block)));
-                }
-            }
-            NodeKind::Branch(blocks) => {
-                for block in blocks {
-                    used.extend(prune(block));
-                }
-            }
-            _ => {}
-        }
-        kept.push(node);
-    }
-    kept.reverse();
-    block.nodes = kept;
-    used
 }
 
 /// Turns the nodes of a block into steps.

@@ -8,7 +8,7 @@ mod builder;
 #[cfg(test)]
 mod random;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use super::fuse::{StepBlock, StepKind};
 use crate::graph::{Graph, ValueId};
@@ -39,19 +39,19 @@ pub(crate) struct ScalarProgram {
 }
 
 /// Finds the loops of a program that can be one piece of machine code.
-pub(crate) fn scalar_loops(graph: &Graph, code: &mut StepBlock) {
+pub(crate) fn find(graph: &Graph, code: &mut StepBlock) {
     for step in &mut code.steps {
         match &mut step.kind {
             StepKind::While { condition, body, scalar } => {
-                scalar_loops(graph, condition);
-                scalar_loops(graph, body);
+                find(graph, condition);
+                find(graph, body);
                 if is_small(condition) && is_small(body) {
                     let builder = Builder::new(graph, &step.results);
                     *scalar = builder.finish(condition, body).map(Arc::new);
                 }
             }
             StepKind::Branch(branches) => {
-                branches.iter_mut().for_each(|branch| scalar_loops(graph, branch));
+                branches.iter_mut().for_each(|branch| find(graph, branch));
             }
             StepKind::Fused(_) | StepKind::Copy(_) | StepKind::Rows(_) | StepKind::Kernel(_) => {}
         }

@@ -242,7 +242,7 @@ fn a_short_loop_that_runs_again_and_again_goes_on_where_it_was() {
 }
 
 /// `jax.lax.fori_loop(0, 10_000, lambda i, x: x * 1.5 + i, x)` as JAX 0.11 lowers it.
-const FORI_LOOP: &str = "func.func public @main(%arg0: tensor<f32>) -> (tensor<f32>) {
+pub(crate) const FORI_LOOP: &str = "func.func public @main(%arg0: tensor<f32>) -> (tensor<f32>) {
     %c = stablehlo.constant dense<0> : tensor<i32>
     %0:2 = stablehlo.while(%iterArg = %c, %iterArg_0 = %arg0) : tensor<i32>, tensor<f32>
     cond {
