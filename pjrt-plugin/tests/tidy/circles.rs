@@ -7,28 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 const CIRCLE: usize = 5;
 
 /// Circles that stand: the crate, who is in it, and the reason.
-const KNOWN: &[(&str, &str, &str)] = &[
-    (
-        "tpu-emu/kernels/src",
-        "elementwise, jit",
-        "machine code is made of an elementwise program, and the loops of those run it",
-    ),
-    (
-        "tpu-emu/kernels/src",
-        "jit/code_memory, jit/inst, jit/libcall, jit/liveness, jit/lower, jit/regalloc",
-        "a call of a function is an instruction, and its stub is made of instructions",
-    ),
-    (
-        "tpu-emu/ops/src",
-        "contraction, custom, custom_call, kernel, top_k",
-        "a kernel may be a custom call, which launches ask it for, and some custom calls are kernels",
-    ),
-    (
-        "tpu-emu/program/src",
-        "import, spmd",
-        "operations over several devices are imported by the rooms that import regions",
-    ),
-];
+const KNOWN: &[(&str, &str, &str)] = &[(
+    "tpu-emu/kernels/src",
+    "elementwise, jit",
+    "machine code is made of an elementwise program, and what runs those takes it where it is hot",
+)];
 
 /// A path of names: a module's place in its crate, or what code says.
 type Names = Vec<String>;

@@ -102,6 +102,24 @@ pub trait Kernel: fmt::Debug + Send + Sync {
     }
 }
 
+impl Kernel for CallKernel {
+    fn run(&self, _: &mut Cx<'_>, _: &[&[u8]], _: &mut [&mut [u8]]) -> Result<()> {
+        Err(self.outside_of_a_launch())
+    }
+
+    fn starts_from(&self, result: usize) -> Option<usize> {
+        self.call().site().aliases.get(result).copied().flatten()
+    }
+
+    fn cost(&self) -> Cost {
+        Cost::default()
+    }
+
+    fn custom_call(&self) -> Option<&CallKernel> {
+        Some(self)
+    }
+}
+
 /// A reduction of the middle one of three axes by a known combiner.
 #[derive(Debug, Clone)]
 pub struct Reduced {

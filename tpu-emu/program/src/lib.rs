@@ -2,10 +2,12 @@
 pub mod compile;
 #[cfg(test)]
 pub(crate) mod differential;
+mod elementwise_body;
 pub mod graph;
 pub mod grid;
 pub mod import;
 pub mod interpret;
 pub mod passes;
 pub mod plan;
+pub mod sharding;
 pub mod spmd;

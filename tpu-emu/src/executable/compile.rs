@@ -23,9 +23,9 @@ use tpu_program::compile::{Passes, plan};
 use tpu_program::graph::Graph;
 use tpu_program::import::{BodyMaker, load};
 use tpu_program::plan::{Plan, StorageForm};
+use tpu_program::sharding::groups::Devices;
+use tpu_program::sharding::io_shardings::{IoSharding, IoShardings, reported};
 use tpu_program::spmd::alone::is_alone;
-use tpu_program::spmd::groups::Devices;
-use tpu_program::spmd::io_shardings::{IoSharding, IoShardings, reported};
 use tpu_stablehlo::Module;
 use tpu_stablehlo::ir::{Attributes, Function, Type};
 
@@ -80,7 +80,7 @@ pub(crate) fn compile(
     )?;
     let entry = loaded.entry;
     let mut graph = loaded.graph;
-    let mut spreads = if spread.count > 1 && only.is_none() {
+    let mut io_shardings = if spread.count > 1 && only.is_none() {
         let shape = |&value| graph.value(value).shape.clone();
         let parameters = graph.main.parameters.iter().map(shape).collect();
         let settled = (spread, own_copies, &options.propagate_to_parameters[..]);
@@ -89,17 +89,23 @@ pub(crate) fn compile(
         None
     };
     for (index, copies) in loaded.copies.iter().enumerate() {
-        let (Some(spreads), Some(copies)) = (&mut spreads, copies) else { continue };
-        let made = spreads.results[index].joined_rows(&mut graph, copies, entry.location)?;
-        (spreads.results[index], graph.main.results[index]) = made;
+        let (Some(io_shardings), Some(copies)) = (&mut io_shardings, copies) else { continue };
+        let made = io_shardings.results[index].joined_rows(&mut graph, copies, entry.location)?;
+        (io_shardings.results[index], graph.main.results[index]) = made;
     }
-    for (index, spread) in spreads.iter_mut().flat_map(|of| &mut of.results).enumerate() {
+    for (index, spread) in io_shardings.iter_mut().flat_map(|of| &mut of.results).enumerate() {
         spread.settle_element(&mut graph, index, entry.location);
     }
     let (parameters, results) = {
         let block = entry.block().ok_or_else(|| Error::bad("the entry has no body"))?;
         let types: Vec<&Type> = block.arguments.iter().map(|&value| entry.type_of(value)).collect();
-        signature(target, &graph, &types, (&loaded.results, spreads.as_ref()), (&module, entry))?
+        signature(
+            target,
+            &graph,
+            &types,
+            (&loaded.results, io_shardings.as_ref()),
+            (&module, entry),
+        )?
     };
     let donated: Vec<Option<usize>> = parameters
         .iter()
@@ -120,10 +126,10 @@ pub(crate) fn compile(
     let sources = sources(&graph.main);
     // Shards become whole arrays, and those become shards, outside of the plan.
     let outside =
-        if spreads.is_some() { StorageForm::Unpacked } else { StorageForm::Packed(&donated) };
+        if io_shardings.is_some() { StorageForm::Unpacked } else { StorageForm::Packed(&donated) };
     let plan = plan(&mut graph, outside, passes);
-    let (arena, pool) = match &spreads {
-        Some(spreads) => (share(spreads, &plan, spread.count), 0),
+    let (arena, pool) = match &io_shardings {
+        Some(io_shardings) => (share(io_shardings, &plan, spread.count), 0),
         None => (plan.arena, plan.pool.len()),
     };
     let memory = analysis(generation, plan.size(), (arena, pool), &parameters, &results);
@@ -146,13 +152,15 @@ pub(crate) fn compile(
         results,
         memory,
         cost,
-        inspections: spreads.as_ref().map_or_else(Vec::new, |spreads| spreads.inspections.clone()),
+        inspections: io_shardings
+            .as_ref()
+            .map_or_else(Vec::new, |io_shardings| io_shardings.inspections.clone()),
         fingerprint,
         numerics: target.numerics,
         draws: graph.draws,
         arena: raw_bytes(target.specs, arena)?,
         pool: raw_bytes(target.specs, pool)?,
-        spreads,
+        io_shardings,
         plan,
         labels,
         likeness: std::sync::OnceLock::new(),
@@ -160,9 +168,9 @@ pub(crate) fn compile(
 }
 
 /// One device's share of what a run over several needs besides arguments and results.
-fn share(spreads: &IoShardings, plan: &Plan, devices: usize) -> usize {
+fn share(io_shardings: &IoShardings, plan: &Plan, devices: usize) -> usize {
     let all = plan.arena.saturating_add(plan.pool.len());
-    all.saturating_add(to_usize(spreads.assembled().0)).div_ceil(devices)
+    all.saturating_add(to_usize(io_shardings.assembled().0)).div_ceil(devices)
 }
 
 /// The description of a block of so many bytes; `None` for none.
@@ -177,14 +185,14 @@ fn signature(
     target: &CompileTarget<'_>,
     graph: &Graph,
     types: &[&Type],
-    (shapes, spreads): (&[Shape], Option<&IoShardings>),
+    (shapes, io_shardings): (&[Shape], Option<&IoShardings>),
     (module, entry): (&Module, &Function),
 ) -> Result<(Vec<Parameter>, Vec<ResultInfo>)> {
     let none = Attributes::default();
     let mut parameters = Vec::new();
     for (index, &value) in graph.main.parameters.iter().enumerate() {
         let attributes = entry.arguments.get(index).unwrap_or(&none);
-        let spread = spreads.map(|spreads| &spreads.parameters[index]);
+        let spread = io_shardings.map(|io_shardings| &io_shardings.parameters[index]);
         let shape = spread.map_or(&graph.value(value).shape, |spread| &spread.shard);
         let (spec, auto_layout) = spec(target, shape, attributes)?;
         let aliased = attributes.integer("tf.aliasing_output").map(usize::try_from);
@@ -214,7 +222,7 @@ fn signature(
         let declared = entry.results.get(index);
         let (of, attributes) =
             declared.map_or((None, &none), |(of, attributes)| (Some(of), attributes));
-        let spread = spreads.map(|spreads| &spreads.results[index]);
+        let spread = io_shardings.map(|io_shardings| &io_shardings.results[index]);
         let shape = spread.map_or(shape, |spread| &spread.shard);
         let (mut spec, auto_layout) = spec(target, shape, attributes)?;
         if let Some(Some(order)) = orders.get(index).filter(|_| auto_layout)
@@ -233,7 +241,7 @@ fn signature(
             token: matches!(of, Some(Type::Token)),
         });
     }
-    pair(&mut parameters, &mut results, spreads.is_some())?;
+    pair(&mut parameters, &mut results, io_shardings.is_some())?;
     Ok((parameters, results))
 }
 

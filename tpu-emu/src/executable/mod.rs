@@ -15,8 +15,8 @@ use std::sync::{Arc, OnceLock};
 use tpu_base::units::Bytes;
 use tpu_ops::Numerics;
 use tpu_program::plan::Plan;
-pub use tpu_program::spmd::io_shardings::Inspection;
-use tpu_program::spmd::io_shardings::IoShardings;
+pub use tpu_program::sharding::io_shardings::Inspection;
+use tpu_program::sharding::io_shardings::IoShardings;
 use tpu_stablehlo::Module;
 
 /// What the bytes of a program are.
@@ -192,7 +192,7 @@ pub struct Executable {
     pub(crate) written: Bytes,
     /// How parameters and results are split; `None` for a program on one device, and for one
     /// over replicas each of which computes by itself.
-    pub(crate) spreads: Option<IoShardings>,
+    pub(crate) io_shardings: Option<IoShardings>,
     /// The pool of constants, as a block of bytes; `None` for a program without constants.
     pub(crate) pool: Option<Arc<ArraySpec>>,
     /// See [`Executable::likeness`].
@@ -203,7 +203,7 @@ impl Executable {
     /// Whether its devices run as one. A program on one device does not, nor one over replicas
     /// each of which computes by itself: any device may run that without the others.
     pub fn is_joint(&self) -> bool {
-        self.spreads.is_some()
+        self.io_shardings.is_some()
     }
 
     /// Runs `take`, by which a client takes memory for a result of this program: the blocks of

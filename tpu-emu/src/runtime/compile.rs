@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
 use tpu_program::interpret::region::make_body;
-use tpu_program::spmd::io_shardings::IoSharding;
+use tpu_program::sharding::io_shardings::IoSharding;
 use tpu_stablehlo::Module;
 
 impl Emulator {

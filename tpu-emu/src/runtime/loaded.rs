@@ -23,8 +23,8 @@ pub struct LoadedExecutable {
 
 impl LoadedExecutable {
     pub(super) fn new(executable: Executable) -> Self {
-        let parameters = executable.spreads.iter().flat_map(|spreads| &spreads.parameters);
-        let owners = parameters.map(|spread| spread.sharding.owners()).collect();
+        let parameters = executable.io_shardings.iter().flat_map(|io| &io.parameters);
+        let owners = parameters.map(|io| io.sharding.owners()).collect();
         Self {
             executable,
             owners,

@@ -18,7 +18,7 @@ use tpu_kernels::aligned::Aligned;
 use tpu_kernels::movement::block_copy::BlockCopy;
 use tpu_program::interpret::frame::Frame;
 use tpu_program::plan::Slot;
-use tpu_program::spmd::io_shardings::{IoSharding, IoShardings};
+use tpu_program::sharding::io_shardings::{IoSharding, IoShardings};
 
 impl Job {
     /// Runs the program over whole arrays and splits its results.
@@ -26,7 +26,7 @@ impl Job {
         self.executable = self.for_copies(sources)?;
         let _share = self.share()?;
         let executable = &self.executable;
-        let Some(IoShardings { parameters, results, .. }) = &executable.spreads else {
+        let Some(IoShardings { parameters, results, .. }) = &executable.io_shardings else {
             return Err(Error::bad(format!("{} is on one device", executable.name)));
         };
         let plan = &executable.plan;
@@ -34,13 +34,13 @@ impl Job {
         let mut arena = Aligned::try_zeros(plan.arena)?;
         self.machine.poison(arena.bytes_mut());
         let mut memories = vec![RunMemory::Own(arena), RunMemory::Own(Aligned::of(&plan.pool))];
-        for (index, spread) in parameters.iter().enumerate() {
-            memories.push(self.whole(index, spread, sources)?);
+        for (index, io) in parameters.iter().enumerate() {
+            memories.push(self.whole(index, io, sources)?);
         }
-        for (index, spread) in results.iter().enumerate() {
-            let own = !self.is_direct(index, spread);
+        for (index, io) in results.iter().enumerate() {
+            let own = !self.is_direct(index, io);
             memories.push(if own {
-                let mut whole = Aligned::try_zeros(spread.bytes())?;
+                let mut whole = Aligned::try_zeros(io.bytes())?;
                 self.machine.poison(whole.bytes_mut());
                 RunMemory::Own(whole)
             } else {
@@ -60,31 +60,31 @@ impl Job {
         // What is left of the run is its results. They are taken apart one after the other, and
         // the memory behind each goes as the devices get theirs.
         frame.forget(Slot { base: 0, offset: 0, bytes: plan.arena });
-        for (base, spread) in (2..).zip(parameters) {
-            frame.forget(Slot { base, offset: 0, bytes: spread.whole.bytes() });
+        for (base, io) in (2..).zip(parameters) {
+            frame.forget(Slot { base, offset: 0, bytes: io.whole.bytes() });
         }
-        for ((index, spread), base) in results.iter().enumerate().zip(plan.results()..) {
-            let whole = Slot { base, offset: 0, bytes: spread.bytes() };
-            let direct = self.is_direct(index, spread);
-            let run = if whole.bytes >= HANDED { run_of(spread) } else { None };
+        for ((index, io), base) in results.iter().enumerate().zip(plan.results()..) {
+            let whole = Slot { base, offset: 0, bytes: io.bytes() };
+            let direct = self.is_direct(index, io);
+            let run = if whole.bytes >= CHUNK_BYTES { run_of(io) } else { None };
             let places = self.device_results(index).map(Hold::region).enumerate();
             for (device, region) in places.skip(usize::from(direct)) {
-                if let (Some(to), Some(element)) = (region, &spread.element) {
-                    give_element(spread, (device, element), to)?;
+                if let (Some(to), Some(element)) = (region, &io.element) {
+                    repeat_element(io, (device, element), to)?;
                     continue;
                 }
                 match (region, run) {
                     (None, _) => {}
-                    (Some(to), None) => give_part(spread, device, frame.bytes(whole), to)?,
+                    (Some(to), None) => scatter_shard(io, device, frame.bytes(whole), to)?,
                     (Some(to), Some(run)) => {
-                        let (start, _) = part(spread, device);
+                        let (start, _) = shard_place(io, device);
                         let from = Slot { offset: whole.offset + start, bytes: run, ..whole };
-                        give_run(frame, from, to)?;
+                        scatter_run(frame, from, to)?;
                     }
                 }
             }
             frame.forget(whole);
-            self.note_contents(index, spread);
+            self.note_contents(index, io);
         }
         Ok(())
     }
@@ -93,13 +93,13 @@ impl Job {
     /// every device reads its own.
     fn for_copies(&self, sources: &[Option<Hold>]) -> Result<Arc<LoadedExecutable>> {
         let executable = &self.executable;
-        let Some(IoShardings { parameters, .. }) = &executable.spreads else {
+        let Some(IoShardings { parameters, .. }) = &executable.io_shardings else {
             return Ok(Arc::clone(executable));
         };
         let mut own_copies = BTreeMap::new();
-        for (index, spread) in parameters.iter().enumerate() {
-            if self.differs(index, spread, sources)? {
-                own_copies.insert(index, spread.in_rows()?);
+        for (index, io) in parameters.iter().enumerate() {
+            if self.differs(index, io, sources)? {
+                own_copies.insert(index, io.in_rows()?);
             }
         }
         if own_copies.is_empty() {
@@ -122,11 +122,11 @@ impl Job {
     }
 
     /// Whether devices that are to have the same part of an argument have other bytes.
-    fn differs(&self, index: usize, spread: &IoSharding, sources: &[Option<Hold>]) -> Result<bool> {
+    fn differs(&self, index: usize, io: &IoSharding, sources: &[Option<Hold>]) -> Result<bool> {
         let size = self.executable.parameters[index].spec.logical;
         let owners = &self.executable.owners[index];
         for device in 0..self.devices.len() {
-            let owner = owners[spread.sharding.part(device)];
+            let owner = owners[io.sharding.part(device)];
             if owner == device {
                 continue;
             }
@@ -141,11 +141,10 @@ impl Job {
     }
 
     /// Notes which devices have the same of a result.
-    fn note_contents(&self, index: usize, spread: &IoSharding) {
+    fn note_contents(&self, index: usize, io: &IoSharding) {
         let mut contents: HashMap<usize, Content> = HashMap::new();
         for (device, place) in self.device_results(index).enumerate() {
-            let content =
-                contents.entry(spread.sharding.part(device)).or_insert_with(Content::fresh);
+            let content = contents.entry(io.sharding.part(device)).or_insert_with(Content::fresh);
             place.block().into_iter().for_each(|block| block.set_content(Some(*content)));
         }
     }
@@ -164,41 +163,39 @@ impl Job {
     }
 
     /// Whether the program writes a result to where the first device has it.
-    fn is_direct(&self, index: usize, spread: &IoSharding) -> bool {
+    fn is_direct(&self, index: usize, io: &IoSharding) -> bool {
         let alias = self.executable.results[index].alias;
-        spread.is_whole() && spread.element.is_none() && alias.is_none()
+        io.is_whole() && io.element.is_none() && alias.is_none()
     }
 
     /// Refuses a run for whose whole arrays the host has no memory: what the program works on,
     /// and what its results take on the devices while the parts are handed out.
     fn room_beside(&self) -> Result<()> {
         let executable = &self.executable;
-        let Some(IoShardings { parameters, results, .. }) = &executable.spreads else {
+        let Some(IoShardings { parameters, results, .. }) = &executable.io_shardings else {
             return Ok(());
         };
-        let wholes = parameters.iter().filter(|spread| !spread.is_whole());
-        let mut wanted: usize = wholes.map(|spread| spread.whole.bytes()).sum();
-        let parts = |spread: &IoSharding| spread.shard.bytes().saturating_mul(self.devices.len());
-        let made = |spread: &IoSharding| {
-            spread.bytes().max(spread.element.as_ref().map_or(0, |_| parts(spread)))
-        };
+        let wholes = parameters.iter().filter(|io| !io.is_whole());
+        let mut wanted: usize = wholes.map(|io| io.whole.bytes()).sum();
+        let parts = |io: &IoSharding| io.shard.bytes().saturating_mul(self.devices.len());
+        let made = |io: &IoSharding| io.bytes().max(io.element.as_ref().map_or(0, |_| parts(io)));
         let most = results.iter().map(made).max();
-        if wanted.max(most.unwrap_or(0)).max(executable.plan.arena) < HANDED {
+        if wanted.max(most.unwrap_or(0)).max(executable.plan.arena) < CHUNK_BYTES {
             return Ok(());
         }
-        for (spread, result) in results.iter().zip(&executable.results) {
+        for (io, result) in results.iter().zip(&executable.results) {
             // Of a result in runs, each byte is in the whole or in a part.
-            let in_runs = spread.element.is_none() && run_of(spread).is_some();
+            let in_runs = io.element.is_none() && run_of(io).is_some();
             // Whole pages of zeros take no memory.
-            let zeros = spread.element.as_ref();
+            let zeros = io.element.as_ref();
             if zeros.is_some_and(|element| element.iter().all(|&byte| byte == 0)) {
                 continue;
             }
             if result.alias.is_none() && !in_runs {
-                wanted = wanted.saturating_add(parts(spread));
+                wanted = wanted.saturating_add(parts(io));
             }
-            if result.alias.is_some() || !spread.is_whole() {
-                wanted = wanted.saturating_add(spread.bytes());
+            if result.alias.is_some() || !io.is_whole() {
+                wanted = wanted.saturating_add(io.bytes());
             }
         }
         let wanted = wanted.saturating_add(executable.plan.arena);
@@ -223,20 +220,15 @@ impl Job {
     }
 
     /// A parameter as the program sees it.
-    fn whole(
-        &self,
-        index: usize,
-        spread: &IoSharding,
-        sources: &[Option<Hold>],
-    ) -> Result<RunMemory> {
+    fn whole(&self, index: usize, io: &IoSharding, sources: &[Option<Hold>]) -> Result<RunMemory> {
         let hold = |device| self.hold(device, index, sources);
-        if spread.is_whole() {
+        if io.is_whole() {
             return aligned(hold(0));
         }
-        let mut whole = Aligned::try_zeros(spread.whole.bytes())?;
+        let mut whole = Aligned::try_zeros(io.whole.bytes())?;
         for &device in &self.executable.owners[index] {
             if let Some(region) = hold(device).as_ref().and_then(Hold::region) {
-                take_part(spread, device, region, whole.bytes_mut())?;
+                gather_shard(io, device, region, whole.bytes_mut())?;
             }
         }
         Ok(RunMemory::Own(whole))
@@ -244,35 +236,35 @@ impl Job {
 }
 
 /// Where a device's part begins in the whole, in bytes, and how it is copied from there.
-fn part(spread: &IoSharding, device: usize) -> (usize, [Vec<usize>; 2]) {
-    let strides = spread.whole.strides();
-    let start = spread.sharding.start(device, &spread.shard_dims);
+fn shard_place(io: &IoSharding, device: usize) -> (usize, [Vec<usize>; 2]) {
+    let strides = io.whole.strides();
+    let start = io.sharding.start(device, &io.shard_dims);
     let offset: usize = start.iter().zip(&strides).map(|(at, stride)| at * stride).sum();
-    let tile = Shape::new(spread.whole.dtype, spread.shard_dims.clone());
-    (offset * spread.whole.dtype.host_bytes(), [strides, tile.strides()])
+    let tile = Shape::new(io.whole.dtype, io.shard_dims.clone());
+    (offset * io.whole.dtype.host_bytes(), [strides, tile.strides()])
 }
 
 /// Copies a device's part into the whole.
-fn take_part(spread: &IoSharding, device: usize, from: &Region, whole: &mut [u8]) -> Result<()> {
-    if spread.shard.elements() == 0 {
+fn gather_shard(io: &IoSharding, device: usize, from: &Region, whole: &mut [u8]) -> Result<()> {
+    if io.shard.elements() == 0 {
         return Ok(());
     }
-    let (start, [outer, inner]) = part(spread, device);
-    let dtype = spread.whole.dtype;
-    let copy = BlockCopy::new(dtype.host_bytes(), &spread.shard_dims, &inner, &outer);
+    let (start, [outer, inner]) = shard_place(io, device);
+    let dtype = io.whole.dtype;
+    let copy = BlockCopy::new(dtype.host_bytes(), &io.shard_dims, &inner, &outer);
     let bits = dtype.element().bits;
-    let first = spread.sharding.partial_sum[device] == 0;
+    let first = io.sharding.partial_sum[device] == 0;
     if first
         && bits >= 8
         && let Some(run) = copy.one_run()
     {
         return from.read(Bytes::ZERO, &mut whole[start..start + run]);
     }
-    let mut loose = Aligned::try_zeros(spread.shard.bytes())?;
+    let mut loose = Aligned::try_zeros(io.shard.bytes())?;
     if bits >= 8 {
         from.read(Bytes::ZERO, loose.bytes_mut())?;
     } else {
-        let mut packed = Aligned::try_zeros(packed_bytes(spread, bits))?;
+        let mut packed = Aligned::try_zeros(packed_bytes(io, bits))?;
         from.read(Bytes::ZERO, packed.bytes_mut())?;
         unpack(bits, packed.bytes(), loose.bytes_mut());
         if matches!(dtype, DType::S1 | DType::S2 | DType::S4) {
@@ -282,13 +274,13 @@ fn take_part(spread: &IoSharding, device: usize, from: &Region, whole: &mut [u8]
             }
         }
     }
-    if let Some(sum) = spread.sum.as_ref().filter(|_| spread.sharding.partial_sum[device] > 0) {
-        let copy = BlockCopy::new(dtype.host_bytes(), &spread.shard_dims, &outer, &inner);
-        let mut held = Aligned::try_zeros(spread.shard.bytes())?;
+    if let Some(sum) = io.sum.as_ref().filter(|_| io.sharding.partial_sum[device] > 0) {
+        let copy = BlockCopy::new(dtype.host_bytes(), &io.shard_dims, &outer, &inner);
+        let mut held = Aligned::try_zeros(io.shard.bytes())?;
         copy.run(&whole[start..], held.bytes_mut());
-        let mut made = Aligned::try_zeros(spread.shard.bytes())?;
+        let mut made = Aligned::try_zeros(io.shard.bytes())?;
         let operands = [held.bytes(), loose.bytes()];
-        sum.apply(spread.shard.elements(), &operands, &mut [made.bytes_mut()])?;
+        sum.apply(io.shard.elements(), &operands, &mut [made.bytes_mut()])?;
         loose = made;
     }
     copy.run(loose.bytes(), &mut whole[start..]);
@@ -296,78 +288,78 @@ fn take_part(spread: &IoSharding, device: usize, from: &Region, whole: &mut [u8]
 }
 
 /// Bytes of a part that are handed out at a time; a smaller array is handed out at once.
-const HANDED: usize = 16 << 20;
+const CHUNK_BYTES: usize = 16 << 20;
 
 /// The bytes of a device's part, where every part is a run of its own in the whole.
-fn run_of(spread: &IoSharding) -> Option<usize> {
-    let devices = spread.sharding.places.len();
-    let alone = spread.sharding.partial_sums == 1 && spread.sharding.owners().len() == devices;
-    if !alone || spread.whole.dtype.element().bits < 8 || spread.shard.elements() == 0 {
+fn run_of(io: &IoSharding) -> Option<usize> {
+    let devices = io.sharding.places.len();
+    let alone = io.sharding.partial_sums == 1 && io.sharding.owners().len() == devices;
+    if !alone || io.whole.dtype.element().bits < 8 || io.shard.elements() == 0 {
         return None;
     }
-    let (_, [outer, inner]) = part(spread, 0);
-    let width = spread.whole.dtype.host_bytes();
-    BlockCopy::new(width, &spread.shard_dims, &inner, &outer).one_run()
+    let (_, [outer, inner]) = shard_place(io, 0);
+    let width = io.whole.dtype.host_bytes();
+    BlockCopy::new(width, &io.shard_dims, &inner, &outer).one_run()
 }
 
 /// Hands a device its part, which is a run of the whole, and forgets it there.
-fn give_run(frame: &Frame, from: Slot, to: &Region) -> Result<()> {
+fn scatter_run(frame: &Frame, from: Slot, to: &Region) -> Result<()> {
     let mut at = 0;
     while at < from.bytes {
-        let bytes = HANDED.min(from.bytes - at);
-        let piece = Slot { offset: from.offset + at, bytes, ..from };
-        to.write(Bytes(to_u64(at)), frame.bytes(piece))?;
-        frame.forget(piece);
+        let bytes = CHUNK_BYTES.min(from.bytes - at);
+        let chunk = Slot { offset: from.offset + at, bytes, ..from };
+        to.write(Bytes(to_u64(at)), frame.bytes(chunk))?;
+        frame.forget(chunk);
         at += bytes;
     }
     Ok(())
 }
 
 /// Copies a device's part out of the whole.
-fn give_part(spread: &IoSharding, device: usize, whole: &[u8], to: &Region) -> Result<()> {
-    if spread.shard.elements() == 0 {
+fn scatter_shard(io: &IoSharding, device: usize, whole: &[u8], to: &Region) -> Result<()> {
+    if io.shard.elements() == 0 {
         return Ok(());
     }
     // The first summand is the whole sum.
-    if spread.sharding.partial_sum[device] > 0 {
+    if io.sharding.partial_sum[device] > 0 {
         to.fill_zero();
         return Ok(());
     }
-    let (start, [outer, inner]) = part(spread, device);
-    let dtype = spread.whole.dtype;
-    let copy = BlockCopy::new(dtype.host_bytes(), &spread.shard_dims, &outer, &inner);
+    let (start, [outer, inner]) = shard_place(io, device);
+    let dtype = io.whole.dtype;
+    let copy = BlockCopy::new(dtype.host_bytes(), &io.shard_dims, &outer, &inner);
     let bits = dtype.element().bits;
     if bits >= 8
         && let Some(run) = copy.one_run()
     {
         return to.write(Bytes::ZERO, &whole[start..start + run]);
     }
-    let mut loose = Aligned::try_zeros(spread.shard.bytes())?;
+    let mut loose = Aligned::try_zeros(io.shard.bytes())?;
     copy.run(&whole[start..], loose.bytes_mut());
     if bits >= 8 {
         return to.write(Bytes::ZERO, loose.bytes());
     }
-    let mut packed = Aligned::try_zeros(packed_bytes(spread, bits))?;
+    let mut packed = Aligned::try_zeros(packed_bytes(io, bits))?;
     pack(bits, loose.bytes(), packed.bytes_mut());
     to.write(Bytes::ZERO, packed.bytes())
 }
 
 /// Repeats the one element of a result on a device.
-fn give_element(spread: &IoSharding, (device, element): (usize, &[u8]), to: &Region) -> Result<()> {
-    let bits = spread.whole.dtype.element().bits;
+fn repeat_element(io: &IoSharding, (device, element): (usize, &[u8]), to: &Region) -> Result<()> {
+    let bits = io.whole.dtype.element().bits;
     // The first summand is the whole sum.
     let zeros = vec![0; element.len()];
-    let element = if spread.sharding.partial_sum[device] > 0 { &zeros[..] } else { element };
+    let element = if io.sharding.partial_sum[device] > 0 { &zeros[..] } else { element };
     if bits >= 8 {
-        return to.repeat(element, Bytes(to_u64(spread.shard.bytes())));
+        return to.repeat(element, Bytes(to_u64(io.shard.bytes())));
     }
     let all = element.repeat(8 / to_usize(bits.into()));
     let mut packed = [0];
     pack(bits, &all, &mut packed);
-    to.repeat(&packed, Bytes(to_u64(packed_bytes(spread, bits))))
+    to.repeat(&packed, Bytes(to_u64(packed_bytes(io, bits))))
 }
 
-fn packed_bytes(spread: &IoSharding, bits: u32) -> usize {
-    let count = to_u64(spread.shard.elements()).saturating_mul(bits.into()).div_ceil(8);
+fn packed_bytes(io: &IoSharding, bits: u32) -> usize {
+    let count = to_u64(io.shard.elements()).saturating_mul(bits.into()).div_ceil(8);
     to_usize(count)
 }

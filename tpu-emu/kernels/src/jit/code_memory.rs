@@ -5,7 +5,7 @@
 // on its own stack.
 //! Memory for machine code, and the calls into it and out of it.
 #![expect(unsafe_code, reason = "maps, writes and calls machine code")]
-use super::libcall::{Callee, Cells, operate};
+use super::callee::{Callee, Cells, operate};
 use parking_lot::Mutex;
 use std::sync::{Arc, Once};
 

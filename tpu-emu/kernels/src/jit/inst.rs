@@ -1,6 +1,6 @@
 //! A loop's body as vector instructions over values that are each made once.
+use super::callee::Callee;
 use super::encode::Opcode;
-use super::libcall::Callee;
 use super::opcodes::{Shift, VPGATHERDD, VPGATHERDQ, VPTERNLOGD, VPTERNLOGQ, by_size};
 use std::collections::HashMap;
 

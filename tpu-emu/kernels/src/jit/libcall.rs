@@ -1,4 +1,5 @@
 //! Operations on single elements that machine code leaves to their own loops.
+use super::callee::{Callee, OPERANDS};
 use super::code_memory::address_of_operate;
 use super::encode::{Operand, byte, general};
 use super::inst::{Class, Form, Micro, Value};
@@ -9,29 +10,6 @@ use super::regalloc::{CELL, Emitter};
 use super::select::NumberKind;
 use crate::elementwise::program::{ElementwiseOp, Register};
 use tpu_base::tensor::DType;
-
-/// Operands of an operation that can be called.
-const OPERANDS: usize = 3;
-/// An operation, and the bytes of its operands and of its result.
-#[derive(Debug)]
-pub(super) struct Callee {
-    op: ElementwiseOp,
-    widths: [usize; OPERANDS],
-    operands: usize,
-    result: usize,
-}
-
-/// Where operands and the result lie: the code aligns the first cell to its size.
-pub(super) type Cells = [[u8; 64]; OPERANDS + 1];
-
-/// Runs an operation on one element: from the first cells into the last one.
-#[inline]
-pub(super) fn operate(callee: &Callee, [a, b, c, result]: &mut Cells) {
-    let [x, y, z] = callee.widths;
-    let inputs: [&[u8]; OPERANDS] = [&a[..x], &b[..y], &c[..z]];
-    let result = &mut result[..callee.result];
-    (callee.op.run)(callee.op.immediate, &inputs[..callee.operands], result);
-}
 
 /// Whether an operation can be called: on operands of these types.
 pub(super) fn can_call(op: &ElementwiseOp, inputs: &[DType]) -> bool {

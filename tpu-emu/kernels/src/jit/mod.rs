@@ -4,6 +4,7 @@
 //! registers. The results have the bits that the operations' own loops give; only which NaN
 //! comes of two is not settled by either. Elsewhere the operations' own loops run.
 mod address;
+mod callee;
 #[cfg(all(target_arch = "x86_64", not(tpu_emu_portable)))]
 mod code_memory;
 mod encode;

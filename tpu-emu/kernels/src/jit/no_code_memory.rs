@@ -1,7 +1,7 @@
 // UNSAFETY: declares a function as unsafe that nobody can call.
 //! Stands for the memory of machine code on architectures for which none is made.
 #![expect(unsafe_code, reason = "has the signature of what it stands for")]
-use super::libcall::{Callee, Cells, operate};
+use super::callee::{Callee, Cells, operate};
 use std::convert::Infallible;
 
 /// A loop as machine code, which nobody can have.

@@ -3,10 +3,10 @@
 //! Loops over single elements as machine code: condition, body, and back.
 #![expect(unsafe_code, reason = "calls machine code")]
 use super::address::{Index, MemoryOperand};
+use super::callee::Callee;
 use super::code_memory::Function;
 use super::encode::{If, Operand, byte, general};
 use super::inst::{Origin, Value};
-use super::libcall::Callee;
 use super::liveness::number;
 use super::lower::{Lowerer, ValueSource};
 use super::opcodes::{VMOVDQA32, VMOVDQA64};

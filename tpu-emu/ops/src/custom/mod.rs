@@ -13,6 +13,8 @@ mod resize;
 mod top;
 
 use super::Entry;
+use crate::custom_call::{Registration, Registry};
+use tpu_base::error::{Error, Result};
 
 /// The targets of each file.
 const TARGETS: &[&[Entry]] = &[
@@ -35,6 +37,22 @@ pub fn find(target: &str) -> Option<&'static Entry> {
 /// The targets that are known, in the order of the table.
 pub fn targets() -> impl Iterator<Item = &'static str> {
     TARGETS.iter().flat_map(|rows| rows.iter()).map(|entry| entry.mnemonic)
+}
+
+impl Registry {
+    /// Makes a target known. The same one may come again.
+    ///
+    /// # Errors
+    /// `AlreadyExists` for another target under the same name, with both origins; `BadArgument`
+    /// for a name that is empty or that the machine itself answers to.
+    pub fn register(&self, registration: Registration) -> Result<()> {
+        let name = &registration.name;
+        if registration.is_ours() && find(name).is_some() {
+            let message = format!("custom call target \"{name}\" is the emulated TPU's own");
+            return Err(Error::bad(message));
+        }
+        self.insert(registration)
+    }
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
 //! A custom call as a step of a program.
 use super::Call;
-use crate::{Cost, Cx, Kernel};
 use std::sync::Arc;
-use tpu_base::error::{Error, Result};
+use tpu_base::error::Error;
 
 /// The step of a call. Whoever runs the program dispatches it: it needs more than bytes.
 #[derive(Debug)]
@@ -32,23 +31,5 @@ impl CallKernel {
     pub fn outside_of_a_launch(&self) -> Error {
         let target = &self.call.site().target;
         Error::Unimplemented(format!("custom call \"{target}\" outside of a launch"))
-    }
-}
-
-impl Kernel for CallKernel {
-    fn run(&self, _: &mut Cx<'_>, _: &[&[u8]], _: &mut [&mut [u8]]) -> Result<()> {
-        Err(self.outside_of_a_launch())
-    }
-
-    fn starts_from(&self, result: usize) -> Option<usize> {
-        self.call.site().aliases.get(result).copied().flatten()
-    }
-
-    fn cost(&self) -> Cost {
-        Cost::default()
-    }
-
-    fn custom_call(&self) -> Option<&CallKernel> {
-        Some(self)
     }
 }

@@ -32,6 +32,13 @@ struct TargetKey {
     typed: bool,
 }
 
+impl Registration {
+    /// Whether programs may call it.
+    pub(crate) fn is_ours(&self) -> bool {
+        OURS.contains(&platform_of(&self.platform).as_str())
+    }
+}
+
 /// Targets by name.
 #[derive(Debug, Default)]
 pub struct Registry {
@@ -39,21 +46,16 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// Makes a target known. The same one may come again.
+    /// Makes a target known, whatever the machine itself answers to.
     ///
     /// # Errors
-    /// `AlreadyExists` for another target under the same name, with both origins; `BadArgument`
-    /// for a name that is empty or that the machine itself answers to.
-    pub fn register(&self, registration: Registration) -> Result<()> {
+    /// As for [`Registry::register`].
+    pub(crate) fn insert(&self, registration: Registration) -> Result<()> {
         let name = Arc::clone(&registration.name);
         if name.is_empty() {
             return Err(Error::bad("a custom call target without a name"));
         }
         let platform = platform_of(&registration.platform);
-        if OURS.contains(&platform.as_str()) && crate::custom::find(&name).is_some() {
-            let message = format!("custom call target \"{name}\" is the emulated TPU's own");
-            return Err(Error::bad(message));
-        }
         let key = TargetKey { platform, name, typed: registration.typed };
         let mut targets = self.targets.write();
         let Some(known) = targets.get(&key) else {

@@ -14,7 +14,7 @@ use crate::interpret::step::Interpreter;
 use crate::passes::scalar_loops::tests::FORI_LOOP;
 use crate::plan::check::planned;
 use crate::plan::{Plan, Slot};
-use crate::spmd::groups::Devices;
+use crate::sharding::groups::Devices;
 use std::collections::BTreeMap;
 use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::aligned::Aligned;

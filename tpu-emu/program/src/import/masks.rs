@@ -152,7 +152,7 @@ mod tests {
     use super::*;
     use crate::compile::Passes;
     use crate::import::load;
-    use crate::spmd::groups::Devices;
+    use crate::sharding::groups::Devices;
     use ElementwiseKind::{Convert, Multiply, Select};
     use std::collections::BTreeMap;
     use tpu_base::error::Error;

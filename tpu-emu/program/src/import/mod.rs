@@ -9,12 +9,11 @@ pub(crate) mod scope;
 pub(crate) mod types;
 
 pub use super::graph::BodyMaker;
-pub use region::sum;
 
 use super::graph::{Graph, Subgraph, ValueId};
-use super::spmd::io_shardings::IoSharding;
 use crate::compile::Passes;
-use crate::spmd::groups::Devices;
+use crate::sharding::groups::Devices;
+use crate::sharding::io_shardings::IoSharding;
 use masks::Masks;
 use scope::{Binding, Scope};
 use std::collections::{BTreeMap, HashMap};

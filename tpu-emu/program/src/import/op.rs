@@ -5,7 +5,7 @@ use super::masks::Choice;
 use super::scope::{Binding, Scope};
 use super::types::declared;
 use super::{DEPTH, Loader};
-use crate::spmd::groups;
+use crate::sharding::groups;
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::Shape;

@@ -6,70 +6,22 @@ use super::op::entry_of;
 use super::scope::{Binding, Scope};
 use super::types::declared;
 use super::{DEPTH, Loader, one_block};
-use crate::spmd::groups::Devices;
+use crate::elementwise_body::ElementwiseBody;
+use crate::sharding::groups::Devices;
 use std::collections::HashMap;
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
-use tpu_base::tensor::{DType, Shape};
+use tpu_base::tensor::Shape;
 use tpu_kernels::elementwise::program::{
     ElementwiseConstant, ElementwiseOp, ElementwiseProgram, Instr, Register,
 };
 use tpu_kernels::elementwise::vm::CompiledLoop;
 use tpu_ops;
-use tpu_ops::{ADD, CONSTANT, Lowered, RegionCode, Site, callee, name_of};
-use tpu_stablehlo::ir::{self, Attributes, Operation, Region, Value};
+use tpu_ops::{CONSTANT, Lowered, RegionCode, Site, callee, name_of};
+use tpu_stablehlo::ir::{self, Operation, Region, Value};
 
 /// Operations of a region that runs element by element, each with a register of its own.
 const MAX_OPERATIONS: usize = 1024;
-
-/// A region of elementwise operations.
-#[derive(Debug)]
-struct ElementwiseRegion {
-    code: CompiledLoop,
-    parameters: Vec<Shape>,
-    results: Vec<Shape>,
-}
-
-impl RegionCode for ElementwiseRegion {
-    fn parameters(&self) -> &[Shape] {
-        &self.parameters
-    }
-
-    fn results(&self) -> &[Shape] {
-        &self.results
-    }
-
-    fn apply(&self, count: usize, inputs: &[&[u8]], outputs: &mut [&mut [u8]]) -> Result<()> {
-        self.code.apply(count, inputs, outputs);
-        Ok(())
-    }
-
-    fn program(&self) -> Option<&ElementwiseProgram> {
-        Some(self.code.program())
-    }
-}
-
-/// The code that adds two elements.
-///
-/// # Errors
-/// Those of `add` for this type.
-pub fn sum(dtype: DType) -> Result<Arc<dyn RegionCode>> {
-    let scalar = Shape::scalar(dtype);
-    let op = ADD.on_scalars(&Attributes::default(), &[dtype; 2], dtype)?;
-    let inputs = vec![Register::Parameter(0), Register::Parameter(1)];
-    let program = ElementwiseProgram {
-        parameters: vec![dtype; 2],
-        steps: vec![Instr { op, inputs }],
-        results: vec![Register::Step(0)],
-        ..ElementwiseProgram::default()
-    };
-    let code = CompiledLoop::of(program);
-    Ok(Arc::new(ElementwiseRegion {
-        code,
-        parameters: vec![scalar.clone(); 2],
-        results: vec![scalar],
-    }))
-}
 
 /// Registers of the values of one function, while its code becomes an elementwise program.
 struct ElementwiseBuilder<'l, 'm> {
@@ -107,7 +59,7 @@ impl<'m> Loader<'m> {
             && let Some(results) = builder.whole(scope, block, &parameters)
         {
             let code = CompiledLoop::of(builder.program);
-            return Ok(Arc::new(ElementwiseRegion { code, parameters, results }));
+            return Ok(Arc::new(ElementwiseBody { code, parameters, results }));
         }
         self.general(scope, block, parameters, called)
     }

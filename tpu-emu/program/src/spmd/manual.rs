@@ -3,12 +3,12 @@
 
 use super::super::graph::{Node, NodeKind, Subgraph, ValueId};
 use super::super::grid::{Grid, mesh_of};
-use super::groups::collective;
-use super::sharding::Sharding;
+use crate::elementwise_body::sum;
 use crate::import::control::region;
-use crate::import::region::sum;
 use crate::import::scope::{Binding, Scope};
 use crate::import::{Loader, one_block};
+use crate::sharding::Sharding;
+use crate::sharding::groups::collective;
 use crate::spmd::copies::Made;
 use crate::spmd::markers::is_marker;
 pub(crate) use crate::spmd::participants::{ManualGroup, Participants};
@@ -382,7 +382,7 @@ impl<'m> Loader<'m> {
             return self.joint(participants, operation, into);
         }
         let groups = participants.groups(operation, &groups)?;
-        for places in crate::spmd::groups::connected(participants.numbers.len(), &groups) {
+        for places in crate::sharding::groups::connected(participants.numbers.len(), &groups) {
             let mut part = participants.take(&places);
             let read = self.read(&part.scopes, operation);
             let done = match made.bind(read.as_ref(), operation, &mut part.scopes) {
@@ -415,7 +415,7 @@ impl<'m> Loader<'m> {
         let blocks = operation.regions.iter().chain(callee).flat_map(|region| &region.blocks);
         for inner in blocks.flat_map(|block| &block.operations) {
             let groups = if let Some(kind) = collective(inner) {
-                Some(crate::spmd::groups::groups(inner, kind, self.module, self.devices)?)
+                Some(crate::sharding::groups::groups(inner, kind, self.module, self.devices)?)
             } else if is_manual(inner) || is_marker(inner) {
                 Some(self.groups_inside(inner)?.unwrap_or_default())
             } else {

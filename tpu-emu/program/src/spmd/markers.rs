@@ -6,7 +6,7 @@ use super::super::import::control::bind_all;
 use super::super::import::scope::{Binding, Scope};
 pub(crate) use super::manual::Participants;
 use super::manual::is_manual;
-use super::sharding::Sharding;
+use crate::sharding::Sharding;
 use std::collections::HashMap;
 use tpu_base::error::{Error, Result};
 use tpu_ops::{DeviceDependence, Operator, ShardingRule, callee};

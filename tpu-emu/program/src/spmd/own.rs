@@ -4,7 +4,7 @@ use super::super::graph::{Node, NodeKind, Subgraph, ValueId};
 use super::super::import::Loader;
 use super::super::import::control::{bind_all, region};
 use super::super::import::scope::{Binding, Scope};
-use super::groups::groups;
+use crate::sharding::groups::groups;
 use std::fmt::Write as _;
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};

@@ -1,4 +1,10 @@
 //! How an array is split over the devices of a program: which shard of it each device has.
+mod derived;
+pub mod groups;
+pub mod io_shardings;
+mod propagate;
+mod wanted;
+
 use crate::grid::{Grid, digits, mesh_of};
 use tpu_base::error::{Error, Result};
 use tpu_stablehlo::Module;

@@ -1,8 +1,8 @@
 //! How the parameters of a program are split where it leaves that to the compiler: as what is
 //! made of them.
+use super::Sharding;
 use super::derived::{Derivation, merged, picked, reshaped};
 use super::propagate::{Propagation, axes, dims};
-use super::sharding::Sharding;
 use std::collections::{HashMap, HashSet};
 use tpu_ops::{Operator, ShardingRule, Structural, callee};
 use tpu_stablehlo::ir::{Attribute, Function, Operation, Region, Value};

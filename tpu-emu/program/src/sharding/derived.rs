@@ -1,5 +1,5 @@
 //! Shardings that follow from others.
-use super::sharding::Sharding;
+use super::Sharding;
 
 /// What is known of a value: nothing, where it is whole everywhere.
 pub(super) type Derivation = Option<Sharding>;

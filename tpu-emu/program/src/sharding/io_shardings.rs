@@ -1,10 +1,10 @@
 //! How the parameters and results of a program are split over its devices.
+use super::Sharding;
 use super::groups::Devices;
 use super::propagate::Propagation;
-use super::sharding::Sharding;
 use super::wanted;
+use crate::elementwise_body::sum;
 use crate::graph::{Graph, Node, NodeKind, ValueId};
-use crate::import::sum;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};

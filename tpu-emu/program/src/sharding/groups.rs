@@ -1,5 +1,5 @@
 //! Who takes part in a collective with whom.
-use super::super::grid::{Grid, mesh_of};
+use crate::grid::{Grid, mesh_of};
 use tpu_base::error::{Error, Result};
 use tpu_ops::{CollectiveKind, DeviceDependence, Operator};
 use tpu_stablehlo::Module;
@@ -97,7 +97,7 @@ impl Numbers {
 ///
 /// # Errors
 /// `BadArgument` for groups that name what is not there, or cannot be read.
-pub(super) fn groups(
+pub(crate) fn groups(
     operation: &Operation,
     kind: CollectiveKind,
     module: &Module,
@@ -198,7 +198,7 @@ fn rows(elements: &Elements) -> Result<Vec<Vec<i64>>> {
 }
 
 /// The sets of participants that are connected by groups; each participant is in one.
-pub(super) fn connected(participants: usize, groups: &[Vec<usize>]) -> Vec<Vec<usize>> {
+pub(crate) fn connected(participants: usize, groups: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let mut leader: Vec<usize> = (0..participants).collect();
     for group in groups {
         let Some(&first) = group.first() else { continue };

@@ -5,9 +5,9 @@
 #[cfg(test)]
 mod tests;
 
+use super::Sharding;
 use super::derived::{Derivation, around, inside, merged, picked, reshaped};
-use super::sharding::Sharding;
-use crate::spmd::io_shardings::Inspection;
+use crate::sharding::io_shardings::Inspection;
 use std::collections::HashMap;
 use std::sync::Arc;
 use tpu_ops::{Operator, ShardingRule, Structural, callee};
