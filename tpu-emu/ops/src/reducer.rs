@@ -150,3 +150,87 @@ pub(super) fn splat(element: &[u8], to: &mut [u8]) {
         to.copy_from_slice(element);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::find;
+    use tpu_base::tensor::subnormals::Subnormals;
+    use tpu_kernels::reduce::dyn_combiner::folder;
+    use tpu_stablehlo::ir::Attributes;
+
+    const TYPES: [DType; 14] = [
+        DType::Pred,
+        DType::S8,
+        DType::U8,
+        DType::S16,
+        DType::U16,
+        DType::S32,
+        DType::U32,
+        DType::S64,
+        DType::U64,
+        DType::Bf16,
+        DType::F16,
+        DType::F32,
+        DType::F64,
+        DType::C64,
+    ];
+
+    /// The bits of numbers; all NaN have the same.
+    fn settled(dtype: DType, bytes: &[u8]) -> Vec<u64> {
+        let float = match dtype {
+            DType::Bf16 => Some(half::bf16::from_le_bytes([bytes[0], bytes[1]]).to_f64()),
+            DType::F16 => Some(half::f16::from_le_bytes([bytes[0], bytes[1]]).to_f64()),
+            DType::F32 | DType::C64 => {
+                let parts = bytes.chunks_exact(4).map(bytemuck::pod_read_unaligned::<f32>);
+                return parts.map(|x| if x.is_nan() { 1 } else { x.to_bits().into() }).collect();
+            }
+            DType::F64 => Some(bytemuck::pod_read_unaligned(bytes)),
+            _ => None,
+        };
+        let mut word = [0; 8];
+        word[..bytes.len()].copy_from_slice(bytes);
+        vec![if float.is_some_and(f64::is_nan) { 1 } else { u64::from_le_bytes(word) }]
+    }
+
+    #[test]
+    fn a_combiner_gives_what_its_operation_gives() {
+        let mut seed = 7_u64;
+        let mut random = || {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            seed ^ seed >> 29
+        };
+        let mut pairs = 0;
+        for (mode, dtype) in
+            [Subnormals::Kept, Subnormals::Flushed].iter().flat_map(|mode| TYPES.map(|of| (mode, of)))
+        {
+            let _mode = mode.enter();
+            for name in ["add", "multiply", "maximum", "minimum", "and", "or", "xor"] {
+                let op = find(name).unwrap().on_scalars(&Attributes::default(), &[dtype; 2], dtype);
+                let Ok(op) = op else { continue };
+                let Some(fold) = folder(Combiner::of(op.kind).unwrap(), dtype) else { continue };
+                pairs += 1;
+                for at in 0..400 {
+                    let [a, b] = [(); 2].map(|()| match (dtype, at % 4) {
+                        (DType::Pred, _) => random() & 1,
+                        // Zeros of both signs, ends, numbers with few bits.
+                        (_, 0) => (random() & 1) << (dtype.host_bytes() * 8 - 1),
+                        (_, 1) => 0xff80_ff80_ff80_ff80 & random() << 32 | 0xff80_ff80,
+                        (_, 2) => random() & 0x8007_8007_8007_8007,
+                        _ => random(),
+                    });
+                    let (a, b) = ([a], [b]);
+                    let [a, b] = [&a, &b].map(|x| &bytemuck::cast_slice(x)[..dtype.host_bytes()]);
+                    let [mut alone, mut folded] = [[0_u64]; 2];
+                    let to = &mut bytemuck::cast_slice_mut(&mut alone)[..dtype.host_bytes()];
+                    (op.run)(op.immediate, &[a, b], to);
+                    let alone = settled(dtype, to);
+                    let to = &mut bytemuck::cast_slice_mut(&mut folded)[..dtype.host_bytes()];
+                    fold.rows(b, 1, a, to);
+                    assert_eq!(settled(dtype, to), alone, "{mode:?} {name} {dtype:?} {a:x?} {b:x?}");
+                }
+            }
+        }
+        assert!(pairs > 100, "{pairs}");
+    }
+}
