@@ -49,7 +49,7 @@ impl Ledger {
     /// Where work comes from that was begun elsewhere: on another thread than the one that began
     /// it, the stack goes on where that one stood.
     #[inline(never)]
-    pub fn origin_of(&self, begun: &Origin) -> Origin {
+    pub(crate) fn origin_of(&self, begun: &Origin) -> Origin {
         self.captured(Some(begun))
     }
 
@@ -86,7 +86,7 @@ impl Ledger {
     }
 
     /// Whether somebody listens to what is noted.
-    pub fn is_heard(&self) -> bool {
+    pub(crate) fn is_heard(&self) -> bool {
         self.sink.is_some()
     }
 
@@ -157,8 +157,8 @@ mod tests {
         fn dispatched(&self, _: &Dispatched, _: &Names<'_>) {}
 
         fn fault(&self, fault: &Fault<'_>, _: &Names<'_>) {
-            let told = (fault.origin.entry, fault.message.to_owned());
-            self.0.lock().send(told).unwrap();
+            let refusal = (fault.origin.entry, fault.message.to_owned());
+            self.0.lock().send(refusal).unwrap();
         }
     }
 
@@ -172,9 +172,9 @@ mod tests {
             }
         }
         thread_local!(static LAST: Cell<Option<OnExit>> = const { Cell::new(None) });
-        let (told, heard) = channel();
+        let (send, heard) = channel();
         let thread = std::thread::spawn(move || {
-            LAST.set(Some(OnExit(told)));
+            LAST.set(Some(OnExit(send)));
             let machine = Emulator::new(Config::plain()).unwrap();
             machine.ledger().origin();
         });
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn the_sink_hears_of_a_refused_call_and_in_which_function_it_was() {
-        let (send, told) = channel();
+        let (send, refusals) = channel();
         let Config { stacks, clock, .. } = Config::plain();
         let ledger = Ledger::new(stacks, clock, Some(Box::new(Refusals(Mutex::new(send)))), 0);
         let call = || {
@@ -192,7 +192,7 @@ mod tests {
             Ok(())
         };
         enter(&"TpuExecutor_Deallocate", call).unwrap();
-        let (entry, message) = told.recv().unwrap();
+        let (entry, message) = refusals.recv().unwrap();
         assert_eq!((*entry, message.as_str()), ("TpuExecutor_Deallocate", "twice"));
     }
 }

@@ -55,7 +55,7 @@ struct Idle {
 
 impl Idle {
     /// Takes one off the count; the caller owes it a task then.
-    fn claim(&self) -> bool {
+    fn reserve(&self) -> bool {
         let less = |count: usize| count.checked_sub(1);
         self.count.fetch_update(Ordering::AcqRel, Ordering::Acquire, less).is_ok()
     }
@@ -167,7 +167,7 @@ impl Workers {
         work: impl FnOnce() -> Result<()> + Send + 'static,
     ) {
         let task = task_of(event, work);
-        let first = if self.dedicated.idle.claim() {
+        let first = if self.dedicated.idle.reserve() {
             match self.dedicated.send.send(task) {
                 Ok(()) => return,
                 Err(unsent) => unsent.0,
@@ -177,9 +177,9 @@ impl Workers {
         };
         // A thread that cannot be started drops what it was given, so the task stays here.
         let first = Arc::new(Mutex::new(Some(first)));
-        let (idle, given) = (self.dedicated.idle.clone(), Arc::clone(&first));
+        let (idle, handed) = (self.dedicated.idle.clone(), Arc::clone(&first));
         let live = move || {
-            let task = given.lock().take();
+            let task = handed.lock().take();
             if let Some(task) = task {
                 task();
             }
@@ -234,14 +234,13 @@ mod tests {
     #[test]
     fn work_that_waits_does_not_wait_for_threads() {
         let workers = Workers::new(NonZeroUsize::MIN);
-        let gate = Event::pending();
+        let opened = Event::pending();
         let many: Vec<Event> = (0..3 * KEPT).map(|_| Event::pending()).collect();
         for event in &many {
-            let gate = gate.clone();
-            workers.run_dedicated(event.clone(), move || gate.wait());
+            let opened = opened.clone();
+            workers.run_dedicated(event.clone(), move || opened.wait());
         }
         let last = Event::pending();
-        let opened = gate.clone();
         workers.run_dedicated(last.clone(), move || {
             opened.settle(Ok(()));
             Ok(())

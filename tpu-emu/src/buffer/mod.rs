@@ -55,7 +55,7 @@ impl std::fmt::Debug for Content {
     }
 }
 
-/// A claim on a buffer's bytes that outlives its deletion.
+/// A buffer's bytes, held: they outlive its deletion.
 #[derive(Debug, Clone)]
 pub(crate) enum Hold {
     Empty,
@@ -129,7 +129,7 @@ pub struct Buffer {
     /// The bytes of a promise while those who wait for it are told: a deletion that came after
     /// they asked does not take them away.
     promise: Mutex<Option<Hold>>,
-    /// Claims of clients that use the bytes behind our back.
+    /// The bytes, held by clients that use them behind our back.
     external: Mutex<Vec<Hold>>,
     ready: Event,
     deleted: AtomicBool,
@@ -219,7 +219,7 @@ impl Buffer {
         }
     }
 
-    /// A claim on the bytes.
+    /// Holds the bytes.
     ///
     /// # Errors
     /// `BadArgument` for a deleted buffer, the buffer's own error for a failed one.
@@ -236,7 +236,7 @@ impl Buffer {
         }
     }
 
-    /// A claim on the bytes of a buffer whose event is over.
+    /// Holds the bytes of a buffer whose event is over.
     ///
     /// # Errors
     /// The event's, and those of [`Buffer::hold`].
@@ -247,7 +247,7 @@ impl Buffer {
         }
     }
 
-    /// Leaves the block to a claim that was made before: this buffer counts as deleted and no
+    /// Leaves the block to who holds it already: this buffer counts as deleted and no
     /// longer owns it. Whether that was done; views and promises stay as they are.
     pub(crate) fn give_up(&self) -> bool {
         let mut content = self.content.lock();
@@ -264,7 +264,7 @@ impl Buffer {
         outcome.unwrap_or_else(|| Error::WrongState("the buffer has failed".to_owned()))
     }
 
-    /// Claims the bytes once they are there: `then` gets them now or on the thread that
+    /// Holds the bytes once they are there: `then` gets them now or on the thread that
     /// fulfils the buffer. Deleting the buffer after this call does not take them away.
     ///
     /// # Errors

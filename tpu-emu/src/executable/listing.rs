@@ -24,15 +24,15 @@ impl Executable {
         dense_groups(&mut module);
         module = module.without_shardy().unwrap_or(module);
         module = module.with_calls_inlined(OPERATIONS).unwrap_or(module);
-        self.tell_layouts(&mut module);
+        self.report_layouts(&mut module);
         if self.options.partitions > 1 {
-            self.tell_shardings(&mut module);
+            self.report_shardings(&mut module);
         }
         module.attributes.sort();
         Some(module.to_mlir(true))
     }
 
-    fn tell_layouts(&self, module: &mut Module) {
+    fn report_layouts(&self, module: &mut Module) {
         let parameters = || self.parameters.iter().map(|of| (&*of.spec, of.token));
         let results = || self.results.iter().map(|of| (&*of.spec, of.token));
         // jaxlib up to 0.5 gives these to the module's first computation, which is the entry only
@@ -40,18 +40,18 @@ impl Executable {
         if module.functions.len() > 1 || has_regions(module) {
             return;
         }
-        let told = [
+        let layouts = [
             ("parameter_layouts", Attribute::Array(parameters().map(order).collect())),
             ("parameter_tiles", Attribute::Array(parameters().map(tiles).collect())),
             ("result_layout", whole(results().map(order).collect())),
             ("result_tiles", whole(results().map(tiles).collect())),
         ];
-        for (name, value) in told {
+        for (name, value) in layouts {
             module.attributes.set(format!("mhlo.xla_entry_computation_{name}"), value);
         }
     }
 
-    fn tell_shardings(&self, module: &mut Module) {
+    fn report_shardings(&self, module: &mut Module) {
         let parameters = self.parameters.iter().map(|of| of.sharding.as_deref());
         let results = self.results.iter().map(|of| of.sharding.as_deref());
         let parameters = parameters.collect::<Option<Vec<&str>>>();

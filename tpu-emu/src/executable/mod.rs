@@ -202,7 +202,7 @@ pub struct Executable {
 impl Executable {
     /// Whether its devices run as one. A program on one device does not, nor one over replicas
     /// each of which computes by itself: any device may run that without the others.
-    pub fn is_joint(&self) -> bool {
+    pub(crate) fn is_joint(&self) -> bool {
         self.io_shardings.is_some()
     }
 

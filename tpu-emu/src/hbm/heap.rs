@@ -176,7 +176,7 @@ impl<R: Copy> Heap<R> {
     }
 
     /// The address in the space of a host pointer; `None` if it points elsewhere.
-    pub fn addr_of(&self, pointer: usize) -> Option<DevAddr> {
+    pub(crate) fn addr_of(&self, pointer: usize) -> Option<DevAddr> {
         let offset = pointer.checked_sub(self.base()?)?;
         (offset < to_usize(self.space.capacity.0)).then_some(DevAddr(to_u64(offset)))
     }

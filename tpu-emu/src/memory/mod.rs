@@ -224,7 +224,7 @@ impl Memories {
     }
 
     /// The memory spaces as a trace names them.
-    pub fn space_infos(&self) -> Vec<SpaceInfo> {
+    pub(crate) fn space_infos(&self) -> Vec<SpaceInfo> {
         space_infos(&self.topology, &self.heaps)
     }
 

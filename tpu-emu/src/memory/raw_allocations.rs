@@ -198,19 +198,6 @@ impl Memories {
         source.copy_to(&target, size)
     }
 
-    /// Sets `size` of the client's bytes at `address` to zero.
-    ///
-    /// # Errors
-    /// `BadArgument` where they are not all in one block of the client; then nothing is written.
-    pub fn zero_raw(&self, address: usize, size: Bytes) -> Result<()> {
-        if size == Bytes::ZERO {
-            return Ok(());
-        }
-        let (_block, region) = self.range("zeros", address, size)?;
-        region.fill_zero();
-        Ok(())
-    }
-
     /// `TPU_0`.
     ///
     /// # Errors
@@ -331,9 +318,6 @@ mod tests {
         let mut back = [0; 6];
         machine.read_raw(second + 4090, &mut back).unwrap();
         assert_eq!(back, [1, 2, 1, 2, 3, 4]);
-        machine.zero_raw(second + 4090, Bytes(2)).unwrap();
-        machine.read_raw(second + 4090, &mut back).unwrap();
-        assert_eq!(back, [0, 0, 1, 2, 3, 4]);
 
         let text = refused(machine.read_raw(second + 4090, &mut [0; 7]));
         let at = second + 4090;

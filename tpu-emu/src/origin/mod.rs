@@ -53,7 +53,7 @@ pub trait StackSource: Send + Sync + fmt::Debug {
 
 /// A source of no stacks.
 #[derive(Debug, Default)]
-pub struct NoStacks;
+pub(crate) struct NoStacks;
 
 impl StackSource for NoStacks {
     fn capture(&self, _: &mut Vec<Frame>) {}

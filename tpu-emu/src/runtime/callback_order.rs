@@ -13,13 +13,13 @@ impl CallbackOrder {
     /// Queues a run on its devices that ends with `done`; gives the ends of the runs before it,
     /// but for those that are over.
     ///
-    /// A run that is launched from inside of a client's call has no turn: the run that it is
+    /// A run that is launched from inside of a client's call waits for none: the run that it is
     /// inside of waits for it.
     pub(super) fn take_all(&self, devices: &[usize], done: &Event) -> Vec<Event> {
         if host_transfer::inside() {
             return Vec::new();
         }
-        // In one go: two runs that each had a turn before the other would wait forever.
+        // In one go: two runs that were each before the other would wait forever.
         let mut last = self.0.lock();
         let before = devices.iter().filter_map(|&device| last.insert(device, done.clone()));
         before.filter(|event| !event.is_ready()).collect()

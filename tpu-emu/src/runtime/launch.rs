@@ -85,7 +85,7 @@ impl Emulator {
             [one] => self.constants(executable, one.device)?,
             _ => None,
         };
-        let (holds, given) = held(request)?;
+        let (holds, outputs) = held(request)?;
         let now = holds.are_ready() && Placement::of(executable, true) == Placement::Here;
         let waits = !now && devices.iter().all(|one| one.results.is_none());
         let permit = if waits { self.permit(executable, &holds) } else { None };
@@ -98,7 +98,7 @@ impl Emulator {
             origin,
             context: options.context.clone(),
             constants,
-            results: places(request, &blocks, given),
+            results: places(request, &blocks, outputs),
             transfers: options.transfers.clone(),
             others,
             seed: self.seed(executable),
@@ -155,10 +155,10 @@ impl Emulator {
             for (place, one) in devices.iter().enumerate() {
                 // The results first: at their end no block is taken.
                 for ((result, &label), block) in results.clone().zip(blocks.by_ref()) {
-                    let given = one.results.is_some();
+                    let is_of_client = one.results.is_some();
                     let from = result.alias.filter(|&index| options.gives(executable, index));
                     aliases |= from.is_some();
-                    if given || from.is_some() != takes_over {
+                    if is_of_client || from.is_some() != takes_over {
                         continue;
                     }
                     let taken = from.and_then(|index| {
@@ -233,11 +233,11 @@ impl Emulator {
 /// where they lie; gives that memory too, by device, then by result.
 pub(super) fn held<'a>(request: &LaunchRequest<'a>) -> Result<(ArgumentHolds<'a>, Vec<Hold>)> {
     let LaunchRequest { executable, devices, options } = *request;
-    let (mut given, mut in_place) = (Vec::new(), Vec::new());
+    let (mut outputs, mut in_place) = (Vec::new(), Vec::new());
     for (place, one) in devices.iter().enumerate() {
         let Some(results) = one.results else { continue };
         let made = OutputBuffers::of(executable, one.device, one.arguments, results, options)?;
-        given.extend(made.results);
+        outputs.extend(made.results);
         let first = place * executable.parameters.len();
         in_place.extend(made.in_place.iter().map(|index| first + index));
     }
@@ -245,18 +245,18 @@ pub(super) fn held<'a>(request: &LaunchRequest<'a>) -> Result<(ArgumentHolds<'a>
     let arguments = devices.iter().flat_map(|one| one.arguments);
     let mut holds = ArgumentHolds::of(count, arguments);
     in_place.iter().for_each(|&index| holds.leave(index));
-    Ok((holds, given))
+    Ok((holds, outputs))
 }
 
 /// Where results go, by device, then by result: to new blocks, or to what the client has given.
 pub(super) fn places(
     request: &LaunchRequest<'_>,
     blocks: &[Option<Arc<Block>>],
-    given: Vec<Hold>,
+    outputs: Vec<Hold>,
 ) -> Vec<Hold> {
-    let (mut given, results) = (given.into_iter(), request.executable.results.len());
+    let (mut outputs, results) = (outputs.into_iter(), request.executable.results.len());
     let place = |(index, block): (usize, &Option<Arc<Block>>)| {
-        let of_client = request.devices[index / results].results.and_then(|_| given.next());
+        let of_client = request.devices[index / results].results.and_then(|_| outputs.next());
         of_client.unwrap_or_else(|| block.clone().into())
     };
     blocks.iter().enumerate().map(place).collect()

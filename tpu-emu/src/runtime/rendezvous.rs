@@ -31,7 +31,7 @@ pub(super) struct RendezvousTable(pub(super) Mutex<OpenRendezvous>);
 #[derive(Debug, Default)]
 pub(super) struct OpenRendezvous {
     /// In the order of their first calls.
-    pub(super) open: Vec<Rendezvous>,
+    pub(super) waiting: Vec<Rendezvous>,
     pub(super) begun: u64,
 }
 
@@ -76,11 +76,11 @@ impl OpenRendezvous {
                 && one.devices == devices
                 && !one.arrived[place]
         };
-        if let Some(found) = self.open.iter().position(same) {
+        if let Some(found) = self.waiting.iter().position(same) {
             return found;
         }
         self.begun += 1;
-        self.open.push(Rendezvous {
+        self.waiting.push(Rendezvous {
             number: self.begun,
             likeness: executable.likeness(),
             name: Arc::clone(&executable.name),
@@ -91,19 +91,19 @@ impl OpenRendezvous {
             outcome: Event::pending(),
             failed: None,
         });
-        self.open.len() - 1
+        self.waiting.len() - 1
     }
 
     /// Takes out the runs that failed before `limit`, and the oldest of too many.
     pub(super) fn forget(&mut self, limit: u64) -> Vec<Rendezvous> {
-        let failed = self.open.iter().filter(|one| one.failed.is_some()).count();
+        let failed = self.waiting.iter().filter(|one| one.failed.is_some()).count();
         let mut surplus = failed.saturating_sub(REMEMBERED);
         let old = |one: &mut Rendezvous| {
             let old = one.failed.is_some_and(|failed| failed.0 < limit || surplus > 0);
             surplus = surplus.saturating_sub(usize::from(old));
             old
         };
-        self.open.extract_if(.., old).collect()
+        self.waiting.extract_if(.., old).collect()
     }
 }
 

@@ -70,10 +70,10 @@ impl Emulator {
         request: &LaunchRequest<'_>,
     ) -> Result<(Contribution, Blocks)> {
         self.check(request)?;
-        let (holds, given) = held(request)?;
+        let (holds, outputs) = held(request)?;
         let origin = self.ledger().origin();
         let (holds, blocks) = self.result_blocks(request, holds, origin)?;
-        let results = places(request, &blocks, given);
+        let results = places(request, &blocks, outputs);
         let holds = holds.kept();
         give_up(request);
         let options = request.options.clone();
@@ -148,7 +148,7 @@ impl Emulator {
             let mut open = self.rendezvous.0.lock();
             let forgotten = open.forget(now.0.saturating_sub(patience));
             let at = open.find(executable, run, devices, place);
-            let one = &mut open.open[at];
+            let one = &mut open.waiting[at];
             let first = !one.arrived.contains(&true);
             one.arrived[place] = true;
             one.parts[place] = part;
@@ -161,7 +161,7 @@ impl Emulator {
             }
             let arrived = Arrived { number: one.number, outcome: one.outcome.clone(), first };
             let all = one.arrived.iter().all(|&arrived| arrived);
-            let full = if all { Some(open.open.remove(at)) } else { None };
+            let full = if all { Some(open.waiting.remove(at)) } else { None };
             (arrived, full, forgotten)
         };
         drop(dropped);
@@ -182,7 +182,7 @@ impl Emulator {
         let mut dropped = Vec::new();
         let late = {
             let mut open = self.rendezvous.0.lock();
-            let mut waiting = open.open.iter_mut();
+            let mut waiting = open.waiting.iter_mut();
             // One that is not there any more has begun.
             waiting.find(|one| one.number == number).map(|one| {
                 one.failed.get_or_insert(now);
@@ -339,7 +339,7 @@ mod tests {
         }
 
         fn is_idle(&self) -> bool {
-            self.machine.rendezvous.0.lock().open.is_empty()
+            self.machine.rendezvous.0.lock().waiting.is_empty()
         }
     }
 
@@ -444,7 +444,7 @@ mod tests {
     fn runs_that_failed_are_forgotten_in_the_end() {
         let client = Client::patient();
         (0..2 * REMEMBERED).for_each(|_| client.abandon(0, "no room"));
-        assert_eq!(client.machine.rendezvous.0.lock().open.len(), REMEMBERED + 1);
+        assert_eq!(client.machine.rendezvous.0.lock().waiting.len(), REMEMBERED + 1);
         let forgotten = client.machine.rendezvous.0.lock().forget(1);
         assert_eq!(forgotten.len(), REMEMBERED + 1);
     }

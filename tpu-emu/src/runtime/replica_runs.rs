@@ -58,7 +58,7 @@ struct Gathering {
     collective: Collective,
     first: usize,
     /// In the order of the group.
-    given: Vec<Option<Aligned>>,
+    arrays: Vec<Option<Aligned>>,
 }
 
 /// The run as one of its replicas sees it.
@@ -151,14 +151,14 @@ impl ReplicaRun {
         own: Aligned,
         now: Nanos,
     ) -> Result<Given> {
-        let place = collective.group.iter().position(|&member| member == replica);
+        let place = collective.group.iter().position(|&participant| participant == replica);
         let place = place.ok_or_else(|| Error::bad(format!("{collective}: a group of others")))?;
         let mut state = self.state.lock();
         state.check()?;
         let same = |gathering: &Gathering| gathering.collective.group == collective.group;
         let at = state.open.iter().position(same).unwrap_or_else(|| {
-            let (collective, given) = (collective.clone(), Vec::new());
-            state.open.push(Gathering { collective, first: replica, given });
+            let (collective, arrays) = (collective.clone(), Vec::new());
+            state.open.push(Gathering { collective, first: replica, arrays });
             state.open.len() - 1
         });
         let gathering = &mut state.open[at];
@@ -170,13 +170,13 @@ impl ReplicaRun {
             );
             return Err(self.fail(&mut state, Error::WrongState(message), now));
         }
-        gathering.given.resize_with(collective.group.len(), || None);
-        gathering.given[place] = Some(own);
-        if gathering.given.iter().all(Option::is_some) {
-            let given = state.open.remove(at).given.into_iter().flatten().collect();
-            let given: Given = Arc::new(given);
-            for &member in &collective.group {
-                state.doing[member] = Doing::Receives(Arc::clone(&given));
+        gathering.arrays.resize_with(collective.group.len(), || None);
+        gathering.arrays[place] = Some(own);
+        if gathering.arrays.iter().all(Option::is_some) {
+            let arrays = state.open.remove(at).arrays.into_iter().flatten().collect();
+            let arrays: Given = Arc::new(arrays);
+            for &participant in &collective.group {
+                state.doing[participant] = Doing::Receives(Arc::clone(&arrays));
             }
             self.changed.notify_all();
         } else {
@@ -186,8 +186,8 @@ impl ReplicaRun {
         loop {
             if matches!(state.doing[replica], Doing::Receives(_)) {
                 let before = std::mem::replace(&mut state.doing[replica], Doing::Runs);
-                if let Doing::Receives(given) = before {
-                    return Ok(given);
+                if let Doing::Receives(arrays) = before {
+                    return Ok(arrays);
                 }
             }
             state.check()?;

@@ -13,7 +13,8 @@ mod spec;
 
 pub use chips::Chips;
 pub use device::DeviceInfo;
-pub use generations::{Catalogue, GENERATIONS, Generation, TileRules};
+use generations::GENERATIONS;
+pub use generations::{Catalogue, Generation, TileRules};
 pub use mesh::Bounds;
 pub use options::OptionValue;
 pub use slices::{PlatformConfig, SliceConfig, platform_config, slice_config, slice_configs};
@@ -26,7 +27,7 @@ use tpu_base::error::{Error, Result};
 use tpu_base::units::Bytes;
 
 /// The most chips of a topology, all slices together; more is taken for a mistake.
-pub const MAX_CHIPS: i64 = 1 << 20;
+pub(crate) const MAX_CHIPS: i64 = 1 << 20;
 
 /// What `PJRT_TopologyDescription_GetMemorySpaceKindIds` answers. The numbers that the memories
 /// themselves have agree in the first one only, there as here.
@@ -151,11 +152,6 @@ impl Topology {
         self.shape.routing_strategy()
     }
 
-    /// Whether the network does not join every pair of chips directly.
-    pub fn has_limited_ici(&self) -> bool {
-        self.shape.has_limited_ici()
-    }
-
     /// HBM of a device that a program may plan with, attribute `device_memory_bytes_limit`.
     ///
     /// Source: equal to the attribute in 110 topologies.
@@ -170,7 +166,7 @@ impl Topology {
     ///
     /// Source: inferred from `memory_stats()` of real v4 and v6e machines, which differ from
     /// [`Self::aot_memory_limit`] by the part that grows with the slice.
-    pub fn live_memory_limit(&self) -> Bytes {
+    pub(crate) fn live_memory_limit(&self) -> Bytes {
         let row = self.generation();
         row.hbm.saturating_sub(row.reserved)
     }

@@ -10,9 +10,9 @@ use tpu_ops::custom_call::Backend;
 /// The first bytes of every trace.
 pub const MAGIC: [u8; 8] = *b"TPUEMUTR";
 /// A reader refuses another number here.
-pub const FORMAT_MAJOR: u16 = 1;
+const FORMAT_MAJOR: u16 = 1;
 /// A reader skips the record kinds that it does not know.
-pub const FORMAT_MINOR: u16 = 4;
+const FORMAT_MINOR: u16 = 4;
 
 /// Kinds of records, the first byte of each.
 #[derive(Debug, Clone, Copy)]

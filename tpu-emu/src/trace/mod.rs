@@ -10,8 +10,8 @@ mod encode;
 mod text;
 
 pub use dispatched::{Dispatched, Operand};
-pub use encode::{Encoder, FORMAT_MAJOR, FORMAT_MINOR, Header, Loss, MAGIC, SpaceInfo, Usage};
-pub use text::{change_text, dispatched_text, fault_text, stack_text};
+pub use encode::{Encoder, Header, Loss, MAGIC, SpaceInfo, Usage};
+pub use text::{change_text, dispatched_text, fault_text};
 
 /// A change, with the description of the array.
 #[derive(Debug, Clone, Copy)]

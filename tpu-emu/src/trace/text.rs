@@ -99,7 +99,7 @@ fn array_text(shape: &Shape, place: Option<&Operand>) -> String {
 }
 
 /// The frames of a stack, a numbered line each, innermost first.
-pub fn stack_text(stack: StackId, names: &Names<'_>) -> String {
+fn stack_text(stack: StackId, names: &Names<'_>) -> String {
     let mut text = String::new();
     for (number, frame) in names.stack(stack).iter().enumerate() {
         // Writing to a String cannot fail.

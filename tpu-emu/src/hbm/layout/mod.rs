@@ -6,17 +6,18 @@ mod size;
 mod text;
 
 pub use crate::topology::TileRules;
-pub use rules::{default_layout, explicit_layout};
-pub use size::{default_bytes, padded_bytes, validate};
+pub use rules::default_layout;
+pub(crate) use rules::explicit_layout;
+pub(crate) use size::{padded_bytes, validate};
 
 /// The most dimensions an array may have.
 pub const MAX_RANK: usize = 64;
 /// The most tiles a layout may nest.
-pub const MAX_TILES: usize = 4;
+pub(crate) const MAX_TILES: usize = 4;
 /// The most dimensions a tile may have.
-pub const MAX_TILE_RANK: usize = 4;
+pub(crate) const MAX_TILE_RANK: usize = 4;
 /// The most elements on a side of a tile.
-pub const MAX_TILE_SIDE: u64 = 1 << 20;
+pub(crate) const MAX_TILE_SIDE: u64 = 1 << 20;
 
 /// The order of an array's dimensions in memory and the tiles they are cut into.
 ///

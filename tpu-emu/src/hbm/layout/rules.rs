@@ -59,11 +59,6 @@ impl Packing {
         })
     }
 
-    /// Bits that one part of an element takes in memory.
-    pub(super) fn stored_bits(self) -> u64 {
-        32 / self.packed
-    }
-
     /// Elements of the tile of a scalar.
     pub(super) fn scalar_tile(self) -> u64 {
         LANES * self.packed * self.least_words
@@ -151,7 +146,7 @@ pub fn default_layout(rules: TileRules, element: DeviceElement, dims: &[u64]) ->
 /// Shapes: `minor_to_major` is a permutation of `0..dims.len()`.
 /// Errors: as [`default_layout`], and `BadArgument` for an order that is no permutation.
 /// Source: 25 programs with explicit layouts compiled by libtpu 0.0.51 for five kinds of TPU.
-pub fn explicit_layout(
+pub(crate) fn explicit_layout(
     rules: TileRules,
     element: DeviceElement,
     dims: &[u64],
