@@ -83,6 +83,8 @@ pub fn plan(graph: &mut Graph, storage: StorageForm<'_>, passes: Passes) -> Plan
 /// The passes before buffer assignment. Constants that steps read get a `known` value in the
 /// graph.
 pub(crate) fn steps(graph: &mut Graph, passes: Passes) -> StepBlock {
+    // What a pass computes has the bits of a run.
+    let _mode = graph.numerics.subnormals().enter();
     if passes.loop_invariants {
         loop_invariants::hoist(graph);
     }

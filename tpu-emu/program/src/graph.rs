@@ -4,7 +4,7 @@ use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
 use tpu_kernels::elementwise::program::ElementwiseOp;
 use tpu_kernels::movement::strided_view::Access;
-use tpu_ops::{Cost, Kernel, RegionCode};
+use tpu_ops::{Cost, Kernel, Numerics, RegionCode};
 use tpu_stablehlo::ir::LocationId;
 
 /// A value: an index into the values of a [`Graph`]. One numbering serves the whole program, the code
@@ -107,6 +107,8 @@ pub struct Graph {
     pub bytes_accessed: f64,
     /// Custom calls.
     pub(crate) calls: usize,
+    /// How it computes.
+    pub(crate) numerics: Numerics,
     /// Whether it draws random numbers without a state.
     pub draws: bool,
 }

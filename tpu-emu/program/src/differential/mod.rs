@@ -76,9 +76,13 @@ fn program(seed: u64, wide: bool) -> (String, Vec<Option<usize>>) {
 
 /// The graph of a program.
 pub(crate) fn graph_of(text: &str, passes: Passes) -> Graph {
+    graph_under(Numerics::Ieee, text, passes)
+}
+
+fn graph_under(numerics: Numerics, text: &str, passes: Passes) -> Graph {
     let module = tpu_stablehlo::text::parse(text).unwrap();
     let (registry, devices) = (Registry::default(), (Devices::ONE, &BTreeMap::new()));
-    load(&module, Numerics::Ieee, &registry, make_body, devices, passes).unwrap().graph
+    load(&module, numerics, &registry, make_body, devices, passes).unwrap().graph
 }
 
 /// The plan of a program.
@@ -216,4 +220,24 @@ fn a_composed_view_in_a_wrong_order_is_found() {
     let found = (0..250).find(|&seed| std::panic::catch_unwind(|| compare(seed, true)).is_err());
     tpu_kernels::movement::strided_view::fault::plant(false);
     compare(found.expect("a program notices views of views that are turned"), true);
+}
+
+#[test]
+fn subnormal_numbers_that_are_known_at_compile_time_are_those_of_a_run() {
+    let text = "func.func public @main() -> (tensor<1000xf32>) {
+        %a = stablehlo.constant dense<1.0e-40> : tensor<1000xf32>
+        %b = stablehlo.constant dense<1.0> : tensor<1000xf32>
+        %r = stablehlo.multiply %a, %b : tensor<1000xf32>
+        return %r : tensor<1000xf32>
+      }";
+    let kept = 1.0e-40_f32.to_bits();
+    for (numerics, wanted) in [(Numerics::Tpu, 0), (Numerics::Ieee, kept)] {
+        for passes in Passes::ALL_BUT_ONE.into_iter().chain([Passes::NONE, Passes::ALL]) {
+            let mut graph = graph_under(numerics, text, passes);
+            let plan = planned(&mut graph, &[], passes);
+            let _mode = numerics.subnormals().enter();
+            let found = run(&plan, &[], &[4000], &[]);
+            assert_eq!(found[0], wanted.to_le_bytes().repeat(1000), "{numerics:?}, {passes:?}");
+        }
+    }
 }

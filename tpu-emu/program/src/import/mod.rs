@@ -70,7 +70,7 @@ pub fn load<'m>(
         custom_calls: Some(custom_calls),
         make_body,
         folds: passes.constant_folding,
-        graph: Graph::default(),
+        graph: Graph { numerics, ..Graph::default() },
         reasons: Vec::new(),
         code: None,
         calls: Vec::new(),

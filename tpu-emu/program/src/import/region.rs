@@ -78,7 +78,7 @@ impl<'m> Loader<'m> {
             custom_calls: None,
             make_body: self.make_body,
             folds: self.folds,
-            graph: Graph::default(),
+            graph: Graph { numerics: self.numerics, ..Graph::default() },
             reasons: Vec::new(),
             code: None,
             calls: self.calls.iter().copied().chain(called).collect(),

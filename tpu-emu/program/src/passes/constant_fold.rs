@@ -32,7 +32,7 @@ pub(crate) fn fold(
         | NodeKind::Iota(_)
         | NodeKind::Kernel(_) => {}
     }
-    let mut graph = Graph::default();
+    let mut graph = Graph { numerics, ..Graph::default() };
     let mut add = |shape: &Shape| graph.add(shape.clone());
     let parameters: Vec<ValueId> = shapes.iter().map(&mut add).collect();
     let made: Vec<ValueId> = results.iter().map(&mut add).collect();
