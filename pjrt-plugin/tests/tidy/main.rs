@@ -4,6 +4,7 @@
 
 mod circles;
 mod operation_names;
+mod tuning;
 mod type_names;
 mod walls;
 

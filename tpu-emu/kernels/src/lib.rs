@@ -12,4 +12,5 @@ pub mod random;
 pub mod reduce;
 pub mod simd;
 pub mod sort;
+mod tuning;
 pub mod window;

@@ -4,14 +4,12 @@
 //! do not either. Outside of a pool, and in one of a single thread, everything runs on the
 //! caller's thread. Pieces do with subnormal floats what their caller does. A caller holds no lock and no borrow of a thread-local while its pieces run:
 //! its thread may run pieces of others meanwhile.
+use crate::tuning::CHUNK_BYTES;
 use rayon::prelude::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 use rayon::slice::ParallelSliceMut;
 use std::cell::Cell;
 use std::ops::Range;
 use tpu_base::tensor::subnormals::Subnormals;
-
-/// Bytes that a piece should move at least.
-pub const PIECE: usize = 128 << 10;
 
 thread_local! {
     static WIDTH: Cell<usize> = const { Cell::new(1) };
@@ -28,8 +26,8 @@ pub fn threads() -> usize {
 }
 
 /// Items of `bytes` each that make a piece.
-pub fn piece_of(bytes: usize) -> usize {
-    (PIECE / bytes.max(1)).max(1)
+pub fn items_per_chunk(bytes: usize) -> usize {
+    (CHUNK_BYTES / bytes.max(1)).max(1)
 }
 
 /// Calls `work` with ranges of at most `piece` numbers that together are `0..count`.

@@ -5,13 +5,8 @@
 
 use super::parallel;
 use super::simd::{self, Loop};
+use crate::tuning::{RANDOM_BATCH_COUNTERS, RANDOM_CHUNK_BLOCKS};
 use bytemuck::{Pod, cast_slice_mut};
-
-/// Counters that are worked on at once.
-const LANES: usize = 256;
-
-/// Blocks whose words a thread draws at a time.
-const PIECE: usize = 1 << 14;
 
 /// The lower and the upper half.
 #[inline(always)]
@@ -60,7 +55,7 @@ fn philox(counter: [u32; 4], key: [u32; 2]) -> [u32; 4] {
 struct Threefry<'a> {
     key: [u32; 2],
     first: u64,
-    words: &'a mut [[u32; LANES]; 2],
+    words: &'a mut [[u32; RANDOM_BATCH_COUNTERS]; 2],
 }
 
 impl Loop for Threefry<'_> {
@@ -79,7 +74,7 @@ impl Loop for Threefry<'_> {
 struct Philox<'a> {
     key: [u32; 2],
     first: [u64; 2],
-    words: &'a mut [[u32; LANES]; 4],
+    words: &'a mut [[u32; RANDOM_BATCH_COUNTERS]; 4],
 }
 
 impl Loop for Philox<'_> {
@@ -121,7 +116,7 @@ macro_rules! words {
 words!(u8 u16 u32);
 
 /// Puts the words of blocks beside each other.
-struct Weave<'a, T, const N: usize>(&'a [[u32; LANES]; N], &'a mut [T]);
+struct Weave<'a, T, const N: usize>(&'a [[u32; RANDOM_BATCH_COUNTERS]; N], &'a mut [T]);
 
 impl<T: Word, const N: usize> Loop for Weave<'_, T, N> {
     type Output = ();
@@ -130,52 +125,52 @@ impl<T: Word, const N: usize> Loop for Weave<'_, T, N> {
     fn run(self) {
         let Self(words, output) = self;
         let (blocks, rest) = output.as_chunks_mut::<N>();
-        for (lane, block) in blocks.iter_mut().enumerate().take(LANES) {
+        for (lane, block) in blocks.iter_mut().enumerate().take(RANDOM_BATCH_COUNTERS) {
             for (element, words) in block.iter_mut().zip(words) {
                 *element = T::of(words[lane]);
             }
         }
         for (element, words) in rest.iter_mut().zip(words) {
-            *element = T::of(words[blocks.len() % LANES]);
+            *element = T::of(words[blocks.len() % RANDOM_BATCH_COUNTERS]);
         }
     }
 }
 
 /// Words of Philox's blocks in order.
 pub fn philox_words<T: Word>(key: u64, first: u128, output: &mut [T]) {
-    parallel::chunks_mut(output, 4 * PIECE, |index, piece| {
-        let mut counter = first.wrapping_add((index * PIECE) as u128);
-        let mut words = [[0; LANES]; 4];
-        for part in piece.chunks_mut(4 * LANES) {
+    parallel::chunks_mut(output, 4 * RANDOM_CHUNK_BLOCKS, |index, piece| {
+        let mut counter = first.wrapping_add((index * RANDOM_CHUNK_BLOCKS) as u128);
+        let mut words = [[0; RANDOM_BATCH_COUNTERS]; 4];
+        for part in piece.chunks_mut(4 * RANDOM_BATCH_COUNTERS) {
             let first = bytemuck::cast::<[u128; 1], [u64; 2]>([counter]);
             simd::run(Philox { key: halves(key), first, words: &mut words });
             simd::run(Weave(&words, part));
-            counter = counter.wrapping_add(LANES as u128);
+            counter = counter.wrapping_add(RANDOM_BATCH_COUNTERS as u128);
         }
     });
 }
 
 /// Gives `put` 64-bit numbers of Philox's blocks in order.
 pub fn philox_wide(key: u64, first: u128, count: usize, mut put: impl FnMut(usize, u64)) {
-    let mut numbers = [0_u64; LANES];
+    let mut numbers = [0_u64; RANDOM_BATCH_COUNTERS];
     let mut counter = first;
-    for at in (0..count).step_by(LANES) {
-        let numbers = &mut numbers[..LANES.min(count - at)];
+    for at in (0..count).step_by(RANDOM_BATCH_COUNTERS) {
+        let numbers = &mut numbers[..RANDOM_BATCH_COUNTERS.min(count - at)];
         philox_words::<u32>(key, counter, cast_slice_mut(numbers));
         (at..).zip(&*numbers).for_each(|(at, &number)| put(at, number));
-        counter = counter.wrapping_add(LANES as u128 / 2);
+        counter = counter.wrapping_add(RANDOM_BATCH_COUNTERS as u128 / 2);
     }
 }
 
 /// The words of Threefry's blocks in order.
 pub fn threefry_words<T: Word>(key: u64, first: u64, output: &mut [T]) {
-    parallel::chunks_mut(output, 2 * PIECE, |index, piece| {
-        let mut counter = first.wrapping_add((index * PIECE) as u64);
-        let mut words = [[0; LANES]; 2];
-        for part in piece.chunks_mut(2 * LANES) {
+    parallel::chunks_mut(output, 2 * RANDOM_CHUNK_BLOCKS, |index, piece| {
+        let mut counter = first.wrapping_add((index * RANDOM_CHUNK_BLOCKS) as u64);
+        let mut words = [[0; RANDOM_BATCH_COUNTERS]; 2];
+        for part in piece.chunks_mut(2 * RANDOM_BATCH_COUNTERS) {
             simd::run(Threefry { key: halves(key), first: counter, words: &mut words });
             simd::run(Weave(&words, part));
-            counter = counter.wrapping_add(LANES as u64);
+            counter = counter.wrapping_add(RANDOM_BATCH_COUNTERS as u64);
         }
     });
 }
@@ -225,7 +220,7 @@ impl Halving {
         }
         // Two rows have the words of as many blocks as a row has elements.
         let pairs = extent.div_ceil(2);
-        let lines = (PIECE / (pairs * inner)).max(1);
+        let lines = (RANDOM_CHUNK_BLOCKS / (pairs * inner)).max(1);
         parallel::chunks_mut(output, lines * extent * inner, |index, piece| {
             for (line, rows) in piece.chunks_mut(extent * inner).enumerate() {
                 for (pair, rows) in rows.chunks_mut(2 * inner).enumerate() {
@@ -241,15 +236,15 @@ impl Halving {
 /// which may be missing.
 fn two_rows<T: Word>(key: u64, first: u64, inner: usize, rows: &mut [T]) {
     let (upper, lower) = rows.split_at_mut(inner);
-    let mut words = [[0; LANES]; 2];
+    let mut words = [[0; RANDOM_BATCH_COUNTERS]; 2];
     let mut counter = first;
-    for at in (0..inner).step_by(LANES) {
+    for at in (0..inner).step_by(RANDOM_BATCH_COUNTERS) {
         simd::run(Threefry { key: halves(key), first: counter, words: &mut words });
         for (row, words) in [&mut *upper, &mut *lower].into_iter().zip(&words) {
             let part = row.iter_mut().skip(at);
             part.zip(words).for_each(|(element, &word)| *element = T::of(word));
         }
-        counter = counter.wrapping_add(LANES as u64);
+        counter = counter.wrapping_add(RANDOM_BATCH_COUNTERS as u64);
     }
 }
 
@@ -302,15 +297,15 @@ mod tests {
     fn pieces_and_widths_continue_the_count() {
         let first = u128::from(u64::MAX) - 2;
         let [low, high] = [u64::MAX - 2, 0].map(halves);
-        let mut words = vec![0_u32; 4 * PIECE + 7];
+        let mut words = vec![0_u32; 4 * RANDOM_CHUNK_BLOCKS + 7];
         philox_words(9, first, &mut words);
         assert_eq!(words[..4], philox([low[0], low[1], high[0], high[1]], halves(9)));
         // The lower half of the counter has overflowed.
         assert_eq!(words[12..16], philox([0, 0, 1, 0], halves(9)));
-        let after = halves(PIECE as u64 - 3);
+        let after = halves(RANDOM_CHUNK_BLOCKS as u64 - 3);
         let block = philox([after[0], after[1], 1, 0], halves(9));
-        assert_eq!(words[4 * PIECE..4 * PIECE + 4], block);
-        let mut bytes = vec![0_u8; 4 * PIECE + 7];
+        assert_eq!(words[4 * RANDOM_CHUNK_BLOCKS..4 * RANDOM_CHUNK_BLOCKS + 4], block);
+        let mut bytes = vec![0_u8; 4 * RANDOM_CHUNK_BLOCKS + 7];
         philox_words(9, first, &mut bytes);
         assert!(bytes.iter().zip(&words).all(|(&byte, word)| byte == word.to_le_bytes()[0]));
         simd::at_every_level(|level| {

@@ -66,7 +66,7 @@ pub(super) fn each(
         }
         Ok(())
     };
-    let piece = parallel::piece_of(scratch.len()).max(1);
+    let piece = parallel::items_per_chunk(scratch.len()).max(1);
     if count <= piece || parallel::threads() < 2 {
         return some(0, scratch, results, count);
     }

@@ -1,5 +1,6 @@
 //! `fft`: Fourier transforms over the last one to three axes.
 use super::{Cost, Cx, Entry, Kernel, LayoutRule, Lowered, Site};
+use crate::tuning::{FFT_BLOCK_ELEMENTS, FFT_ELEMENT_TABLE_BYTES, FFT_UNCHECKED_BYTES};
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use num_complex::Complex;
 use num_traits::Zero;
@@ -100,12 +101,9 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
 /// # Errors
 /// `HostMemory`.
 fn has_room_for_tables(lengths: &[usize]) -> Result<()> {
-    /// Bytes for each element of an axis, at most: a few tables of complex numbers.
-    const TABLES: usize = 64;
-    /// What is asked for without a look.
-    const LITTLE: usize = 16 << 20;
-    let longest = lengths.iter().copied().max().unwrap_or(0).saturating_mul(TABLES);
-    if longest > LITTLE { Aligned::try_zeros(longest).map(drop) } else { Ok(()) }
+    let longest =
+        lengths.iter().copied().max().unwrap_or(0).saturating_mul(FFT_ELEMENT_TABLE_BYTES);
+    if longest > FFT_UNCHECKED_BYTES { Aligned::try_zeros(longest).map(drop) } else { Ok(()) }
 }
 
 /// The transform of one axis of the complex array.
@@ -144,8 +142,6 @@ impl<T: FftNum> fmt::Debug for Transform<T> {
     }
 }
 
-/// Elements of the lines that are transformed together where they lie across memory.
-const BLOCK: usize = 1 << 15;
 /// Lines of such a block at least, which fill a line of the cache, and at most.
 const LINES: [usize; 2] = [8, 64];
 
@@ -158,11 +154,11 @@ impl<T: FftNum> FftAxis<T> {
             plan.process_with_scratch(lines, &mut vec![Complex::zero(); room]);
         };
         if *stride == 1 {
-            let piece = parallel::piece_of(length * size_of::<Complex<T>>());
+            let piece = parallel::items_per_chunk(length * size_of::<Complex<T>>());
             parallel::chunks_mut(array, piece * length, |_, part| lines(part));
             return;
         }
-        let width = (BLOCK / length).clamp(LINES[0], LINES[1]).min(*stride);
+        let width = (FFT_BLOCK_ELEMENTS / length).clamp(LINES[0], LINES[1]).min(*stride);
         for block in array.chunks_exact_mut(length * stride) {
             // The rows of each block of lines.
             let mut tiles: Vec<Vec<&mut [Complex<T>]>> = Vec::new();
@@ -172,7 +168,7 @@ impl<T: FftNum> FftAxis<T> {
                     tile.push(row);
                 }
             }
-            let piece = parallel::piece_of(length * width * size_of::<Complex<T>>());
+            let piece = parallel::items_per_chunk(length * width * size_of::<Complex<T>>());
             parallel::chunks_mut(&mut tiles, piece, |_, tiles| {
                 let mut turned = vec![Complex::zero(); length * width];
                 for tile in tiles {
@@ -243,7 +239,7 @@ where
             return Ok(());
         }
         let [before, after] = self.last;
-        let piece = parallel::piece_of(before.max(after) * size_of::<Complex<T>>());
+        let piece = parallel::items_per_chunk(before.max(after) * size_of::<Complex<T>>());
         match &self.real {
             Last::Complex => {
                 let array: &mut [Complex<T>] = cast_slice_mut(result);

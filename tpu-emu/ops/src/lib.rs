@@ -30,6 +30,7 @@ mod testing;
 mod testing_bodies;
 #[cfg(test)]
 mod testing_kernels;
+mod tuning;
 #[cfg(test)]
 mod vm_differential;
 mod windowed;

@@ -1,10 +1,11 @@
 //! `reduce`: combines the elements along some axes.
 use super::reducer::{Reducer, inputs, splat};
 use super::{Cost, Cx, Entry, Kernel, Lowered, Reduced, ShardingRule, Site};
+use crate::tuning::MAX_REDUCE_ROW_PARTS;
 use std::marker::PhantomData;
 use tpu_base::error::Result;
 use tpu_base::tensor::{DType, Shape};
-use tpu_kernels::elementwise::program::TILE;
+use tpu_kernels::elementwise::tuning::TILE_ELEMENTS;
 use tpu_kernels::movement::loop_nest::{Axis, carve, carved, gather, rows};
 use tpu_kernels::movement::transpose::turn_bytes;
 use tpu_kernels::reduce::axis::Reduction;
@@ -77,9 +78,10 @@ fn changes_nothing(site: &Site<'_>, combiner: Combiner, dtype: DType) -> bool {
 
 /// Pieces that few long rows are cut into, so that there are lanes to fill.
 fn pieces(plan: &Reduction, outputs: usize) -> usize {
-    const MOST: usize = 256;
     match plan.reduced[..] {
-        [axis] if outputs > 0 && axis.count >= 4 * MOST => (TILE / outputs).clamp(1, MOST),
+        [axis] if outputs > 0 && axis.count >= 4 * MAX_REDUCE_ROW_PARTS => {
+            (TILE_ELEMENTS / outputs).clamp(1, MAX_REDUCE_ROW_PARTS)
+        }
         _ => 1,
     }
 }
@@ -141,7 +143,7 @@ struct BodyReduce {
 impl BodyReduce {
     /// Results, or pieces of all results, that are computed together.
     fn lanes(&self) -> usize {
-        (self.outputs * self.pieces).min(TILE)
+        (self.outputs * self.pieces).min(TILE_ELEMENTS)
     }
 
     /// Sizes of the parts of the scratch memory: offsets of the lanes, then for each input what
@@ -309,7 +311,7 @@ impl Kernel for BodyReduce {
             for index in 0..count {
                 offsets[filled] = at + index * step;
                 filled += 1;
-                if filled < self.outputs.min(TILE) && done + filled < self.outputs {
+                if filled < self.outputs.min(TILE_ELEMENTS) && done + filled < self.outputs {
                     continue;
                 }
                 if self.pieces > 1 {

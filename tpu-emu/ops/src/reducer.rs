@@ -201,8 +201,9 @@ mod tests {
             seed ^ seed >> 29
         };
         let mut pairs = 0;
-        for (mode, dtype) in
-            [Subnormals::Kept, Subnormals::Flushed].iter().flat_map(|mode| TYPES.map(|of| (mode, of)))
+        for (mode, dtype) in [Subnormals::Kept, Subnormals::Flushed]
+            .iter()
+            .flat_map(|mode| TYPES.map(|of| (mode, of)))
         {
             let _mode = mode.enter();
             for name in ["add", "multiply", "maximum", "minimum", "and", "or", "xor"] {
@@ -227,7 +228,11 @@ mod tests {
                     let alone = settled(dtype, to);
                     let to = &mut bytemuck::cast_slice_mut(&mut folded)[..dtype.host_bytes()];
                     fold.rows(b, 1, a, to);
-                    assert_eq!(settled(dtype, to), alone, "{mode:?} {name} {dtype:?} {a:x?} {b:x?}");
+                    assert_eq!(
+                        settled(dtype, to),
+                        alone,
+                        "{mode:?} {name} {dtype:?} {a:x?} {b:x?}"
+                    );
                 }
             }
         }

@@ -1,10 +1,8 @@
 //! Devices in a grid with named axes: where each stands, and who stands in line with whom.
+use crate::tuning::MAX_MESH_DEVICES;
 use tpu_base::error::{Error, Result};
 use tpu_stablehlo::Module;
 use tpu_stablehlo::ir::{Attribute, Attributes, AxisRef, Mesh, MeshAxes, MeshRef};
-
-/// A mesh that no program was compiled for may say any number; no more devices are counted.
-const MOST: usize = 1 << 20;
 
 /// The mesh that a reference names.
 ///
@@ -40,7 +38,7 @@ pub fn groups(module: &Module, of: &MeshAxes) -> Result<Vec<Vec<usize>>> {
         .collect::<Option<Vec<usize>>>()
         .and_then(|sizes| sizes.iter().try_fold(1_usize, |total, &size| total.checked_mul(size)));
     let wrong = || Error::bad(format!("a mesh {:?}", mesh.axes));
-    let devices = devices.filter(|&devices| devices <= MOST).ok_or_else(wrong)?;
+    let devices = devices.filter(|&devices| devices <= MAX_MESH_DEVICES).ok_or_else(wrong)?;
     Grid::new(mesh, devices)?.groups(&of.axes)
 }
 

@@ -11,3 +11,4 @@ pub mod passes;
 pub mod plan;
 pub mod sharding;
 pub mod spmd;
+mod tuning;

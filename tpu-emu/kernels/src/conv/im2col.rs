@@ -4,6 +4,10 @@ use super::geometry::{Geometry, Order, Window};
 use super::implicit_gemm::Sweep;
 use super::pack_windows::Under;
 use crate::aligned::Aligned;
+use crate::conv::tuning::{
+    BLOCK_SUMS, IM2COL_CHUNK_MULTIPLY_ADDS, MAX_BLOCK_WINDOWS, MIN_BLOCK_WINDOWS, WAVE_BLOCKS,
+    WINDOW_TILE_ELEMENTS,
+};
 use crate::matmul::accumulate::Work;
 use crate::matmul::blocked;
 use crate::matmul::blocked::ProductTile;
@@ -18,19 +22,6 @@ use parking_lot::Mutex;
 use std::ops::Range;
 use tpu_base::error::Result;
 use tpu_base::tensor::DType;
-
-/// Multiplications of a piece of work.
-const PIECE: usize = 1 << 23;
-/// Windows of a block at most; they are a multiple of [`ROWS`].
-const TALL: usize = 256;
-/// Windows of a block of many sums.
-const LEAST: usize = 64;
-/// Sums of a block.
-const SUMS: usize = 1 << 17;
-/// Blocks whose results wait to be written.
-const WAVE: usize = 16;
-/// Numbers of a tile of windows.
-const TILE: usize = 1 << 18;
 
 /// A compiled convolution.
 #[derive(Debug)]
@@ -60,7 +51,7 @@ impl Convolution {
         let depth = all(geometry.input_features.0, &|window| window.kernel.0);
         let windows = all(geometry.batch.0, &|window| window.output.0);
         let width = depth.saturating_mul(arithmetic.parts()).max(geometry.output_features.0).max(1);
-        let rows = (TILE / width).clamp(1, windows.max(1));
+        let rows = (WINDOW_TILE_ELEMENTS / width).clamp(1, windows.max(1));
         let reversed =
             geometry.windows.iter().any(|window| window.reversed && window.kernel.0 != 1);
         let plain = if reversed { None } else { merged(&kernel_rows(&geometry)) };
@@ -204,8 +195,8 @@ impl Convolution {
         let (dtype, windows) = (self.dtypes[2], *windows);
         let width = dtype.host_bytes();
         // An even number of blocks, of rows whose panels and sums stay in a cache.
-        let rows = windows.div_ceil(windows.div_ceil(TALL).next_multiple_of(2));
-        let rows = rows.min((SUMS / columns).max(LEAST)).next_multiple_of(ROWS);
+        let rows = windows.div_ceil(windows.div_ceil(MAX_BLOCK_WINDOWS).next_multiple_of(2));
+        let rows = rows.min((BLOCK_SUMS / columns).max(MIN_BLOCK_WINDOWS)).next_multiple_of(ROWS);
         let block = |first: usize, out: &mut [u8]| -> Result<()> {
             let some = first..windows.min(first + rows);
             if arithmetic.gives(dtype) {
@@ -225,7 +216,7 @@ impl Convolution {
         };
         let work = columns.saturating_mul(self.depth).max(1);
         if stride == 1 && self.dense(columns) {
-            let piece = (PIECE / work).max(1).next_multiple_of(rows);
+            let piece = (IM2COL_CHUNK_MULTIPLY_ADDS / work).max(1).next_multiple_of(rows);
             let row = columns * width;
             parallel::chunks_mut(result, piece * row, |index, out| {
                 for (part, out) in out.chunks_mut(rows * row).enumerate() {
@@ -235,8 +226,8 @@ impl Convolution {
             return outcome.into_inner();
         }
         let blocks = windows.div_ceil(rows);
-        for wave in (0..blocks).step_by(WAVE) {
-            let finished = parallel::map(WAVE.min(blocks - wave), |index| {
+        for wave in (0..blocks).step_by(WAVE_BLOCKS) {
+            let finished = parallel::map(WAVE_BLOCKS.min(blocks - wave), |index| {
                 let first = (wave + index) * rows;
                 let mut out = Aligned::zeros(rows.min(windows - first) * columns * width);
                 keep(block(first, out.bytes_mut()));

@@ -7,11 +7,16 @@ use super::pack_filter::Lines;
 use super::padded_input::{Canvas, PaddedAxis};
 use super::window_rows::PhaseWindows;
 use crate::aligned::Aligned;
+use crate::conv::tuning::{
+    BLOCK_SUMS, IMPLICIT_CHUNK_MULTIPLY_ADDS, MAX_BLOCK_WINDOWS, MAX_INTERLEAVED_FEATURES,
+    MAX_TAP_OFFSETS, MIN_BLOCK_WINDOWS, PADDED_INPUT_SLACK_ELEMENTS, WAVE_BLOCKS,
+};
 use crate::matmul::accumulate::Work;
 use crate::matmul::blocked;
 use crate::matmul::micro_kernel::ROWS;
 use crate::matmul::pack::{Load, Panel};
 use crate::matmul::precision::{Arithmetic, room, take};
+use crate::matmul::tuning::WRITE_MULTIPLY_ADDS;
 use crate::matmul::unpacked_lhs::{NARROW, UnpackedProduct, WIDE, is_narrow};
 use crate::parallel;
 use bytemuck::cast_slice_mut;
@@ -19,24 +24,6 @@ use parking_lot::Mutex;
 use std::ops::Range;
 use tpu_base::error::Result;
 use tpu_base::tensor::DType;
-
-/// Multiplications of a piece of work; an element that is written counts as `WRITTEN` more.
-const PIECE: usize = 1 << 22;
-const WRITTEN: usize = 16;
-/// Windows of a block at most.
-const TALL: usize = 256;
-/// Windows of a block of many sums.
-const LEAST: usize = 64;
-/// Sums of a block.
-const SUMS: usize = 1 << 17;
-/// Blocks whose results wait to be written.
-const WAVE: usize = 16;
-/// Elements of kernels whose places are kept.
-const TAPS: usize = 1 << 18;
-/// Elements that a canvas may have beyond twice those of the input.
-const SPARE: usize = 1 << 16;
-/// Groups of so many output features are computed beside each other.
-const REPEATED: usize = 4;
 
 /// A compiled convolution over a canvas.
 #[derive(Debug)]
@@ -74,7 +61,7 @@ impl Sweep {
         if arithmetic.passes.len() != 1 || features == 0 || columns == 0 {
             return None;
         }
-        let beside = geometry.groups > 1 && (columns <= REPEATED || features == 1);
+        let beside = geometry.groups > 1 && (columns <= MAX_INTERLEAVED_FEATURES || features == 1);
         let axes = dilation::axes(geometry)?;
         let images = PaddedAxis {
             input: (geometry.batch.0, geometry.batch.1[0]),
@@ -94,7 +81,9 @@ impl Sweep {
             inner: [(features, feature), (groups, group)],
             times: if beside { columns } else { 1 },
         };
-        let most = geometry.elements[0].saturating_mul(2 * canvas.times).saturating_add(SPARE);
+        let most = geometry.elements[0]
+            .saturating_mul(2 * canvas.times)
+            .saturating_add(PADDED_INPUT_SLACK_ELEMENTS);
         if canvas.elements() > most {
             return None;
         }
@@ -104,11 +93,11 @@ impl Sweep {
         dilation::combinations(&axes, |some| {
             let count = some.iter().fold(1_usize, |all, along| all.saturating_mul(along.taps[2]));
             taps = taps.saturating_add(count);
-            if taps <= TAPS {
+            if taps <= MAX_TAP_OFFSETS {
                 phases.push(PhaseWindows::new(geometry, &strides, &axes, some));
             }
         });
-        if taps > TAPS {
+        if taps > MAX_TAP_OFFSETS {
             return None;
         }
         phases.retain(|phase| phase.windows() > 0);
@@ -235,8 +224,8 @@ impl Sweep {
 
     /// Windows of a block, whose rows and sums stay in a cache; an even number of blocks.
     fn rows(&self, windows: usize) -> usize {
-        let rows = windows.div_ceil(windows.div_ceil(TALL).next_multiple_of(2));
-        rows.min((SUMS / self.columns).max(LEAST)).next_multiple_of(ROWS)
+        let rows = windows.div_ceil(windows.div_ceil(MAX_BLOCK_WINDOWS).next_multiple_of(2));
+        rows.min((BLOCK_SUMS / self.columns).max(MIN_BLOCK_WINDOWS)).next_multiple_of(ROWS)
     }
 
     /// Computes sums of windows and makes results of them.
@@ -266,9 +255,9 @@ impl Sweep {
         let (row, windows) = (self.columns * self.widths[2], phase.windows());
         let rows = self.rows(windows);
         let terms = phase.places.len().saturating_mul(self.features);
-        let terms = if self.beside { terms } else { terms.saturating_add(WRITTEN) };
+        let terms = if self.beside { terms } else { terms.saturating_add(WRITE_MULTIPLY_ADDS) };
         let work = self.columns.saturating_mul(terms).max(1);
-        let piece = (PIECE / work).max(1).next_multiple_of(rows);
+        let piece = (IMPLICIT_CHUNK_MULTIPLY_ADDS / work).max(1).next_multiple_of(rows);
         let outcome = Mutex::new(Ok(()));
         parallel::chunks_mut(result, piece * row, |index, out| {
             for (part, out) in out.chunks_mut(rows * row).enumerate() {
@@ -293,8 +282,8 @@ impl Sweep {
         let rows = self.rows(windows);
         let some = |block: usize| block * rows..windows.min((block + 1) * rows);
         let blocks = windows.div_ceil(rows);
-        for wave in (0..blocks).step_by(WAVE) {
-            let finished = parallel::map(WAVE.min(blocks - wave), |index| {
+        for wave in (0..blocks).step_by(WAVE_BLOCKS) {
+            let finished = parallel::map(WAVE_BLOCKS.min(blocks - wave), |index| {
                 let windows = some(wave + index);
                 let mut out = Aligned::zeros(windows.len() * self.columns * width);
                 self.finish(windows, out.bytes_mut(), sums).map(|()| out)

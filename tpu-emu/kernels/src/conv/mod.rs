@@ -7,4 +7,5 @@ pub mod implicit_gemm;
 pub mod pack_filter;
 pub mod pack_windows;
 pub mod padded_input;
+mod tuning;
 pub mod window_rows;

@@ -73,7 +73,7 @@ impl<T: Lane> Visit<T> for LayInput<'_, T> {
         if line == 0 {
             return;
         }
-        let some = parallel::piece_of(line * size_of::<T>());
+        let some = parallel::items_per_chunk(line * size_of::<T>());
         parallel::chunks_mut(out, some * line, |index, out| {
             for (out, number) in out.chunks_exact_mut(line).zip(index * some..) {
                 let mut start = Some(0);

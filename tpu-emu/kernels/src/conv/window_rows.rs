@@ -2,11 +2,9 @@
 use super::dilation::{Along, PhaseAxis};
 use super::geometry::Geometry;
 use crate::matmul::operand::merged;
+use crate::matmul::tuning::BLOCK_DEPTH;
 use crate::matmul::unpacked_lhs::ElementRun;
 use std::ops::Range;
-
-/// Terms that are added up before they are added to a sum.
-const DEPTH: usize = 256;
 
 /// Windows along one axis.
 #[derive(Debug, Clone, Copy)]
@@ -153,12 +151,12 @@ fn runs(places: &[usize], count: usize) -> Vec<ElementRun> {
         if let Some(last) = runs.last_mut()
             && last.start + last.count == place
         {
-            let more = rest.count.min(DEPTH - last.count);
+            let more = rest.count.min(BLOCK_DEPTH - last.count);
             last.count += more;
             rest = ElementRun { start: place + more, count: count - more };
         }
         while rest.count > 0 {
-            let some = rest.count.min(DEPTH);
+            let some = rest.count.min(BLOCK_DEPTH);
             runs.push(ElementRun { start: rest.start, count: some });
             rest = ElementRun { start: rest.start + some, count: rest.count - some };
         }
@@ -166,14 +164,14 @@ fn runs(places: &[usize], count: usize) -> Vec<ElementRun> {
     runs
 }
 
-/// Runs in order, of at most [`DEPTH`] terms together.
+/// Runs in order, of at most [`BLOCK_DEPTH`] terms together.
 fn segments(runs: &[ElementRun]) -> Vec<(Range<usize>, Range<usize>)> {
     let mut segments: Vec<(Range<usize>, Range<usize>)> = Vec::new();
     let mut terms = 0;
     for (index, run) in runs.iter().enumerate() {
         let end = terms + run.count;
         match segments.last_mut() {
-            Some((runs, lines)) if end - lines.start <= DEPTH => {
+            Some((runs, lines)) if end - lines.start <= BLOCK_DEPTH => {
                 runs.end = index + 1;
                 lines.end = end;
             }
@@ -195,11 +193,11 @@ mod tests {
         assert_eq!(
             runs(&[5, 605], 600),
             [
-                run(5, DEPTH),
-                run(5 + DEPTH, DEPTH),
-                run(5 + 2 * DEPTH, DEPTH),
-                run(5 + 3 * DEPTH, DEPTH),
-                run(5 + 4 * DEPTH, 1200 - 4 * DEPTH),
+                run(5, BLOCK_DEPTH),
+                run(5 + BLOCK_DEPTH, BLOCK_DEPTH),
+                run(5 + 2 * BLOCK_DEPTH, BLOCK_DEPTH),
+                run(5 + 3 * BLOCK_DEPTH, BLOCK_DEPTH),
+                run(5 + 4 * BLOCK_DEPTH, 1200 - 4 * BLOCK_DEPTH),
             ][..]
         );
         assert!(runs(&[], 3).is_empty());
@@ -208,8 +206,8 @@ mod tests {
     #[test]
     fn segments_hold_whole_runs() {
         let run = |count| ElementRun { start: 0, count };
-        let parts = segments(&[run(100), run(100), run(100), run(DEPTH)]);
-        assert_eq!(parts, [(0..2, 0..200), (2..3, 200..300), (3..4, 300..300 + DEPTH)]);
+        let parts = segments(&[run(100), run(100), run(100), run(BLOCK_DEPTH)]);
+        assert_eq!(parts, [(0..2, 0..200), (2..3, 200..300), (3..4, 300..300 + BLOCK_DEPTH)]);
         assert!(segments(&[]).is_empty());
     }
 

@@ -3,4 +3,5 @@ pub mod kind;
 pub mod loops;
 pub mod program;
 pub mod take;
+pub mod tuning;
 pub mod vm;

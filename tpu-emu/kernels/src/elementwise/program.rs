@@ -4,9 +4,6 @@
 use super::kind::ElementwiseKind;
 use tpu_base::tensor::DType;
 
-/// Elements that one call of an operation is for.
-pub const TILE: usize = 1024;
-
 /// Small numbers that an operation needs besides its operands: widths, the last element.
 pub type Immediate = [u32; 2];
 

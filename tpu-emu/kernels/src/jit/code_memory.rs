@@ -6,11 +6,9 @@
 //! Memory for machine code, and the calls into it and out of it.
 #![expect(unsafe_code, reason = "maps, writes and calls machine code")]
 use super::callee::{Callee, Cells, operate};
+use crate::jit::tuning::CODE_CHUNK_BYTES;
 use parking_lot::Mutex;
 use std::sync::{Arc, Once};
-
-/// Bytes of a chunk.
-const CHUNK: usize = 256 << 10;
 
 /// Memory that is mapped twice.
 #[derive(Debug)]
@@ -31,8 +29,8 @@ impl Drop for Chunk {
     fn drop(&mut self) {
         // SAFETY: nobody has an address inside any more: whoever runs code holds its chunk.
         unsafe {
-            libc::munmap(self.writable.cast(), CHUNK);
-            libc::munmap(self.executable.cast(), CHUNK);
+            libc::munmap(self.writable.cast(), CODE_CHUNK_BYTES);
+            libc::munmap(self.executable.cast(), CODE_CHUNK_BYTES);
         }
     }
 }
@@ -48,7 +46,7 @@ fn is_allowed() -> bool {
     let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: 0 };
     // SAFETY: the place is this function's.
     let failed = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) };
-    failed != 0 || usize::try_from(limit.rlim_cur).map_or(true, |limit| limit >= CHUNK)
+    failed != 0 || usize::try_from(limit.rlim_cur).map_or(true, |limit| limit >= CODE_CHUNK_BYTES)
 }
 
 impl Chunk {
@@ -66,7 +64,7 @@ impl Chunk {
     }
 
     fn mapped() -> Option<Self> {
-        let size = libc::off_t::try_from(CHUNK).ok()?;
+        let size = libc::off_t::try_from(CODE_CHUNK_BYTES).ok()?;
         // SAFETY: the name is a C string; the file is used by nobody else. A mapping outlives
         // the descriptor. What fails gives back what it took.
         unsafe {
@@ -76,7 +74,7 @@ impl Chunk {
             }
             let map = |protection| {
                 let none = std::ptr::null_mut();
-                let at = libc::mmap(none, CHUNK, protection, libc::MAP_SHARED, file, 0);
+                let at = libc::mmap(none, CODE_CHUNK_BYTES, protection, libc::MAP_SHARED, file, 0);
                 (at != libc::MAP_FAILED).then_some(at.cast::<u8>())
             };
             let sized = libc::ftruncate(file, size) == 0;
@@ -84,7 +82,7 @@ impl Chunk {
             let executable = writable.and_then(|_| map(libc::PROT_READ | libc::PROT_EXEC));
             libc::close(file);
             if let (Some(writable), None) = (writable, executable) {
-                libc::munmap(writable.cast(), CHUNK);
+                libc::munmap(writable.cast(), CODE_CHUNK_BYTES);
             }
             Some(Self { writable: writable?, executable: executable?, process: process() })
         }
@@ -123,9 +121,9 @@ impl Function {
     pub(super) fn new(code: &[u8], entry: usize) -> Option<Self> {
         let mut current = CURRENT.lock();
         let usable = |(chunk, used): &(Arc<Chunk>, usize)| {
-            used + code.len() <= CHUNK && chunk.process == process()
+            used + code.len() <= CODE_CHUNK_BYTES && chunk.process == process()
         };
-        if code.len() > CHUNK {
+        if code.len() > CODE_CHUNK_BYTES {
             return None;
         }
         if !current.as_ref().is_some_and(usable) {

@@ -21,6 +21,8 @@ mod opcodes;
 mod regalloc;
 mod scalar_loop;
 mod select;
+#[cfg(all(target_arch = "x86_64", not(tpu_emu_portable)))]
+mod tuning;
 #[cfg(any(test, feature = "testing"))]
 pub mod verify;
 #[cfg(not(all(target_arch = "x86_64", not(tpu_emu_portable))))]

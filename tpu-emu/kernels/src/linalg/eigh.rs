@@ -2,12 +2,10 @@
 //! reflectors, then implicit QL steps.
 use super::householder::{apply, reflect};
 use super::scalar::{Scalar, add_conjugates, rotate, subtract_both};
+use crate::linalg::tuning::MAX_QL_STEPS;
 use crate::matmul::accumulate::Work;
 use crate::matmul::widen::Widen;
 use num_traits::Float;
-
-/// QL steps for one eigenvalue; a few are usual.
-const STEPS: usize = 60;
 
 /// Numbers of `T` that [`eigen`] uses besides its matrix, and real ones.
 pub fn room(n: usize) -> [usize; 2] {
@@ -124,7 +122,7 @@ fn diagonal<T: Scalar>(n: usize, d: &mut [T::Real], e: &mut [T::Real], vectors: 
                 break;
             }
             steps += 1;
-            if steps > STEPS {
+            if steps > MAX_QL_STEPS {
                 return false;
             }
             // The shift is the eigenvalue of the first 2x2 block that is nearer to its corner.

@@ -1,5 +1,6 @@
 //! Triangular systems, and factors that are triangular. Matrices are dense and row-major.
 use super::scalar::Scalar;
+use crate::linalg::tuning::{BLOCK_ROWS, CHUNK_MULTIPLY_ADDS, REGISTER_ROWS};
 use crate::matmul::accumulate::Work;
 use crate::matmul::gemm_crate;
 use crate::matmul::gemm_crate::{Extent, Matrix};
@@ -9,14 +10,9 @@ use crate::simd::Loop;
 use num_traits::Float;
 use std::ops::Range;
 
-/// Rows and columns that are reduced at once, by products of matrices.
-const BLOCK: usize = 64;
-/// Multiplications of a piece of work.
-const PIECE: usize = 1 << 21;
-
 /// Rows of a piece, whole blocks of them, where each has so many results of sums of a block.
 fn piece(columns: usize) -> usize {
-    (PIECE / (columns * BLOCK).max(1)).max(1).next_multiple_of(BLOCK)
+    (CHUNK_MULTIPLY_ADDS / (columns * BLOCK_ROWS).max(1)).max(1).next_multiple_of(BLOCK_ROWS)
 }
 
 /// `to -= factor·from`.
@@ -39,19 +35,16 @@ fn reduce<T: Scalar>(
     gemm_crate::product(extent, rows, width, (true, -T::one(), T::one()), left, right);
 }
 
-/// Rows whose sums are held in registers.
-const ROWS: usize = 32;
-
 /// Numbers of room that [`cholesky`] uses.
 pub fn cholesky_room(n: usize) -> usize {
-    n.saturating_add(n.max(ROWS)).saturating_mul(BLOCK.min(n))
+    n.saturating_add(n.max(REGISTER_ROWS)).saturating_mul(BLOCK_ROWS.min(n))
 }
 
 /// The lower triangular `L` with `L·Lᴴ = a`, of the lower triangle of `a`, in its place; the upper
 /// one becomes zero. All NaN where there is none. `room` has [`cholesky_room`] numbers.
 pub fn cholesky<T: Scalar>(n: usize, a: &mut [T], room: &mut [T]) {
-    for first in (0..n).step_by(BLOCK) {
-        let end = n.min(first + BLOCK);
+    for first in (0..n).step_by(BLOCK_ROWS) {
+        let end = n.min(first + BLOCK_ROWS);
         if !simd::run(CholeskyColumns { n, a: &mut *a, columns: first..end, room: &mut *room }) {
             a.fill(T::missing());
             return;
@@ -69,8 +62,8 @@ pub fn cholesky<T: Scalar>(n: usize, a: &mut [T], room: &mut [T]) {
         let (below, conjugates) = (&*below, &*conjugates);
         let piece = piece(n - end);
         parallel::chunks_mut(&mut a[end * n..], piece * n, |index, rows| {
-            let starts = (index * piece..).step_by(BLOCK);
-            for (start, rows) in starts.zip(rows.chunks_mut(BLOCK * n)) {
+            let starts = (index * piece..).step_by(BLOCK_ROWS);
+            for (start, rows) in starts.zip(rows.chunks_mut(BLOCK_ROWS * n)) {
                 let columns = end..end + start + rows.len() / n;
                 let left = Matrix { data: &below[start * depth..], row: depth, column: 1 };
                 let right = Matrix { data: conjugates, row: 1, column: depth };
@@ -100,7 +93,7 @@ impl<T: Scalar> Loop for CholeskyColumns<'_, T> {
         let Self { n, a, columns, room } = self;
         let (start, rows) = (columns.start, n - columns.start);
         // Sums may be of rows behind the last one.
-        let length = rows + ROWS;
+        let length = rows + REGISTER_ROWS;
         for column in room.chunks_exact_mut(length).take(columns.len()) {
             column[rows..].fill(T::ZERO);
         }
@@ -113,12 +106,12 @@ impl<T: Scalar> Loop for CholeskyColumns<'_, T> {
         for k in 0..columns.len() {
             let (done, column) = room.split_at_mut(k * length);
             let mut root = T::Real::ZERO;
-            for first in (k..rows).step_by(ROWS) {
-                let mut sums = [T::ZERO; ROWS];
-                sums.copy_from_slice(&column[first..][..ROWS]);
+            for first in (k..rows).step_by(REGISTER_ROWS) {
+                let mut sums = [T::ZERO; REGISTER_ROWS];
+                sums.copy_from_slice(&column[first..][..REGISTER_ROWS]);
                 for other in done.chunks_exact(length) {
                     let factor = other[k].conjugate();
-                    let other = &other[first..][..ROWS];
+                    let other = &other[first..][..REGISTER_ROWS];
                     for (sum, &other) in sums.iter_mut().zip(other) {
                         *sum -= other * factor;
                     }
@@ -137,7 +130,7 @@ impl<T: Scalar> Loop for CholeskyColumns<'_, T> {
                 if first == k {
                     sums[0] = T::of(root, T::Real::ZERO);
                 }
-                column[first..][..ROWS].copy_from_slice(&sums);
+                column[first..][..REGISTER_ROWS].copy_from_slice(&sums);
             }
         }
         for (row, to) in a[start * n..].chunks_exact_mut(n).enumerate() {
@@ -158,8 +151,8 @@ pub fn lu<T: Scalar>([m, n]: [usize; 2], a: &mut [T], pivots: &mut [i32], permut
         *row = index;
     }
     let rank = m.min(n);
-    for first in (0..rank).step_by(BLOCK) {
-        let end = rank.min(first + BLOCK);
+    for first in (0..rank).step_by(BLOCK_ROWS) {
+        let end = rank.min(first + BLOCK_ROWS);
         let columns = first..end;
         simd::run(LuColumns {
             size: [m, n],
@@ -268,10 +261,10 @@ pub fn solve_left<T: Scalar>(n: usize, triangle: Triangle, a: &[T], b: &mut [T],
     if columns == 0 {
         return;
     }
-    let blocks = n.div_ceil(BLOCK);
+    let blocks = n.div_ceil(BLOCK_ROWS);
     for step in 0..blocks {
         let block = if triangle.lower { step } else { blocks - 1 - step };
-        let (first, end) = (block * BLOCK, n.min((block + 1) * BLOCK));
+        let (first, end) = (block * BLOCK_ROWS, n.min((block + 1) * BLOCK_ROWS));
         let (before, rest) = b.split_at_mut(first * columns);
         let (rows, after) = rest.split_at_mut((end - first) * columns);
         let a_block = &a[first * n + first..];
@@ -326,13 +319,13 @@ pub fn solve_right<T: Scalar>(n: usize, triangle: Triangle, a: &[T], b: &mut [T]
     if n == 0 {
         return;
     }
-    let blocks = n.div_ceil(BLOCK);
+    let blocks = n.div_ceil(BLOCK_ROWS);
     // All blocks take part in a row.
-    let piece = (PIECE / (n * n)).max(1).next_multiple_of(BLOCK);
+    let piece = (CHUNK_MULTIPLY_ADDS / (n * n)).max(1).next_multiple_of(BLOCK_ROWS);
     parallel::chunks_mut(b, piece * n, |_, b| {
         for step in 0..blocks {
             let block = if triangle.lower { blocks - 1 - step } else { step };
-            let (first, end) = (block * BLOCK, n.min((block + 1) * BLOCK));
+            let (first, end) = (block * BLOCK_ROWS, n.min((block + 1) * BLOCK_ROWS));
             simd::run(SolvedColumns { n, triangle, a, b: &mut *b, columns: first..end });
             let open = if triangle.lower { 0..first } else { end..n };
             if open.is_empty() {
@@ -397,7 +390,7 @@ mod tests {
 
     #[test]
     fn a_factor_of_several_blocks_times_its_transpose_is_the_matrix() {
-        let n = 2 * BLOCK + 9;
+        let n = 2 * BLOCK_ROWS + 9;
         let half: Vec<f64> = (0..n * n).map(number).collect();
         let turned: Vec<f64> = (0..n * n).map(|at| half[at % n * n + at / n]).collect();
         let mut a = times(&half, &turned, [n, n, n]);
@@ -417,8 +410,8 @@ mod tests {
 
     #[test]
     fn factors_of_several_blocks_are_the_permuted_matrix() {
-        let square = 2 * BLOCK + 9;
-        for [m, n] in [[square, square], [square, BLOCK + 3], [BLOCK + 3, square]] {
+        let square = 2 * BLOCK_ROWS + 9;
+        for [m, n] in [[square, square], [square, BLOCK_ROWS + 3], [BLOCK_ROWS + 3, square]] {
             let a: Vec<f64> = (0..m * n).map(|i| number(i * i + i / 7)).collect();
             let (mut both, rank) = (a.clone(), m.min(n));
             let (mut pivots, mut permutation) = (vec![0; rank], vec![0; m]);
@@ -439,7 +432,7 @@ mod tests {
 
     #[test]
     fn systems_of_several_blocks_are_solved_from_both_sides() {
-        let (n, columns) = (2 * BLOCK + 9, 5);
+        let (n, columns) = (2 * BLOCK_ROWS + 9, 5);
         for (lower, unit) in [(true, false), (false, false), (true, true), (false, true)] {
             let inside = |at: usize| if lower { at / n >= at % n } else { at / n <= at % n };
             let entry = |at: usize| {

@@ -5,3 +5,4 @@ pub mod householder;
 pub mod scalar;
 #[cfg(test)]
 mod tests;
+mod tuning;

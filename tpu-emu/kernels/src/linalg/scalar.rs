@@ -1,4 +1,5 @@
 //! Real and complex numbers under one name, for decompositions.
+use crate::linalg::tuning::MIN_VECTOR_ELEMENTS;
 use crate::matmul::accumulate::Work;
 use crate::matmul::widen::Widen;
 use crate::simd;
@@ -53,14 +54,11 @@ pub trait Scalar: Work + NumAssign + Neg<Output = Self> {
     }
 }
 
-/// Numbers below which vectors are not worth their call.
-const SHORT: usize = 16;
-
 /// Rows `(x, y)` become `(cosine·x - sine·y, sine·x + cosine·y)`.
 #[inline]
 pub fn rotate<T: Scalar>(first: &mut [T], second: &mut [T], [sine, cosine]: [T::Real; 2]) {
     let body = Rotation { first, second, sine, cosine };
-    if body.first.len() < SHORT { body.run() } else { simd::run(body) }
+    if body.first.len() < MIN_VECTOR_ELEMENTS { body.run() } else { simd::run(body) }
 }
 
 struct Rotation<'a, T: Scalar> {
@@ -88,7 +86,7 @@ impl<T: Scalar> Loop for Rotation<'_, T> {
 #[inline]
 pub fn subtract_both<T: Scalar>(to: &mut [T], (left, w): (T, &[T]), (right, v): (T, &[T])) {
     let body = Both { to, left, w, right, v };
-    if body.to.len() < SHORT { body.run() } else { simd::run(body) }
+    if body.to.len() < MIN_VECTOR_ELEMENTS { body.run() } else { simd::run(body) }
 }
 
 struct Both<'a, T> {
@@ -115,7 +113,7 @@ impl<T: Scalar> Loop for Both<'_, T> {
 #[inline]
 pub fn add_conjugates<T: Scalar>(to: &mut [T], factor: T, from: &[T]) {
     let body = Conjugates { to, factor, from };
-    if body.to.len() < SHORT { body.run() } else { simd::run(body) }
+    if body.to.len() < MIN_VECTOR_ELEMENTS { body.run() } else { simd::run(body) }
 }
 
 struct Conjugates<'a, T> {

@@ -4,10 +4,12 @@
 //! widths give the same bits: nothing here is fused, reordered or approximated by an instruction.
 mod gamma;
 mod polynomial;
+mod tuning;
 
 use super::elementwise::loops::each;
 use super::elementwise::program::{Immediate, LoopFn};
 use super::simd::{self, Loop};
+use tuning::WIDEN_ELEMENTS;
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use std::marker::PhantomData;
@@ -381,9 +383,6 @@ fn double2<F: Function2>(_: Immediate, inputs: &[&[u8]], output: &mut [u8]) {
     simd::run(over::<_, Of<F>>((x, y, cast_slice_mut(output))));
 }
 
-/// Elements that pass through single precision at a time.
-const PART: usize = 256;
-
 struct Widen;
 struct Narrow;
 
@@ -421,8 +420,8 @@ fn through_single<T: Float<Wide = f32>, F: RealFunction>(
     output: &mut [u8],
 ) {
     let (x, output): (&[T], &mut [T]) = (cast_slice(inputs[0]), cast_slice_mut(output));
-    let (mut wide, mut result) = ([0.0; PART], [0.0; PART]);
-    for (x, output) in x.chunks(PART).zip(output.chunks_mut(PART)) {
+    let (mut wide, mut result) = ([0.0; WIDEN_ELEMENTS], [0.0; WIDEN_ELEMENTS]);
+    for (x, output) in x.chunks(WIDEN_ELEMENTS).zip(output.chunks_mut(WIDEN_ELEMENTS)) {
         widen(x, &mut wide);
         let bytes = cast_slice_mut(&mut result[..x.len()]);
         single::<F>(immediate, &[cast_slice(&wide[..x.len()])], bytes);
@@ -437,8 +436,12 @@ fn through_single2<T: Float<Wide = f32>, F: Function2>(
 ) {
     let (x, y): (&[T], &[T]) = (cast_slice(inputs[0]), cast_slice(inputs[1]));
     let output: &mut [T] = cast_slice_mut(output);
-    let (mut wide, mut result) = ([[0.0; PART]; 2], [0.0; PART]);
-    for ((x, y), output) in x.chunks(PART).zip(y.chunks(PART)).zip(output.chunks_mut(PART)) {
+    let (mut wide, mut result) = ([[0.0; WIDEN_ELEMENTS]; 2], [0.0; WIDEN_ELEMENTS]);
+    for ((x, y), output) in x
+        .chunks(WIDEN_ELEMENTS)
+        .zip(y.chunks(WIDEN_ELEMENTS))
+        .zip(output.chunks_mut(WIDEN_ELEMENTS))
+    {
         let [a, b] = &mut wide;
         widen(x, a);
         widen(y, b);

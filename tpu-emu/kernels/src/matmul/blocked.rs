@@ -3,15 +3,11 @@ use super::accumulate::Work;
 use super::micro_kernel::{COLUMNS, PanelProduct, ROWS};
 use super::pack::{Panel, Source};
 use crate::aligned::Aligned;
+use crate::matmul::tuning::{BLOCK_COLUMNS, BLOCK_DEPTH};
 use bytemuck::cast_slice_mut;
 use std::cell::Cell;
 use std::ops::Range;
 use std::thread::LocalKey;
-
-/// Steps of the sums that are added up before they are added to a result.
-pub const DEPTH: usize = 256;
-/// Columns of a block.
-pub const WIDTH: usize = 512;
 
 thread_local! {
     /// Room for panels. Whoever uses it takes it out meanwhile.
@@ -59,7 +55,7 @@ pub struct ProductTile {
 }
 
 /// Computes a part of a product of split operands: the parts of the operands that are multiplied
-/// are the `passes`. Sums of many terms are sums of sums of [`DEPTH`] terms.
+/// are the `passes`. Sums of many terms are sums of sums of [`BLOCK_DEPTH`] terms.
 pub fn product<T: Panel>(
     ProductTile { rows, columns, depth }: ProductTile,
     passes: &[(usize, usize)],
@@ -76,9 +72,10 @@ pub fn product<T: Panel>(
         }
         return;
     }
-    let longest = DEPTH.min(depth);
+    let longest = BLOCK_DEPTH.min(depth);
     let left = rows.len().div_ceil(ROWS) * longest * size_of::<[T; ROWS]>();
-    let right = WIDTH.min(columns.len()).div_ceil(COLUMNS) * longest * size_of::<[T; COLUMNS]>();
+    let right =
+        BLOCK_COLUMNS.min(columns.len()).div_ceil(COLUMNS) * longest * size_of::<[T; COLUMNS]>();
     // Panels of 64 bytes a line or more begin at a line of the cache.
     let left = left.next_multiple_of(64);
     with_room(&PANELS, left + right, |room| {
@@ -90,15 +87,15 @@ pub fn product<T: Panel>(
                     row[..columns.len()].iter_mut().for_each(|sum| *sum = sum.without_nan());
                 }
             }
-            for step in (0..depth).step_by(DEPTH) {
-                let steps = step..depth.min(step + DEPTH);
+            for step in (0..depth).step_by(BLOCK_DEPTH) {
+                let steps = step..depth.min(step + BLOCK_DEPTH);
                 let size = rows.len().div_ceil(ROWS) * steps.len();
                 let left = &mut cast_slice_mut::<u8, [T; ROWS]>(
                     &mut left[..size * size_of::<[T; ROWS]>()],
                 )[..];
                 lhs.pack(one, rows.clone(), steps.clone(), left);
-                for first in columns.clone().step_by(WIDTH) {
-                    let some = first..columns.end.min(first + WIDTH);
+                for first in columns.clone().step_by(BLOCK_COLUMNS) {
+                    let some = first..columns.end.min(first + BLOCK_COLUMNS);
                     let size = some.len().div_ceil(COLUMNS) * steps.len();
                     let right = &mut cast_slice_mut::<u8, [T; COLUMNS]>(
                         &mut right[..size * size_of::<[T; COLUMNS]>()],
@@ -124,7 +121,7 @@ mod tests {
     #[test]
     fn parts_of_a_product_are_the_product_and_passes_add_up() {
         simd::at_every_level(|_| {
-            let [m, n, k] = [19, 70, 2 * DEPTH + 3];
+            let [m, n, k] = [19, 70, 2 * BLOCK_DEPTH + 3];
             let number = |i: usize| u32::try_from(i * 37 % 1009).unwrap();
             let lhs: Vec<u32> = (0..m * k).map(number).collect();
             let rhs: Vec<u32> = (0..k * n).map(|i| number(i + 5)).collect();

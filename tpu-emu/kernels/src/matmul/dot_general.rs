@@ -1,34 +1,22 @@
 //! Sums of products over axes of two arrays, as matrix products over strided views.
 use super::accumulate::Work;
-use super::blocked::{self, ProductTile, WIDTH};
+use super::blocked::{self, ProductTile};
 use super::gemm_crate::{Extent, Matrix};
+use super::micro_kernel::ROWS;
 use super::operand::ProductOperand;
 use super::pack::{Load, Panel, Strided};
 use super::precision::{Arithmetic, SumType, for_kind, room};
 use super::small::{self, SmallOperand, is_small};
+use crate::matmul::tuning::{
+    BLOCK_COLUMNS, CHUNK_MULTIPLY_ADDS, MAX_PACKED_LHS_ROWS, MAX_UNPACKED_DEPTH,
+    MAX_UNPACKED_RHS_ELEMENTS, MAX_UNSPLIT_ROWS, SMALL_CHUNK_MULTIPLY_ADDS, WRITE_MULTIPLY_ADDS,
+};
 use crate::parallel;
 use bytemuck::{cast_slice, cast_slice_mut};
 use parking_lot::Mutex;
 use std::ops::Range;
 use tpu_base::error::Result;
 use tpu_base::tensor::{DType, Shape};
-
-/// Multiplications of a piece of work.
-const PIECE: usize = 1 << 23;
-/// Those of a piece of small products.
-const FEW: usize = 1 << 20;
-/// What writing an element costs, in multiplications.
-const WRITTEN: usize = 16;
-/// Sums that are too short for blocks.
-const SHALLOW: usize = 64;
-/// Elements of a right matrix that need no blocks.
-const NARROW: usize = 1 << 16;
-/// Rows of a piece are a multiple of these.
-const ROWS: usize = 8;
-/// Rows whose panels stay in a cache.
-const TALL: usize = 256;
-/// Rows that are too few to be split.
-const FLAT: usize = 32;
 
 /// The axes that are multiplied over and those that are kept, in the order of the result.
 #[derive(Debug, Clone, Copy)]
@@ -140,7 +128,7 @@ impl Contraction {
         let Extent { m, n, k } = self.extent;
         let all = m * n * self.result.host_bytes();
         let row = n * self.result.host_bytes();
-        let work = n.saturating_mul(k.saturating_add(WRITTEN));
+        let work = n.saturating_mul(k.saturating_add(WRITE_MULTIPLY_ADDS));
         let outcome = Mutex::new(Ok(()));
         let keep = |finished: Result<()>| {
             if finished.is_err() {
@@ -163,7 +151,7 @@ impl Contraction {
         if whole && !vector && is_small([m, n, k]) {
             return self.small::<T>(sides, result);
         }
-        let batches = (PIECE / work.saturating_mul(m).max(1)).max(1);
+        let batches = (CHUNK_MULTIPLY_ADDS / work.saturating_mul(m).max(1)).max(1);
         if batches > 1 || (vector && self.batch.iter().any(|&size| size > 1)) {
             parallel::chunks_mut(result, batches * all, |chunk, out| {
                 for (index, out) in out.chunks_exact_mut(all).enumerate() {
@@ -181,12 +169,13 @@ impl Contraction {
             let sides = at(index);
             if vector {
                 keep(self.vector::<T>(sides, out));
-            } else if m <= FLAT {
+            } else if m <= MAX_UNSPLIT_ROWS {
                 keep(self.columns::<T>(sides, out));
             } else {
                 // Right panels are made once for every piece of rows.
-                let least = if m < 2 * TALL { m.div_ceil(2) } else { TALL };
-                let rows = (PIECE / work).max(least).next_multiple_of(ROWS);
+                let least =
+                    if m < 2 * MAX_PACKED_LHS_ROWS { m.div_ceil(2) } else { MAX_PACKED_LHS_ROWS };
+                let rows = (CHUNK_MULTIPLY_ADDS / work).max(least).next_multiple_of(ROWS);
                 parallel::chunks_mut(out, rows * row, |chunk, out| {
                     let first = chunk * rows;
                     keep(self.rows::<T>(sides, first..m.min(first + rows), out));
@@ -200,8 +189,9 @@ impl Contraction {
     fn small<T: Panel>(&self, sides: [Strided<'_>; 2], result: &mut [u8]) -> Result<()> {
         let Extent { m, n, k } = self.extent;
         let operands = sides.map(SmallOperand::from);
-        let work = m.saturating_mul(n).saturating_mul(k.saturating_add(WRITTEN));
-        let (some, row) = ((FEW / work).max(1), m * n * self.result.host_bytes());
+        let work = m.saturating_mul(n).saturating_mul(k.saturating_add(WRITE_MULTIPLY_ADDS));
+        let (some, row) =
+            ((SMALL_CHUNK_MULTIPLY_ADDS / work).max(1), m * n * self.result.host_bytes());
         let outcome = Mutex::new(Ok(()));
         parallel::chunks_mut(result, some * row, |chunk, out| {
             let starts = |index: usize| self.starts(chunk * some + index);
@@ -236,12 +226,12 @@ impl Contraction {
     /// A product of few rows, split by columns.
     fn columns<T: Panel>(&self, [lhs, rhs]: [Strided<'_>; 2], out: &mut [u8]) -> Result<()> {
         let Extent { m, n, k: depth } = self.extent;
-        if m.saturating_mul(n).saturating_mul(depth) < PIECE || n <= WIDTH {
+        if m.saturating_mul(n).saturating_mul(depth) < CHUNK_MULTIPLY_ADDS || n <= BLOCK_COLUMNS {
             return self.rows::<T>([lhs, rhs], 0..m, out);
         }
         let passes = self.arithmetic.passes;
-        let blocks = parallel::map(n.div_ceil(WIDTH), |block| {
-            let columns = block * WIDTH..n.min((block + 1) * WIDTH);
+        let blocks = parallel::map(n.div_ceil(BLOCK_COLUMNS), |block| {
+            let columns = block * BLOCK_COLUMNS..n.min((block + 1) * BLOCK_COLUMNS);
             let stride = columns.len();
             let mut sums = vec![<T as Work>::ZERO; m * stride];
             let part = ProductTile { rows: 0..m, columns, depth };
@@ -252,7 +242,7 @@ impl Contraction {
         for (block, mut sums) in blocks.into_iter().enumerate() {
             let columns = sums.len() / m;
             for (i, sums) in sums.chunks_exact_mut(columns).enumerate() {
-                let out = &mut out[(i * n + block * WIDTH) * width..][..columns * width];
+                let out = &mut out[(i * n + block * BLOCK_COLUMNS) * width..][..columns * width];
                 self.arithmetic.finish(sums, self.result, out)?;
             }
         }
@@ -268,7 +258,8 @@ impl Contraction {
         sums: &mut [T],
     ) {
         let (depth, passes) = (self.extent.k, self.arithmetic.passes);
-        let shallow = (1..=SHALLOW).contains(&depth) && columns.len() * depth <= NARROW;
+        let shallow = (1..=MAX_UNPACKED_DEPTH).contains(&depth)
+            && columns.len() * depth <= MAX_UNPACKED_RHS_ELEMENTS;
         if shallow && passes.len() == 1 {
             let size = [rows.len(), columns.len(), depth];
             let start = [rows.start * lhs.strides[0], columns.start * rhs.strides[0]];
@@ -288,15 +279,15 @@ impl Contraction {
     ) -> Result<()> {
         let n = self.extent.n;
         let width = self.result.host_bytes();
-        for first in rows.clone().step_by(TALL) {
-            let some = first..rows.end.min(first + TALL);
+        for first in rows.clone().step_by(MAX_PACKED_LHS_ROWS) {
+            let some = first..rows.end.min(first + MAX_PACKED_LHS_ROWS);
             let out = &mut out[(first - rows.start) * n * width..][..some.len() * n * width];
             if self.arithmetic.gives(self.result) {
                 self.part::<T>([lhs, rhs], some, 0..n, cast_slice_mut(out));
                 continue;
             }
-            for left in (0..n).step_by(WIDTH) {
-                let columns = left..n.min(left + WIDTH);
+            for left in (0..n).step_by(BLOCK_COLUMNS) {
+                let columns = left..n.min(left + BLOCK_COLUMNS);
                 let stride = columns.len();
                 blocked::with_sums(some.len() * stride, |sums: &mut [T]| -> Result<()> {
                     self.part([lhs, rhs], some.clone(), columns, &mut *sums);
@@ -331,8 +322,9 @@ impl Contraction {
         let work = n.saturating_mul(k.max(1));
         let outcome = Mutex::new(Ok(()));
         // A piece is some rows of one product, or some whole products.
-        let rows = (PIECE / work.max(1)).next_multiple_of(ROWS).min(m);
-        let several = if rows < m { 1 } else { (PIECE / work.saturating_mul(m).max(1)).max(1) };
+        let rows = (CHUNK_MULTIPLY_ADDS / work.max(1)).next_multiple_of(ROWS).min(m);
+        let several =
+            if rows < m { 1 } else { (CHUNK_MULTIPLY_ADDS / work.saturating_mul(m).max(1)).max(1) };
         let (batches, rows) = if several > 1 { (several, m) } else { (1, rows) };
         let one = |index: usize, out: &mut [u8], first: usize| {
             let starts = self.starts(index);

@@ -1,6 +1,9 @@
 //! Products of a matrix and a vector, which read the matrix once and in the order of its memory.
 use super::accumulate::Work;
 use super::pack::{Load, Panel, Source, Strided, Visit, elements, lay};
+use crate::matmul::tuning::{
+    BLOCK_DEPTH, GEMV_BLOCK_SUMS, GEMV_CHUNK_DEPTH, GEMV_WIDEN_ELEMENTS, MAX_GEMV_SPLIT_SUMS,
+};
 use crate::parallel;
 use crate::simd;
 use crate::simd::Loop;
@@ -12,16 +15,6 @@ use std::ops::Range;
 const TOGETHER: usize = 4;
 /// Vectors of a row whose sums do.
 const WAYS: usize = 4;
-/// Elements of a row that become numbers at a time.
-const SEGMENT: usize = 1024;
-/// Rows or columns of a block of sums.
-const BLOCK: usize = 512;
-/// Steps that are added up before they are added to a sum.
-const DEPTH: usize = 256;
-/// Steps of a piece of long sums.
-const LONG: usize = 1 << 16;
-/// Sums that are too few to be split over threads by themselves.
-const FEW: usize = 8;
 
 /// `out[i] = Σ_l matrix[i, l]·vector[l]`. Large ones are split over threads.
 pub fn product<T: Panel>(matrix: Strided<'_>, vector: Strided<'_>, depth: usize, out: &mut [T]) {
@@ -33,10 +26,10 @@ pub fn product<T: Panel>(matrix: Strided<'_>, vector: Strided<'_>, depth: usize,
         vector.pack(0, 0..1, 0..depth, &mut packed);
         packed.as_flattened()
     };
-    if out.len() <= FEW && depth > LONG {
-        let pieces = parallel::map(depth.div_ceil(LONG), |piece| {
-            let steps = piece * LONG..depth.min((piece + 1) * LONG);
-            let mut sums = [<T as Work>::ZERO; FEW];
+    if out.len() <= MAX_GEMV_SPLIT_SUMS && depth > GEMV_CHUNK_DEPTH {
+        let pieces = parallel::map(depth.div_ceil(GEMV_CHUNK_DEPTH), |piece| {
+            let steps = piece * GEMV_CHUNK_DEPTH..depth.min((piece + 1) * GEMV_CHUNK_DEPTH);
+            let mut sums = [<T as Work>::ZERO; MAX_GEMV_SPLIT_SUMS];
             part(matrix, vector, (0, steps), &mut sums[..out.len()]);
             sums
         });
@@ -48,9 +41,9 @@ pub fn product<T: Panel>(matrix: Strided<'_>, vector: Strided<'_>, depth: usize,
         }
         return;
     }
-    let rows = parallel::piece_of(depth * size_of::<T>());
+    let rows = parallel::items_per_chunk(depth * size_of::<T>());
     // Rows beside each other are read in lines, which are not cut short.
-    let rows = if matrix.strides[1] == 1 { rows } else { rows.next_multiple_of(BLOCK) };
+    let rows = if matrix.strides[1] == 1 { rows } else { rows.next_multiple_of(GEMV_BLOCK_SUMS) };
     parallel::chunks_mut(out, rows, |index, out| {
         part(matrix, vector, (index * rows, 0..depth), out);
     });
@@ -112,16 +105,20 @@ impl<E: Copy, T: Panel, F: Fn(E) -> T + Copy> Loop for DotRows<'_, E, T, F> {
     #[inline(always)]
     fn run(self) {
         let Self { data, across, vector, out, read } = self;
-        let mut block = [<T as Work>::ZERO; TOGETHER * SEGMENT];
+        let mut block = [<T as Work>::ZERO; TOGETHER * GEMV_WIDEN_ELEMENTS];
         for (out, first) in out.chunks_mut(TOGETHER).zip((0..).step_by(TOGETHER)) {
-            for (factors, step) in vector.chunks(SEGMENT).zip((0..).step_by(SEGMENT)) {
-                for (row, i) in block.chunks_exact_mut(SEGMENT).zip(first..first + out.len()) {
+            for (factors, step) in
+                vector.chunks(GEMV_WIDEN_ELEMENTS).zip((0..).step_by(GEMV_WIDEN_ELEMENTS))
+            {
+                for (row, i) in
+                    block.chunks_exact_mut(GEMV_WIDEN_ELEMENTS).zip(first..first + out.len())
+                {
                     lay(&data[i * across + step..][..factors.len()], 1, row, read);
                 }
                 let data = &block[..];
                 simd::with(WidenedRow {
                     data,
-                    across: SEGMENT,
+                    across: GEMV_WIDEN_ELEMENTS,
                     vector: factors,
                     out,
                     add: step > 0,
@@ -216,10 +213,10 @@ impl<E: Copy, T: Panel, F: Fn(E) -> T + Copy> Loop for Columns<'_, E, T, F> {
     #[inline(always)]
     fn run(self) {
         let Self { data, strides: [across, along], vector, out, read } = self;
-        for (out, first) in out.chunks_mut(BLOCK).zip((0..).step_by(BLOCK)) {
+        for (out, first) in out.chunks_mut(GEMV_BLOCK_SUMS).zip((0..).step_by(GEMV_BLOCK_SUMS)) {
             out.fill(<T as Work>::ZERO);
-            for (factors, step) in vector.chunks(DEPTH).zip((0..).step_by(DEPTH)) {
-                let mut sums = [<T as Work>::ZERO; BLOCK];
+            for (factors, step) in vector.chunks(BLOCK_DEPTH).zip((0..).step_by(BLOCK_DEPTH)) {
+                let mut sums = [<T as Work>::ZERO; GEMV_BLOCK_SUMS];
                 let sums = &mut sums[..out.len()];
                 for (l, &factor) in factors.iter().enumerate() {
                     let row = &data[(step + l) * along + first * across..];
@@ -250,7 +247,7 @@ mod tests {
     #[test]
     fn every_order_of_the_matrix_gives_the_sums_for_any_number_of_threads() {
         let number = |i: usize| u32::try_from(i * 37 % 1009).unwrap();
-        for (rows, depth) in [(1, 3), (5, 100), (700, 300), (3, LONG + 5), (1100, 2)] {
+        for (rows, depth) in [(1, 3), (5, 100), (700, 300), (3, GEMV_CHUNK_DEPTH + 5), (1100, 2)] {
             let data: Vec<u32> = (0..2 * rows * depth).map(number).collect();
             for strides in [[depth, 1], [1, rows], [2, 2 * rows]] {
                 let side = |strides, start| Strided {

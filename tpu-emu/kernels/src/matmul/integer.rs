@@ -1,9 +1,7 @@
 //! Matrix products of integers, wrapping.
 use super::gemm_crate::{Extent, Matrix};
+use crate::matmul::tuning::INTEGER_BLOCK_COLUMNS;
 use num_traits::{WrappingAdd, WrappingMul};
-
-/// Columns of the result that stay in the first cache.
-const COLUMNS: usize = 1024;
 
 /// `result = lhs·rhs` or `result += lhs·rhs` modulo the type's size, rows `stride` apart.
 ///
@@ -20,8 +18,8 @@ pub fn product<T: Copy + Default + PartialEq + WrappingAdd + WrappingMul>(
     if n == 0 {
         return;
     }
-    for start in (0..n).step_by(COLUMNS) {
-        let width = COLUMNS.min(n - start);
+    for start in (0..n).step_by(INTEGER_BLOCK_COLUMNS) {
+        let width = INTEGER_BLOCK_COLUMNS.min(n - start);
         for i in 0..m {
             let row = &mut result[i * stride + start..][..width];
             if !add {

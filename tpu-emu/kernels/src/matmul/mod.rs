@@ -10,5 +10,6 @@ pub mod operand;
 pub mod pack;
 pub mod precision;
 pub mod small;
+pub(crate) mod tuning;
 pub mod unpacked_lhs;
 pub mod widen;

@@ -100,8 +100,8 @@ impl Arithmetic {
         let count = out.len() / parts;
         let width = dtype.host_bytes();
         let refused = AtomicBool::new(false);
-        parallel::chunks_mut(&mut out[..count], parallel::piece_of(width), |piece, out| {
-            let first = piece * parallel::piece_of(width) * width;
+        parallel::chunks_mut(&mut out[..count], parallel::items_per_chunk(width), |piece, out| {
+            let first = piece * parallel::items_per_chunk(width) * width;
             let bytes = &bytes[first..first + out.len() * width];
             if !simd::run(Read { dtype, bytes, out: &mut *out }) {
                 refused.store(true, Ordering::Relaxed);

@@ -3,20 +3,15 @@ use super::blocked::with_panels;
 use super::micro_kernel::Lane;
 use super::pack::{Load, Panel, Strided, Visit, elements, lay};
 use super::unpacked_lhs::{NARROW, Several, WIDE, is_narrow};
+use crate::matmul::tuning::{MAX_SMALL_DEPTH, MAX_SMALL_MULTIPLY_ADDS, SMALL_BATCH_BYTES};
 use crate::simd;
 use crate::simd::Loop;
 use bytemuck::{Pod, cast_slice_mut};
 
-/// Bytes of matrices laid out at once.
-const ROOM: usize = 128 << 10;
-/// Multiplications of a product that is small.
-const MOST: usize = 1 << 20;
-/// The longest sums of one.
-const LONGEST: usize = 256;
-
 /// Whether a product of `m` rows, `n` columns and sums of `k` terms is small.
 pub fn is_small([m, n, k]: [usize; 3]) -> bool {
-    (1..=LONGEST).contains(&k) && m.saturating_mul(n).saturating_mul(k) <= MOST
+    (1..=MAX_SMALL_DEPTH).contains(&k)
+        && m.saturating_mul(n).saturating_mul(k) <= MAX_SMALL_MULTIPLY_ADDS
 }
 
 /// One operand of all products: element `(i, l)` of a matrix is `i·strides[0] + l·strides[1]`
@@ -60,7 +55,7 @@ fn in_panels<T: Panel, const P: usize>(
 ) {
     let [m, n, k] = size;
     let (left, right) = (m * k, n.div_ceil(P) * k);
-    let some = (ROOM / ((left + right * P) * size_of::<T>())).max(1);
+    let some = (SMALL_BATCH_BYTES / ((left + right * P) * size_of::<T>())).max(1);
     for (out, first) in out.chunks_mut(some * m * n).zip((0..).step_by(some)) {
         let count = out.len() / (m * n);
         let places: Vec<[usize; 2]> = (first..first + count).map(starts).collect();

@@ -1,5 +1,6 @@
 //! Products whose left rows are read where they lie; only the right matrix is laid out in panels.
 use super::micro_kernel::Lane;
+use crate::matmul::tuning::{MAX_CACHED_RHS_ELEMENTS, MAX_NARROW_PANEL_COLUMNS};
 use crate::simd;
 use pulp::{Simd, WithSimd};
 
@@ -11,13 +12,8 @@ pub const WIDE: usize = 32;
 /// Whether so many columns leave less of narrow panels empty than of wide ones.
 pub fn is_narrow(columns: usize) -> bool {
     let rest = columns % WIDE;
-    columns <= MANY && rest > 0 && rest <= NARROW
+    columns <= MAX_NARROW_PANEL_COLUMNS && rest > 0 && rest <= NARROW
 }
-
-/// Elements of a right matrix that stays in the first cache.
-const CACHED: usize = 1 << 12;
-/// Columns of which the last panel is a small part.
-const MANY: usize = 128;
 
 /// Elements beside each other under every row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,7 +78,7 @@ fn all<T: Lane, S: Simd, const P: usize, const M: usize, const V: usize, const C
     let depth: usize = runs.iter().map(|run| run.count).sum();
     let (tiles, panels) = (starts.len().div_ceil(M), columns.div_ceil(P));
     // A right matrix that stays in a cache is read again for the sake of writes in order.
-    let in_order = depth * columns <= CACHED;
+    let in_order = depth * columns <= MAX_CACHED_RHS_ELEMENTS;
     let [outer, inner] = if in_order { [tiles, panels] } else { [panels, tiles] };
     for one in 0..outer {
         for other in 0..inner {

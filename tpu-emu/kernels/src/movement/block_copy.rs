@@ -1,5 +1,7 @@
 //! Copies of blocks between arrays, and fills: bytes of any element width.
+use crate::movement::tuning::FILL_BLOCK_BYTES;
 use crate::parallel;
+use crate::tuning::CHUNK_BYTES;
 
 /// One loop of a copy: how often, and how many bytes further on each side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,14 +70,14 @@ impl BlockCopy {
     pub fn run_shared(&self, from: &[u8], to: &mut [u8]) {
         let Some((&outer, inner)) = self.axes.split_first() else {
             let (from, to) = (&from[..self.run], &mut to[..self.run]);
-            return parallel::chunks_mut(to, parallel::PIECE, |number, to| {
-                to.copy_from_slice(&from[number * parallel::PIECE..][..to.len()]);
+            return parallel::chunks_mut(to, CHUNK_BYTES, |number, to| {
+                to.copy_from_slice(&from[number * CHUNK_BYTES..][..to.len()]);
             });
         };
         let bytes = inner.iter().fold(self.run, |bytes, axis| bytes * axis.count);
         let reach: usize =
             self.run + inner.iter().map(|axis| (axis.count - 1) * axis.to).sum::<usize>();
-        let piece = parallel::piece_of(bytes);
+        let piece = parallel::items_per_chunk(bytes);
         // Pieces of the outer loop, where it goes through the destination once.
         if self.run == 0 || piece >= outer.count || reach > outer.to {
             return self.run(from, to);
@@ -192,7 +194,7 @@ fn elements<const N: usize>(axis: CopyLoop, from: &[u8], to: &mut [u8]) {
 /// Fills `to` with copies of one element, on all threads where it is large. Elements have one, two,
 /// four, eight or sixteen bytes.
 pub fn fill_shared(to: &mut [u8], element: &[u8]) {
-    parallel::chunks_mut(to, parallel::PIECE, |_, to| fill(to, element));
+    parallel::chunks_mut(to, CHUNK_BYTES, |_, to| fill(to, element));
 }
 
 /// Fills `to` with copies of one element.
@@ -203,8 +205,7 @@ pub fn fill(to: &mut [u8], element: &[u8]) {
         return;
     }
     // Blocks of many elements: the copies are long whatever the width.
-    const BLOCK: usize = 4096;
-    let head = BLOCK.min(to.len());
+    let head = FILL_BLOCK_BYTES.min(to.len());
     let (block, rest) = to.split_at_mut(head - head % element.len());
     for part in block.chunks_exact_mut(element.len()) {
         part.copy_from_slice(element);
@@ -228,7 +229,7 @@ pub fn interleave(from: &[u8], between: &[u8], to: &mut [u8]) {
             *to = [from, between];
         }
     }
-    let piece = parallel::PIECE;
+    let piece = CHUNK_BYTES;
     parallel::chunks_mut(to, piece, |number, to| {
         let from = &from[number * piece / 2..][..to.len() / 2];
         match between.len() {
@@ -258,7 +259,7 @@ pub fn in_turn(width: usize, first: &[u8], second: &[u8], to: &mut [u8]) -> Opti
         16 => fixed::<16>,
         _ => return None,
     };
-    let piece = parallel::PIECE;
+    let piece = CHUNK_BYTES;
     parallel::chunks_mut(to, piece, |number, to| {
         let [first, second] =
             [first, second].map(|from| &from[number * piece / 2..][..to.len() / 2]);

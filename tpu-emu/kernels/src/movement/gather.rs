@@ -1,6 +1,7 @@
 //! Slices of an array taken at computed places.
 use super::block_copy::BlockCopy;
-use super::index::{Component, PLACES, Placer, Vectors};
+use super::index::{Component, Placer, Vectors};
+use crate::movement::tuning::OFFSET_BATCH_ELEMENTS;
 use crate::parallel;
 
 /// One loop over index vectors.
@@ -72,10 +73,15 @@ impl Gather {
         {
             // The slices lie beside one another in each row of the result.
             let mut places = vec![0; loops.count];
-            for (number, places) in places.chunks_mut(PLACES).enumerate() {
-                self.places(loops, indices, at.further(loops, number * PLACES), places);
+            for (number, places) in places.chunks_mut(OFFSET_BATCH_ELEMENTS).enumerate() {
+                self.places(
+                    loops,
+                    indices,
+                    at.further(loops, number * OFFSET_BATCH_ELEMENTS),
+                    places,
+                );
             }
-            let piece = parallel::piece_of(to).min(count);
+            let piece = parallel::items_per_chunk(to).min(count);
             return parallel::chunks_mut(result, piece * to, |number, result| {
                 for (row, result) in result.chunks_exact_mut(to).enumerate() {
                     let operand = &operand[(number * piece + row) * from..];
@@ -87,7 +93,7 @@ impl Gather {
             return self.batch(&[], operand, indices, at, result);
         };
         // Pieces of the outer loop, where it goes through the result once.
-        let piece = parallel::piece_of(outer.result);
+        let piece = parallel::items_per_chunk(outer.result);
         if outer.result * outer.count != result.len() || piece >= outer.count {
             return self.batch(&self.batches, operand, indices, at, result);
         }
@@ -143,9 +149,9 @@ impl Gather {
 
     /// The slices of one loop.
     fn slices(&self, loops: Batch, operand: &[u8], indices: &[u8], at: At, result: &mut [u8]) {
-        let mut room = [0; PLACES];
-        for first in (0..loops.count).step_by(PLACES) {
-            let places = &mut room[..PLACES.min(loops.count - first)];
+        let mut room = [0; OFFSET_BATCH_ELEMENTS];
+        for first in (0..loops.count).step_by(OFFSET_BATCH_ELEMENTS) {
+            let places = &mut room[..OFFSET_BATCH_ELEMENTS.min(loops.count - first)];
             self.places(loops, indices, at.further(loops, first), places);
             take(&self.slice, places, operand, loops.result, &mut result[first * loops.result..]);
         }

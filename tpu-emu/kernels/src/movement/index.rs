@@ -66,9 +66,6 @@ pub enum Outside {
 /// The place of a window that is skipped.
 pub const NOWHERE: usize = usize::MAX;
 
-/// Places that are computed at a time.
-pub const PLACES: usize = 512;
-
 /// Computes where windows lie, one for each vector: window `i` at `base[0] + i·base[1]` and what
 /// its components add, or [`NOWHERE`].
 pub type Placer = fn(

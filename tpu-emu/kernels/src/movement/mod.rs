@@ -8,3 +8,4 @@ pub mod move_list;
 mod strided_copy;
 pub mod strided_view;
 pub mod transpose;
+pub mod tuning;

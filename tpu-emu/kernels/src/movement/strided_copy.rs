@@ -69,7 +69,7 @@ impl AccessMap {
         let size: usize = inner.iter().map(|axis| axis.0).product();
         // Lines of the cache are read by one thread, where they lie along the outermost axis.
         let least = if stride == 1 { 64 / size_of::<T>() } else { 1 };
-        let piece = parallel::piece_of(size * size_of::<T>()).next_multiple_of(least);
+        let piece = parallel::items_per_chunk(size * size_of::<T>()).next_multiple_of(least);
         parallel::chunks_mut(result, piece * size, |number, result| {
             let first = isize::try_from(number * piece).unwrap_or(0) * stride;
             let mut axes = Vec::with_capacity(self.axes.len());

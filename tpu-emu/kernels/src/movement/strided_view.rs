@@ -1,4 +1,5 @@
 //! Elements in another order: transposes, broadcasts, slices, reversals.
+use crate::movement::tuning::MIN_BLOCKED_EXTENT_ELEMENTS;
 use tpu_base::tensor::Shape;
 
 /// Where the elements of a result come from: element `i` of the result is element
@@ -95,10 +96,11 @@ impl AccessMap {
     /// Whether it is better followed in blocks than in runs: elements that lie side by side in the
     /// operand do not in the result.
     pub fn wants_blocks(&self) -> bool {
-        const LEAST: usize = 8;
         let Some((&(columns, step), outer)) = self.axes.split_last() else { return false };
-        let beside = |&(extent, stride): &(usize, isize)| stride == 1 && extent >= LEAST;
-        step > 1 && columns >= LEAST && outer.iter().any(beside)
+        let beside = |&(extent, stride): &(usize, isize)| {
+            stride == 1 && extent >= MIN_BLOCKED_EXTENT_ELEMENTS
+        };
+        step > 1 && columns >= MIN_BLOCKED_EXTENT_ELEMENTS && outer.iter().any(beside)
     }
 
     /// The one element of the operand that every element of the result is.

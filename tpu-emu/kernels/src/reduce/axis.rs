@@ -1,13 +1,10 @@
 //! Reductions by a known combiner.
 use super::combiner::Fold;
-use super::dyn_combiner::ROWS;
 use super::tree::{fold_run, join_rows};
 use crate::movement::loop_nest::{Axis, carve, carved, collapse, rows};
+use crate::reduce::tuning::{AXIS_BLOCK_COLUMNS, BLOCK_ROWS};
 use std::convert::Infallible;
 use tpu_base::tensor::Shape;
-
-/// Columns that are reduced side by side.
-const COLUMNS: usize = 1024;
 
 /// Which axes of a dense array stay and which are reduced.
 #[derive(Debug, Clone)]
@@ -52,7 +49,10 @@ impl Reduction {
 
     /// Scratch bytes of [`Reduction::run`].
     pub fn scratch<F: Fold>() -> usize {
-        carved([COLUMNS * size_of::<F::Partial>(), COLUMNS * size_of::<F::Total>()])
+        carved([
+            AXIS_BLOCK_COLUMNS * size_of::<F::Partial>(),
+            AXIS_BLOCK_COLUMNS * size_of::<F::Total>(),
+        ])
     }
 
     /// Reduces `operand`, starting from `init`.
@@ -67,7 +67,10 @@ impl Reduction {
             Some((columns, outer)) if columns.steps == [1] => {
                 let mut parts = carve(
                     scratch,
-                    [COLUMNS * size_of::<F::Partial>(), COLUMNS * size_of::<F::Total>()],
+                    [
+                        AXIS_BLOCK_COLUMNS * size_of::<F::Partial>(),
+                        AXIS_BLOCK_COLUMNS * size_of::<F::Total>(),
+                    ],
                 );
                 let totals = parts.pop().unwrap_or_default();
                 let partials = parts.pop().unwrap_or_default();
@@ -76,8 +79,8 @@ impl Reduction {
                 let mut results = result.chunks_exact_mut(columns.count.max(1));
                 each(outer, 0, &mut |at| {
                     let Some(results) = results.next() else { return };
-                    for (index, results) in results.chunks_mut(COLUMNS).enumerate() {
-                        let start = at + index * COLUMNS;
+                    for (index, results) in results.chunks_mut(AXIS_BLOCK_COLUMNS).enumerate() {
+                        let start = at + index * AXIS_BLOCK_COLUMNS;
                         self.columns::<F>(operand, start, init, partials, totals, results);
                     }
                 });
@@ -124,7 +127,7 @@ impl Reduction {
         each(&self.reduced, start, &mut |at| {
             join_rows::<F>(partials, &operand[at..at + columns], columns);
             pending += 1;
-            if pending == ROWS {
+            if pending == BLOCK_ROWS {
                 extend::<F>(totals, partials);
                 pending = 0;
             }

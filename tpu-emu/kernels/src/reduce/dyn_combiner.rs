@@ -1,22 +1,11 @@
 //! Reductions of bytes by a known combiner: all at once, or strip by strip with a state.
 use super::combiner::{Combiner, Fold, Visitor, dispatch};
-use super::tree::{self, fold_runs, join_rows, lanes_of, tree};
+use super::tree::{fold_runs, join_rows, lanes_of, tree};
+use crate::reduce::tuning::{BLOCK_ELEMENTS, BLOCK_PARTIALS, BLOCK_ROWS, STACK_COLUMNS};
 use std::fmt::Debug;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use tpu_base::tensor::DType;
-
-/// Rows that become one partial result of each column before it joins the totals.
-pub const ROWS: usize = 64;
-
-/// Elements of a single column that become one partial result.
-const BLOCK: usize = tree::BLOCK;
-
-/// Interleaved partial results of a block of a single column.
-const LANES: usize = tree::LANES;
-
-/// Columns whose partial results and totals lie on the stack.
-const COLUMNS: usize = 256;
 
 /// Rows whose partial results a reduction of all rows keeps together, and the bytes of those.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,12 +73,12 @@ impl<F: Fold> Folder for Of<F> {
         let result: &mut [F::Element] = bytemuck::cast_slice_mut(result);
         let parts = operand.chunks_exact((count * columns).max(1));
         for (operand, result) in parts.zip(result.chunks_exact_mut(columns.max(1))) {
-            for (index, result) in result.chunks_mut(COLUMNS).enumerate() {
-                let mut totals = [start; COLUMNS];
+            for (index, result) in result.chunks_mut(STACK_COLUMNS).enumerate() {
+                let mut totals = [start; STACK_COLUMNS];
                 let (totals, width) = (&mut totals[..result.len()], result.len());
-                for rows in operand.chunks(ROWS * columns) {
-                    let mut partials = [F::IDENTITY; COLUMNS];
-                    join_rows::<F>(&mut partials[..width], &rows[index * COLUMNS..], columns);
+                for rows in operand.chunks(BLOCK_ROWS * columns) {
+                    let mut partials = [F::IDENTITY; STACK_COLUMNS];
+                    join_rows::<F>(&mut partials[..width], &rows[index * STACK_COLUMNS..], columns);
                     for (total, &partial) in totals.iter_mut().zip(&partials) {
                         *total = F::extend(*total, partial);
                     }
@@ -102,14 +91,16 @@ impl<F: Fold> Folder for Of<F> {
     }
 
     fn block(&self, columns: usize) -> PartialRows {
-        let (rows, partials) = if columns == 1 { (BLOCK, LANES) } else { (ROWS, columns) };
+        let (rows, partials) =
+            if columns == 1 { (BLOCK_ELEMENTS, BLOCK_PARTIALS) } else { (BLOCK_ROWS, columns) };
         PartialRows { rows, bytes: partials * size_of::<F::Partial>() }
     }
 
     fn collect(&self, operand: &[u8], columns: usize, mut row: usize, state: &mut [u8]) {
         let mut operand: &[F::Element] = bytemuck::cast_slice(operand);
         let state: &mut [F::Partial] = bytemuck::cast_slice_mut(state);
-        let (block, width) = if columns == 1 { (BLOCK, LANES) } else { (ROWS, columns) };
+        let (block, width) =
+            if columns == 1 { (BLOCK_ELEMENTS, BLOCK_PARTIALS) } else { (BLOCK_ROWS, columns) };
         while !operand.is_empty() {
             let inside = row % block;
             let count = (block - inside).min(operand.len() / columns.max(1));
@@ -122,7 +113,7 @@ impl<F: Fold> Folder for Of<F> {
                 partials.fill(F::IDENTITY);
             }
             if columns == 1 {
-                lanes_of::<F>(now, inside % LANES, partials);
+                lanes_of::<F>(now, inside % BLOCK_PARTIALS, partials);
             } else {
                 join_rows::<F>(partials, now, columns);
             }
@@ -136,16 +127,16 @@ impl<F: Fold> Folder for Of<F> {
         let start = F::start(bytemuck::pod_read_unaligned(init));
         let result: &mut [F::Element] = bytemuck::cast_slice_mut(result);
         if let ([result], 1) = (&mut *result, columns) {
-            let (blocks, _) = state.as_chunks::<LANES>();
+            let (blocks, _) = state.as_chunks::<BLOCK_PARTIALS>();
             let total =
                 blocks.iter().fold(start, |total, lanes| F::extend(total, tree::<F>(*lanes)));
             *result = F::finish(total);
             return;
         }
-        for (index, result) in result.chunks_mut(COLUMNS).enumerate() {
-            let mut totals = [start; COLUMNS];
+        for (index, result) in result.chunks_mut(STACK_COLUMNS).enumerate() {
+            let mut totals = [start; STACK_COLUMNS];
             for partials in state.chunks_exact(columns.max(1)) {
-                let partials = &partials[index * COLUMNS..][..result.len()];
+                let partials = &partials[index * STACK_COLUMNS..][..result.len()];
                 for (total, &partial) in totals.iter_mut().zip(partials) {
                     *total = F::extend(*total, partial);
                 }

@@ -5,3 +5,4 @@ pub mod batch_norm;
 pub mod combiner;
 pub mod dyn_combiner;
 pub mod tree;
+pub mod tuning;

@@ -1,19 +1,14 @@
 //! Folds of many elements: of runs that lie side by side, and of rows into columns.
 use super::combiner::Fold;
+use crate::reduce::tuning::{BLOCK_ELEMENTS, BLOCK_PARTIALS};
 use crate::simd;
-
-/// Elements that become one partial result before it joins the total.
-pub const BLOCK: usize = 4096;
-
-/// Interleaved partial results of a block.
-pub const LANES: usize = 32;
 
 /// Folds elements that lie side by side.
 ///
 /// The order is fixed by the length: blocks of 4096 elements, 32 interleaved partial results in
 /// each, joined in a tree; a run of at most 32 elements in order.
 pub fn fold_run<F: Fold>(total: F::Total, run: &[F::Element]) -> F::Total {
-    if run.len() <= LANES {
+    if run.len() <= BLOCK_PARTIALS {
         return short::<F>(total, run);
     }
     simd::run(TreeRun::<F> { total, run })
@@ -31,8 +26,8 @@ fn short<F: Fold>(total: F::Total, run: &[F::Element]) -> F::Total {
 
 #[inline(always)]
 fn long<F: Fold>(mut total: F::Total, run: &[F::Element]) -> F::Total {
-    for block in run.chunks(BLOCK) {
-        let mut lanes = [F::IDENTITY; LANES];
+    for block in run.chunks(BLOCK_ELEMENTS) {
+        let mut lanes = [F::IDENTITY; BLOCK_PARTIALS];
         interleave::<F>(block, &mut lanes);
         total = F::extend(total, tree::<F>(lanes));
     }
@@ -79,7 +74,7 @@ impl<F: Fold> simd::Loop for Runs<'_, F> {
         if count == 0 {
             return result.fill(F::finish(start));
         }
-        if count > LANES {
+        if count > BLOCK_PARTIALS {
             for (result, run) in result.iter_mut().zip(operand.chunks_exact(count)) {
                 *result = F::finish(long::<F>(start, run));
             }
@@ -93,8 +88,9 @@ impl<F: Fold> simd::Loop for Runs<'_, F> {
 
 /// Takes elements into interleaved partial results; the first one goes to `lane`.
 pub fn lanes_of<F: Fold>(run: &[F::Element], lane: usize, lanes: &mut [F::Partial]) {
-    let Ok(lanes) = <&mut [F::Partial; LANES]>::try_from(lanes) else { return };
-    let (head, run) = run.split_at(if lane == 0 { 0 } else { run.len().min(LANES - lane) });
+    let Ok(lanes) = <&mut [F::Partial; BLOCK_PARTIALS]>::try_from(lanes) else { return };
+    let (head, run) =
+        run.split_at(if lane == 0 { 0 } else { run.len().min(BLOCK_PARTIALS - lane) });
     for (lane, &element) in lanes[lane..].iter_mut().zip(head) {
         *lane = F::join(*lane, F::load(element));
     }
@@ -104,7 +100,7 @@ pub fn lanes_of<F: Fold>(run: &[F::Element], lane: usize, lanes: &mut [F::Partia
 /// Elements that begin at the first one of the partial results.
 struct InterleavedTree<'a, F: Fold> {
     run: &'a [F::Element],
-    lanes: &'a mut [F::Partial; LANES],
+    lanes: &'a mut [F::Partial; BLOCK_PARTIALS],
 }
 
 impl<F: Fold> simd::Loop for InterleavedTree<'_, F> {
@@ -117,22 +113,22 @@ impl<F: Fold> simd::Loop for InterleavedTree<'_, F> {
 }
 
 #[inline(always)]
-fn interleave<F: Fold>(run: &[F::Element], partials: &mut [F::Partial; LANES]) {
-    let (rows, rest) = run.as_chunks::<LANES>();
+fn interleave<F: Fold>(run: &[F::Element], partials: &mut [F::Partial; BLOCK_PARTIALS]) {
+    let (rows, rest) = run.as_chunks::<BLOCK_PARTIALS>();
     // Two arrays of which nothing takes an address stay in registers.
-    let [mut low, mut high] = [[F::IDENTITY; LANES / 2]; 2];
-    low.copy_from_slice(&partials[..LANES / 2]);
-    high.copy_from_slice(&partials[LANES / 2..]);
+    let [mut low, mut high] = [[F::IDENTITY; BLOCK_PARTIALS / 2]; 2];
+    low.copy_from_slice(&partials[..BLOCK_PARTIALS / 2]);
+    high.copy_from_slice(&partials[BLOCK_PARTIALS / 2..]);
     for row in rows {
-        for (lane, &element) in low.iter_mut().zip(&row[..LANES / 2]) {
+        for (lane, &element) in low.iter_mut().zip(&row[..BLOCK_PARTIALS / 2]) {
             *lane = F::join(*lane, F::load(element));
         }
-        for (lane, &element) in high.iter_mut().zip(&row[LANES / 2..]) {
+        for (lane, &element) in high.iter_mut().zip(&row[BLOCK_PARTIALS / 2..]) {
             *lane = F::join(*lane, F::load(element));
         }
     }
-    partials[..LANES / 2].copy_from_slice(&low);
-    partials[LANES / 2..].copy_from_slice(&high);
+    partials[..BLOCK_PARTIALS / 2].copy_from_slice(&low);
+    partials[BLOCK_PARTIALS / 2..].copy_from_slice(&high);
     for (partial, &element) in partials.iter_mut().zip(rest) {
         *partial = F::join(*partial, F::load(element));
     }
@@ -182,8 +178,8 @@ impl<F: Fold> simd::Loop for Join<'_, F> {
 
 /// Joins the partial results of a block.
 #[inline(always)]
-pub fn tree<F: Fold>(mut lanes: [F::Partial; LANES]) -> F::Partial {
-    let mut width = LANES;
+pub fn tree<F: Fold>(mut lanes: [F::Partial; BLOCK_PARTIALS]) -> F::Partial {
+    let mut width = BLOCK_PARTIALS;
     while width > 1 {
         width /= 2;
         for lane in 0..width {

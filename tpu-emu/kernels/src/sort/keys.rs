@@ -11,7 +11,7 @@ use tpu_base::tensor::element::{Float, Wide};
 pub struct RowOrder {
     /// Whether elements that count as equal are the same, so that an order of codes says all.
     pub fits: fn(&SortKey, elements: &[u8]) -> bool,
-    /// Sorts one row. `room` is as long as the row, or empty for less than [`radix::LONG`]
+    /// Sorts one row. `room` is as long as the row, or empty for less than [`MIN_RADIX_ELEMENTS`]
     /// elements.
     pub sort: fn(&SortKey, from: &[u8], to: &mut [u8], room: &mut [u8]),
 }

@@ -4,3 +4,4 @@ pub mod keys;
 pub mod radix;
 pub mod small;
 pub mod top_k;
+pub mod tuning;

@@ -1,5 +1,6 @@
 //! Sorts of unsigned numbers.
 use crate::parallel;
+use crate::sort::tuning::{CHUNK_ELEMENTS, MIN_RADIX_ELEMENTS};
 use bytemuck::Pod;
 use std::ops::Range;
 
@@ -20,24 +21,20 @@ macro_rules! digits {
 
 digits! { u8 u16 u32 u64 u128 }
 
-/// Numbers from which on counting is faster than comparing.
-pub const LONG: usize = 1500;
-/// Numbers that one thread sorts, or merges, at least.
-const PART: usize = 1 << 16;
 /// Numbers that differ in one byte.
 const VALUES: usize = 256;
 
 /// Sorts numbers that are in order already where they have the same digits in a range.
-/// `room` is as long as `data`; shorter than [`LONG`] numbers need none.
+/// `room` is as long as `data`; shorter than [`MIN_RADIX_ELEMENTS`] numbers need none.
 pub fn sort<T: Digits>(data: &mut [T], room: &mut [T], digits: Range<usize>) {
-    if data.len() < LONG || data.is_sorted() {
-        if data.len() < LONG {
+    if data.len() < MIN_RADIX_ELEMENTS || data.is_sorted() {
+        if data.len() < MIN_RADIX_ELEMENTS {
             data.sort_unstable();
         }
         return;
     }
     let threads = parallel::threads();
-    if threads < 2 || data.len() < 2 * PART {
+    if threads < 2 || data.len() < 2 * CHUNK_ELEMENTS {
         return count(data, room, digits);
     }
     parts(data, room, digits, threads.next_power_of_two().ilog2(), false);
@@ -51,7 +48,7 @@ fn parts<T: Digits>(
     levels: u32,
     into_room: bool,
 ) {
-    if levels == 0 || data.len() < 2 * PART {
+    if levels == 0 || data.len() < 2 * CHUNK_ELEMENTS {
         count(data, room, digits);
         if into_room {
             room.copy_from_slice(data);
@@ -75,7 +72,7 @@ fn parts<T: Digits>(
 
 /// Merges sorted numbers. It does not matter which of equal ones comes first.
 fn merge<T: Digits>(a: &[T], b: &[T], to: &mut [T], levels: u32) {
-    if levels > 0 && to.len() >= 2 * PART {
+    if levels > 0 && to.len() >= 2 * CHUNK_ELEMENTS {
         let (long, short) = if a.len() < b.len() { (b, a) } else { (a, b) };
         let middle = long.len() / 2;
         let split = short.partition_point(|&number| number < long[middle]);

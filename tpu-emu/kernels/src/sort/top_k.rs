@@ -1,6 +1,7 @@
 //! The first few of each row in a known order.
 use super::comparator::{Encode, SortKey, encoder};
 use crate::movement::loop_nest::{carve, carved};
+use crate::sort::tuning::{TOP_K_BLOCK_ELEMENTS, TOP_K_CHUNK_ELEMENTS, TOP_K_HELD_ELEMENTS};
 use crate::{parallel, simd};
 use tpu_base::tensor::Shape;
 
@@ -63,7 +64,7 @@ impl Top {
 
     /// Rows that are searched before their results are written.
     fn together(&self) -> usize {
-        (TOGETHER / self.found().max(1)).clamp(1, (self.outer * self.inner).max(1))
+        (TOP_K_HELD_ELEMENTS / self.found().max(1)).clamp(1, (self.outer * self.inner).max(1))
     }
 
     /// Scratch bytes of [`Top::run`].
@@ -82,7 +83,7 @@ impl Top {
             let count = self.together().min(rows - first);
             let room = &mut room[..count * found];
             if found > 0 {
-                let piece = (PIECE / self.length).max(1);
+                let piece = (TOP_K_CHUNK_ELEMENTS / self.length).max(1);
                 parallel::chunks_mut(room, piece * found, |number, room| {
                     let mut search = Search::new(found);
                     for (index, room) in room.chunks_exact_mut(found).enumerate() {
@@ -105,21 +106,15 @@ impl Top {
     fn search(&self, operand: &[u8], from: usize, search: &mut Search) {
         search.held.clear();
         search.limit = u64::MAX;
-        let mut codes = [0; BLOCK];
-        for first in (0..self.length).step_by(BLOCK) {
-            let codes = &mut codes[..BLOCK.min(self.length - first)];
+        let mut codes = [0; TOP_K_BLOCK_ELEMENTS];
+        for first in (0..self.length).step_by(TOP_K_BLOCK_ELEMENTS) {
+            let codes = &mut codes[..TOP_K_BLOCK_ELEMENTS.min(self.length - first)];
             (self.encode)(&self.key, operand, from + first * self.inner, self.inner, codes);
             search.offer(first, codes);
         }
         search.finish();
     }
 }
-
-/// Elements that are encoded at a time.
-const BLOCK: usize = 256;
-/// Results that are held before they are written, and elements that a thread searches.
-const TOGETHER: usize = 1 << 16;
-const PIECE: usize = 1 << 15;
 
 /// The first elements that have been seen of a row, and some that may not be among them.
 struct Search {
@@ -147,7 +142,7 @@ impl Search {
         self.held.extend(packed.map(|(&code, index)| {
             u128::from(code) << 32 | u128::from(u32::try_from(index).unwrap_or(u32::MAX))
         }));
-        if self.held.len() >= 2 * self.wanted + BLOCK / 4 {
+        if self.held.len() >= 2 * self.wanted + TOP_K_BLOCK_ELEMENTS / 4 {
             self.cut();
         }
     }

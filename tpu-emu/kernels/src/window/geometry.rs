@@ -1,5 +1,6 @@
 //! Sliding windows: which elements of an array are in which windows.
 use crate::movement::loop_nest::{Axis, collapse};
+use crate::window::tuning::BLOCK_OUTPUTS;
 
 /// A window along one axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,9 +113,6 @@ struct WindowPairs {
     steps: [usize; 2],
 }
 
-/// Outputs that are computed together where there are many small problems.
-const BLOCK: usize = 8192;
-
 /// What is called for each place of a window: axes and first offsets of outputs and inputs.
 pub type VisitWindow<'a, E> = &'a mut dyn FnMut(&[Axis<2>], [usize; 2]) -> Result<(), E>;
 
@@ -155,7 +153,7 @@ impl Windows {
         };
         let outer = outer.iter().map(|axis| axis.input).product();
         let slots = axes.iter().map(WindowAxis::slots).collect::<Option<_>>()?;
-        let block = (BLOCK / chunk[0].max(1)).clamp(1, usize::max(outer, 1));
+        let block = (BLOCK_OUTPUTS / chunk[0].max(1)).clamp(1, usize::max(outer, 1));
         Some(Self { outer, block, chunk, slots, steps, inner })
     }
 

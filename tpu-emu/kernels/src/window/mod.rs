@@ -1,3 +1,4 @@
 //! Reductions over windows.
 pub mod geometry;
 pub mod pool;
+mod tuning;

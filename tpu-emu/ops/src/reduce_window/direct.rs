@@ -1,4 +1,8 @@
 //! Windows of one input under a known combiner, row by row.
+use crate::tuning::{
+    MIN_REDUCE_WINDOW_HALVED_PLACES, MIN_REDUCE_WINDOW_OUTPUT_ELEMENTS,
+    REDUCE_WINDOW_BLOCK_OUTPUTS, REDUCE_WINDOW_CHUNK_ELEMENTS,
+};
 use crate::{Cost, Cx, Kernel};
 use std::marker::PhantomData;
 use tpu_base::error::Result;
@@ -31,24 +35,18 @@ struct DirectWindows<F> {
     fold: PhantomData<F>,
 }
 
-/// Elements that are looked at in a piece.
-const PIECE: usize = 1 << 16;
-/// Outputs whose totals are held together where an output is a single element.
-const BLOCK: usize = 1024;
-/// Elements that each output needs at least to be computed for itself.
-const WIDE: usize = 8;
-/// Places of a window from which on sums of halves are worth it.
-const LONG: usize = 6;
-
 impl<F: Fold> Kernel for DirectWindows<F> {
     fn run(&self, _: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
         let input: &[F::Element] = bytemuck::cast_slice(operands[0]);
         let init = F::start(bytemuck::pod_read_unaligned(operands[1]));
         let result: &mut [F::Element] = bytemuck::cast_slice_mut(results[0]);
         let (along, inner) = (self.pool.along(), self.pool.inner());
-        let piece = PIECE / (self.pool.places() * inner).clamp(1, PIECE);
-        let halves =
-            self.idempotent && !self.pool.is_spread() && along.is_dense() && along.size() >= LONG;
+        let piece = REDUCE_WINDOW_CHUNK_ELEMENTS
+            / (self.pool.places() * inner).clamp(1, REDUCE_WINDOW_CHUNK_ELEMENTS);
+        let halves = self.idempotent
+            && !self.pool.is_spread()
+            && along.is_dense()
+            && along.size() >= MIN_REDUCE_WINDOW_HALVED_PLACES;
         parallel::chunks_mut(result, piece * inner, |number, result| {
             let (pool, first) = (&self.pool, number * piece);
             simd::run(Piece::<F> { pool, halves, first, input, init, result });
@@ -88,9 +86,13 @@ impl<F: Fold> simd::Loop for Piece<'_, F> {
             let (result, after) = rest.split_at_mut(count * inner);
             pool.bases(row, &mut bases);
             let row = OutputRow::<F> { bases: &bases, along, inner, first, input, init, result };
-            if inner >= WIDE || pool.is_spread() {
+            if inner >= MIN_REDUCE_WINDOW_OUTPUT_ELEMENTS || pool.is_spread() {
                 row.groups();
-            } else if halves && inner == 1 && bases.len() == 1 && along.size() <= BLOCK {
+            } else if halves
+                && inner == 1
+                && bases.len() == 1
+                && along.size() <= REDUCE_WINDOW_BLOCK_OUTPUTS
+            {
                 row.halves(&mut now, &mut next);
             } else {
                 row.singles(&mut totals);
@@ -161,8 +163,8 @@ impl<F: Fold> OutputRow<'_, F> {
     fn singles(self, totals: &mut Vec<F::Total>) {
         let Self { bases, along, inner, first, input, init, result } = self;
         let count = result.len() / inner;
-        for begin in (0..count).step_by(BLOCK) {
-            let outputs = first + begin..first + count.min(begin + BLOCK);
+        for begin in (0..count).step_by(REDUCE_WINDOW_BLOCK_OUTPUTS) {
+            let outputs = first + begin..first + count.min(begin + REDUCE_WINDOW_BLOCK_OUTPUTS);
             totals.clear();
             totals.resize(outputs.len() * inner, init);
             for base in bases {
@@ -187,8 +189,8 @@ impl<F: Fold> OutputRow<'_, F> {
         let Self { bases, along, first, input, init, result, .. } = self;
         let size = along.size();
         let base = bases[0];
-        for (number, result) in result.chunks_mut(BLOCK).enumerate() {
-            let begin = first + number * BLOCK;
+        for (number, result) in result.chunks_mut(REDUCE_WINDOW_BLOCK_OUTPUTS).enumerate() {
+            let begin = first + number * REDUCE_WINDOW_BLOCK_OUTPUTS;
             let length = result.len() + size - 1;
             // The elements that the windows reach, and what changes nothing beside them.
             now.clear();

@@ -2,7 +2,7 @@
 use crate::reducer::{Reducer, splat};
 use crate::{Cost, Cx, Kernel};
 use tpu_base::error::Result;
-use tpu_kernels::elementwise::program::TILE;
+use tpu_kernels::elementwise::tuning::TILE_ELEMENTS;
 use tpu_kernels::movement::loop_nest::{carve, carved, gather, rows, spread};
 use tpu_kernels::window::geometry::Windows;
 
@@ -18,8 +18,8 @@ impl BodyWindows {
     /// Offsets in results and inputs, then for each input what is held, what comes next, and
     /// elements.
     fn parts(&self) -> impl Iterator<Item = usize> {
-        let offsets = [TILE * size_of::<usize>(); 2];
-        let widths = self.reducer.widths().map(|width| width * TILE);
+        let offsets = [TILE_ELEMENTS * size_of::<usize>(); 2];
+        let widths = self.reducer.widths().map(|width| width * TILE_ELEMENTS);
         offsets.into_iter().chain(widths.clone()).chain(widths.clone()).chain(widths)
     }
 
@@ -69,7 +69,7 @@ impl Kernel for BodyWindows {
                         to[lanes] = at[0] + index * steps[0];
                         from[lanes] = at[1] + index * steps[1];
                         lanes += 1;
-                        if lanes == TILE {
+                        if lanes == TILE_ELEMENTS {
                             self.step([to, from], inputs, results, &mut buffers)?;
                             lanes = 0;
                         }

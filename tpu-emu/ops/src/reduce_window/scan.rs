@@ -1,10 +1,11 @@
 //! Windows that reach from one end of an axis to each element: running results.
 use crate::reducer::{Reducer, splat};
+use crate::tuning::{MAX_NARROW_SCAN_ELEMENTS, SCAN_BLOCK_COLUMNS, SCAN_CHUNK_ELEMENTS};
 use crate::{Cost, Cx, Kernel};
 use bytemuck::Pod;
 use std::marker::PhantomData;
 use tpu_base::error::Result;
-use tpu_kernels::elementwise::program::TILE;
+use tpu_kernels::elementwise::tuning::TILE_ELEMENTS;
 use tpu_kernels::movement::loop_nest::{carve, carved, gather, spread};
 use tpu_kernels::reduce::combiner::{Fold, Visitor};
 use tpu_kernels::window::geometry::WindowAxis;
@@ -56,13 +57,6 @@ struct FixedScan<F> {
     fold: PhantomData<F>,
 }
 
-/// Sums of at most this many elements are made in the type of the elements, one after the other,
-/// as compilers make them; longer ones in a wider type.
-const SHORT: usize = 64;
-
-/// Elements of a piece of a scan.
-const PIECE: usize = 1 << 15;
-
 impl<F: Fold> FixedScan<F> {
     /// Scans with totals of type `T`.
     fn scan<T: Pod + Send + Sync>(
@@ -75,7 +69,7 @@ impl<F: Fold> FixedScan<F> {
         let input: &[F::Element] = bytemuck::cast_slice(operands[0]);
         let result: &mut [F::Element] = bytemuck::cast_slice_mut(results[0]);
         let row = length * inner;
-        let piece = (PIECE / row.max(1)).max(1) * row;
+        let piece = (SCAN_CHUNK_ELEMENTS / row.max(1)).max(1) * row;
         parallel::chunks_mut(result, piece, |number, result| {
             let input = &input[number * piece..][..result.len()];
             if inner == 1 {
@@ -161,9 +155,6 @@ struct Columns<'a, E, T, X, Y> {
     steps: &'a Steps<T, X, Y>,
 }
 
-/// Columns whose totals are held together.
-const COLUMNS: usize = 256;
-
 impl<E, T, X, Y> simd::Loop for Columns<'_, E, T, X, Y>
 where
     E: Pod,
@@ -177,9 +168,9 @@ where
     fn run(self) {
         let Self { input, result, inner, reverse, steps } = self;
         let length = result.len() / inner;
-        for column in (0..inner).step_by(COLUMNS) {
-            let columns = COLUMNS.min(inner - column);
-            let mut totals = [steps.start; COLUMNS];
+        for column in (0..inner).step_by(SCAN_BLOCK_COLUMNS) {
+            let columns = SCAN_BLOCK_COLUMNS.min(inner - column);
+            let mut totals = [steps.start; SCAN_BLOCK_COLUMNS];
             let totals = &mut totals[..columns];
             for step in 0..length {
                 let row = if reverse { length - 1 - step } else { step };
@@ -197,7 +188,7 @@ where
 impl<F: Fold> Kernel for FixedScan<F> {
     fn run(&self, _: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
         let init: F::Element = bytemuck::pod_read_unaligned(operands[1]);
-        if self.scan.length <= SHORT {
+        if self.scan.length <= MAX_NARROW_SCAN_ELEMENTS {
             let extend = |total, element| F::join(total, F::load(element));
             let steps = Steps { start: F::load(init), extend, finish: F::store };
             self.scan(operands, results, steps);
@@ -225,8 +216,8 @@ pub(super) struct BodyScan {
 impl BodyScan {
     /// Offsets, then for each input what is held, what comes next, and elements.
     fn parts(&self) -> impl Iterator<Item = usize> {
-        let widths = self.reducer.widths().map(|width| width * TILE);
-        let offsets = std::iter::once(TILE * size_of::<usize>());
+        let widths = self.reducer.widths().map(|width| width * TILE_ELEMENTS);
+        let offsets = std::iter::once(TILE_ELEMENTS * size_of::<usize>());
         offsets.chain(widths.clone()).chain(widths.clone()).chain(widths)
     }
 }
@@ -242,8 +233,8 @@ impl Kernel for BodyScan {
         let mut held: Vec<&mut [u8]> = parts.by_ref().take(count).collect();
         let mut next: Vec<&mut [u8]> = parts.by_ref().take(count).collect();
         let mut elements: Vec<&mut [u8]> = parts.collect();
-        for first in (0..outer * inner).step_by(TILE) {
-            let lanes = TILE.min(outer * inner - first);
+        for first in (0..outer * inner).step_by(TILE_ELEMENTS) {
+            let lanes = TILE_ELEMENTS.min(outer * inner - first);
             let offsets = &mut offsets[..lanes];
             for (offset, lane) in offsets.iter_mut().zip(first..) {
                 *offset = lane / inner * (length * inner) + lane % inner;

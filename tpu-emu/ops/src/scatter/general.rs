@@ -1,10 +1,11 @@
 //! Scatters by any body.
 use super::ScatterWindows;
 use crate::reducer::Reducer;
+use crate::tuning::SCATTER_MARK_ELEMENTS;
 use crate::{Cost, Cx, Kernel};
 use std::sync::Arc;
 use tpu_base::error::Result;
-use tpu_kernels::elementwise::program::TILE;
+use tpu_kernels::elementwise::tuning::TILE_ELEMENTS;
 use tpu_kernels::movement::index::NOWHERE;
 use tpu_kernels::movement::loop_nest::{carve, carved, gather, rows, spread};
 
@@ -16,17 +17,13 @@ pub(super) struct BodyScatter {
     pub(super) reducer: Reducer,
 }
 
-/// Marks by which elements are told apart. Elements whose offsets differ by a multiple of this
-/// count as equal.
-const MARKS: usize = 4096;
-
 impl BodyScatter {
     /// Sizes of the parts of the scratch memory: marks, offsets of lanes in results and updates,
     /// and for each input what is held, what comes next, and updates.
     fn parts(&self) -> impl Iterator<Item = usize> {
-        let widths = self.reducer.widths().map(|width| width * TILE);
-        let offsets = TILE * size_of::<usize>();
-        let fixed = [MARKS * size_of::<u32>(), offsets, offsets];
+        let widths = self.reducer.widths().map(|width| width * TILE_ELEMENTS);
+        let offsets = TILE_ELEMENTS * size_of::<usize>();
+        let fixed = [SCATTER_MARK_ELEMENTS * size_of::<u32>(), offsets, offsets];
         fixed.into_iter().chain(widths.clone()).chain(widths.clone()).chain(widths)
     }
 }
@@ -53,10 +50,10 @@ impl Lanes<'_> {
         updates: &[&[u8]],
         results: &mut [&mut [u8]],
     ) -> Result<()> {
-        if self.count == TILE || self.marks[to % MARKS] == self.batch {
+        if self.count == TILE_ELEMENTS || self.marks[to % SCATTER_MARK_ELEMENTS] == self.batch {
             self.flush(updates, results)?;
         }
-        self.marks[to % MARKS] = self.batch;
+        self.marks[to % SCATTER_MARK_ELEMENTS] = self.batch;
         self.to[self.count] = to;
         self.from[self.count] = from;
         self.count += 1;

@@ -2,9 +2,10 @@
 use crate::Site;
 use tpu_base::error::Result;
 use tpu_base::tensor::{DType, Shape};
-use tpu_kernels::movement::index::{Component, PLACES, Placer, Vectors};
+use tpu_kernels::movement::index::{Component, Placer, Vectors};
 use tpu_kernels::movement::loop_nest::{Axis, collapse, rows};
 use tpu_kernels::movement::move_list::Start;
+use tpu_kernels::movement::tuning::OFFSET_BATCH_ELEMENTS;
 
 /// The dimension numbers of a scatter.
 #[derive(Debug)]
@@ -215,10 +216,10 @@ impl ScatterPlan {
     /// # Errors
     /// The first one of `chunk`.
     pub(super) fn chunks<E>(&self, indices: &[u8], chunk: ScatterChunk<'_, E>) -> Result<(), E> {
-        let mut room = [0; PLACES];
+        let mut room = [0; OFFSET_BATCH_ELEMENTS];
         rows(&self.positions, [0; 3], &mut |[index, update, input], count, steps| {
-            for first in (0..count).step_by(PLACES) {
-                let places = &mut room[..PLACES.min(count - first)];
+            for first in (0..count).step_by(OFFSET_BATCH_ELEMENTS) {
+                let places = &mut room[..OFFSET_BATCH_ELEMENTS.min(count - first)];
                 let vectors = Vectors {
                     first: index + first * steps[0],
                     step: steps[0],

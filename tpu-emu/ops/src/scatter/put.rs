@@ -1,5 +1,8 @@
 //! Scatters that put elements directly, without a body.
 use super::ScatterWindows;
+use crate::tuning::{
+    MIN_SHARED_SCATTER_BYTES, MIN_SHARED_SCATTER_WINDOW_ELEMENTS, SHARED_SCATTER_CHUNKS,
+};
 use crate::{Cost, Cx, Kernel};
 use bytemuck::Pod;
 use std::convert::Infallible;
@@ -118,14 +121,8 @@ impl Kernel for Direct {
     }
 }
 
-/// Elements of a window that make it worth to share a scatter.
-const WIDE: usize = 32;
-/// Updates that make it worth, in bytes, and pieces that the result is then cut into.
-const LARGE: usize = 1 << 20;
-const PIECES: usize = 8;
-
 fn scatter<P: Put>(windows: &ScatterWindows, indices: &[u8], updates: &[u8], result: &mut [u8]) {
-    let large = updates.len() >= LARGE;
+    let large = updates.len() >= MIN_SHARED_SCATTER_BYTES;
     let updates: &[P::Element] = bytemuck::cast_slice(updates);
     let result: &mut [P::Element] = bytemuck::cast_slice_mut(result);
     let plan = &windows.plan;
@@ -147,8 +144,8 @@ fn scatter<P: Put>(windows: &ScatterWindows, indices: &[u8], updates: &[u8], res
                 }));
             };
             // Each piece takes the updates of its part of the result, in their order.
-            if large && count >= WIDE && parallel::threads() > 1 {
-                let size = result.len().div_ceil(PIECES);
+            if large && count >= MIN_SHARED_SCATTER_WINDOW_ELEMENTS && parallel::threads() > 1 {
+                let size = result.len().div_ceil(SHARED_SCATTER_CHUNKS);
                 parallel::chunks_mut(result, size, |number, result| {
                     rows(result, number * size..number * size + result.len());
                 });

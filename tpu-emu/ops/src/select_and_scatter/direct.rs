@@ -115,7 +115,7 @@ impl<T: Float, const SMALLEST: bool> Kernel for DirectSelect<T, SMALLEST> {
         let (rows, chunk) = (self.pool.rows(), self.pool.chunk());
         let row = along.outputs() * inner;
         // Windows of different outer indices have no element in common.
-        let piece = parallel::piece_of(chunk * size_of::<T>());
+        let piece = parallel::items_per_chunk(chunk * size_of::<T>());
         parallel::chunks_mut(result, piece * chunk, |number, result| {
             result.fill(initial);
             let (mut bases, mut offsets) = (Vec::new(), Vec::new());

@@ -7,7 +7,7 @@ use super::{Cost, Cx, Entry, Kernel, Lowered, RegionCode, Site};
 use std::sync::Arc;
 use tpu_base::error::Result;
 use tpu_base::tensor::{DType, Shape};
-use tpu_kernels::elementwise::program::TILE;
+use tpu_kernels::elementwise::tuning::TILE_ELEMENTS;
 use tpu_kernels::movement::loop_nest::{carve, carved, gather, rows, spread};
 use tpu_kernels::reduce::combiner::{Combiner, Fold, Visitor, dispatch};
 use tpu_kernels::window::geometry::Windows;
@@ -133,8 +133,8 @@ impl SelectAndScatter {
     /// offered, answers.
     fn parts(&self) -> [usize; 7] {
         let (outputs, word) = (self.windows.outputs(), size_of::<usize>());
-        let (tile, lanes) = (TILE * word, TILE * self.width);
-        [outputs * word, outputs * self.width, tile, tile, lanes, lanes, TILE]
+        let (tile, lanes) = (TILE_ELEMENTS * word, TILE_ELEMENTS * self.width);
+        [outputs * word, outputs * self.width, tile, tile, lanes, lanes, TILE_ELEMENTS]
     }
 
     /// Offers the elements at `from` to the windows at `to`.
@@ -206,7 +206,7 @@ impl Kernel for SelectAndScatter {
                         to[lanes] = at[0] + index * steps[0];
                         from[lanes] = at[1] + index * steps[1];
                         lanes += 1;
-                        if lanes == TILE {
+                        if lanes == TILE_ELEMENTS {
                             self.offer(operand, to, from, &mut state)?;
                             lanes = 0;
                         }

@@ -1,5 +1,6 @@
 //! Sorts by a known order of at most 96 bits.
 use super::SortRows;
+use crate::tuning::{MAX_SORT_ROW_GROUPS, SORT_BLOCK_ELEMENTS, SORT_SCRATCH_BYTES};
 use crate::{Cost, Cx, Kernel};
 use tpu_base::error::Result;
 use tpu_kernels::movement::loop_nest::{carve, carved};
@@ -48,18 +49,12 @@ pub(super) struct Keyed<P> {
     packed: std::marker::PhantomData<P>,
 }
 
-/// Bytes of scratch memory that groups of rows share.
-const ROOM: usize = 8 << 20;
-/// The most groups of rows.
-const GROUPS: usize = 16;
-/// Elements that are encoded at a time.
-const BLOCK: usize = 256;
-
 impl<P: Packed> Keyed<P> {
     pub(super) fn new(rows: SortRows, keys: &[SortKey]) -> Self {
         let keys = keys.iter().filter_map(|&key| Some((key, encoder(key.dtype)?))).collect();
         let row = 2 * rows.length * size_of::<P>();
-        let groups = (ROOM / row.max(1)).clamp(1, GROUPS).min(rows.outer.max(1));
+        let groups =
+            (SORT_SCRATCH_BYTES / row.max(1)).clamp(1, MAX_SORT_ROW_GROUPS).min(rows.outer.max(1));
         Self { rows, keys, groups, packed: std::marker::PhantomData }
     }
 
@@ -71,13 +66,19 @@ impl<P: Packed> Keyed<P> {
     /// The packed codes of the row at `start`.
     fn encode(&self, operands: &[&[u8]], start: usize, packed: &mut [P]) {
         let step = self.rows.inner;
-        let mut codes = [0; BLOCK];
+        let mut codes = [0; SORT_BLOCK_ELEMENTS];
         let mut index = 0;
-        for (number, packed) in packed.chunks_mut(BLOCK).enumerate() {
+        for (number, packed) in packed.chunks_mut(SORT_BLOCK_ELEMENTS).enumerate() {
             packed.fill(P::zeroed());
             let codes = &mut codes[..packed.len()];
             for (key, encode) in &self.keys {
-                encode(key, operands[key.operand], start + number * BLOCK * step, step, codes);
+                encode(
+                    key,
+                    operands[key.operand],
+                    start + number * SORT_BLOCK_ELEMENTS * step,
+                    step,
+                    codes,
+                );
                 let bits = 8 * key.dtype.host_bytes();
                 for (packed, &code) in packed.iter_mut().zip(&*codes) {
                     *packed = packed.push(bits, code);

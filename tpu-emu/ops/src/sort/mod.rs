@@ -4,6 +4,7 @@ mod merge;
 mod plain;
 
 use super::{Cost, Cx, Entry, Kernel, Lowered, RegionCode, Site};
+use crate::tuning::SORT_MERGE_ELEMENTS;
 use std::sync::Arc;
 use tpu_base::error::Result;
 use tpu_base::tensor::{DType, Shape};
@@ -124,9 +125,6 @@ fn permute(width: usize, from: &[u8], offsets: &[usize], start: usize, step: usi
     }
 }
 
-/// Elements that are merged at the same time, unless one row is longer.
-const BATCH: usize = 8192;
-
 /// A sort by any comparator.
 #[derive(Debug)]
 struct Merged {
@@ -137,7 +135,7 @@ struct Merged {
 impl Merged {
     /// Rows that are sorted together.
     fn together(&self) -> usize {
-        (BATCH / self.rows.length.max(1)).clamp(1, self.rows.count().max(1))
+        (SORT_MERGE_ELEMENTS / self.rows.length.max(1)).clamp(1, self.rows.count().max(1))
     }
 
     /// Offsets twice, pairs, sides' offsets, answers, and the sides of each operand.

@@ -7,7 +7,7 @@ use tpu_kernels::movement::loop_nest::{carve, carved};
 use tpu_kernels::parallel;
 use tpu_kernels::sort::comparator::SortKey;
 use tpu_kernels::sort::keys::RowOrder;
-use tpu_kernels::sort::radix;
+use tpu_kernels::sort::tuning::MIN_RADIX_ELEMENTS;
 
 /// Rows of elements side by side.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ impl Sorted {
 
     /// Bytes beside the rows that are sorted.
     fn room(&self) -> usize {
-        if self.rows.length < radix::LONG { 0 } else { self.rows.outer * self.row() }
+        if self.rows.length < MIN_RADIX_ELEMENTS { 0 } else { self.rows.outer * self.row() }
     }
 }
 
@@ -55,7 +55,7 @@ impl Kernel for Sorted {
             return self.otherwise.run(cx, operands, results);
         }
         let row = self.row();
-        let piece = parallel::piece_of(row) * row;
+        let piece = parallel::items_per_chunk(row) * row;
         let mut parts = carve(cx.scratch, [self.room()]);
         let mut rooms = parts.remove(0).chunks_mut(piece);
         let mut pieces: Vec<(&mut [u8], &mut [u8])> = results[0]

@@ -2,7 +2,7 @@
 //! `select(p, x, 0)`, so that infinities, NaN and signs under a false mask give 0, as XLA has it.
 use super::super::graph::{Node, NodeKind, Subgraph, ValueId};
 use super::Loader;
-use super::op::FOLD;
+use crate::tuning::MAX_FOLDED_BYTES;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use tpu_base::error::Result;
@@ -100,7 +100,7 @@ impl Loader<'_> {
         let Some(op) = choice(product, shape)? else { return Ok(None) };
         let zero = self.graph.add(shape.clone());
         let bytes: Arc<[u8]> = vec![0; shape.dtype.host_bytes()].into();
-        if shape.bytes() <= FOLD {
+        if shape.bytes() <= MAX_FOLDED_BYTES {
             self.graph.values[zero.index()].known = Some(bytes.repeat(shape.elements()).into());
         }
         into.nodes.push(Node {

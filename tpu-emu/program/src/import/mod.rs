@@ -14,6 +14,7 @@ use super::graph::{Graph, Subgraph, ValueId};
 use crate::compile::Passes;
 use crate::sharding::groups::Devices;
 use crate::sharding::io_shardings::IoSharding;
+use crate::tuning::{MAX_CALL_DEPTH, MAX_INLINED_CALLS, MAX_PROGRAM_NODES, MAX_REPORTED_REASONS};
 use masks::Masks;
 use scope::{Binding, Scope};
 use std::collections::{BTreeMap, HashMap};
@@ -24,15 +25,6 @@ use tpu_ops::custom_call::Linker;
 use tpu_ops::{Cost, Numerics, Operator, Structural};
 use tpu_stablehlo::Module;
 use tpu_stablehlo::ir::{Function, LocationId, Operation, Region, Value};
-
-/// Calls inside of calls that are followed.
-const DEPTH: usize = 256;
-/// Nodes that a program may have once its calls are inlined.
-const NODES: usize = 4 << 20;
-/// Calls that are inlined.
-const CALLS: usize = 1 << 16;
-/// Reasons that are collected before the rest is left unread.
-pub(crate) const REASONS: usize = 100;
 
 /// What each device has of the results that differ between them, by result.
 type Copies = Vec<Option<Vec<ValueId>>>;
@@ -192,7 +184,7 @@ impl<'m> Loader<'m> {
             return Err(Error::bad("a block without a terminator"));
         };
         for operation in operations {
-            if self.reasons.len() >= REASONS {
+            if self.reasons.len() >= MAX_REPORTED_REASONS {
                 break;
             }
             if let Err(error) = self.operation(scope, operation, into) {
@@ -251,7 +243,7 @@ impl<'m> Loader<'m> {
         let callee = self.module.function(name);
         let callee =
             callee.ok_or_else(|| Error::bad(format!("a call of @{name}, which is not there")))?;
-        if self.calls.len() >= DEPTH || self.calls.contains(&&*callee.name) {
+        if self.calls.len() >= MAX_CALL_DEPTH || self.calls.contains(&&*callee.name) {
             return Err(Error::Unimplemented(format!(
                 "@{name} calls itself, or calls nest too deep"
             )));
@@ -259,8 +251,8 @@ impl<'m> Loader<'m> {
         let block = one_block(&callee.body, name)?;
         // A chain of functions that call the next one twice has no operation and no end.
         self.inlined += 1;
-        if self.inlined > CALLS {
-            return Err(Error::Unimplemented(format!("more than {CALLS} calls")));
+        if self.inlined > MAX_INLINED_CALLS {
+            return Err(Error::Unimplemented(format!("more than {MAX_INLINED_CALLS} calls")));
         }
         self.calls.push(&callee.name);
         Ok((callee, block))
@@ -273,8 +265,8 @@ impl<'m> Loader<'m> {
     /// Counts what is inlined.
     pub(crate) fn count_nodes(&mut self, count: usize) -> Result<()> {
         self.nodes += count;
-        if self.nodes > NODES {
-            return Err(Error::Unimplemented(format!("more than {NODES} operations")));
+        if self.nodes > MAX_PROGRAM_NODES {
+            return Err(Error::Unimplemented(format!("more than {MAX_PROGRAM_NODES} operations")));
         }
         Ok(())
     }

@@ -1,11 +1,12 @@
 //! Operations without control flow: inferred, checked, lowered, folded where small.
 use super::super::graph::{Node, NodeKind, Subgraph, ValueId};
 use super::super::passes::constant_fold::fold;
+use super::Loader;
 use super::masks::Choice;
 use super::scope::{Binding, Scope};
 use super::types::declared;
-use super::{DEPTH, Loader};
 use crate::sharding::groups;
+use crate::tuning::{MAX_CALL_DEPTH, MAX_FOLDED_BYTES};
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::Shape;
@@ -15,9 +16,6 @@ use tpu_ops::{
     Structural, TOP_K, name_of,
 };
 use tpu_stablehlo::ir::{Attribute, Attributes, Operation, Type};
-
-/// Results up to this size are computed at compile time where the operands are known.
-pub(super) const FOLD: usize = 512;
 
 /// The row of an operation.
 pub(super) fn entry_of(operation: &Operation) -> Result<&'static Entry> {
@@ -212,7 +210,7 @@ impl<'m> Loader<'m> {
         shapes: &[Shape],
         results: &[Shape],
     ) -> Result<Option<Vec<Arc<[u8]>>>> {
-        let small = results.iter().map(Shape::bytes).sum::<usize>() <= FOLD;
+        let small = results.iter().map(Shape::bytes).sum::<usize>() <= MAX_FOLDED_BYTES;
         if !self.folds || entry.simplification == Simplification::Kept || !small {
             return Ok(None);
         }
@@ -269,7 +267,7 @@ impl<'m> Loader<'m> {
             for name in called.iter().filter_map(Attribute::as_str) {
                 let callee = self.module.function(name);
                 let callee = callee.ok_or_else(|| Error::bad(format!("@{name} is not there")))?;
-                if self.calls.len() >= DEPTH || self.calls.contains(&&*callee.name) {
+                if self.calls.len() >= MAX_CALL_DEPTH || self.calls.contains(&&*callee.name) {
                     return Err(Error::Unimplemented(format!("@{name} calls itself")));
                 }
                 let scope = Scope::new(callee);

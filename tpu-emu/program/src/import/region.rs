@@ -5,9 +5,10 @@ use super::masks::{Masks, choice, is_mask};
 use super::op::entry_of;
 use super::scope::{Binding, Scope};
 use super::types::declared;
-use super::{DEPTH, Loader, one_block};
+use super::{Loader, one_block};
 use crate::elementwise_body::ElementwiseBody;
 use crate::sharding::groups::Devices;
+use crate::tuning::{MAX_CALL_DEPTH, MAX_REGION_STEPS};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
@@ -19,9 +20,6 @@ use tpu_kernels::elementwise::vm::CompiledLoop;
 use tpu_ops;
 use tpu_ops::{CONSTANT, Lowered, RegionCode, Site, callee, name_of};
 use tpu_stablehlo::ir::{self, Operation, Region, Value};
-
-/// Operations of a region that runs element by element, each with a register of its own.
-const MAX_OPERATIONS: usize = 1024;
 
 /// Registers of the values of one function, while its code becomes an elementwise program.
 struct ElementwiseBuilder<'l, 'm> {
@@ -156,8 +154,8 @@ impl<'m> ElementwiseBuilder<'_, 'm> {
             let callee = self.loader.module.function(name)?;
             let block = one_block(&callee.body, name).ok()?;
             self.calls += 1;
-            if depth >= DEPTH
-                || self.calls > MAX_OPERATIONS
+            if depth >= MAX_CALL_DEPTH
+                || self.calls > MAX_REGION_STEPS
                 || block.arguments.len() != operands.len()
             {
                 return None;
@@ -167,7 +165,7 @@ impl<'m> ElementwiseBuilder<'_, 'm> {
             registers.extend(operation.results.iter().copied().zip(results));
             return Some(());
         }
-        if !operation.regions.is_empty() || self.program.steps.len() >= MAX_OPERATIONS {
+        if !operation.regions.is_empty() || self.program.steps.len() >= MAX_REGION_STEPS {
             return None;
         }
         let entry = entry_of(operation).ok()?;

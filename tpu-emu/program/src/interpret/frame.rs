@@ -4,6 +4,7 @@
 //! The memories of one run.
 #![expect(unsafe_code, reason = "slices into the memories of a run, by the plan's offsets")]
 use crate::plan::{GUARD, Slot};
+use crate::tuning::{COPY_CHUNK_BYTES, MIN_DISCARDED_BYTES};
 use std::any::Any;
 use std::cell::Cell;
 use std::fmt;
@@ -12,9 +13,6 @@ use std::sync::Arc;
 use tpu_base::host_pages::forget;
 use tpu_kernels::aligned::Aligned;
 use tpu_kernels::parallel;
-
-/// Bytes that one thread copies at a time.
-const COPY_CHUNK_BYTES: usize = 1 << 20;
 
 /// Memory that a run uses.
 ///
@@ -143,10 +141,8 @@ impl Frame {
     /// Gives the memory of the whole pages of a slot back to the system, where the slot is in
     /// memory that is the run's own: nobody reads it any more.
     pub fn forget(&self, slot: Slot) {
-        /// Less is not worth a call of the system.
-        const LEAST: usize = 1 << 20;
         let own = self.bases.get(slot.base as usize).is_some_and(|base| base.is_own);
-        if own && slot.bytes >= LEAST {
+        if own && slot.bytes >= MIN_DISCARDED_BYTES {
             // SAFETY: `at` has the slot inside memory that the frame holds and that is for this
             // run alone; the caller reads it no more.
             unsafe { forget(self.at(slot), slot.bytes) };

@@ -3,18 +3,13 @@ use super::frame::Frame;
 use crate::passes::fuse::operand_access::AddressMode;
 use crate::passes::fuse::{FusedLoop, LoopInput, StridedCopy};
 use crate::plan::{Slot, Step};
+use crate::tuning::{INLINE_LOOP_ARRAYS, LOOP_CHUNK_ELEMENTS};
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use tpu_base::tensor::DType;
-use tpu_kernels::elementwise::program::TILE;
 use tpu_kernels::elementwise::vm::{Bound, Input, Output};
 use tpu_kernels::movement::iota::fill_iota;
 use tpu_kernels::parallel;
-
-/// Elements that one chunk of a loop has when it is split over threads.
-const CHUNK_ELEMENTS: usize = 32 * TILE;
-/// Inputs and results that a loop takes without an allocation.
-const INLINE_ARRAYS: usize = 16;
 
 thread_local! {
     /// Elements that are gathered for inputs.
@@ -66,7 +61,7 @@ pub(super) fn run_copy(frame: &Frame, copy: &StridedCopy, step: &Step) {
         let result = frame.bytes_mut(step.results[0]);
         return copy.map.fill_blocks(copy.dtype.host_bytes(), operand, result);
     }
-    parallel::ranges(copy.elements, CHUNK_ELEMENTS, |range| {
+    parallel::ranges(copy.elements, LOOP_CHUNK_ELEMENTS, |range| {
         copy_chunk(copy, &(frame, step), range)
     });
 }
@@ -82,7 +77,7 @@ pub(super) fn copy_chunk<W: LoopValues>(copy: &StridedCopy, at: &W, elements: Ra
 
 /// Runs the loop of a step.
 pub(super) fn run_loop(frame: &Frame, fused: &FusedLoop, step: &Step) {
-    parallel::ranges(fused.elements, CHUNK_ELEMENTS, |range| {
+    parallel::ranges(fused.elements, LOOP_CHUNK_ELEMENTS, |range| {
         run_chunk(fused, &(frame, step), range)
     });
 }
@@ -105,7 +100,7 @@ pub(super) fn run_chunk<W: LoopValues>(fused: &FusedLoop, at: &W, elements: Rang
 
 /// The loop of a step with its arrays, where it is one call of machine code.
 pub(super) fn bind<'f>(frame: &'f Frame, fused: &FusedLoop, step: &Step) -> Option<Bound<'f>> {
-    if fused.elements > CHUNK_ELEMENTS {
+    if fused.elements > LOOP_CHUNK_ELEMENTS {
         return None;
     }
     let dtypes = &fused.code.program().parameters;
@@ -241,9 +236,9 @@ fn span_of<W: LoopValues>(fused: &FusedLoop, at: &W, elements: Range<usize>, scr
     let results = code.widths().enumerate().map(result);
     let (reads, writes) = (fused.inputs.len(), code.program().results.len());
     let given = (0..reads).map(input);
-    if reads <= INLINE_ARRAYS && writes <= INLINE_ARRAYS {
-        let mut inputs = [Input::default(); INLINE_ARRAYS];
-        let mut outputs = [Output::default(); INLINE_ARRAYS];
+    if reads <= INLINE_LOOP_ARRAYS && writes <= INLINE_LOOP_ARRAYS {
+        let mut inputs = [Input::default(); INLINE_LOOP_ARRAYS];
+        let mut outputs = [Output::default(); INLINE_LOOP_ARRAYS];
         inputs.iter_mut().zip(given).for_each(|(slot, input)| *slot = input);
         outputs.iter_mut().zip(results).for_each(|(slot, result)| *slot = result);
         let (inputs, outputs) = (&inputs[..reads], &outputs[..writes]);

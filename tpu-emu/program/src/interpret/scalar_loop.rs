@@ -1,18 +1,17 @@
 //! Runs loops over a few elements as machine code, once they have run often.
 use super::frame::Frame;
 use crate::plan::PlannedScalarLoop;
+use crate::tuning::HOT_LOOP_ITERATIONS;
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
 use tpu_kernels::jit::ScalarLoop;
 use tpu_kernels::simd::{Level, level};
 
-/// Iterations, of one run or of several, after which a loop becomes machine code.
-pub(super) const HOT_ITERATIONS: usize = 32;
-
 impl PlannedScalarLoop {
     /// Runs the loop from its next iteration to its end, if it is hot and there is code for it.
     pub(super) fn run(&self, frame: &Frame) -> bool {
-        if self.iterations.load(Ordering::Relaxed) < HOT_ITERATIONS || level() < Level::Avx512 {
+        if self.iterations.load(Ordering::Relaxed) < HOT_LOOP_ITERATIONS || level() < Level::Avx512
+        {
             return false;
         }
         let code = self.code.get_or_init(|| ScalarLoop::new(&self.program.code));

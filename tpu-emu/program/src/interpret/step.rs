@@ -3,8 +3,8 @@ use super::custom_call::{LaunchServices, PendingCall};
 use super::frame::Frame;
 use super::fused_loop::{bind, run_copy, run_loop};
 use super::row_fusion::run_rows;
-use super::scalar_loop::HOT_ITERATIONS;
 use crate::plan::{Plan, PlannedStep, Slot, Step};
+use crate::tuning::{HOT_LOOP_ITERATIONS, INLINE_STEP_ARRAYS};
 use std::sync::atomic::Ordering;
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::pack::{pack, unpack};
@@ -12,9 +12,6 @@ use tpu_kernels::elementwise::vm::Bound;
 use tpu_ops::Cx;
 use tpu_ops::custom_call::Stage;
 use tpu_stablehlo::ir::Locations;
-
-/// Arrays that a step takes without an allocation.
-const INLINE_ARRAYS: usize = 8;
 
 /// A step of a hot loop.
 enum ReadyStep<'s> {
@@ -167,11 +164,13 @@ impl Interpreter<'_> {
                 if scalar.is_some_and(|scalar| scalar.run(self.frame)) {
                     return Ok(());
                 }
-                let count = self.iterations(code, HOT_ITERATIONS)?;
+                let count = self.iterations(code, HOT_LOOP_ITERATIONS)?;
                 if let Some(scalar) = scalar {
                     scalar.iterations.fetch_add(count, Ordering::Relaxed);
                 }
-                if count == HOT_ITERATIONS && !scalar.is_some_and(|scalar| scalar.run(self.frame)) {
+                if count == HOT_LOOP_ITERATIONS
+                    && !scalar.is_some_and(|scalar| scalar.run(self.frame))
+                {
                     self.hot_iterations(code)?;
                 }
                 Ok(())
@@ -246,8 +245,8 @@ impl Interpreter<'_> {
         let operand = |(index, &slot): (usize, &Slot)| {
             if starts(index) { &[][..] } else { frame.bytes(slot) }
         };
-        if step.operands.len() <= INLINE_ARRAYS && step.results.len() == 1 {
-            let mut operands: [&[u8]; INLINE_ARRAYS] = [&[]; INLINE_ARRAYS];
+        if step.operands.len() <= INLINE_STEP_ARRAYS && step.results.len() == 1 {
+            let mut operands: [&[u8]; INLINE_STEP_ARRAYS] = [&[]; INLINE_STEP_ARRAYS];
             for (index, slot) in step.operands.iter().enumerate() {
                 operands[index] = operand((index, slot));
             }

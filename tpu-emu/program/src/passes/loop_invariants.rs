@@ -1,11 +1,9 @@
 //! Loops do less in every iteration: values that no iteration changes are read from outside, and small
 //! work that no iteration changes is done before.
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
+use crate::tuning::MAX_HOISTED_BYTES;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-
-/// Bytes up to which a value is made before a loop rather than in every iteration.
-const MAX_HOISTED_BYTES: usize = 4096;
 
 /// Takes what no iteration of a loop changes out of the loops of a program.
 pub(crate) fn hoist(graph: &mut Graph) {

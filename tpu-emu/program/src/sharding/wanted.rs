@@ -3,12 +3,10 @@
 use super::Sharding;
 use super::derived::{Derivation, merged, picked, reshaped};
 use super::propagate::{Propagation, axes, dims};
+use crate::tuning::MAX_SHARDED_CALL_DEPTH;
 use std::collections::{HashMap, HashSet};
 use tpu_ops::{Operator, ShardingRule, Structural, callee};
 use tpu_stablehlo::ir::{Attribute, Function, Operation, Region, Value};
-
-/// Calls inside of calls that are followed.
-const DEPTH: usize = 64;
 
 /// The shardings of a function's parameters, from those that are given and those of the results.
 ///
@@ -102,7 +100,7 @@ impl<'m> Back<'_, 'm> {
                 Structural::Call | Structural::Composite => {
                     let module = self.forward.module();
                     let callee = callee(operation).and_then(|name| module.function(name))?;
-                    if self.depth >= DEPTH {
+                    if self.depth >= MAX_SHARDED_CALL_DEPTH {
                         return None;
                     }
                     let given =

@@ -334,7 +334,7 @@ impl<'m> Loader<'m> {
             return Err(Error::bad("a block without a terminator"));
         };
         for operation in operations {
-            if self.reasons.len() >= crate::import::REASONS {
+            if self.reasons.len() >= crate::tuning::MAX_REPORTED_REASONS {
                 break;
             }
             if let Err(error) = self.together(participants, operation, into) {

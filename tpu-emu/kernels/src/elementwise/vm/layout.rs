@@ -1,7 +1,8 @@
 //! Where the values of a program lie while a tile of it is computed.
 use super::OperandMode;
 use super::segments::{Segment, last_uses};
-use crate::elementwise::program::{ElementwiseOp, ElementwiseProgram, Register, TILE};
+use crate::elementwise::program::{ElementwiseOp, ElementwiseProgram, Register};
+use crate::elementwise::tuning::TILE_ELEMENTS;
 use crate::jit;
 use crate::jit::{Native, ValueSource};
 
@@ -101,7 +102,7 @@ impl ScratchAllocator {
     fn keep(&mut self, width: usize) -> usize {
         let at = self.size;
         // Tiles at a distance of a page's size would share their lines of the cache.
-        self.size += TILE * width + 64;
+        self.size += TILE_ELEMENTS * width + 64;
         at
     }
 }

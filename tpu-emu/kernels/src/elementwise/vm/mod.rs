@@ -7,13 +7,11 @@ pub use run::{Bound, Input, Output};
 
 use super::kind::ElementwiseKind;
 use super::program::{ElementwiseProgram, Instr, Register};
+use crate::elementwise::tuning::HOT_ELEMENT_OPERATIONS;
 use crate::simd::{Level, level};
 use layout::TileLayout;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
-
-/// Operations on elements after which a program is worth machine code.
-const WORTH: usize = 4096;
 
 /// How a program gets the elements of one of its parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +48,7 @@ impl Ready {
         if self.native.get().is_none() {
             let more = lanes.saturating_mul(self.program.steps.len());
             let before = self.work.fetch_add(more, Ordering::Relaxed);
-            if before.saturating_add(more) < WORTH {
+            if before.saturating_add(more) < HOT_ELEMENT_OPERATIONS {
                 return &self.portable;
             }
         }
@@ -167,7 +165,8 @@ fn check_lookups(program: &ElementwiseProgram, feeds: &[OperandMode]) {
 mod tests {
     use super::*;
     use crate::elementwise::loops::lane;
-    use crate::elementwise::program::{ElementwiseConstant, ElementwiseOp, TILE};
+    use crate::elementwise::program::{ElementwiseConstant, ElementwiseOp};
+    use crate::elementwise::tuning::TILE_ELEMENTS;
     use std::cell::Cell;
     use tpu_base::tensor::DType;
 
@@ -244,7 +243,7 @@ mod tests {
 
     #[test]
     fn results_may_take_the_place_of_operands() {
-        let count = 2 * TILE + 3;
+        let count = 2 * TILE_ELEMENTS + 3;
         let numbers: Vec<i32> = (0..).take(count).collect();
         let mut memory = [numbers.clone(), numbers];
         let [a, b] = memory.each_mut().map(|values| {

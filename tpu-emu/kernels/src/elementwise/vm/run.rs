@@ -5,7 +5,9 @@
 #![expect(unsafe_code, reason = "results may take the place of operands")]
 use super::layout::{Array, Elements, One, TileLayout, TileStep};
 use super::{OperandMode, Ready};
-use crate::elementwise::program::{ElementwiseOp, TILE};
+use crate::elementwise::program::ElementwiseOp;
+use crate::elementwise::tuning::TILE_ELEMENTS;
+use crate::elementwise::tuning::{INLINE_ARRAYS, INLINE_OPERANDS};
 use crate::jit::Native;
 use crate::simd::{Level, level};
 use std::cell::{Cell, RefCell};
@@ -73,11 +75,6 @@ thread_local! {
     static SCRATCH: RefCell<Vec<ScratchLine>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Operands that a step takes without an allocation.
-const FEW: usize = 4;
-/// Arrays that machine code takes without an allocation.
-const MANY: usize = 32;
-
 /// Checks that every array has as many elements as the program reads and writes.
 fn check(ready: &Ready, lanes: usize, inputs: &[Input<'_>], outputs: &[Output<'_>]) {
     let program = &ready.program;
@@ -129,9 +126,9 @@ pub(super) fn run_with(
         let scratch = scratch.as_mut_ptr().cast::<u8>();
         let mut tiles = Tiles { layout, inputs, outputs, scratch, start: 0, count: 0, aside: 0 };
         tiles.find_shared();
-        tiles.spread(lanes.min(TILE));
+        tiles.spread(lanes.min(TILE_ELEMENTS));
         while tiles.start < lanes {
-            tiles.count = TILE.min(lanes - tiles.start);
+            tiles.count = TILE_ELEMENTS.min(lanes - tiles.start);
             tiles.tile();
             tiles.start += tiles.count;
         }
@@ -275,9 +272,9 @@ impl Tiles<'_> {
     }
 
     fn native(&self, native: &Native, arrays: &[Array]) {
-        let mut few = [std::ptr::null_mut(); MANY];
+        let mut few = [std::ptr::null_mut(); INLINE_ARRAYS];
         let mut many = Vec::new();
-        let addresses = if arrays.len() <= MANY {
+        let addresses = if arrays.len() <= INLINE_ARRAYS {
             &mut few[..arrays.len()]
         } else {
             many.resize(arrays.len(), std::ptr::null_mut());
@@ -306,8 +303,8 @@ impl Tiles<'_> {
                 };
                 slice::from_raw_parts(self.address(place, width).cast_const(), bytes)
             };
-            if inputs.len() <= FEW {
-                let mut few: [&[u8]; FEW] = [&[]; FEW];
+            if inputs.len() <= INLINE_OPERANDS {
+                let mut few: [&[u8]; INLINE_OPERANDS] = [&[]; INLINE_OPERANDS];
                 for (slot, input) in few.iter_mut().zip(inputs) {
                     *slot = read(input);
                 }

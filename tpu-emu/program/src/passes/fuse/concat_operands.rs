@@ -3,17 +3,11 @@ use super::loop_fusion::{Fuser, Source};
 use crate::graph::{Node, NodeKind};
 use crate::passes::fuse::StepKind;
 use crate::passes::fuse::concat::ConcatView;
+use crate::tuning::{MAX_CONCAT_OPERANDS, MIN_CONCAT_OPERAND_ELEMENTS, MIN_FUSED_CONCAT_ELEMENTS};
 use std::sync::Arc;
 use tpu_kernels::movement::strided_view::Access;
 use tpu_kernels::movement::strided_view::AccessMap;
 use tpu_ops::Kernel;
-
-/// Elements from which on it pays.
-const MIN_ELEMENTS: usize = 1024;
-/// Elements that an operand has of a row at least, in the mean.
-const MIN_PART_ELEMENTS: usize = 256;
-/// Arrays that are read where they are.
-const MAX_OPERANDS: usize = 8;
 
 impl Fuser<'_> {
     /// Keeps what a node makes as a view of its operands; says whether it has.
@@ -22,9 +16,9 @@ impl Fuser<'_> {
         let shape = self.graph.value(node.results[0]).shape.clone();
         let elements = shape.elements();
         let count = node.operands.len();
-        if elements < MIN_ELEMENTS
-            || count > MAX_OPERANDS
-            || elements / rows / count < MIN_PART_ELEMENTS
+        if elements < MIN_FUSED_CONCAT_ELEMENTS
+            || count > MAX_CONCAT_OPERANDS
+            || elements / rows / count < MIN_CONCAT_OPERAND_ELEMENTS
         {
             return false;
         }

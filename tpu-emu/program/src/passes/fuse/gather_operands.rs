@@ -1,8 +1,11 @@
 //! Single elements that are looked up become part of the loop that computes where.
 use super::loop_builder::push_operand;
-use super::loop_fusion::{Fuser, MAX_INPUTS, MAX_OPERATIONS};
+use super::loop_fusion::Fuser;
 use crate::graph::Node;
 use crate::passes::fuse::LoopInput;
+use crate::tuning::{
+    MAX_FUSED_LOADS, MAX_FUSED_STEPS, MAX_GATHER_COMPONENTS, MIN_FUSED_GATHER_ELEMENTS,
+};
 use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::elementwise::program::{ElementwiseOp, Register};
 use tpu_kernels::elementwise::take::{NUMBER, take};
@@ -11,11 +14,6 @@ use tpu_kernels::movement::strided_view::Access;
 use tpu_kernels::movement::strided_view::AccessMap;
 use tpu_ops::{ADD, CLAMP, CONVERT, Entry, Kernel, MULTIPLY};
 use tpu_stablehlo::ir::Attributes;
-
-/// Elements from which on looking up is part of a loop.
-const MIN_ELEMENTS: usize = 256;
-/// Components and loops that a lookup may have.
-const MAX_TERMS: usize = 4;
 
 /// What an element's number is a sum of.
 enum Term {
@@ -39,7 +37,8 @@ impl Lookup {
         let last = i32::try_from(table.elements().checked_sub(1)?).ok()?;
         let take = take(table.dtype, u32::try_from(last).ok()?)?;
         let loops = &gather.batches;
-        let few = gather.components.len() <= MAX_TERMS && loops.len() <= MAX_TERMS;
+        let few = gather.components.len() <= MAX_GATHER_COMPONENTS
+            && loops.len() <= MAX_GATHER_COMPONENTS;
         if gather.slice.one_run() != Some(width) || gather.components.is_empty() || !few {
             return None;
         }
@@ -75,7 +74,7 @@ impl Fuser<'_> {
             return false;
         };
         let elements = self.graph.value(*result).shape.elements();
-        let found = (elements >= MIN_ELEMENTS).then(|| kernel.lookup()).flatten();
+        let found = (elements >= MIN_FUSED_GATHER_ELEMENTS).then(|| kernel.lookup()).flatten();
         let found = found.and_then(|gather| Lookup::of(&gather, array, elements));
         let Some(Lookup { take, terms, dims }) = found else { return false };
         let of = shape.dtype;
@@ -147,8 +146,8 @@ impl Fuser<'_> {
     /// Whether a loop can hold one more lookup.
     fn has_room(&self, index: usize) -> bool {
         let group = &self.groups[index];
-        group.program.steps.len() + 4 * MAX_TERMS < MAX_OPERATIONS
-            && group.inputs.len() + 2 * MAX_TERMS < MAX_INPUTS
+        group.program.steps.len() + 4 * MAX_GATHER_COMPONENTS < MAX_FUSED_STEPS
+            && group.inputs.len() + 2 * MAX_GATHER_COMPONENTS < MAX_FUSED_LOADS
     }
 
     /// A constant.

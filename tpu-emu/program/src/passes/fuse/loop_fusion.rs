@@ -4,6 +4,7 @@ use super::concat::ConcatView;
 use super::{FusedStep, LoopInput, StepBlock, StepKind};
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
 use crate::passes::fuse::loop_builder::{Group, finish, push_operand};
+use crate::tuning::{MAX_FUSED_LOADS, MAX_FUSED_STEPS, MIN_BLOCKED_TRANSPOSE_ELEMENTS};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tpu_base::tensor::{DType, Shape};
@@ -11,13 +12,6 @@ use tpu_kernels::aligned::Aligned;
 use tpu_kernels::elementwise::program::{ElementwiseOp, Instr, Register};
 use tpu_kernels::movement::strided_view::AccessMap;
 use tpu_stablehlo::ir::LocationId;
-
-/// Operations that one loop may hold.
-pub(crate) const MAX_OPERATIONS: usize = 48;
-/// Arrays that one loop may read.
-pub(crate) const MAX_INPUTS: usize = 24;
-/// Elements from which on a transposed matrix is made by a loop of its own.
-const MIN_TRANSPOSE_ELEMENTS: usize = 4096;
 
 /// A value that costs next to nothing to make where it is read.
 #[derive(Clone)]
@@ -306,8 +300,8 @@ impl<'g> Fuser<'g> {
             group.open
                 && group.elements == elements
                 && !makes(index)
-                && group.program.steps.len() < MAX_OPERATIONS
-                && group.inputs.len() + operands.len() <= MAX_INPUTS
+                && group.program.steps.len() < MAX_FUSED_STEPS
+                && group.inputs.len() + operands.len() <= MAX_FUSED_LOADS
         };
         let mut found: Vec<usize> = joined.filter(fits).collect();
         found.sort_unstable();
@@ -354,7 +348,8 @@ impl<'g> Fuser<'g> {
     fn merge(&mut self, index: usize, other: usize, more: usize) {
         let (one, two) = (&self.groups[index], &self.groups[other]);
         let steps = one.program.steps.len() + two.program.steps.len();
-        if steps >= MAX_OPERATIONS || one.inputs.len() + two.inputs.len() + more > MAX_INPUTS {
+        if steps >= MAX_FUSED_STEPS || one.inputs.len() + two.inputs.len() + more > MAX_FUSED_LOADS
+        {
             return;
         }
         let moved = std::mem::take(&mut self.groups[other]);
@@ -402,7 +397,7 @@ impl<'g> Fuser<'g> {
             }
             let blocks = |source: &Source| match source {
                 Source::Strided(_, map, _, elements) => {
-                    *elements >= MIN_TRANSPOSE_ELEMENTS && map.wants_blocks()
+                    *elements >= MIN_BLOCKED_TRANSPOSE_ELEMENTS && map.wants_blocks()
                 }
                 _ => false,
             };

@@ -1,18 +1,14 @@
 //! How a loop gets at the elements of its inputs, span by span.
 use super::{FusedLoop, LoopInput};
+use crate::tuning::{MAX_KEPT_PERIOD_ELEMENTS, MIN_SPAN_ELEMENTS};
 use tpu_base::tensor::DType;
-use tpu_kernels::elementwise::program::{ElementwiseProgram, TILE};
+use tpu_kernels::elementwise::program::ElementwiseProgram;
+use tpu_kernels::elementwise::tuning::TILE_ELEMENTS;
 use tpu_kernels::elementwise::vm::{CompiledLoop, OperandMode};
 use tpu_kernels::jit::knows;
 
 /// Elements of a span that an input is gathered for.
-pub(crate) const SPAN_ELEMENTS: usize = TILE;
-/// Elements from which on it pays to begin a span where an element changes, in a loop that is machine
-/// code as a whole.
-const MIN_RUN_ELEMENTS: usize = 256;
-/// Elements that are kept of an input that begins again and again.
-const MAX_PERIOD_ELEMENTS: usize = 4 * TILE;
-
+pub(crate) const SPAN_ELEMENTS: usize = TILE_ELEMENTS;
 /// How a loop gets at the elements of an input. Numbers of elements count from the input's first one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AddressMode {
@@ -64,7 +60,7 @@ impl AddressMode {
             return Self::ContiguousRuns(run);
         }
         let kept = period.saturating_mul((SPAN_ELEMENTS / period.max(1)).max(1));
-        if period > 0 && period < elements && kept <= MAX_PERIOD_ELEMENTS {
+        if period > 0 && period < elements && kept <= MAX_KEPT_PERIOD_ELEMENTS {
             return Self::Periodic { period, kept };
         }
         Self::Gathered
@@ -117,7 +113,7 @@ impl FusedLoop {
     ) -> Self {
         // What is not machine code works on whole tiles.
         let native = program.steps.iter().all(|step| knows(&step.op));
-        let least = if native { MIN_RUN_ELEMENTS } else { TILE };
+        let least = if native { MIN_SPAN_ELEMENTS } else { TILE_ELEMENTS };
         let modes: Vec<AddressMode> =
             inputs.iter().map(|input| AddressMode::of(input, elements, least)).collect();
         let operand_modes = modes.iter().map(|mode| mode.operand_mode()).collect();
@@ -150,7 +146,7 @@ mod tests {
     fn mode(strides: &[isize], dims: &[usize]) -> AddressMode {
         let access = Access { offset: 0, strides: strides.to_vec() };
         let map = AccessMap::new(&access, dims);
-        AddressMode::of(&LoopInput::Strided(0, map), dims.iter().product(), MIN_RUN_ELEMENTS)
+        AddressMode::of(&LoopInput::Strided(0, map), dims.iter().product(), MIN_SPAN_ELEMENTS)
     }
 
     #[test]
@@ -158,7 +154,7 @@ mod tests {
         assert_eq!(mode(&[1, 0], &[30, 1000]), AddressMode::ScalarRuns(1000));
         assert_eq!(mode(&[0, 1, 0, 0], &[4, 8, 32, 32]), AddressMode::ScalarRuns(1024));
         assert_eq!(
-            AddressMode::of(&LoopInput::Iota(512, 30), 512 * 30, MIN_RUN_ELEMENTS),
+            AddressMode::of(&LoopInput::Iota(512, 30), 512 * 30, MIN_SPAN_ELEMENTS),
             AddressMode::ScalarRuns(512)
         );
         assert_eq!(mode(&[1, 0], &[30, 10]), AddressMode::Gathered);
@@ -176,15 +172,15 @@ mod tests {
     fn short_periods_are_filled_once() {
         assert_eq!(mode(&[0, 1], &[300, 60]), AddressMode::Periodic { period: 60, kept: 1020 });
         assert_eq!(
-            AddressMode::of(&LoopInput::Iota(1, 1000), 5000, MIN_RUN_ELEMENTS),
+            AddressMode::of(&LoopInput::Iota(1, 1000), 5000, MIN_SPAN_ELEMENTS),
             AddressMode::Periodic { period: 1000, kept: 1000 }
         );
         assert_eq!(
-            AddressMode::of(&LoopInput::Iota(1, 5000), 50_000, MIN_RUN_ELEMENTS),
+            AddressMode::of(&LoopInput::Iota(1, 5000), 50_000, MIN_SPAN_ELEMENTS),
             AddressMode::Gathered
         );
         assert_eq!(
-            AddressMode::of(&LoopInput::Iota(1, 5000), 5000, MIN_RUN_ELEMENTS),
+            AddressMode::of(&LoopInput::Iota(1, 5000), 5000, MIN_SPAN_ELEMENTS),
             AddressMode::Gathered
         );
     }

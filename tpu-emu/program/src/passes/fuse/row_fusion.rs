@@ -2,26 +2,16 @@
 use super::row_step::{RowFusion, RowStage, StageKind, ValueSlot};
 use super::{FusedLoop, FusedStep, LoopInput, StepBlock, StepKind, StridedCopy};
 use crate::graph::{Graph, ValueId};
+use crate::tuning::{
+    COLUMN_BLOCK_BYTES, MAX_ROW_BYTES, MAX_ROW_FUSION_STEPS, MIN_SHARED_REDUCTION_BYTES,
+    ROW_BLOCK_BYTES, ROW_CHUNK_ELEMENTS,
+};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use tpu_base::tensor::DType;
 use tpu_kernels::movement::gather::Gather;
 use tpu_kernels::movement::strided_view::AccessMap;
 use tpu_ops::Reduced;
-
-/// Steps that a group may have.
-const MAX_STAGES: usize = 64;
-/// Bytes that one row of a group's values may have together.
-const MAX_ROW_BYTES: usize = 512 << 10;
-/// Bytes that a row block's values have together, if a row has not more.
-const BLOCK_BYTES: usize = 96 << 10;
-/// Bytes that a row block's values have together where rows are columns of another value: of its
-/// lines, much should be used at once.
-const TRANSPOSE_BLOCK_BYTES: usize = 512 << 10;
-/// Elements of the widest value that a thread takes at once.
-const CHUNK_ELEMENTS: usize = 32 << 10;
-/// Bytes from which on a reduction alone pays to be split over threads.
-const MIN_LONE_REDUCTION_BYTES: usize = 1 << 20;
 
 /// Joins steps of a program that run over the same rows.
 pub(crate) fn fuse(graph: &Graph, code: StepBlock) -> StepBlock {
@@ -113,7 +103,9 @@ impl FusionCandidate {
                 let whole = reduced.dims.iter().all(|&dim| dim > 0);
                 // The fold of a short run has another order.
                 let [outer, count, inner] = reduced.dims;
-                let short = outer == 1 && inner == 1 && count <= tpu_kernels::reduce::tree::LANES;
+                let short = outer == 1
+                    && inner == 1
+                    && count <= tpu_kernels::reduce::tuning::BLOCK_PARTIALS;
                 (whole && !short).then_some(Self::Fold(reduced))
             }
             _ => None,
@@ -157,7 +149,7 @@ impl RowGroup {
         match &self.members[..] {
             [(_, FusionCandidate::Fold(Reduced { dims, .. }))] => {
                 let elements: usize = dims.iter().product();
-                self.rows > 1 && elements * 4 >= MIN_LONE_REDUCTION_BYTES
+                self.rows > 1 && elements * 4 >= MIN_SHARED_REDUCTION_BYTES
             }
             members => members.len() > 1,
         }
@@ -293,7 +285,7 @@ impl Grouper<'_> {
         }
         let count: usize = from.iter().map(|&at| self.groups[at].members.len()).sum();
         let rows = group.rows;
-        if rows < 2 || count >= MAX_STAGES || group.bytes / rows > MAX_ROW_BYTES {
+        if rows < 2 || count >= MAX_ROW_FUSION_STEPS || group.bytes / rows > MAX_ROW_BYTES {
             return None;
         }
         for &other in from {
@@ -413,10 +405,10 @@ fn write(
         };
         stages.push(RowStage { kind, operands: read, results: written });
     }
-    let chunk_rows = (CHUNK_ELEMENTS / widest).max(1).next_multiple_of(align).min(rows);
+    let chunk_rows = (ROW_CHUNK_ELEMENTS / widest).max(1).next_multiple_of(align).min(rows);
     let blocks =
         |stage: &RowStage| matches!(&stage.kind, StageKind::Copy(copy) if copy.map.wants_blocks());
-    let most = if stages.iter().any(blocks) { TRANSPOSE_BLOCK_BYTES } else { BLOCK_BYTES };
+    let most = if stages.iter().any(blocks) { COLUMN_BLOCK_BYTES } else { ROW_BLOCK_BYTES };
     let block_rows = (most / bytes.max(1)).clamp(1, chunk_rows);
     let mut end = 0;
     let inner = inner

@@ -1,7 +1,10 @@
 //! The steps of a loop as operations on single elements.
-use super::{MAX_ELEMENTS, ScalarProgram, ValueRange};
+use super::{ScalarProgram, ValueRange};
 use crate::graph::{Graph, ValueId};
 use crate::passes::fuse::{FusedLoop, FusedStep, LoopInput, StepBlock, StepKind};
+use crate::tuning::{
+    MAX_HANDED_ON_ELEMENTS, MAX_SCALAR_LOOP_ARRAY_ELEMENTS, MAX_SCALAR_LOOP_STEPS,
+};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use tpu_base::tensor::DType;
@@ -14,11 +17,6 @@ use tpu_kernels::movement::iota::fill_iota;
 use tpu_kernels::movement::move_list::{Moves, Start};
 use tpu_ops::{Kernel, SELECT, differs};
 use tpu_stablehlo::ir::Attributes;
-
-/// Operations of an iteration that becomes one piece of code.
-const MAX_OPERATIONS: usize = 512;
-/// Elements of an array that is taken apart only because a loop or a branch hands it on.
-const MAX_HANDED_ON: usize = 4 * MAX_ELEMENTS;
 
 /// The unsigned type of so many bytes.
 fn unsigned(bytes: usize) -> Option<DType> {
@@ -162,7 +160,7 @@ impl<'g> Builder<'g> {
         self.homes.push(home);
         self.program.parameters.push(dtype);
         self.next.push(register);
-        (self.homes.len() <= MAX_OPERATIONS).then_some(register)
+        (self.homes.len() <= MAX_SCALAR_LOOP_STEPS).then_some(register)
     }
 
     fn constant(&mut self, dtype: DType, bytes: &[u8]) -> Register {
@@ -221,7 +219,7 @@ impl<'g> Builder<'g> {
         let shape = &self.graph.value(value).shape;
         let (dtype, count) = (shape.dtype, shape.elements());
         let width = dtype.host_bytes();
-        if count > MAX_HANDED_ON {
+        if count > MAX_HANDED_ON_ELEMENTS {
             return None;
         }
         let each = |at| self.element(value, at * width, dtype);
@@ -252,7 +250,7 @@ impl<'g> Builder<'g> {
     fn fused(&mut self, fused: &FusedLoop, step: &FusedStep) -> Option<()> {
         let program = fused.code.program();
         let after = fused.elements.checked_mul(program.steps.len())?;
-        if self.program.steps.len() + after > MAX_OPERATIONS {
+        if self.program.steps.len() + after > MAX_SCALAR_LOOP_STEPS {
             return None;
         }
         let typed = |step: &Instr| -> Vec<DType> {
@@ -360,10 +358,10 @@ impl<'g> Builder<'g> {
     /// What only moves elements.
     fn moves(&mut self, kernel: &dyn Kernel, step: &FusedStep) -> Option<()> {
         let &[result] = &step.results[..] else { return None };
-        let moves = kernel.moves(MAX_ELEMENTS)?;
+        let moves = kernel.moves(MAX_SCALAR_LOOP_ARRAY_ELEMENTS)?;
         let width = moves.width;
         unsigned(width)?;
-        if moves.moves.iter().any(|run| run.bytes / width > MAX_ELEMENTS) {
+        if moves.moves.iter().any(|run| run.bytes / width > MAX_SCALAR_LOOP_ARRAY_ELEMENTS) {
             return None;
         }
         let skips = moves.outside == Outside::Skip;

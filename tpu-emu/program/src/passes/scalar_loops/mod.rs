@@ -12,12 +12,10 @@ pub(crate) mod tests;
 
 use super::fuse::{StepBlock, StepKind};
 use crate::graph::{Graph, ValueId};
+use crate::tuning::MAX_SCALAR_LOOP_ARRAY_ELEMENTS;
 use builder::Builder;
 use std::sync::Arc;
 use tpu_kernels::jit::Loop;
-
-/// Elements of an array that becomes as many registers.
-const MAX_ELEMENTS: usize = 16;
 
 /// Bytes of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,9 +60,9 @@ pub(crate) fn find(graph: &Graph, code: &mut StepBlock) {
 /// here, so that nothing is built for them.
 fn is_small(code: &StepBlock) -> bool {
     code.steps.iter().all(|step| match &step.kind {
-        StepKind::Fused(fused) => fused.elements <= MAX_ELEMENTS,
-        StepKind::Copy(copy) => copy.elements <= MAX_ELEMENTS,
-        StepKind::Kernel(kernel) => kernel.moves(MAX_ELEMENTS).is_some(),
+        StepKind::Fused(fused) => fused.elements <= MAX_SCALAR_LOOP_ARRAY_ELEMENTS,
+        StepKind::Copy(copy) => copy.elements <= MAX_SCALAR_LOOP_ARRAY_ELEMENTS,
+        StepKind::Kernel(kernel) => kernel.moves(MAX_SCALAR_LOOP_ARRAY_ELEMENTS).is_some(),
         StepKind::Branch(branches) => branches.len() == 2 && branches.iter().all(is_small),
         StepKind::Rows(_) | StepKind::While { .. } => false,
     })

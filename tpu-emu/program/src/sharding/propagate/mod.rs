@@ -8,6 +8,7 @@ mod tests;
 use super::Sharding;
 use super::derived::{Derivation, around, inside, merged, picked, reshaped};
 use crate::sharding::io_shardings::Inspection;
+use crate::tuning::{MAX_SHARDED_CALL_DEPTH, MAX_SHARDED_OPERATIONS};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tpu_ops::{Operator, ShardingRule, Structural, callee};
@@ -15,11 +16,6 @@ use tpu_stablehlo::Module;
 use tpu_stablehlo::ir::{
     Attribute, Attributes, Block, Function, Operation, Region, TensorSharding, Type, Value,
 };
-
-/// Calls inside of calls that are followed.
-const DEPTH: usize = 64;
-/// Operations that are looked at; what is made by later ones is whole everywhere.
-const OPERATIONS: usize = 1 << 20;
 
 /// Follows shardings through the functions of a module.
 #[derive(Debug)]
@@ -39,7 +35,7 @@ pub(super) struct Propagation<'m> {
 impl<'m> Propagation<'m> {
     pub(super) fn new(module: &'m Module, devices: usize) -> Self {
         let (groups, inspections) = (HashMap::new(), Vec::new());
-        Self { module, devices, left: OPERATIONS, manual: 0, groups, inspections }
+        Self { module, devices, left: MAX_SHARDED_OPERATIONS, manual: 0, groups, inspections }
     }
 
     /// The shardings of the results of the program's entry. What the last member of a sharding
@@ -53,7 +49,7 @@ impl<'m> Propagation<'m> {
         if self.groups.is_empty() {
             return found;
         }
-        self.left = OPERATIONS;
+        self.left = MAX_SHARDED_OPERATIONS;
         self.inspections.clear();
         self.function(entry, parameters, 0)
     }
@@ -140,7 +136,7 @@ impl<'m> Propagation<'m> {
                     let callee = callee(operation).and_then(|name| self.module.function(name));
                     let given = operation.operands.iter().map(|value| known.get(value).cloned());
                     let given = given.collect();
-                    match callee.filter(|_| depth < DEPTH) {
+                    match callee.filter(|_| depth < MAX_SHARDED_CALL_DEPTH) {
                         Some(callee) => self.function(callee, given, depth + 1),
                         None => Vec::new(),
                     }

@@ -1,0 +1,110 @@
+//! Sizes and limits that planning and interpreting programs tune, by pass.
+//! Chosen without a measurement that is recorded, unless a line says what a number follows from.
+use tpu_kernels::elementwise::tuning::TILE_ELEMENTS;
+
+/// Devices of a mesh that no program was compiled for, which may say any number.
+pub(crate) const MAX_MESH_DEVICES: usize = 1 << 20;
+
+/// Calls inside of calls that are inlined.
+pub(crate) const MAX_CALL_DEPTH: usize = 256;
+
+/// Nodes that a program may have once its calls are inlined.
+pub(crate) const MAX_PROGRAM_NODES: usize = 4 << 20;
+
+/// Calls that are inlined.
+pub(crate) const MAX_INLINED_CALLS: usize = 1 << 16;
+
+/// Reasons of a refusal that are collected before the rest of a program is left unread.
+pub(crate) const MAX_REPORTED_REASONS: usize = 100;
+
+/// Operations of a body that runs elementwise, each with a register of its own.
+pub(crate) const MAX_REGION_STEPS: usize = 1024;
+
+/// Bytes of results that are computed at compile time where the operands are known.
+pub(crate) const MAX_FOLDED_BYTES: usize = 512;
+
+/// Bytes up to which a value is made before a loop rather than in every iteration.
+pub(crate) const MAX_HOISTED_BYTES: usize = 4096;
+
+/// Operations that one fused loop may hold.
+pub(crate) const MAX_FUSED_STEPS: usize = 48;
+
+/// Arrays that one fused loop may read.
+pub(crate) const MAX_FUSED_LOADS: usize = 24;
+
+/// Elements from which on a transposed matrix is made by a loop of its own.
+pub(crate) const MIN_BLOCKED_TRANSPOSE_ELEMENTS: usize = 4096;
+
+/// Elements of a run of one operand from which on it pays to begin a span where the run changes, in
+/// a loop that is machine code as a whole.
+pub(crate) const MIN_SPAN_ELEMENTS: usize = 256;
+
+/// Elements that are kept of an operand that begins again and again.
+pub(crate) const MAX_KEPT_PERIOD_ELEMENTS: usize = 4 * TILE_ELEMENTS;
+
+/// Elements of a concatenation from which on a loop reads its operands by itself.
+pub(crate) const MIN_FUSED_CONCAT_ELEMENTS: usize = 1024;
+
+/// Elements that an operand of a fused concatenation has in a row at least, in the mean.
+pub(crate) const MIN_CONCAT_OPERAND_ELEMENTS: usize = 256;
+
+/// Operands of a fused concatenation.
+pub(crate) const MAX_CONCAT_OPERANDS: usize = 8;
+
+/// Elements from which on a gather is part of a loop.
+pub(crate) const MIN_FUSED_GATHER_ELEMENTS: usize = 256;
+
+/// Components and loops over index vectors that a fused gather may have.
+pub(crate) const MAX_GATHER_COMPONENTS: usize = 4;
+
+/// Steps that a row fusion may have.
+pub(crate) const MAX_ROW_FUSION_STEPS: usize = 64;
+
+/// Bytes that one row of a row fusion's values may have together.
+pub(crate) const MAX_ROW_BYTES: usize = 512 << 10;
+
+/// Bytes that a row block's values have together, if a row has not more.
+pub(crate) const ROW_BLOCK_BYTES: usize = 96 << 10;
+
+/// Bytes that a row block's values have together where rows are columns of another value: of its
+/// cache lines, much should be used at once.
+pub(crate) const COLUMN_BLOCK_BYTES: usize = 512 << 10;
+
+/// Elements of the widest value that one thread's chunk of rows has.
+pub(crate) const ROW_CHUNK_ELEMENTS: usize = 32 << 10;
+
+/// Bytes from which on a reduction alone is shared by threads.
+pub(crate) const MIN_SHARED_REDUCTION_BYTES: usize = 1 << 20;
+
+/// Elements of one thread's chunk of a fused loop.
+pub(crate) const LOOP_CHUNK_ELEMENTS: usize = 32 * TILE_ELEMENTS;
+
+/// Operands and results that a loop takes without an allocation.
+pub(crate) const INLINE_LOOP_ARRAYS: usize = 16;
+
+/// Arrays that a step takes without an allocation.
+pub(crate) const INLINE_STEP_ARRAYS: usize = 8;
+
+/// Iterations, of one run or of several, after which a loop is hot, and gets machine code.
+pub(crate) const HOT_LOOP_ITERATIONS: usize = 32;
+
+/// Bytes of one thread's chunk of a copy between slots.
+pub(crate) const COPY_CHUNK_BYTES: usize = 1 << 20;
+
+/// Bytes of a slot that are given back to the system early: less does not pay for the call.
+pub(crate) const MIN_DISCARDED_BYTES: usize = 1 << 20;
+
+/// Operations of an iteration that becomes one piece of machine code.
+pub(crate) const MAX_SCALAR_LOOP_STEPS: usize = 512;
+
+/// Elements of an array that becomes as many values of a scalar loop.
+pub(crate) const MAX_SCALAR_LOOP_ARRAY_ELEMENTS: usize = 16;
+
+/// Calls inside of calls that shardings are followed into.
+pub(crate) const MAX_SHARDED_CALL_DEPTH: usize = 64;
+
+/// Operations whose shardings are looked at; what later ones make is whole everywhere.
+pub(crate) const MAX_SHARDED_OPERATIONS: usize = 1 << 20;
+
+/// Elements of an array that is taken apart only because a scalar loop or a branch hands it on.
+pub(crate) const MAX_HANDED_ON_ELEMENTS: usize = 4 * MAX_SCALAR_LOOP_ARRAY_ELEMENTS;
