@@ -18,7 +18,7 @@ fn declared(line: &str) -> Option<&str> {
 }
 
 #[test]
-fn a_type_s_name_is_defined_in_at_most_three_files() {
+fn a_type_s_name_is_defined_in_at_most_three_files_and_few_are_in_three() {
     let readers = ["tpu-emu/stablehlo/src", "tpu-emu/hlo/src"];
     let mut places: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (file, text) in files(&[SOURCES, &readers].concat()) {
@@ -32,9 +32,12 @@ fn a_type_s_name_is_defined_in_at_most_three_files() {
         }
     }
     assert!(places.len() > 500, "{} types are too few to be all", places.len());
-    let common = places.iter().filter(|(_, files)| files.len() > 3);
+    let common = places.iter().filter(|(_, files)| files.len() >= 3);
+    let (thrice, more): (Vec<_>, Vec<_>) = common.partition(|(_, files)| files.len() == 3);
+    let thrice: Vec<&String> = thrice.into_iter().map(|(name, _)| name).collect();
+    assert!(thrice.len() <= 8, "more than 8 types are defined in three files: {thrice:?}");
     let broken: Vec<String> =
-        common.map(|(name, files)| format!("{name} is defined in {files:?}")).collect();
+        more.iter().map(|(name, files)| format!("{name} is defined in {files:?}")).collect();
     assert_none(&broken);
 }
 

@@ -106,8 +106,8 @@ impl Kernel for Agreement {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing_bodies::{Code, lane};
     use super::*;
+    use crate::testing::{TestRegion, lane};
     use tpu_base::tensor::DType;
 
     fn run(kernel: &dyn Kernel, operands: &[&[u8]], bytes: usize) -> Result<Vec<u8>> {
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn arrays_are_reduced_in_their_order() {
-        let body = Code::binary(lane!("subtract", U8 u8 => U8 u8, |a, b| a.wrapping_sub(b)));
+        let body = TestRegion::binary(lane!("subtract", U8 u8 => U8 u8, |a, b| a.wrapping_sub(b)));
         let kernel = reduction(body, &Shape::new(DType::U8, [2]), 3);
         assert_eq!(run(&*kernel, &[&[9, 8], &[1, 2], &[3, 4]], 2).unwrap(), [5, 2]);
     }

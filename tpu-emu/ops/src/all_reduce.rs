@@ -25,8 +25,8 @@ fn lower(_: &Site<'_>) -> Result<Lowered> {
 #[cfg(test)]
 mod tests {
     use super::super::RegionCode;
-    use super::super::case::Case;
     use super::*;
+    use crate::testing::Case;
     use std::sync::Arc;
     use tpu_base::tensor::DType;
     use tpu_kernels::elementwise::program::ElementwiseProgram;

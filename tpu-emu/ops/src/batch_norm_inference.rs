@@ -26,8 +26,8 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::case::Case;
     use super::*;
+    use crate::testing::Case;
     use tpu_base::tensor::DType;
     use tpu_stablehlo::ir::{Attribute, Element};
 

@@ -26,8 +26,8 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::case::{Case, numbers};
     use super::*;
+    use crate::testing::{Case, numbers};
     use tpu_base::tensor::DType;
     use tpu_base::tensor::element::bf16;
     use tpu_stablehlo::ir::{Attribute, Element};

@@ -130,15 +130,9 @@ impl Kernel for Repack {
 #[cfg(test)]
 mod tests {
     use super::OP;
-    use crate::testing::{lowered, unary};
-    use crate::{Cx, Lowered};
+    use crate::testing::{Case, unary};
+    use tpu_base::tensor::DType;
     use tpu_base::tensor::element::{F4E2M1FN, S4, U4};
-    use tpu_base::tensor::{DType, Shape};
-    use tpu_stablehlo::ir::Attributes;
-
-    fn try_types(from: Shape, to: Shape) -> tpu_base::error::Result<(Vec<Shape>, Lowered)> {
-        lowered(&OP, &Attributes::default(), &[from], &[to])
-    }
 
     #[test]
     fn bits_stay_and_narrow_types_keep_their_extension() {
@@ -149,30 +143,20 @@ mod tests {
 
     #[test]
     fn bytes_become_nibbles_and_back() {
-        let (bytes, nibbles) = (Shape::new(DType::U8, [2]), Shape::new(DType::S4, [2, 2]));
-        let mut seed = 0;
-        let mut cx = Cx { scratch: &mut [], seed: &mut seed, transfers: &[], others: None };
-        let (shapes, there) = try_types(bytes.clone(), nibbles.clone()).unwrap();
-        assert_eq!(shapes[0], nibbles);
-        let Lowered::Kernel(there) = there else { panic!("no kernel") };
-        let mut loose = [0_u8; 4];
-        there.run(&mut cx, &[&[0x2f, 0x81]], &mut [&mut loose]).unwrap();
+        let there = Case::new("bitcast_convert").value(DType::U8, &[2], &[0x2f_u8, 0x81]);
+        let loose: Vec<u8> = there.declares(DType::S4, &[2, 2]).eval(&OP);
         assert_eq!(loose, [0xff, 0x02, 0x01, 0xf8]);
-        let Lowered::Kernel(back) = try_types(nibbles, bytes).unwrap().1 else {
-            panic!("no kernel")
-        };
-        let mut packed = [0_u8; 2];
-        back.run(&mut cx, &[&loose], &mut [&mut packed]).unwrap();
-        assert_eq!(packed, [0x2f, 0x81]);
+        let back = Case::new("bitcast_convert").value(DType::S4, &[2, 2], &loose);
+        assert_eq!(back.declares(DType::U8, &[2]).eval::<u8>(&OP), [0x2f, 0x81]);
     }
 
     #[test]
     fn c1_and_c2_widths_that_do_not_fit_are_refused() {
-        let refused = |from: Shape, to| try_types(from, to).unwrap_err().to_string();
-        let to = Shape::new(DType::F64, [2]);
-        assert!(refused(Shape::new(DType::F32, [2, 3]), to.clone()).contains("C1"));
-        assert!(refused(Shape::new(DType::C64, [2]), to.clone()).contains("C2"));
-        let view = try_types(Shape::new(DType::F32, [2, 2]), to).unwrap();
-        assert!(matches!(view.1, Lowered::View));
+        let case = |dtype, dims: &[usize]| {
+            Case::new("bitcast_convert").operand(dtype, dims).declares(DType::F64, &[2])
+        };
+        assert!(case(DType::F32, &[2, 3]).shapes(&OP).contains("C1"));
+        assert!(case(DType::C64, &[2]).shapes(&OP).contains("C2"));
+        assert!(matches!(case(DType::F32, &[2, 2]).lower(&OP), Ok(crate::Lowered::View)));
     }
 }

@@ -98,38 +98,45 @@ impl Kernel for Cholesky {
 mod tests {
     use super::*;
     use crate::Numerics;
-    use crate::testing_kernels::{Array, attributes, run};
+    use crate::testing::{Case, TestValue};
     use num_complex::Complex;
     use tpu_stablehlo::ir::Attribute;
 
-    fn factor(lower: bool, a: Array) -> Array {
-        let attributes = attributes([("lower", Attribute::Bool(lower))]);
+    fn factor(lower: bool, a: TestValue) -> TestValue {
+        let attributes = [("lower", Attribute::Bool(lower))];
         let declared = [a.shape.clone()];
-        run(&OP, &attributes, &[a], &declared, Numerics::Tpu).unwrap().remove(0)
+        Case::new(OP.mnemonic)
+            .attributes(&attributes)
+            .given(&[a])
+            .declares_all(&declared)
+            .numerics(Numerics::Tpu)
+            .results(&OP)
+            .unwrap()
+            .remove(0)
     }
 
     #[test]
     fn both_triangles_give_their_factor_and_the_other_one_is_not_read() {
         let nan = f32::NAN;
-        let lower = Array::new(DType::F32, &[2, 2], &[4.0, nan, 2.0, 10.0]);
-        assert_eq!(factor(true, lower).values::<f32>(), [2.0, 0.0, 1.0, 3.0]);
-        let upper = Array::new(DType::F32, &[2, 2], &[4.0, 2.0, nan, 10.0]);
-        assert_eq!(factor(false, upper).values::<f32>(), [2.0, 1.0, 0.0, 3.0]);
+        let lower = TestValue::of(DType::F32, &[2, 2], &[4.0, nan, 2.0, 10.0]);
+        assert_eq!(factor(true, lower).elements::<f32>(), [2.0, 0.0, 1.0, 3.0]);
+        let upper = TestValue::of(DType::F32, &[2, 2], &[4.0, 2.0, nan, 10.0]);
+        assert_eq!(factor(false, upper).elements::<f32>(), [2.0, 1.0, 0.0, 3.0]);
     }
 
     #[test]
     fn a_complex_factor_times_its_adjoint_is_the_matrix() {
         let [zero, i] = [Complex::new(0.0, 0.0), Complex::new(0.0, 1.0)];
         let a = [Complex::new(4.0, 0.0), -2.0 * i, 2.0 * i, Complex::new(10.0, 0.0)];
-        let result = factor(true, Array::new(DType::C128, &[2, 2], &a));
+        let result = factor(true, TestValue::of(DType::C128, &[2, 2], &a));
         let wanted = [Complex::new(2.0, 0.0), zero, i, Complex::new(3.0, 0.0)];
-        assert_eq!(result.values::<Complex<f64>>(), wanted);
+        assert_eq!(result.elements::<Complex<f64>>(), wanted);
     }
 
     #[test]
     fn what_is_not_positive_definite_gives_nan_and_leaves_the_rest_of_the_batch() {
-        let a = Array::new(DType::F64, &[2, 2, 2], &[1.0, 2.0, 2.0, 1.0, 9.0, 3.0, 3.0, 5.0]);
-        let result = factor(true, a).values::<f64>();
+        let a = TestValue::of(DType::F64, &[2, 2, 2], &[1.0, 2.0, 2.0, 1.0, 9.0, 3.0, 3.0, 5.0]);
+        let result = factor(true, a).elements::<f64>();
         assert!(result[..4].iter().all(|value| value.is_nan()), "{result:?}");
         assert_eq!(result[4..], [3.0, 0.0, 1.0, 2.0]);
     }

@@ -50,44 +50,31 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
 #[cfg(test)]
 mod tests {
     use super::OP;
-    use crate::Lowered;
-    use crate::testing::lowered;
-    use tpu_base::tensor::{DType, Shape};
-    use tpu_stablehlo::ir::Attributes;
+    use crate::testing::Case;
+    use tpu_base::tensor::DType;
 
     #[test]
     fn bounds_hold_and_nan_survives() {
-        let shape = Shape::new(DType::F32, [4]);
-        let (_, lowered) =
-            lowered(&OP, &Attributes::default(), &vec![shape.clone(); 3], &[shape]).unwrap();
-        let Lowered::Elementwise(op) = lowered else { panic!("no lane") };
-        let (low, a, high) = ([0.0_f32; 4], [-1.0_f32, 0.5, 7.0, f32::NAN], [1.0_f32; 4]);
-        let mut output = [0.0_f32; 4];
-        let inputs = [low, a, high].map(|values| bytemuck::cast_slice::<f32, u8>(&values).to_vec());
-        let inputs: Vec<&[u8]> = inputs.iter().map(|bytes| &bytes[..]).collect();
-        (op.run)(op.immediate, &inputs, bytemuck::cast_slice_mut(&mut output));
+        let clamp = [[0.0_f32; 4], [-1.0, 0.5, 7.0, f32::NAN], [1.0; 4]].iter();
+        let case = clamp.fold(Case::new("clamp"), |case, x| case.value(DType::F32, &[4], x));
+        let output: Vec<f32> = case.eval(&OP);
         assert_eq!(output[..3], [0.0, 0.5, 1.0]);
         assert!(output[3].is_nan());
     }
 
     #[test]
     fn complex_numbers_are_bounded_by_both_parts() {
-        let shape = Shape::new(DType::C64, [5]);
-        let (_, lowered) =
-            lowered(&OP, &Attributes::default(), &vec![shape.clone(); 3], &[shape]).unwrap();
-        let Lowered::Elementwise(op) = lowered else { panic!("no lane") };
         let a = [[0.0, 9.0], [1.0, 4.0], [1.0, 6.0], [2.0, 9.0], [3.0, 0.0]];
-        let mut output = [[0.0_f32; 2]; 5];
-        let inputs = [[[1.0_f32, 5.0]; 5], a, [[2.0, 2.0]; 5]];
-        let inputs = inputs.each_ref().map(|values| bytemuck::cast_slice(values));
-        (op.run)(op.immediate, &inputs, bytemuck::cast_slice_mut(&mut output));
+        let clamp = [[[1.0_f32, 5.0]; 5], a, [[2.0, 2.0]; 5]];
+        let of = |case: Case, x: &[[f32; 2]; 5]| case.value(DType::C64, &[5], x);
+        let output: Vec<[f32; 2]> = clamp.iter().fold(Case::new("clamp"), of).eval(&OP);
         assert_eq!(output, [[1.0, 5.0], [1.0, 5.0], [1.0, 6.0], [2.0, 2.0], [2.0, 2.0]]);
     }
 
     #[test]
     fn c1_a_bound_of_another_shape_is_refused() {
-        let shapes = [2, 3, 3].map(|n| Shape::new(DType::S32, [n]));
-        let refused = lowered(&OP, &Attributes::default(), &shapes, &shapes[1..2]).unwrap_err();
-        assert!(refused.to_string().contains("C1"), "{refused}");
+        let case = Case::new("clamp").operand(DType::S32, &[2]);
+        let refused = case.operand(DType::S32, &[3]).operand(DType::S32, &[3]).shapes(&OP);
+        assert!(refused.contains("C1"), "{refused}");
     }
 }

@@ -51,8 +51,8 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::case::{Case, bytes};
     use super::*;
+    use crate::testing::{Case, bytes};
     use tpu_base::tensor::DType;
     use tpu_stablehlo::ir::{Element, Elements, TensorType};
 

@@ -118,8 +118,8 @@ impl Kernel for Concatenate {
 
 #[cfg(test)]
 mod tests {
-    use super::super::case::Case;
     use super::*;
+    use crate::testing::Case;
     use tpu_base::tensor::DType;
 
     fn case(axis: i64) -> Case {

@@ -70,8 +70,8 @@ fn upper_bits(dtype: DType) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::case::{Case, bytes};
     use super::*;
+    use crate::testing::{Case, bytes};
     use tpu_stablehlo::ir::{Element, TensorType};
 
     fn case(dims: &[i64], data: &[i32], splat: bool) -> Case {

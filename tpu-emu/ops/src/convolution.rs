@@ -41,13 +41,13 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
 mod tests {
     use super::*;
     use crate::Numerics;
-    use crate::testing_kernels::{Array, run};
+    use crate::testing::{Case, TestValue};
     use tpu_base::tensor::DType;
     use tpu_stablehlo::ir::{Attribute, Attributes, Element, Elements, TensorType};
 
     /// A convolution over up to two axes; numbers of axes are `[batch, feature, spatial…]`.
     #[derive(Debug, Clone)]
-    struct Case {
+    struct ConvolutionCase {
         lhs: Vec<usize>,
         rhs: Vec<usize>,
         input: Vec<usize>,
@@ -62,7 +62,7 @@ mod tests {
         batch_groups: usize,
     }
 
-    impl Case {
+    impl ConvolutionCase {
         fn plain(lhs: &[usize], rhs: &[usize]) -> Self {
             let axes = lhs.len() - 2;
             let order: Vec<usize> = (0..lhs.len()).collect();
@@ -190,16 +190,16 @@ mod tests {
                 let array = |dims: &[usize], values: &[i32]| {
                     let floats = values.iter().map(|&value| value as f32);
                     match dtype {
-                        DType::S32 => Array::new(dtype, dims, values),
-                        DType::F32 => Array::new(dtype, dims, &floats.collect::<Vec<_>>()),
+                        DType::S32 => TestValue::of(dtype, dims, values),
+                        DType::F32 => TestValue::of(dtype, dims, &floats.collect::<Vec<_>>()),
                         DType::F64 => {
                             let values: Vec<f64> = floats.map(f64::from).collect();
-                            Array::new(dtype, dims, &values)
+                            TestValue::of(dtype, dims, &values)
                         }
                         _ => {
                             let values: Vec<half::bf16> =
                                 floats.map(half::bf16::from_f32).collect();
-                            Array::new(dtype, dims, &values)
+                            TestValue::of(dtype, dims, &values)
                         }
                     }
                 };
@@ -207,12 +207,17 @@ mod tests {
                 let result = if dtype == DType::F64 { DType::F64 } else { result };
                 let declared = [Shape::new(result, &dims[..])];
                 let operands = [array(&self.lhs, &lhs), array(&self.rhs, &rhs)];
-                let outcome = run(&OP, &self.attributes(), &operands, &declared, Numerics::Tpu);
+                let outcome = Case::new(OP.mnemonic)
+                    .attributes(&self.attributes().0)
+                    .given(&operands)
+                    .declares_all(&declared)
+                    .numerics(Numerics::Tpu)
+                    .results(&OP);
                 let array = outcome.unwrap().remove(0);
                 let got: Vec<i32> = match result {
-                    DType::S32 => array.values(),
-                    DType::F32 => array.values::<f32>().iter().map(|&v| v as i32).collect(),
-                    _ => array.values::<f64>().iter().map(|&v| v as i32).collect(),
+                    DType::S32 => array.elements(),
+                    DType::F32 => array.elements::<f32>().iter().map(|&v| v as i32).collect(),
+                    _ => array.elements::<f64>().iter().map(|&v| v as i32).collect(),
                 };
                 assert_eq!(got, wanted, "{dtype:?} {self:?}");
             }
@@ -240,13 +245,16 @@ mod tests {
                         order.iter().zip(dims).for_each(|(&axis, size)| placed[axis] = size);
                         placed
                     };
-                    let case = Case {
+                    let case = ConvolutionCase {
                         input: input.into(),
                         kernel: kernel.into(),
                         output: output.into(),
                         padding: vec![[1, 0], [-1, 2]],
                         strides: vec![1, 2],
-                        ..Case::plain(&put(input, [2, 3, 4, 5]), &put(kernel, [3, 2, 2, 3]))
+                        ..ConvolutionCase::plain(
+                            &put(input, [2, 3, 4, 5]),
+                            &put(kernel, [3, 2, 2, 3]),
+                        )
                     };
                     case.check();
                 }
@@ -256,12 +264,12 @@ mod tests {
 
     #[test]
     fn windows_are_strided_dilated_padded_and_reversed() {
-        let plain = || Case::plain(&[2, 2, 7, 6], &[2, 3, 3, 2]);
+        let plain = || ConvolutionCase::plain(&[2, 2, 7, 6], &[2, 3, 3, 2]);
         for reversed in [[false, true], [true, true]] {
             for base in [[1, 1], [2, 3]] {
                 for dilation in [[1, 1], [2, 1]] {
                     for padding in [[[0, 0], [2, 1]], [[-1, 3], [-2, -1]]] {
-                        let case = Case {
+                        let case = ConvolutionCase {
                             reversed: reversed.into(),
                             base: base.into(),
                             dilation: dilation.into(),
@@ -278,26 +286,43 @@ mod tests {
 
     #[test]
     fn features_and_batches_are_grouped() {
-        Case { feature_groups: 2, ..Case::plain(&[2, 4, 5, 4], &[2, 6, 2, 2]) }.check();
-        Case { feature_groups: 4, ..Case::plain(&[2, 4, 5, 4], &[1, 8, 2, 2]) }.check();
-        Case { batch_groups: 2, ..Case::plain(&[4, 3, 5, 4], &[3, 6, 2, 2]) }.check();
-        Case { batch_groups: 3, ..Case::plain(&[6, 2, 5], &[2, 3, 2]) }.check();
-        Case::plain(&[3, 4], &[4, 5]).check();
+        ConvolutionCase {
+            feature_groups: 2,
+            ..ConvolutionCase::plain(&[2, 4, 5, 4], &[2, 6, 2, 2])
+        }
+        .check();
+        ConvolutionCase {
+            feature_groups: 4,
+            ..ConvolutionCase::plain(&[2, 4, 5, 4], &[1, 8, 2, 2])
+        }
+        .check();
+        ConvolutionCase { batch_groups: 2, ..ConvolutionCase::plain(&[4, 3, 5, 4], &[3, 6, 2, 2]) }
+            .check();
+        ConvolutionCase { batch_groups: 3, ..ConvolutionCase::plain(&[6, 2, 5], &[2, 3, 2]) }
+            .check();
+        ConvolutionCase::plain(&[3, 4], &[4, 5]).check();
     }
 
     #[test]
     fn tiles_join_without_a_seam() {
-        Case::plain(&[1, 1, 600, 500], &[1, 1, 1, 2]).check();
+        ConvolutionCase::plain(&[1, 1, 600, 500], &[1, 1, 1, 2]).check();
     }
 
     #[test]
     fn groups_that_do_not_divide_are_refused() {
-        let case = Case { feature_groups: 3, ..Case::plain(&[2, 4, 5], &[2, 6, 2]) };
+        let case =
+            ConvolutionCase { feature_groups: 3, ..ConvolutionCase::plain(&[2, 4, 5], &[2, 6, 2]) };
         let array =
-            |dims: &[usize]| Array::new(DType::F32, dims, &vec![0_f32; dims.iter().product()]);
+            |dims: &[usize]| TestValue::of(DType::F32, dims, &vec![0_f32; dims.iter().product()]);
         let operands = [array(&case.lhs), array(&case.rhs)];
         let declared = [Shape::new(DType::F32, [0])];
-        let error = run(&OP, &case.attributes(), &operands, &declared, Numerics::Tpu).unwrap_err();
+        let error = Case::new(OP.mnemonic)
+            .attributes(&case.attributes().0)
+            .given(&operands)
+            .declares_all(&declared)
+            .numerics(Numerics::Tpu)
+            .results(&OP)
+            .unwrap_err();
         assert!(error.to_string().contains("4 input features in 3 groups"), "{error}");
     }
 }

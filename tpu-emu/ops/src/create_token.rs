@@ -21,8 +21,8 @@ fn lower(_: &Site<'_>) -> Result<Lowered> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::case::Case;
     use super::*;
+    use crate::testing::Case;
 
     #[test]
     fn a_token_has_no_bytes() {

@@ -72,7 +72,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
 mod tests {
     use super::*;
     use crate::Numerics;
-    use crate::testing_kernels::{Array, attributes, integers, run};
+    use crate::testing::{Case, TestValue, attributes, integers};
     use half::bf16;
     use num_complex::Complex;
     use tpu_base::error::Error;
@@ -84,11 +84,11 @@ mod tests {
         batch: [[i64; B]; 2],
         sum: [[i64; C]; 2],
     ) -> Attributes {
-        attributes([
-            ("lhs_batching_dimensions", integers(batch[0])),
-            ("rhs_batching_dimensions", integers(batch[1])),
-            ("lhs_contracting_dimensions", integers(sum[0])),
-            ("rhs_contracting_dimensions", integers(sum[1])),
+        attributes(&[
+            ("lhs_batching_dimensions", integers(&batch[0])),
+            ("rhs_batching_dimensions", integers(&batch[1])),
+            ("lhs_contracting_dimensions", integers(&sum[0])),
+            ("rhs_contracting_dimensions", integers(&sum[1])),
         ])
     }
 
@@ -98,16 +98,27 @@ mod tests {
 
     fn one(
         attributes: &Attributes,
-        [lhs, rhs]: [Array; 2],
+        [lhs, rhs]: [TestValue; 2],
         result: (DType, &[usize]),
         numerics: Numerics,
-    ) -> Result<Array> {
+    ) -> Result<TestValue> {
         let declared = [Shape::new(result.0, result.1)];
-        Ok(run(&OP, attributes, &[lhs, rhs], &declared, numerics)?.remove(0))
+        Ok(Case::new(OP.mnemonic)
+            .attributes(&attributes.0)
+            .given(&[lhs, rhs])
+            .declares_all(&declared)
+            .numerics(numerics)
+            .results(&OP)?
+            .remove(0))
     }
 
     /// The sum of products by its definition, over axes in any order.
-    fn expected(lhs: &Array, rhs: &Array, batch: [&[usize]; 2], sum: [&[usize]; 2]) -> Vec<f64> {
+    fn expected(
+        lhs: &TestValue,
+        rhs: &TestValue,
+        batch: [&[usize]; 2],
+        sum: [&[usize]; 2],
+    ) -> Vec<f64> {
         let indices = |dims: Vec<usize>| -> Vec<Vec<usize>> {
             dims.iter().fold(vec![vec![]], |all, &size| {
                 let longer = |index: &Vec<usize>| -> Vec<Vec<usize>> {
@@ -123,11 +134,11 @@ mod tests {
         let extents = |shape: &Shape, axes: &[usize]| -> Vec<usize> {
             axes.iter().map(|&axis| shape.dims[axis]).collect()
         };
-        let at = |array: &Array, lists: [(&[usize], &[usize]); 3]| -> f64 {
+        let at = |array: &TestValue, lists: [(&[usize], &[usize]); 3]| -> f64 {
             let strides = array.shape.strides();
             let steps = lists.iter().flat_map(|(axes, index)| axes.iter().zip(*index));
             let offset: usize = steps.map(|(&axis, &index)| strides[axis] * index).sum();
-            f64::from(array.values::<f32>()[offset])
+            f64::from(array.elements::<f32>()[offset])
         };
         let (left, right) = (free(&lhs.shape, 0), free(&rhs.shape, 1));
         let mut all = Vec::new();
@@ -145,11 +156,11 @@ mod tests {
         all
     }
 
-    fn numbers(dims: &[usize], seed: i16) -> Array {
+    fn numbers(dims: &[usize], seed: i16) -> TestValue {
         let count = dims.iter().product::<usize>();
         let value = |i: usize| f32::from((i16::try_from(i * 37 % 101).unwrap() * seed) % 17 - 8);
         let values: Vec<f32> = (0..count).map(value).collect();
-        Array::new(DType::F32, dims, &values)
+        TestValue::of(DType::F32, dims, &values)
     }
 
     #[test]
@@ -170,7 +181,7 @@ mod tests {
             let list = |axes: &[usize]| {
                 Attribute::Integers(axes.iter().map(|&axis| axis.cast_signed() as i64).collect())
             };
-            let attributes = attributes([
+            let attributes = attributes(&[
                 ("lhs_batching_dimensions", list(batch[0])),
                 ("rhs_batching_dimensions", list(batch[1])),
                 ("lhs_contracting_dimensions", list(sum[0])),
@@ -195,7 +206,7 @@ mod tests {
                 let operands = [left.clone(), right.clone()];
                 let result = one(&attributes, operands, (DType::F32, &inferred.dims), numerics);
                 let result: Vec<f64> =
-                    result.unwrap().values::<f32>().into_iter().map(f64::from).collect();
+                    result.unwrap().elements::<f32>().into_iter().map(f64::from).collect();
                 assert_eq!(result, wanted, "{lhs:?} {rhs:?}");
             }
         }
@@ -211,9 +222,9 @@ mod tests {
             attributes
         };
         let dot = |attributes: &Attributes, numerics| {
-            let side = || Array::new(DType::F32, &[2, 2], &[a, 0.0, 0.0, a]);
+            let side = || TestValue::of(DType::F32, &[2, 2], &[a, 0.0, 0.0, a]);
             let result = one(attributes, [side(), side()], (DType::F32, &[2, 2]), numerics);
-            result.unwrap().values::<f32>()[0]
+            result.unwrap().elements::<f32>()[0]
         };
         let rounded = bf16::from_f32(a).to_f32();
         assert_eq!(dot(&matrix(), Numerics::Tpu), rounded * rounded);
@@ -229,11 +240,11 @@ mod tests {
         let a = 1.003_f32;
         let dot = |[lhs, rhs]: [&[usize]; 2], result: &[usize]| {
             let side = |dims: &[usize]| {
-                Array::new(DType::F32, dims, &vec![a; dims.iter().product::<usize>()])
+                TestValue::of(DType::F32, dims, &vec![a; dims.iter().product::<usize>()])
             };
             let operands = [side(lhs), side(rhs)];
             let result = one(&matrix(), operands, (DType::F32, result), Numerics::Tpu);
-            result.unwrap().values::<f32>()[0]
+            result.unwrap().elements::<f32>()[0]
         };
         let rounded = bf16::from_f32(a).to_f32();
         assert_eq!(dot([&[2, 2], &[2, 2]], &[2, 2]), 2.0 * rounded * rounded);
@@ -244,39 +255,38 @@ mod tests {
 
     #[test]
     fn integers_wrap_in_the_result_type_and_booleans_are_or_of_and() {
-        let bytes = |values: [i8; 2]| Array::new(DType::S8, &[1, 2], &values);
-        let turned = |array: Array| Array { shape: Shape::new(DType::S8, [2, 1]), ..array };
+        let bytes = |dims, values: [i8; 2]| TestValue::of(DType::S8, dims, &values);
         let result = |dtype| {
-            let operands = [bytes([-128, 127]), turned(bytes([127, 127]))];
+            let operands = [bytes(&[1, 2], [-128, 127]), bytes(&[2, 1], [127, 127])];
             one(&matrix(), operands, (dtype, &[1, 1]), Numerics::Tpu).unwrap()
         };
-        assert_eq!(result(DType::S32).values::<i32>(), [-127]);
-        assert_eq!(result(DType::S8).values::<i8>(), [-127]);
-        assert_eq!(result(DType::S64).values::<i64>(), [-127]);
-        let flags = |dims, values: [u8; 2]| Array::new(DType::Pred, dims, &values);
+        assert_eq!(result(DType::S32).elements::<i32>(), [-127]);
+        assert_eq!(result(DType::S8).elements::<i8>(), [-127]);
+        assert_eq!(result(DType::S64).elements::<i64>(), [-127]);
+        let flags = |dims, values: [u8; 2]| TestValue::of(DType::Pred, dims, &values);
         for (left, right, wanted) in [([1, 1], [1, 1], 1), ([1, 0], [0, 1], 0)] {
             let operands = [flags(&[1, 2], left), flags(&[2, 1], right)];
             let result = one(&matrix(), operands, (DType::Pred, &[1, 1]), Numerics::Tpu);
-            assert_eq!(result.unwrap().values::<u8>(), [wanted]);
+            assert_eq!(result.unwrap().elements::<u8>(), [wanted]);
         }
     }
 
     #[test]
     fn operands_of_several_types_meet_in_one() {
-        let ints = Array::new(DType::S32, &[1, 2], &[3, -5]);
-        let floats = Array::new(DType::F32, &[2, 1], &[0.5_f32, 2.0]);
+        let ints = TestValue::of(DType::S32, &[1, 2], &[3, -5]);
+        let floats = TestValue::of(DType::F32, &[2, 1], &[0.5_f32, 2.0]);
         let result = one(&matrix(), [ints, floats.clone()], (DType::F32, &[1, 1]), Numerics::Tpu);
-        assert_eq!(result.unwrap().values::<f32>(), [-8.5]);
+        assert_eq!(result.unwrap().elements::<f32>(), [-8.5]);
 
-        let halves = Array::new(DType::Bf16, &[1, 2], &[1.5, 256.0].map(bf16::from_f32));
+        let halves = TestValue::of(DType::Bf16, &[1, 2], &[1.5, 256.0].map(bf16::from_f32));
         let result = one(&matrix(), [halves, floats], (DType::Bf16, &[1, 1]), Numerics::Tpu);
-        assert_eq!(result.unwrap().values::<bf16>(), [bf16::from_f32(512.0)]);
+        assert_eq!(result.unwrap().elements::<bf16>(), [bf16::from_f32(512.0)]);
 
         let complex = [Complex::new(1.0_f32, 2.0), Complex::new(0.0, -1.0)];
-        let complex = Array::new(DType::C64, &[1, 2], &complex);
-        let doubles = Array::new(DType::F64, &[2, 1], &[3.0_f64, 4.0]);
+        let complex = TestValue::of(DType::C64, &[1, 2], &complex);
+        let doubles = TestValue::of(DType::F64, &[2, 1], &[3.0_f64, 4.0]);
         let result = one(&matrix(), [complex, doubles], (DType::C128, &[1, 1]), Numerics::Tpu);
-        assert_eq!(result.unwrap().values::<Complex<f64>>(), [Complex::new(3.0, 2.0)]);
+        assert_eq!(result.unwrap().elements::<Complex<f64>>(), [Complex::new(3.0, 2.0)]);
     }
 
     #[test]
@@ -290,9 +300,9 @@ mod tests {
             attributes.set("accumulation_type", scalar(sum));
             let number = Attribute::Integer(products.into(), Element::S64);
             attributes.set("num_primitive_operations", number);
-            let side = || Array::new(DType::F32, &[1, 1], &[a]);
+            let side = || TestValue::of(DType::F32, &[1, 1], &[a]);
             let result = one(&attributes, [side(), side()], (DType::F32, &[1, 1]), Numerics::Ieee);
-            result.map(|result| result.values::<f32>()[0])
+            result.map(|result| result.elements::<f32>()[0])
         };
         assert_eq!(with(Element::F32, Element::F32, 1), Ok(a * a));
         assert_eq!(with(Element::Bf16, Element::F32, 1), Ok(1.0));
@@ -305,46 +315,46 @@ mod tests {
 
     #[test]
     fn empty_sums_are_zero_and_empty_results_are_empty() {
-        let empty = |dims: &[usize]| Array::new::<f32>(DType::F32, dims, &[]);
+        let empty = |dims: &[usize]| TestValue::of::<f32>(DType::F32, dims, &[]);
         let operands = [empty(&[2, 0]), empty(&[0, 3])];
         let result = one(&matrix(), operands, (DType::F32, &[2, 3]), Numerics::Tpu).unwrap();
-        assert_eq!(result.values::<f32>(), [0.0; 6]);
+        assert_eq!(result.elements::<f32>(), [0.0; 6]);
         let operands = [empty(&[0, 3]), numbers(&[3, 2], 1)];
         let result = one(&matrix(), operands, (DType::F32, &[0, 2]), Numerics::Tpu).unwrap();
-        assert_eq!(result.values::<f32>(), []);
+        assert_eq!(result.elements::<f32>(), []);
     }
 
     #[test]
     fn sums_of_one_kind_become_results_of_another() {
         // As XLA has it: summed in the operands' type, then converted.
-        let types = |lhs: Array, rhs: Array, result: DType| {
+        let types = |lhs: TestValue, rhs: TestValue, result: DType| {
             one(&axes([[], []], [[0], [0]]), [lhs, rhs], (result, &[]), Numerics::Ieee).unwrap()
         };
         let half =
-            |values: [f32; 2]| Array::new(DType::F16, &[2], &values.map(half::f16::from_f32));
-        let single = |values: [f32; 2]| Array::new(DType::F32, &[2], &values);
+            |values: [f32; 2]| TestValue::of(DType::F16, &[2], &values.map(half::f16::from_f32));
+        let single = |values: [f32; 2]| TestValue::of(DType::F32, &[2], &values);
         let sum = types(single([1.5, 2.25]), single([1.5, 1.0]), DType::S32);
-        assert_eq!(sum.values::<i32>(), [4]);
+        assert_eq!(sum.elements::<i32>(), [4]);
         let sum = types(single([-3.0, 1.0]), single([1.0, 1.0]), DType::U8);
-        assert_eq!(sum.values::<u8>(), [0]);
+        assert_eq!(sum.elements::<u8>(), [0]);
         let sum = types(single([0.5, 0.0]), single([0.5, 0.0]), DType::Pred);
-        assert_eq!(sum.values::<u8>(), [1]);
+        assert_eq!(sum.elements::<u8>(), [1]);
         // 70000 is past the largest f16.
         let sum = types(half([300.0, 1.0]), half([300.0, 0.0]), DType::S32);
-        assert_eq!(sum.values::<i32>(), [i32::MAX]);
+        assert_eq!(sum.elements::<i32>(), [i32::MAX]);
         let complex = |values: [[f32; 2]; 2]| {
-            Array::new(DType::C64, &[2], &values.map(|[re, im]| Complex::new(re, im)))
+            TestValue::of(DType::C64, &[2], &values.map(|[re, im]| Complex::new(re, im)))
         };
         let [left, right] = [[[1.0, 2.0], [3.0, 0.0]], [[2.0, 1.0], [0.5, 9.0]]].map(complex);
-        assert_eq!(types(left, right, DType::F32).values::<f32>(), [1.5]);
-        let ones = Array::new(DType::S32, &[2], &[1_i32, 255]);
-        assert_eq!(types(ones.clone(), ones, DType::Pred).values::<u8>(), [1]);
+        assert_eq!(types(left, right, DType::F32).elements::<f32>(), [1.5]);
+        let ones = TestValue::of(DType::S32, &[2], &[1_i32, 255]);
+        assert_eq!(types(ones.clone(), ones, DType::Pred).elements::<u8>(), [1]);
         // XLA rounds the sums of floats of few bits, and of several types, in its own ways.
-        let small = Array::new(DType::F8E4M3FN, &[2], &[0x38_u8, 0x40]);
-        let long = Array::new(DType::F64, &[2], &[1.0, 2.0_f64]);
+        let small = TestValue::of(DType::F8E4M3FN, &[2], &[0x38_u8, 0x40]);
+        let long = TestValue::of(DType::F64, &[2], &[1.0, 2.0_f64]);
         let refused = [
             [[small.clone(), small.clone()], [small, single([1.0; 2])]],
-            [[single([1.0; 2]), long.clone()], [long, Array::new(DType::S8, &[2], &[1_i8, 2])]],
+            [[single([1.0; 2]), long.clone()], [long, TestValue::of(DType::S8, &[2], &[1_i8, 2])]],
         ];
         for operands in refused.into_iter().flatten() {
             let to = (DType::S32, &[][..]);

@@ -32,8 +32,8 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::case::Case;
     use super::*;
+    use crate::testing::Case;
     use tpu_base::tensor::DType;
 
     fn case() -> Case {

@@ -102,8 +102,8 @@ impl Kernel for DynamicSlice {
 
 #[cfg(test)]
 mod tests {
-    use super::super::case::Case;
     use super::*;
+    use crate::testing::Case;
     use tpu_base::tensor::DType;
 
     fn case(sizes: &[i64]) -> Case {

@@ -97,8 +97,8 @@ impl Kernel for DynamicUpdateSlice {
 
 #[cfg(test)]
 mod tests {
-    use super::super::case::Case;
     use super::*;
+    use crate::testing::Case;
     use tpu_base::tensor::DType;
 
     fn case(dims: &[usize]) -> Case {

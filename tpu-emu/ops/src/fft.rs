@@ -310,21 +310,27 @@ where
 mod tests {
     use super::*;
     use crate::Numerics;
-    use crate::testing_kernels::{Array, attributes, run};
+    use crate::testing::{Case, TestValue};
     use tpu_stablehlo::ir::Attribute;
 
     fn transform(
         word: &'static str,
         lengths: &[i64],
-        operand: Array,
+        operand: TestValue,
         result: (DType, &[usize]),
-    ) -> Result<Array> {
-        let attributes = attributes([
+    ) -> Result<TestValue> {
+        let attributes = [
             ("fft_type", Attribute::Word(word.into())),
             ("fft_length", Attribute::Integers(lengths.to_vec())),
-        ]);
+        ];
         let declared = [Shape::new(result.0, result.1)];
-        Ok(run(&OP, &attributes, &[operand], &declared, Numerics::Tpu)?.remove(0))
+        Ok(Case::new(OP.mnemonic)
+            .attributes(&attributes)
+            .given(&[operand])
+            .declares_all(&declared)
+            .numerics(Numerics::Tpu)
+            .results(&OP)?
+            .remove(0))
     }
 
     /// The transform by its definition, over all axes.
@@ -371,11 +377,11 @@ mod tests {
         for dims in [&[1_usize][..], &[8], &[7], &[53], &[4, 6], &[3, 4, 5]] {
             let values = numbers(dims.iter().product());
             let lengths: Vec<i64> = dims.iter().map(|&dim| i64::try_from(dim).unwrap()).collect();
-            let array = || Array::new(DType::C128, dims, &values);
+            let array = || TestValue::of(DType::C128, dims, &values);
             let forward = transform("FFT", &lengths, array(), (DType::C128, dims)).unwrap();
-            near(&forward.values(), &expected(dims, &values, -1.0), 1e-11);
+            near(&forward.elements(), &expected(dims, &values, -1.0), 1e-11);
             let back = transform("IFFT", &lengths, forward, (DType::C128, dims)).unwrap();
-            near(&back.values(), &values, 1e-13);
+            near(&back.elements(), &values, 1e-13);
         }
     }
 
@@ -388,15 +394,15 @@ mod tests {
             let last = *dims.last().unwrap();
             let mut halved = dims.to_vec();
             *halved.last_mut().unwrap() = half(last);
-            let array = Array::new(DType::F64, dims, &values);
+            let array = TestValue::of(DType::F64, dims, &values);
             let forward = transform("RFFT", &lengths, array, (DType::C128, &halved)).unwrap();
             let complex: Vec<Complex<f64>> = values.iter().map(|&value| value.into()).collect();
             let all = expected(dims, &complex, -1.0);
             let wanted: Vec<Complex<f64>> =
                 all.chunks(last).flat_map(|row| row[..half(last)].to_vec()).collect();
-            near(&forward.values(), &wanted, 1e-12);
+            near(&forward.elements(), &wanted, 1e-12);
             let back = transform("IRFFT", &lengths, forward, (DType::F64, dims)).unwrap();
-            for (left, right) in back.values::<f64>().iter().zip(&values) {
+            for (left, right) in back.elements::<f64>().iter().zip(&values) {
                 assert!((left - right).abs() < 1e-13, "{left} {right}");
             }
         }
@@ -405,17 +411,17 @@ mod tests {
     #[test]
     fn leading_axes_are_batches_and_floats_of_32_bits_work() {
         let values: Vec<Complex<f32>> = (0..6_u8).map(|i| Complex::new(i.into(), 0.0)).collect();
-        let array = Array::new(DType::C64, &[3, 2], &values);
+        let array = TestValue::of(DType::C64, &[3, 2], &values);
         let result = transform("FFT", &[2], array, (DType::C64, &[3, 2])).unwrap();
         let wanted = [1, -1, 5, -1, 9, -1].map(|re: i8| Complex::new(f32::from(re), 0.0));
-        assert_eq!(result.values::<Complex<f32>>(), wanted);
+        assert_eq!(result.elements::<Complex<f32>>(), wanted);
     }
 
     #[test]
     fn empty_arrays_stay_empty_and_other_lengths_are_refused() {
         let array = |dims: &[usize]| {
             let count = dims.iter().product();
-            Array::new(DType::C64, dims, &vec![Complex::new(0_f32, 0.0); count])
+            TestValue::of(DType::C64, dims, &vec![Complex::new(0_f32, 0.0); count])
         };
         let result = transform("FFT", &[0], array(&[2, 0]), (DType::C64, &[2, 0])).unwrap();
         assert!(result.bytes().is_empty());

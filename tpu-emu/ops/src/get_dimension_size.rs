@@ -31,8 +31,8 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::case::Case;
     use super::*;
+    use crate::testing::Case;
 
     #[test]
     fn the_extent_is_known_when_the_program_is_compiled() {

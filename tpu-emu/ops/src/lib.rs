@@ -3,8 +3,6 @@
 mod access;
 pub mod across;
 mod body;
-#[cfg(test)]
-mod case;
 mod channel;
 mod collective;
 mod contraction;
@@ -26,10 +24,6 @@ mod sharding;
 mod site;
 #[cfg(test)]
 mod testing;
-#[cfg(test)]
-mod testing_bodies;
-#[cfg(test)]
-mod testing_kernels;
 mod tuning;
 #[cfg(test)]
 mod vm_differential;
@@ -173,7 +167,7 @@ pub use kernel::{Cost, Cx, Kernel, Reduced};
 pub use resolve::{Operator, STRUCTURAL, Structural, callee, name_of};
 pub use site::{Declared, Site};
 #[cfg(test)]
-pub(crate) use testing_bodies::lane_operation;
+pub(crate) use testing::lane_operation;
 pub use top_k::OP as TOP_K;
 // What the compiler adds to programs itself.
 pub use add::OP as ADD;

@@ -63,19 +63,20 @@ impl Kernel for Map {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing_bodies::{Code, TestValue, integers, lane, run};
+    use super::OP;
+    use crate::testing::{TestRegion, TestValue, integers, lane, run};
     use tpu_base::tensor::DType;
 
     #[test]
     fn the_body_runs_at_each_index() {
         let x = TestValue::of(DType::S32, &[2, 2], &[1, 2, 3, 4]);
         let y = TestValue::of(DType::S32, &[2, 2], &[10, 20, 30, 40]);
-        let body = || Code::binary(lane!("subtract", S32 i32 => S32 i32, |a, b| a - b));
+        let body = || TestRegion::binary(lane!("subtract", S32 i32 => S32 i32, |a, b| a - b));
         let list = [("dimensions", integers(&[0, 1]))];
-        let found = run("stablehlo.map", &list, &[&x, &y], &[body()]).unwrap();
+        let found = run(&OP, &list, &[&x, &y], &[body()]).unwrap();
         assert_eq!(found[0].elements::<i32>(), [-9, -18, -27, -36]);
         let list = [("dimensions", integers(&[1, 0]))];
-        let error = run("stablehlo.map", &list, &[&x, &y], &[body()]).unwrap_err();
-        assert_eq!(error.to_string(), "stablehlo.map violates C3: dimensions [1, 0] of s32[2,2]");
+        let error = run(&OP, &list, &[&x, &y], &[body()]).unwrap_err();
+        assert_eq!(error.to_string(), "map violates C3: dimensions [1, 0] of s32[2,2]");
     }
 }

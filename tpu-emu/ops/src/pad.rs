@@ -34,8 +34,8 @@ fn edges(site: &Site<'_>) -> Result<Edges> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::case::Case;
     use super::*;
+    use crate::testing::Case;
     use tpu_base::tensor::DType;
 
     fn case(low: &[i64], high: &[i64], interior: &[i64]) -> Case {

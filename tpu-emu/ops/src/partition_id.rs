@@ -22,8 +22,8 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::case::Case;
     use super::*;
+    use crate::testing::Case;
 
     #[test]
     fn the_only_device_is_number_zero() {

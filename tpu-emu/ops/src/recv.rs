@@ -80,8 +80,8 @@ fn settle(dtype: DType, bytes: &mut [u8]) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::case::Case;
     use super::*;
+    use crate::testing::Case;
     use tpu_stablehlo::ir::Attribute;
 
     fn case(kind: i64) -> Case {

@@ -345,13 +345,14 @@ impl Kernel for BodyReduce {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing_bodies::{Code, TestValue, integers, lane, run, step};
+    use super::OP;
+    use crate::testing::{Case, TestRegion, TestValue, integers, lane, run, step};
     use tpu_base::tensor::DType;
     use tpu_kernels::elementwise::program::Register::{Parameter, Step};
     use tpu_stablehlo::ir::Attribute;
 
     fn sum_f32() -> std::sync::Arc<dyn super::super::RegionCode> {
-        Code::binary(lane!("add", F32 f32 => F32 f32, |a, b| a + b))
+        TestRegion::binary(lane!("add", F32 f32 => F32 f32, |a, b| a + b))
     }
 
     #[test]
@@ -360,7 +361,7 @@ mod tests {
         let zero = TestValue::of(DType::F32, &[], &[0.5_f32]);
         let sum = |axes: &[i64]| {
             let list = [("dimensions", integers(axes))];
-            let found = run("stablehlo.reduce", &list, &[&x, &zero], &[sum_f32()]).unwrap();
+            let found = run(&OP, &list, &[&x, &zero], &[sum_f32()]).unwrap();
             found[0].elements::<f32>()
         };
         assert_eq!(sum(&[1]), [6.5, 15.5]);
@@ -371,8 +372,7 @@ mod tests {
     #[test]
     fn an_initial_value_that_changes_nothing_leaves_single_elements_where_they_are() {
         use super::super::Lowered;
-        use super::super::case::Case;
-        let and = || Code::binary(lane!("and", S32 i32 => S32 i32, |a, b| a & b));
+        let and = || TestRegion::binary(lane!("and", S32 i32 => S32 i32, |a, b| a & b));
         let of = |extent: usize, init: i32| {
             let case = Case::new("stablehlo.reduce").integers("dimensions", &[1]);
             let elements: Vec<i32> = (1..=3).collect();
@@ -381,8 +381,8 @@ mod tests {
                 _ => case.value(DType::S32, &[1, 3], &elements),
             };
             let case = case.known(DType::S32, &[], &[init]).body(and());
-            let view = matches!(case.lower(&super::OP).unwrap(), Lowered::View);
-            (view, case.eval::<i32>(&super::OP))
+            let view = matches!(case.lower(&OP).unwrap(), Lowered::View);
+            (view, case.eval::<i32>(&OP))
         };
         assert_eq!(of(1, -1), (true, vec![1, 2, 3]));
         assert_eq!(of(1, 2), (false, vec![0, 2, 2]));
@@ -391,13 +391,13 @@ mod tests {
 
     #[test]
     fn an_unknown_body_is_a_left_fold_of_the_accumulator_with_each_element() {
-        let body = Code::binary(lane!("subtract", S32 i32 => S32 i32, |a, b| 2 * a - b));
+        let body = TestRegion::binary(lane!("subtract", S32 i32 => S32 i32, |a, b| 2 * a - b));
         let x = TestValue::of(DType::S32, &[2, 3], &[1, 2, 3, 4, 5, 6]);
         let init = TestValue::of(DType::S32, &[], &[10]);
         let fold = |axes: &[i64]| {
             let list = [("dimensions", integers(axes))];
             let bodies = [std::sync::Arc::clone(&body)];
-            run("stablehlo.reduce", &list, &[&x, &init], &bodies).unwrap()[0].elements::<i32>()
+            run(&OP, &list, &[&x, &init], &bodies).unwrap()[0].elements::<i32>()
         };
         let left = |elements: &[i32]| elements.iter().fold(10, |a, b| 2 * a - b);
         assert_eq!(fold(&[1]), [left(&[1, 2, 3]), left(&[4, 5, 6])]);
@@ -416,13 +416,13 @@ mod tests {
             (max, vec![Parameter(0), Parameter(2)]),
             (first, vec![Parameter(3), Parameter(1)]),
         ];
-        let body = Code::steps(&inputs, steps, &[Step(1), Step(2)]);
+        let body = TestRegion::steps(&inputs, steps, &[Step(1), Step(2)]);
         let x = TestValue::of(DType::S32, &[2, 2000], &(0..4000).collect::<Vec<i32>>());
         let y = TestValue::of(DType::S16, &[2, 2000], &(0..4000).collect::<Vec<i16>>());
         let (a, b) =
             (TestValue::of(DType::S32, &[], &[7]), TestValue::of(DType::S16, &[], &[8_i16]));
         let list = [("dimensions", integers(&[0]))];
-        let found = run("stablehlo.reduce", &list, &[&x, &y, &a, &b], &[body]).unwrap();
+        let found = run(&OP, &list, &[&x, &y, &a, &b], &[body]).unwrap();
         assert_eq!(found[0].elements::<i32>(), (2000..4000).collect::<Vec<_>>());
         assert_eq!(found[1].elements::<i16>(), (2000..4000).collect::<Vec<_>>());
     }
@@ -448,7 +448,7 @@ mod tests {
             (select(float), vec![Step(2), held, value]),
             (select(int), vec![Step(6), held_index, index]),
         ];
-        Code::steps(&[float, int, float, int], steps, &[Step(7), Step(8)])
+        TestRegion::steps(&[float, int, float, int], steps, &[Step(7), Step(8)])
     }
 
     #[test]
@@ -472,7 +472,7 @@ mod tests {
         let low = TestValue::of(DType::F32, &[], &[f32::NEG_INFINITY]);
         let zero = TestValue::of(DType::S32, &[], &[0]);
         let list = [("dimensions", integers(&[1]))];
-        let found = run("stablehlo.reduce", &list, &[&x, &places, &low, &zero], &[body]).unwrap();
+        let found = run(&OP, &list, &[&x, &places, &low, &zero], &[body]).unwrap();
         assert_eq!(found[1].elements::<i32>(), expected);
         assert_eq!(expected[2], 4000);
     }
@@ -484,13 +484,13 @@ mod tests {
             (TestValue::of(DType::F32, &[], &[0.0_f32]), TestValue::of(DType::S32, &[], &[0]));
         let error = |axes: &[i64], init: &TestValue| {
             let list = [("dimensions", integers(axes))];
-            run("stablehlo.reduce", &list, &[&x, init], &[sum_f32()]).unwrap_err().to_string()
+            run(&OP, &list, &[&x, init], &[sum_f32()]).unwrap_err().to_string()
         };
-        assert_eq!(error(&[1], &zero), "stablehlo.reduce violates C4: axis 1 of f32[2]");
+        assert_eq!(error(&[1], &zero), "reduce violates C4: axis 1 of f32[2]");
         assert_eq!(
             error(&[0, 0], &zero),
-            "stablehlo.reduce violates C5: axis 0 is repeated in [0, 0]"
+            "reduce violates C5: axis 0 is repeated in [0, 0]"
         );
-        assert_eq!(error(&[0], &wrong), "stablehlo.reduce violates C2: f32[2] starts from s32[]");
+        assert_eq!(error(&[0], &wrong), "reduce violates C2: f32[2] starts from s32[]");
     }
 }

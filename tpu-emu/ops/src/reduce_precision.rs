@@ -123,19 +123,16 @@ fn rounding<T: Int, const EXPONENT: u32, const MANTISSA: u32>(
 #[cfg(test)]
 mod tests {
     use super::OP;
-    use crate::testing::lane;
+    use crate::testing::Case;
     use tpu_base::tensor::DType;
-    use tpu_stablehlo::ir::{Attribute, Attributes, Element};
 
-    fn reduced(exponent: i128, mantissa: i128, values: &[f32]) -> Vec<f32> {
-        let mut attributes = Attributes::default();
-        attributes.set("exponent_bits", Attribute::Integer(exponent, Element::S32));
-        attributes.set("mantissa_bits", Attribute::Integer(mantissa, Element::S32));
-        let op = lane(&OP, &attributes, &[DType::F32], DType::F32, values.len()).unwrap();
-        let mut output = vec![0.0_f32; values.len()];
-        let inputs: [&[u8]; 1] = [bytemuck::cast_slice(values)];
-        (op.run)(op.immediate, &inputs, bytemuck::cast_slice_mut(&mut output));
-        output
+    fn case(exponent: i64, mantissa: i64, values: &[f32]) -> Case {
+        let case = Case::new("reduce_precision").value(DType::F32, &[values.len()], values);
+        case.integer("exponent_bits", exponent).integer("mantissa_bits", mantissa)
+    }
+
+    fn reduced(exponent: i64, mantissa: i64, values: &[f32]) -> Vec<f32> {
+        case(exponent, mantissa, values).eval(&OP)
     }
 
     #[test]
@@ -149,10 +146,7 @@ mod tests {
 
     #[test]
     fn c2_a_float_without_an_exponent_is_refused() {
-        let mut attributes = Attributes::default();
-        attributes.set("exponent_bits", Attribute::Integer(0, Element::S32));
-        attributes.set("mantissa_bits", Attribute::Integer(3, Element::S32));
-        let refused = lane(&OP, &attributes, &[DType::F32], DType::F32, 1).unwrap_err();
+        let refused = case(0, 3, &[1.0]).lower(&OP).unwrap_err();
         assert!(refused.to_string().contains("C2"), "{refused}");
     }
 }

@@ -123,8 +123,8 @@ impl Kernel for Rng {
 
 #[cfg(test)]
 mod tests {
-    use super::super::case::Case;
     use super::*;
+    use crate::testing::Case;
     use tpu_base::tensor::element::bf16;
     use tpu_stablehlo::ir::Attribute;
 

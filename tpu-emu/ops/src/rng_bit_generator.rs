@@ -152,8 +152,8 @@ impl Kernel for RngBits {
 
 #[cfg(test)]
 mod tests {
-    use super::super::case::{Case, numbers};
     use super::*;
+    use crate::testing::{Case, numbers};
     use tpu_stablehlo::ir::Attribute;
 
     const KEY: u64 = 0x9e37_79b9_7f4a_7c15;

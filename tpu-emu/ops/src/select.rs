@@ -47,40 +47,27 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
 #[cfg(test)]
 mod tests {
     use super::OP;
-    use crate::Lowered;
-    use crate::testing::lowered;
-    use tpu_base::tensor::{DType, Shape};
-    use tpu_stablehlo::ir::Attributes;
+    use crate::testing::Case;
+    use tpu_base::tensor::DType;
 
-    fn try_shapes(
-        pred: &[usize],
-        on_false: &[usize],
-    ) -> tpu_base::error::Result<(Vec<Shape>, Lowered)> {
-        let shapes = [
-            Shape::new(DType::Pred, pred),
-            Shape::new(DType::F32, [3]),
-            Shape::new(DType::F32, on_false),
-        ];
-        lowered(&OP, &Attributes::default(), &shapes, &[Shape::new(DType::F32, [3])])
+    fn shapes(pred: &[usize], on_false: &[usize]) -> String {
+        let case = Case::new("select").operand(DType::Pred, pred).operand(DType::F32, &[3]);
+        case.operand(DType::F32, on_false).shapes(&OP)
     }
 
     #[test]
     fn a_boolean_chooses_each_element() {
-        let (_, Lowered::Elementwise(op)) = try_shapes(&[3], &[3]).unwrap() else {
-            panic!("no lane")
-        };
-        let (a, b) = ([1.0_f32, -0.0, 3.0], [4.0_f32, 5.0, f32::NAN]);
-        let mut output = [0.0_f32; 3];
-        let inputs: [&[u8]; 3] = [&[1, 1, 0], bytemuck::cast_slice(&a), bytemuck::cast_slice(&b)];
-        (op.run)(op.immediate, &inputs, bytemuck::cast_slice_mut(&mut output));
+        let case = Case::new("select").value(DType::Pred, &[3], &[1_u8, 1, 0]);
+        let case = case.value(DType::F32, &[3], &[1.0_f32, -0.0, 3.0]);
+        let output: Vec<f32> = case.value(DType::F32, &[3], &[4.0_f32, 5.0, f32::NAN]).eval(&OP);
         assert!(output[0] == 1.0 && output[1].is_sign_negative() && output[2].is_nan());
     }
 
     #[test]
     fn c1_a_condition_of_another_shape_is_refused() {
-        let refused = try_shapes(&[2], &[3]).unwrap_err().to_string();
+        let refused = shapes(&[2], &[3]);
         assert!(refused.contains("C1") && refused.contains("pred[2]"), "{refused}");
-        assert!(try_shapes(&[], &[3]).is_ok());
-        assert!(try_shapes(&[3], &[4]).unwrap_err().to_string().contains("C2"));
+        assert_eq!(shapes(&[], &[3]), "f32[3]");
+        assert!(shapes(&[3], &[4]).contains("C2"));
     }
 }

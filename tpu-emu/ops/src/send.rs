@@ -48,8 +48,8 @@ impl Kernel for Send {
 
 #[cfg(test)]
 mod tests {
-    use super::super::case::Case;
     use super::*;
+    use crate::testing::Case;
     use tpu_base::tensor::DType;
     use tpu_stablehlo::ir::Attribute;
 

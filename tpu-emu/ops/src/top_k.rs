@@ -77,7 +77,8 @@ impl Kernel for TopK {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing_bodies::{TestValue, run};
+    use super::OP;
+    use crate::testing::{TestValue, run};
     use tpu_base::tensor::DType;
     use tpu_stablehlo::ir::{Attribute, Element};
 
@@ -85,11 +86,11 @@ mod tests {
     fn values_come_with_their_places() {
         let x = TestValue::of(DType::S16, &[2, 4], &[3_i16, 1, 3, 2, -5, -2, -7, -2]);
         let list = [("k", Attribute::Integer(3, Element::S64))];
-        let found = run("chlo.top_k", &list, &[&x], &[]).unwrap();
+        let found = run(&OP, &list, &[&x], &[]).unwrap();
         assert_eq!(found[0].elements::<i16>(), [3, 3, 2, -2, -2, -5]);
         assert_eq!(found[1].elements::<i32>(), [0, 2, 3, 1, 3, 0]);
         let list = [("k", Attribute::Integer(5, Element::S64))];
-        let error = run("chlo.top_k", &list, &[&x], &[]).unwrap_err();
-        assert_eq!(error.to_string(), "chlo.top_k: the first 5 of s16[2,4]");
+        let error = run(&OP, &list, &[&x], &[]).unwrap_err();
+        assert_eq!(error.to_string(), "top_k: the first 5 of s16[2,4]");
     }
 }

@@ -84,8 +84,8 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::case::Case;
     use super::*;
+    use crate::testing::Case;
     use tpu_base::tensor::DType;
 
     fn case(dim: i64, batch: i64, dims: &[usize], index: &[i32]) -> Case {

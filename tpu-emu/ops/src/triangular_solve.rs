@@ -128,7 +128,7 @@ impl Kernel for Solve {
 mod tests {
     use super::*;
     use crate::Numerics;
-    use crate::testing_kernels::{Array, attributes, run};
+    use crate::testing::{Case, TestValue};
     use num_complex::Complex;
     use tpu_stablehlo::ir::Attribute;
 
@@ -151,19 +151,24 @@ mod tests {
         for case in 0..24 {
             let [left_side, lower, unit] = [case & 1, case & 2, case & 4].map(|bit| bit != 0);
             let word = ["NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"][case / 8];
-            let attributes = attributes([
+            let attributes = [
                 ("left_side", Attribute::Bool(left_side)),
                 ("lower", Attribute::Bool(lower)),
                 ("unit_diagonal", Attribute::Bool(unit)),
                 ("transpose_a", Attribute::Word(word.into())),
-            ]);
+            ];
             let dims = if left_side { [N, 3] } else { [3, N] };
             let b: Vec<Complex<f64>> = (0..3 * N).map(|i| number(i + 50)).collect();
             let operands =
-                [Array::new(DType::C128, &[N, N], &a), Array::new(DType::C128, &dims, &b)];
+                [TestValue::of(DType::C128, &[N, N], &a), TestValue::of(DType::C128, &dims, &b)];
             let declared = [Shape::new(DType::C128, dims)];
-            let outcome = run(&OP, &attributes, &operands, &declared, Numerics::Tpu);
-            let x = outcome.unwrap()[0].values::<Complex<f64>>();
+            let outcome = Case::new(OP.mnemonic)
+                .attributes(&attributes)
+                .given(&operands)
+                .declares_all(&declared)
+                .numerics(Numerics::Tpu)
+                .results(&OP);
+            let x = outcome.unwrap()[0].elements::<Complex<f64>>();
 
             let mut used = vec![Complex::new(0.0, 0.0); N * N];
             for row in 0..N {

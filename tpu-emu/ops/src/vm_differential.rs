@@ -119,7 +119,7 @@ const FRACTIONS: [&str; 8] = [
 const BITS: [&str; 7] =
     ["and", "or", "xor", "not", "shift_left", "shift_right_logical", "shift_right_arithmetic"];
 
-struct Writer {
+struct RandomProgramWriter {
     random: Random,
     types: Vec<DType>,
     program: ElementwiseProgram,
@@ -127,7 +127,7 @@ struct Writer {
     arrays: Vec<(usize, usize)>,
 }
 
-impl Writer {
+impl RandomProgramWriter {
     fn get(&mut self, dtype: DType) -> Register {
         let program = &self.program;
         let steps = (0..program.steps.len()).map(Register::Step);
@@ -230,7 +230,8 @@ fn random_program(seed: u64) -> (ElementwiseProgram, Vec<(usize, usize)>, Random
     };
     let types = family.to_vec();
     let program = ElementwiseProgram::default();
-    let mut writer = Writer { random, types: types.clone(), program, arrays: Vec::new() };
+    let mut writer =
+        RandomProgramWriter { random, types: types.clone(), program, arrays: Vec::new() };
     for _ in 0..1 + writer.random.below(14) {
         let dtype = writer.random.pick(&types);
         writer.program.parameters.push(dtype);

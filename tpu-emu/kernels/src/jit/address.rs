@@ -1,6 +1,6 @@
 //! Single elements of arrays, at places that a loop computes.
 use super::encode::{Arithmetic, Fields, If, Operand, general};
-use super::inst::{Class, Element, Form, Micro, Value};
+use super::inst::{Class, Form, MemoryElement, Micro, Value};
 use super::liveness::number;
 use super::lower::Lowerer;
 use super::opcodes::{
@@ -89,8 +89,12 @@ impl Lowerer {
         all.unwrap_or_else(|| self.body.constant(0, 4))
     }
 
-    fn element(place: &MemoryOperand) -> Element {
-        Element { array: number(place.memory), offset: number(place.offset), width: place.width }
+    fn element(place: &MemoryOperand) -> MemoryElement {
+        MemoryElement {
+            array: number(place.memory),
+            offset: number(place.offset),
+            width: place.width,
+        }
     }
 
     /// Reads an element.
@@ -130,7 +134,7 @@ impl Lowerer {
 
 impl Emitter<'_> {
     /// Lets `rdx` and `rcx` say where an element lies; gives it as an operand.
-    fn element(&mut self, at: u8, element: Element) -> Operand {
+    fn element(&mut self, at: u8, element: MemoryElement) -> Operand {
         let array = 8 * element.array;
         self.code.load(general::RDX, general::RDI, array);
         let reg = at;
@@ -142,7 +146,7 @@ impl Emitter<'_> {
         Operand::Indexed { base: general::RDX, scale: 0 }
     }
 
-    pub(super) fn peek(&mut self, now: u32, micro: Micro, element: Element) {
+    pub(super) fn peek(&mut self, now: u32, micro: Micro, element: MemoryElement) {
         let Some(at) = micro.operands[0] else { return };
         let from = self.ensure(at, &[at]);
         let operand = self.element(from, element);
@@ -155,7 +159,7 @@ impl Emitter<'_> {
         }
     }
 
-    pub(super) fn poke(&mut self, now: u32, micro: Micro, element: Element) {
+    pub(super) fn poke(&mut self, now: u32, micro: Micro, element: MemoryElement) {
         let [Some(at), Some(value), _] = micro.operands else { return };
         let locked: Vec<Value> = micro.reads().collect();
         let to = self.ensure(at, &locked);

@@ -54,9 +54,9 @@ pub(super) enum Form {
     /// Masks: `reg ← rm`.
     MaskUnary,
     /// The element at a number of bytes behind the beginning of an array.
-    Peek(Element),
+    Peek(MemoryElement),
     /// Writes there.
-    Poke(Element),
+    Poke(MemoryElement),
     /// The elements of an array with these numbers: its number, the element's width.
     Gather(usize, usize),
     /// Calls the function with this number for an operation.
@@ -65,7 +65,7 @@ pub(super) enum Form {
 
 /// Elements of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Element {
+pub(super) struct MemoryElement {
     /// The array's number.
     pub(super) array: u32,
     /// Where the first of them lies.

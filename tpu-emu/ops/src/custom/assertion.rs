@@ -71,8 +71,8 @@ impl Kernel for Assertion {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::case::Case;
     use super::*;
+    use crate::testing::Case;
     use tpu_stablehlo::ir::Attribute;
 
     fn case() -> Case {

@@ -227,9 +227,9 @@ impl Kernel for Check {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::case::{Case, bytes};
     use super::super::find;
     use super::*;
+    use crate::testing::{Case, bytes};
     use tpu_stablehlo::ir::{Elements, TensorType};
 
     fn verdict<T: bytemuck::NoUninit>(

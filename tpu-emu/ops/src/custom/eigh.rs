@@ -156,18 +156,24 @@ impl Kernel for Eigh {
 mod tests {
     use super::*;
     use crate::Numerics;
-    use crate::testing_kernels::{Array, attributes, run};
+    use crate::testing::{Case, TestValue};
     use num_complex::Complex;
     use tpu_stablehlo::ir::Attribute;
 
-    fn decompose<T: Scalar>(dtype: DType, n: usize, a: &[T], lower: bool) -> (Vec<T>, Array) {
+    fn decompose<T: Scalar>(dtype: DType, n: usize, a: &[T], lower: bool) -> (Vec<T>, TestValue) {
         let config = if lower { "1,1,100,1e-6" } else { "0,1,100,1e-6" };
-        let attributes = attributes([("backend_config", Attribute::string(config))]);
+        let attributes = [("backend_config", Attribute::string(config))];
         let declared = [Shape::new(dtype, [n, n]), Shape::new(real(dtype), [n])];
-        let operands = [Array::new(dtype, &[n, n], a)];
-        let mut results = run(&OP, &attributes, &operands, &declared, Numerics::Tpu).unwrap();
+        let operands = [TestValue::of(dtype, &[n, n], a)];
+        let mut results = Case::new(OP.mnemonic)
+            .attributes(&attributes)
+            .given(&operands)
+            .declares_all(&declared)
+            .numerics(Numerics::Tpu)
+            .results(&OP)
+            .unwrap();
         let values = results.pop().unwrap();
-        (results[0].values(), values)
+        (results[0].elements(), values)
     }
 
     #[test]
@@ -184,7 +190,7 @@ mod tests {
             }
             for lower in [true, false] {
                 let (v, w) = decompose(DType::C128, n, &a, lower);
-                let w: Vec<f64> = w.values();
+                let w: Vec<f64> = w.elements();
                 assert!(w.is_sorted(), "{w:?}");
                 for i in 0..n {
                     for j in 0..n {
@@ -205,12 +211,18 @@ mod tests {
     fn unsorted_padding_stays_behind() {
         let mut a = [0.0_f32; 16];
         (a[0], a[1], a[4], a[5], a[15]) = (3.0, 1.0, 1.0, 3.0, -7.0);
-        let attributes = attributes([("backend_config", Attribute::string("1,0,100,1e-6"))]);
+        let attributes = [("backend_config", Attribute::string("1,0,100,1e-6"))];
         let declared = [Shape::new(DType::F32, [4, 4]), Shape::new(DType::F32, [4])];
-        let operands = [Array::new(DType::F32, &[4, 4], &a)];
-        let results = run(&OP, &attributes, &operands, &declared, Numerics::Tpu).unwrap();
-        assert_eq!(results[1].values::<f32>(), [2.0, 4.0, 0.0, -7.0]);
-        let vectors: Vec<f32> = results[0].values();
+        let operands = [TestValue::of(DType::F32, &[4, 4], &a)];
+        let results = Case::new(OP.mnemonic)
+            .attributes(&attributes)
+            .given(&operands)
+            .declares_all(&declared)
+            .numerics(Numerics::Tpu)
+            .results(&OP)
+            .unwrap();
+        assert_eq!(results[1].elements::<f32>(), [2.0, 4.0, 0.0, -7.0]);
+        let vectors: Vec<f32> = results[0].elements();
         assert_eq!(vectors[8..], [0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0]);
         assert_eq!([vectors[2], vectors[3], vectors[6], vectors[7]], [0.0; 4]);
         assert!((vectors[0].abs() - 0.5_f32.sqrt()).abs() < 1e-7);
@@ -219,14 +231,14 @@ mod tests {
     #[test]
     fn easy_matrices_are_exact_and_others_end() {
         let (v, w) = decompose(DType::F32, 2, &[2.0_f32, 0.0, 0.0, 1.0], true);
-        assert_eq!(w.values::<f32>(), [1.0, 2.0]);
+        assert_eq!(w.elements::<f32>(), [1.0, 2.0]);
         assert_eq!(v.iter().map(|value| value.abs()).collect::<Vec<_>>(), [0.0, 1.0, 1.0, 0.0]);
         let (_, w) = decompose(DType::F32, 3, &[0.0_f32; 9], true);
-        assert_eq!(w.values::<f32>(), [0.0; 3]);
+        assert_eq!(w.elements::<f32>(), [0.0; 3]);
         let (v, w) = decompose(DType::F32, 2, &[f32::NAN, 1.0, 1.0, 1.0], true);
-        assert!(v.iter().chain(&w.values::<f32>()).all(|value| value.is_nan()));
+        assert!(v.iter().chain(&w.elements::<f32>()).all(|value| value.is_nan()));
         let (_, w) = decompose(DType::F64, 2, &[1e300_f64, 1e300, 1e300, 1e300], true);
-        let w: Vec<f64> = w.values();
+        let w: Vec<f64> = w.elements();
         assert!(w[0].abs() < 1e285 && (w[1] / 2e300 - 1.0).abs() < 1e-14, "{w:?}");
     }
 }

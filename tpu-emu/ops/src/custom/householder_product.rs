@@ -100,23 +100,32 @@ mod tests {
     use super::*;
     use crate::Numerics;
     use crate::custom::qr;
-    use crate::testing_kernels::{Array, run};
+    use crate::testing::{Case, TestValue};
     use num_complex::Complex;
     use tpu_kernels::matmul::widen::Widen;
-    use tpu_stablehlo::ir::Attributes;
 
     fn check<T: Scalar>(dtype: DType, [m, n]: [usize; 2], a: &[T], tolerance: f64) {
         let rank = m.min(n);
-        let none = Attributes::default();
         let declared = [Shape::new(dtype, [m, n]), Shape::new(dtype, [rank])];
-        let operands = [Array::new(dtype, &[m, n], a)];
-        let results = run(&qr::OP, &none, &operands, &declared, Numerics::Tpu).unwrap();
-        let r: Vec<T> = results[0].values();
+        let operands = [TestValue::of(dtype, &[m, n], a)];
+        let results = Case::new(qr::OP.mnemonic)
+            .given(&operands)
+            .declares_all(&declared)
+            .numerics(Numerics::Tpu)
+            .results(&qr::OP)
+            .unwrap();
+        let r: Vec<T> = results[0].elements();
         // The first columns are the reflectors of a square or tall Q.
         let narrow: Vec<T> = (0..m * rank).map(|at| r[at / rank * n + at % rank]).collect();
-        let operands = [Array::new(dtype, &[m, rank], &narrow), results[1].clone()];
+        let operands = [TestValue::of(dtype, &[m, rank], &narrow), results[1].clone()];
         let declared = [Shape::new(dtype, [m, rank])];
-        let q: Vec<T> = run(&OP, &none, &operands, &declared, Numerics::Tpu).unwrap()[0].values();
+        let q: Vec<T> = Case::new(OP.mnemonic)
+            .given(&operands)
+            .declares_all(&declared)
+            .numerics(Numerics::Tpu)
+            .results(&OP)
+            .unwrap()[0]
+            .elements();
         let near = |left: T, right: T| {
             let error = num_traits::ToPrimitive::to_f64(&(left - right).size()).unwrap();
             assert!(error < tolerance, "{m} {n}: off by {error}");
@@ -159,11 +168,15 @@ mod tests {
     #[test]
     fn reflectors_are_those_of_lapack() {
         // Wanted values by hand: the norm of (3, 4) is 5.
-        let operands = [Array::new(DType::F64, &[2, 1], &[3.0, 4.0])];
+        let operands = [TestValue::of(DType::F64, &[2, 1], &[3.0, 4.0])];
         let declared = [Shape::new(DType::F64, [2, 1]), Shape::new(DType::F64, [1])];
-        let none = Attributes::default();
-        let results = run(&qr::OP, &none, &operands, &declared, Numerics::Tpu).unwrap();
-        assert_eq!(results[0].values::<f64>(), [-5.0, 0.5]);
-        assert_eq!(results[1].values::<f64>(), [1.6]);
+        let results = Case::new(qr::OP.mnemonic)
+            .given(&operands)
+            .declares_all(&declared)
+            .numerics(Numerics::Tpu)
+            .results(&qr::OP)
+            .unwrap();
+        assert_eq!(results[0].elements::<f64>(), [-5.0, 0.5]);
+        assert_eq!(results[1].elements::<f64>(), [1.6]);
     }
 }

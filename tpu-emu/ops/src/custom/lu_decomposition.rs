@@ -82,8 +82,7 @@ impl Kernel for Lu {
 mod tests {
     use super::*;
     use crate::Numerics;
-    use crate::testing_kernels::{Array, run};
-    use tpu_stablehlo::ir::Attributes;
+    use crate::testing::{Case, TestValue};
 
     fn decompose(dims: [usize; 2], a: &[f64]) -> (Vec<f64>, Vec<i32>, Vec<i32>) {
         let declared = [
@@ -91,10 +90,14 @@ mod tests {
             Shape::new(DType::S32, [dims[0].min(dims[1])]),
             Shape::new(DType::S32, [dims[0]]),
         ];
-        let operands = [Array::new(DType::F64, &dims, a)];
-        let outcome = run(&OP, &Attributes::default(), &operands, &declared, Numerics::Tpu);
+        let operands = [TestValue::of(DType::F64, &dims, a)];
+        let outcome = Case::new(OP.mnemonic)
+            .given(&operands)
+            .declares_all(&declared)
+            .numerics(Numerics::Tpu)
+            .results(&OP);
         let results = outcome.unwrap();
-        (results[0].values(), results[1].values(), results[2].values())
+        (results[0].elements(), results[1].elements(), results[2].elements())
     }
 
     #[test]

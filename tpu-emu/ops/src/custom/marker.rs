@@ -70,8 +70,8 @@ fn lower_nothing(_: &Site<'_>) -> Result<Lowered> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::case::Case;
     use super::super::find;
+    use crate::testing::Case;
     use tpu_base::tensor::DType;
 
     #[test]

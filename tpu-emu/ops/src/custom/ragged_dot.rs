@@ -302,20 +302,25 @@ impl Kernel for RaggedDot {
 mod tests {
     use super::*;
     use crate::Numerics;
-    use crate::testing_kernels::{Array, integers, run};
+    use crate::testing::{Case, TestValue, integers};
 
-    fn ragged(lists: [Attribute; 6], operands: &[Array; 3], dims: &[usize]) -> Vec<f32> {
+    fn ragged(lists: [Attribute; 6], operands: &[TestValue; 3], dims: &[usize]) -> Vec<f32> {
         let numbers = Attribute::Array(lists.into());
         let inner = Attributes(vec![("ragged_dot_dimension_numbers".into(), numbers)]);
         let outer = Attribute::Dictionary(inner);
         let attributes = Attributes(vec![("mhlo.attributes".into(), outer)]);
         let declared = [Shape::new(DType::F32, dims)];
-        let results = run(&OP, &attributes, operands, &declared, Numerics::Tpu);
-        results.unwrap()[0].values()
+        let results = Case::new(OP.mnemonic)
+            .attributes(&attributes.0)
+            .given(operands)
+            .declares_all(&declared)
+            .numerics(Numerics::Tpu)
+            .results(&OP);
+        results.unwrap()[0].elements()
     }
 
-    fn floats<const N: usize>(dims: &[usize], values: [i8; N]) -> Array {
-        Array::new(DType::F32, dims, &values.map(f32::from))
+    fn floats<const N: usize>(dims: &[usize], values: [i8; N]) -> TestValue {
+        TestValue::of(DType::F32, dims, &values.map(f32::from))
     }
 
     #[test]
@@ -324,50 +329,56 @@ mod tests {
         let lists = lists.map(|list: Vec<i64>| Attribute::Integers(list));
         let lhs = floats(&[4, 2], [1, 2, 3, 4, 5, 6, 7, 8]);
         let rhs = floats(&[2, 2, 1], [1, 1, 10, 1]);
-        let sizes = Array::new(DType::S32, &[2], &[1_i32, 2]);
+        let sizes = TestValue::of(DType::S32, &[2], &[1_i32, 2]);
         // The last row is in no group.
         assert_eq!(ragged(lists, &[lhs, rhs, sizes], &[4, 1]), [3.0, 34.0, 56.0, 0.0]);
     }
 
     #[test]
     fn sums_are_kept_apart_by_group() {
-        let lists =
-            [integers([]), integers([]), integers([1]), integers([0]), integers([1]), integers([])];
+        let lists = [
+            integers(&[]),
+            integers(&[]),
+            integers(&[1]),
+            integers(&[0]),
+            integers(&[1]),
+            integers(&[]),
+        ];
         let lhs = floats(&[1, 4], [1, 2, 3, 4]);
         let rhs = floats(&[4, 2], [1, 10, 1, 10, 1, 10, 1, 10]);
-        let sizes = Array::new(DType::S32, &[2], &[3_i32, 1]);
+        let sizes = TestValue::of(DType::S32, &[2], &[3_i32, 1]);
         assert_eq!(ragged(lists, &[lhs, rhs, sizes], &[2, 1, 2]), [6.0, 60.0, 4.0, 40.0]);
     }
 
     #[test]
     fn sizes_may_differ_along_batch_axes() {
         let lists = [
-            integers([0]),
-            integers([1]),
-            integers([2]),
-            integers([2]),
-            integers([1]),
-            integers([0]),
+            integers(&[0]),
+            integers(&[1]),
+            integers(&[2]),
+            integers(&[2]),
+            integers(&[1]),
+            integers(&[0]),
         ];
         let lhs = floats(&[2, 2, 1], [1, 2, 3, 4]);
         let rhs = floats(&[2, 2, 1, 1], [1, 1, 10, 100]);
-        let sizes = Array::new(DType::S64, &[2, 2], &[1_i64, 1, 2, 0]);
+        let sizes = TestValue::of(DType::S64, &[2, 2], &[1_i64, 1, 2, 0]);
         assert_eq!(ragged(lists, &[lhs, rhs, sizes], &[2, 2, 1]), [1.0, 20.0, 3.0, 4.0]);
     }
 
     #[test]
     fn groups_of_batches_change_nothing() {
         let lists = [
-            integers([0]),
-            integers([0]),
-            integers([1]),
-            integers([1]),
-            integers([0]),
-            integers([]),
+            integers(&[0]),
+            integers(&[0]),
+            integers(&[1]),
+            integers(&[1]),
+            integers(&[0]),
+            integers(&[]),
         ];
         let lhs = floats(&[2, 2], [1, 2, 3, 4]);
         let rhs = floats(&[2, 2], [1, 1, 2, 2]);
-        let sizes = Array::new(DType::S32, &[1], &[2_i32]);
+        let sizes = TestValue::of(DType::S32, &[1], &[2_i32]);
         assert_eq!(ragged(lists, &[lhs, rhs, sizes], &[2]), [3.0, 14.0]);
     }
 }

@@ -237,20 +237,26 @@ impl Kernel for Resize {
 mod tests {
     use super::*;
     use crate::Numerics;
-    use crate::testing_kernels::{Array, run};
+    use crate::testing::{Case, TestValue};
     use tpu_stablehlo::ir::{Attribute, Attributes};
 
-    fn scaled(target: &str, config: &str, from: Array, to: [usize; 4]) -> Result<Vec<f32>> {
+    fn scaled(target: &str, config: &str, from: TestValue, to: [usize; 4]) -> Result<Vec<f32>> {
         let mut attributes = Attributes::default();
         attributes.set("backend_config", Attribute::string(config));
         let entry = TARGETS.iter().find(|entry| entry.mnemonic == target).unwrap();
         let declared = [Shape::new(DType::F32, to)];
-        Ok(run(entry, &attributes, &[from], &declared, Numerics::Tpu)?[0].values())
+        Ok(Case::new(entry.mnemonic)
+            .attributes(&attributes.0)
+            .given(&[from])
+            .declares_all(&declared)
+            .numerics(Numerics::Tpu)
+            .results(entry)?[0]
+            .elements())
     }
 
     /// A row of pixels.
-    fn row(values: &[f32]) -> Array {
-        Array::new(DType::F32, &[1, 1, values.len(), 1], values)
+    fn row(values: &[f32]) -> TestValue {
+        TestValue::of(DType::F32, &[1, 1, values.len(), 1], values)
     }
 
     #[test]
@@ -293,7 +299,7 @@ mod tests {
     #[test]
     fn channels_and_images_stay_apart() {
         let values: Vec<f32> = (0_u8..16).map(f32::from).collect();
-        let from = Array::new(DType::F32, &[2, 2, 2, 2], &values);
+        let from = TestValue::of(DType::F32, &[2, 2, 2, 2], &values);
         let got = scaled("ResizeBilinear", "01", from, [2, 1, 1, 2]).unwrap();
         assert_eq!(got, [3.0, 4.0, 11.0, 12.0]);
     }
@@ -303,9 +309,9 @@ mod tests {
         let refused = |config, to| scaled("ResizeBilinear", config, row(&[1.0]), to).unwrap_err();
         assert!(refused("11", [1, 1, 2, 1]).to_string().contains("the configuration \"11\""));
         assert!(refused("01", [1, 1, 2, 3]).to_string().contains("is not scaled to f32[1,1,2,3]"));
-        let empty = Array::new::<f32>(DType::F32, &[1, 1, 0, 1], &[]);
+        let empty = TestValue::of::<f32>(DType::F32, &[1, 1, 0, 1], &[]);
         assert!(scaled("ResizeNearest", "00", empty, [1, 1, 2, 1]).is_err());
-        let whole = Array::new(DType::S32, &[1, 1, 1, 1], &[1_i32]);
+        let whole = TestValue::of(DType::S32, &[1, 1, 1, 1], &[1_i32]);
         let error = scaled("ResizeBilinear", "01", whole, [1, 1, 2, 1]).unwrap_err();
         assert!(error.to_string().contains("s32[1,1,1,1] scaled to f32[1,1,2,1]"), "{error}");
     }

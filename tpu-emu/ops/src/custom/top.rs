@@ -165,8 +165,9 @@ impl Kernel for Approximate {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::testing_bodies::{Code, TestValue, attributes, run_declared, step};
     use crate::RegionCode;
+    use crate::custom::find;
+    use crate::testing::{Case, TestRegion, TestValue, attributes, step};
     use std::sync::Arc;
     use tpu_base::tensor::{DType, Shape};
     use tpu_kernels::elementwise::program::Register::{Parameter, Step};
@@ -181,7 +182,7 @@ mod tests {
         let list = [("comparison_direction", Attribute::Word(direction.into()))];
         let compare = step("stablehlo.compare", &list, &[float; 2], DType::Pred);
         let steps = vec![(compare, vec![Parameter(0), Parameter(1)])];
-        Code::steps(&[float, float, int, int], steps, &[Step(0)])
+        TestRegion::steps(&[float, float, int, int], steps, &[Step(0)])
     }
 
     /// The first of `[3, 1, 2, 5, 4]` (twice, along axis 0) and where they are.
@@ -201,7 +202,13 @@ mod tests {
         let declared = [DType::F32, DType::S32].map(|dtype| Shape::new(dtype, [count, 2]));
         let operands = [&x, &places, &low, &none];
         let bodies = [comparator(direction)];
-        let found = run_declared("ApproxTopK", &list, &operands, &bodies, &declared).unwrap();
+        let found = Case::new("ApproxTopK")
+            .attributes(&list)
+            .given(&operands)
+            .bodies(&bodies)
+            .declares_all(&declared)
+            .results(find("ApproxTopK").unwrap())
+            .unwrap();
         (found[0].elements(), found[1].elements())
     }
 
@@ -233,7 +240,13 @@ mod tests {
             let declared = [dtype, DType::S32].map(|dtype| Shape::new(dtype, [3]));
             let bodies = [comparator_of(dtype, "GT")];
             let operands = [&x, &at, &low, &none];
-            let found = run_declared("ApproxTopK", &list, &operands, &bodies, &declared).unwrap();
+            let found = Case::new("ApproxTopK")
+                .attributes(&list)
+                .given(&operands)
+                .bodies(&bodies)
+                .declares_all(&declared)
+                .results(find("ApproxTopK").unwrap())
+                .unwrap();
             assert_eq!(found[0].elements::<u8>(), wanted, "{dtype:?}");
             assert_eq!(found[1].elements::<i32>(), places, "{dtype:?}");
         };
@@ -261,7 +274,11 @@ mod tests {
             ("largest", Attribute::Bool(false)),
         ]);
         let list = [("mhlo.attributes", Attribute::Dictionary(config))];
-        let found = run_declared("mhlo.topk", &list, &[&x], &[], &[]).unwrap();
+        let found = Case::new("mhlo.topk")
+            .attributes(&list)
+            .given(&[&x])
+            .results(find("mhlo.topk").unwrap())
+            .unwrap();
         assert_eq!(found[0].elements::<i32>(), [1, 1, 2]);
         assert_eq!(found[1].elements::<i32>(), [1, 3, 2]);
     }

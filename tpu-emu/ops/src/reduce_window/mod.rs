@@ -171,7 +171,8 @@ fn join<F: Fold>(
 #[cfg(test)]
 mod tests {
     use super::super::RegionCode;
-    use super::super::testing_bodies::{Code, TestValue, integers, kind, lane, run};
+    use super::OP;
+    use crate::testing::{TestRegion, TestValue, integers, kind, lane, run};
     use std::sync::Arc;
     use tpu_base::tensor::DType;
     use tpu_kernels::{parallel, simd};
@@ -179,7 +180,10 @@ mod tests {
 
     fn add(name: &'static str) -> Arc<dyn RegionCode> {
         let add = lane!("add", S32 i32 => S32 i32, |a, b| a + b);
-        Code::binary(tpu_kernels::elementwise::program::ElementwiseOp { kind: kind(name), ..add })
+        TestRegion::binary(tpu_kernels::elementwise::program::ElementwiseOp {
+            kind: kind(name),
+            ..add
+        })
     }
 
     type List = Vec<(&'static str, Attribute)>;
@@ -187,7 +191,7 @@ mod tests {
     fn both(list: &List, x: &TestValue, init: i32) -> Vec<i32> {
         let init = TestValue::of(DType::S32, &[], &[init]);
         let [known, unknown] = ["add", "unheard of"].map(|name| {
-            let found = run("stablehlo.reduce_window", list, &[x, &init], &[add(name)]).unwrap();
+            let found = run(&OP, list, &[x, &init], &[add(name)]).unwrap();
             found[0].elements::<i32>()
         });
         assert_eq!(known, unknown);
@@ -267,12 +271,12 @@ mod tests {
             });
             let extreme = |name: &'static str| {
                 let maximum = lane!("maximum", S32 i32 => S32 i32, |a, b| a.max(b));
-                let body = Code::binary(tpu_kernels::elementwise::program::ElementwiseOp {
+                let body = TestRegion::binary(tpu_kernels::elementwise::program::ElementwiseOp {
                     kind: kind(name),
                     ..maximum
                 });
                 let init = TestValue::of(DType::S32, &[], &[i32::MIN]);
-                let found = run("stablehlo.reduce_window", &list, &[&x, &init], &[body]).unwrap();
+                let found = run(&OP, &list, &[&x, &init], &[body]).unwrap();
                 found[0].elements::<i32>()
             };
             let expected = extreme("unheard of");
@@ -302,7 +306,7 @@ mod tests {
 
     #[test]
     fn an_unknown_scan_folds_from_the_left() {
-        let body = Code::binary(lane!("twice", S32 i32 => S32 i32, |a, b| 2 * a + b));
+        let body = TestRegion::binary(lane!("twice", S32 i32 => S32 i32, |a, b| 2 * a + b));
         let x = TestValue::of(DType::S32, &[3], &[1, 2, 3]);
         let init = TestValue::of(DType::S32, &[], &[1]);
         let list = |padding: &[i64]| {
@@ -310,7 +314,7 @@ mod tests {
         };
         let scan = |padding: &[i64]| {
             let bodies = [Arc::clone(&body)];
-            let found = run("stablehlo.reduce_window", &list(padding), &[&x, &init], &bodies);
+            let found = run(&OP, &list(padding), &[&x, &init], &bodies);
             found.unwrap()[0].elements::<i32>()
         };
         assert_eq!(scan(&[2, 0]), [3, 8, 19]);
@@ -322,16 +326,16 @@ mod tests {
         let x = TestValue::of(DType::S32, &[3], &[1, 2, 3]);
         let init = TestValue::of(DType::S32, &[], &[1]);
         let error = |list: &List| {
-            let found = run("stablehlo.reduce_window", list, &[&x, &init], &[add("add")]);
+            let found = run(&OP, list, &[&x, &init], &[add("add")]);
             found.unwrap_err().to_string()
         };
         assert_eq!(
             error(&vec![("window_dimensions", integers(&[1, 1]))]),
-            "stablehlo.reduce_window violates C4: window_dimensions [1, 1] for s32[3]"
+            "reduce_window violates C4: window_dimensions [1, 1] for s32[3]"
         );
         assert_eq!(
             error(&vec![("window_dimensions", integers(&[0]))]),
-            "stablehlo.reduce_window violates C5: window_dimensions [0]"
+            "reduce_window violates C5: window_dimensions [0]"
         );
     }
 }

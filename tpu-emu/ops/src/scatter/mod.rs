@@ -94,8 +94,9 @@ struct ScatterWindows {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing_bodies::{Code, TestValue, integers, lane, run};
+    use super::OP;
     use crate::RegionCode;
+    use crate::testing::{TestRegion, TestValue, integers, lane, run};
     use std::sync::Arc;
     use tpu_base::tensor::DType;
     use tpu_kernels::elementwise::program::Register::Parameter;
@@ -114,15 +115,15 @@ mod tests {
     }
 
     fn add() -> Arc<dyn RegionCode> {
-        Code::binary(lane!("add", S32 i32 => S32 i32, |a, b| a + b))
+        TestRegion::binary(lane!("add", S32 i32 => S32 i32, |a, b| a + b))
     }
 
     fn unknown() -> Arc<dyn RegionCode> {
-        Code::binary(lane!("twice", S32 i32 => S32 i32, |a, b| 2 * a + b))
+        TestRegion::binary(lane!("twice", S32 i32 => S32 i32, |a, b| 2 * a + b))
     }
 
     fn overwrite() -> Arc<dyn RegionCode> {
-        Code::steps(&[DType::S32; 2], Vec::new(), &[Parameter(1)])
+        TestRegion::steps(&[DType::S32; 2], Vec::new(), &[Parameter(1)])
     }
 
     #[test]
@@ -133,7 +134,7 @@ mod tests {
         let updates = TestValue::of(DType::S32, &[5, 2], &updates);
         let list = list(&[1], &[0], &[0], 1);
         let scatter = |body| {
-            let found = run("stablehlo.scatter", &list, &[&x, &at, &updates], &[body]).unwrap();
+            let found = run(&OP, &list, &[&x, &at, &updates], &[body]).unwrap();
             found[0].elements::<i32>()
         };
         assert_eq!(scatter(add()), [31, 42, 3, 4, 65, 86]);
@@ -144,7 +145,7 @@ mod tests {
     #[test]
     fn bodies_known_and_unknown_agree_for_any_number_of_threads_and_width() {
         let unheard = lane!("unheard of", S32 i32 => S32 i32, |a, b| a.wrapping_add(b));
-        let unheard = Code::binary(unheard);
+        let unheard = TestRegion::binary(unheard);
         let number = |at: usize| i32::try_from(at * 7919 % 10_007).unwrap();
         // Single elements, rows, and rows of columns; some indices are outside.
         for (width, inner) in [(1, 1), (40, 1), (3, 20)] {
@@ -165,7 +166,7 @@ mod tests {
             let list = list(&window, &[0], &[0], 1);
             let scatter = |body: &Arc<dyn RegionCode>| {
                 let operands = [&whole, &at, &updates];
-                run("stablehlo.scatter", &list, &operands, &[Arc::clone(body)]).unwrap()
+                run(&OP, &list, &operands, &[Arc::clone(body)]).unwrap()
             };
             let expected = [scatter(&unheard), scatter(&last())];
             simd::at_every_level(|_| {
@@ -181,7 +182,7 @@ mod tests {
 
     /// Gives the update, and is not recognised.
     fn last() -> Arc<dyn RegionCode> {
-        Code::binary(lane!("last", S32 i32 => S32 i32, |_, b| b))
+        TestRegion::binary(lane!("last", S32 i32 => S32 i32, |_, b| b))
     }
 
     #[test]
@@ -190,7 +191,7 @@ mod tests {
         let at = TestValue::of(DType::U8, &[2, 1], &[3_u8, 1]);
         let updates = TestValue::of(DType::S32, &[2, 2], &[1, 2, 3, 4]);
         let list = list(&[1], &[], &[0], 1);
-        let found = run("stablehlo.scatter", &list, &[&x, &at, &updates], &[add()]).unwrap();
+        let found = run(&OP, &list, &[&x, &at, &updates], &[add()]).unwrap();
         assert_eq!(found[0].elements::<i32>(), [0, 3, 4, 0]);
     }
 
@@ -202,7 +203,7 @@ mod tests {
         let mut list = list(&[], &[1], &[1], 0);
         list.push(("input_batching_dims", integers(&[0])));
         list.push(("scatter_indices_batching_dims", integers(&[2])));
-        let found = run("stablehlo.scatter", &list, &[&x, &at, &updates], &[unknown()]).unwrap();
+        let found = run(&OP, &list, &[&x, &at, &updates], &[unknown()]).unwrap();
         // Batch 0 has indices 2 and 0, batch 1 has 1 and 0.
         assert_eq!(found[0].elements::<i32>(), [3, 0, 1, 4, 2, 0]);
     }
@@ -213,10 +214,10 @@ mod tests {
         let at = TestValue::of(DType::S32, &[2, 1], &[0, 0]);
         let updates = TestValue::of(DType::S32, &[3], &[0; 3]);
         let list = list(&[], &[0], &[0], 1);
-        let error = run("stablehlo.scatter", &list, &[&x, &at, &updates], &[add()]).unwrap_err();
+        let error = run(&OP, &list, &[&x, &at, &updates], &[add()]).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "stablehlo.scatter violates C4: updates s32[3] for indices s32[2,1] into s32[3]"
+            "scatter violates C4: updates s32[3] for indices s32[2,1] into s32[3]"
         );
     }
 }

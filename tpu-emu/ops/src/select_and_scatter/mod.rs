@@ -238,7 +238,8 @@ impl Kernel for SelectAndScatter {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing_bodies::{Code, TestValue, integers, kind, lane, run};
+    use super::OP;
+    use crate::testing::{TestRegion, TestValue, integers, kind, lane, run};
     use tpu_base::tensor::DType;
     use tpu_kernels::{parallel, simd};
 
@@ -255,14 +256,14 @@ mod tests {
         ];
         for name in ["add", "unheard of"] {
             let select =
-                Code::binary(lane!("compare.GE", S32 i32 => Pred u8, |a, b| (a >= b).into()));
+                TestRegion::binary(lane!("compare.GE", S32 i32 => Pred u8, |a, b| (a >= b).into()));
             let add = lane!("add", S32 i32 => S32 i32, |a, b| a + b);
-            let add = Code::binary(tpu_kernels::elementwise::program::ElementwiseOp {
+            let add = TestRegion::binary(tpu_kernels::elementwise::program::ElementwiseOp {
                 kind: kind(name),
                 ..add
             });
             let bodies = [select, add];
-            let found = run("stablehlo.select_and_scatter", &list, &[&x, &source, &zero], &bodies);
+            let found = run(&OP, &list, &[&x, &source, &zero], &bodies);
             assert_eq!(found.unwrap()[0].elements::<i32>(), [0, 0, 0, 0, 5, 14, 7, 0]);
         }
     }
@@ -306,14 +307,15 @@ mod tests {
                     let le = lane!("compare.LE", F32 f32 => Pred u8, |a, b| (a <= b).into());
                     let select = if direction == "compare.GE" { ge } else { le };
                     let name = if known { direction } else { "unheard of" };
-                    let select = Code::binary(tpu_kernels::elementwise::program::ElementwiseOp {
-                        kind: kind(name),
-                        ..select
-                    });
-                    let add = Code::binary(lane!("add", F32 f32 => F32 f32, |a, b| a + b));
+                    let select =
+                        TestRegion::binary(tpu_kernels::elementwise::program::ElementwiseOp {
+                            kind: kind(name),
+                            ..select
+                        });
+                    let add = TestRegion::binary(lane!("add", F32 f32 => F32 f32, |a, b| a + b));
                     let bodies = [select, add];
                     let operands = [&x, &source, &zero];
-                    let found = run("stablehlo.select_and_scatter", &list, &operands, &bodies);
+                    let found = run(&OP, &list, &operands, &bodies);
                     found.unwrap()[0].elements::<u32>()
                 };
                 let expected = gradient(false);
@@ -330,10 +332,10 @@ mod tests {
         let source = TestValue::of(DType::S32, &[2], &[5, 6]);
         let zero = TestValue::of(DType::S32, &[], &[0]);
         let list = [("window_dimensions", integers(&[2]))];
-        let error = run("stablehlo.select_and_scatter", &list, &[&x, &source, &zero], &[]);
+        let error = run(&OP, &list, &[&x, &source, &zero], &[]);
         assert_eq!(
             error.unwrap_err().to_string(),
-            "stablehlo.select_and_scatter violates C2: s32[2] for windows [3]"
+            "select_and_scatter violates C2: s32[2] for windows [3]"
         );
     }
 }

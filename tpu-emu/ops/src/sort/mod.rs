@@ -202,7 +202,8 @@ impl Kernel for Merged {
 #[cfg(test)]
 mod tests {
     use super::super::RegionCode;
-    use super::super::testing_bodies::{Code, TestValue, execute, kind, lane, run, step};
+    use super::OP;
+    use crate::testing::{TestRegion, TestValue, execute, kind, lane, run, step};
     use std::sync::Arc;
     use tpu_base::tensor::DType;
     use tpu_kernels::elementwise::program::ElementwiseConstant;
@@ -213,7 +214,7 @@ mod tests {
 
     fn sort(axis: i128, operands: &[&TestValue], body: &Arc<dyn RegionCode>) -> Vec<TestValue> {
         let list = [("dimension", Attribute::Integer(axis, Element::S64))];
-        run("stablehlo.sort", &list, operands, &[Arc::clone(body)]).unwrap()
+        run(&OP, &list, operands, &[Arc::clone(body)]).unwrap()
     }
 
     /// A comparator of the first of two operands; `name` tells whether it is recognised.
@@ -221,7 +222,7 @@ mod tests {
         let less = lane!("compare.LT", S32 i32 => Pred u8, |a, b| (a < b).into());
         let less = tpu_kernels::elementwise::program::ElementwiseOp { kind: kind(name), ..less };
         let parameters = [DType::S32, DType::S32, DType::S16, DType::S16];
-        Code::steps(&parameters, vec![(less, vec![Parameter(0), Parameter(1)])], &[Step(0)])
+        TestRegion::steps(&parameters, vec![(less, vec![Parameter(0), Parameter(1)])], &[Step(0)])
     }
 
     #[test]
@@ -253,7 +254,7 @@ mod tests {
     fn floats(direction: &'static str) -> Arc<dyn RegionCode> {
         let list = [("comparison_direction", Attribute::Word(direction.into()))];
         let compare = step("stablehlo.compare", &list, &[DType::F32; 2], DType::Pred);
-        Code::binary(compare)
+        TestRegion::binary(compare)
     }
 
     #[test]
@@ -281,7 +282,7 @@ mod tests {
                     let axis = i128::try_from(axis).unwrap();
                     for threads in [1, 3] {
                         let found = parallel::with_threads(threads, || sort(axis, &[&x], &body));
-                        assert!(found[0].words == expected[0].words, "{dims:?} {direction}");
+                        assert!(found[0] == expected[0], "{dims:?} {direction}");
                     }
                 }
             }
@@ -290,7 +291,7 @@ mod tests {
 
     #[test]
     fn a_comparator_that_contradicts_itself_ends() {
-        let body = Code::binary(lane!("always", S32 i32 => Pred u8, |_, _| 1));
+        let body = TestRegion::binary(lane!("always", S32 i32 => Pred u8, |_, _| 1));
         let x = TestValue::of(DType::S32, &[100], &(0..100).collect::<Vec<i32>>());
         let mut found = sort(0, &[&x], &body)[0].elements::<i32>();
         found.sort_unstable();
@@ -299,7 +300,8 @@ mod tests {
 
     #[test]
     fn nothing_is_sorted() {
-        let body = Code::binary(lane!("compare.GT", S32 i32 => Pred u8, |a, b| (a > b).into()));
+        let body =
+            TestRegion::binary(lane!("compare.GT", S32 i32 => Pred u8, |a, b| (a > b).into()));
         let x = TestValue::of::<i32>(DType::S32, &[2, 0], &[]);
         assert_eq!(sort(0, &[&x], &body), [x]);
         let x = TestValue::of(DType::S32, &[3], &[1, 3, 2]);
@@ -336,7 +338,7 @@ mod tests {
         steps.push((bits("stablehlo.and"), vec![Step(18), Step(16)]));
         steps.push((bits("stablehlo.or"), vec![Step(17), Step(19)]));
         let constants = vec![constant(0.0), constant(f32::NAN)];
-        Code::with_constants(&[float; 4], constants, steps, &[Step(20)])
+        TestRegion::with_constants(&[float; 4], constants, steps, &[Step(20)])
     }
 
     #[test]
@@ -355,8 +357,8 @@ mod tests {
         let rows = super::SortRows { length: 7, inner: 1, outer: 1, widths: vec![4, 4] };
         let kernel = super::Merged { rows, comparator: body };
         assert_eq!(
-            execute(&kernel, &[&x, &y], &[x.shape.clone(), y.shape.clone()]).unwrap()[1].words,
-            found[1].words
+            execute(&kernel, &[&x, &y], &[x.shape.clone(), y.shape.clone()]).unwrap()[1],
+            found[1]
         );
     }
 }

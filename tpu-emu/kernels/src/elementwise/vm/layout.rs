@@ -30,12 +30,12 @@ pub(super) enum TileStep {
         result: Elements,
     },
     /// Machine code, and the arrays that it works on.
-    Native(Native, Vec<Array>),
+    Native(Native, Vec<TileArray>),
 }
 
 /// An array of a native part.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Array {
+pub(super) struct TileArray {
     pub(super) place: Elements,
     /// Bytes from one lane's element to the next; 0 where all lanes have the same.
     pub(super) width: usize,
@@ -210,7 +210,7 @@ impl Maker<'_> {
                 let source = match input {
                     Register::Step(step) => match self.steps[step] {
                         Some(place) => {
-                            arrays.push(Array { place, width });
+                            arrays.push(TileArray { place, width });
                             ValueSource::Each(arrays.len() - 1)
                         }
                         None => continue,
@@ -234,7 +234,7 @@ impl Maker<'_> {
                                 (Elements::All(parameter), 0, ValueSource::All(array))
                             }
                         };
-                        arrays.push(Array { place, width });
+                        arrays.push(TileArray { place, width });
                         source
                     }
                 };
@@ -247,7 +247,7 @@ impl Maker<'_> {
             if needed || self.outputs[step].is_some() {
                 let width = self.width(Register::Step(step));
                 let place = self.place(step);
-                arrays.push(Array { place, width });
+                arrays.push(TileArray { place, width });
                 stores.push((Register::Step(step), arrays.len() - 1));
             }
         }

@@ -3,7 +3,7 @@
 // no slice of elements that are written exists beside another one of the same bytes.
 //! Runs programs tile by tile.
 #![expect(unsafe_code, reason = "results may take the place of operands")]
-use super::layout::{Array, Elements, One, TileLayout, TileStep};
+use super::layout::{Elements, One, TileArray, TileLayout, TileStep};
 use super::{OperandMode, Ready};
 use crate::elementwise::program::ElementwiseOp;
 use crate::elementwise::tuning::TILE_ELEMENTS;
@@ -160,7 +160,7 @@ impl<'a> Bound<'a> {
         let (scratch, start, aside) = (std::ptr::null_mut(), 0, 0);
         let tiles = Tiles { layout, inputs, outputs, scratch, start, count: lanes, aside };
         let [TileStep::Native(_, arrays)] = &layout.parts[..] else { return None };
-        let address = |array: &Array| tiles.address(array.place, array.width);
+        let address = |array: &TileArray| tiles.address(array.place, array.width);
         let addresses = arrays.iter().map(address).collect();
         Some(Self { ready: Arc::clone(ready), addresses, lanes, lives: PhantomData })
     }
@@ -271,7 +271,7 @@ impl Tiles<'_> {
         }
     }
 
-    fn native(&self, native: &Native, arrays: &[Array]) {
+    fn native(&self, native: &Native, arrays: &[TileArray]) {
         let mut few = [std::ptr::null_mut(); INLINE_ARRAYS];
         let mut many = Vec::new();
         let addresses = if arrays.len() <= INLINE_ARRAYS {

@@ -1,10 +1,12 @@
-//! Operations built by hand, inferred, lowered and run, for the tests of their files.
-use super::{Cx, Declared, Entry, Lowered, Numerics, RegionCode, Site};
+//! Operations built by hand, inferred, lowered and run.
+use super::value::{TestValue, numbers, scratch};
+use crate::{Cx, Declared, Entry, Kernel, Lowered, Numerics, RegionCode, Site};
+use std::borrow::Borrow;
 use std::sync::Arc;
 use tpu_base::error::Result;
 use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::movement::block_copy::fill;
-use tpu_stablehlo::ir::{Attribute, Attributes};
+use tpu_stablehlo::ir::{Attribute, Attributes, Name};
 
 /// One operation, with the values of its operands where they are needed.
 #[derive(Debug)]
@@ -12,7 +14,7 @@ pub(crate) struct Case {
     name: &'static str,
     attributes: Attributes,
     operands: Vec<Shape>,
-    values: Vec<Vec<u8>>,
+    values: Vec<TestValue>,
     known: Vec<Option<Arc<[u8]>>>,
     declared: Vec<Declared>,
     bodies: Vec<Arc<dyn RegionCode>>,
@@ -22,14 +24,6 @@ pub(crate) struct Case {
 /// The bytes of numbers.
 pub(crate) fn bytes<T: bytemuck::NoUninit>(values: &[T]) -> Vec<u8> {
     bytemuck::cast_slice(values).to_vec()
-}
-
-/// Numbers from bytes.
-pub(crate) fn numbers<T: bytemuck::AnyBitPattern>(bytes: &[u8]) -> Vec<T> {
-    bytemuck::pod_collect_to_vec::<u8, u8>(bytes)
-        .chunks_exact(size_of::<T>())
-        .map(bytemuck::pod_read_unaligned)
-        .collect()
 }
 
 impl Case {
@@ -47,29 +41,32 @@ impl Case {
         }
     }
 
-    /// An operand of this shape, all zeros.
+    /// Adds an operand of this shape, all zeros.
     pub(crate) fn operand(self, dtype: DType, dims: &[usize]) -> Self {
-        let zeros = vec![0; Shape::new(dtype, dims).bytes()];
-        self.value::<u8>(dtype, dims, &zeros)
+        self.given(&[TestValue::zero(Shape::new(dtype, dims))])
     }
 
-    /// An operand with these elements.
+    /// Adds an operand with these elements.
     pub(crate) fn value<T: bytemuck::NoUninit>(
-        mut self,
+        self,
         dtype: DType,
         dims: &[usize],
         values: &[T],
     ) -> Self {
-        let shape = Shape::new(dtype, dims);
-        let values = bytes(values);
-        assert_eq!(values.len(), shape.bytes(), "bytes of {shape}");
-        self.operands.push(shape);
-        self.values.push(values);
-        self.known.push(None);
+        self.given(&[TestValue::of(dtype, dims, values)])
+    }
+
+    /// Adds operands.
+    pub(crate) fn given(mut self, values: &[impl Borrow<TestValue>]) -> Self {
+        for value in values {
+            self.operands.push(value.borrow().shape.clone());
+            self.values.push(value.borrow().clone());
+            self.known.push(None);
+        }
         self
     }
 
-    /// An operand whose elements are known at compile time.
+    /// Adds an operand whose elements are known at compile time.
     pub(crate) fn known<T: bytemuck::NoUninit>(
         self,
         dtype: DType,
@@ -78,38 +75,65 @@ impl Case {
     ) -> Self {
         let mut case = self.value(dtype, dims, values);
         let last = case.values.len() - 1;
-        case.known[last] = Some(case.values[last].as_slice().into());
+        case.known[last] = Some(case.values[last].bytes().into());
         case
     }
 
-    /// An attribute.
+    /// Sets an attribute.
     pub(crate) fn attribute(mut self, name: &'static str, value: Attribute) -> Self {
         self.attributes.set(name, value);
         self
     }
 
-    /// A list of integers.
-    pub(crate) fn integers(self, name: &'static str, values: &[i64]) -> Self {
-        self.attribute(name, Attribute::Integers(values.to_vec()))
+    /// Sets attributes.
+    pub(crate) fn attributes<'a, N: Into<Name> + Clone + 'a>(
+        mut self,
+        list: impl IntoIterator<Item = &'a (N, Attribute)>,
+    ) -> Self {
+        for (name, value) in list {
+            self.attributes.set(name.clone(), value.clone());
+        }
+        self
     }
 
-    /// A 64-bit integer.
+    /// Sets an attribute that is a list of integers.
+    pub(crate) fn integers(self, name: &'static str, values: &[i64]) -> Self {
+        self.attribute(name, integers(values))
+    }
+
+    /// Sets an attribute that is a 64-bit integer.
     pub(crate) fn integer(self, name: &'static str, value: i64) -> Self {
         let of = tpu_stablehlo::ir::Element::S64;
         self.attribute(name, Attribute::Integer(value.into(), of))
     }
 
-    /// A declared result.
+    /// Declares a result.
     pub(crate) fn declares(mut self, dtype: DType, dims: &[usize]) -> Self {
         let dims = dims.iter().copied().map(Some).collect();
         self.declared.push(Declared { dtype, dims });
         self
     }
 
-    /// A region.
+    /// Declares results.
+    pub(crate) fn declares_all(self, shapes: &[Shape]) -> Self {
+        shapes.iter().fold(self, |case, shape| case.declares(shape.dtype, &shape.dims))
+    }
+
+    /// Adds regions.
+    pub(crate) fn bodies(mut self, bodies: &[Arc<dyn RegionCode>]) -> Self {
+        self.bodies.extend_from_slice(bodies);
+        self
+    }
+
+    /// Adds a region.
     pub(crate) fn body(mut self, body: Arc<dyn RegionCode>) -> Self {
         self.bodies.push(body);
         self
+    }
+
+    /// Sets how floats are rounded.
+    pub(crate) fn numerics(self, numerics: Numerics) -> Self {
+        Self { numerics, ..self }
     }
 
     fn site<'a>(&'a self, results: &'a [Shape]) -> Site<'a> {
@@ -148,17 +172,21 @@ impl Case {
         (op.lower)(&self.site(&results))
     }
 
-    /// The bytes of every result.
-    pub(crate) fn run(&self, op: &Entry) -> Result<Vec<Vec<u8>>> {
+    /// The results.
+    pub(crate) fn results(&self, op: &Entry) -> Result<Vec<TestValue>> {
         let shapes = self.infer(op)?;
-        let mut results: Vec<AlignedBytes> =
-            shapes.iter().map(|shape| AlignedBytes::new(shape.bytes())).collect();
-        let operands: Vec<AlignedBytes> =
-            self.values.iter().map(|value| AlignedBytes::of(value)).collect();
-        match (op.lower)(&self.site(&shapes))? {
-            Lowered::Elementwise(lane) => {
-                let inputs: Vec<&[u8]> = operands.iter().map(AlignedBytes::bytes).collect();
-                (lane.run)(lane.immediate, &inputs, results[0].bytes_mut());
+        let lowered = (op.lower)(&self.site(&shapes))?;
+        if let Lowered::Kernel(kernel) = lowered {
+            return execute(&*kernel, &self.values, &shapes);
+        }
+        let mut results: Vec<TestValue> = shapes.iter().cloned().map(TestValue::zero).collect();
+        let operands = &self.values;
+        match lowered {
+            Lowered::Elementwise(op) => {
+                let last = operands.last().map(|operand| operand.shape.dtype);
+                assert_eq!((Some(op.operand), op.result), (last, shapes[0].dtype), "{}", self.name);
+                let inputs: Vec<&[u8]> = operands.iter().map(TestValue::bytes).collect();
+                (op.run)(op.immediate, &inputs, results[0].bytes_mut());
             }
             Lowered::Access(access) => {
                 let width = shapes[0].dtype.host_bytes();
@@ -189,44 +217,20 @@ impl Case {
             }
             Lowered::View => results[0].bytes_mut().copy_from_slice(operands[0].bytes()),
             Lowered::Forward | Lowered::Barrier => {
-                for (result, operand) in results.iter_mut().zip(&operands) {
+                for (result, operand) in results.iter_mut().zip(operands) {
                     result.bytes_mut().copy_from_slice(operand.bytes());
                 }
             }
             Lowered::Constant(bytes) => results[0].bytes_mut().copy_from_slice(&bytes),
             Lowered::Splat(element) => fill(results[0].bytes_mut(), &element),
-            Lowered::Kernel(kernel) => {
-                let mut inputs: Vec<&[u8]> = operands.iter().map(AlignedBytes::bytes).collect();
-                for (index, result) in results.iter_mut().enumerate() {
-                    // What was there before is no zero.
-                    result.bytes_mut().fill(0xa5);
-                    if let Some(operand) = kernel.starts_from(index) {
-                        result.bytes_mut().copy_from_slice(operands[operand].bytes());
-                        inputs[operand] = &[];
-                    }
-                }
-                let moved = kernel.moves(1 << 10).map(|moves| {
-                    let mut result = results[0].bytes().to_vec();
-                    moves.follow(&inputs, &mut result);
-                    result
-                });
-                let mut scratch = AlignedBytes::new(kernel.scratch());
-                scratch.bytes_mut().fill(0x5a);
-                let mut seed = 42;
-                let mut outputs: Vec<&mut [u8]> =
-                    results.iter_mut().map(AlignedBytes::bytes_mut).collect();
-                let mut cx = Cx {
-                    scratch: scratch.bytes_mut(),
-                    seed: &mut seed,
-                    transfers: &[],
-                    others: None,
-                };
-                kernel.run(&mut cx, &inputs, &mut outputs)?;
-                // What it says that it moves is what it does.
-                moved.into_iter().for_each(|moved| assert_eq!(results[0].bytes(), moved));
-            }
+            Lowered::Kernel(_) => unreachable!("kernels ran above"),
         }
-        Ok(results.iter().map(|result| result.bytes().to_vec()).collect())
+        Ok(results)
+    }
+
+    /// The bytes of every result.
+    pub(crate) fn run(&self, op: &Entry) -> Result<Vec<Vec<u8>>> {
+        Ok(self.results(op)?.iter().map(|result| result.bytes().to_vec()).collect())
     }
 
     /// The numbers of the only result.
@@ -237,32 +241,43 @@ impl Case {
     }
 }
 
-/// Bytes aligned to 64.
-struct AlignedBytes {
-    lines: Vec<CacheLine>,
-    length: usize,
+/// Runs a kernel.
+pub(crate) fn execute(
+    kernel: &dyn Kernel,
+    operands: &[impl Borrow<TestValue>],
+    shapes: &[Shape],
+) -> Result<Vec<TestValue>> {
+    let mut inputs: Vec<&[u8]> = operands.iter().map(|value| value.borrow().bytes()).collect();
+    let mut results: Vec<TestValue> = shapes.iter().cloned().map(TestValue::zero).collect();
+    for (index, result) in results.iter_mut().enumerate() {
+        // What was there before is no zero.
+        result.bytes_mut().fill(0xa5);
+        if let Some(operand) = kernel.starts_from(index) {
+            result.bytes_mut().copy_from_slice(operands[operand].borrow().bytes());
+            inputs[operand] = &[];
+        }
+    }
+    let moved = kernel.moves(1 << 10).map(|moves| {
+        let mut result = results[0].bytes().to_vec();
+        moves.follow(&inputs, &mut result);
+        result
+    });
+    let mut scratch = scratch(kernel.scratch());
+    let mut outputs: Vec<&mut [u8]> = results.iter_mut().map(TestValue::bytes_mut).collect();
+    let (seed, scratch) = (&mut 42, scratch.bytes_mut());
+    let mut cx = Cx { scratch, seed, transfers: &[], others: None };
+    kernel.run(&mut cx, &inputs, &mut outputs)?;
+    // What it says that it moves is what it does.
+    moved.into_iter().for_each(|moved| assert_eq!(results[0].bytes(), moved));
+    Ok(results)
 }
 
-#[derive(Clone, Copy, bytemuck::Zeroable, bytemuck::Pod)]
-#[repr(C, align(64))]
-struct CacheLine([u8; 64]);
+/// A list of integers.
+pub(crate) fn integers(values: &[i64]) -> Attribute {
+    Attribute::Integers(values.to_vec())
+}
 
-impl AlignedBytes {
-    fn new(length: usize) -> Self {
-        Self { lines: vec![CacheLine([0; 64]); length.div_ceil(64)], length }
-    }
-
-    fn of(bytes: &[u8]) -> Self {
-        let mut block = Self::new(bytes.len());
-        block.bytes_mut().copy_from_slice(bytes);
-        block
-    }
-
-    fn bytes(&self) -> &[u8] {
-        &bytemuck::cast_slice(&self.lines)[..self.length]
-    }
-
-    fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut bytemuck::cast_slice_mut(&mut self.lines)[..self.length]
-    }
+/// Attributes from names and values.
+pub(crate) fn attributes(list: &[(&'static str, Attribute)]) -> Attributes {
+    Attributes(list.iter().map(|(name, value)| ((*name).into(), value.clone())).collect())
 }
