@@ -487,10 +487,7 @@ mod tests {
             run(&OP, &list, &[&x, init], &[sum_f32()]).unwrap_err().to_string()
         };
         assert_eq!(error(&[1], &zero), "reduce violates C4: axis 1 of f32[2]");
-        assert_eq!(
-            error(&[0, 0], &zero),
-            "reduce violates C5: axis 0 is repeated in [0, 0]"
-        );
+        assert_eq!(error(&[0, 0], &zero), "reduce violates C5: axis 0 is repeated in [0, 0]");
         assert_eq!(error(&[0], &wrong), "reduce violates C2: f32[2] starts from s32[]");
     }
 }

@@ -1,18 +1,17 @@
 //! Elements of an array by numbers that programs compute: operations on lanes for it.
 use super::kind::ElementwiseKind;
 use super::program::{ElementwiseOp, LoopFn};
+use crate::for_width;
 use tpu_base::tensor::DType;
 
 /// The element with a number, of type [`NUMBER`]: operands are the number and all of an array
 /// that has elements up to number `last`. `None` for types without such a loop.
 pub fn take(dtype: DType, last: u32) -> Option<ElementwiseOp> {
-    let run: LoopFn = match dtype.host_bytes() {
-        1 => taken::<u8>,
-        2 => taken::<u16>,
-        4 => taken::<u32>,
-        8 => taken::<u64>,
-        _ => return None,
-    };
+    let width = dtype.host_bytes();
+    if width > 8 {
+        return None;
+    }
+    let run: LoopFn = for_width!(width, T => taken::<T>, else return None);
     let immediate = [last, 0];
     let (kind, transcendental) = (ElementwiseKind::Take, false);
     Some(ElementwiseOp { kind, operand: dtype, result: dtype, run, immediate, transcendental })

@@ -2,6 +2,7 @@
 use super::accumulate::Work;
 use super::pack::{Load, Panel};
 use super::precision::{Arithmetic, SumType, take};
+use crate::movement::loop_nest::Axis;
 use bytemuck::cast_slice;
 use tpu_base::error::Result;
 use tpu_base::tensor::{DType, Shape};
@@ -11,15 +12,11 @@ pub type ExtentStride = (usize, usize);
 
 /// Axes as one: `None` where a single stride does not reach all their elements in order.
 pub(crate) fn merged(axes: &[ExtentStride]) -> Option<ExtentStride> {
-    let mut whole: ExtentStride = (1, 1);
     let long = axes.iter().filter(|axis| axis.0 != 1);
-    for (index, &(size, stride)) in long.enumerate() {
-        if index > 0 && whole.1 != size * stride {
-            return None;
-        }
-        whole = (whole.0 * size, stride);
-    }
-    Some(whole)
+    let mut long = long.map(|&(count, stride)| Axis { count, steps: [stride] });
+    let Some(first) = long.next() else { return Some((1, 1)) };
+    let Axis { count, steps: [stride] } = long.try_fold(first, Axis::joined)?;
+    Some((count, stride))
 }
 
 /// Calls `visit` with the offset of every index of `axes`, the last one running fastest.

@@ -1,4 +1,6 @@
 //! Copies of blocks between arrays, and fills: bytes of any element width.
+use super::loop_nest::{Axis, collapse};
+use crate::for_width;
 use crate::movement::tuning::FILL_BLOCK_BYTES;
 use crate::parallel;
 use crate::tuning::CHUNK_BYTES;
@@ -27,25 +29,14 @@ impl BlockCopy {
         if width == 0 || dims.contains(&0) {
             return Self { axes: Vec::new(), run: 0 };
         }
-        let mut run = width;
-        // Inner loops first while they are collected.
-        let mut axes: Vec<CopyLoop> = Vec::with_capacity(dims.len());
-        for ((&count, &from), &to) in dims.iter().zip(from).zip(to).rev() {
-            let axis = CopyLoop { count, from: from * width, to: to * width };
-            match axes.last_mut() {
-                _ if count == 1 => {}
-                None if axis.from == run && axis.to == run => run *= count,
-                Some(inner)
-                    if axis.from == inner.from * inner.count
-                        && axis.to == inner.to * inner.count =>
-                {
-                    inner.count *= count;
-                }
-                _ => axes.push(axis),
-            }
-        }
-        axes.reverse();
-        Self { axes, run }
+        let axes = dims.iter().zip(from.iter().zip(to));
+        let axes = axes
+            .map(|(&count, (from, to))| Axis { count, steps: [from, to].map(|step| step * width) });
+        let axes = collapse(axes).into_iter();
+        let mut axes: Vec<CopyLoop> =
+            axes.map(|Axis { count, steps: [from, to] }| CopyLoop { count, from, to }).collect();
+        let inner = axes.pop_if(|inner| inner.from == width && inner.to == width);
+        Self { axes, run: width * inner.map_or(1, |inner| inner.count) }
     }
 
     /// Copies the block; both slices begin at its first element.
@@ -232,13 +223,7 @@ pub fn interleave(from: &[u8], between: &[u8], to: &mut [u8]) {
     let piece = CHUNK_BYTES;
     parallel::chunks_mut(to, piece, |number, to| {
         let from = &from[number * piece / 2..][..to.len() / 2];
-        match between.len() {
-            1 => fixed::<1>(from, between, to),
-            2 => fixed::<2>(from, between, to),
-            4 => fixed::<4>(from, between, to),
-            8 => fixed::<8>(from, between, to),
-            _ => fixed::<16>(from, between, to),
-        }
+        for_width!(between.len(), T => fixed::<{ size_of::<T>() }>(from, between, to));
     });
 }
 
@@ -251,14 +236,8 @@ pub fn in_turn(width: usize, first: &[u8], second: &[u8], to: &mut [u8]) -> Opti
             *to = [first, second];
         }
     }
-    let run = match width {
-        1 => fixed::<1>,
-        2 => fixed::<2>,
-        4 => fixed::<4>,
-        8 => fixed::<8>,
-        16 => fixed::<16>,
-        _ => return None,
-    };
+    let run: fn(&[u8], &[u8], &mut [u8]) =
+        for_width!(width, T => fixed::<{ size_of::<T>() }>, else return None);
     let piece = CHUNK_BYTES;
     parallel::chunks_mut(to, piece, |number, to| {
         let [first, second] =

@@ -1,6 +1,8 @@
 //! Slices of an array taken at computed places.
 use super::block_copy::BlockCopy;
 use super::index::{Component, Placer, Vectors};
+use super::loop_nest::{Axis, collapse};
+use crate::for_width;
 use crate::movement::tuning::OFFSET_BATCH_ELEMENTS;
 use crate::parallel;
 
@@ -43,22 +45,17 @@ pub struct Gather {
 impl Gather {
     /// Makes one loop of loops that continue each other.
     pub fn merge(&mut self) {
-        let mut merged: Vec<Batch> = Vec::with_capacity(self.batches.len());
-        for &outer in self.batches.iter().rev() {
-            match merged.last_mut() {
-                _ if outer.count == 1 => {}
-                Some(inner)
-                    if outer.indices == inner.indices * inner.count
-                        && outer.operand == inner.operand * inner.count
-                        && outer.result == inner.result * inner.count =>
-                {
-                    inner.count *= outer.count;
-                }
-                _ => merged.push(outer),
-            }
-        }
-        merged.reverse();
-        self.batches = merged;
+        let axes = self.batches.iter().map(|batch| {
+            let &Batch { count, indices, operand, result } = batch;
+            Axis { count, steps: [indices, operand, result] }
+        });
+        let batch = |Axis { count, steps: [indices, operand, result] }| Batch {
+            count,
+            indices,
+            operand,
+            result,
+        };
+        self.batches = collapse(axes).into_iter().map(batch).collect();
     }
 
     /// Takes every slice.
@@ -169,17 +166,13 @@ impl Gather {
 /// Copies the slice at each place; in the result they are `step` bytes apart.
 fn take(slice: &BlockCopy, places: &[usize], operand: &[u8], step: usize, result: &mut [u8]) {
     match slice.one_run() {
-        Some(1) => runs::<1>(places, operand, step, result),
-        Some(2) => runs::<2>(places, operand, step, result),
-        Some(4) => runs::<4>(places, operand, step, result),
-        Some(8) => runs::<8>(places, operand, step, result),
-        Some(16) => runs::<16>(places, operand, step, result),
-        Some(run) => {
-            for (index, &place) in places.iter().enumerate() {
+        Some(run) => for_width!(run,
+            T => runs::<{ size_of::<T>() }>(places, operand, step, result),
+            else for (index, &place) in places.iter().enumerate() {
                 let to = &mut result[index * step..][..run];
                 to.copy_from_slice(&operand[place..][..run]);
             }
-        }
+        ),
         None => {
             for (index, &place) in places.iter().enumerate() {
                 slice.run(&operand[place..], &mut result[index * step..]);

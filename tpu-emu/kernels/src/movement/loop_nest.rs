@@ -1,24 +1,51 @@
-//! Walks over several arrays at once along common axes.
+//! Loops over several arrays at once along common axes, as few as there can be.
+use crate::for_width;
 
-/// One axis of a walk: its extent, and the elements from one index to the next in each array.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Axis<const N: usize> {
-    /// Extent.
-    pub count: usize,
-    /// Elements to step, by array.
-    pub steps: [usize; N],
+/// Elements or bytes from one index of an axis to the next.
+pub trait Step: Copy + PartialEq {
+    /// So many steps as one; `None` past the largest.
+    fn times(self, count: usize) -> Option<Self>;
 }
 
-/// Drops axes of extent one and joins neighbours that one axis can stand for.
-pub fn collapse<const N: usize>(axes: &[Axis<N>]) -> Vec<Axis<N>> {
-    let mut out: Vec<Axis<N>> = Vec::with_capacity(axes.len());
-    for &axis in axes.iter().filter(|axis| axis.count != 1) {
-        let fits = |before: &Axis<N>| {
-            let inner = axis.steps.iter().map(|step| step.checked_mul(axis.count));
-            before.steps.iter().zip(inner).all(|(&outer, inner)| Some(outer) == inner)
-        };
-        match out.last_mut().filter(|before| fits(before)) {
-            Some(before) => *before = Axis { count: before.count * axis.count, ..axis },
+impl Step for usize {
+    fn times(self, count: usize) -> Option<Self> {
+        self.checked_mul(count)
+    }
+}
+
+impl Step for isize {
+    fn times(self, count: usize) -> Option<Self> {
+        self.checked_mul(Self::try_from(count).ok()?)
+    }
+}
+
+/// One axis of a loop nest: its extent, and the step from one index to the next in each array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Axis<const N: usize, S = usize> {
+    /// Extent.
+    pub count: usize,
+    /// Steps, by array.
+    pub steps: [S; N],
+}
+
+impl<const N: usize, S: Step> Axis<N, S> {
+    /// The axis that stands for this one and the one inside of it, where one can.
+    pub fn joined(self, inner: Self) -> Option<Self> {
+        let mut steps = self.steps.iter().zip(inner.steps);
+        let continues = steps.all(|(&outer, step)| step.times(inner.count) == Some(outer));
+        continues.then(|| Self { count: self.count * inner.count, ..inner })
+    }
+}
+
+/// Drops axes of extent one and joins neighbours that one axis can stand for; outer axes first.
+pub fn collapse<const N: usize, S: Step>(
+    axes: impl IntoIterator<Item = Axis<N, S>>,
+) -> Vec<Axis<N, S>> {
+    let axes = axes.into_iter();
+    let mut out: Vec<Axis<N, S>> = Vec::with_capacity(axes.size_hint().1.unwrap_or(0));
+    for axis in axes.filter(|axis| axis.count != 1) {
+        match out.last_mut().and_then(|outer| Some((outer.joined(axis)?, outer))) {
+            Some((joined, outer)) => *outer = joined,
             None => out.push(axis),
         }
     }
@@ -61,14 +88,7 @@ pub fn gather(width: usize, from: &[u8], base: usize, offsets: &[usize], to: &mu
             *to = from[base + offset];
         }
     }
-    match width {
-        1 => fixed::<1>(from, base, offsets, to),
-        2 => fixed::<2>(from, base, offsets, to),
-        4 => fixed::<4>(from, base, offsets, to),
-        8 => fixed::<8>(from, base, offsets, to),
-        16 => fixed::<16>(from, base, offsets, to),
-        _ => {}
-    }
+    for_width!(width, T => fixed::<{ size_of::<T>() }>(from, base, offsets, to), else ());
 }
 
 /// The converse of [`gather`]: element `i` of `from` goes to `base + offsets[i]`.
@@ -80,14 +100,7 @@ pub fn spread(width: usize, from: &[u8], base: usize, offsets: &[usize], to: &mu
             to[base + offset] = *from;
         }
     }
-    match width {
-        1 => fixed::<1>(from, base, offsets, to),
-        2 => fixed::<2>(from, base, offsets, to),
-        4 => fixed::<4>(from, base, offsets, to),
-        8 => fixed::<8>(from, base, offsets, to),
-        16 => fixed::<16>(from, base, offsets, to),
-        _ => {}
-    }
+    for_width!(width, T => fixed::<{ size_of::<T>() }>(from, base, offsets, to), else ());
 }
 
 /// Cuts memory into parts of the given sizes, each starting at a multiple of 64 bytes.
@@ -115,8 +128,16 @@ mod tests {
         let axis = |count, steps| Axis::<2> { count, steps };
         let axes = [axis(2, [12, 4]), axis(1, [7, 7]), axis(3, [4, 0]), axis(4, [1, 1])];
         let expected = [axis(2, [12, 4]), axis(3, [4, 0]), axis(4, [1, 1])];
-        assert_eq!(collapse(&axes), expected);
-        assert_eq!(collapse(&[axis(2, [12, 6]), axis(3, [4, 2])]), [axis(6, [4, 2])]);
+        assert_eq!(collapse(axes), expected);
+        assert_eq!(collapse([axis(2, [12, 6]), axis(3, [4, 2])]), [axis(6, [4, 2])]);
+    }
+
+    #[test]
+    fn steps_back_join_and_steps_past_the_largest_do_not() {
+        let axis = |count, step| Axis { count, steps: [step] };
+        assert_eq!(collapse([axis(2, -3_isize), axis(3, -1)]), [axis(6, -1)]);
+        let apart = [axis(2, 0_isize), axis(4, isize::MAX)];
+        assert_eq!(collapse(apart), apart);
     }
 
     #[test]

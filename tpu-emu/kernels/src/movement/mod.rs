@@ -9,3 +9,4 @@ mod strided_copy;
 pub mod strided_view;
 pub mod transpose;
 pub mod tuning;
+mod width;

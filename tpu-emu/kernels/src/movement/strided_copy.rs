@@ -1,6 +1,7 @@
 //! Elements in another order, copied.
 use super::strided_view::AccessMap;
 use super::transpose::{Turned, turn};
+use crate::for_width;
 use crate::parallel;
 use crate::simd;
 use bytemuck::Pod;
@@ -8,24 +9,12 @@ use bytemuck::Pod;
 impl AccessMap {
     /// Fills `result` with the elements from number `start` on. `width` is an element's bytes.
     pub fn fill(&self, width: usize, operand: &[u8], start: usize, result: &mut [u8]) {
-        match width {
-            1 => self.copy::<u8>(operand, start, result),
-            2 => self.copy::<u16>(operand, start, result),
-            4 => self.copy::<u32>(operand, start, result),
-            8 => self.copy::<u64>(operand, start, result),
-            _ => self.copy::<[u64; 2]>(operand, start, result),
-        }
+        for_width!(width, T => self.copy::<T>(operand, start, result));
     }
 
     /// Fills a result with all elements, block by block, on all threads.
     pub fn fill_blocks(&self, width: usize, operand: &[u8], result: &mut [u8]) {
-        match width {
-            1 => self.blocks::<u8>(operand, result),
-            2 => self.blocks::<u16>(operand, result),
-            4 => self.blocks::<u32>(operand, result),
-            8 => self.blocks::<u64>(operand, result),
-            _ => self.blocks::<[u64; 2]>(operand, result),
-        }
+        for_width!(width, T => self.blocks::<T>(operand, result));
     }
 
     fn copy<T: Pod>(&self, operand: &[u8], start: usize, result: &mut [u8]) {

@@ -1,4 +1,5 @@
 //! Elements in another order: transposes, broadcasts, slices, reversals.
+use super::loop_nest::{Axis, collapse};
 use crate::movement::tuning::MIN_BLOCKED_EXTENT_ELEMENTS;
 use tpu_base::tensor::Shape;
 
@@ -59,24 +60,10 @@ impl AccessMap {
         if dims.contains(&0) {
             return Self { offset: 0, axes: vec![(0, 1)] };
         }
-        let mut axes: Vec<(usize, isize)> = Vec::new();
-        for (&extent, &stride) in dims.iter().zip(&access.strides) {
-            if extent == 1 {
-                continue;
-            }
-            match axes.last_mut() {
-                Some((above, step))
-                    if isize::try_from(extent)
-                        .ok()
-                        .and_then(|extent| extent.checked_mul(stride))
-                        == Some(*step) =>
-                {
-                    *above *= extent;
-                    *step = stride;
-                }
-                _ => axes.push((extent, stride)),
-            }
-        }
+        let axes = dims.iter().zip(&access.strides);
+        let axes = collapse(axes.map(|(&count, &stride)| Axis { count, steps: [stride] }));
+        let mut axes: Vec<(usize, isize)> =
+            axes.into_iter().map(|Axis { count, steps: [stride] }| (count, stride)).collect();
         if axes.is_empty() {
             axes.push((1, 0));
         }

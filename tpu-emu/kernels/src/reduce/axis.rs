@@ -23,7 +23,7 @@ impl Reduction {
             let wanted = axes.clone().filter(|(axis, _)| dimensions.contains(axis) == reduced);
             let axes: Vec<_> =
                 wanted.map(|(_, (&count, step))| Axis { count, steps: [step] }).collect();
-            collapse(&axes)
+            collapse(axes)
         };
         Self { kept: of(false), reduced: of(true) }
     }

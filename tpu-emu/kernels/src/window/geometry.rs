@@ -197,7 +197,7 @@ impl Windows {
                 axes.push(Axis { count: slot.count, steps });
             }
             axes.push(Axis { count: self.inner, steps: [1; 2] });
-            place(&collapse(&axes), start)?;
+            place(&collapse(axes.iter().copied()), start)?;
             let next = |(at, slots): (&mut usize, &Vec<WindowPairs>)| {
                 *at = if *at + 1 < slots.len() { *at + 1 } else { 0 };
                 *at != 0

@@ -182,8 +182,8 @@ impl ScatterPlan {
         };
         Self {
             placer,
-            positions: collapse(&positions),
-            window: collapse(&window),
+            positions: collapse(positions),
+            window: collapse(window),
             components: dimensions.targets.iter().map(component).collect(),
             between: index_steps.get(dimensions.vector).copied().unwrap_or(0),
         }

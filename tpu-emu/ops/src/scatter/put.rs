@@ -11,6 +11,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 use tpu_base::error::Result;
+use tpu_kernels::for_width;
 use tpu_kernels::movement::index::{NOWHERE, Outside};
 use tpu_kernels::movement::loop_nest::rows;
 use tpu_kernels::movement::move_list::{Move, Moves, Start};
@@ -69,13 +70,7 @@ pub(super) fn overwrite(
     windows: &Arc<ScatterWindows>,
     widths: impl Iterator<Item = usize>,
 ) -> Box<dyn Kernel> {
-    let replace = |width: usize| match width {
-        1 => scatter::<Replace<u8>>,
-        2 => scatter::<Replace<u16>>,
-        4 => scatter::<Replace<u32>>,
-        8 => scatter::<Replace<u64>>,
-        _ => scatter::<Replace<[u64; 2]>>,
-    };
+    let replace = |width| -> Scatter { for_width!(width, T => scatter::<Replace<T>>) };
     let widths: Vec<usize> = widths.collect();
     let replaced = if let &[width] = &widths[..] { Some(width) } else { None };
     let inputs = widths.into_iter().map(replace).collect();

@@ -3,6 +3,7 @@ use super::SortRows;
 use crate::tuning::{MAX_SORT_ROW_GROUPS, SORT_BLOCK_ELEMENTS, SORT_SCRATCH_BYTES};
 use crate::{Cost, Cx, Kernel};
 use tpu_base::error::Result;
+use tpu_kernels::for_width;
 use tpu_kernels::movement::loop_nest::{carve, carved};
 use tpu_kernels::parallel;
 use tpu_kernels::sort::comparator::{Encode, SortKey, encoder};
@@ -171,11 +172,5 @@ fn permute<P: Packed>(
             }
         }
     }
-    match width {
-        1 => fixed::<P, 1>(from, packed, [start, to], step, result),
-        2 => fixed::<P, 2>(from, packed, [start, to], step, result),
-        4 => fixed::<P, 4>(from, packed, [start, to], step, result),
-        8 => fixed::<P, 8>(from, packed, [start, to], step, result),
-        _ => fixed::<P, 16>(from, packed, [start, to], step, result),
-    }
+    for_width!(width, T => fixed::<P, { size_of::<T>() }>(from, packed, [start, to], step, result));
 }

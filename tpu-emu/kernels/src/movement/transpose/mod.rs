@@ -6,6 +6,7 @@ mod shuffles;
 #[cfg(not(all(target_arch = "x86_64", not(tpu_emu_portable))))]
 use no_shuffles as shuffles;
 
+use crate::for_width;
 use crate::simd;
 use bytemuck::Pod;
 use shuffles::Interleaved;
@@ -48,13 +49,7 @@ pub fn turn_bytes(width: usize, operand: &[u8], step: usize, size: [usize; 2], r
         let operand: &[T] = bytemuck::cast_slice(operand);
         turn(Turned { operand, step, size, width: size[1] }, bytemuck::cast_slice_mut(result));
     }
-    match width {
-        1 => of::<u8>(operand, step, size, result),
-        2 => of::<u16>(operand, step, size, result),
-        4 => of::<u32>(operand, step, size, result),
-        8 => of::<u64>(operand, step, size, result),
-        _ => of::<[u64; 2]>(operand, step, size, result),
-    }
+    for_width!(width, T => of::<T>(operand, step, size, result));
 }
 
 /// A few columns.
