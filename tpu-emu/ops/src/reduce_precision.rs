@@ -3,10 +3,7 @@ use super::elementwise::{dtype, same};
 use super::{Entry, Lowered, Site};
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::DType;
-use tpu_base::tensor::element::{
-    F4E2M1FN, F6E2M3FN, F6E3M2FN, F8E3M4, F8E4M3, F8E4M3B11FNUZ, F8E4M3FN, F8E4M3FNUZ, F8E5M2,
-    F8E5M2FNUZ, F8E8M0FNU, Int, Real, f16,
-};
+use tpu_base::tensor::element::{F8E8M0FNU, Int, Real, f16, for_dtype};
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops;
 use tpu_kernels::elementwise::program::{ElementwiseOp, Immediate, LoopFn};
@@ -31,22 +28,13 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     let immediate = [bits("exponent_bits", 1, "C2")?, bits("mantissa_bits", 0, "C3")?];
     let operand = dtype(site)?;
     let run: LoopFn = match operand {
-        DType::F4E2M1FN => through_f16::<F4E2M1FN>,
-        DType::F6E2M3FN => through_f16::<F6E2M3FN>,
-        DType::F6E3M2FN => through_f16::<F6E3M2FN>,
-        DType::F8E3M4 => through_f16::<F8E3M4>,
-        DType::F8E4M3 => through_f16::<F8E4M3>,
-        DType::F8E4M3B11FNUZ => through_f16::<F8E4M3B11FNUZ>,
-        DType::F8E4M3FN => through_f16::<F8E4M3FN>,
-        DType::F8E4M3FNUZ => through_f16::<F8E4M3FNUZ>,
-        DType::F8E5M2 => through_f16::<F8E5M2>,
-        DType::F8E5M2FNUZ => through_f16::<F8E5M2FNUZ>,
         DType::F8E8M0FNU => through_f32::<F8E8M0FNU>,
         DType::F16 => run::<u16, 5, 10>,
         DType::Bf16 => run::<u16, 8, 7>,
         DType::F32 => run::<u32, 8, 23>,
         DType::F64 => run::<u64, 11, 52>,
-        _ => return Err(Error::bad(format!("{} does not take {}", site.name, operand.name()))),
+        _ => for_dtype!(operand, T: Small => through_f16::<T> as LoopFn)
+            .ok_or_else(|| Error::bad(format!("{} does not take {}", site.name, operand.name())))?,
     };
     Ok(Lowered::Elementwise(ElementwiseOp {
         kind: ElementwiseKind::ReducePrecision,

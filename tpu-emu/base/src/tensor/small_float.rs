@@ -63,6 +63,13 @@ impl SmallFloatFormat {
         }
     }
 
+    /// The code of one: an exponent of zero, and no digit behind the point.
+    const fn one(self) -> u8 {
+        #[expect(clippy::cast_possible_truncation, reason = "codes have eight bits")]
+        let code = (self.bias.cast_unsigned() << self.mantissa_bits) as u8;
+        code
+    }
+
     /// The bits of the `f32` that equals a code.
     const fn decode(self, code: u8) -> u32 {
         const NAN: u32 = 0x7fc0_0000;
@@ -224,6 +231,14 @@ macro_rules! small_floats {
                 };
                 const TABLE: &[f32; 256] = &Self::FORMAT.table();
 
+                /// The bit of the sign; 0 where there is none.
+                pub const SIGN: u8 = Self::FORMAT.sign();
+                /// Whether NaN has the code that would be that of the negative zero.
+                pub const NAN_IS_NEGATIVE_ZERO: bool =
+                    matches!(Self::FORMAT.specials, Specials::Fnuz);
+                /// The number one.
+                pub const ONE: Self = Self(Self::FORMAT.one());
+
                 /// The number, exactly.
                 #[inline(always)]
                 pub fn to_f32(self) -> f32 {
@@ -244,6 +259,18 @@ macro_rules! small_floats {
         )*
     };
 }
+
+/// Calls a macro with the names of the floats of eight bits and fewer, behind what else it is told.
+#[macro_export]
+macro_rules! for_each_small_float {
+    ($callback:ident $($more:tt)*) => {
+        $callback! {
+            $($more)* F4E2M1FN F6E2M3FN F6E3M2FN F8E3M4 F8E4M3 F8E4M3B11FNUZ F8E4M3FN F8E4M3FNUZ
+            F8E5M2 F8E5M2FNUZ F8E8M0FNU
+        }
+    };
+}
+pub use for_each_small_float;
 
 small_floats! {
     F4E2M1FN 2 1 bias 1 Finite;
@@ -304,10 +331,7 @@ mod tests {
                 }
             )*};
         }
-        same!(
-            F4E2M1FN F6E2M3FN F6E3M2FN F8E3M4 F8E4M3 F8E4M3B11FNUZ F8E4M3FN F8E4M3FNUZ F8E5M2
-            F8E5M2FNUZ F8E8M0FNU
-        );
+        for_each_small_float!(same);
     }
 
     #[test]

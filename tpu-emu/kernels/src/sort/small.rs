@@ -3,16 +3,16 @@ use super::comparator::{Encode, Ordinal, encode};
 use tpu_base::tensor::DType;
 use tpu_base::tensor::element::{
     F4E2M1FN, F6E2M3FN, F6E3M2FN, F8E3M4, F8E4M3, F8E4M3B11FNUZ, F8E4M3FN, F8E4M3FNUZ, F8E5M2,
-    F8E5M2FNUZ, F8E8M0FNU,
+    F8E5M2FNUZ, F8E8M0FNU, for_dtype, for_each_small_float,
 };
 
 macro_rules! small_floats {
-    ($($t:ident, $sign:literal, $up:literal;)*) => {
+    ($($t:ident)*) => {
         $(impl Ordinal for $t {
             /// NaN is beyond every number on the side of its sign; there are two.
             #[inline(always)]
             fn total(self) -> u64 {
-                const SIGN: u8 = $sign;
+                const SIGN: u8 = $t::SIGN;
                 let value = self.to_f32();
                 let code = if value.is_nan() {
                     if value.is_sign_negative() { 0 } else { u8::MAX }
@@ -20,7 +20,7 @@ macro_rules! small_floats {
                     self.0 | SIGN
                 } else {
                     // Without a negative zero, there is room for NaN below.
-                    (!self.0 & (SIGN | SIGN.wrapping_sub(1))) + $up
+                    (!self.0 & (SIGN | SIGN.wrapping_sub(1))) + u8::from(Self::NAN_IS_NEGATIVE_ZERO)
                 };
                 code.into()
             }
@@ -31,9 +31,9 @@ macro_rules! small_floats {
                 if value.is_nan() {
                     u8::MAX.into()
                 } else if value == 0.0 {
-                    Self(0).total() - $up
+                    Self(0).total() - u64::from(Self::NAN_IS_NEGATIVE_ZERO)
                 } else {
-                    self.total() - $up
+                    self.total() - u64::from(Self::NAN_IS_NEGATIVE_ZERO)
                 }
             }
 
@@ -49,29 +49,14 @@ macro_rules! small_floats {
                 !self.to_f32().is_nan()
             }
         })*
-
-        /// The encoder of a type; `None` for any other type.
-        pub fn encoder(dtype: DType) -> Option<Encode> {
-            Some(match dtype {
-                $(DType::$t => encode::<$t>,)*
-                _ => return None,
-            })
-        }
     };
 }
 
-small_floats! {
-    F4E2M1FN, 0x08, 0;
-    F6E2M3FN, 0x20, 0;
-    F6E3M2FN, 0x20, 0;
-    F8E3M4, 0x80, 0;
-    F8E4M3, 0x80, 0;
-    F8E4M3B11FNUZ, 0x80, 1;
-    F8E4M3FN, 0x80, 0;
-    F8E4M3FNUZ, 0x80, 1;
-    F8E5M2, 0x80, 0;
-    F8E5M2FNUZ, 0x80, 1;
-    F8E8M0FNU, 0x00, 0;
+for_each_small_float!(small_floats);
+
+/// The encoder of a type; `None` for any other type.
+pub fn encoder(dtype: DType) -> Option<Encode> {
+    for_dtype!(dtype, T: Small => encode::<T>)
 }
 
 #[cfg(test)]
@@ -99,16 +84,21 @@ mod tests {
         }
     }
 
+    fn largest(dtype: DType) -> u8 {
+        match dtype {
+            DType::F4E2M1FN => 15,
+            DType::F6E2M3FN | DType::F6E3M2FN => 63,
+            _ => u8::MAX,
+        }
+    }
+
     #[test]
     fn codes_order_as_the_numbers_do() {
-        macro_rules! each {
-            ($($t:ident $count:literal;)*) => {
-                $(check(DType::$t, &(0..=$count).map($t).collect::<Vec<_>>());)*
-            };
-        }
-        each! {
-            F4E2M1FN 15; F6E2M3FN 63; F6E3M2FN 63; F8E3M4 255; F8E4M3 255; F8E4M3B11FNUZ 255;
-            F8E4M3FN 255; F8E4M3FNUZ 255; F8E5M2 255; F8E5M2FNUZ 255; F8E8M0FNU 255;
+        for &dtype in DType::ALL {
+            for_dtype!(dtype, T: Small => {
+                let codes: Vec<u8> = (0..=u8::MAX).filter(|&code| code <= largest(dtype)).collect();
+                check::<T>(dtype, bytemuck::cast_slice(&codes));
+            });
         }
     }
 }

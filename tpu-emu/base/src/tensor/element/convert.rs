@@ -4,6 +4,7 @@ use super::{
     F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ, F8E8M0FNU, Float, Int, Pred, Real, S1, S2, S4, U1, U2, U4,
     bf16, f16,
 };
+use crate::for_each_small_float;
 
 /// An element that becomes one of another type.
 ///
@@ -116,18 +117,13 @@ from_floats! {
     f64 through f64 from_double;
     bf16 through f32 from_single;
     f16 through f32 from_single;
-    F4E2M1FN through f32 from_single;
-    F6E2M3FN through f32 from_single;
-    F6E3M2FN through f32 from_single;
-    F8E3M4 through f32 from_single;
-    F8E4M3 through f32 from_single;
-    F8E4M3B11FNUZ through f32 from_single;
-    F8E4M3FN through f32 from_single;
-    F8E4M3FNUZ through f32 from_single;
-    F8E5M2 through f32 from_single;
-    F8E5M2FNUZ through f32 from_single;
-    F8E8M0FNU through f32 from_single;
 }
+
+macro_rules! from_small_floats {
+    ($($name:ident)*) => { from_floats! { $($name through f32 from_single;)* } };
+}
+
+for_each_small_float!(from_small_floats);
 
 macro_rules! from_complex_numbers {
     ($($part:ident)*) => {$(

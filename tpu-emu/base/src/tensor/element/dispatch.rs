@@ -3,11 +3,12 @@
 /// `Some` of the expression for the Rust type of an element type, `None` for one that is not in
 /// the category: `for_dtype!(dtype, T: Number => expression)`.
 ///
-/// Categories: `Int`, `Float` (`Wide` and `Narrow` ones), `Complex`, `Pred`; `Real` (integers and floats), `Number`
-/// (with complex ones) and `Element` (all). The expression is compiled once a type.
+/// Categories: `Int`, `Float` (`Wide` and `Narrow` ones; the latter with the `Small` ones of eight
+/// bits and fewer), `Complex`, `Pred`; `Real` (integers and floats), `Number` (with complex ones)
+/// and `Element` (all). The expression is compiled once a type.
 #[macro_export]
 macro_rules! for_dtype {
-    (@arms $dtype:expr, $T:ident, $body:expr, $($variant:ident $rust:ty),*) => {
+    (@arms $dtype:expr, $T:ident, $body:expr $(, $variant:ident $rust:ty)*) => {
         match $dtype {
             $($crate::tensor::DType::$variant => {
                 type $T = $rust;
@@ -30,9 +31,8 @@ macro_rules! for_dtype {
     ($dtype:expr, $T:ident: Wide => $body:expr) => {
         $crate::tensor::element::for_dtype!(@arms $dtype, $T, $body, F32 f32, F64 f64)
     };
-    ($dtype:expr, $T:ident: Narrow => $body:expr) => {
-        $crate::tensor::element::for_dtype!(@arms $dtype, $T, $body,
-            Bf16 $crate::tensor::element::bf16, F16 $crate::tensor::element::f16,
+    (@small $dtype:expr, $T:ident, $body:expr $(, $variant:ident $rust:ty)*) => {
+        $crate::tensor::element::for_dtype!(@arms $dtype, $T, $body $(, $variant $rust)*,
             F4E2M1FN $crate::tensor::element::F4E2M1FN,
             F6E2M3FN $crate::tensor::element::F6E2M3FN,
             F6E3M2FN $crate::tensor::element::F6E3M2FN,
@@ -45,20 +45,16 @@ macro_rules! for_dtype {
             F8E5M2FNUZ $crate::tensor::element::F8E5M2FNUZ,
             F8E8M0FNU $crate::tensor::element::F8E8M0FNU)
     };
+    ($dtype:expr, $T:ident: Small => $body:expr) => {
+        $crate::tensor::element::for_dtype!(@small $dtype, $T, $body)
+    };
+    ($dtype:expr, $T:ident: Narrow => $body:expr) => {
+        $crate::tensor::element::for_dtype!(@small $dtype, $T, $body,
+            Bf16 $crate::tensor::element::bf16, F16 $crate::tensor::element::f16)
+    };
     ($dtype:expr, $T:ident: Float => $body:expr) => {
-        $crate::tensor::element::for_dtype!(@arms $dtype, $T, $body,
-            F32 f32, F64 f64, Bf16 $crate::tensor::element::bf16, F16 $crate::tensor::element::f16,
-            F4E2M1FN $crate::tensor::element::F4E2M1FN,
-            F6E2M3FN $crate::tensor::element::F6E2M3FN,
-            F6E3M2FN $crate::tensor::element::F6E3M2FN,
-            F8E3M4 $crate::tensor::element::F8E3M4,
-            F8E4M3 $crate::tensor::element::F8E4M3,
-            F8E4M3B11FNUZ $crate::tensor::element::F8E4M3B11FNUZ,
-            F8E4M3FN $crate::tensor::element::F8E4M3FN,
-            F8E4M3FNUZ $crate::tensor::element::F8E4M3FNUZ,
-            F8E5M2 $crate::tensor::element::F8E5M2,
-            F8E5M2FNUZ $crate::tensor::element::F8E5M2FNUZ,
-            F8E8M0FNU $crate::tensor::element::F8E8M0FNU)
+        $crate::tensor::element::for_dtype!(@small $dtype, $T, $body,
+            F32 f32, F64 f64, Bf16 $crate::tensor::element::bf16, F16 $crate::tensor::element::f16)
     };
     ($dtype:expr, $T:ident: Complex => $body:expr) => {
         $crate::tensor::element::for_dtype!(@arms $dtype, $T, $body,

@@ -3,6 +3,7 @@ use super::{
     Element, F4E2M1FN, F6E2M3FN, F6E3M2FN, F8E3M4, F8E4M3, F8E4M3B11FNUZ, F8E4M3FN, F8E4M3FNUZ,
     F8E5M2, F8E5M2FNUZ, F8E8M0FNU, Float, Number, Real, Wide, bf16, f16, sixteen,
 };
+use crate::for_each_small_float;
 use crate::tensor::DType;
 use crate::tensor::subnormals::{one_double, one_single};
 
@@ -289,30 +290,17 @@ narrow_floats! {
         read sixteen::of_f16, single sixteen::f16_of, double |x| sixteen::f16_of(sixteen::odd(x));
 }
 
-/// The floats of eight bits and fewer.
 macro_rules! small_floats {
-    ($($name:ident zero $zero:expr, one $one:expr;)*) => {
+    ($($name:ident)*) => {
         narrow_floats! {$(
-            $name $name zero $zero, one $one,
+            // Where there is no zero, the smallest number stands for it.
+            $name $name zero Self(0), one Self::ONE,
                 read $name::to_f32, single $name::from_f32, double $name::from_f64;
         )*}
     };
 }
 
-small_floats! {
-    F4E2M1FN zero Self(0), one Self(2);
-    F6E2M3FN zero Self(0), one Self(8);
-    F6E3M2FN zero Self(0), one Self(0x0c);
-    F8E3M4 zero Self(0), one Self(0x30);
-    F8E4M3 zero Self(0), one Self(0x38);
-    F8E4M3B11FNUZ zero Self(0), one Self(0x58);
-    F8E4M3FN zero Self(0), one Self(0x38);
-    F8E4M3FNUZ zero Self(0), one Self(0x40);
-    F8E5M2 zero Self(0), one Self(0x3c);
-    F8E5M2FNUZ zero Self(0), one Self(0x40);
-    // There is no zero: the smallest number stands for it.
-    F8E8M0FNU zero Self(0), one Self(127);
-}
+for_each_small_float!(small_floats);
 
 #[cfg(test)]
 mod tests {
@@ -341,9 +329,6 @@ mod tests {
         macro_rules! ones {
             ($($name:ident)*) => { $(assert_eq!($name::ONE.to_f32(), 1.0);)* };
         }
-        ones!(
-            bf16 f16 F4E2M1FN F6E2M3FN F6E3M2FN F8E3M4 F8E4M3 F8E4M3B11FNUZ F8E4M3FN F8E4M3FNUZ
-            F8E5M2 F8E5M2FNUZ F8E8M0FNU
-        );
+        for_each_small_float!(ones bf16 f16);
     }
 }

@@ -12,7 +12,7 @@ mod sixteen;
 use super::DType;
 pub use super::small_float::{
     F4E2M1FN, F6E2M3FN, F6E3M2FN, F8E3M4, F8E4M3, F8E4M3B11FNUZ, F8E4M3FN, F8E4M3FNUZ, F8E5M2,
-    F8E5M2FNUZ, F8E8M0FNU,
+    F8E5M2FNUZ, F8E8M0FNU, for_each_small_float,
 };
 use bytemuck::Pod;
 pub use convert::Convert;
