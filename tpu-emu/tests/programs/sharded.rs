@@ -362,6 +362,25 @@ fn replicas_run_the_program_on_their_own_data() {
 }
 
 #[test]
+fn what_replicas_compute_alike_is_refused_once() {
+    let text = "func.func public @main() -> tensor<ui32> {
+    %x = stablehlo.constant dense<1> : tensor<ui32>
+    %y = func.call @f(%x) : (tensor<ui32>) -> tensor<ui32>
+    %n = stablehlo.replica_id : tensor<ui32>
+    %z = stablehlo.add %n, %y : tensor<ui32>
+    return %z : tensor<ui32>
+  }
+  func.func private @f(%x: tensor<ui32>) -> tensor<ui32> {
+    %0 = \"stablehlo.unheard_of\"(%x) : (tensor<ui32>) -> tensor<ui32>
+    return %0 : tensor<ui32>
+  }";
+    let options = CompileOptions { replicas: DEVICES, ..CompileOptions::default() };
+    let refused = machine().compile(Format::Mlir, text.as_bytes(), options).unwrap_err();
+    let reason = "operation stablehlo.unheard_of is not supported";
+    assert_eq!(refused.to_string().matches(reason).count(), 1, "{refused}");
+}
+
+#[test]
 fn parts_of_another_shape_and_lists_of_another_number_are_named() {
     let machine = machine();
     let main = "func.func @main(%x: tensor<8x2xf32> {sdy.sharding = #sdy.sharding<@line, [{\"i\"}, {}]>}) -> tensor<8x2xf32> {

@@ -177,7 +177,9 @@ impl<'m> Loader<'m> {
                 let effect = operation.attributes.flag("has_side_effect");
                 entry.devices == DeviceDependence::Alike && !effect
             }
-            Operator::Registered | Operator::Unknown => false,
+            Operator::Registered => false,
+            // It is refused, once.
+            Operator::Unknown => true,
         };
         let callee = callee(operation).and_then(|name| self.module.function(name));
         let callee = callee.map(|callee| &callee.body);
