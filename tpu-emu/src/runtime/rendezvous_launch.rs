@@ -399,6 +399,34 @@ mod tests {
     }
 
     #[test]
+    fn one_launch_has_results_in_the_clients_memory_and_in_new_memory() {
+        let client = Client::patient();
+        let blocks = [0, 1, 2].map(|device| client.block(device, [1.0, 2.0]));
+        let place = client.block(2, [0.0; 2]);
+        let spec = &client.program.results[0].spec;
+        let buffer = |device, at| client.machine.raw_buffer(device, at, spec.padded, spec).unwrap();
+        let arguments = [0, 1, 2].map(|device| [buffer(device, blocks[device])]);
+        let results = [[buffer(0, blocks[0])], [buffer(2, place)]];
+        let devices = [
+            DeviceRequest { results: Some(&results[0]), ..DeviceRequest::new(0, &arguments[0]) },
+            DeviceRequest::new(1, &arguments[1]),
+            DeviceRequest { results: Some(&results[1]), ..DeviceRequest::new(2, &arguments[2]) },
+        ];
+        let options = &LaunchOptions::default();
+        let request = LaunchRequest { executable: &client.program, devices: &devices, options };
+        let launched = client.machine.launch(&request).unwrap();
+        launched[0].done.wait().unwrap();
+        assert_eq!([blocks[0], place].map(|at| client.read(at)), [[3.0, 6.0], [5.0, 8.0]]);
+        let [none, made, no_more] = &launched[..] else { panic!("three devices") };
+        assert_eq!((none.results.len(), no_more.results.len()), (0, 0));
+        let mut bytes = [0; 8];
+        made.results[0].region().unwrap().unwrap().read(Bytes::ZERO, &mut bytes).unwrap();
+        assert_eq!(bytes[..], [4_f32, 7.0].map(f32::to_le_bytes).concat());
+        let deleted = arguments.map(|[argument]| argument.is_deleted());
+        assert_eq!(deleted, [false, true, false]);
+    }
+
+    #[test]
     fn a_device_that_does_not_come_fails_the_others_before_it_and_after() {
         let client = Client::patient();
         let failed = vec![Err(Error::bad("no room")); 2];
