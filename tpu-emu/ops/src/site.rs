@@ -137,7 +137,7 @@ impl Site<'_> {
     ///
     /// # Errors
     /// `BadArgument` where it is something else, or has a negative number.
-    pub fn optional_indices(&self, name: &str) -> Result<Vec<usize>> {
+    pub(crate) fn optional_indices(&self, name: &str) -> Result<Vec<usize>> {
         if self.attributes.get(name).is_none() { Ok(Vec::new()) } else { self.indices(name) }
     }
 
@@ -153,7 +153,7 @@ impl Site<'_> {
     }
 
     /// The integers of an operand that is known at compile time.
-    pub fn known_integers(&self, operand: usize) -> Option<Vec<i64>> {
+    pub(crate) fn known_integers(&self, operand: usize) -> Option<Vec<i64>> {
         let bytes = self.known.get(operand)?.as_deref()?;
         let dtype = self.operands.get(operand)?.dtype;
         let signed = match dtype {
