@@ -1,0 +1,64 @@
+//! Traces by the names of their files.
+use std::fs::File;
+use std::io::{BufReader, Error};
+use std::path::Path;
+use tpu_trace::{History, ReadError, Trace, read};
+
+/// A file that is no trace.
+#[derive(Debug, thiserror::Error)]
+#[error("{name}: {why}")]
+pub(crate) struct InputError {
+    name: String,
+    why: ReadError,
+}
+
+/// What a command reads of a file.
+#[derive(Debug)]
+pub(crate) struct Input {
+    /// As the user gave it.
+    pub(crate) name: String,
+    pub(crate) trace: Trace,
+    pub(crate) history: History,
+}
+
+impl Input {
+    /// Reads a file.
+    pub(crate) fn open(path: &Path) -> Result<Self, InputError> {
+        let name = path.display().to_string();
+        let file = File::open(path).and_then(|file| match file.metadata()?.is_dir() {
+            true => Err(Error::other("a folder")),
+            false => Ok(file),
+        });
+        let trace = file
+            .map_err(ReadError::from)
+            .and_then(|file| read(BufReader::with_capacity(1 << 20, file)));
+        let trace = trace.map_err(|why| InputError { name: name.clone(), why })?;
+        let history = History::new(&trace);
+        Ok(Self { name, trace, history })
+    }
+
+    /// An error of this input.
+    pub(crate) fn failed(&self, why: Error) -> InputError {
+        InputError { name: self.name.clone(), why: why.into() }
+    }
+
+    /// Why the trace may say less than its process did; empty where it says all.
+    pub(crate) fn cut(&self) -> Vec<String> {
+        let mut said = Vec::new();
+        if let Some(loss) = self.trace.loss {
+            let why = match i32::try_from(loss.error) {
+                Ok(0) | Err(_) => "another program changed the file".to_owned(),
+                Ok(error) => Error::from_raw_os_error(error).to_string(),
+            };
+            said.push(format!("{} records are missing at the end: {why}", loss.records));
+        }
+        if self.trace.is_cut {
+            said.push("the last record is cut off: the process ended while it wrote".to_owned());
+        }
+        let missing: u64 = self.history.spaces.iter().map(|space| space.missing).sum();
+        if missing > 0 {
+            said.push(format!("{missing} changes are missing in between"));
+        }
+        said
+    }
+}

@@ -1,0 +1,136 @@
+//! The command `tpu-emu`: who held an emulated TPU's memory, and when.
+use clap::{Args, Parser, Subcommand};
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use tpu_trace::{By, Face, Moment};
+
+mod diff;
+mod export;
+mod input;
+mod leaks;
+mod summary;
+mod text;
+mod tree;
+
+#[derive(Debug, Parser)]
+#[command(name = "tpu-emu", version, about, max_term_width = 100)]
+struct Command {
+    #[command(subcommand)]
+    kind: Kind,
+}
+
+#[derive(Debug, Subcommand)]
+enum Kind {
+    /// Peak, origins, what is held at the end, padding and temporaries of each memory space.
+    Summary {
+        /// A trace that TPU_EMU_TRACE=FILE wrote.
+        file: PathBuf,
+        #[command(flatten)]
+        view: View,
+    },
+    /// The calls that took what lives at a moment, as a tree.
+    Tree {
+        /// A trace that TPU_EMU_TRACE=FILE wrote.
+        file: PathBuf,
+        /// peak, end, last, or a time since the start such as 12.5s.
+        #[arg(long, default_value = "peak")]
+        at: Moment,
+        /// python (without JAX's own), mixed (without the interpreter's native ones) or full.
+        #[arg(long, default_value = "python")]
+        frames: Face,
+        /// Leaves out branches with less than so many hundredths of all.
+        #[arg(long, default_value_t = 1.0, value_name = "PERCENT")]
+        least: f64,
+    },
+    /// What was taken after a moment and still lives at a later one.
+    Leaks {
+        /// A trace that TPU_EMU_TRACE=FILE wrote.
+        file: PathBuf,
+        /// What was taken before is no leak: end, last, or a time since the start such as 12.5s.
+        #[arg(long, default_value = "0s")]
+        from: Moment,
+        /// When a leak still lives.
+        #[arg(long, default_value = "end")]
+        to: Moment,
+        #[command(flatten)]
+        view: View,
+    },
+    /// What lives at a moment as a file for another program, on standard output.
+    Export {
+        /// A trace that TPU_EMU_TRACE=FILE wrote.
+        file: PathBuf,
+        /// The form of that program.
+        #[arg(long)]
+        format: export::Format,
+        /// peak, end, last, or a time since the start such as 12.5s.
+        #[arg(long, default_value = "peak")]
+        at: Moment,
+        /// python (without JAX's own), mixed (without the interpreter's native ones) or full.
+        #[arg(long, default_value = "python")]
+        frames: Face,
+    },
+    /// What a trace holds more or less than another.
+    Diff {
+        /// The trace that is compared with.
+        before: PathBuf,
+        /// The trace that is compared.
+        after: PathBuf,
+        /// peak, end, last, or a time since the start such as 12.5s; of both.
+        #[arg(long, default_value = "peak")]
+        at: Moment,
+        #[command(flatten)]
+        view: View,
+    },
+}
+
+/// What of it is shown, and how.
+#[derive(Debug, Args)]
+struct View {
+    /// line, function, executable, label, array, stack, entry or space.
+    #[arg(long, default_value = "line")]
+    by: By,
+    /// How many lines each table has.
+    #[arg(long, default_value_t = 5, value_name = "LINES")]
+    top: usize,
+    /// The same for programs.
+    #[arg(long)]
+    json: bool,
+}
+
+fn main() -> ExitCode {
+    let Command { kind } = Command::parse();
+    let printed = match kind {
+        Kind::Summary { file, view } => summary::summary(&file, &view).map(String::into_bytes),
+        Kind::Tree { file, at, frames, least } => {
+            tree::tree(&file, at, frames, least).map(String::into_bytes)
+        }
+        Kind::Leaks { file, from, to, view } => {
+            leaks::leaks(&file, from, to, &view).map(String::into_bytes)
+        }
+        Kind::Export { file, format, at, frames } => export::export(&file, format, at, frames),
+        Kind::Diff { before, after, at, view } => {
+            diff::diff(&before, &after, at, &view).map(String::into_bytes)
+        }
+    };
+    match printed {
+        Ok(bytes) => print(&bytes),
+        Err(why) => {
+            // Nobody is left to hear of a standard error that is closed.
+            let _ = writeln!(io::stderr(), "tpu-emu: {why}");
+            ExitCode::from(1)
+        }
+    }
+}
+
+/// Writes to standard output. Who closes it has seen enough.
+fn print(bytes: &[u8]) -> ExitCode {
+    let mut out = io::stdout().lock();
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Err(why) if why.kind() != io::ErrorKind::BrokenPipe => {
+            let _ = writeln!(io::stderr(), "tpu-emu: standard output: {why}");
+            ExitCode::from(1)
+        }
+        _ => ExitCode::SUCCESS,
+    }
+}

@@ -1,0 +1,169 @@
+//! Peak, origins, what is held at the end, padding and temporaries of each memory space.
+use crate::View;
+use crate::input::{Input, InputError};
+use crate::text::{bytes, counted, one_line, rows, seconds};
+use serde::Serialize;
+use std::path::Path;
+use tpu_trace::{By, Holders, Moment, Row, Size, SpaceHistory};
+
+/// All of it.
+#[derive(Debug, Serialize)]
+struct Summary {
+    file: String,
+    version: String,
+    process: u64,
+    topology: String,
+    changes: usize,
+    refusals: usize,
+    custom_calls: usize,
+    refused_calls: usize,
+    /// Why the trace may say less than its process did.
+    cut: Vec<String>,
+    /// Those in which anything lived.
+    spaces: Vec<SpaceSummary>,
+}
+
+/// One memory space.
+#[derive(Debug, Serialize)]
+struct SpaceSummary {
+    space: String,
+    device: Option<u64>,
+    capacity: u64,
+    peak: Point,
+    /// Before the client's clean-up.
+    end: Point,
+    /// Of what lived at the peak.
+    padding: u64,
+    /// The largest blocks that programs took for their temporaries, one a label.
+    temporaries: Vec<Row>,
+}
+
+/// What lived at a point.
+#[derive(Debug, Serialize)]
+struct Point {
+    /// Nanoseconds since the start of the machine; `None` before the first change.
+    time: Option<u64>,
+    size: Size,
+    blocks: u64,
+    /// By origin.
+    rows: Vec<Row>,
+}
+
+impl Point {
+    fn of(input: &Input, space: &SpaceHistory, moment: Moment, by: By) -> Self {
+        let Holders { total, blocks, rows } = Holders::in_space(&input.trace, space, moment, by);
+        Self { time: space.time_after(moment.changes(space)), size: total, blocks, rows }
+    }
+}
+
+/// The summary of a file, as text or JSON.
+pub(crate) fn summary(file: &Path, view: &View) -> Result<String, InputError> {
+    let input = Input::open(file)?;
+    let trace = &input.trace;
+    let spaces = trace.spaces.iter().zip(&input.history.spaces);
+    let mut summary = Summary {
+        file: input.name.clone(),
+        version: trace.header.version.clone(),
+        process: trace.header.process,
+        topology: trace.header.topology.clone(),
+        changes: trace.events.len() - input.history.refusals.len(),
+        refusals: input.history.refusals.len(),
+        custom_calls: trace.dispatches.len(),
+        refused_calls: trace.faults.len(),
+        cut: input.cut(),
+        spaces: spaces
+            .filter(|(_, history)| !history.order.is_empty())
+            .map(|(space, history)| {
+                let peak = Point::of(&input, history, Moment::Peak, view.by);
+                SpaceSummary {
+                    space: space.name(),
+                    device: space.device,
+                    capacity: space.capacity,
+                    padding: peak.size.padding(),
+                    peak,
+                    end: Point::of(&input, history, Moment::End, view.by),
+                    temporaries: temporaries(&input, history),
+                }
+            })
+            .collect(),
+    };
+    if view.json {
+        for space in &mut summary.spaces {
+            for rows in [&mut space.peak.rows, &mut space.end.rows, &mut space.temporaries] {
+                rows.truncate(view.top);
+            }
+        }
+        return Ok(serde_json::to_string_pretty(&summary).unwrap_or_default() + "\n");
+    }
+    Ok(text(&summary, view))
+}
+
+/// The largest block that each program took for temporaries.
+fn temporaries(input: &Input, space: &SpaceHistory) -> Vec<Row> {
+    let trace = &input.trace;
+    let is_temporary = |&place: &u32| {
+        let label = trace.events.at(place).label;
+        trace.labels[label as usize].starts_with("temporaries of ")
+    };
+    let mut largest: Vec<(u32, u32)> = Vec::new();
+    for &place in space.order.iter().filter(|place| is_temporary(place)) {
+        let event = trace.events.at(place);
+        match largest.iter_mut().find(|(label, _)| *label == event.label) {
+            Some((_, known)) if trace.events.at(*known).size >= event.size => {}
+            Some((_, known)) => *known = place,
+            None => largest.push((event.label, place)),
+        }
+    }
+    Holders::of(trace, largest.into_iter().map(|(_, place)| place).collect(), By::Label).rows
+}
+
+fn text(summary: &Summary, view: &View) -> String {
+    let mut text = format!(
+        "{}: tpu-emu {}, process {}, {}; {}, {}\n",
+        summary.file,
+        summary.version,
+        summary.process,
+        one_line(&summary.topology),
+        counted(summary.changes as u64, "change"),
+        counted(summary.refusals as u64, "refusal"),
+    );
+    let mut line = |words: String| {
+        text.push_str(&words);
+        text.push('\n');
+    };
+    summary.cut.iter().for_each(|why| line(format!("Careful: {why}.")));
+    if summary.spaces.is_empty() {
+        line("Nothing was allocated.".to_owned());
+    }
+    for space in &summary.spaces {
+        let of = u128::from(space.peak.size.in_memory) * 1000 / u128::from(space.capacity.max(1));
+        line(format!(
+            "{}: at most {} ({}.{} % of {}) at {}, {} of it padding",
+            one_line(&space.space),
+            bytes(space.peak.size.in_memory),
+            of / 10,
+            of % 10,
+            bytes(space.capacity),
+            seconds(space.peak.time.unwrap_or(0)),
+            bytes(space.padding),
+        ));
+        text_rows(&mut line, "who held it at the peak", &space.peak.rows, view.top);
+        let held = format!(
+            "{} in {} held at the end, before the client's clean-up",
+            bytes(space.end.size.in_memory),
+            counted(space.end.blocks, "block")
+        );
+        text_rows(&mut line, &held, &space.end.rows, view.top);
+        if !space.temporaries.is_empty() {
+            text_rows(&mut line, "largest temporaries", &space.temporaries, view.top);
+        }
+    }
+    text
+}
+
+fn text_rows(line: &mut impl FnMut(String), head: &str, found: &[Row], top: usize) {
+    let mut table = String::new();
+    rows(found, top, &mut table);
+    line(format!(" {head}"));
+    table.lines().for_each(|row| line(row.to_owned()));
+}

@@ -1,0 +1,101 @@
+//! The fields of one record: numbers of seven bits a byte, and texts.
+use crate::reader::ReadError;
+
+/// What is left of a record's payload.
+#[derive(Debug)]
+pub(crate) struct Fields<'a> {
+    left: &'a [u8],
+    /// Where in the input `left` ends.
+    end: u64,
+}
+
+impl<'a> Fields<'a> {
+    /// The fields of a payload that ends at `end` of the input.
+    pub(crate) fn new(payload: &'a [u8], end: u64) -> Self {
+        Self { left: payload, end }
+    }
+
+    /// Where in the input the next field begins.
+    pub(crate) fn at(&self) -> u64 {
+        self.end - self.left.len() as u64
+    }
+
+    /// Whether no field is left.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.left.is_empty()
+    }
+
+    /// An error at the next field.
+    pub(crate) fn damaged(&self, message: impl Into<String>) -> ReadError {
+        ReadError::Damaged { message: message.into(), at: self.at() }
+    }
+
+    /// Seven bits a byte, lowest first, the top bit set on all but the last.
+    ///
+    /// # Errors
+    /// `Damaged` for a number that ends with the payload, or has more than 64 bits.
+    pub(crate) fn number(&mut self) -> Result<u64, ReadError> {
+        let mut value = 0_u64;
+        for (place, &byte) in self.left.iter().take(10).enumerate() {
+            let bits = u64::from(byte & 0x7f);
+            if place == 9 && bits > 1 {
+                break;
+            }
+            value |= bits << (7 * place);
+            if byte < 0x80 {
+                self.left = &self.left[place + 1..];
+                return Ok(value);
+            }
+        }
+        Err(self.damaged(match self.left.len() {
+            0..10 => "a number is cut off",
+            _ => "a number has more than 64 bits",
+        }))
+    }
+
+    /// A number of 32 bits.
+    ///
+    /// # Errors
+    /// `Damaged` for a larger one.
+    pub(crate) fn small(&mut self) -> Result<u32, ReadError> {
+        let at = self.at();
+        let number = self.number()?;
+        u32::try_from(number).map_err(|_| ReadError::Damaged {
+            message: format!("the number {number} is larger than any of its kind"),
+            at,
+        })
+    }
+
+    /// Length and UTF-8.
+    ///
+    /// # Errors
+    /// `Damaged` where the text is cut off, or no UTF-8.
+    pub(crate) fn text(&mut self) -> Result<&'a str, ReadError> {
+        let length = self.number()?;
+        let Some((text, left)) =
+            usize::try_from(length).ok().and_then(|n| self.left.split_at_checked(n))
+        else {
+            return Err(self.damaged(format!("a text of {length} bytes is cut off")));
+        };
+        let text = std::str::from_utf8(text)
+            .map_err(|why| self.damaged(format!("a text is not UTF-8: {why}")))?;
+        self.left = left;
+        Ok(text)
+    }
+
+    /// As many elements as a number says. Each takes a byte at least, so the payload bounds them.
+    ///
+    /// # Errors
+    /// Those of `element`.
+    pub(crate) fn list<T>(
+        &mut self,
+        mut element: impl FnMut(&mut Self) -> Result<T, ReadError>,
+    ) -> Result<Vec<T>, ReadError> {
+        let count = self.number()?;
+        let mut list = Vec::new();
+        for _ in 0..count {
+            list.push(element(self)?);
+        }
+        Ok(list)
+    }
+}

@@ -1,0 +1,46 @@
+//! What the first bytes and the kinds of records are. `docs/trace-format.md` is the page of it.
+
+/// The first bytes of every trace.
+pub const MAGIC: [u8; 8] = *b"TPUEMUTR";
+/// The one major version of the format that is read.
+pub const FORMAT_MAJOR: u16 = 1;
+
+/// Kinds of records, the first byte of each. A later minor version may add some.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RecordKind {
+    Process,
+    Space,
+    Spec,
+    Frame,
+    Stack,
+    Allocate,
+    Free,
+    Refused,
+    Usage,
+    Label,
+    Dispatch,
+    Fault,
+    Loss,
+}
+
+impl RecordKind {
+    /// The kind of a first byte; `None` for one of a later version.
+    pub(crate) fn of(byte: u8) -> Option<Self> {
+        Some(match byte {
+            1 => Self::Process,
+            2 => Self::Space,
+            3 => Self::Spec,
+            4 => Self::Frame,
+            5 => Self::Stack,
+            6 => Self::Allocate,
+            7 => Self::Free,
+            8 => Self::Refused,
+            9 => Self::Usage,
+            10 => Self::Label,
+            11 => Self::Dispatch,
+            12 => Self::Fault,
+            13 => Self::Loss,
+            _ => return None,
+        })
+    }
+}

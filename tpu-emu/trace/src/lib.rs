@@ -1,0 +1,37 @@
+//! Reads traces and snapshots of emulated memories, and says who held what, and when.
+//!
+//! [`read`] turns the bytes of `docs/trace-format.md` into a [`Trace`]: columns of events, and
+//! tables of what they name. [`History`] puts the changes of each memory space into their order.
+//! [`Moment`] picks a point of it, [`Holders`] says what lived there and who took it.
+//!
+//! ```no_run
+//! use tpu_trace::{By, History, Holders, Moment, read};
+//!
+//! let trace = read(std::fs::File::open("run.trace")?)?;
+//! let history = History::new(&trace);
+//! let held = Holders::at(&trace, &history, Moment::Peak, By::Line);
+//! assert_eq!(held.total.in_memory, held.rows.iter().map(|row| row.size.in_memory).sum::<u64>());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+mod event;
+mod export;
+mod face;
+mod fields;
+mod format;
+mod history;
+mod holders;
+mod moment;
+mod reader;
+mod tables;
+
+pub use event::{ChangeKind, Event, Events};
+pub use export::{collapsed, pprof, speedscope};
+pub use face::{Call, Face, calls};
+pub use format::{FORMAT_MAJOR, MAGIC};
+pub use history::{History, SpaceHistory};
+pub use holders::{By, Holders, Row, Size, live, user_frame};
+pub use moment::{Moment, MomentError};
+pub use reader::{ReadError, read};
+pub use tables::{
+    Argument, ArraySpec, Dispatch, Fault, FramePart, Header, Loss, Space, Stacks, Trace, Usage,
+};

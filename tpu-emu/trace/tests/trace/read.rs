@@ -1,0 +1,173 @@
+//! Bytes that are a trace, and bytes that are none.
+use crate::written::{ALLOCATE, CHANGE, Change, FREE, Field, REFUSED, Written};
+use tpu_trace::{ChangeKind, ReadError, read};
+
+/// A trace with every kind of record.
+fn whole() -> Written {
+    let mut trace = Written::new();
+    trace.label(6, "result 0 of jit_f: stablehlo.add at train.py:12");
+    trace.change(ALLOCATE, Change { label: 6, ..CHANGE });
+    trace.change(FREE, Change { sequence: 2, ..CHANGE });
+    trace.change(REFUSED, Change { size: 1 << 40, sequence: 0, ..CHANGE });
+    let [zero, one] = [0, 1].map(Field::Number);
+    let text = Field::Text;
+    let operand = [text("f32"), one, Field::Number(8), Field::Number(4097), Field::Number(32)];
+    let mut call = vec![zero, Field::Number(3), one, text("scale"), text("jit_f"), text("t.py:3")];
+    call.push(one);
+    call.extend(operand);
+    call.extend([
+        zero,
+        one,
+        text("by"),
+        text("2 : i32"),
+        text(""),
+        one,
+        zero,
+        one,
+        text("Execute"),
+    ]);
+    call.extend([Field::Number(250), one, Field::Number(64), Field::Number(128), text("broken")]);
+    trace.record(11, &call);
+    trace.record(12, &[text("twice"), one, zero, one, text("TpuExecutor_Deallocate")]);
+    trace.record(
+        9,
+        &[zero, Field::Number(7), Field::Number(8), Field::Number(9), Field::Number(10)],
+    );
+    trace.record(13, &[Field::Number(3), Field::Number(28)]);
+    trace
+}
+
+fn refusal(bytes: &[u8]) -> String {
+    read(bytes).unwrap_err().to_string()
+}
+
+#[test]
+fn every_field_of_every_record_is_read() {
+    let trace = read(&whole().0[..]).unwrap();
+    assert_eq!((trace.header.process, trace.header.started, trace.header.format), (77, 9, (1, 4)));
+    assert_eq!((&*trace.header.version, &*trace.header.topology), ("0.1.0", "v5e:1x1"));
+    let spaces: Vec<_> = trace.spaces.iter().map(|space| (space.name(), space.device)).collect();
+    assert_eq!(spaces, [("TPU_0".to_owned(), Some(0)), ("host pinned_host".to_owned(), None)]);
+    let [spec] = &trace.specs[..] else { panic!("{:?}", trace.specs) };
+    assert_eq!(
+        (spec.text(), spec.logical, spec.padded),
+        ("f32[10,10]{1,0:T(8,128)}".into(), 400, 8192)
+    );
+    let kinds: Vec<_> = trace.events.iter().map(|(_, event)| event.kind).collect();
+    assert_eq!(kinds, [ChangeKind::Allocate, ChangeKind::Free, ChangeKind::Refused]);
+    let event = trace.events.at(0);
+    assert_eq!((event.sequence, event.size, event.thread, event.time), (1, 512, 3, 1));
+    assert_eq!(
+        trace.labels[event.label as usize],
+        "result 0 of jit_f: stablehlo.add at train.py:12"
+    );
+    assert_eq!(trace.entries[event.entry as usize], "PJRT_Client_BufferFromHostBuffer");
+    let functions: Vec<_> = trace.stacks.frames(event.stack).map(|part| &*part.function).collect();
+    assert_eq!(functions, ["put", "train", "main"]);
+    let [call] = &trace.dispatches[..] else { panic!("{:?}", trace.dispatches) };
+    assert_eq!((&*call.target, &*call.program, &*call.line), ("scale", "jit_f", "t.py:3"));
+    assert_eq!((call.operands[0].address, call.operands[0].size), (Some(4096), 32));
+    assert_eq!(
+        (call.attributes.len(), &call.scratch[..], &*call.error),
+        (1, &[(64, 128)][..], "broken")
+    );
+    assert_eq!(
+        (&*trace.faults[0].message, &*trace.faults[0].entry),
+        ("twice", "TpuExecutor_Deallocate")
+    );
+    assert_eq!((trace.usages[0].in_use, trace.usages[0].largest_hole), (7, 10));
+    assert_eq!(trace.loss.map(|loss| (loss.records, loss.error)), Some((3, 28)));
+    assert!(!trace.is_cut);
+}
+
+#[test]
+fn records_and_fields_of_later_versions_are_skipped() {
+    let mut trace = Written::new();
+    trace.record(200, &[Field::Text("of a later version")]);
+    trace.label(6, "known");
+    trace.record(10, &[Field::Number(7), Field::Text("with"), Field::Text("another field")]);
+    trace.0[10] = 99;
+    assert_eq!(read(&trace.0[..]).unwrap().labels, ["", "known", "with"]);
+}
+
+#[test]
+fn a_change_without_a_label_is_of_version_1_0() {
+    let mut trace = Written::new();
+    let fields = [0, 1, 64, 512, 4, 1, 3, 5].map(Field::Number);
+    trace.record(ALLOCATE, &[&fields[..], &[Field::Text("entry")]].concat());
+    assert_eq!(read(&trace.0[..]).unwrap().events.at(0).label, 0);
+}
+
+#[test]
+fn what_is_no_trace_is_refused_with_its_reason() {
+    assert_eq!(refusal(b""), "no trace: it is empty");
+    assert_eq!(refusal(b"TPUEMU"), "no trace: it does not begin with TPUEMUTR");
+    assert_eq!(refusal(b"\x7fELF........"), "no trace: it does not begin with TPUEMUTR");
+    let newer = [&b"TPUEMUTR\x02\x00\x07\x00"[..], &whole().0[12..]].concat();
+    assert_eq!(refusal(&newer), "format version 2.7; this reader takes 1.x");
+    let begun = Written(b"TPUEMUTR\x01\x00\x04\x00".to_vec());
+    assert_eq!(refusal(&begun.0), "no trace: it ends before it says which process wrote it");
+    let mut other = begun.clone();
+    other.label(1, "first");
+    assert!(refusal(&other.0).starts_with("the first record is not that of the process, at byte "));
+}
+
+#[test]
+fn damage_is_refused_with_its_place() {
+    let with = |kind, fields: &[Field<'_>]| {
+        let mut trace = Written::new();
+        let at = trace.0.len() + 5;
+        trace.record(kind, fields);
+        (refusal(&trace.0), at)
+    };
+    let (text, at) = with(5, &[9, 8, 7].map(Field::Number));
+    assert_eq!(text, format!("stack 8 is used before it is defined, at byte {}", at + 1));
+    let (text, at) = with(10, &[Field::Number(1), Field::Number(9)]);
+    assert_eq!(text, format!("a text of 9 bytes is cut off, at byte {}", at + 2));
+    let (text, _) = with(2, &[0, 1].map(Field::Number));
+    assert!(text.starts_with("a number is cut off, at byte "), "{text}");
+    let (text, _) =
+        with(1, &[Field::Number(1), Field::Number(1), Field::Text(""), Field::Text("")]);
+    assert!(text.starts_with("a second process, at byte "), "{text}");
+    let (text, _) = with(10, &[Field::Number(u64::MAX), Field::Number(u64::MAX)]);
+    assert!(text.starts_with(&format!("a text of {} bytes is cut off", u64::MAX)), "{text}");
+    let mut twice = Written::new();
+    twice.label(6, "a").label(6, "b");
+    assert!(refusal(&twice.0).starts_with("label 6 is defined twice, at byte "));
+}
+
+#[test]
+fn every_beginning_of_a_trace_is_a_trace_that_is_cut_or_none() {
+    let whole = whole().0;
+    let head = Written::new().0.len();
+    for length in 0..whole.len() {
+        match read(&whole[..length]) {
+            Ok(trace) => assert!(length >= 12 && trace.events.len() <= 3, "{length}"),
+            Err(ReadError::Foreign(_)) => assert!(length < head, "{length}"),
+            Err(why) => panic!("{length}: {why}"),
+        }
+    }
+    let cut = read(&whole[..whole.len() - 1]).unwrap();
+    assert!(cut.is_cut && cut.loss.is_none());
+}
+
+#[test]
+fn no_damaged_byte_ends_the_reader() {
+    let whole = whole().0;
+    let mut refused = 0;
+    for at in 0..whole.len() {
+        for bits in [0x01, 0x80, 0xff] {
+            let mut damaged = whole.clone();
+            damaged[at] ^= bits;
+            if let Ok(trace) = read(&damaged[..]) {
+                // What is read can be walked.
+                for (_, event) in trace.events.iter() {
+                    assert!(trace.stacks.frames(event.stack).count() < 100);
+                }
+            } else {
+                refused += 1;
+            }
+        }
+    }
+    assert!(refused > whole.len() / 2, "{refused} of {}", 3 * whole.len());
+}
