@@ -206,13 +206,60 @@ mod tests {
             };
         }
         known! {
-            ConfigureDistributedTpuOp_DoWork_Params { "struct_size" = struct_size, "priv" = priv_, "num_cores_per_host_size" = num_cores_per_host_size, "num_cores_per_host" = num_cores_per_host, "server_address_size" = server_address_size, "server_address" = server_address, "host_config_output_size" = host_config_output_size, "host_config_output" = host_config_output, "status" = status }
-            WaitForDistributedTpuOp_DoWork_Params { "struct_size" = struct_size, "priv" = priv_, "num_hosts" = num_hosts, "num_cores_per_host" = num_cores_per_host, "host_ordinal_to_global_core_id_map" = host_ordinal_to_global_core_id_map, "tpu_mesh_common_state" = tpu_mesh_common_state, "tpu_topology_output_size" = tpu_topology_output_size, "tpu_topology_output" = tpu_topology_output, "status" = status }
-            InitializeHostForDistributedTpuOp_DoWork_Params { "struct_size" = struct_size, "priv" = priv_, "tpu_host_config_size" = tpu_host_config_size, "tpu_host_config" = tpu_host_config, "enable_whole_mesh_compilations" = enable_whole_mesh_compilations, "is_master_worker" = is_master_worker, "core_id_output_size" = core_id_output_size, "core_id_output" = core_id_output, "status" = status }
-            TpuConfigurationApi_CompilationCacheServerAddrFromConfig_Params { "struct_size" = struct_size, "priv" = priv_, "tpu_host_config_size" = tpu_host_config_size, "tpu_host_config" = tpu_host_config, "server_address_output_size" = server_address_output_size, "server_address_output" = server_address_output, "status" = status }
-            TpuConfigurationApi_GetServerAddressAndPort_Params { "struct_size" = struct_size, "priv" = priv_, "server_address_output_size" = server_address_output_size, "server_address_output" = server_address_output, "port_output" = port_output, "status" = status }
-            TpuPartitionedCall_Params { "input_shape_opt" = input_shape_opt, "group_tensors_for_packing" = group_tensors_for_packing, "minimum_input_tensors_packing" = minimum_input_tensors_packing, "minimum_output_tensors_packing" = minimum_output_tensors_packing, "enable_auto_xla_input_sharding" = enable_auto_xla_input_sharding, "auto_xla_input_sharding_dim" = auto_xla_input_sharding_dim, "enable_variable_deduplication" = enable_variable_deduplication }
-            CompilationCacheKeyProperty { "config_prefix" = config_prefix, "shapes_prefix" = shapes_prefix, "function_name" = function_name, "mlir_module_fingerprint" = mlir_module_fingerprint, "device_ids" = device_ids, "device_ids_size" = device_ids_size, "guaranteed_constants_size" = guaranteed_constants_size, "function_library_fingerprint" = function_library_fingerprint, "num_cores_per_replica" = num_cores_per_replica, "num_replicas" = num_replicas, "mesh_state" = mesh_state }
+            ConfigureDistributedTpuOp_DoWork_Params {
+                "struct_size" = struct_size, "priv" = priv_,
+                "num_cores_per_host_size" = num_cores_per_host_size,
+                "num_cores_per_host" = num_cores_per_host,
+                "server_address_size" = server_address_size, "server_address" = server_address,
+                "host_config_output_size" = host_config_output_size,
+                "host_config_output" = host_config_output, "status" = status
+            }
+            WaitForDistributedTpuOp_DoWork_Params {
+                "struct_size" = struct_size, "priv" = priv_, "num_hosts" = num_hosts,
+                "num_cores_per_host" = num_cores_per_host,
+                "host_ordinal_to_global_core_id_map" = host_ordinal_to_global_core_id_map,
+                "tpu_mesh_common_state" = tpu_mesh_common_state,
+                "tpu_topology_output_size" = tpu_topology_output_size,
+                "tpu_topology_output" = tpu_topology_output, "status" = status
+            }
+            InitializeHostForDistributedTpuOp_DoWork_Params {
+                "struct_size" = struct_size, "priv" = priv_,
+                "tpu_host_config_size" = tpu_host_config_size, "tpu_host_config" = tpu_host_config,
+                "enable_whole_mesh_compilations" = enable_whole_mesh_compilations,
+                "is_master_worker" = is_master_worker, "core_id_output_size" = core_id_output_size,
+                "core_id_output" = core_id_output, "status" = status
+            }
+            TpuConfigurationApi_CompilationCacheServerAddrFromConfig_Params {
+                "struct_size" = struct_size, "priv" = priv_,
+                "tpu_host_config_size" = tpu_host_config_size, "tpu_host_config" = tpu_host_config,
+                "server_address_output_size" = server_address_output_size,
+                "server_address_output" = server_address_output, "status" = status
+            }
+            TpuConfigurationApi_GetServerAddressAndPort_Params {
+                "struct_size" = struct_size, "priv" = priv_,
+                "server_address_output_size" = server_address_output_size,
+                "server_address_output" = server_address_output, "port_output" = port_output,
+                "status" = status
+            }
+            TpuPartitionedCall_Params {
+                "input_shape_opt" = input_shape_opt,
+                "group_tensors_for_packing" = group_tensors_for_packing,
+                "minimum_input_tensors_packing" = minimum_input_tensors_packing,
+                "minimum_output_tensors_packing" = minimum_output_tensors_packing,
+                "enable_auto_xla_input_sharding" = enable_auto_xla_input_sharding,
+                "auto_xla_input_sharding_dim" = auto_xla_input_sharding_dim,
+                "enable_variable_deduplication" = enable_variable_deduplication
+            }
+            CompilationCacheKeyProperty {
+                "config_prefix" = config_prefix, "shapes_prefix" = shapes_prefix,
+                "function_name" = function_name,
+                "mlir_module_fingerprint" = mlir_module_fingerprint, "device_ids" = device_ids,
+                "device_ids_size" = device_ids_size,
+                "guaranteed_constants_size" = guaranteed_constants_size,
+                "function_library_fingerprint" = function_library_fingerprint,
+                "num_cores_per_replica" = num_cores_per_replica, "num_replicas" = num_replicas,
+                "mesh_state" = mesh_state
+            }
             CompilationCacheKeyResult { "key" = key, "debug_string" = debug_string }
             TpuProgramFingerprint { "bytes" = bytes, "size" = size }
         }
