@@ -13,4 +13,5 @@ pub mod reduce;
 pub mod simd;
 pub mod sort;
 mod tuning;
+pub mod vm;
 pub mod window;

@@ -4,8 +4,8 @@ use tpu_base::tensor::DType;
 use tpu_base::tensor::subnormals::Subnormals;
 use tpu_kernels::elementwise::program::{ElementwiseConstant, ElementwiseProgram, Instr, Register};
 use tpu_kernels::elementwise::take::{NUMBER, take};
-use tpu_kernels::elementwise::vm::{CompiledLoop, Input, OperandMode, Output};
 use tpu_kernels::simd::{Level, level};
+use tpu_kernels::vm::{CompiledLoop, Input, OperandMode, Output};
 
 struct Random(u64);
 

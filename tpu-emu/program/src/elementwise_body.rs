@@ -3,7 +3,7 @@ use std::sync::Arc;
 use tpu_base::error::Result;
 use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::elementwise::program::{ElementwiseProgram, Instr, Register};
-use tpu_kernels::elementwise::vm::CompiledLoop;
+use tpu_kernels::vm::CompiledLoop;
 use tpu_ops::{ADD, RegionCode};
 use tpu_stablehlo::ir::Attributes;
 

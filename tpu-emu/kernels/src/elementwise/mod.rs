@@ -4,4 +4,3 @@ pub mod loops;
 pub mod program;
 pub mod take;
 pub mod tuning;
-pub mod vm;

@@ -8,7 +8,7 @@ use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::program::{
     ElementwiseConstant, ElementwiseOp, ElementwiseProgram, Instr, Register,
 };
-use tpu_kernels::elementwise::vm::CompiledLoop;
+use tpu_kernels::vm::CompiledLoop;
 use tpu_stablehlo::ir::Attribute;
 
 /// A region made of elementwise operations.

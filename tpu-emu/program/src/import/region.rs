@@ -16,7 +16,7 @@ use tpu_base::tensor::Shape;
 use tpu_kernels::elementwise::program::{
     ElementwiseConstant, ElementwiseOp, ElementwiseProgram, Instr, Register,
 };
-use tpu_kernels::elementwise::vm::CompiledLoop;
+use tpu_kernels::vm::CompiledLoop;
 use tpu_ops;
 use tpu_ops::{CONSTANT, Lowered, RegionCode, Site, callee, name_of};
 use tpu_stablehlo::ir::{self, Operation, Region, Value};

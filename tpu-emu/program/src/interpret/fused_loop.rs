@@ -7,9 +7,9 @@ use crate::tuning::{INLINE_LOOP_ARRAYS, LOOP_CHUNK_ELEMENTS};
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use tpu_base::tensor::DType;
-use tpu_kernels::elementwise::vm::{Bound, Input, Output};
 use tpu_kernels::movement::iota::fill_iota;
 use tpu_kernels::parallel;
+use tpu_kernels::vm::{Bound, Input, Output};
 
 thread_local! {
     /// Elements that are gathered for inputs.

@@ -8,7 +8,7 @@ use crate::tuning::{HOT_LOOP_ITERATIONS, INLINE_STEP_ARRAYS};
 use std::sync::atomic::Ordering;
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::pack::{pack, unpack};
-use tpu_kernels::elementwise::vm::Bound;
+use tpu_kernels::vm::Bound;
 use tpu_ops::Cx;
 use tpu_ops::custom_call::Stage;
 use tpu_stablehlo::ir::Locations;

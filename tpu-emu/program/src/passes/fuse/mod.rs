@@ -16,8 +16,8 @@ use operand_access::AddressMode;
 use row_step::RowFusion;
 use std::sync::Arc;
 use tpu_base::tensor::DType;
-use tpu_kernels::elementwise::vm::CompiledLoop;
 use tpu_kernels::movement::strided_view::AccessMap;
+use tpu_kernels::vm::CompiledLoop;
 use tpu_ops::Kernel;
 use tpu_stablehlo::ir::LocationId;
 

@@ -4,8 +4,8 @@ use crate::tuning::{MAX_KEPT_PERIOD_ELEMENTS, MIN_SPAN_ELEMENTS};
 use tpu_base::tensor::DType;
 use tpu_kernels::elementwise::program::ElementwiseProgram;
 use tpu_kernels::elementwise::tuning::TILE_ELEMENTS;
-use tpu_kernels::elementwise::vm::{CompiledLoop, OperandMode};
 use tpu_kernels::jit::knows;
+use tpu_kernels::vm::{CompiledLoop, OperandMode};
 
 /// Elements of a span that an input is gathered for.
 pub(crate) const SPAN_ELEMENTS: usize = TILE_ELEMENTS;

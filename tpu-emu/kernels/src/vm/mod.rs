@@ -5,8 +5,8 @@ mod segments;
 
 pub use run::{Bound, Input, Output};
 
-use super::kind::ElementwiseKind;
-use super::program::{ElementwiseProgram, Instr, Register};
+use crate::elementwise::kind::ElementwiseKind;
+use crate::elementwise::program::{ElementwiseProgram, Instr, Register};
 use crate::elementwise::tuning::HOT_ELEMENT_OPERATIONS;
 use crate::simd::{Level, level};
 use layout::TileLayout;
