@@ -1,9 +1,9 @@
-//! Large work in pieces, on the threads of the pool that the caller belongs to.
+//! Large work in chunks, on the threads of the pool that the caller belongs to.
 //!
-//! Where the pieces begin depends on the work alone, never on the number of threads, so results
+//! Where the chunks begin depends on the work alone, never on the number of threads, so results
 //! do not either. Outside of a pool, and in one of a single thread, everything runs on the
-//! caller's thread. Pieces do with subnormal floats what their caller does. A caller holds no lock and no borrow of a thread-local while its pieces run:
-//! its thread may run pieces of others meanwhile.
+//! caller's thread. Chunks do with subnormal floats what their caller does. A caller holds no lock and no borrow of a thread-local while its chunks run:
+//! its thread may run chunks of others meanwhile.
 use crate::tuning::CHUNK_BYTES;
 use rayon::prelude::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 use rayon::slice::ParallelSliceMut;
@@ -25,34 +25,34 @@ pub fn threads() -> usize {
     WIDTH.get()
 }
 
-/// Items of `bytes` each that make a piece.
+/// Items of `bytes` each that make a chunk.
 pub fn items_per_chunk(bytes: usize) -> usize {
     (CHUNK_BYTES / bytes.max(1)).max(1)
 }
 
-/// Calls `work` with ranges of at most `piece` numbers that together are `0..count`.
-pub fn ranges(count: usize, piece: usize, work: impl Fn(Range<usize>) + Sync) {
-    let piece = piece.max(1);
-    let range = |index: usize| index * piece..count.min((index + 1) * piece);
-    let pieces = count.div_ceil(piece);
-    if pieces < 2 || threads() < 2 {
-        (0..pieces).for_each(|index| work(range(index)));
+/// Calls `work` with ranges of at most `chunk` numbers that together are `0..count`.
+pub fn ranges(count: usize, chunk: usize, work: impl Fn(Range<usize>) + Sync) {
+    let chunk = chunk.max(1);
+    let range = |index: usize| index * chunk..count.min((index + 1) * chunk);
+    let chunks = count.div_ceil(chunk);
+    if chunks < 2 || threads() < 2 {
+        (0..chunks).for_each(|index| work(range(index)));
     } else {
         let mode = Subnormals::here();
-        (0..pieces).into_par_iter().with_max_len(1).for_each(|index| {
+        (0..chunks).into_par_iter().with_max_len(1).for_each(|index| {
             let _mode = mode.enter();
             work(range(index));
         });
     }
 }
 
-/// Calls `work` with the number of each piece of `piece` elements and the piece.
-pub fn chunks_mut<T: Send>(data: &mut [T], piece: usize, work: impl Fn(usize, &mut [T]) + Sync) {
-    let piece = piece.max(1);
-    if data.len() <= piece || threads() < 2 {
-        data.chunks_mut(piece).enumerate().for_each(|(index, chunk)| work(index, chunk));
+/// Calls `work` with the number of each chunk of `chunk` elements and the chunk.
+pub fn chunks_mut<T: Send>(data: &mut [T], chunk: usize, work: impl Fn(usize, &mut [T]) + Sync) {
+    let chunk = chunk.max(1);
+    if data.len() <= chunk || threads() < 2 {
+        data.chunks_mut(chunk).enumerate().for_each(|(index, chunk)| work(index, chunk));
     } else {
-        let chunks = data.par_chunks_mut(piece).enumerate().with_max_len(1);
+        let chunks = data.par_chunks_mut(chunk).enumerate().with_max_len(1);
         let mode = Subnormals::here();
         chunks.for_each(|(index, chunk)| {
             let _mode = mode.enter();
@@ -61,7 +61,7 @@ pub fn chunks_mut<T: Send>(data: &mut [T], piece: usize, work: impl Fn(usize, &m
     }
 }
 
-/// The results of `work` for the numbers `0..count`, in order; each call is a piece.
+/// The results of `work` for the numbers `0..count`, in order; each call is a chunk.
 pub fn map<R: Send>(count: usize, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
     if count < 2 || threads() < 2 {
         return (0..count).map(work).collect();
@@ -74,7 +74,7 @@ pub fn map<R: Send>(count: usize, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
     (0..count).into_par_iter().with_max_len(1).map(work).collect()
 }
 
-/// Two pieces of work.
+/// Two chunks of work.
 pub fn both<A: Send, B: Send>(
     first: impl FnOnce() -> A + Send,
     second: impl FnOnce() -> B + Send,
@@ -111,8 +111,8 @@ mod tests {
     use parking_lot::Mutex;
 
     #[test]
-    fn pieces_are_the_same_for_any_number_of_threads() {
-        let pieces = |threads: usize| {
+    fn chunks_are_the_same_for_any_number_of_threads() {
+        let chunks = |threads: usize| {
             with_threads(threads, || {
                 let seen = Mutex::new(Vec::new());
                 ranges(10, 4, |range| seen.lock().push(range));
@@ -121,9 +121,9 @@ mod tests {
                 seen
             })
         };
-        assert_eq!(pieces(1), [0..4, 4..8, 8..10]);
-        assert_eq!(pieces(3), pieces(1));
-        assert_eq!(pieces(3).len(), 3);
+        assert_eq!(chunks(1), [0..4, 4..8, 8..10]);
+        assert_eq!(chunks(3), chunks(1));
+        assert_eq!(chunks(3).len(), 3);
     }
 
     #[test]
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_do_with_subnormal_floats_what_their_caller_does() {
+    fn chunks_do_with_subnormal_floats_what_their_caller_does() {
         for mode in [Subnormals::Flushed, Subnormals::Kept] {
             let seen = with_threads(3, || {
                 let _mode = mode.enter();

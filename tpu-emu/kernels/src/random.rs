@@ -138,10 +138,10 @@ impl<T: Word, const N: usize> Loop for Weave<'_, T, N> {
 
 /// Words of Philox's blocks in order.
 pub fn philox_words<T: Word>(key: u64, first: u128, output: &mut [T]) {
-    parallel::chunks_mut(output, 4 * RANDOM_CHUNK_BLOCKS, |index, piece| {
+    parallel::chunks_mut(output, 4 * RANDOM_CHUNK_BLOCKS, |index, chunk| {
         let mut counter = first.wrapping_add((index * RANDOM_CHUNK_BLOCKS) as u128);
         let mut words = [[0; RANDOM_BATCH_COUNTERS]; 4];
-        for part in piece.chunks_mut(4 * RANDOM_BATCH_COUNTERS) {
+        for part in chunk.chunks_mut(4 * RANDOM_BATCH_COUNTERS) {
             let first = bytemuck::cast::<[u128; 1], [u64; 2]>([counter]);
             simd::run(Philox { key: halves(key), first, words: &mut words });
             simd::run(Weave(&words, part));
@@ -164,10 +164,10 @@ pub fn philox_wide(key: u64, first: u128, count: usize, mut put: impl FnMut(usiz
 
 /// The words of Threefry's blocks in order.
 pub fn threefry_words<T: Word>(key: u64, first: u64, output: &mut [T]) {
-    parallel::chunks_mut(output, 2 * RANDOM_CHUNK_BLOCKS, |index, piece| {
+    parallel::chunks_mut(output, 2 * RANDOM_CHUNK_BLOCKS, |index, chunk| {
         let mut counter = first.wrapping_add((index * RANDOM_CHUNK_BLOCKS) as u64);
         let mut words = [[0; RANDOM_BATCH_COUNTERS]; 2];
-        for part in piece.chunks_mut(2 * RANDOM_BATCH_COUNTERS) {
+        for part in chunk.chunks_mut(2 * RANDOM_BATCH_COUNTERS) {
             simd::run(Threefry { key: halves(key), first: counter, words: &mut words });
             simd::run(Weave(&words, part));
             counter = counter.wrapping_add(RANDOM_BATCH_COUNTERS as u64);
@@ -221,8 +221,8 @@ impl Halving {
         // Two rows have the words of as many blocks as a row has elements.
         let pairs = extent.div_ceil(2);
         let lines = (RANDOM_CHUNK_BLOCKS / (pairs * inner)).max(1);
-        parallel::chunks_mut(output, lines * extent * inner, |index, piece| {
-            for (line, rows) in piece.chunks_mut(extent * inner).enumerate() {
+        parallel::chunks_mut(output, lines * extent * inner, |index, chunk| {
+            for (line, rows) in chunk.chunks_mut(extent * inner).enumerate() {
                 for (pair, rows) in rows.chunks_mut(2 * inner).enumerate() {
                     let before = ((index * lines + line) * pairs + pair) * inner;
                     two_rows(key, first.wrapping_add(before as u64), inner, rows);

@@ -3,9 +3,9 @@ use super::factor::{Batch, each, for_scalar, item, kind, read, write};
 use super::{Cost, Cx, Entry, Kernel, Lowered, Site};
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::{DType, Shape};
-use tpu_kernels::linalg::factor::{cholesky, cholesky_room};
+use tpu_kernels::linalg::factor::{cholesky, cholesky_workspace};
 use tpu_kernels::linalg::scalar::Scalar;
-use tpu_kernels::matmul::precision::{SumType, room, take};
+use tpu_kernels::matmul::precision::{SumType, scratch_bytes, split_scratch};
 
 /// `L` with `L·Lᴴ = a`, or `U` with `Uᴴ·U = a`. Only that triangle of `a` is read, the other one
 /// of the result is zero, and a matrix that is not positive definite gives NaN everywhere.
@@ -45,13 +45,13 @@ impl Cholesky {
         let (n, size) = (self.batch.rows, self.batch.size());
         each(self.batch.count, scratch, &mut [out], |index, mut scratch, results| {
             let [out] = results else { return Ok(()) };
-            let matrix = take::<T>(&mut scratch, size)?;
-            let room = take::<T>(&mut scratch, cholesky_room(n))?;
+            let matrix = split_scratch::<T>(&mut scratch, size)?;
+            let workspace = split_scratch::<T>(&mut scratch, cholesky_workspace(n))?;
             read(self.dtype, item(a, self.dtype, size, index), matrix)?;
             if !self.lower {
                 adjoint(n, matrix);
             }
-            cholesky(n, matrix, room);
+            cholesky(n, matrix, workspace);
             if !self.lower {
                 adjoint(n, matrix);
             }
@@ -84,7 +84,8 @@ impl Kernel for Cholesky {
 
     fn scratch(&self) -> usize {
         let width = self.kind.bytes();
-        room(self.batch.size(), width).saturating_add(room(cholesky_room(self.batch.rows), width))
+        scratch_bytes(self.batch.size(), width)
+            .saturating_add(scratch_bytes(cholesky_workspace(self.batch.rows), width))
     }
 
     #[expect(clippy::cast_precision_loss, reason = "a count of operations, as a float by contract")]

@@ -144,16 +144,16 @@ mod tests {
                 let group = at[1] / per_group;
                 let mut sum = 0;
                 for inner in 0..kernel[0] * kernel[2..].iter().product::<usize>() {
-                    let under = split(inner, &[&kernel[..1], &kernel[2..]].concat());
+                    let taps = split(inner, &[&kernel[..1], &kernel[2..]].concat());
                     let image = at[0] + if self.batch_groups > 1 { group * images } else { 0 };
                     let feature =
-                        under[0] + if self.feature_groups > 1 { group * kernel[0] } else { 0 };
+                        taps[0] + if self.feature_groups > 1 { group * kernel[0] } else { 0 };
                     let mut from = image * left[self.input[0]] + feature * left[self.input[1]];
-                    let mut with = under[0] * right[self.kernel[0]] + at[1] * right[self.kernel[1]];
+                    let mut with = taps[0] * right[self.kernel[0]] + at[1] * right[self.kernel[1]];
                     let mut inside = true;
                     for axis in 0..axes {
                         let place = (at[2 + axis] * self.strides[axis]
-                            + under[1 + axis] * self.dilation[axis])
+                            + taps[1 + axis] * self.dilation[axis])
                             as i64
                             - self.padding[axis][0];
                         let base = self.base[axis] as i64;
@@ -162,8 +162,8 @@ mod tests {
                             && place / base < input[2 + axis] as i64;
                         from += (place.max(0) / base) as usize * left[self.input[2 + axis]];
                         let turned = match self.reversed[axis] {
-                            true => kernel[2 + axis] - 1 - under[1 + axis],
-                            false => under[1 + axis],
+                            true => kernel[2 + axis] - 1 - taps[1 + axis],
+                            false => taps[1 + axis],
                         };
                         with += turned * right[self.kernel[2 + axis]];
                     }

@@ -57,36 +57,36 @@ pub(super) fn each(
     work: impl Fn(usize, &mut [u8], &mut [&mut [u8]]) -> Result<()> + Sync,
 ) -> Result<()> {
     let widths: Vec<usize> = results.iter().map(|result| result.len() / count.max(1)).collect();
-    let some = |first: usize, room: &mut [u8], results: &mut [&mut [u8]], count: usize| {
+    let some = |first: usize, workspace: &mut [u8], results: &mut [&mut [u8]], count: usize| {
         for index in 0..count {
             let parts = results.iter_mut().zip(&widths);
             let mut parts: Vec<&mut [u8]> =
                 parts.map(|(result, &width)| &mut result[index * width..][..width]).collect();
-            work(first + index, &mut *room, &mut parts)?;
+            work(first + index, &mut *workspace, &mut parts)?;
         }
         Ok(())
     };
-    let piece = parallel::items_per_chunk(scratch.len()).max(1);
-    if count <= piece || parallel::threads() < 2 {
+    let chunk = parallel::items_per_chunk(scratch.len()).max(1);
+    if count <= chunk || parallel::threads() < 2 {
         return some(0, scratch, results, count);
     }
-    let mut pieces: Vec<Vec<&mut [u8]>> = Vec::new();
-    pieces.resize_with(count.div_ceil(piece), Vec::new);
+    let mut chunks: Vec<Vec<&mut [u8]>> = Vec::new();
+    chunks.resize_with(count.div_ceil(chunk), Vec::new);
     for (result, &width) in results.iter_mut().zip(&widths) {
         let mut rest = &mut **result;
-        for (index, parts) in pieces.iter_mut().enumerate() {
-            let count = piece.min(count - index * piece);
+        for (index, parts) in chunks.iter_mut().enumerate() {
+            let count = chunk.min(count - index * chunk);
             let (part, after) = rest.split_at_mut(count * width);
             parts.push(part);
             rest = after;
         }
     }
     let (outcome, size) = (Mutex::new(Ok(())), scratch.len());
-    parallel::chunks_mut(&mut pieces, 1, |index, parts| {
-        let mut room = Aligned::zeros(size);
-        let count = piece.min(count - index * piece);
+    parallel::chunks_mut(&mut chunks, 1, |index, parts| {
+        let mut workspace = Aligned::zeros(size);
+        let count = chunk.min(count - index * chunk);
         for parts in parts {
-            let done = some(index * piece, room.bytes_mut(), parts, count);
+            let done = some(index * chunk, workspace.bytes_mut(), parts, count);
             if done.is_err() {
                 *outcome.lock() = done;
             }

@@ -154,8 +154,8 @@ impl<T: FftNum> FftAxis<T> {
             plan.process_with_scratch(lines, &mut vec![Complex::zero(); room]);
         };
         if *stride == 1 {
-            let piece = parallel::items_per_chunk(length * size_of::<Complex<T>>());
-            parallel::chunks_mut(array, piece * length, |_, part| lines(part));
+            let chunk = parallel::items_per_chunk(length * size_of::<Complex<T>>());
+            parallel::chunks_mut(array, chunk * length, |_, part| lines(part));
             return;
         }
         let width = (FFT_BLOCK_ELEMENTS / length).clamp(LINES[0], LINES[1]).min(*stride);
@@ -168,8 +168,8 @@ impl<T: FftNum> FftAxis<T> {
                     tile.push(row);
                 }
             }
-            let piece = parallel::items_per_chunk(length * width * size_of::<Complex<T>>());
-            parallel::chunks_mut(&mut tiles, piece, |_, tiles| {
+            let chunk = parallel::items_per_chunk(length * width * size_of::<Complex<T>>());
+            parallel::chunks_mut(&mut tiles, chunk, |_, tiles| {
                 let mut turned = vec![Complex::zero(); length * width];
                 for tile in tiles {
                     for (at, row) in tile.iter().enumerate() {
@@ -239,14 +239,14 @@ where
             return Ok(());
         }
         let [before, after] = self.last;
-        let piece = parallel::items_per_chunk(before.max(after) * size_of::<Complex<T>>());
+        let chunk = parallel::items_per_chunk(before.max(after) * size_of::<Complex<T>>());
         match &self.real {
             Last::Complex => {
                 let array: &mut [Complex<T>] = cast_slice_mut(result);
                 array.copy_from_slice(cast_slice(operand));
                 self.axes.iter().for_each(|axis| axis.transform(array));
                 if self.kind == FftKind::Inverse {
-                    parallel::chunks_mut(array, piece * after, |_, part| {
+                    parallel::chunks_mut(array, chunk * after, |_, part| {
                         part.iter_mut().for_each(|value| *value = value.scale(self.factor));
                     });
                 }
@@ -254,10 +254,10 @@ where
             Last::FromReal(plan) => {
                 let reals: &[T] = cast_slice(operand);
                 let array: &mut [Complex<T>] = cast_slice_mut(result);
-                parallel::chunks_mut(array, piece * after, |index, part| {
+                parallel::chunks_mut(array, chunk * after, |index, part| {
                     let mut line = vec![T::zero(); before];
                     let mut room = vec![Complex::zero(); plan.get_scratch_len()];
-                    let rows = reals[index * piece * before..].chunks_exact(before);
+                    let rows = reals[index * chunk * before..].chunks_exact(before);
                     for (to, from) in part.chunks_exact_mut(after).zip(rows) {
                         line.copy_from_slice(from);
                         // Only lengths can be wrong, and they are the plan's.
@@ -273,10 +273,10 @@ where
                 self.axes.iter().for_each(|axis| axis.transform(array));
                 let array = &*array;
                 let reals: &mut [T] = cast_slice_mut(result);
-                parallel::chunks_mut(reals, piece * after, |index, part| {
+                parallel::chunks_mut(reals, chunk * after, |index, part| {
                     let mut line = vec![Complex::zero(); before];
                     let mut room = vec![Complex::zero(); plan.get_scratch_len()];
-                    let rows = array[index * piece * before..].chunks_exact(before);
+                    let rows = array[index * chunk * before..].chunks_exact(before);
                     for (to, from) in part.chunks_exact_mut(after).zip(rows) {
                         line.copy_from_slice(from);
                         // Parts that a real spectrum does not have are taken for zero, as they

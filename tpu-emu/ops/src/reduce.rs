@@ -7,7 +7,7 @@ use tpu_base::error::Result;
 use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::elementwise::tuning::TILE_ELEMENTS;
 use tpu_kernels::movement::loop_nest::{Axis, carve, carved, gather, rows};
-use tpu_kernels::movement::transpose::turn_bytes;
+use tpu_kernels::movement::transpose::transpose_bytes;
 use tpu_kernels::reduce::axis::Reduction;
 use tpu_kernels::reduce::combiner::{Combiner, Fold, Visitor, dispatch};
 use tpu_kernels::reduce::dyn_combiner::folder;
@@ -45,8 +45,8 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     let plan = Reduction::new(&inputs[0], &site.optional_indices("dimensions")?);
     let outputs: usize = plan.kept.iter().map(|axis| axis.count).product();
     let cost = reducer.cost(inputs[0].elements().saturating_sub(outputs));
-    let pieces = if reducer.picks() { pieces(&plan, outputs) } else { 1 };
-    let general = BodyReduce { plan, reducer, outputs, pieces, cost };
+    let chunks = if reducer.picks() { chunks(&plan, outputs) } else { 1 };
+    let general = BodyReduce { plan, reducer, outputs, chunks, cost };
     let known = general.reducer.combiner();
     let single = general.outputs == inputs[0].elements();
     if single && known.is_some_and(|(combiner, dtype)| changes_nothing(site, combiner, dtype)) {
@@ -76,8 +76,8 @@ fn changes_nothing(site: &Site<'_>, combiner: Combiner, dtype: DType) -> bool {
     }
 }
 
-/// Pieces that few long rows are cut into, so that there are lanes to fill.
-fn pieces(plan: &Reduction, outputs: usize) -> usize {
+/// Chunks that few long rows are cut into, so that there are lanes to fill.
+fn chunks(plan: &Reduction, outputs: usize) -> usize {
     match plan.reduced[..] {
         [axis] if outputs > 0 && axis.count >= 4 * MAX_REDUCE_ROW_PARTS => {
             (TILE_ELEMENTS / outputs).clamp(1, MAX_REDUCE_ROW_PARTS)
@@ -135,15 +135,15 @@ struct BodyReduce {
     plan: Reduction,
     reducer: Reducer,
     outputs: usize,
-    /// Pieces of each row that are reduced side by side; more than one for associative bodies.
-    pieces: usize,
+    /// Chunks of each row that are reduced side by side; more than one for associative bodies.
+    chunks: usize,
     cost: Cost,
 }
 
 impl BodyReduce {
-    /// Results, or pieces of all results, that are computed together.
+    /// Results, or chunks of all results, that are computed together.
     fn lanes(&self) -> usize {
-        (self.outputs * self.pieces).min(TILE_ELEMENTS)
+        (self.outputs * self.chunks).min(TILE_ELEMENTS)
     }
 
     /// Sizes of the parts of the scratch memory: offsets of the lanes, then for each input what
@@ -155,8 +155,8 @@ impl BodyReduce {
         offsets.chain(widths.clone()).chain(widths.clone()).chain(widths)
     }
 
-    /// Reduces rows that are cut into pieces, whose results then follow each other in order.
-    /// `offsets` has the rows' starts in front, and room for all pieces.
+    /// Reduces rows that are cut into chunks, whose results then follow each other in order.
+    /// `offsets` has the rows' starts in front, and room for all chunks.
     fn cut(
         &self,
         offsets: &mut [usize],
@@ -165,8 +165,8 @@ impl BodyReduce {
         buffers: &mut Buffers<'_>,
     ) -> Result<()> {
         let [Axis { count, steps: [step] }] = self.plan.reduced[..] else { return Ok(()) };
-        let (outputs, length) = (self.outputs, count / self.pieces);
-        let lanes = self.pieces * outputs;
+        let (outputs, length) = (self.outputs, count / self.chunks);
+        let lanes = self.chunks * outputs;
         for lane in outputs..lanes {
             offsets[lane] = offsets[lane % outputs] + lane / outputs * (length * step);
         }
@@ -185,10 +185,10 @@ impl BodyReduce {
         for (held, initial) in held.iter_mut().zip(initial) {
             splat(initial, held);
         }
-        for piece in 0..self.pieces {
-            self.step(outputs, piece * outputs, held, elements, next)?;
+        for chunk in 0..self.chunks {
+            self.step(outputs, chunk * outputs, held, elements, next)?;
         }
-        for index in length * self.pieces..count {
+        for index in length * self.chunks..count {
             load(elements, &offsets[..outputs], index * step);
             self.step(outputs, 0, held, elements, next)?;
         }
@@ -222,7 +222,7 @@ impl BodyReduce {
     }
 
     /// Reduces rows, some columns of all of them at a time.
-    fn turned<'a>(
+    fn transposed<'a>(
         &self,
         start: usize,
         apart: usize,
@@ -234,20 +234,20 @@ impl BodyReduce {
         const COLUMNS: usize = 32;
         let count: usize = self.plan.reduced.iter().map(|axis| axis.count).product();
         let room = |width: usize| vec![0_u128; (COLUMNS * lanes * width).div_ceil(16)];
-        let mut turned: Vec<Vec<u128>> = self.reducer.widths().map(room).collect();
+        let mut transposed: Vec<Vec<u128>> = self.reducer.widths().map(room).collect();
         for first in (0..count).step_by(COLUMNS) {
             let columns = COLUMNS.min(count - first);
-            for ((input, width), turned) in
-                inputs.iter().zip(self.reducer.widths()).zip(&mut turned)
+            for ((input, width), transposed) in
+                inputs.iter().zip(self.reducer.widths()).zip(&mut transposed)
             {
-                let turned: &mut [u8] = bytemuck::cast_slice_mut(turned);
+                let transposed: &mut [u8] = bytemuck::cast_slice_mut(transposed);
                 let dims = [columns, lanes];
-                turn_bytes(width, &input[(start + first) * width..], apart, dims, turned);
+                transpose_bytes(width, &input[(start + first) * width..], apart, dims, transposed);
             }
             for column in 0..columns {
-                let parts = turned.iter().zip(self.reducer.widths());
-                let now = parts.map(|(turned, width)| {
-                    &bytemuck::cast_slice(turned)[column * lanes * width..][..lanes * width]
+                let parts = transposed.iter().zip(self.reducer.widths());
+                let now = parts.map(|(transposed, width)| {
+                    &bytemuck::cast_slice(transposed)[column * lanes * width..][..lanes * width]
                 });
                 let now: Vec<&[u8]> = now.collect();
                 self.reducer.step(lanes, held, &now, next)?;
@@ -263,7 +263,7 @@ impl BodyReduce {
         let dense = offsets.iter().enumerate().all(|(lane, &offset)| offset == start + lane);
         let Buffers { held, next, elements } = buffers;
         if let Some(apart) = self.rows_apart(offsets) {
-            return self.turned(start, apart, lanes, inputs, held, next);
+            return self.transposed(start, apart, lanes, inputs, held, next);
         }
         rows(&self.plan.reduced, [0], &mut |[at], count, [step]| {
             for at in (0..count).map(|index| at + index * step) {
@@ -314,7 +314,7 @@ impl Kernel for BodyReduce {
                 if filled < self.outputs.min(TILE_ELEMENTS) && done + filled < self.outputs {
                     continue;
                 }
-                if self.pieces > 1 {
+                if self.chunks > 1 {
                     self.cut(offsets, inputs, initial, &mut buffers)?;
                 } else {
                     for (held, initial) in buffers.held.iter_mut().zip(initial) {

@@ -5,7 +5,7 @@ use tpu_base::error::{Error, Result};
 use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::linalg::factor::{Triangle, solve_left, solve_right};
 use tpu_kernels::linalg::scalar::Scalar;
-use tpu_kernels::matmul::precision::{SumType, room, take};
+use tpu_kernels::matmul::precision::{SumType, scratch_bytes, split_scratch};
 
 /// `x` with `op(a)·x = b`, or `x·op(a) = b` where `left_side` is false. Only the triangle that
 /// `lower` names is read, and not its diagonal if `unit_diagonal`.
@@ -77,8 +77,8 @@ impl Solve {
         let (n, size, right) = (self.matrix.rows, self.matrix.size(), self.right.size());
         each(self.matrix.count, scratch, &mut [out], |index, mut scratch, results| {
             let [out] = results else { return Ok(()) };
-            let matrix = take::<T>(&mut scratch, size)?;
-            let values = take::<T>(&mut scratch, right)?;
+            let matrix = split_scratch::<T>(&mut scratch, size)?;
+            let values = split_scratch::<T>(&mut scratch, right)?;
             read(self.dtype, item(a, self.dtype, size, index), matrix)?;
             read(self.dtype, item(b, self.dtype, right, index), values)?;
             if self.transposed {
@@ -114,7 +114,8 @@ impl Kernel for Solve {
 
     fn scratch(&self) -> usize {
         let width = self.kind.bytes();
-        room(self.matrix.size(), width).saturating_add(room(self.right.size(), width))
+        scratch_bytes(self.matrix.size(), width)
+            .saturating_add(scratch_bytes(self.right.size(), width))
     }
 
     #[expect(clippy::cast_precision_loss, reason = "a count of operations, as a float by contract")]

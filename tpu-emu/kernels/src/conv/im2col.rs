@@ -1,8 +1,8 @@
 //! Convolutions as matrix products: windows of the input become the rows of a matrix, a tile of
 //! bounded size at a time.
 use super::geometry::{Geometry, Order, Window};
-use super::implicit_gemm::Sweep;
-use super::pack_windows::Under;
+use super::implicit_gemm::ImplicitGemm;
+use super::pack_windows::WindowPanels;
 use crate::aligned::Aligned;
 use crate::conv::tuning::{
     BLOCK_SUMS, IM2COL_CHUNK_MULTIPLY_ADDS, MAX_BLOCK_WINDOWS, MIN_BLOCK_WINDOWS, WAVE_BLOCKS,
@@ -15,7 +15,7 @@ use crate::matmul::gemm_crate::{Extent, Matrix};
 use crate::matmul::micro_kernel::ROWS;
 use crate::matmul::operand::{ExtentStride, merged};
 use crate::matmul::pack::{Load, Panel, Strided};
-use crate::matmul::precision::{Arithmetic, SumType, for_kind, room, take};
+use crate::matmul::precision::{Arithmetic, SumType, for_kind, scratch_bytes, split_scratch};
 use crate::parallel;
 use bytemuck::{cast_slice, cast_slice_mut};
 use parking_lot::Mutex;
@@ -38,8 +38,8 @@ pub struct Convolution {
     plain: Option<ExtentStride>,
     /// How input and kernel are read where products go through panels.
     loads: Option<[Option<Load>; 2]>,
-    /// How it is computed where its input has room on a canvas.
-    sweep: Option<Sweep>,
+    /// How it is computed where its input has room on a padded input.
+    implicit: Option<ImplicitGemm>,
 }
 
 impl Convolution {
@@ -62,8 +62,9 @@ impl Convolution {
         };
         let loads = load(dtypes[0]).zip(load(dtypes[1])).map(<[_; 2]>::from);
         let both = loads.and_then(|[input, kernel]| Some([input?, kernel?]));
-        let sweep = both.and_then(|both| Sweep::new(&arithmetic, &geometry, both, dtypes));
-        Self { arithmetic, geometry, dtypes, depth, windows, rows, plain, loads, sweep }
+        let implicit =
+            both.and_then(|both| ImplicitGemm::new(&arithmetic, &geometry, both, dtypes));
+        Self { arithmetic, geometry, dtypes, depth, windows, rows, plain, loads, implicit }
     }
 
     /// Multiplications and additions, those with padding included.
@@ -96,15 +97,15 @@ impl Convolution {
 
     /// Bytes of scratch memory of a run.
     pub fn scratch(&self) -> usize {
-        if let Some(sweep) = &self.sweep {
-            return sweep.scratch();
+        if let Some(implicit) = &self.implicit {
+            return implicit.scratch();
         }
         let width = self.arithmetic.kind.bytes();
         let columns = if self.loads.is_some() { 0 } else { self.geometry.output_features.0 };
         let results = self.rows.saturating_mul(columns);
         let numbers = self.numbers().into_iter();
-        numbers.fold(room(results, self.dtypes[2].host_bytes()), |all, count| {
-            all.saturating_add(room(count, width))
+        numbers.fold(scratch_bytes(results, self.dtypes[2].host_bytes()), |all, count| {
+            all.saturating_add(scratch_bytes(count, width))
         })
     }
 
@@ -116,9 +117,11 @@ impl Convolution {
         if result.is_empty() {
             return Ok(());
         }
-        match (&self.sweep, self.arithmetic.kind) {
-            (Some(sweep), SumType::U32) => return sweep.run::<u32>(scratch, operands, result),
-            (Some(sweep), _) => return sweep.run::<f32>(scratch, operands, result),
+        match (&self.implicit, self.arithmetic.kind) {
+            (Some(implicit), SumType::U32) => {
+                return implicit.run::<u32>(scratch, operands, result);
+            }
+            (Some(implicit), _) => return implicit.run::<f32>(scratch, operands, result),
             (None, _) => {}
         }
         match (self.loads, self.arithmetic.kind) {
@@ -144,17 +147,17 @@ impl Convolution {
                 let load = loads[index].unwrap_or(plain);
                 return Ok((operands[index], load, dtypes[index].host_bytes(), 0));
             }
-            let out = take::<T>(&mut scratch, numbers[index])?;
+            let out = split_scratch::<T>(&mut scratch, numbers[index])?;
             arithmetic.split(dtypes[index], operands[index], out)?;
             let step = geometry.elements[index] * size_of::<T>();
             Ok((cast_slice(out), Load::Plain, size_of::<T>(), step))
         };
         let (input, kernel) = (side(0)?, side(1)?);
-        let packed = take::<T>(&mut scratch, numbers[2])?;
+        let packed = split_scratch::<T>(&mut scratch, numbers[2])?;
         let (columns, [column, _]) = geometry.output_features;
-        let under = |group: usize| {
+        let panels = |group: usize| {
             let (bytes, load, width, step) = input;
-            Under {
+            WindowPanels {
                 geometry,
                 load,
                 bytes,
@@ -173,7 +176,7 @@ impl Convolution {
                 let bytes = cast_slice(&*packed);
                 Strided { load: Load::Plain, bytes, start: [0, step], strides: [1, columns] }
             };
-            let left = under(group);
+            let left = panels(group);
             let to = [geometry.group_strides[2] * group, columns, geometry.output_features.1[1]];
             self.blocks(result, to, &|rows: Range<usize>, sums: &mut [T]| {
                 let part = ProductTile { rows, columns: 0..columns, depth: *depth };
@@ -216,11 +219,11 @@ impl Convolution {
         };
         let work = columns.saturating_mul(self.depth).max(1);
         if stride == 1 && self.dense(columns) {
-            let piece = (IM2COL_CHUNK_MULTIPLY_ADDS / work).max(1).next_multiple_of(rows);
+            let chunk = (IM2COL_CHUNK_MULTIPLY_ADDS / work).max(1).next_multiple_of(rows);
             let row = columns * width;
-            parallel::chunks_mut(result, piece * row, |index, out| {
+            parallel::chunks_mut(result, chunk * row, |index, out| {
                 for (part, out) in out.chunks_mut(rows * row).enumerate() {
-                    keep(block(index * piece + part * rows, out));
+                    keep(block(index * chunk + part * rows, out));
                 }
             });
             return outcome.into_inner();
@@ -270,7 +273,7 @@ impl Convolution {
             if count == 0 {
                 return Ok(None);
             }
-            let out = take::<W>(&mut scratch, count)?;
+            let out = split_scratch::<W>(&mut scratch, count)?;
             arithmetic.split(dtypes[side], operands[side], out)?;
             Ok(Some(out))
         };
@@ -284,9 +287,9 @@ impl Convolution {
             Some(numbers) => numbers,
             None => cast_slice(operands[1]),
         };
-        let packed = take::<W>(&mut scratch, packed)?;
-        let tile = take::<W>(&mut scratch, tile)?;
-        let sums = take::<W>(&mut scratch, sums)?;
+        let packed = split_scratch::<W>(&mut scratch, packed)?;
+        let tile = split_scratch::<W>(&mut scratch, tile)?;
+        let sums = split_scratch::<W>(&mut scratch, sums)?;
         let (columns, [column, _]) = geometry.output_features;
         let mut places = vec![0; geometry.windows.len()];
         for group in 0..geometry.groups {

@@ -1,10 +1,10 @@
-//! Convolutions that go over a canvas: the windows of a phase are rows of one matrix, read where
+//! Convolutions that go over a padded input: the windows of a phase are rows of one matrix, read where
 //! they lie, and its elements of the kernel the other matrix.
 use super::depthwise::Strip;
 use super::dilation;
 use super::geometry::Geometry;
 use super::pack_filter::Lines;
-use super::padded_input::{Canvas, PaddedAxis};
+use super::padded_input::{PaddedAxis, PaddedInput};
 use super::window_rows::PhaseWindows;
 use crate::aligned::Aligned;
 use crate::conv::tuning::{
@@ -15,7 +15,7 @@ use crate::matmul::accumulate::Work;
 use crate::matmul::blocked;
 use crate::matmul::micro_kernel::ROWS;
 use crate::matmul::pack::{Load, Panel};
-use crate::matmul::precision::{Arithmetic, room, take};
+use crate::matmul::precision::{Arithmetic, scratch_bytes, split_scratch};
 use crate::matmul::tuning::WRITE_MULTIPLY_ADDS;
 use crate::matmul::unpacked_lhs::{NARROW, UnpackedProduct, WIDE, is_narrow};
 use crate::parallel;
@@ -25,13 +25,13 @@ use std::ops::Range;
 use tpu_base::error::Result;
 use tpu_base::tensor::DType;
 
-/// A compiled convolution over a canvas.
+/// A compiled convolution over a padded input.
 #[derive(Debug)]
-pub struct Sweep {
+pub struct ImplicitGemm {
     arithmetic: Arithmetic,
     loads: [Load; 2],
     result: DType,
-    canvas: Canvas,
+    padded: PaddedInput,
     phases: Vec<PhaseWindows>,
     /// Input features, output features of a group (of all, where they lie beside each other).
     features: usize,
@@ -48,8 +48,8 @@ pub struct Sweep {
     widths: [usize; 3],
 }
 
-impl Sweep {
-    /// Plans one; `None` where the canvas would be too large, or the arithmetic has several passes.
+impl ImplicitGemm {
+    /// Plans one; `None` where the padded input would be too large, or the arithmetic has several passes.
     pub fn new(
         arithmetic: &Arithmetic,
         geometry: &Geometry,
@@ -76,18 +76,18 @@ impl Sweep {
         });
         let (groups, group) =
             if beside { (geometry.groups, geometry.group_strides[0]) } else { (1, 0) };
-        let canvas = Canvas {
+        let padded = PaddedInput {
             sides: [images].into_iter().chain(spatial).collect(),
             inner: [(features, feature), (groups, group)],
             times: if beside { columns } else { 1 },
         };
         let most = geometry.elements[0]
-            .saturating_mul(2 * canvas.times)
+            .saturating_mul(2 * padded.times)
             .saturating_add(PADDED_INPUT_SLACK_ELEMENTS);
-        if canvas.elements() > most {
+        if padded.elements() > most {
             return None;
         }
-        let strides = canvas.strides();
+        let strides = padded.strides();
         let mut phases = Vec::new();
         let mut taps = 0_usize;
         dilation::combinations(&axes, |some| {
@@ -105,7 +105,7 @@ impl Sweep {
             arithmetic: *arithmetic,
             loads,
             result: dtypes[2],
-            canvas,
+            padded,
             phases,
             features,
             columns: columns * groups,
@@ -127,18 +127,18 @@ impl Sweep {
         }
     }
 
-    /// Numbers of scratch memory: the canvas, and the kernel of a phase.
+    /// Numbers of scratch memory: the padded input, and the kernel of a phase.
     fn numbers(&self) -> [usize; 2] {
         let taps = self.phases.iter().map(|phase| phase.taps.len()).max().unwrap_or(0);
         let columns = self.columns.next_multiple_of(self.panel());
-        [self.canvas.elements(), taps.saturating_mul(self.features).saturating_mul(columns)]
+        [self.padded.elements(), taps.saturating_mul(self.features).saturating_mul(columns)]
     }
 
     /// Bytes of scratch memory of a run.
     pub fn scratch(&self) -> usize {
         let width = self.arithmetic.kind.bytes();
-        let [canvas, kernel] = self.numbers();
-        room(canvas, width).saturating_add(room(kernel, width))
+        let [padded, kernel] = self.numbers();
+        scratch_bytes(padded, width).saturating_add(scratch_bytes(kernel, width))
     }
 
     /// Computes the result.
@@ -152,13 +152,13 @@ impl Sweep {
         result: &mut [u8],
     ) -> Result<()> {
         let [elements, lines] = self.numbers();
-        let canvas = take::<T>(&mut scratch, elements)?;
-        let packed = take::<T>(&mut scratch, lines)?;
+        let padded = split_scratch::<T>(&mut scratch, elements)?;
+        let packed = split_scratch::<T>(&mut scratch, lines)?;
         for group in 0..self.groups {
             let [from, other, to] = self.group_strides.map(|stride| stride * group);
             let input = input.get(from * self.widths[0]..).unwrap_or_default();
             let kernel = kernel.get(other * self.widths[1]..).unwrap_or_default();
-            self.canvas.lay(self.loads[0], input, canvas);
+            self.padded.lay(self.loads[0], input, padded);
             for phase in &self.phases {
                 let lines = Lines {
                     taps: &phase.taps,
@@ -169,9 +169,9 @@ impl Sweep {
                     width: self.panel(),
                 };
                 lines.lay(self.loads[1], kernel, packed);
-                let (canvas, packed) = (&*canvas, &*packed);
+                let (padded, packed) = (&*padded, &*packed);
                 let sums = |windows: Range<usize>, sums: &mut [T]| {
-                    self.sums(phase, windows, (canvas, packed), sums);
+                    self.sums(phase, windows, (padded, packed), sums);
                 };
                 if phase.is_dense(self.columns) && self.stride == 1 && self.groups == 1 {
                     self.dense(phase, result, &sums)?;
@@ -257,11 +257,11 @@ impl Sweep {
         let terms = phase.places.len().saturating_mul(self.features);
         let terms = if self.beside { terms } else { terms.saturating_add(WRITE_MULTIPLY_ADDS) };
         let work = self.columns.saturating_mul(terms).max(1);
-        let piece = (IMPLICIT_CHUNK_MULTIPLY_ADDS / work).max(1).next_multiple_of(rows);
+        let chunk = (IMPLICIT_CHUNK_MULTIPLY_ADDS / work).max(1).next_multiple_of(rows);
         let outcome = Mutex::new(Ok(()));
-        parallel::chunks_mut(result, piece * row, |index, out| {
+        parallel::chunks_mut(result, chunk * row, |index, out| {
             for (part, out) in out.chunks_mut(rows * row).enumerate() {
-                let first = index * piece + part * rows;
+                let first = index * chunk + part * rows;
                 let done = self.finish(first..windows.min(first + rows), out, sums);
                 if done.is_err() {
                     *outcome.lock() = done;
@@ -457,13 +457,14 @@ mod tests {
                     let mut expected = vec![0; 2 * windows * columns * groups];
                     wanted(&geometry, &input, &kernel, &mut expected);
                     let loads = [Load::Plain; 2];
-                    let sweep = Sweep::new(&arithmetic, &geometry, loads, [DType::U32; 3]).unwrap();
+                    let implicit =
+                        ImplicitGemm::new(&arithmetic, &geometry, loads, [DType::U32; 3]).unwrap();
                     simd::at_every_level(|_| {
-                        let mut scratch = Aligned::zeros(sweep.scratch());
+                        let mut scratch = Aligned::zeros(implicit.scratch());
                         let mut result = vec![9_u32; expected.len()];
                         let operands = [cast_slice(&input), cast_slice(&kernel)];
                         let out = cast_slice_mut(&mut result);
-                        sweep.run::<u32>(scratch.bytes_mut(), operands, out).unwrap();
+                        implicit.run::<u32>(scratch.bytes_mut(), operands, out).unwrap();
                         assert_eq!(result, expected, "{case:?}");
                     });
                 }
@@ -472,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn a_canvas_much_larger_than_the_input_is_refused() {
+    fn a_padded_input_much_larger_than_the_input_is_refused() {
         let axes = [([4, 2], 1, 300_000, [1, 1])];
         let case = Case { images: 1, features: 1, columns: 1, groups: 1, last: true, axes: &axes };
         let arithmetic = Arithmetic {
@@ -482,6 +483,6 @@ mod tests {
             sum: None,
         };
         let loads = [Load::Plain; 2];
-        assert!(Sweep::new(&arithmetic, &geometry(case), loads, [DType::U32; 3]).is_none());
+        assert!(ImplicitGemm::new(&arithmetic, &geometry(case), loads, [DType::U32; 3]).is_none());
     }
 }

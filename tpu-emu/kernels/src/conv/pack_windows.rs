@@ -7,13 +7,13 @@ use crate::simd::Loop;
 use bytemuck::Pod;
 use std::ops::Range;
 
-/// Steps of the sums that are turned at once.
-const TURNED: usize = 16;
+/// Steps of the sums that are transposed at once.
+const TRANSPOSED_STEPS: usize = 16;
 
 /// The input of a convolution as a matrix: a row for every window, a column for every element
 /// under one, the features of a place beside each other.
 #[derive(Debug, Clone, Copy)]
-pub struct Under<'a> {
+pub struct WindowPanels<'a> {
     /// Extents and strides.
     pub geometry: &'a Geometry,
     /// How elements are read.
@@ -24,7 +24,7 @@ pub struct Under<'a> {
     pub start: [usize; 2],
 }
 
-impl<T: Panel> Source<T> for Under<'_> {
+impl<T: Panel> Source<T> for WindowPanels<'_> {
     fn pack<const W: usize>(
         &self,
         part: usize,
@@ -141,16 +141,18 @@ impl<E: Copy, T: Lane, const W: usize, F: Fn(E) -> T + Copy> Loop for Tap<'_, E,
             return;
         }
         if stride == 1 {
-            let mut block = [[T::ZERO; TURNED]; W];
+            let mut block = [[T::ZERO; TRANSPOSED_STEPS]; W];
             let steps = lines.len();
-            for (lines, at) in lines.chunks_mut(TURNED).zip((0..steps).step_by(TURNED)) {
+            for (lines, at) in
+                lines.chunks_mut(TRANSPOSED_STEPS).zip((0..steps).step_by(TRANSPOSED_STEPS))
+            {
                 for (row, start) in block.iter_mut().zip(starts) {
                     let Some(start) = start else {
-                        *row = [T::ZERO; TURNED];
+                        *row = [T::ZERO; TRANSPOSED_STEPS];
                         continue;
                     };
                     let from = &data[start + from + at..][..lines.len()];
-                    if let Some(from) = from.first_chunk::<TURNED>() {
+                    if let Some(from) = from.first_chunk::<TRANSPOSED_STEPS>() {
                         *row = from.map(read);
                     } else {
                         lay(from, 1, row, read);
@@ -181,10 +183,11 @@ mod tests {
     /// Checks panels of some windows and some elements under them.
     fn check(geometry: &Geometry, free: Range<usize>, depth: Range<usize>) {
         let data: Vec<u32> = (1..=200).collect();
-        let under = Under { geometry, load: Load::Plain, bytes: cast_slice(&data), start: [8, 0] };
+        let panels =
+            WindowPanels { geometry, load: Load::Plain, bytes: cast_slice(&data), start: [8, 0] };
         let steps = depth.len();
         let mut out = vec![[7_u32; 4]; free.len().div_ceil(4) * steps];
-        under.pack(0, free.clone(), depth.clone(), &mut out);
+        panels.pack(0, free.clone(), depth.clone(), &mut out);
         let (features, [feature, _]) = geometry.input_features;
         let across = geometry.windows[1].kernel.0;
         for (at, line) in out.iter().enumerate() {
@@ -226,9 +229,10 @@ mod tests {
     #[test]
     fn nothing_is_written_where_there_are_no_steps() {
         let geometry = geometry(90, 1, [18, 3]);
-        let under = Under { geometry: &geometry, load: Load::Plain, bytes: &[], start: [0, 0] };
+        let panels =
+            WindowPanels { geometry: &geometry, load: Load::Plain, bytes: &[], start: [0, 0] };
         let mut out = [[7_u32; 4]];
-        under.pack(0, 0..4, 3..3, &mut out);
+        panels.pack(0, 0..4, 3..3, &mut out);
         assert_eq!(out, [[7; 4]]);
     }
 }

@@ -6,7 +6,7 @@ use crate::simd;
 use crate::simd::Loop;
 use bytemuck::Pod;
 
-/// One axis of a canvas.
+/// One axis of a padded input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PaddedAxis {
     /// Extent and stride in the input.
@@ -17,9 +17,9 @@ pub struct PaddedAxis {
     pub places: usize,
 }
 
-/// How a canvas is made of an input: the axes, then `inner` elements of every place.
+/// How a padded input is made of an input: the axes, then `inner` elements of every place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Canvas {
+pub struct PaddedInput {
     /// Images and spatial axes.
     pub sides: Vec<PaddedAxis>,
     /// Features of a group, then groups that lie beside each other: extents and strides.
@@ -28,7 +28,7 @@ pub struct Canvas {
     pub times: usize,
 }
 
-impl Canvas {
+impl PaddedInput {
     /// Elements of a place.
     pub fn depth(&self) -> usize {
         self.inner[0].0.saturating_mul(self.inner[1].0).saturating_mul(self.times)
@@ -53,23 +53,23 @@ impl Canvas {
 
     /// Lays it out; the first element of the input is that of `bytes`.
     pub fn lay<T: Panel>(&self, load: Load, bytes: &[u8], out: &mut [T]) {
-        T::read(load, 0, LayInput { canvas: self, bytes, out });
+        T::read(load, 0, LayInput { padded: self, bytes, out });
     }
 }
 
 struct LayInput<'a, T> {
-    canvas: &'a Canvas,
+    padded: &'a PaddedInput,
     bytes: &'a [u8],
     out: &'a mut [T],
 }
 
 impl<T: Lane> Visit<T> for LayInput<'_, T> {
     fn visit<E: Pod + Sync>(self, read: impl Fn(E) -> T + Copy + Sync) {
-        let LayInput { canvas, bytes, out } = self;
+        let LayInput { padded, bytes, out } = self;
         let data = elements::<E>(bytes);
         let whole = PaddedAxis { input: (1, 0), first: 0, places: 1 };
-        let (last, outer) = canvas.sides.split_last().unwrap_or((&whole, &[]));
-        let line = last.places * canvas.depth();
+        let (last, outer) = padded.sides.split_last().unwrap_or((&whole, &[]));
+        let line = last.places * padded.depth();
         if line == 0 {
             return;
         }
@@ -83,7 +83,7 @@ impl<T: Lane> Visit<T> for LayInput<'_, T> {
                     start = start.zip(found).map(|(start, at)| start + at * side.input.1);
                     number /= side.places;
                 }
-                simd::run(LastAxis { canvas, last, data, start, out, read });
+                simd::run(LastAxis { padded, last, data, start, out, read });
             }
         });
     }
@@ -98,7 +98,7 @@ fn inside(side: &PaddedAxis, at: usize) -> Option<usize> {
 
 /// The places along the last axis.
 struct LastAxis<'a, E, T, F> {
-    canvas: &'a Canvas,
+    padded: &'a PaddedInput,
     last: &'a PaddedAxis,
     data: &'a [E],
     /// Where the line begins in the input; `None` for padding.
@@ -112,8 +112,8 @@ impl<E: Copy, T: Lane, F: Fn(E) -> T + Copy> Loop for LastAxis<'_, E, T, F> {
 
     #[inline(always)]
     fn run(self) {
-        let Self { canvas, last, data, start, out, read } = self;
-        let depth = canvas.depth();
+        let Self { padded, last, data, start, out, read } = self;
+        let depth = padded.depth();
         let before = usize::try_from(last.first.saturating_neg()).unwrap_or(0).min(last.places);
         let skipped = usize::try_from(last.first).unwrap_or(0);
         let count = last.input.0.saturating_sub(skipped).min(last.places - before);
@@ -126,20 +126,20 @@ impl<E: Copy, T: Lane, F: Fn(E) -> T + Copy> Loop for LastAxis<'_, E, T, F> {
         let (out, padding) = rest.split_at_mut(count * depth);
         padding.fill(T::ZERO);
         let start = start + skipped * last.input.1;
-        let [(features, feature), (groups, group)] = canvas.inner;
+        let [(features, feature), (groups, group)] = padded.inner;
         let whole = match (features, groups) {
             (_, 1) => features == 1 || feature == 1,
             (1, _) => group == 1,
             _ => feature == groups && group == 1,
         };
-        if canvas.times > 1 || !whole || (last.input.1 != depth && depth < 4) {
+        if padded.times > 1 || !whole || (last.input.1 != depth && depth < 4) {
             for f in 0..features {
                 for g in 0..groups {
                     let from = data[start + f * feature + g * group..].iter();
                     let from = from.step_by(last.input.1.max(1));
-                    let first = (f * groups + g) * canvas.times;
+                    let first = (f * groups + g) * padded.times;
                     for (out, &from) in out.chunks_exact_mut(depth).zip(from) {
-                        out[first..first + canvas.times].fill(read(from));
+                        out[first..first + padded.times].fill(read(from));
                     }
                 }
             }
@@ -160,10 +160,10 @@ mod tests {
 
     fn check(sides: &[PaddedAxis], inner: [(usize, usize); 2], times: usize) {
         let data: Vec<u32> = (1..=400).collect();
-        let canvas = Canvas { sides: sides.to_vec(), inner, times };
-        let mut out = vec![7_u32; canvas.elements()];
-        canvas.lay(Load::Plain, cast_slice(&data), &mut out);
-        let strides = canvas.strides();
+        let padded = PaddedInput { sides: sides.to_vec(), inner, times };
+        let mut out = vec![7_u32; padded.elements()];
+        padded.lay(Load::Plain, cast_slice(&data), &mut out);
+        let strides = padded.strides();
         for (at, &value) in out.iter().enumerate() {
             let mut rest = at;
             let mut start = Some(0);
@@ -174,12 +174,12 @@ mod tests {
             }
             let (rest, group) = (rest / times, rest / times % inner[1].0);
             let more = rest / inner[1].0 * inner[0].1 + group * inner[1].1;
-            assert_eq!(value, start.map_or(0, |start| data[start + more]), "{canvas:?} {at}");
+            assert_eq!(value, start.map_or(0, |start| data[start + more]), "{padded:?} {at}");
         }
     }
 
     #[test]
-    fn a_canvas_has_the_input_in_its_padding() {
+    fn a_padded_input_has_the_input_in_its_padding() {
         let side = |input, first, places| PaddedAxis { input, first, places };
         let images = side((2, 90), 0, 2);
         // Features beside each other, then apart, cropped, repeated, in groups.

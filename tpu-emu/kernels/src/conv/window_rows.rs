@@ -11,7 +11,7 @@ use std::ops::Range;
 pub struct WindowRow {
     /// How many.
     pub count: usize,
-    /// Elements of the canvas from one to the next.
+    /// Elements of the padded input from one to the next.
     pub step: usize,
     /// Elements of the result.
     pub target: usize,
@@ -22,20 +22,20 @@ pub struct WindowRow {
 pub struct PhaseWindows {
     /// Those of the result that lie farthest apart first.
     pub rows: Vec<WindowRow>,
-    /// The first window in the canvas and in the result.
+    /// The first window in the padded input and in the result.
     pub first: [usize; 2],
     /// Elements from a window's first one to those under an element of the kernel.
     pub places: Vec<usize>,
     /// Where these elements of the kernel are.
     pub taps: Vec<usize>,
-    /// The same elements of the canvas, as runs of one beside the other.
+    /// The same elements of the padded input, as runs of one beside the other.
     pub runs: Vec<ElementRun>,
     /// Runs that are added up at once, with their terms.
     pub segments: Vec<(Range<usize>, Range<usize>)>,
 }
 
 impl PhaseWindows {
-    /// Plans the windows of one phase of each axis. `strides` are those of the canvas.
+    /// Plans the windows of one phase of each axis. `strides` are those of the padded input.
     pub fn new(
         geometry: &Geometry,
         strides: &[usize],
@@ -45,7 +45,7 @@ impl PhaseWindows {
         let (images, [_, image]) = geometry.batch;
         let mut rows = vec![WindowRow { count: images, step: strides[0], target: image }];
         let mut first = [0, 0];
-        // Offsets in the canvas and in the kernel of each element of the kernel.
+        // Offsets in the padded input and in the kernel of each element of the kernel.
         let mut both = vec![[0, 0]];
         let spatial = geometry.windows.iter().zip(axes).zip(phase);
         for (((window, axis), along), &stride) in spatial.zip(&strides[1..]) {
@@ -90,7 +90,7 @@ impl PhaseWindows {
         self.rows.iter().map(|row| row.count).product()
     }
 
-    /// Where windows begin: `which` is 0 for the canvas, 1 for the result.
+    /// Where windows begin: `which` is 0 for the padded input, 1 for the result.
     pub fn starts(&self, windows: Range<usize>, which: usize) -> Vec<usize> {
         let start = |mut window: usize| {
             let mut at = self.first[which];

@@ -8,13 +8,13 @@ use crate::matmul::widen::Widen;
 use num_traits::Float;
 
 /// Numbers of `T` that [`eigen`] uses besides its matrix, and real ones.
-pub fn room(n: usize) -> [usize; 2] {
+pub fn workspace(n: usize) -> [usize; 2] {
     [n * n + 3 * n, 2 * n]
 }
 
 /// Replaces a Hermitian `a [n, n]` by its eigenvectors, one a row, with the eigenvalues, ascending,
 /// in the first `n` of `reals`. All NaN where `a` is not finite.
-pub fn eigen<T: Scalar>(n: usize, a: &mut [T], room: &mut [T], reals: &mut [T::Real]) {
+pub fn eigen<T: Scalar>(n: usize, a: &mut [T], workspace: &mut [T], reals: &mut [T::Real]) {
     let (values, off) = reals.split_at_mut(n);
     let largest = a
         .iter()
@@ -27,9 +27,9 @@ pub fn eigen<T: Scalar>(n: usize, a: &mut [T], room: &mut [T], reals: &mut [T::R
     if largest > T::Real::ZERO {
         a.iter_mut().for_each(|value| *value = T::of(value.re() / largest, value.im() / largest));
     }
-    let (q, room) = room.split_at_mut(n * n);
-    tridiagonal(n, a, room);
-    let (taus, sums) = room.split_at_mut(n);
+    let (q, workspace) = workspace.split_at_mut(n * n);
+    tridiagonal(n, a, workspace);
+    let (taus, sums) = workspace.split_at_mut(n);
     for k in 0..n {
         values[k] = a[k * n + k].re();
         off[k] = if k + 1 < n { a[(k + 1) * n + k].re() } else { T::Real::ZERO };
@@ -52,9 +52,9 @@ pub fn eigen<T: Scalar>(n: usize, a: &mut [T], room: &mut [T], reals: &mut [T::R
 
 /// Reduces `a` to tridiagonal form with a real subdiagonal. The reflector of step `k` is stored
 /// below the subdiagonal in column `k`, its `tau` in `room[k]`.
-fn tridiagonal<T: Scalar>(n: usize, a: &mut [T], room: &mut [T]) {
-    let (taus, room) = room.split_at_mut(n);
-    let (v, w) = room.split_at_mut(n);
+fn tridiagonal<T: Scalar>(n: usize, a: &mut [T], workspace: &mut [T]) {
+    let (taus, workspace) = workspace.split_at_mut(n);
+    let (v, w) = workspace.split_at_mut(n);
     let half = T::Real::of_f32(0.5);
     for k in 0..n {
         if k + 1 == n {

@@ -10,8 +10,8 @@ use crate::simd::Loop;
 use num_traits::Float;
 use std::ops::Range;
 
-/// Rows of a piece, whole blocks of them, where each has so many results of sums of a block.
-fn piece(columns: usize) -> usize {
+/// Rows of a chunk, whole blocks of them, where each has so many results of sums of a block.
+fn chunk(columns: usize) -> usize {
     (CHUNK_MULTIPLY_ADDS / (columns * BLOCK_ROWS).max(1)).max(1).next_multiple_of(BLOCK_ROWS)
 }
 
@@ -36,22 +36,27 @@ fn reduce<T: Scalar>(
 }
 
 /// Numbers of room that [`cholesky`] uses.
-pub fn cholesky_room(n: usize) -> usize {
+pub fn cholesky_workspace(n: usize) -> usize {
     n.saturating_add(n.max(REGISTER_ROWS)).saturating_mul(BLOCK_ROWS.min(n))
 }
 
 /// The lower triangular `L` with `L·Lᴴ = a`, of the lower triangle of `a`, in its place; the upper
-/// one becomes zero. All NaN where there is none. `room` has [`cholesky_room`] numbers.
-pub fn cholesky<T: Scalar>(n: usize, a: &mut [T], room: &mut [T]) {
+/// one becomes zero. All NaN where there is none. `workspace` has [`cholesky_workspace`] numbers.
+pub fn cholesky<T: Scalar>(n: usize, a: &mut [T], workspace: &mut [T]) {
     for first in (0..n).step_by(BLOCK_ROWS) {
         let end = n.min(first + BLOCK_ROWS);
-        if !simd::run(CholeskyColumns { n, a: &mut *a, columns: first..end, room: &mut *room }) {
+        if !simd::run(CholeskyColumns {
+            n,
+            a: &mut *a,
+            columns: first..end,
+            workspace: &mut *workspace,
+        }) {
             a.fill(T::missing());
             return;
         }
         let depth = end - first;
         // The block's columns below it, and their conjugates.
-        let (below, conjugates) = room.split_at_mut((n - end) * depth);
+        let (below, conjugates) = workspace.split_at_mut((n - end) * depth);
         let copies = below.chunks_exact_mut(depth).zip(conjugates.chunks_exact_mut(depth));
         for ((below, conjugates), row) in copies.zip(a[end * n..].chunks_exact(n)) {
             below.copy_from_slice(&row[first..end]);
@@ -60,9 +65,9 @@ pub fn cholesky<T: Scalar>(n: usize, a: &mut [T], room: &mut [T]) {
             }
         }
         let (below, conjugates) = (&*below, &*conjugates);
-        let piece = piece(n - end);
-        parallel::chunks_mut(&mut a[end * n..], piece * n, |index, rows| {
-            let starts = (index * piece..).step_by(BLOCK_ROWS);
+        let chunk = chunk(n - end);
+        parallel::chunks_mut(&mut a[end * n..], chunk * n, |index, rows| {
+            let starts = (index * chunk..).step_by(BLOCK_ROWS);
             for (start, rows) in starts.zip(rows.chunks_mut(BLOCK_ROWS * n)) {
                 let columns = end..end + start + rows.len() / n;
                 let left = Matrix { data: &below[start * depth..], row: depth, column: 1 };
@@ -76,13 +81,13 @@ pub fn cholesky<T: Scalar>(n: usize, a: &mut [T], room: &mut [T]) {
     }
 }
 
-/// Some columns of the factor, where those before are done; `false` where there is none. `room`
+/// Some columns of the factor, where those before are done; `false` where there is none. `workspace`
 /// holds them one after the other, so that sums are over runs.
 struct CholeskyColumns<'a, T> {
     n: usize,
     a: &'a mut [T],
     columns: Range<usize>,
-    room: &'a mut [T],
+    workspace: &'a mut [T],
 }
 
 impl<T: Scalar> Loop for CholeskyColumns<'_, T> {
@@ -90,21 +95,21 @@ impl<T: Scalar> Loop for CholeskyColumns<'_, T> {
 
     #[inline(always)]
     fn run(self) -> bool {
-        let Self { n, a, columns, room } = self;
+        let Self { n, a, columns, workspace } = self;
         let (start, rows) = (columns.start, n - columns.start);
         // Sums may be of rows behind the last one.
         let length = rows + REGISTER_ROWS;
-        for column in room.chunks_exact_mut(length).take(columns.len()) {
+        for column in workspace.chunks_exact_mut(length).take(columns.len()) {
             column[rows..].fill(T::ZERO);
         }
         for (row, from) in a[start * n..].chunks_exact(n).enumerate() {
             let from = &from[columns.clone()];
             for (column, &from) in from[..from.len().min(row + 1)].iter().enumerate() {
-                room[column * length + row] = from;
+                workspace[column * length + row] = from;
             }
         }
         for k in 0..columns.len() {
-            let (done, column) = room.split_at_mut(k * length);
+            let (done, column) = workspace.split_at_mut(k * length);
             let mut root = T::Real::ZERO;
             for first in (k..rows).step_by(REGISTER_ROWS) {
                 let mut sums = [T::ZERO; REGISTER_ROWS];
@@ -137,7 +142,7 @@ impl<T: Scalar> Loop for CholeskyColumns<'_, T> {
             let to = &mut to[columns.clone()];
             let end = to.len().min(row + 1);
             for (column, to) in to[..end].iter_mut().enumerate() {
-                *to = room[column * length + row];
+                *to = workspace[column * length + row];
             }
         }
         true
@@ -169,7 +174,7 @@ pub fn lu<T: Scalar>([m, n]: [usize; 2], a: &mut [T], pivots: &mut [i32], permut
         // The block's rows to its right.
         simd::run(LuRows { n, top: &mut *top, columns: first..end });
         let top = &*top;
-        parallel::chunks_mut(below, piece(n - end) * n, |_, rows| {
+        parallel::chunks_mut(below, chunk(n - end) * n, |_, rows| {
             let depth = end - first;
             let left: Vec<T> =
                 rows.chunks_exact(n).flat_map(|row| row[first..end].iter().copied()).collect();
@@ -271,9 +276,9 @@ pub fn solve_left<T: Scalar>(n: usize, triangle: Triangle, a: &[T], b: &mut [T],
         simd::run(SolvedRows { n, triangle, a: a_block, b: &mut *rows, columns });
         let (open, start) = if triangle.lower { (after, end) } else { (before, 0) };
         let rows = &*rows;
-        let piece = piece(columns);
-        parallel::chunks_mut(open, piece * columns, |index, open| {
-            let row = start + index * piece;
+        let chunk = chunk(columns);
+        parallel::chunks_mut(open, chunk * columns, |index, open| {
+            let row = start + index * chunk;
             let left = Matrix { data: &a[row * n + first..], row: n, column: 1 };
             let right = Matrix { data: rows, row: columns, column: 1 };
             reduce((open, columns, 0..columns), left, right, end - first);
@@ -321,8 +326,8 @@ pub fn solve_right<T: Scalar>(n: usize, triangle: Triangle, a: &[T], b: &mut [T]
     }
     let blocks = n.div_ceil(BLOCK_ROWS);
     // All blocks take part in a row.
-    let piece = (CHUNK_MULTIPLY_ADDS / (n * n)).max(1).next_multiple_of(BLOCK_ROWS);
-    parallel::chunks_mut(b, piece * n, |_, b| {
+    let chunk = (CHUNK_MULTIPLY_ADDS / (n * n)).max(1).next_multiple_of(BLOCK_ROWS);
+    parallel::chunks_mut(b, chunk * n, |_, b| {
         for step in 0..blocks {
             let block = if triangle.lower { blocks - 1 - step } else { step };
             let (first, end) = (block * BLOCK_ROWS, n.min((block + 1) * BLOCK_ROWS));
@@ -396,9 +401,9 @@ mod tests {
         let mut a = times(&half, &turned, [n, n, n]);
         (0..n).for_each(|i| a[i * n + i] += 1.0);
         let factors = [1, 2].map(|threads| {
-            let (mut factor, mut room) = (a.clone(), vec![0.0; cholesky_room(n)]);
+            let (mut factor, mut workspace) = (a.clone(), vec![0.0; cholesky_workspace(n)]);
             parallel::with_threads(threads, || {
-                cholesky(n, &mut factor, &mut room);
+                cholesky(n, &mut factor, &mut workspace);
                 factor
             })
         });

@@ -1,7 +1,7 @@
 //! Decompositions of matrices of every kind: what they give multiplies to the matrix, and bases
 //! are orthonormal. Both are asked of vectors, so that a test costs less than what it tests.
 use super::eigh;
-use super::factor::{Triangle, cholesky, cholesky_room, lu, solve_left, solve_right};
+use super::factor::{Triangle, cholesky, cholesky_workspace, lu, solve_left, solve_right};
 use super::householder::{product, qr};
 use super::scalar::Scalar;
 use crate::matmul::accumulate::Work;
@@ -230,9 +230,9 @@ fn check_eigh<T: Scalar>(n: usize, kind: Kind, what: &str) {
         }
     }
     let a = Dense::of(n, n, &vectors);
-    let [room, reals] = eigh::room(n);
-    let (mut room, mut reals) = (vec![T::ZERO; room], vec![T::Real::ZERO; reals]);
-    eigh::eigen(n, &mut vectors, &mut room, &mut reals);
+    let [workspace, reals] = eigh::workspace(n);
+    let (mut workspace, mut reals) = (vec![T::ZERO; workspace], vec![T::Real::ZERO; reals]);
+    eigh::eigen(n, &mut vectors, &mut workspace, &mut reals);
     let values: Vec<f64> = reals[..n].iter().map(|value| value.to_f64().unwrap()).collect();
     assert!(values.is_sorted(), "{what} {n}: {values:?}");
     // Vectors are rows, and not conjugated.
@@ -257,8 +257,8 @@ fn check_cholesky<T: Scalar>(n: usize, kind: Kind, what: &str) {
     }
     let mut factor = a.to::<T>();
     let a = Dense::of(n, n, &factor);
-    let mut room = vec![T::ZERO; cholesky_room(n)];
-    cholesky(n, &mut factor, &mut room);
+    let mut workspace = vec![T::ZERO; cholesky_workspace(n)];
+    cholesky(n, &mut factor, &mut workspace);
     let lower = Dense::of(n, n, &factor);
     let above = |&(at, z): &(usize, &Z)| at / n < at % n && z.norm() != 0.0;
     assert!(lower.data.iter().enumerate().find(above).is_none(), "{what}: {n}");
@@ -267,7 +267,7 @@ fn check_cholesky<T: Scalar>(n: usize, kind: Kind, what: &str) {
     for pivot in [-1.0, 0.0] {
         let mut factor = a.scaled(if pivot == 0.0 { 0.0 } else { 1.0 }).to::<T>();
         factor[n * n - 1] = T::of(cast(pivot).unwrap(), T::Real::ZERO);
-        cholesky(n, &mut factor, &mut room);
+        cholesky(n, &mut factor, &mut workspace);
         assert!(factor.iter().all(|value| value.re().is_nan()), "{what}: {n}");
     }
 }

@@ -17,29 +17,29 @@ thread_local! {
 }
 
 /// Calls `work` with `bytes` bytes that the thread keeps for the next call.
-fn with_room<R>(
-    room: &'static LocalKey<Cell<Aligned>>,
+fn with_workspace<R>(
+    workspace: &'static LocalKey<Cell<Aligned>>,
     bytes: usize,
     work: impl FnOnce(&mut [u8]) -> R,
 ) -> R {
-    let mut taken = room.take();
+    let mut taken = workspace.take();
     if taken.bytes().len() < bytes {
         taken = Aligned::zeros(bytes);
     }
     let result = work(&mut taken.bytes_mut()[..bytes]);
-    room.set(taken);
+    workspace.set(taken);
     result
 }
 
 /// Calls `work` with `bytes` bytes for panels, at a line of the cache; whatever was there before.
 pub fn with_panels<R>(bytes: usize, work: impl FnOnce(&mut [u8]) -> R) -> R {
-    with_room(&PANELS, bytes, work)
+    with_workspace(&PANELS, bytes, work)
 }
 
 /// Calls `work` with room for `count` sums; whatever was there before.
 pub fn with_sums<T: Panel, R>(count: usize, work: impl FnOnce(&mut [T]) -> R) -> R {
-    with_room(&SUMS, count * size_of::<T>(), |room| {
-        work(if room.is_empty() { &mut [] } else { cast_slice_mut(room) })
+    with_workspace(&SUMS, count * size_of::<T>(), |workspace| {
+        work(if workspace.is_empty() { &mut [] } else { cast_slice_mut(workspace) })
     })
 }
 
@@ -78,8 +78,8 @@ pub fn product<T: Panel>(
         BLOCK_COLUMNS.min(columns.len()).div_ceil(COLUMNS) * longest * size_of::<[T; COLUMNS]>();
     // Panels of 64 bytes a line or more begin at a line of the cache.
     let left = left.next_multiple_of(64);
-    with_room(&PANELS, left + right, |room| {
-        let (left, right) = room.split_at_mut(left);
+    with_workspace(&PANELS, left + right, |workspace| {
+        let (left, right) = workspace.split_at_mut(left);
         for (pass, &(one, other)) in passes.iter().enumerate() {
             if pass > 0 && pass + 1 == passes.len() {
                 // The small parts of an infinity are NaN; the large product tells the truth.

@@ -5,7 +5,7 @@ use super::gemm_crate::{Extent, Matrix};
 use super::micro_kernel::ROWS;
 use super::operand::ProductOperand;
 use super::pack::{Load, Panel, Strided};
-use super::precision::{Arithmetic, SumType, for_kind, room};
+use super::precision::{Arithmetic, SumType, for_kind, scratch_bytes};
 use super::small::{self, SmallOperand, is_small};
 use crate::matmul::tuning::{
     BLOCK_COLUMNS, CHUNK_MULTIPLY_ADDS, MAX_PACKED_LHS_ROWS, MAX_UNPACKED_DEPTH,
@@ -79,7 +79,7 @@ impl Contraction {
         let parts = self.arithmetic.parts();
         let width = self.arithmetic.kind.bytes();
         let sides = self.sides.iter().flat_map(|side| side.numbers(parts));
-        sides.fold(0, |all, count| all.saturating_add(room(count, width)))
+        sides.fold(0, |all, count| all.saturating_add(scratch_bytes(count, width)))
     }
 
     /// Computes the result.
@@ -172,7 +172,7 @@ impl Contraction {
             } else if m <= MAX_UNSPLIT_ROWS {
                 keep(self.columns::<T>(sides, out));
             } else {
-                // Right panels are made once for every piece of rows.
+                // Right panels are made once for every chunk of rows.
                 let least =
                     if m < 2 * MAX_PACKED_LHS_ROWS { m.div_ceil(2) } else { MAX_PACKED_LHS_ROWS };
                 let rows = (CHUNK_MULTIPLY_ADDS / work).max(least).next_multiple_of(ROWS);
@@ -185,7 +185,7 @@ impl Contraction {
         outcome.into_inner()
     }
 
-    /// Small products, pieces of the batch at a time.
+    /// Small products, chunks of the batch at a time.
     fn small<T: Panel>(&self, sides: [Strided<'_>; 2], result: &mut [u8]) -> Result<()> {
         let Extent { m, n, k } = self.extent;
         let operands = sides.map(SmallOperand::from);
@@ -321,7 +321,7 @@ impl Contraction {
         let row = n * self.result.host_bytes();
         let work = n.saturating_mul(k.max(1));
         let outcome = Mutex::new(Ok(()));
-        // A piece is some rows of one product, or some whole products.
+        // A chunk is some rows of one product, or some whole products.
         let rows = (CHUNK_MULTIPLY_ADDS / work.max(1)).next_multiple_of(ROWS).min(m);
         let several =
             if rows < m { 1 } else { (CHUNK_MULTIPLY_ADDS / work.saturating_mul(m).max(1)).max(1) };
@@ -334,7 +334,7 @@ impl Contraction {
             };
             let lhs = operand(0, starts[0] + first * self.sides[0].row);
             let extent = Extent { m: out.len() / row, n, k };
-            let finished = self.piece(extent, out, lhs, operand(1, starts[1]));
+            let finished = self.chunk(extent, out, lhs, operand(1, starts[1]));
             if finished.is_err() {
                 *outcome.lock() = finished;
             }
@@ -356,7 +356,7 @@ impl Contraction {
     }
 
     /// Some rows of a product.
-    fn piece<W: Work>(
+    fn chunk<W: Work>(
         &self,
         extent: Extent,
         out: &mut [u8],

@@ -27,14 +27,14 @@ pub fn product<T: Panel>(matrix: Strided<'_>, vector: Strided<'_>, depth: usize,
         packed.as_flattened()
     };
     if out.len() <= MAX_GEMV_SPLIT_SUMS && depth > GEMV_CHUNK_DEPTH {
-        let pieces = parallel::map(depth.div_ceil(GEMV_CHUNK_DEPTH), |piece| {
-            let steps = piece * GEMV_CHUNK_DEPTH..depth.min((piece + 1) * GEMV_CHUNK_DEPTH);
+        let chunks = parallel::map(depth.div_ceil(GEMV_CHUNK_DEPTH), |chunk| {
+            let steps = chunk * GEMV_CHUNK_DEPTH..depth.min((chunk + 1) * GEMV_CHUNK_DEPTH);
             let mut sums = [<T as Work>::ZERO; MAX_GEMV_SPLIT_SUMS];
             part(matrix, vector, (0, steps), &mut sums[..out.len()]);
             sums
         });
         out.fill(<T as Work>::ZERO);
-        for sums in pieces {
+        for sums in chunks {
             for (to, sum) in out.iter_mut().zip(sums) {
                 *to = to.sum(sum);
             }

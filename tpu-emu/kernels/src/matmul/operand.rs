@@ -1,7 +1,7 @@
 //! One operand of a contraction: its axes as those of a batch of matrices.
 use super::accumulate::Work;
 use super::pack::{Load, Panel};
-use super::precision::{Arithmetic, SumType, take};
+use super::precision::{Arithmetic, SumType, split_scratch};
 use crate::movement::loop_nest::Axis;
 use bytemuck::cast_slice;
 use tpu_base::error::Result;
@@ -115,14 +115,14 @@ impl ProductOperand {
         let [read, ordered] = self.numbers(parts);
         let mut numbers: &[W] = &[];
         if self.read {
-            let out = take::<W>(scratch, read)?;
+            let out = split_scratch::<W>(scratch, read)?;
             arithmetic.split(self.dtype, bytes, out)?;
             numbers = out;
         } else if self.elements > 0 {
             numbers = cast_slice(bytes);
         }
         let Some(order) = &self.order else { return Ok(numbers) };
-        let out = take::<W>(scratch, ordered)?;
+        let out = split_scratch::<W>(scratch, ordered)?;
         let split = order.len().saturating_sub(1);
         let (outer, inner) = order.split_at(split);
         let &[(width, step)] = inner else { return Ok(numbers) };

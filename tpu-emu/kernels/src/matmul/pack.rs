@@ -11,8 +11,8 @@ use std::ops::Range;
 use tpu_base::tensor::DType;
 use tpu_base::tensor::element::Float;
 
-/// Steps of the sums that are turned at once.
-const TURNED: usize = 16;
+/// Steps of the sums that are transposed at once.
+const TRANSPOSED_STEPS: usize = 16;
 
 /// A matrix whose panels can be written.
 pub trait Source<T>: Sync {
@@ -188,7 +188,7 @@ impl<E: Copy, T: Lane, const W: usize, F: Fn(E) -> T + Copy> Loop for LayPanels<
                     lay(&data[start + at * along..][..W], 1, line, read);
                 }
             } else if along == 1 {
-                turned(data, start, across, width, panel, read);
+                transposed(data, start, across, width, panel, read);
             } else {
                 for (line, at) in panel.iter_mut().zip(0..) {
                     *line = [T::ZERO; W];
@@ -217,7 +217,7 @@ pub fn lay<E: Copy, T>(from: &[E], apart: usize, to: &mut [T], read: impl Fn(E) 
 
 /// Lays out rows that are dense along the sums, some steps of all of them at a time.
 #[inline(always)]
-fn turned<E: Copy, T: Lane, const W: usize>(
+fn transposed<E: Copy, T: Lane, const W: usize>(
     data: &[E],
     start: usize,
     across: usize,
@@ -225,12 +225,13 @@ fn turned<E: Copy, T: Lane, const W: usize>(
     panel: &mut [[T; W]],
     read: impl Fn(E) -> T + Copy,
 ) {
-    let mut block = [[T::ZERO; TURNED]; W];
+    let mut block = [[T::ZERO; TRANSPOSED_STEPS]; W];
     let steps = panel.len();
-    for (lines, at) in panel.chunks_mut(TURNED).zip((0..steps).step_by(TURNED)) {
+    for (lines, at) in panel.chunks_mut(TRANSPOSED_STEPS).zip((0..steps).step_by(TRANSPOSED_STEPS))
+    {
         for (i, row) in block[..width].iter_mut().enumerate() {
             let from = &data[start + i * across + at..][..lines.len()];
-            if let Some(from) = from.first_chunk::<TURNED>() {
+            if let Some(from) = from.first_chunk::<TRANSPOSED_STEPS>() {
                 *row = from.map(read);
             } else {
                 lay(from, 1, row, read);

@@ -100,8 +100,8 @@ impl Arithmetic {
         let count = out.len() / parts;
         let width = dtype.host_bytes();
         let refused = AtomicBool::new(false);
-        parallel::chunks_mut(&mut out[..count], parallel::items_per_chunk(width), |piece, out| {
-            let first = piece * parallel::items_per_chunk(width) * width;
+        parallel::chunks_mut(&mut out[..count], parallel::items_per_chunk(width), |chunk, out| {
+            let first = chunk * parallel::items_per_chunk(width) * width;
             let bytes = &bytes[first..first + out.len() * width];
             if !simd::run(Read { dtype, bytes, out: &mut *out }) {
                 refused.store(true, Ordering::Relaxed);
@@ -276,8 +276,8 @@ pub(crate) use for_kind;
 ///
 /// # Errors
 /// `BadArgument` where the memory is too short: the kernel asked for less than it uses.
-pub fn take<'a, W: Work>(scratch: &mut &'a mut [u8], count: usize) -> Result<&'a mut [W]> {
-    let bytes = room(count, size_of::<W>());
+pub fn split_scratch<'a, W: Work>(scratch: &mut &'a mut [u8], count: usize) -> Result<&'a mut [W]> {
+    let bytes = scratch_bytes(count, size_of::<W>());
     let whole = std::mem::take(scratch);
     if bytes > whole.len() {
         return Err(Error::bad(format!("scratch of {} bytes for {bytes}", whole.len())));
@@ -288,7 +288,7 @@ pub fn take<'a, W: Work>(scratch: &mut &'a mut [u8], count: usize) -> Result<&'a
 }
 
 /// Bytes that [`take`] takes for `count` numbers of `bytes` each.
-pub fn room(count: usize, bytes: usize) -> usize {
+pub fn scratch_bytes(count: usize, bytes: usize) -> usize {
     count.saturating_mul(bytes).checked_next_multiple_of(64).unwrap_or(usize::MAX)
 }
 

@@ -68,15 +68,15 @@ impl BlockCopy {
         let bytes = inner.iter().fold(self.run, |bytes, axis| bytes * axis.count);
         let reach: usize =
             self.run + inner.iter().map(|axis| (axis.count - 1) * axis.to).sum::<usize>();
-        let piece = parallel::items_per_chunk(bytes);
-        // Pieces of the outer loop, where it goes through the destination once.
-        if self.run == 0 || piece >= outer.count || reach > outer.to {
+        let chunk = parallel::items_per_chunk(bytes);
+        // Chunks of the outer loop, where it goes through the destination once.
+        if self.run == 0 || chunk >= outer.count || reach > outer.to {
             return self.run(from, to);
         }
         let end = (outer.count - 1) * outer.to + reach;
-        parallel::chunks_mut(&mut to[..end], piece * outer.to, |number, to| {
-            let first = number * piece;
-            let part = CopyLoop { count: piece.min(outer.count - first), ..outer };
+        parallel::chunks_mut(&mut to[..end], chunk * outer.to, |number, to| {
+            let first = number * chunk;
+            let part = CopyLoop { count: chunk.min(outer.count - first), ..outer };
             let from = &from[first * outer.from..];
             match inner {
                 [] => level(&[part], self.run, from, to),
@@ -220,9 +220,9 @@ pub fn interleave(from: &[u8], between: &[u8], to: &mut [u8]) {
             *to = [from, between];
         }
     }
-    let piece = CHUNK_BYTES;
-    parallel::chunks_mut(to, piece, |number, to| {
-        let from = &from[number * piece / 2..][..to.len() / 2];
+    let chunk = CHUNK_BYTES;
+    parallel::chunks_mut(to, chunk, |number, to| {
+        let from = &from[number * chunk / 2..][..to.len() / 2];
         for_width!(between.len(), T => fixed::<{ size_of::<T>() }>(from, between, to));
     });
 }
@@ -238,10 +238,10 @@ pub fn in_turn(width: usize, first: &[u8], second: &[u8], to: &mut [u8]) -> Opti
     }
     let run: fn(&[u8], &[u8], &mut [u8]) =
         for_width!(width, T => fixed::<{ size_of::<T>() }>, else return None);
-    let piece = CHUNK_BYTES;
-    parallel::chunks_mut(to, piece, |number, to| {
+    let chunk = CHUNK_BYTES;
+    parallel::chunks_mut(to, chunk, |number, to| {
         let [first, second] =
-            [first, second].map(|from| &from[number * piece / 2..][..to.len() / 2]);
+            [first, second].map(|from| &from[number * chunk / 2..][..to.len() / 2]);
         run(first, second, to);
     });
     Some(())

@@ -78,10 +78,10 @@ impl Gather {
                     places,
                 );
             }
-            let piece = parallel::items_per_chunk(to).min(count);
-            return parallel::chunks_mut(result, piece * to, |number, result| {
+            let chunk = parallel::items_per_chunk(to).min(count);
+            return parallel::chunks_mut(result, chunk * to, |number, result| {
                 for (row, result) in result.chunks_exact_mut(to).enumerate() {
-                    let operand = &operand[(number * piece + row) * from..];
+                    let operand = &operand[(number * chunk + row) * from..];
                     take(&rest, &places, operand, loops.result, result);
                 }
             });
@@ -89,13 +89,13 @@ impl Gather {
         let Some((&outer, inner)) = self.batches.split_first() else {
             return self.batch(&[], operand, indices, at, result);
         };
-        // Pieces of the outer loop, where it goes through the result once.
-        let piece = parallel::items_per_chunk(outer.result);
-        if outer.result * outer.count != result.len() || piece >= outer.count {
+        // Chunks of the outer loop, where it goes through the result once.
+        let chunk = parallel::items_per_chunk(outer.result);
+        if outer.result * outer.count != result.len() || chunk >= outer.count {
             return self.batch(&self.batches, operand, indices, at, result);
         }
-        parallel::chunks_mut(result, piece * outer.result, |number, result| {
-            let at = at.further(outer, number * piece);
+        parallel::chunks_mut(result, chunk * outer.result, |number, result| {
+            let at = at.further(outer, number * chunk);
             self.each(outer.within(result.len()), inner, operand, indices, at, result);
         });
     }

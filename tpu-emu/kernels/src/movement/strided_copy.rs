@@ -1,6 +1,6 @@
 //! Elements in another order, copied.
 use super::strided_view::AccessMap;
-use super::transpose::{Turned, turn};
+use super::transpose::{Transposed, transpose};
 use crate::for_width;
 use crate::parallel;
 use crate::simd;
@@ -41,7 +41,10 @@ impl AccessMap {
             if above == 1 && step > 1 && rows > 1 {
                 let step = step.unsigned_abs();
                 let size = [rows, length];
-                turn(Turned { operand: &operand[first..], step, size, width: length }, now);
+                transpose(
+                    Transposed { operand: &operand[first..], step, size, width: length },
+                    now,
+                );
             } else {
                 simd::run(StridedRows { operand, first, above, length, step, result: now });
             }
@@ -58,9 +61,9 @@ impl AccessMap {
         let size: usize = inner.iter().map(|axis| axis.0).product();
         // Lines of the cache are read by one thread, where they lie along the outermost axis.
         let least = if stride == 1 { 64 / size_of::<T>() } else { 1 };
-        let piece = parallel::items_per_chunk(size * size_of::<T>()).next_multiple_of(least);
-        parallel::chunks_mut(result, piece * size, |number, result| {
-            let first = isize::try_from(number * piece).unwrap_or(0) * stride;
+        let chunk = parallel::items_per_chunk(size * size_of::<T>()).next_multiple_of(least);
+        parallel::chunks_mut(result, chunk * size, |number, result| {
+            let first = isize::try_from(number * chunk).unwrap_or(0) * stride;
             let mut axes = Vec::with_capacity(self.axes.len());
             axes.push((result.len() / size.max(1), stride, size));
             let mut place = size;
@@ -76,7 +79,10 @@ impl AccessMap {
             let size = [rows, columns];
             each(&axes, at, 0, &mut |from, to| {
                 let step = step.unsigned_abs();
-                turn(Turned { operand: &operand[from..], step, size, width }, &mut result[to..]);
+                transpose(
+                    Transposed { operand: &operand[from..], step, size, width },
+                    &mut result[to..],
+                );
             });
         });
     }

@@ -11,9 +11,9 @@ use tpu_base::tensor::element::{Float, Wide};
 pub struct RowOrder {
     /// Whether elements that count as equal are the same, so that an order of codes says all.
     pub fits: fn(&SortKey, elements: &[u8]) -> bool,
-    /// Sorts one row. `room` is as long as the row, or empty for less than [`MIN_RADIX_ELEMENTS`]
+    /// Sorts one row. `workspace` is as long as the row, or empty for less than [`MIN_RADIX_ELEMENTS`]
     /// elements.
-    pub sort: fn(&SortKey, from: &[u8], to: &mut [u8], room: &mut [u8]),
+    pub sort: fn(&SortKey, from: &[u8], to: &mut [u8], workspace: &mut [u8]),
 }
 
 /// How a type is sorted; `None` for types without an order.
@@ -135,16 +135,16 @@ impl<T: Coded> simd::Loop for Fits<'_, T> {
     }
 }
 
-fn sort<T: Coded>(key: &SortKey, from: &[u8], to: &mut [u8], room: &mut [u8]) {
+fn sort<T: Coded>(key: &SortKey, from: &[u8], to: &mut [u8], workspace: &mut [u8]) {
     let down = key.descending;
     let from: &[T] = bytemuck::cast_slice(from);
     let codes: &mut [T::Code] = bytemuck::cast_slice_mut(to);
     simd::run(Each(codes.iter_mut().zip(from), |(code, &element): (&mut T::Code, &T)| {
         *code = element.code(down);
     }));
-    let room: &mut [T::Code] =
-        if room.is_empty() { &mut [] } else { bytemuck::cast_slice_mut(room) };
-    radix::sort(codes, room, 0..size_of::<T>());
+    let workspace: &mut [T::Code] =
+        if workspace.is_empty() { &mut [] } else { bytemuck::cast_slice_mut(workspace) };
+    radix::sort(codes, workspace, 0..size_of::<T>());
     // A code has as many bytes as its element, and may have any bits.
     simd::run(Each(codes.iter_mut(), |code: &mut T::Code| {
         *code = bytemuck::cast(T::element(*code, down));
@@ -173,11 +173,11 @@ mod tests {
 
     fn sorted<T: bytemuck::Pod>(key: &SortKey, elements: &[T]) -> Vec<T> {
         let mut to = elements.to_vec();
-        let mut room = elements.to_vec();
+        let mut workspace = elements.to_vec();
         let row = plain(key.dtype).unwrap();
-        let (to_bytes, room) =
-            (bytemuck::cast_slice_mut(&mut to), bytemuck::cast_slice_mut(&mut room));
-        (row.sort)(key, bytemuck::cast_slice(elements), to_bytes, room);
+        let (to_bytes, workspace) =
+            (bytemuck::cast_slice_mut(&mut to), bytemuck::cast_slice_mut(&mut workspace));
+        (row.sort)(key, bytemuck::cast_slice(elements), to_bytes, workspace);
         to
     }
 

@@ -25,8 +25,8 @@ digits! { u8 u16 u32 u64 u128 }
 const VALUES: usize = 256;
 
 /// Sorts numbers that are in order already where they have the same digits in a range.
-/// `room` is as long as `data`; shorter than [`MIN_RADIX_ELEMENTS`] numbers need none.
-pub fn sort<T: Digits>(data: &mut [T], room: &mut [T], digits: Range<usize>) {
+/// `workspace` is as long as `data`; shorter than [`MIN_RADIX_ELEMENTS`] numbers need none.
+pub fn sort<T: Digits>(data: &mut [T], workspace: &mut [T], digits: Range<usize>) {
     if data.len() < MIN_RADIX_ELEMENTS || data.is_sorted() {
         if data.len() < MIN_RADIX_ELEMENTS {
             data.sort_unstable();
@@ -35,36 +35,36 @@ pub fn sort<T: Digits>(data: &mut [T], room: &mut [T], digits: Range<usize>) {
     }
     let threads = parallel::threads();
     if threads < 2 || data.len() < 2 * CHUNK_ELEMENTS {
-        return count(data, room, digits);
+        return count(data, workspace, digits);
     }
-    parts(data, room, digits, threads.next_power_of_two().ilog2(), false);
+    parts(data, workspace, digits, threads.next_power_of_two().ilog2(), false);
 }
 
-/// Sorts two halves and merges them, into `room` if it is asked for.
+/// Sorts two halves and merges them, into `workspace` if it is asked for.
 fn parts<T: Digits>(
     data: &mut [T],
-    room: &mut [T],
+    workspace: &mut [T],
     digits: Range<usize>,
     levels: u32,
     into_room: bool,
 ) {
     if levels == 0 || data.len() < 2 * CHUNK_ELEMENTS {
-        count(data, room, digits);
+        count(data, workspace, digits);
         if into_room {
-            room.copy_from_slice(data);
+            workspace.copy_from_slice(data);
         }
         return;
     }
     let middle = data.len() / 2;
     let (low, high) = data.split_at_mut(middle);
-    let (low_room, high_room) = room.split_at_mut(middle);
+    let (low_room, high_room) = workspace.split_at_mut(middle);
     let other = digits.clone();
     parallel::both(
         || parts(low, low_room, digits, levels - 1, !into_room),
         || parts(high, high_room, other, levels - 1, !into_room),
     );
     if into_room {
-        merge(low, high, room, levels);
+        merge(low, high, workspace, levels);
     } else {
         merge(low_room, high_room, data, levels);
     }
@@ -98,14 +98,14 @@ fn merge<T: Digits>(a: &[T], b: &[T], to: &mut [T], levels: u32) {
 }
 
 /// Sorts digit by digit, the lowest first.
-fn count<T: Digits>(data: &mut [T], room: &mut [T], digits: Range<usize>) {
+fn count<T: Digits>(data: &mut [T], workspace: &mut [T], digits: Range<usize>) {
     let mut counts = vec![[0_usize; VALUES]; digits.len()];
     for &number in &*data {
         for (counts, digit) in counts.iter_mut().zip(digits.clone()) {
             counts[number.digit(digit)] += 1;
         }
     }
-    let (mut from, mut to) = (data, room);
+    let (mut from, mut to) = (data, workspace);
     let mut swapped = false;
     for (counts, digit) in counts.iter_mut().zip(digits) {
         // Nothing moves where all have the same digit.
@@ -147,8 +147,8 @@ mod tests {
                 expected.sort_unstable();
                 for threads in [1, 2, 5] {
                     let mut found = data.clone();
-                    let mut room = vec![0; data.len()];
-                    parallel::with_threads(threads, || sort(&mut found, &mut room, 4..8));
+                    let mut workspace = vec![0; data.len()];
+                    parallel::with_threads(threads, || sort(&mut found, &mut workspace, 4..8));
                     assert!(found == expected, "{count} of {values} on {threads} threads");
                 }
             }
@@ -161,8 +161,8 @@ mod tests {
             let mut data: Vec<T> = numbers(3000, 1000).into_iter().map(of).collect();
             let mut expected = data.clone();
             expected.sort_unstable();
-            let mut room = data.clone();
-            sort(&mut data, &mut room, 0..size_of::<T>());
+            let mut workspace = data.clone();
+            sort(&mut data, &mut workspace, 0..size_of::<T>());
             assert_eq!(data, expected);
         }
         check(|number| number.to_le_bytes()[4]);

@@ -76,27 +76,27 @@ impl Top {
     pub fn run(&self, operand: &[u8], scratch: &mut [u8], row: &mut dyn FnMut(&TopKRow<'_>)) {
         let (rows, found) = (self.outer * self.inner, self.found());
         let mut parts = carve(scratch, [self.together() * found * size_of::<u128>()]);
-        let room: &mut [u128] = bytemuck::cast_slice_mut(parts.remove(0));
+        let workspace: &mut [u128] = bytemuck::cast_slice_mut(parts.remove(0));
         let start =
             |row: usize, along: usize| row / self.inner * along * self.inner + row % self.inner;
         for first in (0..rows).step_by(self.together()) {
             let count = self.together().min(rows - first);
-            let room = &mut room[..count * found];
+            let workspace = &mut workspace[..count * found];
             if found > 0 {
-                let piece = (TOP_K_CHUNK_ELEMENTS / self.length).max(1);
-                parallel::chunks_mut(room, piece * found, |number, room| {
+                let chunk = (TOP_K_CHUNK_ELEMENTS / self.length).max(1);
+                parallel::chunks_mut(workspace, chunk * found, |number, workspace| {
                     let mut search = Search::new(found);
-                    for (index, room) in room.chunks_exact_mut(found).enumerate() {
-                        let from = start(first + number * piece + index, self.length);
+                    for (index, workspace) in workspace.chunks_exact_mut(found).enumerate() {
+                        let from = start(first + number * chunk + index, self.length);
                         self.search(operand, from, &mut search);
-                        room.copy_from_slice(&search.held);
+                        workspace.copy_from_slice(&search.held);
                     }
                 });
             }
             for index in 0..count {
                 let (from, to) =
                     (start(first + index, self.length), start(first + index, self.wanted));
-                let indices = &room[index * found..(index + 1) * found];
+                let indices = &workspace[index * found..(index + 1) * found];
                 row(&TopKRow { from, to, step: self.inner, indices });
             }
         }

@@ -7,7 +7,7 @@ use tpu_kernels::linalg::eigh;
 use tpu_kernels::linalg::eigh::eigen;
 use tpu_kernels::linalg::scalar::Scalar;
 use tpu_kernels::matmul::accumulate::Work;
-use tpu_kernels::matmul::precision::{SumType, room, take};
+use tpu_kernels::matmul::precision::{SumType, scratch_bytes, split_scratch};
 
 /// Eigenvectors, one a column, and eigenvalues, ascending. The configuration is
 /// `lower,sort,sweeps,tolerance`: which triangle is read, whether the order is free, and for
@@ -81,13 +81,13 @@ impl Eigh {
         [vectors, values]: [&mut [u8]; 2],
     ) -> Result<()> {
         let (n, size) = (self.batch.rows, self.batch.size());
-        let [numbers, reals] = eigh::room(n);
+        let [numbers, reals] = eigh::workspace(n);
         let results = &mut [vectors, values];
         each(self.batch.count, scratch, results, |index, mut scratch, results| {
             let [vectors, values] = results else { return Ok(()) };
-            let matrix = take::<T>(&mut scratch, size)?;
-            let numbers = take::<T>(&mut scratch, numbers)?;
-            let reals = take::<T::Real>(&mut scratch, reals)?;
+            let matrix = split_scratch::<T>(&mut scratch, size)?;
+            let numbers = split_scratch::<T>(&mut scratch, numbers)?;
+            let reals = split_scratch::<T::Real>(&mut scratch, reals)?;
             read(self.dtype, item(a, self.dtype, size, index), matrix)?;
             for row in 0..n {
                 matrix[row * n + row] = T::of(matrix[row * n + row].re(), T::Real::ZERO);
@@ -101,7 +101,7 @@ impl Eigh {
             for row in 1..m {
                 matrix.copy_within(row * n..row * n + m, row * m);
             }
-            let [some, few] = eigh::room(m);
+            let [some, few] = eigh::workspace(m);
             eigen(m, &mut matrix[..m * m], &mut numbers[..some], &mut reals[..few]);
             for (row, value) in reals.iter_mut().enumerate().take(n).skip(m) {
                 *value = matrix[row * n + row].re();
@@ -140,8 +140,8 @@ impl Kernel for Eigh {
 
     fn scratch(&self) -> usize {
         let width = self.kind.bytes();
-        let [numbers, reals] = eigh::room(self.batch.rows);
-        let all = [self.batch.size(), numbers, reals].map(|count| room(count, width));
+        let [numbers, reals] = eigh::workspace(self.batch.rows);
+        let all = [self.batch.size(), numbers, reals].map(|count| scratch_bytes(count, width));
         all.into_iter().fold(0, usize::saturating_add)
     }
 

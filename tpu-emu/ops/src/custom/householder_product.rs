@@ -5,7 +5,7 @@ use tpu_base::error::{Error, Result};
 use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::linalg::householder::product;
 use tpu_kernels::linalg::scalar::Scalar;
-use tpu_kernels::matmul::precision::{SumType, room, take};
+use tpu_kernels::matmul::precision::{SumType, scratch_bytes, split_scratch};
 
 /// The first columns of the product of the reflectors that are stored below a diagonal.
 ///
@@ -63,10 +63,10 @@ impl Product {
         let [size, _, reflectors, row] = self.numbers();
         each(count, scratch, &mut [out], |index, mut scratch, results| {
             let [out] = results else { return Ok(()) };
-            let matrix = take::<T>(&mut scratch, size)?;
-            let q = take::<T>(&mut scratch, size)?;
-            let taus = take::<T>(&mut scratch, reflectors)?;
-            let row = take::<T>(&mut scratch, row)?;
+            let matrix = split_scratch::<T>(&mut scratch, size)?;
+            let q = split_scratch::<T>(&mut scratch, size)?;
+            let taus = split_scratch::<T>(&mut scratch, reflectors)?;
+            let row = split_scratch::<T>(&mut scratch, row)?;
             read(self.dtype, item(a, self.dtype, size, index), matrix)?;
             read(self.dtype, item(factors, self.dtype, reflectors, index), taus)?;
             product([rows, columns], matrix, taus, q, row);
@@ -85,7 +85,9 @@ impl Kernel for Product {
 
     fn scratch(&self) -> usize {
         let width = self.kind.bytes();
-        self.numbers().into_iter().fold(0, |all, count| all.saturating_add(room(count, width)))
+        self.numbers()
+            .into_iter()
+            .fold(0, |all, count| all.saturating_add(scratch_bytes(count, width)))
     }
 
     #[expect(clippy::cast_precision_loss, reason = "a count of operations, as a float by contract")]

@@ -6,7 +6,7 @@ use tpu_base::error::{Error, Result};
 use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::linalg::factor::lu;
 use tpu_kernels::linalg::scalar::Scalar;
-use tpu_kernels::matmul::precision::{SumType, room, take};
+use tpu_kernels::matmul::precision::{SumType, scratch_bytes, split_scratch};
 
 /// `a = P·L·U`: both factors in one matrix, the exchanges of rows in order, and the permutation
 /// that they make.
@@ -50,7 +50,7 @@ impl Lu {
         let results = &mut [out, pivots, permutation];
         each(count, scratch, results, |index, mut scratch, results| {
             let [out, pivots, permutation] = results else { return Ok(()) };
-            let matrix = take::<T>(&mut scratch, size)?;
+            let matrix = split_scratch::<T>(&mut scratch, size)?;
             read(self.dtype, item(a, self.dtype, size, index), matrix)?;
             lu([rows, columns], matrix, cast_slice_mut(pivots), cast_slice_mut(permutation));
             write(matrix, self.dtype, out)
@@ -67,7 +67,7 @@ impl Kernel for Lu {
     }
 
     fn scratch(&self) -> usize {
-        room(self.batch.size(), self.kind.bytes())
+        scratch_bytes(self.batch.size(), self.kind.bytes())
     }
 
     #[expect(clippy::cast_precision_loss, reason = "a count of operations, as a float by contract")]

@@ -5,7 +5,7 @@ use tpu_base::error::{Error, Result};
 use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::linalg::householder::qr;
 use tpu_kernels::linalg::scalar::Scalar;
-use tpu_kernels::matmul::precision::{SumType, room, take};
+use tpu_kernels::matmul::precision::{SumType, scratch_bytes, split_scratch};
 
 /// `R` with the reflectors below its diagonal, and the reflectors' factors.
 ///
@@ -52,10 +52,10 @@ impl Qr {
         let [size, taus, row, column] = self.numbers();
         each(count, scratch, &mut [out, factors], |index, mut scratch, results| {
             let [out, factors] = results else { return Ok(()) };
-            let matrix = take::<T>(&mut scratch, size)?;
-            let taus = take::<T>(&mut scratch, taus)?;
-            let row = take::<T>(&mut scratch, row)?;
-            let column = take::<T>(&mut scratch, column)?;
+            let matrix = split_scratch::<T>(&mut scratch, size)?;
+            let taus = split_scratch::<T>(&mut scratch, taus)?;
+            let row = split_scratch::<T>(&mut scratch, row)?;
+            let column = split_scratch::<T>(&mut scratch, column)?;
             read(self.dtype, item(a, self.dtype, size, index), matrix)?;
             qr([rows, columns], matrix, taus, row, column);
             write(matrix, self.dtype, out)?;
@@ -74,7 +74,9 @@ impl Kernel for Qr {
 
     fn scratch(&self) -> usize {
         let width = self.kind.bytes();
-        self.numbers().into_iter().fold(0, |all, count| all.saturating_add(room(count, width)))
+        self.numbers()
+            .into_iter()
+            .fold(0, |all, count| all.saturating_add(scratch_bytes(count, width)))
     }
 
     #[expect(clippy::cast_precision_loss, reason = "a count of operations, as a float by contract")]

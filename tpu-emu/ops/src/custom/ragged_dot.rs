@@ -5,7 +5,7 @@ use crate::{Cost, Cx, Entry, Kernel, Lowered, Site};
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::matmul::dot_general::{Axes, Contraction};
-use tpu_kernels::matmul::precision::room;
+use tpu_kernels::matmul::precision::scratch_bytes;
 use tpu_kernels::matmul::widen::widen;
 use tpu_stablehlo::ir::{Attribute, Attributes};
 
@@ -279,7 +279,8 @@ impl Kernel for RaggedDot {
         let mut sides = [lhs, rhs];
         for (side, spread) in sides.iter_mut().zip(&self.spreads) {
             let Some(spread) = spread else { continue };
-            let (taken, rest) = std::mem::take(&mut scratch).split_at_mut(room(spread.bytes(), 1));
+            let (taken, rest) =
+                std::mem::take(&mut scratch).split_at_mut(scratch_bytes(spread.bytes(), 1));
             scratch = rest;
             let to = &mut taken[..spread.bytes()];
             spread.run(side, &ends, to);
@@ -289,7 +290,7 @@ impl Kernel for RaggedDot {
     }
 
     fn scratch(&self) -> usize {
-        let spread = self.spreads.iter().flatten().map(|spread| room(spread.bytes(), 1));
+        let spread = self.spreads.iter().flatten().map(|spread| scratch_bytes(spread.bytes(), 1));
         spread.fold(self.product.scratch(), usize::saturating_add)
     }
 

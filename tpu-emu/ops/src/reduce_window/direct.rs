@@ -41,15 +41,15 @@ impl<F: Fold> Kernel for DirectWindows<F> {
         let init = F::start(bytemuck::pod_read_unaligned(operands[1]));
         let result: &mut [F::Element] = bytemuck::cast_slice_mut(results[0]);
         let (along, inner) = (self.pool.along(), self.pool.inner());
-        let piece = REDUCE_WINDOW_CHUNK_ELEMENTS
+        let chunk = REDUCE_WINDOW_CHUNK_ELEMENTS
             / (self.pool.places() * inner).clamp(1, REDUCE_WINDOW_CHUNK_ELEMENTS);
         let halves = self.idempotent
             && !self.pool.is_spread()
             && along.is_dense()
             && along.size() >= MIN_REDUCE_WINDOW_HALVED_PLACES;
-        parallel::chunks_mut(result, piece * inner, |number, result| {
-            let (pool, first) = (&self.pool, number * piece);
-            simd::run(Piece::<F> { pool, halves, first, input, init, result });
+        parallel::chunks_mut(result, chunk * inner, |number, result| {
+            let (pool, first) = (&self.pool, number * chunk);
+            simd::run(Chunk::<F> { pool, halves, first, input, init, result });
         });
         Ok(())
     }
@@ -60,7 +60,7 @@ impl<F: Fold> Kernel for DirectWindows<F> {
 }
 
 /// Outputs from number `first` on.
-struct Piece<'a, F: Fold> {
+struct Chunk<'a, F: Fold> {
     pool: &'a Pool,
     /// Whether windows along a row may be computed by halves.
     halves: bool,
@@ -70,7 +70,7 @@ struct Piece<'a, F: Fold> {
     result: &'a mut [F::Element],
 }
 
-impl<F: Fold> simd::Loop for Piece<'_, F> {
+impl<F: Fold> simd::Loop for Chunk<'_, F> {
     type Output = ();
 
     #[inline(always)]

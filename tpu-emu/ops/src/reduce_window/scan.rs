@@ -69,9 +69,9 @@ impl<F: Fold> FixedScan<F> {
         let input: &[F::Element] = bytemuck::cast_slice(operands[0]);
         let result: &mut [F::Element] = bytemuck::cast_slice_mut(results[0]);
         let row = length * inner;
-        let piece = (SCAN_CHUNK_ELEMENTS / row.max(1)).max(1) * row;
-        parallel::chunks_mut(result, piece, |number, result| {
-            let input = &input[number * piece..][..result.len()];
+        let chunk = (SCAN_CHUNK_ELEMENTS / row.max(1)).max(1) * row;
+        parallel::chunks_mut(result, chunk, |number, result| {
+            let input = &input[number * chunk..][..result.len()];
             if inner == 1 {
                 let reverse = self.reverse;
                 simd::run(RowScan { input, result, length, reverse, steps: &steps });

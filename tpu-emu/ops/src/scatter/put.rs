@@ -138,7 +138,7 @@ fn scatter<P: Put>(windows: &ScatterWindows, indices: &[u8], updates: &[u8], res
                     Ok(())
                 }));
             };
-            // Each piece takes the updates of its part of the result, in their order.
+            // Each chunk takes the updates of its part of the result, in their order.
             if large && count >= MIN_SHARED_SCATTER_WINDOW_ELEMENTS && parallel::threads() > 1 {
                 let size = result.len().div_ceil(SHARED_SCATTER_CHUNKS);
                 parallel::chunks_mut(result, size, |number, result| {

@@ -115,11 +115,11 @@ impl<T: Float, const SMALLEST: bool> Kernel for DirectSelect<T, SMALLEST> {
         let (rows, chunk) = (self.pool.rows(), self.pool.chunk());
         let row = along.outputs() * inner;
         // Windows of different outer indices have no element in common.
-        let piece = parallel::items_per_chunk(chunk * size_of::<T>());
-        parallel::chunks_mut(result, piece * chunk, |number, result| {
+        let windows = parallel::items_per_chunk(chunk * size_of::<T>());
+        parallel::chunks_mut(result, windows * chunk, |number, result| {
             result.fill(initial);
             let (mut bases, mut offsets) = (Vec::new(), Vec::new());
-            let outer = number * piece;
+            let outer = number * windows;
             for at in outer * rows..(outer + result.len() / chunk) * rows {
                 self.pool.bases(at, &mut bases);
                 simd::run(SourceRow::<T, SMALLEST> {

@@ -100,7 +100,7 @@ impl<P: Packed> Kernel for Keyed<P> {
             return Ok(());
         }
         let mut parts = carve(cx.scratch, [self.part()]);
-        let room: &mut [P] = bytemuck::cast_slice_mut(parts.remove(0));
+        let workspace: &mut [P] = bytemuck::cast_slice_mut(parts.remove(0));
         let bytes: usize = self.keys.iter().map(|(key, _)| key.dtype.host_bytes()).sum();
         let group = outer.div_ceil(self.groups);
         let mut chunks: Vec<_> = results
@@ -108,20 +108,20 @@ impl<P: Packed> Kernel for Keyed<P> {
             .zip(widths)
             .map(|(result, width)| result.chunks_mut(group * length * inner * width))
             .collect();
-        let mut groups: Vec<(&mut [P], Vec<&mut [u8]>)> = room
+        let mut groups: Vec<(&mut [P], Vec<&mut [u8]>)> = workspace
             .chunks_mut(2 * length)
-            .map(|room| (room, chunks.iter_mut().filter_map(Iterator::next).collect()))
+            .map(|workspace| (workspace, chunks.iter_mut().filter_map(Iterator::next).collect()))
             .collect();
         parallel::chunks_mut(&mut groups, 1, |number, groups| {
-            for (room, results) in groups {
-                let (packed, room) = room.split_at_mut(length);
+            for (workspace, results) in groups {
+                let (packed, workspace) = workspace.split_at_mut(length);
                 let first = number * group;
                 for at in first..outer.min(first + group) {
                     for column in 0..inner {
                         let start = at * length * inner + column;
                         self.encode(operands, start, packed);
                         // The index makes all of them different, so this is stable.
-                        radix::sort(packed, room, 4..4 + bytes);
+                        radix::sort(packed, workspace, 4..4 + bytes);
                         let to = (at - first) * length * inner + column;
                         let arrays = operands.iter().zip(&mut *results).zip(widths);
                         for ((operand, result), &width) in arrays {

@@ -43,11 +43,11 @@ pub(super) fn sort(
     operands: &[&[u8]],
     widths: &[usize],
     length: usize,
-    room: &mut MergeScratch<'_>,
+    workspace: &mut MergeScratch<'_>,
 ) -> Result<()> {
     let mut run = 1;
     while run < length {
-        let rows = room.order.len() / length;
+        let rows = workspace.order.len() / length;
         let mut active = 0;
         for row in 0..rows {
             let (start, end) = (row * length, (row + 1) * length);
@@ -56,18 +56,18 @@ pub(super) fn sort(
                 let pair =
                     Pair { left, middle, right: middle, end: (middle + run).min(end), to: left };
                 if pair.right < pair.end {
-                    room.pairs[active] = pair;
+                    workspace.pairs[active] = pair;
                     active += 1;
                 } else {
-                    finish(&pair, room.order, room.next);
+                    finish(&pair, workspace.order, workspace.next);
                 }
             }
         }
         while active > 0 {
-            ask(comparator, operands, widths, active, room)?;
-            active = advance(active, room);
+            ask(comparator, operands, widths, active, workspace)?;
+            active = advance(active, workspace);
         }
-        std::mem::swap(&mut room.order, &mut room.next);
+        std::mem::swap(&mut workspace.order, &mut workspace.next);
         run *= 2;
     }
     Ok(())
@@ -87,38 +87,42 @@ fn ask(
     operands: &[&[u8]],
     widths: &[usize],
     active: usize,
-    room: &mut MergeScratch<'_>,
+    workspace: &mut MergeScratch<'_>,
 ) -> Result<()> {
-    let [left, right] = &mut room.offsets;
-    for (index, pair) in room.pairs[..active].iter().enumerate() {
-        left[index] = room.order[pair.left];
-        right[index] = room.order[pair.right];
+    let [left, right] = &mut workspace.offsets;
+    for (index, pair) in workspace.pairs[..active].iter().enumerate() {
+        left[index] = workspace.order[pair.left];
+        right[index] = workspace.order[pair.right];
     }
-    let (sides, _) = room.elements.as_chunks_mut::<2>();
+    let (sides, _) = workspace.elements.as_chunks_mut::<2>();
     for (([before, after], operand), &width) in sides.iter_mut().zip(operands).zip(widths) {
         gather(width, operand, 0, &right[..active], &mut before[..active * width]);
         gather(width, operand, 0, &left[..active], &mut after[..active * width]);
     }
     let widths = widths.iter().flat_map(|&width| [width; 2]);
-    let inputs: Vec<&[u8]> =
-        room.elements.iter().zip(widths).map(|(side, width)| &side[..active * width]).collect();
-    comparator.apply(active, &inputs, &mut [&mut room.answers[..active]])
+    let inputs: Vec<&[u8]> = workspace
+        .elements
+        .iter()
+        .zip(widths)
+        .map(|(side, width)| &side[..active * width])
+        .collect();
+    comparator.apply(active, &inputs, &mut [&mut workspace.answers[..active]])
 }
 
 /// Moves each pair on by one element and gives the number of pairs that are not done.
-fn advance(active: usize, room: &mut MergeScratch<'_>) -> usize {
+fn advance(active: usize, workspace: &mut MergeScratch<'_>) -> usize {
     let mut kept = 0;
     for index in 0..active {
-        let mut pair = room.pairs[index];
-        let from = if room.answers[index] == 0 { &mut pair.left } else { &mut pair.right };
-        room.next[pair.to] = room.order[*from];
+        let mut pair = workspace.pairs[index];
+        let from = if workspace.answers[index] == 0 { &mut pair.left } else { &mut pair.right };
+        workspace.next[pair.to] = workspace.order[*from];
         *from += 1;
         pair.to += 1;
         if pair.left < pair.middle && pair.right < pair.end {
-            room.pairs[kept] = pair;
+            workspace.pairs[kept] = pair;
             kept += 1;
         } else {
-            finish(&pair, room.order, room.next);
+            finish(&pair, workspace.order, workspace.next);
         }
     }
     kept

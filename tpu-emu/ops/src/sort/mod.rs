@@ -160,7 +160,7 @@ impl Kernel for Merged {
         let mut parts = carve(cx.scratch, self.parts());
         let elements = parts.split_off(6);
         let [order, next, pairs, left, right, answers] = &mut parts[..] else { return Ok(()) };
-        let mut room = merge::MergeScratch {
+        let mut workspace = merge::MergeScratch {
             order: bytemuck::cast_slice_mut(order),
             next: bytemuck::cast_slice_mut(next),
             pairs: bytemuck::cast_slice_mut(pairs),
@@ -172,12 +172,12 @@ impl Kernel for Merged {
         while row < self.rows.count() {
             let rows = self.together().min(self.rows.count() - row);
             // A last batch of fewer rows sorts its first row again in the rest of the room.
-            for (index, order) in room.order.chunks_exact_mut(length).enumerate() {
+            for (index, order) in workspace.order.chunks_exact_mut(length).enumerate() {
                 let start = self.rows.start(row + if index < rows { index } else { 0 });
                 order.iter_mut().enumerate().for_each(|(at, order)| *order = start + at * inner);
             }
-            merge::sort(&*self.comparator, operands, &self.rows.widths, length, &mut room)?;
-            let sorted = room.order.chunks_exact(length).take(rows).zip(row..);
+            merge::sort(&*self.comparator, operands, &self.rows.widths, length, &mut workspace)?;
+            let sorted = workspace.order.chunks_exact(length).take(rows).zip(row..);
             for (order, row) in sorted {
                 let start = self.rows.start(row);
                 let arrays = operands.iter().zip(&mut *results).zip(&self.rows.widths);

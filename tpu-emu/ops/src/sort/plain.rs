@@ -40,7 +40,7 @@ impl Sorted {
     }
 
     /// Bytes beside the rows that are sorted.
-    fn room(&self) -> usize {
+    fn workspace(&self) -> usize {
         if self.rows.length < MIN_RADIX_ELEMENTS { 0 } else { self.rows.outer * self.row() }
     }
 }
@@ -55,17 +55,17 @@ impl Kernel for Sorted {
             return self.otherwise.run(cx, operands, results);
         }
         let row = self.row();
-        let piece = parallel::items_per_chunk(row) * row;
-        let mut parts = carve(cx.scratch, [self.room()]);
-        let mut rooms = parts.remove(0).chunks_mut(piece);
-        let mut pieces: Vec<(&mut [u8], &mut [u8])> = results[0]
-            .chunks_mut(piece)
+        let chunk = parallel::items_per_chunk(row) * row;
+        let mut parts = carve(cx.scratch, [self.workspace()]);
+        let mut rooms = parts.remove(0).chunks_mut(chunk);
+        let mut chunks: Vec<(&mut [u8], &mut [u8])> = results[0]
+            .chunks_mut(chunk)
             .map(|result| (result, rooms.next().unwrap_or_default()))
             .collect();
-        parallel::chunks_mut(&mut pieces, 1, |number, pieces| {
-            for (result, room) in pieces {
-                let from = operands[0][number * piece..].chunks(row);
-                let mut rooms = room.chunks_mut(row);
+        parallel::chunks_mut(&mut chunks, 1, |number, chunks| {
+            for (result, workspace) in chunks {
+                let from = operands[0][number * chunk..].chunks(row);
+                let mut rooms = workspace.chunks_mut(row);
                 for (result, from) in result.chunks_mut(row).zip(from) {
                     (plain.sort)(key, from, result, rooms.next().unwrap_or_default());
                 }
@@ -75,7 +75,7 @@ impl Kernel for Sorted {
     }
 
     fn scratch(&self) -> usize {
-        carved([self.room()]).max(self.otherwise.scratch())
+        carved([self.workspace()]).max(self.otherwise.scratch())
     }
 
     fn cost(&self) -> Cost {

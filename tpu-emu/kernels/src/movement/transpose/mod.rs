@@ -1,4 +1,4 @@
-//! Matrices turned, block by block.
+//! Matrices transposed, block by block.
 #[cfg(not(all(target_arch = "x86_64", not(tpu_emu_portable))))]
 mod no_shuffles;
 #[cfg(all(target_arch = "x86_64", not(tpu_emu_portable)))]
@@ -16,11 +16,11 @@ const SIDE: usize = 16;
 /// Bytes of a line of the cache.
 const LINE: usize = 64;
 
-/// A matrix to be turned: row `r` of the result has element `r + c * step` of the operand in
+/// A matrix to be transposed: row `r` of the result has element `r + c * step` of the operand in
 /// column `c`.
 #[derive(Debug, Clone, Copy)]
-pub struct Turned<'a, T> {
-    /// What is turned.
+pub struct Transposed<'a, T> {
+    /// What is transposed.
     pub operand: &'a [T],
     /// Elements from one column of the result to the next.
     pub step: usize,
@@ -30,31 +30,42 @@ pub struct Turned<'a, T> {
     pub width: usize,
 }
 
-/// Turns a matrix.
-pub fn turn<T: Pod>(matrix: Turned<'_, T>, result: &mut [T]) {
+/// Transposes a matrix.
+pub fn transpose<T: Pod>(matrix: Transposed<'_, T>, result: &mut [T]) {
     let shuffles = simd::shuffles().filter(|_| size_of::<T>() <= 2);
     match (shuffles, matrix.size[1]) {
         (_, 2) => simd::run(Few::<T, 2> { matrix, result }),
         (_, 3) => simd::run(Few::<T, 3> { matrix, result }),
         (_, 4) => simd::run(Few::<T, 4> { matrix, result }),
-        (Some(machine), _) => simd::run(Turn { side: Interleaved(machine), matrix, result }),
-        (None, _) => simd::run(Turn { side: ElementTurn, matrix, result }),
+        (Some(machine), _) => {
+            simd::run(BlockedTranspose { side: Interleaved(machine), matrix, result })
+        }
+        (None, _) => simd::run(BlockedTranspose { side: ElementTranspose, matrix, result }),
     }
 }
 
-/// Turns a matrix of elements of `width` bytes into one of `size` rows and columns; `step` is
-/// [`Turned::step`].
-pub fn turn_bytes(width: usize, operand: &[u8], step: usize, size: [usize; 2], result: &mut [u8]) {
+/// Transposes a matrix of elements of `width` bytes into one of `size` rows and columns; `step` is
+/// [`Transposed::step`].
+pub fn transpose_bytes(
+    width: usize,
+    operand: &[u8],
+    step: usize,
+    size: [usize; 2],
+    result: &mut [u8],
+) {
     fn of<T: Pod>(operand: &[u8], step: usize, size: [usize; 2], result: &mut [u8]) {
         let operand: &[T] = bytemuck::cast_slice(operand);
-        turn(Turned { operand, step, size, width: size[1] }, bytemuck::cast_slice_mut(result));
+        transpose(
+            Transposed { operand, step, size, width: size[1] },
+            bytemuck::cast_slice_mut(result),
+        );
     }
     for_width!(width, T => of::<T>(operand, step, size, result));
 }
 
 /// A few columns.
 struct Few<'a, T, const N: usize> {
-    matrix: Turned<'a, T>,
+    matrix: Transposed<'a, T>,
     result: &'a mut [T],
 }
 
@@ -63,7 +74,7 @@ impl<T: Pod, const N: usize> simd::Loop for Few<'_, T, N> {
 
     #[inline(always)]
     fn run(self) {
-        let Turned { operand, step, size: [rows, _], width } = self.matrix;
+        let Transposed { operand, step, size: [rows, _], width } = self.matrix;
         let columns: [&[T]; N] = std::array::from_fn(|column| &operand[column * step..][..rows]);
         if width == N {
             let (to, _) = self.result.as_chunks_mut::<N>();
@@ -83,25 +94,25 @@ impl<T: Pod, const N: usize> simd::Loop for Few<'_, T, N> {
     }
 }
 
-/// What turns a block. `turn` is `#[inline(always)]`.
-trait BlockTurn<T>: Copy {
-    /// Turns a whole block: its lines are `step` apart in the operand and `width` in the result.
-    fn turn(self, operand: &[T], step: usize, result: &mut [T], width: usize);
+/// What transposes a block. `transpose` is `#[inline(always)]`.
+trait BlockTranspose<T>: Copy {
+    /// Transposes a whole block: its lines are `step` apart in the operand and `width` in the result.
+    fn transpose(self, operand: &[T], step: usize, result: &mut [T], width: usize);
 }
 
-struct Turn<'a, T, S> {
+struct BlockedTranspose<'a, T, S> {
     side: S,
-    matrix: Turned<'a, T>,
+    matrix: Transposed<'a, T>,
     result: &'a mut [T],
 }
 
-impl<T: Pod, S: BlockTurn<T>> simd::Loop for Turn<'_, T, S> {
+impl<T: Pod, S: BlockTranspose<T>> simd::Loop for BlockedTranspose<'_, T, S> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
         let Self { side, matrix, result } = self;
-        let Turned { operand, step, size: [rows, columns], width } = matrix;
+        let Transposed { operand, step, size: [rows, columns], width } = matrix;
         // The blocks of a line of the cache come one after another.
         let lines = SIDE.max(LINE / size_of::<T>());
         for line in (0..rows).step_by(lines) {
@@ -112,7 +123,7 @@ impl<T: Pod, S: BlockTurn<T>> simd::Loop for Turn<'_, T, S> {
                     let (from, to) = (left * step + first, first * width + left);
                     let (operand, result) = (&operand[from..], &mut result[to..]);
                     if (high, wide) == (SIDE, SIDE) {
-                        side.turn(operand, step, result, width);
+                        side.transpose(operand, step, result, width);
                     } else {
                         partly(side, [high, wide], (operand, step), (result, width));
                     }
@@ -122,9 +133,9 @@ impl<T: Pod, S: BlockTurn<T>> simd::Loop for Turn<'_, T, S> {
     }
 }
 
-/// Turns less than a block, as a whole one at another place.
+/// Transposes less than a block, as a whole one at another place.
 #[inline(always)]
-fn partly<T: Pod, S: BlockTurn<T>>(
+fn partly<T: Pod, S: BlockTranspose<T>>(
     side: S,
     [high, wide]: [usize; 2],
     (operand, step): (&[T], usize),
@@ -134,12 +145,12 @@ fn partly<T: Pod, S: BlockTurn<T>>(
     for (column, line) in from.iter_mut().enumerate().take(wide) {
         let found = &operand[column * step..];
         match found.first_chunk::<SIDE>() {
-            // What lies behind is turned too, and left out.
+            // What lies behind is transposed too, and left out.
             Some(found) => *line = *found,
             None => line[..high].copy_from_slice(&found[..high]),
         }
     }
-    side.turn(from.as_flattened(), SIDE, to.as_flattened_mut(), SIDE);
+    side.transpose(from.as_flattened(), SIDE, to.as_flattened_mut(), SIDE);
     for (row, line) in to.iter().enumerate().take(high) {
         put(line, &mut result[row * width..][..wide]);
     }
@@ -166,11 +177,11 @@ fn put<T: Pod>(line: &[T; SIDE], to: &mut [T]) {
 
 /// Element by element.
 #[derive(Debug, Clone, Copy)]
-struct ElementTurn;
+struct ElementTranspose;
 
-impl<T: Pod> BlockTurn<T> for ElementTurn {
+impl<T: Pod> BlockTranspose<T> for ElementTranspose {
     #[inline(always)]
-    fn turn(self, operand: &[T], step: usize, result: &mut [T], width: usize) {
+    fn transpose(self, operand: &[T], step: usize, result: &mut [T], width: usize) {
         let mut lines = [[T::zeroed(); SIDE]; SIDE];
         for (column, line) in lines.iter_mut().enumerate() {
             if let Some(from) = operand[column * step..].first_chunk::<SIDE>() {
@@ -208,7 +219,7 @@ mod tests {
                 let operand: Vec<T> = (0..columns * step).map(&number).collect();
                 let mut result = vec![number(9); rows * width];
                 let size = [rows, columns];
-                turn(Turned { operand: &operand, step, size, width }, &mut result);
+                transpose(Transposed { operand: &operand, step, size, width }, &mut result);
                 for (at, &found) in result.iter().enumerate() {
                     let (row, column) = (at / width, at % width);
                     let wanted =

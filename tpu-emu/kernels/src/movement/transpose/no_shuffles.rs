@@ -1,5 +1,5 @@
 //! Stands for the instructions that interleave vectors where there are none.
-use super::BlockTurn;
+use super::BlockTranspose;
 use crate::simd::Shuffles;
 use bytemuck::Pod;
 
@@ -7,8 +7,8 @@ use bytemuck::Pod;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Interleaved(pub(super) Shuffles);
 
-impl<T: Pod> BlockTurn<T> for Interleaved {
-    fn turn(self, _: &[T], _: usize, _: &mut [T], _: usize) {
+impl<T: Pod> BlockTranspose<T> for Interleaved {
+    fn transpose(self, _: &[T], _: usize, _: &mut [T], _: usize) {
         match self.0 {}
     }
 }

@@ -1,5 +1,5 @@
-//! Blocks turned by instructions that interleave vectors.
-use super::{BlockTurn, SIDE};
+//! Blocks transposed by instructions that interleave vectors.
+use super::{BlockTranspose, SIDE};
 use crate::simd::Shuffles;
 use bytemuck::Pod;
 
@@ -7,9 +7,9 @@ use bytemuck::Pod;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Interleaved(pub(super) Shuffles);
 
-impl<T: Pod> BlockTurn<T> for Interleaved {
+impl<T: Pod> BlockTranspose<T> for Interleaved {
     #[inline(always)]
-    fn turn(self, operand: &[T], step: usize, result: &mut [T], width: usize) {
+    fn transpose(self, operand: &[T], step: usize, result: &mut [T], width: usize) {
         let at = (operand, step);
         match size_of::<T>() {
             1 => square::<T, 16>(self.0, at, (result, width)),
@@ -36,7 +36,7 @@ impl Interleaved {
     }
 }
 
-/// Turns a square of `N` vectors of `N` elements; with the slices stand the elements from one line
+/// Transposes a square of `N` vectors of `N` elements; with the slices stand the elements from one line
 /// to the next.
 #[inline(always)]
 fn square<T: Pod, const N: usize>(
