@@ -93,7 +93,7 @@ struct View {
     /// How many lines each table has.
     #[arg(long, default_value_t = 5, value_name = "LINES")]
     top: usize,
-    /// The same for programs.
+    /// Prints the tables as JSON, for programs.
     #[arg(long)]
     json: bool,
 }

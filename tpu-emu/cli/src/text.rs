@@ -22,7 +22,7 @@ pub(crate) fn bytes(count: u64) -> String {
     }
 }
 
-/// The same of what may be negative, with its sign.
+/// A number of bytes that may be negative, with its sign.
 pub(crate) fn signed_bytes(count: i128) -> String {
     let size = bytes(u64::try_from(count.unsigned_abs()).unwrap_or(u64::MAX));
     match count {

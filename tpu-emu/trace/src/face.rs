@@ -45,7 +45,7 @@ impl Face {
 pub struct Call {
     /// The function, or what a block was taken for.
     pub name: String,
-    /// Its file; empty where unknown.
+    /// The source file; empty where unknown.
     pub file: String,
     /// The line in the file; 0 where unknown.
     pub line: u64,

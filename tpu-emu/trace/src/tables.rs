@@ -19,7 +19,7 @@ pub struct Header {
 /// A memory space: the HBM of a device, or one kind of host memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Space {
-    /// Its number in the trace.
+    /// The number that the trace gives it.
     pub number: u64,
     /// The device's id; `None` for host memory.
     pub device: Option<u64>,
