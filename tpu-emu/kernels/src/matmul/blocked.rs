@@ -55,7 +55,7 @@ pub struct ProductTile {
 }
 
 /// Computes a part of a product of split operands: the parts of the operands that are multiplied
-/// are the `passes`. Sums of many terms are sums of sums of [`BLOCK_DEPTH`] terms.
+/// are the `passes`. Sums of many terms are sums of sums of `BLOCK_DEPTH` terms.
 pub fn product<T: Panel>(
     ProductTile { rows, columns, depth }: ProductTile,
     passes: &[(usize, usize)],

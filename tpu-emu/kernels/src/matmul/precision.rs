@@ -287,7 +287,7 @@ pub fn split_scratch<'a, W: Work>(scratch: &mut &'a mut [u8], count: usize) -> R
     Ok(&mut bytemuck::cast_slice_mut(taken)[..count])
 }
 
-/// Bytes that [`take`] takes for `count` numbers of `bytes` each.
+/// Bytes that [`split_scratch`] takes for `count` numbers of `bytes` each.
 pub fn scratch_bytes(count: usize, bytes: usize) -> usize {
     count.saturating_mul(bytes).checked_next_multiple_of(64).unwrap_or(usize::MAX)
 }

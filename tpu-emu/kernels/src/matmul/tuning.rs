@@ -44,7 +44,8 @@ pub(crate) const BLOCK_DEPTH: usize = 256;
 /// Columns of a block of a right matrix.
 pub(crate) const BLOCK_COLUMNS: usize = 512;
 
-/// Elements of a row that a product with a vector converts at a time.
+/// Elements of a row that a product with a vector converts at a time. It decides the order of sums
+/// of elements that are converted, and so bits of results.
 pub(crate) const GEMV_WIDEN_ELEMENTS: usize = 1024;
 
 /// Rows or columns whose sums a product with a vector holds together.
