@@ -11,8 +11,8 @@ use tpu_base::tensor::element::{Float, Wide};
 pub struct RowOrder {
     /// Whether elements that count as equal are the same, so that an order of codes says all.
     pub fits: fn(&SortKey, elements: &[u8]) -> bool,
-    /// Sorts one row. `workspace` is as long as the row, or empty for less than [`MIN_RADIX_ELEMENTS`]
-    /// elements.
+    /// Sorts one row. `workspace` is as long as the row, or empty for less than
+    /// [`MIN_RADIX_ELEMENTS`](super::tuning::MIN_RADIX_ELEMENTS) elements.
     pub sort: fn(&SortKey, from: &[u8], to: &mut [u8], workspace: &mut [u8]),
 }
 

@@ -45,7 +45,7 @@ fn write_list<T: fmt::Display>(f: &mut fmt::Formatter<'_>, items: &[T]) -> fmt::
 impl Layout {
     /// Reads what `Display` writes; spaces are allowed between the tokens.
     ///
-    /// Whether the layout fits an array is asked of [`super::validate`].
+    /// Whether the layout fits an array is asked of `super::validate`.
     /// Errors: `BadArgument` with the byte at which the text stops being a layout.
     /// Source: XLA's shape text, of which `T`, `E` and `S` are known here.
     pub fn parse(text: &str) -> Result<Self> {
