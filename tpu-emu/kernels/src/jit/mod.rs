@@ -1,8 +1,39 @@
-//! Machine code for elementwise programs, for x86-64 with AVX-512.
+//! Machine code for elementwise programs is written for x86-64 with AVX-512.
 //!
-//! A run of operations becomes one loop over groups of elements that keeps its values in
-//! registers. The results have the bits that the operations' own loops give; only which NaN
-//! comes of two is not settled by either. Elsewhere the operations' own loops run.
+//! A run of operations becomes one loop over groups of elements that keeps its values in registers.
+//! The results have the bits that the operations' own loops give; only which NaN comes of two is
+//! not settled by either. Elsewhere the operations' own loops run.
+//!
+//! There are two kinds of function:
+//!
+//! * A piece of a loop over arrays, for [`crate::vm`]. Its code is straight over a group of 16
+//!   elements, or of 8 where some have 64 bits. The last, short group runs a copy with masks.
+//! * A [`ScalarLoop`]: a `while` over single elements, with condition, body and the jump back. Each
+//!   variable that changes has a register of its own; a loop with too many of them gets no code.
+//!
+//! | operation | in a loop over arrays | in a scalar loop |
+//! |---|---|---|
+//! | what `select` lists: one to ten instructions | instructions | instructions |
+//! | a look-up of 4 or 8 bytes | the processor's gather | none: such a `while` runs by steps |
+//! | an element at a computed index | does not occur | `address`: moved inside, or skipped |
+//! | any other | stays a call over a tile | `libcall`: a call on one element |
+//!
+//! On the way to code, `select` names the operation, and `lower` and `lower_convert` make
+//! instructions over values that are each made once. Then `regalloc` gives registers in one pass,
+//! `encode` writes bytes, and `code_memory` holds them. A register is taken from the value whose
+//! next use is farthest.
+//!
+//! When code is made is the callers' affair. Loops wait for `HOT_ELEMENT_OPERATIONS`
+//! ([`crate::elementwise::tuning`]), a `while` for `HOT_LOOP_ITERATIONS` (`tpu-program`'s tuning).
+//! `CODE_CHUNK_BYTES` is what is mapped at once, and the most that one function may have.
+//!
+//! What holds for all: no multiplication and addition are contracted, and 16-bit floats are rounded
+//! after every operation. No page is writable and executable at one address. Functions that tests
+//! compile are read back by another decoder before they run (`verify`, docs/decisions/0056).
+//!
+//! Why there is an emitter of our own stands in docs/decisions/0022. Kernels for common chains are
+//! slow for one that nobody foresaw; Cranelift has no 512-bit vectors; an assembler saves only
+//! tables.
 mod address;
 mod callee;
 #[cfg(all(target_arch = "x86_64", not(tpu_emu_portable)))]

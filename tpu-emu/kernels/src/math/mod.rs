@@ -1,7 +1,32 @@
-//! Functions of real numbers without branches, so that loops over them become vectors.
+//! Functions of real numbers are written without branches, so that loops over them become vectors.
 //!
 //! A function of single precision is computed in double precision and rounded once. All vector
 //! widths give the same bits: nothing here is fused, reordered or approximated by an instruction.
+//!
+//! [`unary`] and [`binary`] choose the loop of a function by the element type:
+//!
+//! | elements | loop |
+//! |---|---|
+//! | `f32` | `single`: widened to `f64`, computed without branches, rounded once |
+//! | `f64` | `double`: polynomials of our own for some functions, else `std` or `libm` |
+//! | floats of 16 bits and fewer | through `f32`, `WIDEN_ELEMENTS` at a time, then rounded |
+//! | complex of two `f32`: some functions | [`complex_simd`] |
+//! | any other complex | [`complex`] and [`complex_inverse`], in `f64`, one by one |
+//! | integers of 32 bits: quotients and remainders | [`int_div`], in double precision |
+//! | Bessel, polygamma and zeta functions | [`special`], in double precision, one by one |
+//!
+//! Files of polynomials: `exp` for powers of e and hyperbolic functions, `log` for logarithms,
+//! powers, cube roots and inverse hyperbolic functions, `trig`, `erf`, `gamma`.
+//!
+//! Some functions have numbers for which the polynomials are not meant: large angles, negative
+//! operands of [`Lgamma`] and [`Digamma`], large quotients of [`Remainder`]. There the vector loop
+//! runs over everything, and `far` computes those numbers again, one by one. [`complex_simd`] does
+//! likewise with zeros, infinities and NaN.
+//!
+//! What holds for all: an element's bits depend on its operands alone, not on its neighbours, on
+//! threads or on the vector width. Each function names its error bound in units in the last place
+//! of single precision ([`ulps`], [`ulps2`]). Tests compare it with double precision at every
+//! width.
 mod gamma;
 mod polynomial;
 mod tuning;

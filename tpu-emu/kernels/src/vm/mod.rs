@@ -1,4 +1,44 @@
-//! Elementwise programs, made ready to run: where every value lies is decided once.
+//! A [`CompiledLoop`] is an elementwise program that is made ready to run: where every value lies
+//! is decided once.
+//!
+//! It has up to two layouts, and each run takes the first of these that fits:
+//!
+//! 1. The processor has no AVX-512, or the process may not use it: the portable layout. Every step
+//!    is a call of the operation's own loop, a tile of `TILE_ELEMENTS` after the other.
+//! 2. The program is not hot, and nobody has made its native layout: the portable layout. It is hot
+//!    once its runs, this one included, make `HOT_ELEMENT_OPERATIONS` operations on elements. Both
+//!    numbers stand in [`crate::elementwise::tuning`].
+//! 3. The native layout, made by the first run that gets here (`segments`). As many steps as
+//!    possible are one piece of machine code; the others are calls between pieces. Where one piece
+//!    makes all results, a run is one call without tiles.
+//! 4. The system gives no memory for code: the portable layout, from then on.
+//!
+//! [`CompiledLoop::bind`] is for a loop that runs again and again on the same arrays. It makes the
+//! native layout at once, and gives nothing unless one piece makes all results.
+//!
+//! Where values lie (`layout`):
+//!
+//! | value | place |
+//! |---|---|
+//! | a parameter with an element for each lane, or a whole table | the input's own memory |
+//! | one element for all lanes, a constant | read by machine code; for calls, spread over a tile |
+//! | a step's value that is a result | the output's memory |
+//! | such a value, where an input shares the output's memory | scratch, copied after each tile |
+//! | a parameter or constant as a result, a result again | copied after each tile |
+//! | any other step's value | scratch memory, which later values take over; in a piece, registers |
+//!
+//! A piece of machine code at the end needs no such copy if all results are steps' values. It reads
+//! each group of elements before it writes.
+//!
+//! What holds for all runs: both layouts give the same bits, but for which NaN comes of two.
+//! Scratch memory belongs to the thread. Every array's length and alignment is checked before
+//! machine code or a loop sees it. Machine code looks elements up unchecked, so a look-up in a
+//! shorter array stops [`CompiledLoop::new`].
+//!
+//! Why machine code: calls read and write memory for every operation, and a chain of ten cheap ones
+//! goes through the first cache ten times. What runs once on little data is never compiled, as
+//! docs/decisions/0022 says. Tiles in scratch memory are 64 bytes further apart than they need be.
+//! At a distance of a page's size they would share cache lines.
 mod layout;
 mod run;
 mod segments;

@@ -1,8 +1,44 @@
-//! Where every value lies: static buffer assignment with liveness.
+//! A plan says where every value lies: static buffer assignment with liveness.
 //!
-//! A value lies in the arena of the execution, in the pool of constants, in a parameter's memory
-//! or in a result's. Values that follow one another in the same memory are one alias set: a loop's
-//! carried value and what the body makes of it, an array and its update in place.
+//! A value lies in the arena of the execution, in the pool of constants, in a parameter's memory or
+//! in a result's. Values that follow one another in the same memory are one alias set. Such are a
+//! loop's carried value and what the body makes of it, or an array and its update in place.
+//!
+//! | value | memory |
+//! |---|---|
+//! | a constant that steps read | the pool, once |
+//! | a parameter | its own, which no step writes |
+//! | a donated parameter | that of the result which takes it over |
+//! | a parameter with packed elements | the arena, unpacked by the first steps |
+//! | a result of the program | the result's, unless another row has it |
+//! | a result that is a parameter, a constant or another result | that one's, copied at the end |
+//! | a result whose donated parameter is still read | the arena, copied at the end |
+//! | a packed result | the arena, packed and copied at the end |
+//! | scratch memory of a step | the arena, for that step alone |
+//! | any other value | the arena |
+//!
+//! `assign` goes through these in order: parameters, alias sets, results, then the arena. Alias
+//! sets are joined in program order, for values of one size:
+//!
+//! * A fused loop's or row fusion's result and an operand that nobody reads later, if the step
+//!   allows it (`takes_over`).
+//! * A kernel's result and the operand that it updates, if that dies here and is read once.
+//! * A loop's results with its parameters, always; with the initial values, and with what the body
+//!   makes, where the older value is read no more.
+//! * A branch's results with what each side makes.
+//!
+//! `live_range` has one time line for the whole program; what a loop reads from outside lives until
+//! the loop ends. `arena` gives memory out in that order, to large values first where several
+//! begin, in the smallest hole that fits. `parallel_copy` orders copies that happen at once, with a
+//! staging slot where one would overwrite another's source.
+//!
+//! What holds for all: values whose lives overlap share no memory, unless one continues the other
+//! in place. Without reuse (`Passes::memory_reuse`) a program has the same bits. No threshold
+//! decides anything here: [`ALIGN`] is what kernels are promised, and `GUARD` is for mistakes of
+//! custom calls. Tests follow each plan with symbols for values (`check`).
+//!
+//! Why slots and not borrows: a step needs slices of memories that other steps write. Borrows
+//! cannot express that across a program that is data (docs/decisions/0013).
 mod alias_sets;
 mod arena;
 mod assign;

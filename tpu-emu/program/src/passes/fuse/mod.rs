@@ -1,5 +1,47 @@
-//! Runs of elementwise nodes become one loop over tiles. What is not elementwise stays a step of
-//! its own; what nobody needs disappears.
+//! Fusion makes a program's steps: runs of elementwise nodes become one loop over tiles. What is
+//! not elementwise stays a step of its own; what nobody needs disappears.
+//!
+//! Loop fusion (`loop_fusion`) takes the nodes in order:
+//!
+//! | node | what becomes of it |
+//! |---|---|
+//! | elementwise, all operands one known element | that element; no operation is left |
+//! | elementwise | joins the open loops that make its operands, or opens one |
+//! | transpose, broadcast, slice, reversal | a view; views of views are one where they can be |
+//! | iota, splat | made where it is read |
+//! | gather of single elements | a look-up in the loop of its indices (`gather_operands`) |
+//! | concatenate of long operands | read in place by each loop (`concat_operands`, `concat`) |
+//! | any other kernel, loop or branch | a step; what it reads must be in memory before |
+//!
+//! * Loops are joined if they have equally many elements, up to `MAX_FUSED_STEPS` operations and
+//!   `MAX_FUSED_LOADS` inputs. A loop is closed once something else needs one of its values.
+//! * A view that swaps axes is copied before it is read, by blocks, from
+//!   `MIN_BLOCKED_TRANSPOSE_ELEMENTS` on. A loop that only reorders becomes a strided copy.
+//! * A gather is fused where each slice is one element and the result has
+//!   `MIN_FUSED_GATHER_ELEMENTS` or more, by up to `MAX_GATHER_COMPONENTS` components and loops. A
+//!   look-up's numbers have 32 bits, so larger tables keep the gather. JAX surrounds indices with
+//!   comparisons and choices, so one loop replaces four passes over memory (docs/decisions/0026).
+//! * A concatenate is fused from `MIN_FUSED_CONCAT_ELEMENTS` on, with up to `MAX_CONCAT_OPERANDS`
+//!   operands of `MIN_CONCAT_OPERAND_ELEMENTS` in a row, in the mean. Other readers get the kernel.
+//!
+//! `operand_access` then says how a loop reads each input, by the first that fits:
+//!
+//! 1. In place: elements side by side, a whole table, concatenated operands, one element for all.
+//! 2. In place, or one element, a span at a time. Spans have `MIN_SPAN_ELEMENTS` at least, or a
+//!    tile where not all of the loop is machine code.
+//! 3. A short period, gathered once a chunk, of up to `MAX_KEPT_PERIOD_ELEMENTS`.
+//! 4. Gathered for each span.
+//!
+//! Row fusion (`row_fusion`) joins steps over the same rows: loops, strided copies, reductions and
+//! gathers (`row_step`). A block of rows goes through all stages while it is in the cache. It takes
+//! up to `MAX_ROW_FUSION_STEPS` steps with up to `MAX_ROW_BYTES` a row; what members read of one
+//! another must keep to its row. A reduction alone is cut into rows from
+//! `MIN_SHARED_REDUCTION_BYTES` on. Threads take `ROW_CHUNK_ELEMENTS`. Blocks have
+//! `ROW_BLOCK_BYTES`, or `COLUMN_BLOCK_BYTES` where rows are columns of another value.
+//!
+//! What holds for all: a fused operation has the bits of the operation alone. What is looked up in,
+//! or concatenated, is made before the loop, and no result takes its memory. Constants stand in
+//! `tpu-program`'s `tuning.rs`.
 pub(crate) mod concat;
 mod concat_operands;
 mod gather_operands;

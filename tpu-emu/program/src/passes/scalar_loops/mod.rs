@@ -1,9 +1,36 @@
-//! Loops over a few elements become one piece of machine code: their steps, as operations on
-//! single elements. Arrays of a few elements become as many registers, and what only moves
-//! elements becomes nothing; elements of larger arrays are read and written where they lie.
+//! Loops over a few elements become one piece of machine code: their steps, as operations on single
+//! elements. Arrays of a few elements become as many registers, and what only moves elements
+//! becomes nothing. Elements of larger arrays are read and written where they lie.
+//!
+//! The pass asks of every `while`, inner ones first, in this order:
+//!
+//! 1. Is every step small? A quick look at the kinds of steps ends most loops here. A `while` or a
+//!    row fusion inside ends it too.
+//! 2. Can `builder` make every step operations on single elements? The first that it cannot ends
+//!    it.
+//!
+//! | step | what becomes of it |
+//! |---|---|
+//! | fused loop of up to `MAX_SCALAR_LOOP_ARRAY_ELEMENTS` | its operations, once for each element |
+//! | strided copy, concatenate or pad of few short runs | nothing: registers under other names |
+//! | dynamic slice of an array in memory | reads at computed places |
+//! | dynamic update, scatter of one window | writes in the array that the loop carries |
+//! | branch of two | both sides are computed and chosen from; one that updates ends it |
+//! | look-up in a table, another kernel | ends it |
+//!
+//! * All fused loops together become up to `MAX_SCALAR_LOOP_STEPS` operations, with as many inputs.
+//! * An array that a loop or a branch only hands on is taken apart up to `MAX_HANDED_ON_ELEMENTS`.
+//! * An array that is updated at computed places is in memory only. After the update its old
+//!   version can be read no more, and no element of it may be in a register. An update in the
+//!   condition ends it.
+//!
+//! This pass makes a description. The interpreter asks for code once the loop is hot, after
+//! `HOT_LOOP_ITERATIONS`. Without AVX-512, or where [`tpu_kernels::jit::ScalarLoop`] gives no code,
+//! the steps run as they are, with the same bits. All constants stand in `tpu-program`'s
+//! `tuning.rs`.
 //!
 //! This is found from the values of a loop, before buffer assignment says where they lie:
-//! docs/decisions/0064.
+//! docs/decisions/0064. So what becomes machine code does not depend on which memory can be shared.
 mod builder;
 #[cfg(test)]
 mod random;
