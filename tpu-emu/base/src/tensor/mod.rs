@@ -3,7 +3,7 @@ pub mod dtype;
 pub mod element;
 pub mod pack;
 pub mod shape;
-pub mod small_float;
+pub(crate) mod small_float;
 pub mod strided;
 pub mod subnormals;
 

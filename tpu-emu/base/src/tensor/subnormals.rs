@@ -65,13 +65,13 @@ impl Drop for Guard {
 /// compiler leaves every other product that changes nothing out. It is the same everywhere, so
 /// loops hold it in a register.
 #[inline(always)]
-pub fn one_single() -> f32 {
+pub(crate) fn one_single() -> f32 {
     register::unknown_single(1.0)
 }
 
 /// One, likewise.
 #[inline(always)]
-pub fn one_double() -> f64 {
+pub(crate) fn one_double() -> f64 {
     register::unknown_double(1.0)
 }
 

@@ -10,7 +10,7 @@ const WIDE: usize = 2;
 
 /// `out[w, c] = Σ_{t, f} data[starts[w] + taps[t] + f·C + c]·kernel[t, f, c]` for `C` groups.
 #[derive(Debug)]
-pub struct Strip<'a, T> {
+pub(crate) struct Strip<'a, T> {
     /// The elements.
     pub data: &'a [T],
     /// Where each window begins.
@@ -29,7 +29,7 @@ pub struct Strip<'a, T> {
 
 impl<T: Lane> Strip<'_, T> {
     /// Computes it.
-    pub fn run(self) {
+    pub(crate) fn run(self) {
         simd::with(self);
     }
 }

@@ -41,7 +41,7 @@ pub struct PhaseAxis {
 
 impl PhaseAxis {
     /// The phases of an axis; `None` where numbers would be too large.
-    pub fn new(window: &Window) -> Option<Self> {
+    pub(crate) fn new(window: &Window) -> Option<Self> {
         let base = window.base_dilation.max(1);
         let by = |step: usize| base / gcd(step, base).max(1);
         let (windows, taps) = (by(window.step), by(window.dilation));

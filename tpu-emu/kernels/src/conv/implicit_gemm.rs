@@ -27,7 +27,7 @@ use tpu_base::tensor::DType;
 
 /// A compiled convolution over a padded input.
 #[derive(Debug)]
-pub struct ImplicitGemm {
+pub(crate) struct ImplicitGemm {
     arithmetic: Arithmetic,
     loads: [Load; 2],
     result: DType,
@@ -50,7 +50,7 @@ pub struct ImplicitGemm {
 
 impl ImplicitGemm {
     /// Plans one; `None` where the padded input would be too large, or the arithmetic has several passes.
-    pub fn new(
+    pub(crate) fn new(
         arithmetic: &Arithmetic,
         geometry: &Geometry,
         loads: [Load; 2],
@@ -135,7 +135,7 @@ impl ImplicitGemm {
     }
 
     /// Bytes of scratch memory of a run.
-    pub fn scratch(&self) -> usize {
+    pub(crate) fn scratch(&self) -> usize {
         let width = self.arithmetic.kind.bytes();
         let [padded, kernel] = self.numbers();
         scratch_bytes(padded, width).saturating_add(scratch_bytes(kernel, width))
@@ -145,7 +145,7 @@ impl ImplicitGemm {
     ///
     /// # Errors
     /// `Unimplemented` for types that hold no numbers.
-    pub fn run<T: Panel>(
+    pub(crate) fn run<T: Panel>(
         &self,
         mut scratch: &mut [u8],
         [input, kernel]: [&[u8]; 2],

@@ -3,22 +3,22 @@
 //! [`im2col::Convolution`] plans and runs one; `tpu-emu/ops/src/convolve.rs` makes it.
 //! Thresholds stand in `conv/tuning.rs`. A plan takes the first of these algorithms that fits:
 //!
-//! 1. **Implicit GEMM** ([`implicit_gemm`]): no window is stored.
-//!    [`padded_input`] lays the input out once, rounded and with its padding.
-//!    Windows are rows of a matrix that overlap ([`window_rows`]).
-//!    The filter lies in panels of 16 or 32 columns ([`pack_filter`]). All of these must hold:
+//! 1. **Implicit GEMM** (`implicit_gemm`): no window is stored.
+//!    `padded_input` lays the input out once, rounded and with its padding.
+//!    Windows are rows of a matrix that overlap (`window_rows`).
+//!    The filter lies in panels of 16 or 32 columns (`pack_filter`). All of these must hold:
 //!    * Sums are f32 or integers of 32 bits, and [`Load`] reads both operands as stored.
 //!    * The arithmetic takes one pass over its operands.
 //!    * The padded input has at most twice the input's elements and `PADDED_INPUT_SLACK_ELEMENTS`.
 //!    * The offsets of the filter's elements are at most `MAX_TAP_OFFSETS`.
-//! 2. **Packed windows** ([`pack_windows`]): any other sums of f32 or integers of 32 bits.
+//! 2. **Packed windows** (`pack_windows`): any other sums of f32 or integers of 32 bits.
 //!    A block of windows is packed as a left matrix, and [`blocked`] multiplies.
 //! 3. **im2col** ([`im2col`]): sums of f64, complex numbers and integers of 64 bits.
 //!    Tiles of `WINDOW_TILE_ELEMENTS` are copied out on one thread, for [`Work::product`].
 //!
 //! | inside of implicit GEMM | what is done |
 //! |-------------------------|--------------|
-//! | groups of one input feature | [`depthwise`]: vectors run over the groups |
+//! | groups of one input feature | `depthwise`: vectors run over the groups |
 //! | groups of up to `MAX_INTERLEAVED_FEATURES` output features | likewise |
 //! | other groups | one after the other, each with a padded input of its own |
 //! | dilated input | [`dilation`]: phases, each a plain convolution with part of the filter |
@@ -47,13 +47,13 @@
 //! [`blocked`]: crate::matmul::blocked
 //! [`Load`]: crate::matmul::pack::Load
 //! [`Work::product`]: crate::matmul::accumulate::Work::product
-pub mod depthwise;
+pub(crate) mod depthwise;
 pub mod dilation;
 pub mod geometry;
 pub mod im2col;
-pub mod implicit_gemm;
-pub mod pack_filter;
-pub mod pack_windows;
-pub mod padded_input;
+pub(crate) mod implicit_gemm;
+pub(crate) mod pack_filter;
+pub(crate) mod pack_windows;
+pub(crate) mod padded_input;
 mod tuning;
-pub mod window_rows;
+pub(crate) mod window_rows;

@@ -9,7 +9,7 @@ use std::ops::Range;
 /// How the lines of the matrix lie in the kernel. A line is an input feature under an element of
 /// the kernel; the features of one follow each other.
 #[derive(Debug, Clone, Copy)]
-pub struct Lines<'a> {
+pub(crate) struct Lines<'a> {
     /// Where the elements of the kernel are.
     pub taps: &'a [usize],
     /// Lines whose panels lie together, the second of each pair.
@@ -26,7 +26,7 @@ pub struct Lines<'a> {
 
 impl Lines<'_> {
     /// Lays them out: segment by segment, in it panel by panel, in it line by line.
-    pub fn lay<T: Panel>(&self, load: Load, bytes: &[u8], out: &mut [T]) {
+    pub(crate) fn lay<T: Panel>(&self, load: Load, bytes: &[u8], out: &mut [T]) {
         T::read(load, 0, LayFilter { lines: self, bytes, out });
     }
 }

@@ -13,7 +13,7 @@ const TRANSPOSED_STEPS: usize = 16;
 /// The input of a convolution as a matrix: a row for every window, a column for every element
 /// under one, the features of a place beside each other.
 #[derive(Debug, Clone, Copy)]
-pub struct WindowPanels<'a> {
+pub(crate) struct WindowPanels<'a> {
     /// Extents and strides.
     pub geometry: &'a Geometry,
     /// How elements are read.

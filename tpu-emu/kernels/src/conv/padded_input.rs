@@ -8,7 +8,7 @@ use bytemuck::Pod;
 
 /// One axis of a padded input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PaddedAxis {
+pub(crate) struct PaddedAxis {
     /// Extent and stride in the input.
     pub input: (usize, usize),
     /// The place of the input that comes first; negative for padding.
@@ -19,7 +19,7 @@ pub struct PaddedAxis {
 
 /// How a padded input is made of an input: the axes, then `inner` elements of every place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PaddedInput {
+pub(crate) struct PaddedInput {
     /// Images and spatial axes.
     pub sides: Vec<PaddedAxis>,
     /// Features of a group, then groups that lie beside each other: extents and strides.
@@ -30,17 +30,17 @@ pub struct PaddedInput {
 
 impl PaddedInput {
     /// Elements of a place.
-    pub fn depth(&self) -> usize {
+    pub(crate) fn depth(&self) -> usize {
         self.inner[0].0.saturating_mul(self.inner[1].0).saturating_mul(self.times)
     }
 
     /// All elements.
-    pub fn elements(&self) -> usize {
+    pub(crate) fn elements(&self) -> usize {
         self.sides.iter().fold(self.depth(), |all, side| all.saturating_mul(side.places))
     }
 
     /// Elements from one place to the next of each axis.
-    pub fn strides(&self) -> Vec<usize> {
+    pub(crate) fn strides(&self) -> Vec<usize> {
         let mut stride = self.depth();
         let mut strides: Vec<usize> = Vec::with_capacity(self.sides.len());
         for side in self.sides.iter().rev() {
@@ -52,7 +52,7 @@ impl PaddedInput {
     }
 
     /// Lays it out; the first element of the input is that of `bytes`.
-    pub fn lay<T: Panel>(&self, load: Load, bytes: &[u8], out: &mut [T]) {
+    pub(crate) fn lay<T: Panel>(&self, load: Load, bytes: &[u8], out: &mut [T]) {
         T::read(load, 0, LayInput { padded: self, bytes, out });
     }
 }

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 /// Windows along one axis.
 #[derive(Debug, Clone, Copy)]
-pub struct WindowRow {
+pub(crate) struct WindowRow {
     /// How many.
     pub count: usize,
     /// Elements of the padded input from one to the next.
@@ -19,7 +19,7 @@ pub struct WindowRow {
 
 /// The windows of one phase of every axis.
 #[derive(Debug)]
-pub struct PhaseWindows {
+pub(crate) struct PhaseWindows {
     /// Those of the result that lie farthest apart first.
     pub rows: Vec<WindowRow>,
     /// The first window in the padded input and in the result.
@@ -36,7 +36,7 @@ pub struct PhaseWindows {
 
 impl PhaseWindows {
     /// Plans the windows of one phase of each axis. `strides` are those of the padded input.
-    pub fn new(
+    pub(crate) fn new(
         geometry: &Geometry,
         strides: &[usize],
         axes: &[PhaseAxis],
@@ -79,19 +79,19 @@ impl PhaseWindows {
     }
 
     /// Whether the results follow each other from the first element on, so many a window.
-    pub fn is_dense(&self, columns: usize) -> bool {
+    pub(crate) fn is_dense(&self, columns: usize) -> bool {
         let axes: Vec<_> = self.rows.iter().map(|row| (row.count, row.target)).collect();
         let whole = merged(&axes).is_some_and(|(count, stride)| count == 1 || stride == columns);
         whole && self.first[1] == 0
     }
 
     /// How many there are.
-    pub fn windows(&self) -> usize {
+    pub(crate) fn windows(&self) -> usize {
         self.rows.iter().map(|row| row.count).product()
     }
 
     /// Where windows begin: `which` is 0 for the padded input, 1 for the result.
-    pub fn starts(&self, windows: Range<usize>, which: usize) -> Vec<usize> {
+    pub(crate) fn starts(&self, windows: Range<usize>, which: usize) -> Vec<usize> {
         let start = |mut window: usize| {
             let mut at = self.first[which];
             for row in self.rows.iter().rev() {
@@ -119,7 +119,7 @@ impl PhaseWindows {
 
     /// Writes the results of some windows, `columns` elements of `W` bytes each, to places that are
     /// `stride` elements apart.
-    pub fn spread<const W: usize>(
+    pub(crate) fn spread<const W: usize>(
         &self,
         windows: Range<usize>,
         [columns, stride]: [usize; 2],

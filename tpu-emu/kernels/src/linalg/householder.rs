@@ -27,7 +27,7 @@ fn length<T: Scalar>(vector: impl Iterator<Item = T> + Clone) -> T::Real {
 
 /// Makes the reflector of rows `at..` of column `column` of a matrix with `width` columns: what
 /// remains is stored in the first row, `v` below it. Returns `tau`.
-pub fn reflect<T: Scalar>(a: &mut [T], width: usize, at: usize, column: usize) -> T {
+pub(crate) fn reflect<T: Scalar>(a: &mut [T], width: usize, at: usize, column: usize) -> T {
     let zero = T::Real::ZERO;
     let first = at * width + column;
     let Some((&head, _)) = a.get(first..).and_then(<[T]>::split_first) else { return T::ZERO };

@@ -15,7 +15,7 @@
 //! | Hermitian eigenvalues | [`eigh::eigen`] | tridiagonal by Householder, then implicit QL |
 //!
 //! * *Blocked*: `BLOCK_ROWS` columns or rows are finished by plain loops.
-//!   Products of matrices, by [`gemm_crate`], then take them out of what is left.
+//!   Products of matrices, by `gemm_crate`, then take them out of what is left.
 //!   A square matrix of at most `BLOCK_ROWS` rows needs no such product.
 //! * Columns of a Cholesky block are computed with `REGISTER_ROWS` sums in registers.
 //! * Implicit QL gives up after `MAX_QL_STEPS` steps for one eigenvalue; all is NaN then.
@@ -42,7 +42,6 @@
 //! Why `gemm`: our own panels are for sums of 32 bits alone. See
 //! `docs/decisions/0024-products-through-panels-of-32-bits.md`.
 //!
-//! [`gemm_crate`]: crate::matmul::gemm_crate
 pub mod eigh;
 pub mod factor;
 pub mod householder;

@@ -84,7 +84,7 @@ impl<T: Scalar> Loop for Rotation<'_, T> {
 
 /// `to -= left·wᴴ + right·vᴴ`.
 #[inline]
-pub fn subtract_both<T: Scalar>(to: &mut [T], (left, w): (T, &[T]), (right, v): (T, &[T])) {
+pub(crate) fn subtract_both<T: Scalar>(to: &mut [T], (left, w): (T, &[T]), (right, v): (T, &[T])) {
     let body = Both { to, left, w, right, v };
     if body.to.len() < MIN_VECTOR_ELEMENTS { body.run() } else { simd::run(body) }
 }
@@ -111,7 +111,7 @@ impl<T: Scalar> Loop for Both<'_, T> {
 
 /// `to += conjugate(from)·factor`.
 #[inline]
-pub fn add_conjugates<T: Scalar>(to: &mut [T], factor: T, from: &[T]) {
+pub(crate) fn add_conjugates<T: Scalar>(to: &mut [T], factor: T, from: &[T]) {
     let body = Conjugates { to, factor, from };
     if body.to.len() < MIN_VECTOR_ELEMENTS { body.run() } else { simd::run(body) }
 }

@@ -50,7 +50,7 @@ pub trait Work: Pod + Send + Sync + Widen {
 
 /// Rounds to the nearest, ties to even. Infinities stay, NaN stays NaN.
 #[inline(always)]
-pub fn round_f32(value: f32, rounding: Rounding) -> f32 {
+pub(crate) fn round_f32(value: f32, rounding: Rounding) -> f32 {
     match rounding {
         Rounding::Exact => value,
         Rounding::Bf16 => round_bits::<16>(value),

@@ -32,12 +32,12 @@ fn with_workspace<R>(
 }
 
 /// Calls `work` with `bytes` bytes for panels, at a line of the cache; whatever was there before.
-pub fn with_panels<R>(bytes: usize, work: impl FnOnce(&mut [u8]) -> R) -> R {
+pub(crate) fn with_panels<R>(bytes: usize, work: impl FnOnce(&mut [u8]) -> R) -> R {
     with_workspace(&PANELS, bytes, work)
 }
 
 /// Calls `work` with room for `count` sums; whatever was there before.
-pub fn with_sums<T: Panel, R>(count: usize, work: impl FnOnce(&mut [T]) -> R) -> R {
+pub(crate) fn with_sums<T: Panel, R>(count: usize, work: impl FnOnce(&mut [T]) -> R) -> R {
     with_workspace(&SUMS, count * size_of::<T>(), |workspace| {
         work(if workspace.is_empty() { &mut [] } else { cast_slice_mut(workspace) })
     })

@@ -52,7 +52,7 @@ pub struct Extent {
 ///
 /// # Panics
 /// Where a matrix leaves its slice.
-pub fn product<T: Copy + 'static>(
+pub(crate) fn product<T: Copy + 'static>(
     extent: Extent,
     result: &mut [T],
     stride: usize,

@@ -17,7 +17,12 @@ const TOGETHER: usize = 4;
 const WAYS: usize = 4;
 
 /// `out[i] = Σ_l matrix[i, l]·vector[l]`. Large ones are split over threads.
-pub fn product<T: Panel>(matrix: Strided<'_>, vector: Strided<'_>, depth: usize, out: &mut [T]) {
+pub(crate) fn product<T: Panel>(
+    matrix: Strided<'_>,
+    vector: Strided<'_>,
+    depth: usize,
+    out: &mut [T],
+) {
     let mut packed = Vec::new();
     let vector = if vector.load == Load::Plain && (vector.strides[1] == 1 || depth == 1) {
         &elements::<T>(vector.bytes.get(vector.start[0]..).unwrap_or_default())[..depth]

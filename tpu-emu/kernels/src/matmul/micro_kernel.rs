@@ -7,9 +7,9 @@ use bytemuck::cast_slice;
 use pulp::{Simd, WithSimd};
 
 /// Rows of a left panel.
-pub const ROWS: usize = 8;
+pub(crate) const ROWS: usize = 8;
 /// Columns of a right panel.
-pub const COLUMNS: usize = 32;
+pub(crate) const COLUMNS: usize = 32;
 /// Vectors of a row of a tile that are summed at once.
 const VECTORS: usize = 2;
 
@@ -117,7 +117,7 @@ impl Lane for u32 {
 
 /// The product of packed matrices, stored or added to a result.
 #[derive(Debug)]
-pub struct PanelProduct<'a, T> {
+pub(crate) struct PanelProduct<'a, T> {
     /// Left panels, `depth` lines each.
     pub left: &'a [[T; ROWS]],
     /// Right panels, `depth` lines each.
@@ -134,7 +134,7 @@ pub struct PanelProduct<'a, T> {
 
 impl<T: Lane> PanelProduct<'_, T> {
     /// Computes it.
-    pub fn run(self) {
+    pub(crate) fn run(self) {
         simd::with(self);
     }
 }

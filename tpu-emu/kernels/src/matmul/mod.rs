@@ -4,13 +4,13 @@
 //! Convolutions and decompositions use the inner loops. Thresholds stand in `matmul/tuning.rs`.
 //! A product has `m` rows, `n` columns and sums of `k` terms. [`precision::SumType`] decides first:
 //!
-//! * **f64 and complex numbers**: the `gemm` crate, through [`gemm_crate`].
+//! * **f64 and complex numbers**: the `gemm` crate, through `gemm_crate`.
 //! * **Integers of 64 bits**: rows of `INTEGER_BLOCK_COLUMNS` sums, in [`integer`].
 //! * **f32 and integers of 32 bits**: the first of these that fits.
 //!
 //! | case | algorithm |
 //! |------|-----------|
-//! | matrix times vector: `m` or `n` is 1 | GEMV, [`gemv`] |
+//! | matrix times vector: `m` or `n` is 1 | GEMV, `gemv` |
 //! | small: `k` to `MAX_SMALL_DEPTH`, `m·n·k` to `MAX_SMALL_MULTIPLY_ADDS` | [`small`] |
 //! | few rows: `m` to `MAX_UNSPLIT_ROWS`, `n` over `BLOCK_COLUMNS`, much work | [`blocked`] |
 //! | shallow: `k` to `MAX_UNPACKED_DEPTH` | the loops of [`small`] |
@@ -18,11 +18,11 @@
 //!
 //! * *GEMV* reads the matrix once, in the order of its memory.
 //! * *Small* products are laid out for many at once, `SMALL_BATCH_BYTES` of operands.
-//!   [`unpacked_lhs`] multiplies, by panels of 32 columns, or 16 if
-//!   [`unpacked_lhs::is_narrow`] finds less of those empty (up to `MAX_NARROW_PANEL_COLUMNS`).
+//!   `unpacked_lhs` multiplies, by panels of 32 columns, or 16 if
+//!   `unpacked_lhs::is_narrow` finds less of those empty (up to `MAX_NARROW_PANEL_COLUMNS`).
 //! * *Few rows* are split by columns; much work is `CHUNK_MULTIPLY_ADDS` or more.
 //! * *Shallow* needs at most `MAX_UNPACKED_RHS_ELEMENTS` in its part of the right matrix.
-//! * *Packed panels* are 8 rows or 32 columns wide ([`pack`], [`micro_kernel`]). A block has at
+//! * *Packed panels* are 8 rows or 32 columns wide ([`pack`], `micro_kernel`). A block has at
 //!   most `MAX_PACKED_LHS_ROWS` by `BLOCK_COLUMNS` sums, of `BLOCK_DEPTH` terms at a time.
 //!   All arithmetic of several passes ([`precision::Passes`]) goes there, the smallest first.
 //!
@@ -48,14 +48,14 @@
 pub mod accumulate;
 pub mod blocked;
 pub mod dot_general;
-pub mod gemm_crate;
-pub mod gemv;
+pub(crate) mod gemm_crate;
+pub(crate) mod gemv;
 pub mod integer;
-pub mod micro_kernel;
+pub(crate) mod micro_kernel;
 pub mod operand;
 pub mod pack;
 pub mod precision;
 pub mod small;
 pub(crate) mod tuning;
-pub mod unpacked_lhs;
+pub(crate) mod unpacked_lhs;
 pub mod widen;

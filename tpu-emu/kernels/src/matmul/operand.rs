@@ -8,7 +8,7 @@ use tpu_base::error::Result;
 use tpu_base::tensor::{DType, Shape};
 
 /// Extent of an axis and the elements from one index to the next.
-pub type ExtentStride = (usize, usize);
+pub(crate) type ExtentStride = (usize, usize);
 
 /// Axes as one: `None` where a single stride does not reach all their elements in order.
 pub(crate) fn merged(axes: &[ExtentStride]) -> Option<ExtentStride> {

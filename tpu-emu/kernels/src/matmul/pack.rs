@@ -203,7 +203,7 @@ impl<E: Copy, T: Lane, const W: usize, F: Fn(E) -> T + Copy> Loop for LayPanels<
 
 /// Lays elements out that are so many places apart.
 #[inline(always)]
-pub fn lay<E: Copy, T>(from: &[E], apart: usize, to: &mut [T], read: impl Fn(E) -> T) {
+pub(crate) fn lay<E: Copy, T>(from: &[E], apart: usize, to: &mut [T], read: impl Fn(E) -> T) {
     if apart == 1 {
         for (to, &from) in to.iter_mut().zip(from) {
             *to = read(from);

@@ -5,19 +5,19 @@ use crate::simd;
 use pulp::{Simd, WithSimd};
 
 /// Columns of a narrow panel.
-pub const NARROW: usize = 16;
+pub(crate) const NARROW: usize = 16;
 /// Columns of a wide one.
-pub const WIDE: usize = 32;
+pub(crate) const WIDE: usize = 32;
 
 /// Whether so many columns leave less of narrow panels empty than of wide ones.
-pub fn is_narrow(columns: usize) -> bool {
+pub(crate) fn is_narrow(columns: usize) -> bool {
     let rest = columns % WIDE;
     columns <= MAX_NARROW_PANEL_COLUMNS && rest > 0 && rest <= NARROW
 }
 
 /// Elements beside each other under every row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ElementRun {
+pub(crate) struct ElementRun {
     /// Elements from where a row begins to the first one.
     pub start: usize,
     /// How many.
@@ -27,7 +27,7 @@ pub struct ElementRun {
 /// `out[i, j] = Σ_l data[starts[i] + place(l)]·right[l, j]`, stored or added; `place` goes through
 /// the runs.
 #[derive(Debug)]
-pub struct UnpackedProduct<'a, T, const P: usize> {
+pub(crate) struct UnpackedProduct<'a, T, const P: usize> {
     /// The left elements.
     pub data: &'a [T],
     /// Where each row begins.
@@ -46,7 +46,7 @@ pub struct UnpackedProduct<'a, T, const P: usize> {
 
 impl<T: Lane, const P: usize> UnpackedProduct<'_, T, P> {
     /// Computes it.
-    pub fn run(self) {
+    pub(crate) fn run(self) {
         simd::with(self);
     }
 }
@@ -150,7 +150,7 @@ fn tile<T: Lane, S: Simd, const P: usize, const M: usize, const V: usize, const 
 
 /// Products of small matrices of one size, one after the other.
 #[derive(Debug)]
-pub struct Several<'a, T, const P: usize> {
+pub(crate) struct Several<'a, T, const P: usize> {
     /// Left matrices, rows of `depth` elements, one matrix after the other.
     pub left: &'a [T],
     /// The panels of the right matrices, one matrix after the other.
@@ -163,7 +163,7 @@ pub struct Several<'a, T, const P: usize> {
 
 impl<T: Lane, const P: usize> Several<'_, T, P> {
     /// Computes them.
-    pub fn run(self) {
+    pub(crate) fn run(self) {
         simd::with(self);
     }
 }

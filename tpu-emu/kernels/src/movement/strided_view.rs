@@ -214,7 +214,7 @@ impl AccessMap {
 
 /// Counts along an axis: `count / inner % extent` for element `start` and on, as `T`.
 #[inline(always)]
-pub fn count_up<T: Copy>(
+pub(crate) fn count_up<T: Copy>(
     start: usize,
     inner: usize,
     extent: usize,

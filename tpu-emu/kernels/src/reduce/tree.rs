@@ -7,7 +7,7 @@ use crate::simd;
 ///
 /// The order is fixed by the length: blocks of 4096 elements, 32 interleaved partial results in
 /// each, joined in a tree; a run of at most 32 elements in order.
-pub fn fold_run<F: Fold>(total: F::Total, run: &[F::Element]) -> F::Total {
+pub(crate) fn fold_run<F: Fold>(total: F::Total, run: &[F::Element]) -> F::Total {
     if run.len() <= BLOCK_PARTIALS {
         return short::<F>(total, run);
     }
@@ -49,7 +49,7 @@ impl<F: Fold> simd::Loop for TreeRun<'_, F> {
 }
 
 /// Folds each run of `count` elements into one result, as [`fold_run`] does.
-pub fn fold_runs<F: Fold>(
+pub(crate) fn fold_runs<F: Fold>(
     start: F::Total,
     operand: &[F::Element],
     count: usize,
@@ -87,7 +87,7 @@ impl<F: Fold> simd::Loop for Runs<'_, F> {
 }
 
 /// Takes elements into interleaved partial results; the first one goes to `lane`.
-pub fn lanes_of<F: Fold>(run: &[F::Element], lane: usize, lanes: &mut [F::Partial]) {
+pub(crate) fn lanes_of<F: Fold>(run: &[F::Element], lane: usize, lanes: &mut [F::Partial]) {
     let Ok(lanes) = <&mut [F::Partial; BLOCK_PARTIALS]>::try_from(lanes) else { return };
     let (head, run) =
         run.split_at(if lane == 0 { 0 } else { run.len().min(BLOCK_PARTIALS - lane) });
@@ -136,7 +136,7 @@ fn interleave<F: Fold>(run: &[F::Element], partials: &mut [F::Partial; BLOCK_PAR
 
 /// Takes rows of `partials` columns into the partial results of the columns. The rows' first
 /// elements are `stride` apart.
-pub fn join_rows<F: Fold>(partials: &mut [F::Partial], rows: &[F::Element], stride: usize) {
+pub(crate) fn join_rows<F: Fold>(partials: &mut [F::Partial], rows: &[F::Element], stride: usize) {
     simd::run(Join::<F> { partials, rows, stride });
 }
 

@@ -114,7 +114,7 @@ struct WindowPairs {
 }
 
 /// What is called for each place of a window: axes and first offsets of outputs and inputs.
-pub type VisitWindow<'a, E> = &'a mut dyn FnMut(&[Axis<2>], [usize; 2]) -> Result<(), E>;
+pub(crate) type VisitWindow<'a, E> = &'a mut dyn FnMut(&[Axis<2>], [usize; 2]) -> Result<(), E>;
 
 /// All windows over an array.
 ///
