@@ -214,13 +214,16 @@ memcheck-valgrind: needs-valgrind
 	cargo test --workspace --test driver -- --test-threads=1
 
 # Threads at the machine, the trace writer and the doors under ThreadSanitizer, then a race that is
-# planted, which it must report. The standard library is built for it: docs/decisions/0039.
+# planted, which it must report in one of ten runs: one run finds it about every second time. The
+# standard library is built for it: docs/decisions/0039.
 RACECHECK = $(call SANITIZED,thread) TPU_EMU_SIMD=avx2 TPU_EMU_THREADS=3 cargo test -Zbuild-std --target $(TARGET) --target-dir target/tsan
 RACES := races programs driver threads event async_transfer ffi_future
 racecheck:
 	[ -e "$$(rustc --print sysroot)/lib/rustlib/src/rust/library/Cargo.lock" ] || rustup component add rust-src
 	$(RACECHECK) -p tpu-host -p tpu-emu -p libtpu-abi -p pjrt-plugin $(addprefix --test ,$(RACES))
-	if TPU_EMU_TEST_RACE=1 $(RACECHECK) -p tpu-host --test races > target/tsan/planted.txt 2>&1; then echo "the planted race was not found"; exit 1; fi
+	for run in 1 2 3 4 5 6 7 8 9 10; do \
+	if ! TPU_EMU_TEST_RACE=1 $(RACECHECK) -p tpu-host --test races > target/tsan/planted.txt 2>&1; then break; fi; \
+	if [ $$run = 10 ]; then echo "the planted race was not found"; exit 1; fi; done
 	grep "ThreadSanitizer: data race" target/tsan/planted.txt
 	grep "races::planted" target/tsan/planted.txt
 
