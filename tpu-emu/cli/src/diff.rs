@@ -1,7 +1,7 @@
 //! What a trace holds more or less than another.
 use crate::View;
 use crate::input::{Input, InputError};
-use crate::text::{bytes, one_line, signed_bytes};
+use crate::text::{bytes, careful, json, one_line, signed_bytes};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -63,10 +63,9 @@ pub(crate) fn diff(
     };
     if view.json {
         diff.rows.truncate(view.top);
-        return Ok(serde_json::to_string_pretty(&diff).unwrap_or_default() + "\n");
+        return Ok(json(&diff));
     }
-    let mut text = String::new();
-    diff.cut.iter().for_each(|why| text += &format!("Careful: {why}.\n"));
+    let mut text = careful(&diff.cut);
     text += &format!(
         "{}: {} in {}, {} in {}, {}\n",
         diff.at,

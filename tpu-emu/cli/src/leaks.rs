@@ -1,7 +1,7 @@
 //! What was taken after a moment and still lives at a later one.
 use crate::View;
 use crate::input::{Input, InputError};
-use crate::text::{bytes, counted, rows};
+use crate::text::{bytes, careful, counted, json, rows};
 use serde::Serialize;
 use std::path::Path;
 use tpu_trace::{Holders, Moment, live};
@@ -44,10 +44,9 @@ pub(crate) fn leaks(
     };
     if view.json {
         leaks.held.rows.truncate(view.top);
-        return Ok(serde_json::to_string_pretty(&leaks).unwrap_or_default() + "\n");
+        return Ok(json(&leaks));
     }
-    let mut text = String::new();
-    leaks.cut.iter().for_each(|why| text += &format!("Careful: {why}.\n"));
+    let mut text = careful(&leaks.cut);
     text += &format!(
         "{} in {} taken after {} and held {}\n",
         bytes(leaks.held.total.in_memory),

@@ -1,8 +1,9 @@
 //! Peak, origins, what is held at the end, padding and temporaries of each memory space.
 use crate::View;
 use crate::input::{Input, InputError};
-use crate::text::{bytes, counted, one_line, rows, seconds};
+use crate::text::{bytes, careful, counted, json, one_line, rows, seconds};
 use serde::Serialize;
+use std::collections::HashMap;
 use std::path::Path;
 use tpu_trace::{By, Holders, Moment, Row, Size, SpaceHistory};
 
@@ -93,7 +94,7 @@ pub(crate) fn summary(file: &Path, view: &View) -> Result<String, InputError> {
                 rows.truncate(view.top);
             }
         }
-        return Ok(serde_json::to_string_pretty(&summary).unwrap_or_default() + "\n");
+        return Ok(json(&summary));
     }
     Ok(text(&summary, view))
 }
@@ -105,16 +106,17 @@ fn temporaries(input: &Input, space: &SpaceHistory) -> Vec<Row> {
         let label = trace.events.at(place).label;
         trace.labels[label as usize].starts_with("temporaries of ")
     };
-    let mut largest: Vec<(u32, u32)> = Vec::new();
+    let mut largest: HashMap<u32, u32> = HashMap::new();
     for &place in space.order.iter().filter(|place| is_temporary(place)) {
         let event = trace.events.at(place);
-        match largest.iter_mut().find(|(label, _)| *label == event.label) {
-            Some((_, known)) if trace.events.at(*known).size >= event.size => {}
-            Some((_, known)) => *known = place,
-            None => largest.push((event.label, place)),
+        let known = largest.entry(event.label).or_insert(place);
+        if trace.events.at(*known).size < event.size {
+            *known = place;
         }
     }
-    Holders::of(trace, largest.into_iter().map(|(_, place)| place).collect(), By::Label).rows
+    let mut blocks: Vec<u32> = largest.into_values().collect();
+    blocks.sort_unstable();
+    Holders::of(trace, blocks, By::Label).rows
 }
 
 fn text(summary: &Summary, view: &View) -> String {
@@ -127,11 +129,11 @@ fn text(summary: &Summary, view: &View) -> String {
         counted(summary.changes as u64, "change"),
         counted(summary.refusals as u64, "refusal"),
     );
+    text += &careful(&summary.cut);
     let mut line = |words: String| {
         text.push_str(&words);
         text.push('\n');
     };
-    summary.cut.iter().for_each(|why| line(format!("Careful: {why}.")));
     if summary.spaces.is_empty() {
         line("Nothing was allocated.".to_owned());
     }

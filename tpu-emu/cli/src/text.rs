@@ -1,4 +1,5 @@
 //! Sizes, times and tables for people.
+use serde::Serialize;
 use std::fmt::Write as _;
 use tpu_trace::Row;
 
@@ -35,6 +36,17 @@ pub(crate) fn signed_bytes(count: i128) -> String {
 /// Nanoseconds as `12.345678 s`.
 pub(crate) fn seconds(nanos: u64) -> String {
     format!("{}.{:06} s", nanos / 1_000_000_000, nanos % 1_000_000_000 / 1000)
+}
+
+/// What a command prints for programs.
+pub(crate) fn json(answer: &impl Serialize) -> String {
+    // Numbers, texts and lists are all that there is, and those cannot fail.
+    serde_json::to_string_pretty(answer).unwrap_or_default() + "\n"
+}
+
+/// A line for each reason why a trace may say less than its process did.
+pub(crate) fn careful(reasons: &[String]) -> String {
+    reasons.iter().map(|why| format!("Careful: {why}.\n")).collect()
 }
 
 /// Digits in groups of three: `1,003,786`.

@@ -1,6 +1,6 @@
 //! The calls that took what lives at a moment, as a tree.
 use crate::input::{Input, InputError};
-use crate::text::{bytes, one_line};
+use crate::text::{bytes, careful, one_line};
 use std::collections::BTreeMap;
 use std::path::Path;
 use tpu_trace::{Call, Face, Moment, calls, live};
@@ -61,8 +61,7 @@ pub(crate) fn tree(file: &Path, at: Moment, face: Face, least: f64) -> Result<St
             root.add(&path, event.size);
         }
     }
-    let mut text = String::new();
-    input.cut().iter().for_each(|why| text += &format!("Careful: {why}.\n"));
+    let mut text = careful(&input.cut());
     text += &format!("{} {at}\n", bytes(root.size));
     root.print(0, hundredths(root.size, least), &mut text);
     Ok(text)

@@ -50,26 +50,9 @@ impl Memories {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Config;
     use crate::hbm::spec::LayoutRequest;
-    use crate::runtime::Emulator;
-    use std::fmt;
-    use tpu_base::error::Code;
+    use crate::memory::raw_allocations::tests::{in_use, machine, refused};
     use tpu_base::tensor::DType;
-
-    fn machine(hbm: Bytes) -> Arc<Emulator> {
-        Emulator::new(Config { hbm: Some(hbm), ..Config::plain() }).unwrap()
-    }
-
-    fn in_use(machine: &Emulator, device: usize) -> Bytes {
-        machine.memory_stats(Memory { device, kind: MemoryKind::Device }).bytes_in_use
-    }
-
-    fn refused<T: fmt::Debug>(outcome: Result<T>) -> String {
-        let error = outcome.unwrap_err();
-        assert_eq!(error.code(), Code::InvalidArgument);
-        error.to_string()
-    }
 
     #[test]
     fn a_buffer_over_a_block_does_not_free_it_and_keeps_it_to_its_end() {

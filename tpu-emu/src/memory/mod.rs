@@ -1,6 +1,6 @@
 //! The memories of a machine's devices: who has which bytes, and the ways to take and give back.
 mod block;
-mod raw_allocations;
+pub(crate) mod raw_allocations;
 
 use crate::config::POISON;
 use crate::hbm::spec::{ArraySpec, Specs};

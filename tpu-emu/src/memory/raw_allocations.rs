@@ -240,22 +240,22 @@ impl Memories {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::config::Config;
     use crate::origin::ChangeKind;
     use crate::runtime::Emulator;
     use tpu_base::error::Code;
 
-    fn machine(hbm: Bytes) -> Arc<Emulator> {
+    pub(crate) fn machine(hbm: Bytes) -> Arc<Emulator> {
         Emulator::new(Config { hbm: Some(hbm), ..Config::plain() }).unwrap()
     }
 
-    fn in_use(machine: &Emulator, device: usize) -> Bytes {
+    pub(crate) fn in_use(machine: &Emulator, device: usize) -> Bytes {
         machine.memory_stats(Memory { device, kind: MemoryKind::Device }).bytes_in_use
     }
 
-    fn refused<T: fmt::Debug>(outcome: Result<T>) -> String {
+    pub(crate) fn refused<T: fmt::Debug>(outcome: Result<T>) -> String {
         let error = outcome.unwrap_err();
         assert_eq!(error.code(), Code::InvalidArgument);
         error.to_string()
