@@ -134,6 +134,15 @@ def test_a_program_that_dies_leaves_what_it_held(tmp_path):
     assert f"Careful: {cut[0]}." in text
 
 
+def test_what_is_no_moment_of_a_trace_is_a_sentence_and_a_status(traced):
+    path, *_ = traced
+    for name in ("dawn", "refusal", "mark:peak"):
+        done = command("leaks", path, "--from", name)
+        assert (done.returncode, done.stdout) == (2, b"")
+        assert done.stderr.decode().startswith(f'tpu-emu: {path}: "{name}" is no moment'), done
+    assert command("leaks", path, "--from", "").returncode == 2
+
+
 def test_what_is_no_trace_is_a_sentence_and_a_status(tmp_path):
     (tmp_path / "empty").write_bytes(b"")
     (tmp_path / "foreign").write_bytes(os.urandom(4096))
@@ -147,6 +156,6 @@ def test_what_is_no_trace_is_a_sentence_and_a_status(tmp_path):
         done = command("summary", path)
         assert (done.returncode, done.stdout) == (1, b"")
         assert done.stderr.decode() == f"tpu-emu: {path}: {why}\n"
-    for usage in (["summary"], ["summary", "a", "--by", "mood"], ["leaks", "a", "--from", "dawn"]):
+    for usage in (["summary"], ["summary", "a", "--by", "mood"]):
         done = command(*usage)
         assert (done.returncode, done.stdout) == (2, b"")

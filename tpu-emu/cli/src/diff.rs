@@ -5,7 +5,7 @@ use crate::text::{bytes, careful, json, one_line, signed_bytes};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
-use tpu_trace::{Holders, Moment};
+use tpu_trace::{Holders, MomentName};
 
 /// An origin in both traces.
 #[derive(Debug, Serialize)]
@@ -34,11 +34,15 @@ struct Diff {
 pub(crate) fn diff(
     before: &Path,
     after: &Path,
-    at: Moment,
+    at: &MomentName,
     view: &View,
 ) -> Result<String, InputError> {
     let inputs = [Input::open(before)?, Input::open(after)?];
-    let held = inputs.each_ref().map(|of| Holders::at(&of.trace, &of.history, at, view.by));
+    let at = [inputs[0].moment(at)?, inputs[1].moment(at)?];
+    let held = [0, 1].map(|of| {
+        let Input { trace, history, .. } = &inputs[of];
+        Holders::at(trace, history, at[of], view.by)
+    });
     let mut origins: BTreeMap<&str, [(u64, u64); 2]> = BTreeMap::new();
     for (side, held) in held.iter().enumerate() {
         for row in &held.rows {
@@ -53,7 +57,7 @@ pub(crate) fn diff(
     let mut diff = Diff {
         before: inputs[0].name.clone(),
         after: inputs[1].name.clone(),
-        at: at.to_string(),
+        at: at[0].words(&inputs[0].trace),
         cut: inputs
             .iter()
             .flat_map(|input| input.cut().into_iter().map(|why| format!("{}: {why}", input.name)))
@@ -68,7 +72,7 @@ pub(crate) fn diff(
     let mut text = careful(&diff.cut);
     text += &format!(
         "{}: {} in {}, {} in {}, {}\n",
-        diff.at,
+        one_line(&diff.at),
         bytes(diff.total.before.0),
         diff.before,
         bytes(diff.total.after.0),

@@ -2,7 +2,7 @@
 use crate::input::{Input, InputError};
 use clap::ValueEnum;
 use std::path::Path;
-use tpu_trace::{Face, Moment, collapsed, live, pprof, speedscope};
+use tpu_trace::{Face, MomentName, collapsed, live, pprof, speedscope};
 
 /// The forms.
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -19,16 +19,17 @@ pub(crate) enum Format {
 pub(crate) fn export(
     file: &Path,
     format: Format,
-    at: Moment,
+    at: &MomentName,
     face: Face,
 ) -> Result<Vec<u8>, InputError> {
     let input = Input::open(file)?;
+    let at = input.moment(at)?;
     let trace = &input.trace;
     let spaces = trace.spaces.iter().zip(&input.history.spaces);
     let sets: Vec<(String, Vec<u32>)> = spaces
         .filter(|(_, history)| !history.order.is_empty())
         .map(|(space, history)| {
-            let name = format!("{} {at}", space.name());
+            let name = format!("{} {}", space.name(), at.words(trace));
             (name, live(trace, history, at.changes(history)))
         })
         .collect();

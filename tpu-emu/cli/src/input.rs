@@ -1,15 +1,34 @@
 //! Traces by the names of their files.
 use std::fs::File;
-use std::io::{BufReader, Error};
+use std::io::Error;
 use std::path::Path;
-use tpu_trace::{History, ReadError, Trace, read};
+use tpu_trace::{History, Moment, MomentError, MomentName, ReadError, Trace, read};
 
 /// A file that is no trace.
 #[derive(Debug, thiserror::Error)]
 #[error("{name}: {why}")]
 pub(crate) struct InputError {
     name: String,
-    why: ReadError,
+    why: Why,
+}
+
+/// What is wrong with a file, or with what is asked of it.
+#[derive(Debug, thiserror::Error)]
+enum Why {
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    #[error(transparent)]
+    Moment(#[from] MomentError),
+}
+
+impl InputError {
+    /// The command's exit code: 2 where an option names what the file does not have.
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self.why {
+            Why::Read(_) => 1,
+            Why::Moment(_) => 2,
+        }
+    }
 }
 
 /// What a command reads of a file.
@@ -29,17 +48,21 @@ impl Input {
             true => Err(Error::other("a folder")),
             false => Ok(file),
         });
-        let trace = file
-            .map_err(ReadError::from)
-            .and_then(|file| read(BufReader::with_capacity(1 << 20, file)));
-        let trace = trace.map_err(|why| InputError { name: name.clone(), why })?;
+        let trace = file.map_err(ReadError::from).and_then(read);
+        let trace = trace.map_err(|why| InputError { name: name.clone(), why: why.into() })?;
         let history = History::new(&trace);
         Ok(Self { name, trace, history })
     }
 
     /// An error of this input.
     pub(crate) fn failed(&self, why: Error) -> InputError {
-        InputError { name: self.name.clone(), why: why.into() }
+        InputError { name: self.name.clone(), why: ReadError::from(why).into() }
+    }
+
+    /// The point that a user named.
+    pub(crate) fn moment(&self, name: &MomentName) -> Result<Moment, InputError> {
+        name.resolve(&self.trace, self.history.refusals.len())
+            .map_err(|why| InputError { name: self.name.clone(), why: why.into() })
     }
 
     /// Why the trace may say less than its process did; empty where it says all.

@@ -1,10 +1,10 @@
 //! What was taken after a moment and still lives at a later one.
 use crate::View;
 use crate::input::{Input, InputError};
-use crate::text::{bytes, careful, counted, json, rows};
+use crate::text::{bytes, careful, counted, json, one_line, rows};
 use serde::Serialize;
 use std::path::Path;
-use tpu_trace::{Holders, Moment, live};
+use tpu_trace::{Holders, MomentName, leaks as leaked};
 
 /// The leaks of all spaces.
 #[derive(Debug, Serialize)]
@@ -20,25 +20,18 @@ struct Leaks {
 /// The leaks of a file, as text or JSON.
 pub(crate) fn leaks(
     file: &Path,
-    from: Moment,
-    to: Moment,
+    from: &MomentName,
+    to: &MomentName,
     view: &View,
 ) -> Result<String, InputError> {
     let input = Input::open(file)?;
-    let mut blocks = Vec::new();
-    for space in &input.history.spaces {
-        let since = from.changes(space);
-        let first = space.order.get(since).map(|&place| input.trace.events.at(place).sequence);
-        let Some(first) = first else { continue };
-        let held = live(&input.trace, space, to.changes(space));
-        blocks.extend(
-            held.into_iter().filter(|&place| input.trace.events.at(place).sequence >= first),
-        );
-    }
+    let trace = &input.trace;
+    let (from, to) = (input.moment(from)?, input.moment(to)?);
+    let blocks = leaked(trace, &input.history, from, to);
     let mut leaks = Leaks {
         file: input.name.clone(),
-        from: from.to_string(),
-        to: to.to_string(),
+        from: from.words(trace),
+        to: to.words(trace),
         cut: input.cut(),
         held: Holders::of(&input.trace, blocks, view.by),
     };
@@ -51,8 +44,8 @@ pub(crate) fn leaks(
         "{} in {} taken after {} and held {}\n",
         bytes(leaks.held.total.in_memory),
         counted(leaks.held.blocks, "block"),
-        leaks.from.trim_start_matches("at "),
-        leaks.to,
+        one_line(&leaks.from).trim_start_matches("at "),
+        one_line(&leaks.to),
     );
     rows(&leaks.held.rows, view.top, &mut text);
     Ok(text)

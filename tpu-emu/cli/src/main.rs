@@ -3,7 +3,7 @@ use clap::{Args, Parser, Subcommand};
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use tpu_trace::{By, Face, Moment};
+use tpu_trace::{By, Face, MomentName};
 
 mod diff;
 mod export;
@@ -33,9 +33,9 @@ enum Kind {
     Tree {
         /// A trace that TPU_EMU_TRACE=FILE wrote.
         file: PathBuf,
-        /// peak, end, last, or a time since the start such as 12.5s.
+        /// peak, end, last, a mark, refusal, or a time since the start such as 12.5s.
         #[arg(long, default_value = "peak")]
-        at: Moment,
+        at: MomentName,
         /// python (without JAX's own), mixed (without the interpreter's native ones) or full.
         #[arg(long, default_value = "python")]
         frames: Face,
@@ -47,12 +47,12 @@ enum Kind {
     Leaks {
         /// A trace that TPU_EMU_TRACE=FILE wrote.
         file: PathBuf,
-        /// What was taken before is no leak: end, last, or a time since the start such as 12.5s.
+        /// What was taken before is no leak: end, last, a mark, or a time since the start such as 12.5s.
         #[arg(long, default_value = "0s")]
-        from: Moment,
+        from: MomentName,
         /// When a leak still lives.
         #[arg(long, default_value = "end")]
-        to: Moment,
+        to: MomentName,
         #[command(flatten)]
         view: View,
     },
@@ -63,9 +63,9 @@ enum Kind {
         /// The form of that program.
         #[arg(long)]
         format: export::Format,
-        /// peak, end, last, or a time since the start such as 12.5s.
+        /// peak, end, last, a mark, refusal, or a time since the start such as 12.5s.
         #[arg(long, default_value = "peak")]
-        at: Moment,
+        at: MomentName,
         /// python (without JAX's own), mixed (without the interpreter's native ones) or full.
         #[arg(long, default_value = "python")]
         frames: Face,
@@ -76,9 +76,9 @@ enum Kind {
         before: PathBuf,
         /// The trace that is compared.
         after: PathBuf,
-        /// peak, end, last, or a time since the start such as 12.5s; of both.
+        /// peak, end, last, a mark, or a time since the start such as 12.5s; of both.
         #[arg(long, default_value = "peak")]
-        at: Moment,
+        at: MomentName,
         #[command(flatten)]
         view: View,
     },
@@ -103,14 +103,14 @@ fn main() -> ExitCode {
     let printed = match kind {
         Kind::Summary { file, view } => summary::summary(&file, &view).map(String::into_bytes),
         Kind::Tree { file, at, frames, least } => {
-            tree::tree(&file, at, frames, least).map(String::into_bytes)
+            tree::tree(&file, &at, frames, least).map(String::into_bytes)
         }
         Kind::Leaks { file, from, to, view } => {
-            leaks::leaks(&file, from, to, &view).map(String::into_bytes)
+            leaks::leaks(&file, &from, &to, &view).map(String::into_bytes)
         }
-        Kind::Export { file, format, at, frames } => export::export(&file, format, at, frames),
+        Kind::Export { file, format, at, frames } => export::export(&file, format, &at, frames),
         Kind::Diff { before, after, at, view } => {
-            diff::diff(&before, &after, at, &view).map(String::into_bytes)
+            diff::diff(&before, &after, &at, &view).map(String::into_bytes)
         }
     };
     match printed {
@@ -118,7 +118,7 @@ fn main() -> ExitCode {
         Err(why) => {
             // Nobody is left to hear of a standard error that is closed.
             let _ = writeln!(io::stderr(), "tpu-emu: {why}");
-            ExitCode::from(1)
+            ExitCode::from(why.exit_code())
         }
     }
 }

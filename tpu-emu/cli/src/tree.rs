@@ -3,7 +3,7 @@ use crate::input::{Input, InputError};
 use crate::text::{bytes, careful, one_line};
 use std::collections::BTreeMap;
 use std::path::Path;
-use tpu_trace::{Call, Face, Moment, calls, live};
+use tpu_trace::{Call, Face, MomentName, calls, live};
 
 /// The most calls of a stack that are shown: those at both of its ends.
 const SHOWN: usize = 400;
@@ -45,8 +45,14 @@ impl Node {
 }
 
 /// The tree of a file at a moment.
-pub(crate) fn tree(file: &Path, at: Moment, face: Face, least: f64) -> Result<String, InputError> {
+pub(crate) fn tree(
+    file: &Path,
+    at: &MomentName,
+    face: Face,
+    least: f64,
+) -> Result<String, InputError> {
     let input = Input::open(file)?;
+    let at = input.moment(at)?;
     let trace = &input.trace;
     let mut root = Node::default();
     for (space, history) in trace.spaces.iter().zip(&input.history.spaces) {
@@ -62,7 +68,7 @@ pub(crate) fn tree(file: &Path, at: Moment, face: Face, least: f64) -> Result<St
         }
     }
     let mut text = careful(&input.cut());
-    text += &format!("{} {at}\n", bytes(root.size));
+    text += &format!("{} {}\n", bytes(root.size), one_line(&at.words(trace)));
     root.print(0, hundredths(root.size, least), &mut text);
     Ok(text)
 }

@@ -86,6 +86,24 @@ impl Events {
         }
     }
 
+    /// What happened at a place.
+    ///
+    /// # Panics
+    /// Where there is none, as the other functions that take a place.
+    pub fn kind(&self, place: u32) -> ChangeKind {
+        self.kinds[place as usize]
+    }
+
+    /// The position of the change at a place in the order of its space.
+    pub fn sequence(&self, place: u32) -> u64 {
+        self.sequences[place as usize]
+    }
+
+    /// Space and kind of each, in the order of their places.
+    pub fn kinds(&self) -> impl Iterator<Item = (u32, ChangeKind)> + '_ {
+        self.spaces.iter().copied().zip(self.kinds.iter().copied())
+    }
+
     /// Each with its place.
     pub fn iter(&self) -> impl Iterator<Item = (u32, Event)> + '_ {
         (0..).zip(0..self.len()).map(|(place, _)| (place, self.at(place)))

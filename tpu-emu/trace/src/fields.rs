@@ -35,6 +35,12 @@ impl<'a> Fields<'a> {
     /// # Errors
     /// `Damaged` for a number that ends with the payload, or has more than 64 bits.
     pub(crate) fn number(&mut self) -> Result<u64, ReadError> {
+        if let Some((&byte, left)) = self.left.split_first()
+            && byte < 0x80
+        {
+            self.left = left;
+            return Ok(byte.into());
+        }
         let mut value = 0_u64;
         for (place, &byte) in self.left.iter().take(10).enumerate() {
             let bits = u64::from(byte & 0x7f);
@@ -66,21 +72,28 @@ impl<'a> Fields<'a> {
         })
     }
 
+    /// Length, and as many bytes.
+    ///
+    /// # Errors
+    /// `Damaged` where they are cut off.
+    pub(crate) fn bytes(&mut self) -> Result<&'a [u8], ReadError> {
+        let length = self.number()?;
+        let Some((bytes, left)) =
+            usize::try_from(length).ok().and_then(|n| self.left.split_at_checked(n))
+        else {
+            return Err(self.damaged(format!("a text of {length} bytes is cut off")));
+        };
+        self.left = left;
+        Ok(bytes)
+    }
+
     /// Length and UTF-8.
     ///
     /// # Errors
     /// `Damaged` where the text is cut off, or no UTF-8.
     pub(crate) fn text(&mut self) -> Result<&'a str, ReadError> {
-        let length = self.number()?;
-        let Some((text, left)) =
-            usize::try_from(length).ok().and_then(|n| self.left.split_at_checked(n))
-        else {
-            return Err(self.damaged(format!("a text of {length} bytes is cut off")));
-        };
-        let text = std::str::from_utf8(text)
-            .map_err(|why| self.damaged(format!("a text is not UTF-8: {why}")))?;
-        self.left = left;
-        Ok(text)
+        let at = self.at();
+        text_of(self.bytes()?).map_err(|message| ReadError::Damaged { message, at })
     }
 
     /// As many elements as a number says. Each takes a byte at least, so the payload bounds them.
@@ -98,4 +111,9 @@ impl<'a> Fields<'a> {
         }
         Ok(list)
     }
+}
+
+/// Bytes as a text, or why they are none.
+pub(crate) fn text_of(bytes: &[u8]) -> Result<&str, String> {
+    std::str::from_utf8(bytes).map_err(|why| format!("a text is not UTF-8: {why}"))
 }

@@ -8,6 +8,7 @@ pub const FORMAT_MAJOR: u16 = 1;
 /// Kinds of records, the first byte of each. A later minor version may add some.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RecordKind {
+    Nothing,
     Process,
     Space,
     Spec,
@@ -21,12 +22,20 @@ pub(crate) enum RecordKind {
     Dispatch,
     Fault,
     Loss,
+    Calls,
+    Call,
+    Mark,
+    Program,
+    Holes,
+    ClientEnd,
+    Launch,
 }
 
 impl RecordKind {
     /// The kind of a first byte; `None` for one of a later version.
     pub(crate) fn of(byte: u8) -> Option<Self> {
         Some(match byte {
+            0 => Self::Nothing,
             1 => Self::Process,
             2 => Self::Space,
             3 => Self::Spec,
@@ -40,6 +49,13 @@ impl RecordKind {
             11 => Self::Dispatch,
             12 => Self::Fault,
             13 => Self::Loss,
+            14 => Self::Calls,
+            15 => Self::Call,
+            16 => Self::Mark,
+            17 => Self::Program,
+            18 => Self::Holes,
+            19 => Self::ClientEnd,
+            20 => Self::Launch,
             _ => return None,
         })
     }

@@ -1,5 +1,5 @@
 //! What lived at a moment, by who took it.
-use crate::event::{ChangeKind, Event};
+use crate::event::Event;
 use crate::face::is_of_jax;
 use crate::history::{History, SpaceHistory};
 use crate::moment::Moment;
@@ -149,17 +149,11 @@ impl Holders {
 
 /// Places of the allocations that live after so many changes, in the order of their addresses.
 pub fn live(trace: &Trace, space: &SpaceHistory, changes: usize) -> Vec<u32> {
-    let mut live: HashMap<u64, u32> = HashMap::new();
-    for &place in &space.order[..changes.min(space.order.len())] {
-        let event = trace.events.at(place);
-        match event.kind {
-            ChangeKind::Allocate => live.insert(event.address, place),
-            _ => live.remove(&event.address),
-        };
-    }
-    let mut blocks: Vec<(u64, u32)> = live.into_iter().collect();
-    blocks.sort_unstable();
-    blocks.into_iter().map(|(_, place)| place).collect()
+    let changes = changes.min(space.order.len());
+    let lives = (0..changes).filter(|&at| space.lives(trace, at, changes));
+    let mut blocks: Vec<u32> = lives.map(|at| space.order[at]).collect();
+    blocks.sort_unstable_by_key(|&place| trace.events.at(place).address);
+    blocks
 }
 
 /// Words for origins, each made once.

@@ -20,18 +20,28 @@ mod fields;
 mod format;
 mod history;
 mod holders;
+mod input;
+mod leaks;
 mod moment;
+mod numbers;
 mod reader;
+mod recorded;
+mod records;
 mod tables;
+mod tally;
 
 pub use event::{ChangeKind, Event, Events};
 pub use export::{collapsed, pprof, speedscope};
 pub use face::{Call, Face, calls};
 pub use format::{FORMAT_MAJOR, MAGIC};
-pub use history::{History, SpaceHistory};
+pub use history::{History, NO_CHANGE, SpaceHistory};
 pub use holders::{By, Holders, Row, Size, live, user_frame};
-pub use moment::{Moment, MomentError};
+pub use leaks::leaks;
+pub use moment::{Moment, MomentError, MomentName};
 pub use reader::{ReadError, read};
+pub use recorded::{
+    Calls, ClientEnd, Launch, Mark, Places, Program, RefusalHoles, SingleCall, Slot,
+};
 pub use tables::{
     Argument, ArraySpec, Dispatch, Fault, FramePart, Header, Loss, Space, Stacks, Trace, Usage,
 };

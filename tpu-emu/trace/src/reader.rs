@@ -1,11 +1,12 @@
 //! From bytes to a trace, record by record.
 use crate::event::{ChangeKind, Event};
-use crate::fields::Fields;
+use crate::fields::{Fields, text_of};
 use crate::format::{FORMAT_MAJOR, MAGIC, RecordKind};
+use crate::input::Input;
+use crate::numbers::{Names, Numbers};
 use crate::tables::{
     Argument, ArraySpec, Dispatch, Fault, FramePart, Header, Loss, Space, Trace, Usage, place,
 };
-use std::collections::HashMap;
 use std::io::{self, Read};
 
 /// Why bytes are no trace that can be read.
@@ -32,108 +33,121 @@ pub enum ReadError {
 
 /// Reads a trace to its end, or to the record at which it is cut off.
 ///
-/// Kinds of records of later minor versions are skipped, and fields that they added.
+/// Kinds of records of later minor versions are skipped, and fields that they added. The input
+/// needs no buffer of its own.
 ///
 /// # Errors
 /// `Input` where the input cannot be read, the others for bytes that are no trace or a damaged one.
 pub fn read(input: impl Read) -> Result<Trace, ReadError> {
-    let mut reader = Reader {
-        input,
-        at: 0,
-        header: None,
-        trace: Trace {
-            labels: vec![String::new()],
-            entries: vec![String::new()],
-            ..Trace::default()
-        },
-        spaces: HashMap::new(),
-        specs: HashMap::new(),
-        frames: HashMap::new(),
-        stacks: HashMap::from([(0, 0)]),
-        labels: HashMap::from([(0, 0)]),
-        entries: HashMap::from([(String::new(), 0)]),
-    };
-    let format = reader.begin()?;
-    let mut payload = Vec::new();
-    while let Some(kind) = reader.record(&mut payload)? {
-        let mut fields = Fields::new(&payload, reader.at);
-        if reader.header.is_none() && kind != Some(RecordKind::Process) {
-            return Err(fields.damaged("the first record is not that of the process"));
-        }
-        if let Some(kind) = kind {
-            reader.take(kind, format, &mut fields)?;
-        }
-    }
-    match reader.header {
-        Some(header) => Ok(Trace { header, ..reader.trace }),
-        None => Err(ReadError::Foreign("it ends before it says which process wrote it")),
-    }
-}
-
-/// A reader between two records. The maps have places in the tables by the numbers of the trace.
-struct Reader<R> {
-    input: R,
-    /// How many bytes were read.
-    at: u64,
-    header: Option<Header>,
-    trace: Trace,
-    spaces: HashMap<u64, u32>,
-    specs: HashMap<u64, u32>,
-    frames: HashMap<u64, u32>,
-    stacks: HashMap<u64, u32>,
-    labels: HashMap<u64, u32>,
-    entries: HashMap<String, u32>,
-}
-
-impl<R: Read> Reader<R> {
-    /// Magic and version.
-    fn begin(&mut self) -> Result<(u16, u16), ReadError> {
-        let mut head = Vec::new();
-        match self.bytes(12, &mut head)? {
-            0 => return Err(ReadError::Foreign("it is empty")),
-            12 if head[..8] == MAGIC => {}
-            _ => return Err(ReadError::Foreign("it does not begin with TPUEMUTR")),
-        }
-        let [major, minor] = [8, 10].map(|from| u16::from_le_bytes([head[from], head[from + 1]]));
-        if major != FORMAT_MAJOR {
-            return Err(ReadError::Version(major, minor));
-        }
-        Ok((major, minor))
-    }
-
-    /// Reads the next record's payload, and gives its kind: `Some(None)` for one of a later version,
-    /// `None` at the end of the input, or where the record is cut off there.
-    fn record(&mut self, payload: &mut Vec<u8>) -> Result<Option<Option<RecordKind>>, ReadError> {
-        let found = self.bytes(5, payload)?;
-        let &[kind, a, b, c, d] = &payload[..] else {
-            self.trace.is_cut = found != 0;
-            return Ok(None);
+    let mut input = Input::new(input);
+    let format = begin(&mut input)?;
+    let mut tables = Builder::new(format);
+    loop {
+        let (kind, length) = match *input.peek(HEAD_BYTES)? {
+            [] => break,
+            // The room behind the last record of a file that is mapped; a writer that was killed
+            // in the middle of a record had not written its kind.
+            [0, ..] => {
+                tables.trace.is_cut = !is_of_zeros(&mut input)?;
+                break;
+            }
+            [kind, a, b, c, d] => (kind, u32::from_le_bytes([a, b, c, d]) as usize),
+            _ => {
+                tables.trace.is_cut = true;
+                break;
+            }
         };
-        let length = u32::from_le_bytes([a, b, c, d]);
-        if self.bytes(length.into(), payload)? < length as usize {
-            self.trace.is_cut = true;
-            return Ok(None);
+        if input.peek(HEAD_BYTES + length)?.len() < HEAD_BYTES + length {
+            tables.trace.is_cut = true;
+            break;
         }
-        Ok(Some(RecordKind::of(kind)))
+        input.take(HEAD_BYTES);
+        let end = input.at() + length as u64;
+        tables.record(RecordKind::of(kind), &mut Fields::new(input.take(length), end))?;
+    }
+    tables.end()
+}
+
+/// Kind and length of a record.
+const HEAD_BYTES: usize = 5;
+
+/// Magic and version.
+fn begin(input: &mut Input<impl Read>) -> Result<(u16, u16), ReadError> {
+    let head = input.peek(12)?;
+    match head.len() {
+        0 => return Err(ReadError::Foreign("it is empty")),
+        12 if head[..8] == MAGIC => {}
+        _ => return Err(ReadError::Foreign("it does not begin with TPUEMUTR")),
+    }
+    let [major, minor] = [8, 10].map(|from| u16::from_le_bytes([head[from], head[from + 1]]));
+    if major != FORMAT_MAJOR {
+        return Err(ReadError::Version(major, minor));
+    }
+    input.take(12);
+    Ok((major, minor))
+}
+
+/// Whether nothing but zeros is left.
+fn is_of_zeros(input: &mut Input<impl Read>) -> Result<bool, ReadError> {
+    loop {
+        let bytes = input.peek(1 << 16)?;
+        let count = bytes.len();
+        if bytes.iter().any(|&byte| byte != 0) {
+            return Ok(false);
+        }
+        if count == 0 {
+            return Ok(true);
+        }
+        input.take(count);
+    }
+}
+
+/// A trace as far as it was read. The numbers are places in its tables.
+pub(crate) struct Builder {
+    format: (u16, u16),
+    header: Option<Header>,
+    pub(crate) trace: Trace,
+    pub(crate) spaces: Numbers,
+    specs: Numbers,
+    frames: Numbers,
+    pub(crate) stacks: Numbers,
+    labels: Numbers,
+    pub(crate) programs: Numbers,
+    entries: Names,
+}
+
+impl Builder {
+    fn new(format: (u16, u16)) -> Self {
+        Self {
+            format,
+            header: None,
+            trace: Trace {
+                labels: vec![String::new()],
+                entries: vec![String::new()],
+                ..Trace::default()
+            },
+            spaces: Numbers::default(),
+            specs: Numbers::default(),
+            frames: Numbers::default(),
+            stacks: Numbers::with(0, 0),
+            labels: Numbers::with(0, 0),
+            programs: Numbers::default(),
+            entries: Names::default(),
+        }
     }
 
-    /// Reads so many bytes, or those that are left; gives how many there were. Nothing is set
-    /// aside for what a damaged length promises.
-    fn bytes(&mut self, count: u64, into: &mut Vec<u8>) -> Result<usize, ReadError> {
-        into.clear();
-        let found = self.input.by_ref().take(count).read_to_end(into)?;
-        self.at += found as u64;
-        Ok(found)
-    }
-
-    fn take(
+    fn record(
         &mut self,
-        kind: RecordKind,
-        format: (u16, u16),
+        kind: Option<RecordKind>,
         fields: &mut Fields<'_>,
     ) -> Result<(), ReadError> {
+        if self.header.is_none() && kind != Some(RecordKind::Process) {
+            return Err(fields.damaged("the first record is not that of the process"));
+        }
+        let Some(kind) = kind else { return Ok(()) };
         match kind {
-            RecordKind::Process => self.process(format, fields),
+            RecordKind::Process => self.process(fields),
+            RecordKind::Nothing => Ok(()),
             RecordKind::Space => self.space(fields),
             RecordKind::Spec => self.spec(fields),
             RecordKind::Frame => self.frame(fields),
@@ -146,16 +160,30 @@ impl<R: Read> Reader<R> {
             RecordKind::Dispatch => self.dispatch(fields),
             RecordKind::Fault => self.fault(fields),
             RecordKind::Loss => self.loss(fields),
+            RecordKind::Calls => self.calls(fields),
+            RecordKind::Call => self.call(fields),
+            RecordKind::Mark => self.mark(fields),
+            RecordKind::Program => self.program(fields),
+            RecordKind::Holes => self.holes(fields),
+            RecordKind::ClientEnd => self.client_end(fields),
+            RecordKind::Launch => self.launch(fields),
         }
     }
 
-    fn process(&mut self, format: (u16, u16), fields: &mut Fields<'_>) -> Result<(), ReadError> {
+    fn end(self) -> Result<Trace, ReadError> {
+        match self.header {
+            Some(header) => Ok(Trace { header, ..self.trace }),
+            None => Err(ReadError::Foreign("it ends before it says which process wrote it")),
+        }
+    }
+
+    fn process(&mut self, fields: &mut Fields<'_>) -> Result<(), ReadError> {
         if self.header.is_some() {
             return Err(fields.damaged("a second process"));
         }
         let (process, started) = (fields.number()?, fields.number()?);
         let (version, topology) = (fields.text()?.to_owned(), fields.text()?.to_owned());
-        self.header = Some(Header { format, process, started, version, topology });
+        self.header = Some(Header { format: self.format, process, started, version, topology });
         Ok(())
     }
 
@@ -231,20 +259,27 @@ impl<R: Read> Reader<R> {
         if self.trace.events.len() >= u32::MAX as usize {
             return Err(fields.damaged("a trace of more than 2³² changes"));
         }
+        if kind == ChangeKind::Refused {
+            let refusal = place(self.trace.events.len() + 1);
+            let last = self.trace.refusal_holes.iter_mut().rev();
+            let mut open = last.take_while(|holes| holes.refusal.is_none());
+            if let Some(holes) = open.find(|holes| holes.space == event.space) {
+                holes.refusal = Some(refusal);
+            }
+        }
         self.trace.events.push(&event);
         Ok(())
     }
 
     /// The place of an API function's name.
-    fn entry(&mut self, fields: &mut Fields<'_>) -> Result<u32, ReadError> {
-        let name = fields.text()?;
-        if let Some(&at) = self.entries.get(name) {
+    pub(crate) fn entry(&mut self, fields: &mut Fields<'_>) -> Result<u32, ReadError> {
+        let start = fields.at();
+        let bytes = fields.bytes()?;
+        if let Some(at) = self.entries.recent(bytes, &self.trace.entries) {
             return Ok(at);
         }
-        self.trace.entries.push(name.to_owned());
-        let at = place(self.trace.entries.len());
-        self.entries.insert(name.to_owned(), at);
-        Ok(at)
+        let name = text_of(bytes).map_err(|message| ReadError::Damaged { message, at: start })?;
+        Ok(self.entries.intern(name, &mut self.trace.entries))
     }
 
     fn usage(&mut self, fields: &mut Fields<'_>) -> Result<(), ReadError> {
@@ -314,27 +349,27 @@ fn argument(fields: &mut Fields<'_>) -> Result<Argument, ReadError> {
 
 /// Notes where in its table the thing of a number is; each is defined once.
 fn define(
-    places: &mut HashMap<u64, u32>,
+    places: &mut Numbers,
     what: &str,
     number: u64,
     place: u32,
     fields: &Fields<'_>,
 ) -> Result<(), ReadError> {
-    match places.insert(number, place) {
-        None => Ok(()),
-        Some(_) => Err(fields.damaged(format!("{what} {number} is defined twice"))),
+    match places.define(number, place) {
+        true => Ok(()),
+        false => Err(fields.damaged(format!("{what} {number} is defined twice"))),
     }
 }
 
 /// Where in its table the thing of the next number is.
-fn known(
-    places: &HashMap<u64, u32>,
+pub(crate) fn known(
+    places: &Numbers,
     what: &str,
     fields: &mut Fields<'_>,
 ) -> Result<u32, ReadError> {
     let at = fields.at();
     let number = fields.number()?;
-    places.get(&number).copied().ok_or_else(|| ReadError::Damaged {
+    places.get(number).ok_or_else(|| ReadError::Damaged {
         message: format!("{what} {number} is used before it is defined"),
         at,
     })

@@ -1,5 +1,6 @@
 //! What events name: spaces, array types, frames, stacks, labels; and the other records.
 use crate::event::Events;
+use crate::recorded::{Calls, ClientEnd, Launch, Mark, Program, RefusalHoles, SingleCall};
 
 /// The process that wrote a trace.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -253,8 +254,34 @@ pub struct Trace {
     pub faults: Vec<Fault>,
     /// How full spaces are; of a snapshot alone.
     pub usages: Vec<Usage>,
+    /// Calls of each function from each stack; since version 1.5, as all that follow but the last.
+    pub calls: Vec<Calls>,
+    /// Each call, where the process was asked for them.
+    pub single_calls: Vec<SingleCall>,
+    /// Points that the program named.
+    pub marks: Vec<Mark>,
+    /// Programs that were launched.
+    pub programs: Vec<Program>,
+    /// Holes at refusals.
+    pub refusal_holes: Vec<RefusalHoles>,
+    /// The last first sign of a client's clean-up; a process may have one client after another.
+    pub client_end: Option<ClientEnd>,
+    /// Runs of programs that have ended.
+    pub launches: Vec<Launch>,
     /// What is missing at the end, where the writer could write no more.
     pub loss: Option<Loss>,
     /// Whether the last record is cut off, as a process leaves it that is killed.
     pub is_cut: bool,
+}
+
+impl Trace {
+    /// The program of a number that launches name.
+    pub fn program(&self, number: u64) -> Option<&Program> {
+        self.programs.iter().find(|program| program.number == number)
+    }
+
+    /// The holes that a refusal found, where the trace has them.
+    pub fn holes_of(&self, refusal: u32) -> Option<&RefusalHoles> {
+        self.refusal_holes.iter().find(|holes| holes.refusal == Some(refusal))
+    }
 }

@@ -1,6 +1,6 @@
 //! Who held what, and when.
 use crate::written::{ALLOCATE, CHANGE, Change, FREE, Field, REFUSED, Written};
-use tpu_trace::{By, History, Holders, Moment, Trace, live, read};
+use tpu_trace::{By, History, Holders, Moment, MomentName, NO_CHANGE, Trace, live, read};
 
 /// Two blocks, the first of which is freed between, and what JAX frees at its end.
 fn trace() -> Trace {
@@ -154,4 +154,52 @@ fn times_are_moments_and_other_words_are_none() {
         assert!(why.starts_with(&format!("{text:?} is no moment: ")), "{why}");
     }
     assert_eq!(Moment::Time(12_500_000_000).to_string(), "at 12.500000 s");
+}
+
+#[test]
+fn marks_refusals_and_the_recorded_end_are_moments() {
+    let mut written = Written::new();
+    let at = |sequence, time| Change { sequence, time, address: 512 * sequence, ..CHANGE };
+    written.change(ALLOCATE, at(1, 10)).mark("step", 11, 1);
+    written.change(ALLOCATE, at(2, 20)).mark("step", 21, 2).mark("peak", 22, 2);
+    written.record(18, &[0, 1, 23, 1 << 40, 512, 1 << 33, 1 << 33, 1, 0].map(Field::Number));
+    written.change(REFUSED, Change { size: 1 << 40, ..at(0, 23) });
+    written.change(ALLOCATE, at(3, 30));
+    written.change(REFUSED, Change { size: 1 << 40, ..at(0, 31) });
+    written.record(
+        19,
+        &[[25, 3, 1, 1, 0, 2].map(Field::Number).to_vec(), vec![Field::Text("atexit")]].concat(),
+    );
+    written.change(FREE, Change { address: 512, ..at(4, 40) });
+    let trace = read(&written.0[..]).unwrap();
+    let history = History::new(&trace);
+    let named = |text: &str| {
+        let name: MomentName = text.parse().unwrap();
+        name.resolve(&trace, history.refusals.len()).map_err(|why| why.to_string())
+    };
+    let changes = |text: &str| named(text).unwrap().changes(&history.spaces[0]);
+    assert_eq!(["step", "step#2", "step#last", "mark:step#1"].map(changes), [1, 2, 2, 1]);
+    // A mark that is named like another moment.
+    assert_eq!(["peak", "mark:peak"].map(changes), [3, 2]);
+    assert_eq!(["refusal", "refusal#2", "end", "last"].map(changes), [1, 3, 2, 4]);
+    assert_eq!(history.spaces[1].marks, [0, 0, 0]);
+    assert_eq!(
+        named("step#3").unwrap_err(),
+        "\"step#3\" is no moment of this trace: its marks are step, peak"
+    );
+    assert_eq!(
+        named("refusal#3").unwrap_err(),
+        "\"refusal#3\" is no moment of this trace: it has 2 refusals"
+    );
+    assert_eq!(named("step#2").unwrap().words(&trace), "at the mark step#2");
+    let none = read(&Written::new().0[..]).unwrap();
+    let name: MomentName = "warm".parse().unwrap();
+    assert!(name.resolve(&none, 0).unwrap_err().to_string().starts_with("\"warm\" is no moment: "));
+}
+
+#[test]
+fn each_change_knows_the_one_that_it_belongs_to() {
+    let history = History::new(&trace());
+    assert_eq!(history.spaces[0].partner, [1, 0, 4, 5, 2, 3]);
+    assert_eq!(history.spaces[1].partner, [NO_CHANGE]);
 }

@@ -34,6 +34,22 @@ fn whole() -> Written {
         &[zero, Field::Number(7), Field::Number(8), Field::Number(9), Field::Number(10)],
     );
     trace.record(13, &[Field::Number(3), Field::Number(28)]);
+    let [two, three, nine] = [2, 3, 9].map(Field::Number);
+    let long = [7, 70, 700, u64::MAX].map(Field::Long);
+    let calls = [text("PJRT_Buffer_Destroy"), one, three, Field::Number(5)];
+    trace.record(14, &[&calls[..], &long[..]].concat());
+    trace.record(15, &[text("PJRT_Event_Await"), one, three, two, nine, zero, Field::Number(8)]);
+    trace.mark("warm", 6, 1);
+    let plan = [0, 4, 5, 6, 7].map(Field::Number);
+    let slot = [512, 1024, 400, 1, 2].map(Field::Number);
+    let array = [text("f32"), two, three, three, text("{1,0}"), text("add"), text("t.py:3")];
+    let program = [&[three, text("jit_f")], &plan[1..], &[one], &slot[..], &array[..], &[nine]];
+    trace.record(17, &program.concat());
+    let holes = [0, 2, 5, 4096, 8192, 2048, 1024, 2, 2, 512, 1024, 64, 512].map(Field::Number);
+    trace.record(18, &holes);
+    trace.change(REFUSED, Change { size: 4096, sequence: 0, ..CHANGE });
+    trace.record(19, &[nine, three, one, one, zero, two, text("PJRT_Client_Destroy")]);
+    trace.record(20, &[3, 1, 0, 3, 1, 20, 30, 40, 13].map(Field::Number));
     trace
 }
 
@@ -44,7 +60,7 @@ fn refusal(bytes: &[u8]) -> String {
 #[test]
 fn every_field_of_every_record_is_read() {
     let trace = read(&whole().0[..]).unwrap();
-    assert_eq!((trace.header.process, trace.header.started, trace.header.format), (77, 9, (1, 4)));
+    assert_eq!((trace.header.process, trace.header.started, trace.header.format), (77, 9, (1, 5)));
     assert_eq!((&*trace.header.version, &*trace.header.topology), ("0.1.0", "v5e:1x1"));
     let spaces: Vec<_> = trace.spaces.iter().map(|space| (space.name(), space.device)).collect();
     assert_eq!(spaces, [("TPU_0".to_owned(), Some(0)), ("host pinned_host".to_owned(), None)]);
@@ -54,7 +70,8 @@ fn every_field_of_every_record_is_read() {
         ("f32[10,10]{1,0:T(8,128)}".into(), 400, 8192)
     );
     let kinds: Vec<_> = trace.events.iter().map(|(_, event)| event.kind).collect();
-    assert_eq!(kinds, [ChangeKind::Allocate, ChangeKind::Free, ChangeKind::Refused]);
+    let refused = ChangeKind::Refused;
+    assert_eq!(kinds, [ChangeKind::Allocate, ChangeKind::Free, refused, refused]);
     let event = trace.events.at(0);
     assert_eq!((event.sequence, event.size, event.thread, event.time), (1, 512, 3, 1));
     assert_eq!(
@@ -78,6 +95,57 @@ fn every_field_of_every_record_is_read() {
     assert_eq!((trace.usages[0].in_use, trace.usages[0].largest_hole), (7, 10));
     assert_eq!(trace.loss.map(|loss| (loss.records, loss.error)), Some((3, 28)));
     assert!(!trace.is_cut);
+}
+
+#[test]
+fn every_field_of_version_1_5_is_read() {
+    let trace = read(&whole().0[..]).unwrap();
+    let [calls] = trace.calls[..] else { panic!("{:?}", trace.calls) };
+    assert_eq!(trace.entries[calls.function as usize], "PJRT_Buffer_Destroy");
+    assert_eq!((calls.thread, calls.first), (3, 5));
+    assert_eq!((calls.count, calls.nanos, calls.bytes, calls.errors), (7, 70, 700, u64::MAX));
+    let [call] = trace.single_calls[..] else { panic!("{:?}", trace.single_calls) };
+    assert_eq!(trace.entries[call.function as usize], "PJRT_Event_Await");
+    assert_eq!((call.thread, call.time, call.duration, call.bytes, call.status), (3, 2, 9, 0, 8));
+    assert_eq!((&*trace.marks[0].name, trace.marks[0].time), ("warm", 6));
+    assert_eq!(trace.marks[0].places, [(0, 1)]);
+    let program = trace.program(3).unwrap();
+    assert_eq!((&*program.name, program.temporaries, program.constants), ("jit_f", 4, 5));
+    assert_eq!((program.arguments, program.results, program.positions), (6, 7, 9));
+    let [slot] = &program.slots[..] else { panic!("{:?}", program.slots) };
+    assert_eq!(
+        (slot.offset, slot.size, slot.logical, slot.first, slot.last),
+        (512, 1024, 400, 1, 2)
+    );
+    assert_eq!((&*slot.dtype, &slot.shape[..], &*slot.layout), ("f32", &[3, 3][..], "{1,0}"));
+    assert_eq!((&*slot.operation, &*slot.line), ("add", "t.py:3"));
+    let holes = trace.holes_of(3).unwrap();
+    assert_eq!((holes.space, holes.sequence, holes.time, holes.asked), (0, 2, 5, 4096));
+    assert_eq!((holes.in_use, holes.free, holes.largest, holes.count), (8192, 2048, 1024, 2));
+    assert_eq!(holes.list, [(512, 1024), (64, 512)]);
+    assert!(trace.holes_of(2).is_none());
+    let end = trace.client_end.unwrap();
+    assert_eq!((end.time, end.thread, &*end.why), (9, 3, "PJRT_Client_Destroy"));
+    assert_eq!(end.places, [(0, 2)]);
+    let [launch] = trace.launches[..] else { panic!("{:?}", trace.launches) };
+    assert_eq!((launch.program, launch.run, launch.device, launch.thread), (3, 1, 0, 3));
+    assert_eq!((launch.enqueued, launch.started, launch.ended), (20, 30, 40));
+    assert_eq!(launch.status, 13);
+}
+
+#[test]
+fn zeros_behind_the_last_record_are_the_end_and_other_bytes_there_are_a_cut() {
+    let whole = whole().0;
+    for zeros in [1, 5, 4096, 3 << 20] {
+        let mut mapped = whole.clone();
+        mapped.resize(whole.len() + zeros, 0);
+        let trace = read(&mapped[..]).unwrap();
+        assert_eq!((trace.is_cut, trace.events.len()), (false, 4), "{zeros}");
+        // A writer that was killed before it wrote the kind.
+        *mapped.last_mut().unwrap() = 1;
+        let trace = read(&mapped[..]).unwrap();
+        assert_eq!((trace.is_cut, trace.events.len()), (true, 4), "{zeros}");
+    }
 }
 
 #[test]
@@ -105,7 +173,7 @@ fn what_is_no_trace_is_refused_with_its_reason() {
     assert_eq!(refusal(b"\x7fELF........"), "no trace: it does not begin with TPUEMUTR");
     let newer = [&b"TPUEMUTR\x02\x00\x07\x00"[..], &whole().0[12..]].concat();
     assert_eq!(refusal(&newer), "format version 2.7; this reader takes 1.x");
-    let begun = Written(b"TPUEMUTR\x01\x00\x04\x00".to_vec());
+    let begun = Written(b"TPUEMUTR\x01\x00\x05\x00".to_vec());
     assert_eq!(refusal(&begun.0), "no trace: it ends before it says which process wrote it");
     let mut other = begun.clone();
     other.label(1, "first");
@@ -142,13 +210,13 @@ fn every_beginning_of_a_trace_is_a_trace_that_is_cut_or_none() {
     let head = Written::new().0.len();
     for length in 0..whole.len() {
         match read(&whole[..length]) {
-            Ok(trace) => assert!(length >= 12 && trace.events.len() <= 3, "{length}"),
+            Ok(trace) => assert!(length >= 12 && trace.events.len() <= 4, "{length}"),
             Err(ReadError::Foreign(_)) => assert!(length < head, "{length}"),
             Err(why) => panic!("{length}: {why}"),
         }
     }
     let cut = read(&whole[..whole.len() - 1]).unwrap();
-    assert!(cut.is_cut && cut.loss.is_none());
+    assert!(cut.is_cut && cut.launches.is_empty() && cut.client_end.is_some());
 }
 
 #[test]

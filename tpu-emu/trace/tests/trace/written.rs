@@ -27,7 +27,7 @@ impl Written {
     /// A process with two spaces, one array type and three stacks: 1 is a line of the user's
     /// under one of JAX, 2 the clean-up of JAX, 3 another line.
     pub(crate) fn new() -> Self {
-        let mut trace = Self(b"TPUEMUTR\x01\x00\x04\x00".to_vec());
+        let mut trace = Self(b"TPUEMUTR\x01\x00\x05\x00".to_vec());
         trace.record(
             1,
             &[Field::Number(77), Field::Number(9), Field::Text("0.1.0"), Field::Text("v5e:1x1")],
@@ -125,11 +125,23 @@ impl Written {
     }
 }
 
+impl Written {
+    /// A mark at a time, with the last change of space 0.
+    pub(crate) fn mark(&mut self, name: &str, time: u64, sequence: u64) -> &mut Self {
+        let [stack, thread, one, zero] = [1, 3, 1, 0].map(Field::Number);
+        let (time, sequence) = (Field::Number(time), Field::Number(sequence));
+        self.record(16, &[Field::Text(name), stack, thread, time, one, zero, sequence]);
+        self
+    }
+}
+
 /// A field of a record.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Field<'a> {
     Number(u64),
     Text(&'a str),
+    /// A number of ten bytes, which can be written again in its place.
+    Long(u64),
 }
 
 impl Field<'_> {
@@ -141,6 +153,11 @@ impl Field<'_> {
                     number >>= 7;
                 }
                 out.push(u8::try_from(number).unwrap());
+            }
+            Field::Long(number) => {
+                let low = |place: u32| u8::try_from(number >> (7 * place) & 0x7f).unwrap();
+                out.extend((0..9).map(|place| low(place) | 0x80));
+                out.push(low(9));
             }
             Field::Text(text) => {
                 Field::Number(text.len() as u64).write(out);

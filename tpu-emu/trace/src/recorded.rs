@@ -1,0 +1,169 @@
+//! What a trace has beside changes in memory: calls, marks, programs, holes, launches, ends.
+
+/// All calls of one function from one stack. It counts on while the process runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Calls {
+    /// Place of the function's name among the entries.
+    pub function: u32,
+    /// Place of the stack.
+    pub stack: u32,
+    /// The operating system's number of the thread that called first.
+    pub thread: u64,
+    /// Nanoseconds since the start of the machine at the first call.
+    pub first: u64,
+    /// How many.
+    pub count: u64,
+    /// Nanoseconds of all of them.
+    pub nanos: u64,
+    /// Bytes that they moved.
+    pub bytes: u64,
+    /// How many failed.
+    pub errors: u64,
+}
+
+/// One call, of a trace that has each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SingleCall {
+    /// Place of the function's name among the entries.
+    pub function: u32,
+    /// Place of the stack.
+    pub stack: u32,
+    /// The operating system's number of the thread.
+    pub thread: u64,
+    /// Nanoseconds since the start of the machine.
+    pub time: u64,
+    /// Nanoseconds that it took.
+    pub duration: u64,
+    /// Bytes that it moved.
+    pub bytes: u64,
+    /// A number of `PJRT_Error_Code`, 0 for success.
+    pub status: u64,
+}
+
+/// The last change of each memory space that was used by then: the place of the space, and the
+/// number of the change.
+pub type Places = Vec<(u32, u64)>;
+
+/// A point that the program named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mark {
+    /// The name. Several marks may have the same.
+    pub name: String,
+    /// Place of the stack.
+    pub stack: u32,
+    /// The operating system's number of the thread.
+    pub thread: u64,
+    /// Nanoseconds since the start of the machine.
+    pub time: u64,
+    /// How far each memory space was.
+    pub places: Places,
+}
+
+/// A compiled program, with the plan of its temporaries.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Program {
+    /// The number that launches name.
+    pub number: u64,
+    /// As `jit_step`.
+    pub name: String,
+    /// Bytes in memory of all temporaries.
+    pub temporaries: u64,
+    /// Bytes of the constants.
+    pub constants: u64,
+    /// Bytes of the arguments.
+    pub arguments: u64,
+    /// Bytes of the results.
+    pub results: u64,
+    /// The temporaries.
+    pub slots: Vec<Slot>,
+    /// How many positions the program has: its operations in their order.
+    pub positions: u64,
+}
+
+/// One temporary of a program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Slot {
+    /// Where in the block of temporaries.
+    pub offset: u64,
+    /// Bytes there.
+    pub size: u64,
+    /// Bytes of its elements.
+    pub logical: u64,
+    /// The position that writes it.
+    pub first: u64,
+    /// The last position that reads it.
+    pub last: u64,
+    /// Element type.
+    pub dtype: String,
+    /// Extents.
+    pub shape: Vec<u64>,
+    /// As XLA writes it.
+    pub layout: String,
+    /// As `stablehlo.dot_general`.
+    pub operation: String,
+    /// Where it was written, as `train.py:12`; empty where unknown.
+    pub line: String,
+}
+
+/// The holes of a memory space when it refused an allocation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefusalHoles {
+    /// Place of the space.
+    pub space: u32,
+    /// Number of the space's last change.
+    pub sequence: u64,
+    /// Nanoseconds since the start of the machine.
+    pub time: u64,
+    /// Bytes that were asked for.
+    pub asked: u64,
+    /// Bytes of the live blocks.
+    pub in_use: u64,
+    /// Bytes of all holes.
+    pub free: u64,
+    /// Bytes of the largest.
+    pub largest: u64,
+    /// How many there were.
+    pub count: u64,
+    /// Address and size of the largest, largest first.
+    pub list: Vec<(u64, u64)>,
+    /// Place of the refusal among the events; `None` where the trace ends before it.
+    pub refusal: Option<u32>,
+}
+
+/// The first sign that a client gives up what it holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientEnd {
+    /// Nanoseconds since the start of the machine.
+    pub time: u64,
+    /// The operating system's number of the thread.
+    pub thread: u64,
+    /// Place of the stack.
+    pub stack: u32,
+    /// How far each memory space was.
+    pub places: Places,
+    /// What the sign was.
+    pub why: String,
+}
+
+/// One run of a program on one device, which has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Launch {
+    /// Number of the program.
+    pub program: u64,
+    /// Number of the run.
+    pub run: u64,
+    /// Number of the device.
+    pub device: u64,
+    /// The operating system's number of the thread that launched it.
+    pub thread: u64,
+    /// Place of the stack that launched it.
+    pub stack: u32,
+    /// Nanoseconds since the start of the machine when it was launched.
+    pub enqueued: u64,
+    /// When it began.
+    pub started: u64,
+    /// When it ended.
+    pub ended: u64,
+    /// A number of `PJRT_Error_Code`, 0 for success.
+    pub status: u64,
+}
