@@ -68,7 +68,6 @@ pub mod ledger;
 pub mod memory;
 pub mod origin;
 pub mod runtime;
-pub mod topology;
 pub mod trace;
 mod workers;
 
@@ -83,3 +82,4 @@ pub use runtime::Emulator;
 pub use tpu_base::error::{Code, Error, Result};
 pub use tpu_base::event::Event;
 pub use tpu_base::table::{Id, Table};
+pub use tpu_topology as topology;

@@ -24,6 +24,7 @@ const SOURCES: &[&str] = &[
     "tpu-emu/kernels/src",
     "tpu-emu/ops/src",
     "tpu-emu/program/src",
+    "tpu-emu/topology/src",
     "tpu-emu/src",
     "tpu-emu/host/src",
     "pjrt-plugin/src",

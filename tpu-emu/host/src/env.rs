@@ -194,30 +194,6 @@ fn distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
-/// A number of bytes with an optional unit.
-fn size(text: &str) -> Result<Bytes, String> {
-    const UNITS: [(&str, u64); 9] = [
-        ("", 1),
-        ("B", 1),
-        ("KiB", 1 << 10),
-        ("MiB", 1 << 20),
-        ("GiB", 1 << 30),
-        ("TiB", 1 << 40),
-        ("KB", 1_000),
-        ("MB", 1_000_000),
-        ("GB", 1_000_000_000),
-    ];
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let unit = UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit.trim()));
-    let bytes = number.parse::<u64>().ok().zip(unit);
-    let bytes = bytes.and_then(|(number, (_, unit))| number.checked_mul(*unit));
-    match bytes.filter(|bytes| (1..=1 << 46).contains(bytes)) {
-        Some(bytes) => Ok(Bytes(bytes)),
-        None => Err("bytes from 1 to 64TiB, as 2GiB, 512MiB or 1000000".to_owned()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -279,16 +255,6 @@ mod tests {
         assert!(text.contains("TPU_EMU_UNWINDER=: compiled or backtrace"), "{text}");
         assert!(text.contains("did you mean TPU_EMU_STACKS?"), "{text}");
         assert!(text.contains("TPU_EMU_HBM_BYTES=2 apples: bytes from 1"), "{text}");
-    }
-
-    #[test]
-    fn sizes_take_units_and_refuse_nonsense() {
-        assert_eq!(size("512MiB"), Ok(Bytes::mib(512)));
-        assert_eq!(size("1gb"), Ok(Bytes(1_000_000_000)));
-        assert_eq!(size("77"), Ok(Bytes(77)));
-        for wrong in ["", "GiB", "-1", "1.5GiB", "0", "99999999999GiB", "65TiB"] {
-            assert!(size(wrong).is_err(), "{wrong}");
-        }
     }
 
     #[test]

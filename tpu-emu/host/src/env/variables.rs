@@ -1,11 +1,11 @@
 //! The rows that `docs/environment.md` is made of.
-use super::{Settings, size};
+use super::Settings;
 use crate::stack::{StackMode, Unwinder};
 use std::num::NonZeroUsize;
 use std::time::Duration;
 use tpu_emu::kernels::simd::Level;
 use tpu_emu::ops::Numerics;
-use tpu_emu::topology::Topology;
+use tpu_emu::topology::{Topology, hbm_size};
 
 /// One variable.
 #[derive(Debug, Clone, Copy)]
@@ -51,7 +51,7 @@ pub const VARIABLES: &[Variable] = &[
         default: "what the real chip leaves to programs",
         effect: "The HBM that programs can use on each device.",
         set: |settings, value| {
-            settings.hbm = Some(size(value)?);
+            settings.hbm = Some(hbm_size(value)?);
             Ok(())
         },
     },

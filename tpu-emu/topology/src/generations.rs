@@ -155,8 +155,7 @@ const COMMON: Generation = Generation {
 };
 
 /// Every row, the older generations first. The first row of a family is its default.
-pub(super) static GENERATIONS: [Generation; 9] =
-    [V2, V3, V4, V4_MEGACORE, V4_LITE, V5E, V5P, V6E, TPU7X];
+pub static GENERATIONS: [Generation; 9] = [V2, V3, V4, V4_MEGACORE, V4_LITE, V5E, V5P, V6E, TPU7X];
 
 /// TPU v2. The files' name is inferred: no record has an error that names it.
 const V2: Generation = Generation {

@@ -8,15 +8,16 @@ mod mesh;
 mod name;
 mod options;
 mod shape;
+mod size;
 mod slices;
 mod spec;
 
 pub use chips::Chips;
 pub use device::DeviceInfo;
-use generations::GENERATIONS;
-pub use generations::{Catalogue, Generation, TileRules};
+pub use generations::{Catalogue, GENERATIONS, Generation, TileRules};
 pub use mesh::Bounds;
 pub use options::OptionValue;
+pub use size::hbm_size;
 pub use slices::{PlatformConfig, SliceConfig, platform_config, slice_config, slice_configs};
 
 use name::Name;
@@ -166,7 +167,7 @@ impl Topology {
     ///
     /// Source: inferred from `memory_stats()` of real v4 and v6e machines, which differ from
     /// [`Self::aot_memory_limit`] by the part that grows with the slice.
-    pub(crate) fn live_memory_limit(&self) -> Bytes {
+    pub fn live_memory_limit(&self) -> Bytes {
         let row = self.generation();
         row.hbm.saturating_sub(row.reserved)
     }

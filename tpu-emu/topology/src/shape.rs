@@ -136,8 +136,8 @@ impl Shape {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{OptionValue, Topology};
     use super::*;
+    use crate::{OptionValue, Topology};
 
     fn with(name: &str, options: &[(&str, OptionValue)]) -> Result<Topology> {
         let own = |(name, value): &(&str, OptionValue)| ((*name).to_owned(), value.clone());
