@@ -22,6 +22,7 @@ const SOURCES: &[&str] = &[
     "proto/src",
     "tpu-emu/base/src",
     "tpu-emu/kernels/src",
+    "tpu-emu/layout/src",
     "tpu-emu/ops/src",
     "tpu-emu/program/src",
     "tpu-emu/topology/src",

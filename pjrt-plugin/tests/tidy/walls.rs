@@ -5,6 +5,7 @@ pub(super) const MACHINE: &[&str] = &[
     "tpu-emu/base/src",
     "tpu-emu/kernels/src",
     "tpu-emu/ops/src",
+    "tpu-emu/layout/src",
     "tpu-emu/placement/src",
     "tpu-emu/program/src",
     "tpu-emu/topology/src",

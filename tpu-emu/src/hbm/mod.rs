@@ -2,7 +2,6 @@
 mod backing;
 mod heap;
 mod holes;
-pub mod layout;
 mod pages;
 pub mod spec;
 mod state;
@@ -13,3 +12,4 @@ pub use backing::Region;
 pub use heap::{Freed, Heap, Live, Space};
 pub use state::KEEP_AT_MOST;
 pub use stats::HeapStats;
+pub use tpu_layout as layout;

@@ -10,7 +10,7 @@ use tpu_base::units::{Bytes, to_u64};
 /// Shapes: `layout` fits `dims`. Without `E(bits)` an element below a byte takes a byte.
 /// Errors: `BadArgument` for a layout that [`validate`] refuses, or 2^63 bytes or more.
 /// Source: sizes of arguments compiled by libtpu 0.0.51; tiles as in XLA's "Tiled layout" page.
-pub(crate) fn padded_bytes(element: DeviceElement, dims: &[u64], layout: &Layout) -> Result<Bytes> {
+pub fn padded_bytes(element: DeviceElement, dims: &[u64], layout: &Layout) -> Result<Bytes> {
     validate(layout, dims)?;
     let bits = match layout.element_bits {
         Some(bits) => u64::from(bits),
@@ -28,7 +28,7 @@ pub(crate) fn padded_bytes(element: DeviceElement, dims: &[u64], layout: &Layout
 /// Errors: `BadArgument`, saying which of these does not hold: the order is a permutation; the
 /// tiles are few, small and not empty; an inner tile does not reach past the outer ones; element
 /// bits are a power of two up to 32.
-pub(crate) fn validate(layout: &Layout, dims: &[u64]) -> Result<()> {
+pub fn validate(layout: &Layout, dims: &[u64]) -> Result<()> {
     validate_order(&layout.minor_to_major, dims.len())?;
     validate_tiles(&layout.tiles)?;
     match layout.element_bits {

@@ -5,10 +5,9 @@ mod rules;
 mod size;
 mod text;
 
-pub use crate::topology::TileRules;
-pub use rules::default_layout;
-pub(crate) use rules::explicit_layout;
-pub(crate) use size::{padded_bytes, validate};
+pub use tpu_topology::TileRules;
+pub use rules::{default_layout, explicit_layout};
+pub use size::{padded_bytes, validate};
 
 /// The most dimensions an array may have.
 pub const MAX_RANK: usize = 64;

@@ -146,7 +146,7 @@ pub fn default_layout(rules: TileRules, element: DeviceElement, dims: &[u64]) ->
 /// Shapes: `minor_to_major` is a permutation of `0..dims.len()`.
 /// Errors: as [`default_layout`], and `BadArgument` for an order that is no permutation.
 /// Source: 25 programs with explicit layouts compiled by libtpu 0.0.51 for five kinds of TPU.
-pub(crate) fn explicit_layout(
+pub fn explicit_layout(
     rules: TileRules,
     element: DeviceElement,
     dims: &[u64],
