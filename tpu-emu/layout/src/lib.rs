@@ -5,9 +5,9 @@ mod rules;
 mod size;
 mod text;
 
-pub use tpu_topology::TileRules;
 pub use rules::{default_layout, explicit_layout};
 pub use size::{padded_bytes, validate};
+pub use tpu_topology::TileRules;
 
 /// The most dimensions an array may have.
 pub const MAX_RANK: usize = 64;
