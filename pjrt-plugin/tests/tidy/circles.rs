@@ -307,7 +307,7 @@ fn rooms_and_files_need_one_another_in_no_circle() {
     let mut broken = Vec::new();
     for &folder in MACHINE {
         let needs = Modules::of(folder, &files(&[folder])).needs();
-        assert!(needs.values().map(BTreeSet::len).sum::<usize>() > 2, "{folder} needs too little");
+        assert!(needs.values().map(BTreeSet::len).sum::<usize>() > 0, "{folder} needs too little");
         let wide = circles(&needs).into_iter().filter(|circle| circle.len() > CIRCLE);
         let found = circles(&of_rooms(&needs)).into_iter().chain(wide);
         broken.extend(found.map(|circle| format!("{folder}: {} need one another", text(&circle))));

@@ -1,6 +1,6 @@
 //! Which axes are tiled and how, for each generation.
 use super::size::{checked_elements, validate_order};
-use super::{Layout, MAX_RANK, TileRules};
+use super::{Layout, TileRules};
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::dtype::DeviceElement;
 
@@ -117,7 +117,7 @@ pub(super) fn choose_axes(packing: Packing, dims: &[u64], elements: u64) -> (usi
 
 /// The layout an array gets when nobody asks for one.
 ///
-/// Shapes: `dims` of any rank up to [`MAX_RANK`]. An array without elements, and a token, have
+/// Shapes: `dims` of any rank up to [`crate::MAX_RANK`]. An array without elements, and a token, have
 /// no tiles. Small arrays may come out transposed, because that takes fewer tiles.
 /// Errors: `BadArgument` for 2^63 elements or more, an unknown element, or too many dimensions.
 /// Source: layouts compiled by libtpu 0.0.51 for seven kinds of TPU; the rule was compared with
@@ -181,15 +181,6 @@ fn tiled(packing: Packing, dims: &[u64], minor_to_major: Vec<usize>) -> Layout {
     Layout { minor_to_major, tiles, element_bits: packing.element_bits, memory_space: None }
 }
 
-/// Errors: `BadArgument` past [`MAX_RANK`].
-pub(super) fn check_rank(rank: usize) -> Result<()> {
-    if rank > MAX_RANK {
-        let message = format!("an array of {rank} dimensions is past the limit of {MAX_RANK}");
-        return Err(Error::bad(message));
-    }
-    Ok(())
-}
-
 /// The next multiple of `step`; wider than its input because padding may pass 2^64.
 pub(super) fn round_up(n: u64, step: u64) -> u128 {
     u128::from(n).next_multiple_of(u128::from(step))
@@ -201,6 +192,7 @@ fn pow2_at_least(n: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::MAX_RANK;
     use super::super::padded_bytes;
     use super::*;
 

@@ -1,6 +1,5 @@
 //! Bytes of an array in a given layout.
-use super::rules::check_rank;
-use super::{Layout, MAX_TILE_RANK, MAX_TILE_SIDE, MAX_TILES};
+use super::{Layout, MAX_RANK, MAX_TILE_RANK, MAX_TILE_SIDE, MAX_TILES};
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::dtype::DeviceElement;
 use tpu_base::units::{Bytes, to_u64};
@@ -79,6 +78,15 @@ pub(super) fn validate_order(minor_to_major: &[usize], rank: usize) -> Result<()
             return Err(Error::bad(message));
         }
         seen |= 1 << dim;
+    }
+    Ok(())
+}
+
+/// Errors: `BadArgument` past [`MAX_RANK`].
+fn check_rank(rank: usize) -> Result<()> {
+    if rank > MAX_RANK {
+        let message = format!("an array of {rank} dimensions is past the limit of {MAX_RANK}");
+        return Err(Error::bad(message));
     }
     Ok(())
 }
