@@ -6,12 +6,20 @@ use std::process::ExitCode;
 use tpu_trace::{By, Face, MomentName};
 
 mod diff;
+mod doctor;
+mod environment;
 mod export;
 mod input;
+mod installed;
 mod leaks;
+mod paint;
+mod run;
 mod summary;
 mod text;
+mod topologies;
 mod tree;
+
+use paint::Paint;
 
 #[derive(Debug, Parser)]
 #[command(name = "tpu-emu", version, about, max_term_width = 100)]
@@ -22,6 +30,7 @@ struct Command {
 
 #[derive(Debug, Subcommand)]
 enum Kind {
+    Run(run::Run),
     /// Peak, origins, what is held at the end, padding and temporaries of each memory space.
     Summary {
         /// A trace that TPU_EMU_TRACE=FILE wrote.
@@ -82,6 +91,8 @@ enum Kind {
         #[command(flatten)]
         view: View,
     },
+    Topologies(topologies::Topologies),
+    Doctor(doctor::Doctor),
 }
 
 /// What of it is shown, and how.
@@ -99,8 +110,18 @@ struct View {
 }
 
 fn main() -> ExitCode {
-    let Command { kind } = Command::parse();
+    let Command { kind } = Command::parse_from(run::words::sorted(std::env::args_os().collect()));
     let printed = match kind {
+        Kind::Run(run) => return run.run().unwrap_or_else(|why| failed(&why)),
+        Kind::Doctor(doctor) => {
+            return painted(|paint| {
+                let (text, is_well) = doctor.look(paint);
+                (text, if is_well { ExitCode::SUCCESS } else { ExitCode::from(1) })
+            });
+        }
+        Kind::Topologies(asked) => {
+            return painted(|paint| (asked.text(paint), ExitCode::SUCCESS));
+        }
         Kind::Summary { file, view } => summary::summary(&file, &view).map(String::into_bytes),
         Kind::Tree { file, at, frames, least } => {
             tree::tree(&file, &at, frames, least).map(String::into_bytes)
@@ -119,6 +140,25 @@ fn main() -> ExitCode {
             // Nobody is left to hear of a standard error that is closed.
             let _ = writeln!(io::stderr(), "tpu-emu: {why}");
             ExitCode::from(why.exit_code())
+        }
+    }
+}
+
+/// Says why a command ends early.
+fn failed(why: &str) -> ExitCode {
+    // Nobody is left to hear of a standard error that is closed.
+    let _ = writeln!(io::stderr(), "tpu-emu: {why}");
+    ExitCode::from(1)
+}
+
+/// Prints a text for a person, and ends with its code.
+fn painted(text: impl FnOnce(&Paint) -> (String, ExitCode)) -> ExitCode {
+    match Paint::of(&io::stdout()) {
+        Err(why) => failed(&why),
+        Ok(paint) => {
+            let (text, code) = text(&paint);
+            let printed = print(text.as_bytes());
+            if printed == ExitCode::SUCCESS { code } else { printed }
         }
     }
 }

@@ -9,7 +9,7 @@ use tpu_trace::{By, Holders, Moment, Row, Size, SpaceHistory};
 
 /// All of it.
 #[derive(Debug, Serialize)]
-struct Summary {
+pub(crate) struct Summary {
     file: String,
     version: String,
     process: u64,
@@ -60,6 +60,14 @@ impl Point {
 /// The summary of a file, as text or JSON.
 pub(crate) fn summary(file: &Path, view: &View) -> Result<String, InputError> {
     let input = Input::open(file)?;
+    Ok(match view.json {
+        true => json(&of(&input, view.by, view.top)),
+        false => text(&of(&input, view.by, usize::MAX), view),
+    })
+}
+
+/// The summary of a trace, its tables cut to so many rows.
+pub(crate) fn of(input: &Input, by: By, top: usize) -> Summary {
     let trace = &input.trace;
     let spaces = trace.spaces.iter().zip(&input.history.spaces);
     let mut summary = Summary {
@@ -75,28 +83,25 @@ pub(crate) fn summary(file: &Path, view: &View) -> Result<String, InputError> {
         spaces: spaces
             .filter(|(_, history)| !history.order.is_empty())
             .map(|(space, history)| {
-                let peak = Point::of(&input, history, Moment::Peak, view.by);
+                let peak = Point::of(input, history, Moment::Peak, by);
                 SpaceSummary {
                     space: space.name(),
                     device: space.device,
                     capacity: space.capacity,
                     padding: peak.size.padding(),
                     peak,
-                    end: Point::of(&input, history, Moment::End, view.by),
-                    temporaries: temporaries(&input, history),
+                    end: Point::of(input, history, Moment::End, by),
+                    temporaries: temporaries(input, history),
                 }
             })
             .collect(),
     };
-    if view.json {
-        for space in &mut summary.spaces {
-            for rows in [&mut space.peak.rows, &mut space.end.rows, &mut space.temporaries] {
-                rows.truncate(view.top);
-            }
+    for space in &mut summary.spaces {
+        for rows in [&mut space.peak.rows, &mut space.end.rows, &mut space.temporaries] {
+            rows.truncate(top);
         }
-        return Ok(json(&summary));
     }
-    Ok(text(&summary, view))
+    summary
 }
 
 /// The largest block that each program took for temporaries.

@@ -15,8 +15,8 @@ mod variables;
 
 pub use variables::{VARIABLES, Variable};
 
-/// Variables of other programs of this project: the Python package and the tests.
-const OTHERS: [&str; 1] = ["TPU_EMU_LIBRARY"];
+/// Variables of other programs of this project: the Python package, the command and the tests.
+const OTHERS: [&str; 2] = ["TPU_EMU_LIBRARY", "TPU_EMU_EDITOR"];
 const TESTS: &str = "TPU_EMU_TEST_";
 
 /// A shared library with custom call handlers, as `TPU_EMU_FFI` names it.

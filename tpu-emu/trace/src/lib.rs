@@ -22,6 +22,7 @@ mod history;
 mod holders;
 mod input;
 mod leaks;
+mod links;
 mod moment;
 mod numbers;
 mod reader;
@@ -37,6 +38,7 @@ pub use format::{FORMAT_MAJOR, MAGIC};
 pub use history::{History, NO_CHANGE, SpaceHistory};
 pub use holders::{By, Holders, Row, Size, live, user_frame};
 pub use leaks::leaks;
+pub use links::{Links, within_project};
 pub use moment::{Moment, MomentError, MomentName};
 pub use reader::{ReadError, read};
 pub use recorded::{
