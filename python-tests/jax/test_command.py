@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import subprocess
 from pathlib import Path
 
@@ -109,6 +110,38 @@ def test_the_sums_of_exports_and_of_the_tree_are_those_of_the_ledger(traced):
     tree = command("tree", path, "--at", "end", "--least", "0").stdout.decode()
     assert tree.splitlines()[0].endswith(" at the end, before the client's clean-up")
     assert " leak\n" in tree
+
+
+def test_a_snapshot_for_pytorch_holds_what_lives_and_the_changes_that_led_there(traced):
+    path, in_use, peak = traced
+    for moment, size in (("end", in_use), ("peak", peak)):
+        done = command("export", path, "--format", "pytorch", "--at", moment)
+        snapshot = pickle.loads(done.stdout)
+        assert done.stdout[:2] == b"\x80\x04"
+        [segment] = snapshot["segments"]
+        held = [block for block in segment["blocks"] if block["state"] == "active_allocated"]
+        assert sum(block["size"] for block in held) == segment["allocated_size"] == size
+        assert sum(block["size"] for block in segment["blocks"]) == segment["total_size"]
+        at = segment["address"]
+        for block in segment["blocks"]:
+            assert block["address"] == at
+            at += block["size"]
+        [changes] = snapshot["device_traces"]
+        sign = {"alloc": 1, "free_requested": 0, "free_completed": -1}
+        assert sum(sign[change["action"]] * change["size"] for change in changes) == size
+    done = command("export", path, "--format", "pytorch", "--last", "7")
+    assert b"changes are left out" in done.stderr
+    [changes] = pickle.loads(done.stdout)["device_traces"]
+    assert sum(change["action"] != "free_completed" for change in changes) == 7
+
+
+def test_a_form_refuses_what_it_has_no_place_for(traced):
+    path, _, _ = traced
+    wrong = [("collapsed", "--last", "7"), ("pprof", "--from", "1s"), ("perfetto", "--at", "peak")]
+    for form, option, value in wrong:
+        done = command("export", path, "--format", form, option, value)
+        assert (done.returncode, done.stdout) == (2, b"")
+        assert b"--at picks what lives at a moment" in done.stderr or b"which --at" in done.stderr
 
 
 def test_a_trace_differs_from_itself_in_nothing(traced):

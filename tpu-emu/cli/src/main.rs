@@ -1,5 +1,6 @@
 //! The command `tpu-emu`: who held an emulated TPU's memory, and when.
-use clap::{Args, Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -65,20 +66,8 @@ enum Kind {
         #[command(flatten)]
         view: View,
     },
-    /// What lives at a moment as a file for another program, on standard output.
-    Export {
-        /// A trace that TPU_EMU_TRACE=FILE wrote.
-        file: PathBuf,
-        /// The form of that program.
-        #[arg(long)]
-        format: export::Format,
-        /// peak, end, last, a mark, refusal, or a time since the start such as 12.5s.
-        #[arg(long, default_value = "peak")]
-        at: MomentName,
-        /// python (without JAX's own), mixed (without the interpreter's native ones) or full.
-        #[arg(long, default_value = "python")]
-        frames: Face,
-    },
+    /// What a trace has as a file for another program, on standard output.
+    Export(export::Export),
     /// What a trace holds more or less than another.
     Diff {
         /// The trace that is compared with.
@@ -129,7 +118,15 @@ fn main() -> ExitCode {
         Kind::Leaks { file, from, to, view } => {
             leaks::leaks(&file, &from, &to, &view).map(String::into_bytes)
         }
-        Kind::Export { file, format, at, frames } => export::export(&file, format, &at, frames),
+        Kind::Export(asked) if asked.conflict().is_some() => {
+            let why = asked.conflict().unwrap_or_default();
+            Command::command().error(ErrorKind::ArgumentConflict, why).exit()
+        }
+        Kind::Export(asked) => export::export(&asked).map(|(bytes, said)| {
+            // What is lacking is said beside the file, which has no place for it.
+            let _ = said.iter().try_for_each(|why| writeln!(io::stderr(), "Careful: {why}."));
+            bytes
+        }),
         Kind::Diff { before, after, at, view } => {
             diff::diff(&before, &after, &at, &view).map(String::into_bytes)
         }

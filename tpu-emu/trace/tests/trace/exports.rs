@@ -2,7 +2,9 @@
 use crate::written::{ALLOCATE, CHANGE, Change, Field, Written};
 use flate2::read::GzDecoder;
 use std::io::Read as _;
-use tpu_trace::{Call, Face, Trace, calls, collapsed, pprof, read, speedscope};
+use tpu_trace::{
+    Call, Face, History, Trace, calls, collapsed, perfetto, pprof, pytorch, read, speedscope,
+};
 
 /// Three blocks of two origins, the names of one of which hold what forms are made of.
 fn trace() -> Trace {
@@ -102,11 +104,54 @@ fn a_face_shows_what_it_says() {
     assert_eq!(call.text(), "a.py f");
 }
 
+#[test]
+fn a_snapshot_covers_its_segment_and_writes_a_stack_once() {
+    let trace = trace();
+    let history = History::new(&trace);
+    let pickle = |span| pytorch(&trace, &history, &[span, 0..0], Face::Python);
+    let bytes = pickle(0..3);
+    let count = |text: &str| bytes.windows(text.len()).filter(|of| of == &text.as_bytes()).count();
+    assert_eq!(bytes[..2], [0x80, 4]);
+    assert_eq!((count("/home/u/a b.py"), count("odd; \"name\" </script>")), (1, 1));
+    assert_eq!((count("active_allocated"), count("inactive"), count("free_requested")), (1, 1, 0));
+    // Of the last change alone there are fewer actions, and as many blocks.
+    assert!(pickle(2..3).len() < bytes.len());
+    let nothing = read(&Written::new().0[..]).unwrap();
+    let bytes = pytorch(&nothing, &History::new(&nothing), &[0..0, 0..0], Face::Python);
+    assert_eq!(bytes.last(), Some(&b'.'));
+}
+
+#[test]
+fn perfetto_counts_what_is_in_use_after_each_change() {
+    let trace = trace();
+    let history = History::new(&trace);
+    let counts = |span| {
+        let bytes = perfetto(&trace, &history, &[span, 0..0], Face::Python);
+        let packets = messages(&bytes);
+        assert!(packets.iter().all(|(tag, _)| *tag == 1));
+        // A counter's event has neither name nor details: kind 4, track, value.
+        let events = packets.iter().flat_map(|(_, packet)| messages(packet));
+        let counters = events.filter(|(tag, event)| *tag == 11 && event[..2] == [0x48, 4]);
+        counters.map(|(_, event)| numbers(event)).collect::<Vec<_>>()
+    };
+    let in_use: Vec<u64> = counts(0..3)
+        .into_iter()
+        .filter(|fields| fields[3] == 2 && fields.len() == 6)
+        .map(|fields| fields[5])
+        .collect();
+    assert_eq!(in_use, [512, 1536, 5632]);
+    assert_eq!(counts(1..2).iter().filter(|fields| fields[3] == 2).count(), 1);
+}
+
 /// The fields of a protobuf message that have bytes.
 fn messages(mut bytes: &[u8]) -> Vec<(u64, &[u8])> {
     let mut found = Vec::new();
     while !bytes.is_empty() {
         let key = varint(&mut bytes);
+        if key & 7 == 1 {
+            bytes = &bytes[8..];
+            continue;
+        }
         let value = varint(&mut bytes);
         if key & 7 == 2 {
             let (field, rest) = bytes.split_at(usize::try_from(value).unwrap());
