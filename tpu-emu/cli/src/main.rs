@@ -10,6 +10,7 @@ mod diff;
 mod doctor;
 mod environment;
 mod export;
+mod guidebook;
 mod input;
 mod installed;
 mod leaks;
@@ -19,6 +20,7 @@ mod summary;
 mod text;
 mod topologies;
 mod tree;
+mod walkthrough;
 
 use paint::Paint;
 
@@ -80,6 +82,8 @@ enum Kind {
         #[command(flatten)]
         view: View,
     },
+    Walkthrough(walkthrough::Walkthrough),
+    Guidebook(guidebook::Guidebook),
     Topologies(topologies::Topologies),
     Doctor(doctor::Doctor),
 }
@@ -107,6 +111,18 @@ fn main() -> ExitCode {
                 let (text, is_well) = doctor.look(paint);
                 (text, if is_well { ExitCode::SUCCESS } else { ExitCode::from(1) })
             });
+        }
+        Kind::Walkthrough(asked) => {
+            return match Paint::of(&io::stdout()).and_then(|paint| asked.walk(&paint)) {
+                Ok((text, code)) => ending(print(text.as_bytes()), code),
+                Err(why) => failed(&why),
+            };
+        }
+        Kind::Guidebook(asked) => {
+            return match asked.write() {
+                Ok(text) => print(&text),
+                Err(why) => failed(&why.to_string()),
+            };
         }
         Kind::Topologies(asked) => {
             return painted(|paint| (asked.text(paint), ExitCode::SUCCESS));
@@ -158,6 +174,11 @@ fn painted(text: impl FnOnce(&Paint) -> (String, ExitCode)) -> ExitCode {
             if printed == ExitCode::SUCCESS { code } else { printed }
         }
     }
+}
+
+/// The code of what was shown, unless it could not be.
+fn ending(printed: ExitCode, code: u8) -> ExitCode {
+    if printed == ExitCode::SUCCESS { ExitCode::from(code) } else { printed }
 }
 
 /// Writes to standard output. Who closes it has seen enough.

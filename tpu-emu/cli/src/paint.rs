@@ -64,7 +64,12 @@ impl Paint {
     /// A text that leads to the source of a frame (OSC 8).
     pub(crate) fn link(&self, text: &str, part: Option<&FramePart>) -> String {
         let link = self.links.as_ref().zip(part).and_then(|(links, part)| links.of(part));
-        match link {
+        self.link_to(text, link.as_deref())
+    }
+
+    /// A text that leads to a URL (OSC 8).
+    pub(crate) fn link_to(&self, text: &str, url: Option<&str>) -> String {
+        match url.filter(|_| self.links.is_some()) {
             Some(url) => format!("\x1b]8;;{url}\x1b\\{text}\x1b]8;;\x1b\\"),
             None => text.to_owned(),
         }

@@ -38,6 +38,16 @@ pub(crate) fn seconds(nanos: u64) -> String {
     format!("{}.{:06} s", nanos / 1_000_000_000, nanos % 1_000_000_000 / 1000)
 }
 
+/// Nanoseconds in the largest unit of which there is one: `1.50 ms`.
+pub(crate) fn duration(nanos: u64) -> String {
+    let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1000, "µs")];
+    let Some((unit, name)) = units.into_iter().find(|&(unit, _)| nanos >= unit) else {
+        return format!("{nanos} ns");
+    };
+    let hundredths = u128::from(nanos) * 100 / u128::from(unit);
+    format!("{}.{:02} {name}", hundredths / 100, hundredths % 100)
+}
+
 /// What a command prints for programs.
 pub(crate) fn json(answer: &impl Serialize) -> String {
     // Numbers, texts and lists are all that there is, and those cannot fail.
@@ -117,6 +127,17 @@ mod tests {
         of.iter().for_each(|&(count, text)| assert_eq!(bytes(count), text));
         assert_eq!(signed_bytes(-2048), "-2.00 KiB");
         assert_eq!(signed_bytes(0), "0 B");
+    }
+
+    #[test]
+    fn durations_have_the_unit_that_fits() {
+        let of = [
+            (999, "999 ns"),
+            (1500, "1.50 µs"),
+            (2_000_000, "2.00 ms"),
+            (61_000_000_000, "61.00 s"),
+        ];
+        of.iter().for_each(|&(nanos, text)| assert_eq!(duration(nanos), text));
     }
 
     #[test]

@@ -21,6 +21,9 @@ const REPOSITORY: &str = env!("CARGO_PKG_REPOSITORY");
 /// Where the functions of jaxlib's libraries are looked for.
 const CODE_SEARCH: &str = "https://github.com/search?type=code&q=";
 const JAXLIB_SOURCES: &str = "(repo:openxla/xla OR repo:jax-ml/jax)";
+/// Libraries of jaxlib, which traces name without their folders.
+const JAXLIB_MODULES: [&str; 4] =
+    ["libjax_common.so", "_jax.so", "xla_extension.so", "xla_client.so"];
 /// The folders of this project, which begin the paths of its files.
 const FOLDERS: [&str; 4] = ["tpu-emu/", "pjrt-plugin/", "libtpu-abi/", "proto/"];
 
@@ -58,7 +61,8 @@ impl Links {
         if !part.is_python && module.contains("pjrt_tpu_emu") {
             return self.of_ours(part);
         }
-        if !part.is_python && part.module.contains("jaxlib") {
+        let is_of_jaxlib = part.module.contains("/jaxlib/") || JAXLIB_MODULES.contains(&module);
+        if !part.is_python && is_of_jaxlib {
             return of_jaxlib(&part.function);
         }
         self.of_file(&part.file, part.line)
@@ -69,6 +73,12 @@ impl Links {
         let line = line.max(1).to_string();
         file.starts_with('/')
             .then(|| self.editor.replace("{path}", &encoded(file)).replace("{line}", &line))
+    }
+
+    /// A search for a function of an interface in the public sources of JAX and XLA; `None` for a
+    /// name that is none of a function.
+    pub fn of_function(&self, name: &str) -> Option<String> {
+        of_jaxlib(name)
     }
 
     fn of_ours(&self, part: &FramePart) -> Option<String> {

@@ -209,6 +209,36 @@ fn write(file: &Path, bytes: &[u8]) -> io::Result<()> {
     }
 }
 
+/// What a script left that was run for its calls.
+#[derive(Debug)]
+pub(crate) struct Traced {
+    pub(crate) input: Input,
+    /// The code that it ended with.
+    pub(crate) code: u8,
+    /// The files, which go with this.
+    pub(crate) _traces: Traces,
+}
+
+/// Runs a script of Python with its arguments, and records each of its calls.
+///
+/// # Errors
+/// A sentence, where it cannot be run or did not use the emulated TPU.
+pub(crate) fn traced(python: &Path, script: &[OsString]) -> Result<Traced, String> {
+    let library = installed::library(python)?;
+    let traces = Traces::begin(None).map_err(|why| format!("no place for the trace: {why}"))?;
+    let mut command = Command::new(python);
+    command.args(script).env("TPU_EMU_TRACE", &traces.file).env("TPU_EMU_CALLS", "each");
+    emulated(&mut command, &library);
+    let ended = child::run(command).map_err(|why| format!("{}: {why}", python.display()))?;
+    let found = traces.collect(ended.process).map_err(|why| why.to_string())?;
+    let Some(first) = found.first() else {
+        let why = nothing(words::Kind::Script, python);
+        return Err(format!("{}: no process used the emulated TPU{why}", ended.text()));
+    };
+    let input = Input::open(first).map_err(|why| why.to_string())?;
+    Ok(Traced { input, code: ended.code(), _traces: traces })
+}
+
 /// Points a program at the emulated TPU.
 pub(crate) fn emulated(command: &mut Command, library: &Path) {
     command.env("TPU_LIBRARY_PATH", library).env("JAX_PLATFORMS", installed::platforms());
