@@ -46,10 +46,28 @@ unexport TPU_LIBRARY_PATH JAX_PLATFORMS
 # The crates of the machine.
 MACHINE := -p tpu-base -p tpu-topology -p tpu-kernels -p tpu-ops -p tpu-program -p tpu-emu
 
-.PHONY: build demo walkthrough test test-clients test-libtpu test-tensorflow test-torch test-rust test-portable test-docs test-python test-no-jax conform checks ecosystem ecosystem-full lint deny bench bench-all bench-growth bench-suite bench-ecosystem bench-page bench-parts memcheck memcheck-address memcheck-valgrind needs-valgrind racecheck random sweep walks fuzz fuzz-readers fuzz-readers-proof clean
+.PHONY: build wheel demo walkthrough test test-clients test-wheel test-libtpu test-tensorflow test-torch test-rust test-portable test-docs test-python test-no-jax conform checks ecosystem ecosystem-full lint deny bench bench-all bench-growth bench-suite bench-ecosystem bench-page bench-parts memcheck memcheck-address memcheck-valgrind needs-valgrind racecheck random sweep walks fuzz fuzz-readers fuzz-readers-proof clean
 
 build:
 	cargo build --release
+
+# The Python package, with the plugin and the command in it, in target/wheel: a file for each Python
+# from 3.11 on, and for glibc 2.28 and later, which maturin and auditwheel both look at.
+wheel: $(VENVS)/wheel/ready
+	rm -f target/wheel/*.whl
+	$(VENVS)/wheel/bin/python pjrt-plugin/wheel/backend.py
+	PATH=$(CURDIR)/$(VENVS)/wheel/bin:$$PATH maturin build --compatibility manylinux_2_28 --out target/wheel
+	$(VENVS)/wheel/bin/auditwheel show target/wheel/*.whl
+	ls -l target/wheel/*.whl
+
+$(VENVS)/wheel/ready: python-tests/requirements/wheel.txt
+	$(PYTHON) -m venv $(VENVS)/wheel
+	$(VENVS)/wheel/bin/pip install --quiet --disable-pip-version-check -r python-tests/requirements/wheel.txt
+	touch $@
+
+# The wheel as a user has it: installed in a clean environment, under each JAX that is there.
+test-wheel: wheel $(patsubst %,$(VENVS)/jax-%/ready,$(NEWEST))
+	$(NEWEST_PYTHON) python-tests/wheel/check.py target/wheel/*.whl
 
 # jax.device_put(1) and friends on the emulated TPU, and every allocation with its stack.
 demo: build $(VENVS)/jax-$(NEWEST)/ready
@@ -59,7 +77,7 @@ demo: build $(VENVS)/jax-$(NEWEST)/ready
 walkthrough: build $(VENVS)/jax-$(LIBTPU_JAX)/ready
 	TPU_LIBRARY_PATH=$(LIBRARY) $(VENVS)/jax-$(LIBTPU_JAX)/bin/python pjrt-plugin/python/examples/walkthrough.py
 
-test: lint deny test-rust test-docs test-no-jax $(TESTED:%=test-jax-%) test-libtpu conform ecosystem random fuzz
+test: lint deny test-rust test-docs test-no-jax $(TESTED:%=test-jax-%) test-libtpu test-wheel conform ecosystem random fuzz
 	@echo "make test: all of it passed.$(call SKIPS,$(TESTED))"
 
 test-clients: test-no-jax $(CLIENTS:%=test-jax-%) conform
@@ -68,8 +86,8 @@ test-clients: test-no-jax $(CLIENTS:%=test-jax-%) conform
 lint: $(VENVS)/jax-$(NEWEST)/ready
 	cargo fmt --check
 	cargo clippy --workspace --all-targets -- -D warnings
-	$(TOOLS)/ruff check pjrt-plugin/python python-tests
-	$(TOOLS)/ruff format --check pjrt-plugin/python python-tests
+	$(TOOLS)/ruff check pjrt-plugin/python pjrt-plugin/wheel python-tests
+	$(TOOLS)/ruff format --check pjrt-plugin/python pjrt-plugin/wheel python-tests
 	cd pjrt-plugin/python && $(TOOLS)/mypy
 	cd python-tests && $(TOOLS)/mypy
 	@if [ -d "$$(rustc --print target-libdir --target $(OTHER_TARGET))" ]; then \

@@ -13,6 +13,7 @@ mod exit;
 mod ext;
 mod ffi;
 #[cfg(versions_of_glibc)]
+#[path = "../glibc/src/jumps.rs"]
 mod glibc;
 mod inspection;
 mod memory_object;

@@ -149,7 +149,7 @@ def test_other_files_are_refused(writer):
     ("kind", "values", "message"),
     [
         (6, (9, 1, 0, 1, 5, 3, 1, 1, ""), "space 9 is used before it is defined"),
-        (6, (0, 1, 0, 1, 6, 3, 1, 1, ""), "spec 6 is used before it is defined"),
+        (6, (0, 1, 0, 1, 6, 3, 1, 1, ""), "array type 6 is used before it is defined"),
         (6, (0, 1, 0, 1, 5, 4, 1, 1, ""), "stack 4 is used before it is defined"),
         (6, (0, 1, 0, 1, 5, 3, 1, 1, "", 2), "label 2 is used before it is defined"),
         (5, (4, 9, 900), "stack 9 is used before it is defined"),
@@ -157,12 +157,12 @@ def test_other_files_are_refused(writer):
         (5, (4, 1, 904), "frame 904 is used before it is defined"),
         (5, (1, 0, 900), "stack 1 is defined twice"),
         (5, (0, 0, 900), "stack 0 is defined twice"),
-        (6, (0, 1, 0), "1 bytes wanted and 0 left"),
-        (3, (9, "f32", 1 << 62, 1, 1), "1 bytes wanted and 0 left"),
-        (4, (9, 1 << 62), "1 bytes wanted and 0 left"),
-        (2, (1, 2, "TPU_1"), "1 bytes wanted and 0 left"),
-        (1 + 8, (0, 1 << 64), "a number past 64 bits"),
-        (9, (0, 1 << 71), "a number past 64 bits"),
+        (6, (0, 1, 0), "a number is cut off"),
+        (3, (9, "f32", 1 << 62, 1, 1), "is cut off"),
+        (4, (9, 1 << 62), "is cut off"),
+        (2, (1, 2, "TPU_1"), "is cut off"),
+        (1 + 8, (0, 1 << 64), "a number has more than 64 bits"),
+        (9, (0, 1 << 71), "a number has more than 64 bits"),
     ],
 )
 def test_damage_is_named(writer, kind, values, message):
@@ -178,14 +178,14 @@ def test_damage_is_named(writer, kind, values, message):
 def test_a_text_that_is_not_utf8_is_named(writer):
     writer.start()
     writer.record(2, fields(0, 0) + b"\x02\xc3\x28" + fields("device", 1))
-    with pytest.raises(TraceError, match="a text that is not UTF-8"):
+    with pytest.raises(TraceError, match="a text is not UTF-8"):
         read(bytes(writer.data))
 
 
 def test_a_text_longer_than_its_record_is_refused(writer):
     writer.start()
     writer.record(2, fields(0, 0, 1 << 40))
-    with pytest.raises(TraceError, match="1099511627776 bytes wanted and 0 left"):
+    with pytest.raises(TraceError, match="a text of 1099511627776 bytes is cut off"):
         read(bytes(writer.data))
 
 

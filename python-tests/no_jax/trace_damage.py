@@ -1,7 +1,7 @@
 """Damages traces and reads them: `python trace_damage.py SECONDS [SEED]`.
 
-The reader of traces is this Python one alone. Damage knows records and numbers; what is read must
-come out as a trace with its texts, or as a `TraceError` inside of the input, and soon.
+The reader is the one in Rust, as Python calls it. Damage knows records and numbers; what is read
+must come out as a trace with its texts, or as a `TraceError` inside of the input, and soon.
 """
 
 import os

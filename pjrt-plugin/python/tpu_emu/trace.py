@@ -1,23 +1,20 @@
-"""Reads the records that the library writes: every allocation and free, each with its stack.
+"""What the library records: every allocation and free, each with its stack.
 
-`docs/trace-format.md` describes the bytes. Nothing here needs the library or JAX.
+The module `native` reads the bytes (`docs/trace-format.md`) and sums them up; here are the names
+and types that people use. Nothing here needs the library or JAX.
 """
 
 import enum
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING
 
-MAGIC = b"TPUEMUTR"
-"""The first bytes of every trace."""
+from tpu_emu import native
 
-FORMAT_MAJOR = 1
-"""The one major version of the format that this reader takes."""
-
-_T = TypeVar("_T")
+if TYPE_CHECKING:
+    from tpu_emu import _native
 
 
 class TraceError(ValueError):
@@ -221,6 +218,42 @@ class Header:
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """Blocks that have the same origin.
+
+    `key` says what they have in common, for example `train.py:12 step`; `size` are their bytes in
+    memory, with the padding to tiles and the heap's rounding, `logical_bytes` those of their
+    elements.
+    """
+
+    key: str
+    size: int
+    logical_bytes: int
+    blocks: int
+
+    @property
+    def padding_bytes(self) -> int:
+        """What is neither."""
+        return max(self.size - self.logical_bytes, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Blocks by origin, those first that take most; the sums are over all origins."""
+
+    size: int
+    logical_bytes: int
+    blocks: int
+    origins: tuple[Origin, ...]
+
+    def __str__(self) -> str:
+        """A line for each origin."""
+        total = f"{self.size:>16,} B in {self.blocks} blocks"
+        rows = (f"{row.size:>16,} B  {row.blocks:>6} x  {row.key}" for row in self.origins)
+        return "\n".join([total, *rows])
+
+
+@dataclass(frozen=True, slots=True)
 class Loss:
     """How a trace ended before its process did: its writer could not write any more.
 
@@ -233,24 +266,106 @@ class Loss:
     error: int
 
 
-@dataclass(frozen=True)
+COLUMNS = (
+    "kind",
+    "space",
+    "sequence",
+    "address",
+    "size",
+    "spec",
+    "stack",
+    "thread",
+    "time_ns",
+    "entry",
+    "label",
+)
+"""The fields of all changes that `Trace.column` has."""
+
+_KINDS = (Kind.ALLOCATE, Kind.FREE, Kind.OUT_OF_MEMORY)
+
+
 class Trace:
     """A trace in memory.
 
-    `changes`, `dispatches` and `faults` stand as they were written. `loss` is None unless the
+    `changes`, `dispatches` and `faults` stand as they were written; they are made when they are
+    asked for, `column` has the fields of millions of changes at once. `loss` is None unless the
     writer could not write all of them; then they end before the process did. `complete` is False
     there, and where the last record is cut off, which is what a process leaves that is killed
     while it writes.
     """
 
-    header: Header
-    spaces: tuple[Space, ...]
-    changes: tuple[Change, ...]
-    usages: tuple[Usage, ...]
-    complete: bool
-    dispatches: tuple[Dispatch, ...] = ()
-    faults: tuple[Fault, ...] = ()
-    loss: Loss | None = None
+    def __init__(self, read: "_native.Trace") -> None:
+        """Wraps what the module has read."""
+        self.native = read
+        version, form, process, started_ns, topology = read.header
+        self.header = Header(version, form, process, started_ns, topology)
+        self.spaces = tuple(Space(*space) for space in read.spaces)
+        self.usages = tuple(Usage(self.spaces[at], *rest) for at, *rest in read.usages)
+        self.loss = Loss(*read.loss) if read.loss else None
+        self.complete = self.loss is None and not read.is_cut
+        self._stacks: dict[int, tuple[Frame, ...]] = {}
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both say the same."""
+        return isinstance(other, Trace) and self._all == other._all
+
+    def __hash__(self) -> int:
+        """A number for tables."""
+        return hash(self.header)
+
+    def __repr__(self) -> str:
+        """Which process, and how much of it."""
+        return f"<trace of process {self.header.process}, {len(self.native)} changes>"
+
+    @property
+    def _all(self) -> tuple[object, ...]:
+        return (
+            *(self.header, self.spaces, self.usages, self.loss, self.complete),
+            *(self.changes, self.dispatches, self.faults),
+        )
+
+    def column(self, name: str) -> memoryview:
+        """One field of all changes, in the order in which they were written, without a copy.
+
+        The names are those in `COLUMNS`. `kind` is 0 for an allocation, 1 for a free, 2 for a
+        refusal; `space`, `spec`, `entry` and `label` are places in `spaces`, `specs`, `entries`
+        and `labels`, `stack` is a number for `stack`. NumPy takes it by `numpy.asarray(column)`.
+
+        Raises:
+            KeyError: for another name.
+        """
+        return memoryview(self.native.column(name))
+
+    @cached_property
+    def specs(self) -> tuple[ArraySpec, ...]:
+        """The array types of the trace."""
+        return tuple(
+            ArraySpec(dtype, tuple(shape), layout, logical, padded)
+            for dtype, shape, layout, logical, padded in self.native.specs
+        )
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """What programs took blocks for; the first is empty."""
+        return tuple(self.native.labels)
+
+    @cached_property
+    def entries(self) -> tuple[str, ...]:
+        """API functions; the first is empty."""
+        return tuple(self.native.entries)
+
+    def stack(self, number: int) -> tuple[Frame, ...]:
+        """The frames of a stack, innermost first."""
+        found = self._stacks.get(number)
+        if found is None:
+            found = tuple(Frame(*part) for part in self.native.frames(number))
+            self._stacks[number] = found
+        return found
+
+    @cached_property
+    def changes(self) -> tuple[Change, ...]:
+        """All changes, in the order in which they were written."""
+        return self._changes(range(len(self.native)))
 
     @cached_property
     def live(self) -> tuple[Change, ...]:
@@ -260,18 +375,114 @@ class Trace:
         them were freed later, the trace does not know. The order of a space is that of
         `sequence`: two threads may write in another.
         """
-        taken: dict[tuple[int, int], Change] = {}
-        for change in sorted(self.changes, key=_place):
-            block = (change.space.number, change.address)
-            if change.kind is Kind.ALLOCATE:
-                taken[block] = change
-            elif change.kind is Kind.FREE:
-                taken.pop(block, None)
-        return tuple(sorted(taken.values(), key=_place))
+        places: list[int] = []
+        for at in range(len(self.spaces)):
+            last = self.native.changes_until(at, "last")
+            places.extend(memoryview(self.native.live(at, last)))
+        return tuple(sorted(self._changes(places), key=_place))
+
+    def held(self, at: str = "peak", by: str = "line", device: int | None = None) -> Held:
+        """What lived in the memories of the devices, or of one, at a moment.
+
+        `at` is `peak` (of each device its own), `end` (before the client gives up what it holds
+        because its process ends), `last`, or a time since the start such as `12.5s`. `by` is
+        `line`, `function`, `executable`, `label`, `array`, `stack`, `entry` or `space`.
+
+        Raises:
+            ValueError: for another moment or another `by`.
+        """
+        read = self.native
+        spaces = self._device_spaces(device)
+        return held(read.held([(space, read.changes_until(space, at)) for space in spaces], by))
+
+    def leaks(self, since: str = "0s", until: str = "end", by: str = "line") -> Held:
+        """What was taken in the memories of devices after a moment and lives at a later one."""
+        read = self.native
+        between = [
+            (space, read.changes_until(space, since), read.changes_until(space, until))
+            for space in self._device_spaces(None)
+        ]
+        return held(read.taken(between, by, only_kept=True))
+
+    def peak_bytes(self, device: int | None = None) -> int:
+        """The most bytes in use at once on a device; without one, on the fullest."""
+        peaks = [0]
+        for space in self._device_spaces(device):
+            count = self.native.changes_until(space, "peak")
+            peaks.append(memoryview(self.native.in_use(space))[count - 1] if count else 0)
+        return max(peaks)
+
+    @cached_property
+    def dispatches(self) -> tuple[Dispatch, ...]:
+        """Stages of custom calls, in the order in which they were written."""
+        return tuple(self._dispatch(site, outcome) for site, outcome in self.native.dispatches)
+
+    @cached_property
+    def faults(self) -> tuple[Fault, ...]:
+        """Refused calls, in the order in which they were written."""
+        return tuple(
+            Fault(message, self.stack(stack), thread, time_ns, entry)
+            for message, stack, thread, time_ns, entry in self.native.faults
+        )
+
+    def _device_spaces(self, device: int | None) -> list[int]:
+        """Places of the memories of all devices, or of one."""
+        return [
+            at
+            for at, space in enumerate(self.spaces)
+            if (space.device is not None if device is None else space.device == device)
+        ]
+
+    def _changes(self, places: Iterable[int]) -> tuple[Change, ...]:
+        columns = [memoryview(self.native.column(name)) for name in COLUMNS]
+        changes = []
+        for at in places:
+            kind, space, sequence, address, size, spec, stack, thread, time_ns, entry, label = (
+                column[at] for column in columns
+            )
+            changes.append(
+                Change(
+                    _KINDS[kind],
+                    self.spaces[space],
+                    sequence,
+                    address,
+                    size,
+                    self.specs[spec],
+                    self.stack(stack),
+                    thread,
+                    time_ns,
+                    self.entries[entry],
+                    self.labels[label],
+                )
+            )
+        return tuple(changes)
+
+    def _dispatch(self, site: "_native.Site", outcome: "_native.Outcome") -> Dispatch:
+        device, stage, run, target, program, line, operands, results = site
+        attributes, opaque, stack, thread, time_ns, entry, duration_ns, scratch, error = outcome
+        return Dispatch(
+            device,
+            Stage(stage),
+            run,
+            target,
+            program,
+            line,
+            tuple(_argument(*operand) for operand in operands),
+            tuple(_argument(*result) for result in results),
+            dict(attributes),
+            opaque,
+            self.stack(stack),
+            thread,
+            time_ns,
+            entry,
+            duration_ns,
+            tuple(scratch),
+            error or None,
+        )
 
 
 def read(source: bytes | bytearray | memoryview | str | os.PathLike[str]) -> Trace:
-    """Reads a trace from bytes, or from the file at a path.
+    """Reads a trace from bytes, or from the file at a path; a million changes take a second.
 
     Record kinds of later minor versions are skipped.
 
@@ -279,265 +490,25 @@ def read(source: bytes | bytearray | memoryview | str | os.PathLike[str]) -> Tra
         TraceError: for bytes that are no trace, for another major version and for damage.
         OSError: for a file that cannot be read.
     """
-    if isinstance(source, (bytes, bytearray, memoryview)):
-        return _Reader(bytes(source)).trace()
-    return _Reader(Path(source).read_bytes()).trace()
+    module = native.module()
+    try:
+        if isinstance(source, (bytes, bytearray, memoryview)):
+            return Trace(module.read_bytes(bytes(source)))
+        return Trace(module.read_file(source))
+    except module.DamagedError as why:
+        message, offset = why.args
+    raise TraceError(message, offset)
+
+
+def held(sums: "_native.Sums") -> Held:
+    """Sums as the module gives them, with names."""
+    size, logical_bytes, blocks, rows = sums
+    return Held(size, logical_bytes, blocks, tuple(Origin(*row[:4]) for row in rows))
+
+
+def _argument(dtype: str, shape: list[int], address: int | None, size: int) -> Argument:
+    return Argument(dtype, tuple(shape), address, size)
 
 
 def _place(change: Change) -> tuple[int, int]:
     return change.space.number, change.sequence
-
-
-class _Fields:
-    """The fields of one record, or of the beginning of a trace."""
-
-    def __init__(self, data: bytes, start: int, end: int) -> None:
-        self.data = data
-        self.at = start
-        self.end = end
-
-    def take(self, size: int) -> bytes:
-        """The next `size` bytes."""
-        left = self.end - self.at
-        if size > left:
-            raise TraceError(f"{size} bytes wanted and {left} left", self.at)
-        self.at += size
-        return self.data[self.at - size : self.at]
-
-    def fixed(self, size: int) -> int:
-        """A number of `size` bytes, lowest first."""
-        return int.from_bytes(self.take(size), "little")
-
-    def number(self) -> int:
-        """Seven bits a byte, lowest first, the top bit set on all but the last."""
-        start, value = self.at, 0
-        for shift in range(0, 70, 7):
-            [byte] = self.take(1)
-            value |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                if value >> 64:
-                    break
-                return value
-        raise TraceError("a number past 64 bits", start)
-
-    def text(self) -> str:
-        """Length and UTF-8."""
-        size, start = self.number(), self.at
-        try:
-            return self.take(size).decode()
-        except UnicodeDecodeError as why:
-            raise TraceError(f"a text that is not UTF-8 ({why.reason})", start) from None
-
-    def known(self, defined: Mapping[int, _T], what: str) -> _T:
-        """What the next number was defined as."""
-        start, number = self.at, self.number()
-        try:
-            return defined[number]
-        except KeyError:
-            raise TraceError(f"{what} {number} is used before it is defined", start) from None
-
-
-class _Reader:
-    def __init__(self, data: bytes) -> None:
-        self.data = data
-        self.start: Header | None = None
-        self.spaces: dict[int, Space] = {}
-        self.specs: dict[int, ArraySpec] = {}
-        self.frames: dict[int, tuple[Frame, ...]] = {}
-        self.nodes: dict[int, tuple[int, int]] = {}
-        self.stacks: dict[int, tuple[Frame, ...]] = {0: ()}
-        self.labels: dict[int, str] = {0: ""}
-        self.changes: list[Change] = []
-        self.usages: list[Usage] = []
-        self.dispatches: list[Dispatch] = []
-        self.faults: list[Fault] = []
-        self.loss: Loss | None = None
-        self.kinds: dict[int, Callable[[_Fields], None]] = {
-            2: self.space,
-            3: self.spec,
-            4: self.frame,
-            5: self.stack_node,
-            6: lambda fields: self.change(Kind.ALLOCATE, fields),
-            7: lambda fields: self.change(Kind.FREE, fields),
-            8: lambda fields: self.change(Kind.OUT_OF_MEMORY, fields),
-            9: self.usage,
-            10: self.label,
-            11: self.dispatch,
-            12: self.fault,
-            13: self.lost,
-        }
-
-    def trace(self) -> Trace:
-        data = self.data
-        if not data:
-            raise TraceError("no trace: it is empty", 0)
-        head = _Fields(data, 0, len(data))
-        if head.take(len(MAGIC)) != MAGIC:
-            raise TraceError("no trace: it does not begin with TPUEMUTR", 0)
-        version = (head.fixed(2), head.fixed(2))
-        if version[0] != FORMAT_MAJOR:
-            major = f"format version {version[0]}.{version[1]}; this reader takes {FORMAT_MAJOR}.x"
-            raise TraceError(major, len(MAGIC))
-        header = self.header(head, version)
-        at, complete = head.at, True
-        while at < len(data):
-            fields = self.record(at)
-            if fields is None:
-                complete = False
-                break
-            read_kind = self.kinds.get(data[at])
-            if read_kind is not None:
-                read_kind(fields)
-            at = fields.end
-        changes, usages = tuple(self.changes), tuple(self.usages)
-        spaces, dispatches = tuple(self.spaces.values()), tuple(self.dispatches)
-        faults, complete = tuple(self.faults), complete and self.loss is None
-        return Trace(header, spaces, changes, usages, complete, dispatches, faults, self.loss)
-
-    def record(self, at: int) -> _Fields | None:
-        """The payload of the record at `at`; None where the input ends inside it."""
-        start = at + 5
-        size = int.from_bytes(self.data[at + 1 : start], "little")
-        if start + size > len(self.data):
-            return None
-        return _Fields(self.data, start, start + size)
-
-    def header(self, head: _Fields, version: tuple[int, int]) -> Header:
-        start, kind = head.at, head.fixed(1)
-        if kind != 1:
-            raise TraceError(f"a trace begins with a record of kind 1, not {kind}", start)
-        size = head.fixed(4)
-        fields = _Fields(self.data, head.at, head.at + size)
-        head.take(size)
-        process, started_ns = fields.number(), fields.number()
-        return Header(fields.text(), version, process, started_ns, fields.text())
-
-    def space(self, fields: _Fields) -> None:
-        number, device = fields.number(), fields.number()
-        owner, kind, capacity = fields.text(), fields.text(), fields.number()
-        self.spaces[number] = Space(number, device - 1 if device else None, owner, kind, capacity)
-
-    def spec(self, fields: _Fields) -> None:
-        number, dtype = fields.number(), fields.text()
-        shape = tuple(fields.number() for _ in range(fields.number()))
-        self.specs[number] = ArraySpec(
-            dtype, shape, fields.text(), fields.number(), fields.number()
-        )
-
-    def frame(self, fields: _Fields) -> None:
-        number = fields.number()
-        parts: list[Frame] = []
-        for _ in range(fields.number()):
-            flags = fields.number()
-            function, file, line, module = (
-                fields.text(),
-                fields.text(),
-                fields.number(),
-                fields.text(),
-            )
-            parts.append(Frame(function, file, line, module, bool(flags & 1)))
-        self.frames[number] = tuple(parts)
-
-    def stack_node(self, fields: _Fields) -> None:
-        start, node = fields.at, fields.number()
-        caller_at, caller, frame = fields.at, fields.number(), fields.number()
-        if node == 0 or node in self.nodes:
-            raise TraceError(f"stack {node} is defined twice", start)
-        if caller != 0 and caller not in self.nodes:
-            raise TraceError(f"stack {caller} is used before it is defined", caller_at)
-        if frame not in self.frames:
-            raise TraceError(f"frame {frame} is used before it is defined", caller_at)
-        self.nodes[node] = (caller, frame)
-
-    def change(self, kind: Kind, fields: _Fields) -> None:
-        space, sequence = fields.known(self.spaces, "space"), fields.number()
-        address, size = fields.number(), fields.number()
-        spec, stack = fields.known(self.specs, "spec"), self.stack(fields)
-        thread, time_ns, entry = fields.number(), fields.number(), fields.text()
-        # Traces of version 1.0 have no labels.
-        label = fields.known(self.labels, "label") if fields.at < fields.end else ""
-        self.changes.append(
-            Change(kind, space, sequence, address, size, spec, stack, thread, time_ns, entry, label)
-        )
-
-    def dispatch(self, fields: _Fields) -> None:
-        device, at, stage, run = fields.number(), fields.at, fields.number(), fields.number()
-        try:
-            known_stage = Stage(stage)
-        except ValueError:
-            raise TraceError(f"a stage with the number {stage}", at) from None
-        target, program, line = fields.text(), fields.text(), fields.text()
-        operands, results = self.arguments(fields), self.arguments(fields)
-        attributes = {fields.text(): fields.text() for _ in range(fields.number())}
-        opaque, stack = fields.text(), self.stack(fields)
-        thread, time_ns, entry = fields.number(), fields.number(), fields.text()
-        duration_ns = fields.number()
-        scratch = tuple((fields.number(), fields.number()) for _ in range(fields.number()))
-        self.dispatches.append(
-            Dispatch(
-                device,
-                known_stage,
-                run,
-                target,
-                program,
-                line,
-                operands,
-                results,
-                attributes,
-                opaque,
-                stack,
-                thread,
-                time_ns,
-                entry,
-                duration_ns,
-                scratch,
-                error=fields.text() or None,
-            )
-        )
-
-    def fault(self, fields: _Fields) -> None:
-        message, stack = fields.text(), self.stack(fields)
-        thread, time_ns, entry = fields.number(), fields.number(), fields.text()
-        self.faults.append(Fault(message, stack, thread, time_ns, entry))
-
-    def lost(self, fields: _Fields) -> None:
-        loss = Loss(fields.number(), fields.number())
-        # Every file has the record, and none that is whole has a number in it.
-        self.loss = loss if loss.records else None
-
-    def arguments(self, fields: _Fields) -> tuple[Argument, ...]:
-        def argument() -> Argument:
-            dtype = fields.text()
-            shape = tuple(fields.number() for _ in range(fields.number()))
-            address, size = fields.number(), fields.number()
-            return Argument(dtype, shape, address - 1 if address else None, size)
-
-        return tuple(argument() for _ in range(fields.number()))
-
-    def label(self, fields: _Fields) -> None:
-        number = fields.number()
-        self.labels[number] = fields.text()
-
-    def stack(self, fields: _Fields) -> tuple[Frame, ...]:
-        start, number = fields.at, fields.number()
-        if number not in self.stacks:
-            if number not in self.nodes:
-                raise TraceError(f"stack {number} is used before it is defined", start)
-            self.stacks[number] = self.walk(number)
-        return self.stacks[number]
-
-    def walk(self, node: int) -> tuple[Frame, ...]:
-        """The frames of a stack, innermost first.
-
-        A caller is always defined before the stack that it calls, so the walk ends.
-        """
-        parts: list[Frame] = []
-        while node != 0:
-            node, frame = self.nodes[node]
-            parts.extend(self.frames[frame])
-        return tuple(parts)
-
-    def usage(self, fields: _Fields) -> None:
-        space = fields.known(self.spaces, "space")
-        in_use, peak, allocations, hole = (fields.number() for _ in range(4))
-        self.usages.append(Usage(space, in_use, peak, allocations, hole))

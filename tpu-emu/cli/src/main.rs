@@ -10,6 +10,9 @@ mod diff;
 mod doctor;
 mod environment;
 mod export;
+#[cfg(versions_of_glibc)]
+#[path = "../../../pjrt-plugin/glibc/src/jumps.rs"]
+mod glibc;
 mod guidebook;
 mod input;
 mod installed;

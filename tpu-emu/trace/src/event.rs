@@ -109,6 +109,56 @@ impl Events {
         (0..).zip(0..self.len()).map(|(place, _)| (place, self.at(place)))
     }
 
+    /// Places of the memory spaces.
+    pub fn spaces(&self) -> &[u32] {
+        &self.spaces
+    }
+
+    /// Positions in the order of changes of their spaces.
+    pub fn sequences(&self) -> &[u64] {
+        &self.sequences
+    }
+
+    /// First bytes in their spaces.
+    pub fn addresses(&self) -> &[u64] {
+        &self.addresses
+    }
+
+    /// Bytes taken.
+    pub fn sizes(&self) -> &[u64] {
+        &self.sizes
+    }
+
+    /// Places of the array types.
+    pub fn specs(&self) -> &[u32] {
+        &self.specs
+    }
+
+    /// Places of the stacks.
+    pub fn stacks(&self) -> &[u32] {
+        &self.stacks
+    }
+
+    /// The operating system's numbers of the threads.
+    pub fn threads(&self) -> &[u32] {
+        &self.threads
+    }
+
+    /// Nanoseconds since the start of the machine.
+    pub fn times(&self) -> &[u64] {
+        &self.times
+    }
+
+    /// Places of the names of API functions.
+    pub fn entries(&self) -> &[u32] {
+        &self.entries
+    }
+
+    /// Places of the labels.
+    pub fn labels(&self) -> &[u32] {
+        &self.labels
+    }
+
     pub(crate) fn push(&mut self, event: &Event) {
         self.kinds.push(event.kind);
         self.spaces.push(event.space);

@@ -296,7 +296,7 @@ impl Builder {
     fn dispatch(&mut self, fields: &mut Fields<'_>) -> Result<(), ReadError> {
         let dispatch = Dispatch {
             device: fields.number()?,
-            stage: fields.number()?,
+            stage: stage(fields)?,
             run: fields.number()?,
             target: fields.text()?.to_owned(),
             program: fields.text()?.to_owned(),
@@ -335,6 +335,15 @@ impl Builder {
         // A file of which nothing is lost has the record too.
         self.trace.loss = (loss.records != 0).then_some(loss);
         Ok(())
+    }
+}
+
+/// When a handler was called: a number from 0 to 3.
+fn stage(fields: &mut Fields<'_>) -> Result<u64, ReadError> {
+    let stage = fields.number()?;
+    match stage {
+        0..=3 => Ok(stage),
+        _ => Err(fields.damaged(format!("a stage with the number {stage}"))),
     }
 }
 

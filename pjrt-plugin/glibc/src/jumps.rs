@@ -1,8 +1,8 @@
 // UNSAFETY: the linker puts these functions in the place of glibc's of the same names: each has the
 // signature and the promises of the one that it stands for.
-//! What the library has for itself because glibc 2.28 has it in another form or not at all.
+//! What a library or a program has for itself because glibc 2.28 has it in another form or not at all.
 //!
-//! `build.rs` has the list of all functions whose versions matter, and why.
+//! `lib.rs` beside this has the list of all functions whose versions matter, and why.
 #![expect(unsafe_code, reason = "stands for functions of C")]
 
 use libc::{c_char, c_int, c_long, stat64};

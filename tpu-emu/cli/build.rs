@@ -1,0 +1,5 @@
+//! Lets the command ask for no function of glibc that is newer than 2.28.
+
+fn main() -> std::io::Result<()> {
+    tpu_glibc::bind(tpu_glibc::Linked::Programs)
+}
