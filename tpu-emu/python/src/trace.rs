@@ -5,8 +5,8 @@ use pyo3::{PyResult, Python, pyclass, pymethods};
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 use tpu_trace::{
-    Argument, By, ChangeKind, Dispatch, FramePart, History, Holders, MomentName, SpaceHistory, live,
-    user_frame,
+    Argument, By, ChangeKind, Dispatch, FramePart, History, Holders, MomentName, SpaceHistory,
+    live, user_frame,
 };
 
 /// A trace, and what was made of it.
