@@ -33,6 +33,8 @@ NEWEST_PYTHON := $(VENVS)/jax-$(NEWEST)/bin/python
 TOOLS := $(CURDIR)/$(VENVS)/jax-$(NEWEST)/bin
 CARGO_DENY_VERSION := 0.20.2
 CARGO_DENY := target/tools/bin/cargo-deny
+MDBOOK_VERSION := 0.5.4
+MDBOOK := target/tools/bin/mdbook
 CARGO_FUZZ_VERSION := 0.13.2
 CARGO_FUZZ := target/tools/bin/cargo-fuzz
 TARGET := x86_64-unknown-linux-gnu
@@ -46,7 +48,7 @@ unexport TPU_LIBRARY_PATH JAX_PLATFORMS
 # The crates of the machine.
 MACHINE := -p tpu-base -p tpu-topology -p tpu-kernels -p tpu-ops -p tpu-program -p tpu-emu
 
-.PHONY: build wheel demo walkthrough test test-clients test-wheel test-libtpu test-tensorflow test-torch test-rust test-portable test-docs test-python test-no-jax conform checks ecosystem ecosystem-full lint deny bench bench-all bench-growth bench-suite bench-ecosystem bench-page bench-parts memcheck memcheck-address memcheck-valgrind needs-valgrind racecheck random sweep walks fuzz fuzz-readers fuzz-readers-proof clean
+.PHONY: build wheel demo walkthrough guide test test-clients test-wheel test-libtpu test-tensorflow test-torch test-rust test-portable test-docs test-python test-no-jax conform checks ecosystem ecosystem-full lint deny bench bench-all bench-growth bench-suite bench-ecosystem bench-page bench-parts memcheck memcheck-address memcheck-valgrind needs-valgrind racecheck random sweep walks fuzz fuzz-readers fuzz-readers-proof clean
 
 build:
 	cargo build --release
@@ -76,6 +78,14 @@ demo: build $(VENVS)/jax-$(NEWEST)/ready
 # The stack of jax.device_put(1) down to TpuExecutor_Allocate, in a JAX that still calls it.
 walkthrough: build $(VENVS)/jax-$(LIBTPU_JAX)/ready
 	TPU_LIBRARY_PATH=$(LIBRARY) $(VENVS)/jax-$(LIBTPU_JAX)/bin/python pjrt-plugin/python/examples/walkthrough.py
+
+# The user guide as a book, in target/guide.
+guide: $(MDBOOK)
+	$(MDBOOK) build docs/guide
+
+$(MDBOOK):
+	cargo install mdbook --version $(MDBOOK_VERSION) --no-default-features --features search --locked --root target/tools --target-dir target/tools/build
+	rm -rf target/tools/build
 
 test: lint deny test-rust test-docs test-no-jax $(TESTED:%=test-jax-%) test-libtpu test-wheel conform ecosystem random fuzz
 	@echo "make test: all of it passed.$(call SKIPS,$(TESTED))"

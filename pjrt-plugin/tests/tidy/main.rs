@@ -427,6 +427,8 @@ fn the_page_of_the_environment_is_current() {
         .unwrap();
     }
     assert_page("docs/environment.md", &page);
+    // Readers of the guide have no other pages of ours.
+    assert_page("docs/guide/variables.md", &page);
 }
 
 #[test]

@@ -1,4 +1,5 @@
 //! Traces by the names of their files.
+use crate::progress::Progress;
 use std::fs::File;
 use std::io::Error;
 use std::path::Path;
@@ -48,6 +49,9 @@ impl Input {
             true => Err(Error::other("a folder")),
             false => Ok(file),
         });
+        let length = file.as_ref().map_or(0, |file| file.metadata().map_or(0, |of| of.len()));
+        let progress = Progress::of(&name, length);
+        let file = file.map(|file| progress.counting(file));
         let trace = file.map_err(ReadError::from).and_then(read);
         let trace = trace.map_err(|why| InputError { name: name.clone(), why: why.into() })?;
         let history = History::new(&trace);

@@ -2,6 +2,7 @@
 use crate::environment;
 use std::ffi::OsString;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -63,6 +64,23 @@ pub(crate) fn library(python: &Path) -> Result<PathBuf, String> {
         python.display(),
         places.join(", ")
     ))
+}
+
+/// Whether a library reads a variable: its name stands in the file.
+///
+/// # Errors
+/// Where the file cannot be read.
+pub(crate) fn knows(library: &Path, variable: &str) -> io::Result<bool> {
+    let (first, rest) = variable.as_bytes().split_at(1);
+    let bytes = fs::read(library)?;
+    let mut from = &bytes[..];
+    while let Some(at) = from.iter().position(|byte| *byte == first[0]) {
+        from = &from[at + 1..];
+        if from.starts_with(rest) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The folder of this command.

@@ -18,6 +18,7 @@ mod input;
 mod installed;
 mod leaks;
 mod paint;
+mod progress;
 mod run;
 mod summary;
 mod text;

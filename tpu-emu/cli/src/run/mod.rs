@@ -27,6 +27,8 @@ use traces::Traces;
 const OVER_LIMIT: u8 = 3;
 /// How many further processes have a line of their own.
 const FURTHER: usize = 8;
+/// The variable that has each call recorded.
+const CALLS: &str = "TPU_EMU_CALLS";
 /// How many rows each table has in the JSON.
 const JSON_ROWS: usize = 20;
 
@@ -227,7 +229,11 @@ pub(crate) fn traced(python: &Path, script: &[OsString]) -> Result<Traced, Strin
     let library = installed::library(python)?;
     let traces = Traces::begin(None).map_err(|why| format!("no place for the trace: {why}"))?;
     let mut command = Command::new(python);
-    command.args(script).env("TPU_EMU_TRACE", &traces.file).env("TPU_EMU_CALLS", "each");
+    command.args(script).env("TPU_EMU_TRACE", &traces.file);
+    // A library that does not know the variable refuses it.
+    if installed::knows(&library, CALLS).map_err(|why| format!("{}: {why}", library.display()))? {
+        command.env(CALLS, "each");
+    }
     emulated(&mut command, &library);
     let ended = child::run(command).map_err(|why| format!("{}: {why}", python.display()))?;
     let found = traces.collect(ended.process).map_err(|why| why.to_string())?;
