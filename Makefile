@@ -48,7 +48,7 @@ unexport TPU_LIBRARY_PATH JAX_PLATFORMS
 # The crates of the machine.
 MACHINE := -p tpu-base -p tpu-topology -p tpu-kernels -p tpu-ops -p tpu-program -p tpu-emu
 
-.PHONY: build wheel demo walkthrough guide test test-clients test-wheel test-libtpu test-tensorflow test-torch test-rust test-portable test-docs test-python test-no-jax conform checks ecosystem ecosystem-full lint deny bench bench-all bench-growth bench-suite bench-ecosystem bench-page bench-parts memcheck memcheck-address memcheck-valgrind needs-valgrind racecheck random sweep walks fuzz fuzz-readers fuzz-readers-proof clean
+.PHONY: report-page test-report build wheel demo walkthrough guide test test-clients test-wheel test-libtpu test-tensorflow test-torch test-rust test-portable test-docs test-python test-no-jax conform checks ecosystem ecosystem-full lint deny bench bench-all bench-growth bench-suite bench-ecosystem bench-page bench-parts memcheck memcheck-address memcheck-valgrind needs-valgrind racecheck random sweep walks fuzz fuzz-readers fuzz-readers-proof clean
 
 build:
 	cargo build --release
@@ -104,6 +104,24 @@ lint: $(VENVS)/jax-$(NEWEST)/ready
 	echo "cargo check --workspace --target $(OTHER_TARGET)"; \
 	RUSTFLAGS="-D warnings" cargo check --workspace --target $(OTHER_TARGET); \
 	else echo "skipped: cargo check --target $(OTHER_TARGET): its standard library is not installed"; fi
+
+# The script of the HTML report, from its sources: needs Node and npm. What is built is in git, so that
+# nothing else needs them.
+REPORT_PAGE := target/report-page
+report-page: $(REPORT_PAGE)/ready
+	cp -r tpu-emu/report/web/. $(REPORT_PAGE)
+	cd $(REPORT_PAGE) && npm run --silent check && node build.mjs $(CURDIR)/tpu-emu/report/built
+
+$(REPORT_PAGE)/ready: tpu-emu/report/web/package-lock.json tpu-emu/report/web/package.json
+	mkdir -p $(REPORT_PAGE)
+	cp tpu-emu/report/web/package.json tpu-emu/report/web/package-lock.json $(REPORT_PAGE)
+	cd $(REPORT_PAGE) && npm ci --silent --no-audit --no-fund
+	touch $@
+
+# The report in Debian's Chromium, clicked through. What is not installed is skipped, by name.
+test-report: build $(VENVS)/jax-$(NEWEST)/ready
+	if command -v npm > /dev/null; then $(MAKE) $(REPORT_PAGE)/ready; fi
+	$(NEWEST_PYTHON) -m pytest -q -rs -p no:cacheprovider python-tests/report
 
 # Licences, sources and duplicates. Advisories need a database from the network and are left to
 # `cargo deny check advisories` by hand.

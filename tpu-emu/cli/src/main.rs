@@ -19,6 +19,7 @@ mod installed;
 mod leaks;
 mod paint;
 mod progress;
+mod report;
 mod run;
 mod summary;
 mod text;
@@ -74,6 +75,17 @@ enum Kind {
     },
     /// What a trace has as a file for another program, on standard output.
     Export(export::Export),
+    /// One HTML file with all of a trace, which a browser opens from the disk.
+    Report {
+        /// A trace that TPU_EMU_TRACE=FILE wrote.
+        file: PathBuf,
+        /// Where it goes; `-` is standard output. Without it, the trace's name with .html.
+        #[arg(short, long, value_name = "FILE.html")]
+        output: Option<PathBuf>,
+        /// What it shows first: peak, end, last, a mark, refusal, or a time such as 12.5s.
+        #[arg(long)]
+        at: Option<MomentName>,
+    },
     /// What a trace holds more or less than another.
     Diff {
         /// The trace that is compared with.
@@ -147,6 +159,7 @@ fn main() -> ExitCode {
             let _ = said.iter().try_for_each(|why| writeln!(io::stderr(), "Careful: {why}."));
             bytes
         }),
+        Kind::Report { file, output, at } => report::report(&file, output.as_deref(), at.as_ref()),
         Kind::Diff { before, after, at, view } => {
             diff::diff(&before, &after, &at, &view).map(String::into_bytes)
         }

@@ -177,28 +177,38 @@ impl<'a> Keys<'a> {
             By::Entry => event.entry,
             By::Space => event.space,
         };
-        self.made.entry(place).or_insert_with(|| match by {
-            By::Line => match user_frame(&trace.stacks, place) {
-                Some(part) => format!("{}:{} {}", part.file, part.line, part.function),
-                None => outside(&trace.stacks, place),
-            },
-            By::Function => match user_frame(&trace.stacks, place) {
-                Some(part) => format!("{} in {}", part.function, part.file),
-                None => outside(&trace.stacks, place),
-            },
-            By::Stack => stack_text(&trace.stacks, place),
-            By::Executable => executable(&trace.labels[place as usize]).to_owned(),
-            By::Label => match &*trace.labels[place as usize] {
-                "" => "an array of the client".to_owned(),
-                label => label.to_owned(),
-            },
-            By::Array => trace.specs[place as usize].text(),
-            By::Entry => match &*trace.entries[place as usize] {
-                "" => "outside of the API".to_owned(),
-                entry => entry.to_owned(),
-            },
-            By::Space => trace.spaces[place as usize].name(),
-        })
+        self.made.entry(place).or_insert_with(|| key_text(trace, by, place))
+    }
+}
+
+/// The words by which blocks of one origin are known, by its place: of a stack for lines,
+/// functions and stacks, of a label for executables and labels, of an array type, of an API
+/// function, of a space.
+///
+/// # Panics
+/// Where there is no such place.
+pub fn key_text(trace: &Trace, by: By, place: u32) -> String {
+    match by {
+        By::Line => match user_frame(&trace.stacks, place) {
+            Some(part) => format!("{}:{} {}", part.file, part.line, part.function),
+            None => outside(&trace.stacks, place),
+        },
+        By::Function => match user_frame(&trace.stacks, place) {
+            Some(part) => format!("{} in {}", part.function, part.file),
+            None => outside(&trace.stacks, place),
+        },
+        By::Stack => stack_text(&trace.stacks, place),
+        By::Executable => executable(&trace.labels[place as usize]).to_owned(),
+        By::Label => match &*trace.labels[place as usize] {
+            "" => "an array of the client".to_owned(),
+            label => label.to_owned(),
+        },
+        By::Array => trace.specs[place as usize].text(),
+        By::Entry => match &*trace.entries[place as usize] {
+            "" => "outside of the API".to_owned(),
+            entry => entry.to_owned(),
+        },
+        By::Space => trace.spaces[place as usize].name(),
     }
 }
 

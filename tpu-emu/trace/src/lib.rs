@@ -36,9 +36,9 @@ pub use export::{collapsed, perfetto, pprof, pytorch, speedscope};
 pub use face::{Call, Face, calls};
 pub use format::{FORMAT_MAJOR, MAGIC};
 pub use history::{History, NO_CHANGE, SpaceHistory};
-pub use holders::{By, Holders, Row, Size, live, user_frame};
+pub use holders::{By, Holders, Row, Size, key_text, live, user_frame};
 pub use leaks::leaks;
-pub use links::{Links, within_project};
+pub use links::{EDITORS, Links, within_project};
 pub use moment::{Moment, MomentError, MomentName};
 pub use reader::{ReadError, read};
 pub use recorded::{

@@ -2,7 +2,7 @@
 use crate::tables::FramePart;
 
 /// Editors and how each is asked to open a line; `{path}` and `{line}` stand for those of a frame.
-const EDITORS: [(&str, &str); 11] = [
+pub const EDITORS: [(&str, &str); 11] = [
     ("vscode", "vscode://file{path}:{line}"),
     ("vscode-insiders", "vscode-insiders://file{path}:{line}"),
     ("vscodium", "vscodium://file{path}:{line}"),
@@ -65,7 +65,8 @@ impl Links {
         if !part.is_python && is_of_jaxlib {
             return of_jaxlib(&part.function);
         }
-        self.of_file(&part.file, part.line)
+        let public = || of_public(&part.file, part.line).filter(|_| !part.is_python);
+        public().or_else(|| self.of_file(&part.file, part.line))
     }
 
     /// The link of a line of a local file; `None` for what is no absolute path.
@@ -106,6 +107,21 @@ pub fn within_project(file: &str) -> Option<&str> {
         false => file.find(&format!("/{folder}")).map(|at| at + 1),
     };
     FOLDERS.iter().filter_map(start).min().map(|at| &file[at..])
+}
+
+/// A line of Rust's standard library or of the interpreter, by the paths that their builds leave.
+fn of_public(file: &str, line: u64) -> Option<String> {
+    let url = |project: &str, version: &str, path: &str| {
+        Some(format!("https://github.com/{project}/blob/{version}/{}#L{line}", encoded(path)))
+    };
+    if let Some((hash, path)) = file.strip_prefix("/rustc/").and_then(|rest| rest.split_once('/')) {
+        return url("rust-lang/rust", hash, path);
+    }
+    let (_, rest) = file.split_once("/Python-")?;
+    let (version, path) = rest.split_once('/')?;
+    let is_version = version.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let path = path.strip_prefix("./").unwrap_or(path);
+    is_version.then(|| url("python/cpython", &format!("v{version}"), path)).flatten()
 }
 
 /// A search for a C++ function: its name and what holds it, without arguments.
@@ -192,6 +208,17 @@ mod tests {
         assert_eq!(found(lambda).unwrap(), "%22F%3A%3AMake%22");
         assert_eq!(found("main").unwrap(), "%22main%22");
         assert_eq!(found(""), None);
+    }
+
+    #[test]
+    fn native_code_of_rust_and_of_the_interpreter_leads_to_its_version() {
+        let links = Links::new(None, "0.1.0").unwrap();
+        let found = |file| links.of(&part("f", file, "python3.11", false)).unwrap();
+        let rust = "https://github.com/rust-lang/rust/blob/abc/library/std/src/panic.rs#L7";
+        assert_eq!(found("/rustc/abc/library/std/src/panic.rs"), rust);
+        let python = "https://github.com/python/cpython/blob/v3.11.7/Include/pyport.h#L7";
+        assert_eq!(found("/tmp/Python-3.11.7/./Include/pyport.h"), python);
+        assert_eq!(found("/home/u/Python-env/x.c"), "file:///home/u/Python-env/x.c");
     }
 
     #[test]

@@ -116,6 +116,16 @@ impl Stacks {
         Some((caller, &self.frames[frame as usize]))
     }
 
+    /// The caller of a stack and the place of its innermost frame; `None` for the empty stack.
+    pub fn link(&self, stack: u32) -> Option<(u32, u32)> {
+        self.nodes.get(stack as usize).filter(|_| stack != 0).copied()
+    }
+
+    /// The functions at each code address, innermost first.
+    pub fn all_frames(&self) -> &[Vec<FramePart>] {
+        &self.frames
+    }
+
     /// The functions of a stack, innermost first.
     pub fn frames(&self, stack: u32) -> impl Iterator<Item = &FramePart> {
         let first = self.node(stack);

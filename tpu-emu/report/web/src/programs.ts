@@ -1,0 +1,224 @@
+// Compiled programs with their static plans, and what was called.
+import { add, canvas, color, fill, h, tip } from "./dom";
+import { Program, Slot } from "./data";
+import { Drawer } from "./drawer";
+import { fit } from "./flame";
+import { bytes, counted, exact, grouped, seconds, span } from "./format";
+import { State } from "./state";
+import { keys, rows } from "./sums";
+import { View, sums } from "./views";
+import { linked } from "./source";
+
+/** The position of a program at which its temporaries take most, and how much. */
+export function peakOf(program: Program): { position: number; bytes: number } {
+  const steps = new Map<number, number>();
+  for (const [, size, , first, last] of program.slots) {
+    steps.set(first, (steps.get(first) ?? 0) + size);
+    steps.set(last + 1, (steps.get(last + 1) ?? 0) - size);
+  }
+  let [sum, best] = [0, { position: 0, bytes: 0 }];
+  for (const position of [...steps.keys()].sort((a, b) => a - b)) {
+    sum += steps.get(position)!;
+    if (sum > best.bytes) best = { position, bytes: sum };
+  }
+  return best;
+}
+
+function plan(program: Program, width: number): HTMLElement {
+  const height = 300;
+  const left = 70;
+  const [element, context] = canvas(width, height, `Static plan of ${program.name}: ${counted(program.slots.length, "temporary slot")}`);
+  const end = program.slots.reduce((most, slot) => Math.max(most, slot[0] + slot[1]), 1);
+  const positions = Math.max(program.positions, program.slots.reduce((most, slot) => Math.max(most, slot[4] + 1), 1));
+  const x = (position: number): number => left + (position / positions) * (width - left - 4);
+  const y = (offset: number): number => height - 22 - (offset / end) * (height - 30);
+  context.font = "11px system-ui, sans-serif";
+  context.fillStyle = color("--soft");
+  for (let part = 0; part <= 4; part++) context.fillText(bytes((end * part) / 4), 2, y((end * part) / 4) + 4);
+  context.fillText("first operation", left, height - 6);
+  const words = `operation ${grouped(positions)}`;
+  context.fillText(words, width - context.measureText(words).width - 4, height - 6);
+  const box = (slot: Slot): [number, number, number, number] => [x(slot[3]), y(slot[0] + slot[1]), Math.max(1, x(slot[4] + 1) - x(slot[3])), Math.max(1, y(slot[0]) - y(slot[0] + slot[1]))];
+  const operations = [...new Set(program.slots.map((slot) => slot[6]))].sort();
+  const ink = color("--flame-ink");
+  const edge = color("--paper");
+  for (const slot of program.slots) {
+    const [bx, by, bw, bh] = box(slot);
+    context.fillStyle = color(`--hue-${operations.indexOf(slot[6]) % 8}`);
+    context.fillRect(bx, by, bw, bh);
+    if (bw > 3 && bh > 3) {
+      context.strokeStyle = edge;
+      context.lineWidth = 0.7;
+      context.strokeRect(bx, by, bw, bh);
+    }
+    if (bw > 40 && bh > 12) {
+      context.fillStyle = ink;
+      context.fillText(fit(context, slot[6].replace("stablehlo.", ""), bw - 6), bx + 3, by + Math.min(bh / 2 + 4, bh - 2));
+    }
+  }
+  const peak = peakOf(program);
+  context.strokeStyle = color("--ink");
+  context.setLineDash([4, 3]);
+  context.beginPath();
+  context.moveTo(x(peak.position + 0.5), 4);
+  context.lineTo(x(peak.position + 0.5), height - 22);
+  context.stroke();
+  element.addEventListener("mousemove", (event) => {
+    const at = element.getBoundingClientRect();
+    const [px, py] = [event.clientX - at.left, event.clientY - at.top];
+    const slot = program.slots.find((slot) => {
+      const [bx, by, bw, bh] = box(slot);
+      return px >= bx && px <= bx + bw && py >= by && py <= by + bh;
+    });
+    if (!slot) tip.hide();
+    else tip.show(event, `${slot[6]}  ${slot[5]}`, `${bytes(slot[1])} at ${grouped(slot[0])}, operations ${slot[3]} to ${slot[4]}`, slot[7]);
+  });
+  element.addEventListener("mouseleave", () => tip.hide());
+  return element;
+}
+
+function planned(program: Program, width: number): HTMLElement {
+  const peak = peakOf(program);
+  const living = program.slots.filter((slot) => slot[3] <= peak.position && slot[4] >= peak.position).sort((a, b) => b[1] - a[1]);
+  const body = living.slice(0, 100).map(([, size, logical, first, last, array, operation, line]) =>
+    h(
+      "tr",
+      {},
+      h("td", { class: "number", title: exact(size) }, bytes(size)),
+      h("td", { class: "number" }, size > logical ? bytes(size - logical) : "–"),
+      h("td", {}, operation),
+      h("td", {}, array),
+      h("td", { class: "number" }, `${first}–${last}`),
+      h("td", { class: "key" }, ...linked(line)),
+    ),
+  );
+  const head = ["Bytes", "Padding", "Operation", "Array", "Lives", "Line"].map((text, at) => h("th", { class: at < 2 || at === 4 ? "number" : undefined }, text));
+  return h(
+    "div",
+    {},
+    plan(program, width),
+    h("h3", {}, `Temporaries at their peak, operation ${grouped(peak.position)}: ${bytes(peak.bytes)} in ${counted(living.length, "slot")}`),
+    h("div", { class: "scroll" }, h("table", {}, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...body))),
+  );
+}
+
+export function executables(state: State, drawer: Drawer): View {
+  const { model } = state;
+  const { programs, format } = model.tables;
+  const element = h("section", {});
+  let chosen = programs.reduce((best, program, at) => (program.temporaries > (programs[best]?.temporaries ?? -1) ? at : best), 0);
+  const show = (): void => {
+    fill(element);
+    if (programs.length > 0) {
+      const detail = h("div", { class: "plan" });
+      const body = programs
+        .map((program, at) => ({ program, at }))
+        .sort((a, b) => b.program.temporaries - a.program.temporaries)
+        .map(({ program, at }) =>
+          h(
+            "tr",
+            { class: at === chosen ? "chosen" : undefined },
+            h("td", {}, h("button", { class: "plain", onclick: () => ((chosen = at), show()) }, program.name)),
+            ...[program.temporaries, program.constants, program.arguments, program.results].map((size) => h("td", { class: "number", title: exact(size) }, bytes(size))),
+            h("td", { class: "number" }, grouped(program.slots.length)),
+            h("td", { class: "number" }, grouped(program.runs)),
+            h("td", { class: "number" }, program.runs ? span(program.ran) : "–"),
+          ),
+        );
+      const head = ["Program", "Temporaries", "Constants", "Arguments", "Results", "Slots", "Runs", "Ran for"].map((text, at) => h("th", { class: at ? "number" : undefined }, text));
+      add(
+        element,
+        h("h2", {}, counted(programs.length, "program"), " with static plans"),
+        h("div", { class: "scroll short" }, h("table", { id: "programs" }, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...body))),
+        h("h3", {}, `${programs[chosen].name}: temporaries over its operations`),
+        detail,
+      );
+      if (programs[chosen].slots.length) fill(detail, planned(programs[chosen], Math.max(300, element.clientWidth)));
+      else fill(detail, h("p", { class: "empty" }, "This program has no temporaries."));
+    } else {
+      const why = format[1] < 5 ? `This trace has no static plans: they are written since format 1.5, and it is of ${format.join(".")}.` : "No program was launched, so there is no static plan.";
+      add(element, h("p", { class: "missing" }, why));
+    }
+    const list = state.live();
+    const found = rows(model, list, "executable");
+    const open = (row: { key: number; words: string }): void => {
+      const { of } = keys(model, "executable");
+      drawer.blocks([row.words], list.filter((allocation) => of(allocation) === row.key));
+    };
+    add(element, h("h2", {}, "What programs held at the chosen moment"), found.length ? sums(found, found[0].bytes, open) : h("p", { class: "empty" }, "Nothing lived here then."));
+  };
+  return { name: "programs", title: "Programs", element, show };
+}
+
+const STAGES = ["instantiate", "prepare", "initialize", "execute"];
+
+export function callsView(state: State, drawer: Drawer): View {
+  const { model } = state;
+  const { calls, entries, dispatches, dispatched, faults, format } = model.tables;
+  const element = h("section", {});
+  let drawn = false;
+  const cell = (text: string, isNumber = true): HTMLElement => h("td", { class: isNumber ? "number" : undefined }, text);
+  const table = (id: string, head: string[], texts: number, body: HTMLElement[]): HTMLElement =>
+    h("div", { class: "scroll" }, h("table", { id }, h("thead", {}, h("tr", {}, ...head.map((text, at) => h("th", { class: at < head.length - texts && at > 0 ? "number" : undefined }, text)))), h("tbody", {}, ...body)));
+  const show = (): void => {
+    if (drawn) return;
+    drawn = true;
+    if (calls.length) {
+      const by = new Map<number, typeof calls>();
+      for (const row of calls) by.set(row.function, [...(by.get(row.function) ?? []), row]);
+      const sum = (list: typeof calls, of: "count" | "nanos" | "bytes" | "errors"): number => list.reduce((sum, row) => sum + row[of], 0);
+      const body = [...by.entries()]
+        .sort(([, a], [, b]) => sum(b, "nanos") - sum(a, "nanos"))
+        .map(([name, list]) => {
+          const largest = [...list].sort((a, b) => b.nanos - a.nanos)[0];
+          const open = (): void => drawer.one(entries[name], `${counted(sum(list, "count"), "call")} from ${counted(list.length, "stack")}; of the one that took longest:`, largest.stack);
+          return h(
+            "tr",
+            { "data-count": sum(list, "count") },
+            h("td", {}, h("button", { class: "plain", onclick: open }, entries[name])),
+            cell(grouped(sum(list, "count"))),
+            cell(span(sum(list, "nanos"))),
+            cell(span(sum(list, "nanos") / Math.max(1, sum(list, "count")))),
+            cell(bytes(sum(list, "bytes"))),
+            cell(sum(list, "errors") ? `✕ ${grouped(sum(list, "errors"))}` : "–"),
+            cell(grouped(list.length)),
+            cell(seconds(Math.min(...list.map((row) => row.first)))),
+          );
+        });
+      add(element, h("h2", {}, "Calls of the interface"), table("calls", ["Function", "Calls", "Time", "Each", "Bytes", "Errors", "Stacks", "First"], 0, body));
+    } else {
+      const why = format[1] < 5 ? `This trace has no counts of calls: they are written since format 1.5, and it is of ${format.join(".")}.` : "This trace has no counts of calls: they were switched off (TPU_EMU_CALLS=off), or nothing was called.";
+      const everything = state.made(0, model.steps);
+      const found = rows(model, everything, "entry");
+      const open = (row: { key: number; words: string }): void => {
+        const { of } = keys(model, "entry");
+        drawer.blocks([row.words], everything.filter((allocation) => of(allocation) === row.key));
+      };
+      add(element, h("p", { class: "missing" }, why), h("h2", {}, "Functions that took memory, over the whole trace"), found.length ? sums(found, found[0].bytes, open) : h("p", { class: "empty" }, "None."));
+    }
+    if (dispatched) {
+      const body = dispatches.map((row) =>
+        h(
+          "tr",
+          {},
+          h("td", {}, h("button", { class: "plain", onclick: () => drawer.one(row.target, row.line, row.stack) }, row.target)),
+          cell(grouped(row.count)),
+          cell(span(row.nanos)),
+          cell(bytes(row.scratch)),
+          cell(row.errors ? `✕ ${grouped(row.errors)}` : "–"),
+          cell(STAGES[row.stage] ?? String(row.stage), false),
+          cell(row.program, false),
+          h("td", { title: row.error }, ...linked(row.line), row.error ? `: ${row.error}` : ""),
+        ),
+      );
+      add(element, h("h2", {}, "Custom calls"), table("dispatches", ["Target", "Stages", "Time", "Scratch", "Errors", "Stage", "Program", "Line"], 3, body));
+    }
+    if (faults.length) {
+      const body = faults.slice(0, 500).map((fault) =>
+        h("tr", {}, h("td", {}, h("button", { class: "plain", onclick: () => drawer.one(fault.entry || "A refused call", fault.message, fault.stack) }, fault.entry || "outside of the API")), cell(seconds(fault.time)), cell(fault.message, false)),
+      );
+      add(element, h("h2", {}, "Calls that were refused because of what they were given"), table("faults", ["Function", "Time", "What was wrong"], 1, body));
+    }
+  };
+  return { name: "calls", title: "Calls", element, show };
+}
