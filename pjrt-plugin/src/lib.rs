@@ -36,7 +36,7 @@ pub use pjrt_sys as sys;
 
 pub use ffi::{XLA_FFI_GetApi, XlaCustomCallStatusSetFailure, XlaCustomCallStatusSetSuccess};
 pub use plugin::GetPjrtApi;
-pub use snapshot::{tpu_emu_release, tpu_emu_snapshot, tpu_emu_snapshot_version};
+pub use snapshot::{tpu_emu_mark, tpu_emu_release, tpu_emu_snapshot, tpu_emu_snapshot_version};
 
 use std::sync::Arc;
 use tpu_emu::{Emulator, Result};

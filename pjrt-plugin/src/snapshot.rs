@@ -1,13 +1,34 @@
 //! The interface of our own: what lives in the emulated memories now, for tools of the process.
 // UNSAFETY: exports C symbols that hand memory out and take it back.
 #![expect(unsafe_code, reason = "exported symbols")]
-use std::ffi::c_int;
+use crate::boundary::Caller;
+use std::ffi::{c_char, c_int};
 use tpu_emu::entry;
 
 /// The version of this interface. Later versions add functions; they change none.
 #[unsafe(no_mangle)]
 pub extern "C" fn tpu_emu_snapshot_version() -> c_int {
-    1
+    2
+}
+
+/// Names this moment in the trace, where there is one: the `length` bytes of UTF-8 at `name`.
+/// Since version 2.
+///
+/// Returns 0, or the code of an error (a number of `PJRT_Error_Code`).
+///
+/// # Safety
+/// The bytes can be read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tpu_emu_mark(name: *const c_char, length: usize) -> c_int {
+    let marked = entry::enter(&"tpu_emu_mark", || {
+        // SAFETY: the contract of this function.
+        let name = unsafe { Caller::new() }.text(name, length, "name")?;
+        let machine = crate::machine()?;
+        machine.check_not_forked()?;
+        machine.mark(&name);
+        Ok(())
+    });
+    marked.map_or_else(|error| error.code() as c_int, |()| 0)
 }
 
 /// Everything that lives now, as a trace (`docs/trace-format.md`) of `*size` bytes at `*bytes`.

@@ -11,6 +11,7 @@ const OTHERS: &[&str] = &[
     "XLA_FFI_GetApi",
     "XlaCustomCallStatusSetFailure",
     "XlaCustomCallStatusSetSuccess",
+    "tpu_emu_mark",
     "tpu_emu_release",
     "tpu_emu_snapshot",
     "tpu_emu_snapshot_version",

@@ -69,7 +69,7 @@ fn release(bytes: *mut u8, size: usize) {
 fn a_snapshot_is_a_trace_that_its_taker_gives_back() {
     // SAFETY: the function's own type.
     let version: extern "C" fn() -> c_int = unsafe { function("tpu_emu_snapshot_version") };
-    assert_eq!(version(), 1);
+    assert_eq!(version(), 2);
     let (mut bytes, mut size) = (null_mut(), 0);
     assert_eq!(snapshot(&raw mut bytes, &raw mut size), 0);
     assert!(list(bytes, size).len() > 8);

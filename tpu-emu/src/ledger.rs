@@ -1,7 +1,7 @@
 //! Who took which bytes, and when: the records that live blocks carry, and a bounded history.
 use crate::hbm::spec::ArraySpec;
 use crate::origin::{Clock, Frame, Labels, Origin, Past, StackSource, Stacks};
-use crate::trace::{Change, Dispatched, Fault, Names, Sink, SpaceInfo};
+use crate::trace::{Change, Dispatched, Fault, FreeList, Names, Note, Sink, SpaceInfo};
 use parking_lot::Mutex;
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -107,8 +107,15 @@ impl Ledger {
         }
     }
 
-    /// Adds a change to the history and tells the sink.
-    pub fn note(&self, past: Past, spec: &ArraySpec) {
+    /// Tells the sink what is no change.
+    pub(crate) fn tell(&self, note: &Note<'_>) {
+        if let Some(sink) = &self.sink {
+            sink.note(note, &self.names());
+        }
+    }
+
+    /// Adds a change to the history and tells the sink; `free` is what was free at a refusal.
+    pub fn note(&self, past: Past, spec: &ArraySpec, free: Option<&FreeList>) {
         if self.kept > 0 {
             let mut lines = self.past.lock();
             if lines.len() == self.kept {
@@ -117,7 +124,7 @@ impl Ledger {
             lines.push_back(past);
         }
         if let Some(sink) = &self.sink {
-            sink.change(&Change { past, spec }, &self.names());
+            sink.change(&Change { past, spec, free }, &self.names());
         }
     }
 
@@ -155,6 +162,8 @@ mod tests {
         fn change(&self, _: &Change<'_>, _: &Names<'_>) {}
 
         fn dispatched(&self, _: &Dispatched, _: &Names<'_>) {}
+
+        fn note(&self, _: &Note<'_>, _: &Names<'_>) {}
 
         fn fault(&self, fault: &Fault<'_>, _: &Names<'_>) {
             let refusal = (fault.origin.entry, fault.message.to_owned());

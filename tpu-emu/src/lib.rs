@@ -41,7 +41,11 @@
 //! let (mut trace, ledger) = (String::new(), machine.ledger());
 //! for past in ledger.past() {
 //!     let spec = machine.specs().get(past.record.spec).expect("it was described");
-//!     trace += &change_text(&Change { past, spec: &spec }, "TPU_0 device", &ledger.names());
+//!     trace += &change_text(
+//!         &Change { past, spec: &spec, free: None },
+//!         "TPU_0 device",
+//!         &ledger.names(),
+//!     );
 //! }
 //! let lines: Vec<&str> = trace.lines().map(|line| line.split("] ").last().unwrap()).collect();
 //! let array = "f32[2]{0:T(128)} (8 B logical, 512 B in memory) - thread 0";

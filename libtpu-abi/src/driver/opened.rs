@@ -102,6 +102,7 @@ pub extern "C" fn TpuDriver_Close(driver: *mut TpuDriver) {
     answer(&"TpuDriver_Close", (), || {
         let opened = get(driver)?;
         DRIVERS.remove(opened.id)?;
+        crate::machine()?.client_ends("TpuDriver_Close");
         opened.reset()
     });
 }

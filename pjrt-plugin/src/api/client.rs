@@ -125,6 +125,7 @@ fn publish_memory(
 /// destroyed themselves.
 pub(super) fn destroy(_: &Caller, args: &mut PJRT_Client_Destroy_Args) -> Result<()> {
     let client = CLIENTS.remove(id_of(args.client, "client")?)?;
+    client.machine.client_ends("PJRT_Client_Destroy");
     topology::withdraw(client.topology)?;
     for &memory in &client.memories {
         let memory = without_provenance_mut::<PJRT_Memory>(memory);

@@ -2,10 +2,11 @@
 // UNSAFETY: registers a C function with the C library.
 #![expect(unsafe_code, reason = "pthread_atfork")]
 use crate::machine::machine_if_made;
+use crate::{bus_error, forked};
 
 /// Marks the machine in every child of this process from now on.
 pub(crate) fn watch() {
-    // SAFETY: the handler only sets a flag.
+    // SAFETY: the handler only sets flags.
     let failed = unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
     if failed != 0 {
         tracing::warn!(failed, "pthread_atfork");
@@ -13,6 +14,8 @@ pub(crate) fn watch() {
 }
 
 extern "C" fn in_child() {
+    forked::set_forked();
+    bus_error::forget_all();
     if let Some(machine) = machine_if_made() {
         machine.mark_forked();
     }

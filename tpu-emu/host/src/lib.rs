@@ -1,13 +1,16 @@
 //! The process around the machine: stacks, environment, clock, trace file, Python.
 mod at_exit;
+mod bus_error;
 mod client;
 mod clock;
 mod cpu;
 pub mod env;
 pub mod foreign;
 mod fork;
+mod forked;
 mod host_memory;
 mod machine;
+mod mapped;
 mod memory;
 mod python_run;
 mod quiet;

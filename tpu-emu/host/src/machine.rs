@@ -1,11 +1,12 @@
 //! The one machine of this process. It is the only global of its kind: the libtpu interface has
 //! functions without a client handle, and a leak report must cover both interfaces.
+use crate::at_exit::at_exit;
 use crate::clock::Monotonic;
 use crate::env::{HandlerLibrary, Settings};
 use crate::fork;
 use crate::host_memory::Host;
 use crate::stack::ProcessStacks;
-use crate::trace_file;
+use crate::trace_file::{self, Records};
 use std::sync::{Arc, LazyLock, OnceLock};
 use tpu_emu::custom_call::Registry;
 use tpu_emu::trace::Header;
@@ -17,6 +18,16 @@ struct Made {
     started_ns: u64,
     handler_libraries: Vec<HandlerLibrary>,
     asked_dialect: Option<String>,
+    trace: Option<Arc<Records>>,
+}
+
+/// The end of the process: what lives now was not given back.
+extern "C" fn end_trace() {
+    let Some(Ok(made)) = MACHINE.get() else { return };
+    made.machine.client_ends("process exit");
+    if let Some(trace) = &made.trace {
+        trace.finish();
+    }
 }
 
 static MACHINE: OnceLock<Result<Made>> = OnceLock::new();
@@ -81,10 +92,16 @@ fn make() -> Result<Made> {
     let clock = Monotonic::new();
     let started_ns = clock.started_ns;
     let stacks = Arc::new(ProcessStacks::by(settings.unwinder, settings.stacks));
-    let sink = match &settings.trace {
-        Some(target) => Some(trace_file::open(target, started_ns)?),
-        None => None,
+    let (sink, trace) = match &settings.trace {
+        Some(target) => {
+            let (sink, records) = trace_file::open(target, started_ns)?;
+            (Some(sink), records)
+        }
+        None => (None, None),
     };
+    if sink.is_some() {
+        at_exit(end_trace);
+    }
     let topology = settings.topology.canonical_spec();
     let config = Config {
         topology: settings.topology,
@@ -105,5 +122,5 @@ fn make() -> Result<Made> {
     let machine = Emulator::new(config)?;
     fork::watch();
     let (handler_libraries, asked_dialect) = (settings.handler_libraries, settings.asked_dialect);
-    Ok(Made { machine, topology, started_ns, handler_libraries, asked_dialect })
+    Ok(Made { machine, topology, started_ns, handler_libraries, asked_dialect, trace })
 }

@@ -78,6 +78,17 @@ pub(crate) fn write_in_place(file: &File) {
     }
 }
 
+/// Lets writes go to the end of a file, wherever others have moved that.
+pub(crate) fn append(file: &File) {
+    let file = file.as_raw_fd();
+    // SAFETY: the descriptor is open; only how it appends changes.
+    let flags = unsafe { libc::fcntl(file, libc::F_GETFL) };
+    if flags >= 0 {
+        // SAFETY: as above.
+        unsafe { libc::fcntl(file, libc::F_SETFL, flags | libc::O_APPEND) };
+    }
+}
+
 /// Waits until a file takes bytes, or has an error.
 fn wait(file: RawFd) -> io::Result<()> {
     let mut asked = libc::pollfd { fd: file, events: libc::POLLOUT, revents: 0 };

@@ -1,6 +1,7 @@
 //! The file of a trace, and what happens when it can be written no more: what follows is counted,
 //! the file says so, and the program goes on.
-use crate::quiet::{is_limited, quietly, write_all, write_in_place};
+use crate::mapped::MappedFile;
+use crate::quiet::{append, is_limited, quietly, write_all, write_in_place};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -10,13 +11,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tpu_emu::trace::{Encoder, Header, Loss, SpaceInfo};
 
 /// Records from one look at the file to the next.
-const CHECKED: u64 = 8;
+const CHECKED: u64 = 64;
+
+/// Looks at the file from one look at the handler of bus errors to the next.
+const LOOKED_AFTER: u64 = 4;
 
 /// Why a trace ends before its process.
 enum Why {
     System(io::Error),
     Deleted,
-    Changed { found: u64, place: u64 },
+    Changed { found: u64, wanted: u64 },
+    Unwritten,
 }
 
 impl From<io::Error> for Why {
@@ -30,14 +35,16 @@ impl fmt::Display for Why {
         match self {
             Self::System(why) => why.fmt(f),
             Self::Deleted => f.write_str("another program deleted it"),
-            Self::Changed { found, place } => {
-                write!(f, "another program changed it: it has {found} of its {place} bytes")
+            Self::Changed { found, wanted } => {
+                write!(f, "another program changed it: it has {found} of its {wanted} bytes")
             }
+            Self::Unwritten => f.write_str("the system could not write it"),
         }
     }
 }
 
-/// A file of records, opened to append.
+/// A file of records. A regular one is written through a mapping where it was opened for that and
+/// the file system can do it; everything else is appended to.
 #[derive(Debug)]
 pub(crate) struct Writer {
     file: File,
@@ -52,8 +59,12 @@ pub(crate) struct Writer {
     loss_at: usize,
     /// Where the next record begins in a file with places; `None` for a pipe or a terminal.
     place: Option<u64>,
+    /// The end of the file in memory.
+    mapped: Option<MappedFile>,
     /// Records since the start, to look at the file now and then.
     unchecked: u64,
+    /// Records since the last look.
+    since: u64,
     /// Where the next record began at the last look.
     checked: u64,
     /// Whether files of this process may not grow without end.
@@ -67,7 +78,14 @@ impl Writer {
     /// A writer to an open file, which errors call `name`.
     pub(crate) fn new(file: File, name: String) -> Self {
         let place = file.metadata().is_ok_and(|metadata| metadata.is_file()).then_some(0);
+        let mapped = place.and_then(|_| MappedFile::new(&file).ok());
+        if mapped.is_none() && place.is_some() {
+            // What was set aside before the mapping failed.
+            let _ = file.set_len(0);
+            append(&file);
+        }
         Self {
+            mapped,
             file,
             name,
             encoder: Encoder::default(),
@@ -76,6 +94,7 @@ impl Writer {
             loss_at: 0,
             place,
             unchecked: 0,
+            since: 0,
             checked: 0,
             limited: true,
             ended: false,
@@ -106,6 +125,7 @@ impl Writer {
             bytes.clear();
             encode(&mut self.encoder, &mut bytes);
             told = self.put(&bytes).err().map(|why| self.end(&why));
+            self.since += 1;
             self.bytes = bytes;
         }
         if self.ended {
@@ -115,18 +135,49 @@ impl Writer {
         told
     }
 
+    /// Cuts the file behind its last record; what comes after that is appended. Gives what is to
+    /// be told.
+    pub(crate) fn finish(&mut self) -> Option<String> {
+        let place = self.place.filter(|_| self.mapped.is_some())?;
+        if let Err(why) = self.check(place) {
+            let told = self.end(&why);
+            self.mark();
+            return Some(told);
+        }
+        self.mapped = None;
+        // Where that fails, zeros stay behind the last record, and nothing can follow them.
+        match self.file.set_len(place) {
+            Ok(()) => {
+                append(&self.file);
+                None
+            }
+            Err(why) => {
+                self.place = None;
+                Some(self.end(&why.into()))
+            }
+        }
+    }
+
     fn put(&mut self, bytes: &[u8]) -> Result<(), Why> {
         let Some(place) = self.place else { return Ok(write_all(&mut self.file, bytes)?) };
-        if self.unchecked.is_multiple_of(CHECKED) {
+        let end = place + bytes.len() as u64;
+        let grows = self.mapped.as_ref().is_some_and(|mapped| end > mapped.reserved());
+        if self.unchecked.is_multiple_of(CHECKED) || grows {
             self.check(place)?;
         }
         self.unchecked += 1;
-        if self.limited {
+        if let Some(mapped) = &mut self.mapped {
+            mapped.write(&self.file, place, bytes)?;
+            if !mapped.is_whole() {
+                self.check(place)?;
+                return Err(Why::Unwritten);
+            }
+        } else if self.limited {
             write_all(&mut self.file, bytes)?;
         } else {
             self.file.write_all(bytes)?;
         }
-        self.place = Some(place + bytes.len() as u64);
+        self.place = Some(end);
         Ok(())
     }
 
@@ -136,11 +187,18 @@ impl Writer {
         if found.nlink() == 0 {
             return Err(Why::Deleted);
         }
-        if found.len() != place {
-            return Err(Why::Changed { found: found.len(), place });
+        let wanted = self.mapped.as_ref().map_or(place, MappedFile::reserved);
+        if found.len() != wanted {
+            return Err(Why::Changed { found: found.len(), wanted });
         }
-        self.limited = is_limited();
-        self.checked = place;
+        match &self.mapped {
+            Some(mapped) if self.unchecked.is_multiple_of(CHECKED * LOOKED_AFTER) => {
+                mapped.look_after_handler();
+            }
+            Some(_) => {}
+            None => self.limited = is_limited(),
+        }
+        (self.checked, self.since) = (place, 0);
         Ok(())
     }
 
@@ -153,9 +211,22 @@ impl Writer {
         let whole = match (why, self.place) {
             (Why::System(_), Some(place)) => Some(place),
             // What was written since the last look may lie anywhere behind the cut.
-            (Why::Changed { found, place }, _) => Some(found.saturating_sub(place - self.checked)),
+            (Why::Changed { found, .. }, Some(_)) if self.mapped.is_some() => {
+                Some(self.checked.min(*found))
+            }
+            (Why::Changed { found, wanted }, _) => {
+                Some(found.saturating_sub(wanted - self.checked))
+            }
+            (Why::Unwritten, Some(_)) => {
+                self.loss.error = libc::EIO.unsigned_abs();
+                Some(self.checked)
+            }
             _ => None,
         };
+        if !matches!(why, Why::System(_)) {
+            self.loss.records += self.since;
+        }
+        self.mapped = None;
         self.place = whole;
         if let Some(whole) = whole {
             write_in_place(&self.file);

@@ -2,7 +2,7 @@
 use super::backing::{Backing, Region};
 use super::pages::Span;
 use super::state::{HeapState, KEEP_AT_MOST, Taken};
-use super::stats::HeapStats;
+use super::stats::{HeapStats, HoleList};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -154,6 +154,23 @@ impl<R: Copy> Heap<R> {
             bytes_free: state.holes.total(),
             largest_free_block_bytes: state.holes.largest(),
             bytes_kept: state.kept,
+        }
+    }
+
+    /// The position of its last change; 0 before the first.
+    pub fn sequence(&self) -> u64 {
+        self.state.lock().changes
+    }
+
+    /// The holes of this moment, of which at most `most` are listed.
+    pub fn holes(&self, most: usize) -> HoleList {
+        let state = self.state.lock();
+        HoleList {
+            sequence: state.changes,
+            in_use: state.in_use,
+            free: state.holes.total(),
+            count: to_u64(state.holes.count()),
+            largest: state.holes.largest_first().take(most).collect(),
         }
     }
 

@@ -129,6 +129,16 @@ impl Holes {
         self.by_size.range(Fit::at_least(PAGE)..).map(|fit| fit.span())
     }
 
+    /// How many holes there are.
+    pub(super) fn count(&self) -> usize {
+        self.by_size.len()
+    }
+
+    /// Where the largest holes begin and their sizes, the largest first.
+    pub(super) fn largest_first(&self) -> impl Iterator<Item = (DevAddr, Bytes)> {
+        self.by_size.iter().rev().map(|fit| (fit.span().start, fit.size()))
+    }
+
     /// Sum of all holes.
     pub(super) const fn total(&self) -> Bytes {
         self.total

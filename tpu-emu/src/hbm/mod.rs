@@ -11,5 +11,5 @@ mod system;
 pub use backing::Region;
 pub use heap::{Freed, Heap, Live, Space};
 pub use state::KEEP_AT_MOST;
-pub use stats::HeapStats;
+pub use stats::{HeapStats, HoleList};
 pub use tpu_layout as layout;

@@ -1,5 +1,5 @@
 //! The numbers of one heap, as a client asks for them.
-use tpu_base::units::Bytes;
+use tpu_base::units::{Bytes, DevAddr};
 
 /// How full a space is. The doors copy the fields that their header has.
 ///
@@ -34,4 +34,19 @@ pub struct HeapStats {
     pub largest_free_block_bytes: Bytes,
     /// Whole pages of holes that the host may still keep committed.
     pub bytes_kept: Bytes,
+}
+
+/// The holes of one heap at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HoleList {
+    /// The position of its last change.
+    pub sequence: u64,
+    /// Sum of all live blocks.
+    pub in_use: Bytes,
+    /// Sum of all holes.
+    pub free: Bytes,
+    /// How many holes there are.
+    pub count: u64,
+    /// The largest ones, the largest first.
+    pub largest: Vec<(DevAddr, Bytes)>,
 }

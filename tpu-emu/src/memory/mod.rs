@@ -9,7 +9,10 @@ use crate::host_memory::HostMemory;
 use crate::ledger::Ledger;
 use crate::origin::{ChangeKind, LabelId, Origin, Past, Record};
 use crate::topology::Topology;
-use crate::trace::{Change, Encoder, Header, SpaceInfo, Usage};
+use crate::trace::{
+    Change, ClientEnd, Encoder, FreeList, HOLES_LISTED, Header, Mark, Note, Places, SpaceInfo,
+    Usage,
+};
 use crate::workers::Workers;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -252,7 +255,7 @@ impl Memories {
                     record: block.record,
                 };
                 if let Some(spec) = self.specs.get(block.record.spec) {
-                    let change = Change { past, spec: &spec };
+                    let change = Change { past, spec: &spec, free: None };
                     encoder.change(&change, &self.ledger.names(), &mut out);
                 }
             }
@@ -266,6 +269,48 @@ impl Memories {
             encoder.usage(&usage, &mut out);
         }
         out
+    }
+
+    /// What is free of a memory in which `asked` bytes found no room.
+    fn free_list(&self, memory: Memory, asked: Bytes) -> FreeList {
+        let heap = self.heap(memory);
+        let holes = heap.holes(HOLES_LISTED);
+        FreeList {
+            space: self.space(memory),
+            sequence: holes.sequence,
+            asked: asked.round_up(heap.space().granule).unwrap_or(asked),
+            in_use: holes.in_use,
+            free: holes.free,
+            count: holes.count,
+            holes: holes.largest,
+        }
+    }
+
+    /// Names this moment in the trace, if there is one.
+    #[inline(never)]
+    pub fn mark(&self, name: &str) {
+        if self.ledger.is_heard() && !self.is_forked() {
+            let origin = self.ledger.origin();
+            let places = self.places();
+            self.ledger.tell(&Note::Mark(&Mark { name, origin, places }));
+        }
+    }
+
+    /// Says in the trace, if there is one, that a client cleans up from here on. `why` is the sign
+    /// of it.
+    #[inline(never)]
+    pub fn client_ends(&self, why: &str) {
+        if self.ledger.is_heard() && !self.is_forked() {
+            let origin = self.ledger.origin();
+            let places = self.places();
+            self.ledger.tell(&Note::ClientEnd(&ClientEnd { why, origin, places }));
+        }
+    }
+
+    /// How far each space that was used is.
+    fn places(&self) -> Places {
+        let places = (0..).zip(&self.heaps).map(|(space, heap)| (space, heap.sequence()));
+        places.filter(|&(_, sequence)| sequence > 0).collect()
     }
 
     /// How full a memory is.
@@ -306,12 +351,15 @@ impl Memories {
         match taken {
             Ok((region, sequence)) => {
                 let (address, size) = (region.addr(), region.size());
-                self.ledger.note(past(ChangeKind::Allocate, sequence, address, size), spec);
+                let taken = past(ChangeKind::Allocate, sequence, address, size);
+                self.ledger.note(taken, spec, None);
                 Ok(Some(Arc::new(Block::new(self, space, region, spec))))
             }
             Err(error) => {
                 let refused = past(ChangeKind::Refused, 0, DevAddr(0), spec.padded);
-                self.ledger.note(refused, spec);
+                let heard = self.ledger.is_heard();
+                let free = heard.then(|| self.free_list(memory, spec.padded));
+                self.ledger.note(refused, spec, free.as_ref());
                 Err(error)
             }
         }
@@ -332,7 +380,7 @@ impl Memories {
                     size: freed.size,
                     record: Record { origin, spec: spec.number, label: LabelId::NONE },
                 };
-                self.ledger.note(past, spec);
+                self.ledger.note(past, spec, None);
             }
             // A block owns its region and frees it once; anything else is a bug worth a line.
             Err(error) => tracing::error!(%error, "a block could not be freed"),

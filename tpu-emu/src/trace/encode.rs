@@ -1,10 +1,11 @@
 //! The versioned binary record format. `docs/trace-format.md` describes it for readers.
+use super::definitions::Definitions;
+use super::notes::{ClientEnd, FreeList, Places};
+use super::record::{RecordKind, long_number, number, record, text};
 use super::{Change, Dispatched, Fault, Names, Operand};
-use crate::hbm::spec::ArraySpec;
-use crate::origin::{ChangeKind, Frame, FrameText, LabelId, StackId};
-use std::collections::HashSet;
+use crate::origin::{ChangeKind, StackId};
 use tpu_base::tensor::Shape;
-use tpu_base::units::{Bytes, to_u64};
+use tpu_base::units::{Bytes, Nanos, to_u64, to_usize};
 use tpu_ops::custom_call::Backend;
 
 /// The first bytes of every trace.
@@ -12,26 +13,10 @@ pub const MAGIC: [u8; 8] = *b"TPUEMUTR";
 /// A reader refuses another number here.
 const FORMAT_MAJOR: u16 = 1;
 /// A reader skips the record kinds that it does not know.
-const FORMAT_MINOR: u16 = 4;
+const FORMAT_MINOR: u16 = 5;
 
-/// Kinds of records, the first byte of each.
-#[derive(Debug, Clone, Copy)]
-#[repr(u8)]
-enum RecordKind {
-    Start = 1,
-    Space = 2,
-    Spec = 3,
-    Frame = 4,
-    Stack = 5,
-    Allocate = 6,
-    Free = 7,
-    Refused = 8,
-    Usage = 9,
-    Label = 10,
-    Dispatch = 11,
-    Fault = 12,
-    Loss = 13,
-}
+/// The sign of a client's end that is found in stacks.
+const CLEAN_UP: &str = "clean_up of jax/_src/api.py";
 
 /// What a trace says of its process.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,10 +73,11 @@ pub struct Loss {
 /// Writes records, each definition before its first use.
 #[derive(Debug, Default)]
 pub struct Encoder {
-    specs: HashSet<u32>,
-    stacks: HashSet<StackId>,
-    frames: HashSet<Frame>,
-    labels: HashSet<LabelId>,
+    known: Definitions,
+    /// Sequence of the last change that was written of each space, by its number.
+    last: Vec<u64>,
+    /// Whether anything was taken since the last sign of a client's end.
+    under_way: bool,
 }
 
 impl Encoder {
@@ -119,17 +105,34 @@ impl Encoder {
 
     /// A change in memory.
     pub fn change(&mut self, change: &Change<'_>, names: &Names<'_>, out: &mut Vec<u8>) {
-        let Change { past, spec } = change;
-        self.spec(spec, out);
+        let Change { past, spec, free } = change;
+        self.known.spec(spec, out);
         let origin = past.record.origin;
         self.stack(origin.stack, names, out);
         let label = past.record.label;
-        self.label(label, names, out);
+        self.known.label(label, names, out);
         let kind = match past.kind {
             ChangeKind::Allocate => RecordKind::Allocate,
             ChangeKind::Free => RecordKind::Free,
             ChangeKind::Refused => RecordKind::Refused,
         };
+        match past.kind {
+            ChangeKind::Allocate => self.under_way = true,
+            ChangeKind::Free => {
+                if self.under_way && self.known.is_clean_up(origin.stack) {
+                    // The free itself is behind the end.
+                    self.reach(past.space, past.sequence.saturating_sub(1));
+                    let places = self.places();
+                    self.client_end(&ClientEnd { why: CLEAN_UP, origin, places }, names, out);
+                }
+            }
+            ChangeKind::Refused => {
+                if let Some(free) = free {
+                    holes(free, origin.time, out);
+                }
+            }
+        }
+        self.reach(past.space, past.sequence);
         record(out, kind, |payload| {
             number(payload, past.space.into());
             number(payload, past.sequence);
@@ -142,6 +145,43 @@ impl Encoder {
             text(payload, origin.entry);
             number(payload, label.0.into());
         });
+    }
+
+    /// The first sign of a client's end; nothing where another was written since the last
+    /// allocation.
+    pub(super) fn client_end(&mut self, end: &ClientEnd<'_>, names: &Names<'_>, out: &mut Vec<u8>) {
+        if !std::mem::take(&mut self.under_way) {
+            return;
+        }
+        let origin = end.origin;
+        self.stack(origin.stack, names, out);
+        record(out, RecordKind::ClientEnd, |payload| {
+            number(payload, origin.time.0);
+            number(payload, origin.thread.into());
+            number(payload, origin.stack.0.into());
+            places(payload, &end.places);
+            text(payload, end.why);
+        });
+    }
+
+    /// How far the changes of each space are written.
+    fn places(&self) -> Places {
+        let used = (0..).zip(&self.last).filter(|&(_, &last)| last > 0);
+        used.map(|(space, &last)| (space, last)).collect()
+    }
+
+    /// Notes that a space has come to a change.
+    fn reach(&mut self, space: u32, sequence: u64) {
+        let at = to_usize(space.into());
+        if at >= self.last.len() {
+            self.last.resize(at + 1, 0);
+        }
+        self.last[at] = self.last[at].max(sequence);
+    }
+
+    /// Defines what is new of a stack.
+    pub(super) fn stack(&mut self, stack: StackId, names: &Names<'_>, out: &mut Vec<u8>) {
+        self.known.stack(stack, names, out);
     }
 
     /// A stage of a custom call. The number of a device's memory space is the device's.
@@ -218,68 +258,33 @@ impl Encoder {
             long_number(payload, loss.error.into());
         });
     }
+}
 
-    fn spec(&mut self, spec: &ArraySpec, out: &mut Vec<u8>) {
-        if !self.specs.insert(spec.number) {
-            return;
+/// The free memory of a space, before the refusal that it explains.
+fn holes(free: &FreeList, time: Nanos, out: &mut Vec<u8>) {
+    record(out, RecordKind::Holes, |payload| {
+        number(payload, free.space.into());
+        number(payload, free.sequence);
+        number(payload, time.0);
+        number(payload, free.asked.0);
+        number(payload, free.in_use.0);
+        number(payload, free.free.0);
+        number(payload, free.holes.first().map_or(0, |&(_, size)| size.0));
+        number(payload, free.count);
+        number(payload, to_u64(free.holes.len()));
+        for &(address, size) in &free.holes {
+            number(payload, address.0);
+            number(payload, size.0);
         }
-        record(out, RecordKind::Spec, |payload| {
-            number(payload, spec.number.into());
-            text(payload, spec.dtype.name());
-            number(payload, to_u64(spec.dims.len()));
-            spec.dims.iter().for_each(|&dim| number(payload, dim));
-            text(payload, &spec.layout.to_string());
-            number(payload, spec.logical.0);
-            number(payload, spec.padded.0);
-        });
-    }
+    });
+}
 
-    fn label(&mut self, label: LabelId, names: &Names<'_>, out: &mut Vec<u8>) {
-        if label == LabelId::NONE || !self.labels.insert(label) {
-            return;
-        }
-        record(out, RecordKind::Label, |payload| {
-            number(payload, label.0.into());
-            text(payload, &names.labels.text(label).unwrap_or_default());
-        });
-    }
-
-    /// Defines the nodes of a stack that are new, outermost first.
-    fn stack(&mut self, stack: StackId, names: &Names<'_>, out: &mut Vec<u8>) {
-        let mut new = Vec::new();
-        let mut node = stack;
-        while node != StackId::EMPTY && self.stacks.insert(node) {
-            let Some((frame, caller)) = names.stacks.node(node) else { break };
-            new.push((node, frame, caller));
-            node = caller;
-        }
-        for (node, frame, caller) in new.into_iter().rev() {
-            self.frame(frame, node == stack, names, out);
-            record(out, RecordKind::Stack, |payload| {
-                number(payload, node.0.into());
-                number(payload, caller.0.into());
-                number(payload, frame.0);
-            });
-        }
-    }
-
-    fn frame(&mut self, frame: Frame, innermost: bool, names: &Names<'_>, out: &mut Vec<u8>) {
-        if !self.frames.insert(frame) {
-            return;
-        }
-        let mut texts: Vec<FrameText> = Vec::new();
-        names.frame(frame, innermost, &mut texts);
-        record(out, RecordKind::Frame, |payload| {
-            number(payload, frame.0);
-            number(payload, to_u64(texts.len()));
-            for part in &texts {
-                number(payload, u64::from(part.python));
-                text(payload, &part.function);
-                text(payload, &part.file);
-                number(payload, part.line.into());
-                text(payload, &part.module);
-            }
-        });
+/// A list of spaces and the sequence of the last change of each.
+pub(super) fn places(out: &mut Vec<u8>, places: &[(u32, u64)]) {
+    number(out, to_u64(places.len()));
+    for &(space, sequence) in places {
+        number(out, space.into());
+        number(out, sequence);
     }
 }
 
@@ -297,52 +302,12 @@ fn arrays(out: &mut Vec<u8>, shapes: &[Shape], places: &[Operand]) {
     }
 }
 
-/// Kind, length of the payload in 4 bytes, payload.
-fn record(out: &mut Vec<u8>, kind: RecordKind, fill: impl FnOnce(&mut Vec<u8>)) {
-    out.push(kind as u8);
-    let length_at = out.len();
-    out.extend_from_slice(&[0; 4]);
-    fill(out);
-    let length = u32::try_from(out.len() - length_at - 4).unwrap_or(u32::MAX);
-    out[length_at..length_at + 4].copy_from_slice(&length.to_le_bytes());
-}
-
-/// Seven bits a byte, lowest first, the top bit set on all but the last.
-fn number(out: &mut Vec<u8>, mut n: u64) {
-    while n >= 0x80 {
-        out.push(n.to_le_bytes()[0] | 0x80);
-        n >>= 7;
-    }
-    out.push(n.to_le_bytes()[0]);
-}
-
-/// The same number in as many bytes as the largest takes.
-fn long_number(out: &mut Vec<u8>, n: u64) {
-    let bits = |shift: u32| (n >> shift).to_le_bytes()[0] & 0x7f;
-    out.extend((0..9).map(|place| bits(7 * place) | 0x80));
-    out.push(bits(63));
-}
-
-/// Length and UTF-8.
-fn text(out: &mut Vec<u8>, text: &str) {
-    number(out, to_u64(text.len()));
-    out.extend_from_slice(text.as_bytes());
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::config::Config;
     use crate::ledger::Ledger;
     use crate::origin::Origin;
-
-    #[test]
-    fn numbers_take_seven_bits_a_byte() {
-        let mut out = Vec::new();
-        [0, 0x7f, 0x80, u64::MAX].iter().for_each(|&n| number(&mut out, n));
-        assert_eq!(out[..4], [0, 0x7f, 0x80, 0x01]);
-        assert_eq!(out.len(), 4 + 10);
-    }
 
     #[test]
     fn a_record_is_kind_length_payload() {

@@ -5,13 +5,22 @@ use crate::hbm::spec::ArraySpec;
 use crate::origin::{Frame, FrameText, Labels, Origin, Past, StackId, StackSource, Stacks};
 use std::fmt;
 
+mod definitions;
 mod dispatched;
 mod encode;
+mod encode_notes;
+mod notes;
+mod record;
 mod text;
 
 pub use dispatched::{Dispatched, Operand};
 pub use encode::{Encoder, Header, Loss, MAGIC, SpaceInfo, Usage};
-pub use text::{change_text, dispatched_text, fault_text};
+pub use encode_notes::COUNTS_BYTES;
+pub use notes::{
+    ApiCall, ApiCalls, CallCounts, ClientEnd, FreeList, HOLES_LISTED, LaunchRun, Mark, Note,
+    Places, PlannedValue, ProgramPlan,
+};
+pub use text::{change_text, dispatched_text, fault_text, note_text};
 
 /// A change, with the description of the array.
 #[derive(Debug, Clone, Copy)]
@@ -20,6 +29,8 @@ pub struct Change<'a> {
     pub past: Past,
     /// What lies in the block.
     pub spec: &'a ArraySpec,
+    /// Of a refusal, what was free.
+    pub free: Option<&'a FreeList>,
 }
 
 /// A call that was refused because of what its client gave.
@@ -44,6 +55,9 @@ pub trait Sink: Send + Sync + fmt::Debug {
 
     /// Takes one call that was refused. Called with no lock of the machine held.
     fn fault(&self, fault: &Fault<'_>, names: &Names<'_>);
+
+    /// Takes what else is told. Called with no lock of the machine held.
+    fn note(&self, note: &Note<'_>, names: &Names<'_>);
 }
 
 /// Turns stack numbers into frames and words.

@@ -1,5 +1,5 @@
 //! Changes as lines for people.
-use super::{Change, Dispatched, Fault, Names, Operand};
+use super::{Change, Dispatched, Fault, Names, Note, Operand};
 use crate::origin::{ChangeKind, FrameText, StackId};
 use std::fmt::Write as _;
 use tpu_base::tensor::Shape;
@@ -9,7 +9,7 @@ use tpu_ops::custom_call::Backend;
 ///
 /// `space` names the memory space, as `TPU_0 device`.
 pub fn change_text(change: &Change<'_>, space: &str, names: &Names<'_>) -> String {
-    let Change { past, spec } = change;
+    let Change { past, spec, .. } = change;
     let verb = match past.kind {
         ChangeKind::Allocate => "allocate",
         ChangeKind::Free => "free",
@@ -89,6 +89,19 @@ pub fn fault_text(fault: &Fault<'_>, names: &Names<'_>) -> String {
     }
     text.push_str(&stack_text(origin.stack, names));
     text
+}
+
+/// What is told besides changes, custom calls and faults, where that is a moment: a mark or the
+/// end of a client. Programs and launches have no text.
+pub fn note_text(note: &Note<'_>, names: &Names<'_>) -> Option<String> {
+    let (what, origin) = match note {
+        Note::Mark(mark) => (format!("mark {}", mark.name), mark.origin),
+        Note::ClientEnd(end) => (format!("end of client: {}", end.why), end.origin),
+        Note::Program(_) | Note::Launch(_) => return None,
+    };
+    let time = seconds(origin.time.0);
+    let stack = stack_text(origin.stack, names);
+    Some(format!("[{time:>12.6}] {what} thread {}\n{stack}", origin.thread))
 }
 
 fn array_text(shape: &Shape, place: Option<&Operand>) -> String {

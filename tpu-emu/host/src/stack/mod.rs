@@ -23,6 +23,7 @@ mod system;
 mod ways;
 
 use self::code::{CodeCache, Codes};
+pub(crate) use self::native::thread_number;
 use self::native::{Start, Walker};
 use self::python::PythonStack;
 use self::symbols::Symbols;
@@ -154,7 +155,7 @@ impl StackSource for ProcessStacks {
     }
 
     fn thread(&self) -> u32 {
-        native::thread_number()
+        thread_number()
     }
 
     fn describe(&self, frame: Frame, texts: &mut Vec<FrameText>) {

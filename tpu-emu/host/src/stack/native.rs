@@ -94,7 +94,7 @@ thread_local! {
 }
 
 /// The operating system's number of the calling thread; 0 while the thread ends.
-pub(super) fn thread_number() -> u32 {
+pub(crate) fn thread_number() -> u32 {
     NUMBER.try_with(|number| *number).unwrap_or(0)
 }
 
