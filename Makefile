@@ -48,7 +48,7 @@ unexport TPU_LIBRARY_PATH JAX_PLATFORMS
 # The crates of the machine.
 MACHINE := -p tpu-base -p tpu-topology -p tpu-kernels -p tpu-ops -p tpu-program -p tpu-emu
 
-.PHONY: report-page test-report build wheel demo walkthrough guide test test-clients test-wheel test-libtpu test-tensorflow test-torch test-rust test-portable test-docs test-python test-no-jax conform checks ecosystem ecosystem-full lint deny bench bench-all bench-growth bench-suite bench-ecosystem bench-page bench-parts memcheck memcheck-address memcheck-valgrind needs-valgrind racecheck random sweep walks fuzz fuzz-readers fuzz-readers-proof clean
+.PHONY: report-page test-report build wheel demo walkthrough guide readers test test-readers test-clients test-wheel test-libtpu test-tensorflow test-torch test-rust test-portable test-docs test-python test-no-jax conform checks ecosystem ecosystem-full lint deny bench bench-all bench-growth bench-suite bench-ecosystem bench-page bench-parts memcheck memcheck-address memcheck-valgrind needs-valgrind racecheck random sweep walks fuzz fuzz-readers fuzz-readers-proof clean
 
 build:
 	cargo build --release
@@ -186,6 +186,14 @@ test-torch: build $(VENVS)/torch-xla-$(TORCH_XLA)/ready
 # A conformance checker of others for PJRT plugins. What it may fail is in the script.
 conform: build $(VENVS)/jax-$(NEWEST)/ready
 	$(NEWEST_PYTHON) python-tests/conform/run.py $(LIBRARY)
+
+# Every export, read by the program that it is for. They weigh 700 MB, so this is no part of
+# `make test`; a reader that is missing skips its tests by name. Chromium and node are the system's.
+test-readers: build readers $(VENVS)/jax-$(NEWEST)/ready
+	$(NEWEST_PYTHON) -m pytest -q -p no:cacheprovider python-tests/readers
+
+readers:
+	python-tests/readers/install.sh target/readers $(PYTHON)
 
 # What a new user tries, in some JAXs of today; `make checks-0.11.2` in one. No part of `make test`.
 checks: $(NEWEST:%=checks-%) $(MODERN:%=checks-%)

@@ -5,7 +5,9 @@ use clap::{Args, ValueEnum};
 use std::io::Error;
 use std::ops::Range;
 use std::path::PathBuf;
-use tpu_trace::{Face, Moment, MomentName, collapsed, live, perfetto, pprof, pytorch, speedscope};
+use tpu_trace::{
+    Face, Moment, MomentName, collapsed, live, perfetto, pprof, pytorch, speedscope, xspace,
+};
 
 /// What is exported, and how.
 #[derive(Debug, Args)]
@@ -19,7 +21,7 @@ pub(crate) struct Export {
     /// [default: peak; of pytorch: end].
     #[arg(long, conflicts_with = "to")]
     at: Option<MomentName>,
-    /// Leaves out the changes before a moment: of pytorch and perfetto, which have a history.
+    /// Leaves out the changes before a moment: of pytorch, perfetto and xspace, which have a history.
     #[arg(long)]
     from: Option<MomentName>,
     /// Leaves out the changes behind a moment, likewise.
@@ -46,12 +48,14 @@ pub(crate) enum Format {
     Pytorch,
     /// A trace for ui.perfetto.dev: how full each memory is over time, and each change.
     Perfetto,
+    /// An XSpace for XProf and TensorBoard: changes in memory, launches and programs.
+    Xspace,
 }
 
 impl Format {
     /// Whether the form has changes, and not only what lives.
     fn has_history(self) -> bool {
-        matches!(self, Self::Pytorch | Self::Perfetto)
+        matches!(self, Self::Pytorch | Self::Perfetto | Self::Xspace)
     }
 }
 
@@ -61,7 +65,7 @@ impl Export {
         let cuts = self.from.is_some() || self.to.is_some() || self.last.is_some();
         match self.format {
             Format::Pytorch => None,
-            Format::Perfetto => self.at.is_some().then_some(
+            Format::Perfetto | Format::Xspace => self.at.is_some().then_some(
                 "--at picks what lives at a moment; this format has all changes, of which --from, \
                  --to and --last pick some",
             ),
@@ -90,7 +94,8 @@ pub(crate) fn export(asked: &Export) -> Result<(Vec<u8>, Vec<String>), InputErro
             }
             match format {
                 Format::Pytorch => pytorch(trace, history, &spans, face),
-                _ => perfetto(trace, history, &spans, face),
+                Format::Perfetto => perfetto(trace, history, &spans, face),
+                _ => xspace(trace, history, &spans),
             }
         }
         false => {

@@ -32,7 +32,7 @@ mod tables;
 mod tally;
 
 pub use event::{ChangeKind, Event, Events};
-pub use export::{collapsed, perfetto, pprof, pytorch, speedscope};
+pub use export::{collapsed, perfetto, pprof, pytorch, speedscope, xspace};
 pub use face::{Call, Face, calls};
 pub use format::{FORMAT_MAJOR, MAGIC};
 pub use history::{History, NO_CHANGE, SpaceHistory};

@@ -1,4 +1,5 @@
 //! A profile for pprof and those that read its form.
+use super::signed;
 use crate::face::{Call, Face, calls};
 use crate::tables::Trace;
 use flate2::Compression;
@@ -181,9 +182,4 @@ pub fn pprof(trace: &Trace, blocks: &[u32], face: Face) -> io::Result<Vec<u8>> {
     let mut packed = GzEncoder::new(Vec::new(), Compression::default());
     packed.write_all(&profile.encode_to_vec())?;
     packed.finish()
-}
-
-/// A number as the form has it, which knows no larger ones.
-fn signed(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
 }

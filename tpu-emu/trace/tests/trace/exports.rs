@@ -4,6 +4,7 @@ use flate2::read::GzDecoder;
 use std::io::Read as _;
 use tpu_trace::{
     Call, Face, History, Trace, calls, collapsed, perfetto, pprof, pytorch, read, speedscope,
+    xspace,
 };
 
 /// Three blocks of two origins, the names of one of which hold what forms are made of.
@@ -141,6 +142,35 @@ fn perfetto_counts_what_is_in_use_after_each_change() {
         .collect();
     assert_eq!(in_use, [512, 1536, 5632]);
     assert_eq!(counts(1..2).iter().filter(|fields| fields[3] == 2).count(), 1);
+}
+
+#[test]
+fn an_xspace_has_an_event_a_change_and_a_plane_a_device_that_ran() {
+    let planes = |trace: &Trace| {
+        let history = History::new(trace);
+        let bytes = xspace(trace, &history, &[0..history.spaces[0].order.len(), 0..0]);
+        let planes = messages(&bytes).into_iter().filter(|(tag, _)| *tag == 1);
+        planes
+            .map(|(_, plane)| {
+                let fields = messages(plane);
+                let of = |tag| fields.iter().filter(move |field| field.0 == tag);
+                let name = String::from_utf8(of(2).next().unwrap().1.to_vec()).unwrap();
+                let lines = of(3)
+                    .map(|(_, line)| messages(line).iter().filter(|(tag, _)| *tag == 4).count());
+                (name, lines.collect::<Vec<_>>())
+            })
+            .collect::<Vec<_>>()
+    };
+    let without = planes(&trace());
+    assert_eq!(without[0], ("/host:CPU".to_owned(), vec![3]));
+    assert!(without.iter().all(|(name, _)| !name.starts_with("/device")));
+    let mut launched = Written::new();
+    launched.change(ALLOCATE, CHANGE);
+    for run in [1, 2] {
+        launched.record(20, &[3, run, 0, 3, 1, 20, 30, 40, 0].map(Field::Number));
+    }
+    let launched = planes(&read(&launched.0[..]).unwrap());
+    assert_eq!(launched[1], ("/device:TPU:0".to_owned(), vec![2, 2]));
 }
 
 /// The fields of a protobuf message that have bytes.

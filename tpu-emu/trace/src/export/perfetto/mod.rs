@@ -29,6 +29,7 @@ pub fn perfetto(trace: &Trace, history: &History, spans: &[Range<usize>], face: 
         stacks: HashMap::new(),
         lines: HashMap::new(),
     };
+    let times = super::times(history, spans);
     let spaces = trace.spaces.iter().zip(&history.spaces).zip(spans).zip(FIRST_MEMORY..);
     for (place, (((space, changes), span), pid)) in spaces.enumerate() {
         let refused = || history.refusals.iter().map(|&at| trace.events.at(at));
@@ -36,22 +37,14 @@ pub fn perfetto(trace: &Trace, history: &History, spans: &[Range<usize>], face: 
         if !changes.order.is_empty() || !refused.is_empty() {
             let process = out.packets.process(pid, &space.name());
             out.memory(process, space, changes, span.clone());
+            if let Some(device) = space.device.filter(|_| space.kind == "device") {
+                out.launches(process, device, &times);
+            }
             out.refusals(process, changes, &refused, span);
         }
     }
-    out.client(times(history, spans));
+    out.client(&times);
     out.packets.finish()
-}
-
-/// The times that ranges of changes span; all where every range is whole.
-fn times(history: &History, spans: &[Range<usize>]) -> Range<u64> {
-    let both = || history.spaces.iter().zip(spans).filter(|(space, _)| !space.order.is_empty());
-    let starts = both().all(|(_, span)| span.start == 0);
-    let ends = both().all(|(space, span)| span.end == space.order.len());
-    let first = both().filter_map(|(space, span)| space.times.get(span.start)).min();
-    let last = both().filter_map(|(space, span)| space.time_after(span.end)).max();
-    let start = first.filter(|_| !starts).copied().unwrap_or(0);
-    start..last.filter(|_| !ends).map_or(u64::MAX, |last| last.saturating_add(1))
 }
 
 /// A trace that is being written.
@@ -169,17 +162,60 @@ impl Writer<'_> {
         }
     }
 
+    /// The programs that ran on a device.
+    fn launches(&mut self, process: u64, device: u64, times: &Range<u64>) {
+        let trace = self.trace;
+        let launches = trace.launches.iter().filter(|launch| launch.device == device);
+        let slices: Vec<Slice<'_>> = launches
+            .filter(|launch| times.contains(&launch.started))
+            .map(|launch| Slice {
+                from: launch.started,
+                to: launch.ended,
+                name: match trace.program(launch.program) {
+                    Some(program) => program.name.clone(),
+                    None => format!("program {}", launch.program),
+                },
+                details: vec![
+                    ("run", Detail::Number(launch.run)),
+                    ("thread", Detail::Number(launch.thread)),
+                    ("waited, ns", Detail::Number(launch.started.saturating_sub(launch.enqueued))),
+                    ("status", Detail::Number(launch.status)),
+                ],
+            })
+            .collect();
+        if !slices.is_empty() {
+            let track = self.packets.named(process, "programs");
+            self.slices(track, slices);
+        }
+    }
+
     /// What the client's threads did.
-    fn client(&mut self, times: Range<u64>) {
+    fn client(&mut self, times: &Range<u64>) {
         let trace = self.trace;
         let pid = i32::try_from(trace.header.process).unwrap_or(i32::MAX);
         let process = self.packets.process(pid, &format!("tpu-emu {}", trace.header.topology));
-        let marks = self.packets.named(process, "faults");
+        let marks = self.packets.named(process, "marks");
+        for mark in trace.marks.iter().filter(|mark| times.contains(&mark.time)) {
+            let details = [("thread", Detail::Number(mark.thread))];
+            self.packets.instant(mark.time, marks, &mark.name, &details);
+        }
+        let faults = self.packets.named(process, "faults");
         for fault in trace.faults.iter().filter(|fault| times.contains(&fault.time)) {
             let details = [("entry", Detail::Text(&fault.entry))];
-            self.packets.instant(fault.time, marks, &fault.message, &details);
+            self.packets.instant(fault.time, faults, &fault.message, &details);
         }
         let mut threads: BTreeMap<u64, Vec<Slice<'_>>> = BTreeMap::new();
+        for call in trace.single_calls.iter().filter(|call| times.contains(&call.time)) {
+            threads.entry(call.thread).or_default().push(Slice {
+                from: call.time,
+                to: call.time.saturating_add(call.duration),
+                name: trace.entries[call.function as usize].clone(),
+                details: vec![
+                    ("bytes", Detail::Number(call.bytes)),
+                    ("status", Detail::Number(call.status)),
+                ],
+            });
+        }
         let stages = ["instantiate", "prepare", "initialize", "execute"];
         for call in trace.dispatches.iter().filter(|call| times.contains(&call.time)) {
             let stage = usize::try_from(call.stage).ok().and_then(|stage| stages.get(stage));
