@@ -32,7 +32,7 @@ impl Fit {
 }
 
 /// Free ranges that never touch each other, found by size and by address.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Holes {
     by_size: BTreeSet<Fit>,
     /// End to start. A hole is cut at its start and grows downwards at its start, so most

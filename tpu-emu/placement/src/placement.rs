@@ -36,7 +36,7 @@ pub struct Given<R> {
 }
 
 /// The blocks and holes of one memory, with a record `R` for each block.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Placement<R> {
     capacity: Bytes,
     granule: Bytes,

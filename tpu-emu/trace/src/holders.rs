@@ -156,19 +156,24 @@ pub fn live(trace: &Trace, space: &SpaceHistory, changes: usize) -> Vec<u32> {
     blocks
 }
 
+/// What stands for the block of an event where blocks are summed up.
+pub fn origin(trace: &Trace, place: u32, by: By) -> String {
+    Keys::new(trace, by).of(&trace.events.at(place)).to_owned()
+}
+
 /// Words for origins, each made once.
-struct Keys<'a> {
+pub(crate) struct Keys<'a> {
     trace: &'a Trace,
     by: By,
     made: HashMap<u32, String>,
 }
 
 impl<'a> Keys<'a> {
-    fn new(trace: &'a Trace, by: By) -> Self {
+    pub(crate) fn new(trace: &'a Trace, by: By) -> Self {
         Self { trace, by, made: HashMap::new() }
     }
 
-    fn of(&mut self, event: &Event) -> &str {
+    pub(crate) fn of(&mut self, event: &Event) -> &str {
         let (trace, by) = (self.trace, self.by);
         let place = match by {
             By::Line | By::Function | By::Stack => event.stack,

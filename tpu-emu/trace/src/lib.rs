@@ -13,37 +13,54 @@
 //! assert_eq!(held.total.in_memory, held.rows.iter().map(|row| row.size.in_memory).sum::<u64>());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+mod autopsy;
+mod chips;
 mod event;
 mod export;
 mod face;
 mod fields;
+mod fit;
 mod format;
+mod gaps;
 mod history;
 mod holders;
 mod input;
 mod leaks;
+mod lifetimes;
 mod links;
 mod moment;
 mod numbers;
+mod padding;
 mod reader;
 mod recorded;
 mod records;
+mod replay;
 mod tables;
 mod tally;
+mod timeline;
+pub mod words;
 
+pub use autopsy::{Advice, Autopsy, Donation, Remedy, autopsy};
+pub use chips::granule;
 pub use event::{ChangeKind, Event, Events};
 pub use export::{collapsed, perfetto, pprof, pytorch, speedscope, xspace};
 pub use face::{Call, Face, calls};
+pub use fit::{Fit, Refused, SpaceFit, Target, fit};
 pub use format::{FORMAT_MAJOR, MAGIC};
+pub use gaps::{Hole, Holes, Neighbour};
 pub use history::{History, NO_CHANGE, SpaceHistory};
-pub use holders::{By, Holders, Row, Size, key_text, live, user_frame};
+pub use holders::{By, Holders, Row, Size, key_text, live, origin, user_frame};
 pub use leaks::leaks;
+pub use lifetimes::{Lifetimes, lifetimes};
 pub use links::{EDITORS, Links, within_project};
 pub use moment::{Moment, MomentError, MomentName};
+pub use padding::{Instead, Padded, padding};
 pub use reader::{ReadError, read};
 pub use recorded::{
-    Calls, ClientEnd, Launch, Mark, Places, Program, RefusalHoles, SingleCall, Slot,
+    Calls, ClientEnd, Launch, LaunchArgument, Mark, Places, Program, RefusalHoles, SingleCall, Slot,
 };
+pub use replay::{Memory, NoRoom, Replay};
 pub use tables::{
     Argument, ArraySpec, Dispatch, Fault, FramePart, Header, Loss, Space, Stacks, Trace, Usage,
 };
+pub use timeline::{Point, reduced, steps};

@@ -126,8 +126,28 @@ pub struct RefusalHoles {
     pub count: u64,
     /// Address and size of the largest, largest first.
     pub list: Vec<(u64, u64)>,
+    /// The program that was being launched; empty outside of a launch.
+    pub program: String,
+    /// Bytes that the launch would have asked for behind this.
+    pub rest: Vec<u64>,
+    /// First bytes of the blocks that the launch had taken for its results.
+    pub taken: Vec<u64>,
+    /// The arguments of the launch.
+    pub arguments: Vec<LaunchArgument>,
     /// Place of the refusal among the events; `None` where the trace ends before it.
     pub refusal: Option<u32>,
+}
+
+/// An argument of a launch that found no room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LaunchArgument {
+    /// Its place among the program's parameters.
+    pub number: u64,
+    /// First byte of its block.
+    pub address: u64,
+    /// What the launch would not ask for if the argument was donated: 0 nothing, 1 what was
+    /// refused, then each of the rest, then each of what it had taken.
+    pub saves: u64,
 }
 
 /// The first sign that a client gives up what it holds.

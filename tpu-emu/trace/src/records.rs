@@ -2,7 +2,7 @@
 use crate::fields::Fields;
 use crate::reader::{Builder, ReadError, known};
 use crate::recorded::{
-    Calls, ClientEnd, Launch, Mark, Places, Program, RefusalHoles, SingleCall, Slot,
+    Calls, ClientEnd, Launch, LaunchArgument, Mark, Places, Program, RefusalHoles, SingleCall, Slot,
 };
 
 impl Builder {
@@ -66,7 +66,7 @@ impl Builder {
     }
 
     pub(crate) fn holes(&mut self, fields: &mut Fields<'_>) -> Result<(), ReadError> {
-        let holes = RefusalHoles {
+        let mut holes = RefusalHoles {
             space: known(&self.spaces, "space", fields)?,
             sequence: fields.number()?,
             time: fields.number()?,
@@ -77,7 +77,20 @@ impl Builder {
             count: fields.number()?,
             list: fields.list(|fields| Ok((fields.number()?, fields.number()?)))?,
             refusal: None,
+            program: String::new(),
+            rest: Vec::new(),
+            taken: Vec::new(),
+            arguments: Vec::new(),
         };
+        if !fields.is_empty() {
+            holes.program = fields.text()?.to_owned();
+            holes.rest = fields.list(Fields::number)?;
+            holes.taken = fields.list(Fields::number)?;
+            holes.arguments = fields.list(|fields| {
+                let (number, address) = (fields.number()?, fields.number()?);
+                Ok(LaunchArgument { number, address, saves: fields.number()? })
+            })?;
+        }
         self.trace.refusal_holes.push(holes);
         Ok(())
     }
