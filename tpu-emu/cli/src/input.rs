@@ -20,6 +20,8 @@ enum Why {
     Read(#[from] ReadError),
     #[error(transparent)]
     Moment(#[from] MomentError),
+    #[error("{0}")]
+    Absent(String),
 }
 
 impl InputError {
@@ -27,7 +29,7 @@ impl InputError {
     pub(crate) fn exit_code(&self) -> u8 {
         match self.why {
             Why::Read(_) => 1,
-            Why::Moment(_) => 2,
+            Why::Moment(_) | Why::Absent(_) => 2,
         }
     }
 }
@@ -61,6 +63,11 @@ impl Input {
     /// An error of this input.
     pub(crate) fn failed(&self, why: Error) -> InputError {
         InputError { name: self.name.clone(), why: ReadError::from(why).into() }
+    }
+
+    /// An error of an option that names what the input does not have.
+    pub(crate) fn asked_too_much(&self, why: String) -> InputError {
+        InputError { name: self.name.clone(), why: Why::Absent(why) }
     }
 
     /// The point that a user named.

@@ -6,10 +6,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use tpu_trace::{By, Face, MomentName};
 
+mod autopsy;
 mod diff;
 mod doctor;
 mod environment;
 mod export;
+mod fit;
 #[cfg(versions_of_glibc)]
 #[path = "../../../pjrt-plugin/glibc/src/jumps.rs"]
 mod glibc;
@@ -100,6 +102,8 @@ enum Kind {
     },
     Walkthrough(walkthrough::Walkthrough),
     Guidebook(guidebook::Guidebook),
+    Autopsy(autopsy::Autopsy),
+    Fit(fit::Fit),
     Topologies(topologies::Topologies),
     Doctor(doctor::Doctor),
 }
@@ -140,9 +144,21 @@ fn main() -> ExitCode {
                 Err(why) => failed(&why.to_string()),
             };
         }
+        Kind::Fit(asked) => {
+            return match asked.answer() {
+                Ok((text, true)) => print(text.as_bytes()),
+                // A budget that is exceeded.
+                Ok((text, false)) => ending(print(text.as_bytes()), 3),
+                Err(why) => {
+                    let _ = failed(&why.to_string());
+                    ExitCode::from(why.exit_code())
+                }
+            };
+        }
         Kind::Topologies(asked) => {
             return painted(|paint| (asked.text(paint), ExitCode::SUCCESS));
         }
+        Kind::Autopsy(asked) => asked.answer().map(String::into_bytes),
         Kind::Summary { file, view } => summary::summary(&file, &view).map(String::into_bytes),
         Kind::Tree { file, at, frames, least } => {
             tree::tree(&file, &at, frames, least).map(String::into_bytes)

@@ -68,7 +68,7 @@ pub struct Refused {
 pub struct SpaceFit {
     /// The space of the trace.
     pub space: String,
-    /// Its bytes in the trace.
+    /// Bytes of the space in the trace.
     pub traced_capacity: u64,
     /// The most bytes in use in the trace.
     pub peak: u64,

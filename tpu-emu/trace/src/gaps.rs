@@ -8,9 +8,9 @@ use serde::Serialize;
 /// A block beside a hole.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Neighbour {
-    /// Its first byte.
+    /// The first byte of the block.
     pub address: u64,
-    /// Its bytes.
+    /// Bytes of the block.
     pub size: u64,
     /// The line that took it.
     pub line: String,

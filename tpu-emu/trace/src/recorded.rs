@@ -141,7 +141,7 @@ pub struct RefusalHoles {
 /// An argument of a launch that found no room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LaunchArgument {
-    /// Its place among the program's parameters.
+    /// Place of the argument among the program's parameters.
     pub number: u64,
     /// First byte of its block.
     pub address: u64,

@@ -4,4 +4,5 @@
 mod exports;
 mod held;
 mod read;
+mod refused;
 mod written;
