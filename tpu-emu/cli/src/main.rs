@@ -25,6 +25,7 @@ mod report;
 mod run;
 mod summary;
 mod text;
+mod top;
 mod topologies;
 mod tree;
 mod walkthrough;
@@ -100,6 +101,7 @@ enum Kind {
         #[command(flatten)]
         view: View,
     },
+    Top(top::Top),
     Walkthrough(walkthrough::Walkthrough),
     Guidebook(guidebook::Guidebook),
     Autopsy(autopsy::Autopsy),
@@ -131,6 +133,12 @@ fn main() -> ExitCode {
                 let (text, is_well) = doctor.look(paint);
                 (text, if is_well { ExitCode::SUCCESS } else { ExitCode::from(1) })
             });
+        }
+        Kind::Top(asked) => {
+            return match asked.show() {
+                Ok(text) => print(text.as_bytes()),
+                Err(why) => failed(&why),
+            };
         }
         Kind::Walkthrough(asked) => {
             return match Paint::of(&io::stdout()).and_then(|paint| asked.walk(&paint)) {

@@ -110,13 +110,24 @@ impl History {
             let refused = refusals.iter().map(|&refusal| space.before(trace, number, refusal));
             let refused = refused.collect();
             (space.marks, space.refusals) = (marks, refused);
-            space.end_at = end.unwrap_or(space.end_at);
+            space.end_at = end.map_or(space.end_at, |end| space.first_end(trace, end));
         }
         Self { spaces, refusals }
     }
 }
 
 impl SpaceHistory {
+    /// The end of the client: the recorded one, or a sign of the clean-up before it, of which the
+    /// library sees fewer kinds. A sign with allocations behind it was that of an earlier client.
+    fn first_end(&self, trace: &Trace, recorded: usize) -> usize {
+        let between = self.order.get(self.end_at..recorded).unwrap_or_default();
+        let is_taken = |&place: &u32| trace.events.kind(place) == ChangeKind::Allocate;
+        match between.iter().any(is_taken) {
+            true => recorded,
+            false => recorded.min(self.end_at),
+        }
+    }
+
     fn follow(&mut self, trace: &Trace, is_clean_up: &[bool], is_snapshot: bool) {
         let sequence = |place: &u32| trace.events.sequence(*place);
         if !self.order.is_sorted_by_key(sequence) {

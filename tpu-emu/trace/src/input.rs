@@ -1,5 +1,5 @@
 //! A trace's bytes, record by record, borrowed from a buffer as long as the largest record.
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 
 /// Bytes that are asked for at once.
 const CHUNK_BYTES: usize = 1 << 20;
@@ -57,6 +57,20 @@ impl<R: Read> Input<R> {
             let limit = CHUNK_BYTES as u64;
             self.is_over = self.from.by_ref().take(limit).read_to_end(&mut self.buffer)? == 0;
         }
+        Ok(())
+    }
+}
+
+impl<R: Read + Seek> Input<R> {
+    /// Forgets what was looked at and not taken: a writer may have written there since.
+    ///
+    /// # Errors
+    /// Those of the input.
+    pub(crate) fn again(&mut self) -> io::Result<()> {
+        let at = self.at();
+        self.from.seek(SeekFrom::Start(at))?;
+        self.buffer.clear();
+        (self.next, self.before, self.is_over) = (0, at, false);
         Ok(())
     }
 }

@@ -55,7 +55,7 @@ pub use lifetimes::{Lifetimes, lifetimes};
 pub use links::{EDITORS, Links, within_project};
 pub use moment::{Moment, MomentError, MomentName};
 pub use padding::{Instead, Padded, padding};
-pub use reader::{ReadError, read};
+pub use reader::{Follower, ReadError, read};
 pub use recorded::{
     Calls, ClientEnd, Launch, LaunchArgument, Mark, Places, Program, RefusalHoles, SingleCall, Slot,
 };

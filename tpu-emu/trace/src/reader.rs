@@ -7,7 +7,8 @@ use crate::numbers::{Names, Numbers};
 use crate::tables::{
     Argument, ArraySpec, Dispatch, Fault, FramePart, Header, Loss, Space, Trace, Usage, place,
 };
-use std::io::{self, Read};
+use std::fmt;
+use std::io::{self, Read, Seek};
 
 /// Why bytes are no trace that can be read.
 #[derive(Debug, thiserror::Error)]
@@ -42,30 +43,89 @@ pub fn read(input: impl Read) -> Result<Trace, ReadError> {
     let mut input = Input::new(input);
     let format = begin(&mut input)?;
     let mut tables = Builder::new(format);
+    let stop = records(&mut input, &mut tables)?;
+    tables.trace.is_cut = match stop {
+        Stop::Over => false,
+        // A writer that was killed in the middle of a record had not written its kind.
+        Stop::Nothing => !is_of_zeros(&mut input)?,
+        Stop::Part => true,
+    };
+    tables.end()
+}
+
+/// Why records end.
+enum Stop {
+    /// The input ends behind a record.
+    Over,
+    /// There is the room behind the last record of a file that is mapped.
+    Nothing,
+    /// The input ends within a record.
+    Part,
+}
+
+/// Takes all records that are whole.
+fn records(input: &mut Input<impl Read>, tables: &mut Builder) -> Result<Stop, ReadError> {
     loop {
         let (kind, length) = match *input.peek(HEAD_BYTES)? {
-            [] => break,
-            // The room behind the last record of a file that is mapped; a writer that was killed
-            // in the middle of a record had not written its kind.
-            [0, ..] => {
-                tables.trace.is_cut = !is_of_zeros(&mut input)?;
-                break;
-            }
+            [] => return Ok(Stop::Over),
+            [0, ..] => return Ok(Stop::Nothing),
             [kind, a, b, c, d] => (kind, u32::from_le_bytes([a, b, c, d]) as usize),
-            _ => {
-                tables.trace.is_cut = true;
-                break;
-            }
+            _ => return Ok(Stop::Part),
         };
         if input.peek(HEAD_BYTES + length)?.len() < HEAD_BYTES + length {
-            tables.trace.is_cut = true;
-            break;
+            return Ok(Stop::Part);
         }
         input.take(HEAD_BYTES);
         let end = input.at() + length as u64;
         tables.record(RecordKind::of(kind), &mut Fields::new(input.take(length), end))?;
     }
-    tables.end()
+}
+
+/// Reads a trace while it is written.
+pub struct Follower<R> {
+    input: Input<R>,
+    /// Since the first bytes were there.
+    tables: Option<Builder>,
+}
+
+impl<R: Read + Seek> Follower<R> {
+    /// A reader that stands at the beginning of an input.
+    pub fn new(input: R) -> Self {
+        Self { input: Input::new(input), tables: None }
+    }
+
+    /// Reads what was written since the last call, and gives the trace so far; `None` as long as
+    /// it does not say which process writes it. Counts of calls are as they were when their record
+    /// was read first.
+    ///
+    /// # Errors
+    /// As those of [`read`]; nothing more can be read then.
+    pub fn more(&mut self) -> Result<Option<&Trace>, ReadError> {
+        self.input.again()?;
+        if self.tables.is_none() {
+            if self.input.peek(12)?.len() < 12 {
+                return Ok(None);
+            }
+            self.tables = Some(Builder::new(begin(&mut self.input)?));
+        }
+        let Some(tables) = &mut self.tables else { return Ok(None) };
+        records(&mut self.input, tables)?;
+        if let Some(header) = &tables.header {
+            tables.trace.header.clone_from(header);
+        }
+        Ok(tables.header.is_some().then_some(&tables.trace))
+    }
+
+    /// How many bytes were read.
+    pub fn position(&self) -> u64 {
+        self.input.at()
+    }
+}
+
+impl<R> fmt::Debug for Follower<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Follower").finish_non_exhaustive()
+    }
 }
 
 /// Kind and length of a record.

@@ -198,6 +198,25 @@ fn marks_refusals_and_the_recorded_end_are_moments() {
 }
 
 #[test]
+fn a_clean_up_before_the_recorded_end_is_the_end() {
+    let at = |sequence, stack| Change { sequence, stack, address: 512, time: sequence, ..CHANGE };
+    let end = |between: &[(u8, u64)]| {
+        let mut written = Written::new();
+        written.change(ALLOCATE, at(1, 1)).change(FREE, at(2, 2));
+        for (sequence, &(kind, stack)) in (3..).zip(between) {
+            written.change(kind, at(sequence, stack));
+        }
+        let last = 2 + between.len() as u64;
+        let places = [9, 3, 1, 1, 0, last].map(Field::Number).to_vec();
+        written.record(19, &[places, vec![Field::Text("PJRT_Client_Destroy")]].concat());
+        History::new(&read(&written.0[..]).unwrap()).spaces[0].end_at
+    };
+    assert_eq!(end(&[]), 1);
+    // The clean-up was that of an earlier client.
+    assert_eq!(end(&[(ALLOCATE, 1), (FREE, 1)]), 4);
+}
+
+#[test]
 fn each_change_knows_the_one_that_it_belongs_to() {
     let history = History::new(&trace());
     assert_eq!(history.spaces[0].partner, [1, 0, 4, 5, 2, 3]);

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may stop anywhere")]
 
 mod exports;
+mod follow;
 mod held;
 mod read;
 mod refused;
