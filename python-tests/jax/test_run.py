@@ -163,6 +163,17 @@ def test_a_program_without_the_tpu_is_told_so(tmp_path):
     assert f"jax 0.4.20 of {python} is too old for it" in err
 
 
+def test_a_report_is_written_however_the_program_ends(tmp_path):
+    script(tmp_path, "raise SystemExit(3)")
+    code, _, err = run("run", "train.py", "--report", "r.html", folder=tmp_path)
+    assert (code, "\nreport      r.html\n" in err) == (3, True), err
+    page = (tmp_path / "r.html").read_text()
+    assert page.lower().startswith("<!doctype html>")
+    assert page.rstrip().endswith("</html>")
+    code, _, err = run("run", "train.py", "--report", "absent/r.html", folder=tmp_path)
+    assert (code, "absent/r.html: No such file" in err) == (1, True), err
+
+
 def test_any_command_and_modules_are_run(tmp_path):
     script(tmp_path)
     command = ["sh", "-c", 'echo "$TPU_EMU_HBM_BYTES $JAX_PLATFORMS"; exit 7', "--hbm", "1"]

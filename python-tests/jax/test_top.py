@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
 from test_run import COMMAND, LEAK, run, script, started
 
 WAITS = """

@@ -154,9 +154,14 @@ impl Run {
                 written_report = Some(written.map_err(|why| why.to_string()));
             }
             match place {
-                0 => lines::lines(&input, paint).iter().for_each(|line| {
-                    let _ = writeln!(said, "{line}");
-                }),
+                0 => {
+                    for line in lines::lines(&input, paint) {
+                        let _ = writeln!(said, "{line}");
+                    }
+                    if let Some(out) = &self.report {
+                        failed |= !write_report(&input, out, &mut said, paint);
+                    }
+                }
                 _ if place <= FURTHER => {
                     let _ = writeln!(said, "{}", lines::further(&input, &name(file)));
                 }
@@ -222,6 +227,17 @@ struct Told {
     limit: Option<u64>,
     /// Of each process that used the emulated TPU, that of the program first.
     processes: Vec<Summary>,
+}
+
+/// Writes the HTML report; whether it could.
+fn write_report(input: &Input, out: &Path, said: &mut String, paint: &Paint) -> bool {
+    let written = report::write(input, out, None);
+    // Writing to a text does not fail.
+    let _ = match &written {
+        Ok(()) => writeln!(said, "report      {}", name(out)),
+        Err(why) => writeln!(said, "{}", paint.bad(&format!("tpu-emu: {why}"))),
+    };
+    written.is_ok()
 }
 
 /// Writes to a file, or with `-` to standard output.
