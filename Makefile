@@ -48,7 +48,7 @@ unexport TPU_LIBRARY_PATH JAX_PLATFORMS
 # The crates of the machine.
 MACHINE := -p tpu-base -p tpu-topology -p tpu-kernels -p tpu-ops -p tpu-program -p tpu-emu
 
-.PHONY: report-page test-report build wheel demo walkthrough guide readers test test-readers test-clients test-wheel test-libtpu test-tensorflow test-torch test-rust test-portable test-docs test-python test-no-jax conform checks ecosystem ecosystem-full lint deny bench bench-all bench-growth bench-suite bench-ecosystem bench-page bench-parts memcheck memcheck-address memcheck-valgrind needs-valgrind racecheck random sweep walks fuzz fuzz-readers fuzz-readers-proof clean
+.PHONY: picture report-page test-report build wheel demo walkthrough guide readers test test-readers test-clients test-wheel test-libtpu test-tensorflow test-torch test-rust test-portable test-docs test-python test-no-jax conform checks ecosystem ecosystem-full lint deny bench bench-all bench-growth bench-suite bench-ecosystem bench-page bench-parts memcheck memcheck-address memcheck-valgrind needs-valgrind racecheck random sweep walks fuzz fuzz-readers fuzz-readers-proof clean
 
 build:
 	cargo build --release
@@ -82,6 +82,10 @@ walkthrough: build $(VENVS)/jax-$(LIBTPU_JAX)/ready
 # The user guide as a book, in target/guide.
 guide: $(MDBOOK)
 	$(MDBOOK) build docs/guide
+
+# The picture of a report, for README.md and the guide. It needs Chromium.
+picture: build $(VENVS)/jax-$(NEWEST)/ready
+	VIRTUAL_ENV=$(CURDIR)/$(VENVS)/jax-$(NEWEST) $(NEWEST_PYTHON) docs/guide/picture.py target/release/tpu-emu docs/guide/report.png
 
 $(MDBOOK):
 	cargo install mdbook --version $(MDBOOK_VERSION) --no-default-features --features search --locked --root target/tools --target-dir target/tools/build
