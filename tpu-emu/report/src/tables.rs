@@ -3,7 +3,9 @@ use crate::order::Order;
 use crate::page::Options;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
-use tpu_trace::{EDITORS, Face, FramePart, History, Links, Trace, within_project};
+use tpu_trace::{
+    ChangeKind, EDITORS, Face, FramePart, History, Links, Trace, autopsy, padding, within_project,
+};
 
 /// All tables of a page.
 #[derive(Debug, Serialize)]
@@ -90,7 +92,19 @@ pub(crate) struct RefusalTable {
     time: u64,
     at: Vec<u32>,
     holes: Option<HolesTable>,
+    autopsy: Option<AutopsyTable>,
 }
+
+/// What replaying the blocks as they lay says of a refusal.
+#[derive(Debug, Serialize)]
+struct AutopsyTable {
+    /// Whether it helps, and what is done, in words.
+    advice: Vec<(bool, String)>,
+    careful: Vec<String>,
+}
+
+/// How many refusals are replayed: each is a search of its own.
+const REPLAYED: usize = 10;
 
 #[derive(Debug, Serialize)]
 pub(crate) struct HolesTable {
@@ -107,6 +121,8 @@ pub(crate) struct SpecTable {
     short: String,
     logical: u64,
     padded: u64,
+    /// What would take fewer bytes; empty where nothing is known to.
+    advice: String,
 }
 
 /// Offset, size, logical size, first and last position; array, operation and line as texts.
@@ -192,16 +208,7 @@ impl Tables {
                 })
                 .collect(),
             refusals: refusals(trace, history, &places),
-            specs: trace
-                .specs
-                .iter()
-                .map(|spec| SpecTable {
-                    text: spec.text(),
-                    short: spec.short_text(),
-                    logical: spec.logical,
-                    padded: spec.padded,
-                })
-                .collect(),
+            specs: specs(trace),
             labels: trace.labels.clone(),
             entries: trace.entries.clone(),
             threads: Vec::new(),
@@ -276,6 +283,35 @@ fn spaces(trace: &Trace, history: &History, places: &Places) -> Vec<SpaceTable> 
     table.collect()
 }
 
+fn specs(trace: &Trace) -> Vec<SpecTable> {
+    // The first array of each type stands for all of them.
+    let mut seen = vec![false; trace.specs.len()];
+    let mut firsts = Vec::new();
+    for (place, event) in trace.events.iter() {
+        let is_array = trace.labels[event.label as usize].is_empty()
+            || trace.labels[event.label as usize].starts_with("result ");
+        if is_array && event.kind == ChangeKind::Allocate && !seen[event.spec as usize] {
+            seen[event.spec as usize] = true;
+            firsts.push(place);
+        }
+    }
+    let mut advice = vec![String::new(); trace.specs.len()];
+    for row in padding(trace, &firsts) {
+        if let Some(instead) = row.instead {
+            advice[row.spec as usize] =
+                format!("{} as {}: {} bytes each", instead.how, instead.array, instead.padded);
+        }
+    }
+    let table = trace.specs.iter().zip(advice).map(|(spec, advice)| SpecTable {
+        text: spec.text(),
+        short: spec.short_text(),
+        logical: spec.logical,
+        padded: spec.padded,
+        advice,
+    });
+    table.collect()
+}
+
 fn refusals(trace: &Trace, history: &History, places: &Places) -> Vec<RefusalTable> {
     let of = |(number, &place): (usize, &u32)| {
         let event = trace.events.at(place);
@@ -295,6 +331,12 @@ fn refusals(trace: &Trace, history: &History, places: &Places) -> Vec<RefusalTab
                 largest: holes.largest,
                 count: holes.count,
             }),
+            autopsy: (number < REPLAYED).then(|| autopsy(trace, history, number)).flatten().map(
+                |found| AutopsyTable {
+                    advice: found.advice.into_iter().map(|of| (of.helps, of.words)).collect(),
+                    careful: found.careful,
+                },
+            ),
         }
     };
     history.refusals.iter().enumerate().map(of).collect()

@@ -31,7 +31,8 @@ export interface Refusal {
   time: number;
   at: number[];
   holes: { asked: number; in_use: number; free: number; largest: number; count: number } | null;
-  advice?: string[];
+  /** What replay says; null for those behind the first ten. */
+  autopsy: { advice: [boolean, string][]; careful: string[] } | null;
 }
 
 export interface Spec {
@@ -39,7 +40,7 @@ export interface Spec {
   short: string;
   logical: number;
   padded: number;
-  advice?: string;
+  advice: string;
 }
 
 /** Offset, size, logical size, first and last position, array, operation, line. */

@@ -71,6 +71,11 @@ function calls(model: Model, face: string): Calls {
   return found;
 }
 
+/** Makes what the first look at the graph needs, while nobody waits. */
+export function prepare(model: Model): void {
+  calls(model, "python");
+}
+
 /** The bars of blocks, the root first; callers come before what they call. */
 function bars(model: Model, list: Uint32Array, face: Face): Bar[] {
   const sites = model.column("site");

@@ -1,6 +1,6 @@
 // A table of which only the rows in sight are elements.
 import { fill, h } from "./dom";
-import { ordered } from "./sums";
+import { numbers, ordered } from "./sums";
 
 export interface ColumnOf {
   title: string;
@@ -48,7 +48,7 @@ export class Grid {
 
   private sort(): void {
     const { sort } = this.columns[this.by];
-    this.sorted = sort ? ordered(Float64Array.from(this.list, (row) => sort(row)), this.list) : this.list.slice();
+    this.sorted = sort ? ordered(numbers(this.list, sort), this.list) : this.list.slice();
     if (this.down) this.sorted.reverse();
     fill(
       this.head,

@@ -2,6 +2,7 @@
 import { add, choice, fill, h, tip } from "./dom";
 import { Model } from "./data";
 import { Drawer } from "./drawer";
+import { prepare } from "./flame";
 import { bytes, counted, exact, grouped, percent, seconds } from "./format";
 import { callsView, executables } from "./programs";
 import { currentEditor, editors, setEditor } from "./source";
@@ -86,6 +87,7 @@ class Page {
     });
     this.moment();
     this.show();
+    setTimeout(() => prepare(this.model), 200);
   }
 
   private head(): HTMLElement {

@@ -2,7 +2,7 @@
 import { canvas, color, fill, h, tip } from "./dom";
 import { bytes, counted, exact, hex } from "./format";
 import { ALL, State } from "./state";
-import { Hole, keys, layout, rows } from "./sums";
+import { Hole, keys, layout, numbers, rows } from "./sums";
 import { linked } from "./source";
 
 const ROW = 16;
@@ -44,7 +44,8 @@ export class AddressMap {
     const label = `Addresses ${hex(from)} to ${hex(to)}: ${counted(blocks.length, "block")}, ${counted(holes.length, "hole")}`;
     const [element, context] = canvas(width, height, label);
     const top = rows(model, list, "line");
-    const { of } = keys(model, "line");
+    const { of, words: lines } = keys(model, "line");
+    const labels = keys(model, "label");
     const ranks = new Map(top.slice(0, PALETTE).map((row, rank) => [row.key, rank]));
     const colors = Array.from({ length: PALETTE }, (_, rank) => color(`--hue-${rank}`));
     const [other, ground] = [color("--hue-other"), color("--hole")];
@@ -77,7 +78,7 @@ export class AddressMap {
       const rank = ranks.get(of(allocation));
       draw(addresses[allocation], sizes[allocation], rank === undefined ? other : colors[rank], edge);
     }
-    const starts = Float64Array.from(blocks, (allocation) => addresses[allocation]);
+    const starts = numbers(blocks, (allocation) => addresses[allocation]);
     const hit = (event: MouseEvent): { block?: number; hole?: Hole; address: number } | null => {
       const box = element.getBoundingClientRect();
       const row = Math.floor((event.clientY - box.top) / (ROW + GAP));
@@ -97,8 +98,8 @@ export class AddressMap {
       const under = hit(event);
       if (!under) return tip.hide();
       if (under.block !== undefined) {
-        const words = keys(model, "line").words[of(under.block)];
-        tip.show(event, `${bytes(sizes[under.block])} at ${hex(addresses[under.block])}`, words, keys(model, "label").words[keys(model, "label").of(under.block)]);
+        const where = `${bytes(sizes[under.block])} at ${hex(addresses[under.block])}`;
+        tip.show(event, where, lines[of(under.block)], labels.words[labels.of(under.block)]);
       } else if (under.hole) tip.show(event, `hole of ${bytes(under.hole.size)} at ${hex(under.hole.address)}`);
     });
     element.addEventListener("mouseleave", () => tip.hide());

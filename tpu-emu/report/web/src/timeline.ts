@@ -59,7 +59,7 @@ export class Timeline {
     const marks = [...model.tables.marks, ...model.tables.refusals].map((of) => of.time);
     const [first, last] = [model.steps ? model.column("time")[0] : 0, model.timeAt(model.steps)];
     this.from = marks.reduce((least, time) => Math.min(least, time), model.steps ? first : marks[0] ?? 0);
-    this.to = Math.max(this.from + 1000, marks.reduce((most, time) => Math.max(most, time), last));
+    this.to = Math.max(this.from + (model.steps > 1 ? 1000 : 1e5), marks.reduce((most, time) => Math.max(most, time), last));
     const edge = (this.to - this.from) / 100;
     this.from = Math.max(0, this.from - edge);
     this.to += edge;
@@ -109,7 +109,7 @@ export class Timeline {
     const [times, sizes] = reduced(this.state, this.from, this.to, width);
     this.plot?.setData([times, sizes], false);
     this.plot?.setScale("x", { min: this.from / 1e9, max: this.to / 1e9 });
-    const most = sizes.reduce((most, size) => Math.max(most, size), 1);
+    const most = sizes.reduce((most, size) => Math.max(most, size), 512);
     this.plot?.setScale("y", { min: 0, max: most * 1.12 });
   }
 
@@ -134,7 +134,7 @@ export class Timeline {
       legend: { show: false },
       scales: { x: { time: false, auto: false }, y: { auto: false } },
       axes: [
-        { ...axis, font, values: (_, ticks) => ticks.map((tick) => `${+tick.toFixed(6)} s`), size: 34 },
+        { ...axis, font, values: (_, ticks) => ticks.map((tick) => `${+tick.toFixed(9)} s`), size: 34, space: 90 },
         { ...axis, font, size: 72, splits: (plot) => ticks(plot.scales.y.max ?? 1), values: (_, splits) => splits.map(bytes) },
       ],
       series: [
@@ -211,6 +211,8 @@ export class Timeline {
     ctx.save();
     ctx.lineWidth = ratio;
     ctx.font = `${11 * ratio}px system-ui, sans-serif`;
+    ctx.textAlign = "left";
+    ctx.textBaseline = "alphabetic";
     const capacity = plot.valToPos(state.capacity(), "y", true);
     if (capacity >= top) {
       ctx.strokeStyle = color("--bad");

@@ -19,7 +19,7 @@ export interface View {
 }
 
 /** A table of sums with bars; a row opens its places. */
-export function sums(found: Row[], most: number, chosen: (row: Row) => void, limit = 500): HTMLElement {
+export function sums(found: Row[], most: number, chosen: (row: Row) => void, limit = 200): HTMLElement {
   const all = found.reduce((sum, row) => sum + row.bytes, 0);
   const body = found.slice(0, limit).map((row) => {
     const open = (): void => chosen(row);
@@ -262,7 +262,7 @@ export function padding(state: State, drawer: Drawer): View {
         .sort((a, b) => lost(b) - lost(a)),
     );
     const table = (found: Row[], by: string, title: string): HTMLElement => {
-      const advised = by === "array" && model.tables.specs.some((spec) => spec.advice);
+      const advised = by === "array" && model.tables.specs.some((spec) => spec.advice !== "");
       const most = found.length ? lost(found[0]) : 1;
       const body = found.slice(0, 200).map((row) => {
         const open = (): void => {
@@ -281,7 +281,7 @@ export function padding(state: State, drawer: Drawer): View {
           h("td", { class: "number" }, bytes(row.bytes)),
           h("td", { class: "number" }, grouped(row.blocks)),
           h("td", { class: "key", title: row.words }, ...linked(row.words)),
-          advised && h("td", {}, model.tables.specs[row.key].advice ?? ""),
+          advised && h("td", {}, model.tables.specs[row.key].advice),
         );
       });
       const head = ["", "Lost", "Of it", "In memory", "Blocks", title, ...(advised ? ["What would avoid it"] : [])];
@@ -338,7 +338,8 @@ export function memoryErrors(state: State, drawer: Drawer): View {
         drawer.blocks(linked(row.words), list.filter((allocation) => of(allocation) === row.key));
       };
       const label = model.tables.labels[refusal.label];
-      const advice = refusal.advice ?? [];
+      const { advice, careful } = refusal.autopsy ?? { advice: [], careful: [] };
+      const [helps, not] = [true, false].map((does) => advice.filter(([help]) => help === does).map(([, words]) => h("li", {}, words)));
       const details = h("details", { open: number === 0, class: "refusal" });
       add(
         details,
@@ -366,8 +367,12 @@ export function memoryErrors(state: State, drawer: Drawer): View {
           ),
           h("button", { onclick: () => drawer.one("Who asked", `For ${exact(refusal.size)}`, refusal.stack) }, "Show who asked"),
         ),
-        advice.length > 0 && h("h3", {}, "What would make it fit, checked by replay"),
-        advice.length > 0 && h("ul", {}, ...advice.map((text) => h("li", {}, text))),
+        ...careful.map((why) => h("p", { class: "careful" }, `${why}.`)),
+        helps.length > 0 && h("h3", {}, "What would make it fit, each checked by replay"),
+        helps.length > 0 && h("ul", { class: "helps" }, ...helps),
+        not.length > 0 && h("h3", {}, "What would not"),
+        not.length > 0 && h("ul", {}, ...not),
+        refusal.autopsy === null && h("p", { class: "soft" }, "It was not replayed; the first ten are, and tpu-emu autopsy replays any."),
         h("h3", {}, "Who held the memory"),
         found.length ? sums(found, found[0].bytes, open, 20) : h("p", { class: "empty" }, "Nothing: it is larger than the memory."),
       );
