@@ -130,6 +130,8 @@ def test_programs_refusals_and_calls_have_their_records(
     text = browser.eval("document.querySelector('main').innerText")
     assert "TPU_0 had no room for 1.00 MiB" in text
     assert "in 7 holes" in text
+    helps = browser.eval("document.querySelector('.helps').innerText")
+    assert "reshape(-1)" in helps
     browser.view("calls")
     assert browser.eval("document.querySelector('#calls tbody tr').dataset.count") == "13"
     text = browser.eval("document.querySelector('main').innerText")

@@ -132,7 +132,6 @@ impl Run {
         let mut peak = 0;
         let mut failed = false;
         let mut summaries = Vec::new();
-        let mut written_report = None;
         for (place, file) in found.iter().enumerate() {
             let input = match Input::open(file) {
                 Ok(input) => input,
@@ -148,10 +147,6 @@ impl Run {
             peak = most.max().unwrap_or(0).max(peak);
             if self.json.is_some() {
                 summaries.push(summary::of(&input, By::Line, JSON_ROWS));
-            }
-            if let (0, Some(out)) = (place, &self.report) {
-                let written = report::write(&input, out, None);
-                written_report = Some(written.map_err(|why| why.to_string()));
             }
             match place {
                 0 => {
@@ -174,23 +169,11 @@ impl Run {
         if found.is_empty() {
             let why = nothing(self.kind, python);
             let _ = writeln!(said, "No process used the emulated TPU{why}.");
+            if self.report.is_some() {
+                let _ = writeln!(said, "So there is no report.");
+            }
         } else if traces.are_kept() {
             let _ = writeln!(said, "trace       {}", name(&traces.file));
-        }
-        match (&self.report, written_report) {
-            (Some(out), Some(Ok(()))) => {
-                let _ = writeln!(said, "report      {}", name(out));
-            }
-            (Some(_), Some(Err(why))) => {
-                failed = true;
-                let _ = writeln!(said, "{}", paint.bad(&format!("tpu-emu: {why}")));
-            }
-            (Some(_), None) => {
-                failed = true;
-                let why = "tpu-emu: there is no trace of which to write a report";
-                let _ = writeln!(said, "{}", paint.bad(why));
-            }
-            _ => {}
         }
         // Nobody is left to hear of a standard error that is closed.
         let _ = io::stderr().lock().write_all(said.as_bytes());
