@@ -20,6 +20,7 @@ mod memory_object;
 mod objects;
 mod plugin;
 mod programs;
+mod recording;
 mod shapes;
 mod sharding;
 mod snapshot;
@@ -36,6 +37,7 @@ pub use pjrt_sys as sys;
 
 pub use ffi::{XLA_FFI_GetApi, XlaCustomCallStatusSetFailure, XlaCustomCallStatusSetSuccess};
 pub use plugin::GetPjrtApi;
+pub use recording::{tpu_emu_record_read, tpu_emu_record_start, tpu_emu_record_stop};
 pub use snapshot::{tpu_emu_mark, tpu_emu_release, tpu_emu_snapshot, tpu_emu_snapshot_version};
 
 use std::sync::Arc;

@@ -8,7 +8,7 @@ use tpu_emu::entry;
 /// The version of this interface. Later versions add functions; they change none.
 #[unsafe(no_mangle)]
 pub extern "C" fn tpu_emu_snapshot_version() -> c_int {
-    2
+    3
 }
 
 /// Names this moment in the trace, where there is one: the `length` bytes of UTF-8 at `name`.

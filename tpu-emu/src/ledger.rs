@@ -9,6 +9,11 @@ use std::sync::Arc;
 use tpu_base::entry;
 use tpu_base::units::Nanos;
 
+mod recordings;
+
+use recordings::Recordings;
+pub(crate) use recordings::{Before, Recording};
+
 /// The machine's memory of changes.
 #[derive(Debug)]
 pub struct Ledger {
@@ -20,6 +25,7 @@ pub struct Ledger {
     /// The most lines that `past` keeps.
     kept: usize,
     past: Mutex<VecDeque<Past>>,
+    recordings: Recordings,
 }
 
 thread_local! {
@@ -35,7 +41,7 @@ impl Ledger {
         kept: usize,
     ) -> Self {
         let (stacks, labels) = (Stacks::default(), Labels::default());
-        Self { stacks, labels, source, clock, sink, kept, past: Mutex::default() }
+        Self { stacks, labels, source, clock, sink, kept, past: Mutex::default(), recordings: Recordings::default() }
     }
 
     /// Where, when and by whom this is called.
@@ -123,9 +129,30 @@ impl Ledger {
             }
             lines.push_back(past);
         }
+        self.recordings.note(&past);
         if let Some(sink) = &self.sink {
             sink.change(&Change { past, spec, free }, &self.names());
         }
+    }
+
+    /// Begins to keep changes, and gives the number of the recording.
+    pub(crate) fn begin_recording(&self) -> u64 {
+        self.recordings.begin()
+    }
+
+    /// Adds what there was before a recording began.
+    pub(crate) fn precede_recording(&self, number: u64, before: Vec<Before>) {
+        self.recordings.precede(number, before);
+    }
+
+    /// What a recording has so far; `None` where there is none of that number.
+    pub(crate) fn recording(&self, number: u64) -> Option<Recording> {
+        self.recordings.so_far(number)
+    }
+
+    /// Ends a recording; `None` where there is none of that number.
+    pub(crate) fn end_recording(&self, number: u64) -> Option<Recording> {
+        self.recordings.end(number)
     }
 
     /// The history, oldest first.

@@ -11,6 +11,7 @@ FILE_NAME = "libpjrt_tpu_emu.so"
 
 _LOADED_NAME = "libpjrt_tpu_emu"
 _MAPS = Path("/proc/self/maps")
+_found: ctypes.CDLL | None = None
 
 
 def library_path() -> Path:
@@ -47,16 +48,62 @@ def snapshot() -> Trace:
         RuntimeError: where this process has not loaded the library, or where the library
             refuses, for example in the child of a fork.
     """
-    library = _loaded()
-    data, size = ctypes.c_void_p(), ctypes.c_size_t()
-    code = library.tpu_emu_snapshot(ctypes.byref(data), ctypes.byref(size))
+    return take_trace("tpu_emu_snapshot")
+
+
+def mark(name: str) -> None:
+    """Names this moment in the trace, so that reports and commands can refer to it.
+
+    Without a trace (`TPU_EMU_TRACE`) it does nothing.
+
+    Raises:
+        RuntimeError: where this process has not loaded the library, or where the library
+            refuses, for example in the child of a fork.
+    """
+    text = name.encode(errors="replace")
+    code = loaded(2).tpu_emu_mark(text, ctypes.c_size_t(len(text)))
     if code != 0:
-        raise RuntimeError(f"tpu_emu_snapshot failed with status code {code}")
+        raise RuntimeError(f"tpu_emu_mark failed with status code {code}")
+
+
+def take_trace(function: str, *arguments: object) -> Trace:
+    """What a function of the library gives as a trace.
+
+    Raises:
+        RuntimeError: where the library is not loaded, or refuses.
+    """
+    library = loaded(1)
+    data, size = ctypes.c_void_p(), ctypes.c_size_t()
+    code = library[function](*arguments, ctypes.byref(data), ctypes.byref(size))
+    if code != 0:
+        raise RuntimeError(f"{function} failed with status code {code}")
     try:
         trace = ctypes.string_at(data.value or 0, size.value)
     finally:
         library.tpu_emu_release(data, size)
     return read(trace)
+
+
+def is_loaded() -> bool:
+    """Whether this process has loaded the library, which JAX does when it first needs a device."""
+    return any(_open_loaded(path) is not None for path in _loaded_paths())
+
+
+def loaded(version: int) -> ctypes.CDLL:
+    """The library of this process, if its interface has at least this version.
+
+    Raises:
+        RuntimeError: where none is loaded, or an older one.
+    """
+    global _found  # noqa: PLW0603 (a library stays where it is)
+    if _found is None:
+        _found = _loaded()
+    has = _found.tpu_emu_snapshot_version()
+    if has < version:
+        raise RuntimeError(
+            f"the library that is loaded has version {has} of this interface, {version} is needed"
+        )
+    return _found
 
 
 def _places() -> list[Path]:

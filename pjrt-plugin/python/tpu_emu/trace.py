@@ -392,7 +392,7 @@ class Trace:
             ValueError: for another moment or another `by`.
         """
         read = self.native
-        spaces = self._device_spaces(device)
+        spaces = self.device_spaces(device)
         return held(read.held([(space, read.changes_until(space, at)) for space in spaces], by))
 
     def leaks(self, since: str = "0s", until: str = "end", by: str = "line") -> Held:
@@ -400,14 +400,14 @@ class Trace:
         read = self.native
         between = [
             (space, read.changes_until(space, since), read.changes_until(space, until))
-            for space in self._device_spaces(None)
+            for space in self.device_spaces(None)
         ]
         return held(read.taken(between, by, only_kept=True))
 
     def peak_bytes(self, device: int | None = None) -> int:
         """The most bytes in use at once on a device; without one, on the fullest."""
         peaks = [0]
-        for space in self._device_spaces(device):
+        for space in self.device_spaces(device):
             count = self.native.changes_until(space, "peak")
             peaks.append(memoryview(self.native.in_use(space))[count - 1] if count else 0)
         return max(peaks)
@@ -425,7 +425,7 @@ class Trace:
             for message, stack, thread, time_ns, entry in self.native.faults
         )
 
-    def _device_spaces(self, device: int | None) -> list[int]:
+    def device_spaces(self, device: int | None) -> list[int]:
         """Places of the memories of all devices, or of one."""
         return [
             at

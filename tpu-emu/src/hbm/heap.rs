@@ -133,6 +133,13 @@ impl<R: Copy> Heap<R> {
         state.live.iter().map(|(&addr, &(size, record))| Live { addr, size, record }).collect()
     }
 
+    /// All live blocks, by address, and the position of the last change before them.
+    pub fn live_at(&self) -> (Vec<Live<R>>, u64) {
+        let state = self.state.lock();
+        let live = state.live.iter().map(|(&addr, &(size, record))| Live { addr, size, record });
+        (live.collect(), state.changes)
+    }
+
     /// The live block that contains `addr`.
     pub fn at(&self, addr: DevAddr) -> Option<Live<R>> {
         self.state.lock().below(addr).filter(|block| addr < block.addr.offset(block.size))

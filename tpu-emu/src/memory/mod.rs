@@ -1,6 +1,7 @@
 //! The memories of a machine's devices: who has which bytes, and the ways to take and give back.
 mod block;
 pub(crate) mod raw_allocations;
+mod recording;
 
 use crate::config::POISON;
 use crate::hbm::spec::{ArraySpec, Specs};
