@@ -10,7 +10,7 @@ import pytest
 
 import tpu_emu
 
-pytest_plugins = ["trace_writer"]
+pytest_plugins = ["trace_writer", "installed"]
 
 PACKAGE = Path(tpu_emu.__file__).resolve().parents[1]
 

@@ -3,15 +3,9 @@
 import os
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
-import pytest
-
 from emulator import LIBRARY
-
-ROOT = Path(__file__).resolve().parents[2]
-PACKAGE = ROOT / "pjrt-plugin" / "python"
 
 TELL = "import jax, os; print(jax.default_backend(), os.environ.get('TPU_LIBRARY_PATH'))"
 LOADED = """
@@ -38,27 +32,6 @@ if __name__ == "__main__":
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         print(pool.apply(platform))
 """
-
-
-@pytest.fixture(scope="module")
-def installed(tmp_path_factory) -> Path:
-    """A folder as an installer leaves it: the package, and what says that it is one."""
-    folder = tmp_path_factory.mktemp("site")
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    told = folder / f"tpu_emu-{project['version']}.dist-info"
-    told.mkdir()
-    (told / "METADATA").write_text(
-        f"Metadata-Version: 2.1\nName: tpu-emu\nVersion: {project['version']}\n"
-    )
-    groups = project["entry-points"].items()
-    (told / "entry_points.txt").write_text(
-        "".join(
-            f"[{group}]\n" + "".join(f"{name} = {to}\n" for name, to in points.items())
-            for group, points in groups
-        )
-    )
-    (folder / "tpu_emu").symlink_to(PACKAGE / "tpu_emu")
-    return folder
 
 
 def run(installed: Path, program: str, *folders: Path, **environment: str) -> list[str]:

@@ -41,7 +41,16 @@ impl Ledger {
         kept: usize,
     ) -> Self {
         let (stacks, labels) = (Stacks::default(), Labels::default());
-        Self { stacks, labels, source, clock, sink, kept, past: Mutex::default(), recordings: Recordings::default() }
+        Self {
+            stacks,
+            labels,
+            source,
+            clock,
+            sink,
+            kept,
+            past: Mutex::default(),
+            recordings: Recordings::default(),
+        }
     }
 
     /// Where, when and by whom this is called.

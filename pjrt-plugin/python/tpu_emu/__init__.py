@@ -1,6 +1,9 @@
 """The Python side of tpu-emu: where the plugin is, and who holds its emulated HBM."""
 
-from tpu_emu.library import library_path, snapshot
+from tpu_emu.holders import Holder, holders
+from tpu_emu.library import library_path, mark, snapshot
+from tpu_emu.memory import Piece, configure, live, memory_map, peak
+from tpu_emu.recording import Recording, record
 from tpu_emu.text import change_text, dispatch_text, fault_text, frame_text
 from tpu_emu.trace import (
     Argument,
@@ -10,8 +13,10 @@ from tpu_emu.trace import (
     Fault,
     Frame,
     Header,
+    Held,
     Kind,
     Loss,
+    Origin,
     Space,
     Stage,
     Trace,
@@ -30,18 +35,30 @@ __all__ = [
     "Fault",
     "Frame",
     "Header",
+    "Held",
+    "Holder",
     "Kind",
     "Loss",
+    "Origin",
+    "Piece",
+    "Recording",
     "Space",
     "Stage",
     "Trace",
     "TraceError",
     "Usage",
     "change_text",
+    "configure",
     "dispatch_text",
     "fault_text",
     "frame_text",
+    "holders",
     "library_path",
+    "live",
+    "mark",
+    "memory_map",
+    "peak",
     "read",
+    "record",
     "snapshot",
 ]

@@ -48,7 +48,7 @@ def snapshot() -> Trace:
         RuntimeError: where this process has not loaded the library, or where the library
             refuses, for example in the child of a fork.
     """
-    return take_trace("tpu_emu_snapshot")
+    return read(take_bytes("tpu_emu_snapshot"))
 
 
 def mark(name: str) -> None:
@@ -66,8 +66,8 @@ def mark(name: str) -> None:
         raise RuntimeError(f"tpu_emu_mark failed with status code {code}")
 
 
-def take_trace(function: str, *arguments: object) -> Trace:
-    """What a function of the library gives as a trace.
+def take_bytes(function: str, *arguments: object) -> bytes:
+    """The trace that a function of the library gives.
 
     Raises:
         RuntimeError: where the library is not loaded, or refuses.
@@ -78,15 +78,14 @@ def take_trace(function: str, *arguments: object) -> Trace:
     if code != 0:
         raise RuntimeError(f"{function} failed with status code {code}")
     try:
-        trace = ctypes.string_at(data.value or 0, size.value)
+        return ctypes.string_at(data.value or 0, size.value)
     finally:
         library.tpu_emu_release(data, size)
-    return read(trace)
 
 
 def is_loaded() -> bool:
     """Whether this process has loaded the library, which JAX does when it first needs a device."""
-    return any(_open_loaded(path) is not None for path in _loaded_paths())
+    return _found is not None or any(_open_loaded(path) is not None for path in _loaded_paths())
 
 
 def loaded(version: int) -> ctypes.CDLL:

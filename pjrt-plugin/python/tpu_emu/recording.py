@@ -3,10 +3,49 @@
 import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cached_property
+from dataclasses import dataclass
 
-from tpu_emu.library import loaded, take_trace
-from tpu_emu.trace import Held, Trace, held
+from tpu_emu.library import loaded, take_bytes
+from tpu_emu.trace import Held, Trace, held, read
+
+
+@dataclass(frozen=True, slots=True)
+class _Sums:
+    """A device's memory: its place, between which counts of changes, and what was taken there."""
+
+    space: int
+    device: int | None
+    first: int
+    last: int
+    peak: int
+    peak_at: int
+    live: int
+    taken: int
+    blocks: int
+
+
+class _View:
+    """A recording as far as it had come."""
+
+    def __init__(self, data: bytes, started_ns: int) -> None:
+        """Reads it."""
+        self.trace = read(data)
+        native = self.trace.native
+        self.sums = []
+        for space in self.trace.device_spaces(None):
+            first = native.changes_until_ns(space, started_ns)
+            last = len(native.order(space))
+            device = self.trace.spaces[space].device
+            sums = native.since(space, first, last)
+            self.sums.append(_Sums(space, device, first, last, *sums))
+
+    def of(self, device: int | None) -> list[_Sums]:
+        """Those of all devices, or of one."""
+        return [sums for sums in self.sums if device in (None, sums.device)]
+
+    def between(self, device: int | None) -> list[tuple[int, int, int]]:
+        """Places of memories, and between which counts of their changes this was."""
+        return [(sums.space, sums.first, sums.last) for sums in self.of(device)]
 
 
 class Recording:
@@ -20,63 +59,46 @@ class Recording:
 
     def __init__(self) -> None:
         """A recording that has not begun."""
-        self._trace: Trace | None = None
+        self._data: bytes | None = None
+        self._ended: _View | None = None
         self._number = 0
         self._started_ns = 0
 
     @property
-    def trace(self) -> Trace:
-        """All that was recorded, with the blocks that lived before as its first allocations.
+    def data(self) -> bytes:
+        """The trace as bytes, as `tpu_emu.read` and the command take it; so far, while it goes on.
+
+        The blocks that lived before are its first allocations.
 
         Raises:
-            RuntimeError: while the recording is under way.
+            RuntimeError: where the recording has not begun.
         """
-        if self._trace is None:
-            raise RuntimeError("the recording has not ended: read it behind its with block")
-        return self._trace
+        if self._data is not None:
+            return self._data
+        if not self._number:
+            raise RuntimeError("the recording has not begun")
+        return take_bytes("tpu_emu_record_read", ctypes.c_uint64(self._number))
 
-    @cached_property
-    def _sums(self) -> dict[int, tuple[int, int, int, int, int]]:
-        """Peak, where it was, live, allocated and number of blocks, by the place of a space."""
-        read = self.trace.native
-        return {
-            space: read.since(space, first, last) for space, first, last in self._between(None)
-        }
-
-    def _between(self, device: int | None) -> list[tuple[int, int, int]]:
-        """Of each device's memory its place, and between which counts of changes this was."""
-        read = self.trace.native
-        return [
-            (space, read.changes_until_ns(space, self._started_ns), len(read.order(space)))
-            for space in self.trace.device_spaces(device)
-        ]
-
-    def _of(self, device: int | None) -> list[tuple[int, int, int, int, int]]:
-        return [self._sums[space] for space in self.trace.device_spaces(device)]
+    @property
+    def trace(self) -> Trace:
+        """All that was recorded, or what there is so far."""
+        return self._view().trace
 
     def peak(self, device: int | None = None) -> int:
         """The most bytes that lived at once, of what was taken here."""
-        return max((peak for peak, *_ in self._of(device)), default=0)
+        return max((sums.peak for sums in self._view().of(device)), default=0)
 
     def live(self, device: int | None = None) -> int:
         """Bytes that were taken here and lived at the end."""
-        return max((live for _, _, live, _, _ in self._of(device)), default=0)
+        return max((sums.live for sums in self._view().of(device)), default=0)
 
     def allocated(self, device: int | None = None) -> int:
         """Bytes that were taken here, freed or not, summed up."""
-        return sum(taken for _, _, _, taken, _ in self._of(device))
+        return sum(sums.taken for sums in self._view().of(device))
 
     def allocations(self, device: int | None = None) -> int:
         """How many blocks were taken here."""
-        return sum(blocks for *_, blocks in self._of(device))
-
-    def fullest(self) -> int | None:
-        """The device with the highest peak; None where nothing was taken."""
-        devices = {
-            self.trace.spaces[space].device: sums[0] for space, sums in self._sums.items()
-        }
-        best = max(devices, key=lambda device: devices[device], default=None)
-        return best if best is not None and devices[best] else None
+        return sum(sums.blocks for sums in self._view().of(device))
 
     def peak_by(self, by: str = "line", device: int | None = None) -> Held:
         """What lived at the peak, of what was taken here, by its origin.
@@ -84,19 +106,32 @@ class Recording:
         Without a device, that of the fullest. `by` is `line`, `function`, `executable`, `label`,
         `array`, `stack`, `entry` or `space`.
         """
-        device = self.fullest() if device is None else device
-        if device is None:
-            return held((0, 0, 0, []))
-        between = [(space, first, self._sums[space][1]) for space, first, _ in self._between(device)]
-        return held(self.trace.native.taken(between, by, only_kept=True))
+        view = self._view()
+        fullest = max(view.of(device), key=lambda sums: sums.peak, default=None)
+        between = [(fullest.space, fullest.first, fullest.peak_at)] if fullest else []
+        return held(view.trace.native.taken(between, by, True))
 
     def live_by(self, by: str = "line", device: int | None = None) -> Held:
         """What was taken here and lived at the end, by its origin; without a device, on all."""
-        return held(self.trace.native.taken(self._between(device), by, only_kept=True))
+        view = self._view()
+        return held(view.trace.native.taken(view.between(device), by, True))
 
     def allocated_by(self, by: str = "line", device: int | None = None) -> Held:
         """What was taken here, freed or not, by its origin; without a device, on all."""
-        return held(self.trace.native.taken(self._between(device), by, only_kept=False))
+        view = self._view()
+        return held(view.trace.native.taken(view.between(device), by, False))
+
+    def before_by(self, by: str = "line", device: int | None = None) -> Held:
+        """What lived when the recording began, and counts in no other number."""
+        view = self._view()
+        return held(view.trace.native.held([(at.space, at.first) for at in view.of(device)], by))
+
+    def _view(self) -> "_View":
+        if self._data is None:
+            return _View(self.data, self._started_ns)
+        if self._ended is None:
+            self._ended = _View(self._data, self._started_ns)
+        return self._ended
 
     def start(self) -> None:
         """Begins it."""
@@ -111,7 +146,7 @@ class Recording:
         """Ends it; a second time it does nothing."""
         if self._number:
             number, self._number = self._number, 0
-            self._trace = take_trace("tpu_emu_record_stop", ctypes.c_uint64(number))
+            self._data = take_bytes("tpu_emu_record_stop", ctypes.c_uint64(number))
 
 
 @contextmanager
@@ -122,8 +157,9 @@ def record() -> Iterator[Recording]:
             step(state, batch)
         print(r.peak(), r.peak_by("line"))
 
-    Every change is kept in the memory of the process, 72 bytes each, until the block ends; the
-    numbers can be read behind it. Recordings may lie in one another. What runs in the background
+    Every change is kept in the memory of the process, 64 bytes each, until the block ends. The
+    numbers can be read behind it, and inside, where each question reads what there is so far.
+    Recordings may lie in one another. What runs in the background
     when the block ends belongs to it as far as it has come: `jax.block_until_ready` waits.
 
     Raises:

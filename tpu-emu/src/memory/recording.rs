@@ -39,12 +39,7 @@ impl Memories {
     ///
     /// # Errors
     /// `BadArgument` where no recording has the number, `WrongState` in the child of a fork.
-    pub fn recording(
-        &self,
-        number: u64,
-        goes_on: bool,
-        header: &Header<'_>,
-    ) -> Result<Vec<u8>> {
+    pub fn recording(&self, number: u64, goes_on: bool, header: &Header<'_>) -> Result<Vec<u8>> {
         self.check_not_forked()?;
         let found = match goes_on {
             true => self.ledger().recording(number),
@@ -73,7 +68,7 @@ impl Memories {
         let names = self.ledger().names();
         for past in before.chain(since) {
             if let Some(spec) = self.specs().get(past.record.spec) {
-                encoder.change(&Change { past, spec: &spec }, &names, &mut out);
+                encoder.change(&Change { past, spec: &spec, free: None }, &names, &mut out);
             }
         }
         Ok(out)
