@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 MARKERS = (
     (
-        "limit_hbm(size, device=None, of='peak'): fails a test that takes more of a device's memory;"
-        " of is peak, allocated or end"
+        "limit_hbm(size, device=None, of='peak'): fails a test that takes more of a device's"
+        " memory; of is peak, allocated or end"
     ),
     (
         "limit_hbm_leaks(size='0 B', warmups=1): fails a test behind which more of what it took"
