@@ -129,8 +129,7 @@ impl<R: Copy> Heap<R> {
 
     /// All live blocks, by address.
     pub fn live(&self) -> Vec<Live<R>> {
-        let state = self.state.lock();
-        state.live.iter().map(|(&addr, &(size, record))| Live { addr, size, record }).collect()
+        self.live_at().0
     }
 
     /// All live blocks, by address, and the position of the last change before them.
