@@ -26,16 +26,23 @@ pub struct Options {
     pub at: Option<Moment>,
 }
 
+/// The most changes of a page. Ten million are known to open; a browser gives a page some gigabytes,
+/// and this many take about two.
+const MOST_CHANGES: usize = 40_000_000;
+
 /// Writes a trace as a page.
 ///
 /// # Errors
-/// Those of the output.
+/// Those of the output, and a sentence for a trace with more changes than a browser can hold.
 pub fn write_report(
     trace: &Trace,
     history: &History,
     options: &Options,
     out: &mut impl Write,
 ) -> io::Result<()> {
+    if let Some(why) = too_many(trace.events.len()) {
+        return Err(io::Error::other(why));
+    }
     let order = Order::new(trace, history);
     let mut tables = Tables::new(trace, history, &order, options);
     writeln!(
@@ -128,4 +135,26 @@ fn write_columns<W: Write>(
     let nodes = || (1..stacks).filter_map(|stack| trace.stacks.link(stack));
     columns.numbers("stack_caller", nodes().map(|(caller, _)| caller.into()))?;
     columns.numbers("stack_frame", nodes().map(|(_, frame)| frame.into()))
+}
+
+/// Why there is no page of so many changes.
+fn too_many(changes: usize) -> Option<String> {
+    (changes > MOST_CHANGES).then(|| {
+        format!(
+            "it has {changes} changes, and a browser holds a report of {MOST_CHANGES} at most; \
+             `tpu-emu summary` says what it can, `tpu-emu export --last N` takes a part of it"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_browser_cannot_hold_is_refused_by_a_sentence() {
+        assert_eq!(too_many(MOST_CHANGES), None);
+        let why = too_many(MOST_CHANGES + 1).unwrap();
+        assert!(why.starts_with("it has 40000001 changes"), "{why}");
+    }
 }
