@@ -1,6 +1,6 @@
 //! Who took which bytes, and when: the records that live blocks carry, and a bounded history.
 use crate::hbm::spec::ArraySpec;
-use crate::origin::{Clock, Frame, Labels, Origin, Past, StackSource, Stacks};
+use crate::origin::{ChangeKind, Clock, Frame, Labels, Origin, Past, StackSource, Stacks};
 use crate::trace::{Change, Dispatched, Fault, FreeList, Names, Note, Sink, SpaceInfo};
 use parking_lot::Mutex;
 use std::cell::Cell;
@@ -58,18 +58,25 @@ impl Ledger {
     /// A frame of its own, which is the first that the source sees and is not recorded.
     #[inline(never)]
     pub fn origin(&self) -> Origin {
-        self.captured(None)
+        self.captured(None, 0)
+    }
+
+    /// Who called the API function that ends now: the functions that say so, two above this one,
+    /// are not recorded.
+    #[inline(never)]
+    pub fn origin_of_call(&self) -> Origin {
+        self.captured(None, 2)
     }
 
     /// Where work comes from that was begun elsewhere: on another thread than the one that began
     /// it, the stack goes on where that one stood.
     #[inline(never)]
     pub(crate) fn origin_of(&self, begun: &Origin) -> Origin {
-        self.captured(Some(begun))
+        self.captured(Some(begun), 0)
     }
 
     #[inline(always)]
-    fn captured(&self, begun: Option<&Origin>) -> Origin {
+    fn captured(&self, begun: Option<&Origin>, above: usize) -> Origin {
         // A capture inside of a capture finds the scratch taken and makes its own, and so does one
         // of a thread that ends: a client's static objects may outlive what the thread keeps.
         let mut frames = FRAMES.try_with(Cell::take).unwrap_or_default();
@@ -81,8 +88,9 @@ impl Ledger {
             frames.extend(self.stacks.frames(begun.stack));
             entry = begun.entry;
         }
-        let own = frames.first().is_some_and(|&frame| self.source.is_native(frame));
-        let stack = self.stacks.intern(frames.get(usize::from(own)..).unwrap_or_default());
+        let native = |frame: &&Frame| self.source.is_native(**frame);
+        let own = frames.iter().take(1 + above).take_while(native).count();
+        let stack = self.stacks.intern(frames.get(own..).unwrap_or_default());
         // A thread that ends has no use for it.
         let _ = FRAMES.try_with(|kept| kept.set(frames));
         Origin { entry, time, stack, thread }
@@ -131,6 +139,9 @@ impl Ledger {
 
     /// Adds a change to the history and tells the sink; `free` is what was free at a refusal.
     pub fn note(&self, past: Past, spec: &ArraySpec, free: Option<&FreeList>) {
+        if past.kind == ChangeKind::Allocate {
+            entry::moved(past.size);
+        }
         if self.kept > 0 {
             let mut lines = self.past.lock();
             if lines.len() == self.kept {

@@ -186,6 +186,32 @@ fn every_kind_is_written_and_read() {
     let read = tpu_trace::read(&trace[..]).unwrap();
     assert!(!read.is_cut);
     assert_eq!((read.events.len(), read.faults.len(), read.dispatches.len()), (3, 1, 1));
+    let calls = read.calls[0];
+    assert_eq!((calls.thread, calls.first), (3, 4));
+    assert_eq!((calls.count, calls.nanos, calls.bytes, calls.errors), (2, 9, 512, 1));
+    let call = read.single_calls[0];
+    assert_eq!((call.time, call.duration, call.bytes, call.status), (4, 5, 512, 3));
+    let mark = &read.marks[0];
+    assert_eq!((mark.name.as_str(), mark.thread, mark.time), ("before", 3, 5));
+    let program = &read.programs[0];
+    let slot = &program.slots[0];
+    assert_eq!((program.name.as_str(), program.temporaries, program.positions), ("jit_f", 512, 3));
+    assert_eq!((slot.size, slot.logical, slot.first, slot.last), (256, 8, 0, 1));
+    assert_eq!(
+        (slot.dtype.as_str(), &slot.shape[..], slot.layout.as_str()),
+        ("f32", &[2][..], "{0}")
+    );
+    assert_eq!((slot.operation.as_str(), slot.line.as_str()), ("stablehlo.add", "train.py:4"));
+    let holes = &read.refusal_holes[0];
+    assert_eq!(
+        (holes.asked, holes.largest, holes.count, &holes.list[..]),
+        (512, 64, 1, &[(512, 64)][..])
+    );
+    let end = read.client_end.unwrap();
+    assert_eq!((end.why.as_str(), end.places), ("clean_up of jax/_src/api.py", vec![(0, 1)]));
+    let launch = read.launches[0];
+    assert_eq!((launch.program, launch.run, launch.device, launch.thread), (1, 1, 0, 3));
+    assert_eq!((launch.enqueued, launch.started, launch.ended, launch.status), (5, 6, 7, 0));
 }
 
 #[test]

@@ -1,7 +1,10 @@
 //! The one way into the machine: names the call, times it for the log, and stops panics.
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::panics::caught;
+use crate::units::{Bytes, Nanos};
 use std::cell::Cell;
+use std::fmt;
+use std::sync::OnceLock;
 use tracing::level_filters::LevelFilter;
 use tracing::span::EnteredSpan;
 
@@ -13,6 +16,63 @@ const NONE: FunctionName = &"";
 
 thread_local! {
     static CURRENT: Cell<FunctionName> = const { Cell::new(NONE) };
+    /// Bytes that calls of this thread took in a memory space or read from one.
+    static MOVED: Cell<u64> = const { Cell::new(0) };
+}
+
+/// A call that has ended.
+#[derive(Debug, Clone, Copy)]
+pub struct EndedCall {
+    /// The API function.
+    pub function: FunctionName,
+    /// When it began, as [`CallObserver::begin`] has it.
+    pub began: Nanos,
+    /// Bytes that it took in a memory space or read from one.
+    pub bytes: Bytes,
+    /// The kind of error that it ended with.
+    pub error: Option<Code>,
+}
+
+/// Who hears of every call, on the thread that makes it.
+pub trait CallObserver: Sync + fmt::Debug {
+    /// The time at which a call begins.
+    fn begin(&self) -> Nanos;
+
+    /// Takes a call that has ended. The stack is that of the call, two functions above it.
+    fn end(&self, call: &EndedCall);
+}
+
+static OBSERVER: OnceLock<&'static dyn CallObserver> = OnceLock::new();
+
+/// Has somebody hear of every call from now on. The first to ask is the one.
+pub fn observe(observer: &'static dyn CallObserver) {
+    // The process has one machine with a trace.
+    let _ = OBSERVER.set(observer);
+}
+
+/// Says that the call of this thread took bytes in a memory space, or read them from one.
+pub fn moved(bytes: Bytes) {
+    MOVED.set(MOVED.get().wrapping_add(bytes.0));
+}
+
+/// A call that somebody hears of.
+struct Observed {
+    observer: &'static dyn CallObserver,
+    began: Nanos,
+    moved: u64,
+}
+
+/// Not a part of `enter`, which is compiled for each function.
+#[inline(never)]
+fn begin(observer: &'static dyn CallObserver) -> Observed {
+    Observed { observer, began: observer.begin(), moved: MOVED.get() }
+}
+
+#[inline(never)]
+fn end(observed: &Observed, function: FunctionName, error: Option<Code>) {
+    let Observed { observer, began, moved } = *observed;
+    let bytes = Bytes(MOVED.get().wrapping_sub(moved));
+    observer.end(&EndedCall { function, began, bytes, error });
 }
 
 /// The API function this thread is in, empty outside of one.
@@ -37,10 +97,17 @@ fn span(function: FunctionName) -> EnteredSpan {
 pub fn enter<R>(function: FunctionName, body: impl FnOnce() -> Result<R>) -> Result<R> {
     let logged = LevelFilter::current() >= LevelFilter::DEBUG;
     let _inside = logged.then(|| Box::new(span(function)));
+    let observed = OBSERVER.get().map(|&observer| begin(observer));
     let outer = CURRENT.replace(function);
     // The machine's state is behind locks that are not poisoned and is changed in one step, so
     // what a panic leaves behind is whole.
     let outcome = caught(function, body);
+    if let Some(observed) = &observed {
+        let error = outcome
+            .as_ref()
+            .map_or_else(|panic| Some(panic.code()), |done| done.as_ref().err().map(Error::code));
+        end(observed, function, error);
+    }
     CURRENT.set(outer);
     match outcome {
         Ok(Ok(value)) => Ok(value),
@@ -69,7 +136,7 @@ mod tests {
     struct Named<'n>(&'n mut String);
 
     impl Visit for Named<'_> {
-        fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+        fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
             *self.0 += &format!(" {}={value:?}", field.name());
         }
     }

@@ -4,7 +4,7 @@ use tpu_emu::origin::Clock;
 use tpu_emu::units::Nanos;
 
 /// Counts from the moment it was made.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Monotonic {
     start: Instant,
     /// Since 1970, when the count stood at 0.

@@ -1,4 +1,5 @@
 //! The environment, read once; `variables.rs` has a row for each variable.
+use crate::calls::CallMode;
 use crate::stack::{StackMode, Unwinder};
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -68,6 +69,7 @@ pub(crate) struct Settings {
     pub(crate) stacks: StackMode,
     pub(crate) unwinder: Unwinder,
     pub(crate) trace: Option<String>,
+    pub(crate) calls: CallMode,
     pub(crate) history: usize,
     pub(crate) poison: bool,
     pub(crate) handler_libraries: Vec<HandlerLibrary>,
@@ -97,6 +99,7 @@ impl Settings {
             stacks: StackMode::Full,
             unwinder: Unwinder::default(),
             trace: None,
+            calls: CallMode::default(),
             history: DEFAULT_HISTORY,
             poison: false,
             handler_libraries: Vec::new(),

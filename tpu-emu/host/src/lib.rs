@@ -1,6 +1,7 @@
 //! The process around the machine: stacks, environment, clock, trace file, Python.
 mod at_exit;
 mod bus_error;
+mod calls;
 mod client;
 mod clock;
 mod cpu;

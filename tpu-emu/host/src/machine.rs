@@ -1,6 +1,7 @@
 //! The one machine of this process. It is the only global of its kind: the libtpu interface has
 //! functions without a client handle, and a leak report must cover both interfaces.
 use crate::at_exit::at_exit;
+use crate::calls::{CallCounter, CallMode};
 use crate::clock::Monotonic;
 use crate::env::{HandlerLibrary, Settings};
 use crate::fork;
@@ -19,12 +20,16 @@ struct Made {
     handler_libraries: Vec<HandlerLibrary>,
     asked_dialect: Option<String>,
     trace: Option<Arc<Records>>,
+    calls: Option<&'static CallCounter>,
 }
 
 /// The end of the process: what lives now was not given back.
 extern "C" fn end_trace() {
     let Some(Ok(made)) = MACHINE.get() else { return };
     made.machine.client_ends("process exit");
+    if let Some(calls) = made.calls {
+        calls.write_all();
+    }
     if let Some(trace) = &made.trace {
         trace.finish();
     }
@@ -114,13 +119,16 @@ fn make() -> Result<Made> {
         vectors: settings.vectors,
         call_timeout: settings.call_timeout,
         stacks,
-        clock: Arc::new(clock),
+        clock: Arc::new(clock.clone()),
         sink,
         host_memory: Arc::new(Host),
         poison: settings.poison,
     };
     let machine = Emulator::new(config)?;
     fork::watch();
+    let calls = trace.as_ref().filter(|_| settings.calls != CallMode::Off).map(|records| {
+        CallCounter::start(settings.calls, clock, Arc::clone(records), Arc::clone(&machine))
+    });
     let (handler_libraries, asked_dialect) = (settings.handler_libraries, settings.asked_dialect);
-    Ok(Made { machine, topology, started_ns, handler_libraries, asked_dialect, trace })
+    Ok(Made { machine, topology, started_ns, handler_libraries, asked_dialect, trace, calls })
 }

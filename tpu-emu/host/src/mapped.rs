@@ -190,3 +190,49 @@ impl Drop for Piece {
         unsafe { libc::munmap(self.start.as_ptr().cast::<c_void>(), self.length) };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::{OpenOptions, read, remove_file};
+
+    fn file(name: &str) -> (std::path::PathBuf, File) {
+        let path = std::env::temp_dir().join(format!("tpu-emu-{name}-{}", std::process::id()));
+        let mut options = OpenOptions::new();
+        let file = options.read(true).write(true).create(true).truncate(true).open(&path);
+        (path, file.unwrap())
+    }
+
+    #[test]
+    fn what_is_written_is_in_the_file_with_zeros_behind_it() {
+        let (path, file) = file("mapped");
+        let mut mapped = MappedFile::new(&file).unwrap();
+        let mut wanted = Vec::new();
+        for number in 0..200_000_u32 {
+            let record = [&[7][..], &number.to_le_bytes(), &[9; 40]].concat();
+            mapped.write(&file, wanted.len() as u64, &record).unwrap();
+            wanted.extend(record);
+        }
+        // Longer than a piece.
+        let long = vec![3; 9 << 20];
+        mapped.write(&file, wanted.len() as u64, &long).unwrap();
+        wanted.extend(long);
+        let found = read(&path).unwrap();
+        remove_file(&path).unwrap();
+        assert!(mapped.is_whole());
+        assert_eq!(found.len() as u64, mapped.reserved());
+        let (written, behind) = found.split_at(wanted.len());
+        assert!(written == wanted && behind.iter().all(|&byte| byte == 0));
+    }
+
+    #[test]
+    fn a_file_that_was_cut_is_not_whole_and_its_writer_goes_on() {
+        let (path, file) = file("cut");
+        let mut mapped = MappedFile::new(&file).unwrap();
+        mapped.write(&file, 0, &[1; 100]).unwrap();
+        file.set_len(0).unwrap();
+        mapped.write(&file, 100, &[1; 20_000]).unwrap();
+        remove_file(&path).unwrap();
+        assert!(!mapped.is_whole());
+    }
+}

@@ -10,8 +10,8 @@ use std::io;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tpu_emu::trace::{
-    Change, Dispatched, Encoder, Fault, Header, Names, Note, Sink, SpaceInfo, change_text,
-    dispatched_text, fault_text, note_text,
+    ApiCall, ApiCalls, COUNTS_BYTES, CallCounts, Change, Dispatched, Encoder, Fault, Header, Names,
+    Note, Sink, SpaceInfo, change_text, dispatched_text, fault_text, note_text,
 };
 use tpu_emu::{Error, Result};
 
@@ -80,6 +80,46 @@ impl Records {
         if let Some(message) = told {
             crate::tell(&message);
         }
+    }
+
+    /// Adds a count of calls; gives where in the file its numbers are, where it has places.
+    pub(crate) fn add_calls(&self, calls: &ApiCalls<'_>, names: &Names<'_>) -> Option<u64> {
+        if is_forked() {
+            return None;
+        }
+        let mut writer = self.writer.lock();
+        let told = writer.write(|encoder, out| encoder.calls(calls, names, out));
+        let place = writer.place();
+        drop(writer);
+        if let Some(message) = told {
+            crate::tell(&message);
+        }
+        place.and_then(|end| end.checked_sub(COUNTS_BYTES as u64))
+    }
+
+    /// Whether what was written can be written again.
+    pub(crate) fn has_places(&self) -> bool {
+        self.writer.lock().place().is_some()
+    }
+
+    /// Writes the numbers of counts of calls again, each in its place.
+    pub(crate) fn rewrite_counts(&self, all: &[(u64, CallCounts)]) {
+        if is_forked() {
+            return;
+        }
+        let encoded = all.iter().map(|(place, counts)| {
+            let mut bytes = Vec::with_capacity(COUNTS_BYTES);
+            Encoder::counts(counts, &mut bytes);
+            (*place, bytes)
+        });
+        let encoded: Vec<(u64, Vec<u8>)> = encoded.collect();
+        let bytes = encoded.iter().map(|(place, bytes)| (*place, bytes.as_slice()));
+        self.writer.lock().rewrite(bytes);
+    }
+
+    /// Writes one call.
+    pub(crate) fn call(&self, call: &ApiCall<'_>, names: &Names<'_>) {
+        self.write(|encoder, out| encoder.call(call, names, out));
     }
 
     /// Cuts the file behind its last record, at the end of the process.

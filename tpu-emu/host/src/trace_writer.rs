@@ -158,6 +158,31 @@ impl Writer {
         }
     }
 
+    /// Where the next record begins in a file that is still written.
+    pub(crate) fn place(&self) -> Option<u64> {
+        self.place.filter(|_| !self.ended)
+    }
+
+    /// Writes bytes again in places that were written before. Where that fails, they are older.
+    pub(crate) fn rewrite<'a>(&mut self, all: impl Iterator<Item = (u64, &'a [u8])>) {
+        let Some(end) = self.place() else { return };
+        // The next record tells of a file that others have changed.
+        if self.check(end).is_err() {
+            return;
+        }
+        if self.mapped.is_none() {
+            write_in_place(&self.file);
+        }
+        for (place, bytes) in all.filter(|(place, bytes)| place + bytes.len() as u64 <= end) {
+            if quietly(|| self.file.write_all_at(bytes, place)).is_err() {
+                break;
+            }
+        }
+        if self.mapped.is_none() {
+            append(&self.file);
+        }
+    }
+
     fn put(&mut self, bytes: &[u8]) -> Result<(), Why> {
         let Some(place) = self.place else { return Ok(write_all(&mut self.file, bytes)?) };
         let end = place + bytes.len() as u64;

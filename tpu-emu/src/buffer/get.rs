@@ -3,6 +3,7 @@ use super::{Buffer, Hold};
 use crate::hbm::spec::ArraySpec;
 use std::fmt;
 use std::sync::Arc;
+use tpu_base::entry;
 use tpu_base::error::{Error, Result};
 use tpu_base::event::Event;
 use tpu_base::tensor::pack::unpack;
@@ -54,6 +55,7 @@ impl Buffer {
             let text = self.spec.text();
             return Err(Error::bad(format!("{text} takes {needed}; {given} were given")));
         }
+        entry::moved(self.spec.host_size());
         let spec = Arc::clone(&self.spec);
         self.later(self.spec.host_size(), move |hold| {
             copy_out(hold, &spec, layout.as_ref(), target.bytes())
@@ -76,6 +78,7 @@ impl Buffer {
                 format!("{size} from offset {offset} are outside of the {whole} in memory");
             return Err(Error::bad(message));
         }
+        entry::moved(size);
         self.later(size, move |hold| match hold.region() {
             Some(region) => region.read(offset, target.bytes()),
             None => Ok(()),

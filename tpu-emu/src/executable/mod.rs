@@ -5,6 +5,7 @@ mod labels;
 mod likeness;
 mod listing;
 mod oom;
+mod planned;
 mod serialized;
 
 use crate::hbm::spec::ArraySpec;

@@ -52,14 +52,13 @@ impl Launch {
     /// A launch of a program with `calls` custom calls.
     pub(super) fn new(
         machine: &Arc<Emulator>,
-        devices: Vec<usize>,
+        (devices, number): (Vec<usize>, i64),
         origin: Origin,
         program: &Arc<str>,
         context: Option<Context>,
         calls: usize,
     ) -> Self {
         let (machine, program) = (Arc::clone(machine), Arc::clone(program));
-        let number = machine.next_launch();
         let states = (0..calls).map(|_| OnceLock::new()).collect();
         let devices = devices.into_iter().map(|device| (device, OnceLock::new())).collect();
         let (transfers, others) = (Vec::new(), None);

@@ -34,6 +34,8 @@ pub struct Emulator {
     pub(super) tasks: Workers,
     /// Launches so far.
     launches: AtomicI64,
+    /// Programs so far that the trace knows.
+    programs: AtomicU64,
     /// Launches so far of programs that draw random numbers without a state.
     draws: AtomicU64,
 }
@@ -77,6 +79,7 @@ impl Emulator {
             replica_runs: ReplicaRuns::default(),
             tasks: Workers::new(NonZeroUsize::MIN),
             launches: AtomicI64::new(0),
+            programs: AtomicU64::new(0),
             draws: AtomicU64::new(0),
         }))
     }
@@ -108,6 +111,11 @@ impl Emulator {
     pub fn wait_for_clients(&self, patience: Duration) -> bool {
         // No thread of the parent's ends its runs in the child of a fork.
         !self.is_forked() && self.callback_order.wait(patience)
+    }
+
+    /// A number for a program in the trace.
+    pub(super) fn next_program(&self) -> u64 {
+        self.programs.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// A number for a launch.

@@ -6,6 +6,7 @@ use super::in_flight::Permit;
 use super::loaded::LoadedExecutable;
 use super::request::Context;
 use super::run_memory::RunMemory;
+use super::run_record::RunRecord;
 use crate::buffer::Hold;
 use crate::executable::Executable;
 use crate::memory::{Block, Memory, MemoryKind};
@@ -42,6 +43,10 @@ pub(super) struct Job {
     pub(super) others: Option<Arc<dyn Others>>,
     /// For what draws random numbers without a state.
     pub(super) seed: u64,
+    /// Number of the launch.
+    pub(super) number: i64,
+    /// What the trace is to have of it.
+    pub(super) record: Option<RunRecord>,
 }
 
 /// Programs that move fewer bytes than this run on the caller's thread, when nothing is to be
@@ -137,7 +142,7 @@ impl Job {
     /// Makes the run start once its arguments are there and the latch that this gives has passed;
     /// `done` ends as it does.
     pub(super) fn start(
-        self,
+        mut self,
         holds: ArgumentHolds<'_>,
         done: &Event,
         permit: Option<Permit>,
@@ -153,8 +158,10 @@ impl Job {
             let sources = match sources {
                 Ok(sources) => sources,
                 Err(error) => {
+                    let (record, outcome) = (self.record.take(), Err(error));
+                    record.into_iter().for_each(|record| record.end::<()>(&outcome));
                     drop((self, permit));
-                    done.settle(Err(error));
+                    done.settle(outcome);
                     return;
                 }
             };
@@ -174,7 +181,15 @@ impl Job {
     }
 
     /// Runs the program to its end.
-    fn run(self, sources: Sources) -> Result<()> {
+    fn run(mut self, sources: Sources) -> Result<()> {
+        let mut record = self.record.take();
+        record.iter_mut().for_each(RunRecord::start);
+        let outcome = self.run_to_end(sources);
+        record.into_iter().for_each(|record| record.end(&outcome));
+        outcome
+    }
+
+    fn run_to_end(self, sources: Sources) -> Result<()> {
         if self.executable.is_joint() {
             return self.run_whole(&sources);
         }
@@ -183,7 +198,24 @@ impl Job {
 
     /// Runs the program on the caller's thread: gives the rest where it would have to wait, which
     /// is for a custom call that goes on after it has returned.
-    pub(super) fn begin(self, sources: Sources) -> Result<Option<Rest>> {
+    pub(super) fn begin(mut self, sources: Sources) -> Result<Option<Rest>> {
+        let mut record = self.record.take();
+        record.iter_mut().for_each(RunRecord::start);
+        let Some(record) = record else { return self.run_to_open(sources) };
+        match self.run_to_open(sources) {
+            Ok(Some(rest)) => Ok(Some(Box::new(move || {
+                let outcome = rest();
+                record.end(&outcome);
+                outcome
+            }))),
+            outcome => {
+                record.end(&outcome);
+                outcome
+            }
+        }
+    }
+
+    fn run_to_open(self, sources: Sources) -> Result<Option<Rest>> {
         if self.executable.is_joint() {
             return self.run_whole(&sources).map(|()| None);
         }
@@ -225,7 +257,7 @@ impl Job {
         let calls = executable.plan.calls;
         let sees = calls > 0 || !self.transfers.is_empty() || self.others.is_some();
         let launch = sees.then(|| {
-            let (name, devices) = (&executable.name, self.devices);
+            let (name, devices) = (&executable.name, (self.devices, self.number));
             let mut launch = Launch::new(&machine, devices, self.origin, name, self.context, calls);
             launch.transfers = self.transfers;
             launch.others = self.others;

@@ -7,6 +7,7 @@ use super::job::{Job, Placement};
 use super::loaded::LoadedExecutable;
 use super::output_buffers::OutputBuffers;
 use super::request::{DeviceRequest, LaunchRequest, Launched};
+use super::run_record::RunRecord;
 use crate::buffer::{Buffer, Hold};
 use crate::executable::Executable;
 use crate::memory::{Block, Memory, MemoryKind};
@@ -91,10 +92,15 @@ impl Emulator {
         let permit = if waits { self.permit(executable, &holds) } else { None };
         let origin = self.ledger().origin();
         let (holds, blocks) = self.result_blocks(request, holds, origin)?;
+        let number = self.next_launch();
+        let indices: Vec<usize> = devices.iter().map(|one| one.device).collect();
+        let record = RunRecord::new(self, executable, (&indices, number), origin);
         let job = Job {
             machine: Arc::clone(self),
             executable: Arc::clone(executable),
-            devices: devices.iter().map(|one| one.device).collect(),
+            devices: indices,
+            number,
+            record,
             origin,
             context: options.context.clone(),
             constants,

@@ -4,7 +4,7 @@ use crate::memory::Block;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A program that is ready to run, with what the machine keeps for its runs.
 #[derive(Debug)]
@@ -19,6 +19,8 @@ pub struct LoadedExecutable {
     pub(super) own_copies: Mutex<HashMap<Vec<usize>, Arc<Self>>>,
     /// The program of each replica that has run by itself.
     pub(super) replicas: Mutex<HashMap<usize, Arc<Self>>>,
+    /// The number under which the trace knows it.
+    pub(super) number_in_trace: OnceLock<u64>,
 }
 
 impl LoadedExecutable {
@@ -31,6 +33,7 @@ impl LoadedExecutable {
             constants: Mutex::default(),
             own_copies: Mutex::default(),
             replicas: Mutex::default(),
+            number_in_trace: OnceLock::new(),
         }
     }
 }

@@ -61,6 +61,7 @@ mod replica_launch;
 mod replica_runs;
 mod request;
 mod run_memory;
+mod run_record;
 mod sharded;
 
 pub use emulator::Emulator;

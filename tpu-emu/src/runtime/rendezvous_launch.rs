@@ -7,6 +7,7 @@ use super::launch::{Blocks, give_up, held, places};
 use super::loaded::LoadedExecutable;
 use super::rendezvous::{Contribution, Rendezvous, RunKey};
 use super::request::{LaunchRequest, Launched};
+use super::run_record::RunRecord;
 use crate::executable::Executable;
 use std::sync::Arc;
 use tpu_base::error::{Code, Error, Result};
@@ -204,12 +205,16 @@ impl Emulator {
         let Rendezvous { devices, parts, outcome, .. } = all;
         let mut parts: Vec<Contribution> = parts.into_iter().flatten().collect();
         let transfers = parts.iter().flat_map(|part| part.options.transfers.iter().cloned());
+        let (number, origin) = (self.next_launch(), self.ledger().origin());
+        let record = RunRecord::new(self, executable, (&devices, number), origin);
         let job = Job {
             machine: Arc::clone(self),
             executable: Arc::clone(executable),
             devices,
             seed: self.seed(executable),
-            origin: self.ledger().origin(),
+            origin,
+            number,
+            record,
             context: parts.iter().find_map(|part| part.options.context.clone()),
             constants: None,
             transfers: transfers.collect(),

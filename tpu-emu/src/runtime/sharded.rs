@@ -47,7 +47,7 @@ impl Job {
                 RunMemory::Held(self.results[index].clone())
             });
         }
-        let (name, devices) = (&executable.name, self.devices.clone());
+        let (name, devices) = (&executable.name, (self.devices.clone(), self.number));
         let (context, calls) = (self.context.clone(), plan.calls);
         let mut launch = Launch::new(&self.machine, devices, self.origin, name, context, calls);
         launch.transfers.clone_from(&self.transfers);

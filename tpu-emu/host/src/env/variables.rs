@@ -1,5 +1,6 @@
 //! The rows that `docs/environment.md` is made of.
 use super::Settings;
+use crate::calls::CallMode;
 use crate::stack::{StackMode, Unwinder};
 use std::num::NonZeroUsize;
 use std::time::Duration;
@@ -151,6 +152,25 @@ pub const VARIABLES: &[Variable] = &[
                 return Err("a file name, or -".to_owned());
             }
             settings.trace = Some(value.to_owned());
+            Ok(())
+        },
+    },
+    Variable {
+        name: "TPU_EMU_CALLS",
+        values: "`off`, `counts`, `stacks` or `each`",
+        default: "`stacks`",
+        effect: "What a trace in a file has of the calls of API functions: nothing, how often each \
+                 was called, how often from which stack, or that and every single call. A function \
+                 that shows no new stack for a while has its stack taken less often; how often it \
+                 was called is exact all the same.",
+        set: |settings, value| {
+            settings.calls = match value {
+                "off" => CallMode::Off,
+                "counts" => CallMode::Counts,
+                "stacks" => CallMode::Stacks,
+                "each" => CallMode::Each,
+                _ => return Err("off, counts, stacks or each".to_owned()),
+            };
             Ok(())
         },
     },

@@ -3,6 +3,7 @@ use super::super::graph::{Graph, ValueId};
 use super::super::passes::fuse::{FusedStep, StepBlock, StepKind};
 use super::alias_sets::AliasSets;
 use super::arena::lay_out;
+use super::arena_slots::PlacedValues;
 use super::channels::{channels, meets};
 use super::live_range::{BlockTimes, FOREVER, LiveRange, LiveRanges, Times};
 use super::parallel_copy::at_once;
@@ -283,7 +284,15 @@ impl Assignment<'_> {
             self.set_slots[at] = Slot { base, offset, bytes };
         }
         self.scratch_offsets = offsets[sets.len()..].to_vec();
-        self.scratch.clear();
+        let scratch = std::mem::take(&mut self.scratch);
+        let scratch = scratch.into_iter().zip(self.scratch_offsets.iter().copied());
+        let values = PlacedValues {
+            graph: self.graph,
+            sets: &self.sets,
+            set_slots: &self.set_slots,
+            ranges: &self.ranges,
+        };
+        let slots = values.arena_slots(code, times.end, scratch);
         let steps = self.program(code, times);
         let mut largest: Vec<_> = Vec::new();
         self.note_largest(code, &mut largest);
@@ -297,6 +306,8 @@ impl Assignment<'_> {
             parameters: code.parameters.len(),
             work: self.graph.bytes_accessed + self.graph.cost.flops,
             largest,
+            slots,
+            positions: times.end + 1,
             calls: self.graph.calls,
             loops,
             channels: channels(code),

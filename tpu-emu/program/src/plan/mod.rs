@@ -41,6 +41,7 @@
 //! cannot express that across a program that is data (docs/decisions/0013).
 mod alias_sets;
 mod arena;
+mod arena_slots;
 mod assign;
 mod channels;
 #[cfg(test)]
@@ -158,6 +159,25 @@ pub enum StorageForm<'d> {
     Unpacked,
 }
 
+/// Memory of the arena that values share one after the other, and when they live.
+#[derive(Debug, Clone)]
+pub struct ArenaSlot {
+    /// Where it begins in the arena.
+    pub offset: usize,
+    /// The length.
+    pub bytes: usize,
+    /// The position in program order at which the first value is made.
+    pub first: usize,
+    /// The position at which the last is read.
+    pub last: usize,
+    /// The first value; `None` for scratch memory of a step.
+    pub shape: Option<Shape>,
+    /// The step that makes it.
+    pub name: Arc<str>,
+    /// Where that was written.
+    pub location: LocationId,
+}
+
 /// A program that is ready to run.
 ///
 /// Memories are numbered: 0 is the arena, 1 the pool of constants, then come the parameters and
@@ -177,6 +197,10 @@ pub struct Plan {
     pub work: f64,
     /// The largest values of the arena: shape, step's name, where it was written.
     pub largest: Vec<(Shape, Arc<str>, LocationId)>,
+    /// What lies in the arena, and when, in the order of their beginnings.
+    pub slots: Vec<ArenaSlot>,
+    /// How many positions program order has.
+    pub positions: usize,
     /// Custom calls.
     pub calls: usize,
     /// Whether some step does more than give results, or takes unknown time.

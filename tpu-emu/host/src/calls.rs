@@ -1,0 +1,384 @@
+//! Counts the calls of API functions for the trace: how often, how long, from which stacks.
+//!
+//! A call is counted in memory. The trace has a record for each function and stack, whose numbers
+//! are written again when a count has doubled, when a quarter of a second has passed, and at the end.
+use crate::clock::Monotonic;
+use crate::forked::is_forked;
+use crate::stack::thread_number;
+use crate::trace_file::Records;
+use parking_lot::Mutex;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tpu_emu::Emulator;
+use tpu_emu::entry::{CallObserver, EndedCall, FunctionName, observe};
+use tpu_emu::origin::{Clock as _, StackId};
+use tpu_emu::trace::{ApiCall, ApiCalls, CallCounts};
+use tpu_emu::units::{Bytes, Nanos};
+
+/// Nanoseconds after which all numbers that have changed are written.
+const WRITTEN_AGAIN: u64 = 250_000_000;
+
+/// Calls without a new stack after which stacks are taken half as often.
+const QUIET: u32 = 32;
+
+/// A stack is taken once in so many calls at least.
+const RAREST: u32 = 4096;
+
+/// Stacks that are counted by themselves, over all functions.
+const MOST_STACKS: usize = 1 << 16;
+
+/// What a trace has of calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum CallMode {
+    /// Nothing.
+    Off,
+    /// How often each function was called.
+    Counts,
+    /// How often each function was called from each stack.
+    #[default]
+    Stacks,
+    /// How often each function was called from each stack, and every single call.
+    Each,
+}
+
+/// The calls of one function from one stack.
+#[derive(Debug)]
+struct Counted {
+    function: FunctionName,
+    stack: StackId,
+    thread: u32,
+    first: Nanos,
+    count: AtomicU64,
+    time: AtomicU64,
+    bytes: AtomicU64,
+    errors: AtomicU64,
+    /// The count that the trace has.
+    written: AtomicU64,
+    /// Where in the trace the numbers are; 0 for nowhere.
+    place: AtomicU64,
+}
+
+impl Counted {
+    /// Adds a call; whether the count has doubled.
+    fn add(&self, time: u64, call: &EndedCall) -> bool {
+        self.time.fetch_add(time, Ordering::Relaxed);
+        if call.bytes > Bytes::ZERO {
+            self.bytes.fetch_add(call.bytes.0, Ordering::Relaxed);
+        }
+        if call.error.is_some() {
+            self.errors.fetch_add(1, Ordering::Relaxed);
+        }
+        (self.count.fetch_add(1, Ordering::Relaxed) + 1).is_power_of_two()
+    }
+
+    fn counts(&self) -> CallCounts {
+        CallCounts {
+            count: self.count.load(Ordering::Relaxed),
+            time: Nanos(self.time.load(Ordering::Relaxed)),
+            bytes: Bytes(self.bytes.load(Ordering::Relaxed)),
+            errors: self.errors.load(Ordering::Relaxed),
+        }
+    }
+
+    /// The numbers and their place, where the trace has older ones.
+    fn changed(&self) -> Option<(u64, CallCounts)> {
+        let counts = self.counts();
+        let place = self.place.load(Ordering::Acquire);
+        let is_new = self.written.swap(counts.count, Ordering::Relaxed) != counts.count;
+        (is_new && place > 0).then_some((place, counts))
+    }
+}
+
+/// What a thread knows of a function.
+#[derive(Debug, Default)]
+struct SeenFunction {
+    /// The count of calls whose stack was not taken.
+    other: Option<&'static Counted>,
+    stacks: HashMap<StackId, &'static Counted, BuildHasherDefault<Mix>>,
+    /// Calls until the next stack is taken.
+    left: u32,
+    /// Calls from one stack that is taken to the next.
+    gap: u32,
+    /// Stacks taken since the last new one.
+    quiet: u32,
+}
+
+impl SeenFunction {
+    /// Whether the stack of this call is to be taken.
+    fn looks(&mut self) -> bool {
+        let looks = self.left == 0;
+        self.left = if looks { self.gap } else { self.left - 1 };
+        looks
+    }
+
+    /// Learns whether a stack was new: many of one kind are looked at less and less often.
+    fn learn(&mut self, is_new: bool) {
+        if is_new {
+            (self.quiet, self.gap) = (0, self.gap / 4);
+            return;
+        }
+        self.quiet += 1;
+        if self.quiet >= QUIET {
+            (self.quiet, self.gap) = (0, (2 * self.gap + 1).min(RAREST - 1));
+        }
+        self.left = self.left.min(self.gap);
+    }
+}
+
+/// A hash of numbers that are different anyway.
+#[derive(Debug, Default)]
+struct Mix(u64);
+
+impl Hasher for Mix {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
+    }
+
+    fn write_u32(&mut self, number: u32) {
+        self.write_u64(number.into());
+    }
+
+    fn write_usize(&mut self, number: usize) {
+        self.write_u64(number as u64);
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        let mixed = (self.0 ^ number).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        self.0 = mixed ^ (mixed >> 32);
+    }
+}
+
+type Functions = HashMap<usize, SeenFunction, BuildHasherDefault<Mix>>;
+
+thread_local! {
+    static FUNCTIONS: RefCell<Functions> = RefCell::default();
+}
+
+/// Hears of every call.
+#[derive(Debug)]
+pub(crate) struct CallCounter {
+    mode: CallMode,
+    clock: Monotonic,
+    records: Arc<Records>,
+    machine: Arc<Emulator>,
+    known: Mutex<Known>,
+    /// When all numbers were written last.
+    written: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    all: Vec<&'static Counted>,
+    by_stack: HashMap<(usize, StackId), &'static Counted>,
+}
+
+impl CallCounter {
+    /// Counts from now on, for the rest of the process.
+    pub(crate) fn start(
+        mode: CallMode,
+        clock: Monotonic,
+        records: Arc<Records>,
+        machine: Arc<Emulator>,
+    ) -> &'static Self {
+        let (known, written) = (Mutex::default(), AtomicU64::new(0));
+        let counter = Box::leak(Box::new(Self { mode, clock, records, machine, known, written }));
+        observe(counter);
+        counter
+    }
+
+    /// Writes all numbers, at the end of the process.
+    pub(crate) fn write_all(&self) {
+        if is_forked() {
+            return;
+        }
+        let all = self.known.lock().all.clone();
+        if !self.records.has_places() {
+            let names = self.machine.ledger().names();
+            for counted in all {
+                self.records.add_calls(&Self::record(counted), &names);
+            }
+            return;
+        }
+        let changed: Vec<(u64, CallCounts)> =
+            all.into_iter().filter_map(Counted::changed).collect();
+        self.records.rewrite_counts(&changed);
+    }
+
+    fn record(counted: &'static Counted) -> ApiCalls<'static> {
+        ApiCalls {
+            function: counted.function,
+            stack: counted.stack,
+            thread: counted.thread,
+            first: counted.first,
+            counts: counted.counts(),
+        }
+    }
+
+    /// The count of a function's calls from a stack, which may be new to all threads.
+    fn counted(&self, call: &EndedCall, stack: StackId, key: usize) -> &'static Counted {
+        let mut known = self.known.lock();
+        let is_full = known.by_stack.len() >= MOST_STACKS && stack != StackId::EMPTY;
+        let stack = if is_full { StackId::EMPTY } else { stack };
+        if let Some(&counted) = known.by_stack.get(&(key, stack)) {
+            return counted;
+        }
+        let counted: &'static Counted = Box::leak(Box::new(Counted {
+            function: call.function,
+            stack,
+            thread: thread_number(),
+            first: call.began,
+            count: AtomicU64::new(0),
+            time: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+            errors: AtomicU64::new(0),
+            written: AtomicU64::new(0),
+            place: AtomicU64::new(0),
+        }));
+        known.by_stack.insert((key, stack), counted);
+        known.all.push(counted);
+        drop(known);
+        if self.records.has_places() {
+            let names = self.machine.ledger().names();
+            let place = self.records.add_calls(&Self::record(counted), &names);
+            counted.place.store(place.unwrap_or_default(), Ordering::Release);
+        }
+        counted
+    }
+
+    /// Whether a call's stack is to be taken, and the count that it belongs to if it is not.
+    fn looked_up(&self, key: usize) -> (bool, Option<&'static Counted>) {
+        // A thread that ends keeps nothing, and neither does a call inside of this one.
+        let known = FUNCTIONS.try_with(|functions| {
+            let mut functions = functions.try_borrow_mut().ok()?;
+            let function = functions.entry(key).or_default();
+            let takes = match self.mode {
+                CallMode::Off | CallMode::Counts => false,
+                CallMode::Stacks => function.looks(),
+                CallMode::Each => true,
+            };
+            Some((takes, function.other))
+        });
+        known.ok().flatten().unwrap_or((false, None))
+    }
+
+    /// The count of a call from a stack, which the thread knows from now on.
+    fn counted_by_stack(&self, call: &EndedCall, stack: StackId, key: usize) -> &'static Counted {
+        let known = FUNCTIONS.try_with(|functions| {
+            let mut functions = functions.try_borrow_mut().ok()?;
+            let function = functions.get_mut(&key)?;
+            let found = function.stacks.get(&stack).copied();
+            function.learn(found.is_none());
+            found
+        });
+        known.ok().flatten().unwrap_or_else(|| {
+            let counted = self.counted(call, stack, key);
+            Self::keep(key, |function| {
+                function.stacks.insert(stack, counted);
+            });
+            counted
+        })
+    }
+
+    /// The count of a call whose stack was not taken, which the thread knows from now on.
+    fn counted_without(&self, call: &EndedCall, key: usize) -> &'static Counted {
+        let counted = self.counted(call, StackId::EMPTY, key);
+        Self::keep(key, |function| function.other = Some(counted));
+        counted
+    }
+
+    fn keep(key: usize, what: impl FnOnce(&mut SeenFunction)) {
+        let _ = FUNCTIONS.try_with(|functions| {
+            if let Ok(mut functions) = functions.try_borrow_mut() {
+                what(functions.entry(key).or_default());
+            }
+        });
+    }
+
+    /// Writes what has changed since, where that was long ago.
+    fn write_now_and_then(&self, now: u64) {
+        let last = self.written.load(Ordering::Relaxed);
+        if now.saturating_sub(last) < WRITTEN_AGAIN {
+            return;
+        }
+        let relaxed = Ordering::Relaxed;
+        if self.written.compare_exchange(last, now, relaxed, relaxed).is_ok()
+            && self.records.has_places()
+        {
+            self.write_all();
+        }
+    }
+}
+
+impl CallObserver for CallCounter {
+    fn begin(&self) -> Nanos {
+        self.clock.now()
+    }
+
+    #[inline(never)]
+    fn end(&self, call: &EndedCall) {
+        // What is no function of an interface has a name with spaces.
+        if is_forked() || call.function.contains(' ') {
+            return;
+        }
+        let now = self.clock.now();
+        let time = now.0.saturating_sub(call.began.0);
+        let key = std::ptr::from_ref(call.function).addr();
+        let (takes, other) = self.looked_up(key);
+        let counted = if takes {
+            // With nothing borrowed: a capture may call anything.
+            let stack = self.machine.ledger().origin_of_call().stack;
+            self.counted_by_stack(call, stack, key)
+        } else {
+            other.unwrap_or_else(|| self.counted_without(call, key))
+        };
+        if counted.add(time, call)
+            && let Some(changed) = counted.changed()
+        {
+            self.records.rewrite_counts(&[changed]);
+        }
+        if self.mode == CallMode::Each {
+            let one = ApiCall {
+                function: call.function,
+                stack: counted.stack,
+                thread: thread_number(),
+                time: call.began,
+                duration: Nanos(time),
+                bytes: call.bytes,
+                code: call.error.map_or(0, |code| (code as i32).unsigned_abs()),
+            };
+            self.records.call(&one, &self.machine.ledger().names());
+        }
+        self.write_now_and_then(now.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_function_without_new_stacks_has_them_taken_less_and_less_often_and_never_not_at_all() {
+        let mut function = SeenFunction::default();
+        let mut taken = Vec::new();
+        for call in 0..1_000_000_u32 {
+            if function.looks() {
+                function.learn(false);
+                taken.push(call);
+            }
+        }
+        assert!((0..32).all(|call| taken[call as usize] == call));
+        assert!(taken.len() < 1000, "{}", taken.len());
+        let longest = taken.windows(2).map(|pair| pair[1] - pair[0]).max();
+        assert_eq!(longest, Some(RAREST));
+        // A new stack makes it curious again.
+        function.learn(true);
+        assert_eq!(function.gap, RAREST / 4 - 1);
+    }
+}
