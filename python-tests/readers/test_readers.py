@@ -235,3 +235,41 @@ def test_xprof_shows_programs_and_their_plans(traces, xprof):
     assert "/device:TPU:0" in names
     runs = [event for event in events if event.get("name") == "jit_f(3)"]
     assert [event["dur"] for event in runs] == [0.8, 0.8, 0.8]
+
+
+PROFILED = """
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+
+    @jax.jit
+    def step(w, x):
+        return w - 0.01 * (x.T @ jnp.tanh(x @ w))
+
+    jax.devices()
+    with jax.profiler.trace(FOLDER):
+        w = jax.device_put(np.ones((256, 256), np.float32))
+        x = jax.device_put(np.ones((512, 256), np.float32))
+        for _ in range(3):
+            w = step(w, x)
+        jax.block_until_ready(w)
+    print(jax.devices()[0].memory_stats()["peak_bytes_in_use"])
+"""
+
+
+def test_xprof_opens_what_jax_s_profiler_writes(tmp_path, xprof):
+    folder = tmp_path / "profile"
+    done = run(PROFILED.replace("FOLDER", repr(str(folder))), {})
+    assert done.returncode == 0, done.stderr
+    [path] = folder.glob("plugins/profile/*/*.xplane.pb")
+    space = path.read_bytes()
+    profile = json.loads(xprof(space, "memory_profile"))
+    summary = profile["memoryProfilePerAllocator"]["TPU_0"]["profileSummary"]
+    assert int(summary["peakStats"]["peakBytesInUse"]) == int(done.stdout)
+    for name in ("overview_page", "op_profile", "hlo_stats", "trace_viewer"):
+        assert "dot_general" in xprof(space, name), name
+    [module] = set(re.findall(r"jit_step\(\d+\)", xprof(space, "trace_viewer")))
+    viewer = json.loads(xprof(space, "memory_viewer", module_name=module, memory_space="0"))
+    assert viewer["peakHeapMib"] > 0
+    options = {"module_name": module, "type": "short_txt"}
+    assert "dot_general" in xprof(space, "graph_viewer", graph_viewer_options=options)

@@ -1,11 +1,12 @@
 //! Who took which bytes, and when: the records that live blocks carry, and a bounded history.
 use crate::hbm::spec::ArraySpec;
 use crate::origin::{ChangeKind, Clock, Frame, Labels, Origin, Past, StackSource, Stacks};
-use crate::trace::{Change, Dispatched, Fault, FreeList, Names, Note, Sink, SpaceInfo};
+use crate::trace::{Change, Dispatched, Fault, FreeList, Names, Note, Session, Sink, SpaceInfo};
 use parking_lot::Mutex;
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tpu_base::entry;
 use tpu_base::units::Nanos;
 
@@ -22,6 +23,9 @@ pub struct Ledger {
     source: Arc<dyn StackSource>,
     clock: Arc<dyn Clock>,
     sink: Option<Box<dyn Sink>>,
+    /// Whether there is a session.
+    listening: AtomicBool,
+    session: Mutex<Option<Arc<Session>>>,
     /// The most lines that `past` keeps.
     kept: usize,
     past: Mutex<VecDeque<Past>>,
@@ -47,6 +51,8 @@ impl Ledger {
             source,
             clock,
             sink,
+            listening: AtomicBool::new(false),
+            session: Mutex::default(),
             kept,
             past: Mutex::default(),
             recordings: Recordings::default(),
@@ -110,31 +116,52 @@ impl Ledger {
 
     /// Whether somebody listens to what is noted.
     pub(crate) fn is_heard(&self) -> bool {
-        self.sink.is_some()
+        self.sink.is_some() || self.listening.load(Ordering::Relaxed)
+    }
+
+    /// Tells a session too, from now on, in place of the one before; or none any more.
+    pub(crate) fn listen(&self, session: Option<Arc<Session>>) {
+        let mut current = self.session.lock();
+        self.listening.store(session.is_some(), Ordering::Relaxed);
+        *current = session;
+    }
+
+    /// The session, if there is one.
+    pub(crate) fn session(&self) -> Option<Arc<Session>> {
+        match self.listening.load(Ordering::Relaxed) {
+            true => self.session.lock().clone(),
+            false => None,
+        }
+    }
+
+    /// Tells all that listen.
+    fn each(&self, tell: impl Fn(&dyn Sink)) {
+        if let Some(sink) = &self.sink {
+            tell(&**sink);
+        }
+        if let Some(session) = self.session() {
+            tell(&*session);
+        }
     }
 
     /// Tells the sink of a custom call.
     pub fn dispatched(&self, dispatched: &Dispatched) {
-        if let Some(sink) = &self.sink {
-            sink.dispatched(dispatched, &self.names());
-        }
+        self.each(|sink| sink.dispatched(dispatched, &self.names()));
     }
 
     /// Tells the sink of a call that was refused because of what its client gave.
     // A frame of its own: recorded stacks show it by name.
     #[inline(never)]
     pub fn fault(&self, message: &str) {
-        if let Some(sink) = &self.sink {
+        if self.is_heard() {
             let origin = self.origin();
-            sink.fault(&Fault { message, origin }, &self.names());
+            self.each(|sink| sink.fault(&Fault { message, origin }, &self.names()));
         }
     }
 
     /// Tells the sink what is no change.
     pub(crate) fn tell(&self, note: &Note<'_>) {
-        if let Some(sink) = &self.sink {
-            sink.note(note, &self.names());
-        }
+        self.each(|sink| sink.note(note, &self.names()));
     }
 
     /// Adds a change to the history and tells the sink; `free` is what was free at a refusal.
@@ -150,9 +177,7 @@ impl Ledger {
             lines.push_back(past);
         }
         self.recordings.note(&past);
-        if let Some(sink) = &self.sink {
-            sink.change(&Change { past, spec, free }, &self.names());
-        }
+        self.each(|sink| sink.change(&Change { past, spec, free }, &self.names()));
     }
 
     /// Begins to keep changes, and gives the number of the recording.

@@ -6,6 +6,7 @@ mod ffi;
 mod host_memory_allocator;
 mod layouts;
 mod memory_descriptions;
+mod profiler;
 mod raw_buffer;
 mod shardings;
 mod tpu_topology;
@@ -22,6 +23,7 @@ pub(crate) fn chain() -> *mut PJRT_Extension_Base {
         abi_version::extension,
         host_memory_allocator::extension,
         ffi::extension,
+        profiler::extension,
     ];
     for extension in all {
         next = extension(next);

@@ -58,7 +58,8 @@ typedef struct PLUGIN_Profiler_Stop_Args {
   PLUGIN_Profiler* profiler;
 } PLUGIN_Profiler_Stop_Args;
 
-/* An XSpace message. Called twice: with a NULL buffer for the size, then with a buffer. */
+/* An XSpace message. With a NULL buffer it says where the bytes lie and how many there are, and
+   jaxlib reads them there; with a buffer it fills that. */
 typedef struct PLUGIN_Profiler_CollectData_Args {
   size_t struct_size;
   PLUGIN_Profiler* profiler;

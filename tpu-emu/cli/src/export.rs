@@ -6,7 +6,8 @@ use std::io::Error;
 use std::ops::Range;
 use std::path::PathBuf;
 use tpu_trace::{
-    Face, Moment, MomentName, collapsed, live, perfetto, pprof, pytorch, speedscope, xspace,
+    Face, Moment, MomentName, Profiled, collapsed, live, perfetto, pprof, pytorch, speedscope,
+    xspace,
 };
 
 /// What is exported, and how.
@@ -95,7 +96,7 @@ pub(crate) fn export(asked: &Export) -> Result<(Vec<u8>, Vec<String>), InputErro
             match format {
                 Format::Pytorch => pytorch(trace, history, &spans, face),
                 Format::Perfetto => perfetto(trace, history, &spans, face),
-                _ => xspace(trace, history, &spans),
+                _ => xspace(trace, history, &spans, &Profiled::default()),
             }
         }
         false => {

@@ -11,8 +11,8 @@ use crate::ledger::Ledger;
 use crate::origin::{ChangeKind, LabelId, Origin, Past, Record};
 use crate::topology::Topology;
 use crate::trace::{
-    Change, ClientEnd, Encoder, FreeList, HOLES_LISTED, Header, Mark, Note, Places, SpaceInfo,
-    Usage,
+    Change, ClientEnd, Encoder, FreeList, HOLES_LISTED, Header, Mark, Note, Places, Session,
+    Sink as _, SpaceInfo, Usage,
 };
 use crate::workers::Workers;
 use std::sync::Arc;
@@ -238,11 +238,42 @@ impl Memories {
         let mut encoder = Encoder::default();
         let mut out = Vec::new();
         encoder.start(header, &self.space_infos(), &mut out);
+        self.each_live(|change| encoder.change(change, &self.ledger.names(), &mut out));
         for (space, heap) in (0..).zip(&self.heaps) {
             let stats = heap.stats();
             if stats.num_allocs == 0 {
                 continue;
             }
+            let usage = Usage {
+                space,
+                in_use: stats.bytes_in_use,
+                peak: stats.peak_bytes_in_use,
+                allocations: stats.num_allocs,
+                largest_hole: stats.largest_free_block_bytes,
+            };
+            encoder.usage(&usage, &mut out);
+        }
+        out
+    }
+
+    /// Begins a trace in memory, in place of the one before: what lives now, and from now on
+    /// each change, launch and step.
+    pub fn begin_session(&self, header: &Header<'_>) -> Arc<Session> {
+        let session = Arc::new(Session::new(self.ledger.now(), header, &self.space_infos()));
+        // A block that comes in between is told twice, and the later telling holds.
+        self.ledger.listen(Some(Arc::clone(&session)));
+        self.each_live(|change| session.change(change, &self.ledger.names()));
+        session
+    }
+
+    /// Ends the trace in memory.
+    pub fn end_session(&self) {
+        self.ledger.listen(None);
+    }
+
+    /// Tells each live block as an allocation, numbered from 1 in each space.
+    fn each_live(&self, mut tell: impl FnMut(&Change<'_>)) {
+        for (space, heap) in (0..).zip(&self.heaps) {
             // The order of a snapshot is that of time: addresses say nothing of it.
             let mut blocks = heap.live();
             blocks.sort_by_key(|block| block.record.origin.time);
@@ -257,19 +288,10 @@ impl Memories {
                 };
                 if let Some(spec) = self.specs.get(block.record.spec) {
                     let change = Change { past, spec: &spec, free: None };
-                    encoder.change(&change, &self.ledger.names(), &mut out);
+                    tell(&change);
                 }
             }
-            let usage = Usage {
-                space,
-                in_use: stats.bytes_in_use,
-                peak: stats.peak_bytes_in_use,
-                allocations: stats.num_allocs,
-                largest_hole: stats.largest_free_block_bytes,
-            };
-            encoder.usage(&usage, &mut out);
         }
-        out
     }
 
     /// What is free of a memory in which `asked` bytes found no room.

@@ -6,7 +6,7 @@ use super::in_flight::Permit;
 use super::loaded::LoadedExecutable;
 use super::request::Context;
 use super::run_memory::RunMemory;
-use super::run_record::RunRecord;
+use super::run_record::{RunRecord, StepTimes};
 use crate::buffer::Hold;
 use crate::executable::Executable;
 use crate::memory::{Block, Memory, MemoryKind};
@@ -23,7 +23,7 @@ use tpu_ops::host_transfer::HostTransfers;
 use tpu_ops::replica_exchange::Others;
 use tpu_program::interpret::custom_call::{LaunchServices, PendingCall};
 use tpu_program::interpret::frame::Frame;
-use tpu_program::interpret::step::Interpreter;
+use tpu_program::interpret::step::{Interpreter, StepWatch};
 use tpu_program::plan::ALIGN;
 
 /// One run with all that it needs but its arguments.
@@ -47,6 +47,8 @@ pub(super) struct Job {
     pub(super) number: i64,
     /// What the trace is to have of it.
     pub(super) record: Option<RunRecord>,
+    /// Who notes the times of its steps.
+    pub(super) watch: Option<StepTimes>,
 }
 
 /// Programs that move fewer bytes than this run on the caller's thread, when nothing is to be
@@ -88,6 +90,8 @@ pub(super) struct Ready {
     pub(super) launch: Option<Launch>,
     /// For the next random number that is drawn without a state.
     pub(super) seed: AtomicU64,
+    /// Who notes the times of its steps.
+    pub(super) watch: Option<StepTimes>,
 }
 
 impl Ready {
@@ -99,6 +103,7 @@ impl Ready {
             locations,
             seed,
             launch: self.launch.as_ref().map(|launch| launch as &dyn LaunchServices),
+            watch: self.watch.as_ref().map(|watch| watch as &dyn StepWatch),
         }
     }
 
@@ -183,6 +188,7 @@ impl Job {
     /// Runs the program to its end.
     fn run(mut self, sources: Sources) -> Result<()> {
         let mut record = self.record.take();
+        self.watch = record.as_ref().and_then(|record| record.watch(&self.executable));
         record.iter_mut().for_each(RunRecord::start);
         let outcome = self.run_to_end(sources);
         record.into_iter().for_each(|record| record.end(&outcome));
@@ -200,6 +206,7 @@ impl Job {
     /// is for a custom call that goes on after it has returned.
     pub(super) fn begin(mut self, sources: Sources) -> Result<Option<Rest>> {
         let mut record = self.record.take();
+        self.watch = record.as_ref().and_then(|record| record.watch(&self.executable));
         record.iter_mut().for_each(RunRecord::start);
         let Some(record) = record else { return self.run_to_open(sources) };
         match self.run_to_open(sources) {
@@ -264,7 +271,7 @@ impl Job {
             launch
         });
         let seed = self.seed.into();
-        let ready = Ready { executable, frame, launch, seed };
+        let ready = Ready { executable, frame, launch, seed, watch: self.watch };
         ready.early()?;
         Ok(ready)
     }

@@ -101,6 +101,7 @@ impl Emulator {
             devices: indices,
             number,
             record,
+            watch: None,
             origin,
             context: options.context.clone(),
             constants,

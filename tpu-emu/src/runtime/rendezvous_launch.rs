@@ -215,6 +215,7 @@ impl Emulator {
             origin,
             number,
             record,
+            watch: None,
             context: parts.iter().find_map(|part| part.options.context.clone()),
             constants: None,
             transfers: transfers.collect(),

@@ -2,10 +2,12 @@
 use super::emulator::Emulator;
 use super::loaded::LoadedExecutable;
 use crate::origin::Origin;
-use crate::trace::{LaunchRun, Note};
+use crate::trace::{LaunchRun, Note, Operation, Session, Sink as _};
 use std::sync::Arc;
 use tpu_base::error::{Code, Result};
 use tpu_base::units::{Nanos, to_u64};
+use tpu_program::interpret::step::StepWatch;
+use tpu_program::plan::Step;
 
 /// A run that is under way, of which a trace is to tell.
 #[derive(Debug)]
@@ -35,9 +37,25 @@ impl RunRecord {
             machine.ledger().tell(&Note::Program(&executable.planned(number)));
             number
         });
+        // A session may have begun since.
+        if let Some(session) = machine.ledger().session()
+            && session.lacks(program)
+        {
+            let plan = executable.planned(program);
+            session.note(&Note::Program(&plan), &machine.ledger().names());
+        }
         let (machine, devices) = (Arc::clone(machine), devices.to_vec());
         let run = number.unsigned_abs();
         Some(Self { machine, program, run, devices, origin, started: None, code: None })
+    }
+
+    /// Who notes the times of the steps, where a session wants them.
+    pub(super) fn watch(&self, executable: &Arc<LoadedExecutable>) -> Option<StepTimes> {
+        let session = self.machine.ledger().session()?;
+        let devices = self.devices.iter().map(|&device| to_u64(device)).collect();
+        let (machine, executable) = (Arc::clone(&self.machine), Arc::clone(executable));
+        let (program, run) = (self.program, self.run);
+        Some(StepTimes { machine, session, executable, program, run, devices })
     }
 
     /// Says that its first step runs now.
@@ -49,6 +67,43 @@ impl RunRecord {
     pub(super) fn end<R>(mut self, outcome: &Result<R>) {
         let code = |error: &tpu_base::error::Error| (error.code() as i32).unsigned_abs();
         self.code = Some(outcome.as_ref().err().map_or(0, code));
+    }
+}
+
+/// Notes when the steps of a run begin and end.
+#[derive(Debug)]
+pub(super) struct StepTimes {
+    machine: Arc<Emulator>,
+    session: Arc<Session>,
+    executable: Arc<LoadedExecutable>,
+    program: u64,
+    run: u64,
+    devices: Vec<u64>,
+}
+
+impl StepWatch for StepTimes {
+    fn now(&self) -> u64 {
+        self.machine.ledger().now().0
+    }
+
+    fn ran(&self, number: usize, step: &Step, began: u64) {
+        let ended = self.machine.ledger().now();
+        let lines = self.executable.module.locations.stack(step.location);
+        let line = lines.first().map(|line| format!("{}:{}", line.file, line.line));
+        let bytes = step.operands.iter().chain(&step.results).map(|slot| to_u64(slot.bytes)).sum();
+        for &device in &self.devices {
+            self.session.ran(Operation {
+                program: self.program,
+                run: self.run,
+                device,
+                step: to_u64(number),
+                name: Arc::clone(&step.name),
+                line: line.clone().unwrap_or_default(),
+                bytes,
+                started: Nanos(began),
+                ended,
+            });
+        }
     }
 }
 

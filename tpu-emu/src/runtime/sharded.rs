@@ -53,7 +53,13 @@ impl Job {
         launch.transfers.clone_from(&self.transfers);
         let frame = Frame::new(memories);
         let (program, seed) = (Arc::clone(&self.executable), self.seed.into());
-        let ready = Ready { executable: program, frame, launch: Some(launch), seed };
+        let ready = Ready {
+            executable: program,
+            frame,
+            launch: Some(launch),
+            seed,
+            watch: self.watch.take(),
+        };
         ready.early()?;
         ready.rest(0)?;
         let frame = &ready.frame;

@@ -11,6 +11,7 @@ mod encode;
 mod encode_notes;
 mod notes;
 mod record;
+mod session;
 mod text;
 
 pub use dispatched::{Dispatched, Operand};
@@ -20,6 +21,7 @@ pub use notes::{
     ApiCall, ApiCalls, CallCounts, ClientEnd, FreeList, HOLES_LISTED, LaunchRun, Mark, Note,
     Places, PlannedValue, ProgramPlan,
 };
+pub use session::{Operation, Session};
 pub use text::{change_text, dispatched_text, fault_text, note_text};
 
 /// A change, with the description of the array.

@@ -43,7 +43,7 @@ pub mod words;
 pub use autopsy::{Advice, Autopsy, Donation, Remedy, autopsy};
 pub use chips::granule;
 pub use event::{ChangeKind, Event, Events};
-pub use export::{collapsed, perfetto, pprof, pytorch, speedscope, xspace};
+pub use export::{OperationRun, Profiled, collapsed, perfetto, pprof, pytorch, speedscope, xspace};
 pub use face::{Call, Face, calls};
 pub use fit::{Fit, Refused, SpaceFit, Target, fit};
 pub use format::{FORMAT_MAJOR, MAGIC};

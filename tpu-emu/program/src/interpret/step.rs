@@ -32,6 +32,17 @@ pub struct Interpreter<'a> {
     pub seed: u64,
     /// The launch that it belongs to; `None` for code inside of an operation.
     pub launch: Option<&'a dyn LaunchServices>,
+    /// Who wants to know when steps run.
+    pub watch: Option<&'a dyn StepWatch>,
+}
+
+/// Hears of each step of a program when it has run.
+pub trait StepWatch: Sync + std::fmt::Debug {
+    /// The time, in the watch's own count.
+    fn now(&self) -> u64;
+
+    /// Hears of the step of a number, which began at a time of the watch and has ended now.
+    fn ran(&self, number: usize, step: &Step, began: u64);
 }
 
 impl Interpreter<'_> {
@@ -54,7 +65,12 @@ impl Interpreter<'_> {
         from: usize,
     ) -> Result<Option<(usize, Box<dyn PendingCall>)>> {
         for (number, step) in plan.steps.iter().enumerate().skip(from) {
-            match self.begin(step) {
+            let began = self.watch.map(|watch| (watch, watch.now()));
+            let outcome = self.begin(step);
+            if let Some((watch, began)) = began {
+                watch.ran(number, step, began);
+            }
+            match outcome {
                 Ok(None) => {}
                 Ok(Some(open)) => return Ok(Some((number, open))),
                 Err(error) => return Err(self.placed(step, error)),

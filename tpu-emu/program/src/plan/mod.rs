@@ -144,9 +144,9 @@ pub struct Step {
     /// Where its results lie.
     pub results: Box<[Slot]>,
     /// The operation's name, for reports.
-    pub(crate) name: Arc<str>,
+    pub name: Arc<str>,
     /// Where it was written.
-    pub(crate) location: LocationId,
+    pub location: LocationId,
 }
 
 /// What lies outside of a program.

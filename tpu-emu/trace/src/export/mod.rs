@@ -14,7 +14,7 @@ pub use perfetto::perfetto;
 pub use pprof::pprof;
 pub use pytorch::pytorch;
 pub use speedscope::speedscope;
-pub use xspace::xspace;
+pub use xspace::{OperationRun, Profiled, xspace};
 
 use crate::history::History;
 use std::ops::Range;

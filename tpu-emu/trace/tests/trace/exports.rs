@@ -3,8 +3,8 @@ use crate::written::{ALLOCATE, CHANGE, Change, Field, Written};
 use flate2::read::GzDecoder;
 use std::io::Read as _;
 use tpu_trace::{
-    Call, Face, History, Trace, calls, collapsed, perfetto, pprof, pytorch, read, speedscope,
-    xspace,
+    Call, Face, History, Profiled, Trace, calls, collapsed, perfetto, pprof, pytorch, read,
+    speedscope, xspace,
 };
 
 /// Three blocks of two origins, the names of one of which hold what forms are made of.
@@ -148,7 +148,8 @@ fn perfetto_counts_what_is_in_use_after_each_change() {
 fn an_xspace_has_an_event_a_change_and_a_plane_a_device_that_ran() {
     let planes = |trace: &Trace| {
         let history = History::new(trace);
-        let bytes = xspace(trace, &history, &[0..history.spaces[0].order.len(), 0..0]);
+        let spans = [0..history.spaces[0].order.len(), 0..0];
+        let bytes = xspace(trace, &history, &spans, &Profiled::default());
         let planes = messages(&bytes).into_iter().filter(|(tag, _)| *tag == 1);
         planes
             .map(|(_, plane)| {

@@ -1,17 +1,23 @@
 //! Changes in memory as the events that XProf's memory profile is made of.
+use super::Profiled;
 use super::messages::{Value, XEvent, XPlane};
 use super::plane::Plane;
 use crate::event::ChangeKind;
 use crate::export::gaps::Gaps;
-use crate::export::{picoseconds, signed};
+use crate::export::signed;
 use crate::history::{History, NO_CHANGE};
 use crate::holders::user_frame;
 use crate::tables::Trace;
 use std::ops::Range;
 
 /// The plane of the host, with a line for each memory space that was used.
-pub(super) fn memory(trace: &Trace, history: &History, spans: &[Range<usize>]) -> XPlane {
-    let mut plane = Plane::new("/host:CPU");
+pub(super) fn memory(
+    trace: &Trace,
+    history: &History,
+    spans: &[Range<usize>],
+    profiled: &Profiled,
+) -> XPlane {
+    let mut plane = Plane::new(profiled.host);
     let spaces = trace.spaces.iter().zip(&history.spaces).zip(spans);
     for ((space, changes), span) in spaces.filter(|(_, span)| !span.is_empty()) {
         let mut gaps = Gaps::new(space.capacity);
@@ -67,10 +73,10 @@ pub(super) fn memory(trace: &Trace, history: &History, spans: &[Range<usize>]) -
                 _ => "MemoryDeallocation",
             };
             let metadata_id = plane.event(kind, |_| (String::new(), Vec::new()));
-            let offset_ps = picoseconds(changes.times[at]);
+            let offset_ps = profiled.offset(changes.times[at]);
             events.push(XEvent { metadata_id, offset_ps, duration_ps: 0, stats });
         }
-        plane.line(&format!("{} memory", space.name()), signed(trace.header.started), events);
+        plane.line(&format!("{} memory", space.name()), profiled.begins(trace), events);
     }
     plane.finish(1)
 }
