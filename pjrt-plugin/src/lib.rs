@@ -38,7 +38,10 @@ pub use pjrt_sys as sys;
 pub use ffi::{XLA_FFI_GetApi, XlaCustomCallStatusSetFailure, XlaCustomCallStatusSetSuccess};
 pub use plugin::GetPjrtApi;
 pub use recording::{tpu_emu_record_read, tpu_emu_record_start, tpu_emu_record_stop};
-pub use snapshot::{tpu_emu_mark, tpu_emu_release, tpu_emu_snapshot, tpu_emu_snapshot_version};
+pub use snapshot::{
+    tpu_emu_address_of, tpu_emu_mark, tpu_emu_pointer_to, tpu_emu_release, tpu_emu_snapshot,
+    tpu_emu_snapshot_version,
+};
 
 use std::sync::Arc;
 use tpu_emu::{Emulator, Result};

@@ -268,6 +268,13 @@ impl LoadedEntry {
     }
 }
 
+impl Drop for LoadedEntry {
+    /// Not when its last run ends: what the client gives up is free for its next call.
+    fn drop(&mut self) {
+        self.of.executable.forget_constants();
+    }
+}
+
 fn number(place: usize) -> Result<i32> {
     i32::try_from(place).map_err(|_| Error::bad(format!("logical device number {place}")))
 }

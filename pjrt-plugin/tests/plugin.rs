@@ -7,7 +7,7 @@ use c::built::function;
 use c::contract::contract;
 use c::{api, blank, call, list, outcome, text};
 use pjrt_tpu_emu::sys::{PJRT_NamedValue_Type, PJRT_Plugin_Attributes_Args};
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 use std::mem::offset_of;
 use std::ptr::null_mut;
 
@@ -69,11 +69,29 @@ fn release(bytes: *mut u8, size: usize) {
 fn a_snapshot_is_a_trace_that_its_taker_gives_back() {
     // SAFETY: the function's own type.
     let version: extern "C" fn() -> c_int = unsafe { function("tpu_emu_snapshot_version") };
-    assert_eq!(version(), 2);
+    assert_eq!(version(), 4);
     let (mut bytes, mut size) = (null_mut(), 0);
     assert_eq!(snapshot(&raw mut bytes, &raw mut size), 0);
     assert!(list(bytes, size).len() > 8);
     release(bytes, size);
+}
+
+#[test]
+fn a_pointer_into_no_emulated_memory_and_an_address_of_no_space_are_refused() {
+    let (mut space, mut address, mut pointer) = (7, 7, null_mut());
+    // SAFETY: the functions' own types; every place is this function's, or null.
+    unsafe {
+        let address_of: unsafe extern "C" fn(*const c_void, *mut u32, *mut u64) -> c_int =
+            function("tpu_emu_address_of");
+        let pointer_to: unsafe extern "C" fn(u32, u64, *mut *mut c_void) -> c_int =
+            function("tpu_emu_pointer_to");
+        let own = (&raw const space).cast();
+        assert_eq!(address_of(own, &raw mut space, &raw mut address), 3);
+        assert_eq!(address_of(own, null_mut(), &raw mut address), 3);
+        assert_eq!(pointer_to(1 << 20, 0, &raw mut pointer), 3);
+        assert_eq!(pointer_to(0, 0, null_mut()), 3);
+    }
+    assert_eq!((space, address, pointer), (7, 7, null_mut()));
 }
 
 #[test]

@@ -46,7 +46,7 @@ fn with_others(live: u32) -> Heap<u32> {
 }
 
 fn take(heap: &Heap<u32>, size: Bytes, record: u32) -> Region {
-    heap.allocate(size, || record).0.expect("room").0
+    heap.allocate(size, || record).0.expect("room").region
 }
 
 fn pair(heap: &Heap<u32>, size: Bytes, fill: bool) {

@@ -72,8 +72,8 @@ fn nanoseconds<R: Copy>(heap: &Heap<R>, record: impl Fn() -> R) -> u128 {
         let start = Instant::now();
         for _ in 0..100_000 {
             let (taken, _) = heap.allocate(Bytes(512), &record);
-            if let Ok((region, _)) = black_box(taken) {
-                black_box(heap.free(region.addr()).is_ok());
+            if let Ok(taken) = black_box(taken) {
+                black_box(heap.free(taken.region.addr()).is_ok());
             }
         }
         start.elapsed().as_nanos() / 100_000

@@ -13,7 +13,7 @@ fn heap() -> Heap<u32> {
 }
 
 fn take(heap: &Heap<u32>, size: Bytes) -> Region {
-    heap.allocate(size, || 0).0.expect("room").0
+    heap.allocate(size, || 0).0.expect("room").region
 }
 
 /// Memory of this process that is in RAM, from its status in KiB.

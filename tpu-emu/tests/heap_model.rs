@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use tpu_emu::error::{Error, Result};
-use tpu_emu::hbm::{Freed, Heap, HeapStats, Live, Region, Space};
+use tpu_emu::hbm::{Allocated, Freed, Heap, HeapStats, Live, Region, Space};
 use tpu_emu::units::{Bytes, DevAddr};
 
 const GRANULE: u64 = 512;
@@ -89,7 +89,7 @@ fn heap(capacity: Bytes) -> Heap<u32> {
 }
 
 fn get(heap: &Heap<u32>, size: Bytes, record: u32) -> Result<Region> {
-    heap.allocate(size, || record).0.map(|(region, _)| region)
+    heap.allocate(size, || record).0.map(|taken| taken.region)
 }
 
 /// Random steps with requests of up to `largest` bytes, then all blocks freed in random order.
@@ -122,7 +122,7 @@ fn compare(seed: u64, capacity: Bytes, largest: u64, steps: u32) {
             let (taken, record) = heap.allocate(Bytes(asked), || step);
             assert_eq!(record, step);
             match (taken, model.allocate(size, step)) {
-                (Ok((region, sequence)), Ok(addr)) => {
+                (Ok(Allocated { region, sequence, .. }), Ok(addr)) => {
                     assert_eq!(sequence, model.changes);
                     assert_eq!((region.addr(), region.size()), (DevAddr(addr), Bytes(size)));
                 }

@@ -1,7 +1,7 @@
 //! Device memory to device memory, and new buffers over old bytes.
-use super::{Buffer, Content};
+use super::{Buffer, Content, Hold};
 use crate::hbm::spec::ArraySpec;
-use crate::memory::Memory;
+use crate::memory::{BlockBytes, Memory};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use tpu_base::error::{Error, Result};
@@ -18,12 +18,19 @@ impl Buffer {
             return Err(super::deleted());
         }
         let spec = Arc::clone(&self.spec);
-        let block = self.memories.allocate_destination_buffer(&spec, memory)?;
-        let (target, size) = (block.clone(), self.spec.logical);
-        let done = self.later(size, move |hold| {
-            let (Some(from), Some(to)) = (hold.region(), target) else { return Ok(()) };
-            from.copy_to(to.region(), size)?;
-            to.set_content(hold.block().and_then(|block| block.content()));
+        let block = self.memories.allocate_destination_in_use(&spec, memory)?;
+        let (end, size) = (self.end_of_copy(), self.spec.logical);
+        let before = block.as_ref().map(|block| block.place().uses()).unwrap_or_default();
+        let target = Hold::from(block.clone());
+        let target = match &end {
+            Some(end) => target.used_until(end),
+            None => target,
+        };
+        let done = self.later(size, (end.as_ref(), before), move |hold| {
+            let (Some(from), Some(to)) = (hold.region(), target.region()) else { return Ok(()) };
+            from.copy_to(to, size)?;
+            let content = hold.place().and_then(BlockBytes::content);
+            target.place().into_iter().for_each(|place| place.set_content(content));
             Ok(())
         })?;
         Ok(Self::with_block(&self.memories, spec, memory, block, done))
@@ -86,7 +93,7 @@ impl Buffer {
     /// `BadArgument` for a deleted buffer or a range outside of its bytes in memory.
     pub fn put_raw(self: &Arc<Self>, offset: Bytes, bytes: &[u8]) -> Result<()> {
         let hold = self.hold()?;
-        hold.block().into_iter().for_each(|block| block.set_content(None));
+        hold.place().into_iter().for_each(|place| place.set_content(None));
         match hold.region() {
             Some(region) => region.write(offset, bytes),
             None if bytes.is_empty() => Ok(()),

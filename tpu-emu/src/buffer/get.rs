@@ -1,6 +1,7 @@
 //! Device memory to client memory.
 use super::{Buffer, Hold};
 use crate::hbm::spec::ArraySpec;
+use crate::hbm::{End, PendingUses};
 use std::fmt;
 use std::sync::Arc;
 use tpu_base::entry;
@@ -57,7 +58,8 @@ impl Buffer {
         }
         entry::moved(self.spec.host_size());
         let spec = Arc::clone(&self.spec);
-        self.later(self.spec.host_size(), move |hold| {
+        let end = self.end_of_copy();
+        self.later(self.spec.host_size(), (end.as_ref(), PendingUses::default()), move |hold| {
             copy_out(hold, &spec, layout.as_ref(), target.bytes())
         })
     }
@@ -79,33 +81,55 @@ impl Buffer {
             return Err(Error::bad(message));
         }
         entry::moved(size);
-        self.later(size, move |hold| match hold.region() {
+        let end = self.end_of_copy();
+        self.later(size, (end.as_ref(), PendingUses::default()), move |hold| match hold.region() {
             Some(region) => region.read(offset, target.bytes()),
             None => Ok(()),
         })
     }
 
-    /// Runs `copy` on the buffer's bytes once they are there: here if that is now and they are
-    /// few, on a background thread otherwise.
+    /// The end of a copy of the bytes, if that is certain to come.
+    pub(super) fn end_of_copy(&self) -> Option<End> {
+        self.ready.is_certain().then(End::new)
+    }
+
+    /// Runs `copy` on the buffer's bytes once they are there and `before` is over: here if that
+    /// is now and they are few, on a background thread otherwise. Gives its end, which is `end`
+    /// where that is certain; it comes in any case.
+    ///
+    /// # Errors
+    /// `BadArgument` for a deleted buffer, `WrongState` in the child of a fork.
     pub(super) fn later(
         self: &Arc<Self>,
         size: Bytes,
+        (end, before): (Option<&End>, PendingUses),
         copy: impl FnOnce(&Hold) -> Result<()> + Send + 'static,
     ) -> Result<Event> {
-        self.memories.check_not_forked()?;
-        let done = Event::pending();
+        let done = end.map_or_else(Event::pending, |end| end.event().clone());
+        let ready_now = self.ready.is_ready() && before.are_over();
         let (event, memories) = (done.clone(), Arc::clone(&self.memories));
-        let ready_now = self.ready.is_ready();
-        self.when_ready(move |held| match held {
+        let then = move |held: Result<Hold>| match held {
             Err(error) => {
                 event.settle(Err(error));
             }
             Ok(hold) if ready_now && size <= INLINE => {
                 event.settle(copy(&hold));
             }
-            Ok(hold) => memories.workers.run(event, move || copy(&hold)),
-        })?;
-        Ok(done)
+            Ok(hold) => {
+                let run = move || memories.workers.run(event, move || copy(&hold));
+                before.then(run);
+            }
+        };
+        let end = end.filter(|_| !ready_now);
+        let keep = |hold: Hold| match end {
+            Some(end) => hold.used_until(end),
+            None => hold,
+        };
+        let started = self.memories.check_not_forked().and_then(|()| self.when_held(keep, then));
+        if let Err(error) = &started {
+            done.settle(Err(error.clone()));
+        }
+        started.map(|()| done)
     }
 }
 

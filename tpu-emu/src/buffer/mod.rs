@@ -1,7 +1,7 @@
 //! Arrays on the device: their bytes, when they are ready, and how they go away.
-use crate::hbm::Region;
 use crate::hbm::spec::ArraySpec;
-use crate::memory::{Block, Content as Known, Memories, Memory};
+use crate::hbm::{End, Region};
+use crate::memory::{Block, BlockBytes, Content as Known, Memories, Memory};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -62,6 +62,8 @@ pub(crate) enum Hold {
     Block(Arc<Block>),
     Part(Arc<Block>, Region),
     View(Region),
+    /// The bytes of a block that others own: they know until when they are in use.
+    Used(Arc<BlockBytes>),
 }
 
 impl From<Option<Arc<Block>>> for Hold {
@@ -77,6 +79,7 @@ impl From<Hold> for Content {
             Hold::Block(block) => Self::Held(block),
             Hold::Part(block, region) => Self::Part(block, region),
             Hold::View(region) => Self::View(region, None),
+            Hold::Used(place) => Self::View(place.region().clone(), None),
         }
     }
 }
@@ -87,14 +90,31 @@ impl Hold {
             Self::Empty => None,
             Self::Block(block) => Some(block.region()),
             Self::Part(_, region) | Self::View(region) => Some(region),
+            Self::Used(place) => Some(place.region()),
         }
     }
 
-    /// The block, if all of it is the array's.
-    pub(crate) fn block(&self) -> Option<&Arc<Block>> {
+    /// The place of the block, if all of it is the array's.
+    pub(crate) fn place(&self) -> Option<&BlockBytes> {
         match self {
-            Self::Block(block) => Some(block),
+            Self::Block(block) => Some(block.place()),
+            Self::Used(place) => Some(place),
             _ => None,
+        }
+    }
+
+    /// The same bytes, no longer owned: work that is certain to end uses them until `end`.
+    pub(crate) fn used_until(self, end: &End) -> Self {
+        match self {
+            Self::Block(block) => {
+                block.place().use_until(end);
+                Self::Used(Arc::clone(block.place()))
+            }
+            Self::Part(block, region) => {
+                block.place().use_until(end);
+                Self::View(region)
+            }
+            Self::Empty | Self::View(_) | Self::Used(_) => self,
         }
     }
 
@@ -104,13 +124,13 @@ impl Hold {
     /// # Errors
     /// `BadArgument` where one has fewer bytes.
     pub(crate) fn equals(&self, other: &Self, size: Bytes) -> Result<bool> {
-        let blocks = self.block().zip(other.block());
-        let known = blocks.is_some_and(|(one, other)| {
+        let places = self.place().zip(other.place());
+        let known = places.is_some_and(|(one, other)| {
             one.content().is_some_and(|content| other.content() == Some(content))
         });
         let (Some(one), Some(two)) = (self.region(), other.region()) else { return Ok(true) };
         let equal = known || one.equals(two, size)?;
-        if let Some((one, other)) = blocks.filter(|_| equal && !known) {
+        if let Some((one, other)) = places.filter(|_| equal && !known) {
             let content = one.content().unwrap_or_else(Known::fresh);
             one.set_content(Some(content));
             other.set_content(Some(content));
@@ -247,6 +267,11 @@ impl Buffer {
         }
     }
 
+    /// Whether its bytes are still to come from another buffer.
+    pub(crate) fn is_promised(&self) -> bool {
+        matches!(&*self.content.lock(), Content::Promised)
+    }
+
     /// Leaves the block to who holds it already: this buffer counts as deleted and no
     /// longer owns it. Whether that was done; views and promises stay as they are.
     pub(crate) fn give_up(&self) -> bool {
@@ -273,14 +298,24 @@ impl Buffer {
         self: &Arc<Self>,
         then: impl FnOnce(Result<Hold>) + Send + 'static,
     ) -> Result<()> {
+        self.when_held(|hold| hold, then)
+    }
+
+    /// As [`Buffer::when_ready`]; `keep` says how the bytes are held until then, where they are
+    /// known now.
+    fn when_held(
+        self: &Arc<Self>,
+        keep: impl FnOnce(Hold) -> Hold,
+        then: impl FnOnce(Result<Hold>) + Send + 'static,
+    ) -> Result<()> {
         if self.is_deleted() {
             return Err(deleted());
         }
-        let promised = matches!(&*self.content.lock(), Content::Promised);
-        let held = if promised { None } else { Some(self.hold()) };
+        let held = if self.is_promised() { None } else { Some(self.hold()) };
         match held {
             Some(Err(error)) if self.is_deleted() => Err(error),
             Some(held) => {
+                let held = held.map(keep);
                 self.ready.on_ready(move |outcome| then(outcome.clone().and(held)));
                 Ok(())
             }
@@ -302,7 +337,7 @@ impl Buffer {
     /// As for reading; and `WrongState` before they are there.
     pub fn host_pointer(&self) -> Result<*mut u8> {
         let hold = self.hold()?;
-        hold.block().into_iter().for_each(|block| block.expose());
+        hold.place().into_iter().for_each(BlockBytes::expose);
         Ok(hold.region().map_or(std::ptr::null_mut(), Region::as_ptr))
     }
 
@@ -334,7 +369,7 @@ impl Buffer {
     /// As for reading.
     pub fn region(&self) -> Result<Option<Region>> {
         let hold = self.hold()?;
-        hold.block().into_iter().for_each(|block| block.expose());
+        hold.place().into_iter().for_each(BlockBytes::expose);
         Ok(hold.region().cloned())
     }
 }

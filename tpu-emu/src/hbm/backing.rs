@@ -1,7 +1,7 @@
 //! The memory behind one space: its addresses, and how many of them can be touched.
 // UNSAFETY: maps, unmaps and copies raw memory. Everything that leaves this file is bounds-checked.
 #![expect(unsafe_code, reason = "mmap, and copies through pointers into the mapping")]
-use super::pages::{PAGE, Span};
+use super::pages::PAGE;
 use super::system;
 use parking_lot::Mutex;
 use std::io;
@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tpu_base::error::{Error, Result};
 use tpu_base::host_pages;
 use tpu_base::units::{Bytes, DevAddr, to_u64, to_usize};
+use tpu_placement::Span;
 
 /// How much more than was asked for can be touched afterwards, at least and at most.
 const STEPS: [usize; 2] = [4 << 20, 256 << 20];
@@ -345,6 +346,7 @@ impl Region {
 
 #[cfg(test)]
 mod tests {
+    use super::super::pages::span_of;
     use super::*;
 
     fn region(addr: u64, size: u64) -> Region {
@@ -431,7 +433,7 @@ mod tests {
         backing.grow(DevAddr(2 * PAGE.0)).unwrap();
         let region = Region::new(Arc::clone(&backing), DevAddr(PAGE.0 - 1), Bytes(2)).unwrap();
         region.write(Bytes::ZERO, &[7, 7]).unwrap();
-        backing.discard(Span::of_pages(&(1..2)));
+        backing.discard(span_of(&(1..2)));
         let mut back = [9; 2];
         region.read(Bytes::ZERO, &mut back).unwrap();
         assert_eq!(back, [7, 0]);

@@ -1,60 +1,28 @@
 //! The allocator of one space: who holds which bytes, under one lock.
 use super::backing::{Backing, Region};
-use super::pages::Span;
+use super::block::{Allocated, Freed, Space};
+use super::pages::span_of;
 use super::state::{HeapState, KEEP_AT_MOST, Taken};
 use super::stats::{HeapStats, HoleList};
-use parking_lot::{Condvar, Mutex, MutexGuard};
+use super::uses::{End, PendingUses};
+use parking_lot::{Mutex, MutexGuard};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 use tpu_base::error::{Error, Result};
 use tpu_base::units::{Bytes, DevAddr, to_u64, to_usize};
-
-/// One memory space of a device.
-#[derive(Debug, Clone)]
-pub struct Space {
-    /// Chip coordinates and memory, as `0x0x0_HBM0`; named in errors.
-    pub place: Arc<str>,
-    /// The size.
-    pub capacity: Bytes,
-    /// Every block starts at a multiple of this and has a multiple of it as its size.
-    pub granule: Bytes,
-}
-
-/// A block that is held.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Live<R> {
-    /// Where it starts.
-    pub addr: DevAddr,
-    /// The size, rounded to granules.
-    pub size: Bytes,
-    /// What its owner wrote down.
-    pub record: R,
-}
-
-/// What a freed block was.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Freed<R> {
-    /// The size, rounded to granules.
-    pub size: Bytes,
-    /// What its owner wrote down.
-    pub record: R,
-    /// Position of the free in the order of changes of this heap.
-    pub sequence: u64,
-}
+use tpu_placement::{Live, Span};
 
 /// The blocks and holes of one [`Space`], with a record `R` for each live block.
 ///
-/// Best fit, the lowest address among equals, neighbours joined on free: the same calls on one
-/// thread give the same addresses. The host's address space is reserved by the first allocation,
-/// can be touched as far as blocks have reached, and has memory where it was; a block's first bytes are zeros or what an earlier block
-/// left.
+/// Where blocks go is [`tpu_placement::Placement`]'s rule: the same calls on one thread give the
+/// same addresses, whatever still uses bytes that were given back. The host's address space is
+/// reserved by the first allocation, can be touched as far as blocks have reached, and has memory
+/// where it was; a block's first bytes are zeros or what an earlier block left.
 #[derive(Debug)]
 pub struct Heap<R> {
     space: Space,
     backing: OnceLock<Arc<Backing>>,
     state: Mutex<HeapState<R>>,
-    /// Told when holes that gave their pages back are there again.
-    returned: Condvar,
     /// What blocks are filled with when they are taken and when they are given back.
     poison: Option<u8>,
 }
@@ -62,29 +30,28 @@ pub struct Heap<R> {
 impl<R: Copy> Heap<R> {
     /// An empty heap. Reserves nothing yet.
     pub fn new(space: Space) -> Self {
-        let state = HeapState::new(space.capacity);
-        let (state, returned) = (Mutex::new(state), Condvar::new());
-        Self { space, backing: OnceLock::new(), state, returned, poison: None }
+        let state = Mutex::new(HeapState::new(space.capacity, space.granule));
+        Self { space, backing: OnceLock::new(), state, poison: None }
     }
 
-    /// The same heap, which fills blocks with a byte when they are taken and when they are given
-    /// back. It keeps all memory that it has had: pages that go back would read as zeros.
+    /// The same heap, which fills blocks with a byte when they are taken and, where nothing uses
+    /// them any more, when they are given back. It keeps all memory that it has had: pages that go
+    /// back would read as zeros.
     pub fn poisoned(self, poison: Option<u8>) -> Self {
         Self { poison, ..self }
     }
 
     /// Takes `size` bytes, rounded up to granules.
     ///
-    /// Beside the block comes its position in the order of changes. `record` is made here, before
-    /// the lock, and returned whether or not there is room: the stack that it holds leads to this
-    /// function.
+    /// `record` is made here, before the lock, and returned whether or not there is room: the
+    /// stack that it holds leads to this function.
     ///
     /// # Errors
     /// `BadArgument` for no bytes, `OutOfMemory` if no hole is large enough, `Host` and
     /// `HostMemory` if the system refuses addresses or memory. Nothing has changed then.
     // A frame of its own: recorded stacks show it by name.
     #[inline(never)]
-    pub fn allocate(&self, size: Bytes, record: impl FnOnce() -> R) -> (Result<(Region, u64)>, R) {
+    pub fn allocate(&self, size: Bytes, record: impl FnOnce() -> R) -> (Result<Allocated>, R) {
         let record = record();
         (self.take(size, record), record)
     }
@@ -94,37 +61,35 @@ impl<R: Copy> Heap<R> {
     /// # Errors
     /// `BadArgument` if no live block starts there.
     pub fn free(&self, addr: DevAddr) -> Result<Freed<R>> {
+        self.free_in_use(addr, &PendingUses::default())
+    }
+
+    /// Gives the block that starts at `addr` back, although `uses` still read or write its bytes:
+    /// its next owner is told.
+    ///
+    /// # Errors
+    /// `BadArgument` if no live block starts there.
+    pub fn free_in_use(&self, addr: DevAddr, uses: &PendingUses) -> Result<Freed<R>> {
         let mut state = self.state.lock();
-        let Some((size, record)) = state.live.remove(&addr) else {
-            let nearest = state.nearest(addr);
+        let Some(given) = state.give(addr, uses) else {
+            let nearest = state.placement.nearest(addr);
             drop(state);
             return Err(self.not_live(addr, nearest));
         };
-        state.in_use -= size;
-        state.changes += 1;
-        let sequence = state.changes;
-        let span = Span::new(addr, size);
-        if let Some(byte) = self.poison {
-            state.away += size;
-            // With the lock open: the block is in no list, so nobody takes it meanwhile.
-            MutexGuard::unlocked(&mut state, || {
-                if let Ok(region) = self.region(addr, size) {
-                    region.fill(byte);
+        let (size, sequence) = (given.block.size(), state.changes);
+        let freed = Freed { size, record: given.record, sequence };
+        match self.poison {
+            Some(byte) if uses.are_over() => self.fill(&mut state, given.block, byte),
+            Some(_) => {}
+            None => {
+                if size >= KEEP_AT_MOST && uses.are_over() {
+                    let pages = state.unused(given.block);
+                    self.give_back(&mut state, &pages);
                 }
-            });
-            state.away -= size;
-            state.join(span);
-            self.returned.notify_all();
-            return Ok(Freed { size, record, sequence });
+                self.trim(&mut state);
+            }
         }
-        if size >= KEEP_AT_MOST {
-            let runs = state.committed.runs(span.pages_inside());
-            self.give_back(&mut state, &[(span, runs)]);
-        } else {
-            state.join(span);
-        }
-        self.trim(&mut state);
-        Ok(Freed { size, record, sequence })
+        Ok(freed)
     }
 
     /// All live blocks, by address.
@@ -135,30 +100,29 @@ impl<R: Copy> Heap<R> {
     /// All live blocks, by address, and the position of the last change before them.
     pub fn live_at(&self) -> (Vec<Live<R>>, u64) {
         let state = self.state.lock();
-        let live = state.live.iter().map(|(&addr, &(size, record))| Live { addr, size, record });
-        (live.collect(), state.changes)
+        (state.placement.live().collect(), state.changes)
     }
 
     /// The live block that contains `addr`.
     pub fn at(&self, addr: DevAddr) -> Option<Live<R>> {
-        self.state.lock().below(addr).filter(|block| addr < block.addr.offset(block.size))
+        self.state.lock().placement.at(addr)
     }
 
     /// The numbers of this moment.
     pub fn stats(&self) -> HeapStats {
         let state = self.state.lock();
         HeapStats {
-            bytes_in_use: state.in_use,
+            bytes_in_use: state.placement.in_use(),
             peak_bytes_in_use: state.peak,
             num_allocs: state.num_allocs,
-            live_blocks: to_u64(state.live.len()),
+            live_blocks: to_u64(state.placement.live_blocks()),
             largest_alloc_size: state.largest_alloc,
             bytes_limit: self.space.capacity,
             bytes_reserved: Bytes::ZERO,
             peak_bytes_reserved: Bytes::ZERO,
             bytes_reservable_limit: self.space.capacity,
-            bytes_free: state.holes.total(),
-            largest_free_block_bytes: state.holes.largest(),
+            bytes_free: state.placement.free(),
+            largest_free_block_bytes: state.placement.largest_hole(),
             bytes_kept: state.kept,
         }
     }
@@ -171,20 +135,22 @@ impl<R: Copy> Heap<R> {
     /// The holes of this moment, of which at most `most` are listed.
     pub fn holes(&self, most: usize) -> HoleList {
         let state = self.state.lock();
+        let placement = &state.placement;
+        let largest_first = placement.holes_of(Bytes::ZERO).rev();
         HoleList {
             sequence: state.changes,
-            in_use: state.in_use,
-            free: state.holes.total(),
-            count: to_u64(state.holes.count()),
-            largest: state.holes.largest_first().take(most).collect(),
+            in_use: placement.in_use(),
+            free: placement.free(),
+            count: to_u64(placement.hole_count()),
+            largest: largest_first.take(most).map(|hole| (hole.start, hole.size())).collect(),
         }
     }
 
     /// Forgets the peaks: the most in use and the largest block are those of now.
     pub fn reset_peak(&self) {
         let mut state = self.state.lock();
-        let largest = state.live.values().map(|&(size, _)| size).max();
-        state.peak = state.in_use;
+        let largest = state.placement.live().map(|block| block.size).max();
+        state.peak = state.placement.in_use();
         state.largest_alloc = largest.unwrap_or_default();
     }
 
@@ -225,74 +191,73 @@ impl<R: Copy> Heap<R> {
         Ok(Arc::clone(self.backing.get_or_init(|| backing)))
     }
 
-    fn take(&self, size: Bytes, record: R) -> Result<(Region, u64)> {
+    fn take(&self, size: Bytes, record: R) -> Result<Allocated> {
         if size == Bytes::ZERO {
             return Err(Error::bad(format!("an allocation of 0 B in {}", self.space.place)));
         }
         // Before the lock, and before anything has changed.
         let backing = self.backing()?;
-        // A size too large to round is too large to fit.
-        let size = size.round_up(self.space.granule).unwrap_or(size);
         let mut state = self.state.lock();
         loop {
             match state.take(size, record, backing.usable()) {
-                Taken::Block(addr, sequence) => {
+                Taken::Block(block, sequence, uses) => {
                     if self.poison.is_none() {
                         self.trim(&mut state);
                     }
                     drop(state);
-                    let region = self.region(addr, size)?;
+                    let region = self.region(block.start, block.size())?;
                     if let Some(byte) = self.poison {
+                        uses.wait();
                         region.fill(byte);
                     }
-                    return Ok((region, sequence));
+                    return Ok(Allocated { region, sequence, uses });
                 }
-                Taken::Beyond(end) => {
-                    MutexGuard::unlocked(&mut state, || backing.grow(end))?;
-                    continue;
-                }
-                Taken::None => {}
+                Taken::Beyond(end) => MutexGuard::unlocked(&mut state, || backing.grow(end))?,
+                Taken::None => break,
             }
-            if state.away == Bytes::ZERO {
-                break;
-            }
-            // Memory that another thread gives back may be what is missing.
-            self.returned.wait(&mut state);
         }
-        let (free, hole) = (state.holes.total(), state.holes.largest());
+        let placement = &state.placement;
+        let (asked, free, hole) =
+            (placement.rounded(size), placement.free(), placement.largest_hole());
         drop(state);
-        Err(Error::OutOfMemory { asked: size, free, hole, place: Arc::clone(&self.space.place) })
+        Err(Error::OutOfMemory { asked, free, hole, place: Arc::clone(&self.space.place) })
     }
 
     /// Gives back what is kept too much.
     fn trim(&self, state: &mut MutexGuard<'_, HeapState<R>>) {
         let excess = state.excess();
         if excess > Bytes::ZERO {
-            let pages = state.take_kept(excess);
+            let pages = state.too_many(excess);
             self.give_back(state, &pages);
         }
     }
 
-    /// Gives pages back to the system with the lock open, then makes holes of their ranges.
-    /// The ranges are in no block and no hole, so nobody else can take them meanwhile.
-    fn give_back(
-        &self,
-        state: &mut MutexGuard<'_, HeapState<R>>,
-        ranges: &[(Span, Vec<Range<u64>>)],
-    ) {
-        let sum = Bytes(ranges.iter().map(|(span, _)| span.size().0).sum());
-        state.away += sum;
-        MutexGuard::unlocked(state, || {
-            let Some(backing) = self.backing.get() else { return };
-            let runs = ranges.iter().flat_map(|(_, runs)| runs);
-            runs.for_each(|run| backing.discard(Span::of_pages(run)));
-        });
-        for (span, runs) in ranges {
-            runs.iter().for_each(|run| state.committed.clear(run.clone()));
-            state.join(*span);
+    /// Gives pages of holes back to the system with the lock open. Who takes them meanwhile is
+    /// told that they are in use.
+    fn give_back(&self, state: &mut MutexGuard<'_, HeapState<R>>, pages: &[Range<u64>]) {
+        if pages.is_empty() {
+            return;
         }
-        state.away -= sum;
-        self.returned.notify_all();
+        let over = End::new();
+        state.forget_pages(pages, &over);
+        MutexGuard::unlocked(state, || {
+            if let Some(backing) = self.backing.get() {
+                pages.iter().for_each(|run| backing.discard(span_of(run)));
+            }
+            over.event().settle(Ok(()));
+        });
+    }
+
+    /// Fills a part of a hole with the lock open, likewise.
+    fn fill(&self, state: &mut MutexGuard<'_, HeapState<R>>, hole: Span, byte: u8) {
+        let over = End::new();
+        state.use_hole(hole, &over);
+        MutexGuard::unlocked(state, || {
+            if let Ok(region) = self.region(hole.start, hole.size()) {
+                region.fill(byte);
+            }
+            over.event().settle(Ok(()));
+        });
     }
 
     fn not_live(&self, addr: DevAddr, nearest: Option<Live<R>>) -> Error {
@@ -307,7 +272,7 @@ impl<R: Copy> Heap<R> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::pages::PAGE;
+    use super::super::pages::{PAGE, pages_inside};
     use super::*;
 
     fn heap(capacity: Bytes) -> Heap<u32> {
@@ -315,7 +280,7 @@ mod tests {
     }
 
     fn get(heap: &Heap<u32>, size: Bytes, record: u32) -> Result<Region> {
-        heap.allocate(size, || record).0.map(|(region, _)| region)
+        heap.allocate(size, || record).0.map(|taken| taken.region)
     }
 
     fn take(heap: &Heap<u32>, size: u64) -> DevAddr {
@@ -452,10 +417,10 @@ mod tests {
                 heap.free(blocks.swap_remove(step * 13 % blocks.len())).unwrap();
             }
             let state = heap.state.lock();
-            let holes = state.holes.of_a_page_or_more();
-            let kept = holes.map(|hole| state.committed.bytes(hole.pages_inside()).0).sum();
+            let holes = state.placement.holes_of(PAGE);
+            let kept = holes.map(|hole| state.committed.bytes(pages_inside(hole)).0).sum();
             assert_eq!(state.kept, Bytes(kept), "step {step}");
-            assert!(state.kept <= KEEP_AT_MOST && state.away == Bytes::ZERO, "step {step}");
+            assert!(state.kept <= KEEP_AT_MOST, "step {step}");
         }
         assert!(heap.stats().num_allocs > 1_000, "{:?}", heap.stats());
     }
@@ -477,6 +442,30 @@ mod tests {
         region.read(Bytes(9), &mut byte).unwrap();
         assert_eq!(byte, [0], "a stale region of a page that went back");
         assert_eq!(heap.stats().largest_free_block_bytes, Bytes::mib(1022));
+    }
+
+    #[test]
+    fn a_block_over_bytes_in_use_is_where_it_would_be_and_is_told_of_the_use() {
+        let heap = heap(Bytes::gib(1));
+        let region = get(&heap, Bytes(PAGE.0 * 300), 0).unwrap();
+        region.write(Bytes(PAGE.0), &[7]).unwrap();
+        let (end, mut uses) = (End::new(), PendingUses::default());
+        uses.add(&end);
+        heap.free_in_use(region.addr(), &uses).unwrap();
+        assert_eq!(heap.stats().bytes_in_use, Bytes::ZERO);
+        // Neither its size nor what others give back takes its pages away.
+        let other = heap.allocate(Bytes(PAGE.0 * 512), || 0).0.unwrap();
+        heap.free_in_use(other.region.addr(), &other.uses).unwrap();
+        let mut byte = [0];
+        region.read(Bytes(PAGE.0), &mut byte).unwrap();
+        assert_eq!(byte, [7]);
+
+        let (taken, _) = heap.allocate(Bytes(PAGE.0), || 0);
+        let taken = taken.unwrap();
+        assert_eq!((taken.region.addr(), taken.uses.are_over()), (DevAddr(0), false));
+        end.event().settle(Ok(()));
+        assert!(taken.uses.are_over());
+        assert!(heap.allocate(Bytes(512), || 0).0.unwrap().uses.are_over());
     }
 
     #[test]

@@ -1,15 +1,19 @@
 //! One memory space: who holds which bytes. Bytes without meaning.
 mod backing;
+mod block;
 mod heap;
-mod holes;
 mod pages;
 pub mod spec;
 mod state;
 mod stats;
 mod system;
+mod uses;
 
 pub use backing::Region;
-pub use heap::{Freed, Heap, Live, Space};
+pub use block::{Allocated, Freed, Space};
+pub use heap::Heap;
 pub use state::KEEP_AT_MOST;
 pub use stats::{HeapStats, HoleList};
 pub use tpu_layout as layout;
+pub use tpu_placement::Live;
+pub use uses::{End, PendingUses};

@@ -1,6 +1,7 @@
 //! Which pages of a space may be committed: one bit for every 2 MiB.
 use std::ops::Range;
 use tpu_base::units::{Bytes, DevAddr, to_u64, to_usize};
+use tpu_placement::Span;
 
 /// The unit in which memory goes back to the system: a huge page of the host.
 ///
@@ -8,36 +9,19 @@ use tpu_base::units::{Bytes, DevAddr, to_u64, to_usize};
 /// fault of its own.
 pub(super) const PAGE: Bytes = Bytes::mib(2);
 
-/// Addresses from `start` up to, not including, `end`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Span {
-    pub(super) start: DevAddr,
-    pub(super) end: DevAddr,
+/// The pages that lie wholly inside; may be empty, then possibly with `end < start`.
+pub(super) const fn pages_inside(span: Span) -> Range<u64> {
+    span.start.0.div_ceil(PAGE.0)..span.end.0 / PAGE.0
 }
 
-impl Span {
-    pub(super) const fn new(start: DevAddr, size: Bytes) -> Self {
-        Self { start, end: start.offset(size) }
-    }
+/// The pages that share a byte with the span.
+pub(super) const fn pages_touched(span: Span) -> Range<u64> {
+    span.start.0 / PAGE.0..span.end.0.div_ceil(PAGE.0)
+}
 
-    pub(super) const fn size(self) -> Bytes {
-        Bytes(self.end.0 - self.start.0)
-    }
-
-    /// The pages that lie wholly inside; may be empty, then possibly with `end < start`.
-    pub(super) const fn pages_inside(self) -> Range<u64> {
-        self.start.0.div_ceil(PAGE.0)..self.end.0 / PAGE.0
-    }
-
-    /// The pages that share a byte with the span.
-    pub(super) const fn pages_touched(self) -> Range<u64> {
-        self.start.0 / PAGE.0..self.end.0.div_ceil(PAGE.0)
-    }
-
-    /// The addresses of a range of pages.
-    pub(super) const fn of_pages(pages: &Range<u64>) -> Self {
-        Self { start: DevAddr(pages.start * PAGE.0), end: DevAddr(pages.end * PAGE.0) }
-    }
+/// The addresses of a range of pages.
+pub(super) const fn span_of(pages: &Range<u64>) -> Span {
+    Span { start: DevAddr(pages.start * PAGE.0), end: DevAddr(pages.end * PAGE.0) }
 }
 
 /// What two ranges share.
@@ -162,10 +146,10 @@ mod tests {
     #[test]
     fn a_span_smaller_than_a_page_has_none_inside() {
         let short = Span::new(DevAddr(512), Bytes(PAGE.0 - 512));
-        assert!(short.pages_inside().is_empty());
-        assert_eq!(short.pages_touched(), 0..1);
+        assert!(pages_inside(short).is_empty());
+        assert_eq!(pages_touched(short), 0..1);
         let straddling = Span::new(DevAddr(PAGE.0 - 512), Bytes(1024));
-        assert!(straddling.pages_inside().is_empty());
-        assert_eq!(straddling.pages_touched(), 0..2);
+        assert!(pages_inside(straddling).is_empty());
+        assert_eq!(pages_touched(straddling), 0..2);
     }
 }

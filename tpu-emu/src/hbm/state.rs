@@ -1,10 +1,10 @@
-//! What one heap knows under its lock: blocks, holes, and which of their pages are committed.
-use super::heap::Live;
-use super::holes::{Cut, Holes};
-use super::pages::{PAGE, Pages, Span, both};
-use std::collections::BTreeMap;
+//! What one heap knows under its lock: blocks, holes, what still uses these, and which of their
+//! pages are committed.
+use super::pages::{PAGE, Pages, both, pages_inside, pages_touched, span_of};
+use super::uses::{Busy, End, PendingUses};
 use std::ops::Range;
 use tpu_base::units::{Bytes, DevAddr};
+use tpu_placement::{Given, Placement, Span};
 
 /// The most memory that holes keep committed, so that a block freed and allocated again costs no
 /// page fault. A freed block of this size goes back to the system at once.
@@ -16,8 +16,8 @@ const SPARE: Bytes = Bytes::mib(16);
 /// What came of taking a block.
 #[derive(Debug)]
 pub(super) enum Taken {
-    /// The address and its place in the order of changes.
-    Block(DevAddr, u64),
+    /// The block, its place in the order of changes, and what still uses its bytes.
+    Block(Span, u64, PendingUses),
     /// It would end here, where nothing can be touched yet.
     Beyond(DevAddr),
     /// There is no hole for it.
@@ -26,17 +26,15 @@ pub(super) enum Taken {
 
 #[derive(Debug)]
 pub(super) struct HeapState<R> {
-    pub(super) live: BTreeMap<DevAddr, (Bytes, R)>,
-    pub(super) holes: Holes,
+    pub(super) placement: Placement<R>,
+    /// The parts of holes that something still uses.
+    busy: Busy,
     /// Pages that were part of a block since they last went back to the system.
     pub(super) committed: Pages,
     /// Sum of the committed pages that lie wholly in one hole.
     pub(super) kept: Bytes,
     /// The most that the other committed pages have been.
     most: Bytes,
-    /// Sum of the ranges that are neither live nor holes while their pages go back.
-    pub(super) away: Bytes,
-    pub(super) in_use: Bytes,
     pub(super) peak: Bytes,
     pub(super) num_allocs: u64,
     pub(super) largest_alloc: Bytes,
@@ -46,15 +44,13 @@ pub(super) struct HeapState<R> {
 
 impl<R: Copy> HeapState<R> {
     /// One hole.
-    pub(super) fn new(capacity: Bytes) -> Self {
+    pub(super) fn new(capacity: Bytes, granule: Bytes) -> Self {
         Self {
-            live: BTreeMap::new(),
-            holes: Holes::new(capacity),
+            placement: Placement::new(capacity, granule),
+            busy: Busy::default(),
             committed: Pages::default(),
             kept: Bytes::ZERO,
             most: Bytes::ZERO,
-            away: Bytes::ZERO,
-            in_use: Bytes::ZERO,
             peak: Bytes::ZERO,
             num_allocs: 0,
             largest_alloc: Bytes::ZERO,
@@ -64,29 +60,38 @@ impl<R: Copy> HeapState<R> {
 
     /// Takes a block below `usable`.
     pub(super) fn take(&mut self, size: Bytes, record: R, usable: Bytes) -> Taken {
-        let hole = match self.holes.cut(size, usable) {
-            Cut::Made(hole) => hole,
-            Cut::Beyond(end) => return Taken::Beyond(end),
-            Cut::None => return Taken::None,
-        };
-        let block = Span::new(hole.start, size);
-        let touched = block.pages_touched();
-        self.kept -= self.committed.bytes(both(&touched, &hole.pages_inside()));
+        let Some(taken) = self.placement.take(size, record) else { return Taken::None };
+        let (block, hole) = (taken.block, taken.hole);
+        if block.end.0 > usable.0 {
+            self.placement.give(block.start);
+            return Taken::Beyond(block.end);
+        }
+        let touched = pages_touched(block);
+        self.kept -= self.committed.bytes(both(&touched, &pages_inside(hole)));
         self.committed.mark(touched);
         self.most = self.most.max(self.committed.total() - self.kept);
-        self.live.insert(block.start, (size, record));
-        self.in_use += size;
-        self.peak = self.peak.max(self.in_use);
+        self.peak = self.peak.max(self.placement.in_use());
         self.num_allocs += 1;
-        self.largest_alloc = self.largest_alloc.max(size);
+        self.largest_alloc = self.largest_alloc.max(block.size());
         self.changes += 1;
-        Taken::Block(block.start, self.changes)
+        Taken::Block(block, self.changes, self.busy.take(block))
     }
 
-    /// Makes a range a hole, or part of one.
-    pub(super) fn join(&mut self, span: Span) {
-        let hole = self.holes.join(span);
-        self.kept += self.committed.bytes(both(&span.pages_touched(), &hole.pages_inside()));
+    /// Makes a block a hole, or part of one, which `uses` still use.
+    pub(super) fn give(&mut self, addr: DevAddr, uses: &PendingUses) -> Option<Given<R>> {
+        let given = self.placement.give(addr)?;
+        self.changes += 1;
+        let pages = both(&pages_touched(given.block), &pages_inside(given.hole));
+        self.kept += self.committed.bytes(pages);
+        self.busy.add(given.block, uses);
+        Some(given)
+    }
+
+    /// Says that a part of a hole is in use until `end`.
+    pub(super) fn use_hole(&mut self, span: Span, end: &End) {
+        let mut uses = PendingUses::default();
+        uses.add(end);
+        self.busy.add(span, &uses);
     }
 
     /// How much of the kept memory is too much.
@@ -104,16 +109,23 @@ impl<R: Copy> HeapState<R> {
         }
     }
 
-    /// Takes committed pages out of their holes, `excess` or somewhat more: those that a search
+    /// The committed pages of a hole, or of a part of one, that nothing uses.
+    pub(super) fn unused(&self, hole: Span) -> Vec<Range<u64>> {
+        let mut runs = self.committed.runs(pages_inside(hole));
+        runs.retain(|run| !self.busy.meets(span_of(run)));
+        runs
+    }
+
+    /// Committed pages of holes that nothing uses, `excess` or somewhat more: those that a search
     /// finds last, in the largest holes at the highest addresses.
-    pub(super) fn take_kept(&mut self, excess: Bytes) -> Vec<(Span, Vec<Range<u64>>)> {
+    pub(super) fn too_many(&self, excess: Bytes) -> Vec<Range<u64>> {
         let mut wanted = excess.0.div_ceil(PAGE.0);
-        let mut taken = Vec::new();
-        for hole in self.holes.of_a_page_or_more().rev() {
-            for run in self.committed.runs(hole.pages_inside()).into_iter().rev() {
+        let mut found = Vec::new();
+        for hole in self.placement.holes_of(PAGE).rev() {
+            for run in self.unused(hole).into_iter().rev() {
                 let count = wanted.min(run.end - run.start);
                 if count > 0 {
-                    taken.push(run.end - count..run.end);
+                    found.push(run.end - count..run.end);
                 }
                 wanted -= count;
             }
@@ -121,28 +133,16 @@ impl<R: Copy> HeapState<R> {
                 break;
             }
         }
-        let out = taken.into_iter().map(|run| {
-            let span = Span::of_pages(&run);
-            self.holes.carve(span);
+        found
+    }
+
+    /// Says that committed pages of holes go back to the system, which is over at `end`.
+    pub(super) fn forget_pages(&mut self, pages: &[Range<u64>], end: &End) {
+        for run in pages {
+            let span = span_of(run);
             self.kept -= span.size();
-            (span, vec![run])
-        });
-        out.collect()
-    }
-
-    /// The last block that starts at or below `addr`.
-    pub(super) fn below(&self, addr: DevAddr) -> Option<Live<R>> {
-        let (&addr, &(size, record)) = self.live.range(..=addr).next_back()?;
-        Some(Live { addr, size, record })
-    }
-
-    /// The block with the least distance to `addr`, the lower one of two.
-    pub(super) fn nearest(&self, addr: DevAddr) -> Option<Live<R>> {
-        let above = self.live.range(addr..).next();
-        let above = above.map(|(&addr, &(size, record))| Live { addr, size, record });
-        let Some(below) = self.below(addr) else { return above };
-        let gap = addr.0.saturating_sub(below.addr.offset(below.size).0);
-        let closer = above.filter(|above| above.addr.0 - addr.0 < gap);
-        closer.or(Some(below))
+            self.committed.clear(run.clone());
+            self.use_hole(span, end);
+        }
     }
 }

@@ -27,8 +27,7 @@ pub struct HeapStats {
     pub peak_bytes_reserved: Bytes,
     /// What `bytes_reserved` could at most become.
     pub bytes_reservable_limit: Bytes,
-    /// Sum of all holes. While pages of a large block go back to the system, the block is in
-    /// neither sum.
+    /// Sum of all holes.
     pub bytes_free: Bytes,
     /// The largest hole.
     pub largest_free_block_bytes: Bytes,

@@ -28,26 +28,35 @@ mod real {
     /// spaces that reserve nothing.
     const FAR: [usize; 2] = [0x2000_0000_0000, 0x5000_0000_0000];
 
-    /// Keeps address space for this process, of which nothing can be touched: it does not count
-    /// as memory, whatever `vm.overcommit_memory` says.
+    /// Maps anonymous memory past the C library, where tools that count what a process allocates
+    /// (memray and its like, which replace `mmap`) wait for it: these are the device's bytes.
     ///
-    /// The call is made past the C library, where tools that count what is mapped as memory in
-    /// use wait for it.
-    pub(in crate::hbm) fn reserve(length: usize) -> io::Result<NonNull<u8>> {
-        let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        let none: *mut u8 = ptr::null_mut();
+    /// `munmap` is called as others call it: such tools let a range pass that they know nothing
+    /// of, and those that watch for races forget what they know of it.
+    ///
+    /// # Safety
+    /// Nobody uses the range, if `kind` says that what is mapped there is replaced.
+    unsafe fn map(at: *mut u8, length: usize, rights: i32, kind: i32) -> io::Result<NonNull<u8>> {
+        let kind = kind | libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         // What has no type in the signature is passed as it is: the system reads all 64 bits.
-        let [rights, kind, file, offset] = [libc::PROT_NONE, kind, -1, 0].map(libc::c_long::from);
-        // SAFETY: a new anonymous mapping at an address of the system's choice touches no
-        // memory of ours.
+        let [rights, kind, file, offset] = [rights, kind, -1, 0].map(libc::c_long::from);
+        // SAFETY: promised by the caller; elsewhere a new anonymous mapping touches no memory of
+        // ours.
         let start =
-            unsafe { libc::syscall(libc::SYS_mmap, none, length, rights, kind, file, offset) };
+            unsafe { libc::syscall(libc::SYS_mmap, at, length, rights, kind, file, offset) };
         if start == -1 {
             return Err(io::Error::last_os_error());
         }
         let start: *mut u8 =
             ptr::with_exposed_provenance_mut(start.cast_unsigned().try_into().unwrap_or(0));
         NonNull::new(start).ok_or_else(|| io::Error::other("mapped at address 0"))
+    }
+
+    /// Keeps address space for this process, of which nothing can be touched: it does not count
+    /// as memory, whatever `vm.overcommit_memory` says.
+    pub(in crate::hbm) fn reserve(length: usize) -> io::Result<NonNull<u8>> {
+        // SAFETY: an address of the system's choice.
+        unsafe { map(ptr::null_mut(), length, libc::PROT_NONE, 0) }
     }
 
     /// Whether the process has a limit on its address space.
@@ -83,15 +92,11 @@ mod real {
     ) -> io::Result<()> {
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let place = if reserved { libc::MAP_FIXED } else { libc::MAP_FIXED_NOREPLACE };
-        let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | place;
         // SAFETY: promised by the caller; elsewhere nothing is replaced.
-        let start = unsafe { libc::mmap(at.cast(), length, access, kind, -1, 0) };
-        if start == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        if start != at.cast() {
+        let start = unsafe { map(at, length, access, place)? };
+        if start.as_ptr() != at {
             // SAFETY: a system that does not know the flag gave another new mapping.
-            unsafe { libc::munmap(start, length) };
+            unsafe { libc::munmap(start.as_ptr().cast(), length) };
             return Err(io::ErrorKind::AlreadyExists.into());
         }
         Ok(())

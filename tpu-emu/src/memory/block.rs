@@ -1,20 +1,33 @@
 //! Bytes in a memory space that belong to somebody. The last owner gives them back.
 use super::Memories;
-use crate::hbm::Region;
 use crate::hbm::spec::ArraySpec;
+use crate::hbm::{End, PendingUses, Region};
 use crate::origin::Origin;
+use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// An owned region of a memory space.
+///
+/// Its bytes are given back when its last owner goes, in the order of the client's calls. Work
+/// that is certain to end needs not own them: it says that it uses them, and their next owner
+/// waits for it.
 #[derive(Debug)]
 pub struct Block {
     memories: Arc<Memories>,
     space: u32,
-    region: Region,
+    place: Arc<BlockBytes>,
     spec: Arc<ArraySpec>,
     freed_by: OnceLock<Origin>,
+}
+
+/// The bytes of a block: where they are, what is known of them, and what uses them beside its
+/// owners.
+#[derive(Debug)]
+pub(crate) struct BlockBytes {
+    region: Region,
     content: AtomicU64,
+    uses: Mutex<PendingUses>,
 }
 
 /// Says of blocks which have the same that their bytes are equal.
@@ -34,27 +47,20 @@ impl Content {
     }
 }
 
-impl Block {
-    pub(crate) fn new(
-        memories: &Arc<Memories>,
-        space: u32,
-        region: Region,
-        spec: &Arc<ArraySpec>,
-    ) -> Self {
-        let (memories, spec) = (Arc::clone(memories), Arc::clone(spec));
-        Self {
-            memories,
-            space,
-            region,
-            spec,
-            freed_by: OnceLock::new(),
-            content: Content::NONE.into(),
-        }
+impl BlockBytes {
+    /// The bytes.
+    pub(crate) fn region(&self) -> &Region {
+        &self.region
     }
 
-    /// The bytes.
-    pub fn region(&self) -> &Region {
-        &self.region
+    /// Says that work which is certain to end uses the bytes until `end`.
+    pub(crate) fn use_until(&self, end: &End) {
+        self.uses.lock().add(end);
+    }
+
+    /// What uses the bytes now: work that was said to, and what used them for their last owner.
+    pub(crate) fn uses(&self) -> PendingUses {
+        self.uses.lock().clone()
     }
 
     /// What is known of the bytes, if anything is.
@@ -75,6 +81,30 @@ impl Block {
     pub(crate) fn expose(&self) {
         self.content.store(Content::EXPOSED, Ordering::Release);
     }
+}
+
+impl Block {
+    pub(crate) fn new(
+        memories: &Arc<Memories>,
+        space: u32,
+        (region, uses): (Region, PendingUses),
+        spec: &Arc<ArraySpec>,
+    ) -> Self {
+        let (memories, spec) = (Arc::clone(memories), Arc::clone(spec));
+        let (content, uses) = (Content::NONE.into(), Mutex::new(uses));
+        let place = Arc::new(BlockBytes { region, content, uses });
+        Self { memories, space, place, spec, freed_by: OnceLock::new() }
+    }
+
+    /// The bytes.
+    pub fn region(&self) -> &Region {
+        &self.place.region
+    }
+
+    /// The bytes with what is known of them.
+    pub(crate) fn place(&self) -> &Arc<BlockBytes> {
+        &self.place
+    }
 
     /// Says who gave the block up; the first to say so is recorded when the last owner goes.
     pub(crate) fn given_up_by(&self, origin: Origin) {
@@ -87,6 +117,6 @@ impl Drop for Block {
     fn drop(&mut self) {
         let memories = &self.memories;
         let origin = *self.freed_by.get_or_init(|| memories.ledger().origin());
-        memories.release(self.space, &self.region, &self.spec, origin);
+        memories.release(self.space, &self.place, &self.spec, origin);
     }
 }

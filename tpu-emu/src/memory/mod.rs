@@ -1,11 +1,12 @@
 //! The memories of a machine's devices: who has which bytes, and the ways to take and give back.
 mod block;
+mod pointers;
 pub(crate) mod raw_allocations;
 mod recording;
 
 use crate::config::POISON;
 use crate::hbm::spec::{ArraySpec, Specs};
-use crate::hbm::{Heap, HeapStats, Region, Space};
+use crate::hbm::{Allocated, Heap, HeapStats, Region, Space};
 use crate::host_memory::HostMemory;
 use crate::ledger::Ledger;
 use crate::origin::{ChangeKind, LabelId, Origin, Past, Record};
@@ -21,7 +22,7 @@ use tpu_base::error::{Error, Result};
 use tpu_base::units::{Bytes, DevAddr, to_usize};
 
 pub use block::Block;
-pub(crate) use block::Content;
+pub(crate) use block::{BlockBytes, Content};
 use raw_allocations::RawAllocations;
 pub(crate) use raw_allocations::taken_for;
 
@@ -354,8 +355,36 @@ impl Memories {
         self.allocate(spec, memory, LabelId::NONE, || self.ledger.origin())
     }
 
-    /// Takes memory in the name of an origin that was taken before, with a label.
+    /// Takes the bytes that an array needs, and waits for nobody who still uses them.
+    ///
+    /// # Errors
+    /// As for [`Memories::allocate_destination_buffer`].
+    #[inline(never)]
+    pub(crate) fn allocate_destination_in_use(
+        self: &Arc<Self>,
+        spec: &Arc<ArraySpec>,
+        memory: Memory,
+    ) -> Result<Option<Arc<Block>>> {
+        self.allocate_in_use(spec, memory, LabelId::NONE, || self.ledger.origin())
+    }
+
+    /// Takes memory in the name of an origin that was taken before, with a label. Nothing uses
+    /// its bytes any more when this returns.
     pub(crate) fn allocate(
+        self: &Arc<Self>,
+        spec: &Arc<ArraySpec>,
+        memory: Memory,
+        label: LabelId,
+        origin: impl FnOnce() -> Origin,
+    ) -> Result<Option<Arc<Block>>> {
+        let block = self.allocate_in_use(spec, memory, label, origin)?;
+        block.iter().for_each(|block| block.place().uses().wait());
+        Ok(block)
+    }
+
+    /// Takes memory as [`Memories::allocate`] does, and waits for nobody: the block says what
+    /// still uses its bytes, which may be touched when that is over.
+    pub(crate) fn allocate_in_use(
         self: &Arc<Self>,
         spec: &Arc<ArraySpec>,
         memory: Memory,
@@ -372,11 +401,11 @@ impl Memories {
         let past =
             |kind, sequence, address, size| Past { kind, space, sequence, address, size, record };
         match taken {
-            Ok((region, sequence)) => {
+            Ok(Allocated { region, sequence, uses }) => {
                 let (address, size) = (region.addr(), region.size());
                 let taken = past(ChangeKind::Allocate, sequence, address, size);
                 self.ledger.note(taken, spec, None);
-                Ok(Some(Arc::new(Block::new(self, space, region, spec))))
+                Ok(Some(Arc::new(Block::new(self, space, (region, uses), spec))))
             }
             Err(error) => {
                 let refused = past(ChangeKind::Refused, 0, DevAddr(0), spec.padded);
@@ -388,18 +417,19 @@ impl Memories {
         }
     }
 
-    /// Gives a block's bytes back, in the name of `origin`.
-    pub(crate) fn release(&self, space: u32, region: &Region, spec: &ArraySpec, origin: Origin) {
+    /// Gives a block's bytes back, in the name of `origin`, although something may use them.
+    pub(crate) fn release(&self, space: u32, place: &BlockBytes, spec: &ArraySpec, origin: Origin) {
         if self.is_forked() {
             return;
         }
-        match self.heaps[to_usize(space.into())].free(region.addr()) {
+        let address = place.region().addr();
+        match self.heaps[to_usize(space.into())].free_in_use(address, &place.uses()) {
             Ok(freed) => {
                 let past = Past {
                     kind: ChangeKind::Free,
                     space,
                     sequence: freed.sequence,
-                    address: region.addr(),
+                    address,
                     size: freed.size,
                     record: Record { origin, spec: spec.number, label: LabelId::NONE },
                 };
@@ -461,7 +491,7 @@ mod tests {
             let heap = Heap::new(machine.heap(memory).space().clone());
             heap.allocate(Bytes::mib(64), || ())
         };
-        let (region, _) = taken.unwrap();
+        let region = taken.unwrap().region;
         region.fill(1);
         let places = [&region];
         assert_eq!(machine.room_for(Bytes::mib(360), "results", places.into_iter()), Ok(()));

@@ -1,5 +1,6 @@
 //! What a launch waits for before its program runs.
 use crate::buffer::{Buffer, Hold};
+use crate::hbm::End;
 use crate::memory::Block;
 use crate::origin::Origin;
 use parking_lot::Mutex;
@@ -14,28 +15,44 @@ pub(super) type Sources = Vec<Option<Hold>>;
 /// What a launch holds of its arguments' bytes, so that a deleted one stays readable.
 pub(super) struct ArgumentHolds<'a> {
     sources: Sources,
-    /// The arguments that are not there yet, with their numbers.
-    waiting: Vec<(usize, &'a Arc<Buffer>)>,
+    /// The ends of the work that the bytes come from.
+    coming: Vec<Event>,
+    /// The arguments that have no bytes yet, with their numbers.
+    promised: Vec<(usize, &'a Arc<Buffer>)>,
     error: Option<Error>,
 }
 
 impl<'a> ArgumentHolds<'a> {
-    /// Holds what is ready.
+    /// Holds what has bytes, which need not be there yet.
     ///
     /// Before any donation: what is held survives the deletion.
     pub(super) fn of(count: usize, arguments: impl Iterator<Item = &'a Arc<Buffer>>) -> Self {
-        let mut holds =
-            Self { sources: Vec::with_capacity(count), waiting: Vec::new(), error: None };
+        let mut holds = Self {
+            sources: Vec::with_capacity(count),
+            coming: Vec::new(),
+            promised: Vec::new(),
+            error: None,
+        };
         for (index, argument) in arguments.enumerate() {
-            let mut source = None;
-            if !argument.ready_event().is_ready() {
-                holds.waiting.push((index, argument));
+            let event = argument.ready_event();
+            let is_ready = event.is_ready();
+            let source = if !is_ready && argument.is_promised() {
+                holds.promised.push((index, argument));
+                None
             } else {
                 match argument.hold_ready() {
-                    Ok(hold) => source = Some(hold),
-                    Err(error) => holds.error = holds.error.or(Some(error)),
+                    Ok(hold) => {
+                        if !is_ready {
+                            holds.coming.push(event.clone());
+                        }
+                        Some(hold)
+                    }
+                    Err(error) => {
+                        holds.error = holds.error.or(Some(error));
+                        None
+                    }
                 }
-            }
+            };
             holds.sources.push(source);
         }
         holds
@@ -43,12 +60,19 @@ impl<'a> ArgumentHolds<'a> {
 
     /// Whether a run need not wait.
     pub(super) fn are_ready(&self) -> bool {
-        self.waiting.is_empty()
+        self.coming.is_empty() && self.promised.is_empty()
     }
 
     /// Whether what a run waits for will come whatever the client does.
     pub(super) fn are_certain(&self) -> bool {
-        self.waiting.iter().all(|(_, argument)| argument.ready_event().is_certain())
+        self.promised.is_empty() && self.coming.iter().all(Event::is_certain)
+    }
+
+    /// Leaves the bytes to their owners: the run, which is certain to end, uses them until `end`.
+    pub(super) fn used_until(&mut self, end: &End) {
+        for source in &mut self.sources {
+            *source = source.take().map(|hold| hold.used_until(end));
+        }
     }
 
     /// What a run that need not wait starts with.
@@ -89,31 +113,22 @@ impl<'a> ArgumentHolds<'a> {
 
     /// Waits for all arguments without keeping a thread, whatever becomes of the buffers.
     pub(super) fn kept(self) -> Kept {
-        let Self { sources, waiting, error } = self;
-        let pending = Arc::new(Pending {
-            left: AtomicUsize::new(waiting.len() + 1),
-            sources: Mutex::new(sources),
-            error: Mutex::new(error),
+        let there = if self.are_ready() { Event::ready() } else { Event::pending() };
+        let end = there.clone();
+        let (latch, pending) = self.latch(Vec::new(), move |_| {
+            end.settle(Ok(()));
         });
-        let there = if waiting.is_empty() { Event::ready() } else { Event::pending() };
-        let start = {
-            let there = there.clone();
-            Arc::new(move || {
-                there.settle(Ok(()));
-            })
-        };
-        let latch = ReadyLatch { pending: Arc::clone(&pending), start };
-        latch.watch(waiting);
         latch.pass();
         Kept { pending, there }
     }
 
     /// Those of several launches, one behind the other, when they are there.
     pub(super) fn joined(kept: &[&Kept]) -> Self {
-        let mut holds = Self { sources: Vec::new(), waiting: Vec::new(), error: None };
+        let (coming, promised) = (Vec::new(), Vec::new());
+        let mut holds = Self { sources: Vec::new(), coming, promised, error: None };
         for one in kept {
             holds.sources.append(&mut one.pending.sources.lock());
-            if let Some(error) = one.pending.error.lock().take() {
+            if let Some(error) = one.pending.failure() {
                 holds.error.get_or_insert(error);
             }
         }
@@ -127,26 +142,36 @@ impl<'a> ArgumentHolds<'a> {
         before: Vec<Event>,
         start: impl FnOnce(Result<Sources>) + Send + 'static,
     ) -> ReadyLatch {
-        let Self { sources, waiting, error } = self;
+        self.latch(before, move |pending| start(pending.outcome())).0
+    }
+
+    /// The latch of `then`, beside what is pending.
+    fn latch(
+        self,
+        before: Vec<Event>,
+        start: impl FnOnce(&Pending) + Send + 'static,
+    ) -> (ReadyLatch, Arc<Pending>) {
+        let Self { sources, coming, promised, error } = self;
         let pending = Arc::new(Pending {
-            left: AtomicUsize::new(waiting.len() + before.len() + 1),
+            left: AtomicUsize::new(coming.len() + promised.len() + before.len() + 1),
             sources: Mutex::new(sources),
             error: Mutex::new(error),
+            coming,
         });
         let start = {
             let (pending, start) = (Arc::clone(&pending), Mutex::new(Some(start)));
             Arc::new(move || {
                 let Some(start) = start.lock().take() else { return };
-                start(pending.outcome());
+                start(&pending);
             })
         };
         let latch = ReadyLatch { pending: Arc::clone(&pending), start };
-        latch.watch(waiting);
-        for event in before {
+        latch.watch(promised);
+        for event in pending.coming.iter().chain(&before) {
             let latch = latch.clone();
             event.on_ready(move |_| latch.pass());
         }
-        latch
+        (latch, pending)
     }
 }
 
@@ -170,6 +195,8 @@ struct Pending {
     left: AtomicUsize,
     sources: Mutex<Sources>,
     error: Mutex<Option<Error>>,
+    /// The ends of the work that the arguments' bytes come from.
+    coming: Vec<Event>,
 }
 
 /// Something that a run waits for. It runs when the last one has passed.
@@ -216,9 +243,14 @@ impl Pending {
         }
     }
 
+    /// The first error of the arguments that are there.
+    fn failure(&self) -> Option<Error> {
+        let error = self.error.lock().take();
+        error.or_else(|| self.coming.iter().find_map(|event| event.outcome()?.clone().err()))
+    }
+
     /// What the run starts with.
     fn outcome(&self) -> Result<Sources> {
-        let error = self.error.lock().take();
-        error.map_or_else(|| Ok(std::mem::take(&mut *self.sources.lock())), Err)
+        self.failure().map_or_else(|| Ok(std::mem::take(&mut *self.sources.lock())), Err)
     }
 }

@@ -9,7 +9,6 @@ use super::run_memory::RunMemory;
 use super::run_record::{RunRecord, StepTimes};
 use crate::buffer::Hold;
 use crate::executable::Executable;
-use crate::memory::{Block, Memory, MemoryKind};
 use crate::origin::Origin;
 use crate::workers::Rest;
 use std::sync::Arc;
@@ -34,8 +33,10 @@ pub(super) struct Job {
     pub(super) devices: Vec<usize>,
     pub(super) origin: Origin,
     pub(super) context: Option<Context>,
+    /// The temporaries of a run on one device.
+    pub(super) arena: Hold,
     /// The constants of a run on one device.
-    pub(super) constants: Option<Arc<Block>>,
+    pub(super) constants: Hold,
     /// By device, then by result.
     pub(super) results: Vec<Hold>,
     pub(super) transfers: Vec<Arc<dyn HostTransfers>>,
@@ -78,6 +79,13 @@ impl Placement {
             () if plan.calls > 0 => Self::OwnThread,
             () => Self::Worker,
         }
+    }
+}
+
+impl Executable {
+    /// Whether a run ends whatever the client and its handlers do, once its arguments are there.
+    pub(super) fn ends_by_itself(&self) -> bool {
+        !self.plan.waits() && self.plan.calls == 0
     }
 }
 
@@ -144,20 +152,20 @@ impl Ready {
 }
 
 impl Job {
-    /// Makes the run start once its arguments are there and the latch that this gives has passed;
-    /// `done` ends as it does.
+    /// Makes the run start once its arguments are there, what used its memory before has ended
+    /// and the latch that this gives has passed; `done` ends as it does.
     pub(super) fn start(
         mut self,
         holds: ArgumentHolds<'_>,
+        before: Vec<Event>,
         done: &Event,
         permit: Option<Permit>,
     ) -> ReadyLatch {
         let placement = Placement::of(&self.executable, holds.are_ready());
-        let before = if self.executable.plan.waits() {
-            self.machine.callback_order.take_all(&self.devices, done)
-        } else {
-            Vec::new()
-        };
+        let mut before = before;
+        if self.executable.plan.waits() {
+            before.extend(self.machine.callback_order.take_all(&self.devices, done));
+        }
         let done = done.clone();
         holds.then(before, move |sources| {
             let sources = match sources {
@@ -238,8 +246,8 @@ impl Job {
 
     /// Lays the run's memory out and takes its custom calls through their first stages.
     fn ready(self, sources: Sources) -> Result<Ready> {
-        let blocks = self.results.iter().filter_map(Hold::block);
-        blocks.for_each(|block| block.set_content(None));
+        let places = self.results.iter().filter_map(Hold::place);
+        places.for_each(|place| place.set_content(None));
         let held = self.results.iter().filter_map(Hold::region);
         self.machine.room_for(self.executable.written, "results and temporaries", held)?;
         let results = self.results.iter().zip(&self.executable.results);
@@ -254,7 +262,7 @@ impl Job {
         }
         let count = 2 + sources.len() + self.results.len();
         let mut memories = Vec::with_capacity(count);
-        memories.extend([self.arena()?.into(), self.constants.clone().into()]);
+        memories.extend([self.arena, self.constants].map(RunMemory::Held));
         for source in sources {
             memories.push(aligned(source)?);
         }
@@ -274,16 +282,6 @@ impl Job {
         let ready = Ready { executable, frame, launch, seed, watch: self.watch };
         ready.early()?;
         Ok(ready)
-    }
-
-    fn arena(&self) -> Result<Option<Arc<Block>>> {
-        let Some(spec) = &self.executable.arena else { return Ok(None) };
-        let memory = Memory { device: self.devices[0], kind: MemoryKind::Device };
-        let label = self.executable.labels.temporaries;
-        let arena = self.machine.allocate(spec, memory, label, || self.origin)?;
-        // Whoever runs the program frees it, in the name of the launch.
-        arena.iter().for_each(|arena| arena.given_up_by(self.origin));
-        Ok(arena)
     }
 }
 

@@ -10,6 +10,7 @@ use super::request::{DeviceRequest, LaunchRequest, Launched};
 use super::run_record::RunRecord;
 use crate::buffer::{Buffer, Hold};
 use crate::executable::Executable;
+use crate::hbm::{End, PendingUses};
 use crate::memory::{Block, Memory, MemoryKind};
 use crate::origin::Origin;
 use std::sync::Arc;
@@ -18,8 +19,16 @@ use tpu_base::event::Event;
 use tpu_base::units::Bytes;
 use tpu_ops::replica_exchange::Others;
 
-/// New memory for results, by device, then by result.
+/// Memory, where some is needed.
 pub(super) type Blocks = Vec<Option<Arc<Block>>>;
+
+/// The memory of a run that is taken when it is launched.
+pub(super) struct RunBlocks {
+    /// New memory for results, by device, then by result.
+    pub(super) results: Blocks,
+    /// Temporaries, by device; none for a program without any.
+    pub(super) arenas: Blocks,
+}
 
 impl Emulator {
     /// Starts a program on one device, or on all of its devices at once. Returns at once, except
@@ -87,14 +96,39 @@ impl Emulator {
             _ => None,
         };
         let (holds, outputs) = held(request)?;
-        let now = holds.are_ready() && Placement::of(executable, true) == Placement::Here;
-        let waits = !now && devices.iter().all(|one| one.results.is_none());
-        let permit = if waits { self.permit(executable, &holds) } else { None };
+        let in_new_memory = devices.iter().all(|one| one.results.is_none());
+        let alone = executable.ends_by_itself() && others.is_none() && in_new_memory;
+        let certain = alone && holds.are_certain();
+        let short = holds.are_ready() && Placement::of(executable, true) == Placement::Here;
+        let permit = if certain && !short { Some(self.permit(executable)) } else { None };
         let origin = self.ledger().origin();
-        let (holds, blocks) = self.result_blocks(request, holds, origin)?;
+        let (mut holds, RunBlocks { results: blocks, arenas }) =
+            self.run_blocks(request, holds, origin)?;
+        // The temporaries of a run over whole arrays are never touched.
+        let mut arenas = arenas.into_iter().filter(|_| !executable.is_joint());
+        let mut arena = Hold::from(arenas.next().flatten());
+        drop(arenas);
+        let mut uses = PendingUses::default();
+        for block in blocks.iter().flatten().map(|block| &**block.place()).chain(arena.place()) {
+            uses.add_all(&block.uses());
+        }
+        let before = uses.pending();
+        let now = short && before.is_empty();
         let number = self.next_launch();
         let indices: Vec<usize> = devices.iter().map(|one| one.device).collect();
         let record = RunRecord::new(self, executable, (&indices, number), origin);
+        let mut constants = Hold::from(constants);
+        let mut results = places(request, &blocks, outputs);
+        let end = (certain && !now).then(End::new);
+        let done = end.as_ref().map_or_else(Event::pending, |end| end.event().clone());
+        let mut permit = permit;
+        if let Some(end) = &end {
+            permit = permit.or_else(|| Some(self.permit(executable)));
+            // From here on nothing fails but the run, which ends `done`.
+            holds.used_until(end);
+            results = results.into_iter().map(|hold| hold.used_until(end)).collect();
+            [arena, constants] = [arena, constants].map(|hold| hold.used_until(end));
+        }
         let job = Job {
             machine: Arc::clone(self),
             executable: Arc::clone(executable),
@@ -104,8 +138,9 @@ impl Emulator {
             watch: None,
             origin,
             context: options.context.clone(),
+            arena,
             constants,
-            results: places(request, &blocks, outputs),
+            results,
             transfers: options.transfers.clone(),
             others,
             seed: self.seed(executable),
@@ -118,43 +153,38 @@ impl Emulator {
             };
             return Ok((blocks, done));
         }
-        let done = if permit.is_some() { Event::certain() } else { Event::pending() };
-        let latch = job.start(holds, &done, permit);
+        let latch = job.start(holds, before, &done, permit);
         give_up(request);
         latch.pass();
         Ok((blocks, done))
     }
 
-    /// Leave for a run to be under way on background threads; `None` for one that may wait for
-    /// its client.
-    fn permit(
-        self: &Arc<Self>,
-        executable: &Executable,
-        holds: &ArgumentHolds<'_>,
-    ) -> Option<Permit> {
-        let worker = Placement::of(executable, holds.are_ready()) == Placement::Worker;
-        (worker && holds.are_certain()).then(|| {
-            let results = executable.results.iter().map(|result| result.spec.padded.0);
-            let arena = executable.arena.as_ref().map_or(0, |arena| arena.padded.0);
-            self.in_flight.enter(results.sum::<u64>().saturating_add(arena))
-        })
+    /// Leave for a run that is certain to end to be under way on background threads.
+    fn permit(self: &Arc<Self>, executable: &Executable) -> Permit {
+        let results = executable.results.iter().map(|result| result.spec.padded.0);
+        let arena = executable.arena.as_ref().map_or(0, |arena| arena.padded.0);
+        self.in_flight.enter(results.sum::<u64>().saturating_add(arena))
     }
 
     /// Memory for the results of every device that has none of its client's: that of donated
-    /// arguments, and new memory.
-    pub(super) fn result_blocks<'a>(
+    /// arguments, and new memory; and for the temporaries of every device. What used it before
+    /// may still do so.
+    pub(super) fn run_blocks<'a>(
         self: &Arc<Self>,
         request: &LaunchRequest<'_>,
         mut holds: ArgumentHolds<'a>,
         origin: Origin,
-    ) -> Result<(ArgumentHolds<'a>, Blocks)> {
+    ) -> Result<(ArgumentHolds<'a>, RunBlocks)> {
         let LaunchRequest { executable, devices, options } = *request;
         let results = executable.results.iter().zip(&executable.labels.results);
         let width = executable.parameters.len();
         let mut all = vec![None; executable.results.len() * devices.len()];
-        let mut aliases = false;
+        let (mut arenas, mut aliases) = (Blocks::new(), false);
         // What needs new memory goes first: where there is none, no argument has been given up.
         for takes_over in [false, true] {
+            if takes_over {
+                arenas = self.arenas(request, origin)?;
+            }
             if takes_over && !aliases {
                 break;
             }
@@ -174,12 +204,28 @@ impl Emulator {
                     let memory = Memory { device: one.device, kind: result.kind };
                     *block = match taken {
                         Some(block) => Some(block),
-                        None => self.allocate(&result.spec, memory, label, || origin)?,
+                        None => self.allocate_in_use(&result.spec, memory, label, || origin)?,
                     };
                 }
             }
         }
-        Ok((holds, all))
+        Ok((holds, RunBlocks { results: all, arenas }))
+    }
+
+    /// Memory for the temporaries of a run: on each device its share, which for a program over
+    /// whole arrays is what the devices would need and nobody touches.
+    fn arenas(self: &Arc<Self>, request: &LaunchRequest<'_>, origin: Origin) -> Result<Blocks> {
+        let LaunchRequest { executable, devices, .. } = *request;
+        let Some(spec) = &executable.arena else { return Ok(Blocks::new()) };
+        let label = executable.labels.temporaries;
+        let arena = |one: &DeviceRequest<'_>| {
+            let memory = Memory { device: one.device, kind: MemoryKind::Device };
+            let arena = self.allocate_in_use(spec, memory, label, || origin)?;
+            // Whoever runs the program frees it, in the name of the launch.
+            arena.iter().for_each(|arena| arena.given_up_by(origin));
+            Ok(arena)
+        };
+        devices.iter().map(arena).collect()
     }
 
     /// What was started on one device, whose results have this new memory.

@@ -38,6 +38,16 @@ impl LoadedExecutable {
     }
 }
 
+impl LoadedExecutable {
+    /// Gives its constants back: the client needs it no more. Runs that are under way keep theirs.
+    pub fn forget_constants(&self) {
+        let constants = std::mem::take(&mut *self.constants.lock());
+        let mut by_device: Vec<_> = constants.into_iter().collect();
+        by_device.sort_by_key(|(device, _)| *device);
+        drop(by_device);
+    }
+}
+
 /// It is its program, for all who only ask about that.
 impl Deref for LoadedExecutable {
     type Target = Executable;

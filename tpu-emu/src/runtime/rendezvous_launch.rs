@@ -3,11 +3,12 @@
 use super::dependencies::{ArgumentHolds, Kept};
 use super::emulator::Emulator;
 use super::job::Job;
-use super::launch::{Blocks, give_up, held, places};
+use super::launch::{Blocks, RunBlocks, give_up, held, places};
 use super::loaded::LoadedExecutable;
 use super::rendezvous::{Contribution, Rendezvous, RunKey};
 use super::request::{LaunchRequest, Launched};
 use super::run_record::RunRecord;
+use crate::buffer::Hold;
 use crate::executable::Executable;
 use std::sync::Arc;
 use tpu_base::error::{Code, Error, Result};
@@ -73,7 +74,11 @@ impl Emulator {
         self.check(request)?;
         let (holds, outputs) = held(request)?;
         let origin = self.ledger().origin();
-        let (holds, blocks) = self.result_blocks(request, holds, origin)?;
+        let (holds, RunBlocks { results: blocks, arenas }) =
+            self.run_blocks(request, holds, origin)?;
+        // The temporaries of a run over whole arrays are never touched.
+        drop(arenas);
+        blocks.iter().flatten().for_each(|block| block.place().uses().wait());
         let results = places(request, &blocks, outputs);
         let holds = holds.kept();
         give_up(request);
@@ -217,14 +222,15 @@ impl Emulator {
             record,
             watch: None,
             context: parts.iter().find_map(|part| part.options.context.clone()),
-            constants: None,
+            arena: Hold::Empty,
+            constants: Hold::Empty,
             transfers: transfers.collect(),
             others: None,
             results: parts.iter_mut().flat_map(|part| std::mem::take(&mut part.results)).collect(),
         };
         let start = move |parts: &[Contribution], outcome: &Event| {
             let holds: Vec<&Kept> = parts.iter().map(|part| &part.holds).collect();
-            job.start(ArgumentHolds::joined(&holds), outcome, None).pass();
+            job.start(ArgumentHolds::joined(&holds), Vec::new(), outcome, None).pass();
         };
         if parts.iter().all(|part| part.holds.there().is_ready()) {
             return start(&parts, &outcome);

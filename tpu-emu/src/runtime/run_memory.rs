@@ -3,9 +3,7 @@
 #![expect(unsafe_code, reason = "an unsafe trait")]
 use crate::buffer::Hold;
 use crate::hbm::Region;
-use crate::memory::Block;
 use std::ptr;
-use std::sync::Arc;
 use tpu_base::units::to_usize;
 use tpu_kernels::aligned::Aligned;
 use tpu_program::interpret::frame::Storage;
@@ -15,28 +13,19 @@ use tpu_program::interpret::frame::Storage;
 pub(super) enum RunMemory {
     /// Without bytes.
     Nothing,
-    /// A block that this run may write to.
-    Block(Arc<Block>),
-    /// The bytes of an argument, which a run only reads, or of a result, held until the run ends.
+    /// The bytes of an argument or of the constants, which a run only reads, of a result, or of
+    /// the temporaries, held until the run ends.
     Held(Hold),
     /// Memory that is not the device's.
     Own(Aligned),
 }
 
-impl From<Option<Arc<Block>>> for RunMemory {
-    fn from(block: Option<Arc<Block>>) -> Self {
-        block.map_or(Self::Nothing, Self::Block)
-    }
-}
-
-// SAFETY: a region stays mapped while its block, or the hold on it, lives; the other bytes
-// belong to the value.
+// SAFETY: a region stays mapped while the hold on it lives; the other bytes belong to the value.
 unsafe impl Storage for RunMemory {
     fn place(&mut self) -> (*mut u8, usize) {
         let region = |region: &Region| (region.as_ptr(), to_usize(region.size().0));
         match self {
             Self::Nothing => (ptr::null_mut(), 0),
-            Self::Block(block) => region(block.region()),
             Self::Held(hold) => hold.region().map_or((ptr::null_mut(), 0), region),
             Self::Own(memory) => memory.place(),
         }

@@ -2,12 +2,11 @@
 //! their parts.
 use super::custom_call::Launch;
 use super::job::{Job, Ready, aligned};
-use super::launch::Blocks;
 use super::loaded::LoadedExecutable;
 use super::run_memory::RunMemory;
 use crate::buffer::Hold;
 use crate::hbm::Region;
-use crate::memory::{Content, Memory, MemoryKind};
+use crate::memory::Content;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
@@ -24,7 +23,6 @@ impl Job {
     /// Runs the program over whole arrays and splits its results.
     pub(super) fn run_whole(mut self, sources: &[Option<Hold>]) -> Result<()> {
         self.executable = self.for_copies(sources)?;
-        let _share = self.share()?;
         let executable = &self.executable;
         let Some(IoShardings { parameters, results, .. }) = &executable.io_shardings else {
             return Err(Error::bad(format!("{} is on one device", executable.name)));
@@ -151,7 +149,7 @@ impl Job {
         let mut contents: HashMap<usize, Content> = HashMap::new();
         for (device, place) in self.device_results(index).enumerate() {
             let content = contents.entry(io.sharding.part(device)).or_insert_with(Content::fresh);
-            place.block().into_iter().for_each(|block| block.set_content(Some(*content)));
+            place.place().into_iter().for_each(|place| place.set_content(Some(*content)));
         }
     }
 
@@ -207,22 +205,6 @@ impl Job {
         let wanted = wanted.saturating_add(executable.plan.arena);
         let held = self.results.iter().filter_map(Hold::region);
         self.machine.room_for(Bytes(to_u64(wanted)), "a run over whole arrays", held)
-    }
-
-    /// One device's share of the temporaries, on each: memory that the devices would need and
-    /// that nobody touches.
-    fn share(&self) -> Result<Blocks> {
-        let Some(spec) = &self.executable.arena else { return Ok(Vec::new()) };
-        let label = self.executable.labels.temporaries;
-        let mut shares = Vec::new();
-        for &device in &self.devices {
-            let memory = Memory { device, kind: MemoryKind::Device };
-            let block = self.machine.allocate(spec, memory, label, || self.origin)?;
-            // Whoever runs the program frees it, in the name of the launch.
-            block.iter().for_each(|block| block.given_up_by(self.origin));
-            shares.push(block);
-        }
-        Ok(shares)
     }
 
     /// A parameter as the program sees it.

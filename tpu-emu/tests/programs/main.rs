@@ -8,6 +8,7 @@ mod donation;
 mod elementwise;
 mod groups;
 mod machine;
+mod order;
 mod refused;
 mod replicas;
 mod results;

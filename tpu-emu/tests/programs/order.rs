@@ -1,0 +1,122 @@
+//! Addresses follow from the order of the client's calls, however long its runs take.
+use super::machine::{HBM, f32s, get, i32s, launch, machine, put};
+use crate::machine::compile;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tpu_emu::runtime::LoadedExecutable;
+use tpu_emu::units::{Bytes, DevAddr};
+use tpu_emu::{Buffer, Emulator, Memory};
+
+/// A loop over a product, so that runs have temporaries and take their time on another thread;
+/// `alias` is an attribute of the first parameter.
+fn program(machine: &Arc<Emulator>, alias: &str) -> Arc<LoadedExecutable> {
+    let t = "tensor<32x32xf32>";
+    let text = format!(
+        "func.func public @main(%x: {t}{alias}, %rounds: tensor<i32>) -> {t} {{
+          %zero = stablehlo.constant dense<0> : tensor<i32>
+          %one = stablehlo.constant dense<1> : tensor<i32>
+          %r:2 = stablehlo.while(%i = %zero, %v = %x) : tensor<i32>, {t}
+          cond {{
+            %p = stablehlo.compare LT, %i, %rounds : (tensor<i32>, tensor<i32>) -> tensor<i1>
+            stablehlo.return %p : tensor<i1>
+          }} do {{
+            %next = stablehlo.add %i, %one : tensor<i32>
+            %d = stablehlo.dot_general %v, %v, contracting_dims = [1] x [0] : ({t}, {t}) -> {t}
+            %h = stablehlo.tanh %d : {t}
+            stablehlo.return %next, %h : tensor<i32>, {t}
+          }}
+          return %r#1 : {t}
+        }}"
+    );
+    compile(machine, &text).unwrap()
+}
+
+/// Every change of every space, in its order: address, size and whether it was an allocation.
+type Changes = BTreeMap<(u32, u64), (DevAddr, Bytes, String)>;
+
+/// A loop of training with donation, evaluation and what is kept of it, copies, and deletes while
+/// runs are under way; `each` is called with what is ready when a run has ended.
+fn train(rounds: i32, each: &dyn Fn(&Buffer)) -> (Changes, Vec<u64>, Vec<u8>) {
+    let machine = machine();
+    let step = program(&machine, " {tf.aliasing_output = 0 : i32}");
+    let evaluate = program(&machine, "");
+    let count = put(&machine, &i32s(&[], &[rounds]));
+    let mut state = put(&machine, &f32s(&[32, 32], &[0.01; 1024]));
+    let (mut kept, mut stats) = (Vec::new(), Vec::new());
+    for turn in 0..12_u8 {
+        let run = |program, state: &Arc<Buffer>| {
+            let arguments = [Arc::clone(state), Arc::clone(&count)];
+            let made = launch(&machine, program, &arguments).unwrap().results.remove(0);
+            each(&made);
+            Arc::new(made)
+        };
+        let seen = run(&evaluate, &state);
+        state = run(&step, &state);
+        let batch = put(
+            &machine,
+            &f32s(&[64 + i64::from(turn) * 100], &vec![1.0; 64 + usize::from(turn) * 100]),
+        );
+        let other = Memory { device: 1, ..HBM };
+        let copy = seen.copy_to(other).unwrap();
+        each(&copy);
+        if turn % 3 == 0 {
+            kept.push(batch);
+        }
+        if turn % 4 == 1 {
+            kept.push(seen);
+        }
+        if turn % 5 == 4 {
+            kept.remove(kept.len() / 2).delete();
+        }
+        let now = machine.memory_stats(HBM);
+        stats.extend(
+            [now.bytes_in_use, now.peak_bytes_in_use, now.largest_free_block_bytes]
+                .map(|bytes| bytes.0),
+        );
+    }
+    let state = Arc::into_inner(state).unwrap();
+    let values = get(state).unwrap().bytes;
+    drop(kept);
+    let past = machine.ledger().past();
+    let change = |past: &tpu_emu::origin::Past| {
+        ((past.space, past.sequence), (past.address, past.size, format!("{:?}", past.kind)))
+    };
+    (past.iter().map(change).collect(), stats, values)
+}
+
+#[test]
+fn runs_that_take_long_leave_every_address_as_it_is_when_each_is_waited_for() {
+    let waited = train(40, &|made| made.ready_event().wait().unwrap());
+    let ahead = train(40, &|_| {});
+    assert!(waited.0.len() > 60, "{}", waited.0.len());
+    assert_eq!(ahead, waited);
+    // However long they take.
+    let short = train(1, &|_| {});
+    assert_eq!((short.0, short.1), (waited.0, waited.1));
+}
+
+#[test]
+fn what_a_run_reads_and_writes_stays_its_own_when_its_bytes_have_a_new_owner() {
+    let machine = machine();
+    let evaluate = program(&machine, "");
+    let input = f32s(&[32, 32], &[0.02; 1024]);
+    let count = put(&machine, &i32s(&[], &[100]));
+    let run = |of: &Arc<Buffer>| {
+        let arguments = [Arc::clone(of), Arc::clone(&count)];
+        launch(&machine, &evaluate, &arguments).unwrap().results.remove(0)
+    };
+    let first = put(&machine, &input);
+    let address = first.region().unwrap().unwrap().addr();
+    let expected = get(run(&first)).unwrap();
+    let made = run(&first);
+    first.delete();
+    drop(first);
+    // Where the run's argument still is: this waits for the run, and the run has read it.
+    let next = put(&machine, &f32s(&[32, 32], &[7.0; 1024]));
+    assert_eq!(next.region().unwrap().unwrap().addr(), address);
+    assert_eq!(get(made).unwrap(), expected);
+    // A result that nobody wants has a new owner at once, whose run comes behind.
+    drop(run(&next));
+    let again = put(&machine, &input);
+    assert_eq!(get(run(&again)).unwrap(), expected);
+}
