@@ -62,6 +62,9 @@ enum Kind {
         /// Leaves out branches with less than so many hundredths of all.
         #[arg(long, default_value_t = 1.0, value_name = "PERCENT")]
         least: f64,
+        /// Prints the tree as JSON, for programs.
+        #[arg(long)]
+        json: bool,
     },
     /// What was taken after a moment and still lives at a later one.
     Leaks {
@@ -168,8 +171,8 @@ fn main() -> ExitCode {
         }
         Kind::Autopsy(asked) => asked.answer().map(String::into_bytes),
         Kind::Summary { file, view } => summary::summary(&file, &view).map(String::into_bytes),
-        Kind::Tree { file, at, frames, least } => {
-            tree::tree(&file, &at, frames, least).map(String::into_bytes)
+        Kind::Tree { file, at, frames, least, json } => {
+            tree::tree(&file, &at, frames, least, json).map(String::into_bytes)
         }
         Kind::Leaks { file, from, to, view } => {
             leaks::leaks(&file, &from, &to, &view).map(String::into_bytes)

@@ -1,6 +1,7 @@
 //! The calls that took what lives at a moment, as a tree.
 use crate::input::{Input, InputError};
-use crate::text::{bytes, careful, one_line};
+use crate::text::{bytes, careful, json, one_line};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 use tpu_trace::{Call, Face, MomentName, calls, live};
@@ -21,6 +22,20 @@ impl Node {
         if let Some((callee, rest)) = path.split_first() {
             self.callees.entry(callee.clone()).or_default().add(rest, size);
         }
+    }
+
+    /// The calls that took at least so much, those that took most first.
+    fn branches(&self, least: u64) -> Vec<Branch> {
+        let shown = self.callees.iter().filter(|(_, node)| node.size >= least);
+        let mut calls: Vec<Branch> = shown
+            .map(|(name, node)| Branch {
+                name: name.clone(),
+                size: node.size,
+                calls: node.branches(least),
+            })
+            .collect();
+        calls.sort_by_key(|branch| std::cmp::Reverse(branch.size));
+        calls
     }
 
     /// A line a call, those that took most first; a chain of calls without a branch keeps its depth.
@@ -44,12 +59,33 @@ impl Node {
     }
 }
 
+/// The tree for programs.
+#[derive(Debug, Serialize)]
+struct Tree {
+    file: String,
+    at: String,
+    cut: Vec<String>,
+    /// Bytes of all that lives.
+    size: u64,
+    calls: Vec<Branch>,
+}
+
+/// A call with those that it called.
+#[derive(Debug, Serialize)]
+struct Branch {
+    name: String,
+    /// Bytes that it and those that it called took.
+    size: u64,
+    calls: Vec<Self>,
+}
+
 /// The tree of a file at a moment.
 pub(crate) fn tree(
     file: &Path,
     at: &MomentName,
     face: Face,
     least: f64,
+    as_json: bool,
 ) -> Result<String, InputError> {
     let input = Input::open(file)?;
     let at = input.moment(at)?;
@@ -66,6 +102,16 @@ pub(crate) fn tree(
             }
             root.add(&path, event.size);
         }
+    }
+    if as_json {
+        let least = hundredths(root.size, least);
+        return Ok(json(&Tree {
+            file: input.name.clone(),
+            at: at.words(trace),
+            cut: input.cut(),
+            size: root.size,
+            calls: root.branches(least),
+        }));
     }
     let mut text = careful(&input.cut());
     text += &format!("{} {}\n", bytes(root.size), one_line(&at.words(trace)));

@@ -1,5 +1,6 @@
 //! The process around the machine: stacks, environment, clock, trace file, Python.
 mod at_exit;
+mod autopsy;
 mod bus_error;
 mod calls;
 mod client;

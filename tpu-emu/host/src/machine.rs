@@ -1,6 +1,7 @@
 //! The one machine of this process. It is the only global of its kind: the libtpu interface has
 //! functions without a client handle, and a leak report must cover both interfaces.
 use crate::at_exit::at_exit;
+use crate::autopsy::Autopsist;
 use crate::calls::{CallCounter, CallMode};
 use crate::clock::Monotonic;
 use crate::env::{HandlerLibrary, Settings};
@@ -125,6 +126,7 @@ fn make() -> Result<Made> {
         poison: settings.poison,
     };
     let machine = Emulator::new(config)?;
+    machine.explain_refusals(Arc::new(Autopsist));
     fork::watch();
     let calls = trace.as_ref().filter(|_| settings.calls != CallMode::Off).map(|records| {
         CallCounter::start(settings.calls, clock, Arc::clone(records), Arc::clone(&machine))

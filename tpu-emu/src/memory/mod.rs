@@ -3,6 +3,7 @@ mod block;
 mod pointers;
 pub(crate) mod raw_allocations;
 mod recording;
+mod refusal;
 
 use crate::config::POISON;
 use crate::hbm::spec::{ArraySpec, Specs};
@@ -16,8 +17,8 @@ use crate::trace::{
     Sink as _, SpaceInfo, Usage,
 };
 use crate::workers::Workers;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use tpu_base::error::{Error, Result};
 use tpu_base::units::{Bytes, DevAddr, to_usize};
 
@@ -25,6 +26,8 @@ pub use block::Block;
 pub(crate) use block::{BlockBytes, Content};
 use raw_allocations::RawAllocations;
 pub(crate) use raw_allocations::taken_for;
+pub use refusal::Explain;
+pub(crate) use refusal::Refused;
 
 /// Address space for each kind of host memory; pages are committed by touch.
 const HOST_CAPACITY: Bytes = Bytes::gib(256);
@@ -96,6 +99,8 @@ pub struct Memories {
     /// Blocks that clients hold by address.
     raw_allocations: RawAllocations,
     forked: AtomicBool,
+    /// Who says to clients why there is no room.
+    explainer: OnceLock<Arc<dyn Explain>>,
 }
 
 impl Memories {
@@ -136,6 +141,7 @@ impl Memories {
             workers,
             raw_allocations: RawAllocations::default(),
             forked: AtomicBool::new(false),
+            explainer: OnceLock::new(),
             topology,
         }
     }
@@ -233,6 +239,11 @@ impl Memories {
         space_infos(&self.topology, &self.heaps)
     }
 
+    /// Who says to clients from now on why there is no room; the first who is named stays.
+    pub fn explain_refusals(&self, explainer: Arc<dyn Explain>) {
+        let _ = self.explainer.set(explainer);
+    }
+
     /// Everything that lives now, as a trace of its own: each live block as an allocation, and
     /// how full each space in use is.
     pub fn snapshot(&self, header: &Header<'_>) -> Vec<u8> {
@@ -274,23 +285,27 @@ impl Memories {
 
     /// Tells each live block as an allocation, numbered from 1 in each space.
     fn each_live(&self, mut tell: impl FnMut(&Change<'_>)) {
-        for (space, heap) in (0..).zip(&self.heaps) {
-            // The order of a snapshot is that of time: addresses say nothing of it.
-            let mut blocks = heap.live();
-            blocks.sort_by_key(|block| block.record.origin.time);
-            for (sequence, block) in (1..).zip(blocks) {
-                let past = Past {
-                    kind: ChangeKind::Allocate,
-                    space,
-                    sequence,
-                    address: block.addr,
-                    size: block.size,
-                    record: block.record,
-                };
-                if let Some(spec) = self.specs.get(block.record.spec) {
-                    let change = Change { past, spec: &spec, free: None };
-                    tell(&change);
-                }
+        for (space, _) in (0..).zip(&self.heaps) {
+            self.each_live_in(space, &mut tell);
+        }
+    }
+
+    /// Tells each live block of a space as an allocation, numbered from 1.
+    fn each_live_in(&self, space: u32, mut tell: impl FnMut(&Change<'_>)) {
+        // The order of a snapshot is that of time: addresses say nothing of it.
+        let mut blocks = self.heaps[to_usize(space.into())].live();
+        blocks.sort_by_key(|block| block.record.origin.time);
+        for (sequence, block) in (1..).zip(blocks) {
+            let past = Past {
+                kind: ChangeKind::Allocate,
+                space,
+                sequence,
+                address: block.addr,
+                size: block.size,
+                record: block.record,
+            };
+            if let Some(spec) = self.specs.get(block.record.spec) {
+                tell(&Change { past, spec: &spec, free: None });
             }
         }
     }
@@ -307,6 +322,7 @@ impl Memories {
             free: holes.free,
             count: holes.count,
             holes: holes.largest,
+            launch: None,
         }
     }
 
@@ -412,7 +428,14 @@ impl Memories {
                 let heard = self.ledger.is_heard();
                 let free = heard.then(|| self.free_list(memory, spec.padded));
                 self.ledger.note(refused, spec, free.as_ref());
-                Err(error)
+                // Who launches a program knows what else it needs, and explains that.
+                match label {
+                    LabelId::NONE => {
+                        let Record { origin, label, .. } = record;
+                        Err(self.explained(error, Refused { spec, memory, label, origin }, None))
+                    }
+                    _ => Err(error),
+                }
             }
         }
     }

@@ -58,7 +58,8 @@ impl Emulator {
         }
         self.check(request)?;
         if executable.is_joint() {
-            let (blocks, done) = self.start(request, None)?;
+            let (blocks, done) =
+                self.start(request, None).map_err(|error| self.explained_launch(error, request))?;
             let mut blocks = blocks.into_iter();
             let results = executable.results.len();
             let of = |one: &DeviceRequest<'_>| {
@@ -80,7 +81,8 @@ impl Emulator {
         request: &LaunchRequest<'_>,
         others: Option<Arc<dyn Others>>,
     ) -> Result<Launched> {
-        let (blocks, done) = self.start(request, others)?;
+        let (blocks, done) =
+            self.start(request, others).map_err(|error| self.explained_launch(error, request))?;
         Ok(self.launched(request.executable, &request.devices[0], blocks.into_iter(), &done))
     }
 

@@ -55,6 +55,7 @@ mod job;
 mod launch;
 mod loaded;
 mod output_buffers;
+mod refused_launch;
 mod rendezvous;
 mod rendezvous_launch;
 mod replica_launch;

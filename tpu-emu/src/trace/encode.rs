@@ -276,6 +276,19 @@ fn holes(free: &FreeList, time: Nanos, out: &mut Vec<u8>) {
             number(payload, address.0);
             number(payload, size.0);
         }
+        if let Some(launch) = &free.launch {
+            text(payload, &launch.program);
+            for sizes in [&launch.rest, &launch.before] {
+                number(payload, to_u64(sizes.len()));
+                sizes.iter().for_each(|size| number(payload, size.0));
+            }
+            number(payload, to_u64(launch.arguments.len()));
+            for argument in &launch.arguments {
+                number(payload, argument.number);
+                number(payload, argument.address.0);
+                number(payload, argument.saves);
+            }
+        }
     });
 }
 

@@ -108,6 +108,33 @@ pub struct FreeList {
     pub count: u64,
     /// The largest of them, at most [`HOLES_LISTED`], the largest first.
     pub holes: Vec<(DevAddr, Bytes)>,
+    /// The launch that asked; `None` outside of one, and where it is not known.
+    pub launch: Option<LaunchNeeds>,
+}
+
+/// What a launch that found no room asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LaunchNeeds {
+    /// The module's name.
+    pub program: String,
+    /// Blocks that it had taken, and has given back.
+    pub before: Vec<Bytes>,
+    /// Blocks that it would have taken behind what was refused.
+    pub rest: Vec<Bytes>,
+    /// Arguments on the device.
+    pub arguments: Vec<LaunchArgument>,
+}
+
+/// An argument of a launch that found no room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LaunchArgument {
+    /// Number among the program's parameters.
+    pub number: u64,
+    /// First byte of its block.
+    pub address: DevAddr,
+    /// Number, from 1, of the block that would not be asked for if the argument was donated, of
+    /// those before, the refused one and the rest; 0 for none.
+    pub saves: u64,
 }
 
 /// A program and where its temporaries lie.

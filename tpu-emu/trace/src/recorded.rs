@@ -130,8 +130,8 @@ pub struct RefusalHoles {
     pub program: String,
     /// Bytes that the launch would have asked for behind this.
     pub rest: Vec<u64>,
-    /// First bytes of the blocks that the launch had taken for its results.
-    pub taken: Vec<u64>,
+    /// Bytes that the launch had asked for before, block by block, and has given back.
+    pub before: Vec<u64>,
     /// The arguments of the launch.
     pub arguments: Vec<LaunchArgument>,
     /// Place of the refusal among the events; `None` where the trace ends before it.
@@ -145,8 +145,8 @@ pub struct LaunchArgument {
     pub number: u64,
     /// First byte of its block.
     pub address: u64,
-    /// What the launch would not ask for if the argument was donated: 0 nothing, 1 what was
-    /// refused, then each of the rest, then each of what it had taken.
+    /// The number, from 1, of the block that the launch would not ask for if the argument was
+    /// donated: of those before, what was refused and the rest. 0 for none.
     pub saves: u64,
 }
 

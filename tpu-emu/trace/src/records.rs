@@ -79,13 +79,13 @@ impl Builder {
             refusal: None,
             program: String::new(),
             rest: Vec::new(),
-            taken: Vec::new(),
+            before: Vec::new(),
             arguments: Vec::new(),
         };
         if !fields.is_empty() {
             holes.program = fields.text()?.to_owned();
             holes.rest = fields.list(Fields::number)?;
-            holes.taken = fields.list(Fields::number)?;
+            holes.before = fields.list(Fields::number)?;
             holes.arguments = fields.list(|fields| {
                 let (number, address) = (fields.number()?, fields.number()?);
                 Ok(LaunchArgument { number, address, saves: fields.number()? })

@@ -12,14 +12,10 @@ const LINES: usize = 40;
 
 impl Case<'_> {
     /// The lines of blocks that a program could have given up before: no argument of this launch,
-    /// nothing that it has taken, no temporaries and no constants. Beside each its blocks.
+    /// no temporaries and no constants. Beside each its blocks.
     pub(super) fn lines(&self) -> Vec<(Row, Vec<u32>)> {
-        let in_launch: BTreeSet<u64> = self
-            .arguments
-            .iter()
-            .map(|argument| argument.address)
-            .chain(self.taken.iter().copied())
-            .collect();
+        let in_launch: BTreeSet<u64> =
+            self.arguments.iter().map(|argument| argument.address).collect();
         let mut keys = Keys::new(self.trace, By::Line);
         let mut found: BTreeMap<String, Vec<u32>> = BTreeMap::new();
         for &place in &self.blocks {
@@ -134,7 +130,7 @@ impl Case<'_> {
                 line_of.insert(place, line);
             });
         }
-        let asked: u64 = self.wanted[0];
+        let asked: u64 = self.wanted[self.refused];
         let mut best: Vec<Vec<usize>> = Vec::new();
         let mut inside: BTreeMap<usize, usize> = BTreeMap::new();
         let (mut last, mut fixed) = (0, 0_usize);

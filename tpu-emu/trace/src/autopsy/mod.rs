@@ -85,6 +85,8 @@ pub struct Autopsy {
     pub time: u64,
     /// Bytes that were asked for.
     pub asked: u64,
+    /// Bytes that the launch had asked for before, and has given back.
+    pub asked_before: u64,
     /// Bytes that the launch would have asked for behind it.
     pub asked_next: u64,
     /// The line that asked.
@@ -122,13 +124,14 @@ pub fn autopsy(trace: &Trace, history: &History, refusal: usize) -> Option<Autop
     let memory = Memory::with(trace, &blocks, space.capacity, granule)?;
     let noted = trace.holes_of(place);
     let rest = noted.map_or(&[][..], |noted| &noted.rest);
+    let before = noted.map_or(&[][..], |noted| &noted.before);
     let case = Case {
         trace,
         history,
         capacity: space.capacity,
         granule,
-        wanted: std::iter::once(event.size).chain(rest.iter().copied()).collect(),
-        taken: noted.map_or_else(Vec::new, |noted| noted.taken.clone()),
+        wanted: [before, &[event.size], rest].concat(),
+        refused: before.len(),
         arguments: noted.map_or_else(Vec::new, |noted| noted.arguments.clone()),
         is_whole: trace.usages.is_empty() && of.missing == 0,
         blocks,
@@ -146,7 +149,7 @@ pub fn autopsy(trace: &Trace, history: &History, refusal: usize) -> Option<Autop
             bytes(case.memory.in_use())
         ));
     }
-    if case.memory.has_room(&case.wanted[..1]) {
+    if case.memory.has_room(&case.wanted[..=case.refused]) {
         careful.push("by the changes of the trace there was room".to_owned());
     }
     let holes = Holes::between(trace, &case.blocks, space.capacity, 1);
@@ -154,6 +157,7 @@ pub fn autopsy(trace: &Trace, history: &History, refusal: usize) -> Option<Autop
         space: space.name(),
         time: event.time,
         asked: event.size,
+        asked_before: before.iter().sum(),
         asked_next: rest.iter().sum(),
         line: origin(trace, place, By::Line),
         what: match &*trace.labels[event.label as usize] {
@@ -188,6 +192,10 @@ impl Autopsy {
             one_line(&self.line),
             one_line(&self.what),
         )];
+        if self.asked_before > 0 {
+            let before = bytes(self.asked_before);
+            lines.push(format!("the launch had taken {before} before, which are given back"));
+        }
         if self.asked_next > 0 {
             lines.push(format!("the launch needs {} more behind it", bytes(self.asked_next)));
         }

@@ -22,9 +22,10 @@ pub(super) struct Case<'a> {
     pub(super) memory: Memory,
     pub(super) capacity: u64,
     pub(super) granule: u64,
-    /// What the launch asks for: that which was refused, then the rest.
+    /// What the launch asks for, in its order.
     pub(super) wanted: Vec<u64>,
-    pub(super) taken: Vec<u64>,
+    /// Which of that was refused.
+    pub(super) refused: usize,
     pub(super) arguments: Vec<LaunchArgument>,
     pub(super) event: Event,
     pub(super) changes: usize,
@@ -123,22 +124,17 @@ impl Case<'_> {
     }
 
     fn fits_with_donated(&self, given: &[LaunchArgument]) -> bool {
-        let mut memory = self.memory.clone();
         let mut wanted = self.wanted.clone();
         for argument in given {
             let Some(at) = usize::try_from(argument.saves).ok().and_then(|at| at.checked_sub(1))
             else {
                 continue;
             };
-            match wanted.get_mut(at) {
-                Some(size) => *size = 0,
-                None => match self.taken.get(at - wanted.len()) {
-                    Some(&address) => memory.give(address),
-                    None => return false,
-                },
+            if let Some(size) = wanted.get_mut(at) {
+                *size = 0;
             }
         }
-        memory.has_room(&wanted)
+        self.memory.has_room(&wanted)
     }
 
     fn block_at(&self, address: u64) -> Option<u32> {
@@ -175,7 +171,7 @@ impl Case<'_> {
         {
             let saves = self.event.size.saturating_sub(other.padded);
             let mut wanted = self.wanted.clone();
-            wanted[0] = other.padded;
+            wanted[self.refused] = other.padded;
             if self.memory.has_room(&wanted) {
                 let words = format!(
                     "padding avoided: what is asked for takes {} less as {} ({})",
