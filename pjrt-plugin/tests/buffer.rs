@@ -200,7 +200,9 @@ fn a_full_memory_says_what_was_asked_and_what_is_left() {
     let words = "Error allocating device buffer: Attempting to allocate 1.00T. \
                  That was not possible. There are ";
     assert!(failure.message.starts_with(words), "{}", failure.message);
-    assert!(failure.message.ends_with("(1x2x0_HBM0)"), "{}", failure.message);
+    // Beneath stands who holds the memory.
+    let first = failure.message.lines().next().unwrap();
+    assert!(first.ends_with("(1x2x0_HBM0)"), "{}", failure.message);
     assert_eq!(client.in_use(5), before);
 }
 
@@ -211,7 +213,7 @@ fn a_buffer_without_elements_takes_no_memory() {
     for dims in [&[0][..], &[4, 0, 8], &[0, 1 << 40]] {
         let buffer = Array::dense(S32, dims, &[]).put(&client, client.hbm(6)).unwrap();
         assert_eq!(client.in_use(6), before);
-        assert_eq!(get(buffer).unwrap(), []);
+        assert!(get(buffer).unwrap().is_empty());
         assert!(pointer(buffer).unwrap().is_null());
         let copy = call!(PJRT_Buffer_CopyToMemory, buffer: buffer, dst_memory: client.hbm(6));
         destroy(copy.unwrap().dst_buffer);
