@@ -13,8 +13,7 @@ use crate::ledger::Ledger;
 use crate::origin::{ChangeKind, LabelId, Origin, Past, Record};
 use crate::topology::Topology;
 use crate::trace::{
-    Change, ClientEnd, Encoder, FreeList, HOLES_LISTED, Header, Mark, Note, Places, Session,
-    Sink as _, SpaceInfo, Usage,
+    Change, ClientEnd, Encoder, Header, Mark, Note, Places, Session, Sink as _, SpaceInfo, Usage,
 };
 use crate::workers::Workers;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -239,11 +238,6 @@ impl Memories {
         space_infos(&self.topology, &self.heaps)
     }
 
-    /// Who says to clients from now on why there is no room; the first who is named stays.
-    pub fn explain_refusals(&self, explainer: Arc<dyn Explain>) {
-        let _ = self.explainer.set(explainer);
-    }
-
     /// Everything that lives now, as a trace of its own: each live block as an allocation, and
     /// how full each space in use is.
     pub fn snapshot(&self, header: &Header<'_>) -> Vec<u8> {
@@ -307,22 +301,6 @@ impl Memories {
             if let Some(spec) = self.specs.get(block.record.spec) {
                 tell(&Change { past, spec: &spec, free: None });
             }
-        }
-    }
-
-    /// What is free of a memory in which `asked` bytes found no room.
-    fn free_list(&self, memory: Memory, asked: Bytes) -> FreeList {
-        let heap = self.heap(memory);
-        let holes = heap.holes(HOLES_LISTED);
-        FreeList {
-            space: self.space(memory),
-            sequence: holes.sequence,
-            asked: asked.round_up(heap.space().granule).unwrap_or(asked),
-            in_use: holes.in_use,
-            free: holes.free,
-            count: holes.count,
-            holes: holes.largest,
-            launch: None,
         }
     }
 

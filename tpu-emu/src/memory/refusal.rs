@@ -2,8 +2,9 @@
 use super::{Memories, Memory, MemoryKind};
 use crate::hbm::spec::ArraySpec;
 use crate::origin::{ChangeKind, Frame, FrameText, LabelId, Origin, Past, Record, StackSource};
-use crate::trace::{Change, Encoder, Header, LaunchNeeds, Names};
+use crate::trace::{Change, Encoder, FreeList, HOLES_LISTED, Header, LaunchNeeds, Names};
 use std::fmt;
+use std::sync::Arc;
 use tpu_base::error::{Code, Error};
 use tpu_base::units::{Bytes, DevAddr};
 
@@ -44,6 +45,27 @@ impl StackSource for PythonAlone<'_> {
 }
 
 impl Memories {
+    /// Who says to clients from now on why there is no room; the first who is named stays.
+    pub fn explain_refusals(&self, explainer: Arc<dyn Explain>) {
+        let _ = self.explainer.set(explainer);
+    }
+
+    /// What is free of a memory in which `asked` bytes found no room.
+    pub(super) fn free_list(&self, memory: Memory, asked: Bytes) -> FreeList {
+        let heap = self.heap(memory);
+        let holes = heap.holes(HOLES_LISTED);
+        FreeList {
+            space: self.space(memory),
+            sequence: holes.sequence,
+            asked: asked.round_up(heap.space().granule).unwrap_or(asked),
+            in_use: holes.in_use,
+            free: holes.free,
+            count: holes.count,
+            holes: holes.largest,
+            launch: None,
+        }
+    }
+
     /// The error for the client: the words of the real TPU, and beneath them who holds the memory
     /// and what would make it fit, if somebody says so.
     pub(crate) fn explained(
