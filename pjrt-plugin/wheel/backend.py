@@ -74,17 +74,9 @@ def build_editable(
 def build_data() -> None:
     """Builds the plugin and the command, and puts them where maturin looks for them."""
     cargo = os.environ.get("CARGO", "cargo")
-    build = [
-        cargo,
-        "build",
-        "--release",
-        "--locked",
-        "-p",
-        "pjrt-plugin",
-        "-p",
-        "tpu-cli",
-    ]
-    subprocess.run(build, cwd=_CHECKOUT, check=True)
+    # The whole workspace: packages by name have other features of what they share, and would be
+    # built once more beside those of `make build`.
+    subprocess.run([cargo, "build", "--release", "--locked"], cwd=_CHECKOUT, check=True)
     metadata = [cargo, "metadata", "--format-version=1", "--no-deps", "--offline"]
     told = subprocess.run(metadata, cwd=_CHECKOUT, check=True, stdout=subprocess.PIPE)
     release = Path(json.loads(told.stdout)["target_directory"]) / "release"

@@ -71,7 +71,7 @@ def of_kind(path, wanted):
 
 def counts(path):
     """Calls, bytes and errors by function and whether the stack is known."""
-    found = {}
+    found: dict[str, list[int]] = {}
     for calls in of_kind(path, 14):
         function, stack = calls.text(), calls.number()
         calls.numbers(2)
