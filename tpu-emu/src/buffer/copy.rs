@@ -18,7 +18,7 @@ impl Buffer {
             return Err(super::deleted());
         }
         let spec = Arc::clone(&self.spec);
-        let block = self.memories.allocate_destination_in_use(&spec, memory)?;
+        let block = self.memories.allocate_destination_buffer(&spec, memory)?;
         let (end, size) = (self.end_of_copy(), self.spec.logical);
         let before = block.as_ref().map(|block| block.place().uses()).unwrap_or_default();
         let target = Hold::from(block.clone());

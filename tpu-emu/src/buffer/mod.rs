@@ -13,6 +13,7 @@ mod copy;
 mod get;
 mod put;
 mod raw;
+mod staged;
 mod transfer;
 
 pub use get::{HostStrides, HostTarget};

@@ -1,6 +1,6 @@
 //! Client memory to device memory.
+use super::staged::Staged;
 use super::{Buffer, Content, Hold, OnDelete};
-use crate::hbm::Region;
 use crate::hbm::spec::extents;
 use crate::hbm::spec::{ArraySpec, LayoutRequest};
 use crate::memory::{Memories, Memory};
@@ -47,18 +47,34 @@ impl Memories {
         };
         let element = spec.dtype.host_bytes();
         let strided = Strided { dims: &spec.dims, strides, element };
-        let block = self.allocate_destination_buffer(&spec, memory)?;
-        if let Some(block) = &block {
-            self.room_for(spec.padded, "an array", std::iter::once(block.region()))?;
-            let mut filler = Filler::new(block.region(), &spec);
+        let Some(block) = self.allocate_destination_buffer(&spec, memory)? else {
+            return Ok(Buffer::with_block(self, spec, memory, None, Event::ready()));
+        };
+        self.room_for(spec.padded, "an array", std::iter::once(block.region()))?;
+        let bits = spec.dtype.element().bits;
+        let copy_by = |write: &mut dyn FnMut(Bytes, &[u8]) -> Result<()>| {
+            let mut filler = Filler::new(bits, write);
             strided.runs(|start, length| {
                 let begin = usize::try_from(start - array.low).ok();
                 let run = begin.and_then(|begin| array.bytes.get(begin..begin + length));
                 filler.push(run.ok_or_else(|| Error::bad("the array is outside of its bytes"))?)
             })?;
-            filler.flush()?;
-        }
-        Ok(Buffer::with_block(self, spec, memory, block, Event::ready()))
+            filler.flush()
+        };
+        let uses = block.place().uses();
+        let staged = if uses.are_over() { None } else { Staged::new(self, spec.padded) };
+        let ready = match staged {
+            Some(mut staged) => {
+                copy_by(&mut |_, bytes| staged.push(bytes))?;
+                staged.write_after(uses, block.place())
+            }
+            None => {
+                uses.wait();
+                copy_by(&mut |at, bytes| block.region().write(at, bytes))?;
+                Event::ready()
+            }
+        };
+        Ok(Buffer::with_block(self, spec, memory, Some(block), ready))
     }
 
     /// A buffer whose bytes are whatever was there before.
@@ -67,6 +83,7 @@ impl Memories {
     /// `OutOfMemory`.
     pub fn uninitialized(self: &Arc<Self>, memory: Memory, spec: Arc<ArraySpec>) -> Result<Buffer> {
         let block = self.allocate_destination_buffer(&spec, memory)?;
+        block.iter().for_each(|block| block.wait_until_unused());
         Ok(Buffer::with_block(self, spec, memory, block, Event::ready()))
     }
 
@@ -173,23 +190,23 @@ impl Buffer {
     }
 }
 
-/// Writes runs of client bytes to a region, gathering small ones and packing sub-byte types.
-pub(super) struct Filler<'a> {
-    region: &'a Region,
+/// Hands on runs of client bytes, gathering small ones and packing sub-byte types.
+struct Filler<'a> {
     bits: u32,
+    /// Takes bytes for a place behind those before.
+    write: &'a mut dyn FnMut(Bytes, &[u8]) -> Result<()>,
     gathered: Vec<u8>,
     packed: Vec<u8>,
     at: Bytes,
 }
 
 impl<'a> Filler<'a> {
-    pub(super) fn new(region: &'a Region, spec: &ArraySpec) -> Self {
-        let bits = spec.dtype.element().bits;
-        Self { region, bits, gathered: Vec::new(), packed: Vec::new(), at: Bytes::ZERO }
+    /// For elements of so many bits.
+    fn new(bits: u32, write: &'a mut dyn FnMut(Bytes, &[u8]) -> Result<()>) -> Self {
+        Self { bits, write, gathered: Vec::new(), packed: Vec::new(), at: Bytes::ZERO }
     }
 
-    /// Starts at byte `at` of the region; sub-byte types start at 0.
-    pub(super) fn push(&mut self, run: &[u8]) -> Result<()> {
+    fn push(&mut self, run: &[u8]) -> Result<()> {
         if self.bits >= 8 && self.gathered.is_empty() && run.len() >= CHUNK {
             return self.write(run);
         }
@@ -206,7 +223,7 @@ impl<'a> Filler<'a> {
         Ok(())
     }
 
-    pub(super) fn flush(&mut self) -> Result<()> {
+    fn flush(&mut self) -> Result<()> {
         let gathered = std::mem::take(&mut self.gathered);
         if self.bits >= 8 {
             self.write(&gathered)?;
@@ -225,7 +242,7 @@ impl<'a> Filler<'a> {
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        self.region.write(self.at, bytes)?;
+        (self.write)(self.at, bytes)?;
         self.at += Bytes(to_u64(bytes.len()));
         Ok(())
     }

@@ -45,6 +45,7 @@ impl Memories {
     ) -> Result<TransferManager> {
         let slot = |spec: Arc<ArraySpec>| {
             let block = self.allocate_destination_buffer(&spec, memory)?;
+            block.iter().for_each(|block| block.wait_until_unused());
             let filled = Event::pending();
             let buffer =
                 Buffer::with_block(self, Arc::clone(&spec), memory, block.clone(), filled.clone());

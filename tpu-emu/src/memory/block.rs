@@ -106,6 +106,11 @@ impl Block {
         &self.place
     }
 
+    /// Waits until nothing uses the bytes but their owners.
+    pub(crate) fn wait_until_unused(&self) {
+        self.place.uses().wait();
+    }
+
     /// Says who gave the block up; the first to say so is recorded when the last owner goes.
     pub(crate) fn given_up_by(&self, origin: Origin) {
         // A second owner's word does not count.

@@ -16,7 +16,7 @@ use crate::trace::{
     Change, ClientEnd, Encoder, Header, Mark, Note, Places, Session, Sink as _, SpaceInfo, Usage,
 };
 use crate::workers::Workers;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use tpu_base::error::{Error, Result};
 use tpu_base::units::{Bytes, DevAddr, to_usize};
@@ -97,6 +97,8 @@ pub struct Memories {
     pub(crate) workers: Workers,
     /// Blocks that clients hold by address.
     raw_allocations: RawAllocations,
+    /// Bytes of the client that wait for their places in device memory.
+    pub(crate) staged: AtomicU64,
     forked: AtomicBool,
     /// Who says to clients why there is no room.
     explainer: OnceLock<Arc<dyn Explain>>,
@@ -139,6 +141,7 @@ impl Memories {
             ledger,
             workers,
             raw_allocations: RawAllocations::default(),
+            staged: AtomicU64::new(0),
             forked: AtomicBool::new(false),
             explainer: OnceLock::new(),
             topology,
@@ -336,25 +339,13 @@ impl Memories {
         self.heap(memory).stats()
     }
 
-    /// Takes the bytes that an array needs; `None` for an array without bytes.
+    /// Takes the bytes that an array needs; `None` for an array without bytes. The block says what
+    /// still uses them.
     ///
     /// # Errors
     /// `OutOfMemory`, and `WrongState` in the child of a fork.
     #[inline(never)]
     pub(crate) fn allocate_destination_buffer(
-        self: &Arc<Self>,
-        spec: &Arc<ArraySpec>,
-        memory: Memory,
-    ) -> Result<Option<Arc<Block>>> {
-        self.allocate(spec, memory, LabelId::NONE, || self.ledger.origin())
-    }
-
-    /// Takes the bytes that an array needs, and waits for nobody who still uses them.
-    ///
-    /// # Errors
-    /// As for [`Memories::allocate_destination_buffer`].
-    #[inline(never)]
-    pub(crate) fn allocate_destination_in_use(
         self: &Arc<Self>,
         spec: &Arc<ArraySpec>,
         memory: Memory,
@@ -372,7 +363,7 @@ impl Memories {
         origin: impl FnOnce() -> Origin,
     ) -> Result<Option<Arc<Block>>> {
         let block = self.allocate_in_use(spec, memory, label, origin)?;
-        block.iter().for_each(|block| block.place().uses().wait());
+        block.iter().for_each(|block| block.wait_until_unused());
         Ok(block)
     }
 

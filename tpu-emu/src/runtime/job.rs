@@ -47,9 +47,9 @@ pub(super) struct Job {
     /// Number of the launch.
     pub(super) number: i64,
     /// What the trace is to have of it.
-    pub(super) record: Option<RunRecord>,
+    pub(super) record: Option<Box<RunRecord>>,
     /// Who notes the times of its steps.
-    pub(super) watch: Option<StepTimes>,
+    pub(super) watch: Option<Box<StepTimes>>,
 }
 
 /// Programs that move fewer bytes than this run on the caller's thread, when nothing is to be
@@ -99,7 +99,7 @@ pub(super) struct Ready {
     /// For the next random number that is drawn without a state.
     pub(super) seed: AtomicU64,
     /// Who notes the times of its steps.
-    pub(super) watch: Option<StepTimes>,
+    pub(super) watch: Option<Box<StepTimes>>,
 }
 
 impl Ready {
@@ -111,7 +111,7 @@ impl Ready {
             locations,
             seed,
             launch: self.launch.as_ref().map(|launch| launch as &dyn LaunchServices),
-            watch: self.watch.as_ref().map(|watch| watch as &dyn StepWatch),
+            watch: self.watch.as_deref().map(|watch| watch as &dyn StepWatch),
         }
     }
 
@@ -197,7 +197,7 @@ impl Job {
     fn run(mut self, sources: Sources) -> Result<()> {
         let mut record = self.record.take();
         self.watch = record.as_ref().and_then(|record| record.watch(&self.executable));
-        record.iter_mut().for_each(RunRecord::start);
+        record.iter_mut().for_each(|record| record.start());
         let outcome = self.run_to_end(sources);
         record.into_iter().for_each(|record| record.end(&outcome));
         outcome
@@ -215,7 +215,7 @@ impl Job {
     pub(super) fn begin(mut self, sources: Sources) -> Result<Option<Rest>> {
         let mut record = self.record.take();
         self.watch = record.as_ref().and_then(|record| record.watch(&self.executable));
-        record.iter_mut().for_each(RunRecord::start);
+        record.iter_mut().for_each(|record| record.start());
         let Some(record) = record else { return self.run_to_open(sources) };
         match self.run_to_open(sources) {
             Ok(Some(rest)) => Ok(Some(Box::new(move || {

@@ -28,7 +28,7 @@ impl RunRecord {
         executable: &Arc<LoadedExecutable>,
         (devices, number): (&[usize], i64),
         origin: Origin,
-    ) -> Option<Self> {
+    ) -> Option<Box<Self>> {
         if !machine.ledger().is_heard() {
             return None;
         }
@@ -46,16 +46,16 @@ impl RunRecord {
         }
         let (machine, devices) = (Arc::clone(machine), devices.to_vec());
         let run = number.unsigned_abs();
-        Some(Self { machine, program, run, devices, origin, started: None, code: None })
+        Some(Box::new(Self { machine, program, run, devices, origin, started: None, code: None }))
     }
 
     /// Who notes the times of the steps, where a session wants them.
-    pub(super) fn watch(&self, executable: &Arc<LoadedExecutable>) -> Option<StepTimes> {
+    pub(super) fn watch(&self, executable: &Arc<LoadedExecutable>) -> Option<Box<StepTimes>> {
         let session = self.machine.ledger().session()?;
         let devices = self.devices.iter().map(|&device| to_u64(device)).collect();
         let (machine, executable) = (Arc::clone(&self.machine), Arc::clone(executable));
         let (program, run) = (self.program, self.run);
-        Some(StepTimes { machine, session, executable, program, run, devices })
+        Some(Box::new(StepTimes { machine, session, executable, program, run, devices }))
     }
 
     /// Says that its first step runs now.

@@ -111,10 +111,14 @@ fn what_a_run_reads_and_writes_stays_its_own_when_its_bytes_have_a_new_owner() {
     let made = run(&first);
     first.delete();
     drop(first);
-    // Where the run's argument still is: this waits for the run, and the run has read it.
-    let next = put(&machine, &f32s(&[32, 32], &[7.0; 1024]));
+    // Where the run's argument still is: these are written when the run has read it, one after
+    // the other, although the first is gone by then.
+    drop(put(&machine, &f32s(&[32, 32], &[5.0; 1024])));
+    let sevens = f32s(&[32, 32], &[7.0; 1024]);
+    let next = put(&machine, &sevens);
     assert_eq!(next.region().unwrap().unwrap().addr(), address);
     assert_eq!(get(made).unwrap(), expected);
+    assert_eq!(get(next.copy_to(HBM).unwrap()).unwrap(), sevens);
     // A result that nobody wants has a new owner at once, whose run comes behind.
     drop(run(&next));
     let again = put(&machine, &input);
