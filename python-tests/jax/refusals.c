@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 
 /* What is refused while it is not 0. */
@@ -50,13 +51,33 @@ int memfd_create(const char *name, unsigned flags) {
     return refuse_memfd ? (refuse(ENOSYS), -1) : real(name, flags);
 }
 
+/* Memory for arrays at a place that was reserved for it. */
+static int is_refused_memory(int access, int kind) {
+    return refuse_memory && (access & PROT_WRITE) && (kind & MAP_ANONYMOUS) &&
+           (kind & (MAP_FIXED | MAP_FIXED_NOREPLACE));
+}
+
+/* The plugin maps the devices' memory past `mmap`. */
+long syscall(long number, ...) {
+    long (*real)(long, ...) = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
+    va_list rest;
+    va_start(rest, number);
+    long given[6];
+    for (int at = 0; at < 6; at++)
+        given[at] = va_arg(rest, long);
+    va_end(rest);
+    if (number == SYS_mmap && is_refused_memory((int)given[2], (int)given[3])) {
+        refuse(ENOMEM);
+        return -1;
+    }
+    return real(number, given[0], given[1], given[2], given[3], given[4], given[5]);
+}
+
 void *mmap(void *at, size_t length, int access, int kind, int file, off_t offset) {
     void *(*real)(void *, size_t, int, int, int, off_t) =
         (void *(*)(void *, size_t, int, int, int, off_t))dlsym(RTLD_NEXT, "mmap");
     int code = refuse_code && (access & PROT_EXEC) && (kind & MAP_SHARED);
-    int memory = refuse_memory && (access & PROT_WRITE) && (kind & MAP_ANONYMOUS) &&
-                 (kind & (MAP_FIXED | MAP_FIXED_NOREPLACE));
-    if (code || memory) {
+    if (code || is_refused_memory(access, kind)) {
         refuse(code ? EPERM : ENOMEM);
         return MAP_FAILED;
     }
