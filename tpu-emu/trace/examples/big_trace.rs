@@ -25,12 +25,16 @@ fn main() -> io::Result<()> {
 /// The process, a space, array types, frames, stacks and labels.
 fn definitions(out: &mut impl Write) -> io::Result<()> {
     let mut process = Vec::new();
-    [4711, 9].map(|value| number(&mut process, value));
+    for value in [4711, 9] {
+        number(&mut process, value);
+    }
     text(&mut process, "0.1.0");
     text(&mut process, "v5e:1x1");
     record(out, 1, &process)?;
     let mut space = Vec::new();
-    [0, 1].map(|value| number(&mut space, value));
+    for value in [0, 1] {
+        number(&mut space, value);
+    }
     text(&mut space, "TPU_0");
     text(&mut space, "device");
     number(&mut space, 16 << 30);
@@ -39,9 +43,13 @@ fn definitions(out: &mut impl Write) -> io::Result<()> {
         let mut array = Vec::new();
         number(&mut array, spec);
         text(&mut array, "f32");
-        [2, 64 * (spec + 1), 100].map(|value| number(&mut array, value));
+        for value in [2, 64 * (spec + 1), 100] {
+            number(&mut array, value);
+        }
         text(&mut array, "{1,0:T(8,128)}");
-        [64 * (spec + 1) * 400, 64 * (spec + 1) * 512].map(|value| number(&mut array, value));
+        for value in [64 * (spec + 1) * 400, 64 * (spec + 1) * 512] {
+            number(&mut array, value);
+        }
         record(out, 3, &array)?;
         let mut label = Vec::new();
         number(&mut label, spec + 1);
@@ -51,7 +59,9 @@ fn definitions(out: &mut impl Write) -> io::Result<()> {
             let own = spec * DEPTH + depth;
             let mut frame = Vec::new();
             let is_python = u64::from(depth % 3 == 0);
-            [own, 1, is_python].map(|value| number(&mut frame, value));
+            for value in [own, 1, is_python] {
+                number(&mut frame, value);
+            }
             text(&mut frame, &format!("function_{own}"));
             let file =
                 if depth > 50 { "/home/u/train.py" } else { "/v/site-packages/jax/_src/a.py" };
@@ -61,7 +71,9 @@ fn definitions(out: &mut impl Write) -> io::Result<()> {
             record(out, 4, &frame)?;
             let mut stack = Vec::new();
             let caller = if depth == 0 { 0 } else { own };
-            [own + 1, caller, own].map(|value| number(&mut stack, value));
+            for value in [own + 1, caller, own] {
+                number(&mut stack, value);
+            }
             record(out, 5, &stack)?;
         }
     }
@@ -96,7 +108,9 @@ fn change(out: &mut impl Write, kind: u8, at: u64, address: u64, place: u64) -> 
     let size = 64 * (place + 1) * 512;
     let stack = (place + 1) * DEPTH;
     let time = 1_000_000_000 + at * 3000;
-    [0, at, address, size, place, stack, 4711, time].map(|value| number(&mut fields, value));
+    for value in [0, at, address, size, place, stack, 4711, time] {
+        number(&mut fields, value);
+    }
     text(&mut fields, "PJRT_LoadedExecutable_Execute");
     number(&mut fields, if kind == 6 { place + 1 } else { 0 });
     record(out, kind, &fields)
