@@ -159,6 +159,8 @@ fn options_of_a_real_tpu_are_accepted_and_those_of_no_type_refused() {
     destroy_client(created.unwrap().client);
     assert_refused(create(&[option("node_id", 1, 1)]), INVALID, &["node_id", "1 processes"]);
     assert_refused(create(&[option("node_id", 1, i64::MIN)]), INVALID, &["node_id"]);
+    let two = [option("node_id", 1, 0), option("num_nodes", 1, 2)];
+    assert_refused(create(&two), INVALID, &["num_nodes is 2", "1 processes"]);
     assert_refused(create(&[option("odd", 99, 0)]), INVALID, &["option odd has type 99"]);
     let answer = call!(PJRT_Client_Create, num_options: 1);
     assert_refused(answer, INVALID, &["null options"]);

@@ -19,19 +19,21 @@ use std::ptr::without_provenance_mut;
 use std::sync::Arc;
 use tpu_emu::topology::OptionValue;
 use tpu_emu::{Code, Emulator, Error, Id, Memory, MemoryKind, Result};
+use tpu_host::env::Nodes;
 
 /// What the clients of a TPU look for.
 pub(super) const PLATFORM_NAME: &str = "tpu";
 
 /// A client of the machine. Several may exist; they share its memory and its record.
 ///
-/// Options: `node_id` chooses the process of the slice. Others are a real TPU's and change
-/// nothing here.
+/// Options: `node_id` and `num_nodes` say which process of how many this one is. Others are a
+/// real TPU's and change nothing here.
 pub(super) fn create(caller: &Caller, args: &mut PJRT_Client_Create_Args) -> Result<()> {
-    let machine = crate::machine()?;
-    machine.check_not_forked()?;
     let options = attributes::from_c(caller, args.create_options, args.num_options)?;
-    let process_index = process_of(&machine, &options)?;
+    let node = number(&options, "node_id")?;
+    let machine = tpu_host::machine_of(Nodes { node, count: number(&options, "num_nodes")? })?;
+    machine.check_not_forked()?;
+    let process_index = machine.process_index();
     let topology = topology::publish(machine.topology().clone(), true);
     let mut client = Client {
         process_index,
@@ -49,17 +51,16 @@ pub(super) fn create(caller: &Caller, args: &mut PJRT_Client_Create_Args) -> Res
     Ok(())
 }
 
-fn process_of(machine: &Emulator, options: &[(String, OptionValue)]) -> Result<i32> {
-    let node = options.iter().find(|(name, _)| name == "node_id");
-    let Some((_, node)) = node else { return Ok(machine.process_index()) };
-    let processes = machine.topology().process_count();
-    let number = match node {
+/// The number that an option says, if it is given.
+fn number(options: &[(String, OptionValue)], wanted: &str) -> Result<Option<i32>> {
+    let Some((_, value)) = options.iter().find(|(name, _)| name == wanted) else { return Ok(None) };
+    let number = match value {
         OptionValue::Int(number) => i32::try_from(*number).ok(),
         OptionValue::Text(text) => text.parse().ok(),
         _ => None,
     };
-    number.filter(|number| (0..processes).contains(number)).ok_or_else(|| {
-        Error::bad(format!("option node_id is {node:?}; this topology has {processes} processes"))
+    number.map(Some).ok_or_else(|| {
+        Error::bad(format!("option {wanted} is {value:?}; wanted is a number of processes"))
     })
 }
 

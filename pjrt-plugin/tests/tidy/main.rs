@@ -14,7 +14,7 @@ use std::env::var_os;
 use std::fmt::Write;
 use std::fs::{read_dir, read_to_string, write};
 use std::path::{Path, PathBuf};
-use tpu_host::env::VARIABLES;
+use tpu_host::env::{TPU_VARIABLES, VARIABLES};
 use walls::{WALLS, Wall};
 
 /// The folders with code of the library.
@@ -425,6 +425,16 @@ fn the_page_of_the_environment_is_current() {
             variable.name, variable.default
         )
         .unwrap();
+    }
+    page += "\n# Variables of TPU users\n\n\
+         What chooses a part of a host, or plays a host of a slice, on real TPUs does so here.\n\
+         Variables that begin with `TPU_EMU_` count before these.\n\
+         An empty value is none, and values that contradict each other are an error.\n";
+    for variable in TPU_VARIABLES {
+        let values = variable.values.split_whitespace().collect::<Vec<_>>().join(" ");
+        let effect = variable.effect.split_whitespace().collect::<Vec<_>>().join(" ");
+        let names = variable.names.join("`, `");
+        write!(page, "\n## `{names}`\n\n{effect}\n\n* Values: {values}\n").unwrap();
     }
     assert_page("docs/environment.md", &page);
     // Readers of the guide have no other pages of ours.

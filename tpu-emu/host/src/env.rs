@@ -12,7 +12,11 @@ use tpu_emu::topology::Topology;
 use tpu_emu::units::Bytes;
 use tpu_emu::{Error, Result};
 
+mod place;
 mod variables;
+
+use place::{Asked, Given, is_given};
+pub use place::{Nodes, ProcessPlace, TPU_VARIABLES, TpuVariable};
 
 pub use variables::{VARIABLES, Variable};
 
@@ -60,10 +64,13 @@ impl fmt::Display for HandlerLibrary {
 }
 
 /// What the environment asks for.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Settings {
-    pub(crate) topology: Topology,
-    pub(crate) process_index: i32,
+    /// The topology that `TPU_EMU_TOPOLOGY` asks for.
+    topology: Option<Topology>,
+    process_index: Option<i32>,
+    /// The variables of TPU users.
+    given: Given,
     pub(crate) hbm: Option<Bytes>,
     pub(crate) numerics: Numerics,
     pub(crate) stacks: StackMode,
@@ -92,8 +99,9 @@ impl Settings {
 
     fn read(environment: impl Iterator<Item = (String, String)>) -> Result<Self> {
         let mut settings = Self {
-            topology: Topology::common_host(),
-            process_index: 0,
+            topology: None,
+            process_index: None,
+            given: Given::new(),
             hbm: None,
             numerics: Numerics::default(),
             stacks: StackMode::Full,
@@ -109,10 +117,9 @@ impl Settings {
             asked_dialect: None,
             log: None,
         };
-        let mut shared = None;
         let ours = environment.filter(|(name, value)| {
-            if name == PROCESS_BOUNDS {
-                shared = Some(value.clone());
+            if is_given(name, value) {
+                settings.given.insert(name.clone(), value.clone());
             }
             name.starts_with("TPU_EMU_")
                 && !name.starts_with(TESTS)
@@ -131,23 +138,23 @@ impl Settings {
                 }
             }
         }
-        let processes = settings.topology.process_count();
-        if wrong.is_empty() && !(0..processes).contains(&settings.process_index) {
-            let index = settings.process_index;
-            wrong.push(format!(
-                "TPU_EMU_PROCESS_INDEX={index}: the topology has {processes} processes"
-            ));
-        }
-        if let Some(bounds) = shared.filter(|_| processes == 1)
-            && let Some(count) = asked_processes(&bounds)
-        {
-            return Err(Error::Unimplemented(format!(
-                "{PROCESS_BOUNDS}={bounds} asks for {count} processes that share the chips, and \
-                 programs over several processes are not supported: one process has all {} chips",
-                settings.topology.devices().len()
-            )));
-        }
         if wrong.is_empty() { Ok(settings) } else { Err(Error::bad(wrong.join("\n"))) }
+    }
+
+    /// Which chips this process has, and which process of how many it is.
+    ///
+    /// # Errors
+    /// `BadArgument` that names variables and options that cannot be, or contradict each other.
+    pub(crate) fn place(&self, nodes: Nodes) -> Result<ProcessPlace> {
+        let Self { topology, process_index, given, .. } = self;
+        let process_index = *process_index;
+        ProcessPlace::of(&Asked { topology: topology.as_ref(), process_index, given, nodes })
+    }
+
+    /// Whether a client's options could change [`Self::place`].
+    pub(crate) fn place_depends_on_client(&self) -> bool {
+        let hosts = self.topology.as_ref().map_or(1, Topology::process_count);
+        hosts > 1 || !self.given.is_empty()
     }
 
     /// Starts the log that was asked for.
@@ -162,17 +169,6 @@ impl Settings {
         // A program that set a subscriber of its own keeps it.
         let _ = tracing::subscriber::set_global_default(subscriber);
     }
-}
-
-/// The extents of the grid of processes that share a host's chips, which launchers set for the
-/// real library before they start one process a chip.
-const PROCESS_BOUNDS: &str = "TPU_PROCESS_BOUNDS";
-
-/// How many processes bounds as `2,2,1` ask for, if several; `None` for what is no bounds.
-fn asked_processes(bounds: &str) -> Option<u64> {
-    let extents: Result<Vec<u64>, _> = bounds.split(',').map(|one| one.trim().parse()).collect();
-    let count = extents.ok()?.into_iter().try_fold(1, u64::checked_mul)?;
-    (count > 1).then_some(count)
 }
 
 fn unknown(name: &str) -> String {
@@ -208,7 +204,8 @@ mod tests {
     #[test]
     fn without_variables_it_is_an_eight_chip_host() {
         let settings = read(&[("PATH", "/bin"), ("TPU_EMU_TEST_X", "1")]).unwrap();
-        assert_eq!(settings.topology, Topology::common_host());
+        let place = settings.place(Nodes::default()).unwrap();
+        assert_eq!(place.topology, Topology::common_host());
         assert_eq!((settings.hbm, settings.stacks), (None, StackMode::Full));
     }
 
@@ -231,7 +228,8 @@ mod tests {
         assert!(read(&[("TPU_EMU_SIMD", "neon")]).is_err());
         assert_eq!(settings.unwinder, Unwinder::Backtrace);
         assert!(read(&[("TPU_EMU_FFI_TIMEOUT", "0")]).is_err());
-        assert_eq!(settings.topology.device_kind(), "TPU v5");
+        let place = settings.place(Nodes::default()).unwrap();
+        assert_eq!(place.topology.device_kind(), "TPU v5");
         assert_eq!((settings.hbm, settings.stacks), (Some(Bytes::gib(2)), StackMode::Off));
     }
 
@@ -262,20 +260,17 @@ mod tests {
 
     #[test]
     fn a_process_that_the_topology_does_not_have_is_refused() {
-        let text = read(&[("TPU_EMU_PROCESS_INDEX", "1")]).unwrap_err().to_string();
+        let settings = read(&[("TPU_EMU_PROCESS_INDEX", "1")]).unwrap();
+        let text = settings.place(Nodes::default()).unwrap_err().to_string();
         assert_eq!(text, "TPU_EMU_PROCESS_INDEX=1: the topology has 1 processes");
+        assert!(read(&[("TPU_EMU_PROCESS_INDEX", "-1")]).is_err());
     }
 
     #[test]
-    fn several_processes_that_share_the_chips_are_refused_by_their_number() {
-        let refused = read(&[(PROCESS_BOUNDS, "2,2,1")]).unwrap_err();
-        assert_eq!(refused.code(), tpu_emu::Code::Unimplemented);
-        let text = refused.to_string();
-        assert!(text.contains("TPU_PROCESS_BOUNDS=2,2,1 asks for 4 processes"), "{text}");
-        for fine in ["1,1,1", "", "x", "1, 1,1", "0,0,0"] {
-            assert!(read(&[(PROCESS_BOUNDS, fine)]).is_ok(), "{fine}");
-        }
-        let hosts = ("TPU_EMU_TOPOLOGY", "v5e:4x4,chips_per_host_bounds=2x2x1");
-        assert!(read(&[hosts, (PROCESS_BOUNDS, "2,2,1")]).is_ok());
+    fn the_variables_of_tpu_users_are_read_beside_ours() {
+        let settings = read(&[("TPU_VISIBLE_CHIPS", "0,1"), ("TPU_NAME", "x")]).unwrap();
+        assert_eq!(settings.place(Nodes::default()).unwrap().topology.devices().len(), 2);
+        assert!(settings.place_depends_on_client());
+        assert!(!read(&[("TPU_NAME", "x")]).unwrap().place_depends_on_client());
     }
 }

@@ -23,7 +23,8 @@ mod trace_writer;
 pub use client::{CallingLibrary, calling_library};
 pub use cpu::{Cpu, cpu};
 pub use machine::{
-    asked_dialect, custom_calls, handler_libraries, header, machine, machine_if_made,
+    asked_dialect, custom_calls, handler_libraries, header, machine, machine_if_made, machine_of,
+    place, start,
 };
 pub use memory::word_at;
 pub use python_run::run_python;

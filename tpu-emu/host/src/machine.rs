@@ -4,7 +4,7 @@ use crate::at_exit::at_exit;
 use crate::autopsy::Autopsist;
 use crate::calls::{CallCounter, CallMode};
 use crate::clock::Monotonic;
-use crate::env::{HandlerLibrary, Settings};
+use crate::env::{HandlerLibrary, Nodes, ProcessPlace, Settings};
 use crate::fork;
 use crate::host_memory::Host;
 use crate::stack::ProcessStacks;
@@ -12,14 +12,13 @@ use crate::trace_file::{self, Records};
 use std::sync::{Arc, LazyLock, OnceLock};
 use tpu_emu::custom_call::Registry;
 use tpu_emu::trace::Header;
-use tpu_emu::{Config, Emulator, Result};
+use tpu_emu::{Config, Emulator, Error, Result};
 
 struct Made {
     machine: Arc<Emulator>,
+    place: ProcessPlace,
     topology: String,
     started_ns: u64,
-    handler_libraries: Vec<HandlerLibrary>,
-    asked_dialect: Option<String>,
     trace: Option<Arc<Records>>,
     calls: Option<&'static CallCounter>,
 }
@@ -38,6 +37,13 @@ extern "C" fn end_trace() {
 
 static MACHINE: OnceLock<Result<Made>> = OnceLock::new();
 
+/// What the environment asks for, read by the first call.
+static SETTINGS: LazyLock<Result<Settings>> = LazyLock::new(|| {
+    let settings = Settings::from_environment()?;
+    settings.start_log();
+    Ok(settings)
+});
+
 /// Handlers are registered before there is a machine, too.
 static CUSTOM_CALLS: LazyLock<Arc<Registry>> = LazyLock::new(Arc::default);
 
@@ -52,6 +58,60 @@ pub fn custom_calls() -> Arc<Registry> {
 /// The same at every call where the environment asks for what cannot be.
 pub fn machine() -> Result<Arc<Emulator>> {
     made().map(|made| Arc::clone(&made.machine))
+}
+
+/// The machine, made by the first call as the environment and the options of a client say.
+///
+/// # Errors
+/// As for [`machine`]; `BadArgument` for options that contradict the environment, or that name
+/// another process than the machine was made as.
+pub fn machine_of(nodes: Nodes) -> Result<Arc<Emulator>> {
+    if nodes.is_empty() {
+        return machine();
+    }
+    if MACHINE.get().is_none() {
+        // What is wrong with the options of one client must not stay for the next one.
+        settings()?.place(nodes)?;
+    }
+    let made = MACHINE.get_or_init(|| make(nodes)).as_ref().map_err(Clone::clone)?;
+    check_nodes(&made.place, nodes).map(|()| Arc::clone(&made.machine))
+}
+
+/// What was made is what these options ask for.
+fn check_nodes(place: &ProcessPlace, nodes: Nodes) -> Result<()> {
+    let (index, count) = (place.process_index, place.process_count());
+    match nodes {
+        Nodes { node: Some(node), .. } if !(0..count).contains(&node) => {
+            let message = format!("option node_id is {node}; this topology has {count} processes");
+            Err(Error::bad(message))
+        }
+        Nodes { node: Some(node), .. } if node != index => Err(Error::bad(format!(
+            "option node_id is {node}; this machine was made as process {index} of {count}"
+        ))),
+        Nodes { count: Some(asked), .. } if asked != count => Err(Error::bad(format!(
+            "option num_nodes is {asked}; this machine was made for {count} processes"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Reads the environment, and makes the machine unless its place is for the first client to say.
+///
+/// # Errors
+/// As for [`machine`].
+pub fn start() -> Result<()> {
+    if settings()?.place_depends_on_client() {
+        return Ok(());
+    }
+    machine().map(drop)
+}
+
+/// Which chips this process has, and which process of how many it is; makes the machine.
+///
+/// # Errors
+/// As for [`machine`].
+pub fn place() -> Result<&'static ProcessPlace> {
+    made().map(|made| &made.place)
 }
 
 /// The machine, if it was made.
@@ -77,7 +137,7 @@ pub fn header() -> Result<Header<'static>> {
 /// # Errors
 /// As for [`machine`].
 pub fn handler_libraries() -> Result<&'static [HandlerLibrary]> {
-    made().map(|made| made.handler_libraries.as_slice())
+    settings().map(|settings| settings.handler_libraries.as_slice())
 }
 
 /// The dialect of the libtpu interface that the environment asks for.
@@ -85,16 +145,20 @@ pub fn handler_libraries() -> Result<&'static [HandlerLibrary]> {
 /// # Errors
 /// As for [`machine`].
 pub fn asked_dialect() -> Result<Option<&'static str>> {
-    made().map(|made| made.asked_dialect.as_deref())
+    settings().map(|settings| settings.asked_dialect.as_deref())
+}
+
+fn settings() -> Result<&'static Settings> {
+    SETTINGS.as_ref().map_err(Clone::clone)
 }
 
 fn made() -> Result<&'static Made> {
-    MACHINE.get_or_init(make).as_ref().map_err(Clone::clone)
+    MACHINE.get_or_init(|| make(Nodes::default())).as_ref().map_err(Clone::clone)
 }
 
-fn make() -> Result<Made> {
-    let settings = Settings::from_environment()?;
-    settings.start_log();
+fn make(nodes: Nodes) -> Result<Made> {
+    let settings = settings()?.clone();
+    let place = settings.place(nodes)?;
     let clock = Monotonic::new();
     let started_ns = clock.started_ns;
     let stacks = Arc::new(ProcessStacks::by(settings.unwinder, settings.stacks));
@@ -108,11 +172,11 @@ fn make() -> Result<Made> {
     if sink.is_some() {
         at_exit(end_trace);
     }
-    let topology = settings.topology.canonical_spec();
+    let topology = place.topology.canonical_spec();
     let config = Config {
-        topology: settings.topology,
+        topology: place.topology.clone(),
         hbm: settings.hbm,
-        process_index: settings.process_index,
+        process_index: place.process_index,
         history: settings.history,
         numerics: settings.numerics,
         custom_calls: custom_calls(),
@@ -131,6 +195,5 @@ fn make() -> Result<Made> {
     let calls = trace.as_ref().filter(|_| settings.calls != CallMode::Off).map(|records| {
         CallCounter::start(settings.calls, clock, Arc::clone(records), Arc::clone(&machine))
     });
-    let (handler_libraries, asked_dialect) = (settings.handler_libraries, settings.asked_dialect);
-    Ok(Made { machine, topology, started_ns, handler_libraries, asked_dialect, trace, calls })
+    Ok(Made { machine, place, topology, started_ns, trace, calls })
 }

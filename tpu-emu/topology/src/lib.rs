@@ -1,12 +1,15 @@
 //! Generations, names, coordinates: which devices there are.
 //!
 //! A topology is plain data. It knows no client, no memory and no layout.
+mod accelerator;
 mod chips;
+mod cores;
 mod device;
 mod generations;
 mod mesh;
 mod name;
 mod options;
+mod part;
 mod shape;
 mod size;
 mod slices;
@@ -62,6 +65,7 @@ impl Topology {
             twist: twisted,
             slices: slice_count(options.slices.unwrap_or(1))?,
             subslice: false,
+            together: false,
         };
         shape.check(name)?;
         Ok(Self::build(shape))
@@ -78,6 +82,7 @@ impl Topology {
             twist: false,
             slices: 1,
             subslice: false,
+            together: false,
         })
     }
 
@@ -104,7 +109,7 @@ impl Topology {
 
     /// Processes, all slices together.
     pub fn process_count(&self) -> i32 {
-        self.shape.processes() * self.shape.slices
+        self.shape.all_processes()
     }
 
     /// Chips, all slices together.

@@ -1,7 +1,7 @@
 //! Names of topologies: the grammar, and what to say about a name outside of it.
 use super::generations::{self, GENERATIONS, Generation};
-use super::mesh::{self, Bounds};
-use super::options;
+use super::mesh::Bounds;
+use super::{cores, options};
 use tpu_base::error::{Error, Result};
 
 /// The grammar as the real library prints it.
@@ -124,7 +124,9 @@ fn nearest(text: &str) -> Option<String> {
         None => lower.split_once(['-', ':', '=', ' ', '_']).unwrap_or((&lower, "")),
     };
     let row = nearest_family(family.strip_prefix("tpu ").unwrap_or(family))?;
-    let bounds = parse_bounds(shape).or_else(|| accelerator(row, shape)).unwrap_or(row.host);
+    let bounds = parse_bounds(shape)
+        .or_else(|| cores::shape_of(row, shape.parse().ok()?))
+        .unwrap_or(row.host);
     let [x, y, z] = bounds;
     let family = row.family;
     let planar = row.axes == 2 && z == 1;
@@ -144,25 +146,6 @@ fn nearest_family(family: &str) -> Option<&'static Generation> {
         scored.reduce(|best, next| if next.0 <= best.0 { next } else { best })?;
     let near = distance <= family.len() / 3;
     GENERATIONS.iter().find(|row| near && row.family == meant)
-}
-
-/// The shape of an accelerator type such as `v5p-8`, which counts TensorCores.
-///
-/// Source: the pages "TPU v2" to "TPU7x" of the Cloud TPU documentation. That TPU7x counts them
-/// too is inferred.
-fn accelerator(row: &Generation, cores: &str) -> Option<Bounds> {
-    let chips = cores.parse::<i64>().ok()? / i64::from(row.cores_per_chip());
-    if chips > super::MAX_CHIPS {
-        return None;
-    }
-    let mut bounds: Bounds = [1; 3];
-    while mesh::volume(bounds) < chips {
-        // A host is filled first; then the shortest axis grows, of equals the last one.
-        let axes = if mesh::volume(bounds) < 4 { 2 } else { row.axes };
-        let axis = (0..axes).rev().min_by_key(|&axis| bounds[axis])?;
-        bounds[axis] *= 2;
-    }
-    (mesh::volume(bounds) == chips).then_some(bounds)
 }
 
 /// Edits that turn one word into the other.

@@ -20,6 +20,8 @@ pub(super) struct Shape {
     pub(super) twist: bool,
     pub(super) slices: i32,
     pub(super) subslice: bool,
+    /// Whether one process has the devices of all slices.
+    pub(super) together: bool,
 }
 
 impl Shape {
@@ -87,7 +89,12 @@ impl Shape {
         if self.has_limited_ici() { "nhop" } else { "mesh" }
     }
 
-    /// Devices of a process.
+    /// Processes, all slices together.
+    pub(super) fn all_processes(&self) -> i32 {
+        if self.together { 1 } else { self.processes() * self.slices }
+    }
+
+    /// Devices of a host.
     pub(super) fn devices_per_process(&self) -> i32 {
         self.host.iter().product::<i32>() * self.generation.devices_per_chip
     }
@@ -119,7 +126,10 @@ impl Shape {
         let first = mesh::index_of(coords, self.bounds) * per_chip;
         let multi = self.slices > 1;
         let id_base = if multi { SLICE_ID_STEP * (slice + 1) } else { 0 };
-        let process_base = slice * self.processes();
+        let (process_base, number_base) = match self.together {
+            true => (0, slice * self.devices_per_process()),
+            false => (slice * self.processes(), 0),
+        };
         (0..per_chip).map(move |core| DeviceInfo {
             id: id_base + first + core,
             process_index: process_base + process,
@@ -127,7 +137,7 @@ impl Shape {
             core_on_chip: core,
             num_cores: self.generation.num_cores,
             slice_index: multi.then_some(slice),
-            local_hardware_id: number * per_chip + core,
+            local_hardware_id: number_base + number * per_chip + core,
             id_in_slice: first + core,
             process_in_slice: process,
         })

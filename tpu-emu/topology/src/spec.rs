@@ -6,12 +6,15 @@ use tpu_base::error::{Error, Result};
 const MAX_SPEC: usize = 1024;
 /// The key of a topology that was cut out of a larger one. Only lines know it.
 const SUBSLICE: &str = "subslice";
+/// The key of a topology whose devices one process has, whatever the hosts and slices.
+const PROCESSES: &str = "processes";
 
 impl Topology {
     /// Reads a name and its options from one line.
     ///
     /// The name comes first, then `key=value` after commas: `chips_per_host_bounds` and `wrap` as
-    /// `2x4x1`, `num_slices` as a number, `chip_config_name` as text.
+    /// `2x4x1`, `num_slices` as a number, `chip_config_name` as text, `processes=1` where one
+    /// process has all hosts and slices.
     /// Errors: as [`Topology::create`], and `BadArgument` for a value that cannot be read.
     pub fn parse(spec: &str) -> Result<Self> {
         if spec.len() > MAX_SPEC {
@@ -22,7 +25,7 @@ impl Topology {
         let mut pieces = spec.split(',').map(str::trim);
         let name = pieces.next().unwrap_or_default();
         let mut options = Vec::new();
-        let mut subslice = false;
+        let (mut subslice, mut together) = (false, false);
         for piece in pieces {
             let Some((key, value)) = piece.split_once('=') else {
                 return Err(Error::bad(format!(
@@ -32,12 +35,13 @@ impl Topology {
             let (key, value) = (key.trim(), value.trim());
             match (key, value) {
                 (SUBSLICE, "1") => subslice = true,
+                (PROCESSES, "1") => together = true,
                 _ => options.push((key.to_owned(), read(spec, key, value)?)),
             }
         }
         let mut topology = Self::create(name, &options)?;
         topology.shape.subslice = subslice;
-        Ok(topology)
+        Ok(if together { topology.in_one_process() } else { topology })
     }
 
     /// The one line that equal topologies share; [`Self::parse`] makes an equal one of it.
@@ -58,6 +62,9 @@ impl Topology {
         let config = shape.generation.configs.first().filter(|config| !config.is_empty());
         if let Some(config) = config {
             spec += &format!(",chip_config_name={config}");
+        }
+        if shape.together {
+            spec += &format!(",{PROCESSES}=1");
         }
         if shape.subslice {
             spec += &format!(",{SUBSLICE}=1");
@@ -126,6 +133,8 @@ mod tests {
             "v5p:4x4x8,wrap=1x1x1",
             "v6e:2x2",
             "v6e:2x2,subslice=1",
+            "v6e:2x2,num_slices=2,processes=1",
+            "v6e:2x2,num_slices=2",
             "tpu7x:2x2x1",
         ];
         let topologies = lines.map(|line| Topology::parse(line).unwrap());

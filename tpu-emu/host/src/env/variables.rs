@@ -28,21 +28,26 @@ pub const VARIABLES: &[Variable] = &[
         name: "TPU_EMU_TOPOLOGY",
         values: "`FAMILY:XxY[xZ]`, then options after commas, as \
                  `v5e:4x4,chips_per_host_bounds=2x4x1,num_slices=2`",
-        default: "`v5e:2x4,chips_per_host_bounds=2x4x1`",
+        default: "`v5e:2x4,chips_per_host_bounds=2x4x1`, or what variables of TPU users say",
         effect: "The chips, and how they are spread over hosts and slices, as the real library \
-                 reads the same name and options.",
+                 reads the same name and options. One process has all of them, unless something \
+                 says that there are others: `TPU_EMU_PROCESS_INDEX`, a variable of TPU users, \
+                 `jax.distributed.initialize`.",
         set: |settings, value| {
-            settings.topology = Topology::parse(value).map_err(|error| error.to_string())?;
+            let topology = Topology::parse(value).map_err(|error| error.to_string())?;
+            settings.topology = Some(topology);
             Ok(())
         },
     },
     Variable {
         name: "TPU_EMU_PROCESS_INDEX",
         values: "a number from 0",
-        default: "`0`",
-        effect: "The process of the slice that this process plays, where the topology has several.",
+        default: "one process has all hosts and slices",
+        effect: "Which host of the topology this process plays, counted over all slices; the \
+                 others have processes of their own then.",
         set: |settings, value| {
-            settings.process_index = value.parse().map_err(|_| "a number from 0".to_owned())?;
+            let index = value.parse().ok().filter(|index| *index >= 0);
+            settings.process_index = Some(index.ok_or_else(|| "a number from 0".to_owned())?);
             Ok(())
         },
     },
