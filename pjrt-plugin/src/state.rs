@@ -21,7 +21,9 @@ pub(crate) struct Client {
     pub(crate) process_index: i32,
     /// `PJRT_Device*` of all devices, as bits, in the topology's order.
     pub(crate) devices: Vec<usize>,
-    /// `PJRT_Device*` of this process's devices, as bits.
+    /// Where in `devices` the device with an id is.
+    pub(crate) by_id: HashMap<i32, usize>,
+    /// `PJRT_Device*` of this process's devices, as bits, in the order of their numbers.
     pub(crate) addressable: Vec<usize>,
     /// `PJRT_Memory*` of this process's devices, as bits.
     pub(crate) memories: Vec<usize>,

@@ -15,6 +15,7 @@ use crate::sys::{
     PJRT_Client_TopologyDescription_Args, PJRT_Client_UpdateGlobalProcessInfo_Args, PJRT_Device,
     PJRT_Memory,
 };
+use std::collections::HashMap;
 use std::ptr::without_provenance_mut;
 use std::sync::Arc;
 use tpu_emu::topology::OptionValue;
@@ -38,6 +39,7 @@ pub(super) fn create(caller: &Caller, args: &mut PJRT_Client_Create_Args) -> Res
     let mut client = Client {
         process_index,
         devices: Vec::new(),
+        by_id: HashMap::new(),
         addressable: Vec::new(),
         memories: Vec::new(),
         dma: parking_lot::Mutex::default(),
@@ -92,6 +94,7 @@ fn publish_device(client: &mut Client, index: usize) -> Result<()> {
         client.addressable.push(handle);
         client.memories.extend_from_slice(&memories);
     }
+    client.by_id.insert(info.id, client.devices.len());
     client.devices.push(handle);
     // The handle is not out yet, so nobody has set them.
     let _ = DEVICES.get(device)?.memories.set(memories);
@@ -192,10 +195,8 @@ pub(super) fn addressable_devices(
 /// The device with an id.
 pub(super) fn lookup_device(_: &Caller, args: &mut PJRT_Client_LookupDevice_Args) -> Result<()> {
     let client = client(args.client)?;
-    let devices = client.machine.topology().devices();
-    let index = devices.iter().position(|device| device.id == args.id);
-    let index = index.ok_or_else(|| no_device("device_id", args.id))?;
-    args.device = without_provenance_mut(client.devices[index]);
+    let index = client.by_id.get(&args.id).ok_or_else(|| no_device("device_id", args.id))?;
+    args.device = without_provenance_mut(client.devices[*index]);
     Ok(())
 }
 
@@ -205,13 +206,10 @@ pub(super) fn lookup_addressable_device(
     args: &mut PJRT_Client_LookupAddressableDevice_Args,
 ) -> Result<()> {
     let client = client(args.client)?;
-    let devices = client.machine.topology().devices();
     let wanted = args.local_hardware_id;
-    let index = devices.iter().position(|device| {
-        device.process_index == client.process_index && device.local_hardware_id == wanted
-    });
-    let index = index.ok_or_else(|| no_device("local_hardware_id", wanted))?;
-    args.addressable_device = without_provenance_mut(client.devices[index]);
+    let device = usize::try_from(wanted).ok().and_then(|number| client.addressable.get(number));
+    let device = device.ok_or_else(|| no_device("local_hardware_id", wanted))?;
+    args.addressable_device = without_provenance_mut(*device);
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! The memory behind one space: its addresses, and how many of them can be touched.
+//! The memory behind a range of a space: its addresses, and how many of them can be touched.
 // UNSAFETY: maps, unmaps and copies raw memory. Everything that leaves this file is bounds-checked.
 #![expect(unsafe_code, reason = "mmap, and copies through pointers into the mapping")]
 use super::pages::PAGE;
@@ -17,11 +17,13 @@ use tpu_placement::Span;
 /// How much more than was asked for can be touched afterwards, at least and at most.
 const STEPS: [usize; 2] = [4 << 20, 256 << 20];
 
-/// The addresses of one space; unmapped at drop. They can be touched from the start up to a place
-/// that only moves up.
+/// The addresses of a range of one space; unmapped at drop. They can be touched from the start up
+/// to a place that only moves up.
 #[derive(Debug)]
 pub(super) struct Backing {
-    /// Start of the space, aligned to [`PAGE`].
+    /// Where the range begins in its space, aligned to [`PAGE`].
+    start: DevAddr,
+    /// Start of the range in this process, aligned to [`PAGE`].
     base: NonNull<u8>,
     size: usize,
     /// Addresses that nobody else gets, with the slack that the alignment needed; `None` where
@@ -38,16 +40,18 @@ unsafe impl Send for Backing {}
 unsafe impl Sync for Backing {}
 
 impl Backing {
-    /// Takes addresses for a space; nothing can be touched yet.
+    /// Takes addresses for `size` bytes of a space from `start` on, which is aligned to [`PAGE`];
+    /// nothing can be touched yet.
     ///
     /// Errors: `Host` with the system's words if it refuses.
-    pub(super) fn reserve(size: Bytes) -> Result<Self> {
+    pub(super) fn reserve(start: DevAddr, size: Bytes) -> Result<Self> {
         let refused =
             |why: io::Error| Error::Host(format!("cannot reserve {size} of address space: {why}"));
         let mapped = size.checked_add(PAGE).filter(|sum| sum.0 <= isize::MAX.unsigned_abs() as u64);
         let mapped = mapped.ok_or_else(|| refused(io::ErrorKind::OutOfMemory.into()))?;
         let (size, mapped) = (to_usize(size.0), to_usize(mapped.0));
         let backing = |base, reserved| Self {
+            start,
             base,
             size,
             reserved,
@@ -76,9 +80,26 @@ impl Backing {
         self.base.addr().get()
     }
 
-    /// The bytes from the start on that can be touched.
-    pub(super) fn usable(&self) -> Bytes {
-        Bytes(to_u64(self.usable.load(Ordering::Acquire)))
+    /// Where the range begins in its space.
+    pub(super) fn start(&self) -> DevAddr {
+        self.start
+    }
+
+    /// Where the range ends in its space.
+    pub(super) fn end(&self) -> DevAddr {
+        self.start.offset(Bytes(to_u64(self.size)))
+    }
+
+    /// Where what can be touched ends in the space.
+    pub(super) fn usable(&self) -> DevAddr {
+        self.start.offset(Bytes(to_u64(self.usable.load(Ordering::Acquire))))
+    }
+
+    /// The address in the space, which ends at `capacity`, of a pointer into the range.
+    pub(super) fn addr_of(&self, pointer: usize, capacity: Bytes) -> Option<DevAddr> {
+        let offset = pointer.checked_sub(self.base()).filter(|&offset| offset < self.size)?;
+        let addr = self.start.offset(Bytes(to_u64(offset)));
+        (addr.0 < capacity.0).then_some(addr)
     }
 
     /// Lets everything below `end` be touched, and somewhat more where the system has it: large
@@ -87,11 +108,17 @@ impl Backing {
     /// Errors: `HostMemory` with the system's words if it refuses.
     pub(super) fn grow(&self, end: DevAddr) -> Result<()> {
         let _one = self.growing.lock();
-        let (usable, end) = (self.usable.load(Ordering::Acquire), to_usize(end.0));
+        let (usable, end) =
+            (self.usable.load(Ordering::Acquire), to_usize(end.0.saturating_sub(self.start.0)));
         if end <= usable {
             return Ok(());
         }
-        let ample = end.max(usable + (usable / 8).clamp(STEPS[0], STEPS[1]));
+        // The first page alone is one mapping: thousands of devices with a few small arrays each
+        // stay far from the number of mappings that a process may have.
+        let ample = match usable == 0 && end <= to_usize(PAGE.0) {
+            true => to_usize(PAGE.0),
+            false => end.max(usable + (usable / 8).clamp(STEPS[0], STEPS[1])),
+        };
         let ample = ample.next_multiple_of(to_usize(PAGE.0)).min(self.size);
         let grown = self.map(usable, ample).or_else(|_| self.map(usable, end));
         let usable_now = grown.map_err(|why| Error::HostMemory {
@@ -125,8 +152,9 @@ impl Backing {
 
     /// Gives the memory of whole pages back to the system; it reads as zeros from now on.
     pub(super) fn discard(&self, span: Span) {
-        let start = to_usize(span.start.0);
-        let end = to_usize(span.end.0).min(self.usable.load(Ordering::Acquire));
+        let [start, end] =
+            [span.start, span.end].map(|at| to_usize(at.0.saturating_sub(self.start.0)));
+        let end = end.min(self.usable.load(Ordering::Acquire));
         if start < end {
             // SAFETY: `end` is at most `usable`.
             let done =
@@ -175,10 +203,11 @@ pub struct Region {
 }
 
 impl Region {
-    /// `None` if the range passes the end of what can be touched of the space.
+    /// `None` if the range passes what can be touched of the space.
     pub(super) fn new(backing: Arc<Backing>, addr: DevAddr, size: Bytes) -> Option<Self> {
         let end = Bytes(addr.0).checked_add(size)?;
-        (end <= backing.usable()).then_some(Self { backing, addr, size })
+        let inside = addr >= backing.start && end.0 <= backing.usable().0;
+        inside.then_some(Self { backing, addr, size })
     }
 
     /// Where the range starts in its space.
@@ -193,8 +222,9 @@ impl Region {
 
     /// Host address of the first byte; `size` bytes from here are mapped while the region lives.
     pub fn as_ptr(&self) -> *mut u8 {
-        // SAFETY: `new` and `part` keep `addr + size` inside the mapping.
-        unsafe { self.backing.base.as_ptr().add(to_usize(self.addr.0)) }
+        let offset = to_usize(self.addr.0 - self.backing.start.0);
+        // SAFETY: `new` and `part` keep `addr` and `addr + size` inside the mapping.
+        unsafe { self.backing.base.as_ptr().add(offset) }
     }
 
     /// `size` bytes of this region, from `offset`.
@@ -350,7 +380,7 @@ mod tests {
     use super::*;
 
     fn region(addr: u64, size: u64) -> Region {
-        let backing = Backing::reserve(Bytes::kib(64)).unwrap();
+        let backing = Backing::reserve(DevAddr(0), Bytes::kib(64)).unwrap();
         backing.grow(DevAddr(addr + size)).unwrap();
         Region::new(Arc::new(backing), DevAddr(addr), Bytes(size)).unwrap()
     }
@@ -380,7 +410,7 @@ mod tests {
 
     #[test]
     fn an_element_is_repeated_and_zeros_take_no_memory() {
-        let backing = Backing::reserve(Bytes::mib(8)).unwrap();
+        let backing = Backing::reserve(DevAddr(0), Bytes::mib(8)).unwrap();
         backing.grow(DevAddr(8 << 20)).unwrap();
         let whole = Region::new(Arc::new(backing), DevAddr(0), Bytes::mib(8)).unwrap();
         let part = whole.part(Bytes(512), Bytes::mib(6)).unwrap();
@@ -429,7 +459,7 @@ mod tests {
 
     #[test]
     fn a_discarded_page_reads_as_zeros() {
-        let backing = Arc::new(Backing::reserve(Bytes(2 * PAGE.0)).unwrap());
+        let backing = Arc::new(Backing::reserve(DevAddr(0), Bytes(2 * PAGE.0)).unwrap());
         backing.grow(DevAddr(2 * PAGE.0)).unwrap();
         let region = Region::new(Arc::clone(&backing), DevAddr(PAGE.0 - 1), Bytes(2)).unwrap();
         region.write(Bytes::ZERO, &[7, 7]).unwrap();
@@ -442,23 +472,25 @@ mod tests {
     #[test]
     fn a_space_grows_in_steps_and_never_past_its_end() {
         let space = Bytes(PAGE.0 * 8 + 512);
-        let backing = Arc::new(Backing::reserve(space).unwrap());
+        let backing = Arc::new(Backing::reserve(DevAddr(0), space).unwrap());
         assert!(Region::new(Arc::clone(&backing), DevAddr(0), Bytes(1)).is_none());
         backing.grow(DevAddr(1)).unwrap();
-        assert_eq!(backing.usable(), Bytes(to_u64(STEPS[0])));
+        assert_eq!(backing.usable(), DevAddr(PAGE.0));
+        backing.grow(DevAddr(PAGE.0 + 1)).unwrap();
+        assert_eq!(backing.usable(), DevAddr(PAGE.0 + to_u64(STEPS[0])));
         backing.grow(DevAddr(PAGE.0 * 5)).unwrap();
-        assert_eq!(backing.usable(), Bytes(PAGE.0 * 5));
+        assert_eq!(backing.usable(), DevAddr(PAGE.0 * 5));
         backing.grow(DevAddr(space.0)).unwrap();
         let last = Region::new(Arc::clone(&backing), DevAddr(space.0 - 4), Bytes(4)).unwrap();
         last.write(Bytes::ZERO, &[1, 2, 3, 4]).unwrap();
-        assert!(backing.usable() < Bytes(space.0 + 4096));
+        assert!(backing.usable() < DevAddr(space.0 + 4096));
     }
 
     #[test]
     #[cfg(not(miri))] // Miri ends the test where the host would refuse.
     fn a_reservation_the_host_refuses_says_why() {
-        let error = Backing::reserve(Bytes(1 << 62)).unwrap_err().to_string();
+        let error = Backing::reserve(DevAddr(0), Bytes(1 << 62)).unwrap_err().to_string();
         assert!(error.starts_with("cannot reserve 4294967296 GiB of address space: "), "{error}");
-        assert!(Backing::reserve(Bytes(u64::MAX)).is_err());
+        assert!(Backing::reserve(DevAddr(0), Bytes(u64::MAX)).is_err());
     }
 }

@@ -1,15 +1,16 @@
 //! The allocator of one space: who holds which bytes, under one lock.
-use super::backing::{Backing, Region};
+use super::backing::Region;
 use super::block::{Allocated, Freed, Space};
 use super::pages::span_of;
 use super::state::{HeapState, KEEP_AT_MOST, Taken};
 use super::stats::{HeapStats, HoleList};
 use super::uses::{End, PendingUses};
+use super::windows::Windows;
 use parking_lot::{Mutex, MutexGuard};
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use tpu_base::error::{Error, Result};
-use tpu_base::units::{Bytes, DevAddr, to_u64, to_usize};
+use tpu_base::units::{Bytes, DevAddr, to_u64};
 use tpu_placement::{Live, Span};
 
 /// The blocks and holes of one [`Space`], with a record `R` for each live block.
@@ -17,11 +18,12 @@ use tpu_placement::{Live, Span};
 /// Where blocks go is [`tpu_placement::Placement`]'s rule: the same calls on one thread give the
 /// same addresses, whatever still uses bytes that were given back. The host's address space is
 /// reserved by the first allocation, can be touched as far as blocks have reached, and has memory
-/// where it was; a block's first bytes are zeros or what an earlier block left.
+/// where it was; a block's first bytes are zeros or what an earlier block left. Each block is one
+/// range of the host's addresses, the space need not be (`windows.rs`).
 #[derive(Debug)]
 pub struct Heap<R> {
     space: Space,
-    backing: OnceLock<Arc<Backing>>,
+    windows: Windows,
     state: Mutex<HeapState<R>>,
     /// What blocks are filled with when they are taken and when they are given back.
     poison: Option<u8>,
@@ -31,7 +33,7 @@ impl<R: Copy> Heap<R> {
     /// An empty heap. Reserves nothing yet.
     pub fn new(space: Space) -> Self {
         let state = Mutex::new(HeapState::new(space.capacity, space.granule));
-        Self { space, backing: OnceLock::new(), state, poison: None }
+        Self { windows: Windows::new(space.capacity), space, state, poison: None }
     }
 
     /// The same heap, which fills blocks with a byte when they are taken and, where nothing uses
@@ -161,34 +163,44 @@ impl<R: Copy> Heap<R> {
 
     /// Host address of the space's first byte; `None` before the first allocation.
     pub fn base(&self) -> Option<usize> {
-        self.backing.get().map(|backing| backing.base())
+        self.windows.base()
     }
 
     /// The address in the space of a host pointer; `None` if it points elsewhere.
     pub(crate) fn addr_of(&self, pointer: usize) -> Option<DevAddr> {
-        let offset = pointer.checked_sub(self.base()?)?;
-        (offset < to_usize(self.space.capacity.0)).then_some(DevAddr(to_u64(offset)))
+        self.windows.addr_of(pointer)
+    }
+
+    /// The host address of a byte of the space; `None` where there is none, as before the first
+    /// allocation.
+    pub(crate) fn pointer_to(&self, addr: DevAddr) -> Option<usize> {
+        self.windows.pointer_to(self.around(Span { start: addr, end: addr }), addr)
     }
 
     /// Bytes of the space, whoever holds them.
     ///
     /// # Errors
-    /// `BadArgument` if they pass the end of what blocks have had, `Host` if the system refuses
-    /// the reservation.
+    /// `BadArgument` if they pass the end of what blocks have had.
     pub fn region(&self, addr: DevAddr, size: Bytes) -> Result<Region> {
-        let Space { place, capacity, .. } = &self.space;
-        Region::new(self.backing()?, addr, size).ok_or_else(|| {
-            Error::bad(format!("{size} at {addr} pass the end of {place}, {capacity}"))
-        })
+        let end = Bytes(addr.0).checked_add(size);
+        let part = end.map(|end| Span { start: addr, end: DevAddr(end.0) });
+        let region = part.and_then(|part| self.windows.region(self.around(part), part));
+        region.ok_or_else(|| self.passes(addr, size))
     }
 
-    fn backing(&self) -> Result<Arc<Backing>> {
-        if let Some(backing) = self.backing.get() {
-            return Ok(Arc::clone(backing));
+    fn passes(&self, addr: DevAddr, size: Bytes) -> Error {
+        let Space { place, capacity, .. } = &self.space;
+        Error::bad(format!("{size} at {addr} pass the end of {place}, {capacity}"))
+    }
+
+    /// The live block around a part of the space, where the place of the bytes depends on it.
+    fn around(&self, part: Span) -> Span {
+        if self.windows.is_whole() {
+            return part;
         }
-        // Two threads may both reserve; one of the reservations is dropped unused.
-        let backing = Arc::new(Backing::reserve(self.space.capacity)?);
-        Ok(Arc::clone(self.backing.get_or_init(|| backing)))
+        let Some(block) = self.at(part.start) else { return part };
+        let end = DevAddr(block.addr.0 + block.size.0);
+        if part.end <= end { Span { start: block.addr, end } } else { part }
     }
 
     fn take(&self, size: Bytes, record: R) -> Result<Allocated> {
@@ -196,23 +208,26 @@ impl<R: Copy> Heap<R> {
             return Err(Error::bad(format!("an allocation of 0 B in {}", self.space.place)));
         }
         // Before the lock, and before anything has changed.
-        let backing = self.backing()?;
+        self.windows.open()?;
         let mut state = self.state.lock();
         loop {
-            match state.take(size, record, backing.usable()) {
+            match state.take(size, record, |block| self.windows.covers(block)) {
                 Taken::Block(block, sequence, uses) => {
                     if self.poison.is_none() {
                         self.trim(&mut state);
                     }
                     drop(state);
-                    let region = self.region(block.start, block.size())?;
+                    let region = self.windows.region(block, block);
+                    let region = region.ok_or_else(|| self.passes(block.start, block.size()))?;
                     if let Some(byte) = self.poison {
                         uses.wait();
                         region.fill(byte);
                     }
                     return Ok(Allocated { region, sequence, uses });
                 }
-                Taken::Beyond(end) => MutexGuard::unlocked(&mut state, || backing.grow(end))?,
+                Taken::Beyond(block) => {
+                    MutexGuard::unlocked(&mut state, || self.windows.prepare(block))?;
+                }
                 Taken::None => break,
             }
         }
@@ -241,9 +256,7 @@ impl<R: Copy> Heap<R> {
         let over = End::new();
         state.forget_pages(pages, &over);
         MutexGuard::unlocked(state, || {
-            if let Some(backing) = self.backing.get() {
-                pages.iter().for_each(|run| backing.discard(span_of(run)));
-            }
+            pages.iter().for_each(|run| self.windows.discard(span_of(run)));
             over.event().settle(Ok(()));
         });
     }
@@ -253,9 +266,7 @@ impl<R: Copy> Heap<R> {
         let over = End::new();
         state.use_hole(hole, &over);
         MutexGuard::unlocked(state, || {
-            if let Ok(region) = self.region(hole.start, hole.size()) {
-                region.fill(byte);
-            }
+            self.windows.fill(hole, byte);
             over.event().settle(Ok(()));
         });
     }

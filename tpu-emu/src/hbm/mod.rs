@@ -8,6 +8,7 @@ mod state;
 mod stats;
 mod system;
 mod uses;
+mod windows;
 
 pub use backing::Region;
 pub use block::{Allocated, Freed, Space};

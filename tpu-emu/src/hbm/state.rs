@@ -18,8 +18,8 @@ const SPARE: Bytes = Bytes::mib(16);
 pub(super) enum Taken {
     /// The block, its place in the order of changes, and what still uses its bytes.
     Block(Span, u64, PendingUses),
-    /// It would end here, where nothing can be touched yet.
-    Beyond(DevAddr),
+    /// It would lie here, which cannot be touched yet.
+    Beyond(Span),
     /// There is no hole for it.
     None,
 }
@@ -58,13 +58,18 @@ impl<R: Copy> HeapState<R> {
         }
     }
 
-    /// Takes a block below `usable`.
-    pub(super) fn take(&mut self, size: Bytes, record: R, usable: Bytes) -> Taken {
+    /// Takes a block where it can be touched.
+    pub(super) fn take(
+        &mut self,
+        size: Bytes,
+        record: R,
+        can_be_touched: impl FnOnce(Span) -> bool,
+    ) -> Taken {
         let Some(taken) = self.placement.take(size, record) else { return Taken::None };
         let (block, hole) = (taken.block, taken.hole);
-        if block.end.0 > usable.0 {
+        if !can_be_touched(block) {
             self.placement.give(block.start);
-            return Taken::Beyond(block.end);
+            return Taken::Beyond(block);
         }
         let touched = pages_touched(block);
         self.kept -= self.committed.bytes(both(&touched, &pages_inside(hole)));

@@ -125,7 +125,8 @@ impl Memories {
         };
         let devices = topology.devices().iter().map(|device| {
             let [x, y, z] = device.coords;
-            hbm_of(format!("{x}x{y}x{z}_HBM{}", device.core_on_chip))
+            let slice = device.slice_index.map_or(String::new(), |slice| format!("slice{slice}_"));
+            hbm_of(format!("{slice}{x}x{y}x{z}_HBM{}", device.core_on_chip))
         });
         let hosts = [host_of(MemoryKind::PinnedHost), host_of(MemoryKind::UnpinnedHost)];
         let byte = poison.then_some(POISON);

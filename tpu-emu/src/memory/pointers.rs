@@ -31,9 +31,9 @@ impl Memories {
         if Bytes(address.0) >= capacity {
             return Err(Error::bad(format!("{address} is past the end of {place}, {capacity}")));
         }
-        let base = heap.base();
+        let pointer = heap.pointer_to(address);
         let why = || Error::WrongState(format!("nothing was allocated in {place} yet"));
-        Ok(base.ok_or_else(why)? + to_usize(address.0))
+        pointer.ok_or_else(why)
     }
 }
 
