@@ -9,6 +9,7 @@ mod callback;
 mod compile_options;
 mod dtype;
 mod error;
+mod execution_devices;
 mod exit;
 mod ext;
 mod ffi;

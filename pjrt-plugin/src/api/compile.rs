@@ -1,6 +1,7 @@
 //! Compiling, serializing, and putting programs on devices.
 use crate::boundary::{Caller, give_bytes, take_bytes};
 use crate::compile_options::decode;
+use crate::execution_devices;
 use crate::inspection;
 use crate::programs::{ExecutableEntry, LoadedEntry, executable, give_executable, give_loaded};
 use crate::state::{Client, client, topology};
@@ -150,6 +151,10 @@ pub(super) fn deserialize_and_load(
     let options = if given.is_empty() { serialized.options } else { given };
     let Serialized { format, code, .. } = serialized;
     let request = Request { format, code, options: options.into(), fresh: false };
-    args.loaded_executable = give_loaded(request.load(&client)?);
+    let loaded = request.load(&client)?;
+    if given.is_empty() {
+        execution_devices::check(&loaded)?;
+    }
+    args.loaded_executable = give_loaded(loaded);
     Ok(())
 }
