@@ -1,18 +1,15 @@
-//! The symbols of an ELF file, read from disk: an index in memory, the names left in the file.
+//! The symbols of an ELF file: an index in memory, the rest left in the file.
+use super::mapped_file::Part;
 use object::LittleEndian as Le;
 use object::elf::{
     EM_X86_64, FileHeader64, SHF_COMPRESSED, SHF_EXECINSTR, SHT_DYNSYM, SHT_NOBITS, SHT_SYMTAB,
     STB_GLOBAL, STB_WEAK, STT_FUNC, STT_GNU_IFUNC, STT_NOTYPE, SectionHeader64, SectionType, Sym64,
 };
 use std::fs::File;
-use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// Bytes of a symbol table read at once.
-const CHUNK: usize = 24 << 15;
-
-/// Bytes of a section at most that is read whole.
+/// Bytes of a section at most.
 const MAX_SECTION: u64 = 1 << 29;
 
 /// Symbols that are looked at for one that reaches over others.
@@ -31,16 +28,23 @@ pub(super) struct Image {
 #[derive(Debug)]
 struct SymbolTable {
     /// By address, the best name of an address last.
-    symbols: Vec<ElfSymbol>,
-    /// Where the names are in the file.
-    names: Range<u64>,
+    places: Vec<IndexedSymbol>,
+    /// What the addresses of the places begin at.
+    base: u64,
+    /// The file's table.
+    symbols: &'static [Sym64<Le>],
+    names: &'static [u8],
+    /// Both, to let them go.
+    parts: [Part; 2],
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct ElfSymbol {
-    address: u64,
-    size: u32,
-    name: u32,
+/// A symbol in the index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct IndexedSymbol {
+    /// The symbol's address, from the base of its table on.
+    address: u32,
+    /// The symbol's number in the file's table.
+    number: u32,
 }
 
 impl Image {
@@ -74,10 +78,7 @@ impl Image {
 
     /// The name of the function that holds `address`, an address of the file.
     pub(super) fn function_at(&self, address: u64) -> Option<Vec<u8>> {
-        self.tables.iter().find_map(|table| {
-            let symbol = table.find(address, || self.code_end(address))?;
-            self.name(table.names.start + u64::from(symbol.name), table.names.end)
-        })
+        self.tables.iter().find_map(|table| table.name(address, || self.code_end(address)))
     }
 
     /// Whether a code section holds `address`. Debug information also speaks of code that the
@@ -86,8 +87,13 @@ impl Image {
         self.code_end(address).is_some()
     }
 
+    /// Takes what was looked at out of memory.
+    pub(super) fn let_go(&self) {
+        self.tables.iter().flat_map(|table| table.parts).for_each(Part::let_go);
+    }
+
     /// The content of a section, `None` where it is missing, compressed or huge.
-    pub(super) fn section(&self, name: &str) -> Option<Vec<u8>> {
+    pub(super) fn section(&self, name: &str) -> Option<Part> {
         let section = self.sections.iter().find(|section| {
             let at = section.sh_name.get(Le) as usize;
             let rest = self.section_names.get(at..).unwrap_or_default();
@@ -97,7 +103,7 @@ impl Image {
         if flags.0 & SHF_COMPRESSED.0 != 0 || section.sh_type.get(Le) == SHT_NOBITS {
             return None;
         }
-        read(&self.file, section.sh_offset.get(Le), section.sh_size.get(Le))
+        part(&self.file, section)
     }
 
     /// The end of the code section that holds `address`.
@@ -112,65 +118,80 @@ impl Image {
 
     fn table(&self, kind: SectionType) -> Option<SymbolTable> {
         let section = self.sections.iter().find(|s| s.sh_type.get(Le) == kind)?;
-        let strings = self.sections.get(section.sh_link.get(Le) as usize)?;
-        let start = strings.sh_offset.get(Le);
-        let names = start..start.checked_add(strings.sh_size.get(Le))?;
+        let names = self.sections.get(section.sh_link.get(Le) as usize)?;
         let is_code: Vec<bool> = self
             .sections
             .iter()
             .map(|section| section.sh_flags.get(Le).0 & SHF_EXECINSTR.0 != 0)
             .collect();
-
-        let mut ranked = Vec::new();
-        let mut chunk = vec![0; CHUNK];
-        let (mut at, mut left) = (section.sh_offset.get(Le), section.sh_size.get(Le));
-        while left >= 24 {
-            let size = usize::try_from(left).ok()?.min(CHUNK) / 24 * 24;
-            self.file.read_exact_at(&mut chunk[..size], at).ok()?;
-            let (symbols, _) =
-                object::pod::slice_from_bytes::<Sym64<Le>>(&chunk[..size], size / 24).ok()?;
-            let code = |s: &&Sym64<Le>| {
-                is_code.get(usize::from(s.st_shndx.get(Le).0)) == Some(&true)
-                    && matches!(s.st_type(), STT_FUNC | STT_GNU_IFUNC | STT_NOTYPE)
-            };
-            ranked.extend(symbols.iter().filter(code).map(|symbol| (rank(symbol), packed(symbol))));
-            at += size as u64;
-            left -= size as u64;
-        }
-        ranked.sort_unstable_by_key(|(rank, symbol)| (symbol.address, *rank, symbol.name));
-        let symbols = ranked.into_iter().map(|(_, symbol)| symbol).collect();
-        Some(SymbolTable { symbols, names })
-    }
-
-    fn name(&self, at: u64, end: u64) -> Option<Vec<u8>> {
-        let mut name = Vec::new();
-        let mut at = at;
-        while at < end {
-            let part = read(&self.file, at, (end - at).min(256))?;
-            match part.iter().position(|&byte| byte == 0) {
-                Some(length) => {
-                    name.extend_from_slice(&part[..length]);
-                    return (!name.is_empty()).then_some(name);
-                }
-                None => name.extend_from_slice(&part),
-            }
-            at += part.len() as u64;
-        }
-        None
+        let is_code = |s: &Sym64<Le>| {
+            is_code.get(usize::from(s.st_shndx.get(Le).0)) == Some(&true)
+                && matches!(s.st_type(), STT_FUNC | STT_GNU_IFUNC | STT_NOTYPE)
+        };
+        let parts = [part(&self.file, section)?, part(&self.file, names)?];
+        let [symbols, names] = parts.map(Part::bytes);
+        let count = symbols.len() / size_of::<Sym64<Le>>();
+        let (symbols, _) = object::pod::slice_from_bytes(symbols, count).ok()?;
+        let table = SymbolTable::new(symbols, names, parts, is_code);
+        parts.into_iter().for_each(Part::let_go);
+        Some(table)
     }
 }
 
 impl SymbolTable {
-    /// The symbol that holds `address`; one without a size reaches to the next, or to `end`.
-    fn find(&self, address: u64, end: impl Fn() -> Option<u64>) -> Option<ElfSymbol> {
-        let after = self.symbols.partition_point(|symbol| symbol.address <= address);
-        let before = &self.symbols[after.saturating_sub(NESTING)..after];
-        let holds = |s: &&ElfSymbol| address - s.address < u64::from(s.size);
-        let nearest = before.last()?;
-        let unsized_nearest =
-            || (nearest.size == 0 && end().is_some_and(|end| address < end)).then_some(nearest);
-        before.iter().rev().find(holds).or_else(unsized_nearest).copied()
+    /// The index of those symbols that are code.
+    fn new(
+        symbols: &'static [Sym64<Le>],
+        names: &'static [u8],
+        parts: [Part; 2],
+        is_code: impl Fn(&Sym64<Le>) -> bool,
+    ) -> Self {
+        let code = || (0_u32..).zip(symbols).filter(|(_, symbol)| is_code(symbol));
+        let base = code().map(|(_, symbol)| symbol.st_value.get(Le)).min().unwrap_or(0);
+        let place = |(number, symbol): (u32, &Sym64<Le>)| {
+            // Code of 4 GiB and more is beyond what compilers make.
+            let address = u32::try_from(symbol.st_value.get(Le) - base).ok()?;
+            Some(IndexedSymbol { address, number })
+        };
+        let mut places = Vec::with_capacity(code().count());
+        places.extend(code().filter_map(place));
+        places.sort_unstable();
+        for same in places.chunk_by_mut(|a, b| a.address == b.address) {
+            same.sort_unstable_by_key(|place| {
+                let symbol = &symbols[place.number as usize];
+                (rank(symbol), symbol.st_name.get(Le))
+            });
+        }
+        Self { places, base, symbols, names, parts }
     }
+
+    /// The symbol that holds `address`; one without a size reaches to the next, or to `end`.
+    fn find(&self, address: u64, end: impl Fn() -> Option<u64>) -> Option<Sym64<Le>> {
+        let from_base = address.checked_sub(self.base)?;
+        let after = self.places.partition_point(|place| u64::from(place.address) <= from_base);
+        let before = &self.places[after.saturating_sub(NESTING)..after];
+        let symbol = |place: &IndexedSymbol| self.symbols.get(place.number as usize).copied();
+        let holds = |s: &Sym64<Le>| address - s.st_value.get(Le) < s.st_size.get(Le);
+        let nearest = symbol(before.last()?)?;
+        let unsized_nearest = || {
+            let is_unsized = nearest.st_size.get(Le) == 0;
+            (is_unsized && end().is_some_and(|end| address < end)).then_some(nearest)
+        };
+        before.iter().rev().filter_map(symbol).find(holds).or_else(unsized_nearest)
+    }
+
+    /// The name of the symbol that holds `address`.
+    fn name(&self, address: u64, end: impl Fn() -> Option<u64>) -> Option<Vec<u8>> {
+        let at = self.find(address, end)?.st_name.get(Le) as usize;
+        let name = self.names.get(at..)?.split(|&byte| byte == 0).next()?;
+        (!name.is_empty()).then(|| name.to_vec())
+    }
+}
+
+/// The content of a section, where it is not huge.
+fn part(file: &File, section: &SectionHeader64<Le>) -> Option<Part> {
+    let (start, size) = (section.sh_offset.get(Le), section.sh_size.get(Le));
+    (size <= MAX_SECTION).then(|| Part::map(file, start..start.checked_add(size)?))?
 }
 
 /// How good a name is: functions before labels, global before weak before local.
@@ -181,11 +202,6 @@ fn rank(symbol: &Sym64<Le>) -> u8 {
         _ => 0,
     };
     binding + if symbol.st_type() == STT_NOTYPE { 0 } else { 4 }
-}
-
-fn packed(symbol: &Sym64<Le>) -> ElfSymbol {
-    let size = u32::try_from(symbol.st_size.get(Le)).unwrap_or(u32::MAX);
-    ElfSymbol { address: symbol.st_value.get(Le), size, name: symbol.st_name.get(Le) }
 }
 
 fn read(file: &File, offset: u64, size: u64) -> Option<Vec<u8>> {
@@ -201,13 +217,21 @@ fn read(file: &File, offset: u64, size: u64) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
 
-    fn table(symbols: &[(u64, u32)]) -> SymbolTable {
-        let symbol = |(name, &(address, size))| ElfSymbol { address, size, name };
-        SymbolTable { symbols: (0..).zip(symbols).map(symbol).collect(), names: 0..0 }
+    /// A table of code at these addresses, with sizes; the names are their places among them.
+    fn table(symbols: &[(u64, u64)]) -> SymbolTable {
+        let symbol = |(name, &(address, size))| {
+            let mut symbol: Sym64<Le> = *object::pod::from_bytes(&[0; 24]).unwrap().0;
+            symbol.st_name.set(Le, name);
+            symbol.st_value.set(Le, address);
+            symbol.st_size.set(Le, size);
+            symbol
+        };
+        let symbols: Vec<Sym64<Le>> = (0..).zip(symbols).map(symbol).collect();
+        SymbolTable::new(symbols.leak(), b"", [Part::default(); 2], |_| true)
     }
 
-    fn found(symbols: &[(u64, u32)], address: u64) -> Option<u32> {
-        table(symbols).find(address, || Some(100)).map(|symbol| symbol.name)
+    fn found(symbols: &[(u64, u64)], address: u64) -> Option<u32> {
+        table(symbols).find(address, || Some(100)).map(|symbol| symbol.st_name.get(Le))
     }
 
     #[test]
@@ -239,9 +263,12 @@ mod tests {
         assert!(image.section(".nothing").is_none());
         assert!(image.section(".debug_line").is_some());
         let table = &image.tables[0];
-        assert!(table.symbols.len() > 1000);
-        let name = image.function_at(table.symbols[500].address).unwrap();
+        assert!(table.places.len() > 1000);
+        let address = table.base + u64::from(table.places[500].address);
+        let name = image.function_at(address).unwrap();
         assert!(name.is_ascii());
+        image.let_go();
+        assert_eq!(image.function_at(address), Some(name));
     }
 
     #[test]

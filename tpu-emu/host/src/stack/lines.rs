@@ -1,15 +1,17 @@
 //! Files, lines and inlined functions of an ELF file that has DWARF.
 use super::elf::Image;
+use super::mapped_file::Part;
 use addr2line::Context;
-use gimli::{Dwarf, EndianArcSlice, LittleEndian, SectionId};
+use gimli::{Dwarf, EndianSlice, LittleEndian, SectionId};
 use parking_lot::Mutex;
 use std::fmt;
 
-type Reader = EndianArcSlice<LittleEndian>;
+type Reader = EndianSlice<'static, LittleEndian>;
 
 /// The lines of one file.
 pub(super) struct Lines {
     context: Mutex<Context<Reader>>,
+    sections: Vec<Part>,
 }
 
 /// A function at an address: one, or several where some were inlined.
@@ -27,12 +29,20 @@ impl Lines {
     /// Those of `image`; `None` without DWARF.
     pub(super) fn of(image: &Image) -> Option<Self> {
         image.section(SectionId::DebugLine.name())?;
+        let mut sections = Vec::new();
         let load = |id: SectionId| {
-            let bytes = image.section(id.name()).unwrap_or_default();
-            Ok::<_, gimli::Error>(Reader::new(bytes.into(), LittleEndian))
+            let section = image.section(id.name()).unwrap_or_default();
+            sections.push(section);
+            Ok::<_, gimli::Error>(Reader::new(section.bytes(), LittleEndian))
         };
         let dwarf = Dwarf::load(load).ok()?;
-        Some(Self { context: Mutex::new(Context::from_dwarf(dwarf).ok()?) })
+        let context = Mutex::new(Context::from_dwarf(dwarf).ok()?);
+        Some(Self { context, sections })
+    }
+
+    /// Takes what was looked at out of memory.
+    pub(super) fn let_go(&self) {
+        self.sections.iter().for_each(|section| section.let_go());
     }
 
     /// What is at `address`, an address of the file, innermost first.

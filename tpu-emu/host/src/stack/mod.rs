@@ -15,6 +15,7 @@ mod join;
 mod layout;
 mod lines;
 mod linetable;
+mod mapped_file;
 mod modules;
 mod native;
 mod python;

@@ -5,6 +5,7 @@ use super::modules::{self, Module};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 use tpu_emu::origin::{Frame, FrameText};
 
@@ -15,11 +16,25 @@ pub(super) struct Symbols {
     texts: Mutex<HashMap<Frame, Vec<FrameText>>>,
 }
 
+/// Frames that are looked up until the pages of the file that they needed are let go.
+const KEPT: u32 = 32;
+
 /// The names in one module's file, read by the first who asks.
 #[derive(Debug, Default)]
 struct Names {
     image: OnceLock<Option<Image>>,
     lines: OnceLock<Option<Lines>>,
+    looked_up: AtomicU32,
+}
+
+impl Names {
+    /// Counts a frame, and lets the pages go now and then: what is kept of a frame is its text.
+    fn count(&self) {
+        if self.looked_up.fetch_add(1, Ordering::Relaxed).is_multiple_of(KEPT) {
+            self.image.get().into_iter().flatten().for_each(Image::let_go);
+            self.lines.get().into_iter().flatten().for_each(Lines::let_go);
+        }
+    }
 }
 
 impl Symbols {
@@ -48,6 +63,7 @@ impl Symbols {
         let in_code = image.as_ref().is_some_and(|image| image.has_code_at(offset));
         let lines = lines.as_ref().filter(|_| in_code);
         let mut found = lines.map_or_else(Vec::new, |lines| lines.at(offset));
+        names.count();
         if found.is_empty() {
             found.push(SourceLine::default());
         }
