@@ -302,12 +302,17 @@ fn text(circle: &[Names]) -> String {
     names.join(", ")
 }
 
+/// Crates of so few files that these hardly need one another.
+const FEW: &[&str] = &["tpu-emu/layout/src", "tpu-emu/placement/src"];
+
 #[test]
 fn rooms_and_files_need_one_another_in_no_circle() {
     let mut broken = Vec::new();
     for &folder in MACHINE {
         let needs = Modules::of(folder, &files(&[folder])).needs();
-        assert!(needs.values().map(BTreeSet::len).sum::<usize>() > 0, "{folder} needs too little");
+        let least = if FEW.contains(&folder) { 1 } else { 3 };
+        let found = needs.values().map(BTreeSet::len).sum::<usize>();
+        assert!(found >= least, "{folder} needs too little: what is read here misses most of it");
         let wide = circles(&needs).into_iter().filter(|circle| circle.len() > CIRCLE);
         let found = circles(&of_rooms(&needs)).into_iter().chain(wide);
         broken.extend(found.map(|circle| format!("{folder}: {} need one another", text(&circle))));
