@@ -20,6 +20,7 @@ impl Executable {
             results: self.memory.outputs,
             values: self.plan.slots.iter().map(|slot| self.planned_value(slot)).collect(),
             positions: to_u64(self.plan.positions),
+            needed: self.memory.total(),
         }
     }
 

@@ -19,14 +19,14 @@ use crate::workers::Workers;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use tpu_base::error::{Error, Result};
-use tpu_base::units::{Bytes, DevAddr, to_usize};
+use tpu_base::units::{Bytes, to_usize};
 
 pub use block::Block;
 pub(crate) use block::{BlockBytes, Content};
 use raw_allocations::RawAllocations;
 pub(crate) use raw_allocations::taken_for;
 pub use refusal::Explain;
-pub(crate) use refusal::Refused;
+pub(crate) use refusal::{NotTaken, Refused};
 
 /// Address space for each kind of host memory; pages are committed by touch.
 const HOST_CAPACITY: Bytes = Bytes::gib(256);
@@ -377,6 +377,26 @@ impl Memories {
         label: LabelId,
         origin: impl FnOnce() -> Origin,
     ) -> Result<Option<Arc<Block>>> {
+        self.take(spec, memory, label, origin).map_err(|NotTaken { error, record }| {
+            let Some(Record { origin, label, .. }) = record else { return error };
+            let refused = Refused { spec, memory, label, origin };
+            self.note_refusal(refused, None);
+            match label {
+                LabelId::NONE => self.explained(error, refused, None),
+                _ => error,
+            }
+        })
+    }
+
+    /// Takes memory as [`Memories::allocate_in_use`] does. Where there is none, the ledger does
+    /// not hear of it: who launches a program knows what else it needs, and says that with it.
+    pub(crate) fn take(
+        self: &Arc<Self>,
+        spec: &Arc<ArraySpec>,
+        memory: Memory,
+        label: LabelId,
+        origin: impl FnOnce() -> Origin,
+    ) -> Result<Option<Arc<Block>>, NotTaken> {
         self.check_not_forked()?;
         if spec.padded == Bytes::ZERO {
             return Ok(None);
@@ -384,30 +404,12 @@ impl Memories {
         let space = self.space(memory);
         let record = || Record { origin: origin(), spec: spec.number, label };
         let (taken, record) = self.heap(memory).allocate(spec.padded, record);
-        let past =
-            |kind, sequence, address, size| Past { kind, space, sequence, address, size, record };
-        match taken {
-            Ok(Allocated { region, sequence, uses }) => {
-                let (address, size) = (region.addr(), region.size());
-                let taken = past(ChangeKind::Allocate, sequence, address, size);
-                self.ledger.note(taken, spec, None);
-                Ok(Some(Arc::new(Block::new(self, space, (region, uses), spec))))
-            }
-            Err(error) => {
-                let refused = past(ChangeKind::Refused, 0, DevAddr(0), spec.padded);
-                let heard = self.ledger.is_heard();
-                let free = heard.then(|| self.free_list(memory, spec.padded));
-                self.ledger.note(refused, spec, free.as_ref());
-                // Who launches a program knows what else it needs, and explains that.
-                match label {
-                    LabelId::NONE => {
-                        let Record { origin, label, .. } = record;
-                        Err(self.explained(error, Refused { spec, memory, label, origin }, None))
-                    }
-                    _ => Err(error),
-                }
-            }
-        }
+        let Allocated { region, sequence, uses } =
+            taken.map_err(|error| NotTaken { error, record: Some(record) })?;
+        let (address, size, kind) = (region.addr(), region.size(), ChangeKind::Allocate);
+        let past = Past { kind, space, sequence, address, size, record };
+        self.ledger.note(past, spec, None);
+        Ok(Some(Arc::new(Block::new(self, space, (region, uses), spec))))
     }
 
     /// Gives a block's bytes back, in the name of `origin`, although something may use them.

@@ -15,6 +15,20 @@ pub trait Explain: Send + Sync + fmt::Debug {
     fn explain(&self, moment: &dyn Fn(&Header<'_>) -> Vec<u8>) -> Option<String>;
 }
 
+/// Why a block was not taken.
+#[derive(Debug)]
+pub(crate) struct NotTaken {
+    pub(crate) error: Error,
+    /// Who asked for it, where a heap was asked. The ledger has not heard of it yet.
+    pub(crate) record: Option<Record>,
+}
+
+impl From<Error> for NotTaken {
+    fn from(error: Error) -> Self {
+        Self { error, record: None }
+    }
+}
+
 /// An allocation that found no room.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Refused<'a> {
@@ -50,8 +64,32 @@ impl Memories {
         let _ = self.explainer.set(explainer);
     }
 
+    /// Tells the ledger of an allocation that found no room, with what its launch needs, if it is
+    /// one of a launch.
+    pub(crate) fn note_refusal(&self, refused: Refused<'_>, launch: Option<&LaunchNeeds>) {
+        let Refused { spec, memory, .. } = refused;
+        let free = self.ledger.is_heard().then(|| {
+            let launch = launch.cloned();
+            FreeList { launch, ..self.free_list(memory, spec.padded) }
+        });
+        self.ledger.note(self.past(refused, spec.padded), spec, free.as_ref());
+    }
+
+    /// A refusal as the ledger has it.
+    fn past(&self, refused: Refused<'_>, size: Bytes) -> Past {
+        let Refused { spec, memory, label, origin } = refused;
+        Past {
+            kind: ChangeKind::Refused,
+            space: self.space(memory),
+            sequence: 0,
+            address: DevAddr(0),
+            size,
+            record: Record { origin, spec: spec.number, label },
+        }
+    }
+
     /// What is free of a memory in which `asked` bytes found no room.
-    pub(super) fn free_list(&self, memory: Memory, asked: Bytes) -> FreeList {
+    fn free_list(&self, memory: Memory, asked: Bytes) -> FreeList {
         let heap = self.heap(memory);
         let holes = heap.holes(HOLES_LISTED);
         FreeList {
@@ -96,7 +134,7 @@ impl Memories {
         refused: Refused<'_>,
         launch: Option<&LaunchNeeds>,
     ) -> Vec<u8> {
-        let Refused { spec, memory, label, origin } = refused;
+        let Refused { spec, memory, .. } = refused;
         let mut encoder = Encoder::default();
         let mut out = Vec::new();
         encoder.start(header, &self.space_infos(), &mut out);
@@ -106,15 +144,7 @@ impl Memories {
         self.each_live_in(self.space(memory), |change| encoder.change(change, &names, &mut out));
         let mut free = self.free_list(memory, spec.padded);
         free.launch = launch.cloned();
-        let record = Record { origin, spec: spec.number, label };
-        let past = Past {
-            kind: ChangeKind::Refused,
-            space: self.space(memory),
-            sequence: 0,
-            address: DevAddr(0),
-            size: free.asked,
-            record,
-        };
+        let past = self.past(refused, free.asked);
         encoder.change(&Change { past, spec, free: Some(&free) }, &names, &mut out);
         out
     }

@@ -2,11 +2,13 @@
 use super::custom_call::Linking;
 use super::emulator::Emulator;
 use super::loaded::LoadedExecutable;
+use super::refused_program::RefusedProgram;
 use crate::executable::compile::{CompileTarget, compile};
 use crate::executable::{CompileOptions, Format};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
+use tpu_base::units::Bytes;
 use tpu_program::interpret::region::make_body;
 use tpu_program::sharding::io_shardings::IoSharding;
 use tpu_stablehlo::Module;
@@ -81,10 +83,35 @@ impl Emulator {
         devices: (Vec<usize>, Option<usize>),
         own_copies: &BTreeMap<usize, IoSharding>,
     ) -> Result<Arc<LoadedExecutable>> {
+        let limit = self.memory_limit();
+        self.compiled_within(
+            limit,
+            module.clone(),
+            source.clone(),
+            options.clone(),
+            devices.clone(),
+            own_copies,
+        )
+        .map_err(|error| {
+            let refused = RefusedProgram { module, source, options, devices, own_copies };
+            self.explained_program(error, &refused)
+        })
+    }
+
+    /// Compiles for devices with so many bytes of HBM.
+    pub(super) fn compiled_within(
+        self: &Arc<Self>,
+        limit: Bytes,
+        module: Arc<Module>,
+        source: (Format, Arc<[u8]>),
+        options: CompileOptions,
+        devices: (Vec<usize>, Option<usize>),
+        own_copies: &BTreeMap<usize, IoSharding>,
+    ) -> Result<Arc<LoadedExecutable>> {
         let program = module.name.clone().unwrap_or_else(|| "module".into());
         let target = CompileTarget {
             specs: self.specs(),
-            limit: self.memory_limit(),
+            limit,
             labels: self.ledger().labels(),
             generation: self.topology().generation(),
             numerics: self.numerics(),

@@ -6,6 +6,7 @@ use super::in_flight::Permit;
 use super::job::{Job, Placement};
 use super::loaded::LoadedExecutable;
 use super::output_buffers::OutputBuffers;
+use super::refused_launch::NotStarted;
 use super::request::{DeviceRequest, LaunchRequest, Launched};
 use super::run_record::RunRecord;
 use crate::buffer::{Buffer, Hold};
@@ -59,7 +60,7 @@ impl Emulator {
         self.check(request)?;
         if executable.is_joint() {
             let (blocks, done) =
-                self.start(request, None).map_err(|error| self.explained_launch(error, request))?;
+                self.start(request, None).map_err(|why| self.explained_launch(why, request))?;
             let mut blocks = blocks.into_iter();
             let results = executable.results.len();
             let of = |one: &DeviceRequest<'_>| {
@@ -82,7 +83,7 @@ impl Emulator {
         others: Option<Arc<dyn Others>>,
     ) -> Result<Launched> {
         let (blocks, done) =
-            self.start(request, others).map_err(|error| self.explained_launch(error, request))?;
+            self.start(request, others).map_err(|why| self.explained_launch(why, request))?;
         Ok(self.launched(request.executable, &request.devices[0], blocks.into_iter(), &done))
     }
 
@@ -91,7 +92,7 @@ impl Emulator {
         self: &Arc<Self>,
         request: &LaunchRequest<'_>,
         others: Option<Arc<dyn Others>>,
-    ) -> Result<(Blocks, Event)> {
+    ) -> Result<(Blocks, Event), NotStarted> {
         let LaunchRequest { executable, devices, options } = *request;
         let constants = match devices {
             [one] => self.constants(executable, one.device)?,
@@ -170,13 +171,13 @@ impl Emulator {
 
     /// Memory for the results of every device that has none of its client's: that of donated
     /// arguments, and new memory; and for the temporaries of every device. What used it before
-    /// may still do so.
+    /// may still do so. Where there is none, the ledger has not heard of it.
     pub(super) fn run_blocks<'a>(
         self: &Arc<Self>,
         request: &LaunchRequest<'_>,
         mut holds: ArgumentHolds<'a>,
         origin: Origin,
-    ) -> Result<(ArgumentHolds<'a>, RunBlocks)> {
+    ) -> Result<(ArgumentHolds<'a>, RunBlocks), NotStarted> {
         let LaunchRequest { executable, devices, options } = *request;
         let results = executable.results.iter().zip(&executable.labels.results);
         let width = executable.parameters.len();
@@ -206,7 +207,9 @@ impl Emulator {
                     let memory = Memory { device: one.device, kind: result.kind };
                     *block = match taken {
                         Some(block) => Some(block),
-                        None => self.allocate_in_use(&result.spec, memory, label, || origin)?,
+                        None => self
+                            .take(&result.spec, memory, label, || origin)
+                            .map_err(|why| NotStarted::new(why, &result.spec, memory))?,
                     };
                 }
             }
@@ -216,13 +219,19 @@ impl Emulator {
 
     /// Memory for the temporaries of a run: on each device its share, which for a program over
     /// whole arrays is what the devices would need and nobody touches.
-    fn arenas(self: &Arc<Self>, request: &LaunchRequest<'_>, origin: Origin) -> Result<Blocks> {
+    fn arenas(
+        self: &Arc<Self>,
+        request: &LaunchRequest<'_>,
+        origin: Origin,
+    ) -> Result<Blocks, NotStarted> {
         let LaunchRequest { executable, devices, .. } = *request;
         let Some(spec) = &executable.arena else { return Ok(Blocks::new()) };
         let label = executable.labels.temporaries;
         let arena = |one: &DeviceRequest<'_>| {
             let memory = Memory { device: one.device, kind: MemoryKind::Device };
-            let arena = self.allocate_in_use(spec, memory, label, || origin)?;
+            let arena = self
+                .take(spec, memory, label, || origin)
+                .map_err(|why| NotStarted::new(why, spec, memory))?;
             // Whoever runs the program frees it, in the name of the launch.
             arena.iter().for_each(|arena| arena.given_up_by(origin));
             Ok(arena)
@@ -268,16 +277,18 @@ impl Emulator {
         self: &Arc<Self>,
         executable: &LoadedExecutable,
         device: usize,
-    ) -> Result<Option<Arc<Block>>> {
+    ) -> Result<Option<Arc<Block>>, NotStarted> {
         let Some(spec) = &executable.pool else { return Ok(None) };
         if let Some(block) = executable.constants.lock().get(&device) {
             return Ok(Some(Arc::clone(block)));
         }
         let memory = Memory { device, kind: MemoryKind::Device };
         let label = executable.labels.constants;
-        let Some(block) = self.allocate(spec, memory, label, || self.ledger().origin())? else {
-            return Ok(None);
-        };
+        let taken = self
+            .take(spec, memory, label, || self.ledger().origin())
+            .map_err(|why| NotStarted::new(why, spec, memory))?;
+        let Some(block) = taken else { return Ok(None) };
+        block.wait_until_unused();
         block.region().write(Bytes::ZERO, &executable.plan.pool)?;
         let mut constants = executable.constants.lock();
         Ok(Some(Arc::clone(constants.entry(device).or_insert(block))))

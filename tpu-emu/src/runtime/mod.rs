@@ -56,6 +56,7 @@ mod launch;
 mod loaded;
 mod output_buffers;
 mod refused_launch;
+mod refused_program;
 mod rendezvous;
 mod rendezvous_launch;
 mod replica_launch;

@@ -74,8 +74,9 @@ impl Emulator {
         self.check(request)?;
         let (holds, outputs) = held(request)?;
         let origin = self.ledger().origin();
-        let (holds, RunBlocks { results: blocks, arenas }) =
-            self.run_blocks(request, holds, origin)?;
+        let (holds, RunBlocks { results: blocks, arenas }) = self
+            .run_blocks(request, holds, origin)
+            .map_err(|why| self.explained_launch(why, request))?;
         // The temporaries of a run over whole arrays are never touched.
         drop(arenas);
         blocks.iter().flatten().for_each(|block| block.place().uses().wait());

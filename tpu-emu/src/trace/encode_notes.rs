@@ -96,6 +96,7 @@ fn plan(program: &ProgramPlan, out: &mut Vec<u8>) {
         number(payload, to_u64(program.values.len()));
         program.values.iter().for_each(|value| planned(payload, value));
         number(payload, program.positions);
+        number(payload, program.needed.0);
     });
 }
 

@@ -156,6 +156,8 @@ pub struct ProgramPlan {
     pub values: Vec<PlannedValue>,
     /// Positions in program order; that of a value is less.
     pub positions: u64,
+    /// Bytes of HBM without which it is refused when it is compiled.
+    pub needed: Bytes,
 }
 
 /// A value in the memory of a program's temporaries, and when it lives in program order.
