@@ -78,6 +78,14 @@ fn text(answer: &Answer) -> String {
             one_line(&space.space),
             bytes(space.peak),
         );
+        if let Some(program) = &space.program {
+            text += &format!(
+                "  {} would be refused when it is compiled: it needs {} for arguments, results, \
+                 temporaries, constants and instructions\n",
+                one_line(&program.name),
+                bytes(program.needed),
+            );
+        }
         if let Some(refused) = &space.refused {
             text += &format!(
                 "  no room at {} for {} of {} ({}): {} in use, {} free, the largest hole {}\n",

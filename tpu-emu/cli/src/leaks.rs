@@ -4,7 +4,7 @@ use crate::input::{Input, InputError};
 use crate::text::{bytes, careful, counted, json, one_line, rows};
 use serde::Serialize;
 use std::path::Path;
-use tpu_trace::{Holders, MomentName, leaks as leaked};
+use tpu_trace::{Holders, Moment, MomentName, leaks as leaked};
 
 /// The leaks of all spaces.
 #[derive(Debug, Serialize)]
@@ -48,5 +48,13 @@ pub(crate) fn leaks(
         one_line(&leaks.to),
     );
     rows(&leaks.held.rows, view.top, &mut text);
+    let returned = leaked(trace, &input.history, from, Moment::Allocated);
+    if leaks.held.blocks == 0 && to == Moment::End && !returned.is_empty() {
+        text += &format!(
+            "{} lived behind the last allocation, and were given back before the end: --to \
+             allocated says whose they were\n",
+            counted(returned.len() as u64, "block")
+        );
+    }
     Ok(text)
 }

@@ -7,6 +7,7 @@ use crate::padding::elsewhere;
 use crate::replay::Replay;
 use crate::tables::Trace;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use tpu_topology::{TileRules, Topology};
 
 /// The devices that are asked about.
@@ -63,6 +64,28 @@ pub struct Refused {
     pub what: String,
 }
 
+/// A program that a device must have more memory for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ProgramNeed {
+    /// As `jit_step`.
+    pub name: String,
+    /// Bytes of its arguments, results, temporaries, constants and instructions.
+    pub needed: u64,
+}
+
+/// The program that needs most, of those that ran on a device.
+fn largest_program(trace: &Trace, device: u64) -> Option<ProgramNeed> {
+    let ran: BTreeSet<u64> = trace
+        .launches
+        .iter()
+        .filter(|launch| launch.device == device)
+        .map(|launch| launch.program)
+        .collect();
+    let programs = trace.programs.iter().filter(|program| ran.contains(&program.number));
+    let most = programs.max_by_key(|program| program.needed)?;
+    Some(ProgramNeed { name: most.name.clone(), needed: most.needed })
+}
+
 /// What becomes of one memory space.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SpaceFit {
@@ -76,7 +99,10 @@ pub struct SpaceFit {
     pub fits: bool,
     /// Where not, the first that does not.
     pub refused: Option<Refused>,
-    /// The least bytes in which all of it finds room, by replay; `None` where no memory has them.
+    /// A program that would be refused when it is compiled, the one that needs most.
+    pub program: Option<ProgramNeed>,
+    /// The least bytes in which all of it finds room, by replay, and every program is compiled;
+    /// `None` where no memory has them.
     pub smallest: Option<u64>,
 }
 
@@ -101,7 +127,8 @@ pub struct Fit {
 pub fn fit(trace: &Trace, history: &History, target: &Target) -> Fit {
     let mut careful = Vec::new();
     let here = tile_rules(trace);
-    let granule = target.tiles.map_or_else(|| granule(trace), |tiles| tiles.granule().0);
+    let own_granule = granule(trace);
+    let granule = target.tiles.map_or(own_granule, |tiles| tiles.granule().0);
     let capacity = target.capacity / granule * granule;
     let mut sizes = Vec::new();
     if let (Some(here), Some(there)) = (here, target.tiles.filter(|&tiles| Some(tiles) != here)) {
@@ -136,6 +163,14 @@ pub fn fit(trace: &Trace, history: &History, target: &Target) -> Fit {
             careful.push(format!("there is no {} there: it counts as one more", space.name()));
         }
         let replay = Replay::new(trace, history, number, granule).with_sizes(sizes.clone());
+        let again = Replay::new(trace, history, number, own_granule);
+        if trace.usages.is_empty() && !again.is_where_it_lay(space.capacity) {
+            careful.push(format!(
+                "made again, the changes of {} lie elsewhere than in the trace, which does not \
+                 begin with the memory empty or has another version's placement",
+                space.name()
+            ));
+        }
         let refused = replay.first_refusal(capacity).map(|refused| {
             let Event { time, label, spec, .. } = trace.events.at(refused.place);
             Refused {
@@ -151,13 +186,21 @@ pub fn fit(trace: &Trace, history: &History, target: &Target) -> Fit {
                 },
             }
         });
+        let program = largest_program(trace, number.into());
+        let needed = program.as_ref().map_or(0, |program| program.needed);
+        let program = program.filter(|program| program.needed > capacity);
+        let smallest = match needed.checked_next_multiple_of(granule) {
+            Some(needed) => replay.smallest_from(needed),
+            None => None,
+        };
         spaces.push(SpaceFit {
             space: space.name(),
             traced_capacity: space.capacity,
             peak: of.peak(),
-            fits: refused.is_none(),
+            fits: refused.is_none() && program.is_none(),
             refused,
-            smallest: replay.smallest(),
+            program,
+            smallest,
         });
     }
     let smallest = spaces.iter().map(|space| space.smallest);

@@ -26,6 +26,8 @@ pub struct SpaceHistory {
     /// After how many changes the client began to clean up, at the end of its process; all of them
     /// where it did not.
     pub end_at: usize,
+    /// After how many changes the last allocation was made.
+    pub allocated_at: usize,
     /// After how many changes each mark of the trace was set.
     pub marks: Vec<usize>,
     /// After how many changes each refusal of the history was.
@@ -147,6 +149,7 @@ impl SpaceHistory {
             match event.kind {
                 ChangeKind::Allocate => {
                     in_use = in_use.saturating_add(event.size);
+                    self.allocated_at = at + 1;
                     if let Some((stale, taken)) = live.insert(event.address, (event.size, here)) {
                         in_use -= stale;
                         self.partner[taken as usize] = here;

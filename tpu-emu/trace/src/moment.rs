@@ -12,6 +12,9 @@ pub enum Moment {
     /// Before the client gave up what it held because its process ended; the last change where it
     /// did not.
     End,
+    /// Behind the last allocation of a space, of each space its own: before what the functions of
+    /// the program held is given back as they return.
+    Allocated,
     /// Behind the last change of the trace.
     Last,
     /// So many nanoseconds after the start of the machine.
@@ -29,6 +32,7 @@ impl Moment {
         match self {
             Self::Peak => space.peak_at,
             Self::End => space.end_at,
+            Self::Allocated => space.allocated_at,
             Self::Last => space.order.len(),
             Self::Time(time) => space.changes_until(time),
             Self::Mark(place) => at(&space.marks, place),
@@ -62,6 +66,7 @@ impl fmt::Display for Moment {
         match *self {
             Self::Peak => f.write_str("at the peak"),
             Self::End => f.write_str("at the end, before the client's clean-up"),
+            Self::Allocated => f.write_str("after the last allocation"),
             Self::Last => f.write_str("after the last change"),
             Self::Time(time) => {
                 write!(f, "at {}.{:06} s", time / 1_000_000_000, time % 1_000_000_000 / 1000)
@@ -77,7 +82,7 @@ impl fmt::Display for Moment {
 pub enum MomentError {
     /// It could not name one of any trace.
     #[error(
-        "{0:?} is no moment: peak, end, last, a mark's name, refusal, or a time since the start \
+        "{0:?} is no moment: peak, end, allocated, last, a mark's name, refusal, or a time since the start \
          as 12.5s, 350ms or 80us"
     )]
     Other(String),
@@ -102,11 +107,12 @@ pub enum MomentError {
 impl FromStr for Moment {
     type Err = MomentError;
 
-    /// Reads `peak`, `end`, `last` and times; marks are those of a trace, for [`MomentName`].
+    /// Reads `peak`, `end`, `allocated`, `last` and times; marks are those of a trace, for [`MomentName`].
     fn from_str(text: &str) -> Result<Self, MomentError> {
         match text {
             "peak" => return Ok(Self::Peak),
             "end" => return Ok(Self::End),
+            "allocated" => return Ok(Self::Allocated),
             "last" => return Ok(Self::Last),
             _ => {}
         }

@@ -78,6 +78,9 @@ pub struct Program {
     pub slots: Vec<Slot>,
     /// How many positions the program has: its operations in their order.
     pub positions: u64,
+    /// Bytes that a device must have, or the program is refused when it is compiled; 0 where the
+    /// trace does not say.
+    pub needed: u64,
 }
 
 /// One temporary of a program.

@@ -57,6 +57,7 @@ impl Builder {
             results: fields.number()?,
             slots: fields.list(slot)?,
             positions: fields.number()?,
+            needed: if fields.is_empty() { 0 } else { fields.number()? },
         };
         if !self.programs.define(program.number, 0) {
             return Err(fields.damaged(format!("program {} is defined twice", program.number)));

@@ -195,6 +195,22 @@ impl<'a> Replay<'a> {
         Ok(memory)
     }
 
+    /// Whether a memory of `capacity` bytes has every block of the whole trace where it lay.
+    pub fn is_where_it_lay(&self, capacity: u64) -> bool {
+        let of = &self.history.spaces[self.space as usize];
+        let mut memory = Memory::new(capacity, self.granule);
+        of.order.iter().all(|&place| {
+            let event = self.trace.events.at(place);
+            match event.kind {
+                ChangeKind::Allocate => memory.take(event.size, place) == Some(event.address),
+                _ => {
+                    memory.give(event.address);
+                    true
+                }
+            }
+        })
+    }
+
     /// The first allocation or refusal of the whole trace that finds no room in a memory.
     pub fn first_refusal(&self, capacity: u64) -> Option<NoRoom> {
         let of = &self.history.spaces[self.space as usize];
@@ -218,14 +234,14 @@ impl<'a> Replay<'a> {
         })
     }
 
-    /// A memory in which everything finds room, and of which the next smaller one is too small;
-    /// `None` where none up to 64 TiB is large enough. Found by replays.
-    pub fn smallest(&self) -> Option<u64> {
+    /// A memory of `least` bytes or more in which everything finds room, and of which the next
+    /// smaller one is too small; `None` where none up to 64 TiB is large enough. Found by replays.
+    pub fn smallest_from(&self, least: u64) -> Option<u64> {
         let of = &self.history.spaces[self.space as usize];
         let fits = |capacity: u64| self.first_refusal(capacity).is_none();
         let most = of.in_use.iter().copied().max().unwrap_or(0);
         let up = |bytes: u64| bytes.next_multiple_of(self.granule);
-        let mut small = up(most).max(self.granule);
+        let mut small = up(most).max(self.granule).max(least);
         if fits(small) {
             return Some(small);
         }

@@ -51,21 +51,46 @@ impl Case<'_> {
         memory.has_room(&self.wanted)
     }
 
-    /// All blocks side by side, those that cannot be moved as well: a lower bound for what any
-    /// order could do.
+    /// All arrays taken out and put back, where the rule puts them between the blocks that cannot
+    /// be moved. It helps if it does in every order that somebody would put them back in: by
+    /// address, by age, the largest first.
     fn defragmented(&self) -> Option<Advice> {
-        let mut packed = Memory::new(self.capacity, self.granule);
-        for &place in &self.blocks {
-            packed.take(self.trace.events.at(place).size, place)?;
-        }
-        let helps = self.fits(&packed);
-        let free = bytes(packed.free());
+        let (mut arrays, fixed): (Vec<u32>, Vec<u32>) =
+            self.blocks.iter().partition(|&&place| is_array(self.trace, place));
+        let without = Memory::with(self.trace, &fixed, self.capacity, self.granule)?;
+        let packed = |arrays: &[u32]| {
+            let mut memory = without.clone();
+            let size = |place| self.trace.events.at(place).size;
+            let all = arrays.iter().all(|&place| memory.take(size(place), place).is_some());
+            all.then_some(memory)
+        };
+        let by_address = packed(&arrays);
+        arrays.sort_unstable();
+        let by_age = packed(&arrays);
+        arrays.sort_by_key(|&place| std::cmp::Reverse(self.trace.events.at(place).size));
+        let orders = [by_address, by_age, packed(&arrays)];
+        let helps = orders.iter().all(|memory| memory.as_ref().is_some_and(|m| self.fits(m)));
+        let free = self.memory.free();
+        let hole = orders.iter().flatten().map(Memory::largest_hole).min().unwrap_or(0);
+        let how = "arrays that are copied to the host, deleted and put back lie side by side";
         let words = match helps {
+            true if hole == free => {
+                format!("defragmented: the {} that are free would be one hole ({how})", bytes(free))
+            }
             true => format!(
-                "defragmented: the {free} that are free would be one hole (arrays that are copied \
-                 to the host, deleted and put back lie side by side)"
+                "defragmented: of the {} that are free {} would be one hole ({how})",
+                bytes(free),
+                bytes(hole)
             ),
-            false => format!("defragmented: the {free} that are free would be too few"),
+            false if hole == free => {
+                format!("defragmented: the {} that are free would be too few", bytes(free))
+            }
+            false => format!(
+                "defragmented: of the {} that are free {} might be one hole, between blocks that \
+                 no program can move, which is too few",
+                bytes(free),
+                bytes(hole)
+            ),
         };
         Some(Advice { remedy: Remedy::Defragment, helps, words })
     }

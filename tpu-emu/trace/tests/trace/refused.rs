@@ -80,6 +80,64 @@ fn a_refusal_says_who_holds_what_and_what_opens_a_hole() {
 }
 
 #[test]
+fn what_no_program_can_move_stays_where_it_is() {
+    // 4 MiB are free below a program's constants and 3 above, where an array of 5 lies.
+    let with = |label: &str, moved: u64| {
+        let mut written = small();
+        written.label(6, label);
+        written.change(ALLOCATE, change(1, 0, 4, 1));
+        written.change(ALLOCATE, Change { label: 6, ..change(2, 4, 4, 1) });
+        written.change(ALLOCATE, change(3, 8, 3, 1)).change(ALLOCATE, change(4, 11, 5, 3));
+        written.change(FREE, change(5, 0, 4, 1)).change(FREE, change(6, 8, 3, 1));
+        written.change(REFUSED, change(0, 0, moved, 1));
+        let (_, found) = found(&written);
+        let advice = found.advice.into_iter().find(|of| of.remedy == Remedy::Defragment).unwrap();
+        (advice.helps, advice.words)
+    };
+    let (helps, words) = with("constants of jit_f", 6);
+    assert!(!helps && words.contains("of the 7.00 MiB that are free 4.00 MiB might be"), "{words}");
+    assert!(with("result 0 of jit_f: stablehlo.add at train.py:3", 6).0);
+    assert!(with("constants of jit_f", 4).0);
+}
+
+#[test]
+fn a_program_that_needs_more_than_its_blocks_is_counted() {
+    let mut written = fragmented();
+    let program = [7, 0].map(Field::Number);
+    let sizes = [0, 0, 4 * MIB, 4 * MIB, 0, 1].map(Field::Number);
+    let needed = Field::Number(16 * MIB + 1);
+    let record = [&program[..1], &[Field::Text("jit_f")], &sizes[..], &[needed]].concat();
+    written.record(17, &record);
+    // It ran on another device, and then on that of the space.
+    let launch = |device: u64| [7, 1, device, 3, 1, 1, 2, 3, 0].map(Field::Number);
+    written.record(20, &launch(1));
+    let of = |written: &Written, capacity| {
+        let trace = read(&written.0[..]).unwrap();
+        fit(&trace, &History::new(&trace), &Target::with_capacity(capacity))
+    };
+    assert_eq!(of(&written, 16 * MIB).smallest, Some(16 * MIB));
+    written.record(20, &launch(2));
+    let found = of(&written, 16 * MIB);
+    let program = found.spaces[0].program.as_ref().unwrap();
+    assert_eq!((&*program.name, program.needed), ("jit_f", 16 * MIB + 1));
+    assert!(!found.fits && found.spaces[0].refused.is_none());
+    assert_eq!(found.smallest, Some(16 * MIB + 512));
+    assert!(of(&written, 16 * MIB + 512).fits);
+}
+
+#[test]
+fn changes_that_lie_elsewhere_when_they_are_made_again_are_told() {
+    let mut written = small();
+    written.change(ALLOCATE, change(1, 4, 4, 1));
+    let trace = read(&written.0[..]).unwrap();
+    let found = fit(&trace, &History::new(&trace), &Target::with_capacity(16 * MIB));
+    assert!(found.careful[0].starts_with("made again, the changes of TPU_7 lie elsewhere "));
+    let trace = read(&fragmented().0[..]).unwrap();
+    let found = fit(&trace, &History::new(&trace), &Target::with_capacity(16 * MIB));
+    assert_eq!(found.careful, [""; 0]);
+}
+
+#[test]
 fn the_largest_holder_is_not_named_as_a_remedy_where_its_blocks_open_no_hole() {
     // Line 12 holds 7 MiB in blocks of 1 MiB that stand between those of line 3.
     let mut written = small();
@@ -174,7 +232,7 @@ fn a_replay_finds_the_least_memory_and_the_first_that_has_no_room() {
     let trace = read(&fragmented().0[..]).unwrap();
     let history = History::new(&trace);
     let replay = Replay::new(&trace, &history, 2, 512);
-    assert_eq!(replay.smallest(), Some(16 * MIB));
+    assert_eq!(replay.smallest_from(0), Some(16 * MIB));
     let refused = replay.first_refusal(16 * MIB - 512).unwrap();
     assert_eq!((refused.place, refused.changes, refused.in_use), (3, 3, 12 * MIB));
     assert_eq!((refused.asked, refused.largest_hole), (4 * MIB, 4 * MIB - 512));
