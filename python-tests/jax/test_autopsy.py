@@ -216,3 +216,111 @@ def test_a_program_that_goes_on_after_a_refusal_is_told_of_each(tmp_path):
     assert (third.returncode, third.stdout) == (2, b"")
     said = f"{os.fspath(path)}: it has 2 refusals, and no refusal 3"
     assert third.stderr.decode() == f"tpu-emu: {said}\n"
+
+
+# Two results of one size, of which the second finds no room; each could take an argument over.
+TWINS = """
+    import os
+    import jax
+    import numpy as np
+
+    ADVICE = os.environ.get("ADVICE")
+
+    def ones(mib):
+        return jax.block_until_ready(jax.device_put(np.ones((mib, 256, 1024), np.float32)))
+
+    def step(w, m, g):
+        return w - g, m + g
+
+    step = jax.jit(step, donate_argnums=0 if ADVICE == "donate" else ())
+    w, m, g = ones(4), ones(4), ones(4)
+    kept = ones(3)
+    if ADVICE == "free":
+        kept = None
+    w, m = jax.block_until_ready(step(w, m, g))
+    print("it fits")
+"""
+
+
+def test_what_a_launch_took_before_it_was_refused_is_nobody_s_to_free(tmp_path):
+    hbm = (23 << 20) - 512
+    autopsy = traced(TWINS, tmp_path / "run.trace", hbm)
+    assert (autopsy["in_use"], autopsy["asked_before"]) == (15 << 20, 4 << 20)
+    assert helping(autopsy) == ["donate", "free", "enlarge"]
+    [donated, freed, _] = [advice for advice in autopsy["advice"] if advice["helps"]]
+    assert [given["argument"] for given in donated["arguments"]] == [0]
+    assert [line["size"]["in_memory"] for line in freed["lines"]] == [3 << 20]
+    error = refused(TWINS, hbm)
+    assert all(advice["words"] in error for advice in autopsy["advice"])
+    assert fits(TWINS, hbm, "donate")
+    assert fits(TWINS, hbm, "free")
+
+
+def test_a_donation_that_saves_nothing_is_not_named():
+    # A product reads its argument to the end, so that its result needs a place of its own.
+    program = """
+    import jax
+    import numpy as np
+
+    kept = jax.block_until_ready(jax.device_put(np.ones((6, 256, 1024), np.float32)))
+    w = jax.block_until_ready(jax.device_put(np.ones((1024, 1024), np.float32)))
+    jax.block_until_ready(jax.jit(lambda w: w @ w)(w))
+    """
+    error = refused(program, 13 << 20)
+    assert "result 0 of jit__lambda" in error
+    assert "donated" not in error
+
+
+# Its arguments and results are more than the device has.
+TOO_LARGE = """
+    import os
+    import jax
+    import numpy as np
+
+    ADVICE = os.environ.get("ADVICE")
+    step = jax.jit(lambda w: w * 2, donate_argnums=0 if ADVICE == "donate" else ())
+    w = jax.block_until_ready(jax.device_put(np.ones((8, 256, 1024), np.float32)))
+    w = jax.block_until_ready(step(w))
+    print("it fits")
+"""
+
+
+def test_a_program_that_is_refused_when_it_is_compiled_says_what_would_make_it_fit(tmp_path):
+    hbm = 12 << 20
+    error = refused(TOO_LARGE, hbm)
+    assert "CompileTimeHbmOom" in error
+    _, _, advice = error.partition("What would make it fit, each checked by compiling it:\n")
+    donated, chip, least, *_ = [line.strip() for line in advice.splitlines()]
+    assert donated == "donated (donate_argnums): argument 0 (8.00M) for result 0"
+    assert chip.startswith("a larger chip: ")
+    assert fits(TOO_LARGE, hbm, "donate")
+    needed = int(least.removesuffix(" bytes of HBM on each device"))
+    up = -(-needed // 512) * 512
+    assert fits(TOO_LARGE, up, "")
+    assert "CompileTimeHbmOom" in refused(TOO_LARGE, up - 512)
+    # Which is what `fit` says.
+    path = tmp_path / "run.trace"
+    output(TOO_LARGE, {"TPU_EMU_TRACE": str(path)})
+    found = json.loads(command("fit", path, "--hbm", str(up - 512), "--json").stdout)
+    [space] = found["spaces"]
+    assert (found["fits"], found["smallest"], space["program"]["needed"]) == (False, up, needed)
+
+
+def test_what_no_program_can_move_does_not_come_together():
+    # A program's constants lie between two holes.
+    program = """
+    import jax
+    import numpy as np
+
+    def ones(mib):
+        return jax.block_until_ready(jax.device_put(np.ones((mib, 256, 1024), np.float32)))
+
+    table = np.random.default_rng(0).normal(size=(512, 1024)).astype(np.float32)
+    below = ones(4)
+    look = jax.jit(lambda i: jax.numpy.take(table, i, axis=0))
+    rows = jax.block_until_ready(look(np.int32(3)))
+    below.delete()
+    above = ones(7)
+    """
+    error = refused(program, 12 << 20)
+    assert "between blocks that no program can move, which is too few" in error
