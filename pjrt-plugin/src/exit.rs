@@ -1,4 +1,5 @@
-//! The end of a Python process: the callbacks of running programs have returned by then.
+//! The end of a Python process: the callbacks of running programs have returned by then, and what
+//! lives then is what the program held.
 use std::ffi::c_int;
 use std::sync::Once;
 use std::time::Duration;
@@ -31,11 +32,21 @@ pub(crate) fn wait_for_callbacks() {
     });
 }
 
+/// What the trace calls this end.
+///
+/// What the program and JAX have registered with `atexit` before the client was made runs behind it,
+/// and the interpreter lets go of modules after that.
+const SIGN: &str = "atexit of Python";
+
 /// Waits a while for callbacks to return; 0 when there is nothing to wait for.
 extern "C" fn pending() -> c_int {
     let wait = || {
-        let machine = crate::machine_if_made();
-        Ok(machine.is_some_and(|machine| machine.wait_for_clients(PATIENCE)))
+        let Some(machine) = crate::machine_if_made() else { return Ok(false) };
+        let pending = machine.wait_for_clients(PATIENCE);
+        if !pending {
+            machine.client_ends(SIGN);
+        }
+        Ok(pending)
     };
     entry::enter(&"the end of the interpreter", wait).map_or(0, c_int::from)
 }

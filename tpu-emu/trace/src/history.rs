@@ -196,6 +196,13 @@ impl SpaceHistory {
     }
 }
 
+/// The function by which the interpreter ends. From Python 3.13 on programs call the second, of which
+/// compilers make parts (`_Py_Finalize.part.0`).
+fn is_finalize(function: &str) -> bool {
+    let name = function.split('.').next().unwrap_or_default();
+    matches!(name, "Py_FinalizeEx" | "_Py_Finalize")
+}
+
 /// Of each stack, whether it is one in which a client gives up all that it holds because its
 /// process ends. JAX does so at exit, and an interpreter that ends lets go of what modules hold.
 fn of_clean_up(stacks: &Stacks) -> Vec<bool> {
@@ -207,7 +214,7 @@ fn of_clean_up(stacks: &Stacks) -> Vec<bool> {
         found[stack] = found[caller as usize]
             || parts.iter().any(|part| match part.is_python {
                 true => part.function == "clean_up" && part.file.ends_with("jax/_src/api.py"),
-                false => part.function == "Py_FinalizeEx",
+                false => is_finalize(&part.function),
             });
     }
     found

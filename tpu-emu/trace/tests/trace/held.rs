@@ -53,6 +53,22 @@ fn the_end_is_where_the_client_begins_to_clean_up() {
 }
 
 #[test]
+fn an_interpreter_that_ends_lets_go_of_what_the_program_held() {
+    let end = |function| {
+        let mut written = Written::new();
+        written.frame(105, function, "Python/pylifecycle.c", 2081, false);
+        written.record(5, &[21, 0, 105].map(Field::Number));
+        let at = |sequence, stack| Change { sequence, stack, ..CHANGE };
+        written.change(ALLOCATE, at(1, 1)).change(FREE, at(2, 21));
+        History::new(&read(&written.0[..]).unwrap()).spaces[0].end_at
+    };
+    for function in ["Py_FinalizeEx", "_Py_Finalize", "_Py_Finalize.part.0.constprop.0"] {
+        assert_eq!(end(function), 1, "{function}");
+    }
+    assert_eq!(end("_Py_FinalizeEverything"), 2);
+}
+
+#[test]
 fn blocks_are_summed_up_by_what_they_have_in_common() {
     let trace = trace();
     let history = History::new(&trace);
