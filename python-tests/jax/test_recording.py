@@ -1,8 +1,11 @@
 """What the package says of the memories of this process: recordings, origins, holders."""
 
+import functools
 import gc
 import sys
+from collections.abc import Callable
 from types import SimpleNamespace
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -41,7 +44,7 @@ def test_origins_of_a_recording_add_up_to_its_numbers():
         (recording.allocated_by(), recording.allocated()),
     ]:
         assert held.size == sum(origin.size for origin in held.origins) == total
-    assert recording.live_by().origins[0].key.endswith("test_recording.py:19 block")
+    assert recording.live_by().origins[0].key.endswith("test_recording.py:22 block")
     assert len(kept) == 3
 
 
@@ -66,6 +69,29 @@ def test_a_recording_of_one_device_is_that_of_its_memory():
     assert recording.live(2) == 0
     assert recording.live_by("space", 1).origins[0].key == "TPU_1"
     kept.delete()
+
+
+def test_a_device_that_is_not_there_is_refused_wherever_one_is_named():
+    with tpu_emu.record() as recording:
+        block().delete()
+    [name] = {tpu_emu.snapshot().header.topology}
+    asked: list[Callable[[Any], object]] = [
+        recording.peak,
+        lambda device: recording.live_by("line", device),
+        lambda device: recording.trace.held("peak", "line", device),
+        lambda device: tpu_emu.live(device=device),
+        tpu_emu.peak,
+        tpu_emu.memory_map,
+    ]
+    for ask in asked:
+        ask(jax.devices()[1])
+        with pytest.raises(ValueError, match=f"no device 99 in {name}, its devices are 0 to 7"):
+            ask(99)
+        with pytest.raises(TypeError, match="is no device"):
+            ask("TPU_0")
+    with pytest.raises(ValueError, match='"place" is none of line, function'):
+        recording.peak_by("place")
+    assert recording.devices == tuple(range(8))
 
 
 def test_a_recording_that_has_not_begun_has_nothing_to_say():
@@ -99,6 +125,59 @@ def test_the_emulated_tpu_is_chosen_before_it_is_there():
     assert output(program).split() == ["4", str(2 << 30)]
 
 
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ('hbm="much"', "is no size"),
+        ("hbm=0", "1 byte to 64 TiB"),
+        ("hbm=True", "is no size"),
+        ('topology="v9:1x1"', "A topology is FAMILY:XxY"),
+    ],
+)
+def test_a_tpu_that_cannot_be_emulated_is_refused_where_it_is_chosen(given, told):
+    program = f"""
+        import tpu_emu
+        try:
+            tpu_emu.configure({given})
+        except ValueError as why:
+            print(why)
+    """
+    assert told in output(program)
+
+
+def test_a_mark_is_a_moment_of_the_trace(tmp_path):
+    program = """
+        import jax, jax.numpy as jnp, tpu_emu
+        first = jnp.ones((512, 512)).block_until_ready()
+        tpu_emu.mark("warm")
+        second = jnp.ones((512, 512)).block_until_ready()
+        try:
+            tpu_emu.mark(3)
+        except TypeError as why:
+            print(why)
+    """
+    path = tmp_path / "marked.trace"
+    told = output(program, {"TPU_EMU_TRACE": str(path)})
+    assert told.strip() == "the name of a moment is a text, not 3"
+    trace = tpu_emu.read(path)
+    [mark] = trace.marks
+    assert (mark.name, mark.time_ns > 0) == ("warm", True)
+    assert trace.held("warm").size == BLOCK
+    assert trace.leaks("warm", "end").size == BLOCK
+
+
+def test_the_end_of_a_program_is_before_its_modules_are_emptied(tmp_path):
+    program = """
+        import atexit, jax, jax.numpy as jnp
+        kept = [jnp.ones((512, 512)) for _ in range(3)]
+        jax.block_until_ready(kept)
+        atexit.register(lambda: kept.pop())
+    """
+    path = tmp_path / "ended.trace"
+    output(program, {"TPU_EMU_TRACE": str(path), "TPU_EMU_STACKS": "off"})
+    assert tpu_emu.read(path).held("end").size == 2 * BLOCK
+
+
 KEPT: list[jax.Array] = []
 
 
@@ -122,6 +201,45 @@ def test_holders_name_the_shortest_path_to_each_array():
     del sys.modules[__name__].__dict__["TRAINER"]
     KEPT.clear()
     local.delete()
+
+
+def test_holders_find_what_waits_what_failed_and_what_is_behind_attributes():
+    class Slotted:
+        __slots__ = ("part",)
+
+        def __init__(self, part: jax.Array) -> None:
+            self.part = part
+
+    def waiting():
+        held = jnp.zeros(101)
+        yield held.shape
+        yield held
+
+    def failing():
+        inner = jnp.zeros(102)
+        raise ValueError(inner.shape)
+
+    waits = waiting()
+    next(waits)
+    with pytest.raises(ValueError, match="102") as caught:
+        failing()
+    failed = caught.value
+    slotted = Slotted(jnp.zeros(103))
+    partial = functools.partial(print, jnp.zeros(104))
+    # The frames of what pytest keeps lead to them too, so that the names are not looked at whole.
+    paths = {holder.shape: holder.path for holder in tpu_emu.holders()}
+    assert paths[(101,)].endswith("waits.held")
+    assert paths[(102,)].endswith("__traceback__.<" + failing.__qualname__ + "()>.inner")
+    assert paths[(103,)].endswith("slotted.part")
+    assert paths[(104,)].endswith("partial.args[0]")
+    assert (str(failed), partial.func, slotted.part.shape) == ("(102,)", print, (103,))
+
+
+def test_holders_of_some_arrays_are_those_alone():
+    wanted, other = jnp.zeros((13, 2)), jnp.zeros((13, 3))
+    [found] = tpu_emu.holders([wanted])
+    assert (found.shape, found.path.endswith(".wanted")) == ((13, 2), True)
+    assert other.shape == (13, 3)
 
 
 def test_an_array_in_a_cycle_that_nothing_leads_to_has_no_path():

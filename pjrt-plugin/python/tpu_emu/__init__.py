@@ -1,11 +1,11 @@
 """The Python side of tpu-emu: where the plugin is, and who holds its emulated HBM."""
 
+from tpu_emu.allocations import Allocation, allocation_of, allocations_of
 from tpu_emu.holders import Holder, holders
 from tpu_emu.library import library_path, mark, snapshot
 from tpu_emu.memory import Piece, configure, live, memory_map, peak
 from tpu_emu.recording import Recording, record
-from tpu_emu.text import change_text, dispatch_text, fault_text, frame_text
-from tpu_emu.trace import (
+from tpu_emu.records import (
     Argument,
     ArraySpec,
     Change,
@@ -16,18 +16,19 @@ from tpu_emu.trace import (
     Held,
     Kind,
     Loss,
+    Mark,
     Origin,
     Space,
     Stage,
-    Trace,
-    TraceError,
     Usage,
-    read,
 )
+from tpu_emu.text import change_text, dispatch_text, fault_text, frame_text
+from tpu_emu.trace import Trace, TraceError, read
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Allocation",
     "Argument",
     "ArraySpec",
     "Change",
@@ -39,6 +40,7 @@ __all__ = [
     "Holder",
     "Kind",
     "Loss",
+    "Mark",
     "Origin",
     "Piece",
     "Recording",
@@ -47,6 +49,8 @@ __all__ = [
     "Trace",
     "TraceError",
     "Usage",
+    "allocation_of",
+    "allocations_of",
     "change_text",
     "configure",
     "dispatch_text",

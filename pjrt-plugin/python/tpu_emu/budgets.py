@@ -12,36 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tpu_emu.sizes import size
+
 if TYPE_CHECKING:
     from tpu_emu.recording import Recording
 
 _HEAD = "# test\tpeak\ttemporaries\tlargest origin (bytes; pytest --hbm-snapshot-update)\n"
-_UNITS = {
-    "": 1,
-    "B": 1,
-    "KB": 10**3,
-    "MB": 10**6,
-    "GB": 10**9,
-    "KIB": 1 << 10,
-    "MIB": 1 << 20,
-    "GIB": 1 << 30,
-}
-_SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Z]*)\s*")
+_NUMBER = re.compile(r":[0-9]+ ")
 _PER_CENT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*%\s*")
-
-
-def size(given: object) -> int:
-    """Bytes of a number, or of a text such as `2 GiB`, `200 MB`, `4096`.
-
-    Raises:
-        ValueError: for what is no size.
-    """
-    if isinstance(given, int) and not isinstance(given, bool) and given >= 0:
-        return given
-    found = _SIZE.fullmatch(given) if isinstance(given, str) else None
-    if found is None or found[2].upper() not in _UNITS:
-        raise ValueError(f"{given!r} is no size: 2 GiB, 200 MB, 512 KiB or a number of bytes")
-    return round(float(found[1]) * _UNITS[found[2].upper()])
 
 
 @dataclass(frozen=True)
@@ -88,6 +66,14 @@ class Line:
         """What stands behind the test's name."""
         return f"{self.peak}\t{self.temporaries}\t{self.largest}"
 
+    def is_moved(self, other: Line) -> bool:
+        """Whether both say the same but for the number of the line."""
+
+        def same(line: Line) -> tuple[int, int, str]:
+            return line.peak, line.temporaries, _NUMBER.sub(": ", line.largest)
+
+        return same(self) == same(other)
+
     @classmethod
     def from_fields(cls, text: str) -> Line:
         """The line of what stands behind a test's name.
@@ -114,6 +100,8 @@ def read(file: Path, *, conflicts: bool = False) -> Budgets:
         lines = file.read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:
         return {}
+    except UnicodeDecodeError as why:
+        raise ValueError(f"{file.name} is no text of UTF-8, at byte {why.start}") from None
     found: Budgets = {}
     for number, text in enumerate(lines, 1):
         if not text.strip() or text.startswith("#"):
@@ -158,25 +146,41 @@ def compare(line: Line, budget: Line | None, allowed: Tolerance, file: str) -> s
     )
 
 
-def update(file: Path, old: Budgets, seen: Budgets, collected: set[str], *, whole: bool) -> str:
+@dataclass(frozen=True)
+class Collected:
+    """The tests that a session found: names below a folder, and whether of whole files."""
+
+    root: Path
+    names: set[str]
+    whole: bool
+
+    def lacks(self, name: str) -> bool:
+        """Whether a test is gone, as far as the session can know."""
+        of = name.partition("::")[0]
+        if not (self.root / of).exists():
+            return True
+        files = {name.partition("::")[0] for name in self.names}
+        return self.whole and of in files and name not in self.names
+
+
+def update(file: Path, old: Budgets, seen: Budgets, collected: Collected) -> str:
     """Writes the budgets of what was seen; gives a sentence on it.
 
     Lines of tests that were not run stay. Those of tests that are gone go: of files that were
-    collected as a whole, and of files that are not there.
+    collected as a whole, and of files that are not there. A line whose origin has only moved within
+    its file stays as it is.
     """
-    files = {name.partition("::")[0] for name in collected}
-
-    def is_gone(name: str) -> bool:
-        of = name.partition("::")[0]
-        if not (file.parent / of).exists():
-            return True
-        return whole and of in files and name not in collected
-
-    kept = {name: line for name, line in old.items() if name in seen or not is_gone(name)}
-    new = kept | {name: line for name, line in seen.items() if line.peak or name in old}
+    kept = {name: line for name, line in old.items() if name in seen or not collected.lacks(name)}
+    new = kept | {
+        name: line
+        for name, line in seen.items()
+        if (line.peak or name in old) and not (name in old and line.is_moved(old[name]))
+    }
     text = _HEAD + "".join(f"{name}\t{new[name].fields()}\n" for name in sorted(new))
+    file.parent.mkdir(parents=True, exist_ok=True)
     written = file.with_name(file.name + ".new")
     written.write_text(text, encoding="utf-8")
     written.replace(file)
     changed = sum(old.get(name) != line for name, line in new.items())
-    return f"{file.name}: {len(new)} tests, {changed} changed, {len(old) - len(kept)} gone"
+    tests = "1 test" if len(new) == 1 else f"{len(new)} tests"
+    return f"{file.name}: {tests}, {changed} changed, {len(old) - len(kept)} gone"

@@ -6,14 +6,21 @@ import functools
 import gc
 import sys
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 _MOST = 5_000_000
 """Objects that are looked at; a search that meets more ends, and says so of what it lacks."""
 
+_FEW = 100
+"""Arrays of which it is asked who refers to them: that looks at all objects for each of them."""
+_OF_THE_PROGRAM = 2
+"""How many groups of roots are the program's own: its frames and `__main__`, and its modules."""
+
+_PACKAGE = str(Path(__file__).parent)
 _PLAIN = (str, bytes, bytearray, int, float, complex, bool, type(None), range, types.CodeType)
 
 
@@ -38,12 +45,12 @@ class Holder:
         return f"{self.nbytes:>16,} B  {array}  {self.path or self.why}"
 
 
-def holders() -> tuple[Holder, ...]:
+def holders(of: Iterable[Any] | None = None) -> tuple[Holder, ...]:
     """Of each live array of JAX the shortest path of names that keeps it, the largest first.
 
-    Variables of running functions and modules of the program come first, then those of installed
-    packages, JAX's own last. Objects that only C holds, and those in a cycle that nothing leads to,
-    have no path.
+    With `of` only those arrays are looked for. Variables of running functions and modules of the
+    program come first, then those of installed packages, JAX's own last. Objects that only C holds,
+    and those in a cycle that nothing leads to, have no path.
 
     Raises:
         RuntimeError: where JAX is not imported.
@@ -51,8 +58,10 @@ def holders() -> tuple[Holder, ...]:
     jax = sys.modules.get("jax")
     if jax is None:
         raise RuntimeError("JAX is not imported, so that there are no arrays")
-    arrays = [array for array in jax.live_arrays() if not array.is_deleted()]
-    paths, is_whole = _paths({id(array) for array in arrays}, {id(arrays)})
+    given = jax.live_arrays() if of is None else list(of)
+    arrays = [array for array in given if not array.is_deleted()]
+    del given
+    paths, is_whole = _paths(arrays)
     nowhere = (
         "no name of Python leads to it: native code holds it, or a cycle that gc.collect() frees"
         if is_whole
@@ -72,13 +81,16 @@ def holders() -> tuple[Holder, ...]:
     return tuple(sorted(found, key=lambda holder: (-holder.nbytes, holder.path, holder.shape)))
 
 
-def _paths(wanted: set[int], skipped: set[int]) -> tuple[dict[int, str], bool]:
+def _paths(arrays: list[Any]) -> tuple[dict[int, str], bool]:
     """The paths to objects, by their ids, and whether all objects were looked at."""
     found: dict[int, str] = {}
-    seen = set(skipped)
+    wanted = {id(array) for array in arrays}
+    seen = {id(arrays)}
     # What this search is made of leads to everything.
-    seen.update(map(id, (found, seen, wanted, skipped)))
-    for roots in _roots():
+    seen.update(map(id, (found, seen, wanted)))
+    for number, roots in enumerate(_roots()):
+        if number == _OF_THE_PROGRAM:
+            wanted &= found.keys() | _referred(arrays, found)
         queue: collections.deque[tuple[str, Any]] = collections.deque(roots)
         seen.add(id(queue))
         while queue and len(found) < len(wanted):
@@ -96,6 +108,22 @@ def _paths(wanted: set[int], skipped: set[int]) -> tuple[dict[int, str], bool]:
         if len(found) == len(wanted):
             break
     return found, True
+
+
+def _referred(arrays: list[Any], found: dict[int, str]) -> set[int]:
+    """Those of some arrays that any object of Python refers to, by their ids.
+
+    One that native code alone holds is not worth a search through all packages.
+    """
+    left = [array for array in arrays if id(array) not in found]
+    ids = {id(array) for array in left}
+    if not left or len(left) > _FEW:
+        return ids
+    referred: set[int] = set()
+    for referrer in gc.get_referrers(*left):
+        if referrer is not arrays and referrer is not left:
+            referred.update(map(id, gc.get_referents(referrer)))
+    return ids & referred
 
 
 def _roots() -> Iterator[list[tuple[str, Any]]]:
@@ -131,38 +159,47 @@ def _frames() -> list[tuple[str, Any]]:
         at: types.FrameType | None = frame
         while at is not None:
             code = at.f_code
-            if code.co_filename != __file__ and code.co_name != "<module>":
-                variables = list(at.f_locals.items())
-                found += [(f"{code.co_qualname}().{name}", value) for name, value in variables]
+            if not code.co_filename.startswith(_PACKAGE) and code.co_name != "<module>":
+                found += [(f"{code.co_qualname}(){name}", part) for name, part in _variables(at)]
             at = at.f_back
     return found
 
 
-def _parts(value: Any) -> Iterable[tuple[str, Any]]:  # noqa: ANN401, PLR0911 (a row a kind)
+def _parts(value: Any) -> Iterable[tuple[str, Any]]:  # noqa: ANN401 (anything)
     """What an object refers to, each with how it is reached."""
-    if isinstance(value, dict):
-        return [(f"[{_key(key)}]", part) for key, part in list(value.items())]
-    if isinstance(value, (list, tuple, collections.deque)):
-        names = getattr(type(value), "_fields", ())
-        return [
-            (f".{names[at]}" if at < len(names) else f"[{at}]", part)
-            for at, part in enumerate(list(value))
-        ]
-    if isinstance(value, (set, frozenset)):
-        return [("{…}", part) for part in list(value)]
-    if isinstance(value, types.FunctionType):
-        return list(_of_function(value))
-    if isinstance(value, types.MethodType):
-        return [(".__self__", value.__self__), ("", value.__func__)]
-    if isinstance(value, functools.partial):
-        return [(".args", value.args), (".keywords", value.keywords), (".func", value.func)]
-    if isinstance(value, types.ModuleType):
-        return []
-    if isinstance(value, types.GeneratorType):
-        frame = value.gi_frame
-        variables = list(frame.f_locals.items()) if frame else []
-        return [(f".<variable {name}>", part) for name, part in variables]
+    for kinds, parts in _KINDS:
+        if isinstance(value, kinds):
+            return parts(value)
     return list(_of_object(value))
+
+
+def _of_dict(value: dict[Any, Any]) -> list[tuple[str, Any]]:
+    return [(f"[{_key(key)}]", part) for key, part in list(value.items())]
+
+
+def _of_sequence(value: Sequence[Any]) -> list[tuple[str, Any]]:
+    names = getattr(type(value), "_fields", ())
+    return [
+        (f".{names[at]}" if at < len(names) else f"[{at}]", part)
+        for at, part in enumerate(list(value))
+    ]
+
+
+def _variables(frame: types.FrameType | None) -> list[tuple[str, Any]]:
+    """The variables of a function that runs, waits, or ended with an exception."""
+    if frame is None:
+        return []
+    return [(f".{name}", part) for name, part in list(frame.f_locals.items())]
+
+
+def _of_traceback(traceback: types.TracebackType) -> Iterator[tuple[str, Any]]:
+    """Variables of the functions in which an exception was raised, the innermost last."""
+    at: types.TracebackType | None = traceback
+    while at is not None:
+        name = at.tb_frame.f_code.co_qualname
+        if name != "<module>":
+            yield from ((f".<{name}()>{part}", value) for part, value in _variables(at.tb_frame))
+        at = at.tb_next
 
 
 def _of_function(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
@@ -179,6 +216,12 @@ def _of_function(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
         yield f".{name}", part
 
 
+def _of_exception(value: BaseException) -> Iterator[tuple[str, Any]]:
+    names = ("__traceback__", "__cause__", "__context__")
+    yield from ((f".{name}", getattr(value, name)) for name in names)
+    yield from _of_object(value)
+
+
 def _of_object(value: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401 (anything)
     """Attributes by their names, then whatever else the collector knows of."""
     named: set[int] = set()
@@ -190,18 +233,41 @@ def _of_object(value: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401 (anythi
             named.add(id(part))
             yield f".{name}", part
         named.add(id(variables))
-    for kind in type(value).__mro__:
-        for name, slot in list(vars(kind).items()):
-            if isinstance(slot, types.MemberDescriptorType) and not name.startswith("__"):
-                try:
-                    part = slot.__get__(value, type(value))
-                except (AttributeError, TypeError):
-                    continue
-                named.add(id(part))
-                yield f".{name}", part
+    for name, part in _slots(value):
+        named.add(id(part))
+        yield f".{name}", part
     for part in gc.get_referents(value):
         if id(part) not in named and not isinstance(part, type):
             yield f".<{type(part).__name__}>", part
+
+
+def _slots(value: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401 (anything)
+    for kind in type(value).__mro__:
+        for name, slot in list(vars(kind).items()):
+            if isinstance(slot, types.MemberDescriptorType) and not name.startswith("__"):
+                with contextlib.suppress(AttributeError, TypeError):
+                    yield name, slot.__get__(value, type(value))
+
+
+_KINDS: tuple[tuple[Any, Callable[[Any], Iterable[tuple[str, Any]]]], ...] = (
+    (dict, _of_dict),
+    ((list, tuple, collections.deque), _of_sequence),
+    ((set, frozenset), lambda value: [("{…}", part) for part in list(value)]),
+    (types.FunctionType, _of_function),
+    (types.MethodType, lambda value: [(".__self__", value.__self__), ("", value.__func__)]),
+    (
+        functools.partial,
+        lambda value: [(".args", value.args), (".keywords", value.keywords), (".func", value.func)],
+    ),
+    (types.ModuleType, lambda _: []),
+    (types.GeneratorType, lambda value: _variables(value.gi_frame)),
+    (types.CoroutineType, lambda value: _variables(value.cr_frame)),
+    (types.AsyncGeneratorType, lambda value: _variables(value.ag_frame)),
+    (types.FrameType, _variables),
+    (types.TracebackType, _of_traceback),
+    (BaseException, _of_exception),
+)
+"""How the parts of an object are reached, by its kind."""
 
 
 def _key(key: object) -> str:

@@ -54,12 +54,16 @@ def snapshot() -> Trace:
 def mark(name: str) -> None:
     """Names this moment in the trace, so that reports and commands can refer to it.
 
+    `tpu_emu.read(FILE).held(name)`, `tpu-emu leaks --from NAME` and the report know it then.
     Without a trace (`TPU_EMU_TRACE`) it does nothing.
 
     Raises:
+        TypeError: for a name that is no text.
         RuntimeError: where this process has not loaded the library, or where the library
             refuses, for example in the child of a fork.
     """
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a moment is a text, not {name!r}")
     text = name.encode(errors="replace")
     code = loaded(2).tpu_emu_mark(text, ctypes.c_size_t(len(text)))
     if code != 0:

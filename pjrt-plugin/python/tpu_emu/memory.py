@@ -3,8 +3,14 @@
 import os
 from dataclasses import dataclass
 
+from tpu_emu import native
+from tpu_emu.devices import Device
 from tpu_emu.library import is_loaded, snapshot
-from tpu_emu.trace import Change, Held
+from tpu_emu.records import Change, Held
+from tpu_emu.sizes import size
+
+_LARGEST = 64 << 40
+"""Bytes of the largest memory that a device can have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,30 +22,34 @@ class Piece:
     block: Change | None
 
 
-def live(by: str = "line", device: int | None = None) -> Held:
+def live(by: str = "line", device: Device | None = None) -> Held:
     """What lives now in the memories of all devices, or of one, by its origin.
 
     `by` is `line`, `function`, `executable`, `label`, `array`, `stack`, `entry` or `space`.
+    A device is its id, or what `jax.devices()` has. Sizes are bytes in the memory, with the padding
+    to tiles and the heap's rounding: they add up to `bytes_in_use` of `memory_stats()`.
 
     Raises:
         RuntimeError: where this process has not loaded the library, or where it refuses.
-        ValueError: for another `by`.
+        ValueError: for another `by`, and a device that is not there.
     """
     return snapshot().held("last", by, device)
 
 
-def peak(device: int | None = None) -> int:
+def peak(device: Device | None = None) -> int:
     """The most bytes that were in use at once so far on a device; without one, on the fullest.
 
     Raises:
         RuntimeError: where this process has not loaded the library, or where it refuses.
+        ValueError: for a device that is not there.
     """
-    usages = (usage for usage in snapshot().usages if usage.space.device is not None)
-    peaks = (usage.peak_bytes for usage in usages if device in (None, usage.space.device))
+    taken = snapshot()
+    spaces = {taken.spaces[at].number for at in taken.device_spaces(device)}
+    peaks = (usage.peak_bytes for usage in taken.usages if usage.space.number in spaces)
     return max(peaks, default=0)
 
 
-def memory_map(device: int) -> tuple[Piece, ...]:
+def memory_map(device: Device = 0) -> tuple[Piece, ...]:
     """The blocks and holes of a device's memory, by address; the last is what was never reached.
 
     Raises:
@@ -47,20 +57,18 @@ def memory_map(device: int) -> tuple[Piece, ...]:
         ValueError: where there is no such device.
     """
     taken = snapshot()
-    spaces = [space for space in taken.spaces if space.device == device]
-    if not spaces:
-        raise ValueError(f"there is no device {device} in {taken.header.topology}")
+    [place] = taken.device_spaces(device)
+    space = taken.spaces[place]
     pieces: list[Piece] = []
     end = 0
-    for change in sorted(taken.live, key=lambda change: change.address):
-        if change.space != spaces[0]:
-            continue
+    blocks = (change for change in taken.live if change.space == space)
+    for change in sorted(blocks, key=lambda change: change.address):
         if change.address > end:
             pieces.append(Piece(end, change.address - end, None))
         pieces.append(Piece(change.address, change.size, change))
         end = change.address + change.size
-    if end < spaces[0].capacity_bytes:
-        pieces.append(Piece(end, spaces[0].capacity_bytes - end, None))
+    if end < space.capacity_bytes:
+        pieces.append(Piece(end, space.capacity_bytes - end, None))
     return tuple(pieces)
 
 
@@ -68,11 +76,12 @@ def configure(*, topology: str | None = None, hbm: int | str | None = None) -> N
     """Says which TPU is emulated, before JAX first needs a device.
 
     `topology` is as in `TPU_EMU_TOPOLOGY` (`v5p:2x2x1`), `hbm` the bytes of each device's memory,
-    or a text such as `2GiB`. What is left out stays as the environment says. Programs that this one
-    starts inherit it.
+    or a text such as `2 GiB`. What is left out stays as the environment says. Programs that this
+    one starts inherit it.
 
     Raises:
         RuntimeError: where JAX has its devices already.
+        ValueError: for what is no topology, and no size from 1 byte to 64 TiB.
     """
     if is_loaded():
         raise RuntimeError(
@@ -80,6 +89,11 @@ def configure(*, topology: str | None = None, hbm: int | str | None = None) -> N
             " before jax.devices()"
         )
     if topology is not None:
-        os.environ["TPU_EMU_TOPOLOGY"] = topology
+        native.module().check_topology(topology)
     if hbm is not None:
-        os.environ["TPU_EMU_HBM_BYTES"] = str(hbm).replace(" ", "")
+        size_bytes = size(hbm)
+        if not 0 < size_bytes <= _LARGEST:
+            raise ValueError(f"hbm={hbm!r}: the memory of a device has 1 byte to 64 TiB")
+        os.environ["TPU_EMU_HBM_BYTES"] = str(size_bytes)
+    if topology is not None:
+        os.environ["TPU_EMU_TOPOLOGY"] = topology

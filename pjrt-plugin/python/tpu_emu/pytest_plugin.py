@@ -8,30 +8,18 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
-from tpu_emu import budgets, fresh_process
+from tpu_emu import budgets, fresh_process, limits, sizes
+from tpu_emu.limits import MARKERS, LeakLimit, Limit, MarkerError, fail
 
 if TYPE_CHECKING:
     from tpu_emu.recording import Recording
-
-MARKERS = (
-    (
-        "limit_hbm(size, device=None, of='peak'): fails a test that takes more of a device's"
-        " memory; of is peak, allocated or end"
-    ),
-    (
-        "limit_hbm_leaks(size='0 B', warmups=1): fails a test behind which more of what it took"
-        " lives; it runs before as often as warmups says"
-    ),
-    "tpu_topology(name): the test runs in a process of its own, on that TPU",
-    "hbm_snapshot(tolerance=None): fails a test that takes more than its line in the budget file",
-)
 
 _SEEN = "tpu_emu"
 """The property of a report that has the numbers of its test."""
@@ -74,6 +62,21 @@ def pytest_configure(config: pytest.Config) -> None:
     fresh_process.remember(config)
 
 
+Value = TypeVar("Value")
+
+
+def _setting(name: str, given: str, read: Callable[[object], Value]) -> Value:
+    """What a setting says.
+
+    Raises:
+        UsageError: for what it cannot say.
+    """
+    try:
+        return read(given)
+    except ValueError as why:
+        raise pytest.UsageError(f"{name} = {given!r}: {why}") from None
+
+
 class State:
     """What a session knows: which limits hold, and which numbers were seen."""
 
@@ -88,12 +91,10 @@ class State:
         self.updates: bool = config.getoption("--hbm-snapshot-update")
         self.reports: str | None = config.getoption("--hbm-report")
         self.file = config.rootpath / config.getini("hbm_snapshot_file")
-        try:
-            limit = config.getini("hbm_limit")
-            self.limit = budgets.size(limit) if limit else None
-            self.tolerance = budgets.tolerance(config.getini("hbm_tolerance"))
-        except ValueError as why:
-            raise pytest.UsageError(str(why)) from None
+        limit = config.getini("hbm_limit")
+        self.limit = _setting("hbm_limit", limit, sizes.size) if limit else None
+        tolerance = config.getini("hbm_tolerance")
+        self.tolerance = _setting("hbm_tolerance", tolerance, budgets.tolerance)
         self.lines: budgets.Budgets | None = None
         self.seen: dict[str, budgets.Line] = {}
         self.collected: set[str] = set()
@@ -112,22 +113,31 @@ _STATE = pytest.StashKey[State]()
 
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Notes that there is a test, chosen or not."""
+    fresh_process.remember_name(item)
     item.config.stash[_STATE].collected.add(item.nodeid)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_node_collection_finished(node: Any, ids: Iterable[str]) -> None:  # noqa: ANN401
     """Notes the tests of a worker."""
-    node.config.stash[_STATE].collected.update(ids)
+    names = list(ids)
+    collected: set[str] = node.config.stash[_STATE].collected
+    collected.update(names)
+    # With groups of tests, xdist puts that of a test behind its name.
+    collected.update(name.rpartition("@")[0] for name in names if "@" in name)
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
     """Runs a test that asks for a topology in a process of its own."""
-    mark = item.get_closest_marker("tpu_topology")
-    if mark is None or not mark.args:
+    try:
+        topology = limits.topology_of(item)
+    except MarkerError:
+        # The test fails with it, where it would have run.
         return None
-    return fresh_process.ran_in_fresh_process(item, str(mark.args[0]))
+    if topology is None:
+        return None
+    return fresh_process.ran_in_fresh_process(item, nextitem, topology)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -136,21 +146,32 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     asked = _asked(item)
     if asked is None:
         return (yield)
-    for _ in range(asked.warmups):
+    for _ in range(asked.leak_limit.warmups if asked.leak_limit else 0):
         item.runtest()
     from tpu_emu.recording import record  # noqa: PLC0415 (for tests that ask)
 
-    gc.collect()
     if asked.snapshot:
         # What other tests have compiled would make the numbers of this one depend on them.
         sys.modules["jax"].clear_caches()
+        gc.collect()
+    elif asked.leak_limit is not None:
+        gc.collect()
+    else:
+        # What the collector does within the test depends less on what was before it; a whole
+        # collection takes longer than most tests.
+        gc.collect(1)
     with record() as recording:
-        result = yield
-        _settle()
+        try:
+            result = yield
+        except (Exception, pytest.fail.Exception):
+            if told := _report(item, recording):
+                item.add_report_section("call", "hbm", told)
+            raise
+        limits.settle()
         if asked.leak_limit is not None:
             gc.collect()
     if problems := _problems(item, asked, recording):
-        pytest.fail("\n\n".join(problems), pytrace=False)
+        fail("\n\n".join(problems))
     return result
 
 
@@ -158,46 +179,56 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
 class _Asked:
     """What is to be looked at of a test."""
 
-    limits: list[tuple[int, str, int | None]]
-    """Size, of what, and device of each."""
-    leak_limit: int | None
-    warmups: int
+    limits: list[Limit]
+    leak_limit: LeakLimit | None
+    tolerance: budgets.Tolerance
     snapshot: bool
 
 
 def _asked(item: pytest.Item) -> _Asked | None:
     """What its markers, the options and the settings ask of a test; None for nothing."""
     state = item.config.stash[_STATE]
-    limits = list(item.iter_markers("limit_hbm"))
-    leaks = item.get_closest_marker("limit_hbm_leaks")
-    marked = item.get_closest_marker("hbm_snapshot") is not None
+    names = {mark.name for mark in item.iter_markers()}
+    marked = "hbm_snapshot" in names
     snapshot = state.mode is not None or state.updates or marked
-    by_name = bool(limits) or leaks is not None or snapshot
-    if not by_name and state.limit is None:
+    by_name = snapshot or not names.isdisjoint(("limit_hbm", "limit_hbm_leaks", "tpu_topology"))
+    if not by_name and state.limit is None and state.reports is None:
         return None
+    problem = None
+    try:
+        asked = _Asked(
+            limits.limits_of(item, state.limit),
+            limits.leak_limit_of(item),
+            limits.tolerance_of(item) or state.tolerance,
+            snapshot,
+        )
+        limits.topology_of(item)
+    except MarkerError as why:
+        problem = str(why)
+    if problem is not None:
+        fail(problem)
     if (missing := _missing_emulator()) is not None:
         if by_name:
-            pytest.fail(missing, pytrace=False)
+            fail(missing)
         item.user_properties.append((_SEEN + "_left_out", missing))
         return None
-    try:
-        leak_limit, warmups = _leak_limit(leaks) if leaks else (None, 0)
-        return _Asked(_limits(state, limits), leak_limit, warmups, snapshot)
-    except (TypeError, ValueError) as why:
-        pytest.fail(str(why), pytrace=False)
+    return asked
 
 
 def _problems(item: pytest.Item, asked: _Asked, recording: Recording) -> list[str]:
     """What is wrong with what a test took, and where its report is; its numbers go with it."""
-    state = item.config.stash[_STATE]
-    line = budgets.Line.of(recording, item.config.rootpath)
-    item.user_properties.append((_SEEN, line.fields()))
-    problems = [text for limit in asked.limits if (text := _over(recording, *limit))]
-    if asked.leak_limit is not None and recording.live() > asked.leak_limit:
-        problems.append(_leak_text(recording, asked.leak_limit))
+    state, root = item.config.stash[_STATE], item.config.rootpath
+    line = budgets.Line.of(recording, root)
+    name = fresh_process.name_of(item)
+    item.user_properties.append((_SEEN, f"{name}\t{line.fields()}"))
+    problems = [text for limit in asked.limits if (text := limits.over(recording, limit, root))]
+    if asked.leak_limit and (text := limits.leaked(recording, asked.leak_limit, root)):
+        problems.append(text)
     if asked.snapshot and not state.updates:
-        problems += _compare(item, line, recording)
-    return [*problems, *_write_report(state, item, recording)] if problems else []
+        problems += _compare(item, asked, line, recording)
+    if problems and (told := _report(item, recording)):
+        problems.append(told)
+    return problems
 
 
 def _missing_emulator() -> str | None:
@@ -220,133 +251,39 @@ def _missing_emulator() -> str | None:
     )
 
 
-def _limits(state: State, marks: list[pytest.Mark]) -> list[tuple[int, str, int | None]]:
-    """Size, of what, and device of each limit; that of the suite where the test has none."""
-    if not marks:
-        return [(state.limit, "peak", None)] if state.limit is not None else []
-    found = []
-    for mark in marks:
-        given: dict[str, Any] = {**dict(zip(("size",), mark.args, strict=False)), **mark.kwargs}
-        of, device = given.pop("of", "peak"), given.pop("device", None)
-        if of not in ("peak", "allocated", "end"):
-            raise ValueError(f"limit_hbm(of={of!r}): it is peak, allocated or end")
-        if set(given) != {"size"}:
-            raise TypeError(f"limit_hbm takes a size, device and of, not {sorted(given)}")
-        found.append((budgets.size(given["size"]), of, device))
-    return found
-
-
-def _leak_limit(mark: pytest.Mark) -> tuple[int, int]:
-    names = ("size", "warmups")
-    given: dict[str, Any] = {**dict(zip(names, mark.args, strict=False)), **mark.kwargs}
-    limit, warmups = budgets.size(given.pop("size", 0)), given.pop("warmups", 1)
-    if given or not isinstance(warmups, int) or warmups < 0:
-        raise TypeError("limit_hbm_leaks takes a size, and warmups as a number")
-    return limit, warmups
-
-
-def _settle() -> None:
-    """Waits for what the test has begun, so that it counts here and not in the next one."""
-    for array in sys.modules["jax"].live_arrays():
-        if not array.is_deleted():
-            array.block_until_ready()
-
-
-def _over(recording: Recording, limit: int, of: str, device: int | None) -> str | None:
-    """What is wrong with a test that took more than its limit."""
-    numbers = {
-        "peak": recording.peak,
-        "allocated": recording.allocated,
-        "end": recording.live,
-    }
-    origins = {
-        "peak": recording.peak_by,
-        "allocated": recording.allocated_by,
-        "end": recording.live_by,
-    }
-    took = numbers[of](device)
-    if took <= limit:
-        return None
-    where = "" if device is None else f" of device {device}"
-    words = {"peak": "at its peak", "allocated": "in all", "end": "at its end"}[of]
-    return "\n".join(
-        [
-            (
-                f"the test took {took:,} bytes{where} {words}, {took - limit:,} more than its"
-                f" limit of {limit:,}"
-            ),
-            *_origins(origins[of]("line", device)),
-            *_before(recording),
-        ]
-    )
-
-
-def _leak_text(recording: Recording, limit: int) -> str:
-    from tpu_emu.holders import holders  # noqa: PLC0415 (for tests that fail)
-
-    kept = recording.live_by("line")
-    names = [holder for holder in holders() if holder.path][:5]
-    return "\n".join(
-        [
-            f"{kept.size:,} bytes that the test took live behind it, its limit is {limit:,}",
-            *_origins(kept),
-            *(["arrays that live, and what keeps them:"] if names else []),
-            *(f"  {holder}" for holder in names),
-        ]
-    )
-
-
-def _origins(held: Any) -> list[str]:  # noqa: ANN401 (imported where it is used)
-    rows = [f"  {row.size:>16,} B  {row.blocks:>5} x  {row.key}" for row in held.origins[:5]]
-    left = held.origins[5:]
-    if left:
-        rows.append(f"  {sum(row.size for row in left):>16,} B  of {len(left)} other origins")
-    return rows
-
-
-def _before(recording: Recording) -> list[str]:
-    held = recording.before_by("line")
-    if not held.blocks:
-        return []
-    row = held.origins[0]
-    return [
-        (
-            f"(not counted: {held.size:,} bytes of other tests, caches and fixtures lived before"
-            f" it, {row.size:,} of them of {row.key})"
-        ),
-    ]
-
-
-def _compare(item: pytest.Item, line: budgets.Line, recording: Recording) -> list[str]:
+def _compare(
+    item: pytest.Item, asked: _Asked, line: budgets.Line, recording: Recording
+) -> list[str]:
     """What is wrong with a test beside its line in the budget file."""
     state = item.config.stash[_STATE]
-    mark = item.get_closest_marker("hbm_snapshot")
+    marked = item.get_closest_marker("hbm_snapshot") is not None
     try:
-        allowed = state.tolerance
-        if mark is not None and mark.kwargs.get("tolerance") is not None:
-            allowed = budgets.tolerance(mark.kwargs["tolerance"])
-        budget = state.budget(item.nodeid)
-    except ValueError as why:
+        budget = state.budget(fresh_process.name_of(item))
+    except (OSError, ValueError) as why:
         return [str(why)]
-    if budget is None and mark is None and line.peak == 0:
+    if budget is None and not marked and line.peak == 0:
         return []
-    problem = budgets.compare(line, budget, allowed, state.file.name)
+    problem = budgets.compare(line, budget, asked.tolerance, state.file.name)
     if problem is None:
         return []
     if state.mode == "review":
-        item.user_properties.append((_SEEN + "_review", f"{item.nodeid}: {problem}"))
+        item.user_properties.append(
+            (_SEEN + "_review", f"{fresh_process.name_of(item)}: {problem}")
+        )
         return []
-    return ["\n".join([problem, *_origins(recording.peak_by("line"))])]
+    rows = limits.origins(recording.peak_by("line"), item.config.rootpath)
+    return ["\n".join([problem, *rows])]
 
 
-def _write_report(state: State, item: pytest.Item, recording: Recording) -> list[str]:
+def _report(item: pytest.Item, recording: Recording) -> str | None:
     """Writes what was recorded, as a page where the command is there; says where it is."""
+    state = item.config.stash[_STATE]
     if state.reports is None:
-        return []
+        return None
     from tpu_emu.test_report import write_report  # noqa: PLC0415 (for tests that fail)
 
     folder = Path(state.config.invocation_params.dir) / state.reports
-    return [write_report(folder, item.nodeid, recording.data)]
+    return write_report(folder, fresh_process.name_of(item), recording.data)
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
@@ -366,7 +303,8 @@ class _Collector:
             return
         for name, value in report.user_properties:
             if name == _SEEN and report.passed:
-                self.state.seen[report.nodeid] = budgets.Line.from_fields(str(value))
+                test, _, fields = str(value).partition("\t")
+                self.state.seen[test] = budgets.Line.from_fields(fields)
             elif name == _SEEN + "_review" and not self.state.updates:
                 self.state.told.append(str(value))
             elif name == _SEEN + "_left_out":
@@ -388,16 +326,19 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     whole = not any("::" in argument for argument in session.config.args)
     try:
         old = budgets.read(state.file, conflicts=True)
-        state.told.append(budgets.update(state.file, old, state.seen, state.collected, whole=whole))
+        collected = budgets.Collected(session.config.rootpath, state.collected, whole)
+        state.told.append(budgets.update(state.file, old, state.seen, collected))
     except (OSError, ValueError) as why:
         state.told.append(f"{state.file} was not written: {why}")
+        session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:  # noqa: ANN401
     """Says what differs, and what was written."""
     state = config.stash[_STATE]
     if state.left_out:
-        state.told.append(f"hbm_limit was left out: {state.left_out}")
+        what = "hbm_limit" if state.limit is not None else "--hbm-report"
+        state.told.append(f"{what} was left out: {state.left_out}")
     if state.told:
         terminalreporter.section("memory of emulated TPUs")
         for text in state.told:
@@ -411,7 +352,7 @@ def tpu() -> Any:  # noqa: ANN401 (JAX is imported where it is used)
 
     devices = jax.devices()
     if (missing := _missing_emulator()) is not None:
-        pytest.fail(missing, pytrace=False)
+        fail(missing)
     jax.clear_caches()  # type: ignore[no-untyped-call]
     gc.collect()
     return devices
@@ -421,7 +362,7 @@ def tpu() -> Any:  # noqa: ANN401 (JAX is imported where it is used)
 def hbm() -> Generator[Recording, None, None]:
     """A recording of what the test takes: `tpu_emu.Recording`, which can be asked in the test."""
     if (missing := _missing_emulator()) is not None:
-        pytest.fail(missing, pytrace=False)
+        fail(missing)
     from tpu_emu.recording import record  # noqa: PLC0415 (for tests that ask)
 
     gc.collect()

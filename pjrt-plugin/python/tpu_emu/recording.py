@@ -5,8 +5,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from tpu_emu.devices import Device
 from tpu_emu.library import loaded, take_bytes
-from tpu_emu.trace import Held, Trace, held, read
+from tpu_emu.records import Held
+from tpu_emu.trace import Trace, held, read
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +41,12 @@ class _View:
             sums = native.since(space, first, last)
             self.sums.append(_Sums(space, device, first, last, *sums))
 
-    def of(self, device: int | None) -> list[_Sums]:
+    def of(self, device: Device | None) -> list[_Sums]:
         """Those of all devices, or of one."""
-        return [sums for sums in self.sums if device in (None, sums.device)]
+        spaces = self.trace.device_spaces(device)
+        return [sums for sums in self.sums if sums.space in spaces]
 
-    def between(self, device: int | None) -> list[tuple[int, int, int]]:
+    def between(self, device: Device | None) -> list[tuple[int, int, int]]:
         """Places of memories, and between which counts of their changes this was."""
         return [(sums.space, sums.first, sums.last) for sums in self.of(device)]
 
@@ -53,8 +56,11 @@ class Recording:
 
     Only what was taken in the recording counts: blocks that lived before it are no part of any
     number, and giving them back is none either. Sizes are bytes in the memory, with the padding to
-    tiles and the heap's rounding. `device` picks one device by its id; without it, `peak` and
-    `live` are those of the fullest device and the other numbers are sums.
+    tiles and the heap's rounding. `device` picks one device, by its id or as `jax.devices()` has
+    it; without it, `peak` and `live` are those of the fullest and the other numbers are sums.
+
+    Every question raises ValueError for a device that is not there and for another `by`, and
+    RuntimeError where the recording has not begun.
     """
 
     def __init__(self) -> None:
@@ -84,23 +90,28 @@ class Recording:
         """All that was recorded, or what there is so far."""
         return self._view().trace
 
-    def peak(self, device: int | None = None) -> int:
+    @property
+    def devices(self) -> tuple[int, ...]:
+        """The ids of the devices."""
+        return tuple(sums.device for sums in self._view().sums if sums.device is not None)
+
+    def peak(self, device: Device | None = None) -> int:
         """The most bytes that lived at once, of what was taken here."""
         return max((sums.peak for sums in self._view().of(device)), default=0)
 
-    def live(self, device: int | None = None) -> int:
+    def live(self, device: Device | None = None) -> int:
         """Bytes that were taken here and lived at the end."""
         return max((sums.live for sums in self._view().of(device)), default=0)
 
-    def allocated(self, device: int | None = None) -> int:
+    def allocated(self, device: Device | None = None) -> int:
         """Bytes that were taken here, freed or not, summed up."""
         return sum(sums.taken for sums in self._view().of(device))
 
-    def allocations(self, device: int | None = None) -> int:
+    def allocations(self, device: Device | None = None) -> int:
         """How many blocks were taken here."""
         return sum(sums.blocks for sums in self._view().of(device))
 
-    def peak_by(self, by: str = "line", device: int | None = None) -> Held:
+    def peak_by(self, by: str = "line", device: Device | None = None) -> Held:
         """What lived at the peak, of what was taken here, by its origin.
 
         Without a device, that of the fullest. `by` is `line`, `function`, `executable`, `label`,
@@ -111,20 +122,33 @@ class Recording:
         between = [(fullest.space, fullest.first, fullest.peak_at)] if fullest else []
         return held(view.trace.native.taken(between, by, True))
 
-    def live_by(self, by: str = "line", device: int | None = None) -> Held:
+    def live_by(self, by: str = "line", device: Device | None = None) -> Held:
         """What was taken here and lived at the end, by its origin; without a device, on all."""
         view = self._view()
         return held(view.trace.native.taken(view.between(device), by, True))
 
-    def allocated_by(self, by: str = "line", device: int | None = None) -> Held:
+    def allocated_by(self, by: str = "line", device: Device | None = None) -> Held:
         """What was taken here, freed or not, by its origin; without a device, on all."""
         view = self._view()
         return held(view.trace.native.taken(view.between(device), by, False))
 
-    def before_by(self, by: str = "line", device: int | None = None) -> Held:
+    def before_by(self, by: str = "line", device: Device | None = None) -> Held:
         """What lived when the recording began, and counts in no other number."""
         view = self._view()
         return held(view.trace.native.held([(at.space, at.first) for at in view.of(device)], by))
+
+    def live_places(self) -> set[tuple[int, int]]:
+        """Of what was taken here and lived at the end the numbers of the space, and addresses."""
+        view = self._view()
+        found = set()
+        for sums in view.sums:
+            number = view.trace.spaces[sums.space].number
+            addresses = view.trace.column("address")
+            order = memoryview(view.trace.native.order(sums.space))
+            new = set(order[sums.first : sums.last])
+            kept = memoryview(view.trace.native.live(sums.space, sums.last))
+            found |= {(number, addresses[place]) for place in kept if place in new}
+        return found
 
     def _view(self) -> "_View":
         if self._data is None:

@@ -3,7 +3,8 @@
 import os
 from collections.abc import Iterator
 
-from tpu_emu.trace import Argument, Change, Dispatch, Fault, Frame, Loss, Trace
+from tpu_emu.records import Argument, Change, Dispatch, Fault, Frame, Loss
+from tpu_emu.trace import Trace
 
 
 def change_text(change: Change) -> str:

@@ -9,6 +9,7 @@ mod column;
 #[path = "../../../pjrt-plugin/glibc/src/jumps.rs"]
 mod glibc;
 mod reading;
+mod topology;
 mod trace;
 
 /// The module.
@@ -18,6 +19,8 @@ mod native {
     use crate::column::Column;
     #[pymodule_export]
     use crate::reading::{DamagedError, read_bytes, read_file};
+    #[pymodule_export]
+    use crate::topology::check_topology;
     #[pymodule_export]
     use crate::trace::Trace;
 }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 use tpu_trace::{
     Argument, By, ChangeKind, Dispatch, FramePart, History, Holders, MomentName, SpaceHistory,
-    live, user_frame,
+    live, origin, user_frame,
 };
 
 /// A trace, and what was made of it.
@@ -183,6 +183,15 @@ impl Trace {
     /// The innermost frame of the user's Python of the stack at a place.
     fn user_frame(&self, stack: u32) -> Option<Frame<'_>> {
         user_frame(&self.0.trace.stacks, stack).map(frame)
+    }
+
+    /// What stands for the block of a change where blocks are summed up.
+    fn origin(&self, change: u32, by_what: &str) -> PyResult<String> {
+        let by = by(by_what)?;
+        if change as usize >= self.0.trace.events.len() {
+            return Err(PyIndexError::new_err(format!("the trace has no change {change}")));
+        }
+        Ok(origin(&self.0.trace, change, by))
     }
 
     /// One field of all changes, in the order in which they were written.
