@@ -33,6 +33,9 @@ const FAMILIES: [(&str, &str); 19] = [
 /// Chips that one host has where a slice has no more.
 const LARGEST_HOST: i64 = 8;
 
+/// A topology's name and the options that belong to it.
+pub(super) type Named = (String, Vec<(String, OptionValue)>);
+
 impl Topology {
     /// The slice of an accelerator type: `v5p-256`, which is 128 chips, or `v5litepod-16`; in the
     /// shape `bounds` if that is known.
@@ -44,40 +47,51 @@ impl Topology {
     /// Errors: `BadArgument` for an unknown family, a number that no slice has, or bounds with
     /// another number of chips.
     pub fn of_accelerator(accelerator: &str, bounds: Option<&str>) -> Result<Self> {
-        let lower = accelerator.to_ascii_lowercase();
-        let whole = |word: &str| {
-            let row = FAMILIES.iter().find(|(name, _)| *name == word)?;
-            GENERATIONS.iter().rfind(|generation| generation.family == row.1)
-        };
-        let (row, number) = match (whole(&lower), lower.rsplit_once('-')) {
-            (Some(row), _) => (Some(row), None),
-            (None, Some((family, number))) => (whole(family), Some(number)),
-            (None, None) => (None, None),
-        };
-        let row = row.ok_or_else(|| {
-            Error::bad("no accelerator type: wanted is FAMILY-NUMBER, as v5litepod-8 or v5p-256")
-        })?;
-        let given = bounds.map(read_bounds).transpose()?;
-        let bounds = match (number, given) {
-            (None, Some(bounds)) => bounds,
-            (None, None) => return Err(Error::bad("a family without a number of chips")),
-            (Some(number), given) => numbered(row, number, given)?,
-        };
-        let host = match row.axes == 2 && mesh::volume(bounds) <= LARGEST_HOST {
-            true => bounds,
-            false => mesh::zip(row.host, bounds, i32::min),
-        };
-        let (family, shape) = (row.family, mesh::text(bounds));
-        let mut options = vec![(
-            "chips_per_host_bounds".to_owned(),
-            OptionValue::Ints(host.iter().map(|&side| side.into()).collect()),
-        )];
-        if let Some(config) = row.configs.first().filter(|config| !config.is_empty()) {
-            let config = OptionValue::Text((*config).to_owned());
-            options.push(("chip_config_name".to_owned(), config));
-        }
-        Self::create(&format!("{family}:{shape}"), &options)
+        let (name, options) = named(accelerator, bounds)?;
+        Self::create(&name, &options)
     }
+}
+
+/// The name and the options of an accelerator type, unless the real library knows it as a name.
+pub(super) fn options_of(accelerator: &str) -> Option<Named> {
+    let known = name::is_whole(accelerator);
+    if known { None } else { named(accelerator, None).ok() }
+}
+
+fn named(accelerator: &str, bounds: Option<&str>) -> Result<Named> {
+    let lower = accelerator.to_ascii_lowercase();
+    let whole = |word: &str| {
+        let row = FAMILIES.iter().find(|(name, _)| *name == word)?;
+        GENERATIONS.iter().rfind(|generation| generation.family == row.1)
+    };
+    let (row, number) = match (whole(&lower), lower.rsplit_once('-')) {
+        (Some(row), _) => (Some(row), None),
+        (None, Some((family, number))) => (whole(family), Some(number)),
+        (None, None) => (None, None),
+    };
+    let row = row.ok_or_else(|| {
+        Error::bad("no accelerator type: wanted is FAMILY-NUMBER, as v5litepod-8 or v5p-256")
+    })?;
+    let given = bounds.map(read_bounds).transpose()?;
+    let bounds = match (number, given) {
+        (None, Some(bounds)) => bounds,
+        (None, None) => return Err(Error::bad("a family without a number of chips")),
+        (Some(number), given) => numbered(row, number, given)?,
+    };
+    let host = match row.axes == 2 && mesh::volume(bounds) <= LARGEST_HOST {
+        true => bounds,
+        false => mesh::zip(row.host, bounds, i32::min),
+    };
+    let (family, shape) = (row.family, mesh::text(bounds));
+    let mut options = vec![(
+        "chips_per_host_bounds".to_owned(),
+        OptionValue::Ints(host.iter().map(|&side| side.into()).collect()),
+    )];
+    if let Some(config) = row.configs.first().filter(|config| !config.is_empty()) {
+        let config = OptionValue::Text((*config).to_owned());
+        options.push(("chip_config_name".to_owned(), config));
+    }
+    Ok((format!("{family}:{shape}"), options))
 }
 
 /// The shape of a number of cores or chips of a family, which is `given` if it fits.

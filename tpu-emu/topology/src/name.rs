@@ -13,6 +13,11 @@ const REGEX: &str = r"^([a-zA-Z0-9\_ ]+)[=\_:]([0-9x]+)(\_twisted|\_untwisted)?$
 const WHOLE_NAMES: [(&str, &str); 4] =
     [("", "v2:2x2"), ("v3-8", "v3:2x2"), ("v4-8", "v4:2x2x1"), ("v5e-4", "v5e:2x2")];
 
+/// Whether the real library knows a whole name outside of its grammar.
+pub(super) fn is_whole(text: &str) -> bool {
+    WHOLE_NAMES.iter().any(|(name, _)| name.eq_ignore_ascii_case(text))
+}
+
 /// Names of Cloud machines and of users that stand for a family.
 const OTHER_NAMES: [(&str, &str); 10] = [
     ("v4lite", "v4 lite"),

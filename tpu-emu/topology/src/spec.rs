@@ -1,5 +1,5 @@
 //! A topology in one line of text: `v5e:4x4,chips_per_host_bounds=2x4x1,num_slices=2`.
-use super::{OptionValue, Topology, mesh};
+use super::{OptionValue, Topology, accelerator, mesh};
 use tpu_base::error::{Error, Result};
 
 /// The longest line that is looked at.
@@ -12,7 +12,7 @@ const PROCESSES: &str = "processes";
 impl Topology {
     /// Reads a name and its options from one line.
     ///
-    /// The name comes first, then `key=value` after commas: `chips_per_host_bounds` and `wrap` as
+    /// The name comes first, or an accelerator type as `v5p-256`, then `key=value` after commas: `chips_per_host_bounds` and `wrap` as
     /// `2x4x1`, `num_slices` as a number, `chip_config_name` as text, `processes=1` where one
     /// process has all hosts and slices.
     /// Errors: as [`Topology::create`], and `BadArgument` for a value that cannot be read.
@@ -39,7 +39,14 @@ impl Topology {
                 _ => options.push((key.to_owned(), read(spec, key, value)?)),
             }
         }
-        let mut topology = Self::create(name, &options)?;
+        let mut topology = match accelerator::options_of(name) {
+            Some((name, mut given)) => {
+                // Of an option given twice the last one counts.
+                given.extend(options);
+                Self::create(&name, &given)?
+            }
+            None => Self::create(name, &options)?,
+        };
         topology.shape.subslice = subslice;
         Ok(if together { topology.in_one_process() } else { topology })
     }
@@ -147,6 +154,20 @@ mod tests {
         }
         let same = Topology::parse("TPU v5:2x2,chip_config_name=megacore").unwrap();
         assert_eq!(same.canonical_spec(), "v5p:2x2x1,chips_per_host_bounds=2x2x1");
+    }
+
+    #[test]
+    fn an_accelerator_type_is_the_name_of_its_slice() {
+        let spec = |line: &str| Topology::parse(line).unwrap().canonical_spec();
+        assert_eq!(spec("v5p-256"), "v5p:4x4x8,chips_per_host_bounds=2x2x1");
+        assert_eq!(spec("v5litepod-8"), "v5e:2x4x1,chips_per_host_bounds=2x4x1");
+        let slices = spec("v6e-16,num_slices=2,chips_per_host_bounds=2x4x1");
+        assert_eq!(slices, "v6e:4x4x1,chips_per_host_bounds=2x4x1,num_slices=2");
+        assert!(spec("v4-16").ends_with(",chip_config_name=megacore"));
+        // What the real library reads means the same here.
+        assert_eq!(Topology::parse("v4-8").unwrap().devices().len(), 8);
+        let text = Topology::parse("v5p-7").unwrap_err().to_string();
+        assert!(text.starts_with("Your TPU topology name v5p-7 is invalid"), "{text}");
     }
 
     #[test]

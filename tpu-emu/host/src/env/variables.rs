@@ -26,7 +26,7 @@ pub struct Variable {
 pub const VARIABLES: &[Variable] = &[
     Variable {
         name: "TPU_EMU_TOPOLOGY",
-        values: "`FAMILY:XxY[xZ]`, then options after commas, as \
+        values: "`FAMILY:XxY[xZ]`, or a type as `v5p-256`, then options after commas, as \
                  `v5e:4x4,chips_per_host_bounds=2x4x1,num_slices=2`",
         default: "`v5e:2x4,chips_per_host_bounds=2x4x1`, or what variables of TPU users say",
         effect: "The chips, and how they are spread over hosts and slices, as the real library \
