@@ -267,6 +267,36 @@ def test_a_leak_names_what_keeps_it_and_no_other_array(installed, tmp_path):
     assert (code, "test_suite.KEPT[1]" in told, "OTHER" in told) == (1, True, False), told
 
 
+COLLECTED = """
+import gc
+import pytest
+
+SEEN = []
+gc.callbacks.append(lambda phase, told: SEEN.append(told["generation"]))
+
+@pytest.fixture
+def counted():
+    gc.disable()
+    SEEN.clear()
+    yield
+    gc.enable()
+
+def test_recorded(counted, hbm):
+    assert 2 not in SEEN
+
+@pytest.mark.limit_hbm("1 MiB")
+def test_limited(counted):
+    assert 2 not in SEEN
+"""
+
+
+def test_a_recording_does_without_a_whole_collection(installed, tmp_path):
+    # It takes sixty milliseconds beside JAX, a recording a tenth of one.
+    (tmp_path / "test_suite.py").write_text(COLLECTED)
+    code, told = run(installed, tmp_path)
+    assert (code, "2 passed" in told) == (0, True), told
+
+
 def test_a_budget_file_that_cannot_be_written_fails_the_session(installed, tmp_path):
     (tmp_path / "test_suite.py").write_text("def test_plain(): pass\n")
     (tmp_path / "hbm-budgets.txt").write_bytes(b"\xff")

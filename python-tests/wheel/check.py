@@ -49,6 +49,14 @@ def main() -> int:
         program = [sys.executable, "-c", PROGRAM]
         subprocess.run(program, env=environment | {"TPU_EMU_TRACE": str(trace)}, check=True)
         subprocess.run([site / "bin" / "tpu-emu", "summary", trace], check=True)
+        # A program that did not ask is as it was, and pytest has the markers.
+        del environment["JAX_PLATFORMS"]
+        program = [sys.executable, "-c", "import jax; print(jax.default_backend())"]
+        told = subprocess.run(program, env=environment, check=True, capture_output=True, text=True)
+        assert (told.stdout, told.stderr) == ("cpu\n", ""), told
+        program = [sys.executable, "-m", "pytest", "--markers"]
+        told = subprocess.run(program, env=environment, check=True, capture_output=True, text=True)
+        assert "@pytest.mark.limit_hbm(size" in told.stdout, told
     print(f"{wheel.name}: {wheel.stat().st_size:,} bytes, all of it works")
     return 0
 

@@ -157,9 +157,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     elif asked.leak_limit is not None:
         gc.collect()
     else:
-        # What the collector does within the test depends less on what was before it; a whole
-        # collection takes longer than most tests.
-        gc.collect(1)
+        _collect_young()
     with record() as recording:
         try:
             result = yield
@@ -173,6 +171,14 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     if problems := _problems(item, asked, recording):
         fail("\n\n".join(problems))
     return result
+
+
+def _collect_young() -> None:
+    """Has what the collector does within a test depend less on what was before it.
+
+    A whole collection beside JAX takes some sixty milliseconds, longer than most tests.
+    """
+    gc.collect(1)
 
 
 @dataclass(frozen=True)
@@ -365,6 +371,6 @@ def hbm() -> Generator[Recording, None, None]:
         fail(missing)
     from tpu_emu.recording import record  # noqa: PLC0415 (for tests that ask)
 
-    gc.collect()
+    _collect_young()
     with record() as recording:
         yield recording
