@@ -69,7 +69,9 @@ $(VENVS)/wheel/ready: python-tests/requirements/wheel.txt
 
 # The wheel as a user has it: installed in a clean environment, under each JAX that is there.
 test-wheel: wheel $(patsubst %,$(VENVS)/jax-%/ready,$(NEWEST))
-	$(NEWEST_PYTHON) python-tests/wheel/check.py target/wheel/*.whl
+	rm -f target/wheel/*.tar.gz
+	PATH=$(CURDIR)/$(VENVS)/wheel/bin:$$PATH $(VENVS)/wheel/bin/python pjrt-plugin/wheel/backend.py sdist target/wheel
+	$(NEWEST_PYTHON) python-tests/wheel/check.py target/wheel/*.whl target/wheel/*.tar.gz
 
 # jax.device_put(1) and friends on the emulated TPU, and every allocation with its stack.
 demo: build $(VENVS)/jax-$(NEWEST)/ready

@@ -9,11 +9,13 @@ import json
 import os
 import shutil
 import subprocess
+import sys
+import tarfile
+import tempfile
 from pathlib import Path
 
 import maturin
 from maturin import (
-    build_sdist,
     get_requires_for_build_editable,
     get_requires_for_build_sdist,
     get_requires_for_build_wheel,
@@ -71,6 +73,30 @@ def build_editable(
     return name
 
 
+def build_sdist(sdist_directory: str, config_settings: Settings = None) -> str:
+    """All files of this checkout that git knows, as an archive; returns its name.
+
+    maturin's has what the module in Rust needs, and neither the plugin nor the command.
+    """
+    told = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=_CHECKOUT, check=True, stdout=subprocess.PIPE
+    )
+    names = sorted(
+        name
+        for name in told.stdout.decode().split("\0")
+        if (_CHECKOUT / name).is_file()
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        info = maturin.prepare_metadata_for_build_wheel(folder, config_settings)
+        stem = info.removesuffix(".dist-info")
+        archive = Path(sdist_directory) / f"{stem}.tar.gz"
+        with tarfile.open(archive, "w:gz") as out:
+            out.add(Path(folder) / info / "METADATA", f"{stem}/PKG-INFO")
+            for name in names:
+                out.add(_CHECKOUT / name, f"{stem}/{name}", recursive=False)
+    return archive.name
+
+
 def build_data() -> None:
     """Builds the plugin and the command, and puts them where maturin looks for them."""
     cargo = os.environ.get("CARGO", "cargo")
@@ -88,4 +114,7 @@ def build_data() -> None:
 
 
 if __name__ == "__main__":
-    build_data()
+    if sys.argv[1:2] == ["sdist"]:
+        build_sdist(sys.argv[2])
+    else:
+        build_data()

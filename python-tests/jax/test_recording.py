@@ -95,8 +95,40 @@ def test_a_device_that_is_not_there_is_refused_wherever_one_is_named():
 
 
 def test_a_recording_that_has_not_begun_has_nothing_to_say():
+    recording = tpu_emu.Recording()
+    assert repr(recording) == "<recording that has not begun>"
     with pytest.raises(RuntimeError, match="the recording has not begun"):
-        tpu_emu.Recording().peak()
+        recording.peak()
+
+
+def test_a_recording_begins_once_and_says_what_it_has():
+    with tpu_emu.record() as recording:
+        kept = block()
+        with pytest.raises(RuntimeError, match="the recording has begun before"):
+            recording.start()
+    assert repr(recording).startswith(f"<recording: peak {recording.peak():,} B, live 1,048,576 B,")
+    with pytest.raises(RuntimeError, match="the recording has begun before"):
+        recording.start()
+    kept.delete()
+
+
+def test_the_child_of_a_fork_is_told_that_its_parent_has_the_devices():
+    program = """
+        import os, jax, tpu_emu
+        jax.devices()
+        with tpu_emu.record() as recording:
+            child = os.fork()
+            if child == 0:
+                for ask in (recording.peak, tpu_emu.snapshot, tpu_emu.Recording().start):
+                    try:
+                        ask()
+                    except RuntimeError as why:
+                        print(why, flush=True)
+                os._exit(0)
+            os.waitpid(child, 0)
+    """
+    told = output(program)
+    assert told.count("this is the child of a fork, and its parent has the TPU") == 3
 
 
 def test_what_lives_adds_up_to_what_is_in_use():

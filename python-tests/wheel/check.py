@@ -1,12 +1,15 @@
-"""A built wheel, as a user has it: `python check.py WHEEL`.
+"""A built wheel, as a user has it: `python check.py WHEEL SDIST`.
 
 It is installed by pip beside the JAX that runs this, and looked at from outside: what pip brings,
 how large it is, the command, JAX on the emulated TPU, stacks with files and lines.
+The archive of sources has what builds it.
 """
 
+import json
 import os
 import subprocess
 import sys
+import tarfile
 import tempfile
 import zipfile
 from pathlib import Path
@@ -28,9 +31,26 @@ print(change.size)
 """
 
 
+def look_at_sources(sdist: Path) -> None:
+    """Unpacks the archive: cargo finds all crates of the workspace, pip the backend."""
+    with tempfile.TemporaryDirectory() as folder:
+        with tarfile.open(sdist) as archive:
+            archive.extractall(folder, filter="data")
+        [root] = Path(folder).iterdir()
+        for name in ("PKG-INFO", "pyproject.toml", "pjrt-plugin/wheel/backend.py", "LICENSE"):
+            assert (root / name).is_file(), name
+        metadata = ["cargo", "metadata", "--offline", "--locked", "--no-deps"]
+        told = subprocess.run(
+            [*metadata, "--format-version=1"], cwd=root, check=True, capture_output=True
+        )
+        crates = {package["name"] for package in json.loads(told.stdout)["packages"]}
+        assert crates >= {"pjrt-plugin", "tpu-cli", "tpu-py"}, crates
+
+
 def main() -> int:
     """Installs the wheel and tries it; an assertion says what is wrong."""
-    [wheel] = map(Path, sys.argv[1:])
+    wheel, sdist = map(Path, sys.argv[1:])
+    look_at_sources(sdist)
     assert wheel.name.endswith("-cp311-abi3-manylinux_2_28_x86_64.whl"), wheel.name
     assert wheel.stat().st_size <= LARGEST, wheel.stat().st_size
     with zipfile.ZipFile(wheel) as archive:

@@ -10,6 +10,8 @@ FILE_NAME = "libpjrt_tpu_emu.so"
 """The name that a build gives the library."""
 
 _LOADED_NAME = "libpjrt_tpu_emu"
+_WRONG_STATE = 9
+"""The code of the functions of the library where the process is the child of a fork."""
 _MAPS = Path("/proc/self/maps")
 _found: ctypes.CDLL | None = None
 
@@ -65,9 +67,7 @@ def mark(name: str) -> None:
     if not isinstance(name, str):
         raise TypeError(f"the name of a moment is a text, not {name!r}")
     text = name.encode(errors="replace")
-    code = loaded(2).tpu_emu_mark(text, ctypes.c_size_t(len(text)))
-    if code != 0:
-        raise RuntimeError(f"tpu_emu_mark failed with status code {code}")
+    check("tpu_emu_mark", loaded(2).tpu_emu_mark(text, ctypes.c_size_t(len(text))))
 
 
 def take_bytes(function: str, *arguments: object) -> bytes:
@@ -78,13 +78,23 @@ def take_bytes(function: str, *arguments: object) -> bytes:
     """
     library = loaded(1)
     data, size = ctypes.c_void_p(), ctypes.c_size_t()
-    code = library[function](*arguments, ctypes.byref(data), ctypes.byref(size))
-    if code != 0:
-        raise RuntimeError(f"{function} failed with status code {code}")
+    check(function, library[function](*arguments, ctypes.byref(data), ctypes.byref(size)))
     try:
         return ctypes.string_at(data.value or 0, size.value)
     finally:
         library.tpu_emu_release(data, size)
+
+
+def check(function: str, code: int) -> None:
+    """Raises the error of a function of the library, by its code.
+
+    Raises:
+        RuntimeError: for every code but 0.
+    """
+    if code == _WRONG_STATE:
+        raise RuntimeError(f"{function}: this is the child of a fork, and its parent has the TPU")
+    if code != 0:
+        raise RuntimeError(f"{function} failed with status code {code}")
 
 
 def is_loaded() -> bool:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from tpu_emu.devices import Device
-from tpu_emu.library import loaded, take_bytes
+from tpu_emu.library import check, loaded, take_bytes
 from tpu_emu.records import Held
 from tpu_emu.trace import Trace, held, read
 
@@ -69,6 +69,13 @@ class Recording:
         self._ended: _View | None = None
         self._number = 0
         self._started_ns = 0
+
+    def __repr__(self) -> str:
+        """`<recording: peak 3,145,728 B, live 1,048,576 B, 12 blocks of 9,437,184 B>`."""
+        if not self._number and self._data is None:
+            return "<recording that has not begun>"
+        blocks = f"{self.allocations()} blocks of {self.allocated():,} B"
+        return f"<recording: peak {self.peak():,} B, live {self.live():,} B, {blocks}>"
 
     @property
     def data(self) -> bytes:
@@ -158,12 +165,17 @@ class Recording:
         return self._ended
 
     def start(self) -> None:
-        """Begins it."""
+        """Begins it; a recording begins once.
+
+        Raises:
+            RuntimeError: where it has begun, and where the library is not loaded or refuses.
+        """
+        if self._number or self._data is not None:
+            raise RuntimeError("the recording has begun before: tpu_emu.record() makes another")
         library = loaded(3)
         number, time = ctypes.c_uint64(), ctypes.c_uint64()
         code = library.tpu_emu_record_start(ctypes.byref(number), ctypes.byref(time))
-        if code != 0:
-            raise RuntimeError(f"tpu_emu_record_start failed with status code {code}")
+        check("tpu_emu_record_start", code)
         self._number, self._started_ns = number.value, time.value
 
     def stop(self) -> None:

@@ -44,7 +44,7 @@ fn at_path(why: std::io::Error, path: &std::path::Path) -> PyErr {
         Some(number) => {
             let text = why.to_string();
             let text = text.split(" (os error").next().unwrap_or_default().to_owned();
-            pyo3::exceptions::PyOSError::new_err((number, text, path.to_path_buf()))
+            pyo3::exceptions::PyOSError::new_err((number, text, path.as_os_str().to_owned()))
         }
         None => why.into(),
     }
