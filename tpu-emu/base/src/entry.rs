@@ -20,13 +20,22 @@ thread_local! {
     static MOVED: Cell<u64> = const { Cell::new(0) };
 }
 
+/// When a call began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Began {
+    /// Nanoseconds since the start of the machine; 0 where nobody looked.
+    pub at: Nanos,
+    /// For how many calls the time of this one stands; 0 where nobody looked.
+    pub stands_for: u32,
+}
+
 /// A call that has ended.
 #[derive(Debug, Clone, Copy)]
 pub struct EndedCall {
     /// The API function.
     pub function: FunctionName,
     /// When it began, as [`CallObserver::begin`] has it.
-    pub began: Nanos,
+    pub began: Began,
     /// Bytes that it took in a memory space or read from one.
     pub bytes: Bytes,
     /// The kind of error that it ended with.
@@ -35,8 +44,8 @@ pub struct EndedCall {
 
 /// Who hears of every call, on the thread that makes it.
 pub trait CallObserver: Sync + fmt::Debug {
-    /// The time at which a call begins.
-    fn begin(&self) -> Nanos;
+    /// The time at which a call of a function begins, if it is to be timed.
+    fn begin(&self, function: FunctionName) -> Began;
 
     /// Takes a call that has ended. The stack is that of the call, two functions above it.
     fn end(&self, call: &EndedCall);
@@ -58,14 +67,14 @@ pub fn moved(bytes: Bytes) {
 /// A call that somebody hears of.
 struct Observed {
     observer: &'static dyn CallObserver,
-    began: Nanos,
+    began: Began,
     moved: u64,
 }
 
 /// Not a part of `enter`, which is compiled for each function.
 #[inline(never)]
-fn begin(observer: &'static dyn CallObserver) -> Observed {
-    Observed { observer, began: observer.begin(), moved: MOVED.get() }
+fn begin(observer: &'static dyn CallObserver, function: FunctionName) -> Observed {
+    Observed { observer, began: observer.begin(function), moved: MOVED.get() }
 }
 
 #[inline(never)]
@@ -97,7 +106,7 @@ fn span(function: FunctionName) -> EnteredSpan {
 pub fn enter<R>(function: FunctionName, body: impl FnOnce() -> Result<R>) -> Result<R> {
     let logged = LevelFilter::current() >= LevelFilter::DEBUG;
     let _inside = logged.then(|| Box::new(span(function)));
-    let observed = OBSERVER.get().map(|&observer| begin(observer));
+    let observed = OBSERVER.get().map(|&observer| begin(observer, function));
     let outer = CURRENT.replace(function);
     // The machine's state is behind locks that are not poisoned and is changed in one step, so
     // what a panic leaves behind is whole.

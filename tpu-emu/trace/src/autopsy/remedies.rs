@@ -141,7 +141,8 @@ impl Case<'_> {
         };
         let words = match helps {
             true => format!(
-                "donated (donate_argnums): {named}{also}, whose place a result would take over"
+                "donated (donate_argnums): {named}{also}, whose place a result would take over, if \
+                 nothing reads it afterwards"
             ),
             false => format!("donated: {named}{also} would not be enough"),
         };
