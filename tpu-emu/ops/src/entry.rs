@@ -183,6 +183,8 @@ pub enum CollectiveKind {
     CollectivePermute,
     /// Everyone gets the sum of the values of all.
     CrossReplicaSum,
+    /// Everyone gets slices of the value of each, as long as the data says.
+    RaggedAllToAll,
     /// Everyone gets one part of what a computation makes of the values of all.
     ReduceScatter,
 }

@@ -1,7 +1,7 @@
 //! Operations of several devices together.
 use super::{FoundValues, applied, axis, called, device_groups, plain, types};
 use crate::ReadError;
-use crate::attributes::{flag, list, number, rows};
+use crate::attributes::{flag, list, number, rows, word};
 use crate::body::{FunctionReader, Scope};
 use device_groups::Groups;
 use tpu_proto::xla::HloInstructionProto;
@@ -65,6 +65,18 @@ pub(super) fn read<'a>(
                 ("split_count", number(size)),
             ]);
             plain(body, scope, one, "stablehlo.all_to_all", attributes)
+        }
+        "ragged-all-to-all" => {
+            let inner = list([
+                ("channel_id", channel(one)),
+                ("replica_groups", device_groups::groups(one)?.attribute()),
+            ]);
+            let attributes = list([
+                ("call_target_name", Attribute::string("ragged_all_to_all")),
+                ("api_version", word("API_VERSION_TYPED_FFI")),
+                ("backend_config", Attribute::Dictionary(inner)),
+            ]);
+            plain(body, scope, one, "stablehlo.custom_call", attributes)
         }
         "collective-permute" => {
             let pairs: Vec<Vec<i64>> =

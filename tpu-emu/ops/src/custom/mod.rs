@@ -8,9 +8,12 @@ mod householder_product;
 mod lu_decomposition;
 mod marker;
 mod qr;
+mod ragged_all_to_all;
 mod ragged_dot;
 mod resize;
 mod top;
+
+pub use ragged_all_to_all::ragged;
 
 use super::Entry;
 use crate::custom_call::{Registration, Registry};
@@ -24,7 +27,7 @@ const TARGETS: &[&[Entry]] = &[
     &[eigh::OP, householder_product::OP, lu_decomposition::OP],
     functions::TARGETS,
     marker::TARGETS,
-    &[qr::OP, ragged_dot::OP],
+    &[qr::OP, ragged_all_to_all::OP, ragged_dot::OP],
     resize::TARGETS,
     top::TARGETS,
 ];

@@ -56,8 +56,8 @@ impl<'m> Loader<'m> {
         into: &mut Subgraph,
     ) -> Result<()> {
         let entry = entry_of(operation)?;
-        if let DeviceDependence::Collective(_) = entry.devices {
-            groups::alone(operation, self.module)?;
+        if let DeviceDependence::Collective(kind) = entry.devices {
+            groups::alone(operation, kind, self.module)?;
         }
         let (mut values, mut shapes) = (Vec::new(), Vec::new());
         for &operand in &operation.operands {

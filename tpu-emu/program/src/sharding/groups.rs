@@ -3,7 +3,7 @@ use crate::grid::{Grid, mesh_of};
 use tpu_base::error::{Error, Result};
 use tpu_ops::{CollectiveKind, DeviceDependence, Operator};
 use tpu_stablehlo::Module;
-use tpu_stablehlo::ir::{Attribute, Elements, Operation};
+use tpu_stablehlo::ir::{Attribute, Attributes, Elements, Operation};
 
 /// Over what a program is spread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,9 +47,14 @@ impl Numbers {
     ///
     /// # Errors
     /// `BadArgument` for numbers of devices without a channel.
-    fn of(operation: &Operation, kind: CollectiveKind) -> Result<Self> {
-        let channel = operation.attributes.integer("channel_id").unwrap_or(0);
+    fn of(operation: &Operation, kind: CollectiveKind, devices: Devices) -> Result<Self> {
+        let channel = settings(operation, kind).integer("channel_id").unwrap_or(0);
         match kind {
+            // JAX up to 0.5 writes no channel.
+            CollectiveKind::RaggedAllToAll => {
+                let partitions = channel > 0 || !devices.replicas;
+                return Ok(if partitions { Self::Partitions } else { Self::Replicas });
+            }
             CollectiveKind::AllToAll
             | CollectiveKind::CollectiveBroadcast
             | CollectiveKind::CollectivePermute => {
@@ -103,10 +108,11 @@ pub(crate) fn groups(
     module: &Module,
     devices: Devices,
 ) -> Result<Vec<Vec<usize>>> {
-    let numbers = Numbers::of(operation, kind)?;
+    let numbers = Numbers::of(operation, kind, devices)?;
     let count = numbers.count(devices);
     let key = if kind == CollectiveKind::CollectivePermute { PAIRS } else { GROUPS };
-    let listed = listed(operation, key, module, (count, numbers.noun()))?;
+    let attribute = settings(operation, kind).get(key);
+    let listed = listed((operation, attribute), key, module, (count, numbers.noun()))?;
     if count == devices.count {
         return Ok(listed);
     }
@@ -118,6 +124,20 @@ pub(crate) fn groups(
     Ok((0..devices.count).flat_map(alone).collect())
 }
 
+/// Where a collective says who takes part.
+fn settings(operation: &Operation, kind: CollectiveKind) -> &Attributes {
+    let attributes = &operation.attributes;
+    if kind != CollectiveKind::RaggedAllToAll {
+        return attributes;
+    }
+    let beside = ["mhlo.backend_config", "backend_config"];
+    let dictionary = beside.iter().find_map(|name| match attributes.get(name) {
+        Some(Attribute::Dictionary(inner)) => Some(inner),
+        _ => None,
+    });
+    dictionary.unwrap_or(attributes)
+}
+
 const GROUPS: &str = "replica_groups";
 const PAIRS: &str = "source_target_pairs";
 
@@ -125,8 +145,8 @@ const PAIRS: &str = "source_target_pairs";
 ///
 /// # Errors
 /// `Unimplemented` for groups of several devices; `BadArgument` for those that cannot be read.
-pub(crate) fn alone(operation: &Operation, module: &Module) -> Result<()> {
-    let Some(attribute) = operation.attributes.get(GROUPS) else { return Ok(()) };
+pub(crate) fn alone(operation: &Operation, kind: CollectiveKind, module: &Module) -> Result<()> {
+    let Some(attribute) = settings(operation, kind).get(GROUPS) else { return Ok(()) };
     if let Attribute::Elements(elements) = attribute {
         let rows = rows(elements)?;
         if rows.iter().flatten().any(|&number| number > 0) || rows.len() > 1 {
@@ -134,12 +154,12 @@ pub(crate) fn alone(operation: &Operation, module: &Module) -> Result<()> {
             return Err(Error::Unimplemented(what));
         }
     }
-    listed(operation, GROUPS, module, (1, "device")).map(drop)
+    listed((operation, Some(attribute)), GROUPS, module, (1, "device")).map(drop)
 }
 
 /// The groups as they are written, of numbers below `count`; none are one group of all.
 fn listed(
-    operation: &Operation,
+    (operation, attribute): (&Operation, Option<&Attribute>),
     key: &str,
     module: &Module,
     (count, noun): (usize, &str),
@@ -147,7 +167,7 @@ fn listed(
     let name = &operation.name;
     let everyone = || vec![(0..count).collect::<Vec<usize>>()];
     let wrong = |what: String| Error::bad(format!("{name}: {what}"));
-    let elements = match operation.attributes.get(key) {
+    let elements = match attribute {
         None if key == PAIRS => return Err(wrong(format!("no {key}"))),
         None => return Ok(everyone()),
         Some(Attribute::Elements(elements)) => elements,

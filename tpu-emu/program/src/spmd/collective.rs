@@ -22,6 +22,9 @@ impl<'m> Loader<'m> {
         operation: &'m Operation,
         into: &mut Subgraph,
     ) -> Result<()> {
+        if kind == CollectiveKind::RaggedAllToAll {
+            return self.ragged(participants, operation, into);
+        }
         if operation.operands.len() != operation.results.len() {
             let (name, had, made) =
                 (&operation.name, operation.operands.len(), operation.results.len());
@@ -44,8 +47,10 @@ impl<'m> Loader<'m> {
             for group in &groups {
                 for &place in group {
                     if std::mem::replace(&mut seen[place], true) {
-                        let name = &operation.name;
-                        return Err(Error::bad(format!("{name}: a device in two groups")));
+                        let (name, device) = (&operation.name, participants.device(place));
+                        return Err(Error::bad(format!(
+                            "{name}: device {device} twice in its groups"
+                        )));
                     }
                 }
                 let values: ParticipantValues =
@@ -62,9 +67,9 @@ impl<'m> Loader<'m> {
                     participants.scopes[place].bind(result, binding)?;
                 }
             }
-            if seen.contains(&false) {
-                let name = &operation.name;
-                return Err(Error::Unimplemented(format!("{name}: devices in no group")));
+            if let Some(place) = seen.iter().position(|seen| !seen) {
+                let (name, device) = (&operation.name, participants.device(place));
+                return Err(Error::bad(format!("{name}: device {device} in no group")));
             }
         }
         Ok(())
@@ -116,7 +121,9 @@ impl<'m> Loader<'m> {
                 }
                 received
             }
-            CollectiveKind::CollectivePermute | CollectiveKind::CrossReplicaSum => {
+            CollectiveKind::CollectivePermute
+            | CollectiveKind::CrossReplicaSum
+            | CollectiveKind::RaggedAllToAll => {
                 return Err(Error::Unimplemented(format!("{} of devices", operation.name)));
             }
         })

@@ -7,4 +7,5 @@ mod manual;
 mod markers;
 mod own;
 mod participants;
+mod ragged;
 mod replicas;

@@ -4,7 +4,7 @@ use super::super::graph::{Node, NodeKind, Subgraph, ValueId};
 use super::super::import::Loader;
 use super::super::import::control::{bind_all, region};
 use super::super::import::scope::{Binding, Scope};
-use crate::sharding::groups::groups;
+use crate::sharding::groups::{Devices, groups};
 use std::fmt::Write as _;
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
@@ -28,6 +28,9 @@ impl<'m> Loader<'m> {
         into: &mut Subgraph,
     ) -> Result<()> {
         let name = &operation.name;
+        if kind == CollectiveKind::RaggedAllToAll {
+            return self.ragged_exchange(scope, replica, operation, into);
+        }
         if operation.operands.len() != operation.results.len() {
             let (had, made) = (operation.operands.len(), operation.results.len());
             return Err(Error::bad(format!("{name} has {had} operands and {made} results")));
@@ -81,20 +84,7 @@ impl<'m> Loader<'m> {
         groups: &[Vec<usize>],
         into: &mut Subgraph,
     ) -> Result<Binding> {
-        let name = &operation.name;
-        let mut seen = vec![false; self.devices.count];
-        for &participant in groups.iter().flatten() {
-            if std::mem::replace(&mut seen[participant], true) {
-                return Err(Error::bad(format!("{name}: a device in two groups")));
-            }
-        }
-        let group = groups.iter().find(|group| group.contains(&replica));
-        let group = group
-            .filter(|_| !seen.contains(&false))
-            .cloned()
-            .ok_or_else(|| Error::Unimplemented(format!("{name}: devices in no group")))?;
-        let place =
-            group.iter().position(|&participant| participant == replica).unwrap_or_default();
+        let (group, place) = own_group(operation, replica, self.devices, groups)?;
         let count = group.len();
         let collective = self.collective_of(operation, &shape, (groups, group));
         let reduces = matches!(kind, CollectiveKind::AllReduce | CollectiveKind::ReduceScatter);
@@ -115,7 +105,7 @@ impl<'m> Loader<'m> {
     }
 
     /// A collective as the replicas compare it.
-    fn collective_of(
+    pub(super) fn collective_of(
         &self,
         operation: &Operation,
         shape: &Shape,
@@ -139,7 +129,7 @@ impl<'m> Loader<'m> {
     }
 
     /// The node that waits for the others; gives its results.
-    fn meeting(
+    pub(super) fn meeting(
         &mut self,
         operation: &Operation,
         (collective, then): (Collective, Then),
@@ -160,4 +150,28 @@ impl<'m> Loader<'m> {
         });
         Ok(results)
     }
+}
+
+/// The group of a replica, and its place there.
+pub(super) fn own_group(
+    operation: &Operation,
+    replica: usize,
+    devices: Devices,
+    groups: &[Vec<usize>],
+) -> Result<(Vec<usize>, usize)> {
+    let name = &operation.name;
+    let mut seen = vec![false; devices.count];
+    for &participant in groups.iter().flatten() {
+        if std::mem::replace(&mut seen[participant], true) {
+            return Err(Error::bad(format!("{name}: replica {participant} twice in its groups")));
+        }
+    }
+    if let Some(missing) = seen.iter().position(|seen| !seen) {
+        return Err(Error::bad(format!("{name}: replica {missing} in no group")));
+    }
+    let found = groups.iter().find_map(|group| {
+        let place = group.iter().position(|&participant| participant == replica)?;
+        Some((group.clone(), place))
+    });
+    found.ok_or_else(|| Error::bad(format!("{name}: replica {replica} in no group")))
 }

@@ -65,6 +65,11 @@ impl<'m> Participants<'m> {
         }
     }
 
+    /// The first device of the participant at a place.
+    pub(super) fn device(&self, place: usize) -> usize {
+        self.group.ids[self.numbers[place]]
+    }
+
     /// The arrays that a value stands for, by participant.
     pub(super) fn arrays(&self, value: ir::Value) -> Result<Vec<(ValueId, Shape)>> {
         let array = |scope: &Scope<'m>| {
