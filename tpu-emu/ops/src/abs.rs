@@ -10,7 +10,7 @@ use tpu_kernels::elementwise::program::LoopFn;
 use tpu_kernels::math;
 use tpu_kernels::math::complex;
 
-pub(super) const OP: Entry = Entry::new("abs", infer, lower);
+pub(super) const OP: Entry = Entry::elementwise("abs", infer, lower);
 
 /// `|operand|`; the smallest signed integer is its own; the length of a complex number.
 ///

@@ -9,7 +9,7 @@ use tpu_kernels::math;
 use tpu_kernels::math::complex_inverse;
 
 pub(super) const OP: Entry =
-    Entry::new("acos", same::<1>, lower).within(math::ulps::<math::Acos>());
+    Entry::elementwise("acos", same::<1>, lower).within(math::ulps::<math::Acos>());
 
 /// The arc cosine; NaN past ±1 for floats.
 ///

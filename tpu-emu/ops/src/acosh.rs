@@ -9,7 +9,7 @@ use tpu_kernels::math;
 use tpu_kernels::math::complex_inverse;
 
 pub(super) const OP: Entry =
-    Entry::new("acosh", same::<1>, lower).within(math::ulps::<math::Acosh>());
+    Entry::elementwise("acosh", same::<1>, lower).within(math::ulps::<math::Acosh>());
 
 /// The inverse hyperbolic cosine; NaN below 1 for floats.
 ///

@@ -7,7 +7,7 @@ use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 
 /// The row of `add`, which the compiler adds to programs itself, too.
-pub const OP: Entry = Entry::new("add", same::<2>, lower);
+pub const OP: Entry = Entry::elementwise("add", same::<2>, lower);
 
 /// `lhs + rhs`; "or" for booleans.
 ///

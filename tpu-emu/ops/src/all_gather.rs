@@ -9,7 +9,7 @@ use tpu_base::tensor::Shape;
 /// Shapes: those of the operands.
 /// Errors: `Constraint` C1.
 /// Source: StableHLO specification, "all_gather", C1-C6.
-pub(super) const OP: Entry = Entry {
+pub const OP: Entry = Entry {
     devices: DeviceDependence::Collective(CollectiveKind::AllGather),
     ..Entry::new("all_gather", infer, lower)
 };

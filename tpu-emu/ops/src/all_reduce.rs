@@ -1,5 +1,5 @@
 //! The sum, or another reduction, over a group.
-use super::{CollectiveKind, DeviceDependence, Entry, Lowered, Site, collective};
+use super::{CollectiveKind, DeviceDependence, Entry, Lowered, Site, collective, factors};
 use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
 
@@ -8,8 +8,9 @@ use tpu_base::tensor::Shape;
 /// Shapes: those of the operands.
 /// Errors: `Unimplemented` for a computation of another type.
 /// Source: StableHLO specification, "all_reduce", C1-C7.
-pub(super) const OP: Entry = Entry {
+pub const OP: Entry = Entry {
     devices: DeviceDependence::Collective(CollectiveKind::AllReduce),
+    factors: factors::forwarded,
     ..Entry::new("all_reduce", infer, lower)
 };
 

@@ -9,7 +9,7 @@ use tpu_base::tensor::Shape;
 /// Shapes: those of the operands.
 /// Errors: `Constraint` C1, C3, C4; `Unimplemented` for several devices.
 /// Source: StableHLO specification, "all_to_all", C1-C9.
-pub(super) const OP: Entry = Entry {
+pub const OP: Entry = Entry {
     devices: DeviceDependence::Collective(CollectiveKind::AllToAll),
     ..Entry::new("all_to_all", infer, lower)
 };

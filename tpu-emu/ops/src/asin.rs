@@ -9,7 +9,7 @@ use tpu_kernels::math;
 use tpu_kernels::math::complex_inverse;
 
 pub(super) const OP: Entry =
-    Entry::new("asin", same::<1>, lower).within(math::ulps::<math::Asin>());
+    Entry::elementwise("asin", same::<1>, lower).within(math::ulps::<math::Asin>());
 
 /// The arc sine; NaN past ±1 for floats.
 ///

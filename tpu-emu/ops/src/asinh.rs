@@ -9,7 +9,7 @@ use tpu_kernels::math;
 use tpu_kernels::math::complex_inverse;
 
 pub(super) const OP: Entry =
-    Entry::new("asinh", same::<1>, lower).within(math::ulps::<math::Asinh>());
+    Entry::elementwise("asinh", same::<1>, lower).within(math::ulps::<math::Asinh>());
 
 /// The inverse hyperbolic sine.
 ///

@@ -9,7 +9,7 @@ use tpu_kernels::math;
 use tpu_kernels::math::complex_inverse;
 
 pub(super) const OP: Entry =
-    Entry::new("atan", same::<1>, lower).within(math::ulps::<math::Atan>());
+    Entry::elementwise("atan", same::<1>, lower).within(math::ulps::<math::Atan>());
 
 /// The arc tangent.
 ///

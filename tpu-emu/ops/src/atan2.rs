@@ -9,7 +9,7 @@ use tpu_kernels::math;
 use tpu_kernels::math::complex;
 
 pub(super) const OP: Entry =
-    Entry::new("atan2", same::<2>, lower).within(math::ulps2::<math::Atan2>());
+    Entry::elementwise("atan2", same::<2>, lower).within(math::ulps2::<math::Atan2>());
 
 /// The angle of the point with ordinate `lhs` and abscissa `rhs`.
 ///

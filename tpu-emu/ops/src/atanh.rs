@@ -9,7 +9,7 @@ use tpu_kernels::math;
 use tpu_kernels::math::complex_inverse;
 
 pub(super) const OP: Entry =
-    Entry::new("atanh", same::<1>, lower).within(math::ulps::<math::Atanh>());
+    Entry::elementwise("atanh", same::<1>, lower).within(math::ulps::<math::Atanh>());
 
 /// The inverse hyperbolic tangent; NaN past ±1 for floats.
 ///

@@ -7,7 +7,7 @@ use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 use tpu_kernels::math::special;
 
-pub(super) const OP: Entry = Entry::new("bessel_i1e", same::<1>, lower);
+pub(super) const OP: Entry = Entry::elementwise("bessel_i1e", same::<1>, lower);
 
 /// `e^-|x| · I₁(x)`, the modified Bessel function of the first kind.
 ///

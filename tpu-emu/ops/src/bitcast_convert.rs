@@ -1,13 +1,14 @@
 //! `stablehlo.bitcast_convert`: the same bits as elements of another type.
 use super::elementwise::{alike, dtype, lane_of, result};
-use super::{Cost, Cx, Entry, Kernel, Lowered, Site};
+use super::{Cost, Cx, Entry, Kernel, Lowered, Site, factors};
 use tpu_base::error::Result;
 use tpu_base::tensor::element::{Complex, Int, for_dtype};
 use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 
-pub(super) const OP: Entry = Entry::new("bitcast_convert", infer, lower);
+pub(super) const OP: Entry =
+    Entry { factors: factors::forwarded, ..Entry::new("bitcast_convert", infer, lower) };
 
 /// The bits of the operand as elements of the declared type, in little-endian order where one
 /// element becomes several or several become one.

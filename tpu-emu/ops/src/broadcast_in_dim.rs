@@ -1,6 +1,6 @@
 //! Repeats along new axes and along axes with one index.
 use super::access::check_spread;
-use super::{Entry, Lowered, ShardingRule, Simplification, Site};
+use super::{Entry, Lowered, ShardingRule, Simplification, Site, factors};
 use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
 use tpu_kernels::movement::strided_view::Access;
@@ -10,9 +10,10 @@ use tpu_kernels::movement::strided_view::Access;
 /// Shapes: `operand [o..]`; result as declared, `o[d]` or, where that is 1, any extent.
 /// Errors: `Constraint` C2 to C5.
 /// Source: StableHLO specification, "broadcast_in_dim", C1-C5.
-pub(super) const OP: Entry = Entry {
+pub const OP: Entry = Entry {
     sharding: ShardingRule::Broadcast,
     simplification: Simplification::Moved,
+    factors: factors::broadcast,
     ..Entry::new("broadcast_in_dim", infer, lower)
 };
 

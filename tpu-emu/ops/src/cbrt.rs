@@ -9,7 +9,7 @@ use tpu_kernels::math;
 use tpu_kernels::math::complex;
 
 pub(super) const OP: Entry =
-    Entry::new("cbrt", same::<1>, lower).within(math::ulps::<math::Cbrt>());
+    Entry::elementwise("cbrt", same::<1>, lower).within(math::ulps::<math::Cbrt>());
 
 /// The real cube root; the principal one for complex numbers.
 ///

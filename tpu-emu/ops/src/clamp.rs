@@ -8,7 +8,7 @@ use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 
 /// The row of `clamp`, which the compiler adds to programs itself, too.
-pub const OP: Entry = Entry::new("clamp", infer, lower);
+pub const OP: Entry = Entry::elementwise("clamp", infer, lower);
 
 /// `minimum(maximum(operand, min), max)`; NaN wins over any bound, and complex numbers are compared
 /// part by part, the real one first.

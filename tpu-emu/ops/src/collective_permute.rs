@@ -9,7 +9,7 @@ use tpu_stablehlo::ir::Attribute;
 /// Shapes: result as the operand.
 /// Errors: `Constraint` C1 to C3; `Unimplemented` for several devices.
 /// Source: StableHLO specification, "collective_permute", C1-C5.
-pub(super) const OP: Entry = Entry {
+pub const OP: Entry = Entry {
     devices: DeviceDependence::Collective(CollectiveKind::CollectivePermute),
     ..Entry::new("collective_permute", infer, lower)
 };

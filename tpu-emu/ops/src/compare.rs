@@ -9,7 +9,7 @@ use tpu_kernels::elementwise::loops::lane;
 use tpu_kernels::elementwise::program::{ElementwiseOp, LoopFn};
 use tpu_stablehlo::ir::{Attribute, Attributes};
 
-pub(super) const OP: Entry = Entry::new("compare", infer, lower);
+pub(super) const OP: Entry = Entry::elementwise("compare", infer, lower);
 
 /// Whether two elements of a type differ.
 ///

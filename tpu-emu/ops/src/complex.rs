@@ -7,7 +7,7 @@ use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 
-pub(super) const OP: Entry = Entry::new("complex", infer, lower);
+pub(super) const OP: Entry = Entry::elementwise("complex", infer, lower);
 
 /// `lhs + i·rhs`.
 ///

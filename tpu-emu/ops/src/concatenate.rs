@@ -1,5 +1,5 @@
 //! Arrays one after another along an axis.
-use super::{Cost, Cx, Entry, Kernel, Lowered, ShardingRule, Site};
+use super::{Cost, Cx, Entry, Kernel, Lowered, ShardingRule, Site, factors};
 use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
 use tpu_kernels::movement::block_copy::{BlockCopy, in_turn};
@@ -11,8 +11,11 @@ use tpu_kernels::movement::move_list::{Move, Moves};
 /// Shapes: operands equal but for axis `dimension`; there the result has the sum.
 /// Errors: `Constraint` C1 to C4.
 /// Source: StableHLO specification, "concatenate", C1-C6.
-pub(super) const OP: Entry =
-    Entry { sharding: ShardingRule::Pieces, ..Entry::new("concatenate", infer, lower) };
+pub(super) const OP: Entry = Entry {
+    sharding: ShardingRule::Pieces,
+    factors: factors::sliced,
+    ..Entry::new("concatenate", infer, lower)
+};
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     let Some((first, rest)) = site.operands.split_first() else {

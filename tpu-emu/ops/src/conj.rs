@@ -6,7 +6,7 @@ use tpu_base::tensor::element::{Complex, ComplexNumber, for_dtype};
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 
-pub(super) const OP: Entry = Entry::new("conj", same::<1>, lower);
+pub(super) const OP: Entry = Entry::elementwise("conj", same::<1>, lower);
 
 /// The conjugate; a real number is its own.
 ///

@@ -1,5 +1,5 @@
 //! A value written in the program.
-use super::{Entry, Lowered, Simplification, Site};
+use super::{Entry, Lowered, Simplification, Site, factors};
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::{DType, Shape};
@@ -10,8 +10,11 @@ use tpu_stablehlo::ir::{Attribute, Elements};
 /// Shapes: result as declared.
 /// Errors: `Constraint` C1 for a value of another shape.
 /// Source: StableHLO specification, "constant", C1.
-pub const OP: Entry =
-    Entry { simplification: Simplification::Moved, ..Entry::new("constant", infer, lower) };
+pub const OP: Entry = Entry {
+    simplification: Simplification::Moved,
+    factors: factors::constant,
+    ..Entry::new("constant", infer, lower)
+};
 
 fn value<'a>(site: &'a Site<'_>) -> Result<&'a Elements> {
     match site.attribute("value")? {

@@ -11,7 +11,7 @@ use tpu_kernels::elementwise::loops::Unary;
 use tpu_kernels::elementwise::program::LoopFn;
 
 /// The row of `convert`, which the compiler adds to programs itself, too.
-pub const OP: Entry = Entry::new("convert", infer, lower);
+pub const OP: Entry = Entry::elementwise("convert", infer, lower);
 
 /// Every element as the nearest one of the result's type, ties to even.
 ///

@@ -1,6 +1,6 @@
 //! `convolution`: sums of products of windows with a kernel.
 use super::convolve::{ConvolutionAttributes, padding_attribute};
-use super::{Entry, LayoutRule, Lowered, Site};
+use super::{Entry, LayoutRule, Lowered, Site, factors};
 use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
 
@@ -11,8 +11,11 @@ use tpu_base::tensor::Shape;
 /// Errors: `Constraint` C1-C23 for attributes that do not fit the shapes; `BadArgument` for a list
 /// of precisions of another length than 2 (C24).
 /// Source: StableHLO specification, "convolution", C1-C27.
-pub(super) const OP: Entry =
-    Entry { layout: LayoutRule::Default, ..Entry::new("convolution", infer, lower) };
+pub(super) const OP: Entry = Entry {
+    layout: LayoutRule::Default,
+    factors: factors::convolved,
+    ..Entry::new("convolution", infer, lower)
+};
 
 fn attributes(site: &Site<'_>) -> Result<ConvolutionAttributes> {
     let [lhs, rhs] = site.exactly::<2>()?;

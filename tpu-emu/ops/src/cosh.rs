@@ -9,7 +9,7 @@ use tpu_kernels::math;
 use tpu_kernels::math::complex;
 
 pub(super) const OP: Entry =
-    Entry::new("cosh", same::<1>, lower).within(math::ulps::<math::Cosh>());
+    Entry::elementwise("cosh", same::<1>, lower).within(math::ulps::<math::Cosh>());
 
 /// The hyperbolic cosine.
 ///

@@ -9,7 +9,7 @@ use tpu_kernels::math;
 use tpu_kernels::math::complex;
 
 pub(super) const OP: Entry =
-    Entry::new("cosine", same::<1>, lower).within(math::ulps::<math::Cosine>());
+    Entry::elementwise("cosine", same::<1>, lower).within(math::ulps::<math::Cosine>());
 
 /// `cos(operand)`.
 ///

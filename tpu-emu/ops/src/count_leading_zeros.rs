@@ -6,7 +6,7 @@ use tpu_base::tensor::element::{Int, for_dtype};
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 
-pub(super) const OP: Entry = Entry::new("count_leading_zeros", same::<1>, lower);
+pub(super) const OP: Entry = Entry::elementwise("count_leading_zeros", same::<1>, lower);
 
 /// How many bits above the highest set one; the width for 0.
 ///

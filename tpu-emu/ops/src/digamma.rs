@@ -6,7 +6,7 @@ use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::math;
 
 pub(super) const OP: Entry =
-    Entry::new("digamma", same::<1>, lower).within(math::ulps::<math::Digamma>());
+    Entry::elementwise("digamma", same::<1>, lower).within(math::ulps::<math::Digamma>());
 
 /// The derivative of `ln Γ`; NaN at 0, -1, -2, ….
 ///

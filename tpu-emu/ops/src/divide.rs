@@ -10,7 +10,7 @@ use tpu_kernels::elementwise::program::LoopFn;
 use tpu_kernels::math;
 use tpu_kernels::math::int_div;
 
-pub(super) const OP: Entry = Entry::new("divide", same::<2>, lower);
+pub(super) const OP: Entry = Entry::elementwise("divide", same::<2>, lower);
 
 /// `lhs / rhs`. Integers truncate; division by zero gives all ones.
 ///

@@ -1,5 +1,5 @@
 //! A part of an array from a start that the program computes.
-use super::{Cost, Cx, Entry, Kernel, Lowered, Site};
+use super::{Cost, Cx, Entry, Kernel, Lowered, Site, factors};
 use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
 use tpu_kernels::movement::block_copy::BlockCopy;
@@ -12,7 +12,8 @@ use tpu_kernels::movement::strided_view::Access;
 /// Shapes: `operand [o..]`; as many scalars of one integer type; result `[slice_sizes..]`.
 /// Errors: `Constraint` C2 to C4.
 /// Source: StableHLO specification, "dynamic_slice", C1-C5.
-pub(super) const OP: Entry = Entry::new("dynamic_slice", infer, lower);
+pub const OP: Entry =
+    Entry { factors: factors::dynamic_slice, ..Entry::new("dynamic_slice", infer, lower) };
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     let Some((operand, starts)) = site.operands.split_first() else {

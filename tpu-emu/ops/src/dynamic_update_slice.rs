@@ -1,5 +1,5 @@
 //! An array with a part replaced, from a start that the program computes.
-use super::{Cost, Cx, Entry, Kernel, Lowered, Site};
+use super::{Cost, Cx, Entry, Kernel, Lowered, Site, factors};
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::Shape;
 use tpu_kernels::movement::block_copy::BlockCopy;
@@ -12,7 +12,8 @@ use tpu_kernels::movement::move_list::{Move, Moves, Start};
 /// result `[o..]`.
 /// Errors: `Constraint` C2 to C6.
 /// Source: StableHLO specification, "dynamic_update_slice", C1-C6.
-pub(super) const OP: Entry = Entry::new("dynamic_update_slice", infer, lower);
+pub(super) const OP: Entry =
+    Entry { factors: factors::dynamic_update, ..Entry::new("dynamic_update_slice", infer, lower) };
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     let [operand, update, starts @ ..] = site.operands else {

@@ -1,5 +1,6 @@
 //! A row of the table of operations: how one is checked and compiled, and what those who look at
 //! whole programs have to know of it.
+use super::factors::{self, FactorsOf};
 use super::{Lowered, Numerics, Site};
 use tpu_base::error::Result;
 use tpu_base::tensor::{DType, Shape};
@@ -17,6 +18,8 @@ pub struct Entry {
     pub lower: fn(&Site<'_>) -> Result<Lowered>,
     /// How it hands shardings from operands to results, and back.
     pub sharding: ShardingRule,
+    /// Which of its axes belong together, so that devices can do it piece by piece.
+    pub factors: FactorsOf,
     /// How results of free layout lie.
     pub layout: LayoutRule,
     /// What it has to do with the device that it runs on.
@@ -41,11 +44,21 @@ impl Entry {
             infer,
             lower,
             sharding: ShardingRule::Same,
+            factors: factors::whole,
             layout: LayoutRule::LikeOperand,
             devices: DeviceDependence::Alike,
             simplification: Simplification::Folded,
             ulps: None,
         }
+    }
+
+    /// An operation on elements at the same place.
+    pub(crate) const fn elementwise(
+        mnemonic: &'static str,
+        infer: fn(&Site<'_>) -> Result<Vec<Shape>>,
+        lower: fn(&Site<'_>) -> Result<Lowered>,
+    ) -> Self {
+        Self { factors: factors::elementwise, ..Self::new(mnemonic, infer, lower) }
     }
 
     /// The target of a custom call: nobody sees through it.

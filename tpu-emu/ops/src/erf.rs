@@ -5,7 +5,8 @@ use tpu_base::error::Result;
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::math;
 
-pub(super) const OP: Entry = Entry::new("erf", same::<1>, lower).within(math::ulps::<math::Erf>());
+pub(super) const OP: Entry =
+    Entry::elementwise("erf", same::<1>, lower).within(math::ulps::<math::Erf>());
 
 /// The error function.
 ///

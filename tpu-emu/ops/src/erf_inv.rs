@@ -6,7 +6,7 @@ use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::math;
 
 pub(super) const OP: Entry =
-    Entry::new("erf_inv", same::<1>, lower).within(math::ulps::<math::ErfInv>());
+    Entry::elementwise("erf_inv", same::<1>, lower).within(math::ulps::<math::ErfInv>());
 
 /// The number whose error function is the operand; NaN past ±1.
 ///

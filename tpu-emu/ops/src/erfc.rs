@@ -6,7 +6,7 @@ use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::math;
 
 pub(super) const OP: Entry =
-    Entry::new("erfc", same::<1>, lower).within(math::ulps::<math::Erfc>());
+    Entry::elementwise("erfc", same::<1>, lower).within(math::ulps::<math::Erfc>());
 
 /// `1 - erf(operand)`, precise where that is small.
 ///

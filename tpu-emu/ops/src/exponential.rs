@@ -11,7 +11,7 @@ use tpu_kernels::math;
 use tpu_kernels::math::complex;
 
 pub(super) const OP: Entry =
-    Entry::new("exponential", same::<1>, lower).within(math::ulps::<math::Exponential>());
+    Entry::elementwise("exponential", same::<1>, lower).within(math::ulps::<math::Exponential>());
 
 /// `e^operand`.
 ///

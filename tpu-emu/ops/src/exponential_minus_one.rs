@@ -8,7 +8,7 @@ use tpu_kernels::elementwise::loops::lane;
 use tpu_kernels::math;
 use tpu_kernels::math::complex;
 
-pub(super) const OP: Entry = Entry::new("exponential_minus_one", same::<1>, lower)
+pub(super) const OP: Entry = Entry::elementwise("exponential_minus_one", same::<1>, lower)
     .within(math::ulps::<math::ExponentialMinusOne>());
 
 /// `e^operand - 1`, precise near 0.

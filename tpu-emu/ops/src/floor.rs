@@ -6,7 +6,7 @@ use tpu_base::tensor::element::{Float, Wide, for_dtype};
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 
-pub(super) const OP: Entry = Entry::new("floor", same::<1>, lower);
+pub(super) const OP: Entry = Entry::elementwise("floor", same::<1>, lower);
 
 /// The largest integer that is not larger.
 ///

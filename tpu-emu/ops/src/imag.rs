@@ -7,7 +7,7 @@ use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 
-pub(super) const OP: Entry = Entry::new("imag", infer, lower);
+pub(super) const OP: Entry = Entry::elementwise("imag", infer, lower);
 
 /// The imaginary part. A float is a complex number without an imaginary part.
 ///

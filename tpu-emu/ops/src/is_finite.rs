@@ -7,7 +7,7 @@ use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 
-pub(super) const OP: Entry = Entry::new("is_finite", infer, lower);
+pub(super) const OP: Entry = Entry::elementwise("is_finite", infer, lower);
 
 /// Whether an element is neither infinite nor NaN.
 ///

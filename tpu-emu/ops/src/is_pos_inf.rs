@@ -7,7 +7,7 @@ use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 
-pub(super) const OP: Entry = Entry::new("is_pos_inf", infer, lower);
+pub(super) const OP: Entry = Entry::elementwise("is_pos_inf", infer, lower);
 
 /// Whether an element is infinite and positive.
 ///

@@ -6,7 +6,7 @@ use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::math;
 
 pub(super) const OP: Entry =
-    Entry::new("lgamma", same::<1>, lower).within(math::ulps::<math::Lgamma>());
+    Entry::elementwise("lgamma", same::<1>, lower).within(math::ulps::<math::Lgamma>());
 
 /// `ln |Γ(operand)|`; infinite at 0, -1, -2, ….
 ///

@@ -14,6 +14,7 @@ mod entry;
 pub mod exchange;
 mod extents;
 mod factor;
+pub mod factors;
 mod gather_dimensions;
 mod kernel;
 mod normalization;
@@ -164,18 +165,30 @@ pub use entry::{
     CollectiveKind, DeviceDependence, Entry, LayoutRule, ShardingRule, Simplification,
 };
 pub use kernel::{Cost, Cx, Kernel, Reduced};
-pub use resolve::{Operator, STRUCTURAL, Structural, callee, name_of};
+pub use resolve::{
+    CUSTOM_CALL, Operator, STRUCTURAL, Structural, YIELD, callee, full_name, name_of,
+};
 pub use site::{Declared, Site};
 #[cfg(test)]
 pub(crate) use testing::lane_operation;
 pub use top_k::OP as TOP_K;
 // What the compiler adds to programs itself.
 pub use add::OP as ADD;
+pub use all_gather::OP as ALL_GATHER;
+pub use all_reduce::OP as ALL_REDUCE;
+pub use all_to_all::OP as ALL_TO_ALL;
+pub use broadcast_in_dim::OP as BROADCAST_IN_DIM;
 pub use clamp::OP as CLAMP;
+pub use collective_permute::OP as COLLECTIVE_PERMUTE;
 pub use compare::differs;
 pub use constant::OP as CONSTANT;
 pub use convert::OP as CONVERT;
+pub use dynamic_slice::OP as DYNAMIC_SLICE;
 pub use multiply::OP as MULTIPLY;
+pub use partition_id::OP as PARTITION_ID;
+pub use reduce_scatter::OP as REDUCE_SCATTER;
+pub use replica_id::OP as REPLICA_ID;
+pub use reshape::OP as RESHAPE;
 pub use select::OP as SELECT;
 
 use std::sync::Arc;

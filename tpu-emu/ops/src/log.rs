@@ -10,7 +10,8 @@ use tpu_kernels::elementwise::program::LoopFn;
 use tpu_kernels::math;
 use tpu_kernels::math::complex;
 
-pub(super) const OP: Entry = Entry::new("log", same::<1>, lower).within(math::ulps::<math::Log>());
+pub(super) const OP: Entry =
+    Entry::elementwise("log", same::<1>, lower).within(math::ulps::<math::Log>());
 
 /// The natural logarithm; NaN below 0.
 ///

@@ -9,7 +9,7 @@ use tpu_kernels::math;
 use tpu_kernels::math::complex;
 
 pub(super) const OP: Entry =
-    Entry::new("log_plus_one", same::<1>, lower).within(math::ulps::<math::LogPlusOne>());
+    Entry::elementwise("log_plus_one", same::<1>, lower).within(math::ulps::<math::LogPlusOne>());
 
 /// `log(operand + 1)`, precise near 0.
 ///

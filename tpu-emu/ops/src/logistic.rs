@@ -9,7 +9,7 @@ use tpu_kernels::math;
 use tpu_kernels::math::complex;
 
 pub(super) const OP: Entry =
-    Entry::new("logistic", same::<1>, lower).within(math::ulps::<math::Logistic>());
+    Entry::elementwise("logistic", same::<1>, lower).within(math::ulps::<math::Logistic>());
 
 /// `1 / (1 + e^-operand)`.
 ///

@@ -6,7 +6,7 @@ use tpu_base::tensor::element::{Int, for_dtype};
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 
-pub(super) const OP: Entry = Entry::new("mulhi", same::<2>, lower);
+pub(super) const OP: Entry = Entry::elementwise("mulhi", same::<2>, lower);
 
 /// The bits of the exact product above those that `multiply` gives.
 ///

@@ -6,7 +6,7 @@ use tpu_base::tensor::element::{Number, for_dtype};
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 
-pub(super) const OP: Entry = Entry::new("negate", same::<1>, lower);
+pub(super) const OP: Entry = Entry::elementwise("negate", same::<1>, lower);
 
 /// `-operand`; unsigned integers wrap.
 ///

@@ -8,7 +8,7 @@ use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 use tpu_kernels::elementwise::program::LoopFn;
 
-pub(super) const OP: Entry = Entry::new("next_after", same::<2>, lower);
+pub(super) const OP: Entry = Entry::elementwise("next_after", same::<2>, lower);
 
 /// The float after `lhs` in the direction of `rhs`; `rhs` where they are equal, NaN if either is.
 ///

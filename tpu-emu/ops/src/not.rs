@@ -6,7 +6,7 @@ use tpu_base::tensor::element::{Int, Pred, for_dtype};
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 
-pub(super) const OP: Entry = Entry::new("not", same::<1>, lower);
+pub(super) const OP: Entry = Entry::elementwise("not", same::<1>, lower);
 
 /// `!operand`, bit by bit.
 ///

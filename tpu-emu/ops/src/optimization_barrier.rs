@@ -1,5 +1,5 @@
 //! A fence for optimisers.
-use super::{Entry, LayoutRule, Lowered, Site};
+use super::{Entry, LayoutRule, Lowered, Site, factors};
 use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
 
@@ -7,8 +7,11 @@ use tpu_base::tensor::Shape;
 ///
 /// Shapes: those of the operands.
 /// Source: StableHLO specification, "optimization_barrier", C1-C2.
-pub(super) const OP: Entry =
-    Entry { layout: LayoutRule::LikeOperands, ..Entry::new("optimization_barrier", infer, lower) };
+pub(super) const OP: Entry = Entry {
+    layout: LayoutRule::LikeOperands,
+    factors: factors::forwarded,
+    ..Entry::new("optimization_barrier", infer, lower)
+};
 
 /// MHLO's copy: operations never share memory here, so that there is nothing to copy.
 ///

@@ -1,6 +1,6 @@
 //! Room around and between elements.
 use super::edges::Edges;
-use super::{Entry, Lowered, ShardingRule, Site};
+use super::{Entry, Lowered, ShardingRule, Site, factors};
 use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
 
@@ -11,8 +11,11 @@ use tpu_base::tensor::Shape;
 /// `[low + o + max(o - 1, 0) * interior + high, ..]`.
 /// Errors: `Constraint` C1 to C4.
 /// Source: StableHLO specification, "pad", C1-C4.
-pub(super) const OP: Entry =
-    Entry { sharding: ShardingRule::Pieces, ..Entry::new("pad", infer, lower) };
+pub(super) const OP: Entry = Entry {
+    sharding: ShardingRule::Pieces,
+    factors: factors::padded,
+    ..Entry::new("pad", infer, lower)
+};
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     let [operand, value] = site.exactly()?;

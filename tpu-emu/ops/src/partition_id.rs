@@ -7,7 +7,7 @@ use tpu_base::tensor::{DType, Shape};
 ///
 /// Shapes: result `u32[]`.
 /// Source: StableHLO specification, "partition_id".
-pub(super) const OP: Entry =
+pub const OP: Entry =
     Entry { devices: DeviceDependence::PartitionId, ..Entry::new("partition_id", infer, lower) };
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {

@@ -7,7 +7,7 @@ use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 use tpu_kernels::math::special;
 
-pub(super) const OP: Entry = Entry::new("polygamma", same::<2>, lower);
+pub(super) const OP: Entry = Entry::elementwise("polygamma", same::<2>, lower);
 
 /// Derivative number `n` of the digamma function at `x`; NaN for an `n` that is no integer from 0
 /// on.

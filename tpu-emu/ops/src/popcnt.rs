@@ -6,7 +6,7 @@ use tpu_base::tensor::element::{Int, for_dtype};
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 
-pub(super) const OP: Entry = Entry::new("popcnt", same::<1>, lower);
+pub(super) const OP: Entry = Entry::elementwise("popcnt", same::<1>, lower);
 
 /// How many bits are set.
 ///

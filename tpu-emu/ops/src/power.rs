@@ -9,7 +9,7 @@ use tpu_kernels::math;
 use tpu_kernels::math::complex;
 
 pub(super) const OP: Entry =
-    Entry::new("power", same::<2>, lower).within(math::ulps2::<math::Power>());
+    Entry::elementwise("power", same::<2>, lower).within(math::ulps2::<math::Power>());
 
 /// `lhs^rhs`. Integers wrap; a negative exponent gives 0 for integers other than 1 and -1.
 ///

@@ -1,6 +1,6 @@
 //! `reduce`: combines the elements along some axes.
 use super::reducer::{Reducer, inputs, splat};
-use super::{Cost, Cx, Entry, Kernel, Lowered, Reduced, ShardingRule, Site};
+use super::{Cost, Cx, Entry, Kernel, Lowered, Reduced, ShardingRule, Site, factors};
 use crate::tuning::MAX_REDUCE_ROW_PARTS;
 use std::marker::PhantomData;
 use tpu_base::error::Result;
@@ -18,8 +18,11 @@ use tpu_kernels::reduce::dyn_combiner::folder;
 /// or repeated, a body of another type.
 ///
 /// Source: StableHLO specification, "reduce", C1-C8.
-pub(super) const OP: Entry =
-    Entry { sharding: ShardingRule::Reduced, ..Entry::new("reduce", infer, lower) };
+pub(super) const OP: Entry = Entry {
+    sharding: ShardingRule::Reduced,
+    factors: factors::reduced,
+    ..Entry::new("reduce", infer, lower)
+};
 
 const LABELS: [&str; 4] = ["C3", "C1", "C2", "C6"];
 

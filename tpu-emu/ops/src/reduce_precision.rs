@@ -8,7 +8,7 @@ use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops;
 use tpu_kernels::elementwise::program::{ElementwiseOp, Immediate, LoopFn};
 
-pub(super) const OP: Entry = Entry::new("reduce_precision", same::<1>, lower);
+pub(super) const OP: Entry = Entry::elementwise("reduce_precision", same::<1>, lower);
 
 /// Every element rounded to a float with fewer bits, ties to even; too large ones become
 /// infinite, too small ones zero. The type stays.

@@ -9,7 +9,7 @@ use tpu_base::tensor::Shape;
 /// Shapes: result as the operand.
 /// Errors: `Constraint` C2; `Unimplemented` for a computation of another type.
 /// Source: StableHLO specification, "reduce_scatter", C1-C9.
-pub(super) const OP: Entry = Entry {
+pub const OP: Entry = Entry {
     devices: DeviceDependence::Collective(CollectiveKind::ReduceScatter),
     ..Entry::new("reduce_scatter", infer, lower)
 };

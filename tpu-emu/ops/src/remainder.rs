@@ -8,7 +8,7 @@ use tpu_kernels::elementwise::loops::lane;
 use tpu_kernels::math;
 use tpu_kernels::math::int_div;
 
-pub(super) const OP: Entry = Entry::new("remainder", same::<2>, lower);
+pub(super) const OP: Entry = Entry::elementwise("remainder", same::<2>, lower);
 
 /// The remainder of the division that truncates: the sign is that of `lhs`, and `lhs` over an
 /// integer zero stays.

@@ -1,5 +1,5 @@
 //! The same elements under other extents.
-use super::{Entry, Lowered, ShardingRule, Site};
+use super::{Entry, Lowered, ShardingRule, Site, factors};
 use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
 
@@ -8,8 +8,11 @@ use tpu_base::tensor::Shape;
 /// Shapes: `operand [o..]`; result as declared, as many elements.
 /// Errors: `Constraint` C2 for another number of elements.
 /// Source: StableHLO specification, "reshape", C1-C2.
-pub(super) const OP: Entry =
-    Entry { sharding: ShardingRule::Reshaped, ..Entry::new("reshape", infer, lower) };
+pub const OP: Entry = Entry {
+    sharding: ShardingRule::Reshaped,
+    factors: factors::reshaped,
+    ..Entry::new("reshape", infer, lower)
+};
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     let [operand] = site.exactly()?;

@@ -68,6 +68,17 @@ pub const STRUCTURAL: &[(&str, Structural)] = &[
     ("stablehlo.while", Structural::While),
 ];
 
+/// The end of a region, as the compiler writes it.
+pub const YIELD: &str = "stablehlo.return";
+
+/// A custom call, as the compiler writes it.
+pub const CUSTOM_CALL: &str = "stablehlo.custom_call";
+
+/// The name under which programs have an operation of the tables.
+pub fn full_name(entry: &Entry) -> String {
+    format!("stablehlo.{}", entry.mnemonic)
+}
+
 impl Operator {
     /// What an operation is.
     pub fn of(operation: &Operation) -> Self {

@@ -6,7 +6,7 @@ use tpu_base::tensor::element::{Float, Wide, for_dtype};
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 
-pub(super) const OP: Entry = Entry::new("round_nearest_even", same::<1>, lower);
+pub(super) const OP: Entry = Entry::elementwise("round_nearest_even", same::<1>, lower);
 
 /// The nearest integer, of two the even one.
 ///

@@ -7,7 +7,7 @@ use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 use tpu_kernels::math::complex;
 
-pub(super) const OP: Entry = Entry::new("rsqrt", same::<1>, lower);
+pub(super) const OP: Entry = Entry::elementwise("rsqrt", same::<1>, lower);
 
 /// `1 / sqrt(operand)`; infinite at 0 with its sign.
 ///

@@ -8,7 +8,7 @@ use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 
 /// The row of `select`, which the compiler adds to programs itself, too.
-pub const OP: Entry = Entry::new("select", infer, lower);
+pub const OP: Entry = Entry::elementwise("select", infer, lower);
 
 /// `on_true` where `pred` holds, else `on_false`.
 ///

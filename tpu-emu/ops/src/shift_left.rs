@@ -6,7 +6,7 @@ use tpu_base::tensor::element::{Int, for_dtype};
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 
-pub(super) const OP: Entry = Entry::new("shift_left", same::<2>, lower);
+pub(super) const OP: Entry = Entry::elementwise("shift_left", same::<2>, lower);
 
 /// `lhs << rhs`; 0 for a shift by the width or more.
 ///

@@ -6,7 +6,7 @@ use tpu_base::tensor::element::{Int, for_dtype};
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 
-pub(super) const OP: Entry = Entry::new("shift_right_arithmetic", same::<2>, lower);
+pub(super) const OP: Entry = Entry::elementwise("shift_right_arithmetic", same::<2>, lower);
 
 /// `lhs >> rhs` with copies of the highest bit; only those for a shift by the width or more.
 ///

@@ -7,7 +7,7 @@ use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 use tpu_kernels::math::complex;
 
-pub(super) const OP: Entry = Entry::new("sign", same::<1>, lower);
+pub(super) const OP: Entry = Entry::elementwise("sign", same::<1>, lower);
 
 /// -1, 0 or 1; zeros and NaN are their own; `z / |z|` for complex numbers.
 ///

@@ -9,7 +9,7 @@ use tpu_kernels::math;
 use tpu_kernels::math::complex;
 
 pub(super) const OP: Entry =
-    Entry::new("sine", same::<1>, lower).within(math::ulps::<math::Sine>());
+    Entry::elementwise("sine", same::<1>, lower).within(math::ulps::<math::Sine>());
 
 /// `sin(operand)`.
 ///

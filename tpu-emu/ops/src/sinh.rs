@@ -9,7 +9,7 @@ use tpu_kernels::math;
 use tpu_kernels::math::complex;
 
 pub(super) const OP: Entry =
-    Entry::new("sinh", same::<1>, lower).within(math::ulps::<math::Sinh>());
+    Entry::elementwise("sinh", same::<1>, lower).within(math::ulps::<math::Sinh>());
 
 /// The hyperbolic sine.
 ///

@@ -1,6 +1,6 @@
 //! A part of an array, with fixed bounds.
 use super::access::sliced;
-use super::{Entry, Lowered, ShardingRule, Site};
+use super::{Entry, Lowered, ShardingRule, Site, factors};
 use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
 use tpu_kernels::movement::strided_view::Access;
@@ -10,8 +10,11 @@ use tpu_kernels::movement::strided_view::Access;
 /// Shapes: `operand [o..]`; result `[ceil((limit - start) / stride), ..]`.
 /// Errors: `Constraint` C2 to C4.
 /// Source: StableHLO specification, "slice", C1-C5.
-pub(super) const OP: Entry =
-    Entry { sharding: ShardingRule::Pieces, ..Entry::new("slice", infer, lower) };
+pub(super) const OP: Entry = Entry {
+    sharding: ShardingRule::Pieces,
+    factors: factors::sliced,
+    ..Entry::new("slice", infer, lower)
+};
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     let [operand] = site.exactly()?;

@@ -10,7 +10,7 @@ use tpu_kernels::elementwise::program::LoopFn;
 use tpu_kernels::math;
 use tpu_kernels::math::complex;
 
-pub(super) const OP: Entry = Entry::new("sqrt", same::<1>, lower);
+pub(super) const OP: Entry = Entry::elementwise("sqrt", same::<1>, lower);
 
 /// The square root; NaN below 0.
 ///

@@ -7,7 +7,7 @@ use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 use tpu_kernels::math::complex;
 
-pub(super) const OP: Entry = Entry::new("square", same::<1>, lower);
+pub(super) const OP: Entry = Entry::elementwise("square", same::<1>, lower);
 
 /// `operand · operand`; integers wrap.
 ///

@@ -6,7 +6,7 @@ use tpu_base::tensor::element::{Number, for_dtype};
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 
-pub(super) const OP: Entry = Entry::new("subtract", same::<2>, lower);
+pub(super) const OP: Entry = Entry::elementwise("subtract", same::<2>, lower);
 
 /// `lhs - rhs`.
 ///

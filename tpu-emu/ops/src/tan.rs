@@ -8,7 +8,8 @@ use tpu_kernels::elementwise::loops::lane;
 use tpu_kernels::math;
 use tpu_kernels::math::complex;
 
-pub(super) const OP: Entry = Entry::new("tan", same::<1>, lower).within(math::ulps::<math::Tan>());
+pub(super) const OP: Entry =
+    Entry::elementwise("tan", same::<1>, lower).within(math::ulps::<math::Tan>());
 
 /// `tan(operand)`.
 ///

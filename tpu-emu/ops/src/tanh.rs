@@ -9,7 +9,7 @@ use tpu_kernels::math;
 use tpu_kernels::math::complex;
 
 pub(super) const OP: Entry =
-    Entry::new("tanh", same::<1>, lower).within(math::ulps::<math::Tanh>());
+    Entry::elementwise("tanh", same::<1>, lower).within(math::ulps::<math::Tanh>());
 
 /// `tanh(operand)`.
 ///

@@ -1,6 +1,6 @@
 //! Axes in another order.
 use super::access::unique;
-use super::{Entry, LayoutRule, Lowered, ShardingRule, Site};
+use super::{Entry, LayoutRule, Lowered, ShardingRule, Site, factors};
 use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
 use tpu_kernels::movement::strided_view::Access;
@@ -14,6 +14,7 @@ use tpu_kernels::movement::strided_view::signed;
 pub(super) const OP: Entry = Entry {
     sharding: ShardingRule::Permuted,
     layout: LayoutRule::Permuted,
+    factors: factors::permuted,
     ..Entry::new("transpose", infer, lower)
 };
 

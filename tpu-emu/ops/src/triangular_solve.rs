@@ -1,6 +1,6 @@
 //! `triangular_solve`: systems with a triangular matrix.
 use super::factor::{Batch, each, for_scalar, item, kind, read, write};
-use super::{Cost, Cx, Entry, Kernel, Lowered, Site};
+use super::{Cost, Cx, Entry, Kernel, Lowered, Site, factors};
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::linalg::factor::{Triangle, solve_left, solve_right};
@@ -13,7 +13,8 @@ use tpu_kernels::matmul::precision::{SumType, scratch_bytes, split_scratch};
 /// Shapes: `a [b…, n, n]`, `b [b…, n, k]` or `[b…, k, n]`, result as `b`.
 /// Errors: `Constraint` C1 for element types that differ, C3 for extents that do not fit.
 /// Source: StableHLO specification, "triangular_solve", C1-C4.
-pub(super) const OP: Entry = Entry::new("triangular_solve", infer, lower);
+pub(super) const OP: Entry =
+    Entry { factors: factors::rows, ..Entry::new("triangular_solve", infer, lower) };
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     let [a, b] = site.exactly::<2>()?;

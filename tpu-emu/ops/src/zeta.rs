@@ -7,7 +7,7 @@ use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 use tpu_kernels::math::special;
 
-pub(super) const OP: Entry = Entry::new("zeta", same::<2>, lower);
+pub(super) const OP: Entry = Entry::elementwise("zeta", same::<2>, lower);
 
 /// `Σ (q + k)^-x` for `k` from 0 on; NaN below `x = 1`.
 ///

@@ -7,6 +7,7 @@ pub mod graph;
 pub mod grid;
 pub mod import;
 pub mod interpret;
+pub mod partition;
 pub mod passes;
 pub mod plan;
 pub mod sharding;

@@ -11,6 +11,10 @@ pub(crate) const MAX_CALL_DEPTH: usize = 256;
 /// Nodes that a program may have once its calls are inlined.
 pub(crate) const MAX_PROGRAM_NODES: usize = 4 << 20;
 
+/// Operations of a program over several devices with its calls inlined, past which the program of
+/// one device keeps calls, and does whole what is called.
+pub(crate) const MAX_PARTITIONED_OPERATIONS: usize = 1 << 20;
+
 /// Calls that are inlined.
 pub(crate) const MAX_INLINED_CALLS: usize = 1 << 16;
 

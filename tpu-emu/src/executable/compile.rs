@@ -1,4 +1,5 @@
 //! From a module to an executable.
+use super::device_plan::DevicePlan;
 use super::free_layouts::{DimensionOrder, orders};
 use super::labels::{labels, sources};
 use super::oom::too_large;
@@ -115,32 +116,41 @@ pub(crate) fn compile(
         })
         .collect();
     let generation = target.generation;
-    let (moved, worked) = (graph.bytes_accessed, graph.cost.flops);
+    // A program that cannot be taken apart is told as it is, an equal share for each device.
+    let own = io_shardings.as_ref().and_then(|io_shardings| {
+        let how = (target.numerics, target.make_body);
+        DevicePlan::of(how, &module, (io_shardings, spread), &donated).ok()
+    });
+    let (work, moved) = own
+        .as_ref()
+        .map_or((graph.cost, graph.bytes_accessed), |own| (own.cost, own.bytes_accessed));
     let cost = CostAnalysis {
-        flops: graph.cost.flops,
-        transcendentals: graph.cost.transcendentals,
+        flops: work.flops,
+        transcendentals: work.transcendentals,
         bytes_accessed: moved,
         optimal_seconds: seconds(moved, generation.hbm_rate)
-            .max(seconds(worked, generation.flop_rate)),
+            .max(seconds(work.flops, generation.flop_rate)),
     };
     let sources = sources(&graph.main);
     // Shards become whole arrays, and those become shards, outside of the plan.
     let outside =
         if io_shardings.is_some() { StorageForm::Unpacked } else { StorageForm::Packed(&donated) };
     let plan = plan(&mut graph, outside, passes);
-    let (arena, pool) = match &io_shardings {
-        Some(io_shardings) => (share(io_shardings, &plan, spread.count), 0),
-        None => (plan.arena, plan.pool.len()),
+    let (arena, pool) = match (&own, &io_shardings) {
+        (Some(own), _) => (own.temporaries(), 0),
+        (None, Some(io_shardings)) => (share(io_shardings, &plan, spread.count), 0),
+        (None, None) => (plan.arena, plan.pool.len()),
     };
-    let memory = analysis(generation, plan.size(), (arena, pool), &parameters, &results);
+    let told = own.as_ref().map_or(&plan, |own| &own.plan);
+    let memory = analysis(generation, told.size(), (arena, pool), &parameters, &results);
     let name: Arc<str> = module.name.clone().unwrap_or_else(|| "module".into());
     if memory.total() > target.limit {
-        return Err(too_large(&module, &plan, &memory, target.limit));
+        return Err(too_large(&module, told, &memory, target.limit));
     }
-    let labels = labels(target.labels, &name, &module, &plan, &sources);
+    let labels = labels(target.labels, &name, &module, told, &sources);
     let fingerprint = fingerprint(&source, &options, target.numerics);
-    let own = results.iter().filter(|result| result.alias.is_none());
-    let written = own.fold(to_u64(arena), |sum, result| sum.saturating_add(result.spec.padded.0));
+    let new = results.iter().filter(|result| result.alias.is_none());
+    let written = new.fold(to_u64(arena), |sum, result| sum.saturating_add(result.spec.padded.0));
     Ok(Executable {
         written: Bytes(written),
         name,
@@ -152,6 +162,7 @@ pub(crate) fn compile(
         results,
         memory,
         cost,
+        run_flops: graph.cost.flops,
         inspections: io_shardings
             .as_ref()
             .map_or_else(Vec::new, |io_shardings| io_shardings.inspections.clone()),
@@ -161,13 +172,16 @@ pub(crate) fn compile(
         arena: raw_bytes(target.specs, arena)?,
         pool: raw_bytes(target.specs, pool)?,
         io_shardings,
+        spread,
+        own,
         plan,
         labels,
         likeness: std::sync::OnceLock::new(),
     })
 }
 
-/// One device's share of what a run over several needs besides arguments and results.
+/// One device's share of what a run over several needs besides arguments and results, where it is
+/// not known what each does.
 fn share(io_shardings: &IoShardings, plan: &Plan, devices: usize) -> usize {
     let all = plan.arena.saturating_add(plan.pool.len());
     all.saturating_add(to_usize(io_shardings.assembled().0)).div_ceil(devices)

@@ -5,6 +5,7 @@ use super::{Executable, Format};
 use crate::hbm::spec::ArraySpec;
 use tpu_base::units::to_u64;
 use tpu_program::grid;
+use tpu_program::partition::{Form, partition};
 use tpu_stablehlo::Module;
 use tpu_stablehlo::ir::{Attribute, Element, Elements, Region, TensorType};
 
@@ -15,21 +16,31 @@ impl Executable {
     /// The program as MLIR text, without the operations of Shardy, which XLA cannot show, with
     /// the bodies of functions where they were called, as compiled programs have them, and with
     /// the layouts and shardings of parameters and results. `None` for a program that came
-    /// as HLO.
+    /// as HLO. Of a program over several devices it is that of one of them.
     pub fn listing(&self) -> Option<String> {
         if self.source.0 != Format::Mlir {
             return None;
         }
-        let mut module = Module::clone(&self.module);
-        dense_groups(&mut module);
-        module = module.without_shardy().unwrap_or(module);
-        module = module.with_calls_inlined(OPERATIONS).unwrap_or(module);
+        let mut module = self.part().unwrap_or_else(|| {
+            let mut module = Module::clone(&self.module);
+            dense_groups(&mut module);
+            module = module.without_shardy().unwrap_or(module);
+            module.with_calls_inlined(OPERATIONS).unwrap_or(module)
+        });
         self.report_layouts(&mut module);
         if self.options.partitions > 1 {
             self.report_shardings(&mut module);
         }
         module.attributes.sort();
         Some(module.to_mlir(true))
+    }
+
+    /// The program of one device; `None` for one that is not over several devices, or cannot be
+    /// taken apart.
+    fn part(&self) -> Option<Module> {
+        let known = self.own.is_some() && !self.spread.replicas;
+        let io_shardings = self.io_shardings.as_ref().filter(|_| known)?;
+        partition(&self.module, io_shardings, (self.spread.count, false), Form::Text).ok()
     }
 
     fn report_layouts(&self, module: &mut Module) {

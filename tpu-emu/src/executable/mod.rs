@@ -1,5 +1,6 @@
 //! A compiled program: what can be asked about it, and what it runs.
 pub(crate) mod compile;
+mod device_plan;
 mod free_layouts;
 mod labels;
 mod likeness;
@@ -11,11 +12,13 @@ mod serialized;
 use crate::hbm::spec::ArraySpec;
 use crate::memory::{MemoryKind, taken_for};
 use crate::origin::LabelId;
+use device_plan::DevicePlan;
 pub use serialized::Serialized;
 use std::sync::{Arc, OnceLock};
 use tpu_base::units::Bytes;
 use tpu_ops::Numerics;
 use tpu_program::plan::Plan;
+use tpu_program::sharding::groups::Devices;
 pub use tpu_program::sharding::io_shardings::Inspection;
 use tpu_program::sharding::io_shardings::IoShardings;
 use tpu_stablehlo::Module;
@@ -174,6 +177,8 @@ pub struct Executable {
     pub memory: MemoryAnalysis,
     /// Work.
     pub cost: CostAnalysis,
+    /// Arithmetic of a run, which all of its devices share.
+    pub run_flops: f64,
     /// What the program asks about its own shardings.
     pub inspections: Vec<Inspection>,
     /// A hash of the program, the options and this version of the emulator, as hex digits.
@@ -184,10 +189,14 @@ pub struct Executable {
     pub(crate) draws: bool,
     /// What it runs.
     pub(crate) plan: Plan,
+    /// Over what it is spread.
+    pub(crate) spread: Devices,
+    /// What each of several devices does, where that is known.
+    pub(crate) own: Option<DevicePlan>,
     /// What its blocks are for.
     pub(crate) labels: BlockLabels,
     /// The arena of a run, as a block of bytes; `None` for a program without temporaries. Of a
-    /// program on several devices, one device's share of it, constants included.
+    /// program on several devices, that of one device, constants included.
     pub(crate) arena: Option<Arc<ArraySpec>>,
     /// What a run on one device writes: its temporaries, and results in memory of their own.
     pub(crate) written: Bytes,

@@ -11,6 +11,7 @@ impl Executable {
         let padded = |spec: &Option<_>| {
             spec.as_ref().map_or(Bytes::ZERO, |spec: &Arc<crate::hbm::spec::ArraySpec>| spec.padded)
         };
+        let plan = self.own.as_ref().map_or(&self.plan, |own| &own.plan);
         ProgramPlan {
             number,
             name: Arc::clone(&self.name),
@@ -18,8 +19,8 @@ impl Executable {
             constants: padded(&self.pool),
             arguments: self.memory.arguments,
             results: self.memory.outputs,
-            values: self.plan.slots.iter().map(|slot| self.planned_value(slot)).collect(),
-            positions: to_u64(self.plan.positions),
+            values: plan.slots.iter().map(|slot| self.planned_value(slot)).collect(),
+            positions: to_u64(plan.positions),
             needed: self.memory.total(),
         }
     }

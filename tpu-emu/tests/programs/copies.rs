@@ -98,9 +98,9 @@ fn what_all_devices_have_alike_is_one_value() {
     let found = run(&main, &pairs());
     assert_eq!(firsts(&found), [280.0_f32 * 280.0; 8]);
     let program = compile(&machine(), &main).unwrap();
-    let multiplications = program.cost.flops;
+    let multiplications = program.run_flops;
     let alone = main.replace("%r = stablehlo.multiply %t, %t", "%r = stablehlo.add %t, %a");
-    let each = compile(&machine(), &alone).unwrap().cost.flops;
+    let each = compile(&machine(), &alone).unwrap().run_flops;
     assert_eq!(each - multiplications, 7.0 * 2.0, "every device adds, all multiply as one");
 }
 

@@ -9,6 +9,7 @@ mod elementwise;
 mod groups;
 mod machine;
 mod order;
+mod partitioned;
 mod refused;
 mod replicas;
 mod results;

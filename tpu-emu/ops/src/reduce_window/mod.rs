@@ -5,7 +5,7 @@ mod scan;
 
 use super::reducer::{Reducer, inputs};
 use super::windowed::{Labels, windows};
-use super::{Cost, Cx, Entry, Kernel, LayoutRule, Lowered, Site};
+use super::{Cost, Cx, Entry, Kernel, LayoutRule, Lowered, Site, factors};
 use std::convert::Infallible;
 use std::marker::PhantomData;
 use tpu_base::error::Result;
@@ -25,8 +25,11 @@ use tpu_kernels::window::pool::Pool;
 /// positive.
 ///
 /// Source: StableHLO specification, "reduce_window", C1-C16.
-pub(super) const OP: Entry =
-    Entry { layout: LayoutRule::Default, ..Entry::new("reduce_window", infer, lower) };
+pub(super) const OP: Entry = Entry {
+    layout: LayoutRule::Default,
+    factors: factors::windowed,
+    ..Entry::new("reduce_window", infer, lower)
+};
 
 const INPUTS: [&str; 4] = ["C1", "C2", "C3", "C13"];
 const LABELS: Labels = Labels {

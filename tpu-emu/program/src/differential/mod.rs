@@ -180,7 +180,7 @@ fn compare(seed: u64, wide: bool) {
 /// The programs of a test: so many from the first on, or as many as `TPU_EMU_TEST_PROGRAMS` says,
 /// from `TPU_EMU_TEST_SEED` on.
 #[expect(clippy::disallowed_methods, reason = "how long to run is for the one who tests to say")]
-fn seeds(count: u64) -> std::ops::Range<u64> {
+pub(crate) fn seeds(count: u64) -> std::ops::Range<u64> {
     let number = |name: &str| std::env::var(name).ok().and_then(|value| value.parse().ok());
     let first = number("TPU_EMU_TEST_SEED").unwrap_or(0);
     first..first + number("TPU_EMU_TEST_PROGRAMS").unwrap_or(count)

@@ -1,0 +1,134 @@
+//! Which axes of an operation's operands and results belong together, so that it can be done piece
+//! by piece: a factor is a number that its axes have in common, as the letters of an einsum.
+mod axes;
+mod indexed;
+mod product;
+mod reshape;
+
+pub(crate) use axes::{
+    broadcast, constant, counting, elementwise, forwarded, last_rows, padded, permuted, reduced,
+    reversed, rows, sliced, sorted, windowed,
+};
+pub(crate) use indexed::{dynamic_slice, dynamic_update, gathered, scattered};
+pub(crate) use product::{contracted, convolved};
+pub(crate) use reshape::reshaped;
+
+use tpu_stablehlo::ir::Attributes;
+
+/// An operation as those see it who look for its factors: extents are known and not negative.
+#[derive(Debug)]
+pub struct FactorSite<'a> {
+    /// Properties and discardable attributes.
+    pub attributes: &'a Attributes,
+    /// Extents of each operand.
+    pub operands: Vec<&'a [i64]>,
+    /// Extents of each result.
+    pub results: Vec<&'a [i64]>,
+    /// Whether the code inside the operation adds two elements and does nothing else.
+    pub adds: bool,
+}
+
+impl FactorSite<'_> {
+    /// A list of axes; empty where there is none.
+    fn list(&self, name: &str) -> Vec<usize> {
+        let listed = self.attributes.integers(name).unwrap_or_default();
+        listed.into_iter().filter_map(|axis| usize::try_from(axis).ok()).collect()
+    }
+
+    /// One axis, which must be among `rank`.
+    fn axis(&self, name: &str, rank: usize) -> Option<usize> {
+        let axis = self.attributes.integer(name)?;
+        usize::try_from(axis).ok().filter(|&axis| axis < rank)
+    }
+}
+
+/// What a factor is to its operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FactorKind {
+    /// Pieces of the operands give the piece of the results.
+    Kept,
+    /// Pieces of the operands give summands of the results.
+    Summed,
+    /// Results like to be split as the operands are, and a piece needs more than a piece.
+    Moved,
+}
+
+/// A number that axes have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Factor {
+    /// The number.
+    pub size: i64,
+    /// What it is to the operation.
+    pub kind: FactorKind,
+}
+
+/// What changes in the operation's attributes when it works on pieces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Local {
+    /// Nothing.
+    Same,
+    /// `limit_indices` of axes that are taken whole end where the piece ends.
+    Limits,
+    /// `slice_sizes` of axes that are taken whole are those of the piece.
+    Sizes,
+    /// The result counts on from the place of the piece.
+    Counting,
+    /// The element of `value` repeats less often.
+    Elements,
+}
+
+/// The factors of an operation.
+#[derive(Debug, Clone)]
+pub struct Factors {
+    /// All of them.
+    pub factors: Vec<Factor>,
+    /// Those of each axis of each operand, major first. An axis without one is always whole.
+    pub operands: Vec<Vec<Vec<usize>>>,
+    /// Those of each axis of each result.
+    pub results: Vec<Vec<Vec<usize>>>,
+    /// What becomes of the attributes.
+    pub local: Local,
+    /// The operand that is added to the sum: it counts once, however many summands there are.
+    pub added: Option<usize>,
+}
+
+/// The factors of an operation; `None` for one that needs all of its operands.
+pub type FactorsOf = fn(&FactorSite<'_>) -> Option<Factors>;
+
+impl Factors {
+    /// None yet.
+    fn new(site: &FactorSite<'_>) -> Self {
+        let none = |all: &[&[i64]]| all.iter().map(|dims| vec![Vec::new(); dims.len()]).collect();
+        Self {
+            factors: Vec::new(),
+            operands: none(&site.operands),
+            results: none(&site.results),
+            local: Local::Same,
+            added: None,
+        }
+    }
+
+    /// A new factor.
+    fn add(&mut self, size: i64, kind: FactorKind) -> usize {
+        self.factors.push(Factor { size, kind });
+        self.factors.len() - 1
+    }
+
+    /// A factor that an axis of an operand and one of a result have in common.
+    fn shared(
+        &mut self,
+        (size, kind): (i64, FactorKind),
+        (operand, from): (usize, usize),
+        (result, to): (usize, usize),
+    ) -> Option<()> {
+        let factor = self.add(size, kind);
+        self.operands.get_mut(operand)?.get_mut(from)?.push(factor);
+        self.results.get_mut(result)?.get_mut(to)?.push(factor);
+        Some(())
+    }
+}
+
+/// The operation needs all of its operands.
+pub(crate) fn whole(_: &FactorSite<'_>) -> Option<Factors> {
+    None
+}

@@ -1,0 +1,129 @@
+//! Random programs with random shardings: what the programs of all devices give together is what
+//! the program over whole arrays gives.
+mod programs;
+
+use super::{Form, partition};
+use crate::compile::Passes;
+use crate::differential::{Random, run};
+use crate::import::load;
+use crate::interpret::region::make_body;
+use crate::plan::StorageForm;
+use crate::sharding::groups::Devices;
+use crate::sharding::io_shardings::{IoSharding, IoShardings};
+use programs::program;
+use std::collections::BTreeMap;
+use tpu_base::tensor::Shape;
+use tpu_ops::Numerics;
+use tpu_ops::custom_call::Registry;
+use tpu_stablehlo::Module;
+
+/// The results of a program over whole arrays, and how its parameters and results are split.
+fn whole(
+    module: &Module,
+    count: usize,
+    inputs: &dyn Fn(&[Shape]) -> Vec<Vec<u8>>,
+) -> (Vec<Vec<u8>>, Vec<Vec<u8>>, IoShardings) {
+    let (registry, none) = (Registry::default(), BTreeMap::new());
+    let devices = Devices { count, replicas: false, only: None };
+    let loaded =
+        load(module, Numerics::Ieee, &registry, make_body, (devices, &none), Passes::ALL).unwrap();
+    let mut graph = loaded.graph;
+    let shapes: Vec<Shape> =
+        graph.main.parameters.iter().map(|&value| graph.value(value).shape.clone()).collect();
+    let given = (shapes.clone(), &loaded.results[..]);
+    let io = IoShardings::new(module, loaded.entry, given, (devices, &none, &[])).unwrap();
+    let bytes: Vec<usize> = loaded.results.iter().map(Shape::bytes).collect();
+    let plan = crate::compile::plan(&mut graph, StorageForm::Unpacked, Passes::ALL);
+    let inputs = inputs(&shapes);
+    let results = run(&plan, &inputs, &bytes, &vec![None; shapes.len()]);
+    (inputs, results, io)
+}
+
+/// Visits the pieces of each device in the whole: device, byte in the device's part, byte in the
+/// whole.
+fn pieces(of: &IoSharding, visit: &mut dyn FnMut(usize, usize, usize)) {
+    let width = of.whole.dtype.host_bytes();
+    let strides = of.whole.strides();
+    for device in 0..of.sharding.places.len() {
+        let start = of.sharding.start(device, &of.shard_dims);
+        let count: usize = of.shard_dims.iter().product();
+        for index in 0..count {
+            let at = crate::grid::digits(index, &of.shard_dims);
+            let whole: usize = at
+                .iter()
+                .zip(&start)
+                .zip(&strides)
+                .map(|((at, start), stride)| (at + start) * stride)
+                .sum();
+            visit(device, index * width, whole * width);
+        }
+    }
+}
+
+/// Runs a program whole and in parts.
+fn check(text: &str, count: usize, seed: u64) {
+    let module = tpu_stablehlo::text::parse(text).unwrap();
+    let inputs = |shapes: &[Shape]| -> Vec<Vec<u8>> {
+        let mut random = Random(seed);
+        let one = |shape: &Shape| -> Vec<u8> {
+            let mut number = || i16::try_from(random.below(7)).unwrap() - 3;
+            (0..shape.elements()).flat_map(|_| f32::from(number()).to_le_bytes()).collect()
+        };
+        shapes.iter().map(one).collect()
+    };
+    let (inputs, wanted, io) = whole(&module, count, &inputs);
+    let part = partition(&module, &io, (count, false), Form::Replicas).unwrap();
+    let (registry, none) = (Registry::default(), BTreeMap::new());
+    let devices = Devices { count, replicas: true, only: None };
+    let loaded = load(&part, Numerics::Ieee, &registry, make_body, (devices, &none), Passes::ALL);
+    let loaded = loaded.unwrap_or_else(|error| panic!("{error}\n{}", part.to_mlir(false)));
+    let mut graph = loaded.graph;
+    let bytes: Vec<usize> = loaded.results.iter().map(Shape::bytes).collect();
+    let plan = crate::compile::plan(&mut graph, StorageForm::Unpacked, Passes::ALL);
+    let mut rows = Vec::new();
+    for (of, input) in io.parameters.iter().zip(&inputs) {
+        let width = of.whole.dtype.host_bytes();
+        let mut row = vec![0; of.shard.bytes() * count];
+        pieces(of, &mut |device, part, whole| {
+            let at = device * of.shard.bytes() + part;
+            row[at..at + width].copy_from_slice(&input[whole..whole + width]);
+        });
+        rows.push(row);
+    }
+    let given = run(&plan, &rows, &bytes, &vec![None; rows.len()]);
+    for (index, (of, wanted)) in io.results.iter().zip(&wanted).enumerate() {
+        let width = of.whole.dtype.host_bytes();
+        pieces(of, &mut |device, part, whole| {
+            let at = device * of.shard.bytes() + part;
+            let (found, right) = (&given[index][at..at + width], &wanted[whole..whole + width]);
+            assert!(
+                found == right,
+                "result {index}, device {device}, byte {whole}: {found:?}, {right:?}\n{}",
+                part_text(&part_of(&module, &io, count))
+            );
+        });
+    }
+    // The other forms can be read, and planned.
+    let text = partition(&module, &io, (count, false), Form::Text).unwrap().to_mlir(false);
+    tpu_stablehlo::text::parse(&text).unwrap();
+    let planned = partition(&module, &io, (count, false), Form::Plan).unwrap();
+    load(&planned, Numerics::Ieee, &super::Unlinked, make_body, (Devices::ONE, &none), Passes::ALL)
+        .unwrap_or_else(|error| panic!("{error}\n{}", planned.to_mlir(false)));
+}
+
+fn part_of(module: &Module, io: &IoShardings, count: usize) -> Module {
+    partition(module, io, (count, false), Form::Replicas).unwrap()
+}
+
+fn part_text(module: &Module) -> String {
+    module.to_mlir(false)
+}
+
+#[test]
+fn devices_give_together_what_the_whole_program_gives() {
+    for seed in crate::differential::seeds(150) {
+        let (text, count) = program(seed);
+        let outcome = std::panic::catch_unwind(|| check(&text, count, seed));
+        assert!(outcome.is_ok(), "seed {seed} on {count} devices:\n{text}");
+    }
+}

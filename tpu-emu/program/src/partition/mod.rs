@@ -1,0 +1,122 @@
+//! From a program over whole arrays to the program of one device: arrays are the device's parts, and
+//! what devices exchange is written out as collectives.
+//!
+//! 1. `axes`: the axes along which the devices are numbered.
+//! 2. `propagate`: how every value is split.
+//! 3. `emit`: the operations over parts. `operation` does one whose axes belong together
+//!    (`factors`) piece by piece; one without factors takes its operands whole. `reshard` brings an
+//!    array from one layout to another, `collective` writes what devices exchange.
+//!
+//! What runs is the program over whole arrays (docs/decisions/0016). This one tells what each
+//! device needs: its memory, its work, its text.
+mod axes;
+mod collective;
+mod control;
+#[cfg(test)]
+mod differential;
+mod emit;
+mod factors;
+mod linker;
+mod operation;
+mod propagate;
+mod reshard;
+
+pub use linker::Unlinked;
+
+use crate::sharding::Sharding;
+use crate::sharding::io_shardings::{IoSharding, IoShardings};
+use crate::tuning::MAX_PARTITIONED_OPERATIONS;
+use axes::{Axes, Layout};
+use emit::Emitter;
+use propagate::Propagation;
+use tpu_base::error::{Error, Result};
+use tpu_stablehlo::Module;
+use tpu_stablehlo::ir::{Attributes, Function, Locations, Value};
+
+/// What a partitioned program is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// To be planned: collectives are calls of nobody ([`Unlinked`]), and the device is the first.
+    Plan,
+    /// To be read: collectives with their groups, by channels.
+    Text,
+    /// To be run over as many replicas.
+    #[cfg(test)]
+    Replicas,
+}
+
+/// The program of one device, out of one over whole arrays; or, of a program over replicas, which
+/// is one device's already, the same in this form.
+///
+/// # Errors
+/// `Unimplemented` for shardings that are none along common axes of the devices.
+pub fn partition(
+    module: &Module,
+    io: &IoShardings,
+    (devices, replicas): (usize, bool),
+    form: Form,
+) -> Result<Module> {
+    let inlined = module.with_calls_inlined(MAX_PARTITIONED_OPERATIONS);
+    let module = inlined.as_ref().unwrap_or(module);
+    let entry = module.entry().ok_or_else(|| Error::bad("the module has no function main"))?;
+    let block = entry.block().ok_or_else(|| Error::bad("the entry has no body"))?;
+    let axes = Axes::of(module, entry, devices)?;
+    let side = |values: &[Value], all: &[IoSharding]| -> Result<Vec<Layout>> {
+        let one = |(value, of): (&Value, &IoSharding)| {
+            let rank = entry.type_of(*value).tensor().map_or(0, |tensor| tensor.dims.len());
+            if replicas {
+                return Ok(Layout::whole(rank));
+            }
+            axes.found(&without_rows(&of.sharding, rank))
+        };
+        values.iter().zip(all).map(one).collect()
+    };
+    let last = block.operations.last();
+    let parameters = side(&block.arguments, &io.parameters)?;
+    let results = side(last.map_or(&[][..], |last| &last.operands), &io.results)?;
+    let layouts = Propagation::run((module, entry, &axes), &parameters, &results)?;
+    let mut emitter = Emitter::new((module, entry, &axes), &layouts, form);
+    let (body, values) = emitter.main(block, &parameters, &results)?;
+    let name = |name: &str| !name.starts_with("sdy.") && name != "mhlo.sharding";
+    let plain = |attributes: &Attributes| {
+        let kept = attributes.0.iter().filter(|(key, _)| name(key));
+        Attributes(kept.cloned().collect())
+    };
+    let types = body.blocks[0].operations.last().map_or(&[][..], |last| &last.operands);
+    let types = types.iter().map(|value| values[value.0 as usize].clone());
+    let made = Function {
+        name: entry.name.clone(),
+        public: true,
+        attributes: plain(&entry.attributes),
+        arguments: entry.arguments.iter().map(plain).collect(),
+        results: types.zip(entry.results.iter().map(|(_, of)| plain(of))).collect(),
+        values,
+        body,
+        location: entry.location,
+    };
+    // A plan has the numbers of lines, which are those of the module that it was made of.
+    let locations = match form {
+        Form::Plan => Locations::default(),
+        _ => module.locations.clone(),
+    };
+    let mut functions = vec![made];
+    let others = module.functions.iter().filter(|other| !std::ptr::eq(*other, entry));
+    functions.extend(others.cloned());
+    Ok(Module {
+        name: module.name.clone(),
+        attributes: plain(&module.attributes),
+        meshes: Vec::new(),
+        functions,
+        locations,
+    })
+}
+
+/// A sharding without the axis of copies that differ between devices.
+fn without_rows(sharding: &Sharding, rank: usize) -> Sharding {
+    let more = sharding.shards.len().saturating_sub(rank);
+    if more == 0 {
+        return sharding.clone();
+    }
+    let places = sharding.places.iter().map(|place| place[more..].to_vec()).collect();
+    Sharding { shards: sharding.shards[more..].to_vec(), places, ..sharding.clone() }
+}

@@ -1,0 +1,50 @@
+//! What one device of several needs for its part of a program: the plan of the program that it
+//! would run by itself. It is counted and told; what runs is the program over whole arrays.
+use std::collections::BTreeMap;
+use tpu_base::error::Result;
+use tpu_ops::{Cost, Numerics};
+use tpu_program::compile::{Passes, plan};
+use tpu_program::import::{BodyMaker, load};
+use tpu_program::partition::{Form, Unlinked, partition};
+use tpu_program::plan::{Plan, StorageForm};
+use tpu_program::sharding::groups::Devices;
+use tpu_program::sharding::io_shardings::IoShardings;
+use tpu_stablehlo::Module;
+
+/// One device's part of a program.
+#[derive(Debug)]
+pub(crate) struct DevicePlan {
+    /// The plan of the part, of which nothing is run.
+    pub(crate) plan: Plan,
+    /// Arithmetic of the part.
+    pub(crate) cost: Cost,
+    /// Bytes that the operations of the part read and write.
+    pub(crate) bytes_accessed: f64,
+}
+
+impl DevicePlan {
+    /// The part of each device of a program over several; `donated` has the result that takes
+    /// over each parameter's memory.
+    ///
+    /// # Errors
+    /// Those of [`partition`] and [`load`].
+    pub(super) fn of(
+        (numerics, make_body): (Numerics, BodyMaker),
+        module: &Module,
+        (io_shardings, devices): (&IoShardings, Devices),
+        donated: &[Option<usize>],
+    ) -> Result<Self> {
+        let part = partition(module, io_shardings, (devices.count, devices.replicas), Form::Plan)?;
+        let alone = (Devices::ONE, &BTreeMap::new());
+        let passes = Passes::ALL;
+        let loaded = load(&part, numerics, &Unlinked, make_body, alone, passes)?;
+        let mut graph = loaded.graph;
+        let plan = plan(&mut graph, StorageForm::Packed(donated), passes);
+        Ok(Self { plan, cost: graph.cost, bytes_accessed: graph.bytes_accessed })
+    }
+
+    /// Bytes of HBM that the part needs besides arguments and results.
+    pub(super) fn temporaries(&self) -> usize {
+        self.plan.arena.saturating_add(self.plan.pool.len())
+    }
+}
