@@ -156,33 +156,32 @@ impl<'m> Loader<'m> {
         let missing = || Error::bad(format!("no mesh has the axes {axes:?}"));
         let grid = Grid::new(mesh.ok_or_else(missing)?, self.devices.count)?;
         let count = self.devices.count;
-        let mut keys: Vec<(usize, Vec<usize>)> = Vec::new();
-        let mut zones: Vec<(usize, Vec<usize>)> = Vec::new();
+        let mut keys: HashMap<(usize, Vec<usize>), usize> = HashMap::new();
+        let mut zones: HashMap<(usize, Vec<usize>), usize> = HashMap::new();
+        let places: HashMap<usize, usize> =
+            outer.numbers.iter().enumerate().map(|(place, &number)| (number, place)).collect();
         let (of, zone) = (vec![None; count], vec![0; count]);
         let mut group = ManualGroup { ids: Vec::new(), of, zone, whole: false };
         let mut parents = Vec::new();
         for (device, of) in outer.group.of.iter().enumerate() {
-            let place = outer.numbers.iter().position(|participant| Some(*participant) == *of);
-            let Some(parent) = place else { continue };
+            let Some(&parent) = of.as_ref().and_then(|number| places.get(number)) else {
+                continue;
+            };
             let mut key = Vec::new();
             for name in axes {
                 let axis = ir::AxisRef { name: Arc::clone(name), part: None };
                 key.push(grid.along(device, &axis)?.0);
             }
             let zone = (outer.group.zone[device], key.clone());
-            group.zone[device] =
-                zones.iter().position(|known| *known == zone).unwrap_or_else(|| {
-                    zones.push(zone);
-                    zones.len() - 1
-                });
+            let next = zones.len();
+            group.zone[device] = *zones.entry(zone).or_insert(next);
             key.extend(each.then_some(device));
-            let key = (parent, key);
-            let participant = keys.iter().position(|known| *known == key).unwrap_or_else(|| {
-                keys.push(key);
+            let next = keys.len();
+            let participant = *keys.entry((parent, key)).or_insert(next);
+            if participant == next {
                 group.ids.push(device);
                 parents.push(parent);
-                keys.len() - 1
-            });
+            }
             group.of[device] = Some(participant);
         }
         Ok((group, parents))
