@@ -1,7 +1,8 @@
 //! Kernels over the values of several devices, which lie side by side as operands.
+use super::decision::Decision;
 use super::{Cost, Cx, Kernel, RegionCode};
 use std::sync::Arc;
-use tpu_base::error::{Error, Result};
+use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
 use tpu_kernels::movement::block_copy::BlockCopy;
 
@@ -24,9 +25,9 @@ pub fn join(tile: &Shape, whole: &Shape, tiles: &[usize]) -> Box<dyn Kernel> {
     Box::new(Join { copy, starts: if tile.elements() == 0 { Vec::new() } else { starts } })
 }
 
-/// The first operand, which all the others must equal.
-pub fn agreement(what: &str) -> Box<dyn Kernel> {
-    Box::new(Agreement { what: what.into() })
+/// The first operand, which all the others must equal; with the devices that have each.
+pub fn agreement(decision: Decision, devices: Vec<Vec<usize>>) -> Box<dyn Kernel> {
+    Box::new(Agreement { decision, devices })
 }
 
 #[derive(Debug)]
@@ -83,20 +84,13 @@ impl Kernel for Join {
 
 #[derive(Debug)]
 struct Agreement {
-    what: Arc<str>,
+    decision: Decision,
+    devices: Vec<Vec<usize>>,
 }
 
 impl Kernel for Agreement {
     fn run(&self, _: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
-        if let Some(at) = operands.iter().position(|operand| operand != &operands[0]) {
-            let what = &self.what;
-            let message = format!(
-                "{what} with collectives inside, which devices 0 and {at} of a group decide differently"
-            );
-            return Err(Error::Unimplemented(message));
-        }
-        results[0].copy_from_slice(operands[0]);
-        Ok(())
+        self.decision.agreed(operands.iter().copied(), &self.devices, &mut *results[0])
     }
 
     fn cost(&self) -> Cost {
@@ -134,9 +128,9 @@ mod tests {
 
     #[test]
     fn those_who_decide_together_must_agree() {
-        let kernel = agreement("a loop");
+        let kernel = agreement(Decision::default(), vec![vec![0], vec![1]]);
         assert_eq!(run(&*kernel, &[&[1], &[1]], 1).unwrap(), [1]);
         let error = run(&*kernel, &[&[1], &[0]], 1).unwrap_err().to_string();
-        assert!(error.contains("devices 0 and 1"), "{error}");
+        assert!(error.contains("device 0 decides true, device 1 decides false"), "{error}");
     }
 }

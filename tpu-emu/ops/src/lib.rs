@@ -71,6 +71,7 @@ mod count_leading_zeros;
 mod create_token;
 mod cross_replica_sum;
 pub mod custom_call;
+pub mod decision;
 mod digamma;
 mod divide;
 mod dot;

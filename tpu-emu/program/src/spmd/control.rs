@@ -4,11 +4,13 @@ use super::super::import::control::{bind_all, region, returns};
 use super::super::import::scope::{Binding, Scope};
 use super::super::import::{Loader, fits, one_block};
 pub(crate) use super::manual::Participants;
-use std::collections::HashMap;
+use crate::sharding::groups::collective;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::{DType, Shape};
-use tpu_ops::{Operator, Structural, across, callee};
+use tpu_ops::decision::Decision;
+use tpu_ops::{Operator, Structural, across, callee, name_of};
 use tpu_stablehlo::ir::{Operation, Region, Value};
 
 impl<'m> Loader<'m> {
@@ -88,6 +90,7 @@ impl<'m> Loader<'m> {
             classes.add(key.map(|key| (usize::MAX, key)).collect());
         }
         // What participants carry alike is one value, as long as they make it alike too.
+        let deciding = participants.devices();
         let mark = self.mark();
         let (condition, mut body, made) = loop {
             let (mut condition, decisions) = self.joint_nested(
@@ -101,7 +104,8 @@ impl<'m> Loader<'m> {
                 let count = decisions.len() / participants.numbers.len();
                 return Err(Error::bad(format!("the condition of a while has {count} results")));
             }
-            let decision = self.agreed(operation, &decisions, DType::Pred, &mut condition)?;
+            let decision =
+                self.agreed(operation, (&decisions, &deciding), DType::Pred, &mut condition)?;
             condition.results = vec![decision];
             let (body, made) = self.joint_nested(
                 participants,
@@ -147,7 +151,8 @@ impl<'m> Loader<'m> {
             return Err(Error::bad(format!("{name} has {count} operands and takes 1")));
         }
         let wanted = if by_predicate { DType::Pred } else { DType::S32 };
-        let selector = self.agreed(operation, &selectors, wanted, into)?;
+        let deciding = participants.devices();
+        let selector = self.agreed(operation, (&selectors, &deciding), wanted, into)?;
         let mut blocks: Vec<Subgraph> = Vec::new();
         let mut made: Vec<Vec<Vec<Binding>>> = Vec::new();
         for region in &operation.regions {
@@ -215,29 +220,78 @@ impl<'m> Loader<'m> {
         Ok((block, results))
     }
 
+    /// What control flow with collectives inside lets devices do, for those that disagree.
+    fn decision(&self, operation: &'m Operation) -> Decision {
+        let way = |region: &'m Region| match self.first_collective(region, &mut HashSet::new()) {
+            Some(first) => {
+                let name = name_of(first);
+                let line = self.module.locations.line(first.location);
+                line.map_or_else(
+                    || format!("to wait in {name}"),
+                    |line| format!("to wait in {name} at {line}"),
+                )
+            }
+            None => "to wait for nobody".to_owned(),
+        };
+        let mut ways: Vec<String> = operation.regions.iter().map(way).collect();
+        match Operator::of(operation) {
+            // The second region is what is done again.
+            Operator::Structural(Structural::While) => {
+                ways[0] = "to leave the loop".to_owned();
+            }
+            Operator::Structural(Structural::If) => ways.reverse(),
+            _ => {}
+        }
+        Decision { what: (*operation.name).into(), ways }
+    }
+
+    /// The first collective in a region, those in functions that it calls included.
+    fn first_collective(
+        &self,
+        region: &'m Region,
+        seen: &mut HashSet<&'m str>,
+    ) -> Option<&'m Operation> {
+        let mut operations = region.blocks.iter().flat_map(|block| &block.operations);
+        operations.find_map(|inner| {
+            if collective(inner).is_some() {
+                return Some(inner);
+            }
+            let callee = callee(inner).filter(|name| seen.insert(name));
+            let callee = callee.and_then(|name| self.module.function(name));
+            let callee = callee.map(|callee| &callee.body);
+            let mut regions = inner.regions.iter().chain(callee);
+            regions.find_map(|region| self.first_collective(region, seen))
+        })
+    }
+
     /// What all participants decide.
     fn agreed(
         &mut self,
         operation: &Operation,
-        decisions: &[Binding],
+        (decisions, deciding): (&[Binding], &[Vec<usize>]),
         wanted: DType,
         into: &mut Subgraph,
     ) -> Result<ValueId> {
         let mut values: Vec<(ValueId, Shape)> = Vec::new();
-        for decision in decisions {
+        let mut devices: Vec<Vec<usize>> = Vec::new();
+        for (decision, deciding) in decisions.iter().zip(deciding) {
             let (id, shape) = decision.array()?;
             if shape.dtype != wanted || shape.elements() != 1 {
                 return Err(Error::bad(format!("{} is decided by {shape}", operation.name)));
             }
-            if values.iter().all(|(known, _)| *known != id) {
-                values.push((id, shape.clone()));
+            match values.iter().position(|(known, _)| *known == id) {
+                Some(at) => devices[at].extend(deciding),
+                None => {
+                    values.push((id, shape.clone()));
+                    devices.push(deciding.clone());
+                }
             }
         }
         if values.len() == 1 {
             return Ok(values[0].0);
         }
         let shape = values[0].1.clone();
-        let kernel = across::agreement(&operation.name);
+        let kernel = across::agreement(self.decision(operation), devices);
         self.kernel(operation, kernel, values, &shape, into)
     }
 }

@@ -79,6 +79,15 @@ impl<'m> Participants<'m> {
         self.scopes.iter().map(array).collect()
     }
 
+    /// The devices of each.
+    pub(super) fn devices(&self) -> Vec<Vec<usize>> {
+        let mut devices = vec![Vec::new(); self.group.ids.len()];
+        for (device, of) in self.group.of.iter().enumerate() {
+            of.iter().for_each(|&participant| devices[participant].push(device));
+        }
+        self.numbers.iter().map(|&number| std::mem::take(&mut devices[number])).collect()
+    }
+
     pub(super) fn bindings(&self, values: &[ir::Value]) -> Result<Vec<Vec<Binding>>> {
         let of = |scope: &Scope<'m>| {
             values.iter().map(|&value| scope.binding(value).cloned()).collect::<Result<Vec<_>>>()
