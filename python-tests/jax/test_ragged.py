@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.sharding import Mesh, PartitionSpec
+from test_collectives import UNCHECKED, shard_map
 
 from emulator import JAXLIB
-from test_collectives import UNCHECKED, shard_map
 
 if JAXLIB < (0, 6):
     pytest.skip("JAX names no axis for it yet", allow_module_level=True)
