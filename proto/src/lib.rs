@@ -21,6 +21,12 @@ pub mod tpu_driver {
     include!("generated/tpu_driver.rs");
 }
 
+/// Messages of the service that a TPU's runtime tells its metrics by.
+pub mod runtime_metrics {
+    #![expect(missing_docs, reason = "requests and responses are named by their calls")]
+    include!("generated/tpu.monitoring.runtime.rs");
+}
+
 #[cfg(test)]
 mod tests {
     use super::Message;

@@ -16,21 +16,33 @@ mod fit;
 #[path = "../../../pjrt-plugin/glibc/src/jumps.rs"]
 mod glibc;
 mod guidebook;
+mod holes;
 mod input;
 mod installed;
 mod leaks;
+mod lifetimes;
+mod padding;
 mod paint;
 mod progress;
 mod report;
 mod run;
+mod spaces;
 mod summary;
 mod text;
+mod timeline;
 mod top;
 mod topologies;
+mod tpu_info;
 mod tree;
 mod walkthrough;
 
+use input::InputError;
 use paint::Paint;
+use tpu_base::units::Bytes;
+use tpu_topology::hbm_size;
+
+/// The exit code of a budget that is exceeded.
+const OVER_BUDGET: u8 = 3;
 
 #[derive(Debug, Parser)]
 #[command(name = "tpu-emu", version, about, max_term_width = 100)]
@@ -46,6 +58,9 @@ enum Kind {
     Summary {
         /// A trace that TPU_EMU_TRACE=FILE wrote.
         file: PathBuf,
+        /// Ends with code 3 where a device held more than this at its peak, as 2GiB.
+        #[arg(long, value_name = "SIZE", value_parser = hbm_size)]
+        limit: Option<Bytes>,
         #[command(flatten)]
         view: View,
     },
@@ -76,6 +91,16 @@ enum Kind {
         /// When a leak still lives.
         #[arg(long, default_value = "end")]
         to: MomentName,
+        #[command(flatten)]
+        view: View,
+    },
+    Padding(padding::Padding),
+    Holes(holes::Holes),
+    Timeline(timeline::Timeline),
+    /// How long the blocks of each origin lived, those that took most bytes first.
+    Lifetimes {
+        /// A trace that TPU_EMU_TRACE=FILE wrote.
+        file: PathBuf,
         #[command(flatten)]
         view: View,
     },
@@ -110,6 +135,7 @@ enum Kind {
     Autopsy(autopsy::Autopsy),
     Fit(fit::Fit),
     Topologies(topologies::Topologies),
+    TpuInfo(tpu_info::TpuInfo),
     Doctor(doctor::Doctor),
 }
 
@@ -158,19 +184,34 @@ fn main() -> ExitCode {
         Kind::Fit(asked) => {
             return match asked.answer() {
                 Ok((text, true)) => print(text.as_bytes()),
-                // A budget that is exceeded.
-                Ok((text, false)) => ending(print(text.as_bytes()), 3),
-                Err(why) => {
-                    let _ = failed(&why.to_string());
-                    ExitCode::from(why.exit_code())
-                }
+                Ok((text, false)) => ending(print(text.as_bytes()), OVER_BUDGET),
+                Err(why) => refused(&why),
+            };
+        }
+        Kind::TpuInfo(asked) => {
+            return match Paint::of(&io::stdout()).and_then(|paint| asked.show(&paint)) {
+                Ok(text) => print(text.as_bytes()),
+                Err(why) => failed(&why),
             };
         }
         Kind::Topologies(asked) => {
             return painted(|paint| (asked.text(paint), ExitCode::SUCCESS));
         }
         Kind::Autopsy(asked) => asked.answer().map(String::into_bytes),
-        Kind::Summary { file, view } => summary::summary(&file, &view).map(String::into_bytes),
+        Kind::Summary { file, limit, view } => {
+            return match summary::summary(&file, &view, limit) {
+                Ok((text, is_within)) => {
+                    ending(print(text.as_bytes()), if is_within { 0 } else { OVER_BUDGET })
+                }
+                Err(why) => refused(&why),
+            };
+        }
+        Kind::Padding(asked) => asked.answer().map(String::into_bytes),
+        Kind::Holes(asked) => asked.answer().map(String::into_bytes),
+        Kind::Timeline(asked) => asked.answer().map(String::into_bytes),
+        Kind::Lifetimes { file, view } => {
+            lifetimes::lifetimes(&file, &view).map(String::into_bytes)
+        }
         Kind::Tree { file, at, frames, least, json } => {
             tree::tree(&file, &at, frames, least, json).map(String::into_bytes)
         }
@@ -193,12 +234,14 @@ fn main() -> ExitCode {
     };
     match printed {
         Ok(bytes) => print(&bytes),
-        Err(why) => {
-            // Nobody is left to hear of a standard error that is closed.
-            let _ = writeln!(io::stderr(), "tpu-emu: {why}");
-            ExitCode::from(why.exit_code())
-        }
+        Err(why) => refused(&why),
     }
+}
+
+/// Says why a file cannot be read, or lacks what is asked for.
+fn refused(why: &InputError) -> ExitCode {
+    let _ = failed(&why.to_string());
+    ExitCode::from(why.exit_code())
 }
 
 /// Says why a command ends early.

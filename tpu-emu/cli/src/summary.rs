@@ -5,7 +5,8 @@ use crate::text::{bytes, careful, counted, json, one_line, rows, seconds};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::path::Path;
-use tpu_trace::{By, Holders, Moment, Row, Size, SpaceHistory};
+use tpu_base::units::Bytes;
+use tpu_trace::{Autopsy, By, Holders, Moment, Row, Size, SpaceHistory, autopsy};
 
 /// All of it.
 #[derive(Debug, Serialize)]
@@ -18,10 +19,34 @@ pub(crate) struct Summary {
     refusals: usize,
     custom_calls: usize,
     refused_calls: usize,
+    /// What would have made the first refusal fit; `null` where nothing was refused.
+    refused: Option<Refused>,
     /// Why the trace may say less than its process did.
     cut: Vec<String>,
     /// Those in which anything lived.
     spaces: Vec<SpaceSummary>,
+}
+
+/// The first allocation that found no room.
+#[derive(Debug, Serialize)]
+struct Refused {
+    space: String,
+    time: u64,
+    asked: u64,
+    line: String,
+    what: String,
+    /// What helps first, in words; `null` where nothing that was tried does.
+    advice: Option<String>,
+}
+
+impl Refused {
+    fn first(input: &Input) -> Option<Self> {
+        let found = autopsy(&input.trace, &input.history, 0)?;
+        let advice = found.advice.iter().find(|advice| advice.helps);
+        let advice = advice.map(|advice| advice.words.clone());
+        let Autopsy { space, time, asked, line, what, .. } = found;
+        Some(Self { space, time, asked, line, what, advice })
+    }
 }
 
 /// One memory space.
@@ -57,12 +82,23 @@ impl Point {
     }
 }
 
-/// The summary of a file, as text or JSON.
-pub(crate) fn summary(file: &Path, view: &View) -> Result<String, InputError> {
+/// The summary of a file, as text or JSON, and whether no device held more than a limit.
+pub(crate) fn summary(
+    file: &Path,
+    view: &View,
+    limit: Option<Bytes>,
+) -> Result<(String, bool), InputError> {
     let input = Input::open(file)?;
+    let summary = of(&input, view.by, if view.json { view.top } else { usize::MAX });
+    let devices = summary.spaces.iter().filter(|space| space.device.is_some());
+    let over = limit.and_then(|Bytes(limit)| {
+        let peak = devices.map(|space| space.peak.size.in_memory).max().filter(|&it| it > limit);
+        peak.map(|peak| format!("The peak of {peak} bytes is over the limit of {limit}.\n"))
+    });
+    let is_within = over.is_none();
     Ok(match view.json {
-        true => json(&of(&input, view.by, view.top)),
-        false => text(&of(&input, view.by, usize::MAX), view),
+        true => (json(&summary), is_within),
+        false => (text(&summary, view) + &over.unwrap_or_default(), is_within),
     })
 }
 
@@ -79,6 +115,7 @@ pub(crate) fn of(input: &Input, by: By, top: usize) -> Summary {
         refusals: input.history.refusals.len(),
         custom_calls: trace.dispatches.len(),
         refused_calls: trace.faults.len(),
+        refused: Refused::first(input),
         cut: input.cut(),
         spaces: spaces
             .filter(|(_, history)| !history.order.is_empty())
@@ -141,6 +178,20 @@ fn text(summary: &Summary, view: &View) -> String {
     };
     if summary.spaces.is_empty() {
         line("Nothing was allocated.".to_owned());
+    }
+    if let Some(refused) = &summary.refused {
+        line(format!(
+            "No room on {} at {} for {} of {} ({})",
+            one_line(&refused.space),
+            seconds(refused.time),
+            bytes(refused.asked),
+            one_line(&refused.line),
+            one_line(&refused.what),
+        ));
+        line(match &refused.advice {
+            Some(advice) => format!(" it would fit: {}", one_line(advice)),
+            None => " nothing that was tried makes it fit (tpu-emu autopsy)".to_owned(),
+        });
     }
     for space in &summary.spaces {
         let of = u128::from(space.peak.size.in_memory) * 1000 / u128::from(space.capacity.max(1));

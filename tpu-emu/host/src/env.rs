@@ -84,6 +84,7 @@ pub(crate) struct Settings {
     pub(crate) vectors: Level,
     pub(crate) call_timeout: Duration,
     pub(crate) asked_dialect: Option<String>,
+    pub(crate) metrics: Option<String>,
     log: Option<String>,
 }
 
@@ -115,6 +116,7 @@ impl Settings {
             vectors: Level::Avx512,
             call_timeout: DEFAULT_CALL_TIMEOUT,
             asked_dialect: None,
+            metrics: None,
             log: None,
         };
         let ours = environment.filter(|(name, value)| {

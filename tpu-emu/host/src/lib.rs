@@ -2,6 +2,7 @@
 mod at_exit;
 mod autopsy;
 mod bus_error;
+mod busy;
 mod calls;
 mod client;
 mod clock;
@@ -14,6 +15,7 @@ mod host_memory;
 mod machine;
 mod mapped;
 mod memory;
+mod metrics;
 mod python_run;
 mod quiet;
 pub mod stack;

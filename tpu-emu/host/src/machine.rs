@@ -7,6 +7,7 @@ use crate::clock::Monotonic;
 use crate::env::{HandlerLibrary, Nodes, ProcessPlace, Settings};
 use crate::fork;
 use crate::host_memory::Host;
+use crate::metrics;
 use crate::stack::ProcessStacks;
 use crate::trace_file::{self, Records};
 use std::sync::{Arc, LazyLock, OnceLock};
@@ -195,5 +196,8 @@ fn make(nodes: Nodes) -> Result<Made> {
     let calls = trace.as_ref().filter(|_| settings.calls != CallMode::Off).map(|records| {
         CallCounter::start(settings.calls, clock, Arc::clone(records), Arc::clone(&machine))
     });
+    if let Some(asked) = &settings.metrics {
+        metrics::serve(asked, &machine);
+    }
     Ok(Made { machine, place, topology, started_ns, trace, calls })
 }

@@ -1,6 +1,7 @@
 //! One machine: its memories, and what runs on them.
 use super::callback_order::CallbackOrder;
 use super::in_flight::InFlight;
+use super::launch_watch::LaunchWatch;
 use super::rendezvous::RendezvousTable;
 use super::replica_runs::ReplicaRuns;
 use crate::config::Config;
@@ -10,7 +11,7 @@ use crate::memory::Memories;
 use crate::workers::Workers;
 use std::num::NonZeroUsize;
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 use tpu_base::error::{Error, Result};
@@ -38,6 +39,8 @@ pub struct Emulator {
     programs: AtomicU64,
     /// Launches so far of programs that draw random numbers without a state.
     draws: AtomicU64,
+    /// Who hears of every run.
+    watch: OnceLock<Arc<dyn LaunchWatch>>,
 }
 
 /// A machine can do all that its memories can.
@@ -81,6 +84,7 @@ impl Emulator {
             launches: AtomicI64::new(0),
             programs: AtomicU64::new(0),
             draws: AtomicU64::new(0),
+            watch: OnceLock::new(),
         }))
     }
 
@@ -111,6 +115,17 @@ impl Emulator {
     pub fn wait_for_clients(&self, patience: Duration) -> bool {
         // No thread of the parent's ends its runs in the child of a fork.
         !self.is_forked() && self.callback_order.wait(patience)
+    }
+
+    /// Tells somebody of every run from now on; the first who asks is the one.
+    pub fn watch_launches(&self, watch: Arc<dyn LaunchWatch>) {
+        // A second one would have missed the runs that are under way.
+        let _ = self.watch.set(watch);
+    }
+
+    /// Who hears of every run.
+    pub(super) fn launch_watch(&self) -> Option<&Arc<dyn LaunchWatch>> {
+        self.watch.get()
     }
 
     /// A number for a program in the trace.

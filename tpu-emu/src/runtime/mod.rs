@@ -53,6 +53,7 @@ mod emulator;
 mod in_flight;
 mod job;
 mod launch;
+mod launch_watch;
 mod loaded;
 mod output_buffers;
 mod refused_launch;
@@ -67,6 +68,7 @@ mod run_record;
 mod sharded;
 
 pub use emulator::Emulator;
+pub use launch_watch::LaunchWatch;
 pub use loaded::LoadedExecutable;
 pub use rendezvous::RunKey;
 pub use request::{Context, DeviceRequest, LaunchOptions, LaunchRequest, Launched};

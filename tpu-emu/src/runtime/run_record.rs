@@ -1,5 +1,6 @@
 //! What a trace tells of a run: its program before, its times when it has ended.
 use super::emulator::Emulator;
+use super::launch_watch::LaunchWatch;
 use super::loaded::LoadedExecutable;
 use crate::origin::Origin;
 use crate::trace::{LaunchRun, Note, Operation, Session, Sink as _};
@@ -9,11 +10,13 @@ use tpu_base::units::{Nanos, to_u64};
 use tpu_program::interpret::step::StepWatch;
 use tpu_program::plan::Step;
 
-/// A run that is under way, of which a trace is to tell.
+/// A run that is under way, of which a trace is to tell, or a watch.
 #[derive(Debug)]
 pub(super) struct RunRecord {
     machine: Arc<Emulator>,
-    program: u64,
+    /// Its number in the trace, where there is one.
+    program: Option<u64>,
+    watch: Option<Arc<dyn LaunchWatch>>,
     run: u64,
     devices: Vec<usize>,
     origin: Origin,
@@ -29,38 +32,32 @@ impl RunRecord {
         (devices, number): (&[usize], i64),
         origin: Origin,
     ) -> Option<Box<Self>> {
-        if !machine.ledger().is_heard() {
+        let watch = machine.launch_watch().cloned();
+        let program = machine.ledger().is_heard().then(|| told(machine, executable));
+        if program.is_none() && watch.is_none() {
             return None;
         }
-        let program = *executable.number_in_trace.get_or_init(|| {
-            let number = machine.next_program();
-            machine.ledger().tell(&Note::Program(&executable.planned(number)));
-            number
-        });
-        // A session may have begun since.
-        if let Some(session) = machine.ledger().session()
-            && session.lacks(program)
-        {
-            let plan = executable.planned(program);
-            session.note(&Note::Program(&plan), &machine.ledger().names());
-        }
+        watch.iter().for_each(|watch| watch.asked(devices));
         let (machine, devices) = (Arc::clone(machine), devices.to_vec());
         let run = number.unsigned_abs();
-        Some(Box::new(Self { machine, program, run, devices, origin, started: None, code: None }))
+        let (started, code) = (None, None);
+        Some(Box::new(Self { machine, program, watch, run, devices, origin, started, code }))
     }
 
     /// Who notes the times of the steps, where a session wants them.
     pub(super) fn watch(&self, executable: &Arc<LoadedExecutable>) -> Option<Box<StepTimes>> {
+        let (program, run) = (self.program?, self.run);
         let session = self.machine.ledger().session()?;
         let devices = self.devices.iter().map(|&device| to_u64(device)).collect();
         let (machine, executable) = (Arc::clone(&self.machine), Arc::clone(executable));
-        let (program, run) = (self.program, self.run);
         Some(Box::new(StepTimes { machine, session, executable, program, run, devices }))
     }
 
     /// Says that its first step runs now.
     pub(super) fn start(&mut self) {
-        self.started = Some(self.machine.ledger().now());
+        let now = self.machine.ledger().now();
+        self.started = Some(now);
+        self.watch.iter().for_each(|watch| watch.began(&self.devices, now));
     }
 
     /// Says how it ended.
@@ -68,6 +65,23 @@ impl RunRecord {
         let code = |error: &tpu_base::error::Error| (error.code() as i32).unsigned_abs();
         self.code = Some(outcome.as_ref().err().map_or(0, code));
     }
+}
+
+/// The number of a program in the trace, which has its plan from now on.
+fn told(machine: &Emulator, executable: &LoadedExecutable) -> u64 {
+    let program = *executable.number_in_trace.get_or_init(|| {
+        let number = machine.next_program();
+        machine.ledger().tell(&Note::Program(&executable.planned(number)));
+        number
+    });
+    // A session may have begun since.
+    if let Some(session) = machine.ledger().session()
+        && session.lacks(program)
+    {
+        let plan = executable.planned(program);
+        session.note(&Note::Program(&plan), &machine.ledger().names());
+    }
+    program
 }
 
 /// Notes when the steps of a run begin and end.
@@ -112,10 +126,12 @@ impl Drop for RunRecord {
     fn drop(&mut self) {
         let ledger = self.machine.ledger();
         let ended = ledger.now();
+        self.watch.iter().for_each(|watch| watch.ended(&self.devices, self.started, ended));
+        let Some(program) = self.program else { return };
         let cancelled = (Code::Cancelled as i32).unsigned_abs();
         for &device in &self.devices {
             let run = LaunchRun {
-                program: self.program,
+                program,
                 run: self.run,
                 device: to_u64(device),
                 origin: self.origin,

@@ -1,4 +1,5 @@
 //! Runs a program on the emulated TPU, and says at its end who held what.
+use crate::OVER_BUDGET;
 use crate::input::Input;
 use crate::installed;
 use crate::paint::Paint;
@@ -24,8 +25,6 @@ pub(crate) mod words;
 use child::Ended;
 use traces::Traces;
 
-/// The exit code of a peak that is larger than its limit.
-const OVER_LIMIT: u8 = 3;
 /// How many further processes have a line of their own.
 const FURTHER: usize = 8;
 /// The variable that has each call recorded.
@@ -191,7 +190,7 @@ impl Run {
             let words = format!("the peak of {peak} bytes is over the limit of {limit}");
             let _ = writeln!(io::stderr(), "{}", paint.bad(&format!("tpu-emu: {words}")));
             if ended.code() == 0 {
-                return Ok(ExitCode::from(OVER_LIMIT));
+                return Ok(ExitCode::from(OVER_BUDGET));
             }
         }
         Ok(ExitCode::from(ended.code()))

@@ -180,6 +180,19 @@ pub const VARIABLES: &[Variable] = &[
         },
     },
     Variable {
+        name: "TPU_EMU_METRICS",
+        values: "a port, `8431` for `tpu-info`",
+        default: "no service",
+        effect: "Serves how full each device's HBM is and how busy the devices are, as a TPU's \
+                 runtime does, to programs of this machine (docs/command.md). Where the port \
+                 cannot be had, because another process has it or it is none, a line on standard \
+                 error says so and the program goes on.",
+        set: |settings, value| {
+            settings.metrics = Some(value.to_owned());
+            Ok(())
+        },
+    },
+    Variable {
         name: "TPU_EMU_HISTORY",
         values: "a number of changes",
         default: "`65536`",
