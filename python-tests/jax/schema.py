@@ -2,11 +2,12 @@
 
 from typing import Any
 
-TYPES = {
+TYPES: dict[str, Any] = {
     "object": dict,
     "array": list,
     "string": str,
     "integer": int,
+    "number": (int, float),
     "boolean": bool,
     "null": type(None),
 }

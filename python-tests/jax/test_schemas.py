@@ -47,7 +47,13 @@ def printed(path: Path, name: str) -> dict:
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("name", ["autopsy", "diff", "fit", "leaks", "summary", "tree"])
+NAMES = [
+    *["autopsy", "diff", "fit", "holes", "leaks", "lifetimes", "padding", "summary", "timeline"],
+    "tree",
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_what_is_printed_is_as_the_schema_says(path, name):
     schema = json.loads((SCHEMAS / f"{name}.json").read_text())
     answer = printed(path, name)

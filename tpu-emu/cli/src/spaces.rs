@@ -34,15 +34,21 @@ impl Chosen {
         used.retain(|(space, _)| space.device == Some(device));
         match used.is_empty() {
             false => Ok(used),
-            true => Err(input.asked_too_much(format!("nothing was allocated on a device {device}"))),
+            true => {
+                Err(input.asked_too_much(format!("nothing was allocated on a device {device}")))
+            }
         }
     }
 }
 
 /// What is said where a text shows the fullest space alone.
 pub(crate) fn others(used: &[Used<'_>]) -> String {
-    let names: Vec<String> =
-        used.iter().skip(1).filter_map(|(space, _)| space.device).map(|of| of.to_string()).collect();
+    let names: Vec<String> = used
+        .iter()
+        .skip(1)
+        .filter_map(|(space, _)| space.device)
+        .map(|of| of.to_string())
+        .collect();
     match names.len() {
         0 => String::new(),
         1 => format!("Another device was used: --device {}\n", names[0]),

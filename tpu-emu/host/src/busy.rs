@@ -4,6 +4,7 @@
 const PIECE: u64 = 100_000_000;
 /// Pieces that are looked at: ten seconds.
 const PIECES: u64 = 100;
+const RING: usize = 100;
 
 /// One device, or one chip.
 #[derive(Debug)]
@@ -17,7 +18,7 @@ pub(crate) struct Busy {
     /// When the last one ended.
     ended: u64,
     /// Nanoseconds of each piece in which something ran, in a ring.
-    pieces: [u64; PIECES as usize],
+    pieces: [u64; RING],
     /// Number of the newest one.
     newest: u64,
 }
@@ -25,7 +26,7 @@ pub(crate) struct Busy {
 impl Busy {
     /// Something that has never run.
     pub(crate) fn new(now: u64) -> Self {
-        let pieces = [0; PIECES as usize];
+        let pieces = [0; RING];
         Self { began: now, running: 0, since: now, ended: now, pieces, newest: now / PIECE }
     }
 

@@ -119,9 +119,8 @@ impl Source for Machine {
     fn look(&self) -> Reading {
         let machine = &self.machine;
         let (topology, now) = (machine.topology(), machine.ledger().now().0);
-        let own = |(_, device): &(usize, &DeviceInfo)| {
-            device.process_index == machine.process_index()
-        };
+        let own =
+            |(_, device): &(usize, &DeviceInfo)| device.process_index == machine.process_index();
         let own: Vec<(usize, &DeviceInfo)> =
             topology.devices().iter().enumerate().filter(own).collect();
         let per_chip = topology.generation().devices_per_chip.max(1);

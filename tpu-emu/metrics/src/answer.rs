@@ -7,8 +7,8 @@ use crate::{Device, Reading, Source};
 use tpu_proto::runtime_metrics::{
     AttrValue, Attribute, CoreIdentifier, CoreOnChip, CoreState, CoreType, Gauge,
     GetTpuRuntimeStatusResponse, KeyValueList, ListSupportedMetricsRequest,
-    ListSupportedMetricsResponse, Metric, MetricRequest, MetricResponse, SupportedMetric, TpuMetric,
-    attr_value::Attr, gauge::Value, metric::Measure,
+    ListSupportedMetricsResponse, Metric, MetricRequest, MetricResponse, SupportedMetric,
+    TpuMetric, attr_value::Attr, gauge::Value, metric::Measure,
 };
 use tpu_proto::{DecodeError, Message};
 
@@ -28,8 +28,9 @@ pub(crate) fn answer(source: &dyn Source, path: &str, message: &[u8]) -> Result<
         Some("GetRuntimeMetric") => {
             let name = MetricRequest::decode(message).map_err(bad)?.metric_name;
             let known = ALL.iter().find(|(known, _)| *known == name);
-            let (name, description) = known
-                .ok_or_else(|| (Status::NotFound, format!("the emulator has no metric {name:?}")))?;
+            let (name, description) = known.ok_or_else(|| {
+                (Status::NotFound, format!("the emulator has no metric {name:?}"))
+            })?;
             let metric = TpuMetric {
                 name: (*name).to_owned(),
                 description: (*description).to_owned(),

@@ -12,7 +12,7 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::pin::pin;
 use std::task::Poll;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tpu_proto::Message as _;
 use tpu_proto::runtime_metrics::gauge::Value;
 use tpu_proto::runtime_metrics::metric::Measure;
@@ -51,7 +51,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// The service at a port, each call to which may take so long.
+    /// The service at a port, which may be silent for so long.
     pub fn new(port: u16, patience: Duration) -> Self {
         Self { port, patience }
     }
@@ -101,17 +101,13 @@ impl Client {
         let body = Bytes::from(framed(message));
         let name = name.to_owned();
         let mut task = Task::new(stream, |socket| exchange(socket, path, body, name))?;
-        let until = Instant::now() + self.patience;
+        let patience = Timespec::try_from(self.patience).ok();
         loop {
             if let Some(answer) = task.go_on() {
                 return answer;
             }
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Err(io::Error::from(io::ErrorKind::TimedOut).into());
-            }
-            let left = Timespec::try_from(left).ok();
-            match poll(&mut [task.waits_for()], left.as_ref()) {
+            match poll(&mut [task.waits_for()], patience.as_ref()) {
+                Ok(0) => return Err(io::Error::from(io::ErrorKind::TimedOut).into()),
                 Ok(_) | Err(rustix::io::Errno::INTR) => task.wake(),
                 Err(why) => return Err(io::Error::from(why).into()),
             }
@@ -168,7 +164,9 @@ async fn exchange(
         if connection.as_mut().poll(context).is_ready() {
             return match asking.as_mut().poll(context) {
                 Poll::Ready(answer) => Poll::Ready(answer),
-                Poll::Pending => Poll::Ready(Err(io::Error::from(io::ErrorKind::UnexpectedEof).into())),
+                Poll::Pending => {
+                    Poll::Ready(Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()))
+                }
             };
         }
         asking.as_mut().poll(context)

@@ -42,8 +42,9 @@ pub(crate) fn framed(message: &[u8]) -> Vec<u8> {
 /// # Errors
 /// A status and a sentence where it is none.
 pub(crate) fn unframed(body: &[u8]) -> Result<&[u8], (Status, &'static str)> {
-    let (prefix, message) =
-        body.split_at_checked(PREFIX).ok_or((Status::InvalidArgument, "a body without a message"))?;
+    let (prefix, message) = body
+        .split_at_checked(PREFIX)
+        .ok_or((Status::InvalidArgument, "a body without a message"))?;
     if prefix[0] != 0 {
         return Err((Status::Unimplemented, "messages that are compressed are not read"));
     }

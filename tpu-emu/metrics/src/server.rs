@@ -58,7 +58,8 @@ fn run(listener: &TcpListener, source: &Arc<dyn Source>) {
             continue;
         }
         let ready: Vec<bool> = waited.iter().map(|one| !one.revents().is_empty()).collect();
-        let (arrived, told) = ready.split_first().map_or((false, &[][..]), |(&at, rest)| (at, rest));
+        let (arrived, told) =
+            ready.split_first().map_or((false, &[][..]), |(&at, rest)| (at, rest));
         for (one, _) in served.iter().zip(told).filter(|(_, told)| **told) {
             one.task.wake();
         }
@@ -116,9 +117,10 @@ async fn one_call(
     source: Arc<dyn Source>,
 ) {
     let (head, body) = request.into_parts();
-    let is_grpc = head.headers.get("content-type").is_some_and(|of| {
-        of.to_str().is_ok_and(|of| of.starts_with("application/grpc"))
-    });
+    let is_grpc = head
+        .headers
+        .get("content-type")
+        .is_some_and(|of| of.to_str().is_ok_and(|of| of.starts_with("application/grpc")));
     if head.method != Method::POST || !is_grpc {
         let mut refused = Response::new(());
         *refused.status_mut() = StatusCode::UNSUPPORTED_MEDIA_TYPE;

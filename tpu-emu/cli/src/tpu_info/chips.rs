@@ -23,10 +23,34 @@ const KNOWN: [Ids; 7] = [
     Ids { family: "v2", device: "0x0027", subsystem: "0x004e", functions: 1, name: "TPU v2 chip" },
     Ids { family: "v3", device: "0x0027", subsystem: "0x004f", functions: 1, name: "TPU v3 chip" },
     Ids { family: "v4", device: "0x005e", subsystem: "0x0000", functions: 1, name: "TPU v4 chip" },
-    Ids { family: "v5e", device: "0x0063", subsystem: "0x0000", functions: 1, name: "TPU v5e chip" },
-    Ids { family: "v5p", device: "0x0062", subsystem: "0x0000", functions: 1, name: "TPU v5p chip" },
-    Ids { family: "v6e", device: "0x006f", subsystem: "0x0000", functions: 1, name: "TPU v6e chip" },
-    Ids { family: "tpu7x", device: "0x0076", subsystem: "0x0000", functions: 2, name: "TPU7x chip" },
+    Ids {
+        family: "v5e",
+        device: "0x0063",
+        subsystem: "0x0000",
+        functions: 1,
+        name: "TPU v5e chip",
+    },
+    Ids {
+        family: "v5p",
+        device: "0x0062",
+        subsystem: "0x0000",
+        functions: 1,
+        name: "TPU v5p chip",
+    },
+    Ids {
+        family: "v6e",
+        device: "0x006f",
+        subsystem: "0x0000",
+        functions: 1,
+        name: "TPU v6e chip",
+    },
+    Ids {
+        family: "tpu7x",
+        device: "0x0076",
+        subsystem: "0x0000",
+        functions: 2,
+        name: "TPU7x chip",
+    },
 ];
 
 /// The chips.
