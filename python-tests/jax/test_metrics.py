@@ -34,13 +34,15 @@ def free_port() -> int:
         return sock.getsockname()[1]
 
 
-def table(port: int, *words: str) -> str:
+def table(port: int, *words: str) -> bytes:
     done = command("tpu-info", "--port", str(port), *words)
     assert done.returncode == 0, done
     return done.stdout
 
 
-@pytest.mark.parametrize(("topology", "devices"), [("v5e:2x2", 4), ("v3:2x2", 8), ("tpu7x:2x2x1", 8)])
+@pytest.mark.parametrize(
+    ("topology", "devices"), [("v5e:2x2", 4), ("v3:2x2", 8), ("tpu7x:2x2x1", 8)]
+)
 def test_the_table_and_its_json_have_each_device_with_its_bytes(topology, devices):
     port = free_port()
     environment = os.environ | {
@@ -56,7 +58,8 @@ def test_the_table_and_its_json_have_each_device_with_its_bytes(topology, device
         stdout=subprocess.PIPE,
         text=True,
     ) as process:
-        assert process.stdout is not None and process.stdout.readline() == "ready\n"
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
         told = json.loads(table(port, "--json"))
         text = table(port, "--own")
         process.communicate("")
@@ -65,7 +68,7 @@ def test_the_table_and_its_json_have_each_device_with_its_bytes(topology, device
     assert told["process"] == process.pid
     assert [device["in_use"] for device in told["devices"]] == [0, 4 << 20, *[0] * (devices - 2)]
     assert all(0 <= device["duty"] <= 100 for device in told["devices"])
-    assert text.count("GiB / ") == devices
+    assert text.count(b"GiB / ") == devices
     assert json.loads(table(port, "--json"))["process"] is None
 
 

@@ -20,7 +20,7 @@ pub(crate) fn serve(asked: &str, machine: &Arc<Emulator>) {
         None => Err("a port is a number from 1 to 65535".to_owned()),
         Some(port) => {
             let watched = Arc::new(Watched::new(machine));
-            let source = Arc::new(Machine { machine: Arc::clone(machine), watched });
+            let source = Arc::new(OwnDevices { machine: Arc::clone(machine), watched });
             let watch = Arc::clone(&source.watched);
             let served = tpu_metrics::serve(port, source).map_err(|why| match why.kind() {
                 ErrorKind::AddrInUse => "another process has the port".to_owned(),
@@ -110,12 +110,12 @@ impl LaunchWatch for Watched {
 
 /// Who is asked.
 #[derive(Debug)]
-struct Machine {
+struct OwnDevices {
     machine: Arc<Emulator>,
     watched: Arc<Watched>,
 }
 
-impl Source for Machine {
+impl Source for OwnDevices {
     fn look(&self) -> Reading {
         let machine = &self.machine;
         let (topology, now) = (machine.topology(), machine.ledger().now().0);

@@ -53,7 +53,7 @@ pub struct Reading {
     pub topology: String,
     /// The process.
     pub process: u32,
-    /// Its devices, in their order.
+    /// The devices of the process, in their order.
     pub devices: Vec<Device>,
     /// As `Device::duty`, of what counts as one there: chips or devices, by generation.
     pub duty: Vec<f64>,

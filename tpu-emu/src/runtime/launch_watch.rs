@@ -6,8 +6,8 @@ use tpu_base::units::Nanos;
 pub trait LaunchWatch: Debug + Send + Sync {
     /// A run was asked for on some devices.
     fn asked(&self, devices: &[usize]);
-    /// Its first step runs now.
+    /// The first step of a run runs now.
     fn began(&self, devices: &[usize], now: Nanos);
-    /// It has ended; `began` is nothing where no step ran.
+    /// A run has ended; `began` is nothing where no step ran.
     fn ended(&self, devices: &[usize], began: Option<Nanos>, now: Nanos);
 }

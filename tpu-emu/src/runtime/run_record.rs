@@ -14,7 +14,7 @@ use tpu_program::plan::Step;
 #[derive(Debug)]
 pub(super) struct RunRecord {
     machine: Arc<Emulator>,
-    /// Its number in the trace, where there is one.
+    /// The program's number in the trace, where there is one.
     program: Option<u64>,
     watch: Option<Arc<dyn LaunchWatch>>,
     run: u64,
