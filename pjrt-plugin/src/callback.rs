@@ -185,7 +185,7 @@ unsafe extern "C" fn delete_copy(data: *mut c_void, size: *mut c_void) {
 }
 
 /// Makes the error object with which a callback tells that it has failed.
-unsafe extern "C" fn make_error(
+pub(crate) unsafe extern "C" fn make_error(
     code: sys::PJRT_Error_Code,
     message: *const c_char,
     message_size: usize,

@@ -17,6 +17,7 @@ mod ffi;
 #[path = "../glibc/src/jumps.rs"]
 mod glibc;
 mod inspection;
+mod key_value;
 mod memory_object;
 mod objects;
 mod plugin;

@@ -17,6 +17,9 @@ pub const DEFAULT_HISTORY: usize = 65_536;
 /// How long a custom call may take to end what it left running.
 pub const DEFAULT_CALL_TIMEOUT: Duration = Duration::from_secs(60);
 
+/// How long a process of a slice waits for the others.
+pub const DEFAULT_HOSTS_TIMEOUT: Duration = Duration::from_mins(5);
+
 /// How to build a machine.
 #[derive(Debug)]
 pub struct Config {
@@ -39,6 +42,9 @@ pub struct Config {
     /// How long a launch waits for a custom call that goes on after its handler has returned, and
     /// a call for one device of a run for those of the others.
     pub call_timeout: Duration,
+    /// How long a process waits for the others of its slice: until they have joined, and until
+    /// they have launched a run that it has launched.
+    pub hosts_timeout: Duration,
     /// Where stacks come from.
     pub stacks: Arc<dyn StackSource>,
     /// The clock.
@@ -69,6 +75,7 @@ impl Config {
             vectors: Level::Avx512,
             custom_calls: Arc::default(),
             call_timeout: DEFAULT_CALL_TIMEOUT,
+            hosts_timeout: DEFAULT_HOSTS_TIMEOUT,
             stacks: Arc::new(NoStacks),
             clock: Arc::new(Still),
             sink: None,

@@ -3,6 +3,7 @@ use super::device_description;
 use super::topology;
 use crate::attributes;
 use crate::boundary::{Caller, give_text, handle_of, id_of};
+use crate::key_value::KeyValueStore;
 use crate::memory_object;
 use crate::state::TOPOLOGIES;
 use crate::state::{CLIENTS, Client, DESCRIPTIONS, DEVICES, Device, MEMORIES, MemoryEntry, client};
@@ -20,7 +21,8 @@ use std::ptr::without_provenance_mut;
 use std::sync::Arc;
 use tpu_emu::topology::OptionValue;
 use tpu_emu::{Code, Emulator, Error, Id, Memory, MemoryKind, Result};
-use tpu_host::env::Nodes;
+use tpu_host::env::{Nodes, TransportKind};
+use tpu_transport::{Member, mpi, shared_memory};
 
 /// What the clients of a TPU look for.
 pub(super) const PLATFORM_NAME: &str = "tpu";
@@ -35,6 +37,7 @@ pub(super) fn create(caller: &Caller, args: &mut PJRT_Client_Create_Args) -> Res
     let machine = tpu_host::machine_of(Nodes { node, count: number(&options, "num_nodes")? })?;
     machine.check_not_forked()?;
     let process_index = machine.process_index();
+    join_slice(&machine, process_index, KeyValueStore::of(args))?;
     let topology = topology::publish(machine.topology().clone(), true);
     let mut client = Client {
         process_index,
@@ -63,6 +66,22 @@ fn number(options: &[(String, OptionValue)], wanted: &str) -> Result<Option<i32>
     };
     number.map(Some).ok_or_else(|| {
         Error::bad(format!("option {wanted} is {value:?}; wanted is a number of processes"))
+    })
+}
+
+/// Lets the processes of the slice meet, where the client can reach the others.
+fn join_slice(machine: &Arc<Emulator>, me: i32, store: Option<KeyValueStore>) -> Result<()> {
+    let [me, count] = [me, machine.topology().process_count()]
+        .map(|number| usize::try_from(number).unwrap_or(0));
+    let Some(store) = store.filter(|_| count > 1) else { return Ok(()) };
+    let patience = machine.hosts_timeout();
+    let kind = tpu_host::transport()?;
+    machine.join_slice(me, |inbox| {
+        let member = Member { store: &store, me, count, patience };
+        match kind {
+            TransportKind::SharedMemory => shared_memory::join(&member, inbox),
+            TransportKind::Mpi(library) => mpi::join(&member, library.as_deref(), inbox),
+        }
     })
 }
 

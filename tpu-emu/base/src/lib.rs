@@ -7,4 +7,5 @@ pub mod host_pages;
 pub mod panics;
 pub mod table;
 pub mod tensor;
+pub mod transport;
 pub mod units;

@@ -5,7 +5,7 @@ use std::fmt;
 use std::num::NonZeroUsize;
 use std::str::FromStr;
 use std::time::Duration;
-use tpu_emu::config::{DEFAULT_CALL_TIMEOUT, DEFAULT_HISTORY};
+use tpu_emu::config::{DEFAULT_CALL_TIMEOUT, DEFAULT_HISTORY, DEFAULT_HOSTS_TIMEOUT};
 use tpu_emu::kernels::simd::Level;
 use tpu_emu::ops::Numerics;
 use tpu_emu::topology::Topology;
@@ -63,6 +63,29 @@ impl fmt::Display for HandlerLibrary {
     }
 }
 
+/// What carries messages between the processes of a slice, as `TPU_EMU_TRANSPORT` names it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum TransportKind {
+    /// Channels and shared memory of one machine.
+    #[default]
+    SharedMemory,
+    /// An MPI library: this file, or the one that is found.
+    Mpi(Option<String>),
+}
+
+impl FromStr for TransportKind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once(':').unwrap_or((text, "")) {
+            ("shared_memory", "") => Ok(Self::SharedMemory),
+            ("mpi", "") => Ok(Self::Mpi(None)),
+            ("mpi", library) => Ok(Self::Mpi(Some(library.to_owned()))),
+            _ => Err("shared_memory, mpi or mpi:LIBRARY".to_owned()),
+        }
+    }
+}
+
 /// What the environment asks for.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
@@ -83,6 +106,8 @@ pub(crate) struct Settings {
     pub(crate) threads: Option<NonZeroUsize>,
     pub(crate) vectors: Level,
     pub(crate) call_timeout: Duration,
+    pub(crate) hosts_timeout: Duration,
+    pub(crate) transport: TransportKind,
     pub(crate) asked_dialect: Option<String>,
     pub(crate) metrics: Option<String>,
     log: Option<String>,
@@ -115,6 +140,8 @@ impl Settings {
             threads: None,
             vectors: Level::Avx512,
             call_timeout: DEFAULT_CALL_TIMEOUT,
+            hosts_timeout: DEFAULT_HOSTS_TIMEOUT,
+            transport: TransportKind::default(),
             asked_dialect: None,
             metrics: None,
             log: None,

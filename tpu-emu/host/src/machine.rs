@@ -4,7 +4,7 @@ use crate::at_exit::at_exit;
 use crate::autopsy::Autopsist;
 use crate::calls::{CallCounter, CallMode};
 use crate::clock::Monotonic;
-use crate::env::{HandlerLibrary, Nodes, ProcessPlace, Settings};
+use crate::env::{HandlerLibrary, Nodes, ProcessPlace, Settings, TransportKind};
 use crate::fork;
 use crate::host_memory::Host;
 use crate::metrics;
@@ -153,6 +153,14 @@ fn settings() -> Result<&'static Settings> {
     SETTINGS.as_ref().map_err(Clone::clone)
 }
 
+/// What is to carry messages between the processes of a slice.
+///
+/// # Errors
+/// As for [`machine`].
+pub fn transport() -> Result<&'static TransportKind> {
+    settings().map(|settings| &settings.transport)
+}
+
 fn made() -> Result<&'static Made> {
     MACHINE.get_or_init(|| make(Nodes::default())).as_ref().map_err(Clone::clone)
 }
@@ -184,6 +192,7 @@ fn make(nodes: Nodes) -> Result<Made> {
         threads: settings.threads,
         vectors: settings.vectors,
         call_timeout: settings.call_timeout,
+        hosts_timeout: settings.hosts_timeout,
         stacks,
         clock: Arc::new(clock.clone()),
         sink,

@@ -58,6 +58,11 @@ impl<'a> ArgumentHolds<'a> {
         holds
     }
 
+    /// What is there already.
+    pub(super) fn there(sources: Sources) -> Self {
+        Self { sources, coming: Vec::new(), promised: Vec::new(), error: None }
+    }
+
     /// Whether a run need not wait.
     pub(super) fn are_ready(&self) -> bool {
         self.coming.is_empty() && self.promised.is_empty()

@@ -2,6 +2,7 @@
 use super::callback_order::CallbackOrder;
 use super::in_flight::InFlight;
 use super::launch_watch::LaunchWatch;
+use super::processes::Processes;
 use super::rendezvous::RendezvousTable;
 use super::replica_runs::ReplicaRuns;
 use crate::config::Config;
@@ -27,10 +28,13 @@ pub struct Emulator {
     numerics: Numerics,
     custom_calls: Arc<Registry>,
     call_timeout: Duration,
+    hosts_timeout: Duration,
     pub(super) in_flight: Arc<InFlight>,
     pub(super) callback_order: CallbackOrder,
     pub(super) rendezvous: RendezvousTable,
     pub(super) replica_runs: ReplicaRuns,
+    /// The other processes of the slice, once this one has joined them.
+    pub(super) processes: OnceLock<Result<Arc<Processes>>>,
     /// Threads for the tasks of custom calls, which programs wait for.
     pub(super) tasks: Workers,
     /// Launches so far.
@@ -60,7 +64,7 @@ impl Emulator {
     pub fn new(config: Config) -> Result<Arc<Self>> {
         let Config { topology, hbm, process_index, history, numerics, .. } = config;
         let Config { threads, custom_calls, call_timeout, stacks, clock, sink, .. } = config;
-        let Config { host_memory, poison, vectors, .. } = config;
+        let Config { host_memory, poison, vectors, hosts_timeout, .. } = config;
         simd::limit(vectors);
         let processes = topology.process_count();
         if !(0..processes).contains(&process_index) {
@@ -76,10 +80,12 @@ impl Emulator {
             numerics,
             custom_calls,
             call_timeout,
+            hosts_timeout,
             in_flight: Arc::default(),
             callback_order: CallbackOrder::default(),
             rendezvous: RendezvousTable::default(),
             replica_runs: ReplicaRuns::default(),
+            processes: OnceLock::new(),
             tasks: Workers::new(NonZeroUsize::MIN),
             launches: AtomicI64::new(0),
             programs: AtomicU64::new(0),
@@ -107,6 +113,12 @@ impl Emulator {
     /// a call for one device of a run for those of the others.
     pub fn call_timeout(&self) -> Duration {
         self.call_timeout
+    }
+
+    /// How long this process waits for the others of its slice, until they have joined and until
+    /// they have launched a run.
+    pub fn hosts_timeout(&self) -> Duration {
+        self.hosts_timeout
     }
 
     /// Waits for the runs that call their clients, but no longer than `patience` for each

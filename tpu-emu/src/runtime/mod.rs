@@ -56,6 +56,7 @@ mod launch;
 mod launch_watch;
 mod loaded;
 mod output_buffers;
+mod processes;
 mod refused_launch;
 mod refused_program;
 mod rendezvous;

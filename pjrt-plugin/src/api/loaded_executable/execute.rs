@@ -45,10 +45,15 @@ pub(in crate::api) fn execute(
     let executable = &entry.of.executable;
     let launched = if executable.devices.len() > 1 && args.execute_device.is_null() {
         let launch = LaunchOptions { transfers, ..launch };
-        let lists = executable.devices.iter().zip(&arguments);
-        let devices: Vec<_> =
-            lists.map(|(&device, list)| DeviceRequest::new(device, list)).collect();
-        entry.machine.launch(&LaunchRequest { executable, devices: &devices, options: &launch })?
+        let lists = devices.iter().zip(&arguments);
+        let own: Vec<_> =
+            lists.map(|(device, list)| DeviceRequest::new(device.index, list)).collect();
+        let request = LaunchRequest { executable, devices: &own, options: &launch };
+        match own.len() {
+            0 => Vec::new(),
+            some if some < executable.devices.len() => entry.machine.launch_part(&request)?,
+            _ => entry.machine.launch(&request)?,
+        }
     } else {
         let key = RunKey { run: i64::from(options.launch_id), devices: Vec::new() };
         let mut launched = Vec::with_capacity(devices.len());
@@ -142,9 +147,10 @@ fn devices(
     let own = |bits: usize| device_of(without_provenance::<PJRT_Device>(bits));
     let given = args.num_devices;
     let (name, wanted) = (&entry.of.executable.name, entry.of.executable.devices.len());
-    if wanted > 1 && entry.devices.len() != wanted {
+    if wanted > 1 && entry.devices.len() != wanted && !args.execute_device.is_null() {
         let what = format!(
-            "{name} on {wanted} devices, of which this process has {}",
+            "one call for each device of {name}: it is on {wanted} devices, of which this process \
+             has {}",
             entry.devices.len()
         );
         return Err(Error::Unimplemented(what));

@@ -247,6 +247,31 @@ pub const VARIABLES: &[Variable] = &[
         },
     },
     Variable {
+        name: "TPU_EMU_TRANSPORT",
+        values: "`shared_memory`, `mpi` or `mpi:path/to/libmpi_abi.so`",
+        default: "`shared_memory`",
+        effect: "What carries messages between the processes of a slice: shared memory, where all \
+                 are on one machine, or a library with the standard ABI of MPI 5, whose `mpiexec` \
+                 has started them.",
+        set: |settings, value| {
+            settings.transport = value.parse()?;
+            Ok(())
+        },
+    },
+    Variable {
+        name: "TPU_EMU_HOSTS_TIMEOUT",
+        values: "seconds, from 1 to 86400",
+        default: "`300`",
+        effect: "How long a process waits for the others of its slice: until they have joined, \
+                 and until they have launched a program that it has launched.",
+        set: |settings, value| {
+            let seconds = value.parse().ok().filter(|seconds| (1..=86_400).contains(seconds));
+            let seconds = seconds.ok_or_else(|| "seconds, from 1 to 86400".to_owned())?;
+            settings.hosts_timeout = Duration::from_secs(seconds);
+            Ok(())
+        },
+    },
+    Variable {
         name: "TPU_EMU_LIBTPU_ABI",
         values: "`jaxlib-0.4.13`, or `tf-` and one of `2.7`, `2.13`, `2.14`, `2.15`, `2.16`, \
                  `2.18`, `2.19`, `2.20`",
