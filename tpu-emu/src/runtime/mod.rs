@@ -25,6 +25,9 @@
 //!    not come after [`Emulator::call_timeout`]: the error names who came and who did not. Later
 //!    calls of the failed run get its error for as long, then begin a run of their own.
 //!
+//! Runs over the devices of several processes are launched by each for its own devices
+//! ([`Emulator::launch_part`]), and run by one of them (`processes`).
+//!
 //! A run is a `job`. It starts once its arguments are there (`dependencies`), and in its turn if it
 //! waits for its client or other replicas (`callback_order`). Where it runs is tried in this order:
 //!

@@ -33,6 +33,10 @@ pub(in crate::api) fn execute(
     }
     let needed = end_of!(PJRT_ExecuteOptions, num_non_donatable_input_indices);
     let options = caller.read_sized(args.options.cast_const(), needed)?;
+    if entry.devices.is_empty() && args.execute_device.is_null() && args.num_devices == 0 {
+        // The program is on devices of other processes alone.
+        return Ok(());
+    }
     let launch = launch_options(caller, &entry, &options)?;
     let devices = devices(&entry, args)?;
     let transfers = transfers::callbacks(caller, &options, devices.len())?;
@@ -49,10 +53,10 @@ pub(in crate::api) fn execute(
         let own: Vec<_> =
             lists.map(|(device, list)| DeviceRequest::new(device.index, list)).collect();
         let request = LaunchRequest { executable, devices: &own, options: &launch };
-        match own.len() {
-            0 => Vec::new(),
-            some if some < executable.devices.len() => entry.machine.launch_part(&request)?,
-            _ => entry.machine.launch(&request)?,
+        if own.len() < executable.devices.len() {
+            entry.machine.launch_part(&request)?
+        } else {
+            entry.machine.launch(&request)?
         }
     } else {
         let key = RunKey { run: i64::from(options.launch_id), devices: Vec::new() };
