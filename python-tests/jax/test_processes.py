@@ -39,7 +39,11 @@ def start(
 ) -> list[subprocess.Popen[str]]:
     """A process for each of these numbers, which run a program of JAX."""
     ours = {name: value for name, value in os.environ.items() if not name.startswith("TPU_")}
-    ours |= {"TPU_LIBRARY_PATH": str(LIBRARY), "JAX_PLATFORMS": "tpu,cpu", "TPU_EMU_TOPOLOGY": HOSTS}
+    ours |= {
+        "TPU_LIBRARY_PATH": str(LIBRARY),
+        "JAX_PLATFORMS": "tpu,cpu",
+        "TPU_EMU_TOPOLOGY": HOSTS,
+    }
     ours |= variables or {}
     meet = str(port())
     return [
@@ -54,14 +58,19 @@ def start(
     ]
 
 
+def said(processes: list[subprocess.Popen[str]]) -> list[str]:
+    """What each has said, however it has ended."""
+    return [process.communicate(timeout=120)[0] for process in processes]
+
+
 def ended(processes: list[subprocess.Popen[str]]) -> list[str]:
-    """What each has said."""
-    said = []
+    """What each has said that must succeed."""
+    outputs = []
     for process in processes:
         out, errors = process.communicate(timeout=120)
         assert process.returncode == 0, errors
-        said.append(out)
-    return said
+        outputs.append(out)
+    return outputs
 
 
 STEP = """
@@ -136,14 +145,14 @@ multihost_utils.sync_global_devices("done")
 
 
 def test_processes_talk_to_one_another_and_callbacks_run_in_their_own():
-    for me, said in enumerate(ended(start(TALK, [0, 1], 2))):
-        assert "gathered [[0, 0], [1, 10]]" in said
-        assert "told [5]" in said
+    for me, text in enumerate(ended(start(TALK, [0, 1], 2))):
+        assert "gathered [[0, 0], [1, 10]]" in text
+        assert "told [5]" in text
         own = [2.0 * me, 2.0 * me + 1]
-        assert f"called {[one + 100 * me for one in own]} {own}" in said
-        assert "empty 4.0" in said
-        assert f"big {[80000.0 * one for one in own]}" in said
-        assert f"given True {[one + 1 for one in own]}" in said
+        assert f"called {[one + 100 * me for one in own]} {own}" in text
+        assert "empty 4.0" in text
+        assert f"big {[80000.0 * one for one in own]}" in text
+        assert f"given True {[one + 1 for one in own]}" in text
 
 
 DIFFER = """
@@ -160,10 +169,10 @@ print("sum", float(jax.jit(lambda a: a.sum(), out_shardings=NamedSharding(mesh, 
 
 
 def test_programs_that_differ_are_refused_in_all_processes_and_the_next_one_runs():
-    for said in ended(start(DIFFER, [0, 1], 2)):
+    for text in ended(start(DIFFER, [0, 1], 2)):
         wanted = "processes 0 and 1 launched jit_one and jit_two: all processes of a slice must"
-        assert wanted in said
-        assert "sum 0.0" in said
+        assert wanted in text
+        assert "sum 0.0" in text
 
 
 KILLED = """
@@ -190,29 +199,40 @@ def test_a_process_that_is_killed_fails_the_runs_of_the_others_with_its_number(k
     processes[killed].communicate(timeout=120)
     # The client of JAX may end a process whose coordinator is gone.
     if processes[1 - killed].returncode == 0 or killed == 1:
-        assert f"failed True" in out, errors
+        assert "failed True" in out, errors
         assert f"process {killed} of the slice is gone" in out
 
 
 LISTED = """
 try:
-    print(len(jax.devices()))
+    said = len(jax.devices())
 except Exception as error:
-    print("refused", error)
+    said = f"refused {error}"
+print(said, flush=True)
+from jax._src import distributed
+distributed.global_state.client.wait_at_barrier("said", 60_000)
 os._exit(0)
 """
 
 
 def test_a_host_that_never_joins_is_named():
-    said = ended(start(LISTED, [0, 1], 2, {
-        "TPU_EMU_TOPOLOGY": "v5e:2x4,chips_per_host_bounds=1x2x1", "TPU_EMU_HOSTS_TIMEOUT": "2",
-    }))
-    for text in said:
+    texts = said(
+        start(
+            LISTED,
+            [0, 1],
+            2,
+            {
+                "TPU_EMU_TOPOLOGY": "v5e:2x4,chips_per_host_bounds=1x2x1",
+                "TPU_EMU_HOSTS_TIMEOUT": "2",
+            },
+        )
+    )
+    for text in texts:
         assert "the slice has 4 processes; after 2s 2, 3 had not joined, 0, 1 had" in text
 
 
 def test_two_processes_with_one_number_are_both_refused():
-    for text in ended(start(LISTED, [1, 1], 2)):
+    for text in said(start(LISTED, [1, 1], 2)):
         assert "two processes say that they are process 1 of the slice" in text
 
 

@@ -71,8 +71,8 @@ fn number(options: &[(String, OptionValue)], wanted: &str) -> Result<Option<i32>
 
 /// Lets the processes of the slice meet, where the client can reach the others.
 fn join_slice(machine: &Arc<Emulator>, me: i32, store: Option<KeyValueStore>) -> Result<()> {
-    let [me, count] = [me, machine.topology().process_count()]
-        .map(|number| usize::try_from(number).unwrap_or(0));
+    let count = machine.topology().process_count();
+    let [me, count] = [me, count].map(|number| usize::try_from(number).unwrap_or(0));
     let Some(store) = store.filter(|_| count > 1) else { return Ok(()) };
     let patience = machine.hosts_timeout();
     let kind = tpu_host::transport()?;

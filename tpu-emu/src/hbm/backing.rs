@@ -215,7 +215,7 @@ impl Region {
     /// # Errors
     /// `Host` and `HostMemory` with the system's words if it refuses.
     pub(crate) fn own(size: Bytes) -> Result<Self> {
-        let backing = Backing::reserve(size)?;
+        let backing = Backing::reserve(DevAddr(0), size)?;
         backing.grow(DevAddr(size.0))?;
         Ok(Self { backing: Arc::new(backing), addr: DevAddr(0), size })
     }
