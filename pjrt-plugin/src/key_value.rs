@@ -1,7 +1,7 @@
 //! The client's store of keys and values, through which the processes of a slice meet.
 // UNSAFETY: the functions and pointers are the client's, and what they give is memory of its own.
 #![expect(unsafe_code, reason = "calls of C functions")]
-use crate::boundary::UserPointer;
+use crate::boundary::{Caller, UserPointer};
 use crate::callback::make_error;
 use crate::error;
 use crate::sys;
@@ -112,15 +112,14 @@ impl KeyValueStore {
             return Ok(String::new());
         }
         // SAFETY: the client wrote so many bytes there, which are ours until they are deleted.
-        let bytes = unsafe { std::slice::from_raw_parts(found.cast::<u8>(), size) };
-        let text = String::from_utf8_lossy(bytes).into_owned();
+        let text = unsafe { Caller::new() }.text(found, size, "value");
         if let Some(deleter) = deleter {
             let arguments = [found.expose_provenance(), 0, 0, 0, 0];
             let what = "the deleter of a value";
             // SAFETY: the client gave both together, to be called once.
             unsafe { foreign::call_or_tell(what, deleter as *const (), arguments) };
         }
-        Ok(text)
+        text
     }
 }
 

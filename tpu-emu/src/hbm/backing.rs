@@ -210,16 +210,6 @@ impl Region {
         inside.then_some(Self { backing, addr, size })
     }
 
-    /// Memory of no space, zero until it is written: for copies of what is elsewhere.
-    ///
-    /// # Errors
-    /// `Host` and `HostMemory` with the system's words if it refuses.
-    pub(crate) fn own(size: Bytes) -> Result<Self> {
-        let backing = Backing::reserve(DevAddr(0), size)?;
-        backing.grow(DevAddr(size.0))?;
-        Ok(Self { backing: Arc::new(backing), addr: DevAddr(0), size })
-    }
-
     /// Where the range starts in its space.
     pub fn addr(&self) -> DevAddr {
         self.addr

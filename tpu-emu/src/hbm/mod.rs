@@ -2,6 +2,7 @@
 mod backing;
 mod block;
 mod heap;
+mod own;
 mod pages;
 pub mod spec;
 mod state;

@@ -1,6 +1,6 @@
 //! Running a program for all processes that have launched it.
 use super::launch::bytes_of;
-use super::message::{Message, Program, RunId};
+use super::message::{Message, RunId, ToldProgram};
 use super::table::{Gathering, Next, Own, Processes, RemotePart, State, listed};
 use super::transfers::RemoteClient;
 use crate::buffer::Hold;
@@ -79,7 +79,7 @@ impl Emulator {
         self: &Arc<Self>,
         processes: &Arc<Processes>,
         (run, process): (RunId, usize),
-        program: Program,
+        program: ToldProgram,
         arguments: Result<Vec<ArrayBytes>>,
     ) {
         let late = {

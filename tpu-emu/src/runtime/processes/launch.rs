@@ -1,6 +1,6 @@
 //! Launching this process's part of a run over the devices of several processes.
 use super::inbox::ProcessInbox;
-use super::message::{Message, Program, RunId};
+use super::message::{Message, RunId, ToldProgram};
 use super::table::{Awaiting, Own, Processes, Team, gone};
 use crate::buffer::Hold;
 use crate::hbm::PendingUses;
@@ -210,8 +210,8 @@ impl Emulator {
     }
 }
 
-fn program_of(executable: &LoadedExecutable) -> Program {
-    Program { likeness: executable.likeness(), name: executable.name.to_string() }
+fn program_of(executable: &LoadedExecutable) -> ToldProgram {
+    ToldProgram { likeness: executable.likeness(), name: executable.name.to_string() }
 }
 
 /// Sends the arguments of this process's devices to the process that runs the program. What goes
@@ -219,7 +219,7 @@ fn program_of(executable: &LoadedExecutable) -> Program {
 fn send_part(
     processes: &Processes,
     (run, leader): (RunId, usize),
-    program: Program,
+    program: ToldProgram,
     executable: &LoadedExecutable,
     sources: Result<Sources>,
     results: &[Hold],

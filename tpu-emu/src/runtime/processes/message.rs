@@ -14,7 +14,7 @@ pub(super) struct RunId {
 
 /// What a process says of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Program {
+pub(super) struct ToldProgram {
     pub(super) likeness: u128,
     pub(super) name: String,
 }
@@ -24,7 +24,7 @@ pub(super) struct Program {
 pub(super) enum Message {
     /// A process has launched a program: to the one that runs it. With the arguments of its
     /// devices, or with the reason why it does not come.
-    Part { run: RunId, program: Program, failed: Option<Error> },
+    Part { run: RunId, program: ToldProgram, failed: Option<Error> },
     /// A run has ended: to those that launched it. With the results of their devices.
     Done { run: RunId, failed: Option<Error> },
     /// A running program gives data to the client of a device, or asks for some.
@@ -78,7 +78,7 @@ impl Message {
             0 => {
                 let run = from.run()?;
                 let likeness = u128::from_le_bytes(from.array()?);
-                let program = Program { likeness, name: from.text()? };
+                let program = ToldProgram { likeness, name: from.text()? };
                 Ok(Self::Part { run, program, failed: from.error()? })
             }
             1 => Ok(Self::Done { run: from.run()?, failed: from.error()? }),
@@ -172,7 +172,7 @@ mod tests {
     fn messages_come_back_as_they_were_written() {
         let run = RunId { devices: u64::MAX, number: 3 };
         let failed = Some(Error::Verbatim { code: Code::NotFound, message: "where?".into() });
-        let program = Program { likeness: 7 << 70, name: "jit_f".to_owned() };
+        let program = ToldProgram { likeness: 7 << 70, name: "jit_f".to_owned() };
         let messages = [
             Message::Part { run, program: program.clone(), failed: None },
             Message::Part { run, program, failed: failed.clone() },

@@ -1,5 +1,5 @@
 //! What a process of a slice knows of the runs that it shares with others.
-use super::message::{Message, Program, RunId};
+use super::message::{Message, RunId, ToldProgram};
 use crate::buffer::Hold;
 use crate::origin::Origin;
 use crate::runtime::dependencies::Sources;
@@ -91,7 +91,7 @@ impl Drop for Begun {
 
 /// What another process brings.
 pub(super) struct RemotePart {
-    pub(super) program: Program,
+    pub(super) program: ToldProgram,
     /// The arguments, by device, then by parameter; or why it does not come.
     pub(super) arguments: Result<Vec<ArrayBytes>>,
 }

@@ -43,7 +43,7 @@ impl RemoteClient {
 }
 
 impl HostTransfers for RemoteClient {
-    /// Its own process has checked that.
+    /// Every channel: its own process has checked that.
     fn serves(&self, _: Channel) -> bool {
         true
     }
