@@ -15,14 +15,14 @@ use tpu_transport::Store;
 /// Functions of a client and what each is called with.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct KeyValueStore {
-    get: Function,
-    put: Function,
+    get: ClientFunction,
+    put: ClientFunction,
     /// Asks without waiting; clients of older versions have none.
-    try_get: Option<Function>,
+    try_get: Option<ClientFunction>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Function {
+struct ClientFunction {
     address: usize,
     user_arg: UserPointer,
 }
@@ -42,7 +42,7 @@ impl KeyValueStore {
     pub(crate) fn of(args: &sys::PJRT_Client_Create_Args) -> Option<Self> {
         let function = |address: Option<usize>, user_arg| {
             let address = address.filter(|&address| address != 0)?;
-            Some(Function { address, user_arg: UserPointer(user_arg) })
+            Some(ClientFunction { address, user_arg: UserPointer(user_arg) })
         };
         let get = args.kv_get_callback.map(|function| (function as *const ()).expose_provenance());
         let put = args.kv_put_callback.map(|function| (function as *const ()).expose_provenance());
@@ -53,11 +53,11 @@ impl KeyValueStore {
         let try_get = function(try_get, args.kv_try_get_user_arg);
         let own = library_of((make_error as *const ()).expose_provenance());
         let library = library_of(get.address)?;
-        let near = |one: &Function| {
+        let near = |one: &ClientFunction| {
             let [one, first] = [one.user_arg.get().addr(), get.user_arg.get().addr()];
             one != 0 && first != 0 && one.abs_diff(first) < APART
         };
-        let is_of_client = |one: &Function| {
+        let is_of_client = |one: &ClientFunction| {
             library_of(one.address).is_some_and(|found| found == library) && near(one)
         };
         let all = [Some(get), Some(put), try_get];
@@ -167,7 +167,7 @@ fn library_of(address: usize) -> Option<usize> {
 ///
 /// # Safety
 /// The client gave the function, and `args` are the ones that it takes.
-unsafe fn call(function: Function, args: *mut c_void) -> Result<()> {
+unsafe fn call(function: ClientFunction, args: *mut c_void) -> Result<()> {
     let arguments = [args.expose_provenance(), 0, 0, 0, 0];
     let address = with_exposed_provenance::<()>(function.address);
     // SAFETY: promised by the caller.

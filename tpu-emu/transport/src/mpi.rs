@@ -43,7 +43,7 @@ struct Status {
 }
 
 /// The functions that are needed.
-struct Functions {
+struct MpiFunctions {
     initialized: unsafe extern "C" fn(*mut c_int) -> c_int,
     init_thread:
         unsafe extern "C" fn(*mut c_int, *mut *mut *mut c_char, c_int, *mut c_int) -> c_int,
@@ -65,7 +65,7 @@ struct Functions {
 
 /// A communicator of our own over all processes.
 struct Ranks {
-    mpi: Functions,
+    mpi: MpiFunctions,
     comm: usize,
     /// Whether MPI was begun here, and so is ended here.
     begun: bool,
@@ -135,7 +135,7 @@ fn process() -> u32 {
 }
 
 /// Loads the library and finds its functions.
-fn load(library: Option<&str>) -> Result<Functions> {
+fn load(library: Option<&str>) -> Result<MpiFunctions> {
     process();
     let mut tried = Vec::new();
     let beside = env::var_os("PATH").into_iter().flat_map(|path| {
@@ -164,7 +164,7 @@ fn load(library: Option<&str>) -> Result<Functions> {
     )))
 }
 
-fn functions(library: Library) -> Result<Functions> {
+fn functions(library: Library) -> Result<MpiFunctions> {
     macro_rules! find {
         ($name:literal) => {
             // SAFETY: the type is the function's in the standard ABI.
@@ -174,7 +174,7 @@ fn functions(library: Library) -> Result<Functions> {
             })?
         };
     }
-    Ok(Functions {
+    Ok(MpiFunctions {
         initialized: find!(b"MPI_Initialized"),
         init_thread: find!(b"MPI_Init_thread"),
         query_thread: find!(b"MPI_Query_thread"),
@@ -196,7 +196,7 @@ fn handle(bits: usize) -> Handle {
     without_provenance_mut(bits)
 }
 
-impl Functions {
+impl MpiFunctions {
     /// What a call's number says.
     fn checked(&self, what: &str, number: c_int) -> Result<()> {
         if number == 0 {
@@ -213,7 +213,7 @@ impl Functions {
 }
 
 impl Ranks {
-    fn begin(mpi: Functions, member: &Member<'_>) -> Result<Self> {
+    fn begin(mpi: MpiFunctions, member: &Member<'_>) -> Result<Self> {
         let (mut is_begun, mut threads) = (0, 0);
         // SAFETY: the places are this function's; the call is allowed at any time.
         mpi.checked("MPI_Initialized", unsafe { (mpi.initialized)(&raw mut is_begun) })?;
