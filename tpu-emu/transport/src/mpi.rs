@@ -135,6 +135,7 @@ fn process() -> u32 {
 }
 
 /// Loads the library and finds its functions.
+#[expect(clippy::disallowed_methods, reason = "where this process finds its launcher")]
 fn load(library: Option<&str>) -> Result<MpiFunctions> {
     process();
     let mut tried = Vec::new();

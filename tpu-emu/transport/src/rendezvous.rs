@@ -61,6 +61,7 @@ impl Member<'_> {
     /// # Errors
     /// `DeadlineExceeded` with the numbers of those that have not come, `AlreadyExists` where two
     /// have one number.
+    #[expect(clippy::disallowed_methods, reason = "patience with processes is real time")]
     pub fn others(&self) -> Result<Vec<String>> {
         let mut found: Vec<Option<String>> = vec![None; self.count];
         let begun = Instant::now();
@@ -83,25 +84,6 @@ impl Member<'_> {
             }
             if begun.elapsed() >= self.patience {
                 return Err(self.late(&found));
-            }
-            thread::park_timeout(nap);
-            nap = (nap * 2).min(NAPS[1]);
-        }
-    }
-
-    /// Waits for the value of a key that another process sets.
-    ///
-    /// # Errors
-    /// `DeadlineExceeded` with the number of the other process.
-    pub fn wait_for(&self, key: &str, process: usize) -> Result<String> {
-        let begun = Instant::now();
-        let mut nap = NAPS[0];
-        loop {
-            if let Some(value) = self.store.get(key)? {
-                return Ok(value);
-            }
-            if begun.elapsed() >= self.patience {
-                return Err(self.unreached(process));
             }
             thread::park_timeout(nap);
             nap = (nap * 2).min(NAPS[1]);
