@@ -36,7 +36,7 @@ pub(super) enum Message {
 impl Message {
     /// The message as bytes.
     pub(super) fn encode(&self) -> Vec<u8> {
-        let mut out = Writer(Vec::new());
+        let mut out = MessageWriter(Vec::new());
         match self {
             Self::Part { run, program, failed } => {
                 out.number(0);
@@ -73,7 +73,7 @@ impl Message {
     /// # Errors
     /// `BadArgument` for bytes that are none.
     pub(super) fn decode(bytes: &[u8]) -> Result<Self> {
-        let mut from = Reader(bytes);
+        let mut from = MessageReader(bytes);
         match from.number()? {
             0 => {
                 let run = from.run()?;
@@ -99,9 +99,9 @@ impl Message {
     }
 }
 
-struct Writer(Vec<u8>);
+struct MessageWriter(Vec<u8>);
 
-impl Writer {
+impl MessageWriter {
     fn number(&mut self, number: u64) {
         self.0.extend_from_slice(&number.to_le_bytes());
     }
@@ -125,9 +125,9 @@ impl Writer {
     }
 }
 
-struct Reader<'a>(&'a [u8]);
+struct MessageReader<'a>(&'a [u8]);
 
-impl Reader<'_> {
+impl MessageReader<'_> {
     fn take(&mut self, count: usize) -> Result<&[u8]> {
         let short = || Error::bad("a message from another process ends too early");
         let (bytes, rest) = self.0.split_at_checked(count).ok_or_else(short)?;
