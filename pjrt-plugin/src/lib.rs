@@ -20,6 +20,7 @@ mod inspection;
 mod key_value;
 mod memory_object;
 mod objects;
+mod partitioner;
 mod plugin;
 mod programs;
 mod recording;

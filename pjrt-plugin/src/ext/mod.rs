@@ -2,6 +2,7 @@
 use crate::sys::PJRT_Extension_Base;
 
 mod abi_version;
+mod custom_partitioner;
 mod ffi;
 mod host_memory_allocator;
 mod layouts;
@@ -21,6 +22,7 @@ pub(crate) fn chain() -> *mut PJRT_Extension_Base {
         raw_buffer::extension,
         shardings::extension,
         abi_version::extension,
+        custom_partitioner::extension,
         host_memory_allocator::extension,
         ffi::extension,
         profiler::extension,

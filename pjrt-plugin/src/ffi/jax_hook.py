@@ -1,9 +1,11 @@
 """Hands what `jax.ffi` registers for platform "tpu" on to the emulated TPU.
 
 Runs inside of PJRT_Plugin_Initialize, with REGISTER_TARGET and REGISTER_TYPE, the addresses of two
-C functions of the plugin, among its globals.
+C functions of the plugin, and PJRT_API, that of its table, among its globals.
 jaxlib keeps registrations for a platform until the platform has a handler, and asks the handler
 from then on. CPU and GPU get theirs from jaxlib and from JAX's GPU plugins, TPU gets none.
+JAX tells the tables of plugins who splits custom calls (`jax.custom_partitioning`), and knows the
+table of a TPU only where it was loaded as a plugin is.
 """
 
 import ctypes
@@ -57,6 +59,9 @@ register_type = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(Type))(REGISTER_TY
 capsule_name = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object)(
     ("PyCapsule_GetName", ctypes.pythonapi)
 )
+new_capsule = ctypes.PYFUNCTYPE(
+    ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p
+)(("PyCapsule_New", ctypes.pythonapi))
 capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
     ("PyCapsule_GetPointer", ctypes.pythonapi)
 )
@@ -153,6 +158,25 @@ def install(xla_client):
     waiting = False
 
 
+# Capsules keep the address of their name.
+TABLE_NAME = ctypes.create_string_buffer(b"pjrt_c_api")
+
+
+def share_table(bridge):
+    """Let JAX tell this plugin what it tells others, now and later."""
+    backend = bridge._backend_factories.get("tpu")
+    if backend is None or backend.c_api is not None:
+        return
+    backend.c_api = new_capsule(PJRT_API, ctypes.cast(TABLE_NAME, ctypes.c_char_p), None)
+    for callback in tuple(bridge._plugin_callbacks):
+        callback(c_api=backend.c_api)
+
+
 # A process without JAX does not get it from here.
 if (client := sys.modules.get("jaxlib.xla_client")) is not None:
     install(client)
+if (bridge := sys.modules.get("jax._src.xla_bridge")) is not None:
+    try:
+        share_table(bridge)
+    except Exception as why:
+        logging.getLogger("tpu_emu").warning("custom calls are not split over devices: %s", why)

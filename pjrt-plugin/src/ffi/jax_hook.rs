@@ -16,6 +16,7 @@ pub(crate) fn install() {
     let globals = [
         ("REGISTER_TARGET", target.expose_provenance()),
         ("REGISTER_TYPE", type_.expose_provenance()),
+        ("PJRT_API", crate::GetPjrtApi().expose_provenance()),
     ];
     match tpu_host::run_python(include_str!("jax_hook.py"), "jax_hook", &globals) {
         Ok(true) => tracing::debug!("jax.ffi registers targets of platform tpu here"),

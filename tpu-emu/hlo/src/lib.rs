@@ -21,7 +21,7 @@ pub mod text;
 pub mod told;
 
 pub use error::ReadError;
-pub use sharding::parse as sharding_of;
+pub use sharding::{parse as sharding_of, text as sharding_text};
 
 use tpu_proto::Message as _;
 use tpu_proto::xla::{HloModuleProto, HloModuleProtoWithConfig};

@@ -4,7 +4,7 @@ use tpu_proto::xla::OpSharding;
 use tpu_proto::xla::op_sharding::Type;
 
 /// `{replicated}`, `{devices=[2,1]<=[2]}` and so on.
-pub(crate) fn text(sharding: &OpSharding) -> String {
+pub fn text(sharding: &OpSharding) -> String {
     match sharding.r#type() {
         Type::Replicated => "{replicated}".into(),
         Type::Maximal => {

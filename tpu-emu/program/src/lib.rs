@@ -10,6 +10,7 @@ pub mod interpret;
 pub mod partition;
 pub mod passes;
 pub mod plan;
+pub mod rewrite;
 pub mod sharding;
 pub mod spmd;
 mod tuning;

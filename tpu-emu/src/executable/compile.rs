@@ -24,6 +24,8 @@ use tpu_program::compile::{Passes, plan};
 use tpu_program::graph::Graph;
 use tpu_program::import::{BodyMaker, load};
 use tpu_program::plan::{Plan, StorageForm};
+use tpu_program::rewrite::custom_partitioning::partitioned;
+use tpu_program::rewrite::unreduced::without_unreduced;
 use tpu_program::sharding::groups::Devices;
 use tpu_program::sharding::io_shardings::{IoSharding, IoShardings, reported};
 use tpu_program::spmd::alone::is_alone;
@@ -66,6 +68,12 @@ pub(crate) fn compile(
     let module = module.without_futures().map_or(module, Arc::new);
     let count = options.replicas.max(1).saturating_mul(options.partitions.max(1));
     let replicas = options.replicas > 1;
+    // A program that is compiled once more for copies that differ is rewritten already.
+    let (module, source) = if replicas || count == 1 || !own_copies.is_empty() {
+        (module, source)
+    } else {
+        per_device(target, module, source, (count, &options))?
+    };
     let spread = match only {
         None if replicas && is_alone(&module) => Devices::ONE,
         _ => Devices { count, replicas, only },
@@ -178,6 +186,28 @@ pub(crate) fn compile(
         labels,
         likeness: std::sync::OnceLock::new(),
     })
+}
+
+/// A program, and what it came from.
+type Sourced = (Arc<Module>, (Format, Arc<[u8]>));
+
+/// The program with the code per device that stands in it in other words, and what it came from:
+/// code that the client gave for this compilation is not there for another.
+fn per_device(
+    target: &CompileTarget<'_>,
+    module: Arc<Module>,
+    source: (Format, Arc<[u8]>),
+    (devices, options): (usize, &CompileOptions),
+) -> Result<Sourced> {
+    let free = &options.propagate_to_parameters[..];
+    let (module, source) = match partitioned(&module, target.custom_calls, (devices, free))? {
+        Some(made) => {
+            let text = made.to_mlir(true).into_bytes();
+            (Arc::new(made), (Format::Mlir, text.into()))
+        }
+        None => (module, source),
+    };
+    Ok((without_unreduced(&module)?.map_or(module, Arc::new), source))
 }
 
 /// One device's share of what a run over several needs besides arguments and results, where it is

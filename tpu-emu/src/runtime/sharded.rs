@@ -74,7 +74,7 @@ impl Job {
             let places = self.device_results(index).map(Hold::region).enumerate();
             for (device, region) in places.skip(usize::from(direct)) {
                 if let (Some(to), Some(element)) = (region, &io.element) {
-                    repeat_element(io, (device, element), to)?;
+                    repeat_element(io, element, to)?;
                     continue;
                 }
                 match (region, run) {
@@ -241,9 +241,7 @@ fn gather_shard(io: &IoSharding, device: usize, from: &Region, whole: &mut [u8])
     let dtype = io.whole.dtype;
     let copy = BlockCopy::new(dtype.host_bytes(), &io.shard_dims, &inner, &outer);
     let bits = dtype.element().bits;
-    let first = io.sharding.partial_sum[device] == 0;
-    if first
-        && bits >= 8
+    if bits >= 8
         && let Some(run) = copy.one_run()
     {
         return from.read(Bytes::ZERO, &mut whole[start..start + run]);
@@ -262,15 +260,6 @@ fn gather_shard(io: &IoSharding, device: usize, from: &Region, whole: &mut [u8])
             }
         }
     }
-    if let Some(sum) = io.sum.as_ref().filter(|_| io.sharding.partial_sum[device] > 0) {
-        let copy = BlockCopy::new(dtype.host_bytes(), &io.shard_dims, &outer, &inner);
-        let mut held = Aligned::try_zeros(io.shard.bytes())?;
-        copy.run(&whole[start..], held.bytes_mut());
-        let mut made = Aligned::try_zeros(io.shard.bytes())?;
-        let operands = [held.bytes(), loose.bytes()];
-        sum.apply(io.shard.elements(), &operands, &mut [made.bytes_mut()])?;
-        loose = made;
-    }
     copy.run(loose.bytes(), &mut whole[start..]);
     Ok(())
 }
@@ -281,7 +270,7 @@ const CHUNK_BYTES: usize = 16 << 20;
 /// The bytes of a device's part, where every part is a run of its own in the whole.
 fn run_of(io: &IoSharding) -> Option<usize> {
     let devices = io.sharding.places.len();
-    let alone = io.sharding.partial_sums == 1 && io.sharding.owners().len() == devices;
+    let alone = io.sharding.owners().len() == devices;
     if !alone || io.whole.dtype.element().bits < 8 || io.shard.elements() == 0 {
         return None;
     }
@@ -308,11 +297,6 @@ fn scatter_shard(io: &IoSharding, device: usize, whole: &[u8], to: &Region) -> R
     if io.shard.elements() == 0 {
         return Ok(());
     }
-    // The first summand is the whole sum.
-    if io.sharding.partial_sum[device] > 0 {
-        to.fill_zero();
-        return Ok(());
-    }
     let (start, [outer, inner]) = shard_place(io, device);
     let dtype = io.whole.dtype;
     let copy = BlockCopy::new(dtype.host_bytes(), &io.shard_dims, &outer, &inner);
@@ -333,11 +317,8 @@ fn scatter_shard(io: &IoSharding, device: usize, whole: &[u8], to: &Region) -> R
 }
 
 /// Repeats the one element of a result on a device.
-fn repeat_element(io: &IoSharding, (device, element): (usize, &[u8]), to: &Region) -> Result<()> {
+fn repeat_element(io: &IoSharding, element: &[u8], to: &Region) -> Result<()> {
     let bits = io.whole.dtype.element().bits;
-    // The first summand is the whole sum.
-    let zeros = vec![0; element.len()];
-    let element = if io.sharding.partial_sum[device] > 0 { &zeros[..] } else { element };
     if bits >= 8 {
         return to.repeat(element, Bytes(to_u64(io.shard.bytes())));
     }

@@ -3,9 +3,11 @@
 //! The machine knows targets by their names and calls them stage by stage; what is behind a
 //! target, C functions or anything else, is a door's affair.
 mod kernel;
+mod partitioner;
 mod registry;
 
 pub use kernel::CallKernel;
+pub use partitioner::{DeviceCode, Partitioner, SplitArray, SplitCall};
 pub use registry::{Registration, Registry};
 
 use std::any::Any;
@@ -104,11 +106,21 @@ pub trait Linker: fmt::Debug {
     /// # Errors
     /// As for [`Registry::find`] and [`Target::instantiate`].
     fn link(&self, site: CallSite) -> Result<Arc<dyn Call>>;
+
+    /// Who splits the calls of a target over devices; `None`, where they are not split.
+    fn partitioner(&self, target: &str) -> Option<Arc<dyn Partitioner>> {
+        let _ = target;
+        None
+    }
 }
 
 impl Linker for Registry {
     fn link(&self, site: CallSite) -> Result<Arc<dyn Call>> {
         instantiate(&*self.find(&site.target, site.abi == Abi::Typed)?, Arc::new(site))
+    }
+
+    fn partitioner(&self, target: &str) -> Option<Arc<dyn Partitioner>> {
+        self.partitioner_of(target)
     }
 }
 

@@ -1,5 +1,5 @@
 //! The targets that programs of this process can call.
-use super::Target;
+use super::{Partitioner, Target};
 use parking_lot::RwLock;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -43,6 +43,7 @@ impl Registration {
 #[derive(Debug, Default)]
 pub struct Registry {
     targets: RwLock<BTreeMap<TargetKey, Registration>>,
+    partitioners: RwLock<BTreeMap<String, Arc<dyn Partitioner>>>,
 }
 
 impl Registry {
@@ -110,6 +111,26 @@ impl Registry {
         message.push_str(if known.is_empty() { "none" } else { "" });
         message.push_str(&known.join(", "));
         Err(Error::Unimplemented(message))
+    }
+
+    /// Lets a partitioner split the calls of a target, in the place of the one that did.
+    ///
+    /// # Errors
+    /// `BadArgument` for a name that is empty.
+    pub fn register_partitioner(
+        &self,
+        name: &str,
+        partitioner: Arc<dyn Partitioner>,
+    ) -> Result<()> {
+        if name.is_empty() {
+            return Err(Error::bad("a partitioner of a target without a name"));
+        }
+        self.partitioners.write().insert(name.to_owned(), partitioner);
+        Ok(())
+    }
+
+    pub(super) fn partitioner_of(&self, target: &str) -> Option<Arc<dyn Partitioner>> {
+        self.partitioners.read().get(target).cloned()
     }
 
     /// The names that programs can call, sorted.

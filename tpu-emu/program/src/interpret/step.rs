@@ -255,21 +255,20 @@ impl Interpreter<'_> {
         let transfers = self.launch.map_or(&[][..], LaunchServices::transfers);
         let others = self.launch.and_then(LaunchServices::others);
         let mut cx = Cx { scratch, seed: &mut self.seed, transfers, others };
-        let starts = |operand: usize| {
-            (0..step.results.len()).any(|result| kernel.starts_from(result) == Some(operand))
-        };
-        let operand = |(index, &slot): (usize, &Slot)| {
-            if starts(index) { &[][..] } else { frame.bytes(slot) }
-        };
         if step.operands.len() <= INLINE_STEP_ARRAYS && step.results.len() == 1 {
             let mut operands: [&[u8]; INLINE_STEP_ARRAYS] = [&[]; INLINE_STEP_ARRAYS];
-            for (index, slot) in step.operands.iter().enumerate() {
-                operands[index] = operand((index, slot));
+            let start = kernel.starts_from(0);
+            for (index, &slot) in step.operands.iter().enumerate() {
+                operands[index] = if start == Some(index) { &[] } else { frame.bytes(slot) };
             }
             let operands = &operands[..step.operands.len()];
             return kernel.run(&mut cx, operands, &mut [frame.bytes_mut(step.results[0])]);
         }
-        let operands: Vec<&[u8]> = step.operands.iter().enumerate().map(operand).collect();
+        let mut operands: Vec<&[u8]> =
+            step.operands.iter().map(|&slot| frame.bytes(slot)).collect();
+        for from in (0..step.results.len()).filter_map(|result| kernel.starts_from(result)) {
+            operands[from] = &[];
+        }
         let mut results: Vec<&mut [u8]> =
             step.results.iter().map(|&slot| frame.bytes_mut(slot)).collect();
         kernel.run(&mut cx, &operands, &mut results)

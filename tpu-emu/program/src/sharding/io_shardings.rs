@@ -3,7 +3,6 @@ use super::Sharding;
 use super::groups::Devices;
 use super::propagate::Propagation;
 use super::wanted;
-use crate::elementwise_body::sum;
 use crate::graph::{Graph, Node, NodeKind, ValueId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +10,7 @@ use tpu_base::error::{Error, Result};
 use tpu_base::tensor::Shape;
 use tpu_base::units::{Bytes, to_u64};
 use tpu_kernels::movement::strided_view::Access;
-use tpu_ops::{CONSTANT, RegionCode, across};
+use tpu_ops::{CONSTANT, across};
 use tpu_stablehlo::Module;
 use tpu_stablehlo::ir::{Attribute, Attributes, Function, LocationId};
 
@@ -35,8 +34,6 @@ pub struct IoSharding {
     pub shard_dims: Vec<usize>,
     /// The array on a device.
     pub shard: Shape,
-    /// Adds two elements, where a shard is a sum of what several devices have.
-    pub sum: Option<Arc<dyn RegionCode>>,
     /// The sharding in the words that are reported to clients.
     pub(crate) reported: Arc<str>,
     /// The one element of a result that has no other: the program gives it once, in the place of
@@ -46,13 +43,14 @@ pub struct IoSharding {
 
 impl IoSharding {
     fn new(whole: Shape, sharding: Sharding, replicas: bool) -> Result<Self> {
+        let reported = sharding.text().into();
+        // Summands are what each device has, and differ.
+        let sharding = sharding.with_copies();
         let shard_dims = sharding.shard(&whole.dims)?;
         // Rows of replicas are arrays without that axis.
         let dims = if replicas { shard_dims[1..].to_vec() } else { shard_dims.clone() };
         let shard = Shape::new(whole.dtype, dims);
-        let sum = if sharding.partial_sums > 1 { Some(sum(whole.dtype)?) } else { None };
-        let reported = sharding.text().into();
-        Ok(Self { whole, sharding, shard_dims, shard, sum, reported, element: None })
+        Ok(Self { whole, sharding, shard_dims, shard, reported, element: None })
     }
 
     /// Bytes of what the program gives for it, or takes.
@@ -122,8 +120,7 @@ impl IoSharding {
             vec![None; rows.sharding.shards.iter().product()];
         for (device, &value) in copies.iter().enumerate() {
             let number = rows.sharding.number(&rows.sharding.places[device]);
-            // Of partial sums the first is the whole sum.
-            if rows.sharding.partial_sum[device] > 0 || parts[number].is_some() {
+            if parts[number].is_some() {
                 continue;
             }
             let mut part = value;
@@ -216,8 +213,8 @@ impl IoShardings {
         };
         if !rows && (0..known.len()).any(|index| known[index].is_none() && chosen(index)) {
             let mut forward = Propagation::new(module, count);
-            let given = known.clone();
-            let wanted = wanted::parameters(&mut forward, entry, given, &stated_results, 0);
+            let (given, made) = (in_copies(&known), in_copies(&stated_results));
+            let wanted = wanted::parameters(&mut forward, entry, given, &made, 0);
             for (index, (known, wanted)) in known.iter_mut().zip(wanted).enumerate() {
                 *known = known.take().or_else(|| wanted.filter(|_| chosen(index)));
             }
@@ -236,7 +233,7 @@ impl IoShardings {
             });
         }
         let mut propagation = Propagation::new(module, count);
-        let mut follows = propagation.entry(entry, known);
+        let mut follows = propagation.entry(entry, in_copies(&known));
         made.inspections = propagation.inspections;
         follows.resize(results.len(), None);
         stated_results.resize(results.len(), None);
@@ -265,6 +262,11 @@ impl IoShardings {
     }
 }
 
+/// These shardings, with summands as copies.
+fn in_copies(all: &[Option<Sharding>]) -> Vec<Option<Sharding>> {
+    all.iter().map(|one| one.clone().map(Sharding::with_copies)).collect()
+}
+
 /// The element of a value that has no other.
 fn only_element(graph: &Graph, id: ValueId) -> Option<Arc<[u8]>> {
     let node = graph.main.nodes.iter().find(|node| node.results.contains(&id))?;
@@ -281,7 +283,7 @@ fn only_element(graph: &Graph, id: ValueId) -> Option<Arc<[u8]>> {
 }
 
 /// The sharding that the attributes of a parameter or result state.
-fn stated(
+pub(super) fn stated(
     module: &Module,
     attributes: &Attributes,
     (rank, devices): (usize, usize),

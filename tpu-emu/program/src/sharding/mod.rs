@@ -1,4 +1,5 @@
 //! How an array is split over the devices of a program: which shard of it each device has.
+pub(crate) mod calls;
 mod derived;
 pub mod groups;
 pub mod io_shardings;
@@ -28,6 +29,12 @@ impl Sharding {
     pub(crate) fn replicated(rank: usize, devices: usize) -> Self {
         let (places, partial_sum) = (vec![vec![0; rank]; devices], vec![0; devices]);
         Self { shards: vec![1; rank], places, partial_sums: 1, partial_sum }
+    }
+
+    /// The same shards, with a device's summand as its copy of the shard.
+    pub(crate) fn with_copies(self) -> Self {
+        let partial_sum = vec![0; self.places.len()];
+        Self { partial_sums: 1, partial_sum, ..self }
     }
 
     /// Device `i` has row `i`.

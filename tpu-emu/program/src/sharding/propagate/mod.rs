@@ -2,6 +2,7 @@
 //!
 //! Values are the same however they are split, so this decides only what the devices hold at the
 //! end. It follows the program once, from the parameters on.
+pub(super) mod custom;
 #[cfg(test)]
 mod tests;
 
@@ -30,12 +31,15 @@ pub(super) struct Propagation<'m> {
     groups: HashMap<(usize, i64), Sharding>,
     /// What the program asks for, and the answers.
     pub(super) inspections: Vec<Inspection>,
+    /// Calls that code of the client's splits, where they are looked for.
+    pub(super) calls: Option<custom::SplitCalls<'m>>,
 }
 
 impl<'m> Propagation<'m> {
     pub(super) fn new(module: &'m Module, devices: usize) -> Self {
         let (groups, inspections) = (HashMap::new(), Vec::new());
-        Self { module, devices, left: MAX_SHARDED_OPERATIONS, manual: 0, groups, inspections }
+        let (left, manual, calls) = (MAX_SHARDED_OPERATIONS, 0, None);
+        Self { module, devices, left, manual, groups, inspections, calls }
     }
 
     /// The shardings of the results of the program's entry. What the last member of a sharding
@@ -157,7 +161,8 @@ impl<'m> Propagation<'m> {
                 | Structural::Yield => same(function, operation, known, false),
             },
             Operator::Row(entry) => self.row(function, operation, entry.sharding, known),
-            Operator::Registered | Operator::Unknown => Vec::new(),
+            Operator::Registered => self.custom(function, operation, known),
+            Operator::Unknown => Vec::new(),
         }
     }
 

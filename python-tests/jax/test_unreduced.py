@@ -1,0 +1,110 @@
+"""Arrays of which each device has a summand: `PartitionSpec(unreduced={...})`."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import NamedSharding, PartitionSpec
+
+from emulator import JAXLIB
+
+if JAXLIB < (0, 9):
+    pytest.skip("JAX has no unreduced arrays yet", allow_module_level=True)
+
+P = PartitionSpec
+AxisType: Any = jax.sharding.AxisType
+
+
+@pytest.fixture
+def mesh() -> Any:
+    shape, names = (2, 4), ("x", "y")
+    made = jax.make_mesh(shape, names, axis_types=(AxisType.Explicit,) * 2)
+    with jax.set_mesh(made):
+        yield made
+
+
+def parts(array: jax.Array) -> list[np.ndarray]:
+    return [np.asarray(shard.data) for shard in array.addressable_shards]
+
+
+def product(mesh: Any) -> tuple[jax.Array, np.ndarray, np.ndarray]:
+    left = np.arange(32.0).reshape(4, 8)
+    right = np.arange(16.0).reshape(8, 2)
+    a, b = jax.device_put(left, P("x", "y")), jax.device_put(right, P("y", None))
+
+    @jax.jit
+    def f(a: Any, b: Any) -> Any:
+        return jnp.einsum("ab,bc->ac", a, b, out_sharding=P("x", None, unreduced={"y"}))
+
+    out = f(a, b)
+    assert out.sharding == NamedSharding(mesh, P("x", None, unreduced={"y"}))
+    return out, left, right
+
+
+def test_a_product_is_left_in_parts(mesh: Any) -> None:
+    out, left, right = product(mesh)
+    wanted = [
+        left[x * 2 : x * 2 + 2, y * 2 : y * 2 + 2] @ right[y * 2 : y * 2 + 2]
+        for x in range(2)
+        for y in range(4)
+    ]
+    np.testing.assert_array_equal(np.stack(parts(out)), np.stack(wanted))
+    np.testing.assert_array_equal(jax.reshard(out, P("x", None)), left @ right)
+
+
+def test_summands_are_added_as_they_are(mesh: Any) -> None:
+    out, left, right = product(mesh)
+    twice = jax.jit(lambda x: x + x)(out)
+    assert twice.sharding == out.sharding
+    np.testing.assert_array_equal(np.stack(parts(twice)), 2 * np.stack(parts(out)))
+    np.testing.assert_array_equal(jax.reshard(twice, P(None, None)), 2 * (left @ right))
+
+
+def test_code_per_device_gives_and_takes_summands(mesh: Any) -> None:
+    del mesh
+    array = jax.device_put(np.arange(8.0), P("y"))
+    give = jax.shard_map(lambda x: x, out_specs=P(None, unreduced={"y"}))
+    out = jax.jit(give)(array)
+    assert out.shape == (2,)
+    assert [part.tolist() for part in parts(out)] == [[0, 1], [2, 3], [4, 5], [6, 7]] * 2
+
+    def add(x: Any) -> Any:
+        return jax.lax.psum(x, "y")
+
+    take = jax.shard_map(add, in_specs=P(None, unreduced={"y"}), out_specs=P())
+    assert jax.jit(take)(out).tolist() == [12.0, 16.0]
+    back = jax.shard_map(
+        lambda x: x, in_specs=P(None, unreduced={"y"}), out_specs=P("y"), check_vma=False
+    )
+    np.testing.assert_array_equal(jax.jit(back)(out), np.arange(8.0))
+
+
+@pytest.mark.parametrize("spec", [P("x"), P("y"), P(None), P(("x", "y"))])
+def test_what_is_whole_goes_there_and_back(mesh: Any, spec: Any) -> None:
+    del mesh
+    array = jax.device_put(np.arange(8), spec)
+    out = jax.reshard(array, P(None, unreduced={"x", "y"}))
+    assert np.stack(parts(out)).sum(0).tolist() == list(range(8))
+    np.testing.assert_array_equal(jax.reshard(out, spec), np.arange(8))
+
+
+def test_a_loop_gathers_summands(mesh: Any) -> None:
+    del mesh
+    rows = jax.device_put(np.arange(24.0).reshape(3, 8), P(None, "y"))
+
+    @jax.jit
+    def f(rows: Any) -> Any:
+        start = jax.reshard(jnp.zeros(()), P(unreduced={"y"}))
+
+        def step(total: Any, row: Any) -> Any:
+            return total + jnp.sum(row, out_sharding=P(unreduced={"y"})), None
+
+        total, _ = jax.lax.scan(step, start, rows)
+        return total, jax.reshard(total, P())
+
+    total, whole = f(rows)
+    columns = np.arange(24.0).reshape(3, 4, 2).sum((0, 2))
+    assert [float(part) for part in parts(total)] == [*columns, *columns]
+    assert float(whole) == 276.0
