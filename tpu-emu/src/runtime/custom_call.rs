@@ -12,8 +12,8 @@ use tpu_base::error::{Code, Error, Result};
 use tpu_base::event::Event;
 use tpu_base::units::{Bytes, Nanos, to_u64};
 use tpu_ops::custom_call::{
-    Abi, Call, CallKernel, CallMemory, CallSite, Linker, Moment, Progress, Services, Stage,
-    instantiate,
+    Abi, Call, CallKernel, CallMemory, CallSite, Linker, Moment, Partitioner, Progress, Services,
+    Stage, instantiate,
 };
 use tpu_ops::host_transfer::HostTransfers;
 use tpu_ops::replica_exchange::Others;
@@ -220,6 +220,10 @@ pub(super) struct Linking<'a> {
 }
 
 impl Linker for Linking<'_> {
+    fn partitioner(&self, target: &str) -> Option<Arc<dyn Partitioner>> {
+        self.machine.custom_calls().partitioner(target)
+    }
+
     fn link(&self, site: CallSite) -> Result<Arc<dyn Call>> {
         let site = Arc::new(site);
         let target = self.machine.custom_calls().find(&site.target, site.abi == Abi::Typed)?;
