@@ -33,12 +33,19 @@ pub(super) struct Windows {
     capacity: Bytes,
     first: OnceLock<Arc<Backing>>,
     further: RwLock<Vec<Arc<Backing>>>,
+    /// What this space and those beside it have reserved together.
+    reserved: &'static AtomicU64,
 }
 
 impl Windows {
     /// No range yet.
     pub(super) fn new(capacity: Bytes) -> Self {
-        Self { capacity, first: OnceLock::new(), further: RwLock::default() }
+        Self::beside(&RESERVED, capacity)
+    }
+
+    /// No range yet, among spaces that count together what they reserve.
+    fn beside(reserved: &'static AtomicU64, capacity: Bytes) -> Self {
+        Self { capacity, first: OnceLock::new(), further: RwLock::default(), reserved }
     }
 
     /// Reserves the first range, if that was not done.
@@ -49,7 +56,7 @@ impl Windows {
             return Ok(first);
         }
         // Two threads may both reserve; one of the reservations is dropped unused.
-        let first = reserve(DevAddr(0), self.capacity, Bytes(1))?;
+        let first = self.reserve(DevAddr(0), self.capacity, Bytes(1))?;
         Ok(self.first.get_or_init(|| Arc::new(first)))
     }
 
@@ -83,7 +90,7 @@ impl Windows {
         let rest = Bytes(self.capacity.0 - start.0);
         let ample = Bytes(start.0.max(LEAST.0)).min(rest);
         let needed = Bytes(block.end.0 - start.0);
-        let range = reserve(start, ample.max(needed), needed)?;
+        let range = self.reserve(start, ample.max(needed), needed)?;
         range.grow(block.end)?;
         self.further.write().push(Arc::new(range));
         Ok(())
@@ -149,6 +156,27 @@ impl Windows {
         }
     }
 
+    /// Reserves addresses for the part of a space from `start`: `wanted` bytes, or fewer where the
+    /// process has not so many, but `needed`.
+    fn reserve(&self, start: DevAddr, wanted: Bytes, needed: Bytes) -> Result<Backing> {
+        let left = ALL_ADDRESSES.saturating_sub(self.reserved.load(Ordering::Relaxed));
+        let ample = Bytes((left / PART).max(LEAST.0) / PAGE.0 * PAGE.0);
+        let mut size = ample.max(needed).min(wanted);
+        loop {
+            match Backing::reserve(start, size) {
+                Ok(backing) => {
+                    self.reserved.fetch_add(size.0, Ordering::Relaxed);
+                    return Ok(backing);
+                }
+                Err(why) if size <= needed.max(LEAST) => return Err(why),
+                Err(_) => {
+                    let half = (size.0 / 2).next_multiple_of(PAGE.0);
+                    size = Bytes(half.min(size.0 - 1)).max(needed.max(LEAST));
+                }
+            }
+        }
+    }
+
     /// The first further range that has room for a block.
     fn further(&self, block: Span) -> Option<Arc<Backing>> {
         let further = self.further.read();
@@ -161,29 +189,8 @@ impl Windows {
 impl Drop for Windows {
     fn drop(&mut self) {
         self.each(|range| {
-            RESERVED.fetch_sub(range.end().0 - range.start().0, Ordering::Relaxed);
+            self.reserved.fetch_sub(range.end().0 - range.start().0, Ordering::Relaxed);
         });
-    }
-}
-
-/// Reserves addresses for the part of a space from `start`: `wanted` bytes, or fewer where the
-/// process has not so many, but `needed`.
-fn reserve(start: DevAddr, wanted: Bytes, needed: Bytes) -> Result<Backing> {
-    let left = ALL_ADDRESSES.saturating_sub(RESERVED.load(Ordering::Relaxed));
-    let ample = Bytes((left / PART).max(LEAST.0) / PAGE.0 * PAGE.0);
-    let mut size = ample.max(needed).min(wanted);
-    loop {
-        match Backing::reserve(start, size) {
-            Ok(backing) => {
-                RESERVED.fetch_add(size.0, Ordering::Relaxed);
-                return Ok(backing);
-            }
-            Err(why) if size <= needed.max(LEAST) => return Err(why),
-            Err(_) => {
-                let half = (size.0 / 2).next_multiple_of(PAGE.0);
-                size = Bytes(half.min(size.0 - 1)).max(needed.max(LEAST));
-            }
-        }
     }
 }
 
@@ -191,11 +198,12 @@ fn reserve(start: DevAddr, wanted: Bytes, needed: Bytes) -> Result<Backing> {
 mod tests {
     use super::*;
 
-    /// A space whose first range has only a part of it.
+    /// A space whose first range has only a part of it. No other space reserves beside it.
     fn narrow(capacity: Bytes, first: Bytes) -> Windows {
-        let windows = Windows::new(capacity);
+        let reserved = Box::leak(Box::new(AtomicU64::new(0)));
+        let windows = Windows::beside(reserved, capacity);
         windows.first.set(Arc::new(Backing::reserve(DevAddr(0), first).unwrap())).unwrap();
-        RESERVED.fetch_add(first.0, Ordering::Relaxed);
+        windows.reserved.fetch_add(first.0, Ordering::Relaxed);
         windows
     }
 
