@@ -24,6 +24,10 @@ $(VENVS)/jax-$(LIBTPU_JAX)/ready: private PYTHON := $(LIBTPU_PYTHON)
 # torch_xla is tested with Pythons 3.12 and 3.13; the first that runs is taken.
 TORCH_XLA := 2.9.0
 TORCH_PYTHON ?= $(or $(firstword $(foreach name,python3.12 python3.13 $(PYTHON) $(wildcard $(HOME)/.pyenv/versions/3.1[23].*/bin/python),$(shell $(name) -c 'import sys, venv; sys.version_info[:2] in ((3, 12), (3, 13)) and print("$(name)")' 2> /dev/null))),$(error torch_xla needs Python 3.12 or 3.13: TORCH_PYTHON names none and none was found))
+# Of those, the ones in which `make test` runs all; in the others it leaves out the files about what
+# no client's version changes: the command, the report, the pytest plugin, the trace's file, processes.
+WHOLE := $(NEWEST) $(lastword $(MODERN))
+OF_NO_VERSION := autopsy command guide guidebook metrics planted processes pytest_plugin reservations run schemas top trace_faults trace_mapped
 # What `make test-clients` runs.
 CLIENTS := 0.4.38 0.5.3 0.6.2 0.7.2 0.8.3 0.9.2 $(NEWEST) $(MODERN)
 # Versions of these lists that have no Python here.
@@ -93,7 +97,7 @@ $(MDBOOK):
 	cargo install mdbook --version $(MDBOOK_VERSION) --no-default-features --features search --locked --root target/tools --target-dir target/tools/build
 	rm -rf target/tools/build
 
-test: lint deny test-rust test-docs test-no-jax $(TESTED:%=test-jax-%) test-libtpu test-wheel conform ecosystem random fuzz
+test: lint deny test-rust test-docs test-no-jax $(patsubst %,test-jax-short-%,$(filter-out $(WHOLE),$(TESTED))) $(WHOLE:%=test-jax-%) test-libtpu test-wheel conform ecosystem random fuzz
 	@echo "make test: all of it passed.$(call SKIPS,$(TESTED))"
 
 test-clients: test-no-jax $(CLIENTS:%=test-jax-%) conform
@@ -159,6 +163,9 @@ test-no-jax: build $(VENVS)/jax-$(NEWEST)/ready
 
 test-jax-%: build $(VENVS)/jax-%/ready
 	$(VENVS)/jax-$*/bin/python -m pytest -q -p no:cacheprovider python-tests/jax
+
+test-jax-short-%: build $(VENVS)/jax-%/ready
+	$(VENVS)/jax-$*/bin/python -m pytest -q -p no:cacheprovider $(OF_NO_VERSION:%=--ignore=python-tests/jax/test_%.py) python-tests/jax
 
 ifeq ($(MODERN_PYTHON),)
 $(MODERN:%=test-jax-%) $(MODERN:%=checks-%):
