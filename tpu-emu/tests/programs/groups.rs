@@ -69,6 +69,16 @@ fn bad_groups_are_errors_with_the_operation_its_line_and_the_reason() {
         (twice, along("<name = \"a\">"), "in its attribute stablehlo.mesh"),
         (MESH, dense("[[0, 8]]", "1x2", ", use_global_device_ids"), "name device 8 of 8"),
         (MESH, dense("[[0, 1]]", "1x2", ", use_global_device_ids"), "device 2 in no group"),
+        (
+            MESH,
+            dense("[[0, 1, 2, 3], [4, 5, 3, 7]]", "2x4", ", use_global_device_ids"),
+            "device 3 twice in its groups",
+        ),
+        (
+            MESH,
+            dense("[[0, 0, 1, 2, 3, 4, 5, 6]]", "1x8", ", use_global_device_ids"),
+            "device 0 twice in its groups",
+        ),
         (MESH, dense("[[0, 1, 2], [3, 4, 2]]", "2x3", ", use_global_device_ids"), "device 2 twice"),
         (MESH, dense("[[5, 1, 5]]", "1x3", ", use_global_device_ids"), "device 5 twice"),
         (MESH, dense("[[0, 1], [2, 3]]", "2x2", ""), "name replica 1 of 1"),

@@ -124,6 +124,31 @@ pub(crate) fn groups(
     Ok((0..devices.count).flat_map(alone).collect())
 }
 
+/// Where each of so many members is: its group, and its place there. `called` names a member.
+///
+/// # Errors
+/// `BadArgument` that names who is there twice, or not at all.
+pub(crate) fn memberships(
+    name: &str,
+    groups: &[Vec<usize>],
+    count: usize,
+    called: impl Fn(usize) -> String,
+) -> Result<Vec<(usize, usize)>> {
+    let mut found: Vec<Option<(usize, usize)>> = vec![None; count];
+    for (at, group) in groups.iter().enumerate() {
+        for (place, &member) in group.iter().enumerate() {
+            if found[member].replace((at, place)).is_some() {
+                let member = called(member);
+                return Err(Error::bad(format!("{name}: {member} twice in its groups")));
+            }
+        }
+    }
+    let known = |(member, found): (usize, Option<(usize, usize)>)| {
+        found.ok_or_else(|| Error::bad(format!("{name}: {} in no group", called(member))))
+    };
+    found.into_iter().enumerate().map(known).collect()
+}
+
 /// Where a collective says who takes part.
 fn settings(operation: &Operation, kind: CollectiveKind) -> &Attributes {
     let attributes = &operation.attributes;

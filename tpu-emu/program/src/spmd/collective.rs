@@ -4,7 +4,7 @@ use super::super::import::Loader;
 use super::super::import::control::region;
 use super::super::import::scope::{Binding, Scope};
 pub(crate) use super::manual::Participants;
-use crate::sharding::groups::groups;
+use crate::sharding::groups::{groups, memberships};
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::Shape;
 use tpu_ops::{CollectiveKind, Kernel, across};
@@ -41,18 +41,11 @@ impl<'m> Loader<'m> {
                 }
                 continue;
             }
-            let mut seen = vec![false; arrays.len()];
+            let called = |place| format!("device {}", participants.device(place));
+            memberships(&operation.name, &groups, arrays.len(), called)?;
             // Groups of participants with the same arrays are given the same.
             let mut known: Vec<(Vec<ValueId>, ParticipantValues)> = Vec::new();
             for group in &groups {
-                for &place in group {
-                    if std::mem::replace(&mut seen[place], true) {
-                        let (name, device) = (&operation.name, participants.device(place));
-                        return Err(Error::bad(format!(
-                            "{name}: device {device} twice in its groups"
-                        )));
-                    }
-                }
                 let values: ParticipantValues =
                     group.iter().map(|&place| arrays[place].clone()).collect();
                 let ids: Vec<ValueId> = values.iter().map(|(id, _)| *id).collect();
@@ -66,10 +59,6 @@ impl<'m> Loader<'m> {
                     binding.check(participants.scopes[place].type_of(result)?)?;
                     participants.scopes[place].bind(result, binding)?;
                 }
-            }
-            if let Some(place) = seen.iter().position(|seen| !seen) {
-                let (name, device) = (&operation.name, participants.device(place));
-                return Err(Error::bad(format!("{name}: device {device} in no group")));
             }
         }
         Ok(())

@@ -4,7 +4,7 @@ use super::super::graph::{Node, NodeKind, Subgraph, ValueId};
 use super::super::import::Loader;
 use super::super::import::control::{bind_all, region};
 use super::super::import::scope::{Binding, Scope};
-use crate::sharding::groups::{Devices, groups};
+use crate::sharding::groups::{Devices, groups, memberships};
 use std::fmt::Write as _;
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
@@ -159,19 +159,8 @@ pub(super) fn own_group(
     devices: Devices,
     groups: &[Vec<usize>],
 ) -> Result<(Vec<usize>, usize)> {
-    let name = &operation.name;
-    let mut seen = vec![false; devices.count];
-    for &participant in groups.iter().flatten() {
-        if std::mem::replace(&mut seen[participant], true) {
-            return Err(Error::bad(format!("{name}: replica {participant} twice in its groups")));
-        }
-    }
-    if let Some(missing) = seen.iter().position(|seen| !seen) {
-        return Err(Error::bad(format!("{name}: replica {missing} in no group")));
-    }
-    let found = groups.iter().find_map(|group| {
-        let place = group.iter().position(|&participant| participant == replica)?;
-        Some((group.clone(), place))
-    });
-    found.ok_or_else(|| Error::bad(format!("{name}: replica {replica} in no group")))
+    let called = |replica| format!("replica {replica}");
+    let members = memberships(&operation.name, groups, devices.count, called)?;
+    let (group, place) = members[replica];
+    Ok((groups[group].clone(), place))
 }

@@ -5,7 +5,7 @@ use super::super::import::control::bind_all;
 use super::super::import::scope::{Binding, Scope};
 use super::own::own_group;
 use super::participants::Participants;
-use crate::sharding::groups::groups;
+use crate::sharding::groups::{groups, memberships};
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::Shape;
 use tpu_ops::exchange::Then;
@@ -25,7 +25,8 @@ impl<'m> Loader<'m> {
         let result = one_result(operation)?;
         let of_devices = groups(operation, KIND, self.module, self.devices)?;
         let groups = participants.groups(operation, &of_devices)?;
-        let mut made: Vec<Option<Binding>> = vec![None; participants.scopes.len()];
+        let called = |place| format!("device {}", participants.device(place));
+        memberships(name_of(operation), &groups, participants.scopes.len(), called)?;
         for group in &groups {
             let mut operands = Vec::new();
             for &place in group {
@@ -39,19 +40,10 @@ impl<'m> Loader<'m> {
             let places = (0..group.len()).collect();
             let received = self.received_slices(operation, operands, (&devices, places), into)?;
             for (&place, binding) in group.iter().zip(received) {
-                if made[place].replace(binding).is_some() {
-                    let (name, device) = (name_of(operation), participants.device(place));
-                    return Err(Error::bad(format!("{name}: device {device} twice in its groups")));
-                }
+                let scope = &mut participants.scopes[place];
+                binding.check(scope.type_of(result)?)?;
+                scope.bind(result, binding)?;
             }
-        }
-        for (place, made) in made.into_iter().enumerate() {
-            let (name, device) = (name_of(operation), participants.device(place));
-            let none = || Error::bad(format!("{name}: device {device} in no group"));
-            let binding = made.ok_or_else(none)?;
-            let scope = &mut participants.scopes[place];
-            binding.check(scope.type_of(result)?)?;
-            scope.bind(result, binding)?;
         }
         Ok(())
     }
