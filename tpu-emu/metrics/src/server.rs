@@ -21,6 +21,8 @@ use std::time::Duration;
 
 /// The longest request.
 const LONGEST: usize = 1 << 16;
+/// Calls of one client at once: a client that takes no answers has so many waiting for it.
+const CALLS: u32 = 8;
 
 /// One client. Its descriptor is off the list before it is closed, and its number somebody else's.
 struct Served {
@@ -57,12 +59,18 @@ fn run(listener: &TcpListener, source: &Arc<dyn Source>) {
             thread::park_timeout(Duration::from_millis(1));
             continue;
         }
-        let ready: Vec<bool> = waited.iter().map(|one| !one.revents().is_empty()).collect();
+        let told: Vec<PollFlags> = waited.iter().map(PollFd::revents).collect();
         let (arrived, told) =
-            ready.split_first().map_or((false, &[][..]), |(&at, rest)| (at, rest));
-        for (one, _) in served.iter().zip(told).filter(|(_, told)| **told) {
-            one.task.wake();
-        }
+            told.split_first().map_or((false, &[][..]), |(at, rest)| (!at.is_empty(), rest));
+        let mut told = told.iter();
+        served.retain(|one| {
+            let told = told.next().copied().unwrap_or(PollFlags::empty());
+            if !told.is_empty() {
+                one.task.wake();
+            }
+            // Who is gone hears no answer, and would be told of for ever.
+            !told.intersects(PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL)
+        });
         if arrived {
             accept(listener, source, &mut served);
         }
@@ -92,7 +100,7 @@ fn accept(listener: &TcpListener, source: &Arc<dyn Source>, served: &mut Vec<Ser
 /// All calls of one client.
 async fn converse(socket: Socket, source: Arc<dyn Source>) {
     let mut builder = h2::server::Builder::new();
-    builder.max_concurrent_streams(32).max_header_list_size(1 << 14);
+    builder.max_concurrent_streams(CALLS).max_header_list_size(1 << 14);
     let Ok(mut connection) = builder.handshake::<_, Bytes>(socket).await else { return };
     let mut calls: Vec<Pin<Box<dyn Future<Output = ()>>>> = Vec::new();
     poll_fn(|context| {

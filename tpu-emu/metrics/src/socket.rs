@@ -5,16 +5,35 @@ use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+/// Bytes that are read in one turn: a peer that never stops must leave time for the others.
+const TURN: usize = 1 << 18;
+
 /// A socket that two hold: who speaks over it, and who waits for it.
+///
+/// What it is waited for is what this turn asked of it in vain: work that cannot write does not
+/// read either, and bytes that nobody takes would wake it again and again.
 #[derive(Debug)]
 struct Shared {
     stream: TcpStream,
-    /// Whether it took no more when it was written to last.
+    /// Whether it had no more, or no more was read in this turn.
+    is_empty: AtomicBool,
+    /// Whether it took no more.
     is_full: AtomicBool,
+    /// Bytes that may still be read in this turn.
+    left: AtomicUsize,
+}
+
+impl Shared {
+    /// Begins a turn.
+    fn begin(&self) {
+        self.is_empty.store(false, Ordering::Relaxed);
+        self.is_full.store(false, Ordering::Relaxed);
+        self.left.store(TURN, Ordering::Relaxed);
+    }
 }
 
 /// Who speaks over it.
@@ -27,7 +46,19 @@ impl AsyncRead for Socket {
         _: &mut Context<'_>,
         into: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        until_told((&self.0.stream).read(into.initialize_unfilled()), |count| into.advance(count))
+        let left = self.0.left.load(Ordering::Relaxed);
+        let read = match left {
+            0 => Poll::Pending,
+            _ => {
+                let into = into.initialize_unfilled_to(into.remaining().min(left));
+                until_told((&self.0.stream).read(into), |count| count)
+            }
+        };
+        self.0.is_empty.store(read.is_pending(), Ordering::Relaxed);
+        read.map_ok(|count| {
+            self.0.left.store(left.saturating_sub(count), Ordering::Relaxed);
+            into.advance(count);
+        })
     }
 }
 
@@ -89,7 +120,9 @@ impl<R> Task<R> {
     ) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
         stream.set_nodelay(true)?;
-        let shared = Arc::new(Shared { stream, is_full: AtomicBool::new(false) });
+        let no = AtomicBool::default;
+        let left = AtomicUsize::new(TURN);
+        let shared = Arc::new(Shared { stream, is_empty: no(), is_full: no(), left });
         let work = Box::pin(begin(Socket(Arc::clone(&shared))));
         Ok(Self { shared, work, woken: Arc::new(Woken(AtomicBool::new(true))) })
     }
@@ -106,15 +139,20 @@ impl<R> Task<R> {
         None
     }
 
-    /// Says that its socket has something for it.
+    /// Says that its socket has something for it: its next turn begins.
     pub(crate) fn wake(&self) {
+        self.shared.begin();
         self.woken.0.store(true, Ordering::Release);
     }
 
     /// What it waits for.
     pub(crate) fn waits_for(&self) -> PollFd<'_> {
-        let full = self.shared.is_full.load(Ordering::Relaxed);
-        let flags = if full { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
+        let of = |asked: &AtomicBool, flags| match asked.load(Ordering::Relaxed) {
+            true => flags,
+            false => PollFlags::empty(),
+        };
+        let flags =
+            of(&self.shared.is_empty, PollFlags::IN) | of(&self.shared.is_full, PollFlags::OUT);
         PollFd::new(&self.shared.stream, flags)
     }
 }
