@@ -52,7 +52,7 @@ unexport TPU_LIBRARY_PATH JAX_PLATFORMS
 # The crates of the machine.
 MACHINE := -p tpu-base -p tpu-topology -p tpu-kernels -p tpu-ops -p tpu-program -p tpu-emu
 
-.PHONY: picture report-page test-report build wheel demo walkthrough guide readers test test-readers test-clients test-wheel test-libtpu test-tensorflow test-torch test-rust test-portable test-docs test-python test-no-jax conform checks ecosystem ecosystem-full lint deny bench bench-all bench-growth bench-suite bench-ecosystem bench-page bench-parts memcheck memcheck-address memcheck-valgrind needs-valgrind racecheck random sweep walks fuzz fuzz-readers fuzz-readers-proof clean
+.PHONY: picture report-page test-report build wheel demo walkthrough guide readers test test-readers test-clients test-wheel test-libtpu test-tensorflow test-torch test-tpu-info test-rust test-portable test-docs test-python test-no-jax conform checks ecosystem ecosystem-full lint deny bench bench-all bench-growth bench-suite bench-ecosystem bench-page bench-parts memcheck memcheck-address memcheck-valgrind needs-valgrind racecheck random sweep walks fuzz fuzz-readers fuzz-readers-proof clean
 
 build:
 	cargo build --release
@@ -97,7 +97,7 @@ $(MDBOOK):
 	cargo install mdbook --version $(MDBOOK_VERSION) --no-default-features --features search --locked --root target/tools --target-dir target/tools/build
 	rm -rf target/tools/build
 
-test: lint deny test-rust test-docs test-no-jax $(patsubst %,test-jax-short-%,$(filter-out $(WHOLE),$(TESTED))) $(WHOLE:%=test-jax-%) test-libtpu test-wheel conform ecosystem random fuzz
+test: lint deny test-rust test-docs test-no-jax $(patsubst %,test-jax-short-%,$(filter-out $(WHOLE),$(TESTED))) $(WHOLE:%=test-jax-%) test-tpu-info test-libtpu test-wheel conform ecosystem random fuzz
 	@echo "make test: all of it passed.$(call SKIPS,$(TESTED))"
 
 test-clients: test-no-jax $(CLIENTS:%=test-jax-%) conform
@@ -177,6 +177,15 @@ $(MODERN:%=$(VENVS)/jax-%/ready): private PYTHON := $(MODERN_PYTHON)
 # One of them on a later Python, where there is one.
 $(VENVS)/jax-0.11.2/ready: private PYTHON = $(or $(shell $(MODERN_PYTHON) python-tests/pythons.py 3.13),$(MODERN_PYTHON))
 endif
+
+# The tpu-info of PyPI, which asks a program for its metrics and looks for chips on the bus.
+test-tpu-info: build $(VENVS)/tpu-info/ready $(VENVS)/jax-$(NEWEST)/ready
+	$(NEWEST_PYTHON) -m pytest -q -rs -p no:cacheprovider python-tests/tpu_info
+
+$(VENVS)/tpu-info/ready: python-tests/requirements/tpu-info.txt
+	$(PYTHON) -m venv $(VENVS)/tpu-info
+	$(VENVS)/tpu-info/bin/pip install --quiet --disable-pip-version-check -r python-tests/requirements/tpu-info.txt
+	touch $@
 
 # The libtpu C API under the last JAX that calls it.
 test-libtpu: build $(VENVS)/jax-$(LIBTPU_JAX)/ready
