@@ -1,6 +1,10 @@
 """Checks JSON against the part of JSON Schema that docs/schemas uses, and against no other."""
 
+import json
+from pathlib import Path
 from typing import Any
+
+SCHEMAS = Path(__file__).parents[2] / "docs" / "schemas"
 
 TYPES: dict[str, Any] = {
     "object": dict,
@@ -18,12 +22,26 @@ KNOWN = {
 }  # fmt: skip
 
 
+def schema_of(name: str) -> dict:
+    """The schema of what a command prints."""
+    return json.loads((SCHEMAS / f"{name}.json").read_text())
+
+
+def misfits(name: str, value: Any) -> list[str]:
+    """Where a value is not as a command prints it."""
+    schema = schema_of(name)
+    return faults(value, schema, schema)
+
+
 def faults(value: Any, schema: dict, whole: dict, at: str = "$") -> list[str]:
     """Where a value is not as a schema says."""
     assert set(schema) <= KNOWN, set(schema) - KNOWN
     if "$ref" in schema:
-        name = schema["$ref"].removeprefix("#/$defs/")
-        return faults(value, whole["$defs"][name], whole, at)
+        name = schema["$ref"]
+        if name.endswith(".json"):
+            other = schema_of(name.removesuffix(".json"))
+            return faults(value, other, other, at)
+        return faults(value, whole["$defs"][name.removeprefix("#/$defs/")], whole, at)
     for several in ("anyOf", "oneOf"):
         if several in schema:
             tried = [faults(value, one, whole, at) for one in schema[several]]

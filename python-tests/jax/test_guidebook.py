@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from schema import misfits
 from test_run import run
 
 from trace_writer import Writer, fields
@@ -44,6 +45,7 @@ def test_functions_stand_in_the_order_of_first_call_with_their_sums(counted, tmp
     code, out, err = run("guidebook", counted, "--json", folder=tmp_path)
     assert (code, err) == (0, "")
     book = json.loads(out)
+    assert misfits("guidebook", book) == []
     odd, put = book["functions"]
     assert (odd["name"], odd["count"], odd["nanos"]) == ("Odd_</script>`|", 2, 20)
     assert [put[key] for key in ("count", "nanos", "bytes", "errors")] == [4, 5_000_000, 16, 1]

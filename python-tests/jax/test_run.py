@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from schema import misfits
 
 import tpu_emu
 
@@ -76,6 +77,7 @@ def test_the_lines_at_the_end_have_the_bytes_of_memory_stats(tmp_path):
     peak, in_use, *words = out.split()
     assert words == ["--steps", "3"]
     told = json.loads((tmp_path / "s.json").read_text())
+    assert misfits("run", told) == []
     assert (told["code"], told["signal"], told["peak"]) == (0, None, int(peak))
     [process] = told["processes"]
     [device] = [space for space in process["spaces"] if space["space"] == "TPU_0"]
@@ -106,6 +108,7 @@ def test_however_a_program_ends_its_code_and_its_lines_are_there(tmp_path, tail,
     assert found == code
     _, in_use = out.split()
     told = json.loads((tmp_path / "s.json").read_text())
+    assert misfits("run", told) == []
     [device] = [of for of in told["processes"][0]["spaces"] if of["space"] == "TPU_0"]
     assert device["end"]["size"]["in_memory"] == int(in_use)
     assert "held on all devices before the client's clean-up" in err
@@ -216,6 +219,7 @@ def test_what_cannot_begin_is_a_sentence_and_a_code(tmp_path):
 def test_topologies_are_those_that_programs_get(tmp_path):
     code, out, _ = run("topologies", "--json", folder=tmp_path)
     rows = json.loads(out)
+    assert misfits("topologies", rows) == []
     assert code == 0
     (tmp_path / "kind.py").write_text(
         "import jax\n"
@@ -234,6 +238,7 @@ def test_topologies_are_those_that_programs_get(tmp_path):
 
 def test_the_doctor_tries_a_program_and_names_what_mends(tmp_path):
     code, out, err = run("doctor", "--json", folder=tmp_path)
+    assert misfits("doctor", json.loads(out)) == []
     findings = {finding["about"]: finding for finding in json.loads(out)}
     assert (code, err) == (0, ""), out
     assert findings["trial"]["state"] == "good"

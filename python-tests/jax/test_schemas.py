@@ -5,12 +5,10 @@ import json
 from pathlib import Path
 
 import pytest
-from schema import faults
+from schema import SCHEMAS, faults, misfits, schema_of
 from test_command import command
 
 from emulator import run
-
-SCHEMAS = Path(__file__).parents[2] / "docs" / "schemas"
 
 PROGRAM = """
     import jax
@@ -55,7 +53,7 @@ NAMES = [
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_printed_is_as_the_schema_says(path, name):
-    schema = json.loads((SCHEMAS / f"{name}.json").read_text())
+    schema = schema_of(name)
     answer = printed(path, name)
     assert faults(answer, schema, schema) == []
     # A schema that takes everything would say nothing.
@@ -64,3 +62,46 @@ def test_what_is_printed_is_as_the_schema_says(path, name):
         del less[field]
         assert faults(less, schema, schema) == [f"$: no {field}"]
     assert faults({**answer, "mood": 1}, schema, schema) == ["$: mood is not in the schema"]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("guidebook", ["guidebook", "--frames", "full"]),
+        ("walkthrough", ["walkthrough", "--json", "--most", "3"]),
+        ("top", ["top", "--by", "array"]),
+    ],
+)
+def test_what_commands_that_follow_calls_print_is_as_the_schema_says(path, name, words):
+    done = command(*words, *([] if "--json" in words else ["--json"]), path)
+    assert done.returncode == 0, done
+    answer = json.loads(done.stdout)
+    assert answer
+    assert misfits(name, answer) == []
+
+
+def test_one_topology_and_all_of_them_are_as_the_schema_says():
+    for words in ([], ["v5p:2x2x1,num_slices=2"], ["v4:4x4x4"]):
+        assert (
+            misfits("topologies", json.loads(command("topologies", "--json", *words).stdout)) == []
+        )
+    assert misfits("topologies", {"kind": "TPU v4"}) != []
+
+
+def objects(schema: object) -> list[dict]:
+    """All objects that a schema tells of."""
+    if isinstance(schema, list):
+        return [found for one in schema for found in objects(one)]
+    if not isinstance(schema, dict):
+        return []
+    below = [found for one in schema.values() for found in objects(one)]
+    return below + ([schema] if schema.get("type") == "object" else [])
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in SCHEMAS.glob("*.json")))
+def test_a_schema_names_every_field_and_allows_no_other(name):
+    schema = schema_of(name)
+    assert schema["title"].startswith(f"tpu-emu {name} --json")
+    for found in objects(schema):
+        assert found["additionalProperties"] is False
+        assert found["required"] == list(found["properties"])

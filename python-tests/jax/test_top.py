@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from schema import misfits
 from test_run import COMMAND, LEAK, run, script, started
 
 WAITS = """
@@ -34,6 +35,7 @@ def test_what_lives_has_the_bytes_of_memory_stats(running, tmp_path):
     code, out, err = run("top", str(process.pid), "--json", folder=tmp_path)
     assert (code, err) == (0, "")
     picture = json.loads(out)
+    assert misfits("top", picture) == []
     [device] = [space for space in picture["spaces"] if space["space"] == "TPU_0"]
     assert (device["in_use"], device["peak"]) == (in_use, peak)
     assert picture["is_running"] is True
