@@ -264,12 +264,13 @@ fn a_client_that_takes_no_answers_costs_no_time() {
     let mut stream = connected();
     send(&mut stream, PREFACE);
     stream.set_nonblocking(true).unwrap();
-    let pings = frame(PING, 0, 0, &[7; 8]).repeat(4096);
-    let mut waited = 0;
+    let ping = frame(PING, 0, 0, &[7; 8]);
+    let pings = ping.repeat(4096);
+    let (mut sent, mut waited) = (0, 0);
     // Until both directions are full for as long as it takes to see it.
     while waited < 10 {
-        match stream.write(&pings) {
-            Ok(_) => waited = 0,
+        match stream.write(&pings[sent % ping.len()..]) {
+            Ok(count) => (sent, waited) = (sent + count, 0),
             Err(why) if why.kind() == ErrorKind::WouldBlock => {
                 waited += 1;
                 park_timeout(Duration::from_millis(20));
