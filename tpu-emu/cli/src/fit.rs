@@ -64,9 +64,10 @@ fn text(answer: &Answer) -> String {
     if fit.spaces.is_empty() {
         return text + "Nothing was allocated on a device.\n";
     }
+    let file = one_line(&answer.file);
     text += &match fit.fits {
-        true => format!("{}: all of it fits in {on}\n", answer.file),
-        false => format!("{}: not all of it fits in {on}\n", answer.file),
+        true => format!("{file}: all of it fits in {on}\n"),
+        false => format!("{file}: not all of it fits in {on}\n"),
     };
     for space in &fit.spaces {
         let least = match space.smallest {

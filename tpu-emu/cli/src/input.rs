@@ -2,7 +2,7 @@
 use crate::progress::Progress;
 use std::fs::File;
 use std::io::Error;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use tpu_trace::{History, Moment, MomentError, MomentName, ReadError, Trace, read};
 
 /// A file that is no trace.
@@ -38,6 +38,8 @@ impl InputError {
 #[derive(Debug)]
 pub(crate) struct Input {
     /// As the user gave it.
+    pub(crate) path: PathBuf,
+    /// As people see it.
     pub(crate) name: String,
     pub(crate) trace: Trace,
     pub(crate) history: History,
@@ -57,7 +59,7 @@ impl Input {
         let trace = file.map_err(ReadError::from).and_then(read);
         let trace = trace.map_err(|why| InputError { name: name.clone(), why: why.into() })?;
         let history = History::new(&trace);
-        Ok(Self { name, trace, history })
+        Ok(Self { path: path.to_owned(), name, trace, history })
     }
 
     /// An error of this input.

@@ -75,7 +75,7 @@ enum Kind {
         #[arg(long, default_value = "python")]
         frames: Face,
         /// Leaves out branches with less than so many hundredths of all.
-        #[arg(long, default_value_t = 1.0, value_name = "PERCENT")]
+        #[arg(long, default_value_t = 1.0, value_name = "PERCENT", value_parser = tree::hundredths)]
         least: f64,
         /// Prints the tree as JSON, for programs.
         #[arg(long)]
@@ -247,7 +247,7 @@ fn refused(why: &InputError) -> ExitCode {
 /// Says why a command ends early.
 fn failed(why: &str) -> ExitCode {
     // Nobody is left to hear of a standard error that is closed.
-    let _ = writeln!(io::stderr(), "tpu-emu: {why}");
+    let _ = writeln!(io::stderr(), "tpu-emu: {}", text::one_line(why));
     ExitCode::from(1)
 }
 

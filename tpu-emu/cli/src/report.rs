@@ -18,7 +18,7 @@ pub(crate) fn report(
     let out = output.map_or_else(|| file.with_extension("html"), Path::to_path_buf);
     if out == Path::new("-") {
         let mut page = Vec::new();
-        write_page(&input, at, &mut page)?;
+        write_page(&input, at, &mut page, |why| input.failed(why))?;
         return Ok(page);
     }
     write(&input, &out, at)?;
@@ -29,7 +29,7 @@ pub(crate) fn report(
 pub(crate) fn write(input: &Input, out: &Path, at: Option<&MomentName>) -> Result<(), InputError> {
     let failed =
         |why: io::Error| input.failed(io::Error::other(format!("{}: {why}", out.display())));
-    let is_same = |path: &Path| match (fs::canonicalize(path), fs::canonicalize(&input.name)) {
+    let is_same = |path: &Path| match (fs::canonicalize(path), fs::canonicalize(&input.path)) {
         (Ok(a), Ok(b)) => a == b,
         _ => false,
     };
@@ -39,11 +39,11 @@ pub(crate) fn write(input: &Input, out: &Path, at: Option<&MomentName>) -> Resul
     // A pipe or a device is written to as it is.
     if fs::metadata(out).is_ok_and(|found| !found.is_file()) {
         let found = File::options().write(true).open(out).map_err(failed)?;
-        return write_page(input, at, &mut BufWriter::new(found));
+        return write_page(input, at, &mut BufWriter::new(found), failed);
     }
     let part = partial(out);
     let file = File::create(&part).map_err(failed)?;
-    let written = write_page(input, at, &mut BufWriter::with_capacity(1 << 20, file));
+    let written = write_page(input, at, &mut BufWriter::with_capacity(1 << 20, file), failed);
     let renamed = written.and_then(|()| fs::rename(&part, out).map_err(failed));
     if renamed.is_err() {
         // What could not be written whole is of no use; that it cannot be removed changes nothing.
@@ -63,11 +63,12 @@ fn write_page(
     input: &Input,
     at: Option<&MomentName>,
     out: &mut impl Write,
+    failed: impl Fn(io::Error) -> InputError,
 ) -> Result<(), InputError> {
     let editor = environment::text("TPU_EMU_EDITOR");
     let is_known = Links::new(editor.as_deref(), "").map(|_| ());
-    let failed = |why: String| input.failed(io::Error::other(format!("TPU_EMU_EDITOR: {why}")));
-    is_known.map_err(failed)?;
+    let refused = |why: String| input.failed(io::Error::other(format!("TPU_EMU_EDITOR: {why}")));
+    is_known.map_err(refused)?;
     let options = Options {
         name: input.name.clone(),
         cut: input.cut(),
@@ -75,5 +76,5 @@ fn write_page(
         at: at.map(|at| input.moment(at)).transpose()?,
     };
     let written = write_report(&input.trace, &input.history, &options, out);
-    written.and_then(|()| out.flush()).map_err(|why| input.failed(why))
+    written.and_then(|()| out.flush()).map_err(failed)
 }

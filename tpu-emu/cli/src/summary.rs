@@ -164,8 +164,8 @@ fn temporaries(input: &Input, space: &SpaceHistory) -> Vec<Row> {
 fn text(summary: &Summary, view: &View) -> String {
     let mut text = format!(
         "{}: tpu-emu {}, process {}, {}; {}, {}\n",
-        summary.file,
-        summary.version,
+        one_line(&summary.file),
+        one_line(&summary.version),
         summary.process,
         one_line(&summary.topology),
         counted(summary.changes as u64, "change"),

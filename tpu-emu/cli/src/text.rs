@@ -32,7 +32,7 @@ pub(crate) fn json(answer: &impl Serialize) -> String {
 
 /// A line for each reason why a trace may say less than its process did.
 pub(crate) fn careful(reasons: &[String]) -> String {
-    reasons.iter().map(|why| format!("Careful: {why}.\n")).collect()
+    reasons.iter().map(|why| format!("Careful: {}.\n", one_line(why))).collect()
 }
 
 /// One line a row: size, blocks, origin; then how much the others take.

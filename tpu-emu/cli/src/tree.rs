@@ -9,6 +9,12 @@ use tpu_trace::{Call, Face, MomentName, calls, live};
 /// The most calls of a stack that are shown: those at both of its ends.
 const SHOWN: usize = 400;
 
+/// A share of all, in hundredths.
+pub(crate) fn hundredths(text: &str) -> Result<f64, String> {
+    let share = text.parse::<f64>().ok().filter(|share| (0.0..=100.0).contains(share));
+    share.ok_or_else(|| "a number from 0 to 100".to_owned())
+}
+
 /// A call, and what it and those that it called took.
 #[derive(Debug, Default)]
 struct Node {

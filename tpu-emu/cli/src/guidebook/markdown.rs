@@ -5,7 +5,8 @@ use crate::text::{bytes, counted, one_line, seconds};
 
 /// All of it.
 pub(super) fn page(book: &Book) -> String {
-    let mut page = format!("# What {} called\n\n{}\n\n", plain(&book.file), book.introduction());
+    let mut page =
+        format!("# What {} called\n\n{}\n\n", plain(&book.file), plain(&book.introduction()));
     for why in &book.cut {
         page += &format!("**Careful: {}.**\n\n", plain(why));
     }

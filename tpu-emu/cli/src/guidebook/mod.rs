@@ -1,7 +1,7 @@
 //! What a program called of the TPU's interfaces, in the order of first call.
 use crate::environment;
 use crate::input::{Input, InputError};
-use crate::text::json;
+use crate::text::{counted, json, one_line};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -122,12 +122,13 @@ impl Book {
             false => "changed memory in (this trace has no counts of calls: TPU_EMU_CALLS=stacks)",
         };
         format!(
-            "tpu-emu {}, process {}, {}. The program {what} {} functions, {calls} times; they \
+            "tpu-emu {}, process {}, {}. The program {what} {}, {}; they \
              stand in the order of first call, frames from the outermost to the function.",
-            self.version,
+            one_line(&self.version),
             self.process,
-            self.topology,
-            self.functions.len(),
+            one_line(&self.topology),
+            counted(self.functions.len() as u64, "function"),
+            counted(calls, "time"),
         )
     }
 }

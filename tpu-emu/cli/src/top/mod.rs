@@ -44,8 +44,14 @@ pub(crate) struct Top {
     #[arg(long)]
     json: bool,
     /// Seconds between frames.
-    #[arg(long, default_value_t = 1.0, value_name = "SECONDS")]
-    every: f64,
+    #[arg(long, default_value = "1", value_name = "SECONDS", value_parser = interval)]
+    every: Duration,
+}
+
+/// A time between frames.
+fn interval(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse::<f64>().ok().filter(|seconds| (0.05..=86_400.0).contains(seconds));
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| "seconds from 0.05 to 86400".to_owned())
 }
 
 /// A trace that is followed.
@@ -113,12 +119,10 @@ impl Top {
                 false => screen::plain(&picture, width),
             };
         }
-        let every = Duration::try_from_secs_f64(self.every)
-            .map_err(|why| format!("--every {}: {why}", self.every))?;
-        self.live(&mut watched, every).map(|()| String::new())
+        self.live(&mut watched).map(|()| String::new())
     }
 
-    fn live(&self, watched: &mut Watched, every: Duration) -> Result<(), String> {
+    fn live(&self, watched: &mut Watched) -> Result<(), String> {
         let failed = |why: io::Error| format!("standard output: {why}");
         let screen = io::stdout().into_raw_mode().map_err(failed)?;
         let screen = screen.into_alternate_screen().map_err(failed)?;
@@ -133,7 +137,7 @@ impl Top {
                     .draw(|frame| screen::draw(&picture, is_coloured, frame))
                     .map_err(failed)?;
             }
-            match keys.recv_timeout(every) {
+            match keys.recv_timeout(self.every) {
                 Ok(Key::Char('q') | Key::Ctrl('c') | Key::Esc)
                 | Err(RecvTimeoutError::Disconnected) => return Ok(()),
                 Ok(Key::Char('b')) => by = following(by),
