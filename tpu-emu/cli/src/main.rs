@@ -75,7 +75,7 @@ enum Kind {
         #[arg(long, default_value = "python")]
         frames: Face,
         /// Leaves out branches with less than so many hundredths of all.
-        #[arg(long, default_value_t = 1.0, value_name = "PERCENT", value_parser = tree::hundredths)]
+        #[arg(long, default_value_t = 1.0, value_name = "PERCENT", value_parser = tree::least_share)]
         least: f64,
         /// Prints the tree as JSON, for programs.
         #[arg(long)]

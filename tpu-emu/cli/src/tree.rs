@@ -10,7 +10,7 @@ use tpu_trace::{Call, Face, MomentName, calls, live};
 const SHOWN: usize = 400;
 
 /// A share of all, in hundredths.
-pub(crate) fn hundredths(text: &str) -> Result<f64, String> {
+pub(crate) fn least_share(text: &str) -> Result<f64, String> {
     let share = text.parse::<f64>().ok().filter(|share| (0.0..=100.0).contains(share));
     share.ok_or_else(|| "a number from 0 to 100".to_owned())
 }
