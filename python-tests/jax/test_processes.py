@@ -37,25 +37,29 @@ def port() -> int:
 def start(
     program: str, numbers: list[int], count: int, variables: dict[str, str] | None = None
 ) -> list[subprocess.Popen[str]]:
-    """A process for each of these numbers, which run a program of JAX."""
+    """A process for each of these numbers, which run a program of JAX.
+
+    A variable that is empty is not there.
+    """
     ours = {name: value for name, value in os.environ.items() if not name.startswith("TPU_")}
     ours |= {
         "TPU_LIBRARY_PATH": str(LIBRARY),
         "JAX_PLATFORMS": "tpu,cpu",
         "TPU_EMU_TOPOLOGY": HOSTS,
     }
-    ours |= variables or {}
     meet = str(port())
-    return [
-        subprocess.Popen(
+    processes = []
+    for place, number in enumerate(numbers):
+        its = ours | {"TPU_EMU_PROCESS_INDEX": str(number)} | (variables or {})
+        process = subprocess.Popen(
             [sys.executable, "-c", START + program, str(place), str(count), meet],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env=ours | {"TPU_EMU_PROCESS_INDEX": str(number)},
+            env={name: value for name, value in its.items() if value},
         )
-        for place, number in enumerate(numbers)
-    ]
+        processes.append(process)
+    return processes
 
 
 def said(processes: list[subprocess.Popen[str]]) -> list[str]:
@@ -115,6 +119,62 @@ def test_a_training_step_gives_the_bits_of_one_process():
     assert "curve" in alone
 
 
+TRANSFORMER = """
+shape = (4, 2) if jax.device_count() == 8 else (1, 1)
+mesh = Mesh(np.array(jax.devices()).reshape(shape), ("data", "model"))
+at = lambda *axes: NamedSharding(mesh, P(*axes))
+layers, width, heads, length, words, batch = 2, 32, 4, 16, 64, 8
+rng = np.random.default_rng(0)
+forms = {"in": ((words, width), at()), "out": ((width, words), at(None, "model"))}
+for number in range(layers):
+    forms[f"qkv{number}"] = ((width, 3, heads, width // heads), at(None, None, "model"))
+    forms[f"mix{number}"] = ((heads, width // heads, width), at("model"))
+    forms[f"up{number}"] = ((width, 4 * width), at(None, "model"))
+    forms[f"down{number}"] = ((4 * width, width), at("model"))
+
+def put(whole, split):
+    return jax.make_array_from_callback(whole.shape, split, lambda index: whole[index])
+
+draw = lambda form: (rng.normal(size=form) / np.sqrt(form[0])).astype(np.float32)
+weights = {name: put(draw(form), split) for name, (form, split) in forms.items()}
+text = put(rng.integers(0, words, (batch, length + 1)).astype(np.int32), at("data"))
+
+def norm(x):
+    return x * jax.lax.rsqrt(jnp.mean(x * x, -1, keepdims=True) + 1e-6)
+
+def loss(weights, text):
+    x = weights["in"][text[:, :-1]]
+    mask = jnp.tril(jnp.ones((length, length), bool))
+    for number in range(layers):
+        q, k, v = jnp.einsum("bsd,dchk->cbhsk", norm(x), weights[f"qkv{number}"])
+        scores = jnp.where(mask, jnp.einsum("bhsk,bhtk->bhst", q, k) / np.sqrt(q.shape[-1]), -1e9)
+        seen = jnp.einsum("bhst,bhtk->bshk", jax.nn.softmax(scores), v)
+        x = x + jnp.einsum("bshk,hkd->bsd", seen, weights[f"mix{number}"])
+        x = x + jax.nn.gelu(norm(x) @ weights[f"up{number}"]) @ weights[f"down{number}"]
+    chances = jax.nn.log_softmax(norm(x) @ weights["out"])
+    return -jnp.mean(jnp.take_along_axis(chances, text[:, 1:, None], -1))
+
+@jax.jit
+def step(weights, text):
+    value, slopes = jax.value_and_grad(loss)(weights, text)
+    return jax.tree.map(lambda one, slope: one - 0.3 * slope, weights, slopes), value
+
+curve = []
+for _ in range(4):
+    weights, value = step(weights, text)
+    curve.append(np.asarray(value))
+assert curve[-1] < curve[0]
+print("curve", [value.tobytes().hex() for value in curve])
+"""
+
+
+def test_a_transformer_on_four_hosts_learns_with_the_bits_of_one_chip():
+    [one] = ended(start(TRANSFORMER, [0], 1, {"TPU_EMU_TOPOLOGY": "v5e:1x1"}))
+    hosts = {"TPU_EMU_TOPOLOGY": "v5e:2x4,chips_per_host_bounds=1x2x1"}
+    assert ended(start(TRANSFORMER, [0, 1, 2, 3], 4, hosts)) == [one] * 4
+    assert "curve" in one
+
+
 TALK = """
 assert (jax.process_index(), jax.process_count()) == (me, count)
 assert (len(jax.local_devices()), len(jax.devices())) == (2, 4)
@@ -153,6 +213,71 @@ def test_processes_talk_to_one_another_and_callbacks_run_in_their_own():
         assert "empty 4.0" in text
         assert f"big {[80000.0 * one for one in own]}" in text
         assert f"given True {[one + 1 for one in own]}" in text
+
+
+MOVED = """
+here, there = (jax.devices()[2 * number : 2 * number + 2] for number in range(2))
+def split(devices, spec=P("x")):
+    return NamedSharding(Mesh(np.array(devices), ("x",)), spec)
+for form, dtype in [((6, 3), np.float32), ((0, 3), np.float32), ((2, 5), jnp.int4), ((), bool)]:
+    whole = np.arange(np.prod(form, dtype=int)).reshape(form).astype(dtype)
+    spec = P("x") if form else P()
+    x = jax.device_put(whole, split(here, spec))
+    y = jax.device_put(x, split(there, spec))
+    z = jax.device_put(y, split(here, spec))
+    for number, parts in ((1, y), (0, z)):
+        for part in parts.addressable_shards if me == number else []:
+            assert np.array_equal(np.asarray(part.data), whole[part.index]), (form, part)
+print("moved", flush=True)
+x = jax.device_put(jnp.ones(2), split(here))
+if me == 1:
+    y = jax.device_put(x, split(there))
+    try:
+        print(y.addressable_shards[0].data.block_until_ready())
+    except Exception as error:
+        print("late", error, flush=True)
+multihost_utils.sync_global_devices("done")
+"""
+
+
+def test_arrays_move_between_processes_and_those_that_nobody_sends_end_the_wait():
+    for me, text in enumerate(ended(start(MOVED, [0, 1], 2, {"TPU_EMU_HOSTS_TIMEOUT": "3"}))):
+        assert "moved" in text
+        if me == 1:
+            assert "f32[1] for device 2: after 3s process 0 of the slice had not sent it" in text
+
+
+FOUND = """
+jax.distributed.initialize()
+print(jax.process_index(), jax.process_count(), jax.device_count(), jax.local_device_count())
+print(multihost_utils.process_allgather(np.array([jax.process_index()])).ravel().tolist())
+"""
+
+
+@pytest.mark.parametrize("name", ["TPU_PROCESS_ADDRESSES", "TPU_WORKER_HOSTNAMES"])
+def test_jax_finds_the_processes_by_the_variables_of_a_slice(name: str):
+    free = f"127.0.0.1:{port()}"
+    hosts = ["127.0.0.1", "127.0.0.2"]
+    variables = {
+        "JAX_FORCE_TPU_INIT": "1",
+        "TPU_SKIP_MDS_QUERY": "1",
+        "TPU_EMU_TOPOLOGY": "",
+        "TPU_EMU_PROCESS_INDEX": "",
+        "TPU_ACCELERATOR_TYPE": "v5litepod-8",
+        "TPU_CHIPS_PER_PROCESS_BOUNDS": "2,2,1",
+        "TPU_PROCESS_BOUNDS": "1,2,1",
+        "JAX_COORDINATOR_ADDRESS": free,
+        "MEGASCALE_NUM_SLICES": "1",
+        "MEGASCALE_SLICE_ID": "0",
+        name: ",".join(hosts),
+    }
+    processes = [
+        process
+        for number in range(2)
+        for process in start(FOUND, [number], 1, variables | {"TPU_WORKER_ID": str(number)})
+    ]
+    for number, text in enumerate(ended(processes)):
+        assert text.splitlines() == [f"{number} 2 8 4", "[0, 1]"]
 
 
 DIFFER = """

@@ -2,6 +2,7 @@
 use crate::sys::PJRT_Extension_Base;
 
 mod abi_version;
+mod cross_host_transfers;
 mod custom_partitioner;
 mod ffi;
 mod host_memory_allocator;
@@ -24,6 +25,7 @@ pub(crate) fn chain() -> *mut PJRT_Extension_Base {
         abi_version::extension,
         custom_partitioner::extension,
         host_memory_allocator::extension,
+        cross_host_transfers::extension,
         ffi::extension,
         profiler::extension,
     ];

@@ -10,6 +10,7 @@
 #include "pjrt_c_api.h"
 #include "pjrt_c_api_abi_version_extension.h"
 #include "pjrt_c_api_callback_extension.h"
+#include "pjrt_c_api_cross_host_transfers_extension.h"
 #include "pjrt_c_api_custom_partitioner_extension.h"
 #include "pjrt_c_api_device_event.h"
 #include "pjrt_c_api_executable_metadata_extension.h"

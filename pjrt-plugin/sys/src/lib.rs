@@ -14,6 +14,7 @@ pub const PJRT_API_MAJOR: i32 = 0;
 pub const PJRT_API_MINOR: i32 = 114;
 pub const PJRT_API_ABI_VERSION_EXTENSION_VERSION: i32 = 1;
 pub const PJRT_API_CALLBACK_EXTENSION_VERSION: i32 = 1;
+pub const PJRT_API_CROSS_HOST_TRANSFERS_EXTENSION_VERSION: i32 = 5;
 pub const PJRT_API_CUSTOM_PARTITIONER_EXTENSION_VERSION: i32 = 1;
 pub const PJRT_API_EXECUTABLE_METADATA_EXTENSION_VERSION: i32 = 1;
 pub const PJRT_API_FFI_EXTENSION_VERSION: i32 = 3;
@@ -2688,6 +2689,69 @@ pub struct PJRT_Callback_Extension {
     >,
     pub invoke_callback: ::core::option::Option<
         unsafe extern "C" fn(args: *mut PJRT_Callback_InvokeCallback_Args) -> *mut PJRT_Error,
+    >,
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct PJRT_Transfers_PJRT_Client_MakeCrossHostReceiveBuffers_Args {
+    pub struct_size: usize,
+    pub extension_start: *mut PJRT_Extension_Base,
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct PJRT_Transfers_PJRT_Buffer_CopyToRemoteDevice_Args {
+    pub struct_size: usize,
+    pub extension_start: *mut PJRT_Extension_Base,
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct PJRT_Transfers_PJRT_Client_CrossHostSendBuffers_Args {
+    pub struct_size: usize,
+    pub extension_start: *mut PJRT_Extension_Base,
+    pub client: *mut PJRT_Client,
+    pub num_buffers: usize,
+    pub buffers: *mut *mut PJRT_Buffer,
+    pub dst_global_device_ids: *const i32,
+    pub transfer_keys: *const i64,
+    pub send_events: *mut *mut PJRT_Event,
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct PJRT_Transfers_PJRT_Client_CrossHostReceiveBuffers_Args {
+    pub struct_size: usize,
+    pub extension_start: *mut PJRT_Extension_Base,
+    pub client: *mut PJRT_Client,
+    pub num_shapes: usize,
+    pub shape_num_dims: *mut usize,
+    pub num_dims: *mut *const i64,
+    pub element_types: *mut PJRT_Buffer_Type,
+    pub layouts: *mut *mut PJRT_Buffer_MemoryLayout,
+    pub device: *mut PJRT_Device,
+    pub src_global_device_ids: *const i32,
+    pub transfer_keys: *const i64,
+    pub buffers: *mut *mut PJRT_Buffer,
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct PJRT_CrossHostTransfers_Extension {
+    pub base: PJRT_Extension_Base,
+    pub PJRT_Transfers_PJRT_Client_MakeCrossHostReceiveBuffers: ::core::option::Option<
+        unsafe extern "C" fn(
+            args: *mut PJRT_Transfers_PJRT_Client_MakeCrossHostReceiveBuffers_Args,
+        ) -> *mut PJRT_Error,
+    >,
+    pub PJRT_Transfers_PJRT_Buffer_CopyToRemoteDevice: ::core::option::Option<
+        unsafe extern "C" fn(args: *mut PJRT_Transfers_PJRT_Buffer_CopyToRemoteDevice_Args),
+    >,
+    pub PJRT_Transfers_PJRT_Client_CrossHostReceiveBuffers: ::core::option::Option<
+        unsafe extern "C" fn(
+            args: *mut PJRT_Transfers_PJRT_Client_CrossHostReceiveBuffers_Args,
+        ) -> *mut PJRT_Error,
+    >,
+    pub PJRT_Transfers_PJRT_Client_CrossHostSendBuffers: ::core::option::Option<
+        unsafe extern "C" fn(
+            args: *mut PJRT_Transfers_PJRT_Client_CrossHostSendBuffers_Args,
+        ) -> *mut PJRT_Error,
     >,
 }
 #[repr(C)]

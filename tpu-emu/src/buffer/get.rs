@@ -2,6 +2,7 @@
 use super::{Buffer, Hold};
 use crate::hbm::spec::ArraySpec;
 use crate::hbm::{End, PendingUses};
+use parking_lot::Mutex;
 use std::fmt;
 use std::sync::Arc;
 use tpu_base::entry;
@@ -62,6 +63,25 @@ impl Buffer {
         self.later(self.spec.host_size(), (end.as_ref(), PendingUses::default()), move |hold| {
             copy_out(hold, &spec, layout.as_ref(), target.bytes())
         })
+    }
+
+    /// The elements, dense and row-major, once the event is over: nothing before, and none of a
+    /// buffer that fails.
+    ///
+    /// # Errors
+    /// `BadArgument` for a deleted buffer.
+    pub(crate) fn elements(self: &Arc<Self>) -> Result<(Event, Arc<Mutex<Vec<u8>>>)> {
+        let (spec, size) = (Arc::clone(&self.spec), self.spec.host_size());
+        entry::moved(size);
+        let elements: Arc<Mutex<Vec<u8>>> = Arc::default();
+        let (end, given) = (self.end_of_copy(), Arc::clone(&elements));
+        let read = self.later(size, (end.as_ref(), PendingUses::default()), move |hold| {
+            let mut all = vec![0; to_usize(size.0)];
+            copy_out(hold, &spec, None, &mut all)?;
+            *given.lock() = all;
+            Ok(())
+        })?;
+        Ok((read, elements))
     }
 
     /// Copies bytes of the device as they are, `offset` from the start of the block.

@@ -1,7 +1,7 @@
 //! What the other processes of a slice send.
 use super::launch::{end, lost_run};
 use super::message::{Message, RunId};
-use super::table::{Awaiting, Processes, gone};
+use super::table::{Awaiting, CameArray, Processes, gone};
 use crate::runtime::emulator::Emulator;
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -85,13 +85,21 @@ impl Inbox for ProcessInbox {
                 }
                 asked.answered.settle(failed.map_or(Ok(()), Err));
             }
+            Message::Array { id, form, failed } => self.later(move |_, processes| {
+                let bytes = match (failed, arrays.into_iter().next()) {
+                    (Some(error), _) => Err(error),
+                    (None, Some(bytes)) => Ok(bytes),
+                    (None, None) => Err(Error::bad("an array without bytes")),
+                };
+                processes.take_array(id, CameArray { from, form, bytes });
+            }),
         }
     }
 
     fn lost(&self, process: usize, why: &str) {
         let why: Arc<str> = why.into();
         self.later(move |machine, processes| {
-            let (ended, asked, gathering) = {
+            let (ended, asked, gathering, arrays) = {
                 let mut state = processes.lock();
                 state.lost.insert(process, Arc::clone(&why));
                 let of = |_: &RunId, one: &mut Awaiting| one.leader == process;
@@ -103,8 +111,13 @@ impl Inbox for ProcessInbox {
                     .map(|one| one.answered.clone())
                     .collect();
                 let gathering: Vec<RunId> = state.gathering.keys().copied().collect();
-                (ended, asked, gathering)
+                let arrays = state.expected.extract_if(.., |_, one| one.from == process);
+                let arrays: Vec<_> = arrays.map(|(_, one)| one).collect();
+                (ended, asked, gathering, arrays)
             };
+            for array in arrays {
+                array.fail(gone(process, &why));
+            }
             for (_, one) in ended {
                 let error = lost_run(&one.program, process, &why);
                 one.outcome.settle(Err(error));

@@ -12,6 +12,17 @@ pub(super) struct RunId {
     pub(super) number: u64,
 }
 
+/// An array on its way from one process to another: the same in both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct ArrayId {
+    /// The device that it goes to, as an index into the topology's.
+    pub(super) device: u64,
+    /// What its client calls the transfer.
+    pub(super) key: i64,
+    /// Which one it is of a call with several.
+    pub(super) number: u64,
+}
+
 /// What a process says of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ToldProgram {
@@ -31,6 +42,8 @@ pub(super) enum Message {
     Ask { ticket: u64, run: RunId, place: usize, channel: i64, direction: Direction, bytes: usize },
     /// The client's answer.
     Answer { ticket: u64, failed: Option<Error> },
+    /// An array, dense and row-major, or why it does not come; `form` is its type and shape.
+    Array { id: ArrayId, form: String, failed: Option<Error> },
 }
 
 impl Message {
@@ -64,6 +77,14 @@ impl Message {
                 out.number(*ticket);
                 out.error(failed.as_ref());
             }
+            Self::Array { id, form, failed } => {
+                out.number(4);
+                out.number(id.device);
+                out.number(id.key.cast_unsigned());
+                out.number(id.number);
+                out.text(form);
+                out.error(failed.as_ref());
+            }
         }
         out.0
     }
@@ -94,6 +115,12 @@ impl Message {
                 bytes: to_usize(from.number()?),
             }),
             3 => Ok(Self::Answer { ticket: from.number()?, failed: from.error()? }),
+            4 => {
+                let device = from.number()?;
+                let key = from.number()?.cast_signed();
+                let id = ArrayId { device, key, number: from.number()? };
+                Ok(Self::Array { id, form: from.text()?, failed: from.error()? })
+            }
             kind => Err(Error::bad(format!("a message of kind {kind} from another process"))),
         }
     }
@@ -185,7 +212,12 @@ mod tests {
                 direction: Direction::ToDevice,
                 bytes: 8,
             },
-            Message::Answer { ticket: 4, failed },
+            Message::Answer { ticket: 4, failed: failed.clone() },
+            Message::Array {
+                id: ArrayId { device: 5, key: -6, number: 7 },
+                form: "f32[2]".to_owned(),
+                failed,
+            },
         ];
         for message in messages {
             let bytes = message.encode();

@@ -10,6 +10,10 @@
 //!    device go there and back (`transfers`).
 //! 4. Whoever cannot come says so. A process that is gone, one that is late, and programs that
 //!    differ fail the run in all processes (`table`).
+//!
+//! An array goes from one process to another without a program where the client asks both of
+//! them: one to send it, the other to take it (`arrays`).
+mod arrays;
 mod gather;
 mod inbox;
 mod launch;

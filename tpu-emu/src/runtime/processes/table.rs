@@ -1,6 +1,7 @@
 //! What a process of a slice knows of the runs that it shares with others.
-use super::message::{Message, RunId, ToldProgram};
-use crate::buffer::Hold;
+use super::message::{ArrayId, Message, RunId, ToldProgram};
+use crate::buffer::{Hold, TransferManager};
+use crate::hbm::spec::ArraySpec;
 use crate::origin::Origin;
 use crate::runtime::dependencies::Sources;
 use crate::runtime::loaded::LoadedExecutable;
@@ -44,6 +45,10 @@ pub(super) struct State {
     /// Questions to clients of other processes.
     pub(super) asked: BTreeMap<u64, Asked>,
     tickets: u64,
+    /// Arrays that this process is to take, and that have not come.
+    pub(super) expected: BTreeMap<ArrayId, ExpectedArray>,
+    /// Arrays that have come before they were expected.
+    pub(super) came: BTreeMap<ArrayId, CameArray>,
     /// Whether a thread watches how long runs gather.
     pub(super) watched: bool,
 }
@@ -137,6 +142,40 @@ pub(super) struct Asked {
     pub(super) process: usize,
     pub(super) answer: Arc<Mutex<Vec<u8>>>,
     pub(super) answered: Event,
+}
+
+/// An array that this process is to take.
+#[derive(Debug)]
+pub(super) struct ExpectedArray {
+    /// The process that sends it.
+    pub(super) from: usize,
+    pub(super) manager: Arc<TransferManager>,
+    /// Which one of the manager's it is.
+    pub(super) number: usize,
+    pub(super) spec: Arc<ArraySpec>,
+}
+
+impl ExpectedArray {
+    /// Ends its buffer with an error.
+    pub(super) fn fail(self, error: Error) {
+        if let Err(why) = self.manager.fail(self.number, error) {
+            tracing::debug!(%why, "an array that has come cannot fail");
+        }
+    }
+}
+
+/// An array that has come from another process.
+pub(super) struct CameArray {
+    pub(super) from: usize,
+    /// Type and shape.
+    pub(super) form: String,
+    pub(super) bytes: Result<ArrayBytes>,
+}
+
+impl fmt::Debug for CameArray {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CameArray").field("from", &self.from).field("form", &self.form).finish()
+    }
 }
 
 /// What becomes of a run that gathers.
