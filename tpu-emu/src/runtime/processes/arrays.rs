@@ -39,7 +39,8 @@ impl Emulator {
                 let failed = read.wait().err();
                 let bytes = std::mem::take(&mut *bytes.lock());
                 let arrays = if failed.is_none() { vec![bytes] } else { Vec::new() };
-                processes.send(to, &Message::Array { id, form, failed: failed.clone() }, &arrays)?;
+                let message = Message::Array { id, form, failed: failed.clone() };
+                processes.send(to, &message, &arrays)?;
                 failed.map_or(Ok(()), Err)
             });
         }
