@@ -40,7 +40,9 @@ macro_rules! stand_for {
     };
 }
 
+// Both architectures have one struct for `fstat` and `fstat64`.
 stand_for! {
+    "fstat" fstat;
     "fstat64" fstat;
     "fstatat64" fstatat;
     "gettid" gettid;

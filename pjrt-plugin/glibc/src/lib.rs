@@ -39,6 +39,7 @@ const FUNCTIONS: &[(&str, Instead)] = &[
     ("pthread_getattr_np", Oldest(None)),
     ("pthread_sigmask", Oldest(None)),
     // 2.33: they were inlined before.
+    ("fstat", Ours),
     ("fstat64", Ours),
     ("fstatat64", Ours),
     ("lstat64", Ours),
