@@ -42,11 +42,16 @@ impl Kernel for Reduction {
     fn run(&self, cx: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
         let result = &mut *results[0];
         let Some((first, rest)) = operands.split_first() else { return Ok(()) };
-        result.copy_from_slice(first);
+        if rest.is_empty() {
+            result.copy_from_slice(first);
+        }
         let held = &mut cx.scratch[..self.bytes];
-        for operand in rest {
-            held.copy_from_slice(result);
-            self.body.apply(self.elements, &[held, operand], &mut [&mut *result])?;
+        for (number, operand) in rest.iter().enumerate() {
+            // By turns in one place and in the other, in the result at last.
+            let last = (rest.len() - number) % 2 == 1;
+            let (from, to) = if last { (&*held, &mut *result) } else { (&*result, &mut *held) };
+            let from = if number == 0 { first } else { from };
+            self.body.apply(self.elements, &[from, operand], &mut [to])?;
         }
         Ok(())
     }
@@ -115,7 +120,11 @@ mod tests {
     fn arrays_are_reduced_in_their_order() {
         let body = TestRegion::binary(lane!("subtract", U8 u8 => U8 u8, |a, b| a.wrapping_sub(b)));
         let kernel = reduction(body, &Shape::new(DType::U8, [2]), 3);
-        assert_eq!(run(&*kernel, &[&[9, 8], &[1, 2], &[3, 4]], 2).unwrap(), [5, 2]);
+        let arrays: [&[u8]; 4] = [&[9, 8], &[1, 2], &[3, 4], &[1, 1]];
+        assert_eq!(run(&*kernel, &arrays[..3], 2).unwrap(), [5, 2]);
+        assert_eq!(run(&*kernel, &arrays, 2).unwrap(), [4, 1]);
+        assert_eq!(run(&*kernel, &arrays[..2], 2).unwrap(), [8, 6]);
+        assert_eq!(run(&*kernel, &arrays[..1], 2).unwrap(), [9, 8]);
     }
 
     #[test]
