@@ -135,6 +135,7 @@ mod rng;
 mod rng_bit_generator;
 mod round_nearest_afz;
 mod round_nearest_even;
+pub mod rows;
 mod rsqrt;
 mod scatter;
 mod select;

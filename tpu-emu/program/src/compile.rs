@@ -34,6 +34,8 @@ pub struct Passes {
     pub(crate) scalar_loops: bool,
     /// Values take over the memory of those that nobody needs any more.
     pub(crate) memory_reuse: bool,
+    /// Code that several devices run is there once for all of them.
+    pub(crate) one_body: bool,
 }
 
 impl Passes {
@@ -46,6 +48,7 @@ impl Passes {
         row_fusion: true,
         scalar_loops: true,
         memory_reuse: true,
+        one_body: true,
     };
 }
 
@@ -60,9 +63,10 @@ impl Passes {
         row_fusion: false,
         scalar_loops: false,
         memory_reuse: false,
+        one_body: false,
     };
 
-    /// All of them but one, for each field.
+    /// All of them but one, for each that is for programs on one device too.
     pub(crate) const ALL_BUT_ONE: [Self; 7] = [
         Self { constant_folding: false, ..Self::ALL },
         Self { loop_invariants: false, ..Self::ALL },

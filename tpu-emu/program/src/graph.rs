@@ -47,6 +47,22 @@ pub(crate) enum NodeKind {
     /// `if` and `case`: the operand is the branch's number, the last branch serves every number
     /// that is out of range.
     Branch(Vec<Subgraph>),
+    /// Code that several devices run, one after the other.
+    Each(Box<EachRow>),
+}
+
+/// Code that runs several times, each time over rows of its own: the operands and results of the
+/// node are arrays with a row for each device, or for each set of devices that have the same. The
+/// body's parameters are rows of the operands, its results are rows of the results in the order
+/// of the runs, and it may read other values as they are.
+#[derive(Debug, Clone)]
+pub(crate) struct EachRow {
+    /// The code.
+    pub(crate) body: Subgraph,
+    /// How often it runs.
+    pub(crate) runs: usize,
+    /// The row of each operand that each run reads.
+    pub(crate) rows: Vec<Arc<[usize]>>,
 }
 
 impl NodeKind {
@@ -56,6 +72,7 @@ impl NodeKind {
         match self {
             Self::While(condition, body) => effect(condition) || effect(body),
             Self::Branch(blocks) => blocks.iter().any(effect),
+            Self::Each(each) => effect(&each.body),
             _ => false,
         }
     }

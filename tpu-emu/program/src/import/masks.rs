@@ -22,6 +22,10 @@ pub(super) struct Masks {
     moving: HashSet<ValueId>,
 }
 
+/// Masks as the block knows them that they were converted in.
+#[derive(Debug)]
+pub(crate) struct ShownMasks(Vec<(ValueId, (usize, ValueId))>);
+
 /// What a product becomes.
 #[derive(Debug)]
 pub(super) struct Choice {
@@ -120,6 +124,30 @@ impl Loader<'_> {
     fn mask(&self, value: ValueId, block: &Subgraph) -> Option<ValueId> {
         let &(number, pred) = self.masks.of.get(&value)?;
         block.nodes.get(number).filter(|node| node.results == [value]).map(|_| pred)
+    }
+
+    /// Shows a block the masks among values of the block around it, whose code stands in it; gives
+    /// how the block around it knows them.
+    pub(crate) fn show_masks(
+        &mut self,
+        values: &[ValueId],
+        (outer, inner): (&Subgraph, &mut Subgraph),
+    ) -> ShownMasks {
+        let mut shown = Vec::new();
+        for &value in values {
+            let Some(&known) = self.masks.of.get(&value) else { continue };
+            let node = outer.nodes.get(known.0).filter(|node| node.results == [value]);
+            let Some(node) = node else { continue };
+            self.masks.of.insert(value, (inner.nodes.len(), known.1));
+            inner.nodes.push(node.clone());
+            shown.push((value, known));
+        }
+        ShownMasks(shown)
+    }
+
+    /// Leaves the block that masks were shown to.
+    pub(crate) fn hide_masks(&mut self, shown: ShownMasks) {
+        self.masks.of.extend(shown.0);
     }
 
     /// Values that no product sees through: masks are converted once more.

@@ -62,6 +62,7 @@ pub fn load<'m>(
         custom_calls: Some(custom_calls),
         make_body,
         folds: passes.constant_folding,
+        one_body: passes.one_body,
         graph: Graph { numerics, ..Graph::default() },
         reasons: Vec::new(),
         code: None,
@@ -70,6 +71,7 @@ pub fn load<'m>(
         inlined: 0,
         devices,
         partition: 0,
+        own_number: None,
         partition_context: false,
         inside: HashMap::new(),
         alike: HashMap::new(),
@@ -97,12 +99,14 @@ pub fn load<'m>(
 
 pub(crate) struct Loader<'m> {
     pub(crate) module: &'m Module,
-    numerics: Numerics,
+    pub(crate) numerics: Numerics,
     /// The targets that programs can call; `None` where there is no launch to call them.
     custom_calls: Option<&'m dyn Linker>,
-    make_body: BodyMaker,
+    pub(crate) make_body: BodyMaker,
     /// Whether constants are folded.
-    folds: bool,
+    pub(crate) folds: bool,
+    /// Whether code that several devices run is emitted once for all, where that can be done.
+    pub(crate) one_body: bool,
     pub(crate) graph: Graph,
     pub(crate) reasons: Vec<String>,
     code: Option<Code>,
@@ -114,6 +118,8 @@ pub(crate) struct Loader<'m> {
     pub(crate) devices: Devices,
     /// The device that code is emitted for, where it is for one.
     pub(crate) partition: usize,
+    /// The number of the device as a value, where the same code is for several.
+    pub(crate) own_number: Option<ValueId>,
     /// Whether code is emitted that runs once per device.
     pub(crate) partition_context: bool,
     /// Groups of collectives inside of operations that were looked at, by their address.
@@ -132,6 +138,7 @@ pub(crate) struct Mark {
     bytes_accessed: f64,
     calls: usize,
     reasons: usize,
+    code: Option<Code>,
     nodes: usize,
     inlined: usize,
 }
@@ -276,7 +283,13 @@ impl<'m> Loader<'m> {
         let Self { graph, reasons, nodes, inlined, .. } = self;
         let (cost, bytes_accessed, calls) = (graph.cost, graph.bytes_accessed, graph.calls);
         let (reasons, nodes, inlined) = (reasons.len(), *nodes, *inlined);
-        Mark { cost, bytes_accessed, calls, reasons, nodes, inlined }
+        let code = self.code;
+        Mark { cost, bytes_accessed, calls, reasons, code, nodes, inlined }
+    }
+
+    /// Whether nothing was found since a mark that cannot be compiled.
+    pub(crate) fn no_reasons_since(&self, mark: &Mark) -> bool {
+        self.reasons.len() == mark.reasons
     }
 
     /// Forgets what was emitted since a mark, into blocks that are dropped.
@@ -285,6 +298,7 @@ impl<'m> Loader<'m> {
         self.graph.bytes_accessed = mark.bytes_accessed;
         self.graph.calls = mark.calls;
         self.reasons.truncate(mark.reasons);
+        self.code = mark.code;
         (self.nodes, self.inlined) = (mark.nodes, mark.inlined);
     }
 

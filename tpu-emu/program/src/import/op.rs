@@ -185,7 +185,7 @@ impl<'m> Loader<'m> {
 
     /// Whether an access takes all elements in their order.
     #[expect(clippy::unused_self, reason = "reads as a question to the loader")]
-    fn is_whole(
+    pub(crate) fn is_whole(
         &self,
         access: &tpu_kernels::movement::strided_view::Access,
         from: &Shape,

@@ -228,7 +228,7 @@ impl<'m> Scope<'m> {
     }
 
     /// The same function with nothing bound.
-    pub(super) fn emptied(&self) -> Self {
+    pub(crate) fn emptied(&self) -> Self {
         Self::new(self.function)
     }
 

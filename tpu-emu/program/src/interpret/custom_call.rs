@@ -76,6 +76,7 @@ impl Interpreter<'_> {
                 PlannedStep::Branch { branches, .. } => {
                     branches.iter().try_for_each(|branch| self.early_steps(branch, stage))?;
                 }
+                PlannedStep::Each(each) => self.early_steps(&each.body, stage)?,
                 _ => {}
             }
         }

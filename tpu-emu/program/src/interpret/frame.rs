@@ -41,7 +41,7 @@ unsafe impl Storage for Aligned {
 }
 
 /// Where one of the memories of a run is.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Base {
     start: *mut u8,
     bytes: usize,
@@ -53,6 +53,8 @@ pub struct Frame {
     bases: Vec<Base>,
     /// Keeps the memory behind the addresses.
     held: Arc<dyn Any + Send + Sync>,
+    /// Number of the first memory that is a row of an array in another.
+    rows: usize,
 }
 
 impl fmt::Debug for Frame {
@@ -78,8 +80,26 @@ impl Frame {
             let (start, bytes) = memory.place();
             Base { start, bytes, is_own: memory.is_own() }
         };
-        let bases = memories.iter_mut().map(base).collect();
-        Self { bases, held: Arc::new(memories) }
+        let bases: Vec<Base> = memories.iter_mut().map(base).collect();
+        Self { rows: bases.len(), bases, held: Arc::new(memories) }
+    }
+
+    /// The same memories with more behind them, from number `first` on: rows of arrays that lie
+    /// in the others.
+    pub(super) fn with_rows(&self, first: u32, count: usize) -> Self {
+        let none = Base { start: std::ptr::null_mut(), bytes: 0, is_own: false };
+        let mut bases = self.bases.clone();
+        bases.truncate(first as usize);
+        bases.resize(first as usize + count, none);
+        Self { bases, held: Arc::clone(&self.held), rows: first as usize }
+    }
+
+    /// Lets a memory of a row be a piece of another memory.
+    pub(super) fn set_row(&mut self, index: usize, piece: Slot) {
+        let is_own = self.bases[piece.base as usize].is_own;
+        let start = self.at(piece);
+        let row = self.rows + index;
+        self.bases[row] = Base { start, bytes: piece.bytes, is_own };
     }
 
     /// Whether its first memory has so many bytes.

@@ -3,7 +3,7 @@ use super::custom_call::{LaunchServices, PendingCall};
 use super::frame::Frame;
 use super::fused_loop::{bind, run_copy, run_loop};
 use super::row_fusion::run_rows;
-use crate::plan::{Plan, PlannedStep, Slot, Step};
+use crate::plan::{Plan, PlannedEach, PlannedStep, Slot, Step};
 use crate::tuning::{HOT_LOOP_ITERATIONS, INLINE_STEP_ARRAYS};
 use std::sync::atomic::Ordering;
 use tpu_base::error::{Error, Result};
@@ -65,8 +65,13 @@ impl Interpreter<'_> {
         from: usize,
     ) -> Result<Option<(usize, Box<dyn PendingCall>)>> {
         for (number, step) in plan.steps.iter().enumerate().skip(from) {
-            let began = self.watch.map(|watch| (watch, watch.now()));
-            let outcome = self.begin(step);
+            // What runs for each device is heard of step by step.
+            let one = !matches!(step.kind, PlannedStep::Each(_));
+            let began = self.watch.filter(|_| one).map(|watch| (watch, watch.now()));
+            let outcome = match &step.kind {
+                PlannedStep::Each(each) => self.each(each, step, Some(number)).map(|()| None),
+                _ => self.begin(step),
+            };
             if let Some((watch, began)) = began {
                 watch.ran(number, step, began);
             }
@@ -91,7 +96,10 @@ impl Interpreter<'_> {
     /// An error of a step, with the step's source line and name.
     pub fn placed(&self, step: &Step, error: Error) -> Error {
         // An error from inside of a loop has its line already.
-        if matches!(step.kind, PlannedStep::While { .. } | PlannedStep::Branch { .. }) {
+        if matches!(
+            step.kind,
+            PlannedStep::While { .. } | PlannedStep::Branch { .. } | PlannedStep::Each(_)
+        ) {
             return error;
         }
         let line = self.locations.and_then(|locations| locations.line(step.location));
@@ -203,7 +211,36 @@ impl Interpreter<'_> {
                 let chosen = branches.get(number).or(branches.last());
                 chosen.map_or(Ok(()), |branch| self.steps(branch))
             }
+            PlannedStep::Each(each) => self.each(each, step, None),
         }
+    }
+
+    /// The runs of a step, each over its rows; who watches hears of them as parts of the step of
+    /// a number, if it has one.
+    fn each(&mut self, each: &PlannedEach, step: &Step, number: Option<usize>) -> Result<()> {
+        let mut rows = self.frame.with_rows(each.first, each.row_bytes.len());
+        let arrays = step.operands.iter().chain(&step.results);
+        let arrays: Vec<(&Slot, &usize)> = arrays.zip(&each.row_bytes).collect();
+        for run in 0..each.runs {
+            for (index, &(array, &bytes)) in arrays.iter().enumerate() {
+                let row = each.rows.get(index).map_or(run, |rows| rows[run]);
+                let offset = array.offset + row * bytes;
+                rows.set_row(index, Slot { base: array.base, offset, bytes });
+            }
+            let mut inner = Interpreter { frame: &rows, ..*self };
+            let outcome = match (self.watch, number) {
+                (Some(watch), Some(number)) => each.body.iter().try_for_each(|step| {
+                    let began = watch.now();
+                    let outcome = inner.step(step);
+                    watch.ran(number, step, began);
+                    outcome.map_err(|error| inner.placed(step, error))
+                }),
+                _ => inner.steps(&each.body),
+            };
+            self.seed = inner.seed;
+            outcome?;
+        }
+        Ok(())
     }
 
     /// At most so many iterations of a loop, step by step; gives how many there were.

@@ -17,15 +17,31 @@ pub(crate) fn fold(
     operands: &[Arc<[u8]>],
     shapes: &[Shape],
     results: &[Shape],
+    making: (Numerics, BodyMaker),
+) -> Result<Option<Vec<Arc<[u8]>>>> {
+    fold_rows((kind, 1), operands, shapes, results, making)
+}
+
+/// The bytes of a node's results, over so many rows of each operand that lie one after the other.
+///
+/// # Errors
+/// Those of the node.
+pub(crate) fn fold_rows(
+    (kind, count): (&NodeKind, usize),
+    operands: &[Arc<[u8]>],
+    shapes: &[Shape],
+    results: &[Shape],
     (numerics, make_body): (Numerics, BodyMaker),
 ) -> Result<Option<Vec<Arc<[u8]>>>> {
     match kind {
         // They have their bytes, and a program has many of them.
-        NodeKind::Constant(bytes) => return Ok(Some(vec![Arc::clone(bytes)])),
+        NodeKind::Constant(bytes) if count == 1 => return Ok(Some(vec![Arc::clone(bytes)])),
         NodeKind::Splat(element) => {
-            return Ok(Some(vec![element.repeat(results[0].elements()).into()]));
+            return Ok(Some(vec![element.repeat(results[0].elements() * count).into()]));
         }
-        NodeKind::While(..) | NodeKind::Branch(_) => return Ok(None),
+        NodeKind::Constant(_) | NodeKind::While(..) | NodeKind::Branch(_) | NodeKind::Each(_) => {
+            return Ok(None);
+        }
         NodeKind::Kernel(kernel) if kernel.channel().is_some() => return Ok(None),
         NodeKind::Elementwise(_)
         | NodeKind::Access(_)
@@ -50,9 +66,9 @@ pub(crate) fn fold(
     let _mode = numerics.subnormals().enter();
     let inputs: Vec<&[u8]> = operands.iter().map(|bytes| &**bytes).collect();
     let mut outputs: Vec<Aligned> =
-        results.iter().map(|shape| Aligned::zeros(shape.bytes())).collect();
+        results.iter().map(|shape| Aligned::zeros(shape.bytes() * count)).collect();
     let mut slices: Vec<&mut [u8]> = outputs.iter_mut().map(Aligned::bytes_mut).collect();
-    program.apply(1, &inputs, &mut slices)?;
+    program.apply(count, &inputs, &mut slices)?;
     Ok(Some(outputs.iter().map(|output| output.bytes().into()).collect()))
 }
 

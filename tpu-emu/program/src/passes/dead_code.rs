@@ -16,6 +16,17 @@ fn prune(block: &mut Subgraph) -> HashSet<ValueId> {
         if !node.effect && !node.results.iter().any(|result| used.contains(result)) {
             continue;
         }
+        if let NodeKind::Each(each) = &mut node.work {
+            keep(&mut each.body.results, node.results.iter().map(|one| used.contains(one)));
+            node.results.retain(|one| used.contains(one));
+            let read = prune(&mut each.body);
+            let is_read: Vec<bool> =
+                each.body.parameters.iter().map(|one| read.contains(one)).collect();
+            keep(&mut node.operands, is_read.iter().copied());
+            keep(&mut each.rows, is_read.iter().copied());
+            keep(&mut each.body.parameters, is_read.iter().copied());
+            used.extend(read);
+        }
         used.extend(node.operands.iter().copied());
         match &mut node.work {
             NodeKind::While(condition, body) => {
@@ -35,4 +46,10 @@ fn prune(block: &mut Subgraph) -> HashSet<ValueId> {
     kept.reverse();
     block.nodes = kept;
     used
+}
+
+/// Keeps the items for which there is a yes.
+fn keep<T>(items: &mut Vec<T>, yes: impl Iterator<Item = bool>) {
+    let mut yes = yes.chain(std::iter::repeat(true));
+    items.retain(|_| yes.next().unwrap_or(true));
 }

@@ -41,6 +41,7 @@ impl Loops<'_> {
                     nodes.extend(self.hoisted(body));
                 }
                 NodeKind::Branch(blocks) => blocks.iter_mut().for_each(|block| self.block(block)),
+                NodeKind::Each(each) => self.block(&mut each.body),
                 _ => {}
             }
             nodes.push(node);

@@ -1,6 +1,6 @@
 //! What lies in the arena, and when, for those who read a plan.
 use super::super::graph::{Graph, ValueId};
-use super::super::passes::fuse::StepBlock;
+use super::super::passes::fuse::{StepBlock, StepKind};
 use super::alias_sets::AliasSets;
 use super::live_range::{LiveRange, LiveRanges};
 use super::{ArenaSlot, Slot};
@@ -70,5 +70,12 @@ fn note_makers<'c>(code: &'c StepBlock, into: &mut HashMap<ValueId, Maker<'c>>) 
     for step in &code.steps {
         into.extend(step.results.iter().map(|&result| (result, (&step.name, step.location))));
         step.kind.blocks().for_each(|block| note_makers(block, into));
+        if let StepKind::Each(each) = &step.kind {
+            for (&result, row) in step.results.iter().zip(&each.body.results) {
+                if let Some(&maker) = into.get(row) {
+                    into.insert(result, maker);
+                }
+            }
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Follows a plan with symbols for values: whatever a step reads must still be what was made.
 use super::super::graph::{Graph, ValueId};
-use super::super::passes::fuse::{FusedStep, StepBlock, StepKind};
-use super::{Plan, PlannedScalarLoop, PlannedStep, Slot, Step, StorageForm};
+use super::super::passes::fuse::{EachStep, FusedStep, StepBlock, StepKind};
+use super::{Plan, PlannedEach, PlannedScalarLoop, PlannedStep, Slot, Step, StorageForm};
 use crate::compile::{Passes, steps};
 use std::collections::HashMap;
 
@@ -70,6 +70,7 @@ fn each_write(steps: &[Step], visit: &mut dyn FnMut(Slot)) {
             PlannedStep::Branch { branches, .. } => {
                 branches.iter().for_each(|branch| each_write(branch, visit));
             }
+            PlannedStep::Each(each) => each_write(&each.body, visit),
             PlannedStep::Fused(_)
             | PlannedStep::StridedCopy(_)
             | PlannedStep::Unpack { .. }
@@ -210,6 +211,7 @@ impl Checker<'_> {
                 self.read(*selector, wanted.operands[0], name);
                 self.branches(wanted, branches, steps);
             }
+            (StepKind::Each(code), PlannedStep::Each(each)) => self.runs(step, code, each),
             _ => panic!("{name} is another step"),
         }
         for (&slot, &value) in step.results.iter().zip(&*wanted.results) {
@@ -241,6 +243,40 @@ impl Checker<'_> {
                 self.values.extend(wanted.results.iter().copied().zip(carried.clone()));
             }
         }
+    }
+
+    /// Two runs over rows of their own.
+    fn runs(&mut self, step: &Step, code: &EachStep, each: &PlannedEach) {
+        let count = u32::try_from(each.row_bytes.len()).unwrap();
+        let slots: Vec<Slot> = (each.first..each.first + count)
+            .zip(&each.row_bytes)
+            .map(|(base, &bytes)| Slot { base, offset: 0, bytes })
+            .collect();
+        for _ in 0..2 {
+            for (&slot, &row) in slots.iter().zip(&code.body.parameters) {
+                self.make(slot, row);
+            }
+            self.block(&code.body, &each.body);
+            let made = slots.iter().skip(code.body.parameters.len());
+            for (&slot, &value) in made.zip(&code.body.results) {
+                // What was made where a row of an operand is has its place there.
+                let symbol = self.symbol(value);
+                let held = self
+                    .contents
+                    .iter()
+                    .any(|&(at, held)| held == symbol && (at == slot || at.base >= each.first));
+                assert!(held || slot.bytes == 0, "{} has not made {value:?}", step.name);
+            }
+        }
+        let mut written = Vec::new();
+        each_write(&each.body, &mut |slot| written.push(slot.base));
+        for (slot, &operand) in slots.iter().zip(&step.operands) {
+            if written.contains(&slot.base) {
+                let junk = self.fresh();
+                self.write(operand, junk);
+            }
+        }
+        self.contents.retain(|(held, _)| held.base < each.first);
     }
 
     /// The memories of a scalar loop, at the beginning of an iteration.

@@ -82,8 +82,12 @@ impl LiveRanges {
         let mut inside = Vec::new();
         let blocks: Vec<BlockTimes> =
             step.kind.blocks().map(|block| self.block(block, &mut inside)).collect();
-        let looped = matches!(step.kind, StepKind::While { .. });
+        let looped = matches!(step.kind, StepKind::While { .. } | StepKind::Each(_));
         let end = if blocks.is_empty() { start } else { self.tick() };
+        if let StepKind::Each(_) = &step.kind {
+            // The last run reads its rows.
+            step.operands.iter().for_each(|&operand| self.touch(operand, end, touched));
+        }
         for value in inside {
             // What a loop reads from outside is read again in its next iteration.
             if let Some(range) = self.of.get_mut(&value).filter(|range| range.defined < start) {

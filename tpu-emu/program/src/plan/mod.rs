@@ -132,6 +132,22 @@ pub(crate) enum PlannedStep {
     },
     /// One of several blocks: by a predicate of a byte, or a signed 32-bit number.
     Branch { selector: Slot, branches: Vec<Vec<Step>> },
+    /// Steps that run several times, over rows of the operands and results.
+    Each(Box<PlannedEach>),
+}
+
+/// Steps that run several times. What they read and make of the step's operands and results
+/// lies in memories of their own, numbered in that order: another row for each run.
+#[derive(Debug)]
+pub(crate) struct PlannedEach {
+    pub(crate) body: Vec<Step>,
+    pub(crate) runs: usize,
+    /// The row of each operand that each run reads.
+    pub(crate) rows: Vec<Arc<[usize]>>,
+    /// Bytes of a row of each operand, and of each result.
+    pub(crate) row_bytes: Vec<usize>,
+    /// Number of the first memory of a row.
+    pub(crate) first: u32,
 }
 
 /// A step over slots.
@@ -237,6 +253,7 @@ impl Plan {
                 PlannedStep::Branch { branches, .. } => {
                     branches.iter().map(|branch| count(branch)).sum()
                 }
+                PlannedStep::Each(each) => count(&each.body),
                 _ => 0,
             };
             let own = |step: &Step| 1 + step.operands.len() + step.results.len() + inside(step);

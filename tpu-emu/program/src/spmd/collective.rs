@@ -259,14 +259,14 @@ impl<'m> Loader<'m> {
 }
 
 /// An attribute that counts.
-fn index(operation: &Operation, name: &str) -> Result<usize> {
+pub(super) fn index(operation: &Operation, name: &str) -> Result<usize> {
     let missing = || Error::bad(format!("{} has no {name}", operation.name));
     let found = operation.attributes.integer(name);
     found.and_then(|value| usize::try_from(value).ok()).ok_or_else(missing)
 }
 
 /// An attribute that names an axis of the operand.
-fn axis(operation: &Operation, name: &str, shape: &Shape) -> Result<usize> {
+pub(super) fn axis(operation: &Operation, name: &str, shape: &Shape) -> Result<usize> {
     let axis = index(operation, name)?;
     let past = || Error::bad(format!("{}: axis {axis} of {shape}", operation.name));
     (axis < shape.rank()).then_some(axis).ok_or_else(past)

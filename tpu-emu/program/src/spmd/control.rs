@@ -221,7 +221,7 @@ impl<'m> Loader<'m> {
     }
 
     /// What control flow with collectives inside lets devices do, for those that disagree.
-    fn decision(&self, operation: &'m Operation) -> Decision {
+    pub(super) fn decision(&self, operation: &'m Operation) -> Decision {
         let way = |region: &'m Region| match self.first_collective(region, &mut HashSet::new()) {
             Some(first) => {
                 let name = name_of(first);

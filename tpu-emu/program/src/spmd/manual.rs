@@ -54,6 +54,16 @@ impl<'m> Loader<'m> {
         let counts = |axis: &str| axes.iter().any(|known| **known == *axis);
         let ins = shardings(operation, "in_shardings", operation.operands.len())?;
         let outs = shardings(operation, "out_shardings", operation.results.len())?;
+        if outer.numbers.len() == 1
+            && outer.group.whole
+            && outer.group.of.iter().all(Option::is_some)
+        {
+            let (group, _) = self.split_group(outer, (ins, outs), axes, false)?;
+            let scope = &mut outer.scopes[0];
+            if self.manual_in_rows(scope, operation, &Arc::new(group), into) {
+                return Ok(());
+            }
+        }
         let copies = outer.scopes.iter().any(|scope| self.reads_copies(scope, operation));
         let each = copies || outer.numbers.len() > 1 || self.nests(operation);
         let (group, parents) = self.split_group(outer, (ins, outs), axes, each)?;
@@ -398,7 +408,10 @@ impl<'m> Loader<'m> {
 
     /// Groups of devices that exchange values inside of an operation's regions and of the
     /// functions it calls; `None` where every participant can do it alone.
-    fn groups_inside(&mut self, operation: &'m Operation) -> Result<Option<Vec<Vec<usize>>>> {
+    pub(super) fn groups_inside(
+        &mut self,
+        operation: &'m Operation,
+    ) -> Result<Option<Vec<Vec<usize>>>> {
         let called = callee(operation);
         if called.is_none() && operation.regions.is_empty() {
             return Ok(None);
@@ -440,7 +453,7 @@ pub(super) fn is_manual(operation: &Operation) -> bool {
 }
 
 /// The shardings of the operands or of the results.
-fn shardings<'m>(
+pub(super) fn shardings<'m>(
     operation: &'m Operation,
     key: &str,
     wanted: usize,

@@ -9,6 +9,7 @@ use super::manual::is_manual;
 use crate::sharding::Sharding;
 use std::collections::HashMap;
 use tpu_base::error::{Error, Result};
+use tpu_base::tensor::{DType, Shape};
 use tpu_ops::{DeviceDependence, Operator, ShardingRule, callee};
 use tpu_stablehlo::ir::{Operation, Value};
 
@@ -34,6 +35,14 @@ impl<'m> Loader<'m> {
         operation: &'m Operation,
         into: &mut Subgraph,
     ) -> Result<bool> {
+        if let (Some(number), [result]) = (self.own_number, &operation.results[..])
+            && self.asks_own_number(operation)
+        {
+            let binding = Binding::Array(number, Shape::scalar(DType::U32));
+            binding.check(scope.type_of(*result)?)?;
+            scope.bind(*result, binding)?;
+            return Ok(true);
+        }
         if self.devices.replicas {
             if is_manual(operation) && self.devices.only.is_some() {
                 let what = format!("{} of a replica that runs by itself", operation.name);

@@ -9,3 +9,4 @@ mod own;
 mod participants;
 mod ragged;
 mod replicas;
+mod rows;

@@ -20,6 +20,14 @@ pub(crate) struct ManualGroup {
     pub(super) whole: bool,
 }
 
+impl ManualGroup {
+    /// Every device is a participant.
+    pub(super) fn alone(devices: usize, whole: bool) -> Self {
+        let (ids, of) = ((0..devices).collect(), (0..devices).map(Some).collect());
+        Self { ids, of, zone: vec![0; devices], whole }
+    }
+}
+
 /// Some participants of a group, with what values stand for on each.
 pub(crate) struct Participants<'m> {
     pub(super) group: Arc<ManualGroup>,
@@ -46,8 +54,7 @@ impl<'m> Participants<'m> {
     }
 
     fn alone(devices: usize, scopes: Vec<Scope<'m>>, whole: bool) -> Self {
-        let (ids, of) = ((0..devices).collect(), (0..devices).map(Some).collect());
-        let group = ManualGroup { ids, of, zone: vec![0; devices], whole };
+        let group = ManualGroup::alone(devices, whole);
         Self { group: Arc::new(group), numbers: (0..devices).collect(), scopes }
     }
 

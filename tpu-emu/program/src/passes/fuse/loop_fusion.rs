@@ -1,7 +1,7 @@
 //! Builds loops: elementwise nodes join the loops of what they read.
 
 use super::concat::ConcatView;
-use super::{FusedStep, LoopInput, StepBlock, StepKind};
+use super::{EachStep, FusedStep, LoopInput, StepBlock, StepKind};
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
 use crate::passes::fuse::loop_builder::{Group, finish, push_operand};
 use crate::tuning::{MAX_FUSED_LOADS, MAX_FUSED_STEPS, MIN_BLOCKED_TRANSPOSE_ELEMENTS};
@@ -153,6 +153,18 @@ impl<'g> Fuser<'g> {
                     .collect();
                 self.step(node, StepKind::Branch(blocks));
             }
+            NodeKind::Each(each) => {
+                node.operands.iter().for_each(|&operand| self.require(operand));
+                self.require_free(&each.body);
+                let body = Fuser::new(self.graph, self.fuses).block(&each.body);
+                let row = |&made: &ValueId| {
+                    let shape = self.graph.value(made).shape.clone();
+                    self.graph.add(shape)
+                };
+                let made = each.body.results.iter().map(row).collect();
+                let (runs, rows) = (each.runs, each.rows.clone());
+                self.step(node, StepKind::Each(Box::new(EachStep { body, made, runs, rows })));
+            }
         }
     }
 
@@ -211,6 +223,7 @@ impl<'g> Fuser<'g> {
                 NodeKind::Branch(blocks) => {
                     blocks.iter().for_each(|block| self.require_free(block))
                 }
+                NodeKind::Each(each) => self.require_free(&each.body),
                 _ => {}
             }
         }

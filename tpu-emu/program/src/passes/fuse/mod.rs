@@ -115,6 +115,25 @@ pub(crate) enum StepKind {
         scalar: Option<Arc<ScalarProgram>>,
     },
     Branch(Vec<StepBlock>),
+    Each(Box<EachStep>),
+}
+
+/// A block that runs several times, over other rows of the step's operands and results.
+#[derive(Debug, Clone)]
+pub(crate) struct EachStep {
+    pub(crate) body: StepBlock,
+    /// The rows of the step's results that a run makes, as values of their own.
+    pub(crate) made: Vec<ValueId>,
+    pub(crate) runs: usize,
+    /// The row of each operand that each run reads.
+    pub(crate) rows: Vec<Arc<[usize]>>,
+}
+
+impl EachStep {
+    /// Whether each run reads the row of an operand that has its own number.
+    pub(crate) fn reads_in_order(&self, operand: usize) -> bool {
+        self.rows[operand].iter().enumerate().all(|(run, &row)| run == row)
+    }
 }
 
 /// A step, before it is known where its values lie.
@@ -133,6 +152,7 @@ impl StepKind {
         let (pair, branches) = match self {
             Self::While { condition, body, .. } => ([Some(condition), Some(body)], &[][..]),
             Self::Branch(branches) => ([None; 2], &branches[..]),
+            Self::Each(each) => ([Some(&each.body), None], &[][..]),
             Self::Fused(_) | Self::Copy(_) | Self::Rows(_) | Self::Kernel(_) => {
                 ([None; 2], &[][..])
             }
@@ -147,6 +167,7 @@ impl StepKind {
             Self::Fused(fused) => fused.reads_densely(operand),
             Self::Rows(rows) => rows.takes_over(operand, result),
             Self::Kernel(kernel) => kernel.starts_from(result) == Some(operand),
+            Self::Each(each) => each.reads_in_order(operand),
             Self::Copy(_) | Self::While { .. } | Self::Branch(_) => false,
         }
     }

@@ -1,6 +1,6 @@
 //! Finds steps that can run together, some rows at a time.
 use super::row_step::{RowFusion, RowStage, StageKind, ValueSlot};
-use super::{FusedLoop, FusedStep, LoopInput, StepBlock, StepKind, StridedCopy};
+use super::{EachStep, FusedLoop, FusedStep, LoopInput, StepBlock, StepKind, StridedCopy};
 use crate::graph::{Graph, ValueId};
 use crate::tuning::{
     COLUMN_BLOCK_BYTES, MAX_ROW_BYTES, MAX_ROW_FUSION_STEPS, MIN_SHARED_REDUCTION_BYTES,
@@ -55,6 +55,9 @@ fn inside(graph: &Graph, mut step: FusedStep) -> FusedStep {
         }
         StepKind::Branch(branches) => {
             StepKind::Branch(branches.into_iter().map(|branch| fuse(graph, branch)).collect())
+        }
+        StepKind::Each(each) => {
+            StepKind::Each(Box::new(EachStep { body: fuse(graph, each.body), ..*each }))
         }
         other => other,
     };

@@ -243,7 +243,7 @@ impl<'g> Builder<'g> {
             }
             StepKind::Branch(branches) => self.branch(step, branches),
             StepKind::Kernel(kernel) => self.moves(&**kernel, step),
-            StepKind::Rows(_) | StepKind::While { .. } => None,
+            StepKind::Rows(_) | StepKind::While { .. } | StepKind::Each(_) => None,
         })
     }
 

@@ -78,6 +78,7 @@ pub(crate) fn find(graph: &Graph, code: &mut StepBlock) {
             StepKind::Branch(branches) => {
                 branches.iter_mut().for_each(|branch| find(graph, branch));
             }
+            StepKind::Each(each) => find(graph, &mut each.body),
             StepKind::Fused(_) | StepKind::Copy(_) | StepKind::Rows(_) | StepKind::Kernel(_) => {}
         }
     }
@@ -91,6 +92,6 @@ fn is_small(code: &StepBlock) -> bool {
         StepKind::Copy(copy) => copy.elements <= MAX_SCALAR_LOOP_ARRAY_ELEMENTS,
         StepKind::Kernel(kernel) => kernel.moves(MAX_SCALAR_LOOP_ARRAY_ELEMENTS).is_some(),
         StepKind::Branch(branches) => branches.len() == 2 && branches.iter().all(is_small),
-        StepKind::Rows(_) | StepKind::While { .. } => false,
+        StepKind::Rows(_) | StepKind::While { .. } | StepKind::Each(_) => false,
     })
 }

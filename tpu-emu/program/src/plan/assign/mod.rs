@@ -1,14 +1,17 @@
 //! Joins values into alias sets, gives these their memory, and writes the steps.
-use super::super::graph::{Graph, ValueId};
-use super::super::passes::fuse::{FusedStep, StepBlock, StepKind};
-use super::alias_sets::AliasSets;
-use super::arena::lay_out;
-use super::arena_slots::PlacedValues;
-use super::channels::{channels, meets};
-use super::live_range::{BlockTimes, FOREVER, LiveRange, LiveRanges, Times};
-use super::parallel_copy::at_once;
-use super::{
-    ALIGN, GUARD, Plan, PlannedScalarLoop, PlannedStep, Slot, Step, StorageForm, packed_size,
+mod join;
+
+use crate::graph::{Graph, ValueId};
+use crate::passes::fuse::{StepBlock, StepKind};
+use crate::plan::alias_sets::AliasSets;
+use crate::plan::arena::lay_out;
+use crate::plan::arena_slots::PlacedValues;
+use crate::plan::channels::{channels, meets};
+use crate::plan::live_range::{BlockTimes, FOREVER, LiveRange, LiveRanges};
+use crate::plan::parallel_copy::at_once;
+use crate::plan::{
+    ALIGN, GUARD, Plan, PlannedEach, PlannedScalarLoop, PlannedStep, Slot, Step, StorageForm,
+    packed_size,
 };
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -38,6 +41,8 @@ pub(crate) fn assign(
         ranges,
         sets: AliasSets::default(),
         results: Plan::PARAMETERS + number(code.parameters.len()),
+        rows: Plan::PARAMETERS + number(code.parameters.len() + code.results.len()),
+        given_up: HashSet::new(),
         set_slots: Vec::new(),
         scratch: Vec::new(),
         scratch_offsets: Vec::new(),
@@ -65,6 +70,10 @@ struct Assignment<'g> {
     sets: AliasSets,
     /// Memory of the first result.
     results: u32,
+    /// Memory of the first row of an array that lies in another memory.
+    rows: u32,
+    /// Rows that nobody needs once the run that reads them has read them.
+    given_up: HashSet<ValueId>,
     /// Slot of each alias set, once they have one.
     set_slots: Vec<Slot>,
     /// Scratch and staging ranges, in the order in which they are asked for.
@@ -115,6 +124,10 @@ impl Assignment<'_> {
         code.parameters.iter().for_each(|&parameter| self.add(parameter, None));
         for step in &code.steps {
             step.results.iter().for_each(|&result| self.add(result, None));
+            if let StepKind::Each(each) = &step.kind {
+                let rows = each.body.parameters.iter().chain(&each.made);
+                rows.zip(self.rows..).for_each(|(&row, memory)| self.add(row, Some(memory)));
+            }
             if matches!(&step.kind, StepKind::Kernel(kernel) if kernel.custom_call().is_some()) {
                 self.guarded.extend(&step.results);
             }
@@ -124,145 +137,11 @@ impl Assignment<'_> {
 
     /// Whether the memory of a dying value may be written to.
     fn writable(&self, value: ValueId) -> bool {
-        self.reuse
-            && self.sets.get(value).is_some_and(|set| set.pin.is_none_or(|pin| pin >= self.results))
-    }
-
-    fn join(&mut self, code: &StepBlock, times: &BlockTimes) {
-        for (step, times) in code.steps.iter().zip(&times.steps) {
-            match &step.kind {
-                StepKind::Fused(_) | StepKind::Rows(_) => {
-                    let dies = |value: ValueId| {
-                        self.live_range(value).last == times.start && self.writable(value)
-                    };
-                    let all = 0..step.operands.len();
-                    let mut dying: Vec<usize> = all.filter(|&at| dies(step.operands[at])).collect();
-                    for (number, &result) in step.results.iter().enumerate() {
-                        let bytes = self.graph.bytes(result);
-                        let fits = |&at: &usize| {
-                            let set = self.sets.get(step.operands[at]);
-                            set.map(|set| set.bytes) == Some(bytes)
-                                && step.kind.takes_over(at, number)
-                        };
-                        if let Some(at) = dying.iter().position(fits) {
-                            let operand = step.operands[dying.swap_remove(at)];
-                            self.sets.join(operand, result);
-                        }
-                    }
-                }
-                StepKind::Kernel(kernel) => {
-                    for (index, &result) in step.results.iter().enumerate() {
-                        let Some(from) = kernel.starts_from(index) else { continue };
-                        let Some(&value) = step.operands.get(from) else { continue };
-                        let once =
-                            step.operands.iter().filter(|&&other| other == value).count() == 1;
-                        let others =
-                            (0..index).any(|other| kernel.starts_from(other) == Some(from));
-                        let dies = self.live_range(value).last == times.start;
-                        if once && !others && dies && self.writable(value) {
-                            self.sets.join(value, result);
-                        }
-                    }
-                }
-                StepKind::While { condition, body, .. } => {
-                    self.join_loop(step, times, condition, body)
-                }
-                StepKind::Branch(branches) => self.join_branches(step, times, branches),
-                StepKind::Copy(_) => {}
-            }
-        }
-    }
-
-    fn join_loop(
-        &mut self,
-        step: &FusedStep,
-        times: &Times,
-        condition: &StepBlock,
-        body: &StepBlock,
-    ) {
-        let [before, inside] = &times.blocks[..] else { return };
-        let mut uses: HashMap<ValueId, usize> = HashMap::new();
-        step.operands.iter().for_each(|&value| *uses.entry(value).or_default() += 1);
-        for (index, &initial) in step.operands.iter().enumerate() {
-            let [carried, tested, result] =
-                [body.parameters[index], condition.parameters[index], step.results[index]];
-            self.sets.join(result, tested);
-            self.sets.join(result, carried);
-            // The body reads what the condition has read.
-            if let Some(range) = self.ranges.of.get_mut(&tested) {
-                range.last = range.last.max(inside.start);
-            }
-            if uses[&initial] == 1
-                && self.live_range(initial).last == times.start
-                && self.writable(initial)
-            {
-                self.sets.join(initial, result);
-            }
-        }
-        self.join(condition, before);
-        self.join(body, inside);
-        if !self.reuse {
-            return;
-        }
-        for (index, &made) in body.results.iter().enumerate() {
-            let carried = body.parameters[index];
-            if self.sets.same(made, carried) {
-                continue;
-            }
-            let Some(set) = self.sets.get(made) else { continue };
-            let (first, pinned) = (set.range.defined, set.pin.is_some());
-            let own = first > inside.start && first < inside.end && !pinned;
-            let read = self.sets.last_inside(carried, &self.ranges.of, inside.start, inside.end);
-            if own && read < first {
-                self.sets.join(carried, made);
-            }
-        }
-    }
-
-    fn join_branches(&mut self, step: &FusedStep, times: &Times, branches: &[StepBlock]) {
-        let results: HashSet<ValueId> = step.results.iter().copied().collect();
-        for (branch, times) in branches.iter().zip(&times.blocks) {
-            self.join(branch, times);
-            if !self.reuse {
-                continue;
-            }
-            for (&result, &made) in step.results.iter().zip(&branch.results) {
-                let Some(set) = self.sets.get(made) else { continue };
-                let own = set.range.defined > times.start && set.range.defined < times.end;
-                let taken = set.members.iter().any(|member| results.contains(member));
-                if own && !taken && set.pin.is_none() {
-                    self.sets.join(result, made);
-                }
-            }
-        }
-    }
-
-    /// Lets values be made where the caller wants them.
-    fn pin_results(&mut self, code: &StepBlock) {
-        if !self.reuse {
-            return;
-        }
-        let mut donors = vec![None; code.results.len()];
-        for (parameter, taken) in self.donated.iter().enumerate() {
-            if let Some(donor) = taken.and_then(|result| donors.get_mut(result)) {
-                donor.get_or_insert(parameter);
-            }
-        }
-        for (index, &value) in code.results.iter().enumerate() {
-            let memory = self.results + number(index);
-            let Some(set) = self.sets.get(value) else { continue };
-            if set.pin.is_some() || self.packed(value) {
-                continue;
-            }
-            let free = donors[index].is_none_or(|parameter: usize| {
-                let parameter = code.parameters.get(parameter);
-                let old = parameter.and_then(|&parameter| self.sets.get(parameter));
-                old.is_none_or(|old| old.range.last < set.range.defined)
-            });
-            if free {
-                self.sets.pin(value, memory);
-            }
-        }
+        let Some(set) = self.sets.get(value).filter(|_| self.reuse) else { return false };
+        set.pin.is_none_or(|pin| {
+            let given_up = || set.members.iter().any(|member| self.given_up.contains(member));
+            pin >= self.results && (pin < self.rows || given_up())
+        })
     }
 
     fn write(mut self, code: &StepBlock, times: &BlockTimes) -> Plan {
@@ -464,6 +343,19 @@ impl Assignment<'_> {
                         written.push(inside);
                     }
                     PlannedStep::Branch { selector, branches: written }
+                }
+                StepKind::Each(each) => {
+                    let [inside] = &times.blocks[..] else { continue };
+                    let mut body = self.steps(&each.body, inside);
+                    self.copies(inside.end, (&each.body.results, &each.made), &mut body);
+                    let rows = each.body.parameters.iter().chain(&each.made);
+                    PlannedStep::Each(Box::new(PlannedEach {
+                        body,
+                        runs: each.runs,
+                        rows: each.rows.clone(),
+                        row_bytes: rows.map(|&row| self.graph.bytes(row)).collect(),
+                        first: self.rows,
+                    }))
                 }
             };
             // Control flow has its values in the steps inside.

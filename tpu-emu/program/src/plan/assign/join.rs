@@ -1,0 +1,198 @@
+//! Which values follow one another in one piece of memory.
+use super::{Assignment, number};
+use crate::graph::ValueId;
+use crate::passes::fuse::{EachStep, FusedStep, StepBlock, StepKind};
+use crate::plan::live_range::{BlockTimes, Times};
+use std::collections::{HashMap, HashSet};
+
+impl Assignment<'_> {
+    /// Joins alias sets in the order of the program.
+    pub(super) fn join(&mut self, code: &StepBlock, times: &BlockTimes) {
+        for (step, times) in code.steps.iter().zip(&times.steps) {
+            match &step.kind {
+                StepKind::Fused(_) | StepKind::Rows(_) => {
+                    let dies = |value: ValueId| {
+                        self.live_range(value).last == times.start && self.writable(value)
+                    };
+                    let all = 0..step.operands.len();
+                    let mut dying: Vec<usize> = all.filter(|&at| dies(step.operands[at])).collect();
+                    for (number, &result) in step.results.iter().enumerate() {
+                        let bytes = self.graph.bytes(result);
+                        let fits = |&at: &usize| {
+                            let set = self.sets.get(step.operands[at]);
+                            set.map(|set| set.bytes) == Some(bytes)
+                                && step.kind.takes_over(at, number)
+                        };
+                        if let Some(at) = dying.iter().position(fits) {
+                            let operand = step.operands[dying.swap_remove(at)];
+                            self.sets.join(operand, result);
+                        }
+                    }
+                }
+                StepKind::Kernel(kernel) => {
+                    for (index, &result) in step.results.iter().enumerate() {
+                        let Some(from) = kernel.starts_from(index) else { continue };
+                        let Some(&value) = step.operands.get(from) else { continue };
+                        let once =
+                            step.operands.iter().filter(|&&other| other == value).count() == 1;
+                        let others =
+                            (0..index).any(|other| kernel.starts_from(other) == Some(from));
+                        let dies = self.live_range(value).last == times.start;
+                        if once && !others && dies && self.writable(value) {
+                            self.sets.join(value, result);
+                        }
+                    }
+                }
+                StepKind::While { condition, body, .. } => {
+                    self.join_loop(step, times, condition, body)
+                }
+                StepKind::Branch(branches) => self.join_branches(step, times, branches),
+                StepKind::Each(each) => self.join_each(step, times, each),
+                StepKind::Copy(_) => {}
+            }
+        }
+    }
+
+    fn join_loop(
+        &mut self,
+        step: &FusedStep,
+        times: &Times,
+        condition: &StepBlock,
+        body: &StepBlock,
+    ) {
+        let [before, inside] = &times.blocks[..] else { return };
+        let mut uses: HashMap<ValueId, usize> = HashMap::new();
+        step.operands.iter().for_each(|&value| *uses.entry(value).or_default() += 1);
+        for (index, &initial) in step.operands.iter().enumerate() {
+            let [carried, tested, result] =
+                [body.parameters[index], condition.parameters[index], step.results[index]];
+            self.sets.join(result, tested);
+            self.sets.join(result, carried);
+            // The body reads what the condition has read.
+            if let Some(range) = self.ranges.of.get_mut(&tested) {
+                range.last = range.last.max(inside.start);
+            }
+            if uses[&initial] == 1
+                && self.live_range(initial).last == times.start
+                && self.writable(initial)
+            {
+                self.sets.join(initial, result);
+            }
+        }
+        self.join(condition, before);
+        self.join(body, inside);
+        if !self.reuse {
+            return;
+        }
+        for (index, &made) in body.results.iter().enumerate() {
+            let carried = body.parameters[index];
+            if self.sets.same(made, carried) {
+                continue;
+            }
+            let Some(set) = self.sets.get(made) else { continue };
+            let (first, pinned) = (set.range.defined, set.pin.is_some());
+            let own = first > inside.start && first < inside.end && !pinned;
+            let read = self.sets.last_inside(carried, &self.ranges.of, inside.start, inside.end);
+            if own && read < first {
+                self.sets.join(carried, made);
+            }
+        }
+    }
+
+    fn join_branches(&mut self, step: &FusedStep, times: &Times, branches: &[StepBlock]) {
+        let results: HashSet<ValueId> = step.results.iter().copied().collect();
+        for (branch, times) in branches.iter().zip(&times.blocks) {
+            self.join(branch, times);
+            if !self.reuse {
+                continue;
+            }
+            for (&result, &made) in step.results.iter().zip(&branch.results) {
+                let Some(set) = self.sets.get(made) else { continue };
+                let own = set.range.defined > times.start && set.range.defined < times.end;
+                let taken = set.members.iter().any(|member| results.contains(member));
+                if own && !taken && set.pin.is_none() {
+                    self.sets.join(result, made);
+                }
+            }
+        }
+    }
+
+    fn join_each(&mut self, step: &FusedStep, times: &Times, each: &EachStep) {
+        let [inside] = &times.blocks[..] else { return };
+        let mut read = HashSet::new();
+        note_reads(&each.body, &mut read);
+        let mut given = Vec::new();
+        for (index, (&value, &row)) in step.operands.iter().zip(&each.body.parameters).enumerate() {
+            let once = step.operands.iter().filter(|&&other| other == value).count() == 1;
+            // It ends with the step that reads it last: this one.
+            let last = self.live_range(value).last;
+            let dies = inside.end < last && last <= inside.end + 1;
+            let mut seen = HashSet::new();
+            let apart = each.rows[index].iter().all(|&row| seen.insert(row));
+            if once && dies && apart && self.writable(value) && !read.contains(&value) {
+                self.given_up.insert(row);
+                given.push((index, value, row));
+            }
+        }
+        self.join(&each.body, inside);
+        if !self.reuse {
+            return;
+        }
+        let made = each.body.results.iter().zip(&each.made).zip(&step.results);
+        for ((&value, &row), &result) in made {
+            let Some(set) = self.sets.get(value) else { continue };
+            let own = set.range.defined > inside.start && set.range.defined < inside.end;
+            if own && set.pin.is_none() {
+                if let Some(memory) = self.sets.get(row).and_then(|set| set.pin) {
+                    self.sets.pin(value, memory);
+                }
+                continue;
+            }
+            // What lies where a row was that is given up lies where its own row is to be.
+            let place = given.iter().position(|&(index, _, taken)| {
+                each.reads_in_order(index) && self.sets.same(taken, value)
+            });
+            if let Some(place) = place {
+                let (_, operand, _) = given.swap_remove(place);
+                self.sets.join(operand, result);
+            }
+        }
+    }
+
+    /// Lets values be made where the caller wants them.
+    pub(super) fn pin_results(&mut self, code: &StepBlock) {
+        if !self.reuse {
+            return;
+        }
+        let mut donors = vec![None; code.results.len()];
+        for (parameter, taken) in self.donated.iter().enumerate() {
+            if let Some(donor) = taken.and_then(|result| donors.get_mut(result)) {
+                donor.get_or_insert(parameter);
+            }
+        }
+        for (index, &value) in code.results.iter().enumerate() {
+            let memory = self.results + number(index);
+            let Some(set) = self.sets.get(value) else { continue };
+            if set.pin.is_some() || self.packed(value) {
+                continue;
+            }
+            let free = donors[index].is_none_or(|parameter: usize| {
+                let parameter = code.parameters.get(parameter);
+                let old = parameter.and_then(|&parameter| self.sets.get(parameter));
+                old.is_none_or(|old| old.range.last < set.range.defined)
+            });
+            if free {
+                self.sets.pin(value, memory);
+            }
+        }
+    }
+}
+
+/// The values that a block and the blocks inside it read.
+fn note_reads(code: &StepBlock, into: &mut HashSet<ValueId>) {
+    for step in &code.steps {
+        into.extend(&step.operands);
+        step.kind.blocks().for_each(|block| note_reads(block, into));
+    }
+    into.extend(&code.results);
+}

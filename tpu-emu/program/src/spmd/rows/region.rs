@@ -1,0 +1,284 @@
+//! Whole arrays become rows where code per device begins, and rows become whole arrays where it
+//! ends.
+use super::Rows;
+use crate::graph::{Subgraph, ValueId};
+use crate::import::Loader;
+use crate::import::control::region;
+use crate::import::scope::{Binding, Scope};
+use crate::import::types::declared;
+use crate::import::{fits, one_block};
+use crate::sharding::Sharding;
+use crate::spmd::manual::shardings;
+use crate::spmd::participants::ManualGroup;
+use crate::spmd::replicas::of_parameters;
+use crate::spmd::rows::segments::in_rows;
+use std::sync::Arc;
+use tpu_base::error::{Error, Result};
+use tpu_base::tensor::Shape;
+use tpu_stablehlo::ir::{Attribute, Function, Operation, Type};
+
+impl<'m> Loader<'m> {
+    /// `sdy.manual_computation` with one body for all devices. Whether that could be done; if
+    /// not, nothing has happened.
+    pub(crate) fn manual_in_rows(
+        &mut self,
+        scope: &mut Scope<'m>,
+        operation: &'m Operation,
+        group: &Arc<ManualGroup>,
+        into: &mut Subgraph,
+    ) -> bool {
+        let fits = region(operation, 0).is_ok_and(|region| self.fits_rows(region));
+        if !fits || self.reads_copies(scope, operation) {
+            return false;
+        }
+        let (mark, nodes) = (self.mark(), into.nodes.len());
+        let mut inner = scope.clone();
+        let before = std::mem::replace(&mut self.partition_context, true);
+        let done = self.region_of_rows(&mut inner, operation, group, into);
+        self.partition_context = before;
+        self.own_number = None;
+        if done.is_ok() && self.no_reasons_since(&mark) {
+            *scope = inner;
+            return true;
+        }
+        // Emitting it for each device gives the reasons, or can do it.
+        into.nodes.truncate(nodes);
+        self.back_to(&mark);
+        false
+    }
+
+    /// A program over replicas with one body for all of them; gives the shapes of the results with
+    /// their rows. `None` where that cannot be done; then nothing has happened.
+    pub(crate) fn replicas_in_rows(
+        &mut self,
+        entry: &'m Function,
+        main: &mut Subgraph,
+    ) -> Option<Vec<Shape>> {
+        if !self.fits_rows(&entry.body) {
+            return None;
+        }
+        let mark = self.mark();
+        let mut block = Subgraph::default();
+        let done = self.entry_of_rows(entry, &mut block);
+        self.own_number = None;
+        match done {
+            Ok(shapes) if self.no_reasons_since(&mark) => {
+                *main = block;
+                Some(shapes)
+            }
+            _ => {
+                self.back_to(&mark);
+                None
+            }
+        }
+    }
+
+    fn entry_of_rows(&mut self, entry: &'m Function, main: &mut Subgraph) -> Result<Vec<Shape>> {
+        let block = one_block(&entry.body, &entry.name)?;
+        let count = self.devices.count;
+        let all: Vec<usize> = (0..count).collect();
+        let mut rows = Rows::new(Arc::new(ManualGroup::alone(count, false)), &entry.name);
+        let operation = Operation { location: entry.location, ..of_parameters() };
+        self.own_number = Some(self.device_numbers(&mut rows, &operation, main)?);
+        let mut scope = Scope::new(entry);
+        for &argument in &block.arguments {
+            let unknown = || Error::Unimplemented("a parameter with an unknown extent".to_owned());
+            let row = declared(scope.type_of(argument)?)?.shape().ok_or_else(unknown)?;
+            let array = in_rows(&row, count)?;
+            let array = self.graph.add(array);
+            main.parameters.push(array);
+            let value = self.rows_in(&mut rows, array, (&row, &all), main)?;
+            scope.bind(argument, Binding::Array(value, row))?;
+        }
+        let results = self.block_of_rows(&mut rows, &mut scope, block, main)?;
+        fits(&results, entry)?;
+        let mut shapes = Vec::new();
+        for result in results {
+            let (value, shape) = result.array()?;
+            let array = self.array_for(&mut rows, value, &all, main)?;
+            main.results.push(array);
+            shapes.push(in_rows(shape, count)?);
+        }
+        Ok(shapes)
+    }
+
+    fn region_of_rows(
+        &mut self,
+        scope: &mut Scope<'m>,
+        operation: &'m Operation,
+        group: &Arc<ManualGroup>,
+        into: &mut Subgraph,
+    ) -> Result<()> {
+        let axes: &[Arc<str>] = match operation.attributes.get("manual_axes") {
+            Some(Attribute::ManualAxes(axes)) => axes,
+            _ => &[],
+        };
+        let counts = |axis: &str| axes.iter().any(|known| **known == *axis);
+        let ins = shardings(operation, "in_shardings", operation.operands.len())?;
+        let outs = shardings(operation, "out_shardings", operation.results.len())?;
+        let source = one_block(region(operation, 0)?, &operation.name)?;
+        if source.arguments.len() != operation.operands.len() {
+            return Err(Error::bad("operands and parameters"));
+        }
+        let count = self.devices.count;
+        let mut rows = Rows::new(Arc::clone(group), &operation.name);
+        self.own_number = Some(self.device_numbers(&mut rows, operation, into)?);
+        for ((&operand, &parameter), stated) in
+            operation.operands.iter().zip(&source.arguments).zip(ins)
+        {
+            let (value, shape) = scope.binding(operand)?.array()?;
+            let shape = shape.clone();
+            let binding = if matches!(scope.type_of(operand)?, Type::Token) {
+                Binding::Array(value, shape)
+            } else {
+                let sharding = Sharding::of(stated, self.module, (shape.rank(), count), &counts)?;
+                self.split_in_rows(&mut rows, operation, (value, &shape), &sharding, into)?
+            };
+            binding.check(scope.type_of(parameter)?)?;
+            scope.bind(parameter, binding)?;
+        }
+        let given = operation.operands.iter().filter_map(|&one| scope.binding(one).ok());
+        let given: Vec<ValueId> =
+            given.filter_map(|one| one.array().ok()).map(|(value, _)| value).collect();
+        let shown = self.show_masks(&given, (into, &mut rows.block.loose));
+        rows.block.placed = rows.block.loose.nodes.len();
+        let results = self.block_of_rows(&mut rows, scope, source, into);
+        self.hide_masks(shown);
+        let results = results?;
+        self.close_all(&mut rows, into)?;
+        if results.len() != outs.len() {
+            return Err(Error::bad("results and values"));
+        }
+        for ((made, stated), &result) in results.iter().zip(outs).zip(&operation.results) {
+            let (value, shape) = made.array()?;
+            let given = (value, shape.clone());
+            let sharding = if matches!(scope.type_of(result)?, Type::Token) {
+                Sharding::replicated(shape.rank(), count)
+            } else {
+                Sharding::of(stated, self.module, (shape.rank(), count), &counts)?
+            };
+            let whole = self.joined_rows(&mut rows, operation, given, &sharding, into)?;
+            whole.check(scope.type_of(result)?)?;
+            scope.bind(result, whole)?;
+        }
+        Ok(())
+    }
+
+    /// The shards of an array, as rows in the order of their numbers.
+    fn split_in_rows(
+        &mut self,
+        rows: &mut Rows,
+        operation: &'m Operation,
+        (value, shape): (ValueId, &Shape),
+        sharding: &Sharding,
+        into: &mut Subgraph,
+    ) -> Result<Binding> {
+        if sharding.is_replicated() {
+            return Ok(Binding::Array(value, shape.clone()));
+        }
+        if sharding.partial_sums > 1 {
+            return Err(Error::Unimplemented("partial sums as rows".to_owned()));
+        }
+        let row = Shape::new(shape.dtype, sharding.shard(&shape.dims)?);
+        let strides = shape.strides();
+        let (mut dims, mut by) = (Vec::new(), Vec::new());
+        for (axis, &shards) in sharding.shards.iter().enumerate().filter(|(_, shards)| **shards > 1)
+        {
+            dims.push(shards);
+            by.push(strides[axis] * row.dims[axis]);
+        }
+        dims.extend(&row.dims);
+        by.extend(&strides);
+        let parts = Shape::new(shape.dtype, dims);
+        let array = self.moved(operation, (value, shape), by, &parts, into)?;
+        let of: Vec<usize> = rows.group.ids.iter().map(|&device| sharding.part(device)).collect();
+        let id = self.rows_in(rows, array, (&row, &of), into)?;
+        Ok(Binding::Array(id, row))
+    }
+
+    /// The whole from rows that are shards of it.
+    fn joined_rows(
+        &mut self,
+        rows: &mut Rows,
+        operation: &'m Operation,
+        (value, row): (ValueId, Shape),
+        sharding: &Sharding,
+        into: &mut Subgraph,
+    ) -> Result<Binding> {
+        if sharding.partial_sums > 1 {
+            return Err(Error::Unimplemented("partial sums as rows".to_owned()));
+        }
+        let (array, of) = self.array_of(rows, value, into)?;
+        let parts: usize = sharding.shards.iter().product();
+        let mut owner = vec![None; parts];
+        let mut agree = true;
+        for (device, participant) in rows.group.of.iter().enumerate() {
+            let Some(participant) = *participant else { continue };
+            let owner = owner[sharding.part(device)].get_or_insert(participant);
+            agree &= of[*owner] == of[participant];
+        }
+        if !agree {
+            return self.apart(rows, operation, ((value, &row), (array, &of)), sharding, into);
+        }
+        let holes = || Error::bad(format!("{} gives a result with holes", operation.name));
+        let owners = owner.into_iter().collect::<Option<Vec<usize>>>().ok_or_else(holes)?;
+        if sharding.is_replicated() {
+            let id = match rows.values.contains_key(&value) {
+                true => self.row_of(rows, (array, of[owners[0]]), &row, into)?,
+                false => value,
+            };
+            return Ok(Binding::Array(id, row));
+        }
+        let past = || Error::bad(format!("{} gives a result past 2^63 bytes", operation.name));
+        let grown =
+            row.dims.iter().zip(&sharding.shards).map(|(dim, shards)| dim.checked_mul(*shards));
+        let whole = Shape::new(row.dtype, grown.collect::<Option<Vec<_>>>().ok_or_else(past)?);
+        let bytes = whole.dims.iter().try_fold(whole.dtype.host_bytes(), |all, &dim| {
+            all.checked_mul(dim.max(1)).filter(|&all| isize::try_from(all).is_ok())
+        });
+        bytes.ok_or_else(past)?;
+        let array = self.array_for(rows, value, &owners, into)?;
+        // The array has an axis for each axis that is split, and then the row's.
+        let split: Vec<usize> = (0..row.rank()).filter(|&axis| sharding.shards[axis] > 1).collect();
+        let mut dims: Vec<usize> = split.iter().map(|&axis| sharding.shards[axis]).collect();
+        dims.extend(&row.dims);
+        let parts = Shape::new(row.dtype, dims);
+        let strides = parts.strides();
+        let (mut dims, mut by) = (Vec::new(), Vec::new());
+        for axis in 0..row.rank() {
+            if let Some(at) = split.iter().position(|&one| one == axis) {
+                dims.push(sharding.shards[axis]);
+                by.push(strides[at]);
+            }
+            dims.push(row.dims[axis]);
+            by.push(strides[split.len() + axis]);
+        }
+        let result = Shape::new(row.dtype, dims);
+        let id = self.moved(operation, (array, &parts), by, &result, into)?;
+        Ok(Binding::Array(id, whole))
+    }
+
+    /// The whole as each device sees it, from rows of which devices that should have the same have
+    /// others.
+    fn apart(
+        &mut self,
+        rows: &mut Rows,
+        operation: &'m Operation,
+        ((value, row), (array, of)): ((ValueId, &Shape), (ValueId, &[usize])),
+        sharding: &Sharding,
+        into: &mut Subgraph,
+    ) -> Result<Binding> {
+        let map = rows.maps.get(rows.class(value)).clone();
+        let mut each = Vec::new();
+        for &first in &*map.firsts {
+            let id = self.row_of(rows, (array, of[first]), row, into)?;
+            each.push(Binding::Array(id, row.clone()));
+        }
+        let group = Arc::clone(&rows.group);
+        let part = |participant: &Option<usize>| participant.map(|one| &each[map.of[one]]);
+        let parts: Vec<Option<&Binding>> = group.of.iter().map(part).collect();
+        let all: Vec<usize> = (0..self.devices.count).collect();
+        let seen = self.seen(operation, &parts, (sharding, &group.zone, &all), into)?;
+        Ok(self.agreed_on(seen))
+    }
+}
