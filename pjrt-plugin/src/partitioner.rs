@@ -19,6 +19,8 @@ use tpu_proto::Message;
 use tpu_proto::xla::op_sharding::Type;
 use tpu_proto::xla::{LayoutProto, OpSharding, PrimitiveType, ShapeProto};
 
+mod portable;
+
 /// The version of the callbacks' structs.
 const VERSION: i64 = 0;
 
@@ -164,6 +166,7 @@ impl Partitioner for Client {
                 })
             },
         )
+        .and_then(|code| Ok(DeviceCode { module: portable::portable(code.module)?, ..code }))
     }
 }
 
@@ -237,11 +240,9 @@ fn bytes(text: &JAX_CustomCallPartitioner_string) -> Result<Vec<u8>> {
     if text.size == 0 {
         return Ok(Vec::new());
     }
-    if text.data.is_null() {
-        return Err(Error::Null("a text of the partitioner's"));
-    }
-    // SAFETY: not null; what the callback left, as long as it says, until it is cleaned up.
-    Ok(unsafe { std::slice::from_raw_parts(text.data.cast::<u8>(), text.size) }.to_vec())
+    // SAFETY: what the callback left, as long as it says, until it is cleaned up.
+    let caller = unsafe { Caller::new() };
+    caller.bytes(text.data.cast(), text.size, "a text of the partitioner's").map(<[u8]>::to_vec)
 }
 
 fn message(bytes: &[u8]) -> Result<OpSharding> {

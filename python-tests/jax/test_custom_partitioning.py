@@ -78,6 +78,41 @@ def test_it_stands_in_loops_and_between_other_operations() -> None:
     np.testing.assert_array_equal(out, 3 * wanted)
 
 
+def test_a_device_runs_any_code() -> None:
+    @custom_partitioning
+    def f(a: Any) -> Any:
+        return a, a.sum()
+
+    def code(a: Any) -> Any:
+        sums = jax.lax.fori_loop(0, 3, lambda at, b: b + jnp.cumsum(b, axis=1) * at, a)
+        best, at = jax.lax.top_k(jnp.sort(sums, axis=1), 2)
+        taken = jnp.take_along_axis(sums, at, axis=1) + jax.scipy.special.erf(best)
+        return jnp.concatenate([sums @ jnp.ones((8, 6)), taken], axis=1)
+
+    def lower(a: Any) -> Any:
+        a = code(a) + jax.lax.axis_index("x")
+        return a, jax.lax.psum(a.sum(), "x")
+
+    def partition(mesh: Any, arguments: Any, result: Any) -> Any:
+        rows = NamedSharding(mesh, P("x", None))
+        return mesh, lower, (rows, NamedSharding(mesh, P())), (rows,)
+
+    def infer(mesh: Any, arguments: Any, result: Any) -> Any:
+        return NamedSharding(mesh, P("x", None)), NamedSharding(mesh, P())
+
+    rule = {"sharding_rule": "i j -> i j,"} if RULES else {}
+    f.def_partition(partition, infer_sharding_from_operands=infer, **rule)
+    here = mesh()
+    array = np.random.default_rng(0).normal(size=(8, 8)).astype(np.float32)
+    with here:
+        out, total = jax.jit(f)(jax.device_put(array, NamedSharding(here, P("x", None))))
+    wanted = np.concatenate(
+        [np.asarray(jax.jit(code)(array[at : at + 2])) + at // 2 for at in range(0, 8, 2)]
+    )
+    np.testing.assert_allclose(out, wanted, rtol=1e-5)
+    np.testing.assert_allclose(total, wanted.sum(), rtol=1e-4)
+
+
 def test_errors_of_the_client_are_errors_of_the_compilation() -> None:
     @custom_partitioning
     def f(a: Any) -> Any:

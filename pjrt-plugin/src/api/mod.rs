@@ -17,7 +17,7 @@ mod executable;
 mod execute_context;
 mod loaded_executable;
 mod memory;
-mod plugin;
+pub(crate) mod plugin;
 pub(crate) mod topology;
 
 /// How far a function is.

@@ -9,7 +9,7 @@ use tpu_emu::Result;
 use tpu_emu::topology::OptionValue;
 
 /// The StableHLO version up to which programs may be sent.
-const STABLEHLO_CURRENT: [i64; 3] = [1, 17, 0];
+pub(crate) const STABLEHLO_CURRENT: [i64; 3] = [1, 17, 0];
 /// The oldest version whose programs may be sent.
 const STABLEHLO_MINIMUM: [i64; 3] = [0, 9, 0];
 /// What real plugins of today say.

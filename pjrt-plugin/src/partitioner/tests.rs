@@ -1,3 +1,4 @@
+// UNSAFETY: C functions in the place of a client's.
 use super::*;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicUsize, Ordering};
