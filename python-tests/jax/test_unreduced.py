@@ -65,7 +65,9 @@ def test_summands_are_added_as_they_are(mesh: Any) -> None:
 def test_code_per_device_gives_and_takes_summands(mesh: Any) -> None:
     del mesh
     array = jax.device_put(np.arange(8.0), P("y"))
-    give = jax.shard_map(lambda x: x, out_specs=P(None, unreduced={"y"}))
+    give = jax.shard_map(
+        lambda x: jax.lax.pcast(x, "y", to="unreduced"), out_specs=P(None, unreduced={"y"})
+    )
     out = jax.jit(give)(array)
     assert out.shape == (2,)
     assert [part.tolist() for part in parts(out)] == [[0, 1], [2, 3], [4, 5], [6, 7]] * 2
@@ -79,6 +81,45 @@ def test_code_per_device_gives_and_takes_summands(mesh: Any) -> None:
         lambda x: x, in_specs=P(None, unreduced={"y"}), out_specs=P("y"), check_vma=False
     )
     np.testing.assert_array_equal(jax.jit(back)(out), np.arange(8.0))
+
+
+def test_what_is_split_becomes_a_summand_in_its_place(mesh: Any) -> None:
+    del mesh
+    array = np.arange(1.0, 9.0)
+    place = lambda at, size: np.where(np.arange(8) // size == at, array, 0.0)  # noqa: E731
+    out = jax.jit(lambda x: x, out_shardings=P(None, unreduced={"y"}))(
+        jax.device_put(array, P("y"))
+    )
+    np.testing.assert_array_equal(parts(out), [place(at, 2) for at in range(4)] * 2)
+    # Along the axis that did not split it, the first device has it.
+    out = jax.reshard(jax.device_put(array, P("y")), P(None, unreduced={"x", "y"}))
+    wanted = [place(at, 2) for at in range(4)]
+    np.testing.assert_array_equal(parts(out), wanted + [np.zeros(8)] * 4)
+    # An axis before it goes on splitting it.
+    out = jax.reshard(jax.device_put(array, P(("x", "y"))), P("x", unreduced={"y"}))
+    halves = [place(at, 1)[at // 4 * 4 :][:4] for at in range(8)]
+    np.testing.assert_array_equal(parts(out), halves)
+    np.testing.assert_array_equal(jax.reshard(out, P(None)), array)
+
+
+@pytest.mark.parametrize("spec", [P("y"), P("x"), P(("x", "y")), P(None)])
+def test_scattered_elements_are_summed_up_by_the_device_that_has_them(mesh: Any, spec: Any) -> None:
+    del mesh
+    places = np.array([0, 0, 1, 1, 1, 2, 2, 3])
+    added, onto = np.arange(8), np.arange(10, 14)
+
+    @jax.jit
+    def f(onto: Any, places: Any, added: Any) -> Any:
+        return jnp.asarray(onto).at[places].add(added, out_sharding=P(None, unreduced={"y"}))
+
+    made = f(onto, jax.device_put(places, spec), jax.device_put(added, spec))
+    wanted = onto + np.bincount(places, added, 4)
+    summands = np.stack(parts(made))
+    np.testing.assert_array_equal(summands[:4].sum(0), wanted)
+    np.testing.assert_array_equal(summands[4:].sum(0), wanted)
+    np.testing.assert_array_equal(jax.reshard(made, P(None)), wanted)
+    if spec == P("y"):
+        assert summands[3].tolist() == [0, 0, 6, 7]
 
 
 @pytest.mark.parametrize("spec", [P("x"), P("y"), P(None), P(("x", "y"))])

@@ -8,9 +8,9 @@ use tpu_stablehlo::ir::{
 
 /// The values of a function that is being rewritten.
 #[derive(Debug)]
-pub(super) struct Values(pub(super) Vec<Type>);
+pub(super) struct ValueTypes(pub(super) Vec<Type>);
 
-impl Values {
+impl ValueTypes {
     /// A new one.
     pub(super) fn add(&mut self, of: Type) -> Value {
         self.0.push(of);
@@ -72,6 +72,18 @@ pub(super) fn only_first(count: usize) -> Attributes {
     data.iter_mut().take(1).for_each(|first| *first = 1);
     let of = TensorType::new(Element::Pred, dims);
     list([("value", Attribute::Elements(Elements { of, data: data.into(), splat: count == 1 }))])
+}
+
+/// The first multiples of a number, from zero on.
+pub(super) fn multiples(count: i64, of: i64) -> Attributes {
+    let all = (0..count).map(|at| at.saturating_mul(of));
+    let data: Vec<u8> = all.flat_map(i64::to_le_bytes).collect();
+    let elements = Elements {
+        of: TensorType::new(Element::S64, vec![count]),
+        data: data.into(),
+        splat: count == 1,
+    };
+    list([("value", Attribute::Elements(elements))])
 }
 
 /// A region of one block.
@@ -137,7 +149,7 @@ impl PerDevice<'_> {
     /// of its operations gives its result.
     pub(super) fn run(
         &self,
-        values: &mut Values,
+        values: &mut ValueTypes,
         operands: &[(Value, Vec<Vec<AxisRef>>)],
         (parameters, mut body, made): (Vec<Value>, Vec<Operation>, Value),
         (of, axes): (TensorType, &[Vec<AxisRef>]),

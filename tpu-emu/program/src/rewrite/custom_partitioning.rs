@@ -1,6 +1,6 @@
 //! Calls that code of the client's splits over devices: what each device does stands in their
 //! place, between XLA's markers of code per device.
-use super::code::{Values, plain};
+use super::code::{ValueTypes, plain};
 use crate::grid::mesh_of;
 use crate::import::types::declared;
 use crate::sharding::calls::split_calls;
@@ -36,7 +36,7 @@ pub fn partitioned(
     let mut rewriting = Rewriting { module, linker, found, made: Vec::new(), calls: 0 };
     let mut functions = Vec::new();
     for function in &module.functions {
-        let mut values = Values(function.values.clone());
+        let mut values = ValueTypes(function.values.clone());
         let body = rewriting.region(function, &function.body, &mut values)?;
         functions.push(Function { values: values.0, body, ..function.clone() });
     }
@@ -71,7 +71,7 @@ impl Rewriting<'_> {
         &mut self,
         function: &Function,
         region: &Region,
-        values: &mut Values,
+        values: &mut ValueTypes,
     ) -> Result<Region> {
         let mut blocks = Vec::new();
         for block in &region.blocks {
@@ -88,7 +88,7 @@ impl Rewriting<'_> {
         &mut self,
         function: &Function,
         operation: &Operation,
-        values: &mut Values,
+        values: &mut ValueTypes,
         into: &mut Vec<Operation>,
     ) -> Result<()> {
         // A call that nobody reaches stays.
@@ -119,7 +119,7 @@ impl Rewriting<'_> {
         operation: &Operation,
         call: &SplitCall,
         code: &DeviceCode,
-        values: &mut Values,
+        values: &mut ValueTypes,
         into: &mut Vec<Operation>,
     ) -> Result<()> {
         let at = operation.location;

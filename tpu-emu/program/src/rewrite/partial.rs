@@ -1,5 +1,7 @@
 //! Summands of devices: made of an array, and summed up.
-use super::code::{PerDevice, Values, extent, list, only_first, plain, region, zeros};
+use super::code::{
+    PerDevice, ValueTypes, extent, list, multiples, only_first, plain, region, zeros,
+};
 use std::collections::HashMap;
 use tpu_base::error::{Error, Result};
 use tpu_stablehlo::ir::{
@@ -8,14 +10,14 @@ use tpu_stablehlo::ir::{
 };
 
 /// Axes of each dimension of an array.
-pub(super) type Axes = Vec<Vec<AxisRef>>;
+pub(super) type AxesOfDimensions = Vec<Vec<AxisRef>>;
 
 /// The sum over `axes` of an array of which each device has its summand.
 pub(super) fn summed(
     here: &PerDevice<'_>,
-    values: &mut Values,
+    values: &mut ValueTypes,
     (value, axes): (Value, &[AxisRef]),
-    split: &Axes,
+    split: &AxesOfDimensions,
     into: &mut Vec<Operation>,
 ) -> Result<Value> {
     let whole = values.tensor(value)?.clone();
@@ -44,34 +46,82 @@ pub(super) fn summed(
     Ok(here.run(values, &[(value, split.clone())], code, (whole, &split), into))
 }
 
-/// An array of which the first device along `axes` has all, and the others zeros.
-pub(super) fn first(
+/// The summands of an array that was split as `held`: each device along the axes of `axes` that
+/// split it has its part in its place among zeros; along the others the first device has what there
+/// is, and the others zeros.
+pub(super) fn placed(
     here: &PerDevice<'_>,
-    values: &mut Values,
+    values: &mut ValueTypes,
     (value, axes): (Value, &[AxisRef]),
-    split: &Axes,
+    (split, held): (&AxesOfDimensions, Option<&TensorSharding>),
     into: &mut Vec<Operation>,
 ) -> Result<Value> {
     let whole = values.tensor(value)?.clone();
     let (split, part) = divided(here, &whole, split)?;
+    let own = own_axes(here, &part, (&split, held), axes)?;
+    let finer: AxesOfDimensions =
+        split.iter().zip(&own).map(|(a, b)| [&a[..], b].concat()).collect();
+    let shard = here.part(&whole, &finer)?.unwrap_or_else(|| part.clone());
     let at = here.location;
-    let count = usize::try_from(extent(here.mesh.1, axes)?).unwrap_or(0);
-    let bools = |dims: Vec<i64>| Type::Tensor(TensorType::new(Element::Pred, dims));
-    let long = i64::try_from(count).unwrap_or(i64::MAX);
-    let constant = ("stablehlo.constant", at);
-    let table = values.emit(constant, Vec::new(), only_first(count), bools(vec![long]), into);
-    let [parameter, row] = [values.add(Type::Tensor(part.clone())), values.add(bools(vec![1]))];
-    let (mut body, none) = (Vec::new(), Attributes::default);
-    let flag =
-        values.emit(("stablehlo.reshape", at), vec![row], none(), bools(Vec::new()), &mut body);
-    let nothing = zeros(&part)?;
-    let zero = values.emit(constant, Vec::new(), nothing, Type::Tensor(part.clone()), &mut body);
-    let of = Type::Tensor(part);
-    let chosen = vec![flag, parameter, zero];
-    let made = values.emit(("stablehlo.select", at), chosen, none(), of, &mut body);
-    let operands = [(value, split.clone()), (table, vec![axes.to_vec()])];
-    let code = (vec![parameter, row], body, made);
-    Ok(here.run(values, &operands, code, (whole, &split), into))
+    let (constant, reshape) = (("stablehlo.constant", at), ("stablehlo.reshape", at));
+    let of = Type::Tensor(part.clone());
+    let scalar = |element| Type::Tensor(TensorType::new(element, Vec::new()));
+    let none = Attributes::default;
+    let mut made = values.add(Type::Tensor(shard));
+    let (mut operands, mut parameters, mut body) = (vec![(value, finer)], vec![made], Vec::new());
+    let zero = values.emit(constant, Vec::new(), zeros(&part)?, of.clone(), &mut body);
+    // A row of a table, for each device its own.
+    let mut row = |values: &mut ValueTypes,
+                   table,
+                   axes: &[AxisRef],
+                   of: Element,
+                   body: &mut Vec<Operation>| {
+        let dims = |count| Type::Tensor(TensorType::new(of, vec![count]));
+        let whole =
+            values.emit(constant, Vec::new(), table, dims(extent(here.mesh.1, axes)?), into);
+        let row = values.add(dims(1));
+        operands.push((whole, vec![axes.to_vec()]));
+        parameters.push(row);
+        Ok::<Value, Error>(values.emit(reshape, vec![row], none(), scalar(of), body))
+    };
+    if own.iter().any(|axes| !axes.is_empty()) {
+        let mut update = vec![zero, made];
+        for (axes, &dim) in own.iter().zip(&part.dims) {
+            let count = extent(here.mesh.1, axes)?;
+            let starts = multiples(count, dim / count.max(1));
+            update.push(row(values, starts, axes, Element::S64, &mut body)?);
+        }
+        let name = ("stablehlo.dynamic_update_slice", at);
+        made = values.emit(name, update, none(), of.clone(), &mut body);
+    }
+    let others: Vec<AxisRef> =
+        axes.iter().filter(|axis| !own.iter().flatten().any(|own| own == *axis)).cloned().collect();
+    if !others.is_empty() {
+        let count = usize::try_from(extent(here.mesh.1, &others)?).unwrap_or(0);
+        let flag = row(values, only_first(count), &others, Element::Pred, &mut body)?;
+        made = values.emit(("stablehlo.select", at), vec![flag, made, zero], none(), of, &mut body);
+    }
+    Ok(here.run(values, &operands, (parameters, body, made), (whole, &split), into))
+}
+
+/// The axes among `axes` that an array held like this is split by within its parts, by dimension.
+fn own_axes(
+    here: &PerDevice<'_>,
+    part: &TensorType,
+    (split, held): (&AxesOfDimensions, Option<&TensorSharding>),
+    axes: &[AxisRef],
+) -> Result<AxesOfDimensions> {
+    let mut own: AxesOfDimensions = vec![Vec::new(); split.len()];
+    let held = held.map_or(&[][..], |held| &held.dimensions);
+    for (dim, (held, split)) in held.iter().zip(split).enumerate() {
+        let Some(finer) = held.axes.strip_prefix(&split[..]) else { continue };
+        let size = extent(here.mesh.1, finer)?;
+        let fits = part.dims[dim] > 0 && size > 0 && part.dims[dim] % size == 0;
+        if fits && finer.iter().all(|axis| axes.contains(axis)) {
+            own[dim] = finer.to_vec();
+        }
+    }
+    Ok(own)
 }
 
 /// What is known of the operands of an operation.
@@ -82,13 +132,13 @@ pub(super) struct Sources<'a> {
     pub(super) made_by: &'a HashMap<Value, Operation>,
 }
 
-/// The summands of a product or of a sum of elements: each device along `axes` has its part of
-/// what is summed up. `None` for other operations, and where the parts would not be alike.
+/// The summands of a product, of a sum of elements, or of elements added to an array: each device
+/// along `axes` has its part of what is summed up. `None` for other operations, and where the parts would not be alike.
 pub(super) fn summands(
     here: &PerDevice<'_>,
-    values: &mut Values,
+    values: &mut ValueTypes,
     operation: &Operation,
-    (axes, split): (&[AxisRef], &Axes),
+    (axes, split): (&[AxisRef], &AxesOfDimensions),
     sources: &Sources<'_>,
     into: &mut Vec<Operation>,
 ) -> Result<Option<Value>> {
@@ -96,7 +146,7 @@ pub(super) fn summands(
     let whole = values.tensor(result)?.clone();
     let none = vec![Vec::new(); whole.dims.len()];
     let split = if split.len() == none.len() { split } else { &none };
-    let mut ins: Vec<Axes> = Vec::new();
+    let mut ins: Vec<AxesOfDimensions> = Vec::new();
     for &operand in &operation.operands {
         ins.push(vec![Vec::new(); values.tensor(operand)?.dims.len()]);
     }
@@ -131,6 +181,17 @@ pub(super) fn summands(
             }
             gone.into_iter().map(|axis| vec![(0, axis)]).collect()
         }
+        ("stablehlo.scatter", [_, to, from])
+            if adds(operation)
+                && split.iter().all(Vec::is_empty)
+                && indices(operation, "input_batching_dims").is_empty() =>
+        {
+            let window = indices(operation, "update_window_dims");
+            let vector = indices(operation, "index_vector_dim");
+            let rows = (0..to.len()).filter(|axis| !vector.contains(axis));
+            let updates = (0..from.len()).filter(|axis| !window.contains(axis));
+            rows.zip(updates).map(|(row, update)| vec![(2, update), (1, row)]).collect()
+        }
         _ => return Ok(None),
     };
     for axis in axes {
@@ -151,6 +212,12 @@ pub(super) fn summands(
         operands.push((operand, split));
     }
     let Some(part) = here.part(&whole, split)? else { return Ok(None) };
+    // What is added to counts once.
+    if operation.name == "stablehlo.scatter"
+        && let Some((onto, split)) = operands.first_mut()
+    {
+        *onto = placed(here, values, (*onto, axes), (split, None), into)?;
+    }
     let made = values.add(Type::Tensor(part));
     let body =
         vec![Operation { operands: parameters.clone(), results: vec![made], ..operation.clone() }];
@@ -164,12 +231,19 @@ fn is_sum(operation: &Operation, sources: &Sources<'_>) -> bool {
         Some(Attribute::Elements(elements)) => elements.data.iter().all(|&byte| byte == 0),
         _ => false,
     });
+    zero && adds(operation)
+}
+
+/// Whether the code of an operation adds its two elements.
+fn adds(operation: &Operation) -> bool {
     let mut inside = operation.regions.iter().flat_map(|region| &region.blocks);
-    let adds = inside.all(|block| match &block.operations[..] {
-        [add, _] => add.name == "stablehlo.add",
+    inside.all(|block| match (&block.operations[..], &block.arguments[..]) {
+        ([add, last], [one, other]) => {
+            let both = add.operands == [*one, *other] || add.operands == [*other, *one];
+            add.name == "stablehlo.add" && both && add.results == last.operands
+        }
         _ => false,
-    });
-    zero && adds
+    })
 }
 
 fn indices(operation: &Operation, name: &str) -> Vec<usize> {
@@ -178,13 +252,17 @@ fn indices(operation: &Operation, name: &str) -> Vec<usize> {
 }
 
 /// This split of an array and the type of a part; the whole, where the split does not divide it.
-fn divided(here: &PerDevice<'_>, whole: &TensorType, split: &Axes) -> Result<(Axes, TensorType)> {
+fn divided(
+    here: &PerDevice<'_>,
+    whole: &TensorType,
+    split: &AxesOfDimensions,
+) -> Result<(AxesOfDimensions, TensorType)> {
     if split.len() == whole.dims.len()
         && let Some(part) = here.part(whole, split)?
     {
         return Ok((split.clone(), part));
     }
-    let none: Axes = vec![Vec::new(); whole.dims.len()];
+    let none: AxesOfDimensions = vec![Vec::new(); whole.dims.len()];
     let part = here.part(whole, &none)?;
     let part =
         part.ok_or_else(|| Error::Unimplemented("summands of unknown extents".to_owned()))?;

@@ -1,12 +1,14 @@
 //! A program without unreduced axes: an array of which every device has a summand of its own is
 //! one that each device has whole, as its own copy, and what changes the axes is code per device.
 //!
-//! An array that gains such axes is the summand of the first device along them, and zeros of the
-//! others, unless it is a product or a sum: then each device has the part that it makes of its
-//! part of the operands.
-use super::code::{PerDevice, Values};
-use super::partial::{Axes, Sources, first, summands, summed};
+//! An array that gains such axes is a part of each device where it was split along them, and the
+//! summand of the first device and zeros of the others where it was not; unless it is a product or
+//! a sum, also one of scattered elements: then each device has the part that it makes of its part
+//! of the operands.
+use super::code::{PerDevice, ValueTypes};
+use super::partial::{AxesOfDimensions, Sources, placed, summands, summed};
 use crate::grid::mesh_of;
+use crate::tuning::MAX_SHARDED_CALL_DEPTH;
 use std::collections::HashMap;
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
@@ -16,9 +18,6 @@ use tpu_stablehlo::ir::{
     Attribute, Attributes, AxisRef, Block, Function, LocationId, MeshRef, Operation, Region,
     TensorSharding, Value,
 };
-
-/// How deep functions call one another.
-const MAX_CALLS: usize = 64;
 
 /// The program without unreduced axes, but for those that its entry states; `None` where it has
 /// none.
@@ -39,7 +38,7 @@ pub fn without_unreduced(module: &Module) -> Result<Option<Module>> {
     let mut walk = Walk { module, made: Vec::new(), known: Vec::new(), depth: 0 };
     let given = entry.arguments.iter().map(stated).map(|of| open_of(of.as_ref())).collect();
     let wanted = entry.results.iter().map(|(_, attributes)| stated(attributes)).collect();
-    let (entry, _) = walk.function(entry, given, Some(wanted))?;
+    let (entry, _) = walk.function(entry, (given, Vec::new()), Some(wanted))?;
     let mut functions = walk.made;
     functions.push(entry);
     Ok(Some(Module { functions, ..module.clone() }))
@@ -62,9 +61,9 @@ fn any_inside(region: &Region) -> bool {
 }
 
 /// The mesh and the axes along which an array is still to be summed up; none for most arrays.
-type Open = Option<(MeshRef, Vec<AxisRef>)>;
+type Unsummed = Option<(MeshRef, Vec<AxisRef>)>;
 
-fn open_of(sharding: Option<&TensorSharding>) -> Open {
+fn open_of(sharding: Option<&TensorSharding>) -> Unsummed {
     let sharding = sharding.filter(|sharding| !sharding.unreduced.is_empty())?;
     Some((sharding.mesh.clone(), sharding.unreduced.clone()))
 }
@@ -77,7 +76,7 @@ fn stated(attributes: &Attributes) -> Option<TensorSharding> {
 }
 
 /// Those of one list or the other.
-fn both(one: &Open, other: &Open) -> Open {
+fn both(one: &Unsummed, other: &Unsummed) -> Unsummed {
     let (Some((mesh, axes)), Some((_, more))) = (one, other) else {
         return one.clone().or_else(|| other.clone());
     };
@@ -90,17 +89,20 @@ fn without(axes: &[AxisRef], others: &[AxisRef]) -> Vec<AxisRef> {
     axes.iter().filter(|axis| !others.contains(axis)).cloned().collect()
 }
 
-fn axes_of(open: &Open) -> &[AxisRef] {
+fn axes_of(open: &Unsummed) -> &[AxisRef] {
     open.as_ref().map_or(&[], |(_, axes)| axes)
 }
+
+/// What is known of the arguments of a call: axes to be summed up, and how they are split.
+type Given = (Vec<Unsummed>, Vec<Option<TensorSharding>>);
 
 /// A function as it is called.
 struct Called {
     name: Arc<str>,
-    given: Vec<Open>,
-    /// Its name in the new program.
+    given: Given,
+    /// The function's name in the new program.
     made: Arc<str>,
-    results: Vec<Open>,
+    results: Vec<Unsummed>,
 }
 
 struct Walk<'m> {
@@ -115,12 +117,12 @@ impl Walk<'_> {
     fn function(
         &mut self,
         function: &Function,
-        given: Vec<Open>,
+        (given, held): Given,
         wanted: Option<Vec<Option<TensorSharding>>>,
-    ) -> Result<(Function, Vec<Open>)> {
+    ) -> Result<(Function, Vec<Unsummed>)> {
         let mut body = Body {
             walk: self,
-            values: Values(function.values.clone()),
+            values: ValueTypes(function.values.clone()),
             open: HashMap::new(),
             stated: HashMap::new(),
             made_by: HashMap::new(),
@@ -130,6 +132,9 @@ impl Walk<'_> {
         let mut made = function.clone();
         let mut results = Vec::new();
         for block in &mut made.body.blocks {
+            for (&value, held) in block.arguments.iter().zip(&held) {
+                held.iter().for_each(|of| drop(body.stated.insert(value, of.clone())));
+            }
             for (&value, attributes) in block.arguments.iter().zip(&function.arguments) {
                 stated(attributes).into_iter().for_each(|of| drop(body.stated.insert(value, of)));
             }
@@ -148,14 +153,14 @@ impl Walk<'_> {
     }
 
     /// The function of the new program that a call with these arguments calls.
-    fn called(&mut self, name: &str, given: Vec<Open>) -> Result<(Arc<str>, Vec<Open>)> {
+    fn called(&mut self, name: &str, given: Given) -> Result<(Arc<str>, Vec<Unsummed>)> {
         let known = self.known.iter().find(|known| *known.name == *name && known.given == given);
         if let Some(known) = known {
             return Ok((Arc::clone(&known.made), known.results.clone()));
         }
         let missing = || Error::bad(format!("a call of @{name}, which is not there"));
         let function = self.module.function(name).ok_or_else(missing)?;
-        if self.depth >= MAX_CALLS {
+        if self.depth >= MAX_SHARDED_CALL_DEPTH {
             let what = format!("@{name} calls itself, or calls nest too deep");
             return Err(Error::Unimplemented(what));
         }
@@ -186,25 +191,25 @@ fn count_uses(region: &Region, uses: &mut HashMap<Value, usize>) {
 
 struct Body<'w, 'm> {
     walk: &'w mut Walk<'m>,
-    values: Values,
+    values: ValueTypes,
     /// The values that have axes to be summed up.
     open: HashMap<Value, (MeshRef, Vec<AxisRef>)>,
     stated: HashMap<Value, TensorSharding>,
-    /// Constants, products and reductions, by their result.
+    /// Constants, products, reductions and scatters, by their result.
     made_by: HashMap<Value, Operation>,
     uses: HashMap<Value, usize>,
 }
 
 impl Body<'_, '_> {
-    fn open(&self, value: Value) -> Open {
+    fn open(&self, value: Value) -> Unsummed {
         self.open.get(&value).cloned()
     }
 
-    fn all_open(&self, values: &[Value]) -> Vec<Open> {
+    fn all_open(&self, values: &[Value]) -> Vec<Unsummed> {
         values.iter().map(|&value| self.open(value)).collect()
     }
 
-    fn enter(&mut self, values: &[Value], open: Vec<Open>) {
+    fn enter(&mut self, values: &[Value], open: Vec<Unsummed>) {
         for (&value, open) in values.iter().zip(open) {
             match open {
                 Some(open) => drop(self.open.insert(value, open)),
@@ -214,7 +219,7 @@ impl Body<'_, '_> {
     }
 
     /// The operations of a block, its terminator with them; gives what its results have.
-    fn block(&mut self, block: &mut Block) -> Result<Vec<Open>> {
+    fn block(&mut self, block: &mut Block) -> Result<Vec<Unsummed>> {
         let mut into = Vec::with_capacity(block.operations.len());
         let operations = std::mem::take(&mut block.operations);
         let count = operations.len();
@@ -235,7 +240,8 @@ impl Body<'_, '_> {
         let results = operation.results.clone();
         match Operator::of(&operation) {
             Operator::Structural(Structural::Call | Structural::Composite) => {
-                let given = self.all_open(&operation.operands);
+                let held = operation.operands.iter().map(|value| self.stated.get(value).cloned());
+                let given = (self.all_open(&operation.operands), held.collect());
                 let name = callee(&operation).unwrap_or_default().to_owned();
                 let (name, made) = self.walk.called(&name, given)?;
                 for key in ["callee", "decomposition"] {
@@ -263,8 +269,9 @@ impl Body<'_, '_> {
             }
             _ => self.other(&mut operation, into)?,
         }
-        if let "stablehlo.constant" | "stablehlo.dot_general" | "stablehlo.reduce" =
-            &*operation.name
+        const KEPT: [&str; 4] = ["constant", "dot_general", "reduce", "scatter"];
+        let short = operation.name.strip_prefix("stablehlo.");
+        if short.is_some_and(|name| KEPT.contains(&name))
             && let &[result] = &operation.results[..]
         {
             self.made_by.insert(result, operation.clone());
@@ -340,8 +347,8 @@ impl Body<'_, '_> {
                 made = self.block(block)?;
             }
             made.resize(carried.len(), None);
-            let more: Vec<Open> = carried.iter().zip(&made).map(|(a, b)| both(a, b)).collect();
-            let same = |one: &[Open], other: &[Open]| {
+            let more: Vec<Unsummed> = carried.iter().zip(&made).map(|(a, b)| both(a, b)).collect();
+            let same = |one: &[Unsummed], other: &[Unsummed]| {
                 let mut pairs = one.iter().zip(other);
                 pairs.all(|(a, b)| axes_of(a).len() == axes_of(b).len())
             };
@@ -364,7 +371,7 @@ impl Body<'_, '_> {
     }
 
     fn branches(&mut self, operation: &mut Operation) -> Result<()> {
-        let mut all: Vec<Open> = vec![None; operation.results.len()];
+        let mut all: Vec<Unsummed> = vec![None; operation.results.len()];
         for block in operation.regions.iter_mut().flat_map(|region| &mut region.blocks) {
             for (all, made) in all.iter_mut().zip(self.block(block)?) {
                 *all = both(all, &made);
@@ -378,7 +385,7 @@ impl Body<'_, '_> {
     }
 
     /// Gives the results of a block these axes.
-    fn settle(&mut self, block: &mut Block, all: &[Open]) -> Result<()> {
+    fn settle(&mut self, block: &mut Block, all: &[Unsummed]) -> Result<()> {
         let Some(mut last) = block.operations.pop() else { return Ok(()) };
         for (value, open) in last.operands.iter_mut().zip(all) {
             *value = self.opened((*value, last.location), open, &mut block.operations)?;
@@ -391,7 +398,7 @@ impl Body<'_, '_> {
     fn opened(
         &mut self,
         at: (Value, LocationId),
-        open: &Open,
+        open: &Unsummed,
         into: &mut Vec<Operation>,
     ) -> Result<Value> {
         let Some((mesh, axes)) = open else { return Ok(at.0) };
@@ -414,7 +421,7 @@ impl Body<'_, '_> {
         let (had, wanted) = (self.open(value), open_of(sharding));
         let gone = without(axes_of(&had), axes_of(&wanted));
         let gained = without(axes_of(&wanted), axes_of(&had));
-        let split = |taken: &[AxisRef]| -> Axes {
+        let split = |taken: &[AxisRef]| -> AxesOfDimensions {
             let dimensions = sharding.map_or(&[][..], |sharding| &sharding.dimensions);
             dimensions.iter().map(|dimension| without(&dimension.axes, taken)).collect()
         };
@@ -442,7 +449,10 @@ impl Body<'_, '_> {
                     }
                     parts
                 }
-                None => first(&here, values, (value, &gained), &split, into)?,
+                None => {
+                    let split = (&split, self.stated.get(&value));
+                    placed(&here, values, (value, &gained), split, into)?
+                }
             };
         }
         self.enter(&[value], vec![wanted]);
