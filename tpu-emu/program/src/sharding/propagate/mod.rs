@@ -347,6 +347,7 @@ impl<'m> Propagation<'m> {
         {
             let operands = operation.operands.iter().zip(&block.arguments).zip(ins);
             for ((operand, &parameter), sharding) in operands {
+                self.refine(function, (*operand, sharding), known);
                 let whole = known.get(operand);
                 let inside = whole.and_then(|whole| inside(whole, &by_axes(self, sharding)?));
                 inside.into_iter().for_each(|sharding| drop(known.insert(parameter, sharding)));
@@ -364,6 +365,24 @@ impl<'m> Propagation<'m> {
             around.or_else(|| self.stated(sharding))
         };
         outs.iter().zip(follow).map(whole).collect()
+    }
+
+    /// What an operation makes is split as a manual computation takes it, along axes that it is not
+    /// split along; what the program states stays.
+    fn refine(
+        &self,
+        function: &Function,
+        (value, taken): (Value, &TensorSharding),
+        known: &mut HashMap<Value, Sharding>,
+    ) {
+        let mut made = function.block().into_iter().flat_map(|block| &block.operations);
+        let Some(made) = made.find(|operation| operation.results.contains(&value)) else { return };
+        if let Operator::Row(row) = Operator::of(made)
+            && !matches!(row.sharding, ShardingRule::Stated | ShardingRule::Annotated)
+            && let Some(refined) = merged([known.get(&value).cloned(), self.stated(taken)])
+        {
+            known.insert(value, refined);
+        }
     }
 
     /// What an attribute states.

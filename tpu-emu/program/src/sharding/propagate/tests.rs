@@ -99,6 +99,27 @@ fn a_manual_computation_states_its_own_axes_and_passes_the_others_on() {
 }
 
 #[test]
+fn what_is_made_is_split_as_a_manual_computation_takes_it_and_what_is_stated_stays() {
+    let program = |made: &str| {
+        texts(&format!(
+            r#"func.func @main(%a: tensor<8x6xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}}) -> (tensor<8x6xf32>, tensor<8x6xf32>) {{
+    %0 = {made} : tensor<8x6xf32>
+    %1 = sdy.manual_computation(%0) in_shardings=[<@mesh, [{{}}, {{"y"}}]>] out_shardings=[<@mesh, [{{}}, {{"y"}}]>] manual_axes={{"x", "y"}} (%b: tensor<8x3xf32>) {{
+      %2 = stablehlo.negate %b : tensor<8x3xf32>
+      sdy.return %2 : tensor<8x3xf32>
+    }} : (tensor<8x6xf32>) -> tensor<8x6xf32>
+    return %0, %1 : tensor<8x6xf32>, tensor<8x6xf32>
+  }}"#
+        ))
+    };
+    let columns = "{devices=[1,2,4]<=[4,2]T(1,0) last_tile_dim_replicate}";
+    assert_eq!(program("stablehlo.negate %a"), ["{devices=[4,2]<=[8]}", columns]);
+    let rows = "{devices=[4,1,2]<=[8] last_tile_dim_replicate}";
+    let stated = r#"sdy.sharding_constraint %a <@mesh, [{"x"}, {}]>"#;
+    assert_eq!(program(stated), [rows, columns]);
+}
+
+#[test]
 fn a_reshape_keeps_what_begins_where_it_began() {
     let found = texts(
         r#"func.func @main(%a: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>}) -> (tensor<4x2x6xf32>, tensor<48xf32>) {
