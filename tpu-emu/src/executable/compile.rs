@@ -127,7 +127,9 @@ pub(crate) fn compile(
     // A program that cannot be taken apart is told as it is, an equal share for each device.
     let own = io_shardings.as_ref().and_then(|io_shardings| {
         let how = (target.numerics, target.make_body);
-        DevicePlan::of(how, &module, (io_shardings, spread), &donated).ok()
+        DevicePlan::of(how, &module, (io_shardings, spread), &donated)
+            .inspect_err(|why| tracing::debug!(?module.name, %why, "told as shares of the whole"))
+            .ok()
     });
     let (work, moved) = own
         .as_ref()

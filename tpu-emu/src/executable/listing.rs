@@ -21,12 +21,17 @@ impl Executable {
         if self.source.0 != Format::Mlir {
             return None;
         }
-        let mut module = self.part().unwrap_or_else(|| {
-            let mut module = Module::clone(&self.module);
+        let part = self.part();
+        let whole = part.is_none();
+        let mut module = part.unwrap_or_else(|| Module::clone(&self.module));
+        if whole {
             dense_groups(&mut module);
-            module = module.without_shardy().unwrap_or(module);
-            module.with_calls_inlined(OPERATIONS).unwrap_or(module)
-        });
+        }
+        // The bodies of reductions are as they came, also in a part.
+        module = module.without_shardy().unwrap_or(module);
+        if whole {
+            module = module.with_calls_inlined(OPERATIONS).unwrap_or(module);
+        }
         self.report_layouts(&mut module);
         if self.options.partitions > 1 {
             self.report_shardings(&mut module);

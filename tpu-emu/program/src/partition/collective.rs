@@ -284,10 +284,16 @@ impl Emitter<'_> {
         if listed.is_empty() && key == GROUPS {
             return Err(Error::bad(format!("{} without groups", operation.name)));
         }
-        let mut attributes = operation.attributes.clone();
-        attributes.set(key, rows(&listed));
         let regions =
             operation.regions.iter().map(|region| self.copied(region)).collect::<Result<_>>()?;
+        let mut attributes = operation.attributes.clone();
+        // One that came as a call has no name among StableHLO's operations.
+        if operation.name.ends_with(".custom_call") {
+            let results: Vec<Value> = types.into_iter().map(|of| self.value(of)).collect();
+            self.write_as(CUSTOM_CALL.into(), operands, results.clone(), (attributes, regions));
+            return Ok(results);
+        }
+        attributes.set(key, rows(&listed));
         Ok(self.exchanged(entry, operands, types, (attributes, regions)))
     }
 }
