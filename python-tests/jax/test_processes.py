@@ -236,7 +236,8 @@ if me == 1:
         print(y.addressable_shards[0].data.block_until_ready())
     except Exception as error:
         print("late", error, flush=True)
-multihost_utils.sync_global_devices("done")
+from jax._src import distributed
+distributed.global_state.client.wait_at_barrier("done", 60_000)
 """
 
 
