@@ -63,9 +63,9 @@ fn the_code_of_a_device_stands_in_the_place_of_the_call() {
     let text = rewritten("mine", "").unwrap().unwrap();
     assert!(!text.contains("@mine"), "{text}");
     let at = |word: &str| text.find(word).unwrap_or_else(|| panic!("{word} in {text}"));
-    assert!(at("SPMDFullToShardShape") < at("call @shmap_body.main.split_1"), "{text}");
-    assert!(at("call @shmap_body.main.split_1") < at("SPMDShardToFullShape"), "{text}");
-    assert!(text.contains("call @inner.split_1"), "{text}");
+    assert!(at("SPMDFullToShardShape") < at("callee = @shmap_body.main.split_1"), "{text}");
+    assert!(at("callee = @shmap_body.main.split_1") < at("SPMDShardToFullShape"), "{text}");
+    assert!(text.contains("callee = @inner.split_1"), "{text}");
     assert!(tpu_stablehlo::text::parse(&text).is_ok(), "{text}");
 }
 

@@ -54,7 +54,7 @@ fn summands_are_summed_up_where_the_program_says() {
     ))
     .unwrap();
     let at = |word: &str| text.find(word).unwrap_or_else(|| panic!("{word} in {text}"));
-    assert!(at("call @twice") < at("all_reduce"), "{text}");
+    assert!(at("callee = @twice") < at("all_reduce"), "{text}");
     assert!(text.contains("tensor<4x8xf32>"), "{text}");
 }
 
