@@ -11,7 +11,7 @@ use tpu_base::tensor::Shape;
 /// Errors: `Constraint` C1-C10 for axes that do not pair; `BadArgument` for a list of precisions
 /// of another length than 2 (C11); `Unimplemented` for unknown algorithms.
 /// Source: StableHLO specification, "dot_general", C1-C12.
-pub(super) const OP: Entry = Entry {
+pub const OP: Entry = Entry {
     sharding: ShardingRule::Contracted,
     layout: LayoutRule::Default,
     factors: factors::contracted,

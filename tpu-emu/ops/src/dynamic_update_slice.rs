@@ -12,7 +12,7 @@ use tpu_kernels::movement::move_list::{Move, Moves, Start};
 /// result `[o..]`.
 /// Errors: `Constraint` C2 to C6.
 /// Source: StableHLO specification, "dynamic_update_slice", C1-C6.
-pub(super) const OP: Entry =
+pub const OP: Entry =
     Entry { factors: factors::dynamic_update, ..Entry::new("dynamic_update_slice", infer, lower) };
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {

@@ -168,7 +168,8 @@ pub use entry::{
 };
 pub use kernel::{Cost, Cx, Kernel, Reduced};
 pub use resolve::{
-    CUSTOM_CALL, Operator, STRUCTURAL, Structural, YIELD, callee, full_name, name_of,
+    CALL, CUSTOM_CALL, MANUAL_COMPUTATION, MANUAL_YIELD, Operator, STRUCTURAL, Structural, YIELD,
+    callee, full_name, name_of,
 };
 pub use site::{Declared, Site};
 #[cfg(test)]
@@ -185,12 +186,17 @@ pub use collective_permute::OP as COLLECTIVE_PERMUTE;
 pub use compare::differs;
 pub use constant::OP as CONSTANT;
 pub use convert::OP as CONVERT;
+pub use dot_general::OP as DOT_GENERAL;
 pub use dynamic_slice::OP as DYNAMIC_SLICE;
+pub use dynamic_update_slice::OP as DYNAMIC_UPDATE_SLICE;
 pub use multiply::OP as MULTIPLY;
+pub use or::OP as OR;
 pub use partition_id::OP as PARTITION_ID;
+pub use reduce::OP as REDUCE;
 pub use reduce_scatter::OP as REDUCE_SCATTER;
 pub use replica_id::OP as REPLICA_ID;
 pub use reshape::OP as RESHAPE;
+pub use scatter::OP as SCATTER;
 pub use select::OP as SELECT;
 
 use std::sync::Arc;

@@ -18,7 +18,7 @@ use tpu_kernels::reduce::dyn_combiner::folder;
 /// or repeated, a body of another type.
 ///
 /// Source: StableHLO specification, "reduce", C1-C8.
-pub(super) const OP: Entry = Entry {
+pub const OP: Entry = Entry {
     sharding: ShardingRule::Reduced,
     factors: factors::reduced,
     ..Entry::new("reduce", infer, lower)

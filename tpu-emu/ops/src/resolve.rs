@@ -71,6 +71,15 @@ pub const STRUCTURAL: &[(&str, Structural)] = &[
 /// The end of a region, as the compiler writes it.
 pub const YIELD: &str = "stablehlo.return";
 
+/// A call of a function, as the compiler writes it.
+pub const CALL: &str = "func.call";
+
+/// Code that runs once per device, as the compiler writes it.
+pub const MANUAL_COMPUTATION: &str = "sdy.manual_computation";
+
+/// The end of such code.
+pub const MANUAL_YIELD: &str = "sdy.return";
+
 /// A custom call, as the compiler writes it.
 pub const CUSTOM_CALL: &str = "stablehlo.custom_call";
 
@@ -97,6 +106,11 @@ impl Operator {
         }
         let structural = STRUCTURAL.iter().find(|(known, _)| *known == name);
         structural.map_or(Self::Unknown, |&(_, structural)| Self::Structural(structural))
+    }
+
+    /// Whether an operation is this row of the tables.
+    pub fn is(self, entry: &Entry) -> bool {
+        self.row().is_some_and(|row| row.mnemonic == entry.mnemonic)
     }
 
     /// The row of the tables.

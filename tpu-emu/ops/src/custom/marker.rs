@@ -3,6 +3,15 @@ use super::super::{Entry, LayoutRule, Lowered, ShardingRule, Site};
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::Shape;
 
+/// The marker of a value that is split as it says.
+pub const SHARDING: &str = "Sharding";
+
+/// The marker between a whole and the parts of devices.
+pub const FULL_TO_SHARD: &str = "SPMDFullToShardShape";
+
+/// The marker between the parts of devices and a whole.
+pub const SHARD_TO_FULL: &str = "SPMDShardToFullShape";
+
 /// Shardings on one device, memory kinds and layouts: result `i` is operand `i`. The others
 /// have no result, and nothing to do.
 ///
@@ -15,9 +24,9 @@ pub(super) const TARGETS: &[Entry] = &[
     same("MoveToDevice", ShardingRule::Moved),
     same("MoveToHost", ShardingRule::Moved),
     same("Pin", ShardingRule::Whole),
-    same("SPMDFullToShardShape", ShardingRule::Split),
-    same("SPMDShardToFullShape", ShardingRule::Join),
-    same("Sharding", ShardingRule::Annotated),
+    same(FULL_TO_SHARD, ShardingRule::Split),
+    same(SHARD_TO_FULL, ShardingRule::Join),
+    same(SHARDING, ShardingRule::Annotated),
     same("Unpin", ShardingRule::Whole),
     same("annotate_device_placement", ShardingRule::Moved),
     same("xla.sdy.FuncResultSharding", ShardingRule::Whole),

@@ -20,8 +20,7 @@ use tpu_kernels::reduce::combiner::dispatch;
 /// body of another type.
 ///
 /// Source: StableHLO specification, "scatter", C1-C25.
-pub(super) const OP: Entry =
-    Entry { factors: factors::scattered, ..Entry::new("scatter", infer, lower) };
+pub const OP: Entry = Entry { factors: factors::scattered, ..Entry::new("scatter", infer, lower) };
 
 /// A scatter whose operands are checked.
 struct Checked<'a> {

@@ -1,6 +1,7 @@
 //! Operations that rewritten programs gain.
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
+use tpu_ops::{MANUAL_COMPUTATION, MANUAL_YIELD};
 use tpu_stablehlo::ir::{
     Attribute, Attributes, AxisRef, Block, DimensionSharding, Element, Elements, LocationId, Mesh,
     MeshRef, Name, Operation, Region, TensorSharding, TensorType, Type, Value,
@@ -28,7 +29,7 @@ impl ValueTypes {
     /// An operation with one result of this type, put at the end of `into`.
     pub(super) fn emit(
         &mut self,
-        (name, location): (&'static str, LocationId),
+        (name, location): (impl Into<Name>, LocationId),
         operands: Vec<Value>,
         attributes: Attributes,
         of: Type,
@@ -42,12 +43,12 @@ impl ValueTypes {
 
 /// An operation without attributes and regions.
 pub(super) fn plain(
-    (name, location): (&'static str, LocationId),
+    (name, location): (impl Into<Name>, LocationId),
     operands: Vec<Value>,
     results: Vec<Value>,
 ) -> Operation {
     let (attributes, regions) = (Attributes::default(), Vec::new());
-    Operation { name: Name::Borrowed(name), operands, results, attributes, regions, location }
+    Operation { name: name.into(), operands, results, attributes, regions, location }
 }
 
 /// Attributes in the order of their names, which is the order they are given in.
@@ -155,7 +156,7 @@ impl PerDevice<'_> {
         (of, axes): (TensorType, &[Vec<AxisRef>]),
         into: &mut Vec<Operation>,
     ) -> Value {
-        body.push(plain(("sdy.return", self.location), vec![made], Vec::new()));
+        body.push(plain((MANUAL_YIELD, self.location), vec![made], Vec::new()));
         let ins = operands.iter().map(|(_, axes)| self.split(axes)).collect();
         let all = self.mesh.1.axes.iter().map(|(name, _)| Arc::clone(name)).collect();
         let attributes = list([
@@ -168,7 +169,7 @@ impl PerDevice<'_> {
         into.push(Operation {
             attributes,
             regions: vec![region(parameters, body)],
-            ..plain(("sdy.manual_computation", self.location), operands, vec![result])
+            ..plain((MANUAL_COMPUTATION, self.location), operands, vec![result])
         });
         result
     }

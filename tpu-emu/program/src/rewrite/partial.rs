@@ -4,6 +4,10 @@ use super::code::{
 };
 use std::collections::HashMap;
 use tpu_base::error::{Error, Result};
+use tpu_ops::{
+    ADD, ALL_REDUCE, CONSTANT, DOT_GENERAL, DYNAMIC_UPDATE_SLICE, OR, Operator, REDUCE, RESHAPE,
+    SCATTER, SELECT, YIELD, full_name,
+};
 use tpu_stablehlo::ir::{
     Attribute, Attributes, AxisRef, Element, MeshAxes, Operation, TensorSharding, TensorType, Type,
     Value,
@@ -26,9 +30,9 @@ pub(super) fn summed(
     let scalar = Type::Tensor(TensorType::new(whole.element, Vec::new()));
     let [left, right] = [values.add(scalar.clone()), values.add(scalar.clone())];
     let mut body = Vec::new();
-    let add = if whole.element == Element::Pred { "stablehlo.or" } else { "stablehlo.add" };
+    let add = full_name(if whole.element == Element::Pred { &OR } else { &ADD });
     let sum = values.emit((add, at), vec![left, right], Attributes::default(), scalar, &mut body);
-    body.push(plain(("stablehlo.return", at), vec![sum], Vec::new()));
+    body.push(plain((YIELD, at), vec![sum], Vec::new()));
     let groups = MeshAxes { mesh: here.mesh.0.clone(), axes: axes.to_vec() };
     let attributes = list([
         ("channel_id", Attribute::Integer(1, Element::S64)),
@@ -40,7 +44,7 @@ pub(super) fn summed(
     let reduce = Operation {
         attributes,
         regions: vec![region(vec![left, right], body)],
-        ..plain(("stablehlo.all_reduce", at), vec![parameter], vec![made])
+        ..plain((full_name(&ALL_REDUCE), at), vec![parameter], vec![made])
     };
     let code = (vec![parameter], vec![reduce], made);
     Ok(here.run(values, &[(value, split.clone())], code, (whole, &split), into))
@@ -63,13 +67,13 @@ pub(super) fn placed(
         split.iter().zip(&own).map(|(a, b)| [&a[..], b].concat()).collect();
     let shard = here.part(&whole, &finer)?.unwrap_or_else(|| part.clone());
     let at = here.location;
-    let (constant, reshape) = (("stablehlo.constant", at), ("stablehlo.reshape", at));
+    let constant = || (full_name(&CONSTANT), at);
     let of = Type::Tensor(part.clone());
     let scalar = |element| Type::Tensor(TensorType::new(element, Vec::new()));
     let none = Attributes::default;
     let mut made = values.add(Type::Tensor(shard));
     let (mut operands, mut parameters, mut body) = (vec![(value, finer)], vec![made], Vec::new());
-    let zero = values.emit(constant, Vec::new(), zeros(&part)?, of.clone(), &mut body);
+    let zero = values.emit(constant(), Vec::new(), zeros(&part)?, of.clone(), &mut body);
     // A row of a table, for each device its own.
     let mut row = |values: &mut ValueTypes,
                    table,
@@ -78,11 +82,17 @@ pub(super) fn placed(
                    body: &mut Vec<Operation>| {
         let dims = |count| Type::Tensor(TensorType::new(of, vec![count]));
         let whole =
-            values.emit(constant, Vec::new(), table, dims(extent(here.mesh.1, axes)?), into);
+            values.emit(constant(), Vec::new(), table, dims(extent(here.mesh.1, axes)?), into);
         let row = values.add(dims(1));
         operands.push((whole, vec![axes.to_vec()]));
         parameters.push(row);
-        Ok::<Value, Error>(values.emit(reshape, vec![row], none(), scalar(of), body))
+        Ok::<Value, Error>(values.emit(
+            (full_name(&RESHAPE), at),
+            vec![row],
+            none(),
+            scalar(of),
+            body,
+        ))
     };
     if own.iter().any(|axes| !axes.is_empty()) {
         let mut update = vec![zero, made];
@@ -91,7 +101,7 @@ pub(super) fn placed(
             let starts = multiples(count, dim / count.max(1));
             update.push(row(values, starts, axes, Element::S64, &mut body)?);
         }
-        let name = ("stablehlo.dynamic_update_slice", at);
+        let name = (full_name(&DYNAMIC_UPDATE_SLICE), at);
         made = values.emit(name, update, none(), of.clone(), &mut body);
     }
     let others: Vec<AxisRef> =
@@ -99,7 +109,7 @@ pub(super) fn placed(
     if !others.is_empty() {
         let count = usize::try_from(extent(here.mesh.1, &others)?).unwrap_or(0);
         let flag = row(values, only_first(count), &others, Element::Pred, &mut body)?;
-        made = values.emit(("stablehlo.select", at), vec![flag, made, zero], none(), of, &mut body);
+        made = values.emit((full_name(&SELECT), at), vec![flag, made, zero], none(), of, &mut body);
     }
     Ok(here.run(values, &operands, (parameters, body, made), (whole, &split), into))
 }
@@ -150,8 +160,9 @@ pub(super) fn summands(
     for &operand in &operation.operands {
         ins.push(vec![Vec::new(); values.tensor(operand)?.dims.len()]);
     }
-    let summed: Vec<Vec<(usize, usize)>> = match (&*operation.name, &ins[..]) {
-        ("stablehlo.dot_general", [lhs, rhs]) => {
+    let operator = Operator::of(operation);
+    let summed: Vec<Vec<(usize, usize)>> = match &ins[..] {
+        [lhs, rhs] if operator.is(&DOT_GENERAL) => {
             let axes_of = |name: &str| indices(operation, name);
             let sides = [lhs.len(), rhs.len()];
             let sums =
@@ -170,8 +181,8 @@ pub(super) fn summands(
             }
             sums[0].iter().zip(&sums[1]).map(|(&l, &r)| vec![(0, l), (1, r)]).collect()
         }
-        ("stablehlo.reduce", [from, initial])
-            if initial.is_empty() && is_sum(operation, sources) =>
+        [from, initial]
+            if operator.is(&REDUCE) && initial.is_empty() && is_sum(operation, sources) =>
         {
             let gone = indices(operation, "dimensions");
             let kept = (0..from.len()).filter(|axis| !gone.contains(axis));
@@ -181,8 +192,9 @@ pub(super) fn summands(
             }
             gone.into_iter().map(|axis| vec![(0, axis)]).collect()
         }
-        ("stablehlo.scatter", [_, to, from])
-            if adds(operation)
+        [_, to, from]
+            if operator.is(&SCATTER)
+                && adds(operation)
                 && split.iter().all(Vec::is_empty)
                 && indices(operation, "input_batching_dims").is_empty() =>
         {
@@ -213,7 +225,7 @@ pub(super) fn summands(
     }
     let Some(part) = here.part(&whole, split)? else { return Ok(None) };
     // What is added to counts once.
-    if operation.name == "stablehlo.scatter"
+    if operator.is(&SCATTER)
         && let Some((onto, split)) = operands.first_mut()
     {
         *onto = placed(here, values, (*onto, axes), (split, None), into)?;
@@ -240,7 +252,7 @@ fn adds(operation: &Operation) -> bool {
     inside.all(|block| match (&block.operations[..], &block.arguments[..]) {
         ([add, last], [one, other]) => {
             let both = add.operands == [*one, *other] || add.operands == [*other, *one];
-            add.name == "stablehlo.add" && both && add.results == last.operands
+            Operator::of(add).is(&ADD) && both && add.results == last.operands
         }
         _ => false,
     })

@@ -12,7 +12,7 @@ use crate::tuning::MAX_SHARDED_CALL_DEPTH;
 use std::collections::HashMap;
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
-use tpu_ops::{Operator, Structural, callee};
+use tpu_ops::{CONSTANT, DOT_GENERAL, Operator, REDUCE, SCATTER, Structural, callee};
 use tpu_stablehlo::Module;
 use tpu_stablehlo::ir::{
     Attribute, Attributes, AxisRef, Block, Function, LocationId, MeshRef, Operation, Region,
@@ -269,9 +269,8 @@ impl Body<'_, '_> {
             }
             _ => self.other(&mut operation, into)?,
         }
-        const KEPT: [&str; 4] = ["constant", "dot_general", "reduce", "scatter"];
-        let short = operation.name.strip_prefix("stablehlo.");
-        if short.is_some_and(|name| KEPT.contains(&name))
+        let operator = Operator::of(&operation);
+        if [&CONSTANT, &DOT_GENERAL, &REDUCE, &SCATTER].into_iter().any(|entry| operator.is(entry))
             && let &[result] = &operation.results[..]
         {
             self.made_by.insert(result, operation.clone());

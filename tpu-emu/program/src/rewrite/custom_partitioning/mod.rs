@@ -8,8 +8,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::Shape;
+use tpu_ops::custom::{FULL_TO_SHARD, SHARD_TO_FULL, SHARDING};
 use tpu_ops::custom_call::{DeviceCode, Linker, SplitCall};
-use tpu_ops::name_of;
+use tpu_ops::{CALL, CUSTOM_CALL, name_of};
 use tpu_stablehlo::Module;
 use tpu_stablehlo::ir::{
     Attribute, Attributes, Block, Function, LocationId, MeshRef, Operation, Region, TensorSharding,
@@ -140,19 +141,19 @@ impl Rewriting<'_> {
         let mut parts = Vec::new();
         for ((&whole, sharding), of) in operation.operands.iter().zip(&code.operands).zip(given) {
             let marked = values.add(Type::Tensor(values.tensor(whole)?.clone()));
-            into.push(marker("Sharding", sharding, at, (whole, marked)));
+            into.push(marker(SHARDING, sharding, at, (whole, marked)));
             let part = values.add(of);
-            into.push(marker("SPMDFullToShardShape", "{manual}", at, (marked, part)));
+            into.push(marker(FULL_TO_SHARD, "{manual}", at, (marked, part)));
             parts.push(part);
         }
         let made: Vec<Value> = gives.into_iter().map(|of| values.add(of)).collect();
         let callee = Attribute::Symbol(Arc::clone(&callee.name));
         into.push(Operation {
             attributes: Attributes(vec![("callee".into(), callee)]),
-            ..plain(("func.call", at), parts, made.clone())
+            ..plain((CALL, at), parts, made.clone())
         });
         for ((&whole, sharding), part) in operation.results.iter().zip(&code.results).zip(made) {
-            into.push(marker("SPMDShardToFullShape", sharding, at, (part, whole)));
+            into.push(marker(SHARD_TO_FULL, sharding, at, (part, whole)));
         }
         Ok(())
     }
@@ -202,7 +203,7 @@ fn marker(target: &str, sharding: &str, at: LocationId, (from, to): (Value, Valu
             ("call_target_name".into(), Attribute::string(target)),
             ("mhlo.sharding".into(), Attribute::string(sharding)),
         ]),
-        ..plain(("stablehlo.custom_call", at), vec![from], vec![to])
+        ..plain((CUSTOM_CALL, at), vec![from], vec![to])
     }
 }
 
