@@ -435,10 +435,7 @@ pub(super) fn manual_layouts(
     operation: &Operation,
 ) -> Result<(Vec<Layout>, Vec<Layout>, Vec<u8>)> {
     let attributes = &operation.attributes;
-    let names = match attributes.get("manual_axes") {
-        Some(Attribute::ManualAxes(names)) => &names[..],
-        _ => &[],
-    };
+    let names = attributes.manual_axes();
     let mut all = Vec::new();
     let mut of = |key: &str| -> Result<Vec<Layout>> {
         let Some(Attribute::Shardings(stated)) = attributes.get(key) else { return Ok(Vec::new()) };

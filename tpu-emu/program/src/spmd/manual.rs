@@ -47,10 +47,7 @@ impl<'m> Loader<'m> {
         operation: &'m Operation,
         into: &mut Subgraph,
     ) -> Result<()> {
-        let axes: &[Arc<str>] = match operation.attributes.get("manual_axes") {
-            Some(Attribute::ManualAxes(axes)) => axes,
-            _ => &[],
-        };
+        let axes = operation.attributes.manual_axes();
         let counts = |axis: &str| axes.iter().any(|known| **known == *axis);
         let ins = shardings(operation, "in_shardings", operation.operands.len())?;
         let outs = shardings(operation, "out_shardings", operation.results.len())?;

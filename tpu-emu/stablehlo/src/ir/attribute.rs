@@ -137,6 +137,14 @@ impl Attributes {
         self.get(name)?.integer()
     }
 
+    /// The axes of the mesh along which code runs once per device; none where nothing says so.
+    pub fn manual_axes(&self) -> &[Arc<str>] {
+        match self.get("manual_axes") {
+            Some(Attribute::ManualAxes(axes)) => axes,
+            _ => &[],
+        }
+    }
+
     /// The string, symbol or word with this name.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.get(name)?.as_str()

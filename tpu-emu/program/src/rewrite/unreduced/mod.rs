@@ -311,10 +311,7 @@ impl Body<'_, '_> {
             _ => Vec::new(),
         };
         let (ins, outs) = (all("in_shardings"), all("out_shardings"));
-        let manual: Vec<Arc<str>> = match operation.attributes.get("manual_axes") {
-            Some(Attribute::ManualAxes(axes)) => axes.clone(),
-            _ => Vec::new(),
-        };
+        let manual = operation.attributes.manual_axes().to_vec();
         // Along other axes than those of the code, its values are still to be summed up.
         let around = |sharding: &TensorSharding| {
             let (mesh, axes) = open_of(Some(sharding))?;

@@ -332,10 +332,7 @@ impl<'m> Propagation<'m> {
             _ => &[],
         };
         let (ins, outs) = (of("in_shardings"), of("out_shardings"));
-        let axes = match attributes.get("manual_axes") {
-            Some(Attribute::ManualAxes(axes)) => &axes[..],
-            _ => &[],
-        };
+        let axes = attributes.manual_axes();
         let by_axes = |this: &Self, sharding: &TensorSharding| {
             let size = (sharding.dimensions.len(), this.devices);
             let counts = |axis: &str| axes.iter().any(|known| **known == *axis);

@@ -15,7 +15,7 @@ use crate::spmd::rows::segments::in_rows;
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::Shape;
-use tpu_stablehlo::ir::{Attribute, Function, Operation, Type};
+use tpu_stablehlo::ir::{Function, Operation, Type};
 
 impl<'m> Loader<'m> {
     /// `sdy.manual_computation` with one body for all devices. Whether that could be done; if
@@ -109,10 +109,7 @@ impl<'m> Loader<'m> {
         group: &Arc<ManualGroup>,
         into: &mut Subgraph,
     ) -> Result<()> {
-        let axes: &[Arc<str>] = match operation.attributes.get("manual_axes") {
-            Some(Attribute::ManualAxes(axes)) => axes,
-            _ => &[],
-        };
+        let axes = operation.attributes.manual_axes();
         let counts = |axis: &str| axes.iter().any(|known| **known == *axis);
         let ins = shardings(operation, "in_shardings", operation.operands.len())?;
         let outs = shardings(operation, "out_shardings", operation.results.len())?;
