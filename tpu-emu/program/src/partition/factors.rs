@@ -131,12 +131,21 @@ pub(super) fn chosen(
         }
         chosen[factor] = new;
     }
-    // A minor factor is split only where all before it are split to single elements.
+    // To be split less in one array may be too little for the minor factors of another.
+    while without_broken(axes, factors, &mut chosen) {}
+    chosen
+}
+
+/// Takes their axes from minor factors that have some before them which are not split to single
+/// elements; whether there were such.
+fn without_broken(axes: &Axes, factors: &Factors, chosen: &mut [Vec<u8>]) -> bool {
+    let mut some = false;
     for map in factors.operands.iter().chain(&factors.results) {
         for list in map.iter().filter(|list| list.len() > 1) {
             let mut all = true;
             for &factor in list {
                 if !all {
+                    some |= !chosen[factor].is_empty();
                     chosen[factor].clear();
                 }
                 let count = i64::try_from(axes.count(&chosen[factor]));
@@ -144,5 +153,5 @@ pub(super) fn chosen(
             }
         }
     }
-    chosen
+    some
 }

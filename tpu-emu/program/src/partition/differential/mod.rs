@@ -127,3 +127,15 @@ fn devices_give_together_what_the_whole_program_gives() {
         assert!(outcome.is_ok(), "seed {seed} on {count} devices:\n{text}");
     }
 }
+
+#[test]
+fn a_minor_part_of_an_extent_is_split_where_it_is_in_all_arrays() {
+    let text = "module {
+  sdy.mesh @mesh = <[\"x\"=2, \"y\"=2]>
+  func.func public @main(%a: tensor<12x6x12xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}, {\"y\", \"x\"}]>}) -> (tensor<144x1x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}, {\"x\"}]>}) {
+    %0 = stablehlo.reshape %a : (tensor<12x6x12xf32>) -> tensor<144x1x6xf32>
+    return %0 : tensor<144x1x6xf32>
+  }
+}";
+    check(text, 4, 1);
+}
