@@ -1,5 +1,6 @@
 //! What one device of several needs for its part of a program: the plan of the program that it
-//! would run by itself. It is counted and told; what runs is the program over whole arrays.
+//! would run by itself. It is counted and told. What runs is the program over whole arrays, but where
+//! the devices have nothing to exchange and the parts give the same bits.
 use std::collections::BTreeMap;
 use tpu_base::error::Result;
 use tpu_ops::{Cost, Numerics};
@@ -14,8 +15,10 @@ use tpu_stablehlo::Module;
 /// One device's part of a program.
 #[derive(Debug)]
 pub(crate) struct DevicePlan {
-    /// The plan of the part, of which nothing is run.
+    /// The plan of the part.
     pub(crate) plan: Plan,
+    /// Whether each device may run it by itself, with the bits of a run over whole arrays.
+    pub(crate) runs: bool,
     /// Arithmetic of the part.
     pub(crate) cost: Cost,
     /// Bytes that the operations of the part read and write.
@@ -37,10 +40,12 @@ impl DevicePlan {
         let part = partition(module, io_shardings, (devices.count, devices.replicas), Form::Plan)?;
         let alone = (Devices::ONE, &BTreeMap::new());
         let passes = Passes::ALL;
-        let loaded = load(&part, numerics, &Unlinked, make_body, alone, passes)?;
+        let loaded = load(&part.module, numerics, &Unlinked, make_body, alone, passes)?;
         let mut graph = loaded.graph;
         let plan = plan(&mut graph, StorageForm::Packed(donated), passes);
-        Ok(Self { plan, cost: graph.cost, bytes_accessed: graph.bytes_accessed })
+        let alone = part.everywhere && plan.calls == 0 && !plan.waits() && !graph.draws;
+        let runs = alone && (part.per_device || plan.is_by_elements());
+        Ok(Self { plan, runs, cost: graph.cost, bytes_accessed: graph.bytes_accessed })
     }
 
     /// Bytes of HBM that the part needs besides arguments and results.

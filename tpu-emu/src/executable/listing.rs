@@ -45,7 +45,8 @@ impl Executable {
     fn part(&self) -> Option<Module> {
         let known = self.own.is_some() && !self.spread.replicas;
         let io_shardings = self.io_shardings.as_ref().filter(|_| known)?;
-        partition(&self.module, io_shardings, (self.spread.count, false), Form::Text).ok()
+        let over = (self.spread.count, false);
+        partition(&self.module, io_shardings, over, Form::Text).ok().map(|part| part.module)
     }
 
     fn report_layouts(&self, module: &mut Module) {

@@ -13,6 +13,8 @@ pub struct LoadedExecutable {
     /// The first device of each part of a parameter, by parameter; none for a program on one
     /// device.
     pub(super) owners: Vec<Vec<usize>>,
+    /// See [`LoadedExecutable::classes`].
+    pub(super) classes: OnceLock<Option<Vec<Vec<usize>>>>,
     /// The constants in the HBM of each device that it has run on.
     pub(super) constants: Mutex<HashMap<usize, Arc<Block>>>,
     /// The same program for arguments whose copies on the devices differ, by their parameters.
@@ -30,6 +32,7 @@ impl LoadedExecutable {
         Self {
             executable,
             owners,
+            classes: OnceLock::new(),
             constants: Mutex::default(),
             own_copies: Mutex::default(),
             replicas: Mutex::default(),

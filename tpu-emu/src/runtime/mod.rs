@@ -8,7 +8,8 @@
 //! | replicas, new memory for results | one run (`sharded`) | a run of its own (`replica_launch`) |
 //! | any others that run as one | one run (`sharded`) | a rendezvous (`rendezvous_launch`) |
 //!
-//! A run for several devices works on whole arrays. Replicas that run by themselves meet in their
+//! A run for several devices works on whole arrays, or on each part by itself where these need
+//! nothing of one another (`in_parts`). Replicas that run by themselves meet in their
 //! collectives (`replica_runs`). In a rendezvous the last call runs the program for all.
 //!
 //! A rendezvous of two devices goes like this:
@@ -54,6 +55,7 @@ mod custom_call_services;
 mod dependencies;
 mod emulator;
 mod in_flight;
+mod in_parts;
 mod job;
 mod launch;
 mod launch_watch;

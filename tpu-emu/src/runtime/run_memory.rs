@@ -3,7 +3,9 @@
 #![expect(unsafe_code, reason = "an unsafe trait")]
 use crate::buffer::Hold;
 use crate::hbm::Region;
+use parking_lot::Mutex;
 use std::ptr;
+use std::sync::Arc;
 use tpu_base::units::to_usize;
 use tpu_kernels::aligned::Aligned;
 use tpu_program::interpret::frame::Storage;
@@ -18,9 +20,12 @@ pub(super) enum RunMemory {
     Held(Hold),
     /// Memory that is not the device's.
     Own(Aligned),
+    /// Such memory of several runs, one after the other.
+    Shared(Arc<Mutex<Aligned>>),
 }
 
-// SAFETY: a region stays mapped while the hold on it lives; the other bytes belong to the value.
+// SAFETY: a region stays mapped while the hold on it lives; the other bytes belong to the value,
+// or to the runs that share them, of which none replaces them.
 unsafe impl Storage for RunMemory {
     fn place(&mut self) -> (*mut u8, usize) {
         let region = |region: &Region| (region.as_ptr(), to_usize(region.size().0));
@@ -28,6 +33,7 @@ unsafe impl Storage for RunMemory {
             Self::Nothing => (ptr::null_mut(), 0),
             Self::Held(hold) => hold.region().map_or((ptr::null_mut(), 0), region),
             Self::Own(memory) => memory.place(),
+            Self::Shared(memory) => memory.lock().place(),
         }
     }
 

@@ -85,7 +85,7 @@ fn told(machine: &Emulator, executable: &LoadedExecutable) -> u64 {
 }
 
 /// Notes when the steps of a run begin and end.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct StepTimes {
     machine: Arc<Emulator>,
     session: Arc<Session>,
@@ -93,6 +93,13 @@ pub(super) struct StepTimes {
     program: u64,
     run: u64,
     devices: Vec<u64>,
+}
+
+impl StepTimes {
+    /// For what some of its devices run, by their places among them.
+    pub(super) fn among(&self, places: &[usize]) -> Self {
+        Self { devices: places.iter().map(|&place| self.devices[place]).collect(), ..self.clone() }
+    }
 }
 
 impl StepWatch for StepTimes {

@@ -23,6 +23,9 @@ impl Job {
     /// Runs the program over whole arrays and splits its results.
     pub(super) fn run_whole(mut self, sources: &[Option<Hold>]) -> Result<()> {
         self.executable = self.for_copies(sources)?;
+        if self.executable.classes().is_some() {
+            return self.run_in_parts(sources);
+        }
         let executable = &self.executable;
         let Some(IoShardings { parameters, results, .. }) = &executable.io_shardings else {
             return Err(Error::bad(format!("{} is on one device", executable.name)));
@@ -145,7 +148,7 @@ impl Job {
     }
 
     /// Notes which devices have the same of a result.
-    fn note_contents(&self, index: usize, io: &IoSharding) {
+    pub(super) fn note_contents(&self, index: usize, io: &IoSharding) {
         let mut contents: HashMap<usize, Content> = HashMap::new();
         for (device, place) in self.device_results(index).enumerate() {
             let content = contents.entry(io.sharding.part(device)).or_insert_with(Content::fresh);

@@ -7,6 +7,7 @@ mod custom_call;
 mod donation;
 mod elementwise;
 mod groups;
+mod in_parts;
 mod machine;
 mod order;
 mod partitioned;

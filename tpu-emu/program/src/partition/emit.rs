@@ -46,6 +46,10 @@ pub(super) struct Emitter<'m> {
     /// Groups of devices along axes.
     pub(super) groups: HashMap<Vec<u8>, Attribute>,
     pub(super) channels: i64,
+    /// Whether no device needs its number.
+    pub(super) everywhere: bool,
+    /// Whether all that is computed is one device's already in the program.
+    pub(super) per_device: bool,
     /// Where what is written comes from.
     pub(super) location: LocationId,
 }
@@ -72,6 +76,8 @@ impl<'m> Emitter<'m> {
             pending: Vec::new(),
             groups: HashMap::new(),
             channels: 0,
+            everywhere: true,
+            per_device: true,
             location: LocationId::UNKNOWN,
         }
     }
@@ -255,6 +261,7 @@ impl<'m> Emitter<'m> {
         if let Some(&known) = self.numbers.get(axes) {
             return known;
         }
+        self.everywhere = false;
         let numbers = self.axes.numbers(axes);
         let scalar = Type::Tensor(TensorType::new(Element::S32, Vec::new()));
         let made = self.at_the_head(|this| {

@@ -7,8 +7,9 @@
 //!    (`factors`) piece by piece; one without factors takes its operands whole. `reshard` brings an
 //!    array from one layout to another, `collective` writes what devices exchange.
 //!
-//! What runs is the program over whole arrays (docs/decisions/0016). This one tells what each
-//! device needs: its memory, its work, its text.
+//! It tells what each device needs: its memory, its work, its text. What runs is the program over
+//! whole arrays (docs/decisions/0016), but where the parts need nothing of one another
+//! (docs/decisions/0108).
 mod axes;
 mod collective;
 mod control;
@@ -45,6 +46,18 @@ pub enum Form {
     Replicas,
 }
 
+/// The program of one device.
+#[derive(Debug)]
+pub struct DevicePart {
+    /// The program.
+    pub module: Module,
+    /// Whether it is the same for all devices, also where a plan has the first device's: nobody
+    /// needs a number of the device.
+    pub everywhere: bool,
+    /// Whether all that it computes is code per device in the program that it came from.
+    pub per_device: bool,
+}
+
 /// The program of one device, out of one over whole arrays; or, of a program over replicas, which
 /// is one device's already, the same in this form.
 ///
@@ -55,7 +68,7 @@ pub fn partition(
     io: &IoShardings,
     (devices, replicas): (usize, bool),
     form: Form,
-) -> Result<Module> {
+) -> Result<DevicePart> {
     let inlined = module.with_calls_inlined(MAX_PARTITIONED_OPERATIONS);
     let module = inlined.as_ref().unwrap_or(module);
     let entry = module.entry().ok_or_else(|| Error::bad("the module has no function main"))?;
@@ -99,16 +112,18 @@ pub fn partition(
         Form::Plan => Locations::default(),
         _ => module.locations.clone(),
     };
+    let (everywhere, per_device) = (emitter.everywhere, replicas || emitter.per_device);
     let mut functions = vec![made];
     let others = module.functions.iter().filter(|other| !std::ptr::eq(*other, entry));
     functions.extend(others.cloned());
-    Ok(Module {
+    let module = Module {
         name: module.name.clone(),
         attributes: plain(&module.attributes),
         meshes: Vec::new(),
         functions,
         locations,
-    })
+    };
+    Ok(DevicePart { module, everywhere, per_device })
 }
 
 /// A sharding without the axis of copies that differ between devices.

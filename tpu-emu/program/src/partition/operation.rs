@@ -23,6 +23,7 @@ impl<'m> Emitter<'m> {
             Operator::Structural(Structural::ManualComputation) => self.manual(operation),
             Operator::Structural(Structural::NamedComputation) => self.named(operation),
             Operator::Structural(_) | Operator::Registered | Operator::Unknown => {
+                self.per_device = false;
                 self.whole(operation, None)
             }
             Operator::Row(entry) => self.row(operation, entry),
@@ -63,6 +64,10 @@ impl<'m> Emitter<'m> {
             (ShardingRule::Join, &[from], &[to]) => return self.join(from, to),
             _ => {}
         }
+        let around = self.layouts.manual(&operation.results);
+        let own = self.axes.count(around) == self.axes.devices;
+        // Constants and counts have the same bits everywhere.
+        self.per_device &= own || operation.operands.is_empty();
         let kind = match entry.devices {
             DeviceDependence::PartitionId | DeviceDependence::ReplicaId => {
                 return self.own_number(operation, entry.devices);
@@ -79,6 +84,7 @@ impl<'m> Emitter<'m> {
     /// The number of the device among its replicas or partitions.
     fn own_number(&mut self, operation: &Operation, which: DeviceDependence) -> Result<()> {
         let &[result] = &operation.results[..] else { return Ok(()) };
+        self.everywhere = false;
         let of = TensorType::new(Element::U32, Vec::new());
         let zero = Elements { of: of.clone(), data: [0; 4].into(), splat: false };
         let value = match (self.form, which) {

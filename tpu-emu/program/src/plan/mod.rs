@@ -63,6 +63,9 @@ use tpu_ops::Kernel;
 use tpu_ops::host_transfer::Channel;
 use tpu_stablehlo::ir::LocationId;
 
+/// Runs of elements in which a kernel may move its operands and is still known to do only that.
+const MAX_MOVES: usize = 1024;
+
 /// Alignment of values in the arena and in the pool.
 pub const ALIGN: usize = 64;
 
@@ -243,6 +246,29 @@ impl Plan {
     /// Number of the first result's memory.
     pub fn results(&self) -> u32 {
         Self::PARAMETERS + u32::try_from(self.parameters).unwrap_or(u32::MAX)
+    }
+
+    /// Whether each element of what it makes has the same bits however many there are: its steps
+    /// move elements, or compute each from others at its place.
+    pub fn is_by_elements(&self) -> bool {
+        fn all(steps: &[Step]) -> bool {
+            steps.iter().all(|step| match &step.kind {
+                PlannedStep::Fused(_)
+                | PlannedStep::StridedCopy(_)
+                | PlannedStep::Copies(_)
+                | PlannedStep::Unpack { .. }
+                | PlannedStep::Pack { .. } => true,
+                PlannedStep::Rows { rows, .. } => rows.is_by_elements(),
+                PlannedStep::Kernel { kernel, .. } => {
+                    let moves = || kernel.moves(MAX_MOVES).is_some();
+                    kernel.joins().is_some() || kernel.lookup().is_some() || moves()
+                }
+                PlannedStep::While { condition, body, .. } => all(condition) && all(body),
+                PlannedStep::Branch { branches, .. } => branches.iter().all(|steps| all(steps)),
+                PlannedStep::Each(each) => all(&each.body),
+            })
+        }
+        all(&self.steps)
     }
 
     /// Bytes of the steps themselves.

@@ -4,7 +4,7 @@ use super::groups::Devices;
 use super::propagate::Propagation;
 use super::wanted;
 use crate::graph::{Graph, Node, NodeKind, ValueId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::Shape;
@@ -249,6 +249,28 @@ impl IoShardings {
             made.results.push(IoSharding::new(whole.clone(), sharding, rows).map_err(numbered)?);
         }
         Ok(made)
+    }
+
+    /// The devices in classes: those of one have the same part of every parameter and result.
+    pub fn classes(&self) -> Vec<Vec<usize>> {
+        let all = || self.parameters.iter().chain(&self.results).map(|io| &io.sharding);
+        let devices = all().map(|sharding| sharding.places.len()).next().unwrap_or(1);
+        let mut class = vec![0; devices];
+        let mut count = 1;
+        for sharding in all().filter(|sharding| !sharding.is_replicated()) {
+            if count == devices {
+                break;
+            }
+            let mut numbers = HashMap::new();
+            for (device, class) in class.iter_mut().enumerate() {
+                let next = numbers.len();
+                *class = *numbers.entry((*class, sharding.part(device))).or_insert(next);
+            }
+            count = numbers.len();
+        }
+        let mut classes = vec![Vec::new(); count];
+        class.into_iter().enumerate().for_each(|(device, class)| classes[class].push(device));
+        classes
     }
 
     /// Bytes of the whole arrays that a run makes from parts.

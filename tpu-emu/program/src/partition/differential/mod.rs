@@ -72,7 +72,7 @@ fn check(text: &str, count: usize, seed: u64) {
         shapes.iter().map(one).collect()
     };
     let (inputs, wanted, io) = whole(&module, count, &inputs);
-    let part = partition(&module, &io, (count, false), Form::Replicas).unwrap();
+    let part = partition(&module, &io, (count, false), Form::Replicas).unwrap().module;
     let (registry, none) = (Registry::default(), BTreeMap::new());
     let devices = Devices { count, replicas: true, only: None };
     let loaded = load(&part, Numerics::Ieee, &registry, make_body, (devices, &none), Passes::ALL);
@@ -104,15 +104,15 @@ fn check(text: &str, count: usize, seed: u64) {
         });
     }
     // The other forms can be read, and planned.
-    let text = partition(&module, &io, (count, false), Form::Text).unwrap().to_mlir(false);
+    let text = partition(&module, &io, (count, false), Form::Text).unwrap().module.to_mlir(false);
     tpu_stablehlo::text::parse(&text).unwrap();
-    let planned = partition(&module, &io, (count, false), Form::Plan).unwrap();
+    let planned = partition(&module, &io, (count, false), Form::Plan).unwrap().module;
     load(&planned, Numerics::Ieee, &super::Unlinked, make_body, (Devices::ONE, &none), Passes::ALL)
         .unwrap_or_else(|error| panic!("{error}\n{}", planned.to_mlir(false)));
 }
 
 fn part_of(module: &Module, io: &IoShardings, count: usize) -> Module {
-    partition(module, io, (count, false), Form::Replicas).unwrap()
+    partition(module, io, (count, false), Form::Replicas).unwrap().module
 }
 
 fn part_text(module: &Module) -> String {

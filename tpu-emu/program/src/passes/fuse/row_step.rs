@@ -63,6 +63,14 @@ pub(crate) enum ValueSlot {
 }
 
 impl RowFusion {
+    /// Whether no stage makes one element of several.
+    pub(crate) fn is_by_elements(&self) -> bool {
+        self.stages.iter().all(|stage| match &stage.kind {
+            StageKind::Loop(_) | StageKind::Copy(_) | StageKind::Gather(..) => true,
+            StageKind::Fold { .. } | StageKind::Total { .. } => false,
+        })
+    }
+
     /// Whether result `result` may lie where operand `operand` lies, if they have the same size.
     pub(crate) fn takes_over(&self, operand: usize, result: usize) -> bool {
         let Some(writer) =
