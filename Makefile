@@ -52,7 +52,7 @@ unexport TPU_LIBRARY_PATH JAX_PLATFORMS
 # The crates of the machine.
 MACHINE := -p tpu-base -p tpu-topology -p tpu-kernels -p tpu-ops -p tpu-program -p tpu-emu
 
-.PHONY: picture report-page test-report build wheel demo walkthrough guide readers test test-readers test-clients test-wheel test-libtpu test-tensorflow test-torch test-tpu-info test-rust test-portable test-docs test-python test-no-jax conform checks ecosystem ecosystem-full lint deny bench bench-all bench-growth bench-suite bench-ecosystem bench-page bench-parts memcheck memcheck-address memcheck-valgrind needs-valgrind racecheck random sweep walks fuzz fuzz-readers fuzz-readers-proof clean
+.PHONY: picture report-page test-report build wheel demo walkthrough guide readers test test-readers test-clients test-wheel test-libtpu test-tensorflow test-torch test-tpu-info test-rust test-portable test-docs test-python test-no-jax conform checks ecosystem ecosystem-full lint deny bench bench-all bench-growth bench-slices bench-suite bench-ecosystem bench-page bench-parts memcheck memcheck-address memcheck-valgrind needs-valgrind racecheck random sweep walks fuzz fuzz-readers fuzz-readers-proof clean
 
 build:
 	cargo build --release
@@ -235,6 +235,11 @@ ecosystem ecosystem-full: build $(VENVS)/ecosystem/ready
 WORKLOADS ?=
 bench: build $(VENVS)/jax-$(NEWEST)/ready
 	$(NEWEST_PYTHON) python-tests/bench/run.py $(WORKLOADS)
+	$(if $(WORKLOADS),,$(NEWEST_PYTHON) python-tests/bench/slices.py)
+
+# The training step on 8, 64 and 256 devices.
+bench-slices: build $(VENVS)/jax-$(NEWEST)/ready
+	$(NEWEST_PYTHON) python-tests/bench/slices.py $(SLICES)
 
 # All that the page shows but Optax and Flax; the test files where JAX_TESTS is set.
 bench-all: bench bench-growth $(if $(JAX_TESTS),bench-suite)

@@ -10,12 +10,16 @@ from figures import (
     GrowthRun,
     Ratios,
     Row,
+    SliceRow,
     SuiteRow,
     compilation_ms,
     geometric_mean,
     growth,
     growth_table,
+    least,
     significant,
+    slice_ratios,
+    slice_table,
     suite_table,
     summary_table,
     table,
@@ -41,6 +45,24 @@ class WorkloadRun(TypedDict):
     minutes: float
     rows: list[Row]
     vectors: dict[str, list[Row]]
+
+
+class SliceRun(TypedDict):
+    """A run of the step on many devices.
+
+    Attributes:
+        machine: what the numbers depend on besides the code.
+        rounds: processes a row and platform.
+        minutes: how long it took in all.
+        rows: by form and number of devices.
+        off: how far a loss was from that of one device, at most.
+    """
+
+    machine: dict[str, str]
+    rounds: int
+    minutes: float
+    rows: list[SliceRow]
+    off: float
 
 
 def workloads_block(run: WorkloadRun) -> str:
@@ -93,12 +115,27 @@ def growth_block(run: GrowthRun) -> str:
     )
 
 
+def slices_block(run: SliceRun) -> str:
+    """A line a form of the step and number of devices."""
+    machine = run["machine"]
+    told = (
+        f"{machine['processor']}, {machine['cores']} cores, JAX {machine['jax']}; the least of "
+        f"{run['rounds']} processes each on each platform, {run['minutes']:.0f} minutes in all. "
+        f"Every loss is within {run['off']:.1e} of that of one device."
+    )
+    return f"{told}\n\n{slice_table(run['rows'])}"
+
+
 def aims_block(
-    workloads: WorkloadRun | None, suites: list[SuiteRow] | None, grown: GrowthRun | None
+    workloads: WorkloadRun | None,
+    suites: list[SuiteRow] | None,
+    grown: GrowthRun | None,
+    slices: SliceRun | None = None,
 ) -> str:
     """A line an aim."""
     lines = [
         *(_workload_aims(Ratios(workloads["rows"])) if workloads else []),
+        *(_slice_aims(slices["rows"]) if slices else []),
         *(_suite_aims(suites) if suites else []),
         *(_growth_aims(grown) if grown else []),
     ]
@@ -130,6 +167,22 @@ def _workload_aims(ratios: Ratios) -> list[list[str]]:
         _line("until the first result, geometric mean", 1 / 5, first),
         _line("peak of memory, the worst", 1.1, max(peaks.values()), f" ({heavy} beyond 1.1)"),
     ]
+
+
+def _slice_aims(rows: list[SliceRow]) -> list[list[str]]:
+    lines = []
+    for what, key, aim in (
+        ("step on many devices, processor time", "step", 1.0),
+        ("compile of it, processor time", "compile", 0.1),
+        ("peak of memory of it", "peak", 1.0),
+    ):
+        ratios = slice_ratios(rows, key)
+        worst = max(ratios, key=lambda name: ratios[name])
+        lines.append(_line(f"{what}, the worst", aim, ratios[worst], f" ({worst})"))
+    per_device = [row for row in rows if row["form"] == "shard_map"]
+    first, last = (least(row, "tpu", "compile") for row in (per_device[0], per_device[-1]))
+    what = "compile in `shard_map`, the most devices over the fewest"
+    return [*lines, _line(what, 2, last / first)]
 
 
 def _suite_aims(rows: list[SuiteRow]) -> list[list[str]]:

@@ -336,3 +336,56 @@ def growth_table(rows: Sequence[GrowthRow], of: str, unit: float) -> str:
     ]
     headers = (of, "on", *(f"{int(size):,}" for size in sizes), "last / best before")
     return table(headers, lines)
+
+
+class SliceSample(TypedDict):
+    """One process's numbers of a step on many devices.
+
+    Attributes:
+        compile: milliseconds of processor time.
+        step: the same of a step.
+        peak: MiB of the process.
+        losses: of the steps.
+    """
+
+    compile: float
+    step: float
+    peak: float
+    losses: list[float]
+
+
+class SliceRow(TypedDict):
+    """All samples of one form of the step on so many devices, a list a platform."""
+
+    form: str
+    devices: int
+    samples: dict[str, list[SliceSample]]
+
+
+SLICE_KEYS = ("compile", "step", "peak")
+
+
+def least(row: SliceRow, platform: str, key: str) -> float:
+    """The least of the samples."""
+    return min(sample[key] for sample in row["samples"][platform])  # type: ignore[literal-required]
+
+
+def slice_ratios(rows: Sequence[SliceRow], key: str) -> dict[str, float]:
+    """By form and devices, ours over the CPU backend's."""
+    ours, theirs = PLATFORMS
+    return {
+        f"{row['form']} on {row['devices']}": least(row, ours, key) / least(row, theirs, key)
+        for row in rows
+    }
+
+
+def slice_table(rows: Sequence[SliceRow]) -> str:
+    """A line a form and number of devices, ours / the CPU backend's (ratio)."""
+    lines = [
+        [
+            f"{row['form']}, {row['devices']} devices",
+            *(beside(*(least(row, platform, key) for platform in PLATFORMS)) for key in SLICE_KEYS),
+        ]
+        for row in rows
+    ]
+    return table(("step", "compile, processor ms", "step, processor ms", "peak MiB"), lines)

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from blocks import aims_block, growth_block, suites_block, workloads_block
+from blocks import aims_block, growth_block, slices_block, suites_block, workloads_block
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "performance.md"
@@ -32,14 +32,17 @@ def load(name: str) -> Any:
 def write() -> None:
     """Write the blocks of all runs that there are, and the aims."""
     workloads, suites, growth = load("workloads"), load("suites"), load("growth")
+    slices = load("slices")
     text = PAGE.read_text()
     if workloads:
         text = between(text, "workloads", workloads_block(workloads))
+    if slices:
+        text = between(text, "slices", slices_block(slices))
     if suites:
         text = between(text, "suites", suites_block(suites))
     if growth:
         text = between(text, "growth", growth_block(growth))
-    PAGE.write_text(between(text, "aims", aims_block(workloads, suites, growth)))
+    PAGE.write_text(between(text, "aims", aims_block(workloads, suites, growth, slices)))
 
 
 def between(text: str, name: str, block: str) -> str:

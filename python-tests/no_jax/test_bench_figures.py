@@ -88,6 +88,36 @@ def test_a_missed_aim_says_so():
     assert [cell.strip() for cell in steady.split("|")[2:5]] == ["≤ 1", "3.00", "no"]
 
 
+def test_a_step_on_many_devices_is_held_to_its_aims():
+    def of(form: str, devices: int, compiled: float, step: float) -> figures.SliceRow:
+        def one(factor: float) -> figures.SliceSample:
+            numbers = {"compile": compiled * factor, "step": step * factor}
+            return {"compile": numbers["compile"], "step": numbers["step"], "peak": 5, "losses": []}
+
+        theirs: figures.SliceSample = {"compile": 100, "step": 10, "peak": 10, "losses": []}
+        return {
+            "form": form,
+            "devices": devices,
+            "samples": {"tpu": [one(2), one(1)], "cpu": [theirs]},
+        }
+
+    rows = [of("jit", 8, 8, 15), of("shard_map", 8, 4, 5), of("shard_map", 64, 9, 5)]
+    run: blocks.SliceRun = {"machine": {}, "rounds": 2, "minutes": 1, "rows": rows, "off": 1e-6}
+    lines = blocks.aims_block(None, None, None, run).splitlines()[2:]
+    cells = [[cell.strip() for cell in line.split("|")[2:5]] for line in lines]
+    assert cells == [
+        ["≤ 1", "1.50 (jit on 8)", "no"],
+        ["≤ 0.1", "0.0900 (shard_map on 64)", "yes"],
+        ["≤ 1", "0.500 (jit on 8)", "yes"],
+        ["≤ 2", "2.25", "no"],
+    ]
+    table = figures.slice_table(rows).splitlines()
+    assert [cell.strip() for cell in table[2].split("|")[1:3]] == [
+        "jit, 8 devices",
+        "8.00 / 100 (0.080)",
+    ]
+
+
 def test_each_kind_of_vectors_has_its_line():
     own = [row("even", [sample(1)], [sample(1)])]
     narrower = [row("slow", [sample(4)], [sample(1)]), row("even", [sample(1)], [sample(1)])]
