@@ -55,6 +55,7 @@ use super::graph::ValueId;
 use super::passes::fuse::row_step::RowFusion;
 use super::passes::fuse::{FusedLoop, StridedCopy};
 use super::passes::scalar_loops::{ScalarProgram, ValueRange};
+use super::tuning::MAX_KNOWN_MOVES;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock};
 use tpu_base::tensor::Shape;
@@ -62,9 +63,6 @@ use tpu_kernels::jit::ScalarLoop;
 use tpu_ops::Kernel;
 use tpu_ops::host_transfer::Channel;
 use tpu_stablehlo::ir::LocationId;
-
-/// Runs of elements in which a kernel may move its operands and is still known to do only that.
-const MAX_MOVES: usize = 1024;
 
 /// Alignment of values in the arena and in the pool.
 pub const ALIGN: usize = 64;
@@ -260,7 +258,7 @@ impl Plan {
                 | PlannedStep::Pack { .. } => true,
                 PlannedStep::Rows { rows, .. } => rows.is_by_elements(),
                 PlannedStep::Kernel { kernel, .. } => {
-                    let moves = || kernel.moves(MAX_MOVES).is_some();
+                    let moves = || kernel.moves(MAX_KNOWN_MOVES).is_some();
                     kernel.joins().is_some() || kernel.lookup().is_some() || moves()
                 }
                 PlannedStep::While { condition, body, .. } => all(condition) && all(body),
