@@ -4,8 +4,6 @@
 
 pub mod bytecode;
 mod canonical;
-pub mod error;
-mod float;
 mod futures;
 mod inlined;
 pub mod ir;
@@ -13,5 +11,7 @@ mod plain;
 pub mod text;
 mod vhlo;
 
-pub use error::{Place, ReadError};
 pub use ir::Module;
+pub use tpu_mlir::{Place, ReadError, error};
+
+use tpu_mlir::float;

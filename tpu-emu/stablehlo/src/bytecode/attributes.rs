@@ -5,6 +5,7 @@ use crate::ReadError;
 use crate::float;
 use crate::ir::{Attribute, Attributes, Element, Name, OutputAlias, TensorType, Type};
 use crate::vhlo;
+use tpu_mlir::builtin;
 
 /// Codes of builtin attributes.
 mod code {
@@ -35,9 +36,10 @@ impl BytecodeReader<'_> {
     ) -> Result<Node, ReadError> {
         let at = cursor.at();
         let kind = cursor.varint()?;
-        if super::locations::is_location(kind) {
+        if tpu_mlir::is_location(kind) {
             cursor.rest();
-            return Ok(Node::Attribute(Attribute::Location(self.location_at(at, index)?)));
+            let location = self.file.location_at(at, index)?;
+            return Ok(Node::Attribute(Attribute::Location(location)));
         }
         if kind == code::ARRAY {
             return self.array(cursor);
@@ -67,10 +69,10 @@ impl BytecodeReader<'_> {
             code::RESOURCE => {
                 self.next_type(cursor)?;
                 let resource = cursor.index()?;
-                let name = self
-                    .resources
+                let resources = &self.file.resources;
+                let name = resources
                     .get(resource)
-                    .ok_or_else(|| unknown(at, "resource", resource, self.resources.len()))?;
+                    .ok_or_else(|| unknown(at, "resource", resource, resources.len()))?;
                 return Err(ReadError::at(at, format!("elements in the resource {name}")));
             }
             code::DENSE_ARRAY => {
@@ -95,7 +97,7 @@ impl BytecodeReader<'_> {
     /// The bytes of a string, paid for.
     pub(crate) fn string_bytes(&mut self, cursor: &mut Cursor<'_>) -> Result<Vec<u8>, ReadError> {
         let at = cursor.at();
-        let bytes = self.strings.bytes(cursor)?;
+        let bytes = self.file.strings.bytes(cursor)?;
         self.pay_once(at, bytes.len())?;
         Ok(bytes.to_vec())
     }
@@ -148,22 +150,7 @@ impl BytecodeReader<'_> {
         let Some((width, signed)) = integer_width(of) else {
             return Err(ReadError::at(at, format!("an integer of type {of:?}")));
         };
-        let bits: u128 = match width {
-            0..=8 => cursor.byte()?.into(),
-            9..=64 => cursor.signed()?.cast_unsigned().into(),
-            65..=128 => {
-                let mut bits = 0;
-                for word in 0..cursor.count()? {
-                    let value = u128::from(cursor.signed()?.cast_unsigned());
-                    if word > 1 {
-                        return Err(ReadError::at(at, format!("more than {width} bits")));
-                    }
-                    bits |= value << (64 * word);
-                }
-                bits
-            }
-            _ => return Err(ReadError::at(at, format!("an integer of {width} bits"))),
-        };
+        let bits = builtin::integer(cursor, width)?;
         if of == Element::Pred {
             return Ok(Attribute::Bool(bits & 1 == 1));
         }
@@ -183,11 +170,7 @@ impl BytecodeReader<'_> {
         of: Element,
     ) -> Result<Attribute, ReadError> {
         let at = cursor.at();
-        let Some(width) = float::width(of) else {
-            return Err(ReadError::at(at, format!("a float of type {of:?}")));
-        };
-        let bits =
-            if width <= 8 { cursor.byte()?.into() } else { cursor.signed()?.cast_unsigned() };
+        let bits = builtin::float(cursor, of)?;
         let value = float::decode(bits, of)
             .ok_or_else(|| ReadError::at(at, format!("a float of type {of:?}")))?;
         Ok(Attribute::Float(value, of))
@@ -215,7 +198,7 @@ impl BytecodeReader<'_> {
             19 => return Ok(Node::SubAxis(cursor.signed()?, cursor.signed()?)),
             20 => return self.stablehlo_axis(cursor),
             21 => {
-                let name = self.strings.shared(cursor)?;
+                let name = self.file.strings.shared(cursor)?;
                 return Ok(Node::MeshAxis(name, cursor.signed()?));
             }
             22 => return self.stablehlo_mesh(cursor),

@@ -1,50 +1,13 @@
 //! The module, its functions, and the code in them.
-use super::operation::{Header, skip_uses};
+use super::operation::Header;
 use super::table::brief;
-use super::{BytecodeReader, Cursor, REGION_DEPTH, VERSION_ELIDED, VERSION_SECTIONS, VERSION_USES};
+use super::{BytecodeReader, Cursor, REGION_DEPTH};
 use crate::ReadError;
 use crate::ir::{
-    Attribute, Attributes, Block, Function, Module, Name, NamedMesh, Operation, Region, Type, Value,
+    Attribute, Attributes, Block, Function, Module, Name, NamedMesh, Operation, Region, Type,
 };
 use std::sync::Arc;
-
-/// The values of a function while it is read.
-#[derive(Debug, Default)]
-struct Values {
-    types: Vec<Type>,
-    /// For each isolated region around, what the numbers in it stand for.
-    scopes: Vec<Vec<Option<Value>>>,
-}
-
-impl Values {
-    /// A new value.
-    fn add(&mut self, at: usize, of: Type) -> Result<Value, ReadError> {
-        let number = u32::try_from(self.types.len())
-            .map_err(|_| ReadError::at(at, "too many values in a function"))?;
-        self.types.push(of);
-        Ok(Value(number))
-    }
-
-    fn scope(&mut self, at: usize) -> Result<&mut Vec<Option<Value>>, ReadError> {
-        self.scopes.last_mut().ok_or_else(|| ReadError::at(at, "a value outside of a function"))
-    }
-
-    /// What a number stands for.
-    fn get(&mut self, at: usize, number: usize) -> Result<Value, ReadError> {
-        let scope = self.scope(at)?;
-        match scope.get(number) {
-            Some(Some(value)) => Ok(*value),
-            Some(None) => Err(ReadError::at(at, format!("value {number} is used before it is"))),
-            None => Err(ReadError::at(at, format!("value {number} of {}", scope.len()))),
-        }
-    }
-}
-
-/// The numbers that a region gives to its values.
-struct Numbers {
-    next: usize,
-    end: usize,
-}
+use tpu_mlir::code::{Numbers, Values};
 
 impl<'a> BytecodeReader<'a> {
     /// Reads the section of the code.
@@ -58,7 +21,7 @@ impl<'a> BytecodeReader<'a> {
             self.module_operation(&mut code, &mut module, 0)?;
         }
         code.finish("the code")?;
-        module.locations = self.locations;
+        module.locations = self.file.locations;
         Ok(module)
     }
 
@@ -117,7 +80,7 @@ impl<'a> BytecodeReader<'a> {
         if depth >= REGION_DEPTH {
             return Err(ReadError::at(header.at, format!("modules nested {depth} deep")));
         }
-        let mut inner = self.regions_of(code, header.at, header.isolated)?;
+        let mut inner = self.file.regions_of(code, header.at, header.isolated)?;
         let code = inner.as_mut().unwrap_or(code);
         for _ in 0..header.regions {
             let blocks = code.count()?;
@@ -137,22 +100,6 @@ impl<'a> BytecodeReader<'a> {
         match inner {
             Some(inner) => inner.finish("a module"),
             None => Ok(()),
-        }
-    }
-
-    /// The section of isolated regions, if they have one.
-    fn regions_of(
-        &mut self,
-        code: &mut Cursor<'a>,
-        at: usize,
-        isolated: bool,
-    ) -> Result<Option<Cursor<'a>>, ReadError> {
-        if !isolated || self.version < VERSION_SECTIONS {
-            return Ok(None);
-        }
-        match code.section()? {
-            (super::KIND_IR, content) => Ok(Some(content)),
-            (kind, _) => Err(ReadError::at(at, format!("section {kind} where code was expected"))),
         }
     }
 
@@ -212,7 +159,7 @@ impl<'a> BytecodeReader<'a> {
         &mut self,
         code: &mut Cursor<'a>,
         header: &Header,
-        values: &mut Values,
+        values: &mut Values<Type>,
         depth: usize,
         of_function: bool,
     ) -> Result<Vec<Region>, ReadError> {
@@ -223,17 +170,17 @@ impl<'a> BytecodeReader<'a> {
             let what = format!("{}: regions nested {depth} deep", header.name);
             return Err(ReadError::at(header.at, what));
         }
-        let mut inner = self.regions_of(code, header.at, header.isolated)?;
+        let mut inner = self.file.regions_of(code, header.at, header.isolated)?;
         let code = inner.as_mut().unwrap_or(code);
         if header.isolated || of_function {
-            values.scopes.push(Vec::new());
+            values.isolate();
         }
         let mut regions = Vec::new();
         for _ in 0..header.regions {
             regions.push(self.region(code, values, depth, of_function)?);
         }
         if header.isolated || of_function {
-            values.scopes.pop();
+            values.join();
         }
         if let Some(inner) = inner {
             inner.finish("the regions of an operation")?;
@@ -244,7 +191,7 @@ impl<'a> BytecodeReader<'a> {
     fn region(
         &mut self,
         code: &mut Cursor<'a>,
-        values: &mut Values,
+        values: &mut Values<Type>,
         depth: usize,
         of_function: bool,
     ) -> Result<Region, ReadError> {
@@ -255,11 +202,8 @@ impl<'a> BytecodeReader<'a> {
             return Ok(region);
         }
         let count = code.count()?;
-        self.pay(at, count.saturating_mul(size_of::<Option<Value>>()))?;
-        let scope = values.scope(at)?;
-        let start = scope.len();
-        scope.resize(start + count, None);
-        let mut numbers = Numbers { next: start, end: start + count };
+        self.pay(at, Values::<Type>::bytes(count))?;
+        let mut numbers = values.begin(at, count)?;
         for _ in 0..blocks {
             let (operations, has_arguments) = code.flagged()?;
             let mut block = Block::default();
@@ -267,12 +211,10 @@ impl<'a> BytecodeReader<'a> {
                 for _ in 0..code.count()? {
                     let of = self.argument_type(code)?;
                     let value = values.add(at, of)?;
-                    define(code.at(), values, &mut numbers, value)?;
+                    values.define(code.at(), &mut numbers, value)?;
                     block.arguments.push(value);
                 }
-                if self.version >= VERSION_USES && code.byte()? != 0 {
-                    skip_uses(code, block.arguments.len())?;
-                }
+                self.file.end_of_arguments(code, block.arguments.len())?;
             }
             for _ in 0..operations {
                 let operation = self.operation(code, values, &mut numbers, depth, of_function)?;
@@ -280,26 +222,21 @@ impl<'a> BytecodeReader<'a> {
             }
             region.blocks.push(block);
         }
-        values.scope(at)?.truncate(start);
+        values.end(at, &numbers)?;
         Ok(region)
     }
 
     /// The type of a block's argument; its location is skipped.
     fn argument_type(&mut self, code: &mut Cursor<'_>) -> Result<Type, ReadError> {
-        let at = code.at();
-        let (index, has_location) =
-            if self.version >= VERSION_ELIDED { code.flagged()? } else { (code.index()?, true) };
-        if has_location {
-            code.index()?;
-        }
-        self.type_at(at, index)
+        let (of, _) = self.file.argument(code)?;
+        self.type_at(of.at, of.index)
     }
 
     /// Reads an operation of a function; none for a cast between dialects.
     fn operation(
         &mut self,
         code: &mut Cursor<'a>,
-        values: &mut Values,
+        values: &mut Values<Type>,
         numbers: &mut Numbers,
         depth: usize,
         of_function: bool,
@@ -317,7 +254,7 @@ impl<'a> BytecodeReader<'a> {
                 return Err(ReadError::at(at, what));
             }
             for value in operands {
-                define(at, values, numbers, value)?;
+                values.define(at, numbers, value)?;
             }
             return Ok(None);
         }
@@ -325,7 +262,7 @@ impl<'a> BytecodeReader<'a> {
         let mut results = Vec::with_capacity(header.results.len());
         for of in std::mem::take(&mut header.results) {
             let value = values.add(at, of)?;
-            define(at, values, numbers, value)?;
+            values.define(at, numbers, value)?;
             results.push(value);
         }
         let name = match &*header.name {
@@ -345,22 +282,6 @@ impl<'a> BytecodeReader<'a> {
             location: header.location,
         }))
     }
-}
-
-/// Gives the next number of a region to a value.
-fn define(
-    at: usize,
-    values: &mut Values,
-    numbers: &mut Numbers,
-    value: Value,
-) -> Result<(), ReadError> {
-    let Numbers { next, end } = *numbers;
-    match values.scope(at)?.get_mut(next) {
-        Some(slot) if next < end => *slot = Some(value),
-        _ => return Err(ReadError::at(at, format!("more values than the {end} of the region"))),
-    }
-    numbers.next += 1;
-    Ok(())
 }
 
 /// A dictionary for each argument or result.

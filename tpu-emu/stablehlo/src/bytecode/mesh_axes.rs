@@ -61,7 +61,7 @@ impl BytecodeReader<'_> {
 
     /// StableHLO's axis.
     pub(crate) fn stablehlo_axis(&mut self, cursor: &mut Cursor<'_>) -> Result<Node, ReadError> {
-        let name = self.strings.shared(cursor)?;
+        let name = self.file.strings.shared(cursor)?;
         let has_part = cursor.byte()? != 0;
         let part = if has_part { Some(self.part_of_axis(cursor)?) } else { None };
         Ok(Node::Axis(AxisRef { name, part }))

@@ -1,10 +1,12 @@
 //! Properties: attributes that have their own encoding for each operation.
-use super::dialects::OperationName;
 use super::table::{brief, unknown};
 use super::{BytecodeReader, Cursor, Node};
 use crate::ReadError;
 use crate::ir::{Attribute, Attributes, Name};
 use crate::vhlo;
+use tpu_mlir::builtin::Reference;
+use tpu_mlir::names::OperationName;
+use tpu_mlir::operation::RawOperation;
 
 /// Operations beside VHLO with the names of their attributes in the order of the encoding. Those
 /// with a question mark may be left out: a flag stands beside their index. An operation that
@@ -46,45 +48,35 @@ const ROWS: &[(&str, &str, &[&str])] = &[
 
 const COMPARISON: &[&str] = &["broadcast_dimensions?", "compare_type?", "comparison_direction"];
 
-/// Where each operation's properties are.
-pub(crate) fn blobs(mut section: Cursor<'_>) -> Result<Vec<Cursor<'_>>, ReadError> {
-    let count = section.count()?;
-    let mut blobs = Vec::with_capacity(count);
-    for _ in 0..count {
-        let size = section.index()?;
-        blobs.push(section.part(size)?);
-    }
-    section.finish("the properties")?;
-    Ok(blobs)
-}
-
 impl BytecodeReader<'_> {
     /// The attributes of an operation: its properties, then the others.
     pub(crate) fn operation_attributes(
         &mut self,
-        cursor: &mut Cursor<'_>,
-        name: OperationName<'_>,
+        raw: &RawOperation<'_>,
         row: Option<&'static vhlo::VersionRow>,
-        has_dictionary: bool,
-        has_properties: bool,
     ) -> Result<Attributes, ReadError> {
-        let dictionary = if has_dictionary { self.dictionary(cursor, row)? } else { Vec::new() };
+        let name = raw.name;
+        let dictionary = match raw.dictionary {
+            Some(of) => self.dictionary(of, row)?,
+            None => Vec::new(),
+        };
         let mut attributes = Attributes::default();
-        if has_properties && !name.registered {
-            attributes.0 = self.dictionary(cursor, row)?;
-        } else if has_properties {
-            let at = cursor.at();
-            let index = cursor.index()?;
-            let Some(&blob) = self.properties.get(index) else {
-                let what = format!("properties {index} of {}", self.properties.len());
-                return Err(ReadError::at(at, what));
-            };
-            self.property_list(blob, name, row, &mut attributes)?;
+        match raw.properties {
+            Some(of) if !name.registered => attributes.0 = self.dictionary(of, row)?,
+            Some(Reference { at, index }) => {
+                let Some(&blob) = self.file.properties.get(index) else {
+                    let what = format!("properties {index} of {}", self.file.properties.len());
+                    return Err(ReadError::at(at, what));
+                };
+                self.property_list(blob, name, row, &mut attributes)?;
+            }
+            None => {}
         }
+        let end = raw.properties.or(raw.dictionary).map_or(raw.at, |of| of.at);
         for (key, value) in dictionary {
             if attributes.get(&key).is_some() {
                 let what = format!("the attribute {key} of {} is given twice", name.mnemonic);
-                return Err(ReadError::at(cursor.at(), what));
+                return Err(ReadError::at(end, what));
             }
             attributes.0.push((key, value));
         }
@@ -92,7 +84,7 @@ impl BytecodeReader<'_> {
             vhlo::upgrade(row, &mut attributes);
         }
         if name.dialect == "chlo" {
-            self.dissolve(cursor.at(), &mut attributes)?;
+            self.dissolve(end, &mut attributes)?;
         }
         Ok(attributes)
     }
@@ -146,14 +138,12 @@ impl BytecodeReader<'_> {
         blob.finish("the properties of an operation")
     }
 
-    /// The dictionary whose index comes next.
+    /// A dictionary.
     fn dictionary(
         &mut self,
-        cursor: &mut Cursor<'_>,
+        Reference { at, index }: Reference,
         row: Option<&'static vhlo::VersionRow>,
     ) -> Result<Vec<(Name, Attribute)>, ReadError> {
-        let at = cursor.at();
-        let index = cursor.index()?;
         // The value of a constant stays an array, so the entry's own parts are wanted.
         if let Some(row) = row.filter(|row| row.attributes == ["value"]) {
             return self.raw_dictionary(at, index, row);
@@ -172,8 +162,8 @@ impl BytecodeReader<'_> {
         index: usize,
         row: &'static vhlo::VersionRow,
     ) -> Result<Vec<(Name, Attribute)>, ReadError> {
-        let Some(entry) = self.attributes.get(index) else {
-            return Err(unknown(at, "attribute", index, self.attributes.len()));
+        let Some(entry) = self.file.attributes.get(index) else {
+            return Err(unknown(at, "attribute", index, self.file.attributes.len()));
         };
         let mut data = entry.data;
         if entry.dialect != "builtin" || !entry.encoded || data.varint()? != 1 {

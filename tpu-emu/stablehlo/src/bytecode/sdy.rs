@@ -16,7 +16,7 @@ impl BytecodeReader<'_> {
                 self.list_of(cursor, |reader, cursor| reader.text_attribute(cursor))?,
             )),
             1 => {
-                let name = self.strings.shared(cursor)?;
+                let name = self.file.strings.shared(cursor)?;
                 Node::MeshAxis(name, cursor.signed()?)
             }
             2 => {
@@ -26,7 +26,7 @@ impl BytecodeReader<'_> {
             }
             3 => Node::SubAxis(cursor.signed()?, cursor.signed()?),
             4 => {
-                let name = self.strings.shared(cursor)?;
+                let name = self.file.strings.shared(cursor)?;
                 let at = cursor.at();
                 let part = match self.optional_node(cursor)? {
                     None => None,

@@ -1,12 +1,13 @@
 //! The table of attributes and types, decoded on demand.
-use super::cursor::Cursor;
-use super::dialects::Dialects;
-use super::strings::Strings;
-use super::{ENTRY_DEPTH, asm, attributes};
+use super::{asm, attributes};
 use crate::ReadError;
-use crate::ir::{Attribute, AxisRef, DimensionSharding, LocationId, Locations, Type};
+use crate::ir::{Attribute, AxisRef, DimensionSharding, Type};
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
+use tpu_mlir::Cursor;
+use tpu_mlir::budget::Budget;
+use tpu_mlir::container::File;
+pub(crate) use tpu_mlir::container::unknown;
 
 /// What an entry of the attribute table decodes to.
 #[derive(Debug, Clone)]
@@ -33,102 +34,34 @@ pub(crate) enum Node {
     Mapping(Vec<Vec<i64>>),
 }
 
-/// How far the decoding of a location is.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum LocationState {
-    /// Not begun.
-    New,
-    /// Waiting for those inside of it.
-    Open,
-    /// Done.
-    Done(LocationId),
-}
-
-/// An encoded attribute or type.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Entry<'a> {
-    /// The dialect.
-    pub(crate) dialect: &'a str,
-    /// Whether the dialect has an encoding for it; otherwise it is text.
-    pub(crate) encoded: bool,
-    /// The bytes.
-    pub(crate) data: Cursor<'a>,
-}
-
 /// Everything that decoding needs.
 #[derive(Debug)]
 pub(crate) struct BytecodeReader<'a> {
-    /// Version of the container.
-    pub(crate) version: u64,
-    /// Who wrote the file.
-    pub(crate) producer: String,
-    pub(crate) strings: Strings<'a>,
-    pub(crate) dialects: Dialects<'a>,
-    /// Properties by number.
-    pub(crate) properties: Vec<Cursor<'a>>,
-    /// Names of the resources that attributes may refer to.
-    pub(crate) resources: Vec<&'a str>,
-    pub(crate) locations: Locations,
-    pub(crate) location_states: Vec<LocationState>,
-    pub(crate) attributes: Vec<Entry<'a>>,
-    types: Vec<Entry<'a>>,
+    /// The tables of the file.
+    pub(crate) file: File<'a>,
     attributes_done: Vec<Option<(Node, usize)>>,
     types_done: Vec<Option<(Type, usize)>>,
-    depth: usize,
-    /// How many more bytes may be made.
-    budget: usize,
-    /// How many of the bytes that were paid are shared by all uses of an entry.
-    shared: usize,
+    budget: Budget,
 }
 
-/// Bytes that decoding may make whatever the input.
-const BUDGET_BASE: usize = 64 << 20;
-/// Bytes that decoding may make a byte of input.
-const BUDGET_RATE: usize = 256;
-
 impl<'a> BytecodeReader<'a> {
-    pub(crate) fn new(
-        size: usize,
-        version: u64,
-        producer: String,
-        strings: Strings<'a>,
-        dialects: Dialects<'a>,
-    ) -> Self {
+    pub(crate) fn new(size: usize, file: File<'a>) -> Self {
         Self {
-            version,
-            producer,
-            strings,
-            dialects,
-            properties: Vec::new(),
-            resources: Vec::new(),
-            locations: Locations::default(),
-            location_states: Vec::new(),
-            attributes: Vec::new(),
-            types: Vec::new(),
-            attributes_done: Vec::new(),
-            types_done: Vec::new(),
-            depth: 0,
-            budget: size.saturating_mul(BUDGET_RATE).saturating_add(BUDGET_BASE),
-            shared: 0,
+            attributes_done: file.attributes.iter().map(|_| None).collect(),
+            types_done: file.types.iter().map(|_| None).collect(),
+            budget: Budget::new(size),
+            file,
         }
     }
 
     /// Takes from the budget.
     pub(crate) fn pay(&mut self, at: usize, bytes: usize) -> Result<(), ReadError> {
-        self.budget = self.budget.checked_sub(bytes).ok_or_else(|| {
-            ReadError::at(
-                at,
-                format!("{bytes} bytes more to decode, {} left of the budget", self.budget),
-            )
-        })?;
-        Ok(())
+        self.budget.pay(at, bytes)
     }
 
     /// Takes from the budget what is made once, however often it is used.
     pub(crate) fn pay_once(&mut self, at: usize, bytes: usize) -> Result<(), ReadError> {
-        self.pay(at, bytes)?;
-        self.shared += bytes;
-        Ok(())
+        self.budget.pay_once(at, bytes)
     }
 
     /// A list of signed numbers.
@@ -137,64 +70,6 @@ impl<'a> BytecodeReader<'a> {
         let list = cursor.signed_list()?;
         self.pay(at, 8 * list.len())?;
         Ok(list)
-    }
-
-    /// Reads where each entry is.
-    pub(crate) fn entries(
-        &mut self,
-        mut data: Cursor<'a>,
-        mut offsets: Cursor<'a>,
-    ) -> Result<(), ReadError> {
-        let attributes = offsets.count()?;
-        let types = offsets.count()?;
-        for (count, is_type) in [(attributes, false), (types, true)] {
-            let mut entries = Vec::with_capacity(count);
-            while entries.len() < count {
-                let at = offsets.at();
-                let dialect = self.dialects.next(&mut offsets)?;
-                let group = offsets.count()?;
-                if group > count - entries.len() {
-                    return Err(ReadError::at(
-                        at,
-                        format!("{group} entries in a group, {} left", count - entries.len()),
-                    ));
-                }
-                for _ in 0..group {
-                    let (size, encoded) = offsets.flagged()?;
-                    entries.push(Entry { dialect, encoded, data: data.part(size)? });
-                }
-            }
-            if is_type {
-                self.types = entries;
-            } else {
-                self.attributes = entries;
-            }
-        }
-        self.attributes_done.resize_with(attributes, || None);
-        self.location_states.resize(attributes, LocationState::New);
-        self.types_done.resize_with(types, || None);
-        offsets.finish("the table of attributes and types")
-    }
-
-    /// Reads the names of resources.
-    pub(crate) fn resource_names(&mut self, mut offsets: Cursor<'a>) -> Result<(), ReadError> {
-        for _ in 0..offsets.count()? {
-            self.strings.bytes(&mut offsets)?;
-            for _ in 0..offsets.count()? {
-                self.strings.bytes(&mut offsets)?;
-                offsets.index()?;
-                offsets.byte()?;
-            }
-        }
-        while !offsets.is_empty() {
-            self.dialects.next(&mut offsets)?;
-            for _ in 0..offsets.count()? {
-                self.resources.push(self.strings.text(&mut offsets)?);
-                offsets.index()?;
-                offsets.byte()?;
-            }
-        }
-        Ok(())
     }
 
     /// The attribute whose index comes next.
@@ -223,11 +98,10 @@ impl<'a> BytecodeReader<'a> {
                 return Ok(node);
             }
             Some(None) => {}
-            None => return Err(unknown(at, "attribute", index, self.attributes.len())),
+            None => return Err(unknown(at, "attribute", index, self.attributes_done.len())),
         }
-        let before = self.budget + self.shared;
-        self.enter(at, size_of::<Node>())?;
-        let mut entry = self.attributes[index];
+        let mark = self.budget.enter(at, size_of::<Node>())?;
+        let mut entry = self.file.attributes[index];
         let node = if !entry.encoded {
             Node::Attribute(asm::attribute(&mut entry.data)?)
         } else {
@@ -241,8 +115,7 @@ impl<'a> BytecodeReader<'a> {
             }
         };
         entry.data.finish("an attribute")?;
-        self.depth -= 1;
-        let cost = before - (self.budget + self.shared);
+        let cost = self.budget.leave(&mark);
         self.attributes_done[index] = Some((node.clone(), cost));
         Ok(node)
     }
@@ -330,11 +203,10 @@ impl<'a> BytecodeReader<'a> {
                 return Ok(of);
             }
             Some(None) => {}
-            None => return Err(unknown(at, "type", index, self.types.len())),
+            None => return Err(unknown(at, "type", index, self.types_done.len())),
         }
-        let before = self.budget + self.shared;
-        self.enter(at, size_of::<Type>())?;
-        let mut entry = self.types[index];
+        let mark = self.budget.enter(at, size_of::<Type>())?;
+        let mut entry = self.file.types[index];
         let of = if !entry.encoded {
             asm::value_type(&mut entry.data)?
         } else {
@@ -346,22 +218,9 @@ impl<'a> BytecodeReader<'a> {
             }
         };
         entry.data.finish("a type")?;
-        self.depth -= 1;
-        let cost = before - (self.budget + self.shared);
+        let cost = self.budget.leave(&mark);
         self.types_done[index] = Some((of.clone(), cost));
         Ok(of)
-    }
-
-    /// Goes one level down. An error ends the reading, so only success comes back up.
-    fn enter(&mut self, at: usize, size: usize) -> Result<(), ReadError> {
-        self.depth += 1;
-        if self.depth > ENTRY_DEPTH {
-            return Err(ReadError::at(
-                at,
-                format!("attributes or types nested {} deep, {ENTRY_DEPTH} are read", self.depth),
-            ));
-        }
-        self.pay(at, size)
     }
 }
 
@@ -383,9 +242,4 @@ pub(crate) fn brief(value: &dyn fmt::Debug) -> String {
         brief.0.push('…');
     }
     brief.0
-}
-
-/// An index past a table.
-pub(crate) fn unknown(at: usize, what: &str, index: usize, count: usize) -> ReadError {
-    ReadError::at(at, format!("{what} {index} of {count}"))
 }

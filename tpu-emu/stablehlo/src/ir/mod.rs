@@ -7,15 +7,17 @@
 //! (an empty string or list of attributes, `NOTYPE`, the default accuracy) is absent.
 //! See [`Attribute`] for the one way each kind of value is written.
 mod attribute;
-mod location;
 mod types;
 
 pub use attribute::{
     Attribute, Attributes, AxisRef, DimensionSharding, Elements, Mesh, MeshAxes, MeshRef,
     OutputAlias, TensorSharding,
 };
-pub use location::{Location, LocationId, Locations, SourceLine};
-pub use types::{DYNAMIC, Element, Quantization, TensorType, Type};
+pub use types::{DYNAMIC, Quantization, TensorType, Type};
+
+pub use tpu_mlir::Element;
+pub use tpu_mlir::code::Value;
+pub use tpu_mlir::location::{Location, LocationId, Locations, SourceLine};
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -98,10 +100,6 @@ impl Function {
         self.body.blocks.first()
     }
 }
-
-/// A value of a function: an index into [`Function::values`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Value(pub u32);
 
 /// Code inside an operation or a function.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -1,18 +1,18 @@
 //! The table of strings.
-use super::cursor::Cursor;
-use crate::ReadError;
+use crate::cursor::Cursor;
+use crate::error::ReadError;
 use std::sync::Arc;
 
 /// All strings of the file; the shared ones are made on first use.
 #[derive(Debug, Default)]
-pub(crate) struct Strings<'a> {
+pub struct Strings<'a> {
     raw: Vec<&'a [u8]>,
     shared: Vec<Option<Arc<str>>>,
 }
 
 impl<'a> Strings<'a> {
     /// Reads the section: sizes in reverse order, then the bytes in order.
-    pub(crate) fn read(mut section: Cursor<'a>) -> Result<Self, ReadError> {
+    pub fn read(mut section: Cursor<'a>) -> Result<Self, ReadError> {
         let count = section.count()?;
         let mut sizes = Vec::with_capacity(count);
         for _ in 0..count {
@@ -31,14 +31,14 @@ impl<'a> Strings<'a> {
     }
 
     /// The bytes of the string whose index comes next.
-    pub(crate) fn bytes(&self, cursor: &mut Cursor<'_>) -> Result<&'a [u8], ReadError> {
+    pub fn bytes(&self, cursor: &mut Cursor<'_>) -> Result<&'a [u8], ReadError> {
         let at = cursor.at();
         let index = cursor.index()?;
         self.bytes_at(at, index)
     }
 
     /// The bytes of a string.
-    pub(crate) fn bytes_at(&self, at: usize, index: usize) -> Result<&'a [u8], ReadError> {
+    pub fn bytes_at(&self, at: usize, index: usize) -> Result<&'a [u8], ReadError> {
         self.raw
             .get(index)
             .copied()
@@ -46,21 +46,21 @@ impl<'a> Strings<'a> {
     }
 
     /// The text of the string whose index comes next.
-    pub(crate) fn text(&self, cursor: &mut Cursor<'_>) -> Result<&'a str, ReadError> {
+    pub fn text(&self, cursor: &mut Cursor<'_>) -> Result<&'a str, ReadError> {
         let at = cursor.at();
         let index = cursor.index()?;
         self.text_at(at, index)
     }
 
     /// The text of a string.
-    pub(crate) fn text_at(&self, at: usize, index: usize) -> Result<&'a str, ReadError> {
+    pub fn text_at(&self, at: usize, index: usize) -> Result<&'a str, ReadError> {
         std::str::from_utf8(self.bytes_at(at, index)?)
             .map_err(|_| ReadError::at(at, format!("string {index} is not UTF-8")))
     }
 
     /// The text of the string whose index comes next, shared by all who ask for it. Bytes that
     /// are not UTF-8 are replaced: names of files may have them.
-    pub(crate) fn shared(&mut self, cursor: &mut Cursor<'_>) -> Result<Arc<str>, ReadError> {
+    pub fn shared(&mut self, cursor: &mut Cursor<'_>) -> Result<Arc<str>, ReadError> {
         let at = cursor.at();
         let index = cursor.index()?;
         let bytes = self.bytes_at(at, index)?;

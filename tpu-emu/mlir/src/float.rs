@@ -1,5 +1,5 @@
 //! Floats of every width: bits from numbers and back. Rounding is to the nearest, ties to even.
-use crate::ir::Element;
+use crate::element::Element;
 
 /// How a format spends its bits.
 #[derive(Debug, Clone, Copy)]
@@ -46,7 +46,7 @@ fn format(element: Element) -> Option<Format> {
 }
 
 /// Bits of a float of this type; `None` for no float.
-pub(crate) fn width(element: Element) -> Option<u32> {
+pub fn width(element: Element) -> Option<u32> {
     if element == Element::F8E8M0FNU {
         return Some(8);
     }
@@ -55,7 +55,7 @@ pub(crate) fn width(element: Element) -> Option<u32> {
 
 /// `value` in a type's bits. `None` if the type has nothing for it, as the types without
 /// infinities and without NaN have no NaN.
-pub(crate) fn encode(value: f64, element: Element) -> Option<u64> {
+pub fn encode(value: f64, element: Element) -> Option<u64> {
     if element == Element::F64 {
         return Some(value.to_bits());
     }
@@ -152,7 +152,7 @@ fn encode_scale(value: f64) -> Option<u64> {
 }
 
 /// The number that bits of a type stand for; `None` for no float.
-pub(crate) fn decode(bits: u64, element: Element) -> Option<f64> {
+pub fn decode(bits: u64, element: Element) -> Option<f64> {
     if element == Element::F64 {
         return Some(f64::from_bits(bits));
     }

@@ -1,9 +1,9 @@
 //! Debug locations: most of the bytes of a program, chains of hundreds of calls. They are decoded
 //! without recursion, each once.
-use super::table::{LocationState, unknown};
-use super::{BytecodeReader, Cursor};
-use crate::ReadError;
-use crate::ir::{Location, LocationId};
+use crate::container::{File, unknown};
+use crate::cursor::Cursor;
+use crate::error::ReadError;
+use crate::location::{Location, LocationId};
 
 const CALL_SITE: u64 = 10;
 const FILE: u64 = 11;
@@ -14,20 +14,31 @@ const UNKNOWN: u64 = 15;
 const FILE_RANGE: u64 = 22;
 
 /// Whether a builtin attribute of this code is a location.
-pub(crate) fn is_location(code: u64) -> bool {
+pub fn is_location(code: u64) -> bool {
     matches!(code, CALL_SITE..=UNKNOWN | FILE_RANGE)
 }
 
-impl BytecodeReader<'_> {
+/// How far the decoding of a location is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum LocationState {
+    /// Not begun.
+    New,
+    /// Waiting for those inside of it.
+    Open,
+    /// Done.
+    Done(LocationId),
+}
+
+impl File<'_> {
     /// The location whose index comes next.
-    pub(crate) fn location(&mut self, cursor: &mut Cursor<'_>) -> Result<LocationId, ReadError> {
+    pub fn location(&mut self, cursor: &mut Cursor<'_>) -> Result<LocationId, ReadError> {
         let at = cursor.at();
         let index = cursor.index()?;
         self.location_at(at, index)
     }
 
     /// A location of the attribute table.
-    pub(crate) fn location_at(&mut self, at: usize, index: usize) -> Result<LocationId, ReadError> {
+    pub fn location_at(&mut self, at: usize, index: usize) -> Result<LocationId, ReadError> {
         // Entries that wait for the ones above them.
         let mut waiting = vec![index];
         let mut missing = Vec::new();

@@ -1,48 +1,49 @@
 //! The names of dialects and operations.
-use super::cursor::Cursor;
-use super::strings::Strings;
-use super::{KIND_DIALECT_VERSION, VERSION_DIALECT, VERSION_ELIDED, VERSION_PROPERTIES};
-use crate::{ReadError, vhlo};
+use crate::container::{KIND_DIALECT_VERSION, VERSION_DIALECT, VERSION_ELIDED, VERSION_PROPERTIES};
+use crate::cursor::Cursor;
+use crate::error::ReadError;
+use crate::strings::Strings;
 
 /// The dialect section.
 #[derive(Debug, Default)]
-pub(crate) struct Dialects<'a> {
-    /// Names of dialects.
-    pub(crate) names: Vec<&'a str>,
-    /// Names of operations.
-    pub(crate) operations: Vec<OperationName<'a>>,
+pub struct Names<'a> {
+    /// The dialects.
+    pub dialects: Vec<&'a str>,
+    /// The operations.
+    pub operations: Vec<OperationName<'a>>,
 }
 
 /// The name of an operation.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct OperationName<'a> {
+pub struct OperationName<'a> {
     /// The dialect.
-    pub(crate) dialect: &'a str,
+    pub dialect: &'a str,
     /// What follows the point.
-    pub(crate) mnemonic: &'a str,
+    pub mnemonic: &'a str,
     /// Whether its properties have an encoding of their own; otherwise they are a dictionary.
-    pub(crate) registered: bool,
-    /// What it is in VHLO, if it is known there.
-    pub(crate) row: Option<&'static vhlo::VersionRow>,
+    pub registered: bool,
 }
 
-impl<'a> Dialects<'a> {
+impl<'a> Names<'a> {
     /// Reads the section.
-    pub(crate) fn read(
+    ///
+    /// # Errors
+    /// Damage.
+    pub fn read(
         mut section: Cursor<'a>,
         strings: &Strings<'a>,
         version: u64,
     ) -> Result<Self, ReadError> {
         let count = section.count()?;
-        let mut dialects = Self::default();
+        let mut names = Self::default();
         for _ in 0..count {
             if version < VERSION_DIALECT {
-                dialects.names.push(strings.text(&mut section)?);
+                names.dialects.push(strings.text(&mut section)?);
                 continue;
             }
             let at = section.at();
             let (name, versioned) = section.flagged()?;
-            dialects.names.push(strings.text_at(at, name)?);
+            names.dialects.push(strings.text_at(at, name)?);
             if versioned {
                 let (kind, _) = section.section()?;
                 if kind != KIND_DIALECT_VERSION {
@@ -57,7 +58,7 @@ impl<'a> Dialects<'a> {
             section.index()?;
         }
         while !section.is_empty() {
-            let dialect = dialects.next(&mut section)?;
+            let dialect = names.next(&mut section)?;
             for _ in 0..section.count()? {
                 let at = section.at();
                 let (name, registered) = if version < VERSION_PROPERTIES {
@@ -66,28 +67,30 @@ impl<'a> Dialects<'a> {
                     section.flagged()?
                 };
                 let mnemonic = strings.text_at(at, name)?;
-                let row = (dialect == "vhlo").then(|| vhlo::find(mnemonic)).flatten();
-                dialects.operations.push(OperationName { dialect, mnemonic, registered, row });
+                names.operations.push(OperationName { dialect, mnemonic, registered });
             }
         }
-        Ok(dialects)
+        Ok(names)
     }
 
     /// The dialect whose index comes next.
-    pub(crate) fn next(&self, cursor: &mut Cursor<'_>) -> Result<&'a str, ReadError> {
+    ///
+    /// # Errors
+    /// Damage, or no such dialect.
+    pub fn next(&self, cursor: &mut Cursor<'_>) -> Result<&'a str, ReadError> {
         let at = cursor.at();
         let index = cursor.index()?;
-        self.names
+        self.dialects
             .get(index)
             .copied()
-            .ok_or_else(|| ReadError::at(at, format!("dialect {index} of {}", self.names.len())))
+            .ok_or_else(|| ReadError::at(at, format!("dialect {index} of {}", self.dialects.len())))
     }
 
     /// The operation whose index comes next.
-    pub(crate) fn operation(
-        &self,
-        cursor: &mut Cursor<'_>,
-    ) -> Result<OperationName<'a>, ReadError> {
+    ///
+    /// # Errors
+    /// Damage, or no such operation.
+    pub fn operation(&self, cursor: &mut Cursor<'_>) -> Result<OperationName<'a>, ReadError> {
         let at = cursor.at();
         let index = cursor.index()?;
         self.operations.get(index).copied().ok_or_else(|| {

@@ -1,9 +1,9 @@
 //! The only access to the bytes: a position in the file and an end that it cannot pass.
-use crate::ReadError;
+use crate::error::ReadError;
 
 /// A part of the file and a position in it. Offsets count from the start of the file.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Cursor<'a> {
+pub struct Cursor<'a> {
     file: &'a [u8],
     at: usize,
     end: usize,
@@ -11,43 +11,43 @@ pub(crate) struct Cursor<'a> {
 
 impl<'a> Cursor<'a> {
     /// The whole file.
-    pub(crate) fn new(file: &'a [u8]) -> Self {
+    pub fn new(file: &'a [u8]) -> Self {
         Self { file, at: 0, end: file.len() }
     }
 
     /// Where the next byte is.
-    pub(crate) fn at(&self) -> usize {
+    pub fn at(&self) -> usize {
         self.at
     }
 
     /// How many bytes are left.
-    pub(crate) fn left(&self) -> usize {
+    pub fn left(&self) -> usize {
         self.end - self.at
     }
 
     /// Whether nothing is left.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.at == self.end
     }
 
     /// An error at the position.
-    pub(crate) fn error(&self, what: impl Into<String>) -> ReadError {
+    pub fn error(&self, what: impl Into<String>) -> ReadError {
         ReadError::at(self.at, what)
     }
 
     /// One byte.
-    pub(crate) fn byte(&mut self) -> Result<u8, ReadError> {
+    pub fn byte(&mut self) -> Result<u8, ReadError> {
         Ok(self.bytes(1)?[0])
     }
 
     /// A number of bytes.
-    pub(crate) fn bytes(&mut self, count: usize) -> Result<&'a [u8], ReadError> {
+    pub fn bytes(&mut self, count: usize) -> Result<&'a [u8], ReadError> {
         let part = self.part(count)?;
         Ok(&self.file[part.at..part.end])
     }
 
     /// A number of bytes as a cursor of their own.
-    pub(crate) fn part(&mut self, count: usize) -> Result<Self, ReadError> {
+    pub fn part(&mut self, count: usize) -> Result<Self, ReadError> {
         if count > self.left() {
             return Err(self.error(format!("{count} bytes wanted, {} left", self.left())));
         }
@@ -57,14 +57,14 @@ impl<'a> Cursor<'a> {
     }
 
     /// All that is left.
-    pub(crate) fn rest(&mut self) -> &'a [u8] {
+    pub fn rest(&mut self) -> &'a [u8] {
         let rest = &self.file[self.at..self.end];
         self.at = self.end;
         rest
     }
 
     /// Bytes before a zero, which is skipped.
-    pub(crate) fn until_zero(&mut self) -> Result<&'a [u8], ReadError> {
+    pub fn until_zero(&mut self) -> Result<&'a [u8], ReadError> {
         let rest = &self.file[self.at..self.end];
         let Some(count) = rest.iter().position(|&byte| byte == 0) else {
             return Err(self.error("a text without a zero at its end"));
@@ -74,7 +74,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// An unsigned number whose first byte tells its length.
-    pub(crate) fn varint(&mut self) -> Result<u64, ReadError> {
+    pub fn varint(&mut self) -> Result<u64, ReadError> {
         let first = self.byte()?;
         let more = usize::try_from(first.trailing_zeros()).unwrap_or(8);
         let mut word = [0_u8; 8];
@@ -88,26 +88,26 @@ impl<'a> Cursor<'a> {
     }
 
     /// A signed number: its sign is the lowest bit.
-    pub(crate) fn signed(&mut self) -> Result<i64, ReadError> {
+    pub fn signed(&mut self) -> Result<i64, ReadError> {
         let value = self.varint()?;
         Ok((value >> 1).cast_signed() ^ -((value & 1).cast_signed()))
     }
 
     /// A number whose lowest bit is a flag.
-    pub(crate) fn flagged(&mut self) -> Result<(usize, bool), ReadError> {
+    pub fn flagged(&mut self) -> Result<(usize, bool), ReadError> {
         let at = self.at;
         let value = self.varint()?;
         Ok((index(at, value >> 1)?, value & 1 == 1))
     }
 
     /// A count or an index.
-    pub(crate) fn index(&mut self) -> Result<usize, ReadError> {
+    pub fn index(&mut self) -> Result<usize, ReadError> {
         let at = self.at;
         index(at, self.varint()?)
     }
 
     /// A count of things that take one byte each at the least.
-    pub(crate) fn count(&mut self) -> Result<usize, ReadError> {
+    pub fn count(&mut self) -> Result<usize, ReadError> {
         let at = self.at;
         let count = self.index()?;
         if count > self.left() {
@@ -120,19 +120,19 @@ impl<'a> Cursor<'a> {
     }
 
     /// A list of signed numbers.
-    pub(crate) fn signed_list(&mut self) -> Result<Vec<i64>, ReadError> {
+    pub fn signed_list(&mut self) -> Result<Vec<i64>, ReadError> {
         let count = self.count()?;
         (0..count).map(|_| self.signed()).collect()
     }
 
     /// A blob with its size before it.
-    pub(crate) fn blob(&mut self) -> Result<&'a [u8], ReadError> {
+    pub fn blob(&mut self) -> Result<&'a [u8], ReadError> {
         let count = self.index()?;
         self.bytes(count)
     }
 
     /// A section: its kind and its content.
-    pub(crate) fn section(&mut self) -> Result<(u8, Self), ReadError> {
+    pub fn section(&mut self) -> Result<(u8, Self), ReadError> {
         let at = self.at;
         let kind = self.byte()?;
         let length = self.index()?;
@@ -151,7 +151,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// An error unless everything was read.
-    pub(crate) fn finish(&self, of: &str) -> Result<(), ReadError> {
+    pub fn finish(&self, of: &str) -> Result<(), ReadError> {
         if self.is_empty() {
             return Ok(());
         }
