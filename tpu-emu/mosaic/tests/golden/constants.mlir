@@ -1,0 +1,52 @@
+module attributes {stable_mosaic.version = 15 : i64} {
+  func.func @constants() attributes {dimension_semantics = [], scalar_prefetch = 0 : i64, scratch_operands = 0 : i64, tpu.core_type = #tpu.core_type<tc>} {
+    %c0 = arith.constant 0 : index
+    %c-7 = arith.constant -7 : index
+    %c-1_i32 = arith.constant -1 : i32
+    %c-128_i8 = arith.constant -128 : i8
+    %c32767_i16 = arith.constant 32767 : i16
+    %c-8_i4 = arith.constant -8 : i4
+    %c1_i2 = arith.constant 1 : i2
+    %c-9223372036854775808_i64 = arith.constant -9223372036854775808 : i64
+    %true = arith.constant true
+    %false = arith.constant false
+    %cst = arith.constant 1.000000e+00 : f32
+    %cst_0 = arith.constant 1.000000e-01 : f32
+    %cst_1 = arith.constant -2.38197633E+38 : f32
+    %cst_2 = arith.constant 1.401300e-45 : f32
+    %cst_3 = arith.constant 123456.789 : f32
+    %cst_4 = arith.constant 0x4B800000 : f32
+    %cst_5 = arith.constant 1.000000e+10 : f32
+    %cst_6 = arith.constant 0x7F800000 : f32
+    %cst_7 = arith.constant 0xFFC00000 : f32
+    %cst_8 = arith.constant 0x7FC00001 : f32
+    %cst_9 = arith.constant -0.000000e+00 : f32
+    %cst_10 = arith.constant 3.140630e+00 : bf16
+    %cst_11 = arith.constant 0x7FC0 : bf16
+    %cst_12 = arith.constant 6.550400e+04 : f16
+    %cst_13 = arith.constant 5.960460e-08 : f16
+    %cst_14 = arith.constant 1.000000e-01 : f64
+    %cst_15 = arith.constant 1.7976931348623157E+308 : f64
+    %cst_16 = arith.constant 4.480000e+02 : f8E4M3FN
+    %cst_17 = arith.constant 5.734400e+04 : f8E5M2
+    %cst_18 = arith.constant 3.000000e+01 : f8E4M3B11FNUZ
+    %cst_19 = arith.constant dense<1.000000e+00> : vector<8x128xf32>
+    %cst_20 = arith.constant dense<[1, 2, 3, -4]> : vector<4xi32>
+    %cst_21 = arith.constant dense<[[1.500000e+00, -2.500000e+00], [1.000000e-01, 0xFF800000]]> : vector<2x2xf32>
+    %cst_22 = arith.constant dense<true> : vector<4xi1>
+    %cst_23 = arith.constant dense<true> : vector<8x128xi1>
+    %cst_24 = arith.constant dense<false> : vector<8x128xi1>
+    %cst_25 = arith.constant dense<[true, false, false, false]> : vector<4xi1>
+    %cst_26 = arith.constant dense<[true, false, false, false, true, false, false, false, true]> : vector<9xi1>
+    %cst_27 = arith.constant dense<[-8, 7]> : vector<2xi4>
+    %cst_28 = arith.constant dense<[-2, 1]> : vector<2xi2>
+    %cst_29 = arith.constant dense<[5.000000e-01, 2.000000e+00]> : vector<2xbf16>
+    %cst_30 = arith.constant dense<[5.000000e-01, 2.000000e+00]> : vector<2xf8E5M2>
+    %cst_31 = arith.constant dense<3> : vector<1xi32>
+    %cst_32 = arith.constant dense<3> : vector<i32>
+    %cst_33 = arith.constant dense<[[1], [2]]> : vector<2x1xindex>
+    %cst_34 = arith.constant dense<"0xCEFFFFFFD5FFFFFFDCFFFFFFE3FFFFFFEAFFFFFFF1FFFFFFF8FFFFFFFFFFFFFF060000000D000000140000001B000000220000002900000030000000D2FFFFFFD9FFFFFFE0FFFFFFE7FFFFFFEEFFFFFFF5FFFFFFFCFFFFFF030000000A00000011000000180000001F000000260000002D000000CFFFFFFFD6FFFFFFDDFFFFFFE4FFFFFFEBFFFFFFF2FFFFFFF9FFFFFF00000000070000000E000000150000001C000000230000002A00000031000000D3FFFFFFDAFFFFFFE1FFFFFFE8FFFFFFEFFFFFFFF6FFFFFFFDFFFFFF040000000B000000120000001900000020000000270000002E000000D0FFFFFFD7FFFFFFDEFFFFFFE5FFFFFFECFFFFFFF3FFFFFFFAFFFFFF01000000080000000F000000160000001D000000240000002B00000032000000D4FFFFFFDBFFFFFFE2FFFFFFE9FFFFFFF0FFFFFFF7FFFFFFFEFFFFFF050000000C000000130000001A00000021000000280000002F000000D1FFFFFFD8FFFFFFDFFFFFFFE6FFFFFFEDFFFFFFF4FFFFFFFBFFFFFF020000000900000010000000170000001E000000250000002C000000CEFFFFFFD5FFFFFFDCFFFFFFE3FFFFFFEAFFFFFFF1FFFFFFF8FFFFFFFFFFFFFF060000000D000000140000001B000000220000002900000030000000D2FFFFFFD9FFFFFFE0FFFFFFE7FFFFFFEEFFFFFFF5FFFFFFFCFFFFFF030000000A00000011000000180000001F000000"> : vector<128xi32>
+    %cst_35 = arith.constant dense<"0x010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F010F"> : vector<128xi4>
+    return
+  }
+}

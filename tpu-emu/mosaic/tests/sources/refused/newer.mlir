@@ -1,0 +1,1 @@
+module attributes {stable_mosaic.version = 19 : i64} { }

@@ -1,0 +1,6 @@
+func.func @sparse_newer(%f: vector<8xf32>, %k: vector<8xi1>, %v: memref<8xf32, #tpu.memory_space<vmem>>, %g: memref<32xf32, #tpu.memory_space<vmem_shared>>, %x: index, %s: i32) attributes {dimension_semantics = [], scalar_prefetch = 0 : i64, scratch_operands = 0 : i64, tpu.core_type = #tpu.core_type<sc_vector_subcore>} {
+  "tpu.compress_store_vreg"(%f, %v, %x, %k) : (vector<8xf32>, memref<8xf32, #tpu.memory_space<vmem>>, index, vector<8xi1>) -> ()
+  %0 = "tpu.expand_load_vreg"(%v, %x, %k) : (memref<8xf32, #tpu.memory_space<vmem>>, index, vector<8xi1>) -> vector<8xf32>
+  %2 = tpu.scan <maxf>, %f masked %k {dimension = 0 : i64} : vector<8xf32>, vector<8xi1> -> vector<8xf32>
+  return
+}
