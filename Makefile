@@ -333,7 +333,7 @@ fuzz:
 
 # The readers under libFuzzer with AddressSanitizer, and the search of damaged traces: a minute each,
 # or SECONDS=600. What is found lies in target/fuzz/readers, what was learned in target/fuzz/corpus.
-READERS := bytecode text hlo_proto hlo_text compile_options
+READERS := bytecode text hlo_proto hlo_text compile_options mosaic
 READER = RUSTC_BOOTSTRAP=1 $(CARGO_FUZZ) run --dev --fuzz-dir tpu-emu/fuzz/cargo-fuzz --target-dir target/cargo-fuzz
 fuzz-readers: $(READERS:%=fuzz-reader-%) $(VENVS)/jax-$(NEWEST)/ready
 	$(NEWEST_PYTHON) python-tests/no_jax/trace_damage.py $(or $(SECONDS),60) $(or $(SEED),1)

@@ -54,6 +54,32 @@ fn axes_of(function: &Function, block: &Block) {
     }
 }
 
+/// Takes the extents of the axes that a kernel's operations name, as [`axes`] does.
+pub(crate) fn kernel_axes(module: &tpu_mosaic::Module) {
+    if *IS_PLANTED {
+        for function in &module.functions {
+            kernel_axes_of(function, &function.body);
+        }
+    }
+}
+
+fn kernel_axes_of(function: &tpu_mosaic::ir::Function, block: &tpu_mosaic::ir::Block) {
+    for operation in &block.operations {
+        let values = operation.operands.iter().chain(&operation.results);
+        let rank = values.map(|value| function.type_of(*value).dims().len()).max();
+        let rank = i64::try_from(rank.unwrap_or_default()).unwrap_or(i64::MAX);
+        for name in ["dimension", "dimensions", "permutation", "reduction_dims"] {
+            let Some(value) = operation.attributes.get(name) else { continue };
+            let axes = value.integer().map(|axis| vec![axis]).or_else(|| value.integers());
+            for axis in axes.unwrap_or_default() {
+                assert!((0..rank).contains(&axis), "{SAID}: axis {axis} of {rank}");
+            }
+        }
+        let blocks = operation.regions.iter().flat_map(|region| &region.block);
+        blocks.for_each(|block| kernel_axes_of(function, block));
+    }
+}
+
 /// The most axes of what an operation reads and gives.
 fn rank(function: &Function, operation: &Operation) -> i64 {
     let rank = |value: &Value| match function.type_of(*value) {

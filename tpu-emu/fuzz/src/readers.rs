@@ -8,12 +8,13 @@ use tpu_stablehlo::Module;
 pub type Reader = fn(&[u8]) -> bool;
 
 /// Each reader with the name of its fuzzer.
-pub const READERS: [(&str, Reader); 5] = [
+pub const READERS: [(&str, Reader); 6] = [
     ("bytecode", bytecode),
     ("text", text),
     ("hlo_proto", hlo_proto),
     ("hlo_text", hlo_text),
     ("compile_options", compile_options),
+    ("mosaic", mosaic),
 ];
 
 /// StableHLO bytecode.
@@ -65,6 +66,14 @@ pub fn compile_options(bytes: &[u8]) -> bool {
         careless::devices(&decoded);
         true
     })
+}
+
+/// The module of a Pallas kernel.
+pub fn mosaic(bytes: &[u8]) -> bool {
+    let Ok(module) = tpu_mosaic::read(bytes, None) else { return false };
+    let _ = module.to_mlir();
+    careless::kernel_axes(&module);
+    true
 }
 
 /// What is wrong with the text of a program that was read: it must be read, and give itself. The

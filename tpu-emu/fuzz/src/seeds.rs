@@ -102,6 +102,7 @@ pub fn of_reader(name: &str) -> io::Result<Vec<Vec<u8>>> {
         "text" => Form::Text,
         "hlo_proto" => Form::HloProto,
         "hlo_text" => Form::HloText,
+        "mosaic" => return kernels(),
         _ => {
             let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds").join(name);
             return read_dir(folder)?.map(|entry| read(entry?.path())).collect();
@@ -109,4 +110,14 @@ pub fn of_reader(name: &str) -> io::Result<Vec<Vec<u8>>> {
     };
     let small = |seed: &Seed| seed.form == form && seed.bytes.len() <= MOST_BYTES;
     Ok(all()?.into_iter().filter(small).map(|seed| seed.bytes).collect())
+}
+
+/// The modules of kernels that the tests of their reader have.
+fn kernels() -> io::Result<Vec<Vec<u8>>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mosaic/tests/golden");
+    let paths = read_dir(folder)?.map(|entry| entry.map(|entry| entry.path()));
+    let mut paths = paths.collect::<io::Result<Vec<PathBuf>>>()?;
+    paths.retain(|path| path.extension().is_some_and(|end| end == "mlirbc"));
+    paths.sort();
+    paths.iter().map(read).collect()
 }
