@@ -62,6 +62,8 @@ pub enum RawAttribute<'a> {
     Dense(Reference, &'a [u8]),
     /// A map over this many dimensions whose results are dimensions and numbers.
     AffineMap(usize, Vec<AffineTerm>),
+    /// `strided<[…], offset: …>`: the offset and the strides.
+    Strided(i64, Vec<i64>),
     /// An attribute of this kind, which nobody reads.
     Other(&'static str),
 }
@@ -118,10 +120,11 @@ impl<'a> RawAttribute<'a> {
             21 => Self::Other("a distinct attribute"),
             // These three since MLIR 24; text before.
             23 => affine_map(cursor)?,
-            24 | 25 => {
+            24 => {
                 cursor.rest();
-                Self::Other(if code == 24 { "an integer set" } else { "a strided layout" })
+                Self::Other("an integer set")
             }
+            25 => Self::Strided(cursor.signed()?, cursor.signed_list()?),
             other => return Err(ReadError::at(at, format!("builtin attribute of code {other}"))),
         })
     }
@@ -384,6 +387,21 @@ mod tests {
             (&[47, 23, 1, 3, 5, 11], 2, &[Constant(-3)]),
         ] {
             assert_eq!(map(bytes), Ok((dims, results.to_vec())), "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn strided_layouts_are_read_as_mlir_24_writes_them() {
+        let unknown = [0, 255, 255, 255, 255, 255, 255, 255, 255];
+        let open = [&[51][..], &unknown, &[5, 4, 0, 32], &unknown].concat();
+        for (bytes, offset, strides) in [
+            (&[51, 13, 5, 2, 4, 5][..], 3, &[128, 1][..]),
+            (&[51, 29, 1], 7, &[]),
+            (&open, i64::MIN, &[131_072, i64::MIN]),
+        ] {
+            let read = RawAttribute::read(&mut Cursor::new(bytes), &Strings::default());
+            let Ok(RawAttribute::Strided(found, list)) = read else { panic!("{read:?}") };
+            assert_eq!((found, list.as_slice()), (offset, strides));
         }
     }
 

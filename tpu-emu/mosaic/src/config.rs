@@ -69,8 +69,14 @@ const IGNORED: &[&str] = &[
     "body",
 ];
 /// The same outside of `custom_call_config`.
-const IGNORED_OUTSIDE: &[&str] =
-    &["sparse_core_config", "megachip_parallelism_config", "flag_configs", "custom_call_config"];
+const IGNORED_OUTSIDE: &[&str] = &[
+    "sparse_core_config",
+    "megachip_parallelism_config",
+    "flag_configs",
+    "custom_call_config",
+    // Of older JAX: that the call runs on each device by itself, as it does.
+    "implicit_sharding",
+];
 
 impl Config {
     /// Reads the configuration of a call.

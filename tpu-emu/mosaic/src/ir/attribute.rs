@@ -1,7 +1,7 @@
 //! Attributes: what is known of an operation before it runs.
 use super::{
     CombiningKind, ContractPrecision, CoreType, DimensionSemantics, PackFormat, PipelineMode,
-    ReductionKind, RevisitMode, RoundingMode, Space, Type, Vector,
+    ReductionKind, RevisitMode, RoundingMode, Space, Strided, Type, Vector,
 };
 use std::sync::Arc;
 use tpu_mlir::Element;
@@ -35,6 +35,8 @@ pub enum Attribute {
     Dictionary(Attributes),
     /// `affine_map<…>`.
     AffineMap(AffineMap),
+    /// `strided<[…], offset: …>`.
+    Strided(Strided),
     /// `#tpu.memory_space<…>`.
     Space(Space),
     /// `#tpu.core_type<…>`.

@@ -12,7 +12,7 @@ pub use function::{Block, Function, Kernel, Module, Region, Transform, Window};
 pub use operation::{Class, Operation, Presence, Property, Row};
 pub(crate) use operation::{Count, FLOAT_PREDICATES, INTEGER_PREDICATES, group_name, group_rule};
 pub use operations::Op;
-pub use types::{Cell, DYNAMIC, Memref, Space, Type, Vector};
+pub use types::{Cell, DYNAMIC, Memref, Space, Strided, Type, Vector};
 pub use words::{
     CombiningKind, ContractPrecision, CoreType, DimensionSemantics, MemorySpace, PackFormat,
     PipelineMode, ReductionKind, RevisitMode, RoundingMode,

@@ -188,7 +188,7 @@ operations! {
     TpuMemrefReshape = row("tpu.memref_reshape", &["a:memref"], &["result:memref"], ARROW).same(&["element a result"]);
     TpuMemrefBitcast = row("tpu.memref_bitcast", &["a:memref"], &["result:memref"], ARROW);
     TpuReinterpretCast = row("tpu.reinterpret_cast", &["a:memref", "offset?:i32", "sizes*:i32", "strides*:i32"], &["result:memref"], " {a}{?offset: {offset}}{?sizes: <{sizes}>}{?strides: <{strides}>}{*} : {:a} -> {:result}");
-    TpuAssumeLayout = row("tpu.assume_layout", &["a"], &["result"], ARROW).same(&["a result"]);
+    TpuAssumeLayout = row("tpu.assume_layout", &["a"], &["result"], ARROW).same(&["shape a result", "element a result"]);
     TpuEraseMemrefLayout = row("tpu.erase_memref_layout", &["a:memref"], &["result:memref"], ARROW).same(&["element a result"]);
     TpuAssumeMultiple = row("tpu.assume_multiple", &["a:count"], &["result:count"], " {a}, {@multiple}{*} : {:result}").with(&[required("multiple", Class::I32)]).same(&["a result"]);
     TpuReciprocal = row("tpu.reciprocal", &["a:vector"], &["result:vector"], ARROW).with(&[default("approx", Class::Bool, 0), default("full_range", Class::Bool, 1)]).same(&["a result"]);

@@ -32,15 +32,27 @@ pub struct Vector {
     pub dims: Vec<i64>,
 }
 
-/// A type of references to memory, row-major.
+/// A type of references to memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Memref {
     /// What lies there.
     pub cell: Cell,
     /// Extents, major first; [`DYNAMIC`] where unknown.
     pub dims: Vec<i64>,
+    /// How elements lie; `None` for row-major and without holes. Only views have one: it says what
+    /// follows from the operation that makes the view.
+    pub layout: Option<Strided>,
     /// In which memory, if it is said.
     pub space: Option<Space>,
+}
+
+/// A distance between elements for each dimension.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Strided {
+    /// Elements before the first; [`DYNAMIC`] where unknown.
+    pub offset: i64,
+    /// Elements from one to the next; [`DYNAMIC`] where unknown.
+    pub strides: Vec<i64>,
 }
 
 /// What lies in a memory.

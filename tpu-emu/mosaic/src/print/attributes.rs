@@ -1,8 +1,8 @@
 //! Attributes and types as MLIR writes them.
 use super::number::float_text;
 use crate::ir::{
-    Attribute, Attributes, Cell, DYNAMIC, DotDimensions, Element, Elements, Memref, Space, Type,
-    Vector,
+    Attribute, Attributes, Cell, DYNAMIC, DotDimensions, Element, Elements, Memref, Space, Strided,
+    Type, Vector,
 };
 use tpu_mlir::float;
 use tpu_mlir::location::quote;
@@ -36,10 +36,14 @@ pub(super) fn value_type(of: &Type, text: &mut String) {
     match of {
         Type::Scalar(element) => text.push_str(&element_name(*element)),
         Type::Vector(vector) => vector_type(vector, text),
-        Type::Memref(Memref { cell: of, dims: extents, space }) => {
+        Type::Memref(Memref { cell: of, dims: extents, layout, space }) => {
             text.push_str("memref<");
             dims(extents, text);
             cell(*of, text);
+            if let Some(layout) = layout {
+                text.push_str(", ");
+                strided(layout, text);
+            }
             if let Some(space) = space {
                 text.push_str(", ");
                 text.push_str(&space_text(*space));
@@ -54,6 +58,19 @@ pub(super) fn value_type(of: &Type, text: &mut String) {
         }
         Type::Unknown(unknown) => text.push_str(unknown),
     }
+}
+
+fn strided(layout: &Strided, text: &mut String) {
+    let number = |value: &i64| match *value {
+        DYNAMIC => "?".to_owned(),
+        value => value.to_string(),
+    };
+    let strides: Vec<String> = layout.strides.iter().map(number).collect();
+    text.push_str(&format!("strided<[{}]", strides.join(", ")));
+    if layout.offset != 0 {
+        text.push_str(&format!(", offset: {}", number(&layout.offset)));
+    }
+    text.push('>');
 }
 
 fn types(list: &[Type], text: &mut String) {
@@ -182,6 +199,7 @@ pub(super) fn attribute(value: &Attribute, text: &mut String) {
         }
         Attribute::Elements(elements) => dense(elements, text),
         Attribute::Dictionary(named) => dictionary(named, text),
+        Attribute::Strided(layout) => strided(layout, text),
         Attribute::AffineMap(map) => text.push_str(&map.to_string()),
         Attribute::Space(space) => text.push_str(&space_text(*space)),
         Attribute::ElementWindow(low, high) => {

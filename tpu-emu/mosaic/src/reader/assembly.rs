@@ -1,8 +1,8 @@
 //! Attributes and types that are text in the bytecode: their dialects have no encoding for them.
 use crate::ir::{
-    AffineMap, AffineResult, Attribute, Cell, CombiningKind, ContractPrecision, CoreType,
+    AffineMap, AffineResult, Attribute, Cell, CombiningKind, ContractPrecision, CoreType, DYNAMIC,
     DimensionSemantics, DotDimensions, MemorySpace, PackFormat, PipelineMode, ReductionKind,
-    RevisitMode, RoundingMode, Space, Type,
+    RevisitMode, RoundingMode, Space, Strided, Type,
 };
 use tpu_mlir::Element;
 
@@ -12,6 +12,7 @@ type Parse = fn(&str) -> Option<Attribute>;
 /// The heads of the attributes that occur.
 const HEADS: &[(&str, Parse)] = &[
     ("affine_map", affine_map),
+    ("strided", strided),
     ("#tpu.memory_space", space),
     ("#tpu.core_type", |text| Some(Attribute::CoreType(CoreType::from_word(text)?))),
     ("#tpu.dimension_semantics", |text| {
@@ -72,6 +73,24 @@ fn space(text: &str) -> Option<Attribute> {
 fn promise(head: &'static str, known: &[&str], text: &str) -> Option<Attribute> {
     let is_known = text.split(',').all(|word| known.contains(&word.trim()));
     is_known.then(|| Attribute::Promise(head, text.into()))
+}
+
+/// `[128, 1], offset: 3`, with `?` for what is not known.
+fn strided(text: &str) -> Option<Attribute> {
+    let number = |text: &str| match text.trim() {
+        "?" => Some(DYNAMIC),
+        text => text.parse().ok(),
+    };
+    let (strides, rest) = text.strip_prefix('[')?.split_once(']')?;
+    let strides = match strides.trim() {
+        "" => Vec::new(),
+        strides => strides.split(',').map(number).collect::<Option<_>>()?,
+    };
+    let offset = match rest.trim() {
+        "" => 0,
+        rest => number(rest.strip_prefix(", offset:")?)?,
+    };
+    Some(Attribute::Strided(Strided { offset, strides }))
 }
 
 /// `[1, 2], [3], []`.
@@ -135,7 +154,7 @@ fn affine_map(text: &str) -> Option<Attribute> {
 #[cfg(test)]
 mod tests {
     use super::{attribute, value_type};
-    use crate::ir::{Attribute, CoreType, MemorySpace, Space, Type};
+    use crate::ir::{Attribute, CoreType, DYNAMIC, MemorySpace, Space, Strided, Type};
 
     #[test]
     fn a_memory_of_another_core_says_whose_it_is() {
@@ -143,6 +162,15 @@ mod tests {
             Space { memory: MemorySpace::Semaphore, core: Some(CoreType::VectorSubcore) };
         let text = "#tpu.memory_space<semaphore_mem, sc_vector_subcore>";
         assert_eq!(attribute(text), Attribute::Space(expected));
+    }
+
+    #[test]
+    fn strides_that_are_not_known_are_read() {
+        let layout = Strided { offset: DYNAMIC, strides: vec![131_072, DYNAMIC] };
+        let read = attribute("strided<[131072, ?], offset: ?>");
+        assert_eq!(read, Attribute::Strided(layout));
+        let plain = Strided { offset: 0, strides: vec![128, 1] };
+        assert_eq!(attribute("strided<[128, 1]>"), Attribute::Strided(plain));
     }
 
     #[test]

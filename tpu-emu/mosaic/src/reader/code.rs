@@ -1,6 +1,9 @@
 //! Functions and the code in them.
 use super::{PREFIX, Reader, check, kernel, upgrade};
-use crate::ir::{Attribute, Block, Function, LocationId, Op, Operation, Region, Type, Value};
+use crate::ir::{
+    Attribute, Block, Function, LocationId, Memref, Op, Operation, Region, Type, Value,
+};
+use crate::print::type_text;
 use std::sync::Arc;
 use tpu_mlir::code::{Numbers, REGION_DEPTH, Values};
 use tpu_mlir::operation::RawOperation;
@@ -68,8 +71,15 @@ impl<'a> Reader<'a> {
             return Err(ReadError::at(at, what));
         }
         for of in arguments.iter().chain(&results) {
-            if let Type::Unknown(text) = of {
-                self.refuse(location, format!("function {symbol}: the type {text}"));
+            match of {
+                Type::Unknown(text) => {
+                    self.refuse(location, format!("function {symbol}: the type {text}"));
+                }
+                Type::Memref(Memref { layout: Some(_), .. }) => {
+                    let of = type_text(of);
+                    self.refuse(location, format!("function {symbol}: the type {of}"));
+                }
+                _ => {}
             }
         }
         if let Some(kernel) = &kernel

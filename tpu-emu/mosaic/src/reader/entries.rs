@@ -2,7 +2,8 @@
 use super::Reader;
 use super::assembly;
 use crate::ir::{
-    AffineMap, AffineResult, Attribute, Attributes, Cell, DYNAMIC, Elements, Memref, Type, Vector,
+    AffineMap, AffineResult, Attribute, Attributes, Cell, DYNAMIC, Elements, Memref, Strided, Type,
+    Vector,
 };
 use std::sync::Arc;
 use tpu_mlir::builtin::{self, AffineTerm, RawAttribute, RawType, Reference, Signedness};
@@ -79,6 +80,10 @@ impl Reader<'_> {
                 };
                 let results = results.into_iter().map(result).collect();
                 Ok(Attribute::AffineMap(AffineMap { dims, results }))
+            }
+            RawAttribute::Strided(offset, strides) => {
+                self.budget.pay(of.at, 8 * strides.len())?;
+                Ok(Attribute::Strided(Strided { offset, strides }))
             }
             RawAttribute::Other(what) => unknown(what),
         }
@@ -257,15 +262,20 @@ impl Reader<'_> {
                     Type::Unknown(text) => return Ok(Type::Unknown(text)),
                     _ => return Ok(Type::Unknown("a memref of other than numbers".into())),
                 };
-                match self.attribute(layout)? {
-                    Attribute::AffineMap(map) if map.is_identity() && map.dims == dims.len() => {}
+                let layout = match self.attribute(layout)? {
+                    Attribute::AffineMap(map) if map.is_identity() && map.dims == dims.len() => {
+                        None
+                    }
+                    Attribute::Strided(strided) if strided.strides.len() == dims.len() => {
+                        Some(strided)
+                    }
                     Attribute::Unknown(text) => {
                         return Ok(Type::Unknown(
                             format!("a memref with the layout {text}").into(),
                         ));
                     }
                     _ => return Ok(Type::Unknown("a memref with a layout".into())),
-                }
+                };
                 let space = match space.map(|space| self.attribute(space)).transpose()? {
                     None => None,
                     Some(Attribute::Space(space)) => Some(space),
@@ -274,7 +284,7 @@ impl Reader<'_> {
                     }
                     Some(_) => return Ok(Type::Unknown("a memref in another memory".into())),
                 };
-                Type::Memref(Memref { cell, dims, space })
+                Type::Memref(Memref { cell, dims, layout, space })
             }
             RawType::None => Type::Unknown("none".into()),
             RawType::Complex(_) => Type::Unknown("a complex number".into()),

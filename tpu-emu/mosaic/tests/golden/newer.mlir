@@ -7,20 +7,21 @@ module attributes {stable_mosaic.version = 18 : i64} {
     %low_0, %high_1 = arith.mului_extended %arg5, %arg5 : i32
     %memspacecast = memref.memory_space_cast %arg4 : memref<8x128xf32, #tpu.memory_space<any>> to memref<8x128xf32, #tpu.memory_space<hbm>>
     %2 = tpu.memref_memory_space_is %arg4, <vmem> : memref<8x128xf32, #tpu.memory_space<any>>
-    %3 = tpu.reduce_precision %arg0 {exponent_bits = 8 : i32, mantissa_bits = 7 : i32} : vector<8x128xf32> -> vector<8x128xf32>
-    %4 = tpu.reduce <maxf>, %arg0 [1] : vector<8x128xf32> -> vector<8x1xf32>
+    %3 = tpu.memref_slice %arg4[%arg5, %arg5] : memref<8x128xf32, #tpu.memory_space<any>> -> memref<1x128xf32, strided<[128, 1], offset: 3>, #tpu.memory_space<any>>
+    %4 = tpu.reduce_precision %arg0 {exponent_bits = 8 : i32, mantissa_bits = 7 : i32} : vector<8x128xf32> -> vector<8x128xf32>
+    %5 = tpu.reduce <maxf>, %arg0 [1] : vector<8x128xf32> -> vector<8x1xf32>
     tpu.vector_compress_store %arg3[%arg6, %arg6], %arg0, %arg2 {compress_dim = 1 : i32} : memref<8x128xf32, #tpu.memory_space<vmem>>, vector<8x128xf32>, vector<8x128xi1>
-    %5 = tpu.vector_expand_load %arg3[%arg6, %arg6], %arg2 {expand_dim = 1 : i32} : memref<8x128xf32, #tpu.memory_space<vmem>>, vector<8x128xf32>, vector<8x128xi1>
-    %6 = tpu.annotate %arg3 {no_hazard = true} : memref<8x128xf32, #tpu.memory_space<vmem>>
-    %7 = tpu.scan <maxui>, %arg1 {dimension = 0 : i64} : vector<8x128xi32>,  -> vector<8x128xi32>
+    %6 = tpu.vector_expand_load %arg3[%arg6, %arg6], %arg2 {expand_dim = 1 : i32} : memref<8x128xf32, #tpu.memory_space<vmem>>, vector<8x128xf32>, vector<8x128xi1>
+    %7 = tpu.annotate %arg3 {no_hazard = true} : memref<8x128xf32, #tpu.memory_space<vmem>>
+    %8 = tpu.scan <maxui>, %arg1 {dimension = 0 : i64} : vector<8x128xi32>,  -> vector<8x128xi32>
     tpu.wait_dma source(%arg4 : memref<8x128xf32, #tpu.memory_space<any>>) target(%arg3 : memref<8x128xf32, #tpu.memory_space<vmem>>) target_semaphore(%arg7 : memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) {wait_target = true}
-    %8 = scf.index_switch %arg6 -> i32 
+    %9 = scf.index_switch %arg6 -> i32 
     case 2 {
       scf.yield %arg5 : i32
     }
     case 5 {
-      %9 = arith.addi %arg5, %arg5 : i32
-      scf.yield %9 : i32
+      %10 = arith.addi %arg5, %arg5 : i32
+      scf.yield %10 : i32
     }
     default {
       scf.yield %arg5 : i32

@@ -34,28 +34,30 @@ module attributes {stable_mosaic.version = 15 : i64} {
     %20 = tpu.reshape %arg0 : vector<8x128xf32> -> vector<1x8x128xf32>
     %21 = tpu.bitcast %arg9 : vector<16x128xbf16> -> vector<8x128xi32>
     %22 = tpu.memref_slice %arg4[%arg2, %arg2, %arg2] : memref<4x8x128xf32, #tpu.memory_space<vmem>> -> memref<1x8x128xf32, #tpu.memory_space<vmem>>
-    %23 = tpu.memref_slice %arg4[%arg2, %arg2, %arg2] <%arg2> : memref<4x8x128xf32, #tpu.memory_space<vmem>> -> memref<?x8x128xf32, #tpu.memory_space<vmem>>
-    %24 = tpu.memref_squeeze %22 : memref<1x8x128xf32, #tpu.memory_space<vmem>> -> memref<8x128xf32, #tpu.memory_space<vmem>>
-    %25 = tpu.memref_reshape %arg4 : memref<4x8x128xf32, #tpu.memory_space<vmem>> -> memref<32x128xf32, #tpu.memory_space<vmem>>
-    %26 = tpu.memref_bitcast %arg3 : memref<8x128xf32, #tpu.memory_space<vmem>> -> memref<16x128xbf16, #tpu.memory_space<vmem>>
-    %27 = tpu.reinterpret_cast %arg3 : memref<8x128xf32, #tpu.memory_space<vmem>> -> memref<8x128xi32, #tpu.memory_space<vmem>>
-    %28 = tpu.assume_layout %arg3 : memref<8x128xf32, #tpu.memory_space<vmem>> -> memref<8x128xf32, #tpu.memory_space<vmem>>
-    %29 = tpu.erase_memref_layout %arg3 : memref<8x128xf32, #tpu.memory_space<vmem>> -> memref<8x128xf32, #tpu.memory_space<vmem>>
-    %30 = tpu.assume_multiple %arg2, 8 : i32
-    %31 = tpu.reciprocal %arg0 {approx = true} : vector<8x128xf32> -> vector<8x128xf32>
-    %32 = tpu.weird %arg0 : vector<8x128xf32> -> vector<8x128xi1>
-    %33 = tpu.reduce_index %arg0 {axis = 1 : i32, kind = #tpu.reduction_kind<arg_max>} : vector<8x128xf32> -> vector<8xi32>
-    %34 = tpu.pack_elementwise %arg0, %arg0 {target_type = bf16} : vector<8x128xf32>, vector<8x128xf32> -> vector<8x128xi32>
-    %35 = tpu.unpack_elementwise %34, 1 {source_type = bf16} : vector<8x128xi32> -> vector<8x128xf32>
-    %36 = tpu.stochastic_convert %arg0, %arg1 : vector<8x128xf32>, vector<8x128xi32> -> vector<8x128xbf16>
+    %23 = tpu.memref_slice %arg4[%arg2, %arg2, %arg2] : memref<4x8x128xf32, #tpu.memory_space<vmem>> -> memref<1x8x128xf32, strided<[1024, 128, 1], offset: ?>, #tpu.memory_space<vmem>>
+    %24 = tpu.memref_squeeze %23 : memref<1x8x128xf32, strided<[1024, 128, 1], offset: ?>, #tpu.memory_space<vmem>> -> memref<8x128xf32, strided<[128, 1], offset: ?>, #tpu.memory_space<vmem>>
+    %25 = tpu.memref_slice %arg4[%arg2, %arg2, %arg2] <%arg2> : memref<4x8x128xf32, #tpu.memory_space<vmem>> -> memref<?x8x128xf32, #tpu.memory_space<vmem>>
+    %26 = tpu.memref_squeeze %22 : memref<1x8x128xf32, #tpu.memory_space<vmem>> -> memref<8x128xf32, #tpu.memory_space<vmem>>
+    %27 = tpu.memref_reshape %arg4 : memref<4x8x128xf32, #tpu.memory_space<vmem>> -> memref<32x128xf32, #tpu.memory_space<vmem>>
+    %28 = tpu.memref_bitcast %arg3 : memref<8x128xf32, #tpu.memory_space<vmem>> -> memref<16x128xbf16, #tpu.memory_space<vmem>>
+    %29 = tpu.reinterpret_cast %arg3 : memref<8x128xf32, #tpu.memory_space<vmem>> -> memref<8x128xi32, #tpu.memory_space<vmem>>
+    %30 = tpu.assume_layout %arg3 : memref<8x128xf32, #tpu.memory_space<vmem>> -> memref<8x128xf32, #tpu.memory_space<vmem>>
+    %31 = tpu.erase_memref_layout %arg3 : memref<8x128xf32, #tpu.memory_space<vmem>> -> memref<8x128xf32, #tpu.memory_space<vmem>>
+    %32 = tpu.assume_multiple %arg2, 8 : i32
+    %33 = tpu.reciprocal %arg0 {approx = true} : vector<8x128xf32> -> vector<8x128xf32>
+    %34 = tpu.weird %arg0 : vector<8x128xf32> -> vector<8x128xi1>
+    %35 = tpu.reduce_index %arg0 {axis = 1 : i32, kind = #tpu.reduction_kind<arg_max>} : vector<8x128xf32> -> vector<8xi32>
+    %36 = tpu.pack_elementwise %arg0, %arg0 {target_type = bf16} : vector<8x128xf32>, vector<8x128xf32> -> vector<8x128xi32>
+    %37 = tpu.unpack_elementwise %36, 1 {source_type = bf16} : vector<8x128xi32> -> vector<8x128xf32>
+    %38 = tpu.stochastic_convert %arg0, %arg1 : vector<8x128xf32>, vector<8x128xi32> -> vector<8x128xbf16>
     %cst_1 = arith.constant dense<0.000000e+00> : vector<8x8xf32>
-    %37 = tpu.matmul %arg0, %arg0, %cst_1 {dimension_numbers = #tpu.dot_dimension_numbers<[1], [1], [0], [0], [0, 0, 1, 0], [], []>, precision = #tpu.contract_precision<fp32>, transpose_lhs_hint = false} : vector<8x128xf32>, vector<8x128xf32>, vector<8x8xf32> -> vector<8x8xf32>
-    %38 = tpu.matmul %arg0, %arg0, %cst_1 {transpose_lhs_hint = true, transpose_rhs = true} : vector<8x128xf32>, vector<8x128xf32>, vector<8x8xf32> -> vector<8x8xf32>
+    %39 = tpu.matmul %arg0, %arg0, %cst_1 {dimension_numbers = #tpu.dot_dimension_numbers<[1], [1], [0], [0], [0, 0, 1, 0], [], []>, precision = #tpu.contract_precision<fp32>, transpose_lhs_hint = false} : vector<8x128xf32>, vector<8x128xf32>, vector<8x8xf32> -> vector<8x8xf32>
+    %40 = tpu.matmul %arg0, %arg0, %cst_1 {transpose_lhs_hint = true, transpose_rhs = true} : vector<8x128xf32>, vector<8x128xf32>, vector<8x8xf32> -> vector<8x8xf32>
     "tpu.prng_set_seed_32"(%arg2, %arg2) : (i32, i32) -> ()
-    %39 = "tpu.prng_random_bits"() : () -> vector<8x128xi32>
+    %41 = "tpu.prng_random_bits"() : () -> vector<8x128xi32>
     tpu.matmul_push_rhs %arg0 {mxu_index = 0 : i32, staging_register = 1 : i32} : vector<8x128xf32>
     tpu.matmul_acc_lhs 0, %arg0 {load_staged_rhs = 1 : i32, mxu_index = 0 : i32} : vector<8x128xf32>
-    %40 = tpu.matmul_pop 0 {mxu_index = 0 : i32} : vector<8x128xf32>
+    %42 = tpu.matmul_pop 0 {mxu_index = 0 : i32} : vector<8x128xf32>
     return
   }
 }

@@ -6,6 +6,7 @@ func.func @newer(%f: vector<8x128xf32>, %i: vector<8x128xi32>, %k: vector<8x128x
   %3:2 = arith.mului_extended %s, %s : i32
   %4 = memref.memory_space_cast %h : memref<8x128xf32, #tpu.memory_space<any>> to memref<8x128xf32, #tpu.memory_space<hbm>>
   %5 = "tpu.memref_memory_space_is"(%h) {memory_space = #tpu.memory_space<vmem>} : (memref<8x128xf32, #tpu.memory_space<any>>) -> i1
+  %view = tpu.memref_slice %h[%s, %s] : memref<8x128xf32, #tpu.memory_space<any>> -> memref<1x128xf32, strided<[128, 1], offset: 3>, #tpu.memory_space<any>>
   %6 = "tpu.reduce_precision"(%f) {exponent_bits = 8 : i32, mantissa_bits = 7 : i32} : (vector<8x128xf32>) -> vector<8x128xf32>
   %7 = "tpu.reduce"(%f) {dimensions = array<i64: 1>, kind = #tpu.reduction_kind<maxf>} : (vector<8x128xf32>) -> vector<8x1xf32>
   "tpu.vector_compress_store"(%f, %v, %x, %x, %k) {compress_dim = 1 : i32} : (vector<8x128xf32>, memref<8x128xf32, #tpu.memory_space<vmem>>, index, index, vector<8x128xi1>) -> ()

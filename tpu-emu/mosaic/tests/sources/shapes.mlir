@@ -33,6 +33,8 @@ func.func @shapes(%f: vector<8x128xf32>, %i: vector<8x128xi32>, %s: i32, %v: mem
   %24 = tpu.reshape %f : vector<8x128xf32> -> vector<1x8x128xf32>
   %25 = tpu.bitcast %b : vector<16x128xbf16> -> vector<8x128xi32>
   %26 = tpu.memref_slice %w[%s, %s, %s] : memref<4x8x128xf32, #tpu.memory_space<vmem>> -> memref<1x8x128xf32, #tpu.memory_space<vmem>>
+  %v26 = tpu.memref_slice %w[%s, %s, %s] : memref<4x8x128xf32, #tpu.memory_space<vmem>> -> memref<1x8x128xf32, strided<[1024, 128, 1], offset: ?>, #tpu.memory_space<vmem>>
+  %v27 = tpu.memref_squeeze %v26 : memref<1x8x128xf32, strided<[1024, 128, 1], offset: ?>, #tpu.memory_space<vmem>> -> memref<8x128xf32, strided<[128, 1], offset: ?>, #tpu.memory_space<vmem>>
   %27 = tpu.memref_slice %w[%s, %s, %s] <%s> : memref<4x8x128xf32, #tpu.memory_space<vmem>> -> memref<?x8x128xf32, #tpu.memory_space<vmem>>
   %28 = tpu.memref_squeeze %26 : memref<1x8x128xf32, #tpu.memory_space<vmem>> -> memref<8x128xf32, #tpu.memory_space<vmem>>
   %29 = tpu.memref_reshape %w : memref<4x8x128xf32, #tpu.memory_space<vmem>> -> memref<32x128xf32, #tpu.memory_space<vmem>>
