@@ -4,6 +4,7 @@
 //! it is there and how it can be reached, and waits for the others ([`rendezvous`]). From then on
 //! an engine carries messages: [`shared_memory`] between the processes of one machine, [`mpi`]
 //! between machines.
+mod ends;
 mod frame;
 pub mod mpi;
 pub mod rendezvous;

@@ -1,6 +1,8 @@
 //! The engine for processes of one machine: channels of `ipc-channel`, and shared memory for what
 //! is large.
+use crate::ends::{self, Watched};
 use crate::rendezvous::Member;
+use ipc_channel::TrySelectError;
 use ipc_channel::ipc::{
     self, IpcMessage, IpcOneShotServer, IpcReceiver, IpcReceiverSet, IpcSelectionResult, IpcSender,
     IpcSharedMemory,
@@ -41,7 +43,8 @@ struct Channels(BTreeMap<usize, Mutex<IpcSender<Packet>>>);
 pub fn join(member: &Member<'_>, inbox: Arc<dyn Inbox>) -> Result<Arc<dyn Transport>> {
     let (me, count) = (member.me, member.count);
     let mut servers = Vec::new();
-    let mut names = String::new();
+    // Who it is, then a name for each process with a higher number.
+    let mut names = ends::identity() + "\n";
     for _ in me + 1..count {
         let (server, name) =
             IpcOneShotServer::<Packet>::new().map_err(|why| host("make a socket", why))?;
@@ -52,7 +55,7 @@ pub fn join(member: &Member<'_>, inbox: Arc<dyn Inbox>) -> Result<Arc<dyn Transp
     let others = member.others()?;
     let (mut senders, mut receivers) = (BTreeMap::new(), Vec::new());
     for (process, names) in others.iter().enumerate().take(me) {
-        let name = names.lines().nth(me - process - 1).unwrap_or_default();
+        let name = names.lines().nth(me - process).unwrap_or_default();
         let sender = IpcSender::connect(name.to_owned())
             .map_err(|why| host(&format!("reach process {process}"), why))?;
         let (answers, receiver) = ipc::channel().map_err(|why| host("make a channel", why))?;
@@ -65,7 +68,9 @@ pub fn join(member: &Member<'_>, inbox: Arc<dyn Inbox>) -> Result<Arc<dyn Transp
         senders.insert(process, Mutex::new(sender));
         receivers.push((process, receiver));
     }
-    listen(receivers, inbox)?;
+    let all = others.iter().enumerate().filter(|(process, _)| *process != me);
+    let watched = all.filter_map(|(process, names)| Watched::new(process, names.lines().next()?));
+    listen(receivers, watched.collect(), inbox)?;
     Ok(Arc::new(Channels(senders)))
 }
 
@@ -111,40 +116,92 @@ fn accept(
 }
 
 /// Starts the thread that takes what comes, until nobody is left who could send.
-fn listen(receivers: Vec<(usize, IpcReceiver<Packet>)>, inbox: Arc<dyn Inbox>) -> Result<()> {
+fn listen(
+    receivers: Vec<(usize, IpcReceiver<Packet>)>,
+    watched: Vec<Watched>,
+    inbox: Arc<dyn Inbox>,
+) -> Result<()> {
     let mut set = IpcReceiverSet::new().map_err(|why| host("wait for channels", why))?;
     let mut open = BTreeMap::new();
     for (process, receiver) in receivers {
         let number = set.add(receiver).map_err(|why| host("wait for a channel", why))?;
         open.insert(number, process);
     }
-    let take = move || {
-        while !open.is_empty() {
-            let events = match set.select() {
-                Ok(events) => events,
-                Err(why) => {
-                    let why = format!("this process cannot hear it any more: {why}");
-                    return open.values().for_each(|&process| inbox.lost(process, &why));
+    let (tell, told) = ipc::channel::<usize>().map_err(|why| host("make a channel", why))?;
+    let ends = set.add(told).map_err(|why| host("wait for a channel", why))?;
+    // Who could hear of it is gone with the process.
+    ends::watch(watched, move |process| drop(tell.send(process)))
+        .map_err(|why| host("start a thread", why))?;
+    let mut listener = Listener { set, open, ends, ended: Vec::new(), inbox };
+    let take = move || while listener.take() {};
+    let started = thread::Builder::new().name("tpu-emu-hosts".to_owned()).spawn(take);
+    started.map(drop).map_err(|why| host("start a thread", why))
+}
+
+/// Takes what comes.
+struct Listener {
+    set: IpcReceiverSet,
+    /// The processes that may send, by the number of their channel.
+    open: BTreeMap<u64, usize>,
+    /// The number of the channel that tells of processes that have ended.
+    ends: u64,
+    /// Processes that have ended, and may have sent what was not read.
+    ended: Vec<usize>,
+    inbox: Arc<dyn Inbox>,
+}
+
+impl Listener {
+    /// Takes what has come, waiting for it. Whether there may be more.
+    fn take(&mut self) -> bool {
+        let events = match self.ended.is_empty() {
+            true => self.set.select().map_err(|why| why.to_string()),
+            // What a process sent before its end lies in its channel: all is read when none is
+            // left to read.
+            false => match self.set.try_select() {
+                Err(TrySelectError::Empty) => {
+                    self.lose_the_ended();
+                    Ok(Vec::new())
                 }
-            };
-            for event in events {
-                match event {
-                    IpcSelectionResult::MessageReceived(number, message) => {
-                        if let Some(&process) = open.get(&number) {
-                            take_packet(&*inbox, process, message);
-                        }
-                    }
-                    IpcSelectionResult::ChannelClosed(number) => {
-                        if let Some(process) = open.remove(&number) {
-                            inbox.lost(process, "its connection is closed");
-                        }
-                    }
+                read => read.map_err(|why| why.to_string()),
+            },
+        };
+        match events {
+            Ok(events) => events.into_iter().for_each(|event| self.take_event(event)),
+            Err(why) => {
+                let why = format!("this process cannot hear it any more: {why}");
+                let lost = std::mem::take(&mut self.open).into_values();
+                lost.for_each(|process| self.inbox.lost(process, &why));
+            }
+        }
+        !self.open.is_empty()
+    }
+
+    fn take_event(&mut self, event: IpcSelectionResult) {
+        match event {
+            IpcSelectionResult::MessageReceived(number, message) if number == self.ends => {
+                self.ended.extend(message.to::<usize>());
+            }
+            IpcSelectionResult::MessageReceived(number, message) => {
+                if let Some(&process) = self.open.get(&number) {
+                    take_packet(&*self.inbox, process, message);
+                }
+            }
+            IpcSelectionResult::ChannelClosed(number) => {
+                if let Some(process) = self.open.remove(&number) {
+                    self.inbox.lost(process, "its connection is closed");
                 }
             }
         }
-    };
-    let started = thread::Builder::new().name("tpu-emu-hosts".to_owned()).spawn(take);
-    started.map(drop).map_err(|why| host("start a thread", why))
+    }
+
+    /// Gives processes up that have ended and whose channels are open: their children have them.
+    fn lose_the_ended(&mut self) {
+        let ended = std::mem::take(&mut self.ended);
+        let of = |_: &u64, process: &mut usize| ended.contains(process);
+        for (_, process) in self.open.extract_if(.., of) {
+            self.inbox.lost(process, "it has ended");
+        }
+    }
 }
 
 fn take_packet(inbox: &dyn Inbox, process: usize, message: IpcMessage) {
