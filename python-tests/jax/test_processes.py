@@ -1,81 +1,17 @@
 """Several processes are the hosts of one slice."""
 
-import os
 import pathlib
-import socket
-import subprocess
-import sys
 
+import numpy as np
 import pytest
 
-from emulator import JAXLIB, LIBRARY
+import handlers
+import tpu_emu
+from emulator import JAXLIB
+from hosts import TRANSFORMER, ended, port, start
 
 # Older ones give a TPU no store through which processes could meet.
 pytestmark = pytest.mark.skipif(JAXLIB < (0, 8), reason="JAX gives no store of keys and values")
-
-START = """
-import os, sys
-import numpy as np
-import jax
-me, count, port = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
-if count > 1:
-    jax.distributed.initialize(f"localhost:{port}", count, me)
-import jax.numpy as jnp
-from jax.experimental import multihost_utils
-from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
-"""
-
-HOSTS = "v5e:2x2,chips_per_host_bounds=1x2x1"
-
-
-def port() -> int:
-    with socket.socket() as free:
-        free.bind(("localhost", 0))
-        return int(free.getsockname()[1])
-
-
-def start(
-    program: str, numbers: list[int], count: int, variables: dict[str, str] | None = None
-) -> list[subprocess.Popen[str]]:
-    """A process for each of these numbers, which run a program of JAX.
-
-    A variable that is empty is not there.
-    """
-    ours = {name: value for name, value in os.environ.items() if not name.startswith("TPU_")}
-    ours |= {
-        "TPU_LIBRARY_PATH": str(LIBRARY),
-        "JAX_PLATFORMS": "tpu,cpu",
-        "TPU_EMU_TOPOLOGY": HOSTS,
-    }
-    meet = str(port())
-    processes = []
-    for place, number in enumerate(numbers):
-        its = ours | {"TPU_EMU_PROCESS_INDEX": str(number)} | (variables or {})
-        process = subprocess.Popen(
-            [sys.executable, "-c", START + program, str(place), str(count), meet],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={name: value for name, value in its.items() if value},
-        )
-        processes.append(process)
-    return processes
-
-
-def said(processes: list[subprocess.Popen[str]]) -> list[str]:
-    """What each has said, however it has ended."""
-    return [process.communicate(timeout=120)[0] for process in processes]
-
-
-def ended(processes: list[subprocess.Popen[str]]) -> list[str]:
-    """What each has said that must succeed."""
-    outputs = []
-    for process in processes:
-        out, errors = process.communicate(timeout=120)
-        assert process.returncode == 0, errors
-        outputs.append(out)
-    return outputs
-
 
 STEP = """
 mesh = Mesh(np.array(jax.devices()).reshape(2, 2), ("data", "model"))
@@ -117,55 +53,6 @@ def test_a_training_step_gives_the_bits_of_one_process():
     several = ended(start(STEP, [0, 1], 2))
     assert several == [alone, alone]
     assert "curve" in alone
-
-
-TRANSFORMER = """
-shape = (4, 2) if jax.device_count() == 8 else (1, 1)
-mesh = Mesh(np.array(jax.devices()).reshape(shape), ("data", "model"))
-at = lambda *axes: NamedSharding(mesh, P(*axes))
-layers, width, heads, length, words, batch = 2, 32, 4, 16, 64, 8
-rng = np.random.default_rng(0)
-forms = {"in": ((words, width), at()), "out": ((width, words), at(None, "model"))}
-for number in range(layers):
-    forms[f"qkv{number}"] = ((width, 3, heads, width // heads), at(None, None, "model"))
-    forms[f"mix{number}"] = ((heads, width // heads, width), at("model"))
-    forms[f"up{number}"] = ((width, 4 * width), at(None, "model"))
-    forms[f"down{number}"] = ((4 * width, width), at("model"))
-
-def put(whole, split):
-    return jax.make_array_from_callback(whole.shape, split, lambda index: whole[index])
-
-draw = lambda form: (rng.normal(size=form) / np.sqrt(form[0])).astype(np.float32)
-weights = {name: put(draw(form), split) for name, (form, split) in forms.items()}
-text = put(rng.integers(0, words, (batch, length + 1)).astype(np.int32), at("data"))
-
-def norm(x):
-    return x * jax.lax.rsqrt(jnp.mean(x * x, -1, keepdims=True) + 1e-6)
-
-def loss(weights, text):
-    x = weights["in"][text[:, :-1]]
-    mask = jnp.tril(jnp.ones((length, length), bool))
-    for number in range(layers):
-        q, k, v = jnp.einsum("bsd,dchk->cbhsk", norm(x), weights[f"qkv{number}"])
-        scores = jnp.where(mask, jnp.einsum("bhsk,bhtk->bhst", q, k) / np.sqrt(q.shape[-1]), -1e9)
-        seen = jnp.einsum("bhst,bhtk->bshk", jax.nn.softmax(scores), v)
-        x = x + jnp.einsum("bshk,hkd->bsd", seen, weights[f"mix{number}"])
-        x = x + jax.nn.gelu(norm(x) @ weights[f"up{number}"]) @ weights[f"down{number}"]
-    chances = jax.nn.log_softmax(norm(x) @ weights["out"])
-    return -jnp.mean(jnp.take_along_axis(chances, text[:, 1:, None], -1))
-
-@jax.jit
-def step(weights, text):
-    value, slopes = jax.value_and_grad(loss)(weights, text)
-    return jax.tree.map(lambda one, slope: one - 0.3 * slope, weights, slopes), value
-
-curve = []
-for _ in range(4):
-    weights, value = step(weights, text)
-    curve.append(np.asarray(value))
-assert curve[-1] < curve[0]
-print("curve", [value.tobytes().hex() for value in curve])
-"""
 
 
 def test_a_transformer_on_four_hosts_learns_with_the_bits_of_one_chip():
@@ -301,69 +188,82 @@ def test_programs_that_differ_are_refused_in_all_processes_and_the_next_one_runs
         assert "sum 0.0" in text
 
 
-KILLED = """
-import signal, time
+CALLED = """
+import ctypes
 mesh = Mesh(np.array(jax.devices()), ("x",))
-x = jax.make_array_from_callback((4,), NamedSharding(mesh, P("x")), lambda _: np.zeros(1))
-total = jax.jit(lambda a: a.sum(), out_shardings=NamedSharding(mesh, P()))
-float(total(x))
-if me == int(os.environ["KILLED"]):
-    os.kill(os.getpid(), signal.SIGKILL)
-begun = time.monotonic()
-try:
-    float(total(x))
-except Exception as error:
-    print("failed", time.monotonic() - begun < 10, error, flush=True)
-os._exit(0)
+split = NamedSharding(mesh, P("x"))
+library = ctypes.CDLL(os.environ["HANDLERS"])
+def register(name, symbol, **options):
+    jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(symbol), platform="tpu", **options)
+
+@ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p))
+def mine(result, operands):
+    at = lambda address: ctypes.cast(address, ctypes.POINTER(ctypes.c_float))
+    at(result)[0] = at(operands[0])[0] + 100 * me
+
+register("mine", mine, api_version=0)
+for name in ("alias_increment", "scratch_reverse", "future_negate", "copy_any", "always_error",
+             "do_custom_call"):
+    register(name, getattr(library, name))
+
+def local(x):
+    return [np.asarray(one.data).tolist() for one in x.addressable_shards]
+
+def each(name, results, spec=P("x"), **options):
+    attributes = options.pop("attributes", {})
+    call = jax.ffi.ffi_call(name, results, **options)
+    return jax.jit(jax.shard_map(lambda *a: call(*a, **attributes), mesh=mesh, in_specs=spec,
+                                 out_specs=P("x"), check_vma=False))
+
+def of(*form):
+    return jax.ShapeDtypeStruct(form, np.float32)
+
+x = jax.make_array_from_callback(
+    (12,), split, lambda index: np.arange(12, dtype=np.float32)[index])
+print("mine", [one[0] for one in local(each("mine", of(3), custom_call_api_version=1)(x))])
+whole = NamedSharding(mesh, P())
+own = [jax.device_put(np.full(1, 10 + one.id, np.float32), one) for one in jax.local_devices()]
+copies = jax.make_array_from_single_device_arrays((1,), whole, own)
+print("copies", local(each("mine", of(1), P(), custom_call_api_version=1)(copies)))
+increment = jax.jit(jax.shard_map(
+    lambda a: (lambda y, same: y + 100 * same)(*jax.ffi.ffi_call(
+        "alias_increment", (of(3), jax.ShapeDtypeStruct((), np.int32)),
+        input_output_aliases={0: 0})(a)),
+    mesh=mesh, in_specs=P("x"), out_specs=P("x"), check_vma=False))
+print("increment", local(increment(x)))
+print("reverse", local(each("scratch_reverse", of(3), attributes={"bytes": np.int64(64)})(x)))
+print("negate", local(each("future_negate", of(3))(x)))
+none = jax.make_array_from_callback((0,), split, lambda index: np.zeros(0, np.float32))
+print("none", local(each("copy_any", of(0))(none)))
+print("two", local(each("do_custom_call", of(3))(x, x)))
+for _ in range(2):
+    try:
+        jax.block_until_ready(each("always_error", of(3))(x))
+    except Exception as error:
+        print("refused", error)
+multihost_utils.sync_global_devices("done")
 """
 
 
-@pytest.mark.parametrize("killed", [0, 1])
-def test_a_process_that_is_killed_fails_the_runs_of_the_others_with_its_number(killed: int):
-    processes = start(KILLED, [0, 1], 2, {"KILLED": str(killed)})
-    out, errors = processes[1 - killed].communicate(timeout=120)
-    processes[killed].communicate(timeout=120)
-    # The client of JAX may end a process whose coordinator is gone.
-    if processes[1 - killed].returncode == 0 or killed == 1:
-        assert "failed True" in out, errors
-        assert f"process {killed} of the slice is gone" in out
-
-
-LISTED = """
-try:
-    said = len(jax.devices())
-except Exception as error:
-    said = f"refused {error}"
-print(said, flush=True)
-from jax._src import distributed
-distributed.global_state.client.wait_at_barrier("said", 60_000)
-os._exit(0)
-"""
-
-
-def test_a_host_that_never_joins_is_named():
-    texts = said(
-        start(
-            LISTED,
-            [0, 1],
-            2,
-            {
-                "TPU_EMU_TOPOLOGY": "v5e:2x4,chips_per_host_bounds=1x2x1",
-                "TPU_EMU_HOSTS_TIMEOUT": "6",
-            },
-        )
-    )
-    for text in texts:
-        assert "the slice has 4 processes; after 6s 2, 3 had not joined, 0, 1 had" in text
-
-
-def test_two_processes_with_one_number_are_both_refused():
-    for text in said(start(LISTED, [1, 1], 2)):
-        assert "two processes say that they are process 1 of the slice" in text
-
-
-def test_a_killed_process_leaves_no_file(tmp_path: pathlib.Path):
-    processes = start(KILLED, [0, 1], 2, {"KILLED": "1", "TMPDIR": str(tmp_path)})
-    for process in processes:
-        process.communicate(timeout=120)
-    assert list(tmp_path.iterdir()) == []
+def test_handlers_run_in_the_process_of_their_device(tmp_path: pathlib.Path):
+    variables = {"HANDLERS": str(handlers.path()), "TPU_EMU_TRACE": str(tmp_path / "trace")}
+    parts = np.arange(12, dtype=np.float32).reshape(4, 3)
+    for me, text in enumerate(ended(start(CALLED, [0, 1], 2, variables))):
+        own = parts[2 * me : 2 * me + 2]
+        assert f"mine {[float(one[0]) + 100 * me for one in own]}" in text
+        assert f"copies {[[100.0 * me + 10 + one] for one in (me, me + 2)]}" in text
+        assert f"increment {(own + 101).tolist()}" in text
+        assert f"reverse {own[:, ::-1].tolist()}" in text
+        assert f"negate {(-own).tolist()}" in text
+        assert "none [[], []]" in text
+        assert f"two {(2 * own).tolist()}" in text
+        assert text.count("this handler always fails") == 2
+    calls = [
+        {
+            one.device
+            for one in tpu_emu.read(file).dispatches
+            if (one.target, one.stage) == ("scratch_reverse", tpu_emu.Stage.EXECUTE)
+        }
+        for file in tmp_path.iterdir()
+    ]
+    assert sorted(calls, key=min) == [{0, 1}, {2, 3}]

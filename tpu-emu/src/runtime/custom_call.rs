@@ -2,15 +2,19 @@
 use super::custom_call_services::Dispatch;
 use super::emulator::Emulator;
 use super::request::Context;
+use crate::executable::Executable;
 use crate::memory::{Memory, MemoryKind};
 use crate::origin::Origin;
 use crate::trace::{Dispatched, Operand};
 use parking_lot::Mutex;
 use std::any::Any;
+use std::fmt;
 use std::sync::{Arc, OnceLock};
 use tpu_base::error::{Code, Error, Result};
 use tpu_base::event::Event;
+use tpu_base::transport::ArrayBytes;
 use tpu_base::units::{Bytes, Nanos, to_u64};
+use tpu_kernels::aligned::Aligned;
 use tpu_ops::custom_call::{
     Abi, Call, CallKernel, CallMemory, CallSite, Linker, Moment, Partitioner, Progress, Services,
     Stage, instantiate,
@@ -20,7 +24,7 @@ use tpu_ops::replica_exchange::Others;
 use tpu_program::interpret::custom_call::{LaunchServices, PendingCall};
 use tpu_program::interpret::frame::Frame;
 use tpu_program::interpret::step::Interpreter;
-use tpu_program::plan::{Slot, Step};
+use tpu_program::plan::{CallAlone, Slot, Step};
 
 /// One launch, as its custom calls see it.
 #[derive(Debug)]
@@ -35,6 +39,8 @@ pub(super) struct Launch {
     pub(super) transfers: Vec<Arc<dyn HostTransfers>>,
     /// The other replicas, where each runs a program of its own.
     pub(super) others: Option<Arc<dyn Others>>,
+    /// Who takes the calls of other processes' devices through their stages.
+    pub(super) remote: Option<Arc<dyn RemoteCalls>>,
     number: i64,
     /// What each call keeps for this launch.
     states: Vec<OnceLock<Option<Context>>>,
@@ -61,8 +67,19 @@ impl Launch {
         let (machine, program) = (Arc::clone(machine), Arc::clone(program));
         let states = (0..calls).map(|_| OnceLock::new()).collect();
         let devices = devices.into_iter().map(|device| (device, OnceLock::new())).collect();
-        let (transfers, others) = (Vec::new(), None);
-        Self { machine, devices, origin, program, context, transfers, others, number, states }
+        let (transfers, others, remote) = (Vec::new(), None, None);
+        Self {
+            machine,
+            devices,
+            origin,
+            program,
+            context,
+            transfers,
+            others,
+            remote,
+            number,
+            states,
+        }
     }
 }
 
@@ -113,6 +130,9 @@ impl LaunchServices for Launch {
         let call = kernel.call();
         let site = call.site();
         let target = || format!("custom call \"{}\"", site.target);
+        if let Some(remote) = self.remote.as_ref().filter(|remote| remote.serves(site.partition)) {
+            return elsewhere(&**remote, run, step, kernel, stage).map(|()| None);
+        }
         let state = self
             .states
             .get(kernel.number())
@@ -185,6 +205,115 @@ impl LaunchServices for Launch {
 
     fn others(&self) -> Option<&dyn Others> {
         self.others.as_deref()
+    }
+}
+
+/// Takes calls through their stages in the processes that have their devices.
+pub(super) trait RemoteCalls: fmt::Debug + Send + Sync {
+    /// Whether a device of the program, told by its place, is another process's.
+    fn serves(&self, place: usize) -> bool;
+
+    /// Takes call number `number` of a device through a stage, with the bytes of its operands for
+    /// [`Stage::Execute`]; gives those of its results.
+    ///
+    /// # Errors
+    /// The target's own, and what befell its process.
+    fn call(
+        &self,
+        place: usize,
+        number: usize,
+        stage: Stage,
+        operands: &[Vec<u8>],
+    ) -> Result<Vec<Vec<u8>>>;
+}
+
+/// The processes that have the other devices of a run.
+pub(super) trait OtherProcesses: fmt::Debug + Send + Sync {
+    /// Who takes their calls of the program in which every device reads its own copy of some
+    /// parameters ([`Emulator::reading_own_copies`]).
+    fn calls(&self, own_copies: Vec<usize>) -> Arc<dyn RemoteCalls>;
+}
+
+/// Has a call taken through a stage by another process.
+fn elsewhere(
+    remote: &dyn RemoteCalls,
+    run: &Interpreter<'_>,
+    step: &Step,
+    kernel: &CallKernel,
+    stage: Stage,
+) -> Result<()> {
+    let (site, executes) = (kernel.call().site(), stage == Stage::Execute);
+    let mut slots = step.operands.to_vec();
+    for (&alias, &result) in site.aliases.iter().zip(&step.results) {
+        if let Some(operand) = alias.and_then(|at| slots.get_mut(at)) {
+            *operand = result;
+        }
+    }
+    let given = slots.iter().filter(|_| executes).map(|&slot| run.frame.bytes(slot).to_vec());
+    let given: Vec<Vec<u8>> = given.collect();
+    let made = remote.call(site.partition, kernel.number(), stage, &given)?;
+    for (&to, from) in step.results.iter().zip(&made).filter(|_| executes) {
+        if to.bytes != from.len() {
+            let (name, wanted, given) = (&site.target, to.bytes, from.len());
+            let message = format!("custom call \"{name}\" gave {given} bytes, not {wanted}");
+            return Err(Error::bad(message));
+        }
+        run.frame.bytes_mut(to).copy_from_slice(from);
+    }
+    Ok(())
+}
+
+impl Launch {
+    /// Takes a call of this process's devices through a stage for a run of another process:
+    /// [`RemoteCalls::call`] on the other side.
+    ///
+    /// # Errors
+    /// The target's own; `BadArgument` for a number that no call has, and for other operands.
+    pub(super) fn serve(
+        &self,
+        executable: &Executable,
+        number: usize,
+        stage: Stage,
+        operands: &[ArrayBytes],
+    ) -> Result<Vec<Vec<u8>>> {
+        let (plan, name) = (&executable.plan, &executable.name);
+        let alone = plan.call(number).map(Step::call_alone).transpose()?.flatten();
+        let none = || Error::bad(format!("{name} has no custom call {number}"));
+        let CallAlone { step, mut memories } = alone.ok_or_else(none)?;
+        let kernel = step.call().ok_or_else(none)?;
+        if stage == Stage::Execute {
+            let fits = |(given, slot): (&ArrayBytes, &Slot)| (**given).as_ref().len() == slot.bytes;
+            let all = operands.len() == step.operands.len();
+            if !all || !operands.iter().zip(&step.operands).all(fits) {
+                let message = format!("operands that custom call {number} of {name} does not take");
+                return Err(Error::bad(message));
+            }
+            let results = memories.iter_mut().skip(step.operands.len());
+            results.for_each(|memory| self.machine.poison(memory.bytes_mut()));
+            let fill = |memory: &mut Aligned, bytes: &ArrayBytes| {
+                let bytes = (**bytes).as_ref();
+                memory.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
+            };
+            memories.iter_mut().zip(operands).for_each(|(memory, bytes)| fill(memory, bytes));
+            for (result, &alias) in (step.operands.len()..).zip(&kernel.call().site().aliases) {
+                let Some((memory, bytes)) =
+                    alias.and_then(|at| Some((memories.get_mut(result)?, operands.get(at)?)))
+                else {
+                    continue;
+                };
+                fill(memory, bytes);
+            }
+        }
+        let frame = Frame::new(memories);
+        let (launch, locations, watch) = (Some(self as &dyn LaunchServices), None, None);
+        let run = Interpreter { frame: &frame, locations, seed: 0, launch, watch };
+        let _mode = executable.numerics.subnormals().enter();
+        if let Some(open) = self.dispatch(&run, &step, kernel, stage)? {
+            open.finish()?;
+            run.unharmed(&step, stage)?;
+        }
+        let results = step.results.iter().filter(|_| stage == Stage::Execute);
+        Ok(results.map(|&slot| frame.bytes(slot).to_vec()).collect())
     }
 }
 

@@ -1,5 +1,5 @@
 //! One run of a program, from its request to its end.
-use super::custom_call::Launch;
+use super::custom_call::{Launch, OtherProcesses};
 use super::dependencies::{ArgumentHolds, ReadyLatch, Sources};
 use super::emulator::Emulator;
 use super::in_flight::Permit;
@@ -42,6 +42,8 @@ pub(super) struct Job {
     pub(super) transfers: Vec<Arc<dyn HostTransfers>>,
     /// The other replicas of the run, where each runs a program of its own.
     pub(super) others: Option<Arc<dyn Others>>,
+    /// The processes that have the other devices.
+    pub(super) remote: Option<Arc<dyn OtherProcesses>>,
     /// For what draws random numbers without a state.
     pub(super) seed: u64,
     /// Number of the launch.

@@ -146,6 +146,7 @@ impl Emulator {
             results,
             transfers: options.transfers.clone(),
             others,
+            remote: None,
             seed: self.seed(executable),
         };
         if now {

@@ -227,6 +227,7 @@ impl Emulator {
             constants: Hold::Empty,
             transfers: transfers.collect(),
             others: None,
+            remote: None,
             results: parts.iter_mut().flat_map(|part| std::mem::take(&mut part.results)).collect(),
         };
         let start = move |parts: &[Contribution], outcome: &Event| {

@@ -1,6 +1,7 @@
 //! One run of a program over several devices: the program sees whole arrays, the devices have
 //! their parts.
 use super::custom_call::Launch;
+use super::emulator::Emulator;
 use super::job::{Job, Ready, aligned};
 use super::loaded::LoadedExecutable;
 use super::run_memory::RunMemory;
@@ -22,7 +23,8 @@ use tpu_program::sharding::io_shardings::{IoSharding, IoShardings};
 impl Job {
     /// Runs the program over whole arrays and splits its results.
     pub(super) fn run_whole(mut self, sources: &[Option<Hold>]) -> Result<()> {
-        self.executable = self.for_copies(sources)?;
+        let own_copies = self.own_copies(sources)?;
+        self.executable = self.machine.reading_own_copies(&self.executable, &own_copies)?;
         if self.executable.classes().is_some() {
             return self.run_in_parts(sources);
         }
@@ -52,6 +54,7 @@ impl Job {
         let (context, calls) = (self.context.clone(), plan.calls);
         let mut launch = Launch::new(&self.machine, devices, self.origin, name, context, calls);
         launch.transfers.clone_from(&self.transfers);
+        launch.remote = self.remote.as_ref().map(|remote| remote.calls(own_copies));
         let frame = Frame::new(memories);
         let (program, seed) = (Arc::clone(&self.executable), self.seed.into());
         let ready = Ready {
@@ -96,36 +99,18 @@ impl Job {
         Ok(())
     }
 
-    /// The program: where devices were given copies of an argument that differ, the one in which
-    /// every device reads its own.
-    fn for_copies(&self, sources: &[Option<Hold>]) -> Result<Arc<LoadedExecutable>> {
-        let executable = &self.executable;
-        let Some(IoShardings { parameters, .. }) = &executable.io_shardings else {
-            return Ok(Arc::clone(executable));
+    /// The parameters of which devices were given copies that differ.
+    fn own_copies(&self, sources: &[Option<Hold>]) -> Result<Vec<usize>> {
+        let Some(IoShardings { parameters, .. }) = &self.executable.io_shardings else {
+            return Ok(Vec::new());
         };
-        let mut own_copies = BTreeMap::new();
+        let mut own_copies = Vec::new();
         for (index, io) in parameters.iter().enumerate() {
             if self.differs(index, io, sources)? {
-                own_copies.insert(index, io.in_rows()?);
+                own_copies.push(index);
             }
         }
-        if own_copies.is_empty() {
-            return Ok(Arc::clone(executable));
-        }
-        let key: Vec<usize> = own_copies.keys().copied().collect();
-        if let Some(known) = executable.own_copies.lock().get(&key) {
-            return Ok(Arc::clone(known));
-        }
-        let (module, options) = (Arc::clone(&executable.module), executable.options.clone());
-        let devices = (executable.devices.clone(), None);
-        let made = self.machine.compiled(
-            module,
-            executable.source.clone(),
-            options,
-            devices,
-            &own_copies,
-        )?;
-        Ok(Arc::clone(executable.own_copies.lock().entry(key).or_insert(made)))
+        Ok(own_copies)
     }
 
     /// Whether devices that are to have the same part of an argument have other bytes.
@@ -223,6 +208,36 @@ impl Job {
             }
         }
         Ok(RunMemory::Own(whole))
+    }
+}
+
+impl Emulator {
+    /// The program in which every device reads its own copy of these parameters.
+    ///
+    /// # Errors
+    /// Those of compiling it, and `BadArgument` for a parameter that it does not have.
+    pub(super) fn reading_own_copies(
+        self: &Arc<Self>,
+        executable: &Arc<LoadedExecutable>,
+        own_copies: &[usize],
+    ) -> Result<Arc<LoadedExecutable>> {
+        if own_copies.is_empty() {
+            return Ok(Arc::clone(executable));
+        }
+        if let Some(known) = executable.own_copies.lock().get(own_copies) {
+            return Ok(Arc::clone(known));
+        }
+        let mut in_rows = BTreeMap::new();
+        for &index in own_copies {
+            let io = executable.io_shardings.as_ref().and_then(|all| all.parameters.get(index));
+            let none = || Error::bad(format!("{} has no parameter {index}", executable.name));
+            in_rows.insert(index, io.ok_or_else(none)?.in_rows()?);
+        }
+        let (module, options) = (Arc::clone(&executable.module), executable.options.clone());
+        let devices = (executable.devices.clone(), None);
+        let made = self.compiled(module, executable.source.clone(), options, devices, &in_rows)?;
+        let mut known = executable.own_copies.lock();
+        Ok(Arc::clone(known.entry(own_copies.to_vec()).or_insert(made)))
     }
 }
 

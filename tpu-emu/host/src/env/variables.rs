@@ -263,7 +263,8 @@ pub const VARIABLES: &[Variable] = &[
         values: "seconds, from 1 to 86400",
         default: "`300`",
         effect: "How long a process waits for the others of its slice: until they have joined, \
-                 and until they have launched a program that it has launched.",
+                 until they have launched a program that it has launched, and until one that runs \
+                 a program answers at all.",
         set: |settings, value| {
             let seconds = value.parse().ok().filter(|seconds| (1..=86_400).contains(seconds));
             let seconds = seconds.ok_or_else(|| "seconds, from 1 to 86400".to_owned())?;

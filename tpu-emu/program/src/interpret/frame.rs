@@ -146,7 +146,7 @@ impl Frame {
 
     /// The bytes of a slot, to write to.
     #[expect(clippy::mut_from_ref, reason = "a frame is a view; the plan keeps writers apart")]
-    pub(crate) fn bytes_mut(&self, slot: Slot) -> &mut [u8] {
+    pub fn bytes_mut(&self, slot: Slot) -> &mut [u8] {
         // SAFETY: as in `bytes`; results of one step are in distinct slots.
         unsafe { slice::from_raw_parts_mut(self.at(slot), slot.bytes) }
     }

@@ -43,6 +43,7 @@ mod alias_sets;
 mod arena;
 mod arena_slots;
 mod assign;
+mod calls;
 mod channels;
 #[cfg(test)]
 pub(crate) mod check;
@@ -50,6 +51,7 @@ mod live_range;
 mod parallel_copy;
 
 pub(crate) use assign::assign;
+pub use calls::CallAlone;
 
 use super::graph::ValueId;
 use super::passes::fuse::row_step::RowFusion;

@@ -1,4 +1,5 @@
 //! Running a program for all processes that have launched it.
+use super::calls::Elsewhere;
 use super::launch::bytes_of;
 use super::message::{Message, RunId, ToldProgram};
 use super::table::{Gathering, Next, Own, Processes, RemotePart, State, listed};
@@ -163,14 +164,26 @@ impl Emulator {
                 transfers[place] = if process == processes.me {
                     options.transfers.get(number).cloned()
                 } else {
-                    let processes = Arc::clone(processes);
-                    Some(Arc::new(RemoteClient { processes, process, run, place: number }))
+                    let (machine, processes) = (Arc::clone(self), Arc::clone(processes));
+                    let place = number;
+                    Some(Arc::new(RemoteClient { machine, processes, process, run, place }))
                 };
             }
         }
         if executable.plan.channels.is_empty() {
             transfers.clear();
         }
+        let mut owners = vec![processes.me; devices];
+        for (&process, places) in &team.0 {
+            places.iter().for_each(|&place| owners[place] = process);
+        }
+        let elsewhere = Elsewhere {
+            machine: Arc::clone(self),
+            processes: Arc::clone(processes),
+            run,
+            owners: owners.into(),
+            own_copies: Vec::new(),
+        };
         let job = Job {
             machine: Arc::clone(self),
             executable: Arc::clone(&executable),
@@ -185,6 +198,7 @@ impl Emulator {
             constants: Hold::Empty,
             transfers: transfers.into_iter().flatten().collect(),
             others: None,
+            remote: Some(Arc::new(elsewhere)),
             results,
         };
         let done = Event::pending();

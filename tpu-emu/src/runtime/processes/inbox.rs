@@ -1,4 +1,5 @@
 //! What the other processes of a slice send.
+use super::calls::ServedCalls;
 use super::launch::{end, lost_run};
 use super::message::{Message, RunId};
 use super::table::{Awaiting, CameArray, Processes, gone};
@@ -66,25 +67,26 @@ impl Inbox for ProcessInbox {
                         awaiting.and_then(|one| one.transfers.get(place).cloned())
                     };
                     let wanted = (channel, direction, bytes);
-                    let answer = ask(client.as_ref(), wanted, &arrays);
-                    let (failed, arrays) = match answer {
-                        Ok(bytes) => (None, vec![bytes]),
-                        Err(error) => (Some(error), Vec::new()),
-                    };
-                    let message = Message::Answer { ticket, failed };
-                    if let Err(why) = processes.send(from, &message, &arrays) {
-                        tracing::debug!(from, %why, "an answer cannot be sent");
-                    }
+                    let answer = ask(client.as_ref(), wanted, &arrays).map(|bytes| vec![bytes]);
+                    processes.answer(from, ticket, answer);
                 });
             }
-            Message::Answer { ticket, failed } => {
-                let asked = self.processes.lock().asked.remove(&ticket);
-                let Some(asked) = asked else { return };
-                if let Some(bytes) = arrays.first() {
-                    *asked.answer.lock() = (**bytes).as_ref().to_vec();
-                }
-                asked.answered.settle(failed.map_or(Ok(()), Err));
+            Message::Call { ticket, run, own_copies, number, stage } => {
+                self.later(move |machine, processes| {
+                    let calls = {
+                        let state = processes.lock();
+                        state.awaiting.get(&run).map(|one| Arc::clone(&one.calls))
+                    };
+                    let call = |calls: Arc<ServedCalls>| {
+                        calls.call(&machine, own_copies, (number, stage), &arrays)
+                    };
+                    processes.answer(from, ticket, calls.ok_or_else(over).and_then(call));
+                });
             }
+            Message::Ping { ticket } => {
+                self.later(move |_, processes| processes.answer(from, ticket, Ok(Vec::new())));
+            }
+            Message::Answer { ticket, failed } => self.processes.answered(ticket, failed, &arrays),
             Message::Array { id, form, failed } => self.later(move |_, processes| {
                 let bytes = match (failed, arrays.into_iter().next()) {
                     (Some(error), _) => Err(error),
@@ -132,14 +134,18 @@ impl Inbox for ProcessInbox {
     }
 }
 
+/// The error of a call that comes too late.
+fn over() -> Error {
+    Error::WrongState("the run of this call has ended in its process".to_owned())
+}
+
 /// Calls the client of a device.
 fn ask(
     client: Option<&Arc<dyn HostTransfers>>,
     (channel, direction, bytes): (i64, Direction, usize),
     arrays: &[ArrayBytes],
 ) -> Result<Vec<u8>> {
-    let none = || Error::WrongState("the run of this call has ended in its process".to_owned());
-    let client = client.ok_or_else(none)?;
+    let client = client.ok_or_else(over)?;
     match direction {
         Direction::ToHost => {
             let given = arrays.first().map_or(&[][..], |bytes| (**bytes).as_ref());

@@ -1,4 +1,5 @@
 //! Launching this process's part of a run over the devices of several processes.
+use super::calls::ServedCalls;
 use super::inbox::ProcessInbox;
 use super::message::{Message, RunId, ToldProgram};
 use super::table::{Awaiting, Own, Processes, Team, gone};
@@ -144,17 +145,20 @@ impl Emulator {
             let (machine, processes) = (Arc::clone(self), Arc::clone(processes));
             holds.then(before, move |sources| machine.own_is_ready(&processes, run, sources))
         } else {
-            let Own { results, options, mut record, .. } = own;
+            let Own { results, options, mut record, origin, number, .. } = own;
+            let calls = ServedCalls::new(&executable, (origin, number), options.context);
             let awaiting = Awaiting {
                 program: executable.name.to_string(),
                 leader,
                 results: results.clone(),
                 transfers: options.transfers,
+                calls,
                 outcome: outcome.clone(),
             };
             {
                 let mut state = processes.lock();
                 state.awaiting.insert(run, awaiting);
+                self.watch_partners(processes, &mut state);
             }
             let program = program_of(&executable);
             let processes = Arc::clone(processes);

@@ -1,6 +1,7 @@
 //! What the processes of a slice tell one another, and its bytes.
 use tpu_base::error::{Code, Error, Result};
 use tpu_base::units::{to_u64, to_usize};
+use tpu_ops::custom_call::Stage;
 use tpu_ops::host_transfer::Direction;
 
 /// A run over several processes: the same in all of them.
@@ -40,7 +41,12 @@ pub(super) enum Message {
     Done { run: RunId, failed: Option<Error> },
     /// A running program gives data to the client of a device, or asks for some.
     Ask { ticket: u64, run: RunId, place: usize, channel: i64, direction: Direction, bytes: usize },
-    /// The client's answer.
+    /// A running program takes a custom call of a device through a stage: to the process that has
+    /// the device. With the operands.
+    Call { ticket: u64, run: RunId, own_copies: Vec<usize>, number: usize, stage: Stage },
+    /// Whether the process is there: to one from which something is awaited.
+    Ping { ticket: u64 },
+    /// An answer to one of these. With the arrays that were asked for.
     Answer { ticket: u64, failed: Option<Error> },
     /// An array, dense and row-major, or why it does not come; `form` is its type and shape.
     Array { id: ArrayId, form: String, failed: Option<Error> },
@@ -85,6 +91,24 @@ impl Message {
                 out.text(form);
                 out.error(failed.as_ref());
             }
+            Self::Call { ticket, run, own_copies, number, stage } => {
+                out.number(5);
+                out.number(*ticket);
+                out.run(*run);
+                out.number(to_u64(own_copies.len()));
+                own_copies.iter().for_each(|&index| out.number(to_u64(index)));
+                out.number(to_u64(*number));
+                out.number(match stage {
+                    Stage::Instantiate => 0,
+                    Stage::Prepare => 1,
+                    Stage::Initialize => 2,
+                    Stage::Execute => 3,
+                });
+            }
+            Self::Ping { ticket } => {
+                out.number(6);
+                out.number(*ticket);
+            }
         }
         out.0
     }
@@ -121,6 +145,22 @@ impl Message {
                 let id = ArrayId { device, key, number: from.number()? };
                 Ok(Self::Array { id, form: from.text()?, failed: from.error()? })
             }
+            5 => {
+                let (ticket, run) = (from.number()?, from.run()?);
+                let count = from.number()?;
+                let own_copies = (0..count).map(|_| from.number().map(to_usize));
+                let own_copies = own_copies.collect::<Result<_>>()?;
+                let number = to_usize(from.number()?);
+                let stage = match from.number()? {
+                    0 => Stage::Instantiate,
+                    1 => Stage::Prepare,
+                    2 => Stage::Initialize,
+                    3 => Stage::Execute,
+                    other => return Err(Error::bad(format!("stage {other} of a custom call"))),
+                };
+                Ok(Self::Call { ticket, run, own_copies, number, stage })
+            }
+            6 => Ok(Self::Ping { ticket: from.number()? }),
             kind => Err(Error::bad(format!("a message of kind {kind} from another process"))),
         }
     }
@@ -212,6 +252,14 @@ mod tests {
                 direction: Direction::ToDevice,
                 bytes: 8,
             },
+            Message::Call {
+                ticket: 4,
+                run,
+                own_copies: vec![0, 9],
+                number: 2,
+                stage: Stage::Execute,
+            },
+            Message::Ping { ticket: 8 },
             Message::Answer { ticket: 4, failed: failed.clone() },
             Message::Array {
                 id: ArrayId { device: 5, key: -6, number: 7 },

@@ -7,17 +7,20 @@
 //! 2. Once its arguments are there, a process sends them to the first one (`launch`).
 //! 3. When all parts are there, the first process runs the program over copies of the others'
 //!    arguments (`gather`), and sends each its results. Calls to the client of another process's
-//!    device go there and back (`transfers`).
+//!    device go there and back (`transfers`), and so do its custom calls (`calls`).
 //! 4. Whoever cannot come says so. A process that is gone, one that is late, and programs that
-//!    differ fail the run in all processes (`table`).
+//!    differ fail the run in all processes (`table`). Those from which something is awaited for
+//!    long are asked whether they are there (`questions`).
 //!
 //! An array goes from one process to another without a program where the client asks both of
 //! them: one to send it, the other to take it (`arrays`).
 mod arrays;
+mod calls;
 mod gather;
 mod inbox;
 mod launch;
 mod message;
+mod questions;
 mod table;
 mod transfers;
 

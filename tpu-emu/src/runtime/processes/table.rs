@@ -1,4 +1,5 @@
 //! What a process of a slice knows of the runs that it shares with others.
+use super::calls::ServedCalls;
 use super::message::{ArrayId, Message, RunId, ToldProgram};
 use crate::buffer::{Hold, TransferManager};
 use crate::hbm::spec::ArraySpec;
@@ -51,6 +52,8 @@ pub(super) struct State {
     pub(super) came: BTreeMap<ArrayId, CameArray>,
     /// Whether a thread watches how long runs gather.
     pub(super) watched: bool,
+    /// Whether a thread watches that others answer.
+    pub(super) partners_watched: bool,
 }
 
 /// Which processes have devices of a program, each with their places in the assignment.
@@ -133,14 +136,16 @@ pub(super) struct Awaiting {
     pub(super) leader: usize,
     pub(super) results: Vec<Hold>,
     pub(super) transfers: Vec<Arc<dyn HostTransfers>>,
+    /// For its custom calls on devices of this process.
+    pub(super) calls: Arc<ServedCalls>,
     pub(super) outcome: Event,
 }
 
-/// A question to the client of another process.
+/// A question to another process.
 #[derive(Debug)]
 pub(super) struct Asked {
     pub(super) process: usize,
-    pub(super) answer: Arc<Mutex<Vec<u8>>>,
+    pub(super) answer: Arc<Mutex<Vec<Vec<u8>>>>,
     pub(super) answered: Event,
 }
 

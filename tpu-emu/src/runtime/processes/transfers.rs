@@ -1,14 +1,15 @@
 //! Clients of other processes, as a program sees them that runs here.
 use super::message::{Message, RunId};
-use super::table::{Asked, Processes};
+use super::table::Processes;
+use crate::runtime::emulator::Emulator;
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
-use tpu_base::event::Event;
 use tpu_ops::host_transfer::{Channel, Direction, HostTransfers};
 
 /// The client of a device of another process.
 #[derive(Debug)]
 pub(super) struct RemoteClient {
+    pub(super) machine: Arc<Emulator>,
     pub(super) processes: Arc<Processes>,
     pub(super) process: usize,
     pub(super) run: RunId,
@@ -17,28 +18,13 @@ pub(super) struct RemoteClient {
 }
 
 impl RemoteClient {
-    fn ask(&self, channel: Channel, given: &[u8], wanted: usize) -> Result<Vec<u8>> {
-        let (answered, answer) = (Event::pending(), Arc::default());
-        let ticket = {
-            let mut state = self.processes.lock();
-            let ticket = state.ticket();
-            let asked = Asked {
-                process: self.process,
-                answer: Arc::clone(&answer),
-                answered: answered.clone(),
-            };
-            state.asked.insert(ticket, asked);
-            ticket
-        };
+    fn ask(&self, channel: Channel, given: &[u8], bytes: usize) -> Result<Vec<u8>> {
         let (run, place) = (self.run, self.place);
         let Channel { id: channel, direction } = channel;
-        let message = Message::Ask { ticket, run, place, channel, direction, bytes: wanted };
-        let sent = self.processes.send(self.process, &message, &[given.to_vec()]);
-        // One that was lost meanwhile has ended the question.
-        let outcome = sent.and_then(|()| answered.wait());
-        self.processes.lock().asked.remove(&ticket);
-        outcome?;
-        Ok(std::mem::take(&mut *answer.lock()))
+        let message = |ticket| Message::Ask { ticket, run, place, channel, direction, bytes };
+        let (processes, given) = (&self.processes, [given.to_vec()]);
+        let answer = self.machine.ask_process(processes, self.process, message, &given)?;
+        Ok(answer.into_iter().next().unwrap_or_default())
     }
 }
 
