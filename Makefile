@@ -27,7 +27,7 @@ TORCH_PYTHON ?= $(or $(firstword $(foreach name,python3.12 python3.13 $(PYTHON) 
 # Of those, the ones in which `make test` runs all; in the others it leaves out the files about what
 # no client's version changes: the command, the report, the pytest plugin, the trace's file, processes.
 WHOLE := $(NEWEST) $(lastword $(MODERN))
-OF_NO_VERSION := autopsy command guide guidebook metrics planted processes pytest_plugin reservations run schemas top trace_faults trace_mapped
+OF_NO_VERSION := autopsy command guide guidebook metrics planted processes processes_failing pytest_plugin reservations run schemas top trace_faults trace_mapped
 # What `make test-clients` runs.
 CLIENTS := 0.4.38 0.5.3 0.6.2 0.7.2 0.8.3 0.9.2 $(NEWEST) $(MODERN)
 # Versions of these lists that have no Python here.
@@ -52,7 +52,7 @@ unexport TPU_LIBRARY_PATH JAX_PLATFORMS
 # The crates of the machine.
 MACHINE := -p tpu-base -p tpu-topology -p tpu-kernels -p tpu-ops -p tpu-program -p tpu-emu
 
-.PHONY: picture report-page test-report build wheel demo walkthrough guide readers test test-readers test-clients test-wheel test-libtpu test-tensorflow test-torch test-tpu-info test-rust test-portable test-docs test-python test-no-jax conform checks ecosystem ecosystem-full lint deny bench bench-all bench-growth bench-slices bench-suite bench-ecosystem bench-page bench-parts memcheck memcheck-address memcheck-valgrind needs-valgrind racecheck random sweep walks fuzz fuzz-readers fuzz-readers-proof clean
+.PHONY: picture report-page test-report build wheel demo walkthrough guide readers test test-readers test-clients test-wheel test-libtpu test-tensorflow test-torch test-tpu-info test-mpi test-rust test-portable test-docs test-python test-no-jax conform checks ecosystem ecosystem-full lint deny bench bench-all bench-growth bench-slices bench-suite bench-ecosystem bench-page bench-parts memcheck memcheck-address memcheck-valgrind needs-valgrind racecheck random sweep walks fuzz fuzz-readers fuzz-readers-proof clean
 
 build:
 	cargo build --release
@@ -185,6 +185,16 @@ test-tpu-info: build $(VENVS)/tpu-info/ready $(VENVS)/jax-$(NEWEST)/ready
 $(VENVS)/tpu-info/ready: python-tests/requirements/tpu-info.txt
 	$(PYTHON) -m venv $(VENVS)/tpu-info
 	$(VENVS)/tpu-info/bin/pip install --quiet --disable-pip-version-check -r python-tests/requirements/tpu-info.txt
+	touch $@
+
+# Hosts of a slice under mpiexec, over the network and not through memory that they share; no part of
+# `make test`.
+test-mpi: build $(VENVS)/mpi/ready $(VENVS)/jax-$(NEWEST)/ready
+	$(NEWEST_PYTHON) -m pytest -q -rs -p no:cacheprovider python-tests/mpi
+
+$(VENVS)/mpi/ready: python-tests/requirements/mpi.txt
+	$(PYTHON) -m venv $(VENVS)/mpi
+	$(VENVS)/mpi/bin/pip install --quiet --disable-pip-version-check -r python-tests/requirements/mpi.txt
 	touch $@
 
 # The libtpu C API under the last JAX that calls it.
