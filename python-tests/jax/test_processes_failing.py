@@ -138,8 +138,8 @@ def test_a_process_that_stops_in_the_middle_of_a_run_does_not_hold_the_others_fo
 
 
 def test_a_program_that_takes_long_is_waited_for():
-    long = MIDDLE.replace('os.kill(os.getpid(), int(os.environ["SIGNAL"]))', "time.sleep(5)")
-    variables = {"ENDED": "0", "TPU_EMU_HOSTS_TIMEOUT": "2"}
+    long = MIDDLE.replace('os.kill(os.getpid(), int(os.environ["SIGNAL"]))', "time.sleep(9)")
+    variables = {"ENDED": "0", "TPU_EMU_HOSTS_TIMEOUT": "8"}
     for out in ended(start(long, [0, 1], 2, variables)):
         assert "ran" in out
 
