@@ -24,9 +24,9 @@ fn numbering() -> String {
 /// A process whose end is heard of.
 #[derive(Debug)]
 pub(crate) struct Watched {
-    /// Its number in the slice.
+    /// The process's number in the slice.
     process: usize,
-    /// Readable once it has ended.
+    /// Readable once the process has ended.
     end: OwnedFd,
 }
 

@@ -1,7 +1,7 @@
 //! Custom calls of other processes' devices. The process that runs a program has them taken
 //! through their stages where their device is, by the handlers that are registered there.
 use super::message::{Message, RunId};
-use super::table::Processes;
+use super::table::{Processes, ServesCalls};
 use crate::origin::Origin;
 use crate::runtime::custom_call::{Launch, OtherProcesses, RemoteCalls};
 use crate::runtime::emulator::Emulator;
@@ -52,47 +52,32 @@ impl RemoteCalls for Elsewhere {
     }
 }
 
-/// What this process needs to take the calls of its devices through their stages, for a run that
-/// another process runs.
+/// What this process needs to take the calls of its devices through their stages.
 #[derive(Debug)]
 pub(super) struct ServedCalls {
-    executable: Arc<LoadedExecutable>,
-    origin: Origin,
-    number: i64,
-    context: Option<Context>,
+    pub(super) machine: Arc<Emulator>,
+    pub(super) executable: Arc<LoadedExecutable>,
+    pub(super) origin: Origin,
+    pub(super) number: i64,
+    pub(super) context: Option<Context>,
     /// The launch of the program, and of those in which devices read their own copies.
-    launches: Mutex<BTreeMap<Vec<usize>, Arc<Launch>>>,
+    pub(super) launches: Mutex<BTreeMap<Vec<usize>, Arc<Launch>>>,
 }
 
-impl ServedCalls {
-    /// The calls of a launch.
-    pub(super) fn new(
-        executable: &Arc<LoadedExecutable>,
-        (origin, number): (Origin, i64),
-        context: Option<Context>,
-    ) -> Arc<Self> {
-        let (executable, launches) = (Arc::clone(executable), Mutex::default());
-        Arc::new(Self { executable, origin, number, context, launches })
-    }
-
-    /// Takes a call through a stage; gives the bytes of its results.
-    ///
-    /// # Errors
-    /// The target's own; `BadArgument` for what the program does not have.
-    pub(super) fn call(
+impl ServesCalls for ServedCalls {
+    fn call(
         &self,
-        machine: &Arc<Emulator>,
         own_copies: Vec<usize>,
         (number, stage): (usize, Stage),
         operands: &[ArrayBytes],
     ) -> Result<Vec<Vec<u8>>> {
-        let program = machine.reading_own_copies(&self.executable, &own_copies)?;
+        let program = self.machine.reading_own_copies(&self.executable, &own_copies)?;
         let launch = {
             let mut launches = self.launches.lock();
             let launch = launches.entry(own_copies).or_insert_with(|| {
                 let devices = (program.devices.clone(), self.number);
                 let (context, calls) = (self.context.clone(), program.plan.calls);
-                let name = &program.name;
+                let (machine, name) = (&self.machine, &program.name);
                 Arc::new(Launch::new(machine, devices, self.origin, name, context, calls))
             });
             Arc::clone(launch)

@@ -1,8 +1,7 @@
 //! What the other processes of a slice send.
-use super::calls::ServedCalls;
 use super::launch::{end, lost_run};
 use super::message::{Message, RunId};
-use super::table::{Awaiting, CameArray, Processes, gone};
+use super::table::{Awaiting, CameArray, Processes, ServesCalls, gone};
 use crate::runtime::emulator::Emulator;
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -72,13 +71,13 @@ impl Inbox for ProcessInbox {
                 });
             }
             Message::Call { ticket, run, own_copies, number, stage } => {
-                self.later(move |machine, processes| {
+                self.later(move |_, processes| {
                     let calls = {
                         let state = processes.lock();
                         state.awaiting.get(&run).map(|one| Arc::clone(&one.calls))
                     };
-                    let call = |calls: Arc<ServedCalls>| {
-                        calls.call(&machine, own_copies, (number, stage), &arrays)
+                    let call = |calls: Arc<dyn ServesCalls>| {
+                        calls.call(own_copies, (number, stage), &arrays)
                     };
                     processes.answer(from, ticket, calls.ok_or_else(over).and_then(call));
                 });

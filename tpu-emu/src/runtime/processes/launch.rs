@@ -11,6 +11,7 @@ use crate::runtime::launch::{Blocks, RunBlocks, give_up, held, places};
 use crate::runtime::loaded::LoadedExecutable;
 use crate::runtime::request::{LaunchRequest, Launched};
 use crate::runtime::run_record::RunRecord;
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
@@ -146,13 +147,20 @@ impl Emulator {
             holds.then(before, move |sources| machine.own_is_ready(&processes, run, sources))
         } else {
             let Own { results, options, mut record, origin, number, .. } = own;
-            let calls = ServedCalls::new(&executable, (origin, number), options.context);
+            let calls = ServedCalls {
+                machine: Arc::clone(self),
+                executable: Arc::clone(&executable),
+                origin,
+                number,
+                context: options.context,
+                launches: Mutex::default(),
+            };
             let awaiting = Awaiting {
                 program: executable.name.to_string(),
                 leader,
                 results: results.clone(),
                 transfers: options.transfers,
-                calls,
+                calls: Arc::new(calls),
                 outcome: outcome.clone(),
             };
             {

@@ -1,5 +1,4 @@
 //! What a process of a slice knows of the runs that it shares with others.
-use super::calls::ServedCalls;
 use super::message::{ArrayId, Message, RunId, ToldProgram};
 use crate::buffer::{Hold, TransferManager};
 use crate::hbm::spec::ArraySpec;
@@ -15,6 +14,7 @@ use std::sync::{Arc, OnceLock};
 use tpu_base::error::{Code, Error, Result};
 use tpu_base::event::Event;
 use tpu_base::transport::{ArrayBytes, Transport};
+use tpu_ops::custom_call::Stage;
 use tpu_ops::host_transfer::HostTransfers;
 
 /// The most failed runs that are remembered for processes that are still to come.
@@ -137,8 +137,24 @@ pub(super) struct Awaiting {
     pub(super) results: Vec<Hold>,
     pub(super) transfers: Vec<Arc<dyn HostTransfers>>,
     /// For its custom calls on devices of this process.
-    pub(super) calls: Arc<ServedCalls>,
+    pub(super) calls: Arc<dyn ServesCalls>,
     pub(super) outcome: Event,
+}
+
+/// Takes the custom calls of this process's devices through their stages, for a run that another
+/// process runs.
+pub(super) trait ServesCalls: fmt::Debug + Send + Sync {
+    /// Takes a call of the program in which every device reads its own copy of some parameters
+    /// through a stage; gives the bytes of its results.
+    ///
+    /// # Errors
+    /// The target's own; `BadArgument` for what the program does not have.
+    fn call(
+        &self,
+        own_copies: Vec<usize>,
+        call: (usize, Stage),
+        operands: &[ArrayBytes],
+    ) -> Result<Vec<Vec<u8>>>;
 }
 
 /// A question to another process.
