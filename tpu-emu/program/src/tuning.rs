@@ -113,5 +113,5 @@ pub(crate) const MAX_SHARDED_OPERATIONS: usize = 1 << 20;
 /// Elements of an array that is taken apart only because a scalar loop or a branch hands it on.
 pub(crate) const MAX_HANDED_ON_ELEMENTS: usize = 4 * MAX_SCALAR_LOOP_ARRAY_ELEMENTS;
 
-/// In how many runs a kernel moves its operands at most, to be known as one that does only that.
-pub(crate) const MAX_KNOWN_MOVES: usize = 1024;
+/// In how many parts a kernel moves its operands at most, to be known as one that does only that.
+pub(crate) const MAX_MOVED_PARTS: usize = 1024;

@@ -57,7 +57,7 @@ use super::graph::ValueId;
 use super::passes::fuse::row_step::RowFusion;
 use super::passes::fuse::{FusedLoop, StridedCopy};
 use super::passes::scalar_loops::{ScalarProgram, ValueRange};
-use super::tuning::MAX_KNOWN_MOVES;
+use super::tuning::MAX_MOVED_PARTS;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock};
 use tpu_base::tensor::Shape;
@@ -260,7 +260,7 @@ impl Plan {
                 | PlannedStep::Pack { .. } => true,
                 PlannedStep::Rows { rows, .. } => rows.is_by_elements(),
                 PlannedStep::Kernel { kernel, .. } => {
-                    let moves = || kernel.moves(MAX_KNOWN_MOVES).is_some();
+                    let moves = || kernel.moves(MAX_MOVED_PARTS).is_some();
                     kernel.joins().is_some() || kernel.lookup().is_some() || moves()
                 }
                 PlannedStep::While { condition, body, .. } => all(condition) && all(body),
