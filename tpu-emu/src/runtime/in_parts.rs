@@ -181,6 +181,34 @@ mod tests {
     }
 
     #[test]
+    fn devices_that_exchange_in_their_own_code_run_over_whole_arrays() {
+        let of = "tensor<8x64xf32>";
+        let one = "tensor<1x64xf32>";
+        let all = "dense<[[0, 1, 2, 3, 4, 5, 6, 7]]> : tensor<1x8xi64>";
+        let add = "({ ^bb0(%p: tensor<f32>, %q: tensor<f32>): %o = stablehlo.add %p, %q : tensor<f32> stablehlo.return %o : tensor<f32> })";
+        let channel = "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>";
+        let all_reduce = format!(
+            "%c = \"stablehlo.all_reduce\"(%a) {add} {{replica_groups = {all}, {channel}, use_global_device_ids}} : ({one}) -> {one}"
+        );
+        let permute = format!(
+            "%c = \"stablehlo.collective_permute\"(%a) {{source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>, {channel}}} : ({one}) -> {one}"
+        );
+        let ragged = format!(
+            "%k = stablehlo.constant dense<0> : tensor<8xi32>
+             %c = stablehlo.custom_call @ragged_all_to_all(%a, %b, %k, %k, %k, %k) {{api_version = 4 : i32, backend_config = {{replica_groups = {all}, channel_id = 1 : i64}}}} : ({one}, {one}, tensor<8xi32>, tensor<8xi32>, tensor<8xi32>, tensor<8xi32>) -> {one}"
+        );
+        for exchange in [all_reduce, permute, ragged] {
+            let body = format!(
+                "%r = sdy.manual_computation(%x, %y) in_shardings=[<@line, {ROWS}>, <@line, {ROWS}>] out_shardings=[<@line, {ROWS}>] manual_axes={{\"i\"}} (%a: {one}, %b: {one}) {{
+                   {exchange}
+                   sdy.return %c : {one}
+                 }} : ({of}, {of}) -> {of}"
+            );
+            assert_eq!(sets(ROWS, ROWS, &body), None, "{exchange}");
+        }
+    }
+
+    #[test]
     fn what_devices_exchange_or_tell_by_their_numbers_runs_over_whole_arrays() {
         let of = "tensor<8x64xf32>";
         let add = format!("%r = stablehlo.add %x, %y : {of}");

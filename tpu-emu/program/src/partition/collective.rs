@@ -92,11 +92,13 @@ impl Emitter<'_> {
         self.write_as(full_name(entry).into(), operands, results, (attributes, regions));
     }
 
-    /// A collective as a call that nobody answers.
+    /// A collective as a call that nobody answers. Its name is that of no operation: some
+    /// collectives are calls with names of their own.
     fn planned(&mut self, entry: &Entry, operands: Vec<Value>, results: Vec<Value>) {
+        let target = format!("exchange by {}", entry.mnemonic);
         let attributes = Attributes(vec![
             ("api_version".into(), Attribute::Word("API_VERSION_ORIGINAL".into())),
-            ("call_target_name".into(), Attribute::string(entry.mnemonic)),
+            ("call_target_name".into(), Attribute::string(&target)),
             ("has_side_effect".into(), Attribute::Bool(false)),
         ]);
         self.write_as(CUSTOM_CALL.into(), operands, results, (attributes, Vec::new()));
