@@ -28,6 +28,9 @@ TORCH_PYTHON ?= $(or $(firstword $(foreach name,python3.12 python3.13 $(PYTHON) 
 # no client's version changes: the command, the report, the pytest plugin, the trace's file, processes.
 WHOLE := $(NEWEST) $(lastword $(MODERN))
 OF_NO_VERSION := autopsy command guide guidebook metrics planted processes processes_failing pytest_plugin reservations run schemas top trace_faults trace_mapped
+# As many processes run the tests with JAX, each with a JAX of its own, a whole file in one of them.
+WORKERS ?= $(shell cores=$$(nproc); echo $$((cores < 4 ? cores : 4)))
+PYTEST_SIDE_BY_SIDE = -m pytest -q -p no:cacheprovider -n $(WORKERS) --dist loadfile
 # What `make test-clients` runs.
 CLIENTS := 0.4.38 0.5.3 0.6.2 0.7.2 0.8.3 0.9.2 $(NEWEST) $(MODERN)
 # Versions of these lists that have no Python here.
@@ -162,10 +165,10 @@ test-no-jax: build $(VENVS)/jax-$(NEWEST)/ready
 	$(NEWEST_PYTHON) -m pytest -q -p no:cacheprovider python-tests/no_jax
 
 test-jax-%: build $(VENVS)/jax-%/ready
-	$(VENVS)/jax-$*/bin/python -m pytest -q -p no:cacheprovider python-tests/jax
+	$(VENVS)/jax-$*/bin/python $(PYTEST_SIDE_BY_SIDE) python-tests/jax
 
 test-jax-short-%: build $(VENVS)/jax-%/ready
-	$(VENVS)/jax-$*/bin/python -m pytest -q -p no:cacheprovider $(OF_NO_VERSION:%=--ignore=python-tests/jax/test_%.py) python-tests/jax
+	$(VENVS)/jax-$*/bin/python $(PYTEST_SIDE_BY_SIDE) $(OF_NO_VERSION:%=--ignore=python-tests/jax/test_%.py) python-tests/jax
 
 ifeq ($(MODERN_PYTHON),)
 $(MODERN:%=test-jax-%) $(MODERN:%=checks-%):
