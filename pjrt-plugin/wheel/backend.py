@@ -1,8 +1,7 @@
 """Builds the wheel: maturin's backend, after the plugin and the command were built.
 
 `pip install .` in a clone needs Rust and nothing else; pip brings maturin. The wheel has the plugin
-and the command as they were built: nothing is cut off, so that recorded stacks say as much as those
-of a checkout.
+and the command as cargo builds them, so that recorded stacks say as much as those of a checkout.
 """
 
 import json

@@ -14,7 +14,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-LARGEST = 25 << 20
+LARGEST = 25_000_000
 
 PROGRAM = """
 import jax
