@@ -51,13 +51,10 @@ pub(crate) enum CallMode {
     Each,
 }
 
-/// The calls of one function from one stack.
+/// The calls of one function from one stack. What each call writes lies in one line of the cache.
 #[derive(Debug)]
+#[repr(C, align(64))]
 struct Counted {
-    function: FunctionName,
-    stack: StackId,
-    thread: u32,
-    first: Nanos,
     count: AtomicU64,
     time: AtomicU64,
     bytes: AtomicU64,
@@ -66,6 +63,10 @@ struct Counted {
     written: AtomicU64,
     /// Where in the trace the numbers are; 0 for nowhere.
     place: AtomicU64,
+    function: FunctionName,
+    stack: StackId,
+    thread: u32,
+    first: Nanos,
 }
 
 impl Counted {
@@ -101,29 +102,31 @@ impl Counted {
     }
 }
 
-/// What a thread knows of a function.
+/// What a thread knows of a function and looks at in every call, in one line of the cache.
 #[derive(Debug, Default)]
+#[repr(align(64))]
 struct SeenFunction {
-    /// Whether it is one of an interface: what is none has a name with spaces.
-    is_counted: bool,
-    /// Calls so far, up to [`TIMED`].
-    calls: u32,
+    /// Where its name is.
+    key: usize,
     /// What chance makes its next number of.
     chance: u64,
     /// The count of calls whose stack was not taken.
     other: Option<&'static Counted>,
-    stacks: HashMap<StackId, &'static Counted, BuildHasherDefault<Mix>>,
+    /// Calls so far, up to [`TIMED`].
+    calls: u32,
     /// Calls until the next stack is taken.
     left: u32,
     /// Calls from one stack that is taken to the next.
     gap: u32,
     /// Stacks taken since the last new one.
     quiet: u32,
+    /// Whether it is one of an interface: what is none has a name with spaces.
+    is_counted: bool,
 }
 
 impl SeenFunction {
     fn new(function: FunctionName) -> Self {
-        Self { is_counted: !function.contains(' '), ..Self::default() }
+        Self { key: key_of(function), is_counted: is_counted(function), ..Self::default() }
     }
 
     /// For how many calls the time of this one is to stand; 0 for one that is not timed.
@@ -161,6 +164,60 @@ impl SeenFunction {
     }
 }
 
+/// Stands for a function: names are static, so each has a place of its own.
+fn key_of(function: FunctionName) -> usize {
+    std::ptr::from_ref(function).addr()
+}
+
+/// Whether a function is one of an interface: what is none has a name with spaces.
+fn is_counted(function: FunctionName) -> bool {
+    !function.contains(' ')
+}
+
+/// How many functions a thread finds without a hash, about.
+const NEAR: usize = 256;
+
+/// What a thread knows of the functions that it called.
+#[derive(Debug)]
+struct SeenFunctions {
+    all: Vec<SeenFunction>,
+    /// Where in `all` a function may be, by its key. A name takes two words.
+    near: [u16; NEAR],
+    /// Where it is.
+    places: HashMap<usize, u16, BuildHasherDefault<Mix>>,
+    stacks: HashMap<(usize, StackId), &'static Counted, BuildHasherDefault<Mix>>,
+}
+
+impl Default for SeenFunctions {
+    fn default() -> Self {
+        let (places, stacks) = (HashMap::default(), HashMap::default());
+        Self { all: Vec::new(), near: [0; NEAR], places, stacks }
+    }
+}
+
+impl SeenFunctions {
+    /// What is known of a function; `None` for one behind the first 65,536.
+    fn of(&mut self, function: FunctionName) -> Option<&mut SeenFunction> {
+        let key = key_of(function);
+        let near = key / 16 % NEAR;
+        let mut at = usize::from(self.near[near]);
+        if self.all.get(at).is_none_or(|seen| seen.key != key) {
+            let place = match self.places.get(&key) {
+                Some(&place) => place,
+                None => {
+                    let place = u16::try_from(self.all.len()).ok()?;
+                    self.all.push(SeenFunction::new(function));
+                    self.places.insert(key, place);
+                    place
+                }
+            };
+            self.near[near] = place;
+            at = usize::from(place);
+        }
+        self.all.get_mut(at)
+    }
+}
+
 /// A hash of numbers that are different anyway.
 #[derive(Debug, Default)]
 struct Mix(u64);
@@ -188,10 +245,15 @@ impl Hasher for Mix {
     }
 }
 
-type Functions = HashMap<usize, SeenFunction, BuildHasherDefault<Mix>>;
-
 thread_local! {
-    static FUNCTIONS: RefCell<Functions> = RefCell::default();
+    static FUNCTIONS: RefCell<SeenFunctions> = RefCell::default();
+}
+
+/// Does something with what the thread knows; `None` where it knows nothing: a thread that ends
+/// keeps nothing, and a call inside of `what` finds it taken.
+fn with_seen<T>(what: impl FnOnce(&mut SeenFunctions) -> Option<T>) -> Option<T> {
+    let found = FUNCTIONS.try_with(|functions| what(&mut *functions.try_borrow_mut().ok()?));
+    found.ok().flatten()
 }
 
 /// Hears of every call.
@@ -255,7 +317,8 @@ impl CallCounter {
     }
 
     /// The count of a function's calls from a stack, which may be new to all threads.
-    fn counted(&self, call: &EndedCall, stack: StackId, key: usize) -> &'static Counted {
+    fn counted(&self, call: &EndedCall, stack: StackId) -> &'static Counted {
+        let key = key_of(call.function);
         let mut known = self.known.lock();
         let is_full = known.by_stack.len() >= MOST_STACKS && stack != StackId::EMPTY;
         let stack = if is_full { StackId::EMPTY } else { stack };
@@ -287,11 +350,9 @@ impl CallCounter {
 
     /// Whether a call's stack is to be taken, and the count that it belongs to if it is not;
     /// `None` for what is no function of an interface.
-    fn looked_up(&self, of: FunctionName, key: usize) -> Option<(bool, Option<&'static Counted>)> {
-        // A thread that ends keeps nothing, and neither does a call inside of this one.
-        let known = FUNCTIONS.try_with(|functions| {
-            let mut functions = functions.try_borrow_mut().ok()?;
-            let function = functions.entry(key).or_insert_with(|| SeenFunction::new(of));
+    fn looked_up(&self, of: FunctionName) -> Option<(bool, Option<&'static Counted>)> {
+        let known = with_seen(|functions| {
+            let function = functions.of(of)?;
             if !function.is_counted {
                 return Some(None);
             }
@@ -302,40 +363,29 @@ impl CallCounter {
             };
             Some(Some((takes, function.other)))
         });
-        known.ok().flatten().unwrap_or_else(|| (!of.contains(' ')).then_some((false, None)))
+        known.unwrap_or_else(|| is_counted(of).then_some((false, None)))
     }
 
     /// The count of a call from a stack, which the thread knows from now on.
-    fn counted_by_stack(&self, call: &EndedCall, stack: StackId, key: usize) -> &'static Counted {
-        let known = FUNCTIONS.try_with(|functions| {
-            let mut functions = functions.try_borrow_mut().ok()?;
-            let function = functions.get_mut(&key)?;
-            let found = function.stacks.get(&stack).copied();
-            function.learn(found.is_none());
+    fn counted_by_stack(&self, call: &EndedCall, stack: StackId) -> &'static Counted {
+        let of = call.function;
+        let known = with_seen(|functions| {
+            let found = functions.stacks.get(&(key_of(of), stack)).copied();
+            functions.of(of)?.learn(found.is_none());
             found
         });
-        known.ok().flatten().unwrap_or_else(|| {
-            let counted = self.counted(call, stack, key);
-            Self::keep(call.function, key, |function| {
-                function.stacks.insert(stack, counted);
-            });
+        known.unwrap_or_else(|| {
+            let counted = self.counted(call, stack);
+            with_seen(|functions| functions.stacks.insert((key_of(of), stack), counted));
             counted
         })
     }
 
     /// The count of a call whose stack was not taken, which the thread knows from now on.
-    fn counted_without(&self, call: &EndedCall, key: usize) -> &'static Counted {
-        let counted = self.counted(call, StackId::EMPTY, key);
-        Self::keep(call.function, key, |function| function.other = Some(counted));
+    fn counted_without(&self, call: &EndedCall) -> &'static Counted {
+        let counted = self.counted(call, StackId::EMPTY);
+        with_seen(|functions| functions.of(call.function)?.other.replace(counted));
         counted
-    }
-
-    fn keep(of: FunctionName, key: usize, what: impl FnOnce(&mut SeenFunction)) {
-        let _ = FUNCTIONS.try_with(|functions| {
-            if let Ok(mut functions) = functions.try_borrow_mut() {
-                what(functions.entry(key).or_insert_with(|| SeenFunction::new(of)));
-            }
-        });
     }
 
     /// Writes what has changed since, where that was long ago.
@@ -355,15 +405,13 @@ impl CallCounter {
 
 impl CallObserver for CallCounter {
     fn begin(&self, of: FunctionName) -> Began {
-        let key = std::ptr::from_ref(of).addr();
-        let found = FUNCTIONS.try_with(|functions| {
-            let mut functions = functions.try_borrow_mut().ok()?;
-            let function = functions.entry(key).or_insert_with(|| SeenFunction::new(of));
+        let found = with_seen(|functions| {
+            let function = functions.of(of)?;
             Some(if function.is_counted { function.stands_for() } else { 0 })
         });
         let stands_for = match self.mode {
             CallMode::Each => 1,
-            _ => found.ok().flatten().unwrap_or(1),
+            _ => found.unwrap_or(1),
         };
         let at = if stands_for > 0 { self.clock.now() } else { Nanos(0) };
         Began { at, stands_for }
@@ -377,14 +425,13 @@ impl CallObserver for CallCounter {
         let Began { at, stands_for } = call.began;
         let now = if stands_for > 0 { self.clock.now() } else { at };
         let time = now.0.saturating_sub(at.0);
-        let key = std::ptr::from_ref(call.function).addr();
-        let Some((takes, other)) = self.looked_up(call.function, key) else { return };
+        let Some((takes, other)) = self.looked_up(call.function) else { return };
         let counted = if takes {
             // With nothing borrowed: a capture may call anything.
             let stack = self.machine.ledger().origin_of_call().stack;
-            self.counted_by_stack(call, stack, key)
+            self.counted_by_stack(call, stack)
         } else {
-            other.unwrap_or_else(|| self.counted_without(call, key))
+            other.unwrap_or_else(|| self.counted_without(call))
         };
         if counted.add(time.saturating_mul(stands_for.into()), call)
             && let Some(changed) = counted.changed()

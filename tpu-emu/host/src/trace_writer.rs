@@ -10,11 +10,11 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tpu_emu::trace::{Encoder, Header, Loss, SpaceInfo};
 
-/// Records from one look at the file to the next.
-const CHECKED: u64 = 64;
+/// Records from one look at the file to the next, where it is mapped: a cut is met by itself there.
+const CHECKED_MAPPED: u64 = 256;
 
-/// Looks at the file from one look at the handler of bus errors to the next.
-const LOOKED_AFTER: u64 = 4;
+/// Records from one look to the next where they are appended: a limit on its size is met by a signal if it is not seen.
+const CHECKED: u64 = 64;
 
 /// Why a trace ends before its process.
 enum Why {
@@ -187,7 +187,8 @@ impl Writer {
         let Some(place) = self.place else { return Ok(write_all(&mut self.file, bytes)?) };
         let end = place + bytes.len() as u64;
         let grows = self.mapped.as_ref().is_some_and(|mapped| end > mapped.reserved());
-        if self.unchecked.is_multiple_of(CHECKED) || grows {
+        let every = if self.mapped.is_some() { CHECKED_MAPPED } else { CHECKED };
+        if self.unchecked.is_multiple_of(every) || grows {
             self.check(place)?;
         }
         self.unchecked += 1;
@@ -217,10 +218,7 @@ impl Writer {
             return Err(Why::Changed { found: found.len(), wanted });
         }
         match &self.mapped {
-            Some(mapped) if self.unchecked.is_multiple_of(CHECKED * LOOKED_AFTER) => {
-                mapped.look_after_handler();
-            }
-            Some(_) => {}
+            Some(mapped) => mapped.look_after_handler(),
             None => self.limited = is_limited(),
         }
         (self.checked, self.since) = (place, 0);

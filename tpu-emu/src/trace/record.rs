@@ -38,12 +38,29 @@ pub(super) fn record(out: &mut Vec<u8>, kind: RecordKind, fill: impl FnOnce(&mut
 }
 
 /// Seven bits a byte, lowest first, the top bit set on all but the last.
-pub(super) fn number(out: &mut Vec<u8>, mut n: u64) {
-    while n >= 0x80 {
-        out.push(n.to_le_bytes()[0] | 0x80);
-        n >>= 7;
+pub(super) fn number(out: &mut Vec<u8>, n: u64) {
+    if n < 0x80 {
+        out.push(n.to_le_bytes()[0]);
+        return;
     }
-    out.push(n.to_le_bytes()[0]);
+    if n >> 56 != 0 {
+        let mut left = n;
+        while left >= 0x80 {
+            out.push(left.to_le_bytes()[0] | 0x80);
+            left >>= 7;
+        }
+        out.push(left.to_le_bytes()[0]);
+        return;
+    }
+    // All groups of seven bits at once, each to a byte of its own: halves, quarters, eighths.
+    let halves = n & 0x0fff_ffff | (n & 0x00ff_ffff_f000_0000) << 4;
+    let quarters = halves & 0x0000_3fff_0000_3fff | (halves & 0x0fff_c000_0fff_c000) << 2;
+    let bytes = quarters & 0x007f_007f_007f_007f | (quarters & 0x3f80_3f80_3f80_3f80) << 1;
+    let last = (63 - bytes.leading_zeros()) / 8;
+    let goes_on = 0x0080_8080_8080_8080 & ((1 << (8 * last)) - 1);
+    let end = out.len() + last as usize + 1;
+    out.extend_from_slice(&(bytes | goes_on).to_le_bytes());
+    out.truncate(end);
 }
 
 /// The same number in as many bytes as the largest takes.
@@ -69,5 +86,27 @@ mod tests {
         [0, 0x7f, 0x80, u64::MAX].iter().for_each(|&n| number(&mut out, n));
         assert_eq!(out[..4], [0, 0x7f, 0x80, 0x01]);
         assert_eq!(out.len(), 4 + 10);
+    }
+
+    #[test]
+    fn numbers_of_every_length_are_those_of_one_group_after_the_other() {
+        let by_groups = |mut n: u64| {
+            let mut out = Vec::new();
+            while n >= 0x80 {
+                out.push(n.to_le_bytes()[0] | 0x80);
+                n >>= 7;
+            }
+            out.push(n.to_le_bytes()[0]);
+            out
+        };
+        let around = (0..64).flat_map(|bit| {
+            let power = 1_u64 << bit;
+            [power - 1, power, power + 1, power | power / 3, power.wrapping_mul(0x9e37_79b9)]
+        });
+        for n in around.chain([u64::MAX, 0x0123_4567_89ab_cdef, 0x00fe_dcba_9876_5432]) {
+            let mut out = vec![7];
+            number(&mut out, n);
+            assert_eq!((out[0], &out[1..]), (7, &by_groups(n)[..]), "{n:#x}");
+        }
     }
 }
