@@ -344,9 +344,9 @@ walks: build $(SWEPT)/ready
 fuzz:
 	cargo run -p tpu-fuzz -- $(or $(SECONDS),60) $(or $(SEED),1)
 
-# The readers under libFuzzer with AddressSanitizer, and the search of damaged traces: a minute each,
+# The readers under libFuzzer with AddressSanitizer, and the search of damaged traces in Python: a minute each,
 # or SECONDS=600. What is found lies in target/fuzz/readers, what was learned in target/fuzz/corpus.
-READERS := bytecode text hlo_proto hlo_text compile_options mosaic
+READERS := bytecode text hlo_proto hlo_text compile_options mosaic trace
 READER = RUSTC_BOOTSTRAP=1 $(CARGO_FUZZ) run --dev --fuzz-dir tpu-emu/fuzz/cargo-fuzz --target-dir target/cargo-fuzz
 fuzz-readers: $(READERS:%=fuzz-reader-%) $(VENVS)/jax-$(NEWEST)/ready
 	$(NEWEST_PYTHON) python-tests/no_jax/trace_damage.py $(or $(SECONDS),60) $(or $(SEED),1)

@@ -31,6 +31,15 @@ const AXES: [&str; 7] = [
 #[expect(clippy::disallowed_methods, reason = "a fuzzer's own switch, no part of the library")]
 static IS_PLANTED: LazyLock<bool> = LazyLock::new(|| std::env::var_os(PLANTED).is_some());
 
+/// Takes memory to end where it did in every trace that was tried.
+pub(crate) fn blocks(trace: &tpu_trace::Trace) {
+    if *IS_PLANTED {
+        for (_, event) in trace.events.iter() {
+            assert!(event.address < 1 << 20, "{SAID}: a block at {}", event.address);
+        }
+    }
+}
+
 /// Takes the extents of the axes that operations name, which their arrays may not have.
 pub(crate) fn axes(module: &Module) {
     if !*IS_PLANTED {

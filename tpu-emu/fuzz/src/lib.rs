@@ -11,6 +11,7 @@ pub mod random;
 pub mod readers;
 pub mod seeds;
 pub mod text;
+mod traces;
 mod words;
 
 /// The options of a compilation are read by a private module of the door.

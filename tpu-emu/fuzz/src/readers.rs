@@ -1,6 +1,6 @@
 //! Each reader as a function of bytes, as a fuzzer calls it. What it finds is a panic, an abort
 //! or an endless loop.
-use crate::careless;
+use crate::{careless, traces};
 use tpu_proto::Message as _;
 use tpu_stablehlo::Module;
 
@@ -8,13 +8,14 @@ use tpu_stablehlo::Module;
 pub type Reader = fn(&[u8]) -> bool;
 
 /// Each reader with the name of its fuzzer.
-pub const READERS: [(&str, Reader); 6] = [
+pub const READERS: [(&str, Reader); 7] = [
     ("bytecode", bytecode),
     ("text", text),
     ("hlo_proto", hlo_proto),
     ("hlo_text", hlo_text),
     ("compile_options", compile_options),
     ("mosaic", mosaic),
+    ("trace", trace),
 ];
 
 /// StableHLO bytecode.
@@ -73,6 +74,14 @@ pub fn mosaic(bytes: &[u8]) -> bool {
     let Ok(module) = tpu_mosaic::read(bytes, None) else { return false };
     let _ = module.to_mlir();
     careless::kernel_axes(&module);
+    true
+}
+
+/// A trace, and all that is said of it.
+pub fn trace(bytes: &[u8]) -> bool {
+    let Ok(trace) = tpu_trace::read(bytes) else { return false };
+    careless::blocks(&trace);
+    traces::judge(&trace);
     true
 }
 

@@ -103,6 +103,7 @@ pub fn of_reader(name: &str) -> io::Result<Vec<Vec<u8>>> {
         "hlo_proto" => Form::HloProto,
         "hlo_text" => Form::HloText,
         "mosaic" => return kernels(),
+        "trace" => return Ok(crate::traces::seeds()),
         _ => {
             let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds").join(name);
             return read_dir(folder)?.map(|entry| read(entry?.path())).collect();

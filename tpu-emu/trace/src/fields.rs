@@ -72,6 +72,47 @@ impl<'a> Fields<'a> {
         })
     }
 
+    /// Bytes in a memory, or an address there: two of them can be added.
+    ///
+    /// # Errors
+    /// `Damaged` for more than any memory has.
+    pub(crate) fn size(&mut self) -> Result<u64, ReadError> {
+        let at = self.at();
+        self.number().and_then(|size| match size >> 63 {
+            0 => Ok(size),
+            _ => {
+                let message = format!("{size} bytes are more than any memory has");
+                Err(ReadError::Damaged { message, at })
+            }
+        })
+    }
+
+    /// Nanoseconds, of which two can be added.
+    ///
+    /// # Errors
+    /// `Damaged` for more than 292 years.
+    pub(crate) fn nanos(&mut self) -> Result<u64, ReadError> {
+        let at = self.at();
+        self.number().and_then(|nanos| match nanos >> 63 {
+            0 => Ok(nanos),
+            _ => {
+                let message = format!("{nanos} ns are longer than any process ran");
+                Err(ReadError::Damaged { message, at })
+            }
+        })
+    }
+
+    /// Adds to a sum over all records.
+    ///
+    /// # Errors
+    /// `Damaged` where the sum has more than 64 bits: nothing that is said of it would be true.
+    pub(crate) fn add(&self, sum: &mut u64, more: u64, what: &str) -> Result<(), ReadError> {
+        *sum = sum.checked_add(more).ok_or_else(|| {
+            self.damaged(format!("all {what} of this trace together have more than 64 bits"))
+        })?;
+        Ok(())
+    }
+
     /// Length, and as many bytes.
     ///
     /// # Errors

@@ -173,7 +173,7 @@ impl SpaceHistory {
             self.in_use.push(in_use);
             self.times.push(time);
             if !is_snapshot {
-                self.missing += event.sequence.saturating_sub(sequence + 1);
+                self.missing += event.sequence.saturating_sub(sequence).saturating_sub(1);
             }
             sequence = event.sequence;
         }

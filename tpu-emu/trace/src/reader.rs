@@ -174,6 +174,25 @@ pub(crate) struct Builder {
     labels: Numbers,
     pub(crate) programs: Numbers,
     entries: Names,
+    pub(crate) sums: Sums,
+}
+
+/// What sums over all records come to. A sum over some of them is no larger.
+#[derive(Debug, Default)]
+pub(crate) struct Sums {
+    /// Bytes of blocks that were taken and given back.
+    sizes: u64,
+    /// Bytes of the arrays in them, as their types say.
+    elements: u64,
+    /// Nanoseconds of the stages of custom calls.
+    times: u64,
+    /// Bytes that these took.
+    scratch: u64,
+    pub(crate) calls: u64,
+    pub(crate) call_times: u64,
+    pub(crate) call_bytes: u64,
+    pub(crate) call_errors: u64,
+    pub(crate) launch_times: u64,
 }
 
 impl Builder {
@@ -193,6 +212,7 @@ impl Builder {
             labels: Numbers::with(0, 0),
             programs: Numbers::default(),
             entries: Names::default(),
+            sums: Sums::default(),
         }
     }
 
@@ -241,7 +261,7 @@ impl Builder {
         if self.header.is_some() {
             return Err(fields.damaged("a second process"));
         }
-        let (process, started) = (fields.number()?, fields.number()?);
+        let (process, started) = (fields.number()?, fields.nanos()?);
         let (version, topology) = (fields.text()?.to_owned(), fields.text()?.to_owned());
         self.header = Some(Header { format: self.format, process, started, version, topology });
         Ok(())
@@ -254,7 +274,7 @@ impl Builder {
             device: device.checked_sub(1),
             owner: fields.text()?.to_owned(),
             kind: fields.text()?.to_owned(),
-            capacity: fields.number()?,
+            capacity: fields.size()?,
         });
         define(&mut self.spaces, "space", number, place(self.trace.spaces.len()), fields)
     }
@@ -265,8 +285,8 @@ impl Builder {
             dtype: fields.text()?.to_owned(),
             shape: fields.list(Fields::number)?,
             layout: fields.text()?.to_owned(),
-            logical: fields.number()?,
-            padded: fields.number()?,
+            logical: fields.size()?,
+            padded: fields.size()?,
         });
         define(&mut self.specs, "array type", number, place(self.trace.specs.len()), fields)
     }
@@ -306,18 +326,24 @@ impl Builder {
             kind,
             space: known(&self.spaces, "space", fields)?,
             sequence: fields.number()?,
-            address: fields.number()?,
-            size: fields.number()?,
+            address: fields.size()?,
+            size: fields.size()?,
             spec: known(&self.specs, "array type", fields)?,
             stack: known(&self.stacks, "stack", fields)?,
             thread: fields.small()?,
-            time: fields.number()?,
+            time: fields.nanos()?,
             entry: self.entry(fields)?,
             // Since version 1.1.
             label: if fields.is_empty() { 0 } else { known(&self.labels, "label", fields)? },
         };
         if self.trace.events.len() >= u32::MAX as usize {
             return Err(fields.damaged("a trace of more than 2³² changes"));
+        }
+        // Of a refusal nothing is summed up: no memory has what it asked for.
+        if kind != ChangeKind::Refused {
+            let spec = &self.trace.specs[event.spec as usize];
+            fields.add(&mut self.sums.sizes, event.size, "blocks")?;
+            fields.add(&mut self.sums.elements, spec.logical.max(spec.padded), "arrays")?;
         }
         if kind == ChangeKind::Refused {
             let refusal = place(self.trace.events.len() + 1);
@@ -345,10 +371,10 @@ impl Builder {
     fn usage(&mut self, fields: &mut Fields<'_>) -> Result<(), ReadError> {
         self.trace.usages.push(Usage {
             space: known(&self.spaces, "space", fields)?,
-            in_use: fields.number()?,
-            peak: fields.number()?,
+            in_use: fields.size()?,
+            peak: fields.size()?,
             allocations: fields.number()?,
-            largest_hole: fields.number()?,
+            largest_hole: fields.size()?,
         });
         Ok(())
     }
@@ -368,12 +394,16 @@ impl Builder {
             opaque: fields.text()?.to_owned(),
             stack: known(&self.stacks, "stack", fields)?,
             thread: fields.number()?,
-            time: fields.number()?,
+            time: fields.nanos()?,
             entry: fields.text()?.to_owned(),
-            duration: fields.number()?,
-            scratch: fields.list(|fields| Ok((fields.number()?, fields.number()?)))?,
+            duration: fields.nanos()?,
+            scratch: fields.list(|fields| Ok((fields.size()?, fields.size()?)))?,
             error: fields.text()?.to_owned(),
         };
+        fields.add(&mut self.sums.times, dispatch.duration, "times of custom calls")?;
+        for &(_, size) in &dispatch.scratch {
+            fields.add(&mut self.sums.scratch, size, "blocks of custom calls")?;
+        }
         self.trace.dispatches.push(dispatch);
         Ok(())
     }
@@ -383,7 +413,7 @@ impl Builder {
             message: fields.text()?.to_owned(),
             stack: known(&self.stacks, "stack", fields)?,
             thread: fields.number()?,
-            time: fields.number()?,
+            time: fields.nanos()?,
             entry: fields.text()?.to_owned(),
         };
         self.trace.faults.push(fault);

@@ -11,12 +11,17 @@ impl Builder {
             function: self.entry(fields)?,
             stack: known(&self.stacks, "stack", fields)?,
             thread: fields.number()?,
-            first: fields.number()?,
+            first: fields.nanos()?,
             count: fields.number()?,
             nanos: fields.number()?,
             bytes: fields.number()?,
             errors: fields.number()?,
         };
+        let sums = &mut self.sums;
+        fields.add(&mut sums.calls, calls.count, "calls")?;
+        fields.add(&mut sums.call_times, calls.nanos, "times of calls")?;
+        fields.add(&mut sums.call_bytes, calls.bytes, "bytes of calls")?;
+        fields.add(&mut sums.call_errors, calls.errors, "errors of calls")?;
         self.trace.calls.push(calls);
         Ok(())
     }
@@ -26,11 +31,13 @@ impl Builder {
             function: self.entry(fields)?,
             stack: known(&self.stacks, "stack", fields)?,
             thread: fields.number()?,
-            time: fields.number()?,
-            duration: fields.number()?,
+            time: fields.nanos()?,
+            duration: fields.nanos()?,
             bytes: fields.number()?,
             status: fields.number()?,
         };
+        fields.add(&mut self.sums.call_times, call.duration, "times of calls")?;
+        fields.add(&mut self.sums.call_bytes, call.bytes, "bytes of calls")?;
         self.trace.single_calls.push(call);
         Ok(())
     }
@@ -40,7 +47,7 @@ impl Builder {
             name: fields.text()?.to_owned(),
             stack: known(&self.stacks, "stack", fields)?,
             thread: fields.number()?,
-            time: fields.number()?,
+            time: fields.nanos()?,
             places: self.places(fields)?,
         };
         self.trace.marks.push(mark);
@@ -51,13 +58,13 @@ impl Builder {
         let program = Program {
             number: fields.number()?,
             name: fields.text()?.to_owned(),
-            temporaries: fields.number()?,
-            constants: fields.number()?,
-            arguments: fields.number()?,
-            results: fields.number()?,
+            temporaries: fields.size()?,
+            constants: fields.size()?,
+            arguments: fields.size()?,
+            results: fields.size()?,
             slots: fields.list(slot)?,
             positions: fields.number()?,
-            needed: if fields.is_empty() { 0 } else { fields.number()? },
+            needed: if fields.is_empty() { 0 } else { fields.size()? },
         };
         if !self.programs.define(program.number, 0) {
             return Err(fields.damaged(format!("program {} is defined twice", program.number)));
@@ -70,13 +77,13 @@ impl Builder {
         let mut holes = RefusalHoles {
             space: known(&self.spaces, "space", fields)?,
             sequence: fields.number()?,
-            time: fields.number()?,
-            asked: fields.number()?,
-            in_use: fields.number()?,
-            free: fields.number()?,
-            largest: fields.number()?,
+            time: fields.nanos()?,
+            asked: fields.size()?,
+            in_use: fields.size()?,
+            free: fields.size()?,
+            largest: fields.size()?,
             count: fields.number()?,
-            list: fields.list(|fields| Ok((fields.number()?, fields.number()?)))?,
+            list: fields.list(|fields| Ok((fields.size()?, fields.size()?)))?,
             refusal: None,
             program: String::new(),
             rest: Vec::new(),
@@ -85,12 +92,16 @@ impl Builder {
         };
         if !fields.is_empty() {
             holes.program = fields.text()?.to_owned();
-            holes.rest = fields.list(Fields::number)?;
-            holes.before = fields.list(Fields::number)?;
+            holes.rest = fields.list(Fields::size)?;
+            holes.before = fields.list(Fields::size)?;
             holes.arguments = fields.list(|fields| {
-                let (number, address) = (fields.number()?, fields.number()?);
+                let (number, address) = (fields.number()?, fields.size()?);
                 Ok(LaunchArgument { number, address, saves: fields.number()? })
             })?;
+        }
+        let mut wanted = 0;
+        for &size in holes.before.iter().chain([&holes.asked]).chain(&holes.rest) {
+            fields.add(&mut wanted, size, "blocks of a launch")?;
         }
         self.trace.refusal_holes.push(holes);
         Ok(())
@@ -98,7 +109,7 @@ impl Builder {
 
     pub(crate) fn client_end(&mut self, fields: &mut Fields<'_>) -> Result<(), ReadError> {
         let end = ClientEnd {
-            time: fields.number()?,
+            time: fields.nanos()?,
             thread: fields.number()?,
             stack: known(&self.stacks, "stack", fields)?,
             places: self.places(fields)?,
@@ -115,11 +126,13 @@ impl Builder {
             device: fields.number()?,
             thread: fields.number()?,
             stack: known(&self.stacks, "stack", fields)?,
-            enqueued: fields.number()?,
-            started: fields.number()?,
-            ended: fields.number()?,
+            enqueued: fields.nanos()?,
+            started: fields.nanos()?,
+            ended: fields.nanos()?,
             status: fields.number()?,
         };
+        let took = launch.ended.saturating_sub(launch.started);
+        fields.add(&mut self.sums.launch_times, took, "times of launches")?;
         self.trace.launches.push(launch);
         Ok(())
     }
@@ -132,9 +145,9 @@ impl Builder {
 
 fn slot(fields: &mut Fields<'_>) -> Result<Slot, ReadError> {
     Ok(Slot {
-        offset: fields.number()?,
-        size: fields.number()?,
-        logical: fields.number()?,
+        offset: fields.size()?,
+        size: fields.size()?,
+        logical: fields.size()?,
         first: fields.number()?,
         last: fields.number()?,
         dtype: fields.text()?.to_owned(),

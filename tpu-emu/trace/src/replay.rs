@@ -240,6 +240,9 @@ impl<'a> Replay<'a> {
         let of = &self.history.spaces[self.space as usize];
         let fits = |capacity: u64| self.first_refusal(capacity).is_none();
         let most = of.in_use.iter().copied().max().unwrap_or(0);
+        if most.max(least) > LARGEST {
+            return None;
+        }
         let up = |bytes: u64| bytes.next_multiple_of(self.granule);
         let mut small = up(most).max(self.granule).max(least);
         if fits(small) {

@@ -205,6 +205,47 @@ fn damage_is_refused_with_its_place() {
 }
 
 #[test]
+fn sizes_and_sums_that_no_memory_has_are_refused() {
+    let refused = |fill: &dyn Fn(&mut Written)| {
+        let mut trace = Written::new();
+        fill(&mut trace);
+        refusal(&trace.0).split(", at byte").next().unwrap().to_owned()
+    };
+    let large = u64::MAX;
+    let change = |of: Change| {
+        refused(&|trace| {
+            trace.change(ALLOCATE, of);
+        })
+    };
+    let bytes = format!("{large} bytes are more than any memory has");
+    assert_eq!(change(Change { size: large, ..CHANGE }), bytes);
+    assert_eq!(change(Change { address: large, ..CHANGE }), bytes);
+    assert_eq!(
+        change(Change { time: large, ..CHANGE }),
+        format!("{large} ns are longer than any process ran")
+    );
+    let halves = refused(&|trace| {
+        for sequence in 1..4 {
+            trace.change(ALLOCATE, Change { sequence, size: large / 2, ..CHANGE });
+        }
+    });
+    assert_eq!(halves, "all blocks of this trace together have more than 64 bits");
+    let calls = refused(&|trace| {
+        for _ in 0..2 {
+            let numbers = [1, 3, 1, large, 0, 0, 0].map(Field::Number);
+            trace.record(14, &[&[Field::Text("PJRT_Client_Compile")], &numbers[..]].concat());
+        }
+    });
+    assert_eq!(calls, "all calls of this trace together have more than 64 bits");
+    // What no memory has can be asked for, again and again.
+    let mut asking = Written::new();
+    for _ in 0..5 {
+        asking.change(REFUSED, Change { size: large / 2, sequence: 0, ..CHANGE });
+    }
+    assert_eq!(read(&asking.0[..]).unwrap().events.len(), 5);
+}
+
+#[test]
 fn every_beginning_of_a_trace_is_a_trace_that_is_cut_or_none() {
     let whole = whole().0;
     let head = Written::new().0.len();

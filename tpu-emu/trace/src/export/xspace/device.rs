@@ -1,6 +1,6 @@
 //! A plane a device: what it is, and the programs that ran on it.
-use super::messages::{Value, XEvent, XPlane};
-use super::plane::Plane;
+use super::messages::{Value, XEvent};
+use super::plane::{EncodedEvents, Finished, Plane};
 use super::{OperationRun, Profiled, module_name};
 use crate::export::signed;
 use crate::recorded::Launch;
@@ -8,7 +8,7 @@ use crate::tables::{Space, Trace};
 use std::collections::HashMap;
 
 /// The planes of the devices that ran something.
-pub(super) fn devices(trace: &Trace, launches: &[&Launch], profiled: &Profiled) -> Vec<XPlane> {
+pub(super) fn devices(trace: &Trace, launches: &[&Launch], profiled: &Profiled) -> Vec<Finished> {
     let spaces = trace.spaces.iter().filter(|space| space.kind == "device");
     let planes = spaces.filter_map(|space| {
         let number = space.device?;
@@ -28,7 +28,7 @@ fn device(
     space: &Space,
     (launches, operations): (&[&Launch], &[&OperationRun]),
     profiled: &Profiled,
-) -> XPlane {
+) -> Finished {
     let number = space.device.unwrap_or_default();
     let mut plane = Plane::new(&format!("/device:TPU:{number}"));
     plane.add("memory_size", Value::Uint(space.capacity));
@@ -37,7 +37,7 @@ fn device(
         plane.add("device_type_string", Value::Text(generation.kind.to_owned()));
     }
     let at = profiled.begins(trace);
-    let (mut steps, mut modules) = (Vec::new(), Vec::new());
+    let (mut steps, mut modules) = (EncodedEvents::default(), EncodedEvents::default());
     for (step, launch) in launches.iter().enumerate() {
         let (offset_ps, end) = (profiled.offset(launch.started), profiled.offset(launch.ended));
         let duration_ps = end.saturating_sub(offset_ps);
@@ -46,7 +46,7 @@ fn device(
         let number = plane.stat("step_num", Value::Int(signed(step)));
         let metadata_id = plane.event(&step.to_string(), |_| (String::new(), Vec::new()));
         let stats = vec![group.clone(), number];
-        steps.push(XEvent { metadata_id, offset_ps, duration_ps, stats });
+        steps.push(&XEvent { metadata_id, offset_ps, duration_ps, stats });
         let name = trace.program(launch.program).map_or("program", |program| &program.name);
         let name = module_name(name, launch.program);
         let metadata_id = plane.event(&name, |_| (String::new(), Vec::new()));
@@ -55,7 +55,7 @@ fn device(
             plane.stat("run_id", Value::Uint(launch.run)),
             plane.stat("program_id", Value::Uint(launch.program)),
         ];
-        modules.push(XEvent { metadata_id, offset_ps, duration_ps, stats });
+        modules.push(&XEvent { metadata_id, offset_ps, duration_ps, stats });
     }
     plane.line("Steps", at, steps);
     plane.line("XLA Modules", at, modules);
@@ -73,7 +73,7 @@ fn operations(
     plane: &mut Plane,
     (operations, steps): (&[&OperationRun], &HashMap<u64, i64>),
     profiled: &Profiled,
-) -> Vec<XEvent> {
+) -> EncodedEvents {
     let mut events = Vec::new();
     for of in operations {
         let short = of.name.rsplit('.').next().unwrap_or_default();
@@ -107,5 +107,7 @@ fn operations(
         });
     }
     events.sort_by_key(|event| event.offset_ps);
-    events
+    let mut encoded = EncodedEvents::default();
+    events.iter().for_each(|event| encoded.push(event));
+    encoded
 }

@@ -1,10 +1,10 @@
 //! Programs as HLO with a buffer assignment: the plan of their temporaries.
 use super::messages::{
     Assigned, BufferAllocation, BufferAssignment, HeapEvent, HeapTrace, HloProto, Location,
-    LogicalBuffer, Value, XPlane,
+    LogicalBuffer, Value,
 };
 use super::module_name;
-use super::plane::Plane;
+use super::plane::{Finished, Plane};
 use crate::export::signed;
 use crate::recorded::{Program, Slot};
 use crate::tables::Trace;
@@ -15,7 +15,7 @@ use tpu_proto::xla::{
 };
 
 /// The plane with all programs.
-pub(super) fn programs(trace: &Trace) -> XPlane {
+pub(super) fn programs(trace: &Trace) -> Finished {
     let mut plane = Plane::new("/host:metadata");
     for program in &trace.programs {
         let name = module_name(&program.name, program.number);

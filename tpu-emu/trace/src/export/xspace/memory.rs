@@ -1,7 +1,7 @@
 //! Changes in memory as the events that XProf's memory profile is made of.
 use super::Profiled;
-use super::messages::{Value, XEvent, XPlane};
-use super::plane::Plane;
+use super::messages::{Value, XEvent};
+use super::plane::{EncodedEvents, Finished, Plane};
 use crate::event::ChangeKind;
 use crate::export::gaps::Gaps;
 use crate::export::signed;
@@ -16,13 +16,13 @@ pub(super) fn memory(
     history: &History,
     spans: &[Range<usize>],
     profiled: &Profiled,
-) -> XPlane {
+) -> Finished {
     let mut plane = Plane::new(profiled.host);
     let spaces = trace.spaces.iter().zip(&history.spaces).zip(spans);
     for ((space, changes), span) in spaces.filter(|(_, span)| !span.is_empty()) {
         let mut gaps = Gaps::new(space.capacity);
         let mut peak = 0;
-        let mut events = Vec::new();
+        let mut events = EncodedEvents::default();
         for at in 0..span.end {
             let event = trace.events.at(changes.order[at]);
             gaps.change(&event);
@@ -74,7 +74,7 @@ pub(super) fn memory(
             };
             let metadata_id = plane.event(kind, |_| (String::new(), Vec::new()));
             let offset_ps = profiled.offset(changes.times[at]);
-            events.push(XEvent { metadata_id, offset_ps, duration_ps: 0, stats });
+            events.push(&XEvent { metadata_id, offset_ps, duration_ps: 0, stats });
         }
         plane.line(&format!("{} memory", space.name()), profiled.begins(trace), events);
     }

@@ -2,24 +2,29 @@
 use prost::Message;
 use std::collections::BTreeMap;
 
+/// A space without its planes, which stand before it under [`PLANES`].
 #[derive(Message)]
 pub(super) struct XSpace {
-    #[prost(message, repeated, tag = "1")]
-    pub(super) planes: Vec<XPlane>,
     #[prost(string, repeated, tag = "3")]
     pub(super) warnings: Vec<String>,
     #[prost(string, repeated, tag = "4")]
     pub(super) hostnames: Vec<String>,
 }
 
+/// The number of the field of a space that has its planes.
+pub(super) const PLANES: u32 = 1;
+/// The number of the field of a plane that has its lines.
+pub(super) const LINES: u32 = 3;
+/// The number of the field of a line that has its events.
+pub(super) const EVENTS: u32 = 4;
+
+/// A plane without its lines, which stand behind it under [`LINES`]: ten million events are no messages in memory.
 #[derive(Message)]
 pub(super) struct XPlane {
     #[prost(int64, tag = "1")]
     pub(super) id: i64,
     #[prost(string, tag = "2")]
     pub(super) name: String,
-    #[prost(message, repeated, tag = "3")]
-    pub(super) lines: Vec<XLine>,
     #[prost(btree_map = "int64, message", tag = "4")]
     pub(super) event_metadata: BTreeMap<i64, XEventMetadata>,
     #[prost(btree_map = "int64, message", tag = "5")]
@@ -28,6 +33,7 @@ pub(super) struct XPlane {
     pub(super) stats: Vec<XStat>,
 }
 
+/// A line without its events, which stand behind it under [`EVENTS`].
 #[derive(Message)]
 pub(super) struct XLine {
     #[prost(int64, tag = "1")]
@@ -36,8 +42,6 @@ pub(super) struct XLine {
     pub(super) name: String,
     #[prost(int64, tag = "3")]
     pub(super) timestamp_ns: i64,
-    #[prost(message, repeated, tag = "4")]
-    pub(super) events: Vec<XEvent>,
 }
 
 #[derive(Message)]

@@ -40,8 +40,11 @@ pub fn xspace(
     task.add("profile_stop_time", Value::Uint(started.saturating_add(last.min(times.end))));
     planes.push(task.finish(1000));
     let text = "made by tpu-emu, an emulated TPU: all times are those of the host that emulates it";
-    XSpace { planes, warnings: vec![text.to_owned()], hostnames: vec!["tpu-emu".to_owned()] }
-        .encode_to_vec()
+    let mut out = Vec::new();
+    planes.into_iter().for_each(|plane| plane.write(&mut out));
+    let space = XSpace { warnings: vec![text.to_owned()], hostnames: vec!["tpu-emu".to_owned()] };
+    out.extend(space.encode_to_vec());
+    out
 }
 
 /// What a profile has besides a trace.
