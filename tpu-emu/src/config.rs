@@ -3,6 +3,7 @@ use crate::host_memory::{HostMemory, NoEnd};
 use crate::origin::{Clock, NoStacks, StackSource};
 use crate::topology::Topology;
 use crate::trace::Sink;
+use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,6 +54,8 @@ pub struct Config {
     pub sink: Option<Box<dyn Sink>>,
     /// What the host has left; asked before something large is written.
     pub host_memory: Arc<dyn HostMemory>,
+    /// Takes the lines that kernels print.
+    pub prints: Prints,
     /// Whether memory that is taken, and memory that is given back, is filled with [`POISON`].
     pub poison: bool,
 }
@@ -80,8 +83,26 @@ impl Config {
             clock: Arc::new(Still),
             sink: None,
             host_memory: Arc::new(NoEnd),
+            prints: Prints::none(),
             poison: false,
         }
+    }
+}
+
+/// Takes lines of text.
+#[derive(Clone)]
+pub struct Prints(pub Arc<dyn Fn(&str) + Send + Sync>);
+
+impl Prints {
+    /// Nobody takes them.
+    pub fn none() -> Self {
+        Self(Arc::new(|_| {}))
+    }
+}
+
+impl fmt::Debug for Prints {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Prints")
     }
 }
 

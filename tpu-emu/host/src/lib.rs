@@ -16,6 +16,7 @@ mod machine;
 mod mapped;
 mod memory;
 mod metrics;
+mod prints;
 mod python_run;
 mod quiet;
 pub mod stack;

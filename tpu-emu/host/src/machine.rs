@@ -198,6 +198,7 @@ fn make(nodes: Nodes) -> Result<Made> {
         sink,
         host_memory: Arc::new(Host),
         poison: settings.poison,
+        prints: crate::prints::to_standard_error(),
     };
     let machine = Emulator::new(config)?;
     machine.explain_refusals(Arc::new(Autopsist));

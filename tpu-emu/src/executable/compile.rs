@@ -143,8 +143,11 @@ pub(crate) fn compile(
     };
     let sources = sources(&graph.main);
     // Shards become whole arrays, and those become shards, outside of the plan.
-    let outside =
-        if io_shardings.is_some() { StorageForm::Unpacked } else { StorageForm::Packed(&donated) };
+    let outside = if io_shardings.is_some() {
+        StorageForm::Unpacked(&[])
+    } else {
+        StorageForm::Packed(&donated)
+    };
     let plan = plan(&mut graph, outside, passes);
     let (arena, pool) = match (&own, &io_shardings) {
         (Some(own), _) => (own.temporaries(), 0),

@@ -15,6 +15,7 @@ use tpu_base::event::Event;
 use tpu_base::transport::ArrayBytes;
 use tpu_base::units::{Bytes, Nanos, to_u64};
 use tpu_kernels::aligned::Aligned;
+use tpu_ops::Kernel;
 use tpu_ops::custom_call::{
     Abi, Call, CallKernel, CallMemory, CallSite, Linker, Moment, Partitioner, Progress, Services,
     Stage, instantiate,
@@ -349,6 +350,10 @@ pub(super) struct Linking<'a> {
 }
 
 impl Linker for Linking<'_> {
+    fn compiled(&self, site: &CallSite) -> Option<Result<Box<dyn Kernel>>> {
+        (&*site.target == tpu_pallas::TARGET).then(|| self.machine.pallas().kernel(site))
+    }
+
     fn partitioner(&self, target: &str) -> Option<Arc<dyn Partitioner>> {
         self.machine.custom_calls().partitioner(target)
     }

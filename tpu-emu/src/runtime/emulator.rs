@@ -27,6 +27,8 @@ pub struct Emulator {
     process_index: i32,
     numerics: Numerics,
     custom_calls: Arc<Registry>,
+    /// Makes the kernels of Pallas.
+    pallas: tpu_pallas::Compiler,
     call_timeout: Duration,
     hosts_timeout: Duration,
     pub(super) in_flight: Arc<InFlight>,
@@ -64,7 +66,7 @@ impl Emulator {
     pub fn new(config: Config) -> Result<Arc<Self>> {
         let Config { topology, hbm, process_index, history, numerics, .. } = config;
         let Config { threads, custom_calls, call_timeout, stacks, clock, sink, .. } = config;
-        let Config { host_memory, poison, vectors, hosts_timeout, .. } = config;
+        let Config { host_memory, poison, vectors, hosts_timeout, prints, .. } = config;
         simd::limit(vectors);
         let processes = topology.process_count();
         if !(0..processes).contains(&process_index) {
@@ -79,6 +81,7 @@ impl Emulator {
             process_index,
             numerics,
             custom_calls,
+            pallas: tpu_pallas::Compiler::new(numerics, prints.0),
             call_timeout,
             hosts_timeout,
             in_flight: Arc::default(),
@@ -107,6 +110,11 @@ impl Emulator {
     /// The targets that programs can call.
     pub fn custom_calls(&self) -> &Arc<Registry> {
         &self.custom_calls
+    }
+
+    /// What makes the kernels of Pallas.
+    pub(crate) fn pallas(&self) -> &tpu_pallas::Compiler {
+        &self.pallas
     }
 
     /// How long a launch waits for a custom call that goes on after its handler has returned, and

@@ -9,7 +9,7 @@ use tpu_base::error::{Error, Result};
 use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::movement::strided_view::Access;
 use tpu_ops::custom_call::{Abi, Backend, CallKernel, CallSite};
-use tpu_ops::name_of;
+use tpu_ops::{Kernel, name_of};
 use tpu_stablehlo::ir::{Attribute, Attributes, Operation, Type};
 
 impl<'m> Loader<'m> {
@@ -73,7 +73,17 @@ impl<'m> Loader<'m> {
             partition: self.partition,
             line,
         };
-        let call = linker.link(site)?;
+        let kernel: Arc<dyn Kernel> = match linker.compiled(&site) {
+            Some(kernel) => kernel?.into(),
+            None => {
+                let kernel = CallKernel::new(linker.link(site)?, self.graph.calls);
+                self.graph.calls += 1;
+                Arc::new(kernel)
+            }
+        };
+        let cost = kernel.cost();
+        self.graph.cost.flops += cost.flops;
+        self.graph.cost.transcendentals += cost.transcendentals;
         self.count_nodes(1)?;
         for (at, order) in operand_orders.into_iter().enumerate() {
             let Some(order) = order else { continue };
@@ -91,14 +101,12 @@ impl<'m> Loader<'m> {
             .collect();
         let ids: Vec<ValueId> =
             physical.iter().map(|shape| self.graph.add(shape.clone())).collect();
-        let kernel = CallKernel::new(call, self.graph.calls);
-        self.graph.calls += 1;
         let moved: usize = shapes.iter().chain(&physical).map(Shape::bytes).sum();
         #[expect(clippy::cast_precision_loss, reason = "an estimate")]
         let moved = moved as f64;
         self.graph.bytes_accessed += moved;
         into.nodes.push(Node {
-            work: NodeKind::Kernel(Arc::new(kernel)),
+            work: NodeKind::Kernel(kernel),
             operands: values,
             shapes,
             results: ids.clone(),

@@ -28,7 +28,7 @@ pub fn make_body(
     parameters: Vec<Shape>,
     results: Vec<Shape>,
 ) -> Result<Arc<dyn RegionCode>> {
-    let plan = plan(&mut graph, StorageForm::Unpacked, Passes::ALL);
+    let plan = plan(&mut graph, StorageForm::Unpacked(&[]), Passes::ALL);
     if let Some((channel, _)) = plan.channels.first() {
         let (verb, id) = (channel.direction.verb(), channel.id);
         let what = format!("a {verb} of channel {id} inside of a region that computes elements");

@@ -174,8 +174,9 @@ pub enum StorageForm<'d> {
     /// Arrays of a device, narrow elements packed. `[i]` is the result that takes the memory of
     /// parameter `i` over.
     Packed(&'d [Option<usize>]),
-    /// Arrays as programs have them, narrow elements a byte each: a region's elements.
-    Unpacked,
+    /// Arrays as programs have them, narrow elements a byte each: a region's elements. `[i]` is the
+    /// result that takes the memory of parameter `i` over.
+    Unpacked(&'d [Option<usize>]),
 }
 
 /// Memory of the arena that values share one after the other, and when they live.

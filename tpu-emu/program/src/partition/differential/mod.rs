@@ -33,7 +33,7 @@ fn whole(
     let given = (shapes.clone(), &loaded.results[..]);
     let io = IoShardings::new(module, loaded.entry, given, (devices, &none, &[])).unwrap();
     let bytes: Vec<usize> = loaded.results.iter().map(Shape::bytes).collect();
-    let plan = crate::compile::plan(&mut graph, StorageForm::Unpacked, Passes::ALL);
+    let plan = crate::compile::plan(&mut graph, StorageForm::Unpacked(&[]), Passes::ALL);
     let inputs = inputs(&shapes);
     let results = run(&plan, &inputs, &bytes, &vec![None; shapes.len()]);
     (inputs, results, io)
@@ -79,7 +79,7 @@ fn check(text: &str, count: usize, seed: u64) -> bool {
     let loaded = loaded.unwrap_or_else(|error| panic!("{error}\n{}", part.to_mlir(false)));
     let mut graph = loaded.graph;
     let bytes: Vec<usize> = loaded.results.iter().map(Shape::bytes).collect();
-    let plan = crate::compile::plan(&mut graph, StorageForm::Unpacked, Passes::ALL);
+    let plan = crate::compile::plan(&mut graph, StorageForm::Unpacked(&[]), Passes::ALL);
     let mut rows = Vec::new();
     for (of, input) in io.parameters.iter().zip(&inputs) {
         let width = of.whole.dtype.host_bytes();
@@ -115,7 +115,7 @@ fn check(text: &str, count: usize, seed: u64) -> bool {
     let loaded = loaded.unwrap_or_else(|error| panic!("{error}\n{}", part.to_mlir(false)));
     let mut graph = loaded.graph;
     let bytes: Vec<usize> = loaded.results.iter().map(Shape::bytes).collect();
-    let plan = crate::compile::plan(&mut graph, StorageForm::Unpacked, Passes::ALL);
+    let plan = crate::compile::plan(&mut graph, StorageForm::Unpacked(&[]), Passes::ALL);
     if !planned.everywhere || plan.calls > 0 {
         return false;
     }

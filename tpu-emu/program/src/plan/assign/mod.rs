@@ -30,8 +30,7 @@ pub(crate) fn assign(
 ) -> Plan {
     let (ranges, times) = LiveRanges::new(code);
     let donated = match outside {
-        StorageForm::Packed(donated) => donated,
-        StorageForm::Unpacked => &[],
+        StorageForm::Packed(donated) | StorageForm::Unpacked(donated) => donated,
     };
     let mut layout = Assignment {
         graph,

@@ -1,0 +1,153 @@
+//! The step of a program that is a Pallas kernel.
+use crate::form::Program;
+use crate::lower::{Signature, lower};
+use crate::machine::memory::Place;
+use crate::machine::{Arrays, Failure, Machine};
+use crate::piece::Pieces;
+use std::fmt;
+use std::sync::Arc;
+use tpu_base::error::{Code, Error, Result};
+use tpu_mosaic::ir::{LocationId, Locations};
+use tpu_mosaic::{Config, Refusal};
+use tpu_ops::custom_call::{Backend, CallSite};
+use tpu_ops::{Cost, Cx, Kernel, Numerics};
+
+/// The target of a custom call that is a kernel.
+pub const TARGET: &str = "tpu_custom_call";
+
+/// Refusals that are told.
+const MAX_TOLD: usize = 32;
+
+/// Makes kernels.
+pub struct Compiler {
+    numerics: Numerics,
+    pieces: Pieces,
+    prints: Arc<dyn Fn(&str) + Send + Sync>,
+}
+
+impl fmt::Debug for Compiler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Compiler").field("numerics", &self.numerics).finish_non_exhaustive()
+    }
+}
+
+impl Compiler {
+    /// A compiler for a machine that computes so; `prints` takes the lines that kernels print.
+    pub fn new(numerics: Numerics, prints: Arc<dyn Fn(&str) + Send + Sync>) -> Self {
+        Self { numerics, pieces: Pieces::new(numerics), prints }
+    }
+
+    /// The kernel of a call.
+    ///
+    /// # Errors
+    /// Everything in it that cannot be read or is not supported, with its lines.
+    pub fn kernel(&self, site: &CallSite) -> Result<Box<dyn Kernel>> {
+        let Backend::Opaque(text) = &site.backend else {
+            return Err(Error::bad("tpu_custom_call whose configuration is no text"));
+        };
+        let text = std::str::from_utf8(text)
+            .map_err(|error| Error::bad(format!("tpu_custom_call: {error}")))?;
+        let unread = |error: tpu_mosaic::Error| match error {
+            tpu_mosaic::Error::Refused(refusals) => refused(&refusals),
+            other => Error::Unimplemented(other.to_string()),
+        };
+        let config = Config::read(text).map_err(unread)?;
+        let module =
+            tpu_mosaic::read(&config.body, config.debug_locations.as_deref()).map_err(unread)?;
+        let name = module.kernels().next().map_or("kernel", |function| &*function.name);
+        let signature = Signature { name, operands: &site.operands, results: &site.results };
+        let program = lower(&module, &config, signature, &self.pieces).map_err(|refusals| {
+            let tell = |(what, id): (String, LocationId)| Refusal {
+                what,
+                line: module.locations.line(id),
+                location: module.locations.to_mlir(id),
+            };
+            refused(&refusals.into_iter().map(tell).collect::<Vec<_>>())
+        })?;
+        let cost = config.cost_estimate.unwrap_or_default();
+        #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+        let cost = Cost { flops: cost.flops as f64, transcendentals: cost.transcendentals as f64 };
+        Ok(Box::new(PallasKernel {
+            program,
+            aliases: site.aliases.clone(),
+            operands: site.operands.len(),
+            device: site.partition,
+            cost,
+            prints: Arc::clone(&self.prints),
+        }))
+    }
+}
+
+/// Refusals as an error in the form that JAX reads: the first one's location on a line of its own.
+fn refused(refusals: &[Refusal]) -> Error {
+    let mut message = String::from("Mosaic failed to compile TPU kernel:");
+    for (number, refusal) in refusals.iter().take(MAX_TOLD).enumerate() {
+        message.push_str(if number == 0 { " " } else { "\n" });
+        message.push_str(&refusal.to_string());
+    }
+    if refusals.len() > MAX_TOLD {
+        message.push_str(&format!("\nand {} more", refusals.len() - MAX_TOLD));
+    }
+    let located = refusals.iter().map(|refusal| &refusal.location);
+    if let Some(location) = located.into_iter().find(|location| location.starts_with("loc(\"")) {
+        message.push_str("\n\nThe MLIR operation involved is at:\n");
+        message.push_str(location);
+    }
+    Error::Verbatim { code: Code::Unimplemented, message: message.into() }
+}
+
+/// What a kernel did wrong, likewise.
+fn failed(name: &str, failure: &Failure, locations: &Locations) -> Error {
+    let line = locations.line(failure.place).map_or_else(String::new, |line| format!("{line}: "));
+    let mut message = format!("Mosaic kernel {name}: {line}{}", failure.what);
+    let location = locations.to_mlir(failure.place);
+    if location.starts_with("loc(\"") {
+        message.push_str("\nThe operation involved is at:\n");
+        message.push_str(&location);
+    }
+    Error::Verbatim { code: Code::Internal, message: message.into() }
+}
+
+/// A kernel as a step of a program.
+struct PallasKernel {
+    program: Program,
+    /// The operand whose memory each result shares.
+    aliases: Vec<Option<usize>>,
+    operands: usize,
+    /// The number of its device in the run.
+    device: usize,
+    cost: Cost,
+    prints: Arc<dyn Fn(&str) + Send + Sync>,
+}
+
+impl fmt::Debug for PallasKernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PallasKernel").field("program", &self.program).finish_non_exhaustive()
+    }
+}
+
+impl Kernel for PallasKernel {
+    fn run(&self, _: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
+        let results: Vec<Place> = results.iter_mut().map(|bytes| Place::of_mut(bytes)).collect();
+        let mut operands: Vec<Place> = operands.iter().map(|bytes| Place::of(bytes)).collect();
+        let mut shared = vec![false; self.operands];
+        for (result, from) in self.aliases.iter().enumerate() {
+            if let Some(from) = *from {
+                (operands[from], shared[from]) = (results[result], true);
+            }
+        }
+        let arrays = Arrays { operands, results, shared, device: self.device };
+        let prints = &*self.prints;
+        Machine::new(&self.program, vec![arrays], &prints)
+            .run()
+            .map_err(|failure| failed(&self.program.name, &failure, &self.program.locations))
+    }
+
+    fn starts_from(&self, result: usize) -> Option<usize> {
+        self.aliases.get(result).copied().flatten()
+    }
+
+    fn cost(&self) -> Cost {
+        self.cost
+    }
+}

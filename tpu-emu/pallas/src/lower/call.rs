@@ -1,0 +1,289 @@
+//! A kernel's function with what is around it: arguments, index maps, the grid.
+use super::code::Refused;
+use super::memory::{cell, space};
+use super::values::{Slots, Val};
+use super::{Lowering, Open};
+use crate::form::{
+    Argument, Array, Entry, Extent, Int, Program, Register, Source, Step, Window as Blocks,
+};
+use crate::piece::Planner;
+use tpu_base::tensor::Shape;
+use tpu_mosaic::ir::{
+    AffineResult, CoreType, DYNAMIC, Function, Kernel, LocationId, MemorySpace, Memref,
+    RevisitMode, Transform, Type, Window,
+};
+use tpu_mosaic::{Config, Module};
+
+/// What a kernel is called with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Signature<'a> {
+    /// The name of the kernel.
+    pub(crate) name: &'a str,
+    /// The operands of the call.
+    pub(crate) operands: &'a [Shape],
+    /// Its results.
+    pub(crate) results: &'a [Shape],
+}
+
+/// Lowers the kernels of a module.
+///
+/// # Errors
+/// Everything that is not supported, with its place.
+pub(crate) fn lower(
+    module: &Module,
+    config: &Config,
+    signature: Signature<'_>,
+    planner: &dyn Planner,
+) -> Result<Program, Vec<(String, LocationId)>> {
+    let program = Program {
+        name: signature.name.into(),
+        locations: module.locations.clone(),
+        ..Program::default()
+    };
+    let mut lowering = Lowering {
+        module,
+        planner,
+        program,
+        refusals: Vec::new(),
+        scopes: Vec::new(),
+        vectors: Vec::new(),
+        references: Vec::new(),
+        written: Vec::new(),
+        outside: Vec::new(),
+        slots: Slots::default(),
+        open: Open::default(),
+        depth: 0,
+        regions: Vec::new(),
+        operations: 0,
+        place: LocationId::UNKNOWN,
+        internal_scratch: config.internal_scratch_bytes,
+    };
+    for (key, _) in &module.attributes.0 {
+        lowering.refuse(format!("the attribute {key} of the module"), LocationId::UNKNOWN);
+    }
+    let mut kernels = 0;
+    for function in &module.functions {
+        let Some(kernel) = &function.kernel else { continue };
+        kernels += 1;
+        if let Err(what) = lowering.kernel(function, kernel, signature) {
+            lowering.refuse(what, function.location);
+        }
+    }
+    if kernels == 0 {
+        // Modules without an attribute for it have their kernel first.
+        lowering.refuse("a module without a kernel".to_owned(), LocationId::UNKNOWN);
+    }
+    if lowering.refusals.is_empty() { Ok(lowering.program) } else { Err(lowering.refusals) }
+}
+
+/// An argument that is a memory, before the kernel's code is lowered.
+struct Prepared {
+    val: Val,
+    memory: usize,
+    source: Source,
+    transform: Option<(Transform, usize)>,
+}
+
+impl<'m> Lowering<'m> {
+    fn kernel(
+        &mut self,
+        function: &'m Function,
+        kernel: &'m Kernel,
+        signature: Signature<'_>,
+    ) -> Refused<()> {
+        self.place = function.location;
+        if kernel.core != CoreType::TensorCore {
+            return Err(format!("kernels on {} are not supported", kernel.core.word()));
+        }
+        let bounds = kernel.grid.clone().unwrap_or_default();
+        let mut dynamic = 0;
+        let mut grid = Vec::new();
+        for &bound in &bounds {
+            grid.push(match bound {
+                DYNAMIC => {
+                    dynamic += 1;
+                    Extent::Operand(dynamic - 1)
+                }
+                bound => Extent::Known(bound),
+            });
+        }
+        let parameters = &function.body.arguments;
+        let scalars = parameters
+            .iter()
+            .take_while(|&&parameter| matches!(function.type_of(parameter), Type::Scalar(_)))
+            .count();
+        if scalars != bounds.len() && kernel.grid.is_some() {
+            return Err(format!("{scalars} indices for a grid of {} dimensions", bounds.len()));
+        }
+        let rest = parameters.len() - scalars;
+        let (prefetch, scratch) = (kernel.scalar_prefetch, kernel.scratch_operands);
+        let arrays = signature.operands.len().saturating_sub(dynamic) + signature.results.len();
+        if rest.checked_sub(scratch) != Some(arrays)
+            || prefetch + dynamic > signature.operands.len()
+        {
+            let (operands, results) = (signature.operands.len(), signature.results.len());
+            return Err(format!(
+                "{rest} arguments, {scratch} of them scratch, for {operands} operands and \
+                 {results} results"
+            ));
+        }
+        let registers: Vec<Register> = (0..scalars).map(|_| self.register()).collect();
+        let start = self.here();
+        let mut values: Vec<Val> = registers.iter().map(|&at| Val::Int(Int::In(at))).collect();
+        let indices = values.clone();
+        let mut prepared = Vec::new();
+        for (number, &parameter) in parameters[scalars..].iter().enumerate() {
+            let Type::Memref(memref) = function.type_of(parameter) else {
+                return Err(format!("argument {number} is no memref"));
+            };
+            let array = if number >= arrays {
+                None
+            } else if number + dynamic < signature.operands.len() {
+                Some(Array::Operand(number + dynamic))
+            } else {
+                Some(Array::Result(number + dynamic - signature.operands.len()))
+            };
+            let of = |array| match array {
+                Array::Operand(at) => &signature.operands[at],
+                Array::Result(at) => &signature.results[at],
+            };
+            let window = number
+                .checked_sub(prefetch)
+                .and_then(|number| kernel.windows.as_ref().and_then(|all| all.get(number)));
+            let shape = array.map(of);
+            let one = self.argument(memref, (array, shape), window, number < prefetch)?;
+            values.push(one.val);
+            prepared.push(one);
+        }
+        if kernel.grid.is_some() || prefetch > 0 {
+            self.index_maps(&indices, prefetch, &mut prepared)?;
+        }
+        self.step(Step::Blocks);
+        self.enter(function, values)?;
+        self.regions.push(Vec::new());
+        let outer = self.scopes.len() - 1;
+        let ended = self.block(&function.body).map(|_| ());
+        let closed = self.close();
+        let memory = self.regions.pop().unwrap_or_default();
+        self.scopes.truncate(outer);
+        ended.and(closed)?;
+        if !memory.is_empty() {
+            self.step(Step::Free(memory.into()));
+        }
+        self.step(Step::NextPoint(start));
+        self.step(Step::End);
+        let mut arguments = Vec::new();
+        for one in prepared {
+            let reference = self.reference(one.val)?.clone();
+            let extents = reference.memref.dims.iter().enumerate().map(|(axis, &dim)| {
+                let array = match &one.source {
+                    Source::Whole(array) | Source::Copy(array) => Some(*array),
+                    _ => None,
+                };
+                let of = array.map(|array| match array {
+                    Array::Operand(at) => &signature.operands[at],
+                    Array::Result(at) => &signature.results[at],
+                });
+                let known = usize::try_from(dim).ok();
+                known
+                    .or_else(|| of.and_then(|of| of.dims.get(axis).copied()))
+                    .ok_or_else(|| format!("an argument with an extent of {dim}"))
+            });
+            arguments.push(Argument {
+                view: reference.view,
+                cell: cell(reference.memref.cell)?,
+                dims: extents.collect::<Refused<_>>()?,
+                space: space(&reference.memref),
+                source: one.source,
+                written: self.written[one.memory],
+            });
+        }
+        self.program.entries.push(Entry { start, grid, indices: registers, arguments });
+        Ok(())
+    }
+
+    fn argument(
+        &mut self,
+        memref: &Memref,
+        (array, shape): (Option<Array>, Option<&Shape>),
+        window: Option<&Window>,
+        prefetched: bool,
+    ) -> Refused<Prepared> {
+        let memory = self.new_memory();
+        let place = space(memref);
+        let inside = matches!(place, MemorySpace::Vmem | MemorySpace::Smem);
+        let mut transform = None;
+        let source = match (array, window) {
+            (None, _) => Source::Scratch,
+            (Some(array), Some(Window { bounds: Some(bounds), transform: Some(by), .. })) => {
+                let window = window.ok_or("a window")?;
+                transform = Some((by.clone(), bounds.len()));
+                let bounds = super::values::extents(bounds)?;
+                let of = shape.map(|shape| shape.dims.to_vec()).unwrap_or_default();
+                let of = whole_blocks(of, bounds.len())?;
+                Source::Window(Blocks {
+                    array,
+                    of,
+                    bounds,
+                    index: Vec::new(),
+                    low: window.element_window.as_ref().map(|(low, _)| low.clone()),
+                    revisits: window.revisit_mode == Some(RevisitMode::Any),
+                })
+            }
+            (Some(array), _) if inside || prefetched => Source::Copy(array),
+            (Some(array), _) => Source::Whole(array),
+        };
+        self.outside[memory] = matches!(source, Source::Whole(_));
+        let (val, _) = self.refer(memref.clone(), memory);
+        Ok(Prepared { val, memory, source, transform })
+    }
+
+    /// The index maps of a point, each to the index of its window.
+    fn index_maps(
+        &mut self,
+        indices: &[Val],
+        prefetch: usize,
+        prepared: &mut [Prepared],
+    ) -> Refused<()> {
+        let scalars: Vec<Val> = prepared[..prefetch].iter().map(|one| one.val).collect();
+        for one in prepared.iter_mut() {
+            let Some((transform, rank)) = one.transform.take() else { continue };
+            let index = match transform {
+                Transform::Function(name) => {
+                    let module = self.module;
+                    let map = module.function(&name);
+                    let map = map.ok_or_else(|| format!("no index map @{name}"))?;
+                    let arguments = indices.iter().chain(&scalars).copied().collect();
+                    self.indices(map, arguments)?
+                }
+                Transform::Map(map) => {
+                    let one = |of: &AffineResult| match *of {
+                        AffineResult::Constant(value) => Ok(Int::Known(value)),
+                        AffineResult::Dim(dim) => match indices.get(dim) {
+                            Some(Val::Int(int)) => Ok(*int),
+                            _ => Err(format!("an index map over dimension {dim}")),
+                        },
+                    };
+                    map.results.iter().map(one).collect::<Refused<_>>()?
+                }
+            };
+            self.close()?;
+            if index.len() != rank {
+                return Err(format!("{} indices for a block of {rank} dimensions", index.len()));
+            }
+            if let Source::Window(window) = &mut one.source {
+                window.index = index;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The extents of an array whose blocks have so many dimensions: keys of random numbers have one
+/// more than they show.
+fn whole_blocks(of: Vec<usize>, rank: usize) -> Refused<Vec<usize>> {
+    if of.len() == rank {
+        return Ok(of);
+    }
+    Err(format!("blocks of {rank} dimensions of an array of {}", of.len()))
+}

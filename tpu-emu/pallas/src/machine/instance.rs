@@ -1,0 +1,331 @@
+//! A kernel on one core: its registers, views and slots, and one step after the other.
+use super::memory::{BufferId, Place, poison};
+use super::scalar::{compute, wrap};
+use super::view::View;
+use super::windows::WindowState;
+use super::{Failure, Machine};
+use crate::form::{Cell, Int, Program, Question, Register, Reshaping, SlotId, Step, ViewId};
+use tpu_kernels::aligned::Aligned;
+use tpu_mosaic::ir::LocationId;
+
+/// How far an instance is.
+#[derive(Debug)]
+pub(super) enum State {
+    /// It can go on.
+    Ready,
+    /// It has run.
+    Ended,
+    /// It waits until a semaphore has so much.
+    Waits { semaphore: (BufferId, usize), amount: i64, place: LocationId },
+}
+
+/// A kernel on one core.
+#[derive(Debug)]
+pub(super) struct Instance {
+    /// The number of its device among those of the launch.
+    pub(super) device: usize,
+    /// Its kernel.
+    pub(super) entry: usize,
+    pub(super) state: State,
+    /// Its next step.
+    pub(super) next: usize,
+    /// Steps that it has done.
+    pub(super) ran: u64,
+    pub(super) registers: Vec<i64>,
+    views: Vec<Option<View>>,
+    pub(super) slots: Vec<Place>,
+    /// The point of the grid, and the grid.
+    pub(super) point: Vec<i64>,
+    pub(super) bounds: Vec<i64>,
+    /// A window for each argument that has one.
+    pub(super) windows: Vec<Option<WindowState>>,
+    /// Memories that results are made of at the end.
+    pub(super) back: Vec<(BufferId, Place)>,
+    /// For what pieces read and write besides.
+    pub(super) staging: Aligned,
+    /// The seeds of the generator, and how often it was asked.
+    pub(super) random: ([u32; 2], u64),
+}
+
+impl Instance {
+    /// A kernel before its first step.
+    pub(super) fn new(
+        program: &Program,
+        (device, entry): (usize, usize),
+        bounds: Vec<i64>,
+    ) -> Self {
+        Self {
+            device,
+            entry,
+            state: State::Ready,
+            next: program.entries[entry].start,
+            ran: 0,
+            registers: vec![0; program.registers],
+            views: vec![None; program.views],
+            slots: Vec::new(),
+            point: vec![0; bounds.len()],
+            bounds,
+            windows: Vec::new(),
+            back: Vec::new(),
+            staging: Aligned::default(),
+            random: ([0; 2], 0),
+        }
+    }
+
+    /// Goes to the first point; ends at once where there is none.
+    pub(super) fn begin(&mut self, program: &Program) {
+        if self.bounds.iter().any(|&bound| bound <= 0) {
+            self.state = State::Ended;
+        }
+        self.set_indices(program);
+    }
+
+    fn set_indices(&mut self, program: &Program) {
+        let indices = &program.entries[self.entry].indices;
+        for (&Register(register), &index) in indices.iter().zip(&self.point) {
+            self.registers[register as usize] = index;
+        }
+    }
+
+    /// A scalar.
+    pub(super) fn int(&self, int: Int) -> i64 {
+        match int {
+            Int::Known(value) => value,
+            Int::In(Register(at)) => self.registers[at as usize],
+        }
+    }
+
+    pub(super) fn ints(&self, ints: &[Int]) -> Vec<i64> {
+        ints.iter().map(|&int| self.int(int)).collect()
+    }
+
+    pub(super) fn set(&mut self, Register(at): Register, value: i64) {
+        self.registers[at as usize] = value;
+    }
+
+    /// A view.
+    ///
+    /// # Errors
+    /// One that was not made: a fault of ours.
+    pub(super) fn view(&self, ViewId(at): ViewId) -> Result<&View, String> {
+        self.views[at as usize].as_ref().ok_or_else(|| "a view that was not made".to_owned())
+    }
+
+    pub(super) fn set_view(&mut self, ViewId(at): ViewId, view: View) {
+        self.views[at as usize] = Some(view);
+    }
+
+    pub(super) fn slot(&self, SlotId(at): SlotId) -> Place {
+        self.slots[at as usize]
+    }
+
+    /// Goes to the next point; whether there is one.
+    fn next_point(&mut self, program: &Program) -> bool {
+        for (index, bound) in self.point.iter_mut().zip(&self.bounds).rev() {
+            *index += 1;
+            if *index < *bound {
+                self.set_indices(program);
+                return true;
+            }
+            *index = 0;
+        }
+        false
+    }
+}
+
+impl Machine<'_> {
+    /// Runs an instance until it ends or waits.
+    pub(super) fn go_on(&mut self, instance: &mut Instance, number: usize) -> Result<(), Failure> {
+        let program = self.program;
+        instance.state = State::Ready;
+        while matches!(instance.state, State::Ready) {
+            let at = instance.next;
+            let Some(step) = program.steps.get(at) else {
+                instance.state = State::Ended;
+                break;
+            };
+            instance.next += 1;
+            instance.ran += 1;
+            let place = program.places[at];
+            match self.run_step(instance, number, step, place) {
+                Ok(()) => {}
+                Err(failure) => return Err(self.told(instance, failure)),
+            }
+            if matches!(instance.state, State::Waits { .. }) {
+                // The step is tried again.
+                instance.next = at;
+                instance.ran -= 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// A failure with the point of the grid.
+    fn told(&self, instance: &Instance, failure: Failure) -> Failure {
+        let mut what = failure.what;
+        if !instance.point.is_empty() {
+            what.push_str(&format!("; at grid point {:?}", instance.point));
+        }
+        if self.devices.len() > 1 {
+            what.push_str(&format!("; on device {}", self.devices[instance.device].device));
+        }
+        Failure { what, place: failure.place }
+    }
+
+    fn run_step(
+        &mut self,
+        instance: &mut Instance,
+        number: usize,
+        step: &Step,
+        place: LocationId,
+    ) -> Result<(), Failure> {
+        let fails = |what: String| Failure { what, place };
+        match step {
+            Step::Scalar(scalar) => {
+                let (a, b) = (instance.int(scalar.a), instance.int(scalar.b));
+                instance.set(scalar.to, compute(scalar.op, scalar.bits, a, b));
+            }
+            Step::Choose { condition, a, b, to } => {
+                let chosen = if instance.int(*condition) != 0 { a } else { b };
+                let value = instance.int(*chosen);
+                instance.set(*to, value);
+            }
+            Step::Move { from, to } => {
+                let value = instance.int(*from);
+                instance.set(*to, value);
+            }
+            Step::Jump(to) => instance.next = *to,
+            Step::JumpUnless(condition, to) => {
+                if instance.int(*condition) == 0 {
+                    instance.next = *to;
+                }
+            }
+            Step::Run(run) => self.run_piece(instance, run)?,
+            Step::Exchange(a, b) => instance.slots.swap(a.0 as usize, b.0 as usize),
+            Step::Copy(from, to) => instance.slot(*to).copy_from(instance.slot(*from)),
+            Step::Load { from, indices, to } => {
+                let value = self.load_scalar(instance, *from, indices).map_err(fails)?;
+                instance.set(*to, value);
+            }
+            Step::Store { value, to, indices } => {
+                let value = instance.int(*value);
+                self.store_scalar(instance, *to, indices, value).map_err(fails)?;
+            }
+            Step::View { from, how, to } => {
+                let view = reshaped(instance, *from, how).map_err(fails)?;
+                instance.set_view(*to, view);
+            }
+            Step::Allocate { to, cell, dims, .. } => {
+                let dtype = cell.dtype();
+                let bytes = dims.iter().product::<usize>() * dtype.host_bytes();
+                let id = self.bank.own(bytes, *cell);
+                if let Cell::Element(dtype) = cell {
+                    poison(self.bank.get(id).place, *dtype);
+                }
+                instance.set_view(*to, View::whole(id, dtype, dims));
+            }
+            Step::Free(views) => {
+                for &view in views {
+                    let buffer = instance.view(view).map_err(fails)?.buffer;
+                    self.finish_copies_of(buffer);
+                    self.bank.drop(buffer);
+                }
+            }
+            Step::Blocks => self.blocks(instance, place)?,
+            Step::NextPoint(start) => {
+                if instance.next_point(self.program) {
+                    instance.next = *start;
+                } else {
+                    self.flush(instance, place)?;
+                }
+            }
+            Step::End => {
+                for &(buffer, to) in &instance.back {
+                    to.copy_from(self.bank.get(buffer).place);
+                }
+                instance.state = State::Ended;
+            }
+            Step::Assert { condition, message } => {
+                if instance.int(*condition) == 0 {
+                    return Err(fails(message.to_string()));
+                }
+            }
+            Step::Log(log) => self.print(instance, log).map_err(fails)?,
+            Step::Ask { what, to } => {
+                let value = match what {
+                    Question::Bound(dim) => instance.bounds.get(*dim).copied().unwrap_or(1),
+                    Question::Device => {
+                        i64::try_from(self.devices[instance.device].device).unwrap_or(0)
+                    }
+                    Question::Core | Question::Subcore => 0,
+                };
+                instance.set(*to, value);
+            }
+            Step::Sync(sync) => self.sync(instance, number, sync, place)?,
+            Step::Seed(seeds) => instance.seed(seeds),
+            Step::Random { elements, to } => instance.draw(*elements, *to),
+        }
+        Ok(())
+    }
+
+    fn load_scalar(
+        &self,
+        instance: &Instance,
+        from: ViewId,
+        indices: &[Int],
+    ) -> Result<i64, String> {
+        let view = instance.view(from)?;
+        let one = view.slice(&instance.ints(indices), &vec![1; view.axes.len()], None)?;
+        let mut bytes = [0; 8];
+        let size = one.dtype.host_bytes().min(8);
+        one.read(&self.bank, Place::of_mut(&mut bytes[..size]));
+        let of = one.dtype.element();
+        // Booleans are bytes.
+        Ok(wrap(of.bits * of.parts, i64::from_le_bytes(bytes)))
+    }
+
+    fn store_scalar(
+        &self,
+        instance: &Instance,
+        to: ViewId,
+        indices: &[Int],
+        value: i64,
+    ) -> Result<(), String> {
+        let view = instance.view(to)?;
+        let one = view.slice(&instance.ints(indices), &vec![1; view.axes.len()], None)?;
+        let size = one.dtype.host_bytes().min(8);
+        let of = one.dtype.element();
+        let bytes = wrap(of.bits * of.parts, value).to_le_bytes();
+        one.write(&self.bank, Place::of(&bytes[..size]));
+        Ok(())
+    }
+}
+
+fn reshaped(instance: &Instance, from: ViewId, how: &Reshaping) -> Result<View, String> {
+    let view = instance.view(from)?;
+    match how {
+        Reshaping::Slice { indices, sizes } => {
+            let sizes: Vec<usize> = instance
+                .ints(sizes)
+                .into_iter()
+                .map(|size| usize::try_from(size).map_err(|_| format!("a slice of size {size}")))
+                .collect::<Result<_, _>>()?;
+            view.slice(&instance.ints(indices), &sizes, None)
+        }
+        Reshaping::Squeeze(dropped) => {
+            let mut view = view.clone();
+            view.squeeze(dropped);
+            Ok(view)
+        }
+        Reshaping::Reshape(dims) => {
+            let mut view = view.clone();
+            view.reshape(dims)?;
+            Ok(view)
+        }
+        Reshaping::Bitcast(dtype, dims) => {
+            let mut view = view.clone();
+            view.bitcast(*dtype, dims)?;
+            Ok(view)
+        }
+    }
+}

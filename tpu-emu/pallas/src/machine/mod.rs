@@ -1,0 +1,254 @@
+//! Runs kernels: instances of a program over the memories of a launch, one scheduler for all of
+//! them.
+//!
+//! An instance is a kernel on one core of one device. It has registers, views and slots, and the
+//! number of its next step; it runs until it ends or waits for a semaphore. When all that have not
+//! ended wait, nothing can go on: a deadlock.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `memory` | memories of a launch, as bytes |
+//! | `view` | parts of a memory, their elements read and written |
+//! | `windows` | blocks of arrays, as a grid goes on |
+//! | `pieces` | pieces with their loads and stores |
+//! | `instance` | one step after the other |
+//! | `copies` | copies beside kernels, and semaphores |
+//! | `scalar` | arithmetic on scalar integers |
+mod copies;
+mod instance;
+pub(crate) mod memory;
+mod pieces;
+mod prints;
+mod random;
+pub(crate) mod scalar;
+pub(crate) mod view;
+mod windows;
+
+use crate::form::{Array, Cell, Extent, Program, Source};
+use copies::Copies;
+use instance::{Instance, State};
+use memory::{Bank, Place, poison};
+use tpu_mosaic::ir::LocationId;
+use view::View;
+use windows::WindowState;
+
+/// Why a kernel stopped.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// What went wrong.
+    pub(crate) what: String,
+    /// Where that was written.
+    pub(crate) place: LocationId,
+}
+
+/// The arrays of a call on one device.
+#[derive(Debug)]
+pub(crate) struct Arrays {
+    /// The operands.
+    pub(crate) operands: Vec<Place>,
+    /// The results.
+    pub(crate) results: Vec<Place>,
+    /// Whether a result has the memory of each operand.
+    pub(crate) shared: Vec<bool>,
+    /// The number of the device in the run.
+    pub(crate) device: usize,
+}
+
+/// A launch of a kernel.
+pub(crate) struct Machine<'p> {
+    program: &'p Program,
+    bank: Bank,
+    copies: Copies,
+    devices: Vec<Arrays>,
+    prints: &'p dyn Fn(&str),
+}
+
+impl<'p> Machine<'p> {
+    /// A launch on devices.
+    pub(crate) fn new(
+        program: &'p Program,
+        devices: Vec<Arrays>,
+        prints: &'p dyn Fn(&str),
+    ) -> Self {
+        let (bank, copies) = (Bank::default(), Copies::default());
+        Self { program, bank, copies, devices, prints }
+    }
+
+    /// Runs all kernels to their ends.
+    ///
+    /// # Errors
+    /// The first mistake of a kernel, with its place.
+    pub(crate) fn run(&mut self) -> Result<(), Failure> {
+        let mut instances = Vec::new();
+        for device in 0..self.devices.len() {
+            for entry in 0..self.program.entries.len() {
+                instances.push(self.instance(device, entry)?);
+            }
+        }
+        loop {
+            let mut moved = false;
+            for (number, instance) in instances.iter_mut().enumerate() {
+                let before = instance.ran;
+                if matches!(instance.state, State::Ended) {
+                    continue;
+                }
+                self.go_on(instance, number)?;
+                moved |= instance.ran != before;
+            }
+            if instances.iter().all(|instance| matches!(instance.state, State::Ended)) {
+                break;
+            }
+            if !moved && !self.finish_one_copy() {
+                return Err(self.deadlock(&instances));
+            }
+        }
+        self.finish_copies();
+        Ok(())
+    }
+
+    /// A kernel on a device, before its first step.
+    fn instance(&mut self, device: usize, entry: usize) -> Result<Instance, Failure> {
+        let program = self.program;
+        let fails = |what: String| Failure { what, place: LocationId::UNKNOWN };
+        let of = &program.entries[entry];
+        let mut bounds = Vec::with_capacity(of.grid.len());
+        for extent in &of.grid {
+            bounds.push(match *extent {
+                Extent::Known(extent) => extent,
+                Extent::Operand(at) => {
+                    let bytes = self.devices[device].operands[at].bytes();
+                    match bytes.try_into().map(i32::from_le_bytes) {
+                        Ok(extent) => i64::from(extent),
+                        Err(_) => {
+                            return Err(fails(format!("operand {at} is no extent of a grid")));
+                        }
+                    }
+                }
+            });
+        }
+        let mut instance = Instance::new(program, (device, entry), bounds);
+        let mut arena = 0;
+        let mut offsets = Vec::with_capacity(program.slots.len());
+        for bytes in &program.slots {
+            offsets.push(arena);
+            arena += bytes.next_multiple_of(64);
+        }
+        let cell = Cell::Element(tpu_base::tensor::DType::U8);
+        let id = self.bank.own(arena, cell);
+        let whole = self.bank.get(id).place;
+        instance.slots =
+            offsets.iter().zip(&program.slots).map(|(&at, &bytes)| whole.part(at, bytes)).collect();
+        for argument in &of.arguments {
+            let (dtype, dims) = (argument.cell.dtype(), &argument.dims);
+            let bytes = dims.iter().product::<usize>() * dtype.host_bytes();
+            let own = |bank: &mut Bank| {
+                let id = bank.own(bytes, argument.cell);
+                if let Cell::Element(dtype) = argument.cell {
+                    poison(bank.get(id).place, dtype);
+                }
+                id
+            };
+            let mut window = None;
+            let mut back = None;
+            let buffer = match &argument.source {
+                Source::Scratch => own(&mut self.bank),
+                Source::Whole(array) => {
+                    let lent = self.place_of(device, *array);
+                    if lent.len() != bytes {
+                        let had = lent.len();
+                        return Err(fails(format!(
+                            "an array of {had} bytes, {bytes} are expected"
+                        )));
+                    }
+                    let shared = self.is_shared(device, *array);
+                    match array {
+                        Array::Result(_) if !shared => {
+                            match argument.cell {
+                                Cell::Element(dtype) => poison(lent, dtype),
+                                Cell::Semaphore(_) => lent.bytes_mut().fill(0),
+                            }
+                            self.bank.lent(lent, argument.cell)
+                        }
+                        // What the program goes on with stays as it is.
+                        Array::Operand(_) if argument.written && !shared => {
+                            let id = self.bank.own(bytes, argument.cell);
+                            self.bank.get(id).place.copy_from(lent);
+                            id
+                        }
+                        _ => self.bank.lent(lent, argument.cell),
+                    }
+                }
+                Source::Copy(array) => {
+                    let lent = self.place_of(device, *array);
+                    if lent.len() != bytes {
+                        let had = lent.len();
+                        return Err(fails(format!(
+                            "an array of {had} bytes, {bytes} are expected"
+                        )));
+                    }
+                    match array {
+                        Array::Operand(_)
+                            if !argument.written && !self.is_shared(device, *array) =>
+                        {
+                            self.bank.lent(lent, argument.cell)
+                        }
+                        Array::Operand(_) => {
+                            let id = self.bank.own(bytes, argument.cell);
+                            self.bank.get(id).place.copy_from(lent);
+                            id
+                        }
+                        Array::Result(_) => {
+                            let id = own(&mut self.bank);
+                            back = Some((id, lent));
+                            id
+                        }
+                    }
+                }
+                Source::Window(of) => {
+                    let lent = self.place_of(device, of.array);
+                    let whole = of.of.iter().product::<usize>() * dtype.host_bytes();
+                    if lent.len() != whole {
+                        let had = lent.len();
+                        return Err(fails(format!(
+                            "an array of {had} bytes, {whole} are expected"
+                        )));
+                    }
+                    let array = self.bank.lent(lent, argument.cell);
+                    let id = own(&mut self.bank);
+                    let shared = self.is_shared(device, of.array);
+                    window = Some(WindowState::new(array, id, shared));
+                    id
+                }
+            };
+            instance.back.extend(back);
+            instance.windows.push(window);
+            instance.set_view(argument.view, View::whole(buffer, dtype, dims));
+        }
+        instance.begin(program);
+        Ok(instance)
+    }
+
+    fn place_of(&self, device: usize, array: Array) -> Place {
+        let arrays = &self.devices[device];
+        match array {
+            Array::Operand(at) => arrays.operands[at],
+            Array::Result(at) => arrays.results[at],
+        }
+    }
+
+    /// Whether an operand and a result have one memory.
+    fn is_shared(&self, device: usize, array: Array) -> bool {
+        let arrays = &self.devices[device];
+        match array {
+            Array::Operand(at) => arrays.shared[at],
+            Array::Result(at) => {
+                let place = arrays.results[at];
+                arrays
+                    .operands
+                    .iter()
+                    .zip(&arrays.shared)
+                    .any(|(of, &shared)| shared && *of == place)
+            }
+        }
+    }
+}

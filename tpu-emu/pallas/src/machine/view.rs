@@ -1,0 +1,535 @@
+//! Views: parts of a memory, with any distances between elements. Loads and stores go through
+//! them.
+//!
+//! Distances count bits. Elements narrower than a byte have one each, as all arrays of programs;
+//! where such elements are seen in wider ones (`memref_bitcast`), they have just their bits.
+use super::memory::{Bank, BufferId, Place};
+use tpu_base::tensor::DType;
+use tpu_kernels::aligned::Aligned;
+use tpu_kernels::movement::block_copy::BlockCopy;
+
+/// How far elements of a dimension are from one another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Steps {
+    /// Always so many bits.
+    Linear(usize),
+    /// Element `i` is at `(i + start) / ratio` majors and `(i + start) % ratio` minors: narrow
+    /// elements in rows of wide ones.
+    Split { start: usize, ratio: usize, major: usize, minor: usize },
+}
+
+/// A dimension of a view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Axis {
+    pub(crate) extent: usize,
+    pub(crate) steps: Steps,
+}
+
+/// An element that consists of narrower ones, low bits first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Parts {
+    count: usize,
+    /// Bits from one to the next.
+    step: usize,
+    /// Bits of each.
+    bits: usize,
+    /// Whether those of less than a byte have their sign in the whole byte.
+    signed: bool,
+}
+
+/// A part of a memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct View {
+    pub(crate) buffer: BufferId,
+    pub(crate) dtype: DType,
+    /// Bits before the first element.
+    offset: usize,
+    pub(crate) axes: Vec<Axis>,
+    parts: Option<Parts>,
+    /// Whether elements have just their bits, in wider ones.
+    inside: bool,
+}
+
+/// Bits that count of an element.
+fn width(dtype: DType) -> usize {
+    let of = dtype.element();
+    (of.bits * of.parts) as usize
+}
+
+fn stored(dtype: DType) -> usize {
+    dtype.host_bytes() * 8
+}
+
+impl View {
+    /// A whole memory.
+    pub(crate) fn whole(buffer: BufferId, dtype: DType, dims: &[usize]) -> Self {
+        let mut view =
+            Self { buffer, dtype, offset: 0, axes: Vec::new(), parts: None, inside: false };
+        view.axes = dims.iter().map(|&extent| Axis { extent, steps: Steps::Linear(0) }).collect();
+        let mut step = stored(dtype);
+        for axis in view.axes.iter_mut().rev() {
+            axis.steps = Steps::Linear(step);
+            step *= axis.extent;
+        }
+        view
+    }
+
+    /// A block of a whole memory.
+    pub(crate) fn block(&self, starts: &[usize], dims: &[usize]) -> Self {
+        let mut view = self.clone();
+        for ((axis, &start), &extent) in view.axes.iter_mut().zip(starts).zip(dims) {
+            if let Steps::Linear(step) = axis.steps {
+                view.offset += step * start;
+            }
+            axis.extent = extent;
+        }
+        view
+    }
+
+    /// With other extents that cover as many elements in the same order, where neighbours of one
+    /// element come and go.
+    pub(crate) fn with_dims(mut self, dims: &[usize]) -> Result<Self, String> {
+        if self.axes.iter().map(|axis| axis.extent).eq(dims.iter().copied()) {
+            return Ok(self);
+        }
+        self.reshape(dims)?;
+        Ok(self)
+    }
+
+    /// Its extents.
+    pub(crate) fn dims(&self) -> Vec<usize> {
+        self.axes.iter().map(|axis| axis.extent).collect()
+    }
+
+    /// How many elements it has.
+    pub(crate) fn elements(&self) -> usize {
+        self.axes.iter().map(|axis| axis.extent).product()
+    }
+
+    /// The bytes that its elements have as an array.
+    pub(crate) fn bytes(&self) -> usize {
+        self.elements() * self.dtype.host_bytes()
+    }
+
+    /// Where its first element begins in the memory, in bytes.
+    pub(crate) fn start(&self) -> usize {
+        self.offset / 8
+    }
+
+    /// The part that begins at indices.
+    ///
+    /// # Errors
+    /// Indices that lead outside.
+    pub(crate) fn slice(
+        &self,
+        indices: &[i64],
+        dims: &[usize],
+        strides: Option<&[usize]>,
+    ) -> Result<Self, String> {
+        let mut view = Self { axes: Vec::with_capacity(dims.len()), ..self.clone_head() };
+        for (number, (axis, &extent)) in self.axes.iter().zip(dims).enumerate() {
+            let stride = strides.map_or(1, |strides| strides[number]);
+            let index = indices[number];
+            let last = extent.saturating_sub(1).saturating_mul(stride);
+            let start = usize::try_from(index).ok();
+            let fits = |start: &usize| {
+                start.checked_add(last).is_some_and(|last| last < axis.extent)
+                    || (extent == 0 && *start <= axis.extent)
+            };
+            let Some(start) = start.filter(fits) else {
+                return Err(outside(&self.dims(), indices, dims, strides));
+            };
+            let steps = match axis.steps {
+                Steps::Linear(step) => {
+                    view.offset += step * start;
+                    Steps::Linear(step * stride)
+                }
+                Steps::Split { start: before, ratio, major, minor } => {
+                    let at = before + start;
+                    if extent == 1 || stride.is_multiple_of(ratio) {
+                        view.offset += at / ratio * major + at % ratio * minor;
+                        Steps::Linear(stride / ratio * major)
+                    } else if stride == 1 {
+                        Steps::Split { start: at, ratio, major, minor }
+                    } else {
+                        return Err(format!("a stride of {stride} over {ratio} elements in one"));
+                    }
+                }
+            };
+            view.axes.push(Axis { extent, steps });
+        }
+        Ok(view)
+    }
+
+    fn clone_head(&self) -> Self {
+        let (buffer, dtype, offset) = (self.buffer, self.dtype, self.offset);
+        Self { buffer, dtype, offset, axes: Vec::new(), parts: self.parts, inside: self.inside }
+    }
+
+    /// Without some dimensions of one element.
+    pub(crate) fn squeeze(&mut self, dropped: &[usize]) {
+        for &at in dropped.iter().rev() {
+            let axis = self.axes.remove(at);
+            if let Steps::Split { start, ratio, major, minor } = axis.steps {
+                self.offset += start / ratio * major + start % ratio * minor;
+            }
+        }
+    }
+
+    /// The same elements with other extents.
+    ///
+    /// # Errors
+    /// Dimensions that lie apart and would have to be one.
+    pub(crate) fn reshape(&mut self, dims: &[usize]) -> Result<(), String> {
+        let apart = || format!("{:?} as {dims:?}: its elements lie apart", self.dims());
+        if self.elements() != dims.iter().product::<usize>() {
+            return Err(format!("{:?} as {dims:?}", self.dims()));
+        }
+        if self.elements() == 0 {
+            let axis = |&extent: &usize| Axis { extent, steps: Steps::Linear(stored(self.dtype)) };
+            self.axes = dims.iter().map(axis).collect();
+            return Ok(());
+        }
+        let mut axes = Vec::with_capacity(dims.len());
+        let mut old = self.axes.iter().rev().filter(|axis| axis.extent != 1).copied();
+        let mut left: Option<Axis> = None;
+        // From the last dimension on, each new one takes what it needs of the old ones.
+        for &extent in dims.iter().rev() {
+            if extent == 1 {
+                axes.push(Axis { extent, steps: Steps::Linear(0) });
+                continue;
+            }
+            let mut taken = match left.take().or_else(|| old.next()) {
+                Some(axis) => axis,
+                None => return Err(apart()),
+            };
+            while taken.extent < extent {
+                let Some(next) = old.next() else { return Err(apart()) };
+                taken = joined(taken, next).ok_or_else(apart)?;
+            }
+            if taken.extent > extent {
+                if !taken.extent.is_multiple_of(extent) {
+                    return Err(apart());
+                }
+                let (inner, outer) = divided(taken, extent).ok_or_else(apart)?;
+                left = Some(outer);
+                taken = inner;
+            }
+            axes.push(taken);
+        }
+        axes.reverse();
+        self.axes = axes;
+        Ok(())
+    }
+
+    /// The same bits as elements of another type: consecutive narrow ones along the dimension
+    /// before the last are one wide one.
+    ///
+    /// # Errors
+    /// Views for which that has no meaning here.
+    pub(crate) fn bitcast(&mut self, dtype: DType, dims: &[usize]) -> Result<(), String> {
+        let (from, to) = (width(self.dtype), width(dtype));
+        if from == to {
+            self.dtype = dtype;
+            return self.reshape(dims);
+        }
+        let text = format!("{}{:?} as {}{dims:?}", self.dtype.name(), self.dims(), dtype.name());
+        let fails = || text.clone();
+        let Some(row) = self.axes.len().checked_sub(2) else { return Err(fails()) };
+        if dims.len() != self.axes.len() {
+            return Err(fails());
+        }
+        let axis = self.axes[row];
+        if from < to {
+            let ratio = to / from;
+            let (None, false) = (self.parts, self.inside) else {
+                return self.undone(dtype, dims).ok_or_else(fails);
+            };
+            let Steps::Linear(step) = axis.steps else { return Err(fails()) };
+            let signed = matches!(self.dtype, DType::S2 | DType::S4);
+            self.parts = Some(Parts { count: ratio, step, bits: from, signed });
+            self.axes[row] =
+                Axis { extent: axis.extent / ratio, steps: Steps::Linear(step * ratio) };
+        } else {
+            let ratio = from / to;
+            let Steps::Linear(major) = axis.steps else { return Err(fails()) };
+            let (minor, start) = match self.parts.take() {
+                // Back to what they are made of.
+                Some(parts) if parts.count == ratio => {
+                    let steps = Steps::Linear(parts.step);
+                    if major != parts.step * ratio {
+                        return Err(fails());
+                    }
+                    self.axes[row] = Axis { extent: axis.extent * ratio, steps };
+                    self.dtype = dtype;
+                    return self.checked(dims);
+                }
+                Some(_) => return Err(fails()),
+                None => (to, 0),
+            };
+            self.inside = true;
+            let steps = Steps::Split { start, ratio, major, minor };
+            self.axes[row] = Axis { extent: axis.extent * ratio, steps };
+        }
+        self.dtype = dtype;
+        self.checked(dims)
+    }
+
+    /// Narrow elements in wide ones, as the wide ones again.
+    fn undone(&mut self, dtype: DType, dims: &[usize]) -> Option<()> {
+        let row = self.axes.len().checked_sub(2)?;
+        let Steps::Split { start, ratio, major, .. } = self.axes[row].steps else { return None };
+        let whole = start.is_multiple_of(ratio) && self.axes[row].extent.is_multiple_of(ratio);
+        if !self.inside || !whole || width(dtype) != width(self.dtype) * ratio {
+            return None;
+        }
+        self.offset += start / ratio * major;
+        self.inside = false;
+        self.axes[row] =
+            Axis { extent: self.axes[row].extent / ratio, steps: Steps::Linear(major) };
+        self.dtype = dtype;
+        self.checked(dims).ok()
+    }
+
+    fn checked(&self, dims: &[usize]) -> Result<(), String> {
+        if self.dims() == dims {
+            return Ok(());
+        }
+        Err(format!("{:?} where {dims:?} is declared", self.dims()))
+    }
+
+    /// Elements from one to the next in each dimension, where each is an element of its memory.
+    fn strides(&self) -> Option<Vec<usize>> {
+        if self.parts.is_some() || self.inside {
+            return None;
+        }
+        let bits = stored(self.dtype);
+        let stride = |axis: &Axis| match axis.steps {
+            Steps::Linear(step) if step.is_multiple_of(bits) => Some(step / bits),
+            _ => None,
+        };
+        self.axes.iter().map(stride).collect()
+    }
+
+    /// Its bytes, where they lie side by side in the order of its elements.
+    pub(crate) fn side_by_side(&self, bank: &Bank) -> Option<Place> {
+        let strides = self.strides()?;
+        let mut dense = 1;
+        for (axis, stride) in self.axes.iter().zip(strides).rev() {
+            if axis.extent != 1 && stride != dense {
+                return None;
+            }
+            dense *= axis.extent;
+        }
+        let place = bank.get(self.buffer).place;
+        let bytes = self.bytes();
+        if bytes == 0 {
+            return Some(place.part(0, 0));
+        }
+        Some(place.part(self.start(), bytes))
+    }
+
+    /// The bytes from its first element on.
+    fn tail(&self, bank: &Bank) -> Place {
+        let place = bank.get(self.buffer).place;
+        let start = self.start().min(place.len());
+        place.part(start, place.len() - start)
+    }
+
+    /// Reads its elements in their order.
+    pub(crate) fn read(&self, bank: &Bank, to: Place) {
+        if self.elements() == 0 {
+            return;
+        }
+        if let Some(place) = self.side_by_side(bank) {
+            to.copy_from(place);
+            return;
+        }
+        let dims = self.dims();
+        let size = self.dtype.host_bytes();
+        if let Some(strides) = self.strides() {
+            let copy = BlockCopy::new(size, &dims, &strides, &dense(&dims));
+            copy.run(self.tail(bank).bytes(), to.bytes_mut());
+            return;
+        }
+        let memory = bank.get(self.buffer).place.bytes();
+        let to = to.bytes_mut();
+        self.each(&mut |number, at| {
+            let value = self.element(memory, at).to_le_bytes();
+            to[number * size..(number + 1) * size].copy_from_slice(&value[..size]);
+        });
+    }
+
+    /// Writes its elements in their order.
+    pub(crate) fn write(&self, bank: &Bank, from: Place) {
+        if self.elements() == 0 {
+            return;
+        }
+        if let Some(place) = self.side_by_side(bank) {
+            place.copy_from(from);
+            return;
+        }
+        let dims = self.dims();
+        let size = self.dtype.host_bytes();
+        if let Some(strides) = self.strides() {
+            let copy = BlockCopy::new(size, &dims, &dense(&dims), &strides);
+            copy.run(from.bytes(), self.tail(bank).bytes_mut());
+            return;
+        }
+        let memory = bank.get(self.buffer).place.bytes_mut();
+        let from = from.bytes();
+        self.each(&mut |number, at| {
+            let mut value = [0; 8];
+            value[..size].copy_from_slice(&from[number * size..(number + 1) * size]);
+            self.set_element(memory, at, u64::from_le_bytes(value));
+        });
+    }
+
+    /// Makes its elements those of another view of the same extents and type.
+    pub(crate) fn copy_from(&self, bank: &Bank, from: &Self) {
+        let (dims, size) = (self.dims(), self.dtype.host_bytes());
+        if self.elements() == 0 {
+            return;
+        }
+        if let (Some(to), Some(from)) = (self.side_by_side(bank), from.side_by_side(bank)) {
+            return to.copy_from(from);
+        }
+        if let (Some(to), Some(strides)) = (self.strides(), from.strides())
+            && !self.tail(bank).overlaps(from.tail(bank))
+        {
+            let copy = BlockCopy::new(size, &dims, &strides, &to);
+            copy.run(from.tail(bank).bytes(), self.tail(bank).bytes_mut());
+            return;
+        }
+        let mut between = Aligned::zeros(self.bytes());
+        let place = Place::of_mut(between.bytes_mut());
+        from.read(bank, place);
+        self.write(bank, place);
+    }
+
+    /// Calls `visit` with the number and the place, in bits, of each element.
+    fn each(&self, visit: &mut dyn FnMut(usize, usize)) {
+        fn level(
+            axes: &[Axis],
+            at: usize,
+            number: &mut usize,
+            visit: &mut dyn FnMut(usize, usize),
+        ) {
+            let Some((axis, inner)) = axes.split_first() else {
+                visit(*number, at);
+                *number += 1;
+                return;
+            };
+            for index in 0..axis.extent {
+                let step = match axis.steps {
+                    Steps::Linear(step) => index * step,
+                    Steps::Split { start, ratio, major, minor } => {
+                        (index + start) / ratio * major + (index + start) % ratio * minor
+                    }
+                };
+                level(inner, at + step, number, visit);
+            }
+        }
+        level(&self.axes, self.offset, &mut 0, visit);
+    }
+
+    fn element(&self, memory: &[u8], at: usize) -> u64 {
+        let bits = |at: usize, count: usize| {
+            let mut bytes = [0; 8];
+            let (first, length) = (at / 8, count.div_ceil(8));
+            bytes[..length].copy_from_slice(&memory[first..first + length]);
+            let value = u64::from_le_bytes(bytes) >> (at % 8);
+            if count >= 64 { value } else { value & ((1 << count) - 1) }
+        };
+        let value = match self.parts {
+            None => bits(at, width(self.dtype)),
+            Some(parts) => (0..parts.count).fold(0, |value, part| {
+                value | bits(at + part * parts.step, parts.bits) << (part * parts.bits)
+            }),
+        };
+        // Signed elements of less than a byte have their sign in the whole byte.
+        match self.dtype {
+            DType::S2 | DType::S4 => {
+                let shift = 64 - width(self.dtype);
+                ((value << shift).cast_signed() >> shift).cast_unsigned()
+            }
+            _ => value,
+        }
+    }
+
+    fn set_element(&self, memory: &mut [u8], at: usize, value: u64) {
+        let mut set = |at: usize, count: usize, value: u64, whole: bool| {
+            let value = if count >= 64 { value } else { value & ((1 << count) - 1) };
+            if count < 8 && !whole {
+                let mask = (1_u8 << count) - 1;
+                let low = value.to_le_bytes()[0];
+                let byte = &mut memory[at / 8];
+                *byte = (*byte & !(mask << (at % 8))) | (low << (at % 8));
+                return;
+            }
+            let length = count.div_ceil(8);
+            memory[at / 8..at / 8 + length].copy_from_slice(&value.to_le_bytes()[..length]);
+        };
+        match self.parts {
+            None => set(at, width(self.dtype), value, !self.inside),
+            Some(parts) => {
+                for part in 0..parts.count {
+                    let bits = value >> (part * parts.bits);
+                    let place = at + part * parts.step;
+                    if parts.signed {
+                        let shift = 64 - parts.bits;
+                        let signed = (bits << shift).cast_signed() >> shift;
+                        set(place, 8, signed.cast_unsigned(), true);
+                    } else {
+                        set(place, parts.bits, bits, true);
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn dense(dims: &[usize]) -> Vec<usize> {
+    let mut strides = vec![1; dims.len()];
+    for axis in (1..dims.len()).rev() {
+        strides[axis - 1] = strides[axis] * dims[axis];
+    }
+    strides
+}
+
+/// Two dimensions as one, where the outer one goes on where the inner one ends.
+fn joined(inner: Axis, outer: Axis) -> Option<Axis> {
+    let extent = inner.extent * outer.extent;
+    match (inner.steps, outer.steps) {
+        (Steps::Linear(step), Steps::Linear(above)) if above == step * inner.extent => {
+            Some(Axis { extent, steps: Steps::Linear(step) })
+        }
+        (Steps::Split { start: 0, ratio, major, minor }, Steps::Linear(above))
+            if inner.extent.is_multiple_of(ratio) && above == inner.extent / ratio * major =>
+        {
+            Some(Axis { extent, steps: Steps::Split { start: 0, ratio, major, minor } })
+        }
+        _ => None,
+    }
+}
+
+/// A dimension as an inner one of an extent and an outer one.
+fn divided(axis: Axis, extent: usize) -> Option<(Axis, Axis)> {
+    let outer = axis.extent / extent;
+    match axis.steps {
+        Steps::Linear(step) => Some((
+            Axis { extent, steps: Steps::Linear(step) },
+            Axis { extent: outer, steps: Steps::Linear(step * extent) },
+        )),
+        Steps::Split { start: 0, ratio, major, minor } if extent.is_multiple_of(ratio) => Some((
+            Axis { extent, steps: Steps::Split { start: 0, ratio, major, minor } },
+            Axis { extent: outer, steps: Steps::Linear(extent / ratio * major) },
+        )),
+        Steps::Split { .. } => None,
+    }
+}
+
+fn outside(of: &[usize], indices: &[i64], dims: &[usize], strides: Option<&[usize]>) -> String {
+    let strides = strides.map_or_else(String::new, |strides| format!(", strides {strides:?}"));
+    format!("out of bounds: {dims:?} elements at {indices:?}{strides} of {of:?}")
+}
