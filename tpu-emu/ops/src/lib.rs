@@ -3,6 +3,7 @@
 mod access;
 pub mod across;
 mod body;
+mod call_compiler;
 mod channel;
 mod collective;
 mod contraction;
@@ -163,6 +164,7 @@ mod xor;
 mod zeta;
 
 pub use body::{RegionCode, combiner};
+pub use call_compiler::CallCompiler;
 pub use entry::{
     CollectiveKind, DeviceDependence, Entry, LayoutRule, ShardingRule, Simplification,
 };

@@ -43,7 +43,7 @@ pub(crate) struct Program {
     pub(crate) places: Vec<LocationId>,
     /// What the places stand for.
     pub(crate) locations: Locations,
-    /// Its kernels: one on a TensorCore, one for each kind of core on SparseCores.
+    /// Kernels: one on a TensorCore, one for each kind of core on SparseCores.
     pub(crate) entries: Vec<Entry>,
     /// How many registers there are.
     pub(crate) registers: usize,
@@ -62,7 +62,7 @@ pub(crate) struct Entry {
     pub(crate) grid: Vec<Extent>,
     /// The register with the index of each dimension of the grid.
     pub(crate) indices: Vec<Register>,
-    /// Its arguments behind the indices.
+    /// Arguments behind the indices.
     pub(crate) arguments: Vec<Argument>,
 }
 
@@ -317,7 +317,7 @@ pub(crate) enum Reshaping {
     Slice {
         /// Where it begins.
         indices: Box<[Int]>,
-        /// Its extents.
+        /// Extents of the part.
         sizes: Box<[Int]>,
     },
     /// Without these dimensions, each of one element.

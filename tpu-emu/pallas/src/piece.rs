@@ -18,7 +18,7 @@ use tpu_stablehlo::Module;
 /// A piece that is ready to run.
 #[derive(Debug)]
 pub(crate) struct Piece {
-    /// Its steps.
+    /// The steps of its program.
     pub(crate) plan: Plan,
     /// What it takes.
     pub(crate) parameters: Vec<Shape>,
@@ -26,7 +26,7 @@ pub(crate) struct Piece {
     pub(crate) results: Vec<Shape>,
     /// The result that takes each parameter's memory over.
     pub(crate) donated: Vec<Option<usize>>,
-    /// Its constants.
+    /// The constants of its program.
     pub(crate) pool: Aligned,
 }
 

@@ -18,8 +18,7 @@ use std::sync::Arc;
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::{DType, Shape};
 use tpu_base::units::{Bytes, to_u64, to_usize};
-use tpu_ops::Numerics;
-use tpu_ops::custom_call::Linker;
+use tpu_ops::{CallCompiler, Numerics};
 use tpu_program::compile::{Passes, plan};
 use tpu_program::graph::Graph;
 use tpu_program::import::{BodyMaker, load};
@@ -46,7 +45,7 @@ pub(crate) struct CompileTarget<'t> {
     /// Rounding of matrix products.
     pub(crate) numerics: Numerics,
     /// The targets that programs can call.
-    pub(crate) custom_calls: &'t dyn Linker,
+    pub(crate) custom_calls: &'t dyn CallCompiler,
     /// Makes bodies that need a run of their own.
     pub(crate) make_body: BodyMaker,
 }

@@ -15,13 +15,13 @@ use tpu_base::event::Event;
 use tpu_base::transport::ArrayBytes;
 use tpu_base::units::{Bytes, Nanos, to_u64};
 use tpu_kernels::aligned::Aligned;
-use tpu_ops::Kernel;
 use tpu_ops::custom_call::{
     Abi, Call, CallKernel, CallMemory, CallSite, Linker, Moment, Partitioner, Progress, Services,
     Stage, instantiate,
 };
 use tpu_ops::host_transfer::HostTransfers;
 use tpu_ops::replica_exchange::Others;
+use tpu_ops::{CallCompiler, Kernel};
 use tpu_program::interpret::custom_call::{LaunchServices, PendingCall};
 use tpu_program::interpret::frame::Frame;
 use tpu_program::interpret::step::Interpreter;
@@ -349,11 +349,13 @@ pub(super) struct Linking<'a> {
     pub(super) program: &'a Arc<str>,
 }
 
-impl Linker for Linking<'_> {
+impl CallCompiler for Linking<'_> {
     fn compiled(&self, site: &CallSite) -> Option<Result<Box<dyn Kernel>>> {
         (&*site.target == tpu_pallas::TARGET).then(|| self.machine.pallas().kernel(site))
     }
+}
 
+impl Linker for Linking<'_> {
     fn partitioner(&self, target: &str) -> Option<Arc<dyn Partitioner>> {
         self.machine.custom_calls().partitioner(target)
     }

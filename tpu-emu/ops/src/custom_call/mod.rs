@@ -10,7 +10,6 @@ pub use kernel::CallKernel;
 pub use partitioner::{DeviceCode, Partitioner, SplitArray, SplitCall};
 pub use registry::{Registration, Registry};
 
-use crate::Kernel;
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
@@ -107,16 +106,6 @@ pub trait Linker: fmt::Debug {
     /// # Errors
     /// As for [`Registry::find`] and [`Target::instantiate`].
     fn link(&self, site: CallSite) -> Result<Arc<dyn Call>>;
-
-    /// What a call becomes whose target is code in the call itself; `None` for one of a registered
-    /// target.
-    ///
-    /// # Errors
-    /// Those of the compiler of such code.
-    fn compiled(&self, site: &CallSite) -> Option<Result<Box<dyn Kernel>>> {
-        let _ = site;
-        None
-    }
 
     /// Who splits the calls of a target over devices; `None`, where they are not split.
     fn partitioner(&self, target: &str) -> Option<Arc<dyn Partitioner>> {

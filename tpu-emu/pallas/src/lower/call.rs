@@ -21,7 +21,7 @@ pub(crate) struct Signature<'a> {
     pub(crate) name: &'a str,
     /// The operands of the call.
     pub(crate) operands: &'a [Shape],
-    /// Its results.
+    /// The results of the call.
     pub(crate) results: &'a [Shape],
 }
 

@@ -24,10 +24,10 @@ pub(super) enum State {
 pub(super) struct Instance {
     /// The number of its device among those of the launch.
     pub(super) device: usize,
-    /// Its kernel.
+    /// The number of the kernel's entry.
     pub(super) entry: usize,
     pub(super) state: State,
-    /// Its next step.
+    /// The number of the next step.
     pub(super) next: usize,
     /// Steps that it has done.
     pub(super) ran: u64,

@@ -104,7 +104,7 @@ impl Place {
 /// One memory.
 #[derive(Debug)]
 pub(crate) struct Buffer {
-    /// Its bytes.
+    /// Where the bytes are.
     pub(crate) place: Place,
     /// What lies there.
     pub(crate) cell: Cell,

@@ -36,7 +36,7 @@ struct Inside {
     array: Vec<usize>,
     /// Where it begins in the block.
     block: Vec<usize>,
-    /// Its extents.
+    /// Extents of the part.
     dims: Vec<usize>,
 }
 

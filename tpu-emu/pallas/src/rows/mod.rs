@@ -18,7 +18,7 @@ pub(crate) struct Site<'a> {
     pub(crate) code: &'a mut Code,
     /// The operation.
     pub(crate) operation: &'a Operation,
-    /// Its operands, scalars among them as arrays without dimensions.
+    /// The operands, scalars among them as arrays without dimensions.
     pub(crate) operands: Vec<Value>,
     /// What is known of each operand when the kernel is compiled.
     pub(crate) known: Vec<Known>,

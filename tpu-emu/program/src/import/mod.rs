@@ -21,8 +21,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use tpu_base::error::{Code, Error, Result};
 use tpu_base::tensor::Shape;
-use tpu_ops::custom_call::Linker;
-use tpu_ops::{Cost, Numerics, Operator, Structural};
+use tpu_ops::{CallCompiler, Cost, Numerics, Operator, Structural};
 use tpu_stablehlo::Module;
 use tpu_stablehlo::ir::{Function, LocationId, Operation, Region, Value};
 
@@ -50,7 +49,7 @@ pub struct Loaded<'m> {
 pub fn load<'m>(
     module: &'m Module,
     numerics: Numerics,
-    custom_calls: &'m dyn Linker,
+    custom_calls: &'m dyn CallCompiler,
     make_body: BodyMaker,
     (devices, apart): (Devices, &BTreeMap<usize, IoSharding>),
     passes: Passes,
@@ -101,7 +100,7 @@ pub(crate) struct Loader<'m> {
     pub(crate) module: &'m Module,
     pub(crate) numerics: Numerics,
     /// The targets that programs can call; `None` where there is no launch to call them.
-    custom_calls: Option<&'m dyn Linker>,
+    custom_calls: Option<&'m dyn CallCompiler>,
     pub(crate) make_body: BodyMaker,
     /// Whether constants are folded.
     pub(crate) folds: bool,

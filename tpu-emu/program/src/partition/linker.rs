@@ -2,12 +2,15 @@
 use std::any::Any;
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
+use tpu_ops::CallCompiler;
 use tpu_ops::custom_call::{Call, CallSite, Linker, Moment, Progress, Stage};
 
 /// Links every call to nobody: what a program is planned with that does not run. No handler hears
 /// of it.
 #[derive(Debug)]
 pub struct Unlinked;
+
+impl CallCompiler for Unlinked {}
 
 impl Linker for Unlinked {
     fn link(&self, site: CallSite) -> Result<Arc<dyn Call>> {
