@@ -173,6 +173,17 @@ impl Config {
     }
 }
 
+/// The configuration as a compiled program shows it: with the bytes of vector memory that the
+/// kernel takes, and without blanks. `None` for what is no JSON.
+pub fn described(text: &str, used_vmem: u64) -> Option<String> {
+    let mut json: Value = serde_json::from_str(text).ok()?;
+    let used = serde_json::json!([{
+        "memory_space": VMEM.to_string(), "offset": "0", "size": used_vmem.to_string(),
+    }]);
+    json.as_object_mut()?.insert("used_scoped_memory_configs".to_owned(), used);
+    Some(json.to_string())
+}
+
 fn wrong(key: &str, value: &Value, expected: &str) -> Error {
     let mut text = value.to_string();
     if let Some((at, _)) = text.char_indices().nth(80) {
@@ -305,6 +316,16 @@ mod tests {
         }
         let deep = "[".repeat(100_000);
         assert!(Config::read(&deep).is_err());
+    }
+
+    #[test]
+    fn a_compiled_call_says_how_much_vector_memory_it_takes() {
+        let text = super::described(r#"{"b": {"x": 1},  "a": [{"color": 0}]}"#, 4096).unwrap();
+        let used = r#"[{"memory_space":"1","offset":"0","size":"4096"}]"#;
+        let rest = r#""a":[{"color":0}],"b":{"x":1}"#;
+        assert_eq!(text, format!(r#"{{{rest},"used_scoped_memory_configs":{used}}}"#));
+        assert_eq!(super::described("[", 1), None);
+        assert_eq!(super::described("[]", 1), None);
     }
 
     #[test]
