@@ -28,7 +28,9 @@ impl fmt::Debug for Attributes {
 }
 
 impl Attributes {
-    pub(crate) fn new(attributes: impl IntoIterator<Item = (&'static str, OptionValue)>) -> Self {
+    pub(crate) fn new<Name: Into<Box<str>>>(
+        attributes: impl IntoIterator<Item = (Name, OptionValue)>,
+    ) -> Self {
         let owned: Vec<(Box<str>, OptionValue)> =
             attributes.into_iter().map(|(name, value)| (name.into(), value)).collect();
         let values = owned.iter().map(|(name, value)| to_c(name, value)).collect();

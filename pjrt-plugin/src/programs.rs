@@ -8,9 +8,10 @@ use crate::state::{Client, LAYOUTS};
 use crate::sys;
 use crate::texts::Texts;
 use crate::views::SpecView;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-use tpu_emu::executable::{CostAnalysis, Executable, Format};
+use tpu_emu::executable::{CostAnalysis, Executable, Format, KernelMemory};
 use tpu_emu::hbm::layout::Layout;
 use tpu_emu::hbm::spec::ArraySpec;
 use tpu_emu::runtime::LoadedExecutable;
@@ -85,7 +86,7 @@ impl ExecutableEntry {
             parameter_shardings: sharding::messages(&executable.options, parameter_shardings),
             output_layouts: Layouts::new(outputs()),
             parameter_layouts: Layouts::new(parameters.iter().map(|parameter| &*parameter.spec)),
-            cost: cost(&executable.cost),
+            cost: cost(&executable.cost, &executable.kernels),
             assignment: assignment(&executable, topology)?,
             answer: OnceLock::new(),
             executable,
@@ -169,16 +170,26 @@ fn kinds(kinds: impl Iterator<Item = MemoryKind>) -> Texts {
 }
 
 /// The names are XLA's, and those of the real library's answers.
-fn cost(cost: &CostAnalysis) -> Attributes {
-    #[expect(clippy::cast_possible_truncation, reason = "the interface has 32-bit floats")]
-    let values = [
+///
+/// Of each kernel there is the vector memory that it takes: the most of several under one name.
+fn cost(cost: &CostAnalysis, kernels: &[KernelMemory]) -> Attributes {
+    let whole = [
         ("flops", cost.flops),
         ("transcendentals", cost.transcendentals),
         ("bytes accessed", cost.bytes_accessed),
         ("optimal_seconds", cost.optimal_seconds),
     ]
-    .map(|(name, value)| (name, OptionValue::Float(value as f32)));
-    Attributes::new(values)
+    .map(|(name, value)| (name.to_owned(), value));
+    let mut vmem: BTreeMap<String, u64> = BTreeMap::new();
+    for kernel in kernels {
+        let most = vmem.entry(format!("vmem peak bytes {{{}}}", kernel.name)).or_default();
+        *most = kernel.vmem().max(*most);
+    }
+    #[expect(clippy::cast_precision_loss, reason = "sizes of a core's memory are small")]
+    let vmem = vmem.into_iter().map(|(name, bytes)| (name, bytes as f64));
+    #[expect(clippy::cast_possible_truncation, reason = "the interface has 32-bit floats")]
+    let values = |(name, value)| (name, OptionValue::Float(value as f32));
+    Attributes::new(whole.into_iter().chain(vmem).map(values))
 }
 
 /// Handles of layouts that live as long as their executable.

@@ -84,6 +84,12 @@ pub trait Kernel: fmt::Debug + Send + Sync {
     /// Arithmetic done by a run.
     fn cost(&self) -> Cost;
 
+    /// Bytes of memory that a run reads and writes, where that is not all of its operands and
+    /// results.
+    fn bytes_accessed(&self) -> Option<f64> {
+        None
+    }
+
     /// The channel that a run uses. Such a kernel waits for the client: it has an effect, takes
     /// unknown time, and is not run at compile time.
     fn channel(&self) -> Option<Channel> {

@@ -45,6 +45,8 @@ pub(crate) struct Program {
     pub(crate) locations: Locations,
     /// Kernels: one on a TensorCore, one for each kind of core on SparseCores.
     pub(crate) entries: Vec<Entry>,
+    /// Whether semaphores that are not zero at the end are mistakes.
+    pub semaphore_checks: bool,
     /// How many registers there are.
     pub(crate) registers: usize,
     /// How many views there are.
@@ -58,6 +60,8 @@ pub(crate) struct Program {
 pub(crate) struct Entry {
     /// The step that it begins with.
     pub(crate) start: usize,
+    /// Where it runs.
+    pub(crate) core: CoreType,
     /// The grid; the number of the operand where the call gives an extent.
     pub(crate) grid: Vec<Extent>,
     /// The register with the index of each dimension of the grid.
@@ -149,6 +153,8 @@ pub(crate) struct Window {
     pub(crate) low: Option<Vec<i64>>,
     /// Whether a block of a result may be entered again later.
     pub(crate) revisits: bool,
+    /// Where the index map was written.
+    pub(crate) place: LocationId,
 }
 
 /// One step.

@@ -1,12 +1,15 @@
 //! The step of a program that is a Pallas kernel.
+use crate::core_memory::CalledKernel;
 use crate::form::Program;
 use crate::lower::{Signature, lower};
+use crate::machine::copies::CopyOrder;
 use crate::machine::memory::Place;
 use crate::machine::{Arrays, Failure, Machine};
 use crate::piece::Pieces;
 use std::fmt;
 use std::sync::Arc;
 use tpu_base::error::{Code, Error, Result};
+use tpu_base::tensor::Shape;
 use tpu_mosaic::ir::{LocationId, Locations};
 use tpu_mosaic::{Config, Refusal};
 use tpu_ops::custom_call::{Backend, CallSite};
@@ -23,6 +26,7 @@ pub struct Compiler {
     numerics: Numerics,
     pieces: Pieces,
     prints: Arc<dyn Fn(&str) + Send + Sync>,
+    order: CopyOrder,
 }
 
 impl fmt::Debug for Compiler {
@@ -32,16 +36,26 @@ impl fmt::Debug for Compiler {
 }
 
 impl Compiler {
-    /// A compiler for a machine that computes so; `prints` takes the lines that kernels print.
-    pub fn new(numerics: Numerics, prints: Arc<dyn Fn(&str) + Send + Sync>) -> Self {
-        Self { numerics, pieces: Pieces::new(numerics), prints }
+    /// A compiler for a machine that computes so; `prints` takes the lines that kernels print, and
+    /// copies that run beside kernels are done in this order.
+    pub fn new(
+        numerics: Numerics,
+        prints: Arc<dyn Fn(&str) + Send + Sync>,
+        order: CopyOrder,
+    ) -> Self {
+        Self { numerics, pieces: Pieces::new(numerics), prints, order }
     }
 
-    /// The kernel of a call.
+    /// The kernel of a call on devices that run it together, by their numbers: it takes the
+    /// operands of the first one, then those of the second, and gives results in the same order.
     ///
     /// # Errors
     /// Everything in it that cannot be read or is not supported, with its lines.
-    pub fn kernel(&self, site: &CallSite) -> Result<Box<dyn Kernel>> {
+    pub fn kernel(
+        &self,
+        site: &CallSite,
+        devices: &[usize],
+    ) -> Result<(Box<dyn Kernel>, CalledKernel)> {
         let Backend::Opaque(text) = &site.backend else {
             return Err(Error::bad("tpu_custom_call whose configuration is no text"));
         };
@@ -54,8 +68,11 @@ impl Compiler {
         let config = Config::read(text).map_err(unread)?;
         let module =
             tpu_mosaic::read(&config.body, config.debug_locations.as_deref()).map_err(unread)?;
-        let name = module.kernels().next().map_or("kernel", |function| &*function.name);
-        let signature = Signature { name, operands: &site.operands, results: &site.results };
+        let name: Arc<str> = module
+            .kernels()
+            .next()
+            .map_or_else(|| "kernel".into(), |function| Arc::clone(&function.name));
+        let signature = Signature { name: &name, operands: &site.operands, results: &site.results };
         let program = lower(&module, &config, signature, &self.pieces).map_err(|refusals| {
             let tell = |(what, id): (String, LocationId)| Refusal {
                 what,
@@ -64,17 +81,35 @@ impl Compiler {
             };
             refused(&refusals.into_iter().map(tell).collect::<Vec<_>>())
         })?;
+        #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+        let bytes_accessed = config.cost_estimate.map(|cost| cost.bytes_accessed as f64);
         let cost = config.cost_estimate.unwrap_or_default();
         #[expect(clippy::cast_precision_loss, reason = "an estimate")]
         let cost = Cost { flops: cost.flops as f64, transcendentals: cost.transcendentals as f64 };
-        Ok(Box::new(PallasKernel {
+        let extents = |shapes: &[Shape]| -> Vec<Vec<i64>> {
+            let signed = |&dim: &usize| i64::try_from(dim).unwrap_or(i64::MAX);
+            shapes.iter().map(|shape| shape.dims.iter().map(signed).collect()).collect()
+        };
+        let called = CalledKernel {
+            name,
+            configuration: text.into(),
+            operands: extents(&site.operands),
+            results: extents(&site.results),
+            line: site.line.clone(),
+            config: Arc::new(config),
+            module: Arc::new(module),
+        };
+        let kernel = PallasKernel {
             program,
             aliases: site.aliases.clone(),
             operands: site.operands.len(),
-            device: site.partition,
+            devices: devices.to_vec(),
+            order: self.order,
             cost,
+            bytes_accessed,
             prints: Arc::clone(&self.prints),
-        }))
+        };
+        Ok((Box::new(kernel), called))
     }
 }
 
@@ -113,10 +148,14 @@ struct PallasKernel {
     program: Program,
     /// The operand whose memory each result shares.
     aliases: Vec<Option<usize>>,
+    /// How many operands each device has.
     operands: usize,
-    /// The number of its device in the run.
-    device: usize,
+    /// The numbers of its devices in the run.
+    devices: Vec<usize>,
+    order: CopyOrder,
     cost: Cost,
+    /// Bytes of memory that a run moves, by the kernel's author.
+    bytes_accessed: Option<f64>,
     prints: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
@@ -128,26 +167,38 @@ impl fmt::Debug for PallasKernel {
 
 impl Kernel for PallasKernel {
     fn run(&self, _: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
-        let results: Vec<Place> = results.iter_mut().map(|bytes| Place::of_mut(bytes)).collect();
-        let mut operands: Vec<Place> = operands.iter().map(|bytes| Place::of(bytes)).collect();
-        let mut shared = vec![false; self.operands];
-        for (result, from) in self.aliases.iter().enumerate() {
-            if let Some(from) = *from {
-                (operands[from], shared[from]) = (results[result], true);
+        let places: Vec<Place> = results.iter_mut().map(|bytes| Place::of_mut(bytes)).collect();
+        let arrays = |(at, &device): (usize, &usize)| {
+            let (taken, made) = (self.operands, self.aliases.len());
+            let results: Vec<Place> = places[at * made..][..made].to_vec();
+            let mut operands: Vec<Place> =
+                operands[at * taken..][..taken].iter().map(|bytes| Place::of(bytes)).collect();
+            let mut shared = vec![false; taken];
+            for (result, from) in self.aliases.iter().enumerate() {
+                if let Some(from) = *from {
+                    (operands[from], shared[from]) = (results[result], true);
+                }
             }
-        }
-        let arrays = Arrays { operands, results, shared, device: self.device };
+            Arrays { operands, results, shared, device }
+        };
+        let devices = self.devices.iter().enumerate().map(arrays).collect();
         let prints = &*self.prints;
-        Machine::new(&self.program, vec![arrays], &prints)
+        Machine::new(&self.program, devices, &prints, self.order)
             .run()
             .map_err(|failure| failed(&self.program.name, &failure, &self.program.locations))
     }
 
     fn starts_from(&self, result: usize) -> Option<usize> {
-        self.aliases.get(result).copied().flatten()
+        let made = self.aliases.len().max(1);
+        let from = self.aliases.get(result % made).copied().flatten()?;
+        Some(result / made * self.operands + from)
     }
 
     fn cost(&self) -> Cost {
         self.cost
+    }
+
+    fn bytes_accessed(&self) -> Option<f64> {
+        self.bytes_accessed
     }
 }

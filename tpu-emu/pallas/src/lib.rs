@@ -2,6 +2,7 @@
 //! program: the module is read by `tpu-mosaic`, lowered to the [`form`] that runs, and run by the
 //! `machine`. What a kernel computes is StableHLO, planned and run as any program
 //! ([`piece`]).
+pub mod core_memory;
 mod form;
 mod kernel;
 mod lower;
@@ -10,3 +11,4 @@ mod piece;
 mod rows;
 
 pub use kernel::{Compiler, TARGET};
+pub use machine::copies::CopyOrder;

@@ -1,6 +1,7 @@
 //! From a module to an executable.
 use super::device_plan::DevicePlan;
 use super::free_layouts::{DimensionOrder, orders};
+use super::kernels;
 use super::labels::{labels, sources};
 use super::oom::too_large;
 use super::{
@@ -12,6 +13,7 @@ use crate::hbm::spec::{ArraySpec, LayoutRequest, Specs};
 use crate::memory::MemoryKind;
 use crate::origin::Labels;
 use crate::topology::Generation;
+use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -19,6 +21,7 @@ use tpu_base::error::{Error, Result};
 use tpu_base::tensor::{DType, Shape};
 use tpu_base::units::{Bytes, to_u64, to_usize};
 use tpu_ops::{CallCompiler, Numerics};
+use tpu_pallas::core_memory::CalledKernel;
 use tpu_program::compile::{Passes, plan};
 use tpu_program::graph::Graph;
 use tpu_program::import::{BodyMaker, load};
@@ -46,6 +49,8 @@ pub(crate) struct CompileTarget<'t> {
     pub(crate) numerics: Numerics,
     /// The targets that programs can call.
     pub(crate) custom_calls: &'t dyn CallCompiler,
+    /// The kernels that were made.
+    pub(crate) kernels: &'t RefCell<Vec<CalledKernel>>,
     /// Makes bodies that need a run of their own.
     pub(crate) make_body: BodyMaker,
 }
@@ -123,6 +128,7 @@ pub(crate) fn compile(
         })
         .collect();
     let generation = target.generation;
+    let kernels = kernels::fit(&target.kernels.borrow(), generation)?;
     // A program that cannot be taken apart is told as it is, an equal share for each device.
     let own = io_shardings.as_ref().and_then(|io_shardings| {
         let how = (target.numerics, target.make_body);
@@ -179,6 +185,7 @@ pub(crate) fn compile(
             .as_ref()
             .map_or_else(Vec::new, |io_shardings| io_shardings.inspections.clone()),
         fingerprint,
+        kernels,
         numerics: target.numerics,
         draws: graph.draws,
         arena: raw_bytes(target.specs, arena)?,

@@ -1,7 +1,7 @@
 //! A program as other tools read it: StableHLO alone, with what was decided beside it.
 //!
 //! The names of the module's attributes are those that XLA's readers look for.
-use super::{Executable, Format};
+use super::{Executable, Format, kernels};
 use crate::hbm::spec::ArraySpec;
 use tpu_base::units::to_u64;
 use tpu_program::grid;
@@ -32,6 +32,7 @@ impl Executable {
         if whole {
             module = module.with_calls_inlined(OPERATIONS).unwrap_or(module);
         }
+        kernels::describe(&mut module, &self.kernels);
         self.report_layouts(&mut module);
         if self.options.partitions > 1 {
             self.report_shardings(&mut module);

@@ -2,6 +2,7 @@
 pub(crate) mod compile;
 mod device_plan;
 mod free_layouts;
+mod kernels;
 mod labels;
 mod likeness;
 mod listing;
@@ -17,6 +18,7 @@ pub use serialized::Serialized;
 use std::sync::{Arc, OnceLock};
 use tpu_base::units::Bytes;
 use tpu_ops::Numerics;
+pub use tpu_pallas::core_memory::KernelMemory;
 use tpu_program::plan::Plan;
 use tpu_program::sharding::groups::Devices;
 pub use tpu_program::sharding::io_shardings::Inspection;
@@ -179,6 +181,8 @@ pub struct Executable {
     pub cost: CostAnalysis,
     /// Arithmetic of a run, which all of its devices share.
     pub run_flops: f64,
+    /// What its kernels take of their cores' memories.
+    pub kernels: Vec<KernelMemory>,
     /// What the program asks about its own shardings.
     pub inspections: Vec<Inspection>,
     /// A hash of the program, the options and this version of the emulator, as hex digits.

@@ -5,6 +5,7 @@ use super::loaded::LoadedExecutable;
 use super::refused_program::RefusedProgram;
 use crate::executable::compile::{CompileTarget, compile};
 use crate::executable::{CompileOptions, Format};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
@@ -109,13 +110,15 @@ impl Emulator {
         own_copies: &BTreeMap<usize, IoSharding>,
     ) -> Result<Arc<LoadedExecutable>> {
         let program = module.name.clone().unwrap_or_else(|| "module".into());
+        let kernels = RefCell::default();
         let target = CompileTarget {
             specs: self.specs(),
             limit,
             labels: self.ledger().labels(),
             generation: self.topology().generation(),
             numerics: self.numerics(),
-            custom_calls: &Linking { machine: self, program: &program },
+            custom_calls: &Linking { machine: self, program: &program, kernels: &kernels },
+            kernels: &kernels,
             make_body,
         };
         let executable = compile(&target, module, source, options, devices, own_copies)?;

@@ -8,6 +8,7 @@ use crate::origin::Origin;
 use crate::trace::{Dispatched, Operand};
 use parking_lot::Mutex;
 use std::any::Any;
+use std::cell::RefCell;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 use tpu_base::error::{Code, Error, Result};
@@ -22,6 +23,7 @@ use tpu_ops::custom_call::{
 use tpu_ops::host_transfer::HostTransfers;
 use tpu_ops::replica_exchange::Others;
 use tpu_ops::{CallCompiler, Kernel};
+use tpu_pallas::core_memory::CalledKernel;
 use tpu_program::interpret::custom_call::{LaunchServices, PendingCall};
 use tpu_program::interpret::frame::Frame;
 use tpu_program::interpret::step::Interpreter;
@@ -347,11 +349,21 @@ pub(super) struct Linking<'a> {
     pub(super) machine: &'a Emulator,
     /// The program's name.
     pub(super) program: &'a Arc<str>,
+    /// The kernels that were made.
+    pub(super) kernels: &'a RefCell<Vec<CalledKernel>>,
 }
 
 impl CallCompiler for Linking<'_> {
-    fn compiled(&self, site: &CallSite) -> Option<Result<Box<dyn Kernel>>> {
-        (&*site.target == tpu_pallas::TARGET).then(|| self.machine.pallas().kernel(site))
+    fn compiled(&self, site: &CallSite, devices: &[usize]) -> Option<Result<Box<dyn Kernel>>> {
+        (&*site.target == tpu_pallas::TARGET).then(|| {
+            let (kernel, called) = self.machine.pallas().kernel(site, devices)?;
+            let mut known = self.kernels.borrow_mut();
+            // What is emitted once more is the same call.
+            if !known.iter().any(|other| other.is_same(&called)) {
+                known.push(called);
+            }
+            Ok(kernel)
+        })
     }
 }
 

@@ -60,6 +60,15 @@ pub struct Generation {
     ///
     /// Source: the compiler's text for a Pallas kernel that asks for more.
     pub vmem: Bytes,
+    /// Vector memory that a kernel gets of it without asking for more.
+    ///
+    /// Source: texts of error E1001 in public reports: 16 MiB on v5p, 32 MiB on v6e and TPU7x;
+    /// JAX's tests of Pallas place it between 10 and 20 MiB up to v5, between 20 and 40 MiB since.
+    pub scoped_vmem: Bytes,
+    /// Vector memory of a subcore of a SparseCore that runs kernels; none without.
+    ///
+    /// Source: `pltpu.get_tpu_info` of jax 0.10.2.
+    pub subcore_vmem: Bytes,
     /// Scalar memory of a core.
     ///
     /// Source: as for `vmem`.
@@ -143,6 +152,8 @@ const COMMON: Generation = Generation {
     devices_per_chip: 1,
     num_cores: 1,
     vmem: Bytes::mib(16),
+    scoped_vmem: Bytes::mib(16),
+    subcore_vmem: Bytes::ZERO,
     smem: Bytes::mib(1),
     hbm_rate: 0,
     flop_rate: 0,
@@ -264,6 +275,7 @@ const V5P: Generation = Generation {
     reserved: Bytes::mib(279),
     num_cores: 2,
     vmem: Bytes::mib(64),
+    subcore_vmem: Bytes::kib(512),
     tuple_table_step: Bytes(32),
     axes: 3,
     ..COMMON
@@ -280,6 +292,8 @@ const V6E: Generation = Generation {
     flop_rate: 593_300_000_000_000,
     reserved: Bytes::mib(264),
     vmem: Bytes::mib(128),
+    scoped_vmem: Bytes::mib(32),
+    subcore_vmem: Bytes::kib(256),
     tuple_table_step: Bytes(32),
     ..COMMON
 };
@@ -297,6 +311,8 @@ const TPU7X: Generation = Generation {
     reserved_per_chip: Bytes(1024),
     devices_per_chip: 2,
     vmem: Bytes::mib(64),
+    scoped_vmem: Bytes::mib(32),
+    subcore_vmem: Bytes::kib(512),
     tuple_table_step: Bytes(32),
     axes: 3,
     catalogue: Some(Catalogue {

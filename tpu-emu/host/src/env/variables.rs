@@ -4,6 +4,7 @@ use crate::calls::CallMode;
 use crate::stack::{StackMode, Unwinder};
 use std::num::NonZeroUsize;
 use std::time::Duration;
+use tpu_emu::CopyOrder;
 use tpu_emu::kernels::simd::Level;
 use tpu_emu::ops::Numerics;
 use tpu_emu::topology::{Topology, hbm_size};
@@ -215,6 +216,26 @@ pub const VARIABLES: &[Variable] = &[
                 "1" => true,
                 "0" => false,
                 _ => return Err("1 or 0".to_owned()),
+            };
+            Ok(())
+        },
+    },
+    Variable {
+        name: "TPU_EMU_PALLAS_DMA",
+        values: "`late`, `early` or `random:SEED`",
+        default: "`late`",
+        effect: "When copies that run beside Pallas kernels are done: when somebody waits for \
+                 them, so that a kernel which forgets to wait reads what was there before; at \
+                 once; or some time between, the same for the same seed.",
+        set: |settings, value| {
+            settings.copy_order = match value.strip_prefix("random:") {
+                Some(seed) => {
+                    let seed = seed.parse().map_err(|_| "random: and a number from 0".to_owned());
+                    CopyOrder::Random(seed?)
+                }
+                None if value == "late" => CopyOrder::Late,
+                None if value == "early" => CopyOrder::Early,
+                None => return Err("late, early or random:SEED".to_owned()),
             };
             Ok(())
         },

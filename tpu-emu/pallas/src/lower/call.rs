@@ -38,6 +38,7 @@ pub(crate) fn lower(
     let program = Program {
         name: signature.name.into(),
         locations: module.locations.clone(),
+        semaphore_checks: !config.disable_semaphore_checks,
         ..Program::default()
     };
     let mut lowering = Lowering {
@@ -198,7 +199,13 @@ impl<'m> Lowering<'m> {
                 written: self.written[one.memory],
             });
         }
-        self.program.entries.push(Entry { start, grid, indices: registers, arguments });
+        self.program.entries.push(Entry {
+            start,
+            core: kernel.core,
+            grid,
+            indices: registers,
+            arguments,
+        });
         Ok(())
     }
 
@@ -228,6 +235,7 @@ impl<'m> Lowering<'m> {
                     index: Vec::new(),
                     low: window.element_window.as_ref().map(|(low, _)| low.clone()),
                     revisits: window.revisit_mode == Some(RevisitMode::Any),
+                    place: self.place_of_map(by),
                 })
             }
             (Some(array), _) if inside || prefetched => Source::Copy(array),
@@ -236,6 +244,16 @@ impl<'m> Lowering<'m> {
         self.outside[memory] = matches!(source, Source::Whole(_));
         let (val, _) = self.refer(memref.clone(), memory);
         Ok(Prepared { val, memory, source, transform })
+    }
+
+    /// Where an index map was written.
+    fn place_of_map(&self, map: &Transform) -> LocationId {
+        let Transform::Function(name) = map else { return LocationId::UNKNOWN };
+        let Some(map) = self.module.function(name) else { return LocationId::UNKNOWN };
+        let places = map.body.operations.iter().rev().map(|operation| operation.location);
+        let mut places = places.chain([map.location]);
+        let line = |place: &LocationId| self.module.locations.line(*place).is_some();
+        places.find(line).unwrap_or(LocationId::UNKNOWN)
     }
 
     /// The index maps of a point, each to the index of its window.

@@ -162,7 +162,10 @@ impl<'m> Lowering<'m> {
             if self.operations > MAX_OPERATIONS {
                 return Err(format!("more than {MAX_OPERATIONS} operations"));
             }
-            self.place = operation.location;
+            // Code of JAX itself has no line: it is told with the line before it.
+            if self.module.locations.line(operation.location).is_some() {
+                self.place = operation.location;
+            }
             if let Err(what) = self.operation(operation) {
                 self.refuse(what, operation.location);
                 for &result in &operation.results {

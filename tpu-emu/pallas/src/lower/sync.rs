@@ -42,6 +42,15 @@ impl<'m> Lowering<'m> {
                 self.step(Step::Sync(Box::new(Sync::Signal { semaphore, amount, peer })));
             }
             Op::TpuEnqueueDma => self.enqueue(operation)?,
+            Op::TpuWaitDma => {
+                let target = operation.flag("wait_target");
+                let end = if target { "target" } else { "source" };
+                let semaphore = if target { "target_semaphore" } else { "source_semaphore" };
+                let semaphore = self.view_of(operation, semaphore)?;
+                let size = self.view_of(operation, end)?;
+                self.close()?;
+                self.step(Step::Sync(Box::new(Sync::WaitCopy { semaphore, size })));
+            }
             Op::TpuWaitDma2 => {
                 let semaphore = self.view_of(operation, "semaphore")?;
                 self.reference_of(operation, "src")?;

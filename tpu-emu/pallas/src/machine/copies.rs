@@ -1,18 +1,28 @@
-//! Copies that run beside kernels, and semaphores.
+//! Copies that run beside kernels.
 //!
-//! A copy is done when somebody waits for it, the last one first: what a kernel reads before it
-//! has waited is what was there before.
-use super::instance::{Instance, State};
+//! When a copy is done is not said by the kernel: [`CopyOrder`] says it. Late, it is done when
+//! somebody waits for it, the last one first: what a kernel reads before it has waited is what was
+//! there before.
+use super::instance::{Instance, State, Waiting};
 use super::memory::BufferId;
+use super::peers::Found;
+use super::semaphores::Semaphore;
 use super::view::View;
 use super::{Failure, Machine};
-use crate::form::{Cell, Peer, Sync, ViewId};
-use std::collections::BTreeMap;
-use tpu_base::tensor::DType;
+use crate::form::{Cell, Sync};
 use tpu_mosaic::ir::LocationId;
 
-/// A semaphore: its memory, and the byte that it begins with.
-pub(super) type Semaphore = (BufferId, usize);
+/// When copies that run beside a kernel are done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CopyOrder {
+    /// When somebody waits for them.
+    #[default]
+    Late,
+    /// At once.
+    Early,
+    /// Some time between; the same for the same number.
+    Random(u64),
+}
 
 /// A copy that was begun and is not done.
 #[derive(Debug)]
@@ -21,14 +31,44 @@ struct Copy {
     target: View,
     /// Semaphores that it signals when it is done, with how much.
     signals: Vec<(Semaphore, i64)>,
+    /// Who began it, and where.
+    by: usize,
+    place: LocationId,
 }
 
-/// Copies that are not done, in the order in which they were begun, and barriers.
+/// Copies that are not done, in the order in which they were begun.
 #[derive(Debug, Default)]
 pub(super) struct Copies {
     waiting: Vec<Copy>,
-    /// The barrier of each device.
-    barriers: BTreeMap<usize, BufferId>,
+    order: CopyOrder,
+    /// The state of the generator of [`CopyOrder::Random`].
+    state: u64,
+}
+
+impl Copies {
+    /// None yet.
+    pub(super) fn new(order: CopyOrder) -> Self {
+        let state = match order {
+            CopyOrder::Random(seed) => seed,
+            CopyOrder::Late | CopyOrder::Early => 0,
+        };
+        Self { waiting: Vec::new(), order, state }
+    }
+
+    /// The next number of a generator (splitmix64).
+    fn draw(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.state;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// Where each copy was begun that would signal a semaphore.
+    pub(super) fn that_signal(&self, semaphore: Semaphore) -> Vec<LocationId> {
+        let of = |copy: &&Copy| copy.signals.iter().any(|(signalled, _)| *signalled == semaphore);
+        self.waiting.iter().filter(of).map(|copy| copy.place).collect()
+    }
 }
 
 impl Machine<'_> {
@@ -40,171 +80,169 @@ impl Machine<'_> {
         sync: &Sync,
         place: LocationId,
     ) -> Result<(), Failure> {
-        let _ = number;
         let fails = |what: String| Failure { what, place };
         match sync {
             Sync::Signal { semaphore, amount, peer } => {
-                self.own(instance, *peer).map_err(fails)?;
-                let semaphore = semaphore_of(instance, *semaphore).map_err(fails)?;
                 let amount = instance.int(*amount);
-                self.signal(semaphore, amount);
+                let view = instance.view(*semaphore).map_err(fails)?.clone();
+                match self.of_peer(instance, number, &view, *peer).map_err(fails)? {
+                    Found::Later(device) => {
+                        instance.state = State::Waits { what: Waiting::Memory(device), place };
+                    }
+                    Found::View(view) => {
+                        let semaphore = Semaphore::of(&view).map_err(fails)?;
+                        self.signal(semaphore, amount, (number, place)).map_err(fails)?;
+                    }
+                }
             }
             Sync::Wait { semaphore, amount } => {
-                let semaphore = semaphore_of(instance, *semaphore).map_err(fails)?;
+                let view = instance.view(*semaphore).map_err(fails)?;
+                let semaphore = Semaphore::of(view).map_err(fails)?;
                 let amount = instance.int(*amount);
-                self.wait(instance, semaphore, amount, place);
+                self.wait(instance, (semaphore, amount), place)?;
             }
             Sync::Read { semaphore, to } => {
-                let semaphore = semaphore_of(instance, *semaphore).map_err(fails)?;
+                let view = instance.view(*semaphore).map_err(fails)?;
+                let semaphore = Semaphore::of(view).map_err(fails)?;
                 let value = self.count(semaphore);
                 instance.set(*to, value);
             }
             Sync::Barrier { to } => {
-                let device = instance.device;
-                let buffer = match self.copies.barriers.get(&device) {
-                    Some(&buffer) => buffer,
-                    None => {
-                        let cell = Cell::Semaphore(false);
-                        let buffer = self.bank.own(4, cell);
-                        self.copies.barriers.insert(device, buffer);
-                        buffer
-                    }
-                };
-                instance.set_view(*to, View::whole(buffer, DType::S32, &[]));
+                let buffer = self.barrier(instance.device);
+                let dtype = Cell::Semaphore(false).dtype();
+                instance.set_view(*to, View::whole(buffer, dtype, &[]));
             }
-            Sync::Enqueue { source, source_semaphore, target, target_semaphore, peer, .. } => {
-                self.own(instance, *peer).map_err(fails)?;
-                let source = instance.view(*source).map_err(fails)?.clone();
-                let target = instance.view(*target).map_err(fails)?.clone();
-                if source.dims() != target.dims() || source.dtype != target.dtype {
-                    let (from, to) = (source.dims(), target.dims());
-                    return Err(fails(format!("a copy of {from:?} to {to:?}")));
-                }
-                let mut signals = Vec::new();
-                for semaphore in [source_semaphore, target_semaphore].into_iter().flatten() {
-                    let view = instance.view(*semaphore).map_err(fails)?;
-                    let bytes = matches!(self.bank.get(view.buffer).cell, Cell::Semaphore(true));
-                    let amount = if bytes { bytes_of(&target) } else { 1 };
-                    let semaphore = semaphore_of(instance, *semaphore).map_err(fails)?;
-                    signals.push((semaphore, amount));
-                }
-                self.copies.waiting.push(Copy { source, target, signals });
-            }
+            Sync::Enqueue { .. } => self.enqueue(instance, number, sync, place)?,
             Sync::WaitCopy { semaphore, size } => {
                 let view = instance.view(*semaphore).map_err(fails)?;
-                let bytes = matches!(self.bank.get(view.buffer).cell, Cell::Semaphore(true));
-                let amount = if bytes { bytes_of(instance.view(*size).map_err(fails)?) } else { 1 };
-                let semaphore = semaphore_of(instance, *semaphore).map_err(fails)?;
-                self.wait(instance, semaphore, amount, place);
+                let amount = self.amount(view, instance.view(*size).map_err(fails)?);
+                let semaphore = Semaphore::of(view).map_err(fails)?;
+                self.wait(instance, (semaphore, amount), place)?;
             }
         }
         Ok(())
     }
 
-    /// Whether a peer is the instance itself.
-    fn own(&self, instance: &Instance, peer: Peer) -> Result<(), String> {
-        let device = i64::try_from(self.devices[instance.device].device).unwrap_or(0);
-        match peer.device.map(|device| instance.int(device)) {
-            Some(other) if other != device => {
-                Err(format!("device {other} is not reached from device {device}"))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn count(&self, (buffer, at): Semaphore) -> i64 {
-        let bytes = self.bank.get(buffer).place.part(at, 4).bytes();
-        bytes.try_into().map_or(0, |bytes| i64::from(i32::from_le_bytes(bytes)))
-    }
-
-    fn signal(&mut self, semaphore: Semaphore, amount: i64) {
-        let count = super::scalar::wrap(32, self.count(semaphore) + amount);
-        let place = self.bank.get(semaphore.0).place.part(semaphore.1, 4);
-        place.bytes_mut().copy_from_slice(&count.to_le_bytes()[..4]);
-    }
-
-    /// Waits until a semaphore has so much, and takes it away.
-    fn wait(
+    fn enqueue(
         &mut self,
         instance: &mut Instance,
-        semaphore: Semaphore,
-        amount: i64,
+        number: usize,
+        sync: &Sync,
         place: LocationId,
-    ) {
-        while self.count(semaphore) < amount {
-            let last = self.copies.waiting.iter().rposition(|copy| {
-                copy.signals.iter().any(|(signalled, _)| *signalled == semaphore)
-            });
-            let Some(last) = last else {
-                instance.state = State::Waits { semaphore, amount, place };
-                return;
-            };
-            self.finish(last);
+    ) -> Result<(), Failure> {
+        let Sync::Enqueue { source, source_semaphore, target, target_semaphore, peer, .. } = sync
+        else {
+            return Ok(());
+        };
+        let fails = |what: String| Failure { what, place };
+        let source = instance.view(*source).map_err(fails)?.clone();
+        let target = instance.view(*target).map_err(fails)?.clone();
+        if source.dims() != target.dims() || source.dtype != target.dtype {
+            let (from, to) = (source.dims(), target.dims());
+            return Err(fails(format!("a copy of {from:?} to {to:?}")));
         }
-        self.signal(semaphore, -amount);
+        let mut signals = Vec::new();
+        if let Some(semaphore) = source_semaphore {
+            let view = instance.view(*semaphore).map_err(fails)?;
+            let amount = self.amount(view, &source);
+            signals.push((Semaphore::of(view).map_err(fails)?, amount));
+        }
+        // The other end, as that one's own kernel has it.
+        let ends = target_semaphore.map(|of| instance.view(of).cloned()).transpose();
+        let mut there = vec![target];
+        there.extend(ends.map_err(fails)?);
+        for view in &mut there {
+            match self.of_peer(instance, number, view, *peer).map_err(fails)? {
+                Found::View(found) => *view = found,
+                Found::Later(device) => {
+                    instance.state = State::Waits { what: Waiting::Memory(device), place };
+                    return Ok(());
+                }
+            }
+        }
+        let mut there = there.into_iter();
+        let Some(target) = there.next() else { return Ok(()) };
+        if let Some(view) = there.next() {
+            let amount = self.amount(&view, &target);
+            signals.push((Semaphore::of(&view).map_err(fails)?, amount));
+        }
+        self.copies.waiting.push(Copy { source, target, signals, by: number, place });
+        match self.copies.order {
+            CopyOrder::Late => {}
+            CopyOrder::Early => self.finish_copies()?,
+            CopyOrder::Random(_) => {
+                while !self.copies.waiting.is_empty() && self.copies.draw().is_multiple_of(2) {
+                    let any = self.copies.draw() % (self.copies.waiting.len() as u64);
+                    self.finish(usize::try_from(any).unwrap_or(0))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// How much a copy of a view adds to a semaphore.
+    fn amount(&self, semaphore: &View, copied: &View) -> i64 {
+        match self.bank.get(semaphore.buffer).cell {
+            Cell::Semaphore(true) => bytes_of(copied),
+            _ => 1,
+        }
+    }
+
+    /// Does copies until a semaphore has so much, the last one first.
+    pub(super) fn copies_for(&mut self, semaphore: Semaphore, amount: i64) -> Result<(), Failure> {
+        while self.count(semaphore) < amount {
+            let last = self
+                .copies
+                .waiting
+                .iter()
+                .rposition(|copy| copy.signals.iter().any(|(of, _)| *of == semaphore));
+            let Some(last) = last else { break };
+            self.finish(last)?;
+        }
+        Ok(())
     }
 
     /// Does a copy.
-    fn finish(&mut self, number: usize) {
-        let Copy { source, target, signals } = self.copies.waiting.remove(number);
+    fn finish(&mut self, number: usize) -> Result<(), Failure> {
+        let Copy { source, target, signals, by, place } = self.copies.waiting.remove(number);
         target.copy_from(&self.bank, &source);
         for (semaphore, amount) in signals {
-            self.signal(semaphore, amount);
+            self.signal(semaphore, amount, (by, place)).map_err(|what| Failure { what, place })?;
         }
+        Ok(())
     }
 
     /// Does the copy that was begun first, if there is one.
-    pub(super) fn finish_one_copy(&mut self) -> bool {
+    pub(super) fn finish_one_copy(&mut self) -> Result<bool, Failure> {
         let any = !self.copies.waiting.is_empty();
         if any {
-            self.finish(0);
+            self.finish(0)?;
         }
-        any
+        Ok(any)
     }
 
     /// Does all copies.
-    pub(super) fn finish_copies(&mut self) {
-        while self.finish_one_copy() {}
+    pub(super) fn finish_copies(&mut self) -> Result<(), Failure> {
+        while self.finish_one_copy()? {}
+        Ok(())
     }
 
     /// Does the copies that need a memory which is given back.
-    pub(super) fn finish_copies_of(&mut self, buffer: BufferId) {
+    pub(super) fn finish_copies_of(&mut self, buffer: BufferId) -> Result<(), Failure> {
         let needs = |copy: &Copy| {
             copy.source.buffer == buffer
                 || copy.target.buffer == buffer
-                || copy.signals.iter().any(|((of, _), _)| *of == buffer)
+                || copy.signals.iter().any(|(of, _)| of.buffer == buffer)
         };
         while let Some(at) = self.copies.waiting.iter().position(needs) {
-            self.finish(at);
+            self.finish(at)?;
         }
-    }
-
-    /// What all instances wait for.
-    pub(super) fn deadlock(&self, instances: &[Instance]) -> Failure {
-        let mut what = "deadlock: nobody can go on".to_owned();
-        let mut first = None;
-        for instance in instances {
-            let State::Waits { semaphore, amount, place } = &instance.state else { continue };
-            first.get_or_insert(*place);
-            let line = self.program.locations.line(*place).unwrap_or_else(|| "?".to_owned());
-            let (device, has) = (self.devices[instance.device].device, self.count(*semaphore));
-            what.push_str(&format!(
-                "\n{line}: device {device} waits for {amount} of a semaphore that has {has}"
-            ));
-        }
-        Failure { what, place: first.unwrap_or(LocationId::UNKNOWN) }
+        Ok(())
     }
 }
 
 fn bytes_of(view: &View) -> i64 {
     let of = view.dtype.element();
-    i64::try_from(view.elements() * (of.bits * of.parts) as usize / 8).unwrap_or(i64::MAX)
-}
-
-fn semaphore_of(instance: &Instance, view: ViewId) -> Result<Semaphore, String> {
-    let view = instance.view(view)?;
-    if view.elements() != 1 {
-        return Err(format!("semaphores {:?} where one is expected", view.dims()));
-    }
-    Ok((view.buffer, view.start()))
+    let bits = u64::from(of.bits * of.parts);
+    i64::try_from(view.elements() as u64 * bits / 8).unwrap_or(i64::MAX)
 }

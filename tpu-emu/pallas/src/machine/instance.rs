@@ -1,6 +1,8 @@
 //! A kernel on one core: its registers, views and slots, and one step after the other.
 use super::memory::{BufferId, Place, poison};
+use super::peers::Role;
 use super::scalar::{compute, wrap};
+use super::semaphores::Semaphore;
 use super::view::View;
 use super::windows::WindowState;
 use super::{Failure, Machine};
@@ -15,8 +17,17 @@ pub(super) enum State {
     Ready,
     /// It has run.
     Ended,
-    /// It waits until a semaphore has so much.
-    Waits { semaphore: (BufferId, usize), amount: i64, place: LocationId },
+    /// It waits, and tries its step again.
+    Waits { what: Waiting, place: LocationId },
+}
+
+/// What an instance waits for.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Waiting {
+    /// That a semaphore has so much.
+    Semaphore { semaphore: Semaphore, amount: i64 },
+    /// That the kernel on a device allocates what this one names.
+    Memory(usize),
 }
 
 /// A kernel on one core.
@@ -222,12 +233,15 @@ impl Machine<'_> {
                 if let Cell::Element(dtype) = cell {
                     poison(self.bank.get(id).place, *dtype);
                 }
+                self.owners.add(id, number, Role::Allocated(instance.next - 1));
                 instance.set_view(*to, View::whole(id, dtype, dims));
             }
             Step::Free(views) => {
                 for &view in views {
                     let buffer = instance.view(view).map_err(fails)?.buffer;
-                    self.finish_copies_of(buffer);
+                    self.finish_copies_of(buffer)?;
+                    self.are_zero(buffer)?;
+                    self.owners.remove(buffer);
                     self.bank.drop(buffer);
                 }
             }
@@ -239,12 +253,7 @@ impl Machine<'_> {
                     self.flush(instance, place)?;
                 }
             }
-            Step::End => {
-                for &(buffer, to) in &instance.back {
-                    to.copy_from(self.bank.get(buffer).place);
-                }
-                instance.state = State::Ended;
-            }
+            Step::End => instance.state = State::Ended,
             Step::Assert { condition, message } => {
                 if instance.int(*condition) == 0 {
                     return Err(fails(message.to_string()));

@@ -154,6 +154,11 @@ impl Bank {
         }
     }
 
+    /// Whether others hold a memory.
+    pub(crate) fn is_lent(&self, id: BufferId) -> bool {
+        self.buffers[id.0].held.is_none()
+    }
+
     /// A memory.
     pub(crate) fn get(&self, id: BufferId) -> &Buffer {
         &self.buffers[id.0]

@@ -12,22 +12,28 @@
 //! | `windows` | blocks of arrays, as a grid goes on |
 //! | `pieces` | pieces with their loads and stores |
 //! | `instance` | one step after the other |
-//! | `copies` | copies beside kernels, and semaphores |
+//! | `copies` | copies beside kernels |
+//! | `semaphores` | semaphores, and who waits for them |
+//! | `peers` | memories of other devices' kernels |
 //! | `scalar` | arithmetic on scalar integers |
-mod copies;
+pub(crate) mod copies;
 mod instance;
 pub(crate) mod memory;
+mod peers;
 mod pieces;
 mod prints;
 mod random;
 pub(crate) mod scalar;
+mod semaphores;
 pub(crate) mod view;
 mod windows;
 
 use crate::form::{Array, Cell, Extent, Program, Source};
-use copies::Copies;
+use copies::{Copies, CopyOrder};
 use instance::{Instance, State};
 use memory::{Bank, Place, poison};
+use peers::{Owners, Role};
+use semaphores::Signals;
 use tpu_mosaic::ir::LocationId;
 use view::View;
 use windows::WindowState;
@@ -59,6 +65,8 @@ pub(crate) struct Machine<'p> {
     program: &'p Program,
     bank: Bank,
     copies: Copies,
+    signals: Signals,
+    owners: Owners,
     devices: Vec<Arrays>,
     prints: &'p dyn Fn(&str),
 }
@@ -69,9 +77,11 @@ impl<'p> Machine<'p> {
         program: &'p Program,
         devices: Vec<Arrays>,
         prints: &'p dyn Fn(&str),
+        order: CopyOrder,
     ) -> Self {
-        let (bank, copies) = (Bank::default(), Copies::default());
-        Self { program, bank, copies, devices, prints }
+        let (signals, owners) = (Signals::default(), Owners::default());
+        let (bank, copies) = (Bank::default(), Copies::new(order));
+        Self { program, bank, copies, signals, owners, devices, prints }
     }
 
     /// Runs all kernels to their ends.
@@ -98,12 +108,15 @@ impl<'p> Machine<'p> {
             if instances.iter().all(|instance| matches!(instance.state, State::Ended)) {
                 break;
             }
-            if !moved && !self.finish_one_copy() {
+            if !moved && !self.finish_one_copy()? {
                 return Err(self.deadlock(&instances));
             }
         }
-        self.finish_copies();
-        Ok(())
+        self.finish_copies()?;
+        for (buffer, to) in instances.iter().flat_map(|instance| &instance.back) {
+            to.copy_from(self.bank.get(*buffer).place);
+        }
+        self.all_are_zero()
     }
 
     /// A kernel on a device, before its first step.
@@ -126,6 +139,7 @@ impl<'p> Machine<'p> {
                 }
             });
         }
+        let number = device * program.entries.len() + entry;
         let mut instance = Instance::new(program, (device, entry), bounds);
         let mut arena = 0;
         let mut offsets = Vec::with_capacity(program.slots.len());
@@ -138,7 +152,7 @@ impl<'p> Machine<'p> {
         let whole = self.bank.get(id).place;
         instance.slots =
             offsets.iter().zip(&program.slots).map(|(&at, &bytes)| whole.part(at, bytes)).collect();
-        for argument in &of.arguments {
+        for (place, argument) in of.arguments.iter().enumerate() {
             let (dtype, dims) = (argument.cell.dtype(), &argument.dims);
             let bytes = dims.iter().product::<usize>() * dtype.host_bytes();
             let own = |bank: &mut Bank| {
@@ -216,10 +230,12 @@ impl<'p> Machine<'p> {
                     let array = self.bank.lent(lent, argument.cell);
                     let id = own(&mut self.bank);
                     let shared = self.is_shared(device, of.array);
+                    self.owners.add(array, number, Role::Array(place));
                     window = Some(WindowState::new(array, id, shared));
                     id
                 }
             };
+            self.owners.add(buffer, number, Role::Argument(place));
             instance.back.extend(back);
             instance.windows.push(window);
             instance.set_view(argument.view, View::whole(buffer, dtype, dims));

@@ -95,6 +95,8 @@ impl Machine<'_> {
                     let at = match window.array {
                         Array::Operand(at) | Array::Result(at) => at,
                     };
+                    let known = window.place != LocationId::UNKNOWN;
+                    let place = if known { window.place } else { place };
                     Failure { what: format!("{kind} {at}: {what}"), place }
                 };
                 let dtype = argument.cell.dtype();

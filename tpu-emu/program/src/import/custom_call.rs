@@ -12,19 +12,23 @@ use tpu_ops::custom_call::{Abi, Backend, CallKernel, CallSite};
 use tpu_ops::{Kernel, name_of};
 use tpu_stablehlo::ir::{Attribute, Attributes, Operation, Type};
 
+/// A call with what it takes and gives.
+struct Called {
+    site: CallSite,
+    values: Vec<ValueId>,
+    shapes: Vec<Shape>,
+    made: Vec<Shape>,
+    /// The order of axes, major first, that each operand is to have; `None` where it is row-major.
+    operand_orders: Vec<Option<Vec<usize>>>,
+    /// The order of axes that each result has.
+    result_orders: Vec<Option<Vec<usize>>>,
+}
+
 impl<'m> Loader<'m> {
-    /// A call of a target that somebody registered.
-    pub(super) fn registered_call(
-        &mut self,
-        scope: &mut Scope<'m>,
-        operation: &'m Operation,
-        into: &mut Subgraph,
-    ) -> Result<()> {
+    /// The place of a call, with the operands' values and shapes, the shapes of the results, and
+    /// the order of axes that each operand and result is to have.
+    fn call_site(&self, scope: &Scope<'m>, operation: &'m Operation) -> Result<Called> {
         let name = operation.attributes.text("call_target_name").unwrap_or_default();
-        let linker = self.custom_calls.ok_or_else(|| {
-            let what = "inside of a computation that runs once an element";
-            Error::Unimplemented(format!("custom call \"{name}\" {what}"))
-        })?;
         let (abi, backend) = interface(name, &operation.attributes)?;
 
         let (mut values, mut shapes) = (Vec::new(), Vec::new());
@@ -73,17 +77,75 @@ impl<'m> Loader<'m> {
             partition: self.partition,
             line,
         };
-        let kernel: Arc<dyn Kernel> = match linker.compiled(&site) {
-            Some(kernel) => kernel?.into(),
-            None => {
-                let kernel = CallKernel::new(linker.link(site)?, self.graph.calls);
-                self.graph.calls += 1;
-                Arc::new(kernel)
-            }
-        };
+        Ok(Called { site, values, shapes, made, operand_orders, result_orders })
+    }
+
+    /// The kernel of a call on devices that run it together, and the shapes of what each gives.
+    pub(crate) fn compiled_kernel(
+        &mut self,
+        scope: &Scope<'m>,
+        operation: &'m Operation,
+        devices: &[usize],
+    ) -> Result<(Arc<dyn Kernel>, Vec<Shape>)> {
+        let Called { site, made, operand_orders, result_orders, .. } =
+            self.call_site(scope, operation)?;
+        let name = &site.target;
+        if operand_orders.iter().chain(&result_orders).any(Option::is_some) {
+            let what = format!("custom call \"{name}\" with arrays that are not row-major");
+            return Err(Error::Unimplemented(what));
+        }
+        let kernel = self.custom_calls.and_then(|linker| linker.compiled(&site, devices));
+        let kernel = kernel.ok_or_else(|| {
+            let what = "over several devices, which are planned one by one";
+            Error::Unimplemented(format!("custom call \"{name}\" {what}"))
+        })??;
+        self.count_call(&*kernel, &site);
+        Ok((kernel.into(), made))
+    }
+
+    /// Counts the work of a call.
+    fn count_call(&mut self, kernel: &dyn Kernel, site: &CallSite) {
         let cost = kernel.cost();
         self.graph.cost.flops += cost.flops;
         self.graph.cost.transcendentals += cost.transcendentals;
+        let moved: usize = site.operands.iter().chain(&site.results).map(Shape::bytes).sum();
+        #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+        let moved = kernel.bytes_accessed().unwrap_or(moved as f64);
+        self.graph.bytes_accessed += moved;
+    }
+
+    /// A call of a target that somebody registered.
+    pub(super) fn registered_call(
+        &mut self,
+        scope: &mut Scope<'m>,
+        operation: &'m Operation,
+        into: &mut Subgraph,
+    ) -> Result<()> {
+        let name = operation.attributes.text("call_target_name").unwrap_or_default();
+        let linker = self.custom_calls.ok_or_else(|| {
+            let what = "inside of a computation that runs once an element";
+            Error::Unimplemented(format!("custom call \"{name}\" {what}"))
+        })?;
+        let Called { site, mut values, mut shapes, made, operand_orders, result_orders } =
+            self.call_site(scope, operation)?;
+        let result_types: Vec<&Type> =
+            operation.results.iter().map(|&result| scope.type_of(result)).collect::<Result<_>>()?;
+        let kernel: Arc<dyn Kernel> = match linker.compiled(&site, &[self.partition]) {
+            Some(kernel) => {
+                let kernel = kernel?;
+                self.count_call(&*kernel, &site);
+                kernel.into()
+            }
+            None => {
+                let moved: usize = shapes.iter().chain(&made).map(Shape::bytes).sum();
+                let kernel = CallKernel::new(linker.link(site)?, self.graph.calls);
+                self.graph.calls += 1;
+                #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+                let moved = moved as f64;
+                self.graph.bytes_accessed += moved;
+                Arc::new(kernel)
+            }
+        };
         self.count_nodes(1)?;
         for (at, order) in operand_orders.into_iter().enumerate() {
             let Some(order) = order else { continue };
@@ -101,10 +163,6 @@ impl<'m> Loader<'m> {
             .collect();
         let ids: Vec<ValueId> =
             physical.iter().map(|shape| self.graph.add(shape.clone())).collect();
-        let moved: usize = shapes.iter().chain(&physical).map(Shape::bytes).sum();
-        #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-        let moved = moved as f64;
-        self.graph.bytes_accessed += moved;
         into.nodes.push(Node {
             work: NodeKind::Kernel(kernel),
             operands: values,

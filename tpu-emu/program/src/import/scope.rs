@@ -70,7 +70,7 @@ impl Binding {
     }
 
     /// Appends the arrays and their shapes, tuples opened.
-    pub(super) fn arrays(&self, values: &mut Vec<ValueId>, shapes: &mut Vec<Shape>) {
+    pub(crate) fn arrays(&self, values: &mut Vec<ValueId>, shapes: &mut Vec<Shape>) {
         match self {
             Self::Array(value, shape) => {
                 values.push(*value);

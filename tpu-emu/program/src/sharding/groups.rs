@@ -29,6 +29,25 @@ pub(crate) fn collective(operation: &Operation) -> Option<CollectiveKind> {
     }
 }
 
+/// Whether an operation is a kernel whose devices talk to one another.
+pub(crate) fn communicates(operation: &Operation) -> bool {
+    let text = operation.attributes.text("backend_config");
+    matches!(Operator::of(operation), Operator::Registered)
+        && operation.attributes.text("call_target_name") == Some(KERNEL)
+        && text.is_some_and(says_that_it_communicates)
+}
+
+/// The target of calls whose code is a kernel.
+const KERNEL: &str = "tpu_custom_call";
+
+/// Whether a kernel's configuration, a JSON text, has `"has_communication": true`.
+fn says_that_it_communicates(text: &str) -> bool {
+    text.match_indices("\"has_communication\"").any(|(at, key)| {
+        let value = text[at + key.len()..].trim_start().strip_prefix(':');
+        value.is_some_and(|value| value.trim_start().starts_with("true"))
+    })
+}
+
 /// What the numbers in a collective's groups count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Numbers {

@@ -1,4 +1,5 @@
 //! Programs over replicas whose devices have nothing to do with one another.
+use crate::sharding::groups::communicates;
 use tpu_ops::{DeviceDependence, Entry, Operator, ShardingRule, Structural};
 use tpu_stablehlo::Module;
 use tpu_stablehlo::ir::{Operation, Region};
@@ -17,6 +18,9 @@ fn is_part(region: &Region) -> bool {
 /// Whether an operation makes a device's run part of a run over all: it exchanges values, asks
 /// which of the devices it is, or talks to a client that knows the run as one.
 fn asks_for_others(operation: &Operation) -> bool {
+    if communicates(operation) {
+        return true;
+    }
     match Operator::of(operation) {
         Operator::Structural(structural) => structural == Structural::ManualComputation,
         Operator::Row(Entry { sharding: ShardingRule::Inspected, .. }) => true,

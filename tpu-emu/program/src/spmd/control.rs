@@ -5,6 +5,7 @@ use super::super::import::scope::{Binding, Scope};
 use super::super::import::{Loader, fits, one_block};
 pub(crate) use super::manual::Participants;
 use crate::sharding::groups::collective;
+use crate::sharding::groups::communicates;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
@@ -253,7 +254,7 @@ impl<'m> Loader<'m> {
     ) -> Option<&'m Operation> {
         let mut operations = region.blocks.iter().flat_map(|block| &block.operations);
         operations.find_map(|inner| {
-            if collective(inner).is_some() {
+            if collective(inner).is_some() || communicates(inner) {
                 return Some(inner);
             }
             let callee = callee(inner).filter(|name| seen.insert(name));

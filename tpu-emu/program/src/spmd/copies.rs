@@ -8,6 +8,7 @@ pub(crate) use super::manual::Participants;
 use super::manual::is_manual;
 use super::replicas::of_parameters;
 use crate::sharding::Sharding;
+use crate::sharding::groups::communicates;
 use crate::sharding::io_shardings::IoSharding;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -202,6 +203,7 @@ impl<'m> Loader<'m> {
         inner.any(|inner| {
             let callee = callee(inner).filter(|callee| seen.insert(callee));
             is_manual(inner)
+                || communicates(inner)
                 || inner.regions.iter().any(|region| self.is_manual_inside(region, seen))
                 || callee
                     .and_then(|name| self.module.function(name))

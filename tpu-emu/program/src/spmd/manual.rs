@@ -8,7 +8,7 @@ use crate::import::control::region;
 use crate::import::scope::{Binding, Scope};
 use crate::import::{Loader, one_block};
 use crate::sharding::Sharding;
-use crate::sharding::groups::collective;
+use crate::sharding::groups::{collective, communicates};
 use crate::spmd::copies::Made;
 use crate::spmd::markers::is_marker;
 pub(crate) use crate::spmd::participants::{ManualGroup, Participants};
@@ -364,6 +364,9 @@ impl<'m> Loader<'m> {
         if let Some(kind) = collective(operation) {
             return self.collective(participants, kind, operation, into);
         }
+        if communicates(operation) {
+            return self.joint_kernel(participants, operation, into);
+        }
         if is_manual(operation) {
             return self.manual(participants, operation, into);
         }
@@ -425,6 +428,8 @@ impl<'m> Loader<'m> {
         for inner in blocks.flat_map(|block| &block.operations) {
             let groups = if let Some(kind) = collective(inner) {
                 Some(crate::sharding::groups::groups(inner, kind, self.module, self.devices)?)
+            } else if communicates(inner) {
+                Some(vec![(0..self.devices.count).collect()])
             } else if is_manual(inner) || is_marker(inner) {
                 Some(self.groups_inside(inner)?.unwrap_or_default())
             } else {

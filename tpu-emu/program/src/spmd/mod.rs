@@ -3,6 +3,7 @@ pub mod alone;
 mod collective;
 mod control;
 mod copies;
+mod kernels;
 mod manual;
 mod markers;
 mod own;

@@ -76,6 +76,11 @@ impl View {
         view
     }
 
+    /// The same part of another memory.
+    pub(crate) fn of(&self, buffer: BufferId) -> Self {
+        Self { buffer, ..self.clone() }
+    }
+
     /// A block of a whole memory.
     pub(crate) fn block(&self, starts: &[usize], dims: &[usize]) -> Self {
         let mut view = self.clone();

@@ -1,0 +1,142 @@
+//! Memories of other kernels of a launch: a kernel names its own, and means the same one of
+//! another device or core.
+use super::Machine;
+use super::instance::Instance;
+use super::memory::BufferId;
+use super::view::View;
+use crate::form::{Cell, Peer};
+use std::collections::HashMap;
+use tpu_mosaic::ir::CoreType;
+
+/// Which of its memories a kernel means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Role {
+    /// The memory behind an argument.
+    Argument(usize),
+    /// The array of which an argument shows blocks.
+    Array(usize),
+    /// What a step has allocated.
+    Allocated(usize),
+    /// The barrier of the device.
+    Barrier,
+}
+
+/// Whose each memory is.
+#[derive(Debug, Default)]
+pub(super) struct Owners {
+    of: HashMap<BufferId, (usize, Role)>,
+    by: HashMap<(usize, Role), BufferId>,
+}
+
+/// A memory of another kernel.
+#[derive(Debug)]
+pub(super) enum Found {
+    /// It is this.
+    View(View),
+    /// The kernel on this device has not come to where it allocates it.
+    Later(usize),
+}
+
+impl Owners {
+    /// Notes whose a memory is.
+    pub(super) fn add(&mut self, buffer: BufferId, instance: usize, role: Role) {
+        self.of.insert(buffer, (instance, role));
+        self.by.insert((instance, role), buffer);
+    }
+
+    /// Forgets a memory that was given back.
+    pub(super) fn remove(&mut self, buffer: BufferId) {
+        if let Some(whose) = self.of.remove(&buffer)
+            && self.by.get(&whose) == Some(&buffer)
+        {
+            self.by.remove(&whose);
+        }
+    }
+
+    /// Whose a memory is.
+    pub(super) fn of(&self, buffer: BufferId) -> Option<(usize, Role)> {
+        self.of.get(&buffer).copied()
+    }
+
+    /// All memories in one role, in the order of the kernels.
+    pub(super) fn all(&self) -> Vec<(usize, Role, BufferId)> {
+        let mut all: Vec<_> = self.by.iter().map(|(&(of, role), &id)| (of, role, id)).collect();
+        all.sort_unstable();
+        all
+    }
+}
+
+impl Machine<'_> {
+    /// The barrier semaphore of a device.
+    pub(super) fn barrier(&mut self, device: usize) -> BufferId {
+        let first = device * self.program.entries.len();
+        match self.owners.by.get(&(first, Role::Barrier)) {
+            Some(&buffer) => buffer,
+            None => {
+                let cell = Cell::Semaphore(false);
+                let buffer = self.bank.own(4, cell);
+                self.owners.add(buffer, first, Role::Barrier);
+                buffer
+            }
+        }
+    }
+
+    /// What a view of a kernel's own memory means on a peer.
+    ///
+    /// # Errors
+    /// A device or core that is not in the launch.
+    pub(super) fn of_peer(
+        &mut self,
+        instance: &Instance,
+        number: usize,
+        view: &View,
+        peer: Peer,
+    ) -> Result<Found, String> {
+        let device = match peer.device.map(|device| instance.int(device)) {
+            None => instance.device,
+            Some(wanted) => {
+                let is = |arrays: &super::Arrays| i64::try_from(arrays.device) == Ok(wanted);
+                self.devices.iter().position(is).ok_or_else(|| {
+                    let count = self.devices.len();
+                    match self.devices.as_slice() {
+                        [one] => format!(
+                            "device {wanted} is named in a kernel that runs on device {} alone",
+                            one.device
+                        ),
+                        _ => format!("device {wanted} is not one of the {count} of the launch"),
+                    }
+                })?
+            }
+        };
+        for (word, named) in [("core", peer.core), ("subcore", peer.subcore)] {
+            if let Some(wanted) = named.map(|named| instance.int(named)).filter(|&of| of != 0) {
+                return Err(format!("{word} {wanted} of a device with one {word}"));
+            }
+        }
+        let entries = &self.program.entries;
+        let own = |core: CoreType| core == entries[instance.entry].core;
+        let entry = match peer.kind.filter(|&kind| !own(kind)) {
+            None => instance.entry,
+            Some(kind) => entries
+                .iter()
+                .position(|entry| entry.core == kind)
+                .ok_or_else(|| format!("no kernel runs on a {}", kind.word()))?,
+        };
+        let other = device * entries.len() + entry;
+        if other == number {
+            return Ok(Found::View(view.clone()));
+        }
+        let role = match self.owners.of(view.buffer) {
+            Some((_, Role::Barrier)) => {
+                let buffer = self.barrier(device);
+                return Ok(Found::View(view.of(buffer)));
+            }
+            Some((_, role)) => role,
+            None => return Err("a memory that is of no kernel".to_owned()),
+        };
+        match self.owners.by.get(&(other, role)) {
+            Some(&buffer) => Ok(Found::View(view.of(buffer))),
+            None => Ok(Found::Later(device)),
+        }
+    }
+}
