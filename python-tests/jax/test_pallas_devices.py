@@ -1,0 +1,200 @@
+"""Kernels of Pallas that run on several devices together, against the same in `jax.numpy`."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+from jax.experimental import pallas as pl
+from jax.experimental.pallas import tpu as pltpu
+from test_pallas import HBM, VMEM, normal, same
+
+COUNT = 8
+SPEC = jax.sharding.PartitionSpec("x")
+LOGICAL = pl.DeviceIdType.LOGICAL
+MESH = pl.DeviceIdType.MESH
+
+
+def on_each(function: Callable[..., Any], out: Any = SPEC, count: int = COUNT) -> Any:
+    """The function on each of some devices, compiled."""
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:count]), ("x",))
+    return jax.jit(
+        jax.shard_map(function, mesh=mesh, in_specs=SPEC, out_specs=out, check_vma=False)
+    )
+
+
+def anywhere() -> pl.BlockSpec:
+    return pl.BlockSpec(memory_space=HBM)
+
+
+def shift_kernel(x_ref, o_ref, sent, received):
+    me, count = lax.axis_index("x"), lax.axis_size("x")
+    copy = pltpu.make_async_remote_copy(
+        src_ref=x_ref,
+        dst_ref=o_ref,
+        send_sem=sent,
+        recv_sem=received,
+        device_id=(lax.rem(me + 1, count),),
+        device_id_type=MESH,
+    )
+    copy.start()
+    copy.wait()
+
+
+def shift(x: jax.Array, space: Any) -> jax.Array:
+    return pl.pallas_call(
+        shift_kernel,
+        in_specs=[pl.BlockSpec(memory_space=space)],
+        out_specs=pl.BlockSpec(memory_space=space),
+        out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype),
+        scratch_shapes=[pltpu.SemaphoreType.DMA, pltpu.SemaphoreType.DMA],
+    )(x)
+
+
+@pytest.mark.parametrize("space", [HBM, VMEM], ids=["hbm", "vmem"])
+@pytest.mark.parametrize("count", [1, 2, 8])
+def test_each_device_sends_to_the_next(count, space):
+    x = normal(8 * count, 128)
+    made = on_each(lambda x: shift(x, space), count=count)(x)
+    same(made, jnp.roll(x, 8, axis=0))
+
+
+def test_a_kernel_that_sends_inside_of_a_loop():
+    x = jnp.round(normal(8 * COUNT, 128) * 16)
+
+    def several(x):
+        return lax.fori_loop(0, 3, lambda _, x: shift(x, HBM) + 1, x)
+
+    same(on_each(several)(x), jnp.roll(x + 3, 24, axis=0))
+
+
+def all_gather_kernel(x_ref, o_ref, sent, received, copied):
+    me, count = lax.axis_index("x"), lax.axis_size("x")
+    right = lax.rem(me + 1, count)
+    left = lax.rem(me - 1 + count, count)
+    barrier = pltpu.get_barrier_semaphore()
+    for neighbour in (left, right):
+        pl.semaphore_signal(barrier, 1, device_id=(neighbour,), device_id_type=MESH)
+    pl.semaphore_wait(barrier, 2)
+    local = pltpu.make_async_copy(x_ref, o_ref.at[me], copied)
+    local.start()
+    local.wait()
+
+    @pl.loop(0, count - 1)
+    def _(step):
+        slot = lax.rem(me - step + count, count)
+        copy = pltpu.make_async_remote_copy(
+            src_ref=o_ref.at[slot],
+            dst_ref=o_ref.at[slot],
+            send_sem=sent,
+            recv_sem=received,
+            device_id=(right,),
+            device_id_type=MESH,
+        )
+        copy.start()
+        copy.wait()
+
+
+def all_gather(x: jax.Array) -> jax.Array:
+    return pl.pallas_call(
+        all_gather_kernel,
+        in_specs=[anywhere()],
+        out_specs=anywhere(),
+        out_shape=jax.ShapeDtypeStruct((lax.axis_size("x"), *x.shape), x.dtype),
+        scratch_shapes=[pltpu.SemaphoreType.DMA] * 3,
+        compiler_params=pltpu.CompilerParams(collective_id=0),
+    )(x)
+
+
+@pytest.mark.parametrize("count", [1, 2, 8])
+def test_a_ring_gathers_what_all_have(count):
+    x = normal(8 * count, 128)
+    made = on_each(all_gather, count=count)(x)
+    expected = jnp.tile(x.reshape(count, 8, 128), (count, 1, 1))
+    same(made, expected)
+
+
+def reduce_kernel(x_ref, o_ref, buffers, sent, received, free):
+    me, count = lax.axis_index("x"), lax.axis_size("x")
+    right, left = lax.rem(me + 1, count), lax.rem(me - 1 + count, count)
+    o_ref[...] = x_ref[...]
+    buffers[0] = x_ref[...]
+    pl.semaphore_signal(free, 1, device_id=left, device_id_type=LOGICAL)
+
+    @pl.loop(0, count - 1)
+    def _(step):
+        slot = lax.rem(step, 2)
+        pl.semaphore_wait(free, 1)
+        copy = pltpu.make_async_remote_copy(
+            src_ref=buffers.at[slot],
+            dst_ref=buffers.at[1 - slot],
+            send_sem=sent.at[slot],
+            recv_sem=received.at[1 - slot],
+            device_id=right,
+            device_id_type=LOGICAL,
+        )
+        copy.start()
+        copy.wait()
+        o_ref[...] += buffers[1 - slot]
+
+        @pl.when(step < count - 2)
+        def _():
+            pl.semaphore_signal(free, 1, device_id=left, device_id_type=LOGICAL)
+
+
+@pytest.mark.parametrize("count", [2, 3, 8])
+def test_a_ring_adds_what_all_have(count):
+    x = jnp.round(normal(8 * count, 128) * 16)
+
+    def all_reduce(x):
+        return pl.pallas_call(
+            reduce_kernel,
+            out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype),
+            scratch_shapes=[
+                VMEM((2, 8, 128), jnp.float32),
+                pltpu.SemaphoreType.DMA((2,)),
+                pltpu.SemaphoreType.DMA((2,)),
+                pltpu.SemaphoreType.REGULAR,
+            ],
+        )(x)
+
+    expected = jnp.tile(x.reshape(count, 8, 128).sum(0), (count, 1))
+    same(on_each(all_reduce, count=count)(x), expected)
+
+
+def test_a_kernel_on_rows_of_a_mesh_of_two_axes():
+    x = normal(8 * COUNT, 128)
+    devices = np.array(jax.devices()).reshape(2, 4)
+    mesh = jax.sharding.Mesh(devices, ("row", "column"))
+    spec = jax.sharding.PartitionSpec(("row", "column"))
+
+    def kernel(x_ref, o_ref, sent, received):
+        row, column = lax.axis_index("row"), lax.axis_index("column")
+        copy = pltpu.make_async_remote_copy(
+            src_ref=x_ref,
+            dst_ref=o_ref,
+            send_sem=sent,
+            recv_sem=received,
+            device_id={"row": row, "column": lax.rem(column + 1, 4)},
+            device_id_type=MESH,
+        )
+        copy.start()
+        copy.wait()
+
+    def along_rows(x):
+        return pl.pallas_call(
+            kernel,
+            in_specs=[anywhere()],
+            out_specs=anywhere(),
+            out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype),
+            scratch_shapes=[pltpu.SemaphoreType.DMA, pltpu.SemaphoreType.DMA],
+        )(x)
+
+    made = jax.jit(
+        jax.shard_map(along_rows, mesh=mesh, in_specs=spec, out_specs=spec, check_vma=False)
+    )(x)
+    expected = jnp.roll(x.reshape(2, 4, 8, 128), 1, axis=1).reshape(8 * COUNT, 128)
+    same(made, expected)
