@@ -31,7 +31,7 @@ mod windows;
 use crate::form::{Array, Cell, Extent, Program, Source};
 use copies::{Copies, CopyOrder};
 use instance::{Instance, State};
-use memory::{Bank, Place, poison};
+use memory::{Bank, BufferId, Place, poison};
 use peers::{Owners, Role};
 use semaphores::Signals;
 use tpu_mosaic::ir::LocationId;
@@ -152,6 +152,8 @@ impl<'p> Machine<'p> {
         let whole = self.bank.get(id).place;
         instance.slots =
             offsets.iter().zip(&program.slots).map(|(&at, &bytes)| whole.part(at, bytes)).collect();
+        // Copies of operands whose memory a result has, too.
+        let mut copies: Vec<(Place, BufferId)> = Vec::new();
         for (place, argument) in of.arguments.iter().enumerate() {
             let (dtype, dims) = (argument.cell.dtype(), &argument.dims);
             let bytes = dims.iter().product::<usize>() * dtype.host_bytes();
@@ -209,10 +211,17 @@ impl<'p> Machine<'p> {
                         Array::Operand(_) => {
                             let id = self.bank.own(bytes, argument.cell);
                             self.bank.get(id).place.copy_from(lent);
+                            if self.is_shared(device, *array) {
+                                copies.push((lent, id));
+                            }
                             id
                         }
                         Array::Result(_) => {
-                            let id = own(&mut self.bank);
+                            let id = match copies.iter().find(|(from, _)| *from == lent) {
+                                // One memory, as outside of the kernel.
+                                Some((_, id)) => *id,
+                                None => own(&mut self.bank),
+                            };
                             back = Some((id, lent));
                             id
                         }
