@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use tpu_base::error::{Code, Error, Result};
 use tpu_pallas::core_memory::{CalledKernel, CoreMemories, KernelMemory};
 use tpu_stablehlo::Module;
-use tpu_stablehlo::ir::{Attribute, Operation, Region, Value};
+use tpu_stablehlo::ir::{Attribute, Operation, Region, Type, Value};
 
 /// The target of the calls.
 const TARGET: &str = "tpu_custom_call";
@@ -42,8 +42,37 @@ pub(super) fn describe(module: &mut Module, kernels: &[KernelMemory]) {
         .filter_map(|kernel| Some((&*kernel.configuration, kernel.described()?)))
         .collect();
     for function in &mut module.functions {
+        // XLA's way back from MLIR knows no mutable arrays with layouts, which kernels state; nor
+        // arrays that are pinned.
+        for of in &mut function.values {
+            if let Type::Buffer(tensor) = of {
+                *of = Type::Tensor(tensor.clone());
+            }
+        }
+        let mut pinned = HashMap::new();
+        unpin(&mut function.body, &mut pinned);
         while drop_unused(&mut function.body) {}
         describe_in(&mut function.body, &described);
+    }
+}
+
+/// Leaves out the calls that pin arrays and let them go; `pinned` are the arrays that stand for
+/// their results.
+fn unpin(region: &mut Region, pinned: &mut HashMap<Value, Value>) {
+    for block in &mut region.blocks {
+        block.operations.retain_mut(|operation| {
+            for operand in &mut operation.operands {
+                *operand = pinned.get(operand).copied().unwrap_or(*operand);
+            }
+            let target = operation.attributes.text("call_target_name");
+            if !matches!(target, Some("Pin" | "Unpin")) {
+                operation.regions.iter_mut().for_each(|inner| unpin(inner, pinned));
+                return true;
+            }
+            pinned
+                .extend(operation.results.iter().copied().zip(operation.operands.iter().copied()));
+            false
+        });
     }
 }
 

@@ -37,7 +37,7 @@ impl Machine<'_> {
         }
         if !log.formatted {
             for (header, value) in texts {
-                (self.prints)(&format!("{} {header} {value}", log.tag));
+                (self.prints)(&format!("{} {header} {value}", log.tag.trim_end()));
             }
         }
         Ok(())
