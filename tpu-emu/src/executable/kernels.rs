@@ -3,6 +3,7 @@
 use crate::topology::{Generation, TileRules};
 use std::collections::{HashMap, HashSet};
 use tpu_base::error::{Code, Error, Result};
+use tpu_ops::custom::{PIN, UNPIN};
 use tpu_pallas::core_memory::{CalledKernel, CoreMemories, KernelMemory};
 use tpu_stablehlo::Module;
 use tpu_stablehlo::ir::{Attribute, Operation, Region, Type, Value};
@@ -65,7 +66,7 @@ fn unpin(region: &mut Region, pinned: &mut HashMap<Value, Value>) {
                 *operand = pinned.get(operand).copied().unwrap_or(*operand);
             }
             let target = operation.attributes.text("call_target_name");
-            if !matches!(target, Some("Pin" | "Unpin")) {
+            if !matches!(target, Some(PIN | UNPIN)) {
                 operation.regions.iter_mut().for_each(|inner| unpin(inner, pinned));
                 return true;
             }

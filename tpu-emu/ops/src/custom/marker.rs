@@ -12,6 +12,12 @@ pub const FULL_TO_SHARD: &str = "SPMDFullToShardShape";
 /// The marker between the parts of devices and a whole.
 pub const SHARD_TO_FULL: &str = "SPMDShardToFullShape";
 
+/// The marker of an array that stays where it is from here on.
+pub const PIN: &str = "Pin";
+
+/// The marker of an array that no longer has to stay where it is.
+pub const UNPIN: &str = "Unpin";
+
 /// Shardings on one device, memory kinds and layouts: result `i` is operand `i`. The others
 /// have no result, and nothing to do.
 ///
@@ -23,11 +29,11 @@ pub(super) const TARGETS: &[Entry] = &[
     Entry { layout: LayoutRule::Stated, ..same("LayoutConstraint", ShardingRule::Moved) },
     same("MoveToDevice", ShardingRule::Moved),
     same("MoveToHost", ShardingRule::Moved),
-    same("Pin", ShardingRule::Whole),
+    same(PIN, ShardingRule::Whole),
     same(FULL_TO_SHARD, ShardingRule::Split),
     same(SHARD_TO_FULL, ShardingRule::Join),
     same(SHARDING, ShardingRule::Annotated),
-    same("Unpin", ShardingRule::Whole),
+    same(UNPIN, ShardingRule::Whole),
     same("annotate_device_placement", ShardingRule::Moved),
     same("xla.sdy.FuncResultSharding", ShardingRule::Whole),
     same("xla.sdy.GlobalToLocalShape", ShardingRule::Whole),

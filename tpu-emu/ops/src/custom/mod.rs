@@ -13,7 +13,7 @@ mod ragged_dot;
 mod resize;
 mod top;
 
-pub use marker::{FULL_TO_SHARD, SHARD_TO_FULL, SHARDING};
+pub use marker::{FULL_TO_SHARD, PIN, SHARD_TO_FULL, SHARDING, UNPIN};
 pub use ragged_all_to_all::ragged;
 
 use super::Entry;
