@@ -5,6 +5,10 @@ use tpu_kernels::elementwise::tuning::TILE_ELEMENTS;
 /// Devices of a mesh that no program was compiled for, which may say any number.
 pub(crate) const MAX_MESH_DEVICES: usize = 1 << 20;
 
+/// Results in whose memory a place is looked for, for a value that ends before they are made: the
+/// time for that grows with the values of a program alone.
+pub(crate) const MAX_TRIED_ARRAYS: usize = 64;
+
 /// Calls inside of calls that are inlined.
 pub(crate) const MAX_CALL_DEPTH: usize = 256;
 

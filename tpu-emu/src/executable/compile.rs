@@ -129,10 +129,13 @@ pub(crate) fn compile(
         .collect();
     let generation = target.generation;
     let kernels = kernels::fit(&target.kernels.borrow(), generation)?;
+    let elsewhere = results.iter().enumerate().filter(|(_, of)| of.kind != MemoryKind::Device);
+    let elsewhere: Vec<usize> = elsewhere.map(|(index, _)| index).collect();
+    let packed = StorageForm::Packed { donated: &donated, elsewhere: &elsewhere };
     // A program that cannot be taken apart is told as it is, an equal share for each device.
     let own = io_shardings.as_ref().and_then(|io_shardings| {
         let how = (target.numerics, target.make_body);
-        DevicePlan::of(how, &module, (io_shardings, spread), &donated)
+        DevicePlan::of(how, &module, (io_shardings, spread), packed)
             .inspect_err(|why| tracing::debug!(?module.name, %why, "told as shares of the whole"))
             .ok()
     });
@@ -148,11 +151,7 @@ pub(crate) fn compile(
     };
     let sources = sources(&graph.main);
     // Shards become whole arrays, and those become shards, outside of the plan.
-    let outside = if io_shardings.is_some() {
-        StorageForm::Unpacked(&[])
-    } else {
-        StorageForm::Packed(&donated)
-    };
+    let outside = if io_shardings.is_some() { StorageForm::Unpacked(&[]) } else { packed };
     let plan = plan(&mut graph, outside, passes);
     let (arena, pool) = match (&own, &io_shardings) {
         (Some(own), _) => (own.temporaries(), 0),

@@ -26,8 +26,7 @@ pub(crate) struct DevicePlan {
 }
 
 impl DevicePlan {
-    /// The part of each device of a program over several; `donated` has the result that takes
-    /// over each parameter's memory.
+    /// The part of each device of a program over several, whose arrays lie outside of it.
     ///
     /// # Errors
     /// Those of [`partition`] and [`load`].
@@ -35,14 +34,14 @@ impl DevicePlan {
         (numerics, make_body): (Numerics, BodyMaker),
         module: &Module,
         (io_shardings, devices): (&IoShardings, Devices),
-        donated: &[Option<usize>],
+        outside: StorageForm<'_>,
     ) -> Result<Self> {
         let part = partition(module, io_shardings, (devices.count, devices.replicas), Form::Plan)?;
         let alone = (Devices::ONE, &BTreeMap::new());
         let passes = Passes::ALL;
         let loaded = load(&part.module, numerics, &Unlinked, make_body, alone, passes)?;
         let mut graph = loaded.graph;
-        let plan = plan(&mut graph, StorageForm::Packed(donated), passes);
+        let plan = plan(&mut graph, outside, passes);
         let alone = part.everywhere && plan.calls == 0 && !plan.waits() && !graph.draws;
         let runs = alone && (part.per_device || plan.is_by_elements());
         Ok(Self { plan, runs, cost: graph.cost, bytes_accessed: graph.bytes_accessed })

@@ -17,6 +17,30 @@ fn a_device_holds_its_summand_of_what_all_sum_up() {
     assert!((whole..whole + 4096).contains(&program.memory.temporaries.0));
 }
 
+/// Gradients of two layers, as JAX writes them: products that are moved, then taken away.
+const STEP: &str = "func.func @main(%x: tensor<64x512xf32> {sdy.sharding = #sdy.sharding<@line, [{\"i\"}, {}]>}, %u: tensor<512x512xf32> {tf.aliasing_output = 0 : i32}, %v: tensor<512x512xf32> {tf.aliasing_output = 1 : i32}) -> (tensor<512x512xf32>, tensor<512x512xf32>) {
+    %a = stablehlo.dot_general %x, %x, contracting_dims = [0] x [0] : (tensor<64x512xf32>, tensor<64x512xf32>) -> tensor<512x512xf32>
+    %b = stablehlo.transpose %a, dims = [1, 0] : (tensor<512x512xf32>) -> tensor<512x512xf32>
+    %y = stablehlo.add %x, %x : tensor<64x512xf32>
+    %c = stablehlo.dot_general %y, %x, contracting_dims = [0] x [0] : (tensor<64x512xf32>, tensor<64x512xf32>) -> tensor<512x512xf32>
+    %d = stablehlo.transpose %c, dims = [1, 0] : (tensor<512x512xf32>) -> tensor<512x512xf32>
+    %0 = stablehlo.subtract %u, %b : tensor<512x512xf32>
+    %1 = stablehlo.subtract %v, %d : tensor<512x512xf32>
+    return %0, %1 : tensor<512x512xf32>, tensor<512x512xf32>
+  }";
+
+#[test]
+fn sums_wait_for_others_past_what_moves_them() {
+    let program = compile(&machine(), STEP).unwrap();
+    let gradients = 2 * 512 * 512 * 4;
+    assert_eq!(program.memory.alias.0, gradients);
+    // Both gradients at once, as summands and as sums, and one that is moved.
+    let most = 2 * gradients + gradients / 2 + 4096;
+    assert!((2 * gradients..most).contains(&program.memory.temporaries.0));
+    let text = program.listing().unwrap();
+    assert_eq!(text.matches("stablehlo.all_reduce").count(), 1, "{text}");
+}
+
 #[test]
 fn a_device_does_its_part_of_a_product() {
     let program = compile(&machine(), GRADIENT).unwrap();

@@ -144,6 +144,30 @@ fn several_results_take_room_for_the_table_that_points_to_them() {
     assert!(memory.code.0 > 0);
 }
 
+/// Two products of which the first ends before the last, of 64 KiB each.
+fn chain(kind: &str) -> String {
+    let of = "(tensor<128x128xf32>, tensor<128x128xf32>) -> tensor<128x128xf32>";
+    format!(
+        "func.func public @main(%x: tensor<128x128xf32>) -> (tensor<128x128xf32>{kind}) {{
+        %a = stablehlo.dot_general %x, %x, contracting_dims = [1] x [0] : {of}
+        %b = stablehlo.dot_general %a, %x, contracting_dims = [1] x [0] : {of}
+        %c = stablehlo.dot_general %b, %x, contracting_dims = [1] x [0] : {of}
+        return %c : tensor<128x128xf32>
+    }}"
+    )
+}
+
+#[test]
+fn what_ends_before_a_result_is_made_lies_where_that_will() {
+    let temporaries = |kind| compile(&machine(), &chain(kind)).unwrap().memory.temporaries.0;
+    assert_eq!(temporaries(""), 65536);
+    // The memory of a result on the host is no place for what the device makes.
+    assert_eq!(temporaries(" {mhlo.memory_kind = \"pinned_host\"}"), 2 * 65536);
+    let x = f32s(&[128, 128], &[0.125; 128 * 128]);
+    let results = run(&chain(""), &[x]);
+    assert_eq!(results, [f32s(&[128, 128], &[512.0; 128 * 128])]);
+}
+
 #[test]
 fn a_step_may_have_no_result() {
     let text = r#"

@@ -9,8 +9,7 @@ use tpu_ops::{
     Entry, REDUCE_SCATTER, YIELD, full_name,
 };
 use tpu_stablehlo::ir::{
-    Attribute, Attributes, Block, Element, Elements, LocationId, Operation, Region, TensorType,
-    Type, Value,
+    Attribute, Attributes, Block, Element, Elements, Operation, Region, TensorType, Type, Value,
 };
 
 const GROUPS: &str = "replica_groups";
@@ -32,17 +31,12 @@ fn rows(rows: &[Vec<usize>]) -> Attribute {
     Attribute::Elements(Elements { of: TensorType::new(Element::S64, dims), data, splat })
 }
 
-/// Sums over the devices along some axes that are made at once.
-#[derive(Debug)]
-pub(super) struct PendingSums {
-    axes: Vec<u8>,
-    element: Option<Element>,
-    /// Each summand with its sum.
-    sums: Vec<(Value, Value)>,
-    location: LocationId,
-}
-
 impl Emitter<'_> {
+    /// The groups along some axes, as an operation has them.
+    pub(super) fn groups_along(&mut self, axes: &[u8]) -> Attributes {
+        Attributes(vec![(GROUPS.into(), self.along(axes))])
+    }
+
     /// The groups along some axes, as an attribute.
     fn along(&mut self, axes: &[u8]) -> Attribute {
         if let Some(known) = self.groups.get(axes) {
@@ -67,7 +61,7 @@ impl Emitter<'_> {
     }
 
     /// Writes a collective whose results have their names.
-    fn exchanged_as(
+    pub(super) fn exchanged_as(
         &mut self,
         entry: &Entry,
         operands: Vec<Value>,
@@ -162,14 +156,15 @@ impl Emitter<'_> {
     }
 
     /// The sum of what devices along some axes have, or what else `by` makes of it; where a part
-    /// of it is wanted, that part.
+    /// of it is wanted, that part. `result` is what it stands for.
     pub(super) fn summed(
         &mut self,
         mut value: Value,
         layout: &mut Layout,
         (mut partial, by): (Vec<u8>, Option<&Region>),
-        wanted: &Layout,
+        result: Value,
     ) -> Result<Value> {
+        let wanted = self.layouts.of(result);
         for dim in 0..layout.0.len() {
             let Some(rest) = wanted.0[dim].strip_prefix(&layout.0[dim][..]) else { continue };
             let axes: Vec<u8> =
@@ -194,57 +189,13 @@ impl Emitter<'_> {
             return Ok(value);
         }
         partial.sort_unstable();
-        let of = self.written(value).clone();
         if by.is_none() {
-            return Ok(self.later(value, of, partial));
+            return Ok(self.later(value, partial, result));
         }
-        let attributes = Attributes(vec![(GROUPS.into(), self.along(&partial))]);
+        let of = self.written(value).clone();
+        let attributes = self.groups_along(&partial);
         let code = vec![self.combiner(value, by)?];
         Ok(self.exchanged(&ALL_REDUCE, vec![value], vec![of], (attributes, code))[0])
-    }
-
-    /// Notes a sum over the devices along some axes, which is made together with others when the
-    /// first of them is read.
-    fn later(&mut self, value: Value, of: Type, axes: Vec<u8>) -> Value {
-        let element = of.tensor().map(|tensor| tensor.element);
-        let sum = self.value(of);
-        let location = self.location;
-        let known = self.pending.iter_mut().find(|one| one.axes == axes && one.element == element);
-        match known {
-            Some(known) => known.sums.push((value, sum)),
-            None => {
-                let sums = vec![(value, sum)];
-                self.pending.push(PendingSums { axes, element, sums, location });
-            }
-        }
-        sum
-    }
-
-    /// Makes the sums that are read.
-    pub(super) fn sum_before(&mut self, operands: &[Value]) {
-        let read = |one: &PendingSums| one.sums.iter().any(|(_, sum)| operands.contains(sum));
-        while let Some(at) = self.pending.iter().position(read) {
-            let sums = self.pending.remove(at);
-            self.sum(sums);
-        }
-    }
-
-    /// Makes all sums of the block that is written.
-    pub(super) fn sum_all(&mut self) {
-        while !self.pending.is_empty() {
-            let sums = self.pending.remove(0);
-            self.sum(sums);
-        }
-    }
-
-    fn sum(&mut self, PendingSums { axes, element, sums, location }: PendingSums) {
-        let here = std::mem::replace(&mut self.location, location);
-        let (operands, results): (Vec<Value>, Vec<Value>) = sums.into_iter().unzip();
-        let scalar = TensorType::new(element.unwrap_or(Element::F32), Vec::new());
-        let attributes = Attributes(vec![(GROUPS.into(), self.along(&axes))]);
-        let code = vec![self.sum_of_two(scalar)];
-        self.exchanged_as(&ALL_REDUCE, operands, results, (attributes, code));
-        self.location = here;
     }
 
     /// The code that combines two elements: of an operation, or their sum.
@@ -257,7 +208,7 @@ impl Emitter<'_> {
     }
 
     /// The code that adds two scalars.
-    fn sum_of_two(&mut self, scalar: TensorType) -> Region {
+    pub(super) fn sum_of_two(&mut self, scalar: TensorType) -> Region {
         let scalar = Type::Tensor(scalar);
         let arguments = vec![self.value(scalar.clone()), self.value(scalar.clone())];
         let outer = std::mem::take(&mut self.out);

@@ -1,9 +1,9 @@
 //! The operations of one device's program, in the order of the program over whole arrays.
 use super::Form;
 use super::axes::{Axes, Layout};
-use super::collective::PendingSums;
 use super::propagate::Layouts;
-use std::collections::HashMap;
+use super::waiting::{PendingSums, moved_once};
+use std::collections::{HashMap, HashSet};
 use tpu_base::error::{Error, Result};
 use tpu_ops::{CONSTANT, CONVERT, DYNAMIC_SLICE, Entry, MULTIPLY, full_name};
 use tpu_ops::{PARTITION_ID, RESHAPE};
@@ -43,6 +43,11 @@ pub(super) struct Emitter<'m> {
     pub(super) splats: HashMap<Value, Elements>,
     /// Sums that are made when the first of them is read.
     pub(super) pending: Vec<PendingSums>,
+    /// The values that are not written yet, and the number of the sums that they wait for.
+    pub(super) waiting: HashMap<Value, usize>,
+    pub(super) groups_of_sums: usize,
+    /// The values that are read by one operation, which moves their elements.
+    pub(super) moved_once: HashSet<Value>,
     /// Groups of devices along axes.
     pub(super) groups: HashMap<Vec<u8>, Attribute>,
     pub(super) channels: i64,
@@ -74,6 +79,9 @@ impl<'m> Emitter<'m> {
             brought: vec![HashMap::new()],
             splats: HashMap::new(),
             pending: Vec::new(),
+            waiting: HashMap::new(),
+            groups_of_sums: 0,
+            moved_once: moved_once(function),
             groups: HashMap::new(),
             channels: 0,
             everywhere: true,
@@ -216,9 +224,9 @@ impl<'m> Emitter<'m> {
         results: Vec<Value>,
         (attributes, regions): (Attributes, Vec<Region>),
     ) {
-        self.sum_before(&operands);
         let location = self.location;
-        self.out.push(Operation { name, operands, results, attributes, regions, location });
+        let operation = Operation { name, operands, results, attributes, regions, location };
+        self.write_or_wait(operation);
     }
 
     /// Writes an operation of one result, without code inside.

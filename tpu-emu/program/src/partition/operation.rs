@@ -209,8 +209,7 @@ impl<'m> Emitter<'m> {
             }
             if !partial.is_empty() {
                 let by = operation.regions.first().filter(|_| !adds(operation));
-                let wanted = self.layouts.of(result).clone();
-                value = self.summed(value, &mut layout, (partial.clone(), by), &wanted)?;
+                value = self.summed(value, &mut layout, (partial.clone(), by), result)?;
                 if let Some(at) = added.filter(|&at| !self.is_zero(operation.operands[at])) {
                     let more = self.get(operation.operands[at], &layout)?;
                     let of = self.written(value).clone();

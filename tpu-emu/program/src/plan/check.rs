@@ -48,7 +48,12 @@ pub(crate) fn check(graph: &Graph, code: &StepBlock, plan: &Plan, donated: &[Opt
 /// The program's plan, which the checker has followed.
 pub(crate) fn planned(graph: &mut Graph, donated: &[Option<usize>], passes: Passes) -> Plan {
     let code = steps(graph, passes);
-    let plan = super::assign(graph, &code, StorageForm::Packed(donated), passes.memory_reuse);
+    let plan = super::assign(
+        graph,
+        &code,
+        StorageForm::Packed { donated, elsewhere: &[] },
+        passes.memory_reuse,
+    );
     check(graph, &code, &plan, donated);
     plan
 }

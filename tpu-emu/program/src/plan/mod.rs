@@ -14,10 +14,12 @@
 //! | a result that is a parameter, a constant or another result | that one's, copied at the end |
 //! | a result whose donated parameter is still read | the arena, copied at the end |
 //! | a packed result | the arena, packed and copied at the end |
+//! | a value that lives and ends while a result's memory has nothing yet | that memory, if it fits |
 //! | scratch memory of a step | the arena, for that step alone |
 //! | any other value | the arena |
 //!
-//! `assign` goes through these in order: parameters, alias sets, results, then the arena. Alias
+//! `assign` goes through these in order: parameters, alias sets, results, what lies in the memory
+//! of results before them, then the arena. Alias
 //! sets are joined in program order, for values of one size:
 //!
 //! * A fused loop's or row fusion's result and an operand that nobody reads later, if the step
@@ -171,9 +173,13 @@ pub struct Step {
 /// What lies outside of a program.
 #[derive(Debug, Clone, Copy)]
 pub enum StorageForm<'d> {
-    /// Arrays of a device, narrow elements packed. `[i]` is the result that takes the memory of
-    /// parameter `i` over.
-    Packed(&'d [Option<usize>]),
+    /// Arrays of a device, narrow elements packed.
+    Packed {
+        /// `[i]` is the result that takes the memory of parameter `i` over.
+        donated: &'d [Option<usize>],
+        /// The results whose memory is not that of the arena, as memory of the host.
+        elsewhere: &'d [usize],
+    },
     /// Arrays as programs have them, narrow elements a byte each: a region's elements. `[i]` is the
     /// result that takes the memory of parameter `i` over.
     Unpacked(&'d [Option<usize>]),

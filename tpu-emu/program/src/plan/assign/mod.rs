@@ -1,5 +1,6 @@
 //! Joins values into alias sets, gives these their memory, and writes the steps.
 mod join;
+mod lodge;
 
 use crate::graph::{Graph, ValueId};
 use crate::passes::fuse::{StepBlock, StepKind};
@@ -29,13 +30,14 @@ pub(crate) fn assign(
     reuse: bool,
 ) -> Plan {
     let (ranges, times) = LiveRanges::new(code);
-    let donated = match outside {
-        StorageForm::Packed(donated) | StorageForm::Unpacked(donated) => donated,
+    let (donated, elsewhere) = match outside {
+        StorageForm::Packed { donated, elsewhere } => (donated, Some(elsewhere)),
+        StorageForm::Unpacked(donated) => (donated, None),
     };
     let mut layout = Assignment {
         graph,
         donated,
-        packs: matches!(outside, StorageForm::Packed(_)),
+        packs: matches!(outside, StorageForm::Packed { .. }),
         reuse,
         ranges,
         sets: AliasSets::default(),
@@ -54,6 +56,9 @@ pub(crate) fn assign(
     layout.declare(code);
     layout.join(code, &times);
     layout.pin_results(code);
+    if let (Some(elsewhere), true) = (elsewhere, reuse) {
+        layout.lodge(code, elsewhere, times.end);
+    }
     layout.write(code, &times)
 }
 
