@@ -14,6 +14,9 @@ use tpu_mosaic::ir::{
 };
 use tpu_mosaic::{Config, Module};
 
+/// Bytes of a tile: what the compiler's own scratch has at least.
+const TILE_BYTES: u64 = 8 * 128 * 4;
+
 /// What a kernel is called with.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Signature<'a> {
@@ -59,6 +62,13 @@ pub(crate) fn lower(
         place: LocationId::UNKNOWN,
         internal_scratch: config.internal_scratch_bytes,
     };
+    if let Some(asked) = config.internal_scratch_bytes.filter(|&asked| asked < TILE_BYTES) {
+        let least = TILE_BYTES;
+        lowering.refuse(
+            format!("Requested internal scratch size {asked} needs to be at least {least}"),
+            LocationId::UNKNOWN,
+        );
+    }
     for (key, _) in &module.attributes.0 {
         lowering.refuse(format!("the attribute {key} of the module"), LocationId::UNKNOWN);
     }

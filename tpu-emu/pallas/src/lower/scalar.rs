@@ -62,9 +62,6 @@ fn wants_32_bits(op: ScalarOp) -> bool {
             | ScalarOp::LeU
             | ScalarOp::GtU
             | ScalarOp::GeU
-            | ScalarOp::And
-            | ScalarOp::Or
-            | ScalarOp::Xor
     )
 }
 

@@ -6,7 +6,8 @@ use tpu_stablehlo::ir::{Attributes, Value};
 
 pub(super) fn row(op: Op) -> Option<Row> {
     Some(match op {
-        Op::ArithAddi | Op::ArithAddf => |site| simple(site, "stablehlo.add"),
+        Op::ArithAddi => added,
+        Op::ArithAddf => |site| simple(site, "stablehlo.add"),
         Op::ArithSubi | Op::ArithSubf => |site| simple(site, "stablehlo.subtract"),
         Op::ArithMuli | Op::ArithMulf => |site| simple(site, "stablehlo.multiply"),
         Op::ArithDivf => divided,
@@ -52,6 +53,17 @@ fn simple(site: &mut Site<'_>, name: &'static str) -> Refused<Value> {
         return site.refused("no operand");
     }
     Ok(site.code.map(name, &operands))
+}
+
+/// Addition, which the vector unit has not for every type.
+fn added(site: &mut Site<'_>) -> Refused<Value> {
+    if matches!(site.element, Element::S2 | Element::S4 | Element::S8) && !site.dims.is_empty() {
+        let element = site.element;
+        return site.refused(format!(
+            "Not implemented: Only vector<i16> and vector<i32> are supported, not {element:?}"
+        ));
+    }
+    simple(site, "stablehlo.add")
 }
 
 /// Division, which the vector unit has not for every type.

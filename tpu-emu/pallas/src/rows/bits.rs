@@ -160,22 +160,74 @@ fn unpack(site: &mut Site<'_>) -> Refused<Value> {
 /// Random bits are added below those that are kept, and the rest is cut off.
 fn stochastic(site: &mut Site<'_>) -> Refused<Value> {
     let (value, random) = (site.operand(0)?, site.operand(1)?);
-    if site.element != Element::Bf16 || site.code.element(value) != Element::F32 {
-        return site.refused(format!("to {:?}", site.element));
+    if site.code.element(value) != Element::F32 {
+        return site.refused(format!("of {:?}", site.code.element(value)));
     }
+    let to = site.element;
     let code = &mut *site.code;
     let dims = code.dims(value);
-    let bits = code.bits(value, Element::U32);
     let random = code.bits(random, Element::U32);
-    let mask = code.integer(Element::U32, &dims, 0xffff);
-    let low = code.map("stablehlo.and", &[random, mask]);
-    let sum = code.map("stablehlo.add", &[bits, low]);
-    let high = shifted(code, "stablehlo.shift_right_logical", sum, 16);
-    let narrow = code.convert(high, Element::U16);
-    let rounded = code.bits(narrow, Element::Bf16);
+    let rounded = match to {
+        Element::Bf16 => {
+            let bits = code.bits(value, Element::U32);
+            let mask = code.integer(Element::U32, &dims, 0xffff);
+            let low = code.map("stablehlo.and", &[random, mask]);
+            let sum = code.map("stablehlo.add", &[bits, low]);
+            let high = shifted(code, "stablehlo.shift_right_logical", sum, 16);
+            let narrow = code.convert(high, Element::U16);
+            code.bits(narrow, Element::Bf16)
+        }
+        Element::F8E5M2 | Element::F8E4M3FN | Element::F8E4M3B11FNUZ => {
+            one_of_two(code, value, random, to)
+        }
+        other => return site.refused(format!("to {other:?}")),
+    };
     // What is no number stays as it is.
     let none = tpu_stablehlo::ir::Attributes::default();
     let finite = code.emit("stablehlo.is_finite", &[value], none, Element::Pred, &dims);
-    let plain = code.convert(value, Element::Bf16);
+    let plain = code.convert(value, to);
     Ok(code.select(finite, rounded, plain))
+}
+
+/// The element of eight bits below a number, or the one above, each as likely as the number is
+/// near; what has none above is rounded.
+fn one_of_two(code: &mut Code, value: Value, random: Value, to: Element) -> Value {
+    let dims = code.dims(value);
+    let size = code.map("stablehlo.abs", &[value]);
+    let nearest = code.convert(size, to);
+    let back = code.convert(nearest, Element::F32);
+    let bits = code.bits(nearest, Element::U8);
+    let one = code.integer(Element::U8, &dims, 1);
+    let less = code.map("stablehlo.subtract", &[bits, one]);
+    let beyond = code.compare("GT", back, size);
+    let below = code.select(beyond, less, bits);
+    let above = code.map("stablehlo.add", &[below, one]);
+    let [low, high] = [below, above].map(|bits| {
+        let element = code.bits(bits, to);
+        code.convert(element, Element::F32)
+    });
+    let (part, whole) = (
+        code.map("stablehlo.subtract", &[size, low]),
+        code.map("stablehlo.subtract", &[high, low]),
+    );
+    let drawn = shifted(code, "stablehlo.shift_right_logical", random, 8);
+    let drawn = code.convert(drawn, Element::F32);
+    let scale = code.float(Element::F32, &dims, 1.0 / 16_777_216.0);
+    let drawn = code.map("stablehlo.multiply", &[drawn, scale]);
+    let reach = code.map("stablehlo.multiply", &[drawn, whole]);
+    let up = code.compare("LT", reach, part);
+    let chosen = code.select(up, above, below);
+    let none = tpu_stablehlo::ir::Attributes::default();
+    let inside = code.emit("stablehlo.is_finite", &[high], none, Element::Pred, &dims);
+    let chosen = code.select(inside, chosen, bits);
+    // A zero has no sign in every type.
+    let zero = code.integer(Element::U8, &dims, 0);
+    let sign = code.integer(Element::U8, &dims, 0x80);
+    let signed = code.map("stablehlo.or", &[chosen, sign]);
+    let nothing = code.float(Element::F32, &dims, 0.0);
+    let negative = code.compare("LT", value, nothing);
+    let some = code.compare("NE", chosen, zero);
+    let wants = code.map("stablehlo.and", &[negative, some]);
+    let chosen = code.select(wants, signed, chosen);
+    code.bits(chosen, to)
 }

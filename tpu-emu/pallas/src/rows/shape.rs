@@ -1,6 +1,6 @@
 //! Operations that move elements by known rules.
 use super::{Known, Row, Site};
-use crate::lower::code::{Refused, signed};
+use crate::lower::code::{Refused, signed, width};
 use tpu_mosaic::ir::{DYNAMIC, Element, Op};
 use tpu_stablehlo::ir::Value;
 
@@ -202,6 +202,18 @@ fn rotate(site: &mut Site<'_>) -> Refused<Value> {
         let (low, high) =
             (site.code.part(value, axis, 0, cut), site.code.part(value, axis, cut, size));
         return Ok(site.code.concatenate(&[high, low], axis));
+    }
+    // What the chip rotates by a computed amount are whole tiles.
+    let rows = width(site.element).map_or(8, |bits| 8 * 32 / i64::from(bits.clamp(1, 32)));
+    let tile = match dims.len() - axis {
+        1 => 128,
+        2 => rows,
+        _ => 1,
+    };
+    if size % tile != 0 {
+        return site.refused(format!(
+            "unsupported unaligned shape: {size} elements in tiles of {tile} by a computed amount"
+        ));
     }
     let amount = site.operand(1)?;
     let start = cut(site, amount, size);
