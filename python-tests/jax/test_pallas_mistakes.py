@@ -1,6 +1,5 @@
 """Kernels of Pallas with a mistake each, which is told, and the same without it."""
 
-import functools
 import inspect
 from collections.abc import Callable
 from pathlib import Path
@@ -17,9 +16,12 @@ from test_pallas import HBM, SMEM, VMEM, normal
 
 SPEC = jax.sharding.PartitionSpec("x")
 LOGICAL = pl.DeviceIdType.LOGICAL
-X = functools.cache(lambda: normal(32, 128))
 BLOCK = jax.ShapeDtypeStruct((32, 128), jnp.float32)
 DMA, REGULAR = pltpu.SemaphoreType.DMA, pltpu.SemaphoreType.REGULAR
+
+
+def operand() -> jax.Array:
+    return normal(32, 128)
 
 
 def anywhere() -> pl.BlockSpec:
@@ -41,7 +43,7 @@ def a_semaphore_signalled_once_too_often(wrong):
         pl.semaphore_wait(ready, 1)
         o_ref[...] = x_ref[...]
 
-    return pl.pallas_call(kernel, out_shape=BLOCK, scratch_shapes=[REGULAR])(X())
+    return pl.pallas_call(kernel, out_shape=BLOCK, scratch_shapes=[REGULAR])(operand())
 
 
 def a_copy_that_nobody_waits_for(wrong):
@@ -57,7 +59,7 @@ def a_copy_that_nobody_waits_for(wrong):
         out_specs=anywhere(),
         out_shape=BLOCK,
         scratch_shapes=[DMA],
-    )(X())
+    )(operand())
 
 
 def a_copy_that_nobody_waits_for_in_a_scope(wrong):
@@ -71,7 +73,7 @@ def a_copy_that_nobody_waits_for_in_a_scope(wrong):
 
         pl.run_scoped(scoped, VMEM((32, 128), jnp.float32), DMA)
 
-    return pl.pallas_call(kernel, in_specs=[anywhere()], out_shape=BLOCK)(X())
+    return pl.pallas_call(kernel, in_specs=[anywhere()], out_shape=BLOCK)(operand())
 
 
 def a_wait_that_nobody_ends(wrong):
@@ -80,7 +82,7 @@ def a_wait_that_nobody_ends(wrong):
         pl.semaphore_wait(ready, 2 if wrong else 1)  # here
         o_ref[...] = x_ref[...]
 
-    return pl.pallas_call(kernel, out_shape=BLOCK, scratch_shapes=[REGULAR])(X())
+    return pl.pallas_call(kernel, out_shape=BLOCK, scratch_shapes=[REGULAR])(operand())
 
 
 def a_wait_for_a_device_that_does_not_signal(wrong):
@@ -115,7 +117,7 @@ def a_load_behind_the_end(wrong):
             first = (i + wrong) * 8
             o_ref[pl.ds(i * 8, 8), :] = x_ref[pl.ds(first, 8), :]  # here
 
-    return pl.pallas_call(kernel, out_shape=BLOCK)(X())
+    return pl.pallas_call(kernel, out_shape=BLOCK)(operand())
 
 
 def a_store_behind_the_end(wrong):
@@ -125,7 +127,7 @@ def a_store_behind_the_end(wrong):
             rows = x_ref[pl.ds(i * 8, 8), :]
             o_ref[pl.ds((i + wrong) * 8, 8), :] = rows  # here
 
-    return pl.pallas_call(kernel, out_shape=BLOCK)(X())
+    return pl.pallas_call(kernel, out_shape=BLOCK)(operand())
 
 
 def a_scalar_behind_the_end(wrong):
@@ -136,7 +138,7 @@ def a_scalar_behind_the_end(wrong):
         kernel,
         in_specs=[pl.BlockSpec(memory_space=SMEM), pl.BlockSpec(memory_space=VMEM)],
         out_shape=BLOCK,
-    )(jnp.arange(4.0), X())
+    )(jnp.arange(4.0), operand())
 
 
 def a_copy_of_rows_behind_the_end(wrong):
@@ -151,7 +153,7 @@ def a_copy_of_rows_behind_the_end(wrong):
         in_specs=[anywhere()],
         out_specs=anywhere(),
         out_shape=BLOCK,
-    )(X())
+    )(operand())
 
 
 def a_block_behind_the_end(wrong):
@@ -165,7 +167,7 @@ def a_block_behind_the_end(wrong):
         out_specs=pl.BlockSpec((8, 128), lambda i: (i, 0)),
         out_shape=BLOCK,
     )
-    return call(X())
+    return call(operand())
 
 
 def too_much_vmem(wrong):
@@ -177,7 +179,7 @@ def too_much_vmem(wrong):
     call = pl.pallas_call(
         kernel, out_shape=BLOCK, scratch_shapes=[VMEM((count, 32, 128), jnp.float32)]
     )
-    return call(X())  # here
+    return call(operand())  # here
 
 
 MISTAKES = [

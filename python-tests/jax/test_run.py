@@ -115,7 +115,9 @@ def test_however_a_program_ends_its_code_and_its_lines_are_there(tmp_path, tail,
 
 
 def test_an_interrupt_is_the_program_s(tmp_path):
-    script(tmp_path, "import signal\nprint('ready', flush=True)\nsignal.pause()\n")
+    # Short sleeps: an interrupt just before a long one would be noticed at its end.
+    waits = "import time\nprint('ready', flush=True)\nwhile True:\n    time.sleep(0.1)\n"
+    script(tmp_path, waits)
     process = started("run", "train.py", folder=tmp_path)
     assert process.stdout is not None
     while process.stdout.readline() != "ready\n":

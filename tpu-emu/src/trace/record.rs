@@ -101,7 +101,7 @@ mod tests {
         };
         let around = (0..64).flat_map(|bit| {
             let power = 1_u64 << bit;
-            [power - 1, power, power + 1, power | power / 3, power.wrapping_mul(0x9e37_79b9)]
+            [power - 1, power, power + 1, power | (power / 3), power.wrapping_mul(0x9e37_79b9)]
         });
         for n in around.chain([u64::MAX, 0x0123_4567_89ab_cdef, 0x00fe_dcba_9876_5432]) {
             let mut out = vec![7];
