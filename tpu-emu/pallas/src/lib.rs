@@ -1,7 +1,7 @@
 //! Pallas kernels. [`Compiler::kernel`] makes of a custom call `tpu_custom_call` a step of its
-//! program: the module is read by `tpu-mosaic`, lowered to the [`form`] that runs, and run by the
+//! program: the module is read by `tpu-mosaic`, lowered to the `form` that runs, and run by the
 //! `machine`. What a kernel computes is StableHLO, planned and run as any program
-//! ([`piece`]).
+//! (`piece`).
 pub mod core_memory;
 mod form;
 mod kernel;
