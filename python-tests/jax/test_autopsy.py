@@ -306,6 +306,39 @@ def test_a_program_that_is_refused_when_it_is_compiled_says_what_would_make_it_f
     assert (found["fits"], found["smallest"], space["program"]["needed"]) == (False, up, needed)
 
 
+@pytest.mark.parametrize("allocates", [True, False])
+def test_the_trace_has_a_program_that_is_refused_when_it_is_compiled(tmp_path, allocates):
+    """Also where nothing else was allocated: the argument is only described then."""
+    make = "np.ones((8, 256, 1024), np.float32)"
+    described = "jax.ShapeDtypeStruct((8, 256, 1024), np.float32)"
+    program = TOO_LARGE
+    if not allocates:
+        program = program.replace(f"jax.block_until_ready(jax.device_put({make}))", described)
+        program = program.replace("jax.block_until_ready(step(w))", "step.lower(w).compile()")
+    path = tmp_path / "run.trace"
+    error = refused(program, 12 << 20, TPU_EMU_TRACE=str(path))
+    _, _, advice = error.partition("each checked by compiling it:\n")
+    wanted = [line.strip() for line in advice.splitlines()]
+    found = json.loads(command("autopsy", path, "--json").stdout)
+    assert (found["refusals"], found["autopsy"]) == (0, None)
+    [of] = found["programs"]
+    assert of["program"] == "jit__lambda"
+    assert of["needed"] > of["available"] == 12 << 20
+    assert (of["arguments"], of["results"]) == (8 << 20, 8 << 20)
+    assert of["advice"] == wanted[:3]
+    assert ":" in of["line"], of
+    text = command("autopsy", path).stdout
+    assert "program refused at" in text
+    assert of["advice"][0] in text
+    [words] = json.loads(command("summary", path, "--json").stdout)["refused_programs"]
+    assert words.startswith("jit__lambda needs ")
+    assert words in command("summary", path).stdout
+    told = command("fit", path, "--hbm", str(of["needed"] - 512), "--json")
+    assert (told.returncode, json.loads(told.stdout)["fits"]) == (3, False)
+    page = tmp_path / "run.html"
+    assert command("report", path, "-o", page).returncode == 0
+
+
 def test_what_no_program_can_move_does_not_come_together():
     # A program's constants lie between two holes.
     program = """

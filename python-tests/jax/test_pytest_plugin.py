@@ -1,11 +1,13 @@
 """The pytest plugin, in suites of their own."""
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from test_command import command
 
 import tpu_emu
 from emulator import LIBRARY
@@ -265,6 +267,11 @@ def test_a_leak_names_what_keeps_it_and_no_other_array(installed, tmp_path):
     )
     code, told = run(installed, tmp_path)
     assert (code, "test_suite.KEPT[1]" in told, "OTHER" in told) == (1, True, False), told
+    _, told = run(installed, tmp_path, "--hbm-report", "reports")
+    [report] = (tmp_path / "reports").glob("*.trace")
+    found = json.loads(command("leaks", report, "--from", "0s", "--to", "last", "--json").stdout)
+    names = {name for row in found["rows"] for name in row["names"]}
+    assert "test_suite.KEPT[1]" in names, found
 
 
 COLLECTED = """

@@ -1,13 +1,16 @@
 """`tpu_emu.snapshot()`: what lives in this process."""
 
 import itertools
+import json
 import shutil
+import textwrap
 import threading
 from pathlib import Path
 
 import jax
 import numpy as np
 import pytest
+from test_command import command
 
 import tpu_emu
 from emulator import LIBRARY, output
@@ -25,6 +28,42 @@ def test_a_scalar_is_one_allocation_of_512_bytes_until_it_is_deleted():
     assert change.entry == "PJRT_Client_BufferFromHostBuffer"
     array.delete()
     assert tpu_emu.snapshot().live == ()
+
+
+KEPT = """
+    import jax.numpy as jnp
+    import tpu_emu
+
+    class Trainer:
+        history = [jnp.ones((8, 128)) for _ in range(30)]
+
+    def hold():
+        kept = jnp.ones((300, 300))
+        return lambda: kept
+
+    trainer, callback = Trainer(), hold()
+    tpu_emu.save_snapshot("named.trace")
+    tpu_emu.save_snapshot("plain.trace", names=False)
+"""
+
+
+def test_a_saved_snapshot_names_what_keeps_each_array(tmp_path):
+    output(f"import os\nos.chdir({str(tmp_path)!r})\n" + textwrap.dedent(KEPT))
+    named, plain = tmp_path / "named.trace", tmp_path / "plain.trace"
+    assert tpu_emu.read(named).live == tpu_emu.read(plain).live
+    rows = json.loads(command("summary", named, "--json").stdout)["spaces"][0]["end"]["rows"]
+    names = {name for row in rows for name in row["names"]}
+    wanted = {f"__main__.Trainer.history[{at}]" for at in range(30)}
+    assert names == wanted | {"__main__.callback.<closure kept>"}
+    text = command("summary", named).stdout
+    assert "kept by __main__.callback.<closure kept>" in text
+    assert "and by 27 other names" in text
+    assert "kept by" not in command("summary", plain).stdout
+    # Each name stands with the line that took its array.
+    by_line = {row["key"].split(":")[1].split(" ")[1]: set(row["names"]) for row in rows}
+    assert by_line["hold"] == {"__main__.callback.<closure kept>"}, by_line
+    page = tmp_path / "named.html"
+    assert command("report", named, "-o", page).returncode == 0
 
 
 def test_it_tells_the_process_its_devices_and_how_full_they_are():

@@ -1,4 +1,4 @@
-"""Traces of format 1.5 made here, with a ledger of what lives: what a report of them must say."""
+"""Traces of format 1.6 made here, with a ledger of what lives: what a report of them must say."""
 
 import random
 from dataclasses import dataclass, field
@@ -41,7 +41,7 @@ class Block:
 class Scene:
     """A trace, and the blocks that live at its end so far."""
 
-    minor: int = 5
+    minor: int = 6
     out: bytearray = field(default_factory=bytearray)
     live: dict[tuple[int, int], Block] = field(default_factory=dict)
     in_use: dict[int, int] = field(default_factory=dict)
@@ -216,13 +216,23 @@ def everything() -> Scene:
     ]
     flat = [value for slot in slots for value in slot]
     scene.put(17, 1, "jit_step", 12288, 64, 53248, 4096, len(slots), *flat, 6)
-    scene.put(20, 1, 1, 0, 7, scene.stack(10), scene.time, scene.time + 10, scene.time + 5010, 0)
+    for run in range(1, 41):
+        begun = scene.time + 10 * run
+        ended = begun + 5010 * run
+        status = 8 if run == 40 else 0
+        scene.put(20, 1, run, 0, 7, scene.stack(10), begun - 10, begun, ended, status)
+    slot = (0, 4096, 4096, 0, 1, "f32", 1, 1024, "{0}", EVIL, "/home/user/train.py:5")
+    scene.put(17, 2, f"jit_{EVIL}", 4096, 0, 64, 4096, 1, *slot, 2, 9 << 30)
+    refused = (2, scene.stack(10), 7, scene.time, "PJRT_Client_Compile", 1 << 30, "t.py:9", 1, 0)
+    scene.put(21, *refused, 2, "a larger chip: v6e", EVIL)
     scene.put(14, ENTRY, scene.stack(10), 7, 1_000_000, 13, 26_000, 106_496, 1)
     dispatch = (0, 3, 1, "my_target", "jit_step", "train.py:9", 0, 0, 0, "", scene.stack(10), 7)
     scene.put(11, *dispatch, scene.time, ENTRY, 500, 0, EVIL)
     scene.put(12, f"no live block of TPU_0 {EVIL}", scene.stack(10), 7, scene.time, ENTRY)
     scene.time += 1000
     scene.put(19, scene.time, 7, scene.stack(10), *scene.places(), "Py_FinalizeEx")
+    for space, address in scene.live:
+        scene.put(22, space, address, f"__main__.kept[{address}] {EVIL}")
     return scene
 
 

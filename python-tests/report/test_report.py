@@ -126,11 +126,18 @@ def test_programs_refusals_and_calls_have_their_records(
     browser.view("programs")
     text = browser.eval("document.querySelector('main').innerText")
     assert "Temporaries at their peak, operation 1: 12.0 KiB in 2 slots" in text
+    assert browser.eval("document.querySelector('#launch-count').dataset.count") == "40"
+    text = browser.eval("document.querySelector('main .grid').innerText")
+    assert "5.01 µs" in text
+    browser.do("click", selector="main .grid-row")
+    assert "Run 1 of jit_step" in browser.eval("document.querySelector('.drawer').innerText")
     browser.view("refusals")
     text = browser.eval("document.querySelector('main').innerText")
     assert "TPU_0 had no room for 1.00 MiB" in text
     assert "in 7 holes" in text
-    helps = browser.eval("document.querySelector('.helps').innerText")
+    assert "needs 9.00 GiB of 1.00 GiB" in text
+    assert "a larger chip: v6e" in text
+    helps = browser.eval("[...document.querySelectorAll('.helps')].map((of) => of.innerText).join()")
     assert "reshape(-1)" in helps
     browser.view("calls")
     assert browser.eval("document.querySelector('#calls tbody tr').dataset.count") == "13"
@@ -138,6 +145,22 @@ def test_programs_refusals_and_calls_have_their_records(
     assert shown(EVIL).split()[0] in text
     assert "my_target" in text
     assert scene.changes > 0
+
+
+def test_names_stand_beside_what_they_keep(browser: Browser, full: tuple[Path, Scene]) -> None:
+    path, scene = full
+    browser.open(path)
+    browser.do("select", selector=".controls select", value="0")
+    browser.do("click", selector="#at-end")
+    browser.view("leaks")
+    found = browser.eval("document.querySelectorAll('#keepers tbody tr').length")
+    assert found > 0
+    named = browser.eval("document.querySelector('#keepers tbody tr').dataset.name")
+    address = int(named.split("[")[1].split("]")[0])
+    assert (0, address) in scene.live
+    assert "kept by __main__.kept[" in browser.eval("document.querySelector('main').innerText")
+    browser.view("allocations")
+    assert "Kept by" in browser.eval("document.querySelector('.grid-head').innerText")
 
 
 def test_frames_lead_to_their_source(browser: Browser, full: tuple[Path, Scene]) -> None:

@@ -4,6 +4,7 @@ from tpu_emu.allocations import Allocation, allocation_of, allocations_of
 from tpu_emu.holders import Holder, holders
 from tpu_emu.library import library_path, mark, snapshot
 from tpu_emu.memory import Piece, configure, live, memory_map, peak
+from tpu_emu.named import save_snapshot
 from tpu_emu.recording import Recording, record
 from tpu_emu.records import (
     Argument,
@@ -64,5 +65,6 @@ __all__ = [
     "peak",
     "read",
     "record",
+    "save_snapshot",
     "snapshot",
 ]

@@ -61,24 +61,29 @@ def holders(of: Iterable[Any] | None = None) -> tuple[Holder, ...]:
     given = jax.live_arrays() if of is None else list(of)
     arrays = [array for array in given if not array.is_deleted()]
     del given
+    found = [
+        Holder(
+            path,
+            why,
+            str(array.dtype),
+            tuple(array.shape),
+            array.dtype.itemsize * array.size,
+        )
+        for array, (path, why) in zip(arrays, paths_to(arrays), strict=True)
+    ]
+    return tuple(sorted(found, key=lambda holder: (-holder.nbytes, holder.path, holder.shape)))
+
+
+def paths_to(arrays: list[Any]) -> list[tuple[str, str]]:
+    """Of each array the shortest path of names that keeps it, and where there is none, why."""
     paths, is_whole = _paths(arrays)
     nowhere = (
         "no name of Python leads to it: native code holds it, or a cycle that gc.collect() frees"
         if is_whole
         else f"not found among the first {_MOST:,} objects"
     )
-    found = [
-        Holder(
-            path,
-            "" if path else nowhere,
-            str(array.dtype),
-            tuple(array.shape),
-            array.dtype.itemsize * array.size,
-        )
-        for array in arrays
-        for path in [paths.get(id(array), "")]
-    ]
-    return tuple(sorted(found, key=lambda holder: (-holder.nbytes, holder.path, holder.shape)))
+    found = (paths.get(id(array), "") for array in arrays)
+    return [(path, "" if path else nowhere) for path in found]
 
 
 def _paths(arrays: list[Any]) -> tuple[dict[int, str], bool]:

@@ -286,10 +286,11 @@ def _report(item: pytest.Item, recording: Recording) -> str | None:
     state = item.config.stash[_STATE]
     if state.reports is None:
         return None
+    from tpu_emu.named import with_names  # noqa: PLC0415 (for tests that fail)
     from tpu_emu.test_report import write_report  # noqa: PLC0415 (for tests that fail)
 
     folder = Path(state.config.invocation_params.dir) / state.reports
-    return write_report(folder, fresh_process.name_of(item), recording.data)
+    return write_report(folder, fresh_process.name_of(item), with_names(recording.data))
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

@@ -4,7 +4,7 @@ use crate::text::{careful, counted, json, seconds};
 use clap::Args;
 use serde::Serialize;
 use std::path::PathBuf;
-use tpu_trace::autopsy;
+use tpu_trace::{ProgramAutopsy, autopsy, refused_programs};
 
 /// Why an allocation found no room, who held the memory, and what would make it fit.
 #[derive(Debug, Args)]
@@ -29,6 +29,8 @@ struct Answer {
     refusals: usize,
     /// `null` where it has none.
     autopsy: Option<tpu_trace::Autopsy>,
+    /// Programs that were refused when they were compiled.
+    programs: Vec<ProgramAutopsy>,
 }
 
 impl Autopsy {
@@ -50,14 +52,16 @@ impl Autopsy {
                 "its blocks lie on one another, so that nothing can be said of the refusal",
             )));
         }
-        let answer =
-            Answer { file: input.name.clone(), cut: input.cut(), refusals, autopsy: found };
+        let (file, cut) = (input.name.clone(), input.cut());
+        let programs = refused_programs(&input.trace);
+        let answer = Answer { file, cut, refusals, autopsy: found, programs };
         if self.json {
             return Ok(json(&answer));
         }
         let mut text = careful(&answer.cut);
         match &answer.autopsy {
-            None => text += "No allocation was refused.\n",
+            None if answer.programs.is_empty() => text += "No allocation was refused.\n",
+            None => {}
             Some(found) => {
                 text += &format!(
                     "refusal {} of {} at {}\n{}",
@@ -67,6 +71,9 @@ impl Autopsy {
                     found.text()
                 );
             }
+        }
+        for program in &answer.programs {
+            text += &program.text();
         }
         Ok(text)
     }

@@ -6,7 +6,10 @@ use serde::Serialize;
 use std::collections::HashMap;
 use std::path::Path;
 use tpu_base::units::Bytes;
-use tpu_trace::{Autopsy, By, Holders, Moment, Row, Size, SpaceHistory, autopsy};
+use tpu_trace::{
+    Autopsy, By, Holders, Moment, ProgramAutopsy, Row, Size, SpaceHistory, autopsy,
+    refused_programs,
+};
 
 /// All of it.
 #[derive(Debug, Serialize)]
@@ -21,6 +24,8 @@ pub(crate) struct Summary {
     refused_calls: usize,
     /// What would have made the first refusal fit; `null` where nothing was refused.
     refused: Option<Refused>,
+    /// Programs that were refused when they were compiled, in words.
+    refused_programs: Vec<String>,
     /// Why the trace may say less than its process did.
     cut: Vec<String>,
     /// Those in which anything lived.
@@ -116,6 +121,7 @@ pub(crate) fn of(input: &Input, by: By, top: usize) -> Summary {
         custom_calls: trace.dispatches.len(),
         refused_calls: trace.faults.len(),
         refused: Refused::first(input),
+        refused_programs: refused_programs(trace).iter().map(ProgramAutopsy::words).collect(),
         cut: input.cut(),
         spaces: spaces
             .filter(|(_, history)| !history.order.is_empty())
@@ -192,6 +198,12 @@ fn text(summary: &Summary, view: &View) -> String {
             Some(advice) => format!(" it would fit: {}", one_line(advice)),
             None => " nothing that was tried makes it fit (tpu-emu autopsy)".to_owned(),
         });
+    }
+    for program in summary.refused_programs.iter().take(view.top) {
+        line(format!("Not compiled: {program} (tpu-emu autopsy)"));
+    }
+    if let Some(left) = summary.refused_programs.len().checked_sub(view.top).filter(|&n| n > 0) {
+        line(format!("Nor were {}", counted(left as u64, "other program")));
     }
     for space in &summary.spaces {
         let of = u128::from(space.peak.size.in_memory) * 1000 / u128::from(space.capacity.max(1));

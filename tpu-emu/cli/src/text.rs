@@ -35,7 +35,11 @@ pub(crate) fn careful(reasons: &[String]) -> String {
     reasons.iter().map(|why| format!("Careful: {}.\n", one_line(why))).collect()
 }
 
-/// One line a row: size, blocks, origin; then how much the others take.
+/// Names of Python that a row has in a text.
+const NAMES: usize = 3;
+
+/// One line a row: size, blocks, origin, and beneath it what keeps them, where that is known; then
+/// how much the others take.
 pub(crate) fn rows(rows: &[Row], top: usize, into: &mut String) {
     for row in rows.iter().take(top) {
         // Writing to a text does not fail.
@@ -46,6 +50,14 @@ pub(crate) fn rows(rows: &[Row], top: usize, into: &mut String) {
             counted(row.blocks, "block"),
             one_line(&row.key)
         );
+        for name in row.names.iter().take(NAMES) {
+            let _ = writeln!(into, "  {:>9}  {:>12}    kept by {}", "", "", one_line(name));
+        }
+        if let Some(left) = row.names.len().checked_sub(NAMES).filter(|&left| left > 0) {
+            let more = if row.names.len() == tpu_trace::NAMES { " or more" } else { "" };
+            let left = counted(left as u64, "other name");
+            let _ = writeln!(into, "  {:>9}  {:>12}    and by {left}{more}", "", "");
+        }
     }
     if let Some(others) = rows.get(top..).filter(|others| !others.is_empty()) {
         let size = others.iter().map(|row| row.size.in_memory).sum();

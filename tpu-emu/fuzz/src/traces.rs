@@ -2,7 +2,8 @@
 use std::ops::Range;
 use tpu_trace::{
     By, Face, History, Holders, Holes, Moment, Profiled, Target, Trace, autopsy, collapsed, fit,
-    leaks, lifetimes, live, padding, perfetto, pprof, pytorch, reduced, speedscope, xspace,
+    leaks, lifetimes, live, padding, perfetto, pprof, pytorch, reduced, refused_programs,
+    speedscope, xspace,
 };
 
 /// Asks a trace everything that a face asks. What is held at a moment must add up to what is in use.
@@ -35,6 +36,7 @@ pub(crate) fn judge(trace: &Trace) {
     for refusal in 0..history.refusals.len().min(3) {
         let _ = autopsy(trace, &history, refusal).map(|found| found.text());
     }
+    refused_programs(trace).iter().for_each(|of| _ = of.text());
     let _ = fit(trace, &history, &Target::with_capacity(1 << 30));
     export(trace, &history);
     let options = tpu_report::Options::default();
@@ -96,8 +98,15 @@ pub(crate) fn seeds() -> Vec<Vec<u8>> {
         .change(6, [0, 4, 0, 8192])
         .change(6, [0, 9, 65536, 8192])
         .record(9, |usage| usage.numbers(&[0, 16384, 32768, 7, 4096]))
-        .record(13, |loss| loss.numbers(&[0, 0]));
-    [plain, leaking, two_spaces, refused, running, snapshot].map(|writer| writer.0).into()
+        .record(13, |loss| loss.numbers(&[0, 0]))
+        .record(22, |name| name.numbers(&[0, 65600]).text("__main__.kept[3]"));
+    let never = Writer::new().program().record(21, |of| {
+        let of =
+            of.numbers(&[1, 2, 3, 9]).text("PJRT_Client_Compile").numbers(&[1024]).text("a.py:9");
+        of.numbers(&[1, 0, 1]).text("1312 bytes of HBM on each device")
+    });
+    let all = [plain, leaking, two_spaces, refused, running, snapshot, never];
+    all.map(|writer| writer.0).into()
 }
 
 /// A trace, record by record, as docs/trace-format.md says.

@@ -1,983 +1,1025 @@
-"use strict";(()=>{var Yo=["KiB","MiB","GiB","TiB","PiB","EiB"];function j(n){if(n<0)return"-"+j(-n);let e=-1,t=n;for(;t>=1024&&e<
-Yo.length-1;)t/=1024,e+=1;if(e<0)return`${Math.round(n)} B`;let s=Math.round(t*100)<1e3?2:Math.round(t*10)<1e3?
-1:0;return`${t.toFixed(s)} ${Yo[e]}`}function Re(n){return String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g,",")}
-function ge(n,e){return`${Re(n)} ${e}${n===1?"":"s"}`}function Ce(n){return ge(n,"byte")}function Ze(n){return`${Math.
-floor(n/1e9)}.${String(Math.floor(n%1e9/1e3)).padStart(6,"0")} s`}function Gt(n){return n<1e3?`${Math.round(n)}\
- ns`:n<1e6?`${(n/1e3).toPrecision(3)} \xB5s`:n<1e9?`${(n/1e6).toPrecision(3)} ms`:`${(n/1e9).toPrecision(4)} s`}
-function en(n,e){return e>0?`${(Math.floor(n*1e3/e)/10).toFixed(1)} %`:"\u2013"}function At(n){return"0x"+n.toString(
-16)}function Ls(n){return n.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]+/g," ")}function m(n,e={},...t){let s=document.createElement(n);for(let[l,i]of Object.entries(e))i===void 0||i===!1||(typeof i==
-"function"?s.addEventListener(l.slice(2),i):s.setAttribute(l,i===!0?"":String(i)));return Qe(s,...t),s}function Qe(n,...e){
-for(let t of e)t==null||t===!1||n.append(typeof t=="string"?Ls(t):t)}function re(n,...e){n.replaceChildren(),Qe(
-n,...e)}function pt(n,e,t,s){let l=m("select",{"aria-label":n,onchange:()=>s(l.value)});for(let[i,o]of e)Qe(l,
-m("option",{value:i,selected:i===t},o));return l.value=t,m("label",{class:"choice"},m("span",{},n),l)}function Vn(n,e,t){
-let s=window.devicePixelRatio||1,l=m("canvas",{role:"img","aria-label":t,tabindex:0});l.width=Math.max(1,Math.
-round(n*s)),l.height=Math.max(1,Math.round(e*s)),l.style.width=`${n}px`,l.style.height=`${e}px`;let i=l.getContext(
-"2d");return i.scale(s,s),[l,i]}function me(n){return getComputedStyle(document.documentElement).getPropertyValue(
-n).trim()}var Al=class{box=m("div",{class:"tip",role:"tooltip",hidden:!0});show(e,...t){this.box.isConnected||
-document.body.append(this.box),re(this.box,...t.map(a=>m("div",{},a))),this.box.hidden=!1;let{offsetWidth:s,offsetHeight:l}=this.
+"use strict";(()=>{var Ko=["KiB","MiB","GiB","TiB","PiB","EiB"];function G(t){if(t<0)return"-"+G(-t);let e=-1,n=t;for(;n>=1024&&e<
+Ko.length-1;)n/=1024,e+=1;if(e<0)return`${Math.round(t)} B`;let s=Math.round(n*100)<1e3?2:Math.round(n*10)<1e3?
+1:0;return`${n.toFixed(s)} ${Ko[e]}`}function Le(t){return String(Math.round(t)).replace(/\B(?=(\d{3})+$)/g,",")}
+function ce(t,e,n=`${e}s`){return`${Le(t)} ${t===1?e:n}`}function Ce(t){return ce(t,"byte")}function Ne(t){return`${Math.
+floor(t/1e9)}.${String(Math.floor(t%1e9/1e3)).padStart(6,"0")} s`}function ut(t){return t<1e3?`${Math.round(t)}\
+ ns`:t<1e6?`${(t/1e3).toPrecision(3)} \xB5s`:t<1e9?`${(t/1e6).toPrecision(3)} ms`:`${(t/1e9).toPrecision(4)} s`}
+function en(t,e){return e>0?`${(Math.floor(t*1e3/e)/10).toFixed(1)} %`:"\u2013"}function Tt(t){return"0x"+t.toString(
+16)}function $s(t){return t.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]+/g," ")}function f(t,e={},...n){let s=document.createElement(t);for(let[l,i]of Object.entries(e))i===void 0||i===!1||(typeof i==
+"function"?s.addEventListener(l.slice(2),i):s.setAttribute(l,i===!0?"":String(i)));return Re(s,...n),s}function Re(t,...e){
+for(let n of e)n==null||n===!1||t.append(typeof n=="string"?$s(n):n)}function re(t,...e){t.replaceChildren(),Re(
+t,...e)}function it(t,e,n,s){let l=f("select",{"aria-label":t,onchange:()=>s(l.value)});for(let[i,o]of e)Re(l,
+f("option",{value:i,selected:i===n},o));return l.value=n,f("label",{class:"choice"},f("span",{},t),l)}function Vn(t,e,n){
+let s=window.devicePixelRatio||1,l=f("canvas",{role:"img","aria-label":n,tabindex:0});l.width=Math.max(1,Math.
+round(t*s)),l.height=Math.max(1,Math.round(e*s)),l.style.width=`${t}px`,l.style.height=`${e}px`;let i=l.getContext(
+"2d");return i.scale(s,s),[l,i]}function de(t){return getComputedStyle(document.documentElement).getPropertyValue(
+t).trim()}var Al=class{box=f("div",{class:"tip",role:"tooltip",hidden:!0});show(e,...n){this.box.isConnected||
+document.body.append(this.box),re(this.box,...n.map(a=>f("div",{},a))),this.box.hidden=!1;let{offsetWidth:s,offsetHeight:l}=this.
 box,i=e.clientX+14+s>innerWidth?e.clientX-s-8:e.clientX+14,o=e.clientY+14+l>innerHeight?e.clientY-l-8:e.clientY+
 14;this.box.style.left=`${Math.max(4,i)}px`,this.box.style.top=`${Math.max(4,o)}px`}hide(){this.box.hidden=!0}},
-tt=new Al;async function jo(n){let e=document.getElementById(`data-${n}`);if(!e)throw new Error(`the file has no ${n}: i\
-t is cut off`);let t=e.textContent??"";e.remove();let s=atob(t),l=new Uint8Array(s.length);for(let o=0;o<s.length;o++)
+tt=new Al;async function jo(t){let e=document.getElementById(`data-${t}`);if(!e)throw new Error(`the file has no ${t}: i\
+t is cut off`);let n=e.textContent??"";e.remove();let s=atob(n),l=new Uint8Array(s.length);for(let o=0;o<s.length;o++)
 l[o]=s.charCodeAt(o);let i=new Blob([l]).stream().pipeThrough(new DecompressionStream("deflate"));return new Uint8Array(
-await new Response(i).arrayBuffer())}async function Ko(n){return JSON.parse(new TextDecoder().decode(await jo(
-n)))}function ba(n,e){let{count:t,width:s,shift:l,is_difference:i}=n,o=s*8+l,u=o>32||i?new Float64Array(t):o>16?
-new Uint32Array(t):o>8?new Uint16Array(t):new Uint8Array(t);for(let f=0;f<s;f++){let p=2**(8*f+l),h=f*t;for(let b=0;b<
-t;b++)u[b]+=e[h+b]*p}if(i)for(let f=1;f<t;f++)u[f]+=u[f-1];return u}var $s=class n{constructor(e,t){this.tables=
-e;this.columns=t;let s=this.column("back");this.steps=s.length,this.allocations=this.column("size").length,this.
-of=new Uint32Array(this.steps),this.begin=new Uint32Array(this.allocations),this.end=new Uint32Array(this.allocations).
-fill(4294967295),this.freed=new Uint32Array(this.allocations).fill(4294967295);let l=0,i=0;for(let o=0;o<this.
-steps;o++)if(s[o]===0)this.of[o]=l,this.begin[l++]=o;else if(s[o]>l)this.of[o]=4294967295,i++;else{let a=l-s[o];
-this.of[o]=a,this.end[a]=o,this.freed[a]=i++}for(let[o,a]of e.replaced)this.end[o]=a;t.delete("back")}tables;columns;steps;allocations;of;begin;end;freed;static async read(){
-let[e,t]=await Promise.all([Ko("tables"),Ko("columns")]),s=t.map(async l=>[l.name,ba(l,await jo(l.name))]);return new n(
-e,new Map(await Promise.all(s)))}column(e){return this.columns.get(e)}timeAt(e){let t=this.column("time");return this.
-steps===0?0:t[Math.max(0,Math.min(e,this.steps)-1)]}momentOf(e){let t=this.column("time"),[s,l]=[0,this.steps];
-for(;s<l;){let i=s+l>>>1;t[i]<=e?s=i+1:l=i}return s}functions(e){let t=this.tables.frames[e],s=[];for(let l=0;l<
-t.length;l+=6){let i=o=>this.tables.texts[t[l+o]];s.push({name:i(0),file:i(1),line:t[l+2],module:i(3),kind:t[l+
-4],link:i(5)})}return s}stack(e){let t=[],[s,l]=[this.column("stack_caller"),this.column("stack_frame")];for(let i=e;i!==
-0;i=s[i-1])t.push(...this.functions(l[i-1]));return t}};var qo=new Map,Tl="file";function El(n){return qo=new Map(n.tables.editors),n.tables.editors.map(([e])=>[e,e===
-"file"?"the browser":e.includes("{path}")?"as TPU_EMU_EDITOR says":e])}function _l(n){Tl=n}function Jo(){return Tl}
-function Zo(n,e){let t=qo.get(Tl)??"file://{path}";if(!n.startsWith("/")||!/^[a-z][a-z0-9+.-]*:/i.test(t)||/^(javascript|data|vbscript):/i.
-test(t))return null;let s=n.split("/").map(encodeURIComponent).join("/");return t.replaceAll("{path}",s).replaceAll(
-"{line}",String(Math.max(1,e)))}function cs(n){return n.file===""?n.module.split("/").pop()??"":n.line>0?`${n.
-file}:${n.line}`:n.file}function Qo(n,e){let t=n.link||Zo(n.file,n.line);return t===null?m("span",{class:"wher\
-e"},e):m("a",{class:"where",href:t,target:n.link?"_blank":void 0,rel:"noreferrer"},e)}function Xe(n){let e=/^(\/.*?):(\d+)( .*)?$/s.
-exec(n),t=e?{file:e[1],line:Number(e[2]),rest:e[3]??""}:null,s=t&&Zo(t.file,t.line);if(!t||s===null)return[n];
-let l=t.file.split("/").pop();return[m("a",{href:s,title:`${t.file}:${t.line}`,onclick:i=>i.stopPropagation()},
-`${l}:${t.line}`),m("span",{class:"function"},t.rest)]}var Ll=[["line","Line"],["function","Function"],["executable","Program"],["label","What for"],["array","Array \
-type"],["entry","API function"],["space","Memory"]];function Ke(n,e){let t=n.tables.keys[e]??[];if(e==="space"){
-let o=n.column("space");return{words:t,of:a=>o[a]}}let s={label:"site_label",array:"site_spec",entry:"site_ent\
-ry"},[l,i]=[n.column("site"),n.column(s[e]??`site_${e}`)];return{words:t,of:o=>i[l[o]]}}function Vt(n,e,t){let{
-words:s,of:l}=Ke(n,t),i=s.length,[o,a,u]=[new Float64Array(i),new Float64Array(i),new Uint32Array(i)],f=new Uint32Array(
-i),[p,h,b]=[n.column("size"),n.column("site"),n.column("site_spec")],S=Float64Array.from(n.tables.specs,w=>w.logical);
-for(let w of e){let _=l(w);u[_]++===0&&(f[_]=w),o[_]+=p[w],a[_]+=S[b[h[w]]]}let M=[];for(let w=0;w<i;w++)u[w]!==
-0&&M.push({key:w,words:s[w],bytes:o[w],logical:a[w],blocks:u[w],first:f[w]});return M.sort((w,_)=>_.bytes-w.bytes||
-(w.words<_.words?-1:1))}function Xo(n,e){let t=n.column("site"),s=n.column("size"),l=new Map;for(let i of e){let o=t[i],
+await new Response(i).arrayBuffer())}async function Yo(t){return JSON.parse(new TextDecoder().decode(await jo(
+t)))}function ya(t,e){let{count:n,width:s,shift:l,is_difference:i}=t,o=s*8+l,u=o>32||i?new Float64Array(n):o>16?
+new Uint32Array(n):o>8?new Uint16Array(n):new Uint8Array(n);for(let m=0;m<s;m++){let p=2**(8*m+l),h=m*n;for(let b=0;b<
+n;b++)u[b]+=e[h+b]*p}if(i)for(let m=1;m<n;m++)u[m]+=u[m-1];return u}var Ps=class t{constructor(e,n){this.tables=
+e;this.columns=n;this.names=new Map(e.names);let s=this.column("back");this.steps=s.length,this.allocations=this.
+column("size").length,this.of=new Uint32Array(this.steps),this.begin=new Uint32Array(this.allocations),this.end=
+new Uint32Array(this.allocations).fill(4294967295),this.freed=new Uint32Array(this.allocations).fill(4294967295);
+let l=0,i=0;for(let o=0;o<this.steps;o++)if(s[o]===0)this.of[o]=l,this.begin[l++]=o;else if(s[o]>l)this.of[o]=
+4294967295,i++;else{let a=l-s[o];this.of[o]=a,this.end[a]=o,this.freed[a]=i++}for(let[o,a]of e.replaced)this.end[o]=
+a;n.delete("back")}tables;columns;steps;allocations;of;begin;end;freed;names;static async read(){let[e,n]=await Promise.
+all([Yo("tables"),Yo("columns")]),s=n.map(async l=>[l.name,ya(l,await jo(l.name))]);return new t(e,new Map(await Promise.
+all(s)))}column(e){return this.columns.get(e)}timeAt(e){let n=this.column("time");return this.steps===0?0:n[Math.
+max(0,Math.min(e,this.steps)-1)]}momentOf(e){let n=this.column("time"),[s,l]=[0,this.steps];for(;s<l;){let i=s+
+l>>>1;n[i]<=e?s=i+1:l=i}return s}functions(e){let n=this.tables.frames[e],s=[];for(let l=0;l<n.length;l+=6){let i=o=>this.
+tables.texts[n[l+o]];s.push({name:i(0),file:i(1),line:n[l+2],module:i(3),kind:n[l+4],link:i(5)})}return s}stack(e){
+let n=[],[s,l]=[this.column("stack_caller"),this.column("stack_frame")];for(let i=e;i!==0;i=s[i-1])n.push(...this.
+functions(l[i-1]));return n}};var qo=new Map,Tl="file";function El(t){return qo=new Map(t.tables.editors),t.tables.editors.map(([e])=>[e,e===
+"file"?"the browser":e.includes("{path}")?"as TPU_EMU_EDITOR says":e])}function _l(t){Tl=t}function Jo(){return Tl}
+function Zo(t,e){let n=qo.get(Tl)??"file://{path}";if(!t.startsWith("/")||!/^[a-z][a-z0-9+.-]*:/i.test(n)||/^(javascript|data|vbscript):/i.
+test(n))return null;let s=t.split("/").map(encodeURIComponent).join("/");return n.replaceAll("{path}",s).replaceAll(
+"{line}",String(Math.max(1,e)))}function us(t){return t.file===""?t.module.split("/").pop()??"":t.line>0?`${t.
+file}:${t.line}`:t.file}function Qo(t,e){let n=t.link||Zo(t.file,t.line);return n===null?f("span",{class:"wher\
+e"},e):f("a",{class:"where",href:n,target:t.link?"_blank":void 0,rel:"noreferrer"},e)}function ze(t){let e=/^(\/.*?):(\d+)( .*)?$/s.
+exec(t),n=e?{file:e[1],line:Number(e[2]),rest:e[3]??""}:null,s=n&&Zo(n.file,n.line);if(!n||s===null)return[t];
+let l=n.file.split("/").pop();return[f("a",{href:s,title:`${n.file}:${n.line}`,onclick:i=>i.stopPropagation()},
+`${l}:${n.line}`),f("span",{class:"function"},n.rest)]}var Ll=[["line","Line"],["function","Function"],["executable","Program"],["label","What for"],["array","Array \
+type"],["entry","API function"],["space","Memory"]];function Fe(t,e){let n=t.tables.keys[e]??[];if(e==="space"){
+let o=t.column("space");return{words:n,of:a=>o[a]}}let s={label:"site_label",array:"site_spec",entry:"site_ent\
+ry"},[l,i]=[t.column("site"),t.column(s[e]??`site_${e}`)];return{words:n,of:o=>i[l[o]]}}function Wt(t,e,n){let{
+words:s,of:l}=Fe(t,n),i=s.length,[o,a,u]=[new Float64Array(i),new Float64Array(i),new Uint32Array(i)],m=new Uint32Array(
+i),[p,h,b]=[t.column("size"),t.column("site"),t.column("site_spec")],E=Float64Array.from(t.tables.specs,y=>y.logical);
+for(let y of e){let _=l(y);u[_]++===0&&(m[_]=y),o[_]+=p[y],a[_]+=E[b[h[y]]]}let A=[];for(let y=0;y<i;y++)u[y]!==
+0&&A.push({key:y,words:s[y],bytes:o[y],logical:a[y],blocks:u[y],first:m[y]});return A.sort((y,_)=>_.bytes-y.bytes||
+(y.words<_.words?-1:1))}function Xo(t,e){let n=t.column("site"),s=t.column("size"),l=new Map;for(let i of e){let o=n[i],
 a=l.get(o);a||l.set(o,a={key:o,words:"",bytes:0,logical:0,blocks:0,first:i}),a.bytes+=s[i],a.blocks++}return[...l.
-values()].sort((i,o)=>o.bytes-i.bytes)}function Ps(n,e){let[t,s,l]=[n.column("size"),n.column("site"),n.column(
-"site_spec")],i={bytes:0,logical:0};for(let o of e)i.bytes+=t[o],i.logical+=n.tables.specs[l[s[o]]].logical;return i}
-function Cs(n,e,t){let{model:s}=n,[l,i]=[s.column("address"),s.column("size")],o=$l(us(e,p=>l[p]),e),a=[],[u,f]=[
-0,-1];for(let p of o){let h=l[p];h>u&&a.push({address:u,size:h-u,before:f,behind:p}),h+i[p]>=u&&([u,f]=[h+i[p],
-p])}return t>u&&a.push({address:u,size:t-u,before:f,behind:-1}),{blocks:o,holes:a}}function us(n,e){let t=new Float64Array(
-n.length);for(let s=0;s<n.length;s++)t[s]=e(n[s]);return t}function $l(n,e){let t=e.length;if(t<2e3)return Uint32Array.
-from(Array.from(e.keys()).sort((a,u)=>n[a]-n[u]||a-u),a=>e[a]);let s=new Uint16Array(n.buffer,n.byteOffset,t*4),
-[l,i]=[new Uint32Array(t),new Uint32Array(t)];for(let a=0;a<t;a++)l[a]=a;let o=new Uint32Array(65537);for(let a=0;a<
-4;a++){o.fill(0);for(let u=0;u<t;u++)o[s[u*4+a]+1]++;if(o[s[a]+1]!==t){for(let u=0;u<65536;u++)o[u+1]+=o[u];for(let u=0;u<
-t;u++)i[o[s[l[u]*4+a]]++]=l[u];[l,i]=[i,l]}}for(let a=0;a<t;a++)i[a]=e[l[a]];return i}var Ds=class{constructor(e){this.model=e;this.element.addEventListener("keydown",t=>{t.key==="Escape"&&(t.stopPropagation(),
-this.close())})}model;element=m("aside",{class:"drawer","aria-label":"Details",hidden:!0,tabindex:-1});opener=null;face="\
+values()].sort((i,o)=>o.bytes-i.bytes)}function Cs(t,e){let[n,s,l]=[t.column("size"),t.column("site"),t.column(
+"site_spec")],i={bytes:0,logical:0};for(let o of e)i.bytes+=n[o],i.logical+=t.tables.specs[l[s[o]]].logical;return i}
+function Ds(t,e,n){let{model:s}=t,[l,i]=[s.column("address"),s.column("size")],o=$l(fs(e,p=>l[p]),e),a=[],[u,m]=[
+0,-1];for(let p of o){let h=l[p];h>u&&a.push({address:u,size:h-u,before:m,behind:p}),h+i[p]>=u&&([u,m]=[h+i[p],
+p])}return n>u&&a.push({address:u,size:n-u,before:m,behind:-1}),{blocks:o,holes:a}}function fs(t,e){let n=new Float64Array(
+t.length);for(let s=0;s<t.length;s++)n[s]=e(t[s]);return n}function $l(t,e){let n=e.length;if(n<2e3)return Uint32Array.
+from(Array.from(e.keys()).sort((a,u)=>t[a]-t[u]||a-u),a=>e[a]);let s=new Uint16Array(t.buffer,t.byteOffset,n*4),
+[l,i]=[new Uint32Array(n),new Uint32Array(n)];for(let a=0;a<n;a++)l[a]=a;let o=new Uint32Array(65537);for(let a=0;a<
+4;a++){o.fill(0);for(let u=0;u<n;u++)o[s[u*4+a]+1]++;if(o[s[a]+1]!==n){for(let u=0;u<65536;u++)o[u+1]+=o[u];for(let u=0;u<
+n;u++)i[o[s[l[u]*4+a]]++]=l[u];[l,i]=[i,l]}}for(let a=0;a<n;a++)i[a]=e[l[a]];return i}var Ns=class{constructor(e){this.model=e;this.element.addEventListener("keydown",n=>{n.key==="Escape"&&(n.stopPropagation(),
+this.close())})}model;element=f("aside",{class:"drawer","aria-label":"Details",hidden:!0,tabindex:-1});opener=null;face="\
 python";close(){this.element.hidden||(this.element.hidden=!0,document.body.classList.remove("with-drawer"),this.
-opener?.isConnected&&this.opener.focus())}open(e,...t){this.element.hidden&&(this.opener=document.activeElement);
-let s=m("button",{class:"close","aria-label":"Close",onclick:()=>this.close()},"\u2715");re(this.element,m("di\
-v",{class:"drawer-head"},m("h2",{},...e),s),...t),this.element.hidden=!1,document.body.classList.add("with-dra\
-wer"),this.element.focus({preventScroll:!0}),this.element.scrollTop=0}blocks(e,t){let{model:s}=this,l=Xo(s,t),
-i=l.reduce((S,M)=>S+M.bytes,0),o=l.reduce((S,M)=>S+M.blocks,0),[a,u,f,p]=["site_stack","site_label","site_spec",
-"site_entry"].map(S=>s.column(S)),h=s.tables.keys,b=l.slice(0,30).map((S,M)=>{let w=S.key,_=m("details",{open:M===
-0});Qe(_,m("summary",{},m("b",{title:Ce(S.bytes)},j(S.bytes)),` in ${ge(S.blocks,"block")}: ${h.label[u[w]]}`),
-m("p",{class:"soft"},`${s.tables.specs[f[w]].text}, by ${h.entry[p[w]]}`));let E=()=>{_.open&&!_.querySelector(
-".stack")&&_.append(this.stack(a[w]))};return _.addEventListener("toggle",E),E(),_});this.open(e,m("p",{},`${j(
-i)} in ${ge(o,"block")}, taken at ${ge(l.length,"place")}.`),...b,l.length>30?m("p",{class:"soft"},`${ge(l.length-
-30,"other place")} with less.`):null)}block(e){let{model:t}=this,s=S=>t.column(S)[e],l=s("site"),i=t.tables.specs[t.
-column("site_spec")[l]],[o,a]=[t.begin[e],t.end[e]],u=t.column("time"),f=Ke(t,"line"),p=(S,...M)=>m("tr",{},m(
-"th",{},S),m("td",{},...M)),h=t.freed[e],b=h===4294967295?-1:t.column("free_site")[h];this.open([`${j(s("size"))}\
- at ${At(s("address"))}`],m("table",{class:"facts"},p("Taken by",...Xe(f.words[f.of(e)])),p("What for",t.tables.
-keys.label[t.column("site_label")[l]]),p("Array",i.text),p("Size",`${Ce(s("size"))}, ${j(Math.max(0,s("size")-
-i.logical))} of it padding`),p("Memory",t.tables.spaces[s("space")].name),p("Taken",`${Ze(u[o])}, by thread ${t.
-tables.threads[s("thread")]} in ${t.tables.keys.entry[t.column("site_entry")[l]]}`),p("Given back",a===4294967295?
-"never":b<0?`${Ze(u[a])}: another block took its address, its free is missing`:`${Ze(u[a])}, after ${Gt(u[a]-u[o])}\
-, by thread ${t.tables.threads[t.column("free_thread")[h]]}`)),m("h3",{},"Taken by"),this.stack(t.column("site\
-_stack")[l]),b<0?null:m("h3",{},"Given back by"),b<0?null:this.stack(t.column("free_stack")[b]))}calls(e,t,s){
-this.open([e],m("p",{},t),this.list(s))}one(e,t,s){this.open([e],m("p",{},t),this.stack(s))}stack(e){let t=this.
-model.stack(e),s=m("div",{class:"stack"}),l=()=>{let i={python:2,mixed:4,native:0}[this.face],o=i===0?t:t.filter(
-u=>u.kind&i);o.length===0&&(o=this.face==="python"?t.filter(u=>u.kind&1):t),o.length===0&&(o=t);let a=["python",
-"mixed","native"].map(u=>{let f={python:"Python",mixed:"Mixed",native:"All frames"}[u];return m("button",{"ari\
-a-pressed":String(u===this.face),onclick:()=>(this.face=u,l())},f)});re(s,m("p",{class:"bar"},...a,m("span",{class:"\
-soft"},`${o.length} of ${ge(t.length,"frame")}, innermost first`)),this.list(o))};return l(),s}list(e){if(e.length===
-0)return m("p",{class:"soft"},"No stack was recorded.");let t=e.map(s=>m("li",{class:s.kind&1?"python":"native"},
-m("span",{class:"function"},s.name||"?")," ",Qo(s,cs(s))));return m("ol",{class:"frames"},...t)}};var Cl=class{frames=[null];parents=[0];node;constructor(e,t){let[s,l]=[e.column("stack_caller"),e.column("stac\
-k_frame")];this.node=new Uint32Array(s.length+1);let i=new Map,o=new Map,a=e.tables.frames.map((u,f)=>e.functions(
-f).reverse().filter(p=>t(p.kind)).map(p=>{let h=`${p.name}\0${p.file}\0${p.line}`,b=o.get(h)??o.size;return o.
-set(h,b),{frame:p,number:b}}));for(let u=1;u<=s.length;u++){let f=this.node[s[u-1]];for(let{frame:p,number:h}of a[l[u-
-1]]){let b=f*o.size+h,S=i.get(b);S===void 0&&(S=this.frames.length,i.set(b,S),this.frames.push(p),this.parents.
-push(f)),f=S}this.node[u]=f}}},ei=new Map;function Dl(n,e){let t={python:2,mixed:4,every_python:1},s=ei.get(e);
-return s||ei.set(e,s=new Cl(n,l=>e==="native"||(l&t[e])!==0)),s}function ni(n){Dl(n,"python")}function ya(n,e,t){
-let s=n.column("site"),l=n.column("size"),i=n.column("site_stack"),[o,a]=[n.column("site_label"),n.column("sit\
-e_spec")],u=new Float64Array(i.length),f=new Uint32Array(i.length);for(let A of e)u[s[A]]+=l[A],f[s[A]]++;let p=[
-{name:"all",frame:null,parent:0,bytes:0,blocks:0,depth:0,left:0,children:[]}],h=(A,T,$)=>(p.push({name:T,frame:$,
-parent:A,bytes:0,blocks:0,depth:p[A].depth+1,left:0,children:[]}),p[A].children.push(p.length-1),p.length-1),b=new Map,
-S=(A,T)=>{let $=b.get(A);$||b.set(A,$=new Int32Array(A.frames.length));let k=[];for(;T!==0&&$[T]===0;T=A.parents[T])
-k.push(T);for(let R of k.reverse()){let z=A.frames[R];$[R]=h($[T],z.name,z),T=R}return $[T]},M=Dl(n,t),w=new Map,
-{labels:_,specs:E}=n.tables;for(let A=0;A<i.length;A++){if(f[A]===0)continue;let $=M.node[i[A]]===0&&t!=="nati\
-ve"?Dl(n,"every_python"):M,k=S($,$.node[i[A]]),R=_[o[A]]===""?_.length+a[A]:o[A],z=k*(_.length+E.length)+R,F=w.
-get(z);F===void 0&&(F=h(k,_[o[A]]||E[a[A]].text,null),w.set(z,F)),p[F].bytes+=u[A],p[F].blocks+=f[A]}for(let A=p.
-length-1;A>0;A--)p[p[A].parent].bytes+=p[A].bytes,p[p[A].parent].blocks+=p[A].blocks;let v=A=>{let T=p[A].left;
-p[A].children.sort(($,k)=>p[k].bytes-p[$].bytes);for(let $ of p[A].children)p[$].left=T,T+=p[$].bytes};for(let A=0;A<
-p.length;A++)v(A);return p}var pn=21;function Pl(n){return n.frame===null?"what for":n.frame.kind&1?n.frame.file.
-includes("-packages/")?"library":"python":n.frame.kind&8?"emulator":"native"}var ti={"what for":"--flame-what",
-python:"--flame-python",library:"--flame-library",native:"--flame-native",emulator:"--flame-emulator"},Ns=class{constructor(e,t){
-this.model=e;this.chosen=t}model;chosen;element=m("div",{class:"flame"});all=[];root=0;focus=0;found="";show(e,t,s,l){
-this.all=ya(this.model,e,t),this.root=0,this.focus=0,this.found=l.toLowerCase(),this.draw(s)}draw(e){let{all:t}=this;
-if(t[0].bytes===0){re(this.element,m("p",{class:"empty"},"Nothing lived here then."));return}let l=t[this.root],
-i=Math.max(200,this.element.clientWidth),o=[],a=[];for(let $=this.root;$!==0;$=t[$].parent)a.push(t[$].parent);
-for(let $ of a)o.push({at:$,x:0,width:i,row:t[$].depth});let u=[this.root],f=l.depth;for(;u.length;){let $=u.pop(),
-k=t[$],R=k.bytes/l.bytes*i;R<.4||(o.push({at:$,x:(k.left-l.left)/l.bytes*i,width:R,row:k.depth}),f=Math.max(f,
-k.depth),u.push(...k.children))}let p=(f+1)*pn+1,[h,b]=Vn(i,p,this.words(this.focus)),S=$=>e?p-($+1)*pn:$*pn,M=me(
-"--flame-ink"),w=Object.fromEntries(Object.entries(ti).map(([$,k])=>[$,me(k)])),_=me("--found");b.font="12px s\
-ystem-ui, sans-serif",b.textBaseline="middle";let E=0;for(let{at:$,x:k,width:R,row:z}of o){let F=t[$],W=Ls($===
-0?`all: ${j(F.bytes)}`:F.frame&&F.frame.line?`${F.name}  ${cs(F.frame).split("/").pop()}`:F.name),P=this.found!==
-""&&this.label(F).toLowerCase().includes(this.found);P&&E++,b.globalAlpha=z<l.depth?.5:1,b.fillStyle=P?_:$===0?
-me("--raised"):w[Pl(F)],b.fillRect(k,S(z),Math.max(.5,R-1),pn-1),$===this.focus&&this.focus!==0&&(b.strokeStyle=
-me("--ink"),b.lineWidth=2,b.strokeRect(k+1,S(z)+1,Math.max(1,R-3),pn-3)),R>24&&(b.fillStyle=$===0?me("--ink"):
-M,b.fillText(Nl(b,W,R-8),k+4,S(z)+pn/2))}b.globalAlpha=1;let v=$=>{let k=h.getBoundingClientRect(),[R,z]=[$.clientX-
-k.left,$.clientY-k.top];return o.find(({x:F,width:W,row:P})=>z>=S(P)&&z<S(P)+pn&&R>=F&&R<F+Math.max(1,W))?.at};
-h.addEventListener("mousemove",$=>{let k=v($);k===void 0?tt.hide():tt.show($,...this.lines(k))}),h.addEventListener(
-"mouseleave",()=>tt.hide()),h.addEventListener("click",$=>{let k=v($);k!==void 0&&this.pick(k,e)}),h.addEventListener(
-"keydown",$=>this.key($,e));let A=this.element.contains(document.activeElement),T=this.found===""?null:m("p",{
-class:"note"},`${ge(E,"bar")} found`);re(this.element,T,h,this.legend()),A&&h.focus({preventScroll:!0})}legend(){
+opener?.isConnected&&this.opener.focus())}open(e,...n){this.element.hidden&&(this.opener=document.activeElement);
+let s=f("button",{class:"close","aria-label":"Close",onclick:()=>this.close()},"\u2715");re(this.element,f("di\
+v",{class:"drawer-head"},f("h2",{},...e),s),...n),this.element.hidden=!1,document.body.classList.add("with-dra\
+wer"),this.element.focus({preventScroll:!0}),this.element.scrollTop=0}blocks(e,n){let{model:s}=this,l=Xo(s,n),
+i=l.reduce((A,y)=>A+y.bytes,0),o=l.reduce((A,y)=>A+y.blocks,0),[a,u,m,p]=["site_stack","site_label","site_spec",
+"site_entry"].map(A=>s.column(A)),h=s.tables.keys,b=s.names.size?Array.from(n).flatMap(A=>s.names.get(A)??[]):
+[],E=l.slice(0,30).map((A,y)=>{let _=A.key,k=f("details",{open:y===0});Re(k,f("summary",{},f("b",{title:Ce(A.bytes)},
+G(A.bytes)),` in ${ce(A.blocks,"block")}: ${h.label[u[_]]}`),f("p",{class:"soft"},`${s.tables.specs[m[_]].text}\
+, by ${h.entry[p[_]]}`));let v=()=>{k.open&&!k.querySelector(".stack")&&k.append(this.stack(a[_]))};return k.addEventListener(
+"toggle",v),v(),k});this.open(e,f("p",{},`${G(i)} in ${ce(o,"block")}, taken at ${ce(l.length,"place")}.`),b.length?
+f("details",{open:b.length<20},f("summary",{},`kept by ${ce(b.length,"name")}`),f("ul",{},...b.slice(0,1e3).map(
+A=>f("li",{},A)))):null,...E,l.length>30?f("p",{class:"soft"},`${ce(l.length-30,"other place")} with less.`):null)}block(e){
+let{model:n}=this,s=E=>n.column(E)[e],l=s("site"),i=n.tables.specs[n.column("site_spec")[l]],[o,a]=[n.begin[e],
+n.end[e]],u=n.column("time"),m=Fe(n,"line"),p=(E,...A)=>f("tr",{},f("th",{},E),f("td",{},...A)),h=n.freed[e],b=h===
+4294967295?-1:n.column("free_site")[h];this.open([`${G(s("size"))} at ${Tt(s("address"))}`],f("table",{class:"\
+facts"},p("Taken by",...ze(m.words[m.of(e)])),p("What for",n.tables.keys.label[n.column("site_label")[l]]),...n.
+names.has(e)?[p("Kept by",n.names.get(e).join(", "))]:[],p("Array",i.text),p("Size",`${Ce(s("size"))}, ${G(Math.
+max(0,s("size")-i.logical))} of it padding`),p("Memory",n.tables.spaces[s("space")].name),p("Taken",`${Ne(u[o])}\
+, by thread ${n.tables.threads[s("thread")]} in ${n.tables.keys.entry[n.column("site_entry")[l]]}`),p("Given b\
+ack",a===4294967295?"never":b<0?`${Ne(u[a])}: another block took its address, its free is missing`:`${Ne(u[a])}\
+, after ${ut(u[a]-u[o])}, by thread ${n.tables.threads[n.column("free_thread")[h]]}`)),f("h3",{},"Taken by"),this.
+stack(n.column("site_stack")[l]),b<0?null:f("h3",{},"Given back by"),b<0?null:this.stack(n.column("free_stack")[b]))}calls(e,n,s){
+this.open([e],f("p",{},n),this.list(s))}one(e,n,s){this.open([e],f("p",{},n),this.stack(s))}stack(e){let n=this.
+model.stack(e),s=f("div",{class:"stack"}),l=()=>{let i={python:2,mixed:4,native:0}[this.face],o=i===0?n:n.filter(
+u=>u.kind&i);o.length===0&&(o=this.face==="python"?n.filter(u=>u.kind&1):n),o.length===0&&(o=n);let a=["python",
+"mixed","native"].map(u=>{let m={python:"Python",mixed:"Mixed",native:"All frames"}[u];return f("button",{"ari\
+a-pressed":String(u===this.face),onclick:()=>(this.face=u,l())},m)});re(s,f("p",{class:"bar"},...a,f("span",{class:"\
+soft"},`${o.length} of ${ce(n.length,"frame")}, innermost first`)),this.list(o))};return l(),s}list(e){if(e.length===
+0)return f("p",{class:"soft"},"No stack was recorded.");let n=e.map(s=>f("li",{class:s.kind&1?"python":"native"},
+f("span",{class:"function"},s.name||"?")," ",Qo(s,us(s))));return f("ol",{class:"frames"},...n)}};var Cl=class{frames=[null];parents=[0];node;constructor(e,n){let[s,l]=[e.column("stack_caller"),e.column("stac\
+k_frame")];this.node=new Uint32Array(s.length+1);let i=new Map,o=new Map,a=e.tables.frames.map((u,m)=>e.functions(
+m).reverse().filter(p=>n(p.kind)).map(p=>{let h=`${p.name}\0${p.file}\0${p.line}`,b=o.get(h)??o.size;return o.
+set(h,b),{frame:p,number:b}}));for(let u=1;u<=s.length;u++){let m=this.node[s[u-1]];for(let{frame:p,number:h}of a[l[u-
+1]]){let b=m*o.size+h,E=i.get(b);E===void 0&&(E=this.frames.length,i.set(b,E),this.frames.push(p),this.parents.
+push(m)),m=E}this.node[u]=m}}},ei=new Map;function Dl(t,e){let n={python:2,mixed:4,every_python:1},s=ei.get(e);
+return s||ei.set(e,s=new Cl(t,l=>e==="native"||(l&n[e])!==0)),s}function ni(t){Dl(t,"python")}function wa(t,e,n){
+let s=t.column("site"),l=t.column("size"),i=t.column("site_stack"),[o,a]=[t.column("site_label"),t.column("sit\
+e_spec")],u=new Float64Array(i.length),m=new Uint32Array(i.length);for(let S of e)u[s[S]]+=l[S],m[s[S]]++;let p=[
+{name:"all",frame:null,parent:0,bytes:0,blocks:0,depth:0,left:0,children:[]}],h=(S,M,$)=>(p.push({name:M,frame:$,
+parent:S,bytes:0,blocks:0,depth:p[S].depth+1,left:0,children:[]}),p[S].children.push(p.length-1),p.length-1),b=new Map,
+E=(S,M)=>{let $=b.get(S);$||b.set(S,$=new Int32Array(S.frames.length));let x=[];for(;M!==0&&$[M]===0;M=S.parents[M])
+x.push(M);for(let z of x.reverse()){let R=S.frames[z];$[z]=h($[M],R.name,R),M=z}return $[M]},A=Dl(t,n),y=new Map,
+{labels:_,specs:k}=t.tables;for(let S=0;S<i.length;S++){if(m[S]===0)continue;let $=A.node[i[S]]===0&&n!=="nati\
+ve"?Dl(t,"every_python"):A,x=E($,$.node[i[S]]),z=_[o[S]]===""?_.length+a[S]:o[S],R=x*(_.length+k.length)+z,F=y.
+get(R);F===void 0&&(F=h(x,_[o[S]]||k[a[S]].text,null),y.set(R,F)),p[F].bytes+=u[S],p[F].blocks+=m[S]}for(let S=p.
+length-1;S>0;S--)p[p[S].parent].bytes+=p[S].bytes,p[p[S].parent].blocks+=p[S].blocks;let v=S=>{let M=p[S].left;
+p[S].children.sort(($,x)=>p[x].bytes-p[$].bytes);for(let $ of p[S].children)p[$].left=M,M+=p[$].bytes};for(let S=0;S<
+p.length;S++)v(S);return p}var pn=21;function Pl(t){return t.frame===null?"what for":t.frame.kind&1?t.frame.file.
+includes("-packages/")?"library":"python":t.frame.kind&8?"emulator":"native"}var ti={"what for":"--flame-what",
+python:"--flame-python",library:"--flame-library",native:"--flame-native",emulator:"--flame-emulator"},Rs=class{constructor(e,n){
+this.model=e;this.chosen=n}model;chosen;element=f("div",{class:"flame"});all=[];root=0;focus=0;found="";show(e,n,s,l){
+this.all=wa(this.model,e,n),this.root=0,this.focus=0,this.found=l.toLowerCase(),this.draw(s)}draw(e){let{all:n}=this;
+if(n[0].bytes===0){re(this.element,f("p",{class:"empty"},"Nothing lived here then."));return}let l=n[this.root],
+i=Math.max(200,this.element.clientWidth),o=[],a=[];for(let $=this.root;$!==0;$=n[$].parent)a.push(n[$].parent);
+for(let $ of a)o.push({at:$,x:0,width:i,row:n[$].depth});let u=[this.root],m=l.depth;for(;u.length;){let $=u.pop(),
+x=n[$],z=x.bytes/l.bytes*i;z<.4||(o.push({at:$,x:(x.left-l.left)/l.bytes*i,width:z,row:x.depth}),m=Math.max(m,
+x.depth),u.push(...x.children))}let p=(m+1)*pn+1,[h,b]=Vn(i,p,this.words(this.focus)),E=$=>e?p-($+1)*pn:$*pn,A=de(
+"--flame-ink"),y=Object.fromEntries(Object.entries(ti).map(([$,x])=>[$,de(x)])),_=de("--found");b.font="12px s\
+ystem-ui, sans-serif",b.textBaseline="middle";let k=0;for(let{at:$,x,width:z,row:R}of o){let F=n[$],K=$s($===0?
+`all: ${G(F.bytes)}`:F.frame&&F.frame.line?`${F.name}  ${us(F.frame).split("/").pop()}`:F.name),D=this.found!==
+""&&this.label(F).toLowerCase().includes(this.found);D&&k++,b.globalAlpha=R<l.depth?.5:1,b.fillStyle=D?_:$===0?
+de("--raised"):y[Pl(F)],b.fillRect(x,E(R),Math.max(.5,z-1),pn-1),$===this.focus&&this.focus!==0&&(b.strokeStyle=
+de("--ink"),b.lineWidth=2,b.strokeRect(x+1,E(R)+1,Math.max(1,z-3),pn-3)),z>24&&(b.fillStyle=$===0?de("--ink"):
+A,b.fillText(Nl(b,K,z-8),x+4,E(R)+pn/2))}b.globalAlpha=1;let v=$=>{let x=h.getBoundingClientRect(),[z,R]=[$.clientX-
+x.left,$.clientY-x.top];return o.find(({x:F,width:K,row:D})=>R>=E(D)&&R<E(D)+pn&&z>=F&&z<F+Math.max(1,K))?.at};
+h.addEventListener("mousemove",$=>{let x=v($);x===void 0?tt.hide():tt.show($,...this.lines(x))}),h.addEventListener(
+"mouseleave",()=>tt.hide()),h.addEventListener("click",$=>{let x=v($);x!==void 0&&this.pick(x,e)}),h.addEventListener(
+"keydown",$=>this.key($,e));let S=this.element.contains(document.activeElement),M=this.found===""?null:f("p",{
+class:"note"},`${ce(k,"bar")} found`);re(this.element,M,h,this.legend()),S&&h.focus({preventScroll:!0})}legend(){
 let e=[["python","your Python"],["library","Python of packages"],["native","native code"],["emulator","the emu\
-lator"],["what for","what for"]],t=new Set(this.all.slice(1).map(Pl)),s=e.filter(([l])=>t.has(l));return m("p",
-{class:"legend"},...s.map(([l,i])=>m("span",{},m("i",{style:`background: var(${ti[l]})`}),i)))}pick(e,t){tt.hide(),
-this.root=e,this.focus=e,this.draw(t);let s=this.all[e],l=[];for(let i=e;i!==0;i=this.all[i].parent)this.all[i].
-frame&&l.push(this.all[i].frame);e!==0&&this.chosen({frame:s.frame,name:s.name,bytes:s.bytes,blocks:s.blocks,path:l})}key(e,t){
-let s=this.all[this.focus],l=this.all[s.parent].children,i=l.indexOf(this.focus),o=t?"ArrowUp":"ArrowDown",a=t?
+lator"],["what for","what for"]],n=new Set(this.all.slice(1).map(Pl)),s=e.filter(([l])=>n.has(l));return f("p",
+{class:"legend"},...s.map(([l,i])=>f("span",{},f("i",{style:`background: var(${ti[l]})`}),i)))}pick(e,n){tt.hide(),
+this.root=e,this.focus=e,this.draw(n);let s=this.all[e],l=[];for(let i=e;i!==0;i=this.all[i].parent)this.all[i].
+frame&&l.push(this.all[i].frame);e!==0&&this.chosen({frame:s.frame,name:s.name,bytes:s.bytes,blocks:s.blocks,path:l})}key(e,n){
+let s=this.all[this.focus],l=this.all[s.parent].children,i=l.indexOf(this.focus),o=n?"ArrowUp":"ArrowDown",a=n?
 "ArrowDown":"ArrowUp";if(e.key===o&&s.children.length)this.focus=s.children[0];else if(e.key===a)this.focus=s.
 parent;else if(e.key==="ArrowLeft"&&i>0)this.focus=l[i-1];else if(e.key==="ArrowRight"&&this.focus!==0&&i+1<l.
-length)this.focus=l[i+1];else return e.key==="Enter"?this.pick(this.focus,t):e.key==="Escape"?this.pick(0,t):void 0;
-e.preventDefault(),this.draw(t)}label(e){return e.frame?`${e.name} ${cs(e.frame)}`:e.name}lines(e){let t=this.
-all[e],s=[this.label(t),`${j(t.bytes)} in ${ge(t.blocks,"block")}, ${en(t.bytes,this.all[0].bytes)} of all`];return t.
-frame?[...s,`${Pl(t)}: ${t.frame.module}`]:s}words(e){return`Calls by bytes. ${this.lines(e).join(". ")}. Arro\
-w keys go through the bars, Enter zooms, Escape shows all.`}};function Nl(n,e,t){let s=e.slice(0,Math.ceil(t/3));
-if(s===e&&n.measureText(s).width<=t)return s;let[l,i]=[0,s.length];for(;l<i;){let o=l+i+1>>1;n.measureText(s.slice(
-0,o)+"\u2026").width<=t?l=o:i=o-1}return s=s.slice(0,l),l>0?s+"\u2026":""}var Bn=26,si=8e6,zs=class{constructor(e,t,s,l){this.columns=e;this.by=t;this.down=s;this.chosen=l;this.tall.append(
+length)this.focus=l[i+1];else return e.key==="Enter"?this.pick(this.focus,n):e.key==="Escape"?this.pick(0,n):void 0;
+e.preventDefault(),this.draw(n)}label(e){return e.frame?`${e.name} ${us(e.frame)}`:e.name}lines(e){let n=this.
+all[e],s=[this.label(n),`${G(n.bytes)} in ${ce(n.blocks,"block")}, ${en(n.bytes,this.all[0].bytes)} of all`];return n.
+frame?[...s,`${Pl(n)}: ${n.frame.module}`]:s}words(e){return`Calls by bytes. ${this.lines(e).join(". ")}. Arro\
+w keys go through the bars, Enter zooms, Escape shows all.`}};function Nl(t,e,n){let s=e.slice(0,Math.ceil(n/3));
+if(s===e&&t.measureText(s).width<=n)return s;let[l,i]=[0,s.length];for(;l<i;){let o=l+i+1>>1;t.measureText(s.slice(
+0,o)+"\u2026").width<=n?l=o:i=o-1}return s=s.slice(0,l),l>0?s+"\u2026":""}var Bn=26,si=8e6,In=class{constructor(e,n,s,l){this.columns=e;this.by=n;this.down=s;this.chosen=l;this.tall.append(
 this.window),this.body.append(this.head,this.tall),this.element.append(this.body),this.element.style.setProperty(
 "--columns",e.map(i=>i.width).join(" ")),this.body.addEventListener("scroll",()=>this.draw()),new ResizeObserver(
-()=>this.draw()).observe(this.body)}columns;by;down;chosen;element=m("div",{class:"grid",role:"table"});head=m(
-"div",{class:"grid-head",role:"row"});body=m("div",{class:"grid-body",tabindex:0,role:"rowgroup"});tall=m("div",
-{class:"grid-tall"});window=m("div",{class:"grid-window"});list=new Uint32Array;sorted=new Uint32Array;show(e){
+()=>this.draw()).observe(this.body)}columns;by;down;chosen;element=f("div",{class:"grid",role:"table"});head=f(
+"div",{class:"grid-head",role:"row"});body=f("div",{class:"grid-body",tabindex:0,role:"rowgroup"});tall=f("div",
+{class:"grid-tall"});window=f("div",{class:"grid-window"});list=new Uint32Array;sorted=new Uint32Array;show(e){
 this.list=e,this.sort(),this.body.scrollTop=0,this.draw()}sort(){let{sort:e}=this.columns[this.by];this.sorted=
-e?$l(us(this.list,e),this.list):this.list.slice(),this.down&&this.sorted.reverse(),re(this.head,...this.columns.
-map((t,s)=>{let l=s===this.by,i=l?this.down?" \u25BC":" \u25B2":"",o=m("div",{role:"columnheader",class:t.isNumber?
-"number":void 0,"aria-sort":l?this.down?"descending":"ascending":void 0});if(!t.sort)o.append(t.title);else{let a=()=>{
-this.down=l?!this.down:t.isNumber===!0,this.by=s,this.sort(),this.draw(),this.head.children[s].firstChild.focus()};
-o.append(m("button",{class:"plain",onclick:a},t.title+i))}return o}))}draw(){let e=this.sorted.length,t=Math.min(
-si,e*Bn);this.tall.style.height=`${t}px`;let s=(this.body.clientHeight||400)-Bn,l=Math.ceil(s/Bn)+1,i=Math.max(
-1,t-s),o=Math.min(1,this.body.scrollTop/i),a=e*Bn<=si,u=a?Math.floor(this.body.scrollTop/Bn):Math.round(o*Math.
-max(0,e-l+1));this.window.style.transform=`translateY(${a?u*Bn:this.body.scrollTop}px)`;let f=[];for(let p=u;p<
-Math.min(e,u+l);p++){let h=this.sorted[p],b=this.columns.map(w=>m("div",{role:"cell",class:w.isNumber?"number":
-void 0},...w.cell(h))),S=()=>this.chosen(h),M=w=>{w.key==="Enter"&&w.target===w.currentTarget&&this.chosen(h)};
-f.push(m("div",{class:"grid-row",role:"row",tabindex:0,onclick:S,onkeydown:M},...b))}this.window.replaceChildren(
-...f)}};var De=-1,Rs=class{constructor(e){this.model=e;let t=e.tables.spaces;this.used=t.map((o,a)=>a).filter(o=>t[o].
+e?$l(fs(this.list,e),this.list):this.list.slice(),this.down&&this.sorted.reverse(),re(this.head,...this.columns.
+map((n,s)=>{let l=s===this.by,i=l?this.down?" \u25BC":" \u25B2":"",o=f("div",{role:"columnheader",class:n.isNumber?
+"number":void 0,"aria-sort":l?this.down?"descending":"ascending":void 0});if(!n.sort)o.append(n.title);else{let a=()=>{
+this.down=l?!this.down:n.isNumber===!0,this.by=s,this.sort(),this.draw(),this.head.children[s].firstChild.focus()};
+o.append(f("button",{class:"plain",onclick:a},n.title+i))}return o}))}draw(){let e=this.sorted.length,n=Math.min(
+si,e*Bn);this.tall.style.height=`${n}px`;let s=(this.body.clientHeight||400)-Bn,l=Math.ceil(s/Bn)+1,i=Math.max(
+1,n-s),o=Math.min(1,this.body.scrollTop/i),a=e*Bn<=si,u=a?Math.floor(this.body.scrollTop/Bn):Math.round(o*Math.
+max(0,e-l+1));this.window.style.transform=`translateY(${a?u*Bn:this.body.scrollTop}px)`;let m=[];for(let p=u;p<
+Math.min(e,u+l);p++){let h=this.sorted[p],b=this.columns.map(y=>f("div",{role:"cell",class:y.isNumber?"number":
+void 0},...y.cell(h))),E=()=>this.chosen(h),A=y=>{y.key==="Enter"&&y.target===y.currentTarget&&this.chosen(h)};
+m.push(f("div",{class:"grid-row",role:"row",tabindex:0,onclick:E,onkeydown:A},...b))}this.window.replaceChildren(
+...m)}};var Ue=-1,zs=class{constructor(e){this.model=e;let n=e.tables.spaces;this.used=n.map((o,a)=>a).filter(o=>n[o].
 changes>0);let s=new Set(e.tables.refusals.map(o=>o.space));for(let o of s)this.used.includes(o)||this.used.push(
-o);this.used.sort((o,a)=>o-a);let l=this.used.filter(o=>t[o].device!==null),i=[...l,...this.used].reduce((o,a)=>o<
-0||t[a].peak>t[o].peak?a:o,l[0]??-2);this.space=l.length>1?De:l[0]??(i>=0?i:t.length>0?0:De),this.at=this.byName(
+o);this.used.sort((o,a)=>o-a);let l=this.used.filter(o=>n[o].device!==null),i=[...l,...this.used].reduce((o,a)=>o<
+0||n[a].peak>n[o].peak?a:o,l[0]??-2);this.space=l.length>1?Ue:l[0]??(i>=0?i:n.length>0?0:Ue),this.at=this.byName(
 "peak")?.of(this.space)??0,e.tables.start&&(this.named=null,this.at=this.of(e.tables.start,this.space))}model;space;at=0;named="\
-peak";view="who";used;listeners=[];usage=new Map;lived=null;listen(e){this.listeners.push(e)}tell(e){for(let t of this.
-listeners)t(e)}setMoment(e,t=null){this.at=Math.max(0,Math.min(this.model.steps,e)),this.named=t,this.tell("mo\
-ment")}setNamed(e){let t=this.byName(e);t&&this.setMoment(t.of(this.space),e)}setSpace(e){this.space=e;let t=this.
-named===null?void 0:this.byName(this.named);t&&(this.at=t.of(e)),this.tell("moment")}setView(e){this.view=e,this.
-tell("view")}chosen(e=this.space){let t=this.model.tables.spaces,s=new Uint8Array(Math.max(1,t.length));return e===
-De?t.forEach((l,i)=>s[i]=l.device===null?0:1):s[e]=1,s}name(e=this.space){return e===De?"all devices":this.model.
-tables.spaces[e].name}capacity(e=this.space){let t=this.chosen(e);return this.model.tables.spaces.reduce((s,l,i)=>s+
-(t[i]?l.capacity:0),0)}inUse(e=this.space){let t=this.usage.get(e);if(t)return t;let{model:s}=this,[l,i,o]=[s.
-column("space"),s.column("size"),this.chosen(e)],a=new Float64Array(s.steps),u=0;for(let f=0;f<s.steps;f++){let p=s.
-of[f];p!==4294967295&&o[l[p]]&&(u+=s.begin[p]===f?i[p]:-i[p]),a[f]=u}for(let[f,p]of s.tables.replaced)if(o[l[f]])
-for(let h=p;h<s.steps;h++)a[h]-=i[f];return this.usage.size>=4&&this.usage.clear(),this.usage.set(e,a),a}inUseAt(e,t=this.
-space){return e===0?0:this.inUse(t)[e-1]}of(e,t){return t!==De?e[t]??0:e.reduce((s,l,i)=>this.model.tables.spaces[i].
-device===null?s:Math.max(s,l),0)}names(){let{model:e}=this,{spaces:t,marks:s,refusals:l}=e.tables,i=[{name:"pe\
-ak",text:"Peak",of:o=>o===De?this.peakOfAll():t[o].peak_at},{name:"end",text:"End",of:o=>this.end(o)},{name:"l\
+peak";view="who";used;listeners=[];usage=new Map;lived=null;listen(e){this.listeners.push(e)}tell(e){for(let n of this.
+listeners)n(e)}setMoment(e,n=null){this.at=Math.max(0,Math.min(this.model.steps,e)),this.named=n,this.tell("mo\
+ment")}setNamed(e){let n=this.byName(e);n&&this.setMoment(n.of(this.space),e)}setSpace(e){this.space=e;let n=this.
+named===null?void 0:this.byName(this.named);n&&(this.at=n.of(e)),this.tell("moment")}setView(e){this.view=e,this.
+tell("view")}chosen(e=this.space){let n=this.model.tables.spaces,s=new Uint8Array(Math.max(1,n.length));return e===
+Ue?n.forEach((l,i)=>s[i]=l.device===null?0:1):s[e]=1,s}name(e=this.space){return e===Ue?"all devices":this.model.
+tables.spaces[e].name}capacity(e=this.space){let n=this.chosen(e);return this.model.tables.spaces.reduce((s,l,i)=>s+
+(n[i]?l.capacity:0),0)}inUse(e=this.space){let n=this.usage.get(e);if(n)return n;let{model:s}=this,[l,i,o]=[s.
+column("space"),s.column("size"),this.chosen(e)],a=new Float64Array(s.steps),u=0;for(let m=0;m<s.steps;m++){let p=s.
+of[m];p!==4294967295&&o[l[p]]&&(u+=s.begin[p]===m?i[p]:-i[p]),a[m]=u}for(let[m,p]of s.tables.replaced)if(o[l[m]])
+for(let h=p;h<s.steps;h++)a[h]-=i[m];return this.usage.size>=4&&this.usage.clear(),this.usage.set(e,a),a}inUseAt(e,n=this.
+space){return e===0?0:this.inUse(n)[e-1]}of(e,n){return n!==Ue?e[n]??0:e.reduce((s,l,i)=>this.model.tables.spaces[i].
+device===null?s:Math.max(s,l),0)}names(){let{model:e}=this,{spaces:n,marks:s,refusals:l}=e.tables,i=[{name:"pe\
+ak",text:"Peak",of:o=>o===Ue?this.peakOfAll():n[o].peak_at},{name:"end",text:"End",of:o=>this.end(o)},{name:"l\
 ast",text:"Last change",of:()=>e.steps}];return s.forEach((o,a)=>i.push({name:`mark-${a}`,text:`Mark: ${o.name}`,
-of:u=>this.of(o.at,u)})),l.forEach((o,a)=>i.push({name:`refusal-${a}`,text:`Out of memory ${a+1} in ${t[o.space].
-name}`,of:u=>this.of(o.at,u)})),i}byName(e){return this.names().find(t=>t.name===e)}end(e){let{spaces:t}=this.
-model.tables;return e!==De?t[e].end_at:t.filter(l=>l.device!==null&&l.cleaned_at!==null).reduce((l,i)=>Math.min(
-l,i.cleaned_at),this.model.steps)}peakOfAll(){let e=this.inUse(De),[t,s]=[0,0];for(let l=0;l<e.length;l++)e[l]>
-t&&([t,s]=[e[l],l+1]);return s}live(e=this.at,t=this.space){let s=`${e} ${t}`;if(this.lived?.key===s)return this.
-lived.list;let{model:l}=this,i=this.chosen(t),[o,a,u]=[l.column("space"),l.begin,l.end],f=0,p=new Uint32Array(
-l.allocations);for(let h=0;h<l.allocations&&a[h]<e;h++)u[h]>=e&&i[o[h]]&&(p[f++]=h);return this.lived={key:s,list:p.
-slice(0,f)},this.lived.list}made(e,t,s=this.space){let{model:l}=this,[i,o]=[l.column("space"),this.chosen(s)],
-a=new Uint32Array(l.allocations),u=0;for(let f=0;f<l.allocations&&l.begin[f]<t;f++)l.begin[f]>=e&&o[i[f]]&&(a[u++]=
-f);return a.slice(0,u)}neighbour(e,t){let{model:s}=this,[l,i]=[s.column("space"),this.chosen()],o=this.at;for(let a=t;a>
-0;){let u=e?o+1:o-1;if(u<0||u>s.steps)break;o=u;let f=o===0?4294967295:s.of[o-1];(o===0||f!==4294967295&&i[l[f]])&&
-a--}return o}};var tn=16,fs=3,Fs=8,Us=class{constructor(e,t){this.state=e;this.chosen=t}state;chosen;element=m("div",{class:"\
-map"});whole=!1;window=null;shown="";show(){let{state:e}=this,{model:t}=e,s=`${e.space}`;if(s!==this.shown&&(this.
-window=null),this.shown=s,e.space===De){re(this.element,m("p",{class:"empty"},"Addresses are those of one memo\
-ry: choose a device above."));return}let l=e.live(),i=e.capacity(),{blocks:o,holes:a}=Cs(e,l,i),[u,f]=[t.column(
-"address"),t.column("size")],p=a.length&&a[a.length-1].behind<0?a[a.length-1].address:i,[h,b]=this.window??[0,
-this.whole?i:Math.max(512,Math.min(i,p*1.03))],S=Math.max(200,this.element.clientWidth),M=24,w=Math.max(512,Math.
-ceil((b-h)/M/512)*512);b=h+w*M;let _=M*(tn+fs),E=`Addresses ${At(h)} to ${At(b)}: ${ge(o.length,"block")}, ${ge(
-a.length,"hole")}`,[v,A]=Vn(S,_,E),T=Vt(t,l,"line"),{of:$,words:k}=Ke(t,"line"),R=Ke(t,"label"),z=new Map(T.slice(
-0,Fs).map((D,Y)=>[D.key,Y])),F=Array.from({length:Fs},(D,Y)=>me(`--hue-${Y}`)),[W,P]=[me("--hue-other"),me("--\
-hole")],Q=wa(A,P,me("--hole-line")),B=me("--paper");for(let D=0;D<M;D++){let Y=Math.min(i,h+(D+1)*w)-(h+D*w);if(Y<=
-0)break;A.fillStyle=Q,A.fillRect(0,D*(tn+fs),Y/w*S,tn)}let q=(D,Y,Te,se)=>{let te=Math.max(D,h),Oe=Math.min(D+
-Y,b);for(;te<Oe;){let _e=Math.floor((te-h)/w),ce=Math.min(Oe,h+(_e+1)*w),ct=(te-h-_e*w)/w*S,ut=(ce-te)/w*S;A.fillStyle=
-Te,A.fillRect(ct,_e*(tn+fs),Math.max(.6,ut),tn),se&&ut>3&&(A.fillStyle=se,A.fillRect(ct+ut-.6,_e*(tn+fs),.6,tn)),
-te=ce}};for(let D of o){let Y=z.get($(D));q(u[D],f[D],Y===void 0?W:F[Y],B)}let G=us(o,D=>u[D]),Z=D=>{let Y=v.getBoundingClientRect(),
-Te=Math.floor((D.clientY-Y.top)/(tn+fs)),se=h+Te*w+(D.clientX-Y.left)/S*w;if(se<0||se>=i)return null;let[te,Oe]=[
-0,G.length];for(;te<Oe;){let ce=te+Oe>>1;G[ce]<=se?te=ce+1:Oe=ce}let _e=te>0?o[te-1]:void 0;return _e!==void 0&&
-se<u[_e]+f[_e]?{block:_e,address:se}:{hole:a.find(ce=>ce.address<=se&&se<ce.address+ce.size),address:se}};v.addEventListener(
-"mousemove",D=>{let Y=Z(D);if(!Y)return tt.hide();if(Y.block!==void 0){let Te=`${j(f[Y.block])} at ${At(u[Y.block])}`;
-tt.show(D,Te,k[$(Y.block)],R.words[R.of(Y.block)])}else Y.hole&&tt.show(D,`hole of ${j(Y.hole.size)} at ${At(Y.
-hole.address)}`)}),v.addEventListener("mouseleave",()=>tt.hide()),v.addEventListener("click",D=>{let Y=Z(D);Y?.
-block!==void 0&&this.chosen(Y.block)});let I=a.reduce((D,Y)=>D+Y.size,0),je=a.reduce((D,Y)=>Math.max(D,Y.size),
-0),pe=(D,Y)=>m("button",{onclick:Y},D),le=(h+b)/2,oe=w*M/2,ee=(D,Y)=>{let Te=Math.min(Y-D,i),se=Math.max(0,Math.
-min(D,i-Te));this.window=[Math.floor(se/512)*512,se+Te],this.show()};re(this.element,m("p",{class:"bar"},m("sp\
-an",{},`${j(I)} free in ${ge(a.length,"hole")}, the largest `,m("b",{id:"largest-hole",title:Ce(je)},j(je))),pe(
-"Zoom in",()=>ee(le-oe/2,le+oe/2)),pe("Zoom out",()=>ee(le-oe*2,le+oe*2)),pe("\u25C0",()=>ee(h-oe,b-oe)),pe("\u25B6",
-()=>ee(h+oe,b+oe)),pe(this.whole?"Used part":"Whole memory",()=>{this.whole=!this.whole,this.window=null,this.
-show()}),m("span",{class:"soft"},`${At(h)} to ${At(Math.min(b,i))}, a row is ${j(w)}`)),v,m("p",{class:"legend"},
-...T.slice(0,Fs).map((D,Y)=>m("span",{},m("i",{style:`background: var(--hue-${Y})`}),...Xe(D.words),` ${j(D.bytes)}`)),
-T.length>Fs&&m("span",{},m("i",{style:"background: var(--hue-other)"}),"others"),m("span",{},m("i",{class:"hat\
-ched"}),"hole")),m("h3",{},"Largest holes, and what stands on both sides"),this.holes(a,ee))}holes(e,t){let{model:s}=this.
-state,{words:l,of:i}=Ke(s,"line"),o=s.column("size"),a=(p,h)=>p<0?m("td",{class:"soft"},h):m("td",{},m("button",
-{class:"plain",onclick:()=>this.chosen(p)},j(o[p]))," ",...Xe(l[i(p)])),f=[...e].sort((p,h)=>h.size-p.size).slice(
-0,50).map(p=>m("tr",{},m("td",{class:"number",title:Ce(p.size)},m("button",{class:"plain",onclick:()=>t(p.address-
-p.size/4,p.address+p.size*1.25)},j(p.size))),m("td",{class:"number"},At(p.address)),a(p.before,"begin of the m\
-emory"),a(p.behind,"end of the memory")));return m("div",{class:"scroll"},m("table",{id:"holes"},m("thead",{},
-m("tr",{},...["Hole","Address","Before it","Behind it"].map((p,h)=>m("th",{class:h<2?"number":void 0},p)))),m(
-"tbody",{},...f)))}};function wa(n,e,t){let s=document.createElement("canvas");[s.width,s.height]=[6,6];let l=s.
-getContext("2d");return l.fillStyle=e,l.fillRect(0,0,6,6),l.strokeStyle=t,l.beginPath(),l.moveTo(0,6),l.lineTo(
-6,0),l.stroke(),n.createPattern(s,"repeat")??e}function In(n,e,t,s=200){let l=n.reduce((a,u)=>a+u.bytes,0),i=n.slice(0,s).map(a=>{let u=()=>t(a),f=h=>{h.key===
-"Enter"&&h.target===h.currentTarget&&u()},p=Math.max(0,a.bytes-a.logical);return m("tr",{class:"opens",tabindex:0,
-onclick:u,onkeydown:f,"data-bytes":a.bytes,"data-blocks":a.blocks,"data-key":a.words},m("td",{class:"share"},m(
-"i",{style:`width: ${a.bytes/Math.max(1,e)*100}%`})),m("td",{class:"number",title:Ce(a.bytes)},j(a.bytes)),m("\
-td",{class:"number"},en(a.bytes,l)),m("td",{class:"number"},Re(a.blocks)),m("td",{class:"number",title:Ce(p)},
-p?j(p):"\u2013"),m("td",{class:"key",title:a.words},...Xe(a.words)))}),o=["","Bytes","Share","Blocks","Padding",
-"Origin"].map((a,u)=>m("th",{class:u>0&&u<5?"number":void 0},a));return m("div",{class:"scroll"},m("table",{class:"\
-sums"},m("thead",{},m("tr",{},...o)),m("tbody",{},...i)),n.length>s&&m("p",{class:"soft"},`${ge(n.length-s,"ot\
-her row")} with less: search for them.`))}function va(n,e){let t=e.toLowerCase();return t===""?n:n.filter(s=>s.
-words.toLowerCase().includes(t))}function zl(n,e){let t=m("input",{type:"search",placeholder:n,"aria-label":n,
-oninput:()=>e(t.value)});return t}function li(n,e){let[t,s]=["line",""],l=m("h2",{}),i=m("div",{}),o=pt("By",Ll,
-t,p=>(t=p,f())),a=zl("Search origins",p=>(s=p,f())),u=m("section",{},m("p",{class:"bar"},l,o,a),i),f=()=>{let p=n.
-live(),h=Ps(n.model,p);re(l,"Who held ",m("b",{id:"held-bytes",title:Ce(h.bytes),"data-bytes":h.bytes},j(h.bytes)),
-` in ${ge(p.length,"block")}`);let b=va(Vt(n.model,p,t),s),S=M=>{let{of:w}=Ke(n.model,t);e.blocks(Xe(M.words),
-p.filter(_=>w(_)===M.key))};re(i,b.length?In(b,b[0].bytes,S):m("p",{class:"empty"},p.length?"No origin has the\
-se words.":"Nothing lived here then."))};return{name:"who",title:"Who",element:u,show:f}}function oi(n,e){let[
-t,s,l,i]=["python","live","icicle",""],o=new Ns(n.model,({frame:f,name:p,bytes:h,blocks:b,path:S})=>{let M=`${j(
-h)} in ${ge(b,"block")}`;e.calls(f?p:`What for: ${p}`,M,S)}),a=m("section",{},m("p",{class:"bar"},pt("Frames",
-[["python","Python"],["mixed","Python and native"],["native","All, the interpreter's too"]],t,f=>(t=f,u())),pt(
-"Blocks",[["live","that live"],["allocated","allocated until then"]],s,f=>(s=f,u())),pt("Form",[["icicle","ici\
-cle, callers above"],["flame","flames, callers below"]],l,f=>(l=f,u())),zl("Search calls",f=>(i=f,u()))),o.element),
-u=()=>o.show(s==="live"?n.live():n.made(0,n.at),t,l==="flame",i);return{name:"flame",title:"Flame graph",element:a,
-show:u}}function ii(n,e){let t=new Us(n,l=>e.block(l));return{name:"map",title:"Address map",element:m("sectio\
-n",{},t.element),show:()=>t.show()}}function ri(n,e){let{model:t}=n,[s,l]=["live",""],i=Ke(t,"line"),o=Ke(t,"l\
-abel"),[a,u,f,p,h]=["size","address","site","site_spec","space"].map(k=>t.column(k)),b=t.column("time"),S=k=>{
-let R=new Float64Array(k.length);return Array.from(k.keys()).sort((z,F)=>k[z]<k[F]?-1:k[z]>k[F]?1:0).forEach((z,F)=>R[z]=
-F),R},[M,w,_]=[S(i.words),S(o.words),S(t.tables.specs.map(k=>k.text))],E=k=>{let R=t.end[k];return R===4294967295?
-Number.MAX_SAFE_INTEGER:b[R]-b[t.begin[k]]},v=new zs([{title:"Bytes",width:"minmax(5.5rem, 0.7fr)",isNumber:!0,
-sort:k=>a[k],cell:k=>[j(a[k])]},{title:"Origin",width:"minmax(9rem, 3fr)",sort:k=>M[i.of(k)],cell:k=>Xe(i.words[i.
-of(k)])},{title:"What for",width:"minmax(8rem, 3fr)",sort:k=>w[o.of(k)],cell:k=>[o.words[o.of(k)]]},{title:"Ar\
-ray",width:"minmax(7rem, 2fr)",sort:k=>_[p[f[k]]],cell:k=>[t.tables.specs[p[f[k]]].text]},{title:"Address",width:"\
-minmax(6rem, 0.9fr)",isNumber:!0,sort:k=>u[k],cell:k=>[At(u[k])]},{title:"Taken",width:"minmax(6rem, 0.9fr)",isNumber:!0,
-sort:k=>t.begin[k],cell:k=>[Ze(b[t.begin[k]])]},{title:"Lived",width:"minmax(5rem, 0.8fr)",isNumber:!0,sort:E,
-cell:k=>[t.end[k]===4294967295?"to the end":Gt(E(k))]},{title:"Memory",width:"minmax(4.5rem, 0.7fr)",sort:k=>h[k],
-cell:k=>[t.tables.spaces[h[k]].name]}],0,!0,k=>e.block(k)),A=m("span",{class:"soft",id:"allocation-count"}),T=m(
-"section",{},m("p",{class:"bar"},pt("Blocks",[["live","that live"],["allocated","allocated until then"],["all",
-"all of the trace"]],s,k=>(s=k,$())),zl("Search allocations",k=>(l=k,$())),A),v.element),$=()=>{let k=s==="liv\
-e"?n.live():n.made(0,s==="all"?t.steps:n.at),R=l.toLowerCase();if(R!==""){let[F,W]=["site_line","site_label"].
-map(Z=>t.column(Z)),P=Z=>Z.toLowerCase().includes(R),[Q,B]=[i.words.map(P),o.words.map(P)],q=t.tables.specs.map(
-Z=>P(Z.text)),G=Uint8Array.from(p,(Z,I)=>Number(Q[F[I]]||B[W[I]]||q[Z]));k=k.filter(Z=>G[f[Z]]===1)}let z=k.reduce(
-(F,W)=>F+a[W],0);re(A,`${ge(k.length,"block")}, ${j(z)}`),v.show(k)};return{name:"allocations",title:"Allocati\
-ons",element:T,show:$}}function ai(n,e){let{model:t}=n,s=[["start","Start of the trace"],...n.names().map(({name:h,
-text:b})=>[h,b]),["now","Chosen moment"]],[l,i]=[n.model.tables.marks.length?"mark-0":"start","end"],o="line",
-a=h=>h==="start"?0:h==="now"?n.at:n.byName(h).of(n.space),u=m("div",{}),f=m("section",{},m("p",{class:"bar"},pt(
-"Taken after",s,l,h=>(l=h,p())),pt("and held at",s,i,h=>(i=h,p())),pt("By",Ll,o,h=>(o=h,p()))),u),p=()=>{let[h,
-b]=[a(l),a(i)];if(b<=h){re(u,m("p",{class:"empty"},"The second moment is not behind the first one."));return}let S=n.
-live(b).filter(E=>t.begin[E]>=h),M=Vt(t,S,o),w=Ps(t,S),_=E=>{let{of:v}=Ke(t,o);e.blocks(Xe(E.words),S.filter(A=>v(
-A)===E.key))};re(u,m("h2",{},m("b",{id:"leaked-bytes","data-bytes":w.bytes,title:Ce(w.bytes)},j(w.bytes)),` in\
- ${ge(S.length,"block")} taken after ${Ze(h===0?0:t.timeAt(h))} and held at ${Ze(t.timeAt(b))}`),M.length?In(M,
-M[0].bytes,_):m("p",{class:"empty"},"Nothing was taken in between and is still held."),M.length?ka(t,S,o,M,h,b):
-null)};return{name:"leaks",title:"Leaks",element:f,show:p}}function ka(n,e,t,s,l,i){let o=s.slice(0,10),{of:a}=Ke(
-n,t),[u,f]=[n.timeAt(Math.max(1,l)),n.timeAt(i)],p=40,h=new Map(o.map(M=>[M.key,new Uint32Array(p)])),b=n.column(
-"time");for(let M of e){let w=h.get(a(M));w&&w[Math.min(p-1,Math.floor((b[n.begin[M]]-u)/Math.max(1,f-u)*p))]++}
-let S=o.map(M=>{let w=h.get(M.key),_=Math.max(...w),E=w.filter(T=>T>0).length,v=Array.from(w,T=>m("i",{style:`\
-height: ${T?Math.max(2,T/_*18):0}px`})),A=E>=p*.6?"all the time":E<=2?"at one time":`in ${E} of ${p} parts of \
-the time`;return m("tr",{},m("td",{},m("div",{class:"bins"},...v)),m("td",{class:"soft"},A),m("td",{class:"key"},
-...Xe(M.words)))});return m("div",{class:"scroll"},m("h3",{},"When they were taken"),m("table",{},m("tbody",{},
-...S)))}function ci(n,e){let{model:t}=n,s=m("section",{});return{name:"padding",title:"Padding",element:s,show:()=>{
-let i=n.live(),o=Ps(t,i),a=h=>h.bytes-h.logical,[u,f]=["array","line"].map(h=>Vt(t,i,h).filter(b=>a(b)>0).sort(
-(b,S)=>a(S)-a(b))),p=(h,b,S)=>{let M=b==="array"&&t.tables.specs.some(v=>v.advice!==""),w=h.length?a(h[0]):1,_=h.
-slice(0,200).map(v=>{let A=()=>{let{of:$}=Ke(t,b);e.blocks(Xe(v.words),i.filter(k=>$(k)===v.key))};return m("t\
-r",{class:"opens",tabindex:0,onclick:A,onkeydown:$=>{$.key==="Enter"&&$.target===$.currentTarget&&A()},"data-l\
-ost":a(v)},m("td",{class:"share"},m("i",{style:`width: ${a(v)/w*100}%`})),m("td",{class:"number",title:Ce(a(v))},
-j(a(v))),m("td",{class:"number"},en(a(v),v.bytes)),m("td",{class:"number"},j(v.bytes)),m("td",{class:"number"},
-Re(v.blocks)),m("td",{class:"key",title:v.words},...Xe(v.words)),M&&m("td",{},t.tables.specs[v.key].advice))}),
-E=["","Lost","Of it","In memory","Blocks",S,...M?["What would avoid it"]:[]];return m("div",{class:"scroll"},m(
-"table",{class:"sums"},m("thead",{},m("tr",{},...E.map((v,A)=>m("th",{class:A>0&&A<5?"number":void 0},v)))),m(
-"tbody",{},..._)))};re(s,m("h2",{},m("b",{id:"padding-bytes","data-bytes":o.bytes-o.logical,title:Ce(o.bytes-o.
-logical)},j(o.bytes-o.logical)),` of ${j(o.bytes)} are padding (${en(o.bytes-o.logical,o.bytes)})`),m("p",{class:"\
+of:u=>this.of(o.at,u)})),l.forEach((o,a)=>i.push({name:`refusal-${a}`,text:`Out of memory ${a+1} in ${n[o.space].
+name}`,of:u=>this.of(o.at,u)})),i}byName(e){return this.names().find(n=>n.name===e)}end(e){let{spaces:n}=this.
+model.tables;return e!==Ue?n[e].end_at:n.filter(l=>l.device!==null&&l.cleaned_at!==null).reduce((l,i)=>Math.min(
+l,i.cleaned_at),this.model.steps)}peakOfAll(){let e=this.inUse(Ue),[n,s]=[0,0];for(let l=0;l<e.length;l++)e[l]>
+n&&([n,s]=[e[l],l+1]);return s}live(e=this.at,n=this.space){let s=`${e} ${n}`;if(this.lived?.key===s)return this.
+lived.list;let{model:l}=this,i=this.chosen(n),[o,a,u]=[l.column("space"),l.begin,l.end],m=0,p=new Uint32Array(
+l.allocations);for(let h=0;h<l.allocations&&a[h]<e;h++)u[h]>=e&&i[o[h]]&&(p[m++]=h);return this.lived={key:s,list:p.
+slice(0,m)},this.lived.list}made(e,n,s=this.space){let{model:l}=this,[i,o]=[l.column("space"),this.chosen(s)],
+a=new Uint32Array(l.allocations),u=0;for(let m=0;m<l.allocations&&l.begin[m]<n;m++)l.begin[m]>=e&&o[i[m]]&&(a[u++]=
+m);return a.slice(0,u)}neighbour(e,n){let{model:s}=this,[l,i]=[s.column("space"),this.chosen()],o=this.at;for(let a=n;a>
+0;){let u=e?o+1:o-1;if(u<0||u>s.steps)break;o=u;let m=o===0?4294967295:s.of[o-1];(o===0||m!==4294967295&&i[l[m]])&&
+a--}return o}};var tn=16,hs=3,Fs=8,Us=class{constructor(e,n){this.state=e;this.chosen=n}state;chosen;element=f("div",{class:"\
+map"});whole=!1;window=null;shown="";show(){let{state:e}=this,{model:n}=e,s=`${e.space}`;if(s!==this.shown&&(this.
+window=null),this.shown=s,e.space===Ue){re(this.element,f("p",{class:"empty"},"Addresses are those of one memo\
+ry: choose a device above."));return}let l=e.live(),i=e.capacity(),{blocks:o,holes:a}=Ds(e,l,i),[u,m]=[n.column(
+"address"),n.column("size")],p=a.length&&a[a.length-1].behind<0?a[a.length-1].address:i,[h,b]=this.window??[0,
+this.whole?i:Math.max(512,Math.min(i,p*1.03))],E=Math.max(200,this.element.clientWidth),A=24,y=Math.max(512,Math.
+ceil((b-h)/A/512)*512);b=h+y*A;let _=A*(tn+hs),k=`Addresses ${Tt(h)} to ${Tt(b)}: ${ce(o.length,"block")}, ${ce(
+a.length,"hole")}`,[v,S]=Vn(E,_,k),M=Wt(n,l,"line"),{of:$,words:x}=Fe(n,"line"),z=Fe(n,"label"),R=new Map(M.slice(
+0,Fs).map((C,Y)=>[C.key,Y])),F=Array.from({length:Fs},(C,Y)=>de(`--hue-${Y}`)),[K,D]=[de("--hue-other"),de("--\
+hole")],q=va(S,D,de("--hole-line")),H=de("--paper");for(let C=0;C<A;C++){let Y=Math.min(i,h+(C+1)*y)-(h+C*y);if(Y<=
+0)break;S.fillStyle=q,S.fillRect(0,C*(tn+hs),Y/y*E,tn)}let J=(C,Y,Te,se)=>{let te=Math.max(C,h),Ie=Math.min(C+
+Y,b);for(;te<Ie;){let _e=Math.floor((te-h)/y),ue=Math.min(Ie,h+(_e+1)*y),ft=(te-h-_e*y)/y*E,ht=(ue-te)/y*E;S.fillStyle=
+Te,S.fillRect(ft,_e*(tn+hs),Math.max(.6,ht),tn),se&&ht>3&&(S.fillStyle=se,S.fillRect(ft+ht-.6,_e*(tn+hs),.6,tn)),
+te=ue}};for(let C of o){let Y=R.get($(C));J(u[C],m[C],Y===void 0?K:F[Y],H)}let I=fs(o,C=>u[C]),Q=C=>{let Y=v.getBoundingClientRect(),
+Te=Math.floor((C.clientY-Y.top)/(tn+hs)),se=h+Te*y+(C.clientX-Y.left)/E*y;if(se<0||se>=i)return null;let[te,Ie]=[
+0,I.length];for(;te<Ie;){let ue=te+Ie>>1;I[ue]<=se?te=ue+1:Ie=ue}let _e=te>0?o[te-1]:void 0;return _e!==void 0&&
+se<u[_e]+m[_e]?{block:_e,address:se}:{hole:a.find(ue=>ue.address<=se&&se<ue.address+ue.size),address:se}};v.addEventListener(
+"mousemove",C=>{let Y=Q(C);if(!Y)return tt.hide();if(Y.block!==void 0){let Te=`${G(m[Y.block])} at ${Tt(u[Y.block])}`;
+tt.show(C,Te,x[$(Y.block)],z.words[z.of(Y.block)])}else Y.hole&&tt.show(C,`hole of ${G(Y.hole.size)} at ${Tt(Y.
+hole.address)}`)}),v.addEventListener("mouseleave",()=>tt.hide()),v.addEventListener("click",C=>{let Y=Q(C);Y?.
+block!==void 0&&this.chosen(Y.block)});let B=a.reduce((C,Y)=>C+Y.size,0),Ze=a.reduce((C,Y)=>Math.max(C,Y.size),
+0),ge=(C,Y)=>f("button",{onclick:Y},C),le=(h+b)/2,oe=y*A/2,ee=(C,Y)=>{let Te=Math.min(Y-C,i),se=Math.max(0,Math.
+min(C,i-Te));this.window=[Math.floor(se/512)*512,se+Te],this.show()};re(this.element,f("p",{class:"bar"},f("sp\
+an",{},`${G(B)} free in ${ce(a.length,"hole")}, the largest `,f("b",{id:"largest-hole",title:Ce(Ze)},G(Ze))),ge(
+"Zoom in",()=>ee(le-oe/2,le+oe/2)),ge("Zoom out",()=>ee(le-oe*2,le+oe*2)),ge("\u25C0",()=>ee(h-oe,b-oe)),ge("\u25B6",
+()=>ee(h+oe,b+oe)),ge(this.whole?"Used part":"Whole memory",()=>{this.whole=!this.whole,this.window=null,this.
+show()}),f("span",{class:"soft"},`${Tt(h)} to ${Tt(Math.min(b,i))}, a row is ${G(y)}`)),v,f("p",{class:"legend"},
+...M.slice(0,Fs).map((C,Y)=>f("span",{},f("i",{style:`background: var(--hue-${Y})`}),...ze(C.words),` ${G(C.bytes)}`)),
+M.length>Fs&&f("span",{},f("i",{style:"background: var(--hue-other)"}),"others"),f("span",{},f("i",{class:"hat\
+ched"}),"hole")),f("h3",{},"Largest holes, and what stands on both sides"),this.holes(a,ee))}holes(e,n){let{model:s}=this.
+state,{words:l,of:i}=Fe(s,"line"),o=s.column("size"),a=(p,h)=>p<0?f("td",{class:"soft"},h):f("td",{},f("button",
+{class:"plain",onclick:()=>this.chosen(p)},G(o[p]))," ",...ze(l[i(p)])),m=[...e].sort((p,h)=>h.size-p.size).slice(
+0,50).map(p=>f("tr",{},f("td",{class:"number",title:Ce(p.size)},f("button",{class:"plain",onclick:()=>n(p.address-
+p.size/4,p.address+p.size*1.25)},G(p.size))),f("td",{class:"number"},Tt(p.address)),a(p.before,"begin of the m\
+emory"),a(p.behind,"end of the memory")));return f("div",{class:"scroll"},f("table",{id:"holes"},f("thead",{},
+f("tr",{},...["Hole","Address","Before it","Behind it"].map((p,h)=>f("th",{class:h<2?"number":void 0},p)))),f(
+"tbody",{},...m)))}};function va(t,e,n){let s=document.createElement("canvas");[s.width,s.height]=[6,6];let l=s.
+getContext("2d");return l.fillStyle=e,l.fillRect(0,0,6,6),l.strokeStyle=n,l.beginPath(),l.moveTo(0,6),l.lineTo(
+6,0),l.stroke(),t.createPattern(s,"repeat")??e}function li(t,e,n){let s=new Map;if(t.names.size>0){let{of:l}=Fe(t,n);for(let i of e){let o=t.names.get(i);o&&
+s.set(l(i),[...s.get(l(i))??[],...o])}}return l=>s.get(l.key)??[]}function Gn(t,e,n,s=200,l=()=>[]){let i=t.reduce(
+(u,m)=>u+m.bytes,0),o=t.slice(0,s).map(u=>{let m=()=>n(u),p=b=>{b.key==="Enter"&&b.target===b.currentTarget&&m()},
+h=Math.max(0,u.bytes-u.logical);return f("tr",{class:"opens",tabindex:0,onclick:m,onkeydown:p,"data-bytes":u.bytes,
+"data-blocks":u.blocks,"data-key":u.words},f("td",{class:"share"},f("i",{style:`width: ${u.bytes/Math.max(1,e)*
+100}%`})),f("td",{class:"number",title:Ce(u.bytes)},G(u.bytes)),f("td",{class:"number"},en(u.bytes,i)),f("td",
+{class:"number"},Le(u.blocks)),f("td",{class:"number",title:Ce(h)},h?G(h):"\u2013"),f("td",{class:"key",title:u.
+words},...ze(u.words),...xa(l(u))))}),a=["","Bytes","Share","Blocks","Padding","Origin"].map((u,m)=>f("th",{class:m>
+0&&m<5?"number":void 0},u));return f("div",{class:"scroll"},f("table",{class:"sums"},f("thead",{},f("tr",{},...a)),
+f("tbody",{},...o)),t.length>s&&f("p",{class:"soft"},`${ce(t.length-s,"other row")} with less: search for them\
+.`))}function ka(t,e){let n=e.toLowerCase();return n===""?t:t.filter(s=>s.words.toLowerCase().includes(n))}function Rl(t,e){
+let n=f("input",{type:"search",placeholder:t,"aria-label":t,oninput:()=>e(n.value)});return n}function xa(t){if(t.
+length===0)return[];let e=t.length>1?` and ${ce(t.length-1,"other name")}`:"";return[f("p",{class:"soft kept",
+title:t.slice(0,30).join(`
+`)},`kept by ${t[0]}${e}`)]}function Sa(t,e){if(t.names.size===0)return null;let[n,s]=[t.column("size"),Fe(t,"\
+line")],l=Array.from(e).flatMap(a=>(t.names.get(a)??[]).map(u=>({allocation:a,name:u}))).sort((a,u)=>n[u.allocation]-
+n[a.allocation]);if(l.length===0)return f("p",{class:"soft"},"No name of Python keeps them.");let i=l.slice(0,
+500).map(({allocation:a,name:u})=>f("tr",{"data-name":u},f("td",{class:"number",title:Ce(n[a])},G(n[a])),f("td",
+{},u),f("td",{class:"key"},...ze(s.words[s.of(a)])))),o=["Bytes","Kept by","Taken by"].map((a,u)=>f("th",{class:u?
+void 0:"number"},a));return f("div",{class:"scroll"},f("h3",{},"What keeps them"),f("table",{id:"keepers"},f("\
+thead",{},f("tr",{},...o)),f("tbody",{},...i)),l.length>500&&f("p",{class:"soft"},`${ce(l.length-500,"other na\
+me")} of smaller arrays.`))}function oi(t,e){let[n,s]=["line",""],l=f("h2",{}),i=f("div",{}),o=it("By",Ll,n,p=>(n=
+p,m())),a=Rl("Search origins",p=>(s=p,m())),u=f("section",{},f("p",{class:"bar"},l,o,a),i),m=()=>{let p=t.live(),
+h=Cs(t.model,p);re(l,"Who held ",f("b",{id:"held-bytes",title:Ce(h.bytes),"data-bytes":h.bytes},G(h.bytes)),` \
+in ${ce(p.length,"block")}`);let b=ka(Wt(t.model,p,n),s),E=y=>{let{of:_}=Fe(t.model,n);e.blocks(ze(y.words),p.
+filter(k=>_(k)===y.key))},A=li(t.model,p,n);re(i,b.length?Gn(b,b[0].bytes,E,200,A):f("p",{class:"empty"},p.length?
+"No origin has these words.":"Nothing lived here then."))};return{name:"who",title:"Who",element:u,show:m}}function ii(t,e){
+let[n,s,l,i]=["python","live","icicle",""],o=new Rs(t.model,({frame:m,name:p,bytes:h,blocks:b,path:E})=>{let A=`${G(
+h)} in ${ce(b,"block")}`;e.calls(m?p:`What for: ${p}`,A,E)}),a=f("section",{},f("p",{class:"bar"},it("Frames",
+[["python","Python"],["mixed","Python and native"],["native","All, the interpreter's too"]],n,m=>(n=m,u())),it(
+"Blocks",[["live","that live"],["allocated","allocated until then"]],s,m=>(s=m,u())),it("Form",[["icicle","ici\
+cle, callers above"],["flame","flames, callers below"]],l,m=>(l=m,u())),Rl("Search calls",m=>(i=m,u()))),o.element),
+u=()=>o.show(s==="live"?t.live():t.made(0,t.at),n,l==="flame",i);return{name:"flame",title:"Flame graph",element:a,
+show:u}}function ri(t,e){let n=new Us(t,l=>e.block(l));return{name:"map",title:"Address map",element:f("sectio\
+n",{},n.element),show:()=>n.show()}}function ai(t,e){let{model:n}=t,[s,l]=["live",""],i=Fe(n,"line"),o=Fe(n,"l\
+abel"),[a,u,m,p,h]=["size","address","site","site_spec","space"].map(x=>n.column(x)),b=n.column("time"),E=x=>{
+let z=new Float64Array(x.length);return Array.from(x.keys()).sort((R,F)=>x[R]<x[F]?-1:x[R]>x[F]?1:0).forEach((R,F)=>z[R]=
+F),z},[A,y,_]=[E(i.words),E(o.words),E(n.tables.specs.map(x=>x.text))],k=x=>{let z=n.end[x];return z===4294967295?
+Number.MAX_SAFE_INTEGER:b[z]-b[n.begin[x]]},v=new In([{title:"Bytes",width:"minmax(5.5rem, 0.7fr)",isNumber:!0,
+sort:x=>a[x],cell:x=>[G(a[x])]},{title:"Origin",width:"minmax(9rem, 3fr)",sort:x=>A[i.of(x)],cell:x=>ze(i.words[i.
+of(x)])},{title:"What for",width:"minmax(8rem, 3fr)",sort:x=>y[o.of(x)],cell:x=>[o.words[o.of(x)]]},{title:"Ar\
+ray",width:"minmax(7rem, 2fr)",sort:x=>_[p[m[x]]],cell:x=>[n.tables.specs[p[m[x]]].text]},{title:"Address",width:"\
+minmax(6rem, 0.9fr)",isNumber:!0,sort:x=>u[x],cell:x=>[Tt(u[x])]},{title:"Taken",width:"minmax(6rem, 0.9fr)",isNumber:!0,
+sort:x=>n.begin[x],cell:x=>[Ne(b[n.begin[x]])]},{title:"Lived",width:"minmax(5rem, 0.8fr)",isNumber:!0,sort:k,
+cell:x=>[n.end[x]===4294967295?"to the end":ut(k(x))]},{title:"Memory",width:"minmax(4.5rem, 0.7fr)",sort:x=>h[x],
+cell:x=>[n.tables.spaces[h[x]].name]},...n.names.size>0?[{title:"Kept by",width:"minmax(8rem, 2fr)",cell:x=>[(n.
+names.get(x)??[]).join(", ")]}]:[]],0,!0,x=>e.block(x)),S=f("span",{class:"soft",id:"allocation-count"}),M=f("\
+section",{},f("p",{class:"bar"},it("Blocks",[["live","that live"],["allocated","allocated until then"],["all",
+"all of the trace"]],s,x=>(s=x,$())),Rl("Search allocations",x=>(l=x,$())),S),v.element),$=()=>{let x=s==="liv\
+e"?t.live():t.made(0,s==="all"?n.steps:t.at),z=l.toLowerCase();if(z!==""){let[F,K]=["site_line","site_label"].
+map(Q=>n.column(Q)),D=Q=>Q.toLowerCase().includes(z),[q,H]=[i.words.map(D),o.words.map(D)],J=n.tables.specs.map(
+Q=>D(Q.text)),I=Uint8Array.from(p,(Q,B)=>Number(q[F[B]]||H[K[B]]||J[Q]));x=x.filter(Q=>I[m[Q]]===1)}let R=x.reduce(
+(F,K)=>F+a[K],0);re(S,`${ce(x.length,"block")}, ${G(R)}`),v.show(x)};return{name:"allocations",title:"Allocati\
+ons",element:M,show:$}}function ci(t,e){let{model:n}=t,s=[["start","Start of the trace"],...t.names().map(({name:h,
+text:b})=>[h,b]),["now","Chosen moment"]],[l,i]=[t.model.tables.marks.length?"mark-0":"start","end"],o="line",
+a=h=>h==="start"?0:h==="now"?t.at:t.byName(h).of(t.space),u=f("div",{}),m=f("section",{},f("p",{class:"bar"},it(
+"Taken after",s,l,h=>(l=h,p())),it("and held at",s,i,h=>(i=h,p())),it("By",Ll,o,h=>(o=h,p()))),u),p=()=>{let[h,
+b]=[a(l),a(i)];if(b<=h){re(u,f("p",{class:"empty"},"The second moment is not behind the first one."));return}let E=t.
+live(b).filter(k=>n.begin[k]>=h),A=Wt(n,E,o),y=Cs(n,E),_=k=>{let{of:v}=Fe(n,o);e.blocks(ze(k.words),E.filter(S=>v(
+S)===k.key))};re(u,f("h2",{},f("b",{id:"leaked-bytes","data-bytes":y.bytes,title:Ce(y.bytes)},G(y.bytes)),` in\
+ ${ce(E.length,"block")} taken after ${Ne(h===0?0:n.timeAt(h))} and held at ${Ne(n.timeAt(b))}`),A.length?Gn(A,
+A[0].bytes,_,200,li(n,E,o)):f("p",{class:"empty"},"Nothing was taken in between and is still held."),A.length?
+Sa(n,E):null,A.length?Ma(n,E,o,A,h,b):null)};return{name:"leaks",title:"Leaks",element:m,show:p}}function Ma(t,e,n,s,l,i){
+let o=s.slice(0,10),{of:a}=Fe(t,n),[u,m]=[t.timeAt(Math.max(1,l)),t.timeAt(i)],p=40,h=new Map(o.map(A=>[A.key,
+new Uint32Array(p)])),b=t.column("time");for(let A of e){let y=h.get(a(A));y&&y[Math.min(p-1,Math.floor((b[t.begin[A]]-
+u)/Math.max(1,m-u)*p))]++}let E=o.map(A=>{let y=h.get(A.key),_=Math.max(...y),k=y.filter(M=>M>0).length,v=Array.
+from(y,M=>f("i",{style:`height: ${M?Math.max(2,M/_*18):0}px`})),S=k>=p*.6?"all the time":k<=2?"at one time":`i\
+n ${k} of ${p} parts of the time`;return f("tr",{},f("td",{},f("div",{class:"bins"},...v)),f("td",{class:"soft"},
+S),f("td",{class:"key"},...ze(A.words)))});return f("div",{class:"scroll"},f("h3",{},"When they were taken"),f(
+"table",{},f("tbody",{},...E)))}function ui(t,e){let{model:n}=t,s=f("section",{});return{name:"padding",title:"\
+Padding",element:s,show:()=>{let i=t.live(),o=Cs(n,i),a=h=>h.bytes-h.logical,[u,m]=["array","line"].map(h=>Wt(
+n,i,h).filter(b=>a(b)>0).sort((b,E)=>a(E)-a(b))),p=(h,b,E)=>{let A=b==="array"&&n.tables.specs.some(v=>v.advice!==
+""),y=h.length?a(h[0]):1,_=h.slice(0,200).map(v=>{let S=()=>{let{of:$}=Fe(n,b);e.blocks(ze(v.words),i.filter(x=>$(
+x)===v.key))};return f("tr",{class:"opens",tabindex:0,onclick:S,onkeydown:$=>{$.key==="Enter"&&$.target===$.currentTarget&&
+S()},"data-lost":a(v)},f("td",{class:"share"},f("i",{style:`width: ${a(v)/y*100}%`})),f("td",{class:"number",title:Ce(
+a(v))},G(a(v))),f("td",{class:"number"},en(a(v),v.bytes)),f("td",{class:"number"},G(v.bytes)),f("td",{class:"n\
+umber"},Le(v.blocks)),f("td",{class:"key",title:v.words},...ze(v.words)),A&&f("td",{},n.tables.specs[v.key].advice))}),
+k=["","Lost","Of it","In memory","Blocks",E,...A?["What would avoid it"]:[]];return f("div",{class:"scroll"},f(
+"table",{class:"sums"},f("thead",{},f("tr",{},...k.map((v,S)=>f("th",{class:S>0&&S<5?"number":void 0},v)))),f(
+"tbody",{},..._)))};re(s,f("h2",{},f("b",{id:"padding-bytes","data-bytes":o.bytes-o.logical,title:Ce(o.bytes-o.
+logical)},G(o.bytes-o.logical)),` of ${G(o.bytes)} are padding (${en(o.bytes-o.logical,o.bytes)})`),f("p",{class:"\
 soft"},"Padding is what tiles of the device's layout and the heap's rounding add to the elements of an array."),
-...u.length?[m("h3",{},"By array type"),p(u,"array","Array type"),m("h3",{},"By line"),p(f,"line","Origin")]:[
-m("p",{class:"empty"},"Nothing that lived then had any.")])}}}function ui(n,e){let{model:t}=n,{refusals:s,spaces:l}=t.
-tables,i=m("section",{}),o=!1;return{name:"refusals",title:"Out of memory",element:i,show:()=>{if(o)return;if(o=
-!0,s.length===0){re(i,m("p",{class:"empty"},"No allocation of this trace found no room."));return}let u=s.slice(
-0,50).map((f,p)=>{let h=f.at[f.space],b=n.live(h,f.space).slice(),S=l[f.space],M=t.tables.specs[f.spec],w=n.inUseAt(
-h,f.space),_=Vt(t,b,"line"),E=Cs(n,b,S.capacity).holes,v=f.holes??{free:E.reduce((W,P)=>W+P.size,0),largest:E.
-reduce((W,P)=>Math.max(W,P.size),0),count:E.length},A=W=>{let{of:P}=Ke(t,"line");e.blocks(Xe(W.words),b.filter(
-Q=>P(Q)===W.key))},T=t.tables.labels[f.label],{advice:$,careful:k}=f.autopsy??{advice:[],careful:[]},[R,z]=[!0,
-!1].map(W=>$.filter(([P])=>P===W).map(([,P])=>m("li",{},P))),F=m("details",{open:p===0,class:"refusal"});return Qe(
-F,m("summary",{},m("b",{},`\u2715 ${S.name} had no room for ${j(f.size)}`),` at ${Ze(f.time)}`),m("p",{},`Aske\
-d for ${Ce(f.size)}: ${T||M.text}, by ${t.tables.keys.entry[f.entry]}.`),m("p",{},`${j(w)} of ${j(S.capacity)}\
- were in use, ${j(v.free)} free in ${ge(v.count,"hole")}, the largest ${j(v.largest)}.`,v.free>=f.size&&v.largest<
-f.size?" There was enough, but not in one piece.":null),m("p",{class:"bar"},m("button",{onclick:()=>{n.setSpace(
-f.space),n.setNamed(`refusal-${p}`),n.setView("map")}},"Show the address map of this moment"),m("button",{onclick:()=>e.
-one("Who asked",`For ${Ce(f.size)}`,f.stack)},"Show who asked")),...k.map(W=>m("p",{class:"careful"},`${W}.`)),
-R.length>0&&m("h3",{},"What would make it fit, each checked by replay"),R.length>0&&m("ul",{class:"helps"},...R),
-z.length>0&&m("h3",{},"What would not"),z.length>0&&m("ul",{},...z),f.autopsy===null&&m("p",{class:"soft"},"It\
- was not replayed; the first ten are, and tpu-emu autopsy replays any."),m("h3",{},"Who held the memory"),_.length?
-In(_,_[0].bytes,A,20):m("p",{class:"empty"},"Nothing: it is larger than the memory.")),F});re(i,m("h2",{},ge(s.
-length,"allocation")," without room"),...u),s.length>50&&i.append(m("p",{class:"soft"},`The first 50 of ${Re(s.
-length)} are shown.`))}}}function fi(n){let e=new Map;for(let[,l,,i,o]of n.slots)e.set(i,(e.get(i)??0)+l),e.set(o+1,(e.get(o+1)??0)-l);
-let[t,s]=[0,{position:0,bytes:0}];for(let l of[...e.keys()].sort((i,o)=>i-o))t+=e.get(l),t>s.bytes&&(s={position:l,
-bytes:t});return s}function xa(n,e){let[l,i]=Vn(e,300,`Static plan of ${n.name}: ${ge(n.slots.length,"temporar\
-y slot")}`),o=n.slots.reduce((_,E)=>Math.max(_,E[0]+E[1]),1),a=Math.max(n.positions,n.slots.reduce((_,E)=>Math.
-max(_,E[4]+1),1)),u=_=>70+_/a*(e-70-4),f=_=>278-_/o*270;i.font="11px system-ui, sans-serif",i.fillStyle=me("--\
-soft");for(let _=0;_<=4;_++)i.fillText(j(o*_/4),2,f(o*_/4)+4);i.fillText("first operation",70,294);let p=`oper\
-ation ${Re(a)}`;i.fillText(p,e-i.measureText(p).width-4,294);let h=_=>[u(_[3]),f(_[0]+_[1]),Math.max(1,u(_[4]+
-1)-u(_[3])),Math.max(1,f(_[0])-f(_[0]+_[1]))],b=[...new Set(n.slots.map(_=>_[6]))].sort(),S=me("--flame-ink"),
-M=me("--paper");for(let _ of n.slots){let[E,v,A,T]=h(_);i.fillStyle=me(`--hue-${b.indexOf(_[6])%8}`),i.fillRect(
-E,v,A,T),A>3&&T>3&&(i.strokeStyle=M,i.lineWidth=.7,i.strokeRect(E,v,A,T)),A>40&&T>12&&(i.fillStyle=S,i.fillText(
-Nl(i,_[6].replace("stablehlo.",""),A-6),E+3,v+Math.min(T/2+4,T-2)))}let w=fi(n);return i.strokeStyle=me("--ink"),
-i.setLineDash([4,3]),i.beginPath(),i.moveTo(u(w.position+.5),4),i.lineTo(u(w.position+.5),278),i.stroke(),l.addEventListener(
-"mousemove",_=>{let E=l.getBoundingClientRect(),[v,A]=[_.clientX-E.left,_.clientY-E.top],T=n.slots.find($=>{let[
-k,R,z,F]=h($);return v>=k&&v<=k+z&&A>=R&&A<=R+F});T?tt.show(_,`${T[6]}  ${T[5]}`,`${j(T[1])} at ${Re(T[0])}, o\
-perations ${T[3]} to ${T[4]}`,T[7]):tt.hide()}),l.addEventListener("mouseleave",()=>tt.hide()),l}function Sa(n,e){
-let t=fi(n),s=n.slots.filter(o=>o[3]<=t.position&&o[4]>=t.position).sort((o,a)=>a[1]-o[1]),l=s.slice(0,100).map(
-([,o,a,u,f,p,h,b])=>m("tr",{},m("td",{class:"number",title:Ce(o)},j(o)),m("td",{class:"number"},o>a?j(o-a):"\u2013"),
-m("td",{},h),m("td",{},p),m("td",{class:"number"},`${u}\u2013${f}`),m("td",{class:"key"},...Xe(b)))),i=["Bytes",
-"Padding","Operation","Array","Lives","Line"].map((o,a)=>m("th",{class:a<2||a===4?"number":void 0},o));return m(
-"div",{},xa(n,e),m("h3",{},`Temporaries at their peak, operation ${Re(t.position)}: ${j(t.bytes)} in ${ge(s.length,
-"slot")}`),m("div",{class:"scroll"},m("table",{},m("thead",{},m("tr",{},...i)),m("tbody",{},...l))))}function hi(n,e){
-let{model:t}=n,{programs:s,format:l}=t.tables,i=m("section",{}),o=s.reduce((u,f,p)=>f.temporaries>(s[u]?.temporaries??
--1)?p:u,0),a=()=>{if(re(i),s.length>0){let h=m("div",{class:"plan"}),b=s.map((M,w)=>({program:M,at:w})).sort((M,w)=>w.
-program.temporaries-M.program.temporaries).map(({program:M,at:w})=>m("tr",{class:w===o?"chosen":void 0},m("td",
-{},m("button",{class:"plain",onclick:()=>(o=w,a())},M.name)),...[M.temporaries,M.constants,M.arguments,M.results].
-map(_=>m("td",{class:"number",title:Ce(_)},j(_))),m("td",{class:"number"},Re(M.slots.length)),m("td",{class:"n\
-umber"},Re(M.runs)),m("td",{class:"number"},M.runs?Gt(M.ran):"\u2013"))),S=["Program","Temporaries","Constants",
-"Arguments","Results","Slots","Runs","Ran for"].map((M,w)=>m("th",{class:w?"number":void 0},M));Qe(i,m("h2",{},
-ge(s.length,"program")," with static plans"),m("div",{class:"scroll short"},m("table",{id:"programs"},m("thead",
-{},m("tr",{},...S)),m("tbody",{},...b))),m("h3",{},`${s[o].name}: temporaries over its operations`),h),s[o].slots.
-length?re(h,Sa(s[o],Math.max(300,i.clientWidth))):re(h,m("p",{class:"empty"},"This program has no temporaries."))}else{
-let h=l[1]<5?`This trace has no static plans: they are written since format 1.5, and it is of ${l.join(".")}.`:
-"No program was launched, so there is no static plan.";Qe(i,m("p",{class:"missing"},h))}let u=n.live(),f=Vt(t,
-u,"executable"),p=h=>{let{of:b}=Ke(t,"executable");e.blocks([h.words],u.filter(S=>b(S)===h.key))};Qe(i,m("h2",
-{},"What programs held at the chosen moment"),f.length?In(f,f[0].bytes,p):m("p",{class:"empty"},"Nothing lived\
- here then."))};return{name:"programs",title:"Programs",element:i,show:a}}var Ma=["instantiate","prepare","ini\
-tialize","execute"];function mi(n,e){let{model:t}=n,{calls:s,entries:l,dispatches:i,dispatched:o,faults:a,format:u}=t.
-tables,f=m("section",{}),p=!1,h=(M,w=!0)=>m("td",{class:w?"number":void 0},M),b=(M,w,_,E)=>m("div",{class:"scr\
-oll"},m("table",{id:M},m("thead",{},m("tr",{},...w.map((v,A)=>m("th",{class:A<w.length-_&&A>0?"number":void 0},
-v)))),m("tbody",{},...E)));return{name:"calls",title:"Calls",element:f,show:()=>{if(!p){if(p=!0,s.length){let M=new Map;
-for(let E of s)M.set(E.function,[...M.get(E.function)??[],E]);let w=(E,v)=>E.reduce((A,T)=>A+T[v],0),_=[...M.entries()].
-sort(([,E],[,v])=>w(v,"nanos")-w(E,"nanos")).map(([E,v])=>{let A=[...v].sort(($,k)=>k.nanos-$.nanos)[0],T=()=>e.
-one(l[E],`${ge(w(v,"count"),"call")} from ${ge(v.length,"stack")}; of the one that took longest:`,A.stack);return m(
-"tr",{"data-count":w(v,"count")},m("td",{},m("button",{class:"plain",onclick:T},l[E])),h(Re(w(v,"count"))),h(Gt(
-w(v,"nanos"))),h(Gt(w(v,"nanos")/Math.max(1,w(v,"count")))),h(j(w(v,"bytes"))),h(w(v,"errors")?`\u2715 ${Re(w(
-v,"errors"))}`:"\u2013"),h(Re(v.length)),h(Ze(Math.min(...v.map($=>$.first)))))});Qe(f,m("h2",{},"Calls of the\
- interface"),b("calls",["Function","Calls","Time","Each","Bytes","Errors","Stacks","First"],0,_))}else{let M=u[1]<
-5?`This trace has no counts of calls: they are written since format 1.5, and it is of ${u.join(".")}.`:"This t\
-race has no counts of calls: they were switched off (TPU_EMU_CALLS=off), or nothing was called.",w=n.made(0,t.
-steps),_=Vt(t,w,"entry"),E=v=>{let{of:A}=Ke(t,"entry");e.blocks([v.words],w.filter(T=>A(T)===v.key))};Qe(f,m("\
-p",{class:"missing"},M),m("h2",{},"Functions that took memory, over the whole trace"),_.length?In(_,_[0].bytes,
-E):m("p",{class:"empty"},"None."))}if(o){let M=i.map(w=>m("tr",{},m("td",{},m("button",{class:"plain",onclick:()=>e.
-one(w.target,w.line,w.stack)},w.target)),h(Re(w.count)),h(Gt(w.nanos)),h(j(w.scratch)),h(w.errors?`\u2715 ${Re(
-w.errors)}`:"\u2013"),h(Ma[w.stage]??String(w.stage),!1),h(w.program,!1),m("td",{title:w.error},...Xe(w.line),
-w.error?`: ${w.error}`:"")));Qe(f,m("h2",{},"Custom calls"),b("dispatches",["Target","Stages","Time","Scratch",
-"Errors","Stage","Program","Line"],3,M))}if(a.length){let M=a.slice(0,500).map(w=>m("tr",{},m("td",{},m("butto\
-n",{class:"plain",onclick:()=>e.one(w.entry||"A refused call",w.message,w.stack)},w.entry||"outside of the API")),
-h(Ze(w.time)),h(w.message,!1)));Qe(f,m("h2",{},"Calls that were refused because of what they were given"),b("f\
-aults",["Function","Time","What was wrong"],1,M))}}}}}var Aa="uplot",Ta="u-hz",Ea="u-vt",_a="u-title",La="u-wrap",$a="u-under",Pa="u-over",Ca="u-axis",yn="u-off",Da="\
-u-select",Na="u-cursor-x",za="u-cursor-y",Ra="u-cursor-pt",Fa="u-legend",Ua="u-live",Ha="u-inline",Oa="u-serie\
-s",Va="u-marker",di="u-label",Wa="u-value",ms="width",ds="height";var pi="bottom",Gn="left",Rl="right",Xl="#000",gi=Xl+"0",Fl="mousemove",bi="mousedown",Ul="mouseup",yi="mousee\
-nter",wi="mouseleave",vi="dblclick",Ba="resize",Ia="scroll",ki="change",Bs="dppxchange",eo="--",Qn=typeof window<
-"u",Bl=Qn?document:null,Kn=Qn?window:null,Ga=Qn?navigator:null,de,Hs;function Il(){let n=devicePixelRatio;de!=
-n&&(de=n,Hs&&Yl(ki,Hs,Il),Hs=matchMedia(`(min-resolution: ${de-.001}dppx) and (max-resolution: ${de+.001}dppx)`),
-wn(ki,Hs,Il),Kn.dispatchEvent(new CustomEvent(Bs)))}function gt(n,e){if(e!=null){let t=n.classList;!t.contains(
-e)&&t.add(e)}}function Gl(n,e){let t=n.classList;t.contains(e)&&t.remove(e)}function Ae(n,e,t){n.style[e]=t+"p\
-x"}function Ct(n,e,t,s){let l=Bl.createElement(n);return e!=null&&gt(l,e),t?.insertBefore(l,s),l}function Tt(n,e){
-return Ct("div",n,e)}var xi=new WeakMap;function Wt(n,e,t,s,l){let i="translate("+e+"px,"+t+"px)",o=xi.get(n);
-i!=o&&(n.style.transform=i,xi.set(n,i),e<0||t<0||e>s||t>l?gt(n,yn):Gl(n,yn))}var Si=new WeakMap;function Mi(n,e,t){
-let s=e+t,l=Si.get(n);s!=l&&(Si.set(n,s),n.style.background=e,n.style.borderColor=t)}var Ai=new WeakMap;function Ti(n,e,t,s){
-let l=e+""+t,i=Ai.get(n);l!=i&&(Ai.set(n,l),n.style.height=t+"px",n.style.width=e+"px",n.style.marginLeft=s?-e/
-2+"px":0,n.style.marginTop=s?-t/2+"px":0)}var to={passive:!0},Ya={...to,capture:!0};function wn(n,e,t,s){e.addEventListener(
-n,t,s?Ya:to)}function Yl(n,e,t,s){e.removeEventListener(n,t,to)}Qn&&Il();function Dt(n,e,t,s){let l;t=t||0,s=s||
-e.length-1;let i=s<=2147483647;for(;s-t>1;)l=i?t+s>>1:bt((t+s)/2),e[l]<n?t=l:s=l;return n-e[t]<=e[s]-n?t:s}function er(n){
-return(t,s,l)=>{let i=-1,o=-1;for(let a=s;a<=l;a++)if(n(t[a])){i=a;break}for(let a=l;a>=s;a--)if(n(t[a])){o=a;
-break}return[i,o]}}var tr=n=>n!=null,nr=n=>n!=null&&n>0,Ys=er(tr),Ka=er(nr);function ja(n,e,t,s=0,l=!1){let i=l?
-Ka:Ys,o=l?nr:tr;[e,t]=i(n,e,t);let a=n[e],u=n[e];if(e>-1)if(s==1)a=n[e],u=n[t];else if(s==-1)a=n[t],u=n[e];else
-for(let f=e;f<=t;f++){let p=n[f];o(p)&&(p<a?a=p:p>u&&(u=p))}return[a??we,u??-we]}function Ks(n,e,t,s){let l=Li(
-n),i=Li(e);n==e&&(l==-1?(n*=t,e/=t):(n/=t,e*=t));let o=t==10?Yt:sr,a=l==1?bt:Et,u=i==1?Et:bt,f=a(o(Ue(n))),p=u(
-o(Ue(e))),h=jn(t,f),b=jn(t,p);return t==10&&(f<0&&(h=ve(h,-f)),p<0&&(b=ve(b,-p))),s||t==2?(n=h*l,e=b*i):(n=rr(
-n,h),e=js(e,b)),[n,e]}function no(n,e,t,s){let l=Ks(n,e,t,s);return n==0&&(l[0]=0),e==0&&(l[1]=0),l}var so=.1,
-Ei={mode:3,pad:so},gs={pad:0,soft:null,mode:0},qa={min:gs,max:gs};function Is(n,e,t,s){return qs(t)?_i(n,e,t):
-(gs.pad=t,gs.soft=s?0:null,gs.mode=s?3:0,_i(n,e,qa))}function fe(n,e){return n??e}function Ja(n,e,t){for(e=fe(
-e,0),t=fe(t,n.length-1);e<=t;){if(n[e]!=null)return!0;e++}return!1}function _i(n,e,t){let s=t.min,l=t.max,i=fe(
-s.pad,0),o=fe(l.pad,0),a=fe(s.hard,-we),u=fe(l.hard,we),f=fe(s.soft,we),p=fe(l.soft,-we),h=fe(s.mode,0),b=fe(l.
-mode,0),S=e-n,M=Yt(S),w=it(Ue(n),Ue(e)),_=Yt(w),E=Ue(_-M);(S<1e-24||E>10)&&(S=0,(n==0||e==0)&&(S=1e-24,h==2&&f!=
-we&&(i=0),b==2&&p!=-we&&(o=0)));let v=S||w||1e3,A=Yt(v),T=jn(10,bt(A)),$=v*(S==0?n==0?.1:1:i),k=ve(rr(n-$,T/10),
-24),R=n>=f&&(h==1||h==3&&k<=f||h==2&&k>=f)?f:we,z=it(a,k<R&&n>=R?R:Nt(R,k)),F=v*(S==0?e==0?.1:1:o),W=ve(js(e+F,
-T/10),24),P=e<=p&&(b==1||b==3&&W>=p||b==2&&W<=p)?p:-we,Q=Nt(u,W>P&&e<=P?P:it(P,W));return z==Q&&z==0&&(Q=100),
-[z,Q]}var Za=new Intl.NumberFormat(Qn?Ga.language:"en-US"),lo=n=>Za.format(n),yt=Math,Ws=yt.PI,Ue=yt.abs,bt=yt.
-floor,Fe=yt.round,Et=yt.ceil,Nt=yt.min,it=yt.max,jn=yt.pow,Li=yt.sign,Yt=yt.log10,sr=yt.log2,Qa=(n,e=1)=>yt.sinh(
-n)*e,Hl=(n,e=1)=>yt.asinh(n/e),we=1/0;function $i(n){return(Yt((n^n>>31)-(n>>31))|0)+1}function Kl(n,e,t){return Nt(
-it(n,e),t)}function lr(n){return typeof n=="function"}function ae(n){return lr(n)?n:()=>n}var Xa=()=>{},or=n=>n,
-ir=(n,e)=>e,ec=n=>null,Pi=n=>!0,Ci=(n,e)=>n==e,tc=/\.\d*?(?=9{6,}|0{6,})/gm,vn=n=>{if(cr(n)||sn.has(n))return n;
-let e=`${n}`,t=e.match(tc);if(t==null)return n;let s=t[0].length-1;if(e.indexOf("e-")!=-1){let[l,i]=e.split("e");
-return+`${vn(l)}e${i}`}return ve(n,s)};function gn(n,e){return vn(ve(vn(n/e))*e)}function js(n,e){return vn(Et(
-vn(n/e))*e)}function rr(n,e){return vn(bt(vn(n/e))*e)}function ve(n,e=0){if(cr(n))return n;let t=10**e,s=n*t*(1+
-Number.EPSILON);return Fe(s)/t}var sn=new Map;function ar(n){return((""+n).split(".")[1]||"").length}function ys(n,e,t,s){
-let l=[],i=s.map(ar);for(let o=e;o<t;o++){let a=Ue(o),u=ve(jn(n,o),a);for(let f=0;f<s.length;f++){let p=n==10?
-+`${s[f]}e${o}`:s[f]*u,h=(o>=0?0:a)+(o>=i[f]?0:i[f]),b=n==10?p:ve(p,h);l.push(b),sn.set(b,h)}}return l}var bs={},
-oo=[],qn=[null,null],nn=Array.isArray,cr=Number.isInteger,nc=n=>n===void 0;function Di(n){return typeof n=="st\
-ring"}function qs(n){let e=!1;if(n!=null){let t=n.constructor;e=t==null||t==Object}return e}function sc(n){return n!=
-null&&typeof n=="object"}var lc=Object.getPrototypeOf(Uint8Array),ur="__proto__";function Jn(n,e=qs){let t;if(nn(
-n)){let s=n.find(l=>l!=null);if(nn(s)||e(s)){t=Array(n.length);for(let l=0;l<n.length;l++)t[l]=Jn(n[l],e)}else
-t=n.slice()}else if(n instanceof lc)t=n.slice();else if(e(n)){t={};for(let s in n)s!=ur&&(t[s]=Jn(n[s],e))}else
-t=n;return t}function Ne(n){let e=arguments;for(let t=1;t<e.length;t++){let s=e[t];for(let l in s)l!=ur&&(qs(n[l])?
-Ne(n[l],Jn(s[l])):n[l]=Jn(s[l]))}return n}var oc=0,ic=1,rc=2;function ac(n,e,t){for(let s=0,l,i=-1;s<e.length;s++){
-let o=e[s];if(o>i){for(l=o-1;l>=0&&n[l]==null;)n[l--]=null;for(l=o+1;l<t&&n[l]==null;)n[i=l++]=null}}}function cc(n,e){
-if(hc(n)){let o=n[0].slice();for(let a=1;a<n.length;a++)o.push(...n[a].slice(1));return mc(o[0])||(o=fc(o)),o}
-let t=new Set;for(let o=0;o<n.length;o++){let u=n[o][0],f=u.length;for(let p=0;p<f;p++)t.add(u[p])}let s=[Array.
-from(t).sort((o,a)=>o-a)],l=s[0].length,i=new Map;for(let o=0;o<l;o++)i.set(s[0][o],o);for(let o=0;o<n.length;o++){
-let a=n[o],u=a[0];for(let f=1;f<a.length;f++){let p=a[f],h=Array(l).fill(void 0),b=e?e[o][f]:ic,S=[];for(let M=0;M<
-p.length;M++){let w=p[M],_=i.get(u[M]);w===null?b!=oc&&(h[_]=w,b==rc&&S.push(_)):h[_]=w}ac(h,S,l),s.push(h)}}return s}
-var uc=typeof queueMicrotask>"u"?n=>Promise.resolve().then(n):queueMicrotask;function fc(n){let e=n[0],t=e.length,
-s=Array(t);for(let i=0;i<s.length;i++)s[i]=i;s.sort((i,o)=>e[i]-e[o]);let l=[];for(let i=0;i<n.length;i++){let o=n[i],
-a=Array(t);for(let u=0;u<t;u++)a[u]=o[s[u]];l.push(a)}return l}function hc(n){let e=n[0][0],t=e.length;for(let s=1;s<
-n.length;s++){let l=n[s][0];if(l.length!=t)return!1;if(l!=e){for(let i=0;i<t;i++)if(l[i]!=e[i])return!1}}return!0}
-function mc(n,e=100){let t=n.length;if(t<=1)return!0;let s=0,l=t-1;for(;s<=l&&n[s]==null;)s++;for(;l>=s&&n[l]==
-null;)l--;if(l<=s)return!0;let i=it(1,bt((l-s+1)/e));for(let o=n[s],a=s+i;a<=l;a+=i){let u=n[a];if(u!=null){if(u<=
-o)return!1;o=u}}return!0}var fr=["January","February","March","April","May","June","July","August","September",
-"October","November","December"],hr=["Sunday","Monday","Tuesday","Wednesday","Thursday","Friday","Saturday"];function mr(n){
-return n.slice(0,3)}var dc=hr.map(mr),pc=fr.map(mr),gc={MMMM:fr,MMM:pc,WWWW:hr,WWW:dc};function hs(n){return(n<
-10?"0":"")+n}function bc(n){return(n<10?"00":n<100?"0":"")+n}var yc={YYYY:n=>n.getFullYear(),YY:n=>(n.getFullYear()+
-"").slice(2),MMMM:(n,e)=>e.MMMM[n.getMonth()],MMM:(n,e)=>e.MMM[n.getMonth()],MM:n=>hs(n.getMonth()+1),M:n=>n.getMonth()+
-1,DD:n=>hs(n.getDate()),D:n=>n.getDate(),WWWW:(n,e)=>e.WWWW[n.getDay()],WWW:(n,e)=>e.WWW[n.getDay()],HH:n=>hs(
-n.getHours()),H:n=>n.getHours(),h:n=>{let e=n.getHours();return e==0?12:e>12?e-12:e},AA:n=>n.getHours()>=12?"P\
-M":"AM",aa:n=>n.getHours()>=12?"pm":"am",a:n=>n.getHours()>=12?"p":"a",mm:n=>hs(n.getMinutes()),m:n=>n.getMinutes(),
-ss:n=>hs(n.getSeconds()),s:n=>n.getSeconds(),fff:n=>bc(n.getMilliseconds())};function io(n,e){e=e||gc;let t=[],
-s=/\{([a-z]+)\}|[^{]+/gi,l;for(;l=s.exec(n);)t.push(l[0][0]=="{"?yc[l[1]]:l[0]);return i=>{let o="";for(let a=0;a<
-t.length;a++)o+=typeof t[a]=="string"?t[a]:t[a](i,e);return o}}var wc=new Intl.DateTimeFormat().resolvedOptions().
-timeZone;function vc(n,e){let t;return e=="UTC"||e=="Etc/UTC"?t=new Date(+n+n.getTimezoneOffset()*6e4):e==wc?t=
-n:(t=new Date(n.toLocaleString("en-US",{timeZone:e})),t.setMilliseconds(n.getMilliseconds())),t}var dr=n=>n%1==
-0,Gs=[1,2,2.5,5],kc=ys(10,-32,0,Gs),pr=ys(10,0,32,Gs),xc=pr.filter(dr),bn=kc.concat(pr),ro=`
-`,gr="{YYYY}",Ni=ro+gr,br="{M}/{D}",ps=ro+br,Os=ps+"/{YY}",yr="{aa}",Sc="{h}:{mm}",Yn=Sc+yr,zi=ro+Yn,Ri=":{ss}",
-be=null;function wr(n){let e=n*1e3,t=e*60,s=t*60,l=s*24,i=l*30,o=l*365,u=(n==1?ys(10,0,3,Gs).filter(dr):ys(10,
--3,0,Gs)).concat([e,e*5,e*10,e*15,e*30,t,t*5,t*10,t*15,t*30,s,s*2,s*3,s*4,s*6,s*8,s*12,l,l*2,l*3,l*4,l*5,l*6,l*
-7,l*8,l*9,l*10,l*15,i,i*2,i*3,i*4,i*6,o,o*2,o*5,o*10,o*25,o*50,o*100]),f=[[o,gr,be,be,be,be,be,be,1],[l*28,"{M\
-MM}",Ni,be,be,be,be,be,1],[l,br,Ni,be,be,be,be,be,1],[s,"{h}"+yr,Os,be,ps,be,be,be,1],[t,Yn,Os,be,ps,be,be,be,
-1],[e,Ri,Os+" "+Yn,be,ps+" "+Yn,be,zi,be,1],[n,Ri+".{fff}",Os+" "+Yn,be,ps+" "+Yn,be,zi,be,1]];function p(h){return(b,S,M,w,_,E)=>{
-let v=[],A=_>=o,T=_>=i&&_<o,$=h(M),k=ve($*n,3),R=Ol($.getFullYear(),A?0:$.getMonth(),T||A?1:$.getDate()),z=ve(
-R*n,3);if(T||A){let F=T?_/i:0,W=A?_/o:0,P=k==z?k:ve(Ol(R.getFullYear()+W,R.getMonth()+F,1)*n,3),Q=new Date(Fe(
-P/n)),B=Q.getFullYear(),q=Q.getMonth();for(let G=0;P<=w;G++){let Z=Ol(B+W*G,q+F*G,1),I=Z-h(ve(Z*n,3));P=ve((+Z+
-I)*n,3),P<=w&&v.push(P)}}else{let F=_>=l?l:_,W=bt(M)-bt(k),P=z+W+js(k-z,F);v.push(P);let Q=h(P),B=Q.getHours()+
-Q.getMinutes()/t+Q.getSeconds()/s,q=_/s,G=b.axes[S]._space,Z=E/G;for(;P=ve(P+_,n==1?0:3),!(P>w);)if(q>1){let I=bt(
-ve(B+q,6))%24,le=h(P).getHours()-I;le>1&&(le=-1),P-=le*s,B=(B+q)%24;let oe=v[v.length-1];ve((P-oe)/_,3)*Z>=.7&&
-v.push(P)}else v.push(P)}return v}}return[u,f,p]}var[Mc,Ac,Tc]=wr(1),[Ec,_c,Lc]=wr(.001);ys(2,-53,53,[1]);function Fi(n,e){
-return n.map(t=>t.map((s,l)=>l==0||l==8||s==null?s:e(l==1||t[8]==0?s:t[1]+s)))}function Ui(n,e){return(t,s,l,i,o)=>{
-let a=e.find(M=>o>=M[0])||e[e.length-1],u,f,p,h,b,S;return s.map(M=>{let w=n(M),_=w.getFullYear(),E=w.getMonth(),
-v=w.getDate(),A=w.getHours(),T=w.getMinutes(),$=w.getSeconds(),k=_!=u&&a[2]||E!=f&&a[3]||v!=p&&a[4]||A!=h&&a[5]||
-T!=b&&a[6]||$!=S&&a[7]||a[1];return u=_,f=E,p=v,h=A,b=T,S=$,k(w)})}}function $c(n,e){let t=io(e);return(s,l,i,o,a)=>l.
-map(u=>t(n(u)))}function Ol(n,e,t){return new Date(n,e,t)}function Hi(n,e){return e(n)}var Pc="{YYYY}-{MM}-{DD\
-} {h}:{mm}{aa}";function Oi(n,e){return(t,s,l,i)=>i==null?eo:e(n(s))}function Cc(n,e){let t=n.series[e];return t.
-width?t.stroke(n,e):t.points.width?t.points.stroke(n,e):null}function Dc(n,e){return n.series[e].fill(n,e)}var Nc={
-show:!0,live:!0,isolate:!1,mount:Xa,markers:{show:!0,width:2,stroke:Cc,fill:Dc,dash:"solid"},idx:null,idxs:null,
-values:[]};function zc(n,e){let t=n.cursor.points,s=Tt(),l=t.size(n,e);Ae(s,ms,l),Ae(s,ds,l);let i=l/-2;Ae(s,"\
-marginLeft",i),Ae(s,"marginTop",i);let o=t.width(n,e,l);return o&&Ae(s,"borderWidth",o),s}function Rc(n,e){let t=n.
-series[e].points;return t._fill||t._stroke}function Fc(n,e){let t=n.series[e].points;return t._stroke||t._fill}
-function Uc(n,e){return n.series[e].points.size}var Vl=[0,0];function Hc(n,e,t){return Vl[0]=e,Vl[1]=t,Vl}function Vs(n,e,t,s=!0){
-return l=>{l.button==0&&(!s||l.target==e)&&t(l)}}function Wl(n,e,t,s=!0){return l=>{(!s||l.target==e)&&t(l)}}var Oc={
-show:!0,x:!0,y:!0,lock:!1,move:Hc,points:{one:!1,show:zc,size:Uc,width:0,stroke:Fc,fill:Rc},bind:{mousedown:Vs,
+...u.length?[f("h3",{},"By array type"),p(u,"array","Array type"),f("h3",{},"By line"),p(m,"line","Origin")]:[
+f("p",{class:"empty"},"Nothing that lived then had any.")])}}}function Aa(t,e){let n=t.largest.map(({size:i,array:o,
+operation:a,line:u})=>f("tr",{},f("td",{class:"number",title:Ce(i)},G(i)),f("td",{},a),f("td",{},o),f("td",{class:"\
+key"},...ze(u)))),s=["Bytes","Operation","Array","Line"].map((i,o)=>f("th",{class:o?void 0:"number"},i)),l=f("\
+details",{open:!0,class:"refusal"});return Re(l,f("summary",{},f("b",{},`\u2715 ${t.program} needs ${G(t.needed)}\
+ of ${G(t.available)}`),` at ${Ne(t.time)}`),f("p",{},"It was refused when it was compiled",t.line?", by ":"",
+...ze(t.line),`. Arguments ${G(t.arguments)}, results ${G(t.results)}, temporaries ${G(t.temporaries)}; its st\
+atic plan is among the programs.`),f("p",{class:"bar"},f("button",{onclick:()=>e.one("Who had it compiled",t.words,
+t.stack)},"Show who had it compiled")),t.advice.length>0&&f("h3",{},"What would make it fit, each checked by c\
+ompiling it"),t.advice.length>0&&f("ul",{class:"helps"},...t.advice.map(i=>f("li",{},i))),t.largest.length>0&&
+f("h3",{},"Its largest temporaries, where they take most"),t.largest.length>0&&f("div",{class:"scroll"},f("tab\
+le",{},f("thead",{},f("tr",{},...s)),f("tbody",{},...n)))),l}function fi(t,e){let{model:n}=t,{refusals:s,refused_programs:l,
+spaces:i}=n.tables,o=f("section",{}),a=!1;return{name:"refusals",title:"Out of memory",element:o,show:()=>{if(a)
+return;a=!0;let m=l.slice(0,50).map(h=>Aa(h,e));if(m.length&&Re(o,f("h2",{},ce(l.length,"program")," not compi\
+led for want of memory"),...m),l.length>50&&o.append(f("p",{class:"soft"},`The first 50 of ${Le(l.length)} are\
+ shown.`)),s.length===0&&l.length>0)return;if(s.length===0){re(o,f("p",{class:"empty"},"No allocation of this \
+trace found no room."));return}let p=s.slice(0,50).map((h,b)=>{let E=h.at[h.space],A=t.live(E,h.space).slice(),
+y=i[h.space],_=n.tables.specs[h.spec],k=t.inUseAt(E,h.space),v=Wt(n,A,"line"),S=Ds(t,A,y.capacity).holes,M=h.holes??
+{free:S.reduce((q,H)=>q+H.size,0),largest:S.reduce((q,H)=>Math.max(q,H.size),0),count:S.length},$=q=>{let{of:H}=Fe(
+n,"line");e.blocks(ze(q.words),A.filter(J=>H(J)===q.key))},x=n.tables.labels[h.label],{advice:z,careful:R}=h.autopsy??
+{advice:[],careful:[]},[F,K]=[!0,!1].map(q=>z.filter(([H])=>H===q).map(([,H])=>f("li",{},H))),D=f("details",{open:b===
+0,class:"refusal"});return Re(D,f("summary",{},f("b",{},`\u2715 ${y.name} had no room for ${G(h.size)}`),` at ${Ne(
+h.time)}`),f("p",{},`Asked for ${Ce(h.size)}: ${x||_.text}, by ${n.tables.keys.entry[h.entry]}.`),f("p",{},`${G(
+k)} of ${G(y.capacity)} were in use, ${G(M.free)} free in ${ce(M.count,"hole")}, the largest ${G(M.largest)}.`,
+M.free>=h.size&&M.largest<h.size?" There was enough, but not in one piece.":null),f("p",{class:"bar"},f("butto\
+n",{onclick:()=>{t.setSpace(h.space),t.setNamed(`refusal-${b}`),t.setView("map")}},"Show the address map of th\
+is moment"),f("button",{onclick:()=>e.one("Who asked",`For ${Ce(h.size)}`,h.stack)},"Show who asked")),...R.map(
+q=>f("p",{class:"careful"},`${q}.`)),F.length>0&&f("h3",{},"What would make it fit, each checked by replay"),F.
+length>0&&f("ul",{class:"helps"},...F),K.length>0&&f("h3",{},"What would not"),K.length>0&&f("ul",{},...K),h.autopsy===
+null&&f("p",{class:"soft"},"It was not replayed; the first ten are, and tpu-emu autopsy replays any."),f("h3",
+{},"Who held the memory"),v.length?Gn(v,v[0].bytes,$,20):f("p",{class:"empty"},"Nothing: it is larger than the\
+ memory.")),D});Re(o,f("h2",{},ce(s.length,"allocation")," without room"),...p),s.length>50&&o.append(f("p",{class:"\
+soft"},`The first 50 of ${Le(s.length)} are shown.`))}}}function hi(t){let e=new Map;for(let[,l,,i,o]of t.slots)e.set(i,(e.get(i)??0)+l),e.set(o+1,(e.get(o+1)??0)-l);
+let[n,s]=[0,{position:0,bytes:0}];for(let l of[...e.keys()].sort((i,o)=>i-o))n+=e.get(l),n>s.bytes&&(s={position:l,
+bytes:n});return s}function Ta(t,e){let[l,i]=Vn(e,300,`Static plan of ${t.name}: ${ce(t.slots.length,"temporar\
+y slot")}`),o=t.slots.reduce((_,k)=>Math.max(_,k[0]+k[1]),1),a=Math.max(t.positions,t.slots.reduce((_,k)=>Math.
+max(_,k[4]+1),1)),u=_=>70+_/a*(e-70-4),m=_=>278-_/o*270;i.font="11px system-ui, sans-serif",i.fillStyle=de("--\
+soft");for(let _=0;_<=4;_++)i.fillText(G(o*_/4),2,m(o*_/4)+4);i.fillText("first operation",70,294);let p=`oper\
+ation ${Le(a)}`;i.fillText(p,e-i.measureText(p).width-4,294);let h=_=>[u(_[3]),m(_[0]+_[1]),Math.max(1,u(_[4]+
+1)-u(_[3])),Math.max(1,m(_[0])-m(_[0]+_[1]))],b=[...new Set(t.slots.map(_=>_[6]))].sort(),E=de("--flame-ink"),
+A=de("--paper");for(let _ of t.slots){let[k,v,S,M]=h(_);i.fillStyle=de(`--hue-${b.indexOf(_[6])%8}`),i.fillRect(
+k,v,S,M),S>3&&M>3&&(i.strokeStyle=A,i.lineWidth=.7,i.strokeRect(k,v,S,M)),S>40&&M>12&&(i.fillStyle=E,i.fillText(
+Nl(i,_[6].replace("stablehlo.",""),S-6),k+3,v+Math.min(M/2+4,M-2)))}let y=hi(t);return i.strokeStyle=de("--ink"),
+i.setLineDash([4,3]),i.beginPath(),i.moveTo(u(y.position+.5),4),i.lineTo(u(y.position+.5),278),i.stroke(),l.addEventListener(
+"mousemove",_=>{let k=l.getBoundingClientRect(),[v,S]=[_.clientX-k.left,_.clientY-k.top],M=t.slots.find($=>{let[
+x,z,R,F]=h($);return v>=x&&v<=x+R&&S>=z&&S<=z+F});M?tt.show(_,`${M[6]}  ${M[5]}`,`${G(M[1])} at ${Le(M[0])}, o\
+perations ${M[3]} to ${M[4]}`,M[7]):tt.hide()}),l.addEventListener("mouseleave",()=>tt.hide()),l}function Ea(t,e){
+let n=hi(t),s=t.slots.filter(o=>o[3]<=n.position&&o[4]>=n.position).sort((o,a)=>a[1]-o[1]),l=s.slice(0,100).map(
+([,o,a,u,m,p,h,b])=>f("tr",{},f("td",{class:"number",title:Ce(o)},G(o)),f("td",{class:"number"},o>a?G(o-a):"\u2013"),
+f("td",{},h),f("td",{},p),f("td",{class:"number"},`${u}\u2013${m}`),f("td",{class:"key"},...ze(b)))),i=["Bytes",
+"Padding","Operation","Array","Lives","Line"].map((o,a)=>f("th",{class:a<2||a===4?"number":void 0},o));return f(
+"div",{},Ta(t,e),f("h3",{},`Temporaries at their peak, operation ${Le(n.position)}: ${G(n.bytes)} in ${ce(s.length,
+"slot")}`),f("div",{class:"scroll"},f("table",{},f("thead",{},f("tr",{},...i)),f("tbody",{},...l))))}function _a(t,e){
+let{model:n}=t,{programs:s}=n.tables,[l,i,o,a,u,m,p,h]=["time","waited","ran","program","device","run","status",
+"stack"].map(k=>n.column(`launch_${k}`)),b=f("div",{}),[E,A]=["one",0],y=new In([{title:"Launched",width:"minm\
+ax(6rem, 1fr)",isNumber:!0,sort:k=>l[k],cell:k=>[Ne(l[k])]},{title:"Program",width:"minmax(8rem, 3fr)",sort:k=>a[k],
+cell:k=>[s[a[k]].name]},{title:"Device",width:"minmax(4rem, 0.7fr)",isNumber:!0,sort:k=>u[k],cell:k=>[Le(u[k])]},
+{title:"Run",width:"minmax(4rem, 0.7fr)",isNumber:!0,sort:k=>m[k],cell:k=>[Le(m[k])]},{title:"Waited",width:"m\
+inmax(5rem, 0.8fr)",isNumber:!0,sort:k=>i[k],cell:k=>[ut(i[k])]},{title:"Ran",width:"minmax(5rem, 0.8fr)",isNumber:!0,
+sort:k=>o[k],cell:k=>[ut(o[k])]},{title:"Ended",width:"minmax(5rem, 1fr)",sort:k=>p[k],cell:k=>[p[k]?`\u2715 error ${p[k]}`:
+"well"]}],0,!1,k=>{let v=p[k]?`ended with error ${p[k]}`:"ended well",S=`Launched at ${Ne(l[k])} on device ${u[k]}\
+, waited ${ut(i[k])}, ran ${ut(o[k])}, ${v}.`;e.one(`Run ${Le(m[k])} of ${s[a[k]].name}`,S,h[k])}),_=k=>{A=k;let v=Uint32Array.
+from(l.keys()).filter(M=>E==="all"||a[M]===A),S=v.reduce((M,$)=>M+o[$],0);re(b,f("p",{class:"bar"},f("h3",{},"\
+Launches"),it("Of",[["one",s[A].name],["all","all programs"]],E,M=>(E=M,_(A))),f("span",{class:"soft",id:"laun\
+ch-count","data-count":v.length},`${ce(v.length,"launch","launches")}, ran for ${ut(S)}`)),...v.length?[y.element]:
+[f("p",{class:"empty"},"It was not launched, or no launch of it has ended.")]),v.length&&y.show(v)};return{element:b,
+show:_}}function mi(t,e){let{model:n}=t,{programs:s,format:l}=n.tables,i=f("section",{}),o=_a(t,e),a=s.reduce(
+(m,p,h)=>p.temporaries>(s[m]?.temporaries??-1)?h:m,0),u=()=>{if(re(i),s.length>0){let b=f("div",{class:"plan"}),
+E=s.map((y,_)=>({program:y,at:_})).sort((y,_)=>_.program.temporaries-y.program.temporaries).map(({program:y,at:_})=>f(
+"tr",{class:_===a?"chosen":void 0},f("td",{},f("button",{class:"plain",onclick:()=>(a=_,u())},y.name)),...[y.temporaries,
+y.constants,y.arguments,y.results].map(k=>f("td",{class:"number",title:Ce(k)},G(k))),f("td",{class:"number"},Le(
+y.slots.length)),f("td",{class:"number"},Le(y.runs)),f("td",{class:"number"},y.runs?ut(y.ran):"\u2013"))),A=["\
+Program","Temporaries","Constants","Arguments","Results","Slots","Runs","Ran for"].map((y,_)=>f("th",{class:_?
+"number":void 0},y));Re(i,f("h2",{},ce(s.length,"program")," with static plans"),f("div",{class:"scroll short"},
+f("table",{id:"programs"},f("thead",{},f("tr",{},...A)),f("tbody",{},...E))),f("h3",{},`${s[a].name}: temporar\
+ies over its operations`),b,o.element),s[a].slots.length?re(b,Ea(s[a],Math.max(300,i.clientWidth))):re(b,f("p",
+{class:"empty"},"This program has no temporaries.")),o.show(a)}else{let b=l[1]<5?`This trace has no static pla\
+ns: they are written since format 1.5, and it is of ${l.join(".")}.`:"No program was launched, so there is no \
+static plan.";Re(i,f("p",{class:"missing"},b))}let m=t.live(),p=Wt(n,m,"executable"),h=b=>{let{of:E}=Fe(n,"exe\
+cutable");e.blocks([b.words],m.filter(A=>E(A)===b.key))};Re(i,f("h2",{},"What programs held at the chosen mome\
+nt"),p.length?Gn(p,p[0].bytes,h):f("p",{class:"empty"},"Nothing lived here then."))};return{name:"programs",title:"\
+Programs",element:i,show:u}}var La=["instantiate","prepare","initialize","execute"];function di(t,e){let{model:n}=t,
+{calls:s,entries:l,dispatches:i,dispatched:o,faults:a,format:u}=n.tables,m=f("section",{}),p=!1,h=(A,y=!0)=>f(
+"td",{class:y?"number":void 0},A),b=(A,y,_,k)=>f("div",{class:"scroll"},f("table",{id:A},f("thead",{},f("tr",{},
+...y.map((v,S)=>f("th",{class:S<y.length-_&&S>0?"number":void 0},v)))),f("tbody",{},...k)));return{name:"calls",
+title:"Calls",element:m,show:()=>{if(!p){if(p=!0,s.length){let A=new Map;for(let k of s)A.set(k.function,[...A.
+get(k.function)??[],k]);let y=(k,v)=>k.reduce((S,M)=>S+M[v],0),_=[...A.entries()].sort(([,k],[,v])=>y(v,"nanos")-
+y(k,"nanos")).map(([k,v])=>{let S=[...v].sort(($,x)=>x.nanos-$.nanos)[0],M=()=>e.one(l[k],`${ce(y(v,"count"),"\
+call")} from ${ce(v.length,"stack")}; of the one that took longest:`,S.stack);return f("tr",{"data-count":y(v,
+"count")},f("td",{},f("button",{class:"plain",onclick:M},l[k])),h(Le(y(v,"count"))),h(ut(y(v,"nanos"))),h(ut(y(
+v,"nanos")/Math.max(1,y(v,"count")))),h(G(y(v,"bytes"))),h(y(v,"errors")?`\u2715 ${Le(y(v,"errors"))}`:"\u2013"),
+h(Le(v.length)),h(Ne(Math.min(...v.map($=>$.first)))))});Re(m,f("h2",{},"Calls of the interface"),b("calls",["\
+Function","Calls","Time","Each","Bytes","Errors","Stacks","First"],0,_))}else{let A=u[1]<5?`This trace has no \
+counts of calls: they are written since format 1.5, and it is of ${u.join(".")}.`:"This trace has no counts of\
+ calls: they were switched off (TPU_EMU_CALLS=off), or nothing was called.",y=t.made(0,n.steps),_=Wt(n,y,"entr\
+y"),k=v=>{let{of:S}=Fe(n,"entry");e.blocks([v.words],y.filter(M=>S(M)===v.key))};Re(m,f("p",{class:"missing"},
+A),f("h2",{},"Functions that took memory, over the whole trace"),_.length?Gn(_,_[0].bytes,k):f("p",{class:"emp\
+ty"},"None."))}if(o){let A=i.map(y=>f("tr",{},f("td",{},f("button",{class:"plain",onclick:()=>e.one(y.target,y.
+line,y.stack)},y.target)),h(Le(y.count)),h(ut(y.nanos)),h(G(y.scratch)),h(y.errors?`\u2715 ${Le(y.errors)}`:"\u2013"),
+h(La[y.stage]??String(y.stage),!1),h(y.program,!1),f("td",{title:y.error},...ze(y.line),y.error?`: ${y.error}`:
+"")));Re(m,f("h2",{},"Custom calls"),b("dispatches",["Target","Stages","Time","Scratch","Errors","Stage","Prog\
+ram","Line"],3,A))}if(a.length){let A=a.slice(0,500).map(y=>f("tr",{},f("td",{},f("button",{class:"plain",onclick:()=>e.
+one(y.entry||"A refused call",y.message,y.stack)},y.entry||"outside of the API")),h(Ne(y.time)),h(y.message,!1)));
+Re(m,f("h2",{},"Calls that were refused because of what they were given"),b("faults",["Function","Time","What \
+was wrong"],1,A))}}}}}var $a="uplot",Pa="u-hz",Ca="u-vt",Da="u-title",Na="u-wrap",Ra="u-under",za="u-over",Fa="u-axis",yn="u-off",Ua="\
+u-select",Ha="u-cursor-x",Oa="u-cursor-y",Va="u-cursor-pt",Wa="u-legend",Ba="u-live",Ia="u-inline",Ga="u-serie\
+s",Ka="u-marker",pi="u-label",Ya="u-value",ds="width",ps="height";var gi="bottom",Kn="left",zl="right",Xl="#000",bi=Xl+"0",Fl="mousemove",yi="mousedown",Ul="mouseup",wi="mousee\
+nter",vi="mouseleave",ki="dblclick",ja="resize",qa="scroll",xi="change",Bs="dppxchange",eo="--",Xn=typeof window<
+"u",Bl=Xn?document:null,jn=Xn?window:null,Ja=Xn?navigator:null,pe,Hs;function Il(){let t=devicePixelRatio;pe!=
+t&&(pe=t,Hs&&Kl(xi,Hs,Il),Hs=matchMedia(`(min-resolution: ${pe-.001}dppx) and (max-resolution: ${pe+.001}dppx)`),
+wn(xi,Hs,Il),jn.dispatchEvent(new CustomEvent(Bs)))}function bt(t,e){if(e!=null){let n=t.classList;!n.contains(
+e)&&n.add(e)}}function Gl(t,e){let n=t.classList;n.contains(e)&&n.remove(e)}function Ae(t,e,n){t.style[e]=n+"p\
+x"}function Dt(t,e,n,s){let l=Bl.createElement(t);return e!=null&&bt(l,e),n?.insertBefore(l,s),l}function Et(t,e){
+return Dt("div",t,e)}var Si=new WeakMap;function Bt(t,e,n,s,l){let i="translate("+e+"px,"+n+"px)",o=Si.get(t);
+i!=o&&(t.style.transform=i,Si.set(t,i),e<0||n<0||e>s||n>l?bt(t,yn):Gl(t,yn))}var Mi=new WeakMap;function Ai(t,e,n){
+let s=e+n,l=Mi.get(t);s!=l&&(Mi.set(t,s),t.style.background=e,t.style.borderColor=n)}var Ti=new WeakMap;function Ei(t,e,n,s){
+let l=e+""+n,i=Ti.get(t);l!=i&&(Ti.set(t,l),t.style.height=n+"px",t.style.width=e+"px",t.style.marginLeft=s?-e/
+2+"px":0,t.style.marginTop=s?-n/2+"px":0)}var to={passive:!0},Za={...to,capture:!0};function wn(t,e,n,s){e.addEventListener(
+t,n,s?Za:to)}function Kl(t,e,n,s){e.removeEventListener(t,n,to)}Xn&&Il();function Nt(t,e,n,s){let l;n=n||0,s=s||
+e.length-1;let i=s<=2147483647;for(;s-n>1;)l=i?n+s>>1:yt((n+s)/2),e[l]<t?n=l:s=l;return t-e[n]<=e[s]-t?n:s}function tr(t){
+return(n,s,l)=>{let i=-1,o=-1;for(let a=s;a<=l;a++)if(t(n[a])){i=a;break}for(let a=l;a>=s;a--)if(t(n[a])){o=a;
+break}return[i,o]}}var nr=t=>t!=null,sr=t=>t!=null&&t>0,Ks=tr(nr),Qa=tr(sr);function Xa(t,e,n,s=0,l=!1){let i=l?
+Qa:Ks,o=l?sr:nr;[e,n]=i(t,e,n);let a=t[e],u=t[e];if(e>-1)if(s==1)a=t[e],u=t[n];else if(s==-1)a=t[n],u=t[e];else
+for(let m=e;m<=n;m++){let p=t[m];o(p)&&(p<a?a=p:p>u&&(u=p))}return[a??we,u??-we]}function Ys(t,e,n,s){let l=$i(
+t),i=$i(e);t==e&&(l==-1?(t*=n,e/=n):(t/=n,e*=n));let o=n==10?Kt:lr,a=l==1?yt:_t,u=i==1?_t:yt,m=a(o(We(t))),p=u(
+o(We(e))),h=qn(n,m),b=qn(n,p);return n==10&&(m<0&&(h=ve(h,-m)),p<0&&(b=ve(b,-p))),s||n==2?(t=h*l,e=b*i):(t=ar(
+t,h),e=js(e,b)),[t,e]}function no(t,e,n,s){let l=Ys(t,e,n,s);return t==0&&(l[0]=0),e==0&&(l[1]=0),l}var so=.1,
+_i={mode:3,pad:so},bs={pad:0,soft:null,mode:0},ec={min:bs,max:bs};function Is(t,e,n,s){return qs(n)?Li(t,e,n):
+(bs.pad=n,bs.soft=s?0:null,bs.mode=s?3:0,Li(t,e,ec))}function he(t,e){return t??e}function tc(t,e,n){for(e=he(
+e,0),n=he(n,t.length-1);e<=n;){if(t[e]!=null)return!0;e++}return!1}function Li(t,e,n){let s=n.min,l=n.max,i=he(
+s.pad,0),o=he(l.pad,0),a=he(s.hard,-we),u=he(l.hard,we),m=he(s.soft,we),p=he(l.soft,-we),h=he(s.mode,0),b=he(l.
+mode,0),E=e-t,A=Kt(E),y=rt(We(t),We(e)),_=Kt(y),k=We(_-A);(E<1e-24||k>10)&&(E=0,(t==0||e==0)&&(E=1e-24,h==2&&m!=
+we&&(i=0),b==2&&p!=-we&&(o=0)));let v=E||y||1e3,S=Kt(v),M=qn(10,yt(S)),$=v*(E==0?t==0?.1:1:i),x=ve(ar(t-$,M/10),
+24),z=t>=m&&(h==1||h==3&&x<=m||h==2&&x>=m)?m:we,R=rt(a,x<z&&t>=z?z:Rt(z,x)),F=v*(E==0?e==0?.1:1:o),K=ve(js(e+F,
+M/10),24),D=e<=p&&(b==1||b==3&&K>=p||b==2&&K<=p)?p:-we,q=Rt(u,K>D&&e<=D?D:rt(D,K));return R==q&&R==0&&(q=100),
+[R,q]}var nc=new Intl.NumberFormat(Xn?Ja.language:"en-US"),lo=t=>nc.format(t),wt=Math,Ws=wt.PI,We=wt.abs,yt=wt.
+floor,Ve=wt.round,_t=wt.ceil,Rt=wt.min,rt=wt.max,qn=wt.pow,$i=wt.sign,Kt=wt.log10,lr=wt.log2,sc=(t,e=1)=>wt.sinh(
+t)*e,Hl=(t,e=1)=>wt.asinh(t/e),we=1/0;function Pi(t){return(Kt((t^t>>31)-(t>>31))|0)+1}function Yl(t,e,n){return Rt(
+rt(t,e),n)}function or(t){return typeof t=="function"}function ae(t){return or(t)?t:()=>t}var lc=()=>{},ir=t=>t,
+rr=(t,e)=>e,oc=t=>null,Ci=t=>!0,Di=(t,e)=>t==e,ic=/\.\d*?(?=9{6,}|0{6,})/gm,vn=t=>{if(ur(t)||sn.has(t))return t;
+let e=`${t}`,n=e.match(ic);if(n==null)return t;let s=n[0].length-1;if(e.indexOf("e-")!=-1){let[l,i]=e.split("e");
+return+`${vn(l)}e${i}`}return ve(t,s)};function gn(t,e){return vn(ve(vn(t/e))*e)}function js(t,e){return vn(_t(
+vn(t/e))*e)}function ar(t,e){return vn(yt(vn(t/e))*e)}function ve(t,e=0){if(ur(t))return t;let n=10**e,s=t*n*(1+
+Number.EPSILON);return Ve(s)/n}var sn=new Map;function cr(t){return((""+t).split(".")[1]||"").length}function ws(t,e,n,s){
+let l=[],i=s.map(cr);for(let o=e;o<n;o++){let a=We(o),u=ve(qn(t,o),a);for(let m=0;m<s.length;m++){let p=t==10?
++`${s[m]}e${o}`:s[m]*u,h=(o>=0?0:a)+(o>=i[m]?0:i[m]),b=t==10?p:ve(p,h);l.push(b),sn.set(b,h)}}return l}var ys={},
+oo=[],Jn=[null,null],nn=Array.isArray,ur=Number.isInteger,rc=t=>t===void 0;function Ni(t){return typeof t=="st\
+ring"}function qs(t){let e=!1;if(t!=null){let n=t.constructor;e=n==null||n==Object}return e}function ac(t){return t!=
+null&&typeof t=="object"}var cc=Object.getPrototypeOf(Uint8Array),fr="__proto__";function Zn(t,e=qs){let n;if(nn(
+t)){let s=t.find(l=>l!=null);if(nn(s)||e(s)){n=Array(t.length);for(let l=0;l<t.length;l++)n[l]=Zn(t[l],e)}else
+n=t.slice()}else if(t instanceof cc)n=t.slice();else if(e(t)){n={};for(let s in t)s!=fr&&(n[s]=Zn(t[s],e))}else
+n=t;return n}function He(t){let e=arguments;for(let n=1;n<e.length;n++){let s=e[n];for(let l in s)l!=fr&&(qs(t[l])?
+He(t[l],Zn(s[l])):t[l]=Zn(s[l]))}return t}var uc=0,fc=1,hc=2;function mc(t,e,n){for(let s=0,l,i=-1;s<e.length;s++){
+let o=e[s];if(o>i){for(l=o-1;l>=0&&t[l]==null;)t[l--]=null;for(l=o+1;l<n&&t[l]==null;)t[i=l++]=null}}}function dc(t,e){
+if(bc(t)){let o=t[0].slice();for(let a=1;a<t.length;a++)o.push(...t[a].slice(1));return yc(o[0])||(o=gc(o)),o}
+let n=new Set;for(let o=0;o<t.length;o++){let u=t[o][0],m=u.length;for(let p=0;p<m;p++)n.add(u[p])}let s=[Array.
+from(n).sort((o,a)=>o-a)],l=s[0].length,i=new Map;for(let o=0;o<l;o++)i.set(s[0][o],o);for(let o=0;o<t.length;o++){
+let a=t[o],u=a[0];for(let m=1;m<a.length;m++){let p=a[m],h=Array(l).fill(void 0),b=e?e[o][m]:fc,E=[];for(let A=0;A<
+p.length;A++){let y=p[A],_=i.get(u[A]);y===null?b!=uc&&(h[_]=y,b==hc&&E.push(_)):h[_]=y}mc(h,E,l),s.push(h)}}return s}
+var pc=typeof queueMicrotask>"u"?t=>Promise.resolve().then(t):queueMicrotask;function gc(t){let e=t[0],n=e.length,
+s=Array(n);for(let i=0;i<s.length;i++)s[i]=i;s.sort((i,o)=>e[i]-e[o]);let l=[];for(let i=0;i<t.length;i++){let o=t[i],
+a=Array(n);for(let u=0;u<n;u++)a[u]=o[s[u]];l.push(a)}return l}function bc(t){let e=t[0][0],n=e.length;for(let s=1;s<
+t.length;s++){let l=t[s][0];if(l.length!=n)return!1;if(l!=e){for(let i=0;i<n;i++)if(l[i]!=e[i])return!1}}return!0}
+function yc(t,e=100){let n=t.length;if(n<=1)return!0;let s=0,l=n-1;for(;s<=l&&t[s]==null;)s++;for(;l>=s&&t[l]==
+null;)l--;if(l<=s)return!0;let i=rt(1,yt((l-s+1)/e));for(let o=t[s],a=s+i;a<=l;a+=i){let u=t[a];if(u!=null){if(u<=
+o)return!1;o=u}}return!0}var hr=["January","February","March","April","May","June","July","August","September",
+"October","November","December"],mr=["Sunday","Monday","Tuesday","Wednesday","Thursday","Friday","Saturday"];function dr(t){
+return t.slice(0,3)}var wc=mr.map(dr),vc=hr.map(dr),kc={MMMM:hr,MMM:vc,WWWW:mr,WWW:wc};function ms(t){return(t<
+10?"0":"")+t}function xc(t){return(t<10?"00":t<100?"0":"")+t}var Sc={YYYY:t=>t.getFullYear(),YY:t=>(t.getFullYear()+
+"").slice(2),MMMM:(t,e)=>e.MMMM[t.getMonth()],MMM:(t,e)=>e.MMM[t.getMonth()],MM:t=>ms(t.getMonth()+1),M:t=>t.getMonth()+
+1,DD:t=>ms(t.getDate()),D:t=>t.getDate(),WWWW:(t,e)=>e.WWWW[t.getDay()],WWW:(t,e)=>e.WWW[t.getDay()],HH:t=>ms(
+t.getHours()),H:t=>t.getHours(),h:t=>{let e=t.getHours();return e==0?12:e>12?e-12:e},AA:t=>t.getHours()>=12?"P\
+M":"AM",aa:t=>t.getHours()>=12?"pm":"am",a:t=>t.getHours()>=12?"p":"a",mm:t=>ms(t.getMinutes()),m:t=>t.getMinutes(),
+ss:t=>ms(t.getSeconds()),s:t=>t.getSeconds(),fff:t=>xc(t.getMilliseconds())};function io(t,e){e=e||kc;let n=[],
+s=/\{([a-z]+)\}|[^{]+/gi,l;for(;l=s.exec(t);)n.push(l[0][0]=="{"?Sc[l[1]]:l[0]);return i=>{let o="";for(let a=0;a<
+n.length;a++)o+=typeof n[a]=="string"?n[a]:n[a](i,e);return o}}var Mc=new Intl.DateTimeFormat().resolvedOptions().
+timeZone;function Ac(t,e){let n;return e=="UTC"||e=="Etc/UTC"?n=new Date(+t+t.getTimezoneOffset()*6e4):e==Mc?n=
+t:(n=new Date(t.toLocaleString("en-US",{timeZone:e})),n.setMilliseconds(t.getMilliseconds())),n}var pr=t=>t%1==
+0,Gs=[1,2,2.5,5],Tc=ws(10,-32,0,Gs),gr=ws(10,0,32,Gs),Ec=gr.filter(pr),bn=Tc.concat(gr),ro=`
+`,br="{YYYY}",Ri=ro+br,yr="{M}/{D}",gs=ro+yr,Os=gs+"/{YY}",wr="{aa}",_c="{h}:{mm}",Yn=_c+wr,zi=ro+Yn,Fi=":{ss}",
+be=null;function vr(t){let e=t*1e3,n=e*60,s=n*60,l=s*24,i=l*30,o=l*365,u=(t==1?ws(10,0,3,Gs).filter(pr):ws(10,
+-3,0,Gs)).concat([e,e*5,e*10,e*15,e*30,n,n*5,n*10,n*15,n*30,s,s*2,s*3,s*4,s*6,s*8,s*12,l,l*2,l*3,l*4,l*5,l*6,l*
+7,l*8,l*9,l*10,l*15,i,i*2,i*3,i*4,i*6,o,o*2,o*5,o*10,o*25,o*50,o*100]),m=[[o,br,be,be,be,be,be,be,1],[l*28,"{M\
+MM}",Ri,be,be,be,be,be,1],[l,yr,Ri,be,be,be,be,be,1],[s,"{h}"+wr,Os,be,gs,be,be,be,1],[n,Yn,Os,be,gs,be,be,be,
+1],[e,Fi,Os+" "+Yn,be,gs+" "+Yn,be,zi,be,1],[t,Fi+".{fff}",Os+" "+Yn,be,gs+" "+Yn,be,zi,be,1]];function p(h){return(b,E,A,y,_,k)=>{
+let v=[],S=_>=o,M=_>=i&&_<o,$=h(A),x=ve($*t,3),z=Ol($.getFullYear(),S?0:$.getMonth(),M||S?1:$.getDate()),R=ve(
+z*t,3);if(M||S){let F=M?_/i:0,K=S?_/o:0,D=x==R?x:ve(Ol(z.getFullYear()+K,z.getMonth()+F,1)*t,3),q=new Date(Ve(
+D/t)),H=q.getFullYear(),J=q.getMonth();for(let I=0;D<=y;I++){let Q=Ol(H+K*I,J+F*I,1),B=Q-h(ve(Q*t,3));D=ve((+Q+
+B)*t,3),D<=y&&v.push(D)}}else{let F=_>=l?l:_,K=yt(A)-yt(x),D=R+K+js(x-R,F);v.push(D);let q=h(D),H=q.getHours()+
+q.getMinutes()/n+q.getSeconds()/s,J=_/s,I=b.axes[E]._space,Q=k/I;for(;D=ve(D+_,t==1?0:3),!(D>y);)if(J>1){let B=yt(
+ve(H+J,6))%24,le=h(D).getHours()-B;le>1&&(le=-1),D-=le*s,H=(H+J)%24;let oe=v[v.length-1];ve((D-oe)/_,3)*Q>=.7&&
+v.push(D)}else v.push(D)}return v}}return[u,m,p]}var[Lc,$c,Pc]=vr(1),[Cc,Dc,Nc]=vr(.001);ws(2,-53,53,[1]);function Ui(t,e){
+return t.map(n=>n.map((s,l)=>l==0||l==8||s==null?s:e(l==1||n[8]==0?s:n[1]+s)))}function Hi(t,e){return(n,s,l,i,o)=>{
+let a=e.find(A=>o>=A[0])||e[e.length-1],u,m,p,h,b,E;return s.map(A=>{let y=t(A),_=y.getFullYear(),k=y.getMonth(),
+v=y.getDate(),S=y.getHours(),M=y.getMinutes(),$=y.getSeconds(),x=_!=u&&a[2]||k!=m&&a[3]||v!=p&&a[4]||S!=h&&a[5]||
+M!=b&&a[6]||$!=E&&a[7]||a[1];return u=_,m=k,p=v,h=S,b=M,E=$,x(y)})}}function Rc(t,e){let n=io(e);return(s,l,i,o,a)=>l.
+map(u=>n(t(u)))}function Ol(t,e,n){return new Date(t,e,n)}function Oi(t,e){return e(t)}var zc="{YYYY}-{MM}-{DD\
+} {h}:{mm}{aa}";function Vi(t,e){return(n,s,l,i)=>i==null?eo:e(t(s))}function Fc(t,e){let n=t.series[e];return n.
+width?n.stroke(t,e):n.points.width?n.points.stroke(t,e):null}function Uc(t,e){return t.series[e].fill(t,e)}var Hc={
+show:!0,live:!0,isolate:!1,mount:lc,markers:{show:!0,width:2,stroke:Fc,fill:Uc,dash:"solid"},idx:null,idxs:null,
+values:[]};function Oc(t,e){let n=t.cursor.points,s=Et(),l=n.size(t,e);Ae(s,ds,l),Ae(s,ps,l);let i=l/-2;Ae(s,"\
+marginLeft",i),Ae(s,"marginTop",i);let o=n.width(t,e,l);return o&&Ae(s,"borderWidth",o),s}function Vc(t,e){let n=t.
+series[e].points;return n._fill||n._stroke}function Wc(t,e){let n=t.series[e].points;return n._stroke||n._fill}
+function Bc(t,e){return t.series[e].points.size}var Vl=[0,0];function Ic(t,e,n){return Vl[0]=e,Vl[1]=n,Vl}function Vs(t,e,n,s=!0){
+return l=>{l.button==0&&(!s||l.target==e)&&n(l)}}function Wl(t,e,n,s=!0){return l=>{(!s||l.target==e)&&n(l)}}var Gc={
+show:!0,x:!0,y:!0,lock:!1,move:Ic,points:{one:!1,show:Oc,size:Bc,width:0,stroke:Wc,fill:Vc},bind:{mousedown:Vs,
 mouseup:Vs,click:Vs,dblclick:Vs,mousemove:Wl,mouseleave:Wl,mouseenter:Wl},drag:{setScale:!0,x:!0,y:!1,dist:0,uni:null,
-click:(n,e)=>{e.stopPropagation(),e.stopImmediatePropagation()},_x:!1,_y:!1},focus:{dist:(n,e,t,s,l)=>s-l,prox:-1,
-bias:0},hover:{skip:[void 0],prox:null,bias:0},left:-10,top:-10,idx:null,dataIdx:null,idxs:null,event:null},vr={
-show:!0,stroke:"rgba(0,0,0,0.07)",width:2},ao=Ne({},vr,{filter:ir}),kr=Ne({},ao,{size:10}),xr=Ne({},vr,{show:!1}),
+click:(t,e)=>{e.stopPropagation(),e.stopImmediatePropagation()},_x:!1,_y:!1},focus:{dist:(t,e,n,s,l)=>s-l,prox:-1,
+bias:0},hover:{skip:[void 0],prox:null,bias:0},left:-10,top:-10,idx:null,dataIdx:null,idxs:null,event:null},kr={
+show:!0,stroke:"rgba(0,0,0,0.07)",width:2},ao=He({},kr,{filter:rr}),xr=He({},ao,{size:10}),Sr=He({},kr,{show:!1}),
 co='12px system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, "Noto Sans", sans-serif, "Appl\
-e Color Emoji", "Segoe UI Emoji", "Segoe UI Symbol", "Noto Color Emoji"',Sr="bold "+co,Mr=1.5,Vi={show:!0,scale:"\
-x",stroke:Xl,space:50,gap:5,alignTo:1,size:50,labelGap:0,labelSize:30,labelFont:Sr,side:2,grid:ao,ticks:kr,border:xr,
-font:co,lineGap:Mr,rotate:0},Vc="Value",Wc="Time",Wi={show:!0,scale:"x",auto:!1,sorted:1,min:we,max:-we,idxs:[]};
-function Bc(n,e,t,s,l){return e.map(i=>i==null?"":lo(i))}function Ic(n,e,t,s,l,i,o){let a=[],u=sn.get(l)||0;t=
-o?t:ve(js(t,l),u);for(let f=t;f<=s;f=ve(f+l,u))a.push(Object.is(f,-0)?0:f);return a}function jl(n,e,t,s,l,i,o){
-let a=[],u=n.scales[n.axes[e].scale].log,f=u==10?Yt:sr,p=bt(f(t));l=jn(u,p),u==10&&(l=bn[Dt(l,bn)]);let h=t,b=l*
-u;u==10&&(b=bn[Dt(b,bn)]);do a.push(h),h=h+l,u==10&&!sn.has(h)&&(h=ve(h,sn.get(l))),h>=b&&(l=h,b=l*u,u==10&&(b=
-bn[Dt(b,bn)]));while(h<=s);return a}function Gc(n,e,t,s,l,i,o){let u=n.scales[n.axes[e].scale].asinh,f=s>u?jl(
-n,e,it(u,t),s,l):[u],p=s>=0&&t<=0?[0]:[];return(t<-u?jl(n,e,it(u,-s),-t,l):[u]).reverse().map(b=>-b).concat(p,
-f)}var Ar=/./,Yc=/[12357]/,Kc=/[125]/,Bi=/1/,ql=(n,e,t,s)=>n.map((l,i)=>e==4&&l==0||i%s==0&&t.test(l.toExponential()[l<
-0?1:0])?l:null);function jc(n,e,t,s,l){let i=n.axes[t],o=i.scale,a=n.scales[o],u=n.valToPos,f=i._space,p=u(10,
-o),h=u(9,o)-p>=f?Ar:u(7,o)-p>=f?Yc:u(5,o)-p>=f?Kc:Bi;if(h==Bi){let b=Ue(u(1,o)-p);if(b<f)return ql(e.slice().reverse(),
-a.distr,h,Et(f/b)).reverse()}return ql(e,a.distr,h,1)}function qc(n,e,t,s,l){let i=n.axes[t],o=i.scale,a=i._space,
-u=n.valToPos,f=Ue(u(1,o)-u(2,o));return f<a?ql(e.slice().reverse(),3,Ar,Et(a/f)).reverse():e}function Jc(n,e,t,s){
-return s==null?eo:e==null?"":lo(e)}var Ii={show:!0,scale:"y",stroke:Xl,space:30,gap:5,alignTo:1,size:50,labelGap:0,
-labelSize:30,labelFont:Sr,side:3,grid:ao,ticks:kr,border:xr,font:co,lineGap:Mr,rotate:0};function Zc(n,e){let t=3+
-(n||1)*2;return ve(t*e,3)}function Qc(n,e){let{scale:t,idxs:s}=n.series[0],l=n._data[0],i=n.valToPos(l[s[0]],t,
-!0),o=n.valToPos(l[s[1]],t,!0),a=Ue(o-i),u=n.series[e],f=a/(u.points.space*de);return s[1]-s[0]<=f}var Gi={scale:null,
-auto:!0,sorted:0,min:we,max:-we},Tr=(n,e,t,s,l)=>l,Yi={show:!0,auto:!0,sorted:0,gaps:Tr,alpha:1,facets:[Ne({},
-Gi,{scale:"x"}),Ne({},Gi,{scale:"y"})]},Ki={scale:"y",auto:!0,sorted:0,show:!0,spanGaps:!1,gaps:Tr,alpha:1,points:{
-show:Qc,filter:null},values:null,min:we,max:-we,idxs:[],path:null,clip:null};function Xc(n,e,t,s,l){return t/10}
-var Er={time:!0,auto:!0,distr:1,log:10,asinh:1,min:null,max:null,dir:1,ori:0},eu=Ne({},Er,{time:!1,ori:1}),ji={};
-function _r(n,e){let t=ji[n];return t||(t={key:n,plots:[],sub(s){t.plots.push(s)},unsub(s){t.plots=t.plots.filter(
-l=>l!=s)},pub(s,l,i,o,a,u,f){for(let p=0;p<t.plots.length;p++)t.plots[p]!=l&&t.plots[p].pub(s,l,i,o,a,u,f)}},n!=
-null&&(ji[n]=t)),t}var Zn=1,Jl=2;function kn(n,e,t){let s=n.mode,l=n.series[e],i=s==2?n._data[e]:n._data,o=n.scales,
-a=n.bbox,u=i[0],f=s==2?i[1]:i[e],p=s==2?o[l.facets[0].scale]:o[n.series[0].scale],h=s==2?o[l.facets[1].scale]:
-o[l.scale],b=a.left,S=a.top,M=a.width,w=a.height,_=n.valToPosH,E=n.valToPosV;return p.ori==0?t(l,u,f,p,h,_,E,b,
-S,M,w,Zs,Xn,Xs,$r,Cr):t(l,u,f,p,h,E,_,S,b,w,M,Qs,es,ho,Pr,Dr)}function uo(n,e){let t=0,s=0,l=fe(n.bands,oo);for(let i=0;i<
-l.length;i++){let o=l[i];o.series[0]==e?t=o.dir:o.series[1]==e&&(o.dir==1?s|=1:s|=2)}return[t,s==1?-1:s==2?1:s==
-3?2:0]}function tu(n,e,t,s,l){let i=n.mode,o=n.series[e],a=i==2?o.facets[1].scale:o.scale,u=n.scales[a];return l==
--1?u.min:l==1?u.max:u.distr==3?u.dir==1?u.min:u.max:0}function Kt(n,e,t,s,l,i){return kn(n,e,(o,a,u,f,p,h,b,S,M,w,_)=>{
-let E=o.pxRound,v=f.dir*(f.ori==0?1:-1),A=f.ori==0?Xn:es,T,$;v==1?(T=t,$=s):(T=s,$=t);let k=E(h(a[T],f,w,S)),R=E(
-b(u[T],p,_,M)),z=E(h(a[$],f,w,S)),F=E(b(i==1?p.max:p.min,p,_,M)),W=new Path2D(l);return A(W,z,F),A(W,k,F),A(W,
-k,R),W})}function Js(n,e,t,s,l,i){let o=null;if(n.length>0){o=new Path2D;let a=e==0?Xs:ho,u=t;for(let h=0;h<n.
-length;h++){let b=n[h];if(b[1]>b[0]){let S=b[0]-u;S>0&&a(o,u,s,S,s+i),u=b[1]}}let f=t+l-u,p=10;f>0&&a(o,u,s-p/
-2,f,s+i+p)}return o}function nu(n,e,t){let s=n[n.length-1];s&&s[0]==e?s[1]=t:n.push([e,t])}function fo(n,e,t,s,l,i,o){
-let a=[],u=n.length;for(let f=l==1?t:s;f>=t&&f<=s;f+=l)if(e[f]===null){let h=f,b=f;if(l==1)for(;++f<=s&&e[f]===
-null;)b=f;else for(;--f>=t&&e[f]===null;)b=f;let S=i(n[h]),M=b==h?S:i(n[b]),w=h-l;S=o<=0&&w>=0&&w<u?i(n[w]):S;
-let E=b+l;M=o>=0&&E>=0&&E<u?i(n[E]):M,M>=S&&a.push([S,M])}return a}function qi(n){return n==0?or:n==1?Fe:e=>gn(
-e,n)}function Lr(n){let e=n==0?Zs:Qs,t=n==0?(l,i,o,a,u,f)=>{l.arcTo(i,o,a,u,f)}:(l,i,o,a,u,f)=>{l.arcTo(o,i,u,
-a,f)},s=n==0?(l,i,o,a,u)=>{l.rect(i,o,a,u)}:(l,i,o,a,u)=>{l.rect(o,i,u,a)};return(l,i,o,a,u,f=0,p=0)=>{f==0&&p==
-0?s(l,i,o,a,u):(f=Nt(f,a/2,u/2),p=Nt(p,a/2,u/2),e(l,i+f,o),t(l,i+a,o,i+a,o+u,f),t(l,i+a,o+u,i,o+u,p),t(l,i,o+u,
-i,o,p),t(l,i,o,i+a,o,f),l.closePath())}}var Zs=(n,e,t)=>{n.moveTo(e,t)},Qs=(n,e,t)=>{n.moveTo(t,e)},Xn=(n,e,t)=>{
-n.lineTo(e,t)},es=(n,e,t)=>{n.lineTo(t,e)},Xs=Lr(0),ho=Lr(1),$r=(n,e,t,s,l,i)=>{n.arc(e,t,s,l,i)},Pr=(n,e,t,s,l,i)=>{
-n.arc(t,e,s,l,i)},Cr=(n,e,t,s,l,i,o)=>{n.bezierCurveTo(e,t,s,l,i,o)},Dr=(n,e,t,s,l,i,o)=>{n.bezierCurveTo(t,e,
-l,s,o,i)};function Nr(n){return(e,t,s,l,i)=>kn(e,t,(o,a,u,f,p,h,b,S,M,w,_)=>{let{pxRound:E,points:v}=o,A,T;f.ori==
-0?(A=Zs,T=$r):(A=Qs,T=Pr);let $=ve(v.width*de,3),k=(v.size-v.width)/2*de,R=ve(k*2,3),z=new Path2D,F=new Path2D,
-{left:W,top:P,width:Q,height:B}=e.bbox;Xs(F,W-R,P-R,Q+R*2,B+R*2);let q=G=>{if(u[G]!=null){let Z=E(h(a[G],f,w,S)),
-I=E(b(u[G],p,_,M));A(z,Z+k,I),T(z,Z,I,k,0,Ws*2)}};if(i)i.forEach(q);else for(let G=s;G<=l;G++)q(G);return{stroke:$>
-0?z:null,fill:z,clip:F,flags:Zn|Jl}})}function zr(n){return(e,t,s,l,i,o)=>{s!=l&&(i!=s&&o!=s&&n(e,t,s),i!=l&&o!=
-l&&n(e,t,l),n(e,t,o))}}var su=zr(Xn),lu=zr(es);function Rr(n){let e=fe(n?.alignGaps,0);return(t,s,l,i)=>kn(t,s,
-(o,a,u,f,p,h,b,S,M,w,_)=>{[l,i]=Ys(u,l,i);let E=o.pxRound,v=B=>E(h(B,f,w,S)),A=B=>E(b(B,p,_,M)),T,$;f.ori==0?(T=
-Xn,$=su):(T=es,$=lu);let k=f.dir*(f.ori==0?1:-1),R={stroke:new Path2D,fill:null,clip:null,band:null,gaps:null,
-flags:Zn},z=R.stroke,F=!1;if(i-l>=w*4){let B=D=>t.posToVal(D,f.key,!0),q=null,G=null,Z,I,je,pe=v(a[k==1?l:i]),
-le=v(a[l]),oe=v(a[i]),ee=B(k==1?le+1:oe-1);for(let D=k==1?l:i;D>=l&&D<=i;D+=k){let Y=a[D],se=(k==1?Y<ee:Y>ee)?
-pe:v(Y),te=u[D];se==pe?te!=null?(I=te,q==null?(T(z,se,A(I)),Z=q=G=I):I<q?q=I:I>G&&(G=I)):te===null&&(F=!0):(q!=
-null&&$(z,pe,A(q),A(G),A(Z),A(I)),te!=null?(I=te,T(z,se,A(I)),q=G=Z=I):(q=G=null,te===null&&(F=!0)),pe=se,ee=B(
-pe+k))}q!=null&&q!=G&&je!=pe&&$(z,pe,A(q),A(G),A(Z),A(I))}else for(let B=k==1?l:i;B>=l&&B<=i;B+=k){let q=u[B];
-q===null?F=!0:q!=null&&T(z,v(a[B]),A(q))}let[P,Q]=uo(t,s);if(o.fill!=null||P!=0){let B=R.fill=new Path2D(z),q=o.
-fillTo(t,s,o.min,o.max,P),G=A(q),Z=v(a[l]),I=v(a[i]);k==-1&&([I,Z]=[Z,I]),T(B,I,G),T(B,Z,G)}if(!o.spanGaps){let B=[];
-F&&B.push(...fo(a,u,l,i,k,v,e)),R.gaps=B=o.gaps(t,s,l,i,B),R.clip=Js(B,f.ori,S,M,w,_)}return Q!=0&&(R.band=Q==
-2?[Kt(t,s,l,i,z,-1),Kt(t,s,l,i,z,1)]:Kt(t,s,l,i,z,Q)),R})}function ou(n){let e=fe(n.align,1),t=fe(n.ascDesc,!1),
-s=fe(n.alignGaps,0),l=fe(n.extend,!1);return(i,o,a,u)=>kn(i,o,(f,p,h,b,S,M,w,_,E,v,A)=>{[a,u]=Ys(h,a,u);let T=f.
-pxRound,{left:$,width:k}=i.bbox,R=le=>T(M(le,b,v,_)),z=le=>T(w(le,S,A,E)),F=b.ori==0?Xn:es,W={stroke:new Path2D,
-fill:null,clip:null,band:null,gaps:null,flags:Zn},P=W.stroke,Q=b.dir*(b.ori==0?1:-1),B=z(h[Q==1?a:u]),q=R(p[Q==
-1?a:u]),G=q,Z=q;l&&e==-1&&(Z=$,F(P,Z,B)),F(P,q,B);for(let le=Q==1?a:u;le>=a&&le<=u;le+=Q){let oe=h[le];if(oe==
-null)continue;let ee=R(p[le]),D=z(oe);e==1?F(P,ee,B):F(P,G,D),F(P,ee,D),B=D,G=ee}let I=G;l&&e==1&&(I=$+k,F(P,I,
-B));let[je,pe]=uo(i,o);if(f.fill!=null||je!=0){let le=W.fill=new Path2D(P),oe=f.fillTo(i,o,f.min,f.max,je),ee=z(
-oe);F(le,I,ee),F(le,Z,ee)}if(!f.spanGaps){let le=[];le.push(...fo(p,h,a,u,Q,R,s));let oe=f.width*de/2,ee=t||e==
-1?oe:-oe,D=t||e==-1?-oe:oe;le.forEach(Y=>{Y[0]+=ee,Y[1]+=D}),W.gaps=le=f.gaps(i,o,a,u,le),W.clip=Js(le,b.ori,_,
-E,v,A)}return pe!=0&&(W.band=pe==2?[Kt(i,o,a,u,P,-1),Kt(i,o,a,u,P,1)]:Kt(i,o,a,u,P,pe)),W})}function Ji(n,e,t,s,l,i,o=we){
-if(n.length>1){let a=null;for(let u=0,f=1/0;u<n.length;u++)if(e[u]!==void 0){if(a!=null){let p=Ue(n[u]-n[a]);p<
-f&&(f=p,o=Ue(t(n[u],s,l,i)-t(n[a],s,l,i)))}a=u}}return o}function iu(n){n=n||bs;let e=fe(n.size,[.6,we,1]),t=n.
-align||0,s=n.gap||0,l=n.radius;l=l==null?[0,0]:typeof l=="number"?[l,0]:l;let i=ae(l),o=1-e[0],a=fe(e[1],we),u=fe(
-e[2],1),f=fe(n.disp,bs),p=fe(n.each,S=>{}),{fill:h,stroke:b}=f;return(S,M,w,_)=>kn(S,M,(E,v,A,T,$,k,R,z,F,W,P)=>{
-let Q=E.pxRound,B=t,q=s*de,G=a*de,Z=u*de,I,je;T.ori==0?[I,je]=i(S,M):[je,I]=i(S,M);let pe=T.dir*(T.ori==0?1:-1),
-le=T.ori==0?Xs:ho,oe=T.ori==0?p:(O,ke,ze,An,rn,zt,an)=>{p(O,ke,ze,rn,An,an,zt)},ee=fe(S.bands,oo).find(O=>O.series[0]==
-M),D=ee!=null?ee.dir:0,Y=E.fillTo(S,M,E.min,E.max,D),Te=Q(R(Y,$,P,F)),se,te,Oe,_e=W,ce=Q(E.width*de),ct=!1,ut=null,
-wt=null,jt=null,xn=null;h!=null&&(ce==0||b!=null)&&(ct=!0,ut=h.values(S,M,w,_),wt=new Map,new Set(ut).forEach(
-O=>{O!=null&&wt.set(O,new Path2D)}),ce>0&&(jt=b.values(S,M,w,_),xn=new Map,new Set(jt).forEach(O=>{O!=null&&xn.
-set(O,new Path2D)})));let{x0:Sn,size:ts}=f;if(Sn!=null&&ts!=null){B=1,v=Sn.values(S,M,w,_),Sn.unit==2&&(v=v.map(
-ze=>S.posToVal(z+ze*W,T.key,!0)));let O=ts.values(S,M,w,_);ts.unit==2?te=O[0]*W:te=k(O[0],T,W,z)-k(0,T,W,z),_e=
-Ji(v,A,k,T,W,z,_e),Oe=_e-te+q}else _e=Ji(v,A,k,T,W,z,_e),Oe=_e*o+q,te=_e-Oe;Oe<1&&(Oe=0),ce>=te/2&&(ce=0),Oe<5&&
-(Q=or);let ws=Oe>0,ln=_e-Oe-(ws?ce:0);te=Q(Kl(ln,Z,G)),se=(B==0?te/2:B==pe?0:te)-B*pe*((B==0?q/2:0)+(ws?ce/2:0));
-let nt={stroke:null,fill:null,clip:null,band:null,gaps:null,flags:0},Mn=ct?null:new Path2D,Bt=null;if(ee!=null)
-Bt=S.data[ee.series[1]];else{let{y0:O,y1:ke}=f;O!=null&&ke!=null&&(A=ke.values(S,M,w,_),Bt=O.values(S,M,w,_))}
-let on=I*te,ne=je*te;for(let O=pe==1?w:_;O>=w&&O<=_;O+=pe){let ke=A[O];if(ke==null)continue;if(Bt!=null){let rt=Bt[O]??
-0;if(ke-rt==0)continue;Te=R(rt,$,P,F)}let ze=T.distr!=2||f!=null?v[O]:O,An=k(ze,T,W,z),rn=R(fe(ke,Y),$,P,F),zt=Q(
-An-se),an=Q(it(rn,Te)),ft=Q(Nt(rn,Te)),vt=an-ft;if(ke!=null){let rt=ke<0?ne:on,_t=ke<0?on:ne;ct?(ce>0&&jt[O]!=
-null&&le(xn.get(jt[O]),zt,ft+bt(ce/2),te,it(0,vt-ce),rt,_t),ut[O]!=null&&le(wt.get(ut[O]),zt,ft+bt(ce/2),te,it(
-0,vt-ce),rt,_t)):le(Mn,zt,ft+bt(ce/2),te,it(0,vt-ce),rt,_t),oe(S,M,O,zt-ce/2,ft,te+ce,vt)}}return ce>0?nt.stroke=
-ct?xn:Mn:ct||(nt._fill=E.width==0?E._fill:E._stroke??E._fill,nt.width=0),nt.fill=ct?wt:Mn,nt})}function ru(n,e){
-let t=fe(e?.alignGaps,0);return(s,l,i,o)=>kn(s,l,(a,u,f,p,h,b,S,M,w,_,E)=>{[i,o]=Ys(f,i,o);let v=a.pxRound,A=I=>v(
-b(I,p,_,M)),T=I=>v(S(I,h,E,w)),$,k,R;p.ori==0?($=Zs,R=Xn,k=Cr):($=Qs,R=es,k=Dr);let z=p.dir*(p.ori==0?1:-1),F=A(
-u[z==1?i:o]),W=F,P=[],Q=[];for(let I=z==1?i:o;I>=i&&I<=o;I+=z)if(f[I]!=null){let pe=u[I],le=A(pe);P.push(W=le),
-Q.push(T(f[I]))}let B={stroke:n(P,Q,$,R,k,v),fill:null,clip:null,band:null,gaps:null,flags:Zn},q=B.stroke,[G,Z]=uo(
-s,l);if(a.fill!=null||G!=0){let I=B.fill=new Path2D(q),je=a.fillTo(s,l,a.min,a.max,G),pe=T(je);R(I,W,pe),R(I,F,
-pe)}if(!a.spanGaps){let I=[];I.push(...fo(u,f,i,o,z,A,t)),B.gaps=I=a.gaps(s,l,i,o,I),B.clip=Js(I,p.ori,M,w,_,E)}
-return Z!=0&&(B.band=Z==2?[Kt(s,l,i,o,q,-1),Kt(s,l,i,o,q,1)]:Kt(s,l,i,o,q,Z)),B})}function au(n){return ru(cu,
-n)}function cu(n,e,t,s,l,i){let o=n.length;if(o<2)return null;let a=new Path2D;if(t(a,n[0],e[0]),o==2)s(a,n[1],
-e[1]);else{let u=Array(o),f=Array(o-1),p=Array(o-1),h=Array(o-1);for(let b=0;b<o-1;b++)p[b]=e[b+1]-e[b],h[b]=n[b+
-1]-n[b],f[b]=p[b]/h[b];u[0]=f[0];for(let b=1;b<o-1;b++)f[b]===0||f[b-1]===0||f[b-1]>0!=f[b]>0?u[b]=0:(u[b]=3*(h[b-
-1]+h[b])/((2*h[b]+h[b-1])/f[b-1]+(h[b]+2*h[b-1])/f[b]),isFinite(u[b])||(u[b]=0));u[o-1]=f[o-2];for(let b=0;b<o-
-1;b++)l(a,n[b]+h[b]/3,e[b]+u[b]*h[b]/3,n[b+1]-h[b]/3,e[b+1]-u[b+1]*h[b]/3,n[b+1],e[b+1])}return a}var Zl=new Set;
-function Zi(){for(let n of Zl)n.syncRect(!0)}Qn&&(wn(Ba,Kn,Zi),wn(Ia,Kn,Zi,!0),wn(Bs,Kn,()=>{He.pxRatio=de}));
-var uu=Rr(),fu=Nr();function Qi(n,e,t,s){return(s?[n[0],n[1]].concat(n.slice(2)):[n[0]].concat(n.slice(1))).map(
-(i,o)=>Ql(i,o,e,t))}function hu(n,e){return n.map((t,s)=>s==0?{}:Ne({},e,t))}function Ql(n,e,t,s){return Ne({},
-e==0?t:s,n)}function Fr(n,e,t){return e==null?qn:[e,t]}var mu=Fr;function du(n,e,t){return e==null?qn:Is(e,t,so,
-!0)}function Ur(n,e,t,s){return e==null?qn:Ks(e,t,n.scales[s].log,!1)}var pu=Ur;function Hr(n,e,t,s){return e==
-null?qn:no(e,t,n.scales[s].log,!1)}var gu=Hr;function bu(n,e,t,s,l){let i=it($i(n),$i(e)),o=e-n,a=Dt(l/s*o,t);
-do{let u=t[a],f=s*u/o;if(f>=l&&i+(u<5?sn.get(u):0)<=17)return[u,f]}while(++a<t.length);return[0,0]}function Xi(n){
-let e,t;return n=n.replace(/(\d+)px/,(s,l)=>(e=Fe((t=+l)*de))+"px"),[n,e,t]}function yu(n){n.show&&[n.font,n.labelFont].
-forEach(e=>{let t=ve(e[2]*de,1);e[0]=e[0].replace(/[0-9.]+px/,t+"px"),e[1]=t})}function He(n,e,t){let s={mode:fe(
-n.mode,1)},l=s.mode;function i(r,c,d,g){let y=c.valToPct(r);return g+d*(c.dir==-1?1-y:y)}function o(r,c,d,g){let y=c.
-valToPct(r);return g+d*(c.dir==-1?y:1-y)}function a(r,c,d,g){return c.ori==0?i(r,c,d,g):o(r,c,d,g)}s.valToPosH=
-i,s.valToPosV=o;let u=!1;s.status=0;let f=s.root=Tt(Aa);if(n.id!=null&&(f.id=n.id),gt(f,n.class),n.title){let r=Tt(
-_a,f);r.textContent=n.title}let p=Ct("canvas"),h=s.ctx=p.getContext("2d"),b=Tt(La,f);wn("click",b,r=>{r.target===
-M&&(xe!=Rn||Ee!=Fn)&&Je.click(s,r)},!0);let S=s.under=Tt($a,b);b.appendChild(p);let M=s.over=Tt(Pa,b);n=Jn(n);
-let w=+fe(n.pxAlign,1),_=qi(w);(n.plugins||[]).forEach(r=>{r.opts&&(n=r.opts(s,n)||n)});let E=n.ms||.001,v=s.series=
-l==1?Qi(n.series||[],Wi,Ki,!1):hu(n.series||[null],Yi),A=s.axes=Qi(n.axes||[],Vi,Ii,!0),T=s.scales={},$=s.bands=
-n.bands||[];$.forEach(r=>{r.fill=ae(r.fill||null),r.dir=fe(r.dir,-1)});let k=l==2?v[1].facets[0].scale:v[0].scale,
-R={axes:na,series:Zr},z=(n.drawOrder||["axes","series"]).map(r=>R[r]);function F(r){let c=r.distr==3?d=>Yt(d>0?
+e Color Emoji", "Segoe UI Emoji", "Segoe UI Symbol", "Noto Color Emoji"',Mr="bold "+co,Ar=1.5,Wi={show:!0,scale:"\
+x",stroke:Xl,space:50,gap:5,alignTo:1,size:50,labelGap:0,labelSize:30,labelFont:Mr,side:2,grid:ao,ticks:xr,border:Sr,
+font:co,lineGap:Ar,rotate:0},Kc="Value",Yc="Time",Bi={show:!0,scale:"x",auto:!1,sorted:1,min:we,max:-we,idxs:[]};
+function jc(t,e,n,s,l){return e.map(i=>i==null?"":lo(i))}function qc(t,e,n,s,l,i,o){let a=[],u=sn.get(l)||0;n=
+o?n:ve(js(n,l),u);for(let m=n;m<=s;m=ve(m+l,u))a.push(Object.is(m,-0)?0:m);return a}function jl(t,e,n,s,l,i,o){
+let a=[],u=t.scales[t.axes[e].scale].log,m=u==10?Kt:lr,p=yt(m(n));l=qn(u,p),u==10&&(l=bn[Nt(l,bn)]);let h=n,b=l*
+u;u==10&&(b=bn[Nt(b,bn)]);do a.push(h),h=h+l,u==10&&!sn.has(h)&&(h=ve(h,sn.get(l))),h>=b&&(l=h,b=l*u,u==10&&(b=
+bn[Nt(b,bn)]));while(h<=s);return a}function Jc(t,e,n,s,l,i,o){let u=t.scales[t.axes[e].scale].asinh,m=s>u?jl(
+t,e,rt(u,n),s,l):[u],p=s>=0&&n<=0?[0]:[];return(n<-u?jl(t,e,rt(u,-s),-n,l):[u]).reverse().map(b=>-b).concat(p,
+m)}var Tr=/./,Zc=/[12357]/,Qc=/[125]/,Ii=/1/,ql=(t,e,n,s)=>t.map((l,i)=>e==4&&l==0||i%s==0&&n.test(l.toExponential()[l<
+0?1:0])?l:null);function Xc(t,e,n,s,l){let i=t.axes[n],o=i.scale,a=t.scales[o],u=t.valToPos,m=i._space,p=u(10,
+o),h=u(9,o)-p>=m?Tr:u(7,o)-p>=m?Zc:u(5,o)-p>=m?Qc:Ii;if(h==Ii){let b=We(u(1,o)-p);if(b<m)return ql(e.slice().reverse(),
+a.distr,h,_t(m/b)).reverse()}return ql(e,a.distr,h,1)}function eu(t,e,n,s,l){let i=t.axes[n],o=i.scale,a=i._space,
+u=t.valToPos,m=We(u(1,o)-u(2,o));return m<a?ql(e.slice().reverse(),3,Tr,_t(a/m)).reverse():e}function tu(t,e,n,s){
+return s==null?eo:e==null?"":lo(e)}var Gi={show:!0,scale:"y",stroke:Xl,space:30,gap:5,alignTo:1,size:50,labelGap:0,
+labelSize:30,labelFont:Mr,side:3,grid:ao,ticks:xr,border:Sr,font:co,lineGap:Ar,rotate:0};function nu(t,e){let n=3+
+(t||1)*2;return ve(n*e,3)}function su(t,e){let{scale:n,idxs:s}=t.series[0],l=t._data[0],i=t.valToPos(l[s[0]],n,
+!0),o=t.valToPos(l[s[1]],n,!0),a=We(o-i),u=t.series[e],m=a/(u.points.space*pe);return s[1]-s[0]<=m}var Ki={scale:null,
+auto:!0,sorted:0,min:we,max:-we},Er=(t,e,n,s,l)=>l,Yi={show:!0,auto:!0,sorted:0,gaps:Er,alpha:1,facets:[He({},
+Ki,{scale:"x"}),He({},Ki,{scale:"y"})]},ji={scale:"y",auto:!0,sorted:0,show:!0,spanGaps:!1,gaps:Er,alpha:1,points:{
+show:su,filter:null},values:null,min:we,max:-we,idxs:[],path:null,clip:null};function lu(t,e,n,s,l){return n/10}
+var _r={time:!0,auto:!0,distr:1,log:10,asinh:1,min:null,max:null,dir:1,ori:0},ou=He({},_r,{time:!1,ori:1}),qi={};
+function Lr(t,e){let n=qi[t];return n||(n={key:t,plots:[],sub(s){n.plots.push(s)},unsub(s){n.plots=n.plots.filter(
+l=>l!=s)},pub(s,l,i,o,a,u,m){for(let p=0;p<n.plots.length;p++)n.plots[p]!=l&&n.plots[p].pub(s,l,i,o,a,u,m)}},t!=
+null&&(qi[t]=n)),n}var Qn=1,Jl=2;function kn(t,e,n){let s=t.mode,l=t.series[e],i=s==2?t._data[e]:t._data,o=t.scales,
+a=t.bbox,u=i[0],m=s==2?i[1]:i[e],p=s==2?o[l.facets[0].scale]:o[t.series[0].scale],h=s==2?o[l.facets[1].scale]:
+o[l.scale],b=a.left,E=a.top,A=a.width,y=a.height,_=t.valToPosH,k=t.valToPosV;return p.ori==0?n(l,u,m,p,h,_,k,b,
+E,A,y,Zs,es,Xs,Pr,Dr):n(l,u,m,p,h,k,_,E,b,y,A,Qs,ts,ho,Cr,Nr)}function uo(t,e){let n=0,s=0,l=he(t.bands,oo);for(let i=0;i<
+l.length;i++){let o=l[i];o.series[0]==e?n=o.dir:o.series[1]==e&&(o.dir==1?s|=1:s|=2)}return[n,s==1?-1:s==2?1:s==
+3?2:0]}function iu(t,e,n,s,l){let i=t.mode,o=t.series[e],a=i==2?o.facets[1].scale:o.scale,u=t.scales[a];return l==
+-1?u.min:l==1?u.max:u.distr==3?u.dir==1?u.min:u.max:0}function Yt(t,e,n,s,l,i){return kn(t,e,(o,a,u,m,p,h,b,E,A,y,_)=>{
+let k=o.pxRound,v=m.dir*(m.ori==0?1:-1),S=m.ori==0?es:ts,M,$;v==1?(M=n,$=s):(M=s,$=n);let x=k(h(a[M],m,y,E)),z=k(
+b(u[M],p,_,A)),R=k(h(a[$],m,y,E)),F=k(b(i==1?p.max:p.min,p,_,A)),K=new Path2D(l);return S(K,R,F),S(K,x,F),S(K,
+x,z),K})}function Js(t,e,n,s,l,i){let o=null;if(t.length>0){o=new Path2D;let a=e==0?Xs:ho,u=n;for(let h=0;h<t.
+length;h++){let b=t[h];if(b[1]>b[0]){let E=b[0]-u;E>0&&a(o,u,s,E,s+i),u=b[1]}}let m=n+l-u,p=10;m>0&&a(o,u,s-p/
+2,m,s+i+p)}return o}function ru(t,e,n){let s=t[t.length-1];s&&s[0]==e?s[1]=n:t.push([e,n])}function fo(t,e,n,s,l,i,o){
+let a=[],u=t.length;for(let m=l==1?n:s;m>=n&&m<=s;m+=l)if(e[m]===null){let h=m,b=m;if(l==1)for(;++m<=s&&e[m]===
+null;)b=m;else for(;--m>=n&&e[m]===null;)b=m;let E=i(t[h]),A=b==h?E:i(t[b]),y=h-l;E=o<=0&&y>=0&&y<u?i(t[y]):E;
+let k=b+l;A=o>=0&&k>=0&&k<u?i(t[k]):A,A>=E&&a.push([E,A])}return a}function Ji(t){return t==0?ir:t==1?Ve:e=>gn(
+e,t)}function $r(t){let e=t==0?Zs:Qs,n=t==0?(l,i,o,a,u,m)=>{l.arcTo(i,o,a,u,m)}:(l,i,o,a,u,m)=>{l.arcTo(o,i,u,
+a,m)},s=t==0?(l,i,o,a,u)=>{l.rect(i,o,a,u)}:(l,i,o,a,u)=>{l.rect(o,i,u,a)};return(l,i,o,a,u,m=0,p=0)=>{m==0&&p==
+0?s(l,i,o,a,u):(m=Rt(m,a/2,u/2),p=Rt(p,a/2,u/2),e(l,i+m,o),n(l,i+a,o,i+a,o+u,m),n(l,i+a,o+u,i,o+u,p),n(l,i,o+u,
+i,o,p),n(l,i,o,i+a,o,m),l.closePath())}}var Zs=(t,e,n)=>{t.moveTo(e,n)},Qs=(t,e,n)=>{t.moveTo(n,e)},es=(t,e,n)=>{
+t.lineTo(e,n)},ts=(t,e,n)=>{t.lineTo(n,e)},Xs=$r(0),ho=$r(1),Pr=(t,e,n,s,l,i)=>{t.arc(e,n,s,l,i)},Cr=(t,e,n,s,l,i)=>{
+t.arc(n,e,s,l,i)},Dr=(t,e,n,s,l,i,o)=>{t.bezierCurveTo(e,n,s,l,i,o)},Nr=(t,e,n,s,l,i,o)=>{t.bezierCurveTo(n,e,
+l,s,o,i)};function Rr(t){return(e,n,s,l,i)=>kn(e,n,(o,a,u,m,p,h,b,E,A,y,_)=>{let{pxRound:k,points:v}=o,S,M;m.ori==
+0?(S=Zs,M=Pr):(S=Qs,M=Cr);let $=ve(v.width*pe,3),x=(v.size-v.width)/2*pe,z=ve(x*2,3),R=new Path2D,F=new Path2D,
+{left:K,top:D,width:q,height:H}=e.bbox;Xs(F,K-z,D-z,q+z*2,H+z*2);let J=I=>{if(u[I]!=null){let Q=k(h(a[I],m,y,E)),
+B=k(b(u[I],p,_,A));S(R,Q+x,B),M(R,Q,B,x,0,Ws*2)}};if(i)i.forEach(J);else for(let I=s;I<=l;I++)J(I);return{stroke:$>
+0?R:null,fill:R,clip:F,flags:Qn|Jl}})}function zr(t){return(e,n,s,l,i,o)=>{s!=l&&(i!=s&&o!=s&&t(e,n,s),i!=l&&o!=
+l&&t(e,n,l),t(e,n,o))}}var au=zr(es),cu=zr(ts);function Fr(t){let e=he(t?.alignGaps,0);return(n,s,l,i)=>kn(n,s,
+(o,a,u,m,p,h,b,E,A,y,_)=>{[l,i]=Ks(u,l,i);let k=o.pxRound,v=H=>k(h(H,m,y,E)),S=H=>k(b(H,p,_,A)),M,$;m.ori==0?(M=
+es,$=au):(M=ts,$=cu);let x=m.dir*(m.ori==0?1:-1),z={stroke:new Path2D,fill:null,clip:null,band:null,gaps:null,
+flags:Qn},R=z.stroke,F=!1;if(i-l>=y*4){let H=C=>n.posToVal(C,m.key,!0),J=null,I=null,Q,B,Ze,ge=v(a[x==1?l:i]),
+le=v(a[l]),oe=v(a[i]),ee=H(x==1?le+1:oe-1);for(let C=x==1?l:i;C>=l&&C<=i;C+=x){let Y=a[C],se=(x==1?Y<ee:Y>ee)?
+ge:v(Y),te=u[C];se==ge?te!=null?(B=te,J==null?(M(R,se,S(B)),Q=J=I=B):B<J?J=B:B>I&&(I=B)):te===null&&(F=!0):(J!=
+null&&$(R,ge,S(J),S(I),S(Q),S(B)),te!=null?(B=te,M(R,se,S(B)),J=I=Q=B):(J=I=null,te===null&&(F=!0)),ge=se,ee=H(
+ge+x))}J!=null&&J!=I&&Ze!=ge&&$(R,ge,S(J),S(I),S(Q),S(B))}else for(let H=x==1?l:i;H>=l&&H<=i;H+=x){let J=u[H];
+J===null?F=!0:J!=null&&M(R,v(a[H]),S(J))}let[D,q]=uo(n,s);if(o.fill!=null||D!=0){let H=z.fill=new Path2D(R),J=o.
+fillTo(n,s,o.min,o.max,D),I=S(J),Q=v(a[l]),B=v(a[i]);x==-1&&([B,Q]=[Q,B]),M(H,B,I),M(H,Q,I)}if(!o.spanGaps){let H=[];
+F&&H.push(...fo(a,u,l,i,x,v,e)),z.gaps=H=o.gaps(n,s,l,i,H),z.clip=Js(H,m.ori,E,A,y,_)}return q!=0&&(z.band=q==
+2?[Yt(n,s,l,i,R,-1),Yt(n,s,l,i,R,1)]:Yt(n,s,l,i,R,q)),z})}function uu(t){let e=he(t.align,1),n=he(t.ascDesc,!1),
+s=he(t.alignGaps,0),l=he(t.extend,!1);return(i,o,a,u)=>kn(i,o,(m,p,h,b,E,A,y,_,k,v,S)=>{[a,u]=Ks(h,a,u);let M=m.
+pxRound,{left:$,width:x}=i.bbox,z=le=>M(A(le,b,v,_)),R=le=>M(y(le,E,S,k)),F=b.ori==0?es:ts,K={stroke:new Path2D,
+fill:null,clip:null,band:null,gaps:null,flags:Qn},D=K.stroke,q=b.dir*(b.ori==0?1:-1),H=R(h[q==1?a:u]),J=z(p[q==
+1?a:u]),I=J,Q=J;l&&e==-1&&(Q=$,F(D,Q,H)),F(D,J,H);for(let le=q==1?a:u;le>=a&&le<=u;le+=q){let oe=h[le];if(oe==
+null)continue;let ee=z(p[le]),C=R(oe);e==1?F(D,ee,H):F(D,I,C),F(D,ee,C),H=C,I=ee}let B=I;l&&e==1&&(B=$+x,F(D,B,
+H));let[Ze,ge]=uo(i,o);if(m.fill!=null||Ze!=0){let le=K.fill=new Path2D(D),oe=m.fillTo(i,o,m.min,m.max,Ze),ee=R(
+oe);F(le,B,ee),F(le,Q,ee)}if(!m.spanGaps){let le=[];le.push(...fo(p,h,a,u,q,z,s));let oe=m.width*pe/2,ee=n||e==
+1?oe:-oe,C=n||e==-1?-oe:oe;le.forEach(Y=>{Y[0]+=ee,Y[1]+=C}),K.gaps=le=m.gaps(i,o,a,u,le),K.clip=Js(le,b.ori,_,
+k,v,S)}return ge!=0&&(K.band=ge==2?[Yt(i,o,a,u,D,-1),Yt(i,o,a,u,D,1)]:Yt(i,o,a,u,D,ge)),K})}function Zi(t,e,n,s,l,i,o=we){
+if(t.length>1){let a=null;for(let u=0,m=1/0;u<t.length;u++)if(e[u]!==void 0){if(a!=null){let p=We(t[u]-t[a]);p<
+m&&(m=p,o=We(n(t[u],s,l,i)-n(t[a],s,l,i)))}a=u}}return o}function fu(t){t=t||ys;let e=he(t.size,[.6,we,1]),n=t.
+align||0,s=t.gap||0,l=t.radius;l=l==null?[0,0]:typeof l=="number"?[l,0]:l;let i=ae(l),o=1-e[0],a=he(e[1],we),u=he(
+e[2],1),m=he(t.disp,ys),p=he(t.each,E=>{}),{fill:h,stroke:b}=m;return(E,A,y,_)=>kn(E,A,(k,v,S,M,$,x,z,R,F,K,D)=>{
+let q=k.pxRound,H=n,J=s*pe,I=a*pe,Q=u*pe,B,Ze;M.ori==0?[B,Ze]=i(E,A):[Ze,B]=i(E,A);let ge=M.dir*(M.ori==0?1:-1),
+le=M.ori==0?Xs:ho,oe=M.ori==0?p:(V,ke,Oe,An,rn,zt,an)=>{p(V,ke,Oe,rn,An,an,zt)},ee=he(E.bands,oo).find(V=>V.series[0]==
+A),C=ee!=null?ee.dir:0,Y=k.fillTo(E,A,k.min,k.max,C),Te=q(z(Y,$,D,F)),se,te,Ie,_e=K,ue=q(k.width*pe),ft=!1,ht=null,
+vt=null,jt=null,xn=null;h!=null&&(ue==0||b!=null)&&(ft=!0,ht=h.values(E,A,y,_),vt=new Map,new Set(ht).forEach(
+V=>{V!=null&&vt.set(V,new Path2D)}),ue>0&&(jt=b.values(E,A,y,_),xn=new Map,new Set(jt).forEach(V=>{V!=null&&xn.
+set(V,new Path2D)})));let{x0:Sn,size:ns}=m;if(Sn!=null&&ns!=null){H=1,v=Sn.values(E,A,y,_),Sn.unit==2&&(v=v.map(
+Oe=>E.posToVal(R+Oe*K,M.key,!0)));let V=ns.values(E,A,y,_);ns.unit==2?te=V[0]*K:te=x(V[0],M,K,R)-x(0,M,K,R),_e=
+Zi(v,S,x,M,K,R,_e),Ie=_e-te+J}else _e=Zi(v,S,x,M,K,R,_e),Ie=_e*o+J,te=_e-Ie;Ie<1&&(Ie=0),ue>=te/2&&(ue=0),Ie<5&&
+(q=ir);let vs=Ie>0,ln=_e-Ie-(vs?ue:0);te=q(Yl(ln,Q,I)),se=(H==0?te/2:H==ge?0:te)-H*ge*((H==0?J/2:0)+(vs?ue/2:0));
+let nt={stroke:null,fill:null,clip:null,band:null,gaps:null,flags:0},Mn=ft?null:new Path2D,It=null;if(ee!=null)
+It=E.data[ee.series[1]];else{let{y0:V,y1:ke}=m;V!=null&&ke!=null&&(S=ke.values(E,A,y,_),It=V.values(E,A,y,_))}
+let on=B*te,ne=Ze*te;for(let V=ge==1?y:_;V>=y&&V<=_;V+=ge){let ke=S[V];if(ke==null)continue;if(It!=null){let at=It[V]??
+0;if(ke-at==0)continue;Te=z(at,$,D,F)}let Oe=M.distr!=2||m!=null?v[V]:V,An=x(Oe,M,K,R),rn=z(he(ke,Y),$,D,F),zt=q(
+An-se),an=q(rt(rn,Te)),mt=q(Rt(rn,Te)),kt=an-mt;if(ke!=null){let at=ke<0?ne:on,Lt=ke<0?on:ne;ft?(ue>0&&jt[V]!=
+null&&le(xn.get(jt[V]),zt,mt+yt(ue/2),te,rt(0,kt-ue),at,Lt),ht[V]!=null&&le(vt.get(ht[V]),zt,mt+yt(ue/2),te,rt(
+0,kt-ue),at,Lt)):le(Mn,zt,mt+yt(ue/2),te,rt(0,kt-ue),at,Lt),oe(E,A,V,zt-ue/2,mt,te+ue,kt)}}return ue>0?nt.stroke=
+ft?xn:Mn:ft||(nt._fill=k.width==0?k._fill:k._stroke??k._fill,nt.width=0),nt.fill=ft?vt:Mn,nt})}function hu(t,e){
+let n=he(e?.alignGaps,0);return(s,l,i,o)=>kn(s,l,(a,u,m,p,h,b,E,A,y,_,k)=>{[i,o]=Ks(m,i,o);let v=a.pxRound,S=B=>v(
+b(B,p,_,A)),M=B=>v(E(B,h,k,y)),$,x,z;p.ori==0?($=Zs,z=es,x=Dr):($=Qs,z=ts,x=Nr);let R=p.dir*(p.ori==0?1:-1),F=S(
+u[R==1?i:o]),K=F,D=[],q=[];for(let B=R==1?i:o;B>=i&&B<=o;B+=R)if(m[B]!=null){let ge=u[B],le=S(ge);D.push(K=le),
+q.push(M(m[B]))}let H={stroke:t(D,q,$,z,x,v),fill:null,clip:null,band:null,gaps:null,flags:Qn},J=H.stroke,[I,Q]=uo(
+s,l);if(a.fill!=null||I!=0){let B=H.fill=new Path2D(J),Ze=a.fillTo(s,l,a.min,a.max,I),ge=M(Ze);z(B,K,ge),z(B,F,
+ge)}if(!a.spanGaps){let B=[];B.push(...fo(u,m,i,o,R,S,n)),H.gaps=B=a.gaps(s,l,i,o,B),H.clip=Js(B,p.ori,A,y,_,k)}
+return Q!=0&&(H.band=Q==2?[Yt(s,l,i,o,J,-1),Yt(s,l,i,o,J,1)]:Yt(s,l,i,o,J,Q)),H})}function mu(t){return hu(du,
+t)}function du(t,e,n,s,l,i){let o=t.length;if(o<2)return null;let a=new Path2D;if(n(a,t[0],e[0]),o==2)s(a,t[1],
+e[1]);else{let u=Array(o),m=Array(o-1),p=Array(o-1),h=Array(o-1);for(let b=0;b<o-1;b++)p[b]=e[b+1]-e[b],h[b]=t[b+
+1]-t[b],m[b]=p[b]/h[b];u[0]=m[0];for(let b=1;b<o-1;b++)m[b]===0||m[b-1]===0||m[b-1]>0!=m[b]>0?u[b]=0:(u[b]=3*(h[b-
+1]+h[b])/((2*h[b]+h[b-1])/m[b-1]+(h[b]+2*h[b-1])/m[b]),isFinite(u[b])||(u[b]=0));u[o-1]=m[o-2];for(let b=0;b<o-
+1;b++)l(a,t[b]+h[b]/3,e[b]+u[b]*h[b]/3,t[b+1]-h[b]/3,e[b+1]-u[b+1]*h[b]/3,t[b+1],e[b+1])}return a}var Zl=new Set;
+function Qi(){for(let t of Zl)t.syncRect(!0)}Xn&&(wn(ja,jn,Qi),wn(qa,jn,Qi,!0),wn(Bs,jn,()=>{Be.pxRatio=pe}));
+var pu=Fr(),gu=Rr();function Xi(t,e,n,s){return(s?[t[0],t[1]].concat(t.slice(2)):[t[0]].concat(t.slice(1))).map(
+(i,o)=>Ql(i,o,e,n))}function bu(t,e){return t.map((n,s)=>s==0?{}:He({},e,n))}function Ql(t,e,n,s){return He({},
+e==0?n:s,t)}function Ur(t,e,n){return e==null?Jn:[e,n]}var yu=Ur;function wu(t,e,n){return e==null?Jn:Is(e,n,so,
+!0)}function Hr(t,e,n,s){return e==null?Jn:Ys(e,n,t.scales[s].log,!1)}var vu=Hr;function Or(t,e,n,s){return e==
+null?Jn:no(e,n,t.scales[s].log,!1)}var ku=Or;function xu(t,e,n,s,l){let i=rt(Pi(t),Pi(e)),o=e-t,a=Nt(l/s*o,n);
+do{let u=n[a],m=s*u/o;if(m>=l&&i+(u<5?sn.get(u):0)<=17)return[u,m]}while(++a<n.length);return[0,0]}function er(t){
+let e,n;return t=t.replace(/(\d+)px/,(s,l)=>(e=Ve((n=+l)*pe))+"px"),[t,e,n]}function Su(t){t.show&&[t.font,t.labelFont].
+forEach(e=>{let n=ve(e[2]*pe,1);e[0]=e[0].replace(/[0-9.]+px/,n+"px"),e[1]=n})}function Be(t,e,n){let s={mode:he(
+t.mode,1)},l=s.mode;function i(r,c,d,g){let w=c.valToPct(r);return g+d*(c.dir==-1?1-w:w)}function o(r,c,d,g){let w=c.
+valToPct(r);return g+d*(c.dir==-1?w:1-w)}function a(r,c,d,g){return c.ori==0?i(r,c,d,g):o(r,c,d,g)}s.valToPosH=
+i,s.valToPosV=o;let u=!1;s.status=0;let m=s.root=Et($a);if(t.id!=null&&(m.id=t.id),bt(m,t.class),t.title){let r=Et(
+Da,m);r.textContent=t.title}let p=Dt("canvas"),h=s.ctx=p.getContext("2d"),b=Et(Na,m);wn("click",b,r=>{r.target===
+A&&(xe!=zn||Ee!=Fn)&&Xe.click(s,r)},!0);let E=s.under=Et(Ra,b);b.appendChild(p);let A=s.over=Et(za,b);t=Zn(t);
+let y=+he(t.pxAlign,1),_=Ji(y);(t.plugins||[]).forEach(r=>{r.opts&&(t=r.opts(s,t)||t)});let k=t.ms||.001,v=s.series=
+l==1?Xi(t.series||[],Bi,ji,!1):bu(t.series||[null],Yi),S=s.axes=Xi(t.axes||[],Wi,Gi,!0),M=s.scales={},$=s.bands=
+t.bands||[];$.forEach(r=>{r.fill=ae(r.fill||null),r.dir=he(r.dir,-1)});let x=l==2?v[1].facets[0].scale:v[0].scale,
+z={axes:sa,series:Qr},R=(t.drawOrder||["axes","series"]).map(r=>z[r]);function F(r){let c=r.distr==3?d=>Kt(d>0?
 d:r.clamp(s,d,r.min,r.max,r.key)):r.distr==4?d=>Hl(d,r.asinh):r.distr==100?d=>r.fwd(d):d=>d;return d=>{let g=c(
-d),{_min:y,_max:x}=r,L=x-y;return(g-y)/L}}function W(r){let c=T[r];if(c==null){let d=(n.scales||bs)[r]||bs;if(d.
-from!=null){W(d.from);let g=Ne({},T[d.from],d,{key:r});g.valToPct=F(g),T[r]=g}else{c=T[r]=Ne({},r==k?Er:eu,d),
-c.key=r;let g=c.time,y=c.range,x=nn(y);if((r!=k||l==2&&!g)&&(x&&(y[0]==null||y[1]==null)&&(y={min:y[0]==null?Ei:
-{mode:1,hard:y[0],soft:y[0]},max:y[1]==null?Ei:{mode:1,hard:y[1],soft:y[1]}},x=!1),!x&&qs(y))){let L=y;y=(C,N,U)=>N==
-null?qn:Is(N,U,L)}c.range=ae(y||(g?mu:r==k?c.distr==3?pu:c.distr==4?gu:Fr:c.distr==3?Ur:c.distr==4?Hr:du)),c.auto=
-ae(x?!1:c.auto),c.clamp=ae(c.clamp||Xc),c._min=c._max=null,c.valToPct=F(c)}}}W("x"),W("y"),l==1&&v.forEach(r=>{
-W(r.scale)}),A.forEach(r=>{W(r.scale)});for(let r in n.scales)W(r);let P=T[k],Q=P.distr,B,q;P.ori==0?(gt(f,Ta),
-B=i,q=o):(gt(f,Ea),B=o,q=i);let G={};for(let r in T){let c=T[r];(c.min!=null||c.max!=null)&&(G[r]={min:c.min,max:c.
-max},c.min=c.max=null)}let Z=n.tzDate||(r=>new Date(Fe(r/E))),I=n.fmtDate||io,je=E==1?Tc(Z):Lc(Z),pe=Ui(Z,Fi(E==
-1?Ac:_c,I)),le=Oi(Z,Hi(Pc,I)),oe=[],ee=s.legend=Ne({},Nc,n.legend),D=s.cursor=Ne({},Oc,{drag:{y:l==2}},n.cursor),
-Y=ee.show,Te=D.show,se=ee.markers;ee.idxs=oe,se.width=ae(se.width),se.dash=ae(se.dash),se.stroke=ae(se.stroke),
-se.fill=ae(se.fill);let te,Oe,_e,ce=[],ct=[],ut,wt=!1,jt={};if(ee.live){let r=v[1]?v[1].values:null;wt=r!=null,
-ut=wt?r(s,1,0):{_:0};for(let c in ut)jt[c]=eo}if(Y)if(te=Ct("table",Fa,f),_e=Ct("tbody",null,te),ee.mount(s,te),
-wt){Oe=Ct("thead",null,te,_e);let r=Ct("tr",null,Oe);Ct("th",null,r);for(var xn in ut)Ct("th",di,r).textContent=
-xn}else gt(te,Ha),ee.live&&gt(te,Ua);let Sn={show:!0},ts={show:!1};function ws(r,c){if(c==0&&(wt||!ee.live||l==
-2))return qn;let d=[],g=Ct("tr",Oa,_e,_e.childNodes[c]);gt(g,r.class),r.show||gt(g,yn);let y=Ct("th",null,g);if(se.
-show){let C=Tt(Va,y);if(c>0){let N=se.width(s,c);N&&(C.style.border=N+"px "+se.dash(s,c)+" "+se.stroke(s,c)),C.
-style.background=se.fill(s,c)}}let x=Tt(di,y);r.label instanceof HTMLElement?x.appendChild(r.label):x.textContent=
-r.label,c>0&&(se.show||(x.style.color=r.width>0?se.stroke(s,c):se.fill(s,c)),nt("click",y,C=>{if(D._lock)return;
-un(C);let N=v.indexOf(r);if((C.ctrlKey||C.metaKey)!=ee.isolate){let U=v.some((H,V)=>V>0&&V!=N&&H.show);v.forEach(
-(H,V)=>{V>0&&Ft(V,U?V==N?Sn:ts:Sn,!0,Pe.setSeries)})}else Ft(N,{show:!r.show},!0,Pe.setSeries)},!1),En&&nt(yi,
-y,C=>{D._lock||(un(C),Ft(v.indexOf(r),Hn,!0,Pe.setSeries))},!1));for(var L in ut){let C=Ct("td",Wa,g);C.textContent=
-"--",d.push(C)}return[g,d]}let ln=new Map;function nt(r,c,d,g=!0){let y=ln.get(c)||{},x=D.bind[r](s,c,d,g);x&&
-(wn(r,c,y[r]=x),ln.set(c,y))}function Mn(r,c,d){let g=ln.get(c)||{};for(let y in g)(r==null||y==r)&&(Yl(y,c,g[y]),
-delete g[y]);r==null&&ln.delete(c)}let Bt=0,on=0,ne=0,O=0,ke=0,ze=0,An=ke,rn=ze,zt=ne,an=O,ft=0,vt=0,rt=0,_t=0;
-s.bbox={};let nl=!1,vs=!1,Tn=!1,cn=!1,ks=!1,kt=!1;function sl(r,c,d){(d||r!=s.width||c!=s.height)&&go(r,c),Cn(
-!1),Tn=!0,vs=!0,Dn()}function go(r,c){s.width=Bt=ne=r,s.height=on=O=c,ke=ze=0,Ir(),Gr();let d=s.bbox;ft=d.left=
-gn(ke*de,.5),vt=d.top=gn(ze*de,.5),rt=d.width=gn(ne*de,.5),_t=d.height=gn(O*de,.5)}let Vr=3;function Wr(){let r=!1,
-c=0;for(;!r;){c++;let d=ea(c),g=ta(c);r=c==Vr||d&&g,r||(go(s.width,s.height),vs=!0)}}function Br({width:r,height:c}){
-sl(r,c)}s.setSize=Br;function Ir(){let r=!1,c=!1,d=!1,g=!1;A.forEach((y,x)=>{if(y.show&&y._show){let{side:L,_size:C}=y,
-N=L%2,U=y.label!=null?y.labelSize:0,H=C+U;H>0&&(N?(ne-=H,L==3?(ke+=H,g=!0):d=!0):(O-=H,L==0?(ze+=H,r=!0):c=!0))}}),
-fn[0]=r,fn[1]=d,fn[2]=c,fn[3]=g,ne-=qt[1]+qt[3],ke+=qt[3],O-=qt[2]+qt[0],ze+=qt[0]}function Gr(){let r=ke+ne,c=ze+
-O,d=ke,g=ze;function y(x,L){switch(x){case 1:return r+=L,r-L;case 2:return c+=L,c-L;case 3:return d-=L,d+L;case 0:
-return g-=L,g+L}}A.forEach((x,L)=>{if(x.show&&x._show){let C=x.side;x._pos=y(C,x._size),x.label!=null&&(x._lpos=
-y(C,x.labelSize))}})}if(D.dataIdx==null){let r=D.hover,c=r.skip=new Set(r.skip??[]);c.add(void 0);let d=r.prox=
-ae(r.prox),g=r.bias??=0;D.dataIdx=(y,x,L,C)=>{if(x==0)return L;let N=L,U=d(y,x,L,C)??we,H=U>=0&&U<we,V=P.ori==
-0?ne:O,X=D.left,he=e[0],ue=e[x];if(c.has(ue[L])){N=null;let ie=null,J=null,K;if(g==0||g==-1)for(K=L;ie==null&&
-K-- >0;)c.has(ue[K])||(ie=K);if(g==0||g==1)for(K=L;J==null&&K++<ue.length;)c.has(ue[K])||(J=K);if(ie!=null||J!=
-null)if(H){let Me=ie==null?-1/0:B(he[ie],P,V,0),Le=J==null?1/0:B(he[J],P,V,0),Ye=X-Me,ye=Le-X;Ye<=ye?Ye<=U&&(N=
-ie):ye<=U&&(N=J)}else N=J==null?ie:ie==null?J:L-ie<=J-L?ie:J}else H&&Ue(X-B(he[L],P,V,0))>U&&(N=null);return N}}
-let un=r=>{D.event=r};D.idxs=oe,D._lock=!1;let et=D.points;et.show=ae(et.show),et.size=ae(et.size),et.stroke=ae(
-et.stroke),et.width=ae(et.width),et.fill=ae(et.fill);let Rt=s.focus=Ne({},n.focus||{alpha:.3},D.focus),En=Rt.prox>=
-0,_n=En&&et.one,xt=[],Ln=[],$n=[];function bo(r,c){let d=et.show(s,c);if(d instanceof HTMLElement)return gt(d,
-Ra),gt(d,r.class),Wt(d,-10,-10,ne,O),M.insertBefore(d,xt[c]),d}function yo(r,c){if(l==1||c>0){let d=l==1&&T[r.
-scale].time,g=r.value;r.value=d?Di(g)?Oi(Z,Hi(g,I)):g||le:g||Jc,r.label=r.label||(d?Wc:Vc)}if(_n||c>0){r.width=
-r.width==null?1:r.width,r.paths=r.paths||uu||ec,r.fillTo=ae(r.fillTo||tu),r.pxAlign=+fe(r.pxAlign,w),r.pxRound=
-qi(r.pxAlign),r.stroke=ae(r.stroke||null),r.fill=ae(r.fill||null),r._stroke=r._fill=r._paths=r._focus=null;let d=Zc(
-it(1,r.width),1),g=r.points=Ne({},{size:d,width:it(1,d*.2),stroke:r.stroke,space:d*2,paths:fu,_stroke:null,_fill:null},
+d),{_min:w,_max:T}=r,L=T-w;return(g-w)/L}}function K(r){let c=M[r];if(c==null){let d=(t.scales||ys)[r]||ys;if(d.
+from!=null){K(d.from);let g=He({},M[d.from],d,{key:r});g.valToPct=F(g),M[r]=g}else{c=M[r]=He({},r==x?_r:ou,d),
+c.key=r;let g=c.time,w=c.range,T=nn(w);if((r!=x||l==2&&!g)&&(T&&(w[0]==null||w[1]==null)&&(w={min:w[0]==null?_i:
+{mode:1,hard:w[0],soft:w[0]},max:w[1]==null?_i:{mode:1,hard:w[1],soft:w[1]}},T=!1),!T&&qs(w))){let L=w;w=(P,N,U)=>N==
+null?Jn:Is(N,U,L)}c.range=ae(w||(g?yu:r==x?c.distr==3?vu:c.distr==4?ku:Ur:c.distr==3?Hr:c.distr==4?Or:wu)),c.auto=
+ae(T?!1:c.auto),c.clamp=ae(c.clamp||lu),c._min=c._max=null,c.valToPct=F(c)}}}K("x"),K("y"),l==1&&v.forEach(r=>{
+K(r.scale)}),S.forEach(r=>{K(r.scale)});for(let r in t.scales)K(r);let D=M[x],q=D.distr,H,J;D.ori==0?(bt(m,Pa),
+H=i,J=o):(bt(m,Ca),H=o,J=i);let I={};for(let r in M){let c=M[r];(c.min!=null||c.max!=null)&&(I[r]={min:c.min,max:c.
+max},c.min=c.max=null)}let Q=t.tzDate||(r=>new Date(Ve(r/k))),B=t.fmtDate||io,Ze=k==1?Pc(Q):Nc(Q),ge=Hi(Q,Ui(k==
+1?$c:Dc,B)),le=Vi(Q,Oi(zc,B)),oe=[],ee=s.legend=He({},Hc,t.legend),C=s.cursor=He({},Gc,{drag:{y:l==2}},t.cursor),
+Y=ee.show,Te=C.show,se=ee.markers;ee.idxs=oe,se.width=ae(se.width),se.dash=ae(se.dash),se.stroke=ae(se.stroke),
+se.fill=ae(se.fill);let te,Ie,_e,ue=[],ft=[],ht,vt=!1,jt={};if(ee.live){let r=v[1]?v[1].values:null;vt=r!=null,
+ht=vt?r(s,1,0):{_:0};for(let c in ht)jt[c]=eo}if(Y)if(te=Dt("table",Wa,m),_e=Dt("tbody",null,te),ee.mount(s,te),
+vt){Ie=Dt("thead",null,te,_e);let r=Dt("tr",null,Ie);Dt("th",null,r);for(var xn in ht)Dt("th",pi,r).textContent=
+xn}else bt(te,Ia),ee.live&&bt(te,Ba);let Sn={show:!0},ns={show:!1};function vs(r,c){if(c==0&&(vt||!ee.live||l==
+2))return Jn;let d=[],g=Dt("tr",Ga,_e,_e.childNodes[c]);bt(g,r.class),r.show||bt(g,yn);let w=Dt("th",null,g);if(se.
+show){let P=Et(Ka,w);if(c>0){let N=se.width(s,c);N&&(P.style.border=N+"px "+se.dash(s,c)+" "+se.stroke(s,c)),P.
+style.background=se.fill(s,c)}}let T=Et(pi,w);r.label instanceof HTMLElement?T.appendChild(r.label):T.textContent=
+r.label,c>0&&(se.show||(T.style.color=r.width>0?se.stroke(s,c):se.fill(s,c)),nt("click",w,P=>{if(C._lock)return;
+un(P);let N=v.indexOf(r);if((P.ctrlKey||P.metaKey)!=ee.isolate){let U=v.some((O,W)=>W>0&&W!=N&&O.show);v.forEach(
+(O,W)=>{W>0&&Ut(W,U?W==N?Sn:ns:Sn,!0,De.setSeries)})}else Ut(N,{show:!r.show},!0,De.setSeries)},!1),En&&nt(wi,
+w,P=>{C._lock||(un(P),Ut(v.indexOf(r),Hn,!0,De.setSeries))},!1));for(var L in ht){let P=Dt("td",Ya,g);P.textContent=
+"--",d.push(P)}return[g,d]}let ln=new Map;function nt(r,c,d,g=!0){let w=ln.get(c)||{},T=C.bind[r](s,c,d,g);T&&
+(wn(r,c,w[r]=T),ln.set(c,w))}function Mn(r,c,d){let g=ln.get(c)||{};for(let w in g)(r==null||w==r)&&(Kl(w,c,g[w]),
+delete g[w]);r==null&&ln.delete(c)}let It=0,on=0,ne=0,V=0,ke=0,Oe=0,An=ke,rn=Oe,zt=ne,an=V,mt=0,kt=0,at=0,Lt=0;
+s.bbox={};let nl=!1,ks=!1,Tn=!1,cn=!1,xs=!1,xt=!1;function sl(r,c,d){(d||r!=s.width||c!=s.height)&&go(r,c),Cn(
+!1),Tn=!0,ks=!0,Dn()}function go(r,c){s.width=It=ne=r,s.height=on=V=c,ke=Oe=0,Gr(),Kr();let d=s.bbox;mt=d.left=
+gn(ke*pe,.5),kt=d.top=gn(Oe*pe,.5),at=d.width=gn(ne*pe,.5),Lt=d.height=gn(V*pe,.5)}let Wr=3;function Br(){let r=!1,
+c=0;for(;!r;){c++;let d=ta(c),g=na(c);r=c==Wr||d&&g,r||(go(s.width,s.height),ks=!0)}}function Ir({width:r,height:c}){
+sl(r,c)}s.setSize=Ir;function Gr(){let r=!1,c=!1,d=!1,g=!1;S.forEach((w,T)=>{if(w.show&&w._show){let{side:L,_size:P}=w,
+N=L%2,U=w.label!=null?w.labelSize:0,O=P+U;O>0&&(N?(ne-=O,L==3?(ke+=O,g=!0):d=!0):(V-=O,L==0?(Oe+=O,r=!0):c=!0))}}),
+fn[0]=r,fn[1]=d,fn[2]=c,fn[3]=g,ne-=qt[1]+qt[3],ke+=qt[3],V-=qt[2]+qt[0],Oe+=qt[0]}function Kr(){let r=ke+ne,c=Oe+
+V,d=ke,g=Oe;function w(T,L){switch(T){case 1:return r+=L,r-L;case 2:return c+=L,c-L;case 3:return d-=L,d+L;case 0:
+return g-=L,g+L}}S.forEach((T,L)=>{if(T.show&&T._show){let P=T.side;T._pos=w(P,T._size),T.label!=null&&(T._lpos=
+w(P,T.labelSize))}})}if(C.dataIdx==null){let r=C.hover,c=r.skip=new Set(r.skip??[]);c.add(void 0);let d=r.prox=
+ae(r.prox),g=r.bias??=0;C.dataIdx=(w,T,L,P)=>{if(T==0)return L;let N=L,U=d(w,T,L,P)??we,O=U>=0&&U<we,W=D.ori==
+0?ne:V,X=C.left,me=e[0],fe=e[T];if(c.has(fe[L])){N=null;let ie=null,Z=null,j;if(g==0||g==-1)for(j=L;ie==null&&
+j-- >0;)c.has(fe[j])||(ie=j);if(g==0||g==1)for(j=L;Z==null&&j++<fe.length;)c.has(fe[j])||(Z=j);if(ie!=null||Z!=
+null)if(O){let Me=ie==null?-1/0:H(me[ie],D,W,0),$e=Z==null?1/0:H(me[Z],D,W,0),Je=X-Me,ye=$e-X;Je<=ye?Je<=U&&(N=
+ie):ye<=U&&(N=Z)}else N=Z==null?ie:ie==null?Z:L-ie<=Z-L?ie:Z}else O&&We(X-H(me[L],D,W,0))>U&&(N=null);return N}}
+let un=r=>{C.event=r};C.idxs=oe,C._lock=!1;let et=C.points;et.show=ae(et.show),et.size=ae(et.size),et.stroke=ae(
+et.stroke),et.width=ae(et.width),et.fill=ae(et.fill);let Ft=s.focus=He({},t.focus||{alpha:.3},C.focus),En=Ft.prox>=
+0,_n=En&&et.one,St=[],Ln=[],$n=[];function bo(r,c){let d=et.show(s,c);if(d instanceof HTMLElement)return bt(d,
+Va),bt(d,r.class),Bt(d,-10,-10,ne,V),A.insertBefore(d,St[c]),d}function yo(r,c){if(l==1||c>0){let d=l==1&&M[r.
+scale].time,g=r.value;r.value=d?Ni(g)?Vi(Q,Oi(g,B)):g||le:g||tu,r.label=r.label||(d?Yc:Kc)}if(_n||c>0){r.width=
+r.width==null?1:r.width,r.paths=r.paths||pu||oc,r.fillTo=ae(r.fillTo||iu),r.pxAlign=+he(r.pxAlign,y),r.pxRound=
+Ji(r.pxAlign),r.stroke=ae(r.stroke||null),r.fill=ae(r.fill||null),r._stroke=r._fill=r._paths=r._focus=null;let d=nu(
+rt(1,r.width),1),g=r.points=He({},{size:d,width:rt(1,d*.2),stroke:r.stroke,space:d*2,paths:gu,_stroke:null,_fill:null},
 r.points);g.show=ae(g.show),g.filter=ae(g.filter),g.fill=ae(g.fill),g.stroke=ae(g.stroke),g.paths=ae(g.paths),
-g.pxAlign=r.pxAlign}if(Y){let d=ws(r,c);ce.splice(c,0,d[0]),ct.splice(c,0,d[1]),ee.values.push(null)}if(Te){oe.
-splice(c,0,null);let d=null;_n?c==0&&(d=bo(r,c)):c>0&&(d=bo(r,c)),xt.splice(c,0,d),Ln.splice(c,0,0),$n.splice(
-c,0,0)}Ge("addSeries",c)}function Yr(r,c){c=c??v.length,r=l==1?Ql(r,c,Wi,Ki):Ql(r,c,{},Yi),v.splice(c,0,r),yo(
-v[c],c)}s.addSeries=Yr;function Kr(r){if(v.splice(r,1),Y){ee.values.splice(r,1),ct.splice(r,1);let c=ce.splice(
-r,1)[0];Mn(null,c.firstChild),c.remove()}Te&&(oe.splice(r,1),xt.splice(r,1)[0].remove(),Ln.splice(r,1),$n.splice(
-r,1)),Ge("delSeries",r)}s.delSeries=Kr;let fn=[!1,!1,!1,!1];function jr(r,c){if(r._show=r.show,r.show){let d=r.
-side%2,g=T[r.scale];g==null&&(r.scale=d?v[1].scale:k,g=T[r.scale]);let y=g.time;r.size=ae(r.size),r.space=ae(r.
-space),r.rotate=ae(r.rotate),nn(r.incrs)&&r.incrs.forEach(L=>{!sn.has(L)&&sn.set(L,ar(L))}),r.incrs=ae(r.incrs||
-(g.distr==2?xc:y?E==1?Mc:Ec:bn)),r.splits=ae(r.splits||(y&&g.distr==1?je:g.distr==3?jl:g.distr==4?Gc:Ic)),r.stroke=
+g.pxAlign=r.pxAlign}if(Y){let d=vs(r,c);ue.splice(c,0,d[0]),ft.splice(c,0,d[1]),ee.values.push(null)}if(Te){oe.
+splice(c,0,null);let d=null;_n?c==0&&(d=bo(r,c)):c>0&&(d=bo(r,c)),St.splice(c,0,d),Ln.splice(c,0,0),$n.splice(
+c,0,0)}qe("addSeries",c)}function Yr(r,c){c=c??v.length,r=l==1?Ql(r,c,Bi,ji):Ql(r,c,{},Yi),v.splice(c,0,r),yo(
+v[c],c)}s.addSeries=Yr;function jr(r){if(v.splice(r,1),Y){ee.values.splice(r,1),ft.splice(r,1);let c=ue.splice(
+r,1)[0];Mn(null,c.firstChild),c.remove()}Te&&(oe.splice(r,1),St.splice(r,1)[0].remove(),Ln.splice(r,1),$n.splice(
+r,1)),qe("delSeries",r)}s.delSeries=jr;let fn=[!1,!1,!1,!1];function qr(r,c){if(r._show=r.show,r.show){let d=r.
+side%2,g=M[r.scale];g==null&&(r.scale=d?v[1].scale:x,g=M[r.scale]);let w=g.time;r.size=ae(r.size),r.space=ae(r.
+space),r.rotate=ae(r.rotate),nn(r.incrs)&&r.incrs.forEach(L=>{!sn.has(L)&&sn.set(L,cr(L))}),r.incrs=ae(r.incrs||
+(g.distr==2?Ec:w?k==1?Lc:Cc:bn)),r.splits=ae(r.splits||(w&&g.distr==1?Ze:g.distr==3?jl:g.distr==4?Jc:qc)),r.stroke=
 ae(r.stroke),r.grid.stroke=ae(r.grid.stroke),r.ticks.stroke=ae(r.ticks.stroke),r.border.stroke=ae(r.border.stroke);
-let x=r.values;r.values=nn(x)&&!nn(x[0])?ae(x):y?nn(x)?Ui(Z,Fi(x,I)):Di(x)?$c(Z,x):x||pe:x||Bc,r.filter=ae(r.filter||
-(g.distr>=3&&g.log==10?jc:g.distr==3&&g.log==2?qc:ir)),r.font=Xi(r.font),r.labelFont=Xi(r.labelFont),r._size=r.
-size(s,null,c,0),r._space=r._rotate=r._incrs=r._found=r._splits=r._values=null,r._size>0&&(fn[c]=!0,r._el=Tt(Ca,
-b))}}function ns(r,c,d,g){let[y,x,L,C]=d,N=c%2,U=0;return N==0&&(C||x)&&(U=c==0&&!y||c==2&&!L?Fe(Vi.size/3):0),
-N==1&&(y||L)&&(U=c==1&&!x||c==3&&!C?Fe(Ii.size/2):0),U}let wo=s.padding=(n.padding||[ns,ns,ns,ns]).map(r=>ae(fe(
-r,ns))),qt=s._padding=wo.map((r,c)=>r(s,c,fn,0)),qe,Ve=null,We=null,xs=l==1?v[0].idxs:null,Lt=null,ss=!1;function vo(r,c){
-if(e=r??[],s.data=s._data=e,l==2){qe=0;for(let d=1;d<v.length;d++)qe+=e[d][0].length}else{e.length==0&&(s.data=
-s._data=e=[[]]),Lt=e[0],qe=Lt.length;let d=e;if(Q==2){d=e.slice();let g=d[0]=Array(qe);for(let y=0;y<qe;y++)g[y]=
-y}s._data=e=d}if(Cn(!0),Ge("setData"),Q==2&&(Tn=!0),c!==!1){let d=P;d.auto(s,ss)?ll():Zt(k,d.min,d.max),cn=cn||
-D.left>=0,kt=!0,Dn()}}s.setData=vo;function ll(){ss=!0;let r,c;l==1&&(qe>0?(Ve=xs[0]=0,We=xs[1]=qe-1,r=e[0][Ve],
-c=e[0][We],Q==2?(r=Ve,c=We):r==c&&(Q==3?[r,c]=Ks(r,r,P.log,!1):Q==4?[r,c]=no(r,r,P.log,!1):P.time?c=r+Fe(86400/
-E):[r,c]=Is(r,c,so,!0))):(Ve=xs[0]=r=null,We=xs[1]=c=null)),Zt(k,r,c)}let Ss,Pn,ol,il,rl,al,cl,ul,fl,at;function ko(r,c,d,g,y,x){
-r??=gi,d??=oo,g??="butt",y??=gi,x??="round",r!=Ss&&(h.strokeStyle=Ss=r),y!=Pn&&(h.fillStyle=Pn=y),c!=ol&&(h.lineWidth=
-ol=c),x!=rl&&(h.lineJoin=rl=x),g!=al&&(h.lineCap=al=g),d!=il&&h.setLineDash(il=d)}function xo(r,c,d,g){c!=Pn&&
-(h.fillStyle=Pn=c),r!=cl&&(h.font=cl=r),d!=ul&&(h.textAlign=ul=d),g!=fl&&(h.textBaseline=fl=g)}function hl(r,c,d,g,y=0){
-if(g.length>0&&r.auto(s,ss)&&(c==null||c.min==null)){let x=fe(Ve,0),L=fe(We,g.length-1),C=d.min==null?ja(g,x,L,
-y,r.distr==3):[d.min,d.max];r.min=Nt(r.min,d.min=C[0]),r.max=it(r.max,d.max=C[1])}}let So={min:null,max:null};
-function qr(){for(let g in T){let y=T[g];G[g]==null&&(y.min==null||G[k]!=null&&y.auto(s,ss))&&(G[g]=So)}for(let g in T){
-let y=T[g];G[g]==null&&y.from!=null&&G[y.from]!=null&&(G[g]=So)}G[k]!=null&&Cn(!0);let r={};for(let g in G){let y=G[g];
-if(y!=null){let x=r[g]=Jn(T[g],sc);if(y.min!=null)Ne(x,y);else if(g!=k||l==2)if(qe==0&&x.from==null){let L=x.range(
-s,null,null,g);x.min=L[0],x.max=L[1]}else x.min=we,x.max=-we}}if(qe>0){v.forEach((g,y)=>{if(l==1){let x=g.scale,
-L=G[x];if(L==null)return;let C=r[x];if(y==0){let N=C.range(s,C.min,C.max,x);C.min=N[0],C.max=N[1],Ve=Dt(C.min,
-e[0]),We=Dt(C.max,e[0]),We-Ve>1&&(e[0][Ve]<C.min&&Ve++,e[0][We]>C.max&&We--),g.min=Lt[Ve],g.max=Lt[We]}else g.
-show&&g.auto&&hl(C,L,g,e[y],g.sorted);g.idxs[0]=Ve,g.idxs[1]=We}else if(y>0&&g.show&&g.auto){let[x,L]=g.facets,
-C=x.scale,N=L.scale,[U,H]=e[y],V=r[C],X=r[N];V!=null&&hl(V,G[C],x,U,x.sorted),X!=null&&hl(X,G[N],L,H,L.sorted),
-g.min=L.min,g.max=L.max}});for(let g in r){let y=r[g],x=G[g];if(y.from==null&&(x==null||x.min==null)){let L=y.
-range(s,y.min==we?null:y.min,y.max==-we?null:y.max,g);y.min=L[0],y.max=L[1]}}}for(let g in r){let y=r[g];if(y.
-from!=null){let x=r[y.from];if(x.min==null)y.min=y.max=null;else{let L=y.range(s,x.min,x.max,g);y.min=L[0],y.max=
-L[1]}}}let c={},d=!1;for(let g in r){let y=r[g],x=T[g];if(x.min!=y.min||x.max!=y.max){x.min=y.min,x.max=y.max;
-let L=x.distr;x._min=L==3?Yt(x.min):L==4?Hl(x.min,x.asinh):L==100?x.fwd(x.min):x.min,x._max=L==3?Yt(x.max):L==
-4?Hl(x.max,x.asinh):L==100?x.fwd(x.max):x.max,c[g]=d=!0}}if(d){v.forEach((g,y)=>{l==2?y>0&&c.y&&(g._paths=null):
-c[g.scale]&&(g._paths=null)});for(let g in c)Tn=!0,Ge("setScale",g);Te&&D.left>=0&&(cn=kt=!0)}for(let g in G)G[g]=
-null}function Jr(r){let c=Kl(Ve-1,0,qe-1),d=Kl(We+1,0,qe-1);for(;r[c]==null&&c>0;)c--;for(;r[d]==null&&d<qe-1;)
-d++;return[c,d]}function Zr(){if(qe>0){let r=v.some(c=>c._focus)&&at!=Rt.alpha;r&&(h.globalAlpha=at=Rt.alpha),
-v.forEach((c,d)=>{if(d>0&&c.show&&(Mo(d,!1),Mo(d,!0),c._paths==null)){let g=at;at!=c.alpha&&(h.globalAlpha=at=
-c.alpha);let y=l==2?[0,e[d][0].length-1]:Jr(e[d]);c._paths=c.paths(s,d,y[0],y[1]),at!=g&&(h.globalAlpha=at=g)}}),
-v.forEach((c,d)=>{if(d>0&&c.show){let g=at;at!=c.alpha&&(h.globalAlpha=at=c.alpha),c._paths!=null&&Ao(d,!1);{let y=c.
-_paths!=null?c._paths.gaps:null,x=c.points.show(s,d,Ve,We,y),L=c.points.filter(s,d,x,y);(x||L)&&(c.points._paths=
-c.points.paths(s,d,Ve,We,L),Ao(d,!0))}at!=g&&(h.globalAlpha=at=g),Ge("drawSeries",d)}}),r&&(h.globalAlpha=at=1)}}
+let T=r.values;r.values=nn(T)&&!nn(T[0])?ae(T):w?nn(T)?Hi(Q,Ui(T,B)):Ni(T)?Rc(Q,T):T||ge:T||jc,r.filter=ae(r.filter||
+(g.distr>=3&&g.log==10?Xc:g.distr==3&&g.log==2?eu:rr)),r.font=er(r.font),r.labelFont=er(r.labelFont),r._size=r.
+size(s,null,c,0),r._space=r._rotate=r._incrs=r._found=r._splits=r._values=null,r._size>0&&(fn[c]=!0,r._el=Et(Fa,
+b))}}function ss(r,c,d,g){let[w,T,L,P]=d,N=c%2,U=0;return N==0&&(P||T)&&(U=c==0&&!w||c==2&&!L?Ve(Wi.size/3):0),
+N==1&&(w||L)&&(U=c==1&&!T||c==3&&!P?Ve(Gi.size/2):0),U}let wo=s.padding=(t.padding||[ss,ss,ss,ss]).map(r=>ae(he(
+r,ss))),qt=s._padding=wo.map((r,c)=>r(s,c,fn,0)),Qe,Ge=null,Ke=null,Ss=l==1?v[0].idxs:null,$t=null,ls=!1;function vo(r,c){
+if(e=r??[],s.data=s._data=e,l==2){Qe=0;for(let d=1;d<v.length;d++)Qe+=e[d][0].length}else{e.length==0&&(s.data=
+s._data=e=[[]]),$t=e[0],Qe=$t.length;let d=e;if(q==2){d=e.slice();let g=d[0]=Array(Qe);for(let w=0;w<Qe;w++)g[w]=
+w}s._data=e=d}if(Cn(!0),qe("setData"),q==2&&(Tn=!0),c!==!1){let d=D;d.auto(s,ls)?ll():Zt(x,d.min,d.max),cn=cn||
+C.left>=0,xt=!0,Dn()}}s.setData=vo;function ll(){ls=!0;let r,c;l==1&&(Qe>0?(Ge=Ss[0]=0,Ke=Ss[1]=Qe-1,r=e[0][Ge],
+c=e[0][Ke],q==2?(r=Ge,c=Ke):r==c&&(q==3?[r,c]=Ys(r,r,D.log,!1):q==4?[r,c]=no(r,r,D.log,!1):D.time?c=r+Ve(86400/
+k):[r,c]=Is(r,c,so,!0))):(Ge=Ss[0]=r=null,Ke=Ss[1]=c=null)),Zt(x,r,c)}let Ms,Pn,ol,il,rl,al,cl,ul,fl,ct;function ko(r,c,d,g,w,T){
+r??=bi,d??=oo,g??="butt",w??=bi,T??="round",r!=Ms&&(h.strokeStyle=Ms=r),w!=Pn&&(h.fillStyle=Pn=w),c!=ol&&(h.lineWidth=
+ol=c),T!=rl&&(h.lineJoin=rl=T),g!=al&&(h.lineCap=al=g),d!=il&&h.setLineDash(il=d)}function xo(r,c,d,g){c!=Pn&&
+(h.fillStyle=Pn=c),r!=cl&&(h.font=cl=r),d!=ul&&(h.textAlign=ul=d),g!=fl&&(h.textBaseline=fl=g)}function hl(r,c,d,g,w=0){
+if(g.length>0&&r.auto(s,ls)&&(c==null||c.min==null)){let T=he(Ge,0),L=he(Ke,g.length-1),P=d.min==null?Xa(g,T,L,
+w,r.distr==3):[d.min,d.max];r.min=Rt(r.min,d.min=P[0]),r.max=rt(r.max,d.max=P[1])}}let So={min:null,max:null};
+function Jr(){for(let g in M){let w=M[g];I[g]==null&&(w.min==null||I[x]!=null&&w.auto(s,ls))&&(I[g]=So)}for(let g in M){
+let w=M[g];I[g]==null&&w.from!=null&&I[w.from]!=null&&(I[g]=So)}I[x]!=null&&Cn(!0);let r={};for(let g in I){let w=I[g];
+if(w!=null){let T=r[g]=Zn(M[g],ac);if(w.min!=null)He(T,w);else if(g!=x||l==2)if(Qe==0&&T.from==null){let L=T.range(
+s,null,null,g);T.min=L[0],T.max=L[1]}else T.min=we,T.max=-we}}if(Qe>0){v.forEach((g,w)=>{if(l==1){let T=g.scale,
+L=I[T];if(L==null)return;let P=r[T];if(w==0){let N=P.range(s,P.min,P.max,T);P.min=N[0],P.max=N[1],Ge=Nt(P.min,
+e[0]),Ke=Nt(P.max,e[0]),Ke-Ge>1&&(e[0][Ge]<P.min&&Ge++,e[0][Ke]>P.max&&Ke--),g.min=$t[Ge],g.max=$t[Ke]}else g.
+show&&g.auto&&hl(P,L,g,e[w],g.sorted);g.idxs[0]=Ge,g.idxs[1]=Ke}else if(w>0&&g.show&&g.auto){let[T,L]=g.facets,
+P=T.scale,N=L.scale,[U,O]=e[w],W=r[P],X=r[N];W!=null&&hl(W,I[P],T,U,T.sorted),X!=null&&hl(X,I[N],L,O,L.sorted),
+g.min=L.min,g.max=L.max}});for(let g in r){let w=r[g],T=I[g];if(w.from==null&&(T==null||T.min==null)){let L=w.
+range(s,w.min==we?null:w.min,w.max==-we?null:w.max,g);w.min=L[0],w.max=L[1]}}}for(let g in r){let w=r[g];if(w.
+from!=null){let T=r[w.from];if(T.min==null)w.min=w.max=null;else{let L=w.range(s,T.min,T.max,g);w.min=L[0],w.max=
+L[1]}}}let c={},d=!1;for(let g in r){let w=r[g],T=M[g];if(T.min!=w.min||T.max!=w.max){T.min=w.min,T.max=w.max;
+let L=T.distr;T._min=L==3?Kt(T.min):L==4?Hl(T.min,T.asinh):L==100?T.fwd(T.min):T.min,T._max=L==3?Kt(T.max):L==
+4?Hl(T.max,T.asinh):L==100?T.fwd(T.max):T.max,c[g]=d=!0}}if(d){v.forEach((g,w)=>{l==2?w>0&&c.y&&(g._paths=null):
+c[g.scale]&&(g._paths=null)});for(let g in c)Tn=!0,qe("setScale",g);Te&&C.left>=0&&(cn=xt=!0)}for(let g in I)I[g]=
+null}function Zr(r){let c=Yl(Ge-1,0,Qe-1),d=Yl(Ke+1,0,Qe-1);for(;r[c]==null&&c>0;)c--;for(;r[d]==null&&d<Qe-1;)
+d++;return[c,d]}function Qr(){if(Qe>0){let r=v.some(c=>c._focus)&&ct!=Ft.alpha;r&&(h.globalAlpha=ct=Ft.alpha),
+v.forEach((c,d)=>{if(d>0&&c.show&&(Mo(d,!1),Mo(d,!0),c._paths==null)){let g=ct;ct!=c.alpha&&(h.globalAlpha=ct=
+c.alpha);let w=l==2?[0,e[d][0].length-1]:Zr(e[d]);c._paths=c.paths(s,d,w[0],w[1]),ct!=g&&(h.globalAlpha=ct=g)}}),
+v.forEach((c,d)=>{if(d>0&&c.show){let g=ct;ct!=c.alpha&&(h.globalAlpha=ct=c.alpha),c._paths!=null&&Ao(d,!1);{let w=c.
+_paths!=null?c._paths.gaps:null,T=c.points.show(s,d,Ge,Ke,w),L=c.points.filter(s,d,T,w);(T||L)&&(c.points._paths=
+c.points.paths(s,d,Ge,Ke,L),Ao(d,!0))}ct!=g&&(h.globalAlpha=ct=g),qe("drawSeries",d)}}),r&&(h.globalAlpha=ct=1)}}
 function Mo(r,c){let d=c?v[r].points:v[r];d._stroke=d.stroke(s,r),d._fill=d.fill(s,r)}function Ao(r,c){let d=c?
-v[r].points:v[r],{stroke:g,fill:y,clip:x,flags:L,_stroke:C=d._stroke,_fill:N=d._fill,_width:U=d.width}=d._paths;
-U=ve(U*de,3);let H=null,V=U%2/2;c&&N==null&&(N=U>0?"#fff":C);let X=d.pxAlign==1&&V>0;if(X&&h.translate(V,V),!c){
-let he=ft-U/2,ue=vt-U/2,ie=rt+U,J=_t+U;H=new Path2D,H.rect(he,ue,ie,J)}c?ml(C,U,d.dash,d.cap,N,g,y,L,x):Qr(r,C,
-U,d.dash,d.cap,N,g,y,L,H,x),X&&h.translate(-V,-V)}function Qr(r,c,d,g,y,x,L,C,N,U,H){let V=!1;N!=0&&$.forEach(
-(X,he)=>{if(X.series[0]==r){let ue=v[X.series[1]],ie=e[X.series[1]],J=(ue._paths||bs).band;nn(J)&&(J=X.dir==1?
-J[0]:J[1]);let K,Me=null;ue.show&&J&&Ja(ie,Ve,We)?(Me=X.fill(s,he)||x,K=ue._paths.clip):J=null,ml(c,d,g,y,Me,L,
-C,N,U,H,K,J),V=!0}}),V||ml(c,d,g,y,x,L,C,N,U,H)}let To=Zn|Jl;function ml(r,c,d,g,y,x,L,C,N,U,H,V){ko(r,c,d,g,y),
-(N||U||V)&&(h.save(),N&&h.clip(N),U&&h.clip(U)),V?(C&To)==To?(h.clip(V),H&&h.clip(H),As(y,L),Ms(r,x,c)):C&Jl?(As(
-y,L),h.clip(V),Ms(r,x,c)):C&Zn&&(h.save(),h.clip(V),H&&h.clip(H),As(y,L),h.restore(),Ms(r,x,c)):(As(y,L),Ms(r,
-x,c)),(N||U||V)&&h.restore()}function Ms(r,c,d){d>0&&(c instanceof Map?c.forEach((g,y)=>{h.strokeStyle=Ss=y,h.
-stroke(g)}):c!=null&&r&&h.stroke(c))}function As(r,c){c instanceof Map?c.forEach((d,g)=>{h.fillStyle=Pn=g,h.fill(
-d)}):c!=null&&r&&h.fill(c)}function Xr(r,c,d,g){let y=A[r],x;if(g<=0)x=[0,0];else{let L=y._space=y.space(s,r,c,
-d,g),C=y._incrs=y.incrs(s,r,c,d,g,L);x=bu(c,d,C,g,L)}return y._found=x}function dl(r,c,d,g,y,x,L,C,N,U){let H=L%
-2/2;w==1&&h.translate(H,H),ko(C,L,N,U,C),h.beginPath();let V,X,he,ue,ie=y+(g==0||g==3?-x:x);d==0?(X=y,ue=ie):(V=
-y,he=ie);for(let J=0;J<r.length;J++)c[J]!=null&&(d==0?V=he=r[J]:X=ue=r[J],h.moveTo(V,X),h.lineTo(he,ue));h.stroke(),
-w==1&&h.translate(-H,-H)}function ea(r){let c=!0;return A.forEach((d,g)=>{if(!d.show)return;let y=T[d.scale];if(y.
-min==null){d._show&&(c=!1,d._show=!1,Cn(!1));return}else d._show||(c=!1,d._show=!0,Cn(!1));let x=d.side,L=x%2,
-{min:C,max:N}=y,[U,H]=Xr(g,C,N,L==0?ne:O);if(H==0)return;let V=y.distr==2,X=d._splits=d.splits(s,g,C,N,U,H,V),
-he=y.distr==2?X.map(K=>Lt[K]):X,ue=y.distr==2?Lt[X[1]]-Lt[X[0]]:U,ie=d._values=d.values(s,d.filter(s,he,g,H,ue),
-g,H,ue);d._rotate=x==2?d.rotate(s,ie,g,H):0;let J=d._size;d._size=Et(d.size(s,ie,g,r)),J!=null&&d._size!=J&&(c=
-!1)}),c}function ta(r){let c=!0;return wo.forEach((d,g)=>{let y=d(s,g,fn,r);y!=qt[g]&&(c=!1),qt[g]=y}),c}function na(){
-for(let r=0;r<A.length;r++){let c=A[r];if(!c.show||!c._show)continue;let d=c.side,g=d%2,y,x,L=c.stroke(s,r),C=d==
-0||d==3?-1:1,[N,U]=c._found;if(c.label!=null){let lt=c.labelGap*C,dt=Fe((c._lpos+lt)*de);xo(c.labelFont[0],L,"\
-center",d==2?"top":pi),h.save(),g==1?(y=x=0,h.translate(dt,Fe(vt+_t/2)),h.rotate((d==3?-Ws:Ws)/2)):(y=Fe(ft+rt/
-2),x=dt);let dn=lr(c.label)?c.label(s,r,N,U):c.label;h.fillText(dn,y,x),h.restore()}if(U==0)continue;let H=T[c.
-scale],V=g==0?rt:_t,X=g==0?ft:vt,he=c._splits,ue=H.distr==2?he.map(lt=>Lt[lt]):he,ie=H.distr==2?Lt[he[1]]-Lt[he[0]]:
-N,J=c.ticks,K=c.border,Me=J.show?J.size:0,Le=Fe(Me*de),Ye=Fe((c.alignTo==2?c._size-Me-c.gap:c.gap)*de),ye=c._rotate*
--Ws/180,$e=_(c._pos*de),ht=(Le+Ye)*C,st=$e+ht;x=g==0?st:0,y=g==1?st:0;let St=c.font[0],$t=c.align==1?Gn:c.align==
-2?Rl:ye>0?Gn:ye<0?Rl:g==0?"center":d==3?Rl:Gn,Ht=ye||g==1?"middle":d==2?"top":pi;xo(St,L,$t,Ht);let mt=c.font[1]*
-c.lineGap,Mt=he.map(lt=>_(a(lt,H,V,X))),Pt=c._values;for(let lt=0;lt<Pt.length;lt++){let dt=Pt[lt];if(dt!=null){
-g==0?y=Mt[lt]:x=Mt[lt],dt=""+dt;let dn=dt.indexOf(`
-`)==-1?[dt]:dt.split(/\n/gm);for(let ot=0;ot<dn.length;ot++){let Go=dn[ot];ye?(h.save(),h.translate(y,x+ot*mt),
-h.rotate(ye),h.fillText(Go,0,0),h.restore()):h.fillText(Go,y,x+ot*mt)}}}J.show&&dl(Mt,J.filter(s,ue,r,U,ie),g,
-d,$e,Le,ve(J.width*de,3),J.stroke(s,r),J.dash,J.cap);let Ot=c.grid;Ot.show&&dl(Mt,Ot.filter(s,ue,r,U,ie),g,g==
-0?2:1,g==0?vt:ft,g==0?_t:rt,ve(Ot.width*de,3),Ot.stroke(s,r),Ot.dash,Ot.cap),K.show&&dl([$e],[1],g==0?1:0,g==0?
-1:2,g==1?vt:ft,g==1?_t:rt,ve(K.width*de,3),K.stroke(s,r),K.dash,K.cap)}Ge("drawAxes")}function Cn(r){v.forEach(
+v[r].points:v[r],{stroke:g,fill:w,clip:T,flags:L,_stroke:P=d._stroke,_fill:N=d._fill,_width:U=d.width}=d._paths;
+U=ve(U*pe,3);let O=null,W=U%2/2;c&&N==null&&(N=U>0?"#fff":P);let X=d.pxAlign==1&&W>0;if(X&&h.translate(W,W),!c){
+let me=mt-U/2,fe=kt-U/2,ie=at+U,Z=Lt+U;O=new Path2D,O.rect(me,fe,ie,Z)}c?ml(P,U,d.dash,d.cap,N,g,w,L,T):Xr(r,P,
+U,d.dash,d.cap,N,g,w,L,O,T),X&&h.translate(-W,-W)}function Xr(r,c,d,g,w,T,L,P,N,U,O){let W=!1;N!=0&&$.forEach(
+(X,me)=>{if(X.series[0]==r){let fe=v[X.series[1]],ie=e[X.series[1]],Z=(fe._paths||ys).band;nn(Z)&&(Z=X.dir==1?
+Z[0]:Z[1]);let j,Me=null;fe.show&&Z&&tc(ie,Ge,Ke)?(Me=X.fill(s,me)||T,j=fe._paths.clip):Z=null,ml(c,d,g,w,Me,L,
+P,N,U,O,j,Z),W=!0}}),W||ml(c,d,g,w,T,L,P,N,U,O)}let To=Qn|Jl;function ml(r,c,d,g,w,T,L,P,N,U,O,W){ko(r,c,d,g,w),
+(N||U||W)&&(h.save(),N&&h.clip(N),U&&h.clip(U)),W?(P&To)==To?(h.clip(W),O&&h.clip(O),Ts(w,L),As(r,T,c)):P&Jl?(Ts(
+w,L),h.clip(W),As(r,T,c)):P&Qn&&(h.save(),h.clip(W),O&&h.clip(O),Ts(w,L),h.restore(),As(r,T,c)):(Ts(w,L),As(r,
+T,c)),(N||U||W)&&h.restore()}function As(r,c,d){d>0&&(c instanceof Map?c.forEach((g,w)=>{h.strokeStyle=Ms=w,h.
+stroke(g)}):c!=null&&r&&h.stroke(c))}function Ts(r,c){c instanceof Map?c.forEach((d,g)=>{h.fillStyle=Pn=g,h.fill(
+d)}):c!=null&&r&&h.fill(c)}function ea(r,c,d,g){let w=S[r],T;if(g<=0)T=[0,0];else{let L=w._space=w.space(s,r,c,
+d,g),P=w._incrs=w.incrs(s,r,c,d,g,L);T=xu(c,d,P,g,L)}return w._found=T}function dl(r,c,d,g,w,T,L,P,N,U){let O=L%
+2/2;y==1&&h.translate(O,O),ko(P,L,N,U,P),h.beginPath();let W,X,me,fe,ie=w+(g==0||g==3?-T:T);d==0?(X=w,fe=ie):(W=
+w,me=ie);for(let Z=0;Z<r.length;Z++)c[Z]!=null&&(d==0?W=me=r[Z]:X=fe=r[Z],h.moveTo(W,X),h.lineTo(me,fe));h.stroke(),
+y==1&&h.translate(-O,-O)}function ta(r){let c=!0;return S.forEach((d,g)=>{if(!d.show)return;let w=M[d.scale];if(w.
+min==null){d._show&&(c=!1,d._show=!1,Cn(!1));return}else d._show||(c=!1,d._show=!0,Cn(!1));let T=d.side,L=T%2,
+{min:P,max:N}=w,[U,O]=ea(g,P,N,L==0?ne:V);if(O==0)return;let W=w.distr==2,X=d._splits=d.splits(s,g,P,N,U,O,W),
+me=w.distr==2?X.map(j=>$t[j]):X,fe=w.distr==2?$t[X[1]]-$t[X[0]]:U,ie=d._values=d.values(s,d.filter(s,me,g,O,fe),
+g,O,fe);d._rotate=T==2?d.rotate(s,ie,g,O):0;let Z=d._size;d._size=_t(d.size(s,ie,g,r)),Z!=null&&d._size!=Z&&(c=
+!1)}),c}function na(r){let c=!0;return wo.forEach((d,g)=>{let w=d(s,g,fn,r);w!=qt[g]&&(c=!1),qt[g]=w}),c}function sa(){
+for(let r=0;r<S.length;r++){let c=S[r];if(!c.show||!c._show)continue;let d=c.side,g=d%2,w,T,L=c.stroke(s,r),P=d==
+0||d==3?-1:1,[N,U]=c._found;if(c.label!=null){let lt=c.labelGap*P,gt=Ve((c._lpos+lt)*pe);xo(c.labelFont[0],L,"\
+center",d==2?"top":gi),h.save(),g==1?(w=T=0,h.translate(gt,Ve(kt+Lt/2)),h.rotate((d==3?-Ws:Ws)/2)):(w=Ve(mt+at/
+2),T=gt);let dn=or(c.label)?c.label(s,r,N,U):c.label;h.fillText(dn,w,T),h.restore()}if(U==0)continue;let O=M[c.
+scale],W=g==0?at:Lt,X=g==0?mt:kt,me=c._splits,fe=O.distr==2?me.map(lt=>$t[lt]):me,ie=O.distr==2?$t[me[1]]-$t[me[0]]:
+N,Z=c.ticks,j=c.border,Me=Z.show?Z.size:0,$e=Ve(Me*pe),Je=Ve((c.alignTo==2?c._size-Me-c.gap:c.gap)*pe),ye=c._rotate*
+-Ws/180,Pe=_(c._pos*pe),dt=($e+Je)*P,st=Pe+dt;T=g==0?st:0,w=g==1?st:0;let Mt=c.font[0],Pt=c.align==1?Kn:c.align==
+2?zl:ye>0?Kn:ye<0?zl:g==0?"center":d==3?zl:Kn,Ot=ye||g==1?"middle":d==2?"top":gi;xo(Mt,L,Pt,Ot);let pt=c.font[1]*
+c.lineGap,At=me.map(lt=>_(a(lt,O,W,X))),Ct=c._values;for(let lt=0;lt<Ct.length;lt++){let gt=Ct[lt];if(gt!=null){
+g==0?w=At[lt]:T=At[lt],gt=""+gt;let dn=gt.indexOf(`
+`)==-1?[gt]:gt.split(/\n/gm);for(let ot=0;ot<dn.length;ot++){let Go=dn[ot];ye?(h.save(),h.translate(w,T+ot*pt),
+h.rotate(ye),h.fillText(Go,0,0),h.restore()):h.fillText(Go,w,T+ot*pt)}}}Z.show&&dl(At,Z.filter(s,fe,r,U,ie),g,
+d,Pe,$e,ve(Z.width*pe,3),Z.stroke(s,r),Z.dash,Z.cap);let Vt=c.grid;Vt.show&&dl(At,Vt.filter(s,fe,r,U,ie),g,g==
+0?2:1,g==0?kt:mt,g==0?Lt:at,ve(Vt.width*pe,3),Vt.stroke(s,r),Vt.dash,Vt.cap),j.show&&dl([Pe],[1],g==0?1:0,g==0?
+1:2,g==1?kt:mt,g==1?Lt:at,ve(j.width*pe,3),j.stroke(s,r),j.dash,j.cap)}qe("drawAxes")}function Cn(r){v.forEach(
 (c,d)=>{d>0&&(c._paths=null,r&&(l==1?(c.min=null,c.max=null):c.facets.forEach(g=>{g.min=null,g.max=null})))})}
-let Ts=!1,pl=!1,ls=[];function sa(){pl=!1;for(let r=0;r<ls.length;r++)Ge(...ls[r]);ls.length=0}function Dn(){Ts||
-(uc(Eo),Ts=!0)}function la(r,c=!1){Ts=!0,pl=c,r(s),Eo(),c&&ls.length>0&&queueMicrotask(sa)}s.batch=la;function Eo(){
-if(nl&&(qr(),nl=!1),Tn&&(Wr(),Tn=!1),vs){if(Ae(S,Gn,ke),Ae(S,"top",ze),Ae(S,ms,ne),Ae(S,ds,O),Ae(M,Gn,ke),Ae(M,
-"top",ze),Ae(M,ms,ne),Ae(M,ds,O),Ae(b,ms,Bt),Ae(b,ds,on),p.width=Fe(Bt*de),p.height=Fe(on*de),A.forEach(({_el:r,
-_show:c,_size:d,_pos:g,side:y})=>{if(r!=null)if(c){let x=y===3||y===0?d:0,L=y%2==1;Ae(r,L?"left":"top",g-x),Ae(
-r,L?"width":"height",d),Ae(r,L?"top":"left",L?ze:ke),Ae(r,L?"height":"width",L?O:ne),Gl(r,yn)}else gt(r,yn)}),
-Ss=Pn=ol=rl=al=cl=ul=fl=il=null,at=1,rs(!0),ke!=An||ze!=rn||ne!=zt||O!=an){Cn(!1);let r=ne/zt,c=O/an;if(Te&&!cn&&
-D.left>=0){D.left*=r,D.top*=c,Nn&&Wt(Nn,Fe(D.left),0,ne,O),zn&&Wt(zn,0,Fe(D.top),ne,O);for(let d=0;d<xt.length;d++){
-let g=xt[d];g!=null&&(Ln[d]*=r,$n[d]*=c,Wt(g,Et(Ln[d]),Et($n[d]),ne,O))}}if(Se.show&&!ks&&Se.left>=0&&Se.width>
-0){Se.left*=r,Se.width*=r,Se.top*=c,Se.height*=c;for(let d in kl)Ae(Un,d,Se[d])}An=ke,rn=ze,zt=ne,an=O}Ge("set\
-Size"),vs=!1}Bt>0&&on>0&&(h.clearRect(0,0,p.width,p.height),Ge("drawClear"),z.forEach(r=>r()),Ge("draw")),Se.show&&
-ks&&(Es(Se),ks=!1),Te&&cn&&(mn(null,!0,!1),cn=!1),ee.show&&ee.live&&kt&&(wl(),kt=!1),u||(u=!0,s.status=1,Ge("r\
-eady")),ss=!1,Ts=!1}s.redraw=(r,c)=>{Tn=c||!1,r!==!1?Zt(k,P.min,P.max):Dn()};function gl(r,c){let d=T[r];if(d.
-from==null){if(qe==0){let g=d.range(s,c.min,c.max,r);c.min=g[0],c.max=g[1]}if(c.min>c.max){let g=c.min;c.min=c.
-max,c.max=g}if(qe>1&&c.min!=null&&c.max!=null&&c.max-c.min<1e-16)return;r==k&&d.distr==2&&qe>0&&(c.min=Dt(c.min,
-e[0]),c.max=Dt(c.max,e[0]),c.min==c.max&&c.max++),G[r]=c,nl=!0,Dn()}}s.setScale=gl;let bl,yl,Nn,zn,_o,Lo,Rn,Fn,
-$o,Po,xe,Ee,Jt=!1,Je=D.drag,Be=Je.x,Ie=Je.y;Te&&(D.x&&(bl=Tt(Na,M)),D.y&&(yl=Tt(za,M)),P.ori==0?(Nn=bl,zn=yl):
-(Nn=yl,zn=bl),xe=D.left,Ee=D.top);let Se=s.select=Ne({show:!0,over:!0,left:0,width:0,top:0,height:0},n.select),
-Un=Se.show?Tt(Da,Se.over?M:S):null;function Es(r,c){if(Se.show){for(let d in r)Se[d]=r[d],d in kl&&Ae(Un,d,r[d]);
-c!==!1&&Ge("setSelect")}}s.setSelect=Es;function oa(r){if(v[r].show)Y&&Gl(ce[r],yn);else if(Y&&gt(ce[r],yn),Te){
-let d=_n?xt[0]:xt[r];d!=null&&Wt(d,-10,-10,ne,O)}}function Zt(r,c,d){gl(r,{min:c,max:d})}function Ft(r,c,d,g){
-c.focus!=null&&ua(r),c.show!=null&&v.forEach((y,x)=>{x>0&&(r==x||r==null)&&(y.show=c.show,oa(x),l==2?(Zt(y.facets[0].
-scale,null,null),Zt(y.facets[1].scale,null,null)):Zt(y.scale,null,null),Dn())}),d!==!1&&Ge("setSeries",r,c),g&&
-as("setSeries",s,r,c)}s.setSeries=Ft;function ia(r,c){Ne($[r],c)}function ra(r,c){r.fill=ae(r.fill||null),r.dir=
-fe(r.dir,-1),c=c??$.length,$.splice(c,0,r)}function aa(r){r==null?$.length=0:$.splice(r,1)}s.addBand=ra,s.setBand=
-ia,s.delBand=aa;function ca(r,c){v[r].alpha=c,Te&&xt[r]!=null&&(xt[r].style.opacity=c),Y&&ce[r]&&(ce[r].style.
-opacity=c)}let It,Qt,hn,Hn={focus:!0};function ua(r){if(r!=hn){let c=r==null,d=Rt.alpha!=1;v.forEach((g,y)=>{if(l==
-1||y>0){let x=c||y==0||y==r;g._focus=c?null:x,d&&ca(y,x?1:Rt.alpha)}}),hn=r,d&&Dn()}}Y&&En&&nt(wi,te,r=>{D._lock||
-(un(r),hn!=null&&Ft(null,Hn,!0,Pe.setSeries))});function Ut(r,c,d){let g=T[c];d&&(r=r/de-(g.ori==1?ze:ke));let y=ne;
-g.ori==1&&(y=O,r=y-r),g.dir==-1&&(r=y-r);let x=g._min,L=g._max,C=r/y,N=x+(L-x)*C,U=g.distr;return U==3?jn(10,N):
-U==4?Qa(N,g.asinh):U==100?g.bwd(N):N}function fa(r,c){let d=Ut(r,k,c);return Dt(d,e[0],Ve,We)}s.valToIdx=r=>Dt(
-r,e[0]),s.posToIdx=fa,s.posToVal=Ut,s.valToPos=(r,c,d)=>T[c].ori==0?i(r,T[c],d?rt:ne,d?ft:0):o(r,T[c],d?_t:O,d?
-vt:0),s.setCursor=(r,c,d)=>{xe=r.left,Ee=r.top,mn(null,c,d)};function Co(r,c){Ae(Un,Gn,Se.left=r),Ae(Un,ms,Se.
-width=c)}function Do(r,c){Ae(Un,"top",Se.top=r),Ae(Un,ds,Se.height=c)}let os=P.ori==0?Co:Do,is=P.ori==1?Co:Do;
-function ha(){if(Y&&ee.live)for(let r=l==2?1:0;r<v.length;r++){if(r==0&&wt)continue;let c=ee.values[r],d=0;for(let g in c)
-ct[r][d++].firstChild.nodeValue=c[g]}}function wl(r,c){if(r!=null&&(r.idxs?r.idxs.forEach((d,g)=>{oe[g]=d}):nc(
-r.idx)||oe.fill(r.idx),ee.idx=oe[0]),Y&&ee.live){for(let d=0;d<v.length;d++)(d>0||l==1&&!wt)&&ma(d,oe[d]);ha()}
-kt=!1,c!==!1&&Ge("setLegend")}s.setLegend=wl;function ma(r,c){let d=v[r],g=r==0&&Q==2?Lt:e[r],y;wt?y=d.values(
-s,r,c)??jt:(y=d.value(s,c==null?null:g[c],r,c),y=y==null?jt:{_:y}),ee.values[r]=y}function mn(r,c,d){$o=xe,Po=
-Ee,[xe,Ee]=D.move(s,xe,Ee),D.left=xe,D.top=Ee,Te&&(Nn&&Wt(Nn,Fe(xe),0,ne,O),zn&&Wt(zn,0,Fe(Ee),ne,O));let g,y=Ve>
-We;It=we,Qt=null;let x=P.ori==0?ne:O,L=P.ori==1?ne:O;if(xe<0||qe==0||y){g=D.idx=null;for(let C=0;C<v.length;C++){
-let N=xt[C];N!=null&&Wt(N,-10,-10,ne,O)}En&&Ft(null,Hn,!0,r==null&&Pe.setSeries),ee.live&&(oe.fill(g),kt=!0)}else{
-let C,N,U;l==1&&(C=P.ori==0?xe:Ee,N=Ut(C,k),g=D.idx=Dt(N,e[0],Ve,We),U=B(e[0][g],P,x,0));let H=-10,V=-10,X=0,he=0,
-ue=!0,ie="",J="";for(let K=l==2?1:0;K<v.length;K++){let Me=v[K],Le=oe[K],Ye=Le==null?null:l==1?e[K][Le]:e[K][1][Le],
-ye=D.dataIdx(s,K,g,N),$e=ye==null?null:l==1?e[K][ye]:e[K][1][ye];if(kt=kt||$e!=Ye||ye!=Le,oe[K]=ye,K>0&&Me.show){
-let ht=ye==null?-10:ye==g?U:B(l==1?e[0][ye]:e[K][0][ye],P,x,0),st=$e==null?-10:q($e,l==1?T[Me.scale]:T[Me.facets[1].
-scale],L,0);if(En&&$e!=null){let St=P.ori==1?xe:Ee,$t=Ue(Rt.dist(s,K,ye,st,St));if($t<It){let Ht=Rt.bias;if(Ht!=
-0){let mt=Ut(St,Me.scale),Mt=$e>=0?1:-1,Pt=mt>=0?1:-1;Pt==Mt&&(Pt==1?Ht==1?$e>=mt:$e<=mt:Ht==1?$e<=mt:$e>=mt)&&
-(It=$t,Qt=K)}else It=$t,Qt=K}}if(kt||_n){let St,$t;P.ori==0?(St=ht,$t=st):(St=st,$t=ht);let Ht,mt,Mt,Pt,Ot,lt,
-dt=!0,dn=et.bbox;if(dn!=null){dt=!1;let ot=dn(s,K);Mt=ot.left,Pt=ot.top,Ht=ot.width,mt=ot.height}else Mt=St,Pt=
-$t,Ht=mt=et.size(s,K);if(lt=et.fill(s,K),Ot=et.stroke(s,K),_n)K==Qt&&It<=Rt.prox&&(H=Mt,V=Pt,X=Ht,he=mt,ue=dt,
-ie=lt,J=Ot);else{let ot=xt[K];ot!=null&&(Ln[K]=Mt,$n[K]=Pt,Ti(ot,Ht,mt,dt),Mi(ot,lt,Ot),Wt(ot,Et(Mt),Et(Pt),ne,
-O))}}}}if(_n){let K=Rt.prox,Me=hn==null?It<=K:It>K||Qt!=hn;if(kt||Me){let Le=xt[0];Le!=null&&(Ln[0]=H,$n[0]=V,
-Ti(Le,X,he,ue),Mi(Le,ie,J),Wt(Le,Et(H),Et(V),ne,O))}}}if(Se.show&&Jt)if(r!=null){let[C,N]=Pe.scales,[U,H]=Pe.match,
-[V,X]=r.cursor.sync.scales,he=r.cursor.drag;if(Be=he._x,Ie=he._y,Be||Ie){let{left:ue,top:ie,width:J,height:K}=r.
-select,Me=r.scales[V].ori,Le=r.posToVal,Ye,ye,$e,ht,st,St=C!=null&&U(C,V),$t=N!=null&&H(N,X);St&&Be?(Me==0?(Ye=
-ue,ye=J):(Ye=ie,ye=K),$e=T[C],ht=B(Le(Ye,V),$e,x,0),st=B(Le(Ye+ye,V),$e,x,0),os(Nt(ht,st),Ue(st-ht))):os(0,x),
-$t&&Ie?(Me==1?(Ye=ue,ye=J):(Ye=ie,ye=K),$e=T[N],ht=q(Le(Ye,X),$e,L,0),st=q(Le(Ye+ye,X),$e,L,0),is(Nt(ht,st),Ue(
-st-ht))):is(0,L)}else xl()}else{let C=Ue($o-_o),N=Ue(Po-Lo);if(P.ori==1){let X=C;C=N,N=X}Be=Je.x&&C>=Je.dist,Ie=
-Je.y&&N>=Je.dist;let U=Je.uni;U!=null?Be&&Ie&&(Be=C>=U,Ie=N>=U,!Be&&!Ie&&(N>C?Ie=!0:Be=!0)):Je.x&&Je.y&&(Be||Ie)&&
-(Be=Ie=!0);let H,V;Be&&(P.ori==0?(H=Rn,V=xe):(H=Fn,V=Ee),os(Nt(H,V),Ue(V-H)),Ie||is(0,L)),Ie&&(P.ori==1?(H=Rn,
-V=xe):(H=Fn,V=Ee),is(Nt(H,V),Ue(V-H)),Be||os(0,x)),!Be&&!Ie&&(os(0,0),is(0,0))}if(Je._x=Be,Je._y=Ie,r==null){if(d){
-if(Io!=null){let[C,N]=Pe.scales;Pe.values[0]=C!=null?Ut(P.ori==0?xe:Ee,C):null,Pe.values[1]=N!=null?Ut(P.ori==
-1?xe:Ee,N):null}as(Fl,s,xe,Ee,ne,O,g)}if(En){let C=d&&Pe.setSeries,N=Rt.prox;hn==null?It<=N&&Ft(Qt,Hn,!0,C):It>
-N?Ft(null,Hn,!0,C):Qt!=hn&&Ft(Qt,Hn,!0,C)}}kt&&(ee.idx=g,wl()),c!==!1&&Ge("setCursor")}let Xt=null;Object.defineProperty(
-s,"rect",{get(){return Xt==null&&rs(!1),Xt}});function rs(r=!1){r?Xt=null:(Xt=M.getBoundingClientRect(),Ge("sy\
-ncRect",Xt))}function No(r,c,d,g,y,x,L){D._lock||Jt&&r!=null&&r.movementX==0&&r.movementY==0||(vl(r,c,d,g,y,x,
-L,!1,r!=null),r!=null?mn(null,!0,!0):mn(c,!0,!1))}function vl(r,c,d,g,y,x,L,C,N){if(Xt==null&&rs(!1),un(r),r!=
-null)d=r.clientX-Xt.left,g=r.clientY-Xt.top;else{if(d<0||g<0){xe=-10,Ee=-10;return}let[U,H]=Pe.scales,V=c.cursor.
-sync,[X,he]=V.values,[ue,ie]=V.scales,[J,K]=Pe.match,Me=c.axes[0].side%2==1,Le=P.ori==0?ne:O,Ye=P.ori==1?ne:O,
-ye=Me?x:y,$e=Me?y:x,ht=Me?g:d,st=Me?d:g;if(ue!=null?d=J(U,ue)?a(X,T[U],Le,0):-10:d=Le*(ht/ye),ie!=null?g=K(H,ie)?
-a(he,T[H],Ye,0):-10:g=Ye*(st/$e),P.ori==1){let St=d;d=g,g=St}}N&&(c==null||c.cursor.event.type==Fl)&&((d<=1||d>=
-ne-1)&&(d=gn(d,ne)),(g<=1||g>=O-1)&&(g=gn(g,O))),C?(_o=d,Lo=g,[Rn,Fn]=D.move(s,d,g)):(xe=d,Ee=g)}let kl={width:0,
-height:0,left:0,top:0};function xl(){Es(kl,!1)}let zo,Ro,Fo,Uo;function Ho(r,c,d,g,y,x,L){Jt=!0,Be=Ie=Je._x=Je.
-_y=!1,vl(r,c,d,g,y,x,L,!0,!1),r!=null&&(nt(Ul,Bl,Oo,!1),as(bi,s,Rn,Fn,ne,O,null));let{left:C,top:N,width:U,height:H}=Se;
-zo=C,Ro=N,Fo=U,Uo=H}function Oo(r,c,d,g,y,x,L){Jt=Je._x=Je._y=!1,vl(r,c,d,g,y,x,L,!1,!0);let{left:C,top:N,width:U,
-height:H}=Se,V=U>0||H>0,X=zo!=C||Ro!=N||Fo!=U||Uo!=H;if(V&&X&&Es(Se),Je.setScale&&V&&X){let he=C,ue=U,ie=N,J=H;
-if(P.ori==1&&(he=N,ue=H,ie=C,J=U),Be&&Zt(k,Ut(he,k),Ut(he+ue,k)),Ie)for(let K in T){let Me=T[K];K!=k&&Me.from==
-null&&Me.min!=we&&Zt(K,Ut(ie+J,K),Ut(ie,K))}xl()}else D.lock&&(D._lock=!D._lock,mn(c,!0,r!=null));r!=null&&(Mn(
-Ul,Bl),as(Ul,s,xe,Ee,ne,O,null))}function da(r,c,d,g,y,x,L){if(D._lock)return;un(r);let C=Jt;if(Jt){let N=!0,U=!0,
-H=10,V,X;P.ori==0?(V=Be,X=Ie):(V=Ie,X=Be),V&&X&&(N=xe<=H||xe>=ne-H,U=Ee<=H||Ee>=O-H),V&&N&&(xe=xe<Rn?0:ne),X&&
-U&&(Ee=Ee<Fn?0:O),mn(null,!0,!0),Jt=!1}xe=-10,Ee=-10,oe.fill(null),mn(null,!0,!0),C&&(Jt=C)}function Vo(r,c,d,g,y,x,L){
-D._lock||(un(r),ll(),xl(),r!=null&&as(vi,s,xe,Ee,ne,O,null))}function Wo(){A.forEach(yu),sl(s.width,s.height,!0)}
-wn(Bs,Kn,Wo);let On={};On.mousedown=Ho,On.mousemove=No,On.mouseup=Oo,On.dblclick=Vo,On.setSeries=(r,c,d,g)=>{let y=Pe.
-match[2];d=y(s,c,d),d!=-1&&Ft(d,g,!0,!1)},Te&&(nt(bi,M,Ho),nt(Fl,M,No),nt(yi,M,r=>{un(r),rs(!1)}),nt(wi,M,da),
-nt(vi,M,Vo),Zl.add(s),s.syncRect=rs);let _s=s.hooks=n.hooks||{};function Ge(r,c,d){pl?ls.push([r,c,d]):r in _s&&
-_s[r].forEach(g=>{g.call(null,s,c,d)})}(n.plugins||[]).forEach(r=>{for(let c in r.hooks)_s[c]=(_s[c]||[]).concat(
-r.hooks[c])});let Bo=(r,c,d)=>d,Pe=Ne({key:null,setSeries:!1,filters:{pub:Pi,sub:Pi},scales:[k,v[1]?v[1].scale:
-null],match:[Ci,Ci,Bo],values:[null,null]},D.sync);Pe.match.length==2&&Pe.match.push(Bo),D.sync=Pe;let Io=Pe.key,
-Sl=_r(Io);function as(r,c,d,g,y,x,L){Pe.filters.pub(r,c,d,g,y,x,L)&&Sl.pub(r,c,d,g,y,x,L)}Sl.sub(s);function pa(r,c,d,g,y,x,L){
-Pe.filters.sub(r,c,d,g,y,x,L)&&On[r](null,c,d,g,y,x,L)}s.pub=pa;function ga(){Sl.unsub(s),Zl.delete(s),ln.clear(),
-Yl(Bs,Kn,Wo),f.remove(),te?.remove(),Ge("destroy")}s.destroy=ga;function Ml(){Ge("init",n,e),vo(e||n.data,!1),
-G[k]?gl(k,G[k]):ll(),ks=Se.show&&(Se.width>0||Se.height>0),cn=kt=!0,sl(n.width,n.height)}return v.forEach(yo),
-A.forEach(jr),t?t instanceof HTMLElement?(t.appendChild(f),Ml()):t(s,Ml):Ml(),s}He.assign=Ne;He.fmtNum=lo;He.rangeNum=
-Is;He.rangeLog=Ks;He.rangeAsinh=no;He.orient=kn;He.pxRatio=de;He.join=cc;He.fmtDate=io,He.tzDate=vc;He.sync=_r;
-{He.addGap=nu,He.clipGaps=Js;let n=He.paths={points:Nr};n.linear=Rr,n.stepped=ou,n.bars=iu,n.spline=au}function wu(n,e,t,s){let{model:l}=n,i=l.column("time"),o=n.inUse(),a=l.momentOf(e-1),u=l.momentOf(t),f=[e/1e9],
-p=[a===0?0:o[a-1]],h=s/Math.max(1,t-e),b=S=>{f.push(i[S]/1e9),p.push(o[S])};for(let S=a;S<u;){let M=Math.floor(
-(i[S]-e)*h),w=S,[_,E]=[S,S];for(;S<u&&Math.floor((i[S]-e)*h)===M;S++)o[S]<o[_]&&(_=S),o[S]>o[E]&&(E=S);let v=[
-...new Set([w,Math.min(_,E),Math.max(_,E),S-1])];for(let A of v)b(A)}return f.push(t/1e9),p.push(u===0?0:o[u-1]),
-[f,p]}var el=class{constructor(e){this.state=e;this.element.setAttribute("aria-label","Bytes in use over time.\
+let Es=!1,pl=!1,os=[];function la(){pl=!1;for(let r=0;r<os.length;r++)qe(...os[r]);os.length=0}function Dn(){Es||
+(pc(Eo),Es=!0)}function oa(r,c=!1){Es=!0,pl=c,r(s),Eo(),c&&os.length>0&&queueMicrotask(la)}s.batch=oa;function Eo(){
+if(nl&&(Jr(),nl=!1),Tn&&(Br(),Tn=!1),ks){if(Ae(E,Kn,ke),Ae(E,"top",Oe),Ae(E,ds,ne),Ae(E,ps,V),Ae(A,Kn,ke),Ae(A,
+"top",Oe),Ae(A,ds,ne),Ae(A,ps,V),Ae(b,ds,It),Ae(b,ps,on),p.width=Ve(It*pe),p.height=Ve(on*pe),S.forEach(({_el:r,
+_show:c,_size:d,_pos:g,side:w})=>{if(r!=null)if(c){let T=w===3||w===0?d:0,L=w%2==1;Ae(r,L?"left":"top",g-T),Ae(
+r,L?"width":"height",d),Ae(r,L?"top":"left",L?Oe:ke),Ae(r,L?"height":"width",L?V:ne),Gl(r,yn)}else bt(r,yn)}),
+Ms=Pn=ol=rl=al=cl=ul=fl=il=null,ct=1,as(!0),ke!=An||Oe!=rn||ne!=zt||V!=an){Cn(!1);let r=ne/zt,c=V/an;if(Te&&!cn&&
+C.left>=0){C.left*=r,C.top*=c,Nn&&Bt(Nn,Ve(C.left),0,ne,V),Rn&&Bt(Rn,0,Ve(C.top),ne,V);for(let d=0;d<St.length;d++){
+let g=St[d];g!=null&&(Ln[d]*=r,$n[d]*=c,Bt(g,_t(Ln[d]),_t($n[d]),ne,V))}}if(Se.show&&!xs&&Se.left>=0&&Se.width>
+0){Se.left*=r,Se.width*=r,Se.top*=c,Se.height*=c;for(let d in kl)Ae(Un,d,Se[d])}An=ke,rn=Oe,zt=ne,an=V}qe("set\
+Size"),ks=!1}It>0&&on>0&&(h.clearRect(0,0,p.width,p.height),qe("drawClear"),R.forEach(r=>r()),qe("draw")),Se.show&&
+xs&&(_s(Se),xs=!1),Te&&cn&&(mn(null,!0,!1),cn=!1),ee.show&&ee.live&&xt&&(wl(),xt=!1),u||(u=!0,s.status=1,qe("r\
+eady")),ls=!1,Es=!1}s.redraw=(r,c)=>{Tn=c||!1,r!==!1?Zt(x,D.min,D.max):Dn()};function gl(r,c){let d=M[r];if(d.
+from==null){if(Qe==0){let g=d.range(s,c.min,c.max,r);c.min=g[0],c.max=g[1]}if(c.min>c.max){let g=c.min;c.min=c.
+max,c.max=g}if(Qe>1&&c.min!=null&&c.max!=null&&c.max-c.min<1e-16)return;r==x&&d.distr==2&&Qe>0&&(c.min=Nt(c.min,
+e[0]),c.max=Nt(c.max,e[0]),c.min==c.max&&c.max++),I[r]=c,nl=!0,Dn()}}s.setScale=gl;let bl,yl,Nn,Rn,_o,Lo,zn,Fn,
+$o,Po,xe,Ee,Jt=!1,Xe=C.drag,Ye=Xe.x,je=Xe.y;Te&&(C.x&&(bl=Et(Ha,A)),C.y&&(yl=Et(Oa,A)),D.ori==0?(Nn=bl,Rn=yl):
+(Nn=yl,Rn=bl),xe=C.left,Ee=C.top);let Se=s.select=He({show:!0,over:!0,left:0,width:0,top:0,height:0},t.select),
+Un=Se.show?Et(Ua,Se.over?A:E):null;function _s(r,c){if(Se.show){for(let d in r)Se[d]=r[d],d in kl&&Ae(Un,d,r[d]);
+c!==!1&&qe("setSelect")}}s.setSelect=_s;function ia(r){if(v[r].show)Y&&Gl(ue[r],yn);else if(Y&&bt(ue[r],yn),Te){
+let d=_n?St[0]:St[r];d!=null&&Bt(d,-10,-10,ne,V)}}function Zt(r,c,d){gl(r,{min:c,max:d})}function Ut(r,c,d,g){
+c.focus!=null&&fa(r),c.show!=null&&v.forEach((w,T)=>{T>0&&(r==T||r==null)&&(w.show=c.show,ia(T),l==2?(Zt(w.facets[0].
+scale,null,null),Zt(w.facets[1].scale,null,null)):Zt(w.scale,null,null),Dn())}),d!==!1&&qe("setSeries",r,c),g&&
+cs("setSeries",s,r,c)}s.setSeries=Ut;function ra(r,c){He($[r],c)}function aa(r,c){r.fill=ae(r.fill||null),r.dir=
+he(r.dir,-1),c=c??$.length,$.splice(c,0,r)}function ca(r){r==null?$.length=0:$.splice(r,1)}s.addBand=aa,s.setBand=
+ra,s.delBand=ca;function ua(r,c){v[r].alpha=c,Te&&St[r]!=null&&(St[r].style.opacity=c),Y&&ue[r]&&(ue[r].style.
+opacity=c)}let Gt,Qt,hn,Hn={focus:!0};function fa(r){if(r!=hn){let c=r==null,d=Ft.alpha!=1;v.forEach((g,w)=>{if(l==
+1||w>0){let T=c||w==0||w==r;g._focus=c?null:T,d&&ua(w,T?1:Ft.alpha)}}),hn=r,d&&Dn()}}Y&&En&&nt(vi,te,r=>{C._lock||
+(un(r),hn!=null&&Ut(null,Hn,!0,De.setSeries))});function Ht(r,c,d){let g=M[c];d&&(r=r/pe-(g.ori==1?Oe:ke));let w=ne;
+g.ori==1&&(w=V,r=w-r),g.dir==-1&&(r=w-r);let T=g._min,L=g._max,P=r/w,N=T+(L-T)*P,U=g.distr;return U==3?qn(10,N):
+U==4?sc(N,g.asinh):U==100?g.bwd(N):N}function ha(r,c){let d=Ht(r,x,c);return Nt(d,e[0],Ge,Ke)}s.valToIdx=r=>Nt(
+r,e[0]),s.posToIdx=ha,s.posToVal=Ht,s.valToPos=(r,c,d)=>M[c].ori==0?i(r,M[c],d?at:ne,d?mt:0):o(r,M[c],d?Lt:V,d?
+kt:0),s.setCursor=(r,c,d)=>{xe=r.left,Ee=r.top,mn(null,c,d)};function Co(r,c){Ae(Un,Kn,Se.left=r),Ae(Un,ds,Se.
+width=c)}function Do(r,c){Ae(Un,"top",Se.top=r),Ae(Un,ps,Se.height=c)}let is=D.ori==0?Co:Do,rs=D.ori==1?Co:Do;
+function ma(){if(Y&&ee.live)for(let r=l==2?1:0;r<v.length;r++){if(r==0&&vt)continue;let c=ee.values[r],d=0;for(let g in c)
+ft[r][d++].firstChild.nodeValue=c[g]}}function wl(r,c){if(r!=null&&(r.idxs?r.idxs.forEach((d,g)=>{oe[g]=d}):rc(
+r.idx)||oe.fill(r.idx),ee.idx=oe[0]),Y&&ee.live){for(let d=0;d<v.length;d++)(d>0||l==1&&!vt)&&da(d,oe[d]);ma()}
+xt=!1,c!==!1&&qe("setLegend")}s.setLegend=wl;function da(r,c){let d=v[r],g=r==0&&q==2?$t:e[r],w;vt?w=d.values(
+s,r,c)??jt:(w=d.value(s,c==null?null:g[c],r,c),w=w==null?jt:{_:w}),ee.values[r]=w}function mn(r,c,d){$o=xe,Po=
+Ee,[xe,Ee]=C.move(s,xe,Ee),C.left=xe,C.top=Ee,Te&&(Nn&&Bt(Nn,Ve(xe),0,ne,V),Rn&&Bt(Rn,0,Ve(Ee),ne,V));let g,w=Ge>
+Ke;Gt=we,Qt=null;let T=D.ori==0?ne:V,L=D.ori==1?ne:V;if(xe<0||Qe==0||w){g=C.idx=null;for(let P=0;P<v.length;P++){
+let N=St[P];N!=null&&Bt(N,-10,-10,ne,V)}En&&Ut(null,Hn,!0,r==null&&De.setSeries),ee.live&&(oe.fill(g),xt=!0)}else{
+let P,N,U;l==1&&(P=D.ori==0?xe:Ee,N=Ht(P,x),g=C.idx=Nt(N,e[0],Ge,Ke),U=H(e[0][g],D,T,0));let O=-10,W=-10,X=0,me=0,
+fe=!0,ie="",Z="";for(let j=l==2?1:0;j<v.length;j++){let Me=v[j],$e=oe[j],Je=$e==null?null:l==1?e[j][$e]:e[j][1][$e],
+ye=C.dataIdx(s,j,g,N),Pe=ye==null?null:l==1?e[j][ye]:e[j][1][ye];if(xt=xt||Pe!=Je||ye!=$e,oe[j]=ye,j>0&&Me.show){
+let dt=ye==null?-10:ye==g?U:H(l==1?e[0][ye]:e[j][0][ye],D,T,0),st=Pe==null?-10:J(Pe,l==1?M[Me.scale]:M[Me.facets[1].
+scale],L,0);if(En&&Pe!=null){let Mt=D.ori==1?xe:Ee,Pt=We(Ft.dist(s,j,ye,st,Mt));if(Pt<Gt){let Ot=Ft.bias;if(Ot!=
+0){let pt=Ht(Mt,Me.scale),At=Pe>=0?1:-1,Ct=pt>=0?1:-1;Ct==At&&(Ct==1?Ot==1?Pe>=pt:Pe<=pt:Ot==1?Pe<=pt:Pe>=pt)&&
+(Gt=Pt,Qt=j)}else Gt=Pt,Qt=j}}if(xt||_n){let Mt,Pt;D.ori==0?(Mt=dt,Pt=st):(Mt=st,Pt=dt);let Ot,pt,At,Ct,Vt,lt,
+gt=!0,dn=et.bbox;if(dn!=null){gt=!1;let ot=dn(s,j);At=ot.left,Ct=ot.top,Ot=ot.width,pt=ot.height}else At=Mt,Ct=
+Pt,Ot=pt=et.size(s,j);if(lt=et.fill(s,j),Vt=et.stroke(s,j),_n)j==Qt&&Gt<=Ft.prox&&(O=At,W=Ct,X=Ot,me=pt,fe=gt,
+ie=lt,Z=Vt);else{let ot=St[j];ot!=null&&(Ln[j]=At,$n[j]=Ct,Ei(ot,Ot,pt,gt),Ai(ot,lt,Vt),Bt(ot,_t(At),_t(Ct),ne,
+V))}}}}if(_n){let j=Ft.prox,Me=hn==null?Gt<=j:Gt>j||Qt!=hn;if(xt||Me){let $e=St[0];$e!=null&&(Ln[0]=O,$n[0]=W,
+Ei($e,X,me,fe),Ai($e,ie,Z),Bt($e,_t(O),_t(W),ne,V))}}}if(Se.show&&Jt)if(r!=null){let[P,N]=De.scales,[U,O]=De.match,
+[W,X]=r.cursor.sync.scales,me=r.cursor.drag;if(Ye=me._x,je=me._y,Ye||je){let{left:fe,top:ie,width:Z,height:j}=r.
+select,Me=r.scales[W].ori,$e=r.posToVal,Je,ye,Pe,dt,st,Mt=P!=null&&U(P,W),Pt=N!=null&&O(N,X);Mt&&Ye?(Me==0?(Je=
+fe,ye=Z):(Je=ie,ye=j),Pe=M[P],dt=H($e(Je,W),Pe,T,0),st=H($e(Je+ye,W),Pe,T,0),is(Rt(dt,st),We(st-dt))):is(0,T),
+Pt&&je?(Me==1?(Je=fe,ye=Z):(Je=ie,ye=j),Pe=M[N],dt=J($e(Je,X),Pe,L,0),st=J($e(Je+ye,X),Pe,L,0),rs(Rt(dt,st),We(
+st-dt))):rs(0,L)}else xl()}else{let P=We($o-_o),N=We(Po-Lo);if(D.ori==1){let X=P;P=N,N=X}Ye=Xe.x&&P>=Xe.dist,je=
+Xe.y&&N>=Xe.dist;let U=Xe.uni;U!=null?Ye&&je&&(Ye=P>=U,je=N>=U,!Ye&&!je&&(N>P?je=!0:Ye=!0)):Xe.x&&Xe.y&&(Ye||je)&&
+(Ye=je=!0);let O,W;Ye&&(D.ori==0?(O=zn,W=xe):(O=Fn,W=Ee),is(Rt(O,W),We(W-O)),je||rs(0,L)),je&&(D.ori==1?(O=zn,
+W=xe):(O=Fn,W=Ee),rs(Rt(O,W),We(W-O)),Ye||is(0,T)),!Ye&&!je&&(is(0,0),rs(0,0))}if(Xe._x=Ye,Xe._y=je,r==null){if(d){
+if(Io!=null){let[P,N]=De.scales;De.values[0]=P!=null?Ht(D.ori==0?xe:Ee,P):null,De.values[1]=N!=null?Ht(D.ori==
+1?xe:Ee,N):null}cs(Fl,s,xe,Ee,ne,V,g)}if(En){let P=d&&De.setSeries,N=Ft.prox;hn==null?Gt<=N&&Ut(Qt,Hn,!0,P):Gt>
+N?Ut(null,Hn,!0,P):Qt!=hn&&Ut(Qt,Hn,!0,P)}}xt&&(ee.idx=g,wl()),c!==!1&&qe("setCursor")}let Xt=null;Object.defineProperty(
+s,"rect",{get(){return Xt==null&&as(!1),Xt}});function as(r=!1){r?Xt=null:(Xt=A.getBoundingClientRect(),qe("sy\
+ncRect",Xt))}function No(r,c,d,g,w,T,L){C._lock||Jt&&r!=null&&r.movementX==0&&r.movementY==0||(vl(r,c,d,g,w,T,
+L,!1,r!=null),r!=null?mn(null,!0,!0):mn(c,!0,!1))}function vl(r,c,d,g,w,T,L,P,N){if(Xt==null&&as(!1),un(r),r!=
+null)d=r.clientX-Xt.left,g=r.clientY-Xt.top;else{if(d<0||g<0){xe=-10,Ee=-10;return}let[U,O]=De.scales,W=c.cursor.
+sync,[X,me]=W.values,[fe,ie]=W.scales,[Z,j]=De.match,Me=c.axes[0].side%2==1,$e=D.ori==0?ne:V,Je=D.ori==1?ne:V,
+ye=Me?T:w,Pe=Me?w:T,dt=Me?g:d,st=Me?d:g;if(fe!=null?d=Z(U,fe)?a(X,M[U],$e,0):-10:d=$e*(dt/ye),ie!=null?g=j(O,ie)?
+a(me,M[O],Je,0):-10:g=Je*(st/Pe),D.ori==1){let Mt=d;d=g,g=Mt}}N&&(c==null||c.cursor.event.type==Fl)&&((d<=1||d>=
+ne-1)&&(d=gn(d,ne)),(g<=1||g>=V-1)&&(g=gn(g,V))),P?(_o=d,Lo=g,[zn,Fn]=C.move(s,d,g)):(xe=d,Ee=g)}let kl={width:0,
+height:0,left:0,top:0};function xl(){_s(kl,!1)}let Ro,zo,Fo,Uo;function Ho(r,c,d,g,w,T,L){Jt=!0,Ye=je=Xe._x=Xe.
+_y=!1,vl(r,c,d,g,w,T,L,!0,!1),r!=null&&(nt(Ul,Bl,Oo,!1),cs(yi,s,zn,Fn,ne,V,null));let{left:P,top:N,width:U,height:O}=Se;
+Ro=P,zo=N,Fo=U,Uo=O}function Oo(r,c,d,g,w,T,L){Jt=Xe._x=Xe._y=!1,vl(r,c,d,g,w,T,L,!1,!0);let{left:P,top:N,width:U,
+height:O}=Se,W=U>0||O>0,X=Ro!=P||zo!=N||Fo!=U||Uo!=O;if(W&&X&&_s(Se),Xe.setScale&&W&&X){let me=P,fe=U,ie=N,Z=O;
+if(D.ori==1&&(me=N,fe=O,ie=P,Z=U),Ye&&Zt(x,Ht(me,x),Ht(me+fe,x)),je)for(let j in M){let Me=M[j];j!=x&&Me.from==
+null&&Me.min!=we&&Zt(j,Ht(ie+Z,j),Ht(ie,j))}xl()}else C.lock&&(C._lock=!C._lock,mn(c,!0,r!=null));r!=null&&(Mn(
+Ul,Bl),cs(Ul,s,xe,Ee,ne,V,null))}function pa(r,c,d,g,w,T,L){if(C._lock)return;un(r);let P=Jt;if(Jt){let N=!0,U=!0,
+O=10,W,X;D.ori==0?(W=Ye,X=je):(W=je,X=Ye),W&&X&&(N=xe<=O||xe>=ne-O,U=Ee<=O||Ee>=V-O),W&&N&&(xe=xe<zn?0:ne),X&&
+U&&(Ee=Ee<Fn?0:V),mn(null,!0,!0),Jt=!1}xe=-10,Ee=-10,oe.fill(null),mn(null,!0,!0),P&&(Jt=P)}function Vo(r,c,d,g,w,T,L){
+C._lock||(un(r),ll(),xl(),r!=null&&cs(ki,s,xe,Ee,ne,V,null))}function Wo(){S.forEach(Su),sl(s.width,s.height,!0)}
+wn(Bs,jn,Wo);let On={};On.mousedown=Ho,On.mousemove=No,On.mouseup=Oo,On.dblclick=Vo,On.setSeries=(r,c,d,g)=>{let w=De.
+match[2];d=w(s,c,d),d!=-1&&Ut(d,g,!0,!1)},Te&&(nt(yi,A,Ho),nt(Fl,A,No),nt(wi,A,r=>{un(r),as(!1)}),nt(vi,A,pa),
+nt(ki,A,Vo),Zl.add(s),s.syncRect=as);let Ls=s.hooks=t.hooks||{};function qe(r,c,d){pl?os.push([r,c,d]):r in Ls&&
+Ls[r].forEach(g=>{g.call(null,s,c,d)})}(t.plugins||[]).forEach(r=>{for(let c in r.hooks)Ls[c]=(Ls[c]||[]).concat(
+r.hooks[c])});let Bo=(r,c,d)=>d,De=He({key:null,setSeries:!1,filters:{pub:Ci,sub:Ci},scales:[x,v[1]?v[1].scale:
+null],match:[Di,Di,Bo],values:[null,null]},C.sync);De.match.length==2&&De.match.push(Bo),C.sync=De;let Io=De.key,
+Sl=Lr(Io);function cs(r,c,d,g,w,T,L){De.filters.pub(r,c,d,g,w,T,L)&&Sl.pub(r,c,d,g,w,T,L)}Sl.sub(s);function ga(r,c,d,g,w,T,L){
+De.filters.sub(r,c,d,g,w,T,L)&&On[r](null,c,d,g,w,T,L)}s.pub=ga;function ba(){Sl.unsub(s),Zl.delete(s),ln.clear(),
+Kl(Bs,jn,Wo),m.remove(),te?.remove(),qe("destroy")}s.destroy=ba;function Ml(){qe("init",t,e),vo(e||t.data,!1),
+I[x]?gl(x,I[x]):ll(),xs=Se.show&&(Se.width>0||Se.height>0),cn=xt=!0,sl(t.width,t.height)}return v.forEach(yo),
+S.forEach(qr),n?n instanceof HTMLElement?(n.appendChild(m),Ml()):n(s,Ml):Ml(),s}Be.assign=He;Be.fmtNum=lo;Be.rangeNum=
+Is;Be.rangeLog=Ys;Be.rangeAsinh=no;Be.orient=kn;Be.pxRatio=pe;Be.join=dc;Be.fmtDate=io,Be.tzDate=Ac;Be.sync=Lr;
+{Be.addGap=ru,Be.clipGaps=Js;let t=Be.paths={points:Rr};t.linear=Fr,t.stepped=uu,t.bars=fu,t.spline=mu}function Mu(t,e,n,s){let{model:l}=t,i=l.column("time"),o=t.inUse(),a=l.momentOf(e-1),u=l.momentOf(n),m=[e/1e9],
+p=[a===0?0:o[a-1]],h=s/Math.max(1,n-e),b=E=>{m.push(i[E]/1e9),p.push(o[E])};for(let E=a;E<u;){let A=Math.floor(
+(i[E]-e)*h),y=E,[_,k]=[E,E];for(;E<u&&Math.floor((i[E]-e)*h)===A;E++)o[E]<o[_]&&(_=E),o[E]>o[k]&&(k=E);let v=[
+...new Set([y,Math.min(_,k),Math.max(_,k),E-1])];for(let S of v)b(S)}return m.push(n/1e9),p.push(u===0?0:o[u-1]),
+[m,p]}var el=class{constructor(e){this.state=e;this.element.setAttribute("aria-label","Bytes in use over time.\
  Arrow keys go to the previous and next change, plus and minus zoom."),this.element.append(this.place,this.note),
-this.element.addEventListener("keydown",t=>this.key(t)),this.whole(),new ResizeObserver(()=>this.resize()).observe(
-this.element)}state;element=m("div",{class:"timeline",tabindex:0,role:"application"});note=m("div",{class:"not\
-e","aria-live":"polite"});place=m("div",{});plot=null;from=0;to=0;space=NaN;whole(){let{model:e}=this.state,t=[
+this.element.addEventListener("keydown",n=>this.key(n)),this.whole(),new ResizeObserver(()=>this.resize()).observe(
+this.element)}state;element=f("div",{class:"timeline",tabindex:0,role:"application"});note=f("div",{class:"not\
+e","aria-live":"polite"});place=f("div",{});plot=null;from=0;to=0;space=NaN;whole(){let{model:e}=this.state,n=[
 ...e.tables.marks,...e.tables.refusals].map(o=>o.time),[s,l]=[e.steps?e.column("time")[0]:0,e.timeAt(e.steps)];
-this.from=t.reduce((o,a)=>Math.min(o,a),e.steps?s:t[0]??0),this.to=Math.max(this.from+(e.steps>1?1e3:1e5),t.reduce(
+this.from=n.reduce((o,a)=>Math.min(o,a),e.steps?s:n[0]??0),this.to=Math.max(this.from+(e.steps>1?1e3:1e5),n.reduce(
 (o,a)=>Math.max(o,a),l));let i=(this.to-this.from)/100;this.from=Math.max(0,this.from-i),this.to+=i}resize(){let e=this.
-element.clientWidth;this.plot&&e>0&&Math.abs(this.plot.width-e)>1&&this.draw()}zoom(e,t){t-e<1e3&&(t=e+1e3),[this.
-from,this.to]=[Math.max(0,e),t],this.data()}key(e){let t=e.shiftKey?100:1,s=this.state.model.timeAt(this.state.
+element.clientWidth;this.plot&&e>0&&Math.abs(this.plot.width-e)>1&&this.draw()}zoom(e,n){n-e<1e3&&(n=e+1e3),[this.
+from,this.to]=[Math.max(0,e),n],this.data()}key(e){let n=e.shiftKey?100:1,s=this.state.model.timeAt(this.state.
 at),l=this.to-this.from;switch(e.key){case"ArrowLeft":case"ArrowRight":this.state.setMoment(this.state.neighbour(
-e.key==="ArrowRight",t));break;case"+":case"=":this.zoom(s-l/4,s+l/4);break;case"-":this.zoom(s-l,s+l);break;case"\
+e.key==="ArrowRight",n));break;case"+":case"=":this.zoom(s-l/4,s+l/4);break;case"-":this.zoom(s-l,s+l);break;case"\
 0":this.whole(),this.data();break;default:return}e.preventDefault(),e.stopPropagation()}data(){let e=this.plot?.
-width??800,[t,s]=wu(this.state,this.from,this.to,e);this.plot?.setData([t,s],!1),this.plot?.setScale("x",{min:this.
+width??800,[n,s]=Mu(this.state,this.from,this.to,e);this.plot?.setData([n,s],!1),this.plot?.setScale("x",{min:this.
 from/1e9,max:this.to/1e9});let l=s.reduce((i,o)=>Math.max(i,o),512);this.plot?.setScale("y",{min:0,max:l*1.12})}update(){
 this.plot?this.space!==this.state.space?(this.space=this.state.space,this.data()):this.plot.redraw(!1):this.draw()}draw(){
-this.plot?.destroy(),this.space=this.state.space;let e={stroke:me("--soft"),grid:{stroke:me("--line"),width:1},
-ticks:{stroke:me("--line"),width:1}},t="12px system-ui, sans-serif",s={width:Math.max(200,this.element.clientWidth),
-height:190,legend:{show:!1},scales:{x:{time:!1,auto:!1},y:{auto:!1}},axes:[{...e,font:t,values:(l,i)=>i.map(o=>`${+o.
-toFixed(9)} s`),size:34,space:90},{...e,font:t,size:72,splits:l=>vu(l.scales.y.max??1),values:(l,i)=>i.map(j)}],
-series:[{},{stroke:me("--accent"),fill:me("--accent-fill"),width:1.5,paths:He.paths.stepped({align:1}),points:{
+this.plot?.destroy(),this.space=this.state.space;let e={stroke:de("--soft"),grid:{stroke:de("--line"),width:1},
+ticks:{stroke:de("--line"),width:1}},n="12px system-ui, sans-serif",s={width:Math.max(200,this.element.clientWidth),
+height:190,legend:{show:!1},scales:{x:{time:!1,auto:!1},y:{auto:!1}},axes:[{...e,font:n,values:(l,i)=>i.map(o=>`${+o.
+toFixed(9)} s`),size:34,space:90},{...e,font:n,size:72,splits:l=>Au(l.scales.y.max??1),values:(l,i)=>i.map(G)}],
+series:[{},{stroke:de("--accent"),fill:de("--accent-fill"),width:1.5,paths:Be.paths.stepped({align:1}),points:{
 show:!1}}],cursor:{y:!1,points:{show:!1},drag:{x:!0,y:!1,setScale:!1}},hooks:{draw:[l=>this.signs(l)],setCursor:[
 l=>this.say(l)],setSelect:[l=>{let{left:i,width:o}=l.select;o>2&&this.zoom(l.posToVal(i,"x")*1e9,l.posToVal(i+
 o,"x")*1e9),l.setSelect({left:0,top:0,width:0,height:0},!1)}],ready:[l=>{let i=0;l.over.addEventListener("mous\
 edown",o=>i=o.clientX),l.over.addEventListener("mouseup",o=>{if(Math.abs(o.clientX-i)>2)return;let a=l.posToVal(
 o.clientX-l.over.getBoundingClientRect().left,"x")*1e9;this.state.setMoment(this.near(l,a))}),l.over.addEventListener(
 "dblclick",()=>{this.whole(),this.data()}),l.over.addEventListener("mouseleave",()=>this.rest())}]}};re(this.place),
-this.plot=new He(s,[[0],[0]],this.place),this.data(),this.rest()}near(e,t){let{model:s}=this.state,l=e.valToPos(
-t/1e9,"x");for(let i of this.state.names()){let o=i.of(this.state.space);if(Math.abs(e.valToPos(s.timeAt(o)/1e9,
-"x")-l)<=5)return o}return s.momentOf(t)}rest(){re(this.note,"Click for a moment, drag to zoom, double click f\
-or all.")}say(e){let{left:t}=e.cursor;if(t==null||t<0)return;let s=e.posToVal(t,"x")*1e9,l=this.state.model.momentOf(
-s);re(this.note,`${Ze(Math.max(0,s))}: ${j(this.state.inUseAt(l))} in use`)}signs(e){let{ctx:t,bbox:s}=e,{state:l}=this,
-{model:i}=l,o=He.pxRatio,[a,u]=[s.top,s.top+s.height],f=E=>e.valToPos(E/1e9,"x",!0),p=E=>E>=s.left-1&&E<=s.left+
-s.width+1;t.save(),t.lineWidth=o,t.font=`${11*o}px system-ui, sans-serif`,t.textAlign="left",t.textBaseline="a\
-lphabetic";let h=e.valToPos(l.capacity(),"y",!0);h>=a&&(t.strokeStyle=me("--bad"),t.setLineDash([6*o,4*o]),t.beginPath(),
-t.moveTo(s.left,h),t.lineTo(s.left+s.width,h),t.stroke(),t.setLineDash([]));let b=-1/0;for(let E of i.tables.marks){
-let v=f(E.time);if(!p(v))continue;t.strokeStyle=t.fillStyle=me("--mark"),t.setLineDash([3*o,3*o]),t.beginPath(),
-t.moveTo(v,a),t.lineTo(v,u),t.stroke(),t.setLineDash([]);let A=E.name.length>18?E.name.slice(0,17)+"\u2026":E.
-name,T=t.measureText(A).width+8*o;v>b&&v+T<s.left+s.width&&(t.fillText(A,v+4*o,a+11*o),b=v+T)}let S=l.chosen();
-t.strokeStyle=me("--bad"),t.lineWidth=2*o;for(let E of i.tables.refusals){let v=f(E.time);if(!S[E.space]||!p(v))
-continue;let[A,T]=[a+22*o,5*o];t.beginPath(),t.moveTo(v-T,A-T),t.lineTo(v+T,A+T),t.moveTo(v+T,A-T),t.lineTo(v-
-T,A+T),t.stroke()}let M=l.byName("peak").of(l.space),w=f(i.timeAt(M));if(p(w)&&M>0){let E=e.valToPos(l.inUseAt(
-M),"y",!0);t.fillStyle=me("--accent"),t.beginPath(),t.moveTo(w,E-2*o),t.lineTo(w-5*o,E-10*o),t.lineTo(w+5*o,E-
-10*o),t.fill()}let _=f(i.timeAt(l.at));p(_)&&(t.strokeStyle=t.fillStyle=me("--ink"),t.lineWidth=1.5*o,t.beginPath(),
-t.moveTo(_,a),t.lineTo(_,u),t.stroke(),t.beginPath(),t.arc(_,e.valToPos(l.inUseAt(l.at),"y",!0),3.5*o,0,7),t.fill()),
-t.restore()}};function vu(n){let e=2**Math.floor(Math.log2(Math.max(4,n)));for(;n/e<3;)e/=2;let t=[];for(let s=0;s<=
-n;s+=e)t.push(s);return t}function Or(n){let{model:e}=n,{spaces:t}=e.tables,s=160,l=new Float64Array(t.length*
-s),i=new Float64Array(t.length),[o,a]=[e.column("space"),e.column("size")],u=e.column("time"),[f,p]=[e.steps?u[0]:
-0,e.timeAt(e.steps)],h=(s-1)/Math.max(1,p-f);for(let E=0;E<e.steps;E++){let v=e.of[E];if(v===4294967295)continue;
-let A=o[v];i[A]+=e.begin[v]===E?a[v]:-a[v];let T=A*s+Math.floor((u[E]-f)*h);l[T]=Math.max(l[T],i[A],1e-9)}let b=t.
-reduce((E,v)=>Math.max(E,v.peak),1),S=n.used.map(E=>{let v=t[E],A=e.tables.refusals.filter(z=>z.space===E).length,
-T=m("canvas",{class:"spark","aria-hidden":"true"});[T.width,T.height]=[s,22];let $=T.getContext("2d");$.fillStyle=
-me("--accent");let k=0;for(let z=0;z<s;z++){k=l[E*s+z]>0?l[E*s+z]:k;let F=k/b*20;$.fillRect(z,22-F,1,F)}let R=m(
-"button",{class:"plain",onclick:()=>n.setSpace(E)},v.name);return m("tr",{class:n.space===E?"chosen":void 0},m(
-"td",{},R),m("td",{},T),m("td",{class:"number"},j(v.peak)),m("td",{class:"number"},j(n.model.tables.is_snapshot?
-0:ku(n,E))),m("td",{class:"number"},j(v.capacity)),m("td",{class:"number"},A?`\u2715 ${A}`:""))}),M=["Memory",
-"In use","Peak","End","Capacity","Refused"].map((E,v)=>m("th",{class:v>1?"number":void 0},E)),w=m("button",{class:"\
-plain",onclick:()=>n.setSpace(De)},"all devices"),_=n.used.filter(E=>t[E].device!==null).length;return m("div",
-{class:"overview",tabindex:0,role:"region","aria-label":"Memories"},m("table",{},m("thead",{},m("tr",{},...M)),
-m("tbody",{},_>1&&m("tr",{class:n.space===De?"chosen":void 0},m("td",{colspan:6},w)),...S)))}var mo=new Map;function ku(n,e){
-if(mo.size===0){let{model:t}=n,[s,l]=[t.column("space"),t.column("size")],{spaces:i}=t.tables,o=new Float64Array(
-i.length);for(let a=0;a<t.allocations;a++){let u=i[s[a]].end_at;t.begin[a]<u&&t.end[a]>=u&&(o[s[a]]+=l[a])}o.forEach(
-(a,u)=>mo.set(u,a))}return mo.get(e)??0}var xu=[["1 \u2026 9","views"],["p, e, l","peak, end, last change"],["m, M","next mark, previous mark"],["o","\
+this.plot=new Be(s,[[0],[0]],this.place),this.data(),this.rest()}near(e,n){let{model:s}=this.state,l=e.valToPos(
+n/1e9,"x");for(let i of this.state.names()){let o=i.of(this.state.space);if(Math.abs(e.valToPos(s.timeAt(o)/1e9,
+"x")-l)<=5)return o}return s.momentOf(n)}rest(){re(this.note,"Click for a moment, drag to zoom, double click f\
+or all.")}say(e){let{left:n}=e.cursor;if(n==null||n<0)return;let s=e.posToVal(n,"x")*1e9,l=this.state.model.momentOf(
+s);re(this.note,`${Ne(Math.max(0,s))}: ${G(this.state.inUseAt(l))} in use`)}signs(e){let{ctx:n,bbox:s}=e,{state:l}=this,
+{model:i}=l,o=Be.pxRatio,[a,u]=[s.top,s.top+s.height],m=k=>e.valToPos(k/1e9,"x",!0),p=k=>k>=s.left-1&&k<=s.left+
+s.width+1;n.save(),n.lineWidth=o,n.font=`${11*o}px system-ui, sans-serif`,n.textAlign="left",n.textBaseline="a\
+lphabetic";let h=e.valToPos(l.capacity(),"y",!0);h>=a&&(n.strokeStyle=de("--bad"),n.setLineDash([6*o,4*o]),n.beginPath(),
+n.moveTo(s.left,h),n.lineTo(s.left+s.width,h),n.stroke(),n.setLineDash([]));let b=-1/0;for(let k of i.tables.marks){
+let v=m(k.time);if(!p(v))continue;n.strokeStyle=n.fillStyle=de("--mark"),n.setLineDash([3*o,3*o]),n.beginPath(),
+n.moveTo(v,a),n.lineTo(v,u),n.stroke(),n.setLineDash([]);let S=k.name.length>18?k.name.slice(0,17)+"\u2026":k.
+name,M=n.measureText(S).width+8*o;v>b&&v+M<s.left+s.width&&(n.fillText(S,v+4*o,a+11*o),b=v+M)}let E=l.chosen();
+n.strokeStyle=de("--bad"),n.lineWidth=2*o;for(let k of i.tables.refusals){let v=m(k.time);if(!E[k.space]||!p(v))
+continue;let[S,M]=[a+22*o,5*o];n.beginPath(),n.moveTo(v-M,S-M),n.lineTo(v+M,S+M),n.moveTo(v+M,S-M),n.lineTo(v-
+M,S+M),n.stroke()}let A=l.byName("peak").of(l.space),y=m(i.timeAt(A));if(p(y)&&A>0){let k=e.valToPos(l.inUseAt(
+A),"y",!0);n.fillStyle=de("--accent"),n.beginPath(),n.moveTo(y,k-2*o),n.lineTo(y-5*o,k-10*o),n.lineTo(y+5*o,k-
+10*o),n.fill()}let _=m(i.timeAt(l.at));p(_)&&(n.strokeStyle=n.fillStyle=de("--ink"),n.lineWidth=1.5*o,n.beginPath(),
+n.moveTo(_,a),n.lineTo(_,u),n.stroke(),n.beginPath(),n.arc(_,e.valToPos(l.inUseAt(l.at),"y",!0),3.5*o,0,7),n.fill()),
+n.restore()}};function Au(t){let e=2**Math.floor(Math.log2(Math.max(4,t)));for(;t/e<3;)e/=2;let n=[];for(let s=0;s<=
+t;s+=e)n.push(s);return n}function Vr(t){let{model:e}=t,{spaces:n}=e.tables,s=160,l=new Float64Array(n.length*
+s),i=new Float64Array(n.length),[o,a]=[e.column("space"),e.column("size")],u=e.column("time"),[m,p]=[e.steps?u[0]:
+0,e.timeAt(e.steps)],h=(s-1)/Math.max(1,p-m);for(let k=0;k<e.steps;k++){let v=e.of[k];if(v===4294967295)continue;
+let S=o[v];i[S]+=e.begin[v]===k?a[v]:-a[v];let M=S*s+Math.floor((u[k]-m)*h);l[M]=Math.max(l[M],i[S],1e-9)}let b=n.
+reduce((k,v)=>Math.max(k,v.peak),1),E=t.used.map(k=>{let v=n[k],S=e.tables.refusals.filter(R=>R.space===k).length,
+M=f("canvas",{class:"spark","aria-hidden":"true"});[M.width,M.height]=[s,22];let $=M.getContext("2d");$.fillStyle=
+de("--accent");let x=0;for(let R=0;R<s;R++){x=l[k*s+R]>0?l[k*s+R]:x;let F=x/b*20;$.fillRect(R,22-F,1,F)}let z=f(
+"button",{class:"plain",onclick:()=>t.setSpace(k)},v.name);return f("tr",{class:t.space===k?"chosen":void 0},f(
+"td",{},z),f("td",{},M),f("td",{class:"number"},G(v.peak)),f("td",{class:"number"},G(t.model.tables.is_snapshot?
+0:Tu(t,k))),f("td",{class:"number"},G(v.capacity)),f("td",{class:"number"},S?`\u2715 ${S}`:""))}),A=["Memory",
+"In use","Peak","End","Capacity","Refused"].map((k,v)=>f("th",{class:v>1?"number":void 0},k)),y=f("button",{class:"\
+plain",onclick:()=>t.setSpace(Ue)},"all devices"),_=t.used.filter(k=>n[k].device!==null).length;return f("div",
+{class:"overview",tabindex:0,role:"region","aria-label":"Memories"},f("table",{},f("thead",{},f("tr",{},...A)),
+f("tbody",{},_>1&&f("tr",{class:t.space===Ue?"chosen":void 0},f("td",{colspan:6},y)),...E)))}var mo=new Map;function Tu(t,e){
+if(mo.size===0){let{model:n}=t,[s,l]=[n.column("space"),n.column("size")],{spaces:i}=n.tables,o=new Float64Array(
+i.length);for(let a=0;a<n.allocations;a++){let u=i[s[a]].end_at;n.begin[a]<u&&n.end[a]>=u&&(o[s[a]]+=l[a])}o.forEach(
+(a,u)=>mo.set(u,a))}return mo.get(e)??0}var Eu=[["1 \u2026 9","views"],["p, e, l","peak, end, last change"],["m, M","next mark, previous mark"],["o","\
 next refusal"],["\u2190 \u2192","previous and next change, with Shift a hundred"],["d, D","next memory, previo\
-us memory"],["/","search"],["t","light or dark"],["Escape","closes what is open"],["?","this list"]];function tl(n,e){
-try{return e!==void 0&&localStorage.setItem(`tpu-emu-${n}`,e),localStorage.getItem(`tpu-emu-${n}`)}catch{return null}}
-var po=class{constructor(e){this.model=e;this.state=new Rs(e),this.drawer=new Ds(e);let t=El(e).map(([o])=>o),
-s=tl("editor");_l(s!==null&&t.includes(s)&&e.tables.editor==="file"?s:e.tables.editor),this.timeline=new el(this.
-state);let{state:l,drawer:i}=this;this.views=[li(l,i),oi(l,i),ii(l,i),ri(l,i),hi(l,i),ai(l,i),ci(l,i),ui(l,i),
-mi(l,i)]}model;state;drawer;timeline;views;cards=m("div",{class:"cards"});controls=m("div",{class:"bar control\
-s"});memories=m("div",{});tabs=m("div",{class:"tabs",role:"tablist","aria-label":"Views"});panel=m("main",{role:"\
-tabpanel",id:"panel",tabindex:-1});start(){let e=document.getElementById("app"),{tables:t}=this.model;document.
-title=`${t.file.split("/").pop()} \u2013 tpu-emu`,re(e,this.head(),...this.careful(),this.controls,this.cards,
+us memory"],["/","search"],["t","light or dark"],["Escape","closes what is open"],["?","this list"]];function tl(t,e){
+try{return e!==void 0&&localStorage.setItem(`tpu-emu-${t}`,e),localStorage.getItem(`tpu-emu-${t}`)}catch{return null}}
+var po=class{constructor(e){this.model=e;this.state=new zs(e),this.drawer=new Ns(e);let n=El(e).map(([o])=>o),
+s=tl("editor");_l(s!==null&&n.includes(s)&&e.tables.editor==="file"?s:e.tables.editor),this.timeline=new el(this.
+state);let{state:l,drawer:i}=this;this.views=[oi(l,i),ii(l,i),ri(l,i),ai(l,i),mi(l,i),ci(l,i),ui(l,i),fi(l,i),
+di(l,i)]}model;state;drawer;timeline;views;cards=f("div",{class:"cards"});controls=f("div",{class:"bar control\
+s"});memories=f("div",{});tabs=f("div",{class:"tabs",role:"tablist","aria-label":"Views"});panel=f("main",{role:"\
+tabpanel",id:"panel",tabindex:-1});start(){let e=document.getElementById("app"),{tables:n}=this.model;document.
+title=`${n.file.split("/").pop()} \u2013 tpu-emu`,re(e,this.head(),...this.careful(),this.controls,this.cards,
 this.timeline.element,this.memories,this.tabs,this.panel,this.drawer.element),this.fromAddress(),this.state.listen(
 l=>{l==="moment"&&this.moment(),this.show(),this.toAddress()}),document.addEventListener("keydown",l=>this.key(
 l)),window.addEventListener("hashchange",()=>this.fromAddress()),matchMedia("(prefers-color-scheme: dark)").addEventListener(
 "change",()=>this.redraw());let s=innerWidth;window.addEventListener("resize",()=>{s!==innerWidth&&this.show(),
-s=innerWidth}),this.moment(),this.show(),setTimeout(()=>ni(this.model),200)}head(){let{tables:e}=this.model,t=m(
-"button",{id:"theme",onclick:()=>this.theme(),title:"t"},"Light / dark"),s=m("button",{id:"help",onclick:()=>this.
-help(),title:"?"},"Keys"),l=pt("Open files with",El(this.model),Jo(),u=>{_l(u),tl("editor",u),this.show()}),i=new Date(
+s=innerWidth}),this.moment(),this.show(),setTimeout(()=>ni(this.model),200)}head(){let{tables:e}=this.model,n=f(
+"button",{id:"theme",onclick:()=>this.theme(),title:"t"},"Light / dark"),s=f("button",{id:"help",onclick:()=>this.
+help(),title:"?"},"Keys"),l=it("Open files with",El(this.model),Jo(),u=>{_l(u),tl("editor",u),this.show()}),i=new Date(
 e.started/1e6),o=Number.isNaN(i.getTime())?"":`, ${i.toISOString().replace("T"," ").slice(0,19)} UTC`,a=e.is_snapshot?
-"snapshot":"trace";return m("header",{},m("div",{},m("h1",{},e.file.split("/").pop()||"trace"),m("p",{class:"s\
-oft"},`${a} of process ${e.process}${o}; ${e.topology}; tpu-emu ${e.version}, format ${e.format.join(".")}; ${ge(
-this.model.steps,"change")}`)),m("div",{class:"bar"},l,t,s))}careful(){return this.model.tables.cut.map(e=>m("\
-p",{class:"careful",role:"alert"},m("b",{},"Careful: "),`${e}.`))}moment(){let{state:e,model:t}=this,{spaces:s,
-marks:l,refusals:i}=t.tables,o=e.used.map(p=>[String(p),s[p].name]);e.used.filter(p=>s[p].device!==null).length>
-1&&o.unshift([String(De),"all devices"]),o.length===0&&o.push([String(e.space),e.space===De?"no memory":e.name()]);
-let a=(p,h)=>m("button",{"aria-pressed":String(e.named===p),onclick:()=>e.setNamed(p),id:`at-${p}`},h),u=[["",
-"\u2013"],...e.names().slice(3).map(({name:p,text:h})=>[p,h])],f=document.activeElement?.id;if(re(this.controls,
-pt("Memory",o,String(e.space),p=>e.setSpace(Number(p))),m("span",{class:"group"},a("peak","Peak"),a("end","End"),
-a("last","Last change")),l.length+i.length>0&&pt("Go to",u,u.some(([p])=>p===e.named)?e.named:"",p=>p&&e.setNamed(
-p)),m("span",{class:"group"},m("button",{"aria-label":"Previous change",onclick:()=>e.setMoment(e.neighbour(!1,
-1)),id:"step-back"},"\u25C0"),m("span",{id:"moment","data-at":e.at,"aria-live":"polite"},`${Ze(t.timeAt(e.at))}\
-, after change ${Re(e.at)}`),m("button",{"aria-label":"Next change",onclick:()=>e.setMoment(e.neighbour(!0,1)),
-id:"step-on"},"\u25B6"))),f&&document.getElementById(f)?.focus({preventScroll:!0}),this.card(),e.used.length>1){
-let p=this.memories.firstElementChild?.scrollTop??0;re(this.memories,Or(e)),this.memories.firstElementChild.scrollTop=
-p}this.timeline.update()}card(){let{state:e,model:t}=this,s=e.capacity(),l=e.space===De?null:t.tables.spaces[e.
-space]?.usage,i=(h,b,S,M)=>m("div",{class:"card",id:`card-${h}`,"data-bytes":S},m("h2",{},b),m("p",{class:"siz\
-e",title:Ce(S)},j(S)),m("p",{class:"soft"},M)),o=h=>e.byName(h).of(e.space),[a,u]=[o("peak"),o("end")],f=h=>`${en(
-h,s)} of the capacity`,p=l?l[1]:e.inUseAt(a);re(this.cards,i("peak","Peak",p,l?f(p):`${f(p)}, at ${Ze(t.timeAt(
-a))}`),i("end",l?"In use":"End",e.inUseAt(u),l?"when the snapshot was taken":u<t.steps?"before the client's cl\
-ean-up":"behind the last change"),i("now","Chosen moment",e.inUseAt(e.at),f(e.inUseAt(e.at))),i("capacity","Ca\
-pacity",s,e.space===De?"of all devices":e.name()))}show(){tt.hide();let{state:e}=this,t=this.model.tables.refusals.
-length,s=this.tabs.contains(document.activeElement);re(this.tabs,...this.views.map((i,o)=>{let a=i.name===e.view,
-u=i.name==="refusals"&&t?` (${Re(t)})`:"";return m("button",{role:"tab",id:`tab-${i.name}`,"aria-selected":String(
-a),"aria-controls":"panel",tabindex:a?0:-1,title:String(o+1),onclick:()=>e.setView(i.name)},i.title+u)}));let l=this.
-views.find(i=>i.name===e.view)??this.views[0];this.panel.setAttribute("aria-labelledby",`tab-${l.name}`),this.
-panel.firstElementChild!==l.element&&this.panel.replaceChildren(l.element),l.show(),s&&document.getElementById(
-`tab-${l.name}`)?.focus({preventScroll:!0})}redraw(){this.timeline.draw(),this.moment(),this.show()}theme(){let e=document.
-documentElement,t=e.dataset.theme?e.dataset.theme==="dark":matchMedia("(prefers-color-scheme: dark)").matches;
-e.dataset.theme=t?"light":"dark",tl("theme",e.dataset.theme),this.redraw()}help(){let e=m("dialog",{class:"hel\
-p"}),t=xu.map(([s,l])=>m("tr",{},m("th",{},m("kbd",{},s)),m("td",{},l)));Qe(e,m("h2",{},"Keys"),m("table",{},...t),
-m("button",{onclick:()=>e.close()},"Close")),e.addEventListener("close",()=>e.remove()),document.body.append(e),
-e.showModal()}next(e,t){let{state:s}=this,l=s.names().filter(({name:a})=>a.startsWith(e));if(l.length===0)return;
-let i=l.findIndex(({name:a})=>a===s.named),o=i<0?t?0:l.length-1:(i+(t?1:l.length-1))%l.length;s.setNamed(l[o].
-name)}key(e){let t=e.target;if(e.ctrlKey||e.metaKey||e.altKey||document.querySelector("dialog[open]"))return;if(e.
-key==="Escape")return t instanceof HTMLInputElement?t.blur():this.drawer.close();if(t instanceof HTMLInputElement||
-t instanceof HTMLSelectElement)return;let{state:s}=this,{key:l}=e,i=t.getAttribute("role")==="tab";if(/^[1-9]$/.
-test(l)&&this.views[Number(l)-1])s.setView(this.views[Number(l)-1].name);else if(i&&(l==="ArrowLeft"||l==="Arr\
-owRight")){let o=this.views.findIndex(a=>a.name===s.view);s.setView(this.views[(o+(l==="ArrowRight"?1:this.views.
-length-1))%this.views.length].name)}else if(l==="p")s.setNamed("peak");else if(l==="e")s.setNamed("end");else if(l===
-"l")s.setNamed("last");else if(l==="m"||l==="M")this.next("mark-",l==="m");else if(l==="o"||l==="O")this.next(
-"refusal-",l==="o");else if(l==="d"||l==="D"){let o=[...s.used.length>1?[De]:[],...s.used],a=o.indexOf(s.space);
-o.length&&s.setSpace(o[(a+(l==="d"?1:o.length-1))%o.length])}else if((l==="ArrowLeft"||l==="ArrowRight")&&!(t instanceof
-HTMLCanvasElement))s.setMoment(s.neighbour(l==="ArrowRight",e.shiftKey?100:1));else if(l==="/")this.panel.querySelector(
-"input[type=search]")?.focus();else if(l==="t")this.theme();else if(l==="?")this.help();else return;e.preventDefault()}toAddress(){
-let{state:e}=this,t=e.named??String(e.at);history.replaceState(null,"",`#view=${e.view}&memory=${e.space}&at=${t}`)}fromAddress(){
-let e=new URLSearchParams(location.hash.slice(1)),{state:t}=this,s=Number(e.get("memory")??NaN);e.has("memory")&&
-(s===De||this.model.tables.spaces[s])&&t.setSpace(s);let l=e.get("at");l!==null&&/^\d+$/.test(l)?t.setMoment(Number(
-l)):l!==null&&t.setNamed(l);let i=e.get("view");i!==null&&this.views.some(({name:o})=>o===i)&&t.setView(i)}};async function Su(){
-let n=tl("theme");(n==="light"||n==="dark")&&(document.documentElement.dataset.theme=n);try{if(typeof DecompressionStream>
-"u")throw new Error("this browser has no DecompressionStream; those since 2023 have it");new po(await $s.read()).
-start(),document.documentElement.dataset.ready="true"}catch(e){throw re(document.getElementById("app"),m("p",{
-class:"careful"},`The report cannot be shown: ${e instanceof Error?e.message:String(e)}`)),e}}Su();})();
+"snapshot":"trace";return f("header",{},f("div",{},f("h1",{},e.file.split("/").pop()||"trace"),f("p",{class:"s\
+oft"},`${a} of process ${e.process}${o}; ${e.topology}; tpu-emu ${e.version}, format ${e.format.join(".")}; ${ce(
+this.model.steps,"change")}`)),f("div",{class:"bar"},l,n,s))}careful(){return this.model.tables.cut.map(e=>f("\
+p",{class:"careful",role:"alert"},f("b",{},"Careful: "),`${e}.`))}moment(){let{state:e,model:n}=this,{spaces:s,
+marks:l,refusals:i}=n.tables,o=e.used.map(p=>[String(p),s[p].name]);e.used.filter(p=>s[p].device!==null).length>
+1&&o.unshift([String(Ue),"all devices"]),o.length===0&&o.push([String(e.space),e.space===Ue?"no memory":e.name()]);
+let a=(p,h)=>f("button",{"aria-pressed":String(e.named===p),onclick:()=>e.setNamed(p),id:`at-${p}`},h),u=[["",
+"\u2013"],...e.names().slice(3).map(({name:p,text:h})=>[p,h])],m=document.activeElement?.id;if(re(this.controls,
+it("Memory",o,String(e.space),p=>e.setSpace(Number(p))),f("span",{class:"group"},a("peak","Peak"),a("end","End"),
+a("last","Last change")),l.length+i.length>0&&it("Go to",u,u.some(([p])=>p===e.named)?e.named:"",p=>p&&e.setNamed(
+p)),f("span",{class:"group"},f("button",{"aria-label":"Previous change",onclick:()=>e.setMoment(e.neighbour(!1,
+1)),id:"step-back"},"\u25C0"),f("span",{id:"moment","data-at":e.at,"aria-live":"polite"},`${Ne(n.timeAt(e.at))}\
+, after change ${Le(e.at)}`),f("button",{"aria-label":"Next change",onclick:()=>e.setMoment(e.neighbour(!0,1)),
+id:"step-on"},"\u25B6"))),m&&document.getElementById(m)?.focus({preventScroll:!0}),this.card(),e.used.length>1){
+let p=this.memories.firstElementChild?.scrollTop??0;re(this.memories,Vr(e)),this.memories.firstElementChild.scrollTop=
+p}this.timeline.update()}card(){let{state:e,model:n}=this,s=e.capacity(),l=e.space===Ue?null:n.tables.spaces[e.
+space]?.usage,i=(h,b,E,A)=>f("div",{class:"card",id:`card-${h}`,"data-bytes":E},f("h2",{},b),f("p",{class:"siz\
+e",title:Ce(E)},G(E)),f("p",{class:"soft"},A)),o=h=>e.byName(h).of(e.space),[a,u]=[o("peak"),o("end")],m=h=>`${en(
+h,s)} of the capacity`,p=l?l[1]:e.inUseAt(a);re(this.cards,i("peak","Peak",p,l?m(p):`${m(p)}, at ${Ne(n.timeAt(
+a))}`),i("end",l?"In use":"End",e.inUseAt(u),l?"when the snapshot was taken":u<n.steps?"before the client's cl\
+ean-up":"behind the last change"),i("now","Chosen moment",e.inUseAt(e.at),m(e.inUseAt(e.at))),i("capacity","Ca\
+pacity",s,e.space===Ue?"of all devices":e.name()))}show(){tt.hide();let{state:e}=this,{refusals:n,refused_programs:s}=this.
+model.tables,l=n.length+s.length,i=this.tabs.contains(document.activeElement);re(this.tabs,...this.views.map((a,u)=>{
+let m=a.name===e.view,p=a.name==="refusals"&&l?` (${Le(l)})`:"";return f("button",{role:"tab",id:`tab-${a.name}`,
+"aria-selected":String(m),"aria-controls":"panel",tabindex:m?0:-1,title:String(u+1),onclick:()=>e.setView(a.name)},
+a.title+p)}));let o=this.views.find(a=>a.name===e.view)??this.views[0];this.panel.setAttribute("aria-labelledb\
+y",`tab-${o.name}`),this.panel.firstElementChild!==o.element&&this.panel.replaceChildren(o.element),o.show(),i&&
+document.getElementById(`tab-${o.name}`)?.focus({preventScroll:!0})}redraw(){this.timeline.draw(),this.moment(),
+this.show()}theme(){let e=document.documentElement,n=e.dataset.theme?e.dataset.theme==="dark":matchMedia("(pre\
+fers-color-scheme: dark)").matches;e.dataset.theme=n?"light":"dark",tl("theme",e.dataset.theme),this.redraw()}help(){
+let e=f("dialog",{class:"help"}),n=Eu.map(([s,l])=>f("tr",{},f("th",{},f("kbd",{},s)),f("td",{},l)));Re(e,f("h\
+2",{},"Keys"),f("table",{},...n),f("button",{onclick:()=>e.close()},"Close")),e.addEventListener("close",()=>e.
+remove()),document.body.append(e),e.showModal()}next(e,n){let{state:s}=this,l=s.names().filter(({name:a})=>a.startsWith(
+e));if(l.length===0)return;let i=l.findIndex(({name:a})=>a===s.named),o=i<0?n?0:l.length-1:(i+(n?1:l.length-1))%
+l.length;s.setNamed(l[o].name)}key(e){let n=e.target;if(e.ctrlKey||e.metaKey||e.altKey||document.querySelector(
+"dialog[open]"))return;if(e.key==="Escape")return n instanceof HTMLInputElement?n.blur():this.drawer.close();if(n instanceof
+HTMLInputElement||n instanceof HTMLSelectElement)return;let{state:s}=this,{key:l}=e,i=n.getAttribute("role")===
+"tab";if(/^[1-9]$/.test(l)&&this.views[Number(l)-1])s.setView(this.views[Number(l)-1].name);else if(i&&(l==="A\
+rrowLeft"||l==="ArrowRight")){let o=this.views.findIndex(a=>a.name===s.view);s.setView(this.views[(o+(l==="Arr\
+owRight"?1:this.views.length-1))%this.views.length].name)}else if(l==="p")s.setNamed("peak");else if(l==="e")s.
+setNamed("end");else if(l==="l")s.setNamed("last");else if(l==="m"||l==="M")this.next("mark-",l==="m");else if(l===
+"o"||l==="O")this.next("refusal-",l==="o");else if(l==="d"||l==="D"){let o=[...s.used.length>1?[Ue]:[],...s.used],
+a=o.indexOf(s.space);o.length&&s.setSpace(o[(a+(l==="d"?1:o.length-1))%o.length])}else if((l==="ArrowLeft"||l===
+"ArrowRight")&&!(n instanceof HTMLCanvasElement))s.setMoment(s.neighbour(l==="ArrowRight",e.shiftKey?100:1));else if(l===
+"/")this.panel.querySelector("input[type=search]")?.focus();else if(l==="t")this.theme();else if(l==="?")this.
+help();else return;e.preventDefault()}toAddress(){let{state:e}=this,n=e.named??String(e.at);history.replaceState(
+null,"",`#view=${e.view}&memory=${e.space}&at=${n}`)}fromAddress(){let e=new URLSearchParams(location.hash.slice(
+1)),{state:n}=this,s=Number(e.get("memory")??NaN);e.has("memory")&&(s===Ue||this.model.tables.spaces[s])&&n.setSpace(
+s);let l=e.get("at");l!==null&&/^\d+$/.test(l)?n.setMoment(Number(l)):l!==null&&n.setNamed(l);let i=e.get("vie\
+w");i!==null&&this.views.some(({name:o})=>o===i)&&n.setView(i)}};async function _u(){let t=tl("theme");(t==="l\
+ight"||t==="dark")&&(document.documentElement.dataset.theme=t);try{if(typeof DecompressionStream>"u")throw new Error(
+"this browser has no DecompressionStream; those since 2023 have it");new po(await Ps.read()).start(),document.
+documentElement.dataset.ready="true"}catch(e){throw re(document.getElementById("app"),f("p",{class:"careful"},
+`The report cannot be shown: ${e instanceof Error?e.message:String(e)}`)),e}}_u();})();

@@ -18,7 +18,9 @@
 mod base64;
 mod columns;
 mod order;
+mod out_of_memory;
 mod page;
+mod places;
 mod sites;
 mod tables;
 

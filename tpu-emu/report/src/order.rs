@@ -78,6 +78,11 @@ impl Order {
         self.steps.push(step);
     }
 
+    /// The number of an allocation among all of them, by its space and place there.
+    pub(crate) fn number(&self, space: usize, at: usize) -> u32 {
+        self.numbers[space][at]
+    }
+
     /// After how many steps so many changes of a space were made, of all that are asked for.
     pub(crate) fn after(
         &self,

@@ -5,7 +5,7 @@ use crate::sites::{Keys, Sites, event_of};
 use crate::tables::Tables;
 use std::collections::HashMap;
 use std::io::{self, Write};
-use tpu_trace::{By, ChangeKind, History, Moment, Trace, key_text};
+use tpu_trace::{By, ChangeKind, History, Launch, Moment, Trace, key_text};
 
 const STYLE: &str = include_str!("../built/report.css");
 const SCRIPT: &str = include_str!("../built/report.js");
@@ -134,7 +134,26 @@ fn write_columns<W: Write>(
     let stacks = u32::try_from(trace.stacks.len()).unwrap_or(u32::MAX);
     let nodes = || (1..stacks).filter_map(|stack| trace.stacks.link(stack));
     columns.numbers("stack_caller", nodes().map(|(caller, _)| caller.into()))?;
-    columns.numbers("stack_frame", nodes().map(|(_, frame)| frame.into()))
+    columns.numbers("stack_frame", nodes().map(|(_, frame)| frame.into()))?;
+    write_launches(trace, columns)
+}
+
+/// Every run of a program on a device, by the time at which it was launched.
+fn write_launches<W: Write>(trace: &Trace, columns: &mut Columns<W>) -> io::Result<()> {
+    let places: HashMap<u64, u64> =
+        trace.programs.iter().map(|program| program.number).zip(0..).collect();
+    let mut launches: Vec<&Launch> =
+        trace.launches.iter().filter(|launch| places.contains_key(&launch.program)).collect();
+    launches.sort_by_key(|launch| (launch.enqueued, launch.run, launch.device));
+    let all = || launches.iter();
+    columns.rising("launch_time", all().map(|of| of.enqueued))?;
+    columns.numbers("launch_waited", all().map(|of| of.started.saturating_sub(of.enqueued)))?;
+    columns.numbers("launch_ran", all().map(|of| of.ended.saturating_sub(of.started)))?;
+    columns.numbers("launch_program", all().map(|of| places[&of.program]))?;
+    columns.numbers("launch_device", all().map(|of| of.device))?;
+    columns.numbers("launch_run", all().map(|of| of.run))?;
+    columns.numbers("launch_status", all().map(|of| of.status))?;
+    columns.numbers("launch_stack", all().map(|of| of.stack.into()))
 }
 
 /// Why there is no page of so many changes.

@@ -1,10 +1,12 @@
 //! What columns name, as JSON.
 use crate::order::Order;
+use crate::out_of_memory::{RefusalTable, RefusedProgramTable, not_compiled, refusals};
 use crate::page::Options;
+use crate::places::Places;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 use tpu_trace::{
-    ChangeKind, EDITORS, Face, FramePart, History, Links, Trace, autopsy, padding, within_project,
+    ChangeKind, EDITORS, Face, FramePart, History, Links, Trace, padding, within_project,
 };
 
 /// All tables of a page.
@@ -50,6 +52,10 @@ pub(crate) struct Tables {
     pub(crate) dispatched: usize,
     pub(crate) faults: Vec<FaultTable>,
     pub(crate) client_end: Option<String>,
+    /// Programs that were refused when they were compiled.
+    pub(crate) refused_programs: Vec<RefusedProgramTable>,
+    /// Names of Python that keep blocks, by the number of the allocation.
+    pub(crate) names: Vec<(u32, Vec<String>)>,
     /// Allocations that end because another took their address: number, and the step of that one.
     pub(crate) replaced: Vec<(u32, u32)>,
 }
@@ -79,40 +85,6 @@ pub(crate) struct MarkTable {
     stack: u32,
     /// After how many steps of all, for each space.
     at: Vec<u32>,
-}
-
-#[derive(Debug, Serialize)]
-pub(crate) struct RefusalTable {
-    space: u32,
-    size: u64,
-    spec: u32,
-    stack: u32,
-    label: u32,
-    entry: u32,
-    time: u64,
-    at: Vec<u32>,
-    holes: Option<HolesTable>,
-    autopsy: Option<AutopsyTable>,
-}
-
-/// What replaying the blocks as they lay says of a refusal.
-#[derive(Debug, Serialize)]
-struct AutopsyTable {
-    /// Whether it helps, and what is done, in words.
-    advice: Vec<(bool, String)>,
-    careful: Vec<String>,
-}
-
-/// How many refusals are replayed: each is a search of its own.
-const REPLAYED: usize = 10;
-
-#[derive(Debug, Serialize)]
-pub(crate) struct HolesTable {
-    asked: u64,
-    in_use: u64,
-    free: u64,
-    largest: u64,
-    count: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -180,7 +152,7 @@ pub(crate) struct FaultTable {
 impl Tables {
     /// Those of a trace, without threads and keys, which are found with the columns.
     pub(crate) fn new(trace: &Trace, history: &History, order: &Order, options: &Options) -> Self {
-        let places = Places::new(history, order, options);
+        let places = Places::new(history, order, options.at);
         let (texts, frames) = frames(trace, &trace.header.version);
         let (dispatches, faults) = (dispatches(trace), faults(trace));
         let is_snapshot = !trace.usages.is_empty();
@@ -221,6 +193,8 @@ impl Tables {
             dispatched: trace.dispatches.len(),
             faults,
             client_end: trace.client_end.as_ref().map(|end| end.why.clone()),
+            refused_programs: not_compiled(trace),
+            names: names(trace, history, order),
             replaced: order
                 .replaced
                 .iter()
@@ -230,34 +204,19 @@ impl Tables {
     }
 }
 
-/// After how many steps of all spaces something was, by how many changes of one space.
-struct Places(HashMap<(u32, usize), u32>);
-
-impl Places {
-    fn new(history: &History, order: &Order, options: &Options) -> Self {
-        let of_spaces = (0..).zip(&history.spaces).flat_map(|(number, space)| {
-            let asked = [space.peak_at, space.end_at, space.end_at + 1].into_iter();
-            let asked = asked.chain(options.at.map(|at| at.changes(space)));
-            let asked = asked.chain(space.marks.iter().copied());
-            asked.chain(space.refusals.iter().copied()).map(move |changes| (number, changes))
-        });
-        let replaced = order.replaced.iter().map(|&(_, by)| (by.space, by.at as usize + 1));
-        Self(order.after(of_spaces.chain(replaced)))
+/// The names that keep blocks, by the numbers of their allocations.
+fn names(trace: &Trace, history: &History, order: &Order) -> Vec<(u32, Vec<String>)> {
+    if trace.names.is_empty() {
+        return Vec::new();
     }
-
-    fn after(&self, space: u32, changes: usize) -> u32 {
-        self.0.get(&(space, changes)).copied().unwrap_or(0)
-    }
-
-    /// Of each space, by its changes.
-    fn of_all(
-        &self,
-        history: &History,
-        changes: impl Fn(&tpu_trace::SpaceHistory) -> usize,
-    ) -> Vec<u32> {
-        let spaces = (0..).zip(&history.spaces);
-        spaces.map(|(number, space)| self.after(number, changes(space))).collect()
-    }
+    let spaces = history.spaces.iter().enumerate();
+    let named = spaces.flat_map(|(space, of)| {
+        of.order.iter().enumerate().filter_map(move |(at, place)| {
+            let names = trace.names.get(place)?.clone();
+            Some((order.number(space, at), names))
+        })
+    });
+    named.collect()
 }
 
 fn spaces(trace: &Trace, history: &History, places: &Places) -> Vec<SpaceTable> {
@@ -310,36 +269,6 @@ fn specs(trace: &Trace) -> Vec<SpecTable> {
         advice,
     });
     table.collect()
-}
-
-fn refusals(trace: &Trace, history: &History, places: &Places) -> Vec<RefusalTable> {
-    let of = |(number, &place): (usize, &u32)| {
-        let event = trace.events.at(place);
-        RefusalTable {
-            space: event.space,
-            size: event.size,
-            spec: event.spec,
-            stack: event.stack,
-            label: event.label,
-            entry: event.entry,
-            time: event.time,
-            at: places.of_all(history, |space| space.refusals[number]),
-            holes: trace.holes_of(place).map(|holes| HolesTable {
-                asked: holes.asked,
-                in_use: holes.in_use,
-                free: holes.free,
-                largest: holes.largest,
-                count: holes.count,
-            }),
-            autopsy: (number < REPLAYED).then(|| autopsy(trace, history, number)).flatten().map(
-                |found| AutopsyTable {
-                    advice: found.advice.into_iter().map(|of| (of.helps, of.words)).collect(),
-                    careful: found.careful,
-                },
-            ),
-        }
-    };
-    history.refusals.iter().enumerate().map(of).collect()
 }
 
 /// Texts, each once.

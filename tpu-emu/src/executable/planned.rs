@@ -33,7 +33,7 @@ impl Executable {
             None => ("u8", vec![size], size),
             Some(shape) => {
                 let elements = to_u64(shape.elements());
-                let bits = elements * u64::from(shape.dtype.element().bits);
+                let bits = elements.saturating_mul(shape.dtype.element().bits.into());
                 let dims = shape.dims.iter().map(|&dim| to_u64(dim)).collect();
                 (shape.dtype.name(), dims, bits.div_ceil(8))
             }

@@ -1,11 +1,13 @@
 //! What would make a program fit that needs more memory than a device has.
 use super::emulator::Emulator;
+use super::loaded::LoadedExecutable;
 use crate::executable::{CompileOptions, Donation, Executable, Format};
+use crate::trace::{Note, RefusedProgram as Told};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
-use tpu_base::error::{Code, Error, short};
-use tpu_base::units::Bytes;
+use tpu_base::error::{Code, Error, Result, short};
+use tpu_base::units::{Bytes, to_u64};
 use tpu_program::sharding::io_shardings::IoSharding;
 use tpu_stablehlo::Module;
 use tpu_stablehlo::ir::{Attribute, Element, Function};
@@ -25,6 +27,9 @@ pub(super) struct RefusedProgram<'a> {
     pub(super) devices: (Vec<usize>, Option<usize>),
     pub(super) own_copies: &'a BTreeMap<usize, IoSharding>,
 }
+
+/// Compiles a program for devices with so many bytes of HBM.
+type Compiled<'c> = dyn Fn(Bytes, &Arc<Module>) -> Result<Arc<LoadedExecutable>> + 'c;
 
 impl Emulator {
     /// The error of a program that does not fit, with what would make it fit beneath: each was
@@ -50,13 +55,28 @@ impl Emulator {
             )
         };
         let Ok(endless) = compiled(ENDLESS, &refused.module) else { return error };
-        let needed = endless.memory.total();
+        let advice = self.advice(&endless, refused, &compiled);
+        self.tell_refused(&endless, refused, &advice);
         let mut text = format!("{message}\nWhat would make it fit, each checked by compiling it:");
+        // Writing to a string cannot fail.
+        advice.iter().for_each(|words| _ = write!(text, "\n    {words}"));
+        Error::Verbatim { code: Code::ResourceExhausted, message: text.into() }
+    }
+
+    /// What would make a program fit, in words.
+    fn advice(
+        &self,
+        endless: &LoadedExecutable,
+        refused: &RefusedProgram<'_>,
+        compiled: &Compiled<'_>,
+    ) -> Vec<String> {
+        let needed = endless.memory.total();
+        let mut advice = Vec::new();
         let fits = |donations: &[(usize, usize)]| {
             let module = with_donations(&refused.module, donations);
             module.is_some_and(|module| compiled(self.memory_limit(), &module).is_ok())
         };
-        let all = donations(&endless);
+        let all = donations(endless);
         let alone = all.iter().take(TRIED).map(std::slice::from_ref).find(|one| fits(one));
         if let Some(found) =
             alone.or_else(|| Some(&all[..]).filter(|all| all.len() > 1 && fits(all)))
@@ -68,8 +88,7 @@ impl Emulator {
                     format!("argument {parameter} ({}) for result {result}", short(spec.padded))
                 })
                 .collect();
-            // Writing to a string cannot fail.
-            let _ = write!(text, "\n    donated (donate_argnums): {}", names.join(", "));
+            advice.push(format!("donated (donate_argnums): {}", names.join(", ")));
         }
         let own = self.topology().generation();
         let larger = GENERATIONS
@@ -78,14 +97,40 @@ impl Emulator {
             .min_by_key(|row| row.hbm.saturating_sub(row.reserved));
         if let Some(row) = larger {
             let left = short(row.hbm.saturating_sub(row.reserved));
-            let _ = write!(
-                text,
-                "\n    a larger chip: {}, which leaves {left} to programs",
-                row.family
-            );
+            advice.push(format!("a larger chip: {}, which leaves {left} to programs", row.family));
         }
-        let _ = write!(text, "\n    {} bytes of HBM on each device", needed.0);
-        Error::Verbatim { code: Code::ResourceExhausted, message: text.into() }
+        advice.push(format!("{} bytes of HBM on each device", needed.0));
+        advice
+    }
+
+    /// Tells those that listen of a program that does not fit, with its plan.
+    // A frame of its own: recorded stacks begin above it.
+    #[inline(never)]
+    fn tell_refused(
+        &self,
+        endless: &LoadedExecutable,
+        refused: &RefusedProgram<'_>,
+        advice: &[String],
+    ) {
+        let ledger = self.ledger();
+        if !ledger.is_heard() {
+            return;
+        }
+        let program = self.next_program();
+        ledger.tell(&Note::Program(&endless.planned(program)));
+        let plan = endless.own.as_ref().map_or(&endless.plan, |own| &own.plan);
+        let lines = plan.largest.first().map(|(.., at)| endless.module.locations.stack(*at));
+        let line = lines.as_ref().and_then(|lines| lines.last());
+        let (devices, only) = &refused.devices;
+        let own = only.and_then(|only| devices.get(only..=only)).unwrap_or(devices);
+        ledger.tell(&Note::RefusedProgram(&Told {
+            program,
+            origin: ledger.origin(),
+            available: self.memory_limit(),
+            line: line.map_or_else(String::new, |at| format!("{}:{}", at.file, at.line)),
+            devices: own.iter().map(|&device| to_u64(device)).collect(),
+            advice: advice.to_vec(),
+        }));
     }
 }
 

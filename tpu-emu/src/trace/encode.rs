@@ -13,7 +13,7 @@ pub const MAGIC: [u8; 8] = *b"TPUEMUTR";
 /// A reader refuses another number here.
 const FORMAT_MAJOR: u16 = 1;
 /// A reader skips the record kinds that it does not know.
-const FORMAT_MINOR: u16 = 5;
+const FORMAT_MINOR: u16 = 6;
 
 /// The sign of a client's end that is found in stacks.
 const CLEAN_UP: &str = "clean_up of jax/_src/api.py";

@@ -2,7 +2,7 @@
 use super::Names;
 use super::encode::Encoder;
 use super::notes::{
-    ApiCall, ApiCalls, CallCounts, LaunchRun, Mark, Note, PlannedValue, ProgramPlan,
+    ApiCall, ApiCalls, CallCounts, LaunchRun, Mark, Note, PlannedValue, ProgramPlan, RefusedProgram,
 };
 use super::record::{RecordKind, long_number, number, record, text};
 use tpu_base::units::to_u64;
@@ -18,7 +18,26 @@ impl Encoder {
             Note::Program(program) => plan(program, out),
             Note::Launch(run) => self.launch(run, names, out),
             Note::ClientEnd(end) => self.client_end(end, names, out),
+            Note::RefusedProgram(refused) => self.refused_program(refused, names, out),
         }
+    }
+
+    fn refused_program(&mut self, of: &RefusedProgram, names: &Names<'_>, out: &mut Vec<u8>) {
+        let origin = of.origin;
+        self.stack(origin.stack, names, out);
+        record(out, RecordKind::RefusedProgram, |payload| {
+            number(payload, of.program);
+            number(payload, origin.stack.0.into());
+            number(payload, origin.thread.into());
+            number(payload, origin.time.0);
+            text(payload, origin.entry);
+            number(payload, of.available.0);
+            text(payload, &of.line);
+            number(payload, to_u64(of.devices.len()));
+            of.devices.iter().for_each(|&device| number(payload, device));
+            number(payload, to_u64(of.advice.len()));
+            of.advice.iter().for_each(|words| text(payload, words));
+        });
     }
 
     fn mark(&mut self, mark: &Mark<'_>, names: &Names<'_>, out: &mut Vec<u8>) {

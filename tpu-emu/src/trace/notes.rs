@@ -20,6 +20,26 @@ pub enum Note<'a> {
     Launch(&'a LaunchRun),
     /// The beginning of the end.
     ClientEnd(&'a ClientEnd<'a>),
+    /// A program that was not compiled, because it needs more than a device has.
+    RefusedProgram(&'a RefusedProgram),
+}
+
+/// A program that needs more memory than a device has. Its plan was told before, under its number.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefusedProgram {
+    /// The program's number in this trace.
+    pub program: u64,
+    /// Who wanted it compiled, and when.
+    pub origin: Origin,
+    /// Bytes that programs can use on each device.
+    pub available: Bytes,
+    /// The outermost line of those by which its largest value was written, as the program has them:
+    /// clients compile on threads of their own, whose stacks have none. Empty where unknown.
+    pub line: String,
+    /// Numbers of the devices that it was to run on.
+    pub devices: Vec<u64>,
+    /// What would make it fit, in words, each tried by compiling it so.
+    pub advice: Vec<String>,
 }
 
 /// A moment that somebody named.

@@ -25,6 +25,7 @@ pub(super) enum RecordKind {
     Holes = 18,
     ClientEnd = 19,
     Launch = 20,
+    RefusedProgram = 21,
 }
 
 /// Kind, length of the payload in 4 bytes, payload.

@@ -92,11 +92,15 @@ pub fn fault_text(fault: &Fault<'_>, names: &Names<'_>) -> String {
 }
 
 /// What is told besides changes, custom calls and faults, where that is a moment: a mark or the
-/// end of a client. Programs and launches have no text.
+/// end of a client, or a program that was refused. Programs and launches have no text.
 pub fn note_text(note: &Note<'_>, names: &Names<'_>) -> Option<String> {
     let (what, origin) = match note {
         Note::Mark(mark) => (format!("mark {}", mark.name), mark.origin),
         Note::ClientEnd(end) => (format!("end of client: {}", end.why), end.origin),
+        Note::RefusedProgram(of) => {
+            let available = of.available;
+            (format!("program refused: it needs more than {available} of HBM"), of.origin)
+        }
         Note::Program(_) | Note::Launch(_) => return None,
     };
     let time = seconds(origin.time.0);

@@ -80,10 +80,17 @@ fn largest_program(trace: &Trace, device: u64) -> Option<ProgramNeed> {
         .iter()
         .filter(|launch| launch.device == device)
         .map(|launch| launch.program)
+        .chain(refused(trace, device))
         .collect();
     let programs = trace.programs.iter().filter(|program| ran.contains(&program.number));
     let most = programs.max_by_key(|program| program.needed)?;
     Some(ProgramNeed { name: most.name.clone(), needed: most.needed })
+}
+
+/// The programs that were to run on a device and were refused when they were compiled.
+fn refused(trace: &Trace, device: u64) -> impl Iterator<Item = u64> {
+    let there = trace.refused_programs.iter().filter(move |of| of.devices.contains(&device));
+    there.map(|of| of.program)
 }
 
 /// What becomes of one memory space.
@@ -155,6 +162,7 @@ pub fn fit(trace: &Trace, history: &History, target: &Target) -> Fit {
     let mut spaces = Vec::new();
     for (number, (space, of)) in (0..).zip(trace.spaces.iter().zip(&history.spaces)) {
         let is_used = !of.order.is_empty()
+            || refused(trace, number.into()).next().is_some()
             || history.refusals.iter().any(|&refusal| trace.events.at(refusal).space == number);
         let Some(device) = space.device.filter(|_| space.kind == "device" && is_used) else {
             continue;

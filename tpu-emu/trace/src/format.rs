@@ -29,6 +29,8 @@ pub(crate) enum RecordKind {
     Holes,
     ClientEnd,
     Launch,
+    RefusedProgram,
+    Name,
 }
 
 impl RecordKind {
@@ -56,6 +58,8 @@ impl RecordKind {
             18 => Self::Holes,
             19 => Self::ClientEnd,
             20 => Self::Launch,
+            21 => Self::RefusedProgram,
+            22 => Self::Name,
             _ => return None,
         })
     }

@@ -87,10 +87,15 @@ pub struct Row {
     pub size: Size,
     /// How many there are.
     pub blocks: u64,
+    /// Names of Python that keep them, where the trace has names. At most [`NAMES`].
+    pub names: Vec<String>,
     /// Place of the first of them among the events.
     #[serde(skip)]
     pub first: u32,
 }
+
+/// How many names an origin has at most.
+pub const NAMES: usize = 100;
 
 /// What lived at a moment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -131,12 +136,16 @@ impl Holders {
                 Some(&row) => row,
                 None => {
                     at.insert(key.to_owned(), rows.len());
-                    rows.push(Row { key: key.to_owned(), size: Size::default(), blocks: 0, first });
+                    let (key, size, names) = (key.to_owned(), Size::default(), Vec::new());
+                    rows.push(Row { key, size, blocks: 0, names, first });
                     rows.len() - 1
                 }
             };
             rows[row].size.add(&event, trace);
             rows[row].blocks += 1;
+            let left = NAMES - rows[row].names.len();
+            let names = trace.names.get(&first).into_iter().flatten().take(left).cloned();
+            rows[row].names.extend(names);
             total.add(&event, trace);
             count += 1;
         }

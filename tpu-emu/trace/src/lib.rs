@@ -40,7 +40,9 @@ mod tally;
 mod timeline;
 pub mod words;
 
-pub use autopsy::{Advice, Autopsy, Donation, Remedy, autopsy};
+pub use autopsy::{
+    Advice, Autopsy, Donation, ProgramAutopsy, Remedy, Temporary, autopsy, refused_programs,
+};
 pub use chips::granule;
 pub use event::{ChangeKind, Event, Events};
 pub use export::{OperationRun, Profiled, collapsed, perfetto, pprof, pytorch, speedscope, xspace};
@@ -49,7 +51,7 @@ pub use fit::{Fit, Refused, SpaceFit, Target, fit};
 pub use format::{FORMAT_MAJOR, MAGIC};
 pub use gaps::{Hole, Holes, Neighbour};
 pub use history::{History, NO_CHANGE, SpaceHistory};
-pub use holders::{By, Holders, Row, Size, key_text, live, origin, user_frame};
+pub use holders::{By, Holders, NAMES, Row, Size, key_text, live, origin, user_frame};
 pub use leaks::leaks;
 pub use lifetimes::{Lifetimes, lifetimes};
 pub use links::{EDITORS, Links, within_project};
@@ -57,7 +59,8 @@ pub use moment::{Moment, MomentError, MomentName};
 pub use padding::{Instead, Padded, padding};
 pub use reader::{Follower, ReadError, read};
 pub use recorded::{
-    Calls, ClientEnd, Launch, LaunchArgument, Mark, Places, Program, RefusalHoles, SingleCall, Slot,
+    Calls, ClientEnd, Launch, LaunchArgument, Mark, Places, Program, RefusalHoles, RefusedProgram,
+    SingleCall, Slot,
 };
 pub use replay::{Memory, NoRoom, Replay};
 pub use tables::{

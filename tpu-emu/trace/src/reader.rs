@@ -4,6 +4,7 @@ use crate::fields::{Fields, text_of};
 use crate::format::{FORMAT_MAJOR, MAGIC, RecordKind};
 use crate::input::Input;
 use crate::numbers::{Names, Numbers};
+use crate::recorded::KeepingName;
 use crate::tables::{
     Argument, ArraySpec, Dispatch, Fault, FramePart, Header, Loss, Space, Trace, Usage, place,
 };
@@ -174,6 +175,7 @@ pub(crate) struct Builder {
     labels: Numbers,
     pub(crate) programs: Numbers,
     entries: Names,
+    pub(crate) names: Vec<KeepingName>,
     pub(crate) sums: Sums,
 }
 
@@ -212,6 +214,7 @@ impl Builder {
             labels: Numbers::with(0, 0),
             programs: Numbers::default(),
             entries: Names::default(),
+            names: Vec::new(),
             sums: Sums::default(),
         }
     }
@@ -247,12 +250,15 @@ impl Builder {
             RecordKind::Holes => self.holes(fields),
             RecordKind::ClientEnd => self.client_end(fields),
             RecordKind::Launch => self.launch(fields),
+            RecordKind::RefusedProgram => self.refused_program(fields),
+            RecordKind::Name => self.name(fields),
         }
     }
 
     fn end(self) -> Result<Trace, ReadError> {
+        let names = self.names_of_blocks();
         match self.header {
-            Some(header) => Ok(Trace { header, ..self.trace }),
+            Some(header) => Ok(Trace { header, names, ..self.trace }),
             None => Err(ReadError::Foreign("it ends before it says which process wrote it")),
         }
     }

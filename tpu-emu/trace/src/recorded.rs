@@ -108,6 +108,43 @@ pub struct Slot {
     pub line: String,
 }
 
+/// A program that was refused when it was compiled, because it needs more than a device has. Its
+/// plan is that of the program of its number.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefusedProgram {
+    /// Number of the program.
+    pub program: u64,
+    /// Place of the stack.
+    pub stack: u32,
+    /// The operating system's number of the thread.
+    pub thread: u64,
+    /// Nanoseconds since the start of the machine.
+    pub time: u64,
+    /// Place of the name of the API function.
+    pub entry: u32,
+    /// Bytes that programs can use on each device.
+    pub available: u64,
+    /// The outermost line of those by which its largest value was written; empty where unknown.
+    pub line: String,
+    /// Numbers of the devices that it was to run on.
+    pub devices: Vec<u64>,
+    /// What would make it fit, in words, each tried by compiling it so.
+    pub advice: Vec<String>,
+}
+
+/// A name of Python that keeps an array.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct KeepingName {
+    /// Place of the memory space.
+    pub(crate) space: u32,
+    /// First byte of the array's block, or of the array in it.
+    pub(crate) address: u64,
+    /// As `__main__.trainer.history[41]`; where no name leads to it, why that is.
+    pub(crate) path: String,
+    /// How many changes stand before it.
+    pub(crate) behind: usize,
+}
+
 /// The holes of a memory space when it refused an allocation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefusalHoles {

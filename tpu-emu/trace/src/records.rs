@@ -1,9 +1,12 @@
 //! The records of version 1.5 and later, and those that stand beside the changes.
+use crate::event::ChangeKind;
 use crate::fields::Fields;
 use crate::reader::{Builder, ReadError, known};
 use crate::recorded::{
-    Calls, ClientEnd, Launch, LaunchArgument, Mark, Places, Program, RefusalHoles, SingleCall, Slot,
+    Calls, ClientEnd, KeepingName, Launch, LaunchArgument, Mark, Places, Program, RefusalHoles,
+    RefusedProgram, SingleCall, Slot,
 };
+use std::collections::BTreeMap;
 
 impl Builder {
     pub(crate) fn calls(&mut self, fields: &mut Fields<'_>) -> Result<(), ReadError> {
@@ -135,6 +138,67 @@ impl Builder {
         fields.add(&mut self.sums.launch_times, took, "times of launches")?;
         self.trace.launches.push(launch);
         Ok(())
+    }
+
+    pub(crate) fn refused_program(&mut self, fields: &mut Fields<'_>) -> Result<(), ReadError> {
+        let program = fields.number()?;
+        if self.programs.get(program).is_none() {
+            let message = format!("program {program} is refused before it is defined");
+            return Err(fields.damaged(message));
+        }
+        let refused = RefusedProgram {
+            program,
+            stack: known(&self.stacks, "stack", fields)?,
+            thread: fields.number()?,
+            time: fields.nanos()?,
+            entry: self.entry(fields)?,
+            available: fields.size()?,
+            line: fields.text()?.to_owned(),
+            devices: fields.list(Fields::number)?,
+            advice: fields.list(|fields| Ok(fields.text()?.to_owned()))?,
+        };
+        self.trace.refused_programs.push(refused);
+        Ok(())
+    }
+
+    pub(crate) fn name(&mut self, fields: &mut Fields<'_>) -> Result<(), ReadError> {
+        let name = KeepingName {
+            space: known(&self.spaces, "space", fields)?,
+            address: fields.size()?,
+            path: fields.text()?.to_owned(),
+            behind: self.trace.events.len(),
+        };
+        self.names.push(name);
+        Ok(())
+    }
+
+    /// The names by the blocks that lived where they were written.
+    pub(crate) fn names_of_blocks(&self) -> BTreeMap<u32, Vec<String>> {
+        let mut named: BTreeMap<u32, Vec<String>> = BTreeMap::new();
+        // Of each address that is taken the number of the change and its place.
+        let mut live: BTreeMap<(u32, u64), (u64, u32)> = BTreeMap::new();
+        let mut events = self.trace.events.iter();
+        let mut read = 0;
+        for name in &self.names {
+            for (place, event) in events.by_ref().take(name.behind - read) {
+                let at = (event.space, event.address);
+                let newer = live.get(&at).is_none_or(|&(sequence, _)| sequence < event.sequence);
+                // Two threads may have written theirs the other way round.
+                match event.kind {
+                    ChangeKind::Allocate if newer => _ = live.insert(at, (event.sequence, place)),
+                    ChangeKind::Free if newer => _ = live.remove(&at),
+                    _ => {}
+                }
+            }
+            read = name.behind;
+            let mut below = live.range((name.space, 0)..=(name.space, name.address));
+            let Some((_, &(_, place))) = below.next_back() else { continue };
+            let event = self.trace.events.at(place);
+            if name.address < event.address.saturating_add(event.size.max(1)) {
+                named.entry(place).or_default().push(name.path.clone());
+            }
+        }
+        named
     }
 
     /// How far each memory space was.

@@ -1,6 +1,9 @@
 //! What events name: spaces, array types, frames, stacks, labels; and the other records.
 use crate::event::Events;
-use crate::recorded::{Calls, ClientEnd, Launch, Mark, Program, RefusalHoles, SingleCall};
+use crate::recorded::{
+    Calls, ClientEnd, Launch, Mark, Program, RefusalHoles, RefusedProgram, SingleCall,
+};
+use std::collections::BTreeMap;
 
 /// The process that wrote a trace.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -278,6 +281,10 @@ pub struct Trace {
     pub client_end: Option<ClientEnd>,
     /// Runs of programs that have ended.
     pub launches: Vec<Launch>,
+    /// Programs that were not compiled, because they need more than a device has.
+    pub refused_programs: Vec<RefusedProgram>,
+    /// Names of Python that keep arrays, by the place of the change that took their block.
+    pub names: BTreeMap<u32, Vec<String>>,
     /// What is missing at the end, where the writer could write no more.
     pub loss: Option<Loss>,
     /// Whether the last record is cut off, as a process leaves it that is killed.

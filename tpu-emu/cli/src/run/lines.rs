@@ -4,7 +4,7 @@ use crate::paint::Paint;
 use crate::text::{bytes, counted, grouped, one_line, seconds};
 use std::collections::HashMap;
 use std::path::Path;
-use tpu_trace::{By, Holders, Moment, Row, Space, SpaceHistory, user_frame};
+use tpu_trace::{By, Holders, Moment, Row, Space, SpaceHistory, refused_programs, user_frame};
 
 /// How many origins, devices and programs are named.
 const ORIGINS: usize = 5;
@@ -29,6 +29,7 @@ pub(crate) fn lines(input: &Input, paint: &Paint) -> Vec<String> {
     used.sort_by_key(|(space, history)| (std::cmp::Reverse(history.peak()), space.device));
     let Some(&(space, history)) = used.first() else {
         lines.push("It allocated nothing on the emulated TPU.".to_owned());
+        lines.extend(not_compiled(input, paint));
         return lines;
     };
     let mut say = |head: &str, words: String| {
@@ -85,7 +86,17 @@ pub(crate) fn lines(input: &Input, paint: &Paint) -> Vec<String> {
         let last = format!("{}, the last of {asked} on {space}{place}", counted(count, "time"));
         say("refused", paint.bad(&last));
     }
+    lines.extend(not_compiled(input, paint));
     lines
+}
+
+/// The last of the programs that need more memory than a device has, and how many there were.
+fn not_compiled(input: &Input, paint: &Paint) -> Option<String> {
+    let programs = refused_programs(&input.trace);
+    let last = programs.last()?;
+    let count = counted(programs.len() as u64, "program");
+    let words = paint.bad(&format!("{count}, the last: {}", last.words()));
+    Some(format!("{}{words}", paint.strong(&format!("{:WIDTH$}", "not compiled"))))
 }
 
 /// What the other devices held at most.

@@ -60,6 +60,22 @@ export interface Program {
   failed: number;
 }
 
+/** A program that was refused when it was compiled, because it needs more than a device has. */
+export interface RefusedProgram {
+  program: string;
+  time: number;
+  line: string;
+  needed: number;
+  available: number;
+  arguments: number;
+  results: number;
+  temporaries: number;
+  largest: { size: number; array: string; operation: string; line: string }[];
+  advice: string[];
+  words: string;
+  stack: number;
+}
+
 export interface Calls {
   function: number;
   stack: number;
@@ -112,6 +128,9 @@ export interface Tables {
   dispatched: number;
   faults: { message: string; stack: number; time: number; entry: string }[];
   client_end: string | null;
+  refused_programs: RefusedProgram[];
+  /** Of an allocation the names of Python that keep it at the end of the trace. */
+  names: [number, string[]][];
   replaced: [number, number][];
 }
 
@@ -176,11 +195,14 @@ export class Model {
   readonly end: Uint32Array;
   /** The place of a step that gives back among all of those, by allocation. */
   readonly freed: Uint32Array;
+  /** The names of Python that keep an allocation, where the trace has names. */
+  readonly names: Map<number, string[]>;
 
   private constructor(
     readonly tables: Tables,
     private readonly columns: Map<string, Numbers>,
   ) {
+    this.names = new Map(tables.names);
     const back = this.column("back");
     this.steps = back.length;
     this.allocations = this.column("size").length;

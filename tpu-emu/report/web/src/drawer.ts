@@ -43,6 +43,7 @@ export class Drawer {
     const count = found.reduce((sum, row) => sum + row.blocks, 0);
     const [stacks, labels, specs, entries] = ["site_stack", "site_label", "site_spec", "site_entry"].map((name) => model.column(name));
     const words = model.tables.keys;
+    const names = model.names.size ? Array.from(list).flatMap((allocation) => model.names.get(allocation) ?? []) : [];
     const parts = found.slice(0, 30).map((row, at) => {
       const site = row.key;
       const details = h("details", { open: at === 0 });
@@ -61,6 +62,7 @@ export class Drawer {
     this.open(
       title,
       h("p", {}, `${bytes(sum)} in ${counted(count, "block")}, taken at ${counted(found.length, "place")}.`),
+      names.length ? h("details", { open: names.length < 20 }, h("summary", {}, `kept by ${counted(names.length, "name")}`), h("ul", {}, ...names.slice(0, 1000).map((name) => h("li", {}, name)))) : null,
       ...parts,
       found.length > 30 ? h("p", { class: "soft" }, `${counted(found.length - 30, "other place")} with less.`) : null,
     );
@@ -85,6 +87,7 @@ export class Drawer {
         { class: "facts" },
         row("Taken by", ...linked(line.words[line.of(allocation)])),
         row("What for", model.tables.keys.label[model.column("site_label")[site]]),
+        ...(model.names.has(allocation) ? [row("Kept by", model.names.get(allocation)!.join(", "))] : []),
         row("Array", spec.text),
         row("Size", `${exact(value("size"))}, ${bytes(Math.max(0, value("size") - spec.logical))} of it padding`),
         row("Memory", model.tables.spaces[value("space")].name),

@@ -22,8 +22,8 @@ export function grouped(count: number): string {
 }
 
 /** `1 block`, `20 blocks`. */
-export function counted(count: number, what: string): string {
-  return `${grouped(count)} ${what}${count === 1 ? "" : "s"}`;
+export function counted(count: number, what: string, many = `${what}s`): string {
+  return `${grouped(count)} ${count === 1 ? what : many}`;
 }
 
 /** Bytes in full, for a title: `47,156,736 bytes`. */

@@ -170,7 +170,8 @@ class Page {
   private show(): void {
     tip.hide();
     const { state } = this;
-    const refusals = this.model.tables.refusals.length;
+    const { refusals: allocations, refused_programs: programs } = this.model.tables;
+    const refusals = allocations.length + programs.length;
     const hadFocus = this.tabs.contains(document.activeElement);
     fill(
       this.tabs,

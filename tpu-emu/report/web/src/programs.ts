@@ -1,8 +1,9 @@
 // Compiled programs with their static plans, and what was called.
-import { add, canvas, color, fill, h, tip } from "./dom";
+import { add, canvas, choice, color, fill, h, tip } from "./dom";
 import { Program, Slot } from "./data";
 import { Drawer } from "./drawer";
 import { fit } from "./flame";
+import { Grid } from "./grid";
 import { bytes, counted, exact, grouped, seconds, span } from "./format";
 import { State } from "./state";
 import { keys, rows } from "./sums";
@@ -102,10 +103,50 @@ function planned(program: Program, width: number): HTMLElement {
   );
 }
 
+/** Every launch of a program, or of all. */
+function launches(state: State, drawer: Drawer): { element: HTMLElement; show: (program: number) => void } {
+  const { model } = state;
+  const { programs } = model.tables;
+  const [times, waited, ran, program, device, run, status, stack] = ["time", "waited", "ran", "program", "device", "run", "status", "stack"].map((name) => model.column(`launch_${name}`));
+  const element = h("div", {});
+  let [which, of] = ["one", 0];
+  const grid = new Grid(
+    [
+      { title: "Launched", width: "minmax(6rem, 1fr)", isNumber: true, sort: (row) => times[row], cell: (row) => [seconds(times[row])] },
+      { title: "Program", width: "minmax(8rem, 3fr)", sort: (row) => program[row], cell: (row) => [programs[program[row]].name] },
+      { title: "Device", width: "minmax(4rem, 0.7fr)", isNumber: true, sort: (row) => device[row], cell: (row) => [grouped(device[row])] },
+      { title: "Run", width: "minmax(4rem, 0.7fr)", isNumber: true, sort: (row) => run[row], cell: (row) => [grouped(run[row])] },
+      { title: "Waited", width: "minmax(5rem, 0.8fr)", isNumber: true, sort: (row) => waited[row], cell: (row) => [span(waited[row])] },
+      { title: "Ran", width: "minmax(5rem, 0.8fr)", isNumber: true, sort: (row) => ran[row], cell: (row) => [span(ran[row])] },
+      { title: "Ended", width: "minmax(5rem, 1fr)", sort: (row) => status[row], cell: (row) => [status[row] ? `✕ error ${status[row]}` : "well"] },
+    ],
+    0,
+    false,
+    (row) => {
+      const end = status[row] ? `ended with error ${status[row]}` : "ended well";
+      const note = `Launched at ${seconds(times[row])} on device ${device[row]}, waited ${span(waited[row])}, ran ${span(ran[row])}, ${end}.`;
+      drawer.one(`Run ${grouped(run[row])} of ${programs[program[row]].name}`, note, stack[row]);
+    },
+  );
+  const show = (chosen: number): void => {
+    of = chosen;
+    const list = Uint32Array.from(times.keys()).filter((row) => which === "all" || program[row] === of);
+    const sum = list.reduce((sum, row) => sum + ran[row], 0);
+    fill(
+      element,
+      h("p", { class: "bar" }, h("h3", {}, "Launches"), choice("Of", [["one", programs[of].name], ["all", "all programs"]], which, (value) => ((which = value), show(of))), h("span", { class: "soft", id: "launch-count", "data-count": list.length }, `${counted(list.length, "launch", "launches")}, ran for ${span(sum)}`)),
+      ...(list.length ? [grid.element] : [h("p", { class: "empty" }, "It was not launched, or no launch of it has ended.")]),
+    );
+    if (list.length) grid.show(list);
+  };
+  return { element, show };
+}
+
 export function executables(state: State, drawer: Drawer): View {
   const { model } = state;
   const { programs, format } = model.tables;
   const element = h("section", {});
+  const runs = launches(state, drawer);
   let chosen = programs.reduce((best, program, at) => (program.temporaries > (programs[best]?.temporaries ?? -1) ? at : best), 0);
   const show = (): void => {
     fill(element);
@@ -132,9 +173,11 @@ export function executables(state: State, drawer: Drawer): View {
         h("div", { class: "scroll short" }, h("table", { id: "programs" }, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...body))),
         h("h3", {}, `${programs[chosen].name}: temporaries over its operations`),
         detail,
+        runs.element,
       );
       if (programs[chosen].slots.length) fill(detail, planned(programs[chosen], Math.max(300, element.clientWidth)));
       else fill(detail, h("p", { class: "empty" }, "This program has no temporaries."));
+      runs.show(chosen);
     } else {
       const why = format[1] < 5 ? `This trace has no static plans: they are written since format 1.5, and it is of ${format.join(".")}.` : "No program was launched, so there is no static plan.";
       add(element, h("p", { class: "missing" }, why));

@@ -1,6 +1,6 @@
 // The views behind the tabs. Each fills its panel for what is chosen.
 import { add, choice, fill, h } from "./dom";
-import { Model } from "./data";
+import { Model, RefusedProgram } from "./data";
 import { Drawer } from "./drawer";
 import { Face, Flame } from "./flame";
 import { bytes, counted, exact, grouped, hex, percent, seconds, span } from "./format";
@@ -18,8 +18,21 @@ export interface View {
   show: () => void;
 }
 
+/** Names of Python that keep blocks, by the key under which the blocks are summed up. */
+export function keeping(model: Model, list: Uint32Array, by: string): (row: Row) => string[] {
+  const found = new Map<number, string[]>();
+  if (model.names.size > 0) {
+    const { of } = keys(model, by);
+    for (const allocation of list) {
+      const names = model.names.get(allocation);
+      if (names) found.set(of(allocation), [...(found.get(of(allocation)) ?? []), ...names]);
+    }
+  }
+  return (row) => found.get(row.key) ?? [];
+}
+
 /** A table of sums with bars; a row opens its places. */
-export function sums(found: Row[], most: number, chosen: (row: Row) => void, limit = 200): HTMLElement {
+export function sums(found: Row[], most: number, chosen: (row: Row) => void, limit = 200, names: (row: Row) => string[] = () => []): HTMLElement {
   const all = found.reduce((sum, row) => sum + row.bytes, 0);
   const body = found.slice(0, limit).map((row) => {
     const open = (): void => chosen(row);
@@ -35,7 +48,7 @@ export function sums(found: Row[], most: number, chosen: (row: Row) => void, lim
       h("td", { class: "number" }, percent(row.bytes, all)),
       h("td", { class: "number" }, grouped(row.blocks)),
       h("td", { class: "number", title: exact(padding) }, padding ? bytes(padding) : "–"),
-      h("td", { class: "key", title: row.words }, ...linked(row.words)),
+      h("td", { class: "key", title: row.words }, ...linked(row.words), ...kept(names(row))),
     );
   });
   const head = ["", "Bytes", "Share", "Blocks", "Padding", "Origin"].map((text, at) => h("th", { class: at > 0 && at < 5 ? "number" : undefined }, text));
@@ -55,6 +68,34 @@ function searched(found: Row[], search: string): Row[] {
 function searchBox(label: string, changed: (text: string) => void): HTMLInputElement {
   const box = h("input", { type: "search", placeholder: label, "aria-label": label, oninput: () => changed(box.value) });
   return box;
+}
+
+/** A line for what keeps a row's blocks. */
+function kept(names: string[]): (Node | string)[] {
+  if (names.length === 0) return [];
+  const others = names.length > 1 ? ` and ${counted(names.length - 1, "other name")}` : "";
+  return [h("p", { class: "soft kept", title: names.slice(0, 30).join("\n") }, `kept by ${names[0]}${others}`)];
+}
+
+/** Each name with what it keeps, the largest first. */
+function keepers(model: Model, list: Uint32Array): HTMLElement | null {
+  if (model.names.size === 0) return null;
+  const [sizes, line] = [model.column("size"), keys(model, "line")];
+  const found = Array.from(list)
+    .flatMap((allocation) => (model.names.get(allocation) ?? []).map((name) => ({ allocation, name })))
+    .sort((a, b) => sizes[b.allocation] - sizes[a.allocation]);
+  if (found.length === 0) return h("p", { class: "soft" }, "No name of Python keeps them.");
+  const body = found.slice(0, 500).map(({ allocation, name }) =>
+    h("tr", { "data-name": name }, h("td", { class: "number", title: exact(sizes[allocation]) }, bytes(sizes[allocation])), h("td", {}, name), h("td", { class: "key" }, ...linked(line.words[line.of(allocation)]))),
+  );
+  const head = ["Bytes", "Kept by", "Taken by"].map((text, at) => h("th", { class: at ? undefined : "number" }, text));
+  return h(
+    "div",
+    { class: "scroll" },
+    h("h3", {}, "What keeps them"),
+    h("table", { id: "keepers" }, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...body)),
+    found.length > 500 && h("p", { class: "soft" }, `${counted(found.length - 500, "other name")} of smaller arrays.`),
+  );
 }
 
 export function who(state: State, drawer: Drawer): View {
@@ -78,7 +119,8 @@ export function who(state: State, drawer: Drawer): View {
       const { of } = keys(state.model, by);
       drawer.blocks(linked(row.words), list.filter((allocation) => of(allocation) === row.key));
     };
-    fill(table, found.length ? sums(found, found[0].bytes, open) : h("p", { class: "empty" }, list.length ? "No origin has these words." : "Nothing lived here then."));
+    const names = keeping(state.model, list, by);
+    fill(table, found.length ? sums(found, found[0].bytes, open, 200, names) : h("p", { class: "empty" }, list.length ? "No origin has these words." : "Nothing lived here then."));
   };
   return { name: "who", title: "Who", element, show };
 }
@@ -142,6 +184,7 @@ export function allocations(state: State, drawer: Drawer): View {
       { title: "Taken", width: "minmax(6rem, 0.9fr)", isNumber: true, sort: (row) => model.begin[row], cell: (row) => [seconds(time[model.begin[row]])] },
       { title: "Lived", width: "minmax(5rem, 0.8fr)", isNumber: true, sort: age, cell: (row) => [model.end[row] === 0xffffffff ? "to the end" : span(age(row))] },
       { title: "Memory", width: "minmax(4.5rem, 0.7fr)", sort: (row) => spaces[row], cell: (row) => [model.tables.spaces[spaces[row]].name] },
+      ...(model.names.size > 0 ? [{ title: "Kept by", width: "minmax(8rem, 2fr)", cell: (row: number): string[] => [(model.names.get(row) ?? []).join(", ")] }] : []),
     ],
     0,
     true,
@@ -219,7 +262,8 @@ export function leaks(state: State, drawer: Drawer): View {
         h("b", { id: "leaked-bytes", "data-bytes": sum.bytes, title: exact(sum.bytes) }, bytes(sum.bytes)),
         ` in ${counted(list.length, "block")} taken after ${seconds(first === 0 ? 0 : model.timeAt(first))} and held at ${seconds(model.timeAt(last))}`,
       ),
-      found.length ? sums(found, found[0].bytes, open) : h("p", { class: "empty" }, "Nothing was taken in between and is still held."),
+      found.length ? sums(found, found[0].bytes, open, 200, keeping(model, list, by)) : h("p", { class: "empty" }, "Nothing was taken in between and is still held."),
+      found.length ? keepers(model, list) : null,
       found.length ? growth(model, list, by, found, first, last) : null,
     );
   };
@@ -308,14 +352,38 @@ export function padding(state: State, drawer: Drawer): View {
   return { name: "padding", title: "Padding", element, show };
 }
 
+/** A program that needs more than a device has, and what would make it fit. */
+function notCompiledProgram(of: RefusedProgram, drawer: Drawer): HTMLElement {
+  const body = of.largest.map(({ size, array, operation, line }) =>
+    h("tr", {}, h("td", { class: "number", title: exact(size) }, bytes(size)), h("td", {}, operation), h("td", {}, array), h("td", { class: "key" }, ...linked(line))),
+  );
+  const head = ["Bytes", "Operation", "Array", "Line"].map((text, at) => h("th", { class: at ? undefined : "number" }, text));
+  const details = h("details", { open: true, class: "refusal" });
+  add(
+    details,
+    h("summary", {}, h("b", {}, `✕ ${of.program} needs ${bytes(of.needed)} of ${bytes(of.available)}`), ` at ${seconds(of.time)}`),
+    h("p", {}, "It was refused when it was compiled", of.line ? ", by " : "", ...linked(of.line), `. Arguments ${bytes(of.arguments)}, results ${bytes(of.results)}, temporaries ${bytes(of.temporaries)}; its static plan is among the programs.`),
+    h("p", { class: "bar" }, h("button", { onclick: () => drawer.one("Who had it compiled", of.words, of.stack) }, "Show who had it compiled")),
+    of.advice.length > 0 && h("h3", {}, "What would make it fit, each checked by compiling it"),
+    of.advice.length > 0 && h("ul", { class: "helps" }, ...of.advice.map((words) => h("li", {}, words))),
+    of.largest.length > 0 && h("h3", {}, "Its largest temporaries, where they take most"),
+    of.largest.length > 0 && h("div", { class: "scroll" }, h("table", {}, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...body))),
+  );
+  return details;
+}
+
 export function memoryErrors(state: State, drawer: Drawer): View {
   const { model } = state;
-  const { refusals, spaces } = model.tables;
+  const { refusals, refused_programs: programs, spaces } = model.tables;
   const element = h("section", {});
   let drawn = false;
   const show = (): void => {
     if (drawn) return;
     drawn = true;
+    const notCompiled = programs.slice(0, 50).map((of) => notCompiledProgram(of, drawer));
+    if (notCompiled.length) add(element, h("h2", {}, counted(programs.length, "program"), " not compiled for want of memory"), ...notCompiled);
+    if (programs.length > 50) element.append(h("p", { class: "soft" }, `The first 50 of ${grouped(programs.length)} are shown.`));
+    if (refusals.length === 0 && programs.length > 0) return;
     if (refusals.length === 0) {
       fill(element, h("p", { class: "empty" }, "No allocation of this trace found no room."));
       return;
@@ -378,7 +446,7 @@ export function memoryErrors(state: State, drawer: Drawer): View {
       );
       return details;
     });
-    fill(element, h("h2", {}, counted(refusals.length, "allocation"), " without room"), ...parts);
+    add(element, h("h2", {}, counted(refusals.length, "allocation"), " without room"), ...parts);
     if (refusals.length > 50) element.append(h("p", { class: "soft" }, `The first 50 of ${grouped(refusals.length)} are shown.`));
   };
   return { name: "refusals", title: "Out of memory", element, show };

@@ -1,7 +1,10 @@
 //! Why an allocation found no room, and what would make it fit. Every advice is tried on the
 //! blocks as they lay, with the machine's own rule, before it is given.
 mod freed;
+mod programs;
 mod remedies;
+
+pub use programs::{ProgramAutopsy, Temporary, refused_programs};
 
 use crate::chips::granule;
 use crate::gaps::{Hole, Holes};

@@ -1,6 +1,8 @@
 //! Bytes that are a trace, and bytes that are none.
 use crate::written::{ALLOCATE, CHANGE, Change, FREE, Field, REFUSED, Written};
-use tpu_trace::{ChangeKind, ReadError, read};
+use tpu_trace::{
+    By, ChangeKind, History, Holders, Moment, ReadError, Target, fit, read, refused_programs,
+};
 
 /// A trace with every kind of record.
 fn whole() -> Written {
@@ -202,6 +204,73 @@ fn damage_is_refused_with_its_place() {
     let mut twice = Written::new();
     twice.label(6, "a").label(6, "b");
     assert!(refusal(&twice.0).starts_with("label 6 is defined twice, at byte "));
+}
+
+#[test]
+fn names_are_those_of_the_blocks_that_live_where_they_stand() {
+    let mut trace = Written::new();
+    let name = |trace: &mut Written, address: u64, path: &str| {
+        trace.record(22, &[Field::Number(0), Field::Number(address), Field::Text(path)]);
+    };
+    trace.change(ALLOCATE, Change { address: 512, ..CHANGE });
+    name(&mut trace, 512, "first");
+    trace.change(FREE, Change { address: 512, sequence: 2, ..CHANGE });
+    name(&mut trace, 512, "of nothing");
+    trace.change(ALLOCATE, Change { address: 512, sequence: 3, ..CHANGE });
+    name(&mut trace, 700, "inside");
+    name(&mut trace, 512, "again");
+    name(&mut trace, 1024, "behind it");
+    name(&mut trace, 0, "before it");
+    let read = read(&trace.0[..]).unwrap();
+    let named: Vec<(u32, Vec<&str>)> = read
+        .names
+        .iter()
+        .map(|(&place, names)| (place, names.iter().map(String::as_str).collect()))
+        .collect();
+    assert_eq!(named, [(0, vec!["first"]), (2, vec!["inside", "again"])]);
+    let history = History::new(&read);
+    let held = Holders::at(&read, &history, Moment::Last, By::Line);
+    assert_eq!(held.rows[0].names, ["inside", "again"]);
+}
+
+#[test]
+fn a_refused_program_has_its_plan_and_its_largest_temporaries() {
+    let number = Field::Number;
+    let text = Field::Text;
+    let slot = |first: u64, last: u64, size: u64, line: &'static str| {
+        let numbers = [0, size, size, first, last].map(number);
+        let shape = [text("f32"), number(1), number(size / 4), text("{0}")];
+        [&numbers[..], &shape, &[text("stablehlo.add"), text(line)]].concat()
+    };
+    let mut fields = vec![number(1), text("jit_f")];
+    fields.extend([4096, 0, 64, 128, 3].map(number));
+    // What ends at a position does not live with what begins behind it.
+    fields.extend(slot(0, 1, 4096, "a.py:1"));
+    fields.extend(slot(2, 3, 2048, "a.py:2"));
+    fields.extend(slot(1, 1, 1024, "a.py:3"));
+    fields.extend([4, 9000].map(number));
+    let mut trace = Written::new();
+    trace.record(17, &fields);
+    let stack = [number(1), number(0), number(3), number(2_000_000)];
+    let rest = [text("PJRT_Client_Compile"), number(8000), text("a.py:9"), number(1), number(0)];
+    let advice = [number(1), text("9000 bytes of HBM on each device")];
+    trace.record(21, &[&stack[..], &rest, &advice].concat());
+    let read_again = read(&trace.0[..]).unwrap();
+    let [found] = &refused_programs(&read_again)[..] else { panic!("one program") };
+    assert_eq!((found.program.as_str(), found.needed, found.available), ("jit_f", 9000, 8000));
+    assert_eq!(found.line, "a.py:9");
+    let largest: Vec<(u64, &str)> =
+        found.largest.iter().map(|of| (of.size, of.line.as_str())).collect();
+    assert_eq!(largest, [(4096, "a.py:1"), (1024, "a.py:3")]);
+    assert!(found.text().contains("9000 bytes of HBM on each device"), "{}", found.text());
+    // Every device that it was to run on has too little, and the next size has enough.
+    let history = History::new(&read_again);
+    let asked = |bytes| fit(&read_again, &history, &Target::with_capacity(bytes));
+    assert_eq!((asked(8704).fits, asked(9216).fits), (false, true));
+    assert_eq!(asked(8704).smallest, Some(9216));
+    let mut unknown = Written::new();
+    unknown.record(21, &[&stack[..], &rest, &advice].concat());
+    assert!(refusal(&unknown.0).starts_with("program 1 is refused before it is defined"));
 }
 
 #[test]
