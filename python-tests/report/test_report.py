@@ -137,7 +137,9 @@ def test_programs_refusals_and_calls_have_their_records(
     assert "in 7 holes" in text
     assert "needs 9.00 GiB of 1.00 GiB" in text
     assert "a larger chip: v6e" in text
-    helps = browser.eval("[...document.querySelectorAll('.helps')].map((of) => of.innerText).join()")
+    helps = browser.eval(
+        "[...document.querySelectorAll('.helps')].map((of) => of.innerText).join()"
+    )
     assert "reshape(-1)" in helps
     browser.view("calls")
     assert browser.eval("document.querySelector('#calls tbody tr').dataset.count") == "13"

@@ -119,7 +119,9 @@ impl Emulator {
         let program = self.next_program();
         ledger.tell(&Note::Program(&endless.planned(program)));
         let plan = endless.own.as_ref().map_or(&endless.plan, |own| &own.plan);
-        let lines = plan.largest.first().map(|(.., at)| endless.module.locations.stack(*at));
+        let largest = plan.largest.first().map(|&(.., at)| at);
+        let at = largest.or_else(|| plan.steps.last().map(|step| step.location));
+        let lines = at.map(|at| endless.module.locations.stack(at));
         let line = lines.as_ref().and_then(|lines| lines.last());
         let (devices, only) = &refused.devices;
         let own = only.and_then(|only| devices.get(only..=only)).unwrap_or(devices);

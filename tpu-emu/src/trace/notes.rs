@@ -33,8 +33,8 @@ pub struct RefusedProgram {
     pub origin: Origin,
     /// Bytes that programs can use on each device.
     pub available: Bytes,
-    /// The outermost line of those by which its largest value was written, as the program has them:
-    /// clients compile on threads of their own, whose stacks have none. Empty where unknown.
+    /// The outermost line of those by which its largest temporary, or its last operation, was
+    /// written: clients compile on threads of their own, whose stacks have none. Empty where unknown.
     pub line: String,
     /// Numbers of the devices that it was to run on.
     pub devices: Vec<u64>,

@@ -124,7 +124,8 @@ pub struct RefusedProgram {
     pub entry: u32,
     /// Bytes that programs can use on each device.
     pub available: u64,
-    /// The outermost line of those by which its largest value was written; empty where unknown.
+    /// The outermost line of those by which its largest temporary, or its last operation, was
+    /// written; empty where unknown.
     pub line: String,
     /// Numbers of the devices that it was to run on.
     pub devices: Vec<u64>,

@@ -15,7 +15,7 @@ pub struct ProgramAutopsy {
     pub program: String,
     /// Nanoseconds since the start of the machine.
     pub time: u64,
-    /// The line that had it compiled, or the outermost of those by which its largest value was
+    /// The line that had it compiled, or the outermost of those by which its largest temporary was
     /// written: clients compile on threads of their own.
     pub line: String,
     /// Bytes that it needs on each device.
