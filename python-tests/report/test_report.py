@@ -131,6 +131,7 @@ def test_programs_refusals_and_calls_have_their_records(
     assert "5.01 µs" in text
     browser.do("click", selector="main .grid-row")
     assert "Run 1 of jit_step" in browser.eval("document.querySelector('.drawer').innerText")
+    browser.do("press", key="Escape")
     browser.view("refusals")
     text = browser.eval("document.querySelector('main').innerText")
     assert "TPU_0 had no room for 1.00 MiB" in text
