@@ -327,12 +327,12 @@ def test_the_trace_has_a_program_that_is_refused_when_it_is_compiled(tmp_path, a
     assert (of["arguments"], of["results"]) == (8 << 20, 8 << 20)
     assert of["advice"] == wanted[:3]
     assert ":" in of["line"], of
-    text = command("autopsy", path).stdout
+    text = command("autopsy", path).stdout.decode()
     assert "program refused at" in text
     assert of["advice"][0] in text
     [words] = json.loads(command("summary", path, "--json").stdout)["refused_programs"]
     assert words.startswith("jit__lambda needs ")
-    assert words in command("summary", path).stdout
+    assert words in command("summary", path).stdout.decode()
     told = command("fit", path, "--hbm", str(of["needed"] - 512), "--json")
     assert (told.returncode, json.loads(told.stdout)["fits"]) == (3, False)
     page = tmp_path / "run.html"

@@ -55,10 +55,10 @@ def test_a_saved_snapshot_names_what_keeps_each_array(tmp_path):
     names = {name for row in rows for name in row["names"]}
     wanted = {f"__main__.Trainer.history[{at}]" for at in range(30)}
     assert names == wanted | {"__main__.callback.<closure kept>"}
-    text = command("summary", named).stdout
+    text = command("summary", named).stdout.decode()
     assert "kept by __main__.callback.<closure kept>" in text
     assert "and by 27 other names" in text
-    assert "kept by" not in command("summary", plain).stdout
+    assert "kept by" not in command("summary", plain).stdout.decode()
     # Each name stands with the line that took its array.
     by_line = {row["key"].split(":")[1].split(" ")[1]: set(row["names"]) for row in rows}
     assert by_line["hold"] == {"__main__.callback.<closure kept>"}, by_line
