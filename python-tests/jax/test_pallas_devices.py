@@ -30,28 +30,32 @@ def anywhere() -> pl.BlockSpec:
     return pl.BlockSpec(memory_space=HBM)
 
 
-def shift_kernel(x_ref, o_ref, sent, received):
-    me, count = lax.axis_index("x"), lax.axis_size("x")
-    copy = pltpu.make_async_remote_copy(
-        src_ref=x_ref,
-        dst_ref=o_ref,
-        send_sem=sent,
-        recv_sem=received,
-        device_id=(lax.rem(me + 1, count),),
-        device_id_type=MESH,
-    )
-    copy.start()
-    copy.wait()
+def sent(x: jax.Array, space: Any, receiver: Callable[[], Any]) -> jax.Array:
+    """What each device of a mesh is sent, where each sends all that it has."""
 
+    def kernel(x_ref, o_ref, sent, received):
+        copy = pltpu.make_async_remote_copy(
+            src_ref=x_ref,
+            dst_ref=o_ref,
+            send_sem=sent,
+            recv_sem=received,
+            device_id=receiver(),
+            device_id_type=MESH,
+        )
+        copy.start()
+        copy.wait()
 
-def shift(x: jax.Array, space: Any) -> jax.Array:
     return pl.pallas_call(
-        shift_kernel,
+        kernel,
         in_specs=[pl.BlockSpec(memory_space=space)],
         out_specs=pl.BlockSpec(memory_space=space),
         out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype),
         scratch_shapes=[pltpu.SemaphoreType.DMA, pltpu.SemaphoreType.DMA],
     )(x)
+
+
+def shift(x: jax.Array, space: Any) -> jax.Array:
+    return sent(x, space, lambda: (lax.rem(lax.axis_index("x") + 1, lax.axis_size("x")),))
 
 
 @pytest.mark.parametrize("space", [HBM, VMEM], ids=["hbm", "vmem"])
@@ -171,27 +175,12 @@ def test_a_kernel_on_rows_of_a_mesh_of_two_axes():
     mesh = jax.sharding.Mesh(devices, ("row", "column"))
     spec = jax.sharding.PartitionSpec(("row", "column"))
 
-    def kernel(x_ref, o_ref, sent, received):
+    def receiver():
         row, column = lax.axis_index("row"), lax.axis_index("column")
-        copy = pltpu.make_async_remote_copy(
-            src_ref=x_ref,
-            dst_ref=o_ref,
-            send_sem=sent,
-            recv_sem=received,
-            device_id={"row": row, "column": lax.rem(column + 1, 4)},
-            device_id_type=MESH,
-        )
-        copy.start()
-        copy.wait()
+        return {"row": row, "column": lax.rem(column + 1, 4)}
 
     def along_rows(x):
-        return pl.pallas_call(
-            kernel,
-            in_specs=[anywhere()],
-            out_specs=anywhere(),
-            out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype),
-            scratch_shapes=[pltpu.SemaphoreType.DMA, pltpu.SemaphoreType.DMA],
-        )(x)
+        return sent(x, HBM, receiver)
 
     made = jax.jit(
         jax.shard_map(along_rows, mesh=mesh, in_specs=spec, out_specs=spec, check_vma=False)

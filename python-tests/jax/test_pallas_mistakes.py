@@ -12,10 +12,9 @@ import pytest
 from jax import lax
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
-from test_pallas import HBM, SMEM, VMEM, normal
+from test_pallas import SMEM, VMEM, normal
+from test_pallas_devices import LOGICAL, anywhere, on_each
 
-SPEC = jax.sharding.PartitionSpec("x")
-LOGICAL = pl.DeviceIdType.LOGICAL
 BLOCK = jax.ShapeDtypeStruct((32, 128), jnp.float32)
 DMA, REGULAR = pltpu.SemaphoreType.DMA, pltpu.SemaphoreType.REGULAR
 
@@ -24,14 +23,8 @@ def operand() -> jax.Array:
     return normal(32, 128)
 
 
-def anywhere() -> pl.BlockSpec:
-    return pl.BlockSpec(memory_space=HBM)
-
-
 def on_two(function: Callable[..., Any]) -> jax.Array:
-    mesh = jax.sharding.Mesh(np.array(jax.devices()[:2]), ("x",))
-    run = jax.shard_map(function, mesh=mesh, in_specs=SPEC, out_specs=SPEC, check_vma=False)
-    return jax.jit(run)(normal(64, 128))
+    return on_each(function, count=2)(normal(64, 128))
 
 
 # Each takes whether it makes its mistake, and has the line that must be named marked.

@@ -63,25 +63,16 @@ impl<'a> File<'a> {
             }
         }
         let has_successors = has(3) && cursor.index()? != 0;
-        if has_successors {
-            // What follows is not known, so that an error has to end the reading.
-            return Ok(RawOperation {
-                at,
-                name,
-                location,
-                dictionary,
-                properties,
-                results,
-                operands,
-                has_successors,
-                regions: 0,
-                isolated: false,
-            });
+        let (mut regions, mut isolated) = (0, false);
+        // What follows successors is not known: an error has to end the reading there.
+        if !has_successors {
+            if has(5) && self.version >= VERSION_USES {
+                skip_uses(cursor, results.len())?;
+            }
+            if has(4) {
+                (regions, isolated) = cursor.flagged()?;
+            }
         }
-        if has(5) && self.version >= VERSION_USES {
-            skip_uses(cursor, results.len())?;
-        }
-        let (regions, isolated) = if has(4) { cursor.flagged()? } else { (0, false) };
         Ok(RawOperation {
             at,
             name,

@@ -3,23 +3,12 @@
 #![expect(clippy::disallowed_methods, reason = "the environment says where the kernels are")]
 #![expect(clippy::unwrap_used, reason = "a test fails by a panic")]
 
+mod aliases;
+
+use aliases::without_aliases;
 use std::env::var_os;
 use std::fs::{read, read_dir, read_to_string};
 use std::path::PathBuf;
-
-/// MLIR gives maps a name where they are used first; here they stand where they are used.
-fn without_aliases(text: &str) -> String {
-    let (aliases, rest): (Vec<&str>, Vec<&str>) =
-        text.lines().partition(|line| line.starts_with("#map"));
-    let mut rest = rest.join("\n");
-    for alias in aliases.iter().rev() {
-        let (name, map) = alias.split_once(" = ").unwrap();
-        for end in [",", "}"] {
-            rest = rest.replace(&format!("{name}{end}"), &format!("{map}{end}"));
-        }
-    }
-    rest
-}
 
 /// What the text of format 15 is in the newest one: scans say along which dimension they go, and
 /// how they compare.

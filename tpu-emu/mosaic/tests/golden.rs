@@ -3,6 +3,9 @@
 #![expect(clippy::disallowed_methods, reason = "the environment says whether to rewrite texts")]
 #![expect(clippy::unwrap_used, reason = "a test fails by a panic")]
 
+mod aliases;
+
+use aliases::without_aliases;
 use std::collections::BTreeSet;
 use std::fs::{read, read_dir, read_to_string, write};
 use std::path::{Path, PathBuf};
@@ -25,20 +28,6 @@ fn payloads() -> Vec<(String, Vec<u8>)> {
 
 fn module(name: &str) -> Module {
     tpu_mosaic::read(&read(folder().join(name).with_extension("mlirbc")).unwrap(), None).unwrap()
-}
-
-/// MLIR gives maps a name where they are used first; here they stand where they are used.
-fn without_aliases(text: &str) -> String {
-    let (aliases, rest): (Vec<&str>, Vec<&str>) =
-        text.lines().partition(|line| line.starts_with("#map"));
-    let mut rest = rest.join("\n");
-    for alias in aliases.iter().rev() {
-        let (name, map) = alias.split_once(" = ").unwrap();
-        for end in [",", "}"] {
-            rest = rest.replace(&format!("{name}{end}"), &format!("{map}{end}"));
-        }
-    }
-    rest
 }
 
 #[test]
