@@ -6,7 +6,6 @@
 mod call;
 pub(crate) mod code;
 mod control;
-mod indexed;
 mod memory;
 mod open;
 mod scalar;
@@ -21,9 +20,7 @@ use code::Refused;
 use open::Open;
 use std::sync::Arc;
 use tpu_mosaic::Module;
-use tpu_mosaic::ir::{
-    Block, CoreType, Element, Function, LocationId, Op, Operation, Region, Type, Value,
-};
+use tpu_mosaic::ir::{Block, Element, Function, LocationId, Op, Operation, Region, Type, Value};
 use values::{Reference, Slots, Val, Vector};
 
 /// Operations of a kernel with its calls written out, at most.
@@ -62,8 +59,6 @@ pub(crate) struct Lowering<'m> {
     regions: Vec<Vec<crate::form::ViewId>>,
     operations: usize,
     place: LocationId,
-    /// Where its code runs.
-    core: CoreType,
     /// Scratch that the configuration of the call asks for.
     internal_scratch: Option<u64>,
 }
@@ -193,14 +188,11 @@ impl<'m> Lowering<'m> {
         if self.scalar(operation)? || self.control(operation)? {
             return Ok(());
         }
-        if self.memory(operation)? || self.sync(operation)? || self.indexed(operation)? {
+        if self.memory(operation)? || self.sync(operation)? {
             return Ok(());
         }
-        if let Some(several) = crate::rows::several(operation.op) {
-            return self.piece_operation(operation, several);
-        }
         match crate::rows::row(operation.op) {
-            Some(row) => self.piece_operation(operation, |site| row(site).map(|one| vec![one])),
+            Some(row) => self.piece_operation(operation, row),
             None => Err(format!("{} is not supported", operation.op.row().name)),
         }
     }

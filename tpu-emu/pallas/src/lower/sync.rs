@@ -80,11 +80,7 @@ impl<'m> Lowering<'m> {
         Ok(true)
     }
 
-    pub(super) fn reference_of(
-        &mut self,
-        operation: &'m Operation,
-        group: &str,
-    ) -> Refused<Reference> {
+    fn reference_of(&mut self, operation: &'m Operation, group: &str) -> Refused<Reference> {
         let value = operation.operand(group);
         let value = value.ok_or_else(|| format!("{} without {group}", name(operation.op)))?;
         let val = self.read(value)?;
