@@ -98,6 +98,7 @@ x = jax.make_array_from_callback((4,), NamedSharding(mesh, P("x")), lambda _: np
 def end(a):
     if me == int(os.environ["ENDED"]):
         os.kill(os.getpid(), int(os.environ["SIGNAL"]))
+        time.sleep(60)  # Any thread may take the signal: this one is stopped a moment later.
     return a
 called = jax.jit(jax.shard_map(
     lambda a: jax.pure_callback(end, jax.ShapeDtypeStruct(a.shape, a.dtype), a),
@@ -138,7 +139,8 @@ def test_a_process_that_stops_in_the_middle_of_a_run_does_not_hold_the_others_fo
 
 
 def test_a_program_that_takes_long_is_waited_for():
-    long = MIDDLE.replace('os.kill(os.getpid(), int(os.environ["SIGNAL"]))', "time.sleep(9)")
+    long = MIDDLE.replace('os.kill(os.getpid(), int(os.environ["SIGNAL"]))', "pass")
+    long = long.replace("time.sleep(60)", "time.sleep(9)")
     variables = {"ENDED": "0", "TPU_EMU_HOSTS_TIMEOUT": "8"}
     for out in ended(start(long, [0, 1], 2, variables)):
         assert "ran" in out
