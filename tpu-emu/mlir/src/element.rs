@@ -41,6 +41,22 @@ pub enum Element {
     Other(u16),
 }
 
+/// Integer types with their bits, and whether they have a sign.
+const INTEGERS: [(Element, u16, bool); 12] = [
+    (Element::S2, 2, true),
+    (Element::S4, 4, true),
+    (Element::S8, 8, true),
+    (Element::S16, 16, true),
+    (Element::S32, 32, true),
+    (Element::S64, 64, true),
+    (Element::U2, 2, false),
+    (Element::U4, 4, false),
+    (Element::U8, 8, false),
+    (Element::U16, 16, false),
+    (Element::U32, 32, false),
+    (Element::U64, 64, false),
+];
+
 impl Element {
     /// Each type's name in MLIR text, without [`Element::Other`].
     pub const NAMES: &[(Self, &'static str)] = &[
@@ -78,6 +94,27 @@ impl Element {
         (Self::Index, "index"),
     ];
 
+    /// The integer type of a width; booleans are the signless one of one bit.
+    pub fn integer(width: u64, unsigned: bool) -> Option<Self> {
+        if (width, unsigned) == (1, false) {
+            return Some(Self::Pred);
+        }
+        let (of, ..) = INTEGERS
+            .iter()
+            .find(|&&(_, bits, signed)| (u64::from(bits), !signed) == (width, unsigned))?;
+        Some(*of)
+    }
+
+    /// Bits of an integer type, and whether its sign is extended. `None` for other types.
+    pub fn integer_bits(self) -> Option<(u16, bool)> {
+        match self {
+            Self::Pred => Some((1, false)),
+            Self::Index => Some((64, true)),
+            Self::Other(width @ 1..) => Some((width, true)),
+            _ => INTEGERS.iter().find(|row| row.0 == self).map(|&(_, bits, signed)| (bits, signed)),
+        }
+    }
+
     /// Bytes of one element as arrays of constants store it: sub-byte types and booleans take a
     /// byte each. `None` for what has no storage.
     pub const fn bytes(self) -> Option<usize> {
@@ -106,5 +143,28 @@ impl Element {
             Self::C128 => 16,
             Self::Other(_) => return None,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_are_found_by_their_bits_and_their_sign() {
+        for (of, bits, signed) in INTEGERS {
+            assert_eq!(Element::integer(u64::from(bits), !signed), Some(of));
+            assert_eq!(of.integer_bits(), Some((bits, signed)));
+        }
+        assert_eq!(Element::integer(1, false), Some(Element::Pred));
+        assert_eq!(Element::Index.integer_bits(), Some((64, true)));
+        assert_eq!(Element::Other(128).integer_bits(), Some((128, true)));
+        for (width, unsigned) in [(0, false), (1, true), (3, false), (128, false), (65_538, false)]
+        {
+            assert_eq!(Element::integer(width, unsigned), None);
+        }
+        for none in [Element::F32, Element::F8E8M0FNU, Element::C64, Element::Other(0)] {
+            assert_eq!(none.integer_bits(), None);
+        }
     }
 }

@@ -98,7 +98,7 @@ impl Reader<'_> {
         let Type::Scalar(element) = self.type_of(of)? else {
             return Err(ReadError::at(of.at, "an integer of another type"));
         };
-        let Some((width, extend)) = width(element) else {
+        let Some((width, extend)) = element.integer_bits() else {
             return Err(ReadError::at(of.at, format!("an integer of type {element:?}")));
         };
         let bits = u64::try_from(builtin::integer(rest, width)? & u128::from(u64::MAX));
@@ -311,41 +311,6 @@ impl Reader<'_> {
 
 /// An integer type. Only `ui` types are read as unsigned.
 fn integer_type(width: u64, signedness: Signedness) -> Type {
-    let unsigned = signedness == Signedness::Unsigned;
-    Type::Scalar(match (width, unsigned) {
-        (1, false) => Element::Pred,
-        (2, false) => Element::S2,
-        (4, false) => Element::S4,
-        (8, false) => Element::S8,
-        (16, false) => Element::S16,
-        (32, false) => Element::S32,
-        (64, false) => Element::S64,
-        (2, true) => Element::U2,
-        (4, true) => Element::U4,
-        (8, true) => Element::U8,
-        (16, true) => Element::U16,
-        (32, true) => Element::U32,
-        (64, true) => Element::U64,
-        _ => return Type::Unknown(format!("an integer of {width} bits").into()),
-    })
-}
-
-/// Bits of an integer type, and whether its sign is extended.
-fn width(of: Element) -> Option<(u16, bool)> {
-    Some(match of {
-        Element::Pred => (1, false),
-        Element::S2 => (2, true),
-        Element::S4 => (4, true),
-        Element::S8 => (8, true),
-        Element::S16 => (16, true),
-        Element::S32 => (32, true),
-        Element::S64 | Element::Index => (64, true),
-        Element::U2 => (2, false),
-        Element::U4 => (4, false),
-        Element::U8 => (8, false),
-        Element::U16 => (16, false),
-        Element::U32 => (32, false),
-        Element::U64 => (64, false),
-        _ => return None,
-    })
+    Element::integer(width, signedness == Signedness::Unsigned)
+        .map_or_else(|| Type::Unknown(format!("an integer of {width} bits").into()), Type::Scalar)
 }

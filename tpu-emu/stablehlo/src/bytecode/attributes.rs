@@ -147,7 +147,7 @@ impl BytecodeReader<'_> {
         of: Element,
     ) -> Result<Attribute, ReadError> {
         let at = cursor.at();
-        let Some((width, signed)) = integer_width(of) else {
+        let Some((width, signed)) = of.integer_bits() else {
             return Err(ReadError::at(at, format!("an integer of type {of:?}")));
         };
         let bits = builtin::integer(cursor, width)?;
@@ -226,25 +226,4 @@ pub(crate) fn chlo(cursor: &mut Cursor<'_>) -> Result<Node, ReadError> {
         1 => vhlo::words::read(cursor, vhlo::words::COMPARISON_TYPE),
         other => Err(ReadError::at(at, format!("chlo attribute of code {other}"))),
     }
-}
-
-/// Bits of an integer type, and whether it is signed.
-fn integer_width(of: Element) -> Option<(u16, bool)> {
-    Some(match of {
-        Element::Pred => (1, false),
-        Element::S2 => (2, true),
-        Element::S4 => (4, true),
-        Element::S8 => (8, true),
-        Element::S16 => (16, true),
-        Element::S32 => (32, true),
-        Element::S64 | Element::Index => (64, true),
-        Element::U2 => (2, false),
-        Element::U4 => (4, false),
-        Element::U8 => (8, false),
-        Element::U16 => (16, false),
-        Element::U32 => (32, false),
-        Element::U64 => (64, false),
-        Element::Other(width @ 1..) => (width, true),
-        _ => return None,
-    })
 }

@@ -128,26 +128,12 @@ fn integer_type(at: usize, code: u64) -> Result<Element, ReadError> {
         2 => (code >> 2, true),
         _ => return Err(ReadError::at(at, format!("integer type {code}"))),
     };
-    Ok(match (width, unsigned) {
-        (1, false) => Element::Pred,
-        (2, false) => Element::S2,
-        (4, false) => Element::S4,
-        (8, false) => Element::S8,
-        (16, false) => Element::S16,
-        (32, false) => Element::S32,
-        (64, false) => Element::S64,
-        (2, true) => Element::U2,
-        (4, true) => Element::U4,
-        (8, true) => Element::U8,
-        (16, true) => Element::U16,
-        (32, true) => Element::U32,
-        (64, true) => Element::U64,
-        (width, false) => match u16::try_from(width) {
-            Ok(width) => Element::Other(width),
-            Err(_) => return Err(ReadError::at(at, format!("an integer of {width} bits"))),
-        },
-        (width, true) => {
-            return Err(ReadError::at(at, format!("an unsigned integer of {width} bits")));
-        }
-    })
+    if let Some(of) = Element::integer(width, unsigned) {
+        return Ok(of);
+    }
+    let kind = if unsigned { "unsigned integer" } else { "integer" };
+    match u16::try_from(width) {
+        Ok(width) if !unsigned => Ok(Element::Other(width)),
+        _ => Err(ReadError::at(at, format!("an {kind} of {width} bits"))),
+    }
 }

@@ -203,25 +203,6 @@ fn narrow(element: Element) -> Option<u32> {
     })
 }
 
-/// Bits of an integer type, and whether it is signed.
-pub(super) fn integer_width(element: Element) -> Option<(u32, bool)> {
-    Some(match element {
-        Element::S2 => (2, true),
-        Element::S4 => (4, true),
-        Element::S8 => (8, true),
-        Element::S16 => (16, true),
-        Element::S32 => (32, true),
-        Element::S64 | Element::Index => (64, true),
-        Element::U2 => (2, false),
-        Element::U4 => (4, false),
-        Element::U8 => (8, false),
-        Element::U16 => (16, false),
-        Element::U32 => (32, false),
-        Element::U64 => (64, false),
-        _ => return None,
-    })
-}
-
 /// A literal as an integer of a type. Signless types take what fits with a sign or without.
 pub(super) fn whole(text: &str, element: Element) -> Option<i128> {
     let value = integer(text)?;
@@ -231,7 +212,7 @@ pub(super) fn whole(text: &str, element: Element) -> Option<i128> {
             width >= 128 || (-(1_i128 << (width - 1))..1_i128 << width.min(126)).contains(&value);
         return fits.then_some(value);
     }
-    let (width, signed) = integer_width(element)?;
+    let (width, signed) = element.integer_bits().filter(|&(width, _)| width > 1)?;
     let range = 1_i128 << width;
     if signed {
         if value >= range || value < -(range / 2) {

@@ -89,7 +89,7 @@ impl Printer<'_> {
                 self.push(")");
             }
             Element::Pred => self.push(if bytes == [0] { "false" } else { "true" }),
-            _ => match dense::integer_width(of) {
+            _ => match of.integer_bits() {
                 Some((_, true)) => {
                     let unused = 64 - 8 * u32::try_from(width.min(8)).unwrap_or(8);
                     self.push(&((bits(bytes) << unused).cast_signed() >> unused).to_string());
