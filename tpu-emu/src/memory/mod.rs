@@ -4,6 +4,7 @@ mod pointers;
 pub(crate) mod raw_allocations;
 mod recording;
 mod refusal;
+pub(crate) mod spare;
 
 use crate::config::POISON;
 use crate::hbm::spec::{ArraySpec, Specs};
@@ -27,6 +28,7 @@ use raw_allocations::RawAllocations;
 pub(crate) use raw_allocations::taken_for;
 pub use refusal::Explain;
 pub(crate) use refusal::{NotTaken, Refused};
+use spare::Spare;
 
 /// Address space for each kind of host memory; pages are committed by touch.
 const HOST_CAPACITY: Bytes = Bytes::gib(256);
@@ -92,6 +94,8 @@ pub struct Memories {
     specs: Specs,
     host: Arc<dyn HostMemory>,
     poison: bool,
+    /// Memory of runs over whole arrays, for the next ones.
+    pub(crate) spare: Arc<Spare>,
     ledger: Ledger,
     /// Threads that copy, and that run programs.
     pub(crate) workers: Workers,
@@ -139,6 +143,7 @@ impl Memories {
             specs: Specs::new(rules),
             host,
             poison,
+            spare: Arc::default(),
             ledger,
             workers,
             raw_allocations: RawAllocations::default(),
@@ -208,6 +213,7 @@ impl Memories {
         let Some(left) = self.host.left().filter(|&left| left < wanted) else { return Ok(()) };
         let resident = places.map(|region| region.resident().0).sum();
         let asked = wanted.saturating_sub(Bytes(resident));
+        let left = left + if asked > left { self.spare.clear() } else { Bytes(0) };
         if asked <= left {
             return Ok(());
         }

@@ -3,6 +3,7 @@
 #![expect(unsafe_code, reason = "an unsafe trait")]
 use crate::buffer::Hold;
 use crate::hbm::Region;
+use crate::memory::spare::Lent;
 use parking_lot::Mutex;
 use std::ptr;
 use std::sync::Arc;
@@ -20,6 +21,8 @@ pub(super) enum RunMemory {
     Held(Hold),
     /// Memory that is not the device's.
     Own(Aligned),
+    /// Such memory that the next run gets.
+    Lent(Lent),
     /// Such memory of several runs, one after the other.
     Shared(Arc<Mutex<Aligned>>),
 }
@@ -33,11 +36,16 @@ unsafe impl Storage for RunMemory {
             Self::Nothing => (ptr::null_mut(), 0),
             Self::Held(hold) => hold.region().map_or((ptr::null_mut(), 0), region),
             Self::Own(memory) => memory.place(),
+            Self::Lent(lent) => lent.memory().place(),
             Self::Shared(memory) => memory.lock().place(),
         }
     }
 
     fn is_own(&self) -> bool {
-        matches!(self, Self::Own(_))
+        match self {
+            Self::Own(_) => true,
+            Self::Lent(lent) => lent.is_last(),
+            Self::Nothing | Self::Held(_) | Self::Shared(_) => false,
+        }
     }
 }

@@ -34,9 +34,9 @@ impl Job {
         };
         let plan = &executable.plan;
         self.room_beside()?;
-        let mut arena = Aligned::try_zeros(plan.arena)?;
-        self.machine.poison(arena.bytes_mut());
-        let mut memories = vec![RunMemory::Own(arena), RunMemory::Own(Aligned::of(&plan.pool))];
+        let mut arena = self.machine.spare.take(plan.arena)?;
+        self.machine.poison(arena.memory().bytes_mut());
+        let mut memories = vec![RunMemory::Lent(arena), RunMemory::Own(Aligned::of(&plan.pool))];
         for (index, io) in parameters.iter().enumerate() {
             memories.push(self.whole(index, io, sources)?);
         }
