@@ -62,12 +62,24 @@ pub(crate) struct Entry {
     pub(crate) start: usize,
     /// Where it runs.
     pub(crate) core: CoreType,
+    /// The dimensions of the grid that are cores, and those that are subcores: each of their
+    /// points is an instance.
+    pub(crate) cores: Cores,
     /// The grid; the number of the operand where the call gives an extent.
     pub(crate) grid: Vec<Extent>,
     /// The register with the index of each dimension of the grid.
     pub(crate) indices: Vec<Register>,
     /// Arguments behind the indices.
     pub(crate) arguments: Vec<Argument>,
+}
+
+/// Which dimensions of a grid are not gone through, but run beside each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Cores {
+    /// The one that is cores.
+    pub(crate) core: Option<usize>,
+    /// The one that is subcores.
+    pub(crate) subcore: Option<usize>,
 }
 
 /// An extent of a grid.
@@ -80,7 +92,7 @@ pub(crate) enum Extent {
 }
 
 /// An array of the call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Array {
     /// An operand.
     Operand(usize),
@@ -98,7 +110,6 @@ pub(crate) struct Argument {
     /// Extents; those that are dynamic are the array's.
     pub(crate) dims: Vec<usize>,
     /// In which memory.
-    #[expect(dead_code, reason = "for the budgets of memories")]
     pub(crate) space: MemorySpace,
     /// Where it comes from.
     pub(crate) source: Source,
@@ -183,13 +194,7 @@ pub(crate) enum Step {
     /// Makes a view.
     View { from: ViewId, how: Box<Reshaping>, to: ViewId },
     /// Takes memory until [`Step::Free`].
-    Allocate {
-        to: ViewId,
-        cell: Cell,
-        dims: Box<[usize]>,
-        #[expect(dead_code, reason = "for the budgets of memories")]
-        space: MemorySpace,
-    },
+    Allocate { to: ViewId, cell: Cell, dims: Box<[usize]>, space: MemorySpace },
     /// Gives memory back.
     Free(Box<[ViewId]>),
     /// Writes blocks of results back and fetches blocks of operands, where their indices changed.
@@ -401,6 +406,37 @@ pub(crate) enum Sync {
         target_semaphore: Option<ViewId>,
         peer: Peer,
     },
+    /// Begins a copy of rows at computed places.
+    Indirect(Box<Indirect>),
+    /// Waits for the other subcores of the core.
+    Meet { barrier: Int },
+    /// Adds to a scalar of another subcore's memory; gives what was there.
+    FetchAdd { view: ViewId, indices: Box<[Int]>, value: Int, core: Int, to: Register },
     /// Waits until so many bytes have come as a view has.
     WaitCopy { semaphore: ViewId, size: ViewId },
+}
+
+/// A copy of rows at computed places.
+#[derive(Debug)]
+pub(crate) struct Indirect {
+    pub(crate) source: ViewId,
+    pub(crate) target: ViewId,
+    /// The rows.
+    pub(crate) offsets: Offsets,
+    /// The offset of rows that are left out.
+    pub(crate) filter: Option<Int>,
+    pub(crate) semaphore: ViewId,
+    /// Whether rows of the source are selected; those of the target otherwise.
+    pub(crate) gathers: bool,
+    /// The sum of two rows, where rows are added.
+    pub(crate) add: Option<Arc<Piece>>,
+}
+
+/// The rows of a copy.
+#[derive(Debug)]
+pub(crate) enum Offsets {
+    /// In a memory.
+    View(ViewId),
+    /// A vector.
+    Slot(SlotId, Shape),
 }

@@ -4,13 +4,13 @@ use super::memory::{cell, space};
 use super::values::{Slots, Val};
 use super::{Lowering, Open};
 use crate::form::{
-    Argument, Array, Entry, Extent, Int, Program, Register, Source, Step, Window as Blocks,
+    Argument, Array, Cores, Entry, Extent, Int, Program, Register, Source, Step, Window as Blocks,
 };
 use crate::piece::Planner;
 use tpu_base::tensor::Shape;
 use tpu_mosaic::ir::{
-    AffineResult, CoreType, DYNAMIC, Function, Kernel, LocationId, MemorySpace, Memref,
-    RevisitMode, Transform, Type, Window,
+    AffineResult, CoreType, DYNAMIC, DimensionSemantics, Function, Kernel, LocationId, MemorySpace,
+    Memref, RevisitMode, Transform, Type, Window,
 };
 use tpu_mosaic::{Config, Module};
 
@@ -60,6 +60,7 @@ pub(crate) fn lower(
         regions: Vec::new(),
         operations: 0,
         place: LocationId::UNKNOWN,
+        core: CoreType::TensorCore,
         internal_scratch: config.internal_scratch_bytes,
     };
     if let Some(asked) = config.internal_scratch_bytes.filter(|&asked| asked < TILE_BYTES) {
@@ -103,9 +104,7 @@ impl<'m> Lowering<'m> {
         signature: Signature<'_>,
     ) -> Refused<()> {
         self.place = function.location;
-        if kernel.core != CoreType::TensorCore {
-            return Err(format!("kernels on {} are not supported", kernel.core.word()));
-        }
+        self.core = kernel.core;
         let bounds = kernel.grid.clone().unwrap_or_default();
         let mut dynamic = 0;
         let mut grid = Vec::new();
@@ -212,6 +211,7 @@ impl<'m> Lowering<'m> {
         self.program.entries.push(Entry {
             start,
             core: kernel.core,
+            cores: cores(kernel),
             grid,
             indices: registers,
             arguments,
@@ -304,6 +304,18 @@ impl<'m> Lowering<'m> {
             }
         }
         Ok(())
+    }
+}
+
+/// The dimensions of a kernel's grid that are cores.
+fn cores(kernel: &Kernel) -> Cores {
+    let dimension = |wanted| {
+        let semantics = kernel.semantics.as_deref().unwrap_or(&[]);
+        semantics.iter().position(|of| *of == wanted)
+    };
+    Cores {
+        core: dimension(DimensionSemantics::CoreParallel),
+        subcore: dimension(DimensionSemantics::SubcoreParallel),
     }
 }
 

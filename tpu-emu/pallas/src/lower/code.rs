@@ -283,6 +283,52 @@ impl Code {
         result
     }
 
+    /// Updates of an array at places, each an index along all of its dimensions; those outside are
+    /// left out, and of several at one place the last one stays or, with the name of an operation,
+    /// all are combined.
+    pub(crate) fn scatter(
+        &mut self,
+        array: Value,
+        places: Value,
+        updates: Value,
+        (rank, vector): (usize, usize),
+        combined: Option<&'static str>,
+    ) -> Value {
+        let (element, dims) = (self.element(array), self.dims(array));
+        let all = || integers((0..rank).map(signed));
+        let of = attributes([
+            ("update_window_dims", integers([])),
+            ("inserted_window_dims", all()),
+            ("input_batching_dims", integers([])),
+            ("scatter_indices_batching_dims", integers([])),
+            ("scatter_dims_to_operand_dims", all()),
+            ("index_vector_dim", Attribute::Integer(signed(vector).into(), Element::S64)),
+            ("indices_are_sorted", Attribute::Bool(false)),
+            ("unique_indices", Attribute::Bool(false)),
+        ]);
+        let arguments = vec![self.value(element, &[]), self.value(element, &[])];
+        let mut operations = Vec::new();
+        let mut made = arguments[1];
+        let operation = |name: &'static str, operands: Vec<Value>, results| Operation {
+            name: Name::Borrowed(name),
+            operands,
+            results,
+            attributes: Attributes::default(),
+            regions: Vec::new(),
+            location: LocationId::UNKNOWN,
+        };
+        if let Some(name) = combined {
+            made = self.value(element, &[]);
+            operations.push(operation(name, arguments.clone(), vec![made]));
+        }
+        operations.push(operation("stablehlo.return", vec![made], Vec::new()));
+        let body = Region { blocks: vec![Block { arguments, operations }] };
+        let result = self.value(element, &dims);
+        let operands = [array, places, updates];
+        self.push("stablehlo.scatter", &operands, of, vec![body], vec![result]);
+        result
+    }
+
     /// The piece as a module.
     pub(crate) fn module(self, parameters: Vec<Value>, results: &[Value]) -> Module {
         let Self { types, mut operations } = self;

@@ -6,6 +6,7 @@
 mod call;
 pub(crate) mod code;
 mod control;
+mod indexed;
 mod memory;
 mod open;
 mod scalar;
@@ -20,7 +21,9 @@ use code::Refused;
 use open::Open;
 use std::sync::Arc;
 use tpu_mosaic::Module;
-use tpu_mosaic::ir::{Block, Element, Function, LocationId, Op, Operation, Region, Type, Value};
+use tpu_mosaic::ir::{
+    Block, CoreType, Element, Function, LocationId, Op, Operation, Region, Type, Value,
+};
 use values::{Reference, Slots, Val, Vector};
 
 /// Operations of a kernel with its calls written out, at most.
@@ -59,6 +62,8 @@ pub(crate) struct Lowering<'m> {
     regions: Vec<Vec<crate::form::ViewId>>,
     operations: usize,
     place: LocationId,
+    /// Where its code runs.
+    core: CoreType,
     /// Scratch that the configuration of the call asks for.
     internal_scratch: Option<u64>,
 }
@@ -188,11 +193,14 @@ impl<'m> Lowering<'m> {
         if self.scalar(operation)? || self.control(operation)? {
             return Ok(());
         }
-        if self.memory(operation)? || self.sync(operation)? {
+        if self.memory(operation)? || self.sync(operation)? || self.indexed(operation)? {
             return Ok(());
         }
+        if let Some(several) = crate::rows::several(operation.op) {
+            return self.piece_operation(operation, several);
+        }
         match crate::rows::row(operation.op) {
-            Some(row) => self.piece_operation(operation, row),
+            Some(row) => self.piece_operation(operation, |site| row(site).map(|one| vec![one])),
             None => Err(format!("{} is not supported", operation.op.row().name)),
         }
     }

@@ -4,7 +4,7 @@ use super::code::{Code, Refused, storage};
 use super::values::{Home, Val, VectorId, dtype, shape};
 use super::{Lowering, name};
 use crate::form::{Access, Input, Int, Output, Run, SlotId, Step};
-use crate::rows::{Known, Row, Site};
+use crate::rows::{Known, Site};
 use std::collections::BTreeMap;
 use tpu_base::tensor::{DType, Shape};
 use tpu_mosaic::ir::{Element, LocationId, Operation, Type};
@@ -39,17 +39,24 @@ struct Pending {
 
 impl<'m> Lowering<'m> {
     /// An operation that has a row.
-    pub(super) fn piece_operation(&mut self, operation: &'m Operation, row: Row) -> Refused<()> {
-        let [result] = operation.results[..] else {
-            let count = operation.results.len();
-            return Err(format!("{} with {count} results", name(operation.op)));
+    pub(super) fn piece_operation(
+        &mut self,
+        operation: &'m Operation,
+        row: impl FnOnce(&mut Site<'_>) -> Refused<Vec<stable::Value>>,
+    ) -> Refused<()> {
+        let mut results = Vec::with_capacity(operation.results.len());
+        for &result in &operation.results {
+            let (element, dims) = match self.type_of(result)? {
+                Type::Scalar(element) => (storage(*element), Vec::new()),
+                Type::Vector(vector) => (storage(vector.element), vector.dims.clone()),
+                other => return Err(format!("{} gives {other:?}", name(operation.op))),
+            };
+            shape(element, &dims)?;
+            results.push((element, dims));
+        }
+        let Some((element, dims)) = results.first().cloned() else {
+            return Err(format!("{} without results", name(operation.op)));
         };
-        let (element, dims) = match self.type_of(result)? {
-            Type::Scalar(element) => (storage(*element), Vec::new()),
-            Type::Vector(vector) => (storage(vector.element), vector.dims.clone()),
-            other => return Err(format!("{} gives {other:?}", name(operation.op))),
-        };
-        shape(element, &dims)?;
         let mut operands = Vec::with_capacity(operation.operands.len());
         let mut known = Vec::with_capacity(operation.operands.len());
         for &operand in &operation.operands {
@@ -59,21 +66,35 @@ impl<'m> Lowering<'m> {
             operands.push(self.in_piece(val, of)?);
         }
         self.open.place.get_or_insert(operation.location);
+        let core = self.core;
         let code = &mut self.open.code;
-        let mut site = Site { code, operation, operands, known, element, dims: dims.clone() };
+        let declared = results.clone();
+        let mut site =
+            Site { code, operation, operands, known, element, dims, results: declared, core };
         let made = row(&mut site)?;
-        let (had, is) = (self.open.code.dims(made), self.open.code.element(made));
-        if had != dims || is != element {
-            let what = name(operation.op);
-            return Err(format!(
-                "{what} gives {is:?}{had:?} where {element:?}{dims:?} is declared"
-            ));
+        if made.len() != results.len() {
+            let (had, what) = (made.len(), name(operation.op));
+            return Err(format!("{what} gives {had} results of {}", results.len()));
+        }
+        for (&value, (element, dims)) in made.iter().zip(&results) {
+            let (had, is) = (self.open.code.dims(value), self.open.code.element(value));
+            if had != *dims || is != *element {
+                let what = name(operation.op);
+                return Err(format!(
+                    "{what} gives {is:?}{had:?} where {element:?}{dims:?} is declared"
+                ));
+            }
         }
         for &operand in &operation.operands {
             self.read(operand)?;
         }
-        let id = self.made(made, element, dims);
-        self.bind(result, Val::Vector(id))
+        for ((value, (element, dims)), &result) in
+            made.into_iter().zip(results).zip(&operation.results)
+        {
+            let id = self.made(value, element, dims);
+            self.bind(result, Val::Vector(id))?;
+        }
+        Ok(())
     }
 
     /// A vector that the open piece makes.

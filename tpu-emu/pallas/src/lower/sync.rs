@@ -80,7 +80,11 @@ impl<'m> Lowering<'m> {
         Ok(true)
     }
 
-    fn reference_of(&mut self, operation: &'m Operation, group: &str) -> Refused<Reference> {
+    pub(super) fn reference_of(
+        &mut self,
+        operation: &'m Operation,
+        group: &str,
+    ) -> Refused<Reference> {
         let value = operation.operand(group);
         let value = value.ok_or_else(|| format!("{} without {group}", name(operation.op)))?;
         let val = self.read(value)?;

@@ -9,7 +9,9 @@ use super::peers::Found;
 use super::semaphores::Semaphore;
 use super::view::View;
 use super::{Failure, Machine};
-use crate::form::{Cell, Sync};
+use crate::form::{Cell, Peer, Sync};
+use crate::piece::Piece;
+use std::sync::Arc;
 use tpu_mosaic::ir::LocationId;
 
 /// When copies that run beside a kernel are done.
@@ -31,9 +33,22 @@ struct Copy {
     target: View,
     /// Semaphores that it signals when it is done, with how much.
     signals: Vec<(Semaphore, i64)>,
+    /// Which rows are copied, if not all.
+    rows: Option<Rows>,
     /// Who began it, and where.
     by: usize,
     place: LocationId,
+}
+
+/// The rows of a copy.
+#[derive(Debug)]
+pub(super) struct Rows {
+    /// For each row of the one side, that of the other, if it is copied.
+    pub(super) of: Vec<Option<usize>>,
+    /// Whether rows of the source are selected.
+    pub(super) gathers: bool,
+    /// The sum of two rows, where they are added.
+    pub(super) add: Option<Arc<Piece>>,
 }
 
 /// Copies that are not done, in the order in which they were begun.
@@ -112,6 +127,27 @@ impl Machine<'_> {
                 let dtype = Cell::Semaphore(false).dtype();
                 instance.set_view(*to, View::whole(buffer, dtype, &[]));
             }
+            Sync::Meet { barrier } => {
+                let barrier = instance.int(*barrier);
+                self.meet(instance, barrier, place);
+            }
+            Sync::Indirect(copy) => self.enqueue_rows(instance, number, copy, place)?,
+            Sync::FetchAdd { view, indices, value, core, to } => {
+                let view = instance.view(*view).map_err(fails)?.clone();
+                let peer = Peer { subcore: Some(*core), ..Peer::default() };
+                match self.of_peer(instance, number, &view, peer).map_err(fails)? {
+                    Found::Later(device) => {
+                        instance.state = State::Waits { what: Waiting::Memory(device), place };
+                    }
+                    Found::View(view) => {
+                        let at = instance.ints(indices);
+                        let before = self.scalar_at(&view, &at).map_err(fails)?;
+                        let sum = before.wrapping_add(instance.int(*value));
+                        self.set_scalar_at(&view, &at, sum).map_err(fails)?;
+                        instance.set(*to, before);
+                    }
+                }
+            }
             Sync::Enqueue { .. } => self.enqueue(instance, number, sync, place)?,
             Sync::WaitCopy { semaphore, size } => {
                 let view = instance.view(*semaphore).map_err(fails)?;
@@ -166,7 +202,18 @@ impl Machine<'_> {
             let amount = self.amount(&view, &target);
             signals.push((Semaphore::of(&view).map_err(fails)?, amount));
         }
-        self.copies.waiting.push(Copy { source, target, signals, by: number, place });
+        self.begin_copy((source, target, None), signals, number, place)
+    }
+
+    /// Begins a copy.
+    pub(super) fn begin_copy(
+        &mut self,
+        (source, target, rows): (View, View, Option<Rows>),
+        signals: Vec<(Semaphore, i64)>,
+        by: usize,
+        place: LocationId,
+    ) -> Result<(), Failure> {
+        self.copies.waiting.push(Copy { source, target, signals, rows, by, place });
         match self.copies.order {
             CopyOrder::Late => {}
             CopyOrder::Early => self.finish_copies()?,
@@ -181,7 +228,7 @@ impl Machine<'_> {
     }
 
     /// How much a copy of a view adds to a semaphore.
-    fn amount(&self, semaphore: &View, copied: &View) -> i64 {
+    pub(super) fn amount(&self, semaphore: &View, copied: &View) -> i64 {
         match self.bank.get(semaphore.buffer).cell {
             Cell::Semaphore(true) => bytes_of(copied),
             _ => 1,
@@ -204,8 +251,14 @@ impl Machine<'_> {
 
     /// Does a copy.
     fn finish(&mut self, number: usize) -> Result<(), Failure> {
-        let Copy { source, target, signals, by, place } = self.copies.waiting.remove(number);
-        target.copy_from(&self.bank, &source);
+        let copy = self.copies.waiting.remove(number);
+        let Copy { source, target, signals, rows, by, place } = copy;
+        match rows {
+            None => target.copy_from(&self.bank, &source),
+            Some(rows) => {
+                self.copy_rows(&source, &target, &rows).map_err(|what| Failure { what, place })?
+            }
+        }
         for (semaphore, amount) in signals {
             self.signal(semaphore, amount, (by, place)).map_err(|what| Failure { what, place })?;
         }

@@ -1,11 +1,12 @@
 //! A kernel on one core: its registers, views and slots, and one step after the other.
+use super::cores::Who;
 use super::memory::{BufferId, Place, poison};
 use super::peers::Role;
 use super::scalar::{compute, wrap};
 use super::semaphores::Semaphore;
 use super::view::View;
 use super::windows::WindowState;
-use super::{Failure, Machine};
+use super::{Failure, Machine, is_shared};
 use crate::form::{Cell, Int, Program, Question, Register, Reshaping, SlotId, Step, ViewId};
 use tpu_kernels::aligned::Aligned;
 use tpu_mosaic::ir::LocationId;
@@ -26,6 +27,8 @@ pub(super) enum State {
 pub(super) enum Waiting {
     /// That a semaphore has so much.
     Semaphore { semaphore: Semaphore, amount: i64 },
+    /// That all subcores of the core come to a barrier.
+    Barrier(i64),
     /// That the kernel on a device allocates what this one names.
     Memory(usize),
 }
@@ -33,10 +36,14 @@ pub(super) enum Waiting {
 /// A kernel on one core.
 #[derive(Debug)]
 pub(super) struct Instance {
+    /// Where it runs.
+    pub(super) who: Who,
     /// The number of its device among those of the launch.
     pub(super) device: usize,
     /// The number of the kernel's entry.
     pub(super) entry: usize,
+    /// How often all had met at the barrier where it waits.
+    pub(super) met: Option<u64>,
     pub(super) state: State,
     /// The number of the next step.
     pub(super) next: usize,
@@ -60,14 +67,13 @@ pub(super) struct Instance {
 
 impl Instance {
     /// A kernel before its first step.
-    pub(super) fn new(
-        program: &Program,
-        (device, entry): (usize, usize),
-        bounds: Vec<i64>,
-    ) -> Self {
+    pub(super) fn new(program: &Program, who: Who, bounds: Vec<i64>) -> Self {
+        let Who { device, entry, .. } = who;
         Self {
+            who,
             device,
             entry,
+            met: None,
             state: State::Ready,
             next: program.entries[entry].start,
             ran: 0,
@@ -87,6 +93,12 @@ impl Instance {
     pub(super) fn begin(&mut self, program: &Program) {
         if self.bounds.iter().any(|&bound| bound <= 0) {
             self.state = State::Ended;
+        }
+        let cores = program.entries[self.entry].cores;
+        for (dimension, index) in [(cores.core, self.who.core), (cores.subcore, self.who.subcore)] {
+            if let Some(at) = dimension {
+                self.point[at] = i64::try_from(index).unwrap_or(i64::MAX);
+            }
         }
         self.set_indices(program);
     }
@@ -132,7 +144,13 @@ impl Instance {
 
     /// Goes to the next point; whether there is one.
     fn next_point(&mut self, program: &Program) -> bool {
-        for (index, bound) in self.point.iter_mut().zip(&self.bounds).rev() {
+        let cores = program.entries[self.entry].cores;
+        let points = self.point.iter_mut().zip(&self.bounds).enumerate();
+        for (at, (index, bound)) in points.rev() {
+            // Other cores have the other points.
+            if cores.core == Some(at) || cores.subcore == Some(at) {
+                continue;
+            }
             *index += 1;
             if *index < *bound {
                 self.set_indices(program);
@@ -226,19 +244,34 @@ impl Machine<'_> {
                 let view = reshaped(instance, *from, how).map_err(fails)?;
                 instance.set_view(*to, view);
             }
-            Step::Allocate { to, cell, dims, .. } => {
+            Step::Allocate { to, cell, dims, space } => {
                 let dtype = cell.dtype();
                 let bytes = dims.iter().product::<usize>() * dtype.host_bytes();
-                let id = self.bank.own(bytes, *cell);
-                if let Cell::Element(dtype) = cell {
-                    poison(self.bank.get(id).place, *dtype);
-                }
-                self.owners.add(id, number, Role::Allocated(instance.next - 1));
+                let bank = &mut self.bank;
+                let mut make = || {
+                    let id = bank.own(bytes, *cell);
+                    if let Cell::Element(dtype) = cell {
+                        poison(bank.get(id).place, *dtype);
+                    }
+                    id
+                };
+                let role = Role::Allocated(instance.next - 1);
+                let id = if is_shared(*space) {
+                    self.roster.shared((instance.who, role), make)
+                } else {
+                    make()
+                };
+                self.owners.add(id, number, role);
                 instance.set_view(*to, View::whole(id, dtype, dims));
             }
             Step::Free(views) => {
                 for &view in views {
                     let buffer = instance.view(view).map_err(fails)?.buffer;
+                    if let Some((_, role)) = self.owners.of(buffer)
+                        && !self.roster.leave(instance.who, role)
+                    {
+                        continue;
+                    }
                     self.finish_copies_of(buffer)?;
                     self.are_zero(buffer)?;
                     self.owners.remove(buffer);
@@ -266,7 +299,8 @@ impl Machine<'_> {
                     Question::Device => {
                         i64::try_from(self.devices[instance.device].device).unwrap_or(0)
                     }
-                    Question::Core | Question::Subcore => 0,
+                    Question::Core => i64::try_from(instance.who.core).unwrap_or(0),
+                    Question::Subcore => i64::try_from(instance.who.subcore).unwrap_or(0),
                 };
                 instance.set(*to, value);
             }
@@ -283,8 +317,12 @@ impl Machine<'_> {
         from: ViewId,
         indices: &[Int],
     ) -> Result<i64, String> {
-        let view = instance.view(from)?;
-        let one = view.slice(&instance.ints(indices), &vec![1; view.axes.len()], None)?;
+        self.scalar_at(instance.view(from)?, &instance.ints(indices))
+    }
+
+    /// The integer at a place of a view.
+    pub(super) fn scalar_at(&self, view: &View, indices: &[i64]) -> Result<i64, String> {
+        let one = view.slice(indices, &vec![1; view.axes.len()], None)?;
         let mut bytes = [0; 8];
         let size = one.dtype.host_bytes().min(8);
         one.read(&self.bank, Place::of_mut(&mut bytes[..size]));
@@ -300,8 +338,17 @@ impl Machine<'_> {
         indices: &[Int],
         value: i64,
     ) -> Result<(), String> {
-        let view = instance.view(to)?;
-        let one = view.slice(&instance.ints(indices), &vec![1; view.axes.len()], None)?;
+        self.set_scalar_at(instance.view(to)?, &instance.ints(indices), value)
+    }
+
+    /// Puts an integer at a place of a view.
+    pub(super) fn set_scalar_at(
+        &self,
+        view: &View,
+        indices: &[i64],
+        value: i64,
+    ) -> Result<(), String> {
+        let one = view.slice(indices, &vec![1; view.axes.len()], None)?;
         let size = one.dtype.host_bytes().min(8);
         let of = one.dtype.element();
         let bytes = wrap(of.bits * of.parts, value).to_le_bytes();

@@ -13,16 +13,20 @@
 //! | `pieces` | pieces with their loads and stores |
 //! | `instance` | one step after the other |
 //! | `copies` | copies beside kernels |
+//! | `rows` | copies of rows at computed places |
+//! | `cores` | which kernel runs where |
 //! | `semaphores` | semaphores, and who waits for them |
 //! | `peers` | memories of other devices' kernels |
 //! | `scalar` | arithmetic on scalar integers |
 pub(crate) mod copies;
+mod cores;
 mod instance;
 pub(crate) mod memory;
 mod peers;
 mod pieces;
 mod prints;
 mod random;
+mod rows;
 pub(crate) mod scalar;
 mod semaphores;
 pub(crate) mod view;
@@ -30,13 +34,19 @@ mod windows;
 
 use crate::form::{Array, Cell, Extent, Program, Source};
 use copies::{Copies, CopyOrder};
+use cores::{Roster, Who};
 use instance::{Instance, State};
 use memory::{Bank, BufferId, Place, poison};
 use peers::{Owners, Role};
 use semaphores::Signals;
-use tpu_mosaic::ir::LocationId;
+use tpu_mosaic::ir::{LocationId, MemorySpace};
 use view::View;
 use windows::WindowState;
+
+/// Whether subcores have one memory of a kind.
+fn is_shared(space: MemorySpace) -> bool {
+    matches!(space, MemorySpace::VmemShared | MemorySpace::Hbm)
+}
 
 /// Why a kernel stopped.
 #[derive(Debug)]
@@ -67,6 +77,7 @@ pub(crate) struct Machine<'p> {
     copies: Copies,
     signals: Signals,
     owners: Owners,
+    roster: Roster,
     devices: Vec<Arrays>,
     prints: &'p dyn Fn(&str),
 }
@@ -80,8 +91,9 @@ impl<'p> Machine<'p> {
         order: CopyOrder,
     ) -> Self {
         let (signals, owners) = (Signals::default(), Owners::default());
+        let roster = Roster::default();
         let (bank, copies) = (Bank::default(), Copies::new(order));
-        Self { program, bank, copies, signals, owners, devices, prints }
+        Self { program, bank, copies, signals, owners, roster, devices, prints }
     }
 
     /// Runs all kernels to their ends.
@@ -90,9 +102,10 @@ impl<'p> Machine<'p> {
     /// The first mistake of a kernel, with its place.
     pub(crate) fn run(&mut self) -> Result<(), Failure> {
         let mut instances = Vec::new();
-        for device in 0..self.devices.len() {
-            for entry in 0..self.program.entries.len() {
-                instances.push(self.instance(device, entry)?);
+        self.enlist()?;
+        for number in 0..self.roster.all().len() {
+            if let Some(who) = self.roster.who(number) {
+                instances.push(self.instance(number, who)?);
             }
         }
         loop {
@@ -120,8 +133,9 @@ impl<'p> Machine<'p> {
     }
 
     /// A kernel on a device, before its first step.
-    fn instance(&mut self, device: usize, entry: usize) -> Result<Instance, Failure> {
+    fn instance(&mut self, number: usize, who: Who) -> Result<Instance, Failure> {
         let program = self.program;
+        let Who { device, entry, .. } = who;
         let fails = |what: String| Failure { what, place: LocationId::UNKNOWN };
         let of = &program.entries[entry];
         let mut bounds = Vec::with_capacity(of.grid.len());
@@ -139,8 +153,7 @@ impl<'p> Machine<'p> {
                 }
             });
         }
-        let number = device * program.entries.len() + entry;
-        let mut instance = Instance::new(program, (device, entry), bounds);
+        let mut instance = Instance::new(program, who, bounds);
         let mut arena = 0;
         let mut offsets = Vec::with_capacity(program.slots.len());
         for bytes in &program.slots {
@@ -167,6 +180,10 @@ impl<'p> Machine<'p> {
             let mut window = None;
             let mut back = None;
             let buffer = match &argument.source {
+                Source::Scratch if is_shared(argument.space) => {
+                    let bank = &mut self.bank;
+                    self.roster.shared((who, Role::Argument(place)), || own(bank))
+                }
                 Source::Scratch => own(&mut self.bank),
                 Source::Whole(array) => {
                     let lent = self.place_of(device, *array);
@@ -177,22 +194,23 @@ impl<'p> Machine<'p> {
                         )));
                     }
                     let shared = self.is_shared(device, *array);
-                    match array {
+                    let bank = &mut self.bank;
+                    self.roster.array((device, *array), || match array {
                         Array::Result(_) if !shared => {
                             match argument.cell {
                                 Cell::Element(dtype) => poison(lent, dtype),
                                 Cell::Semaphore(_) => lent.bytes_mut().fill(0),
                             }
-                            self.bank.lent(lent, argument.cell)
+                            bank.lent(lent, argument.cell)
                         }
                         // What the program goes on with stays as it is.
                         Array::Operand(_) if argument.written && !shared => {
-                            let id = self.bank.own(bytes, argument.cell);
-                            self.bank.get(id).place.copy_from(lent);
+                            let id = bank.own(bytes, argument.cell);
+                            bank.get(id).place.copy_from(lent);
                             id
                         }
-                        _ => self.bank.lent(lent, argument.cell),
-                    }
+                        _ => bank.lent(lent, argument.cell),
+                    })
                 }
                 Source::Copy(array) => {
                     let lent = self.place_of(device, *array);

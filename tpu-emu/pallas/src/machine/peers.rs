@@ -1,10 +1,11 @@
 //! Memories of other kernels of a launch: a kernel names its own, and means the same one of
 //! another device or core.
 use super::Machine;
+use super::cores::Who;
 use super::instance::Instance;
 use super::memory::BufferId;
 use super::view::View;
-use crate::form::{Cell, Peer};
+use crate::form::{Cell, Int, Peer};
 use std::collections::HashMap;
 use tpu_mosaic::ir::CoreType;
 
@@ -69,7 +70,7 @@ impl Owners {
 impl Machine<'_> {
     /// The barrier semaphore of a device.
     pub(super) fn barrier(&mut self, device: usize) -> BufferId {
-        let first = device * self.program.entries.len();
+        let first = self.roster.all().iter().position(|who| who.device == device).unwrap_or(0);
         match self.owners.by.get(&(first, Role::Barrier)) {
             Some(&buffer) => buffer,
             None => {
@@ -108,11 +109,6 @@ impl Machine<'_> {
                 })?
             }
         };
-        for (word, named) in [("core", peer.core), ("subcore", peer.subcore)] {
-            if let Some(wanted) = named.map(|named| instance.int(named)).filter(|&of| of != 0) {
-                return Err(format!("{word} {wanted} of a device with one {word}"));
-            }
-        }
         let entries = &self.program.entries;
         let own = |core: CoreType| core == entries[instance.entry].core;
         let entry = match peer.kind.filter(|&kind| !own(kind)) {
@@ -122,7 +118,26 @@ impl Machine<'_> {
                 .position(|entry| entry.core == kind)
                 .ok_or_else(|| format!("no kernel runs on a {}", kind.word()))?,
         };
-        let other = device * entries.len() + entry;
+        let one = |named: Option<Int>, own: usize| match named.map(|named| instance.int(named)) {
+            None => Ok(own),
+            Some(wanted) => {
+                usize::try_from(wanted).map_err(|_| format!("core or subcore {wanted}"))
+            }
+        };
+        let core = one(peer.core, instance.who.core)?;
+        let subcore = match entries[entry].core {
+            CoreType::VectorSubcore => one(peer.subcore, instance.who.subcore)?,
+            CoreType::ScalarSubcore | CoreType::TensorCore => 0,
+        };
+        let who = Who { device, entry, core, subcore };
+        let Some(other) = self.roster.number(who) else {
+            return Err(match entries[entry].core {
+                CoreType::VectorSubcore => {
+                    format!("core {core}, subcore {subcore} does not run the kernel")
+                }
+                _ => format!("core {core} does not run the kernel"),
+            });
+        };
         if other == number {
             return Ok(Found::View(view.clone()));
         }

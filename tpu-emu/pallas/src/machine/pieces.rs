@@ -5,6 +5,7 @@ use super::memory::Place;
 use super::view::View;
 use super::{Failure, Machine};
 use crate::form::{Access, Input, Output, Register, Run};
+use crate::piece::Piece;
 use tpu_base::tensor::DType;
 use tpu_kernels::aligned::Aligned;
 use tpu_mosaic::ir::LocationId;
@@ -122,6 +123,22 @@ impl Machine<'_> {
         }
         Ok(())
     }
+}
+
+/// Runs a piece by itself.
+///
+/// # Errors
+/// What the machine says.
+pub(super) fn run_alone(piece: &Piece, inputs: &[Place], outputs: &[Place]) -> Result<(), String> {
+    let mut arena = Aligned::zeros(piece.plan.arena);
+    let mut memories = vec![Place::of_mut(arena.bytes_mut()), Place::of(piece.pool.bytes())];
+    memories.extend_from_slice(inputs);
+    memories.extend_from_slice(outputs);
+    let frame = Frame::new(memories);
+    let mut interpreter =
+        Interpreter { frame: &frame, locations: None, seed: 0, launch: None, watch: None };
+    let ran = interpreter.until_open(&piece.plan, 0);
+    ran.map(|_| ()).map_err(|error| error.to_string())
 }
 
 /// The part of a memory that is loaded or stored.

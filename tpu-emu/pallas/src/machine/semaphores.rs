@@ -150,16 +150,6 @@ impl Machine<'_> {
         }
     }
 
-    /// A kernel of the launch in words.
-    pub(super) fn called(&self, number: usize) -> String {
-        let entries = self.program.entries.len().max(1);
-        let device = self.devices.get(number / entries).map_or(0, |arrays| arrays.device);
-        match self.program.entries.get(number % entries) {
-            Some(entry) if entries > 1 => format!("device {device}, {}", entry.core.word()),
-            _ => format!("device {device}"),
-        }
-    }
-
     /// What all instances wait for.
     pub(super) fn deadlock(&self, instances: &[Instance]) -> Failure {
         let waiting = instances.iter().filter(|of| matches!(of.state, State::Waits { .. })).count();
@@ -194,6 +184,9 @@ impl Machine<'_> {
                         "{line}: {who}{point} waits for {amount} of {name} which has {has}{last}\
                          {coming}"
                     )
+                }
+                Waiting::Barrier(barrier) => {
+                    format!("{line}: {who}{point} waits at barrier {barrier} for other subcores")
                 }
                 Waiting::Memory(device) => {
                     let other = self.devices.get(*device).map_or(0, |arrays| arrays.device);

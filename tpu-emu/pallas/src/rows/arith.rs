@@ -1,7 +1,7 @@
 //! The dialect `arith`. Integers have no sign there: the operation says what they are.
 use super::{Row, Site};
 use crate::lower::code::{Refused, unsigned};
-use tpu_mosaic::ir::{Element, Op};
+use tpu_mosaic::ir::{CoreType, Element, Op};
 use tpu_stablehlo::ir::{Attributes, Value};
 
 pub(super) fn row(op: Op) -> Option<Row> {
@@ -57,7 +57,8 @@ fn simple(site: &mut Site<'_>, name: &'static str) -> Refused<Value> {
 
 /// Addition, which the vector unit has not for every type.
 fn added(site: &mut Site<'_>) -> Refused<Value> {
-    if matches!(site.element, Element::S2 | Element::S4 | Element::S8) && !site.dims.is_empty() {
+    let narrow = matches!(site.element, Element::S2 | Element::S4 | Element::S8);
+    if narrow && !site.dims.is_empty() && site.core == CoreType::TensorCore {
         let element = site.element;
         return site.refused(format!(
             "Not implemented: Only vector<i16> and vector<i32> are supported, not {element:?}"

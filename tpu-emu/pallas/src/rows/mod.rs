@@ -1,14 +1,15 @@
 //! What the operations of a piece are in StableHLO: a row each.
 mod arith;
 mod bits;
-mod lookup;
+mod lanes;
+pub(crate) mod lookup;
 mod math;
 mod matmul;
 mod reduce;
 mod shape;
 
 use crate::lower::code::{Code, Refused};
-use tpu_mosaic::ir::{Attribute, Element, Op, Operation};
+use tpu_mosaic::ir::{Attribute, CoreType, Element, Op, Operation};
 use tpu_stablehlo::ir::Value;
 
 /// An operation as its row sees it.
@@ -26,6 +27,10 @@ pub(crate) struct Site<'a> {
     pub(crate) element: Element,
     /// Extents of its result.
     pub(crate) dims: Vec<i64>,
+    /// Type and extents of each of its results.
+    pub(crate) results: Vec<(Element, Vec<i64>)>,
+    /// Where the kernel runs.
+    pub(crate) core: CoreType,
 }
 
 /// What is known of an operand when the kernel is compiled.
@@ -41,6 +46,9 @@ pub(crate) enum Known {
 
 /// Writes the code of an operation; gives its result.
 pub(crate) type Row = fn(&mut Site<'_>) -> Refused<Value>;
+
+/// Writes the code of an operation with several results.
+pub(crate) type Several = fn(&mut Site<'_>) -> Refused<Vec<Value>>;
 
 impl Site<'_> {
     /// Operand number `index`.
@@ -108,4 +116,10 @@ pub(crate) fn row(op: Op) -> Option<Row> {
         .or_else(|| lookup::row(op))
         .or_else(|| bits::row(op))
         .or_else(|| matmul::row(op))
+        .or_else(|| lanes::row(op))
+}
+
+/// The row of an operation with several results.
+pub(crate) fn several(op: Op) -> Option<Several> {
+    lanes::several(op)
 }
