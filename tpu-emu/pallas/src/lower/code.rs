@@ -283,6 +283,29 @@ impl Code {
         result
     }
 
+    /// Elements of an array at places, each an index along all of its `rank` dimensions.
+    pub(crate) fn gather(
+        &mut self,
+        array: Value,
+        places: Value,
+        (rank, dims): (usize, &[i64]),
+    ) -> Value {
+        let all = || integers((0..rank).map(signed));
+        let vector = Attribute::Integer(signed(dims.len()).into(), Element::S64);
+        let of = attributes([
+            ("offset_dims", integers([])),
+            ("collapsed_slice_dims", all()),
+            ("operand_batching_dims", integers([])),
+            ("start_indices_batching_dims", integers([])),
+            ("start_index_map", all()),
+            ("index_vector_dim", vector),
+            ("slice_sizes", integers(vec![1; rank])),
+            ("indices_are_sorted", Attribute::Bool(false)),
+        ]);
+        let element = self.element(array);
+        self.emit("stablehlo.gather", &[array, places], of, element, dims)
+    }
+
     /// Updates of an array at places, each an index along all of its dimensions; those outside are
     /// left out, and of several at one place the last one stays or, with the name of an operation,
     /// all are combined.

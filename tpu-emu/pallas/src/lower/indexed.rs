@@ -1,13 +1,13 @@
 //! What SparseCores have besides: elements of a memory at places that lanes give, copies of rows
 //! at such places, barriers of a core's subcores.
-use super::code::{Refused, attributes, integers, is_integer, signed};
+use super::code::{Refused, is_integer};
 use super::memory::space;
 use super::values::{Reference, Val, dtype, extents, shape};
 use super::{Lowering, name};
 use crate::form::{Access, Indirect, Int, Offsets, Output, Step, Sync};
 use tpu_base::tensor::{DType, Shape};
 use tpu_mosaic::ir::{DYNAMIC, Element, MemorySpace, Op, Operation, Type};
-use tpu_stablehlo::ir::{Attribute, Value};
+use tpu_stablehlo::ir::Value;
 
 impl<'m> Lowering<'m> {
     /// An operation of this kind; whether it is one.
@@ -67,32 +67,40 @@ impl<'m> Lowering<'m> {
         (of, dims): (&[i64], &[i64]),
         mask: Option<Value>,
     ) -> Refused<(Value, Value)> {
-        let mut columns = Vec::new();
-        let mut inside: Option<Value> = None;
-        let column: Vec<i64> = dims.iter().copied().chain([1]).collect();
-        for (&index, &extent) in operation.group("indices").iter().zip(of) {
+        let mut along = Vec::new();
+        for &index in operation.group("indices") {
             let (value, element, had) = self.vector_at(index)?;
             if had != dims || !is_integer(element) {
                 return Err(format!("{}: indices {had:?} for {dims:?}", name(operation.op)));
             }
-            let code = self.code();
-            let value = code.convert(value, Element::S32);
+            along.push(self.code().convert(value, Element::S32));
+        }
+        self.joined(&along, (of, dims), mask)
+    }
+
+    /// The same of the places along each dimension.
+    fn joined(
+        &mut self,
+        along: &[Value],
+        (of, dims): (&[i64], &[i64]),
+        mask: Option<Value>,
+    ) -> Refused<(Value, Value)> {
+        if along.len() != of.len() || along.is_empty() {
+            return Err(format!("{} indices for {of:?}", along.len()));
+        }
+        let column: Vec<i64> = dims.iter().copied().chain([1]).collect();
+        let code = self.code();
+        let mut columns = Vec::new();
+        let mut counts = code.integer(Element::Pred, dims, 1);
+        for (&value, &extent) in along.iter().zip(of) {
             let (zero, end) =
                 (code.integer(Element::S32, dims, 0), code.integer(Element::S32, dims, extent));
             let (low, high) = (code.compare("GE", value, zero), code.compare("LT", value, end));
-            let both = code.map("stablehlo.and", &[low, high]);
-            inside = Some(match inside {
-                Some(inside) => code.map("stablehlo.and", &[inside, both]),
-                None => both,
-            });
+            counts = code.map("stablehlo.and", &[counts, low]);
+            counts = code.map("stablehlo.and", &[counts, high]);
             columns.push(code.reshape(value, &column));
         }
-        if columns.len() != of.len() || columns.is_empty() {
-            return Err(format!("{} indices for {of:?}", columns.len()));
-        }
-        let code = self.code();
         let places = code.concatenate(&columns, dims.len());
-        let mut counts = inside.unwrap_or(places);
         if let Some(mask) = mask {
             let left = code.map("stablehlo.not", &[mask]);
             counts = code.map("stablehlo.or", &[counts, left]);
@@ -100,6 +108,101 @@ impl<'m> Lowering<'m> {
         let yes = code.integer(Element::Pred, &[], 1);
         let axes: Vec<usize> = (0..dims.len()).collect();
         Ok((places, code.reduce("stablehlo.and", counts, yes, &axes)))
+    }
+
+    /// Places side by side for the lanes that a mask has, from indices on.
+    fn packed(
+        &mut self,
+        access: &Access,
+        (of, dims): (&[i64], &[i64]),
+        mask: Value,
+    ) -> Refused<(Value, Value)> {
+        let [lanes] = dims[..] else {
+            return Err(format!("a mask over {dims:?} lanes"));
+        };
+        let mut along = Vec::new();
+        for &index in &*access.indices {
+            let index = self.scalar_in_piece(index, Element::S32)?;
+            along.push(self.code().spread(index, dims));
+        }
+        let Some(last) = along.last_mut() else {
+            return Err("lanes of a memory without dimensions".to_owned());
+        };
+        let code = self.code();
+        let ones = code.convert(mask, Element::S32);
+        let square = [lanes, lanes];
+        let (rows, columns) =
+            (code.iota(Element::S32, &square, 0), code.iota(Element::S32, &square, 1));
+        let before = code.compare("LT", columns, rows);
+        let ones = code.broadcast(ones, &square, &[1]);
+        let none = code.integer(Element::S32, &square, 0);
+        let ones = code.select(before, ones, none);
+        let zero = code.integer(Element::S32, &[], 0);
+        let rank = code.reduce("stablehlo.add", ones, zero, &[1]);
+        *last = code.map("stablehlo.add", &[*last, rank]);
+        self.joined(&along, (of, dims), Some(mask))
+    }
+
+    /// A load of which the lanes of a mask take what lies side by side.
+    pub(super) fn load_lanes(
+        &mut self,
+        operation: &'m Operation,
+        (of, access): (&Reference, &Access),
+        (element, dims): (Element, Vec<i64>),
+    ) -> Refused<()> {
+        let [result] = operation.results[..] else {
+            return Err("a load without result".to_owned());
+        };
+        let (whole, extents) = self.whole(of)?;
+        let memory = self.load(whole, of.memory, (element, &extents))?;
+        let Some(mask) = self.mask(operation)? else {
+            return Err("a load without mask".to_owned());
+        };
+        let (places, inside) = self.packed(access, (&extents, &dims), mask)?;
+        let found = self.code().gather(memory, places, (extents.len(), &dims));
+        let id = self.made(found, element, dims);
+        self.bind(result, Val::Vector(id))?;
+        self.consume(operation, &["mask"])?;
+        self.checked(inside, &extents)
+    }
+
+    /// A store of the lanes of a mask, side by side.
+    pub(super) fn store_lanes(
+        &mut self,
+        operation: &'m Operation,
+        (of, access): (&Reference, &Access),
+    ) -> Refused<()> {
+        let (whole, extents) = self.whole(of)?;
+        if self.must_close_for_store(&whole, of.memory) {
+            self.close()?;
+        }
+        let value = operation.operand("value").ok_or("a store without a value")?;
+        let Type::Vector(vector) = self.type_of(value)? else {
+            return Err("a store of no vector".to_owned());
+        };
+        let memory = self.load(whole.clone(), of.memory, (vector.element, &extents))?;
+        let (value, _, dims) = self.vector_at(value)?;
+        let Some(mask) = self.mask(operation)? else {
+            return Err("a store without mask".to_owned());
+        };
+        let (places, inside) = self.packed(access, (&extents, &dims), mask)?;
+        let places = self.masked_places(places, mask, dims.len());
+        let body = operation.flag("add").then_some("stablehlo.add");
+        let code = self.code();
+        let made = code.scatter(memory, places, value, (extents.len(), dims.len()), body);
+        self.store(whole, of.memory, made);
+        self.consume(operation, &["value", "mask"])?;
+        self.checked(inside, &extents)
+    }
+
+    /// Places of which those that are masked out lie outside, where nothing is written.
+    fn masked_places(&mut self, places: Value, mask: Value, rank: usize) -> Value {
+        let code = self.code();
+        let of: Vec<i64> = code.dims(places);
+        let axes: Vec<usize> = (0..rank).collect();
+        let mask = code.broadcast(mask, &of, &axes);
+        let outside = code.integer(Element::S32, &of, -1);
+        code.select(mask, places, outside)
     }
 
     fn mask(&mut self, operation: &'m Operation) -> Refused<Option<Value>> {
@@ -131,20 +234,7 @@ impl<'m> Lowering<'m> {
         let memory = self.load(access, of.memory, (element, &extents))?;
         let mask = self.mask(operation)?;
         let (places, inside) = self.places(operation, (&extents, &dims), mask)?;
-        let (rank, vector) = (extents.len(), dims.len());
-        let all = || integers((0..rank).map(signed));
-        let gather = attributes([
-            ("offset_dims", integers([])),
-            ("collapsed_slice_dims", all()),
-            ("operand_batching_dims", integers([])),
-            ("start_indices_batching_dims", integers([])),
-            ("start_index_map", all()),
-            ("index_vector_dim", Attribute::Integer(signed(vector).into(), Element::S64)),
-            ("slice_sizes", integers(vec![1; rank])),
-            ("indices_are_sorted", Attribute::Bool(false)),
-        ]);
-        let code = self.code();
-        let found = code.emit("stablehlo.gather", &[memory, places], gather, element, &dims);
+        let found = self.code().gather(memory, places, (extents.len(), &dims));
         let id = self.made(found, element, dims);
         self.bind(result, Val::Vector(id))?;
         self.consume(operation, &["indices", "mask"])?;
@@ -166,18 +256,12 @@ impl<'m> Lowering<'m> {
         let (value_here, _, dims) = self.vector_at(value)?;
         let mask = self.mask(operation)?;
         let (mut places, inside) = self.places(operation, (&extents, &dims), mask)?;
-        let rank = extents.len();
-        let code = self.code();
         if let Some(mask) = mask {
-            // What is outside is not written.
-            let of: Vec<i64> = code.dims(places);
-            let axes: Vec<usize> = (0..dims.len()).collect();
-            let mask = code.broadcast(mask, &of, &axes);
-            let outside = code.integer(Element::S32, &of, -1);
-            places = code.select(mask, places, outside);
+            places = self.masked_places(places, mask, dims.len());
         }
-        let body = if operation.flag("add") { Some("stablehlo.add") } else { None };
-        let scattered = code.scatter(memory, places, value_here, (rank, dims.len()), body);
+        let code = self.code();
+        let body = operation.flag("add").then_some("stablehlo.add");
+        let scattered = code.scatter(memory, places, value_here, (extents.len(), dims.len()), body);
         self.store(access, of.memory, scattered);
         self.consume(operation, &["value", "indices", "mask"])?;
         self.checked(inside, &extents)

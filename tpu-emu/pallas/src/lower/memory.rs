@@ -4,7 +4,7 @@ use super::values::{Home, Reference, Val, dtype, extents};
 use super::{Lowering, name};
 use crate::form::{Access, Cell, Int, Reshaping, Step};
 use tpu_mosaic::ir::{
-    Cell as MosaicCell, DYNAMIC, Element, MemorySpace, Memref, Op, Operation, Type, Value,
+    Cell as MosaicCell, CoreType, DYNAMIC, Element, MemorySpace, Memref, Op, Operation, Type, Value,
 };
 
 /// What lies in a memory, in the words of the machine.
@@ -126,6 +126,9 @@ impl<'m> Lowering<'m> {
             let id = self.vector(element, dims, Home::Gone);
             return self.bind(result, Val::Vector(id));
         }
+        if operation.operand("mask").is_some() && self.core != CoreType::TensorCore {
+            return self.load_lanes(operation, (&of, &access), (element, dims));
+        }
         // What is masked out is undefined, and may be what lies there.
         for &mask in operation.group("mask") {
             self.read(mask)?;
@@ -167,6 +170,9 @@ impl<'m> Lowering<'m> {
             self.close()?;
         }
         let mask = operation.operand("mask");
+        if mask.is_some() && self.core != CoreType::TensorCore {
+            return self.store_lanes(operation, (&of, &access));
+        }
         let mut stored = self.in_piece(val, of_value)?;
         if mask.is_some() || operation.flag("add") {
             let old = self.load(access.clone(), of.memory, (element, &dims))?;

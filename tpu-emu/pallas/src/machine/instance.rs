@@ -7,7 +7,7 @@ use super::semaphores::Semaphore;
 use super::view::View;
 use super::windows::WindowState;
 use super::{Failure, Machine, is_shared};
-use crate::form::{Cell, Int, Program, Question, Register, Reshaping, SlotId, Step, ViewId};
+use crate::form::{Cell, Int, Program, Question, Register, Reshaping, SlotId, Step, Sync, ViewId};
 use tpu_kernels::aligned::Aligned;
 use tpu_mosaic::ir::LocationId;
 
@@ -184,6 +184,8 @@ impl Machine<'_> {
                 // The step is tried again.
                 instance.next = at;
                 instance.ran -= 1;
+            } else if gives_turn(step) && self.roster.all().len() > 1 {
+                break;
             }
         }
         Ok(())
@@ -355,6 +357,12 @@ impl Machine<'_> {
         one.write(&self.bank, Place::of(&bytes[..size]));
         Ok(())
     }
+}
+
+/// Whether other kernels have their turn behind a step, so that all go on side by side.
+fn gives_turn(step: &Step) -> bool {
+    let Step::Sync(sync) = step else { return false };
+    matches!(**sync, Sync::Wait { .. } | Sync::WaitCopy { .. } | Sync::Meet { .. })
 }
 
 fn reshaped(instance: &Instance, from: ViewId, how: &Reshaping) -> Result<View, String> {

@@ -78,6 +78,7 @@ fn scan(site: &mut Site<'_>) -> Refused<Value> {
     let value = site.operand(0)?;
     let kind = kind(site)?;
     let value = counted(site, value, kind);
+    let given = value;
     let (element, dims) = (site.code.element(value), site.code.dims(value));
     let axis = site.axis("dimension", &dims)?;
     let Some((name, neutral)) = combiner(kind, element) else {
@@ -108,8 +109,20 @@ fn scan(site: &mut Site<'_>) -> Refused<Value> {
     ]);
     let body = combining(code, name, element);
     let result = code.value(element, &dims);
-    code.push("stablehlo.reduce_window", &[value, init], of, vec![body], vec![result]);
-    Ok(code.bits(result, site.element))
+    code.push("stablehlo.reduce_window", &[value, init], of.clone(), vec![body], vec![result]);
+    let Some(&mask) = site.operands.get(1).filter(|_| name != "stablehlo.add") else {
+        return Ok(code.bits(result, site.element));
+    };
+    // Before the first lane that counts there is no extreme: what is there stays.
+    let ones = code.convert(mask, Element::S32);
+    let zero = code.integer(Element::S32, &[], 0);
+    let body = combining(code, "stablehlo.add", Element::S32);
+    let seen = code.value(Element::S32, &dims);
+    code.push("stablehlo.reduce_window", &[ones, zero], of, vec![body], vec![seen]);
+    let none = code.integer(Element::S32, &dims, 0);
+    let any = code.compare("GT", seen, none);
+    let made = code.select(any, result, given);
+    Ok(code.bits(made, site.element))
 }
 
 /// A region of one operation on two elements.
@@ -271,6 +284,9 @@ fn sort(site: &mut Site<'_>) -> Refused<Vec<Value>> {
     };
     let descending = site.operation.flag("descending");
     let code = &mut *site.code;
+    // JAX has turned the sign of signed keys over.
+    let element = code.element(keys);
+    let keys = code.bits(keys, unsigned(element));
     let left = code.map("stablehlo.not", &[mask]);
     let elements = [Element::Pred, code.element(keys), code.element(values)];
     let arguments: Vec<Value> =
@@ -305,7 +321,8 @@ fn sort(site: &mut Site<'_>) -> Refused<Vec<Value>> {
     ]);
     code.push("stablehlo.sort", &[left, keys, values], of, vec![body], results.clone());
     let sorted = code.map("stablehlo.not", &[results[0]]);
-    Ok(vec![sorted, results[1], results[2]])
+    let keys = code.bits(results[1], element);
+    Ok(vec![sorted, keys, results[2]])
 }
 
 /// How often each value came up to its lane, and where each came last.
