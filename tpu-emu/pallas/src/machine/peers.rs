@@ -113,10 +113,12 @@ impl Machine<'_> {
         let own = |core: CoreType| core == entries[instance.entry].core;
         let entry = match peer.kind.filter(|&kind| !own(kind)) {
             None => instance.entry,
-            Some(kind) => entries
-                .iter()
-                .position(|entry| entry.core == kind)
-                .ok_or_else(|| format!("no kernel runs on a {}", kind.word()))?,
+            Some(kind) => match entries.iter().position(|entry| entry.core == kind) {
+                Some(entry) => entry,
+                // An array of the call that lies in the memory of another core.
+                None if self.bank.is_lent(view.buffer) => return Ok(Found::View(view.clone())),
+                None => return Err(format!("no kernel runs on a {}", kind.word())),
+            },
         };
         let one = |named: Option<Int>, own: usize| match named.map(|named| instance.int(named)) {
             None => Ok(own),

@@ -1,7 +1,7 @@
 //! Pieces with their loads and stores. What lies side by side is read and written where it is;
 //! anything else goes through the staging memory of the instance.
 use super::instance::Instance;
-use super::memory::Place;
+use super::memory::{Place, poison};
 use super::view::View;
 use super::{Failure, Machine};
 use crate::form::{Access, Input, Output, Register, Run};
@@ -27,8 +27,9 @@ impl Staging {
 }
 
 /// What a piece has written to staging memory, and where it is to go.
-enum After {
+enum After<'r> {
     Nothing,
+    Inside(&'r Access, LocationId),
     Scalar(Register, DType),
     Store(View),
 }
@@ -56,16 +57,30 @@ impl Machine<'_> {
                     place
                 }
                 Input::Load(access) => {
-                    let view = part(instance, access)
-                        .map_err(|what| Failure { what: format!("load {what}"), place: *place })?;
-                    match view.side_by_side(&self.bank) {
+                    let view = match part(instance, access) {
+                        Ok(view) => view,
+                        Err(_) if !self.program.bounds_checks => {
+                            let to = staging.take(shape.bytes());
+                            poison(to, shape.dtype);
+                            self.each_inside(instance, access, to, false)
+                                .map_err(|what| Failure { what, place: *place })?;
+                            memories.push(to);
+                            continue;
+                        }
+                        Err(what) => {
+                            let what = format!("load {what}");
+                            return Err(Failure { what, place: *place });
+                        }
+                    };
+                    memories.push(match view.side_by_side(&self.bank) {
                         Some(place) if place.is_aligned(shape.dtype.host_bytes()) => place,
                         _ => {
                             let place = staging.take(shape.bytes());
                             view.read(&self.bank, place);
                             place
                         }
-                    }
+                    });
+                    continue;
                 }
             });
         }
@@ -78,10 +93,24 @@ impl Machine<'_> {
                     (staging.take(dtype.host_bytes()), After::Scalar(*to, *dtype))
                 }
                 Output::Store(access) => {
-                    let view = part(instance, access)
-                        .map_err(|what| Failure { what: format!("store {what}"), place: *place })?;
                     let donor = piece.donated.iter().position(|&to| to == Some(number));
                     let donor = donor.map(|donor| memories[2 + donor]);
+                    let view = match part(instance, access) {
+                        Ok(view) => view,
+                        Err(_) if !self.program.bounds_checks => {
+                            let to = staging.take(shape.bytes());
+                            if let Some(donor) = donor {
+                                to.copy_from(donor);
+                            }
+                            memories.push(to);
+                            after.push((to, After::Inside(access, *place)));
+                            continue;
+                        }
+                        Err(what) => {
+                            let what = format!("store {what}");
+                            return Err(Failure { what, place: *place });
+                        }
+                    };
                     let direct = view
                         .side_by_side(&self.bank)
                         .filter(|place| place.is_aligned(shape.dtype.host_bytes()));
@@ -119,7 +148,41 @@ impl Machine<'_> {
                 After::Nothing => {}
                 After::Scalar(to, dtype) => instance.set(to, scalar(memory, dtype)),
                 After::Store(view) => view.write(&self.bank, memory),
+                After::Inside(access, place) => self
+                    .each_inside(instance, access, memory, true)
+                    .map_err(|what| Failure { what, place })?,
             }
+        }
+        Ok(())
+    }
+}
+
+impl Machine<'_> {
+    /// Moves the elements of an access that are inside of its memory, one by one, where those
+    /// outside are no error: they are read as nothing and written nowhere.
+    fn each_inside(
+        &self,
+        instance: &Instance,
+        access: &Access,
+        elements: Place,
+        stores: bool,
+    ) -> Result<(), String> {
+        let view = instance.view(access.view)?;
+        let first = instance.ints(&access.indices);
+        let size = view.dtype.host_bytes();
+        let ones = vec![1; first.len()];
+        for number in 0..elements.len() / size.max(1) {
+            let mut rest = number;
+            let mut at = first.clone();
+            for (axis, &extent) in access.dims.iter().enumerate().rev() {
+                let stride = access.strides.as_ref().map_or(1, |strides| strides[axis]);
+                let step = i64::try_from(rest % extent * stride).unwrap_or(i64::MAX);
+                at[axis] = at[axis].saturating_add(step);
+                rest /= extent;
+            }
+            let Ok(one) = view.slice(&at, &ones, None) else { continue };
+            let element = elements.part(number * size, size);
+            if stores { one.write(&self.bank, element) } else { one.read(&self.bank, element) }
         }
         Ok(())
     }

@@ -293,7 +293,7 @@ fn sort(site: &mut Site<'_>) -> Refused<Vec<Value>> {
         elements.iter().flat_map(|&of| [of, of]).map(|of| code.value(of, &[])).collect();
     let [out, other_out, key, other, ..] = arguments[..] else { return Ok(Vec::new()) };
     let mut flag = || code.value(Element::Pred, &[]);
-    let (before, same, less, tie, first) = (flag(), flag(), flag(), flag(), flag());
+    let (before, counts, less, tie, first) = (flag(), flag(), flag(), flag(), flag());
     let word = |word: &'static str, float: bool| {
         let direction = ("comparison_direction", Stable::Word(word.into()));
         if float {
@@ -307,9 +307,10 @@ fn sort(site: &mut Site<'_>) -> Refused<Vec<Value>> {
     let float = !is_integer(elements[1]);
     let operations = vec![
         plain("stablehlo.compare", vec![out, other_out], word("LT", false), vec![before]),
-        plain("stablehlo.compare", vec![out, other_out], word("EQ", false), vec![same]),
+        // What is masked out stays in its order: `false` is less than `true`.
+        plain("stablehlo.not", vec![out], none(), vec![counts]),
         plain("stablehlo.compare", vec![key, other], word(direction, float), vec![less]),
-        plain("stablehlo.and", vec![same, less], none(), vec![tie]),
+        plain("stablehlo.and", vec![counts, less], none(), vec![tie]),
         plain("stablehlo.or", vec![before, tie], none(), vec![first]),
         plain("stablehlo.return", vec![first], none(), Vec::new()),
     ];
