@@ -78,7 +78,7 @@ impl<'m> Lowering<'m> {
         self.joined(&along, (of, dims), mask)
     }
 
-    /// The same of the places along each dimension.
+    /// Columns of places behind each other, and whether all of them that count are inside.
     fn joined(
         &mut self,
         along: &[Value],
