@@ -30,14 +30,11 @@ impl View {
                 Some(axis) => axis,
                 None => return Err(apart()),
             };
-            while taken.extent < extent {
+            while !taken.extent.is_multiple_of(extent) {
                 let Some(next) = old.next() else { return Err(apart()) };
                 taken = joined(taken, next).ok_or_else(apart)?;
             }
             if taken.extent > extent {
-                if !taken.extent.is_multiple_of(extent) {
-                    return Err(apart());
-                }
                 let (inner, outer) = divided(taken, extent).ok_or_else(apart)?;
                 left = Some(outer);
                 taken = inner;
