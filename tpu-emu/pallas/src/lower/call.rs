@@ -229,7 +229,9 @@ impl<'m> Lowering<'m> {
     ) -> Refused<Prepared> {
         let memory = self.new_memory();
         let place = space(memref);
-        let inside = matches!(place, MemorySpace::Vmem | MemorySpace::Smem);
+        // Memory of another kind of core is an array that its kernel takes.
+        let other = memref.space.and_then(|space| space.core).is_some_and(|of| of != self.core);
+        let inside = matches!(place, MemorySpace::Vmem | MemorySpace::Smem) && !other;
         let mut transform = None;
         let source = match (array, window) {
             (None, _) => Source::Scratch,

@@ -5,7 +5,7 @@ use super::cores::Who;
 use super::instance::Instance;
 use super::memory::BufferId;
 use super::view::View;
-use crate::form::{Cell, Int, Peer};
+use crate::form::{Cell, Int, Peer, Source};
 use std::collections::HashMap;
 use tpu_mosaic::ir::CoreType;
 
@@ -82,6 +82,14 @@ impl Machine<'_> {
         }
     }
 
+    /// Whether a memory is that of a whole array of the call.
+    fn is_array(&self, buffer: BufferId) -> bool {
+        let Some((number, Role::Argument(at))) = self.owners.of(buffer) else { return false };
+        let entry = self.roster.who(number).and_then(|who| self.program.entries.get(who.entry));
+        let argument = entry.and_then(|entry| entry.arguments.get(at));
+        argument.is_some_and(|argument| matches!(argument.source, Source::Whole(_)))
+    }
+
     /// What a view of a kernel's own memory means on a peer.
     ///
     /// # Errors
@@ -116,7 +124,7 @@ impl Machine<'_> {
             Some(kind) => match entries.iter().position(|entry| entry.core == kind) {
                 Some(entry) => entry,
                 // An array of the call that lies in the memory of another core.
-                None if self.bank.is_lent(view.buffer) => return Ok(Found::View(view.clone())),
+                None if self.is_array(view.buffer) => return Ok(Found::View(view.clone())),
                 None => return Err(format!("no kernel runs on a {}", kind.word())),
             },
         };
