@@ -163,7 +163,9 @@ def test_a_program_that_dies_leaves_what_it_held(tmp_path):
     records = path.read_bytes().rstrip(b"\0")
     path.write_bytes(records[:-3])
     cut = printed("summary", path)["cut"]
-    assert cut == ["the last record is cut off: the process ended while it wrote"]
+    assert cut == [
+        "the last record is cut off: the process ended while it wrote, or the file is damaged there"
+    ]
     text = command("summary", path).stdout.decode()
     assert f"Careful: {cut[0]}." in text
 

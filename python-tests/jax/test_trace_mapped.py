@@ -150,3 +150,33 @@ def test_the_child_of_a_fork_leaves_its_parents_file_alone(tmp_path):
     assert trace.complete
     numbers = [change.sequence for change in trace.changes]
     assert numbers == list(range(1, 22))
+
+
+@pytest.mark.parametrize("ending", ["", "os.kill(os.getpid(), signal.SIGKILL)"])
+def test_a_changed_byte_of_a_trace_is_an_error_or_is_told(tmp_path, ending):
+    path = tmp_path / "trace"
+    run(f"{PROGRAM}\n    work(300)\n    {ending}", {"TPU_EMU_TRACE": str(path)})
+    whole = path.read_bytes()
+    trace = tpu_emu.read(path)
+    assert trace.complete
+    assert trace.damaged is None
+    end = len(whole.rstrip(b"\0"))
+    # Behind its last sum a process that was killed has up to 64 changes, with their names.
+    summed = range(12, end - (1 << 13 if ending else 0), end // 150)
+    ends = {"error": 0, "damaged": 0, "same": 0}
+    for at in summed:
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x14]) + whole[at + 1 :])
+        try:
+            damaged = tpu_emu.read(path)
+        except ValueError:
+            ends["error"] += 1
+            continue
+        if damaged.complete:
+            # What is written again in its place is not summed up: the counts of calls.
+            assert damaged == trace, at
+            ends["same"] += 1
+            continue
+        ends["damaged"] += 1
+        if damaged.damaged is not None:
+            assert damaged.damaged[0] <= at <= damaged.damaged[1]
+    assert ends["damaged"] > ends["same"], ends

@@ -120,14 +120,14 @@ def test_every_damaged_byte_is_read_or_refused_with_an_offset_in_the_input(small
 
 
 def test_unknown_records_and_fields_of_later_minor_versions_are_skipped(writer):
-    writer.start(minor=7)
+    writer.start(minor=8)
     writer.record(200, b"\xff" * 300)
     writer.definitions()
     entry = "PJRT_Client_BufferFromHostBuffer"
-    writer.put(6, 0, 1, 0, 8192, 5, 3, 77, 0, entry, 0, "a field of version 1.7", 9)
+    writer.put(6, 0, 1, 0, 8192, 5, 3, 77, 0, entry, 0, "a field of version 1.8", 9)
     writer.record(0, b"")
     trace = read(bytes(writer.data))
-    assert trace.header.format == (1, 7)
+    assert trace.header.format == (1, 8)
     assert [change.entry for change in trace.live] == [entry]
     assert trace.complete
 

@@ -39,7 +39,7 @@ def seeds() -> list[bytes]:
     small.change(6, 1, 0)
     small.change(7, 2, 0)
     full = Writer()
-    full.start(minor=4)
+    full.start(minor=200)
     full.definitions()
     full.put(10, 3, "result 0 of jit_f")
     full.record(6, fields(0, 1, 0, 8192, 5, 3, 9, 12, "PJRT_Call", 3))

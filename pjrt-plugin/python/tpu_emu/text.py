@@ -107,8 +107,14 @@ def trace_text(trace: Trace) -> Iterator[str]:
         )
         return
     yield f"{len(live)} live allocations, {size} bytes"
-    if not trace.complete:
-        yield "The last record is cut off: the process ended while it wrote."
+    if trace.damaged is not None:
+        start, end = trace.damaged
+        yield f"The file is damaged between its bytes {start} and {end}: what it says may be wrong."
+    elif not trace.complete:
+        yield (
+            "The last record is cut off: the process ended while it wrote,"
+            " or the file is damaged there."
+        )
 
 
 def live_text(trace: Trace) -> Iterator[str]:

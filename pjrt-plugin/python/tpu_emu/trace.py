@@ -70,7 +70,8 @@ class Trace:
     asked for, `column` has the fields of millions of changes at once. `loss` is None unless the
     writer could not write all of them; then they end before the process did. `complete` is False
     there, and where the last record is cut off, which is what a process leaves that is killed
-    while it writes.
+    while it writes. `damaged` is None, or the first bytes between which the file is not what was
+    written: what it says may be wrong, and `complete` is False.
     """
 
     def __init__(self, read: "_native.Trace") -> None:
@@ -81,7 +82,8 @@ class Trace:
         self.spaces = tuple(Space(*space) for space in read.spaces)
         self.usages = tuple(Usage(self.spaces[at], *rest) for at, *rest in read.usages)
         self.loss = Loss(*read.loss) if read.loss else None
-        self.complete = self.loss is None and not read.is_cut
+        self.damaged = read.damaged
+        self.complete = self.loss is None and not read.is_cut and read.damaged is None
         self._stacks: dict[int, tuple[Frame, ...]] = {}
 
     def __eq__(self, other: object) -> bool:

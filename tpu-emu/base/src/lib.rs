@@ -5,6 +5,7 @@ pub mod error;
 pub mod event;
 pub mod host_pages;
 pub mod panics;
+pub mod record_sum;
 pub mod table;
 pub mod tensor;
 pub mod transport;

@@ -1,5 +1,6 @@
 //! Traces by the names of their files.
 use crate::progress::Progress;
+use crate::text::grouped;
 use std::fs::File;
 use std::io::Error;
 use std::path::{Path, PathBuf};
@@ -89,7 +90,18 @@ impl Input {
             said.push(format!("{} records are missing at the end: {why}", loss.records));
         }
         if self.trace.is_cut {
-            said.push("the last record is cut off: the process ended while it wrote".to_owned());
+            said.push(
+                "the last record is cut off: the process ended while it wrote, or the file is \
+                 damaged there"
+                    .to_owned(),
+            );
+        }
+        if let Some((from, to)) = self.trace.damaged {
+            said.push(format!(
+                "the file is damaged between its bytes {} and {}: what it says may be wrong",
+                grouped(from),
+                grouped(to)
+            ));
         }
         let missing: u64 = self.history.spaces.iter().map(|space| space.missing).sum();
         if missing > 0 {

@@ -8,13 +8,19 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use tpu_emu::trace::{Encoder, Header, Loss, SpaceInfo};
+use tpu_emu::trace::{Encoder, Header, Loss, RecordSum, SpaceInfo};
 
 /// Records from one look at the file to the next, where it is mapped: a cut is met by itself there.
 const CHECKED_MAPPED: u64 = 256;
 
 /// Records from one look to the next where they are appended: a limit on its size is met by a signal if it is not seen.
 const CHECKED: u64 = 64;
+
+/// Magic and version.
+const BEGIN_BYTES: usize = 12;
+
+/// Calls of [`Writer::write`] from one sum over the records to the next.
+const SUMMED: u64 = 64;
 
 /// Why a trace ends before its process.
 enum Why {
@@ -65,6 +71,10 @@ pub(crate) struct Writer {
     unchecked: u64,
     /// Records since the last look.
     since: u64,
+    /// Over all records that were written.
+    sum: RecordSum,
+    /// Calls since the last sum in the file.
+    unsummed: u64,
     /// Where the next record began at the last look.
     checked: u64,
     /// Whether files of this process may not grow without end.
@@ -95,6 +105,8 @@ impl Writer {
             place,
             unchecked: 0,
             since: 0,
+            sum: RecordSum::default(),
+            unsummed: 0,
             checked: 0,
             limited: true,
             ended: false,
@@ -107,6 +119,9 @@ impl Writer {
         let mut start = Vec::new();
         self.encoder.start(header, spaces, &mut start);
         self.loss_at = start.len();
+        let (begin, records) = start.split_at(BEGIN_BYTES);
+        self.sum.bytes(begin);
+        self.sum.records(records);
         Encoder::loss(self.loss, &mut start);
         let put = self.put(&start);
         self.start = start;
@@ -123,7 +138,14 @@ impl Writer {
         if !self.ended {
             let mut bytes = std::mem::take(&mut self.bytes);
             bytes.clear();
+            // Before what is written: its caller may look for it at the end.
+            if self.unsummed == SUMMED {
+                Encoder::check(self.sum, &mut bytes);
+                self.unsummed = 0;
+            }
             encode(&mut self.encoder, &mut bytes);
+            self.sum.records(&bytes);
+            self.unsummed += 1;
             told = self.put(&bytes).err().map(|why| self.end(&why));
             self.since += 1;
             self.bytes = bytes;
@@ -138,7 +160,15 @@ impl Writer {
     /// Cuts the file behind its last record; what comes after that is appended. Gives what is to
     /// be told.
     pub(crate) fn finish(&mut self) -> Option<String> {
-        let place = self.place.filter(|_| self.mapped.is_some())?;
+        self.place.filter(|_| self.mapped.is_some())?;
+        if self.unsummed > 0 {
+            let mut bytes = Vec::new();
+            Encoder::check(self.sum, &mut bytes);
+            self.unsummed = 0;
+            // What does not fit any more is no loss: it says nothing of its own.
+            let _ = self.put(&bytes);
+        }
+        let place = self.place?;
         if let Err(why) = self.check(place) {
             let told = self.end(&why);
             self.mark();

@@ -175,6 +175,12 @@ impl Trace {
         self.0.trace.is_cut
     }
 
+    /// Between which bytes of the file it is not what was written.
+    #[getter]
+    fn damaged(&self) -> Option<(u64, u64)> {
+        self.0.trace.damaged
+    }
+
     /// The frames of the stack at a place, innermost first.
     fn frames(&self, stack: u32) -> Vec<Frame<'_>> {
         self.0.trace.stacks.frames(stack).map(frame).collect()

@@ -4,6 +4,7 @@ use super::notes::{ClientEnd, FreeList, Places};
 use super::record::{RecordKind, long_number, number, record, text};
 use super::{Change, Dispatched, Fault, Names, Operand};
 use crate::origin::{ChangeKind, StackId};
+use tpu_base::record_sum::RecordSum;
 use tpu_base::tensor::Shape;
 use tpu_base::units::{Bytes, Nanos, to_u64, to_usize};
 use tpu_ops::custom_call::Backend;
@@ -13,7 +14,7 @@ pub const MAGIC: [u8; 8] = *b"TPUEMUTR";
 /// A reader refuses another number here.
 const FORMAT_MAJOR: u16 = 1;
 /// A reader skips the record kinds that it does not know.
-const FORMAT_MINOR: u16 = 6;
+const FORMAT_MINOR: u16 = 7;
 
 /// The sign of a client's end that is found in stacks.
 const CLEAN_UP: &str = "clean_up of jax/_src/api.py";
@@ -248,6 +249,11 @@ impl Encoder {
             number(payload, usage.allocations);
             number(payload, usage.largest_hole.0);
         });
+    }
+
+    /// The sum over the records before this one, by which a reader finds damage.
+    pub fn check(sum: RecordSum, out: &mut Vec<u8>) {
+        record(out, RecordKind::Check, |payload| long_number(payload, sum.value()));
     }
 
     /// What could not be written. The record has one length for all numbers, so that a writer can

@@ -23,6 +23,7 @@ pub use notes::{
 };
 pub use session::{Operation, Session};
 pub use text::{change_text, dispatched_text, fault_text, note_text};
+pub use tpu_base::record_sum::RecordSum;
 
 /// A change, with the description of the array.
 #[derive(Debug, Clone, Copy)]

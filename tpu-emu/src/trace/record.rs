@@ -26,6 +26,7 @@ pub(super) enum RecordKind {
     ClientEnd = 19,
     Launch = 20,
     RefusedProgram = 21,
+    Check = 23,
 }
 
 /// Kind, length of the payload in 4 bytes, payload.

@@ -4,6 +4,8 @@
 pub const MAGIC: [u8; 8] = *b"TPUEMUTR";
 /// The one major version of the format that is read.
 pub const FORMAT_MAJOR: u16 = 1;
+/// The last minor version all of which is read.
+pub(crate) const FORMAT_MINOR: u16 = 7;
 
 /// Kinds of records, the first byte of each. A later minor version may add some.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +33,7 @@ pub(crate) enum RecordKind {
     Launch,
     RefusedProgram,
     Name,
+    Check,
 }
 
 impl RecordKind {
@@ -60,6 +63,7 @@ impl RecordKind {
             20 => Self::Launch,
             21 => Self::RefusedProgram,
             22 => Self::Name,
+            23 => Self::Check,
             _ => return None,
         })
     }

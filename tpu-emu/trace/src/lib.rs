@@ -14,6 +14,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 mod autopsy;
+mod checked;
 mod chips;
 mod event;
 mod export;

@@ -1,13 +1,12 @@
 //! From bytes to a trace, record by record.
+use crate::checked::Checked;
 use crate::event::{ChangeKind, Event};
 use crate::fields::{Fields, text_of};
-use crate::format::{FORMAT_MAJOR, MAGIC, RecordKind};
+use crate::format::{FORMAT_MAJOR, FORMAT_MINOR, MAGIC, RecordKind};
 use crate::input::Input;
 use crate::numbers::{Names, Numbers};
 use crate::recorded::KeepingName;
-use crate::tables::{
-    Argument, ArraySpec, Dispatch, Fault, FramePart, Header, Loss, Space, Trace, Usage, place,
-};
+use crate::tables::{ArraySpec, Fault, FramePart, Header, Loss, Space, Trace, Usage, place};
 use std::fmt;
 use std::io::{self, Read, Seek};
 
@@ -76,9 +75,21 @@ fn records(input: &mut Input<impl Read>, tables: &mut Builder) -> Result<Stop, R
         if input.peek(HEAD_BYTES + length)?.len() < HEAD_BYTES + length {
             return Ok(Stop::Part);
         }
-        input.take(HEAD_BYTES);
-        let end = input.at() + length as u64;
-        tables.record(RecordKind::of(kind), &mut Fields::new(input.take(length), end))?;
+        let end = input.at() + (HEAD_BYTES + length) as u64;
+        let record = input.take(HEAD_BYTES + length);
+        let mut fields = Fields::new(&record[HEAD_BYTES..], end);
+        match RecordKind::of(kind) {
+            Some(RecordKind::Check) => {
+                let at = fields.at();
+                let damaged = tables.checked.compare(fields.number()?, at);
+                tables.trace.damaged = tables.trace.damaged.or(damaged);
+            }
+            kind => {
+                tables.checked.add(record);
+                tables.record(kind, &mut fields)?;
+            }
+        }
+        tables.is_known(RecordKind::of(kind), &fields)?;
     }
 }
 
@@ -177,6 +188,7 @@ pub(crate) struct Builder {
     entries: Names,
     pub(crate) names: Vec<KeepingName>,
     pub(crate) sums: Sums,
+    checked: Checked,
 }
 
 /// What sums over all records come to. A sum over some of them is no larger.
@@ -187,9 +199,9 @@ pub(crate) struct Sums {
     /// Bytes of the arrays in them, as their types say.
     elements: u64,
     /// Nanoseconds of the stages of custom calls.
-    times: u64,
+    pub(crate) times: u64,
     /// Bytes that these took.
-    scratch: u64,
+    pub(crate) scratch: u64,
     pub(crate) calls: u64,
     pub(crate) call_times: u64,
     pub(crate) call_bytes: u64,
@@ -216,6 +228,7 @@ impl Builder {
             entries: Names::default(),
             names: Vec::new(),
             sums: Sums::default(),
+            checked: Checked::new(format),
         }
     }
 
@@ -230,7 +243,7 @@ impl Builder {
         let Some(kind) = kind else { return Ok(()) };
         match kind {
             RecordKind::Process => self.process(fields),
-            RecordKind::Nothing => Ok(()),
+            RecordKind::Nothing | RecordKind::Check => Ok(()),
             RecordKind::Space => self.space(fields),
             RecordKind::Spec => self.spec(fields),
             RecordKind::Frame => self.frame(fields),
@@ -252,6 +265,18 @@ impl Builder {
             RecordKind::Launch => self.launch(fields),
             RecordKind::RefusedProgram => self.refused_program(fields),
             RecordKind::Name => self.name(fields),
+        }
+    }
+
+    /// Whether a record has what its version has, and no more: who skips what later versions added
+    /// must not skip what a damaged length made of the records behind it.
+    fn is_known(&self, kind: Option<RecordKind>, fields: &Fields<'_>) -> Result<(), ReadError> {
+        match (self.format.1 > FORMAT_MINOR, kind) {
+            (false, None) => Err(fields.damaged("a record of no kind")),
+            (false, Some(_)) if !fields.is_empty() => {
+                Err(fields.damaged("a record is longer than what it says"))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -385,35 +410,6 @@ impl Builder {
         Ok(())
     }
 
-    fn dispatch(&mut self, fields: &mut Fields<'_>) -> Result<(), ReadError> {
-        let dispatch = Dispatch {
-            device: fields.number()?,
-            stage: stage(fields)?,
-            run: fields.number()?,
-            target: fields.text()?.to_owned(),
-            program: fields.text()?.to_owned(),
-            line: fields.text()?.to_owned(),
-            operands: fields.list(argument)?,
-            results: fields.list(argument)?,
-            attributes: fields
-                .list(|fields| Ok((fields.text()?.to_owned(), fields.text()?.to_owned())))?,
-            opaque: fields.text()?.to_owned(),
-            stack: known(&self.stacks, "stack", fields)?,
-            thread: fields.number()?,
-            time: fields.nanos()?,
-            entry: fields.text()?.to_owned(),
-            duration: fields.nanos()?,
-            scratch: fields.list(|fields| Ok((fields.size()?, fields.size()?)))?,
-            error: fields.text()?.to_owned(),
-        };
-        fields.add(&mut self.sums.times, dispatch.duration, "times of custom calls")?;
-        for &(_, size) in &dispatch.scratch {
-            fields.add(&mut self.sums.scratch, size, "blocks of custom calls")?;
-        }
-        self.trace.dispatches.push(dispatch);
-        Ok(())
-    }
-
     fn fault(&mut self, fields: &mut Fields<'_>) -> Result<(), ReadError> {
         let fault = Fault {
             message: fields.text()?.to_owned(),
@@ -432,24 +428,6 @@ impl Builder {
         self.trace.loss = (loss.records != 0).then_some(loss);
         Ok(())
     }
-}
-
-/// When a handler was called: a number from 0 to 3.
-fn stage(fields: &mut Fields<'_>) -> Result<u64, ReadError> {
-    let stage = fields.number()?;
-    match stage {
-        0..=3 => Ok(stage),
-        _ => Err(fields.damaged(format!("a stage with the number {stage}"))),
-    }
-}
-
-fn argument(fields: &mut Fields<'_>) -> Result<Argument, ReadError> {
-    Ok(Argument {
-        dtype: fields.text()?.to_owned(),
-        shape: fields.list(Fields::number)?,
-        address: fields.number()?.checked_sub(1),
-        size: fields.number()?,
-    })
 }
 
 /// Notes where in its table the thing of a number is; each is defined once.

@@ -6,9 +6,39 @@ use crate::recorded::{
     Calls, ClientEnd, KeepingName, Launch, LaunchArgument, Mark, Places, Program, RefusalHoles,
     RefusedProgram, SingleCall, Slot,
 };
+use crate::tables::{Argument, Dispatch};
 use std::collections::BTreeMap;
 
 impl Builder {
+    pub(crate) fn dispatch(&mut self, fields: &mut Fields<'_>) -> Result<(), ReadError> {
+        let dispatch = Dispatch {
+            device: fields.number()?,
+            stage: stage(fields)?,
+            run: fields.number()?,
+            target: fields.text()?.to_owned(),
+            program: fields.text()?.to_owned(),
+            line: fields.text()?.to_owned(),
+            operands: fields.list(argument)?,
+            results: fields.list(argument)?,
+            attributes: fields
+                .list(|fields| Ok((fields.text()?.to_owned(), fields.text()?.to_owned())))?,
+            opaque: fields.text()?.to_owned(),
+            stack: known(&self.stacks, "stack", fields)?,
+            thread: fields.number()?,
+            time: fields.nanos()?,
+            entry: fields.text()?.to_owned(),
+            duration: fields.nanos()?,
+            scratch: fields.list(|fields| Ok((fields.size()?, fields.size()?)))?,
+            error: fields.text()?.to_owned(),
+        };
+        fields.add(&mut self.sums.times, dispatch.duration, "times of custom calls")?;
+        for &(_, size) in &dispatch.scratch {
+            fields.add(&mut self.sums.scratch, size, "blocks of custom calls")?;
+        }
+        self.trace.dispatches.push(dispatch);
+        Ok(())
+    }
+
     pub(crate) fn calls(&mut self, fields: &mut Fields<'_>) -> Result<(), ReadError> {
         let calls = Calls {
             function: self.entry(fields)?,
@@ -219,5 +249,23 @@ fn slot(fields: &mut Fields<'_>) -> Result<Slot, ReadError> {
         layout: fields.text()?.to_owned(),
         operation: fields.text()?.to_owned(),
         line: fields.text()?.to_owned(),
+    })
+}
+
+/// When a handler was called: a number from 0 to 3.
+fn stage(fields: &mut Fields<'_>) -> Result<u64, ReadError> {
+    let stage = fields.number()?;
+    match stage {
+        0..=3 => Ok(stage),
+        _ => Err(fields.damaged(format!("a stage with the number {stage}"))),
+    }
+}
+
+fn argument(fields: &mut Fields<'_>) -> Result<Argument, ReadError> {
+    Ok(Argument {
+        dtype: fields.text()?.to_owned(),
+        shape: fields.list(Fields::number)?,
+        address: fields.number()?.checked_sub(1),
+        size: fields.number()?,
     })
 }

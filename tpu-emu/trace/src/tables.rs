@@ -289,6 +289,8 @@ pub struct Trace {
     pub loss: Option<Loss>,
     /// Whether the last record is cut off, as a process leaves it that is killed.
     pub is_cut: bool,
+    /// From which byte of the file to which it is not what was written, for the first time.
+    pub damaged: Option<(u64, u64)>,
 }
 
 impl Trace {
