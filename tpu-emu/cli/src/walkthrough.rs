@@ -15,6 +15,9 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use tpu_trace::{ChangeKind, Face, Links, MAGIC, SingleCall};
 
+/// As many of the first bytes of a trace are no script, even where the trace ends behind them.
+const NEARLY: usize = 4;
+
 /// The widest line of a frame.
 const WIDEST: usize = 120;
 
@@ -202,8 +205,12 @@ fn short(text: &str) -> String {
     }
 }
 
-/// Whether a file begins as a trace does.
+/// Whether a file begins as a trace does, or is called one.
 fn is_trace(file: &Path) -> bool {
-    let mut first = [0; MAGIC.len()];
-    File::open(file).is_ok_and(|mut file| file.read_exact(&mut first).is_ok() && first == MAGIC)
+    let mut first = Vec::new();
+    let length = MAGIC.len() as u64;
+    let is_read =
+        File::open(file).is_ok_and(|file| file.take(length).read_to_end(&mut first).is_ok());
+    is_read && first.len() >= NEARLY && MAGIC.starts_with(&first)
+        || file.extension().is_some_and(|name| name == "trace")
 }

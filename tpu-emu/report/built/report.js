@@ -22,8 +22,8 @@ t is cut off`);let n=e.textContent??"";e.remove();let s=atob(n),l=new Uint8Array
 l[o]=s.charCodeAt(o);let i=new Blob([l]).stream().pipeThrough(new DecompressionStream("deflate"));return new Uint8Array(
 await new Response(i).arrayBuffer())}async function Yo(t){return JSON.parse(new TextDecoder().decode(await jo(
 t)))}function ya(t,e){let{count:n,width:s,shift:l,is_difference:i}=t,o=s*8+l,u=o>32||i?new Float64Array(n):o>16?
-new Uint32Array(n):o>8?new Uint16Array(n):new Uint8Array(n);for(let m=0;m<s;m++){let p=2**(8*m+l),h=m*n;for(let b=0;b<
-n;b++)u[b]+=e[h+b]*p}if(i)for(let m=1;m<n;m++)u[m]+=u[m-1];return u}var Ps=class t{constructor(e,n){this.tables=
+new Uint32Array(n):o>8?new Uint16Array(n):new Uint8Array(n);for(let m=0;m<s;m++){let d=2**(8*m+l),h=m*n;for(let b=0;b<
+n;b++)u[b]+=e[h+b]*d}if(i)for(let m=1;m<n;m++)u[m]+=u[m-1];return u}var Ps=class t{constructor(e,n){this.tables=
 e;this.columns=n;this.names=new Map(e.names);let s=this.column("back");this.steps=s.length,this.allocations=this.
 column("size").length,this.of=new Uint32Array(this.steps),this.begin=new Uint32Array(this.allocations),this.end=
 new Uint32Array(this.allocations).fill(4294967295),this.freed=new Uint32Array(this.allocations).fill(4294967295);
@@ -50,16 +50,16 @@ type"],["entry","API function"],["space","Memory"]];function Fe(t,e){let n=t.tab
 let o=t.column("space");return{words:n,of:a=>o[a]}}let s={label:"site_label",array:"site_spec",entry:"site_ent\
 ry"},[l,i]=[t.column("site"),t.column(s[e]??`site_${e}`)];return{words:n,of:o=>i[l[o]]}}function Wt(t,e,n){let{
 words:s,of:l}=Fe(t,n),i=s.length,[o,a,u]=[new Float64Array(i),new Float64Array(i),new Uint32Array(i)],m=new Uint32Array(
-i),[p,h,b]=[t.column("size"),t.column("site"),t.column("site_spec")],E=Float64Array.from(t.tables.specs,y=>y.logical);
-for(let y of e){let _=l(y);u[_]++===0&&(m[_]=y),o[_]+=p[y],a[_]+=E[b[h[y]]]}let A=[];for(let y=0;y<i;y++)u[y]!==
+i),[d,h,b]=[t.column("size"),t.column("site"),t.column("site_spec")],E=Float64Array.from(t.tables.specs,y=>y.logical);
+for(let y of e){let _=l(y);u[_]++===0&&(m[_]=y),o[_]+=d[y],a[_]+=E[b[h[y]]]}let A=[];for(let y=0;y<i;y++)u[y]!==
 0&&A.push({key:y,words:s[y],bytes:o[y],logical:a[y],blocks:u[y],first:m[y]});return A.sort((y,_)=>_.bytes-y.bytes||
 (y.words<_.words?-1:1))}function Xo(t,e){let n=t.column("site"),s=t.column("size"),l=new Map;for(let i of e){let o=n[i],
 a=l.get(o);a||l.set(o,a={key:o,words:"",bytes:0,logical:0,blocks:0,first:i}),a.bytes+=s[i],a.blocks++}return[...l.
 values()].sort((i,o)=>o.bytes-i.bytes)}function Cs(t,e){let[n,s,l]=[t.column("size"),t.column("site"),t.column(
 "site_spec")],i={bytes:0,logical:0};for(let o of e)i.bytes+=n[o],i.logical+=t.tables.specs[l[s[o]]].logical;return i}
-function Ds(t,e,n){let{model:s}=t,[l,i]=[s.column("address"),s.column("size")],o=$l(fs(e,p=>l[p]),e),a=[],[u,m]=[
-0,-1];for(let p of o){let h=l[p];h>u&&a.push({address:u,size:h-u,before:m,behind:p}),h+i[p]>=u&&([u,m]=[h+i[p],
-p])}return n>u&&a.push({address:u,size:n-u,before:m,behind:-1}),{blocks:o,holes:a}}function fs(t,e){let n=new Float64Array(
+function Ds(t,e,n){let{model:s}=t,[l,i]=[s.column("address"),s.column("size")],o=$l(fs(e,d=>l[d]),e),a=[],[u,m]=[
+0,-1];for(let d of o){let h=l[d];h>u&&a.push({address:u,size:h-u,before:m,behind:d}),h+i[d]>=u&&([u,m]=[h+i[d],
+d])}return n>u&&a.push({address:u,size:n-u,before:m,behind:-1}),{blocks:o,holes:a}}function fs(t,e){let n=new Float64Array(
 t.length);for(let s=0;s<t.length;s++)n[s]=e(t[s]);return n}function $l(t,e){let n=e.length;if(n<2e3)return Uint32Array.
 from(Array.from(e.keys()).sort((a,u)=>t[a]-t[u]||a-u),a=>e[a]);let s=new Uint16Array(t.buffer,t.byteOffset,n*4),
 [l,i]=[new Uint32Array(n),new Uint32Array(n)];for(let a=0;a<n;a++)l[a]=a;let o=new Uint32Array(65537);for(let a=0;a<
@@ -71,21 +71,21 @@ opener?.isConnected&&this.opener.focus())}open(e,...n){this.element.hidden&&(thi
 let s=f("button",{class:"close","aria-label":"Close",onclick:()=>this.close()},"\u2715");re(this.element,f("di\
 v",{class:"drawer-head"},f("h2",{},...e),s),...n),this.element.hidden=!1,document.body.classList.add("with-dra\
 wer"),this.element.focus({preventScroll:!0}),this.element.scrollTop=0}blocks(e,n){let{model:s}=this,l=Xo(s,n),
-i=l.reduce((A,y)=>A+y.bytes,0),o=l.reduce((A,y)=>A+y.blocks,0),[a,u,m,p]=["site_stack","site_label","site_spec",
+i=l.reduce((A,y)=>A+y.bytes,0),o=l.reduce((A,y)=>A+y.blocks,0),[a,u,m,d]=["site_stack","site_label","site_spec",
 "site_entry"].map(A=>s.column(A)),h=s.tables.keys,b=s.names.size?Array.from(n).flatMap(A=>s.names.get(A)??[]):
 [],E=l.slice(0,30).map((A,y)=>{let _=A.key,k=f("details",{open:y===0});Re(k,f("summary",{},f("b",{title:Ce(A.bytes)},
 G(A.bytes)),` in ${ce(A.blocks,"block")}: ${h.label[u[_]]}`),f("p",{class:"soft"},`${s.tables.specs[m[_]].text}\
-, by ${h.entry[p[_]]}`));let v=()=>{k.open&&!k.querySelector(".stack")&&k.append(this.stack(a[_]))};return k.addEventListener(
+, by ${h.entry[d[_]]}`));let v=()=>{k.open&&!k.querySelector(".stack")&&k.append(this.stack(a[_]))};return k.addEventListener(
 "toggle",v),v(),k});this.open(e,f("p",{},`${G(i)} in ${ce(o,"block")}, taken at ${ce(l.length,"place")}.`),b.length?
 f("details",{open:b.length<20},f("summary",{},`kept by ${ce(b.length,"name")}`),f("ul",{},...b.slice(0,1e3).map(
 A=>f("li",{},A)))):null,...E,l.length>30?f("p",{class:"soft"},`${ce(l.length-30,"other place")} with less.`):null)}block(e){
 let{model:n}=this,s=E=>n.column(E)[e],l=s("site"),i=n.tables.specs[n.column("site_spec")[l]],[o,a]=[n.begin[e],
-n.end[e]],u=n.column("time"),m=Fe(n,"line"),p=(E,...A)=>f("tr",{},f("th",{},E),f("td",{},...A)),h=n.freed[e],b=h===
+n.end[e]],u=n.column("time"),m=Fe(n,"line"),d=(E,...A)=>f("tr",{},f("th",{},E),f("td",{},...A)),h=n.freed[e],b=h===
 4294967295?-1:n.column("free_site")[h];this.open([`${G(s("size"))} at ${Tt(s("address"))}`],f("table",{class:"\
-facts"},p("Taken by",...ze(m.words[m.of(e)])),p("What for",n.tables.keys.label[n.column("site_label")[l]]),...n.
-names.has(e)?[p("Kept by",n.names.get(e).join(", "))]:[],p("Array",i.text),p("Size",`${Ce(s("size"))}, ${G(Math.
-max(0,s("size")-i.logical))} of it padding`),p("Memory",n.tables.spaces[s("space")].name),p("Taken",`${Ne(u[o])}\
-, by thread ${n.tables.threads[s("thread")]} in ${n.tables.keys.entry[n.column("site_entry")[l]]}`),p("Given b\
+facts"},d("Taken by",...ze(m.words[m.of(e)])),d("What for",n.tables.keys.label[n.column("site_label")[l]]),...n.
+names.has(e)?[d("Kept by",n.names.get(e).join(", "))]:[],d("Array",i.text),d("Size",`${Ce(s("size"))}, ${G(Math.
+max(0,s("size")-i.logical))} of it padding`),d("Memory",n.tables.spaces[s("space")].name),d("Taken",`${Ne(u[o])}\
+, by thread ${n.tables.threads[s("thread")]} in ${n.tables.keys.entry[n.column("site_entry")[l]]}`),d("Given b\
 ack",a===4294967295?"never":b<0?`${Ne(u[a])}: another block took its address, its free is missing`:`${Ne(u[a])}\
 , after ${ut(u[a]-u[o])}, by thread ${n.tables.threads[n.column("free_thread")[h]]}`)),f("h3",{},"Taken by"),this.
 stack(n.column("site_stack")[l]),b<0?null:f("h3",{},"Given back by"),b<0?null:this.stack(n.column("free_stack")[b]))}calls(e,n,s){
@@ -98,23 +98,23 @@ soft"},`${o.length} of ${ce(n.length,"frame")}, innermost first`)),this.list(o))
 0)return f("p",{class:"soft"},"No stack was recorded.");let n=e.map(s=>f("li",{class:s.kind&1?"python":"native"},
 f("span",{class:"function"},s.name||"?")," ",Qo(s,us(s))));return f("ol",{class:"frames"},...n)}};var Cl=class{frames=[null];parents=[0];node;constructor(e,n){let[s,l]=[e.column("stack_caller"),e.column("stac\
 k_frame")];this.node=new Uint32Array(s.length+1);let i=new Map,o=new Map,a=e.tables.frames.map((u,m)=>e.functions(
-m).reverse().filter(p=>n(p.kind)).map(p=>{let h=`${p.name}\0${p.file}\0${p.line}`,b=o.get(h)??o.size;return o.
-set(h,b),{frame:p,number:b}}));for(let u=1;u<=s.length;u++){let m=this.node[s[u-1]];for(let{frame:p,number:h}of a[l[u-
-1]]){let b=m*o.size+h,E=i.get(b);E===void 0&&(E=this.frames.length,i.set(b,E),this.frames.push(p),this.parents.
+m).reverse().filter(d=>n(d.kind)).map(d=>{let h=`${d.name}\0${d.file}\0${d.line}`,b=o.get(h)??o.size;return o.
+set(h,b),{frame:d,number:b}}));for(let u=1;u<=s.length;u++){let m=this.node[s[u-1]];for(let{frame:d,number:h}of a[l[u-
+1]]){let b=m*o.size+h,E=i.get(b);E===void 0&&(E=this.frames.length,i.set(b,E),this.frames.push(d),this.parents.
 push(m)),m=E}this.node[u]=m}}},ei=new Map;function Dl(t,e){let n={python:2,mixed:4,every_python:1},s=ei.get(e);
 return s||ei.set(e,s=new Cl(t,l=>e==="native"||(l&n[e])!==0)),s}function ni(t){Dl(t,"python")}function wa(t,e,n){
 let s=t.column("site"),l=t.column("size"),i=t.column("site_stack"),[o,a]=[t.column("site_label"),t.column("sit\
-e_spec")],u=new Float64Array(i.length),m=new Uint32Array(i.length);for(let S of e)u[s[S]]+=l[S],m[s[S]]++;let p=[
-{name:"all",frame:null,parent:0,bytes:0,blocks:0,depth:0,left:0,children:[]}],h=(S,M,$)=>(p.push({name:M,frame:$,
-parent:S,bytes:0,blocks:0,depth:p[S].depth+1,left:0,children:[]}),p[S].children.push(p.length-1),p.length-1),b=new Map,
+e_spec")],u=new Float64Array(i.length),m=new Uint32Array(i.length);for(let S of e)u[s[S]]+=l[S],m[s[S]]++;let d=[
+{name:"all",frame:null,parent:0,bytes:0,blocks:0,depth:0,left:0,children:[]}],h=(S,M,$)=>(d.push({name:M,frame:$,
+parent:S,bytes:0,blocks:0,depth:d[S].depth+1,left:0,children:[]}),d[S].children.push(d.length-1),d.length-1),b=new Map,
 E=(S,M)=>{let $=b.get(S);$||b.set(S,$=new Int32Array(S.frames.length));let x=[];for(;M!==0&&$[M]===0;M=S.parents[M])
 x.push(M);for(let z of x.reverse()){let R=S.frames[z];$[z]=h($[M],R.name,R),M=z}return $[M]},A=Dl(t,n),y=new Map,
 {labels:_,specs:k}=t.tables;for(let S=0;S<i.length;S++){if(m[S]===0)continue;let $=A.node[i[S]]===0&&n!=="nati\
 ve"?Dl(t,"every_python"):A,x=E($,$.node[i[S]]),z=_[o[S]]===""?_.length+a[S]:o[S],R=x*(_.length+k.length)+z,F=y.
-get(R);F===void 0&&(F=h(x,_[o[S]]||k[a[S]].text,null),y.set(R,F)),p[F].bytes+=u[S],p[F].blocks+=m[S]}for(let S=p.
-length-1;S>0;S--)p[p[S].parent].bytes+=p[S].bytes,p[p[S].parent].blocks+=p[S].blocks;let v=S=>{let M=p[S].left;
-p[S].children.sort(($,x)=>p[x].bytes-p[$].bytes);for(let $ of p[S].children)p[$].left=M,M+=p[$].bytes};for(let S=0;S<
-p.length;S++)v(S);return p}var pn=21;function Pl(t){return t.frame===null?"what for":t.frame.kind&1?t.frame.file.
+get(R);F===void 0&&(F=h(x,_[o[S]]||k[a[S]].text,null),y.set(R,F)),d[F].bytes+=u[S],d[F].blocks+=m[S]}for(let S=d.
+length-1;S>0;S--)d[d[S].parent].bytes+=d[S].bytes,d[d[S].parent].blocks+=d[S].blocks;let v=S=>{let M=d[S].left;
+d[S].children.sort(($,x)=>d[x].bytes-d[$].bytes);for(let $ of d[S].children)d[$].left=M,M+=d[$].bytes};for(let S=0;S<
+d.length;S++)v(S);return d}var pn=21;function Pl(t){return t.frame===null?"what for":t.frame.kind&1?t.frame.file.
 includes("-packages/")?"library":"python":t.frame.kind&8?"emulator":"native"}var ti={"what for":"--flame-what",
 python:"--flame-python",library:"--flame-library",native:"--flame-native",emulator:"--flame-emulator"},Rs=class{constructor(e,n){
 this.model=e;this.chosen=n}model;chosen;element=f("div",{class:"flame"});all=[];root=0;focus=0;found="";show(e,n,s,l){
@@ -123,7 +123,7 @@ if(n[0].bytes===0){re(this.element,f("p",{class:"empty"},"Nothing lived here the
 i=Math.max(200,this.element.clientWidth),o=[],a=[];for(let $=this.root;$!==0;$=n[$].parent)a.push(n[$].parent);
 for(let $ of a)o.push({at:$,x:0,width:i,row:n[$].depth});let u=[this.root],m=l.depth;for(;u.length;){let $=u.pop(),
 x=n[$],z=x.bytes/l.bytes*i;z<.4||(o.push({at:$,x:(x.left-l.left)/l.bytes*i,width:z,row:x.depth}),m=Math.max(m,
-x.depth),u.push(...x.children))}let p=(m+1)*pn+1,[h,b]=Vn(i,p,this.words(this.focus)),E=$=>e?p-($+1)*pn:$*pn,A=de(
+x.depth),u.push(...x.children))}let d=(m+1)*pn+1,[h,b]=Vn(i,d,this.words(this.focus)),E=$=>e?d-($+1)*pn:$*pn,A=de(
 "--flame-ink"),y=Object.fromEntries(Object.entries(ti).map(([$,x])=>[$,de(x)])),_=de("--found");b.font="12px s\
 ystem-ui, sans-serif",b.textBaseline="middle";let k=0;for(let{at:$,x,width:z,row:R}of o){let F=n[$],K=$s($===0?
 `all: ${G(F.bytes)}`:F.frame&&F.frame.line?`${F.name}  ${us(F.frame).split("/").pop()}`:F.name),D=this.found!==
@@ -164,8 +164,8 @@ this.down=l?!this.down:n.isNumber===!0,this.by=s,this.sort(),this.draw(),this.he
 o.append(f("button",{class:"plain",onclick:a},n.title+i))}return o}))}draw(){let e=this.sorted.length,n=Math.min(
 si,e*Bn);this.tall.style.height=`${n}px`;let s=(this.body.clientHeight||400)-Bn,l=Math.ceil(s/Bn)+1,i=Math.max(
 1,n-s),o=Math.min(1,this.body.scrollTop/i),a=e*Bn<=si,u=a?Math.floor(this.body.scrollTop/Bn):Math.round(o*Math.
-max(0,e-l+1));this.window.style.transform=`translateY(${a?u*Bn:this.body.scrollTop}px)`;let m=[];for(let p=u;p<
-Math.min(e,u+l);p++){let h=this.sorted[p],b=this.columns.map(y=>f("div",{role:"cell",class:y.isNumber?"number":
+max(0,e-l+1));this.window.style.transform=`translateY(${a?u*Bn:this.body.scrollTop}px)`;let m=[];for(let d=u;d<
+Math.min(e,u+l);d++){let h=this.sorted[d],b=this.columns.map(y=>f("div",{role:"cell",class:y.isNumber?"number":
 void 0},...y.cell(h))),E=()=>this.chosen(h),A=y=>{y.key==="Enter"&&y.target===y.currentTarget&&this.chosen(h)};
 m.push(f("div",{class:"grid-row",role:"row",tabindex:0,onclick:E,onkeydown:A},...b))}this.window.replaceChildren(
 ...m)}};var Ue=-1,zs=class{constructor(e){this.model=e;let n=e.tables.spaces;this.used=n.map((o,a)=>a).filter(o=>n[o].
@@ -181,30 +181,31 @@ tell("view")}chosen(e=this.space){let n=this.model.tables.spaces,s=new Uint8Arra
 Ue?n.forEach((l,i)=>s[i]=l.device===null?0:1):s[e]=1,s}name(e=this.space){return e===Ue?"all devices":this.model.
 tables.spaces[e].name}capacity(e=this.space){let n=this.chosen(e);return this.model.tables.spaces.reduce((s,l,i)=>s+
 (n[i]?l.capacity:0),0)}inUse(e=this.space){let n=this.usage.get(e);if(n)return n;let{model:s}=this,[l,i,o]=[s.
-column("space"),s.column("size"),this.chosen(e)],a=new Float64Array(s.steps),u=0;for(let m=0;m<s.steps;m++){let p=s.
-of[m];p!==4294967295&&o[l[p]]&&(u+=s.begin[p]===m?i[p]:-i[p]),a[m]=u}for(let[m,p]of s.tables.replaced)if(o[l[m]])
-for(let h=p;h<s.steps;h++)a[h]-=i[m];return this.usage.size>=4&&this.usage.clear(),this.usage.set(e,a),a}inUseAt(e,n=this.
+column("space"),s.column("size"),this.chosen(e)],a=new Float64Array(s.steps),u=0;for(let m=0;m<s.steps;m++){let d=s.
+of[m];d!==4294967295&&o[l[d]]&&(u+=s.begin[d]===m?i[d]:-i[d]),a[m]=u}for(let[m,d]of s.tables.replaced)if(o[l[m]])
+for(let h=d;h<s.steps;h++)a[h]-=i[m];return this.usage.size>=4&&this.usage.clear(),this.usage.set(e,a),a}inUseAt(e,n=this.
 space){return e===0?0:this.inUse(n)[e-1]}of(e,n){return n!==Ue?e[n]??0:e.reduce((s,l,i)=>this.model.tables.spaces[i].
 device===null?s:Math.max(s,l),0)}names(){let{model:e}=this,{spaces:n,marks:s,refusals:l}=e.tables,i=[{name:"pe\
-ak",text:"Peak",of:o=>o===Ue?this.peakOfAll():n[o].peak_at},{name:"end",text:"End",of:o=>this.end(o)},{name:"l\
-ast",text:"Last change",of:()=>e.steps}];return s.forEach((o,a)=>i.push({name:`mark-${a}`,text:`Mark: ${o.name}`,
-of:u=>this.of(o.at,u)})),l.forEach((o,a)=>i.push({name:`refusal-${a}`,text:`Out of memory ${a+1} in ${n[o.space].
-name}`,of:u=>this.of(o.at,u)})),i}byName(e){return this.names().find(n=>n.name===e)}end(e){let{spaces:n}=this.
-model.tables;return e!==Ue?n[e].end_at:n.filter(l=>l.device!==null&&l.cleaned_at!==null).reduce((l,i)=>Math.min(
-l,i.cleaned_at),this.model.steps)}peakOfAll(){let e=this.inUse(Ue),[n,s]=[0,0];for(let l=0;l<e.length;l++)e[l]>
-n&&([n,s]=[e[l],l+1]);return s}live(e=this.at,n=this.space){let s=`${e} ${n}`;if(this.lived?.key===s)return this.
-lived.list;let{model:l}=this,i=this.chosen(n),[o,a,u]=[l.column("space"),l.begin,l.end],m=0,p=new Uint32Array(
-l.allocations);for(let h=0;h<l.allocations&&a[h]<e;h++)u[h]>=e&&i[o[h]]&&(p[m++]=h);return this.lived={key:s,list:p.
-slice(0,m)},this.lived.list}made(e,n,s=this.space){let{model:l}=this,[i,o]=[l.column("space"),this.chosen(s)],
-a=new Uint32Array(l.allocations),u=0;for(let m=0;m<l.allocations&&l.begin[m]<n;m++)l.begin[m]>=e&&o[i[m]]&&(a[u++]=
-m);return a.slice(0,u)}neighbour(e,n){let{model:s}=this,[l,i]=[s.column("space"),this.chosen()],o=this.at;for(let a=n;a>
-0;){let u=e?o+1:o-1;if(u<0||u>s.steps)break;o=u;let m=o===0?4294967295:s.of[o-1];(o===0||m!==4294967295&&i[l[m]])&&
-a--}return o}};var tn=16,hs=3,Fs=8,Us=class{constructor(e,n){this.state=e;this.chosen=n}state;chosen;element=f("div",{class:"\
+ak",text:"Peak",of:u=>u===Ue?this.peakOfAll():n[u].peak_at},{name:"end",text:"End",of:u=>this.end(u)},{name:"l\
+ast",text:"Last change",of:()=>e.steps}],o=new Map;for(let{name:u}of s)o.set(u,(o.get(u)??0)+1);let a=new Map;
+return s.forEach((u,m)=>{let d=(a.get(u.name)??0)+1;a.set(u.name,d);let h=o.get(u.name)>1?`Mark: ${u.name}#${d}`:
+`Mark: ${u.name}`;i.push({name:`mark-${m}`,text:h,of:b=>this.of(u.at,b)})}),l.forEach((u,m)=>i.push({name:`ref\
+usal-${m}`,text:`Out of memory ${m+1} in ${n[u.space].name}`,of:d=>this.of(u.at,d)})),i}byName(e){return this.
+names().find(n=>n.name===e)}end(e){let{spaces:n}=this.model.tables;return e!==Ue?n[e].end_at:n.filter(l=>l.device!==
+null&&l.cleaned_at!==null).reduce((l,i)=>Math.min(l,i.cleaned_at),this.model.steps)}peakOfAll(){let e=this.inUse(
+Ue),[n,s]=[0,0];for(let l=0;l<e.length;l++)e[l]>n&&([n,s]=[e[l],l+1]);return s}live(e=this.at,n=this.space){let s=`${e}\
+ ${n}`;if(this.lived?.key===s)return this.lived.list;let{model:l}=this,i=this.chosen(n),[o,a,u]=[l.column("spa\
+ce"),l.begin,l.end],m=0,d=new Uint32Array(l.allocations);for(let h=0;h<l.allocations&&a[h]<e;h++)u[h]>=e&&i[o[h]]&&
+(d[m++]=h);return this.lived={key:s,list:d.slice(0,m)},this.lived.list}made(e,n,s=this.space){let{model:l}=this,
+[i,o]=[l.column("space"),this.chosen(s)],a=new Uint32Array(l.allocations),u=0;for(let m=0;m<l.allocations&&l.begin[m]<
+n;m++)l.begin[m]>=e&&o[i[m]]&&(a[u++]=m);return a.slice(0,u)}neighbour(e,n){let{model:s}=this,[l,i]=[s.column(
+"space"),this.chosen()],o=this.at;for(let a=n;a>0;){let u=e?o+1:o-1;if(u<0||u>s.steps)break;o=u;let m=o===0?4294967295:
+s.of[o-1];(o===0||m!==4294967295&&i[l[m]])&&a--}return o}};var tn=16,hs=3,Fs=8,Us=class{constructor(e,n){this.state=e;this.chosen=n}state;chosen;element=f("div",{class:"\
 map"});whole=!1;window=null;shown="";show(){let{state:e}=this,{model:n}=e,s=`${e.space}`;if(s!==this.shown&&(this.
 window=null),this.shown=s,e.space===Ue){re(this.element,f("p",{class:"empty"},"Addresses are those of one memo\
 ry: choose a device above."));return}let l=e.live(),i=e.capacity(),{blocks:o,holes:a}=Ds(e,l,i),[u,m]=[n.column(
-"address"),n.column("size")],p=a.length&&a[a.length-1].behind<0?a[a.length-1].address:i,[h,b]=this.window??[0,
-this.whole?i:Math.max(512,Math.min(i,p*1.03))],E=Math.max(200,this.element.clientWidth),A=24,y=Math.max(512,Math.
+"address"),n.column("size")],d=a.length&&a[a.length-1].behind<0?a[a.length-1].address:i,[h,b]=this.window??[0,
+this.whole?i:Math.max(512,Math.min(i,d*1.03))],E=Math.max(200,this.element.clientWidth),A=24,y=Math.max(512,Math.
 ceil((b-h)/A/512)*512);b=h+y*A;let _=A*(tn+hs),k=`Addresses ${Tt(h)} to ${Tt(b)}: ${ce(o.length,"block")}, ${ce(
 a.length,"hole")}`,[v,S]=Vn(E,_,k),M=Wt(n,l,"line"),{of:$,words:x}=Fe(n,"line"),z=Fe(n,"label"),R=new Map(M.slice(
 0,Fs).map((C,Y)=>[C.key,Y])),F=Array.from({length:Fs},(C,Y)=>de(`--hue-${Y}`)),[K,D]=[de("--hue-other"),de("--\
@@ -229,18 +230,18 @@ show()}),f("span",{class:"soft"},`${Tt(h)} to ${Tt(Math.min(b,i))}, a row is ${G
 ...M.slice(0,Fs).map((C,Y)=>f("span",{},f("i",{style:`background: var(--hue-${Y})`}),...ze(C.words),` ${G(C.bytes)}`)),
 M.length>Fs&&f("span",{},f("i",{style:"background: var(--hue-other)"}),"others"),f("span",{},f("i",{class:"hat\
 ched"}),"hole")),f("h3",{},"Largest holes, and what stands on both sides"),this.holes(a,ee))}holes(e,n){let{model:s}=this.
-state,{words:l,of:i}=Fe(s,"line"),o=s.column("size"),a=(p,h)=>p<0?f("td",{class:"soft"},h):f("td",{},f("button",
-{class:"plain",onclick:()=>this.chosen(p)},G(o[p]))," ",...ze(l[i(p)])),m=[...e].sort((p,h)=>h.size-p.size).slice(
-0,50).map(p=>f("tr",{},f("td",{class:"number",title:Ce(p.size)},f("button",{class:"plain",onclick:()=>n(p.address-
-p.size/4,p.address+p.size*1.25)},G(p.size))),f("td",{class:"number"},Tt(p.address)),a(p.before,"begin of the m\
-emory"),a(p.behind,"end of the memory")));return f("div",{class:"scroll"},f("table",{id:"holes"},f("thead",{},
-f("tr",{},...["Hole","Address","Before it","Behind it"].map((p,h)=>f("th",{class:h<2?"number":void 0},p)))),f(
+state,{words:l,of:i}=Fe(s,"line"),o=s.column("size"),a=(d,h)=>d<0?f("td",{class:"soft"},h):f("td",{},f("button",
+{class:"plain",onclick:()=>this.chosen(d)},G(o[d]))," ",...ze(l[i(d)])),m=[...e].sort((d,h)=>h.size-d.size).slice(
+0,50).map(d=>f("tr",{},f("td",{class:"number",title:Ce(d.size)},f("button",{class:"plain",onclick:()=>n(d.address-
+d.size/4,d.address+d.size*1.25)},G(d.size))),f("td",{class:"number"},Tt(d.address)),a(d.before,"begin of the m\
+emory"),a(d.behind,"end of the memory")));return f("div",{class:"scroll"},f("table",{id:"holes"},f("thead",{},
+f("tr",{},...["Hole","Address","Before it","Behind it"].map((d,h)=>f("th",{class:h<2?"number":void 0},d)))),f(
 "tbody",{},...m)))}};function va(t,e,n){let s=document.createElement("canvas");[s.width,s.height]=[6,6];let l=s.
 getContext("2d");return l.fillStyle=e,l.fillRect(0,0,6,6),l.strokeStyle=n,l.beginPath(),l.moveTo(0,6),l.lineTo(
 6,0),l.stroke(),t.createPattern(s,"repeat")??e}function li(t,e,n){let s=new Map;if(t.names.size>0){let{of:l}=Fe(t,n);for(let i of e){let o=t.names.get(i);o&&
 s.set(l(i),[...s.get(l(i))??[],...o])}}return l=>s.get(l.key)??[]}function Gn(t,e,n,s=200,l=()=>[]){let i=t.reduce(
-(u,m)=>u+m.bytes,0),o=t.slice(0,s).map(u=>{let m=()=>n(u),p=b=>{b.key==="Enter"&&b.target===b.currentTarget&&m()},
-h=Math.max(0,u.bytes-u.logical);return f("tr",{class:"opens",tabindex:0,onclick:m,onkeydown:p,"data-bytes":u.bytes,
+(u,m)=>u+m.bytes,0),o=t.slice(0,s).map(u=>{let m=()=>n(u),d=b=>{b.key==="Enter"&&b.target===b.currentTarget&&m()},
+h=Math.max(0,u.bytes-u.logical);return f("tr",{class:"opens",tabindex:0,onclick:m,onkeydown:d,"data-bytes":u.bytes,
 "data-blocks":u.blocks,"data-key":u.words},f("td",{class:"share"},f("i",{style:`width: ${u.bytes/Math.max(1,e)*
 100}%`})),f("td",{class:"number",title:Ce(u.bytes)},G(u.bytes)),f("td",{class:"number"},en(u.bytes,i)),f("td",
 {class:"number"},Le(u.blocks)),f("td",{class:"number",title:Ce(h)},h?G(h):"\u2013"),f("td",{class:"key",title:u.
@@ -258,27 +259,27 @@ n[a.allocation]);if(l.length===0)return f("p",{class:"soft"},"No name of Python 
 {},u),f("td",{class:"key"},...ze(s.words[s.of(a)])))),o=["Bytes","Kept by","Taken by"].map((a,u)=>f("th",{class:u?
 void 0:"number"},a));return f("div",{class:"scroll"},f("h3",{},"What keeps them"),f("table",{id:"keepers"},f("\
 thead",{},f("tr",{},...o)),f("tbody",{},...i)),l.length>500&&f("p",{class:"soft"},`${ce(l.length-500,"other na\
-me")} of smaller arrays.`))}function oi(t,e){let[n,s]=["line",""],l=f("h2",{}),i=f("div",{}),o=it("By",Ll,n,p=>(n=
-p,m())),a=Rl("Search origins",p=>(s=p,m())),u=f("section",{},f("p",{class:"bar"},l,o,a),i),m=()=>{let p=t.live(),
-h=Cs(t.model,p);re(l,"Who held ",f("b",{id:"held-bytes",title:Ce(h.bytes),"data-bytes":h.bytes},G(h.bytes)),` \
-in ${ce(p.length,"block")}`);let b=ka(Wt(t.model,p,n),s),E=y=>{let{of:_}=Fe(t.model,n);e.blocks(ze(y.words),p.
-filter(k=>_(k)===y.key))},A=li(t.model,p,n);re(i,b.length?Gn(b,b[0].bytes,E,200,A):f("p",{class:"empty"},p.length?
+me")} of smaller arrays.`))}function oi(t,e){let[n,s]=["line",""],l=f("h2",{}),i=f("div",{}),o=it("By",Ll,n,d=>(n=
+d,m())),a=Rl("Search origins",d=>(s=d,m())),u=f("section",{},f("p",{class:"bar"},l,o,a),i),m=()=>{let d=t.live(),
+h=Cs(t.model,d);re(l,"Who held ",f("b",{id:"held-bytes",title:Ce(h.bytes),"data-bytes":h.bytes},G(h.bytes)),` \
+in ${ce(d.length,"block")}`);let b=ka(Wt(t.model,d,n),s),E=y=>{let{of:_}=Fe(t.model,n);e.blocks(ze(y.words),d.
+filter(k=>_(k)===y.key))},A=li(t.model,d,n);re(i,b.length?Gn(b,b[0].bytes,E,200,A):f("p",{class:"empty"},d.length?
 "No origin has these words.":"Nothing lived here then."))};return{name:"who",title:"Who",element:u,show:m}}function ii(t,e){
-let[n,s,l,i]=["python","live","icicle",""],o=new Rs(t.model,({frame:m,name:p,bytes:h,blocks:b,path:E})=>{let A=`${G(
-h)} in ${ce(b,"block")}`;e.calls(m?p:`What for: ${p}`,A,E)}),a=f("section",{},f("p",{class:"bar"},it("Frames",
+let[n,s,l,i]=["python","live","icicle",""],o=new Rs(t.model,({frame:m,name:d,bytes:h,blocks:b,path:E})=>{let A=`${G(
+h)} in ${ce(b,"block")}`;e.calls(m?d:`What for: ${d}`,A,E)}),a=f("section",{},f("p",{class:"bar"},it("Frames",
 [["python","Python"],["mixed","Python and native"],["native","All, the interpreter's too"]],n,m=>(n=m,u())),it(
 "Blocks",[["live","that live"],["allocated","allocated until then"]],s,m=>(s=m,u())),it("Form",[["icicle","ici\
 cle, callers above"],["flame","flames, callers below"]],l,m=>(l=m,u())),Rl("Search calls",m=>(i=m,u()))),o.element),
 u=()=>o.show(s==="live"?t.live():t.made(0,t.at),n,l==="flame",i);return{name:"flame",title:"Flame graph",element:a,
 show:u}}function ri(t,e){let n=new Us(t,l=>e.block(l));return{name:"map",title:"Address map",element:f("sectio\
 n",{},n.element),show:()=>n.show()}}function ai(t,e){let{model:n}=t,[s,l]=["live",""],i=Fe(n,"line"),o=Fe(n,"l\
-abel"),[a,u,m,p,h]=["size","address","site","site_spec","space"].map(x=>n.column(x)),b=n.column("time"),E=x=>{
+abel"),[a,u,m,d,h]=["size","address","site","site_spec","space"].map(x=>n.column(x)),b=n.column("time"),E=x=>{
 let z=new Float64Array(x.length);return Array.from(x.keys()).sort((R,F)=>x[R]<x[F]?-1:x[R]>x[F]?1:0).forEach((R,F)=>z[R]=
 F),z},[A,y,_]=[E(i.words),E(o.words),E(n.tables.specs.map(x=>x.text))],k=x=>{let z=n.end[x];return z===4294967295?
 Number.MAX_SAFE_INTEGER:b[z]-b[n.begin[x]]},v=new In([{title:"Bytes",width:"minmax(5.5rem, 0.7fr)",isNumber:!0,
 sort:x=>a[x],cell:x=>[G(a[x])]},{title:"Origin",width:"minmax(9rem, 3fr)",sort:x=>A[i.of(x)],cell:x=>ze(i.words[i.
 of(x)])},{title:"What for",width:"minmax(8rem, 3fr)",sort:x=>y[o.of(x)],cell:x=>[o.words[o.of(x)]]},{title:"Ar\
-ray",width:"minmax(7rem, 2fr)",sort:x=>_[p[m[x]]],cell:x=>[n.tables.specs[p[m[x]]].text]},{title:"Address",width:"\
+ray",width:"minmax(7rem, 2fr)",sort:x=>_[d[m[x]]],cell:x=>[n.tables.specs[d[m[x]]].text]},{title:"Address",width:"\
 minmax(6rem, 0.9fr)",isNumber:!0,sort:x=>u[x],cell:x=>[Tt(u[x])]},{title:"Taken",width:"minmax(6rem, 0.9fr)",isNumber:!0,
 sort:x=>n.begin[x],cell:x=>[Ne(b[n.begin[x]])]},{title:"Lived",width:"minmax(5rem, 0.8fr)",isNumber:!0,sort:k,
 cell:x=>[n.end[x]===4294967295?"to the end":ut(k(x))]},{title:"Memory",width:"minmax(4.5rem, 0.7fr)",sort:x=>h[x],
@@ -288,27 +289,27 @@ section",{},f("p",{class:"bar"},it("Blocks",[["live","that live"],["allocated","
 "all of the trace"]],s,x=>(s=x,$())),Rl("Search allocations",x=>(l=x,$())),S),v.element),$=()=>{let x=s==="liv\
 e"?t.live():t.made(0,s==="all"?n.steps:t.at),z=l.toLowerCase();if(z!==""){let[F,K]=["site_line","site_label"].
 map(Q=>n.column(Q)),D=Q=>Q.toLowerCase().includes(z),[q,H]=[i.words.map(D),o.words.map(D)],J=n.tables.specs.map(
-Q=>D(Q.text)),I=Uint8Array.from(p,(Q,B)=>Number(q[F[B]]||H[K[B]]||J[Q]));x=x.filter(Q=>I[m[Q]]===1)}let R=x.reduce(
+Q=>D(Q.text)),I=Uint8Array.from(d,(Q,B)=>Number(q[F[B]]||H[K[B]]||J[Q]));x=x.filter(Q=>I[m[Q]]===1)}let R=x.reduce(
 (F,K)=>F+a[K],0);re(S,`${ce(x.length,"block")}, ${G(R)}`),v.show(x)};return{name:"allocations",title:"Allocati\
 ons",element:M,show:$}}function ci(t,e){let{model:n}=t,s=[["start","Start of the trace"],...t.names().map(({name:h,
 text:b})=>[h,b]),["now","Chosen moment"]],[l,i]=[t.model.tables.marks.length?"mark-0":"start","end"],o="line",
 a=h=>h==="start"?0:h==="now"?t.at:t.byName(h).of(t.space),u=f("div",{}),m=f("section",{},f("p",{class:"bar"},it(
-"Taken after",s,l,h=>(l=h,p())),it("and held at",s,i,h=>(i=h,p())),it("By",Ll,o,h=>(o=h,p()))),u),p=()=>{let[h,
+"Taken after",s,l,h=>(l=h,d())),it("and held at",s,i,h=>(i=h,d())),it("By",Ll,o,h=>(o=h,d()))),u),d=()=>{let[h,
 b]=[a(l),a(i)];if(b<=h){re(u,f("p",{class:"empty"},"The second moment is not behind the first one."));return}let E=t.
 live(b).filter(k=>n.begin[k]>=h),A=Wt(n,E,o),y=Cs(n,E),_=k=>{let{of:v}=Fe(n,o);e.blocks(ze(k.words),E.filter(S=>v(
 S)===k.key))};re(u,f("h2",{},f("b",{id:"leaked-bytes","data-bytes":y.bytes,title:Ce(y.bytes)},G(y.bytes)),` in\
  ${ce(E.length,"block")} taken after ${Ne(h===0?0:n.timeAt(h))} and held at ${Ne(n.timeAt(b))}`),A.length?Gn(A,
 A[0].bytes,_,200,li(n,E,o)):f("p",{class:"empty"},"Nothing was taken in between and is still held."),A.length?
-Sa(n,E):null,A.length?Ma(n,E,o,A,h,b):null)};return{name:"leaks",title:"Leaks",element:m,show:p}}function Ma(t,e,n,s,l,i){
-let o=s.slice(0,10),{of:a}=Fe(t,n),[u,m]=[t.timeAt(Math.max(1,l)),t.timeAt(i)],p=40,h=new Map(o.map(A=>[A.key,
-new Uint32Array(p)])),b=t.column("time");for(let A of e){let y=h.get(a(A));y&&y[Math.min(p-1,Math.floor((b[t.begin[A]]-
-u)/Math.max(1,m-u)*p))]++}let E=o.map(A=>{let y=h.get(A.key),_=Math.max(...y),k=y.filter(M=>M>0).length,v=Array.
-from(y,M=>f("i",{style:`height: ${M?Math.max(2,M/_*18):0}px`})),S=k>=p*.6?"all the time":k<=2?"at one time":`i\
-n ${k} of ${p} parts of the time`;return f("tr",{},f("td",{},f("div",{class:"bins"},...v)),f("td",{class:"soft"},
+Sa(n,E):null,A.length?Ma(n,E,o,A,h,b):null)};return{name:"leaks",title:"Leaks",element:m,show:d}}function Ma(t,e,n,s,l,i){
+let o=s.slice(0,10),{of:a}=Fe(t,n),[u,m]=[t.timeAt(Math.max(1,l)),t.timeAt(i)],d=40,h=new Map(o.map(A=>[A.key,
+new Uint32Array(d)])),b=t.column("time");for(let A of e){let y=h.get(a(A));y&&y[Math.min(d-1,Math.floor((b[t.begin[A]]-
+u)/Math.max(1,m-u)*d))]++}let E=o.map(A=>{let y=h.get(A.key),_=Math.max(...y),k=y.filter(M=>M>0).length,v=Array.
+from(y,M=>f("i",{style:`height: ${M?Math.max(2,M/_*18):0}px`})),S=k>=d*.6?"all the time":k<=2?"at one time":`i\
+n ${k} of ${d} parts of the time`;return f("tr",{},f("td",{},f("div",{class:"bins"},...v)),f("td",{class:"soft"},
 S),f("td",{class:"key"},...ze(A.words)))});return f("div",{class:"scroll"},f("h3",{},"When they were taken"),f(
 "table",{},f("tbody",{},...E)))}function ui(t,e){let{model:n}=t,s=f("section",{});return{name:"padding",title:"\
 Padding",element:s,show:()=>{let i=t.live(),o=Cs(n,i),a=h=>h.bytes-h.logical,[u,m]=["array","line"].map(h=>Wt(
-n,i,h).filter(b=>a(b)>0).sort((b,E)=>a(E)-a(b))),p=(h,b,E)=>{let A=b==="array"&&n.tables.specs.some(v=>v.advice!==
+n,i,h).filter(b=>a(b)>0).sort((b,E)=>a(E)-a(b))),d=(h,b,E)=>{let A=b==="array"&&n.tables.specs.some(v=>v.advice!==
 ""),y=h.length?a(h[0]):1,_=h.slice(0,200).map(v=>{let S=()=>{let{of:$}=Fe(n,b);e.blocks(ze(v.words),i.filter(x=>$(
 x)===v.key))};return f("tr",{class:"opens",tabindex:0,onclick:S,onkeydown:$=>{$.key==="Enter"&&$.target===$.currentTarget&&
 S()},"data-lost":a(v)},f("td",{class:"share"},f("i",{style:`width: ${a(v)/y*100}%`})),f("td",{class:"number",title:Ce(
@@ -319,7 +320,7 @@ k=["","Lost","Of it","In memory","Blocks",E,...A?["What would avoid it"]:[]];ret
 "tbody",{},..._)))};re(s,f("h2",{},f("b",{id:"padding-bytes","data-bytes":o.bytes-o.logical,title:Ce(o.bytes-o.
 logical)},G(o.bytes-o.logical)),` of ${G(o.bytes)} are padding (${en(o.bytes-o.logical,o.bytes)})`),f("p",{class:"\
 soft"},"Padding is what tiles of the device's layout and the heap's rounding add to the elements of an array."),
-...u.length?[f("h3",{},"By array type"),p(u,"array","Array type"),f("h3",{},"By line"),p(m,"line","Origin")]:[
+...u.length?[f("h3",{},"By array type"),d(u,"array","Array type"),f("h3",{},"By line"),d(m,"line","Origin")]:[
 f("p",{class:"empty"},"Nothing that lived then had any.")])}}}function Aa(t,e){let n=t.largest.map(({size:i,array:o,
 operation:a,line:u})=>f("tr",{},f("td",{class:"number",title:Ce(i)},G(i)),f("td",{},a),f("td",{},o),f("td",{class:"\
 key"},...ze(u)))),s=["Bytes","Operation","Array","Line"].map((i,o)=>f("th",{class:o?void 0:"number"},i)),l=f("\
@@ -335,7 +336,7 @@ spaces:i}=n.tables,o=f("section",{}),a=!1;return{name:"refusals",title:"Out of m
 return;a=!0;let m=l.slice(0,50).map(h=>Aa(h,e));if(m.length&&Re(o,f("h2",{},ce(l.length,"program")," not compi\
 led for want of memory"),...m),l.length>50&&o.append(f("p",{class:"soft"},`The first 50 of ${Le(l.length)} are\
  shown.`)),s.length===0&&l.length>0)return;if(s.length===0){re(o,f("p",{class:"empty"},"No allocation of this \
-trace found no room."));return}let p=s.slice(0,50).map((h,b)=>{let E=h.at[h.space],A=t.live(E,h.space).slice(),
+trace found no room."));return}let d=s.slice(0,50).map((h,b)=>{let E=h.at[h.space],A=t.live(E,h.space).slice(),
 y=i[h.space],_=n.tables.specs[h.spec],k=t.inUseAt(E,h.space),v=Wt(n,A,"line"),S=Ds(t,A,y.capacity).holes,M=h.holes??
 {free:S.reduce((q,H)=>q+H.size,0),largest:S.reduce((q,H)=>Math.max(q,H.size),0),count:S.length},$=q=>{let{of:H}=Fe(
 n,"line");e.blocks(ze(q.words),A.filter(J=>H(J)===q.key))},x=n.tables.labels[h.label],{advice:z,careful:R}=h.autopsy??
@@ -350,14 +351,14 @@ q=>f("p",{class:"careful"},`${q}.`)),F.length>0&&f("h3",{},"What would make it f
 length>0&&f("ul",{class:"helps"},...F),K.length>0&&f("h3",{},"What would not"),K.length>0&&f("ul",{},...K),h.autopsy===
 null&&f("p",{class:"soft"},"It was not replayed; the first ten are, and tpu-emu autopsy replays any."),f("h3",
 {},"Who held the memory"),v.length?Gn(v,v[0].bytes,$,20):f("p",{class:"empty"},"Nothing: it is larger than the\
- memory.")),D});Re(o,f("h2",{},ce(s.length,"allocation")," without room"),...p),s.length>50&&o.append(f("p",{class:"\
+ memory.")),D});Re(o,f("h2",{},ce(s.length,"allocation")," without room"),...d),s.length>50&&o.append(f("p",{class:"\
 soft"},`The first 50 of ${Le(s.length)} are shown.`))}}}function hi(t){let e=new Map;for(let[,l,,i,o]of t.slots)e.set(i,(e.get(i)??0)+l),e.set(o+1,(e.get(o+1)??0)-l);
 let[n,s]=[0,{position:0,bytes:0}];for(let l of[...e.keys()].sort((i,o)=>i-o))n+=e.get(l),n>s.bytes&&(s={position:l,
 bytes:n});return s}function Ta(t,e){let[l,i]=Vn(e,300,`Static plan of ${t.name}: ${ce(t.slots.length,"temporar\
 y slot")}`),o=t.slots.reduce((_,k)=>Math.max(_,k[0]+k[1]),1),a=Math.max(t.positions,t.slots.reduce((_,k)=>Math.
 max(_,k[4]+1),1)),u=_=>70+_/a*(e-70-4),m=_=>278-_/o*270;i.font="11px system-ui, sans-serif",i.fillStyle=de("--\
-soft");for(let _=0;_<=4;_++)i.fillText(G(o*_/4),2,m(o*_/4)+4);i.fillText("first operation",70,294);let p=`oper\
-ation ${Le(a)}`;i.fillText(p,e-i.measureText(p).width-4,294);let h=_=>[u(_[3]),m(_[0]+_[1]),Math.max(1,u(_[4]+
+soft");for(let _=0;_<=4;_++)i.fillText(G(o*_/4),2,m(o*_/4)+4);i.fillText("first operation",70,294);let d=`oper\
+ation ${Le(a)}`;i.fillText(d,e-i.measureText(d).width-4,294);let h=_=>[u(_[3]),m(_[0]+_[1]),Math.max(1,u(_[4]+
 1)-u(_[3])),Math.max(1,m(_[0])-m(_[0]+_[1]))],b=[...new Set(t.slots.map(_=>_[6]))].sort(),E=de("--flame-ink"),
 A=de("--paper");for(let _ of t.slots){let[k,v,S,M]=h(_);i.fillStyle=de(`--hue-${b.indexOf(_[6])%8}`),i.fillRect(
 k,v,S,M),S>3&&M>3&&(i.strokeStyle=A,i.lineWidth=.7,i.strokeRect(k,v,S,M)),S>40&&M>12&&(i.fillStyle=E,i.fillText(
@@ -367,26 +368,26 @@ i.setLineDash([4,3]),i.beginPath(),i.moveTo(u(y.position+.5),4),i.lineTo(u(y.pos
 x,z,R,F]=h($);return v>=x&&v<=x+R&&S>=z&&S<=z+F});M?tt.show(_,`${M[6]}  ${M[5]}`,`${G(M[1])} at ${Le(M[0])}, o\
 perations ${M[3]} to ${M[4]}`,M[7]):tt.hide()}),l.addEventListener("mouseleave",()=>tt.hide()),l}function Ea(t,e){
 let n=hi(t),s=t.slots.filter(o=>o[3]<=n.position&&o[4]>=n.position).sort((o,a)=>a[1]-o[1]),l=s.slice(0,100).map(
-([,o,a,u,m,p,h,b])=>f("tr",{},f("td",{class:"number",title:Ce(o)},G(o)),f("td",{class:"number"},o>a?G(o-a):"\u2013"),
-f("td",{},h),f("td",{},p),f("td",{class:"number"},`${u}\u2013${m}`),f("td",{class:"key"},...ze(b)))),i=["Bytes",
+([,o,a,u,m,d,h,b])=>f("tr",{},f("td",{class:"number",title:Ce(o)},G(o)),f("td",{class:"number"},o>a?G(o-a):"\u2013"),
+f("td",{},h),f("td",{},d),f("td",{class:"number"},`${u}\u2013${m}`),f("td",{class:"key"},...ze(b)))),i=["Bytes",
 "Padding","Operation","Array","Lives","Line"].map((o,a)=>f("th",{class:a<2||a===4?"number":void 0},o));return f(
 "div",{},Ta(t,e),f("h3",{},`Temporaries at their peak, operation ${Le(n.position)}: ${G(n.bytes)} in ${ce(s.length,
 "slot")}`),f("div",{class:"scroll"},f("table",{},f("thead",{},f("tr",{},...i)),f("tbody",{},...l))))}function _a(t,e){
-let{model:n}=t,{programs:s}=n.tables,[l,i,o,a,u,m,p,h]=["time","waited","ran","program","device","run","status",
+let{model:n}=t,{programs:s}=n.tables,[l,i,o,a,u,m,d,h]=["time","waited","ran","program","device","run","status",
 "stack"].map(k=>n.column(`launch_${k}`)),b=f("div",{}),[E,A]=["one",0],y=new In([{title:"Launched",width:"minm\
 ax(6rem, 1fr)",isNumber:!0,sort:k=>l[k],cell:k=>[Ne(l[k])]},{title:"Program",width:"minmax(8rem, 3fr)",sort:k=>a[k],
 cell:k=>[s[a[k]].name]},{title:"Device",width:"minmax(4rem, 0.7fr)",isNumber:!0,sort:k=>u[k],cell:k=>[Le(u[k])]},
 {title:"Run",width:"minmax(4rem, 0.7fr)",isNumber:!0,sort:k=>m[k],cell:k=>[Le(m[k])]},{title:"Waited",width:"m\
 inmax(5rem, 0.8fr)",isNumber:!0,sort:k=>i[k],cell:k=>[ut(i[k])]},{title:"Ran",width:"minmax(5rem, 0.8fr)",isNumber:!0,
-sort:k=>o[k],cell:k=>[ut(o[k])]},{title:"Ended",width:"minmax(5rem, 1fr)",sort:k=>p[k],cell:k=>[p[k]?`\u2715 error ${p[k]}`:
-"well"]}],0,!1,k=>{let v=p[k]?`ended with error ${p[k]}`:"ended well",S=`Launched at ${Ne(l[k])} on device ${u[k]}\
+sort:k=>o[k],cell:k=>[ut(o[k])]},{title:"Ended",width:"minmax(5rem, 1fr)",sort:k=>d[k],cell:k=>[d[k]?`\u2715 error ${d[k]}`:
+"well"]}],0,!1,k=>{let v=d[k]?`ended with error ${d[k]}`:"ended well",S=`Launched at ${Ne(l[k])} on device ${u[k]}\
 , waited ${ut(i[k])}, ran ${ut(o[k])}, ${v}.`;e.one(`Run ${Le(m[k])} of ${s[a[k]].name}`,S,h[k])}),_=k=>{A=k;let v=Uint32Array.
 from(l.keys()).filter(M=>E==="all"||a[M]===A),S=v.reduce((M,$)=>M+o[$],0);re(b,f("p",{class:"bar"},f("h3",{},"\
 Launches"),it("Of",[["one",s[A].name],["all","all programs"]],E,M=>(E=M,_(A))),f("span",{class:"soft",id:"laun\
 ch-count","data-count":v.length},`${ce(v.length,"launch","launches")}, ran for ${ut(S)}`)),...v.length?[y.element]:
 [f("p",{class:"empty"},"It was not launched, or no launch of it has ended.")]),v.length&&y.show(v)};return{element:b,
 show:_}}function mi(t,e){let{model:n}=t,{programs:s,format:l}=n.tables,i=f("section",{}),o=_a(t,e),a=s.reduce(
-(m,p,h)=>p.temporaries>(s[m]?.temporaries??-1)?h:m,0),u=()=>{if(re(i),s.length>0){let b=f("div",{class:"plan"}),
+(m,d,h)=>d.temporaries>(s[m]?.temporaries??-1)?h:m,0),u=()=>{if(re(i),s.length>0){let b=f("div",{class:"plan"}),
 E=s.map((y,_)=>({program:y,at:_})).sort((y,_)=>_.program.temporaries-y.program.temporaries).map(({program:y,at:_})=>f(
 "tr",{class:_===a?"chosen":void 0},f("td",{},f("button",{class:"plain",onclick:()=>(a=_,u())},y.name)),...[y.temporaries,
 y.constants,y.arguments,y.results].map(k=>f("td",{class:"number",title:Ce(k)},G(k))),f("td",{class:"number"},Le(
@@ -397,14 +398,14 @@ f("table",{id:"programs"},f("thead",{},f("tr",{},...A)),f("tbody",{},...E))),f("
 ies over its operations`),b,o.element),s[a].slots.length?re(b,Ea(s[a],Math.max(300,i.clientWidth))):re(b,f("p",
 {class:"empty"},"This program has no temporaries.")),o.show(a)}else{let b=l[1]<5?`This trace has no static pla\
 ns: they are written since format 1.5, and it is of ${l.join(".")}.`:"No program was launched, so there is no \
-static plan.";Re(i,f("p",{class:"missing"},b))}let m=t.live(),p=Wt(n,m,"executable"),h=b=>{let{of:E}=Fe(n,"exe\
+static plan.";Re(i,f("p",{class:"missing"},b))}let m=t.live(),d=Wt(n,m,"executable"),h=b=>{let{of:E}=Fe(n,"exe\
 cutable");e.blocks([b.words],m.filter(A=>E(A)===b.key))};Re(i,f("h2",{},"What programs held at the chosen mome\
-nt"),p.length?Gn(p,p[0].bytes,h):f("p",{class:"empty"},"Nothing lived here then."))};return{name:"programs",title:"\
+nt"),d.length?Gn(d,d[0].bytes,h):f("p",{class:"empty"},"Nothing lived here then."))};return{name:"programs",title:"\
 Programs",element:i,show:u}}var La=["instantiate","prepare","initialize","execute"];function di(t,e){let{model:n}=t,
-{calls:s,entries:l,dispatches:i,dispatched:o,faults:a,format:u}=n.tables,m=f("section",{}),p=!1,h=(A,y=!0)=>f(
+{calls:s,entries:l,dispatches:i,dispatched:o,faults:a,format:u}=n.tables,m=f("section",{}),d=!1,h=(A,y=!0)=>f(
 "td",{class:y?"number":void 0},A),b=(A,y,_,k)=>f("div",{class:"scroll"},f("table",{id:A},f("thead",{},f("tr",{},
 ...y.map((v,S)=>f("th",{class:S<y.length-_&&S>0?"number":void 0},v)))),f("tbody",{},...k)));return{name:"calls",
-title:"Calls",element:m,show:()=>{if(!p){if(p=!0,s.length){let A=new Map;for(let k of s)A.set(k.function,[...A.
+title:"Calls",element:m,show:()=>{if(!d){if(d=!0,s.length){let A=new Map;for(let k of s)A.set(k.function,[...A.
 get(k.function)??[],k]);let y=(k,v)=>k.reduce((S,M)=>S+M[v],0),_=[...A.entries()].sort(([,k],[,v])=>y(v,"nanos")-
 y(k,"nanos")).map(([k,v])=>{let S=[...v].sort(($,x)=>x.nanos-$.nanos)[0],M=()=>e.one(l[k],`${ce(y(v,"count"),"\
 call")} from ${ce(v.length,"stack")}; of the one that took longest:`,S.stack);return f("tr",{"data-count":y(v,
@@ -442,18 +443,18 @@ e.length-1;let i=s<=2147483647;for(;s-n>1;)l=i?n+s>>1:yt((n+s)/2),e[l]<t?n=l:s=l
 return(n,s,l)=>{let i=-1,o=-1;for(let a=s;a<=l;a++)if(t(n[a])){i=a;break}for(let a=l;a>=s;a--)if(t(n[a])){o=a;
 break}return[i,o]}}var nr=t=>t!=null,sr=t=>t!=null&&t>0,Ks=tr(nr),Qa=tr(sr);function Xa(t,e,n,s=0,l=!1){let i=l?
 Qa:Ks,o=l?sr:nr;[e,n]=i(t,e,n);let a=t[e],u=t[e];if(e>-1)if(s==1)a=t[e],u=t[n];else if(s==-1)a=t[n],u=t[e];else
-for(let m=e;m<=n;m++){let p=t[m];o(p)&&(p<a?a=p:p>u&&(u=p))}return[a??we,u??-we]}function Ys(t,e,n,s){let l=$i(
-t),i=$i(e);t==e&&(l==-1?(t*=n,e/=n):(t/=n,e*=n));let o=n==10?Kt:lr,a=l==1?yt:_t,u=i==1?_t:yt,m=a(o(We(t))),p=u(
-o(We(e))),h=qn(n,m),b=qn(n,p);return n==10&&(m<0&&(h=ve(h,-m)),p<0&&(b=ve(b,-p))),s||n==2?(t=h*l,e=b*i):(t=ar(
+for(let m=e;m<=n;m++){let d=t[m];o(d)&&(d<a?a=d:d>u&&(u=d))}return[a??we,u??-we]}function Ys(t,e,n,s){let l=$i(
+t),i=$i(e);t==e&&(l==-1?(t*=n,e/=n):(t/=n,e*=n));let o=n==10?Kt:lr,a=l==1?yt:_t,u=i==1?_t:yt,m=a(o(We(t))),d=u(
+o(We(e))),h=qn(n,m),b=qn(n,d);return n==10&&(m<0&&(h=ve(h,-m)),d<0&&(b=ve(b,-d))),s||n==2?(t=h*l,e=b*i):(t=ar(
 t,h),e=js(e,b)),[t,e]}function no(t,e,n,s){let l=Ys(t,e,n,s);return t==0&&(l[0]=0),e==0&&(l[1]=0),l}var so=.1,
 _i={mode:3,pad:so},bs={pad:0,soft:null,mode:0},ec={min:bs,max:bs};function Is(t,e,n,s){return qs(n)?Li(t,e,n):
 (bs.pad=n,bs.soft=s?0:null,bs.mode=s?3:0,Li(t,e,ec))}function he(t,e){return t??e}function tc(t,e,n){for(e=he(
 e,0),n=he(n,t.length-1);e<=n;){if(t[e]!=null)return!0;e++}return!1}function Li(t,e,n){let s=n.min,l=n.max,i=he(
-s.pad,0),o=he(l.pad,0),a=he(s.hard,-we),u=he(l.hard,we),m=he(s.soft,we),p=he(l.soft,-we),h=he(s.mode,0),b=he(l.
+s.pad,0),o=he(l.pad,0),a=he(s.hard,-we),u=he(l.hard,we),m=he(s.soft,we),d=he(l.soft,-we),h=he(s.mode,0),b=he(l.
 mode,0),E=e-t,A=Kt(E),y=rt(We(t),We(e)),_=Kt(y),k=We(_-A);(E<1e-24||k>10)&&(E=0,(t==0||e==0)&&(E=1e-24,h==2&&m!=
-we&&(i=0),b==2&&p!=-we&&(o=0)));let v=E||y||1e3,S=Kt(v),M=qn(10,yt(S)),$=v*(E==0?t==0?.1:1:i),x=ve(ar(t-$,M/10),
+we&&(i=0),b==2&&d!=-we&&(o=0)));let v=E||y||1e3,S=Kt(v),M=qn(10,yt(S)),$=v*(E==0?t==0?.1:1:i),x=ve(ar(t-$,M/10),
 24),z=t>=m&&(h==1||h==3&&x<=m||h==2&&x>=m)?m:we,R=rt(a,x<z&&t>=z?z:Rt(z,x)),F=v*(E==0?e==0?.1:1:o),K=ve(js(e+F,
-M/10),24),D=e<=p&&(b==1||b==3&&K>=p||b==2&&K<=p)?p:-we,q=Rt(u,K>D&&e<=D?D:rt(D,K));return R==q&&R==0&&(q=100),
+M/10),24),D=e<=d&&(b==1||b==3&&K>=d||b==2&&K<=d)?d:-we,q=Rt(u,K>D&&e<=D?D:rt(D,K));return R==q&&R==0&&(q=100),
 [R,q]}var nc=new Intl.NumberFormat(Xn?Ja.language:"en-US"),lo=t=>nc.format(t),wt=Math,Ws=wt.PI,We=wt.abs,yt=wt.
 floor,Ve=wt.round,_t=wt.ceil,Rt=wt.min,rt=wt.max,qn=wt.pow,$i=wt.sign,Kt=wt.log10,lr=wt.log2,sc=(t,e=1)=>wt.sinh(
 t)*e,Hl=(t,e=1)=>wt.asinh(t/e),we=1/0;function Pi(t){return(Kt((t^t>>31)-(t>>31))|0)+1}function Yl(t,e,n){return Rt(
@@ -463,8 +464,8 @@ let e=`${t}`,n=e.match(ic);if(n==null)return t;let s=n[0].length-1;if(e.indexOf(
 return+`${vn(l)}e${i}`}return ve(t,s)};function gn(t,e){return vn(ve(vn(t/e))*e)}function js(t,e){return vn(_t(
 vn(t/e))*e)}function ar(t,e){return vn(yt(vn(t/e))*e)}function ve(t,e=0){if(ur(t))return t;let n=10**e,s=t*n*(1+
 Number.EPSILON);return Ve(s)/n}var sn=new Map;function cr(t){return((""+t).split(".")[1]||"").length}function ws(t,e,n,s){
-let l=[],i=s.map(cr);for(let o=e;o<n;o++){let a=We(o),u=ve(qn(t,o),a);for(let m=0;m<s.length;m++){let p=t==10?
-+`${s[m]}e${o}`:s[m]*u,h=(o>=0?0:a)+(o>=i[m]?0:i[m]),b=t==10?p:ve(p,h);l.push(b),sn.set(b,h)}}return l}var ys={},
+let l=[],i=s.map(cr);for(let o=e;o<n;o++){let a=We(o),u=ve(qn(t,o),a);for(let m=0;m<s.length;m++){let d=t==10?
++`${s[m]}e${o}`:s[m]*u,h=(o>=0?0:a)+(o>=i[m]?0:i[m]),b=t==10?d:ve(d,h);l.push(b),sn.set(b,h)}}return l}var ys={},
 oo=[],Jn=[null,null],nn=Array.isArray,ur=Number.isInteger,rc=t=>t===void 0;function Ni(t){return typeof t=="st\
 ring"}function qs(t){let e=!1;if(t!=null){let n=t.constructor;e=n==null||n==Object}return e}function ac(t){return t!=
 null&&typeof t=="object"}var cc=Object.getPrototypeOf(Uint8Array),fr="__proto__";function Zn(t,e=qs){let n;if(nn(
@@ -474,10 +475,10 @@ n=t;return n}function He(t){let e=arguments;for(let n=1;n<e.length;n++){let s=e[
 He(t[l],Zn(s[l])):t[l]=Zn(s[l]))}return t}var uc=0,fc=1,hc=2;function mc(t,e,n){for(let s=0,l,i=-1;s<e.length;s++){
 let o=e[s];if(o>i){for(l=o-1;l>=0&&t[l]==null;)t[l--]=null;for(l=o+1;l<n&&t[l]==null;)t[i=l++]=null}}}function dc(t,e){
 if(bc(t)){let o=t[0].slice();for(let a=1;a<t.length;a++)o.push(...t[a].slice(1));return yc(o[0])||(o=gc(o)),o}
-let n=new Set;for(let o=0;o<t.length;o++){let u=t[o][0],m=u.length;for(let p=0;p<m;p++)n.add(u[p])}let s=[Array.
+let n=new Set;for(let o=0;o<t.length;o++){let u=t[o][0],m=u.length;for(let d=0;d<m;d++)n.add(u[d])}let s=[Array.
 from(n).sort((o,a)=>o-a)],l=s[0].length,i=new Map;for(let o=0;o<l;o++)i.set(s[0][o],o);for(let o=0;o<t.length;o++){
-let a=t[o],u=a[0];for(let m=1;m<a.length;m++){let p=a[m],h=Array(l).fill(void 0),b=e?e[o][m]:fc,E=[];for(let A=0;A<
-p.length;A++){let y=p[A],_=i.get(u[A]);y===null?b!=uc&&(h[_]=y,b==hc&&E.push(_)):h[_]=y}mc(h,E,l),s.push(h)}}return s}
+let a=t[o],u=a[0];for(let m=1;m<a.length;m++){let d=a[m],h=Array(l).fill(void 0),b=e?e[o][m]:fc,E=[];for(let A=0;A<
+d.length;A++){let y=d[A],_=i.get(u[A]);y===null?b!=uc&&(h[_]=y,b==hc&&E.push(_)):h[_]=y}mc(h,E,l),s.push(h)}}return s}
 var pc=typeof queueMicrotask>"u"?t=>Promise.resolve().then(t):queueMicrotask;function gc(t){let e=t[0],n=e.length,
 s=Array(n);for(let i=0;i<s.length;i++)s[i]=i;s.sort((i,o)=>e[i]-e[o]);let l=[];for(let i=0;i<t.length;i++){let o=t[i],
 a=Array(n);for(let u=0;u<n;u++)a[u]=o[s[u]];l.push(a)}return l}function bc(t){let e=t[0][0],n=e.length;for(let s=1;s<
@@ -503,18 +504,18 @@ be=null;function vr(t){let e=t*1e3,n=e*60,s=n*60,l=s*24,i=l*30,o=l*365,u=(t==1?w
 -3,0,Gs)).concat([e,e*5,e*10,e*15,e*30,n,n*5,n*10,n*15,n*30,s,s*2,s*3,s*4,s*6,s*8,s*12,l,l*2,l*3,l*4,l*5,l*6,l*
 7,l*8,l*9,l*10,l*15,i,i*2,i*3,i*4,i*6,o,o*2,o*5,o*10,o*25,o*50,o*100]),m=[[o,br,be,be,be,be,be,be,1],[l*28,"{M\
 MM}",Ri,be,be,be,be,be,1],[l,yr,Ri,be,be,be,be,be,1],[s,"{h}"+wr,Os,be,gs,be,be,be,1],[n,Yn,Os,be,gs,be,be,be,
-1],[e,Fi,Os+" "+Yn,be,gs+" "+Yn,be,zi,be,1],[t,Fi+".{fff}",Os+" "+Yn,be,gs+" "+Yn,be,zi,be,1]];function p(h){return(b,E,A,y,_,k)=>{
+1],[e,Fi,Os+" "+Yn,be,gs+" "+Yn,be,zi,be,1],[t,Fi+".{fff}",Os+" "+Yn,be,gs+" "+Yn,be,zi,be,1]];function d(h){return(b,E,A,y,_,k)=>{
 let v=[],S=_>=o,M=_>=i&&_<o,$=h(A),x=ve($*t,3),z=Ol($.getFullYear(),S?0:$.getMonth(),M||S?1:$.getDate()),R=ve(
 z*t,3);if(M||S){let F=M?_/i:0,K=S?_/o:0,D=x==R?x:ve(Ol(z.getFullYear()+K,z.getMonth()+F,1)*t,3),q=new Date(Ve(
 D/t)),H=q.getFullYear(),J=q.getMonth();for(let I=0;D<=y;I++){let Q=Ol(H+K*I,J+F*I,1),B=Q-h(ve(Q*t,3));D=ve((+Q+
 B)*t,3),D<=y&&v.push(D)}}else{let F=_>=l?l:_,K=yt(A)-yt(x),D=R+K+js(x-R,F);v.push(D);let q=h(D),H=q.getHours()+
 q.getMinutes()/n+q.getSeconds()/s,J=_/s,I=b.axes[E]._space,Q=k/I;for(;D=ve(D+_,t==1?0:3),!(D>y);)if(J>1){let B=yt(
 ve(H+J,6))%24,le=h(D).getHours()-B;le>1&&(le=-1),D-=le*s,H=(H+J)%24;let oe=v[v.length-1];ve((D-oe)/_,3)*Q>=.7&&
-v.push(D)}else v.push(D)}return v}}return[u,m,p]}var[Lc,$c,Pc]=vr(1),[Cc,Dc,Nc]=vr(.001);ws(2,-53,53,[1]);function Ui(t,e){
+v.push(D)}else v.push(D)}return v}}return[u,m,d]}var[Lc,$c,Pc]=vr(1),[Cc,Dc,Nc]=vr(.001);ws(2,-53,53,[1]);function Ui(t,e){
 return t.map(n=>n.map((s,l)=>l==0||l==8||s==null?s:e(l==1||n[8]==0?s:n[1]+s)))}function Hi(t,e){return(n,s,l,i,o)=>{
-let a=e.find(A=>o>=A[0])||e[e.length-1],u,m,p,h,b,E;return s.map(A=>{let y=t(A),_=y.getFullYear(),k=y.getMonth(),
-v=y.getDate(),S=y.getHours(),M=y.getMinutes(),$=y.getSeconds(),x=_!=u&&a[2]||k!=m&&a[3]||v!=p&&a[4]||S!=h&&a[5]||
-M!=b&&a[6]||$!=E&&a[7]||a[1];return u=_,m=k,p=v,h=S,b=M,E=$,x(y)})}}function Rc(t,e){let n=io(e);return(s,l,i,o,a)=>l.
+let a=e.find(A=>o>=A[0])||e[e.length-1],u,m,d,h,b,E;return s.map(A=>{let y=t(A),_=y.getFullYear(),k=y.getMonth(),
+v=y.getDate(),S=y.getHours(),M=y.getMinutes(),$=y.getSeconds(),x=_!=u&&a[2]||k!=m&&a[3]||v!=d&&a[4]||S!=h&&a[5]||
+M!=b&&a[6]||$!=E&&a[7]||a[1];return u=_,m=k,d=v,h=S,b=M,E=$,x(y)})}}function Rc(t,e){let n=io(e);return(s,l,i,o,a)=>l.
 map(u=>n(t(u)))}function Ol(t,e,n){return new Date(t,e,n)}function Oi(t,e){return e(t)}var zc="{YYYY}-{MM}-{DD\
 } {h}:{mm}{aa}";function Vi(t,e){return(n,s,l,i)=>i==null?eo:e(t(s))}function Fc(t,e){let n=t.series[e];return n.
 width?n.stroke(t,e):n.points.width?n.points.stroke(t,e):null}function Uc(t,e){return t.series[e].fill(t,e)}var Hc={
@@ -535,13 +536,13 @@ x",stroke:Xl,space:50,gap:5,alignTo:1,size:50,labelGap:0,labelSize:30,labelFont:
 font:co,lineGap:Ar,rotate:0},Kc="Value",Yc="Time",Bi={show:!0,scale:"x",auto:!1,sorted:1,min:we,max:-we,idxs:[]};
 function jc(t,e,n,s,l){return e.map(i=>i==null?"":lo(i))}function qc(t,e,n,s,l,i,o){let a=[],u=sn.get(l)||0;n=
 o?n:ve(js(n,l),u);for(let m=n;m<=s;m=ve(m+l,u))a.push(Object.is(m,-0)?0:m);return a}function jl(t,e,n,s,l,i,o){
-let a=[],u=t.scales[t.axes[e].scale].log,m=u==10?Kt:lr,p=yt(m(n));l=qn(u,p),u==10&&(l=bn[Nt(l,bn)]);let h=n,b=l*
+let a=[],u=t.scales[t.axes[e].scale].log,m=u==10?Kt:lr,d=yt(m(n));l=qn(u,d),u==10&&(l=bn[Nt(l,bn)]);let h=n,b=l*
 u;u==10&&(b=bn[Nt(b,bn)]);do a.push(h),h=h+l,u==10&&!sn.has(h)&&(h=ve(h,sn.get(l))),h>=b&&(l=h,b=l*u,u==10&&(b=
 bn[Nt(b,bn)]));while(h<=s);return a}function Jc(t,e,n,s,l,i,o){let u=t.scales[t.axes[e].scale].asinh,m=s>u?jl(
-t,e,rt(u,n),s,l):[u],p=s>=0&&n<=0?[0]:[];return(n<-u?jl(t,e,rt(u,-s),-n,l):[u]).reverse().map(b=>-b).concat(p,
+t,e,rt(u,n),s,l):[u],d=s>=0&&n<=0?[0]:[];return(n<-u?jl(t,e,rt(u,-s),-n,l):[u]).reverse().map(b=>-b).concat(d,
 m)}var Tr=/./,Zc=/[12357]/,Qc=/[125]/,Ii=/1/,ql=(t,e,n,s)=>t.map((l,i)=>e==4&&l==0||i%s==0&&n.test(l.toExponential()[l<
-0?1:0])?l:null);function Xc(t,e,n,s,l){let i=t.axes[n],o=i.scale,a=t.scales[o],u=t.valToPos,m=i._space,p=u(10,
-o),h=u(9,o)-p>=m?Tr:u(7,o)-p>=m?Zc:u(5,o)-p>=m?Qc:Ii;if(h==Ii){let b=We(u(1,o)-p);if(b<m)return ql(e.slice().reverse(),
+0?1:0])?l:null);function Xc(t,e,n,s,l){let i=t.axes[n],o=i.scale,a=t.scales[o],u=t.valToPos,m=i._space,d=u(10,
+o),h=u(9,o)-d>=m?Tr:u(7,o)-d>=m?Zc:u(5,o)-d>=m?Qc:Ii;if(h==Ii){let b=We(u(1,o)-d);if(b<m)return ql(e.slice().reverse(),
 a.distr,h,_t(m/b)).reverse()}return ql(e,a.distr,h,1)}function eu(t,e,n,s,l){let i=t.axes[n],o=i.scale,a=i._space,
 u=t.valToPos,m=We(u(1,o)-u(2,o));return m<a?ql(e.slice().reverse(),3,Tr,_t(a/m)).reverse():e}function tu(t,e,n,s){
 return s==null?eo:e==null?"":lo(e)}var Gi={show:!0,scale:"y",stroke:Xl,space:30,gap:5,alignTo:1,size:50,labelGap:0,
@@ -553,35 +554,35 @@ Ki,{scale:"x"}),He({},Ki,{scale:"y"})]},ji={scale:"y",auto:!0,sorted:0,show:!0,s
 show:su,filter:null},values:null,min:we,max:-we,idxs:[],path:null,clip:null};function lu(t,e,n,s,l){return n/10}
 var _r={time:!0,auto:!0,distr:1,log:10,asinh:1,min:null,max:null,dir:1,ori:0},ou=He({},_r,{time:!1,ori:1}),qi={};
 function Lr(t,e){let n=qi[t];return n||(n={key:t,plots:[],sub(s){n.plots.push(s)},unsub(s){n.plots=n.plots.filter(
-l=>l!=s)},pub(s,l,i,o,a,u,m){for(let p=0;p<n.plots.length;p++)n.plots[p]!=l&&n.plots[p].pub(s,l,i,o,a,u,m)}},t!=
+l=>l!=s)},pub(s,l,i,o,a,u,m){for(let d=0;d<n.plots.length;d++)n.plots[d]!=l&&n.plots[d].pub(s,l,i,o,a,u,m)}},t!=
 null&&(qi[t]=n)),n}var Qn=1,Jl=2;function kn(t,e,n){let s=t.mode,l=t.series[e],i=s==2?t._data[e]:t._data,o=t.scales,
-a=t.bbox,u=i[0],m=s==2?i[1]:i[e],p=s==2?o[l.facets[0].scale]:o[t.series[0].scale],h=s==2?o[l.facets[1].scale]:
-o[l.scale],b=a.left,E=a.top,A=a.width,y=a.height,_=t.valToPosH,k=t.valToPosV;return p.ori==0?n(l,u,m,p,h,_,k,b,
-E,A,y,Zs,es,Xs,Pr,Dr):n(l,u,m,p,h,k,_,E,b,y,A,Qs,ts,ho,Cr,Nr)}function uo(t,e){let n=0,s=0,l=he(t.bands,oo);for(let i=0;i<
+a=t.bbox,u=i[0],m=s==2?i[1]:i[e],d=s==2?o[l.facets[0].scale]:o[t.series[0].scale],h=s==2?o[l.facets[1].scale]:
+o[l.scale],b=a.left,E=a.top,A=a.width,y=a.height,_=t.valToPosH,k=t.valToPosV;return d.ori==0?n(l,u,m,d,h,_,k,b,
+E,A,y,Zs,es,Xs,Pr,Dr):n(l,u,m,d,h,k,_,E,b,y,A,Qs,ts,ho,Cr,Nr)}function uo(t,e){let n=0,s=0,l=he(t.bands,oo);for(let i=0;i<
 l.length;i++){let o=l[i];o.series[0]==e?n=o.dir:o.series[1]==e&&(o.dir==1?s|=1:s|=2)}return[n,s==1?-1:s==2?1:s==
 3?2:0]}function iu(t,e,n,s,l){let i=t.mode,o=t.series[e],a=i==2?o.facets[1].scale:o.scale,u=t.scales[a];return l==
--1?u.min:l==1?u.max:u.distr==3?u.dir==1?u.min:u.max:0}function Yt(t,e,n,s,l,i){return kn(t,e,(o,a,u,m,p,h,b,E,A,y,_)=>{
+-1?u.min:l==1?u.max:u.distr==3?u.dir==1?u.min:u.max:0}function Yt(t,e,n,s,l,i){return kn(t,e,(o,a,u,m,d,h,b,E,A,y,_)=>{
 let k=o.pxRound,v=m.dir*(m.ori==0?1:-1),S=m.ori==0?es:ts,M,$;v==1?(M=n,$=s):(M=s,$=n);let x=k(h(a[M],m,y,E)),z=k(
-b(u[M],p,_,A)),R=k(h(a[$],m,y,E)),F=k(b(i==1?p.max:p.min,p,_,A)),K=new Path2D(l);return S(K,R,F),S(K,x,F),S(K,
+b(u[M],d,_,A)),R=k(h(a[$],m,y,E)),F=k(b(i==1?d.max:d.min,d,_,A)),K=new Path2D(l);return S(K,R,F),S(K,x,F),S(K,
 x,z),K})}function Js(t,e,n,s,l,i){let o=null;if(t.length>0){o=new Path2D;let a=e==0?Xs:ho,u=n;for(let h=0;h<t.
-length;h++){let b=t[h];if(b[1]>b[0]){let E=b[0]-u;E>0&&a(o,u,s,E,s+i),u=b[1]}}let m=n+l-u,p=10;m>0&&a(o,u,s-p/
-2,m,s+i+p)}return o}function ru(t,e,n){let s=t[t.length-1];s&&s[0]==e?s[1]=n:t.push([e,n])}function fo(t,e,n,s,l,i,o){
+length;h++){let b=t[h];if(b[1]>b[0]){let E=b[0]-u;E>0&&a(o,u,s,E,s+i),u=b[1]}}let m=n+l-u,d=10;m>0&&a(o,u,s-d/
+2,m,s+i+d)}return o}function ru(t,e,n){let s=t[t.length-1];s&&s[0]==e?s[1]=n:t.push([e,n])}function fo(t,e,n,s,l,i,o){
 let a=[],u=t.length;for(let m=l==1?n:s;m>=n&&m<=s;m+=l)if(e[m]===null){let h=m,b=m;if(l==1)for(;++m<=s&&e[m]===
 null;)b=m;else for(;--m>=n&&e[m]===null;)b=m;let E=i(t[h]),A=b==h?E:i(t[b]),y=h-l;E=o<=0&&y>=0&&y<u?i(t[y]):E;
 let k=b+l;A=o>=0&&k>=0&&k<u?i(t[k]):A,A>=E&&a.push([E,A])}return a}function Ji(t){return t==0?ir:t==1?Ve:e=>gn(
 e,t)}function $r(t){let e=t==0?Zs:Qs,n=t==0?(l,i,o,a,u,m)=>{l.arcTo(i,o,a,u,m)}:(l,i,o,a,u,m)=>{l.arcTo(o,i,u,
-a,m)},s=t==0?(l,i,o,a,u)=>{l.rect(i,o,a,u)}:(l,i,o,a,u)=>{l.rect(o,i,u,a)};return(l,i,o,a,u,m=0,p=0)=>{m==0&&p==
-0?s(l,i,o,a,u):(m=Rt(m,a/2,u/2),p=Rt(p,a/2,u/2),e(l,i+m,o),n(l,i+a,o,i+a,o+u,m),n(l,i+a,o+u,i,o+u,p),n(l,i,o+u,
-i,o,p),n(l,i,o,i+a,o,m),l.closePath())}}var Zs=(t,e,n)=>{t.moveTo(e,n)},Qs=(t,e,n)=>{t.moveTo(n,e)},es=(t,e,n)=>{
+a,m)},s=t==0?(l,i,o,a,u)=>{l.rect(i,o,a,u)}:(l,i,o,a,u)=>{l.rect(o,i,u,a)};return(l,i,o,a,u,m=0,d=0)=>{m==0&&d==
+0?s(l,i,o,a,u):(m=Rt(m,a/2,u/2),d=Rt(d,a/2,u/2),e(l,i+m,o),n(l,i+a,o,i+a,o+u,m),n(l,i+a,o+u,i,o+u,d),n(l,i,o+u,
+i,o,d),n(l,i,o,i+a,o,m),l.closePath())}}var Zs=(t,e,n)=>{t.moveTo(e,n)},Qs=(t,e,n)=>{t.moveTo(n,e)},es=(t,e,n)=>{
 t.lineTo(e,n)},ts=(t,e,n)=>{t.lineTo(n,e)},Xs=$r(0),ho=$r(1),Pr=(t,e,n,s,l,i)=>{t.arc(e,n,s,l,i)},Cr=(t,e,n,s,l,i)=>{
 t.arc(n,e,s,l,i)},Dr=(t,e,n,s,l,i,o)=>{t.bezierCurveTo(e,n,s,l,i,o)},Nr=(t,e,n,s,l,i,o)=>{t.bezierCurveTo(n,e,
-l,s,o,i)};function Rr(t){return(e,n,s,l,i)=>kn(e,n,(o,a,u,m,p,h,b,E,A,y,_)=>{let{pxRound:k,points:v}=o,S,M;m.ori==
+l,s,o,i)};function Rr(t){return(e,n,s,l,i)=>kn(e,n,(o,a,u,m,d,h,b,E,A,y,_)=>{let{pxRound:k,points:v}=o,S,M;m.ori==
 0?(S=Zs,M=Pr):(S=Qs,M=Cr);let $=ve(v.width*pe,3),x=(v.size-v.width)/2*pe,z=ve(x*2,3),R=new Path2D,F=new Path2D,
 {left:K,top:D,width:q,height:H}=e.bbox;Xs(F,K-z,D-z,q+z*2,H+z*2);let J=I=>{if(u[I]!=null){let Q=k(h(a[I],m,y,E)),
-B=k(b(u[I],p,_,A));S(R,Q+x,B),M(R,Q,B,x,0,Ws*2)}};if(i)i.forEach(J);else for(let I=s;I<=l;I++)J(I);return{stroke:$>
+B=k(b(u[I],d,_,A));S(R,Q+x,B),M(R,Q,B,x,0,Ws*2)}};if(i)i.forEach(J);else for(let I=s;I<=l;I++)J(I);return{stroke:$>
 0?R:null,fill:R,clip:F,flags:Qn|Jl}})}function zr(t){return(e,n,s,l,i,o)=>{s!=l&&(i!=s&&o!=s&&t(e,n,s),i!=l&&o!=
 l&&t(e,n,l),t(e,n,o))}}var au=zr(es),cu=zr(ts);function Fr(t){let e=he(t?.alignGaps,0);return(n,s,l,i)=>kn(n,s,
-(o,a,u,m,p,h,b,E,A,y,_)=>{[l,i]=Ks(u,l,i);let k=o.pxRound,v=H=>k(h(H,m,y,E)),S=H=>k(b(H,p,_,A)),M,$;m.ori==0?(M=
+(o,a,u,m,d,h,b,E,A,y,_)=>{[l,i]=Ks(u,l,i);let k=o.pxRound,v=H=>k(h(H,m,y,E)),S=H=>k(b(H,d,_,A)),M,$;m.ori==0?(M=
 es,$=au):(M=ts,$=cu);let x=m.dir*(m.ori==0?1:-1),z={stroke:new Path2D,fill:null,clip:null,band:null,gaps:null,
 flags:Qn},R=z.stroke,F=!1;if(i-l>=y*4){let H=C=>n.posToVal(C,m.key,!0),J=null,I=null,Q,B,Ze,ge=v(a[x==1?l:i]),
 le=v(a[l]),oe=v(a[i]),ee=H(x==1?le+1:oe-1);for(let C=x==1?l:i;C>=l&&C<=i;C+=x){let Y=a[C],se=(x==1?Y<ee:Y>ee)?
@@ -592,21 +593,21 @@ J===null?F=!0:J!=null&&M(R,v(a[H]),S(J))}let[D,q]=uo(n,s);if(o.fill!=null||D!=0)
 fillTo(n,s,o.min,o.max,D),I=S(J),Q=v(a[l]),B=v(a[i]);x==-1&&([B,Q]=[Q,B]),M(H,B,I),M(H,Q,I)}if(!o.spanGaps){let H=[];
 F&&H.push(...fo(a,u,l,i,x,v,e)),z.gaps=H=o.gaps(n,s,l,i,H),z.clip=Js(H,m.ori,E,A,y,_)}return q!=0&&(z.band=q==
 2?[Yt(n,s,l,i,R,-1),Yt(n,s,l,i,R,1)]:Yt(n,s,l,i,R,q)),z})}function uu(t){let e=he(t.align,1),n=he(t.ascDesc,!1),
-s=he(t.alignGaps,0),l=he(t.extend,!1);return(i,o,a,u)=>kn(i,o,(m,p,h,b,E,A,y,_,k,v,S)=>{[a,u]=Ks(h,a,u);let M=m.
+s=he(t.alignGaps,0),l=he(t.extend,!1);return(i,o,a,u)=>kn(i,o,(m,d,h,b,E,A,y,_,k,v,S)=>{[a,u]=Ks(h,a,u);let M=m.
 pxRound,{left:$,width:x}=i.bbox,z=le=>M(A(le,b,v,_)),R=le=>M(y(le,E,S,k)),F=b.ori==0?es:ts,K={stroke:new Path2D,
-fill:null,clip:null,band:null,gaps:null,flags:Qn},D=K.stroke,q=b.dir*(b.ori==0?1:-1),H=R(h[q==1?a:u]),J=z(p[q==
+fill:null,clip:null,band:null,gaps:null,flags:Qn},D=K.stroke,q=b.dir*(b.ori==0?1:-1),H=R(h[q==1?a:u]),J=z(d[q==
 1?a:u]),I=J,Q=J;l&&e==-1&&(Q=$,F(D,Q,H)),F(D,J,H);for(let le=q==1?a:u;le>=a&&le<=u;le+=q){let oe=h[le];if(oe==
-null)continue;let ee=z(p[le]),C=R(oe);e==1?F(D,ee,H):F(D,I,C),F(D,ee,C),H=C,I=ee}let B=I;l&&e==1&&(B=$+x,F(D,B,
+null)continue;let ee=z(d[le]),C=R(oe);e==1?F(D,ee,H):F(D,I,C),F(D,ee,C),H=C,I=ee}let B=I;l&&e==1&&(B=$+x,F(D,B,
 H));let[Ze,ge]=uo(i,o);if(m.fill!=null||Ze!=0){let le=K.fill=new Path2D(D),oe=m.fillTo(i,o,m.min,m.max,Ze),ee=R(
-oe);F(le,B,ee),F(le,Q,ee)}if(!m.spanGaps){let le=[];le.push(...fo(p,h,a,u,q,z,s));let oe=m.width*pe/2,ee=n||e==
+oe);F(le,B,ee),F(le,Q,ee)}if(!m.spanGaps){let le=[];le.push(...fo(d,h,a,u,q,z,s));let oe=m.width*pe/2,ee=n||e==
 1?oe:-oe,C=n||e==-1?-oe:oe;le.forEach(Y=>{Y[0]+=ee,Y[1]+=C}),K.gaps=le=m.gaps(i,o,a,u,le),K.clip=Js(le,b.ori,_,
 k,v,S)}return ge!=0&&(K.band=ge==2?[Yt(i,o,a,u,D,-1),Yt(i,o,a,u,D,1)]:Yt(i,o,a,u,D,ge)),K})}function Zi(t,e,n,s,l,i,o=we){
-if(t.length>1){let a=null;for(let u=0,m=1/0;u<t.length;u++)if(e[u]!==void 0){if(a!=null){let p=We(t[u]-t[a]);p<
-m&&(m=p,o=We(n(t[u],s,l,i)-n(t[a],s,l,i)))}a=u}}return o}function fu(t){t=t||ys;let e=he(t.size,[.6,we,1]),n=t.
+if(t.length>1){let a=null;for(let u=0,m=1/0;u<t.length;u++)if(e[u]!==void 0){if(a!=null){let d=We(t[u]-t[a]);d<
+m&&(m=d,o=We(n(t[u],s,l,i)-n(t[a],s,l,i)))}a=u}}return o}function fu(t){t=t||ys;let e=he(t.size,[.6,we,1]),n=t.
 align||0,s=t.gap||0,l=t.radius;l=l==null?[0,0]:typeof l=="number"?[l,0]:l;let i=ae(l),o=1-e[0],a=he(e[1],we),u=he(
-e[2],1),m=he(t.disp,ys),p=he(t.each,E=>{}),{fill:h,stroke:b}=m;return(E,A,y,_)=>kn(E,A,(k,v,S,M,$,x,z,R,F,K,D)=>{
+e[2],1),m=he(t.disp,ys),d=he(t.each,E=>{}),{fill:h,stroke:b}=m;return(E,A,y,_)=>kn(E,A,(k,v,S,M,$,x,z,R,F,K,D)=>{
 let q=k.pxRound,H=n,J=s*pe,I=a*pe,Q=u*pe,B,Ze;M.ori==0?[B,Ze]=i(E,A):[Ze,B]=i(E,A);let ge=M.dir*(M.ori==0?1:-1),
-le=M.ori==0?Xs:ho,oe=M.ori==0?p:(V,ke,Oe,An,rn,zt,an)=>{p(V,ke,Oe,rn,An,an,zt)},ee=he(E.bands,oo).find(V=>V.series[0]==
+le=M.ori==0?Xs:ho,oe=M.ori==0?d:(V,ke,Oe,An,rn,zt,an)=>{d(V,ke,Oe,rn,An,an,zt)},ee=he(E.bands,oo).find(V=>V.series[0]==
 A),C=ee!=null?ee.dir:0,Y=k.fillTo(E,A,k.min,k.max,C),Te=q(z(Y,$,D,F)),se,te,Ie,_e=K,ue=q(k.width*pe),ft=!1,ht=null,
 vt=null,jt=null,xn=null;h!=null&&(ue==0||b!=null)&&(ft=!0,ht=h.values(E,A,y,_),vt=new Map,new Set(ht).forEach(
 V=>{V!=null&&vt.set(V,new Path2D)}),ue>0&&(jt=b.values(E,A,y,_),xn=new Map,new Set(jt).forEach(V=>{V!=null&&xn.
@@ -622,16 +623,16 @@ An-se),an=q(rt(rn,Te)),mt=q(Rt(rn,Te)),kt=an-mt;if(ke!=null){let at=ke<0?ne:on,L
 null&&le(xn.get(jt[V]),zt,mt+yt(ue/2),te,rt(0,kt-ue),at,Lt),ht[V]!=null&&le(vt.get(ht[V]),zt,mt+yt(ue/2),te,rt(
 0,kt-ue),at,Lt)):le(Mn,zt,mt+yt(ue/2),te,rt(0,kt-ue),at,Lt),oe(E,A,V,zt-ue/2,mt,te+ue,kt)}}return ue>0?nt.stroke=
 ft?xn:Mn:ft||(nt._fill=k.width==0?k._fill:k._stroke??k._fill,nt.width=0),nt.fill=ft?vt:Mn,nt})}function hu(t,e){
-let n=he(e?.alignGaps,0);return(s,l,i,o)=>kn(s,l,(a,u,m,p,h,b,E,A,y,_,k)=>{[i,o]=Ks(m,i,o);let v=a.pxRound,S=B=>v(
-b(B,p,_,A)),M=B=>v(E(B,h,k,y)),$,x,z;p.ori==0?($=Zs,z=es,x=Dr):($=Qs,z=ts,x=Nr);let R=p.dir*(p.ori==0?1:-1),F=S(
+let n=he(e?.alignGaps,0);return(s,l,i,o)=>kn(s,l,(a,u,m,d,h,b,E,A,y,_,k)=>{[i,o]=Ks(m,i,o);let v=a.pxRound,S=B=>v(
+b(B,d,_,A)),M=B=>v(E(B,h,k,y)),$,x,z;d.ori==0?($=Zs,z=es,x=Dr):($=Qs,z=ts,x=Nr);let R=d.dir*(d.ori==0?1:-1),F=S(
 u[R==1?i:o]),K=F,D=[],q=[];for(let B=R==1?i:o;B>=i&&B<=o;B+=R)if(m[B]!=null){let ge=u[B],le=S(ge);D.push(K=le),
 q.push(M(m[B]))}let H={stroke:t(D,q,$,z,x,v),fill:null,clip:null,band:null,gaps:null,flags:Qn},J=H.stroke,[I,Q]=uo(
 s,l);if(a.fill!=null||I!=0){let B=H.fill=new Path2D(J),Ze=a.fillTo(s,l,a.min,a.max,I),ge=M(Ze);z(B,K,ge),z(B,F,
-ge)}if(!a.spanGaps){let B=[];B.push(...fo(u,m,i,o,R,S,n)),H.gaps=B=a.gaps(s,l,i,o,B),H.clip=Js(B,p.ori,A,y,_,k)}
+ge)}if(!a.spanGaps){let B=[];B.push(...fo(u,m,i,o,R,S,n)),H.gaps=B=a.gaps(s,l,i,o,B),H.clip=Js(B,d.ori,A,y,_,k)}
 return Q!=0&&(H.band=Q==2?[Yt(s,l,i,o,J,-1),Yt(s,l,i,o,J,1)]:Yt(s,l,i,o,J,Q)),H})}function mu(t){return hu(du,
 t)}function du(t,e,n,s,l,i){let o=t.length;if(o<2)return null;let a=new Path2D;if(n(a,t[0],e[0]),o==2)s(a,t[1],
-e[1]);else{let u=Array(o),m=Array(o-1),p=Array(o-1),h=Array(o-1);for(let b=0;b<o-1;b++)p[b]=e[b+1]-e[b],h[b]=t[b+
-1]-t[b],m[b]=p[b]/h[b];u[0]=m[0];for(let b=1;b<o-1;b++)m[b]===0||m[b-1]===0||m[b-1]>0!=m[b]>0?u[b]=0:(u[b]=3*(h[b-
+e[1]);else{let u=Array(o),m=Array(o-1),d=Array(o-1),h=Array(o-1);for(let b=0;b<o-1;b++)d[b]=e[b+1]-e[b],h[b]=t[b+
+1]-t[b],m[b]=d[b]/h[b];u[0]=m[0];for(let b=1;b<o-1;b++)m[b]===0||m[b-1]===0||m[b-1]>0!=m[b]>0?u[b]=0:(u[b]=3*(h[b-
 1]+h[b])/((2*h[b]+h[b-1])/m[b-1]+(h[b]+2*h[b-1])/m[b]),isFinite(u[b])||(u[b]=0));u[o-1]=m[o-2];for(let b=0;b<o-
 1;b++)l(a,t[b]+h[b]/3,e[b]+u[b]*h[b]/3,t[b+1]-h[b]/3,e[b+1]-u[b+1]*h[b]/3,t[b+1],e[b+1])}return a}var Zl=new Set;
 function Qi(){for(let t of Zl)t.syncRect(!0)}Xn&&(wn(ja,jn,Qi),wn(qa,jn,Qi,!0),wn(Bs,jn,()=>{Be.pxRatio=pe}));
@@ -643,18 +644,18 @@ null?Jn:no(e,n,t.scales[s].log,!1)}var ku=Or;function xu(t,e,n,s,l){let i=rt(Pi(
 do{let u=n[a],m=s*u/o;if(m>=l&&i+(u<5?sn.get(u):0)<=17)return[u,m]}while(++a<n.length);return[0,0]}function er(t){
 let e,n;return t=t.replace(/(\d+)px/,(s,l)=>(e=Ve((n=+l)*pe))+"px"),[t,e,n]}function Su(t){t.show&&[t.font,t.labelFont].
 forEach(e=>{let n=ve(e[2]*pe,1);e[0]=e[0].replace(/[0-9.]+px/,n+"px"),e[1]=n})}function Be(t,e,n){let s={mode:he(
-t.mode,1)},l=s.mode;function i(r,c,d,g){let w=c.valToPct(r);return g+d*(c.dir==-1?1-w:w)}function o(r,c,d,g){let w=c.
-valToPct(r);return g+d*(c.dir==-1?w:1-w)}function a(r,c,d,g){return c.ori==0?i(r,c,d,g):o(r,c,d,g)}s.valToPosH=
+t.mode,1)},l=s.mode;function i(r,c,p,g){let w=c.valToPct(r);return g+p*(c.dir==-1?1-w:w)}function o(r,c,p,g){let w=c.
+valToPct(r);return g+p*(c.dir==-1?w:1-w)}function a(r,c,p,g){return c.ori==0?i(r,c,p,g):o(r,c,p,g)}s.valToPosH=
 i,s.valToPosV=o;let u=!1;s.status=0;let m=s.root=Et($a);if(t.id!=null&&(m.id=t.id),bt(m,t.class),t.title){let r=Et(
-Da,m);r.textContent=t.title}let p=Dt("canvas"),h=s.ctx=p.getContext("2d"),b=Et(Na,m);wn("click",b,r=>{r.target===
-A&&(xe!=zn||Ee!=Fn)&&Xe.click(s,r)},!0);let E=s.under=Et(Ra,b);b.appendChild(p);let A=s.over=Et(za,b);t=Zn(t);
+Da,m);r.textContent=t.title}let d=Dt("canvas"),h=s.ctx=d.getContext("2d"),b=Et(Na,m);wn("click",b,r=>{r.target===
+A&&(xe!=zn||Ee!=Fn)&&Xe.click(s,r)},!0);let E=s.under=Et(Ra,b);b.appendChild(d);let A=s.over=Et(za,b);t=Zn(t);
 let y=+he(t.pxAlign,1),_=Ji(y);(t.plugins||[]).forEach(r=>{r.opts&&(t=r.opts(s,t)||t)});let k=t.ms||.001,v=s.series=
 l==1?Xi(t.series||[],Bi,ji,!1):bu(t.series||[null],Yi),S=s.axes=Xi(t.axes||[],Wi,Gi,!0),M=s.scales={},$=s.bands=
 t.bands||[];$.forEach(r=>{r.fill=ae(r.fill||null),r.dir=he(r.dir,-1)});let x=l==2?v[1].facets[0].scale:v[0].scale,
-z={axes:sa,series:Qr},R=(t.drawOrder||["axes","series"]).map(r=>z[r]);function F(r){let c=r.distr==3?d=>Kt(d>0?
-d:r.clamp(s,d,r.min,r.max,r.key)):r.distr==4?d=>Hl(d,r.asinh):r.distr==100?d=>r.fwd(d):d=>d;return d=>{let g=c(
-d),{_min:w,_max:T}=r,L=T-w;return(g-w)/L}}function K(r){let c=M[r];if(c==null){let d=(t.scales||ys)[r]||ys;if(d.
-from!=null){K(d.from);let g=He({},M[d.from],d,{key:r});g.valToPct=F(g),M[r]=g}else{c=M[r]=He({},r==x?_r:ou,d),
+z={axes:sa,series:Qr},R=(t.drawOrder||["axes","series"]).map(r=>z[r]);function F(r){let c=r.distr==3?p=>Kt(p>0?
+p:r.clamp(s,p,r.min,r.max,r.key)):r.distr==4?p=>Hl(p,r.asinh):r.distr==100?p=>r.fwd(p):p=>p;return p=>{let g=c(
+p),{_min:w,_max:T}=r,L=T-w;return(g-w)/L}}function K(r){let c=M[r];if(c==null){let p=(t.scales||ys)[r]||ys;if(p.
+from!=null){K(p.from);let g=He({},M[p.from],p,{key:r});g.valToPct=F(g),M[r]=g}else{c=M[r]=He({},r==x?_r:ou,p),
 c.key=r;let g=c.time,w=c.range,T=nn(w);if((r!=x||l==2&&!g)&&(T&&(w[0]==null||w[1]==null)&&(w={min:w[0]==null?_i:
 {mode:1,hard:w[0],soft:w[0]},max:w[1]==null?_i:{mode:1,hard:w[1],soft:w[1]}},T=!1),!T&&qs(w))){let L=w;w=(P,N,U)=>N==
 null?Jn:Is(N,U,L)}c.range=ae(w||(g?yu:r==x?c.distr==3?vu:c.distr==4?ku:Ur:c.distr==3?Hr:c.distr==4?Or:wu)),c.auto=
@@ -668,67 +669,67 @@ se.fill=ae(se.fill);let te,Ie,_e,ue=[],ft=[],ht,vt=!1,jt={};if(ee.live){let r=v[
 ht=vt?r(s,1,0):{_:0};for(let c in ht)jt[c]=eo}if(Y)if(te=Dt("table",Wa,m),_e=Dt("tbody",null,te),ee.mount(s,te),
 vt){Ie=Dt("thead",null,te,_e);let r=Dt("tr",null,Ie);Dt("th",null,r);for(var xn in ht)Dt("th",pi,r).textContent=
 xn}else bt(te,Ia),ee.live&&bt(te,Ba);let Sn={show:!0},ns={show:!1};function vs(r,c){if(c==0&&(vt||!ee.live||l==
-2))return Jn;let d=[],g=Dt("tr",Ga,_e,_e.childNodes[c]);bt(g,r.class),r.show||bt(g,yn);let w=Dt("th",null,g);if(se.
+2))return Jn;let p=[],g=Dt("tr",Ga,_e,_e.childNodes[c]);bt(g,r.class),r.show||bt(g,yn);let w=Dt("th",null,g);if(se.
 show){let P=Et(Ka,w);if(c>0){let N=se.width(s,c);N&&(P.style.border=N+"px "+se.dash(s,c)+" "+se.stroke(s,c)),P.
 style.background=se.fill(s,c)}}let T=Et(pi,w);r.label instanceof HTMLElement?T.appendChild(r.label):T.textContent=
 r.label,c>0&&(se.show||(T.style.color=r.width>0?se.stroke(s,c):se.fill(s,c)),nt("click",w,P=>{if(C._lock)return;
 un(P);let N=v.indexOf(r);if((P.ctrlKey||P.metaKey)!=ee.isolate){let U=v.some((O,W)=>W>0&&W!=N&&O.show);v.forEach(
 (O,W)=>{W>0&&Ut(W,U?W==N?Sn:ns:Sn,!0,De.setSeries)})}else Ut(N,{show:!r.show},!0,De.setSeries)},!1),En&&nt(wi,
 w,P=>{C._lock||(un(P),Ut(v.indexOf(r),Hn,!0,De.setSeries))},!1));for(var L in ht){let P=Dt("td",Ya,g);P.textContent=
-"--",d.push(P)}return[g,d]}let ln=new Map;function nt(r,c,d,g=!0){let w=ln.get(c)||{},T=C.bind[r](s,c,d,g);T&&
-(wn(r,c,w[r]=T),ln.set(c,w))}function Mn(r,c,d){let g=ln.get(c)||{};for(let w in g)(r==null||w==r)&&(Kl(w,c,g[w]),
+"--",p.push(P)}return[g,p]}let ln=new Map;function nt(r,c,p,g=!0){let w=ln.get(c)||{},T=C.bind[r](s,c,p,g);T&&
+(wn(r,c,w[r]=T),ln.set(c,w))}function Mn(r,c,p){let g=ln.get(c)||{};for(let w in g)(r==null||w==r)&&(Kl(w,c,g[w]),
 delete g[w]);r==null&&ln.delete(c)}let It=0,on=0,ne=0,V=0,ke=0,Oe=0,An=ke,rn=Oe,zt=ne,an=V,mt=0,kt=0,at=0,Lt=0;
-s.bbox={};let nl=!1,ks=!1,Tn=!1,cn=!1,xs=!1,xt=!1;function sl(r,c,d){(d||r!=s.width||c!=s.height)&&go(r,c),Cn(
-!1),Tn=!0,ks=!0,Dn()}function go(r,c){s.width=It=ne=r,s.height=on=V=c,ke=Oe=0,Gr(),Kr();let d=s.bbox;mt=d.left=
-gn(ke*pe,.5),kt=d.top=gn(Oe*pe,.5),at=d.width=gn(ne*pe,.5),Lt=d.height=gn(V*pe,.5)}let Wr=3;function Br(){let r=!1,
-c=0;for(;!r;){c++;let d=ta(c),g=na(c);r=c==Wr||d&&g,r||(go(s.width,s.height),ks=!0)}}function Ir({width:r,height:c}){
-sl(r,c)}s.setSize=Ir;function Gr(){let r=!1,c=!1,d=!1,g=!1;S.forEach((w,T)=>{if(w.show&&w._show){let{side:L,_size:P}=w,
-N=L%2,U=w.label!=null?w.labelSize:0,O=P+U;O>0&&(N?(ne-=O,L==3?(ke+=O,g=!0):d=!0):(V-=O,L==0?(Oe+=O,r=!0):c=!0))}}),
-fn[0]=r,fn[1]=d,fn[2]=c,fn[3]=g,ne-=qt[1]+qt[3],ke+=qt[3],V-=qt[2]+qt[0],Oe+=qt[0]}function Kr(){let r=ke+ne,c=Oe+
-V,d=ke,g=Oe;function w(T,L){switch(T){case 1:return r+=L,r-L;case 2:return c+=L,c-L;case 3:return d-=L,d+L;case 0:
+s.bbox={};let nl=!1,ks=!1,Tn=!1,cn=!1,xs=!1,xt=!1;function sl(r,c,p){(p||r!=s.width||c!=s.height)&&go(r,c),Cn(
+!1),Tn=!0,ks=!0,Dn()}function go(r,c){s.width=It=ne=r,s.height=on=V=c,ke=Oe=0,Gr(),Kr();let p=s.bbox;mt=p.left=
+gn(ke*pe,.5),kt=p.top=gn(Oe*pe,.5),at=p.width=gn(ne*pe,.5),Lt=p.height=gn(V*pe,.5)}let Wr=3;function Br(){let r=!1,
+c=0;for(;!r;){c++;let p=ta(c),g=na(c);r=c==Wr||p&&g,r||(go(s.width,s.height),ks=!0)}}function Ir({width:r,height:c}){
+sl(r,c)}s.setSize=Ir;function Gr(){let r=!1,c=!1,p=!1,g=!1;S.forEach((w,T)=>{if(w.show&&w._show){let{side:L,_size:P}=w,
+N=L%2,U=w.label!=null?w.labelSize:0,O=P+U;O>0&&(N?(ne-=O,L==3?(ke+=O,g=!0):p=!0):(V-=O,L==0?(Oe+=O,r=!0):c=!0))}}),
+fn[0]=r,fn[1]=p,fn[2]=c,fn[3]=g,ne-=qt[1]+qt[3],ke+=qt[3],V-=qt[2]+qt[0],Oe+=qt[0]}function Kr(){let r=ke+ne,c=Oe+
+V,p=ke,g=Oe;function w(T,L){switch(T){case 1:return r+=L,r-L;case 2:return c+=L,c-L;case 3:return p-=L,p+L;case 0:
 return g-=L,g+L}}S.forEach((T,L)=>{if(T.show&&T._show){let P=T.side;T._pos=w(P,T._size),T.label!=null&&(T._lpos=
-w(P,T.labelSize))}})}if(C.dataIdx==null){let r=C.hover,c=r.skip=new Set(r.skip??[]);c.add(void 0);let d=r.prox=
-ae(r.prox),g=r.bias??=0;C.dataIdx=(w,T,L,P)=>{if(T==0)return L;let N=L,U=d(w,T,L,P)??we,O=U>=0&&U<we,W=D.ori==
+w(P,T.labelSize))}})}if(C.dataIdx==null){let r=C.hover,c=r.skip=new Set(r.skip??[]);c.add(void 0);let p=r.prox=
+ae(r.prox),g=r.bias??=0;C.dataIdx=(w,T,L,P)=>{if(T==0)return L;let N=L,U=p(w,T,L,P)??we,O=U>=0&&U<we,W=D.ori==
 0?ne:V,X=C.left,me=e[0],fe=e[T];if(c.has(fe[L])){N=null;let ie=null,Z=null,j;if(g==0||g==-1)for(j=L;ie==null&&
 j-- >0;)c.has(fe[j])||(ie=j);if(g==0||g==1)for(j=L;Z==null&&j++<fe.length;)c.has(fe[j])||(Z=j);if(ie!=null||Z!=
 null)if(O){let Me=ie==null?-1/0:H(me[ie],D,W,0),$e=Z==null?1/0:H(me[Z],D,W,0),Je=X-Me,ye=$e-X;Je<=ye?Je<=U&&(N=
 ie):ye<=U&&(N=Z)}else N=Z==null?ie:ie==null?Z:L-ie<=Z-L?ie:Z}else O&&We(X-H(me[L],D,W,0))>U&&(N=null);return N}}
 let un=r=>{C.event=r};C.idxs=oe,C._lock=!1;let et=C.points;et.show=ae(et.show),et.size=ae(et.size),et.stroke=ae(
 et.stroke),et.width=ae(et.width),et.fill=ae(et.fill);let Ft=s.focus=He({},t.focus||{alpha:.3},C.focus),En=Ft.prox>=
-0,_n=En&&et.one,St=[],Ln=[],$n=[];function bo(r,c){let d=et.show(s,c);if(d instanceof HTMLElement)return bt(d,
-Va),bt(d,r.class),Bt(d,-10,-10,ne,V),A.insertBefore(d,St[c]),d}function yo(r,c){if(l==1||c>0){let d=l==1&&M[r.
-scale].time,g=r.value;r.value=d?Ni(g)?Vi(Q,Oi(g,B)):g||le:g||tu,r.label=r.label||(d?Yc:Kc)}if(_n||c>0){r.width=
+0,_n=En&&et.one,St=[],Ln=[],$n=[];function bo(r,c){let p=et.show(s,c);if(p instanceof HTMLElement)return bt(p,
+Va),bt(p,r.class),Bt(p,-10,-10,ne,V),A.insertBefore(p,St[c]),p}function yo(r,c){if(l==1||c>0){let p=l==1&&M[r.
+scale].time,g=r.value;r.value=p?Ni(g)?Vi(Q,Oi(g,B)):g||le:g||tu,r.label=r.label||(p?Yc:Kc)}if(_n||c>0){r.width=
 r.width==null?1:r.width,r.paths=r.paths||pu||oc,r.fillTo=ae(r.fillTo||iu),r.pxAlign=+he(r.pxAlign,y),r.pxRound=
-Ji(r.pxAlign),r.stroke=ae(r.stroke||null),r.fill=ae(r.fill||null),r._stroke=r._fill=r._paths=r._focus=null;let d=nu(
-rt(1,r.width),1),g=r.points=He({},{size:d,width:rt(1,d*.2),stroke:r.stroke,space:d*2,paths:gu,_stroke:null,_fill:null},
+Ji(r.pxAlign),r.stroke=ae(r.stroke||null),r.fill=ae(r.fill||null),r._stroke=r._fill=r._paths=r._focus=null;let p=nu(
+rt(1,r.width),1),g=r.points=He({},{size:p,width:rt(1,p*.2),stroke:r.stroke,space:p*2,paths:gu,_stroke:null,_fill:null},
 r.points);g.show=ae(g.show),g.filter=ae(g.filter),g.fill=ae(g.fill),g.stroke=ae(g.stroke),g.paths=ae(g.paths),
-g.pxAlign=r.pxAlign}if(Y){let d=vs(r,c);ue.splice(c,0,d[0]),ft.splice(c,0,d[1]),ee.values.push(null)}if(Te){oe.
-splice(c,0,null);let d=null;_n?c==0&&(d=bo(r,c)):c>0&&(d=bo(r,c)),St.splice(c,0,d),Ln.splice(c,0,0),$n.splice(
+g.pxAlign=r.pxAlign}if(Y){let p=vs(r,c);ue.splice(c,0,p[0]),ft.splice(c,0,p[1]),ee.values.push(null)}if(Te){oe.
+splice(c,0,null);let p=null;_n?c==0&&(p=bo(r,c)):c>0&&(p=bo(r,c)),St.splice(c,0,p),Ln.splice(c,0,0),$n.splice(
 c,0,0)}qe("addSeries",c)}function Yr(r,c){c=c??v.length,r=l==1?Ql(r,c,Bi,ji):Ql(r,c,{},Yi),v.splice(c,0,r),yo(
 v[c],c)}s.addSeries=Yr;function jr(r){if(v.splice(r,1),Y){ee.values.splice(r,1),ft.splice(r,1);let c=ue.splice(
 r,1)[0];Mn(null,c.firstChild),c.remove()}Te&&(oe.splice(r,1),St.splice(r,1)[0].remove(),Ln.splice(r,1),$n.splice(
-r,1)),qe("delSeries",r)}s.delSeries=jr;let fn=[!1,!1,!1,!1];function qr(r,c){if(r._show=r.show,r.show){let d=r.
-side%2,g=M[r.scale];g==null&&(r.scale=d?v[1].scale:x,g=M[r.scale]);let w=g.time;r.size=ae(r.size),r.space=ae(r.
+r,1)),qe("delSeries",r)}s.delSeries=jr;let fn=[!1,!1,!1,!1];function qr(r,c){if(r._show=r.show,r.show){let p=r.
+side%2,g=M[r.scale];g==null&&(r.scale=p?v[1].scale:x,g=M[r.scale]);let w=g.time;r.size=ae(r.size),r.space=ae(r.
 space),r.rotate=ae(r.rotate),nn(r.incrs)&&r.incrs.forEach(L=>{!sn.has(L)&&sn.set(L,cr(L))}),r.incrs=ae(r.incrs||
 (g.distr==2?Ec:w?k==1?Lc:Cc:bn)),r.splits=ae(r.splits||(w&&g.distr==1?Ze:g.distr==3?jl:g.distr==4?Jc:qc)),r.stroke=
 ae(r.stroke),r.grid.stroke=ae(r.grid.stroke),r.ticks.stroke=ae(r.ticks.stroke),r.border.stroke=ae(r.border.stroke);
 let T=r.values;r.values=nn(T)&&!nn(T[0])?ae(T):w?nn(T)?Hi(Q,Ui(T,B)):Ni(T)?Rc(Q,T):T||ge:T||jc,r.filter=ae(r.filter||
 (g.distr>=3&&g.log==10?Xc:g.distr==3&&g.log==2?eu:rr)),r.font=er(r.font),r.labelFont=er(r.labelFont),r._size=r.
 size(s,null,c,0),r._space=r._rotate=r._incrs=r._found=r._splits=r._values=null,r._size>0&&(fn[c]=!0,r._el=Et(Fa,
-b))}}function ss(r,c,d,g){let[w,T,L,P]=d,N=c%2,U=0;return N==0&&(P||T)&&(U=c==0&&!w||c==2&&!L?Ve(Wi.size/3):0),
+b))}}function ss(r,c,p,g){let[w,T,L,P]=p,N=c%2,U=0;return N==0&&(P||T)&&(U=c==0&&!w||c==2&&!L?Ve(Wi.size/3):0),
 N==1&&(w||L)&&(U=c==1&&!T||c==3&&!P?Ve(Gi.size/2):0),U}let wo=s.padding=(t.padding||[ss,ss,ss,ss]).map(r=>ae(he(
 r,ss))),qt=s._padding=wo.map((r,c)=>r(s,c,fn,0)),Qe,Ge=null,Ke=null,Ss=l==1?v[0].idxs:null,$t=null,ls=!1;function vo(r,c){
-if(e=r??[],s.data=s._data=e,l==2){Qe=0;for(let d=1;d<v.length;d++)Qe+=e[d][0].length}else{e.length==0&&(s.data=
-s._data=e=[[]]),$t=e[0],Qe=$t.length;let d=e;if(q==2){d=e.slice();let g=d[0]=Array(Qe);for(let w=0;w<Qe;w++)g[w]=
-w}s._data=e=d}if(Cn(!0),qe("setData"),q==2&&(Tn=!0),c!==!1){let d=D;d.auto(s,ls)?ll():Zt(x,d.min,d.max),cn=cn||
+if(e=r??[],s.data=s._data=e,l==2){Qe=0;for(let p=1;p<v.length;p++)Qe+=e[p][0].length}else{e.length==0&&(s.data=
+s._data=e=[[]]),$t=e[0],Qe=$t.length;let p=e;if(q==2){p=e.slice();let g=p[0]=Array(Qe);for(let w=0;w<Qe;w++)g[w]=
+w}s._data=e=p}if(Cn(!0),qe("setData"),q==2&&(Tn=!0),c!==!1){let p=D;p.auto(s,ls)?ll():Zt(x,p.min,p.max),cn=cn||
 C.left>=0,xt=!0,Dn()}}s.setData=vo;function ll(){ls=!0;let r,c;l==1&&(Qe>0?(Ge=Ss[0]=0,Ke=Ss[1]=Qe-1,r=e[0][Ge],
 c=e[0][Ke],q==2?(r=Ge,c=Ke):r==c&&(q==3?[r,c]=Ys(r,r,D.log,!1):q==4?[r,c]=no(r,r,D.log,!1):D.time?c=r+Ve(86400/
-k):[r,c]=Is(r,c,so,!0))):(Ge=Ss[0]=r=null,Ke=Ss[1]=c=null)),Zt(x,r,c)}let Ms,Pn,ol,il,rl,al,cl,ul,fl,ct;function ko(r,c,d,g,w,T){
-r??=bi,d??=oo,g??="butt",w??=bi,T??="round",r!=Ms&&(h.strokeStyle=Ms=r),w!=Pn&&(h.fillStyle=Pn=w),c!=ol&&(h.lineWidth=
-ol=c),T!=rl&&(h.lineJoin=rl=T),g!=al&&(h.lineCap=al=g),d!=il&&h.setLineDash(il=d)}function xo(r,c,d,g){c!=Pn&&
-(h.fillStyle=Pn=c),r!=cl&&(h.font=cl=r),d!=ul&&(h.textAlign=ul=d),g!=fl&&(h.textBaseline=fl=g)}function hl(r,c,d,g,w=0){
-if(g.length>0&&r.auto(s,ls)&&(c==null||c.min==null)){let T=he(Ge,0),L=he(Ke,g.length-1),P=d.min==null?Xa(g,T,L,
-w,r.distr==3):[d.min,d.max];r.min=Rt(r.min,d.min=P[0]),r.max=rt(r.max,d.max=P[1])}}let So={min:null,max:null};
+k):[r,c]=Is(r,c,so,!0))):(Ge=Ss[0]=r=null,Ke=Ss[1]=c=null)),Zt(x,r,c)}let Ms,Pn,ol,il,rl,al,cl,ul,fl,ct;function ko(r,c,p,g,w,T){
+r??=bi,p??=oo,g??="butt",w??=bi,T??="round",r!=Ms&&(h.strokeStyle=Ms=r),w!=Pn&&(h.fillStyle=Pn=w),c!=ol&&(h.lineWidth=
+ol=c),T!=rl&&(h.lineJoin=rl=T),g!=al&&(h.lineCap=al=g),p!=il&&h.setLineDash(il=p)}function xo(r,c,p,g){c!=Pn&&
+(h.fillStyle=Pn=c),r!=cl&&(h.font=cl=r),p!=ul&&(h.textAlign=ul=p),g!=fl&&(h.textBaseline=fl=g)}function hl(r,c,p,g,w=0){
+if(g.length>0&&r.auto(s,ls)&&(c==null||c.min==null)){let T=he(Ge,0),L=he(Ke,g.length-1),P=p.min==null?Xa(g,T,L,
+w,r.distr==3):[p.min,p.max];r.min=Rt(r.min,p.min=P[0]),r.max=rt(r.max,p.max=P[1])}}let So={min:null,max:null};
 function Jr(){for(let g in M){let w=M[g];I[g]==null&&(w.min==null||I[x]!=null&&w.auto(s,ls))&&(I[g]=So)}for(let g in M){
 let w=M[g];I[g]==null&&w.from!=null&&I[w.from]!=null&&(I[g]=So)}I[x]!=null&&Cn(!0);let r={};for(let g in I){let w=I[g];
 if(w!=null){let T=r[g]=Zn(M[g],ac);if(w.min!=null)He(T,w);else if(g!=x||l==2)if(Qe==0&&T.from==null){let L=T.range(
@@ -740,94 +741,94 @@ P=T.scale,N=L.scale,[U,O]=e[w],W=r[P],X=r[N];W!=null&&hl(W,I[P],T,U,T.sorted),X!
 g.min=L.min,g.max=L.max}});for(let g in r){let w=r[g],T=I[g];if(w.from==null&&(T==null||T.min==null)){let L=w.
 range(s,w.min==we?null:w.min,w.max==-we?null:w.max,g);w.min=L[0],w.max=L[1]}}}for(let g in r){let w=r[g];if(w.
 from!=null){let T=r[w.from];if(T.min==null)w.min=w.max=null;else{let L=w.range(s,T.min,T.max,g);w.min=L[0],w.max=
-L[1]}}}let c={},d=!1;for(let g in r){let w=r[g],T=M[g];if(T.min!=w.min||T.max!=w.max){T.min=w.min,T.max=w.max;
+L[1]}}}let c={},p=!1;for(let g in r){let w=r[g],T=M[g];if(T.min!=w.min||T.max!=w.max){T.min=w.min,T.max=w.max;
 let L=T.distr;T._min=L==3?Kt(T.min):L==4?Hl(T.min,T.asinh):L==100?T.fwd(T.min):T.min,T._max=L==3?Kt(T.max):L==
-4?Hl(T.max,T.asinh):L==100?T.fwd(T.max):T.max,c[g]=d=!0}}if(d){v.forEach((g,w)=>{l==2?w>0&&c.y&&(g._paths=null):
+4?Hl(T.max,T.asinh):L==100?T.fwd(T.max):T.max,c[g]=p=!0}}if(p){v.forEach((g,w)=>{l==2?w>0&&c.y&&(g._paths=null):
 c[g.scale]&&(g._paths=null)});for(let g in c)Tn=!0,qe("setScale",g);Te&&C.left>=0&&(cn=xt=!0)}for(let g in I)I[g]=
-null}function Zr(r){let c=Yl(Ge-1,0,Qe-1),d=Yl(Ke+1,0,Qe-1);for(;r[c]==null&&c>0;)c--;for(;r[d]==null&&d<Qe-1;)
-d++;return[c,d]}function Qr(){if(Qe>0){let r=v.some(c=>c._focus)&&ct!=Ft.alpha;r&&(h.globalAlpha=ct=Ft.alpha),
-v.forEach((c,d)=>{if(d>0&&c.show&&(Mo(d,!1),Mo(d,!0),c._paths==null)){let g=ct;ct!=c.alpha&&(h.globalAlpha=ct=
-c.alpha);let w=l==2?[0,e[d][0].length-1]:Zr(e[d]);c._paths=c.paths(s,d,w[0],w[1]),ct!=g&&(h.globalAlpha=ct=g)}}),
-v.forEach((c,d)=>{if(d>0&&c.show){let g=ct;ct!=c.alpha&&(h.globalAlpha=ct=c.alpha),c._paths!=null&&Ao(d,!1);{let w=c.
-_paths!=null?c._paths.gaps:null,T=c.points.show(s,d,Ge,Ke,w),L=c.points.filter(s,d,T,w);(T||L)&&(c.points._paths=
-c.points.paths(s,d,Ge,Ke,L),Ao(d,!0))}ct!=g&&(h.globalAlpha=ct=g),qe("drawSeries",d)}}),r&&(h.globalAlpha=ct=1)}}
-function Mo(r,c){let d=c?v[r].points:v[r];d._stroke=d.stroke(s,r),d._fill=d.fill(s,r)}function Ao(r,c){let d=c?
-v[r].points:v[r],{stroke:g,fill:w,clip:T,flags:L,_stroke:P=d._stroke,_fill:N=d._fill,_width:U=d.width}=d._paths;
-U=ve(U*pe,3);let O=null,W=U%2/2;c&&N==null&&(N=U>0?"#fff":P);let X=d.pxAlign==1&&W>0;if(X&&h.translate(W,W),!c){
-let me=mt-U/2,fe=kt-U/2,ie=at+U,Z=Lt+U;O=new Path2D,O.rect(me,fe,ie,Z)}c?ml(P,U,d.dash,d.cap,N,g,w,L,T):Xr(r,P,
-U,d.dash,d.cap,N,g,w,L,O,T),X&&h.translate(-W,-W)}function Xr(r,c,d,g,w,T,L,P,N,U,O){let W=!1;N!=0&&$.forEach(
+null}function Zr(r){let c=Yl(Ge-1,0,Qe-1),p=Yl(Ke+1,0,Qe-1);for(;r[c]==null&&c>0;)c--;for(;r[p]==null&&p<Qe-1;)
+p++;return[c,p]}function Qr(){if(Qe>0){let r=v.some(c=>c._focus)&&ct!=Ft.alpha;r&&(h.globalAlpha=ct=Ft.alpha),
+v.forEach((c,p)=>{if(p>0&&c.show&&(Mo(p,!1),Mo(p,!0),c._paths==null)){let g=ct;ct!=c.alpha&&(h.globalAlpha=ct=
+c.alpha);let w=l==2?[0,e[p][0].length-1]:Zr(e[p]);c._paths=c.paths(s,p,w[0],w[1]),ct!=g&&(h.globalAlpha=ct=g)}}),
+v.forEach((c,p)=>{if(p>0&&c.show){let g=ct;ct!=c.alpha&&(h.globalAlpha=ct=c.alpha),c._paths!=null&&Ao(p,!1);{let w=c.
+_paths!=null?c._paths.gaps:null,T=c.points.show(s,p,Ge,Ke,w),L=c.points.filter(s,p,T,w);(T||L)&&(c.points._paths=
+c.points.paths(s,p,Ge,Ke,L),Ao(p,!0))}ct!=g&&(h.globalAlpha=ct=g),qe("drawSeries",p)}}),r&&(h.globalAlpha=ct=1)}}
+function Mo(r,c){let p=c?v[r].points:v[r];p._stroke=p.stroke(s,r),p._fill=p.fill(s,r)}function Ao(r,c){let p=c?
+v[r].points:v[r],{stroke:g,fill:w,clip:T,flags:L,_stroke:P=p._stroke,_fill:N=p._fill,_width:U=p.width}=p._paths;
+U=ve(U*pe,3);let O=null,W=U%2/2;c&&N==null&&(N=U>0?"#fff":P);let X=p.pxAlign==1&&W>0;if(X&&h.translate(W,W),!c){
+let me=mt-U/2,fe=kt-U/2,ie=at+U,Z=Lt+U;O=new Path2D,O.rect(me,fe,ie,Z)}c?ml(P,U,p.dash,p.cap,N,g,w,L,T):Xr(r,P,
+U,p.dash,p.cap,N,g,w,L,O,T),X&&h.translate(-W,-W)}function Xr(r,c,p,g,w,T,L,P,N,U,O){let W=!1;N!=0&&$.forEach(
 (X,me)=>{if(X.series[0]==r){let fe=v[X.series[1]],ie=e[X.series[1]],Z=(fe._paths||ys).band;nn(Z)&&(Z=X.dir==1?
-Z[0]:Z[1]);let j,Me=null;fe.show&&Z&&tc(ie,Ge,Ke)?(Me=X.fill(s,me)||T,j=fe._paths.clip):Z=null,ml(c,d,g,w,Me,L,
-P,N,U,O,j,Z),W=!0}}),W||ml(c,d,g,w,T,L,P,N,U,O)}let To=Qn|Jl;function ml(r,c,d,g,w,T,L,P,N,U,O,W){ko(r,c,d,g,w),
+Z[0]:Z[1]);let j,Me=null;fe.show&&Z&&tc(ie,Ge,Ke)?(Me=X.fill(s,me)||T,j=fe._paths.clip):Z=null,ml(c,p,g,w,Me,L,
+P,N,U,O,j,Z),W=!0}}),W||ml(c,p,g,w,T,L,P,N,U,O)}let To=Qn|Jl;function ml(r,c,p,g,w,T,L,P,N,U,O,W){ko(r,c,p,g,w),
 (N||U||W)&&(h.save(),N&&h.clip(N),U&&h.clip(U)),W?(P&To)==To?(h.clip(W),O&&h.clip(O),Ts(w,L),As(r,T,c)):P&Jl?(Ts(
 w,L),h.clip(W),As(r,T,c)):P&Qn&&(h.save(),h.clip(W),O&&h.clip(O),Ts(w,L),h.restore(),As(r,T,c)):(Ts(w,L),As(r,
-T,c)),(N||U||W)&&h.restore()}function As(r,c,d){d>0&&(c instanceof Map?c.forEach((g,w)=>{h.strokeStyle=Ms=w,h.
-stroke(g)}):c!=null&&r&&h.stroke(c))}function Ts(r,c){c instanceof Map?c.forEach((d,g)=>{h.fillStyle=Pn=g,h.fill(
-d)}):c!=null&&r&&h.fill(c)}function ea(r,c,d,g){let w=S[r],T;if(g<=0)T=[0,0];else{let L=w._space=w.space(s,r,c,
-d,g),P=w._incrs=w.incrs(s,r,c,d,g,L);T=xu(c,d,P,g,L)}return w._found=T}function dl(r,c,d,g,w,T,L,P,N,U){let O=L%
-2/2;y==1&&h.translate(O,O),ko(P,L,N,U,P),h.beginPath();let W,X,me,fe,ie=w+(g==0||g==3?-T:T);d==0?(X=w,fe=ie):(W=
-w,me=ie);for(let Z=0;Z<r.length;Z++)c[Z]!=null&&(d==0?W=me=r[Z]:X=fe=r[Z],h.moveTo(W,X),h.lineTo(me,fe));h.stroke(),
-y==1&&h.translate(-O,-O)}function ta(r){let c=!0;return S.forEach((d,g)=>{if(!d.show)return;let w=M[d.scale];if(w.
-min==null){d._show&&(c=!1,d._show=!1,Cn(!1));return}else d._show||(c=!1,d._show=!0,Cn(!1));let T=d.side,L=T%2,
-{min:P,max:N}=w,[U,O]=ea(g,P,N,L==0?ne:V);if(O==0)return;let W=w.distr==2,X=d._splits=d.splits(s,g,P,N,U,O,W),
-me=w.distr==2?X.map(j=>$t[j]):X,fe=w.distr==2?$t[X[1]]-$t[X[0]]:U,ie=d._values=d.values(s,d.filter(s,me,g,O,fe),
-g,O,fe);d._rotate=T==2?d.rotate(s,ie,g,O):0;let Z=d._size;d._size=_t(d.size(s,ie,g,r)),Z!=null&&d._size!=Z&&(c=
-!1)}),c}function na(r){let c=!0;return wo.forEach((d,g)=>{let w=d(s,g,fn,r);w!=qt[g]&&(c=!1),qt[g]=w}),c}function sa(){
-for(let r=0;r<S.length;r++){let c=S[r];if(!c.show||!c._show)continue;let d=c.side,g=d%2,w,T,L=c.stroke(s,r),P=d==
-0||d==3?-1:1,[N,U]=c._found;if(c.label!=null){let lt=c.labelGap*P,gt=Ve((c._lpos+lt)*pe);xo(c.labelFont[0],L,"\
-center",d==2?"top":gi),h.save(),g==1?(w=T=0,h.translate(gt,Ve(kt+Lt/2)),h.rotate((d==3?-Ws:Ws)/2)):(w=Ve(mt+at/
+T,c)),(N||U||W)&&h.restore()}function As(r,c,p){p>0&&(c instanceof Map?c.forEach((g,w)=>{h.strokeStyle=Ms=w,h.
+stroke(g)}):c!=null&&r&&h.stroke(c))}function Ts(r,c){c instanceof Map?c.forEach((p,g)=>{h.fillStyle=Pn=g,h.fill(
+p)}):c!=null&&r&&h.fill(c)}function ea(r,c,p,g){let w=S[r],T;if(g<=0)T=[0,0];else{let L=w._space=w.space(s,r,c,
+p,g),P=w._incrs=w.incrs(s,r,c,p,g,L);T=xu(c,p,P,g,L)}return w._found=T}function dl(r,c,p,g,w,T,L,P,N,U){let O=L%
+2/2;y==1&&h.translate(O,O),ko(P,L,N,U,P),h.beginPath();let W,X,me,fe,ie=w+(g==0||g==3?-T:T);p==0?(X=w,fe=ie):(W=
+w,me=ie);for(let Z=0;Z<r.length;Z++)c[Z]!=null&&(p==0?W=me=r[Z]:X=fe=r[Z],h.moveTo(W,X),h.lineTo(me,fe));h.stroke(),
+y==1&&h.translate(-O,-O)}function ta(r){let c=!0;return S.forEach((p,g)=>{if(!p.show)return;let w=M[p.scale];if(w.
+min==null){p._show&&(c=!1,p._show=!1,Cn(!1));return}else p._show||(c=!1,p._show=!0,Cn(!1));let T=p.side,L=T%2,
+{min:P,max:N}=w,[U,O]=ea(g,P,N,L==0?ne:V);if(O==0)return;let W=w.distr==2,X=p._splits=p.splits(s,g,P,N,U,O,W),
+me=w.distr==2?X.map(j=>$t[j]):X,fe=w.distr==2?$t[X[1]]-$t[X[0]]:U,ie=p._values=p.values(s,p.filter(s,me,g,O,fe),
+g,O,fe);p._rotate=T==2?p.rotate(s,ie,g,O):0;let Z=p._size;p._size=_t(p.size(s,ie,g,r)),Z!=null&&p._size!=Z&&(c=
+!1)}),c}function na(r){let c=!0;return wo.forEach((p,g)=>{let w=p(s,g,fn,r);w!=qt[g]&&(c=!1),qt[g]=w}),c}function sa(){
+for(let r=0;r<S.length;r++){let c=S[r];if(!c.show||!c._show)continue;let p=c.side,g=p%2,w,T,L=c.stroke(s,r),P=p==
+0||p==3?-1:1,[N,U]=c._found;if(c.label!=null){let lt=c.labelGap*P,gt=Ve((c._lpos+lt)*pe);xo(c.labelFont[0],L,"\
+center",p==2?"top":gi),h.save(),g==1?(w=T=0,h.translate(gt,Ve(kt+Lt/2)),h.rotate((p==3?-Ws:Ws)/2)):(w=Ve(mt+at/
 2),T=gt);let dn=or(c.label)?c.label(s,r,N,U):c.label;h.fillText(dn,w,T),h.restore()}if(U==0)continue;let O=M[c.
 scale],W=g==0?at:Lt,X=g==0?mt:kt,me=c._splits,fe=O.distr==2?me.map(lt=>$t[lt]):me,ie=O.distr==2?$t[me[1]]-$t[me[0]]:
 N,Z=c.ticks,j=c.border,Me=Z.show?Z.size:0,$e=Ve(Me*pe),Je=Ve((c.alignTo==2?c._size-Me-c.gap:c.gap)*pe),ye=c._rotate*
 -Ws/180,Pe=_(c._pos*pe),dt=($e+Je)*P,st=Pe+dt;T=g==0?st:0,w=g==1?st:0;let Mt=c.font[0],Pt=c.align==1?Kn:c.align==
-2?zl:ye>0?Kn:ye<0?zl:g==0?"center":d==3?zl:Kn,Ot=ye||g==1?"middle":d==2?"top":gi;xo(Mt,L,Pt,Ot);let pt=c.font[1]*
+2?zl:ye>0?Kn:ye<0?zl:g==0?"center":p==3?zl:Kn,Ot=ye||g==1?"middle":p==2?"top":gi;xo(Mt,L,Pt,Ot);let pt=c.font[1]*
 c.lineGap,At=me.map(lt=>_(a(lt,O,W,X))),Ct=c._values;for(let lt=0;lt<Ct.length;lt++){let gt=Ct[lt];if(gt!=null){
 g==0?w=At[lt]:T=At[lt],gt=""+gt;let dn=gt.indexOf(`
 `)==-1?[gt]:gt.split(/\n/gm);for(let ot=0;ot<dn.length;ot++){let Go=dn[ot];ye?(h.save(),h.translate(w,T+ot*pt),
 h.rotate(ye),h.fillText(Go,0,0),h.restore()):h.fillText(Go,w,T+ot*pt)}}}Z.show&&dl(At,Z.filter(s,fe,r,U,ie),g,
-d,Pe,$e,ve(Z.width*pe,3),Z.stroke(s,r),Z.dash,Z.cap);let Vt=c.grid;Vt.show&&dl(At,Vt.filter(s,fe,r,U,ie),g,g==
+p,Pe,$e,ve(Z.width*pe,3),Z.stroke(s,r),Z.dash,Z.cap);let Vt=c.grid;Vt.show&&dl(At,Vt.filter(s,fe,r,U,ie),g,g==
 0?2:1,g==0?kt:mt,g==0?Lt:at,ve(Vt.width*pe,3),Vt.stroke(s,r),Vt.dash,Vt.cap),j.show&&dl([Pe],[1],g==0?1:0,g==0?
 1:2,g==1?kt:mt,g==1?Lt:at,ve(j.width*pe,3),j.stroke(s,r),j.dash,j.cap)}qe("drawAxes")}function Cn(r){v.forEach(
-(c,d)=>{d>0&&(c._paths=null,r&&(l==1?(c.min=null,c.max=null):c.facets.forEach(g=>{g.min=null,g.max=null})))})}
+(c,p)=>{p>0&&(c._paths=null,r&&(l==1?(c.min=null,c.max=null):c.facets.forEach(g=>{g.min=null,g.max=null})))})}
 let Es=!1,pl=!1,os=[];function la(){pl=!1;for(let r=0;r<os.length;r++)qe(...os[r]);os.length=0}function Dn(){Es||
 (pc(Eo),Es=!0)}function oa(r,c=!1){Es=!0,pl=c,r(s),Eo(),c&&os.length>0&&queueMicrotask(la)}s.batch=oa;function Eo(){
 if(nl&&(Jr(),nl=!1),Tn&&(Br(),Tn=!1),ks){if(Ae(E,Kn,ke),Ae(E,"top",Oe),Ae(E,ds,ne),Ae(E,ps,V),Ae(A,Kn,ke),Ae(A,
-"top",Oe),Ae(A,ds,ne),Ae(A,ps,V),Ae(b,ds,It),Ae(b,ps,on),p.width=Ve(It*pe),p.height=Ve(on*pe),S.forEach(({_el:r,
-_show:c,_size:d,_pos:g,side:w})=>{if(r!=null)if(c){let T=w===3||w===0?d:0,L=w%2==1;Ae(r,L?"left":"top",g-T),Ae(
-r,L?"width":"height",d),Ae(r,L?"top":"left",L?Oe:ke),Ae(r,L?"height":"width",L?V:ne),Gl(r,yn)}else bt(r,yn)}),
+"top",Oe),Ae(A,ds,ne),Ae(A,ps,V),Ae(b,ds,It),Ae(b,ps,on),d.width=Ve(It*pe),d.height=Ve(on*pe),S.forEach(({_el:r,
+_show:c,_size:p,_pos:g,side:w})=>{if(r!=null)if(c){let T=w===3||w===0?p:0,L=w%2==1;Ae(r,L?"left":"top",g-T),Ae(
+r,L?"width":"height",p),Ae(r,L?"top":"left",L?Oe:ke),Ae(r,L?"height":"width",L?V:ne),Gl(r,yn)}else bt(r,yn)}),
 Ms=Pn=ol=rl=al=cl=ul=fl=il=null,ct=1,as(!0),ke!=An||Oe!=rn||ne!=zt||V!=an){Cn(!1);let r=ne/zt,c=V/an;if(Te&&!cn&&
-C.left>=0){C.left*=r,C.top*=c,Nn&&Bt(Nn,Ve(C.left),0,ne,V),Rn&&Bt(Rn,0,Ve(C.top),ne,V);for(let d=0;d<St.length;d++){
-let g=St[d];g!=null&&(Ln[d]*=r,$n[d]*=c,Bt(g,_t(Ln[d]),_t($n[d]),ne,V))}}if(Se.show&&!xs&&Se.left>=0&&Se.width>
-0){Se.left*=r,Se.width*=r,Se.top*=c,Se.height*=c;for(let d in kl)Ae(Un,d,Se[d])}An=ke,rn=Oe,zt=ne,an=V}qe("set\
-Size"),ks=!1}It>0&&on>0&&(h.clearRect(0,0,p.width,p.height),qe("drawClear"),R.forEach(r=>r()),qe("draw")),Se.show&&
+C.left>=0){C.left*=r,C.top*=c,Nn&&Bt(Nn,Ve(C.left),0,ne,V),Rn&&Bt(Rn,0,Ve(C.top),ne,V);for(let p=0;p<St.length;p++){
+let g=St[p];g!=null&&(Ln[p]*=r,$n[p]*=c,Bt(g,_t(Ln[p]),_t($n[p]),ne,V))}}if(Se.show&&!xs&&Se.left>=0&&Se.width>
+0){Se.left*=r,Se.width*=r,Se.top*=c,Se.height*=c;for(let p in kl)Ae(Un,p,Se[p])}An=ke,rn=Oe,zt=ne,an=V}qe("set\
+Size"),ks=!1}It>0&&on>0&&(h.clearRect(0,0,d.width,d.height),qe("drawClear"),R.forEach(r=>r()),qe("draw")),Se.show&&
 xs&&(_s(Se),xs=!1),Te&&cn&&(mn(null,!0,!1),cn=!1),ee.show&&ee.live&&xt&&(wl(),xt=!1),u||(u=!0,s.status=1,qe("r\
-eady")),ls=!1,Es=!1}s.redraw=(r,c)=>{Tn=c||!1,r!==!1?Zt(x,D.min,D.max):Dn()};function gl(r,c){let d=M[r];if(d.
-from==null){if(Qe==0){let g=d.range(s,c.min,c.max,r);c.min=g[0],c.max=g[1]}if(c.min>c.max){let g=c.min;c.min=c.
-max,c.max=g}if(Qe>1&&c.min!=null&&c.max!=null&&c.max-c.min<1e-16)return;r==x&&d.distr==2&&Qe>0&&(c.min=Nt(c.min,
+eady")),ls=!1,Es=!1}s.redraw=(r,c)=>{Tn=c||!1,r!==!1?Zt(x,D.min,D.max):Dn()};function gl(r,c){let p=M[r];if(p.
+from==null){if(Qe==0){let g=p.range(s,c.min,c.max,r);c.min=g[0],c.max=g[1]}if(c.min>c.max){let g=c.min;c.min=c.
+max,c.max=g}if(Qe>1&&c.min!=null&&c.max!=null&&c.max-c.min<1e-16)return;r==x&&p.distr==2&&Qe>0&&(c.min=Nt(c.min,
 e[0]),c.max=Nt(c.max,e[0]),c.min==c.max&&c.max++),I[r]=c,nl=!0,Dn()}}s.setScale=gl;let bl,yl,Nn,Rn,_o,Lo,zn,Fn,
 $o,Po,xe,Ee,Jt=!1,Xe=C.drag,Ye=Xe.x,je=Xe.y;Te&&(C.x&&(bl=Et(Ha,A)),C.y&&(yl=Et(Oa,A)),D.ori==0?(Nn=bl,Rn=yl):
 (Nn=yl,Rn=bl),xe=C.left,Ee=C.top);let Se=s.select=He({show:!0,over:!0,left:0,width:0,top:0,height:0},t.select),
-Un=Se.show?Et(Ua,Se.over?A:E):null;function _s(r,c){if(Se.show){for(let d in r)Se[d]=r[d],d in kl&&Ae(Un,d,r[d]);
+Un=Se.show?Et(Ua,Se.over?A:E):null;function _s(r,c){if(Se.show){for(let p in r)Se[p]=r[p],p in kl&&Ae(Un,p,r[p]);
 c!==!1&&qe("setSelect")}}s.setSelect=_s;function ia(r){if(v[r].show)Y&&Gl(ue[r],yn);else if(Y&&bt(ue[r],yn),Te){
-let d=_n?St[0]:St[r];d!=null&&Bt(d,-10,-10,ne,V)}}function Zt(r,c,d){gl(r,{min:c,max:d})}function Ut(r,c,d,g){
+let p=_n?St[0]:St[r];p!=null&&Bt(p,-10,-10,ne,V)}}function Zt(r,c,p){gl(r,{min:c,max:p})}function Ut(r,c,p,g){
 c.focus!=null&&fa(r),c.show!=null&&v.forEach((w,T)=>{T>0&&(r==T||r==null)&&(w.show=c.show,ia(T),l==2?(Zt(w.facets[0].
-scale,null,null),Zt(w.facets[1].scale,null,null)):Zt(w.scale,null,null),Dn())}),d!==!1&&qe("setSeries",r,c),g&&
+scale,null,null),Zt(w.facets[1].scale,null,null)):Zt(w.scale,null,null),Dn())}),p!==!1&&qe("setSeries",r,c),g&&
 cs("setSeries",s,r,c)}s.setSeries=Ut;function ra(r,c){He($[r],c)}function aa(r,c){r.fill=ae(r.fill||null),r.dir=
 he(r.dir,-1),c=c??$.length,$.splice(c,0,r)}function ca(r){r==null?$.length=0:$.splice(r,1)}s.addBand=aa,s.setBand=
 ra,s.delBand=ca;function ua(r,c){v[r].alpha=c,Te&&St[r]!=null&&(St[r].style.opacity=c),Y&&ue[r]&&(ue[r].style.
-opacity=c)}let Gt,Qt,hn,Hn={focus:!0};function fa(r){if(r!=hn){let c=r==null,d=Ft.alpha!=1;v.forEach((g,w)=>{if(l==
-1||w>0){let T=c||w==0||w==r;g._focus=c?null:T,d&&ua(w,T?1:Ft.alpha)}}),hn=r,d&&Dn()}}Y&&En&&nt(vi,te,r=>{C._lock||
-(un(r),hn!=null&&Ut(null,Hn,!0,De.setSeries))});function Ht(r,c,d){let g=M[c];d&&(r=r/pe-(g.ori==1?Oe:ke));let w=ne;
+opacity=c)}let Gt,Qt,hn,Hn={focus:!0};function fa(r){if(r!=hn){let c=r==null,p=Ft.alpha!=1;v.forEach((g,w)=>{if(l==
+1||w>0){let T=c||w==0||w==r;g._focus=c?null:T,p&&ua(w,T?1:Ft.alpha)}}),hn=r,p&&Dn()}}Y&&En&&nt(vi,te,r=>{C._lock||
+(un(r),hn!=null&&Ut(null,Hn,!0,De.setSeries))});function Ht(r,c,p){let g=M[c];p&&(r=r/pe-(g.ori==1?Oe:ke));let w=ne;
 g.ori==1&&(w=V,r=w-r),g.dir==-1&&(r=w-r);let T=g._min,L=g._max,P=r/w,N=T+(L-T)*P,U=g.distr;return U==3?qn(10,N):
-U==4?sc(N,g.asinh):U==100?g.bwd(N):N}function ha(r,c){let d=Ht(r,x,c);return Nt(d,e[0],Ge,Ke)}s.valToIdx=r=>Nt(
-r,e[0]),s.posToIdx=ha,s.posToVal=Ht,s.valToPos=(r,c,d)=>M[c].ori==0?i(r,M[c],d?at:ne,d?mt:0):o(r,M[c],d?Lt:V,d?
-kt:0),s.setCursor=(r,c,d)=>{xe=r.left,Ee=r.top,mn(null,c,d)};function Co(r,c){Ae(Un,Kn,Se.left=r),Ae(Un,ds,Se.
+U==4?sc(N,g.asinh):U==100?g.bwd(N):N}function ha(r,c){let p=Ht(r,x,c);return Nt(p,e[0],Ge,Ke)}s.valToIdx=r=>Nt(
+r,e[0]),s.posToIdx=ha,s.posToVal=Ht,s.valToPos=(r,c,p)=>M[c].ori==0?i(r,M[c],p?at:ne,p?mt:0):o(r,M[c],p?Lt:V,p?
+kt:0),s.setCursor=(r,c,p)=>{xe=r.left,Ee=r.top,mn(null,c,p)};function Co(r,c){Ae(Un,Kn,Se.left=r),Ae(Un,ds,Se.
 width=c)}function Do(r,c){Ae(Un,"top",Se.top=r),Ae(Un,ps,Se.height=c)}let is=D.ori==0?Co:Do,rs=D.ori==1?Co:Do;
-function ma(){if(Y&&ee.live)for(let r=l==2?1:0;r<v.length;r++){if(r==0&&vt)continue;let c=ee.values[r],d=0;for(let g in c)
-ft[r][d++].firstChild.nodeValue=c[g]}}function wl(r,c){if(r!=null&&(r.idxs?r.idxs.forEach((d,g)=>{oe[g]=d}):rc(
-r.idx)||oe.fill(r.idx),ee.idx=oe[0]),Y&&ee.live){for(let d=0;d<v.length;d++)(d>0||l==1&&!vt)&&da(d,oe[d]);ma()}
-xt=!1,c!==!1&&qe("setLegend")}s.setLegend=wl;function da(r,c){let d=v[r],g=r==0&&q==2?$t:e[r],w;vt?w=d.values(
-s,r,c)??jt:(w=d.value(s,c==null?null:g[c],r,c),w=w==null?jt:{_:w}),ee.values[r]=w}function mn(r,c,d){$o=xe,Po=
+function ma(){if(Y&&ee.live)for(let r=l==2?1:0;r<v.length;r++){if(r==0&&vt)continue;let c=ee.values[r],p=0;for(let g in c)
+ft[r][p++].firstChild.nodeValue=c[g]}}function wl(r,c){if(r!=null&&(r.idxs?r.idxs.forEach((p,g)=>{oe[g]=p}):rc(
+r.idx)||oe.fill(r.idx),ee.idx=oe[0]),Y&&ee.live){for(let p=0;p<v.length;p++)(p>0||l==1&&!vt)&&da(p,oe[p]);ma()}
+xt=!1,c!==!1&&qe("setLegend")}s.setLegend=wl;function da(r,c){let p=v[r],g=r==0&&q==2?$t:e[r],w;vt?w=p.values(
+s,r,c)??jt:(w=p.value(s,c==null?null:g[c],r,c),w=w==null?jt:{_:w}),ee.values[r]=w}function mn(r,c,p){$o=xe,Po=
 Ee,[xe,Ee]=C.move(s,xe,Ee),C.left=xe,C.top=Ee,Te&&(Nn&&Bt(Nn,Ve(xe),0,ne,V),Rn&&Bt(Rn,0,Ve(Ee),ne,V));let g,w=Ge>
 Ke;Gt=we,Qt=null;let T=D.ori==0?ne:V,L=D.ori==1?ne:V;if(xe<0||Qe==0||w){g=C.idx=null;for(let P=0;P<v.length;P++){
 let N=St[P];N!=null&&Bt(N,-10,-10,ne,V)}En&&Ut(null,Hn,!0,r==null&&De.setSeries),ee.live&&(oe.fill(g),xt=!0)}else{
@@ -850,45 +851,45 @@ Pt&&je?(Me==1?(Je=fe,ye=Z):(Je=ie,ye=j),Pe=M[N],dt=J($e(Je,X),Pe,L,0),st=J($e(Je
 st-dt))):rs(0,L)}else xl()}else{let P=We($o-_o),N=We(Po-Lo);if(D.ori==1){let X=P;P=N,N=X}Ye=Xe.x&&P>=Xe.dist,je=
 Xe.y&&N>=Xe.dist;let U=Xe.uni;U!=null?Ye&&je&&(Ye=P>=U,je=N>=U,!Ye&&!je&&(N>P?je=!0:Ye=!0)):Xe.x&&Xe.y&&(Ye||je)&&
 (Ye=je=!0);let O,W;Ye&&(D.ori==0?(O=zn,W=xe):(O=Fn,W=Ee),is(Rt(O,W),We(W-O)),je||rs(0,L)),je&&(D.ori==1?(O=zn,
-W=xe):(O=Fn,W=Ee),rs(Rt(O,W),We(W-O)),Ye||is(0,T)),!Ye&&!je&&(is(0,0),rs(0,0))}if(Xe._x=Ye,Xe._y=je,r==null){if(d){
+W=xe):(O=Fn,W=Ee),rs(Rt(O,W),We(W-O)),Ye||is(0,T)),!Ye&&!je&&(is(0,0),rs(0,0))}if(Xe._x=Ye,Xe._y=je,r==null){if(p){
 if(Io!=null){let[P,N]=De.scales;De.values[0]=P!=null?Ht(D.ori==0?xe:Ee,P):null,De.values[1]=N!=null?Ht(D.ori==
-1?xe:Ee,N):null}cs(Fl,s,xe,Ee,ne,V,g)}if(En){let P=d&&De.setSeries,N=Ft.prox;hn==null?Gt<=N&&Ut(Qt,Hn,!0,P):Gt>
+1?xe:Ee,N):null}cs(Fl,s,xe,Ee,ne,V,g)}if(En){let P=p&&De.setSeries,N=Ft.prox;hn==null?Gt<=N&&Ut(Qt,Hn,!0,P):Gt>
 N?Ut(null,Hn,!0,P):Qt!=hn&&Ut(Qt,Hn,!0,P)}}xt&&(ee.idx=g,wl()),c!==!1&&qe("setCursor")}let Xt=null;Object.defineProperty(
 s,"rect",{get(){return Xt==null&&as(!1),Xt}});function as(r=!1){r?Xt=null:(Xt=A.getBoundingClientRect(),qe("sy\
-ncRect",Xt))}function No(r,c,d,g,w,T,L){C._lock||Jt&&r!=null&&r.movementX==0&&r.movementY==0||(vl(r,c,d,g,w,T,
-L,!1,r!=null),r!=null?mn(null,!0,!0):mn(c,!0,!1))}function vl(r,c,d,g,w,T,L,P,N){if(Xt==null&&as(!1),un(r),r!=
-null)d=r.clientX-Xt.left,g=r.clientY-Xt.top;else{if(d<0||g<0){xe=-10,Ee=-10;return}let[U,O]=De.scales,W=c.cursor.
+ncRect",Xt))}function No(r,c,p,g,w,T,L){C._lock||Jt&&r!=null&&r.movementX==0&&r.movementY==0||(vl(r,c,p,g,w,T,
+L,!1,r!=null),r!=null?mn(null,!0,!0):mn(c,!0,!1))}function vl(r,c,p,g,w,T,L,P,N){if(Xt==null&&as(!1),un(r),r!=
+null)p=r.clientX-Xt.left,g=r.clientY-Xt.top;else{if(p<0||g<0){xe=-10,Ee=-10;return}let[U,O]=De.scales,W=c.cursor.
 sync,[X,me]=W.values,[fe,ie]=W.scales,[Z,j]=De.match,Me=c.axes[0].side%2==1,$e=D.ori==0?ne:V,Je=D.ori==1?ne:V,
-ye=Me?T:w,Pe=Me?w:T,dt=Me?g:d,st=Me?d:g;if(fe!=null?d=Z(U,fe)?a(X,M[U],$e,0):-10:d=$e*(dt/ye),ie!=null?g=j(O,ie)?
-a(me,M[O],Je,0):-10:g=Je*(st/Pe),D.ori==1){let Mt=d;d=g,g=Mt}}N&&(c==null||c.cursor.event.type==Fl)&&((d<=1||d>=
-ne-1)&&(d=gn(d,ne)),(g<=1||g>=V-1)&&(g=gn(g,V))),P?(_o=d,Lo=g,[zn,Fn]=C.move(s,d,g)):(xe=d,Ee=g)}let kl={width:0,
-height:0,left:0,top:0};function xl(){_s(kl,!1)}let Ro,zo,Fo,Uo;function Ho(r,c,d,g,w,T,L){Jt=!0,Ye=je=Xe._x=Xe.
-_y=!1,vl(r,c,d,g,w,T,L,!0,!1),r!=null&&(nt(Ul,Bl,Oo,!1),cs(yi,s,zn,Fn,ne,V,null));let{left:P,top:N,width:U,height:O}=Se;
-Ro=P,zo=N,Fo=U,Uo=O}function Oo(r,c,d,g,w,T,L){Jt=Xe._x=Xe._y=!1,vl(r,c,d,g,w,T,L,!1,!0);let{left:P,top:N,width:U,
+ye=Me?T:w,Pe=Me?w:T,dt=Me?g:p,st=Me?p:g;if(fe!=null?p=Z(U,fe)?a(X,M[U],$e,0):-10:p=$e*(dt/ye),ie!=null?g=j(O,ie)?
+a(me,M[O],Je,0):-10:g=Je*(st/Pe),D.ori==1){let Mt=p;p=g,g=Mt}}N&&(c==null||c.cursor.event.type==Fl)&&((p<=1||p>=
+ne-1)&&(p=gn(p,ne)),(g<=1||g>=V-1)&&(g=gn(g,V))),P?(_o=p,Lo=g,[zn,Fn]=C.move(s,p,g)):(xe=p,Ee=g)}let kl={width:0,
+height:0,left:0,top:0};function xl(){_s(kl,!1)}let Ro,zo,Fo,Uo;function Ho(r,c,p,g,w,T,L){Jt=!0,Ye=je=Xe._x=Xe.
+_y=!1,vl(r,c,p,g,w,T,L,!0,!1),r!=null&&(nt(Ul,Bl,Oo,!1),cs(yi,s,zn,Fn,ne,V,null));let{left:P,top:N,width:U,height:O}=Se;
+Ro=P,zo=N,Fo=U,Uo=O}function Oo(r,c,p,g,w,T,L){Jt=Xe._x=Xe._y=!1,vl(r,c,p,g,w,T,L,!1,!0);let{left:P,top:N,width:U,
 height:O}=Se,W=U>0||O>0,X=Ro!=P||zo!=N||Fo!=U||Uo!=O;if(W&&X&&_s(Se),Xe.setScale&&W&&X){let me=P,fe=U,ie=N,Z=O;
 if(D.ori==1&&(me=N,fe=O,ie=P,Z=U),Ye&&Zt(x,Ht(me,x),Ht(me+fe,x)),je)for(let j in M){let Me=M[j];j!=x&&Me.from==
 null&&Me.min!=we&&Zt(j,Ht(ie+Z,j),Ht(ie,j))}xl()}else C.lock&&(C._lock=!C._lock,mn(c,!0,r!=null));r!=null&&(Mn(
-Ul,Bl),cs(Ul,s,xe,Ee,ne,V,null))}function pa(r,c,d,g,w,T,L){if(C._lock)return;un(r);let P=Jt;if(Jt){let N=!0,U=!0,
+Ul,Bl),cs(Ul,s,xe,Ee,ne,V,null))}function pa(r,c,p,g,w,T,L){if(C._lock)return;un(r);let P=Jt;if(Jt){let N=!0,U=!0,
 O=10,W,X;D.ori==0?(W=Ye,X=je):(W=je,X=Ye),W&&X&&(N=xe<=O||xe>=ne-O,U=Ee<=O||Ee>=V-O),W&&N&&(xe=xe<zn?0:ne),X&&
-U&&(Ee=Ee<Fn?0:V),mn(null,!0,!0),Jt=!1}xe=-10,Ee=-10,oe.fill(null),mn(null,!0,!0),P&&(Jt=P)}function Vo(r,c,d,g,w,T,L){
+U&&(Ee=Ee<Fn?0:V),mn(null,!0,!0),Jt=!1}xe=-10,Ee=-10,oe.fill(null),mn(null,!0,!0),P&&(Jt=P)}function Vo(r,c,p,g,w,T,L){
 C._lock||(un(r),ll(),xl(),r!=null&&cs(ki,s,xe,Ee,ne,V,null))}function Wo(){S.forEach(Su),sl(s.width,s.height,!0)}
-wn(Bs,jn,Wo);let On={};On.mousedown=Ho,On.mousemove=No,On.mouseup=Oo,On.dblclick=Vo,On.setSeries=(r,c,d,g)=>{let w=De.
-match[2];d=w(s,c,d),d!=-1&&Ut(d,g,!0,!1)},Te&&(nt(yi,A,Ho),nt(Fl,A,No),nt(wi,A,r=>{un(r),as(!1)}),nt(vi,A,pa),
-nt(ki,A,Vo),Zl.add(s),s.syncRect=as);let Ls=s.hooks=t.hooks||{};function qe(r,c,d){pl?os.push([r,c,d]):r in Ls&&
-Ls[r].forEach(g=>{g.call(null,s,c,d)})}(t.plugins||[]).forEach(r=>{for(let c in r.hooks)Ls[c]=(Ls[c]||[]).concat(
-r.hooks[c])});let Bo=(r,c,d)=>d,De=He({key:null,setSeries:!1,filters:{pub:Ci,sub:Ci},scales:[x,v[1]?v[1].scale:
+wn(Bs,jn,Wo);let On={};On.mousedown=Ho,On.mousemove=No,On.mouseup=Oo,On.dblclick=Vo,On.setSeries=(r,c,p,g)=>{let w=De.
+match[2];p=w(s,c,p),p!=-1&&Ut(p,g,!0,!1)},Te&&(nt(yi,A,Ho),nt(Fl,A,No),nt(wi,A,r=>{un(r),as(!1)}),nt(vi,A,pa),
+nt(ki,A,Vo),Zl.add(s),s.syncRect=as);let Ls=s.hooks=t.hooks||{};function qe(r,c,p){pl?os.push([r,c,p]):r in Ls&&
+Ls[r].forEach(g=>{g.call(null,s,c,p)})}(t.plugins||[]).forEach(r=>{for(let c in r.hooks)Ls[c]=(Ls[c]||[]).concat(
+r.hooks[c])});let Bo=(r,c,p)=>p,De=He({key:null,setSeries:!1,filters:{pub:Ci,sub:Ci},scales:[x,v[1]?v[1].scale:
 null],match:[Di,Di,Bo],values:[null,null]},C.sync);De.match.length==2&&De.match.push(Bo),C.sync=De;let Io=De.key,
-Sl=Lr(Io);function cs(r,c,d,g,w,T,L){De.filters.pub(r,c,d,g,w,T,L)&&Sl.pub(r,c,d,g,w,T,L)}Sl.sub(s);function ga(r,c,d,g,w,T,L){
-De.filters.sub(r,c,d,g,w,T,L)&&On[r](null,c,d,g,w,T,L)}s.pub=ga;function ba(){Sl.unsub(s),Zl.delete(s),ln.clear(),
+Sl=Lr(Io);function cs(r,c,p,g,w,T,L){De.filters.pub(r,c,p,g,w,T,L)&&Sl.pub(r,c,p,g,w,T,L)}Sl.sub(s);function ga(r,c,p,g,w,T,L){
+De.filters.sub(r,c,p,g,w,T,L)&&On[r](null,c,p,g,w,T,L)}s.pub=ga;function ba(){Sl.unsub(s),Zl.delete(s),ln.clear(),
 Kl(Bs,jn,Wo),m.remove(),te?.remove(),qe("destroy")}s.destroy=ba;function Ml(){qe("init",t,e),vo(e||t.data,!1),
 I[x]?gl(x,I[x]):ll(),xs=Se.show&&(Se.width>0||Se.height>0),cn=xt=!0,sl(t.width,t.height)}return v.forEach(yo),
 S.forEach(qr),n?n instanceof HTMLElement?(n.appendChild(m),Ml()):n(s,Ml):Ml(),s}Be.assign=He;Be.fmtNum=lo;Be.rangeNum=
 Is;Be.rangeLog=Ys;Be.rangeAsinh=no;Be.orient=kn;Be.pxRatio=pe;Be.join=dc;Be.fmtDate=io,Be.tzDate=Ac;Be.sync=Lr;
 {Be.addGap=ru,Be.clipGaps=Js;let t=Be.paths={points:Rr};t.linear=Fr,t.stepped=uu,t.bars=fu,t.spline=mu}function Mu(t,e,n,s){let{model:l}=t,i=l.column("time"),o=t.inUse(),a=l.momentOf(e-1),u=l.momentOf(n),m=[e/1e9],
-p=[a===0?0:o[a-1]],h=s/Math.max(1,n-e),b=E=>{m.push(i[E]/1e9),p.push(o[E])};for(let E=a;E<u;){let A=Math.floor(
+d=[a===0?0:o[a-1]],h=s/Math.max(1,n-e),b=E=>{m.push(i[E]/1e9),d.push(o[E])};for(let E=a;E<u;){let A=Math.floor(
 (i[E]-e)*h),y=E,[_,k]=[E,E];for(;E<u&&Math.floor((i[E]-e)*h)===A;E++)o[E]<o[_]&&(_=E),o[E]>o[k]&&(k=E);let v=[
-...new Set([y,Math.min(_,k),Math.max(_,k),E-1])];for(let S of v)b(S)}return m.push(n/1e9),p.push(u===0?0:o[u-1]),
-[m,p]}var el=class{constructor(e){this.state=e;this.element.setAttribute("aria-label","Bytes in use over time.\
+...new Set([y,Math.min(_,k),Math.max(_,k),E-1])];for(let S of v)b(S)}return m.push(n/1e9),d.push(u===0?0:o[u-1]),
+[m,d]}var el=class{constructor(e){this.state=e;this.element.setAttribute("aria-label","Bytes in use over time.\
  Arrow keys go to the previous and next change, plus and minus zoom."),this.element.append(this.place,this.note),
 this.element.addEventListener("keydown",n=>this.key(n)),this.whole(),new ResizeObserver(()=>this.resize()).observe(
 this.element)}state;element=f("div",{class:"timeline",tabindex:0,role:"application"});note=f("div",{class:"not\
@@ -920,23 +921,23 @@ n/1e9,"x");for(let i of this.state.names()){let o=i.of(this.state.space);if(Math
 "x")-l)<=5)return o}return s.momentOf(n)}rest(){re(this.note,"Click for a moment, drag to zoom, double click f\
 or all.")}say(e){let{left:n}=e.cursor;if(n==null||n<0)return;let s=e.posToVal(n,"x")*1e9,l=this.state.model.momentOf(
 s);re(this.note,`${Ne(Math.max(0,s))}: ${G(this.state.inUseAt(l))} in use`)}signs(e){let{ctx:n,bbox:s}=e,{state:l}=this,
-{model:i}=l,o=Be.pxRatio,[a,u]=[s.top,s.top+s.height],m=k=>e.valToPos(k/1e9,"x",!0),p=k=>k>=s.left-1&&k<=s.left+
+{model:i}=l,o=Be.pxRatio,[a,u]=[s.top,s.top+s.height],m=k=>e.valToPos(k/1e9,"x",!0),d=k=>k>=s.left-1&&k<=s.left+
 s.width+1;n.save(),n.lineWidth=o,n.font=`${11*o}px system-ui, sans-serif`,n.textAlign="left",n.textBaseline="a\
 lphabetic";let h=e.valToPos(l.capacity(),"y",!0);h>=a&&(n.strokeStyle=de("--bad"),n.setLineDash([6*o,4*o]),n.beginPath(),
 n.moveTo(s.left,h),n.lineTo(s.left+s.width,h),n.stroke(),n.setLineDash([]));let b=-1/0;for(let k of i.tables.marks){
-let v=m(k.time);if(!p(v))continue;n.strokeStyle=n.fillStyle=de("--mark"),n.setLineDash([3*o,3*o]),n.beginPath(),
+let v=m(k.time);if(!d(v))continue;n.strokeStyle=n.fillStyle=de("--mark"),n.setLineDash([3*o,3*o]),n.beginPath(),
 n.moveTo(v,a),n.lineTo(v,u),n.stroke(),n.setLineDash([]);let S=k.name.length>18?k.name.slice(0,17)+"\u2026":k.
 name,M=n.measureText(S).width+8*o;v>b&&v+M<s.left+s.width&&(n.fillText(S,v+4*o,a+11*o),b=v+M)}let E=l.chosen();
-n.strokeStyle=de("--bad"),n.lineWidth=2*o;for(let k of i.tables.refusals){let v=m(k.time);if(!E[k.space]||!p(v))
+n.strokeStyle=de("--bad"),n.lineWidth=2*o;for(let k of i.tables.refusals){let v=m(k.time);if(!E[k.space]||!d(v))
 continue;let[S,M]=[a+22*o,5*o];n.beginPath(),n.moveTo(v-M,S-M),n.lineTo(v+M,S+M),n.moveTo(v+M,S-M),n.lineTo(v-
-M,S+M),n.stroke()}let A=l.byName("peak").of(l.space),y=m(i.timeAt(A));if(p(y)&&A>0){let k=e.valToPos(l.inUseAt(
+M,S+M),n.stroke()}let A=l.byName("peak").of(l.space),y=m(i.timeAt(A));if(d(y)&&A>0){let k=e.valToPos(l.inUseAt(
 A),"y",!0);n.fillStyle=de("--accent"),n.beginPath(),n.moveTo(y,k-2*o),n.lineTo(y-5*o,k-10*o),n.lineTo(y+5*o,k-
-10*o),n.fill()}let _=m(i.timeAt(l.at));p(_)&&(n.strokeStyle=n.fillStyle=de("--ink"),n.lineWidth=1.5*o,n.beginPath(),
+10*o),n.fill()}let _=m(i.timeAt(l.at));d(_)&&(n.strokeStyle=n.fillStyle=de("--ink"),n.lineWidth=1.5*o,n.beginPath(),
 n.moveTo(_,a),n.lineTo(_,u),n.stroke(),n.beginPath(),n.arc(_,e.valToPos(l.inUseAt(l.at),"y",!0),3.5*o,0,7),n.fill()),
 n.restore()}};function Au(t){let e=2**Math.floor(Math.log2(Math.max(4,t)));for(;t/e<3;)e/=2;let n=[];for(let s=0;s<=
 t;s+=e)n.push(s);return n}function Vr(t){let{model:e}=t,{spaces:n}=e.tables,s=160,l=new Float64Array(n.length*
-s),i=new Float64Array(n.length),[o,a]=[e.column("space"),e.column("size")],u=e.column("time"),[m,p]=[e.steps?u[0]:
-0,e.timeAt(e.steps)],h=(s-1)/Math.max(1,p-m);for(let k=0;k<e.steps;k++){let v=e.of[k];if(v===4294967295)continue;
+s),i=new Float64Array(n.length),[o,a]=[e.column("space"),e.column("size")],u=e.column("time"),[m,d]=[e.steps?u[0]:
+0,e.timeAt(e.steps)],h=(s-1)/Math.max(1,d-m);for(let k=0;k<e.steps;k++){let v=e.of[k];if(v===4294967295)continue;
 let S=o[v];i[S]+=e.begin[v]===k?a[v]:-a[v];let M=S*s+Math.floor((u[k]-m)*h);l[M]=Math.max(l[M],i[S],1e-9)}let b=n.
 reduce((k,v)=>Math.max(k,v.peak),1),E=t.used.map(k=>{let v=n[k],S=e.tables.refusals.filter(R=>R.space===k).length,
 M=f("canvas",{class:"spark","aria-hidden":"true"});[M.width,M.height]=[s,22];let $=M.getContext("2d");$.fillStyle=
@@ -973,28 +974,28 @@ e.started/1e6),o=Number.isNaN(i.getTime())?"":`, ${i.toISOString().replace("T","
 oft"},`${a} of process ${e.process}${o}; ${e.topology}; tpu-emu ${e.version}, format ${e.format.join(".")}; ${ce(
 this.model.steps,"change")}`)),f("div",{class:"bar"},l,n,s))}careful(){return this.model.tables.cut.map(e=>f("\
 p",{class:"careful",role:"alert"},f("b",{},"Careful: "),`${e}.`))}moment(){let{state:e,model:n}=this,{spaces:s,
-marks:l,refusals:i}=n.tables,o=e.used.map(p=>[String(p),s[p].name]);e.used.filter(p=>s[p].device!==null).length>
+marks:l,refusals:i}=n.tables,o=e.used.map(d=>[String(d),s[d].name]);e.used.filter(d=>s[d].device!==null).length>
 1&&o.unshift([String(Ue),"all devices"]),o.length===0&&o.push([String(e.space),e.space===Ue?"no memory":e.name()]);
-let a=(p,h)=>f("button",{"aria-pressed":String(e.named===p),onclick:()=>e.setNamed(p),id:`at-${p}`},h),u=[["",
-"\u2013"],...e.names().slice(3).map(({name:p,text:h})=>[p,h])],m=document.activeElement?.id;if(re(this.controls,
-it("Memory",o,String(e.space),p=>e.setSpace(Number(p))),f("span",{class:"group"},a("peak","Peak"),a("end","End"),
-a("last","Last change")),l.length+i.length>0&&it("Go to",u,u.some(([p])=>p===e.named)?e.named:"",p=>p&&e.setNamed(
-p)),f("span",{class:"group"},f("button",{"aria-label":"Previous change",onclick:()=>e.setMoment(e.neighbour(!1,
+let a=(d,h)=>f("button",{"aria-pressed":String(e.named===d),onclick:()=>e.setNamed(d),id:`at-${d}`},h),u=[["",
+"\u2013"],...e.names().slice(3).map(({name:d,text:h})=>[d,h])],m=document.activeElement?.id;if(re(this.controls,
+it("Memory",o,String(e.space),d=>e.setSpace(Number(d))),f("span",{class:"group"},a("peak","Peak"),a("end","End"),
+a("last","Last change")),l.length+i.length>0&&it("Go to",u,u.some(([d])=>d===e.named)?e.named:"",d=>d&&e.setNamed(
+d)),f("span",{class:"group"},f("button",{"aria-label":"Previous change",onclick:()=>e.setMoment(e.neighbour(!1,
 1)),id:"step-back"},"\u25C0"),f("span",{id:"moment","data-at":e.at,"aria-live":"polite"},`${Ne(n.timeAt(e.at))}\
 , after change ${Le(e.at)}`),f("button",{"aria-label":"Next change",onclick:()=>e.setMoment(e.neighbour(!0,1)),
 id:"step-on"},"\u25B6"))),m&&document.getElementById(m)?.focus({preventScroll:!0}),this.card(),e.used.length>1){
-let p=this.memories.firstElementChild?.scrollTop??0;re(this.memories,Vr(e)),this.memories.firstElementChild.scrollTop=
-p}this.timeline.update()}card(){let{state:e,model:n}=this,s=e.capacity(),l=e.space===Ue?null:n.tables.spaces[e.
+let d=this.memories.firstElementChild?.scrollTop??0;re(this.memories,Vr(e)),this.memories.firstElementChild.scrollTop=
+d}this.timeline.update()}card(){let{state:e,model:n}=this,s=e.capacity(),l=e.space===Ue?null:n.tables.spaces[e.
 space]?.usage,i=(h,b,E,A)=>f("div",{class:"card",id:`card-${h}`,"data-bytes":E},f("h2",{},b),f("p",{class:"siz\
 e",title:Ce(E)},G(E)),f("p",{class:"soft"},A)),o=h=>e.byName(h).of(e.space),[a,u]=[o("peak"),o("end")],m=h=>`${en(
-h,s)} of the capacity`,p=l?l[1]:e.inUseAt(a);re(this.cards,i("peak","Peak",p,l?m(p):`${m(p)}, at ${Ne(n.timeAt(
+h,s)} of the capacity`,d=l?l[1]:e.inUseAt(a);re(this.cards,i("peak","Peak",d,l?m(d):`${m(d)}, at ${Ne(n.timeAt(
 a))}`),i("end",l?"In use":"End",e.inUseAt(u),l?"when the snapshot was taken":u<n.steps?"before the client's cl\
 ean-up":"behind the last change"),i("now","Chosen moment",e.inUseAt(e.at),m(e.inUseAt(e.at))),i("capacity","Ca\
 pacity",s,e.space===Ue?"of all devices":e.name()))}show(){tt.hide();let{state:e}=this,{refusals:n,refused_programs:s}=this.
 model.tables,l=n.length+s.length,i=this.tabs.contains(document.activeElement);re(this.tabs,...this.views.map((a,u)=>{
-let m=a.name===e.view,p=a.name==="refusals"&&l?` (${Le(l)})`:"";return f("button",{role:"tab",id:`tab-${a.name}`,
+let m=a.name===e.view,d=a.name==="refusals"&&l?` (${Le(l)})`:"";return f("button",{role:"tab",id:`tab-${a.name}`,
 "aria-selected":String(m),"aria-controls":"panel",tabindex:m?0:-1,title:String(u+1),onclick:()=>e.setView(a.name)},
-a.title+p)}));let o=this.views.find(a=>a.name===e.view)??this.views[0];this.panel.setAttribute("aria-labelledb\
+a.title+d)}));let o=this.views.find(a=>a.name===e.view)??this.views[0];this.panel.setAttribute("aria-labelledb\
 y",`tab-${o.name}`),this.panel.firstElementChild!==o.element&&this.panel.replaceChildren(o.element),o.show(),i&&
 document.getElementById(`tab-${o.name}`)?.focus({preventScroll:!0})}redraw(){this.timeline.draw(),this.moment(),
 this.show()}theme(){let e=document.documentElement,n=e.dataset.theme?e.dataset.theme==="dark":matchMedia("(pre\

@@ -1,4 +1,5 @@
 //! The trace that a process writes.
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -18,9 +19,9 @@ pub(super) struct Found {
 ///
 /// # Errors
 /// A sentence, where there is none, or more than one.
-pub(super) fn trace(asked: Option<&str>) -> Result<Found, String> {
+pub(super) fn trace(asked: Option<&OsStr>) -> Result<Found, String> {
     match asked {
-        Some(text) => match text.parse::<u32>() {
+        Some(text) => match text.to_string_lossy().parse::<u32>() {
             // A file may be called by a number.
             Ok(process) if !Path::new(text).exists() => {
                 if !Path::new(&format!("/proc/{process}")).exists() {
@@ -28,7 +29,11 @@ pub(super) fn trace(asked: Option<&str>) -> Result<Found, String> {
                 }
                 one(family(process), &format!("process {process} writes no trace"))
             }
-            _ => Ok(Found { file: text.into(), name: text.to_owned(), process: None }),
+            _ => Ok(Found {
+                file: text.into(),
+                name: text.to_string_lossy().into_owned(),
+                process: None,
+            }),
         },
         None => one(processes(), "no process writes a trace"),
     }

@@ -8,6 +8,7 @@ use ratatui::termion::event::Key;
 use ratatui::termion::input::TermRead as _;
 use ratatui::termion::raw::IntoRawMode as _;
 use ratatui::termion::screen::IntoAlternateScreen as _;
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, IsTerminal as _};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -33,7 +34,7 @@ const WIDTH: u16 = 120;
 pub(crate) struct Top {
     /// A process, or a trace.
     #[arg(value_name = "PID | FILE")]
-    of: Option<String>,
+    of: Option<OsString>,
     /// Prints one frame as plain text, as it does where standard output is no terminal.
     #[arg(long)]
     once: bool,

@@ -140,9 +140,16 @@ export class State {
       { name: "end", text: "End", of: (space) => this.end(space) },
       { name: "last", text: "Last change", of: () => model.steps },
     ];
-    marks.forEach((mark, number) =>
-      list.push({ name: `mark-${number}`, text: `Mark: ${mark.name}`, of: (space) => this.of(mark.at, space) }),
-    );
+    const numbers = new Map<string, number>();
+    for (const { name } of marks) numbers.set(name, (numbers.get(name) ?? 0) + 1);
+    const before = new Map<string, number>();
+    marks.forEach((mark, number) => {
+      // As the command names them: the number among those of the same name, where there are several.
+      const same = (before.get(mark.name) ?? 0) + 1;
+      before.set(mark.name, same);
+      const text = numbers.get(mark.name)! > 1 ? `Mark: ${mark.name}#${same}` : `Mark: ${mark.name}`;
+      list.push({ name: `mark-${number}`, text, of: (space) => this.of(mark.at, space) });
+    });
     refusals.forEach((refusal, number) =>
       list.push({
         name: `refusal-${number}`,
