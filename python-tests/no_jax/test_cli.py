@@ -66,8 +66,10 @@ def test_the_command_says_that_a_trace_is_cut_off(small, tmp_path):
     assert done.returncode == 0
     assert done.stdout.splitlines()[-2:] == [
         "0 live allocations, 0 bytes",
-        "The last record is cut off: the process ended while it wrote,"
-        " or the file is damaged there.",
+        (
+            "The last record is cut off: the process ended while it wrote,"
+            " or the file is damaged there."
+        ),
     ]
 
 
