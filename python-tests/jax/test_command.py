@@ -179,6 +179,14 @@ def test_what_is_no_moment_of_a_trace_is_a_sentence_and_a_status(traced):
     assert command("leaks", path, "--from", "").returncode == 2
 
 
+def test_leaks_before_a_moment_that_comes_first_are_a_sentence_and_a_status(traced):
+    path, *_ = traced
+    done = command("leaks", path, "--from", "end", "--to", "0s")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"which is before it" in done.stderr
+    assert command("leaks", path, "--from", "0s", "--to", "0s").returncode == 0
+
+
 def test_what_is_no_trace_is_a_sentence_and_a_status(tmp_path):
     (tmp_path / "empty").write_bytes(b"")
     (tmp_path / "foreign").write_bytes(os.urandom(4096))

@@ -205,6 +205,8 @@ def test_what_cannot_begin_is_a_sentence_and_a_code(tmp_path):
     wrong = [
         (1, "tpu-emu: absent/x: No such file", ["--trace", "absent/x", "train.py"]),
         (1, "tpu-emu: .: no regular file", ["--trace", ".", "train.py"]),
+        (1, "tpu-emu: absent/r.html: No such file", ["--report", "absent/r.html", "train.py"]),
+        (1, "tpu-emu: .: is a directory", ["--json", ".", "train.py"]),
         (1, "tpu-emu: absent: No such file", ["--", "absent"]),
         (2, "'--hbm <SIZE>': bytes from 1 to 64TiB", ["--hbm", "much", "train.py"]),
         (2, "Invalid TPU external name: TPU v99", ["--topology", "v99:2x2", "train.py"]),

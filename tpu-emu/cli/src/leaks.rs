@@ -3,6 +3,7 @@ use crate::View;
 use crate::input::{Input, InputError};
 use crate::text::{bytes, careful, counted, json, one_line, rows};
 use serde::Serialize;
+use std::cmp::Ordering;
 use std::path::Path;
 use tpu_trace::{Holders, Moment, MomentName, leaks as leaked};
 
@@ -27,6 +28,15 @@ pub(crate) fn leaks(
     let input = Input::open(file)?;
     let trace = &input.trace;
     let (from, to) = (input.moment(from)?, input.moment(to)?);
+    let places = input.history.spaces.iter();
+    let places = places.map(|space| from.changes(space).cmp(&to.changes(space)));
+    let places: Vec<Ordering> = places.collect();
+    if places.contains(&Ordering::Greater) && !places.contains(&Ordering::Less) {
+        let [from, to] = [from, to].map(|moment| one_line(&moment.words(trace)));
+        return Err(input.asked_too_much(format!(
+            "nothing is taken after the moment {from:?} and held {to:?}, which is before it"
+        )));
+    }
     let blocks = leaked(trace, &input.history, from, to);
     let mut leaks = Leaks {
         file: input.name.clone(),

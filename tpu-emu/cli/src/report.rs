@@ -53,7 +53,7 @@ pub(crate) fn write(input: &Input, out: &Path, at: Option<&MomentName>) -> Resul
 }
 
 /// The name of a report that is being written.
-fn partial(out: &Path) -> PathBuf {
+pub(crate) fn partial(out: &Path) -> PathBuf {
     let mut name = out.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.part", std::process::id()));
     out.with_file_name(name)

@@ -10,6 +10,7 @@ use clap::Args;
 use serde::Serialize;
 use std::ffi::OsString;
 use std::fmt::Write as _;
+use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -80,6 +81,10 @@ impl Run {
         let paint = Paint::of(&io::stderr())?;
         let python = installed::python(self.python.as_deref());
         let library = installed::library(&python)?;
+        // Before the program, which may run for hours.
+        for out in [&self.report, &self.json].into_iter().flatten() {
+            can_be_made(out).map_err(|why| format!("{}: {why}", out.display()))?;
+        }
         let name = self.trace.as_deref();
         let traces = Traces::begin(name).map_err(|why| match name {
             Some(name) => format!("{}: {why}", name.display()),
@@ -220,6 +225,20 @@ fn write_report(input: &Input, out: &Path, said: &mut String, paint: &Paint) -> 
         Err(why) => writeln!(said, "{}", paint.bad(&format!("tpu-emu: {why}"))),
     };
     written.is_ok()
+}
+
+/// Whether a file can be written, or with `-` standard output.
+fn can_be_made(file: &Path) -> io::Result<()> {
+    match std::fs::metadata(file) {
+        _ if file.as_os_str() == "-" => Ok(()),
+        Ok(found) if found.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        Ok(_) => File::options().write(true).open(file).map(drop),
+        Err(_) => {
+            let part = report::partial(file);
+            File::create(&part)?;
+            std::fs::remove_file(part)
+        }
+    }
 }
 
 /// Writes to a file, or with `-` to standard output.
