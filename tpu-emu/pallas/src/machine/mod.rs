@@ -39,7 +39,7 @@ use instance::{Instance, State};
 use memory::{Bank, BufferId, Place, poison};
 use peers::{Owners, Role};
 use semaphores::Signals;
-use tpu_mosaic::ir::{LocationId, MemorySpace};
+use tpu_mosaic::ir::{CoreType, LocationId, MemorySpace};
 use view::View;
 use windows::WindowState;
 
@@ -265,7 +265,10 @@ impl<'p> Machine<'p> {
             self.owners.add(buffer, number, Role::Argument(place));
             instance.back.extend(back);
             instance.windows.push(window);
-            instance.set_view(argument.view, View::whole(buffer, dtype, dims));
+            let view = View::whole(buffer, dtype, dims);
+            let tiled = matches!(argument.space, MemorySpace::Any | MemorySpace::Hbm)
+                && of.core == CoreType::TensorCore;
+            instance.set_view(argument.view, if tiled { view.in_tiles() } else { view });
         }
         instance.begin(program);
         Ok(instance)

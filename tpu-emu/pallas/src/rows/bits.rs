@@ -220,14 +220,17 @@ fn one_of_two(code: &mut Code, value: Value, random: Value, to: Element) -> Valu
     let none = tpu_stablehlo::ir::Attributes::default();
     let inside = code.emit("stablehlo.is_finite", &[high], none, Element::Pred, &dims);
     let chosen = code.select(inside, chosen, bits);
-    // A zero has no sign in every type.
-    let zero = code.integer(Element::U8, &dims, 0);
     let sign = code.integer(Element::U8, &dims, 0x80);
     let signed = code.map("stablehlo.or", &[chosen, sign]);
-    let nothing = code.float(Element::F32, &dims, 0.0);
-    let negative = code.compare("LT", value, nothing);
-    let some = code.compare("NE", chosen, zero);
-    let wants = code.map("stablehlo.and", &[negative, some]);
+    let bits = code.bits(value, Element::S32);
+    let none = code.integer(Element::S32, &dims, 0);
+    let mut wants = code.compare("LT", bits, none);
+    // A zero has no sign in every type.
+    if to == Element::F8E4M3B11FNUZ {
+        let zero = code.integer(Element::U8, &dims, 0);
+        let some = code.compare("NE", chosen, zero);
+        wants = code.map("stablehlo.and", &[wants, some]);
+    }
     let chosen = code.select(wants, signed, chosen);
     code.bits(chosen, to)
 }

@@ -4,6 +4,7 @@
 //! Distances count bits. Elements narrower than a byte have one each, as all arrays of programs;
 //! where such elements are seen in wider ones (`memref_bitcast`), they have just their bits.
 mod reshape;
+mod tiles;
 
 use super::memory::{Bank, BufferId, Place};
 use tpu_base::tensor::DType;
@@ -25,6 +26,21 @@ pub(crate) enum Steps {
 pub(crate) struct Axis {
     pub(crate) extent: usize,
     pub(crate) steps: Steps,
+    /// How many more elements there are room for behind the last one, in the tiles of a chip.
+    room: usize,
+    /// How many of its last elements lie there: nothing is read or written for them.
+    gone: usize,
+}
+
+impl Axis {
+    fn new(extent: usize, steps: Steps) -> Self {
+        Self { extent, steps, room: 0, gone: 0 }
+    }
+
+    /// The number of elements that are in the memory.
+    fn there(&self) -> usize {
+        self.extent - self.gone
+    }
 }
 
 /// An element that consists of narrower ones, low bits first.
@@ -67,7 +83,7 @@ impl View {
     pub(crate) fn whole(buffer: BufferId, dtype: DType, dims: &[usize]) -> Self {
         let mut view =
             Self { buffer, dtype, offset: 0, axes: Vec::new(), parts: None, inside: false };
-        view.axes = dims.iter().map(|&extent| Axis { extent, steps: Steps::Linear(0) }).collect();
+        view.axes = dims.iter().map(|&extent| Axis::new(extent, Steps::Linear(0))).collect();
         let mut step = stored(dtype);
         for axis in view.axes.iter_mut().rev() {
             axis.steps = Steps::Linear(step);
@@ -88,7 +104,7 @@ impl View {
             if let Steps::Linear(step) = axis.steps {
                 view.offset += step * start;
             }
-            axis.extent = extent;
+            (axis.extent, axis.room, axis.gone) = (extent, 0, 0);
         }
         view
     }
@@ -142,6 +158,7 @@ impl View {
             let fits = |start: &usize| {
                 start.checked_add(last).is_some_and(|last| last < axis.extent)
                     || (extent == 0 && *start <= axis.extent)
+                    || axis.reaches(*start, extent, stride)
             };
             let Some(start) = start.filter(fits) else {
                 return Err(outside(&self.dims(), indices, dims, strides));
@@ -163,7 +180,7 @@ impl View {
                     }
                 }
             };
-            view.axes.push(Axis { extent, steps });
+            view.axes.push(axis.part(start, (extent, stride), steps));
         }
         Ok(view)
     }
@@ -198,6 +215,9 @@ impl View {
 
     /// The bytes of all elements, where they lie side by side in their order.
     pub(crate) fn side_by_side(&self, bank: &Bank) -> Option<Place> {
+        if self.is_cut() {
+            return None;
+        }
         let strides = self.strides()?;
         let mut dense = 1;
         for (axis, stride) in self.axes.iter().zip(strides).rev() {
@@ -230,6 +250,9 @@ impl View {
             to.copy_from(place);
             return;
         }
+        if self.is_cut() {
+            return self.read_there(bank, to);
+        }
         let dims = self.dims();
         let size = self.dtype.host_bytes();
         if let Some(strides) = self.strides() {
@@ -254,6 +277,9 @@ impl View {
             place.copy_from(from);
             return;
         }
+        if self.is_cut() {
+            return self.write_there(bank, from);
+        }
         let dims = self.dims();
         let size = self.dtype.host_bytes();
         if let Some(strides) = self.strides() {
@@ -275,6 +301,9 @@ impl View {
         let (dims, size) = (self.dims(), self.dtype.host_bytes());
         if self.elements() == 0 {
             return;
+        }
+        if self.is_cut() || from.is_cut() {
+            return self.copy_there(bank, from);
         }
         if let (Some(to), Some(from)) = (self.side_by_side(bank), from.side_by_side(bank)) {
             return to.copy_from(from);
@@ -388,98 +417,4 @@ fn outside(of: &[usize], indices: &[i64], dims: &[usize], strides: Option<&[usiz
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::form::Cell;
-
-    /// A view of bytes that count from 0.
-    fn counted(bank: &mut Bank, dtype: DType, dims: &[usize]) -> View {
-        let bytes = dims.iter().product::<usize>() * dtype.host_bytes();
-        let buffer = bank.own(bytes, Cell::Element(dtype));
-        for (byte, number) in bank.get(buffer).place.bytes_mut().iter_mut().zip(0..) {
-            *byte = number;
-        }
-        View::whole(buffer, dtype, dims)
-    }
-
-    fn read(bank: &Bank, view: &View) -> Vec<u8> {
-        let mut bytes = vec![0; view.bytes()];
-        view.read(bank, Place::of_mut(&mut bytes));
-        bytes
-    }
-
-    #[test]
-    fn rows_of_narrow_elements_are_the_bytes_of_wide_ones_from_the_low_one_on() {
-        let mut bank = Bank::default();
-        let narrow = counted(&mut bank, DType::S8, &[8, 2]);
-        let mut wide = narrow.clone();
-        wide.bitcast(DType::S32, &[2, 2]).unwrap();
-        assert_eq!(read(&bank, &wide), [0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15]);
-        let row = wide.slice(&[1, 0], &[1, 2], None).unwrap();
-        row.write(&bank, Place::of(&[1, 2, 3, 4, 5, 6, 7, 8]));
-        assert_eq!(read(&bank, &narrow)[8..], [1, 5, 2, 6, 3, 7, 4, 8]);
-        // And back.
-        wide.bitcast(DType::S8, &[8, 2]).unwrap();
-        assert_eq!(wide, narrow);
-    }
-
-    #[test]
-    fn wide_elements_are_rows_of_narrow_ones() {
-        let mut bank = Bank::default();
-        let wide = counted(&mut bank, DType::S32, &[2, 2]);
-        let mut narrow = wide.clone();
-        narrow.bitcast(DType::S16, &[4, 2]).unwrap();
-        assert_eq!(read(&bank, &narrow), [0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15]);
-        let odd = narrow.slice(&[1, 0], &[2, 2], None).unwrap();
-        assert_eq!(read(&bank, &odd), [2, 3, 6, 7, 8, 9, 12, 13]);
-        let one = narrow.slice(&[3, 1], &[1, 1], None).unwrap();
-        one.write(&bank, Place::of(&[99, 98]));
-        assert_eq!(read(&bank, &wide)[12..], [12, 13, 99, 98]);
-    }
-
-    #[test]
-    fn elements_of_half_a_byte_keep_their_sign_in_both_directions() {
-        let mut bank = Bank::default();
-        let narrow = counted(&mut bank, DType::S4, &[2, 1]);
-        let mut wide = narrow.clone();
-        wide.bitcast(DType::S8, &[1, 1]).unwrap();
-        wide.write(&bank, Place::of(&[0xf3]));
-        assert_eq!(read(&bank, &narrow), [3, 0xff]);
-        assert_eq!(read(&bank, &wide), [0xf3]);
-        let wide = counted(&mut bank, DType::S8, &[1, 1]);
-        wide.write(&bank, Place::of(&[0x7e]));
-        let mut narrow = wide.clone();
-        narrow.bitcast(DType::S4, &[2, 1]).unwrap();
-        assert_eq!(read(&bank, &narrow), [0xfe, 7]);
-        narrow.write(&bank, Place::of(&[1, 0xff]));
-        assert_eq!(read(&bank, &wide), [0xf1]);
-    }
-
-    #[test]
-    fn parts_lie_inside_and_strides_may_repeat() {
-        let mut bank = Bank::default();
-        let view = counted(&mut bank, DType::S8, &[4, 3]);
-        let part = view.slice(&[1, 0], &[2, 2], Some(&[2, 1])).unwrap();
-        assert_eq!(read(&bank, &part), [3, 4, 9, 10]);
-        let repeated = view.slice(&[1, 0], &[2, 2], Some(&[0, 1])).unwrap();
-        assert_eq!(read(&bank, &repeated), [3, 4, 3, 4]);
-        for (indices, dims) in [([3, 0], [2, 1]), ([-1, 0], [1, 1]), ([0, 1], [1, 3])] {
-            let error = view.slice(&indices, &dims, None).unwrap_err();
-            assert!(error.contains("out of bounds"), "{error}");
-        }
-        assert_eq!(view.slice(&[4, 0], &[0, 3], None).unwrap().elements(), 0);
-    }
-
-    #[test]
-    fn dimensions_are_joined_and_divided_where_elements_lie_side_by_side() {
-        let mut bank = Bank::default();
-        let view = counted(&mut bank, DType::S8, &[2, 3, 4]);
-        let joined = view.clone().with_dims(&[6, 4]).unwrap();
-        assert_eq!(read(&bank, &joined), read(&bank, &view));
-        let column = view.slice(&[0, 0, 1], &[2, 3, 1], None).unwrap();
-        let column = column.with_dims(&[3, 2]).unwrap();
-        assert_eq!(read(&bank, &column), [1, 5, 9, 13, 17, 21]);
-        let apart = view.slice(&[0, 0, 0], &[2, 2, 4], None).unwrap();
-        assert!(apart.with_dims(&[4, 4]).unwrap_err().contains("lie apart"));
-    }
-}
+mod tests;

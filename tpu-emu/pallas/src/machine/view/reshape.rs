@@ -12,8 +12,9 @@ impl View {
         if self.elements() != dims.iter().product::<usize>() {
             return Err(format!("{:?} as {dims:?}", self.dims()));
         }
+        self.is_all_there(dims)?;
         if self.elements() == 0 {
-            let axis = |&extent: &usize| Axis { extent, steps: Steps::Linear(stored(self.dtype)) };
+            let axis = |&extent: &usize| Axis::new(extent, Steps::Linear(stored(self.dtype)));
             self.axes = dims.iter().map(axis).collect();
             return Ok(());
         }
@@ -23,7 +24,7 @@ impl View {
         // From the last dimension on, each new one takes what it needs of the old ones.
         for &extent in dims.iter().rev() {
             if extent == 1 {
-                axes.push(Axis { extent, steps: Steps::Linear(0) });
+                axes.push(Axis::new(extent, Steps::Linear(0)));
                 continue;
             }
             let mut taken = match left.take().or_else(|| old.next()) {
@@ -52,6 +53,7 @@ impl View {
     /// # Errors
     /// Views for which that has no meaning here.
     pub(crate) fn bitcast(&mut self, dtype: DType, dims: &[usize]) -> Result<(), String> {
+        self.is_all_there(dims)?;
         let (from, to) = (width(self.dtype), width(dtype));
         if from == to {
             self.dtype = dtype;
@@ -72,8 +74,7 @@ impl View {
             let Steps::Linear(step) = axis.steps else { return Err(fails()) };
             let signed = matches!(self.dtype, DType::S2 | DType::S4);
             self.parts = Some(Parts { count: ratio, step, bits: from, signed });
-            self.axes[row] =
-                Axis { extent: axis.extent / ratio, steps: Steps::Linear(step * ratio) };
+            self.axes[row] = Axis::new(axis.extent / ratio, Steps::Linear(step * ratio));
         } else {
             let ratio = from / to;
             let Steps::Linear(major) = axis.steps else { return Err(fails()) };
@@ -84,7 +85,7 @@ impl View {
                     if major != parts.step * ratio {
                         return Err(fails());
                     }
-                    self.axes[row] = Axis { extent: axis.extent * ratio, steps };
+                    self.axes[row] = Axis::new(axis.extent * ratio, steps);
                     self.dtype = dtype;
                     return self.checked(dims);
                 }
@@ -93,7 +94,7 @@ impl View {
             };
             self.inside = true;
             let steps = Steps::Split { start, ratio, major, minor };
-            self.axes[row] = Axis { extent: axis.extent * ratio, steps };
+            self.axes[row] = Axis::new(axis.extent * ratio, steps);
         }
         self.dtype = dtype;
         self.checked(dims)
@@ -109,8 +110,7 @@ impl View {
         }
         self.offset += start / ratio * major;
         self.inside = false;
-        self.axes[row] =
-            Axis { extent: self.axes[row].extent / ratio, steps: Steps::Linear(major) };
+        self.axes[row] = Axis::new(self.axes[row].extent / ratio, Steps::Linear(major));
         self.dtype = dtype;
         self.checked(dims).ok()
     }
@@ -128,12 +128,12 @@ fn joined(inner: Axis, outer: Axis) -> Option<Axis> {
     let extent = inner.extent * outer.extent;
     match (inner.steps, outer.steps) {
         (Steps::Linear(step), Steps::Linear(above)) if above == step * inner.extent => {
-            Some(Axis { extent, steps: Steps::Linear(step) })
+            Some(Axis::new(extent, Steps::Linear(step)))
         }
         (Steps::Split { start: 0, ratio, major, minor }, Steps::Linear(above))
             if inner.extent.is_multiple_of(ratio) && above == inner.extent / ratio * major =>
         {
-            Some(Axis { extent, steps: Steps::Split { start: 0, ratio, major, minor } })
+            Some(Axis::new(extent, Steps::Split { start: 0, ratio, major, minor }))
         }
         _ => None,
     }
@@ -144,12 +144,12 @@ fn divided(axis: Axis, extent: usize) -> Option<(Axis, Axis)> {
     let outer = axis.extent / extent;
     match axis.steps {
         Steps::Linear(step) => Some((
-            Axis { extent, steps: Steps::Linear(step) },
-            Axis { extent: outer, steps: Steps::Linear(step * extent) },
+            Axis::new(extent, Steps::Linear(step)),
+            Axis::new(outer, Steps::Linear(step * extent)),
         )),
         Steps::Split { start: 0, ratio, major, minor } if extent.is_multiple_of(ratio) => Some((
-            Axis { extent, steps: Steps::Split { start: 0, ratio, major, minor } },
-            Axis { extent: outer, steps: Steps::Linear(extent / ratio * major) },
+            Axis::new(extent, Steps::Split { start: 0, ratio, major, minor }),
+            Axis::new(outer, Steps::Linear(extent / ratio * major)),
         )),
         Steps::Split { .. } => None,
     }
