@@ -1,0 +1,90 @@
+"""Kernels over arrays whose extents are no multiples of their blocks."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.experimental import pallas as pl
+from jax.experimental.pallas import tpu as pltpu
+
+from emulator import JAXLIB
+
+if JAXLIB < (0, 8):
+    pytest.skip("the names of Pallas were others", allow_module_level=True)
+
+ANYWHERE = pl.BlockSpec(memory_space=pl.ANY)
+
+
+def counted(*shape: int, dtype: Any) -> jax.Array:
+    elements = int(np.prod(shape))
+    return (jnp.arange(elements, dtype=jnp.int32) % 100).astype(dtype).reshape(shape)
+
+
+@pytest.mark.parametrize("dtype", [jnp.float32, jnp.bfloat16, jnp.int8])
+@pytest.mark.parametrize(("rows", "columns"), [(33, 129), (64, 300), (100, 128), (1, 1), (65, 513)])
+def test_a_pipeline_ends_in_the_tile_behind_its_array(rows: int, columns: int, dtype: Any) -> None:
+    x = counted(rows, columns, dtype=dtype)
+    block = pl.BlockSpec((32, 128), lambda i, j: (i, j))
+
+    def kernel(x_ref: Any, o_ref: Any) -> None:
+        def inner(x_ref: Any, o_ref: Any) -> None:
+            o_ref[...] = (x_ref[...].astype(jnp.float32) + 1).astype(dtype)
+
+        grid = (pl.cdiv(rows, 32), pl.cdiv(columns, 128))
+        pltpu.emit_pipeline(inner, grid=grid, in_specs=[block], out_specs=[block])(x_ref, o_ref)
+
+    call = pl.pallas_call(
+        kernel,
+        in_specs=[ANYWHERE],
+        out_specs=ANYWHERE,
+        out_shape=jax.ShapeDtypeStruct(x.shape, dtype),
+    )
+    np.testing.assert_array_equal(
+        np.asarray(call(x), np.float32), np.asarray(x, np.float32) + 1, strict=True
+    )
+
+
+def test_a_copy_that_leads_behind_the_tile_is_an_error() -> None:
+    x = counted(8, 130, dtype=jnp.float32)
+
+    def kernel(x_ref: Any, o_ref: Any, scratch: Any, start: Any) -> None:
+        def scoped(done: Any) -> None:
+            part = x_ref.at[:, pl.ds(start[0], 128)]
+            pltpu.make_async_copy(part, scratch, done).start()
+            pltpu.make_async_copy(part, scratch, done).wait()
+            o_ref[...] = scratch[...]
+
+        start[0] = 256
+        pl.run_scoped(scoped, pltpu.SemaphoreType.DMA)
+
+    call = pl.pallas_call(
+        kernel,
+        in_specs=[ANYWHERE],
+        out_shape=jax.ShapeDtypeStruct((8, 128), jnp.float32),
+        scratch_shapes=[pltpu.VMEM((8, 128), jnp.float32), pltpu.SMEM((1,), jnp.int32)],
+    )
+    with pytest.raises(Exception, match=r"(?s)test_pallas_edges\.py.*out of bounds"):
+        jax.block_until_ready(call(x))
+
+
+@pytest.mark.parametrize("name", ["bfloat16", "float8_e5m2", "float8_e4m3fn", "float8_e4m3b11fnuz"])
+def test_numbers_rounded_by_chance_are_one_of_their_neighbours_with_their_sign(name: str) -> None:
+    target = jnp.dtype(name)
+    x = jnp.concatenate([jnp.linspace(-0.003, 0.003, 1022), jnp.array([0.0, -0.0])])
+    x = x.astype(jnp.float32).reshape(8, 128)
+    bits = jax.random.bits(jax.random.key(0), (8, 128), jnp.uint32)
+
+    def kernel(x_ref: Any, bits_ref: Any, o_ref: Any) -> None:
+        o_ref[...] = pltpu.stochastic_round(x_ref[...], bits_ref[...], target_dtype=target)
+
+    call = pl.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct(x.shape, target))
+    made = np.asarray(call(x, bits))
+    wanted = np.asarray(x)
+    nearest = wanted.astype(target)
+    ends = [np.nextafter(nearest, target.type(to)).astype(np.float32) for to in (1, -1)]
+    step = np.maximum(*(np.abs(end - nearest.astype(np.float32)) for end in ends))
+    assert (np.abs(made.astype(np.float32) - wanted) <= step).all()
+    if name != "float8_e4m3b11fnuz":
+        np.testing.assert_array_equal(np.signbit(made), np.signbit(wanted))
