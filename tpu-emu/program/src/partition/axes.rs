@@ -128,6 +128,22 @@ impl Axes {
         groups
     }
 
+    /// The axes along which the devices of each of these groups differ, where these groups are
+    /// all that do.
+    pub(super) fn along(&self, mut listed: Vec<Vec<usize>>) -> Option<Vec<u8>> {
+        listed.sort_unstable();
+        let group = listed.first()?;
+        let mut axes = self.all();
+        axes.retain(|&axis| {
+            let numbers = self.numbers(&[axis]);
+            let number = |device: &usize| numbers.get(*device);
+            group.iter().any(|device| number(device) != number(&group[0]))
+        });
+        let mut groups = self.groups(&axes);
+        groups.sort_unstable();
+        (!axes.is_empty() && groups == listed).then_some(axes)
+    }
+
     /// The axes from a stride on that have so many places together.
     fn range(&self, stride: usize, size: usize) -> Option<Vec<u8>> {
         let mut found = Vec::new();
@@ -351,5 +367,16 @@ mod tests {
         assert_eq!(axes.found(&known).unwrap(), layout);
         assert_eq!(axes.groups(&[0])[1], [1, 7]);
         assert_eq!(axes.numbers(&[1, 2, 0])[7], 3);
+        for along in [vec![0], vec![1], vec![0, 2], vec![0, 1, 2]] {
+            let mut groups = axes.groups(&along);
+            groups.reverse();
+            assert_eq!(axes.along(groups), Some(along));
+        }
+        let pairs = |far: usize| (0..6).map(|one| vec![one, one + far]).collect::<Vec<_>>();
+        assert_eq!(axes.along(pairs(6)), Some(vec![0]));
+        assert_eq!(axes.along(pairs(5)), None);
+        assert_eq!(axes.along(pairs(6)[..5].to_vec()), None);
+        assert_eq!(axes.along((0..12).map(|one| vec![one]).collect()), None);
+        assert_eq!(axes.along(Vec::new()), None);
     }
 }

@@ -2,6 +2,7 @@
 use super::Form;
 use super::axes::Layout;
 use super::emit::Emitter;
+use super::factors::adds;
 use crate::sharding::groups::{Devices, groups};
 use tpu_base::error::{Error, Result};
 use tpu_ops::{
@@ -226,12 +227,20 @@ impl Emitter<'_> {
         operands: Vec<Value>,
         types: Vec<Type>,
     ) -> Result<Vec<Value>> {
+        let devices = Devices { count: self.axes.devices, replicas: false, only: None };
+        if let (CollectiveKind::AllReduce, &[value], &[result]) =
+            (kind, &operands[..], &operation.results[..])
+            && adds(operation)
+            && let Ok(listed) = groups(operation, kind, self.module, devices)
+            && let Some(axes) = self.axes.along(listed)
+        {
+            return Ok(vec![self.later(value, axes, result)]);
+        }
         if self.form == Form::Plan {
             let results: Vec<Value> = types.into_iter().map(|of| self.value(of)).collect();
             self.planned(entry, operands, results.clone());
             return Ok(results);
         }
-        let devices = Devices { count: self.axes.devices, replicas: false, only: None };
         let key = if kind == CollectiveKind::CollectivePermute { PAIRS } else { GROUPS };
         let listed = groups(operation, kind, self.module, devices)?;
         if listed.is_empty() && key == GROUPS {

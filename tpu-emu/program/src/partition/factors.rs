@@ -2,7 +2,7 @@
 use super::axes::{Axes, Layout};
 use tpu_ops::factors::{Factor, FactorSite, Factors};
 use tpu_ops::{ADD, Operator};
-use tpu_stablehlo::ir::{Function, Operation, Value};
+use tpu_stablehlo::ir::{Block, Function, Operation, Value};
 
 /// Extents of an array, where all are known.
 pub(super) fn dims(function: &Function, value: Value) -> Option<&[i64]> {
@@ -28,10 +28,12 @@ pub(super) fn factors_of(function: &Function, operation: &Operation) -> Option<F
 
 /// Whether the code inside of an operation adds two elements.
 pub(super) fn adds(operation: &Operation) -> bool {
-    let blocks = operation.regions.iter().flat_map(|region| &region.blocks);
-    let mut operations = blocks.flat_map(|block| &block.operations);
-    let first = operations.next().and_then(|first| Operator::of(first).row());
-    first.is_some_and(|row| row.mnemonic == ADD.mnemonic) && operations.count() == 1
+    let [region] = &operation.regions[..] else { return false };
+    let [Block { arguments, operations }] = &region.blocks[..] else { return false };
+    let ([sum, last], &[a, b]) = (&operations[..], &arguments[..]) else { return false };
+    let both = sum.operands == [a, b] || sum.operands == [b, a];
+    both && last.operands == sum.results
+        && Operator::of(sum).row().is_some_and(|row| row.mnemonic == ADD.mnemonic)
 }
 
 /// The axes that each factor of an array has there.
