@@ -8,7 +8,7 @@ use tpu_base::units::{Bytes, to_u64};
 use tpu_kernels::aligned::Aligned;
 
 /// What is kept at most, as long as the host has more.
-const KEPT: Bytes = Bytes::mib(256);
+const KEPT: Bytes = Bytes::mib(512);
 
 /// Memory that nobody uses now.
 #[derive(Debug, Default)]
@@ -29,6 +29,11 @@ fn size(memory: &Aligned) -> Bytes {
 }
 
 impl Spare {
+    /// Whether so many bytes, all that a run takes, are kept for the next one.
+    pub(crate) fn keeps(bytes: usize) -> bool {
+        to_u64(bytes) <= KEPT.0
+    }
+
     /// Memory of so many bytes with any contents.
     ///
     /// # Errors
@@ -74,14 +79,14 @@ impl Lent {
 
     /// Whether nobody gets it after this run.
     pub(crate) fn is_last(&self) -> bool {
-        size(&self.memory) > KEPT
+        !Spare::keeps(self.memory.bytes().len())
     }
 }
 
 impl Drop for Lent {
     fn drop(&mut self) {
         let memory = mem::take(&mut self.memory);
-        if !memory.bytes().is_empty() && size(&memory) <= KEPT {
+        if !memory.bytes().is_empty() && Spare::keeps(memory.bytes().len()) {
             self.of.give(memory);
         }
     }

@@ -27,6 +27,17 @@ pub(super) enum RunMemory {
     Shared(Arc<Mutex<Aligned>>),
 }
 
+impl RunMemory {
+    /// The bytes of memory that is not the device's, and no other run has meanwhile.
+    pub(super) fn own_bytes(&mut self) -> &mut [u8] {
+        match self {
+            Self::Own(memory) => memory.bytes_mut(),
+            Self::Lent(lent) => lent.memory().bytes_mut(),
+            Self::Nothing | Self::Held(_) | Self::Shared(_) => &mut [],
+        }
+    }
+}
+
 // SAFETY: a region stays mapped while the hold on it lives; the other bytes belong to the value,
 // or to the runs that share them, of which none replaces them.
 unsafe impl Storage for RunMemory {

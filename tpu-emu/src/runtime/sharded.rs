@@ -8,6 +8,7 @@ use super::run_memory::RunMemory;
 use crate::buffer::Hold;
 use crate::hbm::Region;
 use crate::memory::Content;
+use crate::memory::spare::Spare;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
@@ -37,15 +38,27 @@ impl Job {
         let mut arena = self.machine.spare.take(plan.arena)?;
         self.machine.poison(arena.memory().bytes_mut());
         let mut memories = vec![RunMemory::Lent(arena), RunMemory::Own(Aligned::of(&plan.pool))];
+        let made = results.iter().enumerate().filter(|&(index, io)| !self.is_direct(index, io));
+        let joined = parameters.iter().filter(|io| !io.is_whole()).map(|io| io.whole.bytes());
+        let all =
+            joined.chain(made.map(|(_, io)| io.bytes())).fold(plan.arena, usize::saturating_add);
+        // Memory that is lent is not given back while the results are taken apart.
+        let take = |bytes| {
+            if Spare::keeps(all) {
+                self.machine.spare.take(bytes).map(RunMemory::Lent)
+            } else {
+                Aligned::try_zeros(bytes).map(RunMemory::Own)
+            }
+        };
         for (index, io) in parameters.iter().enumerate() {
-            memories.push(self.whole(index, io, sources)?);
+            memories.push(self.whole((index, io), sources, take)?);
         }
         for (index, io) in results.iter().enumerate() {
             let own = !self.is_direct(index, io);
             memories.push(if own {
-                let mut whole = Aligned::try_zeros(io.bytes())?;
-                self.machine.poison(whole.bytes_mut());
-                RunMemory::Own(whole)
+                let mut whole = take(io.bytes())?;
+                self.machine.poison(whole.own_bytes());
+                whole
             } else {
                 RunMemory::Held(self.results[index].clone())
             });
@@ -196,18 +209,23 @@ impl Job {
     }
 
     /// A parameter as the program sees it.
-    fn whole(&self, index: usize, io: &IoSharding, sources: &[Option<Hold>]) -> Result<RunMemory> {
+    fn whole(
+        &self,
+        (index, io): (usize, &IoSharding),
+        sources: &[Option<Hold>],
+        take: impl Fn(usize) -> Result<RunMemory>,
+    ) -> Result<RunMemory> {
         let hold = |device| self.hold(device, index, sources);
         if io.is_whole() {
             return aligned(hold(0));
         }
-        let mut whole = Aligned::try_zeros(io.whole.bytes())?;
+        let mut whole = take(io.whole.bytes())?;
         for &device in &self.executable.owners[index] {
             if let Some(region) = hold(device).as_ref().and_then(Hold::region) {
-                gather_shard(io, device, region, whole.bytes_mut())?;
+                gather_shard(io, device, region, whole.own_bytes())?;
             }
         }
-        Ok(RunMemory::Own(whole))
+        Ok(whole)
     }
 }
 
