@@ -49,3 +49,78 @@ def test_a_training_step_needs_what_xla_s_cpu_backend_says():
     told = json.loads(output(STEPS, flags))
     ratios = {name: ours / theirs for name, (ours, theirs) in told.items()}
     assert all(0.7 <= ratio <= 1.5 for ratio in ratios.values()), ratios
+
+
+OFFLOADED = """
+    import json
+    import jax, jax.numpy as jnp, numpy as np
+    from jax.ad_checkpoint import checkpoint_name
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+
+    offload = jax.checkpoint_policies.save_and_offload_only_these_names(
+        names_which_can_be_saved=[], names_which_can_be_offloaded=["y"],
+        offload_src="device", offload_dst="pinned_host")
+    save = jax.checkpoint_policies.save_only_these_names("y")
+
+    def told(policy, devices, scanned):
+        mesh = Mesh(np.array(jax.devices()[:devices]), ("data",))
+        def array(shape, *spec):
+            return jax.ShapeDtypeStruct(shape, jnp.float32, sharding=NamedSharding(mesh, P(*spec)))
+        def layer(x, w):
+            return jnp.sin(checkpoint_name(jnp.tanh(x @ w), "y")), None
+        def loss(ws, x):
+            body = jax.checkpoint(layer, policy=policy)
+            if scanned:
+                return jnp.sum(jax.lax.scan(body, x, ws)[0])
+            for w in ws:
+                x, _ = body(x, w)
+            return jnp.sum(x)
+        step = jax.jit(jax.grad(loss)).lower(array((16, 64, 64)), array((4096, 64), "data"))
+        memory = step.compile().memory_analysis()
+        return memory.temp_size_in_bytes, memory.host_temp_size_in_bytes
+
+    print(json.dumps([
+        [told(policy, devices, scanned) for policy in (save, offload)]
+        for devices in (1, 8) for scanned in (True, False)
+    ]))
+"""
+
+
+def test_what_a_policy_offloads_is_told_as_memory_of_the_host():
+    layers = 16 * 4096 * 64 * 4
+    for number, (saved, offloaded) in enumerate(json.loads(output(OFFLOADED))):
+        devices = (1, 8)[number // 2]
+        of_each = layers // devices
+        assert saved[1] == 0
+        assert 0.9 * of_each < offloaded[1] < 1.3 * of_each, (number, offloaded)
+        if devices > 1:
+            assert offloaded[0] < saved[0] - 0.6 * of_each, (number, saved, offloaded)
+
+
+UNREDUCED = """
+    import jax, jax.numpy as jnp
+    from jax.sharding import AxisType, PartitionSpec as P, reshard
+
+    jax.set_mesh(jax.make_mesh((2,), ("x",), axis_types=(AxisType.Explicit,)))
+
+    @jax.jit
+    def step(ws, xs):
+        def loss(ws, x):
+            for w in ws:
+                x = x @ w
+            return jnp.sum(x)
+        def more(sums, x):
+            return jax.tree.map(jnp.add, sums, jax.grad(loss)(ws, x)), None
+        sums = reshard(jax.tree.map(jnp.zeros_like, ws), P(unreduced={"x"}))
+        sums, _ = jax.lax.scan(more, sums, xs)
+        return jax.tree.map(lambda w, s: w - s, reshard(ws, P()), reshard(sums, P()))
+
+    ws = tuple(jax.device_put(jnp.ones((4, 4)), P(reduced={"x"})) for _ in range(4))
+    xs = jax.device_put(jnp.ones((2, 2, 4)), P(None, "x", None))
+    assert all((w == 1 - 4 * 4 ** 3).all() for w in step(ws, xs))
+    print(step.lower(ws, xs).compile().as_text().count("all-reduce("))
+"""
+
+
+def test_unreduced_sums_of_small_batches_are_made_at_once():
+    assert int(output(UNREDUCED)) == 1

@@ -1,5 +1,5 @@
 //! From a module to an executable.
-use super::device_plan::DevicePlan;
+use super::device_plan::{self, DevicePlan};
 use super::free_layouts::{DimensionOrder, orders};
 use super::kernels;
 use super::labels::{labels, sources};
@@ -131,7 +131,7 @@ pub(crate) fn compile(
     let kernels = kernels::fit(&target.kernels.borrow(), generation)?;
     let elsewhere = results.iter().enumerate().filter(|(_, of)| of.kind != MemoryKind::Device);
     let elsewhere: Vec<usize> = elsewhere.map(|(index, _)| index).collect();
-    let packed = StorageForm::Packed { donated: &donated, elsewhere: &elsewhere };
+    let packed = StorageForm::Packed { donated: &donated, elsewhere: &elsewhere, apart: false };
     // A program that cannot be taken apart is told as it is, an equal share for each device.
     let own = io_shardings.as_ref().and_then(|io_shardings| {
         let how = (target.numerics, target.make_body);
@@ -158,8 +158,18 @@ pub(crate) fn compile(
         (None, Some(io_shardings)) => (share(io_shardings, &plan, spread.count), 0),
         (None, None) => (plan.arena, plan.pool.len()),
     };
+    // One device's own run has no host memory for temporaries: they are told, and lie in HBM.
+    let host = match &own {
+        Some(own) => own.plan.host,
+        None if io_shardings.is_none() => {
+            let how = (target.numerics, target.make_body);
+            device_plan::told(how, &module, packed).ok().flatten().map_or(0, |told| told.host)
+        }
+        None => 0,
+    };
     let told = own.as_ref().map_or(&plan, |own| &own.plan);
-    let memory = analysis(generation, told.size(), (arena, pool), &parameters, &results);
+    let mut memory = analysis(generation, told.size(), (arena, pool), &parameters, &results);
+    memory.host_temporaries = Bytes(to_u64(host));
     let name: Arc<str> = module.name.clone().unwrap_or_else(|| "module".into());
     if memory.total() > target.limit {
         return Err(too_large(&module, told, &memory, target.limit));

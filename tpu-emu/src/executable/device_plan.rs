@@ -8,6 +8,7 @@ use tpu_program::compile::{Passes, plan};
 use tpu_program::import::{BodyMaker, load};
 use tpu_program::partition::{Form, Unlinked, partition};
 use tpu_program::plan::{Plan, StorageForm};
+use tpu_program::rewrite::placement::placed_apart;
 use tpu_program::sharding::groups::Devices;
 use tpu_program::sharding::io_shardings::IoShardings;
 use tpu_stablehlo::Module;
@@ -31,7 +32,7 @@ impl DevicePlan {
     /// # Errors
     /// Those of [`partition`] and [`load`].
     pub(super) fn of(
-        (numerics, make_body): (Numerics, BodyMaker),
+        how: (Numerics, BodyMaker),
         module: &Module,
         (io_shardings, devices): (&IoShardings, Devices),
         outside: StorageForm<'_>,
@@ -39,11 +40,14 @@ impl DevicePlan {
         let part = partition(module, io_shardings, (devices.count, devices.replicas), Form::Plan)?;
         let alone = (Devices::ONE, &BTreeMap::new());
         let passes = Passes::ALL;
-        let loaded = load(&part.module, numerics, &Unlinked, make_body, alone, passes)?;
+        let loaded = load(&part.module, how.0, &Unlinked, how.1, alone, passes)?;
         let mut graph = loaded.graph;
-        let plan = plan(&mut graph, outside, passes);
+        let mut plan = plan(&mut graph, outside, passes);
         let alone = part.everywhere && plan.calls == 0 && !plan.waits() && !graph.draws;
         let runs = alone && (part.per_device || plan.is_by_elements());
+        if let (false, Some(told)) = (runs, told(how, &part.module, outside)?) {
+            plan = told;
+        }
         Ok(Self { plan, runs, cost: graph.cost, bytes_accessed: graph.bytes_accessed })
     }
 
@@ -51,4 +55,23 @@ impl DevicePlan {
     pub(super) fn temporaries(&self) -> usize {
         self.plan.arena.saturating_add(self.plan.pool.len())
     }
+}
+
+/// The plan of one device's program with what it puts in host memory there, to be told; `None`
+/// for a program that puts nothing there.
+///
+/// # Errors
+/// Those of [`load`].
+pub(super) fn told(
+    (numerics, make_body): (Numerics, BodyMaker),
+    module: &Module,
+    outside: StorageForm<'_>,
+) -> Result<Option<Plan>> {
+    let Some(module) = placed_apart(module) else { return Ok(None) };
+    let StorageForm::Packed { donated, elsewhere, .. } = outside else { return Ok(None) };
+    let alone = (Devices::ONE, &BTreeMap::new());
+    let passes = Passes::ALL;
+    let mut graph = load(&module, numerics, &Unlinked, make_body, alone, passes)?.graph;
+    let apart = StorageForm::Packed { donated, elsewhere, apart: true };
+    Ok(Some(plan(&mut graph, apart, passes)))
 }

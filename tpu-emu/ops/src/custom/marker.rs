@@ -2,6 +2,7 @@
 use super::super::{Entry, LayoutRule, Lowered, ShardingRule, Site};
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::Shape;
+use tpu_stablehlo::ir::{Attribute, Attributes};
 
 /// The marker of a value that is split as it says.
 pub const SHARDING: &str = "Sharding";
@@ -18,6 +19,33 @@ pub const PIN: &str = "Pin";
 /// The marker of an array that no longer has to stay where it is.
 pub const UNPIN: &str = "Unpin";
 
+/// The call that copies an array to host memory, in a program that is planned and never run.
+pub const TO_HOST: &str = "copy to host memory";
+
+/// The call that copies an array to the device's memory, likewise.
+pub const TO_DEVICE: &str = "copy to device memory";
+
+const MOVE_TO_DEVICE: &str = "MoveToDevice";
+const MOVE_TO_HOST: &str = "MoveToHost";
+const PLACEMENT: &str = "annotate_device_placement";
+
+/// The call that copies what an operation only says to be in another memory.
+pub fn placement_call(attributes: &Attributes) -> Option<&'static str> {
+    match attributes.text("call_target_name")? {
+        MOVE_TO_HOST => Some(TO_HOST),
+        MOVE_TO_DEVICE => Some(TO_DEVICE),
+        PLACEMENT => {
+            let told = attributes.get("mhlo.frontend_attributes");
+            let Some(Attribute::Dictionary(told)) = told else { return None };
+            match told.text("_xla_buffer_placement")? {
+                "pinned_host" | "unpinned_host" => Some(TO_HOST),
+                _ => Some(TO_DEVICE),
+            }
+        }
+        _ => None,
+    }
+}
+
 /// Shardings on one device, memory kinds and layouts: result `i` is operand `i`. The others
 /// have no result, and nothing to do.
 ///
@@ -27,14 +55,14 @@ pub const UNPIN: &str = "Unpin";
 pub(super) const TARGETS: &[Entry] = &[
     same("InspectSharding", ShardingRule::Inspected),
     Entry { layout: LayoutRule::Stated, ..same("LayoutConstraint", ShardingRule::Moved) },
-    same("MoveToDevice", ShardingRule::Moved),
-    same("MoveToHost", ShardingRule::Moved),
+    same(MOVE_TO_DEVICE, ShardingRule::Moved),
+    same(MOVE_TO_HOST, ShardingRule::Moved),
     same(PIN, ShardingRule::Whole),
     same(FULL_TO_SHARD, ShardingRule::Split),
     same(SHARD_TO_FULL, ShardingRule::Join),
     same(SHARDING, ShardingRule::Annotated),
     same(UNPIN, ShardingRule::Whole),
-    same("annotate_device_placement", ShardingRule::Moved),
+    same(PLACEMENT, ShardingRule::Moved),
     same("xla.sdy.FuncResultSharding", ShardingRule::Whole),
     same("xla.sdy.GlobalToLocalShape", ShardingRule::Whole),
     same("xla.sdy.LocalToGlobalShape", ShardingRule::Whole),

@@ -13,7 +13,9 @@ mod ragged_dot;
 mod resize;
 mod top;
 
-pub use marker::{FULL_TO_SHARD, PIN, SHARD_TO_FULL, SHARDING, UNPIN};
+pub use marker::{
+    FULL_TO_SHARD, PIN, SHARD_TO_FULL, SHARDING, TO_DEVICE, TO_HOST, UNPIN, placement_call,
+};
 pub use ragged_all_to_all::ragged;
 
 use super::Entry;

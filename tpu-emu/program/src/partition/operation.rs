@@ -6,8 +6,8 @@ use super::factors::{adds, chosen, dims, factors_of, joined};
 use tpu_base::error::Result;
 use tpu_ops::factors::{FactorKind, Factors, Local};
 use tpu_ops::{
-    ADD, BROADCAST_IN_DIM, CollectiveKind, DeviceDependence, Entry, Operator, ShardingRule,
-    Structural,
+    ADD, BROADCAST_IN_DIM, CollectiveKind, DeviceDependence, Entry, LayoutRule, Operator,
+    ShardingRule, Structural,
 };
 use tpu_stablehlo::ir::{
     Attribute, Attributes, Block, Element, Elements, Operation, Region, TensorType, Type, Value,
@@ -33,7 +33,9 @@ impl<'m> Emitter<'m> {
     fn row(&mut self, operation: &'m Operation, entry: &'static Entry) -> Result<()> {
         match (entry.sharding, &operation.operands[..], &operation.results[..]) {
             (ShardingRule::Grouped, ..) => return Ok(()),
-            (ShardingRule::Moved, &[from], &[to]) if self.form != Form::Plan => {
+            (ShardingRule::Moved, &[from], &[to])
+                if self.form != Form::Plan || entry.layout != LayoutRule::Stated =>
+            {
                 let layout = self.layouts.of(to).clone();
                 let value = self.get(from, &layout)?;
                 let of = self.local(self.function.type_of(to), &layout)?;

@@ -4,7 +4,7 @@ use super::super::passes::fuse::{StepBlock, StepKind};
 use super::alias_sets::AliasSets;
 use super::live_range::{LiveRange, LiveRanges};
 use super::{ArenaSlot, Slot};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use tpu_stablehlo::ir::LocationId;
 
@@ -15,6 +15,8 @@ pub(super) struct PlacedValues<'p> {
     /// The place of each alias set.
     pub(super) set_slots: &'p [Slot],
     pub(super) ranges: &'p LiveRanges,
+    /// Values that are not in the arena.
+    pub(super) on_host: &'p HashSet<ValueId>,
 }
 
 /// The step that makes a value, by name and place in the source.
@@ -30,7 +32,10 @@ impl PlacedValues<'_> {
     ) -> Vec<ArenaSlot> {
         let mut made = HashMap::new();
         note_makers(code, &mut made);
-        let in_arena = self.sets.all().filter(|(_, set)| set.pin.is_none() && set.bytes > 0);
+        let on_host = |value: &ValueId| self.on_host.contains(value);
+        let in_arena = self.sets.all().filter(|(_, set)| {
+            set.pin.is_none() && set.bytes > 0 && !set.members.iter().any(on_host)
+        });
         let mut slots: Vec<ArenaSlot> = in_arena
             .filter_map(|(at, set)| {
                 let of = |value: &ValueId| {

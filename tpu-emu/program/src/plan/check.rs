@@ -51,7 +51,7 @@ pub(crate) fn planned(graph: &mut Graph, donated: &[Option<usize>], passes: Pass
     let plan = super::assign(
         graph,
         &code,
-        StorageForm::Packed { donated, elsewhere: &[] },
+        StorageForm::Packed { donated, elsewhere: &[], apart: false },
         passes.memory_reuse,
     );
     check(graph, &code, &plan, donated);

@@ -49,6 +49,7 @@ mod calls;
 mod channels;
 #[cfg(test)]
 pub(crate) mod check;
+mod host_values;
 mod live_range;
 mod parallel_copy;
 
@@ -179,6 +180,9 @@ pub enum StorageForm<'d> {
         donated: &'d [Option<usize>],
         /// The results whose memory is not that of the arena, as memory of the host.
         elsewhere: &'d [usize],
+        /// Whether what is copied to host memory takes none of the arena. Such a plan is told and
+        /// does not run: it has no place for that.
+        apart: bool,
     },
     /// Arrays as programs have them, narrow elements a byte each: a region's elements. `[i]` is the
     /// result that takes the memory of parameter `i` over.
@@ -214,6 +218,8 @@ pub struct Plan {
     pub steps: Vec<Step>,
     /// Bytes of the arena.
     pub arena: usize,
+    /// Bytes of host memory for what a plan that is only told has there.
+    pub host: usize,
     /// The constants.
     pub pool: Vec<u8>,
     /// How many parameters there are.

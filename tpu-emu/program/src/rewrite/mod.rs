@@ -2,4 +2,5 @@
 mod code;
 pub mod custom_partitioning;
 mod partial;
+pub mod placement;
 pub mod unreduced;

@@ -48,7 +48,8 @@ impl Assignment<'_> {
                 room.into_iter().for_each(|room| room.take(set.range));
                 continue;
             }
-            let guarded = set.members.iter().any(|member| self.guarded.contains(member));
+            let called = set.members.iter().any(|member| self.guarded.contains(member));
+            let guarded = called || self.is_on_host(set);
             if let (false, Some(&value)) = (guarded || set.bytes == 0, set.members.first()) {
                 lodgers.push((set.bytes, at, set.range, value));
             }

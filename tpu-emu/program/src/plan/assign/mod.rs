@@ -4,10 +4,11 @@ mod lodge;
 
 use crate::graph::{Graph, ValueId};
 use crate::passes::fuse::{StepBlock, StepKind};
-use crate::plan::alias_sets::AliasSets;
+use crate::plan::alias_sets::{AliasSet, AliasSets};
 use crate::plan::arena::lay_out;
 use crate::plan::arena_slots::PlacedValues;
 use crate::plan::channels::{channels, meets};
+use crate::plan::host_values::host_values;
 use crate::plan::live_range::{BlockTimes, FOREVER, LiveRange, LiveRanges};
 use crate::plan::parallel_copy::at_once;
 use crate::plan::{
@@ -30,9 +31,9 @@ pub(crate) fn assign(
     reuse: bool,
 ) -> Plan {
     let (ranges, times) = LiveRanges::new(code);
-    let (donated, elsewhere) = match outside {
-        StorageForm::Packed { donated, elsewhere } => (donated, Some(elsewhere)),
-        StorageForm::Unpacked(donated) => (donated, None),
+    let (donated, elsewhere, apart) = match outside {
+        StorageForm::Packed { donated, elsewhere, apart } => (donated, Some(elsewhere), apart),
+        StorageForm::Unpacked(donated) => (donated, None, false),
     };
     let mut layout = Assignment {
         graph,
@@ -50,6 +51,7 @@ pub(crate) fn assign(
         pool: Vec::new(),
         pooled: HashMap::new(),
         guarded: HashSet::new(),
+        on_host: if apart { host_values(code) } else { HashSet::new() },
     };
 
     layout.parameters(code);
@@ -87,6 +89,8 @@ struct Assignment<'g> {
     pooled: HashMap<ValueId, Slot>,
     /// Results of custom calls.
     guarded: HashSet<ValueId>,
+    /// Values that take host memory and none of the arena.
+    on_host: HashSet<ValueId>,
 }
 
 fn number(n: usize) -> u32 {
@@ -114,6 +118,11 @@ impl Assignment<'_> {
     fn memory(&self, index: usize) -> u32 {
         let taken = self.donated.get(index).copied().flatten();
         taken.map_or(Plan::PARAMETERS + number(index), |result| self.results + number(result))
+    }
+
+    /// Whether an alias set lies in host memory.
+    fn is_on_host(&self, set: &AliasSet) -> bool {
+        set.members.iter().any(|member| self.on_host.contains(member))
     }
 
     fn parameters(&mut self, code: &StepBlock) {
@@ -153,13 +162,17 @@ impl Assignment<'_> {
         self.set_slots = self.unplaced();
         let _ = self.program(code, times);
         let mut sets: Vec<(usize, usize, Option<u32>)> = Vec::new();
-        let mut live: Vec<(LiveRange, usize)> = Vec::new();
+        let (mut live, mut host) = (Vec::new(), Vec::new());
         for (at, set) in self.sets.all() {
             sets.push((at, set.bytes, set.pin));
             let guarded = set.members.iter().any(|member| self.guarded.contains(member));
             let guard = if guarded && set.bytes > 0 { GUARD } else { 0 };
-            live.push((set.range, if set.pin.is_none() { set.bytes + guard } else { 0 }));
+            let bytes = if set.pin.is_none() { set.bytes + guard } else { 0 };
+            let on_host = self.is_on_host(set);
+            host.push((set.range, if on_host { bytes } else { 0 }));
+            live.push((set.range, if on_host { 0 } else { bytes }));
         }
+        let (_, host) = lay_out(&host);
         live.extend_from_slice(&self.scratch);
         let (offsets, arena) = lay_out(&live);
         for (&(at, bytes, pin), &offset) in sets.iter().zip(&offsets) {
@@ -174,6 +187,7 @@ impl Assignment<'_> {
             sets: &self.sets,
             set_slots: &self.set_slots,
             ranges: &self.ranges,
+            on_host: &self.on_host,
         };
         let slots = values.arena_slots(code, times.end, scratch);
         let steps = self.program(code, times);
@@ -185,6 +199,7 @@ impl Assignment<'_> {
         Plan {
             steps,
             arena,
+            host,
             pool: self.pool,
             parameters: code.parameters.len(),
             work: self.graph.bytes_accessed + self.graph.cost.flops,
@@ -201,7 +216,8 @@ impl Assignment<'_> {
     fn note_largest(&self, code: &StepBlock, into: &mut Vec<(Shape, Arc<str>, LocationId)>) {
         for step in &code.steps {
             for &result in &step.results {
-                if self.sets.get(result).is_some_and(|set| set.pin.is_none()) {
+                let in_arena = |set: &AliasSet| set.pin.is_none() && !self.is_on_host(set);
+                if self.sets.get(result).is_some_and(in_arena) {
                     let shape = self.graph.value(result).shape.clone();
                     into.push((shape, Arc::clone(&step.name), step.location));
                 }
