@@ -54,8 +54,8 @@ pub struct Config {
     pub sink: Option<Box<dyn Sink>>,
     /// What the host has left; asked before something large is written.
     pub host_memory: Arc<dyn HostMemory>,
-    /// When copies that run beside kernels are done.
-    pub copy_order: tpu_pallas::CopyOrder,
+    /// How Pallas kernels are run.
+    pub pallas: tpu_pallas::Settings,
     /// Takes the lines that kernels print.
     pub prints: Prints,
     /// Whether memory that is taken, and memory that is given back, is filled with [`POISON`].
@@ -85,7 +85,7 @@ impl Config {
             clock: Arc::new(Still),
             sink: None,
             host_memory: Arc::new(NoEnd),
-            copy_order: tpu_pallas::CopyOrder::default(),
+            pallas: tpu_pallas::Settings::default(),
             prints: Prints::none(),
             poison: false,
         }

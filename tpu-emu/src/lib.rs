@@ -86,5 +86,5 @@ pub use runtime::Emulator;
 pub use tpu_base::error::{Code, Error, Result};
 pub use tpu_base::event::Event;
 pub use tpu_base::table::{Id, Table};
-pub use tpu_pallas::CopyOrder;
+pub use tpu_pallas as pallas;
 pub use tpu_topology as topology;

@@ -198,7 +198,7 @@ fn make(nodes: Nodes) -> Result<Made> {
         sink,
         host_memory: Arc::new(Host),
         poison: settings.poison,
-        copy_order: settings.copy_order,
+        pallas: settings.pallas,
         prints: crate::prints::to_standard_error(),
     };
     let machine = Emulator::new(config)?;

@@ -4,6 +4,7 @@ use crate::form::Program;
 use crate::lower::{Signature, lower};
 use crate::machine::copies::CopyOrder;
 use crate::machine::memory::Place;
+use crate::machine::watch::{Checks, Fill};
 use crate::machine::{Arrays, Failure, Machine};
 use crate::piece::Pieces;
 use std::fmt;
@@ -21,12 +22,21 @@ pub const TARGET: &str = "tpu_custom_call";
 /// Refusals that are told.
 const MAX_TOLD: usize = 32;
 
+/// How kernels are run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Settings {
+    /// When copies that run beside them are done.
+    pub order: CopyOrder,
+    /// What they are watched for.
+    pub checks: Checks,
+}
+
 /// Makes kernels.
 pub struct Compiler {
     numerics: Numerics,
     pieces: Pieces,
     prints: Arc<dyn Fn(&str) + Send + Sync>,
-    order: CopyOrder,
+    settings: Settings,
 }
 
 impl fmt::Debug for Compiler {
@@ -36,14 +46,13 @@ impl fmt::Debug for Compiler {
 }
 
 impl Compiler {
-    /// A compiler for a machine that computes so; `prints` takes the lines that kernels print, and
-    /// copies that run beside kernels are done in this order.
+    /// A compiler for a machine that computes so; `prints` takes the lines that kernels print.
     pub fn new(
         numerics: Numerics,
         prints: Arc<dyn Fn(&str) + Send + Sync>,
-        order: CopyOrder,
+        settings: Settings,
     ) -> Self {
-        Self { numerics, pieces: Pieces::new(numerics), prints, order }
+        Self { numerics, pieces: Pieces::new(numerics), prints, settings }
     }
 
     /// The kernel of a call on devices that run it together, by their numbers: it takes the
@@ -104,7 +113,7 @@ impl Compiler {
             aliases: site.aliases.clone(),
             operands: site.operands.len(),
             devices: devices.to_vec(),
-            order: self.order,
+            settings: self.settings,
             cost,
             bytes_accessed,
             prints: Arc::clone(&self.prints),
@@ -144,15 +153,15 @@ fn failed(name: &str, failure: &Failure, locations: &Locations) -> Error {
 }
 
 /// A kernel as a step of a program.
-struct PallasKernel {
-    program: Program,
+pub(crate) struct PallasKernel {
+    pub(crate) program: Program,
     /// The operand whose memory each result shares.
-    aliases: Vec<Option<usize>>,
+    pub(crate) aliases: Vec<Option<usize>>,
     /// How many operands each device has.
     operands: usize,
     /// The numbers of its devices in the run.
     devices: Vec<usize>,
-    order: CopyOrder,
+    pub(crate) settings: Settings,
     cost: Cost,
     /// Bytes of memory that a run moves, by the kernel's author.
     bytes_accessed: Option<f64>,
@@ -165,12 +174,12 @@ impl fmt::Debug for PallasKernel {
     }
 }
 
-impl Kernel for PallasKernel {
-    fn run(&self, _: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
-        let places: Vec<Place> = results.iter_mut().map(|bytes| Place::of_mut(bytes)).collect();
+impl PallasKernel {
+    /// What each device has of the arrays of a call.
+    pub(crate) fn arrays(&self, operands: &[&[u8]], results: &[Place]) -> Vec<Arrays> {
+        let (taken, made) = (self.operands, self.aliases.len());
         let arrays = |(at, &device): (usize, &usize)| {
-            let (taken, made) = (self.operands, self.aliases.len());
-            let results: Vec<Place> = places[at * made..][..made].to_vec();
+            let results = results[at * made..][..made].to_vec();
             let mut operands: Vec<Place> =
                 operands[at * taken..][..taken].iter().map(|bytes| Place::of(bytes)).collect();
             let mut shared = vec![false; taken];
@@ -181,11 +190,24 @@ impl Kernel for PallasKernel {
             }
             Arrays { operands, results, shared, device }
         };
-        let devices = self.devices.iter().enumerate().map(arrays).collect();
+        self.devices.iter().enumerate().map(arrays).collect()
+    }
+}
+
+impl Kernel for PallasKernel {
+    fn run(&self, _: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
+        let places: Vec<Place> = results.iter_mut().map(|bytes| Place::of_mut(bytes)).collect();
+        let Settings { order, checks } = self.settings;
+        let kept = if checks.uninit { self.kept(&places) } else { Vec::new() };
         let prints = &*self.prints;
-        Machine::new(&self.program, devices, &prints, self.order)
-            .run()
-            .map_err(|failure| failed(&self.program.name, &failure, &self.program.locations))
+        let arrays = self.arrays(operands, &places);
+        let mut machine =
+            Machine::new(&self.program, arrays, &prints, (order, checks, Fill::Usual));
+        let mut done = machine.run();
+        if checks.uninit && done.is_ok() {
+            done = self.is_determined(&machine, operands, (&places, &kept));
+        }
+        done.map_err(|failure| failed(&self.program.name, &failure, &self.program.locations))
     }
 
     fn starts_from(&self, result: usize) -> Option<usize> {

@@ -9,6 +9,8 @@ mod lower;
 mod machine;
 mod piece;
 mod rows;
+mod uninit;
 
-pub use kernel::{Compiler, TARGET};
+pub use kernel::{Compiler, Settings, TARGET};
 pub use machine::copies::CopyOrder;
+pub use machine::watch::Checks;

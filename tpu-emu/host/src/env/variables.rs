@@ -4,9 +4,9 @@ use crate::calls::CallMode;
 use crate::stack::{StackMode, Unwinder};
 use std::num::NonZeroUsize;
 use std::time::Duration;
-use tpu_emu::CopyOrder;
 use tpu_emu::kernels::simd::Level;
 use tpu_emu::ops::Numerics;
+use tpu_emu::pallas::CopyOrder;
 use tpu_emu::topology::{Topology, hbm_size};
 
 /// One variable.
@@ -228,7 +228,7 @@ pub const VARIABLES: &[Variable] = &[
                  them, so that a kernel which forgets to wait reads what was there before; at \
                  once; or some time between, the same for the same seed.",
         set: |settings, value| {
-            settings.copy_order = match value.strip_prefix("random:") {
+            settings.pallas.order = match value.strip_prefix("random:") {
                 Some(seed) => {
                     let seed = seed.parse().map_err(|_| "random: and a number from 0".to_owned());
                     CopyOrder::Random(seed?)
@@ -237,6 +237,25 @@ pub const VARIABLES: &[Variable] = &[
                 None if value == "early" => CopyOrder::Early,
                 None => return Err("late, early or random:SEED".to_owned()),
             };
+            Ok(())
+        },
+    },
+    Variable {
+        name: "TPU_EMU_PALLAS_CHECK",
+        values: "`uninit`, `races`, `bounds`, `deadlock`, several after commas",
+        default: "`bounds,deadlock`, which are always on",
+        effect: "What Pallas kernels are watched for: results that depend on memory that nobody \
+                 has written (a kernel that has read such memory is run once more with other \
+                 numbers there), and accesses to one memory that no semaphore orders.",
+        set: |settings, value| {
+            for check in value.split(',').map(str::trim) {
+                match check {
+                    "uninit" => settings.pallas.checks.uninit = true,
+                    "races" => settings.pallas.checks.races = true,
+                    "bounds" | "deadlock" => {}
+                    _ => return Err("uninit, races, bounds or deadlock".to_owned()),
+                }
+            }
             Ok(())
         },
     },

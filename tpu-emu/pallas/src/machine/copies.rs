@@ -6,12 +6,12 @@
 use super::instance::{Instance, State, Waiting};
 use super::memory::BufferId;
 use super::peers::Found;
+use super::rows::{Rows, row_pairs};
 use super::semaphores::Semaphore;
 use super::view::View;
+use super::watch::{Actor, Does};
 use super::{Failure, Machine};
 use crate::form::{Cell, Peer, Sync};
-use crate::piece::Piece;
-use std::sync::Arc;
 use tpu_mosaic::ir::LocationId;
 
 /// When copies that run beside a kernel are done.
@@ -31,24 +31,18 @@ pub enum CopyOrder {
 struct Copy {
     source: View,
     target: View,
-    /// Semaphores that it signals when it is done, with how much.
+    /// Semaphores that it signals when it is done, with how much: first, where there is one, what
+    /// it signals when it has read.
     signals: Vec<(Semaphore, i64)>,
+    /// Whether the first of them is signalled when it has read.
+    sends: bool,
     /// Which rows are copied, if not all.
     rows: Option<Rows>,
+    /// Who it is to those who watch.
+    actor: Option<Actor>,
     /// Who began it, and where.
     by: usize,
     place: LocationId,
-}
-
-/// The rows of a copy.
-#[derive(Debug)]
-pub(super) struct Rows {
-    /// For each row of the one side, that of the other, if it is copied.
-    pub(super) of: Vec<Option<usize>>,
-    /// Whether rows of the source are selected.
-    pub(super) gathers: bool,
-    /// The sum of two rows, where they are added.
-    pub(super) add: Option<Arc<Piece>>,
 }
 
 /// Copies that are not done, in the order in which they were begun.
@@ -106,6 +100,10 @@ impl Machine<'_> {
                     }
                     Found::View(view) => {
                         let semaphore = Semaphore::of(&view).map_err(fails)?;
+                        if let Some(watch) = &mut self.watch {
+                            watch.signals(number, semaphore);
+                            watch.tick(number);
+                        }
                         self.signal(semaphore, amount, (number, place)).map_err(fails)?;
                     }
                 }
@@ -120,6 +118,9 @@ impl Machine<'_> {
                 let view = instance.view(*semaphore).map_err(fails)?;
                 let semaphore = Semaphore::of(view).map_err(fails)?;
                 let value = self.count(semaphore);
+                if let Some(watch) = &mut self.watch {
+                    watch.waited(number, semaphore);
+                }
                 instance.set(*to, value);
             }
             Sync::Barrier { to } => {
@@ -140,10 +141,10 @@ impl Machine<'_> {
                         instance.state = State::Waits { what: Waiting::Memory(device), place };
                     }
                     Found::View(view) => {
-                        let at = instance.ints(indices);
-                        let before = self.scalar_at(&view, &at).map_err(fails)?;
-                        let sum = before.wrapping_add(instance.int(*value));
-                        self.set_scalar_at(&view, &at, sum).map_err(fails)?;
+                        let one = view.one(&instance.ints(indices)).map_err(fails)?;
+                        self.adds_at(instance, &one, place)?;
+                        let before = self.scalar_of(&one);
+                        self.set_scalar_of(&one, before.wrapping_add(instance.int(*value)));
                         instance.set(*to, before);
                     }
                 }
@@ -202,18 +203,24 @@ impl Machine<'_> {
             let amount = self.amount(&view, &target);
             signals.push((Semaphore::of(&view).map_err(fails)?, amount));
         }
-        self.begin_copy((source, target, None), signals, number, place)
+        let sends = source_semaphore.is_some();
+        self.begin_copy((source, target, None), (signals, sends), (instance, number), place)
     }
 
-    /// Begins a copy.
+    /// Begins a copy; `sends` tells whether the first semaphore is signalled when it has read.
     pub(super) fn begin_copy(
         &mut self,
         (source, target, rows): (View, View, Option<Rows>),
-        signals: Vec<(Semaphore, i64)>,
-        by: usize,
+        (signals, sends): (Vec<(Semaphore, i64)>, bool),
+        (instance, by): (&Instance, usize),
         place: LocationId,
     ) -> Result<(), Failure> {
-        self.copies.waiting.push(Copy { source, target, signals, rows, by, place });
+        let mut actor = self.actor(instance, place);
+        if let (Some(actor), Some(watch)) = (&mut actor, &mut self.watch) {
+            actor.clock = watch.begin(by);
+        }
+        let copy = Copy { source, target, signals, sends, rows, actor, by, place };
+        self.copies.waiting.push(copy);
         match self.copies.order {
             CopyOrder::Late => {}
             CopyOrder::Early => self.finish_copies()?,
@@ -252,7 +259,8 @@ impl Machine<'_> {
     /// Does a copy.
     fn finish(&mut self, number: usize) -> Result<(), Failure> {
         let copy = self.copies.waiting.remove(number);
-        let Copy { source, target, signals, rows, by, place } = copy;
+        self.note_copy(&copy)?;
+        let Copy { source, target, signals, rows, by, place, .. } = copy;
         match rows {
             None => target.copy_from(&self.bank, &source),
             Some(rows) => {
@@ -261,6 +269,42 @@ impl Machine<'_> {
         }
         for (semaphore, amount) in signals {
             self.signal(semaphore, amount, (by, place)).map_err(|what| Failure { what, place })?;
+        }
+        Ok(())
+    }
+
+    /// Notes what a copy reads and writes.
+    fn note_copy(&mut self, copy: &Copy) -> Result<(), Failure> {
+        let Some(actor) = &copy.actor else { return Ok(()) };
+        let place = copy.place;
+        let pairs = match &copy.rows {
+            None => vec![(copy.source.clone(), copy.target.clone())],
+            Some(rows) => {
+                let pairs = row_pairs(&copy.source, &copy.target, rows);
+                pairs.map_err(|what| Failure { what, place })?
+            }
+        };
+        let sends = usize::from(copy.sends);
+        for (source, _) in &pairs {
+            self.notes(source, actor, Does::Reads)?;
+        }
+        if let Some(watch) = &mut self.watch {
+            for (semaphore, _) in &copy.signals[..sends] {
+                watch.signals(actor.clock, *semaphore);
+            }
+            watch.tick(actor.clock);
+        }
+        let adds = copy.rows.as_ref().is_some_and(|rows| rows.add.is_some());
+        for (source, target) in &pairs {
+            self.notes(target, actor, if adds { Does::Adds } else { Does::Writes })?;
+            if let Some(watch) = &mut self.watch {
+                watch.carried(&self.bank, source, target);
+            }
+        }
+        if let Some(watch) = &mut self.watch {
+            for (semaphore, _) in &copy.signals[sends..] {
+                watch.signals(actor.clock, *semaphore);
+            }
         }
         Ok(())
     }

@@ -55,27 +55,6 @@ impl Roster {
         self.all.push(who);
     }
 
-    /// The memory of an array, once for all kernels of a device.
-    pub(super) fn array(
-        &mut self,
-        (device, array): (usize, Array),
-        make: impl FnOnce() -> BufferId,
-    ) -> BufferId {
-        *self.arrays.entry((device, array)).or_insert_with(make)
-    }
-
-    /// A memory that the subcores of a core share; the first one makes it.
-    pub(super) fn shared(
-        &mut self,
-        (who, role): (Who, Role),
-        make: impl FnOnce() -> BufferId,
-    ) -> BufferId {
-        let entry = self.shared.entry((who.device, who.core, role));
-        let (buffer, users) = entry.or_insert_with(|| (make(), 0));
-        *users += 1;
-        *buffer
-    }
-
     /// One subcore needs a shared memory no more; whether it was the last one.
     pub(super) fn leave(&mut self, who: Who, role: Role) -> bool {
         let key = (who.device, who.core, role);
@@ -97,6 +76,36 @@ impl Roster {
 }
 
 impl Machine<'_> {
+    /// The memory of an array, once for all kernels of a device.
+    pub(super) fn of_device(
+        &mut self,
+        array: (usize, Array),
+        make: impl FnOnce(&mut Self) -> BufferId,
+    ) -> BufferId {
+        if let Some(&buffer) = self.roster.arrays.get(&array) {
+            return buffer;
+        }
+        let buffer = make(self);
+        self.roster.arrays.insert(array, buffer);
+        buffer
+    }
+
+    /// A memory that the subcores of a core share; the first one makes it.
+    pub(super) fn of_core(
+        &mut self,
+        (who, role): (Who, Role),
+        make: impl FnOnce(&mut Self) -> BufferId,
+    ) -> BufferId {
+        let key = (who.device, who.core, role);
+        if let Some((buffer, users)) = self.roster.shared.get_mut(&key) {
+            *users += 1;
+            return *buffer;
+        }
+        let buffer = make(self);
+        self.roster.shared.insert(key, (buffer, 1));
+        buffer
+    }
+
     /// Lists the kernels of the launch.
     ///
     /// # Errors
@@ -130,6 +139,8 @@ impl Machine<'_> {
         let all = self.roster.subcores(who);
         let key = (who.device, who.entry, who.core, barrier);
         let (waiting, met) = self.roster.meetings.entry(key).or_default();
+        let (number, round) = (instance.number, instance.met.unwrap_or(*met));
+        let first = instance.met.is_none();
         match instance.met {
             // All have come since.
             Some(before) if before < *met => instance.met = None,
@@ -146,6 +157,13 @@ impl Machine<'_> {
                     instance.ran += 1;
                 }
             }
+        }
+        let Some(watch) = &mut self.watch else { return };
+        if first {
+            watch.comes(number, (key, round));
+        }
+        if !matches!(instance.state, State::Waits { .. }) {
+            watch.goes(number, (key, round));
         }
     }
 

@@ -1,13 +1,13 @@
 //! A kernel on one core: its registers, views and slots, and one step after the other.
 use super::cores::Who;
-use super::memory::{BufferId, Place, poison};
+use super::memory::{BufferId, Place};
 use super::peers::Role;
 use super::scalar::{compute, wrap};
 use super::semaphores::Semaphore;
 use super::view::View;
 use super::windows::WindowState;
 use super::{Failure, Machine, is_shared};
-use crate::form::{Cell, Int, Program, Question, Register, Reshaping, SlotId, Step, Sync, ViewId};
+use crate::form::{Int, Program, Question, Register, Reshaping, SlotId, Step, Sync, ViewId};
 use tpu_kernels::aligned::Aligned;
 use tpu_mosaic::ir::LocationId;
 
@@ -36,6 +36,8 @@ pub(super) enum Waiting {
 /// A kernel on one core.
 #[derive(Debug)]
 pub(super) struct Instance {
+    /// Its number among all of the launch.
+    pub(super) number: usize,
     /// Where it runs.
     pub(super) who: Who,
     /// The number of its device among those of the launch.
@@ -67,9 +69,10 @@ pub(super) struct Instance {
 
 impl Instance {
     /// A kernel before its first step.
-    pub(super) fn new(program: &Program, who: Who, bounds: Vec<i64>) -> Self {
+    pub(super) fn new(program: &Program, (number, who): (usize, Who), bounds: Vec<i64>) -> Self {
         let Who { device, entry, .. } = who;
         Self {
+            number,
             who,
             device,
             entry,
@@ -235,12 +238,12 @@ impl Machine<'_> {
             Step::Exchange(a, b) => instance.slots.swap(a.0 as usize, b.0 as usize),
             Step::Copy(from, to) => instance.slot(*to).copy_from(instance.slot(*from)),
             Step::Load { from, indices, to } => {
-                let value = self.load_scalar(instance, *from, indices).map_err(fails)?;
+                let value = self.load_scalar(instance, *from, indices, place)?;
                 instance.set(*to, value);
             }
             Step::Store { value, to, indices } => {
                 let value = instance.int(*value);
-                self.store_scalar(instance, *to, indices, value).map_err(fails)?;
+                self.store_scalar(instance, (*to, indices), value, place)?;
             }
             Step::View { from, how, to } => {
                 let view = reshaped(instance, *from, how).map_err(fails)?;
@@ -249,21 +252,18 @@ impl Machine<'_> {
             Step::Allocate { to, cell, dims, space } => {
                 let dtype = cell.dtype();
                 let bytes = dims.iter().product::<usize>() * dtype.host_bytes();
-                let bank = &mut self.bank;
-                let mut make = || {
-                    let id = bank.own(bytes, *cell);
-                    if let Cell::Element(dtype) = cell {
-                        poison(bank.get(id).place, *dtype);
-                    }
+                let whose = (number, Role::Allocated(instance.next - 1));
+                let make = |machine: &mut Self| {
+                    let id = machine.bank.own(bytes, *cell);
+                    machine.unwritten(machine.bank.get(id).place, *cell, whose);
                     id
                 };
-                let role = Role::Allocated(instance.next - 1);
                 let id = if is_shared(*space) {
-                    self.roster.shared((instance.who, role), make)
+                    self.of_core((instance.who, whose.1), make)
                 } else {
-                    make()
+                    make(self)
                 };
-                self.owners.add(id, number, role);
+                self.owners.add(id, whose.0, whose.1);
                 instance.set_view(*to, View::whole(id, dtype, dims));
             }
             Step::Free(views) => {
@@ -272,11 +272,16 @@ impl Machine<'_> {
                     if let Some((_, role)) = self.owners.of(buffer)
                         && !self.roster.leave(instance.who, role)
                     {
+                        self.owners.leave(number, role);
                         continue;
                     }
                     self.finish_copies_of(buffer)?;
                     self.are_zero(buffer)?;
                     self.owners.remove(buffer);
+                    if let Some(watch) = &mut self.watch {
+                        let memory = self.bank.get(buffer).place;
+                        watch.settled(memory.address(), memory.len());
+                    }
                     self.bank.drop(buffer);
                 }
             }
@@ -314,48 +319,46 @@ impl Machine<'_> {
     }
 
     fn load_scalar(
-        &self,
+        &mut self,
         instance: &Instance,
         from: ViewId,
         indices: &[Int],
-    ) -> Result<i64, String> {
-        self.scalar_at(instance.view(from)?, &instance.ints(indices))
+        place: LocationId,
+    ) -> Result<i64, Failure> {
+        let one = element(instance, from, indices).map_err(|what| Failure { what, place })?;
+        self.touched(instance, &one, place, false)?;
+        Ok(self.scalar_of(&one))
     }
 
-    /// The integer at a place of a view.
-    pub(super) fn scalar_at(&self, view: &View, indices: &[i64]) -> Result<i64, String> {
-        let one = view.slice(indices, &vec![1; view.axes.len()], None)?;
+    /// The integer that a view of one element has.
+    pub(super) fn scalar_of(&self, one: &View) -> i64 {
         let mut bytes = [0; 8];
         let size = one.dtype.host_bytes().min(8);
         one.read(&self.bank, Place::of_mut(&mut bytes[..size]));
         let of = one.dtype.element();
         // Booleans are bytes.
-        Ok(wrap(of.bits * of.parts, i64::from_le_bytes(bytes)))
+        wrap(of.bits * of.parts, i64::from_le_bytes(bytes))
     }
 
     fn store_scalar(
-        &self,
+        &mut self,
         instance: &Instance,
-        to: ViewId,
-        indices: &[Int],
+        (to, indices): (ViewId, &[Int]),
         value: i64,
-    ) -> Result<(), String> {
-        self.set_scalar_at(instance.view(to)?, &instance.ints(indices), value)
+        place: LocationId,
+    ) -> Result<(), Failure> {
+        let one = element(instance, to, indices).map_err(|what| Failure { what, place })?;
+        self.touched(instance, &one, place, true)?;
+        self.set_scalar_of(&one, value);
+        Ok(())
     }
 
-    /// Puts an integer at a place of a view.
-    pub(super) fn set_scalar_at(
-        &self,
-        view: &View,
-        indices: &[i64],
-        value: i64,
-    ) -> Result<(), String> {
-        let one = view.slice(indices, &vec![1; view.axes.len()], None)?;
+    /// Puts an integer where a view of one element is.
+    pub(super) fn set_scalar_of(&self, one: &View, value: i64) {
         let size = one.dtype.host_bytes().min(8);
         let of = one.dtype.element();
         let bytes = wrap(of.bits * of.parts, value).to_le_bytes();
         one.write(&self.bank, Place::of(&bytes[..size]));
-        Ok(())
     }
 }
 
@@ -363,6 +366,11 @@ impl Machine<'_> {
 fn gives_turn(step: &Step) -> bool {
     let Step::Sync(sync) = step else { return false };
     matches!(**sync, Sync::Wait { .. } | Sync::WaitCopy { .. } | Sync::Meet { .. })
+}
+
+/// One element of a view.
+fn element(instance: &Instance, of: ViewId, indices: &[Int]) -> Result<View, String> {
+    instance.view(of)?.one(&instance.ints(indices))
 }
 
 fn reshaped(instance: &Instance, from: ViewId, how: &Reshaping) -> Result<View, String> {

@@ -45,6 +45,17 @@ impl Place {
         Self { start: bytes.as_mut_ptr(), bytes: bytes.len() }
     }
 
+    /// Where it begins.
+    pub(crate) fn address(self) -> usize {
+        self.start.addr()
+    }
+
+    /// Fills it with numbers other than those of [`poison`].
+    pub(crate) fn fill_otherwise(self, dtype: DType) {
+        let narrow = dtype.element().bits < 8 || dtype == DType::Pred;
+        self.bytes_mut().fill(if narrow { 0 } else { 0x3b });
+    }
+
     /// How many bytes there are.
     pub(crate) fn len(self) -> usize {
         self.bytes

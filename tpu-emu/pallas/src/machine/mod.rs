@@ -17,6 +17,7 @@
 //! | `cores` | which kernel runs where |
 //! | `semaphores` | semaphores, and who waits for them |
 //! | `peers` | memories of other devices' kernels |
+//! | `watch`, `shadow` | memory that is read before it is written, and races |
 //! | `scalar` | arithmetic on scalar integers |
 pub(crate) mod copies;
 mod cores;
@@ -29,18 +30,21 @@ mod random;
 mod rows;
 pub(crate) mod scalar;
 mod semaphores;
+mod shadow;
 pub(crate) mod view;
+pub(crate) mod watch;
 mod windows;
 
 use crate::form::{Array, Cell, Extent, Program, Source};
 use copies::{Copies, CopyOrder};
 use cores::{Roster, Who};
 use instance::{Instance, State};
-use memory::{Bank, BufferId, Place, poison};
+use memory::{Bank, BufferId, Place};
 use peers::{Owners, Role};
 use semaphores::Signals;
 use tpu_mosaic::ir::{CoreType, LocationId, MemorySpace};
 use view::View;
+use watch::{Checks, Fill, Watch};
 use windows::WindowState;
 
 /// Whether subcores have one memory of a kind.
@@ -78,6 +82,9 @@ pub(crate) struct Machine<'p> {
     signals: Signals,
     owners: Owners,
     roster: Roster,
+    checks: Checks,
+    watch: Option<Watch>,
+    fill: Fill,
     devices: Vec<Arrays>,
     prints: &'p dyn Fn(&str),
 }
@@ -88,12 +95,24 @@ impl<'p> Machine<'p> {
         program: &'p Program,
         devices: Vec<Arrays>,
         prints: &'p dyn Fn(&str),
-        order: CopyOrder,
+        (order, checks, fill): (CopyOrder, Checks, Fill),
     ) -> Self {
         let (signals, owners) = (Signals::default(), Owners::default());
-        let roster = Roster::default();
         let (bank, copies) = (Bank::default(), Copies::new(order));
-        Self { program, bank, copies, signals, owners, roster, devices, prints }
+        let (roster, watch) = (Roster::default(), None);
+        Self {
+            program,
+            bank,
+            copies,
+            signals,
+            owners,
+            roster,
+            checks,
+            watch,
+            fill,
+            devices,
+            prints,
+        }
     }
 
     /// Runs all kernels to their ends.
@@ -103,6 +122,7 @@ impl<'p> Machine<'p> {
     pub(crate) fn run(&mut self) -> Result<(), Failure> {
         let mut instances = Vec::new();
         self.enlist()?;
+        self.watch = Watch::new(self.checks, self.roster.all().len());
         for number in 0..self.roster.all().len() {
             if let Some(who) = self.roster.who(number) {
                 instances.push(self.instance(number, who)?);
@@ -153,7 +173,7 @@ impl<'p> Machine<'p> {
                 }
             });
         }
-        let mut instance = Instance::new(program, who, bounds);
+        let mut instance = Instance::new(program, (number, who), bounds);
         let mut arena = 0;
         let mut offsets = Vec::with_capacity(program.slots.len());
         for bytes in &program.slots {
@@ -170,21 +190,17 @@ impl<'p> Machine<'p> {
         for (place, argument) in of.arguments.iter().enumerate() {
             let (dtype, dims) = (argument.cell.dtype(), &argument.dims);
             let bytes = dims.iter().product::<usize>() * dtype.host_bytes();
-            let own = |bank: &mut Bank| {
-                let id = bank.own(bytes, argument.cell);
-                if let Cell::Element(dtype) = argument.cell {
-                    poison(bank.get(id).place, dtype);
-                }
+            let role = Role::Argument(place);
+            let own = |machine: &mut Self| {
+                let id = machine.bank.own(bytes, argument.cell);
+                machine.unwritten(machine.bank.get(id).place, argument.cell, (number, role));
                 id
             };
             let mut window = None;
             let mut back = None;
             let buffer = match &argument.source {
-                Source::Scratch if is_shared(argument.space) => {
-                    let bank = &mut self.bank;
-                    self.roster.shared((who, Role::Argument(place)), || own(bank))
-                }
-                Source::Scratch => own(&mut self.bank),
+                Source::Scratch if is_shared(argument.space) => self.of_core((who, role), own),
+                Source::Scratch => own(self),
                 Source::Whole(array) => {
                     let lent = self.place_of(device, *array);
                     if lent.len() != bytes {
@@ -194,22 +210,21 @@ impl<'p> Machine<'p> {
                         )));
                     }
                     let shared = self.is_shared(device, *array);
-                    let bank = &mut self.bank;
-                    self.roster.array((device, *array), || match array {
+                    self.of_device((device, *array), |machine| match array {
                         Array::Result(_) if !shared => {
-                            match argument.cell {
-                                Cell::Element(dtype) => poison(lent, dtype),
-                                Cell::Semaphore(_) => lent.bytes_mut().fill(0),
+                            if let Cell::Semaphore(_) = argument.cell {
+                                lent.bytes_mut().fill(0);
                             }
-                            bank.lent(lent, argument.cell)
+                            machine.unwritten(lent, argument.cell, (number, role));
+                            machine.bank.lent(lent, argument.cell)
                         }
                         // What the program goes on with stays as it is.
                         Array::Operand(_) if argument.written && !shared => {
-                            let id = bank.own(bytes, argument.cell);
-                            bank.get(id).place.copy_from(lent);
+                            let id = machine.bank.own(bytes, argument.cell);
+                            machine.bank.get(id).place.copy_from(lent);
                             id
                         }
-                        _ => bank.lent(lent, argument.cell),
+                        _ => machine.bank.lent(lent, argument.cell),
                     })
                 }
                 Source::Copy(array) => {
@@ -238,7 +253,7 @@ impl<'p> Machine<'p> {
                             let id = match copies.iter().find(|(from, _)| *from == lent) {
                                 // One memory, as outside of the kernel.
                                 Some((_, id)) => *id,
-                                None => own(&mut self.bank),
+                                None => own(self),
                             };
                             back = Some((id, lent));
                             id
@@ -255,14 +270,18 @@ impl<'p> Machine<'p> {
                         )));
                     }
                     let array = self.bank.lent(lent, argument.cell);
-                    let id = own(&mut self.bank);
+                    let id = own(self);
                     let shared = self.is_shared(device, of.array);
+                    let watch = self.watch.as_mut().filter(|_| !shared);
+                    if let (Some(watch), Array::Result(_)) = (watch, of.array) {
+                        watch.fresh(lent.address(), lent.len(), (number, role));
+                    }
                     self.owners.add(array, number, Role::Array(place));
                     window = Some(WindowState::new(array, id, shared));
                     id
                 }
             };
-            self.owners.add(buffer, number, Role::Argument(place));
+            self.owners.add(buffer, number, role);
             instance.back.extend(back);
             instance.windows.push(window);
             let view = View::whole(buffer, dtype, dims);

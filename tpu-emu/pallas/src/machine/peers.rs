@@ -11,7 +11,7 @@ use tpu_mosaic::ir::CoreType;
 
 /// Which of its memories a kernel means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum Role {
+pub(crate) enum Role {
     /// The memory behind an argument.
     Argument(usize),
     /// The array of which an argument shows blocks.
@@ -52,6 +52,11 @@ impl Owners {
         {
             self.by.remove(&whose);
         }
+    }
+
+    /// A kernel needs a memory no more that others still have.
+    pub(super) fn leave(&mut self, instance: usize, role: Role) {
+        self.by.remove(&(instance, role));
     }
 
     /// Whose a memory is.

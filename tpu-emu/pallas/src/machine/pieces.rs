@@ -62,8 +62,7 @@ impl Machine<'_> {
                         Err(_) if !self.program.bounds_checks => {
                             let to = staging.take(shape.bytes());
                             poison(to, shape.dtype);
-                            self.each_inside(instance, access, to, false)
-                                .map_err(|what| Failure { what, place: *place })?;
+                            self.each_inside(instance, (access, *place), to, false)?;
                             memories.push(to);
                             continue;
                         }
@@ -72,6 +71,13 @@ impl Machine<'_> {
                             return Err(Failure { what, place: *place });
                         }
                     };
+                    // A store that keeps some elements loads them.
+                    let keeps = |of: &(Output, LocationId)| {
+                        of.1 == *place && matches!(of.0, Output::Store(_))
+                    };
+                    if self.watch.is_some() && !run.outputs.iter().any(keeps) {
+                        self.touched(instance, &view, *place, false)?;
+                    }
                     memories.push(match view.side_by_side(&self.bank) {
                         Some(place) if place.is_aligned(shape.dtype.host_bytes()) => place,
                         _ => {
@@ -111,6 +117,7 @@ impl Machine<'_> {
                             return Err(Failure { what, place: *place });
                         }
                     };
+                    self.touched(instance, &view, *place, true)?;
                     let direct = view
                         .side_by_side(&self.bank)
                         .filter(|place| place.is_aligned(shape.dtype.host_bytes()));
@@ -148,9 +155,9 @@ impl Machine<'_> {
                 After::Nothing => {}
                 After::Scalar(to, dtype) => instance.set(to, scalar(memory, dtype)),
                 After::Store(view) => view.write(&self.bank, memory),
-                After::Inside(access, place) => self
-                    .each_inside(instance, access, memory, true)
-                    .map_err(|what| Failure { what, place })?,
+                After::Inside(access, place) => {
+                    self.each_inside(instance, (access, place), memory, true)?;
+                }
             }
         }
         Ok(())
@@ -161,13 +168,13 @@ impl Machine<'_> {
     /// Moves the elements of an access that are inside of its memory, one by one, where those
     /// outside are no error: they are read as nothing and written nowhere.
     fn each_inside(
-        &self,
+        &mut self,
         instance: &Instance,
-        access: &Access,
+        (access, place): (&Access, LocationId),
         elements: Place,
         stores: bool,
-    ) -> Result<(), String> {
-        let view = instance.view(access.view)?;
+    ) -> Result<(), Failure> {
+        let view = instance.view(access.view).map_err(|what| Failure { what, place })?;
         let first = instance.ints(&access.indices);
         let size = view.dtype.host_bytes();
         let ones = vec![1; first.len()];
@@ -181,6 +188,7 @@ impl Machine<'_> {
                 rest /= extent;
             }
             let Ok(one) = view.slice(&at, &ones, None) else { continue };
+            self.touched(instance, &one, place, stores)?;
             let element = elements.part(number * size, size);
             if stores { one.write(&self.bank, element) } else { one.read(&self.bank, element) }
         }

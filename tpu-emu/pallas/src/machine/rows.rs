@@ -1,5 +1,4 @@
 //! Copies of rows at computed places: gathers and scatters beside kernels.
-use super::copies::Rows;
 use super::instance::Instance;
 use super::memory::Place;
 use super::pieces::run_alone;
@@ -7,9 +6,47 @@ use super::semaphores::Semaphore;
 use super::view::View;
 use super::{Failure, Machine};
 use crate::form::{Indirect, Offsets};
+use crate::piece::Piece;
+use std::sync::Arc;
 use tpu_base::tensor::DType;
 use tpu_kernels::aligned::Aligned;
 use tpu_mosaic::ir::LocationId;
+
+/// The rows of a copy.
+#[derive(Debug)]
+pub(super) struct Rows {
+    /// For each row of the one side, that of the other, if it is copied.
+    of: Vec<Option<usize>>,
+    /// Whether rows of the source are selected.
+    gathers: bool,
+    /// The sum of two rows, where they are added.
+    pub(super) add: Option<Arc<Piece>>,
+}
+
+/// What each row of a copy is copied from, and to.
+pub(super) fn row_pairs(
+    source: &View,
+    target: &View,
+    rows: &Rows,
+) -> Result<Vec<(View, View)>, String> {
+    let (selected, whole) = if rows.gathers { (source, target) } else { (target, source) };
+    let mut dims = vec![rows.of.len()];
+    dims.extend(selected.axes.iter().skip(1).map(|axis| axis.extent));
+    let whole = whole.clone().with_dims(&dims)?;
+    dims[0] = 1;
+    let mut first = vec![0; dims.len()];
+    let mut row = |of: &View, at: usize| {
+        first[0] = i64::try_from(at).unwrap_or(i64::MAX);
+        of.slice(&first, &dims, None)
+    };
+    let mut pairs = Vec::with_capacity(rows.of.len());
+    for (at, &other) in rows.of.iter().enumerate() {
+        let Some(other) = other else { continue };
+        let (there, here) = (row(selected, other)?, row(&whole, at)?);
+        pairs.push(if rows.gathers { (there, here) } else { (here, there) });
+    }
+    Ok(pairs)
+}
 
 impl Machine<'_> {
     /// Begins a copy of rows.
@@ -27,6 +64,7 @@ impl Machine<'_> {
             Offsets::Slot(slot, of) => integers(instance.slot(*slot).bytes(), of.dtype),
             Offsets::View(id) => {
                 let view = view(*id)?;
+                self.touched(instance, &view, place, false)?;
                 let mut bytes = Aligned::zeros(view.bytes());
                 view.read(&self.bank, Place::of_mut(bytes.bytes_mut()));
                 integers(bytes.bytes(), view.dtype)
@@ -60,7 +98,7 @@ impl Machine<'_> {
         let amount = self.amount(&semaphore, whole);
         let signals = vec![(Semaphore::of(&semaphore).map_err(fails)?, amount)];
         let rows = Rows { of, gathers: copy.gathers, add: copy.add.clone() };
-        self.begin_copy((source, target, Some(rows)), signals, number, place)
+        self.begin_copy((source, target, Some(rows)), (signals, false), (instance, number), place)
     }
 
     /// Does a copy of rows, the first one first.
@@ -70,20 +108,7 @@ impl Machine<'_> {
         target: &View,
         rows: &Rows,
     ) -> Result<(), String> {
-        let (selected, whole) = if rows.gathers { (source, target) } else { (target, source) };
-        let mut dims = vec![rows.of.len()];
-        dims.extend(selected.axes.iter().skip(1).map(|axis| axis.extent));
-        let whole = whole.clone().with_dims(&dims)?;
-        dims[0] = 1;
-        let mut first = vec![0; dims.len()];
-        let mut row = |of: &View, at: usize| {
-            first[0] = i64::try_from(at).unwrap_or(i64::MAX);
-            of.slice(&first, &dims, None)
-        };
-        for (at, &other) in rows.of.iter().enumerate() {
-            let Some(other) = other else { continue };
-            let (there, here) = (row(selected, other)?, row(&whole, at)?);
-            let (from, to) = if rows.gathers { (there, here) } else { (here, there) };
+        for (from, to) in row_pairs(source, target, rows)? {
             let Some(sum) = &rows.add else {
                 to.copy_from(&self.bank, &from);
                 continue;

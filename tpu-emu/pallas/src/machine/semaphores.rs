@@ -76,6 +76,9 @@ impl Machine<'_> {
             instance.state = State::Waits { what, place };
             return Ok(());
         }
+        if let Some(watch) = &mut self.watch {
+            watch.waited(instance.number, semaphore);
+        }
         self.set_count(semaphore, count - amount).map_err(|what| Failure { what, place })
     }
 
@@ -148,6 +151,20 @@ impl Machine<'_> {
             Some((of, Role::Barrier)) => format!("the barrier semaphore of {}", self.called(of)),
             None => kind.to_owned(),
         }
+    }
+
+    /// A kernel's own memory in words.
+    pub(crate) fn called_memory(&self, (of, role): (usize, Role)) -> String {
+        let what = match role {
+            Role::Argument(at) | Role::Array(at) => format!("argument {at} behind the grid"),
+            Role::Allocated(step) => {
+                let place = self.program.places.get(step).copied();
+                let line = place.and_then(|place| self.program.locations.line(place));
+                line.map_or_else(|| "scratch".to_owned(), |line| format!("scratch of {line}"))
+            }
+            Role::Barrier => "the barrier".to_owned(),
+        };
+        format!("{what}, on {}", self.called(of))
     }
 
     /// What all instances wait for.

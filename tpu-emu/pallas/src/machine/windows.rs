@@ -1,7 +1,8 @@
 //! Blocks of arrays: fetched before the points that read them, written back when their kernel has
 //! left them.
 use super::instance::Instance;
-use super::memory::{BufferId, poison};
+use super::memory::BufferId;
+use super::peers::Role;
 use super::view::View;
 use super::{Failure, Machine};
 use crate::form::{Array, Cell, Source, Window};
@@ -132,12 +133,20 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn write_back(&self, state: &WindowState, window: &Window, dtype: DType) -> Result<(), String> {
+    fn write_back(
+        &mut self,
+        state: &WindowState,
+        window: &Window,
+        dtype: DType,
+    ) -> Result<(), String> {
         let Some(index) = state.index.as_deref().filter(|_| state.copied) else { return Ok(()) };
         let part = inside(window, index)?;
         let to = View::whole(state.array, dtype, &window.of).block(&part.array, &part.dims);
         let from = View::whole(state.own, dtype, &window.bounds).block(&part.block, &part.dims);
         to.copy_from(&self.bank, &from);
+        if let Some(watch) = &mut self.watch {
+            watch.moved(&self.bank, &from, &to);
+        }
         Ok(())
     }
 
@@ -172,7 +181,10 @@ impl Machine<'_> {
         if !fetched || !whole {
             match cell {
                 Cell::Element(dtype) => match view.side_by_side(&self.bank) {
-                    Some(place) => poison(place, dtype),
+                    Some(place) => {
+                        let whose = (instance.number, Role::Argument(number));
+                        self.unwritten(place, Cell::Element(dtype), whose);
+                    }
                     None => return Err("a block that lies apart".to_owned()),
                 },
                 Cell::Semaphore(_) => {}
@@ -181,6 +193,11 @@ impl Machine<'_> {
         if fetched {
             let to = View::whole(state.own, dtype, &window.bounds).block(&part.block, &part.dims);
             to.copy_from(&self.bank, &block);
+            if let Some(watch) = &mut self.watch {
+                let own = self.bank.get(state.own).place;
+                watch.settled(own.address(), own.len());
+                watch.moved(&self.bank, &block, &to);
+            }
         }
         Ok(view)
     }

@@ -4,6 +4,7 @@
 //! Distances count bits. Elements narrower than a byte have one each, as all arrays of programs;
 //! where such elements are seen in wider ones (`memref_bitcast`), they have just their bits.
 mod reshape;
+mod runs;
 mod tiles;
 
 use super::memory::{Bank, BufferId, Place};

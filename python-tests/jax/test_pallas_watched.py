@@ -1,0 +1,62 @@
+"""What is found in kernels that are watched: memory that nobody has written, and races."""
+
+import functools
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from emulator import JAXLIB, output
+
+if JAXLIB < (0, 8):
+    pytest.skip("the names of Pallas were others", allow_module_level=True)
+
+from watched_kernels import KERNELS, marked
+
+HERE = Path(__file__).parent
+NAMES = [function.__name__ for function, _ in KERNELS]
+PROGRAM = f"import runpy; runpy.run_path({str(HERE / 'watched_kernels.py')!r}, run_name='__main__')"
+
+
+@functools.cache
+def watched(order: str) -> dict[str, list[str]]:
+    environment = {"TPU_EMU_PALLAS_CHECK": "uninit,races", "TPU_EMU_PALLAS_DMA": order}
+    found: dict[str, list[str]] = json.loads(output(PROGRAM, environment))
+    return found
+
+
+@pytest.mark.parametrize("order", ["late", "early", "random:3"])
+@pytest.mark.parametrize(("function", "said"), KERNELS, ids=NAMES)
+def test_a_mistake_is_told_and_the_same_without_it_is_not(function, said, order):
+    wrong, right = watched(order)[function.__name__]
+    assert said in wrong
+    assert "watched_kernels.py" in wrong
+    assert right == ""
+
+
+@pytest.mark.parametrize(("function", "said"), KERNELS, ids=NAMES)
+def test_the_line_of_the_mistake_is_told_first(function, said):
+    wrong, _ = watched("late")[function.__name__]
+    first = wrong.split(said)[0]
+    assert f"watched_kernels.py:{marked(function)}:" in first, wrong
+
+
+@pytest.mark.parametrize(
+    ("order", "names"),
+    [
+        ("late", ["test_pallas.py", "test_pallas_devices.py"]),
+        ("early", ["test_pallas_devices.py"]),
+        ("random:1", ["test_pallas_devices.py"]),
+    ],
+)
+def test_nothing_is_found_in_kernels_without_mistakes(order, names):
+    files = [HERE / name for name in names]
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *files]
+    environment = {"TPU_EMU_PALLAS_CHECK": "uninit,races", "TPU_EMU_PALLAS_DMA": order}
+    done = subprocess.run(
+        command, env={**os.environ, **environment}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout

@@ -1,0 +1,79 @@
+//! Whether what a kernel gives depends on memory that nobody has written.
+//!
+//! To read such memory is no mistake by itself: kernels load whole tiles and mask what is behind
+//! the end. So a kernel that has read some is run once more with other numbers there; where its
+//! results differ, it is told.
+use crate::kernel::PallasKernel;
+use crate::machine::memory::Place;
+use crate::machine::watch::{Checks, Fill};
+use crate::machine::{Failure, Machine};
+use tpu_kernels::aligned::Aligned;
+
+impl PallasKernel {
+    /// What results begin with that share the memory of operands, before a run.
+    pub(crate) fn kept(&self, results: &[Place]) -> Vec<Option<Aligned>> {
+        let made = self.aliases.len().max(1);
+        let keep = |(number, place): (usize, &Place)| {
+            self.aliases.get(number % made)?.map(|_| Aligned::of(place.bytes()))
+        };
+        results.iter().enumerate().map(keep).collect()
+    }
+
+    /// Fails where the results of a run depend on memory that nobody has written.
+    ///
+    /// # Errors
+    /// The first read of such memory that changes something.
+    pub(crate) fn is_determined(
+        &self,
+        run: &Machine<'_>,
+        operands: &[&[u8]],
+        (results, kept): (&[Place], &[Option<Aligned>]),
+    ) -> Result<(), Failure> {
+        let suspects = run.suspects();
+        if suspects.is_empty() {
+            return Ok(());
+        }
+        let made = self.aliases.len().max(1);
+        let differs = |only| {
+            let mut own: Vec<Aligned> = results
+                .iter()
+                .zip(kept)
+                .map(|(place, kept)| match kept {
+                    Some(kept) => Aligned::of(kept.bytes()),
+                    None => Aligned::zeros(place.len()),
+                })
+                .collect();
+            let places: Vec<Place> =
+                own.iter_mut().map(|bytes| Place::of_mut(bytes.bytes_mut())).collect();
+            let how = (self.settings.order, Checks::default(), Fill::Other(only));
+            let arrays = self.arrays(operands, &places);
+            if Machine::new(&self.program, arrays, &|_| {}, how).run().is_err() {
+                return true;
+            }
+            results.iter().zip(&places).enumerate().any(|(number, (first, second))| {
+                let (first, second) = (first.bytes(), second.bytes());
+                let mut at = 0;
+                run.written(number / made, number % made).into_iter().any(|(bytes, written)| {
+                    let part = at..at + bytes;
+                    at += bytes;
+                    written && first[part.clone()] != second[part]
+                })
+            })
+        };
+        if !differs(None) {
+            return Ok(());
+        }
+        let culprit = suspects.iter().find(|(whose, _)| differs(Some(*whose)));
+        let (whose, places) = culprit.unwrap_or(&suspects[0]);
+        let line = |place| self.program.locations.line(place).unwrap_or_else(|| "?".to_owned());
+        let mut what = format!(
+            "reads memory that nobody has written, and what the kernel gives depends on it: {}",
+            run.called_memory(*whose)
+        );
+        if places.len() > 1 {
+            let others: Vec<String> = places[1..].iter().take(8).map(|&of| line(of)).collect();
+            what.push_str(&format!("; it is read so at {}, too", others.join(", ")));
+        }
+        Err(Failure { what, place: places[0] })
+    }
+}
