@@ -55,7 +55,7 @@ unexport TPU_LIBRARY_PATH JAX_PLATFORMS
 # The crates of the machine.
 MACHINE := -p tpu-base -p tpu-topology -p tpu-kernels -p tpu-ops -p tpu-program -p tpu-emu
 
-.PHONY: picture report-page test-report build wheel demo walkthrough guide readers test test-readers test-clients test-wheel test-libtpu test-tensorflow test-torch test-tpu-info test-mpi test-rust test-portable test-docs test-python test-no-jax conform checks ecosystem ecosystem-full lint deny bench bench-all bench-growth bench-slices bench-suite bench-ecosystem bench-page bench-parts memcheck memcheck-address memcheck-valgrind needs-valgrind racecheck random sweep walks fuzz fuzz-readers fuzz-readers-proof clean
+.PHONY: picture report-page test-report build wheel demo walkthrough guide readers test test-readers test-clients test-wheel test-libtpu test-tensorflow test-torch test-tpu-info test-mpi test-rust test-portable test-docs test-python test-no-jax conform checks ecosystem ecosystem-full lint deny bench bench-all bench-growth bench-slices bench-kernels bench-suite bench-ecosystem bench-page bench-parts memcheck memcheck-address memcheck-valgrind needs-valgrind racecheck random sweep walks fuzz fuzz-readers fuzz-readers-proof clean
 
 build:
 	cargo build --release
@@ -249,6 +249,11 @@ WORKLOADS ?=
 bench: build $(VENVS)/jax-$(NEWEST)/ready
 	$(NEWEST_PYTHON) python-tests/bench/run.py $(WORKLOADS)
 	$(if $(WORKLOADS),,$(NEWEST_PYTHON) python-tests/bench/slices.py)
+
+# Pallas kernels beside the same as arrays, and beside Pallas' interpreters; KERNELS=matmul those of
+# the name.
+bench-kernels: build $(VENVS)/jax-$(NEWEST)/ready
+	$(NEWEST_PYTHON) python-tests/bench/kernels.py $(KERNELS)
 
 # The training step on 8, 64 and 256 devices.
 bench-slices: build $(VENVS)/jax-$(NEWEST)/ready
