@@ -1,6 +1,9 @@
 """Kernels of Pallas that run on several devices together, against the same in `jax.numpy`."""
 
+import os
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -11,6 +14,8 @@ from jax import lax
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 from test_pallas import HBM, VMEM, normal, same
+
+from emulator import output
 
 COUNT = 8
 SPEC = jax.sharding.PartitionSpec("x")
@@ -187,3 +192,21 @@ def test_a_kernel_on_rows_of_a_mesh_of_two_axes():
     )(x)
     expected = jnp.roll(x.reshape(2, 4, 8, 128), 1, axis=1).reshape(8 * COUNT, 128)
     same(made, expected)
+
+
+MANY = """
+    import jax, jax.numpy as jnp, numpy as np
+    from test_pallas_devices import HBM, on_each, shift
+
+    count = len(jax.devices())
+    x = jnp.arange(count * 8 * 128.0).reshape(count * 8, 128)
+    made = on_each(lambda x: shift(x, HBM), count=count)(x)
+    assert (np.asarray(made) == np.roll(np.asarray(x), 8, axis=0)).all()
+    print(count)
+"""
+
+
+def test_256_devices_run_one_kernel():
+    path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    environment = {"TPU_EMU_TOPOLOGY": "v5e:16x16", "PYTHONPATH": path}
+    assert output(MANY, environment) == "256\n"
