@@ -18,13 +18,15 @@ from watched_kernels import KERNELS, marked
 
 HERE = Path(__file__).parent
 NAMES = [function.__name__ for function, _ in KERNELS]
-PROGRAM = f"import runpy; runpy.run_path({str(HERE / 'watched_kernels.py')!r}, run_name='__main__')"
 
 
 @functools.cache
-def watched(order: str) -> dict[str, list[str]]:
+def watched(order: str, name: str = "watched_kernels.py") -> dict[str, list[str]]:
     environment = {"TPU_EMU_PALLAS_CHECK": "uninit,races", "TPU_EMU_PALLAS_DMA": order}
-    found: dict[str, list[str]] = json.loads(output(PROGRAM, environment))
+    if name == "watched_subcores.py":
+        environment["TPU_EMU_TOPOLOGY"] = "v6e:1x1"
+    program = f"import runpy; runpy.run_path({str(HERE / name)!r}, run_name='__main__')"
+    found: dict[str, list[str]] = json.loads(output(program, environment))
     return found
 
 
@@ -42,6 +44,21 @@ def test_the_line_of_the_mistake_is_told_first(function, said):
     wrong, _ = watched("late")[function.__name__]
     first = wrong.split(said)[0]
     assert f"watched_kernels.py:{marked(function)}:" in first, wrong
+
+
+@pytest.mark.skipif(JAXLIB < (0, 10), reason="the names of SparseCores were others")
+def test_mistakes_of_subcores_are_told_and_the_same_without_them_are_not():
+    from watched_subcores import KERNELS_OF_SUBCORES
+
+    for order in ("late", "early"):
+        found = watched(order, "watched_subcores.py")
+        for function, said in KERNELS_OF_SUBCORES:
+            wrong, right = found[function.__name__]
+            assert said in wrong, function
+            assert right == "", function
+            if order == "late":
+                first = wrong.split(said)[0]
+                assert f"watched_subcores.py:{marked(function)}:" in first, wrong
 
 
 @pytest.mark.parametrize(

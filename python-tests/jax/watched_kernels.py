@@ -175,5 +175,10 @@ def told(function: Callable[..., Any], *, wrong: bool) -> str:
     return ""
 
 
+def tell(kernels: list[tuple[Callable[..., Any], str]]) -> None:
+    """Prints what is said of each with its mistake and without."""
+    print(json.dumps({f.__name__: [told(f, wrong=True), told(f, wrong=False)] for f, _ in kernels}))
+
+
 if __name__ == "__main__":
-    print(json.dumps({f.__name__: [told(f, wrong=True), told(f, wrong=False)] for f, _ in KERNELS}))
+    tell(KERNELS)

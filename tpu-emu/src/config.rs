@@ -3,7 +3,6 @@ use crate::host_memory::{HostMemory, NoEnd};
 use crate::origin::{Clock, NoStacks, StackSource};
 use crate::topology::Topology;
 use crate::trace::Sink;
-use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
@@ -56,8 +55,8 @@ pub struct Config {
     pub host_memory: Arc<dyn HostMemory>,
     /// How Pallas kernels are run.
     pub pallas: tpu_pallas::Settings,
-    /// Takes the lines that kernels print.
-    pub prints: Prints,
+    /// What they have of the process.
+    pub outside: tpu_pallas::Outside,
     /// Whether memory that is taken, and memory that is given back, is filled with [`POISON`].
     pub poison: bool,
 }
@@ -86,26 +85,9 @@ impl Config {
             sink: None,
             host_memory: Arc::new(NoEnd),
             pallas: tpu_pallas::Settings::default(),
-            prints: Prints::none(),
+            outside: tpu_pallas::Outside::default(),
             poison: false,
         }
-    }
-}
-
-/// Takes lines of text.
-#[derive(Clone)]
-pub struct Prints(pub Arc<dyn Fn(&str) + Send + Sync>);
-
-impl Prints {
-    /// Nobody takes them.
-    pub fn none() -> Self {
-        Self(Arc::new(|_| {}))
-    }
-}
-
-impl fmt::Debug for Prints {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Prints")
     }
 }
 

@@ -80,7 +80,7 @@ pub use tpu_kernels as kernels;
 pub use tpu_ops::{self as ops, custom_call, host_transfer};
 
 pub use buffer::Buffer;
-pub use config::{Config, Prints};
+pub use config::Config;
 pub use memory::{Memory, MemoryKind};
 pub use runtime::Emulator;
 pub use tpu_base::error::{Code, Error, Result};

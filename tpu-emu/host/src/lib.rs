@@ -12,6 +12,7 @@ pub mod foreign;
 mod fork;
 mod forked;
 mod host_memory;
+mod interrupts;
 mod machine;
 mod mapped;
 mod memory;

@@ -7,11 +7,14 @@ use crate::clock::Monotonic;
 use crate::env::{HandlerLibrary, Nodes, ProcessPlace, Settings, TransportKind};
 use crate::fork;
 use crate::host_memory::Host;
+use crate::interrupts;
 use crate::metrics;
+use crate::prints;
 use crate::stack::ProcessStacks;
 use crate::trace_file::{self, Records};
 use std::sync::{Arc, LazyLock, OnceLock};
 use tpu_emu::custom_call::Registry;
+use tpu_emu::pallas::Outside;
 use tpu_emu::trace::Header;
 use tpu_emu::{Config, Emulator, Error, Result};
 
@@ -199,7 +202,10 @@ fn make(nodes: Nodes) -> Result<Made> {
         host_memory: Arc::new(Host),
         poison: settings.poison,
         pallas: settings.pallas,
-        prints: crate::prints::to_standard_error(),
+        outside: Outside {
+            prints: prints::to_standard_error(),
+            listens: Arc::new(interrupts::listen),
+        },
     };
     let machine = Emulator::new(config)?;
     machine.explain_refusals(Arc::new(Autopsist));

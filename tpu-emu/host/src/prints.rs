@@ -1,7 +1,7 @@
 //! What kernels print.
-use tpu_emu::Prints;
+use std::sync::Arc;
 
 /// Lines on standard error.
-pub(crate) fn to_standard_error() -> Prints {
-    Prints(std::sync::Arc::new(|text| crate::say(&format!("{text}\n"))))
+pub(crate) fn to_standard_error() -> Arc<dyn Fn(&str) + Send + Sync> {
+    Arc::new(|text| crate::say(&format!("{text}\n")))
 }

@@ -6,6 +6,7 @@ use crate::machine::copies::CopyOrder;
 use crate::machine::memory::Place;
 use crate::machine::watch::{Checks, Fill};
 use crate::machine::{Arrays, Failure, Machine};
+use crate::outside::Outside;
 use crate::piece::Pieces;
 use std::fmt;
 use std::sync::Arc;
@@ -35,7 +36,7 @@ pub struct Settings {
 pub struct Compiler {
     numerics: Numerics,
     pieces: Pieces,
-    prints: Arc<dyn Fn(&str) + Send + Sync>,
+    outside: Outside,
     settings: Settings,
 }
 
@@ -46,13 +47,9 @@ impl fmt::Debug for Compiler {
 }
 
 impl Compiler {
-    /// A compiler for a machine that computes so; `prints` takes the lines that kernels print.
-    pub fn new(
-        numerics: Numerics,
-        prints: Arc<dyn Fn(&str) + Send + Sync>,
-        settings: Settings,
-    ) -> Self {
-        Self { numerics, pieces: Pieces::new(numerics), prints, settings }
+    /// A compiler for a machine that computes so.
+    pub fn new(numerics: Numerics, outside: Outside, settings: Settings) -> Self {
+        Self { numerics, pieces: Pieces::new(numerics), outside, settings }
     }
 
     /// The kernel of a call on devices that run it together, by their numbers: it takes the
@@ -116,7 +113,7 @@ impl Compiler {
             settings: self.settings,
             cost,
             bytes_accessed,
-            prints: Arc::clone(&self.prints),
+            outside: self.outside.clone(),
         };
         Ok((Box::new(kernel), called))
     }
@@ -165,7 +162,7 @@ pub(crate) struct PallasKernel {
     cost: Cost,
     /// Bytes of memory that a run moves, by the kernel's author.
     bytes_accessed: Option<f64>,
-    prints: Arc<dyn Fn(&str) + Send + Sync>,
+    pub(crate) outside: Outside,
 }
 
 impl fmt::Debug for PallasKernel {
@@ -199,10 +196,9 @@ impl Kernel for PallasKernel {
         let places: Vec<Place> = results.iter_mut().map(|bytes| Place::of_mut(bytes)).collect();
         let Settings { order, checks } = self.settings;
         let kept = if checks.uninit { self.kept(&places) } else { Vec::new() };
-        let prints = &*self.prints;
         let arrays = self.arrays(operands, &places);
         let mut machine =
-            Machine::new(&self.program, arrays, &prints, (order, checks, Fill::Usual));
+            Machine::new(&self.program, arrays, &self.outside, (order, checks, Fill::Usual));
         let mut done = machine.run();
         if checks.uninit && done.is_ok() {
             done = self.is_determined(&machine, operands, (&places, &kept));

@@ -7,6 +7,8 @@ use crate::kernel::PallasKernel;
 use crate::machine::memory::Place;
 use crate::machine::watch::{Checks, Fill};
 use crate::machine::{Failure, Machine};
+use crate::outside::Outside;
+use std::sync::Arc;
 use tpu_kernels::aligned::Aligned;
 
 impl PallasKernel {
@@ -34,6 +36,7 @@ impl PallasKernel {
             return Ok(());
         }
         let made = self.aliases.len().max(1);
+        let silent = Outside { prints: Arc::new(|_| {}), ..self.outside.clone() };
         let differs = |only| {
             let mut own: Vec<Aligned> = results
                 .iter()
@@ -47,10 +50,11 @@ impl PallasKernel {
                 own.iter_mut().map(|bytes| Place::of_mut(bytes.bytes_mut())).collect();
             let how = (self.settings.order, Checks::default(), Fill::Other(only));
             let arrays = self.arrays(operands, &places);
-            if Machine::new(&self.program, arrays, &|_| {}, how).run().is_err() {
-                return true;
+            let mut again = Machine::new(&self.program, arrays, &silent, how);
+            if let Err(failure) = again.run() {
+                return if again.is_interrupted() { Err(failure) } else { Ok(true) };
             }
-            results.iter().zip(&places).enumerate().any(|(number, (first, second))| {
+            Ok(results.iter().zip(&places).enumerate().any(|(number, (first, second))| {
                 let (first, second) = (first.bytes(), second.bytes());
                 let mut at = 0;
                 run.written(number / made, number % made).into_iter().any(|(bytes, written)| {
@@ -58,13 +62,19 @@ impl PallasKernel {
                     at += bytes;
                     written && first[part.clone()] != second[part]
                 })
-            })
+            }))
         };
-        if !differs(None) {
+        if !differs(None)? {
             return Ok(());
         }
-        let culprit = suspects.iter().find(|(whose, _)| differs(Some(*whose)));
-        let (whose, places) = culprit.unwrap_or(&suspects[0]);
+        let mut culprit = &suspects[0];
+        for suspect in &suspects {
+            if differs(Some(suspect.0))? {
+                culprit = suspect;
+                break;
+            }
+        }
+        let (whose, places) = culprit;
         let line = |place| self.program.locations.line(place).unwrap_or_else(|| "?".to_owned());
         let mut what = format!(
             "reads memory that nobody has written, and what the kernel gives depends on it: {}",

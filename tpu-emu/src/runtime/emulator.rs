@@ -66,7 +66,7 @@ impl Emulator {
     pub fn new(config: Config) -> Result<Arc<Self>> {
         let Config { topology, hbm, process_index, history, numerics, .. } = config;
         let Config { threads, custom_calls, call_timeout, stacks, clock, sink, .. } = config;
-        let Config { host_memory, poison, vectors, hosts_timeout, prints, pallas, .. } = config;
+        let Config { host_memory, poison, vectors, hosts_timeout, outside, pallas, .. } = config;
         simd::limit(vectors);
         let processes = topology.process_count();
         if !(0..processes).contains(&process_index) {
@@ -81,7 +81,7 @@ impl Emulator {
             process_index,
             numerics,
             custom_calls,
-            pallas: tpu_pallas::Compiler::new(numerics, prints.0, pallas),
+            pallas: tpu_pallas::Compiler::new(numerics, outside, pallas),
             call_timeout,
             hosts_timeout,
             in_flight: Arc::default(),

@@ -14,6 +14,9 @@ use super::{Failure, Machine};
 use crate::form::{Cell, Peer, Sync};
 use tpu_mosaic::ir::LocationId;
 
+/// How often a kernel asks what semaphores have before a copy is done: some wait by asking.
+const PATIENT: u64 = 64;
+
 /// When copies that run beside a kernel are done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CopyOrder {
@@ -122,6 +125,10 @@ impl Machine<'_> {
                     watch.waited(number, semaphore);
                 }
                 instance.set(*to, value);
+                instance.asked += 1;
+                if instance.asked.is_multiple_of(PATIENT) {
+                    self.finish_one_copy()?;
+                }
             }
             Sync::Barrier { to } => {
                 let buffer = self.barrier(instance.device);

@@ -51,6 +51,8 @@ pub(super) struct Instance {
     pub(super) next: usize,
     /// Steps that it has done.
     pub(super) ran: u64,
+    /// How often it has asked what a semaphore has.
+    pub(super) asked: u64,
     pub(super) registers: Vec<i64>,
     views: Vec<Option<View>>,
     pub(super) slots: Vec<Place>,
@@ -80,6 +82,7 @@ impl Instance {
             state: State::Ready,
             next: program.entries[entry].start,
             ran: 0,
+            asked: 0,
             registers: vec![0; program.registers],
             views: vec![None; program.views],
             slots: Vec::new(),
@@ -179,7 +182,8 @@ impl Machine<'_> {
             instance.next += 1;
             instance.ran += 1;
             let place = program.places[at];
-            match self.run_step(instance, number, step, place) {
+            let may = self.goes_on(place);
+            match may.and_then(|()| self.run_step(instance, number, step, place)) {
                 Ok(()) => {}
                 Err(failure) => return Err(self.told(instance, failure)),
             }
@@ -365,7 +369,10 @@ impl Machine<'_> {
 /// Whether other kernels have their turn behind a step, so that all go on side by side.
 fn gives_turn(step: &Step) -> bool {
     let Step::Sync(sync) = step else { return false };
-    matches!(**sync, Sync::Wait { .. } | Sync::WaitCopy { .. } | Sync::Meet { .. })
+    matches!(
+        **sync,
+        Sync::Wait { .. } | Sync::WaitCopy { .. } | Sync::Meet { .. } | Sync::Read { .. }
+    )
 }
 
 /// One element of a view.

@@ -18,11 +18,13 @@
 //! | `semaphores` | semaphores, and who waits for them |
 //! | `peers` | memories of other devices' kernels |
 //! | `watch`, `shadow` | memory that is read before it is written, and races |
+//! | `patience` | who interrupts kernels that run on and on |
 //! | `scalar` | arithmetic on scalar integers |
 pub(crate) mod copies;
 mod cores;
 mod instance;
 pub(crate) mod memory;
+mod patience;
 mod peers;
 mod pieces;
 mod prints;
@@ -36,10 +38,12 @@ pub(crate) mod watch;
 mod windows;
 
 use crate::form::{Array, Cell, Extent, Program, Source};
+use crate::outside::Outside;
 use copies::{Copies, CopyOrder};
 use cores::{Roster, Who};
 use instance::{Instance, State};
 use memory::{Bank, BufferId, Place};
+use patience::Patience;
 use peers::{Owners, Role};
 use semaphores::Signals;
 use tpu_mosaic::ir::{CoreType, LocationId, MemorySpace};
@@ -86,7 +90,8 @@ pub(crate) struct Machine<'p> {
     watch: Option<Watch>,
     fill: Fill,
     devices: Vec<Arrays>,
-    prints: &'p dyn Fn(&str),
+    outside: &'p Outside,
+    patience: Patience,
 }
 
 impl<'p> Machine<'p> {
@@ -94,7 +99,7 @@ impl<'p> Machine<'p> {
     pub(crate) fn new(
         program: &'p Program,
         devices: Vec<Arrays>,
-        prints: &'p dyn Fn(&str),
+        outside: &'p Outside,
         (order, checks, fill): (CopyOrder, Checks, Fill),
     ) -> Self {
         let (signals, owners) = (Signals::default(), Owners::default());
@@ -111,7 +116,8 @@ impl<'p> Machine<'p> {
             watch,
             fill,
             devices,
-            prints,
+            outside,
+            patience: Patience::new(),
         }
     }
 

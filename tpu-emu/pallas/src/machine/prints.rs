@@ -31,13 +31,13 @@ impl Machine<'_> {
             for (number, (_, value)) in texts.iter().enumerate().rev() {
                 text = text.replace(&format!("${number}"), value);
             }
-            (self.prints)(&text);
+            (self.outside.prints)(&text);
         } else if texts.is_empty() {
-            (self.prints)(&log.tag);
+            (self.outside.prints)(&log.tag);
         }
         if !log.formatted {
             for (header, value) in texts {
-                (self.prints)(&format!("{} {header} {value}", log.tag.trim_end()));
+                (self.outside.prints)(&format!("{} {header} {value}", log.tag.trim_end()));
             }
         }
         Ok(())
