@@ -27,8 +27,8 @@ def spins(x_ref, o_ref, count):
     o_ref[...] = x_ref[...]
 
 def asks(x_ref, o_ref, ready):
-    lax.while_loop(lambda n: n == 0, lambda n: pl.semaphore_read(ready), 0)
-    o_ref[...] = x_ref[...]
+    n = lax.while_loop(lambda n: n == 0, lambda n: pl.semaphore_read(ready), 0)
+    o_ref[...] = x_ref[...] + n.astype(jnp.float32)
 
 scratch = {"spins": pltpu.SMEM((1,), jnp.int32), "asks": pltpu.SemaphoreType.REGULAR}
 kernel = KERNEL
@@ -43,9 +43,8 @@ threading.Thread(target=interrupt).start()
 try:
     try:
         np.asarray(run(x))
-    except jax.errors.JaxRuntimeError as error:
-        print("error:", str(error).splitlines()[0], flush=True)
-        time.sleep(0.1)
+    except jax.errors.JaxRuntimeError:
+        time.sleep(1)
 except KeyboardInterrupt:
     print("interrupted", flush=True)
 try:
@@ -67,10 +66,7 @@ def test_a_kernel_without_an_end_is_interrupted_and_the_device_goes_on(kernel, t
         )
     finally:
         signal.signal(signal.SIGINT, before)
-    lines = done.stdout.splitlines()
-    assert lines, done.stderr
-    assert lines[0].startswith("error: INTERNAL: "), done.stdout + done.stderr
-    assert "program.py:" in lines[0]
-    assert "interrupted: the kernel was here after" in lines[0]
-    assert "interrupted" in lines[1:], done.stdout
-    assert lines[-1] == "then 2.0 default_int_handler", done.stdout
+    assert done.stdout.splitlines() == ["interrupted", "then 2.0 default_int_handler"], done.stderr
+    [line] = [line for line in done.stderr.splitlines() if "the kernel was here after" in line]
+    assert line.startswith(f"tpu-emu: Mosaic kernel {kernel}: "), line
+    assert "program.py:" in line

@@ -26,9 +26,7 @@ def on_subcores(kernel: Callable[..., None], **scratch: Any) -> Callable[..., ja
         out_type=ROWS,
         mesh=mesh,
         scratch_types=scratch,
-        compiler_params=pltpu.CompilerParams(
-            needs_layout_passes=False, use_tc_tiling_on_sc=False
-        ),
+        compiler_params=pltpu.CompilerParams(needs_layout_passes=False, use_tc_tiling_on_sc=False),
     )(kernel)
     return jax.jit(run)
 
@@ -42,7 +40,9 @@ def a_neighbours_row_of_shared_memory(wrong):
         pltpu.sync_copy(shared.at[(me + 1) % SUBCORES], own)  # here
         pltpu.sync_copy(own, o_ref.at[me])
 
-    run = on_subcores(kernel, shared=SHARED((SUBCORES, LANES), jnp.int32), own=VMEM((LANES,), jnp.int32))
+    run = on_subcores(
+        kernel, shared=SHARED((SUBCORES, LANES), jnp.int32), own=VMEM((LANES,), jnp.int32)
+    )
     return run(example())
 
 
@@ -57,7 +57,9 @@ def a_row_that_a_neighbour_still_reads(wrong):
         pltpu.sync_copy(own, shared.at[me])  # here
         pltpu.sync_copy(shared.at[me], o_ref.at[me])
 
-    run = on_subcores(kernel, shared=SHARED((SUBCORES, LANES), jnp.int32), own=VMEM((LANES,), jnp.int32))
+    run = on_subcores(
+        kernel, shared=SHARED((SUBCORES, LANES), jnp.int32), own=VMEM((LANES,), jnp.int32)
+    )
     return run(example())
 
 

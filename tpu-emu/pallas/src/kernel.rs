@@ -203,7 +203,14 @@ impl Kernel for PallasKernel {
         if checks.uninit && done.is_ok() {
             done = self.is_determined(&machine, operands, (&places, &kept));
         }
-        done.map_err(|failure| failed(&self.program.name, &failure, &self.program.locations))
+        done.map_err(|failure| {
+            let error = failed(&self.program.name, &failure, &self.program.locations);
+            if machine.is_interrupted() {
+                // Python raises `KeyboardInterrupt` in place of the error.
+                (self.outside.prints)(&format!("tpu-emu: {error}"));
+            }
+            error
+        })
     }
 
     fn starts_from(&self, result: usize) -> Option<usize> {

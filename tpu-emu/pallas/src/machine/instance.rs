@@ -36,7 +36,7 @@ pub(super) enum Waiting {
 /// A kernel on one core.
 #[derive(Debug)]
 pub(super) struct Instance {
-    /// Its number among all of the launch.
+    /// The number of this kernel among all of the launch.
     pub(super) number: usize,
     /// Where it runs.
     pub(super) who: Who,
