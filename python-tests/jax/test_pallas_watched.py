@@ -1,6 +1,7 @@
 """What is found in kernels that are watched: memory that nobody has written, and races."""
 
 import functools
+import importlib
 import json
 import os
 import subprocess
@@ -25,7 +26,10 @@ def watched(order: str, name: str = "watched_kernels.py") -> dict[str, list[str]
     environment = {"TPU_EMU_PALLAS_CHECK": "uninit,races", "TPU_EMU_PALLAS_DMA": order}
     if name == "watched_subcores.py":
         environment["TPU_EMU_TOPOLOGY"] = "v6e:1x1"
-    program = f"import runpy; runpy.run_path({str(HERE / name)!r}, run_name='__main__')"
+    program = (
+        f"import runpy, sys; sys.path.append({str(HERE)!r}); "
+        f"runpy.run_path({str(HERE / name)!r}, run_name='__main__')"
+    )
     found: dict[str, list[str]] = json.loads(output(program, environment))
     return found
 
@@ -48,11 +52,11 @@ def test_the_line_of_the_mistake_is_told_first(function, said):
 
 @pytest.mark.skipif(JAXLIB < (0, 10), reason="the names of SparseCores were others")
 def test_mistakes_of_subcores_are_told_and_the_same_without_them_are_not():
-    from watched_subcores import KERNELS_OF_SUBCORES
-
+    # Older ones of JAX cannot import it.
+    kernels = importlib.import_module("watched_subcores").KERNELS_OF_SUBCORES
     for order in ("late", "early"):
         found = watched(order, "watched_subcores.py")
-        for function, said in KERNELS_OF_SUBCORES:
+        for function, said in kernels:
             wrong, right = found[function.__name__]
             assert said in wrong, function
             assert right == "", function

@@ -107,7 +107,7 @@ def sums_into_shared_rows(wrong):
 
 
 def a_count_of_the_neighbours(wrong):
-    def kernel(x_ref, o_ref, *, count, own):
+    def kernel(_, o_ref, *, count, own):
         me = lax.axis_index("subcore")
         count[0] = me
         plsc.subcore_barrier()
