@@ -26,6 +26,7 @@ impl fmt::Debug for Patience {
 
 impl Patience {
     /// A launch that begins now.
+    #[expect(clippy::disallowed_methods, reason = "how long a launch has run is no time of a trace")]
     pub(super) fn new() -> Self {
         Self { began: Instant::now(), steps: 0, heard: None }
     }
