@@ -117,7 +117,7 @@ impl<'p> Machine<'p> {
             fill,
             devices,
             outside,
-            patience: Patience::new(),
+            patience: Patience::default(),
         }
     }
 

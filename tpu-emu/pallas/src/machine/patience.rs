@@ -2,33 +2,22 @@
 use super::{Failure, Machine};
 use crate::outside::Heard;
 use std::fmt;
-use std::time::{Duration, Instant};
 use tpu_mosaic::ir::LocationId;
 
-/// Steps between two looks at the clock.
-const STEPS: u32 = 256;
+/// Steps between two questions whether there was an interrupt, and before anybody listens: those
+/// of short kernels cost nothing more.
+const STEPS: u64 = 1024;
 
-/// How long a launch runs before anybody listens for interrupts.
-const BEFORE_LISTENING: Duration = Duration::from_millis(500);
-
-/// How long a launch has run, and whether somebody listens.
+/// How far a launch is, and whether somebody listens.
+#[derive(Default)]
 pub(super) struct Patience {
-    began: Instant,
-    steps: u32,
+    steps: u64,
     heard: Option<Heard>,
 }
 
 impl fmt::Debug for Patience {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Patience").field("began", &self.began).finish_non_exhaustive()
-    }
-}
-
-impl Patience {
-    /// A launch that begins now.
-    #[expect(clippy::disallowed_methods, reason = "how long a launch has run is no time of a trace")]
-    pub(super) fn new() -> Self {
-        Self { began: Instant::now(), steps: 0, heard: None }
+        f.debug_struct("Patience").field("steps", &self.steps).finish_non_exhaustive()
     }
 }
 
@@ -44,20 +33,18 @@ impl Machine<'_> {
     /// The user has interrupted the process.
     pub(super) fn goes_on(&mut self, place: LocationId) -> Result<(), Failure> {
         let patience = &mut self.patience;
-        patience.steps = patience.steps.wrapping_add(1);
+        patience.steps += 1;
         if !patience.steps.is_multiple_of(STEPS) {
             return Ok(());
         }
         match &patience.heard {
-            None if patience.began.elapsed() >= BEFORE_LISTENING => {
-                patience.heard = Some((self.outside.listens)());
-            }
+            None => patience.heard = Some((self.outside.listens)()),
             Some(heard) if heard() => {
-                let seconds = patience.began.elapsed().as_secs_f64();
-                let what = format!("interrupted: the kernel was here after {seconds:.1} s");
+                let steps = patience.steps;
+                let what = format!("interrupted: the kernel was here after {steps} steps");
                 return Err(Failure { what, place });
             }
-            _ => {}
+            Some(_) => {}
         }
         Ok(())
     }

@@ -279,6 +279,7 @@ impl Watch {
     pub(super) fn carried(&mut self, bank: &Bank, source: &View, target: &View) {
         let from = bank.get(source.buffer).place.address();
         let to = bank.get(target.buffer).place.address();
+        let (source, target) = &source.both_there(target);
         let parts: Vec<(usize, Written)> = source
             .runs()
             .into_iter()

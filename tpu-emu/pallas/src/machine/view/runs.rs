@@ -16,6 +16,9 @@ impl View {
         if self.elements() == 0 {
             return Vec::new();
         }
+        if self.is_cut() {
+            return self.cut().runs();
+        }
         let mut runs: Vec<(usize, usize)> = Vec::new();
         let mut add = |start: usize, bytes: usize| match runs.last_mut() {
             Some((before, length)) if *before + *length == start => *length += bytes,

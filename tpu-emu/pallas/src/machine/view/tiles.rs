@@ -82,6 +82,18 @@ impl View {
         self.axes.iter().map(Axis::there).collect()
     }
 
+    /// Without the elements that are in tiles alone.
+    pub(super) fn cut(&self) -> Self {
+        self.first(&self.there())
+    }
+
+    /// Two of the same extents without the elements that one of them has in tiles alone.
+    pub(crate) fn both_there(&self, other: &Self) -> (Self, Self) {
+        let both: Vec<usize> =
+            self.axes.iter().zip(&other.axes).map(|(a, b)| a.there().min(b.there())).collect();
+        (self.first(&both), other.first(&both))
+    }
+
     /// Reads what is there, and nothing for the rest.
     pub(super) fn read_there(&self, bank: &Bank, to: Place) {
         poison(to, self.dtype);
