@@ -68,5 +68,7 @@ def test_a_kernel_without_an_end_is_interrupted_and_the_device_goes_on(kernel, t
         signal.signal(signal.SIGINT, before)
     assert done.stdout.splitlines() == ["interrupted", "then 2.0 default_int_handler"], done.stderr
     [line] = [line for line in done.stderr.splitlines() if "the kernel was here after" in line]
-    assert line.startswith(f"tpu-emu: Mosaic kernel {kernel}: "), line
+    # Modules of older JAX have no name of their own.
+    names = (f"tpu-emu: Mosaic kernel {kernel}: ", "tpu-emu: Mosaic kernel main: ")
+    assert line.startswith(names), line
     assert "program.py:" in line

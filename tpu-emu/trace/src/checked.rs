@@ -22,7 +22,7 @@ impl Checked {
         self.sum.record(record);
     }
 
-    /// Compares a sum of the file that stands at a byte, and goes on from it. Gives between which
+    /// Compares a sum of the file that ends at a byte, and goes on from it. Gives between which
     /// bytes the file is not what was written, where the sums differ.
     pub(crate) fn compare(&mut self, found: u64, at: u64) -> Option<(u64, u64)> {
         let differs = found != self.sum.value();

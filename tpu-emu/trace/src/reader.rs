@@ -80,8 +80,8 @@ fn records(input: &mut Input<impl Read>, tables: &mut Builder) -> Result<Stop, R
         let mut fields = Fields::new(&record[HEAD_BYTES..], end);
         match RecordKind::of(kind) {
             Some(RecordKind::Check) => {
-                let at = fields.at();
-                let damaged = tables.checked.compare(fields.number()?, at);
+                let found = fields.number()?;
+                let damaged = tables.checked.compare(found, fields.at());
                 tables.trace.damaged = tables.trace.damaged.or(damaged);
             }
             kind => {

@@ -117,6 +117,8 @@ pub enum Class {
     IntegerPredicate,
     /// `i64`: one of the predicates of floats.
     FloatPredicate,
+    /// `array<i1: …>`.
+    Booleans,
     /// `array<i32: …>`.
     Integers32,
     /// `array<i64: …>`.
@@ -197,6 +199,7 @@ impl Class {
                 Self::Si32,
                 Attribute::Signed(_, Element::S32) | Attribute::Integer(_, Element::S32),
             )
+            | (Self::Booleans, Attribute::Integers(_, Element::Pred))
             | (Self::Integers32, Attribute::Integers(_, Element::S32))
             | (Self::Integers64, Attribute::Integers(_, Element::S64))
             | (Self::Text, Attribute::Text(_))

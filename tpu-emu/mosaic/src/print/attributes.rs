@@ -193,7 +193,11 @@ pub(super) fn attribute(value: &Attribute, text: &mut String) {
             text.push(']');
         }
         Attribute::Integers(values, of) => {
-            let values: Vec<String> = values.iter().map(ToString::to_string).collect();
+            let value = |value: &i64| match of {
+                Element::Pred => (*value != 0).to_string(),
+                _ => value.to_string(),
+            };
+            let values: Vec<String> = values.iter().map(value).collect();
             let colon = if values.is_empty() { "" } else { ": " };
             text.push_str(&format!("array<{}{colon}{}>", element_name(*of), values.join(", ")));
         }

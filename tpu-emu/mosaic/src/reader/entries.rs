@@ -125,8 +125,10 @@ impl Reader<'_> {
         count: usize,
         bytes: &[u8],
     ) -> Result<Attribute, ReadError> {
-        let Type::Scalar(element @ (Element::S32 | Element::S64)) = self.type_of(of)? else {
-            return Ok(Attribute::Unknown("an array of other than i32 or i64".into()));
+        let Type::Scalar(element @ (Element::Pred | Element::S32 | Element::S64)) =
+            self.type_of(of)?
+        else {
+            return Ok(Attribute::Unknown("an array of other than i1, i32 or i64".into()));
         };
         let width = element.bytes().unwrap_or(8);
         if Some(bytes.len()) != count.checked_mul(width) {

@@ -4,7 +4,8 @@ use super::values::{Home, Reference, Val, dtype, extents};
 use super::{Lowering, name};
 use crate::form::{Access, Cell, Int, Reshaping, Step};
 use tpu_mosaic::ir::{
-    Cell as MosaicCell, CoreType, DYNAMIC, Element, MemorySpace, Memref, Op, Operation, Type, Value,
+    Attribute, Cell as MosaicCell, CoreType, DYNAMIC, Element, MemorySpace, Memref, Op, Operation,
+    Type, Value,
 };
 
 /// What lies in a memory, in the words of the machine.
@@ -35,10 +36,10 @@ impl<'m> Lowering<'m> {
     /// Loads, stores and views; whether it is one.
     pub(super) fn memory(&mut self, operation: &'m Operation) -> Refused<bool> {
         match operation.op {
-            Op::VectorLoad | Op::TpuVectorLoad | Op::TpuStridedLoad => {
+            Op::VectorLoad | Op::TpuVectorLoad | Op::TpuStridedLoad | Op::TpuLoad => {
                 self.vector_load(operation)?
             }
-            Op::VectorStore | Op::TpuVectorStore | Op::TpuStridedStore => {
+            Op::VectorStore | Op::TpuVectorStore | Op::TpuStridedStore | Op::TpuStore => {
                 self.vector_store(operation)?;
             }
             Op::MemrefLoad => self.scalar_load(operation)?,
@@ -89,6 +90,16 @@ impl<'m> Lowering<'m> {
                     return Err("Not Implemented: Stride on last dim is not 1".to_owned());
                 }
                 Some(strides.into())
+            }
+            Op::TpuLoad | Op::TpuStore => {
+                let mask = operation.integers("sublane_mask").unwrap_or_default();
+                let stride =
+                    operation.attributes.get("sublane_stride").and_then(Attribute::integer);
+                if mask.contains(&0) || stride.is_some_and(|stride| stride != 1) {
+                    let what = name(operation.op);
+                    return Err(format!("{what} with the sublanes {mask:?}, stride {stride:?}"));
+                }
+                None
             }
             _ => {
                 let strides = operation.integers("strides").unwrap_or_default();
