@@ -88,3 +88,61 @@ def test_numbers_rounded_by_chance_are_one_of_their_neighbours_with_their_sign(n
     assert (np.abs(made.astype(np.float32) - wanted) <= step).all()
     if name != "float8_e4m3b11fnuz":
         np.testing.assert_array_equal(np.signbit(made), np.signbit(wanted))
+
+
+def reads_before_it_writes(x_ref: Any, o_ref: Any) -> None:
+    o_ref[...] += x_ref[...]
+
+
+def writes_a_part(x_ref: Any, o_ref: Any) -> None:
+    o_ref[0:4] = x_ref[0:4]
+
+
+def writes_where_it_counts(x_ref: Any, o_ref: Any) -> None:
+    @pl.when(jnp.max(x_ref[...]) > 8 * 256)
+    def _() -> None:
+        o_ref[...] = x_ref[...]
+
+
+def reads_a_part_and_writes_all(x_ref: Any, o_ref: Any) -> None:
+    before = o_ref[0:4]
+    o_ref[...] = x_ref[...]
+    o_ref[4:8] = before
+
+
+def writes_all(x_ref: Any, o_ref: Any) -> None:
+    o_ref[...] = x_ref[...]
+
+
+# Elements of two blocks that each of them leaves without a number.
+WRITTEN_IN_PART = [
+    (reads_before_it_writes, [True] * 16),
+    (writes_a_part, [False] * 4 + [True] * 4 + [False] * 4 + [True] * 4),
+    (writes_where_it_counts, [True] * 8 + [False] * 8),
+    (reads_a_part_and_writes_all, [False] * 4 + [True] * 4 + [False] * 4 + [True] * 4),
+    (writes_all, [False] * 16),
+]
+
+
+@pytest.mark.parametrize("columns", [128, 256])
+@pytest.mark.parametrize(("kernel", "left"), WRITTEN_IN_PART)
+def test_what_a_kernel_has_not_written_is_no_number(
+    kernel: Any, left: list[bool], columns: int
+) -> None:
+    x = jnp.arange(16 * 256, dtype=jnp.float32).reshape(16, 256) + 1
+    block = pl.BlockSpec((8, columns), lambda i, j: (i, j))
+    made = pl.pallas_call(
+        kernel,
+        grid=(2, 256 // columns),
+        in_specs=[block],
+        out_specs=block,
+        out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype),
+    )
+    had = np.asarray(jax.jit(made)(x) * 1)
+    np.testing.assert_array_equal(np.isnan(had), np.repeat(np.array(left)[:, None], 256, 1))
+    there = ~np.isnan(had)
+    if kernel is not reads_before_it_writes:
+        np.testing.assert_array_equal(had[there], np.asarray(x)[there])
+    whole = pl.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct((8, 256), x.dtype))
+    had = np.asarray(jax.jit(whole)(x[:8]) * 1)
+    np.testing.assert_array_equal(np.isnan(had), np.repeat(np.array(left[:8])[:, None], 256, 1))

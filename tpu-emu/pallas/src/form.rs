@@ -117,6 +117,8 @@ pub(crate) struct Argument {
     pub(crate) source: Source,
     /// Whether the kernel writes to it.
     pub(crate) written: bool,
+    /// Whether the kernel writes all of it at each point of the grid, before it reads there.
+    pub(crate) covered: bool,
 }
 
 /// What lies in a memory.

@@ -55,6 +55,8 @@ pub(crate) fn lower(
         references: Vec::new(),
         written: Vec::new(),
         outside: Vec::new(),
+        named: Vec::new(),
+        covered: Vec::new(),
         slots: Slots::default(),
         open: Open::default(),
         depth: 0,
@@ -207,6 +209,7 @@ impl<'m> Lowering<'m> {
                 space: space(&reference.memref),
                 source: one.source,
                 written: self.written[one.memory],
+                covered: self.covered[one.memory] == Some(reference.view),
             });
         }
         self.program.entries.push(Entry {

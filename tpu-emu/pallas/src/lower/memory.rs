@@ -131,6 +131,7 @@ impl<'m> Lowering<'m> {
         let access = self.access(operation, &of, &dims)?;
         // What nobody reads is not loaded; the operand for the old value of a store is often so.
         if self.unread(result) {
+            self.named[of.memory] -= 1;
             for &mask in operation.group("mask") {
                 self.read(mask)?;
             }
@@ -181,6 +182,9 @@ impl<'m> Lowering<'m> {
             self.close()?;
         }
         let mask = operation.operand("mask");
+        if mask.is_none() && !operation.flag("add") {
+            self.covers(&access, &of);
+        }
         if mask.is_some() && self.core != CoreType::TensorCore {
             return self.store_lanes(operation, (&of, &access));
         }
@@ -202,6 +206,17 @@ impl<'m> Lowering<'m> {
         self.store(access, of.memory, stored);
         self.read(value)?;
         Ok(())
+    }
+
+    /// Notes that a memory is written as a whole, if nothing was done with it before.
+    fn covers(&mut self, access: &Access, of: &Reference) {
+        let whole = access.strides.is_none()
+            && access.indices.iter().all(|index| *index == Int::Known(0))
+            && extents(&of.memref.dims).is_ok_and(|dims| dims[..] == access.dims[..]);
+        // Code in regions may be left out.
+        if whole && self.depth == 0 && self.named[of.memory] == 1 {
+            self.covered[of.memory] = Some(of.view);
+        }
     }
 
     fn scalar_load(&mut self, operation: &'m Operation) -> Refused<()> {

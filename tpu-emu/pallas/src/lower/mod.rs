@@ -54,6 +54,10 @@ pub(crate) struct Lowering<'m> {
     written: Vec<bool>,
     /// Whether each of them is outside of the kernel.
     outside: Vec<bool>,
+    /// How often each of them was named.
+    named: Vec<u32>,
+    /// The view by which each of them is written as a whole before anything else is done with it.
+    covered: Vec<Option<crate::form::ViewId>>,
     slots: Slots,
     open: Open,
     /// Regions around what is lowered.
@@ -91,6 +95,9 @@ impl<'m> Lowering<'m> {
         *uses = uses.saturating_sub(1);
         if let Val::Vector(id) = found {
             self.used(id);
+        }
+        if let Val::Reference(id) = found {
+            self.named[self.references[id.0].memory] += 1;
         }
         match found {
             Val::Missing => Err(String::new()),

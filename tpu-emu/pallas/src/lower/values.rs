@@ -211,6 +211,8 @@ impl<'m> Lowering<'m> {
     pub(super) fn new_memory(&mut self) -> usize {
         self.written.push(false);
         self.outside.push(false);
+        self.named.push(0);
+        self.covered.push(None);
         self.written.len() - 1
     }
 

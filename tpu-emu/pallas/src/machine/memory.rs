@@ -198,11 +198,17 @@ pub(crate) fn poison(place: Place, dtype: DType) {
         DType::S64 => &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f],
         _ => &[0xff],
     };
-    if pattern.len() == 1 {
-        bytes.fill(pattern[0]);
-        return;
+    match *pattern {
+        [byte] => bytes.fill(byte),
+        [a, b] => repeat(bytes, [a, b]),
+        [a, b, c, d] => repeat(bytes, [a, b, c, d]),
+        [a, b, c, d, e, f, g, h] => repeat(bytes, [a, b, c, d, e, f, g, h]),
+        _ => {}
     }
-    for chunk in bytes.chunks_exact_mut(pattern.len()) {
-        chunk.copy_from_slice(pattern);
+}
+
+fn repeat<const N: usize>(bytes: &mut [u8], pattern: [u8; N]) {
+    for chunk in bytes.as_chunks_mut().0 {
+        *chunk = pattern;
     }
 }

@@ -37,7 +37,7 @@ pub(crate) mod view;
 pub(crate) mod watch;
 mod windows;
 
-use crate::form::{Array, Cell, Extent, Program, Source};
+use crate::form::{Array, Cell, Cores, Extent, Program, Source};
 use crate::outside::Outside;
 use copies::{Copies, CopyOrder};
 use cores::{Roster, Who};
@@ -256,13 +256,25 @@ impl<'p> Machine<'p> {
                             id
                         }
                         Array::Result(_) => {
-                            let id = match copies.iter().find(|(from, _)| *from == lent) {
+                            match copies.iter().find(|(from, _)| *from == lent) {
                                 // One memory, as outside of the kernel.
-                                Some((_, id)) => *id,
-                                None => own(self),
-                            };
-                            back = Some((id, lent));
-                            id
+                                Some((_, id)) => {
+                                    back = Some((*id, lent));
+                                    *id
+                                }
+                                // Cores beside each other have one each.
+                                None if of.cores != Cores::default() => {
+                                    let id = own(self);
+                                    back = Some((id, lent));
+                                    id
+                                }
+                                None => {
+                                    if !argument.covered || self.minds_what_is_unwritten() {
+                                        self.unwritten(lent, argument.cell, (number, role));
+                                    }
+                                    self.bank.lent(lent, argument.cell)
+                                }
+                            }
                         }
                     }
                 }
@@ -276,7 +288,8 @@ impl<'p> Machine<'p> {
                         )));
                     }
                     let array = self.bank.lent(lent, argument.cell);
-                    let id = own(self);
+                    // It is filled block by block.
+                    let id = self.bank.own(bytes, argument.cell);
                     let shared = self.is_shared(device, of.array);
                     let watch = self.watch.as_mut().filter(|_| !shared);
                     if let (Some(watch), Array::Result(_)) = (watch, of.array) {

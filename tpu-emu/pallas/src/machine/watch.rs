@@ -408,6 +408,12 @@ impl Machine<'_> {
         Ok(())
     }
 
+    /// Whether it matters that nobody has written a memory, even if a kernel writes it all before
+    /// it reads there.
+    pub(super) fn minds_what_is_unwritten(&self) -> bool {
+        self.watch.is_some()
+    }
+
     /// Memory that nobody has written, from now on.
     pub(super) fn unwritten(&mut self, place: Place, cell: Cell, whose: (usize, Role)) {
         let Cell::Element(dtype) = cell else { return };

@@ -5,7 +5,7 @@ use super::memory::BufferId;
 use super::peers::Role;
 use super::view::View;
 use super::{Failure, Machine};
-use crate::form::{Array, Cell, Source, Window};
+use crate::form::{Argument, Array, Cell, Source, Window};
 use tpu_base::tensor::DType;
 use tpu_mosaic::ir::LocationId;
 
@@ -104,14 +104,8 @@ impl Machine<'_> {
                 if results {
                     self.write_back(state, window, dtype).map_err(fails)?;
                 }
-                let view = self
-                    .fetch(
-                        instance,
-                        number,
-                        (window, &index),
-                        (argument.written, dtype, argument.cell),
-                    )
-                    .map_err(fails)?;
+                let view =
+                    self.fetch(instance, number, (window, &index), argument).map_err(fails)?;
                 let view = view.with_dims(&argument.dims).map_err(fails)?;
                 instance.set_view(argument.view, view);
             }
@@ -156,8 +150,9 @@ impl Machine<'_> {
         instance: &mut Instance,
         number: usize,
         (window, index): (&Window, &[i64]),
-        (written, dtype, cell): (bool, DType, Cell),
+        argument: &Argument,
     ) -> Result<View, String> {
+        let (dtype, cell) = (argument.cell.dtype(), argument.cell);
         let part = inside(window, index)?;
         let Some(state) = &mut instance.windows[number] else {
             return Err("an argument without a window".to_owned());
@@ -168,7 +163,7 @@ impl Machine<'_> {
         state.index = Some(index.to_vec());
         let block = array.block(&part.array, &part.dims);
         let beside = whole && !state.shared && block.side_by_side(&self.bank).is_some();
-        state.copied = if result { !beside } else { !whole || written || state.shared };
+        state.copied = if result { !beside } else { !whole || argument.written || state.shared };
         let view = if state.copied {
             View::whole(state.own, dtype, &window.bounds)
         } else {
@@ -178,7 +173,8 @@ impl Machine<'_> {
         if fetched && !state.copied {
             return Ok(view);
         }
-        if !fetched || !whole {
+        let covered = argument.covered && !self.minds_what_is_unwritten();
+        if (!fetched || !whole) && !covered {
             match cell {
                 Cell::Element(dtype) => match view.side_by_side(&self.bank) {
                     Some(place) => {
