@@ -28,6 +28,8 @@ pub struct Config {
     pub disable_semaphore_checks: bool,
     /// Whether it runs on SparseCores.
     pub sparse_core: bool,
+    /// Whether arrays have the tiles of a TensorCore there, too.
+    pub compact_arrays: bool,
     /// How much VMEM it may take.
     pub vmem_limit_bytes: Option<u64>,
 }
@@ -70,7 +72,6 @@ const IGNORED: &[&str] = &[
 ];
 /// The same outside of `custom_call_config`.
 const IGNORED_OUTSIDE: &[&str] = &[
-    "sparse_core_config",
     "megachip_parallelism_config",
     "flag_configs",
     "custom_call_config",
@@ -165,6 +166,10 @@ impl Config {
                     let bytes = item.get("size").unwrap_or(&Value::Null);
                     self.vmem_limit_bytes = Some(size("size", bytes)?);
                 }
+            }
+            "sparse_core_config" => {
+                let tiling = object(key, value)?.get("tiling").and_then(Value::as_str);
+                self.compact_arrays = tiling == Some("TILING_COMPACT");
             }
             key if IGNORED_OUTSIDE.contains(&key) => {}
             key => return Err(Error::Config(format!("{key} is not known"))),
@@ -283,11 +288,13 @@ mod tests {
                "input_memory_space_colors": [{"operand_index": 2, "color": 0}],
                "internal_scratch_in_bytes": 4096, "disable_bounds_checks": true"#,
             r#", "device_type": "DEVICE_TYPE_SPARSECORE",
+               "sparse_core_config": {"tiling": "TILING_COMPACT"},
                "scoped_memory_configs": [{"memory_space":1, "offset": 0, "size": 1048576}]"#,
         )
         .unwrap();
         assert_eq!(config.body, b"ML\xefR");
         assert!(config.has_communication && config.disable_bounds_checks && config.sparse_core);
+        assert!(config.compact_arrays);
         assert_eq!(config.collective_id, Some(7));
         assert_eq!(config.cost_estimate.unwrap().remote_bytes_transferred, 4);
         assert_eq!(config.output_colors, [Color { index: 1, color: 1 }]);

@@ -51,6 +51,8 @@ pub(crate) struct Program {
     pub(crate) registers: usize,
     /// How many views there are.
     pub(crate) views: usize,
+    /// Whether arrays outside of its cores have the tiles of a TensorCore, not a SparseCore's.
+    pub(crate) compact_arrays: bool,
     /// Whether accesses that lead out of their memory are errors.
     pub(crate) bounds_checks: bool,
     /// Bytes of each slot.

@@ -42,6 +42,7 @@ pub(crate) fn lower(
         name: signature.name.into(),
         locations: module.locations.clone(),
         semaphore_checks: !config.disable_semaphore_checks,
+        compact_arrays: config.compact_arrays || !config.sparse_core,
         bounds_checks: !config.disable_bounds_checks,
         ..Program::default()
     };

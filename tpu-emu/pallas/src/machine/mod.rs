@@ -46,7 +46,7 @@ use memory::{Bank, BufferId, Place};
 use patience::Patience;
 use peers::{Owners, Role};
 use semaphores::Signals;
-use tpu_mosaic::ir::{CoreType, LocationId, MemorySpace};
+use tpu_mosaic::ir::{LocationId, MemorySpace};
 use view::View;
 use watch::{Checks, Fill, Watch};
 use windows::WindowState;
@@ -304,9 +304,12 @@ impl<'p> Machine<'p> {
             instance.back.extend(back);
             instance.windows.push(window);
             let view = View::whole(buffer, dtype, dims);
-            let tiled = matches!(argument.space, MemorySpace::Any | MemorySpace::Hbm)
-                && of.core == CoreType::TensorCore;
-            instance.set_view(argument.view, if tiled { view.in_tiles() } else { view });
+            let view = match argument.space {
+                MemorySpace::Any | MemorySpace::Hbm if program.compact_arrays => view.in_tiles(),
+                MemorySpace::Any | MemorySpace::Hbm => view.in_words(),
+                _ => view,
+            };
+            instance.set_view(argument.view, view);
         }
         instance.begin(program);
         Ok(instance)

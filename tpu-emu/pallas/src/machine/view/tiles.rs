@@ -11,6 +11,8 @@ use tpu_kernels::movement::block_copy::BlockCopy;
 const LANES: usize = 128;
 /// Rows of a tile, at most.
 const SUBLANES: usize = 8;
+/// Words of a SparseCore's tile.
+const WORDS: usize = 8;
 
 impl Axis {
     /// Whether so many elements end in the tile of the last one.
@@ -52,6 +54,15 @@ impl View {
                 rows.room = padding(rows.extent, tile);
                 lanes.room = padding(lanes.extent, LANES);
             }
+        }
+        self
+    }
+
+    /// With the room that a SparseCore's tiles have behind the last dimension, in whole words.
+    pub(crate) fn in_words(mut self) -> Self {
+        let tile = WORDS * packing(self.dtype);
+        if let Some(last) = self.axes.last_mut() {
+            last.room = padding(last.extent, tile);
         }
         self
     }
@@ -165,6 +176,10 @@ mod tests {
             assert!(error.contains("out of bounds"), "{error}");
         }
         assert!(last.with_dims(&[256]).unwrap_err().contains("behind its array"));
+        let words = View::whole(array, DType::U8, &[3, 130]).in_words();
+        assert!(words.slice(&[0, 128], &[3, 32], None).is_ok());
+        assert!(words.slice(&[0, 128], &[3, 33], None).is_err());
+        assert!(words.slice(&[2, 0], &[2, 8], None).is_err());
         let inner = view.slice(&[0, 0], &[2, 64], None).unwrap();
         assert!(inner.slice(&[0, 0], &[3, 64], None).is_err());
     }
