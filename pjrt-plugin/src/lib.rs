@@ -17,6 +17,7 @@ mod ffi;
 #[path = "../glibc/src/jumps.rs"]
 mod glibc;
 mod inspection;
+mod jax_processes;
 mod key_value;
 mod memory_object;
 mod objects;
@@ -57,7 +58,7 @@ fn machine() -> Result<Arc<Emulator>> {
 /// The machine, unless the first client makes it, and every way by which custom calls become
 /// known to it.
 fn start() -> Result<()> {
-    tpu_host::start()?;
+    tpu_host::start(jax_processes::said().is_some())?;
     ffi::load(tpu_host::handler_libraries()?)?;
     ffi::install();
     Ok(())

@@ -55,6 +55,15 @@ def test_a_training_step_gives_the_bits_of_one_process():
     assert "curve" in alone
 
 
+def test_jax_alone_says_which_host_a_process_is():
+    unset = {"TPU_EMU_PROCESS_INDEX": ""}
+    [alone] = ended(start(STEP, [0], 1, {"TPU_EMU_TOPOLOGY": "v5e:2x2"} | unset))
+    assert ended(start(STEP, [0, 1], 2, unset)) == [alone, alone]
+    listed = "print(jax.process_index(), jax.process_count(), len(jax.local_devices()))"
+    said = ended(start(listed, [0, 1], 2, unset | {"TPU_EMU_TOPOLOGY": ""}))
+    assert [text.split() for text in said] == [["0", "2", "4"], ["1", "2", "4"]]
+
+
 def test_a_transformer_on_four_hosts_learns_with_the_bits_of_one_chip():
     [one] = ended(start(TRANSFORMER, [0], 1, {"TPU_EMU_TOPOLOGY": "v5e:1x1"}))
     hosts = {"TPU_EMU_TOPOLOGY": "v5e:2x4,chips_per_host_bounds=1x2x1"}

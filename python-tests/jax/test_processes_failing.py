@@ -151,3 +151,10 @@ def test_a_host_that_the_topology_does_not_have_is_refused():
     texts = said(start(LISTED, [0, 1, 2], 3, {"JAX_PLATFORMS": "tpu"}))
     assert "TPU_EMU_PROCESS_INDEX=2: the topology has 2 processes" in texts[2]
     assert [text.strip() for text in texts[:2]] == ["4", "4"]
+
+
+def test_more_processes_than_hosts_are_refused_in_all_with_the_numbers():
+    variables = {"TPU_EMU_TOPOLOGY": "v5e:4x4", "TPU_EMU_PROCESS_INDEX": ""}
+    for text in said(start(LISTED, [0, 1], 2, variables)):
+        assert "num_processes of jax.distributed.initialize 2 says 2 processes" in text
+        assert "4 hosts" in text

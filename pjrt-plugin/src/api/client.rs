@@ -3,6 +3,7 @@ use super::device_description;
 use super::topology;
 use crate::attributes;
 use crate::boundary::{Caller, give_text, handle_of, id_of};
+use crate::jax_processes;
 use crate::key_value::KeyValueStore;
 use crate::memory_object;
 use crate::state::TOPOLOGIES;
@@ -30,14 +31,19 @@ pub(super) const PLATFORM_NAME: &str = "tpu";
 /// A client of the machine. Several may exist; they share its memory and its record.
 ///
 /// Options: `node_id` and `num_nodes` say which process of how many this one is. Others are a
-/// real TPU's and change nothing here.
+/// real TPU's and change nothing here. Where neither these nor the environment say it, JAX does.
 pub(super) fn create(caller: &Caller, args: &mut PJRT_Client_Create_Args) -> Result<()> {
     let options = attributes::from_c(caller, args.create_options, args.num_options)?;
-    let node = number(&options, "node_id")?;
-    let machine = tpu_host::machine_of(Nodes { node, count: number(&options, "num_nodes")? })?;
+    let (node, count) = (number(&options, "node_id")?, number(&options, "num_nodes")?);
+    let store = KeyValueStore::of(args);
+    let mut nodes = Nodes { node, count, by_jax: false };
+    if nodes.is_empty() && store.is_some() && tpu_host::is_alone_by_environment() {
+        nodes = jax_processes::said().unwrap_or_default();
+    }
+    let machine = tpu_host::machine_of(nodes)?;
     machine.check_not_forked()?;
     let process_index = machine.process_index();
-    join_slice(&machine, process_index, KeyValueStore::of(args))?;
+    join_slice(&machine, process_index, store)?;
     let topology = topology::publish(machine.topology().clone(), true);
     let mut client = Client {
         process_index,

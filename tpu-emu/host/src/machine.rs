@@ -86,25 +86,34 @@ fn check_nodes(place: &ProcessPlace, nodes: Nodes) -> Result<()> {
     let (index, count) = (place.process_index, place.process_count());
     match nodes {
         Nodes { node: Some(node), .. } if !(0..count).contains(&node) => {
-            let message = format!("option node_id is {node}; this topology has {count} processes");
-            Err(Error::bad(message))
+            let says = nodes.says_node(node);
+            Err(Error::bad(format!("{says}; this topology has {count} processes")))
         }
         Nodes { node: Some(node), .. } if node != index => Err(Error::bad(format!(
-            "option node_id is {node}; this machine was made as process {index} of {count}"
+            "{}; this machine was made as process {index} of {count}",
+            nodes.says_node(node)
         ))),
         Nodes { count: Some(asked), .. } if asked != count => Err(Error::bad(format!(
-            "option num_nodes is {asked}; this machine was made for {count} processes"
+            "{}; this machine was made for {count} processes",
+            nodes.says_count(asked)
         ))),
         _ => Ok(()),
     }
 }
 
-/// Reads the environment, and makes the machine unless its place is for the first client to say.
+/// Whether the environment says nothing of other processes.
+pub fn is_alone_by_environment() -> bool {
+    let place = settings().and_then(|settings| settings.place(Nodes::default()));
+    place.is_ok_and(|place| place.is_alone())
+}
+
+/// Reads the environment, and makes the machine unless its place is for the first client to say,
+/// as it is where the client's program has `others`.
 ///
 /// # Errors
 /// As for [`machine`].
-pub fn start() -> Result<()> {
-    if settings()?.place_depends_on_client() {
+pub fn start(others: bool) -> Result<()> {
+    if settings()?.place_depends_on_client() || others {
         return Ok(());
     }
     machine().map(drop)

@@ -39,12 +39,31 @@ pub struct Nodes {
     pub node: Option<i32>,
     /// Option `num_nodes`: how many there are.
     pub count: Option<i32>,
+    /// Whether it is JAX that says so, and no option.
+    pub by_jax: bool,
 }
 
 impl Nodes {
     /// Whether nothing is said.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// Who says that this process is this one.
+    pub(crate) fn says_node(self, node: i32) -> String {
+        let by =
+            if self.by_jax { "process_id of jax.distributed.initialize" } else { "option node_id" };
+        format!("{by} is {node}")
+    }
+
+    /// Who says that there are so many.
+    pub(crate) fn says_count(self, count: i32) -> String {
+        format!("{} is {count}", self.counted_by())
+    }
+
+    /// What has the number of processes.
+    fn counted_by(self) -> &'static str {
+        if self.by_jax { "num_processes of jax.distributed.initialize" } else { "option num_nodes" }
     }
 }
 
@@ -197,20 +216,20 @@ impl Search<'_> {
         let Asked { process_index, nodes, .. } = self.asked;
         if let Some(asked) = nodes.count.filter(|&asked| asked != count) {
             let of = topology.canonical_spec();
-            return Err(format!("option num_nodes is {asked}; {of} has {count} processes"));
+            return Err(format!("{}; {of} has {count} processes", nodes.says_count(asked)));
         }
         if let Some(node) = nodes.node
             && !(0..count).contains(&node)
         {
-            let message = format!("option node_id is {node}; this topology has {count} processes");
-            return Err(message);
+            let says = nodes.says_node(node);
+            return Err(format!("{says}; this topology has {count} processes"));
         }
         if let Some(index) = *process_index {
             if !(0..count).contains(&index) {
                 return Err(format!("{INDEX}={index}: the topology has {count} processes"));
             }
             if let Some(node) = nodes.node.filter(|&node| node != index) {
-                return Err(format!("{INDEX}={index}: option node_id is {node}"));
+                return Err(format!("{INDEX}={index}: {}", nodes.says_node(node)));
             }
             return Ok(index);
         }
@@ -231,7 +250,8 @@ impl Search<'_> {
         };
         match (by_variables, nodes.node) {
             (Some(index), Some(node)) if index != node => Err(format!(
-                "option node_id is {node}; {} says {index}",
+                "{}; {} says {index}",
+                nodes.says_node(node),
                 said.map_or_else(|| "MEGASCALE_SLICE_ID".to_owned(), ToString::to_string)
             )),
             (Some(index), _) | (None, Some(index)) => Ok(index),

@@ -190,11 +190,11 @@ impl Search<'_> {
         if let Some(count) = self.asked.nodes.count {
             let slices = self.slices(base)?;
             if count < 1 || count % slices != 0 {
-                return Err(format!(
-                    "option num_nodes is {count}; {slices} slices have as many processes each"
-                ));
+                let says = self.asked.nodes.says_count(count);
+                return Err(format!("{says}; {slices} slices have as many processes each"));
             }
-            return Ok(Some((count / slices, format!("option num_nodes {count}"))));
+            let by = format!("{} {count}", self.asked.nodes.counted_by());
+            return Ok(Some((count / slices, by)));
         }
         Ok(grid.as_ref().map(|grid| (1, grid.to_string())))
     }

@@ -201,7 +201,7 @@ fn bounds_that_cannot_be_are_refused_by_name() {
 
 #[test]
 fn the_options_of_a_client_count_and_must_agree() {
-    let nodes = |node, count| Nodes { node: Some(node), count };
+    let nodes = |node, count| Nodes { node: Some(node), count, by_jax: false };
     let emu = ("TPU_EMU_TOPOLOGY", "v5e:4x4");
     let second = with(&[emu], nodes(1, Some(4))).unwrap();
     assert_eq!((second.process_index, second.process_count()), (1, 4));
