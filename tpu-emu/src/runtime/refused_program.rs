@@ -2,6 +2,7 @@
 use super::emulator::Emulator;
 use super::loaded::LoadedExecutable;
 use crate::executable::{CompileOptions, Donation, Executable, Format};
+use crate::memory::{Memory, MemoryKind};
 use crate::trace::{Note, RefusedProgram as Told};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -99,7 +100,10 @@ impl Emulator {
             let left = short(row.hbm.saturating_sub(row.reserved));
             advice.push(format!("a larger chip: {}, which leaves {left} to programs", row.family));
         }
-        advice.push(format!("{} bytes of HBM on each device", needed.0));
+        // What a device is given is rounded down to granules.
+        let memory = Memory { device: 0, kind: MemoryKind::Device };
+        let given = self.rounded(memory, needed);
+        advice.push(format!("{} bytes of HBM on each device", given.0));
         advice
     }
 
