@@ -20,7 +20,7 @@ LEAK = """
         return w - 0.01 * (x.T @ h)
 
     def leak(w):
-        kept.append(jnp.ones((64, 256)) + w[0, 0])
+        kept.append(jnp.ones((64, 250)) + w[0, 0])
 
     def train():
         w = jax.device_put(np.ones((256, 256), np.float32))
