@@ -74,6 +74,33 @@ def test_pages_show_names_as_they_are(counted, tmp_path):
     assert page.count("<details") == 3
 
 
+def test_what_was_not_seen_of_many_calls_is_told(writer, tmp_path):
+    writer.start(minor=5)
+    writer.definitions()
+    name = "PJRT_Buffer_Destroy"
+    for stack, counts in [(3, (30, 3_000, 0, 0)), (0, (1_970, 197_000, 0, 0))]:
+        payload = fields(name, stack, 77, 1_000) + b"".join(map(long, counts))
+        writer.record(14, payload)
+    path = tmp_path / "calls.trace"
+    path.write_bytes(writer.data)
+    code, out, err = run("guidebook", path, "--json", folder=tmp_path)
+    assert (code, err) == (0, "")
+    book = json.loads(out)
+    assert misfits("guidebook", book) == []
+    [of] = book["functions"]
+    assert (of["count"], of["nanos"], of["is_estimated"]) == (2_000, 200_000, True)
+    assert (of["distinct"], of["unseen"], len(of["stacks"])) == (1, 1_970, 1)
+    for form in ("md", "html"):
+        code, out, _ = run("guidebook", path, "--format", form, folder=tmp_path)
+        assert code == 0
+        assert "2,000 calls, about 200.00 µs in all, about 100 ns each" in out
+        assert "Of 1,970 calls no stack was taken" in out
+        assert "1+" in out
+    code, out, _ = run("walkthrough", path, folder=tmp_path)
+    assert code == 0
+    assert "No stack was taken." in out
+
+
 def test_a_walk_shows_each_call_once_with_its_numbered_stack(counted, tmp_path):
     code, out, _ = run("walkthrough", counted, folder=tmp_path)
     assert code == 0

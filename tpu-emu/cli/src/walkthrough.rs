@@ -110,6 +110,9 @@ impl Step {
             duration(self.nanos),
             bytes(self.bytes),
         );
+        if self.frames.is_empty() {
+            text += "No stack was taken.\n\n";
+        }
         for (title, is_python) in [("Python", true), ("Native", false)] {
             let frames: Vec<&Frame> =
                 self.frames.iter().filter(|frame| frame.is_python == is_python).collect();

@@ -1,8 +1,11 @@
 //! Functions of a trace with their calls and the stacks that they were called from.
-use crate::text::duration;
+use crate::text::{counted as counted_words, duration};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use tpu_trace::{Calls, ChangeKind, Face, FramePart, Links, Trace, within_project};
+
+/// Calls of a function by a thread all of which are timed; `TIMED` of the recorder.
+const TIMED: u64 = 1024;
 
 /// One function of an interface.
 #[derive(Debug, Serialize)]
@@ -17,7 +20,11 @@ pub(crate) struct Function {
     pub(crate) nanos: Option<u64>,
     pub(crate) bytes: u64,
     pub(crate) errors: u64,
-    /// How many distinct stacks it was called from.
+    /// Whether the time is an estimate: of calls of a thread behind these, one in eight is timed.
+    pub(crate) is_estimated: bool,
+    /// Calls of which no stack was taken: of what is called often, some are enough.
+    pub(crate) unseen: u64,
+    /// How many distinct stacks it was called from, as far as stacks were taken.
     pub(crate) distinct: usize,
     /// Those with most calls.
     pub(crate) stacks: Vec<From>,
@@ -59,7 +66,7 @@ pub(crate) fn functions(trace: &Trace, face: Face, stacks: usize, links: &Links)
             calls.sort_by_key(|of| (std::cmp::Reverse(of.count), of.first));
             let sum = |field: fn(&Calls) -> u64| calls.iter().map(field).sum();
             let name = &trace.entries[function as usize];
-            Function {
+            let whole = Function {
                 name: name.clone(),
                 url: links.of_function(name),
                 first: calls.iter().map(|of| of.first).min().unwrap_or(0),
@@ -67,20 +74,23 @@ pub(crate) fn functions(trace: &Trace, face: Face, stacks: usize, links: &Links)
                 nanos: has_times.then(|| sum(|of| of.nanos)),
                 bytes: sum(|of| of.bytes),
                 errors: sum(|of| of.errors),
-                distinct: calls.len(),
-                stacks: calls
-                    .iter()
-                    .take(stacks)
-                    .map(|of| From {
-                        first: of.first,
-                        count: of.count,
-                        nanos: has_times.then_some(of.nanos),
-                        bytes: of.bytes,
-                        errors: of.errors,
-                        frames: frames(trace, of.stack, name, face, links),
-                    })
-                    .collect(),
-            }
+                is_estimated: has_times && sum(|of| of.count) > TIMED,
+                unseen: calls.iter().filter(|of| of.stack == 0).map(|of| of.count).sum(),
+                distinct: 0,
+                stacks: Vec::new(),
+            };
+            calls.retain(|of| of.stack != 0);
+            let seen: HashSet<u32> = calls.iter().map(|of| of.stack).collect();
+            let from = |of: &Calls| From {
+                first: of.first,
+                count: of.count,
+                nanos: has_times.then_some(of.nanos),
+                bytes: of.bytes,
+                errors: of.errors,
+                frames: frames(trace, of.stack, name, face, links),
+            };
+            let stacks = calls.iter().take(stacks).map(from).collect();
+            Function { distinct: seen.len(), stacks, ..whole }
         })
         .collect();
     functions.sort_by(|a, b| a.first.cmp(&b.first).then_with(|| a.name.cmp(&b.name)));
@@ -114,6 +124,40 @@ fn counted(trace: &Trace) -> Vec<Calls> {
         calls.errors += u64::from(event.kind == ChangeKind::Refused);
     }
     counted.into_values().collect()
+}
+
+impl Function {
+    /// The time of all calls in words.
+    pub(super) fn took(&self) -> String {
+        self.about(self.nanos)
+    }
+
+    /// The time of one call in words.
+    pub(super) fn took_each(&self) -> String {
+        self.about(self.nanos.map(|nanos| nanos / self.count.max(1)))
+    }
+
+    fn about(&self, nanos: Option<u64>) -> String {
+        let about = if self.is_estimated { "about " } else { "" };
+        format!("{about}{}", took(nanos))
+    }
+
+    /// From how many stacks it was called, as far as that is known.
+    pub(super) fn places(&self) -> String {
+        let more = if self.unseen > 0 { "+" } else { "" };
+        format!("{}{more}", self.distinct)
+    }
+
+    /// What is not known of its calls, in words.
+    pub(super) fn unseen(&self) -> Option<String> {
+        (self.unseen > 0).then(|| {
+            let calls = counted_words(self.unseen, "call");
+            format!(
+                "Of {calls} no stack was taken: of what is called often some are enough, and \
+                 where a process ends there may be none."
+            )
+        })
+    }
 }
 
 /// A time in words.

@@ -31,13 +31,14 @@ pub(super) fn page(book: &Book) -> String {
     page += "<table><thead><tr><th></th><th>function</th><th>calls</th><th>time</th>\
              <th>bytes</th><th>errors</th><th>stacks</th></tr></thead><tbody>\n";
     for (number, function) in (1..).zip(&book.functions) {
-        let Function { name, count, nanos, errors, distinct, .. } = function;
+        let Function { name, count, errors, .. } = function;
         page += &format!(
             "<tr><td>{number}</td><td><a href=\"#f{number}\">{}</a></td><td>{count}</td>\
-             <td>{}</td><td>{}</td><td>{errors}</td><td>{distinct}</td></tr>\n",
+             <td>{}</td><td>{}</td><td>{errors}</td><td>{}</td></tr>\n",
             escaped(name),
-            took(*nanos),
+            function.took(),
             bytes(function.bytes),
+            function.places(),
         );
     }
     page += "</tbody></table>\n";
@@ -48,13 +49,13 @@ pub(super) fn page(book: &Book) -> String {
 }
 
 fn section(number: u64, function: &Function, page: &mut String) {
-    let Function { name, url, first, count, nanos, distinct, stacks, .. } = function;
+    let Function { name, url, first, count, distinct, stacks, .. } = function;
     *page += &format!("<h2 id=\"f{number}\">{number} {}</h2>\n", linked(name, url.as_deref()));
     *page += &format!(
         "<p>{}, {} in all, {} each, {}; first at {}.</p>\n",
         counted(*count, "call"),
-        took(*nanos),
-        took(nanos.map(|nanos| nanos / count.max(&1))),
+        function.took(),
+        function.took_each(),
         bytes(function.bytes),
         seconds(*first),
     );
@@ -72,6 +73,9 @@ fn section(number: u64, function: &Function, page: &mut String) {
     let left = distinct.saturating_sub(stacks.len()) as u64;
     if left > 0 {
         *page += &format!("<p>And {}.</p>\n", counted(left, "other stack"));
+    }
+    if let Some(unseen) = function.unseen() {
+        *page += &format!("<p>{unseen}</p>\n");
     }
 }
 

@@ -13,13 +13,14 @@ pub(super) fn page(book: &Book) -> String {
     page += "| | function | calls | time | bytes | errors | stacks |\n";
     page += "|--:|---|--:|--:|--:|--:|--:|\n";
     for (number, function) in (1..).zip(&book.functions) {
-        let Function { name, count, nanos, errors, distinct, .. } = function;
+        let Function { name, count, errors, .. } = function;
         page += &format!(
-            "| {number} | [{}](#{}) | {count} | {} | {} | {errors} | {distinct} |\n",
+            "| {number} | [{}](#{}) | {count} | {} | {} | {errors} | {} |\n",
             plain(name),
             anchor(number, name),
-            took(*nanos),
+            function.took(),
             bytes(function.bytes),
+            function.places(),
         );
     }
     for (number, function) in (1..).zip(&book.functions) {
@@ -29,13 +30,13 @@ pub(super) fn page(book: &Book) -> String {
 }
 
 fn section(number: u64, function: &Function, page: &mut String) {
-    let Function { name, url, first, count, nanos, distinct, stacks, .. } = function;
+    let Function { name, url, first, count, distinct, stacks, .. } = function;
     *page += &format!("\n## {number} {}\n\n", plain(name));
     *page += &format!(
         "{}, {} in all, {} each, {}; first at {}.{}\n",
         counted(*count, "call"),
-        took(*nanos),
-        took(nanos.map(|nanos| nanos / count.max(&1))),
+        function.took(),
+        function.took_each(),
         bytes(function.bytes),
         seconds(*first),
         url.as_ref().map_or_else(String::new, |url| format!(" [Its sources]({url}).")),
@@ -47,9 +48,6 @@ fn section(number: u64, function: &Function, page: &mut String) {
             took(from.nanos),
             bytes(from.bytes)
         );
-        if from.frames.is_empty() {
-            *page += "No stack was recorded.\n";
-        }
         for (depth, frame) in (1..).zip(&from.frames) {
             *page += &format!("{depth}. {}\n", line(frame));
         }
@@ -57,6 +55,9 @@ fn section(number: u64, function: &Function, page: &mut String) {
     let left = distinct.saturating_sub(stacks.len()) as u64;
     if left > 0 {
         *page += &format!("\nAnd {}.\n", counted(left, "other stack"));
+    }
+    if let Some(unseen) = function.unseen() {
+        *page += &format!("\n{unseen}\n");
     }
 }
 

@@ -1,6 +1,6 @@
 // Compiled programs with their static plans, and what was called.
 import { add, canvas, choice, color, fill, h, tip } from "./dom";
-import { Program, Slot } from "./data";
+import { Calls, Program, Slot } from "./data";
 import { Drawer } from "./drawer";
 import { fit } from "./flame";
 import { Grid } from "./grid";
@@ -195,6 +195,22 @@ export function executables(state: State, drawer: Drawer): View {
 
 const STAGES = ["instantiate", "prepare", "initialize", "execute"];
 
+/** Calls of a function by a thread all of which are timed; of those behind them, one in eight is. */
+const TIMED = 1024;
+
+/** The calls of a function, from all stacks. */
+interface Called {
+  name: number;
+  count: number;
+  nanos: number;
+  bytes: number;
+  errors: number;
+  first: number;
+  unseen: number;
+  stacks: Set<number>;
+  largest: Calls;
+}
+
 export function callsView(state: State, drawer: Drawer): View {
   const { model } = state;
   const { calls, entries, dispatches, dispatched, faults, format } = model.tables;
@@ -207,25 +223,37 @@ export function callsView(state: State, drawer: Drawer): View {
     if (drawn) return;
     drawn = true;
     if (calls.length) {
-      const by = new Map<number, typeof calls>();
-      for (const row of calls) by.set(row.function, [...(by.get(row.function) ?? []), row]);
-      const sum = (list: typeof calls, of: "count" | "nanos" | "bytes" | "errors"): number => list.reduce((sum, row) => sum + row[of], 0);
-      const body = [...by.entries()]
-        .sort(([, a], [, b]) => sum(b, "nanos") - sum(a, "nanos"))
-        .map(([name, list]) => {
-          const largest = [...list].sort((a, b) => b.nanos - a.nanos)[0];
-          const open = (): void => drawer.one(entries[name], `${counted(sum(list, "count"), "call")} from ${counted(list.length, "stack")}; of the one that took longest:`, largest.stack);
+      // Of what is called often, not every call has its stack taken, nor its time.
+      const by = new Map<number, Called>();
+      for (const row of calls) {
+        let of = by.get(row.function);
+        if (!of) by.set(row.function, (of = { name: row.function, count: 0, nanos: 0, bytes: 0, errors: 0, first: Infinity, unseen: 0, stacks: new Set(), largest: row }));
+        of.count += row.count;
+        of.nanos += row.nanos;
+        of.bytes += row.bytes;
+        of.errors += row.errors;
+        of.first = Math.min(of.first, row.first);
+        if (row.stack === 0) of.unseen += row.count;
+        else of.stacks.add(row.stack);
+        if (row.stack !== 0 && (of.largest.stack === 0 || row.nanos > of.largest.nanos)) of.largest = row;
+      }
+      const body = [...by.values()]
+        .sort((a, b) => b.nanos - a.nanos)
+        .map((of) => {
+          const about = of.count > TIMED ? "≈ " : "";
+          const unseen = of.unseen ? ` and, of ${counted(of.unseen, "call")}, from stacks that were not taken` : "";
+          const words = `${counted(of.count, "call")} from ${counted(of.stacks.size, "stack")}${unseen}; of the one that took longest:`;
           return h(
             "tr",
-            { "data-count": sum(list, "count") },
-            h("td", {}, h("button", { class: "plain", onclick: open }, entries[name])),
-            cell(grouped(sum(list, "count"))),
-            cell(span(sum(list, "nanos"))),
-            cell(span(sum(list, "nanos") / Math.max(1, sum(list, "count")))),
-            cell(bytes(sum(list, "bytes"))),
-            cell(sum(list, "errors") ? `✕ ${grouped(sum(list, "errors"))}` : "–"),
-            cell(grouped(list.length)),
-            cell(seconds(Math.min(...list.map((row) => row.first)))),
+            { "data-count": of.count },
+            h("td", {}, h("button", { class: "plain", onclick: () => drawer.one(entries[of.name], words, of.largest.stack) }, entries[of.name])),
+            cell(grouped(of.count)),
+            cell(about + span(of.nanos)),
+            cell(about + span(of.nanos / Math.max(1, of.count))),
+            cell(bytes(of.bytes)),
+            cell(of.errors ? `✕ ${grouped(of.errors)}` : "–"),
+            cell(grouped(of.stacks.size) + (of.unseen ? "+" : "")),
+            cell(seconds(of.first)),
           );
         });
       add(element, h("h2", {}, "Calls of the interface"), table("calls", ["Function", "Calls", "Time", "Each", "Bytes", "Errors", "Stacks", "First"], 0, body));
