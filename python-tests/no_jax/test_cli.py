@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 from tpu_emu import Frame, change_text, frame_text, read
 
 SECOND = """\
@@ -73,8 +75,9 @@ def test_the_command_says_that_a_trace_is_cut_off(small, tmp_path):
     ]
 
 
-def test_the_command_does_not_say_that_what_a_cut_trace_ends_with_lives(small, tmp_path):
-    small.put(13, 1, 0)
+@pytest.mark.parametrize("error", [0, 1 << 31, (1 << 64) - 1])
+def test_the_command_does_not_say_that_what_a_cut_trace_ends_with_lives(small, tmp_path, error):
+    small.put(13, 1, error)
     path = tmp_path / "trace"
     path.write_bytes(small.data)
     [why, those, *_] = run("--live", str(path)).stdout.splitlines()

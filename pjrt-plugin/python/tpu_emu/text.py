@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from tpu_emu.records import Argument, Change, Dispatch, Fault, Frame, Loss
 from tpu_emu.trace import Trace
 
+_ERRORS = 1 << 31
+"""More than any number of an error of the system."""
+
 
 def change_text(change: Change) -> str:
     """One change: lines on what and where, what for, how and who, then its stack.
@@ -127,7 +130,9 @@ def live_text(trace: Trace) -> Iterator[str]:
 
 def loss_text(loss: Loss) -> str:
     """Why a trace ends before its process did."""
-    why = os.strerror(loss.error) if loss.error else "another program changed the file"
+    # A damaged trace may have any number there.
+    is_of_system = 0 < loss.error < _ERRORS
+    why = os.strerror(loss.error) if is_of_system else "another program changed the file"
     what = f"{loss.records} records are" if loss.records > 1 else "1 record is"
     return f"The trace was cut off by an error of its writer, and {what} missing at its end: {why}"
 
