@@ -180,6 +180,11 @@ impl Ledger {
         self.each(|sink| sink.change(&Change { past, spec, free }, &self.names()));
     }
 
+    /// Tells the sink of a change in a core's memory, which the history does not keep.
+    pub(crate) fn note_of_core(&self, past: Past, spec: &ArraySpec) {
+        self.each(|sink| sink.change(&Change { past, spec, free: None }, &self.names()));
+    }
+
     /// Begins to keep changes, and gives the number of the recording.
     pub(crate) fn begin_recording(&self) -> u64 {
         self.recordings.begin()

@@ -101,7 +101,7 @@ class Change:
 
     @property
     def device(self) -> int | None:
-        """The id of the device whose HBM changed; None for host memory."""
+        """The id of the device whose HBM changed; None for other memory."""
         return self.space.device
 
 

@@ -207,13 +207,15 @@ fn text(summary: &Summary, view: &View) -> String {
     }
     for space in &summary.spaces {
         let of = u128::from(space.peak.size.in_memory) * 1000 / u128::from(space.capacity.max(1));
+        // How many semaphores there are is not known.
+        let share = match space.capacity {
+            0 => String::new(),
+            capacity => format!(" ({}.{} % of {})", of / 10, of % 10, bytes(capacity)),
+        };
         line(format!(
-            "{}: at most {} ({}.{} % of {}) at {}, {} of it padding",
+            "{}: at most {}{share} at {}, {} of it padding",
             one_line(&space.space),
             bytes(space.peak.size.in_memory),
-            of / 10,
-            of % 10,
-            bytes(space.capacity),
             seconds(space.peak.time.unwrap_or(0)),
             bytes(space.padding),
         ));

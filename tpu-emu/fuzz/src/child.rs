@@ -13,7 +13,7 @@ use tpu_fuzz::check::{Checker, Outcome, Phase, Progress, Spread};
 use tpu_fuzz::planted::{Fault, PROGRAM, registry};
 use tpu_fuzz::random::Random;
 use tpu_fuzz::seeds::{self, Form, Seed};
-use tpu_fuzz::{bytes, text};
+use tpu_fuzz::{bytes, kernels, text};
 
 /// The end of a child whose program has a loop that goes on: that is the program's right.
 pub(crate) const ENDLESS: i32 = 77;
@@ -130,13 +130,22 @@ fn damaged(random: &mut Random, seeds: &[Seed]) -> Case {
     if alike.is_empty() {
         alike = seeds.iter().collect();
     }
-    let seed = *random.pick(&alike);
+    let mut seed = *random.pick(&alike);
+    if form == Form::Text && random.once_in(3) {
+        // A third of the texts has kernels, few as those are.
+        let kernels: Vec<&&Seed> = alike.iter().filter(|seed| seed.has_kernels()).collect();
+        if !kernels.is_empty() {
+            seed = random.pick(&kernels);
+        }
+    }
     let bytes = match seed.text() {
         // One in eight, so that what is no text at all is tried too.
         Some(source) if !random.once_in(8) => {
             let others: Vec<&str> = alike.iter().filter_map(|other| other.text()).collect();
             let mut source = source.to_owned();
-            text::damage(random, &mut source, &others);
+            if random.once_in(8) || !kernels::damage(random, &mut source, &others) {
+                text::damage(random, &mut source, &others);
+            }
             source.into_bytes()
         }
         _ => {

@@ -6,6 +6,7 @@ pub mod bytes;
 pub mod careless;
 pub mod check;
 pub mod inputs;
+pub mod kernels;
 pub mod planted;
 pub mod random;
 pub mod readers;

@@ -54,6 +54,11 @@ pub struct Seed {
 }
 
 impl Seed {
+    /// Whether it is a text with kernels of Pallas.
+    pub fn has_kernels(&self) -> bool {
+        self.text().is_some_and(|text| text.contains("tpu_custom_call"))
+    }
+
     /// The text of a program in text.
     pub fn text(&self) -> Option<&str> {
         std::str::from_utf8(&self.bytes).ok().filter(|_| self.form.is_text())

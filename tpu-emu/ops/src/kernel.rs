@@ -1,4 +1,5 @@
 //! What an operation becomes that is no more than a call: bytes in, bytes out.
+use crate::core_records::CoreRecords;
 use crate::custom_call::CallKernel;
 use crate::host_transfer::{Channel, HostTransfers};
 use crate::replica_exchange::Others;
@@ -20,6 +21,8 @@ pub struct Cx<'a> {
     pub transfers: &'a [Arc<dyn HostTransfers>],
     /// The other replicas of the run, where each runs a program of its own.
     pub others: Option<&'a dyn Others>,
+    /// Who records what kernels have of their cores' memories; nobody, mostly.
+    pub cores: Option<&'a dyn CoreRecords>,
 }
 
 impl<'a> Cx<'a> {

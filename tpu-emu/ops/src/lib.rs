@@ -8,6 +8,7 @@ mod channel;
 mod collective;
 mod contraction;
 mod convolve;
+pub mod core_records;
 pub mod custom;
 mod edges;
 mod elementwise;

@@ -4,6 +4,7 @@ use crate::form::Program;
 use crate::lower::{Signature, lower};
 use crate::machine::copies::CopyOrder;
 use crate::machine::memory::Place;
+use crate::machine::records::Records;
 use crate::machine::watch::{Checks, Fill};
 use crate::machine::{Arrays, Failure, Machine};
 use crate::outside::Outside;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 use tpu_base::error::{Code, Error, Result};
 use tpu_base::tensor::Shape;
 use tpu_mosaic::ir::{LocationId, Locations};
+use tpu_mosaic::memory::{Budget, Call, Tiling, budgets};
 use tpu_mosaic::{Config, Refusal};
 use tpu_ops::custom_call::{Backend, CallSite};
 use tpu_ops::{Cost, Cx, Kernel, Numerics};
@@ -38,6 +40,8 @@ pub struct Compiler {
     pieces: Pieces,
     outside: Outside,
     settings: Settings,
+    /// Words of rows that the smallest tile of vector memory has.
+    least_words: u64,
 }
 
 impl fmt::Debug for Compiler {
@@ -47,9 +51,10 @@ impl fmt::Debug for Compiler {
 }
 
 impl Compiler {
-    /// A compiler for a machine that computes so.
-    pub fn new(numerics: Numerics, outside: Outside, settings: Settings) -> Self {
-        Self { numerics, pieces: Pieces::new(numerics), outside, settings }
+    /// A compiler for a machine that computes so, and whose smallest tile of vector memory has
+    /// so many words of rows.
+    pub fn new(numerics: Numerics, least_words: u64, outside: Outside, settings: Settings) -> Self {
+        Self { numerics, pieces: Pieces::new(numerics), outside, settings, least_words }
     }
 
     /// The kernel of a call on devices that run it together, by their numbers: it takes the
@@ -96,11 +101,18 @@ impl Compiler {
             let signed = |&dim: &usize| i64::try_from(dim).unwrap_or(i64::MAX);
             shapes.iter().map(|shape| shape.dims.iter().map(signed).collect()).collect()
         };
+        let tiling = match config.sparse_core {
+            true => Tiling::Flat,
+            false => Tiling::Rows { least_words: self.least_words },
+        };
+        let (operands, results) = (extents(&site.operands), extents(&site.results));
+        let call = Call { operands: &operands, results: &results };
+        let budgets = budgets(&module, &config, call, tiling);
         let called = CalledKernel {
             name,
             configuration: text.into(),
-            operands: extents(&site.operands),
-            results: extents(&site.results),
+            operands,
+            results,
             line: site.line.clone(),
             config: Arc::new(config),
             module: Arc::new(module),
@@ -111,6 +123,8 @@ impl Compiler {
             operands: site.operands.len(),
             devices: devices.to_vec(),
             settings: self.settings,
+            site: Arc::new(CallSite { backend: Backend::Opaque([].into()), ..site.clone() }),
+            takes: (budgets, tiling),
             cost,
             bytes_accessed,
             outside: self.outside.clone(),
@@ -159,6 +173,10 @@ pub(crate) struct PallasKernel {
     /// The numbers of its devices in the run.
     devices: Vec<usize>,
     pub(crate) settings: Settings,
+    /// The call, without what it says of the kernel.
+    site: Arc<CallSite>,
+    /// What each entry takes of its core's memories, and how arrays are tiled there.
+    takes: (Vec<Budget>, Tiling),
     cost: Cost,
     /// Bytes of memory that a run moves, by the kernel's author.
     bytes_accessed: Option<f64>,
@@ -192,14 +210,18 @@ impl PallasKernel {
 }
 
 impl Kernel for PallasKernel {
-    fn run(&self, _: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
+    fn run(&self, cx: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
         let places: Vec<Place> = results.iter_mut().map(|bytes| Place::of_mut(bytes)).collect();
         let Settings { order, checks } = self.settings;
         let kept = if checks.uninit { self.kept(&places) } else { Vec::new() };
         let arrays = self.arrays(operands, &places);
         let mut machine =
             Machine::new(&self.program, arrays, &self.outside, (order, checks, Fill::Usual));
+        if let Some(to) = cx.cores {
+            machine.record(Records::new(to, (&self.takes.0, self.takes.1), &self.site));
+        }
         let mut done = machine.run();
+        machine.records_end(done.as_ref().err().map(|failure| &*failure.what));
         if checks.uninit && done.is_ok() {
             done = self.is_determined(&machine, operands, (&places, &kept));
         }

@@ -45,14 +45,45 @@ pub(crate) trait Planner: fmt::Debug {
     ) -> Result<Arc<Piece>, String>;
 }
 
-/// A piece, and what it was made of.
-type Known = (Module, Arc<Piece>);
+/// The most pieces that are kept.
+const MOST: usize = 4096;
+
+/// What was made of what, by a number that equal sources share.
+#[derive(Debug)]
+struct Made<S, T> {
+    by_hash: HashMap<u64, Vec<(S, Arc<T>)>>,
+    count: usize,
+}
+
+impl<S, T> Default for Made<S, T> {
+    fn default() -> Self {
+        Self { by_hash: HashMap::new(), count: 0 }
+    }
+}
+
+impl<S, T> Made<S, T> {
+    /// Keeps one more. Where there are too many, those go that nobody has; then all.
+    fn keep(&mut self, hash: u64, source: S, made: &Arc<T>, most: usize) {
+        if self.count >= most {
+            self.by_hash.retain(|_, made| {
+                made.retain(|(_, made)| Arc::strong_count(made) > 1);
+                !made.is_empty()
+            });
+            self.count = self.by_hash.values().map(Vec::len).sum();
+        }
+        if self.count >= most {
+            *self = Self::default();
+        }
+        self.by_hash.entry(hash).or_default().push((source, Arc::clone(made)));
+        self.count += 1;
+    }
+}
 
 /// Pieces that were made, for kernels that have the same once more.
 #[derive(Debug)]
 pub(crate) struct Pieces {
     numerics: Numerics,
-    known: Mutex<HashMap<u64, Vec<Known>>>,
+    known: Mutex<Made<Module, Piece>>,
 }
 
 impl Pieces {
@@ -84,8 +115,10 @@ impl Planner for Pieces {
         donated: Vec<Option<usize>>,
     ) -> Result<Arc<Piece>, String> {
         let key = hash(&module);
-        if let Some(found) = self.known.lock().get(&key) {
-            let same = |(other, piece): &&Known| *other == module && piece.donated == donated;
+        if let Some(found) = self.known.lock().by_hash.get(&key) {
+            let same = |(other, piece): &&(Module, Arc<Piece>)| {
+                *other == module && piece.donated == donated
+            };
             if let Some((_, piece)) = found.iter().find(same) {
                 return Ok(Arc::clone(piece));
             }
@@ -98,8 +131,28 @@ impl Planner for Pieces {
         let mut plan = plan(&mut graph, StorageForm::Unpacked(&donated), Passes::ALL);
         let pool = Aligned::of(&std::mem::take(&mut plan.pool));
         let piece = Arc::new(Piece { plan, parameters, results, donated, pool });
-        let kept = (module, Arc::clone(&piece));
-        self.known.lock().entry(key).or_default().push(kept);
+        self.known.lock().keep(key, module, &piece, MOST);
         Ok(piece)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_has_goes_first_where_there_is_too_much() {
+        let mut made = Made::default();
+        let held = Arc::new(0);
+        made.keep(7, "held", &held, 3);
+        (1..3).for_each(|number| made.keep(number, "loose", &Arc::new(0), 3));
+        assert_eq!(made.count, 3);
+        made.keep(9, "next", &held, 3);
+        assert_eq!(made.count, 2);
+        assert_eq!(made.by_hash[&7][0].0, "held");
+        made.keep(10, "held, too", &held, 3);
+        made.keep(11, "the last", &held, 3);
+        assert_eq!((made.count, made.by_hash.len()), (1, 1));
+        assert_eq!(made.by_hash[&11][0].0, "the last");
     }
 }

@@ -1,6 +1,6 @@
 //! The kernels of a program: whether their cores have the memory that they take, and how a
 //! compiled program shows them.
-use crate::topology::{Generation, TileRules};
+use crate::topology::Generation;
 use std::collections::{HashMap, HashSet};
 use tpu_base::error::{Code, Error, Result};
 use tpu_ops::custom::{PIN, UNPIN};
@@ -21,7 +21,7 @@ pub(super) fn fit(kernels: &[CalledKernel], generation: &Generation) -> Result<V
         scoped_vmem: generation.scoped_vmem.0,
         smem: generation.smem.0,
         subcore_vmem: generation.subcore_vmem.0,
-        least_words: if generation.tiles == TileRules::V2 { 2 } else { 1 },
+        least_words: generation.least_words(),
     };
     let memories: Vec<KernelMemory> = kernels.iter().map(|kernel| kernel.memory(&cores)).collect();
     let refusals: Vec<String> =

@@ -1,5 +1,6 @@
 //! The memories of a machine's devices: who has which bytes, and the ways to take and give back.
 mod block;
+mod core_spaces;
 mod pointers;
 pub(crate) mod raw_allocations;
 mod recording;
@@ -13,9 +14,7 @@ use crate::host_memory::HostMemory;
 use crate::ledger::Ledger;
 use crate::origin::{ChangeKind, LabelId, Origin, Past, Record};
 use crate::topology::Topology;
-use crate::trace::{
-    Change, ClientEnd, Encoder, Header, Mark, Note, Places, Session, Sink as _, SpaceInfo, Usage,
-};
+use crate::trace::{Change, ClientEnd, Encoder, Header, Mark, Note, Places, SpaceInfo, Usage};
 use crate::workers::Workers;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -24,6 +23,8 @@ use tpu_base::units::{Bytes, to_usize};
 
 pub use block::Block;
 pub(crate) use block::{BlockBytes, Content};
+use core_spaces::CoreSpaces;
+pub(crate) use core_spaces::{CoreMemory, CoreTaken};
 use raw_allocations::RawAllocations;
 pub(crate) use raw_allocations::taken_for;
 pub use refusal::Explain;
@@ -106,6 +107,8 @@ pub struct Memories {
     forked: AtomicBool,
     /// Who says to clients why there is no room.
     explainer: OnceLock<Arc<dyn Explain>>,
+    /// The memories of cores, as far as a trace has heard of them.
+    pub(crate) cores: CoreSpaces,
 }
 
 impl Memories {
@@ -150,6 +153,7 @@ impl Memories {
             staged: AtomicU64::new(0),
             forked: AtomicBool::new(false),
             explainer: OnceLock::new(),
+            cores: CoreSpaces::default(),
             topology,
         }
     }
@@ -270,21 +274,6 @@ impl Memories {
             encoder.usage(&usage, &mut out);
         }
         out
-    }
-
-    /// Begins a trace in memory, in place of the one before: what lives now, and from now on
-    /// each change, launch and step.
-    pub fn begin_session(&self, header: &Header<'_>) -> Arc<Session> {
-        let session = Arc::new(Session::new(self.ledger.now(), header, &self.space_infos()));
-        // A block that comes in between is told twice, and the later telling holds.
-        self.ledger.listen(Some(Arc::clone(&session)));
-        self.each_live(|change| session.change(change, &self.ledger.names()));
-        session
-    }
-
-    /// Ends the trace in memory.
-    pub fn end_session(&self) {
-        self.ledger.listen(None);
     }
 
     /// Tells each live block as an allocation, numbered from 1 in each space.

@@ -2,12 +2,34 @@
 use super::Memories;
 use crate::ledger::Before;
 use crate::origin::{ChangeKind, Past};
-use crate::trace::{Change, Encoder, Header};
+use crate::trace::{Change, Encoder, Header, Session, Sink as _};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use tpu_base::error::{Error, Result};
 use tpu_base::units::{Nanos, to_u64};
 
 impl Memories {
+    /// Begins a trace in memory, in place of the one before: what lives now, and from now on
+    /// each change, launch and step.
+    pub fn begin_session(&self, header: &Header<'_>) -> Arc<Session> {
+        let mut spaces = self.space_infos();
+        let session = self.cores.with(|cores| {
+            spaces.extend(cores.iter().cloned());
+            let session = Arc::new(Session::new(self.ledger.now(), header, &spaces));
+            // A block that comes in between is told twice, and the later telling holds.
+            self.ledger.listen(Some(Arc::clone(&session)));
+            session
+        });
+        self.each_live(|change| session.change(change, &self.ledger.names()));
+        self.cores.each_live(|change| session.change(change, &self.ledger.names()));
+        session
+    }
+
+    /// Ends the trace in memory.
+    pub fn end_session(&self) {
+        self.ledger.listen(None);
+    }
+
     /// Begins to keep all changes; gives the number of the recording, and the time.
     ///
     /// # Errors

@@ -16,6 +16,7 @@ use tpu_base::event::Event;
 use tpu_base::transport::ArrayBytes;
 use tpu_base::units::{Bytes, Nanos, to_u64};
 use tpu_kernels::aligned::Aligned;
+use tpu_ops::core_records::CoreRecords;
 use tpu_ops::custom_call::{
     Abi, Call, CallKernel, CallMemory, CallSite, Linker, Moment, Partitioner, Progress, Services,
     Stage, instantiate,
@@ -34,7 +35,7 @@ use tpu_program::plan::{CallAlone, Slot, Step};
 pub(super) struct Launch {
     pub(super) machine: Arc<Emulator>,
     /// Device of each partition: number among those of the topology, and what it does for calls.
-    devices: Vec<(usize, OnceLock<Device>)>,
+    pub(super) devices: Vec<(usize, OnceLock<Device>)>,
     pub(super) origin: Origin,
     pub(super) program: Arc<str>,
     pub(super) context: Option<Context>,
@@ -44,14 +45,14 @@ pub(super) struct Launch {
     pub(super) others: Option<Arc<dyn Others>>,
     /// Who takes the calls of other processes' devices through their stages.
     pub(super) remote: Option<Arc<dyn RemoteCalls>>,
-    number: i64,
+    pub(super) number: i64,
     /// What each call keeps for this launch.
     states: Vec<OnceLock<Option<Context>>>,
 }
 
 /// What a device does for the calls of a launch, which run one after the other.
 #[derive(Debug)]
-struct Device {
+pub(super) struct Device {
     dispatch: Arc<Dispatch>,
     /// What the device does, as the targets see it.
     services: Arc<dyn Services>,
@@ -208,6 +209,10 @@ impl LaunchServices for Launch {
 
     fn others(&self) -> Option<&dyn Others> {
         self.others.as_deref()
+    }
+
+    fn cores(&self) -> Option<&dyn CoreRecords> {
+        self.machine.ledger().is_heard().then_some(self as &dyn CoreRecords)
     }
 }
 

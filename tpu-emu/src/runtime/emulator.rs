@@ -69,6 +69,7 @@ impl Emulator {
         let Config { host_memory, poison, vectors, hosts_timeout, outside, pallas, .. } = config;
         simd::limit(vectors);
         let processes = topology.process_count();
+        let least_words = topology.generation().least_words();
         if !(0..processes).contains(&process_index) {
             let message = format!("process index {process_index} of {processes} processes");
             return Err(Error::bad(message));
@@ -81,7 +82,7 @@ impl Emulator {
             process_index,
             numerics,
             custom_calls,
-            pallas: tpu_pallas::Compiler::new(numerics, outside, pallas),
+            pallas: tpu_pallas::Compiler::new(numerics, least_words, outside, pallas),
             call_timeout,
             hosts_timeout,
             in_flight: Arc::default(),

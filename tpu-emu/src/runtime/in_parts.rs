@@ -1,5 +1,6 @@
 //! One run of a program over several devices, where these have nothing to exchange: each set of
 //! devices that have the same runs its part of the program where its arrays lie.
+use super::custom_call::Launch;
 use super::job::{Job, aligned};
 use super::loaded::LoadedExecutable;
 use super::run_memory::RunMemory;
@@ -9,6 +10,7 @@ use std::sync::Arc;
 use tpu_base::error::{Error, Result};
 use tpu_base::units::{Bytes, to_u64};
 use tpu_kernels::aligned::Aligned;
+use tpu_program::interpret::custom_call::LaunchServices;
 use tpu_program::interpret::frame::Frame;
 use tpu_program::interpret::step::{Interpreter, StepWatch};
 
@@ -64,11 +66,16 @@ impl Job {
             self.machine.poison(arena.lock().bytes_mut());
             let memories = self.memories(first, sources, [&arena, &pool])?;
             let watch = watch.as_deref().map(|watch| watch.among(class));
+            let recorded = !executable.kernels.is_empty() && self.machine.ledger().is_heard();
+            let launch = recorded.then(|| {
+                let on = (vec![self.devices[first]], self.number);
+                Launch::new(&self.machine, on, self.origin, &executable.name, None, 0)
+            });
             let mut run = Interpreter {
                 frame: &Frame::new(memories),
                 locations: Some(&executable.module.locations),
                 seed: 0,
-                launch: None,
+                launch: launch.as_ref().map(|launch| launch as &dyn LaunchServices),
                 watch: watch.as_ref().map(|watch| watch as &dyn StepWatch),
             };
             if run.until_open(&own.plan, 0)?.is_some() {

@@ -272,7 +272,8 @@ impl Job {
         let frame = Frame::new(memories);
         let (executable, machine) = (self.executable, self.machine);
         let calls = executable.plan.calls;
-        let sees = calls > 0 || !self.transfers.is_empty() || self.others.is_some();
+        let recorded = !executable.kernels.is_empty() && machine.ledger().is_heard();
+        let sees = calls > 0 || !self.transfers.is_empty() || self.others.is_some() || recorded;
         let launch = sees.then(|| {
             let (name, devices) = (&executable.name, (self.devices, self.number));
             let mut launch = Launch::new(&machine, devices, self.origin, name, self.context, calls);

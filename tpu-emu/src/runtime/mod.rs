@@ -50,6 +50,7 @@
 mod callback_order;
 mod checks;
 mod compile;
+mod core_records;
 mod custom_call;
 mod custom_call_services;
 mod dependencies;

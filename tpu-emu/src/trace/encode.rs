@@ -37,14 +37,26 @@ pub struct Header<'a> {
 pub struct SpaceInfo {
     /// Number in this trace.
     pub number: u32,
-    /// The device it belongs to; `None` for host memory.
+    /// The device whose HBM it is; `None` for other memory.
     pub device: Option<u64>,
-    /// `TPU_0` or `host`.
+    /// `TPU_0` or `host`; of a memory of a SparseCore, `TPU_0 core 0, vector subcore 3`.
     pub owner: String,
-    /// `device`, `pinned_host` or `unpinned_host`.
+    /// `device`, `pinned_host` or `unpinned_host`; of a core `vmem`, `smem`, `vmem_shared` or
+    /// `semaphores`.
     pub kind: &'static str,
-    /// What can be allocated.
+    /// What can be allocated; 0 where that is not known.
     pub capacity: Bytes,
+}
+
+/// A memory space.
+pub(super) fn space(space: &SpaceInfo, out: &mut Vec<u8>) {
+    record(out, RecordKind::Space, |payload| {
+        number(payload, space.number.into());
+        number(payload, space.device.map_or(0, |device| device + 1));
+        text(payload, &space.owner);
+        text(payload, space.kind);
+        number(payload, space.capacity.0);
+    });
 }
 
 /// How full a memory space is.
@@ -94,13 +106,7 @@ impl Encoder {
             text(payload, header.topology);
         });
         for space in spaces {
-            record(out, RecordKind::Space, |payload| {
-                number(payload, space.number.into());
-                number(payload, space.device.map_or(0, |device| device + 1));
-                text(payload, &space.owner);
-                text(payload, space.kind);
-                number(payload, space.capacity.0);
-            });
+            self::space(space, out);
         }
     }
 

@@ -14,6 +14,7 @@ impl Encoder {
     /// Whatever is told besides changes, custom calls and faults.
     pub fn note(&mut self, note: &Note<'_>, names: &Names<'_>, out: &mut Vec<u8>) {
         match note {
+            Note::Space(info) => super::encode::space(info, out),
             Note::Mark(mark) => self.mark(mark, names, out),
             Note::Program(program) => plan(program, out),
             Note::Launch(run) => self.launch(run, names, out),

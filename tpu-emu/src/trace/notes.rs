@@ -1,4 +1,5 @@
 //! What a trace tells besides changes, custom calls and faults.
+use super::encode::SpaceInfo;
 use crate::origin::{Origin, StackId};
 use std::sync::Arc;
 use tpu_base::units::{Bytes, DevAddr, Nanos};
@@ -20,6 +21,8 @@ pub enum Note<'a> {
     Launch(&'a LaunchRun),
     /// The beginning of the end.
     ClientEnd(&'a ClientEnd<'a>),
+    /// A memory of a core, before its first change.
+    Space(&'a SpaceInfo),
     /// A program that was not compiled, because it needs more than a device has.
     RefusedProgram(&'a RefusedProgram),
 }

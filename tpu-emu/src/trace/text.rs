@@ -92,7 +92,8 @@ pub fn fault_text(fault: &Fault<'_>, names: &Names<'_>) -> String {
 }
 
 /// What is told besides changes, custom calls and faults, where that is a moment: a mark or the
-/// end of a client, or a program that was refused. Programs and launches have no text.
+/// end of a client, or a program that was refused. Programs, launches and
+/// memories of cores have no text.
 pub fn note_text(note: &Note<'_>, names: &Names<'_>) -> Option<String> {
     let (what, origin) = match note {
         Note::Mark(mark) => (format!("mark {}", mark.name), mark.origin),
@@ -101,7 +102,7 @@ pub fn note_text(note: &Note<'_>, names: &Names<'_>) -> Option<String> {
             let available = of.available;
             (format!("program refused: it needs more than {available} of HBM"), of.origin)
         }
-        Note::Program(_) | Note::Launch(_) => return None,
+        Note::Program(_) | Note::Launch(_) | Note::Space(_) => return None,
     };
     let time = seconds(origin.time.0);
     let stack = stack_text(origin.stack, names);

@@ -120,6 +120,11 @@ pub struct Catalogue {
 }
 
 impl Generation {
+    /// Words of rows that the smallest tile of vector memory has.
+    pub fn least_words(&self) -> u64 {
+        if self.tiles == TileRules::V2 { 2 } else { 1 }
+    }
+
     /// TensorCores of a chip.
     pub(crate) const fn cores_per_chip(&self) -> i32 {
         self.devices_per_chip * self.num_cores

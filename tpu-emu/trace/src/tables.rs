@@ -20,16 +20,17 @@ pub struct Header {
     pub topology: String,
 }
 
-/// A memory space: the HBM of a device, or one kind of host memory.
+/// A memory space: the HBM of a device, one kind of host memory, or a memory of a core.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Space {
     /// The number that the trace gives it.
     pub number: u64,
-    /// The device's id; `None` for host memory.
+    /// The id of the device whose HBM it is; `None` for other memory.
     pub device: Option<u64>,
     /// `TPU_0`, or `host`.
     pub owner: String,
-    /// `device`, `pinned_host` or `unpinned_host`.
+    /// `device`, `pinned_host` or `unpinned_host`; of a core `vmem`, `smem`, `vmem_shared` or
+    /// `semaphores`.
     pub kind: String,
     /// Bytes that can be allocated.
     pub capacity: u64,

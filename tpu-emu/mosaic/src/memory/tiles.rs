@@ -26,21 +26,21 @@ impl Tiling {
     ///
     /// Source: the layouts that Mosaic's compiler inferred in jaxlib 0.6, which then was public.
     pub(super) fn sizes(self, memref: &Memref, memory: MemorySpace) -> [u64; 2] {
-        let count = |dims: &[u64]| dims.iter().fold(1_u64, |count, dim| count.saturating_mul(*dim));
         let extent = |&dim: &i64| if dim == DYNAMIC { 0 } else { u64::try_from(dim).unwrap_or(0) };
         let dims: Vec<u64> = memref.dims.iter().map(extent).collect();
         let Cell::Element(element) = memref.cell else { return [count(&dims); 2] };
         let bits = bits(element);
-        let bytes = |elements: u64| {
-            let bits = u128::from(elements) * u128::from(bits);
-            u64::try_from(bits.div_ceil(8)).unwrap_or(u64::MAX)
-        };
-        let unpadded = bytes(count(&dims));
-        let mut padded = dims;
+        [self.padded(bits, &dims, memory), bytes(count(&dims), bits)]
+    }
+
+    /// Bytes that an array of elements of so many bits takes, with padding.
+    pub fn padded(self, bits: u64, dims: &[u64], memory: MemorySpace) -> u64 {
+        let unpadded = bytes(count(dims), bits);
+        let mut padded = dims.to_vec();
         match (self, memory, padded.as_mut_slice()) {
             (_, MemorySpace::Smem, [.., minor]) => *minor = round_up(*minor, LANES),
             (Self::Flat, ..) | (_, MemorySpace::VmemShared, _) | (_, _, []) => {
-                return [round_up(unpadded, WORD), unpadded];
+                return round_up(unpadded, WORD);
             }
             (Self::Rows { least_words }, _, [.., rows, minor]) => {
                 *rows = round_up(*rows, tile_rows(*rows, bits, least_words));
@@ -51,8 +51,17 @@ impl Tiling {
                 *line = round_up(*line, tile_rows(rows, bits, least_words).saturating_mul(LANES));
             }
         }
-        [bytes(count(&padded)), unpadded]
+        bytes(count(&padded), bits)
     }
+}
+
+fn count(dims: &[u64]) -> u64 {
+    dims.iter().fold(1, |count, dim| count.saturating_mul(*dim))
+}
+
+fn bytes(elements: u64, bits: u64) -> u64 {
+    let bits = u128::from(elements) * u128::from(bits);
+    u64::try_from(bits.div_ceil(8)).unwrap_or(u64::MAX)
 }
 
 /// Rows of a tile of an array with so many: as few as it needs, but whole words.

@@ -9,7 +9,7 @@ use tpu_mosaic::ir::{
 };
 
 /// What lies in a memory, in the words of the machine.
-pub(super) fn cell(of: MosaicCell) -> Refused<Cell> {
+pub(crate) fn cell(of: MosaicCell) -> Refused<Cell> {
     Ok(match of {
         MosaicCell::Element(element) => Cell::Element(dtype(element)?),
         MosaicCell::Semaphore => Cell::Semaphore(false),

@@ -14,6 +14,8 @@ mod sync;
 mod values;
 
 pub(crate) use call::{Signature, lower};
+pub(crate) use memory::cell;
+pub(crate) use values::extents;
 
 use crate::form::{Int, Program, Register, Step};
 use crate::piece::Planner;

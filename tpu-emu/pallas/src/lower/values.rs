@@ -112,7 +112,7 @@ const DTYPES: &[(Element, DType)] = &[
 ];
 
 /// Extents as the machine has them.
-pub(super) fn extents(dims: &[i64]) -> Refused<Vec<usize>> {
+pub(crate) fn extents(dims: &[i64]) -> Refused<Vec<usize>> {
     let of = |&dim: &i64| usize::try_from(dim).map_err(|_| format!("an extent of {dim}"));
     dims.iter().map(of).collect()
 }

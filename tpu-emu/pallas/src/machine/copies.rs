@@ -6,6 +6,7 @@
 use super::instance::{Instance, State, Waiting};
 use super::memory::BufferId;
 use super::peers::Found;
+use super::records::Moved;
 use super::rows::{Rows, row_pairs};
 use super::semaphores::Semaphore;
 use super::view::View;
@@ -268,6 +269,9 @@ impl Machine<'_> {
         let copy = self.copies.waiting.remove(number);
         self.note_copy(&copy)?;
         let Copy { source, target, signals, rows, by, place, .. } = copy;
+        if self.records.is_some() {
+            self.records_copy(by, &source, &target);
+        }
         match rows {
             None => target.copy_from(&self.bank, &source),
             Some(rows) => {
@@ -314,6 +318,17 @@ impl Machine<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Counts what a copy moves.
+    fn records_copy(&mut self, by: usize, source: &View, target: &View) {
+        let device = |number: usize| self.roster.who(number).map_or(0, |who| who.device);
+        let of = |view: &View| self.owners.of(view.buffer).map(|(number, _)| device(number));
+        let own = device(by);
+        let away = of(target).is_some_and(|device| device != own);
+        let what = if away { Moved::CopiesAway } else { Moved::Copies };
+        let bytes = bytes_of(source).min(bytes_of(target));
+        self.records_moved(own, what, u64::try_from(bytes).unwrap_or(0));
     }
 
     /// Does the copy that was begun first, if there is one.

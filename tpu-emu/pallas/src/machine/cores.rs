@@ -6,7 +6,7 @@ use super::peers::Role;
 use super::{Failure, Machine};
 use crate::form::{Array, Extent};
 use std::collections::{BTreeMap, HashMap};
-use tpu_mosaic::ir::{CoreType, LocationId};
+use tpu_mosaic::ir::LocationId;
 
 /// Where a kernel runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -171,19 +171,9 @@ impl Machine<'_> {
     pub(super) fn called(&self, number: usize) -> String {
         let Some(who) = self.roster.who(number) else { return "a kernel".to_owned() };
         let device = self.devices.get(who.device).map_or(0, |arrays| arrays.device);
-        let entries = &self.program.entries;
-        let Some(entry) = entries.get(who.entry) else { return format!("device {device}") };
-        match entry.core {
-            CoreType::VectorSubcore => {
-                format!("device {device}, core {}, vector subcore {}", who.core, who.subcore)
-            }
-            CoreType::ScalarSubcore => {
-                format!("device {device}, core {}, scalar subcore", who.core)
-            }
-            CoreType::TensorCore if entry.cores.core.is_some() || entries.len() > 1 => {
-                format!("device {device}, core {}", who.core)
-            }
-            CoreType::TensorCore => format!("device {device}"),
+        match self.core_of(who) {
+            core if core.is_empty() => format!("device {device}"),
+            core => format!("device {device}, {core}"),
         }
     }
 }

@@ -268,6 +268,10 @@ impl Machine<'_> {
                     make(self)
                 };
                 self.owners.add(id, whose.0, whose.1);
+                if self.records.is_some() {
+                    let who = (instance.who, &instance.point[..]);
+                    self.records_allocation(who, (id, *cell, *space), dims, place);
+                }
                 instance.set_view(*to, View::whole(id, dtype, dims));
             }
             Step::Free(views) => {
@@ -286,6 +290,7 @@ impl Machine<'_> {
                         let memory = self.bank.get(buffer).place;
                         watch.settled(memory.address(), memory.len());
                     }
+                    self.records_free(buffer);
                     self.bank.drop(buffer);
                 }
             }

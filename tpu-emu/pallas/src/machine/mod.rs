@@ -17,6 +17,7 @@
 //! | `cores` | which kernel runs where |
 //! | `semaphores` | semaphores, and who waits for them |
 //! | `peers` | memories of other devices' kernels |
+//! | `records` | what kernels have and move, for traces |
 //! | `watch`, `shadow` | memory that is read before it is written, and races |
 //! | `patience` | who interrupts kernels that run on and on |
 //! | `scalar` | arithmetic on scalar integers |
@@ -29,6 +30,7 @@ mod peers;
 mod pieces;
 mod prints;
 mod random;
+pub(crate) mod records;
 mod rows;
 pub(crate) mod scalar;
 mod semaphores;
@@ -45,6 +47,7 @@ use instance::{Instance, State};
 use memory::{Bank, BufferId, Place};
 use patience::Patience;
 use peers::{Owners, Role};
+use records::Records;
 use semaphores::Signals;
 use tpu_mosaic::ir::{LocationId, MemorySpace};
 use view::View;
@@ -92,6 +95,7 @@ pub(crate) struct Machine<'p> {
     devices: Vec<Arrays>,
     outside: &'p Outside,
     patience: Patience,
+    records: Option<Records<'p>>,
 }
 
 impl<'p> Machine<'p> {
@@ -118,6 +122,7 @@ impl<'p> Machine<'p> {
             devices,
             outside,
             patience: Patience::default(),
+            records: None,
         }
     }
 
@@ -311,6 +316,7 @@ impl<'p> Machine<'p> {
             };
             instance.set_view(argument.view, view);
         }
+        self.records_arguments(who);
         instance.begin(program);
         Ok(instance)
     }

@@ -3,10 +3,12 @@
 use super::instance::Instance;
 use super::memory::BufferId;
 use super::peers::Role;
+use super::records::Moved;
 use super::view::View;
 use super::{Failure, Machine};
 use crate::form::{Argument, Array, Cell, Source, Window};
 use tpu_base::tensor::DType;
+use tpu_base::units::to_u64;
 use tpu_mosaic::ir::LocationId;
 
 /// A window of an instance.
@@ -39,6 +41,15 @@ struct Inside {
     block: Vec<usize>,
     /// Extents of the part.
     dims: Vec<usize>,
+}
+
+impl Inside {
+    /// Bytes of the part, packed.
+    fn bytes(&self, dtype: DType) -> u64 {
+        let of = dtype.element();
+        let elements = self.dims.iter().fold(1, |count, &dim| count * to_u64(dim));
+        (elements * u64::from(of.bits * of.parts)).div_ceil(8)
+    }
 }
 
 fn inside(window: &Window, index: &[i64]) -> Result<Inside, String> {
@@ -102,7 +113,7 @@ impl Machine<'_> {
                 };
                 let dtype = argument.cell.dtype();
                 if results {
-                    self.write_back(state, window, dtype).map_err(fails)?;
+                    self.write_back((state, instance.device), window, dtype).map_err(fails)?;
                 }
                 let view =
                     self.fetch(instance, number, (window, &index), argument).map_err(fails)?;
@@ -120,7 +131,7 @@ impl Machine<'_> {
         for (argument, state) in arguments.iter().zip(&instance.windows) {
             let (Source::Window(window), Some(state)) = (&argument.source, state) else { continue };
             if matches!(window.array, Array::Result(_)) {
-                self.write_back(state, window, argument.cell.dtype())
+                self.write_back((state, instance.device), window, argument.cell.dtype())
                     .map_err(|what| Failure { what, place })?;
             }
         }
@@ -129,10 +140,16 @@ impl Machine<'_> {
 
     fn write_back(
         &mut self,
-        state: &WindowState,
+        (state, device): (&WindowState, usize),
         window: &Window,
         dtype: DType,
     ) -> Result<(), String> {
+        if self.records.is_some()
+            && let Some(index) = state.index.as_deref()
+        {
+            let bytes = inside(window, index)?.bytes(dtype);
+            self.records_moved(device, Moved::Blocks(window.array), bytes);
+        }
         let Some(index) = state.index.as_deref().filter(|_| state.copied) else { return Ok(()) };
         let part = inside(window, index)?;
         let to = View::whole(state.array, dtype, &window.of).block(&part.array, &part.dims);
@@ -170,6 +187,10 @@ impl Machine<'_> {
             block.clone()
         };
         let fetched = !result || window.revisits;
+        if fetched {
+            let bytes = part.bytes(dtype);
+            self.records_moved(instance.device, Moved::Blocks(window.array), bytes);
+        }
         if fetched && !state.copied {
             return Ok(view);
         }

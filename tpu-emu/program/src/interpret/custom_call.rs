@@ -4,6 +4,7 @@ use crate::plan::{GUARD, Plan, PlannedStep, Step};
 use std::fmt;
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
+use tpu_ops::core_records::CoreRecords;
 use tpu_ops::custom_call::{CallKernel, Stage};
 use tpu_ops::host_transfer::HostTransfers;
 use tpu_ops::replica_exchange::Others;
@@ -33,6 +34,9 @@ pub trait LaunchServices: fmt::Debug + Sync {
 
     /// The other replicas, where each runs a program of its own.
     fn others(&self) -> Option<&dyn Others>;
+
+    /// Who records what kernels have of their cores' memories.
+    fn cores(&self) -> Option<&dyn CoreRecords>;
 }
 
 /// A custom call whose stage has returned and goes on.

@@ -291,7 +291,8 @@ impl Interpreter<'_> {
         let scratch = frame.bytes_mut(scratch);
         let transfers = self.launch.map_or(&[][..], LaunchServices::transfers);
         let others = self.launch.and_then(LaunchServices::others);
-        let mut cx = Cx { scratch, seed: &mut self.seed, transfers, others };
+        let cores = self.launch.and_then(LaunchServices::cores);
+        let mut cx = Cx { scratch, seed: &mut self.seed, transfers, others, cores };
         if step.operands.len() <= INLINE_STEP_ARRAYS && step.results.len() == 1 {
             let mut operands: [&[u8]; INLINE_STEP_ARRAYS] = [&[]; INLINE_STEP_ARRAYS];
             let start = kernel.starts_from(0);
