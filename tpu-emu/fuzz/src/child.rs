@@ -133,9 +133,9 @@ fn damaged(random: &mut Random, seeds: &[Seed]) -> Case {
     let mut seed = *random.pick(&alike);
     if form == Form::Text && random.once_in(3) {
         // A third of the texts has kernels, few as those are.
-        let kernels: Vec<&&Seed> = alike.iter().filter(|seed| seed.has_kernels()).collect();
+        let kernels: Vec<&Seed> = alike.iter().copied().filter(|seed| seed.has_kernels()).collect();
         if !kernels.is_empty() {
-            seed = random.pick(&kernels);
+            seed = *random.pick(&kernels);
         }
     }
     let bytes = match seed.text() {

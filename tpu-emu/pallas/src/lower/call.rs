@@ -243,6 +243,10 @@ impl<'m> Lowering<'m> {
                 let window = window.ok_or("a window")?;
                 transform = Some((by.clone(), bounds.len()));
                 let bounds = super::values::extents(bounds)?;
+                let shown = super::values::extents(&memref.dims)?;
+                if elements(&bounds).is_none() || elements(&bounds) != elements(&shown) {
+                    return Err(format!("a window of {bounds:?} for an argument of {shown:?}"));
+                }
                 let of = shape.map(|shape| shape.dims.to_vec()).unwrap_or_default();
                 let of = whole_blocks(of, bounds.len())?;
                 Source::Window(Blocks {
@@ -333,4 +337,9 @@ fn whole_blocks(of: Vec<usize>, rank: usize) -> Refused<Vec<usize>> {
         return Ok(of);
     }
     Err(format!("blocks of {rank} dimensions of an array of {}", of.len()))
+}
+
+/// How many elements an array has; `None` where that is no number.
+fn elements(extents: &[usize]) -> Option<usize> {
+    extents.iter().try_fold(1_usize, |count, &extent| count.checked_mul(extent))
 }
