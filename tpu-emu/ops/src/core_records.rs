@@ -16,7 +16,7 @@ pub struct CoreBlock<'a> {
     pub memory: &'static str,
     /// The type of its elements.
     pub dtype: DType,
-    /// Its extents.
+    /// The extents of that array.
     pub dims: &'a [usize],
     /// Bytes that it takes there.
     pub size: u64,
