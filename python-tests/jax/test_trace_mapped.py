@@ -170,9 +170,9 @@ def test_a_changed_byte_of_a_trace_is_an_error_or_is_told(tmp_path, ending):
     end = len(whole.rstrip(b"\0"))
     # Behind its last sum a process that was killed has up to 64 changes, with their names.
     summed = range(12, end - (1 << 13 if ending else 0), end // 150)
-    summed = [*summed, *range(*places_of_the_first_sum(whole))]
+    places = [*summed, *range(*places_of_the_first_sum(whole))]
     ends = {"error": 0, "damaged": 0, "same": 0}
-    for at in summed:
+    for at in places:
         path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x14]) + whole[at + 1 :])
         try:
             damaged = tpu_emu.read(path)
