@@ -101,7 +101,7 @@ impl Printer<'_> {
             self.rest_of_attributes(text, operation);
         } else if let Some(optional) = item.strip_prefix('?') {
             if let Some((name, inside)) = optional.split_once(':')
-                && !self.group(operation, name).is_empty()
+                && (!self.group(operation, name).is_empty() || says(name, operation))
             {
                 self.pattern(inside, operation);
             }
@@ -150,6 +150,11 @@ impl Printer<'_> {
             }
             (Attribute::Integer(value, _) | Attribute::Signed(value, _), _) => {
                 self.push(&value.to_string());
+            }
+            (Attribute::Integers(values, _), Some(Class::Booleans)) => {
+                let words: Vec<&str> =
+                    values.iter().map(|&value| if value == 0 { "false" } else { "true" }).collect();
+                self.push(&format!("[{}]", words.join(", ")));
             }
             (Attribute::Integers(values, _), _) => self.push(&list(values)),
             (Attribute::Text(text), _) => quote(text, self.text),
@@ -388,14 +393,21 @@ fn closing(text: &str) -> usize {
 
 /// The attributes that a text does not have, without those that are what they are anyway.
 fn said(text: &str, operation: &Operation) -> Attributes {
-    let properties = operation.op.row().attributes;
     let stays = |(key, value): &&(std::sync::Arc<str>, Attribute)| {
-        if text.contains(&format!("{{@{key}}}")) {
-            return false;
-        }
-        let property = properties.iter().find(|property| property.name == &**key);
-        let default = property.and_then(|property| property.class.default(property.presence));
-        default.as_ref() != Some(value)
+        !text.contains(&format!("{{@{key}}}")) && !goes_without_saying(key, value, operation)
     };
     Attributes(operation.attributes.0.iter().filter(stays).cloned().collect())
+}
+
+/// Whether an operation has an attribute that is not what it is anyway.
+fn says(key: &str, operation: &Operation) -> bool {
+    let value = operation.attributes.get(key);
+    value.is_some_and(|value| !goes_without_saying(key, value, operation))
+}
+
+fn goes_without_saying(key: &str, value: &Attribute, operation: &Operation) -> bool {
+    let properties = operation.op.row().attributes;
+    let property = properties.iter().find(|property| property.name == key);
+    let default = property.and_then(|property| property.class.default(property.presence));
+    default.as_ref() == Some(value)
 }

@@ -3,6 +3,10 @@ module attributes {stable_mosaic.version = 18 : i64} {
     tpu.compress_store_vreg %arg2[%arg4], %arg0, %arg1 : memref<8xf32, #tpu.memory_space<vmem>>, vector<8xf32>, vector<8xi1>
     %0 = tpu.expand_load_vreg %arg2[%arg4], %arg1 : memref<8xf32, #tpu.memory_space<vmem>>, vector<8xf32>, vector<8xi1>
     %1 = tpu.scan <maxf>, %arg0 masked %arg1 {dimension = 0 : i64} : vector<8xf32>, vector<8xi1> -> vector<8xf32>
+    %2 = tpu.load %arg2[%arg4] sublanes [true] : memref<8xf32, #tpu.memory_space<vmem>>, vector<8xf32>
+    %3 = tpu.load %arg2[%arg4] sublanes [true, false] sublane_stride 2 : memref<8xf32, #tpu.memory_space<vmem>>, vector<8xf32>
+    tpu.store %arg2[%arg4], %2 sublanes [true] : memref<8xf32, #tpu.memory_space<vmem>>, vector<8xf32>, 
+    tpu.store %arg2[%arg4], %3 masked %arg1 sublanes [true] {add = true} : memref<8xf32, #tpu.memory_space<vmem>>, vector<8xf32>, vector<8xi1>
     return
   }
 }
