@@ -64,18 +64,20 @@ fn damage_is_between_the_sums_around_it_and_what_follows_is_sound() {
     let mut at = BEGIN;
     while at < whole.len() {
         let length = u32::from_le_bytes(whole[at + 1..at + 5].try_into().unwrap());
+        let end = at + 5 + usize::try_from(length).unwrap();
         if whole[at] == CHECK {
-            sums.push(at as u64 + 5);
+            sums.push((at, end as u64));
         }
-        at += 5 + usize::try_from(length).unwrap();
+        at = end;
     }
-    let in_second = usize::try_from(sums[0]).unwrap() + 10 + 5;
+    let [(_, first), (second_at, second), ..] = sums[..] else { panic!("{sums:?}") };
+    let in_second = usize::try_from(first).unwrap() + 5;
     let mut damaged = whole.clone();
     // The sequence of the second change.
     damaged[in_second + 1] = 9;
-    assert_eq!(read(&damaged[..]).unwrap().damaged, Some((sums[0], sums[1])));
+    assert_eq!(read(&damaged[..]).unwrap().damaged, Some((first, second)));
     // All of the second change is gone.
-    let end = usize::try_from(sums[1]).unwrap() - 5;
-    let cut = [&whole[..in_second - 5], &whole[end..]].concat();
-    assert_eq!(read(&cut[..]).unwrap().damaged, Some((sums[0], in_second as u64)));
+    let gone = second_at as u64 - first;
+    let cut = [&whole[..in_second - 5], &whole[second_at..]].concat();
+    assert_eq!(read(&cut[..]).unwrap().damaged, Some((first, second - gone)));
 }
