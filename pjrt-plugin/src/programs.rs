@@ -17,9 +17,11 @@ use tpu_emu::hbm::spec::ArraySpec;
 use tpu_emu::runtime::LoadedExecutable;
 use tpu_emu::topology::{OptionValue, Topology};
 use tpu_emu::{Emulator, Error, Id, MemoryKind, Result, Table};
-use tpu_hlo::told::{Decided, told};
+use tpu_hlo::told::{Decided, told, written};
+use tpu_hlo::{HOST_MEMORY, moves_to_host};
 use tpu_proto::xla::device_assignment_proto::ComputationDevice;
 use tpu_proto::xla::{DeviceAssignmentProto, OpSharding, ShapeProto};
+use tpu_stablehlo::Module;
 
 /// `PJRT_Executable`: a compiled program, and what C asks of it as arrays.
 #[derive(Debug)]
@@ -96,7 +98,8 @@ impl ExecutableEntry {
     }
 
     /// The program in a form that clients read; made by the first call. One that came as MLIR is
-    /// told as MLIR, one that came as HLO as a module with its configuration.
+    /// told as MLIR, unless arrays of it lie in the host's memory, which MLIR cannot say: then,
+    /// and if it came as HLO, it is told as an HLO module with its configuration.
     ///
     /// # Errors
     /// `Unimplemented` for what XLA's messages cannot say.
@@ -107,9 +110,39 @@ impl ExecutableEntry {
     fn told(&self) -> Result<Answer> {
         let executable = &*self.executable;
         let (format, source) = &executable.source;
-        if let Some(listing) = executable.listing() {
-            return Ok(Answer { format: "mlir", code: listing.into_bytes().into() });
+        let code = match executable.listing() {
+            Some(module) => match self.hlo_of(&module)? {
+                Some(code) => code,
+                None => {
+                    return Ok(Answer {
+                        format: "mlir",
+                        code: module.to_mlir(true).into_bytes().into(),
+                    });
+                }
+            },
+            None => told(source, *format == Format::HloWithConfig, self.decided()?).map_err(
+                |error| Error::bad(format!("{} cannot be told: {error}", executable.name)),
+            )?,
+        };
+        Ok(Answer { format: "hlo_with_config", code: code.into() })
+    }
+
+    /// A program with arrays in the host's memory as HLO; `None` for others, and for one with
+    /// operations that HLO has no counterpart of.
+    fn hlo_of(&self, module: &Module) -> Result<Option<Vec<u8>>> {
+        let (parameters, results) = (&self.executable.parameters, &self.executable.results);
+        let mut kinds = parameters.iter().map(|of| of.kind).chain(results.iter().map(|of| of.kind));
+        if !kinds.any(|kind| kind != MemoryKind::Device) && !moves_to_host(module) {
+            return Ok(None);
         }
+        Ok(written(module, self.decided()?)
+            .inspect_err(|error| tracing::debug!(%error, "told as MLIR, without its memories"))
+            .ok())
+    }
+
+    /// What was decided about the program when it was compiled.
+    fn decided(&self) -> Result<Decided> {
+        let executable = &*self.executable;
         let parameters = executable.parameters.iter();
         let results = executable.results.iter();
         let split = executable.options.partitions > 1;
@@ -117,9 +150,15 @@ impl ExecutableEntry {
             Some(text) => sharding::of_text(text),
             None => Ok(OpSharding::default()),
         };
-        let decided = Decided {
-            parameters: parameters.clone().map(|one| array(&one.spec)).collect::<Result<_>>()?,
-            results: results.clone().map(|one| array(&one.spec)).collect::<Result<_>>()?,
+        Ok(Decided {
+            parameters: parameters
+                .clone()
+                .map(|one| array(&one.spec, one.kind))
+                .collect::<Result<_>>()?,
+            results: results
+                .clone()
+                .map(|one| array(&one.spec, one.kind))
+                .collect::<Result<_>>()?,
             parameter_shardings: parameters
                 .map(|one| sharding(one.sharding.as_deref()))
                 .collect::<Result<_>>()?,
@@ -127,17 +166,17 @@ impl ExecutableEntry {
                 .map(|one| sharding(one.sharding.as_deref()))
                 .collect::<Result<_>>()?,
             devices: self.assignment.clone(),
-        };
-        let code = told(source, *format == Format::HloWithConfig, decided)
-            .map_err(|error| Error::bad(format!("{} cannot be told: {error}", executable.name)))?;
-        Ok(Answer { format: "hlo_with_config", code: code.into() })
+        })
     }
 }
 
-/// An array as XLA's messages describe it.
-fn array(spec: &ArraySpec) -> Result<ShapeProto> {
-    let memory_space = spec.layout.memory_space.unwrap_or(0);
-    shape_of(spec, memory_space.into())
+/// An array in a kind of memory as XLA's messages describe it.
+fn array(spec: &ArraySpec, kind: MemoryKind) -> Result<ShapeProto> {
+    let memory_space = match kind {
+        MemoryKind::Device => spec.layout.memory_space.unwrap_or(0).into(),
+        MemoryKind::PinnedHost | MemoryKind::UnpinnedHost => HOST_MEMORY,
+    };
+    shape_of(spec, memory_space)
 }
 
 /// The ids of a program's devices, by partition and replica.

@@ -1,5 +1,5 @@
 //! Programs in XLA's own form (`HloModuleProto`) as the [`Module`] that StableHLO programs are
-//! read into. Nothing here executes.
+//! read into, and back ([`write()`]). Nothing here executes.
 //!
 //! Tuples dissolve: a value of HLO is the list of its arrays from the left. Computations that are
 //! called (`call`, `fusion`) become private functions; those that an instruction applies become
@@ -19,9 +19,11 @@ mod shape;
 mod sharding;
 pub mod text;
 pub mod told;
+mod write;
 
 pub use error::ReadError;
 pub use sharding::{parse as sharding_of, text as sharding_text};
+pub use write::{HOST as HOST_MEMORY, WriteError, moves_to_host, write};
 
 use tpu_proto::Message as _;
 use tpu_proto::xla::{HloModuleProto, HloModuleProtoWithConfig};

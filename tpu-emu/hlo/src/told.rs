@@ -1,7 +1,7 @@
 //! A compiled program as its client reads it back: the instructions that it sent, or what stands
 //! for one partition's, and how parameters and results lie and are split.
 use crate::reader::shape_of;
-use crate::{ReadError, shape};
+use crate::{HOST_MEMORY, ReadError, WriteError, shape};
 use tpu_proto::Message as _;
 use tpu_proto::xla::op_sharding::Type;
 use tpu_proto::xla::{
@@ -9,6 +9,7 @@ use tpu_proto::xla::{
     HloModuleProto, HloModuleProtoWithConfig, HloProto, OpSharding, PrimitiveType,
     ProgramShapeProto, ShapeProto,
 };
+use tpu_stablehlo::Module;
 
 /// The name of the only computation of what stands for a partition's program.
 const NAME: &str = "main";
@@ -66,19 +67,49 @@ pub fn told(code: &[u8], with_config: bool, decided: Decided) -> Result<Vec<u8>,
         let (entry_computation_id, host_program_shape) = (entry.id, Some(program.clone()));
         HloModuleProto { entry_computation_id, host_program_shape, ..module }.encode_to_vec()
     };
-    let config = HloModuleConfigProto {
-        entry_computation_layout: Some(program),
-        replica_count: devices.replica_count.into(),
-        num_partitions: devices.computation_count.into(),
-        use_spmd_partitioning: several,
-        static_device_assignment: Some(devices),
-    };
+    let config = config(program, devices);
     // A module that is the client's own may have fields that our message lacks.
     let mut message = HloProto { hlo_module: body }.encode_to_vec();
     HloModuleProtoWithConfig { hlo_module: None, config: Some(config) }
         .encode(&mut message)
         .map_err(|error| ReadError::new(error.to_string()))?;
     Ok(message)
+}
+
+/// A serialized `HloModuleProtoWithConfig` of a StableHLO program, that of one partition if there
+/// are several. The parameters and results that `decided` has in the host's memory are there.
+///
+/// # Errors
+/// As for [`write()`](crate::write()), and for shapes that have other arrays than `decided`.
+pub fn written(module: &Module, decided: Decided) -> Result<Vec<u8>, WriteError> {
+    let on_host = |(at, shape): (usize, &ShapeProto)| {
+        shape.layout.as_ref().is_some_and(|layout| layout.memory_space == HOST_MEMORY).then_some(at)
+    };
+    let on_host: Vec<usize> = decided.parameters.iter().enumerate().filter_map(on_host).collect();
+    let mut hlo = crate::write(module, &on_host)?;
+    let Decided { parameters, results, parameter_shardings, result_shardings, devices } = decided;
+    let stated = hlo.host_program_shape.take().unwrap_or_default();
+    let program = placed(&stated, parameters, results)
+        .map_err(|error| WriteError::from(error.to_string()))?;
+    if devices.computation_count > 1 {
+        let mut of_results = result_shardings.into_iter();
+        hlo.spmd_parameters_shardings = parameter_shardings;
+        hlo.spmd_output_sharding =
+            program.result.as_ref().map(|shape| of_shape(shape, &mut of_results));
+    }
+    hlo.host_program_shape = Some(program.clone());
+    let config = Some(config(program, devices));
+    Ok(HloModuleProtoWithConfig { hlo_module: Some(hlo), config }.encode_to_vec())
+}
+
+fn config(program: ProgramShapeProto, devices: DeviceAssignmentProto) -> HloModuleConfigProto {
+    HloModuleConfigProto {
+        entry_computation_layout: Some(program),
+        replica_count: devices.replica_count.into(),
+        num_partitions: devices.computation_count.into(),
+        use_spmd_partitioning: devices.computation_count > 1,
+        static_device_assignment: Some(devices),
+    }
 }
 
 /// What stands for the program of one partition of `module`: parameters, and one custom call

@@ -13,11 +13,11 @@ use tpu_stablehlo::ir::{Attribute, Element, Elements, Region, TensorType};
 const OPERATIONS: usize = 1 << 16;
 
 impl Executable {
-    /// The program as MLIR text, without the operations of Shardy, which XLA cannot show, with
-    /// the bodies of functions where they were called, as compiled programs have them, and with
-    /// the layouts and shardings of parameters and results. `None` for a program that came
-    /// as HLO. Of a program over several devices it is that of one of them.
-    pub fn listing(&self) -> Option<String> {
+    /// The program without the operations of Shardy, which XLA cannot show, with the bodies of
+    /// functions where they were called, as compiled programs have them, and with the layouts
+    /// and shardings of parameters and results. `None` for a program that came as HLO. Of a
+    /// program over several devices it is that of one of them.
+    pub fn listing(&self) -> Option<Module> {
         if self.source.0 != Format::Mlir {
             return None;
         }
@@ -38,7 +38,7 @@ impl Executable {
             self.report_shardings(&mut module);
         }
         module.attributes.sort();
-        Some(module.to_mlir(true))
+        Some(module)
     }
 
     /// The program of one device; `None` for one that is not over several devices, or cannot be

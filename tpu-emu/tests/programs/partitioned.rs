@@ -37,7 +37,7 @@ fn sums_wait_for_others_past_what_moves_them() {
     // Both gradients at once, as summands and as sums, and one that is moved.
     let most = 2 * gradients + gradients / 2 + 4096;
     assert!((2 * gradients..most).contains(&program.memory.temporaries.0));
-    let text = program.listing().unwrap();
+    let text = program.listing().unwrap().to_mlir(true);
     assert_eq!(text.matches("stablehlo.all_reduce").count(), 1, "{text}");
 }
 
@@ -50,7 +50,7 @@ fn a_device_does_its_part_of_a_product() {
 
 #[test]
 fn the_text_has_the_shapes_of_one_device_and_what_devices_exchange() {
-    let text = compile(&machine(), GRADIENT).unwrap().listing().unwrap();
+    let text = compile(&machine(), GRADIENT).unwrap().listing().unwrap().to_mlir(true);
     for part in ["tensor<8x1024xf32>", "stablehlo.all_reduce", "tensor<1x8xi64>"] {
         assert!(text.contains(part), "{part} in {text}");
     }

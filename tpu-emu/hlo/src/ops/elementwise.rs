@@ -68,6 +68,11 @@ pub(crate) fn is_elementwise(opcode: &str) -> bool {
     ROWS.binary_search_by(|row| row.0.cmp(opcode)).is_ok()
 }
 
+/// The opcode of an operation that is such a function.
+pub(crate) fn elementwise_opcode(operation: &str) -> Option<&'static str> {
+    ROWS.iter().find(|row| row.1 == operation).map(|row| row.0)
+}
+
 pub(super) fn read<'a>(
     body: &mut FunctionReader<'_, 'a>,
     scope: &mut Scope<'a>,

@@ -11,7 +11,7 @@ mod reductions;
 mod structure;
 mod transfers;
 
-pub(crate) use elementwise::is_elementwise;
+pub(crate) use elementwise::{elementwise_opcode, is_elementwise};
 
 use crate::ReadError;
 use crate::body::{FunctionReader, Scope};
