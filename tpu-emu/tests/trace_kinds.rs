@@ -138,6 +138,7 @@ fn trace() -> Vec<u8> {
     encoder.note(&Note::ClientEnd(&end), &names, &mut out);
     let site = CallSite {
         target: "t".into(),
+        kernel_name: None,
         abi: Abi::Typed,
         backend: Backend::Opaque(Vec::new().into()),
         operands: Vec::new(),

@@ -159,6 +159,7 @@ mod tests {
         let one = Shape::new(DType::S32, []);
         let call = target.instantiate(Arc::new(CallSite {
             target: "f".into(),
+            kernel_name: None,
             abi,
             backend: Backend::Opaque(opaque.as_bytes().into()),
             operands: vec![one.clone(); 2],

@@ -79,10 +79,10 @@ impl Compiler {
         let config = Config::read(text).map_err(unread)?;
         let module =
             tpu_mosaic::read(&config.body, config.debug_locations.as_deref()).map_err(unread)?;
-        let name: Arc<str> = module
-            .kernels()
-            .next()
-            .map_or_else(|| "kernel".into(), |function| Arc::clone(&function.name));
+        // Up to JAX 0.8 the module of every kernel calls it "main".
+        let own_name = || module.kernels().next().map(|function| Arc::clone(&function.name));
+        let name: Arc<str> =
+            site.kernel_name.clone().or_else(own_name).unwrap_or_else(|| "kernel".into());
         let signature = Signature { name: &name, operands: &site.operands, results: &site.results };
         let program = lower(&module, &config, signature, &self.pieces).map_err(|refusals| {
             let tell = |(what, id): (String, LocationId)| Refusal {

@@ -71,6 +71,8 @@ pub enum Backend {
 pub struct CallSite {
     /// The target's name.
     pub target: Arc<str>,
+    /// The name that the client gave this call (`kernel_name`).
+    pub kernel_name: Option<Arc<str>>,
     /// How it is called.
     pub abi: Abi,
     /// What it is told.

@@ -68,6 +68,7 @@ impl<'m> Loader<'m> {
         let line = self.module.locations.line(operation.location).map(Into::into);
         let site = CallSite {
             target: name.into(),
+            kernel_name: operation.attributes.text("kernel_name").map(Into::into),
             abi,
             backend,
             operands,
