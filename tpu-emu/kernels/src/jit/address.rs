@@ -9,6 +9,8 @@ use super::opcodes::{
 };
 use super::regalloc::Emitter;
 use super::select::NumberKind;
+use super::target::Target;
+use super::vex;
 use crate::elementwise::program::Register;
 use tpu_base::tensor::DType;
 
@@ -166,7 +168,7 @@ impl Emitter<'_> {
         let from = self.ensure(value, &locked);
         let skipped = micro.mask.map(|mask| {
             let mask = self.ensure(mask, &locked);
-            self.code.test_mask(mask);
+            self.test(mask);
             self.code.jump(If::Zero)
         });
         let operand = self.element(to, element);
@@ -179,7 +181,10 @@ impl Emitter<'_> {
 
     /// Writes the first element of a register.
     pub(super) fn write_element(&mut self, width: usize, reg: u8, operand: Operand) {
-        let op = by_width(width, [VPEXTRB, VPEXTRW, VMOVD_STORE, VMOVQ_STORE]);
+        let op = match self.target {
+            Target::Avx512 => by_width(width, [VPEXTRB, VPEXTRW, VMOVD_STORE, VMOVQ_STORE]),
+            Target::Avx2 => vex::store_one(width),
+        };
         let immediate = if width < 4 { Some(0) } else { None };
         let fields = Fields { length: 0, reg, other: 0, mask: 0, zero: false, immediate };
         self.code.vector(op, fields, operand);

@@ -1,5 +1,6 @@
-//! Instructions of x86-64 as bytes: the vector instructions with 512-bit encodings (EVEX), the
-//! logic of mask registers (VEX), and the few others that a loop needs.
+//! Instructions of x86-64 as bytes: the vector instructions of a target (EVEX for AVX-512, VEX for
+//! AVX2), the logic of mask registers (VEX), and the few others that a loop needs.
+use super::target::Target;
 
 /// A vector instruction: its opcode map, prefix, width bit and opcode byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,6 +93,8 @@ pub(super) struct OpenFrame(usize);
 /// Code that is being written.
 #[derive(Debug, Default)]
 pub(super) struct Assembler {
+    /// Whose vector instructions are written.
+    pub(super) target: Target,
     bytes: Vec<u8>,
     /// Where distances to the pool stand, and the offsets of the constants there.
     constants: Vec<(usize, usize)>,
@@ -104,7 +107,16 @@ pub(super) fn byte(value: usize) -> u8 {
     value.to_le_bytes()[0]
 }
 
+/// What the bit of a prefix is that says whether a register is one of the upper half.
+fn not_high(register: u8) -> u8 {
+    (register >> 3 & 1) ^ 1
+}
+
 impl Assembler {
+    pub(super) fn new(target: Target) -> Self {
+        Self { target, ..Self::default() }
+    }
+
     /// The offset of what comes next.
     pub(super) fn here(&self) -> usize {
         self.bytes.len()
@@ -122,14 +134,28 @@ impl Assembler {
         // The numbers' register is told where that of another operand would be.
         let high = if let Operand::Numbered { numbers, .. } = operand { numbers } else { other };
         let not = |bit: u8| (bit & 1) ^ 1;
-        self.bytes.push(0x62);
-        self.bytes
-            .push(not(reg >> 3) << 7 | not(x) << 6 | not(b) << 5 | not(reg >> 4) << 4 | op.map);
-        self.bytes.push(u8::from(op.wide) << 7 | (!other & 15) << 3 | 4 | op.prefix);
-        self.bytes.push(u8::from(zero) << 7 | length << 5 | not(high >> 4) << 3 | mask);
-        self.bytes.push(op.byte);
+        if self.target == Target::Avx2 {
+            self.short_prefix(op, length > 0, other, [reg >> 3, x, b]);
+        } else {
+            self.bytes.push(0x62);
+            self.bytes
+                .push(not(reg >> 3) << 7 | not(x) << 6 | not(b) << 5 | not(reg >> 4) << 4 | op.map);
+            self.bytes.push(u8::from(op.wide) << 7 | (!other & 15) << 3 | 4 | op.prefix);
+            self.bytes.push(u8::from(zero) << 7 | length << 5 | not(high >> 4) << 3 | mask);
+            self.bytes.push(op.byte);
+        }
         self.operand(reg, operand, immediate.is_some());
         self.bytes.extend(immediate);
+    }
+
+    /// The prefix of instructions of AVX2 and of mask registers (VEX), and the opcode.
+    fn short_prefix(&mut self, op: Opcode, long: bool, other: u8, [r, x, b]: [u8; 3]) {
+        let not = |bit: u8| (bit & 1) ^ 1;
+        self.bytes.push(0xc4);
+        self.bytes.push(not(r) << 7 | not(x) << 6 | not(b) << 5 | op.map);
+        let wide = u8::from(op.wide) << 7;
+        self.bytes.push(wide | (!other & 15) << 3 | u8::from(long) << 2 | op.prefix);
+        self.bytes.push(op.byte);
     }
 
     /// A vector instruction that reads or writes an array. Where it stands is kept, so that a
@@ -178,11 +204,7 @@ impl Assembler {
             Operand::At { base, .. } | Operand::Indexed { base, .. } => base >> 3 & 1,
             Operand::Register(_) | Operand::Numbered { .. } | Operand::Pool(_) => 0,
         };
-        self.bytes.push(0xc4);
-        self.bytes.push(0xc0 | (b ^ 1) << 5 | op.map);
-        let wide = u8::from(op.wide) << 7;
-        self.bytes.push(wide | (!other & 15) << 3 | u8::from(long) << 2 | op.prefix);
-        self.bytes.push(op.byte);
+        self.short_prefix(op, long, other, [0, 0, b]);
         self.operand(reg, operand, false);
     }
 
@@ -263,6 +285,13 @@ impl Assembler {
     pub(super) fn test_mask(&mut self, mask: u8) {
         // kmovw eax, mask; test al, 1
         self.bytes.extend([0xc5, 0xf8, 0x93, 0xc0 | mask, 0xa8, 1]);
+    }
+
+    /// Sets the zero flag where the first bit of a vector register is not set. It changes `rax`.
+    pub(super) fn test_vector(&mut self, register: u8) {
+        // vmovd eax, register; test al, 1
+        self.bytes.extend([0xc5, 0x79 | not_high(register) << 7, 0x7e]);
+        self.bytes.extend([0xc0 | (register & 7) << 3, 0xa8, 1]);
     }
 
     /// Clears what a caller without such vectors would have to save and restore.

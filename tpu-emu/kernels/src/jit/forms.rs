@@ -6,6 +6,7 @@ use super::opcodes::{
     KXNORW, OPCODES, SHIFTS, VMOVD_STORE, VMOVDQU8, VMOVDQU32, VMOVDQU64_STORE, VPADDD,
     VPBROADCASTB, VPGATHERDD, VPGATHERDQ, VPTERNLOGD,
 };
+use super::target::Target;
 use super::verify::{Contract, check, text};
 use iced_x86::{Decoder, DecoderOptions, Instruction, Register};
 use std::collections::BTreeSet;
@@ -295,7 +296,8 @@ fn looped(plant: impl Fn(&mut Assembler, usize)) -> Result<(), String> {
     plant(&mut code, 5);
     let (bytes, entry) = code.finish(vec![0; 16]);
     let (writes, callees) = (BTreeSet::from([1]), vec![64]);
-    check(&bytes, entry, &Contract { arrays: 2, writes, group: Some(16), callees })
+    let target = Target::Avx512;
+    check(&bytes, entry, &Contract { target, arrays: 2, writes, group: Some(16), callees })
 }
 
 #[test]

@@ -45,6 +45,8 @@ pub(super) enum Form {
     Binary,
     /// `rm ← reg`.
     Reversed,
+    /// `reg ← vvvv, rm`, by a mask in a fourth register, whose number stands in the immediate.
+    Choice,
     /// `vvvv ← rm`, with this digit in `reg`.
     Shift(u8),
     /// `reg ← reg, vvvv, rm`.
@@ -166,6 +168,28 @@ impl LoopBody {
         let value = self.value(Class::Vector, Origin::Constant(at, width));
         self.known.insert((bits, width), value);
         value
+    }
+
+    /// The same 16 bytes in every part of a register.
+    pub(super) fn wide_constant(&mut self, bytes: [u8; 16]) -> Value {
+        let at = self.pool.len().next_multiple_of(16);
+        let known = self.values.iter().position(|(_, origin)| {
+            matches!(origin, Origin::Constant(at, 16) if self.pool[*at..at + 16] == bytes)
+        });
+        if let Some(known) = known {
+            return Value(u32::try_from(known).unwrap_or(u32::MAX));
+        }
+        self.pool.resize(at, 0);
+        self.pool.extend_from_slice(&bytes);
+        self.value(Class::Vector, Origin::Constant(at, 16))
+    }
+
+    /// The bits of a constant of a width; `None` for any other value.
+    pub(super) fn bits_of(&self, value: Value, width: usize) -> Option<u64> {
+        let (_, Origin::Constant(at, wide)) = self.values[value.index()] else { return None };
+        let mut bits = [0; 8];
+        bits[..width].copy_from_slice(self.pool.get(at..at + width)?);
+        (wide == width).then_some(u64::from_le_bytes(bits))
     }
 
     /// An instruction whose result is a value of a class.

@@ -5,6 +5,7 @@ use super::inst::{LoopBody, Micro, Value};
 pub(super) const NEVER: u32 = u32::MAX;
 
 /// When each value is read.
+#[derive(Debug, Clone)]
 pub(super) struct Uses {
     starts: Vec<u32>,
     times: Vec<u32>,

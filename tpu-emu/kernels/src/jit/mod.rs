@@ -1,4 +1,4 @@
-//! Machine code for elementwise programs is written for x86-64 with AVX-512.
+//! Machine code for elementwise programs is written for x86-64 with AVX-512 or AVX2.
 //!
 //! A run of operations becomes one loop over groups of elements that keeps its values in registers.
 //! The results have the bits that the operations' own loops give; only which NaN comes of two is
@@ -7,9 +7,11 @@
 //! There are two kinds of function:
 //!
 //! * A piece of a loop over arrays, for [`crate::vm`]. Its code is straight over a group of 16
-//!   elements, or of 8 where some have 64 bits. The last, short group runs a copy with masks.
+//!   elements, or of 8 where some have 64 bits; half of that in AVX2. The last, short group runs a
+//!   copy with masks; in AVX2, a copy for one element after the other.
 //! * A [`ScalarLoop`]: a `while` over single elements, with condition, body and the jump back. Each
-//!   variable that changes has a register of its own; a loop with too many of them gets no code.
+//!   variable that changes has a register of its own, or a place on the stack; a loop with too many
+//!   of them gets no code.
 //!
 //! | operation | in a loop over arrays | in a scalar loop |
 //! |---|---|---|
@@ -19,7 +21,9 @@
 //! | any other | stays a call over a tile | `libcall`: a call on one element |
 //!
 //! On the way to code, `select` names the operation, and `lower` and `lower_convert` make
-//! instructions over values that are each made once. Then `regalloc` gives registers in one pass,
+//! instructions over values that are each made once. They are those of AVX-512 (`opcodes`). For
+//! AVX2, `avx2` lets stand what has the same operands there, as the table in `vex` says, and writes
+//! the rest as a few others (docs/decisions/0156). Then `regalloc` gives registers in one pass,
 //! `encode` writes bytes, and `code_memory` holds them. A register is taken from the value whose
 //! next use is farthest.
 //!
@@ -35,12 +39,16 @@
 //! slow for one that nobody foresaw; Cranelift has no 512-bit vectors; an assembler saves only
 //! tables.
 mod address;
+mod avx2;
+mod avx2_expand;
 mod callee;
 #[cfg(all(target_arch = "x86_64", not(tpu_emu_portable)))]
 mod code_memory;
 mod encode;
 #[cfg(test)]
 mod forms;
+#[cfg(test)]
+mod forms_avx2;
 mod inst;
 mod libcall;
 mod liveness;
@@ -52,10 +60,12 @@ mod opcodes;
 mod regalloc;
 mod scalar_loop;
 mod select;
+mod target;
 #[cfg(all(target_arch = "x86_64", not(tpu_emu_portable)))]
 mod tuning;
 #[cfg(any(test, feature = "testing"))]
 pub mod verify;
+mod vex;
 #[cfg(not(all(target_arch = "x86_64", not(tpu_emu_portable))))]
 use no_code_memory as code_memory;
 
@@ -63,11 +73,17 @@ use super::elementwise::program::{ElementwiseOp, ElementwiseProgram, Register};
 use code_memory::Function;
 use lower::Lowerer;
 use regalloc::Emitter;
+use target::Target;
 use tpu_base::tensor::DType;
 
 pub use address::{Index, MemoryOperand};
 pub(super) use lower::ValueSource;
 pub use scalar_loop::{Action, Loop, ScalarLoop};
+
+/// Whether machine code is written for the vectors of this thread.
+pub fn is_here() -> bool {
+    Target::here().is_some()
+}
 
 /// Whether machine code can do an operation.
 pub fn knows(op: &ElementwiseOp) -> bool {
@@ -100,9 +116,10 @@ pub(super) struct CodeRequest<'p> {
 impl Native {
     /// Compiles operations; `None` where the system gives no memory for code.
     pub(super) fn new(part: &CodeRequest<'_>) -> Option<Self> {
-        let (code, entry) = part.code()?;
+        let target = Target::here()?;
+        let (code, entry) = part.code(target)?;
         #[cfg(any(test, feature = "testing"))]
-        verify::verify(&code, entry, &part.contract());
+        verify::verify(&code, entry, &part.contract(target));
         Function::new(&code, entry).map(Self)
     }
 
@@ -115,24 +132,24 @@ impl Native {
 impl CodeRequest<'_> {
     /// What the function may do.
     #[cfg(any(test, feature = "testing"))]
-    fn contract(&self) -> verify::Contract {
+    fn contract(&self, target: Target) -> verify::Contract {
         let writes = self.stores.iter().map(|&(_, array)| array).collect();
-        let group = Some(self.group());
-        verify::Contract { arrays: self.arrays, writes, group, callees: Vec::new() }
+        let group = Some(self.group(target));
+        verify::Contract { target, arrays: self.arrays, writes, group, callees: Vec::new() }
     }
 
     /// Elements that are worked on at once.
-    fn group(&self) -> usize {
+    fn group(&self, target: Target) -> usize {
         let wide = |register: Register| self.program.dtype(register).host_bytes() == 8;
         let of = |step: &usize| {
             let step = &self.program.steps[*step];
             step.op.result.host_bytes() == 8 || step.inputs.iter().any(|&input| wide(input))
         };
-        if self.steps.iter().any(of) { 8 } else { 16 }
+        target.group(self.steps.iter().any(of))
     }
 
-    fn code(&self) -> Option<(Vec<u8>, usize)> {
-        let mut lowerer = Lowerer::new(self.group());
+    fn code(&self, target: Target) -> Option<(Vec<u8>, usize)> {
+        let mut lowerer = Lowerer::new(self.group(target));
         for &(register, source) in self.sources {
             lowerer.source(register, source);
         }
@@ -147,6 +164,9 @@ impl CodeRequest<'_> {
             lowerer.body.stores.push((value, array, kind.width()));
         }
         lowerer.body.prune();
-        Some(Emitter::new(&lowerer.body, self.arrays).function())
+        if target == Target::Avx2 {
+            avx2::translate(&mut lowerer.body);
+        }
+        Some(Emitter::new(&lowerer.body, self.arrays, target).function())
     }
 }

@@ -9,6 +9,8 @@ use super::opcodes;
 use super::opcodes::{
     KMOVW, KMOVW_STORE, KXNORW, VMOVDQA64, VPBROADCASTB, VPBROADCASTD, VPBROADCASTQ, VPBROADCASTW,
 };
+use super::target::Target;
+use super::vex;
 
 /// Registers that keep the addresses of arrays; those from the sixth on belong to the caller.
 const POINTERS: [u8; 10] = [8, 9, 10, 11, general::RDX, general::RBX, 12, 13, 14, 15];
@@ -22,7 +24,10 @@ const TAIL: u8 = 1;
 pub(super) struct Emitter<'b> {
     pub(super) body: &'b LoopBody,
     pub(super) code: Assembler,
+    pub(super) target: Target,
     pub(super) uses: Uses,
+    /// Whether arrays are read and written by single elements.
+    pub(super) singly: bool,
     /// The register of each value that has one.
     pub(super) place: Vec<Option<u8>>,
     /// Where on the stack each value lies that is kept there.
@@ -43,17 +48,19 @@ pub(super) struct Emitter<'b> {
 }
 
 impl<'b> Emitter<'b> {
-    pub(super) fn new(body: &'b LoopBody, arrays: usize) -> Self {
+    pub(super) fn new(body: &'b LoopBody, arrays: usize, target: Target) -> Self {
         Self {
             body,
-            code: Assembler::default(),
+            code: Assembler::new(target),
+            target,
+            singly: false,
             uses: Uses::new(body),
             place: vec![None; body.values.len()],
             kept: vec![None; body.values.len()],
             stack: 0,
             vectors: [None; 32],
             masks: [None; 8],
-            limit: 32,
+            limit: target.registers(),
             pointers: vec![None; arrays],
             variables: Vec::new(),
             cells: None,
@@ -73,12 +80,15 @@ impl<'b> Emitter<'b> {
         self.keep_constants();
         let group = byte(self.body.group);
         self.code.clear(general::RCX);
-        self.code.number_32(general::RAX, (1_u32 << group) - 1);
-        self.code.mask_of(TAIL, general::RAX);
+        if self.target == Target::Avx512 {
+            self.code.number_32(general::RAX, (1_u32 << group) - 1);
+            self.code.mask_of(TAIL, general::RAX);
+        }
         self.code.with_small(Arithmetic::Compare, general::RSI, group);
         let short = self.code.jump(If::Below);
         self.code.with_small(Arithmetic::Subtract, general::RSI, group);
         let top = self.code.here();
+        let uses = self.uses.clone();
         self.group();
         let body_end = self.code.here();
         self.code.with_small(Arithmetic::Add, general::RCX, group);
@@ -86,14 +96,36 @@ impl<'b> Emitter<'b> {
         self.code.jump_back(If::BelowOrEqual, top);
         self.code.with_small(Arithmetic::Add, general::RSI, group);
         self.code.land(short);
-        self.code.with(Arithmetic::Subtract, general::RSI, general::RCX);
-        let done = self.code.jump(If::Zero);
-        self.code.number_32(general::RAX, u32::MAX);
-        self.code.low_bits(general::RAX, general::RSI);
-        self.code.mask_of(TAIL, general::RAX);
-        self.code.again_masked(top, body_end);
-        self.code.land(done);
+        match self.target {
+            Target::Avx512 => {
+                self.code.with(Arithmetic::Subtract, general::RSI, general::RCX);
+                let done = self.code.jump(If::Zero);
+                self.code.number_32(general::RAX, u32::MAX);
+                self.code.low_bits(general::RAX, general::RSI);
+                self.code.mask_of(TAIL, general::RAX);
+                self.code.again_masked(top, body_end);
+                self.code.land(done);
+            }
+            Target::Avx2 => self.rest(uses),
+        }
         self.leave(&saved, frame)
+    }
+
+    /// The code of what is left behind the last whole group, by single elements: each of them is
+    /// in all lanes.
+    fn rest(&mut self, uses: Uses) {
+        self.code.with(Arithmetic::Compare, general::RCX, general::RSI);
+        let done = self.code.jump(If::Zero);
+        // The body begins anew: nothing of the last group is kept.
+        self.uses = uses;
+        self.kept.fill(None);
+        self.singly = true;
+        let top = self.code.here();
+        self.group();
+        self.code.with_small(Arithmetic::Add, general::RCX, 1);
+        self.code.with(Arithmetic::Compare, general::RCX, general::RSI);
+        self.code.jump_back(If::Below, top);
+        self.code.land(done);
     }
 
     /// Saves registers and makes room on the stack; gives where the size of the room stands.
@@ -179,7 +211,7 @@ impl<'b> Emitter<'b> {
             .filter(|&index| fixed(&self.body.values[index].1) && self.uses.count(index) > 0)
             .collect();
         all.sort_by_key(|&index| std::cmp::Reverse(self.uses.count(index)));
-        let local = (self.pressure() + 2).clamp(6, 24);
+        let local = (self.pressure() + 2).clamp(6, self.target.registers() / 4 * 3);
         all.truncate(self.limit.saturating_sub(local));
         for index in all {
             let value = Value(number(index));
@@ -199,17 +231,24 @@ impl<'b> Emitter<'b> {
             let (value, array, width) = self.body.stores[at];
             let register = self.ensure(value, &[]);
             let base = self.pointer(array);
-            let op = opcodes::store(width);
-            let fields = self.whole(width, register);
             let operand = Operand::Indexed { base, scale: scale(width) };
-            self.code.access(op, fields, operand);
+            if self.singly {
+                self.write_element(width, register, operand);
+            } else {
+                let op = match self.target {
+                    Target::Avx512 => opcodes::store(width),
+                    Target::Avx2 => vex::store(self.body.group * width),
+                };
+                self.code.access(op, self.whole(width, register), operand);
+            }
             self.release(value, number(self.body.code.len() + at));
         }
     }
 
     /// Fields of a move of whole groups. Less than the shortest vector needs a mask.
     fn whole(&self, width: usize, reg: u8) -> Fields {
-        let mask = if self.body.group * width < 16 { TAIL } else { 0 };
+        let short = self.target == Target::Avx512 && self.body.group * width < 16;
+        let mask = if short { TAIL } else { 0 };
         let length = self.body.length(width);
         Fields { length, reg, other: 0, mask, zero: false, immediate: None }
     }
@@ -272,6 +311,10 @@ impl<'b> Emitter<'b> {
         match micro.form {
             Form::Unary => self.code.vector(micro.op, fields(result, 0), register(a)),
             Form::Binary => self.code.vector(micro.op, fields(result, a), register(b)),
+            Form::Choice => {
+                let fields = Fields { immediate: Some(c << 4), ..fields(result, a) };
+                self.code.vector(micro.op, fields, register(b));
+            }
             Form::Reversed => self.code.vector(micro.op, fields(a, 0), register(result)),
             Form::Shift(digit) => self.code.vector(micro.op, fields(digit, result), register(a)),
             Form::Ternary => self.code.vector(micro.op, fields(result, b), register(c)),
@@ -288,12 +331,23 @@ impl<'b> Emitter<'b> {
         let Some(numbers) = micro.operands[0] else { return };
         let from = self.ensure(numbers, &[numbers]);
         // The instruction clears its mask, and its result is never where its numbers are.
-        let mask = self.take(Class::Mask, &[]);
         let result = self.take(Class::Vector, &[numbers]);
         self.put(Class::Vector, micro.result, result);
         let base = self.pointer(array);
-        self.code.mask(KXNORW, true, mask, mask, Operand::Register(mask));
-        let (length, other, zero, immediate) = (micro.length, 0, false, None);
+        let (length, zero, immediate) = (micro.length, false, None);
+        let (mask, other) = match self.target {
+            Target::Avx512 => {
+                let mask = self.take(Class::Mask, &[]);
+                self.code.mask(KXNORW, true, mask, mask, Operand::Register(mask));
+                (mask, 0)
+            }
+            Target::Avx2 => {
+                let other = self.take(Class::Vector, &[numbers, micro.result]);
+                let fields = Fields { other, length, ..vector(other) };
+                self.code.vector(vex::VPCMPEQD, fields, Operand::Register(other));
+                (0, other)
+            }
+        };
         let fields = Fields { length, reg: result, other, mask, zero, immediate };
         let operand = Operand::Numbered { base, numbers: from, scale: scale(width) };
         self.code.vector(micro.op, fields, operand);
@@ -399,9 +453,27 @@ impl<'b> Emitter<'b> {
         self.kept[value.index()] = Some(offset);
         let at = Operand::At { base: general::RSP, offset };
         match class {
-            Class::Vector => self.code.vector(opcodes::store(4), vector(register), at),
+            Class::Vector => self.store_cell(register, offset),
             Class::Mask => self.code.mask(KMOVW_STORE, false, register, 0, at),
         }
+    }
+
+    /// Sets the zero flag where a mask's first element is not set; the register of the mask.
+    pub(super) fn test(&mut self, mask: u8) {
+        match self.target {
+            Target::Avx512 => self.code.test_mask(mask),
+            Target::Avx2 => self.code.test_vector(mask),
+        }
+    }
+
+    pub(super) fn store_cell(&mut self, register: u8, offset: u32) {
+        let at = Operand::At { base: general::RSP, offset };
+        self.code.vector(opcodes::store(4), vector(register), at);
+    }
+
+    pub(super) fn load_cell(&mut self, register: u8, offset: u32) {
+        let at = Operand::At { base: general::RSP, offset };
+        self.code.vector(opcodes::load(4), vector(register), at);
     }
 
     fn pointer(&mut self, array: usize) -> u8 {
@@ -419,7 +491,7 @@ impl<'b> Emitter<'b> {
                 let offset = self.kept[value.index()].unwrap_or(0);
                 let at = Operand::At { base: general::RSP, offset };
                 match class {
-                    Class::Vector => self.code.vector(opcodes::load(4), vector(register), at),
+                    Class::Vector => self.load_cell(register, offset),
                     Class::Mask => {
                         self.code.mask(KMOVW, false, register, 0, at);
                     }
@@ -427,13 +499,24 @@ impl<'b> Emitter<'b> {
             }
             Origin::Load(array, width) => {
                 let base = self.pointer(array);
+                let operand = Operand::Indexed { base, scale: scale(width) };
+                if self.singly {
+                    return self.spread(width, register, operand);
+                }
                 let mut fields = self.whole(width, register);
                 fields.zero = fields.mask != 0;
-                let operand = Operand::Indexed { base, scale: scale(width) };
-                self.code.access(opcodes::load(width), fields, operand);
+                let op = match self.target {
+                    Target::Avx512 => opcodes::load(width),
+                    Target::Avx2 => vex::load(self.body.group * width),
+                };
+                self.code.access(op, fields, operand);
             }
-            // Variables have their registers for good.
-            Origin::Variable(_) => {}
+            // Variables have their registers for good, or their cells.
+            Origin::Variable(_) => {
+                if let Some(offset) = self.kept[value.index()] {
+                    self.load_cell(register, offset);
+                }
+            }
             Origin::Broadcast(array, width) => {
                 let base = self.pointer(array);
                 self.spread(width, register, Operand::At { base, offset: 0 });
@@ -446,7 +529,12 @@ impl<'b> Emitter<'b> {
 
     /// One element everywhere.
     pub(super) fn spread(&mut self, width: usize, register: u8, operand: Operand) {
-        let op = opcodes::by_width(width, [VPBROADCASTB, VPBROADCASTW, VPBROADCASTD, VPBROADCASTQ]);
+        let op = match self.target {
+            Target::Avx512 => {
+                opcodes::by_width(width, [VPBROADCASTB, VPBROADCASTW, VPBROADCASTD, VPBROADCASTQ])
+            }
+            Target::Avx2 => vex::spread(width),
+        };
         self.code.vector(op, vector(register), operand);
     }
 }

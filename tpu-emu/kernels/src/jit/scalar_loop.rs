@@ -3,6 +3,7 @@
 //! Loops over single elements as machine code: condition, body, and back.
 #![expect(unsafe_code, reason = "calls machine code")]
 use super::address::{Index, MemoryOperand};
+use super::avx2::translate;
 use super::callee::Callee;
 use super::code_memory::Function;
 use super::encode::{If, Operand, byte, general};
@@ -12,10 +13,11 @@ use super::lower::{Lowerer, ValueSource};
 use super::opcodes::{VMOVDQA32, VMOVDQA64};
 use super::regalloc::{Emitter, vector};
 use super::select::{NumberKind, job};
+use super::target::Target;
 use crate::elementwise::program::{ElementwiseProgram, Register};
 use std::cell::Cell;
 
-/// Variables that change, of which each has a register.
+/// Variables that change.
 const VARIABLES: usize = 18;
 
 /// What a round does at one place.
@@ -81,10 +83,14 @@ impl ScalarLoop {
                 return None;
             }
         }
+        let target = Target::here()?;
         let mut lowerer = lower(of)?;
-        let (code, entry) = Emitter::new(&lowerer.body, of.memories.len()).rounds();
+        if target == Target::Avx2 {
+            translate(&mut lowerer.body);
+        }
+        let (code, entry) = Emitter::new(&lowerer.body, of.memories.len(), target).rounds();
         #[cfg(any(test, feature = "testing"))]
-        super::verify::verify(&code, entry, &contract(of, &lowerer));
+        super::verify::verify(&code, entry, &contract(of, &lowerer, target));
         let function = Function::new(&code, entry)?;
         let _calls = std::mem::take(&mut lowerer.body.calls);
         Some(Self { function, memories: of.memories.clone(), _calls })
@@ -108,7 +114,7 @@ impl ScalarLoop {
 
 /// What the function of a loop may do.
 #[cfg(any(test, feature = "testing"))]
-fn contract(of: &Loop, lowerer: &Lowerer) -> super::verify::Contract {
+fn contract(of: &Loop, lowerer: &Lowerer, target: Target) -> super::verify::Contract {
     let variables = lowerer.body.stores.iter().map(|&(_, home, _)| home);
     let elements = of.actions.iter().filter_map(|action| match action {
         Action::Write(_, place) => Some(place.memory),
@@ -116,6 +122,7 @@ fn contract(of: &Loop, lowerer: &Lowerer) -> super::verify::Contract {
     });
     let callee = |callee| std::ptr::from_ref::<Callee>(callee).addr();
     super::verify::Contract {
+        target,
         arrays: of.memories.len(),
         writes: variables.chain(elements).collect(),
         group: None,
@@ -182,24 +189,20 @@ fn lower(of: &Loop) -> Option<Lowerer> {
     Some(lowerer)
 }
 
+/// Where a variable is.
+#[derive(Debug, Clone, Copy)]
+enum Home {
+    /// In a register that nothing else has.
+    Register(u8),
+    /// On the stack, so far behind its end.
+    Cell(u32),
+}
+
 impl Emitter<'_> {
     /// The machine code of a loop whose stores are its variables' next values.
     fn rounds(mut self) -> (Vec<u8>, usize) {
         let frame = self.enter(&[]);
-        let mut registers = vec![None; self.pointers.len()];
-        for (_, array, width) in self.body.stores.clone() {
-            self.limit -= 1;
-            let register = byte(self.limit);
-            self.code.load(general::RAX, general::RDI, number(8 * array));
-            self.spread(width, register, Operand::At { base: general::RAX, offset: 0 });
-            registers[array] = Some(register);
-            self.variables.push(register);
-        }
-        for (index, (_, origin)) in self.body.values.iter().enumerate() {
-            if let Origin::Variable(array) = origin {
-                self.place[index] = registers[*array];
-            }
-        }
+        let homes = self.variables();
         self.keep_constants();
         let top = self.code.here();
         let (before, decision) = self.body.decision.unwrap_or((0, Value(0)));
@@ -207,7 +210,7 @@ impl Emitter<'_> {
             self.micro(number(at), self.body.code[at]);
         }
         let mask = self.ensure(decision, &[]);
-        self.code.test_mask(mask);
+        self.test(mask);
         let exit = self.code.jump(If::Zero);
         if before == self.body.code.len() {
             self.release(decision, number(before));
@@ -217,17 +220,69 @@ impl Emitter<'_> {
         }
         for (at, (value, array, _)) in self.body.stores.clone().into_iter().enumerate() {
             let from = self.ensure(value, &[]);
-            let to = registers[array].unwrap_or(0);
-            self.code.vector(VMOVDQA64, vector(to), Operand::Register(from));
+            match homes[array] {
+                Home::Register(to) => {
+                    self.code.vector(VMOVDQA64, vector(to), Operand::Register(from));
+                }
+                Home::Cell(offset) => self.store_cell(from, offset),
+            }
             self.release(value, number(self.body.code.len() + at));
         }
         self.code.jump_back(If::Always, top);
         self.code.land(exit);
         for (_, array, width) in self.body.stores.clone() {
             self.code.load(general::RAX, general::RDI, number(8 * array));
-            let from = registers[array].unwrap_or(0);
+            let from = match homes[array] {
+                Home::Register(from) => from,
+                Home::Cell(offset) => {
+                    self.load_cell(0, offset);
+                    0
+                }
+            };
             self.write_element(width, from, Operand::At { base: general::RAX, offset: 0 });
         }
         self.leave(&[], frame)
+    }
+
+    /// Reads the variables: the most used ones into registers that are theirs, the others into
+    /// cells of the stack. Gives where each array's variable is.
+    fn variables(&mut self) -> Vec<Home> {
+        let mut uses = vec![0; self.pointers.len()];
+        for (index, (_, origin)) in self.body.values.iter().enumerate() {
+            if let Origin::Variable(array) = origin {
+                uses[*array] += self.uses.count(index);
+            }
+        }
+        let mut all: Vec<(usize, usize)> =
+            self.body.stores.iter().map(|&(_, array, width)| (array, width)).collect();
+        all.sort_by_key(|&(array, _)| std::cmp::Reverse(uses[array]));
+        let mut homes = vec![Home::Cell(0); self.pointers.len()];
+        for (at, (array, width)) in all.into_iter().enumerate() {
+            let has_register = at < self.target.variables();
+            let register = if has_register {
+                self.limit -= 1;
+                byte(self.limit)
+            } else {
+                0
+            };
+            self.code.load(general::RAX, general::RDI, number(8 * array));
+            self.spread(width, register, Operand::At { base: general::RAX, offset: 0 });
+            homes[array] = if has_register {
+                self.variables.push(register);
+                Home::Register(register)
+            } else {
+                let offset = self.room(1);
+                self.store_cell(register, offset);
+                Home::Cell(offset)
+            };
+        }
+        for (index, (_, origin)) in self.body.values.iter().enumerate() {
+            let Origin::Variable(array) = origin else { continue };
+            match homes[*array] {
+                Home::Register(register) => self.place[index] = Some(register),
+                Home::Cell(offset) => self.kept[index] = Some(offset),
+            }
+        }
+        homes
     }
 }

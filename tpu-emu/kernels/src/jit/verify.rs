@@ -9,6 +9,8 @@
 //! caller keeps.
 use super::code_memory::address_of_operate;
 use super::opcodes::{OPCODES, SHIFTS};
+use super::target::Target;
+use super::vex;
 use iced_x86::{
     Code, CpuidFeature, Decoder, DecoderOptions, FlowControl, Formatter, Instruction,
     InstructionInfoFactory, IntelFormatter, Mnemonic, OpAccess, OpKind, Register,
@@ -19,6 +21,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What a function was compiled for.
 pub(super) struct Contract {
+    /// The processors.
+    pub(super) target: Target,
     /// How many arrays it is given.
     pub(super) arrays: usize,
     /// Those that it may write.
@@ -54,11 +58,19 @@ const GENERAL: [Mnemonic; 21] = [
     Mnemonic::Kxnorw,
 ];
 
-/// The mnemonics that a function may have.
-static ALLOWED: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
+/// The mnemonics that a function of a target may have.
+fn allowed(names: impl Iterator<Item = &'static str>) -> BTreeSet<String> {
     let general = GENERAL.iter().map(|mnemonic| format!("{mnemonic:?}").to_lowercase());
-    let names = OPCODES.iter().map(|(name, _)| *name).chain(SHIFTS.iter().map(|(name, _)| *name));
     general.chain(names.map(|name| name.trim_end_matches("_STORE").to_lowercase())).collect()
+}
+
+static ALLOWED: LazyLock<[BTreeSet<String>; 2]> = LazyLock::new(|| {
+    let shifts = SHIFTS.iter().map(|(name, _)| *name);
+    let short = vex::SHIFTS.iter().map(|(name, _)| *name);
+    [
+        allowed(OPCODES.iter().map(|(name, _)| *name).chain(shifts)),
+        allowed(vex::OPCODES.iter().map(|(name, _)| *name).chain(short)),
+    ]
 });
 
 /// What every processor with AVX-512 has that machine code is made for, as `Level::Avx512` asks.
@@ -74,6 +86,17 @@ const FEATURES: [CpuidFeature; 9] = [
     CpuidFeature::AVX512DQ,
 ];
 
+/// What every processor has that machine code of AVX2 is made for, as `Target::here` asks.
+const FEATURES_OF_AVX2: [CpuidFeature; 7] = [
+    CpuidFeature::INTEL8086,
+    CpuidFeature::INTEL386,
+    CpuidFeature::X64,
+    CpuidFeature::AVX,
+    CpuidFeature::AVX2,
+    CpuidFeature::BMI2,
+    CpuidFeature::F16C,
+];
+
 /// What is known of a general register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Known {
@@ -82,6 +105,10 @@ enum Known {
     /// What the caller had there and wants back.
     Callers(usize),
     Number,
+    /// The number of elements.
+    Count,
+    /// The number of elements without a group.
+    LastGroup,
     /// A number that the code holds.
     Bits(u64),
     /// As many ones as elements are left.
@@ -125,7 +152,7 @@ impl State {
     fn new() -> Self {
         let mut general = [Known::Nothing; 16];
         KEPT.into_iter().for_each(|register| general[register] = Known::Callers(register));
-        (general[RDI], general[RSI], general[RSP]) = (Known::List, Known::Number, Known::Stack(0));
+        (general[RDI], general[RSI], general[RSP]) = (Known::List, Known::Count, Known::Stack(0));
         let (pushed, cells) = (Vec::new(), BTreeMap::new());
         Self { general, vectors: 0, masks: 0, tail: false, clear: true, pushed, cells }
     }
@@ -250,10 +277,14 @@ pub(super) fn check(code: &[u8], entry: usize, contract: &Contract) -> Result<()
 impl Reader<'_> {
     fn instruction(&mut self, one: &Instruction, state: &mut State) -> Result<(), String> {
         let mnemonic = one.mnemonic();
-        if one.is_invalid() || !ALLOWED.contains(&format!("{mnemonic:?}").to_lowercase()) {
+        let (allowed, features): (_, &[CpuidFeature]) = match self.contract.target {
+            Target::Avx512 => (&ALLOWED[0], &FEATURES),
+            Target::Avx2 => (&ALLOWED[1], &FEATURES_OF_AVX2),
+        };
+        if one.is_invalid() || !allowed.contains(&format!("{mnemonic:?}").to_lowercase()) {
             return Err("an unexpected instruction".into());
         }
-        if let Some(feature) = one.cpuid_features().iter().find(|of| !FEATURES.contains(of)) {
+        if let Some(feature) = one.cpuid_features().iter().find(|of| !features.contains(of)) {
             return Err(format!("a processor need not have {feature:?}"));
         }
         let prefixes = one.has_lock_prefix() || one.has_rep_prefix() || one.has_repne_prefix();
@@ -377,6 +408,11 @@ impl Reader<'_> {
                 let width = if one.mnemonic() == Mnemonic::Vpgatherdq { 8 } else { 4 };
                 (scale == width).then_some(()).ok_or("numbers of another width".into())
             }
+            (Register::RCX, Some(group)) if self.contract.target == Target::Avx2 => {
+                let size = one.memory_size().size();
+                let whole = state.general[RSI] == Known::LastGroup && size == group * scale;
+                (whole || size == scale).then_some(()).ok_or("elements behind the end".into())
+            }
             (Register::RCX, Some(group)) => {
                 let width = match one.mnemonic() {
                     Mnemonic::Vmovdqu8 => 1,
@@ -404,7 +440,7 @@ impl Reader<'_> {
     /// What an instruction reads must be known; what it writes is then.
     fn plain(&mut self, one: &Instruction, state: &mut State) -> Result<(), String> {
         let same = one.op_count() == 3 && one.op1_register() == one.op2_register();
-        let sets = one.mnemonic() == Mnemonic::Kxnorw && same;
+        let sets = matches!(one.mnemonic(), Mnemonic::Kxnorw | Mnemonic::Vpcmpeqd) && same;
         // Each of a gather's elements is written: all of its mask is set.
         let gathers = matches!(one.mnemonic(), Mnemonic::Vpgatherdd | Mnemonic::Vpgatherdq);
         let (mut writes, mut vectors) = (Vec::new(), false);
@@ -459,6 +495,11 @@ impl Reader<'_> {
         Ok(())
     }
 
+    /// Whether an instruction's number is that of the elements of a group.
+    fn is_group(&self, one: &Instruction) -> bool {
+        self.contract.group.is_some_and(|group| group as u64 == one.immediate(1))
+    }
+
     /// What an instruction leaves in its general register.
     fn value(&self, one: &Instruction, state: &State) -> Known {
         let first = state.general.get(one.op0_register().full_register().number());
@@ -477,6 +518,8 @@ impl Reader<'_> {
             {
                 Known::TailBits
             }
+            (Code::Sub_rm64_imm8, Some(Known::Count)) if self.is_group(one) => Known::LastGroup,
+            (Code::Add_rm64_imm8, Some(Known::LastGroup)) if self.is_group(one) => Known::Count,
             (Code::Lea_r64_m, _) => Known::Cell(one.memory_displacement64()),
             (Code::And_rm64_imm8, Some(Known::Stack(_))) => Known::Frame,
             (Code::Sub_rm64_imm32, Some(Known::Frame)) => Known::Frame,

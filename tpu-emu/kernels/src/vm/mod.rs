@@ -48,7 +48,7 @@ pub use run::{Bound, Input, Output};
 use crate::elementwise::kind::ElementwiseKind;
 use crate::elementwise::program::{ElementwiseProgram, Instr, Register};
 use crate::elementwise::tuning::HOT_ELEMENT_OPERATIONS;
-use crate::simd::{Level, level};
+use crate::jit::is_here;
 use layout::TileLayout;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -82,7 +82,7 @@ struct Ready {
 impl Ready {
     /// What to run for so many elements. All layouts give the same bits.
     fn layout(&self, lanes: usize) -> &TileLayout {
-        if level() < Level::Avx512 {
+        if !is_here() {
             return &self.portable;
         }
         if self.native.get().is_none() {

@@ -8,8 +8,7 @@ use super::{OperandMode, Ready};
 use crate::elementwise::program::ElementwiseOp;
 use crate::elementwise::tuning::TILE_ELEMENTS;
 use crate::elementwise::tuning::{INLINE_ARRAYS, INLINE_OPERANDS};
-use crate::jit::Native;
-use crate::simd::{Level, level};
+use crate::jit::{Native, is_here};
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 use std::slice;
@@ -152,7 +151,7 @@ impl<'a> Bound<'a> {
         inputs: &[Input<'a>],
         outputs: &[Output<'a>],
     ) -> Option<Self> {
-        if lanes == 0 || level() < Level::Avx512 {
+        if lanes == 0 || !is_here() {
             return None;
         }
         let layout = ready.native().filter(|layout| layout.whole)?;

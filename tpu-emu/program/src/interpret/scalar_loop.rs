@@ -4,14 +4,12 @@ use crate::plan::PlannedScalarLoop;
 use crate::tuning::HOT_LOOP_ITERATIONS;
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
-use tpu_kernels::jit::ScalarLoop;
-use tpu_kernels::simd::{Level, level};
+use tpu_kernels::jit::{ScalarLoop, is_here};
 
 impl PlannedScalarLoop {
     /// Runs the loop from its next iteration to its end, if it is hot and there is code for it.
     pub(super) fn run(&self, frame: &Frame) -> bool {
-        if self.iterations.load(Ordering::Relaxed) < HOT_LOOP_ITERATIONS || level() < Level::Avx512
-        {
+        if self.iterations.load(Ordering::Relaxed) < HOT_LOOP_ITERATIONS || !is_here() {
             return false;
         }
         let code = self.code.get_or_init(|| ScalarLoop::new(&self.program.code));

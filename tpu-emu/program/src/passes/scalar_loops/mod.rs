@@ -25,7 +25,7 @@
 //!   condition ends it.
 //!
 //! This pass makes a description. The interpreter asks for code once the loop is hot, after
-//! `HOT_LOOP_ITERATIONS`. Without AVX-512, or where [`tpu_kernels::jit::ScalarLoop`] gives no code,
+//! `HOT_LOOP_ITERATIONS`. Without AVX2, or where [`tpu_kernels::jit::ScalarLoop`] gives no code,
 //! the steps run as they are, with the same bits. All constants stand in `tpu-program`'s
 //! `tuning.rs`.
 //!

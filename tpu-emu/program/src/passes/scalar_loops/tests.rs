@@ -3,8 +3,8 @@ use crate::compile::Passes;
 use crate::differential::{plan_of, results, run};
 use crate::plan::{PlannedScalarLoop, PlannedStep, Step};
 use std::sync::atomic::Ordering;
-use tpu_kernels::jit::ScalarLoop;
-use tpu_kernels::simd::{Level, at_every_level, level};
+use tpu_kernels::jit::{ScalarLoop, is_here};
+use tpu_kernels::simd::at_every_level;
 
 /// The first loop of some steps, if there is one: what can be machine code of it.
 pub(super) fn scalar_of(steps: &[Step]) -> Option<Option<&PlannedScalarLoop>> {
@@ -62,10 +62,11 @@ pub(super) fn text(count: usize, types: &[&str], condition: &str, body: &str) ->
 
 fn check(text: &str, whole: bool) {
     let plan = plan_of(text);
-    let found = scalar_of(&plan.steps).map(compiles);
-    if level() == Level::Avx512 {
-        assert_eq!(found, Some(whole), "{text}");
-    }
+    at_every_level(|_| {
+        if is_here() {
+            assert_eq!(scalar_of(&plan.steps).map(compiles), Some(whole), "{text}");
+        }
+    });
     let kept = [None; 8];
     let wanted = std::cell::OnceCell::new();
     at_every_level(|_| {
@@ -270,7 +271,7 @@ fn a_loop_of_jax_with_10000_iterations_runs_all_but_the_first_as_machine_code() 
     let plan = plan_of(FORI_LOOP);
     run(&plan, &[1_f32.to_le_bytes().to_vec()], &[4], &[None]);
     let scalar = scalar_of(&plan.steps).unwrap().expect("a scalar loop");
-    if level() == Level::Avx512 {
+    if is_here() {
         assert!(matches!(scalar.code.get(), Some(Some(_))), "there is machine code");
         assert_eq!(scalar.iterations.load(Ordering::Relaxed), 32, "iterations step by step");
     }

@@ -1,0 +1,132 @@
+//! Every instruction of AVX2 that the encoder writes: its bytes, and what a decoder that is not
+//! ours reads in them.
+use super::encode::{Assembler, Fields, Opcode, Operand, general};
+use super::target::Target;
+use super::verify::text;
+use super::vex::{OPCODES, SHIFTS, VMOVDQU_STORE, VPADDD, VPGATHERDQ, VPSHUFB};
+use iced_x86::{Decoder, DecoderOptions, EncodingKind, Instruction, Register};
+use std::fmt::Write;
+
+const NONE: Fields = Fields { length: 1, reg: 0, other: 0, mask: 0, zero: false, immediate: None };
+
+/// The bytes that `write` writes, and the instructions in them.
+#[track_caller]
+fn all(write: impl Fn(&mut Assembler)) -> (Vec<u8>, Vec<Instruction>) {
+    let mut code = Assembler::new(Target::Avx2);
+    write(&mut code);
+    let (bytes, start) = code.finish(vec![0; 64]);
+    let bytes = bytes[start..].to_vec();
+    let decoder = Decoder::with_ip(64, &bytes, start as u64, DecoderOptions::NONE);
+    let instructions: Vec<Instruction> = decoder.into_iter().collect();
+    assert!(instructions.iter().all(|one| !one.is_invalid()), "{bytes:02x?}");
+    assert!(instructions.iter().all(|one| one.encoding() != EncodingKind::EVEX), "{bytes:02x?}");
+    (bytes, instructions)
+}
+
+#[track_caller]
+fn one(write: impl Fn(&mut Assembler)) -> (Vec<u8>, Instruction) {
+    let (bytes, instructions) = all(write);
+    assert_eq!(instructions.len(), 1, "{bytes:02x?}");
+    (bytes, instructions[0])
+}
+
+/// Where the operands of an instruction stand, by its name.
+fn vector(name: &str, op: Opcode, [a, b, c, d]: [u8; 4]) -> impl Fn(&mut Assembler) {
+    let begins = |begins: &[&str]| begins.iter().any(|begin| name.starts_with(begin));
+    let reversed = begins(&["VCVTPS2PH", "VEXTRACT"]);
+    let unary = begins(&["VMOV", "VCVT", "VPMOV", "VSQRT", "VROUND", "VPABS"]);
+    let load = begins(&["VPBROADCAST", "VBROADCAST", "VMOVD", "VMOVQ"]) && name != "VMOVDQA";
+    let short =
+        begins(&["VPEXTR"]) || matches!(name, "VMOVD" | "VMOVQ") || name.ends_with("_STORE");
+    let blend = begins(&["VPBLENDV", "VBLENDV"]).then_some(d << 4);
+    let number = begins(&["VCMP", "VROUND", "VCVTPS2PH", "VEXTRACT", "VPEXTR"]).then_some(5);
+    let number = if name.starts_with("VEXTRACT") { Some(1) } else { number };
+    let memory = Operand::At { base: c, offset: 8 };
+    let (reg, other, operand) = match () {
+        () if name.starts_with("VPGATHER") => {
+            (a, d, Operand::Numbered { base: c, numbers: b, scale: 2 })
+        }
+        () if load || short => (a, 0, memory),
+        () if reversed => (b, 0, Operand::Register(a)),
+        () if unary => (a, 0, Operand::Register(b)),
+        () => (a, b, Operand::Register(c)),
+    };
+    let length = u8::from(!short || name == "VMOVDQU_STORE");
+    let fields = Fields { length, reg, other, immediate: blend.or(number), ..NONE };
+    move |code| code.vector(op, fields, operand)
+}
+
+#[test]
+fn every_instruction_of_avx2_has_the_bytes_and_the_text_of_the_table() {
+    let mut table = String::new();
+    let mut put = |name: &str, bytes: &[u8], texts: &[Instruction]| {
+        let bytes: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let texts: Vec<String> = texts.iter().map(text).collect();
+        writeln!(table, "{name:16} {bytes:26} {}", texts.join("; ")).unwrap();
+    };
+    for &(name, op) in OPCODES {
+        for registers in [[1, 2, 3, 4], [9, 10, 14, 15]] {
+            let (bytes, instruction) = one(vector(name, op, registers));
+            let mnemonic = format!("{:?}", instruction.mnemonic()).to_uppercase();
+            assert_eq!(mnemonic, name.trim_end_matches("_STORE"), "{bytes:02x?}");
+            put(name, &bytes, &[instruction]);
+        }
+    }
+    for &(name, shift) in SHIFTS {
+        for (other, from) in [(1, 2), (9, 10)] {
+            let fields = Fields { reg: shift.digit, other, immediate: Some(31), ..NONE };
+            let (bytes, instruction) =
+                one(|code| code.vector(shift.op, fields, Operand::Register(from)));
+            let mnemonic = format!("{:?}", instruction.mnemonic()).to_uppercase();
+            assert_eq!(mnemonic, name, "{bytes:02x?}");
+            put(name, &bytes, &[instruction]);
+        }
+    }
+    let (bytes, pool) = one(|code| code.vector(VPSHUFB, NONE, Operand::Pool(16)));
+    put("pool", &bytes, &[pool]);
+    for register in [6, 11] {
+        let (bytes, tests) = all(|code| code.test_vector(register));
+        put("test_vector", &bytes, &tests);
+    }
+    let wanted = include_str!("forms_avx2.txt");
+    let rows = table.lines().zip(wanted.lines());
+    let differ: Vec<_> = rows.filter(|(row, wanted)| row != wanted).collect();
+    assert!(table == wanted, "{differ:#?} differ; forms_avx2.txt would be\n{table}");
+}
+
+#[test]
+fn every_register_of_avx2_is_the_one_that_was_meant() {
+    let ymm = |register: u8| Register::YMM0 + u32::from(register);
+    let gpr = |register: u8| Register::RAX + u32::from(register);
+    for reg in 0..16 {
+        for other in 0..16 {
+            for rm in 0..16 {
+                let fields = Fields { reg, other, ..NONE };
+                let (_, got) = one(|code| code.vector(VPADDD, fields, Operand::Register(rm)));
+                let registers = [got.op0_register(), got.op1_register(), got.op2_register()];
+                assert_eq!(registers, [reg, other, rm].map(ymm));
+            }
+        }
+        for base in 0..16 {
+            for scale in 0..4 {
+                let at = Operand::Indexed { base, scale };
+                let fields = Fields { reg, ..NONE };
+                let (_, got) = one(|code| code.vector(VMOVDQU_STORE, fields, at));
+                assert_eq!((got.memory_base(), got.op1_register()), (gpr(base), ymm(reg)));
+                assert_eq!(
+                    (got.memory_index(), got.memory_index_scale()),
+                    (gpr(general::RCX), 1 << scale)
+                );
+                assert_eq!(got.memory_displacement64(), 0);
+                let numbers = (reg + 1) & 15;
+                let other = (reg + 2) & 15;
+                let fields = Fields { reg, other, ..NONE };
+                let numbered = Operand::Numbered { base, numbers, scale };
+                let (_, got) = one(|code| code.vector(VPGATHERDQ, fields, numbered));
+                let index = Register::XMM0 + u32::from(numbers);
+                assert_eq!((got.memory_base(), got.memory_index()), (gpr(base), index));
+                assert_eq!((got.op0_register(), got.op2_register()), (ymm(reg), ymm(other)));
+            }
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! The processors that machine code is written for.
+use crate::simd::{Level, level};
+
+/// The instructions that a function may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Target {
+    /// AVX-512: 32 registers of 512 bits, and masks in registers of their own.
+    #[default]
+    Avx512,
+    /// AVX2 with F16C and BMI2: 16 registers of 256 bits; masks are vectors.
+    Avx2,
+}
+
+impl Target {
+    /// What this thread's vectors are; `None` for those that no machine code is written for.
+    pub(super) fn here() -> Option<Self> {
+        match level() {
+            Level::Avx512 => Some(Self::Avx512),
+            Level::Avx2 => has_halves().then_some(Self::Avx2),
+            Level::Portable => None,
+        }
+    }
+
+    /// Vector registers.
+    pub(super) fn registers(self) -> usize {
+        match self {
+            Self::Avx512 => 32,
+            Self::Avx2 => 16,
+        }
+    }
+
+    /// The variables of a loop that have registers for good; more of them lie on the stack.
+    pub(super) fn variables(self) -> usize {
+        match self {
+            Self::Avx512 => 18,
+            Self::Avx2 => 8,
+        }
+    }
+
+    /// Elements that are worked on at once, where some have 64 bits or where none has.
+    pub(super) fn group(self, wide: bool) -> usize {
+        match (self, wide) {
+            (Self::Avx512, false) => 16,
+            (Self::Avx512, true) | (Self::Avx2, false) => 8,
+            (Self::Avx2, true) => 4,
+        }
+    }
+}
+
+/// Whether the processor converts floats of 16 bits, which its level does not say.
+fn has_halves() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    let has = std::arch::is_x86_feature_detected!("f16c");
+    #[cfg(not(target_arch = "x86_64"))]
+    let has = false;
+    has
+}
