@@ -1,10 +1,13 @@
 //! Every instruction of AVX2 that the encoder writes: its bytes, and what a decoder that is not
 //! ours reads in them.
-use super::encode::{Assembler, Fields, Opcode, Operand, general};
+use super::encode::{Arithmetic, Assembler, Fields, If, Opcode, Operand, general};
 use super::target::Target;
-use super::verify::text;
-use super::vex::{OPCODES, SHIFTS, VMOVDQU_STORE, VPADDD, VPGATHERDQ, VPSHUFB};
+use super::verify::{Contract, check, text};
+use super::vex::{
+    OPCODES, SHIFTS, VMOVD_STORE, VMOVDQU, VMOVDQU_STORE, VPADDD, VPBROADCASTD, VPGATHERDQ, VPSHUFB,
+};
 use iced_x86::{Decoder, DecoderOptions, EncodingKind, Instruction, Register};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 const NONE: Fields = Fields { length: 1, reg: 0, other: 0, mask: 0, zero: false, immediate: None };
@@ -128,5 +131,73 @@ fn every_register_of_avx2_is_the_one_that_was_meant() {
                 assert_eq!((got.op0_register(), got.op2_register()), (ymm(reg), ymm(other)));
             }
         }
+    }
+}
+
+/// A loop over elements as the emitter writes it for AVX2, but for what `plant` does.
+fn looped(plant: impl Fn(&mut Assembler, usize)) -> Result<(), String> {
+    let mut code = Assembler::new(Target::Avx2);
+    let (from, to) =
+        (Operand::Indexed { base: 8, scale: 2 }, Operand::Indexed { base: 9, scale: 2 });
+    let frame = code.enter();
+    code.load(8, general::RDI, 0);
+    code.load(9, general::RDI, 8);
+    code.clear(general::RCX);
+    code.with_small(Arithmetic::Compare, general::RSI, 8);
+    let short = code.jump(If::Below);
+    code.with_small(Arithmetic::Subtract, general::RSI, 8);
+    let top = code.here();
+    code.vector(VMOVDQU, Fields { reg: 1, ..NONE }, from);
+    plant(&mut code, 0);
+    code.vector(VMOVDQU_STORE, Fields { reg: 1, ..NONE }, to);
+    code.with_small(Arithmetic::Add, general::RCX, 8);
+    code.with(Arithmetic::Compare, general::RCX, general::RSI);
+    code.jump_back(If::BelowOrEqual, top);
+    code.with_small(Arithmetic::Add, general::RSI, 8);
+    code.land(short);
+    code.with(Arithmetic::Compare, general::RCX, general::RSI);
+    let done = code.jump(If::Zero);
+    let rest = code.here();
+    code.vector(VPBROADCASTD, Fields { reg: 1, ..NONE }, from);
+    plant(&mut code, 1);
+    code.vector(VMOVD_STORE, Fields { length: 0, reg: 1, ..NONE }, to);
+    code.with_small(Arithmetic::Add, general::RCX, 1);
+    code.with(Arithmetic::Compare, general::RCX, general::RSI);
+    code.jump_back(If::Below, rest);
+    code.land(done);
+    code.clear_upper();
+    code.leave(frame, 64);
+    code.give_back();
+    let (bytes, entry) = code.finish(vec![0; 16]);
+    let (target, writes, callees) = (Target::Avx2, BTreeSet::from([1]), Vec::new());
+    check(&bytes, entry, &Contract { target, arrays: 2, writes, group: Some(8), callees })
+}
+
+#[test]
+fn faults_in_a_function_of_avx2_are_found() {
+    looped(|_, _| ()).unwrap();
+    let from = |scale| Operand::Indexed { base: 8, scale };
+    type Plant<'p> = &'p dyn Fn(&mut Assembler);
+    let faults: [(usize, &str, Plant<'_>); 6] = [
+        (1, "elements behind the end", &|code| code.vector(VMOVDQU, NONE, from(2))),
+        (0, "elements behind the end", &|code| code.vector(VMOVDQU, NONE, from(1))),
+        (0, "elements behind the end", &|code| code.vector(VPBROADCASTD, NONE, from(3))),
+        (1, "array 0 is only read", &|code| {
+            code.vector(VMOVD_STORE, Fields { length: 0, reg: 1, ..NONE }, from(2));
+        }),
+        (0, "a processor need not have AVX512", &|code| {
+            code.target = Target::Avx512;
+            code.vector(VPADDD, Fields { reg: 1, other: 1, ..NONE }, Operand::Register(1));
+            code.target = Target::Avx2;
+        }),
+        (0, "an unexpected instruction", &|code| code.mask_of(1, general::RAX)),
+    ];
+    for (place, wanted, plant) in faults {
+        let outcome = looped(|code, at| {
+            if at == place {
+                plant(code);
+            }
+        });
+        assert!(outcome.as_ref().is_err_and(|why| why.contains(wanted)), "{wanted}: {outcome:?}");
     }
 }

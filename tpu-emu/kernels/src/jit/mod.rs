@@ -54,6 +54,7 @@ mod libcall;
 mod liveness;
 mod lower;
 mod lower_convert;
+mod moves;
 #[cfg(not(all(target_arch = "x86_64", not(tpu_emu_portable))))]
 mod no_code_memory;
 mod opcodes;
@@ -65,6 +66,8 @@ mod target;
 mod tuning;
 #[cfg(any(test, feature = "testing"))]
 pub mod verify;
+#[cfg(any(test, feature = "testing"))]
+mod verify_names;
 mod vex;
 #[cfg(not(all(target_arch = "x86_64", not(tpu_emu_portable))))]
 use no_code_memory as code_memory;

@@ -8,15 +8,13 @@
 //! only read, works behind the end of its arrays, or gives a register back changed that its
 //! caller keeps.
 use super::code_memory::address_of_operate;
-use super::opcodes::{OPCODES, SHIFTS};
 use super::target::Target;
-use super::vex;
+use super::verify_names::allowed_of;
 use iced_x86::{
-    Code, CpuidFeature, Decoder, DecoderOptions, FlowControl, Formatter, Instruction,
+    Code, Decoder, DecoderOptions, FlowControl, Formatter, Instruction,
     InstructionInfoFactory, IntelFormatter, Mnemonic, OpAccess, OpKind, Register,
 };
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What a function was compiled for.
@@ -32,70 +30,6 @@ pub(super) struct Contract {
     /// The addresses of the operations that it may call.
     pub(super) callees: Vec<usize>,
 }
-
-/// Instructions that are no vector instructions.
-const GENERAL: [Mnemonic; 21] = [
-    Mnemonic::Add,
-    Mnemonic::And,
-    Mnemonic::Bzhi,
-    Mnemonic::Call,
-    Mnemonic::Cmp,
-    Mnemonic::Jb,
-    Mnemonic::Jbe,
-    Mnemonic::Je,
-    Mnemonic::Jmp,
-    Mnemonic::Kmovd,
-    Mnemonic::Kmovw,
-    Mnemonic::Lea,
-    Mnemonic::Mov,
-    Mnemonic::Pop,
-    Mnemonic::Push,
-    Mnemonic::Ret,
-    Mnemonic::Sub,
-    Mnemonic::Test,
-    Mnemonic::Vzeroupper,
-    Mnemonic::Xor,
-    Mnemonic::Kxnorw,
-];
-
-/// The mnemonics that a function of a target may have.
-fn allowed(names: impl Iterator<Item = &'static str>) -> BTreeSet<String> {
-    let general = GENERAL.iter().map(|mnemonic| format!("{mnemonic:?}").to_lowercase());
-    general.chain(names.map(|name| name.trim_end_matches("_STORE").to_lowercase())).collect()
-}
-
-static ALLOWED: LazyLock<[BTreeSet<String>; 2]> = LazyLock::new(|| {
-    let shifts = SHIFTS.iter().map(|(name, _)| *name);
-    let short = vex::SHIFTS.iter().map(|(name, _)| *name);
-    [
-        allowed(OPCODES.iter().map(|(name, _)| *name).chain(shifts)),
-        allowed(vex::OPCODES.iter().map(|(name, _)| *name).chain(short)),
-    ]
-});
-
-/// What every processor with AVX-512 has that machine code is made for, as `Level::Avx512` asks.
-const FEATURES: [CpuidFeature; 9] = [
-    CpuidFeature::INTEL8086,
-    CpuidFeature::INTEL386,
-    CpuidFeature::X64,
-    CpuidFeature::AVX,
-    CpuidFeature::BMI2,
-    CpuidFeature::AVX512F,
-    CpuidFeature::AVX512VL,
-    CpuidFeature::AVX512BW,
-    CpuidFeature::AVX512DQ,
-];
-
-/// What every processor has that machine code of AVX2 is made for, as `Target::here` asks.
-const FEATURES_OF_AVX2: [CpuidFeature; 7] = [
-    CpuidFeature::INTEL8086,
-    CpuidFeature::INTEL386,
-    CpuidFeature::X64,
-    CpuidFeature::AVX,
-    CpuidFeature::AVX2,
-    CpuidFeature::BMI2,
-    CpuidFeature::F16C,
-];
 
 /// What is known of a general register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -277,10 +211,7 @@ pub(super) fn check(code: &[u8], entry: usize, contract: &Contract) -> Result<()
 impl Reader<'_> {
     fn instruction(&mut self, one: &Instruction, state: &mut State) -> Result<(), String> {
         let mnemonic = one.mnemonic();
-        let (allowed, features): (_, &[CpuidFeature]) = match self.contract.target {
-            Target::Avx512 => (&ALLOWED[0], &FEATURES),
-            Target::Avx2 => (&ALLOWED[1], &FEATURES_OF_AVX2),
-        };
+        let (allowed, features) = allowed_of(self.contract.target);
         if one.is_invalid() || !allowed.contains(&format!("{mnemonic:?}").to_lowercase()) {
             return Err("an unexpected instruction".into());
         }
