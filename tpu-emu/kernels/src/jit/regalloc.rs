@@ -5,10 +5,7 @@
 use super::encode::{Arithmetic, Assembler, Fields, If, OpenFrame, Operand, byte, general};
 use super::inst::{Class, Form, LoopBody, Micro, Origin, Value};
 use super::liveness::{NEVER, Uses, number};
-use super::opcodes;
-use super::opcodes::{
-    KMOVW, KMOVW_STORE, KXNORW, VMOVDQA64, VPBROADCASTB, VPBROADCASTD, VPBROADCASTQ, VPBROADCASTW,
-};
+use super::opcodes::{KMOVW_STORE, KXNORW, VMOVDQA64};
 use super::target::Target;
 use super::vex;
 

@@ -11,8 +11,8 @@ use super::code_memory::address_of_operate;
 use super::target::Target;
 use super::verify_names::allowed_of;
 use iced_x86::{
-    Code, Decoder, DecoderOptions, FlowControl, Formatter, Instruction,
-    InstructionInfoFactory, IntelFormatter, Mnemonic, OpAccess, OpKind, Register,
+    Code, Decoder, DecoderOptions, FlowControl, Formatter, Instruction, InstructionInfoFactory,
+    IntelFormatter, Mnemonic, OpAccess, OpKind, Register,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
