@@ -6,6 +6,7 @@
 mod reshape;
 mod runs;
 mod tiles;
+mod units;
 
 use super::memory::{Bank, BufferId, Place};
 use tpu_base::tensor::DType;
@@ -254,13 +255,15 @@ impl View {
         if self.is_cut() {
             return self.read_there(bank, to);
         }
-        let dims = self.dims();
-        let size = self.dtype.host_bytes();
-        if let Some(strides) = self.strides() {
-            let copy = BlockCopy::new(size, &dims, &strides, &dense(&dims));
-            copy.run(self.tail(bank).bytes(), to.bytes_mut());
-            return;
+        match self.units() {
+            Some(units) => units.read(self, bank, to),
+            None => self.read_each(bank, to),
         }
+    }
+
+    /// Reads its elements one by one.
+    fn read_each(&self, bank: &Bank, to: Place) {
+        let size = self.dtype.host_bytes();
         let memory = bank.get(self.buffer).place.bytes();
         let to = to.bytes_mut();
         self.each(&mut |number, at| {
@@ -281,13 +284,15 @@ impl View {
         if self.is_cut() {
             return self.write_there(bank, from);
         }
-        let dims = self.dims();
-        let size = self.dtype.host_bytes();
-        if let Some(strides) = self.strides() {
-            let copy = BlockCopy::new(size, &dims, &dense(&dims), &strides);
-            copy.run(from.bytes(), self.tail(bank).bytes_mut());
-            return;
+        match self.units() {
+            Some(units) => units.write(self, bank, from),
+            None => self.write_each(bank, from),
         }
+    }
+
+    /// Writes its elements one by one.
+    fn write_each(&self, bank: &Bank, from: Place) {
+        let size = self.dtype.host_bytes();
         let memory = bank.get(self.buffer).place.bytes_mut();
         let from = from.bytes();
         self.each(&mut |number, at| {

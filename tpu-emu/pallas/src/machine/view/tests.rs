@@ -92,3 +92,51 @@ fn dimensions_are_joined_and_divided_where_elements_lie_side_by_side() {
     let apart = view.slice(&[0, 0, 0], &[2, 2, 4], None).unwrap();
     assert!(apart.with_dims(&[4, 4]).unwrap_err().contains("lie apart"));
 }
+
+#[test]
+fn whole_bytes_are_moved_as_one_by_one() {
+    let casts = [
+        (DType::S8, DType::S32, [16, 4], [4, 4]),
+        (DType::S16, DType::S32, [8, 4], [4, 4]),
+        (DType::S8, DType::S16, [8, 4], [4, 4]),
+        (DType::S32, DType::S16, [4, 4], [8, 4]),
+        (DType::S32, DType::S8, [2, 4], [8, 4]),
+        (DType::S4, DType::S16, [16, 4], [4, 4]),
+        (DType::S32, DType::S4, [1, 4], [8, 4]),
+        (DType::S32, DType::S32, [8, 4], [8, 4]),
+    ];
+    let mut moved = 0;
+    for (from, to, before, after) in casts {
+        let mut bank = Bank::default();
+        let mut view = counted(&mut bank, from, &before);
+        let buffer = view.buffer;
+        view.bitcast(to, &after).unwrap();
+        for first in 0..after[0] {
+            for (rows, column, columns) in [(1, 0, 4), (2, 1, 2), (4, 0, 1), (4, 2, 2), (1, 3, 1)] {
+                for stride in 1..3 {
+                    let at = [i64::try_from(first).unwrap(), column];
+                    let Ok(part) = view.slice(&at, &[rows, columns], Some(&[stride, 1])) else {
+                        continue;
+                    };
+                    let Some(units) = part.units() else { continue };
+                    moved += 1;
+                    let mut one_by_one = vec![0; part.bytes()];
+                    part.read_each(&bank, Place::of_mut(&mut one_by_one));
+                    let mut whole = vec![0; part.bytes()];
+                    units.read(&part, &bank, Place::of_mut(&mut whole));
+                    assert_eq!(whole, one_by_one, "{part:?}");
+                    let new: Vec<u8> = whole.iter().map(|byte| 255 - byte).collect();
+                    let memory = || bank.get(buffer).place.bytes_mut();
+                    let old = memory().to_vec();
+                    part.write_each(&bank, Place::of(&new));
+                    let expected = memory().to_vec();
+                    memory().copy_from_slice(&old);
+                    units.write(&part, &bank, Place::of(&new));
+                    assert_eq!(memory(), expected, "{part:?}");
+                    memory().copy_from_slice(&old);
+                }
+            }
+        }
+    }
+    assert!(moved > 150, "{moved}");
+}
