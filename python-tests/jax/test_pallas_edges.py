@@ -146,3 +146,35 @@ def test_what_a_kernel_has_not_written_is_no_number(
     whole = pl.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct((8, 256), x.dtype))
     had = np.asarray(jax.jit(whole)(x[:8]) * 1)
     np.testing.assert_array_equal(np.isnan(had), np.repeat(np.array(left[:8])[:, None], 256, 1))
+
+
+def exported(function: Any, dims: str, count: int) -> Any:
+    core = pytest.importorskip("jax._src.pallas.core")
+    if not hasattr(core, "pallas_export_experimental"):
+        pytest.skip("kernels have no symbolic shapes")
+    given = jax.ShapeDtypeStruct(jax.export.symbolic_shape(dims), jnp.float32)
+    with core.pallas_export_experimental(dynamic_shapes=True):
+        return jax.export.export(jax.jit(function), platforms=["tpu"])(*[given] * count)
+
+
+def in_blocks(x: jax.Array, y: jax.Array) -> jax.Array:
+    def kernel(x_ref: Any, y_ref: Any, o_ref: Any) -> None:
+        o_ref[...] = x_ref[...] * 2 + y_ref[...]
+
+    block = pl.BlockSpec((128, 128), lambda i, j: (i, j))
+    return pl.pallas_call(
+        kernel,
+        grid=(pl.cdiv(x.shape[0], 128), pl.cdiv(x.shape[1], 128)),
+        in_specs=[block, block],
+        out_specs=block,
+        out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype),
+    )(x, y)
+
+
+@pytest.mark.skipif(JAXLIB < (0, 10), reason="exports of kernels were others")
+@pytest.mark.parametrize("batch", [[], [3]])
+def test_an_export_with_symbolic_shapes_runs_for_any_shapes(batch: list[int]) -> None:
+    call = exported(*((jax.vmap(in_blocks), "b, m, n") if batch else (in_blocks, "m, n")), 2)
+    for shape in [(128, 128), (300, 129), (1, 1), (7, 256)]:
+        x = counted(*batch, *shape, dtype=jnp.float32)
+        np.testing.assert_array_equal(np.asarray(call.call(x, x + 1)), np.asarray(x * 3 + 1))

@@ -1,5 +1,6 @@
 //! The step of a program that is a Pallas kernel.
 use crate::core_memory::CalledKernel;
+use crate::extents::settle;
 use crate::form::Program;
 use crate::lower::{Signature, lower};
 use crate::machine::copies::CopyOrder;
@@ -15,7 +16,7 @@ use tpu_base::error::{Code, Error, Result};
 use tpu_base::tensor::Shape;
 use tpu_mosaic::ir::{LocationId, Locations};
 use tpu_mosaic::memory::{Budget, Call, Tiling, budgets};
-use tpu_mosaic::{Config, Refusal};
+use tpu_mosaic::{Config, Module, Refusal};
 use tpu_ops::custom_call::{Backend, CallSite};
 use tpu_ops::{Cost, Cx, Kernel, Numerics};
 
@@ -77,21 +78,17 @@ impl Compiler {
             other => Error::Unimplemented(other.to_string()),
         };
         let config = Config::read(text).map_err(unread)?;
-        let module =
+        let mut module =
             tpu_mosaic::read(&config.body, config.debug_locations.as_deref()).map_err(unread)?;
+        let settled = settle(&mut module, &site.operands, &self.pieces);
+        settled.map_err(|refusals| told(&module, refusals))?;
         // Up to JAX 0.8 the module of every kernel calls it "main".
         let own_name = || module.kernels().next().map(|function| Arc::clone(&function.name));
         let name: Arc<str> =
             site.kernel_name.clone().or_else(own_name).unwrap_or_else(|| "kernel".into());
         let signature = Signature { name: &name, operands: &site.operands, results: &site.results };
-        let program = lower(&module, &config, signature, &self.pieces).map_err(|refusals| {
-            let tell = |(what, id): (String, LocationId)| Refusal {
-                what,
-                line: module.locations.line(id),
-                location: module.locations.to_mlir(id),
-            };
-            refused(&refusals.into_iter().map(tell).collect::<Vec<_>>())
-        })?;
+        let program = lower(&module, &config, signature, &self.pieces)
+            .map_err(|refusals| told(&module, refusals))?;
         #[expect(clippy::cast_precision_loss, reason = "an estimate")]
         let bytes_accessed = config.cost_estimate.map(|cost| cost.bytes_accessed as f64);
         let cost = config.cost_estimate.unwrap_or_default();
@@ -131,6 +128,16 @@ impl Compiler {
         };
         Ok((Box::new(kernel), called))
     }
+}
+
+/// What is refused in a module, with its lines.
+fn told(module: &Module, refusals: Vec<(String, LocationId)>) -> Error {
+    let tell = |(what, id): (String, LocationId)| Refusal {
+        what,
+        line: module.locations.line(id),
+        location: module.locations.to_mlir(id),
+    };
+    refused(&refusals.into_iter().map(tell).collect::<Vec<_>>())
 }
 
 /// Refusals as an error in the form that JAX reads: the first one's location on a line of its own.

@@ -47,6 +47,7 @@ use instance::{Instance, State};
 use memory::{Bank, BufferId, Place};
 use patience::Patience;
 use peers::{Owners, Role};
+pub(crate) use pieces::run_alone;
 use records::Records;
 use semaphores::Signals;
 use tpu_mosaic::ir::{LocationId, MemorySpace};

@@ -200,7 +200,7 @@ impl Machine<'_> {
 ///
 /// # Errors
 /// What the machine says.
-pub(super) fn run_alone(piece: &Piece, inputs: &[Place], outputs: &[Place]) -> Result<(), String> {
+pub(crate) fn run_alone(piece: &Piece, inputs: &[Place], outputs: &[Place]) -> Result<(), String> {
     let mut arena = Aligned::zeros(piece.plan.arena);
     let mut memories = vec![Place::of_mut(arena.bytes_mut()), Place::of(piece.pool.bytes())];
     memories.extend_from_slice(inputs);
