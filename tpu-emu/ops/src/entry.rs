@@ -22,6 +22,8 @@ pub struct Entry {
     pub factors: FactorsOf,
     /// How results of free layout lie.
     pub layout: LayoutRule,
+    /// What of it a chip must store in another layout.
+    pub relayout: Relayout,
     /// What it has to do with the device that it runs on.
     pub devices: DeviceDependence,
     /// What is done with it before the program runs.
@@ -46,6 +48,7 @@ impl Entry {
             sharding: ShardingRule::Same,
             factors: factors::whole,
             layout: LayoutRule::LikeOperand,
+            relayout: Relayout::Nothing,
             devices: DeviceDependence::Alike,
             simplification: Simplification::Folded,
             ulps: None,
@@ -162,6 +165,21 @@ pub enum LayoutRule {
     Stated,
     /// By default: they are made anew.
     Default,
+}
+
+/// What of an operation a chip must store in another layout than it was made in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Relayout {
+    /// Nothing.
+    Nothing,
+    /// The elements under other extents.
+    Reshaped,
+    /// The slices that it takes of a table.
+    Gathered,
+    /// What it adds to slices, and what these are of.
+    Scattered,
+    /// The operand of windows over all that lies before.
+    Windows,
 }
 
 /// What an operation has to do with the device that it runs on.

@@ -1,6 +1,6 @@
 //! Slices at computed places.
 use super::gather_dimensions::Dimensions;
-use super::{Entry, LayoutRule, Lowered, ShardingRule, Site, factors};
+use super::{Entry, LayoutRule, Lowered, Relayout, ShardingRule, Site, factors};
 use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
 
@@ -14,6 +14,7 @@ use tpu_base::tensor::Shape;
 pub(super) const OP: Entry = Entry {
     sharding: ShardingRule::Gathered,
     layout: LayoutRule::Default,
+    relayout: Relayout::Gathered,
     factors: factors::gathered,
     ..Entry::new("gather", infer, lower)
 };

@@ -167,7 +167,7 @@ mod zeta;
 pub use body::{RegionCode, combiner};
 pub use call_compiler::CallCompiler;
 pub use entry::{
-    CollectiveKind, DeviceDependence, Entry, LayoutRule, ShardingRule, Simplification,
+    CollectiveKind, DeviceDependence, Entry, LayoutRule, Relayout, ShardingRule, Simplification,
 };
 pub use kernel::{Cost, Cx, Kernel, Reduced};
 pub use resolve::{

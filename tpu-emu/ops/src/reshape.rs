@@ -1,5 +1,5 @@
 //! The same elements under other extents.
-use super::{Entry, Lowered, ShardingRule, Site, factors};
+use super::{Entry, Lowered, Relayout, ShardingRule, Site, factors};
 use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
 
@@ -11,6 +11,7 @@ use tpu_base::tensor::Shape;
 pub const OP: Entry = Entry {
     sharding: ShardingRule::Reshaped,
     factors: factors::reshaped,
+    relayout: Relayout::Reshaped,
     ..Entry::new("reshape", infer, lower)
 };
 

@@ -3,6 +3,7 @@ use super::device_plan::{self, DevicePlan};
 use super::free_layouts::{DimensionOrder, orders};
 use super::kernels;
 use super::labels::{labels, sources};
+use super::laid_anew::{self, LaidAnew};
 use super::oom::too_large;
 use super::{
     CompileOptions, CostAnalysis, Donation, Executable, Format, MemoryAnalysis, Parameter,
@@ -132,10 +133,12 @@ pub(crate) fn compile(
     let elsewhere = results.iter().enumerate().filter(|(_, of)| of.kind != MemoryKind::Device);
     let elsewhere: Vec<usize> = elsewhere.map(|(index, _)| index).collect();
     let packed = StorageForm::Packed { donated: &donated, elsewhere: &elsewhere, apart: false };
+    let rules = target.specs.rules();
+    let laid_anew = |module: &Module| laid_anew::of(module, rules, &parameters, &results);
     // A program that cannot be taken apart is told as it is, an equal share for each device.
     let own = io_shardings.as_ref().and_then(|io_shardings| {
         let how = (target.numerics, target.make_body);
-        DevicePlan::of(how, &module, (io_shardings, spread), packed)
+        DevicePlan::of(how, &module, (io_shardings, spread), packed, laid_anew)
             .inspect_err(|why| tracing::debug!(?module.name, %why, "told as shares of the whole"))
             .ok()
     });
@@ -158,6 +161,15 @@ pub(crate) fn compile(
         (None, Some(io_shardings)) => (share(io_shardings, &plan, spread.count), 0),
         (None, None) => (plan.arena, plan.pool.len()),
     };
+    let laid_anew = match (&own, &io_shardings) {
+        (Some(own), _) => own.laid_anew.clone(),
+        (None, Some(_)) => None,
+        (None, None) => laid_anew(&module),
+    };
+    // It is charged where the plan's own need is less, and nobody touches it.
+    let (touched, charge) = (arena, |of: &LaidAnew| to_usize(of.bytes.0));
+    let laid_anew = laid_anew.filter(|of| charge(of) > touched);
+    let arena = laid_anew.as_ref().map_or(touched, charge);
     // One device's own run has no host memory for temporaries: they are told, and lie in HBM.
     let host = match &own {
         Some(own) => own.plan.host,
@@ -172,12 +184,12 @@ pub(crate) fn compile(
     memory.host_temporaries = Bytes(to_u64(host));
     let name: Arc<str> = module.name.clone().unwrap_or_else(|| "module".into());
     if memory.total() > target.limit {
-        return Err(too_large(&module, told, &memory, target.limit));
+        return Err(too_large(&module, (told, laid_anew.as_ref()), &memory, target.limit));
     }
-    let labels = labels(target.labels, &name, &module, told, &sources);
+    let labels = labels(target.labels, &name, &module, (told, laid_anew.as_ref()), &sources);
     let fingerprint = fingerprint(&source, &options, target.numerics);
     let new = results.iter().filter(|result| result.alias.is_none());
-    let written = new.fold(to_u64(arena), |sum, result| sum.saturating_add(result.spec.padded.0));
+    let written = new.fold(to_u64(touched), |sum, result| sum.saturating_add(result.spec.padded.0));
     Ok(Executable {
         written: Bytes(written),
         name,
@@ -202,6 +214,7 @@ pub(crate) fn compile(
         io_shardings,
         spread,
         own,
+        laid_anew,
         plan,
         labels,
         likeness: std::sync::OnceLock::new(),

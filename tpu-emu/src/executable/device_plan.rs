@@ -1,6 +1,7 @@
 //! What one device of several needs for its part of a program: the plan of the program that it
 //! would run by itself. It is counted and told. What runs is the program over whole arrays, but where
 //! the devices have nothing to exchange and the parts give the same bits.
+use super::laid_anew::LaidAnew;
 use std::collections::BTreeMap;
 use tpu_base::error::Result;
 use tpu_ops::{Cost, Numerics};
@@ -24,6 +25,8 @@ pub(crate) struct DevicePlan {
     pub(crate) cost: Cost,
     /// Bytes that the operations of the part read and write.
     pub(crate) bytes_accessed: f64,
+    /// What a chip lays anew for the part.
+    pub(crate) laid_anew: Option<LaidAnew>,
 }
 
 impl DevicePlan {
@@ -36,6 +39,7 @@ impl DevicePlan {
         module: &Module,
         (io_shardings, devices): (&IoShardings, Devices),
         outside: StorageForm<'_>,
+        laid_anew: impl Fn(&Module) -> Option<LaidAnew>,
     ) -> Result<Self> {
         let part = partition(module, io_shardings, (devices.count, devices.replicas), Form::Plan)?;
         let alone = (Devices::ONE, &BTreeMap::new());
@@ -48,7 +52,8 @@ impl DevicePlan {
         if let (false, Some(told)) = (runs, told(how, &part.module, outside)?) {
             plan = told;
         }
-        Ok(Self { plan, runs, cost: graph.cost, bytes_accessed: graph.bytes_accessed })
+        let (cost, bytes_accessed) = (graph.cost, graph.bytes_accessed);
+        Ok(Self { plan, runs, cost, bytes_accessed, laid_anew: laid_anew(&part.module) })
     }
 
     /// Bytes of HBM that the part needs besides arguments and results.

@@ -1,5 +1,6 @@
 //! What the blocks of a run are for, in words: made once, when the program is compiled.
 use super::BlockLabels;
+use super::laid_anew::LaidAnew;
 use crate::origin::Labels;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -35,7 +36,7 @@ pub(super) fn labels(
     known: &Labels,
     name: &str,
     module: &Module,
-    plan: &Plan,
+    (plan, laid_anew): (&Plan, Option<&LaidAnew>),
     sources: &[ResultSource],
 ) -> BlockLabels {
     let place = |operation: &str, location| {
@@ -45,11 +46,16 @@ pub(super) fn labels(
             None => operation.to_owned(),
         }
     };
-    let temporaries = match plan.largest.first() {
-        Some((shape, operation, location)) => {
+    let temporaries = match (laid_anew, plan.largest.first()) {
+        (Some(of), _) => {
+            let dims = of.dims.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
+            let (dtype, place) = (of.dtype.name(), place(&of.name, of.location));
+            format!("temporaries of {name}: laid anew {dtype}[{dims}]{} {place}", of.layout)
+        }
+        (None, Some((shape, operation, location))) => {
             format!("temporaries of {name}: largest {shape} {}", place(operation, *location))
         }
-        None => format!("temporaries of {name}"),
+        (None, None) => format!("temporaries of {name}"),
     };
     let result = |(index, source): (usize, &ResultSource)| match source {
         Some((operation, location)) => {

@@ -4,6 +4,7 @@ mod device_plan;
 mod free_layouts;
 mod kernels;
 mod labels;
+mod laid_anew;
 mod likeness;
 mod listing;
 mod oom;
@@ -197,6 +198,8 @@ pub struct Executable {
     pub(crate) spread: Devices,
     /// What each of several devices does, where that is known.
     pub(crate) own: Option<DevicePlan>,
+    /// What a chip lays anew, where that is more than all of the plan's temporaries.
+    pub(crate) laid_anew: Option<laid_anew::LaidAnew>,
     /// What its blocks are for.
     pub(crate) labels: BlockLabels,
     /// The arena of a run, as a block of bytes; `None` for a program without temporaries. Of a

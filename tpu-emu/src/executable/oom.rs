@@ -1,5 +1,6 @@
 //! A program that can never fit, in the compiler's words.
 use super::MemoryAnalysis;
+use super::laid_anew::LaidAnew;
 use std::fmt::Write;
 use tpu_base::error::{Code, Error, short};
 use tpu_base::units::{Bytes, to_u64};
@@ -11,7 +12,7 @@ use tpu_stablehlo::Module;
 /// Source: libtpu 0.0.51, error E1000.
 pub(super) fn too_large(
     module: &Module,
-    plan: &Plan,
+    (plan, laid_anew): (&Plan, Option<&LaidAnew>),
     memory: &MemoryAnalysis,
     limit: Bytes,
 ) -> Error {
@@ -33,6 +34,17 @@ pub(super) fn too_large(
         short(alias),
         short(temporaries)
     );
+    if let Some(LaidAnew { bytes, dtype, dims, layout, name, location }) = laid_anew {
+        let line = module.locations.line(*location).unwrap_or_else(|| "unknown".to_owned());
+        let dims = dims.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
+        let _ = write!(
+            message,
+            "\nLaid anew by the chip, which takes more than all other temporaries:\n    \
+             {} {}[{dims}]{layout} {name} at {line}",
+            short(*bytes),
+            dtype.name()
+        );
+    }
     if plan.largest.iter().any(|(shape, ..)| shape.bytes() > 0) {
         let _ = write!(message, "\nLargest temporaries:");
         for (shape, operation, location) in &plan.largest {

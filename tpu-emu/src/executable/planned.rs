@@ -1,5 +1,6 @@
 //! A program's temporaries as a trace tells them: what lies where, and when.
 use super::Executable;
+use super::laid_anew::LaidAnew;
 use crate::trace::{PlannedValue, ProgramPlan};
 use std::sync::Arc;
 use tpu_base::units::{Bytes, to_u64};
@@ -12,6 +13,11 @@ impl Executable {
             spec.as_ref().map_or(Bytes::ZERO, |spec: &Arc<crate::hbm::spec::ArraySpec>| spec.padded)
         };
         let plan = self.own.as_ref().map_or(&self.plan, |own| &own.plan);
+        let mut values: Vec<PlannedValue> =
+            plan.slots.iter().map(|slot| self.planned_value(slot)).collect();
+        // It has no step of its own here: it stands behind all of them.
+        let positions = plan.positions + usize::from(self.laid_anew.is_some());
+        values.extend(self.laid_anew.iter().map(|of| self.planned_relayout(of, plan.positions)));
         ProgramPlan {
             number,
             name: Arc::clone(&self.name),
@@ -19,9 +25,28 @@ impl Executable {
             constants: padded(&self.pool),
             arguments: self.memory.arguments,
             results: self.memory.outputs,
-            values: plan.slots.iter().map(|slot| self.planned_value(slot)).collect(),
-            positions: to_u64(plan.positions),
+            values,
+            positions: to_u64(positions),
             needed: self.memory.total(),
+        }
+    }
+
+    fn planned_relayout(&self, of: &LaidAnew, position: usize) -> PlannedValue {
+        let elements = of.dims.iter().fold(1_u64, |all, &dim| all.saturating_mul(dim));
+        let bits = elements.saturating_mul(of.dtype.element().bits.into());
+        let lines = self.module.locations.stack(of.location);
+        let line = lines.first().map(|line| format!("{}:{}", line.file, line.line));
+        PlannedValue {
+            offset: 0,
+            size: of.bytes.0,
+            logical: bits.div_ceil(8),
+            first: to_u64(position),
+            last: to_u64(position),
+            dtype: of.dtype.name(),
+            dims: of.dims.clone(),
+            layout: of.layout.to_string(),
+            operation: Arc::clone(&of.name),
+            line: line.unwrap_or_default(),
         }
     }
 

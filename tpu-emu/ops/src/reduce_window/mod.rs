@@ -5,7 +5,7 @@ mod scan;
 
 use super::reducer::{Reducer, inputs};
 use super::windowed::{Labels, windows};
-use super::{Cost, Cx, Entry, Kernel, LayoutRule, Lowered, Site, factors};
+use super::{Cost, Cx, Entry, Kernel, LayoutRule, Lowered, Relayout, Site, factors};
 use std::convert::Infallible;
 use std::marker::PhantomData;
 use tpu_base::error::Result;
@@ -27,6 +27,7 @@ use tpu_kernels::window::pool::Pool;
 /// Source: StableHLO specification, "reduce_window", C1-C16.
 pub(super) const OP: Entry = Entry {
     layout: LayoutRule::Default,
+    relayout: Relayout::Windows,
     factors: factors::windowed,
     ..Entry::new("reduce_window", infer, lower)
 };

@@ -4,7 +4,7 @@ mod plan;
 mod put;
 
 use super::reducer::Reducer;
-use super::{Cost, Entry, Lowered, Site, factors};
+use super::{Cost, Entry, Lowered, Relayout, Site, factors};
 use plan::{Dimensions, ScatterPlan};
 use std::sync::Arc;
 use tpu_base::error::Result;
@@ -20,7 +20,11 @@ use tpu_kernels::reduce::combiner::dispatch;
 /// body of another type.
 ///
 /// Source: StableHLO specification, "scatter", C1-C25.
-pub const OP: Entry = Entry { factors: factors::scattered, ..Entry::new("scatter", infer, lower) };
+pub const OP: Entry = Entry {
+    factors: factors::scattered,
+    relayout: Relayout::Scattered,
+    ..Entry::new("scatter", infer, lower)
+};
 
 /// A scatter whose operands are checked.
 struct Checked<'a> {

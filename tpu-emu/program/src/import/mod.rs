@@ -9,6 +9,7 @@ pub(crate) mod scope;
 pub(crate) mod types;
 
 pub use super::graph::BodyMaker;
+pub use types::dtype as element_type;
 
 use super::graph::{Graph, Subgraph, ValueId};
 use crate::compile::Passes;

@@ -7,7 +7,10 @@ use tpu_ops::Declared;
 use tpu_stablehlo::ir::{DYNAMIC, Element, TensorType, Type};
 
 /// The element type on the device.
-pub(crate) fn dtype(element: Element) -> Result<DType> {
+///
+/// # Errors
+/// `Unimplemented` for one that no device has.
+pub fn dtype(element: Element) -> Result<DType> {
     Ok(match element {
         Element::Pred => DType::Pred,
         Element::S2 => DType::S2,
