@@ -40,9 +40,9 @@ const CORE_BYTES: u64 = 128 << 20;
 pub(crate) struct LaidAnew {
     /// What it takes, padded.
     pub(crate) bytes: Bytes,
-    /// Its elements.
+    /// The type of an element.
     pub(crate) dtype: DType,
-    /// Its extents.
+    /// The extents.
     pub(crate) dims: Vec<u64>,
     /// The layout that it has.
     pub(crate) layout: Arc<str>,
@@ -73,7 +73,7 @@ fn largest(
     results: &[DimensionOrder],
 ) -> Option<LaidAnew> {
     let entry = module.entry()?;
-    let mut found = Search { rules, largest: None };
+    let mut found = RelayoutSearch { rules, largest: None };
     let mut reached = vec![entry];
     let mut at = 0;
     while let Some(&function) = reached.get(at) {
@@ -139,12 +139,12 @@ impl Array {
 }
 
 #[derive(Debug)]
-struct Search {
+struct RelayoutSearch {
     rules: TileRules,
     largest: Option<LaidAnew>,
 }
 
-impl Search {
+impl RelayoutSearch {
     fn region(&mut self, function: &Function, region: &Region, called: &mut dyn FnMut(&str)) {
         for operation in region.blocks.iter().flat_map(|block| &block.operations) {
             self.operation(function, operation, called);
@@ -220,6 +220,9 @@ impl Search {
         };
         for ((&value, made), wanted) in last.operands.iter().zip(made).zip(wanted) {
             let (Some(made), Some(wanted)) = (made, wanted) else { continue };
+            if made.first() == wanted.first() {
+                continue;
+            }
             let maker = operations.iter().rev().find(|one| one.results.contains(&value));
             let (Some(maker), Some(array)) = (maker, Array::of(entry, value)) else { continue };
             let moves = match Operator::of(maker) {
@@ -228,7 +231,7 @@ impl Search {
                 }
                 _ => true,
             };
-            if !moves && made.first() != wanted.first() {
+            if !moves {
                 let stored = array.in_order(self.rules, &made);
                 self.note(maker, &array, stored);
             }
