@@ -74,46 +74,48 @@ pub(crate) fn tensor(shape: &ShapeProto) -> Result<TensorType, ReadError> {
     Ok(of)
 }
 
+/// The types of elements, as HLO and as programs here name them.
+const TYPES: &[(PrimitiveType, Element)] = &[
+    (PrimitiveType::Pred, Element::Pred),
+    (PrimitiveType::S2, Element::S2),
+    (PrimitiveType::S4, Element::S4),
+    (PrimitiveType::S8, Element::S8),
+    (PrimitiveType::S16, Element::S16),
+    (PrimitiveType::S32, Element::S32),
+    (PrimitiveType::S64, Element::S64),
+    (PrimitiveType::U2, Element::U2),
+    (PrimitiveType::U4, Element::U4),
+    (PrimitiveType::U8, Element::U8),
+    (PrimitiveType::U16, Element::U16),
+    (PrimitiveType::U32, Element::U32),
+    (PrimitiveType::U64, Element::U64),
+    (PrimitiveType::F16, Element::F16),
+    (PrimitiveType::F32, Element::F32),
+    (PrimitiveType::F64, Element::F64),
+    (PrimitiveType::Bf16, Element::Bf16),
+    (PrimitiveType::C64, Element::C64),
+    (PrimitiveType::C128, Element::C128),
+    (PrimitiveType::F8e5m2, Element::F8E5M2),
+    (PrimitiveType::F8e4m3fn, Element::F8E4M3FN),
+    (PrimitiveType::F8e4m3b11fnuz, Element::F8E4M3B11FNUZ),
+    (PrimitiveType::F8e5m2fnuz, Element::F8E5M2FNUZ),
+    (PrimitiveType::F8e4m3fnuz, Element::F8E4M3FNUZ),
+    (PrimitiveType::F8e4m3, Element::F8E4M3),
+    (PrimitiveType::F8e3m4, Element::F8E3M4),
+    (PrimitiveType::F4e2m1fn, Element::F4E2M1FN),
+    (PrimitiveType::F8e8m0fnu, Element::F8E8M0FNU),
+];
+
 fn element(shape: &ShapeProto) -> Result<Element, ReadError> {
-    Ok(match shape.element_type() {
-        PrimitiveType::Pred => Element::Pred,
-        PrimitiveType::S2 => Element::S2,
-        PrimitiveType::S4 => Element::S4,
-        PrimitiveType::S8 => Element::S8,
-        PrimitiveType::S16 => Element::S16,
-        PrimitiveType::S32 => Element::S32,
-        PrimitiveType::S64 => Element::S64,
-        PrimitiveType::U2 => Element::U2,
-        PrimitiveType::U4 => Element::U4,
-        PrimitiveType::U8 => Element::U8,
-        PrimitiveType::U16 => Element::U16,
-        PrimitiveType::U32 => Element::U32,
-        PrimitiveType::U64 => Element::U64,
-        PrimitiveType::F16 => Element::F16,
-        PrimitiveType::F32 => Element::F32,
-        PrimitiveType::F64 => Element::F64,
-        PrimitiveType::Bf16 => Element::Bf16,
-        PrimitiveType::C64 => Element::C64,
-        PrimitiveType::C128 => Element::C128,
-        PrimitiveType::F8e5m2 => Element::F8E5M2,
-        PrimitiveType::F8e4m3fn => Element::F8E4M3FN,
-        PrimitiveType::F8e4m3b11fnuz => Element::F8E4M3B11FNUZ,
-        PrimitiveType::F8e5m2fnuz => Element::F8E5M2FNUZ,
-        PrimitiveType::F8e4m3fnuz => Element::F8E4M3FNUZ,
-        PrimitiveType::F8e4m3 => Element::F8E4M3,
-        PrimitiveType::F8e3m4 => Element::F8E3M4,
-        PrimitiveType::F4e2m1fn => Element::F4E2M1FN,
-        PrimitiveType::F8e8m0fnu => Element::F8E8M0FNU,
-        PrimitiveType::Invalid
-        | PrimitiveType::S1
-        | PrimitiveType::U1
-        | PrimitiveType::Tuple
-        | PrimitiveType::OpaqueType
-        | PrimitiveType::Token
-        | PrimitiveType::Buffer => {
-            return Err(format!("elements of type {}", shape.element_type().as_str_name()).into());
-        }
-    })
+    let of = shape.element_type();
+    let known = TYPES.iter().find(|(primitive, _)| *primitive == of);
+    let known = known.map(|(_, element)| *element);
+    known.ok_or_else(|| format!("elements of type {}", of.as_str_name()).into())
+}
+
+/// What HLO calls the elements of an array.
+pub(crate) fn primitive(element: Element) -> Option<PrimitiveType> {
+    TYPES.iter().find(|(_, known)| *known == element).map(|(primitive, _)| *primitive)
 }
 
 /// The axes of an array from the slowest to the fastest, as its layout says.

@@ -169,11 +169,7 @@ impl<'w, 'm> Computation<'w, 'm> {
     /// The shape of what an operation gives.
     pub(super) fn result_shape(&self, operation: &Operation) -> WriteResult<ShapeProto> {
         let shapes = operation.results.iter().map(|value| self.type_shape(*value));
-        let mut shapes: Vec<ShapeProto> = shapes.collect::<WriteResult<_>>()?;
-        match shapes.len() {
-            1 => Ok(shapes.remove(0)),
-            _ => Ok(shapes::tuple(shapes)),
-        }
+        Ok(shapes::joined(shapes.collect::<WriteResult<_>>()?))
     }
 
     /// The instruction of what code gives.

@@ -1,5 +1,6 @@
 //! Types as shapes.
 use super::WriteResult;
+use crate::shape::primitive;
 use tpu_proto::xla::{LayoutProto, PrimitiveType, ShapeProto};
 use tpu_stablehlo::ir::{Element, TensorType, Type};
 
@@ -22,7 +23,9 @@ pub(super) fn array(tensor: &TensorType) -> WriteResult<ShapeProto> {
             format!("an array of {:?}, quantized or of unknown extents", tensor.dims).into()
         );
     }
-    Ok(plain(primitive(tensor.element)?, tensor.dims.clone(), bits(tensor.element)))
+    let element = tensor.element;
+    let of = primitive(element).ok_or_else(|| format!("elements of type {element:?}"))?;
+    Ok(plain(of, tensor.dims.clone(), bits(element)))
 }
 
 /// An array of this type and these extents.
@@ -48,6 +51,14 @@ pub(super) fn tuple(tuple_shapes: Vec<ShapeProto>) -> ShapeProto {
     ShapeProto { element_type: PrimitiveType::Tuple.into(), tuple_shapes, ..<_>::default() }
 }
 
+/// What an operation with these results gives: one as it is, others as a tuple.
+pub(super) fn joined(mut results: Vec<ShapeProto>) -> ShapeProto {
+    match results.len() {
+        1 => results.remove(0),
+        _ => tuple(results),
+    }
+}
+
 /// A shape with other extents.
 pub(super) fn resized(of: &ShapeProto, dimensions: Vec<i64>) -> ShapeProto {
     let bits = of.layout.as_ref().map_or(0, |layout| layout.element_size_in_bits);
@@ -61,38 +72,4 @@ fn bits(element: Element) -> i64 {
         Element::S4 | Element::U4 | Element::F4E2M1FN => 4,
         _ => 0,
     }
-}
-
-fn primitive(element: Element) -> WriteResult<PrimitiveType> {
-    Ok(match element {
-        Element::Pred => PrimitiveType::Pred,
-        Element::S2 => PrimitiveType::S2,
-        Element::S4 => PrimitiveType::S4,
-        Element::S8 => PrimitiveType::S8,
-        Element::S16 => PrimitiveType::S16,
-        Element::S32 => PrimitiveType::S32,
-        Element::S64 => PrimitiveType::S64,
-        Element::U2 => PrimitiveType::U2,
-        Element::U4 => PrimitiveType::U4,
-        Element::U8 => PrimitiveType::U8,
-        Element::U16 => PrimitiveType::U16,
-        Element::U32 => PrimitiveType::U32,
-        Element::U64 => PrimitiveType::U64,
-        Element::F16 => PrimitiveType::F16,
-        Element::F32 => PrimitiveType::F32,
-        Element::F64 => PrimitiveType::F64,
-        Element::Bf16 => PrimitiveType::Bf16,
-        Element::C64 => PrimitiveType::C64,
-        Element::C128 => PrimitiveType::C128,
-        Element::F8E5M2 => PrimitiveType::F8e5m2,
-        Element::F8E4M3FN => PrimitiveType::F8e4m3fn,
-        Element::F8E4M3B11FNUZ => PrimitiveType::F8e4m3b11fnuz,
-        Element::F8E5M2FNUZ => PrimitiveType::F8e5m2fnuz,
-        Element::F8E4M3FNUZ => PrimitiveType::F8e4m3fnuz,
-        Element::F8E4M3 => PrimitiveType::F8e4m3,
-        Element::F8E3M4 => PrimitiveType::F8e3m4,
-        Element::F4E2M1FN => PrimitiveType::F4e2m1fn,
-        Element::F8E8M0FNU => PrimitiveType::F8e8m0fnu,
-        other => return Err(format!("elements of type {other:?}").into()),
-    })
 }

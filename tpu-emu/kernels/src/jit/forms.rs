@@ -2,38 +2,28 @@
 //! reads in them.
 use super::code_memory::address_of_operate;
 use super::encode::{Arithmetic, Assembler, Fields, If, Opcode, Operand, general};
+use super::forms_kit::{self, is_named, is_table, only, row};
 use super::opcodes::{
     KXNORW, OPCODES, SHIFTS, VMOVD_STORE, VMOVDQU8, VMOVDQU32, VMOVDQU64_STORE, VPADDD,
     VPBROADCASTB, VPGATHERDD, VPGATHERDQ, VPTERNLOGD,
 };
 use super::target::Target;
-use super::verify::{Contract, check, text};
-use iced_x86::{Decoder, DecoderOptions, Instruction, Register};
+use super::verify::{Contract, check};
+use iced_x86::{Instruction, Register};
 use std::collections::BTreeSet;
-use std::fmt::Write;
 
 const NONE: Fields = Fields { length: 2, reg: 0, other: 0, mask: 0, zero: false, immediate: None };
 
 /// The bytes that `write` writes, and the instructions in them.
 #[track_caller]
 fn all(write: impl Fn(&mut Assembler)) -> (Vec<u8>, Vec<Instruction>) {
-    let mut code = Assembler::default();
-    write(&mut code);
-    // The pool has a vector, so that distances to constants can be read.
-    let (bytes, start) = code.finish(vec![0; 64]);
-    let bytes = bytes[start..].to_vec();
-    let decoder = Decoder::with_ip(64, &bytes, start as u64, DecoderOptions::NONE);
-    let instructions: Vec<Instruction> = decoder.into_iter().collect();
-    assert!(instructions.iter().all(|one| !one.is_invalid()), "{bytes:02x?}");
-    (bytes, instructions)
+    forms_kit::all(Target::default(), write)
 }
 
 /// The bytes that `write` writes, and the only instruction in them.
 #[track_caller]
 fn one(write: impl Fn(&mut Assembler)) -> (Vec<u8>, Instruction) {
-    let (bytes, instructions) = all(write);
-    assert_eq!(instructions.len(), 1, "{bytes:02x?}");
-    (bytes, instructions[0])
+    only(all(write))
 }
 
 /// Where the operands of an instruction stand, by its name.
@@ -181,21 +171,15 @@ fn others() -> Vec<Written> {
 fn every_form_has_the_bytes_and_the_text_of_the_table() {
     let mut table = String::new();
     for (name, bytes, instructions) in opcodes().iter().chain(&others()) {
-        let bytes: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        let texts: Vec<String> = instructions.iter().map(text).collect();
-        writeln!(table, "{name:16} {bytes:26} {}", texts.join("; ")).unwrap();
+        table += &row(name, bytes, instructions);
     }
-    let wanted = include_str!("forms.txt");
-    let rows = table.lines().zip(wanted.lines());
-    let differ: Vec<_> = rows.filter(|(row, wanted)| row != wanted).collect();
-    assert!(table == wanted, "{differ:#?} differ; forms.txt would be\n{table}");
+    is_table(&table, include_str!("forms.txt"), "forms.txt");
 }
 
 #[test]
 fn every_opcode_is_the_instruction_of_its_name() {
     for (name, bytes, instructions) in opcodes() {
-        let mnemonic = format!("{:?}", instructions[0].mnemonic()).to_uppercase();
-        assert_eq!(mnemonic, name.trim_end_matches("_STORE"), "{bytes:02x?}");
+        is_named(&instructions[0], &name, &bytes);
     }
 }
 

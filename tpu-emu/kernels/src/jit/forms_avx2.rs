@@ -1,36 +1,28 @@
 //! Every instruction of AVX2 that the encoder writes: its bytes, and what a decoder that is not
 //! ours reads in them.
 use super::encode::{Arithmetic, Assembler, Fields, If, Opcode, Operand, general};
+use super::forms_kit::{self, is_named, is_table, only, row};
 use super::target::Target;
-use super::verify::{Contract, check, text};
+use super::verify::{Contract, check};
 use super::vex::{
     OPCODES, SHIFTS, VMOVD_STORE, VMOVDQU, VMOVDQU_STORE, VPADDD, VPBROADCASTD, VPGATHERDQ, VPSHUFB,
 };
-use iced_x86::{Decoder, DecoderOptions, EncodingKind, Instruction, Register};
+use iced_x86::{EncodingKind, Instruction, Register};
 use std::collections::BTreeSet;
-use std::fmt::Write;
 
 const NONE: Fields = Fields { length: 1, reg: 0, other: 0, mask: 0, zero: false, immediate: None };
 
 /// The bytes that `write` writes, and the instructions in them.
 #[track_caller]
 fn all(write: impl Fn(&mut Assembler)) -> (Vec<u8>, Vec<Instruction>) {
-    let mut code = Assembler::new(Target::Avx2);
-    write(&mut code);
-    let (bytes, start) = code.finish(vec![0; 64]);
-    let bytes = bytes[start..].to_vec();
-    let decoder = Decoder::with_ip(64, &bytes, start as u64, DecoderOptions::NONE);
-    let instructions: Vec<Instruction> = decoder.into_iter().collect();
-    assert!(instructions.iter().all(|one| !one.is_invalid()), "{bytes:02x?}");
+    let (bytes, instructions) = forms_kit::all(Target::Avx2, write);
     assert!(instructions.iter().all(|one| one.encoding() != EncodingKind::EVEX), "{bytes:02x?}");
     (bytes, instructions)
 }
 
 #[track_caller]
 fn one(write: impl Fn(&mut Assembler)) -> (Vec<u8>, Instruction) {
-    let (bytes, instructions) = all(write);
-    assert_eq!(instructions.len(), 1, "{bytes:02x?}");
-    (bytes, instructions[0])
+    only(all(write))
 }
 
 /// Where the operands of an instruction stand, by its name.
@@ -62,16 +54,13 @@ fn vector(name: &str, op: Opcode, [a, b, c, d]: [u8; 4]) -> impl Fn(&mut Assembl
 #[test]
 fn every_instruction_of_avx2_has_the_bytes_and_the_text_of_the_table() {
     let mut table = String::new();
-    let mut put = |name: &str, bytes: &[u8], texts: &[Instruction]| {
-        let bytes: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        let texts: Vec<String> = texts.iter().map(text).collect();
-        writeln!(table, "{name:16} {bytes:26} {}", texts.join("; ")).unwrap();
+    let mut put = |name: &str, bytes: &[u8], instructions: &[Instruction]| {
+        table += &row(name, bytes, instructions);
     };
     for &(name, op) in OPCODES {
         for registers in [[1, 2, 3, 4], [9, 10, 14, 15]] {
             let (bytes, instruction) = one(vector(name, op, registers));
-            let mnemonic = format!("{:?}", instruction.mnemonic()).to_uppercase();
-            assert_eq!(mnemonic, name.trim_end_matches("_STORE"), "{bytes:02x?}");
+            is_named(&instruction, name, &bytes);
             put(name, &bytes, &[instruction]);
         }
     }
@@ -80,8 +69,7 @@ fn every_instruction_of_avx2_has_the_bytes_and_the_text_of_the_table() {
             let fields = Fields { reg: shift.digit, other, immediate: Some(31), ..NONE };
             let (bytes, instruction) =
                 one(|code| code.vector(shift.op, fields, Operand::Register(from)));
-            let mnemonic = format!("{:?}", instruction.mnemonic()).to_uppercase();
-            assert_eq!(mnemonic, name, "{bytes:02x?}");
+            is_named(&instruction, name, &bytes);
             put(name, &bytes, &[instruction]);
         }
     }
@@ -91,10 +79,7 @@ fn every_instruction_of_avx2_has_the_bytes_and_the_text_of_the_table() {
         let (bytes, tests) = all(|code| code.test_vector(register));
         put("test_vector", &bytes, &tests);
     }
-    let wanted = include_str!("forms_avx2.txt");
-    let rows = table.lines().zip(wanted.lines());
-    let differ: Vec<_> = rows.filter(|(row, wanted)| row != wanted).collect();
-    assert!(table == wanted, "{differ:#?} differ; forms_avx2.txt would be\n{table}");
+    is_table(&table, include_str!("forms_avx2.txt"), "forms_avx2.txt");
 }
 
 #[test]

@@ -49,6 +49,8 @@ mod encode;
 mod forms;
 #[cfg(test)]
 mod forms_avx2;
+#[cfg(test)]
+mod forms_kit;
 mod inst;
 mod libcall;
 mod liveness;

@@ -2,9 +2,9 @@
 use super::{FoundInstruction, plain, word};
 use crate::write::computation::Computation;
 use crate::write::region::{Carried, block, captured, over_one};
-use crate::write::{WriteResult, memory, shapes};
+use crate::write::{WriteResult, memory};
 use tpu_proto::xla::ShapeProto;
-use tpu_stablehlo::ir::{Attribute, Operation};
+use tpu_stablehlo::ir::Operation;
 
 pub(super) fn write<'m>(
     into: &mut Computation<'_, 'm>,
@@ -110,23 +110,9 @@ fn branch<'m>(into: &mut Computation<'_, 'm>, operation: &'m Operation) -> Write
         called.push(computation);
         operands.push(into.joined(&ids));
     }
-    let mut given = operation.results.iter().map(|value| into.type_shape(*value));
-    let shape = match operation.results.len() {
-        1 => given.next().unwrap_or_else(|| Err("no result".into()))?,
-        _ => shapes::tuple(given.collect::<WriteResult<_>>()?),
-    };
+    let shape = into.result_shape(operation)?;
     let id = into.push("conditional", shape, &operands);
     into.last().called_computation_ids = called;
     into.sharded(operation);
     Ok(id)
-}
-
-/// Whether an attribute says nothing.
-pub(super) fn is_empty(attribute: Option<&Attribute>) -> bool {
-    match attribute {
-        None | Some(Attribute::Unit) => true,
-        Some(Attribute::Array(items)) => items.is_empty(),
-        Some(Attribute::String(bytes)) => bytes.is_empty(),
-        _ => false,
-    }
 }

@@ -1,5 +1,4 @@
 //! Custom calls, and moves between memories.
-use super::control::is_empty;
 use super::{FoundInstruction, plain, word};
 use crate::write::computation::Computation;
 use crate::write::{WriteResult, memory, shapes};
@@ -52,6 +51,16 @@ pub(super) fn write<'m>(
     Ok(Some(id))
 }
 
+/// Whether an attribute says nothing.
+fn is_empty(attribute: Option<&Attribute>) -> bool {
+    match attribute {
+        None | Some(Attribute::Unit) => true,
+        Some(Attribute::Array(items)) => items.is_empty(),
+        Some(Attribute::String(bytes)) => bytes.is_empty(),
+        _ => false,
+    }
+}
+
 fn alias(attribute: &Attribute) -> Option<OutputOperandAliasing> {
     let Attribute::OutputAlias(alias) = attribute else { return None };
     Some(OutputOperandAliasing {
@@ -81,13 +90,8 @@ fn laid_out(into: &Computation<'_, '_>, operation: &Operation) -> WriteResult<Op
         Ok(shape)
     };
     let operands = operation.operands.iter().zip(operands).map(with).collect::<WriteResult<_>>()?;
-    let mut results: Vec<ShapeProto> =
-        operation.results.iter().zip(results).map(with).collect::<WriteResult<_>>()?;
-    let result = match results.len() {
-        1 => results.remove(0),
-        _ => shapes::tuple(results),
-    };
-    Ok(Some((operands, result)))
+    let results = operation.results.iter().zip(results).map(with).collect::<WriteResult<_>>()?;
+    Ok(Some((operands, shapes::joined(results))))
 }
 
 /// An array in the other memory: an asynchronous copy, which begins and is waited for.
