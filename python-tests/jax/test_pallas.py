@@ -14,7 +14,7 @@ from jax.experimental.pallas import tpu as pltpu
 from emulator import JAXLIB
 
 if JAXLIB < (0, 8):
-    pytest.skip("the names of Pallas were others", allow_module_level=True)
+    pytest.skip("written with the names that Pallas has since JAX 0.8", allow_module_level=True)
 
 HBM = pl.ANY
 VMEM, SMEM = pltpu.VMEM, pltpu.SMEM

@@ -12,7 +12,7 @@ from jax.experimental.pallas import tpu as pltpu
 from emulator import JAXLIB
 
 if JAXLIB < (0, 8):
-    pytest.skip("the names of Pallas were others", allow_module_level=True)
+    pytest.skip("written with the names that Pallas has since JAX 0.8", allow_module_level=True)
 
 ANYWHERE = pl.BlockSpec(memory_space=pl.ANY)
 
@@ -151,7 +151,7 @@ def test_what_a_kernel_has_not_written_is_no_number(
 def exported(function: Any, dims: str, count: int) -> Any:
     core = pytest.importorskip("jax._src.pallas.core")
     if not hasattr(core, "pallas_export_experimental"):
-        pytest.skip("kernels have no symbolic shapes")
+        pytest.skip("this JAX has no pallas_export_experimental")
     given = jax.ShapeDtypeStruct(jax.export.symbolic_shape(dims), jnp.float32)
     with core.pallas_export_experimental(dynamic_shapes=True):
         return jax.export.export(jax.jit(function), platforms=["tpu"])(*[given] * count)
@@ -171,7 +171,7 @@ def in_blocks(x: jax.Array, y: jax.Array) -> jax.Array:
     )(x, y)
 
 
-@pytest.mark.skipif(JAXLIB < (0, 10), reason="exports of kernels were others")
+@pytest.mark.skipif(JAXLIB < (0, 10), reason="an assertion of JAX 0.8 ends this export")
 @pytest.mark.parametrize("batch", [[], [3]])
 def test_an_export_with_symbolic_shapes_runs_for_any_shapes(batch: list[int]) -> None:
     call = exported(*((jax.vmap(in_blocks), "b, m, n") if batch else (in_blocks, "m, n")), 2)

@@ -9,7 +9,7 @@ import pytest
 from emulator import JAXLIB
 
 if JAXLIB < (0, 8):
-    pytest.skip("the names of Pallas were others", allow_module_level=True)
+    pytest.skip("written with the names that Pallas has since JAX 0.8", allow_module_level=True)
 
 PROGRAM = """
 import threading, os, signal, time

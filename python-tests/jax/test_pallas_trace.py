@@ -10,7 +10,7 @@ import tpu_emu
 from emulator import JAXLIB, output
 
 if JAXLIB < (0, 8):
-    pytest.skip("the names of Pallas were others", allow_module_level=True)
+    pytest.skip("written with the names that Pallas has since JAX 0.8", allow_module_level=True)
 
 PROGRAM = """
 import jax, jax.numpy as jnp, numpy as np

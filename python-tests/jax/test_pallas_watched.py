@@ -13,7 +13,7 @@ import pytest
 from emulator import JAXLIB, output
 
 if JAXLIB < (0, 8):
-    pytest.skip("the names of Pallas were others", allow_module_level=True)
+    pytest.skip("written with the names that Pallas has since JAX 0.8", allow_module_level=True)
 
 from watched_kernels import KERNELS, marked
 
@@ -50,7 +50,7 @@ def test_the_line_of_the_mistake_is_told_first(function, said):
     assert f"watched_kernels.py:{marked(function)}:" in first, wrong
 
 
-@pytest.mark.skipif(JAXLIB < (0, 10), reason="the names of SparseCores were others")
+@pytest.mark.skipif(JAXLIB < (0, 10), reason="names of SparseCores since JAX 0.10")
 def test_mistakes_of_subcores_are_told_and_the_same_without_them_are_not():
     # Older ones of JAX cannot import it.
     kernels = importlib.import_module("watched_subcores").KERNELS_OF_SUBCORES

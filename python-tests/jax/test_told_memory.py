@@ -125,6 +125,6 @@ UNREDUCED = """
 """
 
 
-@pytest.mark.skipif(JAXLIB < (0, 7), reason="unreduced arrays came later")
+@pytest.mark.skipif(JAXLIB < (0, 7), reason="JAX before 0.7 has no unreduced arrays")
 def test_unreduced_sums_of_small_batches_are_made_at_once():
     assert int(output(UNREDUCED)) == 1
