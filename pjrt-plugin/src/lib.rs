@@ -24,6 +24,7 @@ mod objects;
 mod partitioner;
 mod plugin;
 mod programs;
+mod real_compiler;
 mod recording;
 mod shapes;
 mod sharding;

@@ -11,6 +11,7 @@ use crate::views::SpecView;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+use tpu_aot::{Compiled, Property};
 use tpu_emu::executable::{CostAnalysis, Executable, Format, KernelMemory};
 use tpu_emu::hbm::layout::Layout;
 use tpu_emu::hbm::spec::ArraySpec;
@@ -49,6 +50,8 @@ pub(crate) struct ExecutableEntry {
     pub(crate) cost: Attributes,
     /// Which device runs which part.
     pub(crate) assignment: DeviceAssignmentProto,
+    /// The program as the real compiler has made it, where it was asked.
+    pub(crate) real: Option<Arc<Compiled>>,
     /// See [`ExecutableEntry::answer`].
     answer: OnceLock<Result<Answer>>,
 }
@@ -68,6 +71,7 @@ impl ExecutableEntry {
         device_kind: String,
         options: Arc<[u8]>,
         topology: &Topology,
+        real: Option<Arc<Compiled>>,
     ) -> Result<Self> {
         let (parameters, results) = (&executable.parameters, &executable.results);
         let outputs = || results.iter().map(|result| &*result.spec);
@@ -88,8 +92,12 @@ impl ExecutableEntry {
             parameter_shardings: sharding::messages(&executable.options, parameter_shardings),
             output_layouts: Layouts::new(outputs()),
             parameter_layouts: Layouts::new(parameters.iter().map(|parameter| &*parameter.spec)),
-            cost: cost(&executable.cost, &executable.kernels),
+            cost: match &real {
+                Some(real) => Attributes::new(real.cost.iter().map(property)),
+                None => cost(&executable.cost, &executable.kernels),
+            },
             assignment: assignment(&executable, topology)?,
+            real,
             answer: OnceLock::new(),
             executable,
             device_kind,
@@ -107,8 +115,20 @@ impl ExecutableEntry {
         self.answer.get_or_init(|| self.told()).clone()
     }
 
+    /// Whether the real compiler's program stands for this one. Where it has chosen layouts, they
+    /// need not be those that arrays have here.
+    fn is_told_by(&self, real: &Compiled) -> bool {
+        let Executable { parameters, results, .. } = &**self.executable;
+        real.format == "hlo_with_config"
+            && parameters.iter().all(|one| !one.auto_layout)
+            && results.iter().all(|one| !one.auto_layout)
+    }
+
     fn told(&self) -> Result<Answer> {
         let executable = &*self.executable;
+        if let Some(real) = self.real.as_ref().filter(|real| self.is_told_by(real)) {
+            return Ok(Answer { format: "hlo_with_config", code: real.program.as_slice().into() });
+        }
         let (format, source) = &executable.source;
         let code = match executable.listing() {
             Some(module) => match self.hlo_of(&module)? {
@@ -229,6 +249,15 @@ fn cost(cost: &CostAnalysis, kernels: &[KernelMemory]) -> Attributes {
     #[expect(clippy::cast_possible_truncation, reason = "the interface has 32-bit floats")]
     let values = |(name, value)| (name, OptionValue::Float(value as f32));
     Attributes::new(whole.into_iter().chain(vmem).map(values))
+}
+
+/// A value of the real compiler's cost analysis.
+fn property((name, value): &(String, Property)) -> (String, OptionValue) {
+    let value = match *value {
+        Property::Float(value) => OptionValue::Float(value),
+        Property::Int(value) => OptionValue::Int(value),
+    };
+    (name.clone(), value)
 }
 
 /// Handles of layouts that live as long as their executable.

@@ -4,6 +4,7 @@ use crate::compile_options::decode;
 use crate::execution_devices;
 use crate::inspection;
 use crate::programs::{ExecutableEntry, LoadedEntry, executable, give_executable, give_loaded};
+use crate::real_compiler::{self, Asked};
 use crate::state::{Client, client, topology};
 use crate::sys::{
     PJRT_Client_Compile_Args, PJRT_Client_Load_Args, PJRT_Compile_Args,
@@ -11,7 +12,7 @@ use crate::sys::{
 };
 use std::ffi::c_char;
 use std::sync::Arc;
-use tpu_emu::executable::{Format, Serialized};
+use tpu_emu::executable::{Format, OtherCompiler, Serialized};
 use tpu_emu::{Emulator, Error, Result};
 
 /// A program and its options, both as bytes.
@@ -38,19 +39,23 @@ impl<'a> Request<'a> {
 
     fn compile(self, machine: &Arc<Emulator>) -> Result<(Arc<ExecutableEntry>, bool)> {
         let decoded = decode(&self.options)?;
+        let asked = real_compiler::ask(machine, self.format, self.code, &self.options);
+        let other = asked.as_ref().map(|asked| asked as &dyn OtherCompiler);
         let executable = if self.format == Format::Mlir {
-            machine.compile(self.format, self.code, decoded.options)?
+            machine.compile_beside(self.format, self.code, decoded.options, other)?
         } else {
             // The machine knows no messages.
             let module = tpu_hlo::read(self.code, self.format == Format::HloWithConfig)
                 .map_err(|error| Error::bad(format!("the program cannot be read: {error}")))?;
-            machine.compile_module(module, (self.format, self.code.into()), decoded.options)?
+            let source = (self.format, self.code.into());
+            machine.compile_module_beside(module, source, decoded.options, other)?
         };
         if self.fresh {
             inspection::tell(&executable.inspections)?;
         }
         let kind = machine.topology().device_kind().to_owned();
-        let entry = ExecutableEntry::new(executable, kind, self.options, machine.topology())?;
+        let real = asked.and_then(Asked::into_compiled);
+        let entry = ExecutableEntry::new(executable, kind, self.options, machine.topology(), real)?;
         Ok((Arc::new(entry), decoded.portable))
     }
 

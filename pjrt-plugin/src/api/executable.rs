@@ -11,6 +11,7 @@ use crate::sys::{
     PJRT_Executable_OutputMemoryKinds_Args, PJRT_Executable_ParameterMemoryKinds_Args,
     PJRT_Executable_SizeOfGeneratedCodeInBytes_Args, PJRT_Program,
 };
+use tpu_aot::MemoryStats;
 use tpu_emu::units::Bytes;
 use tpu_emu::{Error, Result};
 
@@ -78,7 +79,12 @@ pub(super) fn memory_stats(
     _: &Caller,
     args: &mut PJRT_Executable_GetCompiledMemoryStats_Args,
 ) -> Result<()> {
-    let memory = executable(args.executable)?.executable.memory;
+    let entry = executable(args.executable)?;
+    if let Some(real) = &entry.real {
+        give_real(&real.memory, args);
+        return Ok(());
+    }
+    let memory = entry.executable.memory;
     args.generated_code_size_in_bytes = signed(memory.code);
     args.argument_size_in_bytes = signed(memory.arguments);
     args.output_size_in_bytes = signed(memory.outputs);
@@ -95,6 +101,25 @@ pub(super) fn memory_stats(
     args.indefinite_allocations = signed(memory.lasting());
     args.peak_unpadded_heap_bytes = signed(memory.temporaries);
     Ok(())
+}
+
+/// The same as the real compiler says it.
+fn give_real(memory: &MemoryStats, args: &mut PJRT_Executable_GetCompiledMemoryStats_Args) {
+    args.generated_code_size_in_bytes = memory.code;
+    args.argument_size_in_bytes = memory.arguments;
+    args.output_size_in_bytes = memory.outputs;
+    args.alias_size_in_bytes = memory.alias;
+    args.temp_size_in_bytes = memory.temporaries;
+    args.host_generated_code_size_in_bytes = memory.host_code;
+    args.host_argument_size_in_bytes = memory.host_arguments;
+    args.host_output_size_in_bytes = memory.host_outputs;
+    args.host_alias_size_in_bytes = memory.host_alias;
+    args.host_temp_size_in_bytes = memory.host_temporaries;
+    args.peak_memory_in_bytes = memory.peak;
+    args.total_size_in_bytes = memory.total;
+    args.total_allocation_bytes = memory.total_allocation;
+    args.indefinite_allocations = memory.indefinite;
+    args.peak_unpadded_heap_bytes = memory.peak_unpadded_heap;
 }
 
 fn signed(bytes: Bytes) -> i64 {

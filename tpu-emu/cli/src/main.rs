@@ -137,6 +137,12 @@ enum Kind {
     Topologies(topologies::Topologies),
     TpuInfo(tpu_info::TpuInfo),
     Doctor(doctor::Doctor),
+    /// Loads a libtpu and answers the library's questions on standard input.
+    #[command(hide = true, name = tpu_aot::COMMAND)]
+    AskLibtpu {
+        /// The file of the libtpu.
+        file: PathBuf,
+    },
 }
 
 /// What of it is shown, and how.
@@ -157,6 +163,12 @@ fn main() -> ExitCode {
     let Command { kind } = Command::parse_from(run::words::sorted(std::env::args_os().collect()));
     let printed = match kind {
         Kind::Run(run) => return run.run().unwrap_or_else(|why| failed(&why)),
+        Kind::AskLibtpu { file } => {
+            return match tpu_aot::serve(&file) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(why) => failed(&why.to_string()),
+            };
+        }
         Kind::Doctor(doctor) => {
             return painted(|paint| {
                 let (text, is_well) = doctor.look(paint);

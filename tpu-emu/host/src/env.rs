@@ -3,6 +3,7 @@ use crate::calls::CallMode;
 use crate::stack::{StackMode, Unwinder};
 use std::fmt;
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 use tpu_emu::config::{DEFAULT_CALL_TIMEOUT, DEFAULT_HISTORY, DEFAULT_HOSTS_TIMEOUT};
@@ -86,6 +87,17 @@ impl FromStr for TransportKind {
     }
 }
 
+/// The real compiler, as `TPU_EMU_COMPILER` and what belongs to it ask for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskedCompiler {
+    /// `libtpu` for the installed one, or a path.
+    pub library: String,
+    /// The folder of its answers; without it, one among the user's caches.
+    pub cache: Option<PathBuf>,
+    /// How long it may take for one program.
+    pub limit: Duration,
+}
+
 /// What the environment asks for.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
@@ -111,6 +123,9 @@ pub(crate) struct Settings {
     pub(crate) transport: TransportKind,
     pub(crate) asked_dialect: Option<String>,
     pub(crate) metrics: Option<String>,
+    pub(crate) compiler: Option<String>,
+    pub(crate) compiler_cache: Option<PathBuf>,
+    pub(crate) compiler_limit: Duration,
     log: Option<String>,
 }
 
@@ -146,6 +161,9 @@ impl Settings {
             transport: TransportKind::default(),
             asked_dialect: None,
             metrics: None,
+            compiler: None,
+            compiler_cache: None,
+            compiler_limit: Duration::from_mins(10),
             log: None,
         };
         let ours = environment.filter(|(name, value)| {
@@ -186,6 +204,16 @@ impl Settings {
     pub(crate) fn place_depends_on_client(&self) -> bool {
         let hosts = self.topology.as_ref().map_or(1, Topology::process_count);
         hosts > 1 || !self.given.is_empty()
+    }
+
+    /// The real compiler that is asked for.
+    pub(crate) fn asked_compiler(&self) -> Option<AskedCompiler> {
+        let library = self.compiler.clone()?;
+        Some(AskedCompiler {
+            library,
+            cache: self.compiler_cache.clone(),
+            limit: self.compiler_limit,
+        })
     }
 
     /// Starts the log that was asked for.

@@ -17,6 +17,7 @@ mod machine;
 mod mapped;
 mod memory;
 mod metrics;
+mod own_file;
 mod prints;
 mod python_run;
 mod quiet;
@@ -27,10 +28,11 @@ mod trace_writer;
 pub use client::{CallingLibrary, calling_library};
 pub use cpu::{Cpu, cpu};
 pub use machine::{
-    asked_dialect, custom_calls, handler_libraries, header, is_alone_by_environment, machine,
+    asked_compiler, asked_dialect, custom_calls, handler_libraries, header, is_alone_by_environment, machine,
     machine_if_made, machine_of, place, start, transport,
 };
 pub use memory::word_at;
+pub use own_file::own_file;
 pub use python_run::run_python;
 
 /// Says something that no call can tell its client: a line on standard error.

@@ -4,7 +4,7 @@ use crate::at_exit::at_exit;
 use crate::autopsy::Autopsist;
 use crate::calls::{CallCounter, CallMode};
 use crate::clock::Monotonic;
-use crate::env::{HandlerLibrary, Nodes, ProcessPlace, Settings, TransportKind};
+use crate::env::{AskedCompiler, HandlerLibrary, Nodes, ProcessPlace, Settings, TransportKind};
 use crate::fork;
 use crate::host_memory::Host;
 use crate::interrupts;
@@ -159,6 +159,14 @@ pub fn handler_libraries() -> Result<&'static [HandlerLibrary]> {
 /// As for [`machine`].
 pub fn asked_dialect() -> Result<Option<&'static str>> {
     settings().map(|settings| settings.asked_dialect.as_deref())
+}
+
+/// The real compiler that the environment asks for.
+///
+/// # Errors
+/// As for [`machine`].
+pub fn asked_compiler() -> Result<Option<AskedCompiler>> {
+    settings().map(Settings::asked_compiler)
 }
 
 fn settings() -> Result<&'static Settings> {

@@ -217,6 +217,7 @@ pub(crate) fn compile(
         laid_anew,
         plan,
         labels,
+        other: None,
         likeness: std::sync::OnceLock::new(),
     })
 }
@@ -251,7 +252,7 @@ fn share(io_shardings: &IoShardings, plan: &Plan, devices: usize) -> usize {
 }
 
 /// The description of a block of so many bytes; `None` for none.
-fn raw_bytes(specs: &Specs, count: usize) -> Result<Option<Arc<ArraySpec>>> {
+pub(super) fn raw_bytes(specs: &Specs, count: usize) -> Result<Option<Arc<ArraySpec>>> {
     if count == 0 {
         return Ok(None);
     }

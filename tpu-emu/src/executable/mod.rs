@@ -8,6 +8,7 @@ mod laid_anew;
 mod likeness;
 mod listing;
 mod oom;
+mod other_plan;
 mod planned;
 mod serialized;
 
@@ -15,6 +16,8 @@ use crate::hbm::spec::ArraySpec;
 use crate::memory::{MemoryKind, taken_for};
 use crate::origin::LabelId;
 use device_plan::DevicePlan;
+pub(crate) use oom::too_large_for;
+pub use other_plan::{OtherCompiler, OtherPlan};
 pub use serialized::Serialized;
 use std::sync::{Arc, OnceLock};
 use tpu_base::units::Bytes;
@@ -212,6 +215,8 @@ pub struct Executable {
     pub(crate) io_shardings: Option<IoShardings>,
     /// The pool of constants, as a block of bytes; `None` for a program without constants.
     pub(crate) pool: Option<Arc<ArraySpec>>,
+    /// The plan of another compiler, which stands for the one of this one.
+    pub(crate) other: Option<OtherPlan>,
     /// See [`Executable::likeness`].
     pub(crate) likeness: OnceLock<u128>,
 }

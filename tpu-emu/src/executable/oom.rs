@@ -1,11 +1,35 @@
 //! A program that can never fit, in the compiler's words.
-use super::MemoryAnalysis;
 use super::laid_anew::LaidAnew;
+use super::{MemoryAnalysis, OtherPlan};
 use std::fmt::Write;
 use tpu_base::error::{Code, Error, short};
 use tpu_base::units::{Bytes, to_u64};
 use tpu_program::plan::Plan;
 use tpu_stablehlo::Module;
+
+/// The words, with the sizes and who has planned them.
+fn words(name: &str, memory: &MemoryAnalysis, limit: Bytes, planned_by: &str) -> String {
+    let MemoryAnalysis { arguments, outputs, alias, temporaries, .. } = *memory;
+    format!(
+        "E1000: CompileTimeHbmOom: Ran out of memory on HBM, the total memory required for HLO \
+         temporaries ({}) exceeds available HBM ({}). HLO module: {name}.\n\
+         See https://openxla.org/xla/errors/error_1000 for more details.\n\n\
+         Arguments {}, outputs {} ({} of them in arguments), temporaries {}.\n\
+         Planned by {planned_by}.",
+        short(memory.total()),
+        short(limit),
+        short(arguments),
+        short(outputs),
+        short(alias),
+        short(temporaries)
+    )
+}
+
+/// The error for a program that needs more HBM than a device has by the plan of another compiler.
+pub(crate) fn too_large_for(name: &str, plan: &OtherPlan, limit: Bytes) -> Error {
+    let message = words(name, &plan.memory, limit, &plan.compiler);
+    Error::Verbatim { code: Code::ResourceExhausted, message: message.into() }
+}
 
 /// The error for a program that needs more HBM than a device has, with its largest temporaries.
 ///
@@ -17,23 +41,7 @@ pub(super) fn too_large(
     limit: Bytes,
 ) -> Error {
     let name = module.name.as_deref().unwrap_or("module");
-    let mut message = format!(
-        "E1000: CompileTimeHbmOom: Ran out of memory on HBM, the total memory required for HLO \
-         temporaries ({}) exceeds available HBM ({}). HLO module: {name}.\n\
-         See https://openxla.org/xla/errors/error_1000 for more details.",
-        short(memory.total()),
-        short(limit)
-    );
-    let MemoryAnalysis { arguments, outputs, alias, temporaries, .. } = *memory;
-    // Writing to a string cannot fail.
-    let _ = write!(
-        message,
-        "\n\nArguments {}, outputs {} ({} of them in arguments), temporaries {}.",
-        short(arguments),
-        short(outputs),
-        short(alias),
-        short(temporaries)
-    );
+    let mut message = words(name, memory, limit, "tpu-emu");
     if let Some(LaidAnew { bytes, dtype, dims, layout, name, location }) = laid_anew {
         let line = module.locations.line(*location).unwrap_or_else(|| "unknown".to_owned());
         let dims = dims.iter().map(u64::to_string).collect::<Vec<_>>().join(",");

@@ -2,9 +2,10 @@
 use super::custom_call::Linking;
 use super::emulator::Emulator;
 use super::loaded::LoadedExecutable;
-use super::refused_program::RefusedProgram;
+use super::refused_program::{ENDLESS, RefusedProgram};
 use crate::executable::compile::{CompileTarget, compile};
-use crate::executable::{CompileOptions, Format};
+use crate::executable::too_large_for;
+use crate::executable::{CompileOptions, Executable, Format, OtherCompiler};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,6 +27,20 @@ impl Emulator {
         code: &[u8],
         options: CompileOptions,
     ) -> Result<Arc<LoadedExecutable>> {
+        self.compile_beside(format, code, options, None)
+    }
+
+    /// The same, with another compiler whose plan stands for the own one.
+    ///
+    /// # Errors
+    /// As for [`Emulator::compile`], and in the other compiler's words where it refuses.
+    pub fn compile_beside(
+        self: &Arc<Self>,
+        format: Format,
+        code: &[u8],
+        options: CompileOptions,
+        other: Option<&dyn OtherCompiler>,
+    ) -> Result<Arc<LoadedExecutable>> {
         if format != Format::Mlir {
             return Err(Error::Unimplemented("programs as HLO protos".to_owned()));
         }
@@ -40,7 +55,7 @@ impl Emulator {
             })?;
             tpu_stablehlo::text::parse(text).map_err(unreadable)?
         };
-        self.compile_module(module, (format, code.into()), options)
+        self.compile_module_beside(module, (format, code.into()), options, other)
     }
 
     /// Compiles a module that was read from `source`.
@@ -53,7 +68,21 @@ impl Emulator {
         source: (Format, Arc<[u8]>),
         options: CompileOptions,
     ) -> Result<Arc<LoadedExecutable>> {
-        self.compile_for(Arc::new(module), source, options, None)
+        self.compile_module_beside(module, source, options, None)
+    }
+
+    /// The same, with another compiler whose plan stands for the own one.
+    ///
+    /// # Errors
+    /// As for [`Emulator::compile_beside`], reading apart.
+    pub fn compile_module_beside(
+        self: &Arc<Self>,
+        module: Module,
+        source: (Format, Arc<[u8]>),
+        options: CompileOptions,
+        other: Option<&dyn OtherCompiler>,
+    ) -> Result<Arc<LoadedExecutable>> {
+        self.compile_for(Arc::new(module), source, options, None, other)
     }
 
     /// Compiles a module for the one replica `only`, where there is one.
@@ -63,6 +92,7 @@ impl Emulator {
         source: (Format, Arc<[u8]>),
         options: CompileOptions,
         only: Option<usize>,
+        other: Option<&dyn OtherCompiler>,
     ) -> Result<Arc<LoadedExecutable>> {
         let (replicas, partitions) = (options.replicas.max(1), options.partitions.max(1));
         let count = replicas.saturating_mul(partitions);
@@ -71,7 +101,7 @@ impl Emulator {
             return Err(Error::Unimplemented(message));
         }
         let devices = self.assigned(&options, count)?;
-        self.compiled(module, source, options, (devices, only), &BTreeMap::new())
+        self.compiled(module, source, options, (devices, only), &BTreeMap::new(), other)
     }
 
     /// Compiles a module for these devices, or for one replica of them; of the parameters in
@@ -83,17 +113,37 @@ impl Emulator {
         options: CompileOptions,
         devices: (Vec<usize>, Option<usize>),
         own_copies: &BTreeMap<usize, IoSharding>,
+        other: Option<&dyn OtherCompiler>,
     ) -> Result<Arc<LoadedExecutable>> {
         let limit = self.memory_limit();
-        self.compiled_within(
-            limit,
-            module.clone(),
-            source.clone(),
-            options.clone(),
-            devices.clone(),
-            own_copies,
-        )
-        .map_err(|error| {
+        let within = |limit| {
+            let (module, source) = (module.clone(), source.clone());
+            self.made_within(limit, module, source, options.clone(), devices.clone(), own_copies)
+        };
+        let made = match other {
+            None => within(limit),
+            Some(other) => {
+                let name = module.name.clone().unwrap_or_else(|| "module".into());
+                // Whether it fits, the other one says.
+                let made = within(ENDLESS);
+                let words = made.as_ref().err().map(ToString::to_string);
+                let here = words.as_deref().map_or(Ok(()), Err);
+                match (made, other.plan(&name, here)?) {
+                    (Ok(mut made), Some(plan)) => {
+                        // What it leaves of a whole chip, it has compared with already.
+                        let is_less = limit < self.topology().aot_memory_limit();
+                        if is_less && plan.memory.total() > limit {
+                            return Err(too_large_for(&name, &plan, limit));
+                        }
+                        made.stand_by(plan, self.specs())?;
+                        Ok(made)
+                    }
+                    (Ok(made), None) if made.memory.total() > limit => within(limit),
+                    (made, _) => made,
+                }
+            }
+        };
+        made.map(|made| Arc::new(LoadedExecutable::new(made))).map_err(|error| {
             let refused = RefusedProgram { module, source, options, devices, own_copies };
             self.explained_program(error, &refused)
         })
@@ -109,6 +159,19 @@ impl Emulator {
         devices: (Vec<usize>, Option<usize>),
         own_copies: &BTreeMap<usize, IoSharding>,
     ) -> Result<Arc<LoadedExecutable>> {
+        let made = self.made_within(limit, module, source, options, devices, own_copies)?;
+        Ok(Arc::new(LoadedExecutable::new(made)))
+    }
+
+    fn made_within(
+        self: &Arc<Self>,
+        limit: Bytes,
+        module: Arc<Module>,
+        source: (Format, Arc<[u8]>),
+        options: CompileOptions,
+        devices: (Vec<usize>, Option<usize>),
+        own_copies: &BTreeMap<usize, IoSharding>,
+    ) -> Result<Executable> {
         let program = module.name.clone().unwrap_or_else(|| "module".into());
         let kernels = RefCell::default();
         let target = CompileTarget {
@@ -121,8 +184,7 @@ impl Emulator {
             kernels: &kernels,
             make_body,
         };
-        let executable = compile(&target, module, source, options, devices, own_copies)?;
-        Ok(Arc::new(LoadedExecutable::new(executable)))
+        compile(&target, module, source, options, devices, own_copies)
     }
 
     /// Indices of the devices of an assignment.

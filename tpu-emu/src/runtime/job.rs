@@ -262,13 +262,22 @@ impl Job {
                 from.copy_to(to, self.executable.parameters[at].spec.logical)?;
             }
         }
-        let count = 2 + sources.len() + self.results.len();
+        let count = 3 + sources.len() + self.results.len();
         let mut memories = Vec::with_capacity(count);
-        memories.extend([self.arena, self.constants].map(RunMemory::Held));
+        let charged = if self.executable.is_charged_apart() {
+            let lent = self.machine.spare.take(self.executable.plan.arena)?;
+            memories.extend([RunMemory::Lent(lent), RunMemory::Held(self.constants)]);
+            Some(self.arena)
+        } else {
+            memories.extend([self.arena, self.constants].map(RunMemory::Held));
+            None
+        };
         for source in sources {
             memories.push(aligned(source)?);
         }
         memories.extend(self.results.into_iter().map(RunMemory::Held));
+        // Nothing reads or writes what is only charged, and it is held until the run ends.
+        memories.extend(charged.map(RunMemory::Held));
         let frame = Frame::new(memories);
         let (executable, machine) = (self.executable, self.machine);
         let calls = executable.plan.calls;

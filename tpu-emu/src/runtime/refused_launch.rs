@@ -170,6 +170,10 @@ impl Emulator {
         if donations.is_empty() {
             return true;
         }
+        // What the other compiler would make of it is not known.
+        if executable.other.is_some() {
+            return false;
+        }
         let Some(module) = with_donations(&executable.module, donations) else { return false };
         let source = executable.source.clone();
         let devices = (executable.devices.clone(), None);

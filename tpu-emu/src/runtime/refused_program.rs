@@ -15,7 +15,7 @@ use tpu_stablehlo::ir::{Attribute, Element, Function};
 use tpu_topology::GENERATIONS;
 
 /// More than any device has.
-const ENDLESS: Bytes = Bytes(u64::MAX);
+pub(super) const ENDLESS: Bytes = Bytes(u64::MAX);
 
 /// Donations that are tried alone.
 const TRIED: usize = 4;

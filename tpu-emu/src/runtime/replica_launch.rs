@@ -2,6 +2,7 @@
 use super::emulator::Emulator;
 use super::loaded::LoadedExecutable;
 use super::request::{LaunchRequest, Launched};
+use crate::executable::OtherCompiler;
 use std::sync::Arc;
 use tpu_base::error::Result;
 use tpu_base::units::Nanos;
@@ -51,7 +52,8 @@ impl Emulator {
         let (format, code) = &executable.source;
         let source = (*format, Arc::clone(code));
         let (module, options) = (Arc::clone(&executable.module), executable.options.clone());
-        let own = self.compile_for(module, source, options, Some(replica))?;
+        let other = executable.other.as_ref().map(|other| other as &dyn OtherCompiler);
+        let own = self.compile_for(module, source, options, Some(replica), other)?;
         Ok(Arc::clone(executable.replicas.lock().entry(replica).or_insert(own)))
     }
 }

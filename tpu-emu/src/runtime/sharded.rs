@@ -6,6 +6,7 @@ use super::job::{Job, Ready, aligned};
 use super::loaded::LoadedExecutable;
 use super::run_memory::RunMemory;
 use crate::buffer::Hold;
+use crate::executable::OtherCompiler;
 use crate::hbm::Region;
 use crate::memory::Content;
 use crate::memory::spare::Spare;
@@ -253,7 +254,9 @@ impl Emulator {
         }
         let (module, options) = (Arc::clone(&executable.module), executable.options.clone());
         let devices = (executable.devices.clone(), None);
-        let made = self.compiled(module, executable.source.clone(), options, devices, &in_rows)?;
+        let other = executable.other.as_ref().map(|other| other as &dyn OtherCompiler);
+        let source = executable.source.clone();
+        let made = self.compiled(module, source, options, devices, &in_rows, other)?;
         let mut known = executable.own_copies.lock();
         Ok(Arc::clone(known.entry(own_copies.to_vec()).or_insert(made)))
     }

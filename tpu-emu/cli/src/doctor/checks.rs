@@ -40,6 +40,7 @@ pub(super) fn all(asked: Option<&Path>) -> Vec<Finding> {
     });
     findings.extend(variables(library.as_deref().ok()));
     findings.extend(real_tpu(about.as_ref().ok()));
+    findings.push(real_compiler(about.as_ref().ok()));
     findings.extend(address_space());
     let has_jax = about.is_ok_and(|about| about.packages.get("jax").is_some_and(Option::is_some));
     if let (true, Ok(library)) = (has_jax, &library) {
@@ -168,6 +169,33 @@ fn real_tpu(about: Option<&python::About>) -> Vec<Finding> {
         }));
     }
     findings
+}
+
+/// The libtpu that programs are shown to, or could be.
+fn real_compiler(about: Option<&python::About>) -> Finding {
+    const ABOUT: &str = "real compiler";
+    let folders = about.map_or(&[][..], |about| &about.folders);
+    let asked = environment::text("TPU_EMU_COMPILER");
+    let found = tpu_aot::library(asked.as_deref().unwrap_or("libtpu"), folders).map(|file| {
+        let version = tpu_aot::package_version(&file);
+        let version = version.map_or_else(String::new, |version| format!("libtpu {version}, "));
+        format!("{version}{}", file.display())
+    });
+    match (asked, found) {
+        (Some(asked), Ok(found)) => Finding::good(ABOUT, format!("TPU_EMU_COMPILER={asked}: {found}")),
+        (Some(asked), Err(why)) => Finding::doubtful(
+            ABOUT,
+            format!("TPU_EMU_COMPILER={asked}: {why}"),
+            "programs run with the plan of tpu-emu: unset TPU_EMU_COMPILER, or name another one",
+        ),
+        (None, Ok(found)) => {
+            Finding::good(ABOUT, format!("{found}: TPU_EMU_COMPILER=libtpu shows programs to it"))
+        }
+        (None, Err(_)) => Finding::good(
+            ABOUT,
+            "none is installed; memory is what tpu-emu plans (docs/real-compiler.md)".to_owned(),
+        ),
+    }
 }
 
 /// PCI entries of TPUs.

@@ -1,7 +1,7 @@
 //! What a Python says of itself, and what it does with a small program.
 use serde::Deserialize;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
@@ -13,7 +13,7 @@ const PROGRAM: Duration = Duration::from_secs(120);
 
 /// Asks for versions without importing what is asked for.
 const ABOUT: &str = "
-import json, sys
+import json, os, sys
 from importlib import metadata
 
 def version(name):
@@ -24,7 +24,8 @@ def version(name):
 
 names = ['jax', 'jaxlib', 'libtpu', 'libtpu-nightly', 'tpu-emu', 'torch-xla']
 found = {name: version(name) for name in names}
-print(json.dumps({'python': list(sys.version_info[:3]), 'packages': found}))
+folders = [os.path.abspath(folder) for folder in sys.path]
+print(json.dumps({'python': list(sys.version_info[:3]), 'packages': found, 'folders': folders}))
 ";
 
 /// A program on the device.
@@ -50,6 +51,7 @@ print(json.dumps({
 pub(super) struct About {
     pub(super) python: [u64; 3],
     pub(super) packages: std::collections::BTreeMap<String, Option<String>>,
+    pub(super) folders: Vec<PathBuf>,
 }
 
 /// What became of the small program.

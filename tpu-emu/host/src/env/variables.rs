@@ -313,6 +313,51 @@ pub const VARIABLES: &[Variable] = &[
         },
     },
     Variable {
+        name: "TPU_EMU_COMPILER",
+        values: "`libtpu` for the package that is installed beside JAX, or a path to a \
+                 `libtpu.so` or to its folder",
+        default: "programs are planned by tpu-emu alone",
+        effect: "Shows each program to Google's `libtpu` too, which compiles it ahead of time for \
+                 the emulated topology in a process of its own. Memory analysis, cost analysis, \
+                 `as_text()`, refusals and what a run is charged for its temporaries are \
+                 libtpu's then (docs/real-compiler.md). Where it has no answer, a line on \
+                 standard error says so and the plan of tpu-emu stands.",
+        set: |settings, value| {
+            if value.is_empty() {
+                return Err("libtpu, or a path to a libtpu.so".to_owned());
+            }
+            settings.compiler = Some(value.to_owned());
+            Ok(())
+        },
+    },
+    Variable {
+        name: "TPU_EMU_COMPILER_CACHE",
+        values: "a folder",
+        default: "`tpu-emu/libtpu` in `XDG_CACHE_HOME`, or in `~/.cache`",
+        effect: "Where libtpu's answers are kept, by program, options, topology and libtpu's \
+                 build. Several processes may share it; above 1 GiB the oldest answers go.",
+        set: |settings, value| {
+            if value.is_empty() {
+                return Err("a folder".to_owned());
+            }
+            settings.compiler_cache = Some(value.into());
+            Ok(())
+        },
+    },
+    Variable {
+        name: "TPU_EMU_COMPILER_TIMEOUT",
+        values: "seconds, from 1 to 86400",
+        default: "`600`",
+        effect: "How long libtpu may take for one program; then its process is ended and the \
+                 plan of tpu-emu stands.",
+        set: |settings, value| {
+            let seconds = value.parse().ok().filter(|seconds| (1..=86_400).contains(seconds));
+            let seconds = seconds.ok_or_else(|| "seconds, from 1 to 86400".to_owned())?;
+            settings.compiler_limit = Duration::from_secs(seconds);
+            Ok(())
+        },
+    },
+    Variable {
         name: "TPU_EMU_LIBTPU_ABI",
         values: "`jaxlib-0.4.13`, or `tf-` and one of `2.7`, `2.13`, `2.14`, `2.15`, `2.16`, \
                  `2.18`, `2.19`, `2.20`",

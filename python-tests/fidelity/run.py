@@ -1,0 +1,172 @@
+"""Memory as tpu-emu plans it beside what the installed libtpu says: the table of docs/fidelity.md.
+
+    run.py [--quick] [NAME…]
+
+It needs the package libtpu, or LIBTPU with a path to a libtpu.so. With a name, or with `--quick`, it
+prints and leaves the page as it is. What libtpu says stays out of the repository: the page has
+quotients and sizes of both sides for these programs, and no text of libtpu's.
+"""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TypedDict
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "fidelity.md"
+BEGIN, END = "<!-- programs -->\n", "<!-- end of programs -->\n"
+NO_ANSWER = "the plan of tpu-emu stands"
+SIDES = ("ours", "real")
+
+
+class Sizes(TypedDict, total=False):
+    """What one side says of a program."""
+
+    peak: int
+    temporaries: int
+    error: str
+
+
+def plan(names: Iterable[str]) -> None:
+    """Compiles programs here, and prints a line of JSON for each."""
+    import jax
+    import numpy as np
+    import programs
+
+    everything = {**programs.MODELS, **programs.PIECES}
+    devices = jax.devices()
+    mesh = jax.sharding.Mesh(np.asarray(devices[:8]), ("devices",))
+    one = jax.sharding.SingleDeviceSharding(devices[0])
+    # What the library says of a program that libtpu does not answer for stands there.
+    with tempfile.TemporaryFile() as said:
+        os.dup2(said.fileno(), 2)
+        for name in names:
+            before = said.seek(0, os.SEEK_END)
+            program = everything[name]()
+            leaves, tree = jax.tree_util.tree_flatten(program.arguments)
+            place = program.shardings(mesh) if program.shardings else lambda *_: one
+            described = [
+                jax.ShapeDtypeStruct(of.shape, of.dtype, sharding=place(at, len(leaves), of))
+                for at, of in enumerate(leaves)
+            ]
+            arguments = jax.tree_util.tree_unflatten(tree, described)
+            jitted = jax.jit(program.function, donate_argnums=program.donated)
+            try:
+                memory = jitted.lower(*arguments).compile().memory_analysis()
+            except jax.errors.JaxRuntimeError as error:
+                sizes = Sizes(error=str(error).splitlines()[0])
+            else:
+                sizes = Sizes(
+                    peak=memory.peak_memory_in_bytes, temporaries=memory.temp_size_in_bytes
+                )
+            said.seek(before)
+            if NO_ANSWER in (text := said.read().decode(errors="replace")):
+                sizes = Sizes(error=text.strip().splitlines()[-1])
+            print(json.dumps([name, sizes]), flush=True)
+
+
+def planned(side: str, names: list[str], libtpu: str) -> dict[str, Sizes]:
+    """What one side says, asked in a process of its own."""
+    ours = {"TPU_EMU_HBM_BYTES": "64GiB"}
+    more = {"ours": ours, "real": {"TPU_EMU_COMPILER": libtpu}}[side]
+    environment = {
+        **os.environ,
+        "JAX_PLATFORMS": "tpu",
+        "TPU_LIBRARY_PATH": os.environ["TPU_EMU_LIBRARY"],
+        **more,
+    }
+    command = [sys.executable, __file__, "--plan", *names]
+    found = {}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        for line in child.stdout:
+            name, sizes = json.loads(line)
+            print(f"{side}: {name}: {sizes}", file=sys.stderr)
+            found[name] = sizes
+    return found
+
+
+def quotient(ours: Sizes, real: Sizes) -> float | None:
+    """Our peak over the real one; nothing where a side has none."""
+    return ours["peak"] / real["peak"] if ours.get("peak") and real.get("peak") else None
+
+
+def distribution(title: str, quotients: list[float]) -> list[str]:
+    """How the quotients of some programs lie."""
+    within = [sum(1 / bound <= one <= bound for one in quotients) for bound in (1.15, 1.5)]
+    below = sum(one < 0.85 for one in quotients)
+    middle = sorted(quotients)[len(quotients) // 2]
+    least, most = min(quotients), max(quotients)
+    cells = [title, len(quotients), *within, below]
+    return [
+        "| " + " | ".join(map(str, cells)) + f" | {least:.2f} | {middle:.2f} | {most:.2f} |",
+    ]
+
+
+def table(found: dict[str, dict[str, Sizes]], models: set[str]) -> str:
+    """The part of the page that is measured."""
+    both = {
+        name: value
+        for name in found["ours"]
+        if (value := quotient(found["ours"][name], found["real"].get(name, Sizes())))
+    }
+    groups = [
+        ("models", [value for name, value in both.items() if name in models]),
+        ("operations", [value for name, value in both.items() if name not in models]),
+    ]
+    lines = [
+        "| programs | how many | within 15 % | within 1.5 | more than 15 % below | least | middle | most |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for title, values in groups:
+        lines += distribution(title, values) if values else []
+    lines += ["", "| program | ours, MB | libtpu, MB | ours ÷ libtpu |", "|---|---|---|---|"]
+
+    def size(sizes: Sizes) -> str:
+        return f"{sizes['peak'] / 1e6:,.0f}" if "peak" in sizes else "refused"
+
+    for name in found["ours"]:
+        ours, real = found["ours"][name], found["real"].get(name, Sizes())
+        value = f"{both[name]:.2f}" if name in both else ""
+        lines.append(f"| {name} | {size(ours)} | {size(real)} | {value} |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Measures both sides; without names, writes the page."""
+    words = sys.argv[1:]
+    if words[:1] == ["--plan"]:
+        plan(words[1:])
+        return
+    installed = importlib.util.find_spec("libtpu") is not None
+    libtpu = os.environ.get("LIBTPU") or ("libtpu" if installed else "")
+    if not libtpu:
+        sys.exit(
+            f"make fidelity needs the package libtpu, which {sys.executable} does not have: "
+            "pip install libtpu there, or LIBTPU=path/to/libtpu.so"
+        )
+    import programs
+
+    everything = [*programs.MODELS, *programs.PIECES]
+    names = [word for word in words if word != "--quick"]
+    if unknown := sorted(set(names) - set(everything)):
+        sys.exit(f"no program is called {', '.join(unknown)}; there are {', '.join(everything)}")
+    if "--quick" in words:
+        names = ["mlp 4096 f32", "softmax 8192x32000", "mlp 4096 bf16, sharded over 8"]
+    found = {side: planned(side, names or everything, libtpu) for side in SIDES}
+    measured = table(found, set(programs.MODELS))
+    if names:
+        print(measured)
+        return
+    page = PAGE.read_text()
+    before, rest = page.split(BEGIN)
+    PAGE.write_text(f"{before}{BEGIN}{measured}{END}{rest.split(END)[1]}")
+
+
+if __name__ == "__main__":
+    main()
