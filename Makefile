@@ -55,7 +55,7 @@ unexport TPU_LIBRARY_PATH JAX_PLATFORMS
 # The crates of the machine.
 MACHINE := -p tpu-base -p tpu-topology -p tpu-kernels -p tpu-ops -p tpu-program -p tpu-emu
 
-.PHONY: picture report-page test-report build wheel demo walkthrough guide readers test test-readers test-clients test-wheel test-libtpu test-tensorflow test-torch test-tpu-info test-mpi test-rust test-portable test-docs test-python test-no-jax conform checks ecosystem ecosystem-full lint deny bench bench-all bench-growth bench-slices bench-kernels bench-suite bench-ecosystem bench-page bench-parts memcheck memcheck-address memcheck-valgrind needs-valgrind racecheck random sweep walks fuzz fuzz-readers fuzz-readers-proof clean
+.PHONY: picture report-page test-report build wheel demo walkthrough guide readers test test-readers test-clients test-wheel test-libtpu test-tensorflow test-torch test-tpu-info test-mpi test-rust test-portable test-docs test-python test-no-jax conform checks ecosystem ecosystem-full lint deny bench bench-all bench-growth bench-slices bench-kernels bench-suite bench-ecosystem bench-page bench-parts memcheck memcheck-address memcheck-valgrind needs-valgrind racecheck random sweep walks fuzz fuzz-readers fuzz-readers-proof fidelity clean
 
 build:
 	cargo build --release
@@ -278,6 +278,14 @@ bench-ecosystem: build $(VENVS)/ecosystem/ready
 # docs/performance.md out of the last runs.
 bench-page: $(VENVS)/jax-$(NEWEST)/ready
 	$(NEWEST_PYTHON) python-tests/bench/page.py
+
+# What docs/fidelity.md shows: memory as it is planned here, and as the user's own libtpu says it. It
+# needs the package libtpu, or LIBTPU=path/to/libtpu.so, and says so where there is none; FIDELITY_PYTHON
+# is another Python with JAX and libtpu. PROGRAMS="--quick" is a subset, and leaves the page.
+FIDELITY_PYTHON ?= $(NEWEST_PYTHON)
+PROGRAMS ?=
+fidelity: build $(VENVS)/jax-$(NEWEST)/ready
+	$(FIDELITY_PYTHON) python-tests/fidelity/compare.py $(PROGRAMS)
 
 # The parts: the heap, the ledger, a capture; recorded stacks; custom calls.
 bench-parts: build $(VENVS)/jax-$(NEWEST)/ready

@@ -1,6 +1,6 @@
 //! Under what an answer is kept: all that decides it.
 use crate::wire::Request;
-use crate::{Result, find};
+use crate::{Result, find, options};
 use std::collections::hash_map::DefaultHasher;
 use std::ffi::OsString;
 use std::fs::File;
@@ -44,7 +44,9 @@ pub(crate) fn identity(library: &Path) -> Result<u64> {
 pub(crate) fn name(identity: u64, environment: &[(OsString, OsString)], asked: &Request) -> String {
     let half = |salt: u8| {
         let mut hasher = DefaultHasher::new();
-        (salt, identity, environment, asked).hash(&mut hasher);
+        let Request { topology, format, code, options } = asked;
+        let options = options::in_one_order(options);
+        (salt, identity, environment, topology, format, code, options).hash(&mut hasher);
         hasher.finish()
     };
     format!("{:016x}{:016x}", half(0), half(1))

@@ -9,6 +9,7 @@ mod environment;
 mod find;
 mod key;
 mod libtpu;
+mod options;
 mod serve;
 mod wire;
 

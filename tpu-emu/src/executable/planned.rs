@@ -28,6 +28,7 @@ impl Executable {
             values,
             positions: to_u64(positions),
             needed: self.memory.total(),
+            planner: self.other.as_ref().map_or_else(|| "".into(), |other| other.compiler.clone()),
         }
     }
 

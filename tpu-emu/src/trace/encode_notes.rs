@@ -117,6 +117,7 @@ fn plan(program: &ProgramPlan, out: &mut Vec<u8>) {
         program.values.iter().for_each(|value| planned(payload, value));
         number(payload, program.positions);
         number(payload, program.needed.0);
+        text(payload, &program.planner);
     });
 }
 

@@ -181,6 +181,9 @@ pub struct ProgramPlan {
     pub positions: u64,
     /// Bytes of HBM without which it is refused when it is compiled.
     pub needed: Bytes,
+    /// Who has planned these sizes, as `libtpu 0.0.51`; empty for the machine's own compiler. The
+    /// values are the machine's in either case.
+    pub planner: Arc<str>,
 }
 
 /// A value in the memory of a program's temporaries, and when it lives in program order.

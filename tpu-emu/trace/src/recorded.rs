@@ -81,6 +81,9 @@ pub struct Program {
     /// Bytes that a device must have, or the program is refused when it is compiled; 0 where the
     /// trace does not say.
     pub needed: u64,
+    /// Who has planned these sizes, as `libtpu 0.0.51`; empty for tpu-emu. The slots are tpu-emu's
+    /// in either case.
+    pub planner: String,
 }
 
 /// One temporary of a program.

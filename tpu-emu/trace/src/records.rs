@@ -98,6 +98,7 @@ impl Builder {
             slots: fields.list(slot)?,
             positions: fields.number()?,
             needed: if fields.is_empty() { 0 } else { fields.size()? },
+            planner: if fields.is_empty() { String::new() } else { fields.text()?.to_owned() },
         };
         if !self.programs.define(program.number, 0) {
             return Err(fields.damaged(format!("program {} is defined twice", program.number)));

@@ -1,9 +1,9 @@
 """Memory as tpu-emu plans it beside what the installed libtpu says: the table of docs/fidelity.md.
 
-    run.py [--quick] [NAME…]
+    compare.py [--quick] [NAME…]
 
-It needs the package libtpu, or LIBTPU with a path to a libtpu.so. With a name, or with `--quick`, it
-prints and leaves the page as it is. What libtpu says stays out of the repository: the page has
+It needs the package libtpu, or LIBTPU with a path to a libtpu.so. With a name, or with `--quick`,
+it prints and leaves the page as it is. What libtpu says stays out of the repository: the page has
 quotients and sizes of both sides for these programs, and no text of libtpu's.
 """
 
@@ -17,9 +17,16 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TypedDict
 
+import jax
+import numpy as np
+
+from planned_programs import MODELS, PIECES
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "fidelity.md"
 BEGIN, END = "<!-- programs -->\n", "<!-- end of programs -->\n"
+EVERYTHING = {**MODELS, **PIECES}
+BELOW = "more than 15 % below"
 NO_ANSWER = "the plan of tpu-emu stands"
 SIDES = ("ours", "real")
 
@@ -34,11 +41,6 @@ class Sizes(TypedDict, total=False):
 
 def plan(names: Iterable[str]) -> None:
     """Compiles programs here, and prints a line of JSON for each."""
-    import jax
-    import numpy as np
-    import programs
-
-    everything = {**programs.MODELS, **programs.PIECES}
     devices = jax.devices()
     mesh = jax.sharding.Mesh(np.asarray(devices[:8]), ("devices",))
     one = jax.sharding.SingleDeviceSharding(devices[0])
@@ -47,7 +49,7 @@ def plan(names: Iterable[str]) -> None:
         os.dup2(said.fileno(), 2)
         for name in names:
             before = said.seek(0, os.SEEK_END)
-            program = everything[name]()
+            program = EVERYTHING[name]()
             leaves, tree = jax.tree_util.tree_flatten(program.arguments)
             place = program.shardings(mesh) if program.shardings else lambda *_: one
             described = [
@@ -61,6 +63,7 @@ def plan(names: Iterable[str]) -> None:
             except jax.errors.JaxRuntimeError as error:
                 sizes = Sizes(error=str(error).splitlines()[0])
             else:
+                assert memory is not None
                 sizes = Sizes(
                     peak=memory.peak_memory_in_bytes, temporaries=memory.temp_size_in_bytes
                 )
@@ -83,8 +86,7 @@ def planned(side: str, names: list[str], libtpu: str) -> dict[str, Sizes]:
     command = [sys.executable, __file__, "--plan", *names]
     found = {}
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as child:
-        assert child.stdout is not None
-        for line in child.stdout:
+        for line in child.stdout or ():
             name, sizes = json.loads(line)
             print(f"{side}: {name}: {sizes}", file=sys.stderr)
             found[name] = sizes
@@ -120,7 +122,7 @@ def table(found: dict[str, dict[str, Sizes]], models: set[str]) -> str:
         ("operations", [value for name, value in both.items() if name not in models]),
     ]
     lines = [
-        "| programs | how many | within 15 % | within 1.5 | more than 15 % below | least | middle | most |",
+        f"| programs | how many | within 15 % | within 1.5 | {BELOW} | least | middle | most |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for title, values in groups:
@@ -132,8 +134,8 @@ def table(found: dict[str, dict[str, Sizes]], models: set[str]) -> str:
 
     for name in found["ours"]:
         ours, real = found["ours"][name], found["real"].get(name, Sizes())
-        value = f"{both[name]:.2f}" if name in both else ""
-        lines.append(f"| {name} | {size(ours)} | {size(real)} | {value} |")
+        share = f"{both[name]:.2f}" if name in both else ""
+        lines.append(f"| {name} | {size(ours)} | {size(real)} | {share} |")
     return "\n".join(lines) + "\n"
 
 
@@ -150,16 +152,13 @@ def main() -> None:
             f"make fidelity needs the package libtpu, which {sys.executable} does not have: "
             "pip install libtpu there, or LIBTPU=path/to/libtpu.so"
         )
-    import programs
-
-    everything = [*programs.MODELS, *programs.PIECES]
     names = [word for word in words if word != "--quick"]
-    if unknown := sorted(set(names) - set(everything)):
-        sys.exit(f"no program is called {', '.join(unknown)}; there are {', '.join(everything)}")
+    if unknown := sorted(set(names) - set(EVERYTHING)):
+        sys.exit(f"no program is called {', '.join(unknown)}; there are {', '.join(EVERYTHING)}")
     if "--quick" in words:
         names = ["mlp 4096 f32", "softmax 8192x32000", "mlp 4096 bf16, sharded over 8"]
-    found = {side: planned(side, names or everything, libtpu) for side in SIDES}
-    measured = table(found, set(programs.MODELS))
+    found = {side: planned(side, names or list(EVERYTHING), libtpu) for side in SIDES}
+    measured = table(found, set(MODELS))
     if names:
         print(measured)
         return

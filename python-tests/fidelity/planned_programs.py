@@ -1,4 +1,4 @@
-"""Programs whose memory is planned twice: by name, what a user would compile, and what is donated."""
+"""Programs whose memory is planned twice: what a user would compile, by name."""
 
 import dataclasses
 import functools
@@ -11,6 +11,8 @@ from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 Spec = jax.ShapeDtypeStruct
+Place = Callable[[int, int, Any], NamedSharding]
+"""How an array is cut: by its number, how many there are, and its shape."""
 F32, BF16 = jnp.float32, jnp.bfloat16
 M = 1 << 20
 VOCABULARY = 32_000
@@ -23,8 +25,8 @@ class Program:
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
     donated: tuple[int, ...] = ()
-    shardings: Callable[[Mesh], Any] | None = None
-    """For each argument, or leaf of one, over eight devices; without it, it runs on one."""
+    shardings: Callable[[Mesh], Place] | None = None
+    """How its arrays lie on eight devices; without it, it runs on one."""
 
 
 def _mapped(function: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
@@ -67,23 +69,23 @@ def _weights(width: int, *stack: int) -> dict[str, Spec]:
     return {**square, **scales, "up": up, "down": down}
 
 
-def transformer(
+def transformer(  # noqa: PLR0913, PLR0917 (its sizes)
     layers: int,
     width: int,
     batch: int,
     length: int,
     dtype: Any,
     how: str = "",
-    shardings: Callable[[Mesh], Any] | None = None,
+    shardings: Callable[[Mesh], Place] | None = None,
 ) -> Program:
     """A step of training, or with `forward` the logits; `remat`, `scan` and `adam` as they say."""
     words = how.split()
     scans = "scan" in words
     blocks: Any = _weights(width, layers) if scans else [_weights(width) for _ in range(layers)]
-    parameters = {"embedding": Spec((VOCABULARY, width), F32), "blocks": blocks}
+    parameters: dict[str, Any] = {"embedding": Spec((VOCABULARY, width), F32), "blocks": blocks}
     parameters["scale"] = Spec((width,), F32)
     tokens = Spec((batch, length + 1), jnp.int32)
-    block = functools.partial(_block, heads=width // 64)
+    block: Callable[..., Any] = functools.partial(_block, heads=width // 64)
     if "remat" in words:
         block = jax.checkpoint(block)
 
@@ -124,7 +126,7 @@ def mlp(
     batch: int,
     dtype: Any,
     layers: int = 2,
-    shardings: Callable[[Mesh], Any] | None = None,
+    shardings: Callable[[Mesh], Place] | None = None,
 ) -> Program:
     """A step of training."""
 
@@ -170,12 +172,12 @@ def decode(layers: int, width: int, dtype: Any, length: int = 2048, batch: int =
 
     def step(weights: Any, cache: Any, x: jax.Array, place: jax.Array) -> Any:
         after = []
-        for w, (keys, values) in zip(weights, cache, strict=True):
+        for w, before in zip(weights, cache, strict=True):
             q = (x @ w["q"]).reshape(batch, heads, 128)
             new = [(x @ w[name]).reshape(batch, 1, heads, 128) for name in "kv"]
             keys, values = (
                 lax.dynamic_update_slice(old, one, (0, place, 0, 0))
-                for old, one in zip((keys, values), new, strict=True)
+                for old, one in zip(before, new, strict=True)
             )
             scores = jnp.einsum("bhd,blhd->bhl", q, keys).astype(F32) / 128**0.5
             scores = jnp.where(jnp.arange(length) <= place, scores, -1e30)
@@ -200,10 +202,10 @@ def _chain(x: jax.Array) -> jax.Array:
     return x
 
 
-def _data_parallel(count: int) -> Callable[[Mesh], Any]:
+def _data_parallel(count: int) -> Callable[[Mesh], Place]:
     """Parameters on all devices, the last `count` arguments cut along their first axis."""
 
-    def shardings(mesh: Mesh) -> Any:
+    def shardings(mesh: Mesh) -> Place:
         whole = NamedSharding(mesh, PartitionSpec())
         cut = NamedSharding(mesh, PartitionSpec("devices"))
         return lambda index, of, _spec: cut if index >= of - count else whole
@@ -211,7 +213,7 @@ def _data_parallel(count: int) -> Callable[[Mesh], Any]:
     return shardings
 
 
-def _fully_sharded(mesh: Mesh) -> Any:
+def _fully_sharded(mesh: Mesh) -> Place:
     """Every array cut along its first axis that eight divides."""
 
     def sharding(_index: int, _of: int, spec: Spec) -> NamedSharding:
@@ -288,7 +290,9 @@ PIECES: dict[str, Callable[[], Program]] = {
     "cross entropy 8192x32000 bf16": lambda: _plain(
         jax.value_and_grad(_cross_entropy), _logits16, _labels
     ),
-    "matmul chain 4096": lambda: _plain(lambda a, b, c: (a @ b) @ c + a, *[Spec((4096, 4096), F32)] * 3),
+    "matmul chain 4096": lambda: _plain(
+        lambda a, b, c: (a @ b) @ c + a, *[Spec((4096, 4096), F32)] * 3
+    ),
     "sort 16M": lambda: _plain(jnp.sort, Spec((16 * M,), F32)),
     "argsort 4M": lambda: _plain(jnp.argsort, Spec((4 * M,), F32)),
     "sort 4096x4096": lambda: _plain(lambda x: jnp.sort(x, -1), Spec((4096, 4096), F32)),
