@@ -58,8 +58,7 @@ fn made(asked: tpu_host::env::AskedCompiler) -> Result<Real, String> {
         Some(version) => format!("libtpu {version}"),
         None => library.display().to_string(),
     };
-    let settings =
-        tpu_aot::Settings { library, command, cache: asked.cache, limit: asked.limit };
+    let settings = tpu_aot::Settings { library, command, cache: asked.cache, limit: asked.limit };
     Ok(Real { compiler: Compiler::new(settings)?, name })
 }
 
@@ -90,7 +89,7 @@ fn packages() -> Vec<PathBuf> {
 
 /// A program that the real compiler was shown.
 #[derive(Debug)]
-pub(crate) struct Asked {
+pub(crate) struct ShownProgram {
     name: &'static str,
     pending: Mutex<Option<Pending>>,
     /// Whether a device has more HBM here than the chip.
@@ -105,7 +104,7 @@ pub(crate) fn ask(
     format: Format,
     code: &[u8],
     options: &[u8],
-) -> Option<Asked> {
+) -> Option<ShownProgram> {
     let real = real()?;
     let topology = machine.topology();
     let format = match format {
@@ -119,7 +118,7 @@ pub(crate) fn ask(
         code: code.to_vec(),
         options: options.to_vec(),
     });
-    Some(Asked {
+    Some(ShownProgram {
         name: &real.name,
         pending: Mutex::new(Some(pending)),
         has_more: machine.memory_limit() > topology.live_memory_limit(),
@@ -133,14 +132,14 @@ fn its_words(spec: &str) -> String {
     spec.split(',').filter(|piece| !is_ours(piece)).collect::<Vec<_>>().join(",")
 }
 
-impl Asked {
+impl ShownProgram {
     /// The program as the real compiler has made it, where it has.
     pub(crate) fn into_compiled(self) -> Option<Arc<Compiled>> {
         self.compiled.into_inner()
     }
 }
 
-impl OtherCompiler for Asked {
+impl OtherCompiler for ShownProgram {
     fn plan(&self, program: &str, here: Result<(), &str>) -> Result<Option<OtherPlan>> {
         let Some(pending) = self.pending.lock().take() else { return Ok(None) };
         let name = self.name;
@@ -173,7 +172,7 @@ impl OtherCompiler for Asked {
     }
 }
 
-impl Asked {
+impl ShownProgram {
     /// Why a refusal says nothing of the program on a chip, where that is so.
     fn stands_against(&self, refused: &Refused) -> Option<&'static str> {
         let says = |words: &str| refused.message.contains(words);
@@ -238,7 +237,7 @@ mod tests {
 
     #[test]
     fn refusals_that_say_nothing_of_a_chip_do_not_count() {
-        let asked = |has_more| Asked {
+        let asked = |has_more| ShownProgram {
             name: "a fake",
             pending: Mutex::default(),
             has_more,

@@ -4,7 +4,7 @@ use crate::compile_options::decode;
 use crate::execution_devices;
 use crate::inspection;
 use crate::programs::{ExecutableEntry, LoadedEntry, executable, give_executable, give_loaded};
-use crate::real_compiler::{self, Asked};
+use crate::real_compiler::{self, ShownProgram};
 use crate::state::{Client, client, topology};
 use crate::sys::{
     PJRT_Client_Compile_Args, PJRT_Client_Load_Args, PJRT_Compile_Args,
@@ -54,7 +54,7 @@ impl<'a> Request<'a> {
             inspection::tell(&executable.inspections)?;
         }
         let kind = machine.topology().device_kind().to_owned();
-        let real = asked.and_then(Asked::into_compiled);
+        let real = asked.and_then(ShownProgram::into_compiled);
         let entry = ExecutableEntry::new(executable, kind, self.options, machine.topology(), real)?;
         Ok((Arc::new(entry), decoded.portable))
     }

@@ -103,7 +103,7 @@ pub(super) fn memory_stats(
     Ok(())
 }
 
-/// The same as the real compiler says it.
+/// Gives the sizes that the real compiler says.
 fn give_real(memory: &MemoryStats, args: &mut PJRT_Executable_GetCompiledMemoryStats_Args) {
     args.generated_code_size_in_bytes = memory.code;
     args.argument_size_in_bytes = memory.arguments;

@@ -49,8 +49,8 @@ impl Cache {
         fs::create_dir_all(&self.folder)?;
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let unfinished = self.folder.join(format!("{name}.{}.{number}", std::process::id()));
-        let kept = fs::write(&unfinished, bytes)
-            .and_then(|()| fs::rename(&unfinished, self.file(name)));
+        let kept =
+            fs::write(&unfinished, bytes).and_then(|()| fs::rename(&unfinished, self.file(name)));
         if kept.is_err() {
             let _ = fs::remove_file(&unfinished);
         }

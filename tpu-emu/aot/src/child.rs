@@ -175,7 +175,7 @@ fn telling_line(printed: &str) -> Option<&str> {
     let lines = || printed.lines().map(str::trim).filter(|line| !line.is_empty());
     let fatal = lines().find(|line| line.starts_with('F') && line.contains("] "));
     let failed = || lines().find(|line| line.contains("Check failed") || line.contains("error:"));
-    fatal.or_else(failed).or_else(|| lines().last())
+    fatal.or_else(failed).or_else(|| lines().next_back())
 }
 
 #[cfg(test)]

@@ -68,7 +68,8 @@ pub fn package_version(library: &Path) -> Option<String> {
     let mut versions = entries.filter_map(|entry| {
         let name = entry.ok()?.file_name().into_string().ok()?;
         let (distribution, version) = name.strip_suffix(".dist-info")?.rsplit_once('-')?;
-        let is_its = distribution == package || distribution.strip_suffix("_nightly") == Some(package);
+        let is_its =
+            distribution == package || distribution.strip_suffix("_nightly") == Some(package);
         is_its.then(|| version.to_owned())
     });
     // Two versions of one folder cannot both be right.
@@ -78,7 +79,8 @@ pub fn package_version(library: &Path) -> Option<String> {
 
 /// Where answers are kept unless something else is asked for.
 pub(crate) fn default_cache() -> Option<PathBuf> {
-    let given = |name| environment::variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let given =
+        |name| environment::variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     // A relative one is to be ignored, says the specification.
     let caches = given("XDG_CACHE_HOME").filter(|path| path.is_absolute());
     let caches = caches.or_else(|| Some(given("HOME")?.join(".cache")))?;

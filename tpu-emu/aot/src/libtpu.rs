@@ -143,9 +143,8 @@ impl Libtpu {
             return Ok(Answer::Refused(Refused { version, code, message }));
         }
         let told = self.told(compile.executable, version);
-        let mut destroy = arguments!(PJRT_Executable_Destroy_Args {
-            executable: compile.executable
-        });
+        let mut destroy =
+            arguments!(PJRT_Executable_Destroy_Args { executable: compile.executable });
         let _ = call!(self, PJRT_Executable_Destroy, destroy);
         let unanswered = |failure: Failure| format!("it compiled it, and {}", failure.message);
         told.map(Answer::Compiled).map_err(unanswered)
@@ -218,9 +217,8 @@ impl Libtpu {
         });
         call!(self, PJRT_TopologyDescription_Create, create)
             .map_err(|failure| format!("it has no topology {line}: {}", failure.message))?;
-        let mut version = arguments!(PJRT_TopologyDescription_PlatformVersion_Args {
-            topology: create.topology
-        });
+        let mut version =
+            arguments!(PJRT_TopologyDescription_PlatformVersion_Args { topology: create.topology });
         let version = call!(self, PJRT_TopologyDescription_PlatformVersion, version)
             .map(|()| text(version.platform_version, version.platform_version_size));
         let version = version.unwrap_or_else(|_| "of unknown version".to_owned());
@@ -275,9 +273,7 @@ impl Value {
         type Kind = sys::PJRT_NamedValue_Type;
         type Union = sys::PJRT_NamedValue__bindgen_ty_1;
         let (kind, value, size) = match self {
-            Self::Int(number) => {
-                (Kind::PJRT_NamedValue_kInt64, Union { int64_value: *number }, 1)
-            }
+            Self::Int(number) => (Kind::PJRT_NamedValue_kInt64, Union { int64_value: *number }, 1),
             Self::Ints(list) => {
                 let pointer = Union { int64_array_value: list.as_ptr() };
                 (Kind::PJRT_NamedValue_kInt64List, pointer, list.len())

@@ -46,7 +46,7 @@ pub struct Refused {
     pub version: String,
     /// The number of the error's code.
     pub code: i32,
-    /// Its words.
+    /// The words of the refusal.
     pub message: String,
 }
 

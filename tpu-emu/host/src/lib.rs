@@ -28,8 +28,8 @@ mod trace_writer;
 pub use client::{CallingLibrary, calling_library};
 pub use cpu::{Cpu, cpu};
 pub use machine::{
-    asked_compiler, asked_dialect, custom_calls, handler_libraries, header, is_alone_by_environment, machine,
-    machine_if_made, machine_of, place, start, transport,
+    asked_compiler, asked_dialect, custom_calls, handler_libraries, header,
+    is_alone_by_environment, machine, machine_if_made, machine_of, place, start, transport,
 };
 pub use memory::word_at;
 pub use own_file::own_file;

@@ -12,14 +12,14 @@ use tpu_base::units::{Bytes, to_usize};
 pub struct OtherPlan {
     /// What the compiler is called, as `libtpu 0.0.51`.
     pub compiler: Arc<str>,
-    /// Its sizes.
+    /// The sizes that it plans.
     pub memory: MemoryAnalysis,
 }
 
 /// A compiler that is asked about a program while this one compiles it.
 pub trait OtherCompiler: fmt::Debug {
-    /// Its plan for the program with this name; waits for it. `None` where it has no answer, so
-    /// that the plan of this one stands. `here` is what this one has made of it.
+    /// Waits for the other compiler's plan of the program with this name. `None` where it has no
+    /// answer, so that the plan of this one stands. `here` is what this one has made of it.
     ///
     /// # Errors
     /// Its refusal of the program, in its own words.

@@ -30,7 +30,7 @@ impl Emulator {
         self.compile_beside(format, code, options, None)
     }
 
-    /// The same, with another compiler whose plan stands for the own one.
+    /// Compiles a program in MLIR beside another compiler, whose plan stands for the own one.
     ///
     /// # Errors
     /// As for [`Emulator::compile`], and in the other compiler's words where it refuses.
@@ -71,7 +71,7 @@ impl Emulator {
         self.compile_module_beside(module, source, options, None)
     }
 
-    /// The same, with another compiler whose plan stands for the own one.
+    /// Compiles a module beside another compiler, whose plan stands for the own one.
     ///
     /// # Errors
     /// As for [`Emulator::compile_beside`], reading apart.

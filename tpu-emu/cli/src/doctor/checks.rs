@@ -182,7 +182,9 @@ fn real_compiler(about: Option<&python::About>) -> Finding {
         format!("{version}{}", file.display())
     });
     match (asked, found) {
-        (Some(asked), Ok(found)) => Finding::good(ABOUT, format!("TPU_EMU_COMPILER={asked}: {found}")),
+        (Some(asked), Ok(found)) => {
+            Finding::good(ABOUT, format!("TPU_EMU_COMPILER={asked}: {found}"))
+        }
         (Some(asked), Err(why)) => Finding::doubtful(
             ABOUT,
             format!("TPU_EMU_COMPILER={asked}: {why}"),
