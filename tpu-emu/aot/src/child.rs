@@ -27,6 +27,8 @@ pub(crate) struct Child {
     messages: Receiver<Vec<u8>>,
     /// The last of what it has printed.
     printed: Arc<Mutex<Vec<u8>>>,
+    /// Ends when all of that is there.
+    prints: Receiver<()>,
 }
 
 /// Why there is no answer, as sentences.
@@ -37,6 +39,9 @@ pub enum Silence {
     /// This program got no answer; another may.
     Unanswered(String),
 }
+
+/// How long what an ended child has printed is waited for.
+const LAST_PRINTS: Duration = Duration::from_secs(1);
 
 impl Child {
     /// Starts a child and waits until it has loaded the library.
@@ -81,13 +86,15 @@ impl Child {
             })?;
         }
         let printed = Arc::new(Mutex::new(Vec::new()));
+        let (still_prints, prints) = channel();
         if let Some(errors) = errors {
             let kept = Arc::clone(&printed);
-            thread::Builder::new()
-                .name("tpu-emu libtpu".to_owned())
-                .spawn(move || keep_last(errors, &kept))?;
+            thread::Builder::new().name("tpu-emu libtpu".to_owned()).spawn(move || {
+                keep_last(errors, &kept);
+                drop(still_prints);
+            })?;
         }
-        Ok(Self { process, input, messages, printed })
+        Ok(Self { process, input, messages, printed, prints })
     }
 
     /// What the library makes of a program.
@@ -114,6 +121,8 @@ impl Child {
     fn last_words(&mut self) -> String {
         self.input = None;
         let status = self.end();
+        // What it has started may print on.
+        let _ = self.prints.recv_timeout(LAST_PRINTS);
         let how = match status {
             Some(status) => match (status.code(), status.signal()) {
                 (Some(code), _) => format!("its process ended with code {code}"),
