@@ -11,8 +11,10 @@ use std::sync::{Arc, OnceLock};
 use tpu_aot::{Answer, Compiled, Compiler, MemoryStats, Pending, Refused, Request, Silence};
 use tpu_emu::error::Code;
 use tpu_emu::executable::{Format, MemoryAnalysis, OtherCompiler, OtherPlan};
+use tpu_emu::trace::PlannedValue;
 use tpu_emu::units::Bytes;
 use tpu_emu::{Emulator, Error, Result};
+use tpu_hlo::Scheduled;
 
 /// The compiler of this process, and what it is called.
 struct Real {
@@ -149,8 +151,9 @@ impl OtherCompiler for ShownProgram {
                     say(format!("{name} compiles {program}, which tpu-emu refuses"));
                 }
                 let memory = analysis(&compiled.memory);
+                let (values, positions) = values(&compiled);
                 let _ = self.compiled.set(Arc::new(compiled));
-                Ok(Some(OtherPlan { compiler: name.into(), memory }))
+                Ok(Some(OtherPlan { compiler: name.into(), memory, values, positions }))
             }
             Ok(Answer::Refused(refused)) => match self.stands_against(&refused) {
                 None => Err(refusal(refused)),
@@ -197,6 +200,34 @@ impl ShownProgram {
             None
         }
     }
+}
+
+/// The form of the optimized programs that are understood.
+const OPTIMIZED: &str = "hlo_with_config";
+
+/// The temporaries of the optimized program, and how many positions its order has; none where
+/// they are not known.
+fn values(compiled: &Compiled) -> (Arc<[PlannedValue]>, u64) {
+    if compiled.format != OPTIMIZED {
+        return (Arc::default(), 0);
+    }
+    let scheduled = tpu_hlo::scheduled(&compiled.program).unwrap_or_else(|error| {
+        tracing::warn!(%error, "the temporaries of libtpu's program are not known");
+        Scheduled::default()
+    });
+    let values = scheduled.values.into_iter().map(|value| PlannedValue {
+        offset: 0,
+        size: value.array.bytes,
+        logical: value.array.logical,
+        first: value.first,
+        last: value.last,
+        dtype: value.array.dtype.into(),
+        dims: value.array.dims,
+        layout: value.array.layout,
+        operation: value.operation.into(),
+        line: value.line,
+    });
+    (values.collect(), scheduled.positions)
 }
 
 fn refusal(refused: Refused) -> Error {

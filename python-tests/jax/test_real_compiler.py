@@ -5,12 +5,14 @@ The other one is a fake that these tests compile, and where the package libtpu i
 
 import functools
 import importlib.util
+import json
 import os
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from test_command import command
 
 from emulator import LIBRARY, run
 
@@ -309,3 +311,36 @@ def test_the_numbers_of_the_real_one_are_what_it_says_when_it_is_asked_directly(
     assert ours.stdout == direct.stdout
     again = run(REAL, {**asked, "LIBTPU_INIT_ARGS": ""})
     assert again.stdout == ours.stdout
+
+
+@has_libtpu
+def test_both_plans_stand_side_by_side_by_line_and_type(tmp_path):
+    program = """
+    import jax
+    import jax.numpy as jnp
+
+    def step(w, x):
+        h = jnp.tanh(x @ w)
+        return (jnp.sort(h, axis=0) @ w.T).sum()
+
+    w, x = jnp.ones((512, 8192)), jnp.ones((8192, 512))
+    print(jax.jit(jax.grad(step))(w, x).shape)
+    """
+    trace = tmp_path / "run.trace"
+    done = run(
+        program,
+        {
+            "TPU_EMU_COMPILER": "libtpu",
+            "TPU_EMU_COMPILER_CACHE": str(tmp_path),
+            "TPU_EMU_TRACE": str(trace),
+        },
+    )
+    assert done.returncode == 0, done.stderr
+    [plan] = json.loads(command("plans", "--program", "jit_step", "--json", trace).stdout)["plans"]
+    assert "libtpu" in plan["planner"]
+    assert 0.7 < plan["other"] / plan["charged"] < 1.3
+    both = [row for row in plan["rows"] if row["own"]["values"] and row["other"]["values"]]
+    assert any(row["array"] == "f32[8192,8192]" for row in both), plan["rows"]
+    text = command("plans", trace).stdout.decode()
+    assert "by tpu-emu, of " in text
+    assert plan["planner"] in text

@@ -46,7 +46,8 @@ def printed(path: Path, name: str) -> dict:
 
 
 NAMES = [
-    *["autopsy", "diff", "fit", "holes", "leaks", "lifetimes", "padding", "summary", "timeline"],
+    *["autopsy", "diff", "fit", "holes", "leaks", "lifetimes", "padding", "plans", "summary"],
+    "timeline",
     "tree",
 ]
 

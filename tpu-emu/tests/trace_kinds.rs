@@ -10,7 +10,7 @@ use tpu_emu::origin::{ChangeKind, Clock, Frame, FrameText, LabelId, Past, Record
 use tpu_emu::tensor::DType;
 use tpu_emu::trace::{
     ApiCall, ApiCalls, CallCounts, Change, ClientEnd, Dispatched, Encoder, Fault, FreeList, Header,
-    LaunchRun, Loss, MAGIC, Mark, Note, PlannedValue, ProgramPlan, SpaceInfo, Usage,
+    LaunchRun, Loss, MAGIC, Mark, Note, OtherPlanned, PlannedValue, ProgramPlan, SpaceInfo, Usage,
 };
 use tpu_emu::units::{Bytes, DevAddr, Nanos};
 use tpu_emu::{Config, Emulator};
@@ -92,7 +92,7 @@ fn trace() -> Vec<u8> {
         size: 256,
         logical: 8,
         last: 1,
-        dtype: "f32",
+        dtype: "f32".into(),
         dims: vec![2],
         layout: "{0}".to_owned(),
         operation: "stablehlo.add".into(),
@@ -103,6 +103,11 @@ fn trace() -> Vec<u8> {
         number: 1,
         name: "jit_f".into(),
         temporaries: Bytes(512),
+        other: Some(OtherPlanned {
+            planner: "libtpu 1".into(),
+            values: vec![PlannedValue { layout: "{0:T(1024)}".to_owned(), ..value.clone() }].into(),
+            positions: 9,
+        }),
         values: vec![value],
         positions: 3,
         ..ProgramPlan::default()

@@ -1440,3 +1440,26 @@ pub struct HloProto {
     #[prost(bytes = "vec", tag = "1")]
     pub hlo_module: ::prost::alloc::vec::Vec<u8>,
 }
+/// The order in which the instructions of a compiled program run, by computation.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct HloScheduleProto {
+    #[prost(map = "int64, message", tag = "1")]
+    pub sequences: ::std::collections::HashMap<
+        i64,
+        hlo_schedule_proto::InstructionSequence,
+    >,
+}
+/// Nested message and enum types in `HloScheduleProto`.
+pub mod hlo_schedule_proto {
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+    pub struct InstructionSequence {
+        #[prost(int64, repeated, tag = "1")]
+        pub instruction_ids: ::prost::alloc::vec::Vec<i64>,
+    }
+}
+/// Of an HloModuleProto, its schedule alone.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct HloModuleScheduleProto {
+    #[prost(message, optional, tag = "7")]
+    pub schedule: ::core::option::Option<HloScheduleProto>,
+}

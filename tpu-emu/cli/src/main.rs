@@ -23,6 +23,7 @@ mod leaks;
 mod lifetimes;
 mod padding;
 mod paint;
+mod plans;
 mod progress;
 mod report;
 mod run;
@@ -95,6 +96,7 @@ enum Kind {
         view: View,
     },
     Padding(padding::Padding),
+    Plans(plans::Plans),
     Holes(holes::Holes),
     Timeline(timeline::Timeline),
     /// How long the blocks of each origin lived, those that took most bytes first.
@@ -219,6 +221,7 @@ fn main() -> ExitCode {
             };
         }
         Kind::Padding(asked) => asked.answer().map(String::into_bytes),
+        Kind::Plans(asked) => asked.answer().map(String::into_bytes),
         Kind::Holes(asked) => asked.answer().map(String::into_bytes),
         Kind::Timeline(asked) => asked.answer().map(String::into_bytes),
         Kind::Lifetimes { file, view } => {

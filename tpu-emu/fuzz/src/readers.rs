@@ -39,6 +39,7 @@ pub fn text(bytes: &[u8]) -> bool {
 
 /// A serialized `HloModuleProto`, with its configuration or without.
 pub fn hlo_proto(bytes: &[u8]) -> bool {
+    let _ = tpu_hlo::scheduled(bytes);
     let read = |with_config| {
         let Ok(module) = tpu_hlo::read(bytes, with_config) else { return false };
         let _ = module.to_mlir(true);

@@ -42,7 +42,7 @@ pub(crate) fn module(
 }
 
 /// The place of the computation that is the program.
-fn entry(reader: &ModuleReader<'_>) -> Result<usize, ReadError> {
+pub(crate) fn entry(reader: &ModuleReader<'_>) -> Result<usize, ReadError> {
     let module = reader.module;
     if module.computations.is_empty() {
         return Err("a module without computations".into());

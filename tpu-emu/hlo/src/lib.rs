@@ -15,14 +15,18 @@ mod literal;
 mod location;
 mod ops;
 mod reader;
+mod scheduled;
 mod shape;
 mod sharding;
 pub mod text;
+mod tiled;
 pub mod told;
 mod write;
 
 pub use error::ReadError;
+pub use scheduled::{Scheduled, ScheduledValue, scheduled};
 pub use sharding::{parse as sharding_of, text as sharding_text};
+pub use tiled::Tiled;
 pub use write::{HOST as HOST_MEMORY, WriteError, moves_to_host, write};
 
 use tpu_proto::Message as _;

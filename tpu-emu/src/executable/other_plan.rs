@@ -2,6 +2,7 @@
 use super::compile::raw_bytes;
 use super::{Executable, MemoryAnalysis};
 use crate::hbm::spec::Specs;
+use crate::trace::PlannedValue;
 use std::fmt;
 use std::sync::Arc;
 use tpu_base::error::Result;
@@ -14,6 +15,10 @@ pub struct OtherPlan {
     pub compiler: Arc<str>,
     /// The sizes that it plans.
     pub memory: MemoryAnalysis,
+    /// Temporaries that it plans, without their places in their block, which are not known.
+    pub values: Arc<[PlannedValue]>,
+    /// Positions in its program order; that of a value is less.
+    pub positions: u64,
 }
 
 /// A compiler that is asked about a program while this one compiles it.

@@ -1,7 +1,7 @@
 //! A program's temporaries as a trace tells them: what lies where, and when.
 use super::Executable;
 use super::laid_anew::LaidAnew;
-use crate::trace::{PlannedValue, ProgramPlan};
+use crate::trace::{OtherPlanned, PlannedValue, ProgramPlan};
 use std::sync::Arc;
 use tpu_base::units::{Bytes, to_u64};
 use tpu_program::plan::ArenaSlot;
@@ -28,7 +28,11 @@ impl Executable {
             values,
             positions: to_u64(positions),
             needed: self.memory.total(),
-            planner: self.other.as_ref().map_or_else(|| "".into(), |other| other.compiler.clone()),
+            other: self.other.as_ref().map(|other| OtherPlanned {
+                planner: Arc::clone(&other.compiler),
+                values: Arc::clone(&other.values),
+                positions: other.positions,
+            }),
         }
     }
 
@@ -43,7 +47,7 @@ impl Executable {
             logical: bits.div_ceil(8),
             first: to_u64(position),
             last: to_u64(position),
-            dtype: of.dtype.name(),
+            dtype: of.dtype.name().into(),
             dims: of.dims.clone(),
             layout: of.layout.to_string(),
             operation: Arc::clone(&of.name),
@@ -71,7 +75,7 @@ impl Executable {
             logical,
             first: to_u64(slot.first),
             last: to_u64(slot.last),
-            dtype,
+            dtype: dtype.into(),
             dims,
             layout: format!("{{{}}}", axes.join(",")),
             operation: Arc::clone(&slot.name),

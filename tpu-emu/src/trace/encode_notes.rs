@@ -2,7 +2,8 @@
 use super::Names;
 use super::encode::Encoder;
 use super::notes::{
-    ApiCall, ApiCalls, CallCounts, LaunchRun, Mark, Note, PlannedValue, ProgramPlan, RefusedProgram,
+    ApiCall, ApiCalls, CallCounts, LaunchRun, Mark, Note, OtherPlanned, PlannedValue, ProgramPlan,
+    RefusedProgram,
 };
 use super::record::{RecordKind, long_number, number, record, text};
 use tpu_base::units::to_u64;
@@ -113,19 +114,27 @@ fn plan(program: &ProgramPlan, out: &mut Vec<u8>) {
         number(payload, program.constants.0);
         number(payload, program.arguments.0);
         number(payload, program.results.0);
-        number(payload, to_u64(program.values.len()));
-        program.values.iter().for_each(|value| planned(payload, value));
+        all_planned(payload, &program.values);
         number(payload, program.positions);
         number(payload, program.needed.0);
-        text(payload, &program.planner);
+        let none = OtherPlanned::default();
+        let other = program.other.as_ref().unwrap_or(&none);
+        text(payload, &other.planner);
+        all_planned(payload, &other.values);
+        number(payload, other.positions);
     });
+}
+
+fn all_planned(out: &mut Vec<u8>, values: &[PlannedValue]) {
+    number(out, to_u64(values.len()));
+    values.iter().for_each(|value| planned(out, value));
 }
 
 fn planned(out: &mut Vec<u8>, value: &PlannedValue) {
     for field in [value.offset, value.size, value.logical, value.first, value.last] {
         number(out, field);
     }
-    text(out, value.dtype);
+    text(out, &value.dtype);
     number(out, to_u64(value.dims.len()));
     value.dims.iter().for_each(|&dim| number(out, dim));
     text(out, &value.layout);

@@ -19,7 +19,7 @@ pub use encode::{Encoder, Header, Loss, MAGIC, SpaceInfo, Usage};
 pub use encode_notes::COUNTS_BYTES;
 pub use notes::{
     ApiCall, ApiCalls, CallCounts, ClientEnd, FreeList, HOLES_LISTED, LaunchArgument, LaunchNeeds,
-    LaunchRun, Mark, Note, Places, PlannedValue, ProgramPlan, RefusedProgram,
+    LaunchRun, Mark, Note, OtherPlanned, Places, PlannedValue, ProgramPlan, RefusedProgram,
 };
 pub use session::{Operation, Session};
 pub use text::{change_text, dispatched_text, fault_text, note_text};

@@ -1,6 +1,7 @@
 //! What a trace tells besides changes, custom calls and faults.
 use super::encode::SpaceInfo;
 use crate::origin::{Origin, StackId};
+use std::borrow::Cow;
 use std::sync::Arc;
 use tpu_base::units::{Bytes, DevAddr, Nanos};
 
@@ -181,9 +182,20 @@ pub struct ProgramPlan {
     pub positions: u64,
     /// Bytes of HBM without which it is refused when it is compiled.
     pub needed: Bytes,
-    /// Who has planned these sizes, as `libtpu 0.0.51`; empty for the machine's own compiler. The
-    /// values are the machine's in either case.
+    /// What another compiler plans, where it has planned these sizes. The values are the machine's
+    /// in either case.
+    pub other: Option<OtherPlanned>,
+}
+
+/// A program's temporaries as another compiler plans them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct OtherPlanned {
+    /// What it is called, as `libtpu 0.0.51`.
     pub planner: Arc<str>,
+    /// Values that the other compiler plans, without their places in the memory of temporaries.
+    pub values: Arc<[PlannedValue]>,
+    /// Positions in its program order; that of a value is less.
+    pub positions: u64,
 }
 
 /// A value in the memory of a program's temporaries, and when it lives in program order.
@@ -200,7 +212,7 @@ pub struct PlannedValue {
     /// The last position at which it is read.
     pub last: u64,
     /// The type of its elements.
-    pub dtype: &'static str,
+    pub dtype: Cow<'static, str>,
     /// Extents, major first.
     pub dims: Vec<u64>,
     /// The order of its axes in memory.

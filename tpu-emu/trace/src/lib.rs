@@ -32,6 +32,7 @@ mod links;
 mod moment;
 mod numbers;
 mod padding;
+mod plans;
 mod reader;
 mod recorded;
 mod records;
@@ -58,6 +59,7 @@ pub use lifetimes::{Lifetimes, lifetimes};
 pub use links::{EDITORS, Links, within_project};
 pub use moment::{Moment, MomentError, MomentName};
 pub use padding::{Instead, Padded, padding};
+pub use plans::{PlannedRow, PlannedShare, Plans, plans};
 pub use reader::{Follower, ReadError, read};
 pub use recorded::{
     Calls, ClientEnd, Launch, LaunchArgument, Mark, Places, Program, RefusalHoles, RefusedProgram,

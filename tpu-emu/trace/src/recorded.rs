@@ -84,6 +84,11 @@ pub struct Program {
     /// Who has planned these sizes, as `libtpu 0.0.51`; empty for tpu-emu. The slots are tpu-emu's
     /// in either case.
     pub planner: String,
+    /// The temporaries as that planner has them, without the places in their block; none where it
+    /// is tpu-emu, or the trace does not say.
+    pub others: Vec<Slot>,
+    /// How many positions the program has for that planner.
+    pub other_positions: u64,
 }
 
 /// One temporary of a program.

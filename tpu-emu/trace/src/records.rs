@@ -99,6 +99,8 @@ impl Builder {
             positions: fields.number()?,
             needed: if fields.is_empty() { 0 } else { fields.size()? },
             planner: if fields.is_empty() { String::new() } else { fields.text()?.to_owned() },
+            others: if fields.is_empty() { Vec::new() } else { fields.list(slot)? },
+            other_positions: if fields.is_empty() { 0 } else { fields.number()? },
         };
         if !self.programs.define(program.number, 0) {
             return Err(fields.damaged(format!("program {} is defined twice", program.number)));
