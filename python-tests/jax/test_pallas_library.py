@@ -71,22 +71,59 @@ def test_splash_attention_and_its_gradient(dtype):
         near(made, expected, 8 * TOLERANCE[dtype])
 
 
-def test_paged_attention():
+@pytest.mark.parametrize("dtype", TOLERANCE, ids=["f32", "bf16"])
+def test_paged_attention(dtype):
     module = pytest.importorskip("jax.experimental.pallas.ops.tpu.paged_attention")
     batch, heads, groups, feature, page, pages = 4, 8, 4, 128, 16, 8
-    q = normal(batch, heads, feature) * feature**-0.5
-    k, v = (normal(groups, batch * pages, page, feature, seed=seed) for seed in (1, 2))
+    q = (normal(batch, heads, feature) * feature**-0.5).astype(dtype)
+    k, v = (normal(groups, batch * pages, page, feature, dtype=dtype, seed=seed) for seed in (1, 2))
     lengths = jnp.array([1, 17, 128, 100], jnp.int32)
     order = np.random.default_rng(0).permutation(batch * pages)
     table = jnp.asarray(order.reshape(batch, pages), jnp.int32)
     made = module.paged_attention(q, k, v, lengths, table, pages_per_compute_block=4)
     rows = (groups, batch, page * pages, feature)
     keys, values = k[:, table].reshape(rows), v[:, table].reshape(rows)
-    scores = jnp.einsum("bgad,gbtd->bgat", q.reshape(batch, groups, -1, feature), keys)
+    grouped = q.reshape(batch, groups, -1, feature)
+    scores = jnp.einsum("bgad,gbtd->bgat", grouped, keys, preferred_element_type=jnp.float32)
     seen = jnp.arange(page * pages) < lengths[:, None, None, None]
     weights = jax.nn.softmax(jnp.where(seen, scores, -1e30))
-    expected = jnp.einsum("bgat,gbtd->bgad", weights, values).reshape(q.shape)
-    near(made, expected, 2e-2)
+    expected = jnp.einsum("bgat,gbtd->bgad", weights, values.astype(jnp.float32))
+    near(made, expected.reshape(q.shape), TOLERANCE[dtype])
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE, ids=["f32", "bf16"])
+def test_ragged_paged_attention(dtype):
+    name = "jax.experimental.pallas.ops.tpu.ragged_paged_attention.kernel"
+    module = pytest.importorskip(name)
+    heads, groups, feature, page, pages = 8, 2, 128, 16, 8
+    queries, keys = np.array([40, 1, 1, 17]), np.array([100, 128, 17, 17])
+    count = len(queries)
+    q = normal(int(queries.sum()), heads, feature, dtype=dtype)
+    # Keys and values take turns.
+    kept = normal(count * pages, page, 2 * groups, feature, dtype=dtype, seed=1)
+    table = jax.random.permutation(jax.random.key(3), count * pages)
+    table = table.reshape(count, pages).astype(jnp.int32)
+    made = module.ragged_paged_attention(
+        q,
+        kept,
+        jnp.asarray(keys, jnp.int32),
+        table,
+        jnp.asarray(np.concatenate([[0], np.cumsum(queries)]), jnp.int32),
+        jnp.array([count], jnp.int32),
+        sm_scale=feature**-0.5,
+        num_kv_pages_per_block=4,
+        num_queries_per_block=16,
+    )
+    first = 0
+    for one, (asks, has) in enumerate(zip(queries.tolist(), keys.tolist(), strict=True)):
+        rows = kept[table[one]].reshape(-1, 2 * groups, feature)[:has].astype(jnp.float32)
+        k, v = (jnp.repeat(rows[:, at::2], heads // groups, 1) for at in (0, 1))
+        asked = q[first : first + asks].astype(jnp.float32)
+        scores = jnp.einsum("qhd,khd->hqk", asked, k) * feature**-0.5
+        seen = jnp.arange(has) <= (has - asks + jnp.arange(asks))[:, None]
+        weights = jax.nn.softmax(jnp.where(seen, scores, -1e30))
+        near(made[first : first + asks], jnp.einsum("hqk,khd->qhd", weights, v), TOLERANCE[dtype])
+        first += asks
 
 
 @pytest.mark.parametrize("dtype", TOLERANCE, ids=["f32", "bf16"])
