@@ -55,7 +55,7 @@ unexport TPU_LIBRARY_PATH JAX_PLATFORMS
 # The crates of the machine.
 MACHINE := -p tpu-base -p tpu-topology -p tpu-kernels -p tpu-ops -p tpu-program -p tpu-emu
 
-.PHONY: picture report-page test-report build wheel demo walkthrough guide readers test test-readers test-clients test-wheel test-libtpu test-tensorflow test-torch test-tpu-info test-mpi test-rust test-portable test-docs test-python test-no-jax conform checks ecosystem ecosystem-full lint deny bench bench-all bench-growth bench-slices bench-kernels bench-suite bench-ecosystem bench-page bench-parts memcheck memcheck-address memcheck-valgrind needs-valgrind racecheck random sweep walks fuzz fuzz-readers fuzz-readers-proof fidelity clean
+.PHONY: picture report-page test-report build wheel demo walkthrough guide readers test test-readers test-clients test-wheel test-libtpu test-tensorflow test-torch test-tpu-info test-mpi test-rust test-portable test-docs test-python test-no-jax conform checks ecosystem ecosystem-full lint deny bench bench-all bench-growth bench-slices bench-kernels bench-suite bench-ecosystem compile-cost bench-page bench-parts memcheck memcheck-address memcheck-valgrind needs-valgrind racecheck random sweep walks fuzz fuzz-readers fuzz-readers-proof fidelity clean
 
 build:
 	cargo build --release
@@ -100,7 +100,7 @@ $(MDBOOK):
 	cargo install mdbook --version $(MDBOOK_VERSION) --no-default-features --features search --locked --root target/tools --target-dir target/tools/build
 	rm -rf target/tools/build
 
-test: lint deny test-rust test-docs test-no-jax $(patsubst %,test-jax-short-%,$(filter-out $(WHOLE),$(TESTED))) $(WHOLE:%=test-jax-%) test-tpu-info test-libtpu test-wheel conform ecosystem random fuzz
+test: lint deny test-rust test-docs test-no-jax $(patsubst %,test-jax-short-%,$(filter-out $(WHOLE),$(TESTED))) $(WHOLE:%=test-jax-%) test-tpu-info test-libtpu test-wheel conform compile-cost ecosystem random fuzz
 	@echo "make test: all of it passed.$(call SKIPS,$(TESTED))"
 
 test-clients: test-no-jax $(CLIENTS:%=test-jax-%) conform
@@ -278,6 +278,11 @@ bench-ecosystem: build $(VENVS)/ecosystem/ready
 # docs/performance.md out of the last runs.
 bench-page: $(VENVS)/jax-$(NEWEST)/ready
 	$(NEWEST_PYTHON) python-tests/bench/page.py
+
+# The instructions that compiling takes, beside those of python-tests/compile_cost/counts.json: over 5 %
+# more is an error. UPDATE=1 writes the counts. Without valgrind it is skipped, which is said.
+compile-cost: build $(VENVS)/jax-$(NEWEST)/ready
+	TPU_LIBRARY_PATH=$(LIBRARY) JAX_PLATFORMS=tpu TPU_EMU_TOPOLOGY=v5e:2x4 $(NEWEST_PYTHON) python-tests/compile_cost/count.py
 
 # What docs/fidelity.md shows: memory as it is planned here, and as the user's own libtpu says it. It
 # needs the package libtpu, or LIBTPU=path/to/libtpu.so, and says so where there is none; FIDELITY_PYTHON
