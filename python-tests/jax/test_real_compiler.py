@@ -344,3 +344,34 @@ def test_both_plans_stand_side_by_side_by_line_and_type(tmp_path):
     text = command("plans", trace).stdout.decode()
     assert "by tpu-emu, of " in text
     assert plan["planner"] in text
+
+
+@has_libtpu
+def test_what_does_not_fit_by_its_plan_is_refused_with_what_holds_the_room(tmp_path):
+    program = """
+    import jax
+    import jax.numpy as jnp
+
+    def step(x):
+        return jnp.sort(x, axis=0).T @ x
+
+    x = jnp.ones((8192, 4096))
+    compiled = jax.jit(step).lower(x).compile()
+    memory = compiled.memory_analysis()
+    print(
+        memory.argument_size_in_bytes + memory.output_size_in_bytes + memory.temp_size_in_bytes
+        + memory.generated_code_size_in_bytes
+    )
+    print(compiled(x).shape)
+    """
+    asked = {"TPU_EMU_COMPILER": "libtpu", "TPU_EMU_COMPILER_CACHE": str(tmp_path)}
+    needed = int(run(program, asked).stdout.split()[0])
+    fits = run(program, {**asked, "TPU_EMU_HBM_BYTES": str(needed * 100 // 95)})
+    assert "(4096, 4096)" in fits.stdout, fits.stderr
+    refused = run(program, {**asked, "TPU_EMU_HBM_BYTES": str(needed * 100 // 105)})
+    assert refused.returncode != 0
+    text = refused.stderr[refused.stderr.index("RESOURCE_EXHAUSTED: E1000:") :]
+    assert "libtpu" in text
+    largest = text[text.index("Largest temporaries:") :].splitlines()[1]
+    assert "[8192,4096]" in largest or "[1024,32,8,128]" in largest, text
+    assert largest.endswith(" at <string>:6"), text

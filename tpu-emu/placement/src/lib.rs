@@ -4,9 +4,11 @@
 //!
 //! The policy is best fit, the lowest address among equals; a block lies at the start of its hole,
 //! and neighbours are joined when a block is given back. The same calls give the same addresses.
+mod fullest;
 mod holes;
 mod placement;
 mod span;
 
+pub use fullest::fullest;
 pub use placement::{Given, Live, Placement, Taken};
 pub use span::Span;

@@ -1,11 +1,19 @@
 //! A program that can never fit, in the compiler's words.
 use super::laid_anew::LaidAnew;
 use super::{MemoryAnalysis, OtherPlan};
+use crate::trace::PlannedValue;
+use std::cmp::Reverse;
 use std::fmt::Write;
 use tpu_base::error::{Code, Error, short};
 use tpu_base::units::{Bytes, to_u64};
 use tpu_program::plan::Plan;
 use tpu_stablehlo::Module;
+
+/// Heads the list of the largest temporaries.
+const LARGEST: &str = "\nLargest temporaries:";
+
+/// How many of another compiler's are shown.
+const SHOWN: usize = 8;
 
 /// The words, with the sizes and who has planned them.
 fn words(name: &str, memory: &MemoryAnalysis, limit: Bytes, planned_by: &str) -> String {
@@ -27,7 +35,19 @@ fn words(name: &str, memory: &MemoryAnalysis, limit: Bytes, planned_by: &str) ->
 
 /// The error for a program that needs more HBM than a device has by the plan of another compiler.
 pub(crate) fn too_large_for(name: &str, plan: &OtherPlan, limit: Bytes) -> Error {
-    let message = words(name, &plan.memory, limit, &plan.compiler);
+    let mut message = words(name, &plan.memory, limit, &plan.compiler);
+    let mut held = plan.held_at_most();
+    held.sort_by_key(|value| Reverse(value.size));
+    if !held.is_empty() {
+        message += LARGEST;
+    }
+    for value in held.into_iter().take(SHOWN) {
+        let PlannedValue { size, dtype, dims, layout, operation, line, .. } = value;
+        let dims = dims.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
+        let line = if line.is_empty() { "unknown" } else { line };
+        let size = short(Bytes(*size));
+        let _ = write!(message, "\n    {size} {dtype}[{dims}]{layout} {operation} at {line}");
+    }
     Error::Verbatim { code: Code::ResourceExhausted, message: message.into() }
 }
 
@@ -54,7 +74,7 @@ pub(super) fn too_large(
         );
     }
     if plan.largest.iter().any(|(shape, ..)| shape.bytes() > 0) {
-        let _ = write!(message, "\nLargest temporaries:");
+        message += LARGEST;
         for (shape, operation, location) in &plan.largest {
             let line = module.locations.line(*location).unwrap_or_else(|| "unknown".to_owned());
             let size = short(Bytes(to_u64(shape.bytes())));

@@ -7,6 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 use tpu_base::error::Result;
 use tpu_base::units::{Bytes, to_usize};
+use tpu_placement::fullest;
 
 /// What another compiler plans for a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +20,16 @@ pub struct OtherPlan {
     pub values: Arc<[PlannedValue]>,
     /// Positions in its program order; that of a value is less.
     pub positions: u64,
+}
+
+impl OtherPlan {
+    /// The temporaries that live where they take most together.
+    pub(super) fn held_at_most(&self) -> Vec<&PlannedValue> {
+        let lives = self.values.iter().map(|value| (value.first, value.last, value.size));
+        let Some(position) = fullest(lives) else { return Vec::new() };
+        let lives = |value: &&PlannedValue| value.first <= position && position <= value.last;
+        self.values.iter().filter(lives).collect()
+    }
 }
 
 /// A compiler that is asked about a program while this one compiles it.

@@ -3,6 +3,7 @@ use crate::recorded::{Program, Slot};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use tpu_placement::fullest;
 
 /// The temporaries of a program where its plan holds most, as each compiler has planned them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -104,25 +105,8 @@ pub fn plans(program: &Program) -> Plans {
 }
 
 /// The values that live at the position where they take most together; the first of several.
-fn at_the_peak(slots: &[Slot]) -> impl Iterator<Item = &Slot> {
-    // Frees of a position stand behind what is made there.
-    let mut changes: Vec<(u64, bool, u64)> = Vec::with_capacity(2 * slots.len());
-    for slot in slots.iter().filter(|slot| slot.first <= slot.last) {
-        changes.push((slot.first, false, slot.size));
-        changes.push((slot.last, true, slot.size));
-    }
-    changes.sort_unstable();
-    let (mut held, mut most, mut position) = (0_u64, 0, None);
-    for (at, is_end, bytes) in changes {
-        if is_end {
-            held = held.saturating_sub(bytes);
-        } else {
-            held = held.saturating_add(bytes);
-            if held > most || position.is_none() {
-                (most, position) = (held, Some(at));
-            }
-        }
-    }
+pub(crate) fn at_the_peak(slots: &[Slot]) -> impl Iterator<Item = &Slot> {
+    let position = fullest(slots.iter().map(|slot| (slot.first, slot.last, slot.size)));
     let lives = move |slot: &&Slot| {
         position.is_some_and(|position| slot.first <= position && position <= slot.last)
     };

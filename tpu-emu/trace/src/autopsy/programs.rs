@@ -1,5 +1,6 @@
 //! Programs that were refused when they were compiled, because a device has less than they need.
 use crate::holders::user_frame;
+use crate::plans::at_the_peak;
 use crate::recorded::{Program, RefusedProgram, Slot};
 use crate::tables::Trace;
 use crate::words::{bytes, one_line, seconds};
@@ -83,22 +84,9 @@ fn refused(trace: &Trace, of: &RefusedProgram) -> Option<ProgramAutopsy> {
 
 /// The temporaries that live where they take most, the largest first.
 fn at_their_peak(program: &Program) -> Vec<&Slot> {
-    let mut steps: Vec<(u64, i128)> = Vec::with_capacity(2 * program.slots.len());
-    for slot in &program.slots {
-        steps.push((slot.first, slot.size.into()));
-        steps.push((slot.last.saturating_add(1), -i128::from(slot.size)));
-    }
-    // What ends at a position ends before what begins there.
-    steps.sort_unstable();
-    let (mut sum, mut most, mut peak) = (0_i128, 0_i128, 0);
-    for (position, change) in steps {
-        sum += change;
-        if sum > most {
-            (most, peak) = (sum, position);
-        }
-    }
-    let lives = |slot: &&Slot| slot.first <= peak && slot.last >= peak;
-    let mut found: Vec<&Slot> = program.slots.iter().filter(lives).collect();
+    // The sizes are the other compiler's where there is one.
+    let slots = if program.others.is_empty() { &program.slots } else { &program.others };
+    let mut found: Vec<&Slot> = at_the_peak(slots).collect();
     found.sort_by_key(|slot| std::cmp::Reverse(slot.size));
     found
 }
