@@ -229,6 +229,15 @@ def test_its_temporaries_decide_in_a_smaller_memory(tmp_path):
     assert f"Planned by {fake()}." in done.stdout
 
 
+def test_reports_name_who_has_planned(tmp_path):
+    trace = tmp_path / "run.trace"
+    shown("answers", tmp_path, TPU_EMU_TRACE=str(trace))
+    assert json.loads(command("summary", "--json", trace).stdout)["planners"] == [fake()]
+    assert f"largest temporaries, planned by {fake()}" in command("summary", trace).stdout.decode()
+    assert run(PROGRAM, {"TPU_EMU_TRACE": str(trace)}).returncode == 0
+    assert json.loads(command("summary", "--json", trace).stdout)["planners"] == ["tpu-emu"]
+
+
 def test_a_file_that_is_none_is_named(tmp_path):
     done = shown("answers", tmp_path, TPU_EMU_COMPILER="/nowhere/libtpu.so")
     assert stands(done)

@@ -3,11 +3,11 @@ use crate::View;
 use crate::input::{Input, InputError};
 use crate::text::{bytes, careful, counted, json, one_line, rows, seconds};
 use serde::Serialize;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use tpu_base::units::Bytes;
 use tpu_trace::{
-    Autopsy, By, Holders, Moment, ProgramAutopsy, Row, Size, SpaceHistory, autopsy,
+    Autopsy, By, Holders, Moment, ProgramAutopsy, Row, Size, SpaceHistory, Trace, autopsy,
     refused_programs,
 };
 
@@ -28,6 +28,8 @@ pub(crate) struct Summary {
     refused_programs: Vec<String>,
     /// Why the trace may say less than its process did.
     cut: Vec<String>,
+    /// Who has planned the temporaries of the programs, each once.
+    planners: Vec<String>,
     /// Those in which anything lived.
     spaces: Vec<SpaceSummary>,
 }
@@ -123,6 +125,7 @@ pub(crate) fn of(input: &Input, by: By, top: usize) -> Summary {
         refused: Refused::first(input),
         refused_programs: refused_programs(trace).iter().map(ProgramAutopsy::words).collect(),
         cut: input.cut(),
+        planners: planners(trace),
         spaces: spaces
             .filter(|(_, history)| !history.order.is_empty())
             .map(|(space, history)| {
@@ -145,6 +148,15 @@ pub(crate) fn of(input: &Input, by: By, top: usize) -> Summary {
         }
     }
     summary
+}
+
+/// Who has planned the temporaries of the programs, each once.
+pub(crate) fn planners(trace: &Trace) -> Vec<String> {
+    let names = trace.programs.iter().map(|program| match &*program.planner {
+        "" => "tpu-emu".to_owned(),
+        name => name.to_owned(),
+    });
+    names.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// The largest block that each program took for temporaries.
@@ -227,7 +239,12 @@ fn text(summary: &Summary, view: &View) -> String {
         );
         text_rows(&mut line, &held, &space.end.rows, view.top);
         if !space.temporaries.is_empty() {
-            text_rows(&mut line, "largest temporaries", &space.temporaries, view.top);
+            let by: Vec<String> = summary.planners.iter().map(|name| one_line(name)).collect();
+            let head = match by.is_empty() {
+                true => "largest temporaries".to_owned(),
+                false => format!("largest temporaries, planned by {}", by.join(" and ")),
+            };
+            text_rows(&mut line, &head, &space.temporaries, view.top);
         }
     }
     text

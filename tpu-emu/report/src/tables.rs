@@ -6,7 +6,7 @@ use crate::places::Places;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 use tpu_trace::{
-    ChangeKind, EDITORS, Face, FramePart, History, Links, Trace, padding, within_project,
+    ChangeKind, EDITORS, Face, FramePart, History, Links, Slot, Trace, padding, within_project,
 };
 
 /// All tables of a page.
@@ -109,7 +109,12 @@ pub(crate) struct ProgramTable {
     arguments: u64,
     results: u64,
     positions: u64,
+    /// Who has planned the sizes, as `libtpu 0.0.51`; empty for tpu-emu.
+    planner: String,
     slots: Vec<SlotRow>,
+    /// The temporaries as that planner has them, without offsets.
+    others: Vec<SlotRow>,
+    other_positions: u64,
     runs: u64,
     /// Nanoseconds of all runs.
     ran: u64,
@@ -339,12 +344,6 @@ fn programs(trace: &Trace) -> Vec<ProgramTable> {
     }
     let table = trace.programs.iter().map(|program| {
         let [runs, nanos, failed] = ran.get(&program.number).copied().unwrap_or_default();
-        let slots = program.slots.iter().map(|slot| {
-            let shape: Vec<String> = slot.shape.iter().map(u64::to_string).collect();
-            let array = format!("{}[{}]{}", slot.dtype, shape.join(","), slot.layout);
-            let (operation, line) = (slot.operation.clone(), slot.line.clone());
-            (slot.offset, slot.size, slot.logical, slot.first, slot.last, array, operation, line)
-        });
         ProgramTable {
             number: program.number,
             name: program.name.clone(),
@@ -353,13 +352,23 @@ fn programs(trace: &Trace) -> Vec<ProgramTable> {
             arguments: program.arguments,
             results: program.results,
             positions: program.positions,
-            slots: slots.collect(),
+            planner: program.planner.clone(),
+            slots: program.slots.iter().map(slot_row).collect(),
+            others: program.others.iter().map(slot_row).collect(),
+            other_positions: program.other_positions,
             runs,
             ran: nanos,
             failed,
         }
     });
     table.collect()
+}
+
+fn slot_row(slot: &Slot) -> SlotRow {
+    let shape: Vec<String> = slot.shape.iter().map(u64::to_string).collect();
+    let array = format!("{}[{}]{}", slot.dtype, shape.join(","), slot.layout);
+    let (operation, line) = (slot.operation.clone(), slot.line.clone());
+    (slot.offset, slot.size, slot.logical, slot.first, slot.last, array, operation, line)
 }
 
 fn calls(trace: &Trace) -> Vec<CallsTable> {

@@ -1,6 +1,7 @@
 //! The lines at the end of a run.
 use crate::input::Input;
 use crate::paint::Paint;
+use crate::summary::planners;
 use crate::text::{bytes, counted, grouped, one_line, seconds};
 use std::collections::HashMap;
 use std::path::Path;
@@ -71,7 +72,14 @@ pub(crate) fn lines(input: &Input, paint: &Paint) -> Vec<String> {
             .collect();
         let left = temporaries.len().saturating_sub(PROGRAMS);
         let left = if left > 0 { format!(" and {left} more") } else { String::new() };
-        say("temporaries", format!("{}{left}", named.join(", ")));
+        let by = planners(trace).into_iter().filter(|name| name != "tpu-emu");
+        let by: Vec<String> = by.map(|name| one_line(&name)).collect();
+        let by = if by.is_empty() {
+            String::new()
+        } else {
+            format!(", planned by {}", by.join(" and "))
+        };
+        say("temporaries", format!("{}{left}{by}", named.join(", ")));
     }
     if let Some(&refusal) = input.history.refusals.last() {
         let event = trace.events.at(refusal);

@@ -54,7 +54,12 @@ export interface Program {
   arguments: number;
   results: number;
   positions: number;
+  /** As libtpu 0.0.51; empty for tpu-emu. */
+  planner: string;
   slots: Slot[];
+  /** As that planner has them, without offsets. */
+  others: Slot[];
+  other_positions: number;
   runs: number;
   ran: number;
   failed: number;

@@ -78,7 +78,7 @@ function plan(program: Program, width: number): HTMLElement {
   return element;
 }
 
-function planned(program: Program, width: number): HTMLElement {
+function planned(program: Program, width: number, isPlaced = true): HTMLElement {
   const peak = peakOf(program);
   const living = program.slots.filter((slot) => slot[3] <= peak.position && slot[4] >= peak.position).sort((a, b) => b[1] - a[1]);
   const body = living.slice(0, 100).map(([, size, logical, first, last, array, operation, line]) =>
@@ -97,7 +97,7 @@ function planned(program: Program, width: number): HTMLElement {
   return h(
     "div",
     {},
-    plan(program, width),
+    isPlaced && plan(program, width),
     h("h3", {}, `Temporaries at their peak, operation ${grouped(peak.position)}: ${bytes(peak.bytes)} in ${counted(living.length, "slot")}`),
     h("div", { class: "scroll" }, h("table", {}, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...body))),
   );
@@ -147,10 +147,12 @@ export function executables(state: State, drawer: Drawer): View {
   const { programs, format } = model.tables;
   const element = h("section", {});
   const runs = launches(state, drawer);
+  let values = "own";
   let chosen = programs.reduce((best, program, at) => (program.temporaries > (programs[best]?.temporaries ?? -1) ? at : best), 0);
   const show = (): void => {
     fill(element);
     if (programs.length > 0) {
+      const of = programs[chosen];
       const detail = h("div", { class: "plan" });
       const body = programs
         .map((program, at) => ({ program, at }))
@@ -171,11 +173,15 @@ export function executables(state: State, drawer: Drawer): View {
         element,
         h("h2", {}, counted(programs.length, "program"), " with static plans"),
         h("div", { class: "scroll short" }, h("table", { id: "programs" }, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...body))),
-        h("h3", {}, `${programs[chosen].name}: temporaries over its operations`),
+        h("h3", {}, `${of.name}: temporaries over its operations`),
+        h("p", { class: "soft", id: "planner" }, of.planner ? `Its sizes are those that ${of.planner} has planned; values run by tpu-emu's plan.` : "Planned by tpu-emu."),
+        of.others.length > 0 && h("p", { class: "bar" }, choice("Temporaries of", [["own", "tpu-emu's plan"], ["other", of.planner]], values, (value) => ((values = value), show()))),
         detail,
         runs.element,
       );
-      if (programs[chosen].slots.length) fill(detail, planned(programs[chosen], Math.max(300, element.clientWidth)));
+      const width = Math.max(300, element.clientWidth);
+      if (values === "other" && of.others.length) fill(detail, planned({ ...of, slots: of.others, positions: of.other_positions }, width, false));
+      else if (of.slots.length) fill(detail, planned(of, width));
       else fill(detail, h("p", { class: "empty" }, "This program has no temporaries."));
       runs.show(chosen);
     } else {
