@@ -61,32 +61,6 @@ fn bounded_minus_one_single(x: f64) -> f64 {
     scale * rest + (scale - 1.0)
 }
 
-/// `e^x`.
-#[inline(always)]
-pub(super) fn exp_single(x: f64) -> f64 {
-    bounded_single(between(x, -150.0, 130.0))
-}
-
-/// `e^x - 1`.
-#[inline(always)]
-pub(super) fn exp_m1_single(x: f64) -> f64 {
-    let value = bounded_minus_one_single(between(x, -150.0, 130.0));
-    if x == 0.0 { x } else { value }
-}
-
-/// `1 / (1 + e^-x)`.
-#[inline(always)]
-pub(super) fn logistic_single(x: f64) -> f64 {
-    1.0 / (1.0 + bounded_single(between(-x, -150.0, 150.0)))
-}
-
-/// The hyperbolic tangent.
-#[inline(always)]
-pub(super) fn tanh_single(x: f64) -> f64 {
-    let value = bounded_minus_one_single(between(2.0 * x.abs(), 0.0, 40.0));
-    (value / (value + 2.0)).copysign(x)
-}
-
 /// The hyperbolic sine.
 #[inline(always)]
 pub(super) fn sinh_single(x: f64) -> f64 {

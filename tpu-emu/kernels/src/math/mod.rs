@@ -1,13 +1,14 @@
 //! Functions of real numbers are written without branches, so that loops over them become vectors.
 //!
-//! A function of single precision is computed in double precision and rounded once. All vector
-//! widths give the same bits: nothing here is fused, reordered or approximated by an instruction.
+//! A function of single precision is computed in single precision where [`short`] has it, else in
+//! double precision and rounded once. All vector widths give the same bits: nothing here is fused,
+//! reordered or approximated by an instruction.
 //!
 //! [`unary`] and [`binary`] choose the loop of a function by the element type:
 //!
 //! | elements | loop |
 //! |---|---|
-//! | `f32` | `single`: widened to `f64`, computed without branches, rounded once |
+//! | `f32` | `single`: polynomials of [`short`], or widened to `f64` and rounded once |
 //! | `f64` | `double`: polynomials of our own for some functions, else `std` or `libm` |
 //! | floats of 16 bits and fewer | through `f32`, `WIDEN_ELEMENTS` at a time, then rounded |
 //! | complex of two `f32`: some functions | [`complex_simd`] |
@@ -23,10 +24,9 @@
 //! runs over everything, and `far` computes those numbers again, one by one. [`complex_simd`] does
 //! likewise with zeros, infinities and NaN.
 //!
-//! What holds for all: an element's bits depend on its operands alone, not on its neighbours, on
+//! For all: an element's bits depend on its operands alone, not on its neighbours, on
 //! threads or on the vector width. Each function names its error bound in units in the last place
-//! of single precision ([`ulps`], [`ulps2`]). Tests compare it with double precision at every
-//! width.
+//! of single precision ([`ulps`], [`ulps2`]). Tests compare it with double precision.
 mod gamma;
 mod polynomial;
 mod tuning;
@@ -48,8 +48,8 @@ pub trait RealFunction {
     /// Whether there are numbers that are the business of `far`.
     const HAS_FAR: bool = false;
 
-    /// The function of a number of single precision, before it is rounded.
-    fn single(x: f64) -> f64;
+    /// The function of a number of single precision.
+    fn single(x: f32) -> f32;
 
     /// The function in double precision.
     fn double(x: f64) -> f64;
@@ -99,10 +99,20 @@ pub const fn ulps2<F: Function2>() -> f64 {
     F::ULPS
 }
 
+/// A function of single precision, computed in it or in double precision.
+macro_rules! computed {
+    (short $function:expr, $x:ident) => {
+        $function($x)
+    };
+    (long $function:expr, $x:ident) => {
+        rounded($function(f64::from($x)))
+    };
+}
+
 /// Writes [`RealFunction`] for a type of its own.
 macro_rules! functions {
     ($($(#[$doc:meta])* $name:ident $ulps:literal
-        $single:expr, $double:expr $(, where $is_far:expr => $far:expr)?;)*) => {$(
+        $way:ident $single:expr, $double:expr $(, where $is_far:expr => $far:expr)?;)*) => {$(
         $(#[$doc])*
         #[derive(Debug)]
         pub struct $name;
@@ -112,8 +122,8 @@ macro_rules! functions {
             $(const HAS_FAR: bool = { _ = $far; true };)?
 
             #[inline(always)]
-            fn single(x: f64) -> f64 {
-                $single(x)
+            fn single(x: f32) -> f32 {
+                computed!($way $single, x)
             }
 
             #[inline(always)]
@@ -142,53 +152,52 @@ macro_rules! functions {
 
 functions! {
     /// `e^x`.
-    Exponential 0.51 exp::exp_single, exp::exp;
+    Exponential 0.95 short short::exp, exp::exp;
     /// `e^x - 1`.
-    ExponentialMinusOne 0.51
-        exp::exp_m1_single, exp::exp_m1;
+    ExponentialMinusOne 1.1 short short::exp_m1, exp::exp_m1;
     /// The natural logarithm.
-    Log 0.51 log::log_single, log::log;
+    Log 0.95 short short::log, log::log;
     /// `ln (1 + x)`.
-    LogPlusOne 0.51 log::log_1p_single, log::log_1p;
+    LogPlusOne 1.01 short short::log_1p, log::log_1p;
     /// `1 / (1 + e^-x)`.
-    Logistic 0.51 exp::logistic_single, exp::logistic;
+    Logistic 2.45 short short::logistic, exp::logistic;
     /// The hyperbolic tangent.
-    Tanh 0.51 exp::tanh_single, exp::tanh;
+    Tanh 2.6 short short::tanh, exp::tanh;
     /// The hyperbolic sine.
-    Sinh 0.51 exp::sinh_single, f64::sinh;
+    Sinh 0.51 long exp::sinh_single, f64::sinh;
     /// The hyperbolic cosine.
-    Cosh 0.51 exp::cosh_single, f64::cosh;
+    Cosh 0.51 long exp::cosh_single, f64::cosh;
     /// The sine.
-    Sine 0.51 trig::sin_single, trig::sin, where trig::is_far => libm::sin;
+    Sine 0.51 long trig::sin_single, trig::sin, where trig::is_far => libm::sin;
     /// The cosine.
-    Cosine 0.51 trig::cos_single, trig::cos, where trig::is_far => libm::cos;
+    Cosine 0.51 long trig::cos_single, trig::cos, where trig::is_far => libm::cos;
     /// The tangent.
-    Tan 0.51 trig::tan_single, f64::tan, where trig::is_far => libm::tan;
+    Tan 0.51 long trig::tan_single, f64::tan, where trig::is_far => libm::tan;
     /// The arcsine.
-    Asin 0.51 trig::asin_single, f64::asin;
+    Asin 0.51 long trig::asin_single, f64::asin;
     /// The arccosine.
-    Acos 0.51 trig::acos_single, f64::acos;
+    Acos 0.51 long trig::acos_single, f64::acos;
     /// The arctangent.
-    Atan 0.51 trig::atan_single, f64::atan;
+    Atan 0.51 long trig::atan_single, f64::atan;
     /// The inverse hyperbolic sine.
-    Asinh 0.51 log::asinh_single, libm::asinh;
+    Asinh 0.51 long log::asinh_single, libm::asinh;
     /// The inverse hyperbolic cosine; NaN below 1.
-    Acosh 0.51 log::acosh_single, special::acosh;
+    Acosh 0.51 long log::acosh_single, special::acosh;
     /// The inverse hyperbolic tangent.
-    Atanh 0.51 log::atanh_single, libm::atanh;
+    Atanh 0.51 long log::atanh_single, libm::atanh;
     /// The cube root.
-    Cbrt 0.51 log::cbrt_single, f64::cbrt;
+    Cbrt 0.51 long log::cbrt_single, f64::cbrt;
     /// The error function.
-    Erf 0.51 erf::erf_single, libm::erf;
+    Erf 6.3 short short::erf, libm::erf;
     /// One less the error function.
-    Erfc 0.51 erf::erfc_single, libm::erfc;
+    Erfc 0.51 long erf::erfc_single, libm::erfc;
     /// The inverse of the error function; NaN past ±1.
-    ErfInv 0.51 erf::erf_inv_single, special::erf_inv;
+    ErfInv 4.7 short short::erf_inv, special::erf_inv;
     /// `ln |Γ(x)|`.
-    Lgamma 2.0 gamma::lgamma_single, special::lgamma,
+    Lgamma 2.0 long gamma::lgamma_single, special::lgamma,
         where negative => special::lgamma;
     /// The derivative of `ln Γ`.
-    Digamma 2.0 gamma::digamma_single, special::digamma,
+    Digamma 2.0 long gamma::digamma_single, special::digamma,
         where negative => special::digamma;
 }
 
@@ -307,7 +316,7 @@ impl<F: RealFunction> Loop for Over<(&[f32], &mut [f32]), Of<F>> {
 
     #[inline(always)]
     fn run(self) {
-        each(self.0.0, self.0.1, |x| rounded(F::single(x.into())));
+        each(self.0.0, self.0.1, |x| F::single(x));
     }
 }
 
@@ -484,6 +493,7 @@ mod erf;
 mod exp;
 pub mod int_div;
 mod log;
+mod short;
 pub mod special;
 #[cfg(test)]
 mod tests;
