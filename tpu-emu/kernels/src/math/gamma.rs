@@ -35,6 +35,14 @@ pub(super) fn lgamma_single(x: f64) -> f64 {
     if x < f64::INFINITY { value } else { x }
 }
 
+/// Whether a number is negative, or so near to 1 or 2, where the sum of [`lgamma_single`] ends in
+/// nothing, that little of it is right.
+#[inline(always)]
+pub(super) fn is_far(x: f64) -> bool {
+    const NEAR: f64 = 0.0625;
+    x < 0.0 || (x - 1.0).abs() < NEAR || (x - 2.0).abs() < NEAR
+}
+
 /// The derivative of `ln Γ(x)` above zero; NaN at zero.
 #[inline(always)]
 pub(super) fn digamma_single(x: f64) -> f64 {

@@ -19,8 +19,8 @@
 //! Files of polynomials: `exp` for powers of e and hyperbolic functions, `log` for logarithms,
 //! powers, cube roots and inverse hyperbolic functions, `trig`, `erf`, `gamma`.
 //!
-//! Some functions have numbers for which the polynomials are not meant: large angles, negative
-//! operands of [`Lgamma`] and [`Digamma`], large quotients of [`Remainder`]. There the vector loop
+//! Some functions have numbers for which the polynomials are not meant: large angles, operands
+//! of [`Lgamma`] and [`Digamma`] that are negative or near a root, large quotients of [`Remainder`]. There the vector loop
 //! runs over everything, and `far` computes those numbers again, one by one. [`complex_simd`] does
 //! likewise with zeros, infinities and NaN.
 //!
@@ -195,7 +195,7 @@ functions! {
     ErfInv 4.7 short short::erf_inv, special::erf_inv;
     /// `ln |Γ(x)|`.
     Lgamma 2.0 long gamma::lgamma_single, special::lgamma,
-        where negative => special::lgamma;
+        where gamma::is_far => special::lgamma;
     /// The derivative of `ln Γ`.
     Digamma 2.0 long gamma::digamma_single, special::digamma,
         where negative => special::digamma;

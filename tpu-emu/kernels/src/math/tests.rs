@@ -99,6 +99,19 @@ fn results_are_as_close_as_they_are_said_to_be() {
     check_bounds(&samples(), |_| true);
 }
 
+#[test]
+fn results_are_close_next_to_roots() {
+    let x: Vec<f32> = [1.0_f32, 2.0, 0.937_5, 1.0625, 1.9375, 2.0625, -2.457_024_8]
+        .into_iter()
+        .flat_map(|x| {
+            (-3_000_i32..=3_000).map(move |step| {
+                f32::from_bits(x.to_bits().wrapping_add_signed(step * step.abs() / 9))
+            })
+        })
+        .collect();
+    check_bounds(&x, |name| name != "Digamma");
+}
+
 /// Whether a function of single precision is computed in it.
 fn is_short(name: &str) -> bool {
     const EXPONENTIAL: [&str; 4] = ["Exponential", "ExponentialMinusOne", "Logistic", "Tanh"];
