@@ -6,37 +6,27 @@ use half::{bf16, f16};
 use tpu_base::tensor::DType;
 use tpu_base::tensor::element::{Float, Wide};
 
-/// How rows of one type are sorted.
-#[derive(Debug, Clone, Copy)]
-pub struct RowOrder {
-    /// Whether elements that count as equal are the same, so that an order of codes says all.
-    pub fits: fn(&SortKey, elements: &[u8]) -> bool,
-    /// Sorts one row. `workspace` is as long as the row, or empty for less than
-    /// [`MIN_RADIX_ELEMENTS`](super::tuning::MIN_RADIX_ELEMENTS) elements.
-    pub sort: fn(&SortKey, from: &[u8], to: &mut [u8], workspace: &mut [u8]),
-}
+/// Sorts one row of a type. `workspace` is as long as the row, or empty for less than
+/// [`MIN_RADIX_ELEMENTS`](super::tuning::MIN_RADIX_ELEMENTS) elements.
+pub type SortRow = fn(&SortKey, from: &[u8], to: &mut [u8], workspace: &mut [u8]);
 
 /// How a type is sorted; `None` for types without an order.
-pub fn plain(dtype: DType) -> Option<RowOrder> {
+pub fn plain(dtype: DType) -> Option<SortRow> {
     Some(match dtype {
-        DType::Pred | DType::U2 | DType::U4 | DType::U8 => of::<u8>(),
-        DType::U16 => of::<u16>(),
-        DType::U32 => of::<u32>(),
-        DType::U64 => of::<u64>(),
-        DType::S2 | DType::S4 | DType::S8 => of::<i8>(),
-        DType::S16 => of::<i16>(),
-        DType::S32 => of::<i32>(),
-        DType::S64 => of::<i64>(),
-        DType::Bf16 => of::<bf16>(),
-        DType::F16 => of::<f16>(),
-        DType::F32 => of::<f32>(),
-        DType::F64 => of::<f64>(),
+        DType::Pred | DType::U2 | DType::U4 | DType::U8 => sort::<u8>,
+        DType::U16 => sort::<u16>,
+        DType::U32 => sort::<u32>,
+        DType::U64 => sort::<u64>,
+        DType::S2 | DType::S4 | DType::S8 => sort::<i8>,
+        DType::S16 => sort::<i16>,
+        DType::S32 => sort::<i32>,
+        DType::S64 => sort::<i64>,
+        DType::Bf16 => sort::<bf16>,
+        DType::F16 => sort::<f16>,
+        DType::F32 => sort::<f32>,
+        DType::F64 => sort::<f64>,
         _ => return None,
     })
-}
-
-fn of<T: Coded>() -> RowOrder {
-    RowOrder { fits: fits::<T>, sort: sort::<T> }
 }
 
 /// An element whose total order is that of a number.
@@ -48,6 +38,8 @@ trait Coded: bytemuck::Pod + Send + Sync {
     fn code(self, descending: bool) -> Self::Code;
     /// The element of a number.
     fn element(code: Self::Code, descending: bool) -> Self;
+    /// The first number, and the last one.
+    fn ends() -> [Self::Code; 2];
     /// Whether it is NaN, positive zero, negative zero, where that differs from equal elements.
     fn special(self) -> [bool; 3] {
         [false; 3]
@@ -63,6 +55,9 @@ macro_rules! integers {
             // The code of the smallest element is zero.
             let code = <$code>::from_ne_bytes((self ^ $first).to_ne_bytes());
             if descending { !code } else { code }
+        }
+        fn ends() -> [$code; 2] {
+            [<$code>::MIN, <$code>::MAX]
         }
         #[inline(always)]
         fn element(code: $code, descending: bool) -> $t {
@@ -84,6 +79,9 @@ macro_rules! floats {
             let turned = (bits.cast_signed() >> (<$code>::BITS - 1)).cast_unsigned() | SIGN;
             let code = bits ^ turned;
             if descending { !code } else { code }
+        }
+        fn ends() -> [$code; 2] {
+            [<$code>::MIN, <$code>::MAX]
         }
         #[inline(always)]
         fn element(code: $code, descending: bool) -> $t {
@@ -112,8 +110,9 @@ integers! {
 }
 floats! { bf16, u16; f16, u16; f32, u32; f64, u64; }
 
-fn fits<T: Coded>(key: &SortKey, elements: &[u8]) -> bool {
-    key.total || simd::run(Fits::<T>(bytemuck::cast_slice(elements)))
+/// Whether elements that count as equal are the same, so that an order of codes says all.
+fn fits<T: Coded>(key: &SortKey, elements: &[T]) -> bool {
+    key.total || simd::run(Fits(elements))
 }
 
 /// Whether there is no NaN, and no more than one kind of zero.
@@ -139,16 +138,46 @@ fn sort<T: Coded>(key: &SortKey, from: &[u8], to: &mut [u8], workspace: &mut [u8
     let down = key.descending;
     let from: &[T] = bytemuck::cast_slice(from);
     let codes: &mut [T::Code] = bytemuck::cast_slice_mut(to);
+    let ties = (!fits(key, from)).then(|| ties::<T>(key));
     simd::run(Each(codes.iter_mut().zip(from), |(code, &element): (&mut T::Code, &T)| {
         *code = element.code(down);
     }));
+    if let Some(ties) = &ties {
+        for (code, &element) in codes.iter_mut().zip(from) {
+            *code = tie(element).map_or(*code, |tie| ties[tie]);
+        }
+    }
     let workspace: &mut [T::Code] =
         if workspace.is_empty() { &mut [] } else { bytemuck::cast_slice_mut(workspace) };
     radix::sort(codes, workspace, 0..size_of::<T>());
+    let mut places = ties.map(|ties| ties.map(|tie| codes.partition_point(|&code| code < tie)));
     // A code has as many bytes as its element, and may have any bits.
     simd::run(Each(codes.iter_mut(), |code: &mut T::Code| {
         *code = bytemuck::cast(T::element(*code, down));
     }));
+    // Equal ones lie together, and stay in their order.
+    if let Some(places) = &mut places {
+        for &element in from {
+            if let Some(tie) = tie(element) {
+                codes[places[tie]] = bytemuck::cast(element);
+                places[tie] += 1;
+            }
+        }
+    }
+}
+
+/// The codes of elements that count as equal and are not the same, of zeros and of NaN: no other
+/// element has them.
+fn ties<T: Coded>(key: &SortKey) -> [T::Code; 2] {
+    let [first, last] = T::ends();
+    let nan = if key.nan_is_largest && key.descending { first } else { last };
+    [T::zeroed().code(key.descending), nan]
+}
+
+/// Which of them an element is.
+fn tie<T: Coded>(element: T) -> Option<usize> {
+    let [nan, positive, negative] = element.special();
+    if nan { Some(1) } else { (positive || negative).then_some(0) }
 }
 
 /// Does something to each of many.
@@ -177,7 +206,7 @@ mod tests {
         let row = plain(key.dtype).unwrap();
         let (to_bytes, workspace) =
             (bytemuck::cast_slice_mut(&mut to), bytemuck::cast_slice_mut(&mut workspace));
-        (row.sort)(key, bytemuck::cast_slice(elements), to_bytes, workspace);
+        row(key, bytemuck::cast_slice(elements), to_bytes, workspace);
         to
     }
 
@@ -207,19 +236,36 @@ mod tests {
     }
 
     #[test]
-    fn nan_and_zeros_of_both_signs_do_not_fit_an_order_that_makes_them_equal() {
-        let fits = |total: bool, x: &[f32]| {
-            (plain(DType::F32).unwrap().fits)(
-                &key(DType::F32, false, total),
-                bytemuck::cast_slice(x),
-            )
-        };
-        assert!(fits(false, &[1.0, 0.0, f32::INFINITY]));
-        assert!(fits(false, &[1.0, -0.0]));
-        assert!(!fits(false, &[0.0, 1.0, -0.0]));
-        assert!(!fits(false, &[0.0, -f32::NAN]));
-        assert!(fits(true, &[0.0, f32::NAN, -0.0]));
+    fn zeros_of_both_signs_are_equal_and_so_are_nans_which_stay_in_their_order() {
+        let nan = f32::from_bits;
+        let (a, b, c) = (nan(0x7fc0_0001), nan(0xffc0_0002), nan(0x7f80_0003));
+        let x = [a, 0.0, 1.0, b, -0.0, f32::INFINITY, 0.0, c, -1.0, -0.0, f32::NEG_INFINITY];
+        let numbers = [f32::NEG_INFINITY, -1.0, 0.0, -0.0, 0.0, -0.0, 1.0, f32::INFINITY];
+        let down = [f32::INFINITY, 1.0, 0.0, -0.0, 0.0, -0.0, -1.0, f32::NEG_INFINITY];
+        let of = |key: SortKey| sorted(&key, &x).map_bits();
+        let joined = |parts: [&[f32]; 2]| parts.concat().map_bits();
+        let nans = [a, b, c];
+        assert_eq!(of(key(DType::F32, false, false)), joined([&numbers, &nans]));
+        assert_eq!(of(key(DType::F32, true, false)), joined([&nans, &down]));
+        let last = SortKey { nan_is_largest: false, ..key(DType::F32, true, false) };
+        assert_eq!(of(last), joined([&down, &nans]));
+        let total = of(key(DType::F32, false, true));
+        assert_eq!(total[..2], [b, f32::NEG_INFINITY].to_vec().map_bits());
+        assert_eq!(sorted(&key(DType::F32, false, false), &[0.0_f32; 0]), [0.0; 0]);
         assert!(plain(DType::C64).is_none());
+    }
+
+    #[test]
+    fn subnormal_numbers_are_zeros_where_they_are_flushed() {
+        use tpu_base::tensor::subnormals::Subnormals;
+        let x = [1.0_f32, -1e-40, 1e-40, 0.0, -1.0, -0.0];
+        let key = key(DType::F32, false, false);
+        let _mode = Subnormals::Flushed.enter();
+        let flushed = [-1.0, -1e-40, 1e-40, 0.0, -0.0, 1.0];
+        assert_eq!(sorted(&key, &x).map_bits(), flushed.to_vec().map_bits());
+        let _mode = Subnormals::Kept.enter();
+        let kept = [-1.0, -1e-40, 0.0, -0.0, 1e-40, 1.0];
+        assert_eq!(sorted(&key, &x).map_bits(), kept.to_vec().map_bits());
     }
 
     trait Bits {

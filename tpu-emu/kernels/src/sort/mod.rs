@@ -10,8 +10,8 @@
 //! | keys of 96 bits together, or fewer | the same in 128 bits |
 //! | any other comparator | a merge sort in `tpu-ops` that asks it about many pairs at once |
 //!
-//! * The first case needs equal elements that are the same: no NaN, and not both zeros, unless the
-//!   order is total. An array for which that does not hold is sorted by codes with indices.
+//! * In the first case, elements that count as equal and are not the same have one code: the zeros,
+//!   and NaN. They are put in their places at the end, in the order of the row.
 //! * The types of [`keys`] are booleans, integers and floats of 16 bits and more. [`small`] has the
 //!   codes of shorter floats, which are sorted with indices.
 //!

@@ -1,12 +1,11 @@
 //! Sorts of one array by its elements.
 use super::SortRows;
-use super::keyed::Keyed;
 use crate::{Cost, Cx, Kernel};
 use tpu_base::error::Result;
 use tpu_kernels::movement::loop_nest::{carve, carved};
 use tpu_kernels::parallel;
 use tpu_kernels::sort::comparator::SortKey;
-use tpu_kernels::sort::keys::RowOrder;
+use tpu_kernels::sort::keys::SortRow;
 use tpu_kernels::sort::tuning::MIN_RADIX_ELEMENTS;
 
 /// Rows of elements side by side.
@@ -14,24 +13,14 @@ use tpu_kernels::sort::tuning::MIN_RADIX_ELEMENTS;
 pub(super) struct Sorted {
     pub(super) rows: SortRows,
     pub(super) key: SortKey,
-    pub(super) plain: RowOrder,
-    /// For rows with elements that count as equal and are not the same.
-    pub(super) otherwise: Box<dyn Kernel>,
+    pub(super) sort: SortRow,
 }
 
 impl Sorted {
     /// Makes the kernel; `None` for rows whose elements are not side by side.
-    pub(super) fn new(rows: &SortRows, key: SortKey, plain: RowOrder) -> Option<Self> {
-        if rows.inner != 1 || rows.widths.len() != 1 {
-            return None;
-        }
-        let keys = [key];
-        let otherwise: Box<dyn Kernel> = if key.dtype.host_bytes() <= 4 {
-            Box::new(Keyed::<u64>::new(rows.clone(), &keys))
-        } else {
-            Box::new(Keyed::<u128>::new(rows.clone(), &keys))
-        };
-        Some(Self { rows: rows.clone(), key, plain, otherwise })
+    pub(super) fn new(rows: &SortRows, key: SortKey, sort: SortRow) -> Option<Self> {
+        let dense = rows.inner == 1 && rows.widths.len() == 1;
+        dense.then(|| Self { rows: rows.clone(), key, sort })
     }
 
     /// Bytes of a row.
@@ -47,12 +36,8 @@ impl Sorted {
 
 impl Kernel for Sorted {
     fn run(&self, cx: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
-        let Self { key, plain, .. } = self;
         if results[0].is_empty() {
             return Ok(());
-        }
-        if !(plain.fits)(key, operands[0]) {
-            return self.otherwise.run(cx, operands, results);
         }
         let row = self.row();
         let chunk = parallel::items_per_chunk(row) * row;
@@ -67,7 +52,7 @@ impl Kernel for Sorted {
                 let from = operands[0][number * chunk..].chunks(row);
                 let mut rooms = workspace.chunks_mut(row);
                 for (result, from) in result.chunks_mut(row).zip(from) {
-                    (plain.sort)(key, from, result, rooms.next().unwrap_or_default());
+                    (self.sort)(&self.key, from, result, rooms.next().unwrap_or_default());
                 }
             }
         });
@@ -75,7 +60,7 @@ impl Kernel for Sorted {
     }
 
     fn scratch(&self) -> usize {
-        carved([self.workspace()]).max(self.otherwise.scratch())
+        carved([self.workspace()])
     }
 
     fn cost(&self) -> Cost {
