@@ -163,6 +163,20 @@ def a_block_behind_the_end(wrong):
     return call(operand())
 
 
+def a_block_of_a_result_that_is_visited_again(wrong):
+    def kernel(x_ref, o_ref):
+        o_ref[...] = x_ref[...]
+
+    call = pl.pallas_call(
+        kernel,
+        grid=(2, 4),
+        in_specs=[pl.BlockSpec((8, 128), lambda i, j: (j, i))],
+        out_specs=pl.BlockSpec((8, 128), lambda i, j: (j, i * (not wrong))),  # here
+        out_shape=jax.ShapeDtypeStruct((32, 256), jnp.float32),
+    )
+    return call(normal(32, 256))
+
+
 def too_much_vmem(wrong):
     def kernel(x_ref, o_ref, scratch):
         scratch[0] = x_ref[...]
@@ -187,6 +201,7 @@ MISTAKES = [
     (a_scalar_behind_the_end, "4"),
     (a_copy_of_rows_behind_the_end, "32"),
     (a_block_behind_the_end, "outside"),
+    (a_block_of_a_result_that_is_visited_again, "visited again"),
     (too_much_vmem, "Ran out of memory in memory space vmem"),
 ]
 NAMES = [function.__name__ for function, _ in MISTAKES]

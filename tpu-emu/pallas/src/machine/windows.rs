@@ -7,6 +7,7 @@ use super::records::Moved;
 use super::view::View;
 use super::{Failure, Machine};
 use crate::form::{Argument, Array, Cell, Source, Window};
+use std::collections::HashSet;
 use tpu_base::tensor::DType;
 use tpu_base::units::to_u64;
 use tpu_mosaic::ir::LocationId;
@@ -24,12 +25,14 @@ pub(super) struct WindowState {
     index: Option<Vec<i64>>,
     /// Whether the block is in the memory for it, or seen where it lies.
     copied: bool,
+    /// Blocks of a result that were there, where none may come again.
+    visited: HashSet<Vec<i64>>,
 }
 
 impl WindowState {
     /// No block yet.
     pub(super) fn new(array: BufferId, own: BufferId, shared: bool) -> Self {
-        Self { array, own, shared, index: None, copied: false }
+        Self { array, own, shared, index: None, copied: false, visited: HashSet::new() }
     }
 }
 
@@ -178,6 +181,12 @@ impl Machine<'_> {
         let array = View::whole(state.array, dtype, &window.of);
         let whole = part.dims == window.bounds;
         state.index = Some(index.to_vec());
+        if result && !window.revisits && !state.shared && !state.visited.insert(index.to_vec()) {
+            return Err(format!(
+                "block {index:?} is visited again after others: all points of the grid that have a \
+                 block of a result follow one another"
+            ));
+        }
         let block = array.block(&part.array, &part.dims);
         let beside = whole && !state.shared && block.side_by_side(&self.bank).is_some();
         state.copied = if result { !beside } else { !whole || argument.written || state.shared };
