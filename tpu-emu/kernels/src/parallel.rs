@@ -25,6 +25,19 @@ pub fn threads() -> usize {
     WIDTH.get()
 }
 
+/// Does work that shares itself with no other thread.
+pub fn alone<R>(work: impl FnOnce() -> R) -> R {
+    /// Gives this thread its width back, however the work ends.
+    struct Back(usize);
+    impl Drop for Back {
+        fn drop(&mut self) {
+            WIDTH.set(self.0);
+        }
+    }
+    let _back = Back(WIDTH.replace(1));
+    work()
+}
+
 /// Items of `bytes` each that make a chunk.
 pub fn items_per_chunk(bytes: usize) -> usize {
     (CHUNK_BYTES / bytes.max(1)).max(1)
@@ -155,6 +168,18 @@ mod tests {
             });
             assert_eq!(seen, [mode; 17]);
         }
+    }
+
+    #[test]
+    fn work_alone_stays_on_its_thread() {
+        let stays = with_threads(3, || {
+            let stays = alone(|| {
+                let here = std::thread::current().id();
+                map(8, |_| std::thread::current().id() == here)
+            });
+            (stays, threads())
+        });
+        assert_eq!(stays, (vec![true; 8], 3));
     }
 
     #[test]

@@ -71,6 +71,9 @@ pub(crate) struct Entry {
     pub(crate) cores: Cores,
     /// The grid; the number of the operand where the call gives an extent.
     pub(crate) grid: Vec<Extent>,
+    /// How many dimensions of the grid, from the first on, have points that are independent, as
+    /// the kernel says.
+    pub(crate) independent: usize,
     /// The register with the index of each dimension of the grid.
     pub(crate) indices: Vec<Register>,
     /// Arguments behind the indices.

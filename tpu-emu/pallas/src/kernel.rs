@@ -10,8 +10,10 @@ use crate::machine::watch::{Checks, Fill};
 use crate::machine::{Arrays, Failure, Machine};
 use crate::outside::Outside;
 use crate::piece::Pieces;
+use crate::shares::has_shares;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use tpu_base::error::{Code, Error, Result};
 use tpu_base::tensor::Shape;
 use tpu_mosaic::ir::{LocationId, Locations};
@@ -115,6 +117,7 @@ impl Compiler {
             module: Arc::new(module),
         };
         let kernel = PallasKernel {
+            has_shares: AtomicBool::new(has_shares(&program, &site.aliases)),
             program,
             aliases: site.aliases.clone(),
             operands: site.operands.len(),
@@ -180,6 +183,8 @@ pub(crate) struct PallasKernel {
     /// The numbers of its devices in the run.
     devices: Vec<usize>,
     pub(crate) settings: Settings,
+    /// Whether points of its grid may run beside each other.
+    pub(crate) has_shares: AtomicBool,
     /// The call, without what it says of the kernel.
     site: Arc<CallSite>,
     /// What each entry takes of its core's memories, and how arrays are tiled there.
@@ -214,6 +219,16 @@ impl PallasKernel {
         };
         self.devices.iter().enumerate().map(arrays).collect()
     }
+
+    /// The error of a failure.
+    fn error(&self, failure: &Failure, interrupted: bool) -> Error {
+        let error = failed(&self.program.name, failure, &self.program.locations);
+        if interrupted {
+            // Python raises `KeyboardInterrupt` in place of the error.
+            (self.outside.prints)(&format!("tpu-emu: {error}"));
+        }
+        error
+    }
 }
 
 impl Kernel for PallasKernel {
@@ -221,6 +236,11 @@ impl Kernel for PallasKernel {
         let places: Vec<Place> = results.iter_mut().map(|bytes| Place::of_mut(bytes)).collect();
         let Settings { order, checks } = self.settings;
         let kept = if checks.uninit { self.kept(&places) } else { Vec::new() };
+        if cx.cores.is_none()
+            && let Some(done) = self.run_shares(operands, &places)
+        {
+            return done.map_err(|failure| self.error(&failure, true));
+        }
         let arrays = self.arrays(operands, &places);
         let mut machine =
             Machine::new(&self.program, arrays, &self.outside, (order, checks, Fill::Usual));
@@ -232,14 +252,7 @@ impl Kernel for PallasKernel {
         if checks.uninit && done.is_ok() {
             done = self.is_determined(&machine, operands, (&places, &kept));
         }
-        done.map_err(|failure| {
-            let error = failed(&self.program.name, &failure, &self.program.locations);
-            if machine.is_interrupted() {
-                // Python raises `KeyboardInterrupt` in place of the error.
-                (self.outside.prints)(&format!("tpu-emu: {error}"));
-            }
-            error
-        })
+        done.map_err(|failure| self.error(&failure, machine.is_interrupted()))
     }
 
     fn starts_from(&self, result: usize) -> Option<usize> {

@@ -11,6 +11,7 @@ mod machine;
 mod outside;
 mod piece;
 mod rows;
+mod shares;
 mod uninit;
 
 pub use kernel::{Compiler, Settings, TARGET};

@@ -218,6 +218,7 @@ impl<'m> Lowering<'m> {
             core: kernel.core,
             cores: cores(kernel),
             grid,
+            independent: independent(kernel),
             indices: registers,
             arguments,
         });
@@ -328,6 +329,12 @@ fn cores(kernel: &Kernel) -> Cores {
         core: dimension(DimensionSemantics::CoreParallel),
         subcore: dimension(DimensionSemantics::SubcoreParallel),
     }
+}
+
+/// How many dimensions of a kernel's grid, from the first on, have independent points.
+fn independent(kernel: &Kernel) -> usize {
+    let semantics = kernel.semantics.as_deref().unwrap_or(&[]);
+    semantics.iter().take_while(|of| **of == DimensionSemantics::Parallel).count()
 }
 
 /// The extents of an array whose blocks have so many dimensions: keys of random numbers have one

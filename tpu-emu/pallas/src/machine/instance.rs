@@ -59,6 +59,8 @@ pub(super) struct Instance {
     /// The point of the grid, and the grid.
     pub(super) point: Vec<i64>,
     pub(super) bounds: Vec<i64>,
+    /// How many points are left, where those are not all.
+    pub(super) left: Option<usize>,
     /// A window for each argument that has one.
     pub(super) windows: Vec<Option<WindowState>>,
     /// Memories that results are made of at the end.
@@ -88,6 +90,7 @@ impl Instance {
             slots: Vec::new(),
             point: vec![0; bounds.len()],
             bounds,
+            left: None,
             windows: Vec::new(),
             back: Vec::new(),
             staging: Aligned::default(),
@@ -109,7 +112,7 @@ impl Instance {
         self.set_indices(program);
     }
 
-    fn set_indices(&mut self, program: &Program) {
+    pub(super) fn set_indices(&mut self, program: &Program) {
         let indices = &program.entries[self.entry].indices;
         for (&Register(register), &index) in indices.iter().zip(&self.point) {
             self.registers[register as usize] = index;
@@ -150,6 +153,12 @@ impl Instance {
 
     /// Goes to the next point; whether there is one.
     fn next_point(&mut self, program: &Program) -> bool {
+        if let Some(left) = &mut self.left {
+            *left = left.saturating_sub(1);
+            if *left == 0 {
+                return false;
+            }
+        }
         let cores = program.entries[self.entry].cores;
         let points = self.point.iter_mut().zip(&self.bounds).enumerate();
         for (at, (index, bound)) in points.rev() {
@@ -335,6 +344,7 @@ impl Machine<'_> {
         place: LocationId,
     ) -> Result<i64, Failure> {
         let one = element(instance, from, indices).map_err(|what| Failure { what, place })?;
+        self.share_reads(&one, place)?;
         self.touched(instance, &one, place, false)?;
         Ok(self.scalar_of(&one))
     }
@@ -357,6 +367,7 @@ impl Machine<'_> {
         place: LocationId,
     ) -> Result<(), Failure> {
         let one = element(instance, to, indices).map_err(|what| Failure { what, place })?;
+        self.share_writes(&one);
         self.touched(instance, &one, place, true)?;
         self.set_scalar_of(&one, value);
         Ok(())

@@ -19,6 +19,7 @@
 //! | `peers` | memories of other devices' kernels |
 //! | `records` | what kernels have and move, for traces |
 //! | `watch`, `shadow` | memory that is read before it is written, and races |
+//! | `shares` | points of a grid that run beside each other |
 //! | `patience` | who interrupts kernels that run on and on |
 //! | `scalar` | arithmetic on scalar integers |
 pub(crate) mod copies;
@@ -35,11 +36,12 @@ mod rows;
 pub(crate) mod scalar;
 mod semaphores;
 mod shadow;
+pub(crate) mod shares;
 pub(crate) mod view;
 pub(crate) mod watch;
 mod windows;
 
-use crate::form::{Array, Cell, Cores, Extent, Program, Source};
+use crate::form::{Array, Cell, Cores, Entry, Extent, Program, Source};
 use crate::outside::Outside;
 use copies::{Copies, CopyOrder};
 use cores::{Roster, Who};
@@ -50,6 +52,7 @@ use peers::{Owners, Role};
 pub(crate) use pieces::run_alone;
 use records::Records;
 use semaphores::Signals;
+use shares::Share;
 use tpu_mosaic::ir::{LocationId, MemorySpace};
 use view::View;
 use watch::{Checks, Fill, Watch};
@@ -97,6 +100,7 @@ pub(crate) struct Machine<'p> {
     outside: &'p Outside,
     patience: Patience,
     records: Option<Records<'p>>,
+    share: Option<Share<'p>>,
 }
 
 impl<'p> Machine<'p> {
@@ -124,6 +128,7 @@ impl<'p> Machine<'p> {
             outside,
             patience: Patience::default(),
             records: None,
+            share: None,
         }
     }
 
@@ -170,21 +175,7 @@ impl<'p> Machine<'p> {
         let Who { device, entry, .. } = who;
         let fails = |what: String| Failure { what, place: LocationId::UNKNOWN };
         let of = &program.entries[entry];
-        let mut bounds = Vec::with_capacity(of.grid.len());
-        for extent in &of.grid {
-            bounds.push(match *extent {
-                Extent::Known(extent) => extent,
-                Extent::Operand(at) => {
-                    let bytes = self.devices[device].operands[at].bytes();
-                    match bytes.try_into().map(i32::from_le_bytes) {
-                        Ok(extent) => i64::from(extent),
-                        Err(_) => {
-                            return Err(fails(format!("operand {at} is no extent of a grid")));
-                        }
-                    }
-                }
-            });
-        }
+        let bounds = self.bounds(device, of)?;
         let mut instance = Instance::new(program, (number, who), bounds);
         let mut arena = 0;
         let mut offsets = Vec::with_capacity(program.slots.len());
@@ -212,7 +203,13 @@ impl<'p> Machine<'p> {
             let mut back = None;
             let buffer = match &argument.source {
                 Source::Scratch if is_shared(argument.space) => self.of_core((who, role), own),
-                Source::Scratch => own(self),
+                Source::Scratch => {
+                    let id = own(self);
+                    if let (Some(share), Cell::Element(_)) = (&mut self.share, argument.cell) {
+                        share.takes(id, bytes);
+                    }
+                    id
+                }
                 Source::Whole(array) => {
                     let lent = self.place_of(device, *array);
                     if lent.len() != bytes {
@@ -319,7 +316,28 @@ impl<'p> Machine<'p> {
         }
         self.records_arguments(who);
         instance.begin(program);
+        if let Some(share) = &self.share {
+            instance.begin_share(program, share);
+        }
         Ok(instance)
+    }
+
+    /// The grid of an entry on a device.
+    ///
+    /// # Errors
+    /// An operand that is no extent.
+    pub(crate) fn bounds(&self, device: usize, of: &Entry) -> Result<Vec<i64>, Failure> {
+        let extent = |extent: &Extent| match *extent {
+            Extent::Known(extent) => Ok(extent),
+            Extent::Operand(at) => {
+                let bytes = self.devices[device].operands[at].bytes();
+                bytes.try_into().map(|bytes| i64::from(i32::from_le_bytes(bytes))).map_err(|_| {
+                    let what = format!("operand {at} is no extent of a grid");
+                    Failure { what, place: LocationId::UNKNOWN }
+                })
+            }
+        };
+        of.grid.iter().map(extent).collect()
     }
 
     fn place_of(&self, device: usize, array: Array) -> Place {

@@ -71,6 +71,7 @@ impl Machine<'_> {
                             return Err(Failure { what, place: *place });
                         }
                     };
+                    self.share_reads(&view, *place)?;
                     // A store that keeps some elements loads them.
                     let keeps = |of: &(Output, LocationId)| {
                         of.1 == *place && matches!(of.0, Output::Store(_))
@@ -117,6 +118,7 @@ impl Machine<'_> {
                             return Err(Failure { what, place: *place });
                         }
                     };
+                    self.share_writes(&view);
                     self.touched(instance, &view, *place, true)?;
                     let direct = view
                         .side_by_side(&self.bank)

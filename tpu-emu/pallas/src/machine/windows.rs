@@ -118,6 +118,9 @@ impl Machine<'_> {
                 if results {
                     self.write_back((state, instance.device), window, dtype).map_err(fails)?;
                 }
+                if results {
+                    self.share_visits(number, &index).map_err(fails)?;
+                }
                 let view =
                     self.fetch(instance, number, (window, &index), argument).map_err(fails)?;
                 let view = view.with_dims(&argument.dims).map_err(fails)?;
