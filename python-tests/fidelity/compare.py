@@ -2,11 +2,11 @@
 
     compare.py [--quick] [NAME…]
 
-It needs the package libtpu, or LIBTPU with a path to a libtpu.so. With a name, or with `--quick`,
-it prints and leaves the page as it is. What libtpu says stays out of the repository: the page has
-quotients and sizes of both sides for these programs, and no text of libtpu's.
+It needs the package libtpu, or LIBTPU with a path to a libtpu.so. With a name or `--quick`, it
+prints and leaves the page as it is, which has sizes of both sides, and no text of libtpu's.
 """
 
+import importlib.metadata
 import importlib.util
 import json
 import os
@@ -110,7 +110,7 @@ def distribution(title: str, quotients: list[float]) -> list[str]:
     ]
 
 
-def table(found: dict[str, dict[str, Sizes]], models: set[str]) -> str:
+def table(found: dict[str, dict[str, Sizes]], models: set[str], libtpu: str) -> str:
     """The part of the page that is measured."""
     both = {
         name: value
@@ -122,6 +122,8 @@ def table(found: dict[str, dict[str, Sizes]], models: set[str]) -> str:
         ("operations", [value for name, value in both.items() if name not in models]),
     ]
     lines = [
+        f"By {libtpu} and jax {jax.__version__}, for v5e.",
+        "",
         f"| programs | how many | within 15 % | within 1.5 | {BELOW} | least | middle | most |",
         "|---|---|---|---|---|---|---|---|",
     ]
@@ -158,7 +160,8 @@ def main() -> None:
     if "--quick" in words:
         names = ["mlp 4096 f32", "softmax 8192x32000", "mlp 4096 bf16, sharded over 8"]
     found = {side: planned(side, names or list(EVERYTHING), libtpu) for side in SIDES}
-    measured = table(found, set(MODELS))
+    named = f"libtpu {importlib.metadata.version('libtpu')}" if libtpu == "libtpu" else libtpu
+    measured = table(found, set(MODELS), named)
     if names:
         print(measured)
         return
