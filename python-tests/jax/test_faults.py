@@ -182,7 +182,7 @@ def test_whole_arrays_that_the_host_cannot_hold_fail_one_run():
     )
     error, counted = done.stdout.splitlines()
     assert counted == "refused True"
-    assert "the host has no room for 80 MiB of temporaries" in error
+    assert "the host has no room for 32 MiB of temporaries" in error
     assert "RESOURCE_EXHAUSTED" in error
 
 

@@ -28,13 +28,13 @@ pub fn threads() -> usize {
 /// Does work that shares itself with no other thread.
 pub fn alone<R>(work: impl FnOnce() -> R) -> R {
     /// Gives this thread its width back, however the work ends.
-    struct Back(usize);
-    impl Drop for Back {
+    struct FormerWidth(usize);
+    impl Drop for FormerWidth {
         fn drop(&mut self) {
             WIDTH.set(self.0);
         }
     }
-    let _back = Back(WIDTH.replace(1));
+    let _back = FormerWidth(WIDTH.replace(1));
     work()
 }
 

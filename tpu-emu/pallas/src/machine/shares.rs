@@ -47,7 +47,7 @@ impl Claims {
 #[derive(Debug)]
 pub(crate) struct Share<'p> {
     number: usize,
-    /// Its points of the dimensions that are independent, as numbers in their order.
+    /// Points that the share has in the dimensions that are independent, as numbers in their order.
     points: Range<usize>,
     claims: &'p Claims,
     /// Bytes of scratch that this share has not written, from where to where.
