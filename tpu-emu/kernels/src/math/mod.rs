@@ -1,6 +1,6 @@
 //! Functions of real numbers are written without branches, so that loops over them become vectors.
 //!
-//! A function of single precision is computed in single precision where [`short`] has it, else in
+//! A function of single precision is computed in single precision where `short` has it, else in
 //! double precision and rounded once. All vector widths give the same bits: nothing here is fused,
 //! reordered or approximated by an instruction.
 //!
@@ -8,7 +8,7 @@
 //!
 //! | elements | loop |
 //! |---|---|
-//! | `f32` | `single`: polynomials of [`short`], or widened to `f64` and rounded once |
+//! | `f32` | `single`: polynomials of `short`, or widened to `f64` and rounded once |
 //! | `f64` | `double`: polynomials of our own for some functions, else `std` or `libm` |
 //! | floats of 16 bits and fewer | through `f32`, `WIDEN_ELEMENTS` at a time, then rounded |
 //! | complex of two `f32`: some functions | [`complex_simd`] |
