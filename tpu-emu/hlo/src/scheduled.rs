@@ -139,16 +139,8 @@ impl<'a> ScheduleWalk<'a> {
                     Rc::clone(given.ok_or_else(|| format!("'{}' has no argument", one.name))?)
                 }
                 _ => {
-                    let started = one.operand_ids.first().and_then(|id| by_id.get(id));
-                    let before = started.map_or(0, |started| {
-                        started
-                            .operand_ids
-                            .iter()
-                            .filter_map(|id| known.get(id))
-                            .map(|of| of.len())
-                            .sum()
-                    });
-                    self.instruction(index, one, &operands, before)?
+                    let first = one.operand_ids.first().and_then(|id| by_id.get(id)).copied();
+                    self.instruction(index, one, &operands, first)?
                 }
             };
             if leaves.len() != shape::count(shape_of(one)?) {
@@ -162,25 +154,24 @@ impl<'a> ScheduleWalk<'a> {
         root.ok_or_else(|| format!("'{}' returns nothing that it makes", computation.name).into())
     }
 
-    /// The buffers of an instruction's value. `before` is how many arrays its first operand's
-    /// operands have.
+    /// The buffers of an instruction's value; `first` is its first operand.
     fn instruction(
         &mut self,
         index: usize,
         one: &'a HloInstructionProto,
         operands: &[Leaves],
-        before: usize,
+        first: Option<&'a HloInstructionProto>,
     ) -> Result<Leaves, ReadError> {
         let opcode = one.opcode.as_str();
-        let whole = || operands.iter().flat_map(|of| of.iter().copied()).collect::<Leaves>();
+        let given = || operands.iter().flat_map(|of| of.iter().copied());
         let shape = shape_of(one)?;
         if opcode == "get-tuple-element" {
-            let operand = self.operand_shape(index, one)?;
-            let (start, part) = shape::at_path(operand, &[one.tuple_index])?;
-            return Ok(whole().iter().skip(start).take(shape::count(part)).copied().collect());
+            let first = first.ok_or_else(|| format!("'{}' has no operand", one.name))?;
+            let (start, part) = shape::at_path(shape_of(first)?, &[one.tuple_index])?;
+            return Ok(given().skip(start).take(shape::count(part)).collect());
         }
         if NAMES.contains(&opcode) {
-            return Ok(whole().iter().take(shape::count(shape)).copied().collect());
+            return Ok(given().take(shape::count(shape)).collect());
         }
         self.read(operands);
         let count = shape::count(shape);
@@ -194,12 +185,16 @@ impl<'a> ScheduleWalk<'a> {
                 let callee = self.reader.callee(index, callee)?;
                 self.computation(callee, operands)
             }
-            "copy-done" => Ok(whole().iter().take(count).copied().collect()),
+            "copy-done" | "all-reduce-done" => Ok(given().take(count).collect()),
             _ if opcode.ends_with("-done") => {
-                Ok(whole().iter().skip(before).take(count).copied().collect())
+                // What was started has its operands before its results.
+                let started = first.and_then(|first| first.shape.as_ref()?.tuple_shapes.first());
+                Ok(given().skip(started.map_or(0, shape::count)).take(count).collect())
             }
-            "copy-start" => Ok(self.started(one, shape, &whole(), 1)),
-            _ if opcode.ends_with("-start") => Ok(self.started(one, shape, &whole(), 0)),
+            // Its value is the result alone.
+            "all-reduce-start" => self.plain(index, one, operands, shape),
+            "copy-start" => Ok(self.started(one, shape, given(), 1)),
+            _ if opcode.ends_with("-start") => Ok(self.started(one, shape, given(), 0)),
             _ => self.plain(index, one, operands, shape),
         }
     }
@@ -209,12 +204,12 @@ impl<'a> ScheduleWalk<'a> {
         &mut self,
         one: &'a HloInstructionProto,
         shape: &ShapeProto,
-        operands: &[Option<usize>],
+        operands: impl Iterator<Item = Option<usize>>,
         behind: usize,
     ) -> Leaves {
         let mut leaves = self.made(one, shape, &[]).to_vec();
         for (leaf, operand) in leaves.iter_mut().skip(behind).zip(operands) {
-            if let Some(own) = std::mem::replace(leaf, *operand) {
+            if let Some(own) = std::mem::replace(leaf, operand) {
                 self.buffers[own].is_elsewhere = true;
             }
         }
@@ -294,17 +289,6 @@ impl<'a> ScheduleWalk<'a> {
             }
             at = next;
         }
-    }
-
-    fn operand_shape(
-        &self,
-        index: usize,
-        one: &HloInstructionProto,
-    ) -> Result<&'a ShapeProto, ReadError> {
-        let instructions = &self.reader.computation(index).instructions;
-        let operand = one.operand_ids.first();
-        let operand = operand.and_then(|id| instructions.iter().find(|other| other.id == *id));
-        shape_of(operand.ok_or_else(|| format!("'{}' has no operand", one.name))?)
     }
 
     /// A loop writes over what it carries.

@@ -195,6 +195,28 @@ fn what_is_started_lives_until_it_is_done_and_longer_where_it_is_read() {
     }
 }
 
+#[test]
+fn a_reduction_over_devices_that_is_started_is_its_result_alone() {
+    let module = text::parse(
+        "HloModule m
+        ENTRY e {
+          x = f32[8]{0} parameter(0)
+          a = f32[8]{0} reverse(x), dimensions={0}
+          s = f32[8]{0} copy(a)
+          d = f32[8]{0} copy(s)
+          ROOT r = f32[8]{0} reverse(d), dimensions={0}
+        }",
+    )
+    .unwrap();
+    let mut instructions = module.computations[0].instructions.clone();
+    instructions[2].opcode = "all-reduce-start".into();
+    instructions[3].opcode = "all-reduce-done".into();
+    let mut module = module_of(&instructions);
+    module.entry_computation_id = 1;
+    let found = of(&module, &[]);
+    assert_eq!(lives(&found), [("reverse", 1, 1), ("all-reduce-start", 2, 4)]);
+}
+
 fn module_of(instructions: &[tpu_proto::xla::HloInstructionProto]) -> HloModuleProto {
     let computation = tpu_proto::xla::HloComputationProto {
         id: 1,
