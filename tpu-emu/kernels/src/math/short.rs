@@ -7,6 +7,8 @@
 //!
 //! Nothing is fused, so every vector width gives the same bits.
 
+use super::polynomial::{between, polynomial};
+
 /// Added to a number below 2^22, it rounds to a whole number, ties to even, that the lowest bits
 /// of the sum hold.
 const SHIFT: f32 = 12_582_912.0;
@@ -55,30 +57,11 @@ const ERF_INV_UP: [f32; 6] =
 const ERF_INV_DOWN: [f32; 6] =
     [1.0, 0.085_399_4, 0.032_192_28, 0.001_908_152_2, 0.000_177_564_83, 1.250_969e-6];
 
-/// The polynomial with these coefficients, the constant first.
-#[inline(always)]
-fn polynomial<const N: usize>(x: f32, coefficients: &[f32; N]) -> f32 {
-    let mut sum = coefficients[N - 1];
-    let mut at = N - 1;
-    while at > 0 {
-        at -= 1;
-        sum = sum * x + coefficients[at];
-    }
-    sum
-}
-
 /// The polynomial with these coefficients, by pairs: fewer roundings one after the other.
 #[inline(always)]
 fn by_pairs(x: f32, c: &[f32; 6]) -> f32 {
     let square = x * x;
     (c[0] + c[1] * x) + square * ((c[2] + c[3] * x) + square * (c[4] + c[5] * x))
-}
-
-/// `x` within bounds; NaN stays.
-#[inline(always)]
-fn between(x: f32, low: f32, high: f32) -> f32 {
-    let x = if x < low { low } else { x };
-    if x > high { high } else { x }
 }
 
 /// `x = n ln 2 + r`: bits that hold `n + 254`, and `e^r - 1` as a large part, which is exact, and

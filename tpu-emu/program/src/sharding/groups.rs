@@ -153,6 +153,23 @@ pub(crate) fn memberships(
     count: usize,
     called: impl Fn(usize) -> String,
 ) -> Result<Vec<(usize, usize)>> {
+    let found = memberships_of_some(name, groups, count, &called)?;
+    let known = |(member, found): (usize, Option<(usize, usize)>)| {
+        found.ok_or_else(|| Error::bad(format!("{name}: {} in no group", called(member))))
+    };
+    found.into_iter().enumerate().map(known).collect()
+}
+
+/// As [`memberships`], where some may be in no group.
+///
+/// # Errors
+/// `BadArgument` that names who is there twice.
+pub(crate) fn memberships_of_some(
+    name: &str,
+    groups: &[Vec<usize>],
+    count: usize,
+    called: impl Fn(usize) -> String,
+) -> Result<Vec<Option<(usize, usize)>>> {
     let mut found: Vec<Option<(usize, usize)>> = vec![None; count];
     for (at, group) in groups.iter().enumerate() {
         for (place, &member) in group.iter().enumerate() {
@@ -162,10 +179,7 @@ pub(crate) fn memberships(
             }
         }
     }
-    let known = |(member, found): (usize, Option<(usize, usize)>)| {
-        found.ok_or_else(|| Error::bad(format!("{name}: {} in no group", called(member))))
-    };
-    found.into_iter().enumerate().map(known).collect()
+    Ok(found)
 }
 
 /// Where a collective says who takes part.

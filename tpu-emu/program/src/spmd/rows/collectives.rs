@@ -4,7 +4,7 @@ use crate::graph::NodeKind;
 use crate::graph::{Subgraph, ValueId};
 use crate::import::Loader;
 use crate::import::scope::{Binding, Scope};
-use crate::sharding::groups::groups;
+use crate::sharding::groups::{groups, memberships_of_some};
 use crate::spmd::collective::{axis, index};
 use crate::spmd::manual::Participants;
 use crate::spmd::rows::segments::in_rows;
@@ -313,13 +313,9 @@ impl Rows {
     /// Whether each participant is in one group.
     fn is_covered(&self, operation: &Operation, groups: &[Vec<usize>]) -> Result<()> {
         let name = &operation.name;
-        let mut seen = vec![false; self.participants()];
-        for &place in groups.iter().flatten() {
-            if std::mem::replace(&mut seen[place], true) {
-                return Err(Error::bad(format!("{name}: a device in two groups")));
-            }
-        }
-        if seen.contains(&false) {
+        let called = |device| format!("device {device}");
+        let found = memberships_of_some(name, groups, self.participants(), called)?;
+        if found.contains(&None) {
             return Err(Error::Unimplemented(format!("{name}: devices in no group")));
         }
         Ok(())
