@@ -1,14 +1,18 @@
 """The programs that are measured, one file a family."""
 
 from workloads import (
+    algorithms,
     contractions,
     control,
     convolutions,
     elementwise,
     fft,
+    integers,
     linear_algebra,
     models,
     movement,
+    networks,
+    pieces,
     random,
     reductions,
     small,
@@ -27,6 +31,10 @@ FAMILIES: dict[str, list[Workload]] = {
     "Fourier transforms": fft.WORKLOADS,
     "control flow": control.WORKLOADS,
     "models": models.WORKLOADS,
+    "networks": networks.WORKLOADS,
+    "algorithms": algorithms.WORKLOADS,
+    "integers and bytes": integers.WORKLOADS,
+    "short pieces": pieces.WORKLOADS,
 }
 
 __all__ = ["FAMILIES", "Arrays", "Workload"]

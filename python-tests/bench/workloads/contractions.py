@@ -76,4 +76,26 @@ WORKLOADS = [
         lambda a, b: lax.complex(a, b) @ lax.complex(b, a),
         squares(256),
     ),
+    Workload("matmul 32 f32", product, squares(32)),
+    Workload("matmul 64 f32", product, squares(64)),
+    Workload("matmul 256 f32", product, squares(256)),
+    Workload("matmul 100 f32", product, squares(100)),
+    Workload("matmul 1x128x128 f32", product, lambda a: (a.normal(1, 128), a.normal(128, 128))),
+    Workload("matmul 16x512x512 f32", product, lambda a: (a.normal(16, 512), a.normal(512, 512))),
+    Workload("matmul 16x512x512 bf16", product, lambda a: (a.bf16(16, 512), a.bf16(512, 512))),
+    Workload("matmul vector 2048 f32", product, lambda a: (a.normal(2048, 2048), a.normal(2048))),
+    Workload(
+        "matmul 1024x64x1024 f32", product, lambda a: (a.normal(1024, 64), a.normal(64, 1024))
+    ),
+    Workload("matmul 64x4096x64 f32", product, lambda a: (a.normal(64, 4096), a.normal(4096, 64))),
+    Workload(
+        "batched matmul 256x16 f32",
+        product,
+        lambda a: (a.normal(256, 16, 16), a.normal(256, 16, 16)),
+    ),
+    Workload(
+        "einsum bhqd,bhkd->bhqk 8x8x64x32 f32",
+        lambda q, k: jnp.einsum("bhqd,bhkd->bhqk", q, k),
+        lambda a: (a.normal(8, 8, 64, 32), a.normal(8, 8, 64, 32)),
+    ),
 ]

@@ -2,6 +2,7 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from workloads.workload import Workload
 
@@ -65,5 +66,36 @@ WORKLOADS = [
         "row broadcast 1024x1024 f32",
         lambda x, row: x * row + row,
         lambda a: (a.normal(1024, 1024), a.normal(1024)),
+    ),
+    Workload("gelu 32k f32", jax.nn.gelu, lambda a: (a.normal(1 << 15),)),
+    Workload("gelu 8M f32", jax.nn.gelu, lambda a: (a.normal(1 << 23),)),
+    Workload("exp 32k f32", jnp.exp, lambda a: (a.normal(1 << 15),)),
+    Workload("add 32k bf16", jnp.add, lambda a: (a.bf16(1 << 15), a.bf16(1 << 15))),
+    Workload("add 16M bf16", jnp.add, lambda a: (a.bf16(1 << 24), a.bf16(1 << 24))),
+    Workload("cheap chain 1M f16", cheap, lambda a: (a.normal(1 << 20, dtype=np.float16),)),
+    Workload(
+        "row broadcast 4096x256 f32",
+        lambda x, row: x * row + row,
+        lambda a: (a.normal(4096, 256), a.normal(256)),
+    ),
+    Workload(
+        "column broadcast 4096x256 f32",
+        lambda x, column: x * column[:, None] + column[:, None],
+        lambda a: (a.normal(4096, 256), a.normal(4096)),
+    ),
+    Workload(
+        "channel broadcast 8x64x32x32 bf16",
+        lambda x, c: x * c[:, None, None] + c[:, None, None],
+        lambda a: (a.bf16(8, 64, 32, 32), a.bf16(64)),
+    ),
+    Workload(
+        "polynomial 1M f32",
+        lambda x: jnp.polyval(jnp.arange(1.0, 9.0), x),
+        lambda a: (a.normal(1 << 20),),
+    ),
+    Workload(
+        "causal mask 8x256x256 f32",
+        lambda x: jnp.where(jnp.tril(jnp.ones((256, 256), bool)), x, -1e9),
+        lambda a: (a.normal(8, 256, 256),),
     ),
 ]

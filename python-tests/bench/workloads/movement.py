@@ -2,9 +2,10 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
-from workloads.workload import Workload
+from workloads.workload import Arrays, Workload
 
 
 def sums_of_segments(x: jax.Array, segment: jax.Array) -> jax.Array:
@@ -20,6 +21,11 @@ def sorted_pairs(keys: jax.Array, values: jax.Array) -> tuple[jax.Array, ...]:
 def updated(x: jax.Array, piece: jax.Array, at: jax.Array) -> jax.Array:
     """A slice written at a place that is known at run time."""
     return lax.dynamic_update_slice(x, piece, (at,))
+
+
+def pixels(a: Arrays) -> tuple[np.ndarray, ...]:
+    """A picture of bytes."""
+    return (a.integers(256, 1024, 1024, dtype=np.uint8),)
 
 
 WORKLOADS = [
@@ -106,5 +112,52 @@ WORKLOADS = [
         "one-hot 4096x1000 f32",
         lambda i: jax.nn.one_hot(i, 1000),
         lambda a: (a.integers(1000, 4096),),
+    ),
+    Workload(
+        "gather 1M of 64k f32",
+        lambda x, i: x[i],
+        lambda a: (a.normal(1 << 16), a.integers(1 << 16, 1 << 20)),
+    ),
+    Workload(
+        "gather 1M of 64k bf16",
+        lambda x, i: x[i],
+        lambda a: (a.bf16(1 << 16), a.integers(1 << 16, 1 << 20)),
+    ),
+    Workload(
+        "gather 100k rows of 4 f32",
+        lambda x, i: x[i],
+        lambda a: (a.normal(10_000, 4), a.integers(10_000, 100_000)),
+    ),
+    Workload(
+        "take along axis 1000x1000 bf16",
+        lambda x, i: jnp.take_along_axis(x, i, 1),
+        lambda a: (a.bf16(1000, 1000), a.integers(1000, 1000, 1000)),
+    ),
+    Workload(
+        "slices of every other 2048x1024 f32",
+        lambda x: x[:, ::2] + x[:, 1::2],
+        lambda a: (a.normal(2048, 1024),),
+    ),
+    Workload("reverse 1M f32", lambda x: x[::-1], lambda a: (a.normal(1 << 20),)),
+    Workload("reverse of rows 1024x1024 u8", lambda x: x[:, ::-1], pixels),
+    Workload("transpose 1024x1024 u8", lambda x: x.T, pixels),
+    Workload(
+        "repeat 1000x1000 f32", lambda x: jnp.repeat(x, 2, 1), lambda a: (a.normal(1000, 1000),)
+    ),
+    Workload("tile 100x1000 f32", lambda x: jnp.tile(x, (4, 3)), lambda a: (a.normal(100, 1000),)),
+    Workload(
+        "concatenate columns 1000 of 30 and 70 f32",
+        lambda x, y: jnp.concatenate([x, y], 1),
+        lambda a: (a.normal(1000, 30), a.normal(1000, 70)),
+    ),
+    Workload(
+        "windows 3 of 100k f32",
+        lambda x: x[:-2] + 2 * x[1:-1] + x[2:],
+        lambda a: (a.normal(100_000),),
+    ),
+    Workload(
+        "scatter rows 1024 of 128 bf16",
+        lambda x, i, v: x.at[i].set(v),
+        lambda a: (a.bf16(4096, 128), a.integers(4096, 1024), a.bf16(1024, 128)),
     ),
 ]
