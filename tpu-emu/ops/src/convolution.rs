@@ -1,6 +1,6 @@
 //! `convolution`: sums of products of windows with a kernel.
 use super::convolve::{ConvolutionAttributes, padding_attribute};
-use super::{Entry, LayoutRule, Lowered, Site, factors};
+use super::{Entry, LayoutRule, Lowered, Relayout, Site, factors};
 use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
 
@@ -13,6 +13,7 @@ use tpu_base::tensor::Shape;
 /// Source: StableHLO specification, "convolution", C1-C27.
 pub(super) const OP: Entry = Entry {
     layout: LayoutRule::Default,
+    relayout: Relayout::Convolved,
     factors: factors::convolved,
     ..Entry::new("convolution", infer, lower)
 };

@@ -180,6 +180,14 @@ pub enum Relayout {
     Scattered,
     /// The operand of windows over all that lies before.
     Windows,
+    /// The operand that is read backwards.
+    Reversed,
+    /// Rows that are sorted.
+    Sorted,
+    /// Rows whose first elements in order are taken.
+    Ranked,
+    /// Images of few features.
+    Convolved,
 }
 
 /// What an operation has to do with the device that it runs on.

@@ -1,6 +1,6 @@
 //! Axes backwards.
 use super::access::unique;
-use super::{Entry, Lowered, Site, factors};
+use super::{Entry, Lowered, Relayout, Site, factors};
 use tpu_base::error::Result;
 use tpu_base::tensor::Shape;
 use tpu_kernels::movement::strided_view::Access;
@@ -11,8 +11,11 @@ use tpu_kernels::movement::strided_view::signed;
 /// Shapes: `operand [o..]`; result `[o..]`.
 /// Errors: `Constraint` C2 for an axis that comes twice, C3 for one that is not there.
 /// Source: StableHLO specification, "reverse", C1-C3.
-pub(super) const OP: Entry =
-    Entry { factors: factors::reversed, ..Entry::new("reverse", infer, lower) };
+pub(super) const OP: Entry = Entry {
+    factors: factors::reversed,
+    relayout: Relayout::Reversed,
+    ..Entry::new("reverse", infer, lower)
+};
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     let [operand] = site.exactly()?;

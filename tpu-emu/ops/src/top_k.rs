@@ -1,5 +1,5 @@
 //! `chlo.top_k`: the largest of each row, and where they were.
-use super::{Cost, Cx, Entry, Kernel, Lowered, Site, factors};
+use super::{Cost, Cx, Entry, Kernel, Lowered, Relayout, Site, factors};
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::sort::comparator::SortKey;
@@ -11,7 +11,11 @@ use tpu_kernels::sort::top_k::Top;
 /// Shapes: operand `[d.., n]`; values `[d.., k]` of its type and indices `s32[d.., k]`.
 /// Errors: `BadArgument` for a scalar, or a `k` past the row.
 /// Source: CHLO, "top_k".
-pub const OP: Entry = Entry { factors: factors::last_rows, ..Entry::new("top_k", infer, lower) };
+pub const OP: Entry = Entry {
+    factors: factors::last_rows,
+    relayout: Relayout::Ranked,
+    ..Entry::new("top_k", infer, lower)
+};
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     largest(site, site.index("k")?)

@@ -3,7 +3,7 @@
 //! Elements are stored densely whatever a layout says, so this decides only what clients are
 //! told. It follows the program once, from the parameters on.
 use std::collections::HashMap;
-use tpu_ops::{LayoutRule, Operator, Structural, callee};
+use tpu_ops::{LayoutRule, Operator, Relayout, Structural, callee};
 use tpu_stablehlo::Module;
 use tpu_stablehlo::ir::{Attribute, Block, Function, Operation, Value};
 
@@ -21,13 +21,29 @@ pub(super) fn orders(
     entry: &Function,
     parameters: Vec<DimensionOrder>,
 ) -> Vec<DimensionOrder> {
-    Walk { module, left: OPERATIONS }.function(entry, parameters, 0)
+    orders_and_turned(module, entry, parameters).0
+}
+
+/// An operand of an operation on elements that lies in another order than the first one: which
+/// value of which function, and how it lies.
+pub(super) type Turned<'m> = (&'m Function, &'m Operation, Value, Vec<usize>);
+
+/// The orders of the results of `entry`, and the operands that meet others in another order.
+pub(super) fn orders_and_turned<'m>(
+    module: &'m Module,
+    entry: &'m Function,
+    parameters: Vec<DimensionOrder>,
+) -> (Vec<DimensionOrder>, Vec<Turned<'m>>) {
+    let mut walk = Walk { module, left: OPERATIONS, turned: Vec::new() };
+    let orders = walk.function(entry, parameters, 0);
+    (orders, walk.turned)
 }
 
 #[derive(Debug)]
 struct Walk<'m> {
     module: &'m Module,
     left: usize,
+    turned: Vec<Turned<'m>>,
 }
 
 impl<'m> Walk<'m> {
@@ -104,7 +120,12 @@ impl<'m> Walk<'m> {
             }
             Operator::Structural(Structural::While) => operands,
             Operator::Row(entry) => match entry.layout {
-                LayoutRule::LikeOperand => like_operand(&operands),
+                LayoutRule::LikeOperand => {
+                    if entry.relayout == Relayout::Nothing && operation.regions.is_empty() {
+                        self.note_turned(function, operation, &operands);
+                    }
+                    like_operand(&operands)
+                }
                 LayoutRule::LikeOperands => operands,
                 LayoutRule::Stated => stated(operation).unwrap_or(operands),
                 LayoutRule::Permuted => {
@@ -118,6 +139,31 @@ impl<'m> Walk<'m> {
             },
             Operator::Structural(_) | Operator::Registered | Operator::Unknown => {
                 like_operand(&operands)
+            }
+        }
+    }
+}
+
+impl<'m> Walk<'m> {
+    /// Notes operands of an operation on elements whose fastest axes differ.
+    fn note_turned(
+        &mut self,
+        function: &'m Function,
+        operation: &'m Operation,
+        operands: &[DimensionOrder],
+    ) {
+        let Some(wanted) = operation.results.first().and_then(|&of| dims(function, of)) else {
+            return;
+        };
+        let fastest = |order: &[usize]| order.iter().copied().find(|&axis| wanted[axis] != 1);
+        let mut first = None;
+        for (&value, order) in operation.operands.iter().zip(operands) {
+            let Some(order) = order.as_ref().filter(|_| dims(function, value) == Some(wanted))
+            else {
+                continue;
+            };
+            if *first.get_or_insert_with(|| fastest(order)) != fastest(order) {
+                self.turned.push((function, operation, value, order.clone()));
             }
         }
     }

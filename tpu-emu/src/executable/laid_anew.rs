@@ -10,30 +10,34 @@
 //! | reshape that takes the fastest axis apart | both sides in rows of whole tiles, or one with a kept axis as the fastest, what is less |
 //! | gather | the rows, each padded to 128 elements, but where they are a result that needs no padding; the table likewise, where the core has no room for it |
 //! | scatter of rows | what is added and the array, likewise |
-//! | running sum and other windows that keep the extents | the operand once more, and twice past the core's memory |
+//! | running sum and other windows that keep the extents | the operand once more, and twice below half of the core's memory and past all of it |
+//! | other windows | the operand in rows, if these are padded and it is not |
+//! | reversal | the operand, but where a parameter becomes a result at once |
+//! | sort | the operands once more; along the fastest axis of several twice, and three times if they have 16 bits |
+//! | first elements of rows | the operand once more, and twice if it is one row |
+//! | convolution of few features | input and result with images or features as the fastest axis, what is less; one of them only, if the other has less than 8 features or more than 32 |
+//! | operation on elements of arrays in several orders | each that is not in the order of the first one |
 //! | result whose fastest axis is another than that of what it is made of | the result in the order in which it is made |
 //!
-//! Source: what libtpu 0.0.51 says of some sixty programs of one or two operations on a v5e.
-use super::free_layouts::{DimensionOrder, orders};
+//! Source: what libtpu 0.0.51 says of some ninety programs of one or two operations on a v5e.
+use super::free_layouts::{DimensionOrder, orders_and_turned};
+use super::stored_array::{Array, CORE_BYTES, reshaped, with};
 use super::{Parameter, ResultInfo};
-use crate::hbm::layout::{TileRules, default_layout, explicit_layout, padded_bytes};
+use crate::hbm::layout::TileRules;
 use crate::hbm::spec::ArraySpec;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
-use tpu_base::tensor::{DType, dtype::DeviceElement};
+use tpu_base::tensor::DType;
 use tpu_base::units::Bytes;
 use tpu_ops::{LayoutRule, Operator, Relayout, Structural, callee};
-use tpu_program::import::element_type;
 use tpu_stablehlo::Module;
 use tpu_stablehlo::ir::{Function, LocationId, Operation, Region, Value};
 
 /// What is less is in the memory of the core, and in the noise.
 const MIN_BYTES: u64 = 1 << 20;
-/// Lanes of a tile.
-const LANES: u64 = 128;
-/// Sublanes of a tile of 32-bit elements.
-const SUBLANES: u64 = 8;
-/// What the memory of a core holds, of which a chip's temporaries have no part.
-const CORE_BYTES: u64 = 128 << 20;
+
+/// Features of input and result of a convolution that stores both.
+const FEW_FEATURES: RangeInclusive<u64> = 8..=32;
 
 /// A value that a chip lays anew.
 #[derive(Debug, Clone)]
@@ -84,58 +88,14 @@ fn largest(
         });
         at += 1;
     }
-    found.results(entry, orders(module, entry, parameters), results);
+    let (made, turned) = orders_and_turned(module, entry, parameters);
+    for (function, operation, value, order) in turned {
+        if let Some(array) = Array::of(function, value) {
+            found.note(operation, &array, array.in_order(rules, &order));
+        }
+    }
+    found.results(entry, made, results);
     found.largest.filter(|of| of.bytes.0 >= MIN_BYTES)
-}
-
-/// An array: its element type and its extents.
-#[derive(Debug, Clone)]
-struct Array {
-    dtype: DType,
-    dims: Vec<u64>,
-}
-
-impl Array {
-    /// A value of static extents with elements in it.
-    fn of(function: &Function, value: Value) -> Option<Self> {
-        let of = function.type_of(value).tensor()?;
-        let dtype = element_type(of.element).ok()?;
-        let dims: Vec<u64> =
-            of.dims.iter().map(|&dim| u64::try_from(dim).ok()).collect::<Option<_>>()?;
-        dims.iter().all(|&dim| dim > 0).then_some(Self { dtype, dims })
-    }
-
-    fn element(&self) -> DeviceElement {
-        self.dtype.element()
-    }
-
-    /// The bytes with the axes in this order, the fastest first, and the layout.
-    fn in_order(&self, rules: TileRules, order: &[usize]) -> Option<(Bytes, String)> {
-        let layout = explicit_layout(rules, self.element(), &self.dims, order).ok()?;
-        let bytes = padded_bytes(self.element(), &self.dims, &layout).ok()?;
-        Some((bytes, layout.to_string()))
-    }
-
-    /// The bytes in rows, and the layout.
-    fn in_rows(&self, rules: TileRules) -> Option<(Bytes, String)> {
-        let order: Vec<usize> = (0..self.dims.len()).rev().collect();
-        self.in_order(rules, &order)
-    }
-
-    /// The bytes in rows if these need more than the default layout does.
-    fn in_padded_rows(&self, rules: TileRules) -> Option<(Bytes, String)> {
-        let rows = self.in_rows(rules)?;
-        let default = default_layout(rules, self.element(), &self.dims).ok()?;
-        let least = padded_bytes(self.element(), &self.dims, &default).ok()?;
-        (rows.0 > least).then_some(rows)
-    }
-
-    /// What rows need of which slices are taken: nothing where they lie in rows already, or where
-    /// the memory of the core has room for them.
-    fn as_table(&self, rules: TileRules) -> u64 {
-        let rows = self.in_padded_rows(rules).map_or(0, |(bytes, _)| bytes.0);
-        if rows > CORE_BYTES { rows } else { 0 }
-    }
 }
 
 #[derive(Debug)]
@@ -168,6 +128,10 @@ impl RelayoutSearch {
             _ => return,
         };
         let operand = |at: usize| Array::of(function, *operation.operands.get(at)?);
+        let returned = |value: &Value| {
+            let last = function.block().and_then(|block| block.operations.last());
+            last.is_some_and(|last| last.operands.contains(value))
+        };
         let result = || Array::of(function, *operation.results.first()?);
         let rules = self.rules;
         match entry.relayout {
@@ -179,10 +143,6 @@ impl RelayoutSearch {
                 }
             }
             Relayout::Gathered => {
-                let returned = |value: &Value| {
-                    let last = function.block().and_then(|block| block.operations.last());
-                    last.is_some_and(|last| last.operands.contains(value))
-                };
                 if let (Some(table), Some(rows)) = (operand(0), result()) {
                     let at_once = operation.results.iter().any(returned);
                     let stored =
@@ -198,13 +158,85 @@ impl RelayoutSearch {
                 }
             }
             Relayout::Windows => {
-                if let (Some(from), Some(to)) = (operand(0), result())
-                    && from.dims == to.dims
-                {
-                    let stored = from.in_rows(rules);
+                let (Some(from), Some(to)) = (operand(0), result()) else { return };
+                if from.dims != to.dims {
+                    return self.note(operation, &from, from.in_padded_rows(rules));
+                }
+                let stored = from.in_rows(rules);
+                let again = stored.as_ref().map_or(0, |(bytes, _)| bytes.0);
+                let once = (CORE_BYTES / 2..=CORE_BYTES).contains(&again);
+                self.note(operation, &from, with(stored, if once { 0 } else { again }));
+            }
+            Relayout::Reversed => {
+                let given = |value: &Value| {
+                    function.block().is_some_and(|block| block.arguments.contains(value))
+                };
+                let moved =
+                    operation.operands.iter().all(given) && operation.results.iter().all(returned);
+                if let (Some(from), false) = (operand(0), moved) {
+                    self.note(operation, &from, from.by_default(rules));
+                }
+            }
+            Relayout::Sorted => self.sorted(function, operation),
+            Relayout::Ranked => {
+                if let Some(from) = operand(0) {
+                    let stored = from.by_default(rules);
+                    let is_line = from.dims.iter().filter(|&&dim| dim > 1).count() < 2;
                     let again = stored.as_ref().map_or(0, |(bytes, _)| bytes.0);
-                    let again = if again > CORE_BYTES { again } else { 0 };
-                    self.note(operation, &from, with(stored, again));
+                    self.note(operation, &from, with(stored, if is_line { again } else { 0 }));
+                }
+            }
+            Relayout::Convolved => self.convolved(operation, operand(0), result()),
+        }
+    }
+
+    /// What is sorted is sorted in a copy, and rows that lie side by side in two: elements of 16
+    /// bits as those of 32.
+    fn sorted(&mut self, function: &Function, operation: &Operation) {
+        let arrays: Vec<Array> =
+            operation.operands.iter().filter_map(|&value| Array::of(function, value)).collect();
+        let Some(first) = arrays.first() else { return };
+        let rank = first.dims.len();
+        let axis = operation.attributes.integer("dimension").unwrap_or(-1);
+        let last = i64::try_from(rank).is_ok_and(|rank| axis == -1 || axis + 1 == rank);
+        let rows = last && first.dims[..rank.saturating_sub(1)].iter().any(|&dim| dim > 1);
+        let mut all = 0_u64;
+        for array in &arrays {
+            let bytes = array.by_default(self.rules).map_or(0, |(bytes, _)| bytes.0);
+            let copies = match array.element().bits {
+                _ if !rows => 1,
+                16 => 3,
+                _ => 2,
+            };
+            all = all.saturating_add(bytes.saturating_mul(copies));
+        }
+        let stored = first.by_default(self.rules).map(|(_, layout)| (Bytes(all), layout));
+        self.note(operation, first, stored);
+    }
+
+    /// Images whose features do not fill the lanes of a tile.
+    fn convolved(&mut self, operation: &Operation, from: Option<Array>, to: Option<Array>) {
+        let axis = |name: &str| {
+            let axis = operation.attributes.integer(name)?;
+            usize::try_from(axis).ok()
+        };
+        let side = |array: Option<Array>, image: &str, feature: &str| {
+            let (array, axes) = (array?, [axis(image)?, axis(feature)?]);
+            let stored = array.as_images(self.rules, axes)?;
+            let features = array.dims[axes[1]];
+            Some((array, stored, features))
+        };
+        let from = side(from, "input_batch_dimension", "input_feature_dimension");
+        let to = side(to, "output_batch_dimension", "output_feature_dimension");
+        match (from, to) {
+            (Some((from, stored, a)), Some((_, other, b)))
+                if [a, b].iter().all(|features| FEW_FEATURES.contains(features)) =>
+            {
+                self.note(operation, &from, with(Some(stored), other.0.0));
+            }
+            (from, to) => {
+                for (array, stored, _) in from.into_iter().chain(to) {
+                    self.note(operation, &array, Some(stored));
                 }
             }
         }
@@ -253,84 +285,9 @@ impl RelayoutSearch {
     }
 }
 
-/// More bytes beside a stored array.
-fn with(stored: Option<(Bytes, String)>, more: u64) -> Option<(Bytes, String)> {
-    stored.map(|(bytes, layout)| (Bytes(bytes.0.saturating_add(more)), layout))
-}
-
-/// What a reshape stores. An axis that it keeps can be the fastest one of both sides: then only
-/// the order changes. Otherwise both sides lie in rows.
-fn reshaped(rules: TileRules, from: &Array, to: &Array) -> Option<(Bytes, String)> {
-    let kept = kept_axes(&from.dims, &to.dims);
-    let moves = |of: &Array| of.dims.iter().filter(|&&dim| dim > 1).count() > 1;
-    let whole = |of: &Array| {
-        let mut last = of.dims.iter().rev().filter(|&&dim| dim > 1);
-        let lanes = last.next().is_none_or(|&dim| dim == LANES);
-        lanes && last.next().is_none_or(|&dim| dim.is_multiple_of(SUBLANES))
-    };
-    match (moves(from), moves(to)) {
-        (false, false) => return None,
-        // A line has the elements of its tiles side by side.
-        (false, true) if whole(to) => return None,
-        (true, false) if whole(from) => return None,
-        _ => {}
-    }
-    if let (Some(&a), Some(&b)) = (kept.last(), from.dims.iter().rposition(|&d| d > 1).as_ref())
-        && a.0 == b
-    {
-        // The fastest axis stays. So do the tiles, if the next one has whole ones.
-        let next = |of: &Array, axis: usize| {
-            of.dims[..axis].iter().rev().find(|&&dim| dim > 1).copied().unwrap_or(1)
-        };
-        let (one, two) = (next(from, a.0), next(to, a.1));
-        let same = one == two || (one.is_multiple_of(SUBLANES) && two.is_multiple_of(SUBLANES));
-        if same {
-            return None;
-        }
-    }
-    let side = |of: &Array| moves(of).then(|| of.in_rows(rules)).flatten();
-    let in_rows = match (side(from), side(to)) {
-        (Some((bytes, _)), to) => with(to, bytes.0).or(side(from)),
-        (None, to) => to,
-    };
-    let by_kept = kept.iter().filter_map(|&(_, axis)| {
-        let mut order: Vec<usize> = (0..to.dims.len()).rev().filter(|&at| at != axis).collect();
-        order.insert(0, axis);
-        to.in_order(rules, &order)
-    });
-    in_rows.into_iter().chain(by_kept).min_by_key(|(bytes, _)| *bytes)
-}
-
-/// The axes of more than one element that a reshape keeps as they are, in both shapes.
-fn kept_axes(from: &[u64], to: &[u64]) -> Vec<(usize, usize)> {
-    let real = |dims: &[u64]| -> Vec<(usize, u64)> {
-        dims.iter().copied().enumerate().filter(|&(_, dim)| dim > 1).collect()
-    };
-    let (from, to) = (real(from), real(to));
-    let (mut a, mut b) = (0, 0);
-    let mut kept = Vec::new();
-    while a < from.len() && b < to.len() {
-        let (first, second) = (a, b);
-        let (mut left, mut right) = (u128::from(from[a].1), u128::from(to[b].1));
-        while left != right {
-            let more = if left < right { from.get(a + 1) } else { to.get(b + 1) };
-            let Some(&(_, more)) = more else { return kept };
-            if left < right {
-                (a, left) = (a + 1, left.saturating_mul(more.into()));
-            } else {
-                (b, right) = (b + 1, right.saturating_mul(more.into()));
-            }
-        }
-        if (a, b) == (first, second) {
-            kept.push((from[a].0, to[b].0));
-        }
-        (a, b) = (a + 1, b + 1);
-    }
-    kept
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::stored_array::kept_axes;
     use super::*;
     use tpu_stablehlo::text::parse;
 
@@ -399,6 +356,90 @@ mod tests {
         let body = format!("{}\n%r = stablehlo.add %t, %t : {result}", gather("t"));
         assert_eq!(charged(parameters, &body, result), 1_048_576 * 128 * 4);
         assert_eq!(charged(parameters, &gather("r"), result), 1_048_576 * 128 * 4);
+    }
+
+    /// What one operation lays anew.
+    fn one(parameters: &str, line: &str, result: &str) -> u64 {
+        charged(parameters, &format!("%r = {line}"), result)
+    }
+
+    #[test]
+    fn rows_are_sorted_in_two_copies_and_others_in_one() {
+        let sort = |of: &str, element: &str, axis: usize| {
+            let of = format!("tensor<{of}x{element}>");
+            let line = format!(
+                "\"stablehlo.sort\"(%a) <{{dimension = {axis} : i64, is_stable = true}}> ({{\n\
+                 ^bb0(%x: tensor<{element}>, %y: tensor<{element}>):\n\
+                 %l = stablehlo.compare LT, %x, %y : (tensor<{element}>, tensor<{element}>) -> \
+                 tensor<i1>\nstablehlo.return %l : tensor<i1>\n}}) : ({of}) -> {of}"
+            );
+            one(&format!("%a: {of}"), &line, &of)
+        };
+        // As libtpu 0.0.51 says of temporaries on a v5e.
+        assert_eq!(sort("4096x4096", "f32", 1), 2 * 4096 * 4096 * 4);
+        assert_eq!(sort("4096x4096", "bf16", 1), 3 * 4096 * 4096 * 2);
+        assert_eq!(sort("4096x4096", "f32", 0), 4096 * 4096 * 4);
+        assert_eq!(sort("16777216", "f32", 0), 16_777_216 * 4);
+        assert_eq!(sort("1x16777216", "f32", 1), 16_777_216 * 4);
+        assert_eq!(sort("0x4096", "f32", 1), 0);
+        let top = |of: &str, values: &str| {
+            let line = format!(
+                "chlo.top_k(%a, k = 16) : tensor<{of}xf32> -> (tensor<{values}xf32>, \
+                 tensor<{values}xi32>)"
+            );
+            let body = format!("%r, %i = {line}");
+            charged(&format!("%a: tensor<{of}xf32>"), &body, &format!("tensor<{values}xf32>"))
+        };
+        assert_eq!(top("4096x32000", "4096x16"), 4096 * 32_000 * 4);
+        assert_eq!(top("16777216", "16"), 2 * 16_777_216 * 4);
+    }
+
+    #[test]
+    fn what_is_read_backwards_is_stored_unless_it_is_only_moved() {
+        let square = "tensor<2048x2048xf32>";
+        let turn = format!("stablehlo.reverse %a, dims = [1] : {square}");
+        let bytes = 2048 * 2048 * 4;
+        let body = format!("%t = {turn}\n%r = stablehlo.add %t, %t : {square}");
+        assert_eq!(charged(&format!("%a: {square}"), &body, square), bytes);
+        assert_eq!(one(&format!("%a: {square}"), &turn, square), 0);
+        let body = format!(
+            "%t = stablehlo.add %a, %a : {square}\n%r = stablehlo.reverse %t, dims = [1] : {square}"
+        );
+        assert_eq!(charged(&format!("%a: {square}"), &body, square), bytes);
+    }
+
+    #[test]
+    fn arrays_in_two_orders_do_not_meet_in_place() {
+        let square = "tensor<2048x2048xf32>";
+        let turn = format!("%t = stablehlo.transpose %a, dims = [1, 0] : ({square}) -> {square}");
+        let meet = format!("{turn}\n%r = stablehlo.add %a, %t : {square}");
+        assert_eq!(charged(&format!("%a: {square}"), &meet, square), 2048 * 2048 * 4);
+        let column = "tensor<2048x1xf32>";
+        let turn = format!(
+            "%t = stablehlo.transpose %b, dims = [1, 0] : (tensor<1x2048xf32>) -> {column}"
+        );
+        let meet = format!("{turn}\n%r = stablehlo.add %a, %t : {column}");
+        assert_eq!(charged(&format!("%a: {column}, %b: tensor<1x2048xf32>"), &meet, column), 0);
+    }
+
+    #[test]
+    fn images_of_few_features_are_padded() {
+        let conv = |side: usize, images: usize, [from, to]: [usize; 2], element: &str| {
+            let of = |features| format!("tensor<{images}x{side}x{side}x{features}x{element}>");
+            let (input, result) = (of(from), of(to));
+            let kernel = format!("tensor<3x3x{from}x{to}x{element}>");
+            let line = format!(
+                "stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], \
+                 window = {{pad = [[1, 1], [1, 1]]}} {{batch_group_count = 1 : i64, \
+                 feature_group_count = 1 : i64}} : ({input}, {kernel}) -> {result}"
+            );
+            one(&format!("%a: {input}, %b: {kernel}"), &line, &result)
+        };
+        assert_eq!(conv(112, 64, [16, 16], "bf16"), 2 * 112 * 112 * 16 * 128 * 2);
+        assert_eq!(conv(128, 32, [32, 32], "bf16"), 2 * 128 * 128 * 32 * 128 * 2);
+        assert_eq!(conv(256, 32, [1, 8], "f32"), 256 * 256 * 8 * 128 * 4);
+        assert_eq!(conv(64, 32, [64, 64], "f32"), 32 * 64 * 64 * 128 * 4);
+        assert_eq!(conv(64, 32, [128, 128], "f32"), 0);
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod oom;
 mod other_plan;
 mod planned;
 mod serialized;
+mod stored_array;
 
 use crate::hbm::spec::ArraySpec;
 use crate::memory::{MemoryKind, taken_for};

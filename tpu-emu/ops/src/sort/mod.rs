@@ -3,7 +3,7 @@ mod keyed;
 mod merge;
 mod plain;
 
-use super::{Cost, Cx, Entry, Kernel, Lowered, RegionCode, Site, factors};
+use super::{Cost, Cx, Entry, Kernel, Lowered, RegionCode, Relayout, Site, factors};
 use crate::tuning::SORT_MERGE_ELEMENTS;
 use std::sync::Arc;
 use tpu_base::error::Result;
@@ -20,7 +20,11 @@ use tpu_kernels::sort::keys;
 /// Errors: inputs of different shapes, an axis that is out of range, a comparator of another type.
 ///
 /// Source: StableHLO specification, "sort", C1-C5.
-pub(super) const OP: Entry = Entry { factors: factors::sorted, ..Entry::new("sort", infer, lower) };
+pub(super) const OP: Entry = Entry {
+    factors: factors::sorted,
+    relayout: Relayout::Sorted,
+    ..Entry::new("sort", infer, lower)
+};
 
 fn infer(site: &Site<'_>) -> Result<Vec<Shape>> {
     let Some(first) = site.operands.first() else {
