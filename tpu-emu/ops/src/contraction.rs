@@ -1,7 +1,8 @@
 //! The kernel behind the operations that multiply two arrays over pairs of axes.
 use super::elementwise::lane_of;
 use super::precision::{Unit, arithmetic};
-use super::{Cost, Cx, Kernel, Lowered, Site};
+use super::{Absorbed, Cost, Cx, Kernel, Lowered, Site};
+use std::sync::Arc;
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::Shape;
 use tpu_base::tensor::element::{Number, for_dtype};
@@ -92,6 +93,19 @@ impl Kernel for Product {
 
     fn scratch(&self) -> usize {
         self.plan.scratch()
+    }
+
+    fn absorbs(&self) -> bool {
+        true
+    }
+
+    fn absorbing(&self, work: &Absorbed<'_>) -> Option<Arc<dyn Kernel>> {
+        let plan = match *work {
+            Absorbed::View(operand, strides) => self.plan.through(operand, strides),
+            Absorbed::Converted(operand, from) => self.plan.converted(operand, from),
+            Absorbed::Turned(wanted) => self.plan.turned(wanted),
+        };
+        Some(Arc::new(Self { plan: plan? }))
     }
 
     fn cost(&self) -> Cost {

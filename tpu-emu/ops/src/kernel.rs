@@ -6,8 +6,10 @@ use crate::replica_exchange::Others;
 use std::fmt;
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
+use tpu_base::tensor::DType;
 use tpu_kernels::movement::gather::Gather;
 use tpu_kernels::movement::move_list::Moves;
+use tpu_kernels::movement::strided_view::AccessMap;
 use tpu_kernels::reduce::dyn_combiner::Folder;
 
 /// What a kernel may use besides its operands and results.
@@ -36,6 +38,17 @@ impl<'a> Cx<'a> {
             Error::WrongState(format!("nobody serves the {verb} of channel {id}"))
         })
     }
+}
+
+/// What a kernel may do beside its own work.
+#[derive(Debug)]
+pub enum Absorbed<'a> {
+    /// This operand is a view, with these strides, of all elements of an array, which is read.
+    View(usize, &'a [isize]),
+    /// This operand is an array of this type that is converted, which is read.
+    Converted(usize, DType),
+    /// The result is wanted in this order; the two operands change places.
+    Turned(&'a AccessMap),
 }
 
 /// A compiled operation: shapes, types and index maps are decided; bytes in, bytes out.
@@ -81,6 +94,18 @@ pub trait Kernel: fmt::Debug + Send + Sync {
     /// What it does, if it has one result and only moves elements, in at most `most` runs.
     fn moves(&self, most: usize) -> Option<Moves> {
         let _ = most;
+        None
+    }
+
+    /// Whether [`Kernel::absorbing`] may give anything.
+    fn absorbs(&self) -> bool {
+        false
+    }
+
+    /// The kernel with the same bits that does something beside its own work, which is then no
+    /// step of its own.
+    fn absorbing(&self, work: &Absorbed<'_>) -> Option<Arc<dyn Kernel>> {
+        let _ = work;
         None
     }
 

@@ -5,16 +5,17 @@
 //!    imported: shapes of later operations may depend on the bytes of earlier ones.
 //! 3. Loop invariants (`passes/loop_invariants`), from graph to graph.
 //! 4. Dead code (`passes/dead_code`), from graph to graph.
-//! 5. Loop fusion (`passes/fuse/loop_fusion`), from graph to steps.
-//! 6. Row fusion (`passes/fuse/row_fusion`), from steps to steps.
-//! 7. Scalar loops (`passes/scalar_loops`), from steps to steps.
-//! 8. Buffer assignment (`plan/assign`), from steps to a plan.
+//! 5. Absorbed work (`passes/absorbed_work`), from graph to graph.
+//! 6. Loop fusion (`passes/fuse/loop_fusion`), from graph to steps.
+//! 7. Row fusion (`passes/fuse/row_fusion`), from steps to steps.
+//! 8. Scalar loops (`passes/scalar_loops`), from steps to steps.
+//! 9. Buffer assignment (`plan/assign`), from steps to a plan.
 //!
 //! What runs next, `interpret` does. No pass changes the bits of a result, which the
 //! random programs of `differential` hold each of them to.
 use crate::graph::Graph;
 use crate::passes::fuse::{StepBlock, loop_fusion, row_fusion};
-use crate::passes::{dead_code, loop_invariants, scalar_loops};
+use crate::passes::{absorbed_work, dead_code, loop_invariants, scalar_loops};
 use crate::plan::{Plan, StorageForm, assign};
 
 /// The passes that can be left out: they change how fast a program is, and never what it gives.
@@ -26,6 +27,8 @@ pub struct Passes {
     pub(crate) loop_invariants: bool,
     /// What nobody reads is not computed.
     pub(crate) dead_code: bool,
+    /// Products read what their operands are transposed or converted from.
+    pub(crate) absorbed_work: bool,
     /// Elementwise operations share loops, and cheap values are made where they are read.
     pub(crate) loop_fusion: bool,
     /// Steps over the same rows run together, some rows at a time.
@@ -44,6 +47,7 @@ impl Passes {
         constant_folding: true,
         loop_invariants: true,
         dead_code: true,
+        absorbed_work: true,
         loop_fusion: true,
         row_fusion: true,
         scalar_loops: true,
@@ -59,6 +63,7 @@ impl Passes {
         constant_folding: false,
         loop_invariants: false,
         dead_code: false,
+        absorbed_work: false,
         loop_fusion: false,
         row_fusion: false,
         scalar_loops: false,
@@ -67,10 +72,11 @@ impl Passes {
     };
 
     /// All of them but one, for each that is for programs on one device too.
-    pub(crate) const ALL_BUT_ONE: [Self; 7] = [
+    pub(crate) const ALL_BUT_ONE: [Self; 8] = [
         Self { constant_folding: false, ..Self::ALL },
         Self { loop_invariants: false, ..Self::ALL },
         Self { dead_code: false, ..Self::ALL },
+        Self { absorbed_work: false, ..Self::ALL },
         Self { loop_fusion: false, ..Self::ALL },
         Self { row_fusion: false, ..Self::ALL },
         Self { scalar_loops: false, ..Self::ALL },
@@ -94,6 +100,9 @@ pub(crate) fn steps(graph: &mut Graph, passes: Passes) -> StepBlock {
     }
     if passes.dead_code {
         dead_code::eliminate(graph);
+    }
+    if passes.absorbed_work {
+        absorbed_work::absorb(graph);
     }
     let mut code = loop_fusion::fuse(graph, passes.loop_fusion);
     if passes.row_fusion {

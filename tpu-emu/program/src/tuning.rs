@@ -34,6 +34,10 @@ pub(crate) const MAX_FOLDED_BYTES: usize = 512;
 /// Bytes up to which a value is made before a loop rather than in every iteration.
 pub(crate) const MAX_HOISTED_BYTES: usize = 4096;
 
+/// Bytes of an array from which on a product reads what it is made of instead: less is not worth
+/// looking for.
+pub(crate) const MIN_ABSORBED_BYTES: usize = 1 << 16;
+
 /// Operations that one fused loop may hold.
 pub(crate) const MAX_FUSED_STEPS: usize = 48;
 

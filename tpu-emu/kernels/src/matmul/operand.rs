@@ -42,8 +42,65 @@ fn offsets(axes: &[ExtentStride], mut visit: impl FnMut(usize)) {
     }
 }
 
+/// An array as a product reads it.
+#[derive(Debug, Clone)]
+pub(super) struct OperandArray {
+    /// The type that is multiplied.
+    dtype: DType,
+    /// The type that the elements have where they lie.
+    stored: DType,
+    dims: Box<[usize]>,
+    /// Elements from one index of each axis to the next.
+    strides: Vec<usize>,
+    /// The axes that batch, those of the rows, and those of the columns.
+    axes: [Vec<usize>; 3],
+}
+
+impl OperandArray {
+    /// A dense array.
+    pub(super) fn new(shape: &Shape, axes: [&[usize]; 3]) -> Self {
+        let (dtype, dims, strides) = (shape.dtype, shape.dims.clone(), shape.strides());
+        Self { dtype, stored: dtype, dims, strides, axes: axes.map(<[usize]>::to_vec) }
+    }
+
+    /// The same numbers where they are made from: elements of a dense array that lie so far
+    /// apart. `None` where that is not known to be all of its elements, each once.
+    pub(super) fn through(&self, strides: &[isize]) -> Option<Self> {
+        let dense = Shape::new(self.dtype, self.dims.clone()).strides();
+        if self.strides != dense || strides.len() != self.dims.len() {
+            return None;
+        }
+        let strides = strides.iter().zip(&self.dims);
+        let strides: Vec<usize> = strides
+            .map(|(&stride, &dim)| if dim == 1 { Some(1) } else { usize::try_from(stride).ok() })
+            .collect::<Option<_>>()?;
+        let mut order: Vec<ExtentStride> =
+            self.dims.iter().copied().zip(strides.iter().copied()).filter(|of| of.0 != 1).collect();
+        order.sort_unstable_by_key(|&(_, stride)| std::cmp::Reverse(stride));
+        (merged(&order)?.1 == 1).then(|| Self { strides, ..self.clone() })
+    }
+
+    /// Whether elements are stored as another type than the one that is multiplied.
+    pub(super) fn is_converted(&self) -> bool {
+        self.stored != self.dtype
+    }
+
+    /// The same array as the other operand: what is a row for the one is a column for the other.
+    pub(super) fn turned(&self) -> Self {
+        let [batch, rows, columns] = self.axes.clone();
+        Self { axes: [batch, columns, rows], ..self.clone() }
+    }
+
+    /// The same numbers where they are converted from elements of another type.
+    pub(super) fn converted(&self, stored: DType) -> Option<Self> {
+        let types = (stored, self.dtype);
+        let known = matches!(types, (DType::F32, DType::Bf16) | (DType::Bf16, DType::F32));
+        (known && !self.is_converted()).then(|| Self { stored, ..self.clone() })
+    }
+}
+
 /// One operand: what is done before its elements are multiplied.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct ProductOperand {
     pub dtype: DType,
     pub elements: usize,
@@ -60,23 +117,24 @@ pub(super) struct ProductOperand {
 }
 
 impl ProductOperand {
-    pub(super) fn new(
-        arithmetic: &Arithmetic,
-        shape: &Shape,
-        [batch, rows, columns]: [&[usize]; 3],
-    ) -> Self {
-        let strides = shape.strides();
-        let axes = |list: &[usize]| -> Vec<ExtentStride> {
-            list.iter().map(|&axis| (shape.dims[axis], strides[axis])).collect()
+    pub(super) fn new(arithmetic: &Arithmetic, array: &OperandArray) -> Self {
+        let OperandArray { dtype, stored, ref dims, ref strides, .. } = *array;
+        let axes = |list: &Vec<usize>| -> Vec<ExtentStride> {
+            list.iter().map(|&axis| (dims[axis], strides[axis])).collect()
         };
-        let [batch, rows, columns] = [batch, rows, columns].map(axes);
-        let (dtype, elements) = (shape.dtype, shape.elements());
+        let [batch, rows, columns] = array.axes.each_ref().map(axes);
+        let elements = dims.iter().product();
         let load = match arithmetic.kind {
             SumType::F32 => f32::load(arithmetic, dtype),
             SumType::U32 => u32::load(arithmetic, dtype),
             _ => None,
         };
-        let read = !arithmetic.takes(dtype);
+        let load = match (load, stored) {
+            (Some(Load::Bf16), DType::F32) => Some(Load::Converted),
+            (Some(Load::Plain | Load::Nearest), DType::Bf16) => Some(Load::Bf16),
+            (load, _) => load.filter(|_| stored == dtype),
+        };
+        let (read, dtype) = (stored != dtype || !arithmetic.takes(dtype), stored);
         if let (Some(row), Some(column)) = (merged(&rows), merged(&columns)) {
             let (row, column) = (row.1, column.1);
             let read = read && load.is_none();

@@ -9,7 +9,7 @@ use bytemuck::{Pod, cast_slice};
 use half::{bf16, f16};
 use std::ops::Range;
 use tpu_base::tensor::DType;
-use tpu_base::tensor::element::Float;
+use tpu_base::tensor::element::{Convert, Float};
 
 /// Steps of the sums that are transposed at once.
 const TRANSPOSED_STEPS: usize = 16;
@@ -36,6 +36,8 @@ pub enum Load {
     Nearest,
     /// A part of an f32, as the arithmetic splits it.
     Part(Rounding),
+    /// An f32 that stands for the bf16 that it is converted to.
+    Converted,
     /// A bf16.
     Bf16,
     /// An f16.
@@ -89,6 +91,7 @@ impl Panel for f32 {
                 }
                 round_f32(value, rounding)
             }),
+            Load::Converted => visitor.visit(|value: f32| value.convert::<bf16>().widen()),
             Load::Bf16 => {
                 visitor.visit(|value: bf16| f32::from_bits(u32::from(value.to_bits()) << 16));
             }

@@ -58,5 +58,9 @@ pub(crate) const GEMV_CHUNK_DEPTH: usize = 1 << 16;
 /// Sums that are too few to be split over threads by themselves, so that their terms are.
 pub(crate) const MAX_GEMV_SPLIT_SUMS: usize = 8;
 
+/// Rows and columns that a product has at least whose operands change places for the order of its
+/// result: with fewer, panels would be empty in part.
+pub(crate) const MIN_TURNED_EXTENT: usize = 64;
+
 /// Columns of a row of integer sums: they stay in the first cache.
 pub(crate) const INTEGER_BLOCK_COLUMNS: usize = 1024;

@@ -11,6 +11,7 @@ use crate::import::load;
 use crate::interpret::frame::Frame;
 use crate::interpret::region::make_body;
 use crate::interpret::step::Interpreter;
+use crate::passes::absorbed_work;
 use crate::passes::scalar_loops::tests::FORI_LOOP;
 use crate::plan::check::planned;
 use crate::plan::{Plan, Slot};
@@ -115,7 +116,18 @@ fn numbers(random: &mut Random, dtype: DType, bytes: usize) -> Vec<u8> {
 
 /// The bits of a program's results.
 pub(crate) fn results(text: &str, donated: &[Option<usize>], passes: Passes) -> Vec<Vec<u8>> {
-    let mut graph = graph_of(text, passes);
+    results_under(Numerics::Ieee, text, donated, passes)
+}
+
+/// The bits of a program's results in this arithmetic.
+pub(crate) fn results_under(
+    numerics: Numerics,
+    text: &str,
+    donated: &[Option<usize>],
+    passes: Passes,
+) -> Vec<Vec<u8>> {
+    let _mode = numerics.subnormals().enter();
+    let mut graph = graph_under(numerics, text, passes);
     let bytes =
         |values: &[_]| values.iter().map(|&value| graph.bytes(value)).collect::<Vec<usize>>();
     let results = bytes(&graph.main.results);
@@ -199,6 +211,8 @@ fn every_pass_makes_another_plan_of_some_program() {
     };
     let mut programs: Vec<_> = (0..40).map(|seed| program(seed, true)).collect();
     programs.push((FORI_LOOP.to_owned(), vec![None]));
+    let absorbed = absorbed_work::tests::programs();
+    programs.extend(absorbed.into_iter().map(|(text, _)| (text, vec![None; 2])));
     for passes in Passes::ALL_BUT_ONE {
         let differs = |(text, donated): &(String, Vec<_>)| {
             plan(text, donated, passes) != plan(text, donated, Passes::ALL)

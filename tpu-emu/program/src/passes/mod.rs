@@ -1,4 +1,5 @@
 //! What is done to a graph before it is planned.
+pub(crate) mod absorbed_work;
 pub(crate) mod constant_fold;
 pub(crate) mod dead_code;
 pub mod fuse;

@@ -1,0 +1,398 @@
+//! Products read transposed and converted operands where these are made from, and give results in
+//! the order that is wanted.
+//!
+//! The panels that a product multiplies are packed anyway, in whatever order and of whatever type
+//! the elements lie, so an array that holds them in another order or type first is not needed.
+//! Each of these nodes disappears where every reader of its result can do without it:
+//!
+//! | node | what becomes of it |
+//! |---|---|
+//! | transpose of an operand | the product reads the array that is transposed |
+//! | conversion of an operand | the product reads the array that is converted |
+//! | transpose of a result | the operands change places |
+//!
+//! * A conversion to a narrower type stays unless what is converted is in memory for longer anyway.
+//! * A view of a value that is made where it is read stays, and so does what is smaller than
+//!   `MIN_ABSORBED_BYTES`.
+//! * [`Kernel::absorbing`] says whether a product can do it with the same bits.
+use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
+use crate::tuning::MIN_ABSORBED_BYTES;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use tpu_base::tensor::{DType, Shape};
+use tpu_kernels::elementwise::kind::ElementwiseKind;
+use tpu_kernels::movement::strided_view::AccessMap;
+use tpu_ops::{Absorbed, Kernel};
+
+/// Lets the products of a program do what they can beside their own work.
+pub(crate) fn absorb(graph: &mut Graph) {
+    let mut main = std::mem::take(&mut graph.main);
+    block(graph, &mut main, true);
+    graph.main = main;
+}
+
+fn block(graph: &Graph, block: &mut Subgraph, is_main: bool) {
+    for node in &mut block.nodes {
+        match &mut node.work {
+            NodeKind::While(condition, body) => {
+                for inner in [condition, body] {
+                    self::block(graph, Arc::make_mut(inner), false);
+                }
+            }
+            NodeKind::Branch(blocks) => {
+                blocks.iter_mut().for_each(|inner| self::block(graph, inner, false));
+            }
+            NodeKind::Each(each) => self::block(graph, &mut each.body, false),
+            _ => {}
+        }
+    }
+    let large = |&value: &ValueId| graph.bytes(value) >= MIN_ABSORBED_BYTES;
+    let may = |node: &Node| {
+        product(node).is_some() && node.operands.iter().chain(&node.results).any(large)
+    };
+    if !block.nodes.iter().any(may) {
+        return;
+    }
+    let mut work =
+        AbsorbingBlock { graph, uses: HashMap::new(), nodes: std::mem::take(&mut block.nodes) };
+    work.count(&block.results);
+    let kept: HashSet<ValueId> =
+        if is_main { block.parameters.iter().copied().collect() } else { HashSet::new() };
+    let mut gone = vec![false; work.nodes.len()];
+    // A transpose of what is converted, and a conversion of what is transposed.
+    for _ in 0..2 {
+        for (at, gone) in gone.iter_mut().enumerate() {
+            let is_view = matches!(work.nodes[at].work, NodeKind::Access(_));
+            *gone = *gone || (is_view && (work.operand(at, &kept) || work.result(at)));
+        }
+        for (at, gone) in gone.iter_mut().enumerate() {
+            let converts = conversion(&work.nodes[at]).is_some();
+            *gone = *gone || (converts && work.operand(at, &kept));
+        }
+    }
+    let mut gone = gone.into_iter();
+    block.nodes = work.nodes;
+    block.nodes.retain(|_| gone.next() != Some(true));
+}
+
+/// The kernel of a node that may absorb others.
+fn product(node: &Node) -> Option<&Arc<dyn Kernel>> {
+    match &node.work {
+        NodeKind::Kernel(kernel) if kernel.absorbs() => Some(kernel),
+        _ => None,
+    }
+}
+
+/// The types that a node converts from and to, element by element.
+fn conversion(node: &Node) -> Option<(DType, DType)> {
+    match (&node.work, &node.operands[..]) {
+        (NodeKind::Elementwise(op), [_]) if op.kind == ElementwiseKind::Convert => {
+            Some((op.operand, op.result))
+        }
+        _ => None,
+    }
+}
+
+/// Where a value is read: by the operand of a node, or by something inside of a node.
+type Use = (usize, Option<usize>);
+
+struct AbsorbingBlock<'g> {
+    graph: &'g Graph,
+    nodes: Vec<Node>,
+    uses: HashMap<ValueId, Vec<Use>>,
+}
+
+impl AbsorbingBlock<'_> {
+    fn count(&mut self, results: &[ValueId]) {
+        for (at, node) in self.nodes.iter().enumerate() {
+            for (operand, &value) in node.operands.iter().enumerate() {
+                self.uses.entry(value).or_default().push((at, Some(operand)));
+            }
+            let mut inside = |value| self.uses.entry(value).or_default().push((at, None));
+            match &node.work {
+                NodeKind::While(condition, body) => {
+                    [condition, body].into_iter().for_each(|inner| reads(inner, &mut inside));
+                }
+                NodeKind::Branch(blocks) => {
+                    blocks.iter().for_each(|inner| reads(inner, &mut inside));
+                }
+                NodeKind::Each(each) => reads(&each.body, &mut inside),
+                _ => {}
+            }
+        }
+        let end = self.nodes.len();
+        for &value in results {
+            self.uses.entry(value).or_default().push((end, None));
+        }
+    }
+
+    /// Whether all readers of what node `at` makes read what it is made of instead.
+    fn operand(&mut self, at: usize, kept: &HashSet<ValueId>) -> bool {
+        let node = &self.nodes[at];
+        let (&[source], &[made], [from]) =
+            (&node.operands[..], &node.results[..], &node.shapes[..])
+        else {
+            return false;
+        };
+        let to = &self.graph.value(made).shape;
+        let Some(readers) = self.uses.get(&made) else { return false };
+        if to.bytes() < MIN_ABSORBED_BYTES || from.elements() != to.elements() {
+            return false;
+        }
+        let is_view = match &node.work {
+            NodeKind::Access(access) => access.offset == 0 && !self.is_made_at_readers(source),
+            _ => false,
+        };
+        let narrows =
+            conversion(node).is_some_and(|(from, to)| from.host_bytes() > to.host_bytes());
+        let last = readers.iter().map(|&(reader, _)| reader).max().unwrap_or(0);
+        let lives = || {
+            let after = |uses: &Vec<Use>| uses.iter().any(|&(reader, _)| reader > last);
+            kept.contains(&source) || self.uses.get(&source).is_some_and(after)
+        };
+        if !is_view && (conversion(node).is_none() || (narrows && !lives())) {
+            return false;
+        }
+        let mut changed: HashMap<usize, Arc<dyn Kernel>> = HashMap::new();
+        for &(reader, operand) in readers {
+            let (Some(operand), Some(of)) = (operand, self.nodes.get(reader)) else { return false };
+            let seen = &of.shapes[operand];
+            let work = match &node.work {
+                NodeKind::Access(access) if seen == to => Absorbed::View(operand, &access.strides),
+                NodeKind::Elementwise(op) if seen.elements() == to.elements() => {
+                    Absorbed::Converted(operand, op.operand)
+                }
+                _ => return false,
+            };
+            let kernel = changed.get(&reader).or_else(|| product(of));
+            let Some(kernel) = kernel.and_then(|kernel| kernel.absorbing(&work)) else {
+                return false;
+            };
+            changed.insert(reader, kernel);
+        }
+        let (from, readers) = (from.clone(), readers.clone());
+        for &(reader, operand) in &readers {
+            let (node, Some(operand)) = (&mut self.nodes[reader], operand) else { continue };
+            node.operands[operand] = source;
+            let dims = if is_view { from.dims.clone() } else { node.shapes[operand].dims.clone() };
+            node.shapes[operand] = Shape::new(from.dtype, dims);
+            if let Some(kernel) = changed.get(&reader) {
+                node.work = NodeKind::Kernel(Arc::clone(kernel));
+            }
+        }
+        self.uses.remove(&made);
+        let uses = self.uses.entry(source).or_default();
+        uses.retain(|&(reader, _)| reader != at);
+        uses.extend(readers);
+        true
+    }
+
+    /// Whether a value is no array in memory where it is read by loops.
+    fn is_made_at_readers(&self, value: ValueId) -> bool {
+        let maker = self.nodes.iter().find(|node| node.results.contains(&value));
+        maker.is_some_and(|node| {
+            matches!(node.work, NodeKind::Access(_) | NodeKind::Iota(_) | NodeKind::Splat(_))
+        })
+    }
+
+    /// Whether the product of which node `at` is a transpose gives that at once.
+    fn result(&mut self, at: usize) -> bool {
+        let node = &self.nodes[at];
+        let (NodeKind::Access(access), &[source], &[made]) =
+            (&node.work, &node.operands[..], &node.results[..])
+        else {
+            return false;
+        };
+        let to = &self.graph.value(made).shape;
+        let is_only = self.uses.get(&source).is_some_and(|uses| uses[..] == [(at, Some(0))]);
+        if to.bytes() < MIN_ABSORBED_BYTES || access.offset != 0 || !is_only {
+            return false;
+        }
+        let wanted = AccessMap::new(access, &to.dims);
+        let of = |node: &Node| node.results[..] == [source] && node.operands.len() == 2;
+        let Some(maker) = self.nodes[..at].iter().rposition(of) else { return false };
+        let turned = product(&self.nodes[maker])
+            .and_then(|kernel| kernel.absorbing(&Absorbed::Turned(&wanted)));
+        let Some(turned) = turned else { return false };
+        let node = &mut self.nodes[maker];
+        node.work = NodeKind::Kernel(turned);
+        node.operands.reverse();
+        node.shapes.reverse();
+        node.results = vec![made];
+        let operands = node.operands.clone();
+        for value in operands {
+            let uses = self.uses.entry(value).or_default();
+            for (_, operand) in uses.iter_mut().filter(|(reader, _)| *reader == maker) {
+                *operand = operand.map(|operand| 1 - operand);
+            }
+        }
+        self.uses.remove(&source);
+        true
+    }
+}
+
+fn reads(block: &Subgraph, read: &mut impl FnMut(ValueId)) {
+    for node in &block.nodes {
+        node.operands.iter().for_each(|&value| read(value));
+        match &node.work {
+            NodeKind::While(condition, body) => {
+                [condition, body].into_iter().for_each(|inner| reads(inner, read));
+            }
+            NodeKind::Branch(blocks) => blocks.iter().for_each(|inner| reads(inner, read)),
+            NodeKind::Each(each) => reads(&each.body, read),
+            _ => {}
+        }
+    }
+    block.results.iter().for_each(|&value| read(value));
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use crate::compile::Passes;
+    use crate::differential::{plan_of, results_under};
+    use tpu_kernels::simd::at_every_level;
+    use tpu_ops::Numerics;
+
+    const WITHOUT: Passes = Passes { absorbed_work: false, ..Passes::ALL };
+
+    fn dot(lhs: &str, rhs: &str, axes: [&str; 2], result: &str) -> String {
+        let [left, right] = [lhs, rhs].map(|side| side.split(": ").collect::<Vec<_>>());
+        format!(
+            "stablehlo.dot_general {}, {}, {} contracting_dims = {} : ({}, {}) -> {result}",
+            left[0], right[0], axes[0], axes[1], left[1], right[1]
+        )
+    }
+
+    /// Products whose operands, results or both are transposed or converted, and the bytes of
+    /// temporaries that they need.
+    pub(crate) fn programs() -> Vec<(String, usize)> {
+        let program = |parameters: &str, lines: &[String], results: &[(&str, &str)]| {
+            let [names, types] = [
+                results.iter().map(|of| of.0).collect::<Vec<_>>().join(", "),
+                results.iter().map(|of| of.1).collect::<Vec<_>>().join(", "),
+            ];
+            let lines = lines.join("\n");
+            format!(
+                "func.func public @main({parameters}) -> ({types}) {{\n{lines}\nreturn {names} : {types}\n}}"
+            )
+        };
+        let (square, half) = ("tensor<192x192xf32>", "tensor<192x192xbf16>");
+        let turned = |to: &str, from: &str, of: &str| {
+            format!("{to} = stablehlo.transpose {from}, dims = [1, 0] : ({of}) -> {of}")
+        };
+        let convert = |to: &str, from: &str, of: [&str; 2]| {
+            format!("{to} = stablehlo.convert {from} : ({}) -> {}", of[0], of[1])
+        };
+        let plain = ["", "[1] x [0]"];
+        let dot = |to: &str, lhs: &str, rhs: &str, result: &str| {
+            format!("{to} = {}", dot(lhs, rhs, plain, result))
+        };
+        let both = program(
+            &format!("%a: {square}, %b: {square}"),
+            &[
+                turned("%t", "%a", square),
+                turned("%u", "%b", square),
+                dot("%r", &format!("%t: {square}"), &format!("%u: {square}"), square),
+            ],
+            &[("%r", square)],
+        );
+        let result = program(
+            &format!("%a: {square}, %b: {square}"),
+            &[
+                dot("%p", &format!("%a: {square}"), &format!("%b: {square}"), square),
+                turned("%r", "%p", square),
+            ],
+            &[("%r", square)],
+        );
+        let narrowed = program(
+            &format!("%a: {square}, %b: {half}"),
+            &[
+                convert("%c", "%a", [square, half]),
+                turned("%t", "%c", half),
+                dot("%r", &format!("%c: {half}"), &format!("%b: {half}"), half),
+                dot("%q", &format!("%b: {half}"), &format!("%t: {half}"), square),
+            ],
+            &[("%r", half), ("%q", square)],
+        );
+        let widened = program(
+            &format!("%a: {half}, %b: {square}"),
+            &[
+                turned("%t", "%a", half),
+                convert("%c", "%t", [half, square]),
+                dot("%r", &format!("%c: {square}"), &format!("%b: {square}"), square),
+            ],
+            &[("%r", square)],
+        );
+        let (batch, swapped) = ("tensor<4x80x3x72xf32>", "tensor<4x3x80x72xf32>");
+        let scores = "tensor<4x3x80x80xf32>";
+        let batched = program(
+            &format!("%a: {batch}, %b: {batch}"),
+            &[
+                format!(
+                    "%t = stablehlo.transpose %a, dims = [0, 2, 1, 3] : ({batch}) -> {swapped}"
+                ),
+                format!(
+                    "%u = stablehlo.transpose %b, dims = [0, 2, 1, 3] : ({batch}) -> {swapped}"
+                ),
+                format!(
+                    "%p = stablehlo.dot_general %t, %u, batching_dims = [0, 1] x [0, 1], contracting_dims = [3] x [3] : ({swapped}, {swapped}) -> {scores}"
+                ),
+                format!(
+                    "%r = stablehlo.transpose %p, dims = [0, 1, 3, 2] : ({scores}) -> {scores}"
+                ),
+            ],
+            &[("%r", scores)],
+        );
+        vec![(both, 0), (result, 0), (narrowed, 0), (widened, 0), (batched, 0)]
+    }
+
+    #[test]
+    fn products_read_and_write_in_place_with_the_same_bits() {
+        for (text, bytes) in programs() {
+            assert_eq!(plan_of(&text).arena, bytes, "{text}");
+            for numerics in [Numerics::Tpu, Numerics::Ieee] {
+                let kept = [None, None];
+                let wanted = results_under(numerics, &text, &kept, WITHOUT);
+                at_every_level(|level| {
+                    let found = results_under(numerics, &text, &kept, Passes::ALL);
+                    assert!(found == wanted, "{level:?}, {numerics:?}: {text}");
+                });
+            }
+        }
+    }
+
+    #[test]
+    fn what_others_read_as_it_is_stays() {
+        let (square, half) = ("tensor<192x192xf32>", "tensor<192x192xbf16>");
+        let product = format!(
+            "stablehlo.dot_general %t, %a, contracting_dims = [1] x [0] : ({square}, {square}) -> {square}"
+        );
+        // The transpose is a result, too.
+        let text = format!(
+            "func.func public @main(%a: {square}) -> ({square}, {square}) {{
+               %t = stablehlo.transpose %a, dims = [1, 0] : ({square}) -> {square}
+               %r = {product}
+               return %t, %r : {square}, {square}
+             }}"
+        );
+        let kept = [None];
+        let of = |passes| results_under(Numerics::Tpu, &text, &kept, passes);
+        assert!(of(Passes::ALL) == of(WITHOUT));
+        // What is converted is nowhere else, and twice as large.
+        let text = format!(
+            "func.func public @main(%a: {square}, %b: {half}) -> {half} {{
+               %p = stablehlo.dot_general %a, %a, contracting_dims = [1] x [0] : ({square}, {square}) -> {square}
+               %c = stablehlo.convert %p : ({square}) -> {half}
+               %r = stablehlo.dot_general %c, %b, contracting_dims = [1] x [0] : ({half}, {half}) -> {half}
+               return %r : {half}
+             }}"
+        );
+        let names: Vec<String> = plan_of(&text)
+            .slots
+            .iter()
+            .filter_map(|slot| slot.shape.as_ref())
+            .map(|shape| shape.to_string())
+            .collect();
+        assert!(names.iter().any(|name| name.contains("bf16")), "{names:?}");
+    }
+}
