@@ -126,7 +126,9 @@ impl Search<'_> {
         let (base, chosen) = self.base()?;
         let split = self.split(&base, chosen)?;
         let slices = self.slices(&split.topology)?;
-        let one_of_slices = self.variables.slice.is_some() && slices > 1;
+        // Our own number counts over all slices, so it says that each has a process, too.
+        let said = self.variables.slice.is_some() || self.asked.process_index.is_some();
+        let one_of_slices = said && slices > 1;
         let split = match split.processes {
             // Nothing says that a slice has several.
             None if one_of_slices => on_hosts_of(split.topology.bounds(), split)?,

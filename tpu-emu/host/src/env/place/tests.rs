@@ -157,6 +157,11 @@ fn slices_have_processes_of_their_own_where_one_is_named() {
     let together = "v5e:2x2x1,chips_per_host_bounds=2x2x1,num_slices=2,processes=1";
     check(&[two, emu], together, 0, 1);
     let apart = "v5e:2x2x1,chips_per_host_bounds=2x2x1,num_slices=2";
+    let own = ("TPU_EMU_TOPOLOGY", "v5e:2x2,num_slices=2");
+    check(&[own, (INDEX, "0")], apart, 0, 2);
+    check(&[own, (INDEX, "1")], apart, 1, 2);
+    check(&[two, emu, (INDEX, "1")], apart, 1, 2);
+    refused(&[own, (INDEX, "2")], &["TPU_EMU_PROCESS_INDEX=2", "2 processes"]);
     let second = ("MEGASCALE_SLICE_ID", "1");
     let coordinator = ("MEGASCALE_COORDINATOR_ADDRESS", "host:8080");
     check(&[two, emu, second, coordinator], apart, 1, 2);
