@@ -5,6 +5,7 @@ pub mod groups;
 pub mod io_shardings;
 mod propagate;
 mod wanted;
+pub(crate) mod zones;
 
 use crate::grid::{Grid, digits, mesh_of};
 use tpu_base::error::{Error, Result};

@@ -370,7 +370,8 @@ impl<'m> Loader<'m> {
         if is_manual(operation) {
             return self.manual(participants, operation, into);
         }
-        if participants.group.whole && self.marker(participants, operation, into)? {
+        let single = participants.group.ids.len() == self.devices.count;
+        if (participants.group.whole || single) && self.marker(participants, operation, into)? {
             return Ok(());
         }
         let mut made = Made::default();
@@ -430,7 +431,9 @@ impl<'m> Loader<'m> {
                 Some(crate::sharding::groups::groups(inner, kind, self.module, self.devices)?)
             } else if communicates(inner) {
                 Some(vec![(0..self.devices.count).collect()])
-            } else if is_manual(inner) || is_marker(inner) {
+            } else if is_marker(inner) {
+                Some(self.marked_groups(inner)?)
+            } else if is_manual(inner) {
                 Some(self.groups_inside(inner)?.unwrap_or_default())
             } else {
                 self.groups_inside(inner)?

@@ -1,5 +1,8 @@
 //! Code that runs per device between XLA's markers `SPMDFullToShardShape` and
 //! `SPMDShardToFullShape`, as jaxlib up to 0.6 writes it.
+#[cfg(test)]
+mod tests;
+
 use super::super::graph::{Subgraph, ValueId};
 use super::super::import::Loader;
 use super::super::import::control::bind_all;
@@ -7,6 +10,7 @@ use super::super::import::scope::{Binding, Scope};
 pub(crate) use super::manual::Participants;
 use super::manual::is_manual;
 use crate::sharding::Sharding;
+use crate::sharding::zones::zones;
 use std::collections::HashMap;
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::{DType, Shape};
@@ -105,7 +109,7 @@ impl<'m> Loader<'m> {
     ) -> Result<()> {
         let count = self.devices.count;
         let binding = scope.binding(operand)?;
-        let wholes: Vec<Binding> = (0..count).map(|device| binding.on(device)).collect();
+        let wholes: Vec<_> = (0..count).map(|device| (device, binding.on(device))).collect();
         let parts = self.split(operation, &wholes, scope.sharding_of(operand), into)?;
         let &[result] = &operation.results[..] else {
             return Err(Error::bad(format!("{} without one result", operation.name)));
@@ -120,24 +124,25 @@ impl<'m> Loader<'m> {
     fn split(
         &mut self,
         operation: &'m Operation,
-        wholes: &[Binding],
+        wholes: &[(usize, Binding)],
         stated: Option<&str>,
         into: &mut Subgraph,
     ) -> Result<Vec<Binding>> {
         let count = self.devices.count;
-        let rank = wholes[0].array()?.1.rank();
+        let Some((_, first)) = wholes.first() else { return Ok(Vec::new()) };
+        let rank = first.array()?.1.rank();
         let sharding = match stated {
             Some(text) => Sharding::parse(text, rank, count)?,
             None => Sharding::replicated(rank, count),
         };
         let mut made: HashMap<(ValueId, usize), Binding> = HashMap::new();
-        let mut parts = Vec::with_capacity(count);
-        for (device, whole) in wholes.iter().enumerate() {
+        let mut parts = Vec::with_capacity(wholes.len());
+        for (device, whole) in wholes {
             let (value, shape) = whole.array()?;
-            let key = (value, sharding.part(device));
+            let key = (value, sharding.part(*device));
             let part = match made.get(&key) {
                 Some(part) => part.clone(),
-                None => self.shard(operation, (value, shape), &sharding, device, into)?,
+                None => self.shard(operation, (value, shape), &sharding, *device, into)?,
             };
             made.insert(key, part.clone());
             parts.push(part);
@@ -174,8 +179,40 @@ impl<'m> Loader<'m> {
         self.seen(operation, &parts, (&sharding, &zone, &all), into)
     }
 
+    /// The arrays of code that runs per device along some axes, from the parts of code inside of
+    /// it that runs per device along more.
+    fn join_inside(
+        &mut self,
+        operation: &'m Operation,
+        placed: &[(usize, Binding)],
+        stated: &str,
+        into: &mut Subgraph,
+    ) -> Result<Vec<Binding>> {
+        let count = self.devices.count;
+        let Some((_, first)) = placed.first() else { return Ok(Vec::new()) };
+        let sharding = Sharding::parse(stated, first.array()?.1.rank(), count)?;
+        let zone = zones(stated, count)?;
+        let mut parts = vec![None; count];
+        placed.iter().for_each(|(device, part)| parts[*device] = Some(part));
+        let devices: Vec<usize> = placed.iter().map(|(device, _)| *device).collect();
+        self.seen(operation, &parts, (&sharding, &zone, &devices), into)
+    }
+
+    /// The devices that have to do with one another in a marker inside of code per device.
+    pub(super) fn marked_groups(&self, operation: &Operation) -> Result<Vec<Vec<usize>>> {
+        let count = self.devices.count;
+        let stated = operation.attributes.text("mhlo.sharding").unwrap_or("{replicated}");
+        if rule(operation) == Some(ShardingRule::Split) {
+            return Ok(vec![(0..count).collect()]);
+        }
+        let mut groups = vec![Vec::new(); count];
+        zones(stated, count)?.iter().enumerate().for_each(|(at, &zone)| groups[zone].push(at));
+        groups.retain(|group| !group.is_empty());
+        Ok(groups)
+    }
+
     /// What has to do with markers in code over whole arrays of which every device has its own
-    /// copy. Whether it was such.
+    /// copy, or inside of code that runs per device. Whether it was such.
     pub(super) fn marker(
         &mut self,
         participants: &mut Participants<'m>,
@@ -195,11 +232,15 @@ impl<'m> Loader<'m> {
         }
         let given = participants.scopes.iter().map(|scope| scope.binding(operand).cloned());
         let given = given.collect::<Result<Vec<_>>>()?;
+        let devices = (0..given.len()).map(|place| participants.device(place));
+        let placed: Vec<(usize, Binding)> = devices.zip(given.iter().cloned()).collect();
         let made = if rule == Some(ShardingRule::Split) {
             let stated = participants.scopes[0].sharding_of(operand);
-            self.split(operation, &given, stated, into)?
-        } else {
+            self.split(operation, &placed, stated, into)?
+        } else if participants.group.whole {
             self.join(operation, &given, into)?
+        } else {
+            self.join_inside(operation, &placed, stated.unwrap_or("{replicated}"), into)?
         };
         for (scope, made) in participants.scopes.iter_mut().zip(made) {
             bind_all(scope, operation, vec![made])?;
