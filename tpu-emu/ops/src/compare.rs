@@ -9,7 +9,8 @@ use tpu_kernels::elementwise::loops::lane;
 use tpu_kernels::elementwise::program::{ElementwiseOp, LoopFn};
 use tpu_stablehlo::ir::{Attribute, Attributes};
 
-pub(super) const OP: Entry = Entry::elementwise("compare", infer, lower);
+/// The row of `compare`, which the compiler adds to programs itself, too.
+pub const OP: Entry = Entry::elementwise("compare", infer, lower);
 
 /// Whether two elements of a type differ.
 ///

@@ -11,7 +11,7 @@ use tpu_kernels::movement::move_list::{Move, Moves};
 /// Shapes: operands equal but for axis `dimension`; there the result has the sum.
 /// Errors: `Constraint` C1 to C4.
 /// Source: StableHLO specification, "concatenate", C1-C6.
-pub(super) const OP: Entry = Entry {
+pub const OP: Entry = Entry {
     sharding: ShardingRule::Pieces,
     factors: factors::sliced,
     ..Entry::new("concatenate", infer, lower)

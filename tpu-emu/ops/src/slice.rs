@@ -10,7 +10,7 @@ use tpu_kernels::movement::strided_view::Access;
 /// Shapes: `operand [o..]`; result `[ceil((limit - start) / stride), ..]`.
 /// Errors: `Constraint` C2 to C4.
 /// Source: StableHLO specification, "slice", C1-C5.
-pub(super) const OP: Entry = Entry {
+pub const OP: Entry = Entry {
     sharding: ShardingRule::Pieces,
     factors: factors::sliced,
     ..Entry::new("slice", infer, lower)

@@ -6,7 +6,8 @@ use tpu_base::tensor::element::{Number, for_dtype};
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 
-pub(super) const OP: Entry = Entry::elementwise("subtract", same::<2>, lower);
+/// The row of `subtract`, which the compiler adds to programs itself, too.
+pub const OP: Entry = Entry::elementwise("subtract", same::<2>, lower);
 
 /// `lhs - rhs`.
 ///

@@ -1,6 +1,6 @@
 //! Factors of operations whose places the program computes.
 use super::FactorKind::{Kept, Moved, Summed};
-use super::{FactorSite, Factors, Local};
+use super::{FactorSite, Factors, Local, LookedUp};
 
 /// A part of the first operand, which stays whole along axes that are taken whole.
 pub(crate) fn dynamic_slice(site: &FactorSite<'_>) -> Option<Factors> {
@@ -37,8 +37,9 @@ fn others(rank: usize, without: &[usize]) -> impl Iterator<Item = usize> + '_ {
     (0..rank).filter(move |axis| !without.contains(axis))
 }
 
-/// Slices of a table: along axes that they take whole, along those of the indices, and along those
-/// that run with the indices.
+/// Slices of a table: along axes that they take whole, along those of the indices, along those
+/// that run with the indices, and along those of which they take one element: a piece of the table
+/// has it, and the others have none.
 pub(crate) fn gathered(site: &FactorSite<'_>) -> Option<Factors> {
     let &[table, indices] = &site.operands[..] else { return None };
     let result = *site.results.first()?;
@@ -63,12 +64,22 @@ pub(crate) fn gathered(site: &FactorSite<'_>) -> Option<Factors> {
             factors.operands[0].get_mut(*batching.get(at)?)?.push(factor);
         }
     }
+    let single = |axis: usize| sizes.get(axis) == Some(&1);
+    let collapsed = site.list("collapsed_slice_dims");
+    for (component, axis) in site.list("start_index_map").into_iter().enumerate() {
+        if collapsed.contains(&axis) && single(axis) {
+            let factor = factors.add(*table.get(axis)?, Summed);
+            factors.operands[0][axis].push(factor);
+            factors.looked_up.push(LookedUp { factor, axis, component });
+        }
+    }
     factors.local = Local::Sizes;
     Some(factors)
 }
 
 /// Windows put into an array: along axes that they fill, along those that run with the indices,
-/// and, where they are added, along the axes of the indices.
+/// along those in which they have one element, and, where they are added, along the axes of the
+/// indices.
 pub(crate) fn scattered(site: &FactorSite<'_>) -> Option<Factors> {
     let &[into, indices, updates] = &site.operands[..] else { return None };
     let windows = site.list("update_window_dims");
@@ -100,6 +111,14 @@ pub(crate) fn scattered(site: &FactorSite<'_>) -> Option<Factors> {
             let axis = *batching.get(at)?;
             factors.operands[0].get_mut(axis)?.push(factor);
             factors.results.first_mut()?.get_mut(axis)?.push(factor);
+        }
+    }
+    let inserted = site.list("inserted_window_dims");
+    for (component, axis) in site.list("scatter_dims_to_operand_dims").into_iter().enumerate() {
+        if inserted.contains(&axis) {
+            factors.shared((*into.get(axis)?, Kept), (0, axis), (0, axis))?;
+            let factor = factors.factors.len() - 1;
+            factors.looked_up.push(LookedUp { factor, axis, component });
         }
     }
     factors.added = site.adds.then_some(0);

@@ -77,6 +77,17 @@ pub enum Local {
     Elements,
 }
 
+/// An axis of the first operand along which indices say which element is meant, one at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LookedUp {
+    /// Its factor. A piece has elements for some indices and none for the others.
+    pub factor: usize,
+    /// The axis.
+    pub axis: usize,
+    /// Which number of each index it is.
+    pub component: usize,
+}
+
 /// The factors of an operation.
 #[derive(Debug, Clone)]
 pub struct Factors {
@@ -90,6 +101,8 @@ pub struct Factors {
     pub local: Local,
     /// The operand that is added to the sum: it counts once, however many summands there are.
     pub added: Option<usize>,
+    /// Axes of the first operand in which the second one looks elements up.
+    pub looked_up: Vec<LookedUp>,
 }
 
 /// The factors of an operation; `None` for one that needs all of its operands.
@@ -105,6 +118,7 @@ impl Factors {
             results: none(&site.results),
             local: Local::Same,
             added: None,
+            looked_up: Vec::new(),
         }
     }
 
@@ -125,6 +139,18 @@ impl Factors {
         self.operands.get_mut(operand)?.get_mut(from)?.push(factor);
         self.results.get_mut(result)?.get_mut(to)?.push(factor);
         Some(())
+    }
+}
+
+impl Factors {
+    /// Takes the first operand whole along the axes in which elements are looked up.
+    pub fn without_lookups(&mut self) {
+        for LookedUp { factor, axis, .. } in std::mem::take(&mut self.looked_up) {
+            let arrays = self.operands.iter_mut().chain(&mut self.results);
+            arrays.filter_map(|array| array.get_mut(axis)).for_each(|axis| {
+                axis.retain(|&other| other != factor);
+            });
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 use super::axes::{Axes, Layout};
 use tpu_ops::factors::{Factor, FactorSite, Factors};
 use tpu_ops::{ADD, Operator};
-use tpu_stablehlo::ir::{Block, Function, Operation, Value};
+use tpu_stablehlo::ir::{Block, Element, Function, Operation, Value};
 
 /// Extents of an array, where all are known.
 pub(super) fn dims(function: &Function, value: Value) -> Option<&[i64]> {
@@ -23,7 +23,14 @@ pub(super) fn factors_of(function: &Function, operation: &Operation) -> Option<F
         results: all(&operation.results)?,
         adds: adds(operation),
     };
-    (entry.factors)(&site)
+    let mut factors = (entry.factors)(&site)?;
+    // Numbers of fewer bits do not hold all places.
+    let of = |value: &Value| function.type_of(*value).tensor().map(|tensor| tensor.element);
+    let wide = [Element::S32, Element::S64, Element::U32, Element::U64];
+    if !operation.operands.get(1).and_then(of).is_some_and(|element| wide.contains(&element)) {
+        factors.without_lookups();
+    }
+    Some(factors)
 }
 
 /// Whether the code inside of an operation adds two elements.

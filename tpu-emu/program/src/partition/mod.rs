@@ -5,8 +5,8 @@
 //! 2. `propagate`: how every value is split.
 //! 3. `emit`: the operations over parts. `operation` does one whose axes belong together
 //!    (`factors`) piece by piece; one without factors takes its operands whole. `reshard` brings an
-//!    array from one layout to another, `collective` writes what devices exchange, `waiting` makes
-//!    sums together.
+//!    array from one layout to another, `lookup` looks elements up in a piece of a table,
+//!    `collective` writes what devices exchange, `waiting` makes sums together.
 //!
 //! It tells what each device needs: its memory, its work, its text. What runs is the program over
 //! whole arrays (docs/decisions/0016), but where the parts need nothing of one another
@@ -19,6 +19,7 @@ mod differential;
 mod emit;
 mod factors;
 mod linker;
+mod lookup;
 mod operation;
 mod propagate;
 mod reshard;

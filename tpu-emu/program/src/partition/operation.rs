@@ -3,6 +3,7 @@ use super::Form;
 use super::axes::Layout;
 use super::emit::Emitter;
 use super::factors::{adds, chosen, dims, factors_of, joined};
+use super::lookup::{Found, Piece};
 use tpu_base::error::Result;
 use tpu_ops::factors::{FactorKind, Factors, Local};
 use tpu_ops::{
@@ -196,6 +197,10 @@ impl<'m> Emitter<'m> {
         for (&result, layout) in operation.results.iter().zip(&outs) {
             types.push(self.local(self.function.type_of(result), layout)?);
         }
+        let found = self.looked_up(operation, factors, (&ins, &operands))?;
+        if let (Some(found), Some(indices)) = (&found, operands.get_mut(1)) {
+            *indices = found.indices;
+        }
         let of = types.first().cloned();
         let attributes = self.local_attributes(operation, factors, (&ins, of.as_ref()));
         let made = self.made(operation, kind, (operands, types), attributes)?;
@@ -209,6 +214,9 @@ impl<'m> Emitter<'m> {
                 }
                 Local::Same | Local::Limits | Local::Sizes => {}
             }
+            if let Some(inside) = found.as_ref().and_then(|found| found.inside) {
+                value = self.masked(operation, value, inside)?;
+            }
             if !partial.is_empty() {
                 let by = operation.regions.first().filter(|_| !adds(operation));
                 value = self.summed(value, &mut layout, (partial.clone(), by), result)?;
@@ -221,6 +229,34 @@ impl<'m> Emitter<'m> {
             self.finish(result, value, &layout)?;
         }
         Ok(())
+    }
+
+    /// The indices of an operation into the device's piece of its first operand, where that is
+    /// split along axes in which they look elements up.
+    fn looked_up(
+        &mut self,
+        operation: &Operation,
+        factors: &Factors,
+        (ins, operands): (&[Layout], &[Value]),
+    ) -> Result<Option<Found>> {
+        let (Some(table), &[first, indices, ..]) = (ins.first(), operands) else {
+            return Ok(None);
+        };
+        let mut pieces = Vec::new();
+        for &lookup in &factors.looked_up {
+            let axes = table.0[lookup.axis].clone();
+            if !axes.is_empty() {
+                let part = self.tensor(first)?.dims[lookup.axis];
+                pieces.push(Piece { lookup, part, whole: part * self.count(&axes), axes });
+            }
+        }
+        if pieces.is_empty() {
+            return Ok(None);
+        }
+        let vector = operation.attributes.integer("index_vector_dim").unwrap_or_default();
+        let vector = usize::try_from(vector).unwrap_or_default();
+        let clamped = operation.regions.is_empty();
+        self.found(indices, (vector, clamped), &pieces).map(Some)
     }
 
     fn elements(&self, value: Value) -> usize {
@@ -252,6 +288,15 @@ impl<'m> Emitter<'m> {
         (ins, of): (&[Layout], Option<&Type>),
     ) -> Attributes {
         let mut attributes = operation.attributes.clone();
+        // Indices past the ends of a piece are in no order.
+        if ins.first().is_some_and(|table| {
+            factors.looked_up.iter().any(|lookup| !table.0[lookup.axis].is_empty())
+        }) {
+            let sorted = attributes.get("indices_are_sorted").is_some();
+            if sorted {
+                attributes.set("indices_are_sorted", Attribute::Bool(false));
+            }
+        }
         let name = match factors.local {
             Local::Same | Local::Counting => return attributes,
             Local::Elements => {

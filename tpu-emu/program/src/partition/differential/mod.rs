@@ -166,3 +166,32 @@ fn a_minor_part_of_an_extent_is_split_where_it_is_in_all_arrays() {
 }";
     check(text, 4, 1);
 }
+
+/// Whether a device gathers what the others have.
+fn gathers(text: &str, count: usize) -> bool {
+    let module = tpu_stablehlo::text::parse(text).unwrap();
+    let (_, _, io) = whole(&module, count, &|shapes| {
+        shapes.iter().map(|shape| vec![0; shape.bytes()]).collect()
+    });
+    let part = partition(&module, &io, (count, false), Form::Text).unwrap().module;
+    part.to_mlir(false).contains("all_gather")
+}
+
+#[test]
+fn elements_are_looked_up_in_the_device_s_piece_of_a_table() {
+    let text = r#"module {
+  sdy.mesh @mesh = <["x"=2, "y"=2]>
+  func.func public @main(%t: tensor<8x6x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}, {}]>}) -> (tensor<5x4xf32>, tensor<8x6x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}, {}]>}) {
+    %i = stablehlo.constant dense<[[5, 0], [-3, 7], [2, 9], [5, 3], [1, -1]]> : tensor<5x2xi32>
+    %0 = "stablehlo.gather"(%t, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0, 1], start_index_map = [1, 0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1, 1, 4>}> : (tensor<8x6x4xf32>, tensor<5x2xi32>) -> tensor<5x4xf32>
+    %1 = "stablehlo.scatter"(%t, %i, %0) ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %z = stablehlo.add %x, %y : tensor<f32>
+      stablehlo.return %z : tensor<f32>
+    }) {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [1, 0], index_vector_dim = 1>} : (tensor<8x6x4xf32>, tensor<5x2xi32>, tensor<5x4xf32>) -> tensor<8x6x4xf32>
+    return %0, %1 : tensor<5x4xf32>, tensor<8x6x4xf32>
+  }
+}"#;
+    check(text, 4, 3);
+    assert!(!gathers(text, 4));
+}

@@ -256,12 +256,16 @@ impl Writer {
             }
             14 if rank > 0 && dims[0] > 0 => {
                 let rows = self.random.pick(&[1, 4, 12]);
-                let (counts, at) = (self.name(), self.name());
-                let modulus = self.name();
-                let most = dims[0];
+                let at = self.name();
+                // Some are past the ends.
+                let most = i64::try_from(dims[0]).unwrap();
+                let mut index = || i64::try_from(self.random.below(dims[0] + 4)).unwrap() - 2;
+                let indices: Vec<String> =
+                    (0..rows).map(|_| format!("[{}]", index().min(most))).collect();
+                let indices = indices.join(", ");
                 writeln!(
                     self.text,
-                    "    {counts} = stablehlo.iota dim = 0 : tensor<{rows}x1xi32>\n    {modulus} = stablehlo.constant dense<{most}> : tensor<{rows}x1xi32>\n    {at} = stablehlo.remainder {counts}, {modulus} : tensor<{rows}x1xi32>"
+                    "    {at} = stablehlo.constant dense<[{indices}]> : tensor<{rows}x1xi32>"
                 )
                 .unwrap();
                 let mut to = dims.clone();
