@@ -12,7 +12,7 @@ use tpu_stablehlo::ir::{
 
 /// An axis of the table, by whose axes of the devices it is split and how many elements a piece
 /// and the whole have.
-pub(super) struct Piece {
+pub(super) struct TablePiece {
     pub(super) lookup: LookedUp,
     pub(super) axes: Vec<u8>,
     pub(super) part: i64,
@@ -20,7 +20,7 @@ pub(super) struct Piece {
 }
 
 /// Indices into a device's piece.
-pub(super) struct Found {
+pub(super) struct PieceIndices {
     pub(super) indices: Value,
     /// Which of them are in the piece.
     pub(super) inside: Option<Value>,
@@ -37,8 +37,8 @@ impl Emitter<'_> {
         &mut self,
         indices: Value,
         (vector, clamped): (usize, bool),
-        pieces: &[Piece],
-    ) -> Result<Found> {
+        pieces: &[TablePiece],
+    ) -> Result<PieceIndices> {
         let of = self.tensor(indices)?;
         let count = of.dims.get(vector).copied().unwrap_or(1);
         let mut places = of.clone();
@@ -54,7 +54,7 @@ impl Emitter<'_> {
             } else {
                 self.component(indices, (vector, component), &one)
             };
-            let lookup = |piece: &&Piece| piece.lookup.component == component;
+            let lookup = |piece: &&TablePiece| piece.lookup.component == component;
             let Some(piece) = pieces.iter().find(lookup) else {
                 components.push(number);
                 continue;
@@ -78,7 +78,7 @@ impl Emitter<'_> {
                 self.simple(&CONCATENATE, components, Type::Tensor(of), attributes)
             }
         };
-        Ok(Found { indices, inside: inside.filter(|_| clamped) })
+        Ok(PieceIndices { indices, inside: inside.filter(|_| clamped) })
     }
 
     /// One number of each index.
@@ -121,7 +121,7 @@ impl Emitter<'_> {
         mut number: Value,
         of: &TensorType,
         clamped: bool,
-        piece: &Piece,
+        piece: &TablePiece,
     ) -> Result<(Value, Value)> {
         let like = Type::Tensor(of.clone());
         let zero = self.number_of(of, 0);

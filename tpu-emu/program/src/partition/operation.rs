@@ -3,9 +3,9 @@ use super::Form;
 use super::axes::Layout;
 use super::emit::Emitter;
 use super::factors::{adds, chosen, dims, factors_of, joined};
-use super::lookup::{Found, Piece};
+use super::lookup::{PieceIndices, TablePiece};
 use tpu_base::error::Result;
-use tpu_ops::factors::{FactorKind, Factors, Local};
+use tpu_ops::factors::{FactorKind, Factors, Local, LookedUp};
 use tpu_ops::{
     ADD, BROADCAST_IN_DIM, CollectiveKind, DeviceDependence, Entry, LayoutRule, Operator,
     ShardingRule, Structural,
@@ -238,7 +238,7 @@ impl<'m> Emitter<'m> {
         operation: &Operation,
         factors: &Factors,
         (ins, operands): (&[Layout], &[Value]),
-    ) -> Result<Option<Found>> {
+    ) -> Result<Option<PieceIndices>> {
         let (Some(table), &[first, indices, ..]) = (ins.first(), operands) else {
             return Ok(None);
         };
@@ -247,7 +247,7 @@ impl<'m> Emitter<'m> {
             let axes = table.0[lookup.axis].clone();
             if !axes.is_empty() {
                 let part = self.tensor(first)?.dims[lookup.axis];
-                pieces.push(Piece { lookup, part, whole: part * self.count(&axes), axes });
+                pieces.push(TablePiece { lookup, part, whole: part * self.count(&axes), axes });
             }
         }
         if pieces.is_empty() {
@@ -289,13 +289,11 @@ impl<'m> Emitter<'m> {
     ) -> Attributes {
         let mut attributes = operation.attributes.clone();
         // Indices past the ends of a piece are in no order.
-        if ins.first().is_some_and(|table| {
-            factors.looked_up.iter().any(|lookup| !table.0[lookup.axis].is_empty())
-        }) {
-            let sorted = attributes.get("indices_are_sorted").is_some();
-            if sorted {
-                attributes.set("indices_are_sorted", Attribute::Bool(false));
-            }
+        let split =
+            |lookup: &LookedUp| ins.first().is_some_and(|table| !table.0[lookup.axis].is_empty());
+        let sorted = attributes.get("indices_are_sorted").is_some();
+        if sorted && factors.looked_up.iter().any(split) {
+            attributes.set("indices_are_sorted", Attribute::Bool(false));
         }
         let name = match factors.local {
             Local::Same | Local::Counting => return attributes,
