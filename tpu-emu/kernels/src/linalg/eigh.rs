@@ -1,21 +1,31 @@
 //! Eigenvalues and eigenvectors of Hermitian matrices: reduced to a real tridiagonal matrix by
 //! reflectors, then implicit QL steps.
-use super::householder::{apply, reflect};
-use super::scalar::{Scalar, add_conjugates, rotate, subtract_both};
-use crate::linalg::tuning::MAX_QL_STEPS;
+use super::length::length_of;
+use super::reflectors;
+use super::reflectors::{Block, Order, Place};
+use super::rotations::Rotations;
+use super::scalar::Scalar;
+use crate::linalg::tuning::{BLOCK_REFLECTORS, MAX_QL_STEPS};
 use crate::matmul::accumulate::Work;
 use crate::matmul::widen::Widen;
+use crate::simd;
+use crate::simd::Loop;
 use num_traits::Float;
 
 /// Numbers of `T` that [`eigen`] uses besides its matrix, and real ones.
 pub fn workspace(n: usize) -> [usize; 2] {
-    [n * n + 3 * n, 2 * n]
+    let vectors = n.saturating_mul(5).saturating_add(reflectors::room(n, n));
+    [
+        n.saturating_mul(n).saturating_add(vectors),
+        n.saturating_mul(2).saturating_add(Rotations::<f64>::room(n)),
+    ]
 }
 
 /// Replaces a Hermitian `a [n, n]` by its eigenvectors, one a row, with the eigenvalues, ascending,
 /// in the first `n` of `reals`. All NaN where `a` is not finite.
 pub fn eigen<T: Scalar>(n: usize, a: &mut [T], workspace: &mut [T], reals: &mut [T::Real]) {
-    let (values, off) = reals.split_at_mut(n);
+    let (values, reals) = reals.split_at_mut(n);
+    let (off, turns) = reals.split_at_mut(n);
     let largest = a
         .iter()
         .fold(T::Real::ZERO, |largest, value| largest.max(value.re().abs()).max(value.im().abs()));
@@ -28,20 +38,16 @@ pub fn eigen<T: Scalar>(n: usize, a: &mut [T], workspace: &mut [T], reals: &mut 
         a.iter_mut().for_each(|value| *value = T::of(value.re() / largest, value.im() / largest));
     }
     let (q, workspace) = workspace.split_at_mut(n * n);
-    tridiagonal(n, a, workspace);
-    let (taus, sums) = workspace.split_at_mut(n);
-    for k in 0..n {
-        values[k] = a[k * n + k].re();
-        off[k] = if k + 1 < n { a[(k + 1) * n + k].re() } else { T::Real::ZERO };
-    }
-    basis(n, a, taus, q, sums);
+    let (taus, workspace) = workspace.split_at_mut(n);
+    tridiagonal(n, a, [values, off], taus, workspace);
+    basis(n, a, taus, q, workspace);
     // Rows are vectors from here on: a rotation runs along two rows.
     for row in 0..n {
         for column in 0..n {
             a[column * n + row] = q[row * n + column];
         }
     }
-    if !diagonal(n, values, off, a) {
+    if !diagonal(n, values, off, a, (turns, workspace)) {
         a.fill(T::missing());
         values.fill(T::Real::nan());
         return;
@@ -50,66 +56,187 @@ pub fn eigen<T: Scalar>(n: usize, a: &mut [T], workspace: &mut [T], reals: &mut 
     values.iter_mut().for_each(|value| *value *= largest);
 }
 
-/// Reduces `a` to tridiagonal form with a real subdiagonal. The reflector of step `k` is stored
-/// below the subdiagonal in column `k`, its `tau` in `room[k]`.
-fn tridiagonal<T: Scalar>(n: usize, a: &mut [T], workspace: &mut [T]) {
-    let (taus, workspace) = workspace.split_at_mut(n);
-    let (v, w) = workspace.split_at_mut(n);
+/// Reduces `a` to tridiagonal form with a real subdiagonal `off` beside `values`. The reflector of
+/// step `k` is stored below the subdiagonal in column `k`, its factor in `taus[k]`.
+///
+/// Each step changes the matrix by the reflector before, and multiplies it by its own on the way.
+fn tridiagonal<T: Scalar>(
+    n: usize,
+    a: &mut [T],
+    [values, off]: [&mut [T::Real]; 2],
+    taus: &mut [T],
+    workspace: &mut [T],
+) {
     let half = T::Real::of_f32(0.5);
+    let workspace = &mut workspace[..4 * n];
+    workspace.fill(T::ZERO);
+    let (before, now) = workspace.split_at_mut(2 * n);
+    let (mut v, mut w) = before.split_at_mut(n);
+    let (mut next, mut sums) = now.split_at_mut(n);
     for k in 0..n {
+        let row = &mut a[k * n..(k + 1) * n];
+        for column in k..n {
+            row[column] -= v[k] * w[column].conjugate() + w[k] * v[column].conjugate();
+        }
+        (values[k], off[k], taus[k]) = (row[k].re(), T::Real::ZERO, T::ZERO);
         if k + 1 == n {
-            taus[k] = T::ZERO;
-            continue;
+            break;
         }
-        let tau = reflect(a, n, k + 1, k);
-        taus[k] = tau;
-        if tau == T::ZERO {
-            continue;
+        // Row and column k are done: tiles that reach into them change nothing there.
+        (v[k], w[k]) = (T::ZERO, T::ZERO);
+        next[..=k].fill(T::ZERO);
+        for (to, from) in next[k + 1..].iter_mut().zip(&row[k + 1..]) {
+            *to = from.conjugate();
         }
-        v[k + 1] = T::of_i64(1);
+        let (head, tail) = (next[k + 1], &mut next[k + 2..]);
+        let rest = length_of(tail);
+        off[k] = head.re();
+        if rest != T::Real::ZERO || head.im() != T::Real::ZERO {
+            let whole = head.re().hypot(head.im()).hypot(rest);
+            let beta = if head.re() < T::Real::ZERO { whole } else { -whole };
+            taus[k] = T::of((beta - head.re()) / beta, -head.im() / beta);
+            let scale = head - T::of(beta, T::Real::ZERO);
+            tail.iter_mut().for_each(|value| *value = value.over(scale));
+            off[k] = beta;
+        }
+        next[k + 1] = T::of_i64(1);
         for row in k + 2..n {
-            v[row] = a[row * n + k];
+            a[row * n + k] = next[row];
         }
-        // w = tau·A·v; columns of A are its rows conjugated.
-        w[k + 1..].fill(T::ZERO);
-        for row in k + 1..n {
-            let factor = v[row];
-            add_conjugates(&mut w[k + 1..n], factor, &a[row * n + k + 1..(row + 1) * n]);
-        }
+        sums.fill(T::ZERO);
+        let rows = &mut a[(k + 1) * n..];
+        simd::run(Step { n, first: k + 1, rows, v, w, next, sums });
+        sums[..=k].fill(T::ZERO);
+        // w = tau·A·v, less what makes the change of A symmetric.
         let mut inner = T::ZERO;
         for row in k + 1..n {
-            w[row] *= tau;
-            inner += w[row].conjugate() * v[row];
+            sums[row] *= taus[k];
+            inner += sums[row].conjugate() * next[row];
         }
-        let shift = (tau * inner).times(-half);
+        let shift = (taus[k] * inner).times(-half);
         for row in k + 1..n {
-            w[row] += shift * v[row];
+            sums[row] += shift * next[row];
         }
-        for row in k + 1..n {
-            let (left, right) = (v[row], w[row]);
-            let values = &mut a[row * n + k + 1..(row + 1) * n];
-            subtract_both(values, (left, &w[k + 1..]), (right, &v[k + 1..]));
+        if taus[k] == T::ZERO {
+            next.fill(T::ZERO);
+        }
+        (v, next) = (next, v);
+        (w, sums) = (sums, w);
+    }
+}
+
+/// `rows -= v·wᴴ + w·vᴴ`, then `sums += rowsᴴ·next`, for rows and columns from `first` on.
+/// Vectors are 0 before `first`.
+struct Step<'a, T> {
+    n: usize,
+    first: usize,
+    rows: &'a mut [T],
+    v: &'a [T],
+    w: &'a [T],
+    next: &'a [T],
+    sums: &'a mut [T],
+}
+
+impl<T: Scalar> Loop for Step<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        // A vector of 512 bits. No bit depends on it.
+        match size_of::<T>() {
+            4 => self.tiles::<16>(),
+            8 => self.tiles::<8>(),
+            _ => self.tiles::<4>(),
+        }
+    }
+}
+
+impl<T: Scalar> Step<'_, T> {
+    #[inline(always)]
+    fn tiles<const TILE: usize>(mut self) {
+        let Self { n, first, .. } = self;
+        let count = n - first;
+        for at in (0..count / 4 * 4).step_by(4) {
+            self.some_rows::<TILE, 4>(at);
+        }
+        for at in count / 4 * 4..count {
+            self.some_rows::<TILE, 1>(at);
+        }
+    }
+
+    /// A few rows, in tiles that end where the rows do.
+    #[inline(always)]
+    fn some_rows<const TILE: usize, const ROWS: usize>(&mut self, at: usize) {
+        let Self { n, first, v, w, next, .. } = *self;
+        let factors: [[T; 3]; ROWS] = std::array::from_fn(|row| {
+            let row = first + at + row;
+            [v[row], w[row], next[row]]
+        });
+        let rows = &mut self.rows[at * n..][..ROWS * n];
+        let mut end = n;
+        while end > first && end >= TILE {
+            let tile = end - TILE..end;
+            let turn = |values: &[T]| -> [T; TILE] {
+                std::array::from_fn(|lane| values[lane].conjugate())
+            };
+            let (v, w) = (turn(&v[tile.clone()]), turn(&w[tile.clone()]));
+            let mut sums = [T::ZERO; TILE];
+            sums.copy_from_slice(&self.sums[tile.clone()]);
+            for (row, [left, right, next]) in rows.chunks_exact_mut(n).zip(factors) {
+                let row = &mut row[tile.clone()];
+                let mut values = [T::ZERO; TILE];
+                values.copy_from_slice(row);
+                for lane in 0..TILE {
+                    values[lane] -= left * w[lane] + right * v[lane];
+                    sums[lane] += values[lane].conjugate() * next;
+                }
+                row.copy_from_slice(&values);
+            }
+            self.sums[tile].copy_from_slice(&sums);
+            end -= TILE;
+        }
+        for column in first..end.max(first) {
+            for (row, [left, right, next]) in rows.chunks_exact_mut(n).zip(factors) {
+                row[column] -= left * w[column].conjugate() + right * v[column].conjugate();
+                self.sums[column] += row[column].conjugate() * next;
+            }
         }
     }
 }
 
 /// The unitary matrix that the reflectors of [`tridiagonal`] make.
-fn basis<T: Scalar>(n: usize, a: &[T], taus: &[T], q: &mut [T], sums: &mut [T]) {
+fn basis<T: Scalar>(n: usize, a: &[T], taus: &[T], q: &mut [T], room: &mut [T]) {
     q.fill(T::ZERO);
     for k in 0..n {
         q[k * n + k] = T::of_i64(1);
     }
-    for k in (1..n).rev() {
-        apply((a, n, k - 1), taus[k - 1], (q, n), k, k, sums);
+    let count = n.saturating_sub(1);
+    for start in (0..count).step_by(BLOCK_REFLECTORS).rev() {
+        let end = count.min(start + BLOCK_REFLECTORS);
+        let place = Place { width: n, row: start + 1, column: start };
+        let mut block = Block::stored(a, place, Order::Product, &taus[start..end], &mut *room);
+        let rows = &mut q[(start + 1) * n..];
+        block.apply(&taus[start..end], (&mut *rows, n), end + 1..n);
+        block.apply_to_identity(&taus[start..end], (rows, n), start + 1);
     }
 }
 
 /// Diagonalises a tridiagonal matrix and turns the rows of `vectors` along. `false` if it does not
 /// converge.
-fn diagonal<T: Scalar>(n: usize, d: &mut [T::Real], e: &mut [T::Real], vectors: &mut [T]) -> bool {
+fn diagonal<T: Scalar>(
+    n: usize,
+    d: &mut [T::Real],
+    e: &mut [T::Real],
+    vectors: &mut [T],
+    (room, tile): (&mut [T::Real], &mut [T]),
+) -> bool {
+    let mut rotations = Rotations::new(n, room);
     let (zero, one) = (T::Real::ZERO, T::Real::of_i64(1));
     let two = one + one;
     let tiny = T::Real::min_positive_value() / T::Real::epsilon();
+    // Squares that are smaller may have been rounded to nothing. None is too large: the matrix was
+    // scaled.
+    let least = tiny / T::Real::epsilon();
     for low in 0..n {
         let mut steps = 0;
         loop {
@@ -134,7 +261,8 @@ fn diagonal<T: Scalar>(n: usize, d: &mut [T::Real], e: &mut [T::Real], vectors: 
             let mut split = false;
             for at in (low..high).rev() {
                 let (f, b) = (sine * e[at], cosine * e[at]);
-                let r = f.hypot(bulge);
+                let squares = f * f + bulge * bulge;
+                let r = if squares > least { squares.sqrt() } else { f.hypot(bulge) };
                 e[at + 1] = r;
                 if r == zero {
                     d[at + 1] -= moved;
@@ -148,9 +276,9 @@ fn diagonal<T: Scalar>(n: usize, d: &mut [T::Real], e: &mut [T::Real], vectors: 
                 moved = sine * change;
                 d[at + 1] = base + moved;
                 bulge = cosine * change - b;
-                let (first, second) = vectors[at * n..(at + 2) * n].split_at_mut(n);
-                rotate(first, second, [sine, cosine]);
+                rotations.push(sine, cosine);
             }
+            rotations.end_of_sweep(high, vectors, tile);
             if !split {
                 d[low] -= moved;
                 e[low] = bulge;
@@ -158,6 +286,7 @@ fn diagonal<T: Scalar>(n: usize, d: &mut [T::Real], e: &mut [T::Real], vectors: 
             }
         }
     }
+    rotations.apply(vectors, tile);
     true
 }
 

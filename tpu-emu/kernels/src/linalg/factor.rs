@@ -1,4 +1,4 @@
-//! Triangular systems, and factors that are triangular. Matrices are dense and row-major.
+//! Triangular systems, and Cholesky factors. Matrices are dense and row-major.
 use super::scalar::Scalar;
 use crate::linalg::tuning::{BLOCK_ROWS, CHUNK_MULTIPLY_ADDS, REGISTER_ROWS};
 use crate::matmul::accumulate::Work;
@@ -11,20 +11,20 @@ use num_traits::Float;
 use std::ops::Range;
 
 /// Rows of a chunk, whole blocks of them, where each has so many results of sums of a block.
-fn chunk(columns: usize) -> usize {
+pub(super) fn chunk(columns: usize) -> usize {
     (CHUNK_MULTIPLY_ADDS / (columns * BLOCK_ROWS).max(1)).max(1).next_multiple_of(BLOCK_ROWS)
 }
 
 /// `to -= factor·from`.
 #[inline(always)]
-fn subtract<T: Scalar>(to: &mut [T], factor: T, from: &[T]) {
+pub(super) fn subtract<T: Scalar>(to: &mut [T], factor: T, from: &[T]) {
     for (to, &from) in to.iter_mut().zip(from) {
         *to -= factor * from;
     }
 }
 
 /// `rows -= left·right` for some columns of rows that are `width` apart. `left` has `depth` columns.
-fn reduce<T: Scalar>(
+pub(super) fn subtract_product<T: Scalar>(
     (rows, width, columns): (&mut [T], usize, Range<usize>),
     left: Matrix<'_, T>,
     right: Matrix<'_, T>,
@@ -72,7 +72,7 @@ pub fn cholesky<T: Scalar>(n: usize, a: &mut [T], workspace: &mut [T]) {
                 let columns = end..end + start + rows.len() / n;
                 let left = Matrix { data: &below[start * depth..], row: depth, column: 1 };
                 let right = Matrix { data: conjugates, row: 1, column: depth };
-                reduce((rows, n, columns), left, right, depth);
+                subtract_product((rows, n, columns), left, right, depth);
             }
         });
     }
@@ -95,10 +95,19 @@ impl<T: Scalar> Loop for CholeskyColumns<'_, T> {
 
     #[inline(always)]
     fn run(self) -> bool {
+        // No bit depends on it.
+        if self.n <= 8 { self.columns::<8>() } else { self.columns::<REGISTER_ROWS>() }
+    }
+}
+
+impl<T: Scalar> CholeskyColumns<'_, T> {
+    /// Computes the columns with as many sums in registers as there are `ROWS`.
+    #[inline(always)]
+    fn columns<const ROWS: usize>(self) -> bool {
         let Self { n, a, columns, workspace } = self;
         let (start, rows) = (columns.start, n - columns.start);
         // Sums may be of rows behind the last one.
-        let length = rows + REGISTER_ROWS;
+        let length = rows + ROWS;
         for column in workspace.chunks_exact_mut(length).take(columns.len()) {
             column[rows..].fill(T::ZERO);
         }
@@ -111,12 +120,12 @@ impl<T: Scalar> Loop for CholeskyColumns<'_, T> {
         for k in 0..columns.len() {
             let (done, column) = workspace.split_at_mut(k * length);
             let mut root = T::Real::ZERO;
-            for first in (k..rows).step_by(REGISTER_ROWS) {
-                let mut sums = [T::ZERO; REGISTER_ROWS];
-                sums.copy_from_slice(&column[first..][..REGISTER_ROWS]);
+            for first in (k..rows).step_by(ROWS) {
+                let mut sums = [T::ZERO; ROWS];
+                sums.copy_from_slice(&column[first..][..ROWS]);
                 for other in done.chunks_exact(length) {
                     let factor = other[k].conjugate();
-                    let other = &other[first..][..REGISTER_ROWS];
+                    let other = &other[first..][..ROWS];
                     for (sum, &other) in sums.iter_mut().zip(other) {
                         *sum -= other * factor;
                     }
@@ -135,7 +144,7 @@ impl<T: Scalar> Loop for CholeskyColumns<'_, T> {
                 if first == k {
                     sums[0] = T::of(root, T::Real::ZERO);
                 }
-                column[first..][..REGISTER_ROWS].copy_from_slice(&sums);
+                column[first..][..ROWS].copy_from_slice(&sums);
             }
         }
         for (row, to) in a[start * n..].chunks_exact_mut(n).enumerate() {
@@ -146,109 +155,6 @@ impl<T: Scalar> Loop for CholeskyColumns<'_, T> {
             }
         }
         true
-    }
-}
-
-/// `a = P·L·U` with `L` of unit diagonal, both in the place of `a [m, n]`. `pivots[k]` is the row
-/// that row `k` was exchanged with, and row `i` of `P⁻¹·a` is row `permutation[i]` of `a`.
-pub fn lu<T: Scalar>([m, n]: [usize; 2], a: &mut [T], pivots: &mut [i32], permutation: &mut [i32]) {
-    for (index, row) in (0..).zip(permutation.iter_mut()) {
-        *row = index;
-    }
-    let rank = m.min(n);
-    for first in (0..rank).step_by(BLOCK_ROWS) {
-        let end = rank.min(first + BLOCK_ROWS);
-        let columns = first..end;
-        simd::run(LuColumns {
-            size: [m, n],
-            a: &mut *a,
-            columns,
-            pivots: &mut *pivots,
-            permutation: &mut *permutation,
-        });
-        if end == n {
-            continue;
-        }
-        let (above, below) = a.split_at_mut(end * n);
-        let top = &mut above[first * n..];
-        // The block's rows to its right.
-        simd::run(LuRows { n, top: &mut *top, columns: first..end });
-        let top = &*top;
-        parallel::chunks_mut(below, chunk(n - end) * n, |_, rows| {
-            let depth = end - first;
-            let left: Vec<T> =
-                rows.chunks_exact(n).flat_map(|row| row[first..end].iter().copied()).collect();
-            let left = Matrix { data: &left, row: depth, column: 1 };
-            let right = Matrix { data: &top[end..], row: n, column: 1 };
-            reduce((rows, n, end..n), left, right, depth);
-        });
-    }
-}
-
-/// The rows to the right of a block's columns, which are done.
-struct LuRows<'a, T> {
-    n: usize,
-    top: &'a mut [T],
-    columns: Range<usize>,
-}
-
-impl<T: Scalar> Loop for LuRows<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        let Self { n, top, columns } = self;
-        for i in 1..columns.len() {
-            let (solved, row) = top.split_at_mut(i * n);
-            for (solved, k) in solved.chunks_exact(n).zip(columns.start..) {
-                let factor = row[k];
-                subtract(&mut row[columns.end..n], factor, &solved[columns.end..]);
-            }
-        }
-    }
-}
-
-/// Some columns of the factors, where those before are done; rows are exchanged as a whole.
-struct LuColumns<'a, T> {
-    size: [usize; 2],
-    a: &'a mut [T],
-    columns: Range<usize>,
-    pivots: &'a mut [i32],
-    permutation: &'a mut [i32],
-}
-
-impl<T: Scalar> Loop for LuColumns<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        let Self { size: [m, n], a, columns, pivots, permutation } = self;
-        for k in columns.clone() {
-            let mut pivot = k;
-            let mut largest = a[k * n + k].size();
-            for i in k + 1..m {
-                let size = a[i * n + k].size();
-                if size > largest {
-                    (pivot, largest) = (i, size);
-                }
-            }
-            pivots[k] = i32::try_from(pivot).unwrap_or(i32::MAX);
-            if pivot != k {
-                permutation.swap(k, pivot);
-                let (before, from) = a.split_at_mut(pivot * n);
-                before[k * n..(k + 1) * n].swap_with_slice(&mut from[..n]);
-            }
-            let (before, below) = a.split_at_mut((k + 1) * n);
-            let top = &before[k * n..];
-            if top[k] == T::ZERO {
-                continue;
-            }
-            for row in below.chunks_exact_mut(n) {
-                let factor = row[k].over(top[k]);
-                row[k] = factor;
-                subtract(&mut row[k + 1..columns.end], factor, &top[k + 1..columns.end]);
-            }
-        }
     }
 }
 
@@ -273,7 +179,7 @@ pub fn solve_left<T: Scalar>(n: usize, triangle: Triangle, a: &[T], b: &mut [T],
         let (before, rest) = b.split_at_mut(first * columns);
         let (rows, after) = rest.split_at_mut((end - first) * columns);
         let a_block = &a[first * n + first..];
-        simd::run(SolvedRows { n, triangle, a: a_block, b: &mut *rows, columns });
+        solve_block(n, triangle, a_block, (&mut *rows, columns, 0..columns));
         let (open, start) = if triangle.lower { (after, end) } else { (before, 0) };
         let rows = &*rows;
         let chunk = chunk(columns);
@@ -281,9 +187,20 @@ pub fn solve_left<T: Scalar>(n: usize, triangle: Triangle, a: &[T], b: &mut [T],
             let row = start + index * chunk;
             let left = Matrix { data: &a[row * n + first..], row: n, column: 1 };
             let right = Matrix { data: rows, row: columns, column: 1 };
-            reduce((open, columns, 0..columns), left, right, end - first);
+            subtract_product((open, columns, 0..columns), left, right, end - first);
         });
     }
+}
+
+/// Solves a system of at most [`BLOCK_ROWS`] rows, whose triangle `a` begins with, in the place of
+/// some columns of `b`, whose rows are `width` apart. Rows of `a` are `n` apart.
+pub(super) fn solve_block<T: Scalar>(
+    n: usize,
+    triangle: Triangle,
+    a: &[T],
+    (b, width, columns): (&mut [T], usize, Range<usize>),
+) {
+    simd::run(SolvedRows { n, triangle, a, b, width, columns });
 }
 
 /// The rows of one block: `a` begins with its triangle.
@@ -292,7 +209,8 @@ struct SolvedRows<'a, T> {
     triangle: Triangle,
     a: &'a [T],
     b: &'a mut [T],
-    columns: usize,
+    width: usize,
+    columns: Range<usize>,
 }
 
 impl<T: Scalar> Loop for SolvedRows<'_, T> {
@@ -300,20 +218,68 @@ impl<T: Scalar> Loop for SolvedRows<'_, T> {
 
     #[inline(always)]
     fn run(self) {
-        let Self { n, triangle, a, b, columns } = self;
-        let count = b.len() / columns;
-        for step in 0..count {
-            let i = if triangle.lower { step } else { count - 1 - step };
-            let (before, rest) = b.split_at_mut(i * columns);
-            let (row, after) = rest.split_at_mut(columns);
-            let known = if triangle.lower { before } else { after };
-            let first = if triangle.lower { 0 } else { i + 1 };
-            for (solved, &factor) in known.chunks_exact(columns).zip(&a[i * n + first..]) {
-                subtract(row, factor, solved);
+        // As many columns as a vector of 512 bits has numbers. No bit depends on it.
+        match size_of::<T>() {
+            4 => self.tiles::<16>(),
+            8 => self.tiles::<8>(),
+            _ => self.tiles::<4>(),
+        }
+    }
+}
+
+impl<T: Scalar> SolvedRows<'_, T> {
+    /// Solves for `TILE` columns at a time, with the sums of four rows in registers.
+    #[inline(always)]
+    fn tiles<const TILE: usize>(self) {
+        let Self { n, triangle, a, b, width: stride, columns } = self;
+        let rows = b.len() / stride;
+        let mut tile = [[T::ZERO; TILE]; BLOCK_ROWS];
+        let tile = &mut tile[..rows];
+        // The order in which rows are solved; the last one first is that of the other triangle.
+        let at = |step: usize| if triangle.lower { step } else { rows - 1 - step };
+        for first in columns.clone().step_by(TILE) {
+            let width = TILE.min(columns.end - first);
+            for (step, tile) in tile.iter_mut().enumerate() {
+                tile[..width].copy_from_slice(&b[at(step) * stride + first..][..width]);
             }
-            if !triangle.unit {
-                let diagonal = a[i * n + i];
-                row.iter_mut().for_each(|value| *value = value.over(diagonal));
+            for start in (0..rows).step_by(4) {
+                let (known, open) = tile.split_at_mut(start);
+                let count = open.len().min(4);
+                if let Some(open) = open.first_chunk_mut::<4>() {
+                    let factors: [&[T]; 4] = std::array::from_fn(|row| &a[at(start + row) * n..]);
+                    let mut sums = *open;
+                    for (step, known) in known.iter().enumerate() {
+                        let column = at(step);
+                        for (sums, factors) in sums.iter_mut().zip(&factors) {
+                            let factor = factors[column];
+                            for (sum, &known) in sums.iter_mut().zip(known) {
+                                *sum -= factor * known;
+                            }
+                        }
+                    }
+                    *open = sums;
+                } else {
+                    for (row, sums) in open.iter_mut().enumerate() {
+                        let factors = &a[at(start + row) * n..];
+                        for (step, known) in known.iter().enumerate() {
+                            subtract(sums, factors[at(step)], known);
+                        }
+                    }
+                }
+                for row in 0..count {
+                    let (known, open) = open.split_at_mut(row);
+                    let factors = &a[at(start + row) * n..];
+                    for (step, known) in known.iter().enumerate() {
+                        subtract(&mut open[0], factors[at(start + step)], known);
+                    }
+                    if !triangle.unit {
+                        let diagonal = factors[at(start + row)];
+                        open[0].iter_mut().for_each(|value| *value = value.over(diagonal));
+                    }
+                }
+            }
+            for (step, tile) in tile.iter().enumerate() {
+                b[at(step) * stride + first..][..width].copy_from_slice(&tile[..width]);
             }
         }
     }
@@ -340,7 +306,7 @@ pub fn solve_right<T: Scalar>(n: usize, triangle: Triangle, a: &[T], b: &mut [T]
                 b.chunks_exact(n).flat_map(|row| row[first..end].iter().copied()).collect();
             let left = Matrix { data: &solved, row: end - first, column: 1 };
             let right = Matrix { data: &a[first * n + open.start..], row: n, column: 1 };
-            reduce((&mut *b, n, open), left, right, end - first);
+            subtract_product((&mut *b, n, open), left, right, end - first);
         }
     });
 }
@@ -411,28 +377,6 @@ mod tests {
         let turned: Vec<f64> = (0..n * n).map(|at| factors[0][at % n * n + at / n]).collect();
         near(&times(&factors[0], &turned, [n, n, n]), &a);
         assert_eq!(factors[0][n - 1], 0.0);
-    }
-
-    #[test]
-    fn factors_of_several_blocks_are_the_permuted_matrix() {
-        let square = 2 * BLOCK_ROWS + 9;
-        for [m, n] in [[square, square], [square, BLOCK_ROWS + 3], [BLOCK_ROWS + 3, square]] {
-            let a: Vec<f64> = (0..m * n).map(|i| number(i * i + i / 7)).collect();
-            let (mut both, rank) = (a.clone(), m.min(n));
-            let (mut pivots, mut permutation) = (vec![0; rank], vec![0; m]);
-            lu([m, n], &mut both, &mut pivots, &mut permutation);
-            let lower = |at: usize| match (at / rank).cmp(&(at % rank)) {
-                std::cmp::Ordering::Less => 0.0,
-                std::cmp::Ordering::Equal => 1.0,
-                std::cmp::Ordering::Greater => both[at / rank * n + at % rank],
-            };
-            let lower: Vec<f64> = (0..m * rank).map(lower).collect();
-            let upper = |at: usize| if at / n <= at % n { both[at] } else { 0.0 };
-            let upper: Vec<f64> = (0..rank * n).map(upper).collect();
-            let row = |i: usize| usize::try_from(permutation[i]).unwrap();
-            let wanted: Vec<f64> = (0..m * n).map(|at| a[row(at / n) * n + at % n]).collect();
-            near(&times(&lower, &upper, [m, rank, n]), &wanted);
-        }
     }
 
     #[test]

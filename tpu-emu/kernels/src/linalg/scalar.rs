@@ -1,9 +1,6 @@
 //! Real and complex numbers under one name, for decompositions.
-use crate::linalg::tuning::MIN_VECTOR_ELEMENTS;
 use crate::matmul::accumulate::Work;
 use crate::matmul::widen::Widen;
-use crate::simd;
-use crate::simd::Loop;
 use num_complex::Complex;
 use num_traits::{Float, NumAssign};
 use std::ops::Neg;
@@ -12,6 +9,9 @@ use std::ops::Neg;
 pub trait Scalar: Work + NumAssign + Neg<Output = Self> {
     /// The type of its parts.
     type Real: Float + Scalar<Real = Self::Real>;
+
+    /// Whether it has no imaginary part.
+    const IS_REAL: bool;
 
     /// The real part.
     fn re(self) -> Self::Real;
@@ -54,84 +54,6 @@ pub trait Scalar: Work + NumAssign + Neg<Output = Self> {
     }
 }
 
-/// Rows `(x, y)` become `(cosine·x - sine·y, sine·x + cosine·y)`.
-#[inline]
-pub fn rotate<T: Scalar>(first: &mut [T], second: &mut [T], [sine, cosine]: [T::Real; 2]) {
-    let body = Rotation { first, second, sine, cosine };
-    if body.first.len() < MIN_VECTOR_ELEMENTS { body.run() } else { simd::run(body) }
-}
-
-struct Rotation<'a, T: Scalar> {
-    first: &'a mut [T],
-    second: &'a mut [T],
-    sine: T::Real,
-    cosine: T::Real,
-}
-
-impl<T: Scalar> Loop for Rotation<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        let Self { first, second, sine, cosine } = self;
-        for (x, y) in first.iter_mut().zip(second) {
-            let (old, next) = (*x, *y);
-            *y = old.times(sine) + next.times(cosine);
-            *x = old.times(cosine) - next.times(sine);
-        }
-    }
-}
-
-/// `to -= left·wᴴ + right·vᴴ`.
-#[inline]
-pub(crate) fn subtract_both<T: Scalar>(to: &mut [T], (left, w): (T, &[T]), (right, v): (T, &[T])) {
-    let body = Both { to, left, w, right, v };
-    if body.to.len() < MIN_VECTOR_ELEMENTS { body.run() } else { simd::run(body) }
-}
-
-struct Both<'a, T> {
-    to: &'a mut [T],
-    left: T,
-    w: &'a [T],
-    right: T,
-    v: &'a [T],
-}
-
-impl<T: Scalar> Loop for Both<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        let Self { to, left, w, right, v } = self;
-        for ((to, v), w) in to.iter_mut().zip(v).zip(w) {
-            *to -= left * w.conjugate() + right * v.conjugate();
-        }
-    }
-}
-
-/// `to += conjugate(from)·factor`.
-#[inline]
-pub(crate) fn add_conjugates<T: Scalar>(to: &mut [T], factor: T, from: &[T]) {
-    let body = Conjugates { to, factor, from };
-    if body.to.len() < MIN_VECTOR_ELEMENTS { body.run() } else { simd::run(body) }
-}
-
-struct Conjugates<'a, T> {
-    to: &'a mut [T],
-    factor: T,
-    from: &'a [T],
-}
-
-impl<T: Scalar> Loop for Conjugates<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        let Self { to, factor, from } = self;
-        to.iter_mut().zip(from).for_each(|(to, from)| *to += from.conjugate() * factor);
-    }
-}
-
 /// The power of two that a finite number has at least; 0 for zero.
 fn exponent<R: Float>(value: R) -> i32 {
     let (digits, exponent, _) = value.integer_decode();
@@ -153,6 +75,8 @@ macro_rules! scalar {
     ($real:ty, $small:literal, $large:literal) => {
         impl Scalar for $real {
             type Real = Self;
+
+            const IS_REAL: bool = true;
 
             #[inline(always)]
             fn re(self) -> Self {
@@ -185,6 +109,8 @@ macro_rules! scalar {
 
         impl Scalar for Complex<$real> {
             type Real = $real;
+
+            const IS_REAL: bool = false;
 
             #[inline(always)]
             fn re(self) -> $real {

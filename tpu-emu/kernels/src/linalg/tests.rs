@@ -1,11 +1,13 @@
 //! Decompositions of matrices of every kind: what they give multiplies to the matrix, and bases
 //! are orthonormal. Both are asked of vectors, so that a test costs less than what it tests.
 use super::eigh;
-use super::factor::{Triangle, cholesky, cholesky_workspace, lu, solve_left, solve_right};
-use super::householder::{product, qr};
+use super::factor::{Triangle, cholesky, cholesky_workspace, solve_left, solve_right};
+use super::householder::{product, qr, workspace};
+use super::lu;
 use super::scalar::Scalar;
 use crate::matmul::accumulate::Work;
 use crate::matmul::widen::Widen;
+use crate::{parallel, simd};
 use num_complex::Complex;
 use num_traits::{Float, ToPrimitive, cast};
 
@@ -179,15 +181,15 @@ fn check_qr<T: Scalar>(a: &Dense, what: &str) {
     let Dense { rows: m, columns: n, .. } = *a;
     let (mut both, rank) = (a.to::<T>(), m.min(n));
     let a = Dense::of(m, n, &both);
-    let (mut taus, mut row, mut column) = (vec![T::ZERO; rank], vec![T::ZERO; n], vec![T::ZERO; m]);
-    qr([m, n], &mut both, &mut taus, &mut row, &mut column);
+    let (mut taus, mut room) = (vec![T::ZERO; rank], vec![T::missing(); workspace([m, n])]);
+    qr([m, n], &mut both, &mut taus, &mut room);
     let r = Dense::of(m, n, &both).first(rank, n);
     let upper = |at: usize| if at / n <= at % n { r.data[at] } else { Z::new(0.0, 0.0) };
     let r = Dense::new(rank, n, upper);
     let stored = Dense::of(m, n, &both).first(m, rank).to::<T>();
     for reflectors in [rank, rank / 2] {
         let mut q = vec![T::ZERO; m * rank];
-        product([m, rank], &stored, &taus[..reflectors], &mut q, &mut row);
+        product([m, rank], &stored, &taus[..reflectors], &mut q, &mut room);
         let q = Dense::of(m, rank, &q);
         orthonormal::<T>(&q, what);
         if reflectors == rank {
@@ -201,7 +203,8 @@ fn check_lu<T: Scalar>(a: &Dense, what: &str) {
     let (mut both, rank) = (a.to::<T>(), m.min(n));
     let a = Dense::of(m, n, &both);
     let (mut pivots, mut permutation) = (vec![0; rank], vec![0; m]);
-    lu([m, n], &mut both, &mut pivots, &mut permutation);
+    let mut room = vec![T::missing(); lu::workspace([m, n])];
+    lu::lu([m, n], &mut both, &mut pivots, &mut permutation, &mut room);
     let both = Dense::of(m, n, &both);
     let (zero, one) = (Z::new(0.0, 0.0), Z::new(1.0, 0.0));
     let lower = Dense::new(m, rank, |at| match (at / rank).cmp(&(at % rank)) {
@@ -211,7 +214,9 @@ fn check_lu<T: Scalar>(a: &Dense, what: &str) {
     });
     let upper = |at: usize| if at / n <= at % n { both.data[at] } else { zero };
     let upper = Dense::new(rank, n, upper);
-    assert!(lower.data.iter().all(|z| z.norm() < 1.0 + 1e-6), "{what} {m} {n}: a pivot is small");
+    // Pivots are the largest by the sum of their parts.
+    let most = if T::IS_REAL { 1.0 } else { 2.0_f64.sqrt() };
+    assert!(lower.data.iter().all(|z| z.norm() < most + 1e-6), "{what} {m} {n}: a pivot is small");
     let row = |at: usize| usize::try_from(permutation[at]).unwrap();
     let permuted = Dense::new(m, n, |at| a.data[row(at / n) * n + at % n]);
     let mut sorted = permutation.clone();
@@ -383,4 +388,83 @@ fn quotients_are_those_of_scaled_numbers() {
     let overflow = largest.over(least);
     assert!(overflow.re.is_infinite() && !overflow.im.is_nan(), "{overflow}");
     assert_eq!(least.over(largest), zero);
+}
+
+/// The bits of all that decompositions of an array give.
+fn all_bits<T: Scalar>([m, n]: [usize; 2]) -> Vec<u8> {
+    let a = square::<T>(m, Kind::Any, true);
+    let part = a.first(m, n);
+    let mut both = part.to::<T>();
+    let rank = m.min(n);
+    let (mut taus, mut room) = (vec![T::ZERO; rank], vec![T::ZERO; workspace([m, n])]);
+    qr([m, n], &mut both, &mut taus, &mut room);
+    let mut q = vec![T::ZERO; m * n];
+    product([m, n], &both, &taus, &mut q, &mut room);
+    let mut factors = part.to::<T>();
+    let (mut pivots, mut permutation) = (vec![0; rank], vec![0; m]);
+    let mut room = vec![T::ZERO; lu::workspace([m, n])];
+    lu::lu([m, n], &mut factors, &mut pivots, &mut permutation, &mut room);
+    let mut x = part.to::<T>();
+    solve_left(m, Triangle { lower: true, unit: true }, &a.scaled(0.01).to::<T>(), &mut x, n);
+    // Eigenvalues of a large matrix take long without optimisation, and share nothing with threads
+    // but blocks of reflectors.
+    let m = m.min(100);
+    let (mut vectors, [room, reals]) = (a.first(m, m).to::<T>(), eigh::workspace(m));
+    let (mut room, mut reals) = (vec![T::ZERO; room], vec![T::Real::ZERO; reals]);
+    eigh::eigen(m, &mut vectors, &mut room, &mut reals);
+    let numbers = [both, taus, q, factors, x, vectors];
+    let bits = numbers.iter().flat_map(|numbers| bytemuck::cast_slice(numbers).to_vec());
+    bits.chain(bytemuck::cast_slice(&reals[..m]).to_vec()).collect()
+}
+
+#[test]
+fn bits_are_the_same_for_any_vectors_and_threads() {
+    fn check<T: Scalar>(size: [usize; 2]) {
+        let bits = all_bits::<T>(size);
+        simd::at_every_level(|level| assert!(all_bits::<T>(size) == bits, "{size:?} {level:?}"));
+        let threads = parallel::with_threads(3, || all_bits::<T>(size));
+        assert!(threads == bits, "{size:?} on threads");
+    }
+    check::<f32>([37, 33]);
+    check::<f64>([100, 70]);
+    check::<Complex<f32>>([70, 70]);
+    // Several chunks for threads.
+    check::<f32>([400, 240]);
+}
+
+#[test]
+fn what_is_not_finite_ends_and_says_so() {
+    for (bad, n) in [(f32::NAN, 5), (f32::INFINITY, 40), (f32::NEG_INFINITY, 70), (f32::NAN, 70)] {
+        let mut a = square::<f32>(n, Kind::Any, false).to::<f32>();
+        a[n + 1] = bad;
+        let (mut both, mut taus) = (a.clone(), vec![0.0; n]);
+        let mut room = vec![0.0; workspace([n, n])];
+        qr([n, n], &mut both, &mut taus, &mut room);
+        assert!(!both[n * n - 1].is_finite(), "QR with {bad}");
+        let (mut pivots, mut permutation) = (vec![0; n], vec![0; n]);
+        let mut room = vec![0.0; lu::workspace([n, n])];
+        lu::lu([n, n], &mut a, &mut pivots, &mut permutation, &mut room);
+        assert!(a.iter().any(|value| !value.is_finite()), "LU with {bad}");
+        let mut sorted = permutation.clone();
+        sorted.sort_unstable();
+        assert!(sorted.into_iter().eq((0..).take(n)), "LU with {bad}");
+    }
+}
+
+#[test]
+fn zeros_at_the_end_of_columns_stay_out_of_a_block() {
+    let n = 70;
+    let half = square::<f64>(n, Kind::Any, false);
+    let entry = |at: usize| match (at / n, at % n) {
+        (row, column) if row < n => half.data[row * n + column],
+        (row, column) => Z::new(f64::from(u8::from(row - n == column)), 0.0),
+    };
+    let a = Dense::new(2 * n, n, entry);
+    check_qr::<f64>(&a, "QR over an identity");
+    let mut both = a.to::<f64>();
+    let mut room = vec![0.0; workspace([2 * n, n])];
+    qr([2 * n, n], &mut both, &mut vec![0.0; n], &mut room);
+    // The reflectors of the first block end where its part of the identity does.
+    let below = both.chunks(n).skip(n + 32).map(|row| &row[..32]);
+    assert!(below.flatten().all(|&value| value == 0.0));
 }

@@ -3,7 +3,7 @@ use crate::factor::{Batch, each, for_scalar, item, kind, read, write};
 use crate::{Cost, Cx, Entry, Kernel, Lowered, Site};
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::{DType, Shape};
-use tpu_kernels::linalg::householder::product;
+use tpu_kernels::linalg::householder::{product, workspace};
 use tpu_kernels::linalg::scalar::Scalar;
 use tpu_kernels::matmul::precision::{SumType, scratch_bytes, split_scratch};
 
@@ -47,10 +47,11 @@ struct Product {
 }
 
 impl Product {
-    /// Reflectors, result, factors, a row.
+    /// Reflectors, result, factors, room.
     fn numbers(&self) -> [usize; 4] {
+        let Batch { rows, columns, .. } = self.batch;
         let size = self.batch.size();
-        [size, size, self.reflectors, self.batch.columns]
+        [size, size, self.reflectors, workspace([rows, columns])]
     }
 
     fn run_in<T: Scalar>(
@@ -60,16 +61,16 @@ impl Product {
         out: &mut [u8],
     ) -> Result<()> {
         let Batch { count, rows, columns } = self.batch;
-        let [size, _, reflectors, row] = self.numbers();
+        let [size, _, reflectors, room] = self.numbers();
         each(count, scratch, &mut [out], |index, mut scratch, results| {
             let [out] = results else { return Ok(()) };
             let matrix = split_scratch::<T>(&mut scratch, size)?;
             let q = split_scratch::<T>(&mut scratch, size)?;
             let taus = split_scratch::<T>(&mut scratch, reflectors)?;
-            let row = split_scratch::<T>(&mut scratch, row)?;
+            let room = split_scratch::<T>(&mut scratch, room)?;
             read(self.dtype, item(a, self.dtype, size, index), matrix)?;
             read(self.dtype, item(factors, self.dtype, reflectors, index), taus)?;
-            product([rows, columns], matrix, taus, q, row);
+            product([rows, columns], matrix, taus, q, room);
             write(q, self.dtype, out)
         })
     }

@@ -4,7 +4,7 @@ use crate::{Cost, Cx, Entry, Kernel, Lowered, Site};
 use bytemuck::cast_slice_mut;
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::{DType, Shape};
-use tpu_kernels::linalg::factor::lu;
+use tpu_kernels::linalg::lu::{lu, workspace};
 use tpu_kernels::linalg::scalar::Scalar;
 use tpu_kernels::matmul::precision::{SumType, scratch_bytes, split_scratch};
 
@@ -51,8 +51,10 @@ impl Lu {
         each(count, scratch, results, |index, mut scratch, results| {
             let [out, pivots, permutation] = results else { return Ok(()) };
             let matrix = split_scratch::<T>(&mut scratch, size)?;
+            let room = split_scratch::<T>(&mut scratch, workspace([rows, columns]))?;
             read(self.dtype, item(a, self.dtype, size, index), matrix)?;
-            lu([rows, columns], matrix, cast_slice_mut(pivots), cast_slice_mut(permutation));
+            let (pivots, permutation) = (cast_slice_mut(pivots), cast_slice_mut(permutation));
+            lu([rows, columns], matrix, pivots, permutation, room);
             write(matrix, self.dtype, out)
         })
     }
@@ -67,7 +69,9 @@ impl Kernel for Lu {
     }
 
     fn scratch(&self) -> usize {
-        scratch_bytes(self.batch.size(), self.kind.bytes())
+        let (Batch { rows, columns, .. }, width) = (self.batch, self.kind.bytes());
+        scratch_bytes(self.batch.size(), width)
+            .saturating_add(scratch_bytes(workspace([rows, columns]), width))
     }
 
     #[expect(clippy::cast_precision_loss, reason = "a count of operations, as a float by contract")]

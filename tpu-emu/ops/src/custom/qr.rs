@@ -3,7 +3,7 @@ use crate::factor::{Batch, each, for_scalar, item, kind, read, write};
 use crate::{Cost, Cx, Entry, Kernel, Lowered, Site};
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::{DType, Shape};
-use tpu_kernels::linalg::householder::qr;
+use tpu_kernels::linalg::householder::{qr, workspace};
 use tpu_kernels::linalg::scalar::Scalar;
 use tpu_kernels::matmul::precision::{SumType, scratch_bytes, split_scratch};
 
@@ -36,10 +36,10 @@ struct Qr {
 }
 
 impl Qr {
-    /// Matrix, factors of the reflectors, a row, a column.
-    fn numbers(&self) -> [usize; 4] {
+    /// Matrix, factors of the reflectors, room.
+    fn numbers(&self) -> [usize; 3] {
         let Batch { rows, columns, .. } = self.batch;
-        [self.batch.size(), rows.min(columns), columns, rows]
+        [self.batch.size(), rows.min(columns), workspace([rows, columns])]
     }
 
     fn run_in<T: Scalar>(
@@ -49,15 +49,14 @@ impl Qr {
         [out, factors]: [&mut [u8]; 2],
     ) -> Result<()> {
         let Batch { count, rows, columns } = self.batch;
-        let [size, taus, row, column] = self.numbers();
+        let [size, taus, room] = self.numbers();
         each(count, scratch, &mut [out, factors], |index, mut scratch, results| {
             let [out, factors] = results else { return Ok(()) };
             let matrix = split_scratch::<T>(&mut scratch, size)?;
             let taus = split_scratch::<T>(&mut scratch, taus)?;
-            let row = split_scratch::<T>(&mut scratch, row)?;
-            let column = split_scratch::<T>(&mut scratch, column)?;
+            let room = split_scratch::<T>(&mut scratch, room)?;
             read(self.dtype, item(a, self.dtype, size, index), matrix)?;
-            qr([rows, columns], matrix, taus, row, column);
+            qr([rows, columns], matrix, taus, room);
             write(matrix, self.dtype, out)?;
             write(taus, self.dtype, factors)
         })
