@@ -11,6 +11,7 @@ mod compiled;
 mod compiled;
 mod elf;
 mod entry;
+mod functions;
 mod join;
 mod layout;
 mod lines;
@@ -19,8 +20,10 @@ mod mapped_file;
 mod modules;
 mod native;
 mod python;
+mod rows;
 mod symbols;
 mod system;
+mod units;
 mod ways;
 
 use self::code::{CodeCache, Codes};
