@@ -1,8 +1,10 @@
 //! Interned stacks: a prefix tree, one integer a stack.
 use super::Frame;
 use parking_lot::RwLock;
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Names one interned stack; 0 is the empty one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -36,6 +38,26 @@ struct Tree {
 #[derive(Debug)]
 pub struct Stacks {
     tree: RwLock<Tree>,
+    /// No other set of the process has it.
+    number: u64,
+}
+
+/// Stacks that a thread remembers: those of a launch and of what is given up around it.
+const RECENT: usize = 4;
+
+/// A stack that the thread has asked for.
+#[derive(Debug, Default)]
+struct AskedStack {
+    /// The set's number; 0 for none.
+    set: u64,
+    frames: Vec<Frame>,
+    id: StackId,
+}
+
+thread_local! {
+    /// What the thread asked for last, and which is forgotten next. A loop asks for the same
+    /// stacks again and again, and to compare them costs less than to hash them.
+    static ASKED: RefCell<([AskedStack; RECENT], usize)> = RefCell::default();
 }
 
 impl Default for Stacks {
@@ -43,7 +65,8 @@ impl Default for Stacks {
         let root = StackNode { frame: Frame(0), caller: 0 };
         let tree =
             Tree { nodes: vec![root], children: HashMap::default(), whole: HashMap::default() };
-        Self { tree: RwLock::new(tree) }
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Self { tree: RwLock::new(tree), number: NEXT.fetch_add(1, Ordering::Relaxed) }
     }
 }
 
@@ -53,6 +76,26 @@ impl Stacks {
         if frames.is_empty() {
             return StackId::EMPTY;
         }
+        // A thread that ends remembers nothing, and neither does a call inside of a call.
+        let asked = |asked: &RefCell<([AskedStack; RECENT], usize)>| {
+            let Ok(mut asked) = asked.try_borrow_mut() else { return self.look_up(frames) };
+            let (known, next) = &mut *asked;
+            let same = |known: &&AskedStack| known.set == self.number && known.frames == frames;
+            if let Some(known) = known.iter().find(same) {
+                return known.id;
+            }
+            let id = self.look_up(frames);
+            let Some(place) = known.get_mut(*next) else { return id };
+            place.frames.clear();
+            place.frames.extend_from_slice(frames);
+            (place.set, place.id) = (self.number, id);
+            *next = (*next + 1) % RECENT;
+            id
+        };
+        ASKED.try_with(asked).unwrap_or_else(|_| self.look_up(frames))
+    }
+
+    fn look_up(&self, frames: &[Frame]) -> StackId {
         let hash = hash_of(frames);
         {
             let tree = self.tree.read();
@@ -147,6 +190,24 @@ impl Hasher for Mix {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_thread_remembers_is_of_its_set_alone() {
+        let (first, second) = (Stacks::default(), Stacks::default());
+        let stack = |n: u64| [Frame(n), Frame(n + 1)];
+        second.intern(&stack(90));
+        // More than are remembered, in turns.
+        for _ in 0..3 {
+            for n in 1..=2 * RECENT as u64 {
+                let ids = [&first, &second].map(|set| set.intern(&stack(10 * n)));
+                assert_ne!(ids[0], ids[1]);
+                for (set, id) in [&first, &second].into_iter().zip(ids) {
+                    assert_eq!(set.intern(&stack(10 * n)), id);
+                    assert_eq!(set.frames(id), stack(10 * n));
+                }
+            }
+        }
+    }
 
     fn stack<const N: usize>(frames: [u64; N]) -> [Frame; N] {
         frames.map(Frame)

@@ -128,7 +128,7 @@ impl ProcessStacks {
         }
         python.clear();
         if self.mode != StackMode::Native {
-            python::walk(python, &self.codes, cache, modules::counts().adds);
+            python::walk(python, &self.codes, cache, || modules::counts().adds);
         }
         if self.mode == StackMode::Python {
             return frames.extend_from_slice(&python.frames);

@@ -63,18 +63,25 @@ static INTERPRETER: OnceLock<Option<Interpreter>> = OnceLock::new();
 /// The loader's count of modules at the last search that found no interpreter.
 static SEARCHED_AT: AtomicU64 = AtomicU64::new(0);
 
-/// Fills `stack` with the calling thread's frames; `loaded` is the loader's count of modules.
-pub(super) fn walk(stack: &mut PythonStack, codes: &Codes, cache: &mut CodeCache, loaded: u64) {
+/// Fills `stack` with the calling thread's frames; `loaded` gives the loader's count of modules,
+/// which is asked for until there is an interpreter.
+pub(super) fn walk(
+    stack: &mut PythonStack,
+    codes: &Codes,
+    cache: &mut CodeCache,
+    loaded: impl FnOnce() -> u64,
+) {
     stack.clear();
     if let Some(interpreter) = interpreter(loaded) {
         interpreter.walk(stack, codes, cache);
     }
 }
 
-fn interpreter(loaded: u64) -> Option<&'static Interpreter> {
+fn interpreter(loaded: impl FnOnce() -> u64) -> Option<&'static Interpreter> {
     if let Some(known) = INTERPRETER.get() {
         return known.as_ref();
     }
+    let loaded = loaded();
     if SEARCHED_AT.load(Ordering::Relaxed) == loaded {
         return None;
     }
@@ -264,7 +271,7 @@ mod tests {
     #[test]
     fn a_program_without_python_has_no_python_frames() {
         let mut stack = PythonStack::default();
-        walk(&mut stack, &Codes::default(), &mut CodeCache::new(), u64::MAX);
+        walk(&mut stack, &Codes::default(), &mut CodeCache::new(), || u64::MAX);
         assert_eq!((stack.frames.len(), stack.runs.len()), (0, 0));
     }
 

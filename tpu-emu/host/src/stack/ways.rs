@@ -13,7 +13,9 @@ pub(super) struct Ways<V> {
 impl<V: Clone> Ways<V> {
     /// A cache of `capacity` entries, a power of two, all without a key.
     pub(super) fn new(capacity: usize, empty: V) -> Self {
-        Self { entries: vec![(0, empty); capacity.max(WAYS)].into_boxed_slice() }
+        Self {
+            entries: vec![(0, empty); capacity.max(WAYS).next_power_of_two()].into_boxed_slice(),
+        }
     }
 
     /// Forgets all keys.
@@ -25,7 +27,8 @@ impl<V: Clone> Ways<V> {
     pub(super) fn entry(&mut self, key: u64) -> &mut (u64, V) {
         let sets = self.entries.len() / WAYS;
         let mixed = usize::try_from(key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32).unwrap_or(0);
-        let first = mixed % sets * WAYS;
+        // Both are powers of two.
+        let first = (mixed & (sets - 1)) * WAYS;
         let set = &mut self.entries[first..first + WAYS];
         if let Some(at) = set.iter().position(|entry| entry.0 == key) {
             return &mut set[at];
