@@ -76,12 +76,26 @@ struct Concatenate {
     parts: Vec<Option<(usize, BlockCopy)>>,
 }
 
+impl Concatenate {
+    /// The bytes of every operand in each row, where there are equally many of each, and rows lie
+    /// side by side in all operands.
+    fn in_each_row(&self) -> Option<usize> {
+        let turns = self.parts.len();
+        let bytes = self.parts.first()?.as_ref()?.1.each_of(turns)?.1;
+        let fits = |(index, part): (usize, &Option<(usize, BlockCopy)>)| {
+            part.as_ref().is_some_and(|(start, copy)| {
+                *start == index * bytes
+                    && copy.each_of(turns).is_some_and(|(_, other)| other == bytes)
+            })
+        };
+        self.parts.iter().enumerate().all(fits).then_some(bytes)
+    }
+}
+
 impl Kernel for Concatenate {
     fn run(&self, _: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
-        if let [Some((0, first)), Some((at, second))] = &self.parts[..]
-            && let (Some((count, width)), Some(other)) = (first.doubled(), second.doubled())
-            && (*at, (count, width)) == (width, other)
-            && in_turn(width, operands[0], operands[1], results[0]).is_some()
+        if let Some(bytes) = self.in_each_row()
+            && in_turn(bytes, operands, results[0]).is_some()
         {
             return Ok(());
         }
@@ -144,9 +158,15 @@ mod tests {
     fn columns_of_every_width_lie_in_turn() {
         fn check<T: bytemuck::Pod + PartialEq + std::fmt::Debug>(dtype: DType, of: fn(u8) -> T) {
             let part = |from: u8| (from..from + 5).map(of).collect::<Vec<T>>();
-            let columns = case(1).value(dtype, &[5, 1], &part(10)).value(dtype, &[5, 1], &part(20));
-            let expected: Vec<T> = (0..5).flat_map(|at| [of(10 + at), of(20 + at)]).collect();
-            assert_eq!(columns.eval::<T>(&OP), expected);
+            for count in 2..=9 {
+                let mut columns = case(1);
+                for column in 1..=count {
+                    columns = columns.value(dtype, &[5, 1], &part(10 * column));
+                }
+                let row = |at: u8| (1..=count).map(move |column| of(10 * column + at));
+                let expected: Vec<T> = (0..5).flat_map(row).collect();
+                assert_eq!(columns.eval::<T>(&OP), expected);
+            }
         }
         check(DType::U8, |value| value);
         check(DType::U16, u16::from);

@@ -140,7 +140,7 @@ struct Pad {
 impl Kernel for Pad {
     fn run(&self, _: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
         if let Some(OperandBox { from, to, copy }) = &self.copy
-            && let Some((count, width)) = copy.doubled()
+            && let Some((count, width)) = copy.each_of(2)
             && width == operands[1].len()
         {
             // The last element may have nothing behind it.

@@ -3,7 +3,10 @@ use super::loop_nest::{Axis, collapse};
 use crate::for_width;
 use crate::movement::tuning::FILL_BLOCK_BYTES;
 use crate::parallel;
+use crate::simd;
+use crate::simd::Loop;
 use crate::tuning::CHUNK_BYTES;
+use bytemuck::Pod;
 
 /// One loop of a copy: how often, and how many bytes further on each side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,10 +50,10 @@ impl BlockCopy {
     }
 
     /// Elements of the block, and their bytes, if they lie side by side in the source, and in the
-    /// destination with room for one more between them.
-    pub fn doubled(&self) -> Option<(usize, usize)> {
+    /// destination each is the first of so many.
+    pub fn each_of(&self, turns: usize) -> Option<(usize, usize)> {
         match self.axes[..] {
-            [axis] if axis.from == self.run && axis.to == 2 * self.run => {
+            [axis] if axis.from == self.run && axis.to == turns * self.run => {
                 Some((axis.count, self.run))
             }
             _ => None,
@@ -227,24 +230,54 @@ pub fn interleave(from: &[u8], between: &[u8], to: &mut [u8]) {
     });
 }
 
-/// Copies elements of `width` bytes from two arrays in turn. `None` for a width without a loop.
-pub fn in_turn(width: usize, first: &[u8], second: &[u8], to: &mut [u8]) -> Option<()> {
-    fn fixed<const N: usize>(first: &[u8], second: &[u8], to: &mut [u8]) {
-        let ((first, _), (second, _)) = (first.as_chunks::<N>(), second.as_chunks::<N>());
-        let (pairs, _) = to.as_chunks_mut::<N>().0.as_chunks_mut::<2>();
-        for (to, (&first, &second)) in pairs.iter_mut().zip(first.iter().zip(second)) {
-            *to = [first, second];
-        }
-    }
-    let run: fn(&[u8], &[u8], &mut [u8]) =
-        for_width!(width, T => fixed::<{ size_of::<T>() }>, else return None);
-    let chunk = CHUNK_BYTES;
+/// Copies elements of `width` bytes from some arrays in turn: the first of each, then the second.
+/// `None` for a width or a number of arrays without a loop.
+pub fn in_turn(width: usize, arrays: &[&[u8]], to: &mut [u8]) -> Option<()> {
+    let run: fn(&[&[u8]], &mut [u8]) = for_width!(width, T => match arrays.len() {
+        2 => turns::<T, 2>,
+        3 => turns::<T, 3>,
+        4 => turns::<T, 4>,
+        6 => turns::<T, 6>,
+        8 => turns::<T, 8>,
+        _ => return None,
+    }, else return None);
+    let row = width * arrays.len();
+    let chunk = CHUNK_BYTES / row * row;
     parallel::chunks_mut(to, chunk, |number, to| {
-        let [first, second] =
-            [first, second].map(|from| &from[number * chunk / 2..][..to.len() / 2]);
-        run(first, second, to);
+        let first = number * chunk / arrays.len();
+        let mut parts: [&[u8]; 8] = [&[]; 8];
+        for (slot, from) in parts.iter_mut().zip(arrays) {
+            *slot = &from[first..][..to.len() / arrays.len()];
+        }
+        run(&parts[..arrays.len()], to);
     });
     Some(())
+}
+
+fn turns<T: Pod, const K: usize>(arrays: &[&[u8]], to: &mut [u8]) {
+    struct InTurn<'a, T, const K: usize>([&'a [T]; K], &'a mut [[T; K]]);
+    impl<T: Pod, const K: usize> Loop for InTurn<'_, T, K> {
+        type Output = ();
+
+        #[inline(always)]
+        fn run(self) {
+            let Self(arrays, rows) = self;
+            let arrays = arrays.map(|array| &array[..rows.len()]);
+            for at in 0..rows.len() {
+                let mut row = [T::zeroed(); K];
+                for k in 0..K {
+                    row[k] = arrays[k][at];
+                }
+                rows[at] = row;
+            }
+        }
+    }
+    let (rows, _) = bytemuck::cast_slice_mut::<u8, T>(to).as_chunks_mut::<K>();
+    let mut parts: [&[T]; K] = [&[]; K];
+    for (part, array) in parts.iter_mut().zip(arrays) {
+        *part = bytemuck::cast_slice(array);
+    }
+    simd::run(InTurn(parts, rows));
 }
 
 #[cfg(test)]
