@@ -163,6 +163,20 @@ pub struct Reduced {
     pub dims: [usize; 3],
 }
 
+impl Reduced {
+    /// Reduces all of `[operand, init]`, many rows or columns at once: that has the bits of one by
+    /// one. `false` where an axis has no index.
+    pub fn run(&self, operands: &[&[u8]], result: &mut [u8]) -> bool {
+        let (&[operand, init], Self { fold, dims }) = (operands, self) else { return false };
+        match *dims {
+            [_, 0, _] | [_, _, 0] => return false,
+            [_, count, 1] => fold.rows(operand, count, init, result),
+            [_, count, inner] => fold.columns(operand, count, inner, init, result),
+        }
+        true
+    }
+}
+
 /// Arithmetic, as XLA counts it.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Cost {

@@ -113,6 +113,9 @@ struct FixedReduce<F> {
 
 impl<F: Fold> Kernel for FixedReduce<F> {
     fn run(&self, cx: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
+        if self.reduced.as_ref().is_some_and(|reduced| reduced.run(operands, results[0])) {
+            return Ok(());
+        }
         let init = bytemuck::pod_read_unaligned(operands[1]);
         let result = bytemuck::cast_slice_mut(results[0]);
         self.plan.run::<F>(bytemuck::cast_slice(operands[0]), init, result, cx.scratch);

@@ -188,7 +188,16 @@ mod tests {
         for dtype in [DType::F32, DType::Bf16, DType::S32] {
             let fold = folder(Combiner::Add, dtype).unwrap();
             let width = dtype.host_bytes();
-            for (rows, columns) in [(10_000, 1), (33, 1), (200, 300), (64, 7), (130, 2)] {
+            for (rows, columns) in [
+                (10_000, 1),
+                (33, 1),
+                (200, 300),
+                (64, 7),
+                (130, 2),
+                (130, 64),
+                (65, 17),
+                (200, 100),
+            ] {
                 let data = floats(rows * columns);
                 let data = &bytemuck::cast_slice::<f32, u8>(&data)[..rows * columns * width];
                 let init = &data[..width];
@@ -213,7 +222,8 @@ mod tests {
     #[test]
     fn rows_and_middle_axes_give_the_bits_of_one_reduction() {
         let fold = folder(Combiner::Add, DType::F32).unwrap();
-        for dims in [[3, 5000, 1], [7, 20, 1], [2, 130, 300], [5, 3, 4]] {
+        for dims in [[3, 5000, 1], [7, 20, 1], [2, 130, 300], [5, 3, 4], [2, 130, 100], [3, 70, 16]]
+        {
             let data = floats(dims.iter().product());
             let data: &[u8] = bytemuck::cast_slice(&data);
             let wanted = plain(DType::F32, &dims, 1, data);

@@ -1,7 +1,10 @@
 //! Folds of many elements: of runs that lie side by side, and of rows into columns.
 use super::combiner::Fold;
-use crate::reduce::tuning::{BLOCK_ELEMENTS, BLOCK_PARTIALS};
+use crate::reduce::tuning::{BLOCK_ELEMENTS, BLOCK_PARTIALS, MAX_HELD_COLUMNS};
 use crate::simd;
+
+/// Columns whose partial results are one array: a vector of 32-bit numbers.
+const LANES: usize = 16;
 
 /// Folds elements that lie side by side.
 ///
@@ -78,11 +81,37 @@ impl<F: Fold> simd::Loop for Runs<'_, F> {
             for (result, run) in result.iter_mut().zip(operand.chunks_exact(count)) {
                 *result = F::finish(long::<F>(start, run));
             }
-        } else {
-            for (result, run) in result.iter_mut().zip(operand.chunks_exact(count)) {
-                *result = F::finish(short::<F>(start, run));
+            return;
+        }
+        // Lengths that the compiler knows: several runs become the lanes of a vector.
+        match (count, size_of::<F::Element>()) {
+            (2, 4) => alike::<F, 2>(start, operand, result),
+            (3, 4) => alike::<F, 3>(start, operand, result),
+            (4, 4) => alike::<F, 4>(start, operand, result),
+            (5, 4) => alike::<F, 5>(start, operand, result),
+            (8, 4) => alike::<F, 8>(start, operand, result),
+            _ => {
+                for (result, run) in result.iter_mut().zip(operand.chunks_exact(count)) {
+                    *result = F::finish(short::<F>(start, run));
+                }
             }
         }
+    }
+}
+
+/// Runs of `N` elements, each in order.
+#[inline(always)]
+fn alike<F: Fold, const N: usize>(
+    start: F::Total,
+    operand: &[F::Element],
+    result: &mut [F::Element],
+) {
+    for (result, run) in result.iter_mut().zip(operand.as_chunks::<N>().0) {
+        let mut partial = F::load(run[0]);
+        for &element in &run[1..] {
+            partial = F::join(partial, F::load(element));
+        }
+        *result = F::finish(F::extend(start, partial));
     }
 }
 
@@ -154,6 +183,9 @@ impl<F: Fold> simd::Loop for Join<'_, F> {
         const ROWS: usize = 8;
         let Self { partials, rows, stride } = self;
         let width = partials.len();
+        if (LANES..=MAX_HELD_COLUMNS).contains(&width) {
+            return held::<F>(partials, rows, stride);
+        }
         let mut left = rows;
         while left.len() >= (ROWS - 1) * stride + width {
             let rows: [&[F::Element]; ROWS] =
@@ -173,6 +205,56 @@ impl<F: Fold> simd::Loop for Join<'_, F> {
             }
             left = left.get(stride..).unwrap_or_default();
         }
+    }
+}
+
+/// As [`join_rows`], for few columns: their partial results stay in registers for all rows.
+#[inline(always)]
+fn held<F: Fold>(partials: &mut [F::Partial], rows: &[F::Element], stride: usize) {
+    let width = partials.len();
+    let starts =
+        || (0..rows.len()).step_by(stride.max(1)).take_while(|at| at + width <= rows.len());
+    let (blocks, rest) = partials.as_chunks_mut::<{ 4 * LANES }>();
+    let mut column = 0;
+    for block in blocks {
+        let [mut a, mut b, mut c, mut d] = [[F::IDENTITY; LANES]; 4];
+        a.copy_from_slice(&block[..LANES]);
+        b.copy_from_slice(&block[LANES..2 * LANES]);
+        c.copy_from_slice(&block[2 * LANES..3 * LANES]);
+        d.copy_from_slice(&block[3 * LANES..]);
+        for at in starts() {
+            let Some(row) = rows[at + column..].first_chunk::<{ 4 * LANES }>() else { break };
+            beside::<F>(&mut a, &row[..LANES]);
+            beside::<F>(&mut b, &row[LANES..2 * LANES]);
+            beside::<F>(&mut c, &row[2 * LANES..3 * LANES]);
+            beside::<F>(&mut d, &row[3 * LANES..]);
+        }
+        for (to, from) in block.as_chunks_mut::<LANES>().0.iter_mut().zip([a, b, c, d]) {
+            *to = from;
+        }
+        column += 4 * LANES;
+    }
+    let (blocks, rest) = rest.as_chunks_mut::<LANES>();
+    for block in blocks {
+        let mut held = *block;
+        for at in starts() {
+            beside::<F>(&mut held, &rows[at + column..][..LANES]);
+        }
+        *block = held;
+        column += LANES;
+    }
+    for at in starts() {
+        for (partial, &element) in rest.iter_mut().zip(&rows[at + column..]) {
+            *partial = F::join(*partial, F::load(element));
+        }
+    }
+}
+
+/// Joins elements with partial results in registers.
+#[inline(always)]
+fn beside<F: Fold>(partials: &mut [F::Partial; LANES], row: &[F::Element]) {
+    for (partial, &element) in partials.iter_mut().zip(row) {
+        *partial = F::join(*partial, F::load(element));
     }
 }
 
@@ -201,7 +283,7 @@ mod tests {
         type Output = ();
 
         fn visit<F: Fold>(self) {
-            for count in [0, 1, 2, 7, 10, 32, 33, 50] {
+            for count in [0, 1, 2, 3, 4, 5, 7, 8, 10, 32, 33, 50, 300, 1000] {
                 let data: Vec<u32> = (0..count * 37).map(|at| (at * 7919 % 1013) << 12).collect();
                 let data: &[F::Element] = bytemuck::cast_slice(&data);
                 let start = F::start(F::store(F::IDENTITY));
@@ -220,7 +302,7 @@ mod tests {
     #[test]
     fn many_runs_are_folded_like_one() {
         simd::at_every_level(|_| {
-            for dtype in [DType::F32, DType::S32] {
+            for dtype in [DType::F32, DType::S32, DType::U8, DType::S16, DType::Bf16] {
                 dispatch(Combiner::Add, dtype, Many).unwrap();
                 dispatch(Combiner::Maximum, dtype, Many).unwrap();
             }

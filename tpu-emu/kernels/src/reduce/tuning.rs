@@ -16,3 +16,6 @@ pub(crate) const AXIS_BLOCK_COLUMNS: usize = 1024;
 
 /// Columns whose partial results and totals lie on the stack.
 pub(crate) const STACK_COLUMNS: usize = 256;
+
+/// Columns up to which each is taken through all rows before the next ones.
+pub(crate) const MAX_HELD_COLUMNS: usize = 128;
