@@ -9,6 +9,7 @@ use tpu_base::tensor::element::{Number, for_dtype};
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops::lane;
 use tpu_kernels::matmul::dot_general::{Axes, Contraction};
+use tpu_kernels::matmul::tiny::TinyProduct;
 
 /// Axes of both operands: those that batch, and those that are summed over.
 #[derive(Debug)]
@@ -106,6 +107,10 @@ impl Kernel for Product {
             Absorbed::Turned(wanted) => self.plan.turned(wanted),
         };
         Some(Arc::new(Self { plan: plan? }))
+    }
+
+    fn tiny_product(&self, most: usize) -> Option<TinyProduct> {
+        self.plan.tiny(most)
     }
 
     fn cost(&self) -> Cost {

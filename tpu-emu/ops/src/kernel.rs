@@ -7,6 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::DType;
+use tpu_kernels::matmul::tiny::TinyProduct;
 use tpu_kernels::movement::gather::Gather;
 use tpu_kernels::movement::move_list::Moves;
 use tpu_kernels::movement::strided_view::AccessMap;
@@ -106,6 +107,12 @@ pub trait Kernel: fmt::Debug + Send + Sync {
     /// step of its own.
     fn absorbing(&self, work: &Absorbed<'_>) -> Option<Arc<dyn Kernel>> {
         let _ = work;
+        None
+    }
+
+    /// The sums of a few products that it makes, if it has one result of at most so many elements.
+    fn tiny_product(&self, most: usize) -> Option<TinyProduct> {
+        let _ = most;
         None
     }
 

@@ -7,6 +7,7 @@ use super::operand::{OperandArray, ProductOperand};
 use super::pack::{Load, Panel, Strided};
 use super::precision::{Arithmetic, SumType, for_kind, scratch_bytes};
 use super::small::{self, SmallOperand, is_small};
+use super::tiny::{self, TinyProduct, is_tiny};
 use crate::matmul::tuning::{
     BLOCK_COLUMNS, CHUNK_MULTIPLY_ADDS, MAX_PACKED_LHS_ROWS, MAX_UNPACKED_DEPTH,
     MAX_UNPACKED_RHS_ELEMENTS, MAX_UNSPLIT_ROWS, MIN_TURNED_EXTENT, SMALL_CHUNK_MULTIPLY_ADDS,
@@ -204,7 +205,7 @@ impl Contraction {
         };
         let whole = self.arithmetic.passes.len() == 1;
         let vector = (m == 1 || n == 1) && whole;
-        if whole && !vector && is_small([m, n, k]) {
+        if whole && (is_tiny([m, n, k]) || !vector && is_small([m, n, k])) {
             return self.small::<T>(sides, result);
         }
         let batches = (CHUNK_MULTIPLY_ADDS / work.saturating_mul(m).max(1)).max(1);
@@ -241,6 +242,34 @@ impl Contraction {
         outcome.into_inner()
     }
 
+    /// The product in single operations, where it is tiny, its elements are of one type of 32 bits
+    /// and lie where strides reach them, and it has at most so many results.
+    pub fn tiny(&self, most: usize) -> Option<TinyProduct> {
+        let Extent { m, n, k } = self.extent;
+        let arithmetic = &self.arithmetic;
+        let batches = self.batch.iter().fold(1_usize, |all, &size| all.saturating_mul(size));
+        let count = batches.saturating_mul(m).saturating_mul(n);
+        let fits = |side: &ProductOperand| {
+            let plain = matches!(side.load, Load::Plain | Load::Nearest);
+            side.dtype == self.result && plain && !side.read && side.order.is_none()
+        };
+        let single = matches!(arithmetic.kind, SumType::F32 | SumType::U32);
+        let whole = arithmetic.passes.len() == 1 && arithmetic.gives(self.result);
+        let few = is_tiny([m, n, k]) && (1..=most).contains(&count);
+        if !(single && whole && few && self.sides.iter().all(fits)) {
+            return None;
+        }
+        let [left, right] = &self.sides;
+        let terms = |at: usize| -> Vec<[usize; 2]> {
+            let [a, b] = self.starts(at / (m * n));
+            let (i, j) = (at / n % m, at % n);
+            let first = [a + i * left.row, b + j * right.column];
+            (0..k).map(|l| [first[0] + l * left.column, first[1] + l * right.row]).collect()
+        };
+        let rounded = [left, right].map(|side| side.load == Load::Nearest);
+        Some(TinyProduct { terms: (0..count).map(terms).collect(), rounded })
+    }
+
     /// Small products, chunks of the batch at a time.
     fn small<T: Panel>(&self, sides: [Strided<'_>; 2], result: &mut [u8]) -> Result<()> {
         let Extent { m, n, k } = self.extent;
@@ -251,12 +280,19 @@ impl Contraction {
         let outcome = Mutex::new(Ok(()));
         parallel::chunks_mut(result, some * row, |chunk, out| {
             let starts = |index: usize| self.starts(chunk * some + index);
+            let products = |out: &mut [T]| {
+                if is_tiny([m, n, k]) {
+                    tiny::products([m, n, k], operands, starts, out);
+                } else {
+                    small::products([m, n, k], operands, starts, out);
+                }
+            };
             if self.arithmetic.gives(self.result) {
-                small::products::<T>([m, n, k], operands, starts, cast_slice_mut(out));
+                products(cast_slice_mut(out));
                 return;
             }
             let finished = blocked::with_sums(out.len() / row * m * n, |sums: &mut [T]| {
-                small::products([m, n, k], operands, starts, &mut *sums);
+                products(&mut *sums);
                 self.arithmetic.finish(sums, self.result, out)
             });
             if finished.is_err() {

@@ -10,12 +10,14 @@
 //!
 //! | case | algorithm |
 //! |------|-----------|
+//! | tiny: `m·n·k` to `MAX_TINY_MULTIPLY_ADDS` | [`tiny`] |
 //! | matrix times vector: `m` or `n` is 1 | GEMV, `gemv` |
 //! | small: `k` to `MAX_SMALL_DEPTH`, `m·n·k` to `MAX_SMALL_MULTIPLY_ADDS` | [`small`] |
 //! | few rows: `m` to `MAX_UNSPLIT_ROWS`, `n` over `BLOCK_COLUMNS`, much work | [`blocked`] |
 //! | shallow: `k` to `MAX_UNPACKED_DEPTH` | the loops of [`small`] |
 //! | everything else | packed panels, [`blocked`] |
 //!
+//! * *Tiny* products are the lanes of vectors, and round each product of two numbers.
 //! * *GEMV* reads the matrix once, in the order of its memory.
 //! * *Small* products are laid out for many at once, `SMALL_BATCH_BYTES` of operands.
 //!   `unpacked_lhs` multiplies, by panels of 32 columns, or 16 if
@@ -56,6 +58,7 @@ pub mod operand;
 pub mod pack;
 pub mod precision;
 pub mod small;
+pub mod tiny;
 pub(crate) mod tuning;
 pub(crate) mod unpacked_lhs;
 pub mod widen;

@@ -31,6 +31,11 @@ pub(crate) const MAX_SMALL_MULTIPLY_ADDS: usize = 1 << 20;
 /// Terms of the longest sums of a small product: one block, see [`BLOCK_DEPTH`].
 pub(crate) const MAX_SMALL_DEPTH: usize = 256;
 
+/// Multiplications and additions of a product that counts as tiny: those of two matrices of four
+/// rows, which have as many elements as a scalar loop takes apart. Tiny products round each product
+/// before they add it: it decides bits of results.
+pub(crate) const MAX_TINY_MULTIPLY_ADDS: usize = 64;
+
 /// Elements of a right matrix that stays in the first cache.
 pub(crate) const MAX_CACHED_RHS_ELEMENTS: usize = 1 << 12;
 

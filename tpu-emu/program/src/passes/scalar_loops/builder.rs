@@ -1,4 +1,6 @@
 //! The steps of a loop as operations on single elements.
+mod products;
+
 use super::{ScalarProgram, ValueRange};
 use crate::graph::{Graph, ValueId};
 use crate::passes::fuse::{FusedLoop, FusedStep, LoopInput, StepBlock, StepKind};
@@ -242,7 +244,10 @@ impl<'g> Builder<'g> {
                 self.hold(step.results[0], width, registers)
             }
             StepKind::Branch(branches) => self.branch(step, branches),
-            StepKind::Kernel(kernel) => self.moves(&**kernel, step),
+            StepKind::Kernel(kernel) => match kernel.tiny_product(MAX_SCALAR_LOOP_ARRAY_ELEMENTS) {
+                Some(product) => self.product(&product, step),
+                None => self.moves(&**kernel, step),
+            },
             StepKind::Rows(_) | StepKind::While { .. } | StepKind::Each(_) => None,
         })
     }

@@ -12,6 +12,7 @@
 //! | step | what becomes of it |
 //! |---|---|
 //! | fused loop of up to `MAX_SCALAR_LOOP_ARRAY_ELEMENTS` | its operations, once for each element |
+//! | product of few terms ([`tpu_kernels::matmul::tiny`]) | multiplications and additions |
 //! | strided copy, concatenate or pad of few short runs | nothing: registers under other names |
 //! | dynamic slice of an array in memory | reads at computed places |
 //! | dynamic update, scatter of one window | writes in the array that the loop carries |
@@ -90,7 +91,10 @@ fn is_small(code: &StepBlock) -> bool {
     code.steps.iter().all(|step| match &step.kind {
         StepKind::Fused(fused) => fused.elements <= MAX_SCALAR_LOOP_ARRAY_ELEMENTS,
         StepKind::Copy(copy) => copy.elements <= MAX_SCALAR_LOOP_ARRAY_ELEMENTS,
-        StepKind::Kernel(kernel) => kernel.moves(MAX_SCALAR_LOOP_ARRAY_ELEMENTS).is_some(),
+        StepKind::Kernel(kernel) => {
+            let most = MAX_SCALAR_LOOP_ARRAY_ELEMENTS;
+            kernel.moves(most).is_some() || kernel.tiny_product(most).is_some()
+        }
         StepKind::Branch(branches) => branches.len() == 2 && branches.iter().all(is_small),
         StepKind::Rows(_) | StepKind::While { .. } | StepKind::Each(_) => false,
     })

@@ -67,6 +67,10 @@ fn check(text: &str, whole: bool) {
             assert_eq!(scalar_of(&plan.steps).map(compiles), Some(whole), "{text}");
         }
     });
+    has_the_bits_of_its_steps(text);
+}
+
+fn has_the_bits_of_its_steps(text: &str) {
     let kept = [None; 8];
     let wanted = std::cell::OnceCell::new();
     at_every_level(|_| {
@@ -154,6 +158,41 @@ fn arrays_of_a_few_elements_become_as_many_values() {
         %x = stablehlo.add %b1, %i : tensor<4xcomplex<f64>>
         stablehlo.return %next, %x : tensor<i32>, tensor<4xcomplex<f64>>";
     check(&text(50, &["4xcomplex<f64>"], GO, body), false);
+}
+
+#[test]
+fn tiny_products_are_multiplications_and_additions() {
+    let products = |element: &str, [matrix, vector]: [&str; 2], precision: &str| {
+        let [matrix, vector] = [matrix, vector].map(|dims| format!("tensor<{dims}x{element}>"));
+        // Of floats, what the next iteration begins with stays small.
+        let bounded = if element == "f32" { "cosine" } else { "negate" };
+        format!(
+            "%t = stablehlo.dot_general %b1, %b2, contracting_dims = [1] x [0]{precision} :
+                ({matrix}, {matrix}) -> {matrix}
+            %s = stablehlo.dot_general %t, %b2, contracting_dims = [0] x [1]{precision} :
+                ({matrix}, {matrix}) -> {matrix}
+            %v = stablehlo.dot_general %t, %b3, contracting_dims = [1] x [0]{precision} :
+                ({matrix}, {vector}) -> {vector}
+            %u = stablehlo.{bounded} %s : {matrix}
+            %w = stablehlo.{bounded} %v : {vector}
+            stablehlo.return %next, %u, %b2, %w : tensor<i32>, {matrix}, {matrix}, {vector}"
+        )
+    };
+    for precision in ["", ", precision = [DEFAULT, DEFAULT]", ", precision = [HIGHEST, HIGHEST]"] {
+        for (element, sizes) in
+            [("f32", ["2x2", "2"]), ("i32", ["3x3", "3"]), ("f32", ["4x4", "4"])]
+        {
+            let [matrix, vector] = sizes;
+            let body = products(element, sizes, precision);
+            let types = [matrix, matrix, vector].map(|dims| format!("{dims}x{element}"));
+            let text = text(60, &types.each_ref().map(String::as_str), GO, &body);
+            if matrix == "2x2" && precision.is_empty() {
+                check(&text, true);
+            } else {
+                has_the_bits_of_its_steps(&text);
+            }
+        }
+    }
 }
 
 #[test]
