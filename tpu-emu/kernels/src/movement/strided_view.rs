@@ -123,6 +123,28 @@ impl AccessMap {
         at.wrapping_add_signed(isize::try_from(index).unwrap_or(0) * self.axes[0].1)
     }
 
+    /// The operand's element that element `index` of the result is, and so many spans of `span`
+    /// elements of the result from there on that begin equally far apart in the operand: how far,
+    /// and how many. Spans that go backwards are one.
+    pub fn stretch(&self, index: usize, span: usize) -> (usize, usize, usize) {
+        let at = self.at(index);
+        let mut size = 1;
+        for &(extent, stride) in self.axes.iter().rev() {
+            if span >= size * extent {
+                size *= extent;
+                continue;
+            }
+            let Ok(stride) = usize::try_from(stride) else { break };
+            if span == 0 || !span.is_multiple_of(size) || !index.is_multiple_of(size) {
+                break;
+            }
+            let steps = span / size;
+            let left = extent - index / size % extent;
+            return (at, steps * stride, (left / steps).max(1));
+        }
+        (at, 0, 1)
+    }
+
     /// The extent of the outermost axis.
     pub fn outermost(&self) -> usize {
         self.axes[0].0
@@ -321,6 +343,30 @@ mod tests {
         assert!(!map(20, &[-4, 1], &[6, 4]).keeps_rows(6, 24));
         assert!(!map(0, &[1, 6], &[6, 6]).keeps_rows(6, 36));
         assert!(!map(4, &[4, 1], &[5, 4]).keeps_rows(5, 20));
+    }
+
+    #[test]
+    fn spans_of_a_stretch_begin_where_single_elements_are() {
+        let mut long = 0;
+        for (offset, strides, dims) in [
+            (0, [0, 1, 0], [3, 4, 6]),
+            (0, [1, 0, 3], [3, 4, 6]),
+            (5, [24, 6, 1], [3, 4, 6]),
+            (0, [30, 7, 1], [3, 4, 6]),
+            (90, [-24, 6, 1], [3, 4, 6]),
+        ] {
+            let map = AccessMap::new(&Access { offset, strides: strides.to_vec() }, &dims);
+            for (index, span) in (0..72).flat_map(|index| (0..30).map(move |span| (index, span))) {
+                let (at, step, spans) = map.stretch(index, span);
+                long += usize::from(spans > 1 && span > 1);
+                for number in 0..spans {
+                    let first = index + number * span;
+                    assert!(first < 72, "{map:?} {index} {span}");
+                    assert_eq!(at + number * step, map.at(first), "{map:?} {index} {span}");
+                }
+            }
+        }
+        assert!(long > 100, "{long}");
     }
 
     #[test]

@@ -43,7 +43,7 @@ mod layout;
 mod run;
 mod segments;
 
-pub use run::{Bound, Input, Output};
+pub use run::{Bound, Input, Output, Stretched};
 
 use crate::elementwise::kind::ElementwiseKind;
 use crate::elementwise::program::{ElementwiseProgram, Instr, Register};
@@ -144,6 +144,20 @@ impl CompiledLoop {
     /// Where an input or an output is missing, too short, or not aligned for its elements.
     pub fn run(&self, lanes: usize, inputs: &[Input<'_>], outputs: &[Output<'_>]) {
         run::run(&self.0, lanes, inputs, outputs);
+    }
+
+    /// Runs the program on one stretch of so many elements after the other, `[elements, stretches]`.
+    /// What stretches write lies side by side.
+    ///
+    /// # Panics
+    /// As for [`CompiledLoop::run`].
+    pub fn run_stretches(
+        &self,
+        size: [usize; 2],
+        inputs: &[Stretched<'_>],
+        outputs: &[Output<'_>],
+    ) {
+        run::run_stretches(&self.0, size, inputs, outputs);
     }
 
     /// As [`CompiledLoop::run`], all of it machine code, or none.
@@ -279,6 +293,58 @@ mod tests {
         let outputs = results.each_mut().map(|r| Output::from(bytemuck::cast_slice_mut(r)));
         code.run(3, &[Input::from(bytes(&a)), Input::from(bytes(&[9]))], &outputs);
         assert_eq!(results, [[6, 7, 8], [3, 2, 1], [9; 3], [5; 3]]);
+    }
+
+    #[test]
+    fn stretches_give_what_each_gives_alone() {
+        let twice = |kind| {
+            let dtype = DType::S32;
+            let run = lane!(|a: i32, b: i32| a.wrapping_add(b));
+            let (immediate, transcendental) = ([0; 2], false);
+            let op = ElementwiseOp {
+                kind,
+                operand: dtype,
+                result: dtype,
+                run,
+                immediate,
+                transcendental,
+            };
+            ElementwiseProgram {
+                parameters: vec![dtype; 2],
+                constants: Vec::new(),
+                steps: vec![step(op, &[Register::Parameter(0), Register::Parameter(1)])],
+                results: vec![Register::Step(0)],
+            }
+        };
+        crate::simd::at_every_level(|_| {
+            for kind in [ElementwiseKind::Add, ElementwiseKind::NextAfter] {
+                let feeds = vec![OperandMode::PerElement, OperandMode::Scalar];
+                let code = CompiledLoop::new(twice(kind), feeds);
+                for lanes in [1, 19, 300] {
+                    for stretches in [0, 1, 2, 40] {
+                        let numbers: Vec<i32> = (0..10_000).collect();
+                        let mut sums = vec![0; lanes * stretches];
+                        let inputs = [(bytes(&numbers).into(), 7), (bytes(&numbers).into(), 3)];
+                        let outputs = [Output::from(bytemuck::cast_slice_mut(&mut sums))];
+                        code.run_stretches([lanes, stretches], &inputs, &outputs);
+                        for (at, &sum) in sums.iter().enumerate() {
+                            let (stretch, lane) = (at / lanes, at % lanes);
+                            let wanted = numbers[stretch * 7 + lane] + numbers[stretch * 3];
+                            assert_eq!(sum, wanted, "{kind:?} {lanes} {stretches} {at}");
+                        }
+                    }
+                }
+            }
+        });
+    }
+
+    #[test]
+    #[should_panic(expected = "for 3 lanes of 4")]
+    fn a_last_stretch_that_is_too_short_is_a_bug_that_stops() {
+        let mut results = [[0; 6]; 4];
+        let outputs = results.each_mut().map(|r| Output::from(bytemuck::cast_slice_mut(r)));
+        let inputs = [(bytes(&[1; 6]).into(), 3), (bytes(&[1; 6]).into(), 4)];
+        CompiledLoop::of(program()).run_stretches([3, 2], &inputs, &outputs);
     }
 
     #[test]

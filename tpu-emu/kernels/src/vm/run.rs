@@ -66,6 +66,22 @@ impl<'a> From<&'a [Cell<u8>]> for Output<'a> {
     }
 }
 
+impl Input<'_> {
+    /// What is behind so many bytes.
+    fn behind(self, bytes: usize) -> Self {
+        assert!(bytes <= self.bytes, "{bytes} of {} bytes", self.bytes);
+        Self { at: self.at.wrapping_add(bytes), bytes: self.bytes - bytes, lives: PhantomData }
+    }
+}
+
+impl Output<'_> {
+    /// What is behind so many bytes.
+    fn behind(self, bytes: usize) -> Self {
+        assert!(bytes <= self.bytes, "{bytes} of {} bytes", self.bytes);
+        Self { at: self.at.wrapping_add(bytes), bytes: self.bytes - bytes, lives: PhantomData }
+    }
+}
+
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 struct ScratchLine([u8; 64]);
@@ -132,6 +148,62 @@ pub(super) fn run_with(
             tiles.start += tiles.count;
         }
     });
+}
+
+/// Elements that stretches read: those of the first, and how many there are from the first one of a
+/// stretch to the first one of the next.
+pub type Stretched<'a> = (Input<'a>, usize);
+
+/// Runs a program on one stretch of `lanes` elements after the other. The outputs follow one
+/// another.
+pub(super) fn run_stretches(
+    ready: &Ready,
+    [lanes, stretches]: [usize; 2],
+    inputs: &[Stretched<'_>],
+    outputs: &[Output<'_>],
+) {
+    if lanes == 0 || stretches == 0 {
+        return;
+    }
+    let layout = ready.layout(lanes * stretches);
+    let program = &ready.program;
+    let input_bytes = |index: usize| inputs[index].1 * program.parameters[index].host_bytes();
+    let output_bytes = |index: usize| lanes * layout.results[index].width;
+    let at = |stretch: usize| {
+        let inputs = inputs.iter().enumerate();
+        let inputs = inputs.map(|(index, input)| input.0.behind(stretch * input_bytes(index)));
+        let outputs = outputs.iter().enumerate();
+        let outputs = outputs.map(|(index, to)| to.behind(stretch * output_bytes(index)));
+        (inputs.collect::<Vec<_>>(), outputs.collect::<Vec<_>>())
+    };
+    let ([TileStep::Native(native, arrays)], true) = (&layout.parts[..], layout.whole) else {
+        for stretch in 0..stretches {
+            let (inputs, outputs) = at(stretch);
+            run_with(ready, layout, lanes, &inputs, &outputs);
+        }
+        return;
+    };
+    // What the first and the last stretch have lies around all of them.
+    for stretch in [0, stretches - 1] {
+        let (inputs, outputs) = at(stretch);
+        check(ready, lanes, &inputs, &outputs);
+    }
+    let place = |array: &TileArray| match array.place {
+        Elements::Input(index) | Elements::All(index) => {
+            (inputs[index].0.at.cast_mut(), input_bytes(index))
+        }
+        Elements::Output(index) => (outputs[index].at, output_bytes(index)),
+        Elements::Scratch(_) => (std::ptr::null_mut(), 0),
+    };
+    let (mut addresses, steps): (Vec<*mut u8>, Vec<usize>) = arrays.iter().map(place).unzip();
+    for _ in 0..stretches {
+        // SAFETY: as many elements are at each place as the code reads and writes: `check` has seen
+        // it for the first and the last stretch. A whole layout has nothing in scratch memory.
+        unsafe { native.function().call(&addresses, lanes) };
+        for (address, step) in addresses.iter_mut().zip(&steps) {
+            *address = address.wrapping_add(*step);
+        }
+    }
 }
 
 /// A program as machine code with the arrays that it works on.

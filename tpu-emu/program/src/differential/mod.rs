@@ -2,6 +2,7 @@
 //! every plan reads what was written.
 mod chains;
 mod joined;
+mod spans;
 mod wide;
 mod writer;
 

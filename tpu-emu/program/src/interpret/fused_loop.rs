@@ -3,13 +3,13 @@ use super::frame::Frame;
 use crate::passes::fuse::operand_access::AddressMode;
 use crate::passes::fuse::{FusedLoop, LoopInput, StridedCopy};
 use crate::plan::{Slot, Step};
-use crate::tuning::{INLINE_LOOP_ARRAYS, LOOP_CHUNK_ELEMENTS};
+use crate::tuning::{INLINE_LOOP_ARRAYS, IOTA_BATCH_ELEMENTS, LOOP_CHUNK_ELEMENTS};
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use tpu_base::tensor::DType;
 use tpu_kernels::movement::iota::fill_iota;
 use tpu_kernels::parallel;
-use tpu_kernels::vm::{Bound, Input, Output};
+use tpu_kernels::vm::{Bound, Input, Output, Stretched};
 
 thread_local! {
     /// Elements that are gathered for inputs.
@@ -163,6 +163,42 @@ fn gather_periods<W: LoopValues>(
     }
 }
 
+/// Where an input's elements are for one span after another.
+#[derive(Debug, Clone, Copy)]
+struct Stretch {
+    /// The first one's number, in the operand or in what is gathered.
+    element: usize,
+    /// From the first one of a span to the first one of the next.
+    step: usize,
+    /// How many spans that holds for.
+    spans: usize,
+}
+
+impl Stretch {
+    /// That of spans of `count` elements, from number `local` of the input on.
+    fn of(input: &LoopInput, mode: AddressMode, local: usize, count: usize) -> Self {
+        let (element, step, spans) = match (mode, input) {
+            (AddressMode::Scalar(at), _) => (at, 0, usize::MAX),
+            (AddressMode::Contiguous(at), _) => (at + local, count, usize::MAX),
+            (AddressMode::Table(_), _) => (0, 0, usize::MAX),
+            (AddressMode::Periodic { period, kept }, _) => match local % period {
+                element if count.is_multiple_of(period) => (element, 0, usize::MAX),
+                element => (element, count, (kept - element) / count),
+            },
+            (AddressMode::ScalarRuns(inner), LoopInput::Iota(..)) => match local % inner {
+                0 if count == inner => (0, 1, IOTA_BATCH_ELEMENTS),
+                inside => (0, 0, (inner - inside) / count),
+            },
+            (_, LoopInput::Strided(_, map)) if mode != AddressMode::Gathered => {
+                map.stretch(local, count)
+            }
+            (_, LoopInput::Concat(view)) => (view.at(local).1, count, view.span(local) / count),
+            _ => (0, 0, 1),
+        };
+        Self { element, step, spans }
+    }
+}
+
 /// Runs some elements of a loop. `scratch` has what is kept, and space for what is gathered.
 fn spans<W: LoopValues>(fused: &FusedLoop, at: &W, elements: Range<usize>, scratch: &mut [u8]) {
     let mut start = elements.start;
@@ -173,77 +209,94 @@ fn spans<W: LoopValues>(fused: &FusedLoop, at: &W, elements: Range<usize>, scrat
             }
             _ => mode.span(input, start - first(input, at)),
         };
-        let least = fused.inputs.iter().zip(&fused.modes).map(span).min().unwrap_or(usize::MAX);
-        let end = start + least.min(elements.end - start);
-        span_of(fused, at, start..end, scratch);
-        start = end;
+        let inputs = fused.inputs.iter().zip(&fused.modes);
+        let least = inputs.clone().map(span).min().unwrap_or(usize::MAX);
+        let count = least.min(elements.end - start);
+        // What is not machine code takes longer than to begin a span.
+        let most = if fused.native { (elements.end - start) / count } else { 1 };
+        let stretch = |(input, &mode): (&LoopInput, &AddressMode)| {
+            Stretch::of(input, mode, start - first(input, at), count).spans
+        };
+        let spans = if most > 1 { inputs.map(stretch).fold(most, usize::min).max(1) } else { 1 };
+        spans_of(fused, at, start, [count, spans], scratch);
+        start += count * spans;
     }
 }
 
-/// Runs elements that every input has at once.
-fn span_of<W: LoopValues>(fused: &FusedLoop, at: &W, elements: Range<usize>, scratch: &mut [u8]) {
-    let (start, count) = (elements.start, elements.len());
+/// Runs one span of elements that every input has at once after the other: `[count, spans]`.
+fn spans_of<W: LoopValues>(
+    fused: &FusedLoop,
+    at: &W,
+    start: usize,
+    [count, spans]: [usize; 2],
+    scratch: &mut [u8],
+) {
     let code = &fused.code;
     let dtypes = &code.program().parameters;
     for (index, (input, mode)) in fused.inputs.iter().zip(&fused.modes).enumerate() {
-        let count = match (mode, input) {
-            (AddressMode::Gathered, _) => count,
-            (AddressMode::ScalarRuns(_), LoopInput::Iota(..)) => 1,
-            _ => continue,
-        };
-        let into =
-            &mut scratch[fused.scratch_offsets[index]..][..count * dtypes[index].host_bytes()];
-        gather(input, dtypes[index], at, start - first(input, at), into);
+        let local = start - first(input, at);
+        let into = &mut scratch[fused.scratch_offsets[index]..];
+        let width = dtypes[index].host_bytes();
+        match (mode, input) {
+            (AddressMode::Gathered, _) => {
+                gather(input, dtypes[index], at, local, &mut into[..count * width]);
+            }
+            (AddressMode::ScalarRuns(inner), LoopInput::Iota(_, extent)) => {
+                let indices = if count == *inner { spans } else { 1 };
+                fill_iota(dtypes[index], local / inner, 1, *extent, &mut into[..indices * width]);
+            }
+            _ => {}
+        }
     }
     let scratch = &*scratch;
-    let input = |index: usize| -> Input<'_> {
+    let input = |index: usize| -> Stretched<'_> {
         let (input, mode, width) =
             (&fused.inputs[index], fused.modes[index], dtypes[index].host_bytes());
         let local = start - first(input, at);
-        let element = match (input, mode) {
-            (_, AddressMode::Gathered) | (LoopInput::Iota(..), AddressMode::ScalarRuns(_)) => 0,
-            (_, AddressMode::Periodic { period, .. }) => local % period,
-            (LoopInput::Table(operand, elements), _) => {
-                let from = at.operand(*operand);
-                return from.frame.cells(from.slot)[..elements * width].into();
-            }
-            (LoopInput::Concat(view), _) => {
-                let (operand, element) = view.at(local);
-                let from = at.operand(operand);
-                return from.frame.cells(from.slot)[element * width..(element + count) * width]
-                    .into();
-            }
-            (LoopInput::Dense(operand) | LoopInput::Strided(operand, _), _) => {
-                let from = at.operand(*operand);
-                let (element, count) = match (mode, input) {
-                    (AddressMode::Scalar(at), _) => (at, 1),
-                    (AddressMode::Contiguous(at), _) => (at + local, count),
-                    (AddressMode::ScalarRuns(_), LoopInput::Strided(_, map)) => (map.at(local), 1),
-                    (_, LoopInput::Strided(_, map)) => (map.at(local), count),
-                    _ => (local, count),
-                };
-                return from.frame.cells(from.slot)[element * width..(element + count) * width]
-                    .into();
-            }
-            (LoopInput::Iota(..), _) => 0,
+        let Stretch { element, step, .. } = Stretch::of(input, mode, local, count);
+        let each = match mode {
+            AddressMode::Scalar(_) | AddressMode::ScalarRuns(_) => 1,
+            AddressMode::Table(elements) => elements,
+            _ => count,
         };
-        let count = if matches!(mode, AddressMode::ScalarRuns(_)) { 1 } else { count };
-        scratch[fused.scratch_offsets[index] + element * width..][..count * width].into()
+        let bytes = element * width..(element + (spans - 1) * step + each) * width;
+        let gathered = matches!(mode, AddressMode::Gathered | AddressMode::Periodic { .. });
+        let operand = match input {
+            _ if gathered => None,
+            LoopInput::Dense(operand)
+            | LoopInput::Strided(operand, _)
+            | LoopInput::Table(operand, _) => Some(*operand),
+            LoopInput::Concat(view) => Some(view.at(local).0),
+            LoopInput::Iota(..) => None,
+        };
+        let elements: Input<'_> = match operand {
+            Some(operand) => {
+                let from = at.operand(operand);
+                from.frame.cells(from.slot)[bytes].into()
+            }
+            None => scratch[fused.scratch_offsets[index]..][bytes].into(),
+        };
+        (elements, step)
     };
+    let elements = start..start + count * spans;
     let result = |(index, width): (usize, usize)| -> Output<'_> {
         Output::from(at.result(index).cells(&elements, width))
     };
     let results = code.widths().enumerate().map(result);
     let (reads, writes) = (fused.inputs.len(), code.program().results.len());
     let given = (0..reads).map(input);
-    if reads <= INLINE_LOOP_ARRAYS && writes <= INLINE_LOOP_ARRAYS {
+    if spans > 1 {
+        let (inputs, outputs) = (given.collect::<Vec<_>>(), results.collect::<Vec<_>>());
+        code.run_stretches([count, spans], &inputs, &outputs);
+    } else if reads <= INLINE_LOOP_ARRAYS && writes <= INLINE_LOOP_ARRAYS {
         let mut inputs = [Input::default(); INLINE_LOOP_ARRAYS];
         let mut outputs = [Output::default(); INLINE_LOOP_ARRAYS];
-        inputs.iter_mut().zip(given).for_each(|(slot, input)| *slot = input);
+        inputs.iter_mut().zip(given).for_each(|(slot, input)| *slot = input.0);
         outputs.iter_mut().zip(results).for_each(|(slot, result)| *slot = result);
         let (inputs, outputs) = (&inputs[..reads], &outputs[..writes]);
         code.run(count, inputs, outputs);
     } else {
-        code.run(count, &given.collect::<Vec<_>>(), &results.collect::<Vec<_>>());
+        let inputs: Vec<Input<'_>> = given.map(|(input, _)| input).collect();
+        code.run(count, &inputs, &results.collect::<Vec<_>>());
     }
 }

@@ -90,6 +90,8 @@ pub(crate) struct FusedLoop {
     pub(crate) scratch_offsets: Vec<usize>,
     /// Bytes of that memory.
     pub(crate) scratch_bytes: usize,
+    /// Whether all of it can be machine code.
+    pub(crate) native: bool,
     pub(crate) code: CompiledLoop,
 }
 

@@ -1,6 +1,8 @@
 //! How a loop gets at the elements of its inputs, span by span.
 use super::{FusedLoop, LoopInput};
-use crate::tuning::{MAX_KEPT_PERIOD_ELEMENTS, MIN_SPAN_ELEMENTS};
+use crate::tuning::{
+    IOTA_BATCH_ELEMENTS, MAX_KEPT_PERIOD_ELEMENTS, MIN_SHORT_SPAN_ELEMENTS, MIN_SPAN_ELEMENTS,
+};
 use tpu_base::tensor::DType;
 use tpu_kernels::elementwise::program::ElementwiseProgram;
 use tpu_kernels::elementwise::tuning::TILE_ELEMENTS;
@@ -63,6 +65,14 @@ impl AddressMode {
         if period > 0 && period < elements && kept <= MAX_KEPT_PERIOD_ELEMENTS {
             return Self::Periodic { period, kept };
         }
+        // Whole tiles are wanted of what is not machine code.
+        let least = if least < TILE_ELEMENTS { MIN_SHORT_SPAN_ELEMENTS } else { least };
+        if steps >= least {
+            return Self::ScalarRuns(steps);
+        }
+        if run >= least {
+            return Self::ContiguousRuns(run);
+        }
         Self::Gathered
     }
 
@@ -81,7 +91,7 @@ impl AddressMode {
     /// Elements that are gathered in the scratch memory.
     fn scratch_elements(self, input: &LoopInput) -> usize {
         match (self, input) {
-            (Self::ScalarRuns(_), LoopInput::Iota(..)) => 1,
+            (Self::ScalarRuns(_), LoopInput::Iota(..)) => IOTA_BATCH_ELEMENTS,
             (Self::Periodic { kept, .. }, _) => kept,
             (Self::Gathered, _) => SPAN_ELEMENTS,
             _ => 0,
@@ -124,7 +134,7 @@ impl FusedLoop {
             scratch_bytes += bytes(*dtype, mode.scratch_elements(input));
         }
         let code = CompiledLoop::new(program, operand_modes);
-        Self { elements, inputs, modes, scratch_offsets, scratch_bytes, code }
+        Self { elements, inputs, modes, scratch_offsets, scratch_bytes, native, code }
     }
 }
 
@@ -157,6 +167,7 @@ mod tests {
             AddressMode::of(&LoopInput::Iota(512, 30), 512 * 30, MIN_SPAN_ELEMENTS),
             AddressMode::ScalarRuns(512)
         );
+        assert_eq!(mode(&[1, 0], &[30, 100]), AddressMode::ScalarRuns(100));
         assert_eq!(mode(&[1, 0], &[30, 10]), AddressMode::Gathered);
     }
 
@@ -164,6 +175,8 @@ mod tests {
     fn what_lies_side_by_side_is_read_where_it_is() {
         assert_eq!(mode(&[0, 1], &[30, 1000]), AddressMode::ContiguousRuns(1000));
         assert_eq!(mode(&[1100, 1], &[30, 1000]), AddressMode::ContiguousRuns(1000));
+        assert_eq!(mode(&[1100, 1], &[30, 100]), AddressMode::ContiguousRuns(100));
+        assert_eq!(mode(&[1100, 1], &[30, 60]), AddressMode::Gathered);
         assert_eq!(mode(&[1], &[30]), AddressMode::Contiguous(0));
         assert_eq!(mode(&[0, 0], &[30, 1000]), AddressMode::Scalar(0));
     }
