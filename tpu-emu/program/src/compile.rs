@@ -10,6 +10,8 @@
 //! 7. Row fusion (`passes/fuse/row_fusion`), from steps to steps.
 //! 8. Scalar loops (`passes/scalar_loops`), from steps to steps.
 //! 9. Buffer assignment (`plan/assign`), from steps to a plan.
+//! 10. Recomputation (`recompute`), from graph to graph, where that plan is large: 4 to 9
+//!     follow again.
 //!
 //! What runs next, `interpret` does. No pass changes the bits of a result, which the
 //! random programs of `differential` hold each of them to.
@@ -17,6 +19,8 @@ use crate::graph::Graph;
 use crate::passes::fuse::{StepBlock, loop_fusion, row_fusion};
 use crate::passes::{absorbed_work, dead_code, loop_invariants, scalar_loops};
 use crate::plan::{Plan, StorageForm, assign};
+use crate::recompute;
+use crate::tuning::MIN_SHRUNK_BYTES;
 
 /// The passes that can be left out: they change how fast a program is, and never what it gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +43,10 @@ pub struct Passes {
     pub(crate) memory_reuse: bool,
     /// Code that several devices run is there once for all of them.
     pub(crate) one_body: bool,
+    /// Bytes of temporaries from which on elementwise values are made again for late readers.
+    pub(crate) shrunk_from: usize,
+    /// Whether that is done where nothing gets smaller by it too, for tests.
+    pub(crate) always_made_again: bool,
 }
 
 impl Passes {
@@ -53,6 +61,8 @@ impl Passes {
         scalar_loops: true,
         memory_reuse: true,
         one_body: true,
+        shrunk_from: MIN_SHRUNK_BYTES,
+        always_made_again: false,
     };
 }
 
@@ -69,7 +79,15 @@ impl Passes {
         scalar_loops: false,
         memory_reuse: false,
         one_body: false,
+        shrunk_from: usize::MAX,
+        always_made_again: false,
     };
+
+    /// All of them, for programs of every size.
+    pub(crate) const EAGER: Self = Self { shrunk_from: 0, ..Self::ALL };
+
+    /// All of them, with values made again wherever that can be done.
+    pub(crate) const ALWAYS: Self = Self { always_made_again: true, ..Self::EAGER };
 
     /// All of them but one, for each that is for programs on one device too.
     pub(crate) const ALL_BUT_ONE: [Self; 8] = [
@@ -86,18 +104,36 @@ impl Passes {
 
 /// Makes a plan of an imported program.
 pub fn plan(graph: &mut Graph, storage: StorageForm<'_>, passes: Passes) -> Plan {
-    let code = steps(graph, passes);
-    assign(graph, &code, storage, passes.memory_reuse)
+    shrunk(graph, storage, passes).1
 }
 
-/// The passes before buffer assignment. Constants that steps read get a `known` value in the
-/// graph.
-pub(crate) fn steps(graph: &mut Graph, passes: Passes) -> StepBlock {
+/// The steps of a program and their plan.
+pub(crate) fn shrunk(
+    graph: &mut Graph,
+    storage: StorageForm<'_>,
+    passes: Passes,
+) -> (StepBlock, Plan) {
     // What a pass computes has the bits of a run.
     let _mode = graph.numerics.subnormals().enter();
     if passes.loop_invariants {
         loop_invariants::hoist(graph);
     }
+    let planned = |graph: &mut Graph| {
+        let code = steps(graph, passes);
+        let plan = assign(graph, &code, storage, passes.memory_reuse);
+        (code, plan)
+    };
+    let first = planned(graph);
+    if first.1.arena < passes.shrunk_from {
+        return first;
+    }
+    let (StorageForm::Packed { donated, .. } | StorageForm::Unpacked(donated)) = storage;
+    recompute::shrink(graph, (donated, passes.always_made_again), first, planned)
+}
+
+/// The passes between loop invariants and buffer assignment. Constants that steps read get a
+/// `known` value in the graph.
+fn steps(graph: &mut Graph, passes: Passes) -> StepBlock {
     if passes.dead_code {
         dead_code::eliminate(graph);
     }

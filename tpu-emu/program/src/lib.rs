@@ -10,6 +10,7 @@ pub mod interpret;
 pub mod partition;
 pub mod passes;
 pub mod plan;
+mod recompute;
 pub mod rewrite;
 pub mod sharding;
 pub mod spmd;

@@ -130,3 +130,42 @@ pub(crate) const MAX_HANDED_ON_ELEMENTS: usize = 4 * MAX_SCALAR_LOOP_ARRAY_ELEME
 
 /// In how many parts a kernel moves its operands at most, to be known as one that does only that.
 pub(crate) const MAX_MOVED_PARTS: usize = 1024;
+
+/// Bytes of a program's temporaries from which on values are made again rather than kept: a small
+/// program is to be compiled at once, and a hundredth of a device's memory decides nothing.
+pub(crate) const MIN_SHRUNK_BYTES: usize = 128 << 20;
+
+/// Plans that a program is given at most, after the first, to find one that needs less.
+pub(crate) const MAX_SHRINKING_ITERATIONS: usize = 12;
+
+/// Moments that are looked at in one plan, and how full the arena is then at least, in 256ths of
+/// the fullest.
+pub(crate) const MAX_PEAK_PLACES: usize = 8;
+/// See [`MAX_PEAK_PLACES`].
+pub(crate) const PEAK_SHARE: u64 = 224;
+
+/// What part of a program's temporaries an elementwise value is at least that is made again.
+pub(crate) const SMALL_VALUE_PARTS: usize = 1024;
+
+/// Values between which a cut is looked for, and rounds of that.
+pub(crate) const MAX_CUT_NODES: usize = 1 << 16;
+/// See [`MAX_CUT_NODES`].
+pub(crate) const MAX_CUT_ITERATIONS: usize = 1 << 10;
+
+/// What it costs to make an element again, in 256ths of a byte that is kept: by an operation, and by
+/// a function.
+pub(crate) const COST_OF_OPERATION: u64 = 8;
+/// See [`COST_OF_OPERATION`].
+pub(crate) const COST_OF_FUNCTION: u64 = 64;
+
+/// Nodes between two that read the same copy of a value that is made again.
+pub(crate) const WIDE_WINDOW_NODES: usize = 48;
+/// See [`WIDE_WINDOW_NODES`].
+pub(crate) const NARROW_WINDOW_NODES: usize = 6;
+
+/// Bytes of an arena that is also laid out largest first.
+pub(crate) const MIN_SORTED_ARENA_BYTES: usize = 16 << 20;
+
+/// Values of an arena that are also laid out largest first: that takes a time that grows with the
+/// square of their number.
+pub(crate) const MAX_ARENA_ARRAYS: usize = 4096;

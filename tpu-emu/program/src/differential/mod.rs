@@ -16,6 +16,7 @@ use crate::passes::absorbed_work;
 use crate::passes::scalar_loops::tests::FORI_LOOP;
 use crate::plan::check::planned;
 use crate::plan::{Plan, Slot};
+use crate::recompute::tests::late_reader;
 use crate::sharding::groups::Devices;
 use std::collections::BTreeMap;
 use tpu_base::tensor::{DType, Shape};
@@ -183,6 +184,8 @@ fn compare(seed: u64, wide: bool) {
             assert_eq!(results(&text, &donated, passes), wanted, "donated, {passes:?}");
         }
         assert_eq!(results(&text, &donated, Passes::ALL), wanted, "donated");
+        assert_eq!(results(&text, &donated, Passes::ALWAYS), wanted, "donated, made again");
+        assert_eq!(results(&text, &kept, Passes::ALWAYS), wanted, "made again");
         at_every_level(|level| {
             assert_eq!(results(&text, &kept, Passes::ALL), wanted, "{level:?}");
         });
@@ -212,9 +215,10 @@ fn every_pass_makes_another_plan_of_some_program() {
     };
     let mut programs: Vec<_> = (0..40).map(|seed| program(seed, true)).collect();
     programs.push((FORI_LOOP.to_owned(), vec![None]));
+    programs.push((late_reader(), vec![None]));
     let absorbed = absorbed_work::tests::programs();
     programs.extend(absorbed.into_iter().map(|(text, _)| (text, vec![None; 2])));
-    for passes in Passes::ALL_BUT_ONE {
+    for passes in Passes::ALL_BUT_ONE.into_iter().chain([Passes::ALWAYS]) {
         let differs = |(text, donated): &(String, Vec<_>)| {
             plan(text, donated, passes) != plan(text, donated, Passes::ALL)
         };

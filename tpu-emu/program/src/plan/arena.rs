@@ -1,6 +1,7 @@
 //! Offsets in the arena: buffers whose live ranges overlap do not.
 use super::ALIGN;
 use super::live_range::LiveRange;
+use crate::tuning::{MAX_ARENA_ARRAYS, MIN_SORTED_ARENA_BYTES};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The arena while it is laid out, in the order of time.
@@ -63,8 +64,64 @@ impl Holes {
     }
 }
 
-/// Offsets for buffers by their live ranges, and the size of the whole.
+/// Offsets for buffers by their live ranges, and the size of the whole: in the order of time, or
+/// the largest first, where the first leaves holes of a size that matters.
 pub(super) fn lay_out(buffers: &[(LiveRange, usize)]) -> (Vec<usize>, usize) {
+    let (offsets, size) = in_order(buffers);
+    let several = buffers.len() <= MAX_ARENA_ARRAYS;
+    if size < MIN_SORTED_ARENA_BYTES || !several || size <= needed(buffers) {
+        return (offsets, size);
+    }
+    let (by_size, smaller) = largest_first(buffers);
+    if smaller < size { (by_size, smaller) } else { (offsets, size) }
+}
+
+/// What lies in the arena when it is fullest, if there were no holes.
+fn needed(buffers: &[(LiveRange, usize)]) -> usize {
+    let mut changes: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
+    for (range, bytes) in buffers {
+        let bytes = bytes.next_multiple_of(ALIGN);
+        changes.entry(range.defined).or_default().0 += bytes;
+        changes.entry(range.last.saturating_add(1)).or_default().1 += bytes;
+    }
+    let (mut live, mut most) = (0, 0);
+    for (more, less) in changes.into_values() {
+        live = live + more - less;
+        most = live.max(most);
+    }
+    most
+}
+
+/// Offsets that give each buffer, the largest first, the lowest place that is free all the time.
+fn largest_first(buffers: &[(LiveRange, usize)]) -> (Vec<usize>, usize) {
+    let mut offsets = vec![0; buffers.len()];
+    let mut order: Vec<usize> = (0..buffers.len()).filter(|&at| buffers[at].1 > 0).collect();
+    order.sort_by_key(|&at| (usize::MAX - buffers[at].1, buffers[at].0.defined, at));
+    // What is placed, by offset.
+    let mut placed: Vec<(usize, usize, LiveRange)> = Vec::new();
+    let mut size = 0;
+    for at in order {
+        let (range, bytes) = (buffers[at].0, buffers[at].1.next_multiple_of(ALIGN));
+        let mut offset = 0;
+        for &(start, end, other) in &placed {
+            if other.last < range.defined || range.last < other.defined {
+                continue;
+            }
+            if start >= offset + bytes {
+                break;
+            }
+            offset = offset.max(end);
+        }
+        offsets[at] = offset;
+        size = size.max(offset + bytes);
+        let next = placed.partition_point(|&(start, ..)| start < offset);
+        placed.insert(next, (offset, offset + bytes, range));
+    }
+    (offsets, size)
+}
+
+/// Offsets in the order of time: the smallest hole that fits.
+fn in_order(buffers: &[(LiveRange, usize)]) -> (Vec<usize>, usize) {
     let mut offsets = vec![0; buffers.len()];
     let mut by_start: Vec<usize> = (0..buffers.len()).filter(|&at| buffers[at].1 > 0).collect();
     let mut by_end = by_start.clone();
@@ -100,6 +157,16 @@ mod tests {
     }
 
     #[test]
+    fn what_is_large_goes_first_where_that_leaves_no_hole() {
+        let mib = 4 << 20;
+        // In the order of time, the third lies in no hole of the first.
+        let buffers = [range(1, 3, 4 * mib), range(2, 9, 2 * mib), range(4, 9, 5 * mib)];
+        let (_, size) = lay_out(&buffers);
+        assert_eq!(in_order(&buffers).1, 11 * mib);
+        assert_eq!(size, needed(&buffers));
+    }
+
+    #[test]
     fn random_live_ranges_never_overlap_in_memory() {
         let mut state = 7_u64;
         let mut random = |below: u64| {
@@ -112,13 +179,16 @@ mod tests {
                 range(start, start + random(60), random(1000))
             })
             .collect();
-        let (offsets, size) = lay_out(&buffers);
-        for (a, (range, bytes)) in buffers.iter().enumerate() {
-            assert!(offsets[a] + bytes <= size);
-            for (b, (other, length)) in buffers.iter().enumerate().skip(a + 1) {
-                let together = range.defined <= other.last && other.defined <= range.last;
-                let apart = offsets[a] + bytes <= offsets[b] || offsets[b] + length <= offsets[a];
-                assert!(!together || apart, "{a} and {b}");
+        for (offsets, size) in [in_order(&buffers), largest_first(&buffers)] {
+            assert!(size >= needed(&buffers));
+            for (a, (range, bytes)) in buffers.iter().enumerate() {
+                assert!(offsets[a] + bytes <= size);
+                for (b, (other, length)) in buffers.iter().enumerate().skip(a + 1) {
+                    let together = range.defined <= other.last && other.defined <= range.last;
+                    let apart =
+                        offsets[a] + bytes <= offsets[b] || offsets[b] + length <= offsets[a];
+                    assert!(!together || apart, "{a} and {b}");
+                }
             }
         }
     }

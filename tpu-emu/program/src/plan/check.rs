@@ -2,7 +2,7 @@
 use super::super::graph::{Graph, ValueId};
 use super::super::passes::fuse::{EachStep, FusedStep, StepBlock, StepKind};
 use super::{Plan, PlannedEach, PlannedScalarLoop, PlannedStep, Slot, Step, StorageForm};
-use crate::compile::{Passes, steps};
+use crate::compile::{Passes, shrunk};
 use std::collections::HashMap;
 
 /// What lies in a slot.
@@ -47,13 +47,8 @@ pub(crate) fn check(graph: &Graph, code: &StepBlock, plan: &Plan, donated: &[Opt
 
 /// The program's plan, which the checker has followed.
 pub(crate) fn planned(graph: &mut Graph, donated: &[Option<usize>], passes: Passes) -> Plan {
-    let code = steps(graph, passes);
-    let plan = super::assign(
-        graph,
-        &code,
-        StorageForm::Packed { donated, elsewhere: &[], apart: false },
-        passes.memory_reuse,
-    );
+    let storage = StorageForm::Packed { donated, elsewhere: &[], apart: false };
+    let (code, plan) = shrunk(graph, storage, passes);
     check(graph, &code, &plan, donated);
     plan
 }

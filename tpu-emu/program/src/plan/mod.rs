@@ -52,6 +52,7 @@ pub(crate) mod check;
 mod host_values;
 mod live_range;
 mod parallel_copy;
+pub(crate) mod peak;
 
 pub(crate) use assign::assign;
 pub use calls::CallAlone;

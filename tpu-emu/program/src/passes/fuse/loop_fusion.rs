@@ -43,7 +43,9 @@ enum Item {
 /// Constants that steps read get a `known` value in the graph.
 pub(crate) fn fuse(graph: &mut Graph, fuses: bool) -> StepBlock {
     let main = std::mem::take(&mut graph.main);
-    Fuser::new(graph, fuses).block(&main)
+    let code = Fuser::new(graph, fuses).block(&main);
+    graph.main = main;
+    code
 }
 
 /// Turns the nodes of a block into steps.

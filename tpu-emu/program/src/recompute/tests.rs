@@ -1,0 +1,97 @@
+//! What is made again, and what is not.
+use crate::compile::Passes;
+use crate::differential::{graph_of, results};
+use crate::plan::check::planned;
+
+/// Bytes of a matrix of the programs below.
+const MATRIX: usize = 64 * 64 * 4;
+
+pub(crate) const DOT: &str = "contracting_dims = [1] x [0] : \
+    (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>";
+
+/// Bytes of the arena, with and without values that are made again; both give the same bits.
+fn arenas(text: &str, parameters: usize) -> [usize; 2] {
+    let kept = vec![None; parameters];
+    let wanted = results(text, &kept, Passes::NONE);
+    [Passes::EAGER, Passes { shrunk_from: usize::MAX, ..Passes::ALL }].map(|passes| {
+        assert_eq!(results(text, &kept, passes), wanted);
+        let mut graph = graph_of(text, passes);
+        planned(&mut graph, &kept, passes).arena
+    })
+}
+
+/// A program that reads a function of a product early and late, and the product late.
+pub(crate) fn late_reader() -> String {
+    format!(
+        "func.func public @main(%x: tensor<64x64xf32>) -> (tensor<64x64xf32>) {{
+        %h = stablehlo.dot_general %x, %x, {DOT}
+        %g = stablehlo.tanh %h : tensor<64x64xf32>
+        %a = stablehlo.dot_general %g, %x, {DOT}
+        %b = stablehlo.dot_general %a, %a, {DOT}
+        %c = stablehlo.dot_general %b, %a, {DOT}
+        %d = stablehlo.multiply %c, %g : tensor<64x64xf32>
+        %e = stablehlo.add %d, %h : tensor<64x64xf32>
+        return %e : tensor<64x64xf32>
+      }}"
+    )
+}
+
+#[test]
+fn a_function_of_what_is_kept_is_not_kept_beside_it() {
+    let text = late_reader();
+    let [again, kept] = arenas(&text, 1);
+    assert!(again + MATRIX <= kept, "{again} and {kept}");
+}
+
+#[test]
+fn products_are_made_once() {
+    let text = format!(
+        "func.func public @main(%x: tensor<64x64xf32>) -> (tensor<64x64xf32>) {{
+        %h = stablehlo.dot_general %x, %x, {DOT}
+        %a = stablehlo.dot_general %h, %x, {DOT}
+        %b = stablehlo.dot_general %a, %a, {DOT}
+        %c = stablehlo.dot_general %b, %a, {DOT}
+        %d = stablehlo.add %c, %h : tensor<64x64xf32>
+        return %d : tensor<64x64xf32>
+      }}"
+    );
+    let [again, kept] = arenas(&text, 1);
+    assert_eq!(again, kept);
+    let mut graph = graph_of(&text, Passes::EAGER);
+    let plan = planned(&mut graph, &[None], Passes::EAGER);
+    let products = plan.steps.iter().filter(|step| step.name.contains("dot_general"));
+    assert_eq!(products.count(), 4);
+}
+
+#[test]
+fn bodies_of_loops_make_values_again() {
+    let text = format!(
+        "func.func public @main(%x: tensor<64x64xf32>) -> (tensor<64x64xf32>) {{
+        %zero = stablehlo.constant dense<0> : tensor<i32>
+        %r:2 = stablehlo.while(%i = %zero, %v = %x) : tensor<i32>, tensor<64x64xf32>
+        cond {{
+          %three = stablehlo.constant dense<3> : tensor<i32>
+          %more = stablehlo.compare LT, %i, %three : (tensor<i32>, tensor<i32>) -> tensor<i1>
+          stablehlo.return %more : tensor<i1>
+        }} do {{
+          %one = stablehlo.constant dense<1> : tensor<i32>
+          %next = stablehlo.add %i, %one : tensor<i32>
+          %h = stablehlo.dot_general %v, %x, {DOT}
+          %g = stablehlo.tanh %h : tensor<64x64xf32>
+          %k = stablehlo.dot_general %g, %x, {DOT}
+          %l = stablehlo.tanh %k : tensor<64x64xf32>
+          %a = stablehlo.dot_general %l, %x, {DOT}
+          %b = stablehlo.dot_general %a, %a, {DOT}
+          %c = stablehlo.dot_general %b, %a, {DOT}
+          %d = stablehlo.multiply %c, %g : tensor<64x64xf32>
+          %m = stablehlo.multiply %d, %l : tensor<64x64xf32>
+          %n = stablehlo.add %m, %k : tensor<64x64xf32>
+          %e = stablehlo.add %n, %h : tensor<64x64xf32>
+          stablehlo.return %next, %e : tensor<i32>, tensor<64x64xf32>
+        }}
+        return %r#1 : tensor<64x64xf32>
+      }}"
+    );
+    let [again, kept] = arenas(&text, 1);
+    assert!(again + MATRIX <= kept, "{again} and {kept}");
+}
