@@ -286,50 +286,27 @@ impl<T: Scalar> Loop for Panel<'_, T> {
                 vector[start..].iter_mut().for_each(|value| *value = value.over(scale));
             }
             (vector[at], a[at * width + at]) = (one, T::of(beta, T::Real::ZERO));
-            let vector = &vector[start..];
-            let count = others.len() / stride;
-            let mut others = others;
-            let factor = -tau.conjugate();
-            for _ in 0..count / 4 {
-                let (some, rest) = others.split_at_mut(4 * stride);
-                others = rest;
-                turn::<T, 4>(vector, factor, some, stride, start);
-            }
-            for _ in 0..count % 4 {
-                let (some, rest) = others.split_at_mut(stride);
-                others = rest;
-                turn::<T, 1>(vector, factor, some, stride, start);
+            let (vector, factor) = (&vector[start..], -tau.conjugate());
+            for other in others.chunks_exact_mut(stride) {
+                turn(vector, factor, &mut other[start..]);
             }
         }
     }
 }
 
-/// Adds multiples of a vector to others, by `factor` times their inner products with it.
+/// Adds a multiple of a vector to another: `factor` times their inner product. Both are whole
+/// groups.
 #[inline(always)]
-fn turn<T: Scalar, const N: usize>(
-    vector: &[T],
-    factor: T,
-    others: &mut [T],
-    stride: usize,
-    start: usize,
-) {
-    let mut sums = [[T::ZERO; LANES]; N];
-    {
-        let others: [&[T]; N] =
-            std::array::from_fn(|at| &others[at * stride + start..][..vector.len()]);
-        for (chunk, v) in vector.chunks_exact(LANES).enumerate() {
-            for (sums, other) in sums.iter_mut().zip(&others) {
-                let other = &other[chunk * LANES..][..LANES];
-                for lane in 0..LANES {
-                    sums[lane] += v[lane].conjugate() * other[lane];
-                }
-            }
+fn turn<T: Scalar>(vector: &[T], factor: T, other: &mut [T]) {
+    let mut sums = [T::ZERO; LANES];
+    let groups = vector.as_chunks::<LANES>().0.iter().zip(other.as_chunks::<LANES>().0);
+    for (v, other) in groups {
+        for lane in 0..LANES {
+            sums[lane] += v[lane].conjugate() * other[lane];
         }
     }
-    for (sums, other) in sums.into_iter().zip(others.chunks_exact_mut(stride)) {
-        let factor = factor * total(&sums);
-        for (other, &v) in other[start..].iter_mut().zip(vector) {
-            *other += factor * v;
-        }
+    let factor = factor * total(&sums);
+    for (other, &v) in other.iter_mut().zip(vector) {
+        *other += factor * v;
     }
 }
