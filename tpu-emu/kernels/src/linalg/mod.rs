@@ -18,7 +18,7 @@
 //!   Products of matrices, by `gemm_crate`, then take them out of what is left.
 //! * A block's columns lie one after the other while they are worked on (`lu.rs`,
 //!   `reflectors.rs`), so that loops run along columns.
-//! * Rows that are zero at the end of a block of QR stay out of it: half of the work where an
+//! * Rows that are zero at the end of a block of QR stay out: two fifths of the work where an
 //!   identity lies below a matrix, as in JAX's polar decompositions.
 //! * A reduction to tridiagonal form passes over the matrix once for each column.
 //!   Its basis is made of blocks of reflectors; the rotations of `SWEEPS` QL steps are applied
