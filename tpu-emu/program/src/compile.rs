@@ -20,7 +20,7 @@ use crate::passes::fuse::{StepBlock, loop_fusion, row_fusion};
 use crate::passes::{absorbed_work, dead_code, loop_invariants, scalar_loops};
 use crate::plan::{Plan, StorageForm, assign};
 use crate::recompute;
-use crate::tuning::MIN_SHRUNK_BYTES;
+use crate::tuning::{MIN_SHRUNK_BYTES, SHRUNK_NODES};
 
 /// The passes that can be left out: they change how fast a program is, and never what it gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,7 +124,8 @@ pub(crate) fn shrunk(
         (code, plan)
     };
     let first = planned(graph);
-    if first.1.arena < passes.shrunk_from {
+    let nodes = graph.main.nodes.len().max(SHRUNK_NODES);
+    if first.1.arena < (passes.shrunk_from / SHRUNK_NODES).saturating_mul(nodes) {
         return first;
     }
     let (StorageForm::Packed { donated, .. } | StorageForm::Unpacked(donated)) = storage;

@@ -132,8 +132,12 @@ pub(crate) const MAX_HANDED_ON_ELEMENTS: usize = 4 * MAX_SCALAR_LOOP_ARRAY_ELEME
 pub(crate) const MAX_MOVED_PARTS: usize = 1024;
 
 /// Bytes of a program's temporaries from which on values are made again rather than kept: a small
-/// program is to be compiled at once, and a hundredth of a device's memory decides nothing.
-pub(crate) const MIN_SHRUNK_BYTES: usize = 128 << 20;
+/// program is to be compiled at once.
+pub(crate) const MIN_SHRUNK_BYTES: usize = 24 << 20;
+
+/// How many nodes it takes until the bytes of [`MIN_SHRUNK_BYTES`] are asked for once more: the time
+/// for a plan grows with the nodes.
+pub(crate) const SHRUNK_NODES: usize = 128;
 
 /// Plans that a program is given at most, after the first, to find one that needs less.
 pub(crate) const MAX_SHRINKING_ITERATIONS: usize = 12;
