@@ -263,12 +263,8 @@ fn turns<T: Pod, const K: usize>(arrays: &[&[u8]], to: &mut [u8]) {
         fn run(self) {
             let Self(arrays, rows) = self;
             let arrays = arrays.map(|array| &array[..rows.len()]);
-            for at in 0..rows.len() {
-                let mut row = [T::zeroed(); K];
-                for k in 0..K {
-                    row[k] = arrays[k][at];
-                }
-                rows[at] = row;
+            for (at, row) in rows.iter_mut().enumerate() {
+                *row = arrays.map(|array| array[at]);
             }
         }
     }
