@@ -27,11 +27,8 @@ impl Machine<'_> {
             });
         }
         if log.formatted {
-            let mut text = log.tag.to_string();
-            for (number, (_, value)) in texts.iter().enumerate().rev() {
-                text = text.replace(&format!("${number}"), value);
-            }
-            (self.outside.prints)(&text);
+            let values: Vec<&str> = texts.iter().map(|(_, value)| value.as_str()).collect();
+            (self.outside.prints)(&filled(&log.tag, &values));
         } else if texts.is_empty() {
             (self.outside.prints)(&log.tag);
         }
@@ -48,6 +45,31 @@ impl Machine<'_> {
         view.read(&self.bank, Place::of_mut(bytes.bytes_mut()));
         array(&Shape::new(view.dtype, view.dims()), bytes.bytes())
     }
+}
+
+/// A text with its values in their places: `$0`, or since JAX 0.12 `$s0` for an integer with a
+/// sign, `$u0` for one without, `$f0` for a float.
+fn filled(tag: &str, values: &[&str]) -> String {
+    let mut parts = tag.split('$');
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let rest = part.strip_prefix(['s', 'u', 'f']).unwrap_or(part);
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let value = rest[..digits].parse().ok().and_then(|at: usize| values.get(at));
+        let Some(value) = value else {
+            text.push('$');
+            text.push_str(part);
+            continue;
+        };
+        match value.parse::<i32>() {
+            Ok(number) if part.starts_with('u') => {
+                text.push_str(&number.cast_unsigned().to_string());
+            }
+            _ => text.push_str(value),
+        }
+        text.push_str(&rest[digits..]);
+    }
+    text
 }
 
 fn header(dtype: DType, dims: &[usize]) -> String {
@@ -108,5 +130,21 @@ fn number(dtype: DType, bytes: &[u8]) -> String {
             bits.to_string()
         }
         _ => super::scalar::wrap(of.bits * of.parts, bits.cast_signed()).to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::filled;
+
+    #[test]
+    fn values_stand_where_the_text_names_them() {
+        let values = ["-1", "2", "0.5"];
+        assert_eq!(filled("a $0 b $1$2.", &values), "a -1 b 20.5.");
+        assert_eq!(filled("$s0 $u0 $u1 $f2", &values), "-1 4294967295 2 0.5");
+        assert_eq!(filled("$1 costs 3$, $s, $9 and $u", &values), "2 costs 3$, $s, $9 and $u");
+        let many: Vec<&str> = [values, values, values, values].concat();
+        assert_eq!(filled("$11$1", &many), "0.52");
+        assert_eq!(filled("", &[]), "");
     }
 }
