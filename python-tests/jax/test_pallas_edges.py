@@ -178,3 +178,36 @@ def test_an_export_with_symbolic_shapes_runs_for_any_shapes(batch: list[int]) ->
     for shape in [(128, 128), (300, 129), (1, 1), (7, 256)]:
         x = counted(*batch, *shape, dtype=jnp.float32)
         np.testing.assert_array_equal(np.asarray(call.call(x, x + 1)), np.asarray(x * 3 + 1))
+
+
+@pytest.mark.parametrize("semantics", ["arbitrary", "parallel"])
+@pytest.mark.parametrize("dtype", [jnp.float32, jnp.bfloat16, jnp.int32, jnp.int8])
+def test_blocks_that_no_point_of_the_grid_has_have_numbers_that_show(
+    dtype: Any, semantics: str
+) -> None:
+    rows, columns, blocks = 256, 1024, 8
+    x = jnp.zeros((rows * blocks, columns), dtype)
+    made = pl.pallas_call(
+        writes_all,
+        grid=(blocks - 2,),
+        in_specs=[pl.BlockSpec((rows, columns), lambda i: (i, 0))],
+        out_specs=pl.BlockSpec((rows, columns), lambda i: (i + i // 3, 0)),
+        out_shape=jax.ShapeDtypeStruct(x.shape, dtype),
+        compiler_params=pltpu.CompilerParams(dimension_semantics=(semantics,)),
+    )
+    had = np.asarray(jax.jit(made)(x).astype(jnp.float32)).reshape(blocks, rows, columns)
+    shows = np.nan if jnp.issubdtype(dtype, jnp.floating) else jnp.iinfo(dtype).max
+    for block in range(blocks):
+        wanted = np.float32(shows if block in (3, 7) else 0)
+        np.testing.assert_array_equal(had[block], np.full((rows, columns), wanted))
+
+
+def test_a_grid_without_points_leaves_numbers_that_show() -> None:
+    made = pl.pallas_call(
+        writes_all,
+        grid=(0,),
+        in_specs=[pl.BlockSpec((8, 128), lambda i: (i, 0))],
+        out_specs=pl.BlockSpec((8, 128), lambda i: (i, 0)),
+        out_shape=jax.ShapeDtypeStruct((16, 128), jnp.float32),
+    )
+    assert np.isnan(np.asarray(jax.jit(made)(jnp.zeros((16, 128))))).all()

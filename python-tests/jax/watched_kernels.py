@@ -111,6 +111,52 @@ def a_result_that_is_read_before_it_is_written(wrong):
     return pl.pallas_call(kernel, out_shape=BLOCK)(example())
 
 
+def a_result_that_nobody_writes(wrong):
+    def kernel(x_ref, o_ref, last_ref):
+        o_ref[...] = x_ref[...]
+        if not wrong:
+            last_ref[...] = x_ref[...]
+
+    return pl.pallas_call(kernel, out_shape=[BLOCK, BLOCK])(example())[1]  # here
+
+
+def a_copy_that_was_forgotten(wrong):
+    def kernel(x_ref, o_ref):
+        if not wrong:
+            pltpu.sync_copy(x_ref, o_ref)
+
+    call = pl.pallas_call(kernel, in_specs=[anywhere()], out_specs=anywhere(), out_shape=BLOCK)
+    return call(example())  # here
+
+
+def a_grid_that_is_too_short(wrong):
+    def kernel(x_ref, o_ref):
+        o_ref[...] = x_ref[...]
+
+    return pl.pallas_call(  # here
+        kernel,
+        grid=(3 if wrong else 4,),
+        in_specs=[pl.BlockSpec((8, 128), lambda i: (i, 0))],
+        out_specs=pl.BlockSpec((8, 128), lambda i: (i, 0)),
+        out_shape=BLOCK,
+    )(example())
+
+
+def a_block_that_no_condition_writes(wrong):
+    def kernel(x_ref, o_ref):
+        @pl.when(pl.program_id(0) > (0 if wrong else -1))
+        def _():
+            o_ref[...] = x_ref[...]
+
+    return pl.pallas_call(  # here
+        kernel,
+        grid=(4,),
+        in_specs=[pl.BlockSpec((8, 128), lambda i: (i, 0))],
+        out_specs=pl.BlockSpec((8, 128), lambda i: (i, 0)),
+        out_shape=BLOCK,
+    )(example())
+
+
 def a_buffer_that_the_other_device_may_still_write(wrong):
     def kernel(x_ref, o_ref, buffer, sent, received, ready):
         me = lax.axis_index("x")
@@ -154,6 +200,10 @@ KERNELS = [
     (rows_behind_those_that_were_written, "nobody has written"),
     (an_integer_that_nobody_has_set, "nobody has written"),
     (a_result_that_is_read_before_it_is_written, "nobody has written"),
+    (a_result_that_nobody_writes, "nobody writes result 1"),
+    (a_copy_that_was_forgotten, "nobody writes result 0"),
+    (a_grid_that_is_too_short, "no point of the grid has block [3, 0]"),
+    (a_block_that_no_condition_writes, "has block [0, 0] of [8, 128] writes to it"),
     (a_buffer_that_the_other_device_may_still_write, "race"),
     (a_buffer_that_is_used_again_before_it_was_sent, "race"),
 ]

@@ -158,6 +158,17 @@ pub(crate) enum Source {
     Scratch,
 }
 
+impl Source {
+    /// The array of the call, if it is one.
+    pub(crate) fn array(&self) -> Option<Array> {
+        match self {
+            Self::Whole(array) | Self::Copy(array) => Some(*array),
+            Self::Window(window) => Some(window.array),
+            Self::Scratch => None,
+        }
+    }
+}
+
 /// How blocks of an array come and go.
 #[derive(Debug)]
 pub(crate) struct Window {
@@ -173,6 +184,8 @@ pub(crate) struct Window {
     pub(crate) low: Option<Vec<i64>>,
     /// Whether a block of a result may be entered again later.
     pub(crate) revisits: bool,
+    /// Whether the index map reads memory.
+    pub(crate) follows_data: bool,
     /// Where the index map was written.
     pub(crate) place: LocationId,
 }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use tpu_base::error::{Code, Error, Result};
 use tpu_base::tensor::Shape;
-use tpu_mosaic::ir::{LocationId, Locations};
+use tpu_mosaic::ir::{LocationId, Locations, user_line};
 use tpu_mosaic::memory::{Budget, Call, Tiling, budgets};
 use tpu_mosaic::{Config, Module, Refusal};
 use tpu_ops::custom_call::{Backend, CallSite};
@@ -137,7 +137,7 @@ impl Compiler {
 fn told(module: &Module, refusals: Vec<(String, LocationId)>) -> Error {
     let tell = |(what, id): (String, LocationId)| Refusal {
         what,
-        line: module.locations.line(id),
+        line: user_line(&module.locations, id),
         location: module.locations.to_mlir(id),
     };
     refused(&refusals.into_iter().map(tell).collect::<Vec<_>>())
@@ -161,9 +161,10 @@ fn refused(refusals: &[Refusal]) -> Error {
     Error::Verbatim { code: Code::Unimplemented, message: message.into() }
 }
 
-/// What a kernel did wrong, likewise.
-fn failed(name: &str, failure: &Failure, locations: &Locations) -> Error {
-    let line = locations.line(failure.place).map_or_else(String::new, |line| format!("{line}: "));
+/// What a kernel did wrong, likewise. Where its place is not known, that of the call stands for it.
+fn failed(name: &str, failure: &Failure, locations: &Locations, call: Option<&str>) -> Error {
+    let line = user_line(locations, failure.place).or_else(|| call.map(str::to_owned));
+    let line = line.map_or_else(String::new, |line| format!("{line}: "));
     let mut message = format!("Mosaic kernel {name}: {line}{}", failure.what);
     let location = locations.to_mlir(failure.place);
     if location.starts_with("loc(\"") {
@@ -222,7 +223,8 @@ impl PallasKernel {
 
     /// The error of a failure.
     fn error(&self, failure: &Failure, interrupted: bool) -> Error {
-        let error = failed(&self.program.name, failure, &self.program.locations);
+        let (name, call) = (&self.program.name, self.site.line.as_deref());
+        let error = failed(name, failure, &self.program.locations, call);
         if interrupted {
             // Python raises `KeyboardInterrupt` in place of the error.
             (self.outside.prints)(&format!("tpu-emu: {error}"));

@@ -7,6 +7,7 @@ use crate::form::{Array, Cell, Cores, Entry, Program, Source, Step};
 use crate::kernel::PallasKernel;
 use crate::machine::memory::Place;
 use crate::machine::shares::{Claims, Share};
+use crate::machine::unvisited::fill_others;
 use crate::machine::watch::{Checks, Fill};
 use crate::machine::{Failure, Machine};
 use std::sync::atomic::Ordering;
@@ -111,6 +112,17 @@ impl PallasKernel {
         if claims.has_failed() {
             self.has_shares.store(false, Ordering::Relaxed);
             return None;
+        }
+        let mut visited = claims.visited();
+        for (number, argument) in entry.arguments.iter().enumerate() {
+            let (Source::Window(window), Cell::Element(dtype)) = (&argument.source, argument.cell)
+            else {
+                continue;
+            };
+            let Array::Result(at) = window.array else { continue };
+            let visited = visited.remove(&number).unwrap_or_default();
+            let each = results.chunks(self.aliases.len().max(1));
+            each.for_each(|results| fill_others(window, dtype, results[at], &visited));
         }
         Some(Ok(()))
     }

@@ -2,6 +2,7 @@
 //! from.
 mod attribute;
 mod function;
+mod line;
 mod operation;
 mod operations;
 mod types;
@@ -9,6 +10,7 @@ mod words;
 
 pub use attribute::{AffineMap, AffineResult, Attribute, Attributes, DotDimensions, Elements};
 pub use function::{Block, Function, Kernel, Module, Region, Transform, Window};
+pub use line::user_line;
 pub use operation::{Class, Operation, Presence, Property, Row};
 pub(crate) use operation::{Count, FLOAT_PREDICATES, INTEGER_PREDICATES, group_name, group_rule};
 pub use operations::Op;

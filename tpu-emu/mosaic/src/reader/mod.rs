@@ -11,7 +11,7 @@ mod structure;
 mod upgrade;
 
 use crate::error::{Error, Refusal};
-use crate::ir::{Attribute, CoreType, LocationId, Locations, Module, Type};
+use crate::ir::{Attribute, CoreType, LocationId, Locations, Module, Type, user_line};
 use std::collections::BTreeSet;
 use tpu_mlir::budget::Budget;
 use tpu_mlir::builtin::{RawAttribute, Reference};
@@ -71,8 +71,11 @@ pub fn read(body: &[u8], debug_locations: Option<&[u8]>) -> Result<Module, Error
 }
 
 fn located(locations: &Locations, refusals: Vec<(String, LocationId)>) -> Vec<Refusal> {
-    let tell =
-        |(what, id)| Refusal { what, line: locations.line(id), location: locations.to_mlir(id) };
+    let tell = |(what, id)| Refusal {
+        what,
+        line: user_line(locations, id),
+        location: locations.to_mlir(id),
+    };
     refusals.into_iter().map(tell).collect()
 }
 

@@ -9,8 +9,8 @@ use crate::form::{
 use crate::piece::Planner;
 use tpu_base::tensor::Shape;
 use tpu_mosaic::ir::{
-    AffineResult, CoreType, DYNAMIC, DimensionSemantics, Function, Kernel, LocationId, MemorySpace,
-    Memref, RevisitMode, Transform, Type, Window,
+    AffineResult, Block, CoreType, DYNAMIC, DimensionSemantics, Function, Kernel, LocationId,
+    MemorySpace, Memref, RevisitMode, Transform, Type, Value, Window,
 };
 use tpu_mosaic::{Config, Module};
 
@@ -257,6 +257,7 @@ impl<'m> Lowering<'m> {
                     index: Vec::new(),
                     low: window.element_window.as_ref().map(|(low, _)| low.clone()),
                     revisits: window.revisit_mode == Some(RevisitMode::Any),
+                    follows_data: self.follows_data(by),
                     place: self.place_of_map(by),
                 })
             }
@@ -266,6 +267,12 @@ impl<'m> Lowering<'m> {
         self.outside[memory] = matches!(source, Source::Whole(_));
         let (val, _) = self.refer(memref.clone(), memory);
         Ok(Prepared { val, memory, source, transform })
+    }
+
+    /// Whether an index map reads memory.
+    fn follows_data(&self, map: &Transform) -> bool {
+        let Transform::Function(name) = map else { return false };
+        self.module.function(name).is_some_and(|map| reads_memory(map, &map.body))
     }
 
     /// Where an index map was written.
@@ -317,6 +324,16 @@ impl<'m> Lowering<'m> {
         }
         Ok(())
     }
+}
+
+/// Whether code reads memory, or hands it on.
+fn reads_memory(of: &Function, code: &Block) -> bool {
+    let memory = |&value: &Value| matches!(of.type_of(value), Type::Memref(_));
+    code.operations.iter().any(|operation| {
+        let blocks = operation.regions.iter().filter_map(|region| region.block.as_ref());
+        operation.operands.iter().any(memory)
+            || blocks.into_iter().any(|code| reads_memory(of, code))
+    })
 }
 
 /// The dimensions of a kernel's grid that are cores.

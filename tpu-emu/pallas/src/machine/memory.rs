@@ -50,10 +50,11 @@ impl Place {
         self.start.addr()
     }
 
-    /// Fills it with numbers other than those of [`poison`].
-    pub(crate) fn fill_otherwise(self, dtype: DType) {
+    /// Fills it with numbers other than those of [`poison`]: each byte is this one, or zero where
+    /// elements have fewer bits.
+    pub(crate) fn fill_otherwise(self, dtype: DType, byte: u8) {
         let narrow = dtype.element().bits < 8 || dtype == DType::Pred;
-        self.bytes_mut().fill(if narrow { 0 } else { 0x3b });
+        self.bytes_mut().fill(if narrow { 0 } else { byte });
     }
 
     /// How many bytes there are.

@@ -16,10 +16,12 @@
 //! | `rows` | copies of rows at computed places |
 //! | `cores` | which kernel runs where |
 //! | `semaphores` | semaphores, and who waits for them |
+//! | `signallers` | who could still signal a semaphore |
 //! | `peers` | memories of other devices' kernels |
 //! | `records` | what kernels have and move, for traces |
 //! | `watch`, `shadow` | memory that is read before it is written, and races |
 //! | `shares` | points of a grid that run beside each other |
+//! | `unvisited` | results that nobody writes |
 //! | `patience` | who interrupts kernels that run on and on |
 //! | `scalar` | arithmetic on scalar integers |
 pub(crate) mod copies;
@@ -37,6 +39,8 @@ pub(crate) mod scalar;
 mod semaphores;
 mod shadow;
 pub(crate) mod shares;
+mod signallers;
+pub(crate) mod unvisited;
 pub(crate) mod view;
 pub(crate) mod watch;
 mod windows;
@@ -53,7 +57,9 @@ pub(crate) use pieces::run_alone;
 use records::Records;
 use semaphores::Signals;
 use shares::Share;
+use std::collections::BTreeMap;
 use tpu_mosaic::ir::{LocationId, MemorySpace};
+use unvisited::{Visits, has_others};
 use view::View;
 use watch::{Checks, Fill, Watch};
 use windows::WindowState;
@@ -101,6 +107,8 @@ pub(crate) struct Machine<'p> {
     patience: Patience,
     records: Option<Records<'p>>,
     share: Option<Share<'p>>,
+    /// Blocks of results that kernels had, by device, once all have ended.
+    visits: BTreeMap<(usize, Array), Visits>,
 }
 
 impl<'p> Machine<'p> {
@@ -129,6 +137,7 @@ impl<'p> Machine<'p> {
             patience: Patience::default(),
             records: None,
             share: None,
+            visits: BTreeMap::new(),
         }
     }
 
@@ -163,6 +172,9 @@ impl<'p> Machine<'p> {
             }
         }
         self.finish_copies()?;
+        if self.share.is_none() {
+            self.leave_out(&mut instances);
+        }
         for (buffer, to) in instances.iter().flat_map(|instance| &instance.back) {
             to.copy_from(self.bank.get(*buffer).place);
         }
@@ -294,8 +306,13 @@ impl<'p> Machine<'p> {
                     // It is filled block by block.
                     let id = self.bank.own(bytes, argument.cell);
                     let shared = self.is_shared(device, of.array);
-                    let watch = self.watch.as_mut().filter(|_| !shared);
-                    if let (Some(watch), Array::Result(_)) = (watch, of.array) {
+                    let result = matches!(of.array, Array::Result(_)) && !shared;
+                    if result && !has_others(of) {
+                        self.of_device((device, of.array), |machine| {
+                            machine.unwritten(lent, argument.cell, (number, role));
+                            array
+                        });
+                    } else if let Some(watch) = self.watch.as_mut().filter(|_| result) {
                         watch.fresh(lent.address(), lent.len(), (number, role));
                     }
                     self.owners.add(array, number, Role::Array(place));

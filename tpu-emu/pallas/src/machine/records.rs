@@ -8,7 +8,7 @@ use crate::lower::{cell, extents};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use tpu_base::units::{Nanos, to_u64};
-use tpu_mosaic::ir::{CoreType, LocationId, MemorySpace};
+use tpu_mosaic::ir::{CoreType, LocationId, MemorySpace, user_line};
 use tpu_mosaic::memory::{Budget, Role as Taking, Taken, Tiling};
 use tpu_ops::core_records::{CoreBlock, CoreRecords};
 use tpu_ops::custom_call::{Backend, CallSite};
@@ -163,7 +163,7 @@ impl<'p> Machine<'p> {
     ) {
         let Some(memory) = named(cell, space) else { return };
         let core = self.holder(who, space);
-        let line = self.program.locations.line(place);
+        let line = user_line(&self.program.locations, place);
         let Some(records) = &mut self.records else { return };
         if records.held.contains_key(&buffer) {
             return;

@@ -4,12 +4,14 @@ use super::memory::BufferId;
 use super::peers::Role;
 use super::view::View;
 use super::{Failure, Machine};
-use crate::form::Cell;
+use crate::form::{Argument, Array, Cell, Source, Window};
 use std::collections::HashMap;
-use tpu_mosaic::ir::LocationId;
+use tpu_mosaic::ir::{LocationId, user_line};
 
 /// Waiting kernels that a report has.
 const TOLD: usize = 32;
+/// Signals of one semaphore that are kept.
+const KEPT: usize = 8;
 
 /// A semaphore: its memory, and the byte that it begins with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -18,11 +20,26 @@ pub(super) struct Semaphore {
     at: usize,
 }
 
-/// What was last done with each semaphore, for reports.
+/// What was done with each semaphore since it was last taken to zero, for reports.
 #[derive(Debug, Default)]
 pub(super) struct Signals {
-    /// Who has signalled it last, and where.
-    last: HashMap<Semaphore, (usize, LocationId)>,
+    /// Who has signalled it, and where: the last one first, each once.
+    by: HashMap<Semaphore, Vec<(usize, LocationId)>>,
+}
+
+impl Signals {
+    fn of(&self, semaphore: Semaphore) -> &[(usize, LocationId)] {
+        self.by.get(&semaphore).map_or(&[], Vec::as_slice)
+    }
+
+    fn add(&mut self, semaphore: Semaphore, by: (usize, LocationId)) {
+        let all = self.by.entry(semaphore).or_default();
+        match all.iter().position(|&other| other == by) {
+            Some(at) => all[..=at].rotate_right(1),
+            None => all.insert(0, by),
+        }
+        all.truncate(KEPT);
+    }
 }
 
 impl Semaphore {
@@ -58,7 +75,7 @@ impl Machine<'_> {
         amount: i64,
         by: (usize, LocationId),
     ) -> Result<(), String> {
-        self.signals.last.insert(semaphore, by);
+        self.signals.add(semaphore, by);
         self.set_count(semaphore, self.count(semaphore).saturating_add(amount))
     }
 
@@ -79,6 +96,9 @@ impl Machine<'_> {
         if let Some(watch) = &mut self.watch {
             watch.waited(instance.number, semaphore);
         }
+        if count == amount {
+            self.signals.by.remove(&semaphore);
+        }
         self.set_count(semaphore, count - amount).map_err(|what| Failure { what, place })
     }
 
@@ -96,11 +116,16 @@ impl Machine<'_> {
             let semaphore = Semaphore { buffer, at };
             let count = self.count(semaphore);
             if count != 0 {
-                let last = self.signals.last.get(&semaphore);
-                let place = last.map_or(LocationId::UNKNOWN, |(_, place)| *place);
-                let by = last.map_or_else(String::new, |&(number, _)| {
+                let signals = self.signals.of(semaphore);
+                let place = signals.first().map_or(LocationId::UNKNOWN, |(_, place)| *place);
+                let mut by = signals.first().map_or_else(String::new, |&(number, _)| {
                     format!("; this signalled it last, on {}", self.called(number))
                 });
+                if let Some(others) = signals.get(1..).filter(|others| !others.is_empty()) {
+                    let others: Vec<String> =
+                        others.iter().map(|&one| self.signalled(one)).collect();
+                    by.push_str(&format!("; before that {}", others.join(", ")));
+                }
                 let what = format!(
                     "{} has {count} when its kernel ends, and nobody waits for it{by}",
                     self.name_of(semaphore)
@@ -128,6 +153,12 @@ impl Machine<'_> {
         Ok(())
     }
 
+    /// Who has signalled a semaphore, and where, in words.
+    fn signalled(&self, (by, place): (usize, LocationId)) -> String {
+        let line = user_line(&self.program.locations, place).unwrap_or_else(|| "?".to_owned());
+        format!("{} signalled it at {line}", self.called(by))
+    }
+
     /// A semaphore in words.
     fn name_of(&self, semaphore: Semaphore) -> String {
         let count = self.bank.get(semaphore.buffer).place.len() / 4;
@@ -139,12 +170,11 @@ impl Machine<'_> {
             if count > 1 { format!(" (number {})", semaphore.at / 4) } else { String::new() };
         match self.owners.of(semaphore.buffer) {
             Some((of, Role::Argument(at) | Role::Array(at))) => {
-                let device = self.called(of);
-                format!("{kind}{number} of {device}, argument {at} of the kernel behind the grid,")
+                format!("{kind}{number} of {}, {},", self.called(of), self.called_argument(of, at))
             }
             Some((of, Role::Allocated(step))) => {
                 let line = self.program.places.get(step).copied();
-                let line = line.and_then(|line| self.program.locations.line(line));
+                let line = line.and_then(|line| user_line(&self.program.locations, line));
                 let line = line.map_or_else(String::new, |line| format!(", allocated at {line},"));
                 format!("{kind}{number} of {}{line}", self.called(of))
             }
@@ -156,15 +186,36 @@ impl Machine<'_> {
     /// A kernel's own memory in words.
     pub(crate) fn called_memory(&self, (of, role): (usize, Role)) -> String {
         let what = match role {
-            Role::Argument(at) | Role::Array(at) => format!("argument {at} behind the grid"),
+            Role::Argument(at) | Role::Array(at) => self.called_argument(of, at),
             Role::Allocated(step) => {
                 let place = self.program.places.get(step).copied();
-                let line = place.and_then(|place| self.program.locations.line(place));
+                let line = place.and_then(|place| user_line(&self.program.locations, place));
                 line.map_or_else(|| "scratch".to_owned(), |line| format!("scratch of {line}"))
             }
             Role::Barrier => "the barrier".to_owned(),
         };
         format!("{what}, on {}", self.called(of))
+    }
+
+    /// What an argument of a kernel is, in the words of who calls it.
+    fn called_argument(&self, kernel: usize, at: usize) -> String {
+        let entry = self.roster.who(kernel).map_or(0, |who| who.entry);
+        let arguments = self.program.entries.get(entry).map_or(&[][..], |entry| &entry.arguments);
+        let scratch = |of: &&Argument| matches!(of.source, Source::Scratch);
+        match arguments.get(at).map(|argument| &argument.source) {
+            Some(Source::Scratch) => {
+                format!("scratch {}", arguments[..at].iter().filter(scratch).count())
+            }
+            Some(Source::Window(Window { array: Array::Operand(of), .. })) => {
+                format!("what lies behind the end of operand {of} in its blocks")
+            }
+            Some(source) => match source.array() {
+                Some(Array::Operand(of)) => format!("operand {of}"),
+                Some(Array::Result(of)) => format!("result {of}"),
+                None => "scratch".to_owned(),
+            },
+            None => format!("argument {at}"),
+        }
     }
 
     /// What all instances wait for.
@@ -176,7 +227,7 @@ impl Machine<'_> {
         for (number, instance) in instances.iter().enumerate() {
             let State::Waits { what, place } = &instance.state else { continue };
             first.get_or_insert(*place);
-            let line = self.program.locations.line(*place).unwrap_or_else(|| "?".to_owned());
+            let line = user_line(&self.program.locations, *place).unwrap_or_else(|| "?".to_owned());
             let who = self.called(number);
             let point = if instance.point.is_empty() {
                 String::new()
@@ -186,12 +237,10 @@ impl Machine<'_> {
             lines.push(match what {
                 Waiting::Semaphore { semaphore, amount } => {
                     let (name, has) = (self.name_of(*semaphore), self.count(*semaphore));
-                    let last = self.signals.last.get(semaphore).map(|&(by, place)| {
-                        let line = self.program.locations.line(place);
-                        let line = line.unwrap_or_else(|| "?".to_owned());
-                        format!("; {} signalled it last, at {line}", self.called(by))
-                    });
+                    let last = self.signals.of(*semaphore).first();
+                    let last = last.map(|&one| format!("; {} last", self.signalled(one)));
                     let last = last.unwrap_or_else(|| "; nobody has signalled it".to_owned());
+                    let could = self.who_could_signal(*semaphore, instances);
                     let coming = self.copies.that_signal(*semaphore).len();
                     let coming = match coming {
                         0 => String::new(),
@@ -199,7 +248,7 @@ impl Machine<'_> {
                     };
                     format!(
                         "{line}: {who}{point} waits for {amount} of {name} which has {has}{last}\
-                         {coming}"
+                         {coming}{could}"
                     )
                 }
                 Waiting::Barrier(barrier) => {

@@ -9,7 +9,7 @@ use super::view::View;
 use super::{Failure, Machine};
 use crate::form::Program;
 use parking_lot::Mutex;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::iter;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,6 +34,15 @@ impl Claims {
     /// Whether a share has failed.
     pub(crate) fn has_failed(&self) -> bool {
         self.failed.load(Ordering::Relaxed)
+    }
+
+    /// The blocks of each argument that shares had.
+    pub(crate) fn visited(self) -> HashMap<usize, HashSet<Vec<i64>>> {
+        let mut visited: HashMap<usize, HashSet<Vec<i64>>> = HashMap::new();
+        for (argument, index) in self.by.into_inner().into_keys() {
+            visited.entry(argument).or_default().insert(index);
+        }
+        visited
     }
 
     fn claim(&self, share: usize, argument: usize, index: &[i64]) -> Result<(), String> {

@@ -13,7 +13,7 @@ use super::view::View;
 use super::{Failure, Machine};
 use crate::form::Cell;
 use std::collections::{BTreeMap, HashMap};
-use tpu_mosaic::ir::LocationId;
+use tpu_mosaic::ir::{LocationId, user_line};
 
 /// What kernels are watched for, beside what always is: accesses out of bounds and deadlocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -132,7 +132,7 @@ impl Watch {
         });
     }
 
-    /// Memory that counts as written: the edges of blocks.
+    /// Memory of which nothing else is known than that it was written.
     pub(super) fn settled(&mut self, start: usize, bytes: usize) {
         self.shadow.change(start, start + bytes, &mut |run| {
             run.written = Written::Before;
@@ -344,9 +344,12 @@ pub(crate) enum Fill {
     /// Numbers that show where they are used.
     #[default]
     Usual,
-    /// Others, in one kernel's memory or in all.
-    Other(Option<(usize, Role)>),
+    /// Others, of one of [`OTHERS`], in one kernel's memory or in all.
+    Other(u8, Option<(usize, Role)>),
 }
+
+/// Bytes of numbers other than the usual ones: numbers below zero, zeros, numbers above.
+pub(crate) const OTHERS: [u8; 3] = [0xc4, 0, 0x3b];
 
 impl Machine<'_> {
     /// Notes an access of a kernel or copy.
@@ -418,8 +421,8 @@ impl Machine<'_> {
     pub(super) fn unwritten(&mut self, place: Place, cell: Cell, whose: (usize, Role)) {
         let Cell::Element(dtype) = cell else { return };
         match self.fill {
-            Fill::Other(only) if only.is_none_or(|only| only == whose) => {
-                place.fill_otherwise(dtype)
+            Fill::Other(byte, only) if only.is_none_or(|only| only == whose) => {
+                place.fill_otherwise(dtype, byte)
             }
             _ => poison(place, dtype),
         }
@@ -444,7 +447,7 @@ impl Machine<'_> {
             };
             format!("{verb} by {}{point}", self.called(access.by))
         };
-        let line = self.program.locations.line(race.first.0.place);
+        let line = user_line(&self.program.locations, race.first.0.place);
         let line = line.unwrap_or_else(|| "a place that is not known".to_owned());
         let what = format!(
             "race: {} and, at {line}, {} touch the same {} bytes, and nothing orders them",
@@ -464,9 +467,12 @@ impl Machine<'_> {
     /// Which bytes of a result somebody has written: how many, and whether.
     pub(crate) fn written(&self, device: usize, result: usize) -> Vec<(usize, bool)> {
         let place = self.devices[device].results[result];
-        self.watch.as_ref().map_or_else(
-            || vec![(place.len(), true)],
-            |watch| watch.written(place.address(), place.len()),
-        )
+        self.written_at(place.address(), place.len())
+    }
+
+    /// Which bytes from an address on somebody has written: how many, and whether.
+    pub(super) fn written_at(&self, address: usize, bytes: usize) -> Vec<(usize, bool)> {
+        let watch = self.watch.as_ref();
+        watch.map_or_else(|| vec![(bytes, true)], |watch| watch.written(address, bytes))
     }
 }

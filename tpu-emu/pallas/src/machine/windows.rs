@@ -16,17 +16,17 @@ use tpu_mosaic::ir::LocationId;
 #[derive(Debug)]
 pub(super) struct WindowState {
     /// The array.
-    array: BufferId,
+    pub(super) array: BufferId,
     /// Memory for a block.
     own: BufferId,
     /// Whether an operand and a result have one memory.
-    shared: bool,
+    pub(super) shared: bool,
     /// The block that is there.
     index: Option<Vec<i64>>,
     /// Whether the block is in the memory for it, or seen where it lies.
     copied: bool,
-    /// Blocks of a result that were there, where none may come again.
-    visited: HashSet<Vec<i64>>,
+    /// Blocks of a result that were there.
+    pub(super) visited: HashSet<Vec<i64>>,
 }
 
 impl WindowState {
@@ -37,13 +37,13 @@ impl WindowState {
 }
 
 /// The part of a block that is inside of its array.
-struct Inside {
+pub(super) struct Inside {
     /// Where it begins in the array.
-    array: Vec<usize>,
+    pub(super) array: Vec<usize>,
     /// Where it begins in the block.
     block: Vec<usize>,
     /// Extents of the part.
-    dims: Vec<usize>,
+    pub(super) dims: Vec<usize>,
 }
 
 impl Inside {
@@ -55,7 +55,7 @@ impl Inside {
     }
 }
 
-fn inside(window: &Window, index: &[i64]) -> Result<Inside, String> {
+pub(super) fn inside(window: &Window, index: &[i64]) -> Result<Inside, String> {
     let rank = window.bounds.len();
     let (mut array, mut block) = (Vec::with_capacity(rank), Vec::with_capacity(rank));
     let mut dims = Vec::with_capacity(rank);
@@ -184,7 +184,8 @@ impl Machine<'_> {
         let array = View::whole(state.array, dtype, &window.of);
         let whole = part.dims == window.bounds;
         state.index = Some(index.to_vec());
-        if result && !window.revisits && !state.shared && !state.visited.insert(index.to_vec()) {
+        let again = result && !state.shared && !state.visited.insert(index.to_vec());
+        if again && !window.revisits {
             return Err(format!(
                 "block {index:?} is visited again after others: all points of the grid that have a \
                  block of a result follow one another"
@@ -223,8 +224,6 @@ impl Machine<'_> {
             let to = View::whole(state.own, dtype, &window.bounds).block(&part.block, &part.dims);
             to.copy_from(&self.bank, &block);
             if let Some(watch) = &mut self.watch {
-                let own = self.bank.get(state.own).place;
-                watch.settled(own.address(), own.len());
                 watch.moved(&self.bank, &block, &to);
             }
         }
