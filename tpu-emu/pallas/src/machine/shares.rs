@@ -39,9 +39,9 @@ impl Claims {
     /// The blocks of each argument that shares had.
     pub(crate) fn visited(self) -> HashMap<usize, HashSet<Vec<i64>>> {
         let mut visited: HashMap<usize, HashSet<Vec<i64>>> = HashMap::new();
-        for (argument, index) in self.by.into_inner().into_keys() {
+        self.by.into_inner().into_keys().for_each(|(argument, index)| {
             visited.entry(argument).or_default().insert(index);
-        }
+        });
         visited
     }
 
