@@ -40,13 +40,14 @@ pub(crate) fn products<T: Panel>(
     let mut laid = [[[<T as Work>::ZERO; LANES]; MAX_TINY_MULTIPLY_ADDS]; 2];
     for (index, out) in out.chunks_mut(LANES * m * n).enumerate() {
         let count = out.len() / (m * n);
-        let mut places = [[0; LANES]; 2];
-        for lane in 0..count {
-            [places[0][lane], places[1][lane]] = starts(index * LANES + lane);
+        let [mut lefts, mut rights] = [[0; LANES]; 2];
+        let pairs = lefts.iter_mut().zip(&mut rights).take(count);
+        for (lane, (left, right)) in pairs.enumerate() {
+            [*left, *right] = starts(index * LANES + lane);
         }
-        for (side, extent) in [m, n].into_iter().enumerate() {
+        for (side, (places, extent)) in [(&lefts, m), (&rights, n)].into_iter().enumerate() {
             let SmallOperand { load, bytes, strides } = operands[side];
-            let (places, size) = (&places[side][..count], [extent, k]);
+            let (places, size) = (&places[..count], [extent, k]);
             T::read(load, 0, Lay { bytes, strides, places, size, out: &mut laid[side] });
         }
         let [left, right] = &laid;
