@@ -273,6 +273,44 @@ mod tests {
     }
 
     #[test]
+    fn sums_of_bytes_are_exact_on_both_sides_of_what_floats_hold() {
+        let extremes = [-128_i8, 127, -1, 0, 77];
+        for depth in [1, 64, 1024, 1025, 1031] {
+            for (rows, columns) in [(1, 1), (1, 5), (7, 1), (3, 4), (33, 70)] {
+                let at = |count: usize, step: usize| -> Vec<i8> {
+                    (0..count).map(|i| extremes[i * step % 9 % 5]).collect()
+                };
+                let (left, right) = (at(rows * depth, 7), at(depth * columns, 4));
+                let mut wanted = vec![0_i32; rows * columns];
+                for (i, sum) in wanted.iter_mut().enumerate() {
+                    let (row, column) = (i / columns, i % columns);
+                    *sum = (0..depth)
+                        .map(|l| {
+                            i32::from(left[row * depth + l])
+                                * i32::from(right[l * columns + column])
+                        })
+                        .sum();
+                }
+                let signed = [(&left, [rows, depth]), (&right, [depth, columns])]
+                    .map(|(values, dims)| TestValue::of(DType::S8, &dims, values));
+                let result = (DType::S32, &[rows, columns][..]);
+                let found = one(&matrix(), signed, result, Numerics::Tpu).unwrap();
+                assert_eq!(found.elements::<i32>(), wanted, "{rows} x {depth} x {columns}");
+            }
+        }
+        // All of the largest, just below and beyond the integers that floats hold.
+        for depth in [258, 259, 300] {
+            let bytes =
+                |dims: [usize; 2]| TestValue::of(DType::U8, &dims, &vec![255_u8; depth * 8]);
+            let result = (DType::S32, &[8, 8][..]);
+            let operands = [bytes([8, depth]), bytes([depth, 8])];
+            let found = one(&matrix(), operands, result, Numerics::Tpu).unwrap();
+            let sum = 255 * 255 * i32::try_from(depth).unwrap();
+            assert_eq!(found.elements::<i32>(), [sum; 64]);
+        }
+    }
+
+    #[test]
     fn operands_of_several_types_meet_in_one() {
         let ints = TestValue::of(DType::S32, &[1, 2], &[3, -5]);
         let floats = TestValue::of(DType::F32, &[2, 1], &[0.5_f32, 2.0]);

@@ -58,6 +58,7 @@ impl Contraction {
         };
         let extent =
             Extent { m: count(lhs, free[0]), n: count(rhs, free[1]), k: count(lhs, sum[0]) };
+        let arithmetic = arithmetic.in_floats([lhs.dtype, rhs.dtype], result, extent.k);
         let arrays = [
             OperandArray::new(lhs, [batch[0], free[0], sum[0]]),
             OperandArray::new(rhs, [batch[1], sum[1], free[1]]),

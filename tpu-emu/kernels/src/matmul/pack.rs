@@ -77,6 +77,8 @@ impl Panel for f32 {
             (DType::F32, _) => Some(Load::Part(rounding)),
             (DType::Bf16, 1) if rounding != Rounding::F16 => Some(Load::Bf16),
             (DType::F16, 1) if rounding != Rounding::Bf16 => Some(Load::F16),
+            (DType::S8 | DType::S4 | DType::S2, 1) => Some(Load::S8),
+            (DType::U8 | DType::U4 | DType::U2 | DType::Pred, 1) => Some(Load::U8),
             _ => None,
         }
     }

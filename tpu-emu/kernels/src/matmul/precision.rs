@@ -76,6 +76,29 @@ pub struct Arithmetic {
 }
 
 impl Arithmetic {
+    /// The same in floats, which are multiplied faster, where the result is integers of 32 bits and no
+    /// sum of `terms` products of these types can leave the integers that floats hold.
+    #[must_use]
+    pub fn in_floats(self, operands: [DType; 2], result: DType, terms: usize) -> Self {
+        let whole = self.kind == SumType::U32 && self.passes.len() == 1 && self.sum.is_none();
+        let magnitude = |dtype| match dtype {
+            DType::Pred => Some(1),
+            DType::S2 => Some(2),
+            DType::U2 => Some(3),
+            DType::S4 => Some(8),
+            DType::U4 => Some(15),
+            DType::S8 => Some(128),
+            DType::U8 => Some(255),
+            _ => None,
+        };
+        let [Some(a), Some(b)] = operands.map(magnitude) else { return self };
+        let fits = terms.checked_mul(a * b).is_some_and(|most| most <= 1 << f32::MANTISSA_DIGITS);
+        if !(whole && fits && result == DType::S32) {
+            return self;
+        }
+        Self { kind: SumType::F32, rounding: Rounding::Exact, passes: ONE_PASS, sum: None }
+    }
+
     /// In how many parts an operand is split.
     pub fn parts(&self) -> usize {
         self.passes.iter().map(|&(lhs, _)| lhs + 1).max().unwrap_or(1)
@@ -322,6 +345,25 @@ mod tests {
         let errors = [ONE_PASS, THREE_PASSES, SIX_PASSES, NINE_PASSES].map(error);
         assert!(errors[0] > 5e-4 && errors[1] < 1e-4 && errors[2] < 1e-6, "{errors:?}");
         assert!(errors[3] < 1e-6, "{errors:?}");
+    }
+
+    #[test]
+    fn sums_of_bytes_that_floats_hold_are_computed_in_floats() {
+        let integers = Arithmetic {
+            kind: SumType::U32,
+            rounding: Rounding::Exact,
+            passes: ONE_PASS,
+            sum: None,
+        };
+        let kind = |operands, result, terms| integers.in_floats(operands, result, terms).kind;
+        let (bytes, wide) = ([DType::S8; 2], DType::S32);
+        assert_eq!(kind(bytes, wide, 1024), SumType::F32);
+        assert_eq!(kind(bytes, wide, 1025), SumType::U32);
+        assert_eq!(kind([DType::U8; 2], wide, 258), SumType::F32);
+        assert_eq!(kind([DType::U8; 2], wide, 259), SumType::U32);
+        assert_eq!(kind([DType::U8, DType::Pred], wide, usize::MAX), SumType::U32);
+        assert_eq!(kind(bytes, DType::S8, 8), SumType::U32);
+        assert_eq!(kind([DType::S16; 2], wide, 8), SumType::U32);
     }
 
     #[test]

@@ -125,6 +125,7 @@ macro_rules! float {
                     DType::F64 => put(values, out, f64::from),
                     DType::Bf16 => put(values, out, bf16::$from),
                     DType::F16 => put(values, out, f16::$from),
+                    DType::S32 => put(values, out, |value: $type| value.convert::<i32>()),
                     DType::C64 | DType::C128 => false,
                     other => narrow_rarely(values, other, out),
                 }
