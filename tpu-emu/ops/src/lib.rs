@@ -172,7 +172,7 @@ pub use entry::{
 pub use kernel::{Absorbed, Cost, Cx, Kernel, Reduced};
 pub use resolve::{
     CALL, CUSTOM_CALL, MANUAL_COMPUTATION, MANUAL_YIELD, Operator, STRUCTURAL, Structural, YIELD,
-    callee, full_name, name_of,
+    callee, full_name, name_of, top_k,
 };
 pub use site::{Declared, Site};
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What an operation of a module is: its name is looked at here and nowhere else.
-use super::{Entry, custom, find};
-use tpu_stablehlo::ir::Operation;
+use super::{Entry, TOP_K, custom, find};
+use tpu_stablehlo::ir::{Attribute, Attributes, Operation};
 
 /// What an operation of a module is.
 #[derive(Debug, Clone, Copy)]
@@ -141,10 +141,23 @@ pub fn callee(operation: &Operation) -> Option<&str> {
     }
 }
 
+/// The attributes of a composite that frameworks send for CHLO's `top_k`: its decomposition sorts
+/// whole rows.
+pub fn top_k(operation: &Operation) -> Option<&Attributes> {
+    let attributes = &operation.attributes;
+    let name = attributes.text("name").and_then(|name| name.strip_prefix("chlo."));
+    let named = name == Some(TOP_K.mnemonic)
+        && matches!(Operator::of(operation), Operator::Structural(Structural::Composite));
+    match attributes.get("composite_attributes") {
+        Some(Attribute::Dictionary(inner)) if named && inner.get("k").is_some() => Some(inner),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tpu_stablehlo::ir::{Attribute, Attributes, LocationId};
+    use tpu_stablehlo::ir::LocationId;
 
     fn operation(name: &'static str, attributes: &[(&'static str, &str)]) -> Operation {
         let text = |(name, text): &(&'static str, &str)| ((*name).into(), Attribute::string(text));

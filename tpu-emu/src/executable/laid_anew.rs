@@ -29,7 +29,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use tpu_base::tensor::DType;
 use tpu_base::units::Bytes;
-use tpu_ops::{LayoutRule, Operator, Relayout, Structural, callee};
+use tpu_ops::{LayoutRule, Operator, Relayout, Structural, TOP_K, callee, top_k};
 use tpu_stablehlo::Module;
 use tpu_stablehlo::ir::{Function, LocationId, Operation, Region, Value};
 
@@ -121,6 +121,7 @@ impl RelayoutSearch {
         called: &mut dyn FnMut(&str),
     ) {
         let entry = match Operator::of(operation) {
+            Operator::Structural(Structural::Composite) if top_k(operation).is_some() => &TOP_K,
             Operator::Structural(Structural::Call | Structural::Composite) => {
                 return callee(operation).into_iter().for_each(called);
             }
@@ -390,6 +391,20 @@ mod tests {
             let body = format!("%r, %i = {line}");
             charged(&format!("%a: tensor<{of}xf32>"), &body, &format!("tensor<{values}xf32>"))
         };
+        // As JAX sends it: what a decomposition sorts is not sorted.
+        let composite = "func.func @main(%a: tensor<4096x32000xf32>) -> tensor<4096x16xf32> {\n\
+             %r, %i = stablehlo.composite \"chlo.top_k\" %a {composite_attributes = {k = 16 : i64}, \
+             decomposition = @rows} : (tensor<4096x32000xf32>) -> \
+             (tensor<4096x16xf32>, tensor<4096x16xi32>)\nreturn %r : tensor<4096x16xf32>\n}\n\
+             func.func @rows(%a: tensor<4096x32000xf32>) -> tensor<4096x32000xf32> {\n\
+             %s = \"stablehlo.sort\"(%a) <{dimension = 1 : i64, is_stable = true}> ({\n\
+             ^bb0(%x: tensor<f32>, %y: tensor<f32>):\n\
+             %l = stablehlo.compare GT, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>\n\
+             stablehlo.return %l : tensor<i1>\n}) : (tensor<4096x32000xf32>) -> \
+             tensor<4096x32000xf32>\nreturn %s : tensor<4096x32000xf32>\n}";
+        let rows = vec![Some(vec![1, 0])];
+        let found = largest(&parse(composite).unwrap(), TileRules::V4, rows.clone(), &rows);
+        assert_eq!(found.unwrap().bytes.0, 4096 * 32_000 * 4);
         assert_eq!(top("4096x32000", "4096x16"), 4096 * 32_000 * 4);
         assert_eq!(top("16777216", "16"), 2 * 16_777_216 * 4);
     }

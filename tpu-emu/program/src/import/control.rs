@@ -1,12 +1,11 @@
 //! Calls, tuples and control flow.
 use super::super::graph::{Node, NodeKind, Subgraph, ValueId};
-use super::op::top_k;
 use super::scope::{Binding, Scope};
 use super::{Loader, one_block, operands};
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
 use tpu_base::tensor::DType;
-use tpu_ops::{Operator, Structural, TOP_K, callee};
+use tpu_ops::{Operator, Structural, TOP_K, callee, top_k};
 use tpu_stablehlo::ir::{Operation, Region};
 
 impl<'m> Loader<'m> {

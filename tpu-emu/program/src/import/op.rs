@@ -12,10 +12,10 @@ use tpu_base::error::{Error, Result};
 use tpu_base::tensor::Shape;
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_ops::{
-    Declared, DeviceDependence, Entry, Lowered, Operator, RegionCode, Simplification, Site,
-    Structural, TOP_K, name_of,
+    Declared, DeviceDependence, Entry, Lowered, Operator, RegionCode, Simplification, Site, TOP_K,
+    name_of, top_k,
 };
-use tpu_stablehlo::ir::{Attribute, Attributes, Operation, Type};
+use tpu_stablehlo::ir::{Attribute, Operation, Type};
 
 /// The row of an operation.
 pub(super) fn entry_of(operation: &Operation) -> Result<&'static Entry> {
@@ -31,19 +31,6 @@ pub(super) fn entry_of(operation: &Operation) -> Result<&'static Entry> {
         Operator::Structural(_) | Operator::Unknown => {
             Err(Error::Unimplemented(format!("operation {name} is not supported")))
         }
-    }
-}
-
-/// The attributes of a composite that frameworks send for CHLO's `top_k`: its decomposition sorts
-/// whole rows.
-pub(super) fn top_k(operation: &Operation) -> Option<&Attributes> {
-    let attributes = &operation.attributes;
-    let name = attributes.text("name").and_then(|name| name.strip_prefix("chlo."));
-    let named = name == Some(TOP_K.mnemonic)
-        && matches!(Operator::of(operation), Operator::Structural(Structural::Composite));
-    match attributes.get("composite_attributes") {
-        Some(Attribute::Dictionary(inner)) if named && inner.get("k").is_some() => Some(inner),
-        _ => None,
     }
 }
 
