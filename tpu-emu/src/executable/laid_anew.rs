@@ -23,7 +23,7 @@
 use super::free_layouts::{DimensionOrder, orders_and_turned};
 use super::stored_array::{Array, CORE_BYTES, reshaped, with};
 use super::{Parameter, ResultInfo};
-use crate::hbm::layout::TileRules;
+use crate::hbm::layout::{Layout, TileRules};
 use crate::hbm::spec::ArraySpec;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -271,14 +271,14 @@ impl RelayoutSearch {
         }
     }
 
-    fn note(&mut self, operation: &Operation, of: &Array, stored: Option<(Bytes, String)>) {
+    fn note(&mut self, operation: &Operation, of: &Array, stored: Option<(Bytes, Layout)>) {
         let Some((bytes, layout)) = stored else { return };
         if self.largest.as_ref().is_none_or(|known| known.bytes < bytes) {
             self.largest = Some(LaidAnew {
                 bytes,
                 dtype: of.dtype,
                 dims: of.dims.clone(),
-                layout: layout.into(),
+                layout: layout.to_string().into(),
                 name: operation.name.to_string().into(),
                 location: operation.location,
             });

@@ -1,5 +1,5 @@
 //! Arrays as a chip stores them where it lays them anew, and the bytes that they take padded.
-use crate::hbm::layout::{TileRules, default_layout, explicit_layout, padded_bytes};
+use crate::hbm::layout::{Layout, TileRules, default_layout, explicit_layout, padded_bytes};
 use tpu_base::tensor::{DType, dtype::DeviceElement};
 use tpu_base::units::Bytes;
 use tpu_program::import::element_type;
@@ -37,20 +37,20 @@ impl Array {
     }
 
     /// The bytes with the axes in this order, the fastest first, and the layout.
-    pub(super) fn in_order(&self, rules: TileRules, order: &[usize]) -> Option<(Bytes, String)> {
+    pub(super) fn in_order(&self, rules: TileRules, order: &[usize]) -> Option<(Bytes, Layout)> {
         let layout = explicit_layout(rules, self.element(), &self.dims, order).ok()?;
         let bytes = padded_bytes(self.element(), &self.dims, &layout).ok()?;
-        Some((bytes, layout.to_string()))
+        Some((bytes, layout))
     }
 
     /// The bytes in rows, and the layout.
-    pub(super) fn in_rows(&self, rules: TileRules) -> Option<(Bytes, String)> {
+    pub(super) fn in_rows(&self, rules: TileRules) -> Option<(Bytes, Layout)> {
         let order: Vec<usize> = (0..self.dims.len()).rev().collect();
         self.in_order(rules, &order)
     }
 
     /// The bytes in rows if these need more than the default layout does.
-    pub(super) fn in_padded_rows(&self, rules: TileRules) -> Option<(Bytes, String)> {
+    pub(super) fn in_padded_rows(&self, rules: TileRules) -> Option<(Bytes, Layout)> {
         let rows = self.in_rows(rules)?;
         let default = default_layout(rules, self.element(), &self.dims).ok()?;
         let least = padded_bytes(self.element(), &self.dims, &default).ok()?;
@@ -58,10 +58,10 @@ impl Array {
     }
 
     /// The bytes in the default layout, and the layout.
-    pub(super) fn by_default(&self, rules: TileRules) -> Option<(Bytes, String)> {
+    pub(super) fn by_default(&self, rules: TileRules) -> Option<(Bytes, Layout)> {
         let layout = default_layout(rules, self.element(), &self.dims).ok()?;
         let bytes = padded_bytes(self.element(), &self.dims, &layout).ok()?;
-        Some((bytes, layout.to_string()))
+        Some((bytes, layout))
     }
 
     /// What is less of images and features as the fastest axis, the other one next to it; nothing
@@ -70,7 +70,7 @@ impl Array {
         &self,
         rules: TileRules,
         [image, feature]: [usize; 2],
-    ) -> Option<(Bytes, String)> {
+    ) -> Option<(Bytes, Layout)> {
         let features = *self.dims.get(feature)?;
         if image == feature || image >= self.dims.len() || features.is_multiple_of(LANES) {
             return None;
@@ -92,13 +92,13 @@ impl Array {
 }
 
 /// More bytes beside a stored array.
-pub(super) fn with(stored: Option<(Bytes, String)>, more: u64) -> Option<(Bytes, String)> {
+pub(super) fn with(stored: Option<(Bytes, Layout)>, more: u64) -> Option<(Bytes, Layout)> {
     stored.map(|(bytes, layout)| (Bytes(bytes.0.saturating_add(more)), layout))
 }
 
 /// What a reshape stores. An axis that it keeps can be the fastest one of both sides: then only
 /// the order changes. Otherwise both sides lie in rows.
-pub(super) fn reshaped(rules: TileRules, from: &Array, to: &Array) -> Option<(Bytes, String)> {
+pub(super) fn reshaped(rules: TileRules, from: &Array, to: &Array) -> Option<(Bytes, Layout)> {
     let kept = kept_axes(&from.dims, &to.dims);
     let moves = |of: &Array| of.dims.iter().filter(|&&dim| dim > 1).count() > 1;
     let whole = |of: &Array| {

@@ -50,12 +50,19 @@ fn block(graph: &Graph, block: &mut Subgraph, is_main: bool) {
     let may = |node: &Node| {
         product(node).is_some() && node.operands.iter().chain(&node.results).any(large)
     };
-    if !block.nodes.iter().any(may) {
+    let goes = |node: &&Node| {
+        let moves = matches!(node.work, NodeKind::Access(_)) || conversion(node).is_some();
+        moves && node.results.iter().any(large)
+    };
+    let followed: HashMap<ValueId, Followed> = (block.nodes.iter().filter(goes))
+        .flat_map(|node| node.operands.iter().chain(&node.results))
+        .map(|&value| (value, Followed::default()))
+        .collect();
+    if followed.is_empty() || !block.nodes.iter().any(may) {
         return;
     }
-    let mut work =
-        AbsorbingBlock { graph, uses: HashMap::new(), nodes: std::mem::take(&mut block.nodes) };
-    work.count(&block.results);
+    let mut work = AbsorbingBlock { graph, followed, nodes: std::mem::take(&mut block.nodes) };
+    work.follow(&block.results);
     let kept: HashSet<ValueId> =
         if is_main { block.parameters.iter().copied().collect() } else { HashSet::new() };
     let mut gone = vec![false; work.nodes.len()];
@@ -96,19 +103,33 @@ fn conversion(node: &Node) -> Option<(DType, DType)> {
 /// Where a value is read: by the operand of a node, or by something inside of a node.
 type Use = (usize, Option<usize>);
 
+/// Where a value is made, and where it is read.
+#[derive(Default)]
+struct Followed {
+    maker: Option<usize>,
+    uses: Vec<Use>,
+}
+
 struct AbsorbingBlock<'g> {
     graph: &'g Graph,
     nodes: Vec<Node>,
-    uses: HashMap<ValueId, Vec<Use>>,
+    /// The operands and results of nodes that may go.
+    followed: HashMap<ValueId, Followed>,
 }
 
 impl AbsorbingBlock<'_> {
-    fn count(&mut self, results: &[ValueId]) {
+    fn follow(&mut self, results: &[ValueId]) {
+        let followed = &mut self.followed;
+        let mut read = |value: ValueId, by: Use| {
+            if let Some(followed) = followed.get_mut(&value) {
+                followed.uses.push(by);
+            }
+        };
         for (at, node) in self.nodes.iter().enumerate() {
             for (operand, &value) in node.operands.iter().enumerate() {
-                self.uses.entry(value).or_default().push((at, Some(operand)));
+                read(value, (at, Some(operand)));
             }
-            let mut inside = |value| self.uses.entry(value).or_default().push((at, None));
+            let mut inside = |value| read(value, (at, None));
             match &node.work {
                 NodeKind::While(condition, body) => {
                     [condition, body].into_iter().for_each(|inner| reads(inner, &mut inside));
@@ -121,9 +142,18 @@ impl AbsorbingBlock<'_> {
             }
         }
         let end = self.nodes.len();
-        for &value in results {
-            self.uses.entry(value).or_default().push((end, None));
+        results.iter().for_each(|&value| read(value, (end, None)));
+        for (at, node) in self.nodes.iter().enumerate() {
+            for result in &node.results {
+                if let Some(followed) = followed.get_mut(result) {
+                    followed.maker = Some(at);
+                }
+            }
         }
+    }
+
+    fn uses(&self, value: ValueId) -> &[Use] {
+        self.followed.get(&value).map_or(&[], |of| &of.uses)
     }
 
     /// Whether all readers of what node `at` makes read what it is made of instead.
@@ -135,8 +165,14 @@ impl AbsorbingBlock<'_> {
             return false;
         };
         let to = &self.graph.value(made).shape;
-        let Some(readers) = self.uses.get(&made) else { return false };
+        let readers = self.uses(made);
         if to.bytes() < MIN_ABSORBED_BYTES || from.elements() != to.elements() {
+            return false;
+        }
+        let is_product = |&(reader, operand): &Use| {
+            operand.is_some() && self.nodes.get(reader).and_then(product).is_some()
+        };
+        if readers.is_empty() || !readers.iter().all(is_product) {
             return false;
         }
         let is_view = match &node.work {
@@ -147,8 +183,8 @@ impl AbsorbingBlock<'_> {
             conversion(node).is_some_and(|(from, to)| from.host_bytes() > to.host_bytes());
         let last = readers.iter().map(|&(reader, _)| reader).max().unwrap_or(0);
         let lives = || {
-            let after = |uses: &Vec<Use>| uses.iter().any(|&(reader, _)| reader > last);
-            kept.contains(&source) || self.uses.get(&source).is_some_and(after)
+            let after = self.uses(source).iter().any(|&(reader, _)| reader > last);
+            kept.contains(&source) || after
         };
         if !is_view && (conversion(node).is_none() || (narrows && !lives())) {
             return false;
@@ -170,7 +206,7 @@ impl AbsorbingBlock<'_> {
             };
             changed.insert(reader, kernel);
         }
-        let (from, readers) = (from.clone(), readers.clone());
+        let (from, readers) = (from.clone(), readers.to_vec());
         for &(reader, operand) in &readers {
             let (node, Some(operand)) = (&mut self.nodes[reader], operand) else { continue };
             node.operands[operand] = source;
@@ -180,18 +216,20 @@ impl AbsorbingBlock<'_> {
                 node.work = NodeKind::Kernel(Arc::clone(kernel));
             }
         }
-        self.uses.remove(&made);
-        let uses = self.uses.entry(source).or_default();
-        uses.retain(|&(reader, _)| reader != at);
-        uses.extend(readers);
+        self.followed.remove(&made);
+        if let Some(source) = self.followed.get_mut(&source) {
+            source.uses.retain(|&(reader, _)| reader != at);
+            source.uses.extend(readers);
+        }
         true
     }
 
     /// Whether a value is no array in memory where it is read by loops.
     fn is_made_at_readers(&self, value: ValueId) -> bool {
-        let maker = self.nodes.iter().find(|node| node.results.contains(&value));
-        maker.is_some_and(|node| {
-            matches!(node.work, NodeKind::Access(_) | NodeKind::Iota(_) | NodeKind::Splat(_))
+        let maker = self.followed.get(&value).and_then(|of| of.maker);
+        maker.is_some_and(|at| {
+            let work = &self.nodes[at].work;
+            matches!(work, NodeKind::Access(_) | NodeKind::Iota(_) | NodeKind::Splat(_))
         })
     }
 
@@ -204,15 +242,17 @@ impl AbsorbingBlock<'_> {
             return false;
         };
         let to = &self.graph.value(made).shape;
-        let is_only = self.uses.get(&source).is_some_and(|uses| uses[..] == [(at, Some(0))]);
+        let is_only = self.uses(source) == [(at, Some(0))];
         if to.bytes() < MIN_ABSORBED_BYTES || access.offset != 0 || !is_only {
             return false;
         }
         let wanted = AccessMap::new(access, &to.dims);
-        let of = |node: &Node| node.results[..] == [source] && node.operands.len() == 2;
-        let Some(maker) = self.nodes[..at].iter().rposition(of) else { return false };
-        let turned = product(&self.nodes[maker])
-            .and_then(|kernel| kernel.absorbing(&Absorbed::Turned(&wanted)));
+        let Some(maker) = self.followed.get(&source).and_then(|of| of.maker) else { return false };
+        let of = &self.nodes[maker];
+        if of.results[..] != [source] || of.operands.len() != 2 {
+            return false;
+        }
+        let turned = product(of).and_then(|kernel| kernel.absorbing(&Absorbed::Turned(&wanted)));
         let Some(turned) = turned else { return false };
         let node = &mut self.nodes[maker];
         node.work = NodeKind::Kernel(turned);
@@ -221,12 +261,15 @@ impl AbsorbingBlock<'_> {
         node.results = vec![made];
         let operands = node.operands.clone();
         for value in operands {
-            let uses = self.uses.entry(value).or_default();
-            for (_, operand) in uses.iter_mut().filter(|(reader, _)| *reader == maker) {
+            let Some(of) = self.followed.get_mut(&value) else { continue };
+            for (_, operand) in of.uses.iter_mut().filter(|(reader, _)| *reader == maker) {
                 *operand = operand.map(|operand| 1 - operand);
             }
         }
-        self.uses.remove(&source);
+        self.followed.remove(&source);
+        if let Some(made) = self.followed.get_mut(&made) {
+            made.maker = Some(maker);
+        }
         true
     }
 }
