@@ -86,7 +86,7 @@ def test_the_lines_at_the_end_have_the_bytes_of_memory_stats(tmp_path):
     assert lines[0] == "tpu-emu: exit code 0"
     assert lines[1].startswith("peak ")
     assert any(LEAK in line for line in lines if not line.startswith("end"))
-    assert any(line.startswith("temporaries jit_step 1.00 MiB") for line in lines)
+    assert any(line.startswith("temporaries jit_step 512 KiB") for line in lines)
     assert "\x1b" not in err
     assert len(lines) <= 10
     assert sorted(path.name for path in tmp_path.iterdir()) == ["s.json", "train.py"]

@@ -183,7 +183,7 @@ impl<F: Fold> simd::Loop for Join<'_, F> {
         const ROWS: usize = 8;
         let Self { partials, rows, stride } = self;
         let width = partials.len();
-        if width <= MAX_HELD_COLUMNS && width >= LANES && width.is_multiple_of(LANES) {
+        if (LANES..=MAX_HELD_COLUMNS).contains(&width) && width.is_multiple_of(LANES) {
             return held::<F>(partials, rows, stride);
         }
         let mut left = rows;

@@ -421,6 +421,31 @@ pub(crate) mod tests {
         let kept = [None];
         let of = |passes| results_under(Numerics::Tpu, &text, &kept, passes);
         assert!(of(Passes::ALL) == of(WITHOUT));
+        // A loop starts with the transpose, and with a conversion.
+        let text = format!(
+            "func.func public @main(%a: {square}, %b: {half}) -> ({square}, {square}, {square}) {{
+               %t = stablehlo.transpose %a, dims = [1, 0] : ({square}) -> {square}
+               %c = stablehlo.convert %b : ({half}) -> {square}
+               %q = {product}
+               %s = stablehlo.dot_general %c, %a, contracting_dims = [1] x [0] : ({square}, {square}) -> {square}
+               %n = stablehlo.constant dense<0> : tensor<i32>
+               %w:3 = stablehlo.while(%i = %n, %x = %t, %y = %c) : tensor<i32>, {square}, {square}
+               cond {{
+                 %m = stablehlo.constant dense<3> : tensor<i32>
+                 %l = stablehlo.compare LT, %i, %m : (tensor<i32>, tensor<i32>) -> tensor<i1>
+                 stablehlo.return %l : tensor<i1>
+               }} do {{
+                 %o = stablehlo.constant dense<1> : tensor<i32>
+                 %j = stablehlo.add %i, %o : tensor<i32>
+                 %z = stablehlo.add %x, %y : {square}
+                 stablehlo.return %j, %z, %y : tensor<i32>, {square}, {square}
+               }}
+               return %w#1, %q, %s : {square}, {square}, {square}
+             }}"
+        );
+        let kept = [None, None];
+        let of = |passes| results_under(Numerics::Tpu, &text, &kept, passes);
+        assert!(of(Passes::ALL) == of(WITHOUT));
         // What is converted is nowhere else, and twice as large.
         let text = format!(
             "func.func public @main(%a: {square}, %b: {half}) -> {half} {{
