@@ -21,6 +21,7 @@ const UNITS: &[&str] = &[
     "FEATURES",
     "GROUPS",
     "ITERATIONS",
+    "LANES",
     "LOADS",
     "NODES",
     "OFFSETS",
@@ -31,9 +32,11 @@ const UNITS: &[&str] = &[
     "PARTS",
     "PLACES",
     "REASONS",
+    "REFLECTORS",
     "ROWS",
     "STEPS",
     "SUMS",
+    "SWEEPS",
     "WINDOWS",
 ];
 

@@ -51,8 +51,8 @@ pub(crate) const MIN_BLOCKED_TRANSPOSE_ELEMENTS: usize = 4096;
 /// a loop that is machine code as a whole.
 pub(crate) const MIN_SPAN_ELEMENTS: usize = 256;
 
-/// The same for runs of an operand that does not begin again: else it is gathered. A call of machine
-/// code for so many elements costs no more than gathering them.
+/// Elements from which on a run of an operand that does not begin again is read where it lies: else
+/// it is gathered. A call of machine code for so many elements costs no more than gathering them.
 pub(crate) const MIN_SHORT_SPAN_ELEMENTS: usize = 64;
 
 /// Indices of a count along an axis that are made at once, one for each span of a loop.

@@ -22,7 +22,7 @@ pub(super) struct LineRows {
 struct Sequence {
     begin: u64,
     end: u64,
-    /// Its places.
+    /// The first of the places in it.
     first: u32,
     count: u32,
 }

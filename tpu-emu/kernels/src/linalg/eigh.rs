@@ -2,7 +2,7 @@
 //! reflectors, then implicit QL steps.
 use super::length::length_of;
 use super::reflectors;
-use super::reflectors::{Block, Order, Place};
+use super::reflectors::{Place, ReflectorBlock, ReflectorOrder};
 use super::rotations::Rotations;
 use super::scalar::Scalar;
 use crate::linalg::tuning::{BLOCK_REFLECTORS, MAX_QL_STEPS};
@@ -105,7 +105,7 @@ fn tridiagonal<T: Scalar>(
         }
         sums.fill(T::ZERO);
         let rows = &mut a[(k + 1) * n..];
-        simd::run(Step { n, first: k + 1, rows, v, w, next, sums });
+        simd::run(ReductionStep { n, first: k + 1, rows, v, w, next, sums });
         sums[..=k].fill(T::ZERO);
         // w = tau·A·v, less what makes the change of A symmetric.
         let mut inner = T::ZERO;
@@ -127,7 +127,7 @@ fn tridiagonal<T: Scalar>(
 
 /// `rows -= v·wᴴ + w·vᴴ`, then `sums += rowsᴴ·next`, for rows and columns from `first` on.
 /// Vectors are 0 before `first`.
-struct Step<'a, T> {
+struct ReductionStep<'a, T> {
     n: usize,
     first: usize,
     rows: &'a mut [T],
@@ -137,7 +137,7 @@ struct Step<'a, T> {
     sums: &'a mut [T],
 }
 
-impl<T: Scalar> Loop for Step<'_, T> {
+impl<T: Scalar> Loop for ReductionStep<'_, T> {
     type Output = ();
 
     #[inline(always)]
@@ -151,7 +151,7 @@ impl<T: Scalar> Loop for Step<'_, T> {
     }
 }
 
-impl<T: Scalar> Step<'_, T> {
+impl<T: Scalar> ReductionStep<'_, T> {
     #[inline(always)]
     fn tiles<const TILE: usize>(mut self) {
         let Self { n, first, .. } = self;
@@ -214,7 +214,13 @@ fn basis<T: Scalar>(n: usize, a: &[T], taus: &[T], q: &mut [T], room: &mut [T]) 
     for start in (0..count).step_by(BLOCK_REFLECTORS).rev() {
         let end = count.min(start + BLOCK_REFLECTORS);
         let place = Place { width: n, row: start + 1, column: start };
-        let mut block = Block::stored(a, place, Order::Product, &taus[start..end], &mut *room);
+        let mut block = ReflectorBlock::stored(
+            a,
+            place,
+            ReflectorOrder::Product,
+            &taus[start..end],
+            &mut *room,
+        );
         let rows = &mut q[(start + 1) * n..];
         block.apply(&taus[start..end], (&mut *rows, n), end + 1..n);
         block.apply_to_identity(&taus[start..end], (rows, n), start + 1);

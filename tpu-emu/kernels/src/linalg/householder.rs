@@ -1,7 +1,7 @@
 //! Householder reflectors `I - tau·v·vᴴ` in LAPACK's convention: `v` begins with a one that is not
 //! stored, and `(I - tau·v·vᴴ)ᴴ` maps the vector to a real multiple of the first axis.
 use super::reflectors;
-use super::reflectors::{Block, Order, Place};
+use super::reflectors::{Place, ReflectorBlock, ReflectorOrder};
 use super::scalar::Scalar;
 use crate::linalg::tuning::BLOCK_REFLECTORS;
 use std::ops::Range;
@@ -23,7 +23,8 @@ fn blocks(count: usize) -> impl DoubleEndedIterator<Item = Range<usize>> {
 pub fn qr<T: Scalar>([m, n]: [usize; 2], a: &mut [T], taus: &mut [T], room: &mut [T]) {
     for Range { start, end } in blocks(m.min(n)) {
         let (place, taus) = (Place { width: n, row: start, column: start }, &mut taus[start..end]);
-        let mut block = Block::reflect(a, place, Order::Adjoint, taus, &mut *room);
+        let mut block =
+            ReflectorBlock::reflect(a, place, ReflectorOrder::Adjoint, taus, &mut *room);
         block.apply(taus, (&mut a[start * n..], n), end..n);
     }
 }
@@ -37,7 +38,7 @@ pub fn product<T: Scalar>([m, n]: [usize; 2], a: &[T], taus: &[T], q: &mut [T], 
     }
     for Range { start, end } in blocks(taus.len().min(m).min(n)).rev() {
         let (place, taus) = (Place { width: n, row: start, column: start }, &taus[start..end]);
-        let mut block = Block::stored(a, place, Order::Product, taus, &mut *room);
+        let mut block = ReflectorBlock::stored(a, place, ReflectorOrder::Product, taus, &mut *room);
         let rows = &mut q[start * n..];
         block.apply(taus, (&mut *rows, n), end..n);
         block.apply_to_identity(taus, (rows, n), start);

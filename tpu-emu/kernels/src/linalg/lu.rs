@@ -36,7 +36,7 @@ pub fn lu<T: Scalar>(
         let end = rank.min(first + BLOCK_ROWS);
         let (depth, stride) = (end - first, stride(m - first));
         let (columns, square) = room.split_at_mut(depth * stride);
-        let mut panel = Panel { rows: m - first, stride, columns, exchanged: [0; BLOCK_ROWS] };
+        let mut panel = LuColumns { rows: m - first, stride, columns, exchanged: [0; BLOCK_ROWS] };
         for (at, row) in a[first * n..].chunks_exact(n).enumerate() {
             for (column, &value) in row[first..end].iter().enumerate() {
                 panel.columns[column * stride + at] = value;
@@ -79,7 +79,7 @@ pub fn lu<T: Scalar>(
 }
 
 /// Some columns of the matrix, one after the other.
-struct Panel<'a, T> {
+struct LuColumns<'a, T> {
     rows: usize,
     /// Elements from one column to the next.
     stride: usize,
@@ -88,13 +88,13 @@ struct Panel<'a, T> {
     exchanged: [usize; BLOCK_ROWS],
 }
 
-impl<T: Scalar> Panel<'_, T> {
+impl<T: Scalar> LuColumns<'_, T> {
     /// Computes columns `from..to` of the factors where those before took part in them.
     fn factor(&mut self, from: usize, to: usize, room: &mut [T]) {
         let Self { rows, stride, .. } = *self;
         if to - from <= LEAF_COLUMNS {
             let Self { columns, exchanged, .. } = self;
-            simd::run(Leaf { rows, stride, columns, exchanged, from, to });
+            simd::run(LuLeaf { rows, stride, columns, exchanged, from, to });
             return;
         }
         let middle =
@@ -142,7 +142,7 @@ impl<T: Scalar> Loop for Above<'_, T> {
 }
 
 /// A few columns, one by one.
-struct Leaf<'a, T> {
+struct LuLeaf<'a, T> {
     rows: usize,
     stride: usize,
     columns: &'a mut [T],
@@ -181,7 +181,7 @@ fn largest<T: Scalar>(values: &[T]) -> usize {
     if first { 0 } else { values.iter().position(|&value| weight(value) == most).unwrap_or(0) }
 }
 
-impl<T: Scalar> Loop for Leaf<'_, T> {
+impl<T: Scalar> Loop for LuLeaf<'_, T> {
     type Output = ();
 
     #[inline(always)]

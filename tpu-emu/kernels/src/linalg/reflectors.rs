@@ -21,14 +21,14 @@ use std::ops::Range;
 
 /// In which order the reflectors of a block are applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Order {
+pub(crate) enum ReflectorOrder {
     /// `H1·H2⋯`, the last one first.
     Product,
     /// `⋯H2ᴴ·H1ᴴ`, the first one first.
     Adjoint,
 }
 
-impl Order {
+impl ReflectorOrder {
     /// The factor of a reflector, or of its adjoint.
     fn factor<T: Scalar>(self, tau: T) -> T {
         if self == Self::Product { tau } else { tau.conjugate() }
@@ -36,7 +36,7 @@ impl Order {
 }
 
 /// Some neighbouring reflectors.
-pub(crate) struct Block<'a, T> {
+pub(crate) struct ReflectorBlock<'a, T> {
     count: usize,
     /// Rows that they change, from the first row of the block on.
     length: usize,
@@ -44,7 +44,7 @@ pub(crate) struct Block<'a, T> {
     stride: usize,
     vectors: &'a mut [T],
     conjugates: &'a mut [T],
-    order: Order,
+    order: ReflectorOrder,
     /// A triangle of `Vᴴ·V` whose rows are multiplied by the factors: that of a system whose
     /// diagonal counts as ones.
     system: &'a mut [T],
@@ -76,10 +76,10 @@ pub(crate) struct Place {
     pub(crate) column: usize,
 }
 
-impl<'a, T: Scalar> Block<'a, T> {
+impl<'a, T: Scalar> ReflectorBlock<'a, T> {
     /// The columns of `a` from `place` on, before they are reflected: vectors without a one. Rows
     /// at the end that are 0 in all of them are left out: reflectors keep them so.
-    fn read(a: &[T], place: Place, order: Order, count: usize, room: &'a mut [T]) -> Self {
+    fn read(a: &[T], place: Place, order: ReflectorOrder, count: usize, room: &'a mut [T]) -> Self {
         let Place { width, row, column } = place;
         let below = a[row * width..].chunks_exact(width);
         let zero = |row: &[T]| row[column..column + count].iter().all(|&value| value == T::ZERO);
@@ -101,7 +101,7 @@ impl<'a, T: Scalar> Block<'a, T> {
     pub(crate) fn stored(
         a: &[T],
         place: Place,
-        order: Order,
+        order: ReflectorOrder,
         taus: &[T],
         room: &'a mut [T],
     ) -> Self {
@@ -119,13 +119,19 @@ impl<'a, T: Scalar> Block<'a, T> {
     pub(crate) fn reflect(
         a: &mut [T],
         place: Place,
-        order: Order,
+        order: ReflectorOrder,
         taus: &mut [T],
         room: &'a mut [T],
     ) -> Self {
         let mut block = Self::read(a, place, order, taus.len(), room);
         let Self { count, length, stride, .. } = block;
-        simd::run(Panel { stride, vectors: block.vectors, a: &mut *a, place, taus: &mut *taus });
+        simd::run(ReflectorPanel {
+            stride,
+            vectors: block.vectors,
+            a: &mut *a,
+            place,
+            taus: &mut *taus,
+        });
         let Place { width, row, column } = place;
         for (at, to) in a[row * width..].chunks_exact_mut(width).take(length).enumerate() {
             let to = &mut to[column..column + count];
@@ -235,19 +241,19 @@ fn sum_products<T: Scalar>(
 }
 
 /// Turns inner products with the vectors into multiples of them.
-fn weigh<T: Scalar>(order: Order, taus: &[T], system: &[T], sums: &mut [T]) {
+fn weigh<T: Scalar>(order: ReflectorOrder, taus: &[T], system: &[T], sums: &mut [T]) {
     let count = taus.len();
     let columns = sums.len() / count;
     for (row, &tau) in sums.chunks_exact_mut(columns).zip(taus) {
         let tau = order.factor(tau);
         row.iter_mut().for_each(|value| *value *= tau);
     }
-    let triangle = Triangle { lower: order == Order::Adjoint, unit: true };
+    let triangle = Triangle { lower: order == ReflectorOrder::Adjoint, unit: true };
     solve_block(count, triangle, system, (sums, columns, 0..columns));
 }
 
 /// Columns that become reflectors.
-struct Panel<'a, T> {
+struct ReflectorPanel<'a, T> {
     stride: usize,
     vectors: &'a mut [T],
     a: &'a mut [T],
@@ -255,7 +261,7 @@ struct Panel<'a, T> {
     taus: &'a mut [T],
 }
 
-impl<T: Scalar> Loop for Panel<'_, T> {
+impl<T: Scalar> Loop for ReflectorPanel<'_, T> {
     type Output = ();
 
     #[inline(always)]

@@ -10,7 +10,7 @@ use super::small::{self, SmallOperand, is_small};
 use super::tiny::{self, TinyProduct, is_tiny};
 use crate::matmul::tuning::{
     BLOCK_COLUMNS, CHUNK_MULTIPLY_ADDS, MAX_PACKED_LHS_ROWS, MAX_UNPACKED_DEPTH,
-    MAX_UNPACKED_RHS_ELEMENTS, MAX_UNSPLIT_ROWS, MIN_TURNED_EXTENT, SMALL_CHUNK_MULTIPLY_ADDS,
+    MAX_UNPACKED_RHS_ELEMENTS, MAX_UNSPLIT_ROWS, MIN_TURNED_ROWS, SMALL_CHUNK_MULTIPLY_ADDS,
     WRITE_MULTIPLY_ADDS,
 };
 use crate::movement::strided_view::{Access, AccessMap, signed};
@@ -108,7 +108,7 @@ impl Contraction {
     /// that `wanted` says.
     pub fn turned(&self, wanted: &AccessMap) -> Option<Self> {
         let Extent { m, n, k } = self.extent;
-        let wide = m.min(n) >= MIN_TURNED_EXTENT;
+        let wide = m.min(n) >= MIN_TURNED_ROWS;
         if !self.has_panels() || !wide || self.arithmetic.passes.len() != 1 {
             return None;
         }

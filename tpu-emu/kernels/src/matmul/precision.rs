@@ -76,8 +76,8 @@ pub struct Arithmetic {
 }
 
 impl Arithmetic {
-    /// The same in floats, which are multiplied faster, where the result is integers of 32 bits and no
-    /// sum of `terms` products of these types can leave the integers that floats hold.
+    /// This arithmetic in floats, which are multiplied faster, where the result is integers of 32 bits
+    /// and no sum of `terms` products of these types can leave the integers that floats hold.
     #[must_use]
     pub fn in_floats(self, operands: [DType; 2], result: DType, terms: usize) -> Self {
         let whole = self.kind == SumType::U32 && self.passes.len() == 1 && self.sum.is_none();

@@ -80,7 +80,7 @@ pub enum Local {
 /// An axis of the first operand along which indices say which element is meant, one at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LookedUp {
-    /// Its factor. A piece has elements for some indices and none for the others.
+    /// The factor of the axis. A piece has elements for some indices and none for the others.
     pub factor: usize,
     /// The axis.
     pub axis: usize,
