@@ -1,6 +1,6 @@
 """Kernels over arrays whose extents are no multiples of their blocks."""
 
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -183,7 +183,7 @@ def test_an_export_with_symbolic_shapes_runs_for_any_shapes(batch: list[int]) ->
 @pytest.mark.parametrize("semantics", ["arbitrary", "parallel"])
 @pytest.mark.parametrize("dtype", [jnp.float32, jnp.bfloat16, jnp.int32, jnp.int8])
 def test_blocks_that_no_point_of_the_grid_has_have_numbers_that_show(
-    dtype: Any, semantics: str
+    dtype: Any, semantics: Literal["arbitrary", "parallel"]
 ) -> None:
     rows, columns, blocks = 256, 1024, 8
     x = jnp.zeros((rows * blocks, columns), dtype)
