@@ -2,8 +2,9 @@
 use std::process::Command;
 use tpu_fuzz::planted::Fault;
 
-/// Seconds that finding a fault may take; all of them together take about a third.
-const SECONDS: &str = "60";
+/// Seconds that finding a fault may take, beside other work: of those alone on a core, a panic at run
+/// time takes 80.
+const SECONDS: &str = "240";
 
 #[test]
 fn a_planted_fault_of_every_kind_is_found_and_named() {
