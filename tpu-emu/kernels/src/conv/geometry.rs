@@ -46,7 +46,7 @@ impl Window {
 }
 
 /// Extents and strides of a convolution.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Geometry {
     /// Spatial axes.
     pub windows: Vec<Window>,

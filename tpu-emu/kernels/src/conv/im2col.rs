@@ -1,7 +1,7 @@
 //! Convolutions as matrix products: windows of the input become the rows of a matrix, a tile of
 //! bounded size at a time.
+use super::bands::BandedGemm;
 use super::geometry::{Geometry, Order, Window};
-use super::implicit_gemm::ImplicitGemm;
 use super::pack_windows::WindowPanels;
 use crate::aligned::Aligned;
 use crate::conv::tuning::{
@@ -39,7 +39,7 @@ pub struct Convolution {
     /// How input and kernel are read where products go through panels.
     loads: Option<[Option<Load>; 2]>,
     /// How it is computed where its input has room on a padded input.
-    implicit: Option<ImplicitGemm>,
+    implicit: Option<BandedGemm>,
 }
 
 impl Convolution {
@@ -62,8 +62,7 @@ impl Convolution {
         };
         let loads = load(dtypes[0]).zip(load(dtypes[1])).map(<[_; 2]>::from);
         let both = loads.and_then(|[input, kernel]| Some([input?, kernel?]));
-        let implicit =
-            both.and_then(|both| ImplicitGemm::new(&arithmetic, &geometry, both, dtypes));
+        let implicit = both.and_then(|both| BandedGemm::new(&arithmetic, &geometry, both, dtypes));
         Self { arithmetic, geometry, dtypes, depth, windows, rows, plain, loads, implicit }
     }
 

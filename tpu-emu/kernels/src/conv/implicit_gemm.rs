@@ -127,8 +127,14 @@ impl ImplicitGemm {
         }
     }
 
+    /// The sums of the windows of a convolution with one phase.
+    pub(crate) fn sums(&self) -> usize {
+        let windows = self.phases.first().map_or(0, PhaseWindows::windows);
+        windows.saturating_mul(self.columns)
+    }
+
     /// Numbers of scratch memory: the padded input, and the kernel of a phase.
-    fn numbers(&self) -> [usize; 2] {
+    pub(crate) fn numbers(&self) -> [usize; 2] {
         let taps = self.phases.iter().map(|phase| phase.taps.len()).max().unwrap_or(0);
         let columns = self.columns.next_multiple_of(self.panel());
         [self.padded.elements(), taps.saturating_mul(self.features).saturating_mul(columns)]
@@ -160,36 +166,89 @@ impl ImplicitGemm {
             let kernel = kernel.get(other * self.widths[1]..).unwrap_or_default();
             self.padded.lay(self.loads[0], input, padded);
             for phase in &self.phases {
-                let lines = Lines {
-                    taps: &phase.taps,
-                    segments: &phase.segments,
-                    features: self.features,
-                    strides: self.kernel,
-                    columns: self.columns,
-                    width: self.panel(),
-                };
-                lines.lay(self.loads[1], kernel, packed);
+                self.lay_filter(phase, kernel, packed);
                 let (padded, packed) = (&*padded, &*packed);
                 let sums = |windows: Range<usize>, sums: &mut [T]| {
-                    self.sums(phase, windows, (padded, packed), sums);
+                    self.sums_of(phase, windows, (padded, packed), (sums, false));
                 };
-                if phase.is_dense(self.columns) && self.stride == 1 && self.groups == 1 {
-                    self.dense(phase, result, &sums)?;
-                } else {
-                    self.apart(phase, &mut result[to * self.widths[2]..], &sums)?;
-                }
+                self.write(phase, &mut result[to * self.widths[2]..], &sums)?;
             }
         }
         Ok(())
     }
 
+    /// Computes the sums of all windows of a convolution with one group and one phase; `sums` hold
+    /// what they are added to, if `add`.
+    ///
+    /// # Errors
+    /// As those of [`ImplicitGemm::run`].
+    pub(crate) fn add_up<T: Panel>(
+        &self,
+        mut scratch: &mut [u8],
+        [input, kernel]: [&[u8]; 2],
+        (sums, add): (&mut [T], bool),
+    ) -> Result<()> {
+        let [elements, lines] = self.numbers();
+        let padded = split_scratch::<T>(&mut scratch, elements)?;
+        let packed = split_scratch::<T>(&mut scratch, lines)?;
+        self.padded.lay(self.loads[0], input, padded);
+        for phase in &self.phases {
+            self.lay_filter(phase, kernel, packed);
+            let (padded, packed) = (&*padded, &*packed);
+            let windows = phase.windows();
+            let rows = self.rows(windows);
+            parallel::chunks_mut(sums, rows * self.columns, |index, sums| {
+                let some = index * rows..windows.min((index + 1) * rows);
+                self.sums_of(phase, some, (padded, packed), (sums, add));
+            });
+        }
+        Ok(())
+    }
+
+    fn lay_filter<T: Panel>(&self, phase: &PhaseWindows, kernel: &[u8], packed: &mut [T]) {
+        let lines = Lines {
+            taps: &phase.taps,
+            segments: &phase.segments,
+            features: self.features,
+            strides: self.kernel,
+            columns: self.columns,
+            width: self.panel(),
+        };
+        lines.lay(self.loads[1], kernel, packed);
+    }
+
+    /// Makes results of sums that [`ImplicitGemm::add_up`] gave, and writes them.
+    ///
+    /// # Errors
+    /// As those of [`ImplicitGemm::run`].
+    pub(crate) fn write_sums<T: Panel>(&self, sums: &[T], result: &mut [u8]) -> Result<()> {
+        let some = |windows: Range<usize>, out: &mut [T]| {
+            out.copy_from_slice(&sums[windows.start * self.columns..windows.end * self.columns]);
+        };
+        self.phases.iter().try_for_each(|phase| self.write(phase, result, &some))
+    }
+
+    /// Makes results of the sums of a phase's windows, and writes them.
+    fn write<T: Panel>(
+        &self,
+        phase: &PhaseWindows,
+        result: &mut [u8],
+        sums: &(impl Fn(Range<usize>, &mut [T]) + Sync),
+    ) -> Result<()> {
+        if phase.is_dense(self.columns) && self.stride == 1 && self.groups == 1 {
+            self.dense(phase, result, sums)
+        } else {
+            self.apart(phase, result, sums)
+        }
+    }
+
     /// The sums of some windows.
-    fn sums<T: Panel>(
+    fn sums_of<T: Panel>(
         &self,
         phase: &PhaseWindows,
         windows: Range<usize>,
         (data, kernel): (&[T], &[T]),
-        sums: &mut [T],
+        (sums, add): (&mut [T], bool),
     ) {
         let starts = &phase.starts(windows, 0)[..];
         let (columns, taps) = (self.columns, &phase.places[..]);
@@ -199,9 +258,9 @@ impl ImplicitGemm {
             let (features, groups) = (self.features, columns);
             Strip { data, starts, taps, features, kernel, groups, out: sums }.run();
         } else if self.panel() == NARROW {
-            self.matrix::<T, NARROW>(phase, starts, (data, kernel), sums);
+            self.matrix::<T, NARROW>(phase, starts, (data, kernel), (sums, add));
         } else {
-            self.matrix::<T, WIDE>(phase, starts, (data, kernel), sums);
+            self.matrix::<T, WIDE>(phase, starts, (data, kernel), (sums, add));
         }
     }
 
@@ -211,13 +270,14 @@ impl ImplicitGemm {
         phase: &PhaseWindows,
         starts: &[usize],
         (data, kernel): (&[T], &[T]),
-        sums: &mut [T],
+        (sums, add): (&mut [T], bool),
     ) {
         let columns = self.columns;
         let width = columns.next_multiple_of(P);
         for (index, (runs, lines)) in phase.segments.iter().enumerate() {
             let (right, _) = kernel[lines.start * width..lines.end * width].as_chunks::<P>();
-            let (runs, out, add) = (&phase.runs[runs.clone()], (&mut *sums, columns), index > 0);
+            let (runs, out, add) =
+                (&phase.runs[runs.clone()], (&mut *sums, columns), add || index > 0);
             UnpackedProduct { data, starts, runs, right, columns, out, add }.run();
         }
     }
@@ -259,7 +319,7 @@ impl ImplicitGemm {
         let work = self.columns.saturating_mul(terms).max(1);
         let chunk = (IMPLICIT_CHUNK_MULTIPLY_ADDS / work).max(1).next_multiple_of(rows);
         let outcome = Mutex::new(Ok(()));
-        parallel::chunks_mut(result, chunk * row, |index, out| {
+        parallel::chunks_mut(&mut result[..windows * row], chunk * row, |index, out| {
             for (part, out) in out.chunks_mut(rows * row).enumerate() {
                 let first = index * chunk + part * rows;
                 let done = self.finish(first..windows.min(first + rows), out, sums);
@@ -305,130 +365,10 @@ impl ImplicitGemm {
 
 #[cfg(test)]
 mod tests {
-    use super::super::geometry::Window;
+    use super::super::test_cases::{Case, exact, geometry, numbers, wanted};
     use super::*;
-    use crate::matmul::accumulate::Rounding;
-    use crate::matmul::precision::{ONE_PASS, SumType};
     use crate::simd;
     use bytemuck::cast_slice;
-
-    /// What a test's convolution is of: images, input and output features of a group, groups,
-    /// whether features come last in input and result, and the axes.
-    #[derive(Debug, Clone, Copy)]
-    struct Case<'a> {
-        images: usize,
-        features: usize,
-        columns: usize,
-        groups: usize,
-        last: bool,
-        /// Extents of input and kernel, step, padding before, dilations of input and kernel.
-        axes: &'a [([usize; 2], usize, i64, [usize; 2])],
-    }
-
-    /// Strides of an array with axes in this order.
-    fn strides(extents: &[usize]) -> Vec<usize> {
-        (1..=extents.len()).map(|axis| extents[axis..].iter().product()).collect()
-    }
-
-    fn geometry(case: Case<'_>) -> Geometry {
-        let Case { images, features, columns, groups, last, axes } = case;
-        let [all, out] = [features * groups, columns * groups];
-        let outputs: Vec<usize> = axes
-            .iter()
-            .map(|&([input, kernel], step, low, [base, dilation])| {
-                let (low, over) = (usize::try_from(low.max(0)).unwrap(), low.min(0).unsigned_abs());
-                let over = usize::try_from(over).unwrap();
-                let padded = (input - 1) * base + 1 + 2 * low - over;
-                (padded - ((kernel - 1) * dilation + 1)) / step + 1
-            })
-            .collect();
-        // Images first; features last or before the spatial axes.
-        let order = |features: usize, spatial: Vec<usize>| {
-            if last {
-                strides(&[&[images][..], &spatial, &[features]].concat())
-            } else {
-                let found = strides(&[&[images, features][..], &spatial].concat());
-                [&found[..1], &found[2..], &[found[1]]].concat()
-            }
-        };
-        let input = order(all, axes.iter().map(|axis| axis.0[0]).collect());
-        let result = order(out, outputs.clone());
-        let kernels: Vec<usize> = axes.iter().map(|axis| axis.0[1]).collect();
-        let kernel = strides(&[&kernels[..], &[features, out]].concat());
-        let count = axes.len();
-        let windows = (0..count).map(|axis| {
-            let ([extent, taps], step, low, [base_dilation, dilation]) = axes[axis];
-            Window {
-                input: (extent, input[axis + 1]),
-                kernel: (taps, kernel[axis]),
-                output: (outputs[axis], result[axis + 1]),
-                step,
-                low,
-                base_dilation,
-                dilation,
-                reversed: axis == 1,
-            }
-        });
-        let elements = [
-            images * all * axes.iter().map(|axis| axis.0[0]).product::<usize>(),
-            features * out * kernels.iter().product::<usize>(),
-        ];
-        Geometry {
-            windows: windows.collect(),
-            groups,
-            group_strides: [features * input[count + 1], columns, columns * result[count + 1]],
-            batch: (images, [input[0], result[0]]),
-            input_features: (features, [input[count + 1], kernel[count]]),
-            output_features: (columns, [1, result[count + 1]]),
-            elements,
-        }
-    }
-
-    /// The result, window by window from the definition.
-    fn wanted(geometry: &Geometry, input: &[u32], kernel: &[u32], result: &mut [u32]) {
-        let (features, [feature, other]) = geometry.input_features;
-        let (columns, [column, to]) = geometry.output_features;
-        let outputs: Vec<usize> = geometry.windows.iter().map(|axis| axis.output.0).collect();
-        let kernels: Vec<usize> = geometry.windows.iter().map(|axis| axis.kernel.0).collect();
-        let split = |mut index: usize, extents: &[usize]| -> Vec<usize> {
-            let mut places: Vec<usize> =
-                extents.iter().rev().map(|extent| (index % extent, index /= extent).0).collect();
-            places.reverse();
-            places
-        };
-        for group in 0..geometry.groups {
-            let starts = geometry.group_strides.map(|stride| stride * group);
-            for window in 0..geometry.batch.0 * outputs.iter().product::<usize>() {
-                let many = outputs.iter().product::<usize>();
-                let (image, places) = (window / many, split(window % many, &outputs));
-                let each = geometry.windows.iter().zip(&places);
-                let target: usize = each.map(|(axis, place)| axis.output.1 * place).sum();
-                for j in 0..columns {
-                    let mut sum = 0_u32;
-                    for tap in 0..kernels.iter().product() {
-                        let taps = split(tap, &kernels);
-                        let mut from = Some(image * geometry.batch.1[0]);
-                        let mut element = 0;
-                        for ((axis, &place), &tap) in
-                            geometry.windows.iter().zip(&places).zip(&taps)
-                        {
-                            let found = axis.locate(place, tap);
-                            from = from.zip(found).map(|(from, at)| from + at * axis.input.1);
-                            let at = if axis.reversed { axis.kernel.0 - 1 - tap } else { tap };
-                            element += at * axis.kernel.1;
-                        }
-                        let Some(from) = from else { continue };
-                        for f in 0..features {
-                            let value = input[starts[0] + from + f * feature];
-                            let factor = kernel[starts[1] + element + f * other + j * column];
-                            sum = sum.wrapping_add(value.wrapping_mul(factor));
-                        }
-                    }
-                    result[starts[2] + image * geometry.batch.1[1] + target + j * to] = sum;
-                }
-            }
-        }
-    }
 
     #[test]
     fn every_kind_of_convolution_is_what_its_definition_says() {
@@ -436,12 +376,6 @@ mod tests {
         let gaps = [([4, 3], 1, 1, [2, 1]), ([5, 3], 2, 2, [3, 2])];
         let cropped = [([9, 3], 2, -2, [1, 1])];
         let space = [([4, 2], 1, 0, [1, 1]), ([3, 2], 1, 1, [1, 1]), ([5, 3], 1, 1, [1, 1])];
-        let arithmetic = Arithmetic {
-            kind: SumType::U32,
-            rounding: Rounding::Exact,
-            passes: ONE_PASS,
-            sum: None,
-        };
         for axes in [&plane[..], &gaps, &cropped, &space, &[]] {
             for last in [true, false] {
                 for (features, columns, groups) in
@@ -449,16 +383,14 @@ mod tests {
                 {
                     let case = Case { images: 2, features, columns, groups, last, axes };
                     let geometry = geometry(case);
-                    let number = |i: usize| u32::try_from(i * 37 % 1009).unwrap();
-                    let [input, kernel] =
-                        geometry.elements.map(|count| (0..count).map(number).collect::<Vec<u32>>());
+                    let [input, kernel] = geometry.elements.map(numbers);
                     let windows: usize =
                         geometry.windows.iter().map(|axis| axis.output.0).product();
                     let mut expected = vec![0; 2 * windows * columns * groups];
                     wanted(&geometry, &input, &kernel, &mut expected);
                     let loads = [Load::Plain; 2];
                     let implicit =
-                        ImplicitGemm::new(&arithmetic, &geometry, loads, [DType::U32; 3]).unwrap();
+                        ImplicitGemm::new(&exact(), &geometry, loads, [DType::U32; 3]).unwrap();
                     simd::at_every_level(|_| {
                         let mut scratch = Aligned::zeros(implicit.scratch());
                         let mut result = vec![9_u32; expected.len()];
@@ -476,13 +408,7 @@ mod tests {
     fn a_padded_input_much_larger_than_the_input_is_refused() {
         let axes = [([4, 2], 1, 300_000, [1, 1])];
         let case = Case { images: 1, features: 1, columns: 1, groups: 1, last: true, axes: &axes };
-        let arithmetic = Arithmetic {
-            kind: SumType::U32,
-            rounding: Rounding::Exact,
-            passes: ONE_PASS,
-            sum: None,
-        };
         let loads = [Load::Plain; 2];
-        assert!(ImplicitGemm::new(&arithmetic, &geometry(case), loads, [DType::U32; 3]).is_none());
+        assert!(ImplicitGemm::new(&exact(), &geometry(case), loads, [DType::U32; 3]).is_none());
     }
 }

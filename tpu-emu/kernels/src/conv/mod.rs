@@ -21,6 +21,8 @@
 //! | groups of one input feature | `depthwise`: vectors run over the groups |
 //! | groups of up to `MAX_INTERLEAVED_FEATURES` output features | likewise |
 //! | other groups | one after the other, each with a padded input of its own |
+//! | padded input of more than `BAND_BYTES` | `bands`: some images after the other |
+//! | filter of more than that, few windows | `bands`: some rows of the filter after the other |
 //! | dilated input | [`dilation`]: phases, each a plain convolution with part of the filter |
 //! | 1x1, strided windows, dilated or reversed filter | nothing special |
 //!
@@ -33,7 +35,8 @@
 //!   One takes `IMPLICIT_CHUNK_MULTIPLY_ADDS`, or `IM2COL_CHUNK_MULTIPLY_ADDS` of packed windows.
 //! * A block has up to `MAX_BLOCK_WINDOWS` windows. `BLOCK_SUMS` lowers this, down to
 //!   `MIN_BLOCK_WINDOWS`. Results that lie apart are written after each `WAVE_BLOCKS` blocks.
-//! * The algorithm decides the order of sums, and so do the thresholds that choose it.
+//! * The algorithm decides the order of sums, and so do the thresholds that choose it. Bands of a
+//!   filter cut sums where they meet.
 //!   Packed windows add up blocks of `BLOCK_DEPTH` terms, which stands in `matmul/tuning.rs`.
 //!   Implicit GEMM ends a block early if the next run does not fit; depthwise sums are not cut.
 //! * Padding is multiplied as zeros. So are the gaps of a dilated input, but not in phases.
@@ -47,6 +50,7 @@
 //! [`blocked`]: crate::matmul::blocked
 //! [`Load`]: crate::matmul::pack::Load
 //! [`Work::product`]: crate::matmul::accumulate::Work::product
+pub(crate) mod bands;
 pub(crate) mod depthwise;
 pub mod dilation;
 pub mod geometry;
@@ -55,5 +59,7 @@ pub(crate) mod implicit_gemm;
 pub(crate) mod pack_filter;
 pub(crate) mod pack_windows;
 pub(crate) mod padded_input;
+#[cfg(test)]
+mod test_cases;
 mod tuning;
 pub(crate) mod window_rows;

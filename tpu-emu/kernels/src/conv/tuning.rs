@@ -30,3 +30,7 @@ pub(crate) const PADDED_INPUT_SLACK_ELEMENTS: usize = 1 << 16;
 
 /// Output features of a group up to which groups are computed side by side in a vector.
 pub(crate) const MAX_INTERLEAVED_FEATURES: usize = 4;
+
+/// Bytes of scratch memory that a convolution's padded input, or its filter, may have before it is
+/// computed in bands, each of which stays below this where that is not too short to be worth it.
+pub(crate) const BAND_BYTES: usize = 8 << 20;
