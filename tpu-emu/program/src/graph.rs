@@ -97,6 +97,26 @@ pub struct Node {
     pub(crate) effect: bool,
 }
 
+impl Node {
+    /// The element that the result of a node is everywhere.
+    pub(crate) fn only_element(&self, graph: &Graph) -> Option<Arc<[u8]>> {
+        match &self.work {
+            NodeKind::Splat(element) => Some(Arc::clone(element)),
+            NodeKind::Constant(bytes) => {
+                let elements = graph.value(*self.results.first()?).shape.elements();
+                (elements == 1).then(|| Arc::clone(bytes))
+            }
+            NodeKind::Access(access) if access.strides.iter().all(|&stride| stride == 0) => {
+                let of = graph.value(*self.operands.first()?);
+                let width = of.shape.dtype.host_bytes();
+                let start = access.offset * width;
+                of.known.as_ref()?.get(start..start + width).map(Arc::from)
+            }
+            _ => None,
+        }
+    }
+}
+
 /// Straight-line nodes with parameters and results.
 #[derive(Debug, Clone, Default)]
 pub struct Subgraph {

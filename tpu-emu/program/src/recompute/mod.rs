@@ -4,7 +4,9 @@
 //! later by the cheapest cut (`late`): what it keeps is fewest bytes, and all else that is read
 //! later is made again from that, just before it is read, by operations that give each element
 //! from those at its place. Loop fusion then joins these with what reads them.
-//! A program with them is planned anew, and taken if it needs less.
+//! A program with them is planned anew, and taken if it needs less. Before that, comparisons are
+//! let to read what was clamped (`clamped`), if less is needed then.
+mod clamped;
 mod flow;
 mod late;
 #[cfg(test)]
@@ -23,11 +25,14 @@ use std::collections::HashSet;
 
 /// What is tried, in this order, as long as a program needs no less: how far readers of one copy are
 /// apart, and whether what runs when the arena is fullest reads what was kept.
-const TRIES: [(usize, bool); 4] = [
+const TRIES: [(usize, bool); 6] = [
     (WIDE_WINDOW_NODES, false),
     (WIDE_WINDOW_NODES, true),
     (NARROW_WINDOW_NODES, false),
     (NARROW_WINDOW_NODES, true),
+    // A copy for each reader.
+    (0, false),
+    (0, true),
 ];
 
 /// Makes plans of a program as long as each needs less than the one before; gives the last of
@@ -49,6 +54,17 @@ pub(crate) fn shrink(
     let mut main: Subgraph = graph.main.clone();
     let least = need(&best) / SMALL_VALUE_PARTS;
     let mut manner = Manner { kept, least, window: WIDE_WINDOW_NODES, behind: false };
+    // Less by a part that is worth having.
+    let is_less = |one: &Plan, other: &Plan| need(one) < need(other) - need(other) / 256;
+    if clamped::ask(graph) {
+        let (steps, planned) = plan(graph);
+        if always || is_less(&planned, &best) {
+            (code, best) = (steps, planned);
+            main.clone_from(&graph.main);
+        } else {
+            graph.main.clone_from(&main);
+        }
+    }
     let mut tries = TRIES.iter();
     for _ in 0..MAX_SHRINKING_ITERATIONS {
         let Some(&(window, behind)) = tries.next() else { break };
@@ -63,8 +79,7 @@ pub(crate) fn shrink(
             continue;
         }
         let (steps, planned) = plan(graph);
-        // Less by a part that is worth having.
-        if always || need(&planned) < need(&best) - need(&best) / 256 {
+        if always || is_less(&planned, &best) {
             (code, best) = (steps, planned);
             main.clone_from(&graph.main);
             if !always {

@@ -95,3 +95,40 @@ fn bodies_of_loops_make_values_again() {
     let [again, kept] = arenas(&text, 1);
     assert!(again + MATRIX <= kept, "{again} and {kept}");
 }
+
+#[test]
+fn where_a_layer_was_rectified_is_asked_of_what_it_became() {
+    let bounds =
+        [("maximum", "GT", "%h, %z"), ("maximum", "LT", "%z, %h"), ("minimum", "LT", "%h, %z")];
+    for (clamp, direction, operands) in bounds {
+        let text = format!(
+            "func.func public @main(%x: tensor<64x64xf32>) -> (tensor<64x64xf32>) {{
+            %z = stablehlo.constant dense<1.0> : tensor<64x64xf32>
+            %h = stablehlo.dot_general %x, %x, {DOT}
+            %g = stablehlo.{clamp} %h, %z : tensor<64x64xf32>
+            %a = stablehlo.dot_general %g, %x, {DOT}
+            %b = stablehlo.dot_general %a, %a, {DOT}
+            %c = stablehlo.dot_general %b, %g, {DOT}
+            %p = stablehlo.compare {direction}, {operands} : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xi1>
+            %d = stablehlo.select %p, %c, %z : tensor<64x64xi1>, tensor<64x64xf32>
+            return %d : tensor<64x64xf32>
+          }}"
+        );
+        let [asked, kept] = arenas(&text, 1);
+        assert!(asked + MATRIX / 4 <= kept, "{asked} and {kept}: {text}");
+    }
+    // Another bound, and another side.
+    for (clamp, direction, bound) in [("maximum", "GT", "1.25"), ("maximum", "LT", "1.5")] {
+        let text = format!(
+            "func.func public @main(%x: tensor<64x64xf32>) -> (tensor<64x64xf32>) {{
+            %z = stablehlo.constant dense<1.5> : tensor<64x64xf32>
+            %y = stablehlo.constant dense<{bound}> : tensor<64x64xf32>
+            %g = stablehlo.{clamp} %x, %z : tensor<64x64xf32>
+            %p = stablehlo.compare {direction}, %x, %y : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xi1>
+            %d = stablehlo.select %p, %g, %x : tensor<64x64xi1>, tensor<64x64xf32>
+            return %d : tensor<64x64xf32>
+          }}"
+        );
+        assert_eq!(results(&text, &[None], Passes::ALWAYS), results(&text, &[None], Passes::NONE));
+    }
+}

@@ -292,16 +292,7 @@ fn in_copies(all: &[Option<Sharding>]) -> Vec<Option<Sharding>> {
 /// The element of a value that has no other.
 fn only_element(graph: &Graph, id: ValueId) -> Option<Arc<[u8]>> {
     let node = graph.main.nodes.iter().find(|node| node.results.contains(&id))?;
-    match &node.work {
-        NodeKind::Splat(element) => Some(Arc::clone(element)),
-        NodeKind::Access(access) if access.strides.iter().all(|&stride| stride == 0) => {
-            let of = graph.value(*node.operands.first()?);
-            let width = of.shape.dtype.host_bytes();
-            let start = access.offset * width;
-            of.known.as_ref()?.get(start..start + width).map(Arc::from)
-        }
-        _ => None,
-    }
+    node.only_element(graph)
 }
 
 /// The sharding that the attributes of a parameter or result state.
