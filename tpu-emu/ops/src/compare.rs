@@ -17,8 +17,20 @@ pub const OP: Entry = Entry::elementwise("compare", infer, lower);
 /// # Errors
 /// Those of the operation for the type.
 pub fn differs(dtype: DType) -> Result<ElementwiseOp> {
+    of_scalars("NE", dtype)
+}
+
+/// Whether two elements of a type are equal.
+///
+/// # Errors
+/// Those of the operation for the type.
+pub(crate) fn equals(dtype: DType) -> Result<ElementwiseOp> {
+    of_scalars("EQ", dtype)
+}
+
+fn of_scalars(direction: &'static str, dtype: DType) -> Result<ElementwiseOp> {
     let mut attributes = Attributes::default();
-    attributes.set("comparison_direction", Attribute::Word("NE".into()));
+    attributes.set("comparison_direction", Attribute::Word(direction.into()));
     OP.on_scalars(&attributes, &[dtype; 2], DType::Pred)
 }
 

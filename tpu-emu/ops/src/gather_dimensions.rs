@@ -3,13 +3,13 @@ use super::access::unique;
 use super::{Cost, Cx, Kernel, Lowered, Site};
 use std::sync::Arc;
 use tpu_base::error::Result;
-use tpu_base::tensor::Shape;
+use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::movement::block_copy::BlockCopy;
 use tpu_kernels::movement::gather::{Batch, Gather};
-use tpu_kernels::movement::index::{Component, Outside, placer};
+use tpu_kernels::movement::index::{Component, Outside, Placer, placer};
 
 /// Which axis of what is which.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Dimensions {
     /// Axes of the result that run inside a slice.
     offset: Vec<usize>,
@@ -176,7 +176,20 @@ impl Dimensions {
             let what = format!("slice_sizes {:?} for {result}", self.sizes);
             return Err(site.unimplemented(what));
         }
-        let width = operand.dtype.host_bytes();
+        let placer = placer(indices.dtype, Outside::Clamp)
+            .ok_or_else(|| site.unimplemented(format!("indices {indices}")))?;
+        let shapes = [operand, indices, result].map(Shape::clone);
+        let picked = Picked { dimensions: self.clone(), placer, shapes };
+        Ok(Lowered::Kernel(Box::new(Take::new(picked.into(), operand.dtype))))
+    }
+
+    /// The slices, of elements of so many bytes.
+    fn slices(
+        &self,
+        placer: Placer,
+        [operand, indices, result]: [&Shape; 3],
+        width: usize,
+    ) -> Gather {
         let (from, to) = (operand.strides(), result.strides());
         let counts = indices.strides();
         let batch_axes = (0..result.rank()).filter(|axis| !self.offset.contains(axis));
@@ -196,8 +209,6 @@ impl Dimensions {
         let (sizes, strides): (Vec<usize>, Vec<usize>) =
             self.inside().map(|axis| (self.sizes[axis], from[axis])).unzip();
         let places: Vec<usize> = self.offset.iter().map(|&axis| to[axis]).collect();
-        let placer = placer(indices.dtype, Outside::Clamp)
-            .ok_or_else(|| site.unimplemented(format!("indices {indices}")))?;
         let mut gather = Gather {
             placer,
             batches: batches.collect(),
@@ -206,14 +217,61 @@ impl Dimensions {
             slice: BlockCopy::new(width, &sizes, &strides, &places),
         };
         gather.merge();
-        Ok(Lowered::Kernel(Box::new(Take { gather: gather.into() })))
+        gather
+    }
+}
+
+/// Which elements of an array a gather takes.
+#[derive(Debug)]
+struct Picked {
+    dimensions: Dimensions,
+    placer: Placer,
+    /// Those of operand, indices and result.
+    shapes: [Shape; 3],
+}
+
+impl Picked {
+    /// The axis of the operand that each axis of the result runs along from its first index on, where
+    /// the indices do not move it; `None` for axes of which slices leave indices out.
+    fn kept(&self) -> Vec<Option<usize>> {
+        let Self { dimensions, shapes: [operand, indices, result], .. } = self;
+        let mut inside = dimensions.inside();
+        let mut vectors = dimensions.vectors(indices);
+        let whole = |axis: usize| dimensions.sizes[axis] == operand.dims[axis];
+        (0..result.rank())
+            .map(|axis| {
+                if dimensions.offset.contains(&axis) {
+                    return inside.next().filter(|&axis| whole(axis));
+                }
+                let vector = vectors.next()?;
+                let batching = &dimensions.indices_batching;
+                let at = batching.iter().position(|&batching| batching == vector)?;
+                Some(dimensions.operand_batching[at])
+            })
+            .collect()
     }
 }
 
 /// Slices of operand 0 at the places that operand 1 gives.
 #[derive(Debug)]
 pub(super) struct Take {
-    pub(super) gather: Arc<Gather>,
+    gather: Arc<Gather>,
+    /// What it takes; `None` of a look-up that is told by its loops alone.
+    picked: Option<Arc<Picked>>,
+}
+
+impl Take {
+    /// The look-up with these loops.
+    pub(super) fn by(gather: Gather) -> Self {
+        Self { gather: gather.into(), picked: None }
+    }
+
+    fn new(picked: Arc<Picked>, dtype: DType) -> Self {
+        let [operand, indices, result] = &picked.shapes;
+        let shapes = [operand, indices, result];
+        let gather = picked.dimensions.slices(picked.placer, shapes, dtype.host_bytes());
+        Self { gather: gather.into(), picked: Some(picked) }
+    }
 }
 
 impl Kernel for Take {
@@ -224,6 +282,14 @@ impl Kernel for Take {
 
     fn lookup(&self) -> Option<Arc<Gather>> {
         Some(Arc::clone(&self.gather))
+    }
+
+    fn picks(&self) -> Option<Vec<Option<usize>>> {
+        Some(self.picked.as_ref()?.kept())
+    }
+
+    fn picking(&self, dtype: DType) -> Option<Arc<dyn Kernel>> {
+        Some(Arc::new(Self::new(Arc::clone(self.picked.as_ref()?), dtype)))
     }
 
     fn cost(&self) -> Cost {

@@ -1,4 +1,5 @@
 //! What an operation becomes that is no more than a call: bytes in, bytes out.
+use crate::OneHot;
 use crate::core_records::CoreRecords;
 use crate::custom_call::CallKernel;
 use crate::host_transfer::{Channel, HostTransfers};
@@ -84,6 +85,24 @@ pub trait Kernel: fmt::Debug + Send + Sync {
 
     /// The slices of its first operand, at the places that its second gives, that it takes.
     fn lookup(&self) -> Option<Arc<Gather>> {
+        None
+    }
+
+    /// The axis of its first operand that each axis of its result runs along from the first index on,
+    /// if its second operand says which elements of that it takes. `None` for an axis of which it
+    /// leaves indices out.
+    fn picks(&self) -> Option<Vec<Option<usize>>> {
+        None
+    }
+
+    /// The kernel that takes the same elements of an array of another type.
+    fn picking(&self, dtype: DType) -> Option<Arc<dyn Kernel>> {
+        let _ = dtype;
+        None
+    }
+
+    /// The choice between elements that it is as well, for a scatter of one update to a row.
+    fn one_hot(&self) -> Option<&OneHot> {
         None
     }
 

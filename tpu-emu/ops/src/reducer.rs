@@ -3,7 +3,7 @@ use super::{Cost, RegionCode, Site};
 use std::sync::Arc;
 use tpu_base::error::Result;
 use tpu_base::tensor::{DType, Shape};
-use tpu_kernels::elementwise::program::Register;
+use tpu_kernels::elementwise::program::{ElementwiseProgram, Register};
 use tpu_kernels::reduce::argminmax::is_pick;
 use tpu_kernels::reduce::combiner::Combiner;
 
@@ -49,6 +49,11 @@ impl Reducer {
     pub(super) fn combiner(&self) -> Option<(Combiner, DType)> {
         let [dtype] = self.dtypes[..] else { return None };
         Some((super::combiner(&*self.body)?, dtype))
+    }
+
+    /// The body as elementwise code, where it is that.
+    pub(super) fn program(&self) -> Option<&ElementwiseProgram> {
+        self.body.program()
     }
 
     /// Whether the body gives back the elements, whatever was held.

@@ -79,7 +79,7 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
         slice,
     };
     gather.merge();
-    Ok(Lowered::Kernel(Box::new(Take { gather: gather.into() })))
+    Ok(Lowered::Kernel(Box::new(Take::by(gather))))
 }
 
 #[cfg(test)]

@@ -4,23 +4,26 @@
 //! 2. Constant folding (`passes/constant_fold`), node by node while the program is
 //!    imported: shapes of later operations may depend on the bytes of earlier ones.
 //! 3. Loop invariants (`passes/loop_invariants`), from graph to graph.
-//! 4. Dead code (`passes/dead_code`), from graph to graph.
-//! 5. Absorbed work (`passes/absorbed_work`), from graph to graph.
-//! 6. Loop fusion (`passes/fuse/loop_fusion`), from graph to steps.
-//! 7. Row fusion (`passes/fuse/row_fusion`), from steps to steps.
-//! 8. Scalar loops (`passes/scalar_loops`), from steps to steps.
-//! 9. Buffer assignment (`plan/assign`), from steps to a plan.
-//! 10. Recomputation (`recompute`), from graph to graph, where that plan is large: 4 to 9
+//! 4. One update to a row (`passes/one_hot`), from graph to graph.
+//! 5. Picked elements (`passes/picked`), from graph to graph.
+//! 6. Dead code (`passes/dead_code`), from graph to graph.
+//! 7. Absorbed work (`passes/absorbed_work`), from graph to graph.
+//! 8. Loop fusion (`passes/fuse/loop_fusion`), from graph to steps.
+//! 9. Row fusion (`passes/fuse/row_fusion`), from steps to steps.
+//! 10. Scalar loops (`passes/scalar_loops`), from steps to steps.
+//! 11. Buffer assignment (`plan/assign`), from steps to a plan.
+//! 12. Recomputation (`recompute`), from graph to graph, where that plan is large: 6 to 11
 //!     follow again.
 //!
 //! What runs next, `interpret` does. No pass changes the bits of a result, which the
 //! random programs of `differential` hold each of them to.
+use crate::chip_plan::ChipProgram;
 use crate::graph::Graph;
 use crate::passes::fuse::{StepBlock, loop_fusion, row_fusion};
-use crate::passes::{absorbed_work, dead_code, loop_invariants, scalar_loops};
+use crate::passes::{absorbed_work, dead_code, loop_invariants, one_hot, picked, scalar_loops};
 use crate::plan::{Plan, StorageForm, assign};
 use crate::recompute;
-use crate::tuning::{MIN_SHRUNK_BYTES, SHRUNK_NODES};
+use crate::tuning::{MIN_ONE_HOT_BYTES, MIN_PICKED_BYTES, MIN_SHRUNK_BYTES, SHRUNK_NODES};
 
 /// The passes that can be left out: they change how fast a program is, and never what it gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +32,10 @@ pub struct Passes {
     pub(crate) constant_folding: bool,
     /// What no iteration of a loop changes is done before the loop.
     pub(crate) loop_invariants: bool,
+    /// Bytes of an array with one update to a row from which on it is made by choices.
+    pub(crate) one_hot_from: usize,
+    /// Bytes of an elementwise result from which on a gather takes elements of what it is made of.
+    pub(crate) picked_from: usize,
     /// What nobody reads is not computed.
     pub(crate) dead_code: bool,
     /// Products read what their operands are transposed or converted from.
@@ -54,6 +61,8 @@ impl Passes {
     pub const ALL: Self = Self {
         constant_folding: true,
         loop_invariants: true,
+        one_hot_from: MIN_ONE_HOT_BYTES,
+        picked_from: MIN_PICKED_BYTES,
         dead_code: true,
         absorbed_work: true,
         loop_fusion: true,
@@ -72,6 +81,8 @@ impl Passes {
     pub(crate) const NONE: Self = Self {
         constant_folding: false,
         loop_invariants: false,
+        one_hot_from: usize::MAX,
+        picked_from: usize::MAX,
         dead_code: false,
         absorbed_work: false,
         loop_fusion: false,
@@ -84,15 +95,18 @@ impl Passes {
     };
 
     /// All of them, for programs of every size.
-    pub(crate) const EAGER: Self = Self { shrunk_from: 0, ..Self::ALL };
+    pub(crate) const EAGER: Self =
+        Self { shrunk_from: 0, one_hot_from: 0, picked_from: 0, ..Self::ALL };
 
     /// All of them, with values made again wherever that can be done.
     pub(crate) const ALWAYS: Self = Self { always_made_again: true, ..Self::EAGER };
 
     /// All of them but one, for each that is for programs on one device too.
-    pub(crate) const ALL_BUT_ONE: [Self; 8] = [
+    pub(crate) const ALL_BUT_ONE: [Self; 10] = [
         Self { constant_folding: false, ..Self::ALL },
         Self { loop_invariants: false, ..Self::ALL },
+        Self { one_hot_from: usize::MAX, ..Self::ALL },
+        Self { picked_from: usize::MAX, ..Self::ALL },
         Self { dead_code: false, ..Self::ALL },
         Self { absorbed_work: false, ..Self::ALL },
         Self { loop_fusion: false, ..Self::ALL },
@@ -104,7 +118,12 @@ impl Passes {
 
 /// Makes a plan of an imported program.
 pub fn plan(graph: &mut Graph, storage: StorageForm<'_>, passes: Passes) -> Plan {
-    shrunk(graph, storage, passes).1
+    let stored = Passes { one_hot_from: usize::MAX, picked_from: usize::MAX, ..passes };
+    let chip = if stored == passes { None } else { ChipProgram::of(graph) };
+    let mut plan = shrunk(graph, storage, passes).1;
+    plan.stored =
+        chip.and_then(|chip| chip.beside(&plan, |graph| shrunk(graph, storage, stored).1));
+    plan
 }
 
 /// The steps of a program and their plan.
@@ -118,6 +137,8 @@ pub(crate) fn shrunk(
     if passes.loop_invariants {
         loop_invariants::hoist(graph);
     }
+    one_hot::choose(graph, passes.one_hot_from);
+    picked::pick(graph, passes.picked_from);
     let planned = |graph: &mut Graph| {
         let code = steps(graph, passes);
         let plan = assign(graph, &code, storage, passes.memory_reuse);

@@ -1,4 +1,5 @@
 //! Programs: from a module to a plan that can run on one device.
+pub(crate) mod chip_plan;
 pub mod compile;
 #[cfg(test)]
 pub(crate) mod differential;

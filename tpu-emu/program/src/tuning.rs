@@ -38,6 +38,20 @@ pub(crate) const MAX_HOISTED_BYTES: usize = 4096;
 /// looking for.
 pub(crate) const MIN_ABSORBED_BYTES: usize = 1 << 16;
 
+/// Bytes of an array with one update to a row from which on its elements are chosen where they are
+/// read: less is not worth looking for.
+pub(crate) const MIN_ONE_HOT_BYTES: usize = 1 << 16;
+
+/// Bytes of an elementwise result from which on a gather takes elements of what it is made of: less
+/// is not worth looking for.
+pub(crate) const MIN_PICKED_BYTES: usize = 1 << 16;
+
+/// How many parts an array has at least, each as large as what is picked of it.
+pub(crate) const MIN_PICKED_PARTS: usize = 4;
+
+/// Operations that are done for picked elements alone.
+pub(crate) const MAX_PICKED_NODES: usize = 32;
+
 /// Operations that one fused loop may hold.
 pub(crate) const MAX_FUSED_STEPS: usize = 48;
 

@@ -3,7 +3,7 @@ use super::device_plan::{self, DevicePlan};
 use super::free_layouts::{DimensionOrder, orders};
 use super::kernels;
 use super::labels::{labels, sources};
-use super::laid_anew::{self, LaidAnew};
+use super::laid_anew;
 use super::oom::too_large;
 use super::{
     CompileOptions, CostAnalysis, Donation, Executable, Format, MemoryAnalysis, Parameter,
@@ -134,7 +134,7 @@ pub(crate) fn compile(
     let elsewhere: Vec<usize> = elsewhere.map(|(index, _)| index).collect();
     let packed = StorageForm::Packed { donated: &donated, elsewhere: &elsewhere, apart: false };
     let rules = target.specs.rules();
-    let laid_anew = |module: &Module| laid_anew::of(module, rules, &parameters, &results);
+    let laid_anew = |of: (&Module, &Plan)| laid_anew::of(of, rules, &parameters, &results);
     // A program that cannot be taken apart is told as it is, an equal share for each device.
     let own = io_shardings.as_ref().and_then(|io_shardings| {
         let how = (target.numerics, target.make_body);
@@ -164,12 +164,12 @@ pub(crate) fn compile(
     let laid_anew = match (&own, &io_shardings) {
         (Some(own), _) => own.laid_anew.clone(),
         (None, Some(_)) => None,
-        (None, None) => laid_anew(&module),
+        (None, None) => laid_anew((&module, &plan)),
     };
     // It is charged where the plan's own need is less, and nobody touches it.
-    let (touched, charge) = (arena, |of: &LaidAnew| to_usize(of.bytes.0));
-    let laid_anew = laid_anew.filter(|of| charge(of) > touched);
-    let arena = laid_anew.as_ref().map_or(touched, charge);
+    let touched = arena;
+    let laid_anew = laid_anew.filter(|of| of.charge(touched) > touched);
+    let arena = laid_anew.as_ref().map_or(touched, |of| of.charge(touched));
     // One device's own run has no host memory for temporaries: they are told, and lie in HBM.
     let host = match &own {
         Some(own) => own.plan.host,

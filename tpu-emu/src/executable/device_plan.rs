@@ -39,7 +39,7 @@ impl DevicePlan {
         module: &Module,
         (io_shardings, devices): (&IoShardings, Devices),
         outside: StorageForm<'_>,
-        laid_anew: impl Fn(&Module) -> Option<LaidAnew>,
+        laid_anew: impl Fn((&Module, &Plan)) -> Option<LaidAnew>,
     ) -> Result<Self> {
         let part = partition(module, io_shardings, (devices.count, devices.replicas), Form::Plan)?;
         let alone = (Devices::ONE, &BTreeMap::new());
@@ -53,7 +53,8 @@ impl DevicePlan {
             plan = told;
         }
         let (cost, bytes_accessed) = (graph.cost, graph.bytes_accessed);
-        Ok(Self { plan, runs, cost, bytes_accessed, laid_anew: laid_anew(&part.module) })
+        let laid_anew = laid_anew((&part.module, &plan));
+        Ok(Self { plan, runs, cost, bytes_accessed, laid_anew })
     }
 
     /// Bytes of HBM that the part needs besides arguments and results.

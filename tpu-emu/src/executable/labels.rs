@@ -1,6 +1,6 @@
 //! What the blocks of a run are for, in words: made once, when the program is compiled.
 use super::BlockLabels;
-use super::laid_anew::LaidAnew;
+use super::laid_anew::{Charged, LaidAnew};
 use crate::origin::Labels;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -50,7 +50,11 @@ pub(super) fn labels(
         (Some(of), _) => {
             let dims = of.dims.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
             let (dtype, place) = (of.dtype.name(), place(&of.name, of.location));
-            format!("temporaries of {name}: laid anew {dtype}[{dims}]{} {place}", of.layout)
+            let how = match of.place {
+                Charged::Alone => "laid anew",
+                Charged::Beside(_) => "with what the chip stores for",
+            };
+            format!("temporaries of {name}: {how} {dtype}[{dims}]{} {place}", of.layout)
         }
         (None, Some((shape, operation, location))) => {
             format!("temporaries of {name}: largest {shape} {}", place(operation, *location))

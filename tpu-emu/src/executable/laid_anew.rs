@@ -16,34 +16,48 @@
 //! | sort | the operands once more; along the fastest axis of several twice, and three times if they have 16 bits |
 //! | first elements of rows | the operand once more, and twice if it is one row |
 //! | convolution of few features | input and result with images or features as the fastest axis, what is less; one of them only, if the other has less than 8 features or more than 32 |
+//! | convolutions whose features do not fill lanes | the padding of all that is shaped like their images, beside it |
 //! | operation on elements of arrays in several orders | each that is not in the order of the first one |
 //! | result whose fastest axis is another than that of what it is made of | the result in the order in which it is made |
 //!
 //! Source: what libtpu 0.0.51 says of some ninety programs of one or two operations on a v5e.
 use super::free_layouts::{DimensionOrder, orders_and_turned};
 use super::stored_array::{Array, CORE_BYTES, reshaped, with};
-use super::{Parameter, ResultInfo};
+use super::{Parameter, ResultInfo, image_padding, stored_by_chip};
 use crate::hbm::layout::{Layout, TileRules};
 use crate::hbm::spec::ArraySpec;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use tpu_base::tensor::DType;
-use tpu_base::units::Bytes;
+use tpu_base::units::{Bytes, to_usize};
 use tpu_ops::{LayoutRule, Operator, Relayout, Structural, TOP_K, callee, top_k};
+use tpu_program::plan::Plan;
 use tpu_stablehlo::Module;
 use tpu_stablehlo::ir::{Function, LocationId, Operation, Region, Value};
 
 /// What is less is in the memory of the core, and in the noise.
-const MIN_BYTES: u64 = 1 << 20;
+pub(super) const MIN_BYTES: u64 = 1 << 20;
 
 /// Features of input and result of a convolution that stores both.
 const FEW_FEATURES: RangeInclusive<u64> = 8..=32;
 
-/// A value that a chip lays anew.
+/// How what a chip lays anew stands to the temporaries of a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Charged {
+    /// It is there when they are not.
+    Alone,
+    /// It is the padding of some of them, or what is not stored here, where they take most, at this
+    /// position.
+    Beside(u64),
+}
+
+/// A value that a chip lays anew, or the padding of several, or what only a chip stores.
 #[derive(Debug, Clone)]
 pub(crate) struct LaidAnew {
-    /// What it takes, padded.
+    /// What it takes, padded; what is taken beside other temporaries, as by an array like this.
     pub(crate) bytes: Bytes,
+    /// How it stands to other temporaries.
+    pub(crate) place: Charged,
     /// The type of an element.
     pub(crate) dtype: DType,
     /// The extents.
@@ -56,9 +70,21 @@ pub(crate) struct LaidAnew {
     pub(crate) location: LocationId,
 }
 
-/// The largest value that a device lays anew in a program with these parameters and results.
+impl LaidAnew {
+    /// What is charged of a device for it and for so many bytes of temporaries.
+    pub(super) fn charge(&self, temporaries: usize) -> usize {
+        let own = to_usize(self.bytes.0);
+        match self.place {
+            Charged::Alone => own.max(temporaries),
+            Charged::Beside(_) => own.saturating_add(temporaries),
+        }
+    }
+}
+
+/// The largest value that a device lays anew in a program with these parameters and results, or the
+/// padding of what this plan has, whichever is charged more for.
 pub(super) fn of(
-    module: &Module,
+    (module, plan): (&Module, &Plan),
     rules: TileRules,
     parameters: &[Parameter],
     results: &[ResultInfo],
@@ -66,7 +92,10 @@ pub(super) fn of(
     let order = |spec: &ArraySpec| Some(spec.layout.minor_to_major.clone());
     let parameters = parameters.iter().map(|parameter| order(&parameter.spec)).collect();
     let results: Vec<_> = results.iter().map(|result| order(&result.spec)).collect();
-    largest(module, rules, parameters, &results)
+    let alone = largest(module, rules, parameters, &results);
+    let beside =
+        [image_padding::of(module, rules, plan), stored_by_chip::of(plan)].into_iter().flatten();
+    alone.into_iter().chain(beside).max_by_key(|of| of.charge(plan.arena))
 }
 
 /// The largest one where parameters and results lie in these orders.
@@ -217,10 +246,7 @@ impl RelayoutSearch {
 
     /// Images whose features do not fill the lanes of a tile.
     fn convolved(&mut self, operation: &Operation, from: Option<Array>, to: Option<Array>) {
-        let axis = |name: &str| {
-            let axis = operation.attributes.integer(name)?;
-            usize::try_from(axis).ok()
-        };
+        let axis = |name: &str| image_padding::axis(operation, name);
         let side = |array: Option<Array>, image: &str, feature: &str| {
             let (array, axes) = (array?, [axis(image)?, axis(feature)?]);
             let stored = array.as_images(self.rules, axes)?;
@@ -276,6 +302,7 @@ impl RelayoutSearch {
         if self.largest.as_ref().is_none_or(|known| known.bytes < bytes) {
             self.largest = Some(LaidAnew {
                 bytes,
+                place: Charged::Alone,
                 dtype: of.dtype,
                 dims: of.dims.clone(),
                 layout: layout.to_string().into(),

@@ -2,6 +2,7 @@
 pub(crate) mod compile;
 mod device_plan;
 mod free_layouts;
+mod image_padding;
 mod kernels;
 mod labels;
 mod laid_anew;
@@ -12,6 +13,7 @@ mod other_plan;
 mod planned;
 mod serialized;
 mod stored_array;
+mod stored_by_chip;
 
 use crate::hbm::spec::ArraySpec;
 use crate::memory::{MemoryKind, taken_for};

@@ -1,5 +1,5 @@
 //! A program that can never fit, in the compiler's words.
-use super::laid_anew::LaidAnew;
+use super::laid_anew::{Charged, LaidAnew};
 use super::{MemoryAnalysis, OtherPlan};
 use crate::trace::PlannedValue;
 use std::cmp::Reverse;
@@ -62,13 +62,18 @@ pub(super) fn too_large(
 ) -> Error {
     let name = module.name.as_deref().unwrap_or("module");
     let mut message = words(name, memory, limit, "tpu-emu");
-    if let Some(LaidAnew { bytes, dtype, dims, layout, name, location }) = laid_anew {
+    if let Some(LaidAnew { bytes, place, dtype, dims, layout, name, location }) = laid_anew {
         let line = module.locations.line(*location).unwrap_or_else(|| "unknown".to_owned());
         let dims = dims.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
         let _ = write!(
             message,
-            "\nLaid anew by the chip, which takes more than all other temporaries:\n    \
-             {} {}[{dims}]{layout} {name} at {line}",
+            "\n{}:\n    {} {}[{dims}]{layout} {name} at {line}",
+            match place {
+                Charged::Alone => {
+                    "Laid anew by the chip, which takes more than all other temporaries"
+                }
+                Charged::Beside(_) => "Stored by the chip beside other temporaries, as for",
+            },
             short(*bytes),
             dtype.name()
         );

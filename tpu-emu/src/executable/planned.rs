@@ -1,6 +1,6 @@
 //! A program's temporaries as a trace tells them: what lies where, and when.
 use super::Executable;
-use super::laid_anew::LaidAnew;
+use super::laid_anew::{Charged, LaidAnew};
 use crate::trace::{OtherPlanned, PlannedValue, ProgramPlan};
 use std::sync::Arc;
 use tpu_base::units::{Bytes, to_u64};
@@ -15,9 +15,13 @@ impl Executable {
         let plan = self.own.as_ref().map_or(&self.plan, |own| &own.plan);
         let mut values: Vec<PlannedValue> =
             plan.slots.iter().map(|slot| self.planned_value(slot)).collect();
-        // It has no step of its own here: it stands behind all of them.
-        let positions = plan.positions + usize::from(self.laid_anew.is_some());
-        values.extend(self.laid_anew.iter().map(|of| self.planned_relayout(of, plan.positions)));
+        // It has no step of its own here: what is alone stands behind all of them.
+        let behind = self.laid_anew.as_ref().is_some_and(|of| of.place == Charged::Alone);
+        let positions = plan.positions + usize::from(behind);
+        values.extend(self.laid_anew.iter().map(|of| match of.place {
+            Charged::Alone => self.planned_relayout(of, (0, to_u64(plan.positions))),
+            Charged::Beside(position) => self.planned_relayout(of, (to_u64(plan.arena), position)),
+        }));
         ProgramPlan {
             number,
             name: Arc::clone(&self.name),
@@ -36,17 +40,17 @@ impl Executable {
         }
     }
 
-    fn planned_relayout(&self, of: &LaidAnew, position: usize) -> PlannedValue {
+    fn planned_relayout(&self, of: &LaidAnew, (offset, position): (u64, u64)) -> PlannedValue {
         let elements = of.dims.iter().fold(1_u64, |all, &dim| all.saturating_mul(dim));
         let bits = elements.saturating_mul(of.dtype.element().bits.into());
         let lines = self.module.locations.stack(of.location);
         let line = lines.first().map(|line| format!("{}:{}", line.file, line.line));
         PlannedValue {
-            offset: 0,
+            offset,
             size: of.bytes.0,
             logical: bits.div_ceil(8),
-            first: to_u64(position),
-            last: to_u64(position),
+            first: position,
+            last: position,
             dtype: of.dtype.name().into(),
             dims: of.dims.clone(),
             layout: of.layout.to_string(),

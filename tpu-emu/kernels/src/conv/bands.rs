@@ -30,7 +30,7 @@ pub(crate) struct BandedGemm {
 struct Band {
     /// Which of the plans it has.
     plan: usize,
-    /// Its first element of input, kernel and result.
+    /// The elements of input, kernel and result that it begins with.
     first: [usize; 3],
 }
 

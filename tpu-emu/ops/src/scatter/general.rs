@@ -1,5 +1,6 @@
 //! Scatters by any body.
 use super::ScatterWindows;
+use crate::OneHot;
 use crate::reducer::Reducer;
 use crate::tuning::SCATTER_MARK_ELEMENTS;
 use crate::{Cost, Cx, Kernel};
@@ -132,6 +133,10 @@ impl Kernel for BodyScatter {
 
     fn starts_from(&self, result: usize) -> Option<usize> {
         Some(result)
+    }
+
+    fn one_hot(&self) -> Option<&OneHot> {
+        self.windows.one_hot.as_ref()
     }
 
     fn cost(&self) -> Cost {

@@ -1,10 +1,12 @@
 //! `scatter`: combines windows of updates into arrays at given indices.
 mod general;
+mod one_hot;
 mod plan;
 mod put;
 
 use super::reducer::Reducer;
-use super::{Cost, Entry, Lowered, Relayout, Site, factors};
+use super::{Cost, Entry, Lowered, OneHot, Relayout, Site, factors};
+use one_hot::one_hot;
 use plan::{Dimensions, ScatterPlan};
 use std::sync::Arc;
 use tpu_base::error::Result;
@@ -75,6 +77,10 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
         indices: indices.dtype,
         inputs: inputs.len(),
         cost: reducer.cost(update.elements()),
+        one_hot: match inputs {
+            [input] => one_hot(&dimensions, [input, indices, update], &reducer),
+            _ => None,
+        },
     });
     if reducer.overwrites() {
         return Ok(Lowered::Kernel(put::overwrite(&windows, reducer.widths())));
@@ -94,6 +100,8 @@ struct ScatterWindows {
     /// Number of inputs.
     inputs: usize,
     cost: Cost,
+    /// The choice that it is as well.
+    one_hot: Option<OneHot>,
 }
 
 #[cfg(test)]

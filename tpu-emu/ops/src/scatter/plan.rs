@@ -113,18 +113,18 @@ impl Dimensions {
     }
 
     /// Axes of the indices that count windows.
-    fn positions(&self, indices: &Shape) -> impl Iterator<Item = usize> {
+    pub(super) fn positions(&self, indices: &Shape) -> impl Iterator<Item = usize> {
         let vector = self.vector;
         (0..indices.rank()).filter(move |&axis| axis != vector)
     }
 
     /// Axes of the updates that count windows.
-    fn scattered(&self, update: &Shape) -> impl Iterator<Item = usize> {
+    pub(super) fn scattered(&self, update: &Shape) -> impl Iterator<Item = usize> {
         (0..update.rank()).filter(|axis| !self.update_window.contains(axis))
     }
 
     /// Axes of the inputs that windows have.
-    fn windowed(&self, input: &Shape) -> impl Iterator<Item = usize> {
+    pub(super) fn windowed(&self, input: &Shape) -> impl Iterator<Item = usize> {
         (0..input.rank())
             .filter(|axis| !self.inserted.contains(axis) && !self.input_batching.contains(axis))
     }

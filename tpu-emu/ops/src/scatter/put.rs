@@ -1,5 +1,6 @@
 //! Scatters that put elements directly, without a body.
 use super::ScatterWindows;
+use crate::OneHot;
 use crate::tuning::{
     MIN_SHARED_SCATTER_BYTES, MIN_SHARED_SCATTER_WINDOW_ELEMENTS, SHARED_SCATTER_CHUNKS,
 };
@@ -109,6 +110,10 @@ impl Kernel for Direct {
         let scaled = |start: Start| Start { step: start.step * width, ..start };
         let starts = starts.into_iter().map(scaled).collect();
         Some(Moves { width, moves: vec![run], starts, outside: Outside::Skip, into: true })
+    }
+
+    fn one_hot(&self) -> Option<&OneHot> {
+        self.windows.one_hot.as_ref()
     }
 
     fn cost(&self) -> Cost {

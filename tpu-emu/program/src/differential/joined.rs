@@ -1,5 +1,6 @@
 //! Operations that join or place elements of arrays of every type: scatters, products, windows.
 use super::writer::{ProgramWriter, Value, tensor};
+use std::fmt::Write;
 
 impl ProgramWriter {
     /// Rows put to places of an array, some of them outside of it.
@@ -26,6 +27,48 @@ impl ProgramWriter {
             at.of(),
             by.of(),
             a.of()
+        );
+        self.put(seen, a.1, &a.2.clone(), &code);
+    }
+
+    /// One update to a row of an array of one number, at an index that may lie outside of it.
+    pub(super) fn one_to_a_row(&mut self, seen: &mut Vec<Value>, a: &Value) {
+        if a.2.is_empty() {
+            return;
+        }
+        let axis = self.random.below(a.2.len());
+        // Of the other axes, the first ones have rows of their own, the last ones lie in windows.
+        let others: Vec<usize> = (0..a.2.len()).filter(|&other| other != axis).collect();
+        let (rows, windows) = others.split_at(self.random.below(others.len() + 1));
+        let extents = |axes: &[usize]| axes.iter().map(|&axis| a.2[axis]).collect::<Vec<usize>>();
+        let element = self.random.pick(&["i32", "i64", "i8", "ui8", "ui32"]);
+        let mut dims = extents(rows);
+        dims.push(1);
+        let at = self.get(seen, element, &dims);
+        let by = self.get(seen, a.1, &extents(&others));
+        let number = self.number(a.1);
+        let (name, one) = (self.combiner(a.1), tensor(a.1, &[]));
+        let [x, y, z, held] = [(); 4].map(|()| self.name());
+        let of = a.of();
+        writeln!(self.text, "{held} = stablehlo.constant dense<{number}> : {of}").unwrap();
+        let list = |axes: &[usize]| {
+            axes.iter().map(ToString::to_string).collect::<Vec<String>>().join(", ")
+        };
+        let count = rows.len();
+        let given = if self.random.below(3) == 0 { &y } else { &z };
+        let code = format!(
+            "\"stablehlo.scatter\"({held}, {}, {}) ({{\n\
+             ^bb0({x}: {one}, {y}: {one}):\n\
+             {z} = stablehlo.{name} {x}, {y} : {one}\n\
+             stablehlo.return {given} : {one}\n\
+             }}) {{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [{}], inserted_window_dims = [{axis}], input_batching_dims = [{}], scatter_indices_batching_dims = [{}], scatter_dims_to_operand_dims = [{axis}], index_vector_dim = {count}>}} : ({of}, {}, {}) -> {of}",
+            at.0,
+            by.0,
+            list(&(count..count + windows.len()).collect::<Vec<usize>>()),
+            list(rows),
+            list(&(0..count).collect::<Vec<usize>>()),
+            at.of(),
+            by.of(),
         );
         self.put(seen, a.1, &a.2.clone(), &code);
     }

@@ -12,8 +12,8 @@ use crate::import::load;
 use crate::interpret::frame::Frame;
 use crate::interpret::region::make_body;
 use crate::interpret::step::Interpreter;
-use crate::passes::absorbed_work;
 use crate::passes::scalar_loops::tests::FORI_LOOP;
+use crate::passes::{absorbed_work, one_hot, picked};
 use crate::plan::check::planned;
 use crate::plan::{Plan, Slot};
 use crate::recompute::tests::late_reader;
@@ -218,6 +218,8 @@ fn every_pass_makes_another_plan_of_some_program() {
     programs.push((late_reader(), vec![None]));
     let absorbed = absorbed_work::tests::programs();
     programs.extend(absorbed.into_iter().map(|(text, _)| (text, vec![None; 2])));
+    let others = one_hot::tests::programs().into_iter().chain(picked::tests::programs());
+    programs.extend(others.map(|text| (text, vec![None; 3])));
     for passes in Passes::ALL_BUT_ONE.into_iter().chain([Passes::ALWAYS]) {
         let differs = |(text, donated): &(String, Vec<_>)| {
             plan(text, donated, passes) != plan(text, donated, Passes::ALL)

@@ -108,7 +108,10 @@ impl ProgramWriter {
             18 => self.picked(seen, &a),
             19 => self.sorted(seen, &a),
             20 => self.part(seen, &a),
-            21 => self.scattered(seen, &a),
+            21 => match self.random.below(2) {
+                0 => self.scattered(seen, &a),
+                _ => self.one_to_a_row(seen, &a),
+            },
             22 => self.product(seen, &a),
             23 => self.windows(seen, &a),
             24 => self.branches(seen, depth),

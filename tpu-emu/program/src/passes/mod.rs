@@ -4,4 +4,6 @@ pub(crate) mod constant_fold;
 pub(crate) mod dead_code;
 pub mod fuse;
 pub(crate) mod loop_invariants;
+pub(crate) mod one_hot;
+pub(crate) mod picked;
 pub(crate) mod scalar_loops;

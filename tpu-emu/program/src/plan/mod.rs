@@ -209,6 +209,19 @@ pub struct ArenaSlot {
     pub location: LocationId,
 }
 
+/// What a chip stores and a run here does not.
+#[derive(Debug, Clone)]
+pub struct StoredByChip {
+    /// What all of it takes, beside the arena.
+    pub bytes: usize,
+    /// The largest array of it.
+    pub shape: Shape,
+    /// The step that reads or makes that.
+    pub name: Arc<str>,
+    /// Where that was written.
+    pub location: LocationId,
+}
+
 /// A program that is ready to run.
 ///
 /// Memories are numbered: 0 is the arena, 1 the pool of constants, then come the parameters and
@@ -228,6 +241,8 @@ pub struct Plan {
     /// Bytes that one run moves, loops counted once: decides whether it runs on the caller's
     /// thread.
     pub work: f64,
+    /// What a chip has beside the arena, where passes that it does not have leave it out here.
+    pub stored: Option<StoredByChip>,
     /// The largest values of the arena: shape, step's name, where it was written.
     pub largest: Vec<(Shape, Arc<str>, LocationId)>,
     /// What lies in the arena, and when, in the order of their beginnings.

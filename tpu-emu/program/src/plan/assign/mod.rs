@@ -200,6 +200,7 @@ impl Assignment<'_> {
             steps,
             arena,
             host,
+            stored: None,
             pool: self.pool,
             parameters: code.parameters.len(),
             work: self.graph.bytes_accessed + self.graph.cost.flops,
