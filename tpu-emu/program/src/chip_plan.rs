@@ -5,10 +5,9 @@
 //! stores the first of them, often at the end of the program. A program that fits without it here
 //! may not fit there: it is planned once more without these passes, and what that needs more is
 //! told, and charged by whoever runs the program. That plan is never run.
-use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
+use crate::graph::{Graph, Node, NodeKind, Subgraph};
 use crate::plan::{Plan, StoredByChip};
 use crate::tuning::MIN_SHRUNK_BYTES;
-use std::collections::HashSet;
 use std::sync::Arc;
 use tpu_base::tensor::Shape;
 use tpu_stablehlo::ir::LocationId;
@@ -58,41 +57,43 @@ impl ChipProgram {
 
 /// Looks for the largest array of a block that is left out.
 fn search(graph: &Graph, code: &Subgraph, found: &mut Option<LeftOut>) {
-    let mut elementwise: HashSet<ValueId> = HashSet::new();
-    for node in &code.nodes {
-        match &node.work {
+    for (at, node) in code.nodes.iter().enumerate() {
+        let kernel = match &node.work {
             NodeKind::While(condition, body) => {
                 search(graph, condition, found);
                 search(graph, body, found);
+                continue;
             }
             NodeKind::Branch(blocks) => {
                 blocks.iter().for_each(|inner| search(graph, inner, found));
+                continue;
             }
-            NodeKind::Each(each) => search(graph, &each.body, found),
-            NodeKind::Elementwise(_) => elementwise.extend(&node.results),
-            _ => {}
+            NodeKind::Each(each) => {
+                search(graph, &each.body, found);
+                continue;
+            }
+            NodeKind::Kernel(kernel) => kernel,
+            _ => continue,
+        };
+        let is_picked = kernel.picks().is_some();
+        let shape = match &node.results[..] {
+            _ if is_picked => &node.shapes[0],
+            &[result] if kernel.one_hot().is_some() => &graph.value(result).shape,
+            _ => continue,
+        };
+        let least = found.as_ref().map_or(MIN_SHRUNK_BYTES - 1, |known| known.shape.bytes());
+        if shape.bytes() <= least || (is_picked && !is_elementwise(&code.nodes[..at], node)) {
+            continue;
         }
-        let Some(left) = left_out(graph, node, &elementwise) else { continue };
-        let bytes = left.shape.bytes();
-        let is_larger = found.as_ref().is_none_or(|known| known.shape.bytes() < bytes);
-        if is_larger && bytes >= MIN_SHRUNK_BYTES {
-            *found = Some(left);
-        }
+        let (shape, name, location) = (shape.clone(), Arc::clone(&node.name), node.location);
+        *found = Some(LeftOut { shape, name, location, is_picked });
     }
 }
 
-/// The array that a node reads or makes, and that may not be there.
-fn left_out(graph: &Graph, node: &Node, elementwise: &HashSet<ValueId>) -> Option<LeftOut> {
-    let NodeKind::Kernel(kernel) = &node.work else { return None };
-    let is_picked = kernel.picks().is_some() && elementwise.contains(&node.operands[0]);
-    let shape = if is_picked {
-        node.shapes[0].clone()
-    } else if kernel.one_hot().is_some() {
-        graph.value(node.results[0]).shape.clone()
-    } else {
-        return None;
-    };
-    Some(LeftOut { shape, name: Arc::clone(&node.name), location: node.location, is_picked })
+/// Whether the first operand of a node is made element by element by one of these.
+fn is_elementwise(before: &[Node], node: &Node) -> bool {
+    let maker = before.iter().rev().find(|maker| maker.results.contains(&node.operands[0]));
+    maker.is_some_and(|maker| matches!(maker.work, NodeKind::Elementwise(_)))
 }
 
 #[cfg(test)]

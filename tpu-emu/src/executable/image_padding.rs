@@ -9,14 +9,12 @@ use crate::hbm::layout::{Layout, TileRules};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tpu_base::units::{Bytes, to_u64};
-use tpu_ops::{Operator, Relayout};
 use tpu_placement::fullest;
 use tpu_program::plan::{ArenaSlot, Plan};
-use tpu_stablehlo::Module;
-use tpu_stablehlo::ir::{Function, Operation, Region};
+use tpu_stablehlo::ir::Operation;
 
 /// The axes of images and features of arrays with these extents.
-type Images = HashMap<Vec<u64>, [usize; 2]>;
+pub(super) type Images = HashMap<Vec<u64>, [usize; 2]>;
 
 /// A temporary with what a chip takes for it.
 struct Padded<'a> {
@@ -38,15 +36,11 @@ impl Padded<'_> {
 
 /// What the temporaries of a plan take beyond their elements where it takes most; `None` where that
 /// is little.
-pub(super) fn of(module: &Module, rules: TileRules, plan: &Plan) -> Option<LaidAnew> {
-    let mut images = Images::new();
-    for function in &module.functions {
-        region(function, &function.body, &mut images);
-    }
+pub(super) fn of(images: &Images, rules: TileRules, plan: &Plan) -> Option<LaidAnew> {
     if images.is_empty() {
         return None;
     }
-    let all: Vec<Padded<'_>> = plan.slots.iter().map(|slot| padded(&images, rules, slot)).collect();
+    let all: Vec<Padded<'_>> = plan.slots.iter().map(|slot| padded(images, rules, slot)).collect();
     let dense = most(&all, |of| of.dense())?.1;
     let (position, most) = most(&all, |of| of.bytes)?;
     let bytes = most.saturating_sub(dense);
@@ -90,28 +84,6 @@ fn padded<'a>(images: &Images, rules: TileRules, slot: &'a ArenaSlot) -> Padded<
     }
 }
 
-/// Notes the images of a region's convolutions.
-fn region(function: &Function, code: &Region, into: &mut Images) {
-    for operation in code.blocks.iter().flat_map(|block| &block.operations) {
-        if let Operator::Row(row) = Operator::of(operation)
-            && row.relayout == Relayout::Convolved
-        {
-            let sides = [
-                (operation.operands.first(), "input_batch_dimension", "input_feature_dimension"),
-                (operation.results.first(), "output_batch_dimension", "output_feature_dimension"),
-            ];
-            for (value, image, feature) in sides {
-                let array = value.and_then(|&value| Array::of(function, value));
-                let axes = [image, feature].map(|name| axis(operation, name));
-                if let (Some(array), [Some(image), Some(feature)]) = (array, axes) {
-                    into.entry(array.dims).or_insert([image, feature]);
-                }
-            }
-        }
-        operation.regions.iter().for_each(|inner| region(function, inner, into));
-    }
-}
-
 /// The axis that an attribute of a convolution names.
 pub(super) fn axis(operation: &Operation, name: &str) -> Option<usize> {
     usize::try_from(operation.attributes.integer(name)?).ok()
@@ -122,19 +94,11 @@ mod tests {
     use super::*;
     use tpu_base::tensor::{DType, Shape};
     use tpu_stablehlo::ir::LocationId;
-    use tpu_stablehlo::text::parse;
 
     /// What is charged beside arrays of these extents and lives for a convolution of so many images
     /// and features.
     fn charged([images, features]: [usize; 2], lives: &[(&[usize], usize, usize)]) -> Option<u64> {
-        let array = format!("tensor<{images}x96x96x{features}xf32>");
-        let kernel = format!("tensor<3x3x{features}x{features}xf32>");
-        let text = format!(
-            "func.func @main(%a: {array}, %b: {kernel}) -> {array} {{
-               %r = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {{pad = [[1, 1], [1, 1]]}} {{batch_group_count = 1 : i64, feature_group_count = 1 : i64}} : ({array}, {kernel}) -> {array}
-               return %r : {array}
-             }}"
-        );
+        let dims = [images, 96, 96, features].map(to_u64);
         let slot = |&(dims, first, last): &(&[usize], usize, usize)| {
             let shape = Shape::new(DType::F32, dims.to_vec());
             let (offset, bytes) = (0, shape.bytes());
@@ -143,7 +107,8 @@ mod tests {
         };
         let mut plan = Plan::default();
         plan.slots.extend(lives.iter().map(slot));
-        let found = of(&parse(&text).unwrap(), TileRules::V4, &plan)?;
+        let images = Images::from([(dims.to_vec(), [0, 3])]);
+        let found = of(&images, TileRules::V4, &plan)?;
         assert!(matches!(found.place, Charged::Beside(_)));
         Some(found.bytes.0)
     }

@@ -22,8 +22,9 @@
 //!
 //! Source: what libtpu 0.0.51 says of some ninety programs of one or two operations on a v5e.
 use super::free_layouts::{DimensionOrder, orders_and_turned};
+use super::image_padding::{self, Images};
 use super::stored_array::{Array, CORE_BYTES, reshaped, with};
-use super::{Parameter, ResultInfo, image_padding, stored_by_chip};
+use super::{Parameter, ResultInfo, stored_by_chip};
 use crate::hbm::layout::{Layout, TileRules};
 use crate::hbm::spec::ArraySpec;
 use std::ops::RangeInclusive;
@@ -81,8 +82,7 @@ impl LaidAnew {
     }
 }
 
-/// The largest value that a device lays anew in a program with these parameters and results, or the
-/// padding of what this plan has, whichever is charged more for.
+/// The largest value that a device lays anew, or what it takes beside a plan, if that is more.
 pub(super) fn of(
     (module, plan): (&Module, &Plan),
     rules: TileRules,
@@ -92,9 +92,9 @@ pub(super) fn of(
     let order = |spec: &ArraySpec| Some(spec.layout.minor_to_major.clone());
     let parameters = parameters.iter().map(|parameter| order(&parameter.spec)).collect();
     let results: Vec<_> = results.iter().map(|result| order(&result.spec)).collect();
-    let alone = largest(module, rules, parameters, &results);
-    let beside =
-        [image_padding::of(module, rules, plan), stored_by_chip::of(plan)].into_iter().flatten();
+    let (alone, images) = largest(module, rules, parameters, &results);
+    let padding = image_padding::of(&images, rules, plan);
+    let beside = padding.into_iter().chain(stored_by_chip::of(plan));
     alone.into_iter().chain(beside).max_by_key(|of| of.charge(plan.arena))
 }
 
@@ -104,9 +104,9 @@ fn largest(
     rules: TileRules,
     parameters: Vec<DimensionOrder>,
     results: &[DimensionOrder],
-) -> Option<LaidAnew> {
-    let entry = module.entry()?;
-    let mut found = RelayoutSearch { rules, largest: None };
+) -> (Option<LaidAnew>, Images) {
+    let mut found = RelayoutSearch { rules, largest: None, images: Images::new() };
+    let Some(entry) = module.entry() else { return (None, found.images) };
     let mut reached = vec![entry];
     let mut at = 0;
     while let Some(&function) = reached.get(at) {
@@ -124,13 +124,15 @@ fn largest(
         }
     }
     found.results(entry, made, results);
-    found.largest.filter(|of| of.bytes.0 >= MIN_BYTES)
+    (found.largest.filter(|of| of.bytes.0 >= MIN_BYTES), found.images)
 }
 
 #[derive(Debug)]
 struct RelayoutSearch {
     rules: TileRules,
     largest: Option<LaidAnew>,
+    /// The images of convolutions.
+    images: Images,
 }
 
 impl RelayoutSearch {
@@ -247,9 +249,12 @@ impl RelayoutSearch {
     /// Images whose features do not fill the lanes of a tile.
     fn convolved(&mut self, operation: &Operation, from: Option<Array>, to: Option<Array>) {
         let axis = |name: &str| image_padding::axis(operation, name);
-        let side = |array: Option<Array>, image: &str, feature: &str| {
+        let rules = self.rules;
+        let images = &mut self.images;
+        let mut side = |array: Option<Array>, image: &str, feature: &str| {
             let (array, axes) = (array?, [axis(image)?, axis(feature)?]);
-            let stored = array.as_images(self.rules, axes)?;
+            images.entry(array.dims.clone()).or_insert(axes);
+            let stored = array.as_images(rules, axes)?;
             let features = array.dims[axes[1]];
             Some((array, stored, features))
         };
@@ -334,7 +339,7 @@ mod tests {
         let parameters = block.arguments.iter().map(|&value| rows(value)).collect();
         let results: Vec<_> =
             block.operations.last().unwrap().operands.iter().map(|&value| rows(value)).collect();
-        let found = largest(&module, TileRules::V4, parameters, &results);
+        let (found, _) = largest(&module, TileRules::V4, parameters, &results);
         found.map_or(0, |found| found.bytes.0)
     }
 
@@ -431,7 +436,7 @@ mod tests {
              tensor<4096x32000xf32>\nreturn %s : tensor<4096x32000xf32>\n}";
         let rows = vec![Some(vec![1, 0])];
         let found = largest(&parse(composite).unwrap(), TileRules::V4, rows.clone(), &rows);
-        assert_eq!(found.unwrap().bytes.0, 4096 * 32_000 * 4);
+        assert_eq!(found.0.unwrap().bytes.0, 4096 * 32_000 * 4);
         assert_eq!(top("4096x32000", "4096x16"), 4096 * 32_000 * 4);
         assert_eq!(top("16777216", "16"), 2 * 16_777_216 * 4);
     }

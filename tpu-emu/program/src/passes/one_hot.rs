@@ -17,13 +17,8 @@ pub(crate) fn choose(graph: &mut Graph, least: usize) {
 }
 
 fn block(graph: &mut Graph, code: &mut Subgraph, least: usize) {
-    let is_one = |graph: &Graph, node: &Node| {
-        one_hot(node).is_some() && graph.bytes(node.results[0]) >= least
-    };
-    let any = code.nodes.iter().any(|node| is_one(graph, node));
-    let mut splats: HashSet<ValueId> = HashSet::new();
-    let mut nodes = Vec::with_capacity(code.nodes.len());
-    for mut node in std::mem::take(&mut code.nodes) {
+    let mut any = false;
+    for node in &mut code.nodes {
         match &mut node.work {
             NodeKind::While(condition, body) => {
                 block(graph, Arc::make_mut(condition), least);
@@ -33,12 +28,23 @@ fn block(graph: &mut Graph, code: &mut Subgraph, least: usize) {
                 blocks.iter_mut().for_each(|inner| block(graph, inner, least));
             }
             NodeKind::Each(each) => block(graph, &mut each.body, least),
+            NodeKind::Kernel(kernel) => any |= kernel.one_hot().is_some(),
             _ => {}
         }
-        if any && node.only_element(graph).is_some() {
+    }
+    if !any {
+        return;
+    }
+    let is_one = |graph: &Graph, node: &Node| {
+        one_hot(node).is_some() && graph.bytes(node.results[0]) >= least
+    };
+    let mut splats: HashSet<ValueId> = HashSet::new();
+    let mut nodes = Vec::with_capacity(code.nodes.len());
+    for node in std::mem::take(&mut code.nodes) {
+        if node.only_element(graph).is_some() {
             splats.extend(&node.results);
         }
-        if any && is_one(graph, &node) && splats.contains(&node.operands[0]) {
+        if is_one(graph, &node) && splats.contains(&node.operands[0]) {
             choice(graph, &node, &mut nodes);
         } else {
             nodes.push(node);

@@ -20,6 +20,7 @@ pub(crate) fn pick(graph: &mut Graph, least: usize) {
 }
 
 fn block(graph: &mut Graph, code: &mut Subgraph, least: usize) {
+    let mut any = false;
     for node in &mut code.nodes {
         match &mut node.work {
             NodeKind::While(condition, body) => {
@@ -30,8 +31,12 @@ fn block(graph: &mut Graph, code: &mut Subgraph, least: usize) {
                 blocks.iter_mut().for_each(|inner| block(graph, inner, least));
             }
             NodeKind::Each(each) => block(graph, &mut each.body, least),
+            NodeKind::Kernel(kernel) => any |= kernel.picks().is_some(),
             _ => {}
         }
+    }
+    if !any {
+        return;
     }
     let is_one = |graph: &Graph, node: &Node| {
         picker(node).is_some()
