@@ -32,12 +32,12 @@ fn block(graph: &mut Graph, code: &mut Subgraph, least: usize) {
             _ => {}
         }
     }
-    if !any {
-        return;
-    }
     let is_one = |graph: &Graph, node: &Node| {
         one_hot(node).is_some() && graph.bytes(node.results[0]) >= least
     };
+    if !any || !code.nodes.iter().any(|node| is_one(graph, node)) {
+        return;
+    }
     let mut splats: HashSet<ValueId> = HashSet::new();
     let mut nodes = Vec::with_capacity(code.nodes.len());
     for node in std::mem::take(&mut code.nodes) {
