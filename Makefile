@@ -24,9 +24,9 @@ $(VENVS)/jax-$(LIBTPU_JAX)/ready: private PYTHON := $(LIBTPU_PYTHON)
 # torch_xla is tested with Pythons 3.12 and 3.13; the first that runs is taken.
 TORCH_XLA := 2.9.0
 TORCH_PYTHON ?= $(or $(firstword $(foreach name,python3.12 python3.13 $(PYTHON) $(wildcard $(HOME)/.pyenv/versions/3.1[23].*/bin/python),$(shell $(name) -c 'import sys, venv; sys.version_info[:2] in ((3, 12), (3, 13)) and print("$(name)")' 2> /dev/null))),$(error torch_xla needs Python 3.12 or 3.13: TORCH_PYTHON names none and none was found))
-# Of those, the ones in which `make test` runs all; in the others it leaves out the files about what
+# Of those, the one in which `make test` runs all; in the others it leaves out the files about what
 # no client's version changes: the command, the report, the pytest plugin, the trace's file, processes.
-WHOLE := $(NEWEST) $(lastword $(MODERN))
+WHOLE := $(if $(MODERN_PYTHON),$(lastword $(MODERN)),$(NEWEST))
 OF_NO_VERSION := autopsy command guide guidebook metrics planted processes processes_failing pytest_plugin reservations run schemas top trace_faults trace_mapped
 # As many processes run the tests with JAX, each with a JAX of its own, a whole file in one of them.
 WORKERS ?= $(shell cores=$$(nproc); echo $$((cores < 4 ? cores : 4)))
@@ -55,7 +55,7 @@ unexport TPU_LIBRARY_PATH JAX_PLATFORMS
 # The crates of the machine.
 MACHINE := -p tpu-base -p tpu-topology -p tpu-kernels -p tpu-ops -p tpu-program -p tpu-emu
 
-.PHONY: picture report-page test-report build wheel demo walkthrough guide readers test test-readers test-clients test-wheel test-libtpu test-tensorflow test-torch test-tpu-info test-mpi test-rust test-portable test-docs test-python test-no-jax conform checks ecosystem ecosystem-full lint deny bench bench-all bench-growth bench-slices bench-kernels bench-suite bench-ecosystem compile-cost bench-page bench-parts memcheck memcheck-address memcheck-valgrind needs-valgrind racecheck random sweep walks fuzz fuzz-readers fuzz-readers-proof fidelity clean
+.PHONY: picture report-page test-report build wheel demo walkthrough guide readers test test-compiled test-readers test-clients test-wheel test-libtpu test-tensorflow test-torch test-tpu-info test-mpi test-rust test-portable test-docs test-python test-no-jax conform checks ecosystem ecosystem-full lint deny bench bench-all bench-growth bench-slices bench-kernels bench-suite bench-ecosystem compile-cost bench-page bench-parts memcheck memcheck-address memcheck-valgrind needs-valgrind racecheck random sweep walks fuzz fuzz-readers fuzz-readers-proof fidelity clean
 
 build:
 	cargo build --release
@@ -100,8 +100,17 @@ $(MDBOOK):
 	cargo install mdbook --version $(MDBOOK_VERSION) --no-default-features --features search --locked --root target/tools --target-dir target/tools/build
 	rm -rf target/tools/build
 
-test: lint deny test-rust test-docs test-no-jax $(patsubst %,test-jax-short-%,$(filter-out $(WHOLE),$(TESTED))) $(WHOLE:%=test-jax-%) test-tpu-info test-libtpu test-wheel conform compile-cost ecosystem random fuzz
+# What compiles goes side by side, for either leaves a processor idle at times; then the parts that run,
+# one by one. After each part stands how long all took so far.
+COMPILED := lint deny test-rust test-docs
+PARTS := test-no-jax $(patsubst %,test-jax-short-%,$(filter-out $(WHOLE),$(TESTED))) $(WHOLE:%=test-jax-%) test-tpu-info test-libtpu test-wheel conform compile-cost ecosystem random fuzz
+test:
+	@$(MAKE) --jobs=2 --output-sync=target build test-compiled
+	@for part in $(PARTS); do $(MAKE) $$part; echo "make test: the parts up to $$part: $$SECONDS s"; done
 	@echo "make test: all of it passed.$(call SKIPS,$(TESTED))"
+
+test-compiled:
+	@for part in $(COMPILED); do $(MAKE) $$part; echo "make test: $$part, of what compiles: $$SECONDS s"; done
 
 test-clients: test-no-jax $(CLIENTS:%=test-jax-%) conform
 	@echo "make test-clients: all of it passed.$(call SKIPS,$(CLIENTS))"
@@ -141,8 +150,9 @@ test-report: build $(VENVS)/jax-$(NEWEST)/ready
 deny: $(CARGO_DENY)
 	$(CARGO_DENY) --offline check bans licenses sources
 
+# Unoptimized it is there in half the time, and takes four seconds for its work.
 $(CARGO_DENY):
-	cargo install cargo-deny --version $(CARGO_DENY_VERSION) --locked --root target/tools --target-dir target/tools/build
+	CARGO_PROFILE_DEV_DEBUG=0 cargo install cargo-deny --debug --version $(CARGO_DENY_VERSION) --locked --root target/tools --target-dir target/tools/build
 	rm -rf target/tools/build
 
 # The Rust tests also look at the Python's stacks, at the header that a wheel brings, and at the
@@ -358,9 +368,11 @@ walks: build $(SWEPT)/ready
 	$(SWEPT)/bin/python python-tests/random/walks.py $(or $(SECONDS),600) $(or $(SEED),0)
 
 # Damaged programs, compiled and run: for a minute, or SECONDS=3600 SEED=7 by hand. Unoptimized code
-# has the checks for numbers that overflow.
+# has the checks for numbers that overflow. It is the program that `test-rust` builds: by its package's
+# name cargo would build all of it once more, with other features of what packages share.
 fuzz:
-	cargo run -p tpu-fuzz -- $(or $(SECONDS),60) $(or $(SEED),1)
+	cargo test --workspace --no-run --test proof
+	target/debug/tpu-fuzz $(or $(SECONDS),60) $(or $(SEED),1)
 
 # The readers under libFuzzer with AddressSanitizer, and the search of damaged traces in Python: a minute each,
 # or SECONDS=600. What is found lies in target/fuzz/readers, what was learned in target/fuzz/corpus.

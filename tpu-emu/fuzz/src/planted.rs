@@ -12,10 +12,11 @@ use tpu_emu::{Error, Result};
 pub const TARGET: &str = "planted";
 
 /// A program that calls the target and is without fault as it stands: what is wrong with the
-/// target shows where an extent is 0. The target writes nothing, so its result is its operand.
+/// target shows where an extent is 0. The target writes nothing, so its result is its operand. A call
+/// without effects would not be run where its result has no element.
 pub const PROGRAM: &str = "module @planted {
   func.func public @main(%x: tensor<4x3xf32>) -> tensor<4x3xf32> {
-    %y = stablehlo.custom_call @planted(%x) {mhlo.backend_config = {}, api_version = 4 : i32, output_operand_aliases = [#stablehlo.output_operand_alias<output_tuple_indices = [], operand_index = 0, operand_tuple_indices = []>]} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+    %y = stablehlo.custom_call @planted(%x) {mhlo.backend_config = {}, api_version = 4 : i32, has_side_effect = true, output_operand_aliases = [#stablehlo.output_operand_alias<output_tuple_indices = [], operand_index = 0, operand_tuple_indices = []>]} : (tensor<4x3xf32>) -> tensor<4x3xf32>
     %z = stablehlo.add %y, %x : tensor<4x3xf32>
     return %z : tensor<4x3xf32>
   }
