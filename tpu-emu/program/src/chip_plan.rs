@@ -1,99 +1,219 @@
 //! What a chip stores of a program that a run here leaves out.
 //!
-//! Losses look one probability of each row up. Here the array of all of them is never there
-//! (`passes/picked`), nor is the array of its gradient (`passes/one_hot`); the chip's compiler
-//! stores the first of them, often at the end of the program. A program that fits without it here
-//! may not fit there: it is planned once more without these passes, and what that needs more is
-//! told, and charged by whoever runs the program. That plan is never run.
-use crate::graph::{Graph, Node, NodeKind, Subgraph};
-use crate::plan::{Plan, StoredByChip};
-use crate::tuning::MIN_SHRUNK_BYTES;
+//! Found by what libtpu says of programs; each moment is one at which a chip's memory may be fullest.
+//!
+//! | moment | here | on a chip |
+//! |---|---|---|
+//! | any | 16 bits of a product that only one conversion to f32 reads, and one step that | f32, as its own loop goes on to that step |
+//! | the last | elements of an elementwise result are looked up in what it is made of (`passes/picked`) | the loss comes last: the result, and the products that it is made of |
+//! | a loss between two loops | the same | the loss comes where it stands: the result beside all that lives there, in place of the product if that is as large |
+//!
+//! A program that fits here may not fit there. What it takes more is told, and charged by whoever
+//! runs the program.
+use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
+use crate::plan::{ArenaSlot, Plan, StoredByChip};
+use crate::tuning::{MIN_SHRUNK_BYTES, MIN_WIDENED_BYTES};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
-use tpu_base::tensor::Shape;
+use tpu_base::tensor::{DType, Shape};
+use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_stablehlo::ir::LocationId;
 
-/// A program as a chip has it.
-#[derive(Debug)]
+/// What a chip stores otherwise than a run here.
+#[derive(Debug, Default)]
 pub(crate) struct ChipProgram {
-    graph: Graph,
-    /// The largest array that is left out here.
-    largest: LeftOut,
+    /// The largest loss.
+    loss: Option<Loss>,
+    /// Products in 16 bits that are kept in f32, as the steps that make them.
+    widened: HashSet<(LocationId, Shape)>,
 }
 
-/// An array that is left out here.
+/// An array of which elements are looked up.
 #[derive(Debug)]
-struct LeftOut {
+struct Loss {
     shape: Shape,
-    /// The step that reads or makes it, and where that was written.
+    /// Bytes of the products that it is made of.
+    products: usize,
+    /// Whether loops come before and after it.
+    is_between_loops: bool,
+    /// The step that looks up, and where that was written.
     name: Arc<str>,
     location: LocationId,
-    /// Whether it is what elements are picked of.
-    is_picked: bool,
 }
 
 impl ChipProgram {
-    /// The program, where large arrays may be left out of it.
-    pub(crate) fn of(graph: &Graph) -> Option<Self> {
-        let mut found = None;
-        search(graph, &graph.main, &mut found);
-        found.map(|largest| Self { graph: graph.clone(), largest })
+    /// What is stored otherwise of an imported program.
+    pub(crate) fn of(graph: &Graph) -> Self {
+        let mut found = Self::default();
+        found.search(graph, &graph.main);
+        found
     }
 
-    /// What a chip has beside the arena of the plan that runs here; `None` where that is nothing.
-    /// `whole` makes a plan of the program without these passes.
-    pub(crate) fn beside(
-        mut self,
-        plan: &Plan,
-        whole: impl FnOnce(&mut Graph) -> Plan,
-    ) -> Option<StoredByChip> {
-        let whole = whole(&mut self.graph);
-        let LeftOut { shape, name, location, is_picked } = self.largest;
-        // A result's memory serves for it here, where a chip writes it and the result at once.
-        let least = if is_picked { shape.bytes() } else { 0 };
-        let bytes = whole.arena.max(least).checked_sub(plan.arena).filter(|&bytes| bytes > 0)?;
-        Some(StoredByChip { bytes, shape, name, location })
-    }
-}
-
-/// Looks for the largest array of a block that is left out.
-fn search(graph: &Graph, code: &Subgraph, found: &mut Option<LeftOut>) {
-    for (at, node) in code.nodes.iter().enumerate() {
-        let kernel = match &node.work {
-            NodeKind::While(condition, body) => {
-                search(graph, condition, found);
-                search(graph, body, found);
-                continue;
+    fn search(&mut self, graph: &Graph, code: &Subgraph) {
+        let mut losses = Vec::new();
+        let mut products = Vec::new();
+        for (at, node) in code.nodes.iter().enumerate() {
+            match &node.work {
+                NodeKind::While(condition, body) => {
+                    self.search(graph, condition);
+                    self.search(graph, body);
+                }
+                NodeKind::Branch(blocks) => {
+                    blocks.iter().for_each(|inner| self.search(graph, inner));
+                }
+                NodeKind::Each(each) => self.search(graph, &each.body),
+                NodeKind::Kernel(kernel) => {
+                    if kernel.picks().is_some() && node.shapes[0].bytes() >= MIN_SHRUNK_BYTES {
+                        losses.push(at);
+                    }
+                    let is_narrow = |&result: &ValueId| {
+                        let shape = &graph.value(result).shape;
+                        matches!(shape.dtype, DType::Bf16 | DType::F16)
+                            && shape.bytes() >= MIN_WIDENED_BYTES
+                    };
+                    if kernel.absorbs() && node.results.iter().all(is_narrow) {
+                        products.push(node);
+                    }
+                }
+                _ => {}
             }
-            NodeKind::Branch(blocks) => {
-                blocks.iter().for_each(|inner| search(graph, inner, found));
-                continue;
-            }
-            NodeKind::Each(each) => {
-                search(graph, &each.body, found);
-                continue;
-            }
-            NodeKind::Kernel(kernel) => kernel,
-            _ => continue,
-        };
-        let is_picked = kernel.picks().is_some();
-        let shape = match &node.results[..] {
-            _ if is_picked => &node.shapes[0],
-            &[result] if kernel.one_hot().is_some() => &graph.value(result).shape,
-            _ => continue,
-        };
-        let least = found.as_ref().map_or(MIN_SHRUNK_BYTES - 1, |known| known.shape.bytes());
-        if shape.bytes() <= least || (is_picked && !is_elementwise(&code.nodes[..at], node)) {
-            continue;
         }
-        let (shape, name, location) = (shape.clone(), Arc::clone(&node.name), node.location);
-        *found = Some(LeftOut { shape, name, location, is_picked });
+        if !losses.is_empty() {
+            self.look_at_losses(graph, code, &losses);
+        }
+        if !products.is_empty() {
+            self.look_at_products(graph, code, &products);
+        }
+    }
+
+    fn look_at_losses(&mut self, graph: &Graph, code: &Subgraph, losses: &[usize]) {
+        let made =
+            code.nodes.iter().flat_map(|node| node.results.iter().map(move |&of| (of, node)));
+        let makers: HashMap<ValueId, &Node> = made.collect();
+        let is_loop = |node: &Node| matches!(node.work, NodeKind::While(..));
+        let first_loop = code.nodes.iter().position(is_loop);
+        let last_loop = code.nodes.iter().rposition(is_loop);
+        for &at in losses {
+            let node = &code.nodes[at];
+            let (table, shape) = (node.operands[0], &node.shapes[0]);
+            let maker = makers.get(&table);
+            if !maker.is_some_and(|maker| matches!(maker.work, NodeKind::Elementwise(_))) {
+                continue;
+            }
+            let loss = Loss {
+                shape: shape.clone(),
+                products: products_of(graph, &makers, table, shape, &mut HashSet::new()),
+                is_between_loops: first_loop.is_some_and(|first| first < at)
+                    && last_loop > Some(at),
+                name: Arc::clone(&node.name),
+                location: node.location,
+            };
+            let bytes = |loss: &Loss| loss.shape.bytes() + loss.products;
+            if self.loss.as_ref().is_none_or(|known| bytes(known) < bytes(&loss)) {
+                self.loss = Some(loss);
+            }
+        }
+    }
+
+    fn look_at_products(&mut self, graph: &Graph, code: &Subgraph, products: &[&Node]) {
+        let mut readers: HashMap<ValueId, Option<&Node>> = HashMap::new();
+        for node in &code.nodes {
+            for (at, &operand) in node.operands.iter().enumerate() {
+                if !node.operands[..at].contains(&operand) {
+                    readers.entry(operand).and_modify(|only| *only = None).or_insert(Some(node));
+                }
+            }
+        }
+        let only = |value: ValueId| {
+            readers.get(&value).copied().flatten().filter(|_| !code.results.contains(&value))
+        };
+        let goes_on_in_f32 = |product: &&&Node| {
+            let converted = only(product.results[0]).filter(|node| is_conversion_to_f32(node));
+            let next = converted.and_then(|node| only(node.results[0]));
+            next.is_some_and(|node| matches!(node.work, NodeKind::Elementwise(_)))
+        };
+        self.widened.extend(
+            products
+                .iter()
+                .filter(goes_on_in_f32)
+                .map(|product| (product.location, graph.value(product.results[0]).shape.clone())),
+        );
+    }
+
+    /// What a chip has beside the arena of a program's plan; `None` where that is nothing.
+    pub(crate) fn beside(self, plan: &Plan) -> Option<StoredByChip> {
+        let is_widened = |slot: &&ArenaSlot| {
+            let shape = slot.shape.as_ref();
+            shape.is_some_and(|shape| self.widened.contains(&(slot.location, shape.clone())))
+        };
+        let largest = plan.slots.iter().filter(is_widened).max_by_key(|slot| slot.bytes);
+        let wide = largest.and_then(|largest| {
+            let twice = |slot: &ArenaSlot| slot.bytes * if is_widened(&slot) { 2 } else { 1 };
+            let bytes = fullest(&plan.slots, twice) - fullest(&plan.slots, |slot| slot.bytes);
+            let shape = largest.shape.as_ref()?.with(DType::F32);
+            let (name, location) = (Arc::clone(&largest.name), largest.location);
+            (bytes > 0).then_some(StoredByChip { bytes, shape, name, location })
+        });
+        let last = self.loss.and_then(|loss| {
+            let bytes = loss.beside(plan.arena);
+            let Loss { shape, name, location, .. } = loss;
+            (bytes > 0).then_some(StoredByChip { bytes, shape, name, location })
+        });
+        wide.into_iter().chain(last).max_by_key(|stored| stored.bytes)
     }
 }
 
-/// Whether the first operand of a node is made element by element by one of these.
-fn is_elementwise(before: &[Node], node: &Node) -> bool {
-    let maker = before.iter().rev().find(|maker| maker.results.contains(&node.operands[0]));
-    maker.is_some_and(|maker| matches!(maker.work, NodeKind::Elementwise(_)))
+impl Loss {
+    /// What a chip has for it beside an arena of so many bytes.
+    fn beside(&self, arena: usize) -> usize {
+        let own = self.shape.bytes();
+        if !self.is_between_loops {
+            return (own + self.products).saturating_sub(arena);
+        }
+        if own > self.products { own } else { 0 }
+    }
+}
+
+/// Bytes of the products, in this block, of whose elements those of `value` are made one by one.
+fn products_of(
+    graph: &Graph,
+    makers: &HashMap<ValueId, &Node>,
+    value: ValueId,
+    of: &Shape,
+    seen: &mut HashSet<ValueId>,
+) -> usize {
+    let shape = &graph.value(value).shape;
+    if shape.elements() < of.elements() || !seen.insert(value) {
+        return 0;
+    }
+    let Some(maker) = makers.get(&value) else { return 0 };
+    match maker.work {
+        NodeKind::Elementwise(_) | NodeKind::Access(_) => {
+            maker.operands.iter().map(|&from| products_of(graph, makers, from, of, seen)).sum()
+        }
+        NodeKind::Iota(_) | NodeKind::Splat(_) | NodeKind::Constant(_) => 0,
+        _ => shape.bytes(),
+    }
+}
+
+fn is_conversion_to_f32(node: &Node) -> bool {
+    matches!(&node.work, NodeKind::Elementwise(op)
+        if op.kind == ElementwiseKind::Convert && op.result == DType::F32)
+}
+
+/// The most bytes that live at once, where each slot has as many as `bytes` says.
+fn fullest(slots: &[ArenaSlot], bytes: impl Fn(&ArenaSlot) -> usize) -> usize {
+    let mut changes: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
+    for slot in slots {
+        changes.entry(slot.first).or_default().0 += bytes(slot);
+        changes.entry(slot.last.saturating_add(1)).or_default().1 += bytes(slot);
+    }
+    let mut live = 0;
+    let levels = changes.into_values().map(|(more, less)| {
+        live = live + more - less;
+        live
+    });
+    levels.max().unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -128,5 +248,90 @@ mod tests {
         assert_eq!((found.shape.bytes(), &*found.name), (MIN_SHRUNK_BYTES, "stablehlo.gather"));
         assert!(stored(columns - 1, Passes::ALL).is_none());
         assert!(stored(columns, Passes::NONE).is_none());
+    }
+
+    /// What a chip stores of a program with a product in 16 bits, as `lines` go on with it.
+    fn stored_of_product(
+        columns: usize,
+        lines: &str,
+        result: &str,
+    ) -> (usize, Option<StoredByChip>) {
+        let text = format!(
+            "func.func public @main(%x: tensor<64x8xbf16>, %y: tensor<8x{columns}xbf16>, %n: tensor<64x1xi32>) -> {result} {{
+               %p = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<64x8xbf16>, tensor<8x{columns}xbf16>) -> tensor<64x{columns}xbf16>
+               %f = stablehlo.convert %p : (tensor<64x{columns}xbf16>) -> tensor<64x{columns}xf32>
+               {lines}
+               return %r : {result}
+             }}"
+        );
+        let mut graph = graph_of(&text, Passes::ALL);
+        let outside = StorageForm::Packed { donated: &[None; 3], elsewhere: &[], apart: false };
+        let plan = plan(&mut graph, outside, Passes::ALL);
+        (plan.arena, plan.stored)
+    }
+
+    #[test]
+    fn a_product_that_goes_on_in_f32_is_told_in_f32() {
+        let told = |columns: usize, first: &str| {
+            let all = format!("tensor<64x{columns}xf32>");
+            let lines = format!(
+                "{first}
+                 %c = stablehlo.constant dense<0.0> : tensor<f32>
+                 %m = stablehlo.reduce(%s init: %c) applies stablehlo.maximum across dimensions = [1] : ({all}, tensor<f32>) -> tensor<64xf32>
+                 %b = stablehlo.broadcast_in_dim %m, dims = [0] : (tensor<64xf32>) -> {all}
+                 %r = stablehlo.subtract %s, %b : {all}"
+            );
+            stored_of_product(columns, &lines.replace("ALL", &all), &all).1
+        };
+        let columns = MIN_WIDENED_BYTES / 64 / 2;
+        for scaled in ["%s = stablehlo.negate %f : ALL", "%s = stablehlo.multiply %f, %f : ALL"] {
+            let found = told(columns, scaled).unwrap();
+            assert_eq!((found.bytes, found.shape.dtype), (MIN_WIDENED_BYTES, DType::F32));
+            assert!(told(columns - 1, scaled).is_none());
+        }
+        // Converted alone it is converted by each reader.
+        let converted = told(
+            columns,
+            "%s = stablehlo.convert %p : (tensor<64xCxbf16>) -> ALL"
+                .replace('C', &columns.to_string())
+                .as_str(),
+        );
+        assert!(converted.is_none(), "{converted:?}");
+    }
+
+    #[test]
+    fn a_loss_is_told_with_the_product_that_it_is_made_of() {
+        let columns = MIN_SHRUNK_BYTES / 64 / 4;
+        let loss = format!(
+            "%v = stablehlo.log %f : tensor<64x{columns}xf32>
+             %r = \"stablehlo.gather\"(%v, %n) {{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>}} : (tensor<64x{columns}xf32>, tensor<64x1xi32>) -> tensor<64xf32>"
+        );
+        let (arena, found) = stored_of_product(columns, &loss, "tensor<64xf32>");
+        let found = found.unwrap();
+        assert_eq!(arena + found.bytes, MIN_SHRUNK_BYTES + MIN_SHRUNK_BYTES / 2, "{found:?}");
+        assert_eq!(&*found.name, "stablehlo.gather");
+
+        // Between loops it is told where it stands.
+        let count = |name: &str| {
+            format!(
+                "%{name} = stablehlo.while(%a = %n) : tensor<64x1xi32> cond {{
+                   %k = stablehlo.slice %a [0:1, 0:1] : (tensor<64x1xi32>) -> tensor<1x1xi32>
+                   %l = stablehlo.reshape %k : (tensor<1x1xi32>) -> tensor<i32>
+                   %t = stablehlo.constant dense<3> : tensor<i32>
+                   %q = stablehlo.compare LT, %l, %t : (tensor<i32>, tensor<i32>) -> tensor<i1>
+                   stablehlo.return %q : tensor<i1>
+                 }} do {{
+                   %s = stablehlo.add %a, %a : tensor<64x1xi32>
+                   stablehlo.return %s : tensor<64x1xi32>
+                 }}"
+            )
+        };
+        let [before, after] = ["before", "after"].map(count);
+        let between = format!("{before}\n{loss}\n{after}");
+        let found = stored_of_product(columns, &between, "tensor<64xf32>").1.unwrap();
+        assert_eq!(found.bytes, MIN_SHRUNK_BYTES);
+        let last = format!("{before}\n{loss}");
+        let (arena, found) = stored_of_product(columns, &last, "tensor<64xf32>");
+        assert_eq!(arena + found.unwrap().bytes, MIN_SHRUNK_BYTES + MIN_SHRUNK_BYTES / 2);
     }
 }

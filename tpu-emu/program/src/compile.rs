@@ -118,11 +118,9 @@ impl Passes {
 
 /// Makes a plan of an imported program.
 pub fn plan(graph: &mut Graph, storage: StorageForm<'_>, passes: Passes) -> Plan {
-    let stored = Passes { one_hot_from: usize::MAX, picked_from: usize::MAX, ..passes };
-    let chip = if stored == passes { None } else { ChipProgram::of(graph) };
+    let chip = (passes.picked_from < usize::MAX).then(|| ChipProgram::of(graph));
     let mut plan = shrunk(graph, storage, passes).1;
-    plan.stored =
-        chip.and_then(|chip| chip.beside(&plan, |graph| shrunk(graph, storage, stored).1));
+    plan.stored = chip.and_then(|chip| chip.beside(&plan));
     plan
 }
 
