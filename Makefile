@@ -105,7 +105,10 @@ $(MDBOOK):
 COMPILED := lint deny test-rust test-docs
 PARTS := test-no-jax $(patsubst %,test-jax-short-%,$(filter-out $(WHOLE),$(TESTED))) $(WHOLE:%=test-jax-%) test-tpu-info test-libtpu test-wheel conform compile-cost ecosystem random fuzz
 test:
-	@$(MAKE) --jobs=2 --output-sync=target build test-compiled
+	@mkdir -p target
+	@$(MAKE) build > target/build.txt 2>&1 & built=$$!; \
+	$(MAKE) test-compiled || { kill $$built; exit 1; }; \
+	wait $$built || { cat target/build.txt; exit 1; }
 	@for part in $(PARTS); do $(MAKE) $$part; echo "make test: the parts up to $$part: $$SECONDS s"; done
 	@echo "make test: all of it passed.$(call SKIPS,$(TESTED))"
 

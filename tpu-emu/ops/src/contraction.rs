@@ -109,6 +109,10 @@ impl Kernel for Product {
         Some(Arc::new(Self { plan: plan? }))
     }
 
+    fn rounds(&self, operand: usize) -> bool {
+        self.plan.rounds(operand)
+    }
+
     fn tiny_product(&self, most: usize) -> Option<TinyProduct> {
         self.plan.tiny(most)
     }

@@ -8,7 +8,7 @@ use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::elementwise::kind::ElementwiseKind;
 use tpu_kernels::elementwise::loops;
 use tpu_kernels::elementwise::loops::Unary;
-use tpu_kernels::elementwise::program::LoopFn;
+use tpu_kernels::elementwise::program::{ElementwiseOp, LoopFn};
 
 /// The row of `convert`, which the compiler adds to programs itself, too.
 pub const OP: Entry = Entry::elementwise("convert", infer, lower);
@@ -32,8 +32,24 @@ fn lower(site: &Site<'_>) -> Result<Lowered> {
     if from == to {
         return Ok(Lowered::View);
     }
-    let run = for_dtype!(from, A: Element => loop_to::<A>(to)).flatten();
-    lane_of(site, ElementwiseKind::Convert, run, false)
+    lane_of(site, ElementwiseKind::Convert, loop_between(from, to), false)
+}
+
+/// The elements of a type as those of another, for conversions that no program has written.
+/// `None` where there is no such conversion.
+pub fn conversion(from: DType, to: DType) -> Option<ElementwiseOp> {
+    Some(ElementwiseOp {
+        kind: ElementwiseKind::Convert,
+        operand: from,
+        result: to,
+        run: loop_between(from, to)?,
+        immediate: [0; 2],
+        transcendental: false,
+    })
+}
+
+fn loop_between(from: DType, to: DType) -> Option<LoopFn> {
+    for_dtype!(from, A: Element => loop_to::<A>(to)).flatten()
 }
 
 fn loop_to<A: Convert>(to: DType) -> Option<LoopFn> {

@@ -1,8 +1,9 @@
 //! The shape rule and the kernel behind the convolutions.
 use super::precision::{Unit, arithmetic};
-use super::{Cost, Cx, Kernel, Lowered, Site};
+use super::{Absorbed, Cost, Cx, Kernel, Lowered, Site};
+use std::sync::Arc;
 use tpu_base::error::{Error, Result};
-use tpu_base::tensor::Shape;
+use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::conv::geometry::{Geometry, Window};
 use tpu_kernels::conv::im2col::Convolution;
 use tpu_stablehlo::ir::Attribute;
@@ -261,6 +262,23 @@ impl Kernel for Convolve {
 
     fn scratch(&self) -> usize {
         self.plan.scratch()
+    }
+
+    fn absorbs(&self) -> bool {
+        true
+    }
+
+    fn absorbing(&self, work: &Absorbed<'_>) -> Option<Arc<dyn Kernel>> {
+        match *work {
+            Absorbed::Converted(operand, DType::Bf16) => {
+                Some(Arc::new(Self { plan: self.plan.of_rounded(operand)? }))
+            }
+            _ => None,
+        }
+    }
+
+    fn rounds(&self, operand: usize) -> bool {
+        self.plan.rounds(operand)
     }
 
     fn cost(&self) -> Cost {

@@ -129,6 +129,12 @@ pub trait Kernel: fmt::Debug + Send + Sync {
         None
     }
 
+    /// Whether it rounds the elements of an operand to bf16 before all else.
+    fn rounds(&self, operand: usize) -> bool {
+        let _ = operand;
+        false
+    }
+
     /// The sums of a few products that it makes, if it has one result of at most so many elements.
     fn tiny_product(&self, most: usize) -> Option<TinyProduct> {
         let _ = most;

@@ -191,7 +191,7 @@ pub use collective_permute::OP as COLLECTIVE_PERMUTE;
 pub use compare::{OP as COMPARE, differs};
 pub use concatenate::OP as CONCATENATE;
 pub use constant::OP as CONSTANT;
-pub use convert::OP as CONVERT;
+pub use convert::{OP as CONVERT, conversion};
 pub use dot_general::OP as DOT_GENERAL;
 pub use dynamic_slice::OP as DYNAMIC_SLICE;
 pub use dynamic_update_slice::OP as DYNAMIC_UPDATE_SLICE;

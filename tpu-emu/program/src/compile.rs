@@ -6,13 +6,14 @@
 //! 3. Loop invariants (`passes/loop_invariants`), from graph to graph.
 //! 4. One update to a row (`passes/one_hot`), from graph to graph.
 //! 5. Picked elements (`passes/picked`), from graph to graph.
-//! 6. Dead code (`passes/dead_code`), from graph to graph.
-//! 7. Absorbed work (`passes/absorbed_work`), from graph to graph.
-//! 8. Loop fusion (`passes/fuse/loop_fusion`), from graph to steps.
-//! 9. Row fusion (`passes/fuse/row_fusion`), from steps to steps.
-//! 10. Scalar loops (`passes/scalar_loops`), from steps to steps.
-//! 11. Buffer assignment (`plan/assign`), from steps to a plan.
-//! 12. Recomputation (`recompute`), from graph to graph, where that plan is large: 6 to 11
+//! 6. Rounded values (`passes/rounded`), from graph to graph.
+//! 7. Dead code (`passes/dead_code`), from graph to graph.
+//! 8. Absorbed work (`passes/absorbed_work`), from graph to graph.
+//! 9. Loop fusion (`passes/fuse/loop_fusion`), from graph to steps.
+//! 10. Row fusion (`passes/fuse/row_fusion`), from steps to steps.
+//! 11. Scalar loops (`passes/scalar_loops`), from steps to steps.
+//! 12. Buffer assignment (`plan/assign`), from steps to a plan.
+//! 13. Recomputation (`recompute`), from graph to graph, where that plan is large: 7 to 12
 //!     follow again.
 //!
 //! What runs next, `interpret` does. No pass changes the bits of a result, which the
@@ -20,10 +21,14 @@
 use crate::chip_plan::ChipProgram;
 use crate::graph::Graph;
 use crate::passes::fuse::{StepBlock, loop_fusion, row_fusion};
-use crate::passes::{absorbed_work, dead_code, loop_invariants, one_hot, picked, scalar_loops};
+use crate::passes::{
+    absorbed_work, dead_code, loop_invariants, one_hot, picked, rounded, scalar_loops,
+};
 use crate::plan::{Plan, StorageForm, assign};
 use crate::recompute;
-use crate::tuning::{MIN_ONE_HOT_BYTES, MIN_PICKED_BYTES, MIN_SHRUNK_BYTES, SHRUNK_NODES};
+use crate::tuning::{
+    MIN_ONE_HOT_BYTES, MIN_PICKED_BYTES, MIN_ROUNDED_BYTES, MIN_SHRUNK_BYTES, SHRUNK_NODES,
+};
 
 /// The passes that can be left out: they change how fast a program is, and never what it gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +41,9 @@ pub struct Passes {
     pub(crate) one_hot_from: usize,
     /// Bytes of an elementwise result from which on a gather takes elements of what it is made of.
     pub(crate) picked_from: usize,
+    /// Bytes of a value from which on it is rounded where it is made, if only products that do so
+    /// read it.
+    pub(crate) rounded_from: usize,
     /// What nobody reads is not computed.
     pub(crate) dead_code: bool,
     /// Products read what their operands are transposed or converted from.
@@ -63,6 +71,7 @@ impl Passes {
         loop_invariants: true,
         one_hot_from: MIN_ONE_HOT_BYTES,
         picked_from: MIN_PICKED_BYTES,
+        rounded_from: MIN_ROUNDED_BYTES,
         dead_code: true,
         absorbed_work: true,
         loop_fusion: true,
@@ -83,6 +92,7 @@ impl Passes {
         loop_invariants: false,
         one_hot_from: usize::MAX,
         picked_from: usize::MAX,
+        rounded_from: usize::MAX,
         dead_code: false,
         absorbed_work: false,
         loop_fusion: false,
@@ -96,17 +106,18 @@ impl Passes {
 
     /// All of them, for programs of every size.
     pub(crate) const EAGER: Self =
-        Self { shrunk_from: 0, one_hot_from: 0, picked_from: 0, ..Self::ALL };
+        Self { shrunk_from: 0, one_hot_from: 0, picked_from: 0, rounded_from: 0, ..Self::ALL };
 
     /// All of them, with values made again wherever that can be done.
     pub(crate) const ALWAYS: Self = Self { always_made_again: true, ..Self::EAGER };
 
     /// All of them but one, for each that is for programs on one device too.
-    pub(crate) const ALL_BUT_ONE: [Self; 10] = [
+    pub(crate) const ALL_BUT_ONE: [Self; 11] = [
         Self { constant_folding: false, ..Self::ALL },
         Self { loop_invariants: false, ..Self::ALL },
         Self { one_hot_from: usize::MAX, ..Self::ALL },
         Self { picked_from: usize::MAX, ..Self::ALL },
+        Self { rounded_from: usize::MAX, ..Self::ALL },
         Self { dead_code: false, ..Self::ALL },
         Self { absorbed_work: false, ..Self::ALL },
         Self { loop_fusion: false, ..Self::ALL },
@@ -137,6 +148,7 @@ pub(crate) fn shrunk(
     }
     one_hot::choose(graph, passes.one_hot_from);
     picked::pick(graph, passes.picked_from);
+    rounded::round(graph, passes.rounded_from);
     let planned = |graph: &mut Graph| {
         let code = steps(graph, passes);
         let plan = assign(graph, &code, storage, passes.memory_reuse);

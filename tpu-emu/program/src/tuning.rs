@@ -145,6 +145,9 @@ pub(crate) const MAX_HANDED_ON_ELEMENTS: usize = 4 * MAX_SCALAR_LOOP_ARRAY_ELEME
 /// In how many parts a kernel moves its operands at most, to be known as one that does only that.
 pub(crate) const MAX_MOVED_PARTS: usize = 1024;
 
+/// Bytes of a value from which on it is kept in 16 bits where only products read it that round it.
+pub(crate) const MIN_ROUNDED_BYTES: usize = 1 << 20;
+
 /// Bytes of a product from which on it is asked whether a chip keeps it in wider elements.
 pub(crate) const MIN_WIDENED_BYTES: usize = 1 << 20;
 

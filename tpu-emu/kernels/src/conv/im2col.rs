@@ -66,6 +66,18 @@ impl Convolution {
         Self { arithmetic, geometry, dtypes, depth, windows, rows, plain, loads, implicit }
     }
 
+    /// Whether the elements of an operand are rounded to bf16 as they are read.
+    pub fn rounds(&self, side: usize) -> bool {
+        self.loads.is_some_and(|loads| loads.get(side) == Some(&Some(Load::Nearest)))
+    }
+
+    /// The same convolution of elements that are rounded already; `None` where it rounds none.
+    pub fn of_rounded(&self, side: usize) -> Option<Self> {
+        let mut dtypes = self.dtypes;
+        *dtypes.get_mut(side).filter(|_| side < 2 && self.rounds(side))? = DType::Bf16;
+        Some(Self::new(self.arithmetic, self.geometry.clone(), dtypes))
+    }
+
     /// Multiplications and additions, those with padding included.
     #[expect(clippy::cast_precision_loss, reason = "a count of operations, as a float by contract")]
     pub fn flops(&self) -> f64 {

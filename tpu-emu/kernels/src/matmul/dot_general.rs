@@ -79,6 +79,11 @@ impl Contraction {
         self.of(side, self.arrays.get(side)?.converted(stored)?)
     }
 
+    /// Whether the elements of an operand are rounded to bf16 as they are read.
+    pub fn rounds(&self, side: usize) -> bool {
+        self.sides.get(side).is_some_and(|side| !side.read && side.load == Load::Nearest)
+    }
+
     /// Whether sums are in an order that neither strides nor the sides decide: not those of a
     /// product with a vector, nor those that `gemm` makes.
     fn has_panels(&self) -> bool {

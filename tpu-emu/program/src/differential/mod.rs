@@ -13,7 +13,7 @@ use crate::interpret::frame::Frame;
 use crate::interpret::region::make_body;
 use crate::interpret::step::Interpreter;
 use crate::passes::scalar_loops::tests::FORI_LOOP;
-use crate::passes::{absorbed_work, one_hot, picked};
+use crate::passes::{absorbed_work, one_hot, picked, rounded};
 use crate::plan::check::planned;
 use crate::plan::{Plan, Slot};
 use crate::recompute::tests::late_reader;
@@ -82,7 +82,8 @@ pub(crate) fn graph_of(text: &str, passes: Passes) -> Graph {
     graph_under(Numerics::Ieee, text, passes)
 }
 
-fn graph_under(numerics: Numerics, text: &str, passes: Passes) -> Graph {
+/// A program as it is imported, computed in a way.
+pub(crate) fn graph_under(numerics: Numerics, text: &str, passes: Passes) -> Graph {
     let module = tpu_stablehlo::text::parse(text).unwrap();
     let (registry, devices) = (Registry::default(), (Devices::ONE, &BTreeMap::new()));
     load(&module, numerics, &registry, make_body, devices, passes).unwrap().graph
@@ -210,7 +211,7 @@ fn fused_and_joined_programs_give_the_bits_of_plain_ones() {
 #[test]
 fn every_pass_makes_another_plan_of_some_program() {
     let plan = |text: &str, donated: &[Option<usize>], passes| {
-        let mut graph = graph_of(text, passes);
+        let mut graph = graph_under(Numerics::Tpu, text, passes);
         format!("{:?}", planned(&mut graph, donated, passes))
     };
     let mut programs: Vec<_> = (0..40).map(|seed| program(seed, true)).collect();
@@ -220,6 +221,8 @@ fn every_pass_makes_another_plan_of_some_program() {
     programs.extend(absorbed.into_iter().map(|(text, _)| (text, vec![None; 2])));
     let others = one_hot::tests::programs().into_iter().chain(picked::tests::programs());
     programs.extend(others.map(|text| (text, vec![None; 3])));
+    let [of_products, ..] = rounded::tests::programs(512);
+    programs.push((of_products, vec![None]));
     for passes in Passes::ALL_BUT_ONE.into_iter().chain([Passes::ALWAYS]) {
         let differs = |(text, donated): &(String, Vec<_>)| {
             plan(text, donated, passes) != plan(text, donated, Passes::ALL)

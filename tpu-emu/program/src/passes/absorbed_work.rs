@@ -101,7 +101,7 @@ fn conversion(node: &Node) -> Option<(DType, DType)> {
 }
 
 /// Where a value is read: by the operand of a node, or by something inside of a node.
-type Use = (usize, Option<usize>);
+pub(super) type Use = (usize, Option<usize>);
 
 /// Where a value is made, and where it is read.
 #[derive(Default)]
@@ -274,7 +274,8 @@ impl AbsorbingBlock<'_> {
     }
 }
 
-fn reads(block: &Subgraph, read: &mut impl FnMut(ValueId)) {
+/// Names all that a block reads, and what blocks inside of it read.
+pub(super) fn reads(block: &Subgraph, read: &mut impl FnMut(ValueId)) {
     for node in &block.nodes {
         node.operands.iter().for_each(|&value| read(value));
         match &node.work {

@@ -1,9 +1,11 @@
 //! What is done to a graph before it is planned.
 pub(crate) mod absorbed_work;
+pub(crate) mod clamped;
 pub(crate) mod constant_fold;
 pub(crate) mod dead_code;
 pub mod fuse;
 pub(crate) mod loop_invariants;
 pub(crate) mod one_hot;
 pub(crate) mod picked;
+pub(crate) mod rounded;
 pub(crate) mod scalar_loops;

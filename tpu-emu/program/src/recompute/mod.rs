@@ -5,14 +5,14 @@
 //! later is made again from that, just before it is read, by operations that give each element
 //! from those at its place. Loop fusion then joins these with what reads them.
 //! A program with them is planned anew, and taken if it needs less. Before that, comparisons are
-//! let to read what was clamped (`clamped`), if less is needed then.
-mod clamped;
+//! let to read what was clamped (`passes/clamped`), if less is needed then.
 mod flow;
 mod late;
 #[cfg(test)]
 pub(crate) mod tests;
 
 use crate::graph::{Graph, Subgraph, ValueId};
+use crate::passes::clamped;
 use crate::passes::fuse::StepBlock;
 use crate::plan::Plan;
 use crate::plan::peak::peaks;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use tpu_kernels::elementwise::kind::{Direction, ElementwiseKind, Order};
 
 /// Lets comparisons with one number read what was clamped to it before; says whether any does.
-pub(super) fn ask(graph: &mut Graph) -> bool {
+pub(crate) fn ask(graph: &mut Graph) -> bool {
     let mut main = std::mem::take(&mut graph.main);
     let changed = block(graph, &mut main, &mut HashMap::new());
     graph.main = main;
@@ -18,17 +18,20 @@ pub(super) fn ask(graph: &mut Graph) -> bool {
 
 /// Which side of a bound is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Side {
+pub(crate) enum Side {
     Above,
     Below,
 }
 
+/// A value, a bound, and the side of it that is kept or asked for.
+pub(crate) type Clamped = (ValueId, Arc<[u8]>, Side);
+
 /// The number that a value is everywhere.
-type Splats = HashMap<ValueId, Arc<[u8]>>;
+pub(crate) type Splats = HashMap<ValueId, Arc<[u8]>>;
 
 fn block(graph: &Graph, code: &mut Subgraph, splats: &mut Splats) -> bool {
     let mut changed = false;
-    let mut clamped: HashMap<(ValueId, Arc<[u8]>, Side), ValueId> = HashMap::new();
+    let mut clamped: HashMap<Clamped, ValueId> = HashMap::new();
     for node in &mut code.nodes {
         match &mut node.work {
             NodeKind::While(condition, body) => {
@@ -66,7 +69,7 @@ fn block(graph: &Graph, code: &mut Subgraph, splats: &mut Splats) -> bool {
 }
 
 /// The value that a node clamps on one side, and its bound.
-fn clamp(node: &Node, splats: &Splats) -> Option<(ValueId, Arc<[u8]>, Side)> {
+pub(crate) fn clamp(node: &Node, splats: &Splats) -> Option<Clamped> {
     let NodeKind::Elementwise(op) = &node.work else { return None };
     let side = match op.kind {
         ElementwiseKind::Maximum => Side::Above,
@@ -79,7 +82,7 @@ fn clamp(node: &Node, splats: &Splats) -> Option<(ValueId, Arc<[u8]>, Side)> {
 }
 
 /// The value of which a node asks whether it is past a bound.
-fn comparison(node: &Node, splats: &Splats) -> Option<(ValueId, Arc<[u8]>, Side)> {
+pub(crate) fn comparison(node: &Node, splats: &Splats) -> Option<Clamped> {
     let NodeKind::Elementwise(op) = &node.work else { return None };
     let ElementwiseKind::Compare(direction, Order::Value) = op.kind else { return None };
     let &[one, other] = &node.operands[..] else { return None };
