@@ -264,10 +264,6 @@ impl Kernel for Convolve {
         self.plan.scratch()
     }
 
-    fn absorbs(&self) -> bool {
-        true
-    }
-
     fn absorbing(&self, work: &Absorbed<'_>) -> Option<Arc<dyn Kernel>> {
         match *work {
             Absorbed::Converted(operand, DType::Bf16) => {

@@ -117,7 +117,8 @@ pub trait Kernel: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Whether [`Kernel::absorbing`] may give anything.
+    /// Whether [`Kernel::absorbing`] may give anything for views, conversions and results in another
+    /// order: a kernel that only rounds operands says so by [`Kernel::rounds`].
     fn absorbs(&self) -> bool {
         false
     }
