@@ -153,7 +153,7 @@ test-report: build $(VENVS)/jax-$(NEWEST)/ready
 deny: $(CARGO_DENY)
 	$(CARGO_DENY) --offline check bans licenses sources
 
-# Unoptimized it is there in half the time, and takes four seconds for its work.
+# Unoptimized: that is for building it, for its work takes six seconds then.
 $(CARGO_DENY):
 	CARGO_PROFILE_DEV_DEBUG=0 cargo install cargo-deny --debug --version $(CARGO_DENY_VERSION) --locked --root target/tools --target-dir target/tools/build
 	rm -rf target/tools/build
