@@ -125,24 +125,7 @@ impl AbsorbingBlock<'_> {
                 followed.uses.push(by);
             }
         };
-        for (at, node) in self.nodes.iter().enumerate() {
-            for (operand, &value) in node.operands.iter().enumerate() {
-                read(value, (at, Some(operand)));
-            }
-            let mut inside = |value| read(value, (at, None));
-            match &node.work {
-                NodeKind::While(condition, body) => {
-                    [condition, body].into_iter().for_each(|inner| reads(inner, &mut inside));
-                }
-                NodeKind::Branch(blocks) => {
-                    blocks.iter().for_each(|inner| reads(inner, &mut inside));
-                }
-                NodeKind::Each(each) => reads(&each.body, &mut inside),
-                _ => {}
-            }
-        }
-        let end = self.nodes.len();
-        results.iter().for_each(|&value| read(value, (end, None)));
+        each_use(&self.nodes, results, &mut read);
         for (at, node) in self.nodes.iter().enumerate() {
             for result in &node.results {
                 if let Some(followed) = followed.get_mut(result) {
@@ -274,8 +257,29 @@ impl AbsorbingBlock<'_> {
     }
 }
 
+/// Names each value that nodes of a block, or its end, read, and where.
+pub(super) fn each_use(nodes: &[Node], results: &[ValueId], read: &mut impl FnMut(ValueId, Use)) {
+    for (at, node) in nodes.iter().enumerate() {
+        for (operand, &value) in node.operands.iter().enumerate() {
+            read(value, (at, Some(operand)));
+        }
+        let mut inside = |value| read(value, (at, None));
+        match &node.work {
+            NodeKind::While(condition, body) => {
+                [condition, body].into_iter().for_each(|inner| reads(inner, &mut inside));
+            }
+            NodeKind::Branch(blocks) => {
+                blocks.iter().for_each(|inner| reads(inner, &mut inside));
+            }
+            NodeKind::Each(each) => reads(&each.body, &mut inside),
+            _ => {}
+        }
+    }
+    results.iter().for_each(|&value| read(value, (nodes.len(), None)));
+}
+
 /// Names all that a block reads, and what blocks inside of it read.
-pub(super) fn reads(block: &Subgraph, read: &mut impl FnMut(ValueId)) {
+fn reads(block: &Subgraph, read: &mut impl FnMut(ValueId)) {
     for node in &block.nodes {
         node.operands.iter().for_each(|&value| read(value));
         match &node.work {

@@ -8,7 +8,7 @@
 //! Other values stay in f32: made in the place of what they are made of, or made again from what is
 //! kept anyway, they need less than 16 bits beside it.
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
-use crate::passes::absorbed_work::{Use, reads};
+use crate::passes::absorbed_work::{Use, each_use};
 use crate::passes::clamped::{Clamped, Splats, clamp, comparison};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -80,41 +80,17 @@ struct Rounding {
 
 impl Rounding {
     fn of(graph: &Graph, code: &Subgraph, least: usize) -> Self {
-        let mut uses: HashMap<ValueId, Vec<Use>> = HashMap::new();
-        for (at, node) in code.nodes.iter().enumerate() {
-            for (operand, value) in node.operands.iter().enumerate() {
-                if let Some(uses) = uses.get_mut(value) {
-                    uses.push((at, Some(operand)));
-                }
+        let is_large = |&&value: &&ValueId| {
+            let shape = &graph.value(value).shape;
+            shape.dtype == DType::F32 && shape.bytes() >= least
+        };
+        let made = code.nodes.iter().flat_map(|node| &node.results).filter(is_large);
+        let mut uses: HashMap<ValueId, Vec<Use>> = made.map(|&made| (made, Vec::new())).collect();
+        each_use(&code.nodes, &code.results, &mut |value, by| {
+            if let Some(uses) = uses.get_mut(&value) {
+                uses.push(by);
             }
-            let mut inside = |value| {
-                if let Some(uses) = uses.get_mut(&value) {
-                    uses.push((at, None));
-                }
-            };
-            match &node.work {
-                NodeKind::While(condition, body) => {
-                    reads(condition, &mut inside);
-                    reads(body, &mut inside);
-                }
-                NodeKind::Branch(blocks) => {
-                    blocks.iter().for_each(|inner| reads(inner, &mut inside));
-                }
-                NodeKind::Each(each) => reads(&each.body, &mut inside),
-                _ => {}
-            }
-            for &result in &node.results {
-                let shape = &graph.value(result).shape;
-                if shape.dtype == DType::F32 && shape.bytes() >= least {
-                    uses.insert(result, Vec::new());
-                }
-            }
-        }
-        for result in &code.results {
-            if let Some(uses) = uses.get_mut(result) {
-                uses.push((code.nodes.len(), None));
-            }
-        }
+        });
         Self { uses, moved: Vec::new() }
     }
 
