@@ -38,6 +38,22 @@ def test_a_result_of_free_layout_lies_as_what_it_is_made_of() -> None:
 
 
 @needs_formats
+def test_a_parameter_of_free_layout_lies_as_its_result_must_or_in_the_fewest_tiles() -> None:
+    free = Format(Layout.AUTO)
+    small = jax.ShapeDtypeStruct((256, 4, 2), jnp.float32)
+
+    def orders(*, result: Any) -> list[tuple[int, ...]]:
+        program = jax.jit(lambda x: (x * 2).T, in_shardings=free, out_shardings=result)
+        compiled = program.lower(small).compile()
+        return [order(compiled.input_formats[0][0]), order(compiled.output_formats)]
+
+    assert orders(result=None) == [(2, 1, 0), (0, 1, 2)]
+    assert orders(result=free) == [(2, 1, 0), (0, 1, 2)]
+    kept = jax.jit(lambda x: (x.T, x), in_shardings=free).lower(small).compile()
+    assert order(kept.input_formats[0][0]) == order(jnp.zeros(small.shape).format) == (1, 2, 0)
+
+
+@needs_formats
 def test_an_argument_is_not_given_up_for_a_result_that_lies_in_another_way() -> None:
     mesh = jax.sharding.Mesh(np.array(jax.devices()), ("i",))
     split = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("i"))

@@ -5,7 +5,7 @@ mod rules;
 mod size;
 mod text;
 
-pub use rules::{default_layout, explicit_layout};
+pub use rules::{default_layout, explicit_layout, preferred_order};
 pub use size::{padded_bytes, validate};
 pub use tpu_topology::TileRules;
 

@@ -1,39 +1,37 @@
 //! From a module to an executable.
 use super::device_plan::{self, DevicePlan};
-use super::free_layouts::{DimensionOrder, orders};
 use super::kernels;
 use super::labels::{labels, sources};
 use super::laid_anew;
 use super::oom::too_large;
+use super::signature::signature;
 use super::{
     CompileOptions, CostAnalysis, Donation, Executable, Format, MemoryAnalysis, Parameter,
     ResultInfo,
 };
-use crate::hbm::layout::Layout;
 use crate::hbm::spec::{ArraySpec, LayoutRequest, Specs};
 use crate::memory::MemoryKind;
 use crate::origin::Labels;
 use crate::topology::Generation;
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use tpu_base::error::{Error, Result};
-use tpu_base::tensor::{DType, Shape};
+use tpu_base::tensor::DType;
 use tpu_base::units::{Bytes, to_u64, to_usize};
 use tpu_ops::{CallCompiler, Numerics};
 use tpu_pallas::core_memory::CalledKernel;
 use tpu_program::compile::{Passes, plan};
-use tpu_program::graph::Graph;
 use tpu_program::import::{BodyMaker, load};
 use tpu_program::plan::{Plan, StorageForm};
 use tpu_program::rewrite::custom_partitioning::partitioned;
 use tpu_program::rewrite::unreduced::without_unreduced;
 use tpu_program::sharding::groups::Devices;
-use tpu_program::sharding::io_shardings::{IoSharding, IoShardings, reported};
+use tpu_program::sharding::io_shardings::{IoSharding, IoShardings};
 use tpu_program::spmd::alone::is_alone;
 use tpu_stablehlo::Module;
-use tpu_stablehlo::ir::{Attributes, Function, Type};
+use tpu_stablehlo::ir::Type;
 
 /// What a program is compiled for.
 #[derive(Debug)]
@@ -257,186 +255,6 @@ pub(super) fn raw_bytes(specs: &Specs, count: usize) -> Result<Option<Arc<ArrayS
         return Ok(None);
     }
     specs.intern(DType::U8, &[to_u64(count)], LayoutRequest::Default).map(Some)
-}
-
-fn signature(
-    target: &CompileTarget<'_>,
-    graph: &Graph,
-    types: &[&Type],
-    (shapes, io_shardings): (&[Shape], Option<&IoShardings>),
-    (module, entry): (&Module, &Function),
-) -> Result<(Vec<Parameter>, Vec<ResultInfo>)> {
-    let none = Attributes::default();
-    let mut parameters = Vec::new();
-    for (index, &value) in graph.main.parameters.iter().enumerate() {
-        let attributes = entry.arguments.get(index).unwrap_or(&none);
-        let spread = io_shardings.map(|io_shardings| &io_shardings.parameters[index]);
-        let shape = spread.map_or(&graph.value(value).shape, |spread| &spread.shard);
-        let (spec, auto_layout) = spec(target, shape, attributes)?;
-        let aliased = attributes.integer("tf.aliasing_output").map(usize::try_from);
-        let donation = match aliased {
-            Some(Ok(result)) if result < graph.main.results.len() => Donation::To(result),
-            Some(_) => {
-                let count = graph.main.results.len();
-                let message =
-                    format!("parameter {index} aliases a result that is not among {count}");
-                return Err(Error::bad(message));
-            }
-            None if attributes.flag("jax.buffer_donor") => Donation::Free,
-            None => Donation::Kept,
-        };
-        parameters.push(Parameter {
-            spec,
-            kind: kind(attributes)?,
-            sharding: sharding(attributes, spread),
-            donation,
-            auto_layout,
-            token: matches!(types.get(index), Some(Type::Token)),
-        });
-    }
-    let orders = free_orders(module, entry, &parameters);
-    let mut results = Vec::new();
-    for (index, shape) in shapes.iter().enumerate() {
-        let declared = entry.results.get(index);
-        let (of, attributes) =
-            declared.map_or((None, &none), |(of, attributes)| (Some(of), attributes));
-        let spread = io_shardings.map(|io_shardings| &io_shardings.results[index]);
-        let shape = spread.map_or(shape, |spread| &spread.shard);
-        let (mut spec, auto_layout) = spec(target, shape, attributes)?;
-        if let Some(Some(order)) = orders.get(index).filter(|_| auto_layout)
-            && order.len() == spec.dims.len()
-            && *order != spec.layout.minor_to_major
-        {
-            let request = LayoutRequest::Order(order.clone());
-            spec = target.specs.intern(spec.dtype, &spec.dims, request)?;
-        }
-        results.push(ResultInfo {
-            spec,
-            kind: kind(attributes)?,
-            sharding: sharding(attributes, spread),
-            alias: None,
-            auto_layout,
-            token: matches!(of, Some(Type::Token)),
-        });
-    }
-    pair(&mut parameters, &mut results, io_shardings.is_some())?;
-    Ok((parameters, results))
-}
-
-/// How the results whose layout is free lie: as the parameter that is given up for them, or as
-/// what they are made of. Empty where none is free.
-fn free_orders(module: &Module, entry: &Function, parameters: &[Parameter]) -> Vec<DimensionOrder> {
-    let free = |attributes: &Attributes| attributes.text("mhlo.layout_mode") == Some("auto");
-    if !entry.results.iter().any(|(_, attributes)| free(attributes)) {
-        return Vec::new();
-    }
-    let order = |of: &Parameter| Some(of.spec.layout.minor_to_major.clone());
-    let mut found = orders(module, entry, parameters.iter().map(order).collect());
-    for parameter in parameters {
-        if let Donation::To(result) = parameter.donation
-            && let Some(found) = found.get_mut(result)
-        {
-            *found = order(parameter);
-        }
-    }
-    found
-}
-
-fn sharding(attributes: &Attributes, spread: Option<&IoSharding>) -> Option<Arc<str>> {
-    spread.map(reported).or_else(|| attributes.text("mhlo.sharding").map(Into::into))
-}
-
-/// Gives donated parameters to results: as the program says, then to the first one of the same
-/// size that is free.
-fn pair(parameters: &mut [Parameter], results: &mut [ResultInfo], spread: bool) -> Result<()> {
-    for (index, parameter) in parameters.iter_mut().enumerate() {
-        let Donation::To(result) = parameter.donation else { continue };
-        let taken = &mut results[result];
-        if taken.spec.padded != parameter.spec.padded || taken.kind != parameter.kind {
-            // The result's shards may have another size than the program's author thought.
-            if spread {
-                parameter.donation = Donation::Free;
-                continue;
-            }
-            let (from, to) = (parameter.spec.text(), taken.spec.text());
-            let message = format!("parameter {index}, {from}, cannot alias result {result}, {to}");
-            return Err(Error::bad(message));
-        }
-        if let Some(other) = taken.alias.replace(index) {
-            let message = format!("parameters {other} and {index} both alias result {result}");
-            return Err(Error::bad(message));
-        }
-    }
-    for (index, result) in free_pairs(parameters, results) {
-        results[result].alias = Some(index);
-        parameters[index].donation = Donation::To(result);
-    }
-    if spread {
-        keep_misfits(parameters, results);
-    }
-    Ok(())
-}
-
-/// Parameters that any result may take over, each with the first result like it that no other has
-/// and that takes as many bytes: another layout may need more.
-fn free_pairs(parameters: &[Parameter], results: &[ResultInfo]) -> Vec<(usize, usize)> {
-    let mut free: HashMap<(MemoryKind, DType, &[u64], Bytes), VecDeque<usize>> = HashMap::new();
-    for (index, result) in results.iter().enumerate().filter(|(_, result)| result.alias.is_none()) {
-        let like = (result.kind, result.spec.dtype, &*result.spec.dims, result.spec.padded);
-        free.entry(like).or_default().push_back(index);
-    }
-    let offered = parameters.iter().enumerate().filter(|(_, one)| one.donation == Donation::Free);
-    offered
-        .filter_map(|(index, one)| {
-            let like = (one.kind, one.spec.dtype, &*one.spec.dims, one.spec.padded);
-            Some((index, free.get_mut(&like)?.pop_front()?))
-        })
-        .collect()
-}
-
-/// Of what several devices may give up, only what some result has the size of is given up.
-fn keep_misfits(parameters: &mut [Parameter], results: &[ResultInfo]) {
-    let mut taken: Vec<bool> = results.iter().map(|result| result.alias.is_some()).collect();
-    for parameter in parameters {
-        if parameter.donation != Donation::Free {
-            continue;
-        }
-        let bytes = (parameter.kind, parameter.spec.logical, parameter.spec.padded);
-        let fits = |(result, taken): (&ResultInfo, &mut bool)| {
-            let same = (result.kind, result.spec.logical, result.spec.padded) == bytes;
-            same && !std::mem::replace(taken, true)
-        };
-        if !results.iter().zip(&mut taken).any(fits) {
-            parameter.donation = Donation::Kept;
-        }
-    }
-}
-
-fn spec(
-    target: &CompileTarget<'_>,
-    shape: &Shape,
-    attributes: &Attributes,
-) -> Result<(Arc<ArraySpec>, bool)> {
-    let (request, auto) = match attributes.text("mhlo.layout_mode") {
-        None | Some("default" | "") => (LayoutRequest::Default, false),
-        Some("auto") => (LayoutRequest::Default, true),
-        Some(text) => {
-            let layout = Layout::parse(text)?;
-            let order = layout.minor_to_major.clone();
-            let plain = layout == Layout { minor_to_major: order.clone(), ..Layout::default() };
-            let request =
-                if plain { LayoutRequest::Order(order) } else { LayoutRequest::Tiled(layout) };
-            (request, false)
-        }
-    };
-    let dims: Vec<u64> = shape.dims.iter().map(|&dim| to_u64(dim)).collect();
-    Ok((target.specs.intern(shape.dtype, &dims, request)?, auto))
-}
-
-fn kind(attributes: &Attributes) -> Result<MemoryKind> {
-    let Some(name) = attributes.text("mhlo.memory_kind") else { return Ok(MemoryKind::Device) };
-    let found = MemoryKind::ALL.into_iter().find(|kind| kind.name() == name);
-    found.ok_or_else(|| Error::bad(format!("a memory kind {name:?}")))
 }
 
 fn analysis(

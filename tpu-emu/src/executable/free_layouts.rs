@@ -1,4 +1,4 @@
-//! How results of free layout (`mhlo.layout_mode = "auto"`) lie: as what they are made of.
+//! How results lie that are laid as what they are made of, and which parameter that is.
 //!
 //! Elements are stored densely whatever a layout says, so this decides only what clients are
 //! told. It follows the program once, from the parameters on.
@@ -15,13 +15,24 @@ const OPERATIONS: usize = 1 << 20;
 /// Axes, the fastest changing first; `None` for the default of the shape.
 pub(super) type DimensionOrder = Option<Vec<usize>>;
 
+/// An order of axes, and where it comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct FollowedOrder {
+    /// Axes, the fastest changing first.
+    pub(super) order: Vec<usize>,
+    /// The parameter of the entry that it was followed from; `None` where the program states it.
+    pub(super) parameter: Option<usize>,
+    /// Whether the value is that parameter as it came.
+    pub(super) untouched: bool,
+}
+
 /// The orders of the results of `entry`, whose parameters lie as given.
-pub(super) fn orders(
+pub(super) fn followed_orders(
     module: &Module,
     entry: &Function,
     parameters: Vec<DimensionOrder>,
-) -> Vec<DimensionOrder> {
-    orders_and_turned(module, entry, parameters).0
+) -> Vec<Option<FollowedOrder>> {
+    followed_and_turned(module, entry, parameters).0
 }
 
 /// An operand of an operation on elements that lies in another order than the first one: which
@@ -34,8 +45,20 @@ pub(super) fn orders_and_turned<'m>(
     entry: &'m Function,
     parameters: Vec<DimensionOrder>,
 ) -> (Vec<DimensionOrder>, Vec<Turned<'m>>) {
+    let (followed, turned) = followed_and_turned(module, entry, parameters);
+    (followed.into_iter().map(|of| of.map(|of| of.order)).collect(), turned)
+}
+
+fn followed_and_turned<'m>(
+    module: &'m Module,
+    entry: &'m Function,
+    parameters: Vec<DimensionOrder>,
+) -> (Vec<Option<FollowedOrder>>, Vec<Turned<'m>>) {
     let mut walk = Walk { module, left: OPERATIONS, turned: Vec::new() };
-    let orders = walk.function(entry, parameters, 0);
+    let from = |(index, order): (usize, DimensionOrder)| {
+        order.map(|order| FollowedOrder { order, parameter: Some(index), untouched: true })
+    };
+    let orders = walk.function(entry, parameters.into_iter().enumerate().map(from).collect(), 0);
     (orders, walk.turned)
 }
 
@@ -50,9 +73,9 @@ impl<'m> Walk<'m> {
     fn function(
         &mut self,
         function: &'m Function,
-        parameters: Vec<DimensionOrder>,
+        parameters: Vec<Option<FollowedOrder>>,
         depth: usize,
-    ) -> Vec<DimensionOrder> {
+    ) -> Vec<Option<FollowedOrder>> {
         let [block] = &function.body.blocks[..] else { return Vec::new() };
         self.block(function, block, parameters, &mut HashMap::new(), depth)
     }
@@ -61,10 +84,10 @@ impl<'m> Walk<'m> {
         &mut self,
         function: &'m Function,
         block: &'m Block,
-        parameters: Vec<DimensionOrder>,
-        known: &mut HashMap<Value, Vec<usize>>,
+        parameters: Vec<Option<FollowedOrder>>,
+        known: &mut HashMap<Value, FollowedOrder>,
         depth: usize,
-    ) -> Vec<DimensionOrder> {
+    ) -> Vec<Option<FollowedOrder>> {
         let Some((last, operations)) = block.operations.split_last() else { return Vec::new() };
         for (&value, order) in block.arguments.iter().zip(parameters) {
             order.into_iter().for_each(|order| drop(known.insert(value, order)));
@@ -77,7 +100,7 @@ impl<'m> Walk<'m> {
             let made = self.operation(function, operation, known, depth);
             for (&result, order) in operation.results.iter().zip(made) {
                 let rank = dims(function, result).map_or(0, <[i64]>::len);
-                if let Some(order) = order.filter(|order| is_order(order, rank)) {
+                if let Some(order) = order.filter(|of| is_order(&of.order, rank)) {
                     known.insert(result, order);
                 }
             }
@@ -89,17 +112,18 @@ impl<'m> Walk<'m> {
         &mut self,
         function: &'m Function,
         operation: &'m Operation,
-        known: &mut HashMap<Value, Vec<usize>>,
+        known: &mut HashMap<Value, FollowedOrder>,
         depth: usize,
-    ) -> Vec<DimensionOrder> {
-        let operands: Vec<DimensionOrder> =
+    ) -> Vec<Option<FollowedOrder>> {
+        let operands: Vec<Option<FollowedOrder>> =
             operation.operands.iter().map(|value| known.get(value).cloned()).collect();
-        let like_operand = |operands: &[DimensionOrder]| {
+        let touched = |of: FollowedOrder| FollowedOrder { untouched: false, ..of };
+        let like_operand = |operands: &[Option<FollowedOrder>]| {
             let same = |&result: &Value| {
                 let wanted = dims(function, result)?;
                 let mut given = operation.operands.iter().zip(operands);
                 given.find_map(|(&value, order)| {
-                    order.clone().filter(|_| dims(function, value) == Some(wanted))
+                    order.clone().filter(|_| dims(function, value) == Some(wanted)).map(touched)
                 })
             };
             operation.results.iter().map(same).collect()
@@ -118,7 +142,9 @@ impl<'m> Walk<'m> {
                     _ => Vec::new(),
                 }
             }
-            Operator::Structural(Structural::While) => operands,
+            Operator::Structural(Structural::While) => {
+                operands.into_iter().map(|of| of.map(touched)).collect()
+            }
             Operator::Row(entry) => match entry.layout {
                 LayoutRule::LikeOperand => {
                     if entry.relayout == Relayout::Nothing && operation.regions.is_empty() {
@@ -129,10 +155,11 @@ impl<'m> Walk<'m> {
                 LayoutRule::LikeOperands => operands,
                 LayoutRule::Stated => stated(operation).unwrap_or(operands),
                 LayoutRule::Permuted => {
-                    vec![operands.into_iter().next().flatten().and_then(|order| {
+                    vec![operands.into_iter().next().flatten().and_then(|of| {
                         let permutation = axes(&operation.attributes.integers("permutation")?);
                         let place = |axis| permutation.iter().position(|from| from == axis);
-                        order.iter().map(place).collect()
+                        let order = of.order.iter().map(place).collect::<Option<_>>()?;
+                        Some(FollowedOrder { order, untouched: false, ..of })
                     })]
                 }
                 LayoutRule::Default => Vec::new(),
@@ -150,7 +177,7 @@ impl<'m> Walk<'m> {
         &mut self,
         function: &'m Function,
         operation: &'m Operation,
-        operands: &[DimensionOrder],
+        operands: &[Option<FollowedOrder>],
     ) {
         let Some(wanted) = operation.results.first().and_then(|&of| dims(function, of)) else {
             return;
@@ -158,8 +185,8 @@ impl<'m> Walk<'m> {
         let fastest = |order: &[usize]| order.iter().copied().find(|&axis| wanted[axis] != 1);
         let mut first = None;
         for (&value, order) in operation.operands.iter().zip(operands) {
-            let Some(order) = order.as_ref().filter(|_| dims(function, value) == Some(wanted))
-            else {
+            let here = dims(function, value) == Some(wanted);
+            let Some(FollowedOrder { order, .. }) = order.as_ref().filter(|_| here) else {
                 continue;
             };
             if *first.get_or_insert_with(|| fastest(order)) != fastest(order) {
@@ -170,11 +197,13 @@ impl<'m> Walk<'m> {
 }
 
 /// The layouts that a constraint states for its results.
-fn stated(operation: &Operation) -> Option<Vec<DimensionOrder>> {
+fn stated(operation: &Operation) -> Option<Vec<Option<FollowedOrder>>> {
     let Some(Attribute::Array(layouts)) = operation.attributes.get("result_layouts") else {
         return None;
     };
-    Some(layouts.iter().map(|layout| layout.integers().map(|order| axes(&order))).collect())
+    let stated =
+        |order: Vec<i64>| FollowedOrder { order: axes(&order), parameter: None, untouched: false };
+    Some(layouts.iter().map(|layout| layout.integers().map(stated)).collect())
 }
 
 /// Numbers of axes; one that is none stands for the largest, which no array has.
@@ -193,7 +222,7 @@ fn is_order(order: &[usize], rank: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::orders;
+    use super::orders_and_turned;
     use tpu_stablehlo::text::parse;
 
     /// The order of the one result of a program over an array of three axes.
@@ -202,7 +231,7 @@ mod tests {
         let entry = module.entry().unwrap();
         let rows = |_| Some(vec![2, 1, 0]);
         let parameters = (0..entry.arguments.len()).map(rows).collect();
-        orders(&module, entry, parameters).pop().flatten()
+        orders_and_turned(&module, entry, parameters).0.pop().flatten()
     }
 
     fn of(body: &str, result: &str) -> Option<Vec<usize>> {
@@ -246,7 +275,8 @@ mod tests {
             return %r, %p : tensor<4x4xf32>, tensor<4x4xf32>\n}";
         let module = parse(text).unwrap();
 
-        let found = orders(&module, module.entry().unwrap(), vec![Some(vec![1, 0])]);
+        let (found, _) =
+            orders_and_turned(&module, module.entry().unwrap(), vec![Some(vec![1, 0])]);
 
         assert_eq!(found, [Some(vec![0, 1]), None]);
     }

@@ -12,6 +12,7 @@ mod oom;
 mod other_plan;
 mod planned;
 mod serialized;
+mod signature;
 mod stored_array;
 mod stored_by_chip;
 
