@@ -22,7 +22,7 @@ struct Real {
     name: String,
 }
 
-/// Made when the first program is compiled; `None` where nobody asks for it or it cannot be had.
+/// Made when the first topology is asked for, or the first program is compiled; `None` where nobody asks for it or it cannot be had.
 static REAL: OnceLock<Option<Real>> = OnceLock::new();
 
 /// What was said on standard error.
@@ -34,6 +34,13 @@ fn say(sentence: String) {
         tpu_host::tell(&sentence);
         SAID.lock().insert(sentence);
     }
+}
+
+/// Finds the real compiler, if somebody asks for it, on a thread that may take the interpreter's lock.
+///
+/// jaxlib 0.10 keeps that lock while another thread of it compiles for a topology without devices.
+pub(crate) fn prepare() {
+    let _ = real();
 }
 
 const STANDS: &str = "the plan of tpu-emu stands";
@@ -77,7 +84,7 @@ extern "C" fn take(folder: *const c_char) {
 
 /// The folders of packages of this process's interpreter; none where there is no interpreter.
 ///
-/// It takes the interpreter's lock, which jaxlib gives up while it compiles.
+/// It takes the interpreter's lock, which jaxlib gives up while it compiles for a client.
 fn packages() -> Vec<PathBuf> {
     let take: *const () = take as *const ();
     TOLD.with_borrow_mut(Vec::clear);

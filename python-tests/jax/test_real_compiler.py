@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from test_command import command
 
-from emulator import LIBRARY, run
+from emulator import JAXLIB, LIBRARY, run
 
 SOURCE = Path(__file__).with_name("fake_libtpu.c")
 HEADERS = Path(__file__).resolve().parents[2] / "pjrt-plugin" / "sys" / "include"
@@ -384,3 +384,21 @@ def test_what_does_not_fit_by_its_plan_is_refused_with_what_holds_the_room(tmp_p
     largest = text[text.index("Largest temporaries:") :].splitlines()[1]
     assert "[8192,4096]" in largest or "[1024,32,8,128]" in largest, text
     assert largest.endswith(" at <string>:6"), text
+
+
+WITHOUT_DEVICES = """
+import jax
+import jax.numpy as jnp
+from jax.experimental import topologies
+
+[device, *_] = topologies.get_topology_desc(platform="tpu", topology_name="v5e:2x2").devices
+x = jax.ShapeDtypeStruct((64, 64), jnp.float32, sharding=jax.sharding.SingleDeviceSharding(device))
+compiled = jax.jit(lambda x: jnp.sin(x) @ x).lower(x).compile()
+print("temporaries", compiled.memory_analysis().temp_size_in_bytes)
+"""
+
+
+@pytest.mark.skipif(JAXLIB < (0, 7), reason="older JAX compiles for the devices of its client")
+def test_it_is_asked_for_topologies_without_devices_too(tmp_path):
+    done = shown("answers", tmp_path, WITHOUT_DEVICES)
+    assert done.stdout == f"temporaries {7 * MIB}\n"

@@ -3,6 +3,7 @@ use super::client::PLATFORM_NAME;
 use super::device_description;
 use crate::attributes::{self, Attributes};
 use crate::boundary::{Caller, give_bytes, give_slice, give_text, handle_of, id_of, take_bytes};
+use crate::real_compiler;
 use crate::state::{DESCRIPTIONS, TOPOLOGIES, TopologyEntry, topology};
 use crate::sys::{
     PJRT_DeviceDescription, PJRT_TopologyDescription_Attributes_Args,
@@ -77,6 +78,7 @@ pub(super) fn create(
     caller: &Caller,
     args: &mut PJRT_TopologyDescription_Create_Args,
 ) -> Result<()> {
+    real_compiler::prepare();
     let name = caller.text(args.topology_name, args.topology_name_size, "topology_name")?;
     let options = attributes::from_c(caller, args.create_options, args.num_options)?;
     args.topology = handle_of(publish(Topology::create(&name, &options)?, false));
