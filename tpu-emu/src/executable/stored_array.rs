@@ -43,8 +43,11 @@ impl Array {
         Some((bytes, layout))
     }
 
-    /// The bytes in rows, and the layout.
+    /// The bytes in rows, and the layout. Rows of one element are a line of them.
     pub(super) fn in_rows(&self, rules: TileRules) -> Option<(Bytes, Layout)> {
+        if self.dims.last() == Some(&1) {
+            return self.by_default(rules);
+        }
         let order: Vec<usize> = (0..self.dims.len()).rev().collect();
         self.in_order(rules, &order)
     }
