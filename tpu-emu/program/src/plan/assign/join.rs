@@ -15,19 +15,8 @@ impl Assignment<'_> {
                         self.live_range(value).last == times.start && self.writable(value)
                     };
                     let all = 0..step.operands.len();
-                    let mut dying: Vec<usize> = all.filter(|&at| dies(step.operands[at])).collect();
-                    for (number, &result) in step.results.iter().enumerate() {
-                        let bytes = self.graph.bytes(result);
-                        let fits = |&at: &usize| {
-                            let set = self.sets.get(step.operands[at]);
-                            set.map(|set| set.bytes) == Some(bytes)
-                                && step.kind.takes_over(at, number)
-                        };
-                        if let Some(at) = dying.iter().position(fits) {
-                            let operand = step.operands[dying.swap_remove(at)];
-                            self.sets.join(operand, result);
-                        }
-                    }
+                    let dying: Vec<usize> = all.filter(|&at| dies(step.operands[at])).collect();
+                    self.join_dying(step, dying);
                 }
                 StepKind::Kernel(kernel) => {
                     for (index, &result) in step.results.iter().enumerate() {
@@ -50,6 +39,28 @@ impl Assignment<'_> {
                 StepKind::Each(each) => self.join_each(step, times, each),
                 StepKind::Copy(_) => {}
             }
+        }
+    }
+
+    /// Lets results of a step have the memory of operands that end with it: first those whose memory
+    /// is that of the program's result that a result is.
+    fn join_dying(&mut self, step: &FusedStep, mut dying: Vec<usize>) {
+        let mut open: Vec<usize> = (0..step.results.len()).collect();
+        for at_home in [true, false] {
+            open.retain(|&number| {
+                let result = step.results[number];
+                let bytes = self.graph.bytes(result);
+                let home = self.homes.get(&result).copied();
+                let fits = |&at: &usize| {
+                    let Some(set) = self.sets.get(step.operands[at]) else { return false };
+                    let there = !at_home || (home.is_some() && set.pin == home);
+                    there && set.bytes == bytes && step.kind.takes_over(at, number)
+                };
+                let Some(at) = dying.iter().position(fits) else { return true };
+                let operand = step.operands[dying.swap_remove(at)];
+                self.sets.join(operand, result);
+                false
+            });
         }
     }
 
@@ -195,4 +206,32 @@ fn note_reads(code: &StepBlock, into: &mut HashSet<ValueId>) {
         step.kind.blocks().for_each(|block| note_reads(block, into));
     }
     into.extend(&code.results);
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::compile::Passes;
+    use crate::differential::graph_of;
+    use crate::plan::check::planned;
+
+    #[test]
+    fn results_of_one_loop_take_the_memory_that_was_given_up_for_each() {
+        // Adam: the first result is made of the arguments of all others.
+        let text = "func.func public @main(%w: tensor<64x64xf32>, %m: tensor<64x64xf32>, \
+            %v: tensor<64x64xf32>, %g: tensor<64x64xf32>) \
+            -> (tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>) {
+            %m1 = stablehlo.add %m, %g : tensor<64x64xf32>
+            %g2 = stablehlo.multiply %g, %g : tensor<64x64xf32>
+            %v1 = stablehlo.add %v, %g2 : tensor<64x64xf32>
+            %s = stablehlo.sqrt %v1 : tensor<64x64xf32>
+            %d = stablehlo.divide %m1, %s : tensor<64x64xf32>
+            %w1 = stablehlo.subtract %w, %d : tensor<64x64xf32>
+            return %w1, %m1, %v1 : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>
+          }";
+        for donated in [[Some(0), Some(1), Some(2), None], [None, Some(2), None, Some(0)]] {
+            let mut graph = graph_of(text, Passes::ALL);
+            let plan = planned(&mut graph, &donated, Passes::ALL);
+            assert_eq!((plan.arena, plan.steps.len()), (0, 1), "{donated:?}");
+        }
+    }
 }

@@ -44,6 +44,7 @@ pub(crate) fn assign(
         sets: AliasSets::default(),
         results: Plan::PARAMETERS + number(code.parameters.len()),
         rows: Plan::PARAMETERS + number(code.parameters.len() + code.results.len()),
+        homes: HashMap::new(),
         given_up: HashSet::new(),
         set_slots: Vec::new(),
         scratch: Vec::new(),
@@ -54,6 +55,10 @@ pub(crate) fn assign(
         on_host: if apart { host_values(code) } else { HashSet::new() },
     };
 
+    for (index, &value) in code.results.iter().enumerate() {
+        let memory = layout.results + number(index);
+        layout.homes.entry(value).or_insert(memory);
+    }
     layout.parameters(code);
     layout.declare(code);
     layout.join(code, &times);
@@ -78,6 +83,8 @@ struct Assignment<'g> {
     results: u32,
     /// Memory of the first row of an array that lies in another memory.
     rows: u32,
+    /// The memory in which each of the program's results is to lie.
+    homes: HashMap<ValueId, u32>,
     /// Rows that nobody needs once the run that reads them has read them.
     given_up: HashSet<ValueId>,
     /// Slot of each alias set, once they have one.
