@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from emulator import JAXLIB, output
+from emulator import JAXLIB, output, run
 
 STEPS = """
     import json
@@ -128,3 +128,59 @@ UNREDUCED = """
 @pytest.mark.skipif(JAXLIB < (0, 7), reason="JAX before 0.7 has no unreduced arrays")
 def test_unreduced_sums_of_small_batches_are_made_at_once():
     assert int(output(UNREDUCED)) == 1
+
+
+ADAM = """
+    import jax, jax.numpy as jnp
+
+    def adam(state, slope):
+        w, m, v = state
+        m = 0.9 * m + 0.1 * slope
+        v = 0.99 * v + 0.01 * slope * slope
+        return w - 1e-3 * m / (jnp.sqrt(v) + 1e-8), m, v
+
+    array = jnp.zeros((256, 1024))
+    jitted = jax.jit(adam, donate_argnums=0)
+    memory = jitted.lower((array,) * 3, array).compile().memory_analysis()
+    print(memory.temp_size_in_bytes, memory.alias_size_in_bytes == 3 * array.nbytes)
+"""
+
+
+def test_an_optimizer_writes_its_state_in_place():
+    assert output(ADAM).split() == ["0", "True"]
+
+
+CHAIN = """
+    import hashlib
+    import jax, jax.numpy as jnp, numpy as np
+
+    def loss(layers, x):
+        for w in layers:
+            x = jnp.tanh(x @ w)
+        return (x * x).sum()
+
+    random = np.random.default_rng(0).normal(0, 0.1, (12, 64, 64))
+    layers = [jnp.asarray(w, jnp.float32) for w in random]
+    x = jnp.ones((1 << 15, 64))
+    compiled = jax.jit(jax.grad(loss)).lower(layers, x).compile()
+    slopes = np.stack(compiled(layers, x))
+    memory = compiled.memory_analysis()
+    print(memory.peak_memory_in_bytes, hashlib.sha256(slopes.tobytes()).hexdigest())
+"""
+
+
+def test_products_are_made_again_before_a_program_is_refused():
+    def run_on(mib: int) -> tuple[int, str, str]:
+        settings = {"TPU_EMU_HBM_BYTES": f"{mib}MiB", "TPU_EMU_LOG": "warn"}
+        done = run(CHAIN, settings)
+        assert done.returncode == 0, done.stderr
+        peak, bits = done.stdout.split()
+        return int(peak), bits, done.stderr
+
+    peak, bits, log = run_on(256)
+    less, same, told = run_on(peak - 1 >> 20)
+
+    assert less < peak
+    assert same == bits
+    assert "remat" not in log
+    assert "stablehlo.dot_general.remat at " in told

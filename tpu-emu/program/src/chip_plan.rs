@@ -29,7 +29,7 @@ pub(crate) struct ChipProgram {
 }
 
 /// An array of which elements are looked up.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Loss {
     shape: Shape,
     /// Bytes of the products that it is made of.
@@ -141,7 +141,7 @@ impl ChipProgram {
     }
 
     /// What a chip has beside the arena of a program's plan; `None` where that is nothing.
-    pub(crate) fn beside(self, plan: &Plan) -> Option<StoredByChip> {
+    pub(crate) fn beside(&self, plan: &Plan) -> Option<StoredByChip> {
         let is_widened = |slot: &&ArenaSlot| {
             let shape = slot.shape.as_ref();
             shape.is_some_and(|shape| self.widened.contains(&(slot.location, shape.clone())))
@@ -154,9 +154,9 @@ impl ChipProgram {
             let (name, location) = (Arc::clone(&largest.name), largest.location);
             (bytes > 0).then_some(StoredByChip { bytes, shape, name, location })
         });
-        let last = self.loss.and_then(|loss| {
+        let last = self.loss.as_ref().and_then(|loss| {
             let bytes = loss.beside(plan.arena);
-            let Loss { shape, name, location, .. } = loss;
+            let Loss { shape, name, location, .. } = loss.clone();
             (bytes > 0).then_some(StoredByChip { bytes, shape, name, location })
         });
         wide.into_iter().chain(last).max_by_key(|stored| stored.bytes)

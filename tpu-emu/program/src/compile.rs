@@ -13,8 +13,8 @@
 //! 10. Row fusion (`passes/fuse/row_fusion`), from steps to steps.
 //! 11. Scalar loops (`passes/scalar_loops`), from steps to steps.
 //! 12. Buffer assignment (`plan/assign`), from steps to a plan.
-//! 13. Recomputation (`recompute`), from graph to graph, where that plan is large: 7 to 12
-//!     follow again.
+//! 13. Recomputation (`recompute`), from graph to graph, where that plan is large, and once more
+//!     with products where it does not fit: 7 to 12 follow again.
 //!
 //! What runs next, `interpret` does. No pass changes the bits of a result, which the
 //! random programs of `differential` hold each of them to.
@@ -62,6 +62,9 @@ pub struct Passes {
     pub(crate) shrunk_from: usize,
     /// Whether that is done where nothing gets smaller by it too, for tests.
     pub(crate) always_made_again: bool,
+    /// Bytes of temporaries that a device has room for: where a program takes more, products and
+    /// reductions are made again too.
+    pub room: usize,
 }
 
 impl Passes {
@@ -81,6 +84,7 @@ impl Passes {
         one_body: true,
         shrunk_from: MIN_SHRUNK_BYTES,
         always_made_again: false,
+        room: usize::MAX,
     };
 }
 
@@ -102,14 +106,15 @@ impl Passes {
         one_body: false,
         shrunk_from: usize::MAX,
         always_made_again: false,
+        room: usize::MAX,
     };
 
     /// All of them, for programs of every size.
     pub(crate) const EAGER: Self =
         Self { shrunk_from: 0, one_hot_from: 0, picked_from: 0, rounded_from: 0, ..Self::ALL };
 
-    /// All of them, with values made again wherever that can be done.
-    pub(crate) const ALWAYS: Self = Self { always_made_again: true, ..Self::EAGER };
+    /// All of them, with values made again wherever that can be done, products too.
+    pub(crate) const ALWAYS: Self = Self { always_made_again: true, room: 0, ..Self::EAGER };
 
     /// All of them but one, for each that is for programs on one device too.
     pub(crate) const ALL_BUT_ONE: [Self; 11] = [
@@ -130,17 +135,34 @@ impl Passes {
 /// Makes a plan of an imported program.
 pub fn plan(graph: &mut Graph, storage: StorageForm<'_>, passes: Passes) -> Plan {
     let chip = (passes.picked_from < usize::MAX).then(|| ChipProgram::of(graph));
-    let mut plan = shrunk(graph, storage, passes).1;
-    plan.stored = chip.and_then(|chip| chip.beside(&plan));
+    let stored = |plan: &Plan| chip.as_ref().and_then(|chip| chip.beside(plan));
+    let beside = |plan: &Plan| stored(plan).map_or(0, |stored| stored.bytes);
+    let mut plan = fitted(graph, storage, passes, beside).1;
+    plan.stored = stored(&plan);
     plan
 }
 
-/// The steps of a program and their plan.
-pub(crate) fn shrunk(
+/// The steps of a program and their plan, which fits into the room that there is if it can. A chip
+/// stores so many bytes `beside` a plan.
+pub(crate) fn fitted(
     graph: &mut Graph,
     storage: StorageForm<'_>,
     passes: Passes,
+    beside: impl Fn(&Plan) -> usize,
 ) -> (StepBlock, Plan) {
+    let (code, plan) = shrunk(graph, storage, passes);
+    let room = passes.room.saturating_sub(beside(&plan));
+    if passes.room == usize::MAX || recompute::need(&plan) <= room {
+        return (code, plan);
+    }
+    let _mode = graph.numerics.subnormals().enter();
+    let always = passes.always_made_again;
+    let planned = planner(storage, passes);
+    recompute::fit(graph, (storage.donated(), always), room, (code, plan), planned)
+}
+
+/// The steps of a program and their plan, which is to be small if it is large.
+fn shrunk(graph: &mut Graph, storage: StorageForm<'_>, passes: Passes) -> (StepBlock, Plan) {
     // What a pass computes has the bits of a run.
     let _mode = graph.numerics.subnormals().enter();
     if passes.loop_invariants {
@@ -149,18 +171,25 @@ pub(crate) fn shrunk(
     one_hot::choose(graph, passes.one_hot_from);
     picked::pick(graph, passes.picked_from);
     rounded::round(graph, passes.rounded_from);
-    let planned = |graph: &mut Graph| {
-        let code = steps(graph, passes);
-        let plan = assign(graph, &code, storage, passes.memory_reuse);
-        (code, plan)
-    };
+    let planned = planner(storage, passes);
     let first = planned(graph);
     let nodes = graph.main.nodes.len().max(SHRUNK_NODES);
     if first.1.arena < (passes.shrunk_from / SHRUNK_NODES).saturating_mul(nodes) {
         return first;
     }
-    let (StorageForm::Packed { donated, .. } | StorageForm::Unpacked(donated)) = storage;
-    recompute::shrink(graph, (donated, passes.always_made_again), first, planned)
+    recompute::shrink(graph, (storage.donated(), passes.always_made_again), first, planned)
+}
+
+/// What makes the steps of a graph and their plan.
+fn planner(
+    storage: StorageForm<'_>,
+    passes: Passes,
+) -> impl Fn(&mut Graph) -> (StepBlock, Plan) + Copy {
+    move |graph| {
+        let code = steps(graph, passes);
+        let plan = assign(graph, &code, storage, passes.memory_reuse);
+        (code, plan)
+    }
 }
 
 /// The passes between loop invariants and buffer assignment. Constants that steps read get a

@@ -78,6 +78,11 @@ impl NodeKind {
     }
 }
 
+/// What the name of an operation ends with that is made again for want of memory.
+///
+/// Source: XLA's `HloRematerialization`.
+pub(crate) const REMATERIALIZED: &str = ".remat";
+
 /// One node.
 #[derive(Debug, Clone)]
 pub struct Node {
@@ -95,6 +100,33 @@ pub struct Node {
     pub location: LocationId,
     /// Whether it does more than give results.
     pub(crate) effect: bool,
+}
+
+/// Adds the values that blocks inside of a node read from outside of them, and those that they make.
+pub(crate) fn free_reads(node: &Node, into: &mut Vec<ValueId>) {
+    let mut inside = |code: &Subgraph| {
+        for node in &code.nodes {
+            into.extend(&node.operands);
+            free_reads(node, into);
+        }
+        into.extend(&code.results);
+    };
+    match &node.work {
+        NodeKind::While(condition, body) => {
+            inside(condition);
+            inside(body);
+        }
+        NodeKind::Branch(blocks) => blocks.iter().for_each(inside),
+        NodeKind::Each(each) => inside(&each.body),
+        _ => {}
+    }
+}
+
+/// The values that a node reads, and those that blocks inside of it make.
+pub(crate) fn values_read(node: &Node) -> Vec<ValueId> {
+    let mut read = node.operands.clone();
+    free_reads(node, &mut read);
+    read
 }
 
 impl Node {

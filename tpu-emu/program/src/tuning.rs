@@ -159,6 +159,9 @@ pub(crate) const MIN_SHRUNK_BYTES: usize = 24 << 20;
 /// for a plan grows with the nodes.
 pub(crate) const SHRUNK_NODES: usize = 128;
 
+/// Nodes of a block up to which they are put in another order.
+pub(crate) const MAX_SCHEDULED_NODES: usize = 1 << 14;
+
 /// Plans that a program is given at most, after the first, to find one that needs less.
 pub(crate) const MAX_SHRINKING_ITERATIONS: usize = 12;
 

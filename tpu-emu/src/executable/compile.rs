@@ -3,7 +3,7 @@ use super::device_plan::{self, DevicePlan};
 use super::kernels;
 use super::labels::{labels, sources};
 use super::laid_anew;
-use super::oom::too_large;
+use super::oom::{rematerialized, too_large};
 use super::signature::signature;
 use super::{
     CompileOptions, CostAnalysis, Donation, Executable, Format, MemoryAnalysis, Parameter,
@@ -81,7 +81,7 @@ pub(crate) fn compile(
         None if replicas && is_alone(&module) => Devices::ONE,
         _ => Devices { count, replicas, only },
     };
-    let passes = Passes::ALL;
+    let mut passes = Passes::ALL;
     let loaded = load(
         &module,
         target.numerics,
@@ -133,10 +133,12 @@ pub(crate) fn compile(
     let packed = StorageForm::Packed { donated: &donated, elsewhere: &elsewhere, apart: false };
     let rules = target.specs.rules();
     let laid_anew = |of: (&Module, &Plan)| laid_anew::of(of, rules, &parameters, &results);
+    let lasting = analysis(generation, 0, (0, 0), &parameters, &results).total();
+    passes.room = to_usize(target.limit.0.saturating_sub(lasting.0));
     // A program that cannot be taken apart is told as it is, an equal share for each device.
     let own = io_shardings.as_ref().and_then(|io_shardings| {
         let how = (target.numerics, target.make_body);
-        DevicePlan::of(how, &module, (io_shardings, spread), packed, laid_anew)
+        DevicePlan::of(how, &module, (io_shardings, spread), (packed, passes), laid_anew)
             .inspect_err(|why| tracing::debug!(?module.name, %why, "told as shares of the whole"))
             .ok()
     });
@@ -152,7 +154,12 @@ pub(crate) fn compile(
     };
     let sources = sources(&graph.main);
     // Shards become whole arrays, and those become shards, outside of the plan.
-    let outside = if io_shardings.is_some() { StorageForm::Unpacked(&[]) } else { packed };
+    let outside = if io_shardings.is_some() {
+        passes.room = usize::MAX;
+        StorageForm::Unpacked(&[])
+    } else {
+        packed
+    };
     let plan = plan(&mut graph, outside, passes);
     let (arena, pool) = match (&own, &io_shardings) {
         (Some(own), _) => (own.temporaries(), 0),
@@ -173,7 +180,10 @@ pub(crate) fn compile(
         Some(own) => own.plan.host,
         None if io_shardings.is_none() => {
             let how = (target.numerics, target.make_body);
-            device_plan::told(how, &module, packed).ok().flatten().map_or(0, |told| told.host)
+            device_plan::told(how, &module, (packed, passes))
+                .ok()
+                .flatten()
+                .map_or(0, |told| told.host)
         }
         None => 0,
     };
@@ -183,6 +193,9 @@ pub(crate) fn compile(
     let name: Arc<str> = module.name.clone().unwrap_or_else(|| "module".into());
     if memory.total() > target.limit {
         return Err(too_large(&module, (told, laid_anew.as_ref()), &memory, target.limit));
+    }
+    if let Some(again) = rematerialized(&module, told) {
+        tracing::warn!(program = %name, "{again}");
     }
     let labels = labels(target.labels, &name, &module, (told, laid_anew.as_ref()), &sources);
     let fingerprint = fingerprint(&source, &options, target.numerics);

@@ -38,18 +38,17 @@ impl DevicePlan {
         how: (Numerics, BodyMaker),
         module: &Module,
         (io_shardings, devices): (&IoShardings, Devices),
-        outside: StorageForm<'_>,
+        (outside, passes): (StorageForm<'_>, Passes),
         laid_anew: impl Fn((&Module, &Plan)) -> Option<LaidAnew>,
     ) -> Result<Self> {
         let part = partition(module, io_shardings, (devices.count, devices.replicas), Form::Plan)?;
         let alone = (Devices::ONE, &BTreeMap::new());
-        let passes = Passes::ALL;
         let loaded = load(&part.module, how.0, &Unlinked, how.1, alone, passes)?;
         let mut graph = loaded.graph;
         let mut plan = plan(&mut graph, outside, passes);
         let alone = part.everywhere && plan.calls == 0 && !plan.waits() && !graph.draws;
         let runs = alone && (part.per_device || plan.is_by_elements());
-        if let (false, Some(told)) = (runs, told(how, &part.module, outside)?) {
+        if let (false, Some(told)) = (runs, told(how, &part.module, (outside, passes))?) {
             plan = told;
         }
         let (cost, bytes_accessed) = (graph.cost, graph.bytes_accessed);
@@ -71,12 +70,11 @@ impl DevicePlan {
 pub(super) fn told(
     (numerics, make_body): (Numerics, BodyMaker),
     module: &Module,
-    outside: StorageForm<'_>,
+    (outside, passes): (StorageForm<'_>, Passes),
 ) -> Result<Option<Plan>> {
     let Some(module) = placed_apart(module) else { return Ok(None) };
     let StorageForm::Packed { donated, elsewhere, .. } = outside else { return Ok(None) };
     let alone = (Devices::ONE, &BTreeMap::new());
-    let passes = Passes::ALL;
     let mut graph = load(&module, numerics, &Unlinked, make_body, alone, passes)?.graph;
     let apart = StorageForm::Packed { donated, elsewhere, apart: true };
     Ok(Some(plan(&mut graph, apart, passes)))

@@ -12,7 +12,7 @@ use tpu_stablehlo::Module;
 /// Heads the list of the largest temporaries.
 const LARGEST: &str = "\nLargest temporaries:";
 
-/// How many of another compiler's are shown.
+/// How many of another compiler's, or of those made again, are shown.
 const SHOWN: usize = 8;
 
 /// The words, with the sizes and who has planned them.
@@ -51,6 +51,21 @@ pub(crate) fn too_large_for(name: &str, plan: &OtherPlan, limit: Bytes) -> Error
     Error::Verbatim { code: Code::ResourceExhausted, message: message.into() }
 }
 
+/// What a program makes again because there was no room for it otherwise, with lines; `None` for
+/// nothing.
+pub(super) fn rematerialized(module: &Module, plan: &Plan) -> Option<String> {
+    let again = plan.rematerialized();
+    if again.is_empty() {
+        return None;
+    }
+    let mut words = format!("Made again for want of room (rematerialization): {}", again.len());
+    for step in again.iter().take(SHOWN) {
+        let line = module.locations.line(step.location).unwrap_or_else(|| "unknown".to_owned());
+        let _ = write!(words, "\n    {} at {line}", step.name);
+    }
+    Some(words)
+}
+
 /// The error for a program that needs more HBM than a device has, with its largest temporaries.
 ///
 /// Source: libtpu 0.0.51, error E1000.
@@ -77,6 +92,9 @@ pub(super) fn too_large(
             short(*bytes),
             dtype.name()
         );
+    }
+    if let Some(again) = rematerialized(module, plan) {
+        let _ = write!(message, "\n{again}");
     }
     if plan.largest.iter().any(|(shape, ..)| shape.bytes() > 0) {
         message += LARGEST;

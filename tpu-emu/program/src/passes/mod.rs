@@ -9,3 +9,4 @@ pub(crate) mod one_hot;
 pub(crate) mod picked;
 pub(crate) mod rounded;
 pub(crate) mod scalar_loops;
+pub(crate) mod schedule;

@@ -2,7 +2,7 @@
 use super::super::graph::{Graph, ValueId};
 use super::super::passes::fuse::{EachStep, FusedStep, StepBlock, StepKind};
 use super::{Plan, PlannedEach, PlannedScalarLoop, PlannedStep, Slot, Step, StorageForm};
-use crate::compile::{Passes, shrunk};
+use crate::compile::{Passes, fitted};
 use std::collections::HashMap;
 
 /// What lies in a slot.
@@ -48,7 +48,7 @@ pub(crate) fn check(graph: &Graph, code: &StepBlock, plan: &Plan, donated: &[Opt
 /// The program's plan, which the checker has followed.
 pub(crate) fn planned(graph: &mut Graph, donated: &[Option<usize>], passes: Passes) -> Plan {
     let storage = StorageForm::Packed { donated, elsewhere: &[], apart: false };
-    let (code, plan) = shrunk(graph, storage, passes);
+    let (code, plan) = fitted(graph, storage, passes, |_| 0);
     check(graph, &code, &plan, donated);
     plan
 }

@@ -57,7 +57,7 @@ pub(crate) mod peak;
 pub(crate) use assign::assign;
 pub use calls::CallAlone;
 
-use super::graph::ValueId;
+use super::graph::{REMATERIALIZED, ValueId};
 use super::passes::fuse::row_step::RowFusion;
 use super::passes::fuse::{FusedLoop, StridedCopy};
 use super::passes::scalar_loops::{ScalarProgram, ValueRange};
@@ -190,6 +190,14 @@ pub enum StorageForm<'d> {
     Unpacked(&'d [Option<usize>]),
 }
 
+impl<'d> StorageForm<'d> {
+    /// The result that takes the memory of each parameter over.
+    pub(crate) fn donated(self) -> &'d [Option<usize>] {
+        let (Self::Packed { donated, .. } | Self::Unpacked(donated)) = self;
+        donated
+    }
+}
+
 /// Memory of the arena that values share one after the other, and when they live.
 #[derive(Debug, Clone)]
 pub struct ArenaSlot {
@@ -298,6 +306,31 @@ impl Plan {
             })
         }
         all(&self.steps)
+    }
+
+    /// The steps that are run once more because there was no room for what they had made.
+    pub fn rematerialized(&self) -> Vec<&Step> {
+        fn find<'p>(steps: &'p [Step], into: &mut Vec<&'p Step>) {
+            for step in steps {
+                if step.name.ends_with(REMATERIALIZED) {
+                    into.push(step);
+                }
+                match &step.kind {
+                    PlannedStep::While { condition, body, .. } => {
+                        find(condition, into);
+                        find(body, into);
+                    }
+                    PlannedStep::Branch { branches, .. } => {
+                        branches.iter().for_each(|steps| find(steps, into));
+                    }
+                    PlannedStep::Each(each) => find(&each.body, into),
+                    _ => {}
+                }
+            }
+        }
+        let mut found = Vec::new();
+        find(&self.steps, &mut found);
+        found
     }
 
     /// Bytes of the steps themselves.

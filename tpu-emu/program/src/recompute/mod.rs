@@ -1,27 +1,32 @@
 //! Elementwise values that are kept for long are made again where they are read late.
 //!
 //! Where the arena is fullest, the values that cross that moment are cut from what is computed
-//! later by the cheapest cut (`late`): what it keeps is fewest bytes, and all else that is read
-//! later is made again from that, just before it is read, by operations that give each element
+//! later by the cheapest cut (`cut`): what it keeps is fewest bytes, and all else that is read
+//! later is made again from that, just before it is read (`late`), by operations that give each element
 //! from those at its place. Loop fusion then joins these with what reads them.
 //! A program with them is planned anew, and taken if it needs less. Before that, comparisons are
-//! let to read what was clamped (`passes/clamped`), if less is needed then.
+//! let to read what was clamped (`passes/clamped`), if less is needed then. After it, all this is
+//! done once more with the nodes in another order (`passes/schedule`).
+//!
+//! A program that does not fit even so makes products and reductions again too (`fit`, `products`),
+//! no more of them than it takes to fit.
+mod cut;
 mod flow;
 mod late;
+mod products;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use crate::graph::{Graph, Subgraph, ValueId};
-use crate::passes::clamped;
+use crate::graph::{Graph, Subgraph};
 use crate::passes::fuse::StepBlock;
+use crate::passes::{clamped, schedule};
 use crate::plan::Plan;
 use crate::plan::peak::peaks;
 use crate::tuning::{
     MAX_PEAK_PLACES, MAX_SHRINKING_ITERATIONS, NARROW_WINDOW_NODES, PEAK_SHARE, SMALL_VALUE_PARTS,
     WIDE_WINDOW_NODES,
 };
-use late::Manner;
-use std::collections::HashSet;
+use cut::Manner;
 
 /// What is tried, in this order, as long as a program needs no less: how far readers of one copy are
 /// apart, and whether what runs when the arena is fullest reads what was kept.
@@ -35,7 +40,7 @@ const TRIES: [(usize, bool); 6] = [
     (0, true),
 ];
 
-/// Makes plans of a program as long as each needs less than the one before; gives the last of
+/// Makes plans of a program as long as each needs less than the one before; gives the least of
 /// these.
 /// `plan` makes the steps of the graph and their plan. A test takes each plan that is made.
 pub(crate) fn shrink(
@@ -44,31 +49,74 @@ pub(crate) fn shrink(
     first: (StepBlock, Plan),
     mut plan: impl FnMut(&mut Graph) -> (StepBlock, Plan),
 ) -> (StepBlock, Plan) {
-    let parameters = graph.main.parameters.iter().enumerate();
-    let kept: HashSet<ValueId> = parameters
-        .filter(|(index, _)| donated.get(*index).copied().flatten().is_none())
-        .map(|(_, &parameter)| parameter)
-        .collect();
-    let need = |plan: &Plan| plan.arena.saturating_add(plan.pool.len());
-    let (mut code, mut best) = first;
-    let mut main: Subgraph = graph.main.clone();
-    let least = need(&best) / SMALL_VALUE_PARTS;
-    let mut manner = Manner { kept, least, window: WIDE_WINDOW_NODES, behind: false };
-    // Less by a part that is worth having.
-    let is_less = |one: &Plan, other: &Plan| need(one) < need(other) - need(other) / 256;
+    let mut best = first;
+    let main: Subgraph = graph.main.clone();
     if clamped::ask(graph) {
-        let (steps, planned) = plan(graph);
-        if always || is_less(&planned, &best) {
-            (code, best) = (steps, planned);
-            main.clone_from(&graph.main);
+        let other = plan(graph);
+        if always || is_less(&other.1, &best.1) {
+            best = other;
         } else {
-            graph.main.clone_from(&main);
+            graph.main = main;
         }
     }
+    let manner = Manner::new(graph, donated, need(&best.1) / SMALL_VALUE_PARTS);
+    best = repeat(graph, manner.clone(), (always, 0), best, &mut plan);
+    let main: Subgraph = graph.main.clone();
+    if schedule::reorder(graph) {
+        let mut other = plan(graph);
+        // An order that needs a little more may have room for what is made again.
+        if need(&other.1) <= need(&best.1) / 8 * 9 {
+            other = repeat(graph, manner, (always, 0), other, plan);
+        }
+        if always || is_less(&other.1, &best.1) {
+            return other;
+        }
+        graph.main = main;
+    }
+    best
+}
+
+/// Makes products and reductions again too, until a plan takes no more than `room` bytes; gives the
+/// least plan that was found. The copies are named as XLA names what it rematerializes.
+pub(crate) fn fit(
+    graph: &mut Graph,
+    (donated, always): (&[Option<usize>], bool),
+    room: usize,
+    first: (StepBlock, Plan),
+    plan: impl FnMut(&mut Graph) -> (StepBlock, Plan),
+) -> (StepBlock, Plan) {
+    let mut manner = Manner::new(graph, donated, need(&first.1) / SMALL_VALUE_PARTS);
+    manner.products = true;
+    repeat(graph, manner, (always, room), first, plan)
+}
+
+/// Bytes that a plan takes on a device, beside what a chip stores.
+pub(crate) fn need(plan: &Plan) -> usize {
+    plan.arena.saturating_add(plan.pool.len())
+}
+
+/// Whether a plan needs less than another by a part that is worth having.
+fn is_less(one: &Plan, other: &Plan) -> bool {
+    need(one) < need(other) - need(other) / 256
+}
+
+/// Makes values again where the arena is fullest, as long as plans need less and more than `room`.
+fn repeat(
+    graph: &mut Graph,
+    mut manner: Manner,
+    (always, room): (bool, usize),
+    (mut code, mut best): (StepBlock, Plan),
+    mut plan: impl FnMut(&mut Graph) -> (StepBlock, Plan),
+) -> (StepBlock, Plan) {
+    let mut main: Subgraph = graph.main.clone();
     let mut tries = TRIES.iter();
     for _ in 0..MAX_SHRINKING_ITERATIONS {
         let Some(&(window, behind)) = tries.next() else { break };
+        if need(&best) <= room {
+            break;
+        }
         (manner.window, manner.behind) = (window, behind);
+        manner.excess = need(&best) - room;
         let mut changed = false;
         let (share, most) =
             if always { (0, MAX_SHRINKING_ITERATIONS) } else { (PEAK_SHARE, MAX_PEAK_PLACES) };

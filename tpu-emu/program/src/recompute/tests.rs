@@ -132,3 +132,49 @@ fn where_a_layer_was_rectified_is_asked_of_what_it_became() {
         assert_eq!(results(&text, &[None], Passes::ALWAYS), results(&text, &[None], Passes::NONE));
     }
 }
+
+/// A chain of products whose functions are read again in the other direction.
+fn chain() -> String {
+    let layer = |number: usize| {
+        let from = number - 1;
+        format!(
+            "%h{number} = stablehlo.dot_general %t{from}, %x, {DOT}
+             %t{number} = stablehlo.tanh %h{number} : tensor<64x64xf32>\n"
+        )
+    };
+    let back = |number: usize| {
+        let from = number + 1;
+        format!("%b{number} = stablehlo.dot_general %b{from}, %t{number}, {DOT}\n")
+    };
+    format!(
+        "func.func public @main(%x: tensor<64x64xf32>) -> (tensor<64x64xf32>) {{
+        %t0 = stablehlo.add %x, %x : tensor<64x64xf32>
+        {}%b7 = stablehlo.add %t6, %x : tensor<64x64xf32>
+        {}return %b1 : tensor<64x64xf32>
+      }}",
+        (1..=6).map(layer).collect::<String>(),
+        (1..=6).rev().map(back).collect::<String>()
+    )
+}
+
+#[test]
+fn products_are_made_again_where_there_is_no_room_for_them_and_are_named_so() {
+    let text = chain();
+    let wanted = results(&text, &[None], Passes::NONE);
+    let plan = |room: usize| {
+        let passes = Passes { room, ..Passes::EAGER };
+        assert_eq!(results(&text, &[None], passes), wanted);
+        let mut graph = graph_of(&text, passes);
+        let plan = planned(&mut graph, &[None], passes);
+        let again = plan.steps.iter().filter(|step| step.name.contains(".remat")).count();
+        (plan.arena + plan.pool.len(), again)
+    };
+
+    let (kept, none) = plan(usize::MAX);
+    let (one_less, some) = plan(kept - MATRIX);
+    let (least, more) = plan(0);
+
+    assert_eq!(none, 0);
+    assert!(one_less <= kept - MATRIX && some > 0, "{one_less} of {kept}, {some} again");
+    assert!(least <= one_less && more >= some, "{least} of {kept}, {more} again");
+}

@@ -1,0 +1,197 @@
+//! What is read late is cut from what is made early.
+use super::flow::{Network, WITHOUT_LIMIT};
+use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId, free_reads};
+use crate::tuning::{
+    COST_OF_FUNCTION, COST_OF_OPERATION, MAX_CUT_ITERATIONS, MAX_CUT_NODES,
+    MIN_BLOCKED_TRANSPOSE_ELEMENTS, WIDE_WINDOW_NODES,
+};
+use std::collections::{HashMap, HashSet};
+use tpu_base::units::to_u64;
+use tpu_kernels::elementwise::kind::ElementwiseKind;
+use tpu_kernels::movement::strided_view::AccessMap;
+
+/// How values are made again.
+#[derive(Debug, Clone)]
+pub(super) struct Manner {
+    /// Parameters whose memory nothing takes over.
+    pub(super) kept: HashSet<ValueId>,
+    /// Bytes of an elementwise value that is made again, at least.
+    pub(super) least: usize,
+    /// How many nodes may lie between two that read the same copy.
+    pub(super) window: usize,
+    /// Whether what runs at the moment reads what was kept; it reads what is made again otherwise.
+    pub(super) behind: bool,
+    /// Whether products and reductions are made again as well.
+    pub(super) products: bool,
+    /// Bytes that are to be saved: no more products are made again than have that many.
+    pub(super) excess: usize,
+}
+
+impl Manner {
+    /// Elementwise values of at least so many bytes; a donated parameter's memory is taken over.
+    pub(super) fn new(graph: &Graph, donated: &[Option<usize>], least: usize) -> Self {
+        let parameters = graph.main.parameters.iter().enumerate();
+        let kept = parameters
+            .filter(|(index, _)| donated.get(*index).copied().flatten().is_none())
+            .map(|(_, &parameter)| parameter)
+            .collect();
+        let window = WIDE_WINDOW_NODES;
+        Self { kept, least, window, behind: false, products: false, excess: 0 }
+    }
+}
+
+/// A block of which the nodes from `at` on are late.
+pub(super) struct Cut<'g> {
+    pub(super) graph: &'g Graph,
+    pub(super) code: &'g Subgraph,
+    pub(super) at: usize,
+    /// Bytes of an elementwise value that is made again, at least.
+    pub(super) least: usize,
+    /// Products and reductions that may be made again.
+    pub(super) products: HashSet<ValueId>,
+    /// The node that makes each value.
+    pub(super) maker: HashMap<ValueId, usize>,
+    /// Parameters whose memory something takes over.
+    parameters: HashSet<ValueId>,
+    /// The last node that reads each value.
+    last: HashMap<ValueId, usize>,
+    /// Values that are there later whatever is made again.
+    there: HashSet<ValueId>,
+    network: Network,
+    /// The vertices of a value: before it is kept, and after.
+    vertices: HashMap<ValueId, (usize, usize)>,
+}
+
+impl<'g> Cut<'g> {
+    pub(super) fn new(graph: &'g Graph, code: &'g Subgraph, at: usize, manner: &Manner) -> Self {
+        let mut maker = HashMap::new();
+        let mut last = HashMap::new();
+        let mut there: HashSet<ValueId> = code.results.iter().copied().collect();
+        for (number, node) in code.nodes.iter().enumerate() {
+            maker.extend(node.results.iter().map(|&result| (result, number)));
+            last.extend(node.operands.iter().map(|&operand| (operand, number)));
+            let mut inside = Vec::new();
+            free_reads(node, &mut inside);
+            last.extend(inside.iter().map(|&value| (value, number)));
+            if number >= at {
+                there.extend(inside);
+            }
+        }
+        let (network, vertices) = (Network::default(), HashMap::new());
+        let taken = code.parameters.iter().filter(|parameter| !manner.kept.contains(parameter));
+        let (parameters, least) = (taken.copied().collect(), manner.least);
+        let products = HashSet::new();
+        Self { graph, code, at, least, products, maker, parameters, last, there, network, vertices }
+    }
+
+    /// Whether a value is there later whatever is made again.
+    pub(super) fn is_there(&self, value: ValueId) -> bool {
+        if self.there.contains(&value) || self.graph.value(value).known.is_some() {
+            return true;
+        }
+        match self.maker.get(&value) {
+            Some(&maker) => {
+                maker >= self.at || matches!(self.code.nodes[maker].work, NodeKind::Constant(_))
+            }
+            // What takes a parameter's memory over comes behind its last reader.
+            None => {
+                !self.parameters.contains(&value)
+                    || self.last.get(&value).is_some_and(|&last| last >= self.at)
+            }
+        }
+    }
+
+    /// Values that are made early, that late nodes read, and that are made again.
+    pub(super) fn remade(mut self) -> Option<HashSet<ValueId>> {
+        let (source, sink) = (self.network.vertex(), self.network.vertex());
+        let mut open = Vec::new();
+        let code = self.code;
+        for node in &code.nodes[self.at..] {
+            for &operand in &node.operands {
+                if !self.is_there(operand) {
+                    let (_, behind) = self.value(operand, source, &mut open);
+                    self.network.edge(behind, sink, WITHOUT_LIMIT);
+                }
+            }
+        }
+        while let Some(value) = open.pop() {
+            if self.vertices.len() > MAX_CUT_NODES {
+                return None;
+            }
+            let (before, _) = self.vertices[&value];
+            let node = &code.nodes[self.maker[&value]];
+            for &operand in &node.operands {
+                if !self.is_there(operand) {
+                    let (_, behind) = self.value(operand, source, &mut open);
+                    self.network.edge(behind, before, WITHOUT_LIMIT);
+                }
+            }
+        }
+        let late = self.network.sink_side(source, sink, MAX_CUT_ITERATIONS)?;
+        let mut remade = HashSet::new();
+        let made = self.vertices.iter().filter(|(_, (before, _))| late[*before]);
+        remade.extend(made.map(|(&value, _)| value));
+        Some(remade)
+    }
+
+    /// The vertices of a value; notes one that is new and can be made again.
+    fn value(&mut self, value: ValueId, source: usize, open: &mut Vec<ValueId>) -> (usize, usize) {
+        if let Some(&known) = self.vertices.get(&value) {
+            return known;
+        }
+        let (before, behind) = (self.network.vertex(), self.network.vertex());
+        self.vertices.insert(value, (before, behind));
+        let bytes = self.graph.bytes(value);
+        self.network.edge(before, behind, to_u64(bytes).saturating_mul(256));
+        let cost = self.maker.get(&value).and_then(|&maker| self.cost(&self.code.nodes[maker]));
+        match cost {
+            Some(cost) => {
+                self.network.edge(source, before, cost);
+                open.push(value);
+            }
+            None => self.network.edge(source, before, WITHOUT_LIMIT),
+        }
+        (before, behind)
+    }
+
+    /// Whether several nodes read a value, one of them an operation on elements.
+    fn is_shared_by_loops(&self, value: ValueId) -> bool {
+        let reads = |node: &&Node| node.operands.contains(&value);
+        let mut readers = self.code.nodes.iter().filter(reads);
+        let is_loop = |node: &Node| matches!(node.work, NodeKind::Elementwise(_));
+        readers.clone().count() > 1 && readers.any(is_loop)
+    }
+
+    /// What it costs to make a node's result again, in 256ths of a byte that is kept; `None` for a
+    /// node that is not run twice.
+    pub(super) fn cost(&self, node: &Node) -> Option<u64> {
+        let [result] = *node.results else { return None };
+        let shape = &self.graph.value(result).shape;
+        let elements = to_u64(shape.elements());
+        match &node.work {
+            NodeKind::Elementwise(_) if shape.bytes() < self.least => None,
+            // libtpu 0.0.51 keeps these, and makes other functions again.
+            NodeKind::Elementwise(op)
+                if matches!(op.kind, ElementwiseKind::Sine | ElementwiseKind::Cosine)
+                    && self.is_shared_by_loops(result) =>
+            {
+                None
+            }
+            NodeKind::Elementwise(op) if op.transcendental => {
+                Some(elements.saturating_mul(COST_OF_FUNCTION))
+            }
+            NodeKind::Elementwise(_) => Some(elements.saturating_mul(COST_OF_OPERATION)),
+            NodeKind::Access(access) => {
+                let map = AccessMap::new(access, &shape.dims);
+                let copied =
+                    shape.elements() >= MIN_BLOCKED_TRANSPOSE_ELEMENTS && map.wants_blocks();
+                Some(if copied { elements.saturating_mul(COST_OF_FUNCTION) } else { 0 })
+            }
+            NodeKind::Iota(_) | NodeKind::Splat(_) => Some(0),
+            NodeKind::Kernel(_) if self.products.contains(&result) => {
+                Some(elements.saturating_mul(COST_OF_FUNCTION))
+            }
+            _ => None,
+        }
+    }
+}
