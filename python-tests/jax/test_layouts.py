@@ -50,7 +50,8 @@ def test_a_parameter_of_free_layout_lies_as_its_result_must_or_in_the_fewest_til
     assert orders(result=None) == [(2, 1, 0), (0, 1, 2)]
     assert orders(result=free) == [(2, 1, 0), (0, 1, 2)]
     kept = jax.jit(lambda x: (x.T, x), in_shardings=free).lower(small).compile()
-    assert order(kept.input_formats[0][0]) == order(jnp.zeros(small.shape).format) == (1, 2, 0)
+    default: Any = jnp.zeros(small.shape)
+    assert order(kept.input_formats[0][0]) == order(default.format) == (1, 2, 0)
 
 
 @needs_formats
