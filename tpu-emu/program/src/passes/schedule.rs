@@ -6,7 +6,8 @@
 //! among themselves that they have.
 use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId, values_read};
 use crate::tuning::MAX_SCHEDULED_NODES;
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
 use std::sync::Arc;
 
 /// Puts the nodes of a program in another order, those of loops and branches too; says whether any
@@ -54,18 +55,19 @@ struct NodeRun {
     nodes: Vec<usize>,
     /// Values that it reads and does not make, each once.
     reads: Vec<ValueId>,
-    /// Bytes that are alive behind it and were not before.
-    makes: usize,
+    /// Bytes by which more is alive behind it than before it.
+    growth: i128,
     /// Those that read what it makes, or must come behind it.
     behind: Vec<usize>,
     /// How many before it have not run.
     waits_for: usize,
+    has_run: bool,
 }
 
 struct Scheduler {
     units: Vec<NodeRun>,
-    /// Bytes of each value that dies in this block, and how many units have still to read it.
-    alive: HashMap<ValueId, (usize, usize)>,
+    /// Bytes of each value that dies in this block, and the units that have still to read it.
+    alive: HashMap<ValueId, (usize, Vec<usize>)>,
 }
 
 impl Scheduler {
@@ -80,14 +82,14 @@ impl Scheduler {
             units[unit].nodes.push(number);
             maker.extend(node.results.iter().map(|&result| (result, unit)));
         }
-        let mut alive: HashMap<ValueId, (usize, usize)> = HashMap::new();
+        let mut alive: HashMap<ValueId, (usize, Vec<usize>)> = HashMap::new();
         for (number, read) in reads.iter().enumerate() {
             let unit = unit_of[number];
             for &value in read {
                 let Some(&from) = maker.get(&value).filter(|&&from| from != unit) else { continue };
                 if !units[unit].reads.contains(&value) {
                     units[unit].reads.push(value);
-                    alive.entry(value).or_default().1 += 1;
+                    alive.entry(value).or_default().1.push(unit);
                     units[from].behind.push(unit);
                 }
             }
@@ -98,9 +100,12 @@ impl Scheduler {
         }
         let stored = code.nodes.iter().filter(|node| !costs_nothing(node));
         for &result in stored.flat_map(|node| &node.results) {
-            if let Some((bytes, _)) = alive.get_mut(&result) {
+            if let Some((bytes, readers)) = alive.get_mut(&result) {
                 *bytes = graph.bytes(result);
-                units[maker[&result]].makes += *bytes;
+                units[maker[&result]].growth += size(*bytes);
+                if let [only] = readers[..] {
+                    units[only].growth -= size(*bytes);
+                }
             }
         }
         let mut last = None;
@@ -127,37 +132,48 @@ impl Scheduler {
             let NodeRun { nodes, waits_for, .. } = &self.units[unit];
             *waits_for == 0 && !nodes.is_empty()
         };
-        let mut ready: Vec<usize> = (0..self.units.len()).filter(is_ready).collect();
+        // A unit that grows less than it did stands here twice, and goes by what it grows least.
+        let mut ready: BinaryHeap<Reverse<(i128, usize)>> = (0..self.units.len())
+            .filter(is_ready)
+            .map(|unit| Reverse((self.units[unit].growth, unit)))
+            .collect();
         let mut order = Vec::new();
-        while let Some(at) = (0..ready.len()).min_by_key(|&at| (self.growth(ready[at]), ready[at]))
-        {
-            let unit = ready.remove(at);
+        while let Some(Reverse((_, unit))) = ready.pop() {
+            if std::mem::replace(&mut self.units[unit].has_run, true) {
+                continue;
+            }
             order.extend(&self.units[unit].nodes);
-            for value in &self.units[unit].reads {
-                if let Some((_, readers)) = self.alive.get_mut(value) {
-                    *readers -= 1;
+            for value in std::mem::take(&mut self.units[unit].reads) {
+                if let Some(last) = self.last_reader(value) {
+                    let NodeRun { growth, waits_for, .. } = self.units[last];
+                    if waits_for == 0 {
+                        ready.push(Reverse((growth, last)));
+                    }
                 }
             }
             for behind in std::mem::take(&mut self.units[unit].behind) {
                 self.units[behind].waits_for -= 1;
                 if self.units[behind].waits_for == 0 {
-                    ready.push(behind);
+                    ready.push(Reverse((self.units[behind].growth, behind)));
                 }
             }
         }
         order
     }
 
-    /// Bytes by which more is alive behind a unit than before it.
-    fn growth(&self, unit: usize) -> i128 {
-        let NodeRun { reads, makes, .. } = &self.units[unit];
-        let freed = |value: &ValueId| match self.alive.get(value) {
-            Some(&(bytes, 1)) => bytes,
-            _ => 0,
-        };
-        let freed: usize = reads.iter().map(freed).sum();
-        i128::try_from(*makes).unwrap_or(i128::MAX) - i128::try_from(freed).unwrap_or(0)
+    /// Notes that one more unit has read a value; gives the only one that has still to read it, if
+    /// there is but one, which frees it now.
+    fn last_reader(&mut self, value: ValueId) -> Option<usize> {
+        let (bytes, readers) = self.alive.get_mut(&value)?;
+        readers.retain(|&unit| !self.units[unit].has_run);
+        let [last] = readers[..] else { return None };
+        self.units[last].growth -= size(*bytes);
+        Some(last)
     }
+}
+
+fn size(bytes: usize) -> i128 {
+    i128::try_from(bytes).unwrap_or(i128::MAX)
 }
 
 /// The unit of each node, which has the number of its last node: a node whose only result only one
