@@ -22,7 +22,8 @@ struct Real {
     name: String,
 }
 
-/// Made when the first topology is asked for, or the first program is compiled; `None` where nobody asks for it or it cannot be had.
+/// Made when the first topology is asked for, or the first program is compiled; `None` where nobody
+/// asks for it or it cannot be had.
 static REAL: OnceLock<Option<Real>> = OnceLock::new();
 
 /// What was said on standard error.

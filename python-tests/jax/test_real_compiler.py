@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from test_command import command
 
-from emulator import JAXLIB, LIBRARY, run
+from emulator import LIBRARY, run
 
 SOURCE = Path(__file__).with_name("fake_libtpu.c")
 HEADERS = Path(__file__).resolve().parents[2] / "pjrt-plugin" / "sys" / "include"
@@ -398,7 +398,6 @@ print("temporaries", compiled.memory_analysis().temp_size_in_bytes)
 """
 
 
-@pytest.mark.skipif(JAXLIB < (0, 7), reason="older JAX compiles for the devices of its client")
 def test_it_is_asked_for_topologies_without_devices_too(tmp_path):
     done = shown("answers", tmp_path, WITHOUT_DEVICES)
     assert done.stdout == f"temporaries {7 * MIB}\n"

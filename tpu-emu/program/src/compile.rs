@@ -150,12 +150,13 @@ pub(crate) fn fitted(
     passes: Passes,
     beside: impl Fn(&Plan) -> usize,
 ) -> (StepBlock, Plan) {
+    // What a pass computes has the bits of a run.
+    let _mode = graph.numerics.subnormals().enter();
     let (code, plan) = shrunk(graph, storage, passes);
     let room = passes.room.saturating_sub(beside(&plan));
     if passes.room == usize::MAX || recompute::need(&plan) <= room {
         return (code, plan);
     }
-    let _mode = graph.numerics.subnormals().enter();
     let always = passes.always_made_again;
     let planned = planner(storage, passes);
     recompute::fit(graph, (storage.donated(), always), room, (code, plan), planned)
@@ -163,8 +164,6 @@ pub(crate) fn fitted(
 
 /// The steps of a program and their plan, which is to be small if it is large.
 fn shrunk(graph: &mut Graph, storage: StorageForm<'_>, passes: Passes) -> (StepBlock, Plan) {
-    // What a pass computes has the bits of a run.
-    let _mode = graph.numerics.subnormals().enter();
     if passes.loop_invariants {
         loop_invariants::hoist(graph);
     }

@@ -68,13 +68,23 @@ pub(crate) struct EachRow {
 impl NodeKind {
     /// Whether something inside of control flow does more than give results.
     pub(crate) fn has_effect(&self) -> bool {
-        let effect = |block: &Subgraph| block.nodes.iter().any(|node| node.effect);
-        match self {
-            Self::While(condition, body) => effect(condition) || effect(body),
-            Self::Branch(blocks) => blocks.iter().any(effect),
-            Self::Each(each) => effect(&each.body),
-            _ => false,
-        }
+        self.blocks().any(|block| block.nodes.iter().any(|node| node.effect))
+    }
+
+    /// The blocks inside of control flow, in order.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = &Subgraph> {
+        let (pair, branches) = match self {
+            Self::While(condition, body) => ([Some(&**condition), Some(&**body)], &[][..]),
+            Self::Branch(branches) => ([None; 2], &branches[..]),
+            Self::Each(each) => ([Some(&each.body), None], &[][..]),
+            Self::Elementwise(_)
+            | Self::Access(_)
+            | Self::Iota(_)
+            | Self::Splat(_)
+            | Self::Constant(_)
+            | Self::Kernel(_) => ([None; 2], &[][..]),
+        };
+        pair.into_iter().flatten().chain(branches)
     }
 }
 
@@ -102,34 +112,27 @@ pub struct Node {
     pub(crate) effect: bool,
 }
 
-/// Adds the values that blocks inside of a node read from outside of them, and those that they make.
-pub(crate) fn free_reads(node: &Node, into: &mut Vec<ValueId>) {
-    let mut inside = |code: &Subgraph| {
-        for node in &code.nodes {
-            into.extend(&node.operands);
-            free_reads(node, into);
-        }
-        into.extend(&code.results);
-    };
-    match &node.work {
-        NodeKind::While(condition, body) => {
-            inside(condition);
-            inside(body);
-        }
-        NodeKind::Branch(blocks) => blocks.iter().for_each(inside),
-        NodeKind::Each(each) => inside(&each.body),
-        _ => {}
-    }
-}
-
-/// The values that a node reads, and those that blocks inside of it make.
-pub(crate) fn values_read(node: &Node) -> Vec<ValueId> {
-    let mut read = node.operands.clone();
-    free_reads(node, &mut read);
-    read
-}
-
 impl Node {
+    /// The values that the node reads, and all that blocks inside of it read.
+    pub(crate) fn reads(&self) -> Vec<ValueId> {
+        let mut read = Vec::new();
+        self.each_read(&mut |value| read.push(value));
+        read
+    }
+
+    fn each_read(&self, read: &mut dyn FnMut(ValueId)) {
+        self.operands.iter().for_each(|&value| read(value));
+        self.each_inner_read(read);
+    }
+
+    /// Names the values that blocks inside of the node read, those that they make among them.
+    pub(crate) fn each_inner_read(&self, read: &mut dyn FnMut(ValueId)) {
+        for block in self.work.blocks() {
+            block.nodes.iter().for_each(|node| node.each_read(read));
+            block.results.iter().for_each(|&value| read(value));
+        }
+    }
+
     /// The element that the result of a node is everywhere.
     pub(crate) fn only_element(&self, graph: &Graph) -> Option<Arc<[u8]>> {
         match &self.work {

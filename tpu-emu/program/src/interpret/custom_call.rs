@@ -73,15 +73,7 @@ impl Interpreter<'_> {
                     let ended = ended.and_then(|open| open.map_or(Ok(()), |open| open.finish()));
                     ended.map_err(|error| self.placed(step, error))?;
                 }
-                PlannedStep::While { condition, body, .. } => {
-                    self.early_steps(condition, stage)?;
-                    self.early_steps(body, stage)?;
-                }
-                PlannedStep::Branch { branches, .. } => {
-                    branches.iter().try_for_each(|branch| self.early_steps(branch, stage))?;
-                }
-                PlannedStep::Each(each) => self.early_steps(&each.body, stage)?,
-                _ => {}
+                of => of.blocks().try_for_each(|steps| self.early_steps(steps, stage))?,
             }
         }
         Ok(())

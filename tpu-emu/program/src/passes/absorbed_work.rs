@@ -263,35 +263,9 @@ pub(super) fn each_use(nodes: &[Node], results: &[ValueId], read: &mut impl FnMu
         for (operand, &value) in node.operands.iter().enumerate() {
             read(value, (at, Some(operand)));
         }
-        let mut inside = |value| read(value, (at, None));
-        match &node.work {
-            NodeKind::While(condition, body) => {
-                [condition, body].into_iter().for_each(|inner| reads(inner, &mut inside));
-            }
-            NodeKind::Branch(blocks) => {
-                blocks.iter().for_each(|inner| reads(inner, &mut inside));
-            }
-            NodeKind::Each(each) => reads(&each.body, &mut inside),
-            _ => {}
-        }
+        node.each_inner_read(&mut |value| read(value, (at, None)));
     }
     results.iter().for_each(|&value| read(value, (nodes.len(), None)));
-}
-
-/// Names all that a block reads, and what blocks inside of it read.
-fn reads(block: &Subgraph, read: &mut impl FnMut(ValueId)) {
-    for node in &block.nodes {
-        node.operands.iter().for_each(|&value| read(value));
-        match &node.work {
-            NodeKind::While(condition, body) => {
-                [condition, body].into_iter().for_each(|inner| reads(inner, read));
-            }
-            NodeKind::Branch(blocks) => blocks.iter().for_each(|inner| reads(inner, read)),
-            NodeKind::Each(each) => reads(&each.body, read),
-            _ => {}
-        }
-    }
-    block.results.iter().for_each(|&value| read(value));
 }
 
 #[cfg(test)]

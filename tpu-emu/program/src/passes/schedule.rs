@@ -4,7 +4,7 @@
 //! elementwise node with one reader counts as part of that reader, as it does once loops are fused.
 //! What has effects, control flow, and kernels that are no products, reductions or moves keep the order
 //! among themselves that they have.
-use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId, values_read};
+use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
 use crate::tuning::MAX_SCHEDULED_NODES;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -72,7 +72,7 @@ struct Scheduler {
 
 impl Scheduler {
     fn new(graph: &Graph, code: &Subgraph) -> Self {
-        let reads: Vec<Vec<ValueId>> = code.nodes.iter().map(values_read).collect();
+        let reads: Vec<Vec<ValueId>> = code.nodes.iter().map(Node::reads).collect();
         let unit_of = units_of(code, &reads);
         let mut units: Vec<NodeRun> = Vec::new();
         units.resize_with(code.nodes.len(), NodeRun::default);

@@ -26,14 +26,7 @@ fn found(steps: &[Step], number: usize) -> Option<&Step> {
         PlannedStep::Kernel { .. } => {
             Some(step).filter(|step| step.call().is_some_and(|call| call.number() == number))
         }
-        PlannedStep::While { condition, body, .. } => {
-            found(condition, number).or_else(|| found(body, number))
-        }
-        PlannedStep::Branch { branches, .. } => {
-            branches.iter().find_map(|branch| found(branch, number))
-        }
-        PlannedStep::Each(each) => found(&each.body, number),
-        _ => None,
+        of => of.blocks().find_map(|steps| found(steps, number)),
     })
 }
 

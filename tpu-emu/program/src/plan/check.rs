@@ -63,14 +63,9 @@ fn each_write(steps: &[Step], visit: &mut dyn FnMut(Slot)) {
             }
             PlannedStep::Rows { scratch, .. } => visit(*scratch),
             PlannedStep::Copies(copies) => copies.iter().for_each(|&(_, to)| visit(to)),
-            PlannedStep::While { condition, body, .. } => {
-                each_write(condition, visit);
-                each_write(body, visit);
+            PlannedStep::While { .. } | PlannedStep::Branch { .. } | PlannedStep::Each(_) => {
+                step.kind.blocks().for_each(|steps| each_write(steps, visit));
             }
-            PlannedStep::Branch { branches, .. } => {
-                branches.iter().for_each(|branch| each_write(branch, visit));
-            }
-            PlannedStep::Each(each) => each_write(&each.body, visit),
             PlannedStep::Fused(_)
             | PlannedStep::StridedCopy(_)
             | PlannedStep::Unpack { .. }

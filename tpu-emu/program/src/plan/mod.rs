@@ -198,6 +198,21 @@ impl<'d> StorageForm<'d> {
     }
 }
 
+impl PlannedStep {
+    /// The blocks inside of control flow, in order.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = &[Step]> {
+        let (pair, branches) = match self {
+            Self::While { condition, body, .. } => {
+                ([Some(&condition[..]), Some(&body[..])], &[][..])
+            }
+            Self::Branch { branches, .. } => ([None; 2], &branches[..]),
+            Self::Each(each) => ([Some(&each.body[..]), None], &[][..]),
+            _ => ([None; 2], &[][..]),
+        };
+        pair.into_iter().flatten().chain(branches.iter().map(|steps| &steps[..]))
+    }
+}
+
 /// Memory of the arena that values share one after the other, and when they live.
 #[derive(Debug, Clone)]
 pub struct ArenaSlot {
@@ -300,9 +315,9 @@ impl Plan {
                     let moves = || kernel.moves(MAX_MOVED_PARTS).is_some();
                     kernel.joins().is_some() || kernel.lookup().is_some() || moves()
                 }
-                PlannedStep::While { condition, body, .. } => all(condition) && all(body),
-                PlannedStep::Branch { branches, .. } => branches.iter().all(|steps| all(steps)),
-                PlannedStep::Each(each) => all(&each.body),
+                PlannedStep::While { .. } | PlannedStep::Branch { .. } | PlannedStep::Each(_) => {
+                    step.kind.blocks().all(all)
+                }
             })
         }
         all(&self.steps)
@@ -315,17 +330,7 @@ impl Plan {
                 if step.name.ends_with(REMATERIALIZED) {
                     into.push(step);
                 }
-                match &step.kind {
-                    PlannedStep::While { condition, body, .. } => {
-                        find(condition, into);
-                        find(body, into);
-                    }
-                    PlannedStep::Branch { branches, .. } => {
-                        branches.iter().for_each(|steps| find(steps, into));
-                    }
-                    PlannedStep::Each(each) => find(&each.body, into),
-                    _ => {}
-                }
+                step.kind.blocks().for_each(|steps| find(steps, into));
             }
         }
         let mut found = Vec::new();
@@ -336,14 +341,7 @@ impl Plan {
     /// Bytes of the steps themselves.
     pub fn size(&self) -> usize {
         fn count(steps: &[Step]) -> usize {
-            let inside = |step: &Step| match &step.kind {
-                PlannedStep::While { condition, body, .. } => count(condition) + count(body),
-                PlannedStep::Branch { branches, .. } => {
-                    branches.iter().map(|branch| count(branch)).sum()
-                }
-                PlannedStep::Each(each) => count(&each.body),
-                _ => 0,
-            };
+            let inside = |step: &Step| step.kind.blocks().map(count).sum::<usize>();
             let own = |step: &Step| 1 + step.operands.len() + step.results.len() + inside(step);
             steps.iter().map(own).sum()
         }

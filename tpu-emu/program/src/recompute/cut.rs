@@ -1,6 +1,6 @@
 //! What is read late is cut from what is made early.
 use super::flow::{Network, WITHOUT_LIMIT};
-use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId, free_reads};
+use crate::graph::{Graph, Node, NodeKind, Subgraph, ValueId};
 use crate::tuning::{
     COST_OF_FUNCTION, COST_OF_OPERATION, MAX_CUT_ITERATIONS, MAX_CUT_NODES,
     MIN_BLOCKED_TRANSPOSE_ELEMENTS, WIDE_WINDOW_NODES,
@@ -70,12 +70,12 @@ impl<'g> Cut<'g> {
         for (number, node) in code.nodes.iter().enumerate() {
             maker.extend(node.results.iter().map(|&result| (result, number)));
             last.extend(node.operands.iter().map(|&operand| (operand, number)));
-            let mut inside = Vec::new();
-            free_reads(node, &mut inside);
-            last.extend(inside.iter().map(|&value| (value, number)));
-            if number >= at {
-                there.extend(inside);
-            }
+            node.each_inner_read(&mut |value| {
+                last.insert(value, number);
+                if number >= at {
+                    there.insert(value);
+                }
+            });
         }
         let (network, vertices) = (Network::default(), HashMap::new());
         let taken = code.parameters.iter().filter(|parameter| !manner.kept.contains(parameter));

@@ -2,8 +2,8 @@
 //!
 //! Where the arena is fullest, the values that cross that moment are cut from what is computed
 //! later by the cheapest cut (`cut`): what it keeps is fewest bytes, and all else that is read
-//! later is made again from that, just before it is read (`late`), by operations that give each element
-//! from those at its place. Loop fusion then joins these with what reads them.
+//! later is made again from that, just before it is read (`late`), by operations that give each
+//! element from those at its place. Loop fusion then joins these with what reads them.
 //! A program with them is planned anew, and taken if it needs less. Before that, comparisons are
 //! let to read what was clamped (`passes/clamped`), if less is needed then. After it, all this is
 //! done once more with the nodes in another order (`passes/schedule`).

@@ -96,32 +96,6 @@ impl Rows {
     }
 }
 
-/// The values that a node reads, the code inside it included.
-fn reads(node: &Node, into: &mut Vec<ValueId>) {
-    into.extend(&node.operands);
-    each_block(&node.work, &mut |block| {
-        block.nodes.iter().for_each(|node| reads(node, into));
-        into.extend(&block.results);
-    });
-}
-
-fn each_block(work: &NodeKind, visit: &mut dyn FnMut(&Subgraph)) {
-    match work {
-        NodeKind::While(condition, body) => {
-            visit(condition);
-            visit(body);
-        }
-        NodeKind::Branch(blocks) => blocks.iter().for_each(visit),
-        NodeKind::Each(each) => visit(&each.body),
-        NodeKind::Elementwise(_)
-        | NodeKind::Access(_)
-        | NodeKind::Iota(_)
-        | NodeKind::Splat(_)
-        | NodeKind::Constant(_)
-        | NodeKind::Kernel(_) => {}
-    }
-}
-
 /// Lets a node read other values.
 fn rename(node: &mut Node, renamed: &HashMap<ValueId, ValueId>) {
     let now = |value: &mut ValueId| {

@@ -1,6 +1,6 @@
 //! Segments: what runs between two collectives, once for each class of participants.
 use super::classes::ClassId;
-use super::{RowPlace, RowValue, Rows, reads, rename};
+use super::{RowPlace, RowValue, Rows, rename};
 use crate::graph::{EachRow, Node, NodeKind, Subgraph, ValueId};
 use crate::import::Loader;
 use crate::passes::constant_fold::fold_rows;
@@ -46,8 +46,7 @@ impl<'m> Loader<'m> {
         if node.effect {
             return Err(Error::Unimplemented(format!("{} on several devices", node.name)));
         }
-        let mut read = Vec::new();
-        reads(&node, &mut read);
+        let read = node.reads();
         let class =
             read.iter().fold(ClassId::ALIKE, |all, &one| rows.maps.joined(all, rows.class(one)));
         if class == ClassId::ALIKE {
@@ -104,11 +103,11 @@ impl<'m> Loader<'m> {
         let Segment { class, mut nodes, .. } = rows.block.segments.remove(place);
         let made: Vec<ValueId> = nodes.iter().flat_map(|node| node.results.clone()).collect();
         let own: HashSet<ValueId> = made.iter().copied().collect();
-        let (mut read, mut whole) = (Vec::new(), Vec::new());
-        nodes.iter().for_each(|node| reads(node, &mut read));
+        let read: Vec<ValueId> = nodes.iter().flat_map(Node::reads).collect();
         // Other work than on elements reads arrays, which are made once and not in each run.
         let by_element = |node: &&Node| matches!(node.work, NodeKind::Elementwise(_));
-        nodes.iter().filter(|node| !by_element(node)).for_each(|node| reads(node, &mut whole));
+        let others = nodes.iter().filter(|node| !by_element(node));
+        let whole: Vec<ValueId> = others.flat_map(Node::reads).collect();
         let firsts = Arc::clone(&rows.maps.get(class).firsts);
         let runs = firsts.len();
         let mut each = EachRow { body: Subgraph::default(), runs, rows: Vec::new() };
