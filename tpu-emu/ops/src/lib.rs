@@ -3,6 +3,7 @@
 mod access;
 pub mod across;
 mod body;
+mod body_reduce;
 mod call_compiler;
 mod channel;
 mod collective;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use tpu_base::error::Result;
 use tpu_base::tensor::{DType, Shape};
 use tpu_kernels::elementwise::program::{ElementwiseProgram, Register};
-use tpu_kernels::reduce::argminmax::is_pick;
+use tpu_kernels::reduce::argminmax::{PickLoops, is_pick, pick_loops};
 use tpu_kernels::reduce::combiner::Combiner;
 
 /// A region `(results…, elements…) -> results…` over scalars.
@@ -66,6 +66,11 @@ impl Reducer {
     /// Whether the body is an associative one that picks an extreme value with its index.
     pub(super) fn picks(&self) -> bool {
         self.body.program().is_some_and(is_pick)
+    }
+
+    /// The loops of a body that picks, where its types have some.
+    pub(super) fn pick_loops(&self) -> Option<PickLoops> {
+        self.body.program().and_then(pick_loops)
     }
 
     /// Arithmetic of `times` evaluations.

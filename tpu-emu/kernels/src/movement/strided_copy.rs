@@ -127,6 +127,9 @@ impl<T: Pod> simd::Loop for StridedRows<'_, T> {
             (0, 4) => self.repeated::<4>(),
             (0, 8) => self.repeated::<8>(),
             (0, _) => self.rows(|operand, from, row| row.fill(operand[from])),
+            (-1, 2) => self.reversed::<2>(),
+            (-1, 3) => self.reversed::<3>(),
+            (-1, 4) => self.reversed::<4>(),
             (1, 2) => self.fixed::<2>(),
             (1, 3) => self.fixed::<3>(),
             (1, 4) => self.fixed::<4>(),
@@ -194,6 +197,20 @@ impl<T: Pod> StridedRows<'_, T> {
         for row in self.result.as_chunks_mut::<N>().0 {
             if let Some(found) = self.operand.get(from..).and_then(<[T]>::first_chunk::<N>) {
                 *row = *found;
+            }
+            from = from.wrapping_add_signed(self.above);
+        }
+    }
+
+    /// Rows of `N` elements that lie side by side in the operand in the opposite order.
+    #[inline(always)]
+    fn reversed<const N: usize>(self) {
+        let mut from = self.first.wrapping_sub(N - 1);
+        for row in self.result.as_chunks_mut::<N>().0 {
+            if let Some(found) = self.operand.get(from..).and_then(<[T]>::first_chunk::<N>) {
+                for (to, &element) in row.iter_mut().rev().zip(found) {
+                    *to = element;
+                }
             }
             from = from.wrapping_add_signed(self.above);
         }

@@ -13,8 +13,10 @@
 //! | integers, one element for each result, an initial value that changes nothing | none: a view |
 //! | known fold, the innermost axis stays | columns side by side, [`axis`] |
 //! | known fold, the innermost axis is reduced | runs in a tree, [`axis`] and [`tree`] |
-//! | argmax or argmin ([`argminmax`]), few long rows | rows cut into parts, `ops/src/reduce.rs` |
-//! | any other body | one element after the other, for many results, `ops/src/reduce.rs` |
+//! | argmax or argmin ([`argminmax`]) of common types, runs of `MIN_PICKED_ELEMENTS` | the extreme, then its index |
+//! | argmax or argmin of common types, other | one loop for many results, `ops/src/body_reduce.rs` |
+//! | other argmax or argmin, few long rows | rows cut into parts, `ops/src/body_reduce.rs` |
+//! | any other body | one element after the other, for many results, `ops/src/body_reduce.rs` |
 //!
 //! * *Columns*: up to `AXIS_BLOCK_COLUMNS` go together.
 //!   `BLOCK_ROWS` rows become one partial result of each column.

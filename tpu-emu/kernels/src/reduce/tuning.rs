@@ -19,3 +19,6 @@ pub(crate) const STACK_COLUMNS: usize = 256;
 
 /// Columns up to which each is taken through all rows before the next ones.
 pub(crate) const MAX_HELD_COLUMNS: usize = 128;
+
+/// Elements of a run from which on an argmax goes through it twice, instead of many runs at a time.
+pub const MIN_PICKED_ELEMENTS: usize = 64;

@@ -1,0 +1,290 @@
+//! A reduction by any body, for many results at a time.
+use super::reducer::{Reducer, splat};
+use super::{Cost, Cx, Kernel};
+use tpu_base::error::Result;
+use tpu_kernels::elementwise::tuning::TILE_ELEMENTS;
+use tpu_kernels::movement::loop_nest::{Axis, carve, carved, gather, rows};
+use tpu_kernels::movement::transpose::transpose_bytes;
+use tpu_kernels::reduce::argminmax::PickLoops;
+use tpu_kernels::reduce::axis::Reduction;
+use tpu_kernels::reduce::tuning::MIN_PICKED_ELEMENTS;
+
+/// A reduction by any body: its lanes are results.
+#[derive(Debug)]
+pub(super) struct BodyReduce {
+    pub(super) plan: Reduction,
+    pub(super) reducer: Reducer,
+    pub(super) outputs: usize,
+    /// Chunks of each row that are reduced side by side; more than one for associative bodies.
+    pub(super) chunks: usize,
+    pub(super) cost: Cost,
+}
+
+impl BodyReduce {
+    /// Results, or chunks of all results, that are computed together.
+    fn lanes(&self) -> usize {
+        (self.outputs * self.chunks).min(TILE_ELEMENTS)
+    }
+
+    /// Sizes of the parts of the scratch memory: offsets of the lanes, then for each input what
+    /// has been accumulated, what comes next, and gathered elements.
+    fn parts(&self) -> impl Iterator<Item = usize> {
+        let lanes = self.lanes();
+        let widths = self.reducer.widths().map(move |width| width * lanes);
+        let offsets = std::iter::once(lanes * size_of::<usize>());
+        offsets.chain(widths.clone()).chain(widths.clone()).chain(widths)
+    }
+
+    /// Reduces rows that are cut into chunks, whose results then follow each other in order.
+    /// `offsets` has the rows' starts in front, and room for all chunks.
+    fn cut(
+        &self,
+        offsets: &mut [usize],
+        inputs: &[&[u8]],
+        initial: &[&[u8]],
+        buffers: &mut Buffers<'_>,
+    ) -> Result<()> {
+        let [Axis { count, steps: [step] }] = self.plan.reduced[..] else { return Ok(()) };
+        let (outputs, length) = (self.outputs, count / self.chunks);
+        let lanes = self.chunks * outputs;
+        for lane in outputs..lanes {
+            offsets[lane] = offsets[lane % outputs] + lane / outputs * (length * step);
+        }
+        let Buffers { held, next, elements } = buffers;
+        let load = |to: &mut [&mut [u8]], offsets: &[usize], at: usize| {
+            for ((input, width), to) in inputs.iter().zip(self.reducer.widths()).zip(to) {
+                gather(width, input, at, offsets, &mut to[..offsets.len() * width]);
+            }
+        };
+        load(held, &offsets[..lanes], 0);
+        for index in 1..length {
+            load(elements, &offsets[..lanes], index * step);
+            self.step(lanes, 0, held, elements, next)?;
+        }
+        std::mem::swap(held, elements);
+        for (held, initial) in held.iter_mut().zip(initial) {
+            splat(initial, held);
+        }
+        for chunk in 0..self.chunks {
+            self.step(outputs, chunk * outputs, held, elements, next)?;
+        }
+        for index in length * self.chunks..count {
+            load(elements, &offsets[..outputs], index * step);
+            self.step(outputs, 0, held, elements, next)?;
+        }
+        Ok(())
+    }
+
+    /// One step with the elements from lane `first` on.
+    fn step<'a>(
+        &self,
+        lanes: usize,
+        first: usize,
+        held: &mut Vec<&'a mut [u8]>,
+        elements: &[&mut [u8]],
+        next: &mut Vec<&'a mut [u8]>,
+    ) -> Result<()> {
+        let parts = elements.iter().zip(self.reducer.widths());
+        let now: Vec<&[u8]> =
+            parts.map(|(element, width)| &element[first * width..][..lanes * width]).collect();
+        self.reducer.step(lanes, held, &now, next)
+    }
+
+    /// How far apart the rows at `offsets` are, if each is a run of elements.
+    fn rows_apart(&self, offsets: &[usize]) -> Option<usize> {
+        let ([Axis { steps: [1], .. }], [first, second, ..]) = (&self.plan.reduced[..], offsets)
+        else {
+            return None;
+        };
+        let apart = second.checked_sub(*first)?;
+        let fits = |(lane, &offset): (usize, &usize)| offset == first + lane * apart;
+        (apart > 1 && offsets.iter().enumerate().all(fits)).then_some(apart)
+    }
+
+    /// Reduces rows, some columns of all of them at a time.
+    fn transposed<'a>(
+        &self,
+        start: usize,
+        apart: usize,
+        lanes: usize,
+        inputs: &[&[u8]],
+        held: &mut Vec<&'a mut [u8]>,
+        next: &mut Vec<&'a mut [u8]>,
+    ) -> Result<()> {
+        const COLUMNS: usize = 32;
+        let pick = self.reducer.pick_loops();
+        let count: usize = self.plan.reduced.iter().map(|axis| axis.count).product();
+        let room = |width: usize| vec![0_u128; (COLUMNS * lanes * width).div_ceil(16)];
+        let mut transposed: Vec<Vec<u128>> = self.reducer.widths().map(room).collect();
+        for first in (0..count).step_by(COLUMNS) {
+            let columns = COLUMNS.min(count - first);
+            for ((input, width), transposed) in
+                inputs.iter().zip(self.reducer.widths()).zip(&mut transposed)
+            {
+                let transposed: &mut [u8] = bytemuck::cast_slice_mut(transposed);
+                let dims = [columns, lanes];
+                transpose_bytes(width, &input[(start + first) * width..], apart, dims, transposed);
+            }
+            for column in 0..columns {
+                let parts = transposed.iter().zip(self.reducer.widths());
+                let now = parts.map(|(transposed, width)| {
+                    &bytemuck::cast_slice(transposed)[column * lanes * width..][..lanes * width]
+                });
+                let now: Vec<&[u8]> = now.collect();
+                match (&pick, &mut held[..], &now[..]) {
+                    (Some(pick), [values, indices], &[value, index]) => {
+                        let ends = [value.len(), index.len()];
+                        let held = [&mut values[..ends[0]], &mut indices[..ends[1]]];
+                        (pick.lanes)(held, [value, index]);
+                    }
+                    _ => self.reducer.step(lanes, held, &now, next)?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The length of the run of elements side by side that each result is of, if it is long.
+    fn run_length(&self) -> Option<usize> {
+        match self.plan.reduced[..] {
+            [Axis { count, steps: [1] }] if count >= MIN_PICKED_ELEMENTS => Some(count),
+            _ => None,
+        }
+    }
+
+    /// Picks elements of runs or of columns side by side, and tells whether they are either.
+    fn pick(
+        &self,
+        pick: PickLoops,
+        offsets: &[usize],
+        dense: bool,
+        inputs: &[&[u8]],
+        held: &mut [&mut [u8]],
+    ) -> Result<bool> {
+        let ([values, indices], [held_values, held_indices]) = (inputs, held) else {
+            return Ok(false);
+        };
+        let mut widths = self.reducer.widths();
+        let (Some(wide), Some(narrow)) = (widths.next(), widths.next()) else { return Ok(false) };
+        if let Some(count) = self.run_length() {
+            let held =
+                held_values.chunks_exact_mut(wide).zip(held_indices.chunks_exact_mut(narrow));
+            for (&at, (value, index)) in offsets.iter().zip(held) {
+                let row = [
+                    &values[at * wide..(at + count) * wide],
+                    &indices[at * narrow..(at + count) * narrow],
+                ];
+                (pick.row)([value, index], row);
+            }
+            return Ok(true);
+        }
+        let (Some(&start), lanes, true) = (offsets.first(), offsets.len(), dense) else {
+            return Ok(false);
+        };
+        let (values_held, indices_held) =
+            (&mut held_values[..lanes * wide], &mut held_indices[..lanes * narrow]);
+        rows(&self.plan.reduced, [start], &mut |[at], count, [step]| {
+            for at in (0..count).map(|index| at + index * step) {
+                let next = [
+                    &values[at * wide..(at + lanes) * wide],
+                    &indices[at * narrow..(at + lanes) * narrow],
+                ];
+                (pick.lanes)([&mut *values_held, &mut *indices_held], next);
+            }
+            Ok(())
+        })?;
+        Ok(true)
+    }
+
+    /// Reduces the elements at `offsets` and those that follow them along the reduced axes.
+    fn tile(&self, offsets: &[usize], inputs: &[&[u8]], buffers: &mut Buffers<'_>) -> Result<()> {
+        let lanes = offsets.len();
+        let start = offsets.first().copied().unwrap_or(0);
+        let dense = offsets.iter().enumerate().all(|(lane, &offset)| offset == start + lane);
+        let Buffers { held, next, elements } = buffers;
+        if let Some(pick) = self.reducer.pick_loops()
+            && self.pick(pick, offsets, dense, inputs, held)?
+        {
+            return Ok(());
+        }
+        if let Some(apart) = self.rows_apart(offsets) {
+            return self.transposed(start, apart, lanes, inputs, held, next);
+        }
+        rows(&self.plan.reduced, [0], &mut |[at], count, [step]| {
+            for at in (0..count).map(|index| at + index * step) {
+                let parts = inputs.iter().zip(self.reducer.widths());
+                let now: Vec<&[u8]> = if dense {
+                    parts
+                        .map(|(input, width)| &input[(start + at) * width..][..lanes * width])
+                        .collect()
+                } else {
+                    let gathered = |((input, width), to): ((&&[u8], usize), &'_ mut &mut [u8])| {
+                        gather(width, input, at, offsets, &mut to[..lanes * width]);
+                    };
+                    parts.zip(elements.iter_mut()).for_each(gathered);
+                    let parts = elements.iter().zip(self.reducer.widths());
+                    parts.map(|(element, width)| &element[..lanes * width]).collect()
+                };
+                self.reducer.step(lanes, held, &now, next)?;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Room for a tile of results, by input.
+struct Buffers<'a> {
+    held: Vec<&'a mut [u8]>,
+    next: Vec<&'a mut [u8]>,
+    elements: Vec<&'a mut [u8]>,
+}
+
+impl Kernel for BodyReduce {
+    fn run(&self, cx: &mut Cx<'_>, operands: &[&[u8]], results: &mut [&mut [u8]]) -> Result<()> {
+        let count = results.len();
+        let (inputs, initial) = operands.split_at(count);
+        let mut parts = carve(cx.scratch, self.parts()).into_iter();
+        let Some(offsets) = parts.next() else { return Ok(()) };
+        let offsets: &mut [usize] = bytemuck::cast_slice_mut(offsets);
+        let mut buffers = Buffers {
+            held: parts.by_ref().take(count).collect(),
+            next: parts.by_ref().take(count).collect(),
+            elements: parts.collect(),
+        };
+        let (mut filled, mut done) = (0, 0);
+        rows(&self.plan.kept, [0], &mut |[at], count, [step]| {
+            for index in 0..count {
+                offsets[filled] = at + index * step;
+                filled += 1;
+                if filled < self.outputs.min(TILE_ELEMENTS) && done + filled < self.outputs {
+                    continue;
+                }
+                let picked = self.run_length().and_then(|_| self.reducer.pick_loops());
+                if self.chunks > 1 && picked.is_none() {
+                    self.cut(offsets, inputs, initial, &mut buffers)?;
+                } else {
+                    for (held, initial) in buffers.held.iter_mut().zip(initial) {
+                        splat(initial, held);
+                    }
+                    self.tile(&offsets[..filled], inputs, &mut buffers)?;
+                }
+                let parts = results.iter_mut().zip(&buffers.held).zip(self.reducer.widths());
+                for ((result, held), width) in parts {
+                    let held = &held[..filled * width];
+                    result[done * width..][..held.len()].copy_from_slice(held);
+                }
+                done += filled;
+                filled = 0;
+            }
+            Ok(())
+        })
+    }
+
+    fn scratch(&self) -> usize {
+        carved(self.parts())
+    }
+
+    fn cost(&self) -> Cost {
+        self.cost
+    }
+}
